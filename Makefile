@@ -1,0 +1,43 @@
+# Short names for what people do; CMake does the work. `make help` lists them.
+PRESET ?= release
+PREFIX ?= /usr/local
+BUILD := build/$(PRESET)
+
+.PHONY: all build setup run test check fuzz cov format install clean help
+
+all: build
+
+build: ## build PRESET (release, native, lto, native-lto, minsize, dev, ...) and link build/takt to it
+	@scripts/build $(PRESET)
+	@ln -sfn $(PRESET)/takt build/takt
+
+setup: ## install the Debian packages that are missing
+	@scripts/setup
+
+run: setup build ## show the main job on the models in examples/
+	@scripts/demo
+
+test: setup build ## run every test; TAKT_FUZZ_SECONDS (20) is the time per fuzz target
+	@scripts/test $(PRESET) preload cross fuzz
+
+check: setup build ## the same, the slow tests, and again by clang, with sanitizers, in other presets
+	@scripts/test $(PRESET) slow preload cross fuzz clang asan tsan native lto native-lto minsize
+
+fuzz: setup ## a fuzz campaign of TAKT_FUZZ_SECONDS (600) per target, recorded in trust/ledger.tsv
+	@scripts/build fuzz
+	@scripts/fuzz
+
+cov: setup ## line coverage of the fast tests, per file
+	@scripts/coverage
+
+format: ## let clang-format rewrite all C files
+	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+install: build ## install into PREFIX (/usr/local); DESTDIR is honoured
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+clean: ## remove everything that was built
+	rm -rf build
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10

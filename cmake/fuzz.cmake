@@ -1,0 +1,29 @@
+# fuzz.cmake - tests/fuzz/fz_<target>.c, over the inputs of tests/corpus/<target>.
+#
+# With TAKT_FUZZ (preset fuzz) libFuzzer drives each target for TAKT_FUZZ_SECONDS; otherwise
+# main_replay.c feeds it the corpus, with any compiler and on any machine.
+file(GLOB fuzz_files ${glob} tests/fuzz/fz_*.c)
+foreach(file IN LISTS fuzz_files)
+  if(NOT TARGET takt_static)
+    break()
+  endif()
+  cmake_path(GET file STEM stem)
+  string(REGEX REPLACE "^fz_" "" target ${stem})
+  set(corpus ${PROJECT_SOURCE_DIR}/tests/corpus/${target})
+  if(TAKT_FUZZ)
+    add_executable(${stem} ${file})
+    target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+    add_test(NAME fuzz_${target} COMMAND ${PROJECT_SOURCE_DIR}/scripts/fuzz
+             --smoke --build ${PROJECT_BINARY_DIR} ${target})
+    set_tests_properties(fuzz_${target} PROPERTIES LABELS full SKIP_RETURN_CODE 77 TIMEOUT 3600)
+  else()
+    add_executable(${stem} ${file} tests/fuzz/main_replay.c)
+    if(NOT IS_DIRECTORY ${corpus})
+      set(corpus "")
+    endif()
+    add_test(NAME replay_${target} COMMAND ${stem} ${corpus})
+    takt_test_properties(replay_${target} fuzz program)
+  endif()
+  takt_test_flags(${stem})
+  target_link_libraries(${stem} PRIVATE $<TARGET_NAME_IF_EXISTS:takt_test_util> takt_static)
+endforeach()

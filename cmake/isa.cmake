@@ -1,0 +1,32 @@
+# isa.cmake - the only place that knows what an ISA is; its rows are those of src/kernel/isa.h.
+
+# takt_isa(name [ON processor...] [FLAGS flag...]): files `<family>_<name>[_<note>].c` are compiled
+# with these flags, on these processors only.
+function(takt_isa name)
+  cmake_parse_arguments(PARSE_ARGV 1 isa "" "" "ON;FLAGS")
+  set(takt_isa_known ${takt_isa_known} ${name} PARENT_SCOPE)
+  if(NOT isa_ON OR CMAKE_SYSTEM_PROCESSOR IN_LIST isa_ON)
+    set(takt_isa_here ${takt_isa_here} ${name} PARENT_SCOPE)
+    set(takt_isa_flags_${name} ${isa_FLAGS} PARENT_SCOPE)
+  endif()
+endfunction()
+
+set(x86 ON x86_64 AMD64)
+set(arm ON aarch64 arm64)
+set(avx2 -mavx2 -mfma -mf16c)
+set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
+
+takt_isa(scalar FLAGS -fno-tree-vectorize) # the reference must not owe its speed to luck
+takt_isa(neon ${arm})
+takt_isa(dotprod ${arm} FLAGS -march=armv8.2-a+dotprod)
+takt_isa(i8mm ${arm} FLAGS -march=armv8.2-a+dotprod+i8mm)
+takt_isa(fp16 ${arm} FLAGS -march=armv8.2-a+fp16)
+takt_isa(bf16 ${arm} FLAGS -march=armv8.2-a+dotprod+bf16)
+takt_isa(sve ${arm} FLAGS -march=armv8.2-a+sve)
+takt_isa(avx2 ${x86} FLAGS ${avx2})
+takt_isa(avx512 ${x86} FLAGS ${avx512})
+takt_isa(avx512vnni ${x86} FLAGS ${avx512} -mavx512vnni)
+takt_isa(avx512bf16 ${x86} FLAGS ${avx512} -mavx512bf16)
+takt_isa(avx512fp16 ${x86} FLAGS ${avx512} -mavx512fp16)
+takt_isa(amx ${x86} FLAGS ${avx512} -mamx-tile -mamx-int8 -mamx-bf16)
+takt_isa(wasm ON wasm32 wasm64 FLAGS -msimd128)

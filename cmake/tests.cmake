@@ -1,0 +1,76 @@
+# tests.cmake - every file of tests/<folder> is a test, found by name.
+#
+#   tests/<folder>/<name>.c       a program of its own, which may see src/; tests/util is linked in
+#   tests/kernel/*.c              together one program, check_kernels
+#   tests/<folder>/<name>.py .sh  a script; names that begin with _ are helpers
+#
+# Labels: `program` or `script`; the folder; and one of fast, full, slow: slow for names that end in
+# _slow, full for the folders below, fast for the rest.
+set(full_folders package model)
+set(skipped_folders util kernel fuzz corpus)
+find_package(Python3 COMPONENTS Interpreter)
+
+# Common properties of test `name` from `folder`; ARGN: further labels.
+function(takt_test_properties name folder)
+  set(length fast)
+  if(name MATCHES "_slow$")
+    set(length slow)
+  elseif(folder IN_LIST full_folders)
+    set(length full)
+  endif()
+  set(tmp ${PROJECT_BINARY_DIR}/tmp/${name})
+  file(MAKE_DIRECTORY ${tmp})
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${length};${folder};${ARGN}" SKIP_RETURN_CODE 77 TIMEOUT 600
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    ENVIRONMENT "TAKT_TOOL=${PROJECT_BINARY_DIR}/takt;TAKT_TEST_TMP=${tmp};\
+TAKT_BUILD_DIR=${PROJECT_BINARY_DIR};CC=${CMAKE_C_COMPILER};\
+ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:\
+allocator_may_return_null=1:max_allocation_size_mb=2048;\
+UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+endfunction()
+
+# A program from `ARGN`, with what tests may see.
+function(takt_test_program name)
+  add_executable(${name} ${ARGN})
+  takt_test_flags(${name})
+  target_link_libraries(${name} PRIVATE $<TARGET_NAME_IF_EXISTS:takt_test_util> takt_static)
+endfunction()
+
+file(GLOB program_files ${glob} tests/*/*.c)
+foreach(file IN LISTS program_files)
+  cmake_path(GET file STEM stem)
+  cmake_path(GET file PARENT_PATH folder)
+  cmake_path(GET folder FILENAME folder)
+  if(folder IN_LIST skipped_folders OR folder STREQUAL package OR NOT TARGET takt_static)
+    continue()
+  endif()
+  takt_test_program(${folder}_${stem} ${file})
+  add_test(NAME ${folder}_${stem} COMMAND ${folder}_${stem})
+  takt_test_properties(${folder}_${stem} ${folder} program)
+endforeach()
+
+if(check_files AND TARGET takt_static)
+  takt_test_program(check_kernels ${check_files})
+  add_test(NAME check_kernels COMMAND check_kernels)
+  takt_test_properties(check_kernels kernel program)
+endif()
+
+# Scripts look at the sources, the libraries and the command of a build for this machine.
+file(GLOB script_files ${glob} tests/*/*.py tests/*/*.sh)
+foreach(file IN LISTS script_files)
+  cmake_path(GET file STEM stem)
+  cmake_path(GET file EXTENSION extension)
+  cmake_path(GET file PARENT_PATH folder)
+  cmake_path(GET folder FILENAME folder)
+  if(stem MATCHES "^_" OR folder IN_LIST skipped_folders OR CMAKE_CROSSCOMPILING
+     OR (TAKT_INSTRUMENTED AND folder MATCHES "^(lint|package)$"))
+    continue()
+  endif()
+  if(extension STREQUAL ".py")
+    add_test(NAME ${folder}_${stem} COMMAND ${Python3_EXECUTABLE} -B ${file})
+  else()
+    add_test(NAME ${folder}_${stem} COMMAND sh ${file})
+  endif()
+  takt_test_properties(${folder}_${stem} ${folder} script)
+endforeach()

@@ -1,0 +1,104 @@
+/**
+ * model.h - a model: what is computed, and the weights it is computed with.
+ *
+ *     takt_model *model;
+ *     if (takt_model_load(ctx, "mlp.takt", NULL, &model) != TAKT_OK)
+ *         fprintf(stderr, "%s\n", takt_last_error(ctx));
+ */
+#ifndef TAKT_MODEL_H
+#define TAKT_MODEL_H
+
+#include <stdbool.h>
+#include <takt/ctx.h>
+#include <takt/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct takt_model takt_model;
+
+/** Receives a piece of text; `length` bytes, not terminated. Non-zero stops the writer. */
+typedef int takt_sink_fn(void *user, const char *text, size_t length);
+
+/** How a report is written. */
+typedef enum takt_format { TAKT_FORMAT_TEXT, TAKT_FORMAT_JSON } takt_format;
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_load_options {
+    size_t size;             /**< sizeof(takt_load_options), or 0 */
+    uint64_t seed;           /**< for weights that the file does not hold; default: the model's own */
+    const char *model;       /**< which model, if a text holds several */
+    takt_sink_fn *complaint; /**< receives a text's errors as a compiler prints them */
+    void *complaint_user;
+    bool allow_links; /**< external data may be reached through links */
+} takt_load_options;
+
+/** An input or output. A dimension that is not a number is -1 and has a name. */
+typedef struct takt_desc {
+    const char *name;
+    takt_dtype dtype;
+    int rank;
+    int64_t dims[TAKT_MAX_RANK];
+    const char *dim_names[TAKT_MAX_RANK]; /**< NULL where the dimension is a number */
+} takt_desc;
+
+/** The format is found out from the contents. On failure `*model` is NULL. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_load(takt_ctx *ctx, const char *path,
+                                                   const takt_load_options *options,
+                                                   takt_model **model);
+/** The same from memory, which is borrowed for the call only; `name` is for messages. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_load_memory(takt_ctx *ctx, const char *name,
+                                                          const void *bytes, size_t length,
+                                                          const takt_load_options *options,
+                                                          takt_model **model);
+/** Accepts NULL. Plans and sessions made from the model live on. */
+TAKT_API void takt_model_destroy(takt_model *model);
+
+TAKT_API const char *takt_model_name(const takt_model *model);
+TAKT_API size_t takt_model_input_count(const takt_model *model);
+TAKT_API size_t takt_model_output_count(const takt_model *model);
+/** Valid as long as the model; NULL beyond the last. */
+TAKT_API const takt_desc *takt_model_input(const takt_model *model, size_t index);
+TAKT_API const takt_desc *takt_model_output(const takt_model *model, size_t index);
+
+/** Inputs, outputs, parameters, operations, arithmetic: `takt inspect`. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_inspect(const takt_model *model, takt_format format,
+                                                      takt_sink_fn *sink, void *user);
+/** One row per layer: name, output shape, parameters, multiply-adds. `sizes` ("batch=8,seq=128")
+ *  puts numbers in for named dimensions; may be NULL. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_summary(const takt_model *model, const char *sizes,
+                                                      takt_format format, takt_sink_fn *sink,
+                                                      void *user);
+/** The graph as text. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_print(const takt_model *model, bool elide,
+                                                    takt_sink_fn *sink, void *user);
+
+/** What the compiler's passes do to a model. */
+typedef struct takt_opt_options {
+    size_t size;
+    const char *passes; /**< "+name,-name"; "all" and "-all" too; NULL: the standard ones */
+    const char *sizes;  /**< "batch=8,seq=128": numbers for named dimensions; may be NULL */
+    bool trace;         /**< a line for every rule that fired or refused */
+    bool types;         /**< the type of every value as a comment */
+    bool full;          /**< constants in full instead of their beginning */
+    /** Receives the graph's text after each pass; may be NULL. */
+    takt_status (*each)(void *user, size_t index, const char *pass, const char *text);
+    void *each_user;
+} takt_opt_options;
+
+TAKT_API TAKT_MUST_USE takt_status takt_model_optimize(const takt_model *model,
+                                                       const takt_opt_options *options,
+                                                       takt_format format, takt_sink_fn *sink,
+                                                       void *user);
+/** The passes, in order, with what they do, their licence, and why they stand where they do. */
+TAKT_API TAKT_MUST_USE takt_status takt_pass_list(takt_ctx *ctx, takt_format format,
+                                                  takt_sink_fn *sink, void *user);
+/** The operations: all of them, or the one called `name`; NULL for all. */
+TAKT_API TAKT_MUST_USE takt_status takt_op_list(takt_ctx *ctx, const char *name, takt_format format,
+                                                takt_sink_fn *sink, void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

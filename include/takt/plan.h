@@ -1,0 +1,75 @@
+/**
+ * plan.h - compiling a model: memory, order and arithmetic are fixed before anything runs.
+ *
+ *     takt_plan *plan;
+ *     takt_plan_options options = {.sizes = "batch=32"};
+ *     takt_plan_create(model, &options, &plan);
+ *     takt_plan_info info;
+ *     takt_plan_query(plan, &info);   // peak memory to the byte
+ */
+#ifndef TAKT_PLAN_H
+#define TAKT_PLAN_H
+
+#include <takt/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct takt_plan takt_plan;
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_plan_options {
+    size_t size;
+    const char *sizes;   /**< "batch=8,seq=128": every named dimension needs one; default 1 each */
+    int threads;         /**< default: one per core this process may use */
+    const char *backend; /**< "cpu" (default) or "ref", the reference interpreter */
+    const char *isa;     /**< cap on vector code, e.g. "avx2" or "scalar"; default: no cap */
+    const char *passes;  /**< "+name,-name"; NULL: the standard ones */
+    int level;           /**< 1..3 as -O1..-O3; -1: -O0, scalar and unfused; 0: the default, 2 */
+    uint64_t memory_limit; /**< bytes of arena that the plan may need; 0: no limit */
+    bool no_reuse;         /**< no value shares memory with another, for debugging */
+    bool dry;              /**< only sizes: no weight is packed, nothing can run */
+} takt_plan_options;
+
+/** Everything a run will need, in bytes. */
+typedef struct takt_plan_info {
+    uint64_t weights;     /**< constants in the form the kernels read, shared by sessions */
+    uint64_t packed;      /**< the part of further constants that is packed for kernels */
+    uint64_t state;       /**< per session, outlives runs */
+    uint64_t arena;       /**< per session: activations and scratch */
+    uint64_t scratch;     /**< the largest part of it that is scratch of one step */
+    uint64_t io;          /**< inputs and outputs, where the caller binds no buffers */
+    uint64_t peak;        /**< weights + packed + state + arena + io */
+    uint64_t lower_bound; /**< of the arena: no plan in this order of steps can need less */
+    uint64_t unshared;    /**< of the arena, if no memory were reused */
+    size_t steps;
+    int threads;
+    double flops; /**< of one run */
+} takt_plan_info;
+
+/** Compiles for concrete sizes. The model may be destroyed afterwards. */
+TAKT_API TAKT_MUST_USE takt_status takt_plan_create(const takt_model *model,
+                                                    const takt_plan_options *options,
+                                                    takt_plan **plan);
+/** Accepts NULL. Sessions made from the plan live on. */
+TAKT_API void takt_plan_destroy(takt_plan *plan);
+TAKT_API void takt_plan_query(const takt_plan *plan, takt_plan_info *info);
+/** Steps, buffers and the memory statement: `takt plan`. */
+TAKT_API TAKT_MUST_USE takt_status takt_plan_describe(const takt_plan *plan, takt_format format,
+                                                      takt_sink_fn *sink, void *user);
+/** Which kernel each step got, which were refused and why: `takt kernels`. */
+TAKT_API TAKT_MUST_USE takt_status takt_plan_kernels(const takt_plan *plan, takt_format format,
+                                                     takt_sink_fn *sink, void *user);
+/** The arena over the steps, as an SVG picture. */
+TAKT_API TAKT_MUST_USE takt_status takt_plan_draw(const takt_plan *plan, takt_sink_fn *sink,
+                                                  void *user);
+/** What fused with what, and what did not and why; `node` NULL: everything. */
+TAKT_API TAKT_MUST_USE takt_status takt_plan_explain(const takt_plan *plan, const char *node,
+                                                     takt_format format, takt_sink_fn *sink,
+                                                     void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

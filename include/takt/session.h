@@ -1,0 +1,74 @@
+/**
+ * session.h - running a plan: memory for one caller at a time.
+ *
+ *     takt_session *s;
+ *     takt_session_create(plan, NULL, &s);
+ *     takt_tensor_view x = {.dtype = TAKT_F32, .rank = 2, .dims = {32, 784}, .data = pixels};
+ *     takt_session_bind(s, "x", &x);
+ *     takt_session_run(s);
+ *     const float *y = takt_session_output(s, 0)->data;
+ *
+ * Sessions of one plan share its weights; each may be used by one thread at a time, different
+ * ones by different threads at once. A run allocates nothing and waits for no other session.
+ */
+#ifndef TAKT_SESSION_H
+#define TAKT_SESSION_H
+
+#include <takt/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct takt_session takt_session;
+typedef struct takt_pool takt_pool;
+
+/** Threads that sessions share. A session that finds them busy works alone; bits do not change. */
+TAKT_API TAKT_MUST_USE takt_status takt_pool_open(takt_ctx *ctx, int threads, takt_pool **pool);
+/** Accepts NULL. Its sessions must be gone. */
+TAKT_API void takt_pool_close(takt_pool *pool);
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_session_options {
+    size_t size;
+    takt_pool *pool; /**< borrowed until the session dies; default: one of the session's own */
+    void *arena;     /**< memory for activations and scratch, 64-byte aligned; default: allocated */
+    uint64_t arena_bytes;
+} takt_session_options;
+
+TAKT_API TAKT_MUST_USE takt_status takt_session_create(takt_plan *plan,
+                                                       const takt_session_options *options,
+                                                       takt_session **session);
+/** Accepts NULL. */
+TAKT_API void takt_session_destroy(takt_session *session);
+
+/** Descriptions with the plan's concrete sizes. */
+TAKT_API size_t takt_session_input_count(const takt_session *session);
+TAKT_API size_t takt_session_output_count(const takt_session *session);
+TAKT_API const takt_desc *takt_session_input_desc(const takt_session *session, size_t index);
+TAKT_API const takt_desc *takt_session_output_desc(const takt_session *session, size_t index);
+
+/** The caller's buffer for an input or output, dense, borrowed until it is bound anew or the
+ *  session dies. `view->data` NULL: back to the session's own memory. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_bind(takt_session *session, const char *name,
+                                                     const takt_tensor_view *view);
+/** Where the value is: the bound buffer, or the session's own memory, which may be written
+ *  (inputs) before and read (outputs) after a run. NULL beyond the last. */
+TAKT_API const takt_tensor_view *takt_session_input(takt_session *session, size_t index);
+TAKT_API const takt_tensor_view *takt_session_output(takt_session *session, size_t index);
+
+TAKT_API TAKT_MUST_USE takt_status takt_session_run(takt_session *session);
+/** Gives up with TAKT_ERR_DEADLINE between two steps once `budget_ns` have passed. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_run_deadline(takt_session *session,
+                                                             uint64_t budget_ns);
+/** From any thread: the run in progress, or the next one, ends with TAKT_ERR_CANCELLED. */
+TAKT_API void takt_session_cancel(takt_session *session);
+/** State back to its initial values. */
+TAKT_API void takt_session_reset(takt_session *session);
+/** The session's own last failure. */
+TAKT_API const takt_error *takt_session_error(const takt_session *session);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,13 @@
+/** takt.h - all of Takt. */
+#ifndef TAKT_TAKT_H
+#define TAKT_TAKT_H
+
+#include <takt/ctx.h>
+#include <takt/model.h>
+#include <takt/plan.h>
+#include <takt/session.h>
+#include <takt/status.h>
+#include <takt/tensor.h>
+#include <takt/version.h>
+
+#endif

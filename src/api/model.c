@@ -1,0 +1,213 @@
+/* model.c - loading a model and giving its parameters their first values. */
+#include "api/model.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/philox.h"
+#include "io/read.h"
+
+/* ---- first values ---- */
+
+static double drawn(const takt_init *init, const takt_philox_at *at, uint64_t element)
+{
+    switch (init->kind) {
+    case TAKT_INIT_UNIFORM:
+        return init->a + (init->b - init->a) * takt_philox_uniform(takt_philox_word(at, element));
+    case TAKT_INIT_NORMAL:
+        return init->a + init->b * takt_philox_normal(at, element);
+    default:
+        return init->a;
+    }
+}
+
+static takt_status fill_slot(takt_ctx *ctx, const takt_slot *slot, uint64_t seed, takt_tensor *out)
+{
+    if (slot->init.kind == TAKT_INIT_TENSOR) {
+        *out = *slot->init.tensor;
+        takt_storage_retain(out->storage);
+        return TAKT_OK;
+    }
+    if (!takt_type_is_concrete(&slot->type))
+        return TAKT_OK; /* sized by a named dimension: sessions fill it */
+    TAKT_TRY(takt_tensor_create(ctx, &slot->type, out));
+    const takt_philox_at at = {.seed = seed, .stream = slot->init.stream};
+    const size_t count = takt_tensor_count(out);
+    void *data = takt_tensor_data(out);
+    const takt_dtype dtype = slot->type.dtype;
+    for (size_t i = 0; i < count; i++) {
+        const double value = drawn(&slot->init, &at, i);
+        if (takt_dtype_is_float(dtype))
+            takt_dtype_put_f(dtype, data, i, takt_dtype_round(dtype, value));
+        else
+            takt_dtype_put_i(dtype, data, i, takt_dtype_from_double(dtype, value));
+    }
+    return TAKT_OK;
+}
+
+/* ---- descriptions ---- */
+
+static takt_status describe(takt_arena *arena, const takt_graph *g, const takt_port *port,
+                            takt_desc *desc)
+{
+    const takt_type *type = takt_type_of(g, port->id);
+    desc->name = takt_arena_text(arena, port->name, strlen(port->name));
+    desc->dtype = type->dtype;
+    desc->rank = type->rank;
+    for (int d = 0; d < type->rank; d++) {
+        takt_dim dim;
+        TAKT_TRY(takt_dim_resolve(g->dims, type->dim[d], &dim));
+        desc->dims[d] = takt_dim_is_number(dim) ? dim : -1;
+        if (takt_dim_is_number(dim))
+            continue;
+        takt_text text;
+        takt_text_init(&text, g->ctx);
+        takt_dim_print(g->dims, dim, &text);
+        desc->dim_names[d] = takt_arena_text(arena, takt_text_get(&text), text.length);
+        takt_text_deinit(&text);
+        if (desc->dim_names[d] == NULL)
+            return TAKT_ERR_MEMORY;
+    }
+    return desc->name != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
+takt_status takt_describe_ports(takt_arena *arena, const takt_graph *g, const takt_port *ports,
+                                size_t count, takt_desc **out)
+{
+    *out = takt_arena_array(arena, count, sizeof **out);
+    if (*out == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        TAKT_TRY(describe(arena, g, &ports[i], &(*out)[i]));
+    return TAKT_OK;
+}
+
+/* ---- loading ---- */
+
+static takt_status fill_model(takt_model *m, uint64_t seed)
+{
+    const takt_graph *g = m->graph;
+    m->slots = takt_arena_array(&m->arena, g->slot_count, sizeof *m->slots);
+    if (m->slots == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < g->slot_count; i++)
+        TAKT_TRY(fill_slot(m->ctx, &g->slots[i], seed, &m->slots[i]));
+    TAKT_TRY(takt_describe_ports(&m->arena, g, g->inputs, g->input_count, &m->inputs));
+    return takt_describe_ports(&m->arena, g, g->outputs, g->output_count, &m->outputs);
+}
+
+static takt_status read_model(takt_model *m, takt_source *source, const takt_load_options *options)
+{
+    takt_text complaints;
+    takt_text_init(&complaints, m->ctx);
+    source->complaints = options->complaint != NULL ? &complaints : NULL;
+    takt_status status = takt_read_graph(source, &m->graph);
+    if (complaints.length > 0 && options->complaint != NULL)
+        options->complaint(options->complaint_user, complaints.at, complaints.length);
+    takt_text_deinit(&complaints);
+    return status == TAKT_OK ? fill_model(m, options->seed) : status;
+}
+
+static takt_status load(takt_ctx *ctx, takt_source *source, const takt_load_options *options,
+                        takt_model **out)
+{
+    static const takt_load_options defaults = {0};
+    options = options != NULL ? options : &defaults;
+    source->ctx = ctx;
+    source->model = options->model;
+    source->allow_links = options->allow_links;
+    void *block;
+    TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_model), "model", &block));
+    takt_model *m = block;
+    m->ctx = ctx;
+    takt_arena_init(&m->arena, ctx);
+    const takt_status status = read_model(m, source, options);
+    if (status != TAKT_OK) {
+        takt_model_destroy(m);
+        return status;
+    }
+    *out = m;
+    return TAKT_OK;
+}
+
+static takt_status folder_of(takt_ctx *ctx, const char *path, char **folder, size_t *bytes)
+{
+    const char *slash = strrchr(path, '/');
+    const char *from = slash == NULL ? "." : path;
+    const size_t length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+    void *block;
+    *bytes = length + 1;
+    TAKT_TRY(takt_mem_get(ctx, *bytes, "path", &block));
+    memcpy(block, from, length);
+    *folder = block;
+    (*folder)[length] = '\0';
+    return TAKT_OK;
+}
+
+takt_status takt_model_load(takt_ctx *ctx, const char *path, const takt_load_options *options,
+                            takt_model **model)
+{
+    *model = NULL;
+    if (path == NULL)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_model_load: path is NULL");
+    void *bytes;
+    size_t length, folder_bytes;
+    char *folder;
+    TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
+    takt_status status = folder_of(ctx, path, &folder, &folder_bytes);
+    if (status == TAKT_OK) {
+        takt_source source = {.name = path, .folder = folder, .bytes = bytes, .length = length};
+        status = load(ctx, &source, options, model);
+        takt_mem_put(ctx, folder, folder_bytes);
+    }
+    takt_mem_put(ctx, bytes, length);
+    return status;
+}
+
+takt_status takt_model_load_memory(takt_ctx *ctx, const char *name, const void *bytes, size_t length,
+                                   const takt_load_options *options, takt_model **model)
+{
+    *model = NULL;
+    if (bytes == NULL && length > 0)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_model_load_memory: bytes is NULL");
+    takt_source source = {.name = name != NULL ? name : "memory", .bytes = bytes, .length = length};
+    return load(ctx, &source, options, model);
+}
+
+void takt_model_destroy(takt_model *m)
+{
+    if (m == NULL)
+        return;
+    for (size_t i = 0; m->slots != NULL && i < m->graph->slot_count; i++)
+        takt_tensor_release(&m->slots[i]);
+    takt_graph_destroy(m->graph);
+    takt_arena_deinit(&m->arena);
+    takt_mem_put(m->ctx, m, sizeof *m);
+}
+
+/* ---- reading ---- */
+
+const char *takt_model_name(const takt_model *model)
+{
+    return model->graph->name;
+}
+
+size_t takt_model_input_count(const takt_model *model)
+{
+    return model->graph->input_count;
+}
+
+size_t takt_model_output_count(const takt_model *model)
+{
+    return model->graph->output_count;
+}
+
+const takt_desc *takt_model_input(const takt_model *model, size_t index)
+{
+    return index < model->graph->input_count ? &model->inputs[index] : NULL;
+}
+
+const takt_desc *takt_model_output(const takt_model *model, size_t index)
+{
+    return index < model->graph->output_count ? &model->outputs[index] : NULL;
+}

@@ -1,0 +1,28 @@
+/* model.h - what a model holds. */
+#ifndef TAKT_API_MODEL_H
+#define TAKT_API_MODEL_H
+
+#include <takt/model.h>
+
+#include "ir/graph.h"
+
+struct takt_model {
+    takt_ctx *ctx;
+    takt_arena arena;
+    takt_graph *graph;
+    takt_tensor *slots; /* the value of each slot of the graph */
+    takt_desc *inputs, *outputs;
+};
+
+/* "batch=8,seq=128" into sizes by index of dims' names; -1 where nothing was said. `*sizes` lies
+ * in `arena`. */
+TAKT_MUST_USE takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *dims,
+                                           const char *text, int64_t **sizes, size_t *count);
+/* Descriptions of ports, in `arena`. */
+TAKT_MUST_USE takt_status takt_describe_ports(takt_arena *arena, const takt_graph *g,
+                                              const takt_port *ports, size_t count, takt_desc **out);
+/* Hands `text` to a sink in one piece and frees it; a writer's non-zero answer is ERR_IO. */
+TAKT_MUST_USE takt_status takt_sink_text(takt_ctx *ctx, takt_text *text, takt_sink_fn *sink,
+                                         void *user);
+
+#endif

@@ -1,0 +1,107 @@
+/* cpu.c - the cpu backend: finds the kind of step for a group, and shares out work. */
+#include "backend/cpu/cpu.h"
+
+#include <string.h>
+
+#define TAKT_CPU(kind) extern const takt_cpu_kind takt_cpu_##kind;
+#include "cpu_list.inc"
+#undef TAKT_CPU
+
+static const takt_cpu_kind *const kinds[] = {
+#define TAKT_CPU(kind) &takt_cpu_##kind,
+#include "cpu_list.inc"
+#undef TAKT_CPU
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static bool is_map(const takt_node *n)
+{
+    return (n->op->traits & TAKT_ELEMENTWISE) != 0 || n->op == &takt_op_broadcast;
+}
+
+/* The kind that runs `node`; `*why` is the most telling refusal otherwise. */
+static const takt_cpu_kind *find(const takt_graph *g, takt_id node, const char **why)
+{
+    *why = "no kind of step computes this operation";
+    for (size_t i = 0; i < KINDS; i++) {
+        const char *refusal = kinds[i]->accepts(g, node);
+        if (refusal == NULL)
+            return kinds[i];
+        if (refusal[0] != '\0')
+            *why = refusal;
+    }
+    return NULL;
+}
+
+/* What has no kernel is evaluated by the interpreter, and the step says so. */
+static const char *supports(const takt_graph *g, takt_id node)
+{
+    (void)g;
+    (void)node;
+    return NULL;
+}
+
+/* A composite is kept when some kind takes it whole. */
+static bool keeps(const takt_graph *g, const takt_node *n)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        if (kinds[i]->keeps != NULL && kinds[i]->keeps(g, n))
+            return true;
+    return false;
+}
+
+static const char *absorbs(const takt_graph *g, takt_id anchor, takt_id node)
+{
+    const char *why;
+    const takt_cpu_kind *kind = is_map(&g->nodes[anchor]) ? NULL : find(g, anchor, &why);
+    if (kind == NULL || kind->absorbs == NULL)
+        return "the step before it takes no epilogue";
+    return kind->absorbs(g, anchor, node);
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const char *why;
+    const takt_cpu_kind *kind = find(p->graph, p->group->nodes[0], &why);
+    if (kind == NULL) {
+        p->step->note = why;
+        return takt_backend_ref.compile(p);
+    }
+    p->step->kind = kind->name;
+    return kind->compile(p);
+}
+
+const takt_backend takt_backend_cpu = {
+    .name = "cpu",
+    .summary = "vector kernels on this machine's processor",
+    .supports = supports,
+    .keeps = keeps,
+    .absorbs = absorbs,
+    .compile = compile,
+};
+
+/* Handing work to another thread costs about a microsecond; a task should be worth twenty. */
+size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t most)
+{
+    const double flops_per_us = 2e4, bytes_per_us = 2e4, us_per_task = 5;
+    const double by_flops = flops / flops_per_us, by_bytes = bytes / bytes_per_us;
+    const double us = by_flops > by_bytes ? by_flops : by_bytes;
+    size_t tasks = us < 2 * us_per_task ? 1 : (size_t)(us / us_per_task);
+    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    if (threads == 1 || tasks < 1)
+        tasks = 1;
+    const size_t enough = 4 * threads; /* some slack, so that a slow thread does not hold all up */
+    tasks = tasks > enough ? enough : tasks > threads ? tasks / threads * threads : tasks;
+    return tasks < most ? tasks : most < 1 ? 1 : most;
+}
+
+void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size_t *first, size_t *end)
+{
+    const size_t grains = (count + grain - 1) / grain;
+    const size_t each = grains / tasks, more = grains % tasks;
+    const size_t from = index * each + (index < more ? index : more);
+    const size_t to = from + each + (index < more ? 1 : 0);
+    *first = from * grain < count ? from * grain : count;
+    *end = to * grain < count ? to * grain : count;
+}

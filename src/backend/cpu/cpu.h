@@ -1,0 +1,29 @@
+/* cpu.h - the cpu backend: one file per kind of step.
+ *
+ * A kind says which primitive ops it takes and turns a group of nodes into a step. The folder
+ * `step/` is the list: step/<kind>.c defines `const takt_cpu_kind takt_cpu_<kind>`.
+ */
+#ifndef TAKT_BACKEND_CPU_H
+#define TAKT_BACKEND_CPU_H
+
+#include "op/ops.h"
+#include "plan/backend.h"
+
+typedef struct takt_cpu_kind {
+    const char *name;
+    /* NULL if this kind runs the (non element-wise) node, else the reason, or "" for "not mine". */
+    const char *(*accepts)(const takt_graph *g, takt_id node);
+    /* NULL if the element-wise `node` may follow `anchor` inside the step; NULL pointer: never. */
+    const char *(*absorbs)(const takt_graph *g, takt_id anchor, takt_id node);
+    /* True if the kind runs this composite op whole, with the bits of its lowering; NULL: none. */
+    bool (*keeps)(const takt_graph *g, const takt_node *n);
+    /* The whole group: p->group, p->step. */
+    takt_status (*compile)(takt_planner *p);
+} takt_cpu_kind;
+
+/* How many tasks are worth making of work that costs `flops` and moves `bytes`, at most `most`. */
+size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t most);
+/* Items [*first, *end) of `count` that task `index` of `tasks` does, cut at multiples of `grain`. */
+void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size_t *first, size_t *end);
+
+#endif

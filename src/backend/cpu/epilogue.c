@@ -1,0 +1,113 @@
+/* epilogue.c - recognises the common endings of a product, and runs the others as programs. */
+#include "backend/cpu/epilogue.h"
+
+const char *takt_epilogue_absorbs(const takt_graph *g, takt_id anchor, takt_id node)
+{
+    const takt_node *n = &g->nodes[node];
+    if (takt_type_of(g, anchor)->dtype != TAKT_F32 || n->type->dtype != TAKT_F32)
+        return "only f32 values are finished inside the step";
+    if (n->op == &takt_op_broadcast)
+        return "it copies";
+    for (uint32_t k = 0; k < n->in_count; k++)
+        if (n->in[k] == TAKT_NONE || takt_type_of(g, n->in[k])->dtype != TAKT_F32)
+            return "it mixes element types";
+    return takt_map_accepts(g, node);
+}
+
+/* The operand of a binary instruction that is not the value being finished, or -1. */
+static int other_operand(const takt_map_instr *code)
+{
+    const bool first = code->src[0].source == TAKT_MAP_VIEW;
+    const takt_map_ref *other = &code->src[first ? 0 : 1];
+    return other->source == TAKT_MAP_VIEW ? (int)other->index : -1;
+}
+
+static bool is_row(const takt_map_operand *o, size_t columns, size_t count)
+{
+    if (o->is_full)
+        return count == columns;
+    return o->rank == 2 && o->stride[0] == 0 && o->stride[1] == 1 && o->dim[1] == (int64_t)columns;
+}
+
+/* One instruction of the form the kernels know, in an order they know; false otherwise. */
+static bool match(takt_cpu_epilogue *e, const takt_node *n, const takt_map_program *m,
+                  const takt_map_instr *code)
+{
+    if (n->op == &takt_op_relu) {
+        if (e->act != TAKT_GEMM_ACT_NONE || e->residual_last)
+            return false;
+        e->act = TAKT_GEMM_ACT_RELU;
+        return true;
+    }
+    const int index = n->op == &takt_op_add ? other_operand(code) : -1;
+    if (index < 0)
+        return false;
+    const takt_map_operand *o = &m->operands[index];
+    if (is_row(o, e->columns, m->count)) {
+        if (e->bias >= 0 || e->residual >= 0 || e->act != TAKT_GEMM_ACT_NONE)
+            return false;
+        e->bias = (int)o->view;
+        return true;
+    }
+    if (!o->is_full || e->residual >= 0)
+        return false;
+    e->residual = (int)o->view;
+    e->residual_last = e->act != TAKT_GEMM_ACT_NONE;
+    return true;
+}
+
+takt_status takt_epilogue_compile(takt_planner *p, size_t columns, takt_cpu_epilogue *e)
+{
+    *e = (takt_cpu_epilogue){.bias = -1, .residual = -1, .columns = columns};
+    const takt_group *group = p->group;
+    size_t index;
+    if (group->count > 1) {
+        takt_map_program *m;
+        TAKT_TRY(takt_map_compile(p, group->nodes + 1, group->count - 1, group->nodes[0], &m));
+        bool simple = true;
+        for (size_t i = 0; i < m->code_count && simple; i++)
+            simple = match(e, &p->graph->nodes[group->nodes[i + 1]], m, &m->code[i]);
+        if (!simple) {
+            *e = (takt_cpu_epilogue){.bias = -1, .residual = -1, .columns = columns};
+            e->program = m;
+        }
+    }
+    return takt_planner_output(p, group->nodes[group->count - 1], &index);
+}
+
+size_t takt_epilogue_scratch(const takt_cpu_epilogue *e)
+{
+    return e->program != NULL ? takt_map_scratch(e->program) : 0;
+}
+
+static void tail(void *user, float *tile, size_t ld, size_t row, size_t col, size_t rows, size_t cols)
+{
+    const takt_epilogue_run *run = user;
+    const takt_cpu_epilogue *e = run->epilogue;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < cols; c += TAKT_MAP_TILE) {
+            const size_t n = cols - c < TAKT_MAP_TILE ? cols - c : TAKT_MAP_TILE;
+            const size_t first = (run->row + row + r) * e->columns + run->column + col + c;
+            takt_map_finish(e->program, run->step, run->task, run->registers, first, n,
+                            tile + r * ld + c);
+        }
+}
+
+bool takt_epilogue_f32_for(takt_epilogue_run *run, takt_epilogue_f32 *out)
+{
+    const takt_cpu_epilogue *e = run->epilogue;
+    *out = (takt_epilogue_f32){.act = e->act, .residual_last = e->residual_last};
+    if (e->program != NULL) {
+        out->tail = tail;
+        out->user = run;
+        return true;
+    }
+    if (e->bias >= 0)
+        out->bias = (const float *)takt_view_data(run->task, &run->step->in[e->bias]) + run->column;
+    if (e->residual >= 0) {
+        out->residual = (const float *)takt_view_data(run->task, &run->step->in[e->residual]) +
+                        run->row * e->columns + run->column;
+        out->residual_stride = e->columns;
+    }
+    return e->bias >= 0 || e->residual >= 0 || e->act != TAKT_GEMM_ACT_NONE;
+}

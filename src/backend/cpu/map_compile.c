@@ -1,0 +1,348 @@
+/* map_compile.c - turns element-wise nodes into a tile program. */
+#include <string.h>
+
+#include "backend/cpu/map_program.h"
+#include "base/size.h"
+
+takt_dtype takt_map_compute_type(takt_dtype dtype)
+{
+    switch (dtype) {
+    case TAKT_F32:
+    case TAKT_F16:
+    case TAKT_BF16:
+    case TAKT_F8E4M3FN:
+    case TAKT_F8E4M3FNUZ:
+    case TAKT_F8E5M2:
+    case TAKT_F8E5M2FNUZ:
+        return TAKT_F32;
+    case TAKT_I32:
+    case TAKT_I16:
+    case TAKT_I8:
+        return TAKT_I32;
+    case TAKT_U32:
+    case TAKT_U16:
+    case TAKT_U8:
+        return TAKT_U32;
+    case TAKT_F64:
+    case TAKT_I64:
+    case TAKT_U64:
+    case TAKT_BOOL:
+        return dtype;
+    default:
+        return TAKT_DTYPE_COUNT;
+    }
+}
+
+static const char *family_of(takt_dtype compute)
+{
+    switch (compute) {
+    case TAKT_F64:
+        return "map_f64";
+    case TAKT_F32:
+        return "map_f32";
+    case TAKT_I64:
+        return "map_i64";
+    case TAKT_I32:
+        return "map_i32";
+    case TAKT_U64:
+        return "map_u64";
+    case TAKT_U32:
+        return "map_u32";
+    default:
+        return "map_bool";
+    }
+}
+
+/* The input whose element type decides which kernel runs. */
+static takt_dtype deciding_dtype(const takt_graph *g, const takt_node *n)
+{
+    return takt_type_of(g, n->in[n->op == &takt_op_select ? 1 : 0])->dtype;
+}
+
+static takt_map_op op_of(const takt_graph *g, const takt_node *n)
+{
+    const takt_dtype dtype = deciding_dtype(g, n);
+    if (n->op == &takt_op_broadcast)
+        return TAKT_MAP_COPY;
+    if (n->op == &takt_op_mod) {
+        const int fmod = takt_op_attr_index(n->op, "fmod", 4);
+        return fmod >= 0 && n->attr[fmod].boolean ? TAKT_MAP_REM : TAKT_MAP_MOD;
+    }
+    if (n->op == &takt_op_shr && (dtype == TAKT_I8 || dtype == TAKT_U8))
+        return TAKT_MAP_SHR8;
+    if (n->op == &takt_op_shr && (dtype == TAKT_I16 || dtype == TAKT_U16))
+        return TAKT_MAP_SHR16;
+    return takt_map_op_of(n->op->name);
+}
+
+static bool is_cast(const takt_node *n)
+{
+    return n->op == &takt_op_cast;
+}
+
+const char *takt_map_accepts(const takt_graph *g, takt_id node)
+{
+    const takt_node *n = &g->nodes[node];
+    for (uint32_t k = 0; k < n->in_count; k++)
+        if (n->in[k] == TAKT_NONE)
+            return "an input is left out";
+    if (is_cast(n))
+        return takt_map_compute_type(n->type->dtype) != TAKT_DTYPE_COUNT &&
+                       takt_map_compute_type(takt_type_of(g, n->in[0])->dtype) != TAKT_DTYPE_COUNT
+                   ? NULL
+                   : "elements smaller than a byte are not converted tile by tile";
+    const takt_dtype compute = takt_map_compute_type(deciding_dtype(g, n));
+    if (compute == TAKT_DTYPE_COUNT || takt_map_compute_type(n->type->dtype) == TAKT_DTYPE_COUNT)
+        return "the element type is for storage only";
+    const takt_map_op op = op_of(g, n);
+    const takt_kernel *k = takt_kernel_find(family_of(compute), takt_isa_detect(), NULL, 0, NULL);
+    if (op == TAKT_MAP_OP_COUNT || k == NULL || takt_map_find(k, op) == NULL)
+        return "no element-wise kernel computes it";
+    return NULL;
+}
+
+/* ---- operands ---- */
+
+typedef struct compiler {
+    takt_planner *p;
+    takt_map_program *program;
+    const takt_id *nodes;
+    size_t count;
+    takt_id hot;
+    const takt_type *shape;  /* of the result */
+    takt_id *operand_node;   /* per operand */
+    takt_id *in_register;    /* per register: node whose value it holds, or TAKT_NONE if free */
+    size_t register_capacity;
+} compiler;
+
+/* Loops over the result with the operand's strides, adjacent ones merged where that is possible. */
+static void collapse(const takt_type *shape, const takt_view *v, takt_map_operand *o)
+{
+    int64_t stride[TAKT_MAX_RANK] = {0};
+    for (int d = 0; d < v->rank; d++)
+        stride[shape->rank - v->rank + d] = v->dim[d] == 1 ? 0 : v->stride[d];
+    o->rank = 0;
+    for (int d = 0; d < shape->rank; d++) {
+        if (shape->dim[d] == 1)
+            continue;
+        const int last = o->rank - 1;
+        if (last >= 0 && o->stride[last] == stride[d] * shape->dim[d]) {
+            o->dim[last] *= shape->dim[d];
+            o->stride[last] = stride[d];
+        } else {
+            o->dim[o->rank] = shape->dim[d];
+            o->stride[o->rank++] = stride[d];
+        }
+    }
+    o->is_scalar = o->rank == 0 || (o->rank == 1 && o->stride[0] == 0);
+    o->is_full = !o->is_scalar && o->rank == 1 && o->stride[0] == 1;
+}
+
+static takt_status take_register(compiler *c, takt_id holder, uint32_t *out)
+{
+    for (uint32_t r = 0; r < c->program->registers; r++)
+        if (c->in_register[r] == TAKT_NONE) {
+            c->in_register[r] = holder;
+            *out = r;
+            return TAKT_OK;
+        }
+    if (c->program->registers == c->register_capacity)
+        return takt_fail(c->p->ctx, TAKT_E_INTERNAL, "an element-wise step needs too many registers");
+    c->in_register[c->program->registers] = holder;
+    *out = c->program->registers++;
+    return TAKT_OK;
+}
+
+enum { RESERVED = INT32_MAX }; /* a holder that no node has: staging of operands, never freed */
+
+static takt_status add_operand(compiler *c, takt_id node, uint32_t *index)
+{
+    for (size_t i = 0; i < c->program->operand_count; i++)
+        if (c->operand_node[i] == node) {
+            *index = (uint32_t)i;
+            return TAKT_OK;
+        }
+    takt_map_operand *o = &c->program->operands[c->program->operand_count];
+    size_t view;
+    TAKT_TRY(takt_planner_input(c->p, node, &view));
+    const takt_view *v = &c->p->step->in[view];
+    o->view = (uint32_t)view;
+    o->bytes = (uint32_t)takt_dtype_bits(v->dtype) / 8;
+    collapse(c->shape, v, o);
+    const takt_dtype compute = takt_map_compute_type(v->dtype);
+    o->widens = compute != v->dtype;
+    o->widen = (takt_convert){.to = compute, .from = v->dtype};
+    if (!o->is_full && !o->is_scalar)
+        TAKT_TRY(take_register(c, RESERVED, &o->gathered));
+    if (o->widens)
+        TAKT_TRY(take_register(c, RESERVED, &o->widened));
+    c->operand_node[c->program->operand_count] = node;
+    *index = (uint32_t)c->program->operand_count++;
+    return TAKT_OK;
+}
+
+/* Where an input of a node comes from: a register of this program, the hot tile, or memory. */
+static takt_status reference(compiler *c, takt_id node, takt_map_ref *ref)
+{
+    if (node == c->hot) {
+        *ref = (takt_map_ref){TAKT_MAP_HOT, 0};
+        return TAKT_OK;
+    }
+    for (uint32_t r = 0; r < c->program->registers; r++)
+        if (c->in_register[r] == node) {
+            *ref = (takt_map_ref){TAKT_MAP_REG, r};
+            return TAKT_OK;
+        }
+    ref->source = TAKT_MAP_VIEW;
+    return add_operand(c, node, &ref->index);
+}
+
+/* ---- instructions ---- */
+
+static bool used_later(const compiler *c, takt_id value, size_t after)
+{
+    for (size_t i = after + 1; i < c->count; i++) {
+        const takt_node *n = &c->p->graph->nodes[c->nodes[i]];
+        for (uint32_t k = 0; k < n->in_count; k++)
+            if (n->in[k] == value)
+                return true;
+    }
+    return false;
+}
+
+static void free_registers(compiler *c, size_t at)
+{
+    for (uint32_t r = 0; r < c->program->registers; r++) {
+        const takt_id holder = c->in_register[r];
+        if (holder != TAKT_NONE && holder != (takt_id)RESERVED && !used_later(c, holder, at))
+            c->in_register[r] = TAKT_NONE;
+    }
+}
+
+/* A full operand of the same size that dies here may be overwritten, unless a later instruction
+ * still reads it. */
+static int overwritable(const compiler *c, size_t at)
+{
+    const takt_type *type = c->p->graph->nodes[c->nodes[at]].type;
+    for (size_t i = 0; i < c->program->operand_count; i++) {
+        const takt_map_operand *o = &c->program->operands[i];
+        if (o->is_full && o->bytes == (uint32_t)takt_dtype_bits(type->dtype) / 8 &&
+            c->p->step->in[o->view].dtype == type->dtype && !used_later(c, c->operand_node[i], at))
+            return (int)o->view;
+    }
+    return -1;
+}
+
+static takt_status add_output(compiler *c, size_t at, takt_map_instr *code)
+{
+    const takt_id id = c->nodes[at];
+    code->out = -1;
+    if (!takt_planner_escapes(c->p, id))
+        return TAKT_OK;
+    if (c->hot != TAKT_NONE) { /* only the last node of an epilogue escapes: see `absorbs` */
+        code->is_final = true;
+        return TAKT_OK;
+    }
+    const int over = overwritable(c, at);
+    size_t index;
+    TAKT_TRY(over >= 0 ? takt_planner_output_over(c->p, id, (size_t)over, &index)
+                       : takt_planner_output(c->p, id, &index));
+    code->out = (int32_t)index;
+    code->is_direct = !code->narrows && code->fn != NULL;
+    code->keeps_copy = code->is_direct && used_later(c, id, at);
+    return TAKT_OK;
+}
+
+static takt_status choose_kernel(compiler *c, const takt_node *n, takt_map_instr *code)
+{
+    const takt_dtype to = n->type->dtype, compute = takt_map_compute_type(to);
+    code->narrows = compute != to;
+    code->narrow = (takt_convert){.to = to, .from = compute};
+    code->widen = (takt_convert){.to = compute, .from = to};
+    if (is_cast(n)) {
+        const int saturate = takt_op_attr_index(n->op, "saturate", 8);
+        code->cast = (takt_convert){
+            .to = to, .from = takt_map_compute_type(takt_type_of(c->p->graph, n->in[0])->dtype),
+            .saturate = saturate < 0 || n->attr[saturate].boolean};
+    } else {
+        const takt_dtype in = takt_map_compute_type(deciding_dtype(c->p->graph, n));
+        const takt_kernel *k = takt_planner_kernel(c->p, family_of(in));
+        const takt_map_op op = op_of(c->p->graph, n);
+        code->fn = k != NULL ? takt_map_find(k, op) : NULL;
+        code->can_fault = !takt_dtype_is_float(in) && in != TAKT_BOOL &&
+                          (op == TAKT_MAP_DIV || op == TAKT_MAP_MOD || op == TAKT_MAP_REM ||
+                           op == TAKT_MAP_POW);
+    }
+    code->narrow_bytes = (uint32_t)takt_dtype_bits(to) / 8;
+    if (code->fn == NULL && !is_cast(n))
+        return takt_fail(c->p->ctx, TAKT_E_NO_KERNEL, "no kernel computes %s on %s", n->op->name,
+                         takt_dtype_name(takt_type_of(c->p->graph, n->in[0])->dtype));
+    return TAKT_OK;
+}
+
+static takt_status compile_node(compiler *c, size_t at)
+{
+    const takt_node *n = &c->p->graph->nodes[c->nodes[at]];
+    takt_map_instr *code = &c->program->code[at];
+    code->src_count = (unsigned char)n->in_count;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        TAKT_TRY(reference(c, n->in[k], &code->src[k]));
+    TAKT_TRY(choose_kernel(c, n, code));
+    TAKT_TRY(add_output(c, at, code));
+    TAKT_TRY(take_register(c, c->nodes[at], &code->dst)); /* before freeing: never over a source */
+    free_registers(c, at);
+    c->program->can_fault |= code->can_fault;
+    return TAKT_OK;
+}
+
+/* Nothing is kept between instructions: whole ranges can be done at once. */
+static bool is_streaming(const takt_map_program *m)
+{
+    if (m->code_count != 1 || !m->code[0].is_direct)
+        return false;
+    for (size_t i = 0; i < m->operand_count; i++)
+        if ((!m->operands[i].is_full && !m->operands[i].is_scalar) || m->operands[i].widens)
+            return false;
+    return true;
+}
+
+static takt_status compile(compiler *c)
+{
+    takt_map_program *m = c->program;
+    size_t inputs = 0;
+    for (size_t i = 0; i < c->count; i++)
+        inputs += c->p->graph->nodes[c->nodes[i]].in_count;
+    c->register_capacity = 2 * inputs + c->count + 1;
+    m->code_count = c->count;
+    m->code = takt_planner_get(c->p, c->count * sizeof *m->code);
+    m->operands = takt_planner_get(c->p, inputs * sizeof *m->operands);
+    c->operand_node = takt_planner_get(c->p, inputs * sizeof *c->operand_node);
+    c->in_register = takt_planner_get(c->p, c->register_capacity * sizeof *c->in_register);
+    if (m->code == NULL || m->operands == NULL || c->operand_node == NULL || c->in_register == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < c->count; i++)
+        TAKT_TRY(compile_node(c, i));
+    m->tile = is_streaming(m) ? m->count : TAKT_MAP_TILE;
+    return TAKT_OK;
+}
+
+takt_status takt_map_compile(takt_planner *p, const takt_id *nodes, size_t count, takt_id hot,
+                             takt_map_program **program)
+{
+    takt_map_program *m = takt_planner_get(p, sizeof *m);
+    if (m == NULL)
+        return TAKT_ERR_MEMORY;
+    compiler c = {.p = p, .program = m, .nodes = nodes, .count = count, .hot = hot,
+                  .shape = p->graph->nodes[nodes[0]].type};
+    m->convert = takt_kernel_as_convert(
+        takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    if (!takt_type_count(c.shape, &m->count))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "an element-wise result is too large");
+    *program = m;
+    return compile(&c);
+}
+
+size_t takt_map_scratch(const takt_map_program *m)
+{
+    return (size_t)m->registers * TAKT_MAP_REGISTER;
+}

@@ -1,0 +1,89 @@
+/* map_program.h - element-wise nodes as a program over tiles that stay in the nearest cache.
+ *
+ * Nodes become instructions in graph order. Values are computed in one of a few compute types
+ * (narrow floats in f32, narrow integers in 32 bits) and rounded or wrapped to their own type after
+ * every node, so fusing changes no bit. A value that somebody outside reads is written to its
+ * buffer; the others live in registers: tiles of scratch memory.
+ *
+ * The same program finishes the hot tiles of a matrix product or convolution: then one value, the
+ * anchor's, is handed in and its final form handed back.
+ */
+#ifndef TAKT_BACKEND_CPU_MAP_PROGRAM_H
+#define TAKT_BACKEND_CPU_MAP_PROGRAM_H
+
+#include "backend/cpu/cpu.h"
+#include "kernel/convert/convert.h"
+#include "kernel/map/map.h"
+
+enum { TAKT_MAP_TILE = 1024, TAKT_MAP_REGISTER = TAKT_MAP_TILE * 8 };
+
+typedef enum takt_map_source { TAKT_MAP_REG, TAKT_MAP_VIEW, TAKT_MAP_HOT } takt_map_source;
+
+typedef struct takt_map_ref {
+    takt_map_source source;
+    uint32_t index; /* register, or operand */
+} takt_map_ref;
+
+typedef struct takt_map_instr {
+    takt_map_fn *fn;     /* NULL for a cast */
+    takt_convert cast;   /* from the source's compute type to the node's own type */
+    takt_convert narrow; /* from the compute type to the node's own type */
+    takt_convert widen;  /* and back */
+    bool narrows;        /* the node's own type is not its compute type */
+    takt_map_ref src[3];
+    unsigned char src_count;
+    bool can_fault;
+    uint32_t dst;  /* register */
+    int32_t out;   /* index into step->out, or -1 */
+    bool is_direct; /* computes straight into the output: its type is a compute type */
+    bool is_final;  /* the value that goes back to the anchor's tile */
+    bool keeps_copy; /* computed straight into the output, and read again by later instructions */
+    uint32_t narrow_bytes; /* of an element of the node's own type */
+} takt_map_instr;
+
+/* How the elements [first, first + n) of the result read an input. */
+typedef struct takt_map_operand {
+    uint32_t view;       /* index into step->in */
+    bool is_full;        /* element i of the input belongs to element i of the result */
+    bool is_scalar;      /* one element */
+    int rank;            /* otherwise: collapsed loops over the result */
+    int64_t dim[TAKT_MAX_RANK], stride[TAKT_MAX_RANK];
+    uint32_t bytes;      /* of an element */
+    uint32_t gathered;   /* register for the expanded tile */
+    uint32_t widened;    /* register for the tile in the compute type */
+    bool widens; /* the element type is not a compute type */
+    takt_convert widen;
+} takt_map_operand;
+
+typedef struct takt_map_program {
+    takt_map_instr *code;
+    size_t code_count;
+    takt_map_operand *operands;
+    size_t operand_count;
+    takt_convert_fn *convert;
+    uint32_t registers;
+    size_t tile;  /* elements at a time */
+    size_t count; /* elements of the result */
+    bool can_fault;
+} takt_map_program;
+
+/* Compiles nodes[0..count): element-wise, one shape. `hot`: the node whose value is handed in, or
+ * TAKT_NONE. Adds inputs and outputs to p->step. */
+TAKT_MUST_USE takt_status takt_map_compile(takt_planner *p, const takt_id *nodes, size_t count,
+                                           takt_id hot, takt_map_program **program);
+/* Bytes of scratch that one worker needs. */
+size_t takt_map_scratch(const takt_map_program *program);
+/* Elements [first, end). */
+void takt_map_run(const takt_map_program *program, const takt_step *step, const takt_task *task,
+                  void *registers, size_t first, size_t end);
+/* Elements [first, first + n), n <= TAKT_MAP_TILE, of which `hot` holds the anchor's values;
+ * the final values are left there. */
+void takt_map_finish(const takt_map_program *program, const takt_step *step, const takt_task *task,
+                     void *registers, size_t first, size_t n, float *hot);
+
+/* NULL if the map machine can compute the node, else the reason. */
+const char *takt_map_accepts(const takt_graph *g, takt_id node);
+/* The type that values of `dtype` are computed in; TAKT_DTYPE_COUNT if there is none. */
+takt_dtype takt_map_compute_type(takt_dtype dtype);
+
+#endif

@@ -1,0 +1,202 @@
+/* map_run.c - runs a tile program. */
+#include <string.h>
+
+#include "backend/cpu/map_program.h"
+
+typedef struct machine {
+    const takt_map_program *m;
+    const takt_step *step;
+    const takt_task *task;
+    char *registers;
+    size_t first, n;
+    float *hot;
+    takt_fault fault;
+} machine;
+
+static void *reg(const machine *x, uint32_t index)
+{
+    return x->registers + (size_t)index * TAKT_MAP_REGISTER;
+}
+
+/* ---- operands ---- */
+
+static void copy_run(char *to, const char *from, size_t n, int64_t stride, size_t bytes)
+{
+    if (stride == 1) {
+        memcpy(to, from, n * bytes);
+        return;
+    }
+    const int64_t step = stride * (int64_t)bytes;
+    switch (bytes) {
+    case 1:
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + i, from + (int64_t)i * step, 1);
+        break;
+    case 2:
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + 2 * i, from + (int64_t)i * step, 2);
+        break;
+    case 4:
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + 4 * i, from + (int64_t)i * step, 4);
+        break;
+    default:
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + 8 * i, from + (int64_t)i * step, 8);
+        break;
+    }
+}
+
+/* Where element `first` of the result lies in the operand, and the indices that led there. */
+static int64_t locate(const takt_map_operand *o, size_t first, int64_t *index)
+{
+    int64_t at = 0;
+    for (int d = o->rank - 1; d >= 0; d--) {
+        index[d] = (int64_t)(first % (size_t)o->dim[d]);
+        first /= (size_t)o->dim[d];
+        at += index[d] * o->stride[d];
+    }
+    return at;
+}
+
+static int64_t advance(const takt_map_operand *o, int64_t *index, int64_t at)
+{
+    for (int d = o->rank - 2; d >= 0; d--) {
+        at += o->stride[d];
+        if (++index[d] < o->dim[d])
+            return at;
+        at -= o->stride[d] * o->dim[d];
+        index[d] = 0;
+    }
+    return at;
+}
+
+/* The tile of a broadcast operand: in place if it is one run, else expanded into a register. */
+static const char *gather(const machine *x, const takt_map_operand *o, const char *data,
+                          unsigned char *is_scalar)
+{
+    int64_t index[TAKT_MAX_RANK];
+    int64_t at = locate(o, x->first, index);
+    const int inner = o->rank - 1;
+    size_t run = (size_t)(o->dim[inner] - index[inner]);
+    const int64_t stride = o->stride[inner];
+    if (run >= x->n && (stride == 0 || stride == 1)) {
+        *is_scalar = stride == 0;
+        return data + at * (int64_t)o->bytes;
+    }
+    char *to = reg(x, o->gathered);
+    for (size_t done = 0; done < x->n;) {
+        run = run < x->n - done ? run : x->n - done;
+        copy_run(to + done * o->bytes, data + at * (int64_t)o->bytes, run, stride, o->bytes);
+        done += run;
+        at -= index[inner] * stride;
+        index[inner] = 0;
+        at = advance(o, index, at);
+        run = (size_t)o->dim[inner];
+    }
+    return to;
+}
+
+static const void *operand(const machine *x, const takt_map_operand *o, unsigned char *is_scalar)
+{
+    const char *data = takt_view_data(x->task, &x->step->in[o->view]);
+    *is_scalar = o->is_scalar;
+    if (o->is_full)
+        data += x->first * o->bytes;
+    else if (!o->is_scalar)
+        data = gather(x, o, data, is_scalar);
+    if (!o->widens)
+        return data;
+    void *to = reg(x, o->widened);
+    x->m->convert(&o->widen, to, data, *is_scalar ? 1 : x->n);
+    return to;
+}
+
+static const void *source(const machine *x, const takt_map_ref *ref, unsigned char *is_scalar)
+{
+    *is_scalar = 0;
+    if (ref->source == TAKT_MAP_REG)
+        return reg(x, ref->index);
+    if (ref->source == TAKT_MAP_HOT)
+        return x->hot;
+    return operand(x, &x->m->operands[ref->index], is_scalar);
+}
+
+/* ---- instructions ---- */
+
+/* Copies one value over the whole tile: conversions have no scalar operands. */
+static void spread(char *tile, size_t n, size_t bytes)
+{
+    for (size_t i = 1; i < n; i++)
+        memcpy(tile + i * bytes, tile, bytes);
+}
+
+static void run_cast(machine *x, const takt_map_instr *code, const void *src, bool is_scalar, char *out)
+{
+    char *dst = reg(x, code->dst);
+    const size_t n = is_scalar ? 1 : x->n;
+    char narrow[TAKT_MAP_TILE * 2];
+    char *to = !code->narrows ? dst : out != NULL ? out : narrow;
+    x->m->convert(&code->cast, to, src, n);
+    if (is_scalar)
+        spread(to, x->n, code->narrow_bytes);
+    if (code->narrows)
+        x->m->convert(&code->widen, dst, to, x->n);
+    else if (out != NULL)
+        memcpy(out, dst, x->n * code->narrow_bytes);
+}
+
+static void run_code(machine *x, const takt_map_instr *code)
+{
+    const void *src[3];
+    unsigned char is_scalar[3];
+    for (int k = 0; k < code->src_count; k++)
+        src[k] = source(x, &code->src[k], &is_scalar[k]);
+    char *out = NULL;
+    if (code->out >= 0) {
+        const takt_view *v = &x->step->out[code->out];
+        out = (char *)takt_view_data(x->task, v) + x->first * ((size_t)takt_dtype_bits(v->dtype) / 8);
+    }
+    if (code->fn == NULL) {
+        run_cast(x, code, src[0], is_scalar[0] != 0, out);
+        return;
+    }
+    void *dst = code->is_direct ? (void *)out : code->is_final ? (void *)x->hot : reg(x, code->dst);
+    code->fn(dst, src, is_scalar, x->n, code->can_fault ? &x->fault : NULL);
+    if (code->narrows) {
+        char narrow[TAKT_MAP_TILE * 2];
+        char *to = out != NULL ? out : narrow;
+        x->m->convert(&code->narrow, to, dst, x->n);
+        x->m->convert(&code->widen, dst, to, x->n);
+    } else if (code->is_direct && code->keeps_copy) {
+        memcpy(reg(x, code->dst), dst, x->n * code->narrow_bytes);
+    }
+}
+
+static void run_tile(machine *x)
+{
+    x->fault.base = x->first;
+    for (size_t i = 0; i < x->m->code_count; i++)
+        run_code(x, &x->m->code[i]);
+}
+
+void takt_map_run(const takt_map_program *m, const takt_step *step, const takt_task *task,
+                  void *registers, size_t first, size_t end)
+{
+    machine x = {.m = m, .step = step, .task = task, .registers = registers,
+                 .fault.index = TAKT_FAULT_NONE};
+    for (x.first = first; x.first < end; x.first += x.n) {
+        x.n = end - x.first < m->tile ? end - x.first : m->tile;
+        run_tile(&x);
+    }
+    if (task->fault != NULL && x.fault.index != TAKT_FAULT_NONE)
+        takt_fault_merge(task->fault, &x.fault);
+}
+
+void takt_map_finish(const takt_map_program *m, const takt_step *step, const takt_task *task,
+                     void *registers, size_t first, size_t n, float *hot)
+{
+    machine x = {.m = m, .step = step, .task = task, .registers = registers, .first = first, .n = n,
+                 .hot = hot, .fault.index = TAKT_FAULT_NONE};
+    run_tile(&x);
+}

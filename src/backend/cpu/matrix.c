@@ -1,0 +1,85 @@
+/* matrix.c - a matmul node as strides. */
+#include "backend/cpu/matrix.h"
+
+static bool flag(const takt_node *n, const char *name, size_t length)
+{
+    const int i = takt_op_attr_index(n->op, name, length);
+    return i >= 0 && n->attr[i].boolean;
+}
+
+/* Rows, columns and their strides of the last two axes (one axis: as `alone` says). */
+static void sides(const takt_type *t, bool transposed, bool is_left, size_t size[2], size_t stride[2])
+{
+    if (t->rank == 1) {
+        size[0] = is_left ? 1 : (size_t)t->dim[0];
+        size[1] = is_left ? (size_t)t->dim[0] : 1;
+        stride[0] = is_left ? (size_t)t->dim[0] : 1;
+        stride[1] = 1;
+        return;
+    }
+    const size_t rows = (size_t)t->dim[t->rank - 2], cols = (size_t)t->dim[t->rank - 1];
+    size[0] = transposed ? cols : rows;
+    size[1] = transposed ? rows : cols;
+    stride[0] = transposed ? 1 : cols;
+    stride[1] = transposed ? cols : 1;
+}
+
+/* Matrix strides of the leading axes of `t` along the result's `rank` leading axes. */
+static size_t batches(const takt_type *t, int rank, int64_t *stride)
+{
+    int64_t matrices = 1;
+    const int own = t->rank > 2 ? t->rank - 2 : 0;
+    for (int d = 0; d < rank; d++)
+        stride[d] = 0;
+    for (int d = own - 1; d >= 0; d--) {
+        stride[rank - own + d] = t->dim[d] == 1 ? 0 : matrices;
+        matrices *= t->dim[d];
+    }
+    return (size_t)matrices;
+}
+
+takt_product takt_product_of(const takt_graph *g, takt_id node)
+{
+    const takt_node *n = &g->nodes[node];
+    const takt_type *a = takt_type_of(g, n->in[0]), *b = takt_type_of(g, n->in[1]);
+    takt_product mm = {.batch = 1};
+    size_t size_a[2], size_b[2], stride_a[2], stride_b[2];
+    const bool transpose_a = flag(n, "transpose_a", 11);
+    sides(a, transpose_a, true, size_a, stride_a);
+    sides(b, flag(n, "transpose_b", 11), false, size_b, stride_b);
+    mm.m = size_a[0];
+    mm.k = size_a[1];
+    mm.n = size_b[1];
+    mm.a_row = stride_a[0];
+    mm.a_col = stride_a[1];
+    mm.b_row = stride_b[0];
+    mm.b_col = stride_b[1];
+    const int lead_a = a->rank > 2 ? a->rank - 2 : 0, lead_b = b->rank > 2 ? b->rank - 2 : 0;
+    mm.batch_rank = lead_a > lead_b ? lead_a : lead_b;
+    const size_t matrices_a = batches(a, mm.batch_rank, mm.a_batch);
+    mm.b_matrices = batches(b, mm.batch_rank, mm.b_batch);
+    if (mm.b_matrices == 1 && !transpose_a) {
+        mm.m *= matrices_a;
+        mm.batch_rank = 0;
+    }
+    for (int d = 0; d < mm.batch_rank; d++) {
+        const int64_t da = d < mm.batch_rank - lead_a ? 1 : a->dim[d - (mm.batch_rank - lead_a)];
+        const int64_t db = d < mm.batch_rank - lead_b ? 1 : b->dim[d - (mm.batch_rank - lead_b)];
+        mm.batch_dim[d] = da == 1 ? db : da;
+        mm.batch *= (size_t)mm.batch_dim[d];
+    }
+    return mm;
+}
+
+void takt_product_pair(const takt_product *mm, size_t index, size_t *a, size_t *b)
+{
+    int64_t at_a = 0, at_b = 0;
+    for (int d = mm->batch_rank - 1; d >= 0; d--) {
+        const int64_t i = (int64_t)(index % (size_t)mm->batch_dim[d]);
+        index /= (size_t)mm->batch_dim[d];
+        at_a += i * mm->a_batch[d];
+        at_b += i * mm->b_batch[d];
+    }
+    *a = (size_t)at_a;
+    *b = (size_t)at_b;
+}

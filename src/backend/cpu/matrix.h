@@ -1,0 +1,22 @@
+/* matrix.h - a matmul node as strides: what every way of computing it needs to know. */
+#ifndef TAKT_BACKEND_CPU_MATRIX_H
+#define TAKT_BACKEND_CPU_MATRIX_H
+
+#include "backend/cpu/cpu.h"
+
+typedef struct takt_product {
+    size_t m, n, k;
+    size_t a_row, a_col, b_row, b_col; /* element strides inside one matrix */
+    size_t batch;                      /* products; the result has them one after another */
+    size_t b_matrices;                 /* different right-hand sides */
+    int batch_rank;
+    int64_t batch_dim[TAKT_MAX_RANK];
+    int64_t a_batch[TAKT_MAX_RANK], b_batch[TAKT_MAX_RANK]; /* matrix strides; 0: broadcast */
+} takt_product;
+
+/* Leading axes of the left side are folded into its rows when the right side has none. */
+takt_product takt_product_of(const takt_graph *g, takt_id node);
+/* Which matrices product number `index` multiplies. */
+void takt_product_pair(const takt_product *mm, size_t index, size_t *a, size_t *b);
+
+#endif

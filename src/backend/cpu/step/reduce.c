@@ -1,0 +1,281 @@
+/* reduce.c - sums, extremes and the like over any axes.
+ *
+ * The reduced axes are looped over in row-major order, as the contract wants. Narrow types are
+ * widened into scratch first, and the result is narrowed. Axes that no kernel can walk directly
+ * are gathered into rows.
+ */
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/strided.h"
+#include "kernel/convert/convert.h"
+#include "kernel/reduce/reduce.h"
+
+typedef struct facts {
+    takt_reduce_fn *run;
+    takt_convert_fn *convert;
+    takt_reduce_op op;
+    takt_dtype from, compute, to; /* compute: what the kernel reads; to: the result's type */
+    bool is_arg;
+    size_t outer, inner; /* results = outer * inner: x is [outer, n, inner] if is_plain */
+    size_t n, count;
+    bool is_plain;
+    takt_strided walk; /* otherwise: results by reduced elements, read with strides */
+} facts;
+
+typedef struct name_op {
+    const takt_op *node;
+    takt_reduce_op op;
+} name_op;
+
+static takt_reduce_op op_of(const takt_node *n)
+{
+    const name_op table[] = {{&takt_op_reduce_sum, TAKT_REDUCE_SUM},
+                             {&takt_op_reduce_sum_square, TAKT_REDUCE_SUMSQ},
+                             {&takt_op_reduce_max, TAKT_REDUCE_MAX},
+                             {&takt_op_reduce_min, TAKT_REDUCE_MIN},
+                             {&takt_op_reduce_prod, TAKT_REDUCE_PROD}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].node == n->op)
+            return table[i].op;
+    const int last = takt_op_attr_index(n->op, "last", 4);
+    const bool is_last = last >= 0 && n->attr[last].boolean;
+    if (n->op == &takt_op_argmax)
+        return is_last ? TAKT_REDUCE_ARGMAX_LAST : TAKT_REDUCE_ARGMAX;
+    if (n->op == &takt_op_argmin)
+        return is_last ? TAKT_REDUCE_ARGMIN_LAST : TAKT_REDUCE_ARGMIN;
+    return TAKT_REDUCE_OP_COUNT;
+}
+
+static takt_dtype compute_of(takt_dtype dtype)
+{
+    switch (dtype) {
+    case TAKT_F64:
+    case TAKT_F32:
+    case TAKT_I64:
+    case TAKT_I32:
+    case TAKT_U64:
+    case TAKT_U32:
+        return dtype;
+    case TAKT_F16:
+    case TAKT_BF16:
+        return TAKT_F32;
+    case TAKT_I16:
+    case TAKT_I8:
+        return TAKT_I32;
+    default:
+        return TAKT_U32;
+    }
+}
+
+static const char *family_of(takt_dtype compute)
+{
+    switch (compute) {
+    case TAKT_F64:
+        return "reduce_f64";
+    case TAKT_F32:
+        return "reduce_f32";
+    case TAKT_I64:
+        return "reduce_i64";
+    case TAKT_I32:
+        return "reduce_i32";
+    case TAKT_U64:
+        return "reduce_u64";
+    default:
+        return "reduce_u32";
+    }
+}
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    const takt_node *n = &g->nodes[node];
+    if (op_of(n) == TAKT_REDUCE_OP_COUNT)
+        return "";
+    return takt_dtype_bits(takt_type_of(g, n->in[0])->dtype) >= 8 ? NULL : "elements below a byte";
+}
+
+/* ---- running ---- */
+
+static size_t bytes_of(takt_dtype dtype)
+{
+    return (size_t)takt_dtype_bits(dtype) / 8;
+}
+
+/* Results [first, end) of [outer, n, inner] data of the compute type. */
+static void reduce_plain(const facts *f, const char *x, char *y, size_t first, size_t end)
+{
+    const size_t in = bytes_of(f->compute), out = f->is_arg ? 8 : in;
+    takt_reduce r = {.op = f->op, .n = f->n, .run = f->n};
+    if (f->inner == 1) {
+        r.src = x + first * f->n * in;
+        r.dst = y + first * out;
+        r.count = end - first;
+        r.across = f->n;
+        r.step = 1;
+        f->run(&r);
+        return;
+    }
+    while (first < end) {
+        const size_t o = first / f->inner, i = first % f->inner;
+        r.count = f->inner - i < end - first ? f->inner - i : end - first;
+        r.src = x + (o * f->n * f->inner + i) * in;
+        r.dst = y + first * out;
+        r.across = 1;
+        r.step = f->inner;
+        f->run(&r);
+        first += r.count;
+    }
+}
+
+/* One result at a time from a row gathered into scratch. */
+static void reduce_gathered(const facts *f, const char *x, char *row, char *y, size_t first, size_t end)
+{
+    const size_t in = bytes_of(f->from), wide = bytes_of(f->compute), out = f->is_arg ? 8 : wide;
+    char *widened = f->from == f->compute ? row : row + ((f->n * in + 63) & ~(size_t)63);
+    const takt_convert c = {.to = f->compute, .from = f->from};
+    for (size_t i = first; i < end; i++) {
+        takt_strided_copy(&f->walk, x, row, i * f->n, (i + 1) * f->n);
+        if (f->from != f->compute)
+            f->convert(&c, widened, row, f->n);
+        const takt_reduce r = {.op = f->op, .src = widened, .dst = y + i * out, .count = 1,
+                               .across = f->n, .n = f->n, .run = f->n, .step = 1};
+        f->run(&r);
+    }
+}
+
+static void widen(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_convert c = {.to = f->compute, .from = f->from};
+    f->convert(&c, t->scratch, takt_view_data(t, &s->in[0]), f->count * f->n);
+}
+
+static bool narrows(const facts *f)
+{
+    return !f->is_arg && f->to != f->compute;
+}
+
+/* Results of the compute type: in scratch if they must be narrowed. */
+static char *results(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    if (!narrows(f))
+        return takt_view_data(t, &s->out[0]);
+    const size_t wide = f->is_plain ? f->count * f->n * bytes_of(f->compute) : 0;
+    return (char *)t->scratch + ((wide + 63) & ~(size_t)63);
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    size_t first, end;
+    takt_cpu_share(f->count, 16, t->index, s->task_count, &first, &end);
+    const char *x = takt_view_data(t, &s->in[0]);
+    if (!f->is_plain)
+        reduce_gathered(f, x, t->scratch_own, results(s, t), first, end);
+    else
+        reduce_plain(f, f->from == f->compute ? x : t->scratch, results(s, t), first, end);
+}
+
+static void narrow(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_convert c = {.to = f->to, .from = f->compute};
+    f->convert(&c, takt_view_data(t, &s->out[0]), results(s, t), f->count);
+}
+
+/* ---- compiling ---- */
+
+static void find_axes(const takt_node *n, int rank, bool *is_reduced)
+{
+    const int axes = takt_op_attr_index(n->op, "axes", 4), axis = takt_op_attr_index(n->op, "axis", 4);
+    for (int d = 0; d < rank; d++)
+        is_reduced[d] = axes >= 0 && n->attr[axes].count == 0;
+    for (uint32_t i = 0; axes >= 0 && i < n->attr[axes].count; i++) {
+        const int64_t d = n->attr[axes].i64s[i];
+        is_reduced[d < 0 ? d + rank : d] = true;
+    }
+    if (axes < 0 && axis >= 0) {
+        const int64_t d = n->attr[axis].i64;
+        is_reduced[d < 0 ? d + rank : d] = true;
+    }
+}
+
+/* [outer, n, inner] if the reduced axes are neighbours, else a walk with strides. */
+static void set_geometry(facts *f, const takt_view *x, const bool *is_reduced)
+{
+    int64_t dim[TAKT_MAX_RANK], stride[TAKT_MAX_RANK];
+    int rank = 0, changes = 0;
+    f->outer = f->inner = f->n = 1;
+    for (int pass = 0; pass < 2; pass++)
+        for (int d = 0; d < x->rank; d++)
+            if (is_reduced[d] == (pass == 1)) {
+                dim[rank] = x->dim[d];
+                stride[rank++] = x->stride[d];
+            }
+    bool before = true, inside = false;
+    for (int d = 0; d < x->rank; d++) {
+        if (x->dim[d] == 1)
+            continue;
+        if (is_reduced[d] && !inside)
+            changes++;
+        inside = is_reduced[d];
+        before = before && !inside;
+        *(inside ? &f->n : before ? &f->outer : &f->inner) *= (size_t)x->dim[d];
+    }
+    for (int d = 0; d < x->rank; d++)
+        if (x->dim[d] == 0) { /* nothing was skipped above, but a zero must not hide */
+            f->n = f->outer = f->inner = 1;
+            for (int e = 0; e < x->rank; e++)
+                *(is_reduced[e] ? &f->n : &f->outer) *= (size_t)x->dim[e];
+            changes = 1;
+            break;
+        }
+    f->is_plain = changes <= 1;
+    f->count = f->outer * f->inner;
+    f->walk = takt_strided_of(dim, stride, rank, bytes_of(f->from));
+}
+
+static void set_scratch(takt_step *s, const facts *f)
+{
+    const size_t wide = bytes_of(f->compute);
+    if (!f->is_plain) {
+        s->scratch_each = ((f->n * bytes_of(f->from) + 63) & ~(size_t)63) + f->n * wide;
+    } else if (f->from != f->compute) {
+        s->scratch_bytes = (f->count * f->n * wide + 63) & ~(size_t)63;
+        s->before = widen;
+    }
+    if (narrows(f)) {
+        s->scratch_bytes += f->count * wide;
+        s->after = narrow;
+    }
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    size_t index;
+    bool is_reduced[TAKT_MAX_RANK] = {0};
+    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    const takt_view *x = &p->step->in[0];
+    f->op = op_of(n);
+    f->is_arg = f->op >= TAKT_REDUCE_ARGMAX;
+    f->from = x->dtype;
+    f->compute = compute_of(x->dtype);
+    f->to = n->type->dtype;
+    f->run = (takt_reduce_fn *)takt_planner_kernel(p, family_of(f->compute))->run;
+    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    find_axes(n, x->rank, is_reduced);
+    set_geometry(f, x, is_reduced);
+    set_scratch(p->step, f);
+    p->step->run = run;
+    p->step->data = f;
+    const double work = (double)f->count * (double)f->n;
+    p->step->task_count = takt_cpu_tasks(p, work, work * (double)bytes_of(f->from), (f->count + 15) / 16);
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_reduce = {.name = "reduce", .accepts = accepts, .compile = compile};

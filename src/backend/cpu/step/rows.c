@@ -1,0 +1,111 @@
+/* rows.c - softmax and norms over the last axis, as one step: a row stays in cache between passes. */
+#include "backend/cpu/cpu.h"
+#include "kernel/rows/rows.h"
+
+typedef struct facts {
+    takt_rows_fn *run;
+    takt_rows_step rows; /* without pointers */
+    int gamma, beta;     /* indices into step->in, or -1 */
+    size_t element;      /* bytes */
+} facts;
+
+static const takt_attr *attr(const takt_node *n, const char *name, size_t length)
+{
+    const int i = takt_op_attr_index(n->op, name, length);
+    return i >= 0 ? &n->attr[i] : NULL;
+}
+
+static takt_rows_op op_of(const takt_node *n)
+{
+    if (n->op == &takt_op_softmax)
+        return TAKT_ROWS_SOFTMAX;
+    if (n->op == &takt_op_log_softmax)
+        return TAKT_ROWS_LOG_SOFTMAX;
+    if (n->op == &takt_op_layer_norm)
+        return TAKT_ROWS_LAYER_NORM;
+    return n->op == &takt_op_rms_norm ? TAKT_ROWS_RMS_NORM : TAKT_ROWS_OP_COUNT;
+}
+
+/* gamma and beta have one element per column. */
+static bool is_vector(const takt_graph *g, takt_id id, int64_t columns)
+{
+    const takt_type *t = takt_type_of(g, id);
+    return t->rank == 1 && t->dim[0] == columns;
+}
+
+static bool keeps(const takt_graph *g, const takt_node *n)
+{
+    if (op_of(n) == TAKT_ROWS_OP_COUNT)
+        return false;
+    const takt_type *t = n->type;
+    const takt_attr *axis = attr(n, "axis", 4);
+    if ((t->dtype != TAKT_F32 && t->dtype != TAKT_F64) || t->rank == 0 || axis == NULL)
+        return false;
+    if (axis->i64 != -1 && axis->i64 != t->rank - 1)
+        return false;
+    for (uint32_t k = 1; k < n->in_count; k++)
+        if (n->in[k] != TAKT_NONE && !is_vector(g, n->in[k], t->dim[t->rank - 1]))
+            return false;
+    return true;
+}
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    return keeps(g, &g->nodes[node]) ? NULL : "";
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    takt_rows_step r = f->rows;
+    size_t first, end;
+    takt_cpu_share(r.rows, 1, t->index, s->task_count, &first, &end);
+    const size_t skip = first * r.n * f->element;
+    r.rows = end - first;
+    r.src = (const char *)takt_view_data(t, &s->in[0]) + skip;
+    r.dst = (char *)takt_view_data(t, &s->out[0]) + skip;
+    r.gamma = f->gamma >= 0 ? takt_view_data(t, &s->in[f->gamma]) : NULL;
+    r.beta = f->beta >= 0 ? takt_view_data(t, &s->in[f->beta]) : NULL;
+    f->run(&r);
+}
+
+static takt_status add_vector(takt_planner *p, const takt_node *n, uint32_t k, int *index)
+{
+    size_t view;
+    *index = -1;
+    if (k >= n->in_count || n->in[k] == TAKT_NONE)
+        return TAKT_OK;
+    TAKT_TRY(takt_planner_input(p, n->in[k], &view));
+    *index = (int)view;
+    return TAKT_OK;
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    size_t index, count;
+    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    TAKT_TRY(add_vector(p, n, 1, &f->gamma));
+    TAKT_TRY(add_vector(p, n, 2, &f->beta));
+    TAKT_TRY(takt_planner_output_over(p, id, 0, &index));
+    (void)takt_type_count(n->type, &count);
+    const takt_attr *epsilon = attr(n, "epsilon", 7);
+    const size_t columns = (size_t)n->type->dim[n->type->rank - 1];
+    f->rows = (takt_rows_step){.op = op_of(n), .rows = columns > 0 ? count / columns : 0, .n = columns,
+                               .src_stride = columns, .dst_stride = columns,
+                               .epsilon = epsilon != NULL ? epsilon->f64 : 0};
+    f->element = n->type->dtype == TAKT_F32 ? 4 : 8;
+    const char *family = n->type->dtype == TAKT_F32 ? "rows_f32" : "rows_f64";
+    f->run = (takt_rows_fn *)takt_planner_kernel(p, family)->run;
+    p->step->run = run;
+    p->step->data = f;
+    p->step->task_count = takt_cpu_tasks(p, 16.0 * (double)count, 8.0 * (double)count, f->rows.rows);
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_rows = {
+    .name = "rows", .accepts = accepts, .keeps = keeps, .compile = compile};

@@ -1,0 +1,143 @@
+/* strided.c - copying between dense memory and a pattern of strides.
+ *
+ * A transpose reads or writes far apart; taking a square of the two last loops at a time keeps
+ * whole cache lines in use on both sides.
+ */
+#include "backend/cpu/strided.h"
+
+#include <string.h>
+
+takt_strided takt_strided_of(const int64_t *dim, const int64_t *stride, int rank, size_t bytes)
+{
+    takt_strided w = {.bytes = bytes, .count = 1};
+    for (int d = 0; d < rank; d++) {
+        w.count *= (size_t)dim[d];
+        if (dim[d] == 1)
+            continue;
+        const int last = w.rank - 1;
+        if (last >= 0 && w.stride[last] == stride[d] * dim[d]) {
+            w.dim[last] *= dim[d];
+            w.stride[last] = stride[d];
+        } else {
+            w.dim[w.rank] = dim[d];
+            w.stride[w.rank++] = stride[d];
+        }
+    }
+    if (w.rank == 0) {
+        w.dim[0] = w.stride[0] = 1;
+        w.rank = 1;
+    }
+    return w;
+}
+
+/* `n` elements whose distances are `a` bytes at the source and `b` at the target. */
+static void run_of(const char *from, int64_t a, char *to, int64_t b, size_t n, size_t bytes)
+{
+    if (a == (int64_t)bytes && b == (int64_t)bytes) {
+        memcpy(to, from, n * bytes);
+        return;
+    }
+    switch (bytes) {
+    case 1:
+        for (size_t i = 0; i < n; i++, from += a, to += b)
+            *to = *from;
+        break;
+    case 2:
+        for (size_t i = 0; i < n; i++, from += a, to += b)
+            memcpy(to, from, 2);
+        break;
+    case 4:
+        for (size_t i = 0; i < n; i++, from += a, to += b)
+            memcpy(to, from, 4);
+        break;
+    default:
+        for (size_t i = 0; i < n; i++, from += a, to += b)
+            memcpy(to, from, 8);
+        break;
+    }
+}
+
+/* Whole [rows, cols] of the two innermost loops, square by square. */
+static void squares(const takt_strided *w, const char *from, char *to, bool spreads)
+{
+    enum { SIDE = 16 };
+    const int64_t bytes = (int64_t)w->bytes;
+    const int64_t rows = w->dim[w->rank - 2], cols = w->dim[w->rank - 1];
+    const int64_t far = w->stride[w->rank - 2] * bytes, near = w->stride[w->rank - 1] * bytes;
+    const int64_t from_row = spreads ? cols * bytes : far, from_col = spreads ? bytes : near;
+    const int64_t to_row = spreads ? far : cols * bytes, to_col = spreads ? near : bytes;
+    for (int64_t c = 0; c < cols; c += SIDE) {
+        const size_t n = (size_t)(cols - c < SIDE ? cols - c : SIDE);
+        for (int64_t r = 0; r < rows; r++)
+            run_of(from + r * from_row + c * from_col, from_col, to + r * to_row + c * to_col, to_col, n,
+                   w->bytes);
+    }
+}
+
+static int64_t locate(const takt_strided *w, size_t first, int64_t *index)
+{
+    int64_t at = 0;
+    for (int d = w->rank - 1; d >= 0; d--) {
+        index[d] = (int64_t)(first % (size_t)w->dim[d]);
+        first /= (size_t)w->dim[d];
+        at += index[d] * w->stride[d];
+    }
+    return at;
+}
+
+/* To the next element of loop `d`, all inner ones back at their beginnings. */
+static int64_t advance(const takt_strided *w, int64_t *index, int64_t at, int d)
+{
+    for (; d >= 0; d--) {
+        at += w->stride[d];
+        if (++index[d] < w->dim[d])
+            return at;
+        at -= w->stride[d] * w->dim[d];
+        index[d] = 0;
+    }
+    return at;
+}
+
+static void walk(const takt_strided *w, const char *from, char *to, size_t first, size_t end,
+                 bool spreads)
+{
+    if (first >= end)
+        return;
+    int64_t index[TAKT_MAX_RANK];
+    int64_t at = locate(w, first, index);
+    const int64_t bytes = (int64_t)w->bytes;
+    const int inner = w->rank - 1;
+    const size_t cols = (size_t)w->dim[inner];
+    const size_t square = w->rank >= 2 ? cols * (size_t)w->dim[inner - 1] : 0;
+    while (first < end) {
+        const char *src = spreads ? from : from + at * bytes;
+        char *dst = spreads ? to + at * bytes : to;
+        size_t n;
+        if (square > 0 && index[inner] == 0 && index[inner - 1] == 0 && end - first >= square &&
+            w->stride[inner] != 1) {
+            squares(w, src, dst, spreads);
+            n = square;
+            at = advance(w, index, at, inner - 2);
+        } else {
+            n = cols - (size_t)index[inner];
+            n = n < end - first ? n : end - first;
+            const int64_t step = w->stride[inner] * bytes;
+            run_of(src, spreads ? bytes : step, dst, spreads ? step : bytes, n, w->bytes);
+            at -= index[inner] * w->stride[inner];
+            index[inner] = 0;
+            at = advance(w, index, at, inner - 1);
+        }
+        *(spreads ? &from : (const char **)&to) += n * w->bytes;
+        first += n;
+    }
+}
+
+void takt_strided_copy(const takt_strided *w, const void *from, void *to, size_t first, size_t end)
+{
+    walk(w, from, to, first, end, false);
+}
+
+void takt_strided_spread(const takt_strided *w, const void *from, void *to, size_t first, size_t end)
+{
+    walk(w, from, to, first, end, true);
+}

@@ -1,0 +1,21 @@
+/* strided.h - copying between dense memory and a pattern of strides, for elements of any size. */
+#ifndef TAKT_BACKEND_CPU_STRIDED_H
+#define TAKT_BACKEND_CPU_STRIDED_H
+
+#include "backend/cpu/cpu.h"
+
+/* Loops, outermost first, with strides in elements; neighbours are merged where they can be. */
+typedef struct takt_strided {
+    int rank;
+    int64_t dim[TAKT_MAX_RANK], stride[TAKT_MAX_RANK];
+    size_t bytes; /* of an element: 1, 2, 4 or 8 */
+    size_t count;
+} takt_strided;
+
+takt_strided takt_strided_of(const int64_t *dim, const int64_t *stride, int rank, size_t bytes);
+/* Elements [first, end) in loop order, from the pattern at `from` to dense `to`. */
+void takt_strided_copy(const takt_strided *w, const void *from, void *to, size_t first, size_t end);
+/* The other way: dense `from` to the pattern at `to`. */
+void takt_strided_spread(const takt_strided *w, const void *from, void *to, size_t first, size_t end);
+
+#endif

@@ -1,0 +1,29 @@
+/* arena.h - memory that dies together: nodes, shapes, names of one graph or plan. */
+#ifndef TAKT_BASE_ARENA_H
+#define TAKT_BASE_ARENA_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+typedef struct takt_arena_block takt_arena_block;
+
+typedef struct takt_arena {
+    takt_ctx *ctx;
+    takt_arena_block *newest;
+    size_t block_bytes; /* size of the next block; grows */
+} takt_arena;
+
+void takt_arena_init(takt_arena *arena, takt_ctx *ctx);
+/* Frees everything at once; the arena may be used again. */
+void takt_arena_deinit(takt_arena *arena);
+/* 16-byte aligned, uninitialised; NULL (and the failure recorded in ctx) when memory is short. */
+void *takt_arena_get(takt_arena *arena, size_t size);
+/* Zeroed array; the product is checked. */
+void *takt_arena_array(takt_arena *arena, size_t count, size_t size);
+void *takt_arena_copy(takt_arena *arena, const void *from, size_t size);
+/* A terminated copy of `length` characters. */
+char *takt_arena_text(takt_arena *arena, const char *text, size_t length);
+char *takt_arena_format(takt_arena *arena, const char *format, ...) TAKT_PRINTF(2, 3);
+
+#endif

@@ -1,0 +1,13 @@
+/* crc32c.h - the Castagnoli checksum. */
+#ifndef TAKT_BASE_CRC32C_H
+#define TAKT_BASE_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Continues `crc` (0 to begin with) over more bytes: of a whole = of its pieces in order. */
+uint32_t takt_crc32c(uint32_t crc, const void *bytes, size_t length);
+/* The same by table alone, as it runs where the processor has no instruction for it. */
+uint32_t takt_crc32c_table(uint32_t crc, const void *bytes, size_t length);
+
+#endif

@@ -1,0 +1,201 @@
+/* error.c - recording failures in fixed buffers, the catalogue's texts, and the log. */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+const char *takt_status_name(takt_status status)
+{
+    switch (status) {
+#define X(name, sentence)                                                                          \
+    case TAKT_##name: return "TAKT_" #name;
+        TAKT_STATUS_LIST(X)
+#undef X
+    }
+    return "TAKT_UNKNOWN_STATUS";
+}
+
+const char *takt_status_sentence(takt_status status)
+{
+    switch (status) {
+#define X(name, sentence)                                                                          \
+    case TAKT_##name: return sentence;
+        TAKT_STATUS_LIST(X)
+#undef X
+    }
+    return "a status that this version does not know";
+}
+
+const char *takt_error_explain(int id)
+{
+    switch (id) {
+#define X(number, name, class, text)                                                               \
+    case number:                                                                                   \
+        return text;
+#include "base/errors/all.def"
+#undef X
+    default: return NULL;
+    }
+}
+
+const char *takt_error_name(int id)
+{
+    switch (id) {
+#define X(number, name, class, text)                                                               \
+    case number:                                                                                   \
+        return #name;
+#include "base/errors/all.def"
+#undef X
+    default: return NULL;
+    }
+}
+
+takt_status takt_error_class(takt_error_id id)
+{
+    switch (id) {
+#define X(number, name, class, text)                                                               \
+    case TAKT_E_##name:                                                                            \
+        return TAKT_##class;
+#include "base/errors/all.def"
+#undef X
+    }
+    return TAKT_ERR_INTERNAL;
+}
+
+int takt_error_ids(const int **ids)
+{
+    static const int all[] = {
+#define X(number, name, class, text) number,
+#include "base/errors/all.def"
+#undef X
+    };
+    *ids = all;
+    return (int)(sizeof all / sizeof *all);
+}
+
+/* Names in messages come from files: nothing in them may reach a terminal as a control code. */
+static void make_printable(char *text)
+{
+    for (; *text != '\0'; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7F)
+            *text = '?';
+    }
+}
+
+/* Formats into `to`; what does not fit is cut between characters and marked. */
+static void format_into(char *to, size_t size, const char *format, va_list args)
+{
+    /* The arguments may point into `to` itself, when one message quotes the last. */
+    char text[TAKT_ERROR_TEXT];
+    const int wanted = vsnprintf(text, sizeof text, format, args);
+    if (wanted < 0)
+        text[0] = '\0';
+    size_t length = strlen(text);
+    const bool is_cut = wanted >= 0 && (size_t)wanted > length;
+    if (is_cut || length >= size) {
+        length = takt_utf8_cut(text, (length < size ? length : size - 1) - 3);
+        memcpy(text + length, "...", 4);
+        length += 3;
+    }
+    memcpy(to, text, length + 1);
+    make_printable(to);
+}
+
+static takt_status set(takt_error *error, takt_error_id id, const char *format, va_list args)
+{
+    format_into(error->message, sizeof error->message, format, args);
+    error->status = takt_error_class(id);
+    error->id = (int)id;
+    error->offset = -1;
+    error->line = error->column = 0;
+    error->node[0] = error->hint[0] = '\0';
+    return error->status;
+}
+
+takt_status takt_fail(takt_ctx *ctx, takt_error_id id, const char *format, ...)
+{
+    if (ctx == NULL)
+        return takt_error_class(id);
+    va_list args;
+    va_start(args, format);
+    const takt_status status = set(&ctx->error, id, format, args);
+    va_end(args);
+    return status;
+}
+
+takt_status takt_error_set(takt_error *error, takt_error_id id, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const takt_status status = set(error, id, format, args);
+    va_end(args);
+    return status;
+}
+
+static takt_status class_of(const takt_ctx *ctx)
+{
+    return ctx->error.status != TAKT_OK ? ctx->error.status : TAKT_ERR_INTERNAL;
+}
+
+takt_status takt_fail_hint(takt_ctx *ctx, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    format_into(ctx->error.hint, sizeof ctx->error.hint, format, args);
+    va_end(args);
+    return class_of(ctx);
+}
+
+takt_status takt_fail_node(takt_ctx *ctx, const char *name)
+{
+    char *to = ctx->error.node;
+    const size_t length = takt_utf8_cut(name, TAKT_ERROR_NODE - 1);
+    memcpy(to, name, length);
+    to[length] = '\0';
+    make_printable(to);
+    return class_of(ctx);
+}
+
+takt_status takt_fail_offset(takt_ctx *ctx, uint64_t offset)
+{
+    ctx->error.offset = offset <= INT64_MAX ? (int64_t)offset : INT64_MAX;
+    return class_of(ctx);
+}
+
+takt_status takt_fail_place(takt_ctx *ctx, int line, int column)
+{
+    ctx->error.line = line;
+    ctx->error.column = column;
+    return class_of(ctx);
+}
+
+takt_status takt_fail_memory(takt_ctx *ctx, const char *what, size_t bytes)
+{
+    if (ctx == NULL)
+        return TAKT_ERR_MEMORY;
+    const uint64_t live = ctx->live_bytes, limit = ctx->limits.bytes;
+    if (limit == 0 || (live <= limit && bytes <= limit - live))
+        return takt_fail(ctx, TAKT_E_MEMORY, "out of memory: %zu bytes for %s", bytes, what);
+    takt_fail(
+        ctx, TAKT_E_MEMORY,
+        "out of memory: %zu bytes for %s; %llu of the %llu that limits.bytes allows are in use",
+        bytes, what, (unsigned long long)live, (unsigned long long)limit);
+    return takt_fail_hint(ctx, "raise limits.bytes of the context if that is meant");
+}
+
+void takt_log(takt_ctx *ctx, takt_log_level level, const char *format, ...)
+{
+    if (ctx == NULL || ctx->log == NULL)
+        return;
+    char line[TAKT_ERROR_TEXT];
+    va_list args;
+    va_start(args, format);
+    format_into(line, sizeof line, format, args);
+    va_end(args);
+    ctx->log(ctx->log_user, level, line);
+}

@@ -1,0 +1,63 @@
+/* json.h - JSON in and out. The reader makes a flat array of values; there is no recursion. */
+#ifndef TAKT_BASE_JSON_H
+#define TAKT_BASE_JSON_H
+
+#include "base/arena.h"
+#include "base/text.h"
+
+typedef enum takt_json_kind {
+    TAKT_JSON_NULL,
+    TAKT_JSON_BOOL,
+    TAKT_JSON_NUMBER,
+    TAKT_JSON_STRING,
+    TAKT_JSON_ARRAY,
+    TAKT_JSON_OBJECT,
+} takt_json_kind;
+
+/* One value. Children of a container follow it: the first is the next value, each links to its
+ * sibling. Strings are decoded, terminated, and live in the arena. */
+typedef struct takt_json {
+    takt_json_kind kind;
+    bool is_integer; /* a NUMBER written as an integer that fits `integer` */
+    bool boolean;
+    bool is_last;   /* has no next sibling */
+    uint32_t count; /* children of a container */
+    uint32_t size;  /* values of this subtree, itself included: sibling = this + size */
+    double number;
+    int64_t integer;
+    const char *key;  /* in an object */
+    const char *text; /* of a STRING */
+    uint32_t text_length;
+    uint32_t offset; /* in the source */
+} takt_json;
+
+/* Strict RFC 8259: UTF-8 checked, duplicate keys refused, depth and bytes limited by ctx. */
+TAKT_MUST_USE takt_status takt_json_parse(takt_ctx *ctx, takt_arena *arena, const char *bytes,
+                                          size_t length, const takt_json **root);
+/* First child and next sibling; NULL when there is none. */
+const takt_json *takt_json_first(const takt_json *container);
+const takt_json *takt_json_next(const takt_json *value);
+/* Member of an object, or NULL. */
+const takt_json *takt_json_get(const takt_json *object, const char *key);
+
+/* Writing: commas and escapes are the writer's business. */
+typedef struct takt_json_writer {
+    takt_text *text;
+    uint64_t has_item[4]; /* one bit per depth: something was written there already */
+    int depth;
+    bool after_key;
+    bool pretty;
+} takt_json_writer;
+
+void takt_json_begin(takt_json_writer *w, takt_text *text, bool pretty);
+void takt_json_open(takt_json_writer *w, char bracket); /* '{' or '[' */
+void takt_json_close(takt_json_writer *w, char bracket);
+void takt_json_key(takt_json_writer *w, const char *key);
+void takt_json_string(takt_json_writer *w, const char *text);
+void takt_json_number(takt_json_writer *w, double value); /* not finite: null */
+void takt_json_integer(takt_json_writer *w, int64_t value);
+void takt_json_unsigned(takt_json_writer *w, uint64_t value);
+void takt_json_bool(takt_json_writer *w, bool value);
+void takt_json_null(takt_json_writer *w);
+
+#endif

@@ -1,0 +1,150 @@
+/* json_write.c - writing JSON: the writer sets commas, escapes and indentation. */
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/number.h"
+#include "base/utf8.h"
+
+enum { DEEPEST = 255 }; /* has_item has a bit for 0 .. 255; beyond it levels share the last bit */
+
+void takt_json_begin(takt_json_writer *w, takt_text *text, bool pretty)
+{
+    *w = (takt_json_writer){.text = text, .pretty = pretty};
+}
+
+static int level(const takt_json_writer *w)
+{
+    return w->depth < 0 ? 0 : w->depth > DEEPEST ? DEEPEST : w->depth;
+}
+
+static bool has_item(const takt_json_writer *w)
+{
+    return w->has_item[level(w) / 64] >> (level(w) % 64) & 1;
+}
+
+static void set_item(takt_json_writer *w, bool value)
+{
+    const uint64_t bit = UINT64_C(1) << (level(w) % 64);
+    uint64_t *word = &w->has_item[level(w) / 64];
+    *word = value ? *word | bit : *word & ~bit;
+}
+
+static void new_line(takt_json_writer *w)
+{
+    if (!w->pretty || w->depth == 0)
+        return;
+    takt_text_put(w->text, "\n", 1);
+    for (int i = 0; i < w->depth; i++)
+        takt_text_put(w->text, "  ", 2);
+}
+
+/* What stands before a key or value. */
+static void lead(takt_json_writer *w)
+{
+    if (w->after_key) {
+        w->after_key = false;
+        return;
+    }
+    if (has_item(w))
+        takt_text_put(w->text, ",", 1);
+    set_item(w, true);
+    new_line(w);
+}
+
+void takt_json_open(takt_json_writer *w, char bracket)
+{
+    lead(w);
+    takt_text_put(w->text, &bracket, 1);
+    w->depth++;
+    set_item(w, false);
+}
+
+void takt_json_close(takt_json_writer *w, char bracket)
+{
+    const bool was_empty = !has_item(w);
+    w->depth--;
+    if (!was_empty && w->pretty && w->depth == 0)
+        takt_text_put(w->text, "\n", 1);
+    else if (!was_empty)
+        new_line(w);
+    /* Either of a pair may be given, so that "close what '{' opened" reads as well. */
+    const char end = bracket == '{' || bracket == '}' ? '}' : ']';
+    takt_text_put(w->text, &end, 1);
+}
+
+static void escaped(takt_text *text, unsigned char c)
+{
+    static const char names[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
+    const char *found = strchr(names, c);
+    if (c != '\0' && found != NULL)
+        takt_text_add(text, "\\%c", letters[found - names]);
+    else
+        takt_text_add(text, "\\u%04x", c);
+}
+
+static void quoted(takt_text *text, const char *s)
+{
+    size_t left = strlen(s);
+    takt_text_put(text, "\"", 1);
+    while (left > 0) {
+        const size_t step = takt_utf8_length(s, left);
+        const unsigned char c = (unsigned char)*s;
+        if (step == 0)
+            takt_text_put(text, "\xEF\xBF\xBD", 3); /* not UTF-8: the replacement character */
+        else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7F)
+            escaped(text, c);
+        else
+            takt_text_put(text, s, step);
+        s += step != 0 ? step : 1;
+        left -= step != 0 ? step : 1;
+    }
+    takt_text_put(text, "\"", 1);
+}
+
+void takt_json_key(takt_json_writer *w, const char *key)
+{
+    lead(w);
+    quoted(w->text, key);
+    takt_text_put(w->text, ": ", w->pretty ? 2 : 1);
+    w->after_key = true;
+}
+
+void takt_json_string(takt_json_writer *w, const char *text)
+{
+    lead(w);
+    quoted(w->text, text);
+}
+
+void takt_json_number(takt_json_writer *w, double value)
+{
+    lead(w);
+    if (isfinite(value))
+        takt_text_double(w->text, value);
+    else
+        takt_text_put(w->text, "null", 4);
+}
+
+void takt_json_integer(takt_json_writer *w, int64_t value)
+{
+    lead(w);
+    takt_text_add(w->text, "%lld", (long long)value);
+}
+
+void takt_json_unsigned(takt_json_writer *w, uint64_t value)
+{
+    lead(w);
+    takt_text_add(w->text, "%llu", (unsigned long long)value);
+}
+
+void takt_json_bool(takt_json_writer *w, bool value)
+{
+    lead(w);
+    takt_text_add(w->text, "%s", value ? "true" : "false");
+}
+
+void takt_json_null(takt_json_writer *w)
+{
+    lead(w);
+    takt_text_put(w->text, "null", 4);
+}

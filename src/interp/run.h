@@ -1,0 +1,39 @@
+/* run.h - what the files of the interpreter share. */
+#ifndef TAKT_INTERP_RUN_H
+#define TAKT_INTERP_RUN_H
+
+#include "interp/interp.h"
+
+/* Lowered forms of nodes, kept because a loop's body is evaluated again and again. */
+enum { LOWERED_COUNT = 64 };
+
+typedef struct interp_lowered {
+    const takt_node *node;
+    takt_graph *owner; /* held, so that `node` cannot become another one */
+    takt_graph *graph;
+} interp_lowered;
+
+typedef struct interp {
+    takt_ctx *ctx;
+    interp_lowered lowered[LOWERED_COUNT];
+    size_t next_lowered; /* the one to replace */
+} interp;
+
+/* `n` of `g` as a graph of simpler nodes, whose inputs are those of `n` that are present. The
+ * caller drops its reference. */
+takt_status takt_interp_lower(interp *it, const takt_graph *g, const takt_node *n,
+                              takt_graph **lowered);
+void takt_interp_forget(interp *it);
+
+/* Whether there is a scalar function for these inputs. */
+bool takt_interp_has_scalar(const takt_op *op, takt_dtype in, takt_dtype out);
+/* The scalar function over all elements, inputs broadcast. */
+takt_status takt_interp_elementwise(takt_eval *e);
+
+/* All of `g`; `next` may be NULL. The outputs are the caller's. */
+takt_status takt_interp_run(interp *it, const takt_graph *g, const takt_array *inputs,
+                            const takt_array *slots, takt_array *outputs, takt_array *next);
+takt_status takt_interp_node(interp *it, const takt_graph *g, const takt_node *n,
+                             takt_interp_way way, const takt_array *in, takt_array *out);
+
+#endif

@@ -1,0 +1,80 @@
+/* read.c - files as a whole, and the choice of a reader. */
+#include "io/read.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "os/os.h"
+
+static const takt_reader *const readers[] = {
+    &takt_reader_text, /* last: it takes anything that is text */
+};
+
+takt_status takt_read_graph(const takt_source *source, takt_graph **graph)
+{
+    *graph = NULL;
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+        if (readers[i]->recognises(source->bytes, source->length))
+            return readers[i]->read(source, graph);
+    if (source->length == 0)
+        return takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is empty", source->name);
+    return takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is no model that Takt can read", source->name);
+}
+
+static takt_status fail_errno(takt_ctx *ctx, takt_error_id id, const char *path, const char *what,
+                              int error)
+{
+    char reason[128];
+    takt_os_reason(error, reason, sizeof reason);
+    return takt_fail(ctx, id, "cannot %s %s: %s", what, path, reason);
+}
+
+static takt_status read_opened(takt_ctx *ctx, const char *path, takt_file *file, void **bytes,
+                               size_t *length)
+{
+    uint64_t size;
+    int error = ctx->files.size(ctx->files.user, file, &size);
+    if (error != 0)
+        return fail_errno(ctx, TAKT_E_FILE_READ, path, "read", error);
+    if (size > ctx->limits.file_bytes || size > SIZE_MAX)
+        return takt_fail(ctx, TAKT_E_FILE_SIZE, "%s has %llu bytes, the limit is %llu", path,
+                         (unsigned long long)size, (unsigned long long)ctx->limits.file_bytes);
+    TAKT_TRY(takt_mem_get(ctx, (size_t)size, "file", bytes));
+    size_t done = 0;
+    error = ctx->files.read(ctx->files.user, file, 0, *bytes, (size_t)size, &done);
+    if (error == 0 && done == size) {
+        *length = (size_t)size;
+        return TAKT_OK;
+    }
+    takt_mem_put(ctx, *bytes, (size_t)size);
+    *bytes = NULL;
+    if (error != 0)
+        return fail_errno(ctx, TAKT_E_FILE_READ, path, "read", error);
+    return takt_fail(ctx, TAKT_E_FILE_READ, "%s became shorter while it was read", path);
+}
+
+takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes, size_t *length)
+{
+    *bytes = NULL;
+    *length = 0;
+    takt_file *file;
+    const int error = ctx->files.open_read(ctx->files.user, path, &file);
+    if (error != 0)
+        return fail_errno(ctx, TAKT_E_FILE_OPEN, path, "open", error);
+    const takt_status status = read_opened(ctx, path, file, bytes, length);
+    ctx->files.close(ctx->files.user, file);
+    return status;
+}
+
+takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes, size_t length)
+{
+    takt_file *file;
+    int error = ctx->files.create(ctx->files.user, path, &file);
+    if (error != 0)
+        return fail_errno(ctx, TAKT_E_FILE_WRITE, path, "write", error);
+    error = ctx->files.write(ctx->files.user, file, bytes, length);
+    if (error == 0)
+        error = ctx->files.commit(ctx->files.user, file);
+    ctx->files.close(ctx->files.user, file);
+    return error == 0 ? TAKT_OK : fail_errno(ctx, TAKT_E_FILE_WRITE, path, "write", error);
+}

@@ -1,0 +1,39 @@
+/* read.h - bytes to graph. The format is found out from the contents, never from the name. */
+#ifndef TAKT_IO_READ_H
+#define TAKT_IO_READ_H
+
+#include "base/text.h"
+#include "ir/graph.h"
+
+/* One file being read. */
+typedef struct takt_source {
+    takt_ctx *ctx;
+    const char *name;   /* for messages */
+    const char *folder; /* where external data may lie, or NULL */
+    const uint8_t *bytes;
+    size_t length;
+    const char *model;     /* which one, if the file holds several, or NULL */
+    takt_text *complaints; /* rendered diagnostics of a text, or NULL */
+    bool allow_links;
+} takt_source;
+
+typedef struct takt_reader {
+    const char *name; /* "text", "onnx" */
+    const char *summary;
+    bool (*recognises)(const uint8_t *bytes, size_t length);
+    takt_status (*read)(const takt_source *source, takt_graph **graph);
+} takt_reader;
+
+extern const takt_reader takt_reader_text;
+
+/* By the first reader that recognises the bytes. */
+TAKT_MUST_USE takt_status takt_read_graph(const takt_source *source, takt_graph **graph);
+
+/* A whole file in memory, at most limits.file_bytes; give back with takt_mem_put. */
+TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes,
+                                         size_t *length);
+/* Replaces `path` by these bytes, or leaves what was there. */
+TAKT_MUST_USE takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes,
+                                          size_t length);
+
+#endif

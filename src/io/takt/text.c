@@ -1,0 +1,32 @@
+/* text.c - reads models written in Takt's own language. */
+#include "io/read.h"
+#include "lang/parse.h"
+
+static bool recognises(const uint8_t *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (bytes[i] < 32 && bytes[i] != '\n' && bytes[i] != '\t' && bytes[i] != '\r')
+            return false;
+    return length > 0;
+}
+
+static takt_status read(const takt_source *source, takt_graph **graph)
+{
+    takt_diagnostics diagnostics;
+    takt_diagnostics_init(&diagnostics, source->ctx);
+    const takt_parse_options options = {.model = source->model, .diagnostics = &diagnostics};
+    const char *text = (const char *)source->bytes;
+    const takt_status status =
+        takt_parse(source->ctx, source->name, text, source->length, &options, graph);
+    if (source->complaints != NULL)
+        takt_diagnostics_render(&diagnostics, source->name, text, source->length, source->complaints);
+    takt_diagnostics_deinit(&diagnostics);
+    return status;
+}
+
+const takt_reader takt_reader_text = {
+    .name = "text",
+    .summary = "Takt's own language (.takt)",
+    .recognises = recognises,
+    .read = read,
+};

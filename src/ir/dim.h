@@ -1,0 +1,52 @@
+/* dim.h - dimensions: numbers, names, and canonical expressions of them.
+ *
+ * A dimension is one 64-bit handle. Numbers stand for themselves; everything else is an entry in a
+ * table that all graphs made from one another share, so handles survive passes. Expressions are
+ * kept in a normal form (a sum of coefficients times products), so equal handles mean equal
+ * dimensions and `(n + 1) - 1` is `n`.
+ *
+ * Names unify: adding [batch, 4] to [n, 4] makes `n` another word for `batch`. A contradiction is
+ * an error that names both sides.
+ */
+#ifndef TAKT_IR_DIM_H
+#define TAKT_IR_DIM_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+
+typedef int64_t takt_dim;
+typedef struct takt_dims takt_dims;
+
+typedef enum takt_dim_op {
+    TAKT_DIM_ADD, TAKT_DIM_SUB, TAKT_DIM_MUL, TAKT_DIM_FLOORDIV, TAKT_DIM_CEILDIV, TAKT_DIM_MOD,
+    TAKT_DIM_MIN, TAKT_DIM_MAX,
+} takt_dim_op;
+
+TAKT_MUST_USE takt_status takt_dims_create(takt_ctx *ctx, takt_dims **dims);
+void takt_dims_retain(takt_dims *dims);
+void takt_dims_release(takt_dims *dims); /* accepts NULL */
+
+static inline bool takt_dim_is_number(takt_dim d) { return d >= 0; }
+
+/* The dimension called `name`, made if new. */
+TAKT_MUST_USE takt_status takt_dim_name(takt_dims *dims, takt_span name, takt_dim *out);
+/* `a op b` in normal form. Fails on a negative or overflowing number, division by zero. */
+TAKT_MUST_USE takt_status takt_dim_make(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim b,
+                                        takt_dim *out);
+/* Known to be the same, bindings by unification taken into account. */
+bool takt_dim_same(takt_dims *dims, takt_dim a, takt_dim b);
+/* Makes them the same, or fails with both sides in the message. */
+TAKT_MUST_USE takt_status takt_dim_unify(takt_dims *dims, takt_dim a, takt_dim b);
+/* `d` with everything that unification found put in. */
+TAKT_MUST_USE takt_status takt_dim_resolve(takt_dims *dims, takt_dim d, takt_dim *out);
+/* The names in the table, in order of first use. */
+size_t takt_dims_name_count(const takt_dims *dims);
+const char *takt_dims_name(const takt_dims *dims, size_t index);
+/* `d` with names replaced by sizes[index] (entries < 0 stay names). */
+TAKT_MUST_USE takt_status takt_dim_substitute(takt_dims *dims, takt_dim d, const int64_t *sizes,
+                                              size_t size_count, takt_dim *out);
+/* "batch", "2*seq + 1". */
+void takt_dim_print(const takt_dims *dims, takt_dim d, takt_text *text);
+
+#endif

@@ -1,0 +1,176 @@
+/* graph.h - a graph says what is computed.
+ *
+ * An array of nodes in execution order: inputs have smaller ids. Nodes are immutable and
+ * hash-consed on append, so common subexpressions disappear by construction; nothing is edited,
+ * so there is no use-list to maintain and nothing dangles. A pass reads one graph and writes
+ * another; dead nodes are simply not copied.
+ *
+ * Building is sticky: after the first failure appends return TAKT_NONE and the graph remembers its
+ * status, so code that builds fifty nodes checks once.
+ */
+#ifndef TAKT_IR_GRAPH_H
+#define TAKT_IR_GRAPH_H
+
+#include "base/arena.h"
+#include "ir/op.h"
+
+/* Where a node comes from, for people: a name in the source, or a line of it. Chains merge when
+ * nodes do. */
+typedef struct takt_origin {
+    const char *name;
+    int line;
+    const struct takt_origin *next;
+} takt_origin;
+
+struct takt_node {
+    const takt_op *op;
+    uint32_t in_count, out_count;
+    const takt_id *in;     /* TAKT_NONE: an optional input left out */
+    const takt_attr *attr; /* one per definition in the record */
+    const takt_type *type; /* out_count of them */
+    const char *name;      /* for printing; NULL if it has none */
+    const takt_origin *origin;
+    uint64_t hash;
+};
+
+/* How a slot gets its first value. */
+typedef enum takt_init_kind {
+    TAKT_INIT_CONSTANT, /* a everywhere */
+    TAKT_INIT_UNIFORM,  /* a .. b */
+    TAKT_INIT_NORMAL,   /* mean a, standard deviation b */
+    TAKT_INIT_TENSOR,
+} takt_init_kind;
+
+typedef struct takt_init {
+    takt_init_kind kind;
+    double a, b;
+    uint32_t stream; /* of the random generator */
+    const takt_tensor *tensor;
+} takt_init;
+
+/* State: parameters (next == TAKT_NONE), optimiser slots, stream buffers, caches, statistics. */
+typedef struct takt_slot {
+    const char *name;
+    takt_type type;
+    takt_init init;
+    takt_id value; /* the `state` node that reads it */
+    takt_id next;  /* what it becomes after the run, or TAKT_NONE */
+    bool is_trainable;
+} takt_slot;
+
+typedef struct takt_port {
+    const char *name;
+    takt_id id;
+} takt_port;
+
+struct takt_graph {
+    takt_ctx *ctx;
+    takt_arena arena;
+    takt_dims *dims;
+    const char *name;
+    takt_status status; /* sticky */
+    takt_node *nodes;
+    size_t count, capacity;
+    takt_id *table; /* open addressing over hashes */
+    size_t table_size;
+    takt_port *inputs, *outputs;
+    size_t input_count, input_capacity, output_count, output_capacity;
+    takt_slot *slots;
+    size_t slot_count, slot_capacity;
+    const takt_tensor **tensors; /* held references of constants and initial values */
+    size_t tensor_count, tensor_capacity;
+    takt_graph **children; /* subgraphs, shared by reference count */
+    size_t child_count, child_capacity;
+    uint32_t references;
+    int depth; /* of subgraph nesting below this graph */
+    const takt_origin *origin; /* given to nodes appended from now on */
+    const char *next_name;     /* given to the next new node */
+    uint32_t streams;          /* random streams handed out */
+    bool keeps_equals;         /* do not merge equal nodes: the pass `cse` is off */
+};
+
+/* `like`: a graph whose dimension table is shared, or NULL for a new one. */
+TAKT_MUST_USE takt_status takt_graph_create(takt_ctx *ctx, const takt_graph *like, takt_graph **g);
+void takt_graph_retain(takt_graph *g);
+void takt_graph_destroy(takt_graph *g); /* drops one reference; accepts NULL */
+
+/* ---- building ---- */
+
+/* `attrs`: one per definition in the record, entries with is_set false take the fallback; NULL
+ * for all fallbacks. Everything is copied. Returns the id, an old one if the node exists. */
+takt_id takt_graph_append(takt_graph *g, const takt_op *op, size_t in_count, const takt_id *in,
+                          const takt_attr *attrs);
+
+/* Attributes by name, for code outside the op's own file. */
+typedef struct takt_named_attr {
+    const char *name;
+    takt_attr value;
+} takt_named_attr;
+takt_id takt_graph_call(takt_graph *g, const takt_op *op, size_t in_count, const takt_id *in,
+                        size_t attr_count, const takt_named_attr *attrs);
+
+takt_id takt_graph_input(takt_graph *g, const char *name, const takt_type *type);
+/* Keeps a reference to the storage. */
+takt_id takt_graph_constant(takt_graph *g, const takt_tensor *tensor);
+/* Declares state and returns the node that reads it. */
+takt_id takt_graph_slot(takt_graph *g, const char *name, const takt_type *type,
+                        const takt_init *init, bool is_trainable);
+void takt_graph_set_next(takt_graph *g, const char *slot, takt_id value);
+void takt_graph_output(takt_graph *g, const char *name, takt_id id);
+/* Result `index` of a node with several. */
+takt_id takt_graph_get(takt_graph *g, takt_id node, size_t index);
+/* A stream number for a random node, unique in this graph. */
+uint32_t takt_graph_stream(takt_graph *g);
+/* Records a failure in ctx and makes it stick; returns TAKT_NONE. */
+takt_id takt_graph_fail(takt_graph *g, takt_status status);
+static inline void takt_graph_fail_if(takt_graph *g, takt_status status)
+{
+    if (status != TAKT_OK)
+        takt_graph_fail(g, status);
+}
+
+/* Subsequent nodes come from here (copied into the arena; merged if a node exists already). */
+void takt_graph_set_origin(takt_graph *g, const char *name, int line);
+/* Subsequent nodes inherit the origin and name of a node of another graph. */
+void takt_graph_inherit(takt_graph *g, const takt_node *from);
+
+/* Keeps a reference until the graph dies; `*held` is a copy in the arena (attr.c uses these). */
+TAKT_MUST_USE takt_status takt_graph_hold_tensor(takt_graph *g, const takt_tensor *tensor,
+                                                 const takt_tensor **held);
+TAKT_MUST_USE takt_status takt_graph_hold_child(takt_graph *g, takt_graph *child);
+
+/* Copying: begin declares the inputs and slots of `from` in the empty graph `to` and fills their
+ * entries of `map` (one per node of `from`); end does the same for outputs and next values. */
+TAKT_MUST_USE takt_status takt_graph_begin_copy(const takt_graph *from, takt_graph *to, takt_id *map);
+TAKT_MUST_USE takt_status takt_graph_end_copy(const takt_graph *from, takt_graph *to,
+                                              const takt_id *map);
+
+/* ---- reading ---- */
+
+
+static inline const takt_node *takt_node_at(const takt_graph *g, takt_id id) { return &g->nodes[id]; }
+static inline const takt_type *takt_type_of(const takt_graph *g, takt_id id)
+{
+    return &g->nodes[id].type[0];
+}
+takt_slot *takt_graph_find_slot(const takt_graph *g, const char *name);
+/* Copies node `n` (its inputs already ids of `to`) unchanged. */
+takt_id takt_graph_copy_node(takt_graph *to, const takt_node *n, const takt_id *in);
+/* Marks what outputs and slots' next values need; `live` has g->count bytes. */
+void takt_graph_live(const takt_graph *g, unsigned char *live);
+/* Checks every rule of graphs; TAKT_E_VERIFY with the node otherwise. */
+TAKT_MUST_USE takt_status takt_graph_verify(const takt_graph *g);
+/* The same for graphs equal up to node numbering and names of values. */
+uint64_t takt_graph_digest(const takt_graph *g);
+
+/* ---- text ---- */
+
+typedef struct takt_print_options {
+    bool elide;   /* shorten large constants for people: not readable back */
+    bool types;   /* add the type of every value as a comment */
+    bool origins; /* add origins as comments */
+} takt_print_options;
+/* The text form; takt_parse (lang/) reads it back. */
+void takt_graph_print(const takt_graph *g, const takt_print_options *options, takt_text *text);
+
+#endif

@@ -1,0 +1,9 @@
+/* leaves.h - the records that graphs themselves need to know: where values enter. */
+#ifndef TAKT_IR_LEAVES_H
+#define TAKT_IR_LEAVES_H
+
+#include "ir/op.h"
+
+extern const takt_op takt_op_input, takt_op_constant, takt_op_state, takt_op_get;
+
+#endif

@@ -1,0 +1,274 @@
+/* print.c - a graph as text that the parser reads back to the same graph. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/attr.h"
+#include "ir/graph.h"
+#include "ir/leaves.h"
+#include "ir/name.h"
+
+typedef struct printer {
+    const takt_graph *g;
+    const takt_print_options *options;
+    takt_text *text;
+    takt_name_table names; /* of the values of `g` */
+    int indent;
+} printer;
+
+static void print_body(printer *p);
+
+static void line(printer *p)
+{
+    takt_text_add(p->text, "%*s", 2 * p->indent, "");
+}
+
+static void name(printer *p, const char *text)
+{
+    takt_name_print(text, p->text);
+}
+
+static void value(printer *p, takt_id id)
+{
+    if (id == TAKT_NONE)
+        takt_text_add(p->text, "none");
+    else
+        name(p, p->names.of[id]);
+}
+
+static void element(takt_text *text, const takt_tensor *t, size_t i)
+{
+    const void *data = takt_tensor_data(t);
+    const takt_dtype dtype = t->type.dtype;
+    if (takt_dtype_is_float(dtype))
+        takt_text_double(text, takt_dtype_get_f(dtype, data, i));
+    else if (takt_dtype_is_unsigned(dtype))
+        takt_text_add(text, "%" PRIu64, (uint64_t)takt_dtype_get_i(dtype, data, i));
+    else
+        takt_text_add(text, "%" PRId64, takt_dtype_get_i(dtype, data, i));
+}
+
+static void hex(takt_text *text, const takt_tensor *t)
+{
+    static const char digit[] = "0123456789abcdef";
+    const unsigned char *bytes = takt_tensor_data(t);
+    const size_t count = takt_tensor_bytes(t);
+    takt_text_add(text, "hex\"");
+    for (size_t i = 0; i < count; i++) {
+        const char pair[2] = {digit[bytes[i] >> 4], digit[bytes[i] & 15]};
+        takt_text_put(text, pair, 2);
+    }
+    takt_text_add(text, "\"");
+}
+
+/* What a person wants to see of a large constant: its beginning. */
+static void elided(takt_text *text, const takt_tensor *t)
+{
+    takt_text_add(text, "[");
+    for (size_t i = 0; i < 4; i++) {
+        element(text, t, i);
+        takt_text_add(text, ", ");
+    }
+    takt_text_add(text, "...]");
+}
+
+static void data(printer *p, const takt_tensor *t)
+{
+    enum { LISTED = 64 };
+    const size_t count = takt_tensor_count(t);
+    if (count > LISTED && p->options->elide) {
+        elided(p->text, t);
+    } else if (count > LISTED) {
+        hex(p->text, t);
+    } else {
+        takt_text_add(p->text, "[");
+        for (size_t i = 0; i < count; i++) {
+            takt_text_add(p->text, i > 0 ? ", " : "");
+            element(p->text, t, i);
+        }
+        takt_text_add(p->text, "]");
+    }
+}
+
+static void ports(printer *p, const takt_port *list, size_t count)
+{
+    takt_text_add(p->text, "(");
+    for (size_t i = 0; i < count; i++) {
+        takt_text_add(p->text, i > 0 ? ", " : "");
+        name(p, list[i].name);
+        takt_text_add(p->text, ": ");
+        takt_type_print(p->g->dims, takt_type_of(p->g, list[i].id), p->text);
+    }
+    takt_text_add(p->text, ")");
+}
+
+/* Depth is limited when subgraphs are added, so this recursion is. */
+static void subgraph(printer *outer, takt_graph *g)
+{
+    printer p = {.g = g, .options = outer->options, .text = outer->text, .indent = outer->indent + 1};
+    takt_text_add(p.text, "graph");
+    ports(&p, g->inputs, g->input_count);
+    takt_text_add(p.text, " {\n");
+    print_body(&p);
+    takt_text_add(p.text, "%*s}", 2 * outer->indent, "");
+}
+
+static void attributes(printer *p, const takt_node *n, bool first)
+{
+    const size_t count = takt_op_attr_count(n->op);
+    for (size_t i = 0; i < count; i++) {
+        const takt_attr_def *def = &n->op->attrs[i];
+        if (!n->attr[i].is_set)
+            continue;
+        if (!def->is_required && !def->is_optional &&
+            takt_attr_same(def, &n->attr[i], &def->fallback))
+            continue;
+        takt_text_add(p->text, "%s%s=", first ? "" : ", ", def->name);
+        first = false;
+        if (def->type == TAKT_ATTR_GRAPH)
+            subgraph(p, n->attr[i].graph);
+        else
+            takt_attr_print(p->g->dims, def, &n->attr[i], p->text);
+    }
+}
+
+/* The left side: one name, or one per result with `_` for those that nobody takes. */
+static void results(printer *p, takt_id id)
+{
+    const takt_node *n = &p->g->nodes[id];
+    if (n->out_count == 1) {
+        value(p, id);
+        return;
+    }
+    for (uint32_t k = 0; k < n->out_count; k++) {
+        takt_text_add(p->text, k > 0 ? ", " : "");
+        const takt_id get = takt_name_table_get(&p->names, p->g, id, k);
+        if (get == TAKT_NONE)
+            takt_text_add(p->text, "_");
+        else
+            value(p, get);
+    }
+    if (n->out_count == 0)
+        takt_text_add(p->text, "_");
+}
+
+static void comment(printer *p, const takt_node *n)
+{
+    const char *lead = "  # ";
+    if (p->options->types && n->out_count == 1) {
+        takt_text_add(p->text, "%s", lead);
+        takt_type_print(p->g->dims, n->type, p->text);
+        lead = " ";
+    }
+    for (const takt_origin *o = p->options->origins ? n->origin : NULL; o != NULL; o = o->next) {
+        takt_text_add(p->text, "%sfrom %s", lead, o->name);
+        if (o->line > 0)
+            takt_text_add(p->text, ":%d", o->line);
+        lead = ", ";
+    }
+}
+
+static void node(printer *p, takt_id id)
+{
+    const takt_node *n = &p->g->nodes[id];
+    line(p);
+    results(p, id);
+    takt_text_add(p->text, " = %s(", n->op->name);
+    if (n->op == &takt_op_constant) {
+        takt_type_print(p->g->dims, n->type, p->text);
+        takt_text_add(p->text, ", ");
+        data(p, n->attr[0].tensor);
+    } else {
+        for (uint32_t k = 0; k < n->in_count; k++) {
+            takt_text_add(p->text, k > 0 ? ", " : "");
+            value(p, n->in[k]);
+        }
+        attributes(p, n, n->in_count == 0);
+    }
+    takt_text_add(p->text, ")");
+    comment(p, n);
+    takt_text_add(p->text, "\n");
+}
+
+static void init(printer *p, const takt_init *i)
+{
+    if (i->kind == TAKT_INIT_CONSTANT) {
+        takt_text_double(p->text, i->a);
+    } else if (i->kind == TAKT_INIT_TENSOR) {
+        takt_text_add(p->text, "tensor(");
+        data(p, i->tensor);
+        takt_text_add(p->text, ")");
+    } else {
+        takt_text_add(p->text, i->kind == TAKT_INIT_UNIFORM ? "uniform(" : "normal(");
+        takt_text_double(p->text, i->a);
+        takt_text_add(p->text, ", ");
+        takt_text_double(p->text, i->b);
+        takt_text_add(p->text, ", stream=%" PRIu32 ")", i->stream);
+    }
+}
+
+static void slot(printer *p, const takt_slot *s)
+{
+    line(p);
+    takt_text_add(p->text, s->is_trainable ? "param " : "state ");
+    name(p, s->name);
+    takt_text_add(p->text, ": ");
+    takt_type_print(p->g->dims, &s->type, p->text);
+    takt_text_add(p->text, " = ");
+    init(p, &s->init);
+    takt_text_add(p->text, "\n");
+}
+
+static void ending(printer *p)
+{
+    for (size_t i = 0; i < p->g->slot_count; i++) {
+        if (p->g->slots[i].next == TAKT_NONE)
+            continue;
+        line(p);
+        takt_text_add(p->text, "next ");
+        name(p, p->g->slots[i].name);
+        takt_text_add(p->text, " = ");
+        value(p, p->g->slots[i].next);
+        takt_text_add(p->text, "\n");
+    }
+    line(p);
+    takt_text_add(p->text, "return ");
+    for (size_t i = 0; i < p->g->output_count; i++) {
+        takt_text_add(p->text, i > 0 ? ", " : "");
+        name(p, p->g->outputs[i].name);
+        takt_text_add(p->text, " = ");
+        value(p, p->g->outputs[i].id);
+    }
+    takt_text_add(p->text, "\n");
+}
+
+static void print_body(printer *p)
+{
+    if (takt_name_table_init(&p->names, p->g) != TAKT_OK) {
+        p->text->status = TAKT_ERR_MEMORY;
+        return;
+    }
+    for (size_t i = 0; i < p->g->slot_count; i++)
+        slot(p, &p->g->slots[i]);
+    for (size_t i = 0; i < p->g->count; i++) {
+        const takt_op *op = p->g->nodes[i].op;
+        if (op != &takt_op_input && op != &takt_op_state && op != &takt_op_get)
+            node(p, (takt_id)i);
+    }
+    ending(p);
+    takt_name_table_deinit(&p->names);
+}
+
+void takt_graph_print(const takt_graph *g, const takt_print_options *options, takt_text *text)
+{
+    static const takt_print_options plain = {0};
+    printer p = {.g = g, .options = options != NULL ? options : &plain, .text = text, .indent = 1};
+    takt_text_add(text, "model ");
+    name(&p, g->name);
+    ports(&p, g->inputs, g->input_count);
+    takt_text_add(text, " -> ");
+    ports(&p, g->outputs, g->output_count);
+    takt_text_add(text, " {\n");
+    print_body(&p);
+    takt_text_add(text, "}\n");
+}

@@ -1,0 +1,92 @@
+/* verify.c - the rules every graph keeps; passes are held to them in tests. */
+#include <string.h>
+
+#include "ir/attr.h"
+#include "ir/graph.h"
+#include "ir/infer.h"
+#include "ir/leaves.h"
+
+static takt_status broken(const takt_graph *g, size_t id, const char *rule)
+{
+    return takt_fail(g->ctx, TAKT_E_VERIFY, "node %zu (%s): %s", id,
+                     g->nodes[id].op != NULL ? g->nodes[id].op->name : "no op", rule);
+}
+
+static takt_status check_order(const takt_graph *g, size_t id)
+{
+    const takt_node *n = &g->nodes[id];
+    for (size_t k = 0; k < n->in_count; k++) {
+        if (n->in[k] == TAKT_NONE) {
+            if (k < (size_t)n->op->in_min)
+                return broken(g, id, "a required input is missing");
+        } else if (n->in[k] >= id) {
+            return broken(g, id, "an input comes after its user");
+        } else if (g->nodes[n->in[k]].out_count != 1 && n->op != &takt_op_get) {
+            return broken(g, id, "an input has several results");
+        }
+    }
+    return TAKT_OK;
+}
+
+static bool same_types(const takt_graph *g, const takt_node *n, const takt_infer *in)
+{
+    if (n->out_count != in->out_count)
+        return false;
+    for (size_t i = 0; i < in->out_count; i++)
+        if (!takt_type_same(g->dims, &n->type[i], &in->out[i]))
+            return false;
+    return true;
+}
+
+/* Inference must give the stored types again. */
+static takt_status check_types(takt_graph *g, size_t id, takt_arena *arena)
+{
+    const takt_node *n = &g->nodes[id];
+    const takt_type **types = takt_arena_array(arena, n->in_count, sizeof *types);
+    if (types == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t k = 0; k < n->in_count; k++)
+        types[k] = n->in[k] == TAKT_NONE ? NULL : takt_type_of(g, n->in[k]);
+    takt_infer in = {.graph = g, .ctx = g->ctx, .dims = g->dims, .op = n->op, .attr = n->attr,
+                     .in_count = n->in_count, .in = n->in, .type = types,
+                     .out_count = n->op->out_count == 0 ? 1 : (size_t)n->op->out_count};
+    TAKT_TRY(n->op->infer != NULL ? n->op->infer(&in) : takt_infer_elementwise(&in));
+    return same_types(g, n, &in) ? TAKT_OK : broken(g, id, "its type is not the inferred one");
+}
+
+static takt_status check_edges(const takt_graph *g)
+{
+    for (size_t i = 0; i < g->input_count; i++)
+        if (g->inputs[i].id >= g->count || g->nodes[g->inputs[i].id].op != &takt_op_input)
+            return takt_fail(g->ctx, TAKT_E_VERIFY, "input %s is no input node", g->inputs[i].name);
+    for (size_t i = 0; i < g->output_count; i++)
+        if (g->outputs[i].id >= g->count)
+            return takt_fail(g->ctx, TAKT_E_VERIFY, "output %s is no node", g->outputs[i].name);
+    for (size_t i = 0; i < g->slot_count; i++) {
+        const takt_slot *s = &g->slots[i];
+        if (s->value >= g->count || g->nodes[s->value].op != &takt_op_state)
+            return takt_fail(g->ctx, TAKT_E_VERIFY, "slot %s is no state node", s->name);
+        if (s->next != TAKT_NONE && s->next >= g->count)
+            return takt_fail(g->ctx, TAKT_E_VERIFY, "slot %s: next value is no node", s->name);
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_graph_verify(const takt_graph *graph)
+{
+    takt_graph *g = (takt_graph *)graph; /* inference may record dimension equalities: no change */
+    TAKT_TRY(g->status);
+    TAKT_TRY(check_edges(g));
+    takt_arena arena;
+    takt_arena_init(&arena, g->ctx);
+    takt_status status = TAKT_OK;
+    for (size_t i = 0; i < g->count && status == TAKT_OK; i++) {
+        status = g->nodes[i].op == NULL ? broken(g, i, "it has no op") : check_order(g, i);
+        if (status == TAKT_OK)
+            status = check_types(g, i, &arena);
+    }
+    takt_arena_deinit(&arena);
+    for (size_t i = 0; i < g->child_count && status == TAKT_OK; i++)
+        status = takt_graph_verify(g->children[i]); /* depth is limited when a child is added */
+    return status;
+}

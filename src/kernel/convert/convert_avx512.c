@@ -1,0 +1,2 @@
+/* convert_avx512.c - conversions, 512-bit vectors. */
+#include "kernel/convert/convert_body.h"

@@ -1,0 +1,82 @@
+/* gemm_f32.h - contract of the f32 matrix product with packed weights.
+ *
+ *     C[m,n] = epilogue(A[m,k] * B[k,n])
+ *
+ *   B          packed P16: [ceil(n/16)][k][16], columns past n zero (kernel/pack/pack.h)
+ *   order      k in chunks of TAKT_GEMM_CHUNK; in a chunk acc = +0, then acc = fma(a, b, acc) with
+ *              k ascending; the first chunk is stored, later ones are added in order. Bits depend
+ * on nothing else: a caller may cut m, and n at multiples of 16, wherever it likes. alignment  none
+ * beyond that of float reads      exactly A, the panels of B, bias[n], residual[m,n] writes exactly
+ * C[m,n] and the scratch aliasing   C overlaps no other operand: it holds partial sums while k is
+ * walked k = 0      C = epilogue(+0)
+ */
+#ifndef TAKT_KERNEL_GEMM_F32_H
+#define TAKT_KERNEL_GEMM_F32_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "kernel/kernel.h"
+
+enum { TAKT_GEMM_CHUNK = 256, TAKT_P16 = 16 };
+
+typedef enum takt_gemm_act {
+    TAKT_GEMM_ACT_NONE,
+    TAKT_GEMM_ACT_RELU,  /* x < 0 ? +0 : x */
+    TAKT_GEMM_ACT_CLIP,  /* minimum(maximum(x, lo), hi) of IEEE 754-2019; bounds are not NaN */
+    TAKT_GEMM_ACT_LEAKY, /* x > 0 ? x : slope * x */
+} takt_gemm_act;
+
+/* Finishes a block of C that is still in a near cache: rows x cols elements at `tile`, whose first
+ * one is C[row, col]. Called once for every element of C, after everything else. */
+typedef void takt_gemm_f32_tail_fn(void *user, float *tile, size_t ld, size_t row, size_t col,
+                                   size_t rows, size_t cols);
+
+/* In this order, each operation rounded by itself:
+ *   x = x + bias[col]; x = x + residual[row, col]; x = act(x)      residual_last = false
+ *   x = x + bias[col]; x = act(x); x = x + residual[row, col]      residual_last = true
+ *   tail(...)
+ * A NULL pointer leaves its operation out. */
+typedef struct takt_epilogue_f32 {
+    const float *bias;
+    const float *residual;
+    size_t residual_stride; /* floats from one row of the residual to the next */
+    bool residual_last;
+    takt_gemm_act act;
+    float lo, hi, slope;
+    takt_gemm_f32_tail_fn *tail;
+    void *user;
+} takt_epilogue_f32;
+
+typedef struct takt_gemm_f32 {
+    size_t m, n, k;
+    const float *a;
+    size_t a_row, a_col; /* floats between rows and between columns of A; (1, ld) is A transposed */
+    const float *b;
+    size_t b_panel; /* floats from one panel of B to the next: 16 * (its whole k) */
+    float *c;
+    size_t ldc;
+    const takt_epilogue_f32 *epilogue; /* or NULL */
+    float *scratch; /* 64-byte aligned, of the size that the kernel's info tells */
+} takt_gemm_f32;
+
+typedef void takt_gemm_f32_fn(const takt_gemm_f32 *g);
+
+/* takt_kernel.info of this family. */
+typedef struct takt_gemm_f32_info {
+    size_t rows, columns; /* of a full tile: cut m and n into multiples of these for speed */
+    /* For these m, n, k, a_row and a_col; reads no pointer; bounded by about 1 MiB + 4 * k. */
+    size_t (*scratch_bytes)(const takt_gemm_f32 *g);
+} takt_gemm_f32_info;
+
+TAKT_KERNEL_FAMILY(gemm_f32, takt_gemm_f32_fn)
+
+/* For k split over threads: chunks [first, last) of the product, each alone, to
+ * partial[chunk - first][m][n]. Without the epilogue. */
+void takt_gemm_f32_chunks(takt_gemm_f32_fn *run, const takt_gemm_f32 *g, size_t first, size_t last,
+                          float *partial);
+/* C = epilogue(partial[0] + partial[1] + ...), `count` chunks of [m][n]: the same bits as the
+ * kernel's own. Uses m, n, c, ldc and epilogue of `g`. */
+void takt_gemm_f32_sum(const takt_gemm_f32 *g, const float *partial, size_t count);
+
+#endif

@@ -1,0 +1,48 @@
+/* gemm_f32_avx2.c - tiles of 6 x 16: twelve sums, two vectors of B, two of A. */
+#include "kernel/gemm_f32/gemm_f32.h"
+
+#include <immintrin.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef float elem;
+typedef uint32_t word;
+typedef takt_gemm_f32 gemm;
+typedef takt_epilogue_f32 epilogue;
+typedef __m256 vec;
+enum { PANEL = TAKT_P16, PANELS = 1, MR = 6, QUAD = 4, A_BYTES = 128 << 10, W = 8 };
+
+#define v_zero() _mm256_setzero_ps()
+#define v_load(p) _mm256_loadu_ps(p)
+#define v_store(p, x) _mm256_storeu_ps(p, x)
+#define v_set(x) _mm256_set1_ps(x)
+#define v_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define v_add(a, b) _mm256_add_ps(a, b)
+#define v_max(a, b) _mm256_max_ps(a, b)
+#define v_min(a, b) _mm256_min_ps(a, b)
+#define v_less(x) _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_LT_OQ)
+#define v_clear(a, m) _mm256_andnot_ps(m, a)
+#define v_or(a, b) _mm256_or_ps(a, b)
+
+#include "kernel/gemm_f32/epilogue.h"
+
+#include "kernel/gemm_f32/blocked.h"
+
+#include "kernel/gemm_f32/vector_tile.h"
+
+TILE(2)
+TILE(3)
+TILE(4)
+TILE(5) TILE(6)
+
+    static void tile(size_t rows, size_t panels, const tile_job *t)
+{
+    static void (*const by_rows[])(const tile_job *) = {tile_2, tile_3, tile_4, tile_5, tile_6};
+    (void)panels;
+    by_rows[rows - 2](t);
+}
+
+static const takt_gemm_f32_info info = {MR, NR, scratch_bytes};
+
+TAKT_KERNELS(gemm_f32, TAKT_KERNEL(gemm_f32, "avx2_6x16", 20, run, &info));

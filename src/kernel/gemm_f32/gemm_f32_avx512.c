@@ -1,0 +1,53 @@
+/* gemm_f32_avx512.c - tiles of 14 x 32: twenty-eight sums over two panels of B. */
+#include "kernel/gemm_f32/gemm_f32.h"
+
+#include <immintrin.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef float elem;
+typedef uint32_t word;
+typedef takt_gemm_f32 gemm;
+typedef takt_epilogue_f32 epilogue;
+typedef __m512 vec;
+enum { PANEL = TAKT_P16, PANELS = 2, MR = 14, QUAD = 4, A_BYTES = 768 << 10, W = 16 };
+
+#define v_zero() _mm512_setzero_ps()
+#define v_load(p) _mm512_loadu_ps(p)
+#define v_store(p, x) _mm512_storeu_ps(p, x)
+#define v_set(x) _mm512_set1_ps(x)
+#define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define v_add(a, b) _mm512_add_ps(a, b)
+#define v_max(a, b) _mm512_max_ps(a, b)
+#define v_min(a, b) _mm512_min_ps(a, b)
+#define v_less(x)                                                                                  \
+    _mm512_castsi512_ps(_mm512_movm_epi32(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ)))
+#define v_clear(a, m) _mm512_andnot_ps(m, a)
+#define v_or(a, b) _mm512_or_ps(a, b)
+
+#include "kernel/gemm_f32/epilogue.h"
+
+#include "kernel/gemm_f32/blocked.h"
+
+#include "kernel/gemm_f32/vector_tile.h"
+
+TILE(2)
+TILE(3)
+TILE(4)
+TILE(5) TILE(6) TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14) THIN(2) THIN(3)
+    THIN(4) THIN(5) THIN(6) THIN(7) THIN(8) THIN(9) THIN(10) THIN(11) THIN(12) THIN(13) THIN(14)
+
+        static void tile(size_t rows, size_t panels, const tile_job *t)
+{
+    static void (*const by_rows[2][MR - 1])(const tile_job *) = {
+        {thin_2, thin_3, thin_4, thin_5, thin_6, thin_7, thin_8, thin_9, thin_10, thin_11, thin_12,
+         thin_13, thin_14},
+        {tile_2, tile_3, tile_4, tile_5, tile_6, tile_7, tile_8, tile_9, tile_10, tile_11, tile_12,
+         tile_13, tile_14}};
+    by_rows[panels - 1][rows - 2](t);
+}
+
+static const takt_gemm_f32_info info = {MR, NR, scratch_bytes};
+
+TAKT_KERNELS(gemm_f32, TAKT_KERNEL(gemm_f32, "avx512_14x32", 30, run, &info));

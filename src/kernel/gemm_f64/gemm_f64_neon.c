@@ -1,0 +1,78 @@
+/* gemm_f64_neon.c - tiles of 6 x 8, one row by four distant panels. */
+#include "kernel/gemm_f64/gemm_f64.h"
+
+#include <arm_neon.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef double elem;
+typedef uint64_t word;
+typedef takt_gemm_f64 gemm;
+typedef takt_epilogue_f64 epilogue;
+enum { PANEL = TAKT_P8, PANELS = 1, MR = 6, QUAD = 2, A_BYTES = 512 << 10, SHIFT = 3 };
+
+#include "kernel/gemm_f32/epilogue.h"
+
+#include "kernel/gemm_f32/blocked.h"
+
+#define TS "2d"
+#define ES "d"
+#define K_STEPS TWO_STEPS
+#define K_REST TWO_REST
+
+#include "kernel/gemm_f32/neon_float.h"
+
+#include "kernel/gemm_f32/neon_tile.h"
+
+typedef struct sums {
+    float64x2_t v[4];
+} sums;
+
+static inline __attribute__((always_inline)) void fma_row(sums *s, const double *b, double a)
+{
+    for (int j = 0; j < 4; j++)
+        s->v[j] = vfmaq_n_f64(s->v[j], vld1q_f64(b + 2 * j), a);
+}
+
+/* One chunk of `count` panels. */
+static inline __attribute__((always_inline)) void
+row_chunk(const double *a, const double *b, size_t b_step, size_t k, sums *s, const size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (int j = 0; j < 4; j++)
+            s[i].v[j] = vdupq_n_f64(0);
+    for (size_t p = 0; p < k; p++)
+        for (size_t i = 0; i < count; i++)
+            fma_row(&s[i], b + i * b_step + p * PANEL, a[p]);
+}
+
+static inline __attribute__((always_inline)) void row_fixed(const double *a, const double *b,
+                                                            size_t b_step, size_t k, double *c,
+                                                            size_t c_step, const size_t count)
+{
+    size_t p = 0;
+    do {
+        sums s[4];
+        row_chunk(a + p, b + p * PANEL, b_step, least(k - p, CHUNK), s, count);
+        for (size_t i = 0; i < count; i++)
+            for (size_t j = 0; j < 4; j++) {
+                double *to = c + i * c_step + 2 * j;
+                vst1q_f64(to, p == 0 ? s[i].v[j] : vaddq_f64(vld1q_f64(to), s[i].v[j]));
+            }
+        p += CHUNK;
+    } while (p < k);
+}
+
+static void row_panels(const elem *a, const elem *b, size_t b_step, size_t k, elem *c,
+                       size_t c_step, size_t count)
+{
+    if (count == 4)
+        row_fixed(a, b, b_step, k, c, c_step, 4);
+    else
+        row_fixed(a, b, b_step, k, c, c_step, 1);
+}
+
+static const takt_gemm_f64_info info = {MR, NR, scratch_bytes};
+
+TAKT_KERNELS(gemm_f64, TAKT_KERNEL(gemm_f64, "neon_6x8", 20, run, &info));

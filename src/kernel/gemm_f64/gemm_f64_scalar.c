@@ -1,0 +1,59 @@
+/* gemm_f64_scalar.c - the contract, word for word: these are the bits. */
+#include "kernel/gemm_f64/gemm_f64.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef double elem;
+typedef uint64_t word;
+typedef takt_epilogue_f64 epilogue;
+
+#include "kernel/gemm_f32/epilogue.h"
+
+enum { P = TAKT_P8, CHUNK = TAKT_GEMM_CHUNK };
+
+/* acc[P] of one row and one panel over k[first, last). */
+static void chunk(const takt_gemm_f64 *g, const double *a, const double *b, size_t first,
+                  size_t last, double *acc)
+{
+    for (size_t j = 0; j < P; j++)
+        acc[j] = 0;
+    for (size_t p = first; p < last; p++)
+        for (size_t j = 0; j < P; j++)
+            acc[j] = fma(a[p * g->a_col], b[p * P + j], acc[j]);
+}
+
+static void row_of_panel(const takt_gemm_f64 *g, size_t row, size_t col)
+{
+    const double *a = g->a + row * g->a_row, *b = g->b + col / P * g->b_panel;
+    const size_t cols = g->n - col < P ? g->n - col : P;
+    double total[P], acc[P];
+    chunk(g, a, b, 0, g->k < CHUNK ? g->k : CHUNK, total);
+    for (size_t p = CHUNK; p < g->k; p += CHUNK) {
+        chunk(g, a, b, p, g->k - p < CHUNK ? g->k : p + CHUNK, acc);
+        add_row(total, acc, P);
+    }
+    if (g->epilogue)
+        finish_row(g->epilogue, total, row, col, cols);
+    memcpy(g->c + row * g->ldc + col, total, cols * sizeof *total);
+}
+
+static void run(const takt_gemm_f64 *g)
+{
+    for (size_t row = 0; row < g->m; row++)
+        for (size_t col = 0; col < g->n; col += P)
+            row_of_panel(g, row, col);
+    if (g->epilogue && g->epilogue->tail && g->m && g->n)
+        g->epilogue->tail(g->epilogue->user, g->c, g->ldc, 0, 0, g->m, g->n);
+}
+
+static size_t scratch_bytes(const takt_gemm_f64 *g)
+{
+    (void)g;
+    return 0;
+}
+
+static const takt_gemm_f64_info info = {1, P, scratch_bytes};
+
+TAKT_KERNELS(gemm_f64, TAKT_KERNEL(gemm_f64, "scalar", 0, run, &info));

@@ -1,0 +1,192 @@
+/* blocked.h - the walk over a large product of bytes, shared by the vector variants.
+ *
+ * A template: a variant defines the constants
+ *     GROUP    k of one step, as in the layout of B     MR       rows of a full tile
+ *     PANELS   panels of a full tile (1 or 2)           A_BYTES  of packed A to keep in L2
+ *     A_SIZE   bytes of one packed value of A           PIECE    k is padded to this in packed A
+ *     ROW_PAD  rows of a packed tile are padded to this
+ * includes requant.h and this file, and supplies the functions declared below. Sums of a column of
+ * tiles stay in scratch, in L1, until they are final; integers may be added in any order.
+ */
+enum {
+    LINE = 16 * GROUP,    /* bytes of one step of a panel */
+    CHUNK = 16384 / LINE, /* steps whose part of a panel stays in L1 */
+    ROWS_MAX = 32 * MR,
+    NR = 16 * PANELS
+};
+
+/* sums[rows][NR] (+)= A * B over at most one chunk. */
+typedef struct tile_job {
+    const char *a;
+    const int8_t *b;
+    size_t b_panel;
+    size_t k; /* steps */
+    int32_t *c;
+    size_t ldc;
+    const int32_t *sum; /* c or NULL: nothing to add to */
+    size_t sum_ld;
+    bool a_unsigned;
+} tile_job;
+
+/* `rows` rows of A from byte `p` on, k of them, as the tile wants them: packed_bytes. */
+static void pack_tile(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to);
+static size_t packed_bytes(size_t rows, size_t k);
+static void tile(size_t rows, size_t panels, const tile_job *t);
+/* sums[i * 16] of `count` panels (1 or 4) b_step bytes apart, over all steps, for one packed row.
+ */
+static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, size_t steps,
+                       int32_t *sums, size_t count);
+/* What pack_tile adds to every value of A. */
+static int32_t flip(const takt_gemm_i8 *g);
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static size_t tile_rows(size_t left)
+{
+    return left >= 2 * MR ? MR : left <= MR ? left : (left + 1) / 2;
+}
+
+static size_t block_rows(const takt_gemm_i8 *g)
+{
+    const size_t fit = A_BYTES / (round_up(g->k, PIECE) + PIECE) / A_SIZE / MR * MR;
+    const size_t most = least(fit < MR ? MR : fit, ROWS_MAX);
+    const size_t blocks = (g->m + most - 1) / most;
+    return round_up((g->m + blocks - 1) / blocks, MR);
+}
+
+/* Rows of the next block; never leaves a single one, for which there is no tile. */
+static size_t rows_now(size_t left, size_t most)
+{
+    return left <= most ? left : left == most + 1 ? most - 1 : most;
+}
+
+/* Scratch: packed A, sums of tiles, sums of A's rows. */
+static size_t a_bytes(const takt_gemm_i8 *g)
+{
+    const size_t rows =
+        g->m == 1 ? ROW_PAD : round_up(least(g->m, block_rows(g)), ROW_PAD) + ROW_PAD;
+    return round_up(rows * round_up(g->k, PIECE) * A_SIZE, 64);
+}
+
+static size_t sums_bytes(const takt_gemm_i8 *g)
+{
+    return g->m == 1 ? 4 * 64 : least(g->m, block_rows(g)) * NR * sizeof(int32_t);
+}
+
+static size_t scratch_bytes(const takt_gemm_i8 *g)
+{
+    if (g->m == 0 || g->n == 0)
+        return 0;
+    const size_t rows = least(g->m, block_rows(g));
+    return a_bytes(g) + sums_bytes(g) + round_up(rows * sizeof(uint32_t), 64);
+}
+
+typedef struct block {
+    size_t row, rows, col, cols;
+    uint32_t shift;
+    int32_t *sums;
+    uint32_t *row_sums;
+} block;
+
+static void pack_block(const takt_gemm_i8 *g, const block *o)
+{
+    char *to = g->scratch;
+    for (size_t p = 0; p < g->k; p += (size_t)CHUNK * GROUP) {
+        const size_t k = least(g->k - p, (size_t)CHUNK * GROUP);
+        for (size_t i = 0, height; i < o->rows; i += height) {
+            height = tile_rows(o->rows - i);
+            pack_tile(g, o->row + i, height, p, k, to);
+            to += packed_bytes(height, k);
+        }
+    }
+    for (size_t i = 0; g->b_zero && i < o->rows; i++)
+        o->row_sums[i] = sum_of_row(g, o->row + i);
+}
+
+static void multiply(const takt_gemm_i8 *g, const block *o)
+{
+    const size_t panels = (o->cols + 15) / 16;
+    const char *a = g->scratch;
+    size_t p = 0;
+    do {
+        const size_t k = least(g->k - p, (size_t)CHUNK * GROUP);
+        tile_job t = {.b = g->b + o->col / 16 * g->b_panel + p * 16,
+                      .b_panel = g->b_panel,
+                      .k = (k + GROUP - 1) / GROUP,
+                      .c = o->sums,
+                      .ldc = NR,
+                      .sum = p ? o->sums : NULL,
+                      .sum_ld = NR,
+                      .a_unsigned = g->a_unsigned};
+        for (size_t i = 0, height; i < o->rows; i += height) {
+            height = tile_rows(o->rows - i);
+            t.a = a;
+            tile(height, panels, &t);
+            a += packed_bytes(height, k);
+            t.c += height * NR;
+            t.sum += t.sum ? height * NR : 0;
+        }
+        p += (size_t)CHUNK * GROUP;
+    } while (p < g->k);
+}
+
+static void finish(const takt_gemm_i8 *g, const block *o)
+{
+    for (size_t i = 0; i < o->rows; i++) {
+        uint32_t *x = (uint32_t *)o->sums + i * NR;
+        correct(g, x, o->col, o->cols, o->shift, g->b_zero ? o->row_sums[i] : 0);
+        requant_row(g, x, o->row + i, o->col, o->cols);
+    }
+    requant_tail(g, o->row, o->col, o->rows, o->cols);
+}
+
+/* One row, four panels a quarter of the columns apart: four streams read faster than one. */
+static void one_row(const takt_gemm_i8 *g, block *o)
+{
+    const size_t panels = (g->n + 15) / 16, quarter = panels / 4,
+                 steps = (g->k + GROUP - 1) / GROUP;
+    for (size_t j = 0; j < quarter + panels % 4; j++) {
+        const size_t count = j < quarter ? 4 : 1, first = count == 4 ? j : j + 3 * quarter;
+        row_panels(g, g->b + first * g->b_panel, quarter * g->b_panel, steps, o->sums, count);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t *x = (uint32_t *)o->sums + 16 * i;
+            const size_t col = 16 * (first + i * quarter), cols = least(g->n - col, 16);
+            correct(g, x, col, cols, o->shift, g->b_zero ? o->row_sums[0] : 0);
+            requant_row(g, x, 0, col, cols);
+        }
+    }
+    requant_tail(g, 0, 0, 1, g->n);
+}
+
+static void run(const takt_gemm_i8 *g)
+{
+    if (g->m == 0 || g->n == 0)
+        return;
+    char *sums = (char *)g->scratch + a_bytes(g);
+    block o = {.rows = 1,
+               .shift = (uint32_t)g->a_zero + (uint32_t)flip(g),
+               .sums = (int32_t *)sums,
+               .row_sums = (uint32_t *)(sums + sums_bytes(g))};
+    const size_t most = block_rows(g);
+    for (; o.row < g->m; o.row += o.rows) {
+        o.rows = rows_now(g->m - o.row, most);
+        pack_block(g, &o);
+        if (g->m == 1) {
+            one_row(g, &o);
+            return;
+        }
+        for (o.col = 0; o.col < g->n; o.col += NR) {
+            o.cols = least(g->n - o.col, NR);
+            multiply(g, &o);
+            finish(g, &o);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+/* gemm_i8.h - contract of the product of 8-bit integers, exact in 32 bits, with requantisation.
+ *
+ *     acc[m,n] = sum over k of (A[m,k] - a_zero) * (B[k,n] - b_zero[n])      modulo 2^32
+ *     C[m,n] = requant(acc)
+ *
+ *   A          u8 or s8, row-major
+ *   B          s8, packed p16xg: [ceil(n/16)][ceil(k/g)][16][g], zero where there is no element;
+ *              g is the kernel's `group`, 4 or 8 (takt_pack_i8 below)
+ *   requant    acc = acc + bias[n]; then one of
+ *              I32  C = acc
+ *              S8, U8  x = (f32)acc * scale; r = x rounded half to even, 0 if x is NaN;
+ *                      C = r + zero, saturated to [lo, hi]
+ *              F32  C = epilogue((f32)acc * scale)
+ *   bits       every variant equals scalar
+ *   reads      exactly A, the panels of B, b_sum[n], and bias, scale, b_zero where given
+ *   aliasing   C overlaps no other operand
+ */
+#ifndef TAKT_KERNEL_GEMM_I8_H
+#define TAKT_KERNEL_GEMM_I8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/gemm_f32/gemm_f32.h"
+#include "kernel/kernel.h"
+
+typedef enum takt_requant_to {
+    TAKT_REQUANT_I32,
+    TAKT_REQUANT_S8,
+    TAKT_REQUANT_U8,
+    TAKT_REQUANT_F32,
+} takt_requant_to;
+
+typedef struct takt_requant {
+    takt_requant_to to;
+    const int32_t *bias; /* one per column, or NULL */
+    const float *scale;  /* unused for I32 */
+    bool scale_per_column;
+    int32_t zero, lo, hi;              /* for S8 and U8; lo and hi inside the type */
+    const takt_epilogue_f32 *epilogue; /* for F32; or NULL */
+} takt_requant;
+
+typedef struct takt_gemm_i8 {
+    size_t m, n, k;
+    const void *a;
+    size_t a_row; /* bytes */
+    bool a_unsigned;
+    int32_t a_zero;
+    const int8_t *b;
+    size_t b_panel;        /* bytes from one panel to the next */
+    const int32_t *b_sum;  /* sums of B's columns, as takt_pack_i8 gives them */
+    const int32_t *b_zero; /* one per column, or NULL: all 0 */
+    void *c;
+    size_t ldc; /* elements of C */
+    const takt_requant *requant;
+    void *scratch; /* 64-byte aligned, of the size that the kernel's info tells */
+} takt_gemm_i8;
+
+typedef void takt_gemm_i8_fn(const takt_gemm_i8 *g);
+
+typedef struct takt_gemm_i8_info {
+    size_t rows, columns; /* of a full tile */
+    size_t group;         /* of B's layout */
+    /* For these m, n and k; bounded by about 1 MiB. */
+    size_t (*scratch_bytes)(const takt_gemm_i8 *g);
+} takt_gemm_i8_info;
+
+TAKT_KERNEL_FAMILY(gemm_i8, takt_gemm_i8_fn)
+
+typedef struct takt_pack_i8_job {
+    size_t k, n, group;
+    const int8_t *src;
+    size_t row, col; /* elements between rows and between columns */
+    int8_t *dst;     /* ceil(n/16) * ceil(k/group) * 16 * group bytes */
+    int32_t *sums;   /* n column sums, or NULL */
+} takt_pack_i8_job;
+
+void takt_pack_i8(const takt_pack_i8_job *p);
+/* p16x4 (as files hold it) to p16x8. */
+void takt_repack_i8(size_t k, size_t n, const int8_t *p16x4, int8_t *p16x8);
+
+#endif

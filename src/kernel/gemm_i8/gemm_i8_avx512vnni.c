@@ -1,0 +1,111 @@
+/* gemm_i8_avx512vnni.c - tiles of 14 x 32 by vpdpbusd.
+ *
+ * vpdpbusd multiplies unsigned by signed bytes: signed A is moved up by 128, and the sums of B's
+ * columns put it right.
+ */
+#include "kernel/gemm_i8/gemm_i8.h"
+
+#include <immintrin.h>
+
+#include "kernel/gemm_i8/requant.h"
+
+enum { GROUP = 4, PANELS = 2, MR = 14, A_BYTES = 512 << 10, A_SIZE = 1 };
+enum { PIECE = 16, ROW_PAD = 1 };
+
+#include "kernel/gemm_i8/blocked.h"
+
+#include "kernel/gemm_i8/bytes_x86.h"
+
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+#define INLINE static inline __attribute__((always_inline))
+
+static int32_t flip(const takt_gemm_i8 *g)
+{
+    return g->a_unsigned ? 0 : 128;
+}
+
+static size_t packed_bytes(size_t rows, size_t k)
+{
+    return rows * round_up(k, PIECE);
+}
+
+/* To [k / 16][rows][16]. */
+static void pack_tile(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to)
+{
+    for (size_t r = 0; r < rows; r++)
+        pack_row(g, row + r, p, k, to + 16 * r, 16 * rows, g->a_unsigned ? 0 : 0x80);
+}
+
+INLINE __m512i four_of_a(const char *a)
+{
+    int x;
+    memcpy(&x, a, sizeof x);
+    return _mm512_set1_epi32(x);
+}
+
+INLINE void tile_fixed(const tile_job *t, const size_t rows, const size_t wide)
+{
+    __m512i acc[MR][2];
+    UNROLL for (size_t r = 0; r < rows; r++) acc[r][0] = acc[r][1] = _mm512_setzero_si512();
+    const char *a = t->a;
+    const int8_t *b = t->b;
+    for (size_t p = 0; p < t->k; p += 4, a += 16 * rows) {
+        const size_t steps = least(t->k - p, 4);
+        for (size_t q = 0; q < steps; q++, b += LINE) {
+            const __m512i left = _mm512_loadu_si512(b);
+            const __m512i right = wide == 2 ? _mm512_loadu_si512(b + t->b_panel) : left;
+            UNROLL for (size_t r = 0; r < rows; r++)
+            {
+                const __m512i x = four_of_a(a + 16 * r + 4 * q);
+                acc[r][0] = _mm512_dpbusd_epi32(acc[r][0], x, left);
+                if (wide == 2)
+                    acc[r][1] = _mm512_dpbusd_epi32(acc[r][1], x, right);
+            }
+        }
+    }
+    UNROLL for (size_t r = 0; r < rows; r++) for (size_t j = 0; j < wide; j++)
+    {
+        if (t->sum)
+            acc[r][j] = _mm512_add_epi32(acc[r][j], _mm512_loadu_si512(t->sum + r * NR + 16 * j));
+        _mm512_storeu_si512(t->c + r * NR + 16 * j, acc[r][j]);
+    }
+}
+
+#define TILE(R)                                                                                    \
+    static void tile_##R(const tile_job *t)                                                        \
+    {                                                                                              \
+        tile_fixed(t, R, 2);                                                                       \
+    }                                                                                              \
+    static void thin_##R(const tile_job *t)                                                        \
+    {                                                                                              \
+        tile_fixed(t, R, 1);                                                                       \
+    }
+
+TILE(2)
+TILE(3)
+TILE(4)
+TILE(5) TILE(6) TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
+
+    static void tile(size_t rows, size_t panels, const tile_job *t)
+{
+    static void (*const by_rows[2][MR - 1])(const tile_job *) = {
+        {thin_2, thin_3, thin_4, thin_5, thin_6, thin_7, thin_8, thin_9, thin_10, thin_11, thin_12,
+         thin_13, thin_14},
+        {tile_2, tile_3, tile_4, tile_5, tile_6, tile_7, tile_8, tile_9, tile_10, tile_11, tile_12,
+         tile_13, tile_14}};
+    by_rows[panels - 1][rows - 2](t);
+}
+
+static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, size_t steps,
+                       int32_t *sums, size_t count)
+{
+    dot_panels(g->scratch, b, b_step, steps, sums, count);
+}
+
+static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes};
+
+TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "avx512vnni_14x32", 40, run, &info));

@@ -1,0 +1,110 @@
+/* requant.h - what follows the exact product, row by row; the same bits in every variant.
+ *
+ * Written so that a compiler makes vector code of it. Integers wrap: sums are made in uint32_t.
+ */
+#include <math.h>
+#include <string.h>
+
+typedef float elem;
+typedef uint32_t word;
+typedef takt_epilogue_f32 epilogue;
+
+#include "kernel/gemm_f32/epilogue.h"
+
+/* x[n] += zero points and bias. `shift` is a_zero, less what the kernel added to A; row_sum the sum
+ * of A's row less k * a_zero, needed only with b_zero. */
+static inline void correct(const takt_gemm_i8 *g, uint32_t *x, size_t col, size_t n, uint32_t shift,
+                           uint32_t row_sum)
+{
+    if (shift)
+        for (size_t j = 0; j < n; j++)
+            x[j] -= shift * (uint32_t)g->b_sum[col + j];
+    if (g->b_zero)
+        for (size_t j = 0; j < n; j++)
+            x[j] -= row_sum * (uint32_t)g->b_zero[col + j];
+    if (g->requant->bias)
+        for (size_t j = 0; j < n; j++)
+            x[j] += (uint32_t)g->requant->bias[col + j];
+}
+
+static inline __attribute__((always_inline)) void scaled(const takt_requant *q, const uint32_t *x,
+                                                         size_t col, const size_t n, float *y)
+{
+    if (q->scale_per_column)
+        for (size_t j = 0; j < n; j++)
+            y[j] = (float)(int32_t)x[j] * q->scale[col + j];
+    else
+        for (size_t j = 0; j < n; j++)
+            y[j] = (float)(int32_t)x[j] * q->scale[0];
+}
+
+/* Saturated before zero is added: bounds are small, so the sum is exact. */
+static inline __attribute__((always_inline)) void narrow(const takt_requant *q, const float *y,
+                                                         const size_t n, uint8_t *restrict c)
+{
+    const int32_t zero = q->zero;
+    const float lo = (float)(q->lo - zero), hi = (float)(q->hi - zero);
+    for (size_t j = 0; j < n; j++) {
+        float r = rintf(y[j]);
+        r = r == r ? r : 0;
+        r = r < lo ? lo : r;
+        r = r > hi ? hi : r;
+        c[j] = (uint8_t)((int32_t)r + zero);
+    }
+}
+
+enum { REQUANT_COLS = 32 };
+
+#define REQUANT_INLINE static inline __attribute__((always_inline))
+
+REQUANT_INLINE void requant_cols(const takt_gemm_i8 *g, uint32_t *x, size_t row, size_t col,
+                                 const size_t n)
+{
+    const takt_requant *q = g->requant;
+    const size_t at = row * g->ldc + col;
+    float y[REQUANT_COLS];
+    if (q->to == TAKT_REQUANT_I32) {
+        memcpy((int32_t *)g->c + at, x, n * sizeof *x);
+        return;
+    }
+    scaled(q, x, col, n, y);
+    if (q->to != TAKT_REQUANT_F32) {
+        narrow(q, y, n, (uint8_t *)g->c + at);
+        return;
+    }
+    if (q->epilogue)
+        finish_row(q->epilogue, y, row, col, n);
+    memcpy((float *)g->c + at, y, n * sizeof *y);
+}
+
+/* n <= REQUANT_COLS sums of one row, to C. A width known to the compiler is twice as fast. */
+static void requant_row(const takt_gemm_i8 *g, uint32_t *x, size_t row, size_t col, size_t n)
+{
+    if (n == 32)
+        requant_cols(g, x, row, col, 32);
+    else if (n == 16)
+        requant_cols(g, x, row, col, 16);
+    else
+        requant_cols(g, x, row, col, n);
+}
+
+static void requant_tail(const takt_gemm_i8 *g, size_t row, size_t col, size_t rows, size_t cols)
+{
+    const takt_epilogue_f32 *e = g->requant->to == TAKT_REQUANT_F32 ? g->requant->epilogue : NULL;
+    if (e && e->tail && rows && cols)
+        e->tail(e->user, (float *)g->c + row * g->ldc + col, g->ldc, row, col, rows, cols);
+}
+
+/* Sum of a row of A, less k * a_zero. */
+static inline uint32_t sum_of_row(const takt_gemm_i8 *g, size_t row)
+{
+    const uint8_t *a = (const uint8_t *)g->a + row * g->a_row;
+    int64_t sum = 0;
+    if (g->a_unsigned)
+        for (size_t p = 0; p < g->k; p++)
+            sum += a[p];
+    else
+        for (size_t p = 0; p < g->k; p++)
+            sum += (int8_t)a[p];
+    return (uint32_t)sum - (uint32_t)g->k * (uint32_t)g->a_zero;
+}

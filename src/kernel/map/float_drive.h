@@ -1,0 +1,117 @@
+/* float_drive.h - walks operands of one float type and applies a vector function.
+ *
+ * Included after a header that defines, for float or double: T, vec, mask, LANES, VEC(name) and
+ * MASK(name). Drivers are inlined with their function, so an operation costs no call. `cheap`
+ * operations take four vectors a round; the others one, where the processor's own overlap of
+ * iterations does as well with a quarter of the code. All loads of a round come before its stores,
+ * so dst may be an operand.
+ */
+#ifndef TAKT_KERNEL_MAP_FLOAT_DRIVE_H
+#define TAKT_KERNEL_MAP_FLOAT_DRIVE_H
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* An operand: one value, or a run of them. */
+typedef struct operand {
+    const T *p;
+    vec one;
+    bool is_one;
+} operand;
+
+INLINE operand operand_of(const void *src, unsigned char is_scalar)
+{
+    const T *p = src;
+    return (operand){p, is_scalar ? VEC(set1)(*p) : VEC(set1)((T)0), is_scalar != 0};
+}
+
+INLINE vec take(operand x, size_t i) { return x.is_one ? x.one : VEC(load)(x.p + i); }
+INLINE vec take_n(operand x, size_t i, size_t n)
+{
+    return x.is_one ? x.one : VEC(load_n)(x.p + i, n);
+}
+
+INLINE void unary(T *d, operand x, size_t n, vec (*op)(vec), bool cheap)
+{
+    size_t i = 0;
+    for (; cheap && i + 4 * LANES <= n; i += 4 * LANES) {
+        const vec a = op(take(x, i)), b = op(take(x, i + LANES));
+        const vec c = op(take(x, i + 2 * LANES)), e = op(take(x, i + 3 * LANES));
+        VEC(store)(d + i, a);
+        VEC(store)(d + i + LANES, b);
+        VEC(store)(d + i + 2 * LANES, c);
+        VEC(store)(d + i + 3 * LANES, e);
+    }
+    for (; i < n; i += LANES) {
+        const size_t left = n - i;
+        const vec y = op(left >= LANES ? take(x, i) : take_n(x, i, left));
+        if (left >= LANES)
+            VEC(store)(d + i, y);
+        else
+            VEC(store_n)(d + i, y, left);
+    }
+}
+
+INLINE void binary_loop(T *d, operand x, operand y, size_t n, vec (*op)(vec, vec), bool cheap)
+{
+    size_t i = 0;
+    for (; cheap && i + 4 * LANES <= n; i += 4 * LANES) {
+        const vec a = op(take(x, i), take(y, i));
+        const vec b = op(take(x, i + LANES), take(y, i + LANES));
+        const vec c = op(take(x, i + 2 * LANES), take(y, i + 2 * LANES));
+        const vec e = op(take(x, i + 3 * LANES), take(y, i + 3 * LANES));
+        VEC(store)(d + i, a);
+        VEC(store)(d + i + LANES, b);
+        VEC(store)(d + i + 2 * LANES, c);
+        VEC(store)(d + i + 3 * LANES, e);
+    }
+    for (; i < n; i += LANES) {
+        const size_t left = n - i;
+        if (left >= LANES)
+            VEC(store)(d + i, op(take(x, i), take(y, i)));
+        else
+            VEC(store_n)(d + i, op(take_n(x, i, left), take_n(y, i, left)), left);
+    }
+}
+
+/* Each case knows at compile time which operand is one value. */
+INLINE void binary(T *d, operand x, operand y, size_t n, vec (*op)(vec, vec), bool cheap)
+{
+    if (!cheap)
+        binary_loop(d, x, y, n, op, false);
+    else if (x.is_one)
+        binary_loop(d, (operand){x.p, x.one, true}, y, n, op, true);
+    else if (y.is_one)
+        binary_loop(d, (operand){x.p, x.one, false}, (operand){y.p, y.one, true}, n, op, true);
+    else
+        binary_loop(d, (operand){x.p, x.one, false}, (operand){y.p, y.one, false}, n, op, true);
+}
+
+INLINE void predicate(uint8_t *d, operand x, operand y, size_t n, mask (*op)(vec, vec))
+{
+    for (size_t i = 0; i < n; i += LANES) {
+        const size_t left = n - i;
+        if (left >= LANES)
+            MASK(store_u8)(d + i, op(take(x, i), take(y, i)));
+        else
+            MASK(store_u8_n)(d + i, op(take_n(x, i, left), take_n(y, i, left)), left);
+    }
+}
+
+INLINE void choose(T *d, const uint8_t *m, bool is_one, operand x, operand y, size_t n)
+{
+    const uint8_t bytes = is_one ? *m : 0;
+    uint8_t same[LANES];
+    memset(same, bytes, sizeof same);
+    for (size_t i = 0; i < n; i += LANES) {
+        const size_t left = n - i < LANES ? n - i : LANES;
+        const mask pick = is_one          ? MASK(load_u8)(same)
+                          : left == LANES ? MASK(load_u8)(m + i)
+                                          : MASK(load_u8_n)(m + i, left);
+        if (left == LANES)
+            VEC(store)(d + i, VEC(select)(pick, take(x, i), take(y, i)));
+        else
+            VEC(store_n)(d + i, VEC(select)(pick, take_n(x, i, left), take_n(y, i, left)), left);
+    }
+}
+
+#endif

@@ -1,0 +1,114 @@
+/* float_body.h - float reductions over rows, columns and anything else. */
+#ifndef TAKT_KERNEL_REDUCE_FLOAT_BODY_H
+#define TAKT_KERNEL_REDUCE_FLOAT_BODY_H
+
+#include "kernel/reduce/lanes.h"
+
+enum { TILE = 256 / sizeof(T), GATHER = 256 };
+
+static bool is_one_run(const takt_reduce *r) { return r->run >= r->n; }
+
+INLINE void rows(takt_reduce_op op, const takt_reduce *r)
+{
+    T *d = r->dst;
+    const T *x = r->src;
+    size_t i = 0;
+    for (; i + STREAMS <= r->count; i += STREAMS)
+        four_rows(op, d + i, x + i * r->across, r->across, r->n);
+    for (; i < r->count; i++)
+        d[i] = row(op, x + i * r->across, r->n);
+}
+
+/* The lanes of `width` neighbouring columns, for rows [first, last) of one chunk. */
+INLINE void column_lanes(takt_reduce_op op, T (*lane)[TILE], const takt_reduce *r, size_t column,
+                         size_t first, size_t last)
+{
+    const size_t width = r->count - column < TILE ? r->count - column : TILE;
+    for (size_t k = 0; k < WIDE; k++)
+        for (size_t c = 0; c < TILE; c += LANES)
+            VEC(store)(lane[k] + c, VEC(set1)(identity(op)));
+    for (size_t i = first; i < last; i++) {
+        const T *x = (const T *)r->src + takt_reduce_at(r, 0, i) + column;
+        T *to = lane[i % WIDE];
+        size_t c = 0;
+        for (; c + LANES <= width; c += LANES)
+            VEC(store)(to + c, join(op, VEC(load)(to + c), VEC(load)(x + c)));
+        if (c < width)
+            VEC(store)(to + c, join(op, VEC(load)(to + c), VEC(load_n)(x + c, width - c)));
+    }
+    for (size_t half = WIDE / 2; half > 0; half /= 2)
+        for (size_t k = 0; k < half; k++)
+            for (size_t c = 0; c < TILE; c += LANES) {
+                const vec a = VEC(load)(lane[k] + c), b = VEC(load)(lane[k + half] + c);
+                VEC(store)(lane[k] + c, merge(op, a, b));
+            }
+}
+
+/* Columns side by side, each with its own sixteen lanes: rows are read as they lie. */
+INLINE void columns(takt_reduce_op op, const takt_reduce *r)
+{
+    T lane[WIDE][TILE], total[TILE];
+    for (size_t column = 0; column < r->count; column += TILE) {
+        const size_t width = r->count - column < TILE ? r->count - column : TILE;
+        for (size_t c = 0; c < TILE; c++)
+            total[c] = identity(op);
+        for (size_t i = 0; i < r->n; i += CHUNK) {
+            const size_t last = r->n - i < CHUNK ? r->n : i + CHUNK;
+            column_lanes(op, lane, r, column, i, last);
+            for (size_t c = 0; c < TILE; c += LANES) {
+                const vec part = VEC(load)(lane[0] + c);
+                const vec sum = i == 0 ? part : merge(op, VEC(load)(total + c), part);
+                VEC(store)(total + c, sum);
+            }
+        }
+        memcpy((T *)r->dst + column, total, width * sizeof *total);
+    }
+}
+
+/* Any strides: elements are gathered a block at a time. */
+INLINE void scattered(takt_reduce_op op, const takt_reduce *r)
+{
+    for (size_t k = 0; k < r->count; k++) {
+        T lane[1][WIDE], total = identity(op), block[GATHER];
+        const T *const from[1] = {block};
+        for (size_t i = 0; i < r->n; i += GATHER) {
+            const size_t m = r->n - i < GATHER ? r->n - i : GATHER;
+            for (size_t j = 0; j < m; j++)
+                block[j] = ((const T *)r->src)[takt_reduce_at(r, k, i + j)];
+            for (int j = 0; j < WIDE && i % CHUNK == 0; j++)
+                lane[0][j] = identity(op);
+            feed(op, lane, from, 1, m);
+            if (i + m == r->n || (i + m) % CHUNK == 0) {
+                const T part = fold(op, lane[0]);
+                total = i < CHUNK ? part : merge_one(op, total, part);
+            }
+        }
+        ((T *)r->dst)[k] = total;
+    }
+}
+
+INLINE void reduce_as(takt_reduce_op op, const takt_reduce *r)
+{
+    if (r->step == 1 && is_one_run(r))
+        rows(op, r);
+    else if (r->across == 1)
+        columns(op, r);
+    else
+        scattered(op, r);
+}
+
+#include "kernel/reduce/float_arg.h"
+
+static void reduce(const takt_reduce *r)
+{
+    switch (r->op) {
+    case TAKT_REDUCE_SUM: reduce_as(TAKT_REDUCE_SUM, r); break;
+    case TAKT_REDUCE_SUMSQ: reduce_as(TAKT_REDUCE_SUMSQ, r); break;
+    case TAKT_REDUCE_PROD: reduce_as(TAKT_REDUCE_PROD, r); break;
+    case TAKT_REDUCE_MAX: reduce_as(TAKT_REDUCE_MAX, r); break;
+    case TAKT_REDUCE_MIN: reduce_as(TAKT_REDUCE_MIN, r); break;
+    default: arg(r); break;
+    }
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* float_body.h - softmax and norms over rows of one float type.
+ *
+ * Included after T, vec, LANES, VEC(name) and MATH(name). A row stays in cache between its passes.
+ */
+#ifndef TAKT_KERNEL_ROWS_FLOAT_BODY_H
+#define TAKT_KERNEL_ROWS_FLOAT_BODY_H
+
+#include "kernel/reduce/lanes.h"
+#include "kernel/rows/rows.h"
+
+/* What a pass makes of an element before it joins its lane. */
+typedef vec element_fn(vec x, vec parameter);
+
+INLINE vec minus(vec x, vec m) { return VEC(sub)(x, m); }
+INLINE vec exp_minus(vec x, vec m) { return MATH(exp)(VEC(sub)(x, m)); }
+
+/* lane = join(f(x)) over one chunk; keeps f(x) in `keep` unless that is NULL. */
+INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, T *keep, size_t n)
+{
+    T lane[WIDE];
+    vec acc[REGS];
+    for (int k = 0; k < REGS; k++)
+        acc[k] = VEC(zero)();
+    size_t i = 0;
+    for (; i + WIDE <= n; i += WIDE)
+        for (int k = 0; k < REGS; k++) {
+            const vec y = f(VEC(load)(x + i + k * LANES), p);
+            if (keep != NULL)
+                VEC(store)(keep + i + k * LANES, y);
+            acc[k] = join(op, acc[k], y);
+        }
+    /* Lanes without an element join a zero: f of one would not be zero. */
+    for (int k = 0; i < n; k++, i += LANES) {
+        const size_t m = n - i < LANES ? n - i : LANES;
+        const vec y = f(VEC(load_n)(x + i, m), p);
+        T tail[LANES] = {0};
+        VEC(store_n)(tail, y, m);
+        if (keep != NULL)
+            VEC(store_n)(keep + i, y, m);
+        acc[k] = join(op, acc[k], VEC(load)(tail));
+    }
+    for (int k = 0; k < REGS; k++)
+        VEC(store)(lane + k * LANES, acc[k]);
+    return fold(op, lane);
+}
+
+INLINE T pass(takt_reduce_op op, element_fn *f, T p, const T *x, T *keep, size_t n)
+{
+    T total = 0;
+    for (size_t i = 0; i < n; i += CHUNK) {
+        const size_t m = n - i < CHUNK ? n - i : CHUNK;
+        const T part = pass_chunk(op, f, VEC(set1)(p), x + i, keep != NULL ? keep + i : NULL, m);
+        total = i == 0 ? part : merge_one(op, total, part);
+    }
+    return total;
+}
+
+static void softmax(T *d, const T *x, size_t n)
+{
+    const T top = row(TAKT_REDUCE_MAX, x, n);
+    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, top, x, d, n);
+    const vec scale = VEC(set1)((T)1 / sum);
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        VEC(store)(d + i, VEC(mul)(VEC(load)(d + i), scale));
+    VEC(store_n)(d + i, VEC(mul)(VEC(load_n)(d + i, n - i), scale), n - i);
+}
+
+static void log_softmax(T *d, const T *x, size_t n)
+{
+    const vec top = VEC(set1)(row(TAKT_REDUCE_MAX, x, n));
+    T first[LANES];
+    VEC(store)(first, top);
+    const vec sum = VEC(set1)(pass(TAKT_REDUCE_SUM, exp_minus, first[0], x, NULL, n));
+    const vec log_sum = MATH(log)(sum);
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        VEC(store)(d + i, VEC(sub)(VEC(sub)(VEC(load)(x + i), top), log_sum));
+    VEC(store_n)(d + i, VEC(sub)(VEC(sub)(VEC(load_n)(x + i, n - i), top), log_sum), n - i);
+}
+
+/* y = (x - mean) * scale, without the subtraction if `mean` is NULL; then gamma and beta. */
+INLINE void apply(const takt_rows_step *r, T *d, const T *x, const T *mean, T scale)
+{
+    const T *gamma = r->gamma, *beta = r->beta;
+    const vec s = VEC(set1)(scale), shift = VEC(set1)(mean != NULL ? *mean : (T)0);
+    for (size_t i = 0; i < r->n; i += LANES) {
+        const size_t m = r->n - i < LANES ? r->n - i : LANES;
+        vec y = m == LANES ? VEC(load)(x + i) : VEC(load_n)(x + i, m);
+        if (mean != NULL)
+            y = VEC(sub)(y, shift);
+        y = VEC(mul)(y, s);
+        if (gamma != NULL)
+            y = VEC(mul)(y, m == LANES ? VEC(load)(gamma + i) : VEC(load_n)(gamma + i, m));
+        if (beta != NULL)
+            y = VEC(add)(y, m == LANES ? VEC(load)(beta + i) : VEC(load_n)(beta + i, m));
+        if (m == LANES)
+            VEC(store)(d + i, y);
+        else
+            VEC(store_n)(d + i, y, m);
+    }
+}
+
+static T inverse_root(T square_sum, size_t n, double epsilon)
+{
+    T root[LANES];
+    VEC(store)(root, VEC(sqrt)(VEC(set1)(square_sum / (T)n + (T)epsilon)));
+    return (T)1 / root[0];
+}
+
+static void layer_norm(const takt_rows_step *r, T *d, const T *x)
+{
+    const T mean = row(TAKT_REDUCE_SUM, x, r->n) / (T)r->n;
+    const T square_sum = pass(TAKT_REDUCE_SUMSQ, minus, mean, x, NULL, r->n);
+    apply(r, d, x, &mean, inverse_root(square_sum, r->n, r->epsilon));
+}
+
+static void rms_norm(const takt_rows_step *r, T *d, const T *x)
+{
+    const T square_sum = row(TAKT_REDUCE_SUMSQ, x, r->n);
+    apply(r, d, x, NULL, inverse_root(square_sum, r->n, r->epsilon));
+}
+
+static void rows_run(const takt_rows_step *r)
+{
+    for (size_t i = 0; i < r->rows && r->n > 0; i++) {
+        T *d = (T *)r->dst + i * r->dst_stride;
+        const T *x = (const T *)r->src + i * r->src_stride;
+        switch (r->op) {
+        case TAKT_ROWS_SOFTMAX: softmax(d, x, r->n); break;
+        case TAKT_ROWS_LOG_SOFTMAX: log_softmax(d, x, r->n); break;
+        case TAKT_ROWS_LAYER_NORM: layer_norm(r, d, x); break;
+        default: rms_norm(r, d, x); break;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,74 @@
+/* ast.h - the text as a tree: what was written, before anything is known of its meaning.
+ *
+ * Chains (a + b + c, x |> f() |> g(), x[0][1]) lean to the left and may be long; everything else
+ * nests no deeper than the parser allowed. Who walks the tree goes down the left by a loop.
+ */
+#ifndef TAKT_LANG_AST_H
+#define TAKT_LANG_AST_H
+
+#include "lang/lex.h"
+
+typedef enum takt_ast_kind {
+    TAKT_A_NAME,     /* name */
+    TAKT_A_INTEGER,  /* integer */
+    TAKT_A_DECIMAL,  /* number */
+    TAKT_A_STRING,   /* text */
+    TAKT_A_HEX,      /* text: the digits */
+    TAKT_A_LIST,     /* a: the items */
+    TAKT_A_NEGATE,   /* a */
+    TAKT_A_NOT,      /* a */
+    TAKT_A_BINARY,   /* a token b */
+    TAKT_A_EITHER,   /* a if b else c */
+    TAKT_A_CALL,     /* name(a: arguments) */
+    TAKT_A_ARGUMENT, /* [name =] a [in (b, c)] */
+    TAKT_A_INDEX,    /* a[b: items] */
+    TAKT_A_SLICE,    /* a : b : c, each may be NULL */
+    TAKT_A_DOTS,     /* ... in an index */
+    TAKT_A_GRAPH,    /* function */
+    TAKT_A_ASSIGN,   /* a: target names = b */
+    TAKT_A_PARAM,    /* name [: a] [= b] */
+    TAKT_A_STATE,    /* name [: a] [= b] */
+    TAKT_A_NEXT,     /* next name = a */
+    TAKT_A_RETURN,   /* a: ARGUMENTs */
+    TAKT_A_REPEAT,   /* repeat a [as name] { b } */
+    TAKT_A_IF,       /* if a { b } else { c } */
+} takt_ast_kind;
+
+/* Infix words that are no tokens of their own. */
+enum { TAKT_INFIX_AND = 100, TAKT_INFIX_OR };
+
+typedef struct takt_function takt_function;
+typedef struct takt_ast takt_ast;
+struct takt_ast {
+    uint8_t kind;
+    uint8_t token;  /* BINARY: a takt_token_kind or TAKT_INFIX_ */
+    bool is_piped : 1;   /* CALL: the first argument came through a pipe */
+    bool is_quoted : 1;  /* NAME in backquotes */
+    bool is_chained : 1; /* IF that is the `else if` of another */
+    uint32_t line, length;
+    const takt_symbol *name;
+    takt_ast *next; /* in lists */
+    size_t at;
+    union {
+        uint64_t integer;
+        double number;
+        takt_span text;
+        struct {
+            takt_ast *a, *b, *c;
+        };
+        takt_function *function;
+    };
+};
+
+/* model, layer or graph(...) { ... }. Parameters and results are ARGUMENTs: name, a: type or kind,
+ * b: default. */
+struct takt_function {
+    const takt_symbol *name; /* NULL for graph */
+    const takt_source *source;
+    takt_ast *place; /* a NAME or the word graph, for complaints */
+    takt_ast *parameters, *results, *options, *body;
+    bool has_results;
+    takt_function *next;
+};
+
+#endif

@@ -1,0 +1,93 @@
+/* diag.c - collecting complaints and turning offsets into lines and columns. */
+#include "lang/diag.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+
+void takt_diagnostics_init(takt_diagnostics *list, takt_ctx *ctx)
+{
+    *list = (takt_diagnostics){0};
+    takt_arena_init(&list->arena, ctx);
+}
+
+void takt_diagnostics_deinit(takt_diagnostics *list)
+{
+    takt_mem_put(list->arena.ctx, list->at, list->capacity * sizeof *list->at);
+    takt_arena_deinit(&list->arena);
+    *list = (takt_diagnostics){.arena = list->arena};
+}
+
+static int clamp(size_t n)
+{
+    return n > INT_MAX ? INT_MAX : (int)n;
+}
+
+/* Characters in `bytes`; a byte that is no UTF-8 counts as one. */
+static size_t characters(const char *bytes, size_t length)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < length; count++) {
+        const size_t step = takt_utf8_length(bytes + i, length - i);
+        i += step > 0 ? step : 1;
+    }
+    return count;
+}
+
+static void locate(const takt_place *place, takt_diagnostic *d)
+{
+    size_t line = 1, start = 0;
+    const size_t at = place->at < place->text_length ? place->at : place->text_length;
+    for (size_t i = 0; i < at; i++) {
+        if (place->text[i] == '\n') {
+            line++;
+            start = i + 1;
+        }
+    }
+    size_t end = at;
+    while (end < place->text_length && end < at + place->length && place->text[end] != '\n')
+        end++;
+    d->line = clamp(line);
+    d->column = clamp(characters(place->text + start, at - start) + 1);
+    d->length = clamp(characters(place->text + at, end - at));
+    if (d->length == 0)
+        d->length = 1;
+}
+
+static bool is_known(const takt_diagnostics *list, const takt_diagnostic *d)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->at[i].line == d->line && list->at[i].column == d->column &&
+            strcmp(list->at[i].message, d->message) == 0)
+            return true;
+    return false;
+}
+
+static takt_status keep(takt_diagnostics *list, const char **text)
+{
+    const char *from = *text != NULL ? *text : "";
+    *text = takt_arena_text(&list->arena, from, strlen(from));
+    return *text != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
+takt_status takt_diagnostics_add(takt_diagnostics *list, const takt_place *place,
+                                 takt_diagnostic what)
+{
+    locate(place, &what);
+    if (is_known(list, &what) || list->is_full)
+        return TAKT_OK;
+    void *array = list->at;
+    const takt_status status = takt_mem_grow(list->arena.ctx, &array, &list->capacity,
+                                             list->count + 1, sizeof *list->at);
+    list->at = array;
+    TAKT_TRY(status);
+    TAKT_TRY(keep(list, &what.message));
+    TAKT_TRY(keep(list, &what.note));
+    TAKT_TRY(keep(list, &what.hint));
+    list->at[list->count++] = what;
+    list->error_count += what.severity == TAKT_SEVERITY_ERROR;
+    list->is_full = list->error_count >= list->arena.ctx->limits.errors;
+    return TAKT_OK;
+}

@@ -1,0 +1,53 @@
+/* diag.h - what is wrong with a text, where, and what to do about it.
+ *
+ * Several complaints are collected in one go. They keep nothing of the text but places; the
+ * renderer is given the text again.
+ */
+#ifndef TAKT_LANG_DIAG_H
+#define TAKT_LANG_DIAG_H
+
+#include <stdarg.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+
+typedef enum takt_severity { TAKT_SEVERITY_ERROR, TAKT_SEVERITY_WARNING } takt_severity;
+
+typedef struct takt_diagnostic {
+    int line, column; /* from 1; columns count characters, not bytes */
+    int length;       /* characters to underline, at least 1 */
+    takt_severity severity;
+    int id;              /* of the catalogue; 0 for a warning */
+    const char *message; /* one sentence */
+    const char *note;    /* how the text came to be read, e.g. through which layer; or "" */
+    const char *hint;    /* the way out, or "" */
+} takt_diagnostic;
+
+typedef struct takt_diagnostics {
+    takt_arena arena;
+    takt_diagnostic *at;
+    size_t count, capacity;
+    size_t error_count;
+    bool is_full; /* limits.errors was reached */
+} takt_diagnostics;
+
+void takt_diagnostics_init(takt_diagnostics *list, takt_ctx *ctx);
+void takt_diagnostics_deinit(takt_diagnostics *list);
+
+/* A piece of the text `text`, as byte offsets. */
+typedef struct takt_place {
+    const char *text;
+    size_t text_length;
+    size_t at, length;
+} takt_place;
+
+/* Adds one (dropping the same complaint about the same place), unless the limit is reached. The
+ * strings are copied; `note` and `hint` may be NULL. */
+TAKT_MUST_USE takt_status takt_diagnostics_add(takt_diagnostics *list, const takt_place *place,
+                                               takt_diagnostic what);
+
+/* As a compiler prints them: file:line:column, the line, a caret, the note and the hint. */
+void takt_diagnostics_render(const takt_diagnostics *list, const char *file_name, const char *text,
+                             size_t length, takt_text *out);
+
+#endif

@@ -1,0 +1,165 @@
+/* elab.h - tree to graph: evaluates a model's statements once, appending nodes as it goes.
+ *
+ * Sizes, words and lists are values of this evaluation; tensors are nodes of the graph. Layers are
+ * evaluated anew at each call, in a frame of their own: they see their parameters and nothing of
+ * the caller. An expression that failed is worth POISON, which spreads silently, so that one
+ * mistake gives one complaint and the evaluation goes on to the next.
+ */
+#ifndef TAKT_LANG_ELAB_H
+#define TAKT_LANG_ELAB_H
+
+#include "lang/parse.h"
+#include "lang/syntax.h"
+#include "lang/value.h"
+
+typedef struct takt_elab takt_elab;
+typedef struct takt_frame takt_frame;
+
+/* One evaluation of a model, a layer or a graph literal. */
+struct takt_frame {
+    takt_elab *e;
+    takt_frame *caller;
+    const takt_ast *call; /* in the caller's source */
+    const takt_function *function;
+    takt_graph *graph;
+    takt_arena arena; /* of the frame's values */
+    takt_symbol_map names;
+    takt_value *values;
+    size_t value_count, value_capacity;
+    takt_symbol_map layers; /* how often each layer was called, for the names of scopes */
+    const char *scope;      /* "block_0.dense_1"; "" for a model */
+    bool is_subgraph;       /* of a graph(...) literal: no parameters in here */
+    const takt_ast *returned; /* the return statement that ended it */
+    takt_value result;
+    const char *result_name; /* what the caller calls the result, or NULL */
+    bool has_failed;         /* a statement did; so what is missing needs no complaint */
+};
+
+struct takt_elab {
+    takt_ctx *ctx;
+    takt_arena arena; /* trees and symbols */
+    takt_symbols symbols;
+    takt_diagnostics *diagnostics;
+    takt_syntax syntax;
+    const takt_parse_options *options;
+    takt_sample_ranges *ranges; /* not NULL while a sample is read: types are inputs */
+    takt_symbol_map layer_index;
+    const takt_function **layers;
+    size_t layer_count, layer_capacity;
+    takt_graph **graphs; /* of graph literals: released at the end */
+    size_t graph_count, graph_capacity;
+    int depth;       /* of expressions, through all frames */
+    int call_depth;  /* of layers */
+    uint64_t steps;  /* evaluations so far: a text cannot run for ever */
+    bool takes_dims; /* an unknown name is a new dimension: inside a type or a shape */
+    const takt_ast *root;  /* the expression whose last node is to be called root_name */
+    const char *root_name;
+    uint32_t stream_base; /* from the model's seed */
+    takt_status status;   /* of a failure that ends everything */
+};
+
+/* ---- frames (frame.c) ---- */
+
+void takt_frame_init(takt_frame *f, takt_elab *e, takt_frame *caller, const takt_function *function);
+void takt_frame_deinit(takt_frame *f);
+takt_value *takt_frame_find(const takt_frame *f, const takt_symbol *name); /* NULL if unknown */
+void takt_frame_set(takt_frame *f, const takt_symbol *name, takt_value value);
+/* Deep copy of what lives in another frame's arena. */
+takt_value takt_frame_keep(takt_frame *f, takt_value value);
+takt_value *takt_frame_items(takt_frame *f, size_t count); /* NULL when memory is short */
+takt_value takt_frame_list(takt_frame *f, const takt_value *items, size_t count);
+
+/* ---- complaints (complain.c): each is worth POISON ---- */
+
+takt_value takt_complain(takt_frame *f, const takt_ast *at, takt_error_id id, const char *hint,
+                         const char *format, ...) TAKT_PRINTF(5, 6);
+/* The failure that the context has just recorded. Clears a graph's sticky status unless nothing
+ * can go on. */
+takt_value takt_complain_last(takt_frame *f, const takt_ast *at);
+void takt_warn(takt_frame *f, const takt_ast *at, const char *message);
+/* Memory is short: ends everything. */
+takt_value takt_out_of_memory(takt_frame *f);
+/* "did you mean relu?" in `buffer`, or NULL. */
+enum { TAKT_HINT_TEXT = 160 };
+typedef struct takt_nearest {
+    const char *wanted, *best;
+    size_t distance;
+} takt_nearest;
+takt_nearest takt_nearest_to(const char *wanted);
+void takt_nearest_try(takt_nearest *n, const char *candidate);
+const char *takt_nearest_hint(const takt_nearest *n, char buffer[static TAKT_HINT_TEXT]);
+
+/* ---- expressions ---- */
+
+takt_value takt_eval_expr(takt_frame *f, const takt_ast *a);
+/* The same where a bare word may stand for itself: arguments, defaults. */
+takt_value takt_eval_word(takt_frame *f, const takt_ast *a);
+takt_value takt_eval_binary(takt_frame *f, const takt_ast *a, takt_value left);
+takt_value takt_eval_index(takt_frame *f, const takt_ast *a, takt_value base);
+/* `piped` is the first argument's value, or NULL. */
+takt_value takt_eval_call(takt_frame *f, const takt_ast *a, const takt_value *piped);
+takt_value takt_eval_graph(takt_frame *f, const takt_ast *a);
+/* A type after ':' or as an argument; false after a complaint. */
+bool takt_eval_type(takt_frame *f, const takt_ast *a, takt_type *type);
+/* dtype[items] as a TYPE. */
+takt_value takt_eval_sizes(takt_frame *f, const takt_ast *a, takt_dtype dtype);
+takt_value takt_compute(takt_frame *f, const takt_ast *a, uint8_t token, const takt_value v[2]);
+bool takt_value_same(takt_frame *f, const takt_value *a, const takt_value *b);
+
+/* ---- calls ---- */
+
+/* Arguments in order: positional ones first, then those with a key. */
+typedef struct takt_call {
+    const takt_ast *ast;
+    const takt_symbol *name;
+    size_t positional, count;
+    takt_value *value;
+    const takt_ast **place; /* ARGUMENTs */
+    const takt_symbol **key;
+} takt_call;
+
+takt_value takt_call_op(takt_frame *f, const takt_call *c, const takt_op *op);
+/* reshape: a -1 in the shape is replaced by the size that remains. */
+bool takt_fill_shape(takt_frame *f, const takt_call *c);
+/* Whether the arguments are the op's inputs and attributes in number, name and kind. */
+bool takt_call_fits_op(const takt_call *c, const takt_op *op);
+takt_value takt_call_layer(takt_frame *f, const takt_call *c, const takt_function *layer);
+/* A function of sizes and numbers, if there is one of that name that takes these arguments. */
+bool takt_is_builtin(const char *name);
+bool takt_call_builtin(takt_frame *f, const takt_call *c, takt_value *out);
+takt_value takt_call_constant(takt_frame *f, const takt_call *c);
+/* A layer of the text, else a built-in one (read at its first use), else NULL. */
+const takt_function *takt_find_layer(takt_frame *f, const takt_symbol *name);
+void takt_nearest_layer(takt_frame *f, takt_nearest *n);
+void takt_nearest_builtin(takt_nearest *n);
+
+/* ---- nodes ---- */
+
+/* Appends, with the root's name where it belongs; TAKT_NONE after a complaint at `at`. */
+takt_id takt_elab_append(takt_frame *f, const takt_ast *at, const takt_op *op,
+                         const takt_value *in, size_t count, const takt_attr *attrs);
+/* A number, truth value or tensor as a node of that element type; TAKT_NONE after a complaint. */
+takt_id takt_elab_scalar(takt_frame *f, const takt_ast *at, const takt_value *v, takt_dtype dtype);
+/* In samples: input x0, x1, ... of that type. */
+takt_id takt_elab_sample_input(takt_frame *f, const takt_ast *at, const takt_type *type,
+                               const takt_sample_range *range);
+bool takt_elab_attr(takt_frame *f, const takt_ast *at, const takt_op *op, size_t index,
+                    const takt_value *v, takt_attr *attr);
+/* Element `index` of packed `data`; false if the value does not fit, without a complaint. */
+bool takt_put_element(const takt_value *v, takt_dtype dtype, void *data, size_t index);
+/* A tensor from a list, hex data or a weight; the caller releases it. */
+bool takt_elab_tensor(takt_frame *f, const takt_ast *at, const takt_type *type, const takt_value *v,
+                      takt_tensor *out);
+bool takt_elab_init(takt_frame *f, const takt_ast *a, const takt_type *type, takt_init *init,
+                    takt_tensor *held);
+/* The result `index` of several. */
+takt_value takt_elab_result(takt_frame *f, const takt_ast *at, const takt_value *v, uint32_t index);
+
+/* ---- statements ---- */
+
+/* Evaluates statements until one returns or nothing can go on. */
+void takt_eval_block(takt_frame *f, const takt_ast *first);
+/* Inputs, body and outputs of a model or a graph literal into f->graph. */
+void takt_eval_model(takt_frame *f);
+
+#endif

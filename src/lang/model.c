@@ -1,0 +1,225 @@
+/* model.c - a model or graph(...): inputs, body, outputs. */
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "lang/elab.h"
+
+/* ---- inputs ---- */
+
+static size_t count_of(const takt_ast *list)
+{
+    size_t count = 0;
+    for (; list != NULL; list = list->next)
+        count++;
+    return count;
+}
+
+/* The types of parameters or results; NULL entries of the array's rank -1 had a complaint. */
+static takt_type *types_of(takt_frame *f, const takt_ast *list)
+{
+    takt_type *types = takt_arena_array(&f->arena, count_of(list), sizeof *types);
+    size_t i = 0;
+    if (types == NULL) {
+        takt_out_of_memory(f);
+        return NULL;
+    }
+    for (const takt_ast *p = list; p != NULL; p = p->next, i++) {
+        bool good = p->a != NULL;
+        if (!good)
+            takt_complain(f, p, TAKT_E_SYNTAX, "as in x: f32[batch, 784]", "%s has no type",
+                          p->name->text);
+        else
+            good = takt_eval_type(f, p->a, &types[i]);
+        if (!good)
+            types[i].rank = -1;
+    }
+    return types;
+}
+
+static void inputs(takt_frame *f)
+{
+    const takt_type *types = types_of(f, f->function->parameters);
+    size_t i = 0;
+    for (const takt_ast *p = f->function->parameters; p != NULL && types != NULL; p = p->next, i++) {
+        takt_value v = takt_value_poison();
+        if (p->b != NULL)
+            takt_complain(f, p->b, TAKT_E_SYNTAX, NULL, "inputs have no defaults");
+        if (types[i].rank >= 0) {
+            takt_graph_set_origin(f->graph, p->name->text, (int)p->line);
+            v = takt_value_tensor(takt_graph_input(f->graph, p->name->text, &types[i]));
+            if (v.kind == TAKT_V_POISON)
+                takt_complain_last(f, p);
+        }
+        takt_frame_set(f, p->name, v);
+    }
+}
+
+/* ---- options ---- */
+
+static void options(takt_frame *f)
+{
+    for (const takt_ast *o = f->function->options; o != NULL; o = o->next) {
+        const takt_value v = o->b != NULL ? takt_eval_expr(f, o->b) : takt_value_poison();
+        if (!takt_span_is((takt_span){o->name->text, o->name->length}, "seed"))
+            takt_complain(f, o, TAKT_E_SYNTAX, "the one option of a model is seed=7",
+                          "there is no option called %s", o->name->text);
+        else if (v.kind != TAKT_V_INT || v.i < 0)
+            takt_complain(f, o, TAKT_E_SYNTAX, NULL, "the seed is an integer of 0 or more");
+        else /* seed 0 begins at stream 0, others far apart */
+            f->e->stream_base = v.i == 0 ? 0 : (uint32_t)takt_hash_word((uint64_t)v.i, 0x7a);
+    }
+}
+
+/* ---- outputs ---- */
+
+static bool fits(takt_frame *f, const takt_type *want, takt_id id)
+{
+    const takt_type got = *takt_type_of(f->graph, id);
+    bool good = want->dtype == got.dtype && want->rank == got.rank;
+    for (int i = 0; good && i < got.rank; i++)
+        good = takt_dim_unify(f->graph->dims, want->dim[i], got.dim[i]) == TAKT_OK;
+    return good;
+}
+
+static void output(takt_frame *f, const takt_ast *at, const char *name, const takt_value *v,
+                   const takt_type *want)
+{
+    char wanted[TAKT_TYPE_TEXT], got[TAKT_TYPE_TEXT];
+    if (v->kind == TAKT_V_POISON)
+        return;
+    if (v->kind != TAKT_V_TENSOR) {
+        takt_complain(f, at, TAKT_E_RETURN_TYPE,
+                      v->kind == TAKT_V_RESULTS || v->kind == TAKT_V_TUPLE
+                          ? "name them first: `a, b = ...`" : "a number as a tensor is "
+                                                              "constant(f32[], 3)",
+                      "a model returns tensors, not %s", takt_value_kind_text(v));
+        return;
+    }
+    if (want != NULL && want->rank >= 0 && !fits(f, want, v->id)) {
+        takt_complain(f, at, TAKT_E_RETURN_TYPE, "mend the header or the value",
+                      "the header promises %s for %s, but this is %s",
+                      takt_type_text(f->graph->dims, want, wanted), name,
+                      takt_type_text(f->graph->dims, takt_type_of(f->graph, v->id), got));
+        return;
+    }
+    takt_graph_output(f->graph, name, v->id);
+    if (f->graph->status != TAKT_OK)
+        takt_complain_last(f, at);
+}
+
+/* By its own name, else the header's at the same place, else "out". */
+static const char *output_name(takt_frame *f, const takt_ast *result, const takt_ast *promised,
+                               size_t index)
+{
+    if (result->name != NULL)
+        return result->name->text;
+    if (promised != NULL && promised->name != NULL)
+        return promised->name->text;
+    const char *name = f->result.count == 1 ? "out"
+                                            : takt_arena_format(&f->arena, "out%zu", index);
+    if (name == NULL)
+        takt_out_of_memory(f);
+    return name;
+}
+
+static const takt_ast *promised_for(const takt_function *function, const takt_ast *result,
+                                    size_t index, size_t *at)
+{
+    *at = 0;
+    for (const takt_ast *p = function->results; p != NULL; p = p->next, ++*at)
+        if (result->name != NULL && p->name != NULL ? p->name == result->name : *at == index)
+            return p;
+    return NULL;
+}
+
+static void outputs(takt_frame *f, const takt_type *types)
+{
+    const takt_function *function = f->function;
+    if (f->returned == NULL) {
+        bool has_next = false;
+        for (size_t i = 0; i < f->graph->slot_count; i++)
+            has_next = has_next || f->graph->slots[i].next != TAKT_NONE;
+        if (!f->has_failed && !has_next)
+            takt_complain(f, function->place, TAKT_E_RETURN_TYPE, "end it with `return value`",
+                          "the %s returns nothing", function->name != NULL ? "model" : "graph");
+        return;
+    }
+    const size_t promised = count_of(function->results);
+    if (function->has_results && promised != f->result.count) {
+        takt_complain(f, f->returned, TAKT_E_RETURN_TYPE, NULL,
+                      "the header promises %zu result%s, but %u %s returned", promised,
+                      promised == 1 ? "" : "s", f->result.count, f->result.count == 1 ? "is" : "are");
+        return;
+    }
+    size_t i = 0;
+    for (const takt_ast *r = f->returned->a; r != NULL && f->e->status == TAKT_OK; r = r->next, i++) {
+        size_t at;
+        const takt_ast *p = promised_for(function, r, i, &at);
+        const char *name = output_name(f, r, p, i);
+        if (function->has_results && p == NULL)
+            takt_complain(f, r, TAKT_E_RETURN_TYPE, NULL, "the header promises no result called %s",
+                          name);
+        else if (name != NULL)
+            output(f, r, name, &f->result.items[i], p != NULL ? &types[at] : NULL);
+    }
+}
+
+void takt_eval_model(takt_frame *f)
+{
+    options(f);
+    inputs(f);
+    const takt_type *types = types_of(f, f->function->results);
+    if (types == NULL)
+        return;
+    takt_eval_block(f, f->function->body);
+    if (f->e->status == TAKT_OK)
+        outputs(f, types);
+}
+
+/* ---- graph(a: f32[2]) { ... } ---- */
+
+static bool keep_graph(takt_frame *f, takt_graph *graph)
+{
+    takt_elab *e = f->e;
+    void *array = e->graphs;
+    const takt_status status =
+        takt_mem_grow(e->ctx, &array, &e->graph_capacity, e->graph_count + 1, sizeof graph);
+    e->graphs = array;
+    if (status != TAKT_OK) {
+        takt_graph_destroy(graph);
+        return takt_out_of_memory(f).b;
+    }
+    e->graphs[e->graph_count++] = graph;
+    return true;
+}
+
+takt_value takt_eval_graph(takt_frame *f, const takt_ast *a)
+{
+    takt_elab *e = f->e;
+    takt_graph *graph;
+    if (takt_graph_create(e->ctx, f->graph, &graph) != TAKT_OK)
+        return takt_out_of_memory(f);
+    if (!keep_graph(f, graph))
+        return takt_value_poison();
+    const takt_ast *root = e->root;
+    const char *root_name = e->root_name;
+    const bool takes_dims = e->takes_dims;
+    const size_t errors = e->diagnostics->error_count;
+    takt_frame inner;
+    takt_frame_init(&inner, e, f, a->function);
+    inner.call = a;
+    inner.graph = graph;
+    inner.scope = "";
+    inner.is_subgraph = true;
+    e->takes_dims = false;
+    takt_eval_model(&inner);
+    takt_frame_deinit(&inner);
+    e->takes_dims = takes_dims;
+    e->root = root;
+    e->root_name = root_name;
+    f->graph->streams = graph->streams;
+    if (e->diagnostics->error_count > errors || e->status != TAKT_OK)
+        return takt_value_poison();
+    return (takt_value){.kind = TAKT_V_GRAPH, .graph = graph};
+}

@@ -1,0 +1,52 @@
+/* parse.h - text to graph: the model language, of which the printed form of a graph is a part.
+ *
+ *     takt_graph *graph;
+ *     TAKT_TRY(takt_parse(ctx, "mlp.takt", text, strlen(text), NULL, &graph));
+ *     ...
+ *     takt_graph_destroy(graph);
+ *
+ * docs/language.md describes the language.
+ */
+#ifndef TAKT_LANG_PARSE_H
+#define TAKT_LANG_PARSE_H
+
+#include "ir/graph.h"
+#include "lang/diag.h"
+
+/* Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_parse_options {
+    const char *model;          /* which one, if the text has several */
+    const takt_tensor *weights; /* what constant(type, ref=N) refers to; borrowed for the call */
+    size_t weight_count;
+    takt_diagnostics *diagnostics; /* receives every complaint; initialised by the caller */
+} takt_parse_options;
+
+/* `text` need not be terminated. On failure `*graph` is NULL, and the context has the first error
+ * as "file:line:column: sentence". */
+TAKT_MUST_USE takt_status takt_parse(takt_ctx *ctx, const char *file_name, const char *text,
+                                     size_t length, const takt_parse_options *options,
+                                     takt_graph **graph);
+
+/* The values that a test may feed to one input of a sample. */
+typedef struct takt_sample_range {
+    bool is_set;
+    double low, high;
+} takt_sample_range;
+
+enum { TAKT_SAMPLE_INPUTS = 16 };
+typedef struct takt_sample_ranges {
+    size_t count;
+    takt_sample_range at[TAKT_SAMPLE_INPUTS];
+} takt_sample_ranges;
+
+/* A sample of an op record, "log(f32[2, 3] in (0.1, 9))", as a graph with the inputs x0, x1, ...
+ * and the outputs out (or out0, out1, ...). `op`: what must be called, or NULL for any. `ranges`
+ * has one entry per input; it may be NULL. */
+TAKT_MUST_USE takt_status takt_sample_graph(takt_ctx *ctx, const takt_op *op, const char *text,
+                                            takt_graph **graph, takt_sample_ranges *ranges);
+
+/* The names of the built-in layers, sorted, and the text of one (NULL if there is none). */
+const char *takt_layer_name(size_t index); /* NULL past the last */
+const char *takt_layer_text(const char *name);
+
+#endif

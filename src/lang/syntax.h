@@ -1,0 +1,61 @@
+/* syntax.h - tokens to tree: a recursive descent whose depth is limited, with recovery at the next
+ * line after an error. */
+#ifndef TAKT_LANG_SYNTAX_H
+#define TAKT_LANG_SYNTAX_H
+
+#include "lang/ast.h"
+#include "lang/diag.h"
+
+typedef struct takt_syntax {
+    takt_ctx *ctx;
+    takt_arena *arena; /* trees */
+    takt_symbols *symbols;
+    takt_diagnostics *diagnostics;
+    const takt_source *source;
+    takt_lexer lexer;
+    takt_token token, ahead; /* the current one and the next */
+    bool has_ahead;
+    bool takes_ranges; /* samples: f32[2] in (0, 1) */
+    size_t last_end;   /* end of the token before the current one, and its line */
+    uint32_t last_line;
+    uint32_t error_line; /* of the last complaint: one is enough for a line */
+    int depth;         /* of expressions */
+    int block_depth;
+    takt_status status; /* of a failure that ends everything: memory, nesting */
+} takt_syntax;
+
+void takt_syntax_begin(takt_syntax *s, const takt_source *source);
+/* Models and layers of the text, linked by `next` in order; errors are in the diagnostics. */
+TAKT_MUST_USE takt_status takt_syntax_file(takt_syntax *s, takt_function **models,
+                                           takt_function **layers);
+
+/* ---- between the files of the parser; each returns NULL after an error was reported ---- */
+
+takt_ast *takt_syntax_expression(takt_syntax *s);
+takt_ast *takt_syntax_type(takt_syntax *s);
+takt_ast *takt_syntax_block(takt_syntax *s, bool *good);
+takt_ast *takt_syntax_graph(takt_syntax *s);
+/* name: type = default, ... up to ')'. */
+bool takt_syntax_parameters(takt_syntax *s, takt_ast **list);
+
+void takt_syntax_advance(takt_syntax *s);
+const takt_token *takt_syntax_peek(takt_syntax *s);
+/* Whether the current token is the unquoted word. */
+bool takt_syntax_is(const takt_syntax *s, const char *word);
+/* Takes a token of that kind, or reports what was expected. */
+bool takt_syntax_expect(takt_syntax *s, takt_token_kind kind, const char *where);
+bool takt_syntax_take(takt_syntax *s, takt_token_kind kind);
+takt_ast *takt_syntax_node(takt_syntax *s, takt_ast_kind kind, const takt_token *from);
+/* A NAME node from the current token. */
+takt_ast *takt_syntax_name(takt_syntax *s, const char *what);
+/* Ends the node at the last token taken. */
+takt_ast *takt_syntax_close(takt_syntax *s, takt_ast *node);
+/* Reports at the current token. Always false. */
+bool takt_syntax_fail(takt_syntax *s, const char *hint, const char *format, ...) TAKT_PRINTF(3, 4);
+/* Reports nesting beyond the limit, which ends the parse. Always false. */
+bool takt_syntax_too_deep(takt_syntax *s, uint64_t limit, const char *what);
+
+/* How deep expressions may nest: a multiple of limits.depth, within what the C stack bears. */
+int takt_lang_depth(const takt_ctx *ctx);
+
+#endif

@@ -1,0 +1,127 @@
+/* syntax_file.c - models, layers and graph literals: what has parameters and a body. */
+#include "lang/syntax.h"
+
+/* name [: type] [= default] */
+static takt_ast *parameter(takt_syntax *s)
+{
+    takt_ast *node = takt_syntax_node(s, TAKT_A_ARGUMENT, &s->token);
+    takt_ast *name = node != NULL ? takt_syntax_name(s, "a parameter's name") : NULL;
+    if (name == NULL)
+        return NULL;
+    node->name = name->name;
+    if (takt_syntax_take(s, TAKT_T_COLON) && (node->a = takt_syntax_type(s)) == NULL)
+        return NULL;
+    if (takt_syntax_take(s, TAKT_T_ASSIGN) && (node->b = takt_syntax_expression(s)) == NULL)
+        return NULL;
+    return takt_syntax_close(s, node);
+}
+
+bool takt_syntax_parameters(takt_syntax *s, takt_ast **list)
+{
+    takt_ast **end = list;
+    *list = NULL;
+    if (!takt_syntax_expect(s, TAKT_T_OPEN, "before the parameters"))
+        return false;
+    while (s->token.kind != TAKT_T_CLOSE) {
+        *end = parameter(s);
+        if (*end == NULL)
+            return false;
+        end = &(*end)->next;
+        if (s->token.kind != TAKT_T_CLOSE && !takt_syntax_take(s, TAKT_T_COMMA))
+            return takt_syntax_expect(s, TAKT_T_CLOSE, "or a comma");
+    }
+    takt_syntax_advance(s);
+    return true;
+}
+
+/* -> type, or -> (name: type, ...) */
+static bool results(takt_syntax *s, takt_function *f)
+{
+    if (!takt_syntax_take(s, TAKT_T_ARROW))
+        return true;
+    f->has_results = true;
+    if (s->token.kind == TAKT_T_OPEN)
+        return takt_syntax_parameters(s, &f->results);
+    takt_ast *node = takt_syntax_node(s, TAKT_A_ARGUMENT, &s->token);
+    if (node == NULL || (node->a = takt_syntax_type(s)) == NULL)
+        return false;
+    f->results = takt_syntax_close(s, node);
+    return true;
+}
+
+/* seed=7 */
+static bool options(takt_syntax *s, takt_function *f)
+{
+    takt_ast **end = &f->options;
+    while (s->token.kind == TAKT_T_NAME) {
+        *end = parameter(s);
+        if (*end == NULL)
+            return false;
+        end = &(*end)->next;
+    }
+    return true;
+}
+
+/* The word is current. */
+static takt_function *function(takt_syntax *s, bool is_named)
+{
+    takt_function *f = takt_arena_array(s->arena, 1, sizeof *f);
+    if (f == NULL) {
+        s->status = TAKT_ERR_MEMORY;
+        return NULL;
+    }
+    f->source = s->source;
+    f->place = takt_syntax_node(s, TAKT_A_NAME, &s->token);
+    takt_syntax_advance(s);
+    if (is_named && (f->place = takt_syntax_name(s, "a name")) != NULL)
+        f->name = f->place->name;
+    if (f->place == NULL || !takt_syntax_parameters(s, &f->parameters) || !results(s, f) ||
+        !options(s, f))
+        return NULL;
+    bool good;
+    f->body = takt_syntax_block(s, &good);
+    return good ? f : NULL;
+}
+
+takt_ast *takt_syntax_graph(takt_syntax *s)
+{
+    takt_ast *node = takt_syntax_node(s, TAKT_A_GRAPH, &s->token);
+    if (node == NULL || (node->function = function(s, false)) == NULL)
+        return NULL;
+    return node;
+}
+
+/* To the next model or layer at the start of a line. */
+static void recover(takt_syntax *s)
+{
+    while (s->token.kind != TAKT_T_END &&
+           !(s->token.starts_line && (takt_syntax_is(s, "model") || takt_syntax_is(s, "layer"))))
+        takt_syntax_advance(s);
+}
+
+takt_status takt_syntax_file(takt_syntax *s, takt_function **models, takt_function **layers)
+{
+    *models = *layers = NULL;
+    while (s->token.kind != TAKT_T_END) {
+        const bool is_layer = takt_syntax_is(s, "layer");
+        s->depth = s->block_depth = 0;
+        if (!is_layer && !takt_syntax_is(s, "model")) {
+            s->last_end = 0;
+            takt_syntax_fail(s, "a text has models, `model name(inputs) { ... }`, and layers, "
+                                "`layer name(parameters) { ... }`",
+                             "expected 'model' or 'layer', found");
+            takt_syntax_advance(s);
+            recover(s);
+            continue;
+        }
+        takt_function *f = function(s, true);
+        if (f == NULL) {
+            recover(s);
+            continue;
+        }
+        takt_function ***const end = is_layer ? &layers : &models;
+        **end = f;
+        *end = &f->next;
+    }
+    return s->status;
+}

@@ -1,0 +1,37 @@
+/* add.c - the sum; integers wrap. */
+#include "op/ops.h"
+
+static double eval_f(takt_scalar *s, const double *x)
+{
+    (void)s;
+    return x[0] + x[1];
+}
+
+static int64_t eval_i(takt_scalar *s, const int64_t *x)
+{
+    (void)s;
+    return (int64_t)((uint64_t)x[0] + (uint64_t)x[1]);
+}
+
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_id a = takt_node_at(g, id)->in[0], b = takt_node_at(g, id)->in[1];
+    dx[0] = takt_sum_to(g, dy[0], a);
+    dx[1] = takt_sum_to(g, dy[0], b);
+}
+
+const takt_op takt_op_add = {
+    .name = "add",
+    .summary = "a + b",
+    .onnx = {{"Add", 7, 0}},
+    .in_min = 2,
+    .in_max = 2,
+    .in_names = {"lhs", "rhs"},
+    .traits = TAKT_ELEMENTWISE | TAKT_COMMUTES | TAKT_PRIMITIVE,
+    .dtypes = TAKT_NUMBERS,
+    .scalar_f = eval_f,
+    .scalar_i = eval_i,
+    .grad = grad,
+    .samples = {"add(f32[2, 3], f32[2, 3])", "add(f32[4, 1, 3], f32[5, 1])", "add(f64[], f64[7])",
+                "add(f16[3], f16[2, 3])", "add(i32[2, 3], i32[3])", "add(u8[5], u8[5])"},
+};

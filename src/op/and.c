@@ -1,0 +1,22 @@
+/* and.c - logical for bool, bit by bit for integers. */
+#include "op/ops.h"
+
+static int64_t eval_i(takt_scalar *s, const int64_t *x)
+{
+    (void)s;
+    return x[0] & x[1];
+}
+
+const takt_op takt_op_and = {
+    .name = "and",
+    .summary = "a and b: logical for bool, of each bit for integers",
+    .onnx = {{"And", 7, 0}, {"BitwiseAnd", 18, 0}},
+    .in_min = 2,
+    .in_max = 2,
+    .in_names = {"lhs", "rhs"},
+    .traits = TAKT_ELEMENTWISE | TAKT_COMMUTES | TAKT_PRIMITIVE,
+    .dtypes = TAKT_INTS | TAKT_BOOLS,
+    .scalar_i = eval_i,
+    .samples = {"and(bool[2, 3], bool[2, 3])", "and(bool[4, 1], bool[3])", "and(i32[5], i32[])",
+                "and(u8[2, 2], u8[2])", "and(u64[3], u64[3])"},
+};

@@ -1,0 +1,46 @@
+/* asin.c - the arc sine; NaN beyond -1 and 1. */
+#include <math.h>
+
+#include "op/util/formula.h"
+
+static double eval_f(takt_scalar *s, const double *x)
+{
+    (void)s;
+    return asin(x[0]);
+}
+
+/* 1 / sqrt(1 - x^2). */
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_id x = takt_node_at(g, id)->in[0];
+    const takt_id rest =
+        takt_mul(g, takt_sub(g, takt_scalar_like(g, x, 1), x), takt_add_scalar(g, x, 1));
+    dx[0] = takt_div(g, dy[0], takt_unary(g, &takt_op_sqrt, rest));
+}
+
+/* atan(x / sqrt((1 - x) (1 + x))), whose factors are exact where the product is small. */
+static void lower(takt_graph *g, const takt_node *n, takt_id *out)
+{
+    const takt_id x = n->in[0];
+    const takt_id rest =
+        takt_mul(g, takt_sub(g, takt_scalar_like(g, x, 1), x), takt_add_scalar(g, x, 1));
+    out[0] = takt_atan(g, takt_div(g, x, takt_unary(g, &takt_op_sqrt, rest)));
+}
+
+const takt_op takt_op_asin = {
+    .name = "asin",
+    .summary = "the arc sine",
+    .onnx = {{"Asin", 7, 0}},
+    .in_min = 1,
+    .in_max = 1,
+    .in_names = {"x"},
+    .traits = TAKT_ELEMENTWISE,
+    .dtypes = TAKT_FLOATS,
+    .scalar_f = eval_f,
+    .grad = grad,
+    .lower = lower,
+    .flops_per_element = 36,
+    .samples = {"asin(f32[2, 3] in (-0.9, 0.9))", "asin(f64[7] in (-0.9, 0.9))",
+                "asin(f16[1, 5, 2] in (-0.9, 0.9))", "asin(f32[] in (-0.9, 0.9))",
+                "asin(f32[4] in (-1, 1))"},
+};

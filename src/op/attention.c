@@ -1,0 +1,259 @@
+/* attention.c - softmax(q k' * scale + mask) v for every head.
+ *
+ * q is [batch, queries, heads * dim], k [batch, keys, kv_heads * dim], v [batch, keys, kv_heads *
+ * value_dim]; every heads / kv_heads query heads share one head of k and v. With `causal` the last
+ * query sees all keys, the one before all but the last, and so on: keys beyond a query's limit are
+ * absent. A mask is added to the scores and broadcasts to [batch, heads, queries, keys].
+ */
+#include <math.h>
+
+#include "op/util/check.h"
+#include "op/util/make.h"
+
+enum { HEADS, KV_HEADS, SCALE, CAUSAL };
+
+static int64_t kv_heads(const takt_attr *attr)
+{
+    return attr[KV_HEADS].i64 == 0 ? attr[HEADS].i64 : attr[KV_HEADS].i64;
+}
+
+/* ---- inference ---- */
+
+static takt_status mismatch(takt_infer *in, const char *what)
+{
+    char q[TAKT_TYPE_TEXT], k[TAKT_TYPE_TEXT], v[TAKT_TYPE_TEXT];
+    return takt_fail(in->ctx, TAKT_E_SHAPE,
+                     "attention: %s: q is %s, k is %s, v is %s, %lld heads, "
+                     "%lld of them for k and v",
+                     what, takt_type_text(in->dims, in->type[0], q),
+                     takt_type_text(in->dims, in->type[1], k),
+                     takt_type_text(in->dims, in->type[2], v), (long long)in->attr[HEADS].i64,
+                     (long long)kv_heads(in->attr));
+}
+
+static takt_status check_heads(takt_infer *in)
+{
+    TAKT_TRY(takt_check_range(in, HEADS, 1, TAKT_CHECK_BIG));
+    TAKT_TRY(takt_check_range(in, KV_HEADS, 0, TAKT_CHECK_BIG));
+    const int64_t heads = in->attr[HEADS].i64, shared = kv_heads(in->attr);
+    if (heads % shared != 0)
+        return takt_fail(in->ctx, TAKT_E_ATTR,
+                         "attention: kv_heads %lld does not divide heads %lld", (long long)shared,
+                         (long long)heads);
+    const takt_dim q = in->type[0]->dim[2], k = in->type[1]->dim[2], v = in->type[2]->dim[2];
+    if (!takt_dim_is_number(q) || !takt_dim_is_number(k) || !takt_dim_is_number(v))
+        return mismatch(in, "the last dimensions must be numbers");
+    if (q % heads != 0 || k % shared != 0 || v % shared != 0)
+        return mismatch(in, "the last dimensions must be multiples of the heads");
+    return q / heads == k / shared ? TAKT_OK : mismatch(in, "heads of q and k differ in size");
+}
+
+static takt_status check_mask(takt_infer *in)
+{
+    const takt_type *q = in->type[0];
+    takt_type scores = {.dtype = q->dtype, .rank = 4};
+    const takt_dim dims[4] = {q->dim[0], in->attr[HEADS].i64, q->dim[1], in->type[1]->dim[1]};
+    for (int i = 0; i < 4; i++)
+        scores.dim[i] = dims[i];
+    if (in->in_count < 4 || in->type[3] == NULL)
+        return TAKT_OK;
+    const takt_type *mask = in->type[3];
+    TAKT_TRY(takt_infer_rank(in, 3, 0, 4));
+    bool fits = true;
+    for (int i = 0; fits && i < mask->rank; i++)
+        if (mask->dim[i] != 1)
+            TAKT_TRY(takt_check_agree(in, mask->dim[i], scores.dim[i + 4 - mask->rank], &fits));
+    char tm[TAKT_TYPE_TEXT], ts[TAKT_TYPE_TEXT];
+    if (!fits)
+        return takt_fail(in->ctx, TAKT_E_SHAPE,
+                         "attention: mask is %s, which does not broadcast to "
+                         "the scores %s",
+                         takt_type_text(in->dims, mask, tm), takt_type_text(in->dims, &scores, ts));
+    return TAKT_OK;
+}
+
+static takt_status infer(takt_infer *in)
+{
+    for (size_t i = 0; i < 3; i++)
+        TAKT_TRY(takt_infer_rank(in, i, 3, 3));
+    const takt_type *q = in->type[0], *k = in->type[1], *v = in->type[2];
+    TAKT_TRY(takt_check_dims(in, 0, 0, 1, 0));
+    TAKT_TRY(takt_check_dims(in, 0, 0, 2, 0));
+    TAKT_TRY(takt_check_dims(in, 1, 1, 2, 1));
+    TAKT_TRY(check_heads(in));
+    if (in->attr[CAUSAL].boolean && takt_dim_is_number(q->dim[1]) &&
+        takt_dim_is_number(k->dim[1]) && q->dim[1] > k->dim[1])
+        return mismatch(in, "causal needs at least as many keys as queries");
+    TAKT_TRY(check_mask(in));
+    in->out[0] = *q;
+    in->out[0].dim[2] = in->attr[HEADS].i64 * (v->dim[2] / kv_heads(in->attr));
+    return TAKT_OK;
+}
+
+/* ---- evaluation: one query of one head at a time ---- */
+
+typedef struct job {
+    const takt_eval *e;
+    int64_t heads, group, dim, value_dim, queries, keys;
+    double scale, *score;
+} job;
+
+static double mask_at(const takt_array *mask, const int64_t index[4])
+{
+    size_t flat = 0;
+    for (int d = 0; d < mask->rank; d++)
+        flat = flat * (size_t)mask->dim[d] +
+               (size_t)(mask->dim[d] == 1 ? 0 : index[d + 4 - mask->rank]);
+    return mask->f[flat];
+}
+
+/* exp(score - max), unnormalised; returns the sum. */
+static double weigh(const job *j, int64_t b, int64_t h, int64_t s, int64_t limit)
+{
+    const takt_array *q = &j->e->in[0], *k = &j->e->in[1];
+    const bool has_mask = j->e->in_count > 3 && j->e->in[3].rank >= 0;
+    const size_t row = (size_t)((b * j->queries + s) * j->heads + h) * (size_t)j->dim;
+    const int64_t kv = j->heads / j->group;
+    double top = -INFINITY, sum = 0;
+    for (int64_t t = 0; t < limit; t++) {
+        const size_t key = (size_t)((b * j->keys + t) * kv + h / j->group) * (size_t)j->dim;
+        double dot = 0;
+        for (size_t d = 0; d < (size_t)j->dim; d++)
+            dot += q->f[row + d] * k->f[key + d];
+        j->score[t] = dot * j->scale;
+        if (has_mask)
+            j->score[t] += mask_at(&j->e->in[3], (int64_t[]){b, h, s, t});
+        top = j->score[t] > top || isnan(j->score[t]) ? j->score[t] : top;
+    }
+    for (int64_t t = 0; t < limit; t++) {
+        j->score[t] = exp(j->score[t] - top);
+        sum += j->score[t];
+    }
+    return sum;
+}
+
+static void attend(const job *j, int64_t b, int64_t h, int64_t s)
+{
+    const takt_array *v = &j->e->in[2];
+    const int64_t kv = j->heads / j->group, before = j->keys - j->queries;
+    const int64_t limit = j->e->attr[CAUSAL].boolean ? s + before + 1 : j->keys;
+    const double sum = weigh(j, b, h, s, limit);
+    double *out = j->e->out[0].f + ((b * j->queries + s) * j->heads + h) * j->value_dim;
+    for (int64_t t = 0; t < limit; t++) {
+        const double *row = v->f + ((b * j->keys + t) * kv + h / j->group) * j->value_dim;
+        for (int64_t d = 0; d < j->value_dim; d++)
+            out[d] += j->score[t] / sum * row[d];
+    }
+}
+
+static takt_status eval(takt_eval *e)
+{
+    const takt_array *q = &e->in[0], *k = &e->in[1], *v = &e->in[2];
+    const int64_t heads = e->attr[HEADS].i64, shared = kv_heads(e->attr);
+    job j = {.e = e,
+             .heads = heads,
+             .group = heads / shared,
+             .dim = q->dim[2] / heads,
+             .value_dim = v->dim[2] / shared,
+             .queries = q->dim[1],
+             .keys = k->dim[1]};
+    j.scale = e->attr[SCALE].is_set ? e->attr[SCALE].f64 : 1 / sqrt((double)j.dim);
+    j.score = takt_arena_array(e->scratch, (size_t)j.keys, sizeof *j.score);
+    if (j.score == NULL)
+        return TAKT_ERR_MEMORY;
+    if (e->attr[CAUSAL].boolean && j.queries > j.keys)
+        return takt_fail(e->ctx, TAKT_E_SHAPE, "attention: causal with %lld queries and %lld keys",
+                         (long long)j.queries, (long long)j.keys);
+    for (int64_t b = 0; b < q->dim[0]; b++)
+        for (int64_t h = 0; h < heads; h++)
+            for (int64_t s = 0; s < j.queries; s++)
+                attend(&j, b, h, s);
+    return TAKT_OK;
+}
+
+/* ---- lowering ---- */
+
+/* [batch, seq, outer * inner * dim] as [batch, outer, inner, seq, dim]. */
+static takt_id split_heads(takt_graph *g, takt_id x, int64_t outer, int64_t inner)
+{
+    const takt_dim *d = takt_type_of(g, x)->dim;
+    const takt_dim apart[5] = {d[0], d[1], outer, inner, d[2] / (outer * inner)};
+    return takt_transpose(g, takt_reshape(g, x, apart, 5), (const int64_t[]){0, 2, 3, 1, 4}, 5);
+}
+
+/* Query s sees key t if t - s <= keys - queries. */
+static takt_id hide_future(takt_graph *g, const takt_node *n, takt_id scores, const takt_dim *dims)
+{
+    const takt_id row = takt_make_iota(g, dims, 2, 0), column = takt_make_iota(g, dims, 2, 1);
+    const takt_id before = takt_sub(g, takt_make_axis(g, &takt_op_dim, 1, &n->in[1], 1),
+                                    takt_make_axis(g, &takt_op_dim, 1, &n->in[0], 1));
+    const takt_id seen = takt_binary(g, &takt_op_le, takt_sub(g, column, row), before);
+    return takt_select(g, seen, scores, takt_scalar_like(g, scores, -INFINITY));
+}
+
+static void lower(takt_graph *g, const takt_node *n, takt_id *out)
+{
+    const int64_t heads = n->attr[HEADS].i64, shared = kv_heads(n->attr), group = heads / shared;
+    const takt_type *q = takt_type_of(g, n->in[0]), *k = takt_type_of(g, n->in[1]);
+    const takt_dim flat[4] = {q->dim[0], heads, q->dim[1], k->dim[1]};
+    const takt_dim grouped[5] = {q->dim[0], shared, group, q->dim[1], k->dim[1]};
+    const double scale =
+        n->attr[SCALE].is_set ? n->attr[SCALE].f64 : 1 / sqrt((double)(q->dim[2] / heads));
+    const takt_id product = takt_matmul(g, split_heads(g, n->in[0], shared, group),
+                                        split_heads(g, n->in[1], shared, 1), false, true);
+    takt_id scores = takt_reshape(g, takt_mul_scalar(g, product, scale), flat, 4);
+    if (n->in_count > 3 && n->in[3] != TAKT_NONE)
+        scores = takt_add(g, scores, n->in[3]);
+    if (n->attr[CAUSAL].boolean)
+        scores = hide_future(g, n, scores, flat + 2);
+    const takt_id weights = takt_make_axis(g, &takt_op_softmax, 1, &scores, -1);
+    const takt_id mixed = takt_matmul(g, takt_reshape(g, weights, grouped, 5),
+                                      split_heads(g, n->in[2], shared, 1), false, false);
+    const takt_id merged = takt_transpose(g, mixed, (const int64_t[]){0, 3, 1, 2, 4}, 5);
+    out[0] = takt_reshape(g, merged, n->type[0].dim, 3);
+}
+
+static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
+{
+    const takt_type *q = takt_type_of(g, n->in[0]), *k = takt_type_of(g, n->in[1]);
+    const double keys = takt_dim_is_number(k->dim[1]) ? (double)k->dim[1] : 0;
+    cost->flops = 2 * keys * (takt_make_count(q) + takt_make_count(&n->type[0]));
+    if (n->attr[CAUSAL].boolean)
+        cost->flops /= 2;
+    cost->bytes = takt_make_bytes(g, n);
+}
+
+const takt_op takt_op_attention = {
+    .name = "attention",
+    .summary = "softmax(q k' * scale + mask) v for every head",
+    .in_min = 3,
+    .in_max = 4,
+    .in_names = {"q", "k", "v", "mask"},
+    .attrs = {[HEADS] = {.name = "heads",
+                         .type = TAKT_ATTR_I64,
+                         .fallback.i64 = 1,
+                         .summary = "heads of q"},
+              [KV_HEADS] = {.name = "kv_heads",
+                            .type = TAKT_ATTR_I64,
+                            .summary = "heads of k and v; 0 means as many as q has"},
+              [SCALE] = {.name = "scale",
+                         .type = TAKT_ATTR_F64,
+                         .is_optional = true,
+                         .summary = "factor of the scores; 1/sqrt(dim) if left out"},
+              [CAUSAL] = {.name = "causal",
+                          .type = TAKT_ATTR_BOOL,
+                          .summary = "a query sees no later keys"}},
+    .traits = TAKT_CONTRACTS,
+    .dtypes = TAKT_FLOATS,
+    .infer = infer,
+    .eval = eval,
+    .lower = lower,
+    .cost = cost,
+    .samples = {"attention(f32[2, 3, 8], f32[2, 5, 8], f32[2, 5, 8], heads=2)",
+                "attention(f32[1, 4, 12], f32[1, 4, 4], f32[1, 4, 6], heads=6, kv_heads=2, "
+                "causal=true)",
+                "attention(f32[2, 3, 4], f32[2, 5, 4], f32[2, 5, 4], f32[3, 5], scale=0.25, "
+                "causal=true)",
+                "attention(f64[2, 2, 6], f64[2, 3, 3], f64[2, 3, 3], f64[2, 2, 1, 3], heads=2, "
+                "kv_heads=1)"},
+};

@@ -1,0 +1,91 @@
+/* cast.c - conversion of the element type.
+ *
+ * Between floats: rounded half-even; f8 saturates or overflows as asked. Float to integer:
+ * truncates and saturates, NaN gives 0. Integer to integer: wraps. To bool: not zero.
+ */
+#include "base/half.h"
+#include "op/ops.h"
+
+enum { DTYPE, SATURATE };
+
+static takt_status infer(takt_infer *in)
+{
+    in->out[0] = *in->type[0];
+    in->out[0].dtype = in->attr[DTYPE].dtype;
+    return TAKT_OK;
+}
+
+static double through_f8(takt_f8_kind kind, double value, bool saturate)
+{
+    return takt_f8_to_f64(kind, takt_f8_from_f64(kind, value, saturate));
+}
+
+static double float_to_float(takt_dtype to, double value, bool saturate)
+{
+    switch (to) {
+    case TAKT_F8E4M3FN: return through_f8(TAKT_E4M3FN, value, saturate);
+    case TAKT_F8E4M3FNUZ: return through_f8(TAKT_E4M3FNUZ, value, saturate);
+    case TAKT_F8E5M2: return through_f8(TAKT_E5M2, value, saturate);
+    case TAKT_F8E5M2FNUZ: return through_f8(TAKT_E5M2FNUZ, value, saturate);
+    default: return takt_dtype_round(to, value);
+    }
+}
+
+static int64_t float_to_int(takt_dtype to, double value)
+{
+    return to == TAKT_BOOL ? value != 0 : takt_dtype_from_double(to, value);
+}
+
+static takt_status eval(takt_eval *e)
+{
+    const takt_array *x = &e->in[0];
+    takt_array *out = &e->out[0];
+    const bool saturate = e->attr[SATURATE].boolean;
+    for (size_t i = 0; i < out->count; i++) {
+        if (out->f != NULL) {
+            const double value = x->f != NULL ? x->f[i] : takt_dtype_to_double(x->dtype, x->i[i]);
+            out->f[i] = float_to_float(out->dtype, value, saturate);
+        } else {
+            out->i[i] = x->f != NULL ? float_to_int(out->dtype, x->f[i])
+                                     : takt_dtype_wrap(out->dtype, x->i[i]);
+        }
+    }
+    return TAKT_OK;
+}
+
+/* Between floats it is the identity but for rounding; integers have no gradient. */
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_dtype from = takt_type_of(g, takt_node_at(g, id)->in[0])->dtype;
+    if (takt_dtype_is_float(from))
+        dx[0] = takt_cast(g, dy[0], from);
+}
+
+const takt_op takt_op_cast = {
+    .name = "cast",
+    .summary = "x converted to another element type",
+    .onnx = {{"Cast", 6, 0}},
+    .in_min = 1,
+    .in_max = 1,
+    .in_names = {"x"},
+    .attrs = {[DTYPE] = {.name = "dtype",
+                         .type = TAKT_ATTR_DTYPE,
+                         .is_required = true,
+                         .onnx = "to",
+                         .summary = "the type to convert to"},
+              [SATURATE] = {.name = "saturate",
+                            .type = TAKT_ATTR_BOOL,
+                            .fallback.boolean = true,
+                            .summary = "f8: too large becomes the largest, not infinity or NaN"}},
+    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
+    .dtypes = TAKT_ANY,
+    .infer = infer,
+    .eval = eval,
+    .grad = grad,
+    .samples = {"cast(f32[2, 3], dtype=f16)", "cast(f32[5] in (-300, 300), dtype=i8)",
+                "cast(i32[4], dtype=f64)", "cast(bool[2, 2], dtype=f32)",
+                "cast(f32[6], dtype=bool)", "cast(i64[3] in (-300, 300), dtype=u8)",
+                "cast(f32[8] in (-600, 600), dtype=f8e4m3fn)",
+                "cast(f32[8] in (-600, 600), dtype=f8e5m2, saturate=false)",
+                "cast(f64[], dtype=bf16)"},
+};

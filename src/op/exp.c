@@ -1,0 +1,31 @@
+/* exp.c - e to the power of x. */
+#include <math.h>
+
+#include "op/ops.h"
+
+static double eval_f(takt_scalar *s, const double *x)
+{
+    (void)s;
+    return exp(x[0]);
+}
+
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    dx[0] = takt_mul(g, dy[0], id);
+}
+
+const takt_op takt_op_exp = {
+    .name = "exp",
+    .summary = "e to the power of x",
+    .onnx = {{"Exp", 6, 0}},
+    .in_min = 1,
+    .in_max = 1,
+    .in_names = {"x"},
+    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
+    .dtypes = TAKT_FLOATS,
+    .scalar_f = eval_f,
+    .grad = grad,
+    .flops_per_element = 10,
+    .samples = {"exp(f32[2, 3] in (-4, 4))", "exp(f64[7] in (-4, 4))",
+                "exp(f16[1, 5, 2] in (-4, 4))", "exp(f32[] in (-4, 4))"},
+};

@@ -1,0 +1,82 @@
+/* gelu.c - x times the normal distribution function of x. */
+#include <math.h>
+
+#include "op/util/formula.h"
+
+enum { APPROXIMATE };
+enum { NONE, TANH };
+static const char *const names[] = {[NONE] = "none", [TANH] = "tanh", NULL};
+
+static const double root_half = 0.70710678118654752440;  /* sqrt(1/2) */
+static const double root_2_pi = 0.79788456080286535588;  /* sqrt(2/pi) */
+static const double root_1_2pi = 0.39894228040143267794; /* 1/sqrt(2 pi) */
+static const double cubic = 0.044715;
+
+static double eval_f(takt_scalar *s, const double *x)
+{
+    if (s->attr[APPROXIMATE].i64 == TANH)
+        return 0.5 * x[0] * (1 + tanh(root_2_pi * (x[0] + cubic * x[0] * x[0] * x[0])));
+    return 0.5 * x[0] * erfc(-x[0] * root_half);
+}
+
+/* tanh(sqrt(2/pi) (x + cubic x^3)). */
+static takt_id tanh_part(takt_graph *g, takt_id x)
+{
+    const takt_id cube = takt_mul(g, takt_square(g, x), x);
+    const takt_id inner = takt_add(g, x, takt_mul_scalar(g, cube, cubic));
+    return takt_unary(g, &takt_op_tanh, takt_mul_scalar(g, inner, root_2_pi));
+}
+
+static takt_id erf_part(takt_graph *g, takt_id x)
+{
+    return takt_unary(g, &takt_op_erf, takt_mul_scalar(g, x, root_half));
+}
+
+/* (x / 2) (1 + t), in this order. */
+static void lower(takt_graph *g, const takt_node *n, takt_id *out)
+{
+    const takt_id x = n->in[0];
+    const takt_id t = n->attr[APPROXIMATE].i64 == TANH ? tanh_part(g, x) : erf_part(g, x);
+    out[0] = takt_mul(g, takt_mul_scalar(g, x, 0.5), takt_add_scalar(g, t, 1));
+}
+
+/* (1 + t) / 2 + (x / 2) t', where t' is the derivative of t. */
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_id x = takt_node_at(g, id)->in[0];
+    const bool is_tanh = takt_node_at(g, id)->attr[APPROXIMATE].i64 == TANH;
+    const takt_id t = is_tanh ? tanh_part(g, x) : erf_part(g, x), square = takt_square(g, x);
+    takt_id rise; /* t' / 2 */
+    if (is_tanh) {
+        const takt_id bend = takt_sub(g, takt_scalar_like(g, x, 1), takt_square(g, t));
+        const takt_id inner = takt_add_scalar(g, takt_mul_scalar(g, square, 3 * cubic), 1);
+        rise = takt_mul_scalar(g, takt_mul(g, bend, inner), 0.5 * root_2_pi);
+    } else {
+        const takt_id bell = takt_unary(g, &takt_op_exp, takt_mul_scalar(g, square, -0.5));
+        rise = takt_mul_scalar(g, bell, root_1_2pi);
+    }
+    const takt_id level = takt_mul_scalar(g, takt_add_scalar(g, t, 1), 0.5);
+    dx[0] = takt_mul(g, dy[0], takt_add(g, level, takt_mul(g, x, rise)));
+}
+
+const takt_op takt_op_gelu = {
+    .name = "gelu",
+    .summary = "x times the normal distribution function of x",
+    .onnx = {{"Gelu", 20, 0}},
+    .in_min = 1,
+    .in_max = 1,
+    .in_names = {"x"},
+    .attrs = {[APPROXIMATE] = {.name = "approximate",
+                               .type = TAKT_ATTR_ENUM,
+                               .fallback.i64 = NONE,
+                               .names = names,
+                               .summary = "none: by erf; tanh: the older approximation"}},
+    .traits = TAKT_ELEMENTWISE,
+    .dtypes = TAKT_FLOATS,
+    .scalar_f = eval_f,
+    .grad = grad,
+    .lower = lower,
+    .flops_per_element = 16,
+    .samples = {"gelu(f32[2, 3] in (-3, 3))", "gelu(f64[7] in (-3, 3), approximate=tanh)",
+                "gelu(f16[1, 5, 2])", "gelu(f32[])", "gelu(bf16[4], approximate=none)"},
+};

@@ -1,0 +1,47 @@
+/* leaky_relu.c - x where x > 0, else slope * x. */
+#include "op/util/formula.h"
+
+enum { SLOPE };
+
+static double eval_f(takt_scalar *s, const double *x)
+{
+    return x[0] > 0 ? x[0] : s->attr[SLOPE].f64 * x[0];
+}
+
+/* slope at 0, as PyTorch. */
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_id x = takt_node_at(g, id)->in[0];
+    const double slope = takt_node_at(g, id)->attr[SLOPE].f64;
+    const takt_id below = takt_mul_scalar(g, dy[0], slope);
+    dx[0] = takt_select(g, takt_is_above(g, x, 0), dy[0], below);
+}
+
+static void lower(takt_graph *g, const takt_node *n, takt_id *out)
+{
+    const takt_id x = n->in[0];
+    const takt_id below = takt_mul_scalar(g, x, n->attr[SLOPE].f64);
+    out[0] = takt_select(g, takt_is_above(g, x, 0), x, below);
+}
+
+const takt_op takt_op_leaky_relu = {
+    .name = "leaky_relu",
+    .summary = "x where x > 0, else slope * x",
+    .onnx = {{"LeakyRelu", 6, 0}},
+    .in_min = 1,
+    .in_max = 1,
+    .in_names = {"x"},
+    .attrs = {[SLOPE] = {.name = "slope",
+                         .type = TAKT_ATTR_F64,
+                         .fallback.f64 = 0.01,
+                         .onnx = "alpha",
+                         .summary = "the factor below 0"}},
+    .traits = TAKT_ELEMENTWISE,
+    .dtypes = TAKT_FLOATS,
+    .scalar_f = eval_f,
+    .grad = grad,
+    .lower = lower,
+    .samples = {"leaky_relu(f32[2, 3] in (-3, 3))", "leaky_relu(f64[7] in (-3, 3))",
+                "leaky_relu(f16[1, 5, 2] in (-3, 3))", "leaky_relu(f32[] in (-3, 3))",
+                "leaky_relu(f32[5], slope=0.2)"},
+};

@@ -1,0 +1,32 @@
+/* log.c - the natural logarithm; -inf at 0, NaN below. */
+#include <math.h>
+
+#include "op/ops.h"
+
+static double eval_f(takt_scalar *s, const double *x)
+{
+    (void)s;
+    return log(x[0]);
+}
+
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_id x = takt_node_at(g, id)->in[0];
+    dx[0] = takt_div(g, dy[0], x);
+}
+
+const takt_op takt_op_log = {
+    .name = "log",
+    .summary = "the natural logarithm",
+    .onnx = {{"Log", 6, 0}},
+    .in_min = 1,
+    .in_max = 1,
+    .in_names = {"x"},
+    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
+    .dtypes = TAKT_FLOATS,
+    .scalar_f = eval_f,
+    .grad = grad,
+    .flops_per_element = 10,
+    .samples = {"log(f32[2, 3] in (0.1, 9))", "log(f64[7] in (0.1, 9))",
+                "log(f16[1, 5, 2] in (0.1, 9))", "log(f32[] in (0.1, 9))"},
+};

@@ -1,0 +1,42 @@
+/* max.c - the greater (IEEE 754-2019 maximum): NaN wins, +0 is greater than -0. */
+#include <math.h>
+
+#include "op/util/formula.h"
+
+static double eval_f(takt_scalar *s, const double *x)
+{
+    (void)s;
+    if (isnan(x[0]) || isnan(x[1]))
+        return x[0] + x[1];
+    if (x[0] == x[1])
+        return signbit(x[0]) ? x[1] : x[0];
+    return x[0] > x[1] ? x[0] : x[1];
+}
+
+static int64_t eval_i(takt_scalar *s, const int64_t *x)
+{
+    const bool first = s->dtype == TAKT_U64 ? (uint64_t)x[0] > (uint64_t)x[1] : x[0] > x[1];
+    return first ? x[0] : x[1];
+}
+
+/* To the greater; equal ones share it, as in PyTorch. */
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    takt_grad_of_choice(g, id, dy[0], true, dx);
+}
+
+const takt_op takt_op_max = {
+    .name = "max",
+    .summary = "the greater of a and b; NaN if either is",
+    .in_min = 2,
+    .in_max = 2,
+    .in_names = {"lhs", "rhs"},
+    .traits = TAKT_ELEMENTWISE | TAKT_COMMUTES | TAKT_PRIMITIVE,
+    .dtypes = TAKT_NUMBERS,
+    .scalar_f = eval_f,
+    .scalar_i = eval_i,
+    .grad = grad,
+    .samples = {"max(f32[2, 3], f32[2, 3])", "max(f32[4, 1, 3], f32[5, 1])", "max(f64[], f64[7])",
+                "max(f16[3], f16[2, 3])", "max(i32[2, 3], i32[3])", "max(u8[5], u8[5])",
+                "max(u64[3], u64[3])"},
+};

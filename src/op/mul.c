@@ -1,0 +1,37 @@
+/* mul.c - the product; integers wrap. */
+#include "op/ops.h"
+
+static double eval_f(takt_scalar *s, const double *x)
+{
+    (void)s;
+    return x[0] * x[1];
+}
+
+static int64_t eval_i(takt_scalar *s, const int64_t *x)
+{
+    (void)s;
+    return (int64_t)((uint64_t)x[0] * (uint64_t)x[1]);
+}
+
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_id a = takt_node_at(g, id)->in[0], b = takt_node_at(g, id)->in[1];
+    dx[0] = takt_sum_to(g, takt_mul(g, dy[0], b), a);
+    dx[1] = takt_sum_to(g, takt_mul(g, dy[0], a), b);
+}
+
+const takt_op takt_op_mul = {
+    .name = "mul",
+    .summary = "a * b",
+    .onnx = {{"Mul", 7, 0}},
+    .in_min = 2,
+    .in_max = 2,
+    .in_names = {"lhs", "rhs"},
+    .traits = TAKT_ELEMENTWISE | TAKT_COMMUTES | TAKT_PRIMITIVE,
+    .dtypes = TAKT_NUMBERS,
+    .scalar_f = eval_f,
+    .scalar_i = eval_i,
+    .grad = grad,
+    .samples = {"mul(f32[2, 3], f32[2, 3])", "mul(f32[4, 1, 3], f32[5, 1])", "mul(f64[], f64[7])",
+                "mul(f16[3], f16[2, 3])", "mul(i32[2, 3], i32[3])", "mul(u8[5], u8[5])"},
+};

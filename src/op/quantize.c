@@ -1,0 +1,85 @@
+/* quantize.c - round(x / scale) + zero, half to even, saturated to the quantised type.
+ *
+ * A scale that is not a positive finite number is a fault of the run.
+ */
+#include <math.h>
+
+#include "op/util/affine.h"
+#include "op/util/check.h"
+#include "op/util/make.h"
+
+enum { AXIS, DTYPE };
+
+static takt_status infer(takt_infer *in)
+{
+    const takt_dtype dtype = in->attr[DTYPE].dtype;
+    TAKT_TRY(takt_infer_dtype(in, 0, TAKT_FLOATS, "a float"));
+    TAKT_TRY(takt_check_same_dtype(in, 0, 1));
+    if ((TAKT_QUANTISED & TAKT_IN(dtype)) == 0 || takt_dtype_bits(dtype) > 32)
+        return takt_fail(in->ctx, TAKT_E_ATTR,
+                         "quantize: dtype must be an integer of at most 32 "
+                         "bits, got %s",
+                         takt_dtype_name(dtype));
+    TAKT_TRY(takt_affine_infer(in, in->attr[AXIS].i64, dtype));
+    in->out[0] = *in->type[0];
+    in->out[0].dtype = dtype;
+    return TAKT_OK;
+}
+
+/* Half to even, whatever the rounding mode of the moment. */
+static double half_even(double x)
+{
+    const double down = floor(x), rest = x - down;
+    if (rest != 0.5)
+        return rest < 0.5 ? down : down + 1;
+    return fmod(down, 2) == 0 ? down : down + 1;
+}
+
+static takt_status eval(takt_eval *e)
+{
+    const takt_array *x = &e->in[0];
+    takt_array *out = &e->out[0];
+    for (size_t i = 0; i < out->count; i++) {
+        const takt_affine a = takt_affine_at(e, e->attr[AXIS].i64, i);
+        if (!(a.scale > 0 && isfinite(a.scale)))
+            return takt_fail(e->ctx, TAKT_E_INDEX,
+                             "quantize: scale %g of element %zu is not a "
+                             "positive number",
+                             a.scale, i);
+        const double q = half_even(takt_dtype_round(x->dtype, x->f[i] / a.scale));
+        out->i[i] = takt_dtype_from_double(out->dtype, q + (double)a.zero);
+    }
+    return TAKT_OK;
+}
+
+static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
+{
+    cost->flops = 4 * takt_make_count(&n->type[0]);
+    cost->bytes = takt_make_bytes(g, n);
+}
+
+const takt_op takt_op_quantize = {
+    .name = "quantize",
+    .summary = "round(x / scale) + zero, half to even, saturated",
+    .in_min = 2,
+    .in_max = 3,
+    .in_names = {"x", "scale", "zero"},
+    .attrs = {[AXIS] = {.name = "axis",
+                        .type = TAKT_ATTR_I64,
+                        .fallback.i64 = 1,
+                        .summary = "the axis that scale and zero go along if they have rank 1"},
+              [DTYPE] = {.name = "dtype",
+                         .type = TAKT_ATTR_DTYPE,
+                         .fallback.dtype = TAKT_I8,
+                         .summary = "the quantised type"}},
+    .traits = TAKT_PRIMITIVE,
+    .dtypes = TAKT_ANY,
+    .is_mixed = true,
+    .infer = infer,
+    .eval = eval,
+    .cost = cost,
+    .samples = {"quantize(f32[3, 4] in (-3, 3), f32[] in (0.01, 0.1), i8[] in (-9, 9))",
+                "quantize(f32[2, 3, 2], f32[3] in (0.01, 0.1), u8[3] in (0, 200), dtype=u8)",
+                "quantize(f32[5], f32[] in (0.1, 0.2), axis=0, dtype=i4)",
+                "quantize(f64[2, 2], f64[2] in (0.01, 0.1), axis=-2, dtype=i16)"},
+};

@@ -1,0 +1,120 @@
+/* scatter_nd.c - x with blocks of u put, in order, at rows of coordinates. */
+#include "op/util/check.h"
+#include "op/util/make.h"
+#include "op/util/nd.h"
+
+enum { BATCH, REDUCE };
+
+static takt_status infer(takt_infer *in)
+{
+    takt_type want;
+    TAKT_TRY(takt_nd_infer(in, in->attr[BATCH].i64, &want));
+    TAKT_TRY(takt_check_same_dtype(in, 0, 2));
+    if (in->attr[REDUCE].i64 != TAKT_SET)
+        TAKT_TRY(takt_infer_dtype(in, 0, TAKT_NUMBERS, "a number"));
+    TAKT_TRY(takt_check_shape(in, 2, &want, "what index selects from x"));
+    in->out[0] = *in->type[0];
+    return TAKT_OK;
+}
+
+static takt_status eval(takt_eval *e)
+{
+    const takt_array *index = &e->in[1];
+    const size_t rows = takt_index_span(index, 0, index->rank - 1);
+    takt_index_copy(&e->out[0], &e->in[0]);
+    for (size_t r = 0; r < rows; r++) {
+        size_t offset = 0, size = 0;
+        TAKT_TRY(takt_nd_block(e, e->attr[BATCH].i64, r, &offset, &size));
+        for (size_t i = 0; i < size; i++)
+            takt_index_combine((takt_scatter)e->attr[REDUCE].i64, &e->out[0], offset + i, &e->in[2],
+                               r * size + i);
+    }
+    return TAKT_OK;
+}
+
+/* 0, 1, 2, … for the rows of index, in the shape of index without its last axis. */
+static takt_id row_numbers(takt_graph *g, const takt_type *index)
+{
+    const takt_dim rows = takt_make_product(g, index->dim, index->rank - 1);
+    return takt_reshape(g, takt_make_iota(g, &rows, 1, 0), index->dim, (size_t)index->rank - 1);
+}
+
+/* Where several rows go to one place the last stays: scatter their numbers and see which do. */
+static void grad_set(takt_graph *g, const takt_node *n, takt_id dy, takt_id *dx)
+{
+    const int64_t batch = n->attr[BATCH].i64;
+    const takt_type *x = &n->type[0], *index = takt_type_of(g, n->in[1]);
+    const takt_type *u = takt_type_of(g, n->in[2]);
+    const takt_id zeros = takt_make_filled(g, n->in[2], 0);
+    const size_t places = (size_t)(batch + index->dim[index->rank - 1]);
+    const takt_id nobody = takt_broadcast(g, takt_scalar_i64(g, -1), x->dim, places);
+    const takt_id rows = row_numbers(g, index);
+    const takt_id last = takt_nd_scatter(g, nobody, n->in[1], rows, batch, TAKT_SET);
+    takt_id kept = takt_binary(g, &takt_op_eq, rows, takt_nd_gather(g, last, n->in[1], batch));
+    takt_type wide = *u; /* the rows' flags, once for each block */
+    for (int i = index->rank - 1; i < wide.rank; i++)
+        wide.dim[i] = 1;
+    kept = takt_reshape(g, kept, wide.dim, (size_t)wide.rank);
+    dx[0] = takt_nd_scatter(g, dy, n->in[1], zeros, batch, TAKT_SET);
+    dx[2] = takt_select(g, kept, takt_nd_gather(g, dy, n->in[1], batch), zeros);
+}
+
+static void grad_mul(takt_graph *g, const takt_node *n, takt_id y, takt_id dy, takt_id *dx)
+{
+    const int64_t batch = n->attr[BATCH].i64;
+    const takt_id ones = takt_make_filled(g, n->in[0], 1);
+    dx[0] = takt_mul(g, dy, takt_nd_scatter(g, ones, n->in[1], n->in[2], batch, TAKT_MUL));
+    dx[2] = takt_div(g, takt_nd_gather(g, takt_mul(g, dy, y), n->in[1], batch), n->in[2]);
+}
+
+static void grad_extreme(takt_graph *g, const takt_node *n, takt_id y, takt_id dy, takt_id *dx)
+{
+    const int64_t batch = n->attr[BATCH].i64;
+    const takt_id zero = takt_scalar_like(g, dy, 0);
+    const takt_id picked = takt_nd_gather(g, y, n->in[1], batch);
+    dx[0] = takt_select(g, takt_binary(g, &takt_op_eq, n->in[0], y), dy, zero);
+    dx[2] = takt_select(g, takt_binary(g, &takt_op_eq, n->in[2], picked),
+                        takt_nd_gather(g, dy, n->in[1], batch), zero);
+}
+
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_node n = *takt_node_at(g, id);
+    switch ((takt_scatter)n.attr[REDUCE].i64) {
+    case TAKT_SET: grad_set(g, &n, dy[0], dx); break;
+    case TAKT_ADD:
+        dx[0] = dy[0];
+        dx[2] = takt_nd_gather(g, dy[0], n.in[1], n.attr[BATCH].i64);
+        break;
+    case TAKT_MUL: grad_mul(g, &n, id, dy[0], dx); break;
+    case TAKT_MAX:
+    case TAKT_MIN: grad_extreme(g, &n, id, dy[0], dx); break;
+    }
+}
+
+const takt_op takt_op_scatter_nd = {
+    .name = "scatter_nd",
+    .summary = "x with blocks of u put at rows of coordinates",
+    .onnx = {{"ScatterND", 11, 0}},
+    .in_min = 3,
+    .in_max = 3,
+    .in_names = {"x", "index", "u"},
+    .attrs = {[BATCH] = {.name = "batch",
+                         .type = TAKT_ATTR_I64,
+                         .summary = "leading axes that x and index have in common"},
+              [REDUCE] = {.name = "reduce",
+                          .type = TAKT_ATTR_ENUM,
+                          .names = takt_scatter_names,
+                          .onnx = "reduction",
+                          .summary = "how elements meet what is there"}},
+    .traits = TAKT_PRIMITIVE | TAKT_INDEXED,
+    .dtypes = TAKT_ANY,
+    .is_mixed = true,
+    .infer = infer,
+    .eval = eval,
+    .grad = grad,
+    .samples = {"scatter_nd(f32[3, 4, 2], i64[5, 2] in (-3, 2), f32[5, 2])",
+                "scatter_nd(f64[2, 3], i32[2, 2, 1] in (0, 2), f64[2, 2], batch=1, reduce=add)",
+                "scatter_nd(f32[4], i64[3, 1] in (0, 3), f32[3] in (0.5, 2), reduce=mul)",
+                "scatter_nd(f32[4, 2], i64[3, 1] in (0, 3), f32[3, 2], reduce=min)"},
+};

@@ -1,0 +1,33 @@
+/* sigmoid.c - the logistic function, 1 / (1 + exp(-x)). */
+#include <math.h>
+
+#include "op/ops.h"
+
+static double eval_f(takt_scalar *s, const double *x)
+{
+    (void)s;
+    return 1 / (1 + exp(-x[0]));
+}
+
+/* y (1 - y). */
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_id rest = takt_sub(g, takt_scalar_like(g, id, 1), id);
+    dx[0] = takt_mul(g, dy[0], takt_mul(g, id, rest));
+}
+
+const takt_op takt_op_sigmoid = {
+    .name = "sigmoid",
+    .summary = "1 / (1 + exp(-x))",
+    .onnx = {{"Sigmoid", 6, 0}},
+    .in_min = 1,
+    .in_max = 1,
+    .in_names = {"x"},
+    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
+    .dtypes = TAKT_FLOATS,
+    .scalar_f = eval_f,
+    .grad = grad,
+    .flops_per_element = 12,
+    .samples = {"sigmoid(f32[2, 3] in (-5, 5))", "sigmoid(f64[7] in (-5, 5))",
+                "sigmoid(f16[1, 5, 2] in (-5, 5))", "sigmoid(f32[] in (-5, 5))"},
+};

@@ -1,0 +1,41 @@
+/* silu.c - x * sigmoid(x), also called swish. */
+#include <math.h>
+
+#include "op/ops.h"
+
+static double eval_f(takt_scalar *s, const double *x)
+{
+    (void)s;
+    return x[0] / (1 + exp(-x[0]));
+}
+
+/* sigmoid(x) (1 + x (1 - sigmoid(x))). */
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_id x = takt_node_at(g, id)->in[0];
+    const takt_id sigmoid = takt_unary(g, &takt_op_sigmoid, x);
+    const takt_id rest = takt_mul(g, x, takt_sub(g, takt_scalar_like(g, x, 1), sigmoid));
+    dx[0] = takt_mul(g, dy[0], takt_mul(g, sigmoid, takt_add_scalar(g, rest, 1)));
+}
+
+static void lower(takt_graph *g, const takt_node *n, takt_id *out)
+{
+    const takt_id x = n->in[0];
+    out[0] = takt_mul(g, x, takt_unary(g, &takt_op_sigmoid, x));
+}
+
+const takt_op takt_op_silu = {
+    .name = "silu",
+    .summary = "x * sigmoid(x)",
+    .in_min = 1,
+    .in_max = 1,
+    .in_names = {"x"},
+    .traits = TAKT_ELEMENTWISE,
+    .dtypes = TAKT_FLOATS,
+    .scalar_f = eval_f,
+    .grad = grad,
+    .lower = lower,
+    .flops_per_element = 13,
+    .samples = {"silu(f32[2, 3] in (-3, 3))", "silu(f64[7] in (-3, 3))",
+                "silu(f16[1, 5, 2] in (-3, 3))", "silu(f32[] in (-3, 3))"},
+};

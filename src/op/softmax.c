@@ -1,0 +1,72 @@
+/* softmax.c - exp(x), scaled to sum to 1 along an axis. */
+#include <math.h>
+
+#include "op/util/formula.h"
+#include "op/util/norm.h"
+#include "op/util/walk.h"
+
+enum { AXIS };
+
+static takt_status eval(takt_eval *e)
+{
+    const takt_array *x = &e->in[0];
+    const takt_rows rows = takt_rows_of(x, e->attr[AXIS].i64);
+    for (size_t r = 0; r < rows.outer * rows.inner; r++) {
+        const size_t start = r / rows.inner * rows.size * rows.inner + r % rows.inner;
+        const double *in = x->f + start;
+        double *out = e->out[0].f + start;
+        double most = -INFINITY, sum = 0;
+        for (size_t k = 0; k < rows.size; k++)
+            most = in[k * rows.inner] > most ? in[k * rows.inner] : most;
+        for (size_t k = 0; k < rows.size; k++)
+            sum += exp(in[k * rows.inner] - most);
+        for (size_t k = 0; k < rows.size; k++)
+            out[k * rows.inner] = exp(in[k * rows.inner] - most) / sum;
+    }
+    return TAKT_OK;
+}
+
+/* y * (dy - sum(dy * y)). */
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    int64_t axis;
+    const takt_reduction r = takt_axis_reduction(takt_node_at(g, id), &axis);
+    const takt_id mean = takt_reduce_by(g, &takt_op_reduce_sum, takt_mul(g, dy[0], id), &r);
+    dx[0] = takt_mul(g, id, takt_sub(g, dy[0], mean));
+}
+
+/* exp(x - max) * (1 / sum): one division a row. */
+static void lower(takt_graph *g, const takt_node *n, takt_id *out)
+{
+    int64_t axis;
+    const takt_reduction r = takt_axis_reduction(n, &axis);
+    const takt_id powers = takt_unary(g, &takt_op_exp, takt_shifted(g, &r));
+    const takt_id sum = takt_reduce_by(g, &takt_op_reduce_sum, powers, &r);
+    out[0] = takt_mul(g, powers, takt_reciprocal(g, sum));
+}
+
+static void cost(const takt_graph *g, const takt_node *n, takt_cost *c)
+{
+    takt_cost_of_input(g, n, 14, c);
+}
+
+const takt_op takt_op_softmax = {
+    .name = "softmax",
+    .summary = "exp(x) divided by its sum along an axis",
+    .onnx = {{"Softmax", 13, 0}},
+    .in_min = 1,
+    .in_max = 1,
+    .in_names = {"x"},
+    .attrs = {[AXIS] = {.name = "axis",
+                        .type = TAKT_ATTR_I64,
+                        .fallback.i64 = -1,
+                        .summary = "the axis whose elements sum to 1"}},
+    .dtypes = TAKT_FLOATS,
+    .infer = takt_axis_infer,
+    .eval = eval,
+    .grad = grad,
+    .lower = lower,
+    .cost = cost,
+    .samples = {"softmax(f32[2, 3])", "softmax(f64[3, 4, 5], axis=1)", "softmax(f16[4, 9], axis=0)",
+                "softmax(f32[5, 1])", "softmax(f32[7] in (-100, 100))"},
+};

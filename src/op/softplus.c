@@ -1,0 +1,39 @@
+/* softplus.c - log(1 + exp(x)), without overflow. */
+#include <math.h>
+
+#include "op/util/formula.h"
+
+static double eval_f(takt_scalar *s, const double *x)
+{
+    (void)s;
+    return (x[0] > 0 ? x[0] : 0) + log1p(exp(-fabs(x[0])));
+}
+
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_id x = takt_node_at(g, id)->in[0];
+    dx[0] = takt_mul(g, dy[0], takt_unary(g, &takt_op_sigmoid, x));
+}
+
+static void lower(takt_graph *g, const takt_node *n, takt_id *out)
+{
+    out[0] = takt_softplus(g, n->in[0]);
+}
+
+const takt_op takt_op_softplus = {
+    .name = "softplus",
+    .summary = "log(1 + exp(x))",
+    .onnx = {{"Softplus", 1, 0}},
+    .in_min = 1,
+    .in_max = 1,
+    .in_names = {"x"},
+    .traits = TAKT_ELEMENTWISE,
+    .dtypes = TAKT_FLOATS,
+    .scalar_f = eval_f,
+    .grad = grad,
+    .lower = lower,
+    .flops_per_element = 30,
+    .samples = {"softplus(f32[2, 3] in (-3, 3))", "softplus(f64[7] in (-3, 3))",
+                "softplus(f16[1, 5, 2] in (-3, 3))", "softplus(f32[] in (-3, 3))",
+                "softplus(f32[6] in (-90, 90))"},
+};

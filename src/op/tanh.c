@@ -1,0 +1,33 @@
+/* tanh.c - the hyperbolic tangent. */
+#include <math.h>
+
+#include "op/util/formula.h"
+
+static double eval_f(takt_scalar *s, const double *x)
+{
+    (void)s;
+    return tanh(x[0]);
+}
+
+/* 1 - y^2. */
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_id slope = takt_sub(g, takt_scalar_like(g, id, 1), takt_square(g, id));
+    dx[0] = takt_mul(g, dy[0], slope);
+}
+
+const takt_op takt_op_tanh = {
+    .name = "tanh",
+    .summary = "the hyperbolic tangent",
+    .onnx = {{"Tanh", 6, 0}},
+    .in_min = 1,
+    .in_max = 1,
+    .in_names = {"x"},
+    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
+    .dtypes = TAKT_FLOATS,
+    .scalar_f = eval_f,
+    .grad = grad,
+    .flops_per_element = 10,
+    .samples = {"tanh(f32[2, 3] in (-3, 3))", "tanh(f64[7] in (-3, 3))",
+                "tanh(f16[1, 5, 2] in (-3, 3))", "tanh(f32[] in (-3, 3))"},
+};

@@ -1,0 +1,24 @@
+/* trunc.c - the integer part: rounds towards 0. */
+#include <math.h>
+
+#include "op/util/formula.h"
+
+static double eval_f(takt_scalar *s, const double *x)
+{
+    (void)s;
+    return trunc(x[0]);
+}
+
+const takt_op takt_op_trunc = {
+    .name = "trunc",
+    .summary = "the integer part: rounds towards 0",
+    .in_min = 1,
+    .in_max = 1,
+    .in_names = {"x"},
+    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
+    .dtypes = TAKT_FLOATS,
+    .scalar_f = eval_f,
+    .grad = takt_grad_zero,
+    .samples = {"trunc(f32[2, 3] in (-4, 4))", "trunc(f64[7] in (-4, 4))",
+                "trunc(f16[1, 5, 2] in (-4, 4))", "trunc(f32[] in (-4, 4))"},
+};

@@ -1,0 +1,76 @@
+/* update_slice.c - x with u in place of part of an axis; the plan does it in place if it may. */
+#include "op/util/check.h"
+#include "op/util/index.h"
+#include "op/util/make.h"
+#include "op/util/place.h"
+
+enum { AXIS };
+
+static takt_status infer(takt_infer *in)
+{
+    const takt_type *x = in->type[0], *u = in->type[1];
+    int axis = 0;
+    TAKT_TRY(takt_check_same_dtype(in, 0, 1));
+    TAKT_TRY(takt_check_index(in, 2));
+    TAKT_TRY(takt_infer_rank(in, 2, 0, 0));
+    TAKT_TRY(takt_infer_rank(in, 1, x->rank, x->rank));
+    TAKT_TRY(takt_check_axis(in, in->attr[AXIS].i64, x->rank, &axis));
+    for (int i = 0; i < x->rank; i++)
+        if (i != axis)
+            TAKT_TRY(takt_check_dims(in, 0, i, 1, i));
+    in->out[0] = *x;
+    char tx[TAKT_TYPE_TEXT], tu[TAKT_TYPE_TEXT];
+    if (takt_dim_is_number(x->dim[axis]) && takt_dim_is_number(u->dim[axis]) &&
+        u->dim[axis] > x->dim[axis])
+        return takt_fail(in->ctx, TAKT_E_SHAPE,
+                         "update_slice: u is longer than x along axis %d: x "
+                         "is %s, u is %s",
+                         axis, takt_type_text(in->dims, x, tx), takt_type_text(in->dims, u, tu));
+    return TAKT_OK;
+}
+
+static takt_status eval(takt_eval *e)
+{
+    const takt_array *u = &e->in[1];
+    takt_array *out = &e->out[0];
+    takt_place p;
+    TAKT_TRY(takt_place_find(e, out, u, 2, e->attr[AXIS].i64, &p));
+    takt_index_copy(out, &e->in[0]);
+    for (size_t o = 0; o < p.outer; o++)
+        for (size_t k = 0; k < p.part; k++)
+            takt_index_move(out, o * p.whole + p.offset + k, u, o * p.part + k);
+    return TAKT_OK;
+}
+
+static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_node n = *takt_node_at(g, id);
+    const int64_t given = n.attr[AXIS].i64, axis = given < 0 ? given + n.type[0].rank : given;
+    const takt_dim size = takt_type_of(g, n.in[1])->dim[axis];
+    const takt_named_attr attrs[] = {{"axis", takt_attr_i64(axis)},
+                                     {"size", takt_attr_shape(&size, 1)}};
+    const takt_id in[3] = {dy[0], takt_make_filled(g, n.in[1], 0), n.in[2]};
+    dx[0] = takt_make_axis(g, &takt_op_update_slice, 3, in, axis);
+    dx[1] = takt_graph_call(g, &takt_op_dynamic_slice, 2, (takt_id[]){dy[0], n.in[2]}, 2, attrs);
+}
+
+const takt_op takt_op_update_slice = {
+    .name = "update_slice",
+    .summary = "x with u in place of part of an axis, from a start known only in the run",
+    .in_min = 3,
+    .in_max = 3,
+    .in_names = {"x", "u", "start"},
+    .attrs = {[AXIS] = {.name = "axis",
+                        .type = TAKT_ATTR_I64,
+                        .fallback.i64 = 0,
+                        .summary = "the axis along which u is shorter"}},
+    .traits = TAKT_PRIMITIVE | TAKT_INDEXED,
+    .dtypes = TAKT_ANY,
+    .is_mixed = true,
+    .infer = infer,
+    .eval = eval,
+    .grad = grad,
+    .samples = {"update_slice(f32[5, 3], f32[2, 3], i64[] in (0, 3))",
+                "update_slice(f64[2, 4, 3], f64[2, 3, 3], i32[] in (0, 1), axis=1)",
+                "update_slice(u8[4], u8[3], i64[] in (-3, -3))"},
+};

@@ -1,0 +1,60 @@
+/* conv.h - what conv, conv_dx and conv_dw share.
+ *
+ * All three are one trilinear form, sum over n, o, c, positions and taps of y * x * w, with a
+ * different factor left out; that is why their gradients are each other.
+ */
+#ifndef TAKT_OP_UTIL_CONV_H
+#define TAKT_OP_UTIL_CONV_H
+
+#include "op/util/window.h"
+
+enum {
+    TAKT_CONV_STRIDE,
+    TAKT_CONV_DILATION,
+    TAKT_CONV_PAD,
+    TAKT_CONV_GROUPS,
+    TAKT_CONV_LAYOUT,
+    TAKT_CONV_SHAPE, /* conv_dx and conv_dw only */
+};
+
+#define TAKT_CONV_ATTRS                                                                            \
+    [TAKT_CONV_STRIDE] = {.name = "stride",                                                        \
+                          .type = TAKT_ATTR_I64S,                                                  \
+                          .summary = "step of the window on each spatial axis; ones if empty"},    \
+    [TAKT_CONV_DILATION] = {.name = "dilation",                                                    \
+                            .type = TAKT_ATTR_I64S,                                                \
+                            .summary = "distance of taps on each spatial axis; ones if empty"},    \
+    [TAKT_CONV_PAD] = {.name = "pad",                                                              \
+                       .type = TAKT_ATTR_I64S,                                                     \
+                       .summary = "zeros before each spatial axis, then after each"},              \
+    [TAKT_CONV_GROUPS] = {.name = "groups",                                                        \
+                          .type = TAKT_ATTR_I64,                                                   \
+                          .fallback.i64 = 1,                                                       \
+                          .summary = "independent groups of channels"},                            \
+    [TAKT_CONV_LAYOUT] = {.name = "layout",                                                        \
+                          .type = TAKT_ATTR_ENUM,                                                  \
+                          .names = takt_layout_names,                                              \
+                          .summary = "nchw: x [N, C, ...], w [O, C/groups, ...]; "                 \
+                                     "nhwc: x [N, ..., C], w [O, ..., C/groups]"}
+
+/* The type of y for x and w; failures name the op's own inputs. */
+TAKT_MUST_USE takt_status takt_conv_infer(takt_infer *in, const takt_type *x, const takt_type *w,
+                                          takt_type *y);
+
+typedef enum takt_conv_result { TAKT_CONV_Y, TAKT_CONV_DX, TAKT_CONV_DW } takt_conv_result;
+/* One of x, w and y is the zeroed result, the others are operands. */
+void takt_conv_eval(const takt_attr *attr, takt_conv_result which, const takt_array *x,
+                    const takt_array *w, const takt_array *y, takt_array *out);
+
+/* Calls of the three with the attributes of node `n`, one of them. */
+takt_id takt_conv_make(takt_graph *g, const takt_node *n, takt_id x, takt_id w);
+takt_id takt_conv_make_dx(takt_graph *g, const takt_node *n, takt_id dy, takt_id w,
+                          const takt_type *x);
+takt_id takt_conv_make_dw(takt_graph *g, const takt_node *n, takt_id x, takt_id dy,
+                          const takt_type *w);
+
+/* Two flops per tap, input channel and output element. */
+void takt_conv_cost(const takt_graph *g, const takt_node *n, const takt_type *y, const takt_type *w,
+                    takt_cost *cost);
+
+#endif

@@ -1,0 +1,56 @@
+/* order.c - a bottom-up merge sort of positions. */
+#include "op/util/order.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "op/util/index.h"
+
+static bool is_less(const takt_array *a, size_t i, size_t j)
+{
+    if (takt_dtype_is_float(a->dtype))
+        return isnan(a->f[j]) ? !isnan(a->f[i]) : a->f[i] < a->f[j];
+    return takt_dtype_is_unsigned(a->dtype) ? (uint64_t)a->i[i] < (uint64_t)a->i[j]
+                                            : a->i[i] < a->i[j];
+}
+
+static bool goes_before(const takt_line *l, bool descending, size_t i, size_t j)
+{
+    const size_t a = l->first + i * l->stride, b = l->first + j * l->stride;
+    return descending ? is_less(l->array, b, a) : is_less(l->array, a, b);
+}
+
+void takt_order(const takt_line *line, bool descending, size_t *order, size_t *spare)
+{
+    const size_t n = line->count;
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t low = 0; low < n; low += 2 * width) {
+            const size_t middle = low + width < n ? low + width : n;
+            const size_t high = middle + width < n ? middle + width : n;
+            size_t a = low, b = middle;
+            for (size_t to = low; to < high; to++) { /* of equals the left one: stable */
+                const bool right =
+                    a == middle || (b < high && goes_before(line, descending, order[b], order[a]));
+                spare[to] = right ? order[b++] : order[a++];
+            }
+        }
+        memcpy(order, spare, n * sizeof *order);
+    }
+}
+
+size_t takt_line_count(const takt_array *array, int axis)
+{
+    return takt_index_span(array, 0, axis) * takt_index_span(array, axis + 1, array->rank);
+}
+
+takt_line takt_line_at(const takt_array *array, int axis, size_t i)
+{
+    const size_t inner = takt_index_span(array, axis + 1, array->rank);
+    const size_t count = (size_t)array->dim[axis];
+    return (takt_line){.array = array,
+                       .first = i / inner * count * inner + i % inner,
+                       .stride = inner,
+                       .count = count};
+}

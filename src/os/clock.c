@@ -1,0 +1,22 @@
+/* clock.c - the monotonic clock, and the names of system errors. */
+#define _POSIX_C_SOURCE 200809L
+#include <string.h>
+#include <time.h>
+
+#include "os/os.h"
+
+uint64_t takt_os_now_ns(void *user)
+{
+    (void)user;
+    struct timespec t;
+    if (clock_gettime(CLOCK_MONOTONIC, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+const char *takt_os_reason(int error, char *to, size_t size)
+{
+    if (strerror_r(error, to, size) != 0 && size > 0)
+        to[0] = '\0';
+    return to;
+}

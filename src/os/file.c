@@ -1,0 +1,270 @@
+/* file.c - files of the operating system: read in place, replaced only as a whole.
+ *
+ * A created file is written under a name of its own in the target's folder. Commit makes it
+ * durable, renames it over the target, and makes the rename durable; until then the target is as it
+ * was.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/beneath.h"
+#include "os/os.h"
+
+enum { PIECE = 1 << 30, TEMP_NAME = 48, ATTEMPTS = 100 };
+
+struct takt_file {
+    int fd;
+    int dir; /* folder of a created file, else -1 */
+    bool is_committed;
+    size_t size; /* of this record */
+    char temp[TEMP_NAME];
+    char name[]; /* of the target in `dir` */
+};
+
+static int new_file(const takt_allocator *memory, const char *name, takt_file **file)
+{
+    const size_t length = strlen(name), size = sizeof(takt_file) + length + 1;
+    takt_file *f = memory->get(memory->user, size, _Alignof(max_align_t));
+    if (f == NULL)
+        return ENOMEM;
+    *f = (takt_file){.fd = -1, .dir = -1, .size = size};
+    memcpy(f->name, name, length + 1);
+    *file = f;
+    return 0;
+}
+
+static void close_file(void *user, takt_file *file)
+{
+    const takt_allocator *memory = user;
+    if (file == NULL)
+        return;
+    if (file->fd >= 0)
+        close(file->fd);
+    if (file->dir >= 0) {
+        if (!file->is_committed && file->temp[0] != '\0')
+            unlinkat(file->dir, file->temp, 0);
+        close(file->dir);
+    }
+    memory->put(memory->user, file, file->size);
+}
+
+/* After opening, so that what was checked is what is read. */
+static int check_kind(int fd, int allow_links)
+{
+    struct stat about;
+    if (fstat(fd, &about) != 0)
+        return errno;
+    if (S_ISDIR(about.st_mode))
+        return EISDIR;
+    if (!S_ISREG(about.st_mode))
+        return EINVAL;
+    return allow_links || about.st_nlink <= 1 ? 0 : EMLINK;
+}
+
+/* Makes `fd` a file, or closes it. */
+static int adopt(const takt_allocator *memory, int fd, int allow_links, takt_file **file)
+{
+    int error = check_kind(fd, allow_links);
+    if (error == 0)
+        error = new_file(memory, "", file);
+    if (error == 0)
+        (*file)->fd = fd;
+    else
+        close(fd);
+    return error;
+}
+
+static int open_retry(const char *path, int flags, int *fd)
+{
+    do
+        *fd = open(path, flags | O_CLOEXEC | O_NOCTTY);
+    while (*fd < 0 && errno == EINTR);
+    return *fd < 0 ? errno : 0;
+}
+
+static int open_read(void *user, const char *path, takt_file **file)
+{
+    int fd;
+    *file = NULL;
+    const int error = open_retry(path, O_RDONLY | O_NONBLOCK, &fd);
+    return error != 0 ? error : adopt(user, fd, 1, file);
+}
+
+static int open_beneath(void *user, const char *dir, const char *name, int allow_links,
+                        takt_file **file)
+{
+    int folder, fd;
+    *file = NULL;
+    int error = open_retry(*dir != '\0' ? dir : ".", O_RDONLY | O_DIRECTORY, &folder);
+    if (error != 0)
+        return error;
+    error = takt_os_open_beneath(folder, name, allow_links, &fd);
+    close(folder);
+    return error != 0 ? error : adopt(user, fd, allow_links, file);
+}
+
+/* Opens the folder of `path` and tells where the last component begins. */
+static int open_folder(const char *path, int *dir, const char **name)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    *name = slash != NULL ? slash + 1 : path;
+    const size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    if (length >= sizeof folder)
+        return ENAMETOOLONG;
+    memcpy(folder, path, length);
+    folder[length] = '\0';
+    return open_retry(length > 0 ? folder : ".", O_RDONLY | O_DIRECTORY, dir);
+}
+
+/* What stands at the target may be replaced only if it is a file or a link. */
+static int check_target(int dir, const char *name)
+{
+    struct stat about;
+    if (*name == '\0')
+        return EISDIR;
+    if (fstatat(dir, name, &about, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : errno;
+    if (S_ISDIR(about.st_mode))
+        return EISDIR;
+    return S_ISREG(about.st_mode) || S_ISLNK(about.st_mode) ? 0 : EINVAL;
+}
+
+static int create_temp(takt_file *f)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        snprintf(f->temp, sizeof f->temp, ".takt-%ld-%llx-%d.tmp", (long)getpid(),
+                 (unsigned long long)takt_os_now_ns(NULL), i);
+        f->fd = openat(f->dir, f->temp, flags, 0666);
+        if (f->fd >= 0)
+            return 0;
+        if (errno != EEXIST && errno != EINTR)
+            break;
+    }
+    const int error = errno;
+    f->temp[0] = '\0'; /* none of ours to remove */
+    return error;
+}
+
+static int create(void *user, const char *path, takt_file **file)
+{
+    const char *name;
+    takt_file *f = NULL;
+    int dir;
+    *file = NULL;
+    int error = open_folder(path, &dir, &name);
+    if (error != 0)
+        return error;
+    error = check_target(dir, name);
+    if (error == 0)
+        error = new_file(user, name, &f);
+    if (error != 0) {
+        close(dir);
+        return error;
+    }
+    f->dir = dir;
+    error = create_temp(f);
+    if (error != 0)
+        close_file(user, f);
+    else
+        *file = f;
+    return error;
+}
+
+static int size_of(void *user, takt_file *file, uint64_t *bytes)
+{
+    (void)user;
+    struct stat about;
+    *bytes = 0;
+    if (fstat(file->fd, &about) != 0)
+        return errno;
+    *bytes = about.st_size > 0 ? (uint64_t)about.st_size : 0;
+    return 0;
+}
+
+static int read_at(void *user, takt_file *file, uint64_t offset, void *to, size_t count,
+                   size_t *done)
+{
+    (void)user;
+    *done = 0;
+    if (offset > INT64_MAX || count > INT64_MAX - offset)
+        return EOVERFLOW;
+    while (*done < count) {
+        const size_t left = count - *done;
+        const ssize_t got = pread(file->fd, (char *)to + *done, left < PIECE ? left : PIECE,
+                                  (off_t)(offset + *done));
+        if (got == 0)
+            break;
+        if (got > 0)
+            *done += (size_t)got;
+        else if (errno != EINTR)
+            return errno;
+    }
+    return 0;
+}
+
+static int write_on(void *user, takt_file *file, const void *from, size_t count)
+{
+    (void)user;
+    const char *at = from;
+    while (count > 0) {
+        const ssize_t put = write(file->fd, at, count < PIECE ? count : PIECE);
+        if (put == 0)
+            return EIO;
+        if (put < 0 && errno != EINTR)
+            return errno;
+        if (put > 0) {
+            at += put;
+            count -= (size_t)put;
+        }
+    }
+    return 0;
+}
+
+/* Not every file system can sync a folder; where it cannot, there is nothing to wait for. */
+static int sync_folder(int dir)
+{
+    if (fsync(dir) == 0 || errno == EINVAL || errno == EROFS)
+        return 0;
+    return errno;
+}
+
+static int commit(void *user, takt_file *file)
+{
+    (void)user;
+    if (file->dir < 0 || file->fd < 0 || file->is_committed)
+        return EBADF;
+    /* After a failed fsync the kernel may have dropped the pages: never try the same file again. */
+    int error = fsync(file->fd) != 0 ? errno : 0;
+    const int closed = close(file->fd) != 0 ? errno : 0;
+    file->fd = -1;
+    if (error != 0 || (closed != 0 && closed != EINTR))
+        return error != 0 ? error : closed;
+    if (renameat(file->dir, file->temp, file->dir, file->name) != 0)
+        return errno;
+    file->is_committed = true;
+    return sync_folder(file->dir);
+}
+
+takt_files takt_os_files(const takt_allocator *memory)
+{
+    return (takt_files){
+        .open_read = open_read,
+        .open_beneath = open_beneath,
+        .create = create,
+        .size = size_of,
+        .read = read_at,
+        .write = write_on,
+        .commit = commit,
+        .close = close_file,
+        .user = (void *)(uintptr_t)memory,
+    };
+}

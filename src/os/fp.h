@@ -1,0 +1,12 @@
+/* fp.h - the floating-point state that all of Takt's arithmetic assumes: round to nearest, even;
+ * denormals kept; nothing trapped. */
+#ifndef TAKT_OS_FP_H
+#define TAKT_OS_FP_H
+
+#include <stdint.h>
+
+/* Sets that state for the calling thread and returns the one before, for takt_fp_leave. */
+uint64_t takt_fp_enter(void);
+void takt_fp_leave(uint64_t before);
+
+#endif

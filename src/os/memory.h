@@ -1,0 +1,45 @@
+/* memory.h - whole pages: protection, guards, huge pages. */
+#ifndef TAKT_OS_MEMORY_H
+#define TAKT_OS_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum takt_page_access { TAKT_PAGE_NONE, TAKT_PAGE_READ, TAKT_PAGE_WRITE } takt_page_access;
+
+/* Zeroed pages straight from the system, outside any context's count; size is rounded up. All
+ * return 0 or a positive errno. */
+int takt_pages_get(size_t size, void **at);
+void takt_pages_put(void *at, size_t size); /* accepts NULL */
+/* `at` and `size` are multiples of the page size. */
+int takt_pages_protect(void *at, size_t size, takt_page_access access);
+size_t takt_page_size(void);
+
+/* `size` bytes between two pages that nobody may touch. With `at_end` the last byte touches the
+ * upper guard, otherwise the first byte touches the lower one. */
+typedef struct takt_guarded {
+    unsigned char *at; /* the bytes */
+    void *base;        /* the mapping */
+    size_t mapped;
+} takt_guarded;
+
+int takt_guarded_get(size_t size, bool at_end, takt_guarded *guarded);
+void takt_guarded_put(takt_guarded *guarded);
+
+typedef enum takt_huge_pages {
+    TAKT_HUGE_OFF,
+    TAKT_HUGE_TRANSPARENT, /* ask the kernel to use huge pages for ordinary memory */
+    TAKT_HUGE_EXPLICIT,    /* take pages from the pool that the administrator reserved */
+} takt_huge_pages;
+
+enum { TAKT_HUGE_REASON = 160 };
+
+/* Asks for huge pages for the whole pages inside [at, at + size). Returns 0, or an errno with the
+ * reason as a sentence; the memory is usable either way. */
+int takt_pages_advise_huge(void *at, size_t size, char reason[TAKT_HUGE_REASON]);
+/* Pages of the wanted kind, or of the next humbler kind that can be had. `*got` says which;
+ * `reason` says why not as wanted, "" if as wanted. */
+int takt_pages_get_huge(size_t size, takt_huge_pages want, void **at, takt_huge_pages *got,
+                        char reason[TAKT_HUGE_REASON]);
+
+#endif

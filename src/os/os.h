@@ -1,0 +1,20 @@
+/* os.h - the operating system's services, as a context takes them.
+ *
+ * The objects they hand out (files, threads) live in the memory that the caller names, so that they
+ * are counted and can be made to fail like everything else.
+ */
+#ifndef TAKT_OS_OS_H
+#define TAKT_OS_OS_H
+
+#include <takt/ctx.h>
+
+takt_allocator takt_os_allocator(void);
+/* `memory` is borrowed as long as the services are used. */
+takt_files takt_os_files(const takt_allocator *memory);
+takt_threads takt_os_threads(const takt_allocator *memory);
+/* Monotonic; `user` is not used. */
+uint64_t takt_os_now_ns(void *user);
+/* Text of an errno in `to`, terminated; returns `to`. */
+const char *takt_os_reason(int error, char *to, size_t size);
+
+#endif

@@ -1,0 +1,166 @@
+/* driver.c - offers every live node to the rules of a pass and writes the new graph. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/leaves.h"
+#include "pass/pass.h"
+
+void takt_pass_report_init(takt_pass_report *report, takt_ctx *ctx)
+{
+    *report = (takt_pass_report){0};
+    takt_arena_init(&report->arena, ctx);
+}
+
+void takt_pass_report_deinit(takt_pass_report *report)
+{
+    takt_arena_deinit(&report->arena);
+}
+
+static const char *name_of(const takt_node *n)
+{
+    if (n->name != NULL)
+        return n->name;
+    return n->origin != NULL ? n->origin->name : n->op->name;
+}
+
+/* A lost event costs a line of a trace, never the compilation. */
+static void record(takt_rewrite *r, const takt_node *n, const char *refused)
+{
+    takt_pass_report *report = r->report;
+    if (report == NULL)
+        return;
+    *(refused != NULL ? &report->refused : &report->fired) += 1;
+    takt_pass_event *e = takt_arena_array(&report->arena, 1, sizeof *e);
+    const char *name = name_of(n);
+    const char *copy = takt_arena_text(&report->arena, name, strlen(name));
+    if (e == NULL || copy == NULL)
+        return;
+    *e = (takt_pass_event){.pass = r->pass->name, .law = r->law, .node = copy, .refused = refused};
+    if (report->last != NULL)
+        report->last->next = e;
+    else
+        report->first = e;
+    report->last = e;
+}
+
+takt_id takt_refuse(takt_rewrite *r, const takt_node *n, const char *why)
+{
+    record(r, n, why);
+    return TAKT_NONE;
+}
+
+static void count_uses(const takt_graph *g, const unsigned char *live, uint32_t *uses)
+{
+    memset(uses, 0, g->count * sizeof *uses);
+    for (size_t i = 0; i < g->count; i++)
+        for (uint32_t k = 0; live[i] && k < g->nodes[i].in_count; k++)
+            if (g->nodes[i].in[k] != TAKT_NONE)
+                uses[g->nodes[i].in[k]]++;
+    for (size_t i = 0; i < g->output_count; i++)
+        uses[g->outputs[i].id]++;
+    for (size_t i = 0; i < g->slot_count; i++)
+        if (g->slots[i].next != TAKT_NONE)
+            uses[g->slots[i].next]++;
+}
+
+static takt_id offer(takt_rewrite *r, const takt_node *n)
+{
+    for (size_t i = 0; i < r->pass->rule_count; i++) {
+        const takt_rule *rule = &r->pass->rules[i];
+        if (rule->root != NULL && rule->root != n->op)
+            continue;
+        r->law = rule->law;
+        const takt_id id = rule->apply(r, n);
+        if (id != TAKT_NONE) {
+            record(r, n, NULL);
+            return id;
+        }
+        if (r->out->status != TAKT_OK)
+            return TAKT_NONE;
+    }
+    return TAKT_NONE;
+}
+
+static takt_id rewrite(takt_rewrite *r, const takt_id *map, takt_id *inputs, size_t *fired)
+{
+    takt_node n = r->in->nodes[r->id];
+    for (uint32_t k = 0; k < n.in_count; k++)
+        inputs[k] = n.in[k] == TAKT_NONE ? TAKT_NONE : map[n.in[k]];
+    n.in = inputs;
+    takt_graph_inherit(r->out, &n);
+    r->out->next_name = NULL;
+    const takt_id id = offer(r, &n);
+    if (id != TAKT_NONE) {
+        ++*fired;
+        return id;
+    }
+    return takt_graph_copy_node(r->out, &n, inputs);
+}
+
+static size_t most_inputs(const takt_graph *g)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < g->count; i++)
+        if (g->nodes[i].in_count > most)
+            most = g->nodes[i].in_count;
+    return most;
+}
+
+/* One sweep; `*fired` counts rules that applied. */
+static takt_status sweep(const takt_pass *pass, const takt_graph *in, takt_pass_report *report,
+                         size_t *fired, takt_graph *out)
+{
+    takt_arena arena;
+    takt_arena_init(&arena, in->ctx);
+    unsigned char *live = takt_arena_array(&arena, in->count, 1);
+    uint32_t *uses = takt_arena_array(&arena, in->count, sizeof *uses);
+    takt_id *map = takt_arena_array(&arena, in->count, sizeof *map);
+    takt_id *inputs = takt_arena_array(&arena, most_inputs(in), sizeof *inputs);
+    takt_status status = TAKT_ERR_MEMORY;
+    if (live == NULL || uses == NULL || map == NULL || inputs == NULL)
+        goto done;
+    takt_graph_live(in, live);
+    count_uses(in, live, uses);
+    status = takt_graph_begin_copy(in, out, map);
+    takt_rewrite r = {.in = in, .out = out, .uses = uses, .pass = pass, .report = report};
+    for (size_t i = 0; i < in->count && status == TAKT_OK; i++) {
+        if (!live[i] || map[i] != TAKT_NONE)
+            continue;
+        r.id = (takt_id)i;
+        map[i] = rewrite(&r, map, inputs, fired);
+        status = out->status;
+    }
+    if (status == TAKT_OK)
+        status = takt_graph_end_copy(in, out, map);
+done:
+    takt_arena_deinit(&arena);
+    return status;
+}
+
+takt_status takt_pass_apply(const takt_pass *pass, const takt_graph *in, takt_pass_report *report,
+                            takt_graph **out)
+{
+    enum { ROUNDS = 8 };
+    *out = NULL;
+    if (pass->run != NULL)
+        return pass->run(in->ctx, in, report, out);
+    takt_graph *current = NULL;
+    for (int round = 0; round < ROUNDS; round++) {
+        takt_graph *next;
+        size_t fired = 0;
+        const takt_graph *from = current != NULL ? current : in;
+        takt_status status = takt_graph_create(in->ctx, from, &next);
+        if (status == TAKT_OK)
+            status = sweep(pass, from, report, &fired, next);
+        takt_graph_destroy(current);
+        current = next;
+        if (status != TAKT_OK) {
+            takt_graph_destroy(current);
+            return status;
+        }
+        if (fired == 0)
+            break;
+    }
+    *out = current;
+    return TAKT_OK;
+}

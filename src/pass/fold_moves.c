@@ -1,0 +1,173 @@
+/* fold_moves.c - transposes, reshapes, slices and the like that cancel or do nothing.
+ *
+ * Transposes are pushed down through element-wise operations, where they meet others. Nothing is
+ * computed differently, so no bit changes.
+ */
+#include "pass/match.h"
+#include "pass/passes.h"
+
+static takt_id same_as_input(takt_rewrite *r, const takt_node *n)
+{
+    return takt_match_type(r->out, n->in[0], n->type) ? n->in[0] : TAKT_NONE;
+}
+
+/* A slice of everything may still reverse. */
+static takt_id whole_slice(takt_rewrite *r, const takt_node *n)
+{
+    const takt_attr *step = takt_match_attr(n, "step");
+    for (uint32_t i = 0; i < step->count; i++)
+        if (step->i64s[i] < 0)
+            return TAKT_NONE;
+    return same_as_input(r, n);
+}
+
+static takt_id reshape_twice(takt_rewrite *r, const takt_node *n)
+{
+    const takt_node *inner = takt_match_op(r->out, n->in[0], &takt_op_reshape);
+    return inner == NULL ? TAKT_NONE
+                         : takt_reshape(r->out, inner->in[0], n->type->dim, (size_t)n->type->rank);
+}
+
+static bool is_identity(const takt_attr *perm)
+{
+    for (uint32_t i = 0; i < perm->count; i++)
+        if (perm->i64s[i] != (int64_t)i)
+            return false;
+    return true;
+}
+
+static takt_id transpose_nothing(takt_rewrite *r, const takt_node *n)
+{
+    (void)r;
+    return is_identity(takt_match_attr(n, "perm")) ? n->in[0] : TAKT_NONE;
+}
+
+static takt_id transpose_twice(takt_rewrite *r, const takt_node *n)
+{
+    const takt_node *inner = takt_match_op(r->out, n->in[0], &takt_op_transpose);
+    if (inner == NULL)
+        return TAKT_NONE;
+    const takt_attr *second = takt_match_attr(n, "perm"), *first = takt_match_attr(inner, "perm");
+    int64_t perm[TAKT_MAX_RANK];
+    for (uint32_t i = 0; i < second->count; i++)
+        perm[i] = first->i64s[second->i64s[i]];
+    return takt_transpose(r->out, inner->in[0], perm, second->count);
+}
+
+/* Axes of size 1 may be anywhere: if the others keep their order, nothing moves in memory. */
+static takt_id transpose_ones(takt_rewrite *r, const takt_node *n)
+{
+    const takt_type *type = takt_type_of(r->out, n->in[0]);
+    const takt_attr *perm = takt_match_attr(n, "perm");
+    int64_t last = -1;
+    for (uint32_t i = 0; i < perm->count; i++) {
+        if (type->dim[perm->i64s[i]] == 1)
+            continue;
+        if (perm->i64s[i] < last)
+            return TAKT_NONE;
+        last = perm->i64s[i];
+    }
+    return takt_reshape(r->out, n->in[0], n->type->dim, (size_t)n->type->rank);
+}
+
+static takt_id concat_one(takt_rewrite *r, const takt_node *n)
+{
+    (void)r;
+    return n->in_count == 1 ? n->in[0] : TAKT_NONE;
+}
+
+static bool same_perm(const takt_attr *a, const takt_attr *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->i64s[i] != b->i64s[i])
+            return false;
+    return true;
+}
+
+/* The permutation that all inputs but scalars come through; NULL if there is none. */
+static const takt_attr *common_perm(takt_rewrite *r, const takt_node *n)
+{
+    const takt_attr *perm = NULL;
+    for (uint32_t k = 0; k < n->in_count; k++) {
+        if (n->in[k] == TAKT_NONE)
+            return NULL;
+        if (takt_match_is_scalar(r->out, n->in[k]) && takt_match_is_constant(r->out, n->in[k]))
+            continue;
+        const takt_node *t = takt_match_op(r->out, n->in[k], &takt_op_transpose);
+        if (t == NULL || t->type->rank != n->type->rank)
+            return NULL;
+        const takt_attr *own = takt_match_attr(t, "perm");
+        if (perm != NULL && !same_perm(perm, own))
+            return NULL;
+        perm = own;
+    }
+    return perm;
+}
+
+static takt_id sink_transpose(takt_rewrite *r, const takt_node *n)
+{
+    enum { MOST = 8 };
+    if ((n->op->traits & TAKT_ELEMENTWISE) == 0 || n->in_count > MOST)
+        return TAKT_NONE;
+    const takt_attr *perm = common_perm(r, n);
+    if (perm == NULL)
+        return TAKT_NONE;
+    takt_id in[MOST];
+    for (uint32_t k = 0; k < n->in_count; k++) {
+        const takt_node *t = takt_match_op(r->out, n->in[k], &takt_op_transpose);
+        if (t != NULL && !takt_match_single(r, k))
+            return takt_refuse(r, n, "the transpose before it is used elsewhere too");
+        in[k] = t != NULL ? t->in[0] : n->in[k];
+    }
+    const int64_t *order = perm->i64s;
+    const takt_id y = takt_graph_append(r->out, n->op, n->in_count, in, n->attr);
+    return takt_transpose(r->out, y, order, perm->count);
+}
+
+static bool swaps_last_two(const takt_attr *perm)
+{
+    const uint32_t n = perm->count;
+    for (uint32_t i = 0; i + 2 < n; i++)
+        if (perm->i64s[i] != (int64_t)i)
+            return false;
+    return n >= 2 && perm->i64s[n - 2] == (int64_t)n - 1 && perm->i64s[n - 1] == (int64_t)n - 2;
+}
+
+static takt_id matmul_transposed(takt_rewrite *r, const takt_node *n)
+{
+    takt_id in[2] = {n->in[0], n->in[1]};
+    bool flags[2] = {takt_match_attr(n, "transpose_a")->boolean,
+                     takt_match_attr(n, "transpose_b")->boolean};
+    bool changed = false;
+    for (int k = 0; k < 2; k++) {
+        const takt_node *t = takt_match_op(r->out, in[k], &takt_op_transpose);
+        if (t == NULL || !swaps_last_two(takt_match_attr(t, "perm")))
+            continue;
+        in[k] = t->in[0];
+        flags[k] = !flags[k];
+        changed = true;
+    }
+    return changed ? takt_matmul(r->out, in[0], in[1], flags[0], flags[1]) : TAKT_NONE;
+}
+
+static const takt_rule rules[] = {
+    {&takt_op_reshape, "reshape to its own shape = x", same_as_input},
+    {&takt_op_reshape, "reshape(reshape(x)) = reshape(x)", reshape_twice},
+    {&takt_op_transpose, "transpose by the identity = x", transpose_nothing},
+    {&takt_op_transpose, "transpose(transpose(x)) = transpose(x)", transpose_twice},
+    {&takt_op_transpose, "transpose of axes of size 1 = reshape", transpose_ones},
+    {&takt_op_broadcast, "broadcast to its own shape = x", same_as_input},
+    {&takt_op_slice, "slice of everything = x", whole_slice},
+    {&takt_op_pad, "pad by nothing = x", same_as_input},
+    {&takt_op_concat, "concat of one = x", concat_one},
+    {&takt_op_matmul, "matmul(a, transpose(b)) = matmul(a, b, transpose_b)", matmul_transposed},
+    {NULL, "f(transpose(x)) = transpose(f(x))", sink_transpose},
+};
+
+const takt_pass takt_pass_fold_moves = {
+    .name = "fold-moves",
+    .summary = "remove transposes, reshapes and copies that cancel",
+    TAKT_RULES(rules),
+};

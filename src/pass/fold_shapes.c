@@ -1,0 +1,85 @@
+/* fold_shapes.c - integers that are known become constants.
+ *
+ * Only integers: floats are folded by the plan, with the kernels that would otherwise compute them
+ * at run time, so that folding cannot change their bits.
+ */
+#include "interp/interp.h"
+#include "ir/array.h"
+#include "ir/leaves.h"
+#include "pass/match.h"
+#include "pass/passes.h"
+
+enum { LARGEST = 4096 /* elements */, MOST_INPUTS = 8 };
+
+static takt_id known_dim(takt_rewrite *r, const takt_node *n)
+{
+    const takt_type *type = takt_type_of(r->out, n->in[0]);
+    int64_t axis = takt_match_attr(n, "axis")->i64;
+    axis += axis < 0 ? type->rank : 0;
+    takt_dim dim;
+    if (takt_dim_resolve(r->out->dims, type->dim[axis], &dim) != TAKT_OK)
+        return TAKT_NONE;
+    if (!takt_dim_is_number(dim))
+        return takt_refuse(r, n, "the dimension is not a number yet");
+    return takt_scalar_i64(r->out, dim);
+}
+
+static bool is_small_integer(const takt_type *type)
+{
+    size_t count;
+    return !takt_dtype_is_float(type->dtype) && takt_dtype_bits(type->dtype) >= 8 &&
+           takt_type_count(type, &count) && count <= LARGEST;
+}
+
+static bool foldable(const takt_rewrite *r, const takt_node *n)
+{
+    if (n->in_count == 0 || n->in_count > MOST_INPUTS || n->out_count != 1 || n->op == &takt_op_get ||
+        (n->op->traits & (TAKT_CONTROL | TAKT_UNIQUE | TAKT_LEAF)) != 0 || !is_small_integer(n->type))
+        return false;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        if (n->in[k] == TAKT_NONE || !takt_match_is_constant(r->out, n->in[k]) ||
+            !is_small_integer(takt_type_of(r->out, n->in[k])))
+            return false;
+    return true;
+}
+
+static takt_status evaluate(takt_rewrite *r, const takt_node *n, takt_array *in, takt_tensor *result)
+{
+    takt_ctx *ctx = r->out->ctx;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        TAKT_TRY(takt_array_from_tensor(ctx, r->out->nodes[n->in[k]].attr[0].tensor, &in[k]));
+    takt_array out = {0};
+    TAKT_TRY(takt_interpret_node(ctx, r->out, n, in, &out));
+    const takt_status status = takt_array_to_tensor(ctx, &out, result);
+    takt_array_release(ctx, &out);
+    return status;
+}
+
+/* A node that cannot be evaluated (a zero divisor, say) is left to fail at run time, where the
+ * error has a place. */
+static takt_id known_integer(takt_rewrite *r, const takt_node *n)
+{
+    if (!foldable(r, n))
+        return TAKT_NONE;
+    takt_array in[MOST_INPUTS] = {0};
+    takt_tensor result = {0};
+    const takt_status status = evaluate(r, n, in, &result);
+    for (uint32_t k = 0; k < n->in_count; k++)
+        takt_array_release(r->out->ctx, &in[k]);
+    if (status != TAKT_OK)
+        return takt_refuse(r, n, "it cannot be evaluated now");
+    const takt_id id = takt_graph_constant(r->out, &result);
+    takt_tensor_release(&result);
+    return id;
+}
+
+static const takt_rule rules[] = {
+    {&takt_op_dim, "dim(x) = its number", known_dim},
+    {NULL, "an integer of constants = its value", known_integer},
+};
+
+const takt_pass takt_pass_fold_shapes = {
+    .name = "fold-shapes",
+    .summary = "compute known integers and sizes now",
+    TAKT_RULES(rules),
+};

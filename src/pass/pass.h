@@ -1,0 +1,108 @@
+/* pass.h - a pass reads one graph and writes another.
+ *
+ * Most passes are tables of rules. One driver offers each node, its inputs already rewritten, to
+ * the rules for its op, and copies it when none applies; dead nodes are not copied. Passes that
+ * need a global view are plain functions in the same record.
+ *
+ * A pass says what it may change about the numbers (`licence`, a heading of docs/numerics.md);
+ * NULL means the same bits with and without it.
+ */
+#ifndef TAKT_PASS_PASS_H
+#define TAKT_PASS_PASS_H
+
+#include "ir/graph.h"
+
+/* What happened, for `takt opt --trace` and `takt explain`. */
+typedef struct takt_pass_event {
+    const char *pass, *law; /* static text */
+    const char *node;       /* name or origin of the node, or its op */
+    const char *refused;    /* NULL: the rule fired; else why it did not */
+    struct takt_pass_event *next;
+} takt_pass_event;
+
+typedef struct takt_pass_report {
+    takt_arena arena;
+    takt_pass_event *first, *last;
+    size_t fired, refused;
+} takt_pass_report;
+
+void takt_pass_report_init(takt_pass_report *report, takt_ctx *ctx);
+void takt_pass_report_deinit(takt_pass_report *report);
+
+typedef struct takt_pass takt_pass;
+
+/* One node being rewritten. */
+typedef struct takt_rewrite {
+    const takt_graph *in;
+    takt_graph *out;
+    takt_id id;           /* of the node in `in` */
+    const uint32_t *uses; /* per node of `in`: users, outputs and next values */
+    const takt_pass *pass;
+    const char *law;
+    takt_pass_report *report; /* or NULL */
+} takt_rewrite;
+
+/* `n` is the node with inputs that are ids of r->out. Returns what replaces it, or TAKT_NONE. */
+typedef takt_id takt_rule_fn(takt_rewrite *r, const takt_node *n);
+
+typedef struct takt_rule {
+    const takt_op *root; /* NULL: offered every node */
+    const char *law;     /* "x * 1 = x": its name in traces and docs */
+    takt_rule_fn *apply;
+} takt_rule;
+
+struct takt_pass {
+    const char *name, *summary;
+    const char *licence; /* heading of docs/numerics.md, or NULL */
+    const takt_rule *rules;
+    size_t rule_count;
+    /* Instead of rules. */
+    takt_status (*run)(takt_ctx *ctx, const takt_graph *in, takt_pass_report *report,
+                       takt_graph **out);
+};
+
+#define TAKT_RULES(array) .rules = (array), .rule_count = sizeof(array) / sizeof *(array)
+
+/* Says why a rule that nearly applied did not; returns TAKT_NONE. */
+takt_id takt_refuse(takt_rewrite *r, const takt_node *n, const char *why);
+
+/* One pass over `in`, repeated until nothing fires (at most a few rounds). */
+TAKT_MUST_USE takt_status takt_pass_apply(const takt_pass *pass, const takt_graph *in,
+                                          takt_pass_report *report, takt_graph **out);
+
+/* Which passes run: "+name,-name"; later words win. */
+typedef struct takt_pass_choice {
+    uint64_t off; /* bit i: pass i of the pipeline does not run */
+} takt_pass_choice;
+TAKT_MUST_USE takt_status takt_pass_choose(takt_ctx *ctx, const char *words, takt_pass_choice *choice);
+
+/* Called with the graph after each pass, for --emit-each-pass; may be NULL. */
+typedef takt_status takt_pass_watch_fn(void *user, const takt_pass *pass, const takt_graph *g);
+
+typedef struct takt_pipeline_options {
+    takt_pass_choice choice;
+    takt_pass_report *report;
+    takt_pass_watch_fn *watch;
+    void *watch_user;
+} takt_pipeline_options;
+
+/* The standard passes in their order (pipeline.c). */
+TAKT_MUST_USE takt_status takt_pipeline_run(takt_ctx *ctx, const takt_graph *in,
+                                            const takt_pipeline_options *options, takt_graph **out);
+size_t takt_pipeline_count(void);
+const takt_pass *takt_pipeline_pass(size_t index);
+const char *takt_pipeline_reason(size_t index); /* why it stands where it stands */
+
+/* Puts sizes in for named dimensions (entries < 0 stay), in types and in attributes. */
+TAKT_MUST_USE takt_status takt_graph_specialize(const takt_graph *in, const int64_t *sizes,
+                                                size_t size_count, takt_graph **out);
+/* Replaces every op that has a lowering by it, except where `keep` says otherwise. */
+typedef bool takt_keep_fn(void *user, const takt_graph *g, const takt_node *n);
+TAKT_MUST_USE takt_status takt_graph_lower(const takt_graph *in, takt_keep_fn *keep, void *user,
+                                           takt_graph **out);
+/* Replaces slots without a next value by constants: values[i] belongs to slot i (storage NULL:
+ * keep the slot). */
+TAKT_MUST_USE takt_status takt_graph_freeze(const takt_graph *in, const takt_tensor *values,
+                                            takt_graph **out);
+
+#endif

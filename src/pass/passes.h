@@ -1,0 +1,15 @@
+/* passes.h - the passes by name. */
+#ifndef TAKT_PASS_PASSES_H
+#define TAKT_PASS_PASSES_H
+
+#include "pass/pass.h"
+
+extern const takt_pass takt_pass_cse;
+extern const takt_pass takt_pass_canonicalize;
+extern const takt_pass takt_pass_fold_shapes;
+extern const takt_pass takt_pass_fold_identity;
+extern const takt_pass takt_pass_fold_moves;
+extern const takt_pass takt_pass_fold_weights;
+extern const takt_pass takt_pass_reduce_strength;
+
+#endif

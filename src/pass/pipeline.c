@@ -1,0 +1,124 @@
+/* pipeline.c - the order of the passes and why each stands where it stands. */
+#include <string.h>
+
+#include "base/text.h"
+#include "pass/pass.h"
+#include "pass/passes.h"
+
+typedef struct stage {
+    const takt_pass *pass;
+    const char *reason;
+} stage;
+
+static const stage stages[] = {
+    {&takt_pass_cse, "first, so that every later pass sees each value once"},
+    {&takt_pass_canonicalize, "one spelling of everything, so that later rules need not look twice"},
+    {&takt_pass_fold_shapes, "sizes become numbers before anything asks whether they are 1"},
+    {&takt_pass_fold_identity, "arithmetic that does nothing hides chains from the next passes"},
+    {&takt_pass_fold_moves, "transposes and reshapes that cancel hide producers from consumers"},
+    {&takt_pass_fold_weights, "wants convolutions next to their scales, which the moves uncovered"},
+    {&takt_pass_reduce_strength, "cheaper arithmetic last, once nothing else will match its form"},
+};
+
+enum { STAGES = sizeof stages / sizeof *stages };
+
+size_t takt_pipeline_count(void)
+{
+    return STAGES;
+}
+
+const takt_pass *takt_pipeline_pass(size_t index)
+{
+    return stages[index].pass;
+}
+
+const char *takt_pipeline_reason(size_t index)
+{
+    return stages[index].reason;
+}
+
+static takt_status fail_unknown(takt_ctx *ctx, takt_span word)
+{
+    char name[64];
+    const size_t length = word.length < sizeof name - 1 ? word.length : sizeof name - 1;
+    memcpy(name, word.at, length);
+    name[length] = '\0';
+    const char *nearest = NULL;
+    size_t best = 4;
+    for (size_t i = 0; i < STAGES; i++) {
+        const size_t d = takt_name_distance(name, stages[i].pass->name, best);
+        if (d < best) {
+            best = d;
+            nearest = stages[i].pass->name;
+        }
+    }
+    takt_fail(ctx, TAKT_E_NAME, "there is no pass called %s", name);
+    return nearest != NULL ? takt_fail_hint(ctx, "did you mean %s?", nearest)
+                           : takt_fail_hint(ctx, "`takt opt --list` shows them");
+}
+
+static takt_status choose_word(takt_ctx *ctx, takt_span word, takt_pass_choice *choice)
+{
+    const bool off = word.length > 0 && word.at[0] == '-';
+    if (word.length > 0 && (off || word.at[0] == '+')) {
+        word.at++;
+        word.length--;
+    }
+    if (takt_span_is(word, "all")) {
+        choice->off = off ? UINT64_MAX : 0;
+        return TAKT_OK;
+    }
+    for (size_t i = 0; i < STAGES; i++) {
+        if (!takt_span_is(word, stages[i].pass->name))
+            continue;
+        const uint64_t bit = UINT64_C(1) << i;
+        choice->off = off ? choice->off | bit : choice->off & ~bit;
+        return TAKT_OK;
+    }
+    return fail_unknown(ctx, word);
+}
+
+takt_status takt_pass_choose(takt_ctx *ctx, const char *words, takt_pass_choice *choice)
+{
+    while (words != NULL && *words != '\0') {
+        const size_t length = strcspn(words, ",");
+        if (length > 0)
+            TAKT_TRY(choose_word(ctx, (takt_span){words, length}, choice));
+        words += length + (words[length] == ',');
+    }
+    return TAKT_OK;
+}
+
+/* Every pass needs a graph of its own to start from. */
+static takt_status copy_graph(const takt_graph *in, bool keeps_equals, takt_graph **out)
+{
+    takt_graph like = *in;
+    like.keeps_equals = keeps_equals;
+    static const takt_pass copy = {.name = "copy", .summary = "copy what is live"};
+    return takt_pass_apply(&copy, &like, NULL, out);
+}
+
+takt_status takt_pipeline_run(takt_ctx *ctx, const takt_graph *in, const takt_pipeline_options *options,
+                              takt_graph **out)
+{
+    *out = NULL;
+    takt_graph *current;
+    TAKT_TRY(copy_graph(in, (options->choice.off & 1) != 0, &current));
+    for (size_t i = 0; i < STAGES; i++) {
+        if ((options->choice.off >> i & 1) != 0)
+            continue;
+        takt_graph *next;
+        takt_status status = takt_pass_apply(stages[i].pass, current, options->report, &next);
+        takt_graph_destroy(current);
+        if (status == TAKT_OK && options->watch != NULL)
+            status = options->watch(options->watch_user, stages[i].pass, next);
+        if (status != TAKT_OK) {
+            takt_graph_destroy(next);
+            return status;
+        }
+        current = next;
+    }
+    (void)ctx;
+    *out = current;
+    return TAKT_OK;
+}

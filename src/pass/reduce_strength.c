@@ -1,0 +1,95 @@
+/* reduce_strength.c - cheaper arithmetic for the same value.
+ *
+ * Powers become products and roots, which round once where pow may be off by two units in the last
+ * place: docs/numerics.md, "Powers". The other rules are exact.
+ */
+#include <math.h>
+
+#include "pass/match.h"
+#include "pass/passes.h"
+
+static bool is_float(const takt_node *n)
+{
+    return takt_dtype_is_float(n->type->dtype);
+}
+
+/* x ^ c with the exponent a scalar, so that nothing broadcasts. */
+static bool is_power(takt_rewrite *r, const takt_node *n, double exponent)
+{
+    return is_float(n) && takt_match_value(r->out, n->in[1], exponent) &&
+           takt_match_type(r->out, n->in[0], n->type);
+}
+
+static takt_id square(takt_rewrite *r, const takt_node *n)
+{
+    return is_power(r, n, 2.0) ? takt_mul(r->out, n->in[0], n->in[0]) : TAKT_NONE;
+}
+
+static takt_id inverse(takt_rewrite *r, const takt_node *n)
+{
+    if (!is_power(r, n, -1.0))
+        return TAKT_NONE;
+    return takt_div(r->out, takt_scalar_like(r->out, n->in[0], 1.0), n->in[0]);
+}
+
+/* pow(-inf, 0.5) is +inf and pow(-0, 0.5) is +0, where sqrt gives NaN and -0: sqrt(x + 0) mends the
+ * zero, and the infinity is in the licence. */
+static takt_id root(takt_rewrite *r, const takt_node *n)
+{
+    if (!is_power(r, n, 0.5))
+        return TAKT_NONE;
+    return takt_unary(r->out, &takt_op_sqrt, takt_add_scalar(r->out, n->in[0], 0.0));
+}
+
+/* The exact reciprocal of a power of two that stays a normal number. */
+static bool power_of_two(takt_rewrite *r, const takt_node *n, double *reciprocal)
+{
+    const takt_node *c = takt_match_op(r->out, n->in[1], &takt_op_constant);
+    if (c == NULL || !takt_match_is_scalar(r->out, n->in[1]))
+        return false;
+    const double value = takt_dtype_get_f(c->type->dtype, takt_tensor_data(c->attr[0].tensor), 0);
+    int exponent;
+    if (!isfinite(value) || fabs(frexp(value, &exponent)) != 0.5 || exponent < -12 || exponent > 14)
+        return false;
+    *reciprocal = 1 / value;
+    return true;
+}
+
+static takt_id divide_by_two(takt_rewrite *r, const takt_node *n)
+{
+    double reciprocal;
+    if (!is_float(n) || !takt_match_type(r->out, n->in[0], n->type) || !power_of_two(r, n, &reciprocal))
+        return TAKT_NONE;
+    if (reciprocal == 1)
+        return TAKT_NONE; /* fold-identity's */
+    return takt_mul_scalar(r->out, n->in[0], reciprocal);
+}
+
+/* An extreme of one element is the element. */
+static takt_id reduce_one(takt_rewrite *r, const takt_node *n)
+{
+    const takt_type *type = takt_type_of(r->out, n->in[0]);
+    const takt_attr *axes = takt_match_attr(n, "axes");
+    for (uint32_t i = 0; i < axes->count; i++)
+        if (type->dim[axes->i64s[i] < 0 ? axes->i64s[i] + type->rank : axes->i64s[i]] != 1)
+            return TAKT_NONE;
+    if (axes->count == 0 && !takt_match_is_scalar(r->out, n->in[0]))
+        return TAKT_NONE;
+    return takt_reshape(r->out, n->in[0], n->type->dim, (size_t)n->type->rank);
+}
+
+static const takt_rule rules[] = {
+    {&takt_op_pow, "x ^ 2 = x * x", square},
+    {&takt_op_pow, "x ^ -1 = 1 / x", inverse},
+    {&takt_op_pow, "x ^ 0.5 = sqrt(x)", root},
+    {&takt_op_div, "x / 2^n = x * 2^-n", divide_by_two},
+    {&takt_op_reduce_max, "max of one element = x", reduce_one},
+    {&takt_op_reduce_min, "min of one element = x", reduce_one},
+};
+
+const takt_pass takt_pass_reduce_strength = {
+    .name = "reduce-strength",
+    .summary = "cheaper arithmetic for the same value",
+    .licence = "Powers",
+    TAKT_RULES(rules),
+};

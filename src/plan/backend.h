@@ -1,0 +1,78 @@
+/* backend.h - who carries out steps.
+ *
+ * A backend is asked for every group of nodes, in order of preference, whether it can run it; it
+ * answers with a reason when it cannot, and the reason is shown to the user. `cpu` runs everything.
+ */
+#ifndef TAKT_PLAN_BACKEND_H
+#define TAKT_PLAN_BACKEND_H
+
+#include "plan/plan.h"
+
+/* Nodes that become one step: an anchor, then what was fused after it, in graph order. For a map
+ * step all nodes are element-wise and nodes[0] is merely the first. */
+typedef struct takt_group {
+    takt_id *nodes;
+    size_t count;
+    bool is_map;
+} takt_group;
+
+/* What a backend may ask while it compiles a step. */
+typedef struct takt_planner {
+    takt_ctx *ctx;
+    takt_plan *plan;
+    const takt_graph *graph;
+    const takt_plan_settings *settings;
+    takt_step *step; /* being compiled: the backend fills it in */
+    const takt_group *group;
+    const uint32_t *uses; /* users of a node's value, outputs and next values counted */
+    const unsigned char *is_constant; /* per node: depends on constants alone */
+} takt_planner;
+
+/* A zeroed block in the plan's arena; NULL when memory is short (recorded). */
+void *takt_planner_get(takt_planner *p, size_t bytes);
+/* The dense view of a node's value: an input or a result of the step. The buffer exists already
+ * for inputs and is made for results. */
+TAKT_MUST_USE takt_status takt_planner_view(takt_planner *p, takt_id node, takt_view *view);
+/* Adds `node` to step->in and gives its index. */
+TAKT_MUST_USE takt_status takt_planner_input(takt_planner *p, takt_id node, size_t *index);
+TAKT_MUST_USE takt_status takt_planner_output(takt_planner *p, takt_id node, size_t *index);
+/* The same for result `k` of the anchor, if it has several; one that nobody takes gets memory for
+ * the duration of the step. */
+TAKT_MUST_USE takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k,
+                                              size_t *index);
+/* Like _output, but the result takes the place of step->in[input] when nobody reads that
+ * afterwards: the kernel must allow dst == src exactly. */
+TAKT_MUST_USE takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input,
+                                                   size_t *index);
+/* A new constant of `bytes` bytes that step->in[*index] then views as raw u8, made at plan time by
+ * `fill` (not called for a dry plan) from the constant node `from`. Equal (from, format) requests share. */
+typedef takt_status takt_fill_fn(void *user, const void *from, void *to);
+TAKT_MUST_USE takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format,
+                                              size_t bytes, takt_fill_fn *fill, void *user,
+                                              size_t *index);
+/* True if the node's value is known at plan time (its bytes exist before the step is compiled). */
+bool takt_planner_is_constant(const takt_planner *p, takt_id node);
+/* True while a step is compiled that runs once, at plan time: packing for it would not pay. */
+bool takt_planner_in_prologue(const takt_planner *p);
+/* The kernel of `family` for this plan, its name noted in the step. */
+const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family);
+/* True if the group's node `id` has users outside the group, or is an output. */
+bool takt_planner_escapes(const takt_planner *p, takt_id id);
+
+struct takt_backend {
+    const char *name, *summary;
+    /* NULL if it can be used here, else the reason. */
+    const char *(*available)(void);
+    /* NULL if it can run an op with these types, else the reason. */
+    const char *(*supports)(const takt_graph *g, takt_id node);
+    /* True if it runs this composite op directly, with the bits of its lowering. */
+    bool (*keeps)(const takt_graph *g, const takt_node *n);
+    /* True if element-wise `node` may be fused after `anchor` as an epilogue. */
+    const char *(*absorbs)(const takt_graph *g, takt_id anchor, takt_id node);
+    /* Fills in p->step. */
+    takt_status (*compile)(takt_planner *p);
+};
+
+extern const takt_backend takt_backend_cpu, takt_backend_ref;
+
+#endif

@@ -1,0 +1,241 @@
+/* build.c - makes a plan: groups, steps, memory. Constant steps run here and now, with the same
+ * kernels as all others, so that folding cannot change bits. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/leaves.h"
+#include "op/ops.h"
+#include "plan/builder.h"
+#include "plan/execute.h"
+#include "plan/finish.h"
+
+/* ---- what is known of every node ---- */
+
+static bool may_be_constant(const takt_node *n)
+{
+    return n->op != &takt_op_input && n->op != &takt_op_state && n->op != &takt_op_custom;
+}
+
+static void find_constants(takt_builder *b)
+{
+    const takt_graph *g = b->p.graph;
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_node *n = &g->nodes[i];
+        bool constant = may_be_constant(n);
+        for (uint32_t k = 0; k < n->in_count && constant; k++)
+            constant = n->in[k] == TAKT_NONE || b->is_constant[n->in[k]];
+        b->is_constant[i] = constant;
+    }
+}
+
+static void count_uses(takt_builder *b)
+{
+    const takt_graph *g = b->p.graph;
+    for (size_t i = 0; i < g->count; i++)
+        for (uint32_t k = 0; b->live[i] && k < g->nodes[i].in_count; k++)
+            if (g->nodes[i].in[k] != TAKT_NONE)
+                b->uses[g->nodes[i].in[k]]++;
+    for (size_t i = 0; i < g->output_count; i++)
+        b->uses[g->outputs[i].id]++;
+    for (size_t i = 0; i < g->slot_count; i++)
+        if (g->slots[i].next != TAKT_NONE)
+            b->uses[g->slots[i].next]++;
+}
+
+static void chain_gets(takt_builder *b)
+{
+    const takt_graph *g = b->p.graph;
+    memset(b->gets, 0xff, g->count * sizeof *b->gets);
+    memset(b->next_get, 0xff, g->count * sizeof *b->next_get);
+    for (size_t i = 0; i < g->count; i++) {
+        if (!b->live[i] || g->nodes[i].op != &takt_op_get)
+            continue;
+        const takt_id from = g->nodes[i].in[0];
+        b->next_get[i] = b->gets[from];
+        b->gets[from] = (takt_id)i;
+    }
+}
+
+static takt_status survey(takt_builder *b)
+{
+    const takt_graph *g = b->p.graph;
+    takt_plan *plan = b->p.plan;
+    b->live = takt_arena_array(&b->scratch, g->count, 1);
+    b->is_constant = takt_arena_array(&b->scratch, g->count, 1);
+    b->uses = takt_arena_array(&b->scratch, g->count, sizeof *b->uses);
+    b->gets = takt_arena_array(&b->scratch, g->count, sizeof *b->gets);
+    b->next_get = takt_arena_array(&b->scratch, g->count, sizeof *b->next_get);
+    plan->buffer_of = takt_arena_array(&plan->arena, g->count, sizeof *plan->buffer_of);
+    plan->view_of = takt_arena_array(&plan->arena, g->count, sizeof *plan->view_of);
+    if (b->live == NULL || b->is_constant == NULL || b->uses == NULL || b->gets == NULL ||
+        b->next_get == NULL || plan->buffer_of == NULL || plan->view_of == NULL)
+        return TAKT_ERR_MEMORY;
+    memset(plan->buffer_of, 0xff, g->count * sizeof *plan->buffer_of);
+    takt_graph_live(g, b->live);
+    find_constants(b);
+    count_uses(b);
+    chain_gets(b);
+    b->p.uses = b->uses;
+    b->p.is_constant = b->is_constant;
+    TAKT_TRY(takt_builder_alias(b));
+    return takt_builder_group(b);
+}
+
+void takt_builder_refuse(takt_builder *b, takt_id node, takt_id producer, const char *why)
+{
+    const takt_graph *g = b->p.graph;
+    const takt_node *n = &g->nodes[node], *from = &g->nodes[producer];
+    void *array = b->refusals;
+    if (takt_mem_grow(b->p.ctx, &array, &b->refusal_capacity, b->refusal_count + 1,
+                      sizeof *b->refusals) != TAKT_OK)
+        return; /* a lost sentence costs a line of an explanation, never the plan */
+    b->refusals = array;
+    const char *line = takt_arena_format(&b->p.plan->arena, "%s (%s) was not fused after %s (%s): %s",
+                                         takt_node_label(n), n->op->name, takt_node_label(from),
+                                         from->op->name, why);
+    if (line != NULL)
+        b->refusals[b->refusal_count++] = line;
+}
+
+/* ---- steps ---- */
+
+/* "dense_0: matmul+add+relu" */
+static const char *step_name(takt_builder *b, const takt_group *group)
+{
+    const takt_graph *g = b->p.graph;
+    takt_text text;
+    takt_text_init(&text, b->p.ctx);
+    takt_text_add(&text, "%s: ", takt_node_label(&g->nodes[group->nodes[group->count - 1]]));
+    for (size_t i = 0; i < group->count; i++) {
+        if (i == 6 && group->count > 8) {
+            takt_text_add(&text, "+%zu more", group->count - i);
+            break;
+        }
+        takt_text_add(&text, "%s%s", i > 0 ? "+" : "", g->nodes[group->nodes[i]].op->name);
+    }
+    const char *name = takt_arena_text(&b->p.plan->arena, takt_text_get(&text), text.length);
+    takt_text_deinit(&text);
+    return name;
+}
+
+static takt_status compile_step(takt_builder *b, const takt_group *group, takt_step *step)
+{
+    *step = (takt_step){.task_count = 1, .node_count = group->count, .name = step_name(b, group)};
+    step->nodes = takt_arena_copy(&b->p.plan->arena, group->nodes, group->count * sizeof *group->nodes);
+    if (step->name == NULL || step->nodes == NULL)
+        return TAKT_ERR_MEMORY;
+    b->p.step = step;
+    b->p.group = group;
+    b->in_capacity = b->out_capacity = 0;
+    const takt_backend *backend = b->p.settings->backend;
+    if (backend != &takt_backend_cpu) {
+        for (size_t i = 0; i < group->count && step->note == NULL; i++)
+            step->note = backend->supports(b->p.graph, group->nodes[i]);
+        if (step->note != NULL)
+            backend = &takt_backend_cpu;
+    }
+    step->backend = backend;
+    const takt_status status = backend->compile(&b->p);
+    if (status != TAKT_OK)
+        takt_fail_node(b->p.ctx, takt_node_label(&b->p.graph->nodes[group->nodes[0]]));
+    if (status == TAKT_OK && step->kernel == NULL)
+        step->kernel = "generic";
+    for (size_t i = 0; i < group->count; i++)
+        takt_add_cost(b->p.graph, group->nodes[i], &step->cost);
+    return status;
+}
+
+static takt_status push_step(takt_builder *b, const takt_step *step)
+{
+    takt_plan *plan = b->p.plan;
+    void *array = plan->steps;
+    const takt_status status =
+        takt_mem_grow(b->p.ctx, &array, &b->step_capacity, plan->step_count + 1, sizeof *step);
+    plan->steps = array;
+    TAKT_TRY(status);
+    plan->steps[plan->step_count++] = *step;
+    plan->is_parallel |= step->task_count > 1;
+    return TAKT_OK;
+}
+
+/* Base addresses of the buffers that a constant step may touch. */
+static void **constant_bases(takt_builder *b)
+{
+    takt_plan *plan = b->p.plan;
+    void **base = takt_arena_array(&b->scratch, plan->buffer_count, sizeof *base);
+    for (size_t i = 0; base != NULL && i < plan->buffer_count; i++)
+        if (plan->buffers[i].place == TAKT_PLACE_CONSTANT)
+            base[i] = takt_tensor_data(&plan->constants[plan->buffers[i].index]);
+    return base;
+}
+
+static takt_status run_constant(takt_builder *b, takt_step *step)
+{
+    if (b->p.settings->is_dry)
+        return TAKT_OK;
+    void **base = constant_bases(b);
+    if (base == NULL)
+        return TAKT_ERR_MEMORY;
+    step->scratch_bytes = (step->scratch_bytes + 63) & ~(size_t)63;
+    const size_t bytes = step->scratch_bytes + step->scratch_each;
+    void *scratch;
+    TAKT_TRY(takt_mem_get(b->p.ctx, bytes, "constant step", &scratch));
+    takt_fault_slot fault = {.element = TAKT_FAULT_NONE};
+    takt_execute_alone(step, base, scratch, &fault);
+    takt_mem_put(b->p.ctx, scratch, bytes);
+    if (step->can_fault && fault.element != TAKT_FAULT_NONE)
+        return takt_fail(b->p.ctx, step->fault_id, "%s: a constant expression fails at element %llu",
+                         step->name, (unsigned long long)fault.element);
+    return TAKT_OK;
+}
+
+static takt_status compile_group(takt_builder *b, const takt_group *group)
+{
+    takt_step step;
+    b->in_prologue = b->is_constant[group->nodes[0]];
+    b->step_index = b->in_prologue ? -1 : (int)b->p.plan->step_count;
+    TAKT_TRY(compile_step(b, group, &step));
+    return b->in_prologue ? run_constant(b, &step) : push_step(b, &step);
+}
+
+/* ---- the whole ---- */
+
+static takt_status build(takt_builder *b)
+{
+    TAKT_TRY(survey(b));
+    for (size_t i = 0; i < b->group_count; i++)
+        TAKT_TRY(compile_group(b, &b->groups[i]));
+    b->in_prologue = false;
+    TAKT_TRY(takt_finish_outputs(b, push_step));
+    TAKT_TRY(takt_builder_place(b));
+    return takt_finish_sizes(b);
+}
+
+takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph, const takt_plan_settings *settings,
+                            takt_plan **out)
+{
+    *out = NULL;
+    void *block;
+    TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_plan), "plan", &block));
+    takt_plan *plan = block;
+    plan->ctx = ctx;
+    plan->references = 1;
+    plan->threads = settings->threads < 1 ? 1 : settings->threads;
+    plan->isas = settings->isas;
+    plan->is_dry = settings->is_dry;
+    takt_arena_init(&plan->arena, ctx);
+    plan->graph = graph;
+    takt_graph_retain(graph);
+    takt_builder b = {.p = {.ctx = ctx, .plan = plan, .graph = graph, .settings = settings}};
+    takt_arena_init(&b.scratch, ctx);
+    takt_status status = build(&b);
+    const takt_status shrunk = takt_finish_shrink(&b);
+    status = status != TAKT_OK ? status : shrunk;
+    takt_arena_deinit(&b.scratch);
+    if (status != TAKT_OK) {
+        takt_plan_release_internal(plan);
+        return status;
+    }
+    *out = plan;
+    return TAKT_OK;
+}

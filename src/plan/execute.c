@@ -1,0 +1,114 @@
+/* execute.c - the loop that runs a plan. Nothing in it allocates, waits or decides. */
+#include "plan/execute.h"
+
+#include "base/error.h"
+
+void takt_fault_merge(takt_fault_slot *slot, const takt_fault *fault)
+{
+    uint64_t lowest = atomic_load_explicit(&slot->element, memory_order_relaxed);
+    while (fault->index < lowest) {
+        if (atomic_compare_exchange_weak_explicit(&slot->element, &lowest, fault->index,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+            atomic_store_explicit(&slot->value, fault->value, memory_order_relaxed);
+            return;
+        }
+    }
+}
+
+typedef struct call {
+    const takt_step *step;
+    void *const *base;
+    char *scratch;
+    takt_fault_slot *fault;
+} call;
+
+static takt_task task_of(const call *c, size_t index, size_t worker)
+{
+    return (takt_task){.base = c->base,
+                       .index = index,
+                       .worker = worker,
+                       .scratch = c->scratch,
+                       .scratch_own = c->scratch + c->step->scratch_bytes + worker * c->step->scratch_each,
+                       .fault = c->fault};
+}
+
+static void run_task(void *user, size_t index, int worker)
+{
+    const call *c = user;
+    const takt_task t = task_of(c, index, (size_t)worker);
+    c->step->run(c->step, &t);
+}
+
+static void run_step(call *c, takt_pool *pool)
+{
+    const takt_task alone = task_of(c, 0, 0);
+    if (c->step->before != NULL)
+        c->step->before(c->step, &alone);
+    if (c->step->task_count == 1)
+        c->step->run(c->step, &alone);
+    else
+        takt_pool_run(pool, run_task, c, c->step->task_count);
+    if (c->step->after != NULL)
+        c->step->after(c->step, &alone);
+}
+
+void takt_execute_alone(const takt_step *step, void *const *base, void *scratch, takt_fault_slot *fault)
+{
+    call c = {step, base, scratch, fault};
+    run_step(&c, NULL);
+}
+
+static takt_status report_fault(const takt_execution *x, const takt_step *s)
+{
+    const unsigned long long element = atomic_load(&x->fault->element);
+    const long long value = atomic_load(&x->fault->value);
+    if (s->fault_id == TAKT_E_DIVIDE)
+        return takt_error_set(x->error, s->fault_id, "%s: element %llu is divided by zero", s->name,
+                              element);
+    if (s->fault_id == TAKT_E_REFERENCE)
+        return takt_error_set(x->error, s->fault_id, "%s: the interpreter refused: %s", s->name,
+                              takt_last_error(x->plan->ctx));
+    return takt_error_set(x->error, s->fault_id, "%s: index %lld (element %llu) is out of range",
+                          s->name, value, element);
+}
+
+/* Why the run must not go on to the next step; TAKT_OK if it may. */
+static takt_status interruption(const takt_execution *x, size_t step)
+{
+    if (x->cancel != NULL && atomic_load_explicit(x->cancel, memory_order_relaxed))
+        return takt_error_set(x->error, TAKT_E_CANCELLED, "the run was cancelled before step %zu of %zu",
+                              step, x->plan->step_count);
+    if (x->deadline_ns != 0 && x->plan->ctx->now_ns(x->plan->ctx->clock_user) >= x->deadline_ns)
+        return takt_error_set(x->error, TAKT_E_DEADLINE, "the deadline passed before step %zu of %zu",
+                              step, x->plan->step_count);
+    return TAKT_OK;
+}
+
+static takt_status run_all(const takt_execution *x, takt_pool *pool)
+{
+    for (size_t i = 0; i < x->plan->step_count; i++) {
+        const takt_step *s = &x->plan->steps[i];
+        if (!s->is_commit)
+            TAKT_TRY(interruption(x, i));
+        call c = {s, x->base, (char *)x->arena + s->scratch_offset, s->can_fault ? x->fault : NULL};
+        if (s->can_fault)
+            atomic_store_explicit(&x->fault->element, TAKT_FAULT_NONE, memory_order_relaxed);
+        if (x->watch != NULL)
+            x->watch->before(x->watch->user, i);
+        run_step(&c, pool);
+        if (x->watch != NULL)
+            x->watch->after(x->watch->user, i);
+        if (s->can_fault && atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
+            return report_fault(x, s);
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_execute(const takt_execution *x)
+{
+    takt_pool *pool = x->plan->is_parallel && takt_pool_try_lease(x->pool) ? x->pool : NULL;
+    const takt_status status = run_all(x, pool);
+    if (pool != NULL)
+        takt_pool_release(pool);
+    return status;
+}

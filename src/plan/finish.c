@@ -1,0 +1,229 @@
+/* finish.c - outputs and state that need a copy, the memory statement, and tidying up. */
+#include "plan/finish.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/leaves.h"
+
+const char *takt_node_label(const takt_node *n)
+{
+    if (n->name != NULL)
+        return n->name;
+    return n->origin != NULL ? n->origin->name : n->op->name;
+}
+
+void takt_add_cost(const takt_graph *g, takt_id node, takt_cost *cost)
+{
+    const takt_node *n = &g->nodes[node];
+    takt_cost own = {0};
+    size_t count = 0, bytes = 0;
+    (void)takt_type_count(n->type, &count);
+    if (n->op->cost != NULL) {
+        n->op->cost(g, n, &own);
+    } else {
+        own.flops = (n->op->traits & TAKT_ELEMENTWISE) == 0 ? 0
+                    : (double)count * (n->op->flops_per_element > 0 ? n->op->flops_per_element : 1);
+        if (takt_type_bytes(n->type, &bytes))
+            own.bytes = (double)bytes;
+        for (uint32_t k = 0; k < n->in_count; k++)
+            if (n->in[k] != TAKT_NONE && takt_type_bytes(takt_type_of(g, n->in[k]), &bytes))
+                own.bytes += (double)bytes;
+    }
+    cost->flops += own.flops;
+    cost->bytes += own.bytes;
+}
+
+/* ---- copies ---- */
+
+static void copy_dense(const takt_step *step, const takt_task *task)
+{
+    const size_t *bytes = step->data;
+    memcpy(takt_view_data(task, &step->out[0]), takt_view_data(task, &step->in[0]), *bytes);
+}
+
+static takt_status copy_step(takt_builder *b, takt_id from, const takt_buffer *to, const char *what,
+                             takt_push_fn *push)
+{
+    takt_step step = {.kind = "copy", .kernel = "memcpy", .run = copy_dense, .task_count = 1,
+                      .backend = &takt_backend_cpu};
+    b->p.step = &step;
+    b->in_capacity = b->out_capacity = 0;
+    b->step_index = (int)b->p.plan->step_count;
+    size_t index, *bytes = takt_planner_get(&b->p, sizeof *bytes);
+    step.name = takt_arena_format(&b->p.plan->arena, "%s", what);
+    if (bytes == NULL || step.name == NULL)
+        return TAKT_ERR_MEMORY;
+    *bytes = to->bytes;
+    TAKT_TRY(takt_planner_input(&b->p, from, &index));
+    takt_view *out = takt_planner_get(&b->p, sizeof *out);
+    if (out == NULL)
+        return TAKT_ERR_MEMORY;
+    *out = step.in[0];
+    out->offset = 0;
+    TAKT_TRY(takt_builder_new_buffer(b, *to, &out->buffer));
+    b->p.plan->buffers[out->buffer].first = b->step_index;
+    b->p.plan->buffers[out->buffer].last = b->step_index;
+    step.out = out;
+    step.out_count = 1;
+    step.data = bytes;
+    step.cost.bytes = 2 * (double)to->bytes;
+    step.is_commit = to->place == TAKT_PLACE_STATE;
+    return push(b, &step);
+}
+
+static bool is_direct(const takt_builder *b, size_t output)
+{
+    const takt_id id = b->p.graph->outputs[output].id;
+    const uint32_t buffer = b->p.plan->buffer_of[b->root[id]];
+    return buffer != UINT32_MAX && b->p.plan->buffers[buffer].place == TAKT_PLACE_OUTPUT &&
+           b->p.plan->buffers[buffer].index == output;
+}
+
+static takt_status copy_output(takt_builder *b, size_t output, takt_push_fn *push)
+{
+    const takt_port *port = &b->p.graph->outputs[output];
+    takt_buffer to = {.place = TAKT_PLACE_OUTPUT, .index = (uint32_t)output, .value = TAKT_NONE};
+    if (!takt_type_bytes(takt_type_of(b->p.graph, port->id), &to.bytes))
+        return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "output %s is too large", port->name);
+    const char *name = takt_arena_format(&b->p.plan->arena, "%s: copy to output", port->name);
+    return name == NULL ? TAKT_ERR_MEMORY : copy_step(b, port->id, &to, name, push);
+}
+
+/* A next value that is itself state is read before any commit: it goes through the arena. */
+static takt_status copy_state(takt_builder *b, size_t slot, takt_push_fn *push)
+{
+    const takt_slot *s = &b->p.graph->slots[slot];
+    if (b->root[s->next] == s->value)
+        return TAKT_OK;
+    takt_buffer to = {.place = TAKT_PLACE_STATE, .index = (uint32_t)slot, .value = TAKT_NONE};
+    if (!takt_type_bytes(&s->type, &to.bytes))
+        return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "state %s is too large", s->name);
+    const char *name = takt_arena_format(&b->p.plan->arena, "%s: commit", s->name);
+    return name == NULL ? TAKT_ERR_MEMORY : copy_step(b, s->next, &to, name, push);
+}
+
+static takt_status shelter_state(takt_builder *b, size_t slot, takt_push_fn *push)
+{
+    const takt_slot *s = &b->p.graph->slots[slot];
+    const takt_id root = s->next == TAKT_NONE ? TAKT_NONE : b->root[s->next];
+    if (root == TAKT_NONE || root == s->value || b->p.graph->nodes[root].op != &takt_op_state)
+        return TAKT_OK;
+    takt_buffer to = {.place = TAKT_PLACE_ARENA, .value = TAKT_NONE};
+    if (!takt_type_bytes(takt_type_of(b->p.graph, root), &to.bytes))
+        return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "state %s is too large", s->name);
+    const char *name = takt_arena_format(&b->p.plan->arena, "%s: keep old state", s->name);
+    if (name == NULL)
+        return TAKT_ERR_MEMORY;
+    TAKT_TRY(copy_step(b, root, &to, name, push));
+    b->p.plan->buffer_of[root] = b->p.plan->steps[b->p.plan->step_count - 1].out[0].buffer;
+    return TAKT_OK;
+}
+
+takt_status takt_finish_outputs(takt_builder *b, takt_push_fn *push)
+{
+    const takt_graph *g = b->p.graph;
+    for (size_t i = 0; i < g->output_count; i++)
+        if (!is_direct(b, i))
+            TAKT_TRY(copy_output(b, i, push));
+    for (size_t i = 0; i < g->slot_count; i++)
+        TAKT_TRY(shelter_state(b, i, push));
+    for (size_t i = 0; i < g->slot_count; i++)
+        if (g->slots[i].next != TAKT_NONE)
+            TAKT_TRY(copy_state(b, i, push));
+    return TAKT_OK;
+}
+
+/* ---- the memory statement ---- */
+
+static void count_constants(takt_builder *b)
+{
+    takt_plan *plan = b->p.plan;
+    for (size_t i = 0; i < plan->step_count; i++)
+        for (size_t k = 0; k < plan->steps[i].in_count; k++) {
+            takt_buffer *buffer = &plan->buffers[plan->steps[i].in[k].buffer];
+            if (buffer->place == TAKT_PLACE_CONSTANT && buffer->last < 0) {
+                buffer->last = (int)i;
+                plan->weight_bytes += buffer->bytes;
+            }
+        }
+    plan->weight_bytes -= plan->packed_bytes < plan->weight_bytes ? plan->packed_bytes : plan->weight_bytes;
+}
+
+takt_status takt_finish_sizes(takt_builder *b)
+{
+    takt_plan *plan = b->p.plan;
+    const takt_graph *g = b->p.graph;
+    size_t bytes;
+    count_constants(b);
+    for (size_t i = 0; i < g->slot_count; i++)
+        if (takt_type_bytes(&g->slots[i].type, &bytes))
+            plan->state_bytes += (bytes + 63) & ~(size_t)63;
+    for (size_t i = 0; i < g->input_count; i++)
+        if (takt_type_bytes(takt_type_of(g, g->inputs[i].id), &bytes))
+            plan->io_bytes += (bytes + 63) & ~(size_t)63;
+    for (size_t i = 0; i < g->output_count; i++)
+        if (takt_type_bytes(takt_type_of(g, g->outputs[i].id), &bytes))
+            plan->io_bytes += (bytes + 63) & ~(size_t)63;
+    const size_t limit = b->p.settings->memory_limit;
+    if (limit == 0 || plan->arena_bytes <= limit)
+        return TAKT_OK;
+    takt_fail(b->p.ctx, TAKT_E_PLAN_LIMIT, "the plan needs an arena of %zu bytes, the limit is %zu",
+              plan->arena_bytes, limit);
+    return plan->lower_bound > limit
+               ? takt_fail_hint(b->p.ctx, "no order-preserving plan fits (lower bound %zu bytes): "
+                                          "use a smaller batch, fewer threads or a narrower type",
+                                plan->lower_bound)
+               : takt_fail_hint(b->p.ctx, "use fewer threads (less scratch) or a smaller batch");
+}
+
+takt_status takt_finish_shrink(takt_builder *b)
+{
+    takt_plan *plan = b->p.plan;
+    takt_ctx *ctx = b->p.ctx;
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const takt_buffer *buffer = &plan->buffers[i];
+        if (buffer->place == TAKT_PLACE_CONSTANT && buffer->last < 0)
+            takt_tensor_release(&plan->constants[buffer->index]);
+    }
+    takt_arena *arena = &plan->arena;
+    takt_step *steps = takt_arena_copy(arena, plan->steps, plan->step_count * sizeof *steps);
+    takt_buffer *buffers = takt_arena_copy(arena, plan->buffers, plan->buffer_count * sizeof *buffers);
+    takt_tensor *constants =
+        takt_arena_copy(arena, plan->constants, plan->constant_count * sizeof *constants);
+    plan->refusals = takt_arena_copy(arena, b->refusals, b->refusal_count * sizeof *b->refusals);
+    plan->refusal_count = plan->refusals != NULL ? b->refusal_count : 0;
+    const bool ok = steps != NULL && buffers != NULL && constants != NULL;
+    for (size_t i = 0; i < plan->constant_count && !ok; i++)
+        takt_tensor_release(&plan->constants[i]);
+    takt_mem_put(ctx, plan->steps, b->step_capacity * sizeof *steps);
+    takt_mem_put(ctx, plan->buffers, b->buffer_capacity * sizeof *buffers);
+    takt_mem_put(ctx, plan->constants, b->constant_capacity * sizeof *constants);
+    takt_mem_put(ctx, b->refusals, b->refusal_capacity * sizeof *b->refusals);
+    takt_mem_put(ctx, b->packs, b->pack_capacity * sizeof *b->packs);
+    plan->steps = ok ? steps : NULL;
+    plan->buffers = ok ? buffers : NULL;
+    plan->constants = ok ? constants : NULL;
+    if (!ok)
+        plan->step_count = plan->buffer_count = plan->constant_count = 0;
+    return ok ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
+void takt_plan_retain_internal(takt_plan *plan)
+{
+    __atomic_add_fetch(&plan->references, 1, __ATOMIC_RELAXED);
+}
+
+void takt_plan_release_internal(takt_plan *plan)
+{
+    if (plan == NULL || __atomic_sub_fetch(&plan->references, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    for (size_t i = 0; i < plan->constant_count; i++)
+        takt_tensor_release(&plan->constants[i]);
+    for (size_t i = 0; plan->initial != NULL && i < plan->graph->slot_count; i++)
+        takt_tensor_release(&plan->initial[i]);
+    takt_ctx *ctx = plan->ctx;
+    takt_graph_destroy(plan->graph);
+    takt_arena_deinit(&plan->arena);
+    takt_mem_put(ctx, plan, sizeof *plan);
+}

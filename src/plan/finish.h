@@ -1,0 +1,20 @@
+/* finish.h - the last stage of building: outputs, state, sizes, and giving back what is not needed. */
+#ifndef TAKT_PLAN_FINISH_H
+#define TAKT_PLAN_FINISH_H
+
+#include "plan/builder.h"
+
+typedef takt_status takt_push_fn(takt_builder *b, const takt_step *step);
+
+/* Steps that copy values to outputs which no step writes directly, and the commit of state. */
+TAKT_MUST_USE takt_status takt_finish_outputs(takt_builder *b, takt_push_fn *push);
+/* The plan's memory statement; the limit is checked here. */
+TAKT_MUST_USE takt_status takt_finish_sizes(takt_builder *b);
+/* Gives back constants that no step reads, and growth room; safe after any failure. */
+TAKT_MUST_USE takt_status takt_finish_shrink(takt_builder *b);
+
+/* What to call a node in messages: its name, its origin, or its op. */
+const char *takt_node_label(const takt_node *n);
+void takt_add_cost(const takt_graph *g, takt_id node, takt_cost *cost);
+
+#endif

@@ -1,0 +1,164 @@
+/* group.c - which nodes become one step.
+ *
+ * One sweep in graph order. Groups are numbered as they are made, and every node's inputs lie in
+ * groups with numbers no higher than its own; so a node may join the latest group among its
+ * producers, and no other, and the numbering stays a valid order of execution.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/leaves.h"
+#include "op/ops.h"
+#include "plan/builder.h"
+
+enum { LONGEST = 48 }; /* nodes in one step: keeps compiling linear and its registers few */
+
+static bool is_map(const takt_node *n)
+{
+    return (n->op->traits & TAKT_ELEMENTWISE) != 0 || n->op == &takt_op_broadcast;
+}
+
+static bool is_leaf(const takt_node *n)
+{
+    return n->op == &takt_op_input || n->op == &takt_op_constant || n->op == &takt_op_state ||
+           n->op == &takt_op_get;
+}
+
+/* The latest group among the producers; its member that is read comes back in `from`. */
+static int32_t latest_producer(const takt_builder *b, const takt_node *n, takt_id *from)
+{
+    int32_t latest = TAKT_NO_GROUP;
+    *from = TAKT_NONE;
+    for (uint32_t k = 0; k < n->in_count; k++) {
+        if (n->in[k] == TAKT_NONE)
+            continue;
+        takt_id source = b->root[n->in[k]];
+        const takt_node *s = &b->p.graph->nodes[source];
+        const int32_t group = s->op == &takt_op_get ? b->group_index[s->in[0]] : b->group_index[source];
+        if (group > latest) {
+            latest = group;
+            *from = n->in[k];
+        }
+    }
+    return latest;
+}
+
+static bool same_shape(const takt_type *a, const takt_type *b)
+{
+    return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0;
+}
+
+/* Why `id` may not join `group` through value `from`; NULL if it may. */
+static const char *obstacle(const takt_builder *b, takt_id id, const takt_group *group, takt_id from)
+{
+    const takt_graph *g = b->p.graph;
+    if (!b->p.settings->fuse)
+        return "fusion is off";
+    if (group->count >= LONGEST)
+        return "the step is long enough";
+    if (b->root[from] != from)
+        return "the value is reshaped in between";
+    if (b->is_constant[id] != b->is_constant[group->nodes[0]])
+        return "one side is computed once, when the plan is made";
+    if (!same_shape(g->nodes[id].type, takt_type_of(g, from)))
+        return "the shapes differ";
+    if (group->is_map)
+        return NULL;
+    if (b->uses[from] != 1)
+        return "the value before it is used elsewhere too";
+    if (g->nodes[from].op == &takt_op_get)
+        return "the producer has several results";
+    if (b->p.settings->backend->absorbs == NULL)
+        return "the backend fuses nothing after it";
+    return b->p.settings->backend->absorbs(g, group->nodes[0], id);
+}
+
+static takt_status join(takt_builder *b, takt_group *group, takt_id id)
+{
+    enum { FIRST = 4 };
+    if (group->count >= FIRST && (group->count & (group->count - 1)) != 0) {
+        group->nodes[group->count++] = id;
+        return TAKT_OK;
+    }
+    const size_t capacity = group->count < FIRST ? FIRST : 2 * group->count;
+    if (group->count > 0 && group->count < FIRST) {
+        group->nodes[group->count++] = id;
+        return TAKT_OK;
+    }
+    takt_id *nodes = takt_arena_array(&b->scratch, capacity, sizeof *nodes);
+    if (nodes == NULL)
+        return TAKT_ERR_MEMORY;
+    if (group->count > 0)
+        memcpy(nodes, group->nodes, group->count * sizeof *nodes);
+    group->nodes = nodes;
+    group->nodes[group->count++] = id;
+    return TAKT_OK;
+}
+
+static takt_status start(takt_builder *b, takt_id id)
+{
+    takt_group *group = &b->groups[b->group_count];
+    *group = (takt_group){.is_map = is_map(&b->p.graph->nodes[id])};
+    b->group_index[id] = (int32_t)b->group_count++;
+    return join(b, group, id);
+}
+
+static takt_status visit(takt_builder *b, takt_id id)
+{
+    const takt_node *n = &b->p.graph->nodes[id];
+    if (!is_map(n))
+        return start(b, id);
+    takt_id from;
+    const int32_t latest = latest_producer(b, n, &from);
+    if (latest == TAKT_NO_GROUP)
+        return start(b, id);
+    takt_group *group = &b->groups[latest];
+    const char *why = obstacle(b, id, group, from);
+    if (why != NULL) {
+        takt_builder_refuse(b, id, from, why);
+        return start(b, id);
+    }
+    b->group_index[id] = latest;
+    return join(b, group, id);
+}
+
+/* Last readers, by group: what decides whether a value may be overwritten in place. */
+static void find_last(takt_builder *b)
+{
+    const takt_graph *g = b->p.graph;
+    for (size_t i = 0; i < g->count; i++)
+        b->last_group[i] = TAKT_NO_GROUP;
+    for (size_t i = 0; i < g->count; i++) {
+        const int32_t group = b->group_index[i];
+        for (uint32_t k = 0; group >= 0 && k < g->nodes[i].in_count; k++) {
+            if (g->nodes[i].in[k] == TAKT_NONE)
+                continue;
+            int32_t *last = &b->last_group[b->root[g->nodes[i].in[k]]];
+            *last = *last > group ? *last : group;
+        }
+    }
+    for (size_t i = 0; i < g->output_count; i++)
+        b->last_group[b->root[g->outputs[i].id]] = TAKT_FOREVER;
+    for (size_t i = 0; i < g->slot_count; i++) {
+        b->last_group[b->root[g->slots[i].value]] = TAKT_FOREVER;
+        if (g->slots[i].next != TAKT_NONE)
+            b->last_group[b->root[g->slots[i].next]] = TAKT_FOREVER;
+    }
+}
+
+takt_status takt_builder_group(takt_builder *b)
+{
+    const takt_graph *g = b->p.graph;
+    b->groups = takt_arena_array(&b->scratch, g->count, sizeof *b->groups);
+    b->group_index = takt_arena_array(&b->scratch, g->count, sizeof *b->group_index);
+    b->last_group = takt_arena_array(&b->scratch, g->count, sizeof *b->last_group);
+    if (b->groups == NULL || b->group_index == NULL || b->last_group == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < g->count; i++)
+        b->group_index[i] = TAKT_NO_GROUP;
+    for (size_t i = 0; i < g->count; i++)
+        if (b->live[i] && !is_leaf(&g->nodes[i]) && b->root[i] == i)
+            TAKT_TRY(visit(b, (takt_id)i));
+    find_last(b);
+    return TAKT_OK;
+}

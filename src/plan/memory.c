@@ -1,0 +1,307 @@
+/* memory.c - buffers and their lives, as backends ask for them step by step. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/size.h"
+#include "ir/leaves.h"
+#include "plan/builder.h"
+
+takt_status takt_builder_new_buffer(takt_builder *b, takt_buffer buffer, uint32_t *index)
+{
+    takt_plan *plan = b->p.plan;
+    void *array = plan->buffers;
+    const takt_status status =
+        takt_mem_grow(b->p.ctx, &array, &b->buffer_capacity, plan->buffer_count + 1, sizeof buffer);
+    plan->buffers = array;
+    TAKT_TRY(status);
+    *index = (uint32_t)plan->buffer_count;
+    plan->buffers[plan->buffer_count++] = buffer;
+    return TAKT_OK;
+}
+
+takt_status takt_builder_new_constant(takt_builder *b, const takt_tensor *tensor, uint32_t *buffer)
+{
+    takt_plan *plan = b->p.plan;
+    void *array = plan->constants;
+    const takt_status status = takt_mem_grow(b->p.ctx, &array, &b->constant_capacity,
+                                             plan->constant_count + 1, sizeof *tensor);
+    plan->constants = array;
+    TAKT_TRY(status);
+    const takt_buffer made = {.place = TAKT_PLACE_CONSTANT, .index = (uint32_t)plan->constant_count,
+                              .bytes = takt_tensor_bytes(tensor), .first = -1, .last = -1,
+                              .value = TAKT_NONE};
+    TAKT_TRY(takt_builder_new_buffer(b, made, buffer));
+    plan->constants[plan->constant_count] = *tensor;
+    takt_storage_retain(tensor->storage);
+    plan->constant_count++;
+    return TAKT_OK;
+}
+
+static int find_port(const takt_builder *b, const takt_port *ports, size_t count, takt_id root)
+{
+    for (size_t i = 0; i < count; i++)
+        if (b->root[ports[i].id] == root)
+            return (int)i;
+    return -1;
+}
+
+static int find_state(const takt_graph *g, takt_id node)
+{
+    for (size_t i = 0; i < g->slot_count; i++)
+        if (g->slots[i].value == node)
+            return (int)i;
+    return -1;
+}
+
+/* An output takes the value directly if it sees the whole buffer. */
+static int direct_output(const takt_builder *b, takt_id root, size_t bytes)
+{
+    const takt_graph *g = b->p.graph;
+    const int i = find_port(b, g->outputs, g->output_count, root);
+    size_t own;
+    if (i < 0 || b->root_offset[g->outputs[i].id] != 0 ||
+        !takt_type_bytes(takt_type_of(g, g->outputs[i].id), &own) || own != bytes)
+        return -1;
+    return i;
+}
+
+/* The memory of a constant that a prologue step is about to compute. */
+static takt_status make_prologue(takt_builder *b, takt_id root, uint32_t *buffer)
+{
+    takt_tensor tensor;
+    TAKT_TRY(takt_tensor_create(b->p.ctx, b->p.graph->nodes[root].type, &tensor));
+    const takt_status status = takt_builder_new_constant(b, &tensor, buffer);
+    takt_tensor_release(&tensor);
+    return status;
+}
+
+static takt_status make_buffer(takt_builder *b, takt_id root, uint32_t *buffer)
+{
+    const takt_graph *g = b->p.graph;
+    const takt_node *n = &g->nodes[root];
+    takt_buffer made = {.place = TAKT_PLACE_ARENA, .first = b->step_index, .last = b->step_index,
+                        .value = root};
+    if (!takt_type_bytes(n->type, &made.bytes))
+        return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "a %s result is too large", n->op->name);
+    if (n->op == &takt_op_constant)
+        return takt_builder_new_constant(b, n->attr[0].tensor, buffer);
+    if (b->in_prologue)
+        return make_prologue(b, root, buffer);
+    if (n->op == &takt_op_input) {
+        made.place = TAKT_PLACE_INPUT;
+        made.index = (uint32_t)find_port(b, g->inputs, g->input_count, root);
+        made.first = -1;
+    } else if (n->op == &takt_op_state) {
+        made.place = TAKT_PLACE_STATE;
+        made.index = (uint32_t)find_state(g, root);
+        made.first = -1;
+    } else {
+        const int output = direct_output(b, root, made.bytes);
+        if (output >= 0) {
+            made.place = TAKT_PLACE_OUTPUT;
+            made.index = (uint32_t)output;
+        }
+    }
+    return takt_builder_new_buffer(b, made, buffer);
+}
+
+takt_status takt_builder_buffer(takt_builder *b, takt_id node, uint32_t *buffer)
+{
+    const takt_id root = b->root[node];
+    uint32_t *known = &b->p.plan->buffer_of[root];
+    if (*known == UINT32_MAX)
+        TAKT_TRY(make_buffer(b, root, known));
+    b->p.plan->buffer_of[node] = *known;
+    *buffer = *known;
+    return TAKT_OK;
+}
+
+static void dense_view(const takt_type *type, takt_view *view)
+{
+    view->dtype = type->dtype;
+    view->rank = type->rank;
+    int64_t stride = 1;
+    for (int d = type->rank - 1; d >= 0; d--) {
+        view->dim[d] = type->dim[d];
+        view->stride[d] = stride;
+        stride *= type->dim[d];
+    }
+}
+
+takt_status takt_planner_view(takt_planner *p, takt_id node, takt_view *view)
+{
+    takt_builder *b = takt_builder_of(p);
+    *view = (takt_view){0};
+    dense_view(takt_type_of(p->graph, node), view);
+    TAKT_TRY(takt_builder_buffer(b, node, &view->buffer));
+    view->offset = b->root_offset[node];
+    takt_buffer *buffer = &p->plan->buffers[view->buffer];
+    if (buffer->place != TAKT_PLACE_CONSTANT && buffer->last < b->step_index)
+        buffer->last = b->step_index;
+    p->plan->view_of[node] = *view;
+    return TAKT_OK;
+}
+
+static takt_status add_view(takt_planner *p, takt_view **views, size_t *count, size_t *capacity,
+                            const takt_view *view)
+{
+    if (*count == *capacity) {
+        const size_t more = *capacity == 0 ? 4 : 2 * *capacity;
+        takt_view *grown = takt_arena_array(&p->plan->arena, more, sizeof *grown);
+        if (grown == NULL)
+            return TAKT_ERR_MEMORY;
+        if (*count > 0)
+            memcpy(grown, *views, *count * sizeof *grown);
+        *views = grown;
+        *capacity = more;
+    }
+    (*views)[(*count)++] = *view;
+    return TAKT_OK;
+}
+
+takt_status takt_planner_input(takt_planner *p, takt_id node, size_t *index)
+{
+    takt_builder *b = takt_builder_of(p);
+    takt_view view;
+    TAKT_TRY(takt_planner_view(p, node, &view));
+    *index = p->step->in_count;
+    return add_view(p, &p->step->in, &p->step->in_count, &b->in_capacity, &view);
+}
+
+takt_status takt_planner_output(takt_planner *p, takt_id node, size_t *index)
+{
+    takt_builder *b = takt_builder_of(p);
+    takt_view view;
+    TAKT_TRY(takt_planner_view(p, node, &view));
+    *index = p->step->out_count;
+    return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
+}
+
+takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input, size_t *index)
+{
+    takt_builder *b = takt_builder_of(p);
+    const takt_view *in = &p->step->in[input];
+    const takt_buffer *buffer = &p->plan->buffers[in->buffer];
+    const takt_id root = b->root[node];
+    size_t bytes;
+    const bool fits = takt_type_bytes(takt_type_of(p->graph, node), &bytes) && in->offset == 0 &&
+                      bytes == buffer->bytes && buffer->place == TAKT_PLACE_ARENA;
+    if (fits && p->settings->reuse && root == node && !b->in_prologue && buffer->value != TAKT_NONE &&
+        p->plan->buffer_of[root] == UINT32_MAX && direct_output(b, root, bytes) < 0 &&
+        b->last_group[buffer->value] <= b->group_index[p->group->nodes[0]]) {
+        p->plan->buffer_of[root] = in->buffer;
+        p->plan->buffers[in->buffer].value = root;
+    }
+    return takt_planner_output(p, node, index);
+}
+
+takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k, size_t *index)
+{
+    takt_builder *b = takt_builder_of(p);
+    for (takt_id get = b->gets[anchor]; get != TAKT_NONE; get = b->next_get[get])
+        if (p->graph->nodes[get].attr[0].i64 == (int64_t)k)
+            return takt_planner_output(p, get, index);
+    takt_view view = {0};
+    const takt_type *type = &p->graph->nodes[anchor].type[k];
+    dense_view(type, &view);
+    takt_buffer made = {.place = TAKT_PLACE_ARENA, .first = b->step_index, .last = b->step_index,
+                        .value = TAKT_NONE};
+    if (!takt_type_bytes(type, &made.bytes))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a result is too large");
+    TAKT_TRY(takt_builder_new_buffer(b, made, &view.buffer));
+    *index = p->step->out_count;
+    return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
+}
+
+bool takt_planner_is_constant(const takt_planner *p, takt_id node)
+{
+    return p->is_constant[node] != 0;
+}
+
+bool takt_planner_in_prologue(const takt_planner *p)
+{
+    return ((const takt_builder *)p)->in_prologue;
+}
+
+static const void *constant_bytes(takt_builder *b, takt_id node, takt_status *status)
+{
+    uint32_t buffer;
+    *status = takt_builder_buffer(b, node, &buffer);
+    if (*status != TAKT_OK)
+        return NULL;
+    const takt_tensor *t = &b->p.plan->constants[b->p.plan->buffers[buffer].index];
+    return (const char *)takt_tensor_data(t) + b->root_offset[node];
+}
+
+/* The packed form of `from`, as a constant of raw bytes. */
+static takt_status make_pack(takt_builder *b, takt_id from, size_t bytes, takt_fill_fn *fill,
+                             void *user, uint32_t *buffer)
+{
+    takt_type type = {.dtype = TAKT_U8, .rank = 1};
+    type.dim[0] = (takt_dim)bytes;
+    takt_tensor packed;
+    TAKT_TRY(takt_tensor_create(b->p.ctx, &type, &packed));
+    takt_status status = TAKT_OK;
+    if (!b->p.settings->is_dry) {
+        const void *source = constant_bytes(b, from, &status);
+        if (status == TAKT_OK)
+            status = fill(user, source, takt_tensor_data(&packed));
+    }
+    if (status == TAKT_OK)
+        status = takt_builder_new_constant(b, &packed, buffer);
+    takt_tensor_release(&packed);
+    if (status == TAKT_OK)
+        b->p.plan->packed_bytes += bytes;
+    return status;
+}
+
+takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format, size_t bytes,
+                                takt_fill_fn *fill, void *user, size_t *index)
+{
+    takt_builder *b = takt_builder_of(p);
+    uint32_t buffer = UINT32_MAX;
+    for (size_t i = 0; i < b->pack_count && buffer == UINT32_MAX; i++)
+        if (b->packs[i].from == from && strcmp(b->packs[i].format, format) == 0)
+            buffer = b->packs[i].buffer;
+    if (buffer == UINT32_MAX) {
+        TAKT_TRY(make_pack(b, from, bytes, fill, user, &buffer));
+        void *packs = b->packs;
+        const takt_status status =
+            takt_mem_grow(p->ctx, &packs, &b->pack_capacity, b->pack_count + 1, sizeof *b->packs);
+        b->packs = packs;
+        TAKT_TRY(status);
+        const char *copy = takt_arena_text(&b->scratch, format, strlen(format));
+        if (copy == NULL)
+            return TAKT_ERR_MEMORY;
+        b->packs[b->pack_count++] = (takt_pack_key){from, copy, buffer};
+    }
+    takt_view view = {.dtype = TAKT_U8, .rank = 1, .buffer = buffer};
+    view.dim[0] = (int64_t)bytes;
+    view.stride[0] = 1;
+    *index = p->step->in_count;
+    return add_view(p, &p->step->in, &p->step->in_count, &b->in_capacity, &view);
+}
+
+void *takt_planner_get(takt_planner *p, size_t bytes)
+{
+    return takt_arena_array(&p->plan->arena, 1, bytes);
+}
+
+const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family)
+{
+    const takt_kernel *k = takt_kernel_find(family, p->settings->isas, NULL, 0, NULL);
+    if (k != NULL && p->step->kernel == NULL)
+        p->step->kernel = takt_arena_format(&p->plan->arena, "%s/%s", family, k->name);
+    return k;
+}
+
+bool takt_planner_escapes(const takt_planner *p, takt_id id)
+{
+    uint32_t inside = 0;
+    for (size_t i = 0; i < p->group->count; i++) {
+        const takt_node *n = &p->graph->nodes[p->group->nodes[i]];
+        for (uint32_t k = 0; k < n->in_count; k++)
+            inside += n->in[k] == id;
+    }
+    return p->uses[id] > inside;
+}

@@ -1,0 +1,197 @@
+/* place.c - where everything that lives in the arena lies, decided once for all runs.
+ *
+ * Two placements are made and the smaller one kept: largest first, each at the lowest offset free
+ * for its whole life (close to optimal, quadratic, so only for plans of ordinary size), and in
+ * order of time with best fit (n log n in practice). The lower bound is the most bytes that are
+ * alive at one step of this order: no placement can need less.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/size.h"
+#include "plan/builder.h"
+
+enum { QUADRATIC_LIMIT = 4096 };
+
+typedef struct item {
+    size_t bytes; /* multiple of 64 */
+    int first, last;
+    size_t offset;
+    size_t *result; /* where the offset goes */
+    uint32_t order; /* ties are broken by it, so the result is the same everywhere */
+} item;
+
+static int by_size(const void *pa, const void *pb)
+{
+    const item *a = *(item *const *)pa, *b = *(item *const *)pb;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return a->order < b->order ? -1 : 1;
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+    const item *a = *(item *const *)pa, *b = *(item *const *)pb;
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return a->order < b->order ? -1 : 1;
+}
+
+static bool meet(const item *a, const item *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+/* Inserts `it` into `placed`, which is sorted by offset, at the smallest gap that takes it (or at
+ * the end); `expire` drops items that ended before it began. */
+static size_t insert(item **placed, size_t count, item *it)
+{
+    size_t at = 0, best = SIZE_MAX, best_gap = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        if (!meet(placed[i], it))
+            continue;
+        if (placed[i]->offset >= at + it->bytes && placed[i]->offset - at < best_gap) {
+            best = at;
+            best_gap = placed[i]->offset - at;
+        }
+        if (placed[i]->offset + placed[i]->bytes > at)
+            at = placed[i]->offset + placed[i]->bytes;
+    }
+    it->offset = best != SIZE_MAX ? best : at;
+    size_t slot = count;
+    while (slot > 0 && placed[slot - 1]->offset > it->offset) {
+        placed[slot] = placed[slot - 1];
+        slot--;
+    }
+    placed[slot] = it;
+    return count + 1;
+}
+
+static size_t expire(item **placed, size_t count, int now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (placed[i]->last >= now)
+            placed[kept++] = placed[i];
+    return kept;
+}
+
+/* Total size after placing `items` in the order given. */
+static size_t place(item **items, size_t count, item **placed, bool in_time)
+{
+    size_t total = 0, held = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (in_time)
+            held = expire(placed, held, items[i]->first);
+        held = insert(placed, held, items[i]);
+        const size_t end = items[i]->offset + items[i]->bytes;
+        total = end > total ? end : total;
+    }
+    return total;
+}
+
+static void keep(item **items, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        *items[i]->result = items[i]->offset;
+}
+
+/* Without sharing: one after another. */
+static size_t lay_out(item **items, size_t count)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        items[i]->offset = total;
+        total += items[i]->bytes;
+    }
+    return total;
+}
+
+static size_t lower_bound(item **items, size_t count, int64_t *change, size_t steps)
+{
+    for (size_t i = 0; i < count; i++) {
+        change[items[i]->first + 1] += (int64_t)items[i]->bytes;
+        change[items[i]->last + 2] -= (int64_t)items[i]->bytes;
+    }
+    int64_t live = 0, most = 0;
+    for (size_t s = 0; s < steps + 3; s++) {
+        live += change[s];
+        most = live > most ? live : most;
+    }
+    return (size_t)most;
+}
+
+static takt_status collect(takt_builder *b, item *items, item **list, size_t *count)
+{
+    takt_plan *plan = b->p.plan;
+    size_t n = 0;
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        takt_buffer *buffer = &plan->buffers[i];
+        if (buffer->place != TAKT_PLACE_ARENA)
+            continue;
+        items[n] = (item){.bytes = buffer->bytes, .first = buffer->first, .last = buffer->last,
+                          .result = &buffer->offset, .order = (uint32_t)n};
+        n++;
+    }
+    for (size_t i = 0; i < plan->step_count; i++) {
+        takt_step *s = &plan->steps[i];
+        size_t each, all;
+        if (!takt_size_align(s->scratch_each, TAKT_ALIGN, &each) ||
+            !takt_size_mul(each, (size_t)plan->threads, &all) ||
+            !takt_size_align(s->scratch_bytes, TAKT_ALIGN, &s->scratch_bytes) ||
+            !takt_size_add(all, s->scratch_bytes, &all))
+            return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "the scratch of step %s is too large", s->name);
+        s->scratch_each = each;
+        if (all == 0)
+            continue;
+        plan->scratch_bytes = all > plan->scratch_bytes ? all : plan->scratch_bytes;
+        items[n] = (item){.bytes = all, .first = (int)i, .last = (int)i,
+                          .result = &s->scratch_offset, .order = (uint32_t)n};
+        n++;
+    }
+    size_t total = 0;
+    for (size_t i = 0; i < n; i++) {
+        list[i] = &items[i];
+        if (!takt_size_align(items[i].bytes, TAKT_ALIGN, &items[i].bytes) ||
+            !takt_size_add(total, items[i].bytes, &total))
+            return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "the plan's values do not fit in memory");
+    }
+    b->p.plan->unshared_bytes = total;
+    *count = n;
+    return TAKT_OK;
+}
+
+takt_status takt_builder_place(takt_builder *b)
+{
+    takt_plan *plan = b->p.plan;
+    const size_t most = plan->buffer_count + plan->step_count;
+    item *items = takt_arena_array(&b->scratch, most, sizeof *items);
+    item **list = takt_arena_array(&b->scratch, most, sizeof *list);
+    item **placed = takt_arena_array(&b->scratch, most + 1, sizeof *placed);
+    int64_t *change = takt_arena_array(&b->scratch, plan->step_count + 4, sizeof *change);
+    if (items == NULL || list == NULL || placed == NULL || change == NULL)
+        return TAKT_ERR_MEMORY;
+    size_t count = 0;
+    TAKT_TRY(collect(b, items, list, &count));
+    plan->lower_bound = lower_bound(list, count, change, plan->step_count);
+    if (!b->p.settings->reuse) {
+        plan->arena_bytes = lay_out(list, count);
+        keep(list, count);
+        return TAKT_OK;
+    }
+    qsort(list, count, sizeof *list, by_time);
+    plan->arena_bytes = place(list, count, placed, true);
+    keep(list, count);
+    if (count > QUADRATIC_LIMIT || plan->arena_bytes == plan->lower_bound)
+        return TAKT_OK;
+    qsort(list, count, sizeof *list, by_size);
+    const size_t other = place(list, count, placed, false);
+    if (other < plan->arena_bytes) {
+        plan->arena_bytes = other;
+        keep(list, count);
+    }
+    return TAKT_OK;
+}

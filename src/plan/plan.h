@@ -1,0 +1,146 @@
+/* plan.h - a plan says how: steps in order, each with a chosen kernel and fixed places in memory.
+ *
+ * A plan is made for concrete sizes. It is immutable and holds no run memory: sessions bring the
+ * arena, so many sessions share one plan and its weights. Running it allocates nothing, decides
+ * nothing and cannot fail except by what kernels report (an index out of range, a zero divisor).
+ */
+#ifndef TAKT_PLAN_PLAN_H
+#define TAKT_PLAN_PLAN_H
+
+#include <stdatomic.h>
+
+#include "ir/graph.h"
+#include "kernel/fault.h"
+#include "kernel/kernel.h"
+
+typedef struct takt_plan takt_plan;
+typedef struct takt_step takt_step;
+typedef struct takt_backend takt_backend;
+
+/* ---- memory ---- */
+
+typedef enum takt_place_kind {
+    TAKT_PLACE_ARENA,    /* at `offset` of the session's arena */
+    TAKT_PLACE_CONSTANT, /* constants[index] of the plan */
+    TAKT_PLACE_INPUT,    /* bound by the caller, or session memory */
+    TAKT_PLACE_OUTPUT,   /* likewise */
+    TAKT_PLACE_STATE,    /* slot `index`: session memory that outlives runs */
+} takt_place_kind;
+
+typedef struct takt_buffer {
+    takt_place_kind place;
+    uint32_t index;
+    size_t bytes;
+    size_t offset;   /* ARENA: multiple of 64 */
+    int first, last; /* the steps between which it must live; -1: before the first step */
+    takt_id value;   /* the node whose value it holds first, or TAKT_NONE for scratch */
+} takt_buffer;
+
+/* Elements in a buffer. Kernels get views; graph values have none. */
+typedef struct takt_view {
+    takt_dtype dtype;
+    int rank;
+    uint32_t buffer;
+    size_t offset; /* bytes into the buffer */
+    int64_t dim[TAKT_MAX_RANK];
+    int64_t stride[TAKT_MAX_RANK]; /* in elements; dense row-major unless a step asked otherwise */
+} takt_view;
+
+/* ---- running ---- */
+
+/* The lowest bad element that a step met; its tasks merge theirs into it. */
+typedef struct takt_fault_slot {
+    _Atomic uint64_t element; /* TAKT_FAULT_NONE: none */
+    _Atomic int64_t value;
+} takt_fault_slot;
+/* Keeps the lower of the two. */
+void takt_fault_merge(takt_fault_slot *slot, const takt_fault *fault);
+
+/* One call of a step's run function: task `index` of step->task_count, by worker `worker`. */
+typedef struct takt_task {
+    void *const *base; /* per buffer of the plan */
+    size_t index, worker;
+    void *scratch;     /* step->scratch_bytes shared by the tasks of the step */
+    void *scratch_own; /* step->scratch_each of this worker's own */
+    takt_fault_slot *fault; /* NULL unless step->can_fault */
+} takt_task;
+
+static inline void *takt_view_data(const takt_task *t, const takt_view *v)
+{
+    return (char *)t->base[v->buffer] + v->offset;
+}
+
+typedef void takt_step_run_fn(const takt_step *step, const takt_task *task);
+
+/* ---- steps ---- */
+
+struct takt_step {
+    const char *kind;   /* "gemm": static text */
+    const char *name;   /* for people: "dense_0: matmul+add+relu" */
+    const char *kernel; /* "gemm_f32/neon_6x16", or "generic" */
+    takt_step_run_fn *run;
+    /* Run once, alone, before the tasks (e.g. packing a matrix that is not constant); or NULL. */
+    takt_step_run_fn *before;
+    /* Run once, alone, after the tasks (e.g. adding up partial results); or NULL. */
+    takt_step_run_fn *after;
+    takt_view *in, *out;
+    size_t in_count, out_count;
+    const void *data; /* the kind's own facts, in the plan's arena */
+    size_t task_count;
+    size_t scratch_bytes, scratch_each;
+    size_t scratch_offset; /* in the arena: shared part first, then one part per worker */
+    takt_cost cost;
+    const takt_id *nodes; /* of the plan's graph that this step computes; the anchor first */
+    size_t node_count;
+    const char *note; /* why it is not faster, e.g. "no kernel for f16: generic"; or NULL */
+    bool can_fault;
+    bool is_commit; /* overwrites visible state: runs last, is never interrupted */
+    takt_error_id fault_id;
+    const takt_backend *backend;
+};
+
+struct takt_plan {
+    takt_ctx *ctx;
+    takt_arena arena; /* everything below that has no other owner */
+    takt_graph *graph; /* concrete, optimised, lowered: what the steps compute */
+    uint32_t references;
+    takt_step *steps;
+    size_t step_count;
+    takt_buffer *buffers;
+    size_t buffer_count;
+    uint32_t *buffer_of; /* per node of the graph; UINT32_MAX: it has none (fused away) */
+    takt_view *view_of;  /* per node of the graph, if it has a buffer */
+    takt_tensor *constants;
+    size_t constant_count;
+    takt_tensor *initial; /* per slot of the graph: its first value; storage NULL: all zero */
+    bool is_dry;
+    int threads;
+    bool is_parallel; /* some step has more than one task */
+    takt_isa_set isas;
+    size_t arena_bytes;      /* activations and scratch */
+    size_t activation_bytes; /* highest sum of live values */
+    size_t scratch_bytes;    /* largest scratch of a step */
+    size_t lower_bound;      /* no plan with this step order can need less arena */
+    size_t unshared_bytes;   /* if nothing were reused */
+    size_t weight_bytes, packed_bytes, state_bytes, io_bytes, plan_bytes;
+    const char *const *refusals; /* sentences: fusions not done and why */
+    size_t refusal_count;
+};
+
+typedef struct takt_plan_settings {
+    int threads;            /* tasks are cut for so many */
+    takt_isa_set isas;
+    const takt_backend *backend; /* preferred; cpu takes what it refuses */
+    bool fuse;              /* false: one step per node */
+    bool reuse;             /* false: no memory is shared, for debugging and comparison */
+    size_t memory_limit;    /* of the arena; 0: none */
+    bool is_dry;            /* no constant is packed or computed: sizes only */
+} takt_plan_settings;
+
+/* `graph`: concrete and verified, parameters frozen to constants. Retained by the plan. */
+TAKT_MUST_USE takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph,
+                                          const takt_plan_settings *settings, takt_plan **plan);
+void takt_plan_retain_internal(takt_plan *plan);
+void takt_plan_release_internal(takt_plan *plan); /* accepts NULL */
+
+#endif

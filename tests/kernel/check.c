@@ -1,0 +1,251 @@
+/* check.c - guarded memory, random values, comparison and timing for kernel checks. */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { CANARY = 0xA5, CANARY_BYTES = 256, SHOWN = 12 };
+
+void check_case(takt_check *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(c->label, sizeof c->label, format, args);
+    va_end(args);
+}
+
+void check_fail(takt_check *c, const char *format, ...)
+{
+    c->failures++;
+    if (c->give_up != NULL)
+        c->give_up();
+    if (c->failures > SHOWN)
+        return;
+    va_list args;
+    va_start(args, format);
+    printf("FAIL %s/%s, %s: ", c->unit->family, c->kernel->name, c->label);
+    vprintf(format, args);
+    printf("\n");
+    va_end(args);
+}
+
+void *check_place(takt_check *c, int slot, size_t bytes, int where)
+{
+    unsigned char *start = c->slot[slot], *end = start + CHECK_SLOT_BYTES, *p = start;
+    if (where == CHECK_AT_END)
+        p = end - bytes;
+    else if (where == CHECK_MISALIGNED) /* a multiple of 8, so that every element type may lie here */
+        p = start + CANARY_BYTES + 8 * (1 + check_below(c, 7));
+    c->placed[slot].p = p;
+    c->placed[slot].bytes = bytes;
+    const size_t before = (size_t)(p - start), after = (size_t)(end - p) - bytes;
+    const size_t low = before < CANARY_BYTES ? before : CANARY_BYTES;
+    memset(p - low, CANARY, low);
+    memset(p + bytes, CANARY, after < CANARY_BYTES ? after : CANARY_BYTES);
+    return p;
+}
+
+static bool is_canary(const unsigned char *p, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (p[i] != CANARY)
+            return false;
+    return true;
+}
+
+void check_intact(takt_check *c, int slot)
+{
+    const unsigned char *start = c->slot[slot], *p = c->placed[slot].p;
+    const size_t bytes = c->placed[slot].bytes, before = (size_t)(p - start);
+    const size_t after = CHECK_SLOT_BYTES - before - bytes;
+    const size_t low = before < CANARY_BYTES ? before : CANARY_BYTES;
+    if (!is_canary(p - low, low))
+        check_fail(c, "wrote before the start of buffer %d", slot);
+    if (!is_canary(p + bytes, after < CANARY_BYTES ? after : CANARY_BYTES))
+        check_fail(c, "wrote past the end of buffer %d", slot);
+}
+
+/* splitmix64 */
+uint64_t check_random(takt_check *c)
+{
+    uint64_t z = c->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+size_t check_below(takt_check *c, size_t limit)
+{
+    return limit == 0 ? 0 : (size_t)(check_random(c) % limit);
+}
+
+static double plain(takt_check *c)
+{
+    return (double)(check_random(c) >> 40) * 0x1p-21 - 4.0;
+}
+
+static float special_f32(takt_check *c)
+{
+    static const uint32_t bits[] = {0,          0x80000000, 1,          0x80000001, 0x7fffff,
+                                    0x807fffff, 0x800000,   0x7f7fffff, 0xff7fffff, 0x7f800000,
+                                    0xff800000, 0x7fc00000, 0x7f800001, 0xffc12345, 0x3f800000,
+                                    0xbf800000, 0x3f000000, 0x4b000000, 0xcb000001, 0x4f000000,
+                                    0xcf000000, 0x42b17218, 0xc2aeac50, 0x7f000000};
+    float x;
+    memcpy(&x, &bits[check_below(c, sizeof bits / sizeof *bits)], sizeof x);
+    return x;
+}
+
+static float value_f32(takt_check *c, int values)
+{
+    const uint32_t bits = (uint32_t)check_random(c);
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    if (values == CHECK_TINY)
+        return (float)plain(c) * (bits & 1 ? 0x1p-127f : 0x1p-64f);
+    if (values == CHECK_PLAIN || (values == CHECK_MIXED && bits % 3 == 0))
+        return (float)plain(c);
+    return values == CHECK_MIXED && bits % 3 == 1 ? x : special_f32(c);
+}
+
+void check_fill_f32(takt_check *c, float *p, size_t n, int values)
+{
+    for (size_t i = 0; i < n; i++)
+        p[i] = values == CHECK_EQUAL && i > 0 ? p[0] : value_f32(c, values);
+}
+
+static double special_f64(takt_check *c)
+{
+    static const uint64_t more[] = {1, 0x8000000000000001, 0xfffffffffffff, 0x10000000000000,
+                                    0x7fefffffffffffff, 0xffefffffffffffff, 0x40862e42fefa39ef};
+    const size_t pick = check_below(c, 2 * sizeof more / sizeof *more);
+    if (pick >= sizeof more / sizeof *more)
+        return (double)special_f32(c);
+    double x;
+    memcpy(&x, &more[pick], sizeof x);
+    return x;
+}
+
+static double value_f64(takt_check *c, int values)
+{
+    const uint64_t bits = check_random(c);
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    if (values == CHECK_TINY)
+        return plain(c) * (bits & 1 ? 0x1p-1023 : 0x1p-512);
+    if (values == CHECK_PLAIN || (values == CHECK_MIXED && bits % 3 == 0))
+        return plain(c);
+    return values == CHECK_MIXED && bits % 3 == 1 ? x : special_f64(c);
+}
+
+void check_fill_f64(takt_check *c, double *p, size_t n, int values)
+{
+    for (size_t i = 0; i < n; i++)
+        p[i] = values == CHECK_EQUAL && i > 0 ? p[0] : value_f64(c, values);
+}
+
+void check_fill_bytes(takt_check *c, void *p, size_t bytes)
+{
+    unsigned char *to = p;
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = (unsigned char)check_random(c);
+}
+
+static void digest(takt_check *c, uint64_t word)
+{
+    c->digest = (c->digest ^ word) * UINT64_C(0x100000001b3);
+    c->digest ^= c->digest >> 29;
+}
+
+void check_same_f32(takt_check *c, const float *got, const float *want, size_t n)
+{
+    c->cases++;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t a, b;
+        memcpy(&a, &got[i], sizeof a);
+        memcpy(&b, &want[i], sizeof b);
+        const bool nan = isnan(got[i]);
+        digest(c, nan ? 0x7fc00000u : a);
+        if (nan ? !isnan(want[i]) : a != b) {
+            check_fail(c, "[%zu] is %a, should be %a", i, (double)got[i], (double)want[i]);
+            return;
+        }
+    }
+}
+
+void check_same_f64(takt_check *c, const double *got, const double *want, size_t n)
+{
+    c->cases++;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t a, b;
+        memcpy(&a, &got[i], sizeof a);
+        memcpy(&b, &want[i], sizeof b);
+        const bool nan = isnan(got[i]);
+        digest(c, nan ? UINT64_C(0x7ff8000000000000) : a);
+        if (nan ? !isnan(want[i]) : a != b) {
+            check_fail(c, "[%zu] is %a, should be %a", i, got[i], want[i]);
+            return;
+        }
+    }
+}
+
+void check_same_bytes(takt_check *c, const void *got, const void *want, size_t bytes)
+{
+    const unsigned char *a = got, *b = want;
+    c->cases++;
+    for (size_t i = 0; i < bytes; i++) {
+        digest(c, a[i]);
+        if (a[i] != b[i]) {
+            check_fail(c, "byte %zu is 0x%02x, should be 0x%02x", i, a[i], b[i]);
+            return;
+        }
+    }
+}
+
+uint64_t check_fp_state(void)
+{
+#if defined __aarch64__
+    uint64_t state;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(state));
+    return state;
+#elif defined __x86_64__
+    uint32_t state;
+    __asm__ volatile("stmxcsr %0" : "=m"(state));
+    return state & 0xffc0u; /* the lower bits are flags that any operation may set */
+#else
+    return 0;
+#endif
+}
+
+void check_set_fp_state(uint64_t state)
+{
+#if defined __aarch64__
+    __asm__ volatile("msr fpcr, %0" : : "r"(state));
+#elif defined __x86_64__
+    const uint32_t control = (uint32_t)state;
+    __asm__ volatile("ldmxcsr %0" : : "m"(control));
+#else
+    (void)state;
+#endif
+}
+
+double check_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void check_report(const takt_check *c, const char *what, double seconds, double bytes, double flops)
+{
+    printf("%-12s %-10s %-28s %10.2f us", c->unit->family, c->kernel->name, what, seconds * 1e6);
+    if (bytes > 0)
+        printf(" %8.2f GB/s", bytes / seconds * 1e-9);
+    if (flops > 0)
+        printf(" %8.2f GFLOP/s", flops / seconds * 1e-9);
+    printf("\n");
+}

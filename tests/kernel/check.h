@@ -1,0 +1,139 @@
+/* check.h - what the checks of kernel families are written with.
+ *
+ * tests/kernel/<family>.c defines check_<family>(c, reference): it calls c->kernel and `reference`
+ * on the same data and holds one to the other. check_kernels.c finds families and variants, catches
+ * crashes, and reports.
+ *
+ *     void check_rowsum_f32(takt_check *c, const takt_kernel *reference)
+ *     {
+ *         for (size_t n = 0; n <= CHECK_TAILS; n++)
+ *             for (int where = 0; where < CHECK_PLACES; where++) {
+ *                 float *x = check_place(c, 0, n * sizeof *x, where);
+ *                 check_fill_f32(c, x, n, CHECK_MIXED);
+ *                 check_case(c, "n=%zu place %d", n, where);
+ *                 float got, want = takt_kernel_as_rowsum_f32(reference)(x, n);
+ *                 CHECK_CALL(c, got = takt_kernel_as_rowsum_f32(c->kernel)(x, n));
+ *                 check_same_f32(c, &got, &want, 1);
+ *             }
+ *         CHECK_BENCH(c, 4.0 * N, N, takt_kernel_as_rowsum_f32(c->kernel)(x, N));
+ *     }
+ */
+#ifndef TAKT_TESTS_KERNEL_CHECK_H
+#define TAKT_TESTS_KERNEL_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/kernel.h"
+
+enum {
+    CHECK_TAILS = 130,        /* every tail of every unrolling up to 64 */
+    CHECK_SLOTS = 8,          /* buffers at a time */
+    CHECK_SLOT_BYTES = 1 << 22 /* their greatest size */
+};
+
+/* Where a buffer lies in its slot: against the inaccessible page after it, against the one before
+ * it, or off every alignment in the middle, by 1..63 elements' worth of bytes. */
+typedef enum check_where {
+    CHECK_AT_END,
+    CHECK_AT_START,
+    CHECK_MISALIGNED,
+    CHECK_PLACES
+} check_where;
+
+/* What values a buffer gets. */
+typedef enum check_values {
+    CHECK_PLAIN,   /* uniform in [-4, 4) */
+    CHECK_MIXED,   /* all magnitudes, with zeros of both signs, denormals, infinities and NaN */
+    CHECK_SPECIAL, /* only such */
+    CHECK_TINY,    /* denormals, and numbers whose products are */
+    CHECK_EQUAL,   /* one value throughout */
+    CHECK_VALUES
+} check_values;
+
+typedef struct takt_check {
+    const takt_kernel *kernel; /* under test */
+    const takt_kernel_unit *unit;
+    uint64_t random;   /* state of the generator; the same for every variant of a family */
+    uint64_t digest;   /* of all results that were compared, NaN counted as one value */
+    unsigned long cases, failures;
+    bool bench;
+    void (*give_up)(void); /* planted kernels: ends the check at its first failure, in silence */
+    char label[160];   /* the current case */
+    unsigned char *slot[CHECK_SLOTS]; /* CHECK_SLOT_BYTES each, between inaccessible pages */
+    struct {
+        unsigned char *p;
+        size_t bytes;
+    } placed[CHECK_SLOTS];
+} takt_check;
+
+typedef void check_fn(takt_check *c, const takt_kernel *reference);
+
+/* Names the case in reports. */
+__attribute__((format(printf, 2, 3))) void check_case(takt_check *c, const char *format, ...);
+/* A failure of the current case. */
+__attribute__((format(printf, 2, 3))) void check_fail(takt_check *c, const char *format, ...);
+
+/* `bytes` of memory in `slot`, with canaries on the sides that touch no inaccessible page. */
+void *check_place(takt_check *c, int slot, size_t bytes, int where);
+/* Fails the case if anything around the buffer of `slot` was written. */
+void check_intact(takt_check *c, int slot);
+
+uint64_t check_random(takt_check *c);
+size_t check_below(takt_check *c, size_t limit); /* uniform, 0 if limit is 0 */
+void check_fill_f32(takt_check *c, float *p, size_t n, int values);
+void check_fill_f64(takt_check *c, double *p, size_t n, int values);
+void check_fill_bytes(takt_check *c, void *p, size_t bytes);
+
+/* Bit for bit, except that any NaN equals any NaN. They count a case and feed the digest. */
+void check_same_f32(takt_check *c, const float *got, const float *want, size_t n);
+void check_same_f64(takt_check *c, const double *got, const double *want, size_t n);
+void check_same_bytes(takt_check *c, const void *got, const void *want, size_t bytes);
+
+/* The floating-point control state: rounding, flushing of denormals, traps. */
+uint64_t check_fp_state(void);
+void check_set_fp_state(uint64_t state);
+
+/* A call of the kernel under test; fails the case if the FP state comes back changed. */
+#define CHECK_CALL(c, statement)                                                                   \
+    do {                                                                                           \
+        const uint64_t check_state_ = check_fp_state();                                            \
+        statement;                                                                                 \
+        if (check_fp_state() != check_state_) {                                                    \
+            check_set_fp_state(check_state_);                                                      \
+            check_fail(c, "the floating-point state was changed");                                 \
+        }                                                                                          \
+    } while (0)
+
+/* Seconds, monotonic. */
+double check_now(void);
+void check_report(const takt_check *c, const char *what, double seconds, double bytes,
+                  double flops);
+
+/* Times `statement` if asked to: best of several rounds of about 5 ms. `bytes` and `flops` are of
+ * one execution; 0 for what does not apply. */
+#define CHECK_BENCH(c, what, bytes, flops, statement)                                              \
+    do {                                                                                           \
+        double check_best_ = 1e30;                                                                 \
+        for (int round_ = 0; (c)->bench && round_ < 7; round_++) {                                 \
+            long calls_ = 0;                                                                       \
+            const double from_ = check_now();                                                      \
+            double spent_ = 0;                                                                     \
+            do {                                                                                   \
+                statement;                                                                         \
+                calls_++;                                                                          \
+                spent_ = check_now() - from_;                                                      \
+            } while (spent_ < 5e-3);                                                               \
+            check_best_ = spent_ / (double)calls_ < check_best_ ? spent_ / (double)calls_          \
+                                                                : check_best_;                     \
+        }                                                                                          \
+        if ((c)->bench)                                                                            \
+            check_report(c, what, check_best_, bytes, flops);                                      \
+    } while (0)
+
+/* planted.c: kernels broken on purpose, each of which must be caught. Returns how many were not. */
+int check_planted(takt_check *c, int (*run)(takt_check *c, check_fn *check,
+                                            const takt_kernel *reference));
+
+#endif

@@ -1,0 +1,217 @@
+/* check_kernels.c - holds every kernel variant that runs here to its scalar reference.
+ *
+ *     check_kernels [--family NAME] [--kernel NAME] [--seed N] [--bench] [--digest] [--list]
+ *
+ * Variants are found in the registry, checks by the name of the family. A crash is caught, the
+ * kernel named, and the run goes on. --digest prints one number per kernel: equal numbers on two
+ * machines mean equal bits.
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define TAKT_CHECK(family) check_fn check_##family;
+#include "check_list.inc"
+#undef TAKT_CHECK
+
+static const struct {
+    const char *family;
+    check_fn *run;
+} checks[] = {
+#define TAKT_CHECK(family) {#family, check_##family},
+#include "check_list.inc"
+#undef TAKT_CHECK
+    {NULL, NULL},
+};
+
+static sigjmp_buf crash;
+static volatile sig_atomic_t crash_armed;
+static void *volatile crash_address;
+
+static void on_crash(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    crash_address = info->si_addr;
+    if (crash_armed)
+        siglongjmp(crash, signal);
+    _exit(128 + signal);
+}
+
+static void give_up(void)
+{
+    siglongjmp(crash, SIGUSR1);
+}
+
+static void catch_crashes(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_crash;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaction(signals[i], &action, NULL);
+}
+
+/* "4 bytes past the end of buffer 1" */
+static void describe(const takt_check *c, const unsigned char *at, char *text, size_t size)
+{
+    snprintf(text, size, "at address %p", (const void *)at);
+    for (int i = 0; i < CHECK_SLOTS; i++) {
+        const unsigned char *p = c->placed[i].p;
+        if (p == NULL)
+            continue;
+        const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = c->placed[i].bytes;
+        if (at >= p + bytes && (size_t)(at - p) < bytes + page)
+            snprintf(text, size, "%td bytes past the end of buffer %d", at - p - (ptrdiff_t)bytes, i);
+        if (at < p && (size_t)(p - at) <= page)
+            snprintf(text, size, "%td bytes before buffer %d", p - at, i);
+    }
+}
+
+/* Runs one check under the signal handlers; returns the number of failures. */
+static int run(takt_check *c, check_fn *check, const takt_kernel *reference)
+{
+    const uint64_t state = check_fp_state();
+    c->failures = 0;
+    const int signal = sigsetjmp(crash, 1);
+    crash_armed = signal == 0;
+    if (signal == 0) {
+        check(c, reference);
+    } else if (c->give_up != NULL) {
+        c->failures++;
+    } else {
+        char place[100];
+        describe(c, crash_address, place, sizeof place);
+        check_fail(c, "signal %d (%s) %s", signal, strsignal(signal), place);
+    }
+    crash_armed = 0;
+    check_set_fp_state(state); /* a crash may have left it changed */
+    return c->failures > 0;
+}
+
+static bool get_memory(takt_check *c)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (int i = 0; i < CHECK_SLOTS; i++) {
+        unsigned char *p = mmap(NULL, CHECK_SLOT_BYTES + 2 * page, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED || mprotect(p, page, PROT_NONE) != 0 ||
+            mprotect(p + page + CHECK_SLOT_BYTES, page, PROT_NONE) != 0)
+            return false;
+        c->slot[i] = p + page;
+    }
+    return true;
+}
+
+static check_fn *find_check(const char *family)
+{
+    for (size_t i = 0; checks[i].family != NULL; i++)
+        if (strcmp(checks[i].family, family) == 0)
+            return checks[i].run;
+    return NULL;
+}
+
+static const takt_kernel *find_reference(const char *family)
+{
+    for (size_t i = 0; i < takt_kernel_unit_count; i++)
+        if (takt_kernel_units[i]->isa == TAKT_ISA_scalar &&
+            strcmp(takt_kernel_units[i]->family, family) == 0)
+            return &takt_kernel_units[i]->kernels[0];
+    return NULL;
+}
+
+typedef struct options {
+    const char *family, *kernel;
+    uint64_t seed;
+    bool bench, digest, list;
+} options;
+
+static int check_unit(takt_check *c, const takt_kernel_unit *unit, const options *o,
+                      takt_isa_set isas)
+{
+    check_fn *check = find_check(unit->family);
+    const takt_kernel *reference = find_reference(unit->family);
+    const bool runs = (isas & UINT32_C(1) << unit->isa) != 0;
+    int failed = 0;
+    for (size_t i = 0; i < unit->count; i++) {
+        c->kernel = &unit->kernels[i];
+        c->unit = unit;
+        if (o->kernel != NULL && strcmp(o->kernel, c->kernel->name) != 0)
+            continue;
+        if (o->list || !runs) {
+            printf("%s/%s%s\n", unit->family, c->kernel->name, runs ? "" : ": cannot run here");
+            continue;
+        }
+        if (check == NULL || reference == NULL) {
+            printf("FAIL %s has no %s\n", unit->family,
+                   check == NULL ? "check in tests/kernel" : "scalar variant");
+            return 1;
+        }
+        c->random = o->seed;
+        c->digest = UINT64_C(0xcbf29ce484222325);
+        failed += run(c, check, reference);
+        if (o->digest)
+            printf("%s/%s %016" PRIx64 "\n", unit->family, c->kernel->name, c->digest);
+    }
+    return failed;
+}
+
+static bool parse(int argc, char **argv, options *o)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "--bench") == 0)
+            o->bench = true;
+        else if (strcmp(argv[i], "--digest") == 0)
+            o->digest = true;
+        else if (strcmp(argv[i], "--list") == 0)
+            o->list = true;
+        else if (value != NULL && strcmp(argv[i], "--family") == 0)
+            o->family = argv[++i];
+        else if (value != NULL && strcmp(argv[i], "--kernel") == 0)
+            o->kernel = argv[++i];
+        else if (value != NULL && strcmp(argv[i], "--seed") == 0)
+            o->seed = strtoull(argv[++i], NULL, 0);
+        else
+            return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static takt_check c;
+    options o = {.seed = 1};
+    if (!parse(argc, argv, &o)) {
+        fprintf(stderr, "usage: check_kernels [--family NAME] [--kernel NAME] [--seed N] [--bench] "
+                        "[--digest] [--list]\n");
+        return 2;
+    }
+    if (!get_memory(&c)) {
+        fprintf(stderr, "check_kernels: no memory for guarded buffers\n");
+        return 2;
+    }
+    catch_crashes();
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    c.bench = o.bench;
+    const takt_isa_set isas = takt_isa_detect();
+    int failed = 0;
+    for (size_t i = 0; i < takt_kernel_unit_count; i++)
+        if (o.family == NULL || strcmp(o.family, takt_kernel_units[i]->family) == 0)
+            failed += check_unit(&c, takt_kernel_units[i], &o, isas);
+    if (!o.list && !o.bench && !o.digest && o.family == NULL && o.kernel == NULL) {
+        c.give_up = give_up;
+        failed += check_planted(&c, run);
+    }
+    printf("%lu cases, seed %" PRIu64 ": %s\n", c.cases, o.seed, failed ? "FAILED" : "all equal");
+    return failed != 0;
+}

@@ -1,0 +1,247 @@
+/* gemm_f32.c - holds products of f32 to the scalar one: tails, strides, epilogues, cuts, split k.
+ */
+#include "kernel/gemm_f32/gemm_f32.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+enum { A, B, C, BIAS, RESIDUAL, SCRATCH, WANT, PARTIAL };
+
+typedef struct shape {
+    size_t m, n, k;
+} shape;
+
+/* What a case varies besides its shape. */
+typedef struct variety {
+    bool transposed; /* A */
+    size_t gap;      /* floats between the rows of A and of C */
+    int where, values;
+    unsigned epilogue; /* 0: none; else bits: bias, residual, last; then the activation */
+} variety;
+
+static size_t panels(size_t n)
+{
+    return (n + TAKT_P16 - 1) / TAKT_P16;
+}
+
+/* Elements from the first to the last of `rows` rows. */
+static size_t span(size_t rows, size_t cols, size_t ld)
+{
+    return rows && cols ? (rows - 1) * ld + cols : 0;
+}
+
+static float *filled(takt_check *c, int slot, size_t count, const variety *v)
+{
+    float *p = check_place(c, slot, count * sizeof *p, v->where);
+    check_fill_f32(c, p, count, v->values);
+    return p;
+}
+
+static takt_epilogue_f32 choose_epilogue(takt_check *c, shape s, const variety *v)
+{
+    static const float bounds[][2] = {{0, 6}, {-0.0f, 1}, {-1, -0.0f}, {-2, 0}};
+    const unsigned bits = v->epilogue >> 3;
+    takt_epilogue_f32 e = {.act = (takt_gemm_act)(bits % 4),
+                           .slope = 0.1f,
+                           .lo = bounds[bits / 4 % 4][0],
+                           .hi = bounds[bits / 4 % 4][1],
+                           .residual_last = (v->epilogue & 4) != 0,
+                           .residual_stride = s.n + v->gap};
+    if (v->epilogue & 1)
+        e.bias = filled(c, BIAS, s.n, v);
+    if (v->epilogue & 2)
+        e.residual = filled(c, RESIDUAL, span(s.m, s.n, e.residual_stride), v);
+    return e;
+}
+
+static void fill_panels(takt_check *c, float *b, shape s, const variety *v)
+{
+    check_fill_f32(c, b, panels(s.n) * s.k * TAKT_P16, v->values);
+    for (size_t p = 0; p < s.k && s.n % TAKT_P16; p++)
+        for (size_t j = s.n % TAKT_P16; j < TAKT_P16; j++)
+            b[((panels(s.n) - 1) * s.k + p) * TAKT_P16 + j] = 0;
+}
+
+/* Scratch ends at the inaccessible page and holds NaN. */
+static float *scratch_for(takt_check *c, const takt_gemm_f32 *g)
+{
+    const takt_gemm_f32_info *info = c->kernel->info;
+    const size_t bytes = info->scratch_bytes(g);
+    float *p = check_place(c, SCRATCH, bytes, CHECK_AT_END);
+    memset(p, 0xff, bytes);
+    return p;
+}
+
+static takt_gemm_f32 prepare(takt_check *c, shape s, const variety *v, const takt_epilogue_f32 *e)
+{
+    const size_t ld = (v->transposed ? s.m : s.k) + v->gap;
+    takt_gemm_f32 g = {.m = s.m,
+                       .n = s.n,
+                       .k = s.k,
+                       .ldc = s.n + v->gap,
+                       .b_panel = s.k * TAKT_P16,
+                       .a_row = v->transposed ? 1 : ld,
+                       .a_col = v->transposed ? ld : 1,
+                       .epilogue = v->epilogue ? e : NULL};
+    g.a = filled(c, A, v->transposed ? span(s.k, s.m, ld) : span(s.m, s.k, ld), v);
+    float *b = check_place(c, B, panels(s.n) * s.k * TAKT_P16 * sizeof *b, v->where);
+    fill_panels(c, b, s, v);
+    g.b = b;
+    return g;
+}
+
+static void cleared(takt_gemm_f32 *g, takt_check *c, int slot, int where)
+{
+    const size_t bytes = span(g->m, g->n, g->ldc) * sizeof *g->c;
+    g->c = check_place(c, slot, bytes, where);
+    memset(g->c, 0x5a, bytes);
+}
+
+static void one(takt_check *c, const takt_kernel *reference, shape s, variety v)
+{
+    check_case(c, "m=%zu n=%zu k=%zu %s gap %zu place %d values %d epilogue %u", s.m, s.n, s.k,
+               v.transposed ? "A transposed" : "", v.gap, v.where, v.values, v.epilogue);
+    const takt_epilogue_f32 e = choose_epilogue(c, s, &v);
+    takt_gemm_f32 g = prepare(c, s, &v, &e);
+    cleared(&g, c, WANT, CHECK_AT_END);
+    const float *want = g.c;
+    takt_kernel_as_gemm_f32(reference)(&g);
+    cleared(&g, c, C, v.where);
+    g.scratch = scratch_for(c, &g);
+    CHECK_CALL(c, takt_kernel_as_gemm_f32(c->kernel)(&g));
+    check_same_f32(c, g.c, want, span(s.m, s.n, g.ldc));
+    for (int slot = A; slot <= SCRATCH; slot++)
+        if (c->placed[slot].p)
+            check_intact(c, slot);
+}
+
+/* A tail that counts its calls for each element, and marks it. */
+static void add_one(void *user, float *tile, size_t ld, size_t row, size_t col, size_t rows,
+                    size_t cols)
+{
+    const takt_gemm_f32 *g = user;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            tile[i * ld + j] += tile + i * ld + j == g->c + (row + i) * g->ldc + col + j ? 1 : 1e9f;
+}
+
+static void tails(takt_check *c, const takt_kernel *reference, shape s)
+{
+    const variety v = {.epilogue = 1, .where = CHECK_AT_END};
+    check_case(c, "tail, m=%zu n=%zu k=%zu", s.m, s.n, s.k);
+    takt_gemm_f32 g;
+    takt_epilogue_f32 e = {.tail = add_one, .user = &g};
+    g = prepare(c, s, &v, &e);
+    cleared(&g, c, WANT, CHECK_AT_END);
+    const float *want = g.c;
+    takt_kernel_as_gemm_f32(reference)(&g);
+    cleared(&g, c, C, CHECK_AT_END);
+    g.scratch = scratch_for(c, &g);
+    CHECK_CALL(c, takt_kernel_as_gemm_f32(c->kernel)(&g));
+    check_same_f32(c, g.c, want, span(s.m, s.n, g.ldc));
+}
+
+/* Cuts of m and n, and k split in chunks, must not change a bit. */
+static void pieces(takt_check *c, const takt_kernel *reference, shape s, size_t rows, size_t cols)
+{
+    const variety v = {.epilogue = 3 + (1 << 3), .where = CHECK_AT_END, .values = CHECK_MIXED};
+    check_case(c, "cut into %zu x %zu, m=%zu n=%zu k=%zu", rows, cols, s.m, s.n, s.k);
+    const takt_epilogue_f32 e = choose_epilogue(c, s, &v);
+    takt_gemm_f32 g = prepare(c, s, &v, &e);
+    cleared(&g, c, WANT, CHECK_AT_END);
+    const float *want = g.c;
+    takt_kernel_as_gemm_f32(reference)(&g);
+    cleared(&g, c, C, CHECK_AT_END);
+    for (size_t i = 0; i < s.m; i += rows)
+        for (size_t j = 0; j < s.n; j += cols) {
+            takt_epilogue_f32 part = e;
+            part.bias += j;
+            part.residual += i * e.residual_stride + j;
+            takt_gemm_f32 h = g;
+            h.m = s.m - i < rows ? s.m - i : rows;
+            h.n = s.n - j < cols ? s.n - j : cols;
+            h.a += i * g.a_row;
+            h.b += j / TAKT_P16 * g.b_panel;
+            h.c += i * g.ldc + j;
+            h.epilogue = &part;
+            h.scratch = scratch_for(c, &h);
+            CHECK_CALL(c, takt_kernel_as_gemm_f32(c->kernel)(&h));
+        }
+    check_same_f32(c, g.c, want, span(s.m, s.n, g.ldc));
+    const size_t chunks = (s.k + TAKT_GEMM_CHUNK - 1) / TAKT_GEMM_CHUNK, half = chunks / 2;
+    float *partial = check_place(c, PARTIAL, chunks * s.m * s.n * sizeof *partial, CHECK_AT_END);
+    g.scratch = scratch_for(c, &g);
+    takt_gemm_f32_fn *run = takt_kernel_as_gemm_f32(c->kernel);
+    CHECK_CALL(c, takt_gemm_f32_chunks(run, &g, half, chunks, partial + half * s.m * s.n));
+    CHECK_CALL(c, takt_gemm_f32_chunks(run, &g, 0, half, partial));
+    cleared(&g, c, C, CHECK_AT_END);
+    takt_gemm_f32_sum(&g, partial, chunks);
+    check_same_f32(c, g.c, want, span(s.m, s.n, g.ldc));
+}
+
+static void bench(takt_check *c, shape s)
+{
+    takt_gemm_f32 g = {.m = s.m,
+                       .n = s.n,
+                       .k = s.k,
+                       .a_row = s.k,
+                       .a_col = 1,
+                       .ldc = s.n,
+                       .b_panel = s.k * TAKT_P16};
+    const size_t b_count = panels(s.n) * s.k * TAKT_P16, all = s.m * s.k + b_count + s.m * s.n;
+    const takt_gemm_f32_info *info = c->kernel->info;
+    float *memory = aligned_alloc(64, (all * sizeof *memory + 255) / 64 * 64);
+    g.scratch = aligned_alloc(64, info->scratch_bytes(&g) + 64);
+    if (memory && g.scratch) {
+        char what[64];
+        snprintf(what, sizeof what, "%zux%zux%zu", s.m, s.n, s.k);
+        check_fill_f32(c, memory, all, CHECK_PLAIN);
+        g.b = memory;
+        g.a = memory + b_count;
+        g.c = memory + b_count + s.m * s.k;
+        const double flops = 2.0 * (double)s.m * (double)s.n * (double)s.k;
+        CHECK_BENCH(c, what, (double)all * sizeof *memory, flops,
+                    takt_kernel_as_gemm_f32(c->kernel)(&g));
+    }
+    free(memory);
+    free(g.scratch);
+}
+
+void check_gemm_f32(takt_check *c, const takt_kernel *reference)
+{
+    static const size_t ms[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,
+                                11, 12, 13, 14, 15, 16, 27, 28, 29, 47};
+    static const size_t ns[] = {0, 1, 5, 15, 16, 17, 31, 32, 33, 47, 48, 64, 67, 130};
+    static const size_t ks[] = {0, 1, 2, 3, 4, 5, 7, 8, 63, 255, 256, 257, 511, 513, 700};
+    enum { MS = sizeof ms / sizeof *ms, NS = sizeof ns / sizeof *ns, KS = sizeof ks / sizeof *ks };
+    for (unsigned i = 0; i < MS * NS * KS; i++) {
+        const shape s = {ms[i % MS], ns[i / MS % NS], ks[i / MS / NS]};
+        if (s.m * s.n * s.k < 150000)
+            one(c, reference, s,
+                (variety){i % 3 == 1, i % 4, (int)(i % CHECK_PLACES), (int)(i / 2 % CHECK_VALUES),
+                          i % 128});
+    }
+    for (unsigned i = 0; i < 128; i++)
+        one(c, reference, (shape){13, 37, 19},
+            (variety){false, 3, (int)(i % CHECK_PLACES), (int)(i % CHECK_VALUES), i});
+    static const shape large[] = {{20, 20, 2048}, {21, 33, 4100}, {400, 17, 30},
+                                  {300, 5, 2048}, {1, 300, 1000}, {60, 140, 2100}};
+    for (unsigned i = 0; i < sizeof large / sizeof *large; i++)
+        one(c, reference, large[i], (variety){i % 2, 1, CHECK_AT_END, CHECK_PLAIN, 19 + 8 * i});
+    tails(c, reference, (shape){37, 300, 300});
+    tails(c, reference, (shape){1, 77, 10});
+    tails(c, reference, (shape){8, 16, 2100});
+    pieces(c, reference, (shape){31, 100, 800}, 4, 16);
+    pieces(c, reference, (shape){31, 100, 257}, 1, 48);
+    pieces(c, reference, (shape){7, 33, 520}, 6, 32);
+    static const shape timed[] = {
+        {64, 64, 64},    {128, 128, 128}, {256, 256, 256},  {512, 512, 512}, {1024, 1024, 1024},
+        {1, 256, 784},   {1, 1024, 1024}, {1, 4096, 4096},  {8, 256, 784},   {8, 1024, 1024},
+        {8, 4096, 4096}, {32, 256, 784},  {32, 1024, 1024}, {32, 4096, 4096}};
+    for (size_t i = 0; c->bench && i < sizeof timed / sizeof *timed; i++)
+        if (reference != c->kernel || i < 3)
+            bench(c, timed[i]);
+}

@@ -1,0 +1,211 @@
+/* gemm_i8.c - holds products of bytes to the scalar one: tails, signs, zero points, requantisation.
+ */
+#include "kernel/gemm_i8/gemm_i8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+enum { A, B, C, PLAIN, SUMS, SCRATCH, WANT, B_SCALAR };
+
+typedef struct shape {
+    size_t m, n, k;
+} shape;
+
+/* Per-column operands, in one slot. */
+typedef struct columns {
+    int32_t *sum, *zero, *bias;
+    float *scale;
+} columns;
+
+static size_t ceil_div(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static columns make_columns(takt_check *c, size_t n)
+{
+    int32_t *p = check_place(c, SUMS, 4 * n * sizeof *p, CHECK_AT_END);
+    columns o = {p, p + n, p + 2 * n, (float *)(void *)(p + 3 * n)};
+    for (size_t j = 0; j < n; j++) {
+        o.zero[j] = (int32_t)check_below(c, 9) - 4;
+        o.bias[j] = (int32_t)check_below(c, 40000) - 20000;
+        o.scale[j] = (float)check_below(c, 1000) * 1e-6f;
+    }
+    if (n >
+        3) { /* scales that saturate, and one that makes NaN of a sum of 0 and infinities else */
+        const uint32_t infinity = 0x7f800000;
+        memcpy(&o.scale[3], &infinity, sizeof infinity);
+        o.scale[2] = 1e30f;
+    }
+    return o;
+}
+
+/* Packed into `slot` in groups of `group`, ending at the inaccessible page. */
+static const int8_t *packed(takt_check *c, int slot, shape s, const int8_t *b, size_t group,
+                            int32_t *sums)
+{
+    const size_t bytes = ceil_div(s.n, 16) * ceil_div(s.k, group) * 16 * group;
+    int8_t *to = check_place(c, slot, bytes, CHECK_AT_END);
+    takt_pack_i8(&(takt_pack_i8_job){s.k, s.n, group, b, s.n, 1, to, sums});
+    return to;
+}
+
+/* `bits`: target type, bias, scale per column, unsigned A, zero point of A, of B, extreme values.
+ */
+static takt_requant choose_requant(const columns *o, unsigned bits, const takt_epilogue_f32 *e)
+{
+    const takt_requant_to to = (takt_requant_to)(bits & 3);
+    return (takt_requant){.to = to,
+                          .bias = bits & 4 ? o->bias : NULL,
+                          .scale = o->scale,
+                          .scale_per_column = (bits & 8) != 0,
+                          .zero = 3,
+                          .lo = to == TAKT_REQUANT_U8 ? 0 : -128,
+                          .hi = to == TAKT_REQUANT_U8 ? 255
+                                : bits & 4            ? 100
+                                                      : 127,
+                          .epilogue = e};
+}
+
+static void fill(takt_check *c, void *p, size_t bytes, bool extreme, int value)
+{
+    check_fill_bytes(c, p, bytes);
+    if (extreme)
+        memset(p, value, bytes);
+}
+
+static void cleared(takt_gemm_i8 *g, takt_check *c, int slot, int where)
+{
+    const size_t size =
+        g->requant->to == TAKT_REQUANT_S8 || g->requant->to == TAKT_REQUANT_U8 ? 1 : 4;
+    const size_t bytes = g->m && g->n ? ((g->m - 1) * g->ldc + g->n) * size : 0;
+    g->c = check_place(c, slot, bytes, where);
+    memset(g->c, 0x5a, bytes);
+}
+
+static void compare(takt_check *c, const takt_gemm_i8 *g, const void *want)
+{
+    const size_t count = g->m && g->n ? (g->m - 1) * g->ldc + g->n : 0;
+    if (g->requant->to == TAKT_REQUANT_F32)
+        check_same_f32(c, g->c, want, count);
+    else
+        check_same_bytes(c, g->c, want, count * (g->requant->to == TAKT_REQUANT_I32 ? 4 : 1));
+}
+
+static void one(takt_check *c, const takt_kernel *reference, shape s, unsigned bits, int where)
+{
+    check_case(c, "m=%zu n=%zu k=%zu bits %#x place %d", s.m, s.n, s.k, bits, where);
+    const takt_gemm_i8_info *info = c->kernel->info;
+    const columns o = make_columns(c, s.n);
+    const takt_epilogue_f32 e = {.bias = o.scale, .act = TAKT_GEMM_ACT_RELU};
+    const takt_requant q = choose_requant(&o, bits, &e);
+    const bool extreme = (bits & 128) != 0;
+    takt_gemm_i8 g = {.m = s.m,
+                      .n = s.n,
+                      .k = s.k,
+                      .a_row = s.k + bits % 3,
+                      .ldc = s.n + bits % 2,
+                      .a_unsigned = (bits & 16) != 0,
+                      .a_zero = bits & 32 ? 17 : 0,
+                      .b_sum = o.sum,
+                      .b_zero = bits & 64 ? o.zero : NULL,
+                      .requant = &q};
+    const size_t a_bytes = s.m && s.k ? (s.m - 1) * g.a_row + s.k : 0;
+    void *a = check_place(c, A, a_bytes, where);
+    int8_t *b = check_place(c, PLAIN, s.k * s.n, CHECK_AT_END);
+    fill(c, a, a_bytes, extreme, g.a_unsigned ? 255 : -128);
+    fill(c, b, s.k * s.n, extreme, -128);
+    g.a = a;
+    g.b = packed(c, B_SCALAR, s, b, 4, o.sum);
+    g.b_panel = ceil_div(s.k, 4) * 64;
+    cleared(&g, c, WANT, CHECK_AT_END);
+    const void *want = g.c;
+    takt_kernel_as_gemm_i8(reference)(&g);
+    g.b = packed(c, B, s, b, info->group, NULL);
+    g.b_panel = ceil_div(s.k, info->group) * 16 * info->group;
+    cleared(&g, c, C, where);
+    const size_t bytes = info->scratch_bytes(&g);
+    g.scratch = check_place(c, SCRATCH, bytes, CHECK_AT_END);
+    memset(g.scratch, 0xee, bytes);
+    CHECK_CALL(c, takt_kernel_as_gemm_i8(c->kernel)(&g));
+    compare(c, &g, want);
+    check_intact(c, C);
+}
+
+/* p16x4 repacked for smmla is the same as packing for it. */
+static void repacking(takt_check *c, shape s)
+{
+    check_case(c, "repack, n=%zu k=%zu", s.n, s.k);
+    int8_t *b = check_place(c, PLAIN, s.k * s.n, CHECK_AT_END);
+    check_fill_bytes(c, b, s.k * s.n);
+    const int8_t *four = packed(c, B_SCALAR, s, b, 4, NULL);
+    const int8_t *eight = packed(c, B, s, b, 8, NULL);
+    const size_t bytes = ceil_div(s.n, 16) * ceil_div(s.k, 8) * 128;
+    int8_t *got = check_place(c, C, bytes, CHECK_AT_END);
+    takt_repack_i8(s.k, s.n, four, got);
+    check_same_bytes(c, got, eight, bytes);
+}
+
+static void bench(takt_check *c, shape s, takt_requant_to to)
+{
+    const takt_gemm_i8_info *info = c->kernel->info;
+    const float scale = 1e-4f;
+    const takt_requant q = {.to = to, .scale = &scale, .lo = -128, .hi = 127};
+    takt_gemm_i8 g = {.m = s.m,
+                      .n = s.n,
+                      .k = s.k,
+                      .a_row = s.k,
+                      .a_unsigned = true,
+                      .ldc = s.n,
+                      .b_panel = s.k * 16,
+                      .requant = &q};
+    const size_t sums = s.n * 4, all = (s.m + s.n) * s.k + sums + s.m * s.n * 4;
+    char *memory = aligned_alloc(64, (all + 63) / 64 * 64);
+    g.scratch = aligned_alloc(64, info->scratch_bytes(&g) + 64);
+    if (memory && g.scratch) {
+        char what[64];
+        snprintf(what, sizeof what, "%zux%zux%zu to %s", s.m, s.n, s.k,
+                 to == TAKT_REQUANT_I32 ? "i32" : "s8");
+        check_fill_bytes(c, memory, all);
+        g.c = memory;
+        g.b_sum = (const int32_t *)(const void *)(memory + s.m * s.n * 4);
+        g.b = (const int8_t *)memory + s.m * s.n * 4 + sums;
+        g.a = g.b + s.n * s.k;
+        CHECK_BENCH(c, what, (double)all, 2.0 * (double)s.m * (double)s.n * (double)s.k,
+                    takt_kernel_as_gemm_i8(c->kernel)(&g));
+    }
+    free(memory);
+    free(g.scratch);
+}
+
+void check_gemm_i8(takt_check *c, const takt_kernel *reference)
+{
+    static const size_t ms[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 16, 17, 29, 33, 47, 65};
+    static const size_t ns[] = {0, 1, 5, 15, 16, 17, 31, 32, 33, 64, 67, 130};
+    static const size_t ks[] = {0,  1,  2,  3,  4,  5,   7,    8,    9,    15,
+                                16, 17, 63, 64, 65, 255, 1023, 1024, 1025, 2050};
+    enum { MS = sizeof ms / sizeof *ms, NS = sizeof ns / sizeof *ns, KS = sizeof ks / sizeof *ks };
+    for (unsigned i = 0; i < MS * NS * KS; i++) {
+        const shape s = {ms[i % MS], ns[i / MS % NS], ks[i / MS / NS]};
+        if (s.m * s.n * s.k < 100000)
+            one(c, reference, s, i * 5 % 256, (int)(i % CHECK_PLACES));
+    }
+    for (unsigned bits = 0; bits < 256; bits++) {
+        one(c, reference, (shape){13, 21, 77}, bits, CHECK_AT_END);
+        one(c, reference, (shape){1, 70, 77}, bits, CHECK_AT_START);
+    }
+    one(c, reference, (shape){7, 5, 70000}, 3, CHECK_AT_END);
+    one(c, reference, (shape){200, 16, 500}, 20, CHECK_AT_END);
+    for (size_t k = 0; k < 20; k++)
+        repacking(c, (shape){0, 1 + 3 * k, k});
+    static const shape timed[] = {{256, 256, 256}, {512, 512, 512}, {1024, 1024, 1024},
+                                  {1, 4096, 4096}, {8, 4096, 4096}, {32, 3072, 768}};
+    for (size_t i = 0; c->bench && i < sizeof timed / sizeof *timed; i++)
+        if (reference != c->kernel || i < 1) {
+            bench(c, timed[i], TAKT_REQUANT_I32);
+            bench(c, timed[i], TAKT_REQUANT_S8);
+        }
+}

@@ -1,0 +1,23 @@
+/* planted.h - the lists of broken kernels that planted.c runs. */
+#ifndef TAKT_TESTS_KERNEL_PLANTED_H
+#define TAKT_TESTS_KERNEL_PLANTED_H
+
+#include "kernel/map/map.h"
+
+typedef struct planted_map {
+    const char *name, *family; /* map_f32 or map_i32 */
+    takt_map_op op;
+    takt_map_fn *run;
+} planted_map;
+
+typedef struct planted_other {
+    const char *name, *family; /* reduce_f32, rows_f32 or convert */
+    takt_kernel_fn *run;
+} planted_other;
+
+extern const planted_map planted_maps[];
+extern const size_t planted_map_count;
+extern const planted_other planted_others[];
+extern const size_t planted_other_count;
+
+#endif

@@ -1,0 +1,163 @@
+/* planted_others.c - broken reductions, row kernels and conversions. */
+#include <math.h>
+#include <string.h>
+
+#include "kernel/convert/convert.h"
+#include "kernel/reduce/reduce.h"
+#include "kernel/rows/rows.h"
+#include "kernel/simd/half.h"
+#include "planted.h"
+
+static float element(const takt_reduce *r, size_t result, size_t i)
+{
+    return ((const float *)r->src)[takt_reduce_at(r, result, i)];
+}
+
+static void real_reduce(const takt_reduce *r)
+{
+    const takt_isa_set scalar = UINT32_C(1) << TAKT_ISA_scalar;
+    takt_kernel_as_reduce_f32(takt_kernel_find("reduce_f32", scalar, NULL, 0, NULL))(r);
+}
+
+static void one_chain(const takt_reduce *r)
+{
+    if (r->op != TAKT_REDUCE_SUM) {
+        real_reduce(r);
+        return;
+    }
+    for (size_t k = 0; k < r->count; k++) {
+        float sum = 0;
+        for (size_t i = 0; i < r->n; i++)
+            sum += element(r, k, i);
+        ((float *)r->dst)[k] = sum;
+    }
+}
+
+/* Sixteen lanes, but folded in the wrong order, or without chunks. */
+static void lanes(const takt_reduce *r, size_t chunk, bool neighbours)
+{
+    for (size_t k = 0; k < r->count; k++) {
+        float total = 0;
+        for (size_t from = 0; from < r->n; from += chunk) {
+            float lane[16] = {0};
+            for (size_t i = from; i < r->n && i - from < chunk; i++)
+                lane[i % 16] += element(r, k, i);
+            for (size_t half = 8, step = 1; half > 0; half /= 2, step *= 2)
+                for (size_t j = 0; j < half; j++) {
+                    const size_t a = neighbours ? 2 * j * step : j;
+                    lane[a] += lane[neighbours ? a + step : j + half];
+                }
+            total = from == 0 ? lane[0] : total + lane[0];
+        }
+        ((float *)r->dst)[k] = total;
+    }
+}
+
+static void folds_neighbours(const takt_reduce *r)
+{
+    if (r->op == TAKT_REDUCE_SUM)
+        lanes(r, TAKT_REDUCE_CHUNK, true);
+    else
+        real_reduce(r);
+}
+
+static void knows_no_chunks(const takt_reduce *r)
+{
+    if (r->op == TAKT_REDUCE_SUM)
+        lanes(r, SIZE_MAX / 2, false);
+    else
+        real_reduce(r);
+}
+
+static void ties_to_last(const takt_reduce *r)
+{
+    takt_reduce other = *r;
+    if (r->op == TAKT_REDUCE_ARGMAX)
+        other.op = TAKT_REDUCE_ARGMAX_LAST;
+    real_reduce(&other);
+}
+
+static void square_rounds_twice(const takt_reduce *r)
+{
+    if (r->op != TAKT_REDUCE_SUMSQ) {
+        real_reduce(r);
+        return;
+    }
+    for (size_t k = 0; k < r->count; k++) {
+        float lane[16] = {0}, total = 0;
+        for (size_t i = 0; i < r->n; i++)
+            lane[i % 16] += element(r, k, i) * element(r, k, i);
+        for (size_t j = 0; j < 16; j++)
+            total += lane[j];
+        ((float *)r->dst)[k] = total;
+    }
+}
+
+static void real_rows(const takt_rows_step *r)
+{
+    const takt_isa_set scalar = UINT32_C(1) << TAKT_ISA_scalar;
+    takt_kernel_as_rows_f32(takt_kernel_find("rows_f32", scalar, NULL, 0, NULL))(r);
+}
+
+static void softmax_without_maximum(const takt_rows_step *r)
+{
+    real_rows(r);
+    for (size_t i = 0; i < r->rows && r->op == TAKT_ROWS_SOFTMAX; i++) {
+        float *d = (float *)r->dst + i * r->dst_stride, sum = 0;
+        for (size_t k = 0; k < r->n; k++)
+            sum += d[k];
+        for (size_t k = 0; k < r->n; k++)
+            d[k] /= sum;
+    }
+}
+
+static void writes_between_rows(const takt_rows_step *r)
+{
+    real_rows(r);
+    if (r->rows > 1 && r->dst_stride > r->n)
+        ((float *)r->dst)[r->n] = 1;
+}
+
+static void forgets_beta(const takt_rows_step *r)
+{
+    takt_rows_step other = *r;
+    other.beta = NULL;
+    real_rows(&other);
+}
+
+static void bf16_truncates(const takt_convert *c, void *dst, const void *src, size_t n)
+{
+    if (c->to != TAKT_BF16 || c->from != TAKT_F32) {
+        takt_convert_any(c, dst, src, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        ((uint16_t *)dst)[i] = (uint16_t)(half_bits(((const float *)src)[i]) >> 16);
+}
+
+static void i8_wraps(const takt_convert *c, void *dst, const void *src, size_t n)
+{
+    takt_convert_any(c, dst, src, n);
+    for (size_t i = 0; i < n && c->to == TAKT_I8 && c->from == TAKT_F32; i++) {
+        const float x = ((const float *)src)[i];
+        if (x > -1e6f && x < 1e6f)
+            ((uint8_t *)dst)[i] = (uint8_t)(int)x;
+    }
+}
+
+#define ROW(family, name, function) {name, #family, (takt_kernel_fn *)(function)}
+
+const planted_other planted_others[] = {
+    ROW(reduce_f32, "sums in one chain", one_chain),
+    ROW(reduce_f32, "folds neighbours", folds_neighbours),
+    ROW(reduce_f32, "knows no chunks", knows_no_chunks),
+    ROW(reduce_f32, "argmax takes the last", ties_to_last),
+    ROW(reduce_f32, "squares are rounded", square_rounds_twice),
+    ROW(rows_f32, "softmax divides again", softmax_without_maximum),
+    ROW(rows_f32, "writes between rows", writes_between_rows),
+    ROW(rows_f32, "forgets beta", forgets_beta),
+    ROW(convert, "bf16 truncates", bf16_truncates),
+    ROW(convert, "i8 wraps", i8_wraps),
+};
+
+const size_t planted_other_count = sizeof planted_others / sizeof *planted_others;

@@ -1,0 +1,71 @@
+"""planted.py - the lints notice what they are there for: each must object to a bad tree."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LONG = "/* deep.c - too long. */\nvoid takt_f(void)\n{\n" + "    ;\n" * 70 + "}\n"
+WIDE = ("/* wide.c - too wide. */\n"
+        "void takt_g(int a, int b, int c, int d, int e, int f, int g)\n{\n"
+        "    if (a) {\n        if (b) {\n            if (c) {\n                if (d) {\n"
+        "                }\n            }\n        }\n    }\n}\n")
+FILES = {
+    "src/base/up.c": '/* up.c - looks down. */\n#include "ir/graph.h"\n',
+    "src/odd/x.c": "/* x.c - in a folder that is not listed. */\n",
+    "tools/takt/main.c": '/* main.c - peeps. */\n#include "base/arena.h"\n',
+    "src/base/deep.c": LONG,
+    "src/base/wide.c": WIDE,
+    "src/base/loud.c": "/* loud.c - prints, allocates, exports. */\n#include <stdio.h>\n"
+                       "#include <stdlib.h>\nvoid *other(void);\n"
+                       "void *other(void) { puts(\"\"); return malloc(1); }\n",
+    "src/base/name.c": "/* other.c - carries another name. */\n",
+    "include/takt/takt.h": "/** takt.h - does not compile. */\nTAKT_API size_t takt_h(void);\n",
+    "include/takt/lost.h": "/** lost.h - not included by takt.h. */\n",
+    "README.md": "```\nmake nonsense\n```\nSee [this](nowhere.md) and `scripts/none`.\n",
+    "Makefile": "run:\n",
+}
+# lint: what it must say
+WANTED = {
+    "layers": ["base may not include ir/graph.h", "src/odd is not in the list", "not base/arena.h"],
+    "sizes": ["takt_f (line 3) has", "takt_g (line 3) has more than 6", "nests deeper than 3"],
+    "style": ["name.c: does not begin"],
+    "headers": ["takt/takt.h does not compile alone", "takt.h does not include takt/lost.h"],
+    "references": ["loud.c: refers to malloc", "loud.c: refers to puts"],
+    "exports": ["other is exported but", "takt_h is declared with TAKT_API but not exported"],
+    "readme": ["no target nonsense", "there is no nowhere.md", "there is no scripts/none"],
+}
+
+
+
+def compile_loud(tree, build):
+    """What the lints of objects and libraries look at."""
+    made = os.path.join(build, "CMakeFiles/takt_objects.dir/src/base/loud.c.o")
+    os.makedirs(os.path.dirname(made))
+    cc = os.environ.get("CC", "cc")
+    source = os.path.join(tree, "src/base/loud.c")
+    subprocess.run([cc, "-fPIC", "-c", source, "-o", made], check=True)
+    subprocess.run([cc, "-shared", made, "-o", os.path.join(build, "libtakt.so")], check=True)
+
+
+failed = 0
+with tempfile.TemporaryDirectory() as tree:
+    for path, text in FILES.items():
+        full = os.path.join(tree, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text)
+    shutil.copytree(HERE, os.path.join(tree, "tests", "lint"))
+    compile_loud(tree, os.path.join(tree, "build"))
+    for lint, sentences in WANTED.items():
+        run = subprocess.run([sys.executable, "-B", os.path.join(tree, "tests/lint", lint + ".py")],
+                             text=True, capture_output=True, check=False,
+                             env={**os.environ, "GIT_CEILING_DIRECTORIES": os.path.dirname(tree),
+                                  "TAKT_BUILD_DIR": os.path.join(tree, "build")})
+        for sentence in sentences:
+            if run.returncode != 1 or sentence not in run.stdout:
+                failed += 1
+                print(f"{lint} exits with {run.returncode} and does not say '{sentence}':")
+                print(run.stdout + run.stderr)
+sys.exit(1 if failed else 0)

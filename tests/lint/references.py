@@ -1,0 +1,58 @@
+"""references.py - what library code may call.
+
+Nothing may end the process or print. Only src/os talks to the operating system; every other object
+may refer to Takt itself, to the libc functions below (no I/O, no allocation, no state), and libm.
+"""
+import os
+import re
+import subprocess
+
+from _lint import BUILD, complain, finish, skip
+
+FORBIDDEN = re.compile(r"""^_{0,2}(abort|exit|_exit|_Exit|quick_exit|assert\w*|longjmp|siglongjmp
+    |v?f?printf|v?dprintf|puts|fputs|putchar|putc|fputc|perror|stdout|stderr|raise|psignal|err|errx
+    |warn|warnx|system|gets)(_chk|_fail)?$""", re.VERBOSE)
+LIBC = set("""memcpy memmove memset memcmp memchr strlen strnlen strcmp strncmp strchr strrchr
+    strstr strspn strcspn snprintf vsnprintf __errno_location""".split())
+# (file, name): why it may
+GRANTS = {
+    ("src/kernel/isa.c", "getauxval"): "asks the kernel what the processor can run",
+    ("src/kernel/isa.c", "syscall"): "asks for the use of AMX tiles",
+}
+# What compilers refer to by themselves: stack protector, fortify, 128-bit and atomic helpers.
+COMPILER = re.compile(r"^(__stack_chk_\w+|_GLOBAL_OFFSET_TABLE_|__aarch64_\w+|__\w+[dtsx][ifc]\d?"
+                      r"|__tls_get_addr|__(?P<libc>\w+)_chk)$")
+
+objects_dir = os.path.join(BUILD, "CMakeFiles", "takt_objects.dir", "src")
+objects = [os.path.join(folder, name) for folder, _, names in os.walk(objects_dir)
+           for name in names if name.endswith(".o")]
+if not objects:
+    skip(f"no objects in {objects_dir}")
+
+
+def nm(*args):
+    run = subprocess.run(["nm", *args], check=True, text=True, capture_output=True)
+    return run.stdout.split("\n")
+
+
+def libm():
+    path = subprocess.run([os.environ.get("CC", "cc"), "-print-file-name=libm.so.6"], check=True,
+                          text=True, capture_output=True).stdout.strip()
+    return {line.split()[-1].split("@")[0] for line in nm("-D", "--defined-only", path) if line}
+
+
+known = LIBC | libm()
+for line in nm("-A", "--undefined-only", *objects):
+    if not line:
+        continue
+    path, name = line.split(":", 1)[0], line.split()[-1]
+    source = "src/" + os.path.relpath(path, objects_dir)[:-2]
+    helper = COMPILER.match(name)
+    if FORBIDDEN.match(name):
+        complain(f"{source}: refers to {name}: library code returns errors and prints nothing")
+    elif source.startswith("src/os/") or name.startswith("takt_") or name in known \
+            or (source, name) in GRANTS:
+        continue
+    elif helper is None or (helper.group("libc") and helper.group("libc") not in known):
+        complain(f"{source}: refers to {name}: only src/os may use the operating system")
+finish()

@@ -1,0 +1,24 @@
+"""style.py - what a reader counts on in every file: its first line, no tabs, nothing unfinished."""
+import re
+
+from _lint import complain, files, finish, read
+
+OPENING = re.compile(r"^/\*\*?(?:\n \*)? (\S+) - \S")
+UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
+
+for source in files(".c", ".h", ".S", ".def"):
+    content = read(source)
+    opening = OPENING.match(content)
+    if opening is None or opening.group(1) != source.rsplit("/", 1)[1]:
+        complain(f"{source}: does not begin with /* {source.rsplit('/', 1)[1]} - one sentence. */")
+    if "\t" in content:
+        complain(f"{source}: has tabs")
+    if re.search(r"[ \t]+$", content, re.MULTILINE) or (content and not content.endswith("\n")):
+        complain(f"{source}: has white space at a line's end, or no line end at its own")
+    if re.search(r"^\s*#\s*if 0\b", content, re.MULTILINE):
+        complain(f"{source}: has code under #if 0")
+for source in files(".c", ".h", ".S", ".def", ".py", ".cmake", ".md", ".sh"):
+    for number, line in enumerate(read(source).splitlines()):
+        if UNFINISHED.search(line):
+            complain(f"{source}:{number + 1}: unfinished: {line.strip()}")
+finish()

@@ -1,0 +1,75 @@
+/* test.h - the whole test framework.
+ *
+ *     static void adds(void) { EXPECT(1 + 1 == 2, "got %d", 1 + 1); }
+ *     TEST_MAIN(adds)
+ *
+ * A program runs each of its functions, prints what failed and where, and exits with 1 if anything
+ * did; TEST_SKIP ends it with 77, which the runner counts as skipped. Programs start in the root of
+ * the repository; the environment gives TAKT_TOOL (the command), TAKT_TEST_TMP (an own, existing
+ * folder for files) and TAKT_BUILD_DIR.
+ */
+#ifndef TAKT_TESTS_TEST_H
+#define TAKT_TESTS_TEST_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <takt/ctx.h>
+
+static int test_failures;
+
+/* More than this from one program helps nobody. */
+enum { TEST_SHOWN = 50, TEST_EXIT_SKIPPED = 77 };
+
+TAKT_PRINTF(5, 6)
+static inline bool test_check(bool good, const char *file, int line, const char *what,
+                              const char *format, ...)
+{
+    if (good || ++test_failures > TEST_SHOWN)
+        return good;
+    va_list args;
+    va_start(args, format);
+    printf("%s:%d: %s:", file, line, what);
+    vprintf(format, args);
+    putchar('\n');
+    fflush(stdout);
+    va_end(args);
+    return good;
+}
+
+/* EXPECT(condition) or EXPECT(condition, "format", ...); is the condition's value. */
+#define EXPECT(condition, ...)                                                                     \
+    test_check((condition), __FILE__, __LINE__, #condition, " " __VA_ARGS__)
+/* Both evaluate `call` once; `ctx` may be NULL where a call has none. */
+#define EXPECT_OK(ctx, call) EXPECT_STATUS(ctx, call, TAKT_OK)
+#define EXPECT_STATUS(ctx, call, want)                                                             \
+    test_status((ctx), (call), (want), __FILE__, __LINE__, #call)
+
+static inline bool test_status(const takt_ctx *ctx, takt_status got, takt_status want,
+                               const char *file, int line, const char *what)
+{
+    return test_check(got == want, file, line, what, " %s, expected %s: %s", takt_status_name(got),
+                      takt_status_name(want), ctx != NULL ? takt_last_error(ctx) : "");
+}
+
+#define TEST_SKIP(...) (printf("skipped: " __VA_ARGS__), putchar('\n'), exit(TEST_EXIT_SKIPPED))
+
+static inline int test_done(void)
+{
+    if (test_failures > 0)
+        printf("%d failed\n", test_failures);
+    return test_failures > 0;
+}
+
+#define TEST_MAIN(...)                                                                             \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        static void (*const tests[])(void) = {__VA_ARGS__};                                        \
+        for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)                                  \
+            tests[i]();                                                                            \
+        return test_done();                                                                        \
+    }
+
+#endif

@@ -1,0 +1,147 @@
+/* grad.c - reverse mode on a small network: against differences, by name, twice, and refused. */
+#include "grad/grad.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "interp/interp.h"
+#include "op/ops.h"
+#include "test.h"
+#include "util/random_array.h"
+
+static takt_ctx *ctx;
+
+enum { X, W0, B0, W1, PARTS };
+
+/* y = mean of (tanh(x w0 + b0) w1)^2, with x used twice. */
+static takt_graph *mlp(takt_id ids[PARTS])
+{
+    takt_graph *g;
+    const takt_init zero = {.kind = TAKT_INIT_CONSTANT};
+    const takt_type x = {.dtype = TAKT_F64, .rank = 2, .dim = {4, 3}};
+    const takt_type w0 = {.dtype = TAKT_F64, .rank = 2, .dim = {3, 5}};
+    const takt_type b0 = {.dtype = TAKT_F64, .rank = 1, .dim = {5}};
+    const takt_type w1 = {.dtype = TAKT_F64, .rank = 2, .dim = {5, 3}};
+    EXPECT_OK(ctx, takt_graph_create(ctx, NULL, &g));
+    ids[X] = takt_graph_input(g, "x", &x);
+    ids[W0] = takt_graph_slot(g, "w0", &w0, &zero, true);
+    ids[B0] = takt_graph_slot(g, "b0", &b0, &zero, true);
+    ids[W1] = takt_graph_slot(g, "w1", &w1, &zero, true);
+    const takt_id h = takt_unary(
+        g, &takt_op_tanh, takt_add(g, takt_matmul(g, ids[X], ids[W0], false, false), ids[B0]));
+    const takt_id y = takt_add(g, takt_matmul(g, h, ids[W1], false, false), ids[X]);
+    takt_graph_output(g, "loss", takt_reduce_over(g, &takt_op_reduce_sum, takt_mul(g, y, y), NULL, 0,
+                                             false));
+    EXPECT_OK(ctx, g->status);
+    return g;
+}
+
+static void fill(const takt_graph *g, takt_array *in, takt_array *slots)
+{
+    takt_random random = {.state = 3};
+    EXPECT_OK(ctx, takt_random_array(ctx, &random, takt_type_of(g, g->inputs[0].id), NULL, in));
+    for (size_t i = 0; i < g->slot_count; i++)
+        EXPECT_OK(ctx, takt_random_array(ctx, &random, &g->slots[i].type, NULL, &slots[i]));
+}
+
+static double loss(const takt_graph *g, const takt_array *in, const takt_array *slots)
+{
+    takt_array out = {0};
+    EXPECT_OK(ctx, takt_interpret_arrays(ctx, g, in, slots, &out, NULL));
+    const double value = out.f != NULL ? out.f[0] : NAN;
+    takt_array_release(ctx, &out);
+    return value;
+}
+
+static void network(void)
+{
+    takt_id ids[PARTS];
+    takt_graph *back = NULL;
+    takt_array in, slots[3], out[4];
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    takt_graph *g = mlp(ids);
+    fill(g, &in, slots);
+    EXPECT_OK(ctx, takt_grad(ctx, g, "loss", NULL, 0, &back));
+    EXPECT_OK(ctx, takt_graph_verify(back));
+    EXPECT(back->output_count == 4 && strcmp(back->outputs[2].name, "grad.b0") == 0);
+    EXPECT_OK(ctx, takt_interpret_arrays(ctx, back, &in, slots, out, NULL));
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < slots[i].count; k++) {
+            const double old = slots[i].f[k], step = 1e-6;
+            slots[i].f[k] = old + step;
+            const double high = loss(g, &in, slots);
+            slots[i].f[k] = old - step;
+            const double slope = (high - loss(g, &in, slots)) / (2 * step);
+            slots[i].f[k] = old;
+            EXPECT(fabs(slope - out[i + 1].f[k]) < 1e-6 * (1 + fabs(slope)),
+                   "%s %zu: %g, not %g", g->slots[i].name, k, out[i + 1].f[k], slope);
+        }
+    for (size_t i = 0; i < 4; i++)
+        takt_array_release(ctx, &out[i]);
+    for (size_t i = 0; i < 3; i++)
+        takt_array_release(ctx, &slots[i]);
+    takt_array_release(ctx, &in);
+    takt_graph_destroy(back);
+    takt_graph_destroy(g);
+    takt_ctx_destroy(ctx);
+}
+
+/* The second derivative of x^4 is 12 x^2. */
+static void twice(void)
+{
+    takt_graph *g, *first = NULL, *second = NULL;
+    const takt_type type = {.dtype = TAKT_F64, .rank = 1, .dim = {3}};
+    const char *const x = "x";
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_graph_create(ctx, NULL, &g));
+    const takt_id id = takt_graph_input(g, "x", &type), square = takt_mul(g, id, id);
+    takt_graph_output(g, "y", takt_mul(g, square, square));
+    EXPECT_OK(ctx, takt_grad(ctx, g, "y", &x, 1, &first));
+    EXPECT_OK(ctx, takt_grad(ctx, first, "grad.x", &x, 1, &second) == TAKT_ERR_ARGUMENT
+                       ? TAKT_OK
+                       : TAKT_ERR_INTERNAL); /* two outputs would be called grad.x */
+    const takt_id out = first->outputs[1].id, in = first->inputs[0].id;
+    takt_id result;
+    const takt_grad_request request = {.out_count = 1, .out = &out, .in_count = 1, .in = &in,
+                                       .result = &result};
+    EXPECT_OK(ctx, takt_grad_append(first, &request));
+    takt_graph_output(first, "second", result);
+    takt_array a = {0}, outs[3] = {0};
+    EXPECT_OK(ctx, takt_array_create(ctx, &type, &a));
+    for (int i = 0; i < 3; i++)
+        a.f[i] = i - 0.5;
+    EXPECT_OK(ctx, takt_interpret_arrays(ctx, first, &a, NULL, outs, NULL));
+    for (int i = 0; i < 3; i++)
+        EXPECT(fabs(outs[2].f[i] - 12 * a.f[i] * a.f[i]) < 1e-12, "%d: %g", i, outs[2].f[i]);
+    for (int i = 0; i < 3; i++)
+        takt_array_release(ctx, &outs[i]);
+    takt_array_release(ctx, &a);
+    takt_graph_destroy(first);
+    takt_graph_destroy(g);
+    takt_ctx_destroy(ctx);
+}
+
+static void refused(void)
+{
+    takt_id ids[PARTS], result;
+    takt_graph *out;
+    const char *const nobody = "nobody";
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    takt_graph *g = mlp(ids);
+    EXPECT_STATUS(ctx, takt_grad(ctx, g, "nothing", NULL, 0, &out), TAKT_ERR_NOT_FOUND);
+    EXPECT_STATUS(ctx, takt_grad(ctx, g, "loss", &nobody, 1, &out), TAKT_ERR_NOT_FOUND);
+    EXPECT(out == NULL);
+    const takt_id whole = takt_cast(g, ids[X], TAKT_I32);
+    const takt_grad_request request = {.out_count = 1, .out = &whole, .in_count = 1,
+                                       .in = &ids[X], .result = &result};
+    EXPECT_STATUS(ctx, takt_grad_append(g, &request), TAKT_ERR_SHAPE);
+    /* What does not depend on x has the gradient 0, of the right shape. */
+    const takt_grad_request none = {.out_count = 1, .out = &ids[B0], .in_count = 1,
+                                    .in = &ids[X], .result = &result};
+    EXPECT_OK(ctx, takt_grad_append(g, &none));
+    EXPECT(takt_type_same(g->dims, takt_type_of(g, result), takt_type_of(g, ids[X])));
+    takt_graph_destroy(g);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(network, twice, refused)

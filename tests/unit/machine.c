@@ -1,0 +1,259 @@
+/* machine.c - facts about made-up machines and this one; pages, guards, FP state, the clock. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/cpu.h"
+#include "os/facts.h"
+#include "os/fp.h"
+#include "os/memory.h"
+#include "os/os.h"
+#include "test.h"
+
+static char root[PATH_MAX / 2];
+
+/* Writes a file beneath the made-up root, with its folders. */
+static void put(const char *path, const char *text)
+{
+    char whole[PATH_MAX];
+    snprintf(whole, sizeof whole, "%s%s", root, path);
+    for (char *slash = whole + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        mkdir(whole, 0777);
+        *slash = '/';
+    }
+    FILE *f = fopen(whole, "w");
+    EXPECT(f != NULL, "%s", whole);
+    if (f != NULL) {
+        fputs(text, f);
+        fclose(f);
+    }
+}
+
+static void new_root(void)
+{
+    const char *tmp = getenv("TAKT_TEST_TMP");
+    snprintf(root, sizeof root, "%s/machine-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    EXPECT(mkdtemp(root) != NULL);
+}
+
+static void drop_root(void)
+{
+    char command[PATH_MAX];
+    snprintf(command, sizeof command, "rm -r '%s'", root);
+    EXPECT(system(command) == 0);
+}
+
+static takt_cpu_set range(int first, int last)
+{
+    takt_cpu_set set = {{0}};
+    for (int cpu = first; cpu <= last; cpu++)
+        takt_cpu_set_add(&set, cpu);
+    return set;
+}
+
+/* 4 strong cores of 2 threads each (0-7), 4 small ones (8-11). */
+static void hybrid_x86(void)
+{
+    new_root();
+    char path[128], text[32];
+    for (int cpu = 0; cpu < 12; cpu++) {
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
+                 cpu);
+        const int first = cpu < 8 ? cpu / 2 * 2 : cpu, last = cpu < 8 ? first + 1 : cpu;
+        snprintf(text, sizeof text, "%d-%d\n", first, last);
+        put(path, text);
+    }
+    put("/sys/devices/system/cpu/online", "0-11\n");
+    put("/sys/devices/cpu_atom/cpus", "8-11\n");
+    put("/proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU @ 3 GHz\nflags : x\n");
+    put("/proc/meminfo", "MemTotal:       16384 kB\nMemFree: 1 kB\nHugepagesize:    2048 kB\n");
+    put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+    for (int i = 0; i < 4; i++) {
+        static const char *const rows[][4] = {{"1", "Data", "48K", "0-1"},
+                                              {"1", "Instruction", "32K", "0-1"},
+                                              {"2", "Unified", "1280K", "0-1"},
+                                              {"3", "Unified", "24M", "0-11"}};
+        static const char *const names[] = {"level", "type", "size", "shared_cpu_list"};
+        for (int k = 0; k < 4; k++) {
+            snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", i,
+                     names[k]);
+            put(path, rows[i][k]);
+        }
+        snprintf(path, sizeof path,
+                 "/sys/devices/system/cpu/cpu0/cache/index%d/coherency_line_size", i);
+        put(path, "64\n");
+    }
+    takt_cpu_facts f;
+    takt_cpu_set usable = range(0, 11);
+    takt_cpu_read_at(root, &usable, &f);
+    EXPECT(f.logical == 12 && f.usable == 12 && f.usable_cores == 8 && f.fast_cores == 4);
+    EXPECT(f.is_hybrid && f.quota == 0 && takt_cpu_threads(&f) == 4);
+    EXPECT(strcmp(f.model, "Some CPU @ 3 GHz") == 0, "%s", f.model);
+    EXPECT(f.data[0].bytes == 48 << 10 && f.data[1].bytes == 1280 << 10);
+    EXPECT(f.data[2].bytes == 24 << 20 && f.data[2].shared_by == 12 && f.data[3].bytes == 0);
+    EXPECT(f.data[0].line_bytes == 64 && f.data[0].shared_by == 2);
+    EXPECT(f.memory_bytes == 16384 * 1024 && f.memory_limit == 0);
+    EXPECT(f.huge_page_bytes == 2 << 20 && strcmp(f.huge_pages, "madvise") == 0);
+
+    usable = range(1, 3); /* one thread of core 0, both of core 1 */
+    takt_cpu_read_at(root, &usable, &f);
+    EXPECT(f.usable == 3 && f.usable_cores == 2 && !f.is_hybrid && takt_cpu_threads(&f) == 2);
+    usable = range(8, 11); /* only small ones: then they are the strong ones */
+    takt_cpu_read_at(root, &usable, &f);
+    EXPECT(f.usable_cores == 4 && f.fast_cores == 4 && !f.is_hybrid);
+    usable = range(5, 5);
+    takt_cpu_read_at(root, &usable, &f);
+    EXPECT(takt_cpu_threads(&f) == 1);
+    drop_root();
+}
+
+static void hybrid_arm(void)
+{
+    new_root();
+    char path[128];
+    static const char *const capacity[] = {"384", "384", "384", "384", "900", "900", "900", "1024"};
+    for (int cpu = 0; cpu < 8; cpu++) {
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpu_capacity", cpu);
+        put(path, capacity[cpu]);
+    }
+    put("/proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n");
+    takt_cpu_facts f;
+    const takt_cpu_set usable = range(0, 7);
+    takt_cpu_read_at(root, &usable, &f);
+    EXPECT(f.is_hybrid && f.usable_cores == 8 && f.fast_cores == 4, "%d", f.fast_cores);
+    EXPECT(strcmp(f.model, "Neoverse-V1") == 0, "%s", f.model);
+    put("/proc/cpuinfo", "CPU implementer\t: 0x99\nCPU part\t: 0x123\n");
+    takt_cpu_read_at(root, &usable, &f);
+    EXPECT(strstr(f.model, "0x123") != NULL && strstr(f.model, "0x99") != NULL, "%s", f.model);
+    drop_root();
+}
+
+static void cgroups(void)
+{
+    new_root();
+    takt_cpu_facts f;
+    const takt_cpu_set usable = range(0, 15);
+    put("/proc/self/cgroup", "0::/a/b\n");
+    put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+    put("/sys/fs/cgroup/a/b/memory.max", "max\n");
+    takt_cpu_read_at(root, &usable, &f);
+    EXPECT(f.quota == 0 && f.memory_limit == 0 && takt_cpu_threads(&f) == 16);
+    put("/sys/fs/cgroup/a/cpu.max", "350000 100000\n");
+    put("/sys/fs/cgroup/a/b/cpu.max", "800000 100000\n");
+    put("/sys/fs/cgroup/a/memory.max", "1000000\n");
+    put("/sys/fs/cgroup/a/b/memory.max", "5000000\n");
+    takt_cpu_read_at(root, &usable, &f);
+    EXPECT(f.quota == 3.5 && takt_cpu_threads(&f) == 3 && f.memory_limit == 1000000);
+    put("/sys/fs/cgroup/a/b/cpu.max", "20000 100000\n");
+    takt_cpu_read_at(root, &usable, &f);
+    EXPECT(f.quota == 0.2 && takt_cpu_threads(&f) == 1);
+    drop_root();
+
+    new_root();
+    put("/proc/self/cgroup", "5:memory:/\n4:cpuset:/x\n3:cpu,cpuacct:/c\n0::/\n");
+    put("/sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "-1\n");
+    put("/sys/fs/cgroup/cpu/c/cpu.cfs_period_us", "100000\n");
+    put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    takt_cpu_read_at(root, &usable, &f);
+    EXPECT(f.quota == 0 && f.memory_limit == 0);
+    put("/sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "200000\n");
+    put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "777\n");
+    takt_cpu_read_at(root, &usable, &f);
+    EXPECT(f.quota == 2 && f.memory_limit == 777);
+    put("/proc/self/cgroup", "garbage\n\n::\n");
+    takt_cpu_read_at(root, &usable, &f);
+    EXPECT(f.quota == 0);
+    drop_root();
+}
+
+static void empty_machine(void)
+{
+    takt_cpu_facts f;
+    const takt_cpu_set usable = range(0, 3), nothing = {{0}};
+    takt_cpu_read_at("/nowhere", &usable, &f);
+    EXPECT(f.logical == 4 && f.usable_cores == 4 && takt_cpu_threads(&f) == 4);
+    EXPECT(strcmp(f.model, "unknown") == 0 && f.page_bytes > 0);
+    takt_cpu_read_at("/nowhere", &nothing, &f);
+    EXPECT(takt_cpu_threads(&f) == 1);
+}
+
+static void this_machine(void)
+{
+    takt_cpu_facts f;
+    takt_cpu_read(&f);
+    EXPECT(f.usable >= 1 && f.usable_cores >= 1 && f.usable_cores <= f.usable);
+    EXPECT(f.logical >= f.usable && f.memory_bytes > 0 && takt_memory_allowed() > 0);
+    EXPECT(f.page_bytes == (size_t)sysconf(_SC_PAGESIZE) && f.model[0] != '\0');
+    const uint64_t start = takt_os_now_ns(NULL);
+    usleep(2000);
+    const uint64_t passed = takt_os_now_ns(NULL) - start;
+    EXPECT(passed >= 2000000 && passed < 10000000000u, "%llu", (unsigned long long)passed);
+    char text[64];
+    EXPECT(strlen(takt_os_reason(ENOENT, text, sizeof text)) > 3, "%s", text);
+}
+
+static void parses(void)
+{
+    uint64_t v;
+    EXPECT(takt_fact_parse("32K", &v) && v == 32768 && takt_fact_parse("1G", &v) && v == 1 << 30);
+    EXPECT(!takt_fact_parse("", &v) && !takt_fact_parse("max", &v) && !takt_fact_parse("-1", &v));
+    EXPECT(!takt_fact_parse("99999999999999999999", &v));
+    EXPECT(!takt_fact_parse("99999999999999999K", &v));
+}
+
+static void pages(void)
+{
+    const size_t page = takt_page_size();
+    void *at;
+    EXPECT(takt_pages_get(3 * page + 1, &at) == 0);
+    ((char *)at)[3 * page] = 1;
+    EXPECT(takt_pages_protect(at, page, TAKT_PAGE_READ) == 0 && ((char *)at)[0] == 0);
+    EXPECT(takt_pages_protect(at, page, TAKT_PAGE_WRITE) == 0);
+    ((char *)at)[0] = 1;
+    takt_pages_put(at, 3 * page + 1);
+    takt_pages_put(NULL, 5);
+    EXPECT(takt_pages_get(SIZE_MAX, &at) == ENOMEM && at == NULL);
+    for (int at_end = 0; at_end < 2; at_end++) {
+        takt_guarded g;
+        EXPECT(takt_guarded_get(100, at_end, &g) == 0);
+        memset(g.at, 7, 100);
+        EXPECT(((uintptr_t)g.at + (at_end ? 100 : 0)) % page == 0);
+        takt_guarded_put(&g);
+        takt_guarded_put(&g);
+    }
+    takt_guarded g;
+    EXPECT(takt_guarded_get(SIZE_MAX - 100, true, &g) == ENOMEM && g.base == NULL);
+}
+
+static void huge_pages(void)
+{
+    const size_t size = 4 << 20;
+    for (int want = TAKT_HUGE_OFF; want <= TAKT_HUGE_EXPLICIT; want++) {
+        void *at;
+        takt_huge_pages got;
+        char reason[TAKT_HUGE_REASON];
+        EXPECT(takt_pages_get_huge(size, (takt_huge_pages)want, &at, &got, reason) == 0);
+        memset(at, 1, size);
+        EXPECT((int)got <= want, "never more than asked for");
+        EXPECT(((int)got == want) == (reason[0] == '\0'), "wanted %d, got %d: \"%s\"", want,
+               (int)got, reason);
+        takt_pages_put(at, size);
+    }
+}
+
+static void fp_state(void)
+{
+    const uint64_t before = takt_fp_enter();
+    volatile float smallest = 0x1p-149f;
+    EXPECT(smallest * 1 == 0x1p-149f);
+    takt_fp_leave(before);
+    EXPECT(takt_fp_enter() == before);
+    takt_fp_leave(before);
+}
+
+TEST_MAIN(hybrid_x86, hybrid_arm, cgroups, empty_machine, this_machine, parses, pages, huge_pages,
+          fp_state)

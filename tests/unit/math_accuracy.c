@@ -1,0 +1,234 @@
+/* math_accuracy.c - holds the elementary functions to their error in units of the last place.
+ *
+ *     math_accuracy                 about 2^20 floats a function, 2^15 doubles, special values
+ *     math_accuracy --all [name]    all 2^32 floats (about 5 minutes a function)
+ *
+ * Floats are compared with libm in double, doubles with libm in long double.
+ */
+#include "test.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernel/math_f32/math_f32.h"
+#include "kernel/math_f64/math_f64.h"
+
+#define NEVER 1e9 /* the error of a result with the wrong sign, of a number for NaN, ... */
+
+typedef struct row_f32 {
+    const char *name;
+    vf (*run)(vf);
+    double (*want)(double);
+    double limit;
+} row_f32;
+
+typedef struct row_f64 {
+    const char *name;
+    vd (*run)(vd);
+    long double (*want)(long double);
+    double limit;
+} row_f64;
+
+static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
+static long double sigmoidl(long double x)
+{
+    return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
+}
+
+static const row_f32 rows_f32[] = {
+    {"exp", exp_f32, exp, 2},          {"log", log_f32, log, 2},
+    {"tanh", tanh_f32, tanh, 2},       {"erf", erf_f32, erf, 2},
+    {"sin", sin_f32, sin, 2},          {"cos", cos_f32, cos, 2},
+    {"sigmoid", sigmoid_f32, sigmoid, 2}, {"exp2", exp2_f32, exp2, 1},
+    {"expm1", expm1_f32, expm1, 1},    {"sinh", sinh_f32, sinh, 1},
+    {"cosh", cosh_f32, cosh, 1},       {"log2", log2_f32, log2, 1},
+    {"log1p", log1p_f32, log1p, 1},    {"asinh", asinh_f32, asinh, 1},
+    {"acosh", acosh_f32, acosh, 1},    {"atanh", atanh_f32, atanh, 1},
+    {"tan", tan_f32, tan, 1},          {"atan", atan_f32, atan, 1},
+    {"asin", asin_f32, asin, 1},       {"acos", acos_f32, acos, 1},
+};
+
+static const row_f64 rows_f64[] = {
+    {"exp", exp_f64, expl, 2},       {"log", log_f64, logl, 2},
+    {"tanh", tanh_f64, tanhl, 2},    {"erf", erf_f64, erfl, 2},
+    {"sin", sin_f64, sinl, 2},       {"cos", cos_f64, cosl, 2},
+    {"sigmoid", sigmoid_f64, sigmoidl, 2}, {"exp2", exp2_f64, exp2l, 2},
+    {"expm1", expm1_f64, expm1l, 2}, {"sinh", sinh_f64, sinhl, 4},
+    {"cosh", cosh_f64, coshl, 4},    {"log2", log2_f64, log2l, 3},
+    {"log1p", log1p_f64, log1pl, 3}, {"asinh", asinh_f64, asinhl, 4},
+    {"acosh", acosh_f64, acoshl, 4}, {"atanh", atanh_f64, atanhl, 4},
+    {"tan", tan_f64, tanl, 3},       {"atan", atan_f64, atanl, 2},
+    {"asin", asin_f64, asinl, 4},    {"acos", acos_f64, acosl, 4},
+};
+
+/* |got - want| in units of the last place of `want` in a format of `digits` bits whose smallest
+ * normal number is 2^least. `top`: the format's infinity seen as a number, for the last step. */
+static double error_ulp(long double want, double got, int digits, int least)
+{
+    if (isnan(want) || isnan(got))
+        return isnan(want) && isnan(got) ? 0 : NEVER;
+    if (!signbit(want) != !signbit(got))
+        return NEVER;
+    const long double top = ldexpl(1.0L, -least + 2), w = fabsl(want), g = fabsl((long double)got);
+    if (isinf(got) || w >= top) /* infinity is right from half a step below `top` on */
+        return (isinf(got) && w >= top * (1 - ldexpl(1.0L, -digits - 1))) ? 0 : NEVER;
+    int exponent;
+    frexpl(w, &exponent);
+    if (w == 0 || exponent - 1 < least)
+        exponent = least + 1;
+    return (double)(fabsl(g - w) / ldexpl(1.0L, exponent - digits));
+}
+
+static float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static double double_of(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Every `stride`-th float; prints the worst. */
+static void sweep(const row_f32 *row, uint64_t stride, bool print)
+{
+    double worst = 0;
+    float at = 0;
+    for (uint64_t first = 0; first < UINT64_C(1) << 32; first += stride * VF) {
+        float x[VF], y[VF];
+        for (uint64_t i = 0; i < VF; i++)
+            x[i] = float_of((uint32_t)(first + i * stride));
+        vf_store(y, row->run(vf_load(x)));
+        for (int i = 0; i < VF; i++) {
+            const double e = error_ulp(row->want((double)x[i]), (double)y[i], 24, -126);
+            at = e > worst ? x[i] : at;
+            worst = e > worst ? e : worst;
+        }
+    }
+    EXPECT(worst <= row->limit, "%s_f32(%a): %g ULP, limit %g", row->name, (double)at, worst,
+           row->limit);
+    if (print)
+        printf("%s_f32 %.3f ULP at %a\n", row->name, worst, (double)at);
+}
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t next(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    return state ^= state << 17;
+}
+
+/* Random bits find the extremes; random numbers of moderate size find the rest. */
+static double pick(uint64_t i)
+{
+    const double unit = (double)(next() >> 11) * 0x1p-53;
+    switch (i % 4) {
+    case 0:
+        return double_of(next());
+    case 1:
+        return (unit - 0.5) * 4;
+    case 2:
+        return (unit - 0.5) * 100;
+    default:
+        return (unit - 0.5) * 1500;
+    }
+}
+
+static void sample(const row_f64 *row, uint64_t count)
+{
+    double worst = 0, at = 0;
+    for (uint64_t n = 0; n < count; n += VD) {
+        double x[VD], y[VD];
+        for (uint64_t i = 0; i < VD; i++)
+            x[i] = pick(n / VD + i);
+        vd_store(y, row->run(vd_load(x)));
+        for (int i = 0; i < VD; i++) {
+            const double e = error_ulp(row->want((long double)x[i]), y[i], 53, -1022);
+            at = e > worst ? x[i] : at;
+            worst = e > worst ? e : worst;
+        }
+    }
+    EXPECT(worst <= row->limit, "%s_f64(%a): %g ULP, limit %g", row->name, at, worst, row->limit);
+}
+
+static void floats(void)
+{
+    for (size_t i = 0; i < sizeof rows_f32 / sizeof *rows_f32; i++)
+        sweep(&rows_f32[i], 4093, false);
+}
+
+static void doubles(void)
+{
+    for (size_t i = 0; i < sizeof rows_f64 / sizeof *rows_f64; i++)
+        sample(&rows_f64[i], UINT64_C(1) << 15);
+}
+
+static const double specials[] = {0.0,    -0.0,      1.0,     -1.0,       0.5,     -0.5,
+                                  2.0,    -2.0,      3.0,     -3.0,       1e-310,  -1e-310,
+                                  0x1p-149, -0x1p-149, 0x1p-126, 0x1p128, 1e300,   -1e300,
+                                  (double)INFINITY, -(double)INFINITY, (double)NAN};
+
+/* Where a function is exact, infinite or not a number. */
+static void special_values(void)
+{
+    for (size_t s = 0; s < sizeof specials / sizeof *specials; s++) {
+        double x[VD], y[VD];
+        for (int i = 0; i < VD; i++)
+            x[i] = specials[s];
+        for (size_t i = 0; i < sizeof rows_f64 / sizeof *rows_f64; i++) {
+            const row_f64 *row = &rows_f64[i];
+            vd_store(y, row->run(vd_load(x)));
+            const double e = error_ulp(row->want((long double)x[0]), y[VD - 1], 53, -1022);
+            EXPECT(e <= row->limit, "%s_f64(%g) = %g, %g ULP", row->name, x[0], y[VD - 1], e);
+        }
+    }
+}
+
+static void check_pow(double a, double b, double limit)
+{
+    double x[VD], y[VD], z[VD];
+    float fx[VF], fy[VF], fz[VF];
+    for (int i = 0; i < VD; i++)
+        x[i] = a, y[i] = b;
+    for (int i = 0; i < VF; i++)
+        fx[i] = (float)a, fy[i] = (float)b;
+    vd_store(z, pow_f64(vd_load(x), vd_load(y)));
+    vf_store(fz, pow_f32(vf_load(fx), vf_load(fy)));
+    const double e = error_ulp(powl((long double)a, (long double)b), z[0], 53, -1022);
+    EXPECT(e <= limit, "pow_f64(%a, %a) = %a: %g ULP", a, b, z[0], e);
+    const double f = error_ulp(pow((double)fx[0], (double)fy[0]), (double)fz[0], 24, -126);
+    EXPECT(f <= 1, "pow_f32(%a, %a) = %a: %g ULP", (double)fx[0], (double)fy[0], (double)fz[0], f);
+}
+
+static void powers(void)
+{
+    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
+        for (size_t k = 0; k < sizeof specials / sizeof *specials; k++)
+            check_pow(specials[i], specials[k], 2);
+    for (int i = 0; i < 20000; i++) {
+        const double a = fabs(pick(next())), b = pick(1 + next() % 3);
+        check_pow(a, b, 2);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--all") == 0) {
+        for (size_t i = 0; i < sizeof rows_f32 / sizeof *rows_f32; i++)
+            if (argc == 2 || strcmp(argv[2], rows_f32[i].name) == 0)
+                sweep(&rows_f32[i], 1, true);
+        return test_done();
+    }
+    floats();
+    doubles();
+    special_values();
+    powers();
+    return test_done();
+}
