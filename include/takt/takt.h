@@ -2,10 +2,12 @@
 #ifndef TAKT_TAKT_H
 #define TAKT_TAKT_H
 
+#include <takt/array.h>
 #include <takt/ctx.h>
 #include <takt/model.h>
 #include <takt/plan.h>
 #include <takt/session.h>
+#include <takt/settings.h>
 #include <takt/status.h>
 #include <takt/tensor.h>
 #include <takt/version.h>

@@ -116,7 +116,8 @@ static takt_status prepare(const takt_model *m, const takt_plan_options *o, cons
     TAKT_TRY(size_graph(m, o->sizes, g));
     TAKT_TRY(advance(g, takt_graph_freeze(*g, m->slots, &next), next));
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), next));
-    TAKT_TRY(advance(g, takt_graph_lower(*g, keeps, (void *)backend, &next), next));
+    takt_keep_fn *keep = o->level < 0 && backend != &takt_backend_ref ? NULL : keeps;
+    TAKT_TRY(advance(g, takt_graph_lower(*g, keep, (void *)backend, &next), next));
     /* Lowering uncovers reshapes and constants that the first round could not see. */
     return advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), next);
 }

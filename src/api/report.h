@@ -48,7 +48,9 @@ typedef struct takt_layer {
 
 typedef struct takt_layers {
     takt_arena arena;
-    takt_graph *named, *sized; /* with names where nothing was said; with all numbers, lowered */
+    takt_graph *named; /* names stay where nothing was said */
+    takt_graph *plain; /* numbers everywhere */
+    takt_graph *sized; /* the same, lowered */
     takt_layer *at;
     size_t count;
     uint32_t *table; /* open addressing by name */

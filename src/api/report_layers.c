@@ -59,11 +59,11 @@ static takt_status add_inputs(takt_layers *l)
 }
 
 /* Only layers that compute appear, in the order of their last value; inputs come first. */
-static takt_status add_nodes(takt_layers *l, const unsigned char *live)
+static takt_status add_nodes(takt_layers *l)
 {
     for (size_t i = 0; i < l->named->count; i++) {
         const takt_node *n = &l->named->nodes[i];
-        if (!live[i] || (n->op->traits & TAKT_LEAF) != 0)
+        if ((n->op->traits & TAKT_LEAF) != 0)
             continue;
         takt_layer *layer = obtain(l, origin_of(n), strlen(origin_of(n)));
         if (layer == NULL)
@@ -115,15 +115,15 @@ static void add_costs(takt_layers *l)
  * of the layer gives the name. */
 static takt_status name_types(takt_layers *l)
 {
-    for (size_t i = 0; i < l->named->count; i++) {
-        const takt_node *n = &l->named->nodes[i];
+    for (size_t i = 0; i < l->plain->count; i++) {
+        const takt_node *n = &l->plain->nodes[i];
         takt_cost cost = {0};
         takt_layer *layer = (n->op->traits & TAKT_LEAF) != 0
                                 ? NULL
                                 : find(l, origin_of(n), strlen(origin_of(n)));
         if (layer == NULL || layer->is_input)
             continue;
-        takt_add_cost(l->named, (takt_id)i, &cost);
+        takt_add_cost(l->plain, (takt_id)i, &cost);
         if (layer->type == NULL || cost.flops > layer->top_flops) {
             layer->type = n->op->name;
             layer->top_flops = cost.flops;
@@ -153,11 +153,8 @@ static takt_status make_graphs(takt_layers *l, const takt_model *m, const char *
     TAKT_TRY(takt_graph_specialize(m->graph, sizes, count, &l->named));
     for (size_t i = 0; i < count; i++)
         sizes[i] = sizes[i] < 0 ? 1 : sizes[i];
-    takt_graph *sized;
-    TAKT_TRY(takt_graph_specialize(m->graph, sizes, count, &sized));
-    const takt_status status = takt_graph_lower(sized, NULL, NULL, &l->sized);
-    takt_graph_destroy(sized);
-    return status;
+    TAKT_TRY(takt_graph_specialize(m->graph, sizes, count, &l->plain));
+    return takt_graph_lower(l->plain, NULL, NULL, &l->sized);
 }
 
 static takt_status gather(takt_layers *l, const takt_model *m, const char *sizes)
@@ -168,12 +165,10 @@ static takt_status gather(takt_layers *l, const takt_model *m, const char *sizes
         ;
     l->at = takt_arena_array(&l->arena, room, sizeof *l->at);
     l->table = takt_arena_array(&l->arena, l->table_size, sizeof *l->table);
-    unsigned char *live = takt_arena_array(&l->arena, l->named->count, 1);
-    if (l->at == NULL || l->table == NULL || live == NULL)
+    if (l->at == NULL || l->table == NULL)
         return TAKT_ERR_MEMORY;
-    takt_graph_live(l->named, live);
     TAKT_TRY(add_inputs(l));
-    TAKT_TRY(add_nodes(l, live));
+    TAKT_TRY(add_nodes(l));
     TAKT_TRY(add_slots(l));
     add_costs(l);
     return name_types(l);
@@ -192,6 +187,7 @@ takt_status takt_layers_init(takt_layers *l, const takt_model *m, const char *si
 void takt_layers_deinit(takt_layers *l)
 {
     takt_graph_destroy(l->named);
+    takt_graph_destroy(l->plain);
     takt_graph_destroy(l->sized);
     takt_arena_deinit(&l->arena);
 }

@@ -173,7 +173,9 @@ static void node(printer *p, takt_id id)
     const takt_node *n = &p->g->nodes[id];
     line(p);
     results(p, id);
-    takt_text_add(p->text, " = %s(", n->op->name);
+    /* With inputs left out the call might be taken for a layer of the same name. */
+    const bool is_short = n->op->in_max != TAKT_VARIADIC && (int)n->in_count < n->op->in_max;
+    takt_text_add(p->text, " = %s%s(", is_short ? "op." : "", n->op->name);
     if (n->op == &takt_op_constant) {
         takt_type_print(p->g->dims, n->type, p->text);
         takt_text_add(p->text, ", ");

@@ -23,7 +23,10 @@ static takt_isa_set detect(void)
 
 #elif defined __aarch64__
 
-static takt_isa_set detect(void) { return BIT(neon); }
+static takt_isa_set detect(void)
+{
+    return BIT(neon);
+}
 
 #elif defined __x86_64__
 #include <cpuid.h>
@@ -90,15 +93,24 @@ static takt_isa_set detect(void)
 
 #elif defined __wasm_simd128__
 
-static takt_isa_set detect(void) { return BIT(wasm); }
+static takt_isa_set detect(void)
+{
+    return BIT(wasm);
+}
 
 #else
 
-static takt_isa_set detect(void) { return 0; }
+static takt_isa_set detect(void)
+{
+    return 0;
+}
 
 #endif
 
-takt_isa_set takt_isa_detect(void) { return BIT(scalar) | detect(); }
+takt_isa_set takt_isa_detect(void)
+{
+    return BIT(scalar) | detect();
+}
 
 typedef struct row {
     const char *name, *arch;

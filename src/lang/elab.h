@@ -157,6 +157,8 @@ takt_value takt_elab_result(takt_frame *f, const takt_ast *at, const takt_value 
 
 /* ---- statements ---- */
 
+/* Complains about a reserved word without backquotes as a name. */
+bool takt_may_name(takt_frame *f, const takt_ast *target);
 /* Evaluates statements until one returns or nothing can go on. */
 void takt_eval_block(takt_frame *f, const takt_ast *first);
 /* Inputs, body and outputs of a model or a graph literal into f->graph. */

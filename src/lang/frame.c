@@ -19,10 +19,25 @@ void takt_frame_deinit(takt_frame *f)
     takt_arena_deinit(&f->arena);
 }
 
+/* What is no part of the graph outside: a graph literal sees it. */
+static bool is_free(const takt_value *v)
+{
+    return v->kind != TAKT_V_TENSOR && v->kind != TAKT_V_RESULTS && v->kind != TAKT_V_TUPLE &&
+           v->kind != TAKT_V_GRAPH;
+}
+
 takt_value *takt_frame_find(const takt_frame *f, const takt_symbol *name)
 {
     const uint32_t *index = takt_symbol_map_get(&f->names, name);
-    return index != NULL ? &f->values[*index] : NULL;
+    if (index != NULL)
+        return &f->values[*index];
+    while (f->function->name == NULL && f->caller != NULL) {
+        f = f->caller;
+        index = takt_symbol_map_get(&f->names, name);
+        if (index != NULL)
+            return is_free(&f->values[*index]) ? &f->values[*index] : NULL;
+    }
+    return NULL;
 }
 
 static bool grow(takt_frame *f)

@@ -81,6 +81,8 @@ typedef struct cut {
     size_t count;
     bool drops[TAKT_MAX_RANK]; /* axes with a single index disappear */
     bool has_drop, has_step;
+    bool is_picked[TAKT_MAX_RANK]; /* named axes too, but only the run knows if they are so long */
+    int64_t picks[TAKT_MAX_RANK];
     int gather_axis; /* -1: none */
     takt_value gather;
 } cut;
@@ -132,6 +134,11 @@ static bool single(takt_frame *f, const takt_ast *a, const takt_type *type, int 
                       takt_type_text(f->graph->dims, type, text));
         return false;
     }
+    if (!takt_dim_is_number(size) && i >= 0) {
+        c->is_picked[axis] = true;
+        c->picks[axis] = i;
+        return true;
+    }
     add_cut(c, axis, i, i == -1 ? INT64_MAX : i + 1, 1);
     c->drops[axis] = c->has_drop = true;
     return true;
@@ -180,14 +187,17 @@ static takt_id drop_axes(takt_graph *g, takt_id x, const cut *c)
     return takt_reshape(g, x, dims, rank);
 }
 
-static takt_id gather(takt_graph *g, takt_id x, const cut *c)
+/* Rows of `axis`, once dropped axes are gone; `more`: how many axes are new before it. */
+static takt_id gather(takt_graph *g, takt_id x, const cut *c, int axis, int more, takt_id index)
 {
-    int64_t axis = c->gather_axis;
-    for (int i = 0; i < c->gather_axis; i++)
-        axis -= c->drops[i];
-    const takt_id in[] = {x, c->gather.id};
-    const takt_named_attr attr = {"axis", takt_attr_i64(axis)};
-    return x == TAKT_NONE ? x : takt_graph_call(g, &takt_op_gather, 2, in, 1, &attr);
+    int64_t place = axis + more;
+    for (int i = 0; i < axis; i++)
+        place -= c->drops[i];
+    const takt_id in[] = {x, index};
+    const takt_named_attr attr = {"axis", takt_attr_i64(place)};
+    if (x == TAKT_NONE || index == TAKT_NONE)
+        return TAKT_NONE;
+    return takt_graph_call(g, &takt_op_gather, 2, in, 1, &attr);
 }
 
 static takt_id cut_out(takt_graph *g, takt_id x, const cut *c)
@@ -200,7 +210,16 @@ static takt_id cut_out(takt_graph *g, takt_id x, const cut *c)
         x = takt_graph_call(g, &takt_op_slice, 1, &x, c->has_step ? 4 : 3, attrs);
     if (c->has_drop)
         x = drop_axes(g, x, c);
-    return c->gather_axis >= 0 ? gather(g, x, c) : x;
+    if (c->gather_axis >= 0) /* in its place, before picks to the left of it disappear */
+        x = gather(g, x, c, c->gather_axis, 0, c->gather.id);
+    for (int axis = TAKT_MAX_RANK - 1; axis >= 0 && x != TAKT_NONE; axis--) {
+        const int more = c->gather_axis >= 0 && axis > c->gather_axis
+                             ? takt_type_of(g, c->gather.id)->rank - 1
+                             : 0;
+        if (c->is_picked[axis])
+            x = gather(g, x, c, axis, more, takt_scalar_i64(g, c->picks[axis]));
+    }
+    return x;
 }
 
 static takt_value of_tensor(takt_frame *f, const takt_ast *a, takt_id x)

@@ -158,6 +158,7 @@ static bool bind(takt_frame *f, takt_frame *inner, const takt_call *c, const tak
                           layer->name->text, p->name->text);
             good = false;
         }
+        good = takt_may_name(inner, p) && good;
         takt_frame_set(inner, p->name, v);
     }
     return good;

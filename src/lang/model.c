@@ -45,7 +45,7 @@ static void inputs(takt_frame *f)
         takt_value v = takt_value_poison();
         if (p->b != NULL)
             takt_complain(f, p->b, TAKT_E_SYNTAX, NULL, "inputs have no defaults");
-        if (types[i].rank >= 0) {
+        if (types[i].rank >= 0 && takt_may_name(f, p)) {
             takt_graph_set_origin(f->graph, p->name->text, (int)p->line);
             v = takt_value_tensor(takt_graph_input(f->graph, p->name->text, &types[i]));
             if (v.kind == TAKT_V_POISON)

@@ -22,7 +22,7 @@ static bool is_model(const takt_frame *f)
 
 /* ---- a, b = value ---- */
 
-static bool may_assign(takt_frame *f, const takt_ast *target)
+bool takt_may_name(takt_frame *f, const takt_ast *target)
 {
     if (target->is_quoted || !takt_name_is_reserved(target->name->text, target->name->length))
         return true;
@@ -38,7 +38,7 @@ static bool is_unnamed(const takt_ast *target)
 
 static void set(takt_frame *f, const takt_ast *target, takt_value v)
 {
-    if (!is_unnamed(target) && may_assign(f, target))
+    if (!is_unnamed(target) && takt_may_name(f, target))
         takt_frame_set(f, target->name, v);
 }
 
@@ -137,7 +137,7 @@ static void declaration(takt_frame *f, const takt_ast *a)
 {
     if (is_model(f))
         takt_graph_set_origin(f->graph, a->name->text, (int)a->line);
-    takt_frame_set(f, a->name, declare(f, a));
+    takt_frame_set(f, a->name, takt_may_name(f, a) ? declare(f, a) : takt_value_poison());
 }
 
 static void next(takt_frame *f, const takt_ast *a)

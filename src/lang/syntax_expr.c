@@ -7,7 +7,7 @@
 enum { PIPE = 1, OR, AND, NOT, COMPARE, ADD, MULTIPLY, TIGHTEST };
 
 /* Precedence of the current token as an infix operator, 0 if it is none. */
-static int precedence(const takt_syntax *s)
+static int precedence(takt_syntax *s)
 {
     switch (s->token.kind) {
     case TAKT_T_PIPE: return PIPE;
@@ -26,9 +26,15 @@ static int precedence(const takt_syntax *s)
     case TAKT_T_AT: return MULTIPLY;
     default: break;
     }
-    if (takt_syntax_is(s, "and"))
-        return AND;
-    return takt_syntax_is(s, "or") ? OR : 0;
+    const bool is_and = takt_syntax_is(s, "and");
+    if (!is_and && !takt_syntax_is(s, "or"))
+        return 0;
+    if (s->token.starts_line) { /* `and = x`: a value of that name */
+        const takt_token_kind next = takt_syntax_peek(s)->kind;
+        if (next == TAKT_T_ASSIGN || next == TAKT_T_COMMA)
+            return 0;
+    }
+    return is_and ? AND : OR;
 }
 
 static bool enter(takt_syntax *s)

@@ -9,6 +9,7 @@ static takt_ast *parameter(takt_syntax *s)
     if (name == NULL)
         return NULL;
     node->name = name->name;
+    node->is_quoted = name->is_quoted;
     if (takt_syntax_take(s, TAKT_T_COLON) && (node->a = takt_syntax_type(s)) == NULL)
         return NULL;
     if (takt_syntax_take(s, TAKT_T_ASSIGN) && (node->b = takt_syntax_expression(s)) == NULL)

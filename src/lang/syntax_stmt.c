@@ -23,6 +23,7 @@ static takt_ast *declaration(takt_syntax *s, takt_ast_kind kind)
     if (node == NULL)
         return NULL;
     node->name = name->name;
+    node->is_quoted = name->is_quoted;
     if (takt_syntax_take(s, TAKT_T_COLON) && (node->a = takt_syntax_type(s)) == NULL)
         return NULL;
     if (takt_syntax_take(s, TAKT_T_ASSIGN) && (node->b = takt_syntax_expression(s)) == NULL)
@@ -145,7 +146,7 @@ static takt_ast *assignment(takt_syntax *s)
     return node->b != NULL ? takt_syntax_close(s, node) : NULL;
 }
 
-/* Keywords are words in their place only: `state = 3` assigns. */
+/* `state = 3` is an assignment, whose name is refused later with a better complaint. */
 static takt_ast *statement(takt_syntax *s)
 {
     if (s->token.kind != TAKT_T_NAME || s->token.is_quoted)

@@ -1,6 +1,7 @@
 /* quantize.c - round(x / scale) + zero, half to even, saturated to the quantised type.
  *
- * A scale that is not a positive finite number is a fault of the run.
+ * The quotient is rounded to the type of x first. NaN becomes the zero point, whatever it comes
+ * from; a scale of 0 gives infinite quotients, which saturate.
  */
 #include <math.h>
 
@@ -29,6 +30,10 @@ static takt_status infer(takt_infer *in)
 /* Half to even, whatever the rounding mode of the moment. */
 static double half_even(double x)
 {
+    if (isnan(x))
+        return 0;
+    if (isinf(x))
+        return x;
     const double down = floor(x), rest = x - down;
     if (rest != 0.5)
         return rest < 0.5 ? down : down + 1;
@@ -41,13 +46,8 @@ static takt_status eval(takt_eval *e)
     takt_array *out = &e->out[0];
     for (size_t i = 0; i < out->count; i++) {
         const takt_affine a = takt_affine_at(e, e->attr[AXIS].i64, i);
-        if (!(a.scale > 0 && isfinite(a.scale)))
-            return takt_fail(e->ctx, TAKT_E_INDEX,
-                             "quantize: scale %g of element %zu is not a "
-                             "positive number",
-                             a.scale, i);
-        const double q = half_even(takt_dtype_round(x->dtype, x->f[i] / a.scale));
-        out->i[i] = takt_dtype_from_double(out->dtype, q + (double)a.zero);
+        const double q = takt_dtype_round(x->dtype, x->f[i] / a.scale);
+        out->i[i] = takt_dtype_from_double(out->dtype, half_even(q) + (double)a.zero);
     }
     return TAKT_OK;
 }

@@ -1,4 +1,7 @@
-/* reduce_sum_square.c - the sum of squares over some axes; integers wrap. */
+/* reduce_sum_square.c - the sum of squares over some axes; integers wrap.
+ *
+ * A primitive, because its order of arithmetic is its own: lane = fma(x, x, lane).
+ */
 #include "op/util/formula.h"
 #include "op/util/reduce.h"
 
@@ -26,15 +29,6 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[0] = takt_mul(g, takt_unreduce(g, dy[0], &r), takt_mul_scalar(g, r.x, 2));
 }
 
-/* f16 and bf16 in f32, rounded once. */
-static void lower(takt_graph *g, const takt_node *n, takt_id *out)
-{
-    const takt_reduction r = takt_reduction_of(n);
-    const takt_dtype dtype = n->type[0].dtype;
-    const takt_id squares = takt_square(g, takt_widen(g, r.x));
-    out[0] = takt_cast(g, takt_reduce_by(g, &takt_op_reduce_sum, squares, &r), dtype);
-}
-
 const takt_op takt_op_reduce_sum_square = {
     .name = "reduce_sum_square",
     .summary = "the sum of x * x over axes",
@@ -42,12 +36,11 @@ const takt_op takt_op_reduce_sum_square = {
     .in_max = 1,
     .in_names = {"x"},
     .attrs = {TAKT_REDUCE_ATTRS},
-    .traits = TAKT_REDUCES,
+    .traits = TAKT_PRIMITIVE | TAKT_REDUCES,
     .dtypes = TAKT_NUMBERS,
     .infer = takt_reduce_infer,
     .eval = eval,
     .grad = grad,
-    .lower = lower,
     .cost = takt_reduce_cost,
     .samples = {"reduce_sum_square(f32[2, 3])", "reduce_sum_square(f64[3, 4, 5], axes=[1])",
                 "reduce_sum_square(f32[2, 3, 4], axes=[0, -1], keep=true)",

@@ -57,7 +57,7 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     const takt_dtype dtype = n->type[0].dtype;
     takt_id divisor;
     const takt_id away = distance(g, r, n->attr[CORRECTION].i64, &divisor);
-    const takt_id sum = takt_reduce_by(g, &takt_op_reduce_sum, takt_square(g, away), &r);
+    const takt_id sum = takt_reduce_by(g, &takt_op_reduce_sum_square, away, &r);
     out[0] = takt_cast(g, takt_div(g, sum, divisor), dtype);
 }
 

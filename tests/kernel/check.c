@@ -38,7 +38,8 @@ void *check_place(takt_check *c, int slot, size_t bytes, int where)
     unsigned char *start = c->slot[slot], *end = start + CHECK_SLOT_BYTES, *p = start;
     if (where == CHECK_AT_END)
         p = end - bytes;
-    else if (where == CHECK_MISALIGNED) /* a multiple of 8, so that every element type may lie here */
+    else if (where ==
+             CHECK_MISALIGNED) /* a multiple of 8, so that every element type may lie here */
         p = start + CANARY_BYTES + 8 * (1 + check_below(c, 7));
     c->placed[slot].p = p;
     c->placed[slot].bytes = bytes;
@@ -120,8 +121,13 @@ void check_fill_f32(takt_check *c, float *p, size_t n, int values)
 
 static double special_f64(takt_check *c)
 {
-    static const uint64_t more[] = {1, 0x8000000000000001, 0xfffffffffffff, 0x10000000000000,
-                                    0x7fefffffffffffff, 0xffefffffffffffff, 0x40862e42fefa39ef};
+    static const uint64_t more[] = {1,
+                                    0x8000000000000001,
+                                    0xfffffffffffff,
+                                    0x10000000000000,
+                                    0x7fefffffffffffff,
+                                    0xffefffffffffffff,
+                                    0x40862e42fefa39ef};
     const size_t pick = check_below(c, 2 * sizeof more / sizeof *more);
     if (pick >= sizeof more / sizeof *more)
         return (double)special_f32(c);
@@ -151,8 +157,10 @@ void check_fill_f64(takt_check *c, double *p, size_t n, int values)
 void check_fill_bytes(takt_check *c, void *p, size_t bytes)
 {
     unsigned char *to = p;
-    for (size_t i = 0; i < bytes; i++)
-        to[i] = (unsigned char)check_random(c);
+    for (size_t i = 0; i < bytes; i += 8) {
+        const uint64_t word = check_random(c);
+        memcpy(to + i, &word, bytes - i < 8 ? bytes - i : 8);
+    }
 }
 
 static void digest(takt_check *c, uint64_t word)

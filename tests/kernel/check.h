@@ -28,8 +28,8 @@
 #include "kernel/kernel.h"
 
 enum {
-    CHECK_TAILS = 130,        /* every tail of every unrolling up to 64 */
-    CHECK_SLOTS = 8,          /* buffers at a time */
+    CHECK_TAILS = 130,         /* every tail of every unrolling up to 64 */
+    CHECK_SLOTS = 8,           /* buffers at a time */
     CHECK_SLOT_BYTES = 1 << 22 /* their greatest size */
 };
 
@@ -55,12 +55,12 @@ typedef enum check_values {
 typedef struct takt_check {
     const takt_kernel *kernel; /* under test */
     const takt_kernel_unit *unit;
-    uint64_t random;   /* state of the generator; the same for every variant of a family */
-    uint64_t digest;   /* of all results that were compared, NaN counted as one value */
+    uint64_t random; /* state of the generator; the same for every variant of a family */
+    uint64_t digest; /* of all results that were compared, NaN counted as one value */
     unsigned long cases, failures;
     bool bench;
     void (*give_up)(void); /* planted kernels: ends the check at its first failure, in silence */
-    char label[160];   /* the current case */
+    char label[160];       /* the current case */
     unsigned char *slot[CHECK_SLOTS]; /* CHECK_SLOT_BYTES each, between inaccessible pages */
     struct {
         unsigned char *p;
@@ -125,15 +125,15 @@ void check_report(const takt_check *c, const char *what, double seconds, double 
                 calls_++;                                                                          \
                 spent_ = check_now() - from_;                                                      \
             } while (spent_ < 5e-3);                                                               \
-            check_best_ = spent_ / (double)calls_ < check_best_ ? spent_ / (double)calls_          \
-                                                                : check_best_;                     \
+            check_best_ =                                                                          \
+                spent_ / (double)calls_ < check_best_ ? spent_ / (double)calls_ : check_best_;     \
         }                                                                                          \
         if ((c)->bench)                                                                            \
             check_report(c, what, check_best_, bytes, flops);                                      \
     } while (0)
 
 /* planted.c: kernels broken on purpose, each of which must be caught. Returns how many were not. */
-int check_planted(takt_check *c, int (*run)(takt_check *c, check_fn *check,
-                                            const takt_kernel *reference));
+int check_planted(takt_check *c,
+                  int (*run)(takt_check *c, check_fn *check, const takt_kernel *reference));
 
 #endif

@@ -71,7 +71,8 @@ static void describe(const takt_check *c, const unsigned char *at, char *text, s
             continue;
         const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = c->placed[i].bytes;
         if (at >= p + bytes && (size_t)(at - p) < bytes + page)
-            snprintf(text, size, "%td bytes past the end of buffer %d", at - p - (ptrdiff_t)bytes, i);
+            snprintf(text, size, "%td bytes past the end of buffer %d", at - p - (ptrdiff_t)bytes,
+                     i);
         if (at < p && (size_t)(p - at) <= page)
             snprintf(text, size, "%td bytes before buffer %d", p - at, i);
     }

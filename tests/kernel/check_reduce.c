@@ -21,13 +21,16 @@ static void fill(takt_check *c, void *p, size_t n, reduce_type type, int values)
     else
         check_fill_bytes(c, p, n * sizes[type]);
     /* equal elements, so that ties occur */
-    for (size_t i = 1; i < n && values != CHECK_PLAIN; i++)
+    for (size_t i = 1; i < n && i < 500 && values != CHECK_PLAIN; i++)
         if (check_below(c, 5) == 0)
             memcpy((char *)p + i * sizes[type], (char *)p + check_below(c, i) * sizes[type],
                    sizes[type]);
 }
 
-static bool is_arg(takt_reduce_op op) { return op >= TAKT_REDUCE_ARGMAX; }
+static bool is_arg(takt_reduce_op op)
+{
+    return op >= TAKT_REDUCE_ARGMAX;
+}
 
 /* The elements that `r` spans: one more than the last offset. */
 static size_t span(const takt_reduce *r)
@@ -86,24 +89,24 @@ static void check_op(takt_check *c, const takt_kernel *reference, takt_reduce_op
         r = columns_of(op, n % 13, n, n % 2);
         check_once(c, reference, &r, type);
         /* runs of three or seven, as reduced axes that are not neighbours give */
-        r = (takt_reduce){.op = op, .count = 3, .across = n + 40, .n = n, .run = 7,
-                          .run_stride = 11, .step = 1};
+        r = (takt_reduce){
+            .op = op, .count = 3, .across = n + 40, .n = n, .run = 7, .run_stride = 11, .step = 1};
         check_once(c, reference, &r, type);
-        r = (takt_reduce){.op = op, .count = n % 19, .across = 1, .n = n, .run = 3,
-                          .run_stride = 70, .step = 21};
+        r = (takt_reduce){
+            .op = op, .count = n % 19, .across = 1, .n = n, .run = 3, .run_stride = 70, .step = 21};
         check_once(c, reference, &r, type);
         r = (takt_reduce){.op = op, .count = 4, .across = 3, .n = n, .run = n, .step = 13};
         check_once(c, reference, &r, type);
     }
-    static const size_t lengths[] = {4095, 4096, 4097, 8192, 16384, 16400, 40001};
+    static const size_t lengths[] = {4095, 4096, 4097, 8192, 16401, 24700};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         r = rows_of(op, 1 + i % 6, lengths[i], i);
         check_once(c, reference, &r, type);
         r = columns_of(op, 1 + i % 6, lengths[i], i);
         check_once(c, reference, &r, type);
     }
-    r = (takt_reduce){.op = op, .count = 2, .across = 9000, .n = 9000, .run = 300,
-                      .run_stride = 600, .step = 1};
+    r = (takt_reduce){
+        .op = op, .count = 2, .across = 9000, .n = 9000, .run = 300, .run_stride = 600, .step = 1};
     check_once(c, reference, &r, type);
 }
 

@@ -24,13 +24,15 @@ static void check_once(takt_check *c, const takt_kernel *reference, takt_rows_st
     const size_t out = r->rows > 0 ? (r->rows - 1) * r->dst_stride + r->n : 0;
     void *x = check_place(c, 1, in * size, where);
     fill(c, x, in, size, values);
-    void *gamma = check_place(c, 2, r->n * size, where), *beta = check_place(c, 3, r->n * size, where);
+    void *gamma = check_place(c, 2, r->n * size, where),
+         *beta = check_place(c, 3, r->n * size, where);
     fill(c, gamma, r->n, size, CHECK_PLAIN);
     fill(c, beta, r->n, size, CHECK_PLAIN);
     r->src = x;
     r->gamma = round & 1 ? gamma : NULL;
     r->beta = round & 2 ? beta : NULL;
-    check_case(c, "%s rows=%zu n=%zu values %d round %d", names[r->op], r->rows, r->n, values, round);
+    check_case(c, "%s rows=%zu n=%zu values %d round %d", names[r->op], r->rows, r->n, values,
+               round);
     r->dst = check_place(c, WANT, out * size, CHECK_AT_END);
     memset(r->dst, 0x11, out * size);
     const void *want = r->dst;
@@ -46,7 +48,8 @@ static void check_once(takt_check *c, const takt_kernel *reference, takt_rows_st
     for (size_t i = 0; i < r->rows; i++) {
         const size_t at = i * r->dst_stride * size;
         if (size == sizeof(float))
-            check_same_f32(c, (const float *)r->dst + at / size, (const float *)want + at / size, r->n);
+            check_same_f32(c, (const float *)r->dst + at / size, (const float *)want + at / size,
+                           r->n);
         else
             check_same_f64(c, (const double *)r->dst + at / size, (const double *)want + at / size,
                            r->n);
@@ -68,8 +71,14 @@ static void bench(takt_check *c, takt_rows_op op, size_t size)
     void *x = check_place(c, 1, rows * n * size, CHECK_AT_START);
     void *dst = check_place(c, 0, rows * n * size, CHECK_AT_START);
     fill(c, x, rows * n, size, CHECK_PLAIN);
-    const takt_rows_step r = {.op = op, .dst = dst, .src = x, .rows = rows, .n = n,
-                              .dst_stride = n, .src_stride = n, .epsilon = 1e-5};
+    const takt_rows_step r = {.op = op,
+                              .dst = dst,
+                              .src = x,
+                              .rows = rows,
+                              .n = n,
+                              .dst_stride = n,
+                              .src_stride = n,
+                              .epsilon = 1e-5};
     CHECK_BENCH(c, names[op], 2.0 * (double)(rows * n * size), 0,
                 takt_kernel_as_rows_f32(c->kernel)(&r));
 }
@@ -80,14 +89,21 @@ void check_rows(takt_check *c, const takt_kernel *reference, size_t size)
     for (int op = 0; op < TAKT_ROWS_OP_COUNT; op++) {
         for (int round = 0; round < ROUNDS; round++)
             for (size_t n = 0; n <= CHECK_TAILS; n++) {
-                takt_rows_step r = {.op = (takt_rows_op)op, .rows = n % 4, .n = n,
-                                    .dst_stride = n + n % 2, .src_stride = n + n % 2 + (n % 5 == 1),
+                takt_rows_step r = {.op = (takt_rows_op)op,
+                                    .rows = n % 4,
+                                    .n = n,
+                                    .dst_stride = n + n % 2,
+                                    .src_stride = n + n % 2 + (n % 5 == 1),
                                     .epsilon = round < 3 ? 1e-5 : 0};
                 check_once(c, reference, &r, size, round);
             }
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-            takt_rows_step r = {.op = (takt_rows_op)op, .rows = 2, .n = lengths[i],
-                                .dst_stride = lengths[i], .src_stride = lengths[i], .epsilon = 1e-5};
+            takt_rows_step r = {.op = (takt_rows_op)op,
+                                .rows = 2,
+                                .n = lengths[i],
+                                .dst_stride = lengths[i],
+                                .src_stride = lengths[i],
+                                .epsilon = 1e-5};
             check_once(c, reference, &r, size, (int)i);
         }
         if (c->bench)

@@ -19,9 +19,13 @@ static const struct {
 #undef X
 };
 
-static size_t bytes_of(takt_dtype type, size_t n) { return (n * types[type].bits + 7) / 8; }
+static size_t bytes_of(takt_dtype type, size_t n)
+{
+    return (n * types[type].bits + 7) / 8;
+}
 
-/* Random bits are all values of the narrow types; the wide floats need help to meet others' range. */
+/* Random bits are all values of the narrow types; the wide floats need help to meet others' range.
+ */
 static void fill(takt_check *c, takt_dtype type, void *p, size_t n)
 {
     const int values = (int)check_below(c, CHECK_VALUES);
@@ -97,10 +101,10 @@ void check_convert(takt_check *c, const takt_kernel *reference)
                     const takt_convert k = {(takt_dtype)to, (takt_dtype)from, round == 0};
                     check_once(c, reference, &k, n);
                 }
-    static const takt_convert common[] = {
-        {TAKT_F32, TAKT_F16, true}, {TAKT_F16, TAKT_F32, true}, {TAKT_F32, TAKT_BF16, true},
-        {TAKT_BF16, TAKT_F32, true}, {TAKT_F32, TAKT_I8, true}, {TAKT_I8, TAKT_F32, true},
-        {TAKT_F32, TAKT_I32, true}, {TAKT_I32, TAKT_F32, true}};
+    static const takt_convert common[] = {{TAKT_F32, TAKT_F16, true},  {TAKT_F16, TAKT_F32, true},
+                                          {TAKT_F32, TAKT_BF16, true}, {TAKT_BF16, TAKT_F32, true},
+                                          {TAKT_F32, TAKT_I8, true},   {TAKT_I8, TAKT_F32, true},
+                                          {TAKT_F32, TAKT_I32, true},  {TAKT_I32, TAKT_F32, true}};
     for (size_t i = 0; c->bench && i < sizeof common / sizeof *common; i++)
         bench(c, &common[i]);
 }

@@ -47,9 +47,15 @@ static void writes_before_start(ARGS)
     ((volatile float *)dst)[-1] = 0;
 }
 
-static void misses_tail(ARGS) { add_all(dst, src, one, n / 4 * 4, fault); }
+static void misses_tail(ARGS)
+{
+    add_all(dst, src, one, n / 4 * 4, fault);
+}
 
-static void misses_long_tail(ARGS) { add_all(dst, src, one, n > 64 ? n / 64 * 64 : n, fault); }
+static void misses_long_tail(ARGS)
+{
+    add_all(dst, src, one, n > 64 ? n / 64 * 64 : n, fault);
+}
 
 static void swaps_lanes(ARGS)
 {
@@ -126,8 +132,8 @@ UNARY(round_half_away, roundf(x))
 UNARY(exp_of_libm_flushed, expf(x) < 0x1p-126f ? 0 : expf(x))
 BINARY(min_drops_nan, fminf(x, y))
 BINARY(max_forgets_signed_zero, x > y || x != x ? x : y == y ? y : x + y)
-BINARY(mul_flushes_denormals, fabsf(x * y) < 0x1p-126f ? 0 * (x * y) : x * y)
-BINARY(div_by_reciprocal, x * (1 / y))
+BINARY(mul_flushes_denormals, fabsf(x *y) < 0x1p-126f ? 0 * (x * y) : x * y)
+BINARY(div_by_reciprocal, x *(1 / y))
 
 static void no_fault(ARGS)
 {

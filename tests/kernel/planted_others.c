@@ -145,7 +145,10 @@ static void i8_wraps(const takt_convert *c, void *dst, const void *src, size_t n
     }
 }
 
-#define ROW(family, name, function) {name, #family, (takt_kernel_fn *)(function)}
+#define ROW(family, name, function)                                                                \
+    {                                                                                              \
+        name, #family, (takt_kernel_fn *)(function)                                                \
+    }
 
 const planted_other planted_others[] = {
     ROW(reduce_f32, "sums in one chain", one_chain),

@@ -30,36 +30,59 @@ typedef struct row_f64 {
     double limit;
 } row_f64;
 
-static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
+static double sigmoid(double x)
+{
+    return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
+}
 static long double sigmoidl(long double x)
 {
     return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
 }
 
 static const row_f32 rows_f32[] = {
-    {"exp", exp_f32, exp, 2},          {"log", log_f32, log, 2},
-    {"tanh", tanh_f32, tanh, 2},       {"erf", erf_f32, erf, 2},
-    {"sin", sin_f32, sin, 2},          {"cos", cos_f32, cos, 2},
-    {"sigmoid", sigmoid_f32, sigmoid, 2}, {"exp2", exp2_f32, exp2, 1},
-    {"expm1", expm1_f32, expm1, 1},    {"sinh", sinh_f32, sinh, 1},
-    {"cosh", cosh_f32, cosh, 1},       {"log2", log2_f32, log2, 1},
-    {"log1p", log1p_f32, log1p, 1},    {"asinh", asinh_f32, asinh, 1},
-    {"acosh", acosh_f32, acosh, 1},    {"atanh", atanh_f32, atanh, 1},
-    {"tan", tan_f32, tan, 1},          {"atan", atan_f32, atan, 1},
-    {"asin", asin_f32, asin, 1},       {"acos", acos_f32, acos, 1},
+    {"exp", exp_f32, exp, 2},
+    {"log", log_f32, log, 2},
+    {"tanh", tanh_f32, tanh, 2},
+    {"erf", erf_f32, erf, 2},
+    {"sin", sin_f32, sin, 2},
+    {"cos", cos_f32, cos, 2},
+    {"sigmoid", sigmoid_f32, sigmoid, 2},
+    {"exp2", exp2_f32, exp2, 1},
+    {"expm1", expm1_f32, expm1, 1},
+    {"sinh", sinh_f32, sinh, 1},
+    {"cosh", cosh_f32, cosh, 1},
+    {"log2", log2_f32, log2, 1},
+    {"log1p", log1p_f32, log1p, 1},
+    {"asinh", asinh_f32, asinh, 1},
+    {"acosh", acosh_f32, acosh, 1},
+    {"atanh", atanh_f32, atanh, 1},
+    {"tan", tan_f32, tan, 1},
+    {"atan", atan_f32, atan, 1},
+    {"asin", asin_f32, asin, 1},
+    {"acos", acos_f32, acos, 1},
 };
 
 static const row_f64 rows_f64[] = {
-    {"exp", exp_f64, expl, 2},       {"log", log_f64, logl, 2},
-    {"tanh", tanh_f64, tanhl, 2},    {"erf", erf_f64, erfl, 2},
-    {"sin", sin_f64, sinl, 2},       {"cos", cos_f64, cosl, 2},
-    {"sigmoid", sigmoid_f64, sigmoidl, 2}, {"exp2", exp2_f64, exp2l, 2},
-    {"expm1", expm1_f64, expm1l, 2}, {"sinh", sinh_f64, sinhl, 4},
-    {"cosh", cosh_f64, coshl, 4},    {"log2", log2_f64, log2l, 3},
-    {"log1p", log1p_f64, log1pl, 3}, {"asinh", asinh_f64, asinhl, 4},
-    {"acosh", acosh_f64, acoshl, 4}, {"atanh", atanh_f64, atanhl, 4},
-    {"tan", tan_f64, tanl, 3},       {"atan", atan_f64, atanl, 2},
-    {"asin", asin_f64, asinl, 4},    {"acos", acos_f64, acosl, 4},
+    {"exp", exp_f64, expl, 2},
+    {"log", log_f64, logl, 2},
+    {"tanh", tanh_f64, tanhl, 2},
+    {"erf", erf_f64, erfl, 2},
+    {"sin", sin_f64, sinl, 2},
+    {"cos", cos_f64, cosl, 2},
+    {"sigmoid", sigmoid_f64, sigmoidl, 2},
+    {"exp2", exp2_f64, exp2l, 2},
+    {"expm1", expm1_f64, expm1l, 2},
+    {"sinh", sinh_f64, sinhl, 4},
+    {"cosh", cosh_f64, coshl, 4},
+    {"log2", log2_f64, log2l, 3},
+    {"log1p", log1p_f64, log1pl, 3},
+    {"asinh", asinh_f64, asinhl, 4},
+    {"acosh", acosh_f64, acoshl, 4},
+    {"atanh", atanh_f64, atanhl, 4},
+    {"tan", tan_f64, tanl, 3},
+    {"atan", atan_f64, atanl, 2},
+    {"asin", asin_f64, asinl, 4},
+    {"acos", acos_f64, acosl, 4},
 };
 
 /* |got - want| in units of the last place of `want` in a format of `digits` bits whose smallest
@@ -130,14 +153,10 @@ static double pick(uint64_t i)
 {
     const double unit = (double)(next() >> 11) * 0x1p-53;
     switch (i % 4) {
-    case 0:
-        return double_of(next());
-    case 1:
-        return (unit - 0.5) * 4;
-    case 2:
-        return (unit - 0.5) * 100;
-    default:
-        return (unit - 0.5) * 1500;
+    case 0: return double_of(next());
+    case 1: return (unit - 0.5) * 4;
+    case 2: return (unit - 0.5) * 100;
+    default: return (unit - 0.5) * 1500;
     }
 }
 
@@ -170,10 +189,27 @@ static void doubles(void)
         sample(&rows_f64[i], UINT64_C(1) << 15);
 }
 
-static const double specials[] = {0.0,    -0.0,      1.0,     -1.0,       0.5,     -0.5,
-                                  2.0,    -2.0,      3.0,     -3.0,       1e-310,  -1e-310,
-                                  0x1p-149, -0x1p-149, 0x1p-126, 0x1p128, 1e300,   -1e300,
-                                  (double)INFINITY, -(double)INFINITY, (double)NAN};
+static const double specials[] = {0.0,
+                                  -0.0,
+                                  1.0,
+                                  -1.0,
+                                  0.5,
+                                  -0.5,
+                                  2.0,
+                                  -2.0,
+                                  3.0,
+                                  -3.0,
+                                  1e-310,
+                                  -1e-310,
+                                  0x1p-149,
+                                  -0x1p-149,
+                                  0x1p-126,
+                                  0x1p128,
+                                  1e300,
+                                  -1e300,
+                                  (double)INFINITY,
+                                  -(double)INFINITY,
+                                  (double)NAN};
 
 /* Where a function is exact, infinite or not a number. */
 static void special_values(void)

@@ -1,10 +1,15 @@
-/* op_named.c - structural ops on dimensions that have names: result types, and their gradients. */
+/* op_named.c - structural ops on dimensions that have names: result types, and gradients that are
+ * the same whether numbers are put in before or after differentiating. */
 #include <string.h>
 
 #include "grad/grad.h"
+#include "interp/interp.h"
 #include "lang/parse.h"
 #include "op/ops.h"
+#include "pass/pass.h"
 #include "test.h"
+#include "util/random_array.h"
+#include "util/sample.h"
 
 typedef struct row {
     const char *call, *type; /* of the first result */
@@ -63,25 +68,98 @@ static void check_type(const row *r, const takt_graph *g)
     EXPECT(strcmp(got, r->type) == 0, "%s is %s, expected %s", r->call, got, r->type);
 }
 
-/* A gradient must build for every float input, without a number for any name. */
-static void check_gradient(const row *r, takt_graph *g)
+enum { SIZE = 4, NAMES = 8 };
+
+/* Numbers for all names. */
+static takt_status put_numbers(const takt_graph *g, takt_graph **out)
+{
+    int64_t sizes[NAMES];
+    for (size_t i = 0; i < NAMES; i++)
+        sizes[i] = SIZE;
+    return takt_graph_specialize(g, sizes, takt_dims_name_count(g->dims), out);
+}
+
+/* Makes the gradients of the sum of squares by all float inputs the only outputs. */
+static takt_status differentiate(takt_graph *g)
 {
     takt_id in[TAKT_SAMPLE_INPUTS], result[TAKT_SAMPLE_INPUTS];
-    const takt_id out = g->outputs[0].id;
+    const takt_id y = g->outputs[0].id, out = takt_mul(g, y, y);
     size_t count = 0;
     for (size_t i = 0; i < g->input_count; i++)
         if (takt_dtype_is_float(takt_type_of(g, g->inputs[i].id)->dtype))
             in[count++] = g->inputs[i].id;
-    if (count == 0 || strncmp(r->call, "scan", 4) == 0)
-        return;
     const takt_grad_request request = {
         .out_count = 1, .out = &out, .in_count = count, .in = in, .result = result};
-    const takt_status status = takt_grad_append(g, &request);
-    EXPECT(status == TAKT_OK, "%s: gradient: %s", r->call, takt_last_error(ctx));
-    for (size_t i = 0; i < count && status == TAKT_OK; i++)
+    TAKT_TRY(takt_grad_append(g, &request));
+    g->output_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char name[] = {'g', (char)('0' + i), '\0'};
         EXPECT(takt_type_same(g->dims, takt_type_of(g, in[i]), takt_type_of(g, result[i])),
-               "%s: the gradient of input %zu has another type", r->call, i);
-    EXPECT(takt_graph_verify(g) == TAKT_OK, "%s: %s", r->call, takt_last_error(ctx));
+               "the gradient of input %zu has another type", i);
+        takt_graph_output(g, name, result[i]);
+    }
+    TAKT_TRY(g->status);
+    return takt_graph_verify(g);
+}
+
+static takt_status run(const takt_graph *g, takt_array *out)
+{
+    takt_array in[TAKT_SAMPLE_INPUTS] = {0};
+    takt_random random = {.state = 7};
+    const takt_sample_range index = {.is_set = true, .low = 0, .high = 0};
+    const takt_sample_range value = {.is_set = true, .low = -2, .high = 2};
+    takt_status status = TAKT_OK;
+    for (size_t i = 0; i < g->input_count && status == TAKT_OK; i++) {
+        const takt_type *type = takt_type_of(g, g->inputs[i].id);
+        const bool is_float = takt_dtype_is_float(type->dtype);
+        status = takt_random_array(ctx, &random, type, is_float ? &value : &index, &in[i]);
+    }
+    if (status == TAKT_OK)
+        status = takt_interpret_arrays(ctx, g, in, NULL, out, NULL);
+    for (size_t i = 0; i < g->input_count; i++)
+        takt_array_release(ctx, &in[i]);
+    return status;
+}
+
+/* Gradients of the sample, numbers put in before or after; `out` receives them. */
+static takt_status gradients(const char *call, bool before, takt_array *out, size_t *count)
+{
+    takt_graph *g = NULL, *numbers = NULL;
+    takt_status status = takt_sample_graph(ctx, NULL, call, &g, NULL);
+    if (status == TAKT_OK && !before)
+        status = differentiate(g);
+    if (status == TAKT_OK)
+        status = put_numbers(g, &numbers);
+    if (status == TAKT_OK && before)
+        status = differentiate(numbers);
+    if (status == TAKT_OK) {
+        *count = numbers->output_count;
+        status = run(numbers, out);
+    }
+    takt_graph_destroy(numbers);
+    takt_graph_destroy(g);
+    return status;
+}
+
+static void check_gradient(const row *r, const takt_graph *g)
+{
+    takt_array first[TAKT_MAX_OUTPUTS] = {0}, second[TAKT_MAX_OUTPUTS] = {0};
+    size_t count = 0, same = 0;
+    if (!takt_dtype_is_float(takt_type_of(g, g->outputs[0].id)->dtype) ||
+        strncmp(r->call, "scan", 4) == 0 || strncmp(r->call, "one_hot", 7) == 0)
+        return;
+    const takt_status a = gradients(r->call, true, first, &count);
+    EXPECT(a == TAKT_OK, "%s: with numbers: %s", r->call, takt_last_error(ctx));
+    const takt_status b = gradients(r->call, false, second, &same);
+    EXPECT(b == TAKT_OK, "%s: with names: %s", r->call, takt_last_error(ctx));
+    for (size_t i = 0; i < count && a == TAKT_OK && b == TAKT_OK; i++) {
+        const double d = takt_array_distance(&first[i], &second[i]);
+        EXPECT(d < 1e-6, "%s: gradient of input %zu differs by %g", r->call, i, d);
+    }
+    for (size_t i = 0; i < TAKT_MAX_OUTPUTS; i++) {
+        takt_array_release(ctx, &first[i]);
+        takt_array_release(ctx, &second[i]);
+    }
 }
 
 static void named(void)

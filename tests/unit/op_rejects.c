@@ -48,6 +48,7 @@ static const row rows[] = {
     {"max_pool(f32[1, 3, 5, 5], kernel=[])", TAKT_E_ATTR, "kernel is empty"},
     {"max_pool(f32[1, 3, 5, 5], kernel=[6, 2])", TAKT_E_SHAPE, "spans 6"},
     {"avg_pool(f32[1, 3, 5, 5], kernel=[2, 2], pad=[2, 0, 0, 0])", TAKT_E_ATTR, "but padding"},
+    {"max_pool(f32[1, 3, 0], kernel=[3], pad=[2, 2])", TAKT_E_SHAPE, "axis 0 is empty"},
     {"avg_pool(f32[3, 5], kernel=[2])", TAKT_E_RANK, "rank 3 to 5"},
     {"max_pool_dx(f32[1, 1, 4], f32[1, 1, 4], kernel=[2])", TAKT_E_SHAPE, "needs f32[1, 1, 3]"},
     /* moves */

@@ -124,7 +124,8 @@ static uint64_t truncated(takt_dtype to, double value)
 }
 
 /* An integer of at most 53 significant bits that every float narrower than double rounds to the
- * same value as `magnitude`: the bits that do not fit are replaced by one that is set if any was. */
+ * same value as `magnitude`: the bits that do not fit are replaced by one that is set if any was.
+ */
 static uint64_t sticky(uint64_t magnitude)
 {
     const uint64_t low = UINT64_C(0x7ff);
@@ -154,7 +155,9 @@ void takt_convert_any(const takt_convert *c, void *dst, const void *src, size_t 
         } else {
             const uint64_t value = int_of(c->from, word);
             const bool is_bool = facts[c->to].class == CLASS_B;
-            result = to_float ? bits_of_float(c, double_of(c, value)) : is_bool ? value != 0 : value;
+            result = to_float  ? bits_of_float(c, double_of(c, value))
+                     : is_bool ? value != 0
+                               : value;
         }
         store(facts[c->to].bits, dst, i, result);
     }

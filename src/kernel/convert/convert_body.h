@@ -7,28 +7,67 @@
 
 typedef void pair_fn(void *dst, const void *src, size_t n);
 
-static inline vf load_i8(const int8_t *p) { return vf_from_vi(vi_load_i8(p)); }
-static inline vf load_i8_n(const int8_t *p, size_t n) { return vf_from_vi(vi_load_i8_n(p, n)); }
-static inline vf load_u8(const uint8_t *p) { return vf_from_vi(vi_load_u8(p)); }
-static inline vf load_u8_n(const uint8_t *p, size_t n) { return vf_from_vi(vi_load_u8_n(p, n)); }
-static inline vf load_i16(const int16_t *p) { return vf_from_vi(vi_load_i16(p)); }
-static inline vf load_i16_n(const int16_t *p, size_t n) { return vf_from_vi(vi_load_i16_n(p, n)); }
-static inline vf load_u16(const uint16_t *p) { return vf_from_vi(vi_load_u16(p)); }
-static inline vf load_u16_n(const uint16_t *p, size_t n) { return vf_from_vi(vi_load_u16_n(p, n)); }
-static inline vf load_i32(const int32_t *p) { return vf_from_vi(vi_load(p)); }
-static inline vf load_i32_n(const int32_t *p, size_t n) { return vf_from_vi(vi_load_n(p, n)); }
+static inline vf load_i8(const int8_t *p)
+{
+    return vf_from_vi(vi_load_i8(p));
+}
+static inline vf load_i8_n(const int8_t *p, size_t n)
+{
+    return vf_from_vi(vi_load_i8_n(p, n));
+}
+static inline vf load_u8(const uint8_t *p)
+{
+    return vf_from_vi(vi_load_u8(p));
+}
+static inline vf load_u8_n(const uint8_t *p, size_t n)
+{
+    return vf_from_vi(vi_load_u8_n(p, n));
+}
+static inline vf load_i16(const int16_t *p)
+{
+    return vf_from_vi(vi_load_i16(p));
+}
+static inline vf load_i16_n(const int16_t *p, size_t n)
+{
+    return vf_from_vi(vi_load_i16_n(p, n));
+}
+static inline vf load_u16(const uint16_t *p)
+{
+    return vf_from_vi(vi_load_u16(p));
+}
+static inline vf load_u16_n(const uint16_t *p, size_t n)
+{
+    return vf_from_vi(vi_load_u16_n(p, n));
+}
+static inline vf load_i32(const int32_t *p)
+{
+    return vf_from_vi(vi_load(p));
+}
+static inline vf load_i32_n(const int32_t *p, size_t n)
+{
+    return vf_from_vi(vi_load_n(p, n));
+}
 
 static inline vi clamp(vf v, int32_t low, int32_t high)
 {
     return vi_min(vi_max(vi_trunc(v), vi_set1(low)), vi_set1(high));
 }
-static inline void store_i8(int8_t *p, vf v) { vi_store_u8((uint8_t *)p, clamp(v, -128, 127)); }
+static inline void store_i8(int8_t *p, vf v)
+{
+    vi_store_u8((uint8_t *)p, clamp(v, -128, 127));
+}
 static inline void store_i8_n(int8_t *p, vf v, size_t n)
 {
     vi_store_u8_n((uint8_t *)p, clamp(v, -128, 127), n);
 }
-static inline void store_u8(uint8_t *p, vf v) { vi_store_u8(p, clamp(v, 0, 255)); }
-static inline void store_u8_n(uint8_t *p, vf v, size_t n) { vi_store_u8_n(p, clamp(v, 0, 255), n); }
+static inline void store_u8(uint8_t *p, vf v)
+{
+    vi_store_u8(p, clamp(v, 0, 255));
+}
+static inline void store_u8_n(uint8_t *p, vf v, size_t n)
+{
+    vi_store_u8_n(p, clamp(v, 0, 255), n);
+}
 static inline void store_i16(int16_t *p, vf v)
 {
     vi_store_u16((uint16_t *)p, clamp(v, -32768, 32767));
@@ -37,13 +76,22 @@ static inline void store_i16_n(int16_t *p, vf v, size_t n)
 {
     vi_store_u16_n((uint16_t *)p, clamp(v, -32768, 32767), n);
 }
-static inline void store_u16(uint16_t *p, vf v) { vi_store_u16(p, clamp(v, 0, 65535)); }
+static inline void store_u16(uint16_t *p, vf v)
+{
+    vi_store_u16(p, clamp(v, 0, 65535));
+}
 static inline void store_u16_n(uint16_t *p, vf v, size_t n)
 {
     vi_store_u16_n(p, clamp(v, 0, 65535), n);
 }
-static inline void store_i32(int32_t *p, vf v) { vi_store(p, vi_trunc(v)); }
-static inline void store_i32_n(int32_t *p, vf v, size_t n) { vi_store_n(p, vi_trunc(v), n); }
+static inline void store_i32(int32_t *p, vf v)
+{
+    vi_store(p, vi_trunc(v));
+}
+static inline void store_i32_n(int32_t *p, vf v, size_t n)
+{
+    vi_store_n(p, vi_trunc(v), n);
+}
 
 #define FLOAT_PAIRS(X)                                                                             \
     X(F32, float, vf_store, F16, uint16_t, vf_load_f16)                                            \
@@ -173,8 +221,8 @@ static pair_fn *const pairs[TAKT_DTYPE_COUNT][TAKT_DTYPE_COUNT] = {
     [TAKT_BOOL][TAKT_##NAME] = BOOL_from_##NAME, [TAKT_##NAME][TAKT_BOOL] = NAME##_from_BOOL,
         BOOL_PAIRS(X)
 #undef X
-            INT_ROW(U8, I8) INT_ROW(U16, I16) INT_ROW(U32, I32) INT_ROW(U64, I64)
-                [TAKT_F64][TAKT_F32] = F64_from_F32,
+            INT_ROW(U8, I8) INT_ROW(U16, I16) INT_ROW(U32, I32)
+                INT_ROW(U64, I64)[TAKT_F64][TAKT_F32] = F64_from_F32,
     [TAKT_F32][TAKT_F64] = F32_from_F64,
 };
 

@@ -37,9 +37,16 @@ typedef struct tile_job {
 } tile_job;
 
 static void tile(size_t rows, size_t panels, const tile_job *t);
-/* c[PANEL] of `count` panels (1 or 4) that lie b_step apart, over all chunks of k: for one row. */
-static void row_panels(const elem *a, const elem *b, size_t b_step, size_t k, elem *c,
-                       size_t c_step, size_t count);
+/* One row of A by panels of B that lie b_step apart, to pieces of C that lie c_step apart. */
+typedef struct row_job {
+    const elem *a, *b;
+    size_t b_step, k;
+    elem *c;
+    size_t c_step;
+} row_job;
+
+/* `count` (1 or 4) panels, over all chunks of k. */
+static void row_panels(const row_job *r, size_t count);
 
 static size_t least(size_t a, size_t b)
 {
@@ -269,13 +276,16 @@ static void one_row(const gemm *g)
         edge += round_up(g->k, NR);
     }
     const size_t whole = g->n / PANEL, quarter = whole / 4;
-    for (size_t j = 0; j < quarter; j++)
-        row_panels(a, g->b + j * g->b_panel, quarter * g->b_panel, g->k, g->c + j * PANEL,
-                   quarter * PANEL, 4);
-    for (size_t j = 4 * quarter; j < whole; j++)
-        row_panels(a, g->b + j * g->b_panel, 0, g->k, g->c + j * PANEL, 0, 1);
+    row_job r = {a, g->b, quarter * g->b_panel, g->k, g->c, quarter * PANEL};
+    for (size_t j = 0; j < quarter; j++, r.b += g->b_panel, r.c += PANEL)
+        row_panels(&r, 4);
+    r.b = g->b + 4 * quarter * g->b_panel;
+    r.c = g->c + 4 * quarter * PANEL;
+    for (size_t j = 4 * quarter; j < whole; j++, r.b += g->b_panel, r.c += PANEL)
+        row_panels(&r, 1);
     if (g->n % PANEL) {
-        row_panels(a, g->b + whole * g->b_panel, 0, g->k, edge, 0, 1);
+        r.c = edge;
+        row_panels(&r, 1);
         memcpy(g->c + whole * PANEL, edge, g->n % PANEL * sizeof *edge);
     }
     if (g->epilogue)

@@ -69,31 +69,28 @@ row_chunk(const float *a, const float *b, size_t b_step, size_t k, sums *s, cons
     }
 }
 
-static inline __attribute__((always_inline)) void row_fixed(const float *a, const float *b,
-                                                            size_t b_step, size_t k, float *c,
-                                                            size_t c_step, const size_t count)
+static inline __attribute__((always_inline)) void row_fixed(const row_job *r, const size_t count)
 {
     size_t p = 0;
     do {
         sums s[4];
-        const size_t left = k - p;
-        row_chunk(a + p, b + p * 16, b_step, left < CHUNK ? left : CHUNK, s, count);
+        const size_t left = r->k - p;
+        row_chunk(r->a + p, r->b + p * 16, r->b_step, left < CHUNK ? left : CHUNK, s, count);
         for (size_t i = 0; i < count; i++)
             for (size_t j = 0; j < 4; j++) {
-                float *to = c + i * c_step + 4 * j;
+                float *to = r->c + i * r->c_step + 4 * j;
                 vst1q_f32(to, p == 0 ? s[i].v[j] : vaddq_f32(vld1q_f32(to), s[i].v[j]));
             }
         p += CHUNK;
-    } while (p < k);
+    } while (p < r->k);
 }
 
-static void row_panels(const elem *a, const elem *b, size_t b_step, size_t k, elem *c,
-                       size_t c_step, size_t count)
+static void row_panels(const row_job *r, size_t count)
 {
     if (count == 4)
-        row_fixed(a, b, b_step, k, c, c_step, 4);
+        row_fixed(r, 4);
     else
-        row_fixed(a, b, b_step, k, c, c_step, 1);
+        row_fixed(r, 1);
 }
 
 static const takt_gemm_f32_info info = {MR, NR, scratch_bytes};

@@ -90,30 +90,28 @@ INLINE void keep(elem *to, vec x, size_t p)
     v_store(to, p == 0 ? x : v_add(v_load(to), x));
 }
 
-INLINE void row_fixed(const elem *a, const elem *b, size_t b_step, size_t k, elem *c, size_t c_step,
-                      const size_t count)
+INLINE void row_fixed(const row_job *r, const size_t count)
 {
     size_t p = 0;
     do {
         vec acc[4][2];
-        row_chunk(a + p, b + p * PANEL, b_step, least(k - p, CHUNK), acc, count);
+        row_chunk(r->a + p, r->b + p * PANEL, r->b_step, least(r->k - p, CHUNK), acc, count);
         UNROLL for (size_t i = 0; i < count; i++)
         {
-            keep(c + i * c_step, acc[i][0], p);
+            keep(r->c + i * r->c_step, acc[i][0], p);
             if (PANEL > W)
-                keep(c + i * c_step + PANEL - W, acc[i][1], p);
+                keep(r->c + i * r->c_step + PANEL - W, acc[i][1], p);
         }
         p += CHUNK;
-    } while (p < k);
+    } while (p < r->k);
 }
 
-static void row_panels(const elem *a, const elem *b, size_t b_step, size_t k, elem *c,
-                       size_t c_step, size_t count)
+static void row_panels(const row_job *r, size_t count)
 {
     if (count == 4)
-        row_fixed(a, b, b_step, k, c, c_step, 4);
+        row_fixed(r, 4);
     else
-        row_fixed(a, b, b_step, k, c, c_step, 1);
+        row_fixed(r, 1);
 }
 
 /* tile_<rows> and, where a tile has two panels, thin_<rows> for one. */

@@ -34,7 +34,8 @@ enum { PANEL = TAKT_P8, PANELS = 1, MR = 6, QUAD = 2, A_BYTES = 128 << 10, W = 4
 TILE(2)
 TILE(3)
 TILE(4)
-TILE(5) TILE(6)
+TILE(5)
+TILE(6)
 
     static void tile(size_t rows, size_t panels, const tile_job *t)
 {

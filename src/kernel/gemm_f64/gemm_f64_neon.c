@@ -47,30 +47,27 @@ row_chunk(const double *a, const double *b, size_t b_step, size_t k, sums *s, co
             fma_row(&s[i], b + i * b_step + p * PANEL, a[p]);
 }
 
-static inline __attribute__((always_inline)) void row_fixed(const double *a, const double *b,
-                                                            size_t b_step, size_t k, double *c,
-                                                            size_t c_step, const size_t count)
+static inline __attribute__((always_inline)) void row_fixed(const row_job *r, const size_t count)
 {
     size_t p = 0;
     do {
         sums s[4];
-        row_chunk(a + p, b + p * PANEL, b_step, least(k - p, CHUNK), s, count);
+        row_chunk(r->a + p, r->b + p * PANEL, r->b_step, least(r->k - p, CHUNK), s, count);
         for (size_t i = 0; i < count; i++)
             for (size_t j = 0; j < 4; j++) {
-                double *to = c + i * c_step + 2 * j;
+                double *to = r->c + i * r->c_step + 2 * j;
                 vst1q_f64(to, p == 0 ? s[i].v[j] : vaddq_f64(vld1q_f64(to), s[i].v[j]));
             }
         p += CHUNK;
-    } while (p < k);
+    } while (p < r->k);
 }
 
-static void row_panels(const elem *a, const elem *b, size_t b_step, size_t k, elem *c,
-                       size_t c_step, size_t count)
+static void row_panels(const row_job *r, size_t count)
 {
     if (count == 4)
-        row_fixed(a, b, b_step, k, c, c_step, 4);
+        row_fixed(r, 4);
     else
-        row_fixed(a, b, b_step, k, c, c_step, 1);
+        row_fixed(r, 1);
 }
 
 static const takt_gemm_f64_info info = {MR, NR, scratch_bytes};

@@ -79,14 +79,23 @@ static const tile_config all_whole = {
         }                                                                                          \
     } while (0)
 
-/* `steps` whole tiles of 16 rows of B; a panel follows the other by `b_panel` bytes. */
-static inline __attribute__((always_inline)) void
-product(const char *a, size_t stride, const int8_t *b, size_t b_panel, size_t steps,
-        const tile_job *t, const bool two_rows, const bool two_panels)
+/* Whole tiles of 16 rows of B: where they lie, and their number. */
+typedef struct part {
+    const char *a;
+    size_t stride;
+    const int8_t *b;
+    size_t b_panel, steps;
+    bool a_unsigned;
+} part;
+
+static inline __attribute__((always_inline)) void product(const part *o, const bool two_rows,
+                                                          const bool two_panels)
 {
-    const int8_t *b_next = b + b_panel;
-    for (; steps; steps--, a += 64, b += 1024, b_next += 1024)
-        if (t->a_unsigned)
+    const char *a = o->a;
+    const size_t stride = o->stride;
+    const int8_t *b = o->b, *b_next = o->b + o->b_panel;
+    for (size_t i = 0; i < o->steps; i++, a += 64, b += 1024, b_next += 1024)
+        if (o->a_unsigned)
             STEP(_tile_dpbusd);
         else
             STEP(_tile_dpbssd);
@@ -101,14 +110,16 @@ static inline __attribute__((always_inline)) void tile_fixed(const tile_job *t, 
     _tile_zero(SUM_01);
     _tile_zero(SUM_10);
     _tile_zero(SUM_11);
-    product(t->a, stride, t->b, t->b_panel, whole, t, two_rows, two_panels);
+    part o = {t->a, stride, t->b, t->b_panel, whole, t->a_unsigned};
+    product(&o, two_rows, two_panels);
     if (rest) {
         int8_t last[2][1024] = {{0}};
         memcpy(last[0], t->b + whole * 1024, rest * 64);
         if (two_panels)
             memcpy(last[1], t->b + t->b_panel + whole * 1024, rest * 64);
         WRITTEN(last);
-        product(t->a + whole * 64, stride, last[0], 1024, 1, t, two_rows, two_panels);
+        o = (part){t->a + whole * 64, stride, last[0], sizeof last[0], 1, t->a_unsigned};
+        product(&o, two_rows, two_panels);
     }
 }
 

@@ -14,8 +14,6 @@ enum { PIECE = 16, ROW_PAD = 1 };
 
 #include "kernel/gemm_i8/blocked.h"
 
-#include "kernel/gemm_i8/bytes_x86.h"
-
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -33,11 +31,27 @@ static size_t packed_bytes(size_t rows, size_t k)
     return rows * round_up(k, PIECE);
 }
 
+/* k bytes, 16 at a time, to places `step` bytes apart, each flipped by `top`; the last is padded.
+ */
+static void pack_row(const char *a, size_t k, char *to, size_t step, int top)
+{
+    const __m128i flips = _mm_set1_epi8((char)top);
+    for (size_t i = 0; i < k; i += 16, to += step) {
+        __m128i x = _mm_setzero_si128();
+        if (k - i >= 16)
+            x = _mm_loadu_si128((const __m128i *)(const void *)(a + i));
+        else
+            memcpy(&x, a + i, k - i);
+        _mm_storeu_si128((__m128i *)(void *)to, _mm_xor_si128(x, flips));
+    }
+}
+
 /* To [k / 16][rows][16]. */
 static void pack_tile(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to)
 {
     for (size_t r = 0; r < rows; r++)
-        pack_row(g, row + r, p, k, to + 16 * r, 16 * rows, g->a_unsigned ? 0 : 0x80);
+        pack_row((const char *)g->a + (row + r) * g->a_row + p, k, to + 16 * r, 16 * rows,
+                 g->a_unsigned ? 0 : 0x80);
 }
 
 INLINE __m512i four_of_a(const char *a)
@@ -88,7 +102,8 @@ INLINE void tile_fixed(const tile_job *t, const size_t rows, const size_t wide)
 TILE(2)
 TILE(3)
 TILE(4)
-TILE(5) TILE(6) TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
+TILE(5)
+TILE(6) TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
 
     static void tile(size_t rows, size_t panels, const tile_job *t)
 {
@@ -100,10 +115,31 @@ TILE(5) TILE(6) TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE
     by_rows[panels - 1][rows - 2](t);
 }
 
+static inline __attribute__((always_inline)) void dot_fixed(const char *a, const int8_t *b,
+                                                            size_t b_step, size_t steps,
+                                                            int32_t *sums, const size_t count)
+{
+    __m512i acc[4];
+    for (size_t i = 0; i < count; i++)
+        acc[i] = _mm512_setzero_si512();
+    for (size_t p = 0; p < steps; p++) {
+        int four;
+        memcpy(&four, a + 4 * p, sizeof four);
+        for (size_t i = 0; i < count; i++)
+            acc[i] = _mm512_dpbusd_epi32(acc[i], _mm512_set1_epi32(four),
+                                         _mm512_loadu_si512(b + i * b_step + p * LINE));
+    }
+    for (size_t i = 0; i < count; i++)
+        _mm512_storeu_si512(sums + 16 * i, acc[i]);
+}
+
 static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, size_t steps,
                        int32_t *sums, size_t count)
 {
-    dot_panels(g->scratch, b, b_step, steps, sums, count);
+    if (count == 4)
+        dot_fixed(g->scratch, b, b_step, steps, sums, 4);
+    else
+        dot_fixed(g->scratch, b, b_step, steps, sums, 1);
 }
 
 static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes};

@@ -136,18 +136,18 @@ static void tile(size_t rows, size_t panels, const tile_job *t)
     by_pairs[t->a_unsigned][(rows + 1) / 2 - 1](t, rows);
 }
 
-/* Two panels at a time: sixteen sums of 2 x 2, of which a single row uses half. */
-static inline __attribute__((always_inline)) void row_fixed(const char *a, const int8_t *b,
+/* Sixteen sums of 2 x 2 for two panels, of which a single row uses half. */
+static inline __attribute__((always_inline)) void row_fixed(const takt_gemm_i8 *g, const int8_t *b,
                                                             size_t b_step, size_t steps,
-                                                            int32_t *sums, const size_t count,
-                                                            const bool a_unsigned)
+                                                            int32_t *sums, const size_t count)
 {
+    const bool a_unsigned = g->a_unsigned;
     int32x4_t s[2][8];
     for (size_t i = 0; i < count; i++)
         for (int j = 0; j < 8; j++)
             s[i][j] = vdupq_n_s32(0);
     for (size_t p = 0; p < steps; p++) {
-        const int8x16_t x = vld1q_s8((const int8_t *)a + 16 * p);
+        const int8x16_t x = vld1q_s8((const int8_t *)g->scratch + 16 * p);
         for (size_t i = 0; i < count; i++)
             for (int j = 0; j < 8; j++) {
                 const int8x16_t y = vld1q_s8(b + i * b_step + p * 128 + 16 * j);
@@ -163,16 +163,10 @@ static inline __attribute__((always_inline)) void row_fixed(const char *a, const
 static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, size_t steps,
                        int32_t *sums, size_t count)
 {
-    const char *a = g->scratch;
     for (; count >= 2; count -= 2, b += 2 * b_step, sums += 32)
-        if (g->a_unsigned)
-            row_fixed(a, b, b_step, steps, sums, 2, true);
-        else
-            row_fixed(a, b, b_step, steps, sums, 2, false);
-    if (count && g->a_unsigned)
-        row_fixed(a, b, b_step, steps, sums, 1, true);
-    else if (count)
-        row_fixed(a, b, b_step, steps, sums, 1, false);
+        row_fixed(g, b, b_step, steps, sums, 2);
+    if (count)
+        row_fixed(g, b, b_step, steps, sums, 1);
 }
 
 static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes};

@@ -9,17 +9,35 @@
 #include "kernel/map/float_drive.h"
 #include "kernel/map/map.h"
 
-static inline vec copy_of(vec x) { return x; }
-static inline vec square_of(vec x) { return VEC(mul)(x, x); }
-static inline vec reciprocal_of(vec x) { return VEC(div)(VEC(set1)(1), x); }
-static inline vec rsqrt_of(vec x) { return VEC(div)(VEC(set1)(1), VEC(sqrt)(x)); }
-static inline vec relu_of(vec x) { return VEC(select)(VEC(lt)(x, VEC(zero)()), VEC(zero)(), x); }
+static inline vec copy_of(vec x)
+{
+    return x;
+}
+static inline vec square_of(vec x)
+{
+    return VEC(mul)(x, x);
+}
+static inline vec reciprocal_of(vec x)
+{
+    return VEC(div)(VEC(set1)(1), x);
+}
+static inline vec rsqrt_of(vec x)
+{
+    return VEC(div)(VEC(set1)(1), VEC(sqrt)(x));
+}
+static inline vec relu_of(vec x)
+{
+    return VEC(select)(VEC(lt)(x, VEC(zero)()), VEC(zero)(), x);
+}
 static inline vec sign_of(vec x)
 {
     const vec plus = VEC(select)(VEC(gt)(x, VEC(zero)()), VEC(set1)(1), x);
     return VEC(select)(VEC(lt)(x, VEC(zero)()), VEC(set1)(-1), plus);
 }
-static inline mask is_nan_of(vec x, vec y) { return VEC(ne)(x, y); }
+static inline mask is_nan_of(vec x, vec y)
+{
+    return VEC(ne)(x, y);
+}
 static inline mask is_inf_of(vec x, vec y)
 {
     (void)y;
@@ -137,10 +155,9 @@ static void map_SELECT(ARGS)
 
 #define ROW(name) [TAKT_MAP_##name] = map_##name,
 #define X(name, function) ROW(name)
-static const takt_map_table table = {
-    {LIGHT_OPS(X) HEAVY_OPS(X) ROW(ADD) ROW(SUB) ROW(MUL) ROW(DIV) ROW(MIN) ROW(MAX) ROW(POW)
-         ROW(MOD) ROW(REM) ROW(EQ) ROW(NE) ROW(LT) ROW(LE) ROW(GT) ROW(GE) ROW(IS_NAN) ROW(IS_INF)
-             ROW(SELECT)}};
+static const takt_map_table table = {{LIGHT_OPS(X) HEAVY_OPS(X) ROW(ADD) ROW(SUB) ROW(MUL) ROW(
+    DIV) ROW(MIN) ROW(MAX) ROW(POW) ROW(MOD) ROW(REM) ROW(EQ) ROW(NE) ROW(LT) ROW(LE) ROW(GT)
+                                          ROW(GE) ROW(IS_NAN) ROW(IS_INF) ROW(SELECT)}};
 #undef X
 
 #endif

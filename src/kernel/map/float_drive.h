@@ -24,7 +24,10 @@ INLINE operand operand_of(const void *src, unsigned char is_scalar)
     return (operand){p, is_scalar ? VEC(set1)(*p) : VEC(set1)((T)0), is_scalar != 0};
 }
 
-INLINE vec take(operand x, size_t i) { return x.is_one ? x.one : VEC(load)(x.p + i); }
+INLINE vec take(operand x, size_t i)
+{
+    return x.is_one ? x.one : VEC(load)(x.p + i);
+}
 INLINE vec take_n(operand x, size_t i, size_t n)
 {
     return x.is_one ? x.one : VEC(load_n)(x.p + i, n);

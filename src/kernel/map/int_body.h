@@ -74,39 +74,129 @@ INLINE void faulting(T *d, const void *const *src, const unsigned char *is_scala
     }
 }
 
-static inline T copy_of(T x) { return x; }
-static inline T neg_of(T x) { return (T)((U)0 - (U)x); }
-static inline T square_of(T x) { return (T)((U)x * (U)x); }
-static inline T not_of(T x) { return (T) ~(U)x; }
-static inline T add_of(T a, T b) { return (T)((U)a + (U)b); }
-static inline T sub_of(T a, T b) { return (T)((U)a - (U)b); }
-static inline T mul_of(T a, T b) { return (T)((U)a * (U)b); }
-static inline T min_of(T a, T b) { return a < b ? a : b; }
-static inline T max_of(T a, T b) { return a > b ? a : b; }
-static inline T and_of(T a, T b) { return a & b; }
-static inline T or_of(T a, T b) { return a | b; }
-static inline T xor_of(T a, T b) { return a ^ b; }
-static inline uint8_t eq_of(T a, T b) { return a == b; }
-static inline uint8_t ne_of(T a, T b) { return a != b; }
-static inline uint8_t lt_of(T a, T b) { return a < b; }
-static inline uint8_t le_of(T a, T b) { return a <= b; }
-static inline uint8_t gt_of(T a, T b) { return a > b; }
-static inline uint8_t ge_of(T a, T b) { return a >= b; }
-static inline T shl_of(T a, T b) { return (U)b < BITS ? (T)((U)a << (U)b) : (T)0; }
-static inline T shr_of(T a, T b) { return (U)b < BITS ? (T)(a >> b) : (T)0; }
-static inline T shr8_of(T a, T b) { return (U)b < 8 ? (T)(a >> b) : (T)0; }
-static inline T shr16_of(T a, T b) { return (U)b < 16 ? (T)(a >> b) : (T)0; }
+static inline T copy_of(T x)
+{
+    return x;
+}
+static inline T neg_of(T x)
+{
+    return (T)((U)0 - (U)x);
+}
+static inline T square_of(T x)
+{
+    return (T)((U)x * (U)x);
+}
+static inline T not_of(T x)
+{
+    return (T) ~(U)x;
+}
+static inline T add_of(T a, T b)
+{
+    return (T)((U)a + (U)b);
+}
+static inline T sub_of(T a, T b)
+{
+    return (T)((U)a - (U)b);
+}
+static inline T mul_of(T a, T b)
+{
+    return (T)((U)a * (U)b);
+}
+static inline T min_of(T a, T b)
+{
+    return a < b ? a : b;
+}
+static inline T max_of(T a, T b)
+{
+    return a > b ? a : b;
+}
+static inline T and_of(T a, T b)
+{
+    return a & b;
+}
+static inline T or_of(T a, T b)
+{
+    return a | b;
+}
+static inline T xor_of(T a, T b)
+{
+    return a ^ b;
+}
+static inline uint8_t eq_of(T a, T b)
+{
+    return a == b;
+}
+static inline uint8_t ne_of(T a, T b)
+{
+    return a != b;
+}
+static inline uint8_t lt_of(T a, T b)
+{
+    return a < b;
+}
+static inline uint8_t le_of(T a, T b)
+{
+    return a <= b;
+}
+static inline uint8_t gt_of(T a, T b)
+{
+    return a > b;
+}
+static inline uint8_t ge_of(T a, T b)
+{
+    return a >= b;
+}
+static inline T shl_of(T a, T b)
+{
+    return (U)b < BITS ? (T)((U)a << (U)b) : (T)0;
+}
+static inline T shr_of(T a, T b)
+{
+    return (U)b < BITS ? (T)(a >> b) : (T)0;
+}
+static inline T shr8_of(T a, T b)
+{
+    return (U)b < 8 ? (T)(a >> b) : (T)0;
+}
+static inline T shr16_of(T a, T b)
+{
+    return (U)b < 16 ? (T)(a >> b) : (T)0;
+}
 
 #if IS_SIGNED
-static inline T abs_of(T x) { return x < 0 ? neg_of(x) : x; }
-static inline T sign_of(T x) { return (T)((x > 0) - (x < 0)); }
-static inline T relu_of(T x) { return x < 0 ? 0 : x; }
-static inline bool is_minus_one(T x) { return x == -1; }
-static inline bool opposite(T a, T b) { return (a < 0) != (b < 0); }
+static inline T abs_of(T x)
+{
+    return x < 0 ? neg_of(x) : x;
+}
+static inline T sign_of(T x)
+{
+    return (T)((x > 0) - (x < 0));
+}
+static inline T relu_of(T x)
+{
+    return x < 0 ? 0 : x;
+}
+static inline bool is_minus_one(T x)
+{
+    return x == -1;
+}
+static inline bool opposite(T a, T b)
+{
+    return (a < 0) != (b < 0);
+}
 #else
-static inline T abs_of(T x) { return x; }
-static inline T sign_of(T x) { return x != 0; }
-static inline T relu_of(T x) { return x; }
+static inline T abs_of(T x)
+{
+    return x;
+}
+static inline T sign_of(T x)
+{
+    return x != 0;
+}
+static inline T relu_of(T x)
+{
+    return x;
+}
 #endif
 
 /* Dividing the least integer by -1 would trap on some processors: it wraps. */

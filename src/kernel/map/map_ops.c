@@ -28,7 +28,10 @@ takt_map_op takt_map_op_of(const char *name)
     return (takt_map_op)op;
 }
 
-int takt_map_operands(takt_map_op op) { return op < TAKT_MAP_OP_COUNT ? rows[op].operands : 0; }
+int takt_map_operands(takt_map_op op)
+{
+    return op < TAKT_MAP_OP_COUNT ? rows[op].operands : 0;
+}
 
 bool takt_map_is_predicate(takt_map_op op)
 {

@@ -31,7 +31,8 @@ static inline float trig_f32_huge(float x, float *quadrant)
     const uint64_t turns = (m * word[0] << 32) + m * word[1] + (m * word[2] >> 32);
     const uint64_t q = (turns + (UINT64_C(1) << 61)) >> 62;
     const uint64_t rest = turns - (q << 62);
-    /* Two's complement by hand: the conversion of a large unsigned would be the compiler's choice. */
+    /* Two's complement by hand: the conversion of a large unsigned would be the compiler's choice.
+     */
     const double fraction = rest >> 63 ? -(double)(~rest + 1) : (double)rest;
     *quadrant = (float)q;
     return (float)(fraction * 0x1.921fb54442d18p-62);

@@ -21,8 +21,8 @@ static inline vd atan_f64(vd x)
     const vd bottom = vd_select(large, a, vd_select(middle, vd_add(a, one), one));
     const vd quarters = vd_select(large, vd_set1(2.0), vd_select(middle, one, zero));
     const vd t = vd_div(top, bottom), u = vd_mul(t, t);
-    const vd low = vd_fma(quarters, vd_set1(0x1.1a62633145c07p-55), vd_mul(vd_mul(t, u),
-                                                                           poly_f64(c, 12, u)));
+    const vd low =
+        vd_fma(quarters, vd_set1(0x1.1a62633145c07p-55), vd_mul(vd_mul(t, u), poly_f64(c, 12, u)));
     const vd base = vd_mul(quarters, vd_set1(0x1.921fb54442d18p-1));
     return vd_copysign(vd_add(base, vd_add(t, low)), x);
 }

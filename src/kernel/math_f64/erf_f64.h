@@ -11,9 +11,10 @@
 static inline vd erf_f64_small(vd a)
 {
     static const double c[] = {
-        0x1.06eba8214db69p-3,  -0x1.812746b0379e6p-2,  0x1.ce2f21a042b2p-4,   -0x1.b82ce3128498dp-6,
-        0x1.565bcd0db006ep-8,  -0x1.c02db3d8e5c56p-11, 0x1.f9a321a03e50bp-14, -0x1.f4d1df27e6943p-17,
-        0x1.b9def0b737bb3p-20, -0x1.5f1d2ee05207fp-23, 0x1.f7a3bae50fb7p-27,  -0x1.3869ab9b99ef2p-30,
+        0x1.06eba8214db69p-3,   -0x1.812746b0379e6p-2,  0x1.ce2f21a042b2p-4,
+        -0x1.b82ce3128498dp-6,  0x1.565bcd0db006ep-8,   -0x1.c02db3d8e5c56p-11,
+        0x1.f9a321a03e50bp-14,  -0x1.f4d1df27e6943p-17, 0x1.b9def0b737bb3p-20,
+        -0x1.5f1d2ee05207fp-23, 0x1.f7a3bae50fb7p-27,   -0x1.3869ab9b99ef2p-30,
         0x1.0576a9d57b335p-34};
     return vd_fma(a, poly_f64(c, 13, vd_mul(a, a)), a);
 }
@@ -21,9 +22,10 @@ static inline vd erf_f64_small(vd a)
 static inline vd erf_f64_large(vd a)
 {
     static const double c[] = {
-        0x1.058671b52c776p-2,   -0x1.b57034efd3f56p-2, 0x1.eeea7dc8a7903p-3,  -0x1.437f0b68cce98p-4,
-        0x1.e947158ad41fp-9,    0x1.ca95ed8726fe9p-8,  -0x1.bc258d9aa0cbap-11, -0x1.016b53b7a397fp-10,
-        0x1.6d34cb2f29d6dp-15,  0x1.6d8242c212d2ap-13, 0x1.cf771c6c23058p-16, -0x1.be5f399dd9161p-16,
+        0x1.058671b52c776p-2,   -0x1.b57034efd3f56p-2,  0x1.eeea7dc8a7903p-3,
+        -0x1.437f0b68cce98p-4,  0x1.e947158ad41fp-9,    0x1.ca95ed8726fe9p-8,
+        -0x1.bc258d9aa0cbap-11, -0x1.016b53b7a397fp-10, 0x1.6d34cb2f29d6dp-15,
+        0x1.6d8242c212d2ap-13,  0x1.cf771c6c23058p-16,  -0x1.be5f399dd9161p-16,
         -0x1.a814c1a770862p-17};
     a = clamp_f64(a, 1.0, 6.0);
     const vd two = vd_set1(2.0), t = vd_div(vd_sub(a, two), vd_add(a, two));

@@ -65,7 +65,10 @@ static inline vd clamp_f64(vd x, double low, double high)
     return vd_select(vd_lt(x, vd_set1(low)), vd_set1(low), x);
 }
 
-static inline vd exp_f64(vd x) { return exp_f64_join(exp_f64_split(clamp_f64(x, -746.0, 710.0))); }
+static inline vd exp_f64(vd x)
+{
+    return exp_f64_join(exp_f64_split(clamp_f64(x, -746.0, 710.0)));
+}
 
 static inline vd exp2_f64(vd x)
 {

@@ -1,4 +1,5 @@
-/* pow_f64.h - x^y in double: exp(y log x) with log x in two doubles, because y multiplies its error. */
+/* pow_f64.h - x^y in double: exp(y log x) with log x in two doubles, because y multiplies its
+ * error. */
 #ifndef TAKT_KERNEL_MATH_F64_POW_F64_H
 #define TAKT_KERNEL_MATH_F64_POW_F64_H
 

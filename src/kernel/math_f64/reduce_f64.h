@@ -18,7 +18,8 @@ static inline double reduce_f64_scale(uint64_t a, uint64_t b, double *lo)
     const double hi = sum + rest, hi_lo = (sum - hi) + rest;
     const double pio2_hi = 0x1.921fb54442d18p+0, pio2_lo = 0x1.1a62633145c07p-54;
     const double r = hi * pio2_hi;
-    const double r_lo = __builtin_fma(hi, pio2_lo, __builtin_fma(hi, pio2_hi, -r)) + hi_lo * pio2_hi;
+    const double r_lo =
+        __builtin_fma(hi, pio2_lo, __builtin_fma(hi, pio2_hi, -r)) + hi_lo * pio2_hi;
     *lo = r_lo;
     return r;
 }

@@ -2,7 +2,10 @@
 #ifndef TAKT_KERNEL_REDUCE_FLOAT_ARG_H
 #define TAKT_KERNEL_REDUCE_FLOAT_ARG_H
 
-static bool is_hit(T x, T extreme) { return extreme == extreme ? x == extreme : x != x; }
+static bool is_hit(T x, T extreme)
+{
+    return extreme == extreme ? x == extreme : x != x;
+}
 
 /* The extreme first, then the first place that has it: both passes are vectors. */
 static size_t arg_row(const T *x, size_t n, bool is_max, bool is_last)

@@ -6,7 +6,10 @@
 
 enum { TILE = 256 / sizeof(T), GATHER = 256 };
 
-static bool is_one_run(const takt_reduce *r) { return r->run >= r->n; }
+static bool is_one_run(const takt_reduce *r)
+{
+    return r->run >= r->n;
+}
 
 INLINE void rows(takt_reduce_op op, const takt_reduce *r)
 {

@@ -68,10 +68,13 @@ static void arg(const takt_reduce *r)
     const T *x = r->src;
     for (size_t k = 0; k < r->count; k++) {
         size_t best = 0;
+        T extreme = r->n > 0 ? x[takt_reduce_at(r, k, 0)] : 0;
         for (size_t i = 1; i < r->n; i++) {
-            const T a = x[takt_reduce_at(r, k, best)], b = x[takt_reduce_at(r, k, i)];
-            if ((is_last && a == b) || (is_max ? b > a : b < a))
+            const T value = x[takt_reduce_at(r, k, i)];
+            if ((is_last && value == extreme) || (is_max ? value > extreme : value < extreme)) {
                 best = i;
+                extreme = value;
+            }
         }
         ((int64_t *)r->dst)[k] = (int64_t)best;
     }

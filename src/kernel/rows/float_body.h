@@ -11,8 +11,14 @@
 /* What a pass makes of an element before it joins its lane. */
 typedef vec element_fn(vec x, vec parameter);
 
-INLINE vec minus(vec x, vec m) { return VEC(sub)(x, m); }
-INLINE vec exp_minus(vec x, vec m) { return MATH(exp)(VEC(sub)(x, m)); }
+INLINE vec minus(vec x, vec m)
+{
+    return VEC(sub)(x, m);
+}
+INLINE vec exp_minus(vec x, vec m)
+{
+    return MATH(exp)(VEC(sub)(x, m));
+}
 
 /* lane = join(f(x)) over one chunk; keeps f(x) in `keep` unless that is NULL. */
 INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, T *keep, size_t n)

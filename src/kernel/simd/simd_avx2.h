@@ -14,6 +14,8 @@ typedef __m256 vf;
 typedef __m256i vi;
 typedef __m256 vm; /* all bits of a lane are equal */
 
+/* A table: one function a line. */
+/* clang-format off */
 /* Lanes 0..n-1 set: masked stores touch no byte of the other lanes. */
 static inline vi simd_first(size_t n)
 {
@@ -25,8 +27,9 @@ static inline vi simd_first(size_t n)
 static inline __m128 simd_few(const float *p, size_t n)
 {
     __m128 v = _mm_setzero_ps();
+    float last; /* by memcpy: the memory may hold integers */
     if (n & 1)
-        v = _mm_load_ss(p + (n & 2));
+        v = _mm_set_ss((memcpy(&last, p + (n & 2), sizeof last), last));
     if (n & 2)
         v = _mm_loadl_pi(_mm_movelh_ps(v, v), (const __m64 *)p);
     return v;
@@ -204,5 +207,7 @@ static inline void vm_store_u8(uint8_t *p, vm m)
 {
     vi_store_u8(p, vi_and(vf_as_vi(m), vi_set1(1)));
 }
+
+/* clang-format on */
 
 #endif

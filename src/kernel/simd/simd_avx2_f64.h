@@ -10,6 +10,8 @@ typedef __m256d vd;
 typedef __m256i vl;
 typedef __m256d vmd;
 
+/* A table: one function a line. */
+/* clang-format off */
 static inline vl simd_first_f64(size_t n)
 {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x((long long)n), _mm256_setr_epi64x(0, 1, 2, 3));
@@ -110,5 +112,7 @@ static inline void vmd_store_u8(uint8_t *p, vmd m)
     for (int i = 0; i < VD; i++)
         p[i] = (uint8_t)(bits >> i & 1);
 }
+
+/* clang-format on */
 
 #endif

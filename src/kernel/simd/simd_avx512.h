@@ -20,6 +20,8 @@ typedef __mmask16 vm;
 typedef uint32_t simd_u32x16 __attribute__((vector_size(64)));
 typedef int32_t simd_i32x16 __attribute__((vector_size(64)));
 
+/* A table: one function a line. */
+/* clang-format off */
 static inline __mmask16 simd_first(size_t n) { return (__mmask16)((1u << n) - 1u); }
 
 static inline vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
@@ -184,5 +186,7 @@ static inline void vm_store_u8(uint8_t *p, vm m)
 }
 
 #pragma GCC diagnostic pop
+
+/* clang-format on */
 
 #endif

@@ -15,6 +15,8 @@ typedef __m512i vl;
 typedef __mmask8 vmd;
 typedef uint64_t simd_u64x8 __attribute__((vector_size(64)));
 
+/* A table: one function a line. */
+/* clang-format off */
 static inline __mmask8 simd_first_f64(size_t n) { return (__mmask8)((1u << n) - 1u); }
 
 static inline vd vd_load(const double *p) { return _mm512_loadu_pd(p); }
@@ -107,5 +109,7 @@ static inline void vmd_store_u8(uint8_t *p, vmd m)
 }
 
 #pragma GCC diagnostic pop
+
+/* clang-format on */
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef TAKT_KERNEL_SIMD_SIMD_COMMON_H
 #define TAKT_KERNEL_SIMD_SIMD_COMMON_H
 
+/* A table: one function a line. */
+/* clang-format off */
 static inline vf vf_zero(void) { return vf_set1(0.0f); }
 static inline vd vd_zero(void) { return vd_set1(0.0); }
 
@@ -69,5 +71,7 @@ static inline void vi_store_u8_sat(uint8_t *p, vi v)
 {
     vi_store_u8(p, vi_min(vi_max(v, vi_set1(0)), vi_set1(255)));
 }
+
+/* clang-format on */
 
 #endif

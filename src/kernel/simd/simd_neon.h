@@ -14,6 +14,8 @@ typedef float32x4_t vf;
 typedef int32x4_t vi;
 typedef uint32x4_t vm;
 
+/* A table: one function a line. */
+/* clang-format off */
 static inline vf vf_load(const float *p) { return vld1q_f32(p); }
 static inline void vf_store(float *p, vf v) { vst1q_f32(p, v); }
 static inline vf vf_load_n(const float *p, size_t n)
@@ -153,5 +155,7 @@ static inline void vm_store_u8(uint8_t *p, vm m)
 {
     vi_store_u8(p, vandq_s32((vi)m, vdupq_n_s32(1)));
 }
+
+/* clang-format on */
 
 #endif

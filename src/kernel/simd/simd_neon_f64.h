@@ -10,6 +10,8 @@ typedef float64x2_t vd;
 typedef int64x2_t vl;
 typedef uint64x2_t vmd;
 
+/* A table: one function a line. */
+/* clang-format off */
 static inline vd vd_load(const double *p) { return vld1q_f64(p); }
 static inline void vd_store(double *p, vd v) { vst1q_f64(p, v); }
 static inline vd vd_load_n(const double *p, size_t n)
@@ -79,5 +81,7 @@ static inline void vmd_store_u8(uint8_t *p, vmd m)
     p[0] = (uint8_t)(vgetq_lane_u64(m, 0) & 1);
     p[1] = (uint8_t)(vgetq_lane_u64(m, 1) & 1);
 }
+
+/* clang-format on */
 
 #endif

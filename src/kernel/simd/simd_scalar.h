@@ -16,6 +16,8 @@ typedef float vf;
 typedef int32_t vi;
 typedef bool vm;
 
+/* A table: one function a line. */
+/* clang-format off */
 static inline vf vf_load(const float *p) { return *p; }
 static inline void vf_store(float *p, vf v) { *p = v; }
 static inline vf vf_load_n(const float *p, size_t n) { return n ? *p : 0.0f; }
@@ -129,5 +131,7 @@ static inline void vi_store_u16(uint16_t *p, vi v) { *p = (uint16_t)v; }
 
 static inline vm vm_load_u8(const uint8_t *p) { return *p != 0; }
 static inline void vm_store_u8(uint8_t *p, vm m) { *p = m; }
+
+/* clang-format on */
 
 #endif

@@ -10,6 +10,8 @@ typedef double vd;
 typedef int64_t vl;
 typedef bool vmd;
 
+/* A table: one function a line. */
+/* clang-format off */
 static inline vd vd_load(const double *p) { return *p; }
 static inline void vd_store(double *p, vd v) { *p = v; }
 static inline vd vd_load_n(const double *p, size_t n) { return n ? *p : 0.0; }
@@ -95,5 +97,7 @@ static inline vf vf_from_vd(vd lo, vd hi)
 
 static inline vmd vmd_load_u8(const uint8_t *p) { return *p != 0; }
 static inline void vmd_store_u8(uint8_t *p, vmd m) { *p = m; }
+
+/* clang-format on */
 
 #endif

@@ -101,8 +101,8 @@ takt_id takt_cast(takt_graph *g, takt_id x, takt_dtype dtype)
     return call(g, &takt_op_cast, x, 1, &(takt_named_attr){"dtype", takt_attr_dtype(dtype)});
 }
 
-takt_id takt_reduce_over(takt_graph *g, const takt_op *op, takt_id x, const int64_t *axes, size_t count,
-                    bool keep)
+takt_id takt_reduce_over(takt_graph *g, const takt_op *op, takt_id x, const int64_t *axes,
+                         size_t count, bool keep)
 {
     const takt_named_attr attrs[] = {{"axes", takt_attr_i64s(axes, count)},
                                      {"keep", takt_attr_bool(keep)}};

@@ -35,8 +35,10 @@ takt_norm takt_norm_make(takt_graph *g, const takt_reduction *over, double epsil
     takt_id x = norm.over.x;
     if (is_centred)
         x = takt_sub(g, x, takt_mean(g, &norm.over));
-    squares.x = takt_square(g, x);
-    const takt_id variance = takt_add_scalar(g, takt_mean(g, &squares), epsilon);
+    squares.x = x;
+    const takt_id sum = takt_reduce_by(g, &takt_op_reduce_sum_square, x, &squares);
+    const takt_id mean = takt_div(g, sum, takt_reduced_count(g, x, &squares));
+    const takt_id variance = takt_add_scalar(g, mean, epsilon);
     norm.scale = takt_reciprocal(g, takt_unary(g, &takt_op_sqrt, variance));
     norm.normal = takt_mul(g, x, norm.scale);
     return norm;

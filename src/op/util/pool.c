@@ -39,6 +39,8 @@ takt_status takt_pool_infer(takt_infer *in, const takt_type *x, takt_type *y)
                              "make windows of nothing but padding; the window spans %lld",
                              in->op->name, (long long)w.before[i], (long long)w.after[i], i,
                              (long long)reach);
+        if (x->dim[w.first + i] == 0)
+            return takt_infer_fail(in, TAKT_E_SHAPE, "spatial axis %d is empty", i);
         TAKT_TRY(takt_window_out(in, &w, i, x->dim[w.first + i], &y->dim[w.first + i]));
     }
     return TAKT_OK;

@@ -67,12 +67,10 @@ takt_status takt_window_out(takt_infer *in, const takt_window *w, int axis, takt
     const int64_t reach = w->dilation[axis] * (w->kernel[axis] - 1) + 1;
     const int64_t pad = w->before[axis] + w->after[axis];
     if (takt_dim_is_number(size) && size + pad < reach) {
-        char type[TAKT_TYPE_TEXT];
-        takt_fail(in->ctx, TAKT_E_SHAPE,
-                  "%s: the kernel spans %lld elements of spatial axis %d, "
-                  "but there are only %lld with padding: %s is %s",
-                  in->op->name, (long long)reach, axis, (long long)(size + pad),
-                  in->op->in_names[0], takt_type_text(in->dims, in->type[0], type));
+        takt_infer_fail(in, TAKT_E_SHAPE,
+                        "the kernel spans %lld elements of spatial axis %d, but there are only "
+                        "%lld with padding",
+                        (long long)reach, axis, (long long)(size + pad));
         return takt_fail_hint(in->ctx, "pad by %lld more, or use a smaller kernel or dilation",
                               (long long)(reach - size - pad));
     }

@@ -1,0 +1,67 @@
+/**
+ * array.h - tensors from and to files, random ones, digests, and a readable form.
+ *
+ *     takt_tensor_view x;
+ *     if (takt_npy_load(ctx, "x.npy", &x) == TAKT_OK)
+ *         takt_session_bind(session, "x", &x);
+ *     ...
+ *     takt_view_free(ctx, &x);
+ *
+ * Views here are dense and row-major. Those that a function makes own their memory, which comes
+ * from the context: give it back with takt_view_free.
+ */
+#ifndef TAKT_ARRAY_H
+#define TAKT_ARRAY_H
+
+#include <takt/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TAKT_DIGEST_TEXT = 65 };
+
+/** Reads NumPy's .npy, versions 1 to 3, little-endian numbers and bool; Fortran order becomes
+ *  row-major. Objects, structures and big-endian types are refused. On failure `data` is NULL. */
+TAKT_API TAKT_MUST_USE takt_status takt_npy_load(takt_ctx *ctx, const char *path,
+                                                 takt_tensor_view *view);
+/** The same from memory, which is borrowed for the call only; `name` is for messages. */
+TAKT_API TAKT_MUST_USE takt_status takt_npy_load_memory(takt_ctx *ctx, const char *name,
+                                                        const void *bytes, size_t length,
+                                                        takt_tensor_view *view);
+/** Array `member` of an .npz archive whose members are stored, as numpy.savez writes them;
+ *  NULL: its only one. */
+TAKT_API TAKT_MUST_USE takt_status takt_npz_load(takt_ctx *ctx, const char *path,
+                                                 const char *member, takt_tensor_view *view);
+/** Replaces `path` as a whole, or leaves what was there. bf16 and types below a byte have no .npy
+ *  form and are refused. */
+TAKT_API TAKT_MUST_USE takt_status takt_npy_save(takt_ctx *ctx, const char *path,
+                                                 const takt_tensor_view *view);
+/** `count` arrays under their names in one .npz archive, stored. */
+TAKT_API TAKT_MUST_USE takt_status takt_npz_save(takt_ctx *ctx, const char *path,
+                                                 const char *const *names,
+                                                 const takt_tensor_view *views, size_t count);
+
+/** Memory for the view's type and shape, zeroed; `data` receives it. */
+TAKT_API TAKT_MUST_USE takt_status takt_view_alloc(takt_ctx *ctx, takt_tensor_view *view);
+/** Accepts a view whose data is NULL. Type and shape must be as they were. */
+TAKT_API void takt_view_free(takt_ctx *ctx, takt_tensor_view *view);
+
+/** Floats uniform in [-1, 1), integers 0 to 9, bools 0 or 1, by the counter-based generator: an
+ *  element depends on seed, stream and its index alone. */
+TAKT_API TAKT_MUST_USE takt_status takt_view_random(takt_ctx *ctx, const takt_tensor_view *view,
+                                                    uint64_t seed, uint32_t stream);
+/** SHA-256 over the bytes of `count` tensors, one after another, in hexadecimal. All NaNs count
+ *  as one. */
+TAKT_API TAKT_MUST_USE takt_status takt_view_digest(takt_ctx *ctx, const takt_tensor_view *views,
+                                                    size_t count, char text[TAKT_DIGEST_TEXT]);
+/** As text: rows in brackets, the middle of long axes left out, no newline at the end. As JSON: an
+ *  object of dtype, shape and values in row-major order, the first 4096 at most. */
+TAKT_API TAKT_MUST_USE takt_status takt_view_print(takt_ctx *ctx, const takt_tensor_view *view,
+                                                   takt_format format, takt_sink_fn *sink,
+                                                   void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

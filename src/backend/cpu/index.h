@@ -1,0 +1,58 @@
+/* index.h - reading index tensors: negative ones count from the end, bad ones become faults. */
+#ifndef TAKT_BACKEND_CPU_INDEX_H
+#define TAKT_BACKEND_CPU_INDEX_H
+
+#include "backend/cpu/cpu.h"
+
+typedef struct takt_index_reader {
+    const void *data;
+    takt_dtype dtype; /* i64 or i32 */
+    takt_fault fault;
+} takt_index_reader;
+
+static inline takt_index_reader takt_index_open(const takt_task *t, const takt_view *v)
+{
+    return (takt_index_reader){.data = takt_view_data(t, v), .dtype = v->dtype,
+                               .fault = {.index = TAKT_FAULT_NONE}};
+}
+
+/* Element `i` in [0, size); a bad one is noted and read as 0 (of an empty dimension: -1). */
+static inline int64_t takt_index_next(takt_index_reader *r, size_t i, int64_t size)
+{
+    const int64_t given = r->dtype == TAKT_I64 ? ((const int64_t *)r->data)[i]
+                                               : ((const int32_t *)r->data)[i];
+    const int64_t at = given < 0 ? given + size : given;
+    if (at >= 0 && at < size)
+        return at;
+    takt_fault_note(&r->fault, i, given);
+    return size > 0 ? 0 : -1;
+}
+
+/* Where a part of `part` elements begins in an axis of `size`; a start that leaves no room for it is
+ * noted and read as 0. */
+static inline size_t takt_index_start(takt_index_reader *r, size_t size, size_t part)
+{
+    const int64_t given = r->dtype == TAKT_I64 ? ((const int64_t *)r->data)[0]
+                                               : ((const int32_t *)r->data)[0];
+    const int64_t at = given < 0 ? given + (int64_t)size : given;
+    if (at >= 0 && at <= (int64_t)(size - part))
+        return (size_t)at;
+    takt_fault_note(&r->fault, 0, given);
+    return 0;
+}
+
+static inline void takt_index_close(const takt_index_reader *r, const takt_task *t)
+{
+    if (r->fault.index != TAKT_FAULT_NONE && t->fault != NULL)
+        takt_fault_merge(t->fault, &r->fault);
+}
+
+/* Sizes around an axis: x is [outer, size, inner]. */
+typedef struct takt_axis_split {
+    size_t outer, size, inner;
+} takt_axis_split;
+takt_axis_split takt_axis_split_of(const takt_type *type, int64_t axis);
+/* The attribute `name` of a node as an integer; 0 if the op has none. */
+int64_t takt_node_int(const takt_node *n, const char *name);
+
+#endif

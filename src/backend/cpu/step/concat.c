@@ -1,0 +1,63 @@
+/* concat.c - inputs side by side along an axis. */
+#include <string.h>
+
+#include "backend/cpu/cpu.h"
+
+typedef struct facts {
+    size_t outer;     /* rows of the result */
+    size_t row;       /* bytes of one */
+    size_t *piece;    /* bytes that each input contributes to a row */
+} facts;
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    if (g->nodes[node].op != &takt_op_concat)
+        return "";
+    return takt_dtype_bits(takt_type_of(g, node)->dtype) >= 8 ? NULL : "elements below a byte";
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    size_t first, end;
+    takt_cpu_share(f->outer, 1, t->index, s->task_count, &first, &end);
+    char *to = takt_view_data(t, &s->out[0]);
+    size_t at = 0;
+    for (size_t k = 0; k < s->in_count; k++) {
+        const char *from = takt_view_data(t, &s->in[k]);
+        for (size_t r = first; r < end; r++)
+            memcpy(to + r * f->row + at, from + r * f->piece[k], f->piece[k]);
+        at += f->piece[k];
+    }
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    facts *f = takt_planner_get(p, sizeof *f);
+    size_t *piece = takt_planner_get(p, n->in_count * sizeof *piece);
+    if (f == NULL || piece == NULL)
+        return TAKT_ERR_MEMORY;
+    int64_t axis = n->attr[takt_op_attr_index(n->op, "axis", 4)].i64;
+    axis += axis < 0 ? n->type->rank : 0;
+    f->outer = 1;
+    for (int d = 0; d < axis; d++)
+        f->outer *= (size_t)n->type->dim[d];
+    size_t index;
+    for (uint32_t k = 0; k < n->in_count; k++) {
+        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+        piece[k] = (size_t)takt_dtype_bits(n->type->dtype) / 8;
+        for (int d = (int)axis; d < n->type->rank; d++)
+            piece[k] *= (size_t)takt_type_of(p->graph, n->in[k])->dim[d];
+        f->row += piece[k];
+    }
+    f->piece = piece;
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    p->step->run = run;
+    p->step->data = f;
+    p->step->task_count = takt_cpu_tasks(p, 0, 2.0 * (double)(f->outer * f->row), f->outer);
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_concat = {.name = "move", .accepts = accepts, .compile = compile};

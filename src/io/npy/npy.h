@@ -1,0 +1,31 @@
+/* npy.h - NumPy's array files: the parts that .npy and .npz share. */
+#ifndef TAKT_IO_NPY_NPY_H
+#define TAKT_IO_NPY_NPY_H
+
+#include <takt/array.h>
+
+#include "base/text.h"
+
+enum { TAKT_NPY_HEADER = 1 << 16 }; /* more than this is refused: rank is at most 16 */
+
+/* What a header says. */
+typedef struct takt_npy_header {
+    takt_dtype dtype;
+    bool is_fortran;
+    int rank;
+    int64_t dims[TAKT_MAX_RANK];
+    bool has_dtype, has_order, has_shape;
+} takt_npy_header;
+
+/* `text`: the dictionary; `at`: its offset in the file, for messages. */
+TAKT_MUST_USE takt_status takt_npy_parse(takt_ctx *ctx, const char *name, takt_span text, size_t at,
+                                         takt_npy_header *header);
+/* Bytes of a dense view; false if it is not dense, too large, or of no known type. */
+bool takt_npy_bytes(const takt_tensor_view *view, size_t *bytes);
+/* "<f4", or NULL if .npy has no such type. */
+const char *takt_npy_descr(takt_dtype dtype);
+/* Magic, version, length and dictionary, padded so that data begin at a multiple of 64. */
+TAKT_MUST_USE takt_status takt_npy_head(takt_ctx *ctx, const takt_tensor_view *view,
+                                        takt_text *text);
+
+#endif

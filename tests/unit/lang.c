@@ -1,0 +1,144 @@
+/* lang.c - the language, piece by piece: texts and the graphs they stand for.
+ *
+ * tests/unit/lang.txt has the cases: a line "=== title", a text, a line "---", and the graph as it
+ * is printed, which must read back as the same graph. With --bless the graphs are written anew.
+ */
+#include "lang/parse.h"
+
+#include <string.h>
+
+#include "test.h"
+
+#define GOLDEN "tests/unit/lang.txt"
+
+static takt_ctx *ctx;
+
+/* Prints the graph of a text, or what is wrong with it. */
+static void print(const char *text, size_t length, takt_text *out)
+{
+    takt_graph *graph = NULL;
+    takt_diagnostics list;
+    takt_diagnostics_init(&list, ctx);
+    const takt_parse_options options = {.diagnostics = &list};
+    if (takt_parse(ctx, "m.takt", text, length, &options, &graph) == TAKT_OK) {
+        EXPECT_OK(ctx, takt_graph_verify(graph));
+        takt_graph_print(graph, NULL, out);
+    }
+    takt_diagnostics_render(&list, "m.takt", text, length, out);
+    takt_graph_destroy(graph);
+    takt_diagnostics_deinit(&list);
+}
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (!EXPECT(file != NULL, "%s", path))
+        return NULL;
+    char *text = calloc(1, 1 << 20);
+    EXPECT(fread(text, 1, (1 << 20) - 1, file) > 0, "%s", path);
+    fclose(file);
+    return text;
+}
+
+/* One case at `at`; what it gives now is added to `fresh`. Returns the next one. */
+static const char *one_case(const char *at, takt_text *fresh)
+{
+    const char *text = strchr(at, '\n') + 1;
+    const char *middle = strstr(text, "---\n"), *end = strstr(text, "\n=== ");
+    end = end != NULL ? end + 1 : text + strlen(text);
+    if (!EXPECT(middle != NULL && middle < end, "no --- after %.40s", at))
+        return end;
+    const char *want = middle + 4;
+    takt_text got, again;
+    takt_text_init(&got, ctx);
+    takt_text_init(&again, ctx);
+    print(text, (size_t)(middle - text), &got);
+    print(takt_text_get(&got), got.length, &again);
+    EXPECT(got.length == (size_t)(end - want) && memcmp(takt_text_get(&got), want, got.length) == 0,
+           "%.*s\ngives\n%s\ninstead of\n%.*s", (int)(text - at - 1), at, takt_text_get(&got),
+           (int)(end - want), want);
+    EXPECT(strcmp(takt_text_get(&got), takt_text_get(&again)) == 0, "%s\nreads back as\n%s",
+           takt_text_get(&got), takt_text_get(&again));
+    takt_text_put(fresh, at, (size_t)(want - at));
+    takt_text_put(fresh, takt_text_get(&got), got.length);
+    takt_text_deinit(&again);
+    takt_text_deinit(&got);
+    return end;
+}
+
+static size_t all_cases(bool bless)
+{
+    char *golden = read_file(GOLDEN);
+    size_t count = 0;
+    takt_text fresh;
+    takt_text_init(&fresh, ctx);
+    for (const char *at = golden; at != NULL && *at != '\0'; count++)
+        at = one_case(at, &fresh);
+    FILE *file = bless ? fopen(GOLDEN, "wb") : NULL;
+    if (file != NULL) {
+        fwrite(takt_text_get(&fresh), 1, fresh.length, file);
+        fclose(file);
+    }
+    takt_text_deinit(&fresh);
+    free(golden);
+    return count;
+}
+
+/* Every layer has a text that defines it, and belongs to the list in order. */
+static void layers(void)
+{
+    for (size_t i = 0; takt_layer_name(i) != NULL; i++) {
+        const char *name = takt_layer_name(i), *text = takt_layer_text(name);
+        char head[80];
+        snprintf(head, sizeof head, "\nlayer %s(", name);
+        EXPECT(text != NULL && strstr(text, head) != NULL, "%s", name);
+        EXPECT(i == 0 || strcmp(takt_layer_name(i - 1), name) < 0, "%s", name);
+    }
+    EXPECT(takt_layer_text("no such layer") == NULL);
+}
+
+/* A text may refer to tensors that come beside it. */
+static void weights(void)
+{
+    static const char text[] = "model m(x: f32[2]) { return x + constant(f32[2], ref=0) }\n";
+    const takt_type type = {.dtype = TAKT_F32, .rank = 1, .dim = {2}};
+    takt_tensor tensor;
+    takt_graph *graph = NULL;
+    if (!EXPECT_OK(ctx, takt_tensor_create(ctx, &type, &tensor)))
+        return;
+    memset(takt_tensor_data(&tensor), 0, takt_tensor_bytes(&tensor));
+    takt_parse_options options = {.weights = &tensor, .weight_count = 1};
+    EXPECT_OK(ctx, takt_parse(ctx, "m.takt", text, strlen(text), &options, &graph));
+    takt_graph_destroy(graph);
+    options.weight_count = 0;
+    EXPECT_STATUS(ctx, takt_parse(ctx, "m.takt", text, strlen(text), &options, &graph),
+                  TAKT_ERR_NOT_FOUND);
+    takt_tensor_release(&tensor);
+}
+
+/* One of several models, by name. */
+static void pick(void)
+{
+    static const char text[] = "model a(x: f32[2]) { return x }\nmodel b(y: f32[2]) { return y }\n";
+    takt_graph *graph = NULL;
+    takt_parse_options options = {.model = "b"};
+    if (EXPECT_OK(ctx, takt_parse(ctx, "m.takt", text, strlen(text), &options, &graph)))
+        EXPECT(strcmp(graph->name, "b") == 0);
+    takt_graph_destroy(graph);
+    options.model = "c";
+    EXPECT_STATUS(ctx, takt_parse(ctx, "m.takt", text, strlen(text), &options, &graph),
+                  TAKT_ERR_NOT_FOUND);
+}
+
+int main(int argc, char **argv)
+{
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return 1;
+    const size_t count = all_cases(argc > 1 && strcmp(argv[1], "--bless") == 0);
+    EXPECT(count >= 18, "%zu cases", count);
+    layers();
+    weights();
+    pick();
+    takt_ctx_destroy(ctx);
+    return test_done();
+}

@@ -1,0 +1,169 @@
+/* lang_limits.c - texts that nest, repeat or go on beyond all measure: one sentence, no crash. */
+#include "lang/parse.h"
+
+#include <string.h>
+
+#include "test.h"
+
+static takt_ctx *ctx;
+
+/* head, then `piece` count times, then tail; the caller frees it. */
+static char *build(const char *head, const char *piece, size_t count, const char *tail)
+{
+    const size_t h = strlen(head), p = strlen(piece), t = strlen(tail);
+    char *text = malloc(h + p * count + t + 1);
+    memcpy(text, head, h);
+    for (size_t i = 0; i < count; i++)
+        memcpy(text + h + i * p, piece, p);
+    memcpy(text + h + p * count, tail, t + 1);
+    return text;
+}
+
+static void expect(const char *head, const char *piece, size_t count, const char *tail, int id)
+{
+    char *text = build(head, piece, count, tail);
+    takt_graph *graph = NULL;
+    const takt_status status = takt_parse(ctx, "m.takt", text, strlen(text), NULL, &graph);
+    const takt_error *error = takt_last_error_info(ctx);
+    if (id == 0)
+        EXPECT(status == TAKT_OK, "%s x %zu: %s", piece, count, takt_last_error(ctx));
+    else
+        EXPECT(status != TAKT_OK && error->id == id && error->line > 0, "%s x %zu: %s (%d)", piece,
+               count, takt_last_error(ctx), error->id);
+    takt_graph_destroy(graph);
+    free(text);
+}
+
+#define HEAD "model m(x: f32[2]) {\n  y = "
+#define TAIL "\n  return y\n}\n"
+
+static void nesting(void)
+{
+    enum { DEEP = 1000000 };
+    expect(HEAD, "(", DEEP, "x" TAIL, TAKT_E_NESTING);
+    expect(HEAD, "[", DEEP, TAIL, TAKT_E_NESTING);
+    expect(HEAD, "relu(", DEEP, "x" TAIL, TAKT_E_NESTING);
+    expect(HEAD, "x[", DEEP, TAIL, TAKT_E_NESTING);
+    expect(HEAD, "x ** ", DEEP, "x" TAIL, TAKT_E_NESTING);
+    expect(HEAD, "x if true else ", DEEP, "x" TAIL, TAKT_E_NESTING);
+    expect(HEAD, "if(x, then=graph() { return ", DEEP, TAIL, TAKT_E_NESTING);
+    expect("model m(x: f32[2]) {\n", "repeat 1 {\n", DEEP, "", TAKT_E_NESTING);
+    expect("model m(x: f32[2]) {\n", "if true { ", DEEP, "", TAKT_E_NESTING);
+    expect(HEAD, "- ", DEEP, "x" TAIL, 0);
+    expect("model m(x: bool[2]) {\n  y = ", "not ", DEEP, "x" TAIL, 0);
+}
+
+/* limits.depth of 32: blocks 32, expressions 8 times that. */
+static void edges(void)
+{
+    expect("model m(x: f32[2]) {\n y = x\n", "if true {\n", 31, "y = x\n}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}\n"
+           "return y\n}\n", 0);
+    expect("model m(x: f32[2]) {\n y = x\n", "if true {\n", 32, "", TAKT_E_NESTING);
+    char *close = build("x", ")", 255, TAIL);
+    expect(HEAD, "(", 255, close, 0);
+    free(close);
+    expect(HEAD, "(", 256, "", TAKT_E_NESTING);
+    char *list = build("", "]", 17, ")" TAIL);
+    expect(HEAD "constant(f32[2], ", "[", 17, list, TAKT_E_NESTING);
+    free(list);
+}
+
+/* Chains lean to the left and are not nesting. */
+static void chains(void)
+{
+    expect(HEAD "x", " + x", 20000, TAIL, 0);
+    expect(HEAD "x", " |> relu()", 20000, TAIL, 0);
+    expect(HEAD "x", "[:]", 20000, TAIL, 0);
+    expect("model m(x: f32[2]) {\n  if false { y = x }", " else if false { y = x }", 20000,
+           " else { y = x }\n  return y\n}\n", 0);
+    expect("model m(x: f32[2]) {\n", "  x = relu(x)\n", 20000, "  return x\n}\n", 0);
+}
+
+/* Layers that call one another without end, and repeats that would take for ever. */
+static void endless(void)
+{
+    expect("layer a(x) { return b(x) }\nlayer b(x) { return a(x) }\nmodel m(x: f32[2]) {\n", "", 0,
+           "  return a(x)\n}\n", TAKT_E_NESTING);
+    expect("model m(x: f32[2]) {\n", "repeat 1000000 {\n", 4, "z = 1\n}}}}\n  return x\n}\n",
+           TAKT_E_GRAPH_FULL);
+    expect("model m(x: f32[2]) {\n", "repeat 1000000 {\n", 4, "}}}}\n  return x\n}\n",
+           TAKT_E_GRAPH_FULL);
+    expect("model m(x: f32[2]) {\n  repeat 1000001 {}\n", "", 0, "  return x\n}\n", TAKT_E_TRIP_COUNT);
+    expect("model m(x: f32[2]) {\n  l = [1]\n", "  l = l + l\n", 60, "  return x\n}\n",
+           TAKT_E_OVERFLOW);
+    expect("layer a(x) { return b(b(x)) }\nlayer b(x) { return c(c(x)) }\nlayer c(x) { return d(d(x)) }\n"
+           "layer d(x) { return e(e(x)) }\nlayer e(x) { return relu(relu(x)) }\n"
+           "model m(x: f32[2]) {\n", "  x = a(x)\n", 100, "  return x\n}\n", 0);
+}
+
+static void sizes(void)
+{
+    expect("model m(x: f32[2]) {\n  param w: [4000000000, 4000000000, 4000000000] = 0\n", "", 0,
+           "  return x\n}\n", 0); /* nothing is allocated for it here */
+    expect("model m(x: f32[2]) {\n  w = constant(f32[4000000000, 4000000000], [1])\n", "", 0,
+           "  return x\n}\n", TAKT_E_DIM);
+    expect("model m(x: f32[1", ", 1", 16, "]) { return x }\n", TAKT_E_RANK);
+    expect("model m(x: f32[99999999999999999999]) { return x }\n", "", 0, "", TAKT_E_DIM);
+    expect("model ", "m", 4097, "(x: f32[2]) { return x }\n", TAKT_E_SYNTAX);
+    expect("model ", "m", 4096, "(x: f32[2]) { return x }\n", 0);
+}
+
+/* Only so many complaints about one text. */
+static void many_errors(void)
+{
+    char *text = build("model m(x: f32[2]) {\n", "  y = x + nothing\n", 100, "  return x\n}\n");
+    takt_diagnostics list;
+    takt_graph *graph = NULL;
+    takt_diagnostics_init(&list, ctx);
+    const takt_parse_options options = {.diagnostics = &list};
+    EXPECT(takt_parse(ctx, "m.takt", text, strlen(text), &options, &graph) == TAKT_ERR_SYNTAX);
+    EXPECT(list.count == 20 && list.is_full, "%zu", list.count);
+    takt_text out;
+    takt_text_init(&out, ctx);
+    takt_diagnostics_render(&list, "m.takt", text, strlen(text), &out);
+    EXPECT(strstr(takt_text_get(&out), "stopped after 20 errors") != NULL);
+    takt_text_deinit(&out);
+    takt_diagnostics_deinit(&list);
+    free(text);
+}
+
+/* Every prefix of a text is refused or read, never worse. */
+static void prefixes(void)
+{
+    static const char text[] =
+        "# a comment\nlayer two(x, n: int, act=relu) { return act(x), x[-n:, ...] }\n"
+        "model m(x: f32[n, 4]) -> (y: f32[n, 4], z: f32[2, 4]) seed=3 {\n"
+        "  param w.0: [4, 2] = uniform(-0.5, 1e-3, stream=2)\n"
+        "  c = constant(i8[2], hex\"01ff\")\n"
+        "  a, b = two(x, 2)\n"
+        "  repeat 2 as i { if i == 0x1 and not false { a = a + -1.5 } else { a = a } }\n"
+        "  return y = a, z = b if 1 < 2 else \"text \\u{1F600}\"\n}\n";
+    for (size_t length = 0; length < sizeof text - 1; length++) {
+        takt_graph *graph = NULL;
+        char *copy = malloc(length + 1);
+        memcpy(copy, text, length);
+        const takt_status status = takt_parse(ctx, "m.takt", copy, length, NULL, &graph);
+        EXPECT((status == TAKT_OK) == (graph != NULL), "%zu", length);
+        EXPECT(status == TAKT_OK || takt_last_error(ctx)[0] != '\0', "%zu", length);
+        takt_graph_destroy(graph);
+        free(copy);
+    }
+    takt_graph *graph = NULL;
+    EXPECT_OK(ctx, takt_parse(ctx, "m.takt", text, sizeof text - 1, NULL, &graph));
+    takt_graph_destroy(graph);
+}
+
+int main(void)
+{
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return 1;
+    nesting();
+    edges();
+    chains();
+    endless();
+    sizes();
+    many_errors();
+    prefixes();
+    takt_ctx_destroy(ctx);
+    return test_done();
+}
