@@ -21,7 +21,7 @@ function(takt_test_properties name folder)
   set(tmp ${PROJECT_BINARY_DIR}/tmp/${name})
   file(MAKE_DIRECTORY ${tmp})
   set_tests_properties(${name} PROPERTIES
-    LABELS "${length};${folder};${ARGN}" SKIP_RETURN_CODE 77 TIMEOUT 600
+    LABELS "${length};${folder};${ARGN}" SKIP_RETURN_CODE 77 TIMEOUT 1800
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     ENVIRONMENT "TAKT_TOOL=${PROJECT_BINARY_DIR}/takt;TAKT_TEST_TMP=${tmp};\
 TAKT_BUILD_DIR=${PROJECT_BINARY_DIR};CC=${CMAKE_C_COMPILER};\

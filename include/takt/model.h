@@ -26,9 +26,9 @@ typedef enum takt_format { TAKT_FORMAT_TEXT, TAKT_FORMAT_JSON } takt_format;
 
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_load_options {
-    size_t size;             /**< sizeof(takt_load_options), or 0 */
-    uint64_t seed;           /**< for weights that the file does not hold; default: the model's own */
-    const char *model;       /**< which model, if a text holds several */
+    size_t size;       /**< sizeof(takt_load_options), or 0 */
+    uint64_t seed;     /**< for weights that the file does not hold; default: the model's own */
+    const char *model; /**< which model, if a text holds several */
     takt_sink_fn *complaint; /**< receives a text's errors as a compiler prints them */
     void *complaint_user;
     bool allow_links; /**< external data may be reached through links */

@@ -14,10 +14,8 @@ static double drawn(const takt_init *init, const takt_philox_at *at, uint64_t el
     switch (init->kind) {
     case TAKT_INIT_UNIFORM:
         return init->a + (init->b - init->a) * takt_philox_uniform(takt_philox_word(at, element));
-    case TAKT_INIT_NORMAL:
-        return init->a + init->b * takt_philox_normal(at, element);
-    default:
-        return init->a;
+    case TAKT_INIT_NORMAL: return init->a + init->b * takt_philox_normal(at, element);
+    default: return init->a;
     }
 }
 
@@ -164,8 +162,9 @@ takt_status takt_model_load(takt_ctx *ctx, const char *path, const takt_load_opt
     return status;
 }
 
-takt_status takt_model_load_memory(takt_ctx *ctx, const char *name, const void *bytes, size_t length,
-                                   const takt_load_options *options, takt_model **model)
+takt_status takt_model_load_memory(takt_ctx *ctx, const char *name, const void *bytes,
+                                   size_t length, const takt_load_options *options,
+                                   takt_model **model)
 {
     *model = NULL;
     if (bytes == NULL && length > 0)

@@ -20,7 +20,8 @@ TAKT_MUST_USE takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, con
                                            const char *text, int64_t **sizes, size_t *count);
 /* Descriptions of ports, in `arena`. */
 TAKT_MUST_USE takt_status takt_describe_ports(takt_arena *arena, const takt_graph *g,
-                                              const takt_port *ports, size_t count, takt_desc **out);
+                                              const takt_port *ports, size_t count,
+                                              takt_desc **out);
 /* Hands `text` to a sink in one piece and frees it; a writer's non-zero answer is ERR_IO. */
 TAKT_MUST_USE takt_status takt_sink_text(takt_ctx *ctx, takt_text *text, takt_sink_fn *sink,
                                          void *user);

@@ -36,8 +36,8 @@ static takt_status set_size(takt_ctx *ctx, const takt_dims *dims, takt_span name
     for (size_t i = 0; i < value.length; i++) {
         const char c = value.at[i];
         if (c < '0' || c > '9' || size > (INT64_MAX - 9) / 10)
-            return takt_fail(ctx, TAKT_E_OPTION, "%.*s=%.*s: the size is no number", (int)name.length,
-                             name.at, (int)value.length, value.at);
+            return takt_fail(ctx, TAKT_E_OPTION, "%.*s=%.*s: the size is no number",
+                             (int)name.length, name.at, (int)value.length, value.at);
         size = 10 * size + (c - '0');
     }
     for (size_t i = 0; i < takt_dims_name_count(dims); i++)
@@ -45,14 +45,15 @@ static takt_status set_size(takt_ctx *ctx, const takt_dims *dims, takt_span name
             sizes[i] = size;
             return TAKT_OK;
         }
-    takt_fail(ctx, TAKT_E_NAME, "the model has no dimension called %.*s", (int)name.length, name.at);
+    takt_fail(ctx, TAKT_E_NAME, "the model has no dimension called %.*s", (int)name.length,
+              name.at);
     return takt_dims_name_count(dims) > 0
                ? takt_fail_hint(ctx, "its first one is %s", takt_dims_name(dims, 0))
                : takt_fail_hint(ctx, "all its dimensions are numbers");
 }
 
-takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *dims, const char *text,
-                             int64_t **sizes, size_t *count)
+takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *dims,
+                             const char *text, int64_t **sizes, size_t *count)
 {
     *count = takt_dims_name_count(dims);
     *sizes = takt_arena_array(arena, *count, sizeof **sizes);
@@ -64,8 +65,8 @@ takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *
         const size_t length = strcspn(text, ",");
         const char *equals = memchr(text, '=', length);
         if (equals == NULL || equals == text || equals + 1 == text + length)
-            return takt_fail(ctx, TAKT_E_OPTION, "\"%.*s\" is not of the form name=size", (int)length,
-                             text);
+            return takt_fail(ctx, TAKT_E_OPTION, "\"%.*s\" is not of the form name=size",
+                             (int)length, text);
         const takt_span name = {text, (size_t)(equals - text)};
         const takt_span value = {equals + 1, length - name.length - 1};
         TAKT_TRY(set_size(ctx, dims, name, value, *sizes));
@@ -105,8 +106,8 @@ static takt_status size_graph(const takt_model *m, const char *text, takt_graph 
     return status;
 }
 
-static takt_status prepare(const takt_model *m, const takt_plan_options *o, const takt_backend *backend,
-                           takt_graph **g)
+static takt_status prepare(const takt_model *m, const takt_plan_options *o,
+                           const takt_backend *backend, takt_graph **g)
 {
     takt_pipeline_options pipeline = {0};
     if (o->level < 0)
@@ -159,7 +160,8 @@ static takt_status keep_initial(const takt_model *m, takt_plan *plan)
     return TAKT_OK;
 }
 
-takt_status takt_plan_create(const takt_model *m, const takt_plan_options *options, takt_plan **plan)
+takt_status takt_plan_create(const takt_model *m, const takt_plan_options *options,
+                             takt_plan **plan)
 {
     static const takt_plan_options defaults = {0};
     *plan = NULL;
@@ -187,11 +189,16 @@ void takt_plan_destroy(takt_plan *plan)
 
 void takt_plan_query(const takt_plan *plan, takt_plan_info *info)
 {
-    *info = (takt_plan_info){.weights = plan->weight_bytes, .packed = plan->packed_bytes,
-                             .state = plan->state_bytes, .arena = plan->arena_bytes,
-                             .scratch = plan->scratch_bytes, .io = plan->io_bytes,
-                             .lower_bound = plan->lower_bound, .unshared = plan->unshared_bytes,
-                             .steps = plan->step_count, .threads = plan->threads};
+    *info = (takt_plan_info){.weights = plan->weight_bytes,
+                             .packed = plan->packed_bytes,
+                             .state = plan->state_bytes,
+                             .arena = plan->arena_bytes,
+                             .scratch = plan->scratch_bytes,
+                             .io = plan->io_bytes,
+                             .lower_bound = plan->lower_bound,
+                             .unshared = plan->unshared_bytes,
+                             .steps = plan->step_count,
+                             .threads = plan->threads};
     info->peak = info->weights + info->packed + info->state + info->arena + info->io;
     for (size_t i = 0; i < plan->step_count; i++)
         info->flops += plan->steps[i].cost.flops;

@@ -29,7 +29,8 @@ static takt_status make_ports(takt_session *s)
 {
     const takt_graph *g = s->plan->graph;
     TAKT_TRY(takt_describe_ports(&s->arena_facts, g, g->inputs, g->input_count, &s->input_descs));
-    TAKT_TRY(takt_describe_ports(&s->arena_facts, g, g->outputs, g->output_count, &s->output_descs));
+    TAKT_TRY(
+        takt_describe_ports(&s->arena_facts, g, g->outputs, g->output_count, &s->output_descs));
     s->inputs = takt_arena_array(&s->arena_facts, g->input_count, sizeof *s->inputs);
     s->outputs = takt_arena_array(&s->arena_facts, g->output_count, sizeof *s->outputs);
     s->base = takt_arena_array(&s->arena_facts, s->plan->buffer_count, sizeof *s->base);
@@ -84,7 +85,8 @@ static takt_status make_arena(takt_session *s, const takt_session_options *optio
     if (options->arena_bytes < s->plan->arena_bytes || (uintptr_t)options->arena % TAKT_ALIGN != 0)
         return takt_fail(s->ctx, TAKT_E_BINDING, "the arena has %llu bytes%s; the plan needs %zu",
                          (unsigned long long)options->arena_bytes,
-                         (uintptr_t)options->arena % TAKT_ALIGN != 0 ? " and is not 64-byte aligned" : "",
+                         (uintptr_t)options->arena % TAKT_ALIGN != 0 ? " and is not 64-byte aligned"
+                                                                     : "",
                          s->plan->arena_bytes);
     s->arena = options->arena;
     return TAKT_OK;
@@ -271,7 +273,8 @@ static takt_status ready(takt_session *s)
     const takt_graph *g = s->plan->graph;
     for (size_t i = 0; i < g->input_count; i++)
         if (s->inputs[i].view.data == NULL)
-            return takt_error_set(&s->error, TAKT_E_STATE, "input %s has no data: bind a buffer to it",
+            return takt_error_set(&s->error, TAKT_E_STATE,
+                                  "input %s has no data: bind a buffer to it",
                                   s->input_descs[i].name);
     for (size_t i = 0; i < g->output_count; i++)
         TAKT_TRY(own_memory(s, TAKT_PLACE_OUTPUT, &s->outputs[i], i));
@@ -281,9 +284,15 @@ static takt_status ready(takt_session *s)
 static takt_status run(takt_session *s, uint64_t deadline_ns)
 {
     TAKT_TRY(ready(s));
-    const takt_execution x = {.plan = s->plan, .base = s->base, .arena = s->arena, .pool = s->pool,
-                              .fault = &s->fault, .error = &s->error, .cancel = &s->cancel,
-                              .deadline_ns = deadline_ns, .watch = s->watch};
+    const takt_execution x = {.plan = s->plan,
+                              .base = s->base,
+                              .arena = s->arena,
+                              .pool = s->pool,
+                              .fault = &s->fault,
+                              .error = &s->error,
+                              .cancel = &s->cancel,
+                              .deadline_ns = deadline_ns,
+                              .watch = s->watch};
     const takt_status status = takt_execute(&x);
     atomic_store(&s->cancel, false);
     return status;

@@ -18,7 +18,8 @@ takt_status takt_read_graph(const takt_source *source, takt_graph **graph)
             return readers[i]->read(source, graph);
     if (source->length == 0)
         return takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is empty", source->name);
-    return takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is no model that Takt can read", source->name);
+    return takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is no model that Takt can read",
+                     source->name);
 }
 
 static takt_status fail_errno(takt_ctx *ctx, takt_error_id id, const char *path, const char *what,

@@ -19,15 +19,24 @@ typedef int64_t takt_dim;
 typedef struct takt_dims takt_dims;
 
 typedef enum takt_dim_op {
-    TAKT_DIM_ADD, TAKT_DIM_SUB, TAKT_DIM_MUL, TAKT_DIM_FLOORDIV, TAKT_DIM_CEILDIV, TAKT_DIM_MOD,
-    TAKT_DIM_MIN, TAKT_DIM_MAX,
+    TAKT_DIM_ADD,
+    TAKT_DIM_SUB,
+    TAKT_DIM_MUL,
+    TAKT_DIM_FLOORDIV,
+    TAKT_DIM_CEILDIV,
+    TAKT_DIM_MOD,
+    TAKT_DIM_MIN,
+    TAKT_DIM_MAX,
 } takt_dim_op;
 
 TAKT_MUST_USE takt_status takt_dims_create(takt_ctx *ctx, takt_dims **dims);
 void takt_dims_retain(takt_dims *dims);
 void takt_dims_release(takt_dims *dims); /* accepts NULL */
 
-static inline bool takt_dim_is_number(takt_dim d) { return d >= 0; }
+static inline bool takt_dim_is_number(takt_dim d)
+{
+    return d >= 0;
+}
 
 /* The dimension called `name`, made if new. */
 TAKT_MUST_USE takt_status takt_dim_name(takt_dims *dims, takt_span name, takt_dim *out);

@@ -42,10 +42,10 @@ typedef struct dim_entry {
     bool is_bound;    /* a NAME that unification found to be `binding` */
     takt_dim binding;
     const dim_term *term; /* of a SUM */
-    uint32_t count;   /* terms of a SUM */
+    uint32_t count;       /* terms of a SUM */
     uint64_t hash;
-    const char *text;   /* as printed */
-    takt_dim known;     /* the resolved form, if `stamp` is the table's */
+    const char *text; /* as printed */
+    takt_dim known;   /* the resolved form, if `stamp` is the table's */
     uint64_t stamp, seen;
 } dim_entry;
 
@@ -67,8 +67,14 @@ struct takt_dims {
     dim_sum a, b, c, d; /* too large for the stack */
 };
 
-static inline takt_dim dim_of(uint32_t entry) { return -1 - (takt_dim)entry; }
-static inline uint32_t dim_entry_of(takt_dim d) { return (uint32_t)(-1 - d); }
+static inline takt_dim dim_of(uint32_t entry)
+{
+    return -1 - (takt_dim)entry;
+}
+static inline uint32_t dim_entry_of(takt_dim d)
+{
+    return (uint32_t)(-1 - d);
+}
 
 /* "2*n + 1" as the entry has it; "?" for a number or a handle of another table. */
 const char *takt_dim_text(const takt_dims *dims, takt_dim d);

@@ -10,10 +10,8 @@
 typedef uint32_t takt_dtype_set;
 #define TAKT_IN(dtype) (UINT32_C(1) << (dtype))
 #define TAKT_FLOATS (TAKT_IN(TAKT_F64) | TAKT_IN(TAKT_F32) | TAKT_IN(TAKT_F16) | TAKT_IN(TAKT_BF16))
-#define TAKT_SIGNED                                                                                \
-    (TAKT_IN(TAKT_I64) | TAKT_IN(TAKT_I32) | TAKT_IN(TAKT_I16) | TAKT_IN(TAKT_I8))
-#define TAKT_UNSIGNED                                                                              \
-    (TAKT_IN(TAKT_U64) | TAKT_IN(TAKT_U32) | TAKT_IN(TAKT_U16) | TAKT_IN(TAKT_U8))
+#define TAKT_SIGNED (TAKT_IN(TAKT_I64) | TAKT_IN(TAKT_I32) | TAKT_IN(TAKT_I16) | TAKT_IN(TAKT_I8))
+#define TAKT_UNSIGNED (TAKT_IN(TAKT_U64) | TAKT_IN(TAKT_U32) | TAKT_IN(TAKT_U16) | TAKT_IN(TAKT_U8))
 #define TAKT_INTS (TAKT_SIGNED | TAKT_UNSIGNED)
 #define TAKT_NUMBERS (TAKT_FLOATS | TAKT_INTS)
 #define TAKT_BOOLS TAKT_IN(TAKT_BOOL)

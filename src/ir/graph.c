@@ -28,7 +28,8 @@ takt_status takt_graph_create(takt_ctx *ctx, const takt_graph *like, takt_graph 
         takt_graph_destroy(g);
         return TAKT_ERR_MEMORY;
     }
-    if (like != NULL && (g->name = takt_arena_text(&g->arena, like->name, strlen(like->name))) == NULL) {
+    if (like != NULL &&
+        (g->name = takt_arena_text(&g->arena, like->name, strlen(like->name))) == NULL) {
         takt_graph_destroy(g);
         return TAKT_ERR_MEMORY;
     }
@@ -80,10 +81,10 @@ static takt_status check_arity(takt_graph *g, const takt_op *op, size_t count)
         return takt_fail(g->ctx, TAKT_E_ARITY, "%s: takes at least %d inputs, got %zu", op->name,
                          op->in_min, count);
     if (op->in_min == op->in_max)
-        return takt_fail(g->ctx, TAKT_E_ARITY, "%s: takes %d input%s, got %zu", op->name, op->in_min,
-                         op->in_min == 1 ? "" : "s", count);
-    return takt_fail(g->ctx, TAKT_E_ARITY, "%s: takes %d to %d inputs, got %zu", op->name, op->in_min,
-                     op->in_max, count);
+        return takt_fail(g->ctx, TAKT_E_ARITY, "%s: takes %d input%s, got %zu", op->name,
+                         op->in_min, op->in_min == 1 ? "" : "s", count);
+    return takt_fail(g->ctx, TAKT_E_ARITY, "%s: takes %d to %d inputs, got %zu", op->name,
+                     op->in_min, op->in_max, count);
 }
 
 static takt_status check_input(takt_graph *g, const takt_op *op, size_t index, takt_id id)
@@ -91,15 +92,17 @@ static takt_status check_input(takt_graph *g, const takt_op *op, size_t index, t
     if (id == TAKT_NONE) {
         if (index >= (size_t)op->in_min)
             return TAKT_OK;
-        return takt_fail(g->ctx, TAKT_E_ARITY, "%s: input %zu may not be left out", op->name, index);
+        return takt_fail(g->ctx, TAKT_E_ARITY, "%s: input %zu may not be left out", op->name,
+                         index);
     }
     if (id >= g->count)
-        return takt_fail(g->ctx, TAKT_E_VERIFY, "%s: input %zu is node %u of %zu", op->name, index, id,
-                         g->count);
+        return takt_fail(g->ctx, TAKT_E_VERIFY, "%s: input %zu is node %u of %zu", op->name, index,
+                         id, g->count);
     const takt_node *n = &g->nodes[id];
     if (n->out_count != 1 && strcmp(op->name, "get") != 0)
-        return takt_fail(g->ctx, TAKT_E_ARITY, "%s: input %zu is a %s with %u results; take one of them",
-                         op->name, index, n->op->name, n->out_count);
+        return takt_fail(g->ctx, TAKT_E_ARITY,
+                         "%s: input %zu is a %s with %u results; take one of them", op->name, index,
+                         n->op->name, n->out_count);
     return TAKT_OK;
 }
 
@@ -134,7 +137,8 @@ static takt_status fill_attrs(takt_graph *g, const takt_op *op, const takt_attr 
         if (given != NULL && given[i].is_set) {
             filled[i] = given[i];
         } else if (def->is_required) {
-            return takt_fail(g->ctx, TAKT_E_ATTR, "%s: attribute %s must be given", op->name, def->name);
+            return takt_fail(g->ctx, TAKT_E_ATTR, "%s: attribute %s must be given", op->name,
+                             def->name);
         } else {
             filled[i] = def->fallback;
             filled[i].is_set = !def->is_optional;
@@ -145,7 +149,8 @@ static takt_status fill_attrs(takt_graph *g, const takt_op *op, const takt_attr 
 
 /* ---- hash-consing ---- */
 
-static uint64_t hash_node(const takt_op *op, size_t in_count, const takt_id *in, const takt_attr *attrs)
+static uint64_t hash_node(const takt_op *op, size_t in_count, const takt_id *in,
+                          const takt_attr *attrs)
 {
     uint64_t h = takt_hash_bytes(in_count, op->name, strlen(op->name));
     for (size_t i = 0; i < in_count; i++)
@@ -201,15 +206,16 @@ static size_t find_slot(const takt_graph *g, uint64_t hash, const takt_op *op, s
     size_t slot = hash & (g->table_size - 1);
     for (; g->table[slot] != TAKT_NONE; slot = (slot + 1) & (g->table_size - 1)) {
         const takt_node *n = &g->nodes[g->table[slot]];
-        const bool may_merge = (op->traits & TAKT_UNIQUE) == 0 &&
-                               (!g->keeps_equals || (op->traits & TAKT_LEAF) != 0);
+        const bool may_merge =
+            (op->traits & TAKT_UNIQUE) == 0 && (!g->keeps_equals || (op->traits & TAKT_LEAF) != 0);
         if (n->hash == hash && may_merge && same_node(n, op, in_count, in, attrs))
             break;
     }
     return slot;
 }
 
-static takt_status store_node(takt_graph *g, const takt_infer *in, const takt_attr *attrs, uint64_t hash)
+static takt_status store_node(takt_graph *g, const takt_infer *in, const takt_attr *attrs,
+                              uint64_t hash)
 {
     if (g->count >= g->ctx->limits.nodes || g->count >= TAKT_NONE - 1)
         return takt_fail(g->ctx, TAKT_E_GRAPH_FULL, "the graph has reached its limit of %zu nodes",
@@ -226,10 +232,15 @@ static takt_status store_node(takt_graph *g, const takt_infer *in, const takt_at
     for (size_t i = 0; i < attr_count; i++)
         if (attrs[i].is_set)
             TAKT_TRY(takt_attr_copy(g, &in->op->attrs[i], &attrs[i], &copies[i]));
-    g->nodes[g->count] = (takt_node){
-        .op = in->op, .in_count = (uint32_t)in->in_count, .out_count = (uint32_t)in->out_count,
-        .in = ids, .attr = copies, .type = types, .name = g->next_name, .origin = g->origin,
-        .hash = hash};
+    g->nodes[g->count] = (takt_node){.op = in->op,
+                                     .in_count = (uint32_t)in->in_count,
+                                     .out_count = (uint32_t)in->out_count,
+                                     .in = ids,
+                                     .attr = copies,
+                                     .type = types,
+                                     .name = g->next_name,
+                                     .origin = g->origin,
+                                     .hash = hash};
     return TAKT_OK;
 }
 
@@ -253,7 +264,8 @@ static takt_status infer_types(takt_infer *in)
     in->out_count = in->op->out_count == 0 ? 1 : (size_t)in->op->out_count;
     TAKT_TRY(check_dtypes(in));
     TAKT_TRY(in->op->infer != NULL ? in->op->infer(in) : takt_infer_elementwise(in));
-    for (size_t i = 0; i < in->out_count; i++) /* unused dimensions are zero, so types compare by bytes */
+    for (size_t i = 0; i < in->out_count;
+         i++) /* unused dimensions are zero, so types compare by bytes */
         for (int d = in->out[i].rank; d < TAKT_MAX_RANK; d++)
             in->out[i].dim[d] = 0;
     return TAKT_OK;
@@ -293,8 +305,8 @@ takt_id takt_graph_append(takt_graph *g, const takt_op *op, size_t in_count, con
 {
     if (g->status != TAKT_OK)
         return TAKT_NONE;
-    takt_infer infer = {.graph = g, .ctx = g->ctx, .dims = g->dims, .op = op, .in_count = in_count,
-                        .in = in};
+    takt_infer infer = {
+        .graph = g, .ctx = g->ctx, .dims = g->dims, .op = op, .in_count = in_count, .in = in};
     takt_id id = TAKT_NONE;
     const takt_status status = append(g, &infer, attrs, &id);
     const char *name = g->next_name;

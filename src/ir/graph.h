@@ -82,7 +82,7 @@ struct takt_graph {
     takt_graph **children; /* subgraphs, shared by reference count */
     size_t child_count, child_capacity;
     uint32_t references;
-    int depth; /* of subgraph nesting below this graph */
+    int depth;                 /* of subgraph nesting below this graph */
     const takt_origin *origin; /* given to nodes appended from now on */
     const char *next_name;     /* given to the next new node */
     uint32_t streams;          /* random streams handed out */
@@ -141,14 +141,17 @@ TAKT_MUST_USE takt_status takt_graph_hold_child(takt_graph *g, takt_graph *child
 
 /* Copying: begin declares the inputs and slots of `from` in the empty graph `to` and fills their
  * entries of `map` (one per node of `from`); end does the same for outputs and next values. */
-TAKT_MUST_USE takt_status takt_graph_begin_copy(const takt_graph *from, takt_graph *to, takt_id *map);
+TAKT_MUST_USE takt_status takt_graph_begin_copy(const takt_graph *from, takt_graph *to,
+                                                takt_id *map);
 TAKT_MUST_USE takt_status takt_graph_end_copy(const takt_graph *from, takt_graph *to,
                                               const takt_id *map);
 
 /* ---- reading ---- */
 
-
-static inline const takt_node *takt_node_at(const takt_graph *g, takt_id id) { return &g->nodes[id]; }
+static inline const takt_node *takt_node_at(const takt_graph *g, takt_id id)
+{
+    return &g->nodes[id];
+}
 static inline const takt_type *takt_type_of(const takt_graph *g, takt_id id)
 {
     return &g->nodes[id].type[0];

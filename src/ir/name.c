@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "ir/leaves.h"
 
-static const char *const reserved[] = {"model", "layer", "param", "state", "next", "return", "repeat",
-                                       "as",    "if",    "else",  "graph", "true", "false",  "none",
-                                       "import", "in",   "inf",   "nan",   "hex",  "for",    "_"};
+static const char *const reserved[] = {
+    "model", "layer", "param", "state",  "next", "return", "repeat", "as",  "if",  "else", "graph",
+    "true",  "false", "none",  "import", "in",   "inf",    "nan",    "hex", "for", "_"};
 
 bool takt_name_is_reserved(const char *name, size_t length)
 {
@@ -153,7 +153,8 @@ void takt_name_table_deinit(takt_name_table *t)
     takt_arena_deinit(&t->arena);
 }
 
-takt_id takt_name_table_get(const takt_name_table *t, const takt_graph *g, takt_id id, uint32_t index)
+takt_id takt_name_table_get(const takt_name_table *t, const takt_graph *g, takt_id id,
+                            uint32_t index)
 {
     for (takt_id k = t->gets[id]; k != TAKT_NONE; k = t->next_get[k])
         if (g->nodes[k].attr[0].i64 == (int64_t)index)

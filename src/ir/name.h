@@ -7,15 +7,16 @@
 typedef struct takt_name_table {
     takt_ctx *ctx;
     takt_arena arena;
-    const char **of;   /* one per node */
-    takt_id *gets;     /* first `get` of a node with several results, chained by `next_get` */
+    const char **of; /* one per node */
+    takt_id *gets;   /* first `get` of a node with several results, chained by `next_get` */
     takt_id *next_get;
 } takt_name_table;
 
 TAKT_MUST_USE takt_status takt_name_table_init(takt_name_table *t, const takt_graph *g);
 void takt_name_table_deinit(takt_name_table *t);
 /* The node that takes result `index` of `id`, or TAKT_NONE. */
-takt_id takt_name_table_get(const takt_name_table *t, const takt_graph *g, takt_id id, uint32_t index);
+takt_id takt_name_table_get(const takt_name_table *t, const takt_graph *g, takt_id id,
+                            uint32_t index);
 
 /* True if `name` can stand without backquotes. */
 bool takt_name_is_plain(const char *name);

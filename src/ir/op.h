@@ -58,8 +58,8 @@ typedef struct takt_attr {
 typedef struct takt_attr_def {
     const char *name;
     takt_attr_type type;
-    bool is_required;  /* no fallback: must be given */
-    bool is_optional;  /* no fallback: may stay unset (attr.is_set is false) */
+    bool is_required; /* no fallback: must be given */
+    bool is_optional; /* no fallback: may stay unset (attr.is_set is false) */
     takt_attr fallback;
     const char *const *names; /* of an ENUM, NULL-terminated */
     const char *onnx;         /* ONNX's name of it, if another */
@@ -104,7 +104,8 @@ typedef struct takt_eval {
     size_t out_count;
     takt_array *out; /* shapes and memory are ready, zeroed; results are rounded afterwards */
     /* For control flow: evaluates a subgraph on `count` inputs. `out` has room for its outputs,
-     * which are then the caller's: takt_array_release (ir/array.h) each. On failure there are none. */
+     * which are then the caller's: takt_array_release (ir/array.h) each. On failure there are none.
+     */
     takt_status (*run_graph)(struct takt_eval *e, takt_graph *g, const takt_array *in, size_t count,
                              takt_array *out);
     void *interp; /* run_graph's own */
@@ -133,8 +134,8 @@ typedef enum takt_trait {
     TAKT_LEAF = 1 << 6,        /* input, constant, state: no inputs */
     TAKT_CONTROL = 1 << 7,     /* has subgraphs */
     TAKT_REDUCES = 1 << 8,
-    TAKT_CONTRACTS = 1 << 9,   /* matmul, conv */
-    TAKT_INDEXED = 1 << 10,    /* an input holds indices: may fault at run time */
+    TAKT_CONTRACTS = 1 << 9, /* matmul, conv */
+    TAKT_INDEXED = 1 << 10,  /* an input holds indices: may fault at run time */
 } takt_trait;
 
 typedef struct takt_onnx_name {

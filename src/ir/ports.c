@@ -40,7 +40,8 @@ takt_id takt_graph_input(takt_graph *g, const char *name, const takt_type *type)
     if (has_port(g->inputs, g->input_count, name))
         return fail_duplicate(g, "inputs", name);
     g->next_name = takt_arena_text(&g->arena, name, strlen(name));
-    const takt_named_attr attrs[] = {{"name", takt_attr_string(name)}, {"type", takt_attr_type_of(type)}};
+    const takt_named_attr attrs[] = {{"name", takt_attr_string(name)},
+                                     {"type", takt_attr_type_of(type)}};
     const takt_id id = takt_graph_call(g, &takt_op_input, 0, NULL, 2, attrs);
     if (id == TAKT_NONE)
         return id;
@@ -85,12 +86,17 @@ takt_id takt_graph_slot(takt_graph *g, const char *name, const takt_type *type,
     if (takt_graph_find_slot(g, name) != NULL)
         return fail_duplicate(g, "parameters or states", name);
     g->next_name = takt_arena_text(&g->arena, name, strlen(name));
-    const takt_named_attr attrs[] = {{"name", takt_attr_string(name)}, {"type", takt_attr_type_of(type)}};
+    const takt_named_attr attrs[] = {{"name", takt_attr_string(name)},
+                                     {"type", takt_attr_type_of(type)}};
     const takt_id id = takt_graph_call(g, &takt_op_state, 0, NULL, 2, attrs);
     if (id == TAKT_NONE)
         return id;
-    const takt_slot slot = {.name = name, .type = *type, .init = *init, .value = id,
-                            .next = TAKT_NONE, .is_trainable = is_trainable};
+    const takt_slot slot = {.name = name,
+                            .type = *type,
+                            .init = *init,
+                            .value = id,
+                            .next = TAKT_NONE,
+                            .is_trainable = is_trainable};
     const takt_status status = add_slot(g, slot);
     return status == TAKT_OK ? id : takt_graph_fail(g, status);
 }
@@ -109,8 +115,8 @@ void takt_graph_set_next(takt_graph *g, const char *name, takt_id value)
         takt_type_text(g->dims, &slot->type, want);
         if (value < g->count)
             takt_type_text(g->dims, takt_type_of(g, value), got);
-        takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_SHAPE, "state %s is %s but its next value is %s",
-                                     name, want, got));
+        takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_SHAPE,
+                                     "state %s is %s but its next value is %s", name, want, got));
         return;
     }
     slot->next = value;
@@ -123,8 +129,8 @@ void takt_graph_output(takt_graph *g, const char *name, takt_id id)
     if (id >= g->count)
         takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_ARGUMENT, "output %s is no node", name));
     else if (g->nodes[id].out_count != 1)
-        takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_ARITY, "output %s is a node with %u results", name,
-                                     g->nodes[id].out_count));
+        takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_ARITY, "output %s is a node with %u results",
+                                     name, g->nodes[id].out_count));
     else if (has_port(g->outputs, g->output_count, name))
         fail_duplicate(g, "outputs", name);
     else
@@ -163,7 +169,8 @@ void takt_graph_inherit(takt_graph *g, const takt_node *from)
     const takt_origin *chain = NULL;
     for (const takt_origin *o = from->origin; o != NULL; o = o->next) {
         takt_origin *copy = takt_arena_array(&g->arena, 1, sizeof *copy);
-        if (copy == NULL || (copy->name = takt_arena_text(&g->arena, o->name, strlen(o->name))) == NULL) {
+        if (copy == NULL ||
+            (copy->name = takt_arena_text(&g->arena, o->name, strlen(o->name))) == NULL) {
             takt_graph_fail(g, TAKT_ERR_MEMORY);
             return;
         }
@@ -179,7 +186,8 @@ void takt_graph_inherit(takt_graph *g, const takt_node *from)
     }
 }
 
-takt_status takt_graph_hold_tensor(takt_graph *g, const takt_tensor *tensor, const takt_tensor **held)
+takt_status takt_graph_hold_tensor(takt_graph *g, const takt_tensor *tensor,
+                                   const takt_tensor **held)
 {
     void *array = g->tensors;
     const takt_status status =

@@ -105,7 +105,8 @@ static void ports(printer *p, const takt_port *list, size_t count)
 /* Depth is limited when subgraphs are added, so this recursion is. */
 static void subgraph(printer *outer, takt_graph *g)
 {
-    printer p = {.g = g, .options = outer->options, .text = outer->text, .indent = outer->indent + 1};
+    printer p = {
+        .g = g, .options = outer->options, .text = outer->text, .indent = outer->indent + 1};
     takt_text_add(p.text, "graph");
     ports(&p, g->inputs, g->input_count);
     takt_text_add(p.text, " {\n");

@@ -25,7 +25,8 @@ typedef struct takt_tensor {
 } takt_tensor;
 
 /* A new tensor with room for `type`, uninitialised. */
-TAKT_MUST_USE takt_status takt_tensor_create(takt_ctx *ctx, const takt_type *type, takt_tensor *out);
+TAKT_MUST_USE takt_status takt_tensor_create(takt_ctx *ctx, const takt_type *type,
+                                             takt_tensor *out);
 void takt_tensor_release(takt_tensor *tensor); /* accepts one whose storage is NULL */
 void *takt_tensor_data(const takt_tensor *tensor);
 size_t takt_tensor_bytes(const takt_tensor *tensor);

@@ -47,8 +47,14 @@ static takt_status check_types(takt_graph *g, size_t id, takt_arena *arena)
         return TAKT_ERR_MEMORY;
     for (size_t k = 0; k < n->in_count; k++)
         types[k] = n->in[k] == TAKT_NONE ? NULL : takt_type_of(g, n->in[k]);
-    takt_infer in = {.graph = g, .ctx = g->ctx, .dims = g->dims, .op = n->op, .attr = n->attr,
-                     .in_count = n->in_count, .in = n->in, .type = types,
+    takt_infer in = {.graph = g,
+                     .ctx = g->ctx,
+                     .dims = g->dims,
+                     .op = n->op,
+                     .attr = n->attr,
+                     .in_count = n->in_count,
+                     .in = n->in,
+                     .type = types,
                      .out_count = n->op->out_count == 0 ? 1 : (size_t)n->op->out_count};
     TAKT_TRY(n->op->infer != NULL ? n->op->infer(&in) : takt_infer_elementwise(&in));
     return same_types(g, n, &in) ? TAKT_OK : broken(g, id, "its type is not the inferred one");

@@ -35,7 +35,10 @@ typedef struct takt_kernel_unit {
 /* In a contract header: names the function type of the family. */
 #define TAKT_KERNEL_FAMILY(family, type)                                                           \
     typedef type takt_family_##family##_fn;                                                        \
-    static inline type *takt_kernel_as_##family(const takt_kernel *k) { return (type *)k->run; }
+    static inline type *takt_kernel_as_##family(const takt_kernel *k)                              \
+    {                                                                                              \
+        return (type *)k->run;                                                                     \
+    }
 
 #define TAKT_JOIN_(a, b) a##b
 #define TAKT_JOIN(a, b) TAKT_JOIN_(a, b)
@@ -44,7 +47,9 @@ typedef struct takt_kernel_unit {
  * The conditional makes the compiler compare `fn` with the family's type.
  * The build defines TAKT_UNIT_STEM (rowsum_f32_neon) and TAKT_UNIT_ISA (neon). */
 #define TAKT_KERNEL(family, name, rank, fn, info)                                                  \
-    {name, rank, (takt_kernel_fn *)(1 ? (fn) : (takt_family_##family##_fn *)0), info}
+    {                                                                                              \
+        name, rank, (takt_kernel_fn *)(1 ? (fn) : (takt_family_##family##_fn *)0), info            \
+    }
 #define TAKT_KERNELS(family, ...)                                                                  \
     static const takt_kernel kernels_of_unit[] = {__VA_ARGS__};                                    \
     extern const takt_kernel_unit TAKT_JOIN(takt_unit_, TAKT_UNIT_STEM);                           \

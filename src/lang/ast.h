@@ -41,7 +41,7 @@ typedef struct takt_function takt_function;
 typedef struct takt_ast takt_ast;
 struct takt_ast {
     uint8_t kind;
-    uint8_t token;  /* BINARY: a takt_token_kind or TAKT_INFIX_ */
+    uint8_t token;       /* BINARY: a takt_token_kind or TAKT_INFIX_ */
     bool is_piped : 1;   /* CALL: the first argument came through a pipe */
     bool is_quoted : 1;  /* NAME in backquotes */
     bool is_chained : 1; /* IF that is the `else if` of another */

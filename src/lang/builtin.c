@@ -33,7 +33,8 @@ static takt_value dim(takt_frame *f, const takt_call *c)
     const takt_type *type = takt_type_of(f->graph, c->value[0].id);
     char text[TAKT_TYPE_TEXT];
     if (c->value[1].kind != TAKT_V_INT)
-        return takt_complain(f, c->place[1], TAKT_E_CALL, NULL, "dim: the axis is an integer, not %s",
+        return takt_complain(f, c->place[1], TAKT_E_CALL, NULL,
+                             "dim: the axis is an integer, not %s",
                              takt_value_kind_text(&c->value[1]));
     const int64_t axis = c->value[1].i;
     if (axis < -type->rank || axis >= type->rank)
@@ -52,8 +53,8 @@ static takt_value len(takt_frame *f, const takt_call *c)
 {
     if (c->value[0].kind == TAKT_V_LIST)
         return takt_value_int(c->value[0].count);
-    return takt_complain(f, c->ast, TAKT_E_CALL, "rank(x) is a tensor's", "len takes a list, not %s",
-                         takt_value_kind_text(&c->value[0]));
+    return takt_complain(f, c->ast, TAKT_E_CALL, "rank(x) is a tensor's",
+                         "len takes a list, not %s", takt_value_kind_text(&c->value[0]));
 }
 
 /* spread(3, 2) is [3, 3]; a list of two stays what it is. */
@@ -62,7 +63,8 @@ static takt_value spread(takt_frame *f, const takt_call *c)
     const takt_value *v = &c->value[0], *n = &c->value[1];
     takt_value items[2 * TAKT_MAX_RANK];
     if (n->kind != TAKT_V_INT || n->i < 0 || n->i > 2 * TAKT_MAX_RANK)
-        return takt_complain(f, c->ast, TAKT_E_CALL, NULL, "spread takes a value and a small count");
+        return takt_complain(f, c->ast, TAKT_E_CALL, NULL,
+                             "spread takes a value and a small count");
     if (v->kind == TAKT_V_LIST && v->count == n->i)
         return *v;
     if (v->kind == TAKT_V_LIST)
@@ -151,9 +153,18 @@ static takt_value through(const takt_call *c, double (*function)(double))
     return takt_value_float(function(takt_value_double(&c->value[0])));
 }
 
-static takt_value square_root(takt_frame *f, const takt_call *c) { return (void)f, through(c, sqrt); }
-static takt_value power_of_e(takt_frame *f, const takt_call *c) { return (void)f, through(c, exp); }
-static takt_value logarithm(takt_frame *f, const takt_call *c) { return (void)f, through(c, log); }
+static takt_value square_root(takt_frame *f, const takt_call *c)
+{
+    return (void)f, through(c, sqrt);
+}
+static takt_value power_of_e(takt_frame *f, const takt_call *c)
+{
+    return (void)f, through(c, exp);
+}
+static takt_value logarithm(takt_frame *f, const takt_call *c)
+{
+    return (void)f, through(c, log);
+}
 
 /* To an integer, down or to the nearest. */
 static takt_value whole(takt_frame *f, const takt_call *c)
@@ -175,12 +186,23 @@ static const struct {
     taking takes;
     builtin_fn *call;
 } builtins[] = {
-    {"rank", TENSOR, rank},           {"shape", TENSOR, shape},       {"dtype", TENSOR, dtype},
-    {"len", LIST, len},               {"dim", TENSOR_AXIS, dim},      {"floordiv", TWO_SIZES, floordiv},
-    {"ceildiv", TWO_SIZES, ceildiv},  {"mod", TWO_SIZES, mod},        {"min", TWO_SIZES, min},
-    {"max", TWO_SIZES, max},          {"sqrt", ONE_NUMBER, square_root},
-    {"exp", ONE_NUMBER, power_of_e},  {"log", ONE_NUMBER, logarithm}, {"floor", ONE_NUMBER, whole},
-    {"round", ONE_NUMBER, whole},     {"spread", TWO, spread},        {"type", TWO, type},
+    {"rank", TENSOR, rank},
+    {"shape", TENSOR, shape},
+    {"dtype", TENSOR, dtype},
+    {"len", LIST, len},
+    {"dim", TENSOR_AXIS, dim},
+    {"floordiv", TWO_SIZES, floordiv},
+    {"ceildiv", TWO_SIZES, ceildiv},
+    {"mod", TWO_SIZES, mod},
+    {"min", TWO_SIZES, min},
+    {"max", TWO_SIZES, max},
+    {"sqrt", ONE_NUMBER, square_root},
+    {"exp", ONE_NUMBER, power_of_e},
+    {"log", ONE_NUMBER, logarithm},
+    {"floor", ONE_NUMBER, whole},
+    {"round", ONE_NUMBER, whole},
+    {"spread", TWO, spread},
+    {"type", TWO, type},
 };
 
 static bool is_known_number(const takt_value *v)
@@ -196,11 +218,11 @@ static bool takes(const takt_call *c, taking what)
     case TENSOR: return c->count == 1 && v[0].kind == TAKT_V_TENSOR;
     case LIST: return c->count == 1 && c->positional == 1;
     case TWO: return c->count == 2 && c->positional == 2;
-    case TENSOR_AXIS:
-        return c->count == 2 && c->positional == 2 && v[0].kind == TAKT_V_TENSOR;
+    case TENSOR_AXIS: return c->count == 2 && c->positional == 2 && v[0].kind == TAKT_V_TENSOR;
     case ONE_NUMBER: return c->count == 1 && takt_value_is_number(&v[0]);
     case TWO_SIZES:
-        return c->count == 2 && c->positional == 2 && is_known_number(&v[0]) && is_known_number(&v[1]);
+        return c->count == 2 && c->positional == 2 && is_known_number(&v[0]) &&
+               is_known_number(&v[1]);
     }
     return false;
 }

@@ -141,5 +141,5 @@ takt_value takt_eval_call(takt_frame *f, const takt_ast *a, const takt_value *pi
     if (good)
         return call_named(f, &c);
     return f->e->status != TAKT_OK || exists(f, c.name) ? takt_value_poison()
-                                                         : unknown(f, &c, c.name->text);
+                                                        : unknown(f, &c, c.name->text);
 }

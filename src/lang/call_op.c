@@ -126,7 +126,8 @@ static bool collect(takt_frame *f, const takt_call *c, const takt_op *op, shape 
     }
     for (size_t i = c->positional; i < c->count; i++) {
         const int index = takt_op_attr_index(op, c->key[i]->text, c->key[i]->length);
-        good = (index < 0 ? unknown_attr(f, c, op, i) : set_attr(f, c, op, i, index, attrs)) && good;
+        good =
+            (index < 0 ? unknown_attr(f, c, op, i) : set_attr(f, c, op, i, index, attrs)) && good;
     }
     return good;
 }

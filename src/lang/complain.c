@@ -41,7 +41,8 @@ static void trail(const takt_frame *f, char *note, size_t size)
                          at > 0 ? ", " : "", name, line_of(f->call));
         at += n > 0 && (size_t)n < size - at ? (size_t)n : 0;
         const takt_function *same = f->function;
-        for (f = f->caller; f->caller != NULL && f->function == same;) /* a layer that calls itself */
+        for (f = f->caller;
+             f->caller != NULL && f->function == same;) /* a layer that calls itself */
             f = f->caller;
     }
 }
@@ -95,7 +96,8 @@ void takt_warn(takt_frame *f, const takt_ast *at, const char *message)
 
 takt_nearest takt_nearest_to(const char *wanted)
 {
-    /* A third of the letters may be wrong, three at most; short names forgive one, single letters none. */
+    /* A third of the letters may be wrong, three at most; short names forgive one, single letters
+     * none. */
     const size_t length = strlen(wanted);
     const size_t limit = length < 2 ? 0 : length < 4 ? 1 : length < 9 ? 2 : 3;
     return (takt_nearest){.wanted = wanted, .distance = limit + 1};

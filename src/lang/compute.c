@@ -89,9 +89,10 @@ static takt_value int_divide(takt_frame *f, const takt_ast *a, uint8_t token, in
     if (token == TAKT_T_SLASHES)
         return takt_value_int(quotient - is_below);
     if (rest != 0)
-        return takt_complain(f, a, TAKT_E_DIM,
-                             "// rounds down; write one of them with a point, as in 1.0, for a fraction",
-                             "%" PRId64 " / %" PRId64 " is not a whole number", x, y);
+        return takt_complain(
+            f, a, TAKT_E_DIM,
+            "// rounds down; write one of them with a point, as in 1.0, for a fraction",
+            "%" PRId64 " / %" PRId64 " is not a whole number", x, y);
     return takt_value_int(quotient);
 }
 
@@ -106,8 +107,7 @@ static takt_value ints(takt_frame *f, const takt_ast *a, uint8_t token, int64_t 
     case TAKT_T_GT: return takt_value_bool(x > y);
     case TAKT_T_GE: return takt_value_bool(x >= y);
     case TAKT_T_PLUS: return takt_i64_add(x, y, &r) ? takt_value_int(r) : overflow(f, a);
-    case TAKT_T_MINUS:
-        return __builtin_sub_overflow(x, y, &r) ? overflow(f, a) : takt_value_int(r);
+    case TAKT_T_MINUS: return __builtin_sub_overflow(x, y, &r) ? overflow(f, a) : takt_value_int(r);
     case TAKT_T_STAR: return takt_i64_mul(x, y, &r) ? takt_value_int(r) : overflow(f, a);
     case TAKT_T_POWER: return int_power(f, a, x, y);
     default: return int_divide(f, a, token, x, y);
@@ -138,7 +138,8 @@ static takt_value floats(uint8_t token, double x, double y)
 static takt_value unknown_size(takt_frame *f, const takt_ast *a, const takt_value *v)
 {
     char text[TAKT_VALUE_TEXT];
-    return takt_complain(f, a, TAKT_E_DIM, NULL, "the size of %s is not known while the model is built",
+    return takt_complain(f, a, TAKT_E_DIM, NULL,
+                         "the size of %s is not known while the model is built",
                          takt_value_text(f->graph, v, text));
 }
 
@@ -156,9 +157,9 @@ static takt_value dims(takt_frame *f, const takt_ast *a, uint8_t token, const ta
     static const struct {
         uint8_t token;
         takt_dim_op op;
-    } ops[] = {{TAKT_T_PLUS, TAKT_DIM_ADD},         {TAKT_T_MINUS, TAKT_DIM_SUB},
-               {TAKT_T_STAR, TAKT_DIM_MUL},         {TAKT_T_SLASHES, TAKT_DIM_FLOORDIV},
-               {TAKT_T_SLASH, TAKT_DIM_FLOORDIV},   {TAKT_T_PERCENT, TAKT_DIM_MOD}};
+    } ops[] = {{TAKT_T_PLUS, TAKT_DIM_ADD},       {TAKT_T_MINUS, TAKT_DIM_SUB},
+               {TAKT_T_STAR, TAKT_DIM_MUL},       {TAKT_T_SLASHES, TAKT_DIM_FLOORDIV},
+               {TAKT_T_SLASH, TAKT_DIM_FLOORDIV}, {TAKT_T_PERCENT, TAKT_DIM_MOD}};
     takt_dim x = v[0].dim, y = v[1].dim, out = 0, back = 0;
     takt_dims *table = f->graph->dims;
     if (is_compare(token))
@@ -175,8 +176,9 @@ static takt_value dims(takt_frame *f, const takt_ast *a, uint8_t token, const ta
             continue;
         if (takt_dim_make(table, ops[i].op, x, y, &out) != TAKT_OK)
             return takt_complain_last(f, a);
-        if (token == TAKT_T_SLASH && (takt_dim_make(table, TAKT_DIM_MUL, out, y, &back) != TAKT_OK ||
-                                      !takt_dim_same(table, back, x)))
+        if (token == TAKT_T_SLASH &&
+            (takt_dim_make(table, TAKT_DIM_MUL, out, y, &back) != TAKT_OK ||
+             !takt_dim_same(table, back, x)))
             return takt_complain(f, a, TAKT_E_DIM, "// rounds down",
                                  "the division of a dimension is not known to be whole");
         return takt_value_dim(out);

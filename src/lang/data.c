@@ -84,22 +84,24 @@ static size_t leaves(const takt_value *v)
 }
 
 /* What the text holds bounds what is allocated. */
-static bool check_size(takt_frame *f, const takt_ast *at, const takt_type *type, const takt_value *v)
+static bool check_size(takt_frame *f, const takt_ast *at, const takt_type *type,
+                       const takt_value *v)
 {
     char text[TAKT_TYPE_TEXT];
     size_t bytes, count;
     takt_type_text(f->graph->dims, type, text);
     if (!takt_type_bytes(type, &bytes) || !takt_type_count(type, &count))
-        takt_complain(f, at, TAKT_E_DIM, NULL, "a constant needs sizes that are numbers, not %s", text);
+        takt_complain(f, at, TAKT_E_DIM, NULL, "a constant needs sizes that are numbers, not %s",
+                      text);
     else if (bytes > f->e->ctx->limits.tensor_bytes)
         takt_complain(f, at, TAKT_E_OVERFLOW, "raise limits.tensor_bytes if that is meant",
                       "%s has %zu bytes, more than the context's limit", text, bytes);
     else if (v->kind == TAKT_V_BYTES && v->text.length / 2 != bytes)
-        takt_complain(f, at, TAKT_E_SHAPE, NULL, "%s has %zu bytes, the hex data has %zu", text, bytes,
-                      v->text.length / 2);
+        takt_complain(f, at, TAKT_E_SHAPE, NULL, "%s has %zu bytes, the hex data has %zu", text,
+                      bytes, v->text.length / 2);
     else if (v->kind == TAKT_V_LIST && leaves(v) != count)
-        takt_complain(f, at, TAKT_E_SHAPE, NULL, "%s has %zu elements, the list has %zu", text, count,
-                      leaves(v));
+        takt_complain(f, at, TAKT_E_SHAPE, NULL, "%s has %zu elements, the list has %zu", text,
+                      count, leaves(v));
     else
         return true;
     return false;
@@ -146,8 +148,8 @@ static takt_value weight(takt_frame *f, const takt_call *c, const takt_type *typ
                              options->weight_count);
     const takt_tensor *t = &options->weights[v->i];
     if (!takt_type_same(f->graph->dims, type, &t->type))
-        return takt_complain(f, c->ast, TAKT_E_SHAPE, NULL, "weight %" PRId64 " is %s, not %s", v->i,
-                             takt_type_text(f->graph->dims, &t->type, got),
+        return takt_complain(f, c->ast, TAKT_E_SHAPE, NULL, "weight %" PRId64 " is %s, not %s",
+                             v->i, takt_type_text(f->graph->dims, &t->type, got),
                              takt_type_text(f->graph->dims, type, want));
     const takt_id id = takt_graph_constant(f->graph, t);
     return id != TAKT_NONE ? takt_value_tensor(id) : takt_complain_last(f, c->ast);
@@ -170,8 +172,10 @@ takt_value takt_call_constant(takt_frame *f, const takt_call *c)
     const bool is_ref = c->count == 2 && c->positional == 1 && strcmp(c->key[1]->text, "ref") == 0;
     if (c->count != 2 || (c->positional != 2 && !is_ref) ||
         (c->value[0].kind != TAKT_V_TYPE && c->value[0].kind != TAKT_V_DTYPE))
-        return takt_complain(f, c->ast, TAKT_E_CALL, "constant(f32[2, 2], [1, 2, 3, 4]), or one number "
-                             "for all elements", "constant takes a type and its elements");
+        return takt_complain(f, c->ast, TAKT_E_CALL,
+                             "constant(f32[2, 2], [1, 2, 3, 4]), or one number "
+                             "for all elements",
+                             "constant takes a type and its elements");
     const takt_type *type = c->value[0].kind == TAKT_V_TYPE ? c->value[0].type : &scalar;
     if (is_ref)
         return weight(f, c, type);

@@ -79,8 +79,8 @@ takt_status takt_diagnostics_add(takt_diagnostics *list, const takt_place *place
     if (is_known(list, &what) || list->is_full)
         return TAKT_OK;
     void *array = list->at;
-    const takt_status status = takt_mem_grow(list->arena.ctx, &array, &list->capacity,
-                                             list->count + 1, sizeof *list->at);
+    const takt_status status =
+        takt_mem_grow(list->arena.ctx, &array, &list->capacity, list->count + 1, sizeof *list->at);
     list->at = array;
     TAKT_TRY(status);
     TAKT_TRY(keep(list, &what.message));

@@ -26,9 +26,9 @@ struct takt_frame {
     takt_symbol_map names;
     takt_value *values;
     size_t value_count, value_capacity;
-    takt_symbol_map layers; /* how often each layer was called, for the names of scopes */
-    const char *scope;      /* "block_0.dense_1"; "" for a model */
-    bool is_subgraph;       /* of a graph(...) literal: no parameters in here */
+    takt_symbol_map layers;   /* how often each layer was called, for the names of scopes */
+    const char *scope;        /* "block_0.dense_1"; "" for a model */
+    bool is_subgraph;         /* of a graph(...) literal: no parameters in here */
     const takt_ast *returned; /* the return statement that ended it */
     takt_value result;
     const char *result_name; /* what the caller calls the result, or NULL */
@@ -48,11 +48,11 @@ struct takt_elab {
     size_t layer_count, layer_capacity;
     takt_graph **graphs; /* of graph literals: released at the end */
     size_t graph_count, graph_capacity;
-    int depth;       /* of expressions, through all frames */
-    int call_depth;  /* of layers */
-    uint64_t steps;  /* evaluations so far: a text cannot run for ever */
-    bool takes_dims; /* an unknown name is a new dimension: inside a type or a shape */
-    const takt_ast *root;  /* the expression whose last node is to be called root_name */
+    int depth;            /* of expressions, through all frames */
+    int call_depth;       /* of layers */
+    uint64_t steps;       /* evaluations so far: a text cannot run for ever */
+    bool takes_dims;      /* an unknown name is a new dimension: inside a type or a shape */
+    const takt_ast *root; /* the expression whose last node is to be called root_name */
     const char *root_name;
     uint32_t stream_base; /* from the model's seed */
     takt_status status;   /* of a failure that ends everything */
@@ -60,7 +60,8 @@ struct takt_elab {
 
 /* ---- frames (frame.c) ---- */
 
-void takt_frame_init(takt_frame *f, takt_elab *e, takt_frame *caller, const takt_function *function);
+void takt_frame_init(takt_frame *f, takt_elab *e, takt_frame *caller,
+                     const takt_function *function);
 void takt_frame_deinit(takt_frame *f);
 takt_value *takt_frame_find(const takt_frame *f, const takt_symbol *name); /* NULL if unknown */
 void takt_frame_set(takt_frame *f, const takt_symbol *name, takt_value value);
@@ -136,8 +137,8 @@ void takt_nearest_builtin(takt_nearest *n);
 /* ---- nodes ---- */
 
 /* Appends, with the root's name where it belongs; TAKT_NONE after a complaint at `at`. */
-takt_id takt_elab_append(takt_frame *f, const takt_ast *at, const takt_op *op,
-                         const takt_value *in, size_t count, const takt_attr *attrs);
+takt_id takt_elab_append(takt_frame *f, const takt_ast *at, const takt_op *op, const takt_value *in,
+                         size_t count, const takt_attr *attrs);
 /* A number, truth value or tensor as a node of that element type; TAKT_NONE after a complaint. */
 takt_id takt_elab_scalar(takt_frame *f, const takt_ast *at, const takt_value *v, takt_dtype dtype);
 /* In samples: input x0, x1, ... of that type. */

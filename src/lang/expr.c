@@ -171,10 +171,10 @@ static takt_value either(takt_frame *f, const takt_ast *a)
     }
     if (c.kind == TAKT_V_POISON)
         return c;
-    return takt_complain(f, a->b, TAKT_E_CALL,
-                         c.kind == TAKT_V_TENSOR ? "a choice by a tensor is select(condition, a, b)"
-                                                 : NULL,
-                         "the condition is %s, not a truth value known now", takt_value_kind_text(&c));
+    return takt_complain(
+        f, a->b, TAKT_E_CALL,
+        c.kind == TAKT_V_TENSOR ? "a choice by a tensor is select(condition, a, b)" : NULL,
+        "the condition is %s, not a truth value known now", takt_value_kind_text(&c));
 }
 
 static takt_value leaf(takt_frame *f, const takt_ast *a)

@@ -50,7 +50,8 @@ bool takt_fill_shape(takt_frame *f, const takt_call *c)
         return takt_complain(f, c->ast, TAKT_E_SHAPE, "the other sizes must divide the elements",
                              "reshape: no whole size fits -1 when %s becomes %s",
                              takt_type_text(dims, &type, text),
-                             takt_value_text(f->graph, shape, wanted)).b;
+                             takt_value_text(f->graph, shape, wanted))
+            .b;
     takt_value *items = takt_frame_items(f, shape->count);
     if (items == NULL)
         return false;

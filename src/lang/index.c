@@ -8,8 +8,8 @@
 
 static takt_value no_item(takt_frame *f, const takt_ast *a, int64_t index, uint32_t count)
 {
-    return takt_complain(f, a, TAKT_E_CALL, NULL, "there is no item %lld among %u", (long long)index,
-                         count);
+    return takt_complain(f, a, TAKT_E_CALL, NULL, "there is no item %lld among %u",
+                         (long long)index, count);
 }
 
 /* A bound of a slice: `fallback` if it is left out. False after a complaint. */
@@ -25,9 +25,9 @@ static bool bound(takt_frame *f, const takt_ast *a, int64_t fallback, int64_t *o
         return true;
     }
     if (v.kind == TAKT_V_DIM)
-        takt_complain(f, a, TAKT_E_DIM, "count from the end with a negative number, or leave it out",
-                      "%s is not known while the model is built",
-                      takt_value_text(f->graph, &v, text));
+        takt_complain(
+            f, a, TAKT_E_DIM, "count from the end with a negative number, or leave it out",
+            "%s is not known while the model is built", takt_value_text(f->graph, &v, text));
     else if (v.kind != TAKT_V_POISON)
         takt_complain(f, a, TAKT_E_CALL, NULL, "bounds of a slice are integers, not %s",
                       takt_value_kind_text(&v));
@@ -123,15 +123,17 @@ static bool single(takt_frame *f, const takt_ast *a, const takt_type *type, int 
         if (v.kind == TAKT_V_TENSOR)
             takt_complain(f, a, TAKT_E_CALL, "use gather() for more", "one index may be a tensor");
         else if (v.kind != TAKT_V_POISON)
-            takt_complain(f, a, TAKT_E_CALL, NULL, "an index is an integer, a slice or a tensor of "
-                          "integers, not %s", takt_value_kind_text(&v));
+            takt_complain(f, a, TAKT_E_CALL, NULL,
+                          "an index is an integer, a slice or a tensor of "
+                          "integers, not %s",
+                          takt_value_kind_text(&v));
         return false;
     }
     const int64_t i = v.kind == TAKT_V_INT ? v.i : 0, size = type->dim[axis];
     if (i == INT64_MAX || i == INT64_MIN ||
         (takt_dim_is_number(size) && (i < -size || i >= size))) {
-        takt_complain(f, a, TAKT_E_DIM, NULL, "index %lld is outside axis %d of %s", (long long)i, axis,
-                      takt_type_text(f->graph->dims, type, text));
+        takt_complain(f, a, TAKT_E_DIM, NULL, "index %lld is outside axis %d of %s", (long long)i,
+                      axis, takt_type_text(f->graph->dims, type, text));
         return false;
     }
     if (!takt_dim_is_number(size) && i >= 0) {
@@ -245,6 +247,7 @@ takt_value takt_eval_index(takt_frame *f, const takt_ast *a, takt_value base)
     case TAKT_V_TUPLE:
     case TAKT_V_RESULTS: return item(f, a, &base);
     default:
-        return takt_complain(f, a, TAKT_E_CALL, NULL, "%s has no items", takt_value_kind_text(&base));
+        return takt_complain(f, a, TAKT_E_CALL, NULL, "%s has no items",
+                             takt_value_kind_text(&base));
     }
 }

@@ -129,8 +129,14 @@ static bool scaled(initialiser *i, takt_init *init, double gain)
     return true;
 }
 
-static bool he(initialiser *i, takt_init *init) { return scaled(i, init, 2); }
-static bool lecun(initialiser *i, takt_init *init) { return scaled(i, init, 1); }
+static bool he(initialiser *i, takt_init *init)
+{
+    return scaled(i, init, 2);
+}
+static bool lecun(initialiser *i, takt_init *init)
+{
+    return scaled(i, init, 1);
+}
 
 /* ---- fixed ones ---- */
 
@@ -157,8 +163,9 @@ typedef bool init_fn(initialiser *i, takt_init *init);
 static const struct {
     const char *name;
     init_fn *make;
-} initialisers[] = {{"zeros", zeros},   {"ones", ones}, {"constant", constant}, {"uniform", uniform},
-                    {"normal", normal}, {"glorot", glorot}, {"he", he},         {"lecun", lecun}};
+} initialisers[] = {{"zeros", zeros},     {"ones", ones},     {"constant", constant},
+                    {"uniform", uniform}, {"normal", normal}, {"glorot", glorot},
+                    {"he", he},           {"lecun", lecun}};
 
 static bool unknown(initialiser *i, const char *name)
 {
@@ -168,8 +175,9 @@ static bool unknown(initialiser *i, const char *name)
         takt_nearest_try(&near, initialisers[k].name);
     const char *text = takt_nearest_hint(&near, hint);
     takt_complain(i->f, i->at, TAKT_E_UNDEFINED,
-                  text != NULL ? text : "a number, zeros, ones, constant(v), uniform(low, high), "
-                                        "normal(mean, std), glorot, he, lecun or tensor([...])",
+                  text != NULL ? text
+                               : "a number, zeros, ones, constant(v), uniform(low, high), "
+                                 "normal(mean, std), glorot, he, lecun or tensor([...])",
                   "there is no initialiser called %s", name);
     return false;
 }
@@ -208,7 +216,8 @@ static bool arguments(initialiser *i, const takt_ast *a)
     }
     for (n = 0; good && n < c->positional; n++)
         if (c->key[n] != NULL)
-            return takt_complain(f, a, TAKT_E_CALL, NULL, "a positional argument follows a keyword").b;
+            return takt_complain(f, a, TAKT_E_CALL, NULL, "a positional argument follows a keyword")
+                .b;
     return good;
 }
 
@@ -216,7 +225,8 @@ static bool tensor(initialiser *i, takt_init *init, takt_tensor *held)
 {
     if (i->call.count != 1 || i->call.positional != 1)
         return takt_complain(i->f, i->at, TAKT_E_CALL, "tensor([1, 2, 3])",
-                             "tensor takes the elements as one list").b;
+                             "tensor takes the elements as one list")
+            .b;
     if (!takt_elab_tensor(i->f, i->call.place[0], i->type, &i->call.value[0], held))
         return false;
     init->kind = TAKT_INIT_TENSOR;

@@ -19,7 +19,8 @@ static const takt_function *read_builtin(takt_frame *f, const takt_symbol *name,
     }
     *source = (takt_source){name->text, text, strlen(text), true};
     takt_diagnostics_init(&list, e->ctx);
-    takt_syntax s = {.ctx = e->ctx, .arena = &e->arena, .symbols = &e->symbols, .diagnostics = &list};
+    takt_syntax s = {
+        .ctx = e->ctx, .arena = &e->arena, .symbols = &e->symbols, .diagnostics = &list};
     takt_syntax_begin(&s, source);
     const takt_status status = takt_syntax_file(&s, &models, &layers);
     if (status == TAKT_ERR_MEMORY) {
@@ -124,9 +125,10 @@ static bool has_kind(takt_frame *f, const takt_call *c, const takt_function *lay
                       takt_value_text(f->graph, v, text));
         return false;
     }
-    takt_complain(f, c->ast, TAKT_E_CALL, "kinds are int, size, float, bool, string, dtype, word, "
-                  "list and tensor", "%s: parameter %s has an unknown kind", layer->name->text,
-                  parameter->name->text);
+    takt_complain(f, c->ast, TAKT_E_CALL,
+                  "kinds are int, size, float, bool, string, dtype, word, "
+                  "list and tensor",
+                  "%s: parameter %s has an unknown kind", layer->name->text, parameter->name->text);
     return false;
 }
 
@@ -190,7 +192,8 @@ static bool check(takt_frame *f, const takt_call *c, const takt_function *layer)
             continue;
         const char *nearest = takt_nearest_hint(&near, hint);
         takt_complain(f, c->place[i], TAKT_E_CALL, nearest != NULL ? nearest : signature(f, layer),
-                      is_twice ? "%s: argument %s is given twice" : "%s: there is no argument called %s",
+                      is_twice ? "%s: argument %s is given twice"
+                               : "%s: there is no argument called %s",
                       layer->name->text, c->key[i]->text);
         return false;
     }
@@ -209,7 +212,8 @@ static const char *scope_of(takt_frame *f, const takt_call *c, const takt_functi
         if (c->value[i].kind == TAKT_V_STRING && c->value[i].text.length > 0)
             return takt_arena_format(&f->arena, "%s%s%.*s", f->scope, dot,
                                      (int)c->value[i].text.length, c->value[i].text.at);
-        takt_complain(f, c->place[i], TAKT_E_CALL, "name=\"head\"", "the name of a layer is a string");
+        takt_complain(f, c->place[i], TAKT_E_CALL, "name=\"head\"",
+                      "the name of a layer is a string");
         return NULL;
     }
     uint32_t *calls = takt_symbol_map_put(&f->layers, &f->arena, layer->name);

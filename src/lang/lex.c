@@ -96,15 +96,15 @@ typedef struct mark {
 
 /* Longer ones first. */
 static const mark marks[] = {
-    {"...", TAKT_T_DOTS},      {"==", TAKT_T_EQ},         {"!=", TAKT_T_NE},
-    {"<=", TAKT_T_LE},         {">=", TAKT_T_GE},         {"**", TAKT_T_POWER},
-    {"//", TAKT_T_SLASHES},    {"|>", TAKT_T_PIPE},       {"->", TAKT_T_ARROW},
-    {"(", TAKT_T_OPEN},        {")", TAKT_T_CLOSE},       {"[", TAKT_T_OPEN_LIST},
-    {"]", TAKT_T_CLOSE_LIST},  {"{", TAKT_T_OPEN_BLOCK},  {"}", TAKT_T_CLOSE_BLOCK},
-    {",", TAKT_T_COMMA},       {":", TAKT_T_COLON},       {"=", TAKT_T_ASSIGN},
-    {"<", TAKT_T_LT},          {">", TAKT_T_GT},          {"+", TAKT_T_PLUS},
-    {"-", TAKT_T_MINUS},       {"*", TAKT_T_STAR},        {"/", TAKT_T_SLASH},
-    {"%", TAKT_T_PERCENT},     {"@", TAKT_T_AT},
+    {"...", TAKT_T_DOTS},     {"==", TAKT_T_EQ},        {"!=", TAKT_T_NE},
+    {"<=", TAKT_T_LE},        {">=", TAKT_T_GE},        {"**", TAKT_T_POWER},
+    {"//", TAKT_T_SLASHES},   {"|>", TAKT_T_PIPE},      {"->", TAKT_T_ARROW},
+    {"(", TAKT_T_OPEN},       {")", TAKT_T_CLOSE},      {"[", TAKT_T_OPEN_LIST},
+    {"]", TAKT_T_CLOSE_LIST}, {"{", TAKT_T_OPEN_BLOCK}, {"}", TAKT_T_CLOSE_BLOCK},
+    {",", TAKT_T_COMMA},      {":", TAKT_T_COLON},      {"=", TAKT_T_ASSIGN},
+    {"<", TAKT_T_LT},         {">", TAKT_T_GT},         {"+", TAKT_T_PLUS},
+    {"-", TAKT_T_MINUS},      {"*", TAKT_T_STAR},       {"/", TAKT_T_SLASH},
+    {"%", TAKT_T_PERCENT},    {"@", TAKT_T_AT},
 };
 
 static void bad_character(takt_lexer *lexer, takt_token *token)

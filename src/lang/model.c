@@ -41,7 +41,8 @@ static void inputs(takt_frame *f)
 {
     const takt_type *types = types_of(f, f->function->parameters);
     size_t i = 0;
-    for (const takt_ast *p = f->function->parameters; p != NULL && types != NULL; p = p->next, i++) {
+    for (const takt_ast *p = f->function->parameters; p != NULL && types != NULL;
+         p = p->next, i++) {
         takt_value v = takt_value_poison();
         if (p->b != NULL)
             takt_complain(f, p->b, TAKT_E_SYNTAX, NULL, "inputs have no defaults");
@@ -91,8 +92,9 @@ static void output(takt_frame *f, const takt_ast *at, const char *name, const ta
     if (v->kind != TAKT_V_TENSOR) {
         takt_complain(f, at, TAKT_E_RETURN_TYPE,
                       v->kind == TAKT_V_RESULTS || v->kind == TAKT_V_TUPLE
-                          ? "name them first: `a, b = ...`" : "a number as a tensor is "
-                                                              "constant(f32[], 3)",
+                          ? "name them first: `a, b = ...`"
+                          : "a number as a tensor is "
+                            "constant(f32[], 3)",
                       "a model returns tensors, not %s", takt_value_kind_text(v));
         return;
     }
@@ -116,8 +118,7 @@ static const char *output_name(takt_frame *f, const takt_ast *result, const takt
         return result->name->text;
     if (promised != NULL && promised->name != NULL)
         return promised->name->text;
-    const char *name = f->result.count == 1 ? "out"
-                                            : takt_arena_format(&f->arena, "out%zu", index);
+    const char *name = f->result.count == 1 ? "out" : takt_arena_format(&f->arena, "out%zu", index);
     if (name == NULL)
         takt_out_of_memory(f);
     return name;
@@ -149,11 +150,13 @@ static void outputs(takt_frame *f, const takt_type *types)
     if (function->has_results && promised != f->result.count) {
         takt_complain(f, f->returned, TAKT_E_RETURN_TYPE, NULL,
                       "the header promises %zu result%s, but %u %s returned", promised,
-                      promised == 1 ? "" : "s", f->result.count, f->result.count == 1 ? "is" : "are");
+                      promised == 1 ? "" : "s", f->result.count,
+                      f->result.count == 1 ? "is" : "are");
         return;
     }
     size_t i = 0;
-    for (const takt_ast *r = f->returned->a; r != NULL && f->e->status == TAKT_OK; r = r->next, i++) {
+    for (const takt_ast *r = f->returned->a; r != NULL && f->e->status == TAKT_OK;
+         r = r->next, i++) {
         size_t at;
         const takt_ast *p = promised_for(function, r, i, &at);
         const char *name = output_name(f, r, p, i);

@@ -47,8 +47,10 @@ takt_id takt_elab_scalar(takt_frame *f, const takt_ast *at, const takt_value *v,
     const takt_type type = {.dtype = dtype, .rank = 0};
     takt_tensor tensor = {0};
     if (v->kind == TAKT_V_DIM) {
-        takt_complain(f, at, TAKT_E_DIM, "take it from a tensor at run time: cast(dim(x, axis=0), "
-                      "dtype=f32)", "%s has no value while the model is built",
+        takt_complain(f, at, TAKT_E_DIM,
+                      "take it from a tensor at run time: cast(dim(x, axis=0), "
+                      "dtype=f32)",
+                      "%s has no value while the model is built",
                       takt_value_text(f->graph, v, text));
         return TAKT_NONE;
     }
@@ -139,8 +141,8 @@ static const char *root_name(takt_frame *f, const takt_ast *at)
     return takt_arena_text(&f->graph->arena, f->e->root_name, strlen(f->e->root_name));
 }
 
-takt_id takt_elab_append(takt_frame *f, const takt_ast *at, const takt_op *op,
-                         const takt_value *in, size_t count, const takt_attr *attrs)
+takt_id takt_elab_append(takt_frame *f, const takt_ast *at, const takt_op *op, const takt_value *in,
+                         size_t count, const takt_attr *attrs)
 {
     takt_id *ids = takt_arena_array(&f->arena, count, sizeof *ids);
     takt_value *values = takt_frame_items(f, count);

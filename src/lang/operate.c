@@ -40,7 +40,8 @@ takt_value takt_eval_binary(takt_frame *f, const takt_ast *a, takt_value left)
     if (left.kind == TAKT_V_BOOL && a->token == TAKT_INFIX_OR && left.b)
         return left;
     /* act == relu: a bare word may stand beside a word. */
-    const bool is_word = left.kind == TAKT_V_WORD && (a->token == TAKT_T_EQ || a->token == TAKT_T_NE);
+    const bool is_word =
+        left.kind == TAKT_V_WORD && (a->token == TAKT_T_EQ || a->token == TAKT_T_NE);
     const takt_value v[2] = {left, is_word ? takt_eval_word(f, a->b) : takt_eval_expr(f, a->b)};
     if (v[0].kind == TAKT_V_POISON || v[1].kind == TAKT_V_POISON)
         return takt_value_poison();

@@ -21,11 +21,13 @@ takt_status takt_unit_open(takt_unit *u, takt_ctx *ctx, const takt_source *sourc
     e->symbols.arena = &e->arena;
     takt_diagnostics_init(&u->own, ctx);
     e->diagnostics = e->options->diagnostics != NULL ? e->options->diagnostics : &u->own;
-    e->syntax = (takt_syntax){.ctx = ctx, .arena = &e->arena, .symbols = &e->symbols,
-                              .diagnostics = e->diagnostics};
+    e->syntax = (takt_syntax){
+        .ctx = ctx, .arena = &e->arena, .symbols = &e->symbols, .diagnostics = e->diagnostics};
     if (source->length >= UINT32_MAX || source->length > ctx->limits.file_bytes)
-        return takt_fail(ctx, TAKT_E_FILE_SIZE, "%s: the text has %zu bytes, more than is read as a "
-                         "model", source->name, source->length);
+        return takt_fail(ctx, TAKT_E_FILE_SIZE,
+                         "%s: the text has %zu bytes, more than is read as a "
+                         "model",
+                         source->name, source->length);
     return TAKT_OK;
 }
 
@@ -70,7 +72,8 @@ takt_status takt_unit_status(const takt_unit *u, takt_status status)
 
 /* ---- layers of the text ---- */
 
-static takt_status complain_at(takt_unit *u, const takt_ast *at, takt_error_id id, const char *message)
+static takt_status complain_at(takt_unit *u, const takt_ast *at, takt_error_id id,
+                               const char *message)
 {
     const takt_place place = {u->source.text, u->source.length, at->at, at->length};
     return takt_diagnostics_add(u->e.diagnostics, &place,
@@ -85,7 +88,8 @@ static takt_status add_layers(takt_unit *u, takt_function *layers)
         if (index == NULL)
             return TAKT_ERR_MEMORY;
         if (*index != UINT32_MAX) {
-            TAKT_TRY(complain_at(u, l->place, TAKT_E_DUPLICATE, "a layer of that name exists already"));
+            TAKT_TRY(
+                complain_at(u, l->place, TAKT_E_DUPLICATE, "a layer of that name exists already"));
             continue;
         }
         void *array = e->layers;
@@ -110,8 +114,8 @@ static takt_status pick(const takt_unit *u, const takt_function *models, const t
     for (const takt_function *m = models; m != NULL; m = m->next, count++) {
         if (wanted != NULL && strcmp(m->name->text, wanted) == 0)
             *out = m;
-        const int n = snprintf(names + at, sizeof names - at, "%s%s", count > 0 ? ", " : "",
-                               m->name->text);
+        const int n =
+            snprintf(names + at, sizeof names - at, "%s%s", count > 0 ? ", " : "", m->name->text);
         at += n > 0 && (size_t)n < sizeof names - at ? (size_t)n : 0;
     }
     if (count == 1 && wanted == NULL)

@@ -11,7 +11,8 @@ takt_id takt_elab_sample_input(takt_frame *f, const takt_ast *at, const takt_typ
     const size_t index = f->graph->input_count;
     char name[16];
     if (index >= TAKT_SAMPLE_INPUTS) {
-        takt_complain(f, at, TAKT_E_ARITY, NULL, "a sample has at most %d inputs", TAKT_SAMPLE_INPUTS);
+        takt_complain(f, at, TAKT_E_ARITY, NULL, "a sample has at most %d inputs",
+                      TAKT_SAMPLE_INPUTS);
         return TAKT_NONE;
     }
     snprintf(name, sizeof name, "x%zu", index);
@@ -85,8 +86,8 @@ static takt_status read(takt_unit *u, const takt_op *op, takt_graph **graph)
     return build(u, call, *graph);
 }
 
-takt_status takt_sample_graph(takt_ctx *ctx, const takt_op *op, const char *text, takt_graph **graph,
-                              takt_sample_ranges *ranges)
+takt_status takt_sample_graph(takt_ctx *ctx, const takt_op *op, const char *text,
+                              takt_graph **graph, takt_sample_ranges *ranges)
 {
     takt_unit u;
     takt_sample_ranges unused;

@@ -200,9 +200,12 @@ static void repeat(takt_frame *f, const takt_ast *a)
     if (v.kind == TAKT_V_POISON)
         return;
     if (v.kind != TAKT_V_INT || v.i < 0) {
-        takt_complain(f, a->a, TAKT_E_CALL, v.kind == TAKT_V_DIM || v.kind == TAKT_V_TENSOR
-                      ? "a count that is known only at run time needs loop(...)" : NULL,
-                      "repeat takes a number of times, not %s", takt_value_text(f->graph, &v, text));
+        takt_complain(f, a->a, TAKT_E_CALL,
+                      v.kind == TAKT_V_DIM || v.kind == TAKT_V_TENSOR
+                          ? "a count that is known only at run time needs loop(...)"
+                          : NULL,
+                      "repeat takes a number of times, not %s",
+                      takt_value_text(f->graph, &v, text));
         return;
     }
     const uint64_t most = f->e->ctx->limits.trip_count;
@@ -228,10 +231,12 @@ static void condition(takt_frame *f, const takt_ast *a)
         if (c.kind == TAKT_V_POISON)
             return;
         if (c.kind != TAKT_V_BOOL) {
-            takt_complain(f, a->a, TAKT_E_CALL, c.kind == TAKT_V_TENSOR
-                          ? "a choice at run time is select(c, a, b) or if(c, then=graph..., else=...)"
-                          : NULL, "the condition is %s, not a truth value known now",
-                          takt_value_kind_text(&c));
+            takt_complain(
+                f, a->a, TAKT_E_CALL,
+                c.kind == TAKT_V_TENSOR
+                    ? "a choice at run time is select(c, a, b) or if(c, then=graph..., else=...)"
+                    : NULL,
+                "the condition is %s, not a truth value known now", takt_value_kind_text(&c));
             return;
         }
         if (c.b) {

@@ -10,9 +10,8 @@ enum { FIRST_SIZE = 16 };
 static size_t place(const takt_symbols *s, const char *text, size_t length, uint64_t hash)
 {
     size_t i = hash & (s->size - 1);
-    while (s->table[i] != NULL &&
-           (s->table[i]->hash != hash || s->table[i]->length != length ||
-            (length > 0 && memcmp(s->table[i]->text, text, length) != 0)))
+    while (s->table[i] != NULL && (s->table[i]->hash != hash || s->table[i]->length != length ||
+                                   (length > 0 && memcmp(s->table[i]->text, text, length) != 0)))
         i = (i + 1) & (s->size - 1);
     return i;
 }

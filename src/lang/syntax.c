@@ -30,10 +30,10 @@ static void fetch(takt_syntax *s, takt_token *token)
         } else if (s->status == TAKT_OK && s->error_line != token->line) {
             s->error_line = token->line;
             const takt_place place = {s->source->text, s->source->length, token->at, token->length};
-            s->status = takt_diagnostics_add(
-                s->diagnostics, &place,
-                (takt_diagnostic){.id = TAKT_E_SYNTAX, .message = s->lexer.problem,
-                                  .hint = s->lexer.hint});
+            s->status = takt_diagnostics_add(s->diagnostics, &place,
+                                             (takt_diagnostic){.id = TAKT_E_SYNTAX,
+                                                               .message = s->lexer.problem,
+                                                               .hint = s->lexer.hint});
         }
         if (s->status != TAKT_OK || s->diagnostics->is_full)
             s->lexer.at = s->source->length;
@@ -154,7 +154,8 @@ bool takt_syntax_too_deep(takt_syntax *s, uint64_t limit, const char *what)
     s->error_line = 0;
     snprintf(message, sizeof message, "%s are nested deeper than %llu", what,
              (unsigned long long)limit);
-    report(s, (takt_diagnostic){.id = TAKT_E_NESTING, .message = message,
+    report(s, (takt_diagnostic){.id = TAKT_E_NESTING,
+                                .message = message,
                                 .hint = "give parts of it names, or raise limits.depth"});
     s->status = s->status == TAKT_OK ? TAKT_ERR_LIMIT : s->status;
     s->token.kind = TAKT_T_END;

@@ -19,7 +19,7 @@ typedef struct takt_syntax {
     size_t last_end;   /* end of the token before the current one, and its line */
     uint32_t last_line;
     uint32_t error_line; /* of the last complaint: one is enough for a line */
-    int depth;         /* of expressions */
+    int depth;           /* of expressions */
     int block_depth;
     takt_status status; /* of a failure that ends everything: memory, nesting */
 } takt_syntax;

@@ -294,8 +294,8 @@ static takt_ast *pipe(takt_syntax *s, takt_ast *left)
     if (name == NULL)
         return NULL;
     if (s->token.kind != TAKT_T_OPEN || s->token.starts_line) {
-        takt_syntax_fail(s, "write its arguments, or (), after the name", "expected '(' after '|> %s'",
-                         name->name->text);
+        takt_syntax_fail(s, "write its arguments, or (), after the name",
+                         "expected '(' after '|> %s'", name->name->text);
         return NULL;
     }
     return call(s, name, left);

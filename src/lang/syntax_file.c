@@ -108,8 +108,9 @@ takt_status takt_syntax_file(takt_syntax *s, takt_function **models, takt_functi
         s->depth = s->block_depth = 0;
         if (!is_layer && !takt_syntax_is(s, "model")) {
             s->last_end = 0;
-            takt_syntax_fail(s, "a text has models, `model name(inputs) { ... }`, and layers, "
-                                "`layer name(parameters) { ... }`",
+            takt_syntax_fail(s,
+                             "a text has models, `model name(inputs) { ... }`, and layers, "
+                             "`layer name(parameters) { ... }`",
                              "expected 'model' or 'layer', found");
             takt_syntax_advance(s);
             recover(s);

@@ -17,8 +17,8 @@ static takt_ast *declaration(takt_syntax *s, takt_ast_kind kind)
 {
     const takt_token from = s->token;
     takt_syntax_advance(s);
-    takt_ast *name = takt_syntax_name(s, kind == TAKT_A_PARAM ? "the parameter's name"
-                                                              : "the state's name");
+    takt_ast *name =
+        takt_syntax_name(s, kind == TAKT_A_PARAM ? "the parameter's name" : "the state's name");
     takt_ast *node = name != NULL ? takt_syntax_node(s, kind, &from) : NULL;
     if (node == NULL)
         return NULL;
@@ -137,7 +137,8 @@ static takt_ast *assignment(takt_syntax *s)
         end = &(*end)->next;
     } while (takt_syntax_take(s, TAKT_T_COMMA));
     if (s->token.kind != TAKT_T_ASSIGN) {
-        takt_syntax_fail(s, "a statement is `name = value`, param, state, next, repeat, if or return",
+        takt_syntax_fail(s,
+                         "a statement is `name = value`, param, state, next, repeat, if or return",
                          "expected '=' after '%s', found", node->a->name->text);
         return NULL;
     }
@@ -188,7 +189,8 @@ takt_ast *takt_syntax_block(takt_syntax *s, bool *good)
     *good = takt_syntax_expect(s, TAKT_T_OPEN_BLOCK, "to begin a block");
     if (!*good)
         return NULL;
-    if ((uint64_t)++s->block_depth > s->ctx->limits.depth || s->block_depth > takt_lang_depth(s->ctx))
+    if ((uint64_t)++s->block_depth > s->ctx->limits.depth ||
+        s->block_depth > takt_lang_depth(s->ctx))
         *good = takt_syntax_too_deep(s, s->ctx->limits.depth, "blocks");
     const int depth = s->depth;
     while (s->token.kind != TAKT_T_CLOSE_BLOCK && s->token.kind != TAKT_T_END) {

@@ -46,13 +46,22 @@ struct takt_value {
     };
 };
 
-static inline takt_value takt_value_poison(void) { return (takt_value){.kind = TAKT_V_POISON}; }
-static inline takt_value takt_value_int(int64_t i) { return (takt_value){.kind = TAKT_V_INT, .i = i}; }
+static inline takt_value takt_value_poison(void)
+{
+    return (takt_value){.kind = TAKT_V_POISON};
+}
+static inline takt_value takt_value_int(int64_t i)
+{
+    return (takt_value){.kind = TAKT_V_INT, .i = i};
+}
 static inline takt_value takt_value_float(double f)
 {
     return (takt_value){.kind = TAKT_V_FLOAT, .f = f};
 }
-static inline takt_value takt_value_bool(bool b) { return (takt_value){.kind = TAKT_V_BOOL, .b = b}; }
+static inline takt_value takt_value_bool(bool b)
+{
+    return (takt_value){.kind = TAKT_V_BOOL, .b = b};
+}
 static inline takt_value takt_value_word(const takt_symbol *w)
 {
     return (takt_value){.kind = TAKT_V_WORD, .word = w};
@@ -76,7 +85,8 @@ static inline bool takt_value_is_size(const takt_value *v)
 }
 static inline bool takt_value_is_word(const takt_value *v, const char *word)
 {
-    return v->kind == TAKT_V_WORD && takt_span_is((takt_span){v->word->text, v->word->length}, word);
+    return v->kind == TAKT_V_WORD &&
+           takt_span_is((takt_span){v->word->text, v->word->length}, word);
 }
 /* An INT, BIG or FLOAT as a double. */
 double takt_value_double(const takt_value *v);

@@ -32,8 +32,8 @@ takt_id takt_select(takt_graph *g, takt_id condition, takt_id a, takt_id b);
 takt_id takt_cast(takt_graph *g, takt_id x, takt_dtype dtype);
 
 /* Reductions: axes may be negative; `keep` leaves dimensions of size 1. */
-takt_id takt_reduce_over(takt_graph *g, const takt_op *op, takt_id x, const int64_t *axes, size_t count,
-                    bool keep);
+takt_id takt_reduce_over(takt_graph *g, const takt_op *op, takt_id x, const int64_t *axes,
+                         size_t count, bool keep);
 /* Sums a gradient back to the shape of `like`, undoing broadcasting. */
 takt_id takt_sum_to(takt_graph *g, takt_id x, takt_id like);
 
@@ -43,7 +43,8 @@ takt_id takt_transpose(takt_graph *g, takt_id x, const int64_t *perm, size_t ran
 takt_id takt_broadcast(takt_graph *g, takt_id x, const takt_dim *dims, size_t rank);
 takt_id takt_broadcast_like(takt_graph *g, takt_id x, takt_id like);
 /* One axis, [start, stop) by step; stop may be INT64_MAX for "to the end". */
-takt_id takt_slice(takt_graph *g, takt_id x, int64_t axis, int64_t start, int64_t stop, int64_t step);
+takt_id takt_slice(takt_graph *g, takt_id x, int64_t axis, int64_t start, int64_t stop,
+                   int64_t step);
 takt_id takt_concat(takt_graph *g, const takt_id *in, size_t count, int64_t axis);
 takt_id takt_matmul(takt_graph *g, takt_id a, takt_id b, bool transpose_a, bool transpose_b);
 

@@ -7,10 +7,10 @@
 typedef struct takt_copier {
     const takt_graph *in;
     takt_graph *out;
-    takt_arena arena;    /* dies with the copier */
+    takt_arena arena; /* dies with the copier */
     unsigned char *live;
-    takt_id *map;        /* per node of `in` */
-    takt_id *inputs;     /* room for the rewritten inputs of any node */
+    takt_id *map;    /* per node of `in` */
+    takt_id *inputs; /* room for the rewritten inputs of any node */
 } takt_copier;
 
 /* Makes the new graph; declares nothing yet. */

@@ -5,7 +5,8 @@
  */
 #include "pass/passes.h"
 
-static takt_status run(takt_ctx *ctx, const takt_graph *in, takt_pass_report *report, takt_graph **out)
+static takt_status run(takt_ctx *ctx, const takt_graph *in, takt_pass_report *report,
+                       takt_graph **out)
 {
     static const takt_pass copy = {.name = "cse", .summary = "copy what is live"};
     (void)ctx;

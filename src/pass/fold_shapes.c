@@ -33,8 +33,9 @@ static bool is_small_integer(const takt_type *type)
 
 static bool foldable(const takt_rewrite *r, const takt_node *n)
 {
-    if (n->in_count == 0 || n->in_count > MOST_INPUTS || n->out_count != 1 || n->op == &takt_op_get ||
-        (n->op->traits & (TAKT_CONTROL | TAKT_UNIQUE | TAKT_LEAF)) != 0 || !is_small_integer(n->type))
+    if (n->in_count == 0 || n->in_count > MOST_INPUTS || n->out_count != 1 ||
+        n->op == &takt_op_get || (n->op->traits & (TAKT_CONTROL | TAKT_UNIQUE | TAKT_LEAF)) != 0 ||
+        !is_small_integer(n->type))
         return false;
     for (uint32_t k = 0; k < n->in_count; k++)
         if (n->in[k] == TAKT_NONE || !takt_match_is_constant(r->out, n->in[k]) ||
@@ -43,7 +44,8 @@ static bool foldable(const takt_rewrite *r, const takt_node *n)
     return true;
 }
 
-static takt_status evaluate(takt_rewrite *r, const takt_node *n, takt_array *in, takt_tensor *result)
+static takt_status evaluate(takt_rewrite *r, const takt_node *n, takt_array *in,
+                            takt_tensor *result)
 {
     takt_ctx *ctx = r->out->ctx;
     for (uint32_t k = 0; k < n->in_count; k++)

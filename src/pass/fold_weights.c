@@ -50,8 +50,9 @@ static takt_id batch_norm(takt_rewrite *r, const takt_node *n)
     const takt_id scale = takt_div(g, n->in[1], root);
     const takt_id shift = takt_sub(g, n->in[2], takt_mul(g, n->in[3], scale));
     const int rank = n->type->rank;
-    const takt_id x = conv != NULL ? scaled_conv(g, n->in[0], scale)
-                                   : takt_mul(g, n->in[0], takt_per_channel(g, scale, rank, layout));
+    const takt_id x = conv != NULL
+                          ? scaled_conv(g, n->in[0], scale)
+                          : takt_mul(g, n->in[0], takt_per_channel(g, scale, rank, layout));
     return takt_add(g, x, takt_per_channel(g, shift, rank, layout));
 }
 

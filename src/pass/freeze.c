@@ -19,7 +19,8 @@ static takt_status edges(takt_copier *c, const takt_tensor *values)
         if (is_frozen(s, &values[i]))
             c->map[s->value] = takt_graph_constant(c->out, &values[i]);
         else
-            c->map[s->value] = takt_graph_slot(c->out, s->name, &s->type, &s->init, s->is_trainable);
+            c->map[s->value] =
+                takt_graph_slot(c->out, s->name, &s->type, &s->init, s->is_trainable);
     }
     return c->out->status;
 }

@@ -62,7 +62,8 @@ takt_status takt_graph_lower(const takt_graph *in, takt_keep_fn *keep, void *use
     bool changed = true;
     for (int level = 0; level < LEVELS && changed; level++) {
         takt_graph *next;
-        const takt_status status = once(current != NULL ? current : in, keep, user, &changed, &next);
+        const takt_status status =
+            once(current != NULL ? current : in, keep, user, &changed, &next);
         takt_graph_destroy(current);
         if (status != TAKT_OK) {
             *out = NULL;

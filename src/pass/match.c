@@ -47,7 +47,8 @@ bool takt_match_is_fixed(const takt_graph *g, takt_id id)
         const takt_node *n = &g->nodes[stack[--count]];
         if (n->op == &takt_op_constant)
             continue;
-        if (n->in_count == 0 || (n->op->traits & (TAKT_CONTROL | TAKT_UNIQUE)) != 0 || ++seen == NODES)
+        if (n->in_count == 0 || (n->op->traits & (TAKT_CONTROL | TAKT_UNIQUE)) != 0 ||
+            ++seen == NODES)
             return false;
         for (uint32_t k = 0; k < n->in_count; k++) {
             if (n->in[k] == TAKT_NONE)

@@ -74,7 +74,8 @@ TAKT_MUST_USE takt_status takt_pass_apply(const takt_pass *pass, const takt_grap
 typedef struct takt_pass_choice {
     uint64_t off; /* bit i: pass i of the pipeline does not run */
 } takt_pass_choice;
-TAKT_MUST_USE takt_status takt_pass_choose(takt_ctx *ctx, const char *words, takt_pass_choice *choice);
+TAKT_MUST_USE takt_status takt_pass_choose(takt_ctx *ctx, const char *words,
+                                           takt_pass_choice *choice);
 
 /* Called with the graph after each pass, for --emit-each-pass; may be NULL. */
 typedef takt_status takt_pass_watch_fn(void *user, const takt_pass *pass, const takt_graph *g);

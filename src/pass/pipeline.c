@@ -12,7 +12,8 @@ typedef struct stage {
 
 static const stage stages[] = {
     {&takt_pass_cse, "first, so that every later pass sees each value once"},
-    {&takt_pass_canonicalize, "one spelling of everything, so that later rules need not look twice"},
+    {&takt_pass_canonicalize,
+     "one spelling of everything, so that later rules need not look twice"},
     {&takt_pass_fold_shapes, "sizes become numbers before anything asks whether they are 1"},
     {&takt_pass_fold_identity, "arithmetic that does nothing hides chains from the next passes"},
     {&takt_pass_fold_moves, "transposes and reshapes that cancel hide producers from consumers"},
@@ -98,8 +99,8 @@ static takt_status copy_graph(const takt_graph *in, bool keeps_equals, takt_grap
     return takt_pass_apply(&copy, &like, NULL, out);
 }
 
-takt_status takt_pipeline_run(takt_ctx *ctx, const takt_graph *in, const takt_pipeline_options *options,
-                              takt_graph **out)
+takt_status takt_pipeline_run(takt_ctx *ctx, const takt_graph *in,
+                              const takt_pipeline_options *options, takt_graph **out)
 {
     *out = NULL;
     takt_graph *current;

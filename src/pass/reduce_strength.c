@@ -58,7 +58,8 @@ static bool power_of_two(takt_rewrite *r, const takt_node *n, double *reciprocal
 static takt_id divide_by_two(takt_rewrite *r, const takt_node *n)
 {
     double reciprocal;
-    if (!is_float(n) || !takt_match_type(r->out, n->in[0], n->type) || !power_of_two(r, n, &reciprocal))
+    if (!is_float(n) || !takt_match_type(r->out, n->in[0], n->type) ||
+        !power_of_two(r, n, &reciprocal))
         return TAKT_NONE;
     if (reciprocal == 1)
         return TAKT_NONE; /* fold-identity's */

@@ -8,7 +8,8 @@
 static bool contiguous_slice(const takt_graph *g, const takt_node *n, size_t *offset)
 {
     const takt_type *from = takt_type_of(g, n->in[0]), *to = n->type;
-    const int axes = takt_op_attr_index(n->op, "axes", 4), start = takt_op_attr_index(n->op, "start", 5),
+    const int axes = takt_op_attr_index(n->op, "axes", 4),
+              start = takt_op_attr_index(n->op, "start", 5),
               step = takt_op_attr_index(n->op, "step", 4);
     if (axes < 0 || start < 0 || step < 0 || takt_dtype_bits(from->dtype) < 8)
         return false;
@@ -47,7 +48,7 @@ static bool contiguous_slice(const takt_graph *g, const takt_node *n, size_t *of
 static bool is_alias(const takt_graph *g, const takt_node *n, size_t *offset)
 {
     *offset = 0;
-    if (n->op == &takt_op_reshape)
+    if (n->op == &takt_op_reshape || n->op == &takt_op_bitcast)
         return true;
     if (n->op == &takt_op_slice)
         return contiguous_slice(g, n, offset);

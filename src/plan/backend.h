@@ -24,7 +24,7 @@ typedef struct takt_planner {
     const takt_plan_settings *settings;
     takt_step *step; /* being compiled: the backend fills it in */
     const takt_group *group;
-    const uint32_t *uses; /* users of a node's value, outputs and next values counted */
+    const uint32_t *uses;             /* users of a node's value, outputs and next values counted */
     const unsigned char *is_constant; /* per node: depends on constants alone */
 } takt_planner;
 
@@ -45,7 +45,8 @@ TAKT_MUST_USE takt_status takt_planner_result(takt_planner *p, takt_id anchor, u
 TAKT_MUST_USE takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input,
                                                    size_t *index);
 /* A new constant of `bytes` bytes that step->in[*index] then views as raw u8, made at plan time by
- * `fill` (not called for a dry plan) from the constant node `from`. Equal (from, format) requests share. */
+ * `fill` (not called for a dry plan) from the constant node `from`. Equal (from, format) requests
+ * share. */
 typedef takt_status takt_fill_fn(void *user, const void *from, void *to);
 TAKT_MUST_USE takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format,
                                               size_t bytes, takt_fill_fn *fill, void *user,

@@ -90,9 +90,9 @@ void takt_builder_refuse(takt_builder *b, takt_id node, takt_id producer, const 
                       sizeof *b->refusals) != TAKT_OK)
         return; /* a lost sentence costs a line of an explanation, never the plan */
     b->refusals = array;
-    const char *line = takt_arena_format(&b->p.plan->arena, "%s (%s) was not fused after %s (%s): %s",
-                                         takt_node_label(n), n->op->name, takt_node_label(from),
-                                         from->op->name, why);
+    const char *line = takt_arena_format(
+        &b->p.plan->arena, "%s (%s) was not fused after %s (%s): %s", takt_node_label(n),
+        n->op->name, takt_node_label(from), from->op->name, why);
     if (line != NULL)
         b->refusals[b->refusal_count++] = line;
 }
@@ -121,7 +121,8 @@ static const char *step_name(takt_builder *b, const takt_group *group)
 static takt_status compile_step(takt_builder *b, const takt_group *group, takt_step *step)
 {
     *step = (takt_step){.task_count = 1, .node_count = group->count, .name = step_name(b, group)};
-    step->nodes = takt_arena_copy(&b->p.plan->arena, group->nodes, group->count * sizeof *group->nodes);
+    step->nodes =
+        takt_arena_copy(&b->p.plan->arena, group->nodes, group->count * sizeof *group->nodes);
     if (step->name == NULL || step->nodes == NULL)
         return TAKT_ERR_MEMORY;
     b->p.step = step;
@@ -184,8 +185,9 @@ static takt_status run_constant(takt_builder *b, takt_step *step)
     takt_execute_alone(step, base, scratch, &fault);
     takt_mem_put(b->p.ctx, scratch, bytes);
     if (step->can_fault && fault.element != TAKT_FAULT_NONE)
-        return takt_fail(b->p.ctx, step->fault_id, "%s: a constant expression fails at element %llu",
-                         step->name, (unsigned long long)fault.element);
+        return takt_fail(b->p.ctx, step->fault_id,
+                         "%s: a constant expression fails at element %llu", step->name,
+                         (unsigned long long)fault.element);
     return TAKT_OK;
 }
 

@@ -27,13 +27,13 @@ typedef struct takt_builder {
     int32_t *group_index; /* per node, TAKT_NO_GROUP for leaves and views */
     unsigned char *live, *is_constant;
     uint32_t *uses;
-    takt_id *root;        /* per node: the node whose buffer holds its value */
-    size_t *root_offset;  /* bytes into that buffer */
-    int32_t *last_group;  /* per root: last group that reads it; TAKT_FOREVER for outputs */
-    takt_id *gets;        /* per node with several results: first `get`, chained by next_get */
+    takt_id *root;       /* per node: the node whose buffer holds its value */
+    size_t *root_offset; /* bytes into that buffer */
+    int32_t *last_group; /* per root: last group that reads it; TAKT_FOREVER for outputs */
+    takt_id *gets;       /* per node with several results: first `get`, chained by next_get */
     takt_id *next_get;
-    bool in_prologue;     /* the step being compiled is constant */
-    int step_index;       /* of the step being compiled */
+    bool in_prologue; /* the step being compiled is constant */
+    int step_index;   /* of the step being compiled */
     size_t step_capacity, buffer_capacity, constant_capacity;
     takt_pack_key *packs;
     size_t pack_count, pack_capacity;
@@ -42,13 +42,17 @@ typedef struct takt_builder {
     size_t refusal_count, refusal_capacity;
 } takt_builder;
 
-static inline takt_builder *takt_builder_of(takt_planner *p) { return (takt_builder *)p; }
+static inline takt_builder *takt_builder_of(takt_planner *p)
+{
+    return (takt_builder *)p;
+}
 
 TAKT_MUST_USE takt_status takt_builder_alias(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_group(takt_builder *b);
 /* Buffer of a node's value, made if it has none yet. */
 TAKT_MUST_USE takt_status takt_builder_buffer(takt_builder *b, takt_id node, uint32_t *buffer);
-TAKT_MUST_USE takt_status takt_builder_new_buffer(takt_builder *b, takt_buffer buffer, uint32_t *index);
+TAKT_MUST_USE takt_status takt_builder_new_buffer(takt_builder *b, takt_buffer buffer,
+                                                  uint32_t *index);
 TAKT_MUST_USE takt_status takt_builder_new_constant(takt_builder *b, const takt_tensor *tensor,
                                                     uint32_t *buffer);
 /* A sentence for `takt explain --fusions`. */

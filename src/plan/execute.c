@@ -28,7 +28,8 @@ static takt_task task_of(const call *c, size_t index, size_t worker)
                        .index = index,
                        .worker = worker,
                        .scratch = c->scratch,
-                       .scratch_own = c->scratch + c->step->scratch_bytes + worker * c->step->scratch_each,
+                       .scratch_own =
+                           c->scratch + c->step->scratch_bytes + worker * c->step->scratch_each,
                        .fault = c->fault};
 }
 
@@ -52,7 +53,8 @@ static void run_step(call *c, takt_pool *pool)
         c->step->after(c->step, &alone);
 }
 
-void takt_execute_alone(const takt_step *step, void *const *base, void *scratch, takt_fault_slot *fault)
+void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,
+                        takt_fault_slot *fault)
 {
     call c = {step, base, scratch, fault};
     run_step(&c, NULL);
@@ -76,11 +78,13 @@ static takt_status report_fault(const takt_execution *x, const takt_step *s)
 static takt_status interruption(const takt_execution *x, size_t step)
 {
     if (x->cancel != NULL && atomic_load_explicit(x->cancel, memory_order_relaxed))
-        return takt_error_set(x->error, TAKT_E_CANCELLED, "the run was cancelled before step %zu of %zu",
-                              step, x->plan->step_count);
+        return takt_error_set(x->error, TAKT_E_CANCELLED,
+                              "the run was cancelled before step %zu of %zu", step,
+                              x->plan->step_count);
     if (x->deadline_ns != 0 && x->plan->ctx->now_ns(x->plan->ctx->clock_user) >= x->deadline_ns)
-        return takt_error_set(x->error, TAKT_E_DEADLINE, "the deadline passed before step %zu of %zu",
-                              step, x->plan->step_count);
+        return takt_error_set(x->error, TAKT_E_DEADLINE,
+                              "the deadline passed before step %zu of %zu", step,
+                              x->plan->step_count);
     return TAKT_OK;
 }
 
@@ -98,7 +102,8 @@ static takt_status run_all(const takt_execution *x, takt_pool *pool)
         run_step(&c, pool);
         if (x->watch != NULL)
             x->watch->after(x->watch->user, i);
-        if (s->can_fault && atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
+        if (s->can_fault &&
+            atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
             return report_fault(x, s);
     }
     return TAKT_OK;

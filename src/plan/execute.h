@@ -19,14 +19,15 @@ typedef struct takt_execution {
     takt_pool *pool;      /* or NULL */
     takt_fault_slot *fault;
     takt_error *error;
-    _Atomic bool *cancel;           /* or NULL */
-    uint64_t deadline_ns;           /* on the context's clock; 0: none */
-    const takt_watch *watch;        /* or NULL */
+    _Atomic bool *cancel;    /* or NULL */
+    uint64_t deadline_ns;    /* on the context's clock; 0: none */
+    const takt_watch *watch; /* or NULL */
 } takt_execution;
 
 /* Runs every step. Cancel and deadline are looked at between steps, not in the commit phase. */
 TAKT_MUST_USE takt_status takt_execute(const takt_execution *x);
 /* One step, all its tasks, on the calling thread: for constant steps, which run at plan time. */
-void takt_execute_alone(const takt_step *step, void *const *base, void *scratch, takt_fault_slot *fault);
+void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,
+                        takt_fault_slot *fault);
 
 #endif

@@ -22,8 +22,10 @@ void takt_add_cost(const takt_graph *g, takt_id node, takt_cost *cost)
     if (n->op->cost != NULL) {
         n->op->cost(g, n, &own);
     } else {
-        own.flops = (n->op->traits & TAKT_ELEMENTWISE) == 0 ? 0
-                    : (double)count * (n->op->flops_per_element > 0 ? n->op->flops_per_element : 1);
+        own.flops =
+            (n->op->traits & TAKT_ELEMENTWISE) == 0
+                ? 0
+                : (double)count * (n->op->flops_per_element > 0 ? n->op->flops_per_element : 1);
         if (takt_type_bytes(n->type, &bytes))
             own.bytes = (double)bytes;
         for (uint32_t k = 0; k < n->in_count; k++)
@@ -45,7 +47,10 @@ static void copy_dense(const takt_step *step, const takt_task *task)
 static takt_status copy_step(takt_builder *b, takt_id from, const takt_buffer *to, const char *what,
                              takt_push_fn *push)
 {
-    takt_step step = {.kind = "copy", .kernel = "memcpy", .run = copy_dense, .task_count = 1,
+    takt_step step = {.kind = "copy",
+                      .kernel = "memcpy",
+                      .run = copy_dense,
+                      .task_count = 1,
                       .backend = &takt_backend_cpu};
     b->p.step = &step;
     b->in_capacity = b->out_capacity = 0;
@@ -147,7 +152,8 @@ static void count_constants(takt_builder *b)
                 plan->weight_bytes += buffer->bytes;
             }
         }
-    plan->weight_bytes -= plan->packed_bytes < plan->weight_bytes ? plan->packed_bytes : plan->weight_bytes;
+    plan->weight_bytes -=
+        plan->packed_bytes < plan->weight_bytes ? plan->packed_bytes : plan->weight_bytes;
 }
 
 takt_status takt_finish_sizes(takt_builder *b)
@@ -171,8 +177,9 @@ takt_status takt_finish_sizes(takt_builder *b)
     takt_fail(b->p.ctx, TAKT_E_PLAN_LIMIT, "the plan needs an arena of %zu bytes, the limit is %zu",
               plan->arena_bytes, limit);
     return plan->lower_bound > limit
-               ? takt_fail_hint(b->p.ctx, "no order-preserving plan fits (lower bound %zu bytes): "
-                                          "use a smaller batch, fewer threads or a narrower type",
+               ? takt_fail_hint(b->p.ctx,
+                                "no order-preserving plan fits (lower bound %zu bytes): "
+                                "use a smaller batch, fewer threads or a narrower type",
                                 plan->lower_bound)
                : takt_fail_hint(b->p.ctx, "use fewer threads (less scratch) or a smaller batch");
 }
@@ -188,7 +195,8 @@ takt_status takt_finish_shrink(takt_builder *b)
     }
     takt_arena *arena = &plan->arena;
     takt_step *steps = takt_arena_copy(arena, plan->steps, plan->step_count * sizeof *steps);
-    takt_buffer *buffers = takt_arena_copy(arena, plan->buffers, plan->buffer_count * sizeof *buffers);
+    takt_buffer *buffers =
+        takt_arena_copy(arena, plan->buffers, plan->buffer_count * sizeof *buffers);
     takt_tensor *constants =
         takt_arena_copy(arena, plan->constants, plan->constant_count * sizeof *constants);
     plan->refusals = takt_arena_copy(arena, b->refusals, b->refusal_count * sizeof *b->refusals);

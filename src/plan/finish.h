@@ -1,4 +1,5 @@
-/* finish.h - the last stage of building: outputs, state, sizes, and giving back what is not needed. */
+/* finish.h - the last stage of building: outputs, state, sizes, and giving back what is not needed.
+ */
 #ifndef TAKT_PLAN_FINISH_H
 #define TAKT_PLAN_FINISH_H
 

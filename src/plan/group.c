@@ -13,9 +13,15 @@
 
 enum { LONGEST = 48 }; /* nodes in one step: keeps compiling linear and its registers few */
 
-static bool is_map(const takt_node *n)
+/* Tiles cannot begin inside a byte, so element types below one are steps of their own. */
+static bool is_map(const takt_graph *g, const takt_node *n)
 {
-    return (n->op->traits & TAKT_ELEMENTWISE) != 0 || n->op == &takt_op_broadcast;
+    if ((n->op->traits & TAKT_ELEMENTWISE) == 0 && n->op != &takt_op_broadcast)
+        return false;
+    bool whole = takt_dtype_bits(n->type->dtype) >= 8;
+    for (uint32_t k = 0; k < n->in_count && whole; k++)
+        whole = n->in[k] == TAKT_NONE || takt_dtype_bits(takt_type_of(g, n->in[k])->dtype) >= 8;
+    return whole;
 }
 
 static bool is_leaf(const takt_node *n)
@@ -34,7 +40,8 @@ static int32_t latest_producer(const takt_builder *b, const takt_node *n, takt_i
             continue;
         takt_id source = b->root[n->in[k]];
         const takt_node *s = &b->p.graph->nodes[source];
-        const int32_t group = s->op == &takt_op_get ? b->group_index[s->in[0]] : b->group_index[source];
+        const int32_t group =
+            s->op == &takt_op_get ? b->group_index[s->in[0]] : b->group_index[source];
         if (group > latest) {
             latest = group;
             *from = n->in[k];
@@ -49,7 +56,8 @@ static bool same_shape(const takt_type *a, const takt_type *b)
 }
 
 /* Why `id` may not join `group` through value `from`; NULL if it may. */
-static const char *obstacle(const takt_builder *b, takt_id id, const takt_group *group, takt_id from)
+static const char *obstacle(const takt_builder *b, takt_id id, const takt_group *group,
+                            takt_id from)
 {
     const takt_graph *g = b->p.graph;
     if (!b->p.settings->fuse)
@@ -98,7 +106,7 @@ static takt_status join(takt_builder *b, takt_group *group, takt_id id)
 static takt_status start(takt_builder *b, takt_id id)
 {
     takt_group *group = &b->groups[b->group_count];
-    *group = (takt_group){.is_map = is_map(&b->p.graph->nodes[id])};
+    *group = (takt_group){.is_map = is_map(b->p.graph, &b->p.graph->nodes[id])};
     b->group_index[id] = (int32_t)b->group_count++;
     return join(b, group, id);
 }
@@ -106,7 +114,7 @@ static takt_status start(takt_builder *b, takt_id id)
 static takt_status visit(takt_builder *b, takt_id id)
 {
     const takt_node *n = &b->p.graph->nodes[id];
-    if (!is_map(n))
+    if (!is_map(b->p.graph, n))
         return start(b, id);
     takt_id from;
     const int32_t latest = latest_producer(b, n, &from);

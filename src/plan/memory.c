@@ -27,8 +27,11 @@ takt_status takt_builder_new_constant(takt_builder *b, const takt_tensor *tensor
                                              plan->constant_count + 1, sizeof *tensor);
     plan->constants = array;
     TAKT_TRY(status);
-    const takt_buffer made = {.place = TAKT_PLACE_CONSTANT, .index = (uint32_t)plan->constant_count,
-                              .bytes = takt_tensor_bytes(tensor), .first = -1, .last = -1,
+    const takt_buffer made = {.place = TAKT_PLACE_CONSTANT,
+                              .index = (uint32_t)plan->constant_count,
+                              .bytes = takt_tensor_bytes(tensor),
+                              .first = -1,
+                              .last = -1,
                               .value = TAKT_NONE};
     TAKT_TRY(takt_builder_new_buffer(b, made, buffer));
     plan->constants[plan->constant_count] = *tensor;
@@ -79,8 +82,8 @@ static takt_status make_buffer(takt_builder *b, takt_id root, uint32_t *buffer)
 {
     const takt_graph *g = b->p.graph;
     const takt_node *n = &g->nodes[root];
-    takt_buffer made = {.place = TAKT_PLACE_ARENA, .first = b->step_index, .last = b->step_index,
-                        .value = root};
+    takt_buffer made = {
+        .place = TAKT_PLACE_ARENA, .first = b->step_index, .last = b->step_index, .value = root};
     if (!takt_type_bytes(n->type, &made.bytes))
         return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "a %s result is too large", n->op->name);
     if (n->op == &takt_op_constant)
@@ -186,8 +189,9 @@ takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input
     size_t bytes;
     const bool fits = takt_type_bytes(takt_type_of(p->graph, node), &bytes) && in->offset == 0 &&
                       bytes == buffer->bytes && buffer->place == TAKT_PLACE_ARENA;
-    if (fits && p->settings->reuse && root == node && !b->in_prologue && buffer->value != TAKT_NONE &&
-        p->plan->buffer_of[root] == UINT32_MAX && direct_output(b, root, bytes) < 0 &&
+    if (fits && p->settings->reuse && root == node && !b->in_prologue &&
+        buffer->value != TAKT_NONE && p->plan->buffer_of[root] == UINT32_MAX &&
+        direct_output(b, root, bytes) < 0 &&
         b->last_group[buffer->value] <= b->group_index[p->group->nodes[0]]) {
         p->plan->buffer_of[root] = in->buffer;
         p->plan->buffers[in->buffer].value = root;
@@ -204,7 +208,9 @@ takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k, siz
     takt_view view = {0};
     const takt_type *type = &p->graph->nodes[anchor].type[k];
     dense_view(type, &view);
-    takt_buffer made = {.place = TAKT_PLACE_ARENA, .first = b->step_index, .last = b->step_index,
+    takt_buffer made = {.place = TAKT_PLACE_ARENA,
+                        .first = b->step_index,
+                        .last = b->step_index,
                         .value = TAKT_NONE};
     if (!takt_type_bytes(type, &made.bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a result is too large");

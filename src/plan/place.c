@@ -5,11 +5,11 @@
  * order of time with best fit (n log n in practice). The lower bound is the most bytes that are
  * alive at one step of this order: no placement can need less.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/size.h"
+#include "base/sort.h"
 #include "plan/builder.h"
 
 enum { QUADRATIC_LIMIT = 4096 };
@@ -22,22 +22,16 @@ typedef struct item {
     uint32_t order; /* ties are broken by it, so the result is the same everywhere */
 } item;
 
-static int by_size(const void *pa, const void *pb)
+static bool by_size(const void *pa, const void *pb)
 {
-    const item *a = *(item *const *)pa, *b = *(item *const *)pb;
-    if (a->bytes != b->bytes)
-        return a->bytes > b->bytes ? -1 : 1;
-    return a->order < b->order ? -1 : 1;
+    const item *a = pa, *b = pb;
+    return a->bytes != b->bytes ? a->bytes > b->bytes : a->order < b->order;
 }
 
-static int by_time(const void *pa, const void *pb)
+static bool by_time(const void *pa, const void *pb)
 {
-    const item *a = *(item *const *)pa, *b = *(item *const *)pb;
-    if (a->first != b->first)
-        return a->first < b->first ? -1 : 1;
-    if (a->bytes != b->bytes)
-        return a->bytes > b->bytes ? -1 : 1;
-    return a->order < b->order ? -1 : 1;
+    const item *a = pa, *b = pb;
+    return a->first != b->first ? a->first < b->first : by_size(a, b);
 }
 
 static bool meet(const item *a, const item *b)
@@ -132,8 +126,11 @@ static takt_status collect(takt_builder *b, item *items, item **list, size_t *co
         takt_buffer *buffer = &plan->buffers[i];
         if (buffer->place != TAKT_PLACE_ARENA)
             continue;
-        items[n] = (item){.bytes = buffer->bytes, .first = buffer->first, .last = buffer->last,
-                          .result = &buffer->offset, .order = (uint32_t)n};
+        items[n] = (item){.bytes = buffer->bytes,
+                          .first = buffer->first,
+                          .last = buffer->last,
+                          .result = &buffer->offset,
+                          .order = (uint32_t)n};
         n++;
     }
     for (size_t i = 0; i < plan->step_count; i++) {
@@ -143,13 +140,17 @@ static takt_status collect(takt_builder *b, item *items, item **list, size_t *co
             !takt_size_mul(each, (size_t)plan->threads, &all) ||
             !takt_size_align(s->scratch_bytes, TAKT_ALIGN, &s->scratch_bytes) ||
             !takt_size_add(all, s->scratch_bytes, &all))
-            return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "the scratch of step %s is too large", s->name);
+            return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "the scratch of step %s is too large",
+                             s->name);
         s->scratch_each = each;
         if (all == 0)
             continue;
         plan->scratch_bytes = all > plan->scratch_bytes ? all : plan->scratch_bytes;
-        items[n] = (item){.bytes = all, .first = (int)i, .last = (int)i,
-                          .result = &s->scratch_offset, .order = (uint32_t)n};
+        items[n] = (item){.bytes = all,
+                          .first = (int)i,
+                          .last = (int)i,
+                          .result = &s->scratch_offset,
+                          .order = (uint32_t)n};
         n++;
     }
     size_t total = 0;
@@ -182,12 +183,12 @@ takt_status takt_builder_place(takt_builder *b)
         keep(list, count);
         return TAKT_OK;
     }
-    qsort(list, count, sizeof *list, by_time);
+    takt_sort_pointers((const void **)list, count, by_time);
     plan->arena_bytes = place(list, count, placed, true);
     keep(list, count);
     if (count > QUADRATIC_LIMIT || plan->arena_bytes == plan->lower_bound)
         return TAKT_OK;
-    qsort(list, count, sizeof *list, by_size);
+    takt_sort_pointers((const void **)list, count, by_size);
     const size_t other = place(list, count, placed, false);
     if (other < plan->arena_bytes) {
         plan->arena_bytes = other;

@@ -60,8 +60,8 @@ void takt_fault_merge(takt_fault_slot *slot, const takt_fault *fault);
 typedef struct takt_task {
     void *const *base; /* per buffer of the plan */
     size_t index, worker;
-    void *scratch;     /* step->scratch_bytes shared by the tasks of the step */
-    void *scratch_own; /* step->scratch_each of this worker's own */
+    void *scratch;          /* step->scratch_bytes shared by the tasks of the step */
+    void *scratch_own;      /* step->scratch_each of this worker's own */
     takt_fault_slot *fault; /* NULL unless step->can_fault */
 } takt_task;
 
@@ -101,7 +101,7 @@ struct takt_step {
 
 struct takt_plan {
     takt_ctx *ctx;
-    takt_arena arena; /* everything below that has no other owner */
+    takt_arena arena;  /* everything below that has no other owner */
     takt_graph *graph; /* concrete, optimised, lowered: what the steps compute */
     uint32_t references;
     takt_step *steps;
@@ -128,13 +128,13 @@ struct takt_plan {
 };
 
 typedef struct takt_plan_settings {
-    int threads;            /* tasks are cut for so many */
+    int threads; /* tasks are cut for so many */
     takt_isa_set isas;
     const takt_backend *backend; /* preferred; cpu takes what it refuses */
-    bool fuse;              /* false: one step per node */
-    bool reuse;             /* false: no memory is shared, for debugging and comparison */
-    size_t memory_limit;    /* of the arena; 0: none */
-    bool is_dry;            /* no constant is packed or computed: sizes only */
+    bool fuse;                   /* false: one step per node */
+    bool reuse;                  /* false: no memory is shared, for debugging and comparison */
+    size_t memory_limit;         /* of the arena; 0: none */
+    bool is_dry;                 /* no constant is packed or computed: sizes only */
 } takt_plan_settings;
 
 /* `graph`: concrete and verified, parameters frozen to constants. Retained by the plan. */

@@ -30,7 +30,7 @@ def check_outside(path):
     """Tools and bindings see the public headers and their own folder."""
     own = path.rsplit("/", 1)[0] + "/"
     home = "/".join(path.split("/")[:2]) + "/"
-    known = set(files(".h", under=home.rstrip("/")))
+    known = set(files(".h", ".def", under=home.rstrip("/")))
     for name, _ in INCLUDE.findall(read(path)):
         if not name or GENERATED.match(name):
             continue

@@ -43,23 +43,25 @@ static void sweep(const char *text, takt_status want)
     job j = {text, want};
     const takt_sweep_report r = takt_sweep(scenario, &j, TAKT_INJECT_MEMORY);
     EXPECT(r.is_good, "%s\n%s", text, r.message);
-    EXPECT(r.operations > 5 && r.runs > r.operations, "%llu operations", (unsigned long long)r.operations);
+    EXPECT(r.operations > 5 && r.runs > r.operations, "%llu operations",
+           (unsigned long long)r.operations);
 }
 
 static void models(void)
 {
-    sweep("layer two(x) { return relu(x), x[0] }\n"
-          "model m(x: f32[n, 4], c: bool[]) seed=3 {\n"
-          "  param w: [4, 2] = tensor([1, 2, 3, 4, 5, 6, 7, 8])\n"
-          "  state s: [4] = uniform(0, 1)\n"
-          "  h = dense(x, 4, act=relu)\n"
-          "  a, b = two(h @ w)\n"
-          "  v, _ = top_k(b + 2.5, k=1)\n"
-          "  z = if(c, v, then=graph(q: f32[1]) { return q }, else=graph(q: f32[1]) { return -q })\n"
-          "  next s = s + 1\n"
-          "  return a, `the value` = z, reshape(x, shape=[-1, 2])\n"
-          "}\n",
-          TAKT_OK);
+    sweep(
+        "layer two(x) { return relu(x), x[0] }\n"
+        "model m(x: f32[n, 4], c: bool[]) seed=3 {\n"
+        "  param w: [4, 2] = tensor([1, 2, 3, 4, 5, 6, 7, 8])\n"
+        "  state s: [4] = uniform(0, 1)\n"
+        "  h = dense(x, 4, act=relu)\n"
+        "  a, b = two(h @ w)\n"
+        "  v, _ = top_k(b + 2.5, k=1)\n"
+        "  z = if(c, v, then=graph(q: f32[1]) { return q }, else=graph(q: f32[1]) { return -q })\n"
+        "  next s = s + 1\n"
+        "  return a, `the value` = z, reshape(x, shape=[-1, 2])\n"
+        "}\n",
+        TAKT_OK);
 }
 
 static void mistakes(void)

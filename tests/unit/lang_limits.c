@@ -56,8 +56,10 @@ static void nesting(void)
 /* limits.depth of 32: blocks 32, expressions 8 times that. */
 static void edges(void)
 {
-    expect("model m(x: f32[2]) {\n y = x\n", "if true {\n", 31, "y = x\n}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}\n"
-           "return y\n}\n", 0);
+    expect("model m(x: f32[2]) {\n y = x\n", "if true {\n", 31,
+           "y = x\n}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}\n"
+           "return y\n}\n",
+           0);
     expect("model m(x: f32[2]) {\n y = x\n", "if true {\n", 32, "", TAKT_E_NESTING);
     char *close = build("x", ")", 255, TAIL);
     expect(HEAD, "(", 255, close, 0);
@@ -88,12 +90,15 @@ static void endless(void)
            TAKT_E_GRAPH_FULL);
     expect("model m(x: f32[2]) {\n", "repeat 1000000 {\n", 4, "}}}}\n  return x\n}\n",
            TAKT_E_GRAPH_FULL);
-    expect("model m(x: f32[2]) {\n  repeat 1000001 {}\n", "", 0, "  return x\n}\n", TAKT_E_TRIP_COUNT);
+    expect("model m(x: f32[2]) {\n  repeat 1000001 {}\n", "", 0, "  return x\n}\n",
+           TAKT_E_TRIP_COUNT);
     expect("model m(x: f32[2]) {\n  l = [1]\n", "  l = l + l\n", 60, "  return x\n}\n",
            TAKT_E_OVERFLOW);
-    expect("layer a(x) { return b(b(x)) }\nlayer b(x) { return c(c(x)) }\nlayer c(x) { return d(d(x)) }\n"
-           "layer d(x) { return e(e(x)) }\nlayer e(x) { return relu(relu(x)) }\n"
-           "model m(x: f32[2]) {\n", "  x = a(x)\n", 100, "  return x\n}\n", 0);
+    expect(
+        "layer a(x) { return b(b(x)) }\nlayer b(x) { return c(c(x)) }\nlayer c(x) { return d(d(x)) }\n"
+        "layer d(x) { return e(e(x)) }\nlayer e(x) { return relu(relu(x)) }\n"
+        "model m(x: f32[2]) {\n",
+        "  x = a(x)\n", 100, "  return x\n}\n", 0);
 }
 
 static void sizes(void)
@@ -155,7 +160,8 @@ static void prefixes(void)
 
 int main(void)
 {
-    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+    const takt_config config = {.limits.nodes = 200000};
+    if (!EXPECT_OK(NULL, takt_ctx_create(&config, &ctx)))
         return 1;
     nesting();
     edges();

@@ -20,10 +20,11 @@ static void round_trip(const takt_op *op, const char *sample)
     takt_text_init(&text, ctx);
     takt_text_init(&again, ctx);
     takt_graph_print(first, NULL, &text);
-    if (EXPECT_OK(ctx, takt_parse(ctx, "printed", takt_text_get(&text), text.length, NULL, &second))) {
+    if (EXPECT_OK(ctx,
+                  takt_parse(ctx, "printed", takt_text_get(&text), text.length, NULL, &second))) {
         takt_graph_print(second, NULL, &again);
-        EXPECT(strcmp(takt_text_get(&text), takt_text_get(&again)) == 0, "%s gave\n%sthen\n%s", sample,
-               takt_text_get(&text), takt_text_get(&again));
+        EXPECT(strcmp(takt_text_get(&text), takt_text_get(&again)) == 0, "%s gave\n%sthen\n%s",
+               sample, takt_text_get(&text), takt_text_get(&again));
         EXPECT(takt_graph_digest(first) == takt_graph_digest(second), "%s", sample);
         EXPECT_OK(ctx, takt_graph_verify(second));
     } else {
@@ -49,8 +50,8 @@ static void ranges_and_numbers(void)
 {
     takt_graph *graph;
     takt_sample_ranges ranges;
-    if (!EXPECT_OK(ctx, takt_sample_graph(ctx, NULL, "add(mul(f32[2] in (-1, 0.5), f32[n]), 3)", &graph,
-                                          &ranges)))
+    if (!EXPECT_OK(ctx, takt_sample_graph(ctx, NULL, "add(mul(f32[2] in (-1, 0.5), f32[n]), 3)",
+                                          &graph, &ranges)))
         return;
     EXPECT(ranges.count == 2 && ranges.at[0].is_set && !ranges.at[1].is_set);
     EXPECT(ranges.at[0].low == -1 && ranges.at[0].high == 0.5);
@@ -60,11 +61,13 @@ static void ranges_and_numbers(void)
 
 static void wrong_samples(void)
 {
-    static const char *const wrong[] = {"relu(f32[2])", "log(f32[2]", "log()", "log(3", "log(f32[2]) 3",
-                                        "log(f32[2] in (0))", "dense(f32[2, 3], 4)", ""};
+    static const char *const wrong[] = {
+        "relu(f32[2])",       "log(f32[2]",          "log()", "log(3", "log(f32[2]) 3",
+        "log(f32[2] in (0))", "dense(f32[2, 3], 4)", ""};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         takt_graph *graph;
-        EXPECT(takt_sample_graph(ctx, &takt_op_log, wrong[i], &graph, NULL) != TAKT_OK, "%s", wrong[i]);
+        EXPECT(takt_sample_graph(ctx, &takt_op_log, wrong[i], &graph, NULL) != TAKT_OK, "%s",
+               wrong[i]);
         EXPECT(graph == NULL);
     }
 }

@@ -96,7 +96,8 @@ size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t 
     return tasks < most ? tasks : most < 1 ? 1 : most;
 }
 
-void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size_t *first, size_t *end)
+void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size_t *first,
+                    size_t *end)
 {
     const size_t grains = (count + grain - 1) / grain;
     const size_t each = grains / tasks, more = grains % tasks;

@@ -23,7 +23,9 @@ typedef struct takt_cpu_kind {
 
 /* How many tasks are worth making of work that costs `flops` and moves `bytes`, at most `most`. */
 size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t most);
-/* Items [*first, *end) of `count` that task `index` of `tasks` does, cut at multiples of `grain`. */
-void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size_t *first, size_t *end);
+/* Items [*first, *end) of `count` that task `index` of `tasks` does, cut at multiples of `grain`.
+ */
+void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size_t *first,
+                    size_t *end);
 
 #endif

@@ -80,7 +80,8 @@ size_t takt_epilogue_scratch(const takt_cpu_epilogue *e)
     return e->program != NULL ? takt_map_scratch(e->program) : 0;
 }
 
-static void tail(void *user, float *tile, size_t ld, size_t row, size_t col, size_t rows, size_t cols)
+static void tail(void *user, float *tile, size_t ld, size_t row, size_t col, size_t rows,
+                 size_t cols)
 {
     const takt_epilogue_run *run = user;
     const takt_cpu_epilogue *e = run->epilogue;

@@ -20,14 +20,15 @@ typedef struct takt_cpu_epilogue {
 /* NULL if element-wise `node` may be fused after `anchor`, whose result has the same shape. */
 const char *takt_epilogue_absorbs(const takt_graph *g, takt_id anchor, takt_id node);
 /* From p->group->nodes[1..]; adds their inputs to the step, and its one output. */
-TAKT_MUST_USE takt_status takt_epilogue_compile(takt_planner *p, size_t columns, takt_cpu_epilogue *e);
+TAKT_MUST_USE takt_status takt_epilogue_compile(takt_planner *p, size_t columns,
+                                                takt_cpu_epilogue *e);
 
 /* One task's use of it, on the stack. */
 typedef struct takt_epilogue_run {
     const takt_cpu_epilogue *epilogue;
     const takt_step *step;
     const takt_task *task;
-    void *registers;  /* takt_epilogue_scratch() bytes */
+    void *registers;    /* takt_epilogue_scratch() bytes */
     size_t row, column; /* of the result's element that the kernel calls (0, 0) */
 } takt_epilogue_run;
 

@@ -12,15 +12,15 @@ typedef struct takt_index_reader {
 
 static inline takt_index_reader takt_index_open(const takt_task *t, const takt_view *v)
 {
-    return (takt_index_reader){.data = takt_view_data(t, v), .dtype = v->dtype,
-                               .fault = {.index = TAKT_FAULT_NONE}};
+    return (takt_index_reader){
+        .data = takt_view_data(t, v), .dtype = v->dtype, .fault = {.index = TAKT_FAULT_NONE}};
 }
 
 /* Element `i` in [0, size); a bad one is noted and read as 0 (of an empty dimension: -1). */
 static inline int64_t takt_index_next(takt_index_reader *r, size_t i, int64_t size)
 {
-    const int64_t given = r->dtype == TAKT_I64 ? ((const int64_t *)r->data)[i]
-                                               : ((const int32_t *)r->data)[i];
+    const int64_t given =
+        r->dtype == TAKT_I64 ? ((const int64_t *)r->data)[i] : ((const int32_t *)r->data)[i];
     const int64_t at = given < 0 ? given + size : given;
     if (at >= 0 && at < size)
         return at;
@@ -28,12 +28,12 @@ static inline int64_t takt_index_next(takt_index_reader *r, size_t i, int64_t si
     return size > 0 ? 0 : -1;
 }
 
-/* Where a part of `part` elements begins in an axis of `size`; a start that leaves no room for it is
- * noted and read as 0. */
+/* Where a part of `part` elements begins in an axis of `size`; a start that leaves no room for it
+ * is noted and read as 0. */
 static inline size_t takt_index_start(takt_index_reader *r, size_t size, size_t part)
 {
-    const int64_t given = r->dtype == TAKT_I64 ? ((const int64_t *)r->data)[0]
-                                               : ((const int32_t *)r->data)[0];
+    const int64_t given =
+        r->dtype == TAKT_I64 ? ((const int64_t *)r->data)[0] : ((const int32_t *)r->data)[0];
     const int64_t at = given < 0 ? given + (int64_t)size : given;
     if (at >= 0 && at <= (int64_t)(size - part))
         return (size_t)at;

@@ -13,43 +13,31 @@ takt_dtype takt_map_compute_type(takt_dtype dtype)
     case TAKT_F8E4M3FN:
     case TAKT_F8E4M3FNUZ:
     case TAKT_F8E5M2:
-    case TAKT_F8E5M2FNUZ:
-        return TAKT_F32;
+    case TAKT_F8E5M2FNUZ: return TAKT_F32;
     case TAKT_I32:
     case TAKT_I16:
-    case TAKT_I8:
-        return TAKT_I32;
+    case TAKT_I8: return TAKT_I32;
     case TAKT_U32:
     case TAKT_U16:
-    case TAKT_U8:
-        return TAKT_U32;
+    case TAKT_U8: return TAKT_U32;
     case TAKT_F64:
     case TAKT_I64:
     case TAKT_U64:
-    case TAKT_BOOL:
-        return dtype;
-    default:
-        return TAKT_DTYPE_COUNT;
+    case TAKT_BOOL: return dtype;
+    default: return TAKT_DTYPE_COUNT;
     }
 }
 
 static const char *family_of(takt_dtype compute)
 {
     switch (compute) {
-    case TAKT_F64:
-        return "map_f64";
-    case TAKT_F32:
-        return "map_f32";
-    case TAKT_I64:
-        return "map_i64";
-    case TAKT_I32:
-        return "map_i32";
-    case TAKT_U64:
-        return "map_u64";
-    case TAKT_U32:
-        return "map_u32";
-    default:
-        return "map_bool";
+    case TAKT_F64: return "map_f64";
+    case TAKT_F32: return "map_f32";
+    case TAKT_I64: return "map_i64";
+    case TAKT_I32: return "map_i32";
+    case TAKT_U64: return "map_u64";
+    case TAKT_U32: return "map_u32";
+    default: return "map_bool";
     }
 }
 
@@ -109,9 +97,9 @@ typedef struct compiler {
     const takt_id *nodes;
     size_t count;
     takt_id hot;
-    const takt_type *shape;  /* of the result */
-    takt_id *operand_node;   /* per operand */
-    takt_id *in_register;    /* per register: node whose value it holds, or TAKT_NONE if free */
+    const takt_type *shape; /* of the result */
+    takt_id *operand_node;  /* per operand */
+    takt_id *in_register;   /* per register: node whose value it holds, or TAKT_NONE if free */
     size_t register_capacity;
 } compiler;
 
@@ -147,7 +135,8 @@ static takt_status take_register(compiler *c, takt_id holder, uint32_t *out)
             return TAKT_OK;
         }
     if (c->program->registers == c->register_capacity)
-        return takt_fail(c->p->ctx, TAKT_E_INTERNAL, "an element-wise step needs too many registers");
+        return takt_fail(c->p->ctx, TAKT_E_INTERNAL,
+                         "an element-wise step needs too many registers");
     c->in_register[c->program->registers] = holder;
     *out = c->program->registers++;
     return TAKT_OK;
@@ -262,16 +251,17 @@ static takt_status choose_kernel(compiler *c, const takt_node *n, takt_map_instr
     if (is_cast(n)) {
         const int saturate = takt_op_attr_index(n->op, "saturate", 8);
         code->cast = (takt_convert){
-            .to = to, .from = takt_map_compute_type(takt_type_of(c->p->graph, n->in[0])->dtype),
+            .to = to,
+            .from = takt_map_compute_type(takt_type_of(c->p->graph, n->in[0])->dtype),
             .saturate = saturate < 0 || n->attr[saturate].boolean};
     } else {
         const takt_dtype in = takt_map_compute_type(deciding_dtype(c->p->graph, n));
         const takt_kernel *k = takt_planner_kernel(c->p, family_of(in));
         const takt_map_op op = op_of(c->p->graph, n);
         code->fn = k != NULL ? takt_map_find(k, op) : NULL;
-        code->can_fault = !takt_dtype_is_float(in) && in != TAKT_BOOL &&
-                          (op == TAKT_MAP_DIV || op == TAKT_MAP_MOD || op == TAKT_MAP_REM ||
-                           op == TAKT_MAP_POW);
+        code->can_fault =
+            !takt_dtype_is_float(in) && in != TAKT_BOOL &&
+            (op == TAKT_MAP_DIV || op == TAKT_MAP_MOD || op == TAKT_MAP_REM || op == TAKT_MAP_POW);
     }
     code->narrow_bytes = (uint32_t)takt_dtype_bits(to) / 8;
     if (code->fn == NULL && !is_cast(n))
@@ -332,10 +322,14 @@ takt_status takt_map_compile(takt_planner *p, const takt_id *nodes, size_t count
     takt_map_program *m = takt_planner_get(p, sizeof *m);
     if (m == NULL)
         return TAKT_ERR_MEMORY;
-    compiler c = {.p = p, .program = m, .nodes = nodes, .count = count, .hot = hot,
+    compiler c = {.p = p,
+                  .program = m,
+                  .nodes = nodes,
+                  .count = count,
+                  .hot = hot,
                   .shape = p->graph->nodes[nodes[0]].type};
-    m->convert = takt_kernel_as_convert(
-        takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    m->convert =
+        takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
     if (!takt_type_count(c.shape, &m->count))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "an element-wise result is too large");
     *program = m;

@@ -33,25 +33,25 @@ typedef struct takt_map_instr {
     takt_map_ref src[3];
     unsigned char src_count;
     bool can_fault;
-    uint32_t dst;  /* register */
-    int32_t out;   /* index into step->out, or -1 */
-    bool is_direct; /* computes straight into the output: its type is a compute type */
-    bool is_final;  /* the value that goes back to the anchor's tile */
+    uint32_t dst;    /* register */
+    int32_t out;     /* index into step->out, or -1 */
+    bool is_direct;  /* computes straight into the output: its type is a compute type */
+    bool is_final;   /* the value that goes back to the anchor's tile */
     bool keeps_copy; /* computed straight into the output, and read again by later instructions */
     uint32_t narrow_bytes; /* of an element of the node's own type */
 } takt_map_instr;
 
 /* How the elements [first, first + n) of the result read an input. */
 typedef struct takt_map_operand {
-    uint32_t view;       /* index into step->in */
-    bool is_full;        /* element i of the input belongs to element i of the result */
-    bool is_scalar;      /* one element */
-    int rank;            /* otherwise: collapsed loops over the result */
+    uint32_t view;  /* index into step->in */
+    bool is_full;   /* element i of the input belongs to element i of the result */
+    bool is_scalar; /* one element */
+    int rank;       /* otherwise: collapsed loops over the result */
     int64_t dim[TAKT_MAX_RANK], stride[TAKT_MAX_RANK];
-    uint32_t bytes;      /* of an element */
-    uint32_t gathered;   /* register for the expanded tile */
-    uint32_t widened;    /* register for the tile in the compute type */
-    bool widens; /* the element type is not a compute type */
+    uint32_t bytes;    /* of an element */
+    uint32_t gathered; /* register for the expanded tile */
+    uint32_t widened;  /* register for the tile in the compute type */
+    bool widens;       /* the element type is not a compute type */
     takt_convert widen;
 } takt_map_operand;
 

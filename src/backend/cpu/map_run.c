@@ -131,7 +131,8 @@ static void spread(char *tile, size_t n, size_t bytes)
         memcpy(tile + i * bytes, tile, bytes);
 }
 
-static void run_cast(machine *x, const takt_map_instr *code, const void *src, bool is_scalar, char *out)
+static void run_cast(machine *x, const takt_map_instr *code, const void *src, bool is_scalar,
+                     char *out)
 {
     char *dst = reg(x, code->dst);
     const size_t n = is_scalar ? 1 : x->n;
@@ -155,7 +156,8 @@ static void run_code(machine *x, const takt_map_instr *code)
     char *out = NULL;
     if (code->out >= 0) {
         const takt_view *v = &x->step->out[code->out];
-        out = (char *)takt_view_data(x->task, v) + x->first * ((size_t)takt_dtype_bits(v->dtype) / 8);
+        out =
+            (char *)takt_view_data(x->task, v) + x->first * ((size_t)takt_dtype_bits(v->dtype) / 8);
     }
     if (code->fn == NULL) {
         run_cast(x, code, src[0], is_scalar[0] != 0, out);
@@ -183,8 +185,8 @@ static void run_tile(machine *x)
 void takt_map_run(const takt_map_program *m, const takt_step *step, const takt_task *task,
                   void *registers, size_t first, size_t end)
 {
-    machine x = {.m = m, .step = step, .task = task, .registers = registers,
-                 .fault.index = TAKT_FAULT_NONE};
+    machine x = {
+        .m = m, .step = step, .task = task, .registers = registers, .fault.index = TAKT_FAULT_NONE};
     for (x.first = first; x.first < end; x.first += x.n) {
         x.n = end - x.first < m->tile ? end - x.first : m->tile;
         run_tile(&x);
@@ -196,7 +198,13 @@ void takt_map_run(const takt_map_program *m, const takt_step *step, const takt_t
 void takt_map_finish(const takt_map_program *m, const takt_step *step, const takt_task *task,
                      void *registers, size_t first, size_t n, float *hot)
 {
-    machine x = {.m = m, .step = step, .task = task, .registers = registers, .first = first, .n = n,
-                 .hot = hot, .fault.index = TAKT_FAULT_NONE};
+    machine x = {.m = m,
+                 .step = step,
+                 .task = task,
+                 .registers = registers,
+                 .first = first,
+                 .n = n,
+                 .hot = hot,
+                 .fault.index = TAKT_FAULT_NONE};
     run_tile(&x);
 }

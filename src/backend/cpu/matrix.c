@@ -8,7 +8,8 @@ static bool flag(const takt_node *n, const char *name, size_t length)
 }
 
 /* Rows, columns and their strides of the last two axes (one axis: as `alone` says). */
-static void sides(const takt_type *t, bool transposed, bool is_left, size_t size[2], size_t stride[2])
+static void sides(const takt_type *t, bool transposed, bool is_left, size_t size[2],
+                  size_t stride[2])
 {
     if (t->rank == 1) {
         size[0] = is_left ? 1 : (size_t)t->dim[0];

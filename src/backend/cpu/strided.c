@@ -69,8 +69,8 @@ static void squares(const takt_strided *w, const char *from, char *to, bool spre
     for (int64_t c = 0; c < cols; c += SIDE) {
         const size_t n = (size_t)(cols - c < SIDE ? cols - c : SIDE);
         for (int64_t r = 0; r < rows; r++)
-            run_of(from + r * from_row + c * from_col, from_col, to + r * to_row + c * to_col, to_col, n,
-                   w->bytes);
+            run_of(from + r * from_row + c * from_col, from_col, to + r * to_row + c * to_col,
+                   to_col, n, w->bytes);
     }
 }
 
@@ -137,7 +137,57 @@ void takt_strided_copy(const takt_strided *w, const void *from, void *to, size_t
     walk(w, from, to, first, end, false);
 }
 
-void takt_strided_spread(const takt_strided *w, const void *from, void *to, size_t first, size_t end)
+void takt_strided_spread(const takt_strided *w, const void *from, void *to, size_t first,
+                         size_t end)
 {
     walk(w, from, to, first, end, true);
+}
+
+/* ---- ops as patterns ---- */
+
+static void transpose(const takt_node *n, const takt_view *x, int64_t *stride)
+{
+    const takt_attr *perm = &n->attr[takt_op_attr_index(n->op, "perm", 4)];
+    for (int d = 0; d < x->rank; d++)
+        stride[d] = x->stride[perm->i64s[d]];
+}
+
+static int64_t clamp(int64_t v, int64_t low, int64_t high)
+{
+    return v < low ? low : v > high ? high : v;
+}
+
+/* Python's rule: negative numbers count from the end, those beyond it are cut. */
+static int64_t slice(const takt_node *n, const takt_view *x, int64_t *stride)
+{
+    const takt_attr *axes = &n->attr[takt_op_attr_index(n->op, "axes", 4)];
+    const takt_attr *start = &n->attr[takt_op_attr_index(n->op, "start", 5)];
+    const takt_attr *step = &n->attr[takt_op_attr_index(n->op, "step", 4)];
+    int64_t at = 0;
+    for (int d = 0; d < x->rank; d++)
+        stride[d] = x->stride[d];
+    for (uint32_t i = 0; i < start->count; i++) {
+        int64_t d = axes->count == 0 ? (int64_t)i : axes->i64s[i];
+        d += d < 0 ? x->rank : 0;
+        const int64_t size = x->dim[d], by = step->count == 0 ? 1 : step->i64s[i];
+        const int64_t from = start->i64s[i] < 0 ? start->i64s[i] + size : start->i64s[i];
+        at += clamp(from, by > 0 ? 0 : -1, by > 0 ? size : size - 1) * x->stride[d];
+        stride[d] = x->stride[d] * by;
+    }
+    return at;
+}
+
+int64_t takt_strided_source(const takt_node *n, const takt_view *x, int64_t *stride)
+{
+    if (n->op == &takt_op_slice)
+        return slice(n, x, stride);
+    if (n->op == &takt_op_transpose) {
+        transpose(n, x, stride);
+        return 0;
+    }
+    for (int d = 0; d < n->type->rank; d++) { /* broadcast: axes are lined up at the end */
+        const int own = d - (n->type->rank - x->rank);
+        stride[d] = own < 0 || x->dim[own] == 1 ? 0 : x->stride[own];
+    }
+    return 0;
 }

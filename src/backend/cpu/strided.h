@@ -16,6 +16,11 @@ takt_strided takt_strided_of(const int64_t *dim, const int64_t *stride, int rank
 /* Elements [first, end) in loop order, from the pattern at `from` to dense `to`. */
 void takt_strided_copy(const takt_strided *w, const void *from, void *to, size_t first, size_t end);
 /* The other way: dense `from` to the pattern at `to`. */
-void takt_strided_spread(const takt_strided *w, const void *from, void *to, size_t first, size_t end);
+void takt_strided_spread(const takt_strided *w, const void *from, void *to, size_t first,
+                         size_t end);
+
+/* How transpose, slice, broadcast, and operands that broadcast to the result of `n`, read `x`: the
+ * stride of each axis of the result; returns the element that the first one comes from. */
+int64_t takt_strided_source(const takt_node *n, const takt_view *x, int64_t *stride);
 
 #endif

@@ -19,7 +19,8 @@ static takt_status read(const takt_source *source, takt_graph **graph)
     const takt_status status =
         takt_parse(source->ctx, source->name, text, source->length, &options, graph);
     if (source->complaints != NULL)
-        takt_diagnostics_render(&diagnostics, source->name, text, source->length, source->complaints);
+        takt_diagnostics_render(&diagnostics, source->name, text, source->length,
+                                source->complaints);
     takt_diagnostics_deinit(&diagnostics);
     return status;
 }

@@ -25,10 +25,6 @@ static inline vec rsqrt_of(vec x)
 {
     return VEC(div)(VEC(set1)(1), VEC(sqrt)(x));
 }
-static inline vec relu_of(vec x)
-{
-    return VEC(select)(VEC(lt)(x, VEC(zero)()), VEC(zero)(), x);
-}
 static inline vec sign_of(vec x)
 {
     const vec plus = VEC(select)(VEC(gt)(x, VEC(zero)()), VEC(set1)(1), x);
@@ -100,7 +96,7 @@ static inline vec mod_of(vec a, vec b)
     X(CEIL, VEC(ceil))                                                                             \
     X(ROUND, VEC(round))                                                                           \
     X(TRUNC, VEC(trunc))                                                                           \
-    X(RELU, relu_of)
+    X(RELU, VEC(relu))
 #define HEAVY_OPS(X)                                                                               \
     X(SIGMOID, sigmoid)                                                                            \
     X(TANH, tanh)                                                                                  \

@@ -25,6 +25,28 @@ static inline vd vd_copysign(vd mag, vd sign)
 }
 static inline vmd vd_isnan(vd a) { return vd_ne(a, a); }
 
+/* x < 0 ? +0 : x, so NaN and -0 pass. clang 14 makes fmax of that on aarch64, which turns -0 into +0:
+ * there the comparison's result is hidden from it. */
+#if defined __clang__ && defined __aarch64__ && TAKT_SIMD_SET == 2
+#define SIMD_HIDE(mask) __asm__("" : "+w"(mask))
+#elif defined __clang__ && defined __aarch64__
+#define SIMD_HIDE(mask) __asm__("" : "+r"(mask))
+#else
+#define SIMD_HIDE(mask) ((void)0)
+#endif
+static inline vf vf_relu(vf x)
+{
+    vm minus = vf_lt(x, vf_zero());
+    SIMD_HIDE(minus);
+    return vf_select(minus, vf_zero(), x);
+}
+static inline vd vd_relu(vd x)
+{
+    vmd minus = vd_lt(x, vd_zero());
+    SIMD_HIDE(minus);
+    return vd_select(minus, vd_zero(), x);
+}
+
 /* Partial forms of the narrow formats go through a buffer: tails only. */
 #define SIMD_PARTIAL_LOAD(name, type, vector)                                                      \
     static inline vector name##_n(const type *p, size_t n)                                         \

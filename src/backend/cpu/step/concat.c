@@ -1,19 +1,16 @@
 /* concat.c - inputs side by side along an axis. */
-#include <string.h>
-
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/element.h"
 
 typedef struct facts {
-    size_t outer;     /* rows of the result */
-    size_t row;       /* bytes of one */
-    size_t *piece;    /* bytes that each input contributes to a row */
+    size_t outer;  /* rows of the result */
+    size_t row;    /* bytes of one */
+    size_t *piece; /* bytes that each input contributes to a row */
 } facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
-    if (g->nodes[node].op != &takt_op_concat)
-        return "";
-    return takt_dtype_bits(takt_type_of(g, node)->dtype) >= 8 ? NULL : "elements below a byte";
+    return g->nodes[node].op == &takt_op_concat ? NULL : "";
 }
 
 static void run(const takt_step *s, const takt_task *t)
@@ -21,14 +18,15 @@ static void run(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     size_t first, end;
     takt_cpu_share(f->outer, 1, t->index, s->task_count, &first, &end);
-    char *to = takt_view_data(t, &s->out[0]);
+    void *to = takt_view_data(t, &s->out[0]);
     size_t at = 0;
     for (size_t k = 0; k < s->in_count; k++) {
-        const char *from = takt_view_data(t, &s->in[k]);
+        const void *from = takt_view_data(t, &s->in[k]);
         for (size_t r = first; r < end; r++)
-            memcpy(to + r * f->row + at, from + r * f->piece[k], f->piece[k]);
+            takt_copy_elements(f->bits, to, r * f->row + at, from, r * f->piece[k], f->piece[k]);
         at += f->piece[k];
     }
+    takt_clear_tail(f->bits, to, f->outer * f->row);
 }
 
 static takt_status compile(takt_planner *p)
@@ -47,16 +45,19 @@ static takt_status compile(takt_planner *p)
     size_t index;
     for (uint32_t k = 0; k < n->in_count; k++) {
         TAKT_TRY(takt_planner_input(p, n->in[k], &index));
-        piece[k] = (size_t)takt_dtype_bits(n->type->dtype) / 8;
+        piece[k] = 1;
         for (int d = (int)axis; d < n->type->rank; d++)
             piece[k] *= (size_t)takt_type_of(p->graph, n->in[k])->dim[d];
         f->row += piece[k];
     }
     f->piece = piece;
+    f->bits = takt_dtype_bits(n->type->dtype);
     TAKT_TRY(takt_planner_output(p, id, &index));
     p->step->run = run;
     p->step->data = f;
-    p->step->task_count = takt_cpu_tasks(p, 0, 2.0 * (double)(f->outer * f->row), f->outer);
+    const double bytes = (double)(f->outer * f->row) * f->bits / 8;
+    /* Two tasks may not write to one byte. */
+    p->step->task_count = takt_cpu_tasks(p, 0, 2 * bytes, f->bits < 8 ? 1 : f->outer);
     return TAKT_OK;
 }
 

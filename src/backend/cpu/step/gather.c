@@ -1,48 +1,49 @@
 /* gather.c - rows at given indices along an axis, and a piece that starts at a given index. */
-#include <string.h>
-
+#include "backend/cpu/element.h"
 #include "backend/cpu/index.h"
 
 typedef struct facts {
     takt_axis_split x;
-    size_t picks;   /* indices, or rows of the piece */
-    size_t row;     /* bytes of x's inner part */
-    bool is_piece;  /* dynamic_slice */
+    size_t picks;  /* indices, or rows of the piece */
+    size_t row;    /* bytes of x's inner part */
+    bool is_piece; /* dynamic_slice */
 } facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
     const takt_op *op = g->nodes[node].op;
-    if (op != &takt_op_gather && op != &takt_op_dynamic_slice)
-        return "";
-    return takt_dtype_bits(takt_type_of(g, node)->dtype) >= 8 ? NULL : "elements below a byte";
+    return op == &takt_op_gather || op == &takt_op_dynamic_slice ? NULL : "";
 }
 
 static void run_gather(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    const char *x = takt_view_data(t, &s->in[0]);
-    char *y = takt_view_data(t, &s->out[0]);
+    const void *x = takt_view_data(t, &s->in[0]);
+    void *y = takt_view_data(t, &s->out[0]);
     takt_index_reader index = takt_index_open(t, &s->in[1]);
     size_t first, end;
     takt_cpu_share(f->picks, 1, t->index, s->task_count, &first, &end);
     for (size_t j = first; j < end; j++) {
         const int64_t at = takt_index_next(&index, j, (int64_t)f->x.size);
         for (size_t o = 0; o < f->x.outer && at >= 0; o++)
-            memcpy(y + (o * f->picks + j) * f->row, x + (o * f->x.size + (size_t)at) * f->row, f->row);
+            memcpy(y + (o * f->picks + j) * f->row, x + (o * f->x.size + (size_t)at) * f->row,
+                   f->row);
     }
+    takt_clear_tail(f->bits, y, f->x.outer * f->picks * f->row);
     takt_index_close(&index, t);
 }
 
 static void run_piece(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    const char *x = takt_view_data(t, &s->in[0]);
-    char *y = takt_view_data(t, &s->out[0]);
+    const void *x = takt_view_data(t, &s->in[0]);
+    void *y = takt_view_data(t, &s->out[0]);
     takt_index_reader index = takt_index_open(t, &s->in[1]);
     const size_t at = takt_index_start(&index, f->x.size, f->picks);
     for (size_t o = 0; o < f->x.outer; o++)
-        memcpy(y + o * f->picks * f->row, x + (o * f->x.size + at) * f->row, f->picks * f->row);
+        takt_copy_elements(f->bits, y, o * f->picks * f->row, x, (o * f->x.size + at) * f->row,
+                           f->picks * f->row);
+    takt_clear_tail(f->bits, y, f->x.outer * f->picks * f->row);
     takt_index_close(&index, t);
 }
 
@@ -58,7 +59,8 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_planner_input(p, n->in[1], &index));
     TAKT_TRY(takt_planner_output(p, id, &index));
     f->x = takt_axis_split_of(takt_type_of(p->graph, n->in[0]), takt_node_int(n, "axis"));
-    f->row = f->x.inner * (size_t)takt_dtype_bits(n->type->dtype) / 8;
+    f->row = f->x.inner;
+    f->bits = takt_dtype_bits(n->type->dtype);
     f->is_piece = n->op == &takt_op_dynamic_slice;
     if (f->is_piece)
         f->picks = takt_axis_split_of(n->type, takt_node_int(n, "axis")).size;
@@ -70,7 +72,8 @@ static takt_status compile(takt_planner *p)
     p->step->fault_id = TAKT_E_INDEX;
     if (!f->is_piece)
         p->step->task_count =
-            takt_cpu_tasks(p, 0, 2.0 * (double)(f->picks * f->x.outer * f->row), f->picks);
+            takt_cpu_tasks(p, 0, (double)(f->picks * f->x.outer * f->row) * f->bits / 4,
+                           f->bits < 8 ? 1 : f->picks); /* two tasks may not write to one byte */
     return TAKT_OK;
 }
 

@@ -4,10 +4,10 @@
  * widened into scratch first, and the result is narrowed. Axes that no kernel can walk directly
  * are gathered into rows.
  */
+#include "kernel/reduce/reduce.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/strided.h"
 #include "kernel/convert/convert.h"
-#include "kernel/reduce/reduce.h"
 
 typedef struct facts {
     takt_reduce_fn *run;
@@ -53,34 +53,24 @@ static takt_dtype compute_of(takt_dtype dtype)
     case TAKT_I64:
     case TAKT_I32:
     case TAKT_U64:
-    case TAKT_U32:
-        return dtype;
+    case TAKT_U32: return dtype;
     case TAKT_F16:
-    case TAKT_BF16:
-        return TAKT_F32;
+    case TAKT_BF16: return TAKT_F32;
     case TAKT_I16:
-    case TAKT_I8:
-        return TAKT_I32;
-    default:
-        return TAKT_U32;
+    case TAKT_I8: return TAKT_I32;
+    default: return TAKT_U32;
     }
 }
 
 static const char *family_of(takt_dtype compute)
 {
     switch (compute) {
-    case TAKT_F64:
-        return "reduce_f64";
-    case TAKT_F32:
-        return "reduce_f32";
-    case TAKT_I64:
-        return "reduce_i64";
-    case TAKT_I32:
-        return "reduce_i32";
-    case TAKT_U64:
-        return "reduce_u64";
-    default:
-        return "reduce_u32";
+    case TAKT_F64: return "reduce_f64";
+    case TAKT_F32: return "reduce_f32";
+    case TAKT_I64: return "reduce_i64";
+    case TAKT_I32: return "reduce_i32";
+    case TAKT_U64: return "reduce_u64";
+    default: return "reduce_u32";
     }
 }
 
@@ -126,7 +116,8 @@ static void reduce_plain(const facts *f, const char *x, char *y, size_t first, s
 }
 
 /* One result at a time from a row gathered into scratch. */
-static void reduce_gathered(const facts *f, const char *x, char *row, char *y, size_t first, size_t end)
+static void reduce_gathered(const facts *f, const char *x, char *row, char *y, size_t first,
+                            size_t end)
 {
     const size_t in = bytes_of(f->from), wide = bytes_of(f->compute), out = f->is_arg ? 8 : wide;
     char *widened = f->from == f->compute ? row : row + ((f->n * in + 63) & ~(size_t)63);
@@ -135,8 +126,14 @@ static void reduce_gathered(const facts *f, const char *x, char *row, char *y, s
         takt_strided_copy(&f->walk, x, row, i * f->n, (i + 1) * f->n);
         if (f->from != f->compute)
             f->convert(&c, widened, row, f->n);
-        const takt_reduce r = {.op = f->op, .src = widened, .dst = y + i * out, .count = 1,
-                               .across = f->n, .n = f->n, .run = f->n, .step = 1};
+        const takt_reduce r = {.op = f->op,
+                               .src = widened,
+                               .dst = y + i * out,
+                               .count = 1,
+                               .across = f->n,
+                               .n = f->n,
+                               .run = f->n,
+                               .step = 1};
         f->run(&r);
     }
 }
@@ -186,7 +183,8 @@ static void narrow(const takt_step *s, const takt_task *t)
 
 static void find_axes(const takt_node *n, int rank, bool *is_reduced)
 {
-    const int axes = takt_op_attr_index(n->op, "axes", 4), axis = takt_op_attr_index(n->op, "axis", 4);
+    const int axes = takt_op_attr_index(n->op, "axes", 4),
+              axis = takt_op_attr_index(n->op, "axis", 4);
     for (int d = 0; d < rank; d++)
         is_reduced[d] = axes >= 0 && n->attr[axes].count == 0;
     for (uint32_t i = 0; axes >= 0 && i < n->attr[axes].count; i++) {
@@ -267,14 +265,16 @@ static takt_status compile(takt_planner *p)
     f->compute = compute_of(x->dtype);
     f->to = n->type->dtype;
     f->run = (takt_reduce_fn *)takt_planner_kernel(p, family_of(f->compute))->run;
-    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    f->convert =
+        takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
     find_axes(n, x->rank, is_reduced);
     set_geometry(f, x, is_reduced);
     set_scratch(p->step, f);
     p->step->run = run;
     p->step->data = f;
     const double work = (double)f->count * (double)f->n;
-    p->step->task_count = takt_cpu_tasks(p, work, work * (double)bytes_of(f->from), (f->count + 15) / 16);
+    p->step->task_count =
+        takt_cpu_tasks(p, work, work * (double)bytes_of(f->from), (f->count + 15) / 16);
     return TAKT_OK;
 }
 

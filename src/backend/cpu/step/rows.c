@@ -1,6 +1,7 @@
-/* rows.c - softmax and norms over the last axis, as one step: a row stays in cache between passes. */
-#include "backend/cpu/cpu.h"
+/* rows.c - softmax and norms over the last axis, as one step: a row stays in cache between passes.
+ */
 #include "kernel/rows/rows.h"
+#include "backend/cpu/cpu.h"
 
 typedef struct facts {
     takt_rows_fn *run;
@@ -95,15 +96,19 @@ static takt_status compile(takt_planner *p)
     (void)takt_type_count(n->type, &count);
     const takt_attr *epsilon = attr(n, "epsilon", 7);
     const size_t columns = (size_t)n->type->dim[n->type->rank - 1];
-    f->rows = (takt_rows_step){.op = op_of(n), .rows = columns > 0 ? count / columns : 0, .n = columns,
-                               .src_stride = columns, .dst_stride = columns,
+    f->rows = (takt_rows_step){.op = op_of(n),
+                               .rows = columns > 0 ? count / columns : 0,
+                               .n = columns,
+                               .src_stride = columns,
+                               .dst_stride = columns,
                                .epsilon = epsilon != NULL ? epsilon->f64 : 0};
     f->element = n->type->dtype == TAKT_F32 ? 4 : 8;
     const char *family = n->type->dtype == TAKT_F32 ? "rows_f32" : "rows_f64";
     f->run = (takt_rows_fn *)takt_planner_kernel(p, family)->run;
     p->step->run = run;
     p->step->data = f;
-    p->step->task_count = takt_cpu_tasks(p, 16.0 * (double)count, 8.0 * (double)count, f->rows.rows);
+    p->step->task_count =
+        takt_cpu_tasks(p, 16.0 * (double)count, 8.0 * (double)count, f->rows.rows);
     return TAKT_OK;
 }
 

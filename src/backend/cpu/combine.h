@@ -1,0 +1,29 @@
+/* combine.h - elements that meet what is already there: the heart of scatter and index_add.
+ *
+ * Updates are made one after another, in index order, on one thread: the result has to be the same
+ * for any number of threads. f16 and bf16 are collected in f32 and rounded once.
+ */
+#ifndef TAKT_BACKEND_CPU_COMBINE_H
+#define TAKT_BACKEND_CPU_COMBINE_H
+
+#include "backend/cpu/cpu.h"
+#include "kernel/convert/convert.h"
+#include "op/util/index.h" /* takt_scatter */
+
+typedef struct takt_combine {
+    takt_scatter how;
+    takt_dtype dtype;
+    bool widens;  /* collected in f32 in shared scratch */
+    size_t count; /* elements of x */
+    takt_convert_fn *convert;
+} takt_combine;
+
+/* For a step whose first input is x: adds the step's one output, over x if that is possible. */
+TAKT_MUST_USE takt_status takt_combine_compile(takt_planner *p, takt_scatter how, takt_combine *c);
+/* x as the first state of the result; returns where updates go. */
+void *takt_combine_begin(const takt_combine *c, const takt_step *s, const takt_task *t);
+/* to[at .. at + n) meets u[from .. from + n). */
+void takt_combine_put(const takt_combine *c, void *to, size_t at, const void *u, size_t from, size_t n);
+void takt_combine_end(const takt_combine *c, const takt_step *s, const takt_task *t);
+
+#endif

@@ -1,0 +1,173 @@
+/* conv_patch.c - gathers patches and packs weights. */
+#include "backend/cpu/conv_patch.h"
+
+#include <string.h>
+
+#include "base/size.h"
+#include "kernel/gemm_f32/gemm_f32.h"
+
+/* Short runs are the common case, and a call of memcpy costs more than they do. */
+static inline void copy(float *to, const float *from, size_t n)
+{
+    if (n >= 64) {
+        memcpy(to, from, n * sizeof *to);
+        return;
+    }
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        memcpy(to + i, from + i, 4 * sizeof *to);
+    for (; i < n; i++)
+        to[i] = from[i];
+}
+
+static inline void clear(float *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = 0;
+}
+
+/* The first input coordinate of a window, which padding may make negative. */
+static inline ptrdiff_t start(const takt_conv_shape *s, int axis, size_t at)
+{
+    return (ptrdiff_t)(at * s->stride[axis]) - (ptrdiff_t)s->before[axis];
+}
+
+static inline bool inside(const takt_conv_shape *s, int axis, ptrdiff_t at)
+{
+    return at >= 0 && at < (ptrdiff_t)s->in[axis];
+}
+
+/* Taps of the last axis at `row`, the row of x they read: cin floats each. */
+static float *tap_by_tap(const takt_conv_shape *s, const float *row, ptrdiff_t from, float *to)
+{
+    for (size_t j = 0; j < s->kernel[2]; j++, to += s->cin) {
+        const ptrdiff_t at = from + (ptrdiff_t)(j * s->dilation[2]);
+        if (!inside(s, 2, at)) {
+            clear(to, s->cin);
+        } else if (s->x_channel == 1) {
+            copy(to, row + (size_t)at * s->x_at[2], s->cin);
+        } else {
+            const float *x = row + (size_t)at * s->x_at[2];
+            for (size_t c = 0; c < s->cin; c++)
+                to[c] = x[c * s->x_channel];
+        }
+    }
+    return to;
+}
+
+/* The same where taps and channels follow each other in memory. */
+static float *run_of_taps(const takt_conv_shape *s, const float *row, ptrdiff_t from, float *to)
+{
+    const ptrdiff_t taps = (ptrdiff_t)s->kernel[2], width = (ptrdiff_t)s->in[2];
+    const ptrdiff_t first = from >= 0 ? 0 : -from < taps ? -from : taps;
+    const ptrdiff_t room = width - from < taps ? width - from : taps;
+    const ptrdiff_t last = room > first ? room : first; /* taps [first, last) are inside */
+    clear(to, (size_t)first * s->cin);
+    if (last > first)
+        copy(to + (size_t)first * s->cin, row + (size_t)(from + first) * s->cin,
+             (size_t)(last - first) * s->cin);
+    clear(to + (size_t)last * s->cin, (size_t)(taps - last) * s->cin);
+    return to + (size_t)taps * s->cin;
+}
+
+static void patch(const takt_conv_shape *s, const float *x, const size_t at[3], float *to)
+{
+    const ptrdiff_t from[3] = {start(s, 0, at[0]), start(s, 1, at[1]), start(s, 2, at[2])};
+    const bool is_run = s->is_nhwc && s->groups == 1 && s->dilation[2] == 1;
+    for (size_t a = 0; a < s->kernel[0]; a++) {
+        const ptrdiff_t i = from[0] + (ptrdiff_t)(a * s->dilation[0]);
+        for (size_t b = 0; b < s->kernel[1]; b++) {
+            const ptrdiff_t j = from[1] + (ptrdiff_t)(b * s->dilation[1]);
+            if (!inside(s, 0, i) || !inside(s, 1, j)) {
+                clear(to, s->kernel[2] * s->cin);
+                to += s->kernel[2] * s->cin;
+                continue;
+            }
+            const float *row = x + (size_t)i * s->x_at[0] + (size_t)j * s->x_at[1];
+            to = is_run ? run_of_taps(s, row, from[2], to) : tap_by_tap(s, row, from[2], to);
+        }
+    }
+}
+
+void takt_conv_patches(const takt_conv_shape *s, const float *x, size_t group, size_t first,
+                       size_t count, float *to)
+{
+    x += group * s->cin * s->x_channel;
+    for (size_t r = 0; r < count; r++, to += s->k) {
+        size_t at[3];
+        takt_conv_unflatten(s->out, (first + r) % s->positions, at);
+        patch(s, x + (first + r) / s->positions * s->x_sample, at, to);
+    }
+}
+
+/* Where element `k` of the patch at `at` lies in its sample; false: in the padding. */
+static bool locate(const takt_conv_shape *s, const size_t at[3], size_t k, size_t *flat)
+{
+    size_t tap[3];
+    takt_conv_unflatten(s->kernel, k / s->cin, tap);
+    *flat = k % s->cin * s->x_channel;
+    for (int i = 0; i < 3; i++) {
+        const ptrdiff_t in = start(s, i, at[i]) + (ptrdiff_t)(tap[i] * s->dilation[i]);
+        if (!inside(s, i, in))
+            return false;
+        *flat += (size_t)in * s->x_at[i];
+    }
+    return true;
+}
+
+/* One row of patches, columns [column, column + columns), each run of channels at once. */
+static void part_of_row(const takt_conv_shape *s, const float *x, const size_t at[3], size_t column,
+                        size_t columns, float *row)
+{
+    for (size_t i = 0, run; i < columns; i += run) {
+        const size_t left = s->cin - (column + i) % s->cin;
+        run = left < columns - i ? left : columns - i;
+        size_t flat;
+        if (!locate(s, at, column + i, &flat))
+            clear(row + i, run);
+        else if (s->x_channel == 1)
+            copy(row + i, x + flat, run);
+        else
+            for (size_t c = 0; c < run; c++)
+                row[i + c] = x[flat + c * s->x_channel];
+    }
+}
+
+void takt_conv_panels(const takt_conv_shape *s, const float *x, size_t group, size_t first,
+                      size_t count, size_t column, size_t columns, float *to)
+{
+    x += group * s->cin * s->x_channel;
+    for (size_t r = 0; r < count; r++) {
+        size_t at[3];
+        takt_conv_unflatten(s->out, (first + r) % s->positions, at);
+        const float *sample = x + (first + r) / s->positions * s->x_sample;
+        for (size_t c = 0; c < columns; c += TAKT_P16) {
+            const size_t width = columns - c < TAKT_P16 ? columns - c : TAKT_P16;
+            float *row = to + c * count + r * TAKT_P16;
+            part_of_row(s, sample, at, column + c, width, row);
+            clear(row + width, TAKT_P16 - width);
+        }
+    }
+}
+
+void takt_conv_pack_weights(const takt_conv_shape *s, const float *w, float *to)
+{
+    for (size_t g = 0; g < s->groups; g++)
+        for (size_t panel = 0; panel < s->cout; panel += TAKT_P16)
+            for (size_t tap = 0; tap < s->taps; tap++)
+                for (size_t c = 0; c < s->cin; c++, to += TAKT_P16)
+                    for (size_t j = 0; j < TAKT_P16; j++) {
+                        const size_t o = g * s->cout + panel + j;
+                        to[j] = panel + j < s->cout
+                                    ? w[o * s->w_out + tap * s->w_tap + c * s->w_in]
+                                    : 0;
+                    }
+}
+
+bool takt_conv_packed_floats(const takt_conv_shape *s, size_t *floats)
+{
+    const size_t columns = (s->cout + TAKT_P16 - 1) / TAKT_P16 * TAKT_P16;
+    size_t each;
+    return takt_size_mul(columns, s->k, &each) && takt_size_mul(each, s->groups, floats) &&
+           *floats <= SIZE_MAX / 16;
+}

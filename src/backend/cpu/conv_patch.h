@@ -1,0 +1,20 @@
+/* conv_patch.h - the elements of x that outputs of a convolution read, as rows of a matrix. */
+#ifndef TAKT_BACKEND_CPU_CONV_PATCH_H
+#define TAKT_BACKEND_CPU_CONV_PATCH_H
+
+#include "backend/cpu/conv_shape.h"
+
+/* Rows [first, first + count) of the batch * positions outputs: to[count][k] of one group, padding
+ * as zeros, k in the order (taps, channels). */
+void takt_conv_patches(const takt_conv_shape *s, const float *x, size_t group, size_t first,
+                       size_t count, float *to);
+/* The same matrix transposed in part: rows as above, columns [column, column + columns) of k, as
+ * panels of 16 columns that a product reads as its right-hand side. */
+void takt_conv_panels(const takt_conv_shape *s, const float *x, size_t group, size_t first,
+                      size_t count, size_t column, size_t columns, float *to);
+/* Weights of all groups as panels [groups][ceil(cout / 16)][k][16], columns past cout zero. */
+void takt_conv_pack_weights(const takt_conv_shape *s, const float *w, float *to);
+/* Floats that takt_conv_pack_weights writes; false if they do not fit a size. */
+bool takt_conv_packed_floats(const takt_conv_shape *s, size_t *floats);
+
+#endif

@@ -1,0 +1,254 @@
+/* conv.c - convolution as a product: rows are output positions, columns output channels.
+ *
+ * A 1x1 convolution with channels last is a product on the data as it lies. Otherwise each task
+ * gathers the patches of a block of positions into its scratch and multiplies them there, so that
+ * the patch matrix never exists as a whole. The sum's order is that of a product over the flat
+ * (taps, channels), whichever way is taken.
+ */
+#include "backend/cpu/conv_generic.h"
+#include "backend/cpu/conv_patch.h"
+#include "backend/cpu/conv_run.h"
+#include "backend/cpu/epilogue.h"
+#include "base/size.h"
+#include "op/util/conv.h"
+
+enum { PATCH_BYTES = 256 << 10, ROWS_MIN = 48, ROWS_MAX = 192 };
+
+typedef struct facts {
+    takt_conv_shape shape;
+    takt_conv_memory memory;
+    takt_cpu_epilogue epilogue;
+    takt_gemm_f32_fn *run;
+    size_t w;          /* index into step->in */
+    bool is_packed;    /* w is packed already */
+    size_t packed_at;  /* else: offset of the packed form in shared scratch */
+    bool is_direct;    /* patches are rows of x */
+    size_t group_floats, rows; /* packed weights of a group; positions of a block */
+    size_t row_tasks, column_tasks, grain;
+    size_t patches, tile, registers; /* offsets in a worker's scratch; the kernel's comes first */
+} facts;
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    if (g->nodes[node].op != &takt_op_conv || takt_conv_is_depthwise(g, node))
+        return "";
+    return NULL;
+}
+
+/* Where channels come last the result is a matrix of positions by channels; elsewhere not. */
+static const char *absorbs(const takt_graph *g, takt_id anchor, takt_id node)
+{
+    if (g->nodes[anchor].attr[TAKT_CONV_LAYOUT].i64 != TAKT_NHWC)
+        return "the convolution's channels do not come last";
+    return takt_epilogue_absorbs(g, anchor, node);
+}
+
+/* ---- running ---- */
+
+/* What one call of the product computes. */
+typedef struct block {
+    size_t group, row, rows, column, columns; /* columns: channels of the group */
+    const float *weights;
+} block;
+
+/* A block of C, [rows][columns], to where channels come first. */
+static void spread(const takt_conv_shape *s, const block *b, const float *from, float *y)
+{
+    for (size_t c = 0; c < b->columns; c++) {
+        float *channel = y + (b->group * s->cout + b->column + c) * s->y_channel;
+        for (size_t r = 0; r < b->rows; r++) {
+            const size_t row = b->row + r;
+            channel[row / s->positions * s->y_sample + row % s->positions] = from[r * b->columns + c];
+        }
+    }
+}
+
+static void multiply(const takt_step *s, const takt_task *t, const block *b, const float *x)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    char *own = t->scratch_own;
+    const size_t outputs = c->groups * c->cout, first = b->group * c->cout + b->column;
+    takt_epilogue_run run = {.epilogue = &f->epilogue, .step = s, .task = t,
+                             .registers = own + f->registers, .row = b->row, .column = first};
+    takt_epilogue_f32 epilogue;
+    const bool ends = takt_epilogue_f32_for(&run, &epilogue);
+    float *y = takt_conv_out(&f->memory, s, t), *tile = (float *)(void *)(own + f->tile);
+    const takt_gemm_f32 g = {
+        .m = b->rows, .n = b->columns, .k = c->k, .a = x,
+        .a_row = f->is_direct ? c->x_at[2] : c->k, .a_col = 1,
+        .b = b->weights + b->column * c->k, .b_panel = TAKT_P16 * c->k,
+        .c = c->is_nhwc ? y + b->row * outputs + first : tile,
+        .ldc = c->is_nhwc ? outputs : b->columns,
+        .epilogue = ends ? &epilogue : NULL, .scratch = t->scratch_own};
+    f->run(&g);
+    if (!c->is_nhwc)
+        spread(c, b, tile, y);
+}
+
+static const float *packed_weights(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    return f->is_packed ? takt_view_data(t, &s->in[f->w])
+                        : (const float *)(const void *)((const char *)t->scratch + f->packed_at);
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    const size_t units = c->groups > 1 ? c->groups : c->cout, grain = c->groups > 1 ? 1 : TAKT_P16;
+    size_t first, end, unit, last;
+    takt_cpu_share(c->batch * c->positions, f->grain, t->index / f->column_tasks, f->row_tasks, &first,
+                   &end);
+    takt_cpu_share(units, grain, t->index % f->column_tasks, f->column_tasks, &unit, &last);
+    const float *x = takt_conv_in(&f->memory, s, t, 0), *weights = packed_weights(s, t);
+    float *patches = (float *)(void *)((char *)t->scratch_own + f->patches);
+    const size_t step = f->is_direct ? end - first : f->rows;
+    for (size_t row = first; row < end; row += step)
+        for (size_t g = c->groups > 1 ? unit : 0; g < (c->groups > 1 ? last : 1) && unit < last; g++) {
+            block b = {.group = g, .row = row, .rows = end - row < step ? end - row : step,
+                       .columns = c->cout, .weights = weights + g * f->group_floats};
+            if (c->groups == 1) {
+                b.column = unit;
+                b.columns = last - unit;
+            }
+            if (!f->is_direct)
+                takt_conv_patches(c, x, g, row, b.rows, patches);
+            multiply(s, t, &b, f->is_direct ? x + row * c->x_at[2] + g * c->cin : patches);
+        }
+}
+
+static void before(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    takt_conv_widen(&f->memory, s, t);
+    if (!f->is_packed)
+        takt_conv_pack_weights(&f->shape, takt_conv_in(&f->memory, s, t, 1),
+                               (float *)(void *)((char *)t->scratch + f->packed_at));
+}
+
+static void after(const takt_step *s, const takt_task *t)
+{
+    takt_conv_narrow(&((const facts *)s->data)->memory, s, t);
+}
+
+/* ---- compiling ---- */
+
+static takt_status pack_constant(void *user, const void *from, void *to)
+{
+    takt_conv_pack_weights(&((const facts *)user)->shape, from, to);
+    return TAKT_OK;
+}
+
+static takt_status add_operands(takt_planner *p, facts *f)
+{
+    const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
+    const takt_conv_shape *c = &f->shape;
+    size_t x, floats;
+    TAKT_TRY(takt_planner_input(p, n->in[0], &x));
+    if (!takt_conv_packed_floats(c, &floats))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the packed weights of a convolution are too large");
+    f->group_floats = floats / c->groups;
+    f->is_packed = c->dtype == TAKT_F32 && takt_planner_is_constant(p, n->in[1]) &&
+                   !takt_planner_in_prologue(p);
+    if (!f->is_packed) {
+        f->packed_at = takt_conv_reserve(p->step, floats * sizeof(float));
+        return takt_planner_input(p, n->in[1], &f->w);
+    }
+    const char *format = takt_arena_format(&p->plan->arena, "conv-p16 %s groups=%zu",
+                                           c->is_nhwc ? "nhwc" : "nchw", c->groups);
+    if (format == NULL)
+        return TAKT_ERR_MEMORY;
+    return takt_planner_packed(p, n->in[1], format, floats * sizeof(float), pack_constant, f, &f->w);
+}
+
+/* Rows if there are plenty, so that each task gathers its own patches; else groups or channels. */
+static void cut(takt_planner *p, facts *f)
+{
+    const takt_conv_shape *c = &f->shape;
+    const size_t m = c->batch * c->positions;
+    const size_t units = c->groups > 1 ? c->groups : (c->cout + TAKT_P16 - 1) / TAKT_P16;
+    const double flops = 2.0 * (double)m * (double)c->k * (double)c->cout * (double)c->groups;
+    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    const size_t tasks = takt_cpu_tasks(p, flops, 4.0 * (double)(f->group_floats * c->groups),
+                                        m >= 4 * threads * f->rows ? 4 * threads : threads);
+    f->row_tasks = f->column_tasks = 1;
+    if (m >= tasks * f->grain * 4)
+        f->row_tasks = tasks;
+    else
+        f->column_tasks = tasks < units ? tasks : units > 0 ? units : 1;
+}
+
+/* Positions of a block: a multiple of the tile, few enough for their patches to stay in L2. */
+static size_t block_rows(const takt_conv_shape *c, size_t tile)
+{
+    const size_t fit = c->k > 0 ? PATCH_BYTES / sizeof(float) / c->k : ROWS_MAX;
+    const size_t rows = fit < ROWS_MIN ? ROWS_MIN : fit > ROWS_MAX ? ROWS_MAX : fit;
+    return rows < tile ? tile : rows / tile * tile;
+}
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static takt_status set_scratch(takt_planner *p, facts *f, const takt_gemm_f32_info *info)
+{
+    const takt_conv_shape *c = &f->shape;
+    const size_t m = c->batch * c->positions;
+    const size_t rows = f->is_direct ? m : f->rows < m ? f->rows : m;
+    size_t patches = 0, kernel = 0;
+    for (size_t i = 0; i < 2; i++) { /* for a whole block, and for what is left of one */
+        const takt_gemm_f32 g = {.m = i == 0 ? rows : (rows + 1) / 2, .n = c->cout, .k = c->k,
+                                 .a_row = f->is_direct ? c->x_at[2] : c->k, .a_col = 1};
+        const size_t bytes = info->scratch_bytes(&g);
+        kernel = bytes > kernel ? bytes : kernel;
+    }
+    if (!f->is_direct && (!takt_size_mul(rows, c->k, &patches) || patches > SIZE_MAX / 16))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
+    f->patches = aligned(kernel);
+    f->tile = f->patches + aligned(patches * sizeof(float));
+    f->registers = f->tile + (c->is_nhwc ? 0 : aligned(rows * c->cout * sizeof(float)));
+    p->step->scratch_each = f->registers + aligned(takt_epilogue_scratch(&f->epilogue));
+    return TAKT_OK;
+}
+
+static bool is_direct(const takt_conv_shape *c)
+{
+    for (int i = 0; i < 3; i++)
+        if (c->kernel[i] != 1 || c->stride[i] != 1 || c->in[i] != c->out[i])
+            return false;
+    return c->is_nhwc;
+}
+
+static takt_status compile(takt_planner *p)
+{
+    takt_step *s = p->step;
+    if (!takt_conv_is_f32(takt_type_of(p->graph, p->group->nodes[0])->dtype))
+        return takt_conv_generic_compile(p);
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
+    const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
+    const takt_gemm_f32_info *info = gemm->info;
+    f->run = takt_kernel_as_gemm_f32(gemm);
+    f->is_direct = is_direct(&f->shape);
+    f->grain = info->rows;
+    f->rows = block_rows(&f->shape, info->rows);
+    TAKT_TRY(add_operands(p, f));
+    TAKT_TRY(takt_epilogue_compile(p, f->shape.groups * f->shape.cout, &f->epilogue));
+    takt_conv_memory_plan(p, f->shape.dtype, -1, &f->memory);
+    cut(p, f);
+    TAKT_TRY(set_scratch(p, f, info));
+    s->data = f;
+    s->run = run;
+    s->before = f->is_packed ? NULL : before;
+    s->after = f->shape.dtype != TAKT_F32 ? after : NULL;
+    s->task_count = f->row_tasks * f->column_tasks;
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_conv = {
+    .name = "conv", .accepts = accepts, .absorbs = absorbs, .compile = compile};

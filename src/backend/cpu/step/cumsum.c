@@ -1,0 +1,114 @@
+/* cumsum.c - running sums, added one by one; f16 and bf16 are summed in f32. */
+#include <string.h>
+
+#include "backend/cpu/index.h"
+#include "kernel/convert/convert.h"
+
+typedef struct facts {
+    takt_axis_split x;
+    bool exclusive, reverse;
+    takt_dtype dtype, compute;
+    takt_convert_fn *convert;
+} facts;
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    return g->nodes[node].op == &takt_op_cumsum ? NULL : "";
+}
+
+/* `n` sums go on by one element each. Integers wrap, so those of a width are alike. */
+#define ADD(T)                                                                                     \
+    static void add_##T(T *sum, const T *x, T *y, size_t n, bool exclusive)                        \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            const T next = (T)(sum[i] + x[i]);                                                     \
+            y[i] = exclusive ? sum[i] : next;                                                      \
+            sum[i] = next;                                                                         \
+        }                                                                                          \
+    }
+ADD(double)
+ADD(float)
+ADD(uint64_t)
+ADD(uint32_t)
+ADD(uint16_t)
+ADD(uint8_t)
+
+static void add(takt_dtype dtype, void *sum, const void *x, void *y, size_t n, bool exclusive)
+{
+    if (dtype == TAKT_F64)
+        add_double(sum, x, y, n, exclusive);
+    else if (dtype == TAKT_F32)
+        add_float(sum, x, y, n, exclusive);
+    else if (takt_dtype_bits(dtype) == 64)
+        add_uint64_t(sum, x, y, n, exclusive);
+    else if (takt_dtype_bits(dtype) == 32)
+        add_uint32_t(sum, x, y, n, exclusive);
+    else if (takt_dtype_bits(dtype) == 16)
+        add_uint16_t(sum, x, y, n, exclusive);
+    else
+        add_uint8_t(sum, x, y, n, exclusive);
+}
+
+enum { TILE = 256 }; /* neighbouring sums made at once */
+
+/* Sums [at, at + n) of the inner axes below one outer index. */
+static void tile(const facts *f, const char *x, char *y, size_t n)
+{
+    char sum[TILE * 8] = {0};
+    float wide[TILE], result[TILE];
+    const size_t bytes = (size_t)takt_dtype_bits(f->dtype) / 8;
+    const takt_convert widen = {.to = TAKT_F32, .from = f->dtype};
+    const takt_convert narrow = {.to = f->dtype, .from = TAKT_F32};
+    for (size_t k = 0; k < f->x.size; k++) {
+        const size_t at = (f->reverse ? f->x.size - 1 - k : k) * f->x.inner * bytes;
+        if (f->compute == f->dtype) {
+            add(f->dtype, sum, x + at, y + at, n, f->exclusive);
+            continue;
+        }
+        f->convert(&widen, wide, x + at, n);
+        add(TAKT_F32, sum, wide, result, n, f->exclusive);
+        f->convert(&narrow, y + at, result, n);
+    }
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const size_t bytes = (size_t)takt_dtype_bits(f->dtype) / 8;
+    const size_t tiles = (f->x.inner + TILE - 1) / TILE;
+    const char *x = takt_view_data(t, &s->in[0]);
+    char *y = takt_view_data(t, &s->out[0]);
+    size_t first, end;
+    takt_cpu_share(f->x.outer * tiles, 1, t->index, s->task_count, &first, &end);
+    for (size_t i = first; i < end; i++) {
+        const size_t column = i % tiles * TILE;
+        const size_t at = (i / tiles * f->x.size * f->x.inner + column) * bytes;
+        tile(f, x + at, y + at, f->x.inner - column < TILE ? f->x.inner - column : TILE);
+    }
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    size_t index;
+    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    TAKT_TRY(takt_planner_output_over(p, id, 0, &index));
+    f->x = takt_axis_split_of(n->type, takt_node_int(n, "axis"));
+    f->exclusive = takt_node_int(n, "exclusive") != 0;
+    f->reverse = takt_node_int(n, "reverse") != 0;
+    f->dtype = f->compute = n->type->dtype;
+    if (f->dtype == TAKT_F16 || f->dtype == TAKT_BF16)
+        f->compute = TAKT_F32;
+    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    p->step->run = run;
+    p->step->data = f;
+    const double count = (double)f->x.outer * (double)f->x.size * (double)f->x.inner;
+    p->step->task_count = takt_cpu_tasks(p, count, 8 * count, f->x.outer * ((f->x.inner + TILE - 1) / TILE));
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_cumsum = {.name = "cumsum", .accepts = accepts, .compile = compile};

@@ -1,0 +1,126 @@
+/* elements.c - gather_elements and scatter_elements: every index names one element. */
+#include "backend/cpu/combine.h"
+#include "backend/cpu/element.h"
+#include "backend/cpu/index.h"
+
+typedef struct facts {
+    int rank, axis;
+    int64_t size;                  /* of the axis of x */
+    int64_t dim[TAKT_MAX_RANK];    /* of index */
+    int64_t stride[TAKT_MAX_RANK]; /* of x */
+    size_t count;                  /* of indices */
+    int bits;
+    takt_combine combine; /* scatter */
+} facts;
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    const takt_op *op = g->nodes[node].op;
+    return op == &takt_op_gather_elements || op == &takt_op_scatter_elements ? NULL : "";
+}
+
+/* Walks through the places of index; `at` is the place in x but for the indexed axis. */
+typedef struct walker {
+    int64_t index[TAKT_MAX_RANK];
+    int64_t at;
+} walker;
+
+static walker walk_from(const facts *f, size_t first)
+{
+    walker w = {.at = 0};
+    for (int d = f->rank - 1; d >= 0 && first > 0; d--) {
+        w.index[d] = (int64_t)(first % (size_t)f->dim[d]);
+        first /= (size_t)f->dim[d];
+        w.at += d == f->axis ? 0 : w.index[d] * f->stride[d];
+    }
+    return w;
+}
+
+static void walk_on(const facts *f, walker *w)
+{
+    for (int d = f->rank - 1; d >= 0; d--) {
+        const int64_t stride = d == f->axis ? 0 : f->stride[d];
+        w->at += stride;
+        if (++w->index[d] < f->dim[d])
+            return;
+        w->at -= stride * f->dim[d];
+        w->index[d] = 0;
+    }
+}
+
+static void run_gather(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const void *x = takt_view_data(t, &s->in[0]);
+    void *y = takt_view_data(t, &s->out[0]);
+    takt_index_reader index = takt_index_open(t, &s->in[1]);
+    size_t first, end;
+    takt_cpu_share(f->count, 64, t->index, s->task_count, &first, &end);
+    walker w = walk_from(f, first);
+    for (size_t i = first; i < end; i++, walk_on(f, &w)) {
+        const int64_t at = takt_index_next(&index, i, f->size);
+        if (at >= 0)
+            takt_copy_elements(f->bits, y, i, x, (size_t)(w.at + at * f->stride[f->axis]), 1);
+    }
+    takt_clear_tail(f->bits, y, f->count);
+    takt_index_close(&index, t);
+}
+
+static void run_scatter(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const void *u = takt_view_data(t, &s->in[2]);
+    takt_index_reader index = takt_index_open(t, &s->in[1]);
+    void *to = takt_combine_begin(&f->combine, s, t);
+    walker w = walk_from(f, 0);
+    for (size_t i = 0; i < f->count; i++, walk_on(f, &w)) {
+        const int64_t at = takt_index_next(&index, i, f->size);
+        if (at >= 0)
+            takt_combine_put(&f->combine, to, (size_t)(w.at + at * f->stride[f->axis]), u, i, 1);
+    }
+    takt_combine_end(&f->combine, s, t);
+    takt_index_close(&index, t);
+}
+
+static void set_geometry(facts *f, const takt_node *n, const takt_step *s)
+{
+    const takt_view *x = &s->in[0], *index = &s->in[1];
+    const int64_t axis = takt_node_int(n, "axis");
+    f->rank = x->rank;
+    f->axis = (int)(axis < 0 ? axis + x->rank : axis);
+    f->size = x->dim[f->axis];
+    f->bits = takt_dtype_bits(x->dtype);
+    f->count = 1;
+    for (int d = 0; d < x->rank; d++) {
+        f->dim[d] = index->dim[d];
+        f->stride[d] = x->stride[d];
+        f->count *= (size_t)index->dim[d];
+    }
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    size_t index;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    set_geometry(f, n, p->step);
+    p->step->data = f;
+    p->step->can_fault = true;
+    p->step->fault_id = TAKT_E_INDEX;
+    if (n->op == &takt_op_scatter_elements) {
+        p->step->run = run_scatter;
+        return takt_combine_compile(p, (takt_scatter)takt_node_int(n, "reduce"), &f->combine);
+    }
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    p->step->run = run_gather;
+    p->step->task_count = takt_cpu_tasks(p, 0, 16.0 * (double)f->count,
+                                         f->bits < 8 ? 1 : (f->count + 63) / 64);
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_elements = {.name = "gather", .accepts = accepts, .compile = compile};

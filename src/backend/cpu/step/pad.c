@@ -1,0 +1,116 @@
+/* pad.c - elements added before and after each axis. */
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/element.h"
+
+enum { CONSTANT, EDGE, REFLECT, WRAP };
+
+typedef struct facts {
+    int64_t mode;
+    int rank;
+    int64_t from[TAKT_MAX_RANK], to[TAKT_MAX_RANK], before[TAKT_MAX_RANK]; /* sizes; at least rank 1 */
+    int bits;
+    size_t rows;    /* of the result: everything but its last axis */
+    uint64_t value; /* the element for mode constant, in its first bytes */
+} facts;
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    return g->nodes[node].op == &takt_op_pad ? NULL : "";
+}
+
+/* Where place `i` of an axis of `size` comes from; -1: it is the constant. */
+static int64_t source(int64_t mode, int64_t i, int64_t size)
+{
+    if (i >= 0 && i < size)
+        return i;
+    switch (mode) {
+    case EDGE:
+        return i < 0 ? 0 : size - 1;
+    case REFLECT:
+        return i < 0 ? -i : 2 * (size - 1) - i;
+    case WRAP:
+        return i < 0 ? i + size : i - size;
+    default:
+        return -1;
+    }
+}
+
+/* The row of x that row `row` of the result comes from; -1: it is all constant. */
+static int64_t source_row(const facts *f, size_t row)
+{
+    int64_t at = 0, size = 1;
+    for (int d = f->rank - 2; d >= 0; d--) {
+        const int64_t i = (int64_t)(row % (size_t)f->to[d]);
+        row /= (size_t)f->to[d];
+        const int64_t from = source(f->mode, i - f->before[d], f->from[d]);
+        if (from < 0)
+            return -1;
+        at += from * size;
+        size *= f->from[d];
+    }
+    return at;
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const void *x = takt_view_data(t, &s->in[0]);
+    void *y = takt_view_data(t, &s->out[0]);
+    const int64_t size = f->from[f->rank - 1], wide = f->to[f->rank - 1], skip = f->before[f->rank - 1];
+    size_t first, end;
+    takt_cpu_share(f->rows, 1, t->index, s->task_count, &first, &end);
+    for (size_t r = first; r < end; r++) {
+        const int64_t row = source_row(f, r);
+        const size_t to = r * (size_t)wide;
+        for (int64_t i = 0; i < wide; i++) {
+            if (row >= 0 && i == skip && size > 0) {
+                takt_copy_elements(f->bits, y, to + (size_t)i, x, (size_t)(row * size), (size_t)size);
+                i += size - 1;
+                continue;
+            }
+            const int64_t from = row < 0 ? -1 : source(f->mode, i - skip, size);
+            takt_copy_elements(f->bits, y, to + (size_t)i, from < 0 ? &f->value : x,
+                               from < 0 ? 0 : (size_t)(row * size + from), 1);
+        }
+    }
+}
+
+static void set_value(facts *f, takt_dtype dtype, double value)
+{
+    if (takt_dtype_is_float(dtype))
+        takt_dtype_put_f(dtype, &f->value, 0, value);
+    else
+        takt_dtype_put_i(dtype, &f->value, 0, takt_dtype_from_double(dtype, value));
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    size_t index;
+    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    const takt_attr *before = &n->attr[takt_op_attr_index(n->op, "before", 6)];
+    f->mode = n->attr[takt_op_attr_index(n->op, "mode", 4)].i64;
+    f->rank = n->type->rank > 0 ? n->type->rank : 1;
+    f->from[0] = f->to[0] = 1; /* of a scalar, which is only copied */
+    f->rows = 1;
+    for (int d = 0; d < n->type->rank; d++) {
+        f->from[d] = p->step->in[0].dim[d];
+        f->to[d] = n->type->dim[d];
+        f->before[d] = before->i64s[d];
+        f->rows *= d + 1 < n->type->rank ? (size_t)f->to[d] : 1;
+    }
+    f->bits = takt_dtype_bits(n->type->dtype);
+    set_value(f, n->type->dtype, n->attr[takt_op_attr_index(n->op, "value", 5)].f64);
+    p->step->run = run;
+    p->step->data = f;
+    const double bytes = (double)f->rows * (double)f->to[f->rank - 1] * f->bits / 4;
+    p->step->task_count = takt_cpu_tasks(p, 0, bytes, f->bits < 8 ? 1 : f->rows);
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_pad = {.name = "move", .accepts = accepts, .compile = compile};

@@ -1,0 +1,114 @@
+/* pool.c - pools and their gradients: f32 with channels last by rows, the rest by planes. */
+#include "backend/cpu/conv_pool.h"
+#include "kernel/pool_f32/pool_f32.h"
+
+typedef struct facts {
+    takt_pool_shape shape;
+    takt_pool_f32_fn *run;
+    size_t divisors; /* offset in a worker's scratch; pointers to rows come first */
+} facts;
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    const takt_op *op = g->nodes[node].op;
+    return op == &takt_op_max_pool || op == &takt_op_avg_pool || op == &takt_op_max_pool_dx ||
+                   op == &takt_op_avg_pool_dx || op == &takt_op_max_pool_pick
+               ? NULL
+               : "";
+}
+
+/* ---- rows ---- */
+
+static void find_rows(const takt_pool_shape *s, const float *sample, const size_t at[3],
+                      const float **rows)
+{
+    for (size_t a = 0; a < s->kernel[0]; a++)
+        for (size_t b = 0; b < s->kernel[1]; b++, rows++) {
+            const size_t i = at[0] * s->stride[0] + a * s->dilation[0];
+            const size_t j = at[1] * s->stride[1] + b * s->dilation[1];
+            const bool inside = i >= s->before[0] && i - s->before[0] < s->in[0] &&
+                                j >= s->before[1] && j - s->before[1] < s->in[1];
+            *rows = inside ? sample + ((i - s->before[0]) * s->in[1] + j - s->before[1]) * s->in[2] *
+                                          s->channels
+                           : NULL;
+        }
+}
+
+static void run_rows(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_pool_shape *c = &f->shape;
+    const size_t per_sample = c->out[0] * c->out[1];
+    const float **rows = t->scratch_own;
+    float *divisors = (float *)(void *)((char *)t->scratch_own + f->divisors);
+    const bool is_average = c->op == &takt_op_avg_pool;
+    takt_pool_f32 p = {.channels = c->channels, .columns = c->out[2], .width = c->in[2],
+                       .rows = c->kernel[0] * c->kernel[1], .taps = c->kernel[2],
+                       .stride = c->stride[2], .dilation = c->dilation[2], .before = c->before[2],
+                       .x = rows, .divisor = is_average ? divisors : NULL};
+    size_t first, end;
+    takt_cpu_share(c->batch * per_sample, 1, t->index, s->task_count, &first, &end);
+    for (size_t row = first; row < end; row++) {
+        const size_t within = row % per_sample;
+        size_t at[3] = {within / c->out[1], within % c->out[1], 0};
+        find_rows(c, (const float *)takt_view_data(t, &s->in[0]) + row / per_sample * c->x_sample, at,
+                  rows);
+        for (; is_average && at[2] < c->out[2]; at[2]++)
+            divisors[at[2]] = (float)takt_pool_divisor(c, at);
+        p.y = (float *)takt_view_data(t, &s->out[0]) + row * c->out[2] * c->channels;
+        f->run(&p);
+    }
+}
+
+/* ---- planes ---- */
+
+static void run_planes(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    size_t first, end;
+    /* Neighbouring channels share cache lines of the result. */
+    takt_cpu_share(f->shape.batch * f->shape.channels, 16, t->index, s->task_count, &first, &end);
+    for (size_t plane = first; plane < end; plane++)
+        takt_pool_plane(&f->shape, plane, takt_view_data(t, &s->in[0]),
+                        s->in_count > 1 ? takt_view_data(t, &s->in[1]) : NULL,
+                        takt_view_data(t, &s->out[0]), t->scratch_own);
+}
+
+static bool has_rows(const takt_pool_shape *s)
+{
+    return s->dtype == TAKT_F32 && s->is_nhwc && (s->op == &takt_op_max_pool || s->op == &takt_op_avg_pool);
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    takt_step *s = p->step;
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    f->shape = takt_pool_shape_of(p->graph, id);
+    const takt_pool_shape *c = &f->shape;
+    size_t index;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    const double taps = (double)c->kernel[0] * (double)c->kernel[1] * (double)c->kernel[2];
+    const double work = (double)c->batch * (double)c->channels * (double)c->positions;
+    s->data = f;
+    if (!has_rows(c)) {
+        s->note = "only f32 with channels last has a kernel";
+        s->scratch_each = (c->area * sizeof(double) + 63) & ~(size_t)63;
+        s->run = run_planes;
+        s->task_count = takt_cpu_tasks(p, 50 * work * taps, 8 * work, (c->batch * c->channels + 15) / 16);
+        return TAKT_OK;
+    }
+    f->run = takt_kernel_as_pool_f32(takt_planner_kernel(p, "pool_f32"));
+    f->divisors = (c->kernel[0] * c->kernel[1] * sizeof(float *) + 63) & ~(size_t)63;
+    s->scratch_each = f->divisors + ((c->out[2] * sizeof(float) + 63) & ~(size_t)63);
+    s->run = run_rows;
+    s->task_count = takt_cpu_tasks(p, 2 * work * taps, 8 * work, c->batch * c->out[0] * c->out[1]);
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_pool = {.name = "pool", .accepts = accepts, .compile = compile};

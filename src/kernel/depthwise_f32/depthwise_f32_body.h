@@ -1,0 +1,181 @@
+/* depthwise_f32_body.h - every variant of depthwise_f32 is this, compiled for its ISA.
+ *
+ * Four neighbouring outputs at a time share the loads of the weights, and with three taps those of
+ * x too. Outputs near the border go one by one through pointers that may lead to zeros.
+ */
+#include "kernel/depthwise_f32/depthwise_f32.h"
+#include "kernel/gemm_f32/gemm_f32.h"
+#include "kernel/simd/simd.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { ABREAST = 4 };
+
+INLINE vf finish(const takt_depthwise_f32 *d, vf v, size_t c, size_t n)
+{
+    if (d->bias != NULL)
+        v = vf_add(v, n == VF ? vf_load(d->bias + c) : vf_load_n(d->bias + c, n));
+    return d->relu ? vf_select(vf_lt(v, vf_zero()), vf_zero(), v) : v;
+}
+
+INLINE vf load(const float *p, size_t n)
+{
+    return n == VF ? vf_load(p) : vf_load_n(p, n);
+}
+
+INLINE void store(float *p, vf v, size_t n)
+{
+    if (n == VF)
+        vf_store(p, v);
+    else
+        vf_store_n(p, v, n);
+}
+
+/* Where tap j of output column `q` reads row i. */
+INLINE const float *source(const takt_depthwise_f32 *d, size_t i, size_t q, size_t j)
+{
+    const size_t padded = q * d->stride + j * d->dilation;
+    if (d->x[i] == NULL || padded < d->before || padded - d->before >= d->width)
+        return d->zeros;
+    return d->x[i] + (padded - d->before) * d->channels;
+}
+
+/* One vector of channels of one output, whatever the geometry. */
+static void one_vector(const takt_depthwise_f32 *d, size_t q, size_t c, size_t n)
+{
+    vf total = vf_zero(), acc = vf_zero();
+    size_t in_chunk = 0;
+    bool has_total = false;
+    const float *w = d->w + c;
+    for (size_t i = 0; i < d->rows; i++)
+        for (size_t j = 0; j < d->taps; j++, w += d->channels) {
+            acc = vf_fma(load(source(d, i, q, j) + c, n), load(w, n), acc);
+            if (++in_chunk < TAKT_GEMM_CHUNK)
+                continue;
+            total = has_total ? vf_add(total, acc) : acc;
+            has_total = true;
+            acc = vf_zero();
+            in_chunk = 0;
+        }
+    if (in_chunk > 0 || !has_total)
+        total = has_total ? vf_add(total, acc) : acc;
+    store(d->y + q * d->channels + c, finish(d, total, c, n), n);
+}
+
+static void any_columns(const takt_depthwise_f32 *d, size_t first, size_t end)
+{
+    for (size_t q = first; q < end; q++)
+        for (size_t c = 0; c < d->channels; c += VF)
+            one_vector(d, q, c, d->channels - c < VF ? d->channels - c : VF);
+}
+
+/* A row of the kernel: `from` is what output column q, tap 0 reads; step 0 for a row of zeros. */
+typedef struct line {
+    const float *from;
+    size_t step;
+} line;
+
+INLINE line line_at(const takt_depthwise_f32 *d, size_t i, size_t q)
+{
+    if (d->x[i] == NULL)
+        return (line){d->zeros, 0};
+    return (line){d->x[i] + (q * d->stride - d->before) * d->channels, d->channels};
+}
+
+INLINE void finish_all(const takt_depthwise_f32 *d, size_t q, size_t c, size_t n, const vf *acc,
+                       const size_t count)
+{
+    for (size_t p = 0; p < count; p++)
+        store(d->y + (q + p) * d->channels + c, finish(d, acc[p], c, n), n);
+}
+
+/* Three by three taps without dilation, `count` outputs, one vector of channels. */
+INLINE void three_vector(const takt_depthwise_f32 *d, const line *lines, size_t q, size_t c, size_t n,
+                         const size_t stride, const size_t count)
+{
+    vf acc[ABREAST];
+    for (size_t p = 0; p < count; p++)
+        acc[p] = vf_zero();
+    for (size_t i = 0; i < 3; i++) {
+        vf x[2 * ABREAST + 1];
+        for (size_t p = 0; p < (count - 1) * stride + 3; p++)
+            x[p] = load(lines[i].from + p * lines[i].step + c, n);
+        for (size_t j = 0; j < 3; j++) {
+            const vf w = load(d->w + (3 * i + j) * d->channels + c, n);
+            for (size_t p = 0; p < count; p++)
+                acc[p] = vf_fma(x[p * stride + j], w, acc[p]);
+        }
+    }
+    finish_all(d, q, c, n, acc, count);
+}
+
+INLINE void three_columns(const takt_depthwise_f32 *d, size_t q, const size_t stride, const size_t count)
+{
+    const line lines[3] = {line_at(d, 0, q), line_at(d, 1, q), line_at(d, 2, q)};
+    size_t c = 0;
+    for (; c + VF <= d->channels; c += VF)
+        three_vector(d, lines, q, c, VF, stride, count);
+    if (c < d->channels)
+        three_vector(d, lines, q, c, d->channels - c, stride, count);
+}
+
+/* Any taps, ABREAST outputs, one vector of channels. */
+INLINE void wide_vector(const takt_depthwise_f32 *d, size_t q, size_t c, size_t n)
+{
+    vf acc[ABREAST];
+    for (size_t p = 0; p < ABREAST; p++)
+        acc[p] = vf_zero();
+    const float *w = d->w + c;
+    for (size_t i = 0; i < d->rows; i++) {
+        const line l = line_at(d, i, q);
+        for (size_t j = 0; j < d->taps; j++, w += d->channels) {
+            const vf weight = load(w, n);
+            for (size_t p = 0; p < ABREAST; p++)
+                acc[p] = vf_fma(load(l.from + (p * d->stride + j * d->dilation) * l.step + c, n),
+                                weight, acc[p]);
+        }
+    }
+    finish_all(d, q, c, n, acc, ABREAST);
+}
+
+static void wide_columns(const takt_depthwise_f32 *d, size_t q)
+{
+    size_t c = 0;
+    for (; c + VF <= d->channels; c += VF)
+        wide_vector(d, q, c, VF);
+    if (c < d->channels)
+        wide_vector(d, q, c, d->channels - c);
+}
+
+/* Outputs [*first, *end) read nothing left or right of x. */
+static void inner_columns(const takt_depthwise_f32 *d, size_t *first, size_t *end)
+{
+    const size_t reach = (d->taps - 1) * d->dilation;
+    *first = (d->before + d->stride - 1) / d->stride;
+    *end = d->width + d->before > reach ? (d->width + d->before - reach - 1) / d->stride + 1 : 0;
+    *end = *end < d->columns ? *end : d->columns;
+    *first = *first < *end ? *first : *end;
+}
+
+static void run(const takt_depthwise_f32 *d)
+{
+    size_t q, end;
+    if (d->rows * d->taps == 0 || d->rows * d->taps > TAKT_GEMM_CHUNK) {
+        any_columns(d, 0, d->columns);
+        return;
+    }
+    inner_columns(d, &q, &end);
+    any_columns(d, 0, q);
+    const bool three = d->rows == 3 && d->taps == 3 && d->dilation == 1;
+    for (; three && d->stride == 1 && q + ABREAST <= end; q += ABREAST)
+        three_columns(d, q, 1, ABREAST);
+    for (; three && d->stride == 2 && q + ABREAST <= end; q += ABREAST)
+        three_columns(d, q, 2, ABREAST);
+    for (; three && d->stride <= 2 && q < end; q++)
+        three_columns(d, q, 1, 1); /* with one output the stride does not matter */
+    for (; q + ABREAST <= end; q += ABREAST)
+        wide_columns(d, q);
+    any_columns(d, q, d->columns);
+}
+
+TAKT_KERNELS(depthwise_f32, TAKT_KERNEL(depthwise_f32, SIMD_NAME, SIMD_RANK, run, NULL));

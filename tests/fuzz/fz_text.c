@@ -1,0 +1,66 @@
+/* fz_text.c - any bytes as a text model: refused with a sentence, or read, printed and read again
+ * as the same graph; nothing is left behind. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ctx.h"
+#include "lang/parse.h"
+
+/* What must not be; ends the process so that the fuzzer keeps the input. */
+static void must(bool condition)
+{
+    if (!condition)
+        __builtin_trap();
+}
+
+static void again(takt_ctx *ctx, const takt_graph *graph)
+{
+    takt_graph *copy;
+    takt_text text, other;
+    takt_text_init(&text, ctx);
+    takt_text_init(&other, ctx);
+    takt_graph_print(graph, NULL, &text);
+    if (text.status == TAKT_OK) {
+        const takt_status status =
+            takt_parse(ctx, "printed", takt_text_get(&text), text.length, NULL, &copy);
+        must(status == TAKT_OK || status == TAKT_ERR_MEMORY || status == TAKT_ERR_LIMIT);
+        if (status == TAKT_OK) {
+            takt_graph_print(copy, NULL, &other);
+            must(other.status != TAKT_OK ||
+                 strcmp(takt_text_get(&text), takt_text_get(&other)) == 0);
+        }
+        takt_graph_destroy(copy);
+    }
+    takt_text_deinit(&other);
+    takt_text_deinit(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const takt_config config = {
+        .limits = {.bytes = 64 << 20, .tensor_bytes = 1 << 20, .nodes = 2000, .trip_count = 1000}};
+    takt_ctx *ctx;
+    takt_graph *graph = NULL;
+    if (takt_ctx_create(&config, &ctx) != TAKT_OK)
+        return 0;
+    takt_diagnostics list;
+    takt_diagnostics_init(&list, ctx);
+    const takt_parse_options options = {.diagnostics = &list};
+    const takt_status status = takt_parse(ctx, "text", (const char *)data, size, &options, &graph);
+    must((status == TAKT_OK) == (graph != NULL));
+    must(status == TAKT_OK || takt_last_error(ctx)[0] != '\0');
+    if (graph != NULL) {
+        must(takt_graph_verify(graph) == TAKT_OK);
+        again(ctx, graph);
+    }
+    takt_text out;
+    takt_text_init(&out, ctx);
+    takt_diagnostics_render(&list, "text", (const char *)data, size, &out);
+    takt_text_deinit(&out);
+    takt_graph_destroy(graph);
+    takt_diagnostics_deinit(&list);
+    must(ctx->live_bytes == 0);
+    takt_ctx_destroy(ctx);
+    return 0;
+}

@@ -1,0 +1,106 @@
+/* flags.c - the table of flags, the list of verbs, and how numbers are written in them. */
+#include <string.h>
+
+#include "tool.h"
+
+const takt_flag takt_flags[TAKT_FLAG_IDS] = {
+#define X(ID, name, letter, kind, argument, summary) {name, letter, TAKT_FLAG_##kind, argument, summary},
+#include "flags.def"
+#undef X
+};
+
+const takt_flag_id takt_common_flags[] = {TAKT_F_JSON,        TAKT_F_QUIET, TAKT_F_CONFIG,
+                                          TAKT_F_DUMP_CONFIG, TAKT_F_HELP,  TAKT_FLAG_IDS};
+
+#define TAKT_VERB(name) extern const takt_verb takt_verb_##name;
+#include "verb_list.inc"
+#undef TAKT_VERB
+
+const takt_verb *const takt_verbs[] = {
+#define TAKT_VERB(name) &takt_verb_##name,
+#include "verb_list.inc"
+#undef TAKT_VERB
+};
+
+const size_t takt_verb_count = sizeof takt_verbs / sizeof *takt_verbs;
+
+const takt_verb *takt_verb_find(const char *name)
+{
+    for (size_t i = 0; i < takt_verb_count; i++)
+        if (strcmp(takt_verbs[i]->name, name) == 0)
+            return takt_verbs[i];
+    return NULL;
+}
+
+static bool has(const takt_flag_id *ids, takt_flag_id id)
+{
+    for (; *ids != TAKT_FLAG_IDS; ids++)
+        if (*ids == id)
+            return true;
+    return false;
+}
+
+bool takt_verb_takes(const takt_verb *verb, takt_flag_id id)
+{
+    return has(verb->flags, id) || has(takt_common_flags, id);
+}
+
+/* ---- numbers ---- */
+
+typedef struct unit {
+    const char *name;
+    uint64_t scale;
+} unit;
+
+static const unit bytes[] = {
+    {"", 1},          {"B", 1},           {"k", 1u << 10},  {"K", 1u << 10},  {"kB", 1000},
+    {"KB", 1000},     {"KiB", 1u << 10},  {"M", 1u << 20},  {"MB", 1000000},  {"MiB", 1u << 20},
+    {"G", 1u << 30},  {"GB", 1000000000}, {"GiB", 1u << 30}, {NULL, 0},
+};
+static const unit times[] = {
+    {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {NULL, 0},
+};
+static const unit plain[] = {{"", 1}, {NULL, 0}};
+
+/* Digits with at most three after a point, then a unit: exact in integers. */
+static bool read_scaled(const char *text, const unit *units, uint64_t *value)
+{
+    uint64_t whole = 0, thousandths = 0, place = 1000;
+    size_t digits = 0;
+    for (; *text >= '0' && *text <= '9'; text++, digits++) {
+        const uint64_t digit = (uint64_t)(*text - '0');
+        if (whole > (UINT64_MAX - digit) / 10)
+            return false;
+        whole = 10 * whole + digit;
+    }
+    if (digits > 0 && *text == '.' && units[1].name != NULL)
+        for (text++; *text >= '0' && *text <= '9' && place > 1; text++) {
+            place /= 10;
+            thousandths += place * (uint64_t)(*text - '0');
+        }
+    for (; digits > 0 && units->name != NULL; units++) {
+        if (strcmp(units->name, text) != 0)
+            continue;
+        if (whole > UINT64_MAX / units->scale - 1)
+            return units->scale == 1 && thousandths == 0 && (*value = whole, true);
+        *value = whole * units->scale + thousandths * units->scale / 1000;
+        return true;
+    }
+    return false;
+}
+
+bool takt_read_number(takt_flag_kind kind, const char *text, uint64_t *value)
+{
+    switch (kind) {
+    case TAKT_FLAG_BYTES:
+        return read_scaled(text, bytes, value) && *value > 0;
+    case TAKT_FLAG_TIME:
+        return read_scaled(text, times, value) && *value > 0;
+    case TAKT_FLAG_COUNT:
+        return read_scaled(text, plain, value) && *value > 0 && *value <= INT32_MAX;
+    case TAKT_FLAG_LEVEL:
+        return read_scaled(text, plain, value) && *value <= 3;
+    default:
+        return read_scaled(text, plain, value);
+    }
+}

@@ -1,0 +1,116 @@
+/* help.c - what can be asked of the command: an overview, a screen per verb, a manual page. */
+#include <ctype.h>
+#include <string.h>
+
+#include "tool.h"
+
+static const char exits[] = "exit: 0 ok, 1 failed, 2 usage, 4 limit or deadline not met, "
+                            "130 interrupted\n";
+
+static void print_flag(takt_flag_id id)
+{
+    const takt_flag *f = &takt_flags[id];
+    char left[48], letter[8] = "    ";
+    if (f->letter != 0)
+        snprintf(letter, sizeof letter, "-%c, ", f->letter);
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, f->name, f->argument[0] != '\0' ? " " : "",
+             f->argument);
+    printf("  %-26s %s\n", left, f->summary);
+}
+
+void takt_help_verb(const takt_verb *v)
+{
+    printf("takt %s - %s\n\nusage: takt %s [flags]%s%s\n", v->name, v->summary, v->name,
+           v->arguments[0] != '\0' ? " " : "", v->arguments);
+    if (v->about != NULL)
+        printf("\n%s\n", v->about);
+    printf("\nflags:\n");
+    for (const takt_flag_id *id = v->flags; *id != TAKT_FLAG_IDS; id++)
+        print_flag(*id);
+    for (const takt_flag_id *id = takt_common_flags; *id != TAKT_FLAG_IDS; id++)
+        print_flag(*id);
+    printf("\nexample: %s\n", v->example);
+}
+
+void takt_help_all(void)
+{
+    printf("takt %s - a neural-network engine: models in, plans out, results with the same bits\n\n"
+           "usage: takt VERB [flags] [arguments]\n\n",
+           takt_version());
+    for (size_t i = 0; i < takt_verb_count; i++)
+        printf("  %-11s %s\n", takt_verbs[i]->name, takt_verbs[i]->summary);
+    printf("\n`takt VERB --help` shows a verb's flags. Every flag can also be given in the\n"
+           "environment (--memory-limit as TAKT_MEMORY_LIMIT) or in a file (--config).\n%s",
+           exits);
+}
+
+/* ---- the manual page ---- */
+
+/* Hyphens and leading points mean something to troff. */
+static void roff(const char *text)
+{
+    for (bool starts = true; *text != '\0'; text++) {
+        if (starts && (*text == '.' || *text == '\''))
+            printf("\\&");
+        if (*text == '-' || *text == '\\')
+            putchar('\\');
+        putchar(*text);
+        starts = *text == '\n';
+    }
+}
+
+static void man_flag(takt_flag_id id)
+{
+    const takt_flag *f = &takt_flags[id];
+    printf(".TP\n\\fB");
+    if (f->letter != 0)
+        printf("\\-%c\\fR, \\fB", f->letter);
+    printf("\\-\\-");
+    roff(f->name);
+    printf("\\fR");
+    if (f->argument[0] != '\0') {
+        printf(" \\fI");
+        roff(f->argument);
+        printf("\\fR");
+    }
+    printf("\n");
+    roff(f->summary);
+    printf("\n");
+}
+
+static void man_verb(const takt_verb *v)
+{
+    printf(".SS takt ");
+    roff(v->name);
+    printf(" [flags] ");
+    roff(v->arguments);
+    printf("\n");
+    roff(v->summary);
+    printf(".\n");
+    if (v->about != NULL) {
+        printf(".PP\n");
+        roff(v->about);
+        printf("\n");
+    }
+    for (const takt_flag_id *id = v->flags; *id != TAKT_FLAG_IDS; id++)
+        man_flag(*id);
+    printf(".PP\nExample:\n.PP\n.nf\n");
+    roff(v->example);
+    printf("\n.fi\n");
+}
+
+void takt_help_man(void)
+{
+    printf(".TH TAKT 1 \"\" \"takt %s\" \"User Commands\"\n.SH NAME\ntakt \\- a neural\\-network "
+           "engine\n.SH SYNOPSIS\n.B takt\n.I verb\n[flags] [arguments]\n.SH VERBS\n",
+           takt_version());
+    for (size_t i = 0; i < takt_verb_count; i++)
+        man_verb(takt_verbs[i]);
+    printf(".SH FLAGS OF ALL VERBS\n");
+    for (const takt_flag_id *id = takt_common_flags; *id != TAKT_FLAG_IDS; id++)
+        man_flag(*id);
+    printf(".SH ENVIRONMENT\nEvery flag is also read from the environment: TAKT_ and its name in "
+           "capitals, hyphens as underscores. Command line goes before environment, environment "
+           "before the file of \\-\\-config.\n.SH EXIT STATUS\n");
+    roff(exits);
+}

@@ -1,0 +1,178 @@
+/* parse.c - command line, environment and configuration file, in that order of weight. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool.h"
+
+/* ---- the command line ---- */
+
+static int unknown_flag(takt_tool *t, const char *word, size_t length)
+{
+    const char *names[TAKT_FLAG_IDS];
+    size_t count = 0;
+    char name[64], hint[96];
+    for (int id = 0; id < TAKT_FLAG_IDS; id++)
+        if (takt_verb_takes(t->verb, (takt_flag_id)id))
+            names[count++] = takt_flags[id].name;
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    const int nearest = takt_nearest(name, names, count);
+    if (nearest >= 0)
+        snprintf(hint, sizeof hint, "did you mean --%s?", names[nearest]);
+    else
+        snprintf(hint, sizeof hint, "`takt %s --help` lists its flags", t->verb->name);
+    return takt_usage_error(t, 1002, hint, "takt %s has no flag --%s", t->verb->name, name);
+}
+
+static takt_flag_id find_long(const takt_verb *verb, const char *word, size_t length)
+{
+    for (int id = 0; id < TAKT_FLAG_IDS; id++)
+        if (strlen(takt_flags[id].name) == length && strncmp(takt_flags[id].name, word, length) == 0 &&
+            takt_verb_takes(verb, (takt_flag_id)id))
+            return (takt_flag_id)id;
+    return TAKT_FLAG_IDS;
+}
+
+static takt_flag_id find_short(const takt_verb *verb, char letter)
+{
+    for (int id = 0; id < TAKT_FLAG_IDS; id++)
+        if (takt_flags[id].letter == letter && takt_verb_takes(verb, (takt_flag_id)id))
+            return (takt_flag_id)id;
+    return TAKT_FLAG_IDS;
+}
+
+typedef struct words {
+    int count, next;
+    char **at;
+} words;
+
+/* `value`: what followed in the same word, or NULL: then the next word is taken. */
+static bool take(takt_tool *t, takt_flag_id id, const char *value, words *w)
+{
+    const takt_flag *flag = &takt_flags[id];
+    char where[40];
+    snprintf(where, sizeof where, "--%s", flag->name);
+    if (flag->kind == TAKT_FLAG_SWITCH)
+        value = value != NULL ? value : "true";
+    else if (value == NULL && w->next < w->count)
+        value = w->at[w->next++];
+    if (value == NULL) {
+        takt_usage_error(t, 1003, NULL, "--%s wants a value: --%s %s", flag->name, flag->name,
+                         flag->argument);
+        return false;
+    }
+    return takt_value_check(t, id, value, where) && takt_value_add(t, id, TAKT_FROM_FLAG, value);
+}
+
+static bool take_long(takt_tool *t, const char *word, words *w)
+{
+    const size_t length = strcspn(word, "=");
+    const takt_flag_id id = find_long(t->verb, word, length);
+    if (id == TAKT_FLAG_IDS) {
+        unknown_flag(t, word, length);
+        return false;
+    }
+    return take(t, id, word[length] == '=' ? word + length + 1 : NULL, w);
+}
+
+/* -jq, -O2, -i x=x.npy. */
+static bool take_short(takt_tool *t, const char *word, words *w)
+{
+    for (; *word != '\0'; word++) {
+        const takt_flag_id id = find_short(t->verb, *word);
+        if (id == TAKT_FLAG_IDS) {
+            char hint[96];
+            snprintf(hint, sizeof hint, "`takt %s --help` lists its flags", t->verb->name);
+            takt_usage_error(t, 1002, hint, "takt %s has no flag -%c", t->verb->name, *word);
+            return false;
+        }
+        if (takt_flags[id].kind != TAKT_FLAG_SWITCH)
+            return take(t, id, word[1] == '=' ? word + 2 : word[1] != '\0' ? word + 1 : NULL, w);
+        if (!take(t, id, NULL, w))
+            return false;
+    }
+    return true;
+}
+
+static bool take_words(takt_tool *t, words *w)
+{
+    bool only_args = false;
+    while (w->next < w->count) {
+        const char *word = w->at[w->next++];
+        if (only_args || word[0] != '-' || word[1] == '\0') {
+            t->args[t->arg_count++] = word;
+        } else if (strcmp(word, "--") == 0) {
+            only_args = true;
+        } else if (!(word[1] == '-' ? take_long(t, word + 2, w) : take_short(t, word + 1, w))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the environment ---- */
+
+static bool take_environment(takt_tool *t)
+{
+    for (int id = 0; id < TAKT_FLAG_IDS; id++) {
+        char name[48] = "TAKT_";
+        if (id == TAKT_F_HELP || !takt_verb_takes(t->verb, (takt_flag_id)id))
+            continue;
+        for (size_t i = 0; takt_flags[id].name[i] != '\0' && i < sizeof name - 6; i++) {
+            const char c = takt_flags[id].name[i];
+            name[5 + i] = c == '-' ? '_' : (char)toupper((unsigned char)c);
+        }
+        const char *value = getenv(name);
+        if (value != NULL && value[0] != '\0' &&
+            !(takt_value_check(t, (takt_flag_id)id, value, name) &&
+              takt_value_add(t, (takt_flag_id)id, TAKT_FROM_ENVIRONMENT, value)))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the configuration file ---- */
+
+/* A file may serve several verbs: a flag of another verb is no mistake, an unknown one is. */
+static takt_status take_setting(void *user, const char *key, const char *value)
+{
+    takt_tool *t = user;
+    const char *names[TAKT_FLAG_IDS];
+    char where[96];
+    for (int id = 0; id < TAKT_FLAG_IDS; id++) {
+        names[id] = takt_flags[id].name;
+        if (strcmp(key, names[id]) != 0)
+            continue;
+        if (id == TAKT_F_CONFIG || id == TAKT_F_HELP || !takt_verb_takes(t->verb, (takt_flag_id)id))
+            return TAKT_OK;
+        snprintf(where, sizeof where, "\"%s\" in %s", key, takt_text_of(t, TAKT_F_CONFIG));
+        return takt_value_check(t, (takt_flag_id)id, value, where) &&
+                       takt_value_add(t, (takt_flag_id)id, TAKT_FROM_CONFIG, value)
+                   ? TAKT_OK
+                   : TAKT_ERR_CANCELLED; /* and printed */
+    }
+    const int nearest = takt_nearest(key, names, TAKT_FLAG_IDS);
+    char hint[96] = "`takt help` lists verbs, `takt help VERB` their flags";
+    if (nearest >= 0)
+        snprintf(hint, sizeof hint, "did you mean \"%s\"?", names[nearest]);
+    takt_usage_error(t, 1002, hint, "%s: there is no flag \"%s\"", takt_text_of(t, TAKT_F_CONFIG), key);
+    return TAKT_ERR_CANCELLED;
+}
+
+static bool take_config(takt_tool *t)
+{
+    const char *path = takt_text_of(t, TAKT_F_CONFIG);
+    if (path == NULL)
+        return true;
+    const takt_status status = takt_settings_read(t->ctx, path, take_setting, t);
+    if (status != TAKT_OK && status != TAKT_ERR_CANCELLED)
+        takt_report_error(t, takt_last_error_info(t->ctx));
+    return status == TAKT_OK;
+}
+
+bool takt_parse(takt_tool *t, int argc, char **argv)
+{
+    words w = {.count = argc, .at = argv};
+    t->args = calloc((size_t)argc + 1, sizeof *t->args);
+    return t->args != NULL && take_words(t, &w) && take_environment(t) && take_config(t);
+}

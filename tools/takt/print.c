@@ -1,0 +1,113 @@
+/* print.c - results to standard output, errors to standard error. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "tool.h"
+
+int takt_to_stdout(void *user, const char *text, size_t length)
+{
+    (void)user;
+    return fwrite(text, 1, length, stdout) != length;
+}
+
+takt_format takt_format_of(const takt_tool *t)
+{
+    return takt_on(t, TAKT_F_JSON) ? TAKT_FORMAT_JSON : TAKT_FORMAT_TEXT;
+}
+
+void takt_print_string(FILE *to, const char *text)
+{
+    fputc('"', to);
+    for (; *text != '\0'; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            fprintf(to, "\\%c", c);
+        else if (c == '\n')
+            fputs("\\n", to);
+        else if (c < 0x20)
+            fprintf(to, "\\u%04x", c);
+        else
+            fputc(c, to);
+    }
+    fputc('"', to);
+}
+
+static void member(const char *key, const char *value)
+{
+    fprintf(stderr, ", \"%s\": ", key);
+    takt_print_string(stderr, value);
+}
+
+static void error_json(const takt_tool *t, const takt_error *e)
+{
+    fprintf(stderr, "{\"error\": {\"id\": %d", e->id);
+    member("status", takt_status_name(e->status));
+    member("message", e->message);
+    if (e->hint[0] != '\0')
+        member("hint", e->hint);
+    if (e->node[0] != '\0')
+        member("node", e->node);
+    if (e->line > 0)
+        fprintf(stderr, ", \"line\": %d, \"column\": %d", e->line, e->column);
+    if (e->offset >= 0)
+        fprintf(stderr, ", \"offset\": %lld", (long long)e->offset);
+    if (t->complaints != NULL)
+        member("complaints", t->complaints);
+    fprintf(stderr, "}}\n");
+}
+
+static void error_text(const takt_error *e)
+{
+    fprintf(stderr, e->id != 0 ? "error[TAKT%d]: " : "error: ", e->id);
+    fprintf(stderr, "%s\n", e->message);
+    if (e->node[0] != '\0')
+        fprintf(stderr, "  node: %s\n", e->node);
+    if (e->line > 0)
+        fprintf(stderr, "  line %d, column %d\n", e->line, e->column);
+    if (e->offset >= 0)
+        fprintf(stderr, "  at byte %lld\n", (long long)e->offset);
+    if (e->hint[0] != '\0')
+        fprintf(stderr, "hint: %s\n", e->hint);
+}
+
+static int exit_code(const takt_error *e)
+{
+    switch (e->status) {
+    case TAKT_ERR_CANCELLED: return TAKT_EXIT_INTERRUPTED;
+    case TAKT_ERR_DEADLINE:
+    case TAKT_ERR_REQUIREMENT: return TAKT_EXIT_BUDGET;
+    default: break;
+    }
+    if (e->id == 4002) /* the plan needs more than --memory-limit */
+        return TAKT_EXIT_BUDGET;
+    return e->id >= 1001 && e->id <= 1003 ? TAKT_EXIT_USAGE : TAKT_EXIT_FAILED;
+}
+
+int takt_report_error(const takt_tool *t, const takt_error *e)
+{
+    fflush(stdout);
+    if (takt_on(t, TAKT_F_JSON))
+        error_json(t, e);
+    else if (!t->has_complained) /* the library has printed a text's errors already */
+        error_text(e);
+    return exit_code(e);
+}
+
+int takt_usage_error(const takt_tool *t, int id, const char *hint, const char *format, ...)
+{
+    takt_error e = {.status = id == 1002 ? TAKT_ERR_NOT_FOUND : TAKT_ERR_ARGUMENT, .id = id,
+                    .offset = -1};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(e.message, sizeof e.message, format, args);
+    va_end(args);
+    if (hint != NULL)
+        snprintf(e.hint, sizeof e.hint, "%s", hint);
+    takt_report_error(t, &e);
+    return TAKT_EXIT_USAGE;
+}
+
+int takt_finish(const takt_tool *t, takt_status status)
+{
+    return status == TAKT_OK ? TAKT_EXIT_OK : takt_report_error(t, takt_last_error_info(t->ctx));
+}

@@ -1,0 +1,31 @@
+/* help.c - help on the command or on one verb, and the manual page. */
+#include "tool.h"
+
+static int run(takt_tool *t)
+{
+    if (takt_on(t, TAKT_F_MAN)) {
+        takt_help_man();
+        return TAKT_EXIT_OK;
+    }
+    if (t->arg_count == 0) {
+        takt_help_all();
+        return TAKT_EXIT_OK;
+    }
+    const takt_verb *verb = takt_verb_find(t->args[0]);
+    if (verb == NULL)
+        return takt_usage_error(t, 1002, "`takt help` lists the verbs", "there is no verb %s",
+                                t->args[0]);
+    takt_help_verb(verb);
+    return TAKT_EXIT_OK;
+}
+
+const takt_verb takt_verb_help = {
+    .name = "help",
+    .summary = "this overview, or a verb's flags",
+    .arguments = "[VERB]",
+    .arg_min = 0,
+    .arg_max = 1,
+    .example = "takt help run",
+    .flags = {TAKT_F_MAN, TAKT_FLAG_IDS},
+    .run = run,
+};

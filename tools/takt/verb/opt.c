@@ -1,0 +1,91 @@
+/* opt.c - what the passes do to a model. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tool.h"
+
+typedef struct emitter {
+    const takt_tool *t;
+    const char *folder;
+    bool has_failed;
+} emitter;
+
+static bool write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    if (file == NULL)
+        return false;
+    const size_t length = strlen(text);
+    const bool good = fwrite(text, 1, length, file) == length;
+    return fclose(file) == 0 && good;
+}
+
+/* 01-cse.takt, 02-canonicalize.takt, ... */
+static takt_status emit(void *user, size_t index, const char *pass, const char *text)
+{
+    emitter *e = user;
+    char path[1024];
+    const int length = snprintf(path, sizeof path, "%s/%02zu-%s.takt", e->folder, index + 1, pass);
+    errno = ENAMETOOLONG;
+    if (length > 0 && (size_t)length < sizeof path && write_text(path, text))
+        return TAKT_OK;
+    e->has_failed = true;
+    const takt_error error = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
+    takt_error full = error;
+    snprintf(full.message, sizeof full.message, "cannot write %.500s: %s", path, strerror(errno));
+    takt_report_error(e->t, &full);
+    return TAKT_ERR_IO;
+}
+
+static int optimize(takt_tool *t, const takt_model *m)
+{
+    takt_sizes sizes;
+    if (!takt_sizes_init(t, m, &sizes))
+        return TAKT_EXIT_USAGE;
+    emitter e = {.t = t, .folder = takt_text_of(t, TAKT_F_EMIT_EACH_PASS)};
+    char *passes = takt_joined(t, TAKT_F_PASS);
+    const takt_opt_options options = {
+        .passes = passes,
+        .sizes = sizes.text,
+        .trace = takt_on(t, TAKT_F_TRACE),
+        .types = takt_on(t, TAKT_F_TYPES),
+        .full = takt_on(t, TAKT_F_FULL),
+        .each = e.folder != NULL ? emit : NULL,
+        .each_user = &e,
+    };
+    if (e.folder != NULL)
+        (void)mkdir(e.folder, 0777); /* an existing one will do; writing tells the rest */
+    const takt_status status = takt_model_optimize(m, &options, takt_format_of(t), takt_to_stdout, NULL);
+    free(passes);
+    return e.has_failed ? TAKT_EXIT_FAILED : takt_finish(t, status);
+}
+
+static int run(takt_tool *t)
+{
+    int code;
+    if (takt_on(t, TAKT_F_LIST))
+        return takt_finish(t, takt_pass_list(t->ctx, takt_format_of(t), takt_to_stdout, NULL));
+    if (t->arg_count == 0 && takt_text_of(t, TAKT_F_MODEL) == NULL)
+        return takt_usage_error(t, 1003, "`takt opt --list` lists the passes", "takt opt wants MODEL");
+    takt_model *model = takt_open_model(t, &code);
+    if (model == NULL)
+        return code;
+    code = optimize(t, model);
+    takt_model_destroy(model);
+    return code;
+}
+
+const takt_verb takt_verb_opt = {
+    .name = "opt",
+    .summary = "the graph after the passes, and each rule that fired",
+    .arguments = "MODEL",
+    .arg_min = 0,
+    .arg_max = 1,
+    .about = "Prints the graph in the text form, which takt reads back when --full is given.",
+    .example = "takt opt --pass=-fold-weights --trace examples/cnn.takt",
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_PASS, TAKT_F_TRACE,
+              TAKT_F_LIST, TAKT_F_TYPES, TAKT_F_FULL, TAKT_F_EMIT_EACH_PASS, TAKT_FLAG_IDS},
+    .run = run,
+};

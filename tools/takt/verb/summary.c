@@ -1,0 +1,28 @@
+/* summary.c - a table of the layers. */
+#include "tool.h"
+
+static int run(takt_tool *t)
+{
+    int code;
+    takt_sizes sizes;
+    takt_model *model = takt_open_model(t, &code);
+    if (model == NULL)
+        return code;
+    code = TAKT_EXIT_USAGE;
+    if (takt_sizes_init(t, model, &sizes))
+        code = takt_finish(t, takt_model_summary(model, sizes.text, takt_format_of(t), takt_to_stdout,
+                                                 NULL));
+    takt_model_destroy(model);
+    return code;
+}
+
+const takt_verb takt_verb_summary = {
+    .name = "summary",
+    .summary = "a table of the layers: shapes, parameters, multiply-adds",
+    .arguments = "MODEL",
+    .arg_min = 1,
+    .arg_max = 1,
+    .example = "takt summary -D batch=32 examples/mlp.takt",
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_FLAG_IDS},
+    .run = run,
+};

@@ -1,0 +1,48 @@
+/* version.c - which Takt this is, and how it was built. */
+#include <string.h>
+
+#include "tool.h"
+
+/* "key: value" lines into members of a JSON object. */
+static void print_json(bool all)
+{
+    const char *before = "{";
+    for (const char *line = takt_build_info(); *line != '\0';) {
+        const size_t length = strcspn(line, "\n"), key = strcspn(line, ":");
+        char text[2048];
+        if (!all && before[0] == ',')
+            break;
+        snprintf(text, sizeof text, "%.*s", (int)key, line);
+        printf("%s", before);
+        takt_print_string(stdout, text);
+        snprintf(text, sizeof text, "%.*s", (int)(length - key - 2), line + key + 2);
+        printf(": ");
+        takt_print_string(stdout, text);
+        before = ", ";
+        line += length + (line[length] == '\n');
+    }
+    printf("}\n");
+}
+
+static int run(takt_tool *t)
+{
+    const bool all = takt_on(t, TAKT_F_BUILD);
+    if (takt_on(t, TAKT_F_JSON))
+        print_json(all);
+    else if (all)
+        printf("%s", takt_build_info());
+    else
+        printf("takt %s\n", takt_version());
+    return TAKT_EXIT_OK;
+}
+
+const takt_verb takt_verb_version = {
+    .name = "version",
+    .summary = "which takt this is",
+    .arguments = "",
+    .arg_min = 0,
+    .arg_max = 0,
+    .example = "takt version --build",
+    .flags = {TAKT_F_BUILD, TAKT_FLAG_IDS},
+    .run = run,
+};
