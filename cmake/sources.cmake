@@ -38,6 +38,9 @@ file(GLOB_RECURSE tool_files ${glob} tools/takt/*.c)
 file(GLOB layer_files ${glob} src/lang/layers/*.takt)
 file(GLOB check_files ${glob} tests/kernel/*.c)
 
+file(GLOB onnx_files ${glob} src/io/onnx/op/*.c)
+
+takt_generate_list(onnx_list.inc TAKT_ONNX ${onnx_files})
 takt_generate_list(op_list.inc TAKT_OP ${op_files})
 takt_generate_list(cpu_list.inc TAKT_CPU ${cpu_files})
 takt_generate_list(tool/verb_list.inc TAKT_VERB ${verb_files})

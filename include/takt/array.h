@@ -37,6 +37,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_npz_load(takt_ctx *ctx, const char *path
  *  form and are refused. */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_save(takt_ctx *ctx, const char *path,
                                                  const takt_tensor_view *view);
+/** The same bytes to a sink. */
+TAKT_API TAKT_MUST_USE takt_status takt_npy_write(takt_ctx *ctx, const takt_tensor_view *view,
+                                                  takt_sink_fn *sink, void *user);
 /** `count` arrays under their names in one .npz archive, stored. */
 TAKT_API TAKT_MUST_USE takt_status takt_npz_save(takt_ctx *ctx, const char *path,
                                                  const char *const *names,

@@ -24,6 +24,12 @@ typedef int takt_sink_fn(void *user, const char *text, size_t length);
 /** How a report is written. */
 typedef enum takt_format { TAKT_FORMAT_TEXT, TAKT_FORMAT_JSON } takt_format;
 
+/** The value that an input will have. In some formats shapes may depend on it. */
+typedef struct takt_known_input {
+    const char *name;
+    takt_tensor_view view; /**< dense; borrowed for the call */
+} takt_known_input;
+
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_load_options {
     size_t size;       /**< sizeof(takt_load_options), or 0 */
@@ -32,6 +38,10 @@ typedef struct takt_load_options {
     takt_sink_fn *complaint; /**< receives a text's errors as a compiler prints them */
     void *complaint_user;
     bool allow_links; /**< external data may be reached through links */
+    /** Inputs whose values may be built into the model where a shape depends on them (an ONNX
+     *  Reshape whose shape is an input): the model is then right for these values only. */
+    const takt_known_input *known;
+    size_t known_count;
 } takt_load_options;
 
 /** An input or output. A dimension that is not a number is -1 and has a name. */
@@ -82,6 +92,7 @@ typedef struct takt_opt_options {
     bool trace;         /**< a line for every rule that fired or refused */
     bool types;         /**< the type of every value as a comment */
     bool full;          /**< constants in full instead of their beginning */
+    bool trainable;     /**< parameters stay parameters; default: constants, as in a plan */
     /** Receives the graph's text after each pass; may be NULL. */
     takt_status (*each)(void *user, size_t index, const char *pass, const char *text);
     void *each_user;

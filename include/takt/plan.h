@@ -23,7 +23,8 @@ typedef struct takt_plan_options {
     size_t size;
     const char *sizes;   /**< "batch=8,seq=128": every named dimension needs one; default 1 each */
     int threads;         /**< default: one per core this process may use */
-    const char *backend; /**< "cpu" (default) or "ref", the reference interpreter */
+    const char *backend; /**< "cpu" (default), "ref", the reference interpreter, or "blas" */
+    const char *blas;    /**< for backend blas: "openblas", "blis", "mkl" or a path; default: any */
     const char *isa;     /**< cap on vector code, e.g. "avx2" or "scalar"; default: no cap */
     const char *passes;  /**< "+name,-name"; NULL: the standard ones */
     int level;           /**< 1..3 as -O1..-O3; -1: -O0, scalar and unfused; 0: the default, 2 */
@@ -52,6 +53,11 @@ typedef struct takt_plan_info {
 TAKT_API TAKT_MUST_USE takt_status takt_plan_create(const takt_model *model,
                                                     const takt_plan_options *options,
                                                     takt_plan **plan);
+/** NULL if the backend can be used here, else the reason; unknown names have one too. */
+TAKT_API const char *takt_backend_available(const char *name);
+/** The backends: name, whether they can be used or why not, and what they are good for. */
+TAKT_API TAKT_MUST_USE takt_status takt_backend_list(takt_ctx *ctx, takt_format format,
+                                                     takt_sink_fn *sink, void *user);
 /** Accepts NULL. Sessions made from the plan live on. */
 TAKT_API void takt_plan_destroy(takt_plan *plan);
 TAKT_API void takt_plan_query(const takt_plan *plan, takt_plan_info *info);

@@ -4,6 +4,7 @@
 
 #include <takt/array.h>
 #include <takt/ctx.h>
+#include <takt/measure.h>
 #include <takt/model.h>
 #include <takt/plan.h>
 #include <takt/session.h>

@@ -106,6 +106,35 @@ static takt_status read_model(takt_model *m, takt_source *source, const takt_loa
     return status == TAKT_OK ? fill_model(m, options->seed) : status;
 }
 
+static void drop_known(takt_fixed *fixed, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        takt_tensor_release(&fixed[i].tensor);
+}
+
+/* The caller's views of inputs as tensors; `*fixed` lies in the model's arena. */
+static takt_status take_known(takt_model *m, const takt_load_options *o, takt_fixed **fixed)
+{
+    *fixed = takt_arena_array(&m->arena, o->known_count, sizeof **fixed);
+    if (*fixed == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < o->known_count; i++) {
+        const takt_tensor_view *v = &o->known[i].view;
+        takt_fixed *f = &(*fixed)[i];
+        size_t bytes;
+        f->name = o->known[i].name;
+        f->tensor.type = (takt_type){.dtype = v->dtype, .rank = v->rank};
+        for (int d = 0; d < v->rank && d < TAKT_MAX_RANK; d++)
+            f->tensor.type.dim[d] = v->dims[d];
+        if (v->rank < 0 || v->rank > TAKT_MAX_RANK || !takt_type_bytes(&f->tensor.type, &bytes) ||
+            f->name == NULL || (v->data == NULL && bytes > 0))
+            return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_model_load: known input %zu is invalid",
+                             i);
+        TAKT_TRY(takt_storage_borrow(m->ctx, v->data, bytes, NULL, NULL, &f->tensor.storage));
+    }
+    return TAKT_OK;
+}
+
 static takt_status load(takt_ctx *ctx, takt_source *source, const takt_load_options *options,
                         takt_model **out)
 {
@@ -119,7 +148,14 @@ static takt_status load(takt_ctx *ctx, takt_source *source, const takt_load_opti
     takt_model *m = block;
     m->ctx = ctx;
     takt_arena_init(&m->arena, ctx);
-    const takt_status status = read_model(m, source, options);
+    takt_fixed *fixed;
+    takt_status status = take_known(m, options, &fixed);
+    source->fixed = fixed;
+    source->fixed_count = options->known_count;
+    if (status == TAKT_OK)
+        status = read_model(m, source, options);
+    if (fixed != NULL)
+        drop_known(fixed, options->known_count);
     if (status != TAKT_OK) {
         takt_model_destroy(m);
         return status;

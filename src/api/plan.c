@@ -4,28 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/backends.h"
 #include "api/model.h"
 #include "base/mem.h"
 #include "os/pool.h"
 #include "pass/pass.h"
 #include "plan/backend.h"
-
-static const takt_backend *const backends[] = {&takt_backend_cpu, &takt_backend_ref};
-
-static takt_status find_backend(takt_ctx *ctx, const char *name, const takt_backend **out)
-{
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
-        if (strcmp(backends[i]->name, name) != 0)
-            continue;
-        const char *why = backends[i]->available != NULL ? backends[i]->available() : NULL;
-        if (why != NULL)
-            return takt_fail(ctx, TAKT_E_NAME, "backend %s cannot be used: %s", name, why);
-        *out = backends[i];
-        return TAKT_OK;
-    }
-    takt_fail(ctx, TAKT_E_NAME, "there is no backend called %s", name);
-    return takt_fail_hint(ctx, "backends are cpu and ref");
-}
 
 /* ---- sizes ---- */
 
@@ -106,26 +90,30 @@ static takt_status size_graph(const takt_model *m, const char *text, takt_graph 
     return status;
 }
 
-static takt_status prepare(const takt_model *m, const takt_plan_options *o,
-                           const takt_backend *backend, takt_graph **g)
+static takt_status choose_passes(takt_ctx *ctx, const takt_plan_options *o, takt_pass_choice *choice)
 {
-    takt_pipeline_options pipeline = {0};
     if (o->level < 0)
-        TAKT_TRY(takt_pass_choose(m->ctx, "-all", &pipeline.choice));
-    TAKT_TRY(takt_pass_choose(m->ctx, o->passes, &pipeline.choice));
+        TAKT_TRY(takt_pass_choose(ctx, "-all", choice));
+    return takt_pass_choose(ctx, o->passes, choice);
+}
+
+static takt_status prepare(const takt_model *m, const takt_plan_options *o,
+                           const takt_plan_settings *s, takt_graph **g)
+{
+    const takt_pipeline_options pipeline = {.choice.off = s->passes_off};
     takt_graph *next = NULL;
     TAKT_TRY(size_graph(m, o->sizes, g));
     TAKT_TRY(advance(g, takt_graph_freeze(*g, m->slots, &next), next));
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), next));
-    takt_keep_fn *keep = o->level < 0 && backend != &takt_backend_ref ? NULL : keeps;
-    TAKT_TRY(advance(g, takt_graph_lower(*g, keep, (void *)backend, &next), next));
+    takt_keep_fn *keep = s->lower_all ? NULL : keeps;
+    TAKT_TRY(advance(g, takt_graph_lower(*g, keep, (void *)s->backend, &next), next));
     /* Lowering uncovers reshapes and constants that the first round could not see. */
     return advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), next);
 }
 
 static takt_status settle(takt_ctx *ctx, const takt_plan_options *o, takt_plan_settings *s)
 {
-    TAKT_TRY(find_backend(ctx, o->backend != NULL ? o->backend : "cpu", &s->backend));
+    TAKT_TRY(takt_backend_find(ctx, o->backend != NULL ? o->backend : "cpu", &s->backend));
     if (o->threads < 0 || o->threads > TAKT_POOL_MAX)
         return takt_fail(ctx, TAKT_E_OPTION, "%d threads: give 1 to %d", o->threads, TAKT_POOL_MAX);
     if (o->level < -1 || o->level > 3)
@@ -136,6 +124,7 @@ static takt_status settle(takt_ctx *ctx, const takt_plan_options *o, takt_plan_s
     if (cap != NULL && !takt_isa_cap(s->isas, cap, &s->isas))
         return takt_fail(ctx, TAKT_E_NAME, "there is no instruction set called %s", cap);
     s->fuse = o->level >= 0 && s->backend != &takt_backend_ref;
+    s->library = o->blas;
     s->reuse = !o->no_reuse;
     s->memory_limit = (size_t)o->memory_limit;
     s->is_dry = o->dry;
@@ -168,8 +157,12 @@ takt_status takt_plan_create(const takt_model *m, const takt_plan_options *optio
     const takt_plan_options *o = options != NULL ? options : &defaults;
     takt_plan_settings settings = {0};
     TAKT_TRY(settle(m->ctx, o, &settings));
+    takt_pass_choice choice = {0};
+    TAKT_TRY(choose_passes(m->ctx, o, &choice));
+    settings.passes_off = choice.off;
+    settings.lower_all = o->level < 0 && settings.backend != &takt_backend_ref;
     takt_graph *g = NULL;
-    takt_status status = prepare(m, o, settings.backend, &g);
+    takt_status status = prepare(m, o, &settings, &g);
     if (status == TAKT_OK)
         status = takt_plan_build(m->ctx, g, &settings, plan);
     takt_graph_destroy(g);

@@ -34,8 +34,8 @@ static takt_status watch(void *user, const takt_pass *pass, const takt_graph *g)
     return status;
 }
 
-/* The model with sizes put in where they were given. */
-static takt_status size_model(const takt_model *m, const char *text, takt_graph **out)
+/* The model with sizes put in where they were given, its parameters frozen unless they may change. */
+static takt_status size_model(const takt_model *m, const char *text, bool trainable, takt_graph **out)
 {
     takt_arena arena;
     takt_arena_init(&arena, m->ctx);
@@ -45,6 +45,11 @@ static takt_status size_model(const takt_model *m, const char *text, takt_graph 
     if (status == TAKT_OK)
         status = takt_graph_specialize(m->graph, sizes, count, out);
     takt_arena_deinit(&arena);
+    if (status != TAKT_OK || trainable)
+        return status;
+    takt_graph *sized = *out;
+    status = takt_graph_freeze(sized, m->slots, out);
+    takt_graph_destroy(sized);
     return status;
 }
 
@@ -82,7 +87,7 @@ static takt_status run_passes(const takt_model *m, const takt_opt_options *o,
     takt_pipeline_options pipeline = {.report = report, .watch = watch, .watch_user = s};
     TAKT_TRY(takt_pass_choose(m->ctx, o->passes, &pipeline.choice));
     takt_graph *sized;
-    TAKT_TRY(size_model(m, o->sizes, &sized));
+    TAKT_TRY(size_model(m, o->sizes, o->trainable, &sized));
     const takt_status status = takt_pipeline_run(m->ctx, sized, &pipeline, out);
     takt_graph_destroy(sized);
     return status;

@@ -5,6 +5,12 @@
 #include "base/text.h"
 #include "ir/graph.h"
 
+/* The value that an input will have: for formats in which shapes may depend on it. */
+typedef struct takt_fixed {
+    const char *name;
+    takt_tensor tensor; /* borrowed */
+} takt_fixed;
+
 /* One file being read. */
 typedef struct takt_source {
     takt_ctx *ctx;
@@ -15,6 +21,8 @@ typedef struct takt_source {
     const char *model;     /* which one, if the file holds several, or NULL */
     takt_text *complaints; /* rendered diagnostics of a text, or NULL */
     bool allow_links;
+    const takt_fixed *fixed;
+    size_t fixed_count;
 } takt_source;
 
 typedef struct takt_reader {
@@ -24,7 +32,7 @@ typedef struct takt_reader {
     takt_status (*read)(const takt_source *source, takt_graph **graph);
 } takt_reader;
 
-extern const takt_reader takt_reader_text;
+extern const takt_reader takt_reader_text, takt_reader_onnx;
 
 /* By the first reader that recognises the bytes. */
 TAKT_MUST_USE takt_status takt_read_graph(const takt_source *source, takt_graph **graph);

@@ -56,6 +56,7 @@ void takt_graph_destroy(takt_graph *g)
     takt_mem_put(ctx, g->inputs, g->input_capacity * sizeof *g->inputs);
     takt_mem_put(ctx, g->outputs, g->output_capacity * sizeof *g->outputs);
     takt_mem_put(ctx, g->slots, g->slot_capacity * sizeof *g->slots);
+    takt_mem_put(ctx, g->edges, g->edge_size * sizeof *g->edges);
     takt_mem_put(ctx, g->tensors, g->tensor_capacity * sizeof *g->tensors);
     takt_mem_put(ctx, g->children, g->child_capacity * sizeof *g->children);
     takt_arena_deinit(&g->arena);
@@ -244,19 +245,27 @@ static takt_status store_node(takt_graph *g, const takt_infer *in, const takt_at
     return TAKT_OK;
 }
 
-/* A node that exists already takes over the origins of the one that was asked for. */
-static void merge_origin(takt_graph *g, takt_node *n)
+/* A node that exists already takes over the origins of the one that was asked for. A constant that
+ * half the model uses keeps the first few: more would help nobody, and cost time without end. */
+void takt_graph_merge_origin(takt_graph *g, takt_id id, const takt_origin *origins)
 {
-    if (g->origin == NULL || n->origin == g->origin)
-        return;
-    for (const takt_origin *o = n->origin; o != NULL; o = o->next)
-        if (o->line == g->origin->line && strcmp(o->name, g->origin->name) == 0)
-            return;
-    takt_origin *copy = takt_arena_copy(&g->arena, g->origin, sizeof *copy);
-    if (copy == NULL)
-        return;
-    copy->next = n->origin;
-    n->origin = copy;
+    takt_node *n = &g->nodes[id];
+    for (; origins != NULL && origins != n->origin; origins = origins->next) {
+        size_t count = 0;
+        const takt_origin *o = n->origin;
+        for (; o != NULL; o = o->next, count++)
+            if (o->line == origins->line && strcmp(o->name, origins->name) == 0)
+                break;
+        if (o != NULL)
+            continue;
+        takt_origin *copy = count < TAKT_MAX_ORIGINS
+                                ? takt_arena_copy(&g->arena, origins, sizeof *copy)
+                                : NULL;
+        if (copy == NULL)
+            return; /* a lost origin costs a name in an explanation, never the graph */
+        copy->next = n->origin;
+        n->origin = copy;
+    }
 }
 
 static takt_status infer_types(takt_infer *in)
@@ -290,7 +299,7 @@ static takt_status append(takt_graph *g, takt_infer *in, const takt_attr *given,
     const size_t slot = find_slot(g, hash, in->op, in->in_count, in->in, attrs);
     if (g->table[slot] != TAKT_NONE) {
         *id = g->table[slot];
-        merge_origin(g, &g->nodes[*id]);
+        takt_graph_merge_origin(g, *id, g->origin);
         return TAKT_OK;
     }
     TAKT_TRY(infer_types(in));

@@ -22,6 +22,8 @@ typedef struct takt_origin {
     const struct takt_origin *next;
 } takt_origin;
 
+enum { TAKT_MAX_ORIGINS = 16 };
+
 struct takt_node {
     const takt_op *op;
     uint32_t in_count, out_count;
@@ -77,6 +79,8 @@ struct takt_graph {
     size_t input_count, input_capacity, output_count, output_capacity;
     takt_slot *slots;
     size_t slot_count, slot_capacity;
+    uint64_t *edges; /* open addressing over the names of the three (edge_index.h) */
+    size_t edge_size;
     const takt_tensor **tensors; /* held references of constants and initial values */
     size_t tensor_count, tensor_capacity;
     takt_graph **children; /* subgraphs, shared by reference count */
@@ -133,6 +137,9 @@ static inline void takt_graph_fail_if(takt_graph *g, takt_status status)
 void takt_graph_set_origin(takt_graph *g, const char *name, int line);
 /* Subsequent nodes inherit the origin and name of a node of another graph. */
 void takt_graph_inherit(takt_graph *g, const takt_node *from);
+
+/* Adds origins to those of a node, up to TAKT_MAX_ORIGINS; their names must live as long as `g`. */
+void takt_graph_merge_origin(takt_graph *g, takt_id id, const takt_origin *origins);
 
 /* Keeps a reference until the graph dies; `*held` is a copy in the arena (attr.c uses these). */
 TAKT_MUST_USE takt_status takt_graph_hold_tensor(takt_graph *g, const takt_tensor *tensor,

@@ -3,28 +3,31 @@
 
 #include "base/mem.h"
 #include "ir/attr.h"
+#include "ir/edge_index.h"
 #include "ir/graph.h"
 #include "ir/leaves.h"
 
-static takt_status add_port(takt_graph *g, takt_port **ports, size_t *count, size_t *capacity,
-                            takt_port port)
+static takt_status add_port(takt_graph *g, takt_edge_kind kind, takt_port port)
 {
+    const bool is_input = kind == TAKT_EDGE_INPUT;
+    takt_port **ports = is_input ? &g->inputs : &g->outputs;
+    size_t *count = is_input ? &g->input_count : &g->output_count;
+    size_t *capacity = is_input ? &g->input_capacity : &g->output_capacity;
     void *array = *ports;
+    TAKT_TRY(takt_edge_reserve(g));
     TAKT_TRY(takt_mem_grow(g->ctx, &array, capacity, *count + 1, sizeof port));
     *ports = array;
     port.name = takt_arena_text(&g->arena, port.name, strlen(port.name));
     if (port.name == NULL)
         return TAKT_ERR_MEMORY;
     (*ports)[(*count)++] = port;
+    takt_edge_add(g, kind, *count - 1);
     return TAKT_OK;
 }
 
-static bool has_port(const takt_port *ports, size_t count, const char *name)
+static bool has_port(const takt_graph *g, takt_edge_kind kind, const char *name)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(ports[i].name, name) == 0)
-            return true;
-    return false;
+    return takt_edge_find(g, kind, name) != SIZE_MAX;
 }
 
 static takt_id fail_duplicate(takt_graph *g, const char *what, const char *name)
@@ -37,7 +40,7 @@ takt_id takt_graph_input(takt_graph *g, const char *name, const takt_type *type)
 {
     if (g->status != TAKT_OK)
         return TAKT_NONE;
-    if (has_port(g->inputs, g->input_count, name))
+    if (has_port(g, TAKT_EDGE_INPUT, name))
         return fail_duplicate(g, "inputs", name);
     g->next_name = takt_arena_text(&g->arena, name, strlen(name));
     const takt_named_attr attrs[] = {{"name", takt_attr_string(name)},
@@ -45,8 +48,7 @@ takt_id takt_graph_input(takt_graph *g, const char *name, const takt_type *type)
     const takt_id id = takt_graph_call(g, &takt_op_input, 0, NULL, 2, attrs);
     if (id == TAKT_NONE)
         return id;
-    const takt_status status =
-        add_port(g, &g->inputs, &g->input_count, &g->input_capacity, (takt_port){name, id});
+    const takt_status status = add_port(g, TAKT_EDGE_INPUT, (takt_port){name, id});
     return status == TAKT_OK ? id : takt_graph_fail(g, status);
 }
 
@@ -58,15 +60,14 @@ takt_id takt_graph_constant(takt_graph *g, const takt_tensor *tensor)
 
 takt_slot *takt_graph_find_slot(const takt_graph *g, const char *name)
 {
-    for (size_t i = 0; i < g->slot_count; i++)
-        if (strcmp(g->slots[i].name, name) == 0)
-            return &g->slots[i];
-    return NULL;
+    const size_t i = takt_edge_find(g, TAKT_EDGE_SLOT, name);
+    return i != SIZE_MAX ? &g->slots[i] : NULL;
 }
 
 static takt_status add_slot(takt_graph *g, takt_slot slot)
 {
     void *array = g->slots;
+    TAKT_TRY(takt_edge_reserve(g));
     TAKT_TRY(takt_mem_grow(g->ctx, &array, &g->slot_capacity, g->slot_count + 1, sizeof slot));
     g->slots = array;
     if (slot.init.tensor != NULL)
@@ -75,6 +76,7 @@ static takt_status add_slot(takt_graph *g, takt_slot slot)
     if (slot.name == NULL)
         return TAKT_ERR_MEMORY;
     g->slots[g->slot_count++] = slot;
+    takt_edge_add(g, TAKT_EDGE_SLOT, g->slot_count - 1);
     return TAKT_OK;
 }
 
@@ -131,11 +133,10 @@ void takt_graph_output(takt_graph *g, const char *name, takt_id id)
     else if (g->nodes[id].out_count != 1)
         takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_ARITY, "output %s is a node with %u results",
                                      name, g->nodes[id].out_count));
-    else if (has_port(g->outputs, g->output_count, name))
+    else if (has_port(g, TAKT_EDGE_OUTPUT, name))
         fail_duplicate(g, "outputs", name);
     else
-        takt_graph_fail_if(g, add_port(g, &g->outputs, &g->output_count, &g->output_capacity,
-                                       (takt_port){name, id}));
+        takt_graph_fail_if(g, add_port(g, TAKT_EDGE_OUTPUT, (takt_port){name, id}));
 }
 
 takt_id takt_graph_get(takt_graph *g, takt_id node, size_t index)

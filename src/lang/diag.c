@@ -2,6 +2,7 @@
 #include "lang/diag.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -75,9 +76,19 @@ static takt_status keep(takt_diagnostics *list, const char **text)
 takt_status takt_diagnostics_add(takt_diagnostics *list, const takt_place *place,
                                  takt_diagnostic what)
 {
+    char last[96];
     locate(place, &what);
     if (is_known(list, &what) || list->is_full)
         return TAKT_OK;
+    const bool is_error = what.severity == TAKT_SEVERITY_ERROR;
+    list->is_full = is_error && list->error_count >= list->arena.ctx->limits.errors;
+    if (list->is_full) { /* the last word */
+        snprintf(last, sizeof last, "there are more errors than the %zu above", list->error_count);
+        what.id = TAKT_E_TOO_MANY_ERRORS;
+        what.message = last;
+        what.note = NULL;
+        what.hint = "mend those first";
+    }
     void *array = list->at;
     const takt_status status =
         takt_mem_grow(list->arena.ctx, &array, &list->capacity, list->count + 1, sizeof *list->at);
@@ -87,7 +98,6 @@ takt_status takt_diagnostics_add(takt_diagnostics *list, const takt_place *place
     TAKT_TRY(keep(list, &what.note));
     TAKT_TRY(keep(list, &what.hint));
     list->at[list->count++] = what;
-    list->error_count += what.severity == TAKT_SEVERITY_ERROR;
-    list->is_full = list->error_count >= list->arena.ctx->limits.errors;
+    list->error_count += is_error && !list->is_full;
     return TAKT_OK;
 }

@@ -28,7 +28,7 @@ typedef struct takt_diagnostics {
     takt_diagnostic *at;
     size_t count, capacity;
     size_t error_count;
-    bool is_full; /* limits.errors was reached */
+    bool is_full; /* limits.errors was passed; the last entry says so */
 } takt_diagnostics;
 
 void takt_diagnostics_init(takt_diagnostics *list, takt_ctx *ctx);

@@ -51,6 +51,7 @@ struct takt_elab {
     int depth;            /* of expressions, through all frames */
     int call_depth;       /* of layers */
     uint64_t steps;       /* evaluations so far: a text cannot run for ever */
+    size_t text_length;   /* of the text itself, without built-in layers */
     bool takes_dims;      /* an unknown name is a new dimension: inside a type or a shape */
     const takt_ast *root; /* the expression whose last node is to be called root_name */
     const char *root_name;
@@ -70,7 +71,7 @@ takt_value takt_frame_keep(takt_frame *f, takt_value value);
 takt_value *takt_frame_items(takt_frame *f, size_t count); /* NULL when memory is short */
 takt_value takt_frame_list(takt_frame *f, const takt_value *items, size_t count);
 
-/* ---- complaints (complain.c): each is worth POISON ---- */
+/* ---- complaints (complain.c): each is worth POISON, whose `.b` is false ---- */
 
 takt_value takt_complain(takt_frame *f, const takt_ast *at, takt_error_id id, const char *hint,
                          const char *format, ...) TAKT_PRINTF(5, 6);

@@ -239,7 +239,8 @@ takt_value takt_eval_expr(takt_frame *f, const takt_ast *a)
     takt_elab *e = f->e;
     if (e->status != TAKT_OK)
         return takt_value_poison();
-    const uint64_t most = 8 * e->ctx->limits.nodes;
+    /* Everything once, and then as much again as the largest graph may need. */
+    const uint64_t most = 4 * e->ctx->limits.nodes + e->text_length;
     if (++e->steps > most) {
         takt_complain(f, a, TAKT_E_GRAPH_FULL, "is a repeat count too large?",
                       "building the model takes more than %llu steps", (unsigned long long)most);

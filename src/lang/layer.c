@@ -202,6 +202,8 @@ static bool check(takt_frame *f, const takt_call *c, const takt_function *layer)
 
 /* ---- calling ---- */
 
+enum { CALL_STEPS = 64 }; /* what a call costs beside its statements */
+
 /* "block_0.dense_1", or with name="head" "block_0.head". */
 static const char *scope_of(takt_frame *f, const takt_call *c, const takt_function *layer)
 {
@@ -265,6 +267,7 @@ takt_value takt_call_layer(takt_frame *f, const takt_call *c, const takt_functio
     inner.call = c->ast;
     inner.scope = scope_of(f, c, layer);
     e->call_depth++;
+    e->steps += CALL_STEPS;
     e->takes_dims = false;
     if (inner.scope != NULL && check(f, c, layer) && bind(f, &inner, c, layer))
         out = run(f, &inner, c);

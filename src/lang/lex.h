@@ -7,13 +7,38 @@
 /* X(NAME, "as written"): kinds of token. */
 #define TAKT_TOKEN_LIST(X)                                                                         \
     X(END, "the end of the text")                                                                  \
-    X(BAD, "an unreadable character") X(NAME, "a name") X(INTEGER, "a number")                     \
-        X(DECIMAL, "a number") X(STRING, "a string") X(HEX, "hex data") X(OPEN, "(") X(CLOSE, ")") \
-            X(OPEN_LIST, "[") X(CLOSE_LIST, "]") X(OPEN_BLOCK, "{") X(CLOSE_BLOCK, "}")            \
-                X(COMMA, ",") X(COLON, ":") X(ASSIGN, "=") X(EQ, "==") X(NE, "!=") X(LT, "<")      \
-                    X(LE, "<=") X(GT, ">") X(GE, ">=") X(PLUS, "+") X(MINUS, "-") X(STAR, "*")     \
-                        X(POWER, "**") X(SLASH, "/") X(SLASHES, "//") X(PERCENT, "%") X(AT, "@")   \
-                            X(PIPE, "|>") X(ARROW, "->") X(DOTS, "...")
+    X(BAD, "an unreadable character")                                                              \
+    X(NAME, "a name")                                                                              \
+    X(INTEGER, "a number")                                                                         \
+    X(DECIMAL, "a number")                                                                         \
+    X(STRING, "a string")                                                                          \
+    X(HEX, "hex data")                                                                             \
+    X(OPEN, "(")                                                                                   \
+    X(CLOSE, ")")                                                                                  \
+    X(OPEN_LIST, "[")                                                                              \
+    X(CLOSE_LIST, "]")                                                                             \
+    X(OPEN_BLOCK, "{")                                                                             \
+    X(CLOSE_BLOCK, "}")                                                                            \
+    X(COMMA, ",")                                                                                  \
+    X(COLON, ":")                                                                                  \
+    X(ASSIGN, "=")                                                                                 \
+    X(EQ, "==")                                                                                    \
+    X(NE, "!=")                                                                                    \
+    X(LT, "<")                                                                                     \
+    X(LE, "<=")                                                                                    \
+    X(GT, ">")                                                                                     \
+    X(GE, ">=")                                                                                    \
+    X(PLUS, "+")                                                                                   \
+    X(MINUS, "-")                                                                                  \
+    X(STAR, "*")                                                                                   \
+    X(POWER, "**")                                                                                 \
+    X(SLASH, "/")                                                                                  \
+    X(SLASHES, "//")                                                                               \
+    X(PERCENT, "%")                                                                                \
+    X(AT, "@")                                                                                     \
+    X(PIPE, "|>")                                                                                  \
+    X(ARROW, "->")                                                                                 \
+    X(DOTS, "...")
 
 typedef enum takt_token_kind {
 #define X(name, text) TAKT_T_##name,

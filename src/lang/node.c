@@ -110,10 +110,18 @@ static takt_dtype number_dtype(const takt_frame *f, const takt_op *op, const tak
     return in[index].kind == TAKT_V_FLOAT || !op->is_mixed ? TAKT_F32 : TAKT_I64;
 }
 
-static bool operand(takt_frame *f, const takt_ast *at, const takt_op *op, takt_value *in,
-                    size_t count, size_t index, takt_id *id)
+typedef struct operands {
+    const takt_ast *at;
+    const takt_op *op;
+    takt_value *in;
+    size_t count;
+} operands;
+
+static bool operand(takt_frame *f, const operands *all, size_t index, takt_id *id)
 {
-    takt_value *v = &in[index];
+    const takt_ast *at = all->at;
+    const takt_op *op = all->op;
+    takt_value *v = &all->in[index];
     *id = TAKT_NONE;
     if (v->kind == TAKT_V_POISON)
         return false;
@@ -129,7 +137,8 @@ static bool operand(takt_frame *f, const takt_ast *at, const takt_op *op, takt_v
         return false;
     }
     if (v->kind != TAKT_V_TENSOR)
-        *v = takt_value_tensor(takt_elab_scalar(f, at, v, number_dtype(f, op, in, count, index)));
+        *v = takt_value_tensor(
+            takt_elab_scalar(f, at, v, number_dtype(f, op, all->in, all->count, index)));
     *id = v->kind == TAKT_V_TENSOR ? v->id : TAKT_NONE;
     return *id != TAKT_NONE;
 }
@@ -152,7 +161,7 @@ takt_id takt_elab_append(takt_frame *f, const takt_ast *at, const takt_op *op, c
     if (good && count > 0)
         memcpy(values, in, count * sizeof *in);
     for (size_t i = 0; good && i < count; i++)
-        good = operand(f, at, op, values, count, i, &ids[i]);
+        good = operand(f, &(operands){at, op, values, count}, i, &ids[i]);
     if (!good)
         return TAKT_NONE;
     f->graph->next_name = root_name(f, at);

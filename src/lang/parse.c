@@ -16,6 +16,7 @@ takt_status takt_unit_open(takt_unit *u, takt_ctx *ctx, const takt_source *sourc
     takt_elab *e = &u->e;
     u->source = *source;
     e->ctx = ctx;
+    e->text_length = source->length;
     e->options = options != NULL ? options : &plain;
     takt_arena_init(&e->arena, ctx);
     e->symbols.arena = &e->arena;

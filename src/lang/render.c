@@ -90,6 +90,4 @@ void takt_diagnostics_render(const takt_diagnostics *list, const char *file_name
 {
     for (size_t i = 0; i < list->count; i++)
         one(&list->at[i], file_name, line_of(text, length, list->at[i].line), out);
-    if (list->is_full)
-        takt_text_add(out, "%s: stopped after %zu errors\n", file_name, list->error_count);
 }

@@ -55,20 +55,103 @@ static bool is_alias(const takt_graph *g, const takt_node *n, size_t *offset)
     return false;
 }
 
+/* ---- concatenation in place ---- */
+
+/* The pieces lie one after another if everything before the axis is 1. */
+static bool is_stack(const takt_node *n)
+{
+    int64_t axis = n->attr[takt_op_attr_index(n->op, "axis", 4)].i64;
+    axis += axis < 0 ? n->type->rank : 0;
+    for (int d = 0; d < axis; d++)
+        if (n->type->dim[d] != 1)
+            return false;
+    return takt_dtype_bits(n->type->dtype) >= 8;
+}
+
+/* The node whose step writes the whole of input `k`, if it may write into the result instead. */
+static takt_id writer(const takt_builder *b, const takt_node *n, uint32_t k,
+                      const unsigned char *is_taken)
+{
+    const takt_graph *g = b->p.graph;
+    const takt_id root = b->root[n->in[k]];
+    size_t own, whole;
+    if (b->root_offset[n->in[k]] != 0 || is_taken[root] || b->is_constant[root] ||
+        (g->nodes[root].op->traits & TAKT_LEAF) != 0 || b->is_alias[root] ||
+        !takt_type_bytes(takt_type_of(g, n->in[k]), &own) ||
+        !takt_type_bytes(g->nodes[root].type, &whole) || own != whole)
+        return TAKT_NONE;
+    return root;
+}
+
+/* All inputs are written straight into the result, or none is. */
+static bool join_in_place(takt_builder *b, takt_id id, unsigned char *is_taken)
+{
+    const takt_node *n = &b->p.graph->nodes[id];
+    if (!b->p.settings->reuse || b->is_constant[id] || !is_stack(n))
+        return false;
+    for (uint32_t k = 0; k < n->in_count; k++) {
+        const takt_id root = writer(b, n, k, is_taken);
+        for (uint32_t other = 0; other < k; other++)
+            if (root == b->root[n->in[other]])
+                return false;
+        if (root == TAKT_NONE)
+            return false;
+    }
+    size_t at = 0, bytes = 0;
+    for (uint32_t k = 0; k < n->in_count; k++, at += bytes) {
+        const takt_id root = b->root[n->in[k]];
+        (void)takt_type_bytes(b->p.graph->nodes[root].type, &bytes);
+        b->root[root] = id;
+        b->root_offset[root] = at;
+        is_taken[root] = 1;
+    }
+    return true;
+}
+
+/* Roots found before a concatenation took them over lead to it now. */
+static void follow(takt_builder *b)
+{
+    for (size_t i = b->p.graph->count; i-- > 0;)
+        while (b->root[b->root[i]] != b->root[i]) {
+            b->root_offset[i] += b->root_offset[b->root[i]];
+            b->root[i] = b->root[b->root[i]];
+        }
+}
+
+static takt_status concats(takt_builder *b)
+{
+    const takt_graph *g = b->p.graph;
+    unsigned char *is_taken = takt_arena_array(&b->scratch, g->count, 1);
+    if (is_taken == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < g->output_count; i++)
+        is_taken[b->root[g->outputs[i].id]] = 1;
+    for (size_t i = 0; i < g->slot_count; i++)
+        if (g->slots[i].next != TAKT_NONE)
+            is_taken[b->root[g->slots[i].next]] = 1;
+    for (size_t i = 0; i < g->count; i++)
+        if (b->live[i] && g->nodes[i].op == &takt_op_concat)
+            b->is_alias[i] = join_in_place(b, (takt_id)i, is_taken);
+    follow(b);
+    return TAKT_OK;
+}
+
 takt_status takt_builder_alias(takt_builder *b)
 {
     const takt_graph *g = b->p.graph;
     b->root = takt_arena_array(&b->scratch, g->count, sizeof *b->root);
     b->root_offset = takt_arena_array(&b->scratch, g->count, sizeof *b->root_offset);
-    if (b->root == NULL || b->root_offset == NULL)
+    b->is_alias = takt_arena_array(&b->scratch, g->count, 1);
+    if (b->root == NULL || b->root_offset == NULL || b->is_alias == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < g->count; i++) {
         size_t offset;
         b->root[i] = (takt_id)i;
         if (b->live[i] && is_alias(g, &g->nodes[i], &offset)) {
+            b->is_alias[i] = 1;
             b->root[i] = b->root[g->nodes[i].in[0]];
             b->root_offset[i] = b->root_offset[g->nodes[i].in[0]] + offset;
         }
     }
-    return TAKT_OK;
+    return concats(b);
 }

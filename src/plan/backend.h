@@ -44,6 +44,12 @@ TAKT_MUST_USE takt_status takt_planner_result(takt_planner *p, takt_id anchor, u
  * afterwards: the kernel must allow dst == src exactly. */
 TAKT_MUST_USE takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input,
                                                    size_t *index);
+/* Like _output_over for a value that becomes the next one of the state that step->in[input] is,
+ * when nobody reads the old one afterwards: `*is_state` then, and step->undo must be able to take
+ * the step back, for which step->out[*kept] is `bytes` bytes that nobody else writes in this run.
+ */
+TAKT_MUST_USE takt_status takt_planner_output_state(takt_planner *p, takt_id node, size_t input,
+                                                    size_t bytes, size_t *kept, bool *is_state);
 /* A new constant of `bytes` bytes that step->in[*index] then views as raw u8, made at plan time by
  * `fill` (not called for a dry plan) from the constant node `from`. Equal (from, format) requests
  * share. */
@@ -60,10 +66,19 @@ const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family);
 /* True if the group's node `id` has users outside the group, or is an output. */
 bool takt_planner_escapes(const takt_planner *p, takt_id id);
 
+/* The plan of a subgraph of the node being compiled: prepared by the same passes, for one thread,
+ * released with this plan. Its arena is the caller's to provide, in the step's scratch. */
+TAKT_MUST_USE takt_status takt_planner_child(takt_planner *p, const takt_graph *g,
+                                             takt_plan **child);
+
 struct takt_backend {
     const char *name, *summary;
-    /* NULL if it can be used here, else the reason. */
+    /* NULL if it can be used here, else the reason; absent: always. */
     const char *(*available)(void);
+    /* What steps will need, e.g. a library named by `which` (NULL: any) held to `threads`; absent:
+     * nothing. The plan closes it. */
+    takt_status (*open)(takt_ctx *ctx, const char *which, int threads, void **state);
+    void (*close)(takt_ctx *ctx, void *state);
     /* NULL if it can run an op with these types, else the reason. */
     const char *(*supports)(const takt_graph *g, takt_id node);
     /* True if it runs this composite op directly, with the bits of its lowering. */
@@ -74,6 +89,6 @@ struct takt_backend {
     takt_status (*compile)(takt_planner *p);
 };
 
-extern const takt_backend takt_backend_cpu, takt_backend_ref;
+extern const takt_backend takt_backend_cpu, takt_backend_ref, takt_backend_blas;
 
 #endif

@@ -56,6 +56,26 @@ static void chain_gets(takt_builder *b)
     }
 }
 
+/* Which input, slot or output a node is: asked for every value, so looked up once. */
+static takt_status index_edges(takt_builder *b)
+{
+    const takt_graph *g = b->p.graph;
+    b->port_of = takt_arena_array(&b->scratch, g->count, sizeof *b->port_of);
+    b->output_of = takt_arena_array(&b->scratch, g->count, sizeof *b->output_of);
+    b->pack_of = takt_arena_array(&b->scratch, g->count, sizeof *b->pack_of);
+    if (b->port_of == NULL || b->output_of == NULL || b->pack_of == NULL)
+        return TAKT_ERR_MEMORY;
+    memset(b->pack_of, 0xff, g->count * sizeof *b->pack_of);
+    memset(b->output_of, 0xff, g->count * sizeof *b->output_of);
+    for (size_t i = 0; i < g->input_count; i++)
+        b->port_of[g->inputs[i].id] = (uint32_t)i;
+    for (size_t i = 0; i < g->slot_count; i++)
+        b->port_of[g->slots[i].value] = (uint32_t)i;
+    for (size_t i = g->output_count; i-- > 0;)
+        b->output_of[b->root[g->outputs[i].id]] = (uint32_t)i;
+    return TAKT_OK;
+}
+
 static takt_status survey(takt_builder *b)
 {
     const takt_graph *g = b->p.graph;
@@ -78,6 +98,7 @@ static takt_status survey(takt_builder *b)
     b->p.uses = b->uses;
     b->p.is_constant = b->is_constant;
     TAKT_TRY(takt_builder_alias(b));
+    TAKT_TRY(index_edges(b));
     return takt_builder_group(b);
 }
 
@@ -159,31 +180,42 @@ static takt_status push_step(takt_builder *b, const takt_step *step)
     return TAKT_OK;
 }
 
-/* Base addresses of the buffers that a constant step may touch. */
-static void **constant_bases(takt_builder *b)
+/* Base addresses of the buffers that a constant step may touch; constants never move. */
+static takt_status constant_bases(takt_builder *b)
 {
-    takt_plan *plan = b->p.plan;
-    void **base = takt_arena_array(&b->scratch, plan->buffer_count, sizeof *base);
-    for (size_t i = 0; base != NULL && i < plan->buffer_count; i++)
-        if (plan->buffers[i].place == TAKT_PLACE_CONSTANT)
-            base[i] = takt_tensor_data(&plan->constants[plan->buffers[i].index]);
-    return base;
+    const takt_plan *plan = b->p.plan;
+    if (b->base_capacity < plan->buffer_count) {
+        const size_t capacity = 2 * plan->buffer_count;
+        void **more = takt_arena_array(&b->scratch, capacity, sizeof *more);
+        if (more == NULL)
+            return TAKT_ERR_MEMORY;
+        if (b->base_count > 0)
+            memcpy(more, b->bases, b->base_count * sizeof *more);
+        b->bases = more;
+        b->base_capacity = capacity;
+    }
+    for (; b->base_count < plan->buffer_count; b->base_count++) {
+        const takt_buffer *buffer = &plan->buffers[b->base_count];
+        if (buffer->place == TAKT_PLACE_CONSTANT)
+            b->bases[b->base_count] = takt_tensor_data(&plan->constants[buffer->index]);
+    }
+    return TAKT_OK;
 }
 
 static takt_status run_constant(takt_builder *b, takt_step *step)
 {
     if (b->p.settings->is_dry)
         return TAKT_OK;
-    void **base = constant_bases(b);
-    if (base == NULL)
-        return TAKT_ERR_MEMORY;
+    TAKT_TRY(constant_bases(b));
     step->scratch_bytes = (step->scratch_bytes + 63) & ~(size_t)63;
     const size_t bytes = step->scratch_bytes + step->scratch_each;
     void *scratch;
     TAKT_TRY(takt_mem_get(b->p.ctx, bytes, "constant step", &scratch));
     takt_fault_slot fault = {.element = TAKT_FAULT_NONE};
-    takt_execute_alone(step, base, scratch, &fault);
+    takt_execute_alone(step, b->bases, scratch, &fault);
     takt_mem_put(b->p.ctx, scratch, bytes);
+    if (step->can_fault && fault.element != TAKT_FAULT_NONE && step->fault_id == 0)
+        return b->p.ctx->error.status; /* recorded by the step itself */
     if (step->can_fault && fault.element != TAKT_FAULT_NONE)
         return takt_fail(b->p.ctx, step->fault_id,
                          "%s: a constant expression fails at element %llu", step->name,
@@ -225,12 +257,18 @@ takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph, const takt_plan_se
     plan->threads = settings->threads < 1 ? 1 : settings->threads;
     plan->isas = settings->isas;
     plan->is_dry = settings->is_dry;
+    plan->backend = settings->backend;
     takt_arena_init(&plan->arena, ctx);
     plan->graph = graph;
     takt_graph_retain(graph);
     takt_builder b = {.p = {.ctx = ctx, .plan = plan, .graph = graph, .settings = settings}};
     takt_arena_init(&b.scratch, ctx);
-    takt_status status = build(&b);
+    takt_status status = TAKT_OK;
+    if (settings->backend->open != NULL)
+        status =
+            settings->backend->open(ctx, settings->library, plan->threads, &plan->backend_state);
+    if (status == TAKT_OK)
+        status = build(&b);
     const takt_status shrunk = takt_finish_shrink(&b);
     status = status != TAKT_OK ? status : shrunk;
     takt_arena_deinit(&b.scratch);

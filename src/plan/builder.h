@@ -17,6 +17,7 @@ typedef struct takt_pack_key {
     takt_id from;
     const char *format;
     uint32_t buffer;
+    uint32_t next; /* pack of the same node, or UINT32_MAX */
 } takt_pack_key;
 
 typedef struct takt_builder {
@@ -27,16 +28,23 @@ typedef struct takt_builder {
     int32_t *group_index; /* per node, TAKT_NO_GROUP for leaves and views */
     unsigned char *live, *is_constant;
     uint32_t *uses;
-    takt_id *root;       /* per node: the node whose buffer holds its value */
-    size_t *root_offset; /* bytes into that buffer */
-    int32_t *last_group; /* per root: last group that reads it; TAKT_FOREVER for outputs */
-    takt_id *gets;       /* per node with several results: first `get`, chained by next_get */
+    unsigned char *is_alias; /* per node: its value is there without a step */
+    takt_id *root;           /* per node: the node whose buffer holds its value */
+    size_t *root_offset;     /* bytes into that buffer */
+    int32_t *ready;          /* per node: the group after which its value is complete */
+    int32_t *last_group;     /* per root: last group that reads it; TAKT_FOREVER for outputs */
+    takt_id *gets;           /* per node with several results: first `get`, chained by next_get */
     takt_id *next_get;
+    uint32_t *port_of;   /* per input or state node: which one it is */
+    uint32_t *output_of; /* per root: the first output that shows it; UINT32_MAX: none */
+    void **bases;        /* per buffer: where constants are, for the steps that run at once */
+    size_t base_count, base_capacity;
     bool in_prologue; /* the step being compiled is constant */
     int step_index;   /* of the step being compiled */
     size_t step_capacity, buffer_capacity, constant_capacity;
     takt_pack_key *packs;
     size_t pack_count, pack_capacity;
+    uint32_t *pack_of; /* per node: its newest pack, or UINT32_MAX */
     size_t in_capacity, out_capacity; /* of the step being compiled */
     const char **refusals;
     size_t refusal_count, refusal_capacity;
@@ -55,6 +63,10 @@ TAKT_MUST_USE takt_status takt_builder_new_buffer(takt_builder *b, takt_buffer b
                                                   uint32_t *index);
 TAKT_MUST_USE takt_status takt_builder_new_constant(takt_builder *b, const takt_tensor *tensor,
                                                     uint32_t *buffer);
+/* Adds a view to the step's results. */
+TAKT_MUST_USE takt_status takt_builder_add_out(takt_builder *b, const takt_view *view);
+/* The next value of the slot has been written over its old one already. */
+bool takt_state_is_in_place(const takt_builder *b, size_t slot);
 /* A sentence for `takt explain --fusions`. */
 void takt_builder_refuse(takt_builder *b, takt_id node, takt_id producer, const char *why);
 TAKT_MUST_USE takt_status takt_builder_place(takt_builder *b);

@@ -1,6 +1,8 @@
 /* execute.c - the loop that runs a plan. Nothing in it allocates, waits or decides. */
 #include "plan/execute.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
 
 void takt_fault_merge(takt_fault_slot *slot, const takt_fault *fault)
@@ -20,6 +22,7 @@ typedef struct call {
     void *const *base;
     char *scratch;
     takt_fault_slot *fault;
+    const takt_execution *execution;
 } call;
 
 static takt_task task_of(const call *c, size_t index, size_t worker)
@@ -30,7 +33,8 @@ static takt_task task_of(const call *c, size_t index, size_t worker)
                        .scratch = c->scratch,
                        .scratch_own =
                            c->scratch + c->step->scratch_bytes + worker * c->step->scratch_each,
-                       .fault = c->fault};
+                       .fault = c->fault,
+                       .execution = c->execution};
 }
 
 static void run_task(void *user, size_t index, int worker)
@@ -56,7 +60,7 @@ static void run_step(call *c, takt_pool *pool)
 void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,
                         takt_fault_slot *fault)
 {
-    call c = {step, base, scratch, fault};
+    call c = {step, base, scratch, fault, NULL};
     run_step(&c, NULL);
 }
 
@@ -64,6 +68,11 @@ static takt_status report_fault(const takt_execution *x, const takt_step *s)
 {
     const unsigned long long element = atomic_load(&x->fault->element);
     const long long value = atomic_load(&x->fault->value);
+    if (s->fault_id == 0) {
+        if (x->error->node[0] == '\0')
+            snprintf(x->error->node, sizeof x->error->node, "%s", s->name);
+        return x->error->status;
+    }
     if (s->fault_id == TAKT_E_DIVIDE)
         return takt_error_set(x->error, s->fault_id, "%s: element %llu is divided by zero", s->name,
                               element);
@@ -88,23 +97,50 @@ static takt_status interruption(const takt_execution *x, size_t step)
     return TAKT_OK;
 }
 
+static call call_of(const takt_execution *x, const takt_step *s)
+{
+    return (call){s, x->base, (char *)x->arena + s->scratch_offset, s->can_fault ? x->fault : NULL,
+                  x};
+}
+
+static takt_status run_one(const takt_execution *x, takt_pool *pool, size_t i)
+{
+    const takt_step *s = &x->plan->steps[i];
+    if (!s->is_commit)
+        TAKT_TRY(interruption(x, i));
+    call c = call_of(x, s);
+    if (s->can_fault)
+        atomic_store_explicit(&x->fault->element, TAKT_FAULT_NONE, memory_order_relaxed);
+    if (x->watch != NULL)
+        x->watch->before(x->watch->user, i);
+    run_step(&c, pool);
+    if (x->watch != NULL)
+        x->watch->after(x->watch->user, i);
+    if (s->can_fault &&
+        atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
+        return report_fault(x, s);
+    return TAKT_OK;
+}
+
+/* State is old or new, never torn: what steps before `end` did to it early is taken back. */
+static void undo(const takt_execution *x, size_t end)
+{
+    for (size_t i = end; i-- > 0;) {
+        call c = call_of(x, &x->plan->steps[i]);
+        const takt_task t = task_of(&c, 0, 0);
+        if (c.step->undo != NULL)
+            c.step->undo(c.step, &t);
+    }
+}
+
 static takt_status run_all(const takt_execution *x, takt_pool *pool)
 {
     for (size_t i = 0; i < x->plan->step_count; i++) {
-        const takt_step *s = &x->plan->steps[i];
-        if (!s->is_commit)
-            TAKT_TRY(interruption(x, i));
-        call c = {s, x->base, (char *)x->arena + s->scratch_offset, s->can_fault ? x->fault : NULL};
-        if (s->can_fault)
-            atomic_store_explicit(&x->fault->element, TAKT_FAULT_NONE, memory_order_relaxed);
-        if (x->watch != NULL)
-            x->watch->before(x->watch->user, i);
-        run_step(&c, pool);
-        if (x->watch != NULL)
-            x->watch->after(x->watch->user, i);
-        if (s->can_fault &&
-            atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
-            return report_fault(x, s);
+        const takt_status status = run_one(x, pool, i);
+        if (status != TAKT_OK) {
+            undo(x, i);
+            return status;
+        }
     }
     return TAKT_OK;
 }

@@ -12,7 +12,7 @@ typedef struct takt_watch {
     void *user;
 } takt_watch;
 
-typedef struct takt_execution {
+struct takt_execution {
     const takt_plan *plan;
     void *const *base;    /* per buffer */
     unsigned char *arena; /* for scratch */
@@ -22,7 +22,7 @@ typedef struct takt_execution {
     _Atomic bool *cancel;    /* or NULL */
     uint64_t deadline_ns;    /* on the context's clock; 0: none */
     const takt_watch *watch; /* or NULL */
-} takt_execution;
+};
 
 /* Runs every step. Cancel and deadline are looked at between steps, not in the commit phase. */
 TAKT_MUST_USE takt_status takt_execute(const takt_execution *x);

@@ -99,7 +99,7 @@ static takt_status copy_output(takt_builder *b, size_t output, takt_push_fn *pus
 static takt_status copy_state(takt_builder *b, size_t slot, takt_push_fn *push)
 {
     const takt_slot *s = &b->p.graph->slots[slot];
-    if (b->root[s->next] == s->value)
+    if (b->root[s->next] == s->value || takt_state_is_in_place(b, slot))
         return TAKT_OK;
     takt_buffer to = {.place = TAKT_PLACE_STATE, .index = (uint32_t)slot, .value = TAKT_NONE};
     if (!takt_type_bytes(&s->type, &to.bytes))
@@ -136,6 +136,9 @@ takt_status takt_finish_outputs(takt_builder *b, takt_push_fn *push)
     for (size_t i = 0; i < g->slot_count; i++)
         if (g->slots[i].next != TAKT_NONE)
             TAKT_TRY(copy_state(b, i, push));
+    for (size_t i = 0; i < b->p.plan->buffer_count; i++) /* kept until the run is over */
+        if (b->p.plan->buffers[i].last == TAKT_FOREVER)
+            b->p.plan->buffers[i].last = (int)b->p.plan->step_count - 1;
     return TAKT_OK;
 }
 
@@ -154,6 +157,10 @@ static void count_constants(takt_builder *b)
         }
     plan->weight_bytes -=
         plan->packed_bytes < plan->weight_bytes ? plan->packed_bytes : plan->weight_bytes;
+    for (const takt_plan *child = plan->child; child != NULL; child = child->sibling) {
+        plan->weight_bytes += child->weight_bytes;
+        plan->packed_bytes += child->packed_bytes;
+    }
 }
 
 takt_status takt_finish_sizes(takt_builder *b)
@@ -231,6 +238,10 @@ void takt_plan_release_internal(takt_plan *plan)
     for (size_t i = 0; plan->initial != NULL && i < plan->graph->slot_count; i++)
         takt_tensor_release(&plan->initial[i]);
     takt_ctx *ctx = plan->ctx;
+    for (takt_plan *child = plan->child, *next; child != NULL; child = next) {
+        next = child->sibling;
+        takt_plan_release_internal(child); /* subgraphs are nested to a limited depth */
+    }
     takt_graph_destroy(plan->graph);
     takt_arena_deinit(&plan->arena);
     takt_mem_put(ctx, plan, sizeof *plan);

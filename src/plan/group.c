@@ -30,23 +30,30 @@ static bool is_leaf(const takt_node *n)
            n->op == &takt_op_get;
 }
 
-/* The latest group among the producers; its member that is read comes back in `from`. */
+/* The group after which the node's value is complete; TAKT_NO_GROUP if it is there from the start.
+ */
+static int32_t ready_after(const takt_builder *b, takt_id id)
+{
+    const takt_node *n = &b->p.graph->nodes[id];
+    if (b->group_index[id] != TAKT_NO_GROUP || (!b->is_alias[id] && n->op != &takt_op_get))
+        return b->group_index[id];
+    int32_t latest = TAKT_NO_GROUP;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        if (b->ready[n->in[k]] > latest)
+            latest = b->ready[n->in[k]];
+    return latest;
+}
+
+/* The latest group among the producers; the input that comes from it is told in `from`. */
 static int32_t latest_producer(const takt_builder *b, const takt_node *n, takt_id *from)
 {
     int32_t latest = TAKT_NO_GROUP;
     *from = TAKT_NONE;
-    for (uint32_t k = 0; k < n->in_count; k++) {
-        if (n->in[k] == TAKT_NONE)
-            continue;
-        takt_id source = b->root[n->in[k]];
-        const takt_node *s = &b->p.graph->nodes[source];
-        const int32_t group =
-            s->op == &takt_op_get ? b->group_index[s->in[0]] : b->group_index[source];
-        if (group > latest) {
-            latest = group;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        if (n->in[k] != TAKT_NONE && b->ready[n->in[k]] > latest) {
+            latest = b->ready[n->in[k]];
             *from = n->in[k];
         }
-    }
     return latest;
 }
 
@@ -64,8 +71,8 @@ static const char *obstacle(const takt_builder *b, takt_id id, const takt_group 
         return "fusion is off";
     if (group->count >= LONGEST)
         return "the step is long enough";
-    if (b->root[from] != from)
-        return "the value is reshaped in between";
+    if (b->group_index[from] == TAKT_NO_GROUP)
+        return "the value is reshaped, joined or one of several results in between";
     if (b->is_constant[id] != b->is_constant[group->nodes[0]])
         return "one side is computed once, when the plan is made";
     if (!same_shape(g->nodes[id].type, takt_type_of(g, from)))
@@ -74,8 +81,6 @@ static const char *obstacle(const takt_builder *b, takt_id id, const takt_group 
         return NULL;
     if (b->uses[from] != 1)
         return "the value before it is used elsewhere too";
-    if (g->nodes[from].op == &takt_op_get)
-        return "the producer has several results";
     if (b->p.settings->backend->absorbs == NULL)
         return "the backend fuses nothing after it";
     return b->p.settings->backend->absorbs(g, group->nodes[0], id);
@@ -160,13 +165,16 @@ takt_status takt_builder_group(takt_builder *b)
     b->groups = takt_arena_array(&b->scratch, g->count, sizeof *b->groups);
     b->group_index = takt_arena_array(&b->scratch, g->count, sizeof *b->group_index);
     b->last_group = takt_arena_array(&b->scratch, g->count, sizeof *b->last_group);
-    if (b->groups == NULL || b->group_index == NULL || b->last_group == NULL)
+    b->ready = takt_arena_array(&b->scratch, g->count, sizeof *b->ready);
+    if (b->groups == NULL || b->group_index == NULL || b->last_group == NULL || b->ready == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < g->count; i++)
         b->group_index[i] = TAKT_NO_GROUP;
-    for (size_t i = 0; i < g->count; i++)
-        if (b->live[i] && !is_leaf(&g->nodes[i]) && b->root[i] == i)
+    for (size_t i = 0; i < g->count; i++) {
+        if (b->live[i] && !is_leaf(&g->nodes[i]) && !b->is_alias[i])
             TAKT_TRY(visit(b, (takt_id)i));
+        b->ready[i] = ready_after(b, (takt_id)i);
+    }
     find_last(b);
     return TAKT_OK;
 }

@@ -40,32 +40,16 @@ takt_status takt_builder_new_constant(takt_builder *b, const takt_tensor *tensor
     return TAKT_OK;
 }
 
-static int find_port(const takt_builder *b, const takt_port *ports, size_t count, takt_id root)
-{
-    for (size_t i = 0; i < count; i++)
-        if (b->root[ports[i].id] == root)
-            return (int)i;
-    return -1;
-}
-
-static int find_state(const takt_graph *g, takt_id node)
-{
-    for (size_t i = 0; i < g->slot_count; i++)
-        if (g->slots[i].value == node)
-            return (int)i;
-    return -1;
-}
-
 /* An output takes the value directly if it sees the whole buffer. */
 static int direct_output(const takt_builder *b, takt_id root, size_t bytes)
 {
     const takt_graph *g = b->p.graph;
-    const int i = find_port(b, g->outputs, g->output_count, root);
+    const uint32_t i = b->output_of[root];
     size_t own;
-    if (i < 0 || b->root_offset[g->outputs[i].id] != 0 ||
+    if (i == UINT32_MAX || b->root_offset[g->outputs[i].id] != 0 ||
         !takt_type_bytes(takt_type_of(g, g->outputs[i].id), &own) || own != bytes)
         return -1;
-    return i;
+    return (int)i;
 }
 
 /* The memory of a constant that a prologue step is about to compute. */
@@ -92,11 +76,11 @@ static takt_status make_buffer(takt_builder *b, takt_id root, uint32_t *buffer)
         return make_prologue(b, root, buffer);
     if (n->op == &takt_op_input) {
         made.place = TAKT_PLACE_INPUT;
-        made.index = (uint32_t)find_port(b, g->inputs, g->input_count, root);
+        made.index = b->port_of[root];
         made.first = -1;
     } else if (n->op == &takt_op_state) {
         made.place = TAKT_PLACE_STATE;
-        made.index = (uint32_t)find_state(g, root);
+        made.index = b->port_of[root];
         made.first = -1;
     } else {
         const int output = direct_output(b, root, made.bytes);
@@ -160,6 +144,12 @@ static takt_status add_view(takt_planner *p, takt_view **views, size_t *count, s
     }
     (*views)[(*count)++] = *view;
     return TAKT_OK;
+}
+
+takt_status takt_builder_add_out(takt_builder *b, const takt_view *view)
+{
+    takt_step *s = b->p.step;
+    return add_view(&b->p, &s->out, &s->out_count, &b->out_capacity, view);
 }
 
 takt_status takt_planner_input(takt_planner *p, takt_id node, size_t *index)
@@ -266,8 +256,8 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
 {
     takt_builder *b = takt_builder_of(p);
     uint32_t buffer = UINT32_MAX;
-    for (size_t i = 0; i < b->pack_count && buffer == UINT32_MAX; i++)
-        if (b->packs[i].from == from && strcmp(b->packs[i].format, format) == 0)
+    for (uint32_t i = b->pack_of[from]; i != UINT32_MAX; i = b->packs[i].next)
+        if (strcmp(b->packs[i].format, format) == 0)
             buffer = b->packs[i].buffer;
     if (buffer == UINT32_MAX) {
         TAKT_TRY(make_pack(b, from, bytes, fill, user, &buffer));
@@ -279,7 +269,8 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
         const char *copy = takt_arena_text(&b->scratch, format, strlen(format));
         if (copy == NULL)
             return TAKT_ERR_MEMORY;
-        b->packs[b->pack_count++] = (takt_pack_key){from, copy, buffer};
+        b->packs[b->pack_count] = (takt_pack_key){from, copy, buffer, b->pack_of[from]};
+        b->pack_of[from] = (uint32_t)b->pack_count++;
     }
     takt_view view = {.dtype = TAKT_U8, .rank = 1, .buffer = buffer};
     view.dim[0] = (int64_t)bytes;

@@ -16,6 +16,7 @@
 typedef struct takt_plan takt_plan;
 typedef struct takt_step takt_step;
 typedef struct takt_backend takt_backend;
+typedef struct takt_execution takt_execution; /* execute.h */
 
 /* ---- memory ---- */
 
@@ -60,9 +61,10 @@ void takt_fault_merge(takt_fault_slot *slot, const takt_fault *fault);
 typedef struct takt_task {
     void *const *base; /* per buffer of the plan */
     size_t index, worker;
-    void *scratch;          /* step->scratch_bytes shared by the tasks of the step */
-    void *scratch_own;      /* step->scratch_each of this worker's own */
-    takt_fault_slot *fault; /* NULL unless step->can_fault */
+    void *scratch;                   /* step->scratch_bytes shared by the tasks of the step */
+    void *scratch_own;               /* step->scratch_each of this worker's own */
+    takt_fault_slot *fault;          /* NULL unless step->can_fault */
+    const takt_execution *execution; /* the run; NULL while a constant step runs */
 } takt_task;
 
 static inline void *takt_view_data(const takt_task *t, const takt_view *v)
@@ -83,6 +85,8 @@ struct takt_step {
     takt_step_run_fn *before;
     /* Run once, alone, after the tasks (e.g. adding up partial results); or NULL. */
     takt_step_run_fn *after;
+    /* Takes back what the step did to visible state; run when a later step of the run fails. */
+    takt_step_run_fn *undo;
     takt_view *in, *out;
     size_t in_count, out_count;
     const void *data; /* the kind's own facts, in the plan's arena */
@@ -94,16 +98,19 @@ struct takt_step {
     size_t node_count;
     const char *note; /* why it is not faster, e.g. "no kernel for f16: generic"; or NULL */
     bool can_fault;
-    bool is_commit; /* overwrites visible state: runs last, is never interrupted */
-    takt_error_id fault_id;
+    bool is_commit;         /* overwrites visible state: runs last, is never interrupted */
+    takt_error_id fault_id; /* 0: the step records its failures itself (control flow) */
     const takt_backend *backend;
 };
 
 struct takt_plan {
     takt_ctx *ctx;
-    takt_arena arena;  /* everything below that has no other owner */
+    takt_arena arena; /* everything below that has no other owner */
+    const takt_backend *backend;
+    void *backend_state;
     takt_graph *graph; /* concrete, optimised, lowered: what the steps compute */
     uint32_t references;
+    takt_plan *child, *sibling; /* plans of subgraphs, which die with this one */
     takt_step *steps;
     size_t step_count;
     takt_buffer *buffers;
@@ -131,10 +138,13 @@ typedef struct takt_plan_settings {
     int threads; /* tasks are cut for so many */
     takt_isa_set isas;
     const takt_backend *backend; /* preferred; cpu takes what it refuses */
+    const char *library;         /* for its open(), or NULL */
     bool fuse;                   /* false: one step per node */
     bool reuse;                  /* false: no memory is shared, for debugging and comparison */
     size_t memory_limit;         /* of the arena; 0: none */
     bool is_dry;                 /* no constant is packed or computed: sizes only */
+    uint64_t passes_off;         /* for subgraphs: what takt_pass_choose said of the whole */
+    bool lower_all;              /* for subgraphs: no composite is kept */
 } takt_plan_settings;
 
 /* `graph`: concrete and verified, parameters frozen to constants. Retained by the plan. */

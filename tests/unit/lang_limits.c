@@ -94,11 +94,25 @@ static void endless(void)
            TAKT_E_TRIP_COUNT);
     expect("model m(x: f32[2]) {\n  l = [1]\n", "  l = l + l\n", 60, "  return x\n}\n",
            TAKT_E_OVERFLOW);
-    expect(
-        "layer a(x) { return b(b(x)) }\nlayer b(x) { return c(c(x)) }\nlayer c(x) { return d(d(x)) }\n"
-        "layer d(x) { return e(e(x)) }\nlayer e(x) { return relu(relu(x)) }\n"
-        "model m(x: f32[2]) {\n",
-        "  x = a(x)\n", 100, "  return x\n}\n", 0);
+    expect("layer a(x) { return b(b(x)) }\nlayer b(x) { return relu(relu(x)) }\n"
+           "model m(x: f32[2]) {\n",
+           "  x = a(x)\n", 1000, "  return x\n}\n", 0);
+    expect("layer d(x) { return d(d(x)) }\nmodel m(x: f32[2]) {\n", "", 0, "  return d(x)\n}\n",
+           TAKT_E_NESTING);
+}
+
+/* Layers that double 30 times: a graph of 2^30 nodes in a text of one page. */
+static void doubling(void)
+{
+    char text[4096] = "layer l0(x) { return x }\n";
+    takt_graph *graph = NULL;
+    size_t at = strlen(text);
+    for (int i = 1; i <= 30; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "layer l%d(x) { return l%d(l%d(x)) }\n",
+                               i, i - 1, i - 1);
+    snprintf(text + at, sizeof text - at, "model m(x: f32[2]) { return l30(x) }\n");
+    EXPECT(takt_parse(ctx, "m.takt", text, strlen(text), NULL, &graph) == TAKT_ERR_LIMIT);
+    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_GRAPH_FULL, "%s", takt_last_error(ctx));
 }
 
 static void sizes(void)
@@ -122,11 +136,12 @@ static void many_errors(void)
     takt_diagnostics_init(&list, ctx);
     const takt_parse_options options = {.diagnostics = &list};
     EXPECT(takt_parse(ctx, "m.takt", text, strlen(text), &options, &graph) == TAKT_ERR_SYNTAX);
-    EXPECT(list.count == 20 && list.is_full, "%zu", list.count);
+    EXPECT(list.count == 21 && list.is_full, "%zu", list.count);
+    EXPECT(list.at[20].id == TAKT_E_TOO_MANY_ERRORS && list.error_count == 20);
     takt_text out;
     takt_text_init(&out, ctx);
     takt_diagnostics_render(&list, "m.takt", text, strlen(text), &out);
-    EXPECT(strstr(takt_text_get(&out), "stopped after 20 errors") != NULL);
+    EXPECT(strstr(takt_text_get(&out), "there are more errors than the 20 above") != NULL);
     takt_text_deinit(&out);
     takt_diagnostics_deinit(&list);
     free(text);
@@ -167,6 +182,7 @@ int main(void)
     edges();
     chains();
     endless();
+    doubling();
     sizes();
     many_errors();
     prefixes();

@@ -3,36 +3,36 @@
 
 #include "tool.h"
 
-const takt_flag takt_flags[TAKT_FLAG_IDS] = {
+const tool_flag tool_flags[TAKT_FLAG_IDS] = {
 #define X(ID, name, letter, kind, argument, summary) {name, letter, TAKT_FLAG_##kind, argument, summary},
 #include "flags.def"
 #undef X
 };
 
-const takt_flag_id takt_common_flags[] = {TAKT_F_JSON,        TAKT_F_QUIET, TAKT_F_CONFIG,
+const tool_flag_id tool_common_flags[] = {TAKT_F_JSON,        TAKT_F_QUIET, TAKT_F_CONFIG,
                                           TAKT_F_DUMP_CONFIG, TAKT_F_HELP,  TAKT_FLAG_IDS};
 
 #define TAKT_VERB(name) extern const takt_verb takt_verb_##name;
 #include "verb_list.inc"
 #undef TAKT_VERB
 
-const takt_verb *const takt_verbs[] = {
+const takt_verb *const tool_verbs[] = {
 #define TAKT_VERB(name) &takt_verb_##name,
 #include "verb_list.inc"
 #undef TAKT_VERB
 };
 
-const size_t takt_verb_count = sizeof takt_verbs / sizeof *takt_verbs;
+const size_t tool_verb_count = sizeof tool_verbs / sizeof *tool_verbs;
 
-const takt_verb *takt_verb_find(const char *name)
+const takt_verb *tool_verb_find(const char *name)
 {
-    for (size_t i = 0; i < takt_verb_count; i++)
-        if (strcmp(takt_verbs[i]->name, name) == 0)
-            return takt_verbs[i];
+    for (size_t i = 0; i < tool_verb_count; i++)
+        if (strcmp(tool_verbs[i]->name, name) == 0)
+            return tool_verbs[i];
     return NULL;
 }
 
-static bool has(const takt_flag_id *ids, takt_flag_id id)
+static bool has(const tool_flag_id *ids, tool_flag_id id)
 {
     for (; *ids != TAKT_FLAG_IDS; ids++)
         if (*ids == id)
@@ -40,9 +40,9 @@ static bool has(const takt_flag_id *ids, takt_flag_id id)
     return false;
 }
 
-bool takt_verb_takes(const takt_verb *verb, takt_flag_id id)
+bool tool_verb_takes(const takt_verb *verb, tool_flag_id id)
 {
-    return has(verb->flags, id) || has(takt_common_flags, id);
+    return has(verb->flags, id) || has(tool_common_flags, id);
 }
 
 /* ---- numbers ---- */
@@ -89,7 +89,7 @@ static bool read_scaled(const char *text, const unit *units, uint64_t *value)
     return false;
 }
 
-bool takt_read_number(takt_flag_kind kind, const char *text, uint64_t *value)
+bool tool_read_number(tool_flag_kind kind, const char *text, uint64_t *value)
 {
     switch (kind) {
     case TAKT_FLAG_BYTES:

@@ -7,9 +7,9 @@
 static const char exits[] = "exit: 0 ok, 1 failed, 2 usage, 4 limit or deadline not met, "
                             "130 interrupted\n";
 
-static void print_flag(takt_flag_id id)
+static void print_flag(tool_flag_id id)
 {
-    const takt_flag *f = &takt_flags[id];
+    const tool_flag *f = &tool_flags[id];
     char left[48], letter[8] = "    ";
     if (f->letter != 0)
         snprintf(letter, sizeof letter, "-%c, ", f->letter);
@@ -18,27 +18,27 @@ static void print_flag(takt_flag_id id)
     printf("  %-26s %s\n", left, f->summary);
 }
 
-void takt_help_verb(const takt_verb *v)
+void tool_help_verb(const takt_verb *v)
 {
     printf("takt %s - %s\n\nusage: takt %s [flags]%s%s\n", v->name, v->summary, v->name,
            v->arguments[0] != '\0' ? " " : "", v->arguments);
     if (v->about != NULL)
         printf("\n%s\n", v->about);
     printf("\nflags:\n");
-    for (const takt_flag_id *id = v->flags; *id != TAKT_FLAG_IDS; id++)
+    for (const tool_flag_id *id = v->flags; *id != TAKT_FLAG_IDS; id++)
         print_flag(*id);
-    for (const takt_flag_id *id = takt_common_flags; *id != TAKT_FLAG_IDS; id++)
+    for (const tool_flag_id *id = tool_common_flags; *id != TAKT_FLAG_IDS; id++)
         print_flag(*id);
     printf("\nexample: %s\n", v->example);
 }
 
-void takt_help_all(void)
+void tool_help_all(void)
 {
     printf("takt %s - a neural-network engine: models in, plans out, results with the same bits\n\n"
            "usage: takt VERB [flags] [arguments]\n\n",
            takt_version());
-    for (size_t i = 0; i < takt_verb_count; i++)
-        printf("  %-11s %s\n", takt_verbs[i]->name, takt_verbs[i]->summary);
+    for (size_t i = 0; i < tool_verb_count; i++)
+        printf("  %-11s %s\n", tool_verbs[i]->name, tool_verbs[i]->summary);
     printf("\n`takt VERB --help` shows a verb's flags. Every flag can also be given in the\n"
            "environment (--memory-limit as TAKT_MEMORY_LIMIT) or in a file (--config).\n%s",
            exits);
@@ -59,9 +59,9 @@ static void roff(const char *text)
     }
 }
 
-static void man_flag(takt_flag_id id)
+static void man_flag(tool_flag_id id)
 {
-    const takt_flag *f = &takt_flags[id];
+    const tool_flag *f = &tool_flags[id];
     printf(".TP\n\\fB");
     if (f->letter != 0)
         printf("\\-%c\\fR, \\fB", f->letter);
@@ -92,22 +92,22 @@ static void man_verb(const takt_verb *v)
         roff(v->about);
         printf("\n");
     }
-    for (const takt_flag_id *id = v->flags; *id != TAKT_FLAG_IDS; id++)
+    for (const tool_flag_id *id = v->flags; *id != TAKT_FLAG_IDS; id++)
         man_flag(*id);
     printf(".PP\nExample:\n.PP\n.nf\n");
     roff(v->example);
     printf("\n.fi\n");
 }
 
-void takt_help_man(void)
+void tool_help_man(void)
 {
     printf(".TH TAKT 1 \"\" \"takt %s\" \"User Commands\"\n.SH NAME\ntakt \\- a neural\\-network "
            "engine\n.SH SYNOPSIS\n.B takt\n.I verb\n[flags] [arguments]\n.SH VERBS\n",
            takt_version());
-    for (size_t i = 0; i < takt_verb_count; i++)
-        man_verb(takt_verbs[i]);
+    for (size_t i = 0; i < tool_verb_count; i++)
+        man_verb(tool_verbs[i]);
     printf(".SH FLAGS OF ALL VERBS\n");
-    for (const takt_flag_id *id = takt_common_flags; *id != TAKT_FLAG_IDS; id++)
+    for (const tool_flag_id *id = tool_common_flags; *id != TAKT_FLAG_IDS; id++)
         man_flag(*id);
     printf(".SH ENVIRONMENT\nEvery flag is also read from the environment: TAKT_ and its name in "
            "capitals, hyphens as underscores. Command line goes before environment, environment "

@@ -8,43 +8,53 @@ static int unknown_verb(const takt_tool *t, const char *word)
     const char *names[32];
     char hint[96] = "`takt help` lists the verbs";
     size_t count = 0;
-    for (size_t i = 0; i < takt_verb_count && count < sizeof names / sizeof *names; i++)
-        names[count++] = takt_verbs[i]->name;
+    for (size_t i = 0; i < tool_verb_count && count < sizeof names / sizeof *names; i++)
+        names[count++] = tool_verbs[i]->name;
     const int nearest = takt_nearest(word, names, count);
     if (nearest >= 0)
         snprintf(hint, sizeof hint, "did you mean `takt %s`?", names[nearest]);
-    return takt_usage_error(t, 1002, hint, "there is no verb %s", word);
+    return tool_usage_error(t, 1002, hint, "there is no verb %s", word);
 }
 
 static int check_args(const takt_tool *t)
 {
     const takt_verb *v = t->verb;
-    const bool has_model = takt_verb_takes(v, TAKT_F_MODEL) && takt_text_of(t, TAKT_F_MODEL) != NULL;
+    const bool has_model = tool_verb_takes(v, TAKT_F_MODEL) && tool_text_of(t, TAKT_F_MODEL) != NULL;
     const int count = (int)t->arg_count + has_model;
     char hint[96];
     snprintf(hint, sizeof hint, "`takt %s --help` shows how it is called", v->name);
     if (count < v->arg_min)
-        return takt_usage_error(t, 1003, hint, "takt %s wants %s", v->name, v->arguments);
+        return tool_usage_error(t, 1003, hint, "takt %s wants %s", v->name, v->arguments);
     if (count > v->arg_max)
-        return takt_usage_error(t, 1003, hint, "takt %s does not take the argument %s", v->name,
+        return tool_usage_error(t, 1003, hint, "takt %s does not take the argument %s", v->name,
                                 t->arg_count > 0 ? t->args[t->arg_count - 1] : "--model");
     return TAKT_EXIT_OK;
 }
 
 static int run(takt_tool *t, int argc, char **argv)
 {
-    if (!takt_parse(t, argc, argv))
+    if (!tool_parse(t, argc, argv))
         return TAKT_EXIT_USAGE;
-    if (takt_on(t, TAKT_F_HELP)) {
-        takt_help_verb(t->verb);
+    if (tool_on(t, TAKT_F_HELP)) {
+        tool_help_verb(t->verb);
         return TAKT_EXIT_OK;
     }
-    if (takt_on(t, TAKT_F_DUMP_CONFIG)) {
-        takt_dump_config(t);
+    if (tool_on(t, TAKT_F_DUMP_CONFIG)) {
+        tool_dump_config(t);
         return TAKT_EXIT_OK;
     }
     const int code = check_args(t);
     return code != TAKT_EXIT_OK ? code : t->verb->run(t);
+}
+
+/* "first-second", if there is such a verb. */
+static bool join_words(int argc, char **argv, const char *first, char *to, size_t size)
+{
+    if (argc < 3 || argv[2][0] == '-')
+        return false;
+    const char *group = strcmp(first, "bench") == 0 ? "benchmark" : first;
+    const int length = snprintf(to, size, "%s-%s", group, argv[2]);
+    return length > 0 && (size_t)length < size && tool_verb_find(to) != NULL;
 }
 
 int main(int argc, char **argv)
@@ -60,12 +70,15 @@ int main(int argc, char **argv)
         word = "help";
     else if (strcmp(word, "--version") == 0)
         word = "version";
-    t.verb = takt_verb_find(word);
+    char pair[64]; /* `takt benchmark run` is the verb benchmark-run */
+    const bool has_pair = join_words(argc, argv, word, pair, sizeof pair);
+    const int taken = has_pair ? 3 : 2;
+    t.verb = tool_verb_find(has_pair ? pair : word);
     code = t.verb == NULL ? unknown_verb(&t, word)
-                          : run(&t, argc > 2 ? argc - 2 : 0, argc > 2 ? argv + 2 : NULL);
+                          : run(&t, argc > taken ? argc - taken : 0, argc > taken ? argv + taken : NULL);
     if (argc < 2) /* the overview is for the lost; scripts must not take it for success */
         code = TAKT_EXIT_USAGE;
-    takt_tool_free(&t);
+    tool_free(&t);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == TAKT_EXIT_OK) {
         fprintf(stderr, "error: standard output cannot be written\n");
         code = TAKT_EXIT_FAILED;

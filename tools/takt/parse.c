@@ -13,31 +13,31 @@ static int unknown_flag(takt_tool *t, const char *word, size_t length)
     size_t count = 0;
     char name[64], hint[96];
     for (int id = 0; id < TAKT_FLAG_IDS; id++)
-        if (takt_verb_takes(t->verb, (takt_flag_id)id))
-            names[count++] = takt_flags[id].name;
+        if (tool_verb_takes(t->verb, (tool_flag_id)id))
+            names[count++] = tool_flags[id].name;
     snprintf(name, sizeof name, "%.*s", (int)length, word);
     const int nearest = takt_nearest(name, names, count);
     if (nearest >= 0)
         snprintf(hint, sizeof hint, "did you mean --%s?", names[nearest]);
     else
         snprintf(hint, sizeof hint, "`takt %s --help` lists its flags", t->verb->name);
-    return takt_usage_error(t, 1002, hint, "takt %s has no flag --%s", t->verb->name, name);
+    return tool_usage_error(t, 1002, hint, "takt %s has no flag --%s", t->verb->name, name);
 }
 
-static takt_flag_id find_long(const takt_verb *verb, const char *word, size_t length)
+static tool_flag_id find_long(const takt_verb *verb, const char *word, size_t length)
 {
     for (int id = 0; id < TAKT_FLAG_IDS; id++)
-        if (strlen(takt_flags[id].name) == length && strncmp(takt_flags[id].name, word, length) == 0 &&
-            takt_verb_takes(verb, (takt_flag_id)id))
-            return (takt_flag_id)id;
+        if (strlen(tool_flags[id].name) == length && strncmp(tool_flags[id].name, word, length) == 0 &&
+            tool_verb_takes(verb, (tool_flag_id)id))
+            return (tool_flag_id)id;
     return TAKT_FLAG_IDS;
 }
 
-static takt_flag_id find_short(const takt_verb *verb, char letter)
+static tool_flag_id find_short(const takt_verb *verb, char letter)
 {
     for (int id = 0; id < TAKT_FLAG_IDS; id++)
-        if (takt_flags[id].letter == letter && takt_verb_takes(verb, (takt_flag_id)id))
-            return (takt_flag_id)id;
+        if (tool_flags[id].letter == letter && tool_verb_takes(verb, (tool_flag_id)id))
+            return (tool_flag_id)id;
     return TAKT_FLAG_IDS;
 }
 
@@ -47,9 +47,9 @@ typedef struct words {
 } words;
 
 /* `value`: what followed in the same word, or NULL: then the next word is taken. */
-static bool take(takt_tool *t, takt_flag_id id, const char *value, words *w)
+static bool take(takt_tool *t, tool_flag_id id, const char *value, words *w)
 {
-    const takt_flag *flag = &takt_flags[id];
+    const tool_flag *flag = &tool_flags[id];
     char where[40];
     snprintf(where, sizeof where, "--%s", flag->name);
     if (flag->kind == TAKT_FLAG_SWITCH)
@@ -57,17 +57,17 @@ static bool take(takt_tool *t, takt_flag_id id, const char *value, words *w)
     else if (value == NULL && w->next < w->count)
         value = w->at[w->next++];
     if (value == NULL) {
-        takt_usage_error(t, 1003, NULL, "--%s wants a value: --%s %s", flag->name, flag->name,
+        tool_usage_error(t, 1003, NULL, "--%s wants a value: --%s %s", flag->name, flag->name,
                          flag->argument);
         return false;
     }
-    return takt_value_check(t, id, value, where) && takt_value_add(t, id, TAKT_FROM_FLAG, value);
+    return tool_value_check(t, id, value, where) && tool_value_add(t, id, TAKT_FROM_FLAG, value);
 }
 
 static bool take_long(takt_tool *t, const char *word, words *w)
 {
     const size_t length = strcspn(word, "=");
-    const takt_flag_id id = find_long(t->verb, word, length);
+    const tool_flag_id id = find_long(t->verb, word, length);
     if (id == TAKT_FLAG_IDS) {
         unknown_flag(t, word, length);
         return false;
@@ -79,14 +79,14 @@ static bool take_long(takt_tool *t, const char *word, words *w)
 static bool take_short(takt_tool *t, const char *word, words *w)
 {
     for (; *word != '\0'; word++) {
-        const takt_flag_id id = find_short(t->verb, *word);
+        const tool_flag_id id = find_short(t->verb, *word);
         if (id == TAKT_FLAG_IDS) {
             char hint[96];
             snprintf(hint, sizeof hint, "`takt %s --help` lists its flags", t->verb->name);
-            takt_usage_error(t, 1002, hint, "takt %s has no flag -%c", t->verb->name, *word);
+            tool_usage_error(t, 1002, hint, "takt %s has no flag -%c", t->verb->name, *word);
             return false;
         }
-        if (takt_flags[id].kind != TAKT_FLAG_SWITCH)
+        if (tool_flags[id].kind != TAKT_FLAG_SWITCH)
             return take(t, id, word[1] == '=' ? word + 2 : word[1] != '\0' ? word + 1 : NULL, w);
         if (!take(t, id, NULL, w))
             return false;
@@ -116,16 +116,16 @@ static bool take_environment(takt_tool *t)
 {
     for (int id = 0; id < TAKT_FLAG_IDS; id++) {
         char name[48] = "TAKT_";
-        if (id == TAKT_F_HELP || !takt_verb_takes(t->verb, (takt_flag_id)id))
+        if (id == TAKT_F_HELP || !tool_verb_takes(t->verb, (tool_flag_id)id))
             continue;
-        for (size_t i = 0; takt_flags[id].name[i] != '\0' && i < sizeof name - 6; i++) {
-            const char c = takt_flags[id].name[i];
+        for (size_t i = 0; tool_flags[id].name[i] != '\0' && i < sizeof name - 6; i++) {
+            const char c = tool_flags[id].name[i];
             name[5 + i] = c == '-' ? '_' : (char)toupper((unsigned char)c);
         }
         const char *value = getenv(name);
         if (value != NULL && value[0] != '\0' &&
-            !(takt_value_check(t, (takt_flag_id)id, value, name) &&
-              takt_value_add(t, (takt_flag_id)id, TAKT_FROM_ENVIRONMENT, value)))
+            !(tool_value_check(t, (tool_flag_id)id, value, name) &&
+              tool_value_add(t, (tool_flag_id)id, TAKT_FROM_ENVIRONMENT, value)))
             return false;
     }
     return true;
@@ -139,38 +139,42 @@ static takt_status take_setting(void *user, const char *key, const char *value)
     takt_tool *t = user;
     const char *names[TAKT_FLAG_IDS];
     char where[96];
+    bool is_known = false;
     for (int id = 0; id < TAKT_FLAG_IDS; id++) {
-        names[id] = takt_flags[id].name;
+        names[id] = tool_flags[id].name;
         if (strcmp(key, names[id]) != 0)
             continue;
-        if (id == TAKT_F_CONFIG || id == TAKT_F_HELP || !takt_verb_takes(t->verb, (takt_flag_id)id))
-            return TAKT_OK;
-        snprintf(where, sizeof where, "\"%s\" in %s", key, takt_text_of(t, TAKT_F_CONFIG));
-        return takt_value_check(t, (takt_flag_id)id, value, where) &&
-                       takt_value_add(t, (takt_flag_id)id, TAKT_FROM_CONFIG, value)
+        is_known = true;
+        if (id == TAKT_F_CONFIG || id == TAKT_F_HELP || !tool_verb_takes(t->verb, (tool_flag_id)id))
+            continue; /* verbs may have flags of one name and different kinds */
+        snprintf(where, sizeof where, "\"%s\" in %s", key, tool_text_of(t, TAKT_F_CONFIG));
+        return tool_value_check(t, (tool_flag_id)id, value, where) &&
+                       tool_value_add(t, (tool_flag_id)id, TAKT_FROM_CONFIG, value)
                    ? TAKT_OK
                    : TAKT_ERR_CANCELLED; /* and printed */
     }
+    if (is_known)
+        return TAKT_OK;
     const int nearest = takt_nearest(key, names, TAKT_FLAG_IDS);
     char hint[96] = "`takt help` lists verbs, `takt help VERB` their flags";
     if (nearest >= 0)
         snprintf(hint, sizeof hint, "did you mean \"%s\"?", names[nearest]);
-    takt_usage_error(t, 1002, hint, "%s: there is no flag \"%s\"", takt_text_of(t, TAKT_F_CONFIG), key);
+    tool_usage_error(t, 1002, hint, "%s: there is no flag \"%s\"", tool_text_of(t, TAKT_F_CONFIG), key);
     return TAKT_ERR_CANCELLED;
 }
 
 static bool take_config(takt_tool *t)
 {
-    const char *path = takt_text_of(t, TAKT_F_CONFIG);
+    const char *path = tool_text_of(t, TAKT_F_CONFIG);
     if (path == NULL)
         return true;
     const takt_status status = takt_settings_read(t->ctx, path, take_setting, t);
     if (status != TAKT_OK && status != TAKT_ERR_CANCELLED)
-        takt_report_error(t, takt_last_error_info(t->ctx));
+        tool_report_error(t, takt_last_error_info(t->ctx));
     return status == TAKT_OK;
 }
 
-bool takt_parse(takt_tool *t, int argc, char **argv)
+bool tool_parse(takt_tool *t, int argc, char **argv)
 {
     words w = {.count = argc, .at = argv};
     t->args = calloc((size_t)argc + 1, sizeof *t->args);

@@ -4,18 +4,18 @@
 
 #include "tool.h"
 
-int takt_to_stdout(void *user, const char *text, size_t length)
+int tool_to_stdout(void *user, const char *text, size_t length)
 {
     (void)user;
     return fwrite(text, 1, length, stdout) != length;
 }
 
-takt_format takt_format_of(const takt_tool *t)
+takt_format tool_format_of(const takt_tool *t)
 {
-    return takt_on(t, TAKT_F_JSON) ? TAKT_FORMAT_JSON : TAKT_FORMAT_TEXT;
+    return tool_on(t, TAKT_F_JSON) ? TAKT_FORMAT_JSON : TAKT_FORMAT_TEXT;
 }
 
-void takt_print_string(FILE *to, const char *text)
+void tool_print_string(FILE *to, const char *text)
 {
     fputc('"', to);
     for (; *text != '\0'; text++) {
@@ -35,7 +35,7 @@ void takt_print_string(FILE *to, const char *text)
 static void member(const char *key, const char *value)
 {
     fprintf(stderr, ", \"%s\": ", key);
-    takt_print_string(stderr, value);
+    tool_print_string(stderr, value);
 }
 
 static void error_json(const takt_tool *t, const takt_error *e)
@@ -83,17 +83,17 @@ static int exit_code(const takt_error *e)
     return e->id >= 1001 && e->id <= 1003 ? TAKT_EXIT_USAGE : TAKT_EXIT_FAILED;
 }
 
-int takt_report_error(const takt_tool *t, const takt_error *e)
+int tool_report_error(const takt_tool *t, const takt_error *e)
 {
     fflush(stdout);
-    if (takt_on(t, TAKT_F_JSON))
+    if (tool_on(t, TAKT_F_JSON))
         error_json(t, e);
     else if (!t->has_complained) /* the library has printed a text's errors already */
         error_text(e);
     return exit_code(e);
 }
 
-int takt_usage_error(const takt_tool *t, int id, const char *hint, const char *format, ...)
+int tool_usage_error(const takt_tool *t, int id, const char *hint, const char *format, ...)
 {
     takt_error e = {.status = id == 1002 ? TAKT_ERR_NOT_FOUND : TAKT_ERR_ARGUMENT, .id = id,
                     .offset = -1};
@@ -103,11 +103,11 @@ int takt_usage_error(const takt_tool *t, int id, const char *hint, const char *f
     va_end(args);
     if (hint != NULL)
         snprintf(e.hint, sizeof e.hint, "%s", hint);
-    takt_report_error(t, &e);
+    tool_report_error(t, &e);
     return TAKT_EXIT_USAGE;
 }
 
-int takt_finish(const takt_tool *t, takt_status status)
+int tool_finish(const takt_tool *t, takt_status status)
 {
-    return status == TAKT_OK ? TAKT_EXIT_OK : takt_report_error(t, takt_last_error_info(t->ctx));
+    return status == TAKT_OK ? TAKT_EXIT_OK : tool_report_error(t, takt_last_error_info(t->ctx));
 }

@@ -19,7 +19,7 @@ enum {
 
 /* ---- flags ---- */
 
-typedef enum takt_flag_kind {
+typedef enum tool_flag_kind {
     TAKT_FLAG_SWITCH, /* no argument; true or false in environment and configuration */
     TAKT_FLAG_TEXT,
     TAKT_FLAG_LIST,   /* may be given several times */
@@ -28,23 +28,23 @@ typedef enum takt_flag_kind {
     TAKT_FLAG_BYTES,  /* 64M */
     TAKT_FLAG_TIME,   /* 5ms */
     TAKT_FLAG_LEVEL,  /* 0 .. 3 */
-} takt_flag_kind;
+} tool_flag_kind;
 
-typedef enum takt_flag_id {
+typedef enum tool_flag_id {
 #define X(ID, name, letter, kind, argument, summary) TAKT_F_##ID,
 #include "flags.def"
 #undef X
     TAKT_FLAG_IDS
-} takt_flag_id;
+} tool_flag_id;
 
-typedef struct takt_flag {
+typedef struct tool_flag {
     const char *name;
     char letter; /* or 0 */
-    takt_flag_kind kind;
+    tool_flag_kind kind;
     const char *argument, *summary;
-} takt_flag;
+} tool_flag;
 
-extern const takt_flag takt_flags[TAKT_FLAG_IDS];
+extern const tool_flag tool_flags[TAKT_FLAG_IDS];
 
 /* ---- verbs ---- */
 
@@ -58,31 +58,31 @@ typedef struct takt_verb {
     int arg_min, arg_max;
     const char *about; /* a paragraph for --help; may be NULL */
     const char *example;
-    takt_flag_id flags[TAKT_VERB_FLAGS]; /* besides the common ones; ends with TAKT_FLAG_IDS */
+    tool_flag_id flags[TAKT_VERB_FLAGS]; /* besides the common ones; ends with TAKT_FLAG_IDS */
     int (*run)(takt_tool *t);
 } takt_verb;
 
-extern const takt_verb *const takt_verbs[];
-extern const size_t takt_verb_count;
-const takt_verb *takt_verb_find(const char *name); /* NULL if there is none */
+extern const takt_verb *const tool_verbs[];
+extern const size_t tool_verb_count;
+const takt_verb *tool_verb_find(const char *name); /* NULL if there is none */
 /* Flags of every verb; ends with TAKT_FLAG_IDS. */
-extern const takt_flag_id takt_common_flags[];
-bool takt_verb_takes(const takt_verb *verb, takt_flag_id id);
+extern const tool_flag_id tool_common_flags[];
+bool tool_verb_takes(const takt_verb *verb, tool_flag_id id);
 
 /* ---- what the user said ---- */
 
-typedef enum takt_from { TAKT_FROM_CONFIG, TAKT_FROM_ENVIRONMENT, TAKT_FROM_FLAG } takt_from;
+typedef enum tool_from { TAKT_FROM_CONFIG, TAKT_FROM_ENVIRONMENT, TAKT_FROM_FLAG } tool_from;
 
-typedef struct takt_value {
-    takt_flag_id id;
-    takt_from from;
+typedef struct tool_value {
+    tool_flag_id id;
+    tool_from from;
     char *text; /* owned */
-} takt_value;
+} tool_value;
 
 struct takt_tool {
     takt_ctx *ctx;
     const takt_verb *verb;
-    takt_value *values;
+    tool_value *values;
     size_t value_count;
     const char **args; /* what is no flag, after the verb */
     size_t arg_count;
@@ -91,61 +91,61 @@ struct takt_tool {
 };
 
 /* Command line after the verb, then environment and configuration. False: usage error, printed. */
-bool takt_parse(takt_tool *t, int argc, char **argv);
-void takt_tool_free(takt_tool *t);
+bool tool_parse(takt_tool *t, int argc, char **argv);
+void tool_free(takt_tool *t);
 /* A copy of `text` is added. */
-bool takt_value_add(takt_tool *t, takt_flag_id id, takt_from from, const char *text);
+bool tool_value_add(takt_tool *t, tool_flag_id id, tool_from from, const char *text);
 /* True if the text fits the flag's kind; else the error is printed. */
-bool takt_value_check(takt_tool *t, takt_flag_id id, const char *text, const char *where);
+bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const char *where);
 
-bool takt_on(const takt_tool *t, takt_flag_id id);
-const char *takt_text_of(const takt_tool *t, takt_flag_id id); /* NULL: not given */
-uint64_t takt_number_of(const takt_tool *t, takt_flag_id id, uint64_t fallback);
+bool tool_on(const takt_tool *t, tool_flag_id id);
+const char *tool_text_of(const takt_tool *t, tool_flag_id id); /* NULL: not given */
+uint64_t tool_number_of(const takt_tool *t, tool_flag_id id, uint64_t fallback);
 /* The index-th value of a list, or NULL after the last. */
-const char *takt_item_of(const takt_tool *t, takt_flag_id id, size_t index);
+const char *tool_item_of(const takt_tool *t, tool_flag_id id, size_t index);
 /* A list joined by commas, NULL if empty; free() it. */
-char *takt_joined(const takt_tool *t, takt_flag_id id);
+char *tool_joined(const takt_tool *t, tool_flag_id id);
 /* The number in a text of this kind: bytes, or nanoseconds for times. */
-bool takt_read_number(takt_flag_kind kind, const char *text, uint64_t *value);
-void takt_dump_config(const takt_tool *t);
+bool tool_read_number(tool_flag_kind kind, const char *text, uint64_t *value);
+void tool_dump_config(const takt_tool *t);
 
 /* ---- printing ---- */
 
 /* A sink to standard output; `user` is not used. */
-int takt_to_stdout(void *user, const char *text, size_t length);
-takt_format takt_format_of(const takt_tool *t);
-void takt_print_string(FILE *to, const char *text); /* quoted, as JSON wants it */
+int tool_to_stdout(void *user, const char *text, size_t length);
+takt_format tool_format_of(const takt_tool *t);
+void tool_print_string(FILE *to, const char *text); /* quoted, as JSON wants it */
 /* "error[TAKT1003]: ..." with a hint if there is one; returns TAKT_EXIT_USAGE. */
-int takt_usage_error(const takt_tool *t, int id, const char *hint, const char *format, ...)
+int tool_usage_error(const takt_tool *t, int id, const char *hint, const char *format, ...)
     TAKT_PRINTF(4, 5);
 /* Prints the failure and returns the exit code that belongs to it. */
-int takt_report_error(const takt_tool *t, const takt_error *error);
+int tool_report_error(const takt_tool *t, const takt_error *error);
 /* The context's last error if `status` is a failure. */
-int takt_finish(const takt_tool *t, takt_status status);
+int tool_finish(const takt_tool *t, takt_status status);
 
-void takt_help_verb(const takt_verb *verb);
-void takt_help_all(void);
-void takt_help_man(void);
+void tool_help_verb(const takt_verb *verb);
+void tool_help_all(void);
+void tool_help_man(void);
 
 /* ---- models ---- */
 
 /* "batch=8,seq=2" as it grows; says so when two sources disagree. */
-typedef struct takt_sizes {
+typedef struct tool_sizes {
     char text[1024];
     size_t length;
-} takt_sizes;
+} tool_sizes;
 
 /* The model that the command line names. NULL: `*code` is the exit code, all is printed. */
-takt_model *takt_open_model(takt_tool *t, int *code);
-bool takt_sizes_add(const takt_tool *t, takt_sizes *sizes, const char *name, int64_t size,
+takt_model *tool_open_model(takt_tool *t, int *code);
+bool tool_sizes_add(const takt_tool *t, tool_sizes *sizes, const char *name, int64_t size,
                     const char *where);
 /* From -D and --shape. */
-bool takt_sizes_init(const takt_tool *t, const takt_model *m, takt_sizes *sizes);
+bool tool_sizes_init(const takt_tool *t, const takt_model *m, tool_sizes *sizes);
 /* From the shape of a tensor for input `d`. */
-bool takt_sizes_from(const takt_tool *t, takt_sizes *sizes, const takt_desc *d, int rank,
+bool tool_sizes_from(const takt_tool *t, tool_sizes *sizes, const takt_desc *d, int rank,
                      const int64_t *dims, const char *where);
 /* Compiles by the flags of planning; NULL: as above. */
-takt_plan *takt_make_plan(takt_tool *t, const takt_model *m, const takt_sizes *sizes, bool dry,
+takt_plan *tool_make_plan(takt_tool *t, const takt_model *m, const tool_sizes *sizes, bool dry,
                           int *code);
 
 #endif

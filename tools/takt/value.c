@@ -4,9 +4,9 @@
 
 #include "tool.h"
 
-bool takt_value_add(takt_tool *t, takt_flag_id id, takt_from from, const char *text)
+bool tool_value_add(takt_tool *t, tool_flag_id id, tool_from from, const char *text)
 {
-    takt_value *grown = realloc(t->values, (t->value_count + 1) * sizeof *grown);
+    tool_value *grown = realloc(t->values, (t->value_count + 1) * sizeof *grown);
     if (grown == NULL)
         return false;
     t->values = grown;
@@ -14,11 +14,11 @@ bool takt_value_add(takt_tool *t, takt_flag_id id, takt_from from, const char *t
     if (copy == NULL)
         return false;
     strcpy(copy, text);
-    grown[t->value_count++] = (takt_value){.id = id, .from = from, .text = copy};
+    grown[t->value_count++] = (tool_value){.id = id, .from = from, .text = copy};
     return true;
 }
 
-void takt_tool_free(takt_tool *t)
+void tool_free(takt_tool *t)
 {
     for (size_t i = 0; i < t->value_count; i++)
         free(t->values[i].text);
@@ -40,7 +40,7 @@ static bool is_false(const char *text)
            strcmp(text, "off") == 0;
 }
 
-bool takt_value_check(takt_tool *t, takt_flag_id id, const char *text, const char *where)
+bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const char *where)
 {
     static const char *const wants[] = {
         [TAKT_FLAG_SWITCH] = "true or false",
@@ -52,19 +52,19 @@ bool takt_value_check(takt_tool *t, takt_flag_id id, const char *text, const cha
         [TAKT_FLAG_TIME] = "a time with its unit such as 5ms or 1s",
         [TAKT_FLAG_LEVEL] = "a level from 0 to 3",
     };
-    const takt_flag_kind kind = takt_flags[id].kind;
+    const tool_flag_kind kind = tool_flags[id].kind;
     uint64_t value;
     const bool good = kind == TAKT_FLAG_SWITCH ? is_true(text) || is_false(text)
                       : kind == TAKT_FLAG_TEXT || kind == TAKT_FLAG_LIST
                           ? text[0] != '\0'
-                          : takt_read_number(kind, text, &value);
+                          : tool_read_number(kind, text, &value);
     if (!good)
-        takt_usage_error(t, 1003, NULL, "%s wants %s, not \"%s\"", where, wants[kind], text);
+        tool_usage_error(t, 1003, NULL, "%s wants %s, not \"%s\"", where, wants[kind], text);
     return good;
 }
 
 /* The source that wins for this flag; -1 if nobody said anything. */
-static int winner(const takt_tool *t, takt_flag_id id)
+static int winner(const takt_tool *t, tool_flag_id id)
 {
     int best = -1;
     for (size_t i = 0; i < t->value_count; i++)
@@ -73,7 +73,7 @@ static int winner(const takt_tool *t, takt_flag_id id)
     return best;
 }
 
-const char *takt_text_of(const takt_tool *t, takt_flag_id id)
+const char *tool_text_of(const takt_tool *t, tool_flag_id id)
 {
     const int from = winner(t, id);
     for (size_t i = t->value_count; from >= 0 && i-- > 0;)
@@ -82,7 +82,7 @@ const char *takt_text_of(const takt_tool *t, takt_flag_id id)
     return NULL;
 }
 
-const char *takt_item_of(const takt_tool *t, takt_flag_id id, size_t index)
+const char *tool_item_of(const takt_tool *t, tool_flag_id id, size_t index)
 {
     const int from = winner(t, id);
     for (size_t i = 0; i < t->value_count; i++)
@@ -91,30 +91,30 @@ const char *takt_item_of(const takt_tool *t, takt_flag_id id, size_t index)
     return NULL;
 }
 
-bool takt_on(const takt_tool *t, takt_flag_id id)
+bool tool_on(const takt_tool *t, tool_flag_id id)
 {
-    const char *text = takt_text_of(t, id);
+    const char *text = tool_text_of(t, id);
     return text != NULL && is_true(text);
 }
 
-uint64_t takt_number_of(const takt_tool *t, takt_flag_id id, uint64_t fallback)
+uint64_t tool_number_of(const takt_tool *t, tool_flag_id id, uint64_t fallback)
 {
-    const char *text = takt_text_of(t, id);
+    const char *text = tool_text_of(t, id);
     uint64_t value;
-    return text != NULL && takt_read_number(takt_flags[id].kind, text, &value) ? value : fallback;
+    return text != NULL && tool_read_number(tool_flags[id].kind, text, &value) ? value : fallback;
 }
 
-char *takt_joined(const takt_tool *t, takt_flag_id id)
+char *tool_joined(const takt_tool *t, tool_flag_id id)
 {
     size_t length = 0;
     const char *item;
-    for (size_t i = 0; (item = takt_item_of(t, id, i)) != NULL; i++)
+    for (size_t i = 0; (item = tool_item_of(t, id, i)) != NULL; i++)
         length += strlen(item) + 1;
     char *all = length > 0 ? malloc(length) : NULL;
     if (all == NULL)
         return NULL;
     all[0] = '\0';
-    for (size_t i = 0; (item = takt_item_of(t, id, i)) != NULL; i++) {
+    for (size_t i = 0; (item = tool_item_of(t, id, i)) != NULL; i++) {
         if (i > 0)
             strcat(all, ",");
         strcat(all, item);
@@ -124,50 +124,50 @@ char *takt_joined(const takt_tool *t, takt_flag_id id)
 
 /* ---- the configuration in force ---- */
 
-static void dump_value(takt_flag_id id, const char *text)
+static void dump_value(tool_flag_id id, const char *text)
 {
     uint64_t value;
-    const takt_flag_kind kind = takt_flags[id].kind;
+    const tool_flag_kind kind = tool_flags[id].kind;
     if (kind == TAKT_FLAG_SWITCH)
         printf("%s", is_true(text) ? "true" : "false");
     else if ((kind == TAKT_FLAG_COUNT || kind == TAKT_FLAG_LEVEL) &&
-             takt_read_number(kind, text, &value))
+             tool_read_number(kind, text, &value))
         printf("%llu", (unsigned long long)value);
     else
-        takt_print_string(stdout, text);
+        tool_print_string(stdout, text);
 }
 
-static void dump_flag(const takt_tool *t, takt_flag_id id, const char **before)
+static void dump_flag(const takt_tool *t, tool_flag_id id, const char **before)
 {
-    const char *item = takt_text_of(t, id);
+    const char *item = tool_text_of(t, id);
     if (item == NULL || id == TAKT_F_CONFIG || id == TAKT_F_DUMP_CONFIG || id == TAKT_F_HELP)
         return;
-    printf("%s\n  \"%s\": ", *before, takt_flags[id].name);
+    printf("%s\n  \"%s\": ", *before, tool_flags[id].name);
     *before = ",";
-    if (takt_flags[id].kind != TAKT_FLAG_LIST) {
+    if (tool_flags[id].kind != TAKT_FLAG_LIST) {
         dump_value(id, item);
         return;
     }
     printf("[");
-    for (size_t i = 0; (item = takt_item_of(t, id, i)) != NULL; i++) {
+    for (size_t i = 0; (item = tool_item_of(t, id, i)) != NULL; i++) {
         printf("%s", i > 0 ? ", " : "");
         dump_value(id, item);
     }
     printf("]");
 }
 
-void takt_dump_config(const takt_tool *t)
+void tool_dump_config(const takt_tool *t)
 {
     const char *before = "";
     printf("{");
-    if (takt_verb_takes(t->verb, TAKT_F_MODEL) && takt_text_of(t, TAKT_F_MODEL) == NULL &&
+    if (tool_verb_takes(t->verb, TAKT_F_MODEL) && tool_text_of(t, TAKT_F_MODEL) == NULL &&
         t->arg_count > 0) {
         printf("\n  \"model\": ");
-        takt_print_string(stdout, t->args[0]);
+        tool_print_string(stdout, t->args[0]);
         before = ",";
     }
     for (int id = 0; id < TAKT_FLAG_IDS; id++)
-        if (takt_verb_takes(t->verb, (takt_flag_id)id))
-            dump_flag(t, (takt_flag_id)id, &before);
+        if (tool_verb_takes(t->verb, (tool_flag_id)id))
+            dump_flag(t, (tool_flag_id)id, &before);
     printf("%s}\n", before[0] == ',' ? "\n" : "");
 }

@@ -11,10 +11,10 @@ typedef takt_epilogue_f32 epilogue;
 
 #include "kernel/gemm_f32/epilogue.h"
 
-void takt_conv_finish(const takt_epilogue_f32 *e, float *y, size_t rows, size_t columns)
+void takt_conv_finish(const takt_epilogue_f32 *e, const takt_conv_block *b)
 {
-    for (size_t r = 0; r < rows; r++)
-        finish_row(e, y + r * columns, r, 0, columns);
+    for (size_t r = 0; r < b->rows; r++)
+        finish_row(e, b->y + r * b->ld, b->row + r, 0, b->columns);
     if (e->tail != NULL)
-        e->tail(e->user, y, columns, 0, 0, rows, columns);
+        e->tail(e->user, b->y, b->ld, b->row, 0, b->rows, b->columns);
 }

@@ -4,7 +4,12 @@
 
 #include "kernel/gemm_f32/gemm_f32.h"
 
-/* y[rows][columns] is rows [0, rows) of what `e` speaks about; in the order that gemm_f32.h says. */
-void takt_conv_finish(const takt_epilogue_f32 *e, float *y, size_t rows, size_t columns);
+/* A block of rows at y, `ld` floats apart, that is [row, row + rows) by [0, columns) of what `e`
+ * speaks about; in the order that gemm_f32.h says. */
+typedef struct takt_conv_block {
+    float *y;
+    size_t ld, row, rows, columns;
+} takt_conv_block;
+void takt_conv_finish(const takt_epilogue_f32 *e, const takt_conv_block *b);
 
 #endif

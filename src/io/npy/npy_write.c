@@ -34,19 +34,34 @@ takt_status takt_npy_head(takt_ctx *ctx, const takt_tensor_view *v, takt_text *t
     return status;
 }
 
+static takt_status whole(takt_ctx *ctx, const takt_tensor_view *view, takt_text *text)
+{
+    size_t bytes = 0;
+    takt_text_init(text, ctx);
+    TAKT_TRY(takt_npy_head(ctx, view, text));
+    if (takt_npy_bytes(view, &bytes))
+        takt_text_put(text, view->data, bytes);
+    return text->status;
+}
+
 takt_status takt_npy_save(takt_ctx *ctx, const char *path, const takt_tensor_view *view)
 {
     takt_text text;
-    size_t bytes = 0;
     if (path == NULL)
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_npy_save: path is NULL");
-    takt_text_init(&text, ctx);
-    takt_status status = takt_npy_head(ctx, view, &text);
-    if (status == TAKT_OK && takt_npy_bytes(view, &bytes))
-        takt_text_put(&text, view->data, bytes);
-    status = status == TAKT_OK ? text.status : status;
+    takt_status status = whole(ctx, view, &text);
     if (status == TAKT_OK)
         status = takt_write_file(ctx, path, takt_text_get(&text), text.length);
+    takt_text_deinit(&text);
+    return status;
+}
+
+takt_status takt_npy_write(takt_ctx *ctx, const takt_tensor_view *view, takt_sink_fn *sink, void *user)
+{
+    takt_text text;
+    takt_status status = whole(ctx, view, &text);
+    if (status == TAKT_OK && sink(user, takt_text_get(&text), text.length) != 0)
+        status = takt_fail(ctx, TAKT_E_FILE_WRITE, "the reader of an array refused it");
     takt_text_deinit(&text);
     return status;
 }

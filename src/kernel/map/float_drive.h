@@ -33,24 +33,26 @@ INLINE vec take_n(operand x, size_t i, size_t n)
     return x.is_one ? x.one : VEC(load_n)(x.p + i, n);
 }
 
+/* The tail has its own copy of the operation: the calls it needs would keep the compiler from
+ * holding constants in registers. It also serves a single operand, whose result fills dst. */
 INLINE void unary(T *d, operand x, size_t n, vec (*op)(vec), bool cheap)
 {
     size_t i = 0;
-    for (; cheap && i + 4 * LANES <= n; i += 4 * LANES) {
-        const vec a = op(take(x, i)), b = op(take(x, i + LANES));
-        const vec c = op(take(x, i + 2 * LANES)), e = op(take(x, i + 3 * LANES));
+    for (; cheap && !x.is_one && i + 4 * LANES <= n; i += 4 * LANES) {
+        const vec a = op(VEC(load)(x.p + i)), b = op(VEC(load)(x.p + i + LANES));
+        const vec c = op(VEC(load)(x.p + i + 2 * LANES)), e = op(VEC(load)(x.p + i + 3 * LANES));
         VEC(store)(d + i, a);
         VEC(store)(d + i + LANES, b);
         VEC(store)(d + i + 2 * LANES, c);
         VEC(store)(d + i + 3 * LANES, e);
     }
-    for (; i < n; i += LANES) {
-        const size_t left = n - i;
-        const vec y = op(left >= LANES ? take(x, i) : take_n(x, i, left));
-        if (left >= LANES)
+    for (; !x.is_one && i + LANES <= n; i += LANES)
+        VEC(store)(d + i, op(VEC(load)(x.p + i)));
+    if (i < n) {
+        const vec y = op(take_n(x, i, n - i));
+        for (; i + LANES <= n; i += LANES)
             VEC(store)(d + i, y);
-        else
-            VEC(store_n)(d + i, y, left);
+        VEC(store_n)(d + i, y, n - i);
     }
 }
 
@@ -67,13 +69,10 @@ INLINE void binary_loop(T *d, operand x, operand y, size_t n, vec (*op)(vec, vec
         VEC(store)(d + i + 2 * LANES, c);
         VEC(store)(d + i + 3 * LANES, e);
     }
-    for (; i < n; i += LANES) {
-        const size_t left = n - i;
-        if (left >= LANES)
-            VEC(store)(d + i, op(take(x, i), take(y, i)));
-        else
-            VEC(store_n)(d + i, op(take_n(x, i, left), take_n(y, i, left)), left);
-    }
+    for (; i + LANES <= n; i += LANES)
+        VEC(store)(d + i, op(take(x, i), take(y, i)));
+    if (i < n)
+        VEC(store_n)(d + i, op(take_n(x, i, n - i), take_n(y, i, n - i)), n - i);
 }
 
 /* Each case knows at compile time which operand is one value. */
@@ -91,13 +90,11 @@ INLINE void binary(T *d, operand x, operand y, size_t n, vec (*op)(vec, vec), bo
 
 INLINE void predicate(uint8_t *d, operand x, operand y, size_t n, mask (*op)(vec, vec))
 {
-    for (size_t i = 0; i < n; i += LANES) {
-        const size_t left = n - i;
-        if (left >= LANES)
-            MASK(store_u8)(d + i, op(take(x, i), take(y, i)));
-        else
-            MASK(store_u8_n)(d + i, op(take_n(x, i, left), take_n(y, i, left)), left);
-    }
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        MASK(store_u8)(d + i, op(take(x, i), take(y, i)));
+    if (i < n)
+        MASK(store_u8_n)(d + i, op(take_n(x, i, n - i), take_n(y, i, n - i)), n - i);
 }
 
 INLINE void choose(T *d, const uint8_t *m, bool is_one, operand x, operand y, size_t n)
@@ -105,15 +102,15 @@ INLINE void choose(T *d, const uint8_t *m, bool is_one, operand x, operand y, si
     const uint8_t bytes = is_one ? *m : 0;
     uint8_t same[LANES];
     memset(same, bytes, sizeof same);
-    for (size_t i = 0; i < n; i += LANES) {
-        const size_t left = n - i < LANES ? n - i : LANES;
-        const mask pick = is_one          ? MASK(load_u8)(same)
-                          : left == LANES ? MASK(load_u8)(m + i)
-                                          : MASK(load_u8_n)(m + i, left);
-        if (left == LANES)
-            VEC(store)(d + i, VEC(select)(pick, take(x, i), take(y, i)));
-        else
-            VEC(store_n)(d + i, VEC(select)(pick, take_n(x, i, left), take_n(y, i, left)), left);
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        const mask pick = MASK(load_u8)(is_one ? same : m + i);
+        VEC(store)(d + i, VEC(select)(pick, take(x, i), take(y, i)));
+    }
+    if (i < n) {
+        const size_t left = n - i;
+        const mask pick = is_one ? MASK(load_u8)(same) : MASK(load_u8_n)(m + i, left);
+        VEC(store_n)(d + i, VEC(select)(pick, take_n(x, i, left), take_n(y, i, left)), left);
     }
 }
 

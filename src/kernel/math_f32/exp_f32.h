@@ -40,11 +40,9 @@ static inline vf exp_f32_core(vf x, bool fine)
     return vf_mul(vf_mul(p, first), second);
 }
 
-/* Comparisons are false for NaN, which therefore passes through. */
 static inline vf exp_f32(vf x)
 {
-    x = vf_select(vf_gt(x, vf_set1(89.0f)), vf_set1(89.0f), x);
-    return exp_f32_core(vf_select(vf_lt(x, vf_set1(-104.0f)), vf_set1(-104.0f), x), false);
+    return exp_f32_core(vf_clamp(x, -104.0f, 89.0f), false);
 }
 
 /* 1/(1 + exp(-x)) as e/(1 + e) with e = exp(x) for negative x, so that small results stay exact.
@@ -54,8 +52,7 @@ static inline vf sigmoid_f32(vf x)
 {
     const vf one = vf_set1(1.0f);
     const vm minus = vf_lt(x, vf_zero());
-    vf a = vf_neg(vf_abs(x));
-    a = vf_select(vf_lt(a, vf_set1(-104.0f)), vf_set1(-104.0f), a);
+    const vf a = vf_clamp(vf_neg(vf_abs(x)), -104.0f, 1.0f);
     const vf e = exp_f32_core(a, true), top = vf_select(minus, e, one);
     const vf sum = vf_add(one, e), lost = vf_add(vf_sub(one, sum), e);
     const vf y = vf_div(top, sum);

@@ -102,14 +102,26 @@ INLINE void reduce_as(takt_reduce_op op, const takt_reduce *r)
 
 #include "kernel/reduce/float_arg.h"
 
+/* A function each, so that their tiles do not add up to one large frame. */
+#define REDUCE(name, op)                                                                           \
+    static __attribute__((noinline)) void name(const takt_reduce *r)                               \
+    {                                                                                              \
+        reduce_as(op, r);                                                                          \
+    }
+REDUCE(sum, TAKT_REDUCE_SUM)
+REDUCE(sumsq, TAKT_REDUCE_SUMSQ)
+REDUCE(prod, TAKT_REDUCE_PROD)
+REDUCE(max, TAKT_REDUCE_MAX)
+REDUCE(min, TAKT_REDUCE_MIN)
+
 static void reduce(const takt_reduce *r)
 {
     switch (r->op) {
-    case TAKT_REDUCE_SUM: reduce_as(TAKT_REDUCE_SUM, r); break;
-    case TAKT_REDUCE_SUMSQ: reduce_as(TAKT_REDUCE_SUMSQ, r); break;
-    case TAKT_REDUCE_PROD: reduce_as(TAKT_REDUCE_PROD, r); break;
-    case TAKT_REDUCE_MAX: reduce_as(TAKT_REDUCE_MAX, r); break;
-    case TAKT_REDUCE_MIN: reduce_as(TAKT_REDUCE_MIN, r); break;
+    case TAKT_REDUCE_SUM: sum(r); break;
+    case TAKT_REDUCE_SUMSQ: sumsq(r); break;
+    case TAKT_REDUCE_PROD: prod(r); break;
+    case TAKT_REDUCE_MAX: max(r); break;
+    case TAKT_REDUCE_MIN: min(r); break;
     default: arg(r); break;
     }
 }

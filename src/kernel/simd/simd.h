@@ -12,6 +12,7 @@
  *   vf_fma(a, b, c)      a*b + c, rounded once        vf_fnma(a, b, c)  c - a*b, rounded once
  *   vf_select(m, a, b)   m ? a : b
  *   vf_round             half to even
+ *   vf_clamp(a, lo, hi)  bounds neither 0 nor NaN; a NaN passes
  *   vi_trunc, vi_round   float -> int32, saturating, NaN -> 0
  *   vi_round_fast        the same for lanes known to be within +-2^31; anything else elsewhere
  *   vf_load_f16, ...     storage formats: uint16_t holding IEEE half or bfloat16

@@ -45,6 +45,11 @@ static inline vf vf_ceil(vf a) { return vrndpq_f32(a); }
 static inline vf vf_trunc(vf a) { return vrndq_f32(a); }
 static inline vf vf_round(vf a) { return vrndnq_f32(a); }
 
+static inline vf vf_clamp(vf a, float lo, float hi)
+{
+    return vmaxq_f32(vminq_f32(a, vdupq_n_f32(hi)), vdupq_n_f32(lo));
+}
+
 static inline vm vf_eq(vf a, vf b) { return vceqq_f32(a, b); }
 static inline vm vf_ne(vf a, vf b) { return vmvnq_u32(vceqq_f32(a, b)); }
 static inline vm vf_lt(vf a, vf b) { return vcltq_f32(a, b); }

@@ -69,6 +69,8 @@ static inline vf vf_max(vf a, vf b)
     return a > b ? a : b;
 }
 
+static inline vf vf_clamp(vf a, float lo, float hi) { return a > hi ? hi : a < lo ? lo : a; }
+
 static inline vm vf_eq(vf a, vf b) { return a == b; }
 static inline vm vf_ne(vf a, vf b) { return a != b; }
 static inline vm vf_lt(vf a, vf b) { return a < b; }

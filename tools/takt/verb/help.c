@@ -3,19 +3,19 @@
 
 static int run(takt_tool *t)
 {
-    if (takt_on(t, TAKT_F_MAN)) {
-        takt_help_man();
+    if (tool_on(t, TAKT_F_MAN)) {
+        tool_help_man();
         return TAKT_EXIT_OK;
     }
     if (t->arg_count == 0) {
-        takt_help_all();
+        tool_help_all();
         return TAKT_EXIT_OK;
     }
-    const takt_verb *verb = takt_verb_find(t->args[0]);
+    const takt_verb *verb = tool_verb_find(t->args[0]);
     if (verb == NULL)
-        return takt_usage_error(t, 1002, "`takt help` lists the verbs", "there is no verb %s",
+        return tool_usage_error(t, 1002, "`takt help` lists the verbs", "there is no verb %s",
                                 t->args[0]);
-    takt_help_verb(verb);
+    tool_help_verb(verb);
     return TAKT_EXIT_OK;
 }
 

@@ -35,41 +35,42 @@ static takt_status emit(void *user, size_t index, const char *pass, const char *
     const takt_error error = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
     takt_error full = error;
     snprintf(full.message, sizeof full.message, "cannot write %.500s: %s", path, strerror(errno));
-    takt_report_error(e->t, &full);
+    tool_report_error(e->t, &full);
     return TAKT_ERR_IO;
 }
 
 static int optimize(takt_tool *t, const takt_model *m)
 {
-    takt_sizes sizes;
-    if (!takt_sizes_init(t, m, &sizes))
+    tool_sizes sizes;
+    if (!tool_sizes_init(t, m, &sizes))
         return TAKT_EXIT_USAGE;
-    emitter e = {.t = t, .folder = takt_text_of(t, TAKT_F_EMIT_EACH_PASS)};
-    char *passes = takt_joined(t, TAKT_F_PASS);
+    emitter e = {.t = t, .folder = tool_text_of(t, TAKT_F_EMIT_EACH_PASS)};
+    char *passes = tool_joined(t, TAKT_F_PASS);
     const takt_opt_options options = {
         .passes = passes,
         .sizes = sizes.text,
-        .trace = takt_on(t, TAKT_F_TRACE),
-        .types = takt_on(t, TAKT_F_TYPES),
-        .full = takt_on(t, TAKT_F_FULL),
+        .trace = tool_on(t, TAKT_F_TRACE),
+        .types = tool_on(t, TAKT_F_TYPES),
+        .full = tool_on(t, TAKT_F_FULL),
+        .trainable = tool_on(t, TAKT_F_TRAINABLE),
         .each = e.folder != NULL ? emit : NULL,
         .each_user = &e,
     };
     if (e.folder != NULL)
         (void)mkdir(e.folder, 0777); /* an existing one will do; writing tells the rest */
-    const takt_status status = takt_model_optimize(m, &options, takt_format_of(t), takt_to_stdout, NULL);
+    const takt_status status = takt_model_optimize(m, &options, tool_format_of(t), tool_to_stdout, NULL);
     free(passes);
-    return e.has_failed ? TAKT_EXIT_FAILED : takt_finish(t, status);
+    return e.has_failed ? TAKT_EXIT_FAILED : tool_finish(t, status);
 }
 
 static int run(takt_tool *t)
 {
     int code;
-    if (takt_on(t, TAKT_F_LIST))
-        return takt_finish(t, takt_pass_list(t->ctx, takt_format_of(t), takt_to_stdout, NULL));
-    if (t->arg_count == 0 && takt_text_of(t, TAKT_F_MODEL) == NULL)
-        return takt_usage_error(t, 1003, "`takt opt --list` lists the passes", "takt opt wants MODEL");
-    takt_model *model = takt_open_model(t, &code);
+    if (tool_on(t, TAKT_F_LIST))
+        return tool_finish(t, takt_pass_list(t->ctx, tool_format_of(t), tool_to_stdout, NULL));
+    if (t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
+        return tool_usage_error(t, 1003, "`takt opt --list` lists the passes", "takt opt wants MODEL");
+    takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
     code = optimize(t, model);
@@ -86,6 +87,7 @@ const takt_verb takt_verb_opt = {
     .about = "Prints the graph in the text form, which takt reads back when --full is given.",
     .example = "takt opt --pass=-fold-weights --trace examples/cnn.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_PASS, TAKT_F_TRACE,
-              TAKT_F_LIST, TAKT_F_TYPES, TAKT_F_FULL, TAKT_F_EMIT_EACH_PASS, TAKT_FLAG_IDS},
+              TAKT_F_LIST, TAKT_F_TYPES, TAKT_F_FULL, TAKT_F_TRAINABLE,
+              TAKT_F_EMIT_EACH_PASS, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -4,13 +4,13 @@
 static int run(takt_tool *t)
 {
     int code;
-    takt_sizes sizes;
-    takt_model *model = takt_open_model(t, &code);
+    tool_sizes sizes;
+    takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
     code = TAKT_EXIT_USAGE;
-    if (takt_sizes_init(t, model, &sizes))
-        code = takt_finish(t, takt_model_summary(model, sizes.text, takt_format_of(t), takt_to_stdout,
+    if (tool_sizes_init(t, model, &sizes))
+        code = tool_finish(t, takt_model_summary(model, sizes.text, tool_format_of(t), tool_to_stdout,
                                                  NULL));
     takt_model_destroy(model);
     return code;

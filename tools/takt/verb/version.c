@@ -14,10 +14,10 @@ static void print_json(bool all)
             break;
         snprintf(text, sizeof text, "%.*s", (int)key, line);
         printf("%s", before);
-        takt_print_string(stdout, text);
+        tool_print_string(stdout, text);
         snprintf(text, sizeof text, "%.*s", (int)(length - key - 2), line + key + 2);
         printf(": ");
-        takt_print_string(stdout, text);
+        tool_print_string(stdout, text);
         before = ", ";
         line += length + (line[length] == '\n');
     }
@@ -26,8 +26,8 @@ static void print_json(bool all)
 
 static int run(takt_tool *t)
 {
-    const bool all = takt_on(t, TAKT_F_BUILD);
-    if (takt_on(t, TAKT_F_JSON))
+    const bool all = tool_on(t, TAKT_F_BUILD);
+    if (tool_on(t, TAKT_F_JSON))
         print_json(all);
     else if (all)
         printf("%s", takt_build_info());

@@ -4,8 +4,9 @@
 
 typedef struct facts {
     size_t outer;  /* rows of the result */
-    size_t row;    /* bytes of one */
-    size_t *piece; /* bytes that each input contributes to a row */
+    size_t row;    /* elements of one */
+    size_t *piece; /* elements that each input contributes to a row */
+    int bits;      /* of an element */
 } facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)

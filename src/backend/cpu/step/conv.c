@@ -30,9 +30,10 @@ typedef struct facts {
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
-    if (g->nodes[node].op != &takt_op_conv || takt_conv_is_depthwise(g, node))
-        return "";
-    return NULL;
+    const takt_node *n = &g->nodes[node];
+    if (n->op == &takt_op_winograd_conv)
+        return n->type->dtype == TAKT_F32 ? "" : NULL; /* f32 has a step of its own */
+    return n->op == &takt_op_conv && !takt_conv_is_depthwise(g, node) ? NULL : "";
 }
 
 /* Where channels come last the result is a matrix of positions by channels; elsewhere not. */

@@ -75,8 +75,10 @@ static void row_of_outputs(const takt_step *s, const takt_task *t, takt_depthwis
     d->relu = ends && is_known && e.act == TAKT_GEMM_ACT_RELU;
     d->y = (float *)takt_view_data(t, &s->out[0]) + row * f->shape.out[2] * f->shape.groups;
     f->run(d);
+    const takt_conv_block block = {.y = d->y, .ld = f->shape.groups, .rows = f->shape.out[2],
+                                   .columns = f->shape.groups};
     if (ends && !is_known)
-        takt_conv_finish(&e, d->y, f->shape.out[2], f->shape.groups);
+        takt_conv_finish(&e, &block);
 }
 
 static void run(const takt_step *s, const takt_task *t)

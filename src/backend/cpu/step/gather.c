@@ -5,7 +5,8 @@
 typedef struct facts {
     takt_axis_split x;
     size_t picks;  /* indices, or rows of the piece */
-    size_t row;    /* bytes of x's inner part */
+    size_t row;    /* elements of x's inner part */
+    int bits;      /* of an element */
     bool is_piece; /* dynamic_slice */
 } facts;
 
@@ -26,8 +27,8 @@ static void run_gather(const takt_step *s, const takt_task *t)
     for (size_t j = first; j < end; j++) {
         const int64_t at = takt_index_next(&index, j, (int64_t)f->x.size);
         for (size_t o = 0; o < f->x.outer && at >= 0; o++)
-            memcpy(y + (o * f->picks + j) * f->row, x + (o * f->x.size + (size_t)at) * f->row,
-                   f->row);
+            takt_copy_elements(f->bits, y, (o * f->picks + j) * f->row, x,
+                               (o * f->x.size + (size_t)at) * f->row, f->row);
     }
     takt_clear_tail(f->bits, y, f->x.outer * f->picks * f->row);
     takt_index_close(&index, t);

@@ -1,0 +1,148 @@
+/**
+ * measure.h - how fast, how sure, and how far from what this machine can do.
+ *
+ *     takt_timing timing;
+ *     takt_timing_options options = {.max_ns = 500000000};
+ *     takt_session_time(session, &options, &timing);
+ *     printf("%.3f ms\n", timing.stats.median / 1e6);      // with timing.stats.median_ci
+ *     takt_timing_free(ctx, &timing);
+ *
+ * Times are in nanoseconds. An interval is a 95 % confidence interval unless said otherwise.
+ */
+#ifndef TAKT_MEASURE_H
+#define TAKT_MEASURE_H
+
+#include <takt/session.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- statistics ---- */
+
+typedef struct takt_interval {
+    double low, high;
+} takt_interval;
+
+/** A percentile is resolved if the sample is large enough to bound it on both sides; otherwise an
+ *  end of the interval is merely the smallest or largest value seen. */
+typedef struct takt_percentile {
+    double value;
+    takt_interval ci;
+    bool resolved;
+} takt_percentile;
+
+enum { TAKT_PERCENTILES = 4 }; /**< 50, 90, 95, 99 */
+
+typedef struct takt_stats {
+    size_t count;
+    double mean, std, min, max, median, mad;
+    takt_percentile percentiles[TAKT_PERCENTILES];
+    takt_interval mean_ci, median_ci;
+    size_t mild, severe; /**< outliers beyond 1.5 and 3 interquartile ranges of the quartiles */
+} takt_stats;
+
+/** Of at least one finite number. */
+TAKT_API TAKT_MUST_USE takt_status takt_stats_compute(takt_ctx *ctx, const double *values,
+                                                      size_t count, takt_stats *stats);
+
+/* ---- timing a session ---- */
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_timing_options {
+    size_t size;
+    uint64_t runs;     /**< exactly so many; default: until the interval is narrow enough */
+    uint64_t warmup;   /**< exactly so many before; default: until the times have settled */
+    bool no_warmup;    /**< none at all */
+    uint64_t min_ns;   /**< measure at least so long; default 0 */
+    uint64_t max_ns;   /**< and, without `runs`, at most so long; default 1 s */
+    double ci_width;   /**< width of the median's interval over the median; default 0.01 */
+    size_t max_runs;   /**< default 1,000,000 */
+} takt_timing_options;
+
+typedef struct takt_timing {
+    double *samples; /**< of the steady phase, in order; the context's memory */
+    size_t count, capacity;
+    takt_stats stats;
+    double first_ns;    /**< the very first run */
+    size_t warmup_runs; /**< runs before the steady phase, the first included */
+    double copy_ns;     /**< copying the inputs once, which a run does not do */
+    bool is_settled;    /**< the interval became as narrow as asked */
+    bool is_complete;   /**< not broken off by a failure or cancellation */
+} takt_timing;
+
+/** Inputs must be bound or written. A failed or cancelled run ends the measurement: what was
+ *  measured stays in `timing`, and the status is that of the run (see takt_session_error). */
+TAKT_API TAKT_MUST_USE takt_status takt_session_time(takt_session *session,
+                                                     const takt_timing_options *options,
+                                                     takt_timing *timing);
+TAKT_API void takt_timing_free(takt_ctx *ctx, takt_timing *timing);
+
+/* ---- the machine ---- */
+
+enum { TAKT_LEVELS = 4 }; /**< L1, L2, L3, DRAM */
+
+/** What kernels that do nothing else reach. Zero: unknown. */
+typedef struct takt_ceiling {
+    int threads;
+    double f32_gflops, f64_gflops, int8_gops;
+    double read_gbs[TAKT_LEVELS], copy_gbs[TAKT_LEVELS];
+} takt_ceiling;
+
+typedef struct takt_ceilings {
+    char fingerprint[17];
+    takt_ceiling one, all; /**< one thread, and one per core this process may use */
+    uint64_t cache_bytes[TAKT_LEVELS]; /**< per instance; of the last: memory */
+    bool from_file;
+} takt_ceilings;
+
+/** Measured once, in less than a second, and kept in `path`, which may be NULL: then always
+ *  measured. A file of another machine, or one that is no such file, is replaced. */
+TAKT_API TAKT_MUST_USE takt_status takt_ceilings_get(takt_ctx *ctx, const char *path, bool again,
+                                                     takt_ceilings *ceilings);
+/** 16 hexadecimal digits and a zero: equal for machines that results may be compared across. */
+TAKT_API void takt_machine_fingerprint(char text[17]);
+/** Processor, caches, memory, limits, system; with `ceilings`, those too. */
+TAKT_API TAKT_MUST_USE takt_status takt_machine_describe(takt_ctx *ctx,
+                                                         const takt_ceilings *ceilings,
+                                                         takt_format format, takt_sink_fn *sink,
+                                                         void *user);
+
+/* ---- profiles ---- */
+
+typedef struct takt_profile takt_profile;
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_profile_options {
+    size_t size;
+    const takt_ceilings *ceilings; /**< borrowed for the call; NULL: shares are left out */
+    uint64_t runs;                 /**< profiled runs; default: as many as fit */
+    uint64_t max_ns;               /**< time for timing and profiling together; default 1 s */
+} takt_profile_options;
+
+typedef enum takt_profile_view {
+    TAKT_PROFILE_STEPS,  /**< every step, and what to do about the costly ones */
+    TAKT_PROFILE_BRIEF,  /**< three lines */
+    TAKT_PROFILE_LAYERS, /**< one line per layer */
+    TAKT_PROFILE_MEMORY, /**< what is live when */
+    TAKT_PROFILE_TRACE,  /**< JSON for Perfetto and chrome://tracing */
+    TAKT_PROFILE_FOLDED, /**< stacks and counts, for flame graphs */
+} takt_profile_view;
+
+/** Times the session first without, then with a look at every step. Inputs must be bound. The
+ *  profile keeps the plan alive and needs the session no more. */
+TAKT_API TAKT_MUST_USE takt_status takt_profile_create(takt_session *session,
+                                                       const takt_profile_options *options,
+                                                       takt_profile **profile);
+/** Accepts NULL. */
+TAKT_API void takt_profile_destroy(takt_profile *profile);
+/** `top` limits the rows of the table; 0: all. */
+TAKT_API TAKT_MUST_USE takt_status takt_profile_print(const takt_profile *profile,
+                                                      takt_profile_view view, size_t top,
+                                                      takt_format format, takt_sink_fn *sink,
+                                                      void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

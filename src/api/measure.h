@@ -1,0 +1,57 @@
+/* measure.h - what a profile holds. */
+#ifndef TAKT_API_MEASURE_H
+#define TAKT_API_MEASURE_H
+
+#include <takt/measure.h>
+
+#include "api/report.h"
+#include "api/session.h"
+#include "measure/roofline.h"
+
+enum { TAKT_TRACE_RUNS = 8 };
+
+typedef struct takt_profile_row {
+    const takt_step *step;
+    double median_ns, min_ns, max_ns, mean_ns;
+    takt_interval ci;
+    double share; /* of the sum of all steps */
+    takt_roof roof;
+    const char *bound;
+    double percent; /* of the ceiling; 0: unknown */
+} takt_profile_row;
+
+struct takt_profile {
+    takt_ctx *ctx;
+    takt_plan *plan; /* retained */
+    takt_arena arena;
+    bool has_ceilings;
+    takt_ceilings ceilings;
+    takt_timing timing; /* without looking */
+    takt_profile_row *rows;
+    double *samples; /* [steps][runs], in nanoseconds */
+    size_t runs;
+    double run_ns;     /* median of a profiled run */
+    double steps_ns;   /* sum of the rows' medians */
+    double watched_ns; /* median of the sums of one run's steps */
+    double clock_ns;   /* what one look at the clock costs; taken off */
+    uint64_t *starts;  /* [trace_runs][steps][2], from the first of them on */
+    size_t trace_runs;
+};
+
+/* "1.23 ms", "45.6 us". */
+const char *takt_figure_time(double ns, char to[static TAKT_FIGURE_TEXT]);
+/* "12.3 GFLOP" and the like: a figure with a unit's prefix. */
+const char *takt_figure_scaled(double value, const char *unit, char to[static TAKT_FIGURE_TEXT]);
+/* The layer that a step belongs to: the beginning of its name. */
+size_t takt_step_layer(const takt_step *step, const char **name);
+
+void takt_profile_steps(const takt_profile *p, size_t top, takt_report *r);
+void takt_profile_brief(const takt_profile *p, takt_report *r);
+void takt_profile_layers(const takt_profile *p, takt_report *r);
+void takt_profile_memory(const takt_profile *p, takt_report *r);
+void takt_profile_advice(const takt_profile *p, takt_report *r);
+TAKT_MUST_USE takt_status takt_profile_trace(const takt_profile *p, takt_sink_fn *sink, void *user);
+TAKT_MUST_USE takt_status takt_profile_folded(const takt_profile *p, takt_sink_fn *sink,
+                                              void *user);
+
+#endif

@@ -1,0 +1,80 @@
+/* measure_memory.c - the memory of a run: what it takes, and what is live at every step. */
+#include "api/measure.h"
+
+enum { FIGURE = TAKT_FIGURE_TEXT, BAR = 40 };
+
+/* Bytes of the arena that hold something while step `at` runs. */
+static size_t live_at(const takt_plan *plan, size_t at)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const takt_buffer *b = &plan->buffers[i];
+        if (b->place == TAKT_PLACE_ARENA && b->first <= (int)at && b->last >= (int)at)
+            bytes += b->bytes;
+    }
+    const takt_step *s = &plan->steps[at];
+    return bytes + s->scratch_bytes + s->scratch_each * (size_t)plan->threads;
+}
+
+static uint64_t held(const takt_plan *plan)
+{
+    return (uint64_t)plan->weight_bytes + plan->packed_bytes + plan->state_bytes + plan->io_bytes;
+}
+
+static void json(const takt_profile *p, takt_report *r)
+{
+    const takt_plan *plan = p->plan;
+    takt_report_count(r, "allocations", 0);
+    takt_report_count(r, "total_bytes", held(plan) + plan->unshared_bytes);
+    takt_report_count(r, "peak_bytes", held(plan) + plan->arena_bytes);
+    takt_report_count(r, "weights", plan->weight_bytes);
+    takt_report_count(r, "packed", plan->packed_bytes);
+    takt_report_count(r, "state", plan->state_bytes);
+    takt_report_count(r, "io", plan->io_bytes);
+    takt_report_count(r, "arena", plan->arena_bytes);
+    takt_json_key(&r->json, "timeline");
+    takt_json_open(&r->json, '[');
+    for (size_t i = 0; i < plan->step_count; i++) {
+        takt_json_open(&r->json, '{');
+        takt_report_pair(r, "step", plan->steps[i].name);
+        takt_report_count(r, "live_bytes", live_at(plan, i));
+        takt_json_close(&r->json, '}');
+    }
+    takt_json_close(&r->json, ']');
+}
+
+void takt_profile_memory(const takt_profile *p, takt_report *r)
+{
+    const takt_plan *plan = p->plan;
+    char a[FIGURE], b[FIGURE], c[FIGURE], d[FIGURE];
+    if (r->is_json) {
+        json(p, r);
+        return;
+    }
+    takt_text *text = &r->text;
+    takt_text_add(text, "Allocations: 0 in a run; all memory is planned before\n");
+    takt_text_add(text, "Total memory: %s if no value shared memory with another\n",
+                  takt_figure_bytes(held(plan) + plan->unshared_bytes, a));
+    takt_text_add(text, "Peak memory: %s = weights %s + inputs and outputs %s + arena %s\n\n",
+                  takt_figure_bytes(held(plan) + plan->arena_bytes, a),
+                  takt_figure_bytes((uint64_t)plan->weight_bytes + plan->packed_bytes, b),
+                  takt_figure_bytes((uint64_t)plan->io_bytes + plan->state_bytes, c),
+                  takt_figure_bytes(plan->arena_bytes, d));
+    takt_table t;
+    takt_table_init(&t, p->ctx, "lrl");
+    takt_table_cell(&t, "step");
+    takt_table_cell(&t, "live");
+    takt_table_cell(&t, "of the arena");
+    takt_table_rule(&t);
+    for (size_t i = 0; i < plan->step_count; i++) {
+        static const char bar[BAR + 1] = "########################################";
+        const size_t live = live_at(plan, i);
+        const double part = plan->arena_bytes > 0 ? (double)live / (double)plan->arena_bytes : 0;
+        takt_table_cell(&t, "%s", plan->steps[i].name);
+        takt_table_cell(&t, "%s", takt_figure_bytes(live, a));
+        takt_table_cell(&t, "%.*s", (int)(part * BAR + 0.5), bar);
+    }
+    takt_table_print(&t, text);
+    text->status = t.status != TAKT_OK ? t.status : text->status;
+    takt_table_deinit(&t);
+}

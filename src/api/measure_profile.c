@@ -1,0 +1,200 @@
+/* measure_profile.c - runs a session with a look at the clock around every step. */
+#include <math.h>
+#include <string.h>
+
+#include "api/measure.h"
+#include "base/mem.h"
+#include "base/size.h"
+#include "measure/stats.h"
+
+/* What the watch writes into while the session runs. */
+typedef struct record {
+    takt_profile *p;
+    size_t run;
+    uint64_t started;
+    double sum;
+} record;
+
+static uint64_t now(const takt_profile *p)
+{
+    return p->ctx->now_ns(p->ctx->clock_user);
+}
+
+static void before(void *user, size_t step)
+{
+    (void)step;
+    record *r = user;
+    r->started = now(r->p);
+}
+
+static void after(void *user, size_t step)
+{
+    record *r = user;
+    takt_profile *p = r->p;
+    const uint64_t ended = now(p);
+    const double ns = fmax(0, (double)(ended - r->started) - p->clock_ns);
+    p->samples[step * p->runs + r->run] = ns;
+    r->sum += ns;
+    if (r->run < p->trace_runs) {
+        uint64_t *at = &p->starts[2 * (r->run * p->plan->step_count + step)];
+        at[0] = r->started;
+        at[1] = ended;
+    }
+}
+
+static double clock_cost(const takt_profile *p)
+{
+    double best = INFINITY;
+    for (int i = 0; i < 64; i++) {
+        const uint64_t start = now(p);
+        best = fmin(best, (double)(now(p) - start));
+    }
+    return best;
+}
+
+/* How many runs fit into half of the time, and into 64 MiB. */
+static size_t count_runs(const takt_profile *p, const takt_profile_options *o)
+{
+    const uint64_t max_ns = o->max_ns > 0 ? o->max_ns : 1000000000;
+    double runs = (double)max_ns / 2 / fmax(p->timing.stats.median, 100);
+    runs = o->runs > 0 ? (double)o->runs : fmin(fmax(runs, 3), 2000);
+    const double room = (double)(64 << 20) / 8 / fmax((double)p->plan->step_count, 1);
+    return (size_t)fmax(1, fmin(runs, room));
+}
+
+static takt_status get_memory(takt_profile *p)
+{
+    const size_t steps = p->plan->step_count;
+    size_t cells;
+    p->trace_runs = p->runs < TAKT_TRACE_RUNS ? p->runs : TAKT_TRACE_RUNS;
+    if (!takt_size_mul(steps, p->runs, &cells))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "%zu runs of %zu steps", p->runs, steps);
+    p->rows = takt_arena_array(&p->arena, steps, sizeof *p->rows);
+    p->samples = takt_arena_array(&p->arena, cells, sizeof *p->samples);
+    p->starts = takt_arena_array(&p->arena, 2 * p->trace_runs * steps, sizeof *p->starts);
+    return p->rows != NULL && p->samples != NULL && p->starts != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
+/* Medians of whole runs, and of the sums of their steps. */
+static takt_status run_watched(takt_profile *p, takt_session *s)
+{
+    double *whole = takt_arena_array(&p->arena, 2 * p->runs, sizeof *whole);
+    record r = {.p = p};
+    const takt_watch watch = {before, after, &r};
+    takt_status status = whole != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    s->watch = &watch;
+    for (; r.run < p->runs && status == TAKT_OK; r.run++) {
+        r.sum = 0;
+        const uint64_t start = now(p);
+        status = takt_session_run(s);
+        whole[r.run] = (double)(now(p) - start);
+        whole[p->runs + r.run] = r.sum;
+    }
+    s->watch = NULL;
+    if (status != TAKT_OK)
+        return status;
+    takt_sort_doubles(whole, p->runs);
+    takt_sort_doubles(whole + p->runs, p->runs);
+    p->run_ns = takt_quantile(whole, p->runs, 0.5);
+    p->watched_ns = takt_quantile(whole + p->runs, p->runs, 0.5);
+    return TAKT_OK;
+}
+
+static void fill_row(takt_profile *p, size_t step, double *sorted)
+{
+    takt_profile_row *row = &p->rows[step];
+    memcpy(sorted, p->samples + step * p->runs, p->runs * sizeof *sorted);
+    takt_sort_doubles(sorted, p->runs);
+    const takt_percentile half = takt_quantile_ci(sorted, p->runs, 0.5, 0.95);
+    row->step = &p->plan->steps[step];
+    row->median_ns = half.value;
+    row->ci = half.ci;
+    row->min_ns = sorted[0];
+    row->max_ns = sorted[p->runs - 1];
+    row->mean_ns = takt_mean(sorted, p->runs);
+    takt_roof_of(p->plan, row->step, p->has_ceilings ? &p->ceilings : NULL, &row->roof);
+    if (p->has_ceilings) {
+        row->bound = takt_roof_bound(&row->roof, row->median_ns);
+        row->percent = row->median_ns > 0 ? 100 * row->roof.floor_ns / row->median_ns : 0;
+    }
+    p->steps_ns += row->median_ns;
+}
+
+static takt_status look(takt_profile *p, takt_session *s, const takt_profile_options *o)
+{
+    const takt_timing_options timing = {.max_ns = (o->max_ns > 0 ? o->max_ns : 1000000000) / 2};
+    TAKT_TRY(takt_session_time(s, &timing, &p->timing));
+    p->clock_ns = clock_cost(p);
+    p->runs = count_runs(p, o);
+    TAKT_TRY(get_memory(p));
+    TAKT_TRY(run_watched(p, s));
+    double *sorted = takt_arena_array(&p->arena, p->runs, sizeof *sorted);
+    if (sorted == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < p->plan->step_count; i++)
+        fill_row(p, i, sorted);
+    for (size_t i = 0; i < p->plan->step_count; i++)
+        p->rows[i].share = p->steps_ns > 0 ? p->rows[i].median_ns / p->steps_ns : 0;
+    return TAKT_OK;
+}
+
+takt_status takt_profile_create(takt_session *s, const takt_profile_options *options,
+                                takt_profile **profile)
+{
+    static const takt_profile_options defaults = {0};
+    const takt_profile_options *o = options != NULL ? options : &defaults;
+    void *block;
+    *profile = NULL;
+    TAKT_TRY(takt_mem_zero(s->ctx, 1, sizeof(takt_profile), "profile", &block));
+    takt_profile *p = block;
+    p->ctx = s->ctx;
+    p->plan = s->plan;
+    takt_plan_retain_internal(p->plan);
+    takt_arena_init(&p->arena, p->ctx);
+    p->has_ceilings = o->ceilings != NULL;
+    if (p->has_ceilings)
+        p->ceilings = *o->ceilings;
+    const takt_status status = look(p, s, o);
+    if (status != TAKT_OK) {
+        takt_profile_destroy(p);
+        return status;
+    }
+    *profile = p;
+    return TAKT_OK;
+}
+
+void takt_profile_destroy(takt_profile *p)
+{
+    if (p == NULL)
+        return;
+    takt_timing_free(p->ctx, &p->timing);
+    takt_arena_deinit(&p->arena);
+    takt_plan_release_internal(p->plan);
+    takt_mem_put(p->ctx, p, sizeof *p);
+}
+
+takt_status takt_profile_print(const takt_profile *p, takt_profile_view view, size_t top,
+                               takt_format format, takt_sink_fn *sink, void *user)
+{
+    takt_report r;
+    if (view == TAKT_PROFILE_TRACE)
+        return takt_profile_trace(p, sink, user);
+    if (view == TAKT_PROFILE_FOLDED)
+        return takt_profile_folded(p, sink, user);
+    takt_report_begin(&r, p->ctx, format);
+    switch (view) {
+    case TAKT_PROFILE_BRIEF:
+        takt_profile_brief(p, &r);
+        break;
+    case TAKT_PROFILE_LAYERS:
+        takt_profile_layers(p, &r);
+        break;
+    case TAKT_PROFILE_MEMORY:
+        takt_profile_memory(p, &r);
+        break;
+    default:
+        takt_profile_steps(p, top, &r);
+        break;
+    }
+    return takt_report_end(&r, TAKT_OK, sink, user);
+}

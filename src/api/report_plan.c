@@ -1,0 +1,199 @@
+/* report_plan.c - a plan for people: its steps in order, and its memory to the byte. */
+#include <takt/plan.h>
+
+#include "api/report.h"
+#include "plan/finish.h"
+
+/* What lies where: "x", or the value that the buffer holds first. */
+static const char *buffer_name(const takt_plan *plan, const takt_buffer *b)
+{
+    const takt_graph *g = plan->graph;
+    switch (b->place) {
+    case TAKT_PLACE_INPUT: return g->inputs[b->index].name;
+    case TAKT_PLACE_OUTPUT: return g->outputs[b->index].name;
+    case TAKT_PLACE_STATE: return g->slots[b->index].name;
+    default: return b->value != TAKT_NONE ? takt_node_label(&g->nodes[b->value]) : "scratch";
+    }
+}
+
+static const char *place_name(takt_place_kind place)
+{
+    static const char *const names[] = {
+        [TAKT_PLACE_ARENA] = "arena",   [TAKT_PLACE_CONSTANT] = "constant",
+        [TAKT_PLACE_INPUT] = "input",   [TAKT_PLACE_OUTPUT] = "output",
+        [TAKT_PLACE_STATE] = "state",
+    };
+    return names[place];
+}
+
+/* ---- text ---- */
+
+static void step_row(takt_table *t, const takt_plan *plan, const takt_step *s, size_t index)
+{
+    char figure[TAKT_FIGURE_TEXT];
+    size_t bytes = 0;
+    for (size_t k = 0; k < s->out_count; k++)
+        bytes += plan->buffers[s->out[k].buffer].bytes;
+    takt_table_cell(t, "%zu", index);
+    takt_table_cell(t, "%s", s->kind);
+    takt_table_cell(t, "%s", s->name);
+    takt_table_cell(t, "%s", s->kernel);
+    takt_table_cell(t, "%zu", s->task_count);
+    takt_table_cell(t, "%s", takt_figure(takt_whole(s->cost.flops), figure));
+    takt_table_cell(t, "%s", takt_figure(bytes, figure));
+    takt_table_cell(t, "%s", takt_figure(s->scratch_bytes + s->scratch_each * (size_t)plan->threads,
+                                         figure));
+}
+
+static void steps_text(takt_report *r, const takt_plan *plan)
+{
+    static const char *const heads[] = {"#",     "step",  "what",    "kernel",
+                                        "tasks", "flops", "results", "scratch"};
+    takt_table t;
+    takt_table_init(&t, r->ctx, "rlllrrrr");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        takt_table_cell(&t, "%s", heads[i]);
+    takt_table_rule(&t);
+    for (size_t i = 0; i < plan->step_count; i++)
+        step_row(&t, plan, &plan->steps[i], i);
+    takt_table_print(&t, &r->text);
+    takt_table_deinit(&t);
+}
+
+static void memory_row(takt_table *t, const char *what, uint64_t bytes, const char *note)
+{
+    char figure[TAKT_FIGURE_TEXT];
+    takt_table_cell(t, "%s", what);
+    takt_table_cell(t, "%s", takt_figure(bytes, figure));
+    takt_table_cell(t, "%s", note);
+}
+
+static void memory_text(takt_report *r, const takt_plan *plan)
+{
+    char figure[TAKT_FIGURE_TEXT];
+    takt_plan_info info;
+    takt_table t;
+    takt_plan_query(plan, &info);
+    const double gap = info.lower_bound > 0
+                           ? 100.0 * ((double)info.arena / (double)info.lower_bound - 1)
+                           : 0;
+    takt_table_init(&t, r->ctx, "lrl");
+    memory_row(&t, "weights", info.weights, "shared by all sessions");
+    memory_row(&t, "packed weights", info.packed, "in the form the kernels read; shared");
+    memory_row(&t, "state", info.state, "per session, outlives runs");
+    memory_row(&t, "inputs, outputs", info.io, "none of it where the caller binds buffers");
+    memory_row(&t, "arena", info.arena, "per session: activations and scratch");
+    takt_table_rule(&t);
+    memory_row(&t, "peak", info.peak, "bytes, known before the run");
+    takt_text_add(&r->text, "memory in bytes\n");
+    takt_table_print(&t, &r->text);
+    takt_table_deinit(&t);
+    takt_text_add(&r->text, "  arena: lower bound %s, ", takt_figure(info.lower_bound, figure));
+    takt_text_add(&r->text, "gap %.1f %%; largest scratch of a step %s; ", gap,
+                  takt_figure(info.scratch, figure));
+    takt_text_add(&r->text, "without reuse %s\n", takt_figure(info.unshared, figure));
+}
+
+static void write_text(takt_report *r, const takt_plan *plan)
+{
+    char figure[TAKT_FIGURE_TEXT];
+    double flops = 0;
+    for (size_t i = 0; i < plan->step_count; i++)
+        flops += plan->steps[i].cost.flops;
+    takt_text_add(&r->text, "plan of %s: %zu steps, %d thread%s, %s operations per run\n",
+                  plan->graph->name, plan->step_count, plan->threads, plan->threads == 1 ? "" : "s",
+                  takt_figure(takt_whole(flops), figure));
+    steps_text(r, plan);
+    memory_text(r, plan);
+}
+
+/* ---- JSON ---- */
+
+static void views_json(takt_report *r, const char *key, const takt_view *views, size_t count)
+{
+    takt_json_key(&r->json, key);
+    takt_json_open(&r->json, '[');
+    for (size_t i = 0; i < count; i++)
+        takt_json_unsigned(&r->json, views[i].buffer);
+    takt_json_close(&r->json, ']');
+}
+
+static void step_json(takt_report *r, const takt_step *s)
+{
+    takt_json_open(&r->json, '{');
+    takt_report_pair(r, "kind", s->kind);
+    takt_report_pair(r, "name", s->name);
+    takt_report_pair(r, "kernel", s->kernel);
+    takt_report_pair(r, "backend", s->backend != NULL ? s->backend->name : NULL);
+    takt_report_count(r, "tasks", s->task_count);
+    takt_report_count(r, "flops", takt_whole(s->cost.flops));
+    takt_report_count(r, "bytes", takt_whole(s->cost.bytes));
+    takt_report_count(r, "scratch", s->scratch_bytes);
+    takt_report_count(r, "scratch_per_thread", s->scratch_each);
+    views_json(r, "reads", s->in, s->in_count);
+    views_json(r, "writes", s->out, s->out_count);
+    takt_json_close(&r->json, '}');
+}
+
+static void buffer_json(takt_report *r, const takt_plan *plan, size_t index)
+{
+    const takt_buffer *b = &plan->buffers[index];
+    takt_json_open(&r->json, '{');
+    takt_report_pair(r, "name", buffer_name(plan, b));
+    takt_report_pair(r, "place", place_name(b->place));
+    takt_report_count(r, "bytes", b->bytes);
+    if (b->place == TAKT_PLACE_ARENA)
+        takt_report_count(r, "offset", b->offset);
+    takt_json_key(&r->json, "first");
+    takt_json_integer(&r->json, b->first);
+    takt_json_key(&r->json, "last");
+    takt_json_integer(&r->json, b->last);
+    takt_json_close(&r->json, '}');
+}
+
+static void memory_json(takt_report *r, const takt_plan *plan)
+{
+    takt_plan_info info;
+    takt_plan_query(plan, &info);
+    takt_json_key(&r->json, "memory");
+    takt_json_open(&r->json, '{');
+    takt_report_count(r, "weights", info.weights);
+    takt_report_count(r, "packed", info.packed);
+    takt_report_count(r, "state", info.state);
+    takt_report_count(r, "io", info.io);
+    takt_report_count(r, "arena", info.arena);
+    takt_report_count(r, "scratch", info.scratch);
+    takt_report_count(r, "peak", info.peak);
+    takt_report_count(r, "lower_bound", info.lower_bound);
+    takt_report_count(r, "unshared", info.unshared);
+    takt_json_close(&r->json, '}');
+}
+
+static void write_json(takt_report *r, const takt_plan *plan)
+{
+    takt_report_pair(r, "model", plan->graph->name);
+    takt_report_count(r, "threads", (uint64_t)plan->threads);
+    memory_json(r, plan);
+    takt_json_key(&r->json, "steps");
+    takt_json_open(&r->json, '[');
+    for (size_t i = 0; i < plan->step_count; i++)
+        step_json(r, &plan->steps[i]);
+    takt_json_close(&r->json, ']');
+    takt_json_key(&r->json, "buffers");
+    takt_json_open(&r->json, '[');
+    for (size_t i = 0; i < plan->buffer_count; i++)
+        buffer_json(r, plan, i);
+    takt_json_close(&r->json, ']');
+}
+
+takt_status takt_plan_describe(const takt_plan *plan, takt_format format, takt_sink_fn *sink,
+                               void *user)
+{
+    takt_report r;
+    takt_report_begin(&r, plan->ctx, format);
+    if (r.is_json)
+        write_json(&r, plan);
+    else
+        write_text(&r, plan);
+    return takt_report_end(&r, TAKT_OK, sink, user);
+}

@@ -1,0 +1,12 @@
+/* conv_winograd.h - the weights of a 3x3 convolution in Winograd's form. */
+#ifndef TAKT_BACKEND_CPU_CONV_WINOGRAD_H
+#define TAKT_BACKEND_CPU_CONV_WINOGRAD_H
+
+#include "backend/cpu/conv_shape.h"
+
+/* Floats of the weights of one of the 36 points. */
+size_t takt_winograd_point_floats(const takt_conv_shape *s);
+/* U = G w Gt in double, rounded once, as panels [36][ceil(cout / 16)][cin][16]. */
+void takt_winograd_pack(const takt_conv_shape *s, const float *w, float *to);
+
+#endif

@@ -1,0 +1,254 @@
+/* gemm_body.h - the step for matrix products of floats: packed weights, cut for threads.
+ *
+ * A constant right-hand side is packed when the plan is made. One that is computed is packed at the
+ * start of the step: into shared scratch if there is one product, else by each task for itself.
+ * Narrower types than the kernel's are widened in shared scratch, and the result is rounded once.
+ *
+ * Whoever includes it defines
+ *   real, REAL, WIDTH      the kernel's type, its dtype, and the columns of a packed panel
+ *   GEMM(x)                names of the kernel family: takt_gemm_f32##x
+ *   FAMILY, AS_GEMM        "gemm_f32", takt_kernel_as_gemm_f32
+ *   FORMATS                what packed constants are called: {rows apart, columns apart}
+ *   ending, ending_room    what follows the product, and one call's room for it, and
+ *   ending_compile(p, columns, e), ending_scratch(e), ending_use(e, place, room)
+ */
+#ifndef TAKT_BACKEND_CPU_GEMM_BODY_H
+#define TAKT_BACKEND_CPU_GEMM_BODY_H
+
+#include "base/mem.h"
+#include "base/size.h"
+
+typedef struct facts {
+    takt_product mm;
+    ending end;
+    GEMM(_fn) *run;
+    takt_pack_fn *pack;
+    takt_convert_fn *convert;
+    takt_ctx *ctx;       /* for packing at plan time */
+    takt_dtype dtype;    /* of the operands */
+    size_t a, b;         /* indices into step->in */
+    bool is_packed;      /* b is packed already */
+    size_t packed_count; /* elements of one packed matrix */
+    size_t a_count, b_count, c_count;
+    size_t a_at, b_at, c_at; /* bytes into shared scratch, of widened operands and the result */
+    size_t row_tasks;        /* tasks = row_tasks * column_tasks, or one product after another */
+    size_t column_tasks;
+    size_t row_grain;
+    size_t kernel_scratch; /* bytes; the ending's registers follow, then a packed matrix */
+    size_t register_bytes;
+} facts;
+
+static bool widens(const facts *f)
+{
+    return f->dtype != REAL;
+}
+
+static void pack_one(const facts *f, const real *b, real *to)
+{
+    const takt_pack p = {.k = f->mm.k, .n = f->mm.n, .src = b, .row = f->mm.b_row, .col = f->mm.b_col,
+                         .dst = to, .bytes = sizeof *b};
+    f->pack(&p);
+}
+
+static void pack_all(const facts *f, const real *from, real *to)
+{
+    for (size_t i = 0; i < f->mm.b_matrices; i++)
+        pack_one(f, from + i * f->mm.k * f->mm.n, to + i * f->packed_count);
+}
+
+static takt_status pack_constant(void *user, const void *from, void *to)
+{
+    const facts *f = user;
+    if (!widens(f)) {
+        pack_all(f, from, to);
+        return TAKT_OK;
+    }
+    void *wide;
+    const takt_convert how = {.to = REAL, .from = f->dtype};
+    TAKT_TRY(takt_mem_get(f->ctx, f->b_count * sizeof(real), "weights to pack", &wide));
+    f->convert(&how, wide, from, f->b_count);
+    pack_all(f, wide, to);
+    takt_mem_put(f->ctx, wide, f->b_count * sizeof(real));
+    return TAKT_OK;
+}
+
+/* ---- running ---- */
+
+static const real *operand(const takt_step *s, const takt_task *t, size_t index, size_t at)
+{
+    const facts *f = s->data;
+    const bool is_wide = widens(f) && !(index == f->b && f->is_packed);
+    return is_wide ? (const real *)(const void *)((char *)t->scratch + at) : takt_view_data(t, &s->in[index]);
+}
+
+static void before(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_convert how = {.to = REAL, .from = f->dtype};
+    if (widens(f)) {
+        f->convert(&how, (char *)t->scratch + f->a_at, takt_view_data(t, &s->in[f->a]), f->a_count);
+        if (!f->is_packed)
+            f->convert(&how, (char *)t->scratch + f->b_at, takt_view_data(t, &s->in[f->b]), f->b_count);
+    }
+    if (!f->is_packed && f->mm.batch == 1)
+        pack_one(f, operand(s, t, f->b, f->b_at), t->scratch);
+}
+
+static void after(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_convert how = {.to = f->dtype, .from = REAL};
+    f->convert(&how, takt_view_data(t, &s->out[0]), (char *)t->scratch + f->c_at, f->c_count);
+}
+
+/* Rows [range[0], range[1]) and columns [range[2], range[3]) of product `index`. */
+static void product(const takt_step *s, const takt_task *t, size_t index, const size_t range[4],
+                    const real *packed)
+{
+    const facts *f = s->data;
+    const takt_product *mm = &f->mm;
+    size_t a, b;
+    takt_product_pair(mm, index, &a, &b);
+    real *c = widens(f) ? (real *)(void *)((char *)t->scratch + f->c_at) : takt_view_data(t, &s->out[0]);
+    const ending_place place = {.step = s, .task = t,
+                                .registers = (char *)t->scratch_own + f->kernel_scratch,
+                                .row = index * mm->m + range[0], .column = range[2]};
+    ending_room room;
+    const GEMM() g = {
+        .m = range[1] - range[0], .n = range[3] - range[2], .k = mm->k,
+        .a = operand(s, t, f->a, f->a_at) + a * mm->m * mm->k + range[0] * mm->a_row,
+        .a_row = mm->a_row, .a_col = mm->a_col,
+        .b = packed + range[2] * mm->k, .b_panel = WIDTH * mm->k,
+        .c = c + (index * mm->m + range[0]) * mm->n + range[2], .ldc = mm->n,
+        .epilogue = ending_use(&f->end, &place, &room), .scratch = t->scratch_own};
+    f->run(&g);
+}
+
+static void run_single(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    size_t range[4];
+    takt_cpu_share(f->mm.m, f->row_grain, t->index / f->column_tasks, f->row_tasks, &range[0], &range[1]);
+    takt_cpu_share(f->mm.n, WIDTH, t->index % f->column_tasks, f->column_tasks, &range[2], &range[3]);
+    if (range[0] == range[1] || range[2] == range[3])
+        return;
+    product(s, t, 0, range, f->is_packed ? takt_view_data(t, &s->in[f->b]) : t->scratch);
+}
+
+static void run_batch(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    real *own = (real *)(void *)((char *)t->scratch_own + f->kernel_scratch + f->register_bytes);
+    const real *data = operand(s, t, f->b, f->b_at);
+    const size_t range[4] = {0, f->mm.m, 0, f->mm.n};
+    size_t first, end, held = SIZE_MAX;
+    takt_cpu_share(f->mm.batch, 1, t->index, s->task_count, &first, &end);
+    for (size_t i = first; i < end; i++) {
+        size_t a, b;
+        takt_product_pair(&f->mm, i, &a, &b);
+        if (!f->is_packed && b != held)
+            pack_one(f, data + b * f->mm.k * f->mm.n, own);
+        held = b;
+        product(s, t, i, range, f->is_packed ? data + b * f->packed_count : own);
+    }
+}
+
+/* ---- compiling ---- */
+
+static takt_status add_operands(takt_planner *p, facts *f)
+{
+    const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
+    static const char *const formats[2] = FORMATS;
+    TAKT_TRY(takt_planner_input(p, n->in[0], &f->a));
+    const size_t panels = (f->mm.n + WIDTH - 1) / WIDTH;
+    size_t bytes;
+    if (!takt_size_mul(panels * WIDTH, f->mm.k, &f->packed_count) ||
+        !takt_size_mul(f->packed_count, f->mm.b_matrices * sizeof(real), &bytes))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a packed matrix is too large");
+    (void)takt_type_count(takt_type_of(p->graph, n->in[0]), &f->a_count);
+    (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->b_count);
+    (void)takt_type_count(n->type, &f->c_count);
+    f->is_packed = takt_planner_is_constant(p, n->in[1]) && !takt_planner_in_prologue(p);
+    if (!f->is_packed)
+        return takt_planner_input(p, n->in[1], &f->b);
+    return takt_planner_packed(p, n->in[1], formats[f->mm.b_col == 1 ? 0 : 1], bytes, pack_constant, f,
+                               &f->b);
+}
+
+/* Rows if there are plenty, so that each task packs its own part of A; else columns, so that each
+ * reads its own part of the weights. */
+static void cut(takt_planner *p, facts *f, const GEMM(_info) *info)
+{
+    const double flops = 2.0 * (double)f->mm.m * (double)f->mm.n * (double)f->mm.k;
+    const double bytes = (double)sizeof(real) * (double)f->mm.n * (double)f->mm.k;
+    const size_t panels = (f->mm.n + WIDTH - 1) / WIDTH;
+    f->row_grain = info->rows;
+    f->row_tasks = f->column_tasks = 1;
+    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    const size_t most = f->mm.m >= 4 * threads * info->rows ? 2 * threads : threads;
+    const size_t tasks = takt_cpu_tasks(p, flops, bytes, most);
+    if (f->mm.m >= tasks * info->rows * 2)
+        f->row_tasks = tasks;
+    else
+        f->column_tasks = tasks < panels ? tasks : panels > 0 ? panels : 1;
+}
+
+/* Adds room for `count` elements to the shared scratch. */
+static size_t share(takt_step *s, size_t count)
+{
+    const size_t at = (s->scratch_bytes + 63) & ~(size_t)63;
+    s->scratch_bytes = at + count * sizeof(real);
+    return at;
+}
+
+static void set_scratch(takt_step *s, facts *f, const GEMM(_info) *info)
+{
+    GEMM() g = {.m = f->mm.m, .n = f->mm.n, .k = f->mm.k, .a_row = f->mm.a_row, .a_col = f->mm.a_col};
+    f->kernel_scratch = (info->scratch_bytes(&g) + 63) & ~(size_t)63;
+    const size_t rows = (f->mm.m + f->row_tasks - 1) / f->row_tasks + f->row_grain;
+    g.m = rows < f->mm.m ? rows : f->mm.m;
+    const size_t smaller = (info->scratch_bytes(&g) + 63) & ~(size_t)63;
+    f->kernel_scratch = smaller > f->kernel_scratch ? smaller : f->kernel_scratch;
+    f->register_bytes = ending_scratch(&f->end);
+    s->scratch_each = f->kernel_scratch + f->register_bytes;
+    if (!f->is_packed && f->mm.batch > 1)
+        s->scratch_each += f->packed_count * sizeof(real);
+    else if (!f->is_packed)
+        (void)share(s, f->packed_count);
+    if (!widens(f))
+        return;
+    f->a_at = share(s, f->a_count);
+    f->b_at = f->is_packed ? 0 : share(s, f->b_count);
+    f->c_at = share(s, f->c_count);
+}
+
+static takt_status compile(takt_planner *p)
+{
+    takt_step *s = p->step;
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    f->ctx = p->ctx;
+    f->dtype = takt_type_of(p->graph, p->group->nodes[0])->dtype;
+    f->mm = takt_product_of(p->graph, p->group->nodes[0]);
+    const takt_kernel *gemm = takt_planner_kernel(p, FAMILY);
+    const GEMM(_info) *info = gemm->info;
+    f->run = AS_GEMM(gemm);
+    f->pack = takt_kernel_as_pack(takt_kernel_find("pack", p->settings->isas, NULL, 0, NULL));
+    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    TAKT_TRY(add_operands(p, f));
+    TAKT_TRY(ending_compile(p, f->mm.n, &f->end));
+    cut(p, f, info);
+    set_scratch(s, f, info);
+    s->data = f;
+    s->before = !f->is_packed || widens(f) ? before : NULL;
+    s->after = widens(f) ? after : NULL;
+    s->run = f->mm.batch == 1 ? run_single : run_batch;
+    s->task_count = f->row_tasks * f->column_tasks;
+    if (f->mm.batch != 1)
+        s->task_count = takt_cpu_tasks(p, 2.0 * (double)f->mm.batch * (double)f->mm.m * (double)f->mm.n *
+                                              (double)f->mm.k, 0, f->mm.batch);
+    return TAKT_OK;
+}
+
+#endif

@@ -1,0 +1,250 @@
+/* attention.c - attention as one step: the scores of a block of queries never leave the near
+ * caches.
+ *
+ * Every task takes heads of k and v, packs them, and walks the queries that use them in blocks:
+ * scores = q k' by the product kernel, scaled, masked, softmax over whole rows (exact maximum, no
+ * rescaling), then the product with v. The order of arithmetic is that of the lowering.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "backend/cpu/index.h"
+#include "kernel/gemm_f32/gemm_f32.h"
+#include "kernel/map/map.h"
+#include "kernel/pack/pack.h"
+#include "kernel/rows/rows.h"
+
+enum { BLOCK = 48 }; /* queries at a time: whole tiles of 6, 8, 12 and 16 rows */
+
+typedef struct facts {
+    takt_gemm_f32_fn *gemm;
+    takt_pack_fn *pack;
+    takt_rows_fn *softmax;
+    takt_map_fn *mul, *add;
+    size_t batch, heads, shared, group; /* query heads, heads of k and v, query heads per such */
+    size_t queries, keys, dim, value_dim;
+    float scale;
+    bool is_causal;
+    int mask; /* index into step->in, or -1 */
+    size_t mask_stride[4];
+    size_t k_packed, v_packed, kernel_floats; /* floats */
+} facts;
+
+static bool keeps(const takt_graph *g, const takt_node *n)
+{
+    return n->op == &takt_op_attention && takt_type_of(g, n->in[0])->dtype == TAKT_F32;
+}
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    return keeps(g, &g->nodes[node]) ? NULL : "";
+}
+
+/* One head of one sequence. */
+typedef struct head {
+    const facts *f;
+    const float *q, *mask;
+    float *out;
+    const float *k_packed, *v_packed;
+    float *scores, *scratch;
+} head;
+
+static void add_mask(const head *h, size_t query, size_t limit, float *row)
+{
+    const facts *f = h->f;
+    const float *mask = h->mask + query * f->mask_stride[2];
+    const unsigned char is_scalar[2] = {0, f->mask_stride[3] == 0};
+    f->add(row, (const void *[]){row, mask}, is_scalar, limit, NULL);
+}
+
+/* Scores to weights: scale, mask, softmax over the keys that each query sees. */
+static void weigh(const head *h, size_t first, size_t count)
+{
+    const facts *f = h->f;
+    f->mul(h->scores, (const void *[]){h->scores, &f->scale}, (const unsigned char[]){0, 1},
+           count * f->keys, NULL);
+    for (size_t i = 0; i < count; i++) {
+        float *row = h->scores + i * f->keys;
+        const size_t query = first + i;
+        const size_t limit = f->is_causal ? query + f->keys - f->queries + 1 : f->keys;
+        if (h->mask != NULL)
+            add_mask(h, query, limit, row);
+        const takt_rows_step softmax = {.op = TAKT_ROWS_SOFTMAX,
+                                        .dst = row,
+                                        .src = row,
+                                        .rows = 1,
+                                        .n = limit,
+                                        .dst_stride = f->keys,
+                                        .src_stride = f->keys};
+        f->softmax(&softmax);
+        memset(row + limit, 0, (f->keys - limit) * sizeof *row);
+    }
+}
+
+static void attend(const head *h, size_t first, size_t count)
+{
+    const facts *f = h->f;
+    const takt_gemm_f32 scores = {.m = count,
+                                  .n = f->keys,
+                                  .k = f->dim,
+                                  .a = h->q + first * f->heads * f->dim,
+                                  .a_row = f->heads * f->dim,
+                                  .a_col = 1,
+                                  .b = h->k_packed,
+                                  .b_panel = TAKT_P16 * f->dim,
+                                  .c = h->scores,
+                                  .ldc = f->keys,
+                                  .scratch = h->scratch};
+    f->gemm(&scores);
+    weigh(h, first, count);
+    const takt_gemm_f32 values = {.m = count,
+                                  .n = f->value_dim,
+                                  .k = f->keys,
+                                  .a = h->scores,
+                                  .a_row = f->keys,
+                                  .a_col = 1,
+                                  .b = h->v_packed,
+                                  .b_panel = TAKT_P16 * f->keys,
+                                  .c = h->out + first * f->heads * f->value_dim,
+                                  .ldc = f->heads * f->value_dim,
+                                  .scratch = h->scratch};
+    f->gemm(&values);
+}
+
+static void pack_pair(const facts *f, const float *k, const float *v, float *to)
+{
+    const takt_pack keys = {.k = f->dim,
+                            .n = f->keys,
+                            .src = k,
+                            .row = 1,
+                            .col = f->shared * f->dim,
+                            .dst = to,
+                            .bytes = sizeof *k};
+    const takt_pack values = {.k = f->keys,
+                              .n = f->value_dim,
+                              .src = v,
+                              .row = f->shared * f->value_dim,
+                              .col = 1,
+                              .dst = to + f->k_packed,
+                              .bytes = sizeof *v};
+    f->pack(&keys);
+    f->pack(&values);
+}
+
+static void run_shared(const takt_step *s, const takt_task *t, size_t b, size_t kv)
+{
+    const facts *f = s->data;
+    float *own = t->scratch_own;
+    const float *k =
+        (const float *)takt_view_data(t, &s->in[1]) + (b * f->keys * f->shared + kv) * f->dim;
+    const float *v =
+        (const float *)takt_view_data(t, &s->in[2]) + (b * f->keys * f->shared + kv) * f->value_dim;
+    pack_pair(f, k, v, own);
+    for (size_t i = 0; i < f->group; i++) {
+        const size_t at = kv * f->group + i;
+        head h = {.f = f, .k_packed = own, .v_packed = own + f->k_packed};
+        h.q =
+            (const float *)takt_view_data(t, &s->in[0]) + (b * f->queries * f->heads + at) * f->dim;
+        h.out = (float *)takt_view_data(t, &s->out[0]) +
+                (b * f->queries * f->heads + at) * f->value_dim;
+        h.scores = own + f->k_packed + f->v_packed;
+        h.scratch = h.scores + BLOCK * ((f->keys + 15) & ~(size_t)15);
+        if (f->mask >= 0)
+            h.mask = (const float *)takt_view_data(t, &s->in[f->mask]) + b * f->mask_stride[0] +
+                     at * f->mask_stride[1];
+        for (size_t first = 0; first < f->queries; first += BLOCK)
+            attend(&h, first, f->queries - first < BLOCK ? f->queries - first : BLOCK);
+    }
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    size_t first, end;
+    takt_cpu_share(f->batch * f->shared, 1, t->index, s->task_count, &first, &end);
+    for (size_t i = first; i < end; i++)
+        run_shared(s, t, i / f->shared, i % f->shared);
+}
+
+/* ---- compiling ---- */
+
+static takt_status add_mask_input(takt_planner *p, const takt_node *n, facts *f)
+{
+    f->mask = -1;
+    if (n->in_count < 4 || n->in[3] == TAKT_NONE)
+        return TAKT_OK;
+    size_t index;
+    TAKT_TRY(takt_planner_input(p, n->in[3], &index));
+    const takt_view *v = &p->step->in[index];
+    f->mask = (int)index;
+    for (int d = 0; d < v->rank; d++)
+        f->mask_stride[4 - v->rank + d] = v->dim[d] == 1 ? 0 : (size_t)v->stride[d];
+    return TAKT_OK;
+}
+
+static void set_sizes(const takt_planner *p, const takt_node *n, facts *f)
+{
+    const takt_type *q = takt_type_of(p->graph, n->in[0]), *k = takt_type_of(p->graph, n->in[1]);
+    const takt_type *v = takt_type_of(p->graph, n->in[2]);
+    const int64_t shared = takt_node_int(n, "kv_heads");
+    const int scale = takt_op_attr_index(n->op, "scale", 5);
+    f->batch = (size_t)q->dim[0];
+    f->heads = (size_t)takt_node_int(n, "heads");
+    f->shared = shared == 0 ? f->heads : (size_t)shared;
+    f->group = f->heads / f->shared;
+    f->queries = (size_t)q->dim[1];
+    f->keys = (size_t)k->dim[1];
+    f->dim = (size_t)q->dim[2] / f->heads;
+    f->value_dim = (size_t)v->dim[2] / f->shared;
+    f->scale = (float)(n->attr[scale].is_set ? n->attr[scale].f64 : 1 / sqrt((double)f->dim));
+    f->is_causal = takt_node_int(n, "causal") != 0;
+    f->k_packed = ((f->keys + 15) & ~(size_t)15) * f->dim;
+    f->v_packed = ((f->value_dim + 15) & ~(size_t)15) * f->keys;
+}
+
+static void set_kernels(takt_planner *p, facts *f)
+{
+    const takt_isa_set isas = p->settings->isas;
+    const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
+    const takt_kernel *map = takt_kernel_find("map_f32", isas, NULL, 0, NULL);
+    const takt_gemm_f32_info *info = gemm->info;
+    f->gemm = takt_kernel_as_gemm_f32(gemm);
+    f->pack = takt_kernel_as_pack(takt_kernel_find("pack", isas, NULL, 0, NULL));
+    f->softmax = takt_kernel_as_rows_f32(takt_kernel_find("rows_f32", isas, NULL, 0, NULL));
+    f->mul = takt_map_find(map, TAKT_MAP_MUL);
+    f->add = takt_map_find(map, TAKT_MAP_ADD);
+    const takt_gemm_f32 first = {
+        .m = BLOCK, .n = f->keys, .k = f->dim, .a_row = f->heads * f->dim, .a_col = 1};
+    const takt_gemm_f32 second = {
+        .m = BLOCK, .n = f->value_dim, .k = f->keys, .a_row = f->keys, .a_col = 1};
+    const size_t a = info->scratch_bytes(&first), b = info->scratch_bytes(&second);
+    f->kernel_floats = ((a > b ? a : b) + 3) / 4;
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    size_t index;
+    for (uint32_t k = 0; k < 3; k++)
+        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    TAKT_TRY(add_mask_input(p, n, f));
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    set_sizes(p, n, f);
+    set_kernels(p, f);
+    p->step->run = run;
+    p->step->data = f;
+    p->step->scratch_each =
+        (f->k_packed + f->v_packed + BLOCK * ((f->keys + 15) & ~(size_t)15) + f->kernel_floats) *
+        sizeof(float);
+    const double flops = 2.0 * (double)(f->batch * f->heads) * (double)(f->queries * f->keys) *
+                         (double)(f->dim + f->value_dim);
+    p->step->task_count = takt_cpu_tasks(p, flops, 0, f->batch * f->shared);
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_attention = {
+    .name = "attention", .accepts = accepts, .keeps = keeps, .compile = compile};

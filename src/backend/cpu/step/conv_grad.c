@@ -1,0 +1,20 @@
+/* conv_grad.c - gradients of a convolution with respect to its input and to its weights. */
+#include "backend/cpu/conv_generic.h"
+#include "backend/cpu/conv_grad.h"
+#include "backend/cpu/conv_run.h"
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    const takt_op *op = g->nodes[node].op;
+    return op == &takt_op_conv_dx || op == &takt_op_conv_dw ? NULL : "";
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
+    if (!takt_conv_is_f32(n->type->dtype))
+        return takt_conv_generic_compile(p);
+    return n->op == &takt_op_conv_dx ? takt_conv_dx_compile(p) : takt_conv_dw_compile(p);
+}
+
+const takt_cpu_kind takt_cpu_conv_grad = {.name = "conv_grad", .accepts = accepts, .compile = compile};

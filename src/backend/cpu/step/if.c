@@ -1,0 +1,52 @@
+/* if.c - one of two subgraphs, each planned for itself; their memory is the same. */
+#include "backend/cpu/child.h"
+#include "backend/cpu/index.h"
+
+typedef struct facts {
+    takt_child yes, no;
+} facts;
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    return g->nodes[node].op == &takt_op_if ? NULL : "";
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const unsigned char *condition = takt_view_data(t, &s->in[0]);
+    const takt_child *child = *condition != 0 ? &f->yes : &f->no;
+    const takt_child_room room = takt_child_open(child, t);
+    for (size_t i = 1; i < s->in_count; i++)
+        room.in[i - 1] = takt_view_data(t, &s->in[i]);
+    for (size_t i = 0; i < s->out_count; i++)
+        room.out[i] = takt_view_data(t, &s->out[i]);
+    (void)takt_child_run(child, &room, t);
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    size_t index;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    for (uint32_t k = 0; k < n->out_count; k++)
+        TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
+                                   : takt_planner_result(p, id, k, &index));
+    TAKT_TRY(takt_child_compile(p, n->attr[takt_op_attr_index(n->op, "then", 4)].graph, &f->yes));
+    const size_t first = p->step->scratch_bytes;
+    p->step->scratch_bytes = 0; /* only one of them runs */
+    TAKT_TRY(takt_child_compile(p, n->attr[takt_op_attr_index(n->op, "else", 4)].graph, &f->no));
+    if (p->step->scratch_bytes < first)
+        p->step->scratch_bytes = first;
+    p->step->run = run;
+    p->step->data = f;
+    p->step->can_fault = true;
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_if = {.name = "if", .accepts = accepts, .compile = compile};

@@ -1,0 +1,81 @@
+/* sort.c - sort and top_k: one line along the axis after another, in scratch. */
+#include "backend/cpu/element.h"
+#include "backend/cpu/index.h"
+#include "backend/cpu/order.h"
+#include "base/size.h"
+
+typedef struct facts {
+    takt_axis_split x;
+    size_t keep; /* of a line: all of it, or k */
+    bool is_top, descending, is_sorted;
+    takt_dtype dtype;
+} facts;
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    const takt_op *op = g->nodes[node].op;
+    return op == &takt_op_sort || op == &takt_op_top_k ? NULL : "";
+}
+
+static void order(const facts *f, takt_keyed *items)
+{
+    const size_t n = f->x.size;
+    if (!f->is_top) {
+        takt_order_sort(items, items + n, n);
+        return;
+    }
+    takt_order_select(items, n, f->keep);
+    if (!f->is_sorted)
+        takt_order_by_place(items, f->keep);
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const int bits = takt_dtype_bits(f->dtype);
+    const char *x = takt_view_data(t, &s->in[0]);
+    void *values = takt_view_data(t, &s->out[0]);
+    int64_t *places = takt_view_data(t, &s->out[1]);
+    takt_keyed *items = t->scratch_own;
+    size_t first, end;
+    takt_cpu_share(f->x.outer * f->x.inner, 1, t->index, s->task_count, &first, &end);
+    for (size_t line = first; line < end; line++) {
+        const size_t o = line / f->x.inner, i = line % f->x.inner;
+        const size_t from = o * f->x.size * f->x.inner + i, to = o * f->keep * f->x.inner + i;
+        takt_order_keys(f->dtype, x + from * (size_t)bits / 8, f->x.inner, f->x.size, f->descending, items);
+        order(f, items);
+        for (size_t k = 0; k < f->keep; k++) {
+            const size_t at = to + k * f->x.inner;
+            takt_copy_elements(bits, values, at, x, from + items[k].place * f->x.inner, 1);
+            places[at] = (int64_t)items[k].place;
+        }
+    }
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    size_t index;
+    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    TAKT_TRY(takt_planner_result(p, id, 0, &index));
+    TAKT_TRY(takt_planner_result(p, id, 1, &index));
+    f->x = takt_axis_split_of(takt_type_of(p->graph, n->in[0]), takt_node_int(n, "axis"));
+    f->is_top = n->op == &takt_op_top_k;
+    f->keep = f->is_top ? (size_t)takt_node_int(n, "k") : f->x.size;
+    f->descending = takt_node_int(n, f->is_top ? "largest" : "descending") != 0;
+    f->is_sorted = takt_node_int(n, "sorted") != 0;
+    f->dtype = p->step->in[0].dtype;
+    if (!takt_size_mul(f->x.size, (f->is_top ? 1 : 2) * sizeof(takt_keyed), &p->step->scratch_each))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a line to sort is too long");
+    p->step->run = run;
+    p->step->data = f;
+    const double count = (double)f->x.outer * (double)f->x.size * (double)f->x.inner;
+    p->step->task_count = takt_cpu_tasks(p, 100 * count, 0, f->x.outer * f->x.inner);
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_sort = {.name = "sort", .accepts = accepts, .compile = compile};

@@ -1,0 +1,98 @@
+/* update_slice.c - u in place of part of an axis of x, over x itself if nobody needs the old one.
+ *
+ * If x is state and the result its next value, the state is written where it lies; what was there
+ * is kept until the run has succeeded.
+ */
+#include "backend/cpu/element.h"
+#include "backend/cpu/index.h"
+
+/* What an update of state overwrote; the old elements follow at KEPT bytes. */
+typedef struct old_part {
+    size_t start;
+    bool is_changed;
+} old_part;
+enum { KEPT = 64 };
+
+typedef struct facts {
+    takt_axis_split x;
+    size_t part; /* elements of u along the axis */
+    int bits;
+    size_t kept; /* index into step->out of what undoing needs */
+    bool is_state;
+} facts;
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    return g->nodes[node].op == &takt_op_update_slice ? NULL : "";
+}
+
+static size_t place(const facts *f, size_t o, size_t start)
+{
+    return (o * f->x.size + start) * f->x.inner;
+}
+
+static void keep(const facts *f, old_part *old, const void *x, size_t start)
+{
+    const size_t run = f->part * f->x.inner;
+    old->start = start;
+    old->is_changed = true;
+    for (size_t o = 0; o < f->x.outer; o++)
+        takt_copy_elements(f->bits, (char *)old + KEPT, o * run, x, place(f, o, start), run);
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const void *x = takt_view_data(t, &s->in[0]), *u = takt_view_data(t, &s->in[1]);
+    void *y = takt_view_data(t, &s->out[0]);
+    const size_t run = f->part * f->x.inner;
+    takt_index_reader index = takt_index_open(t, &s->in[2]);
+    const size_t start = takt_index_start(&index, f->x.size, f->part);
+    takt_index_close(&index, t);
+    old_part *old = f->is_state ? takt_view_data(t, &s->out[f->kept]) : NULL;
+    if (old != NULL)
+        old->is_changed = false;
+    if (index.fault.index != TAKT_FAULT_NONE)
+        return;
+    if (old != NULL)
+        keep(f, old, x, start);
+    if (x != y)
+        memcpy(y, x, takt_element_bytes(f->bits, f->x.outer * f->x.size * f->x.inner));
+    for (size_t o = 0; o < f->x.outer; o++)
+        takt_copy_elements(f->bits, y, place(f, o, start), u, o * run, run);
+}
+
+static void undo(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const old_part *old = takt_view_data(t, &s->out[f->kept]);
+    void *y = takt_view_data(t, &s->out[0]);
+    const size_t run = f->part * f->x.inner;
+    for (size_t o = 0; o < f->x.outer && old->is_changed; o++)
+        takt_copy_elements(f->bits, y, place(f, o, old->start), (const char *)old + KEPT, o * run, run);
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    size_t index;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    f->x = takt_axis_split_of(n->type, takt_node_int(n, "axis"));
+    f->part = takt_axis_split_of(takt_type_of(p->graph, n->in[1]), takt_node_int(n, "axis")).size;
+    f->bits = takt_dtype_bits(n->type->dtype);
+    const size_t bytes = takt_element_bytes(f->bits, f->x.outer * f->part * f->x.inner);
+    TAKT_TRY(takt_planner_output_state(p, id, 0, KEPT + bytes, &f->kept, &f->is_state));
+    p->step->run = run;
+    p->step->undo = f->is_state ? undo : NULL;
+    p->step->data = f;
+    p->step->can_fault = true;
+    p->step->fault_id = TAKT_E_INDEX;
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_update_slice = {.name = "update", .accepts = accepts, .compile = compile};

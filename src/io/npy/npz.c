@@ -1,0 +1,262 @@
+/* npz.c - .npz archives: ZIP files whose members are .npy files, stored as they are.
+ *
+ * Reading goes by the central directory at the end. Every offset is checked against the file before
+ * it is used, the checksum of the member afterwards. Compressed members are refused.
+ */
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/mem.h"
+#include "io/npy/npy.h"
+#include "io/read.h"
+
+enum {
+    LOCAL = 0x04034b50,
+    CENTRAL = 0x02014b50,
+    END = 0x06054b50,
+    LOCAL_BYTES = 30,
+    END_BYTES = 22,
+    VERSION = 20,
+    DATE = 0x21, /* 1980-01-01, so that equal arrays give equal files */
+};
+
+/* The CRC of ZIP, reflected polynomial 0xEDB88320, four bits at a time. */
+static uint32_t checksum(uint32_t crc, const uint8_t *bytes, size_t length)
+{
+    static const uint32_t table[16] = {
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+        0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+    };
+    crc = ~crc;
+    for (size_t i = 0; i < length; i++) {
+        crc = table[(crc ^ bytes[i]) & 15] ^ (crc >> 4);
+        crc = table[(crc ^ (bytes[i] >> 4)) & 15] ^ (crc >> 4);
+    }
+    return ~crc;
+}
+
+typedef struct archive {
+    takt_ctx *ctx;
+    const char *name;
+    const uint8_t *bytes;
+    size_t length;
+} archive;
+
+typedef struct entry {
+    takt_span name;
+    uint32_t crc, packed, size, local;
+    uint16_t method, flags;
+} entry;
+
+static takt_status fail(const archive *a, size_t offset, const char *what)
+{
+    takt_fail(a->ctx, TAKT_E_NPY, "%s: %s", a->name, what);
+    return takt_fail_offset(a->ctx, offset);
+}
+
+/* ---- reading ---- */
+
+/* A cursor on the central directory; its end record stands at the end, before a comment. */
+static takt_status find_directory(const archive *a, takt_cursor *directory, size_t *count)
+{
+    const size_t comment = 65535, most = END_BYTES + comment;
+    const size_t stop = a->length > most ? a->length - most : 0;
+    for (size_t at = a->length; at-- > stop;) {
+        takt_cursor c = takt_cursor_of(a->bytes + at, a->length - at, at);
+        if (takt_cursor_u32le(&c) != END || !takt_cursor_skip(&c, 6))
+            continue;
+        *count = takt_cursor_u16le(&c);
+        const size_t size = takt_cursor_u32le(&c), from = takt_cursor_u32le(&c);
+        if (takt_cursor_u16le(&c) != takt_cursor_left(&c) || c.failed)
+            continue;
+        if (from > at || size > at - from)
+            return fail(a, at, "the archive's directory lies outside the file");
+        *directory = takt_cursor_of(a->bytes + from, size, from);
+        return TAKT_OK;
+    }
+    return fail(a, 0, "this is no .npz archive: a ZIP file's end record is missing");
+}
+
+static takt_status next_entry(const archive *a, takt_cursor *c, entry *e)
+{
+    const size_t at = (size_t)takt_cursor_offset(c);
+    const bool is_entry = takt_cursor_u32le(c) == CENTRAL;
+    takt_cursor_skip(c, 4);
+    e->flags = takt_cursor_u16le(c);
+    e->method = takt_cursor_u16le(c);
+    takt_cursor_skip(c, 4);
+    e->crc = takt_cursor_u32le(c);
+    e->packed = takt_cursor_u32le(c);
+    e->size = takt_cursor_u32le(c);
+    const size_t name = takt_cursor_u16le(c), extra = takt_cursor_u16le(c);
+    const size_t comment = takt_cursor_u16le(c);
+    takt_cursor_skip(c, 8);
+    e->local = takt_cursor_u32le(c);
+    e->name = (takt_span){(const char *)takt_cursor_take(c, name), name};
+    takt_cursor_skip(c, extra);
+    takt_cursor_skip(c, comment);
+    return is_entry && !c->failed ? TAKT_OK : fail(a, at, "the archive's directory is damaged");
+}
+
+static takt_status read_member(const archive *a, const entry *e, takt_tensor_view *view)
+{
+    takt_cursor c = takt_cursor_of(a->bytes, a->length, 0);
+    if (e->method != 0 || e->packed != e->size || (e->flags & 1) != 0) {
+        fail(a, e->local, "a member is compressed or encrypted");
+        return takt_fail_hint(a->ctx, "save it with numpy.savez instead of numpy.savez_compressed");
+    }
+    takt_cursor_skip(&c, e->local);
+    const bool is_local = takt_cursor_u32le(&c) == LOCAL;
+    takt_cursor_skip(&c, LOCAL_BYTES - 8);
+    const size_t name = takt_cursor_u16le(&c), extra = takt_cursor_u16le(&c);
+    takt_cursor_skip(&c, name);
+    takt_cursor_skip(&c, extra);
+    const uint8_t *data = takt_cursor_take(&c, e->size);
+    if (!is_local || data == NULL)
+        return fail(a, e->local, "a member lies outside the archive");
+    if (checksum(0, data, e->size) != e->crc)
+        return fail(a, e->local, "a member's checksum is wrong: the archive is damaged");
+    return takt_npy_load_memory(a->ctx, a->name, data, e->size, view);
+}
+
+/* Members are called NAME.npy. */
+static bool is_called(const entry *e, const char *member)
+{
+    const size_t length = strlen(member);
+    return e->name.length == length + 4 && memcmp(e->name.at, member, length) == 0 &&
+           memcmp(e->name.at + length, ".npy", 4) == 0;
+}
+
+static takt_status read_archive(const archive *a, const char *member, takt_tensor_view *view)
+{
+    takt_cursor directory;
+    size_t count = 0;
+    TAKT_TRY(find_directory(a, &directory, &count));
+    if (count != 1 && member == NULL)
+        return takt_fail(a->ctx, TAKT_E_NAME, "%s holds %zu arrays: say which", a->name, count);
+    for (size_t i = 0; i < count; i++) {
+        entry e;
+        TAKT_TRY(next_entry(a, &directory, &e));
+        if (member == NULL || is_called(&e, member))
+            return read_member(a, &e, view);
+    }
+    return takt_fail(a->ctx, TAKT_E_NAME, "%s has no array called %s", a->name, member);
+}
+
+takt_status takt_npz_load(takt_ctx *ctx, const char *path, const char *member, takt_tensor_view *view)
+{
+    void *bytes;
+    size_t length;
+    *view = (takt_tensor_view){.data = NULL};
+    if (path == NULL)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_npz_load: path is NULL");
+    TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
+    const archive a = {.ctx = ctx, .name = path, .bytes = bytes, .length = length};
+    const takt_status status = read_archive(&a, member, view);
+    takt_mem_put(ctx, bytes, length);
+    return status;
+}
+
+/* ---- writing ---- */
+
+static void put(takt_text *text, uint32_t value, size_t bytes)
+{
+    for (; bytes > 0; bytes--, value >>= 8)
+        takt_text_put(text, &(char){(char)(value & 0xFF)}, 1);
+}
+
+/* What a local header and a directory entry have in common, from the version needed on. */
+static void put_common(takt_text *text, const entry *e)
+{
+    put(text, VERSION, 2);
+    put(text, 0, 4); /* flags; stored */
+    put(text, 0, 2);
+    put(text, DATE, 2);
+    put(text, e->crc, 4);
+    put(text, e->size, 4);
+    put(text, e->size, 4);
+    put(text, (uint32_t)e->name.length + 4, 2);
+    put(text, 0, 2);
+}
+
+static void put_name(takt_text *text, const entry *e)
+{
+    takt_text_put(text, e->name.at, e->name.length);
+    takt_text_put(text, ".npy", 4);
+}
+
+static takt_status put_member(takt_ctx *ctx, takt_text *text, const takt_tensor_view *v, entry *e)
+{
+    takt_text head;
+    size_t bytes = 0;
+    takt_text_init(&head, ctx);
+    takt_status status = takt_npy_head(ctx, v, &head);
+    if (status == TAKT_OK && (!takt_npy_bytes(v, &bytes) || bytes > UINT32_MAX - head.length ||
+                              text->length > UINT32_MAX || e->name.length > 1024))
+        status = takt_fail(ctx, TAKT_E_OVERFLOW, "an .npz archive holds at most 4 GiB: write .npy files");
+    if (status == TAKT_OK) {
+        e->local = (uint32_t)text->length;
+        e->size = (uint32_t)(head.length + bytes);
+        e->crc = checksum(checksum(0, (const uint8_t *)head.at, head.length), v->data, bytes);
+        put(text, LOCAL, 4);
+        put_common(text, e);
+        put_name(text, e);
+        takt_text_put(text, head.at, head.length);
+        takt_text_put(text, v->data, bytes);
+        status = text->status;
+    }
+    takt_text_deinit(&head);
+    return status;
+}
+
+static void put_directory(takt_text *text, const entry *entries, size_t count)
+{
+    const size_t from = text->length;
+    for (size_t i = 0; i < count; i++) {
+        put(text, CENTRAL, 4);
+        put(text, VERSION, 2);
+        put_common(text, &entries[i]);
+        put(text, 0, 2); /* comment */
+        put(text, 0, 4); /* disk; attributes */
+        put(text, 0, 4);
+        put(text, entries[i].local, 4);
+        put_name(text, &entries[i]);
+    }
+    const size_t size = text->length - from;
+    put(text, END, 4);
+    put(text, 0, 4);
+    put(text, (uint32_t)count, 2);
+    put(text, (uint32_t)count, 2);
+    put(text, (uint32_t)size, 4);
+    put(text, (uint32_t)from, 4);
+    put(text, 0, 2);
+}
+
+takt_status takt_npz_save(takt_ctx *ctx, const char *path, const char *const *names,
+                          const takt_tensor_view *views, size_t count)
+{
+    takt_text text;
+    void *block;
+    if (path == NULL || count > UINT16_MAX)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_npz_save: no path, or more than 65535 arrays");
+    TAKT_TRY(takt_mem_zero(ctx, count, sizeof(entry), "archive", &block));
+    entry *entries = block;
+    takt_status status = TAKT_OK;
+    takt_text_init(&text, ctx);
+    for (size_t i = 0; i < count && status == TAKT_OK; i++) {
+        entries[i].name = takt_span_of(names[i]);
+        status = put_member(ctx, &text, &views[i], &entries[i]);
+    }
+    if (status == TAKT_OK) {
+        put_directory(&text, entries, count);
+        status = text.length > UINT32_MAX
+                     ? takt_fail(ctx, TAKT_E_OVERFLOW, "an .npz archive holds at most 4 GiB")
+                     : text.status;
+    }
+    if (status == TAKT_OK)
+        status = takt_write_file(ctx, path, text.at, text.length);
+    takt_text_deinit(&text);
+    takt_mem_put(ctx, entries, count * sizeof(entry));
+    return status;
+}

@@ -1,0 +1,84 @@
+/* adapt.h - what adapters of ONNX operators are written in. Everything is sticky: failures go into
+ * the call, and the driver looks once. */
+#ifndef TAKT_IO_ONNX_ADAPT_H
+#define TAKT_IO_ONNX_ADAPT_H
+
+#include "io/onnx/import.h"
+
+typedef struct takt_ints {
+    const int64_t *at;
+    size_t count;
+    bool is_set;
+} takt_ints;
+
+/* ---- attributes: NULL or the fallback where they are absent ---- */
+
+const takt_pb_attr *takt_onnx_attr(takt_call *c, const char *name);
+int64_t takt_onnx_i(takt_call *c, const char *name, int64_t fallback);
+double takt_onnx_f(takt_call *c, const char *name, double fallback);
+takt_ints takt_onnx_ints(takt_call *c, const char *name);
+/* Terminated, in the arena. */
+const char *takt_onnx_s(takt_call *c, const char *name, const char *fallback);
+bool takt_onnx_is(takt_call *c, const char *name, const char *fallback, const char *value);
+const takt_pb_graph *takt_onnx_graph(takt_call *c, const char *name);
+/* Index of a string attribute in a NULL-terminated list; refuses others. */
+int takt_onnx_choice(takt_call *c, const char *name, const char *fallback,
+                     const char *const *values);
+/* A data type attribute; `fallback` if absent. */
+takt_dtype takt_onnx_to(takt_call *c, const char *name, takt_dtype fallback);
+
+/* ---- inputs ---- */
+
+bool takt_onnx_has(const takt_call *c, size_t i);
+/* The tensor; TAKT_NONE if it was left out. Fails for a sequence. */
+takt_id takt_onnx_in(takt_call *c, size_t i);
+/* Its type; one with rank 0 if there is none. */
+const takt_type *takt_onnx_type(takt_call *c, size_t i);
+/* Integers that must be known now. */
+takt_ints takt_onnx_known_ints(takt_call *c, size_t i);
+/* The attribute, or from some opset on the input. */
+takt_ints takt_onnx_list(takt_call *c, const char *name, size_t input);
+double takt_onnx_known_f(takt_call *c, size_t i, double fallback);
+const takt_array *takt_onnx_known(takt_call *c, size_t i);
+/* The same, or NULL if it is not known; no failure. */
+const takt_array *takt_onnx_peek(takt_call *c, size_t i);
+takt_syms takt_onnx_syms(takt_call *c, size_t i);
+/* Elements as dimensions; negative numbers fail. */
+const takt_dim *takt_onnx_dims(takt_call *c, size_t i, size_t *count);
+
+/* ---- results ---- */
+
+void takt_onnx_set(takt_call *c, size_t i, takt_id id);
+static inline takt_status takt_onnx_done(takt_call *c, takt_id id)
+{
+    takt_onnx_set(c, 0, id);
+    return c->status;
+}
+/* Refuses the node: "Resize, opset 11: reason". */
+takt_status takt_onnx_refuse(takt_call *c, const char *format, ...) TAKT_PRINTF(2, 3);
+
+/* ---- building ---- */
+
+takt_id takt_onnx_op1(takt_call *c, const takt_op *op, takt_id x, size_t n,
+                      const takt_named_attr *attrs);
+takt_id takt_onnx_op2(takt_call *c, const takt_op *op, takt_id a, takt_id b, size_t n,
+                      const takt_named_attr *attrs);
+takt_id takt_onnx_i64s(takt_call *c, const int64_t *v, size_t n);
+/* A vector of the dtype of doubles. */
+takt_id takt_onnx_floats(takt_call *c, takt_dtype dtype, const double *v, const int64_t *dims,
+                         int rank);
+/* `value` of `dtype` everywhere in a scalar. */
+takt_id takt_onnx_scalar(takt_call *c, takt_dtype dtype, double value);
+takt_id takt_onnx_cast(takt_call *c, takt_id x, takt_dtype dtype);
+takt_id takt_onnx_squeeze(takt_call *c, takt_id x, int64_t axis);
+takt_id takt_onnx_unsqueeze(takt_call *c, takt_id x, int64_t axis);
+takt_id takt_onnx_gather(takt_call *c, takt_id x, takt_id index, int64_t axis);
+/* Reshape to numbers. */
+takt_id takt_onnx_shape(takt_call *c, takt_id x, const int64_t *dims, size_t rank);
+/* [C] to [C, 1, 1…], so that it meets axis 1 of `rank`. */
+takt_id takt_onnx_channel(takt_call *c, takt_id x, int rank);
+void *takt_onnx_get(takt_call *c, size_t count, size_t size);
+/* axis + rank if negative; refuses what is out of range. */
+int takt_onnx_axis(takt_call *c, int64_t axis, int rank);
+
+#endif

@@ -1,0 +1,100 @@
+/* build.c - small constructions for adapters. */
+#include <string.h>
+
+#include "io/onnx/adapt.h"
+
+takt_id takt_onnx_op1(takt_call *c, const takt_op *op, takt_id x, size_t n,
+                      const takt_named_attr *attrs)
+{
+    return x == TAKT_NONE ? TAKT_NONE : takt_graph_call(c->g, op, 1, &x, n, attrs);
+}
+
+takt_id takt_onnx_op2(takt_call *c, const takt_op *op, takt_id a, takt_id b, size_t n,
+                      const takt_named_attr *attrs)
+{
+    if (a == TAKT_NONE || b == TAKT_NONE)
+        return TAKT_NONE;
+    return takt_graph_call(c->g, op, 2, (takt_id[]){a, b}, n, attrs);
+}
+
+static takt_id constant(takt_call *c, const takt_type *type, const double *f, const int64_t *i)
+{
+    takt_tensor t;
+    const takt_status status = takt_tensor_create(c->ctx, type, &t);
+    if (status != TAKT_OK)
+        return takt_graph_fail(c->g, status);
+    const size_t count = takt_tensor_count(&t);
+    void *data = takt_tensor_data(&t);
+    for (size_t k = 0; k < count; k++) {
+        if (i != NULL)
+            takt_dtype_put_i(type->dtype, data, k, takt_dtype_wrap(type->dtype, i[k]));
+        else if (takt_dtype_is_float(type->dtype))
+            takt_dtype_put_f(type->dtype, data, k, takt_dtype_round(type->dtype, f[k]));
+        else
+            takt_dtype_put_i(type->dtype, data, k, takt_dtype_from_double(type->dtype, f[k]));
+    }
+    const takt_id id = takt_graph_constant(c->g, &t);
+    takt_tensor_release(&t);
+    return id;
+}
+
+takt_id takt_onnx_i64s(takt_call *c, const int64_t *v, size_t n)
+{
+    const takt_type type = {.dtype = TAKT_I64, .rank = 1, .dim = {(int64_t)n}};
+    return constant(c, &type, NULL, v);
+}
+
+takt_id takt_onnx_floats(takt_call *c, takt_dtype dtype, const double *v, const int64_t *dims,
+                         int rank)
+{
+    takt_type type = {.dtype = dtype, .rank = rank};
+    memcpy(type.dim, dims, (size_t)rank * sizeof *dims);
+    return constant(c, &type, v, NULL);
+}
+
+takt_id takt_onnx_scalar(takt_call *c, takt_dtype dtype, double value)
+{
+    const takt_type type = {.dtype = dtype};
+    return constant(c, &type, &value, NULL);
+}
+
+takt_id takt_onnx_cast(takt_call *c, takt_id x, takt_dtype dtype)
+{
+    if (x == TAKT_NONE || takt_type_of(c->g, x)->dtype == dtype)
+        return x;
+    return takt_cast(c->g, x, dtype);
+}
+
+takt_id takt_onnx_squeeze(takt_call *c, takt_id x, int64_t axis)
+{
+    return takt_onnx_op1(c, &takt_op_squeeze, x, 1,
+                         &(takt_named_attr){"axes", takt_attr_i64s(&axis, 1)});
+}
+
+takt_id takt_onnx_unsqueeze(takt_call *c, takt_id x, int64_t axis)
+{
+    return takt_onnx_op1(c, &takt_op_unsqueeze, x, 1,
+                         &(takt_named_attr){"axes", takt_attr_i64s(&axis, 1)});
+}
+
+takt_id takt_onnx_gather(takt_call *c, takt_id x, takt_id index, int64_t axis)
+{
+    return takt_onnx_op2(c, &takt_op_gather, x, index, 1,
+                         &(takt_named_attr){"axis", takt_attr_i64(axis)});
+}
+
+takt_id takt_onnx_shape(takt_call *c, takt_id x, const int64_t *dims, size_t rank)
+{
+    return x == TAKT_NONE ? x : takt_reshape(c->g, x, dims, rank);
+}
+
+takt_id takt_onnx_channel(takt_call *c, takt_id x, int rank)
+{
+    if (x == TAKT_NONE)
+        return x;
+    const takt_type *t = takt_type_of(c->g, x);
+    takt_dim dims[TAKT_MAX_RANK] = {t->rank == 1 ? t->dim[0] : 1};
+    for (int i = 1; i < rank - 1; i++)
+        dims[i] = 1;
+    return rank <= 2 ? x : takt_reshape(c->g, x, dims, (size_t)rank - 1);
+}

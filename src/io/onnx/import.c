@@ -1,0 +1,251 @@
+/* import.c - from the description of a model to a graph. */
+#include <string.h>
+
+#include "io/onnx/adapt.h"
+
+/* ---- checks of the model as a whole ---- */
+
+static takt_status check_opsets(takt_import *im)
+{
+    const takt_pb_model *m = &im->model;
+    if (m->opset_count == 0)
+        return takt_wire_fail(im->ctx, m->at, "the model imports no opset");
+    if (m->opset_count > 1024)
+        return takt_wire_fail(im->ctx, m->at, "the model imports %zu opsets", m->opset_count);
+    for (size_t i = 0; i < m->opset_count; i++) {
+        const takt_pb_opset *o = &m->opsets[i];
+        if (o->version < 1 || o->version > 10000)
+            return takt_wire_fail(im->ctx, o->at, "opset version %lld is impossible",
+                                  (long long)o->version);
+        for (size_t k = 0; k < i; k++)
+            if (takt_onnx_same(m->opsets[k].domain, o->domain))
+                return takt_wire_fail(im->ctx, o->at, "domain \"%.*s\" is imported twice",
+                                      (int)o->domain.length, o->domain.at);
+    }
+    return TAKT_OK;
+}
+
+/* ---- inputs ---- */
+
+static const takt_fixed *fixed_of(const takt_import *im, takt_span name)
+{
+    for (size_t i = 0; i < im->source->fixed_count; i++)
+        if (takt_span_is(name, im->source->fixed[i].name))
+            return &im->source->fixed[i];
+    return NULL;
+}
+
+static takt_status dim_of(takt_import *im, const takt_pb_value *v, size_t index, takt_dim *out)
+{
+    const takt_pb_dim *d = &v->type->tensor->shape->dims[index];
+    if (d->has_value && d->value >= 0) {
+        *out = d->value;
+        return TAKT_OK;
+    }
+    takt_span name = d->param;
+    if (name.length == 0) {
+        const char *text = takt_arena_format(&im->arena, "%.*s_%zu", (int)v->name.length,
+                                             v->name.at, index);
+        if (text == NULL)
+            return TAKT_ERR_MEMORY;
+        name = takt_span_of(text);
+    }
+    return takt_dim_name(im->main->g->dims, name, out);
+}
+
+static takt_status type_of(takt_import *im, const takt_pb_value *v, takt_type *out)
+{
+    const takt_fixed *fixed = fixed_of(im, v->name);
+    const takt_pb_tensor_type *t = v->type != NULL ? v->type->tensor : NULL;
+    if (t == NULL || t->shape == NULL) {
+        if (fixed != NULL) {
+            *out = fixed->tensor.type;
+            return TAKT_OK;
+        }
+        return takt_fail(im->ctx, TAKT_E_ONNX_STATIC, "input %.*s has no %s in the file",
+                         (int)v->name.length, v->name.at,
+                         t == NULL ? "tensor type" : "shape");
+    }
+    *out = (takt_type){.rank = (int)t->shape->dim_count};
+    if (!takt_onnx_dtype(t->elem, &out->dtype))
+        return takt_fail(im->ctx, TAKT_E_ONNX_UNSUPPORTED,
+                         "input %.*s has element type %lld, which Takt does not have",
+                         (int)v->name.length, v->name.at, (long long)t->elem);
+    if (t->shape->dim_count > TAKT_MAX_RANK)
+        return takt_wire_fail(im->ctx, v->at, "input %.*s has %zu dimensions", (int)v->name.length,
+                              v->name.at, t->shape->dim_count);
+    for (size_t i = 0; i < t->shape->dim_count; i++)
+        TAKT_TRY(dim_of(im, v, i, &out->dim[i]));
+    return TAKT_OK;
+}
+
+/* A sequence has as many items as were fixed: "name.0", "name.1", … */
+static takt_status add_sequence(takt_scope *s, const takt_pb_value *in, takt_onnx_value *v)
+{
+    takt_import *im = s->im;
+    size_t count = 0;
+    while (count < 4096) {
+        const char *name = takt_arena_format(&im->arena, "%.*s.%zu", (int)in->name.length,
+                                             in->name.at, count);
+        if (name == NULL)
+            return TAKT_ERR_MEMORY;
+        if (fixed_of(im, takt_span_of(name)) == NULL)
+            break;
+        count++;
+    }
+    takt_id *items = takt_arena_array(&im->arena, count + 1, sizeof *items);
+    for (size_t i = 0; i < count && items != NULL; i++) {
+        const char *name = takt_arena_format(&im->arena, "%.*s.%zu", (int)in->name.length,
+                                             in->name.at, i);
+        if (name == NULL)
+            return TAKT_ERR_MEMORY;
+        items[i] = takt_graph_input(s->room->g, name, &fixed_of(im, takt_span_of(name))->tensor.type);
+    }
+    v->kind = TAKT_ONNX_SEQUENCE;
+    v->items = items;
+    v->item_count = count;
+    return items != NULL ? s->room->g->status : TAKT_ERR_MEMORY;
+}
+
+static takt_status add_input(takt_scope *s, const takt_pb_value *in)
+{
+    takt_onnx_value *v;
+    takt_scope *owner;
+    const takt_pb_type *t = in->type;
+    if (takt_scope_find(s, in->name, &owner) != NULL)
+        return TAKT_OK; /* an initializer: its value is given */
+    TAKT_TRY(takt_scope_add(s, in->name, in->at, &v));
+    if (t != NULL && t->optional != NULL) {
+        t = t->optional->elem;
+        v->kind = TAKT_ONNX_NOTHING;
+    }
+    const bool is_optional = v->kind == TAKT_ONNX_NOTHING;
+    if (t != NULL && t->sequence != NULL) {
+        TAKT_TRY(add_sequence(s, in, v));
+        if (is_optional && v->item_count == 0)
+            v->kind = TAKT_ONNX_NOTHING;
+        return TAKT_OK;
+    }
+    if (is_optional && fixed_of(s->im, in->name) == NULL)
+        return TAKT_OK;
+    takt_type type;
+    takt_pb_value plain = *in;
+    plain.type = (takt_pb_type *)(uintptr_t)t;
+    TAKT_TRY(type_of(s->im, &plain, &type));
+    const char *name = takt_arena_text(&s->im->arena, in->name.at, in->name.length);
+    if (name == NULL)
+        return TAKT_ERR_MEMORY;
+    v->kind = TAKT_ONNX_TENSOR;
+    v->id = takt_graph_input(s->room->g, name, &type);
+    return s->room->g->status;
+}
+
+takt_status takt_import_initializers(takt_scope *s, const takt_pb_graph *graph)
+{
+    takt_onnx_value *v;
+    for (size_t i = 0; i < graph->initializer_count; i++) {
+        const takt_pb_tensor *t = &graph->initializers[i];
+        TAKT_TRY(takt_scope_add(s, t->name, t->at, &v));
+        v->kind = TAKT_ONNX_INITIALIZER;
+        v->initializer = t;
+    }
+    for (size_t i = 0; i < graph->sparse_count; i++) {
+        const takt_pb_sparse *t = &graph->sparses[i];
+        if (t->values == NULL)
+            return takt_wire_fail(s->im->ctx, t->at, "a sparse tensor lacks values");
+        TAKT_TRY(takt_scope_add(s, t->values->name, t->at, &v));
+        v->kind = TAKT_ONNX_SPARSE;
+        v->sparse = t;
+    }
+    return TAKT_OK;
+}
+
+/* ---- outputs ---- */
+
+static takt_status add_output(takt_scope *s, const takt_pb_value *out)
+{
+    takt_import *im = s->im;
+    takt_onnx_value *v;
+    TAKT_TRY(takt_scope_use(s, out->name, &v));
+    if (v == NULL)
+        return takt_wire_fail(im->ctx, out->at, "output %.*s is never produced",
+                              (int)out->name.length, out->name.at);
+    if (v->kind == TAKT_ONNX_POISON)
+        return TAKT_OK;
+    const char *name = takt_arena_text(&im->arena, out->name.at, out->name.length);
+    if (name == NULL)
+        return TAKT_ERR_MEMORY;
+    if (v->kind == TAKT_ONNX_TENSOR)
+        takt_graph_output(s->room->g, name, v->id);
+    for (size_t i = 0; v->kind == TAKT_ONNX_SEQUENCE && i < v->item_count; i++)
+        takt_graph_output(s->room->g, takt_arena_format(&im->arena, "%s.%zu", name, i),
+                          v->items[i]);
+    return s->room->g->status;
+}
+
+static takt_status import_model(takt_import *im)
+{
+    const takt_pb_graph *graph = im->model.graph;
+    if (graph == NULL)
+        return takt_wire_fail(im->ctx, 0, "the model has no graph");
+    TAKT_TRY(check_opsets(im));
+    TAKT_TRY(takt_room_create(im, NULL, &im->main));
+    takt_scope scope = {.im = im,
+                        .room = im->main,
+                        .opsets = im->model.opsets,
+                        .opset_count = im->model.opset_count};
+    size_t names = graph->initializer_count + graph->sparse_count + graph->input_count;
+    for (size_t i = 0; i < graph->node_count; i++)
+        names += graph->nodes[i].output_count;
+    TAKT_TRY(takt_scope_init(&scope, names));
+    TAKT_TRY(takt_import_initializers(&scope, graph));
+    for (size_t i = 0; i < graph->input_count; i++)
+        TAKT_TRY(add_input(&scope, &graph->inputs[i]));
+    TAKT_TRY(takt_import_nodes(&scope, graph->nodes, graph->node_count));
+    for (size_t i = 0; i < graph->output_count; i++)
+        TAKT_TRY(add_output(&scope, &graph->outputs[i]));
+    if (im->has_failed) {
+        im->ctx->error = im->first;
+        return im->first.status;
+    }
+    const takt_span name = graph->name.length > 0 ? graph->name : takt_span_of("model");
+    im->main->g->name = takt_arena_text(&im->main->g->arena, name.at, name.length);
+    return im->main->g->status;
+}
+
+/* ---- the reader ---- */
+
+/* The first field of a model is its IR version, a small number; graph, opset or producer follow. */
+static bool recognises(const uint8_t *bytes, size_t length)
+{
+    if (length < 4 || bytes[0] != 0x08 || bytes[1] > 64)
+        return false;
+    const uint8_t tag = bytes[2];
+    return tag == 0x12 || tag == 0x1A || tag == 0x22 || tag == 0x28 || tag == 0x32 || tag == 0x3A ||
+           tag == 0x42;
+}
+
+static takt_status read(const takt_source *source, takt_graph **graph)
+{
+    takt_import im = {.ctx = source->ctx, .source = source, .budget = source->ctx->limits.nodes};
+    takt_arena_init(&im.arena, source->ctx);
+    takt_status status = takt_pb_read_model(&im.arena, source->bytes, source->length, &im.model);
+    if (status == TAKT_OK)
+        status = import_model(&im);
+    if (im.main != NULL) {
+        takt_room_close(im.main);
+        if (status == TAKT_OK)
+            *graph = im.main->g;
+        else
+            takt_graph_destroy(im.main->g);
+    }
+    takt_arena_deinit(&im.arena);
+    return status;
+}
+
+const takt_reader takt_reader_onnx = {
+    .name = "onnx",
+    .summary = "ONNX models (.onnx)",
+    .recognises = recognises,
+    .read = read,
+};

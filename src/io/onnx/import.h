@@ -1,0 +1,170 @@
+/* import.h - an ONNX model being turned into a graph.
+ *
+ * A *room* is one graph under construction: the main one, or a branch or body. A *scope* is what
+ * names mean while the nodes of one ONNX graph or function are read; several scopes may build into
+ * one room, because functions, and branches whose condition is known, are inlined.
+ *
+ * Values that shapes depend on are worked out while importing (fold.c): constants by the reference
+ * interpreter, and small integer vectors made of dimensions symbolically.
+ */
+#ifndef TAKT_IO_ONNX_IMPORT_H
+#define TAKT_IO_ONNX_IMPORT_H
+
+#include "io/onnx/payload.h"
+#include "ir/array.h"
+#include "op/ops.h"
+
+typedef struct takt_import takt_import;
+typedef struct takt_room takt_room;
+typedef struct takt_scope takt_scope;
+
+/* A number or a dimension. */
+typedef struct takt_sym {
+    bool is_dim;
+    int64_t number;
+    takt_dim dim;
+} takt_sym;
+
+typedef struct takt_syms {
+    const takt_sym *at;
+    size_t count;
+} takt_syms;
+
+typedef enum takt_fact_state { TAKT_FACT_NEW, TAKT_FACT_UNKNOWN, TAKT_FACT_READY } takt_fact_state;
+
+/* What is known of a node's results before anything runs. */
+typedef struct takt_fact {
+    takt_fact_state state;
+    takt_array *known; /* one per result, or NULL */
+    takt_syms syms;    /* of a node with one result: its elements, or at == NULL */
+    uint32_t out_count;
+    bool is_borrowed; /* `known` belongs to another node */
+} takt_fact;
+
+typedef struct takt_capture {
+    takt_id inner, outer;
+} takt_capture;
+
+struct takt_room {
+    takt_import *im;
+    takt_graph *g;
+    takt_room *outer;
+    takt_capture *captures;
+    size_t capture_count, capture_capacity;
+    takt_fact *facts;
+    size_t fact_count; /* capacity */
+};
+
+typedef enum takt_onnx_kind {
+    TAKT_ONNX_ABSENT,
+    TAKT_ONNX_TENSOR,
+    TAKT_ONNX_INITIALIZER, /* becomes a constant when it is first used */
+    TAKT_ONNX_SPARSE,
+    TAKT_ONNX_SEQUENCE,
+    TAKT_ONNX_NOTHING, /* an optional that holds nothing */
+    TAKT_ONNX_POISON,  /* what a refused node would have produced */
+} takt_onnx_kind;
+
+typedef struct takt_onnx_value {
+    takt_span name;
+    takt_onnx_kind kind;
+    takt_id id;
+    const takt_pb_tensor *initializer;
+    const takt_pb_sparse *sparse;
+    const takt_id *items; /* of a sequence */
+    size_t item_count;
+} takt_onnx_value;
+
+struct takt_scope {
+    takt_import *im;
+    takt_room *room;
+    takt_scope *parent; /* whose names may be used; NULL for functions and the model */
+    takt_onnx_value *values;
+    size_t value_count, value_capacity;
+    uint32_t *table; /* of indices + 1 */
+    size_t table_size;
+    const takt_pb_opset *opsets;
+    size_t opset_count;
+    const takt_pb_node *caller; /* of a function: where attributes that it refers to stand */
+    const takt_pb_function *function;
+    takt_scope *caller_scope;
+    uint64_t depth;
+};
+
+struct takt_import {
+    takt_ctx *ctx;
+    const takt_source *source;
+    takt_arena arena;
+    takt_pb_model model;
+    takt_room *main;
+    uint64_t budget; /* nodes that may still be imported: bounds inlining */
+    bool has_failed; /* a node was refused; `first` says why */
+    takt_error first;
+};
+
+/* One node being imported. */
+typedef struct takt_call {
+    takt_import *im;
+    takt_scope *scope;
+    takt_graph *g;
+    takt_ctx *ctx;
+    const takt_pb_node *node;
+    int opset;
+    takt_status status; /* sticky: of attributes and facts */
+    size_t in_count, out_count;
+    takt_onnx_value **in; /* NULL: left out */
+    takt_onnx_value *out;
+} takt_call;
+
+typedef struct takt_onnx_op {
+    const char *names[24];
+    const char *domain; /* NULL: ONNX's own */
+    takt_status (*adapt)(takt_call *c);
+} takt_onnx_op;
+
+/* ---- scopes (scope.c) ---- */
+
+TAKT_MUST_USE takt_status takt_scope_init(takt_scope *scope, size_t names);
+/* Declares a name; fails if it exists in this scope. */
+TAKT_MUST_USE takt_status takt_scope_add(takt_scope *scope, takt_span name, uint64_t at,
+                                         takt_onnx_value **value);
+/* The value in this scope or one around it, NULL if there is none; `*owner` is where it lies. */
+takt_onnx_value *takt_scope_find(takt_scope *scope, takt_span name, takt_scope **owner);
+/* The same, brought into this scope's room: initializers become constants, and values of rooms
+ * around this one become captures. NULL with TAKT_OK: nobody produces it. */
+TAKT_MUST_USE takt_status takt_scope_use(takt_scope *scope, takt_span name,
+                                         takt_onnx_value **value);
+/* An input of `room` that stands for `outer` in the room around it, made if new. */
+takt_id takt_room_capture(takt_room *room, takt_id outer);
+TAKT_MUST_USE takt_status takt_room_create(takt_import *im, takt_room *outer, takt_room **room);
+/* Frees what is known; the graph stays. */
+void takt_room_close(takt_room *room);
+
+/* ---- facts (fold.c) ---- */
+
+/* What is known of result `index` of the node: NULL if nothing. Borrowed until the room dies. */
+TAKT_MUST_USE takt_status takt_fold_known(takt_room *room, takt_id id, const takt_array **known);
+TAKT_MUST_USE takt_status takt_fold_syms(takt_room *room, takt_id id, takt_syms *syms);
+/* symbolic.c: the elements of a node from those of its inputs; at == NULL if it cannot be said. */
+TAKT_MUST_USE takt_status takt_fold_symbolic(takt_room *room, takt_id id, takt_syms *out);
+
+/* ---- graphs and nodes (import.c, node.c, control.c) ---- */
+
+TAKT_MUST_USE takt_status takt_import_nodes(takt_scope *scope, const takt_pb_node *nodes,
+                                            size_t count);
+TAKT_MUST_USE takt_status takt_import_initializers(takt_scope *scope, const takt_pb_graph *graph);
+/* A branch or body in a room of its own; its declared inputs get `types`; `names` are captured
+ * first, so that rooms can be given equal inputs. */
+TAKT_MUST_USE takt_status takt_import_inline(takt_call *c, const takt_pb_graph *graph,
+                                             const takt_id *inputs);
+const takt_onnx_op *takt_onnx_find(takt_span domain, takt_span name);
+/* Nodes whose op record carries ONNX's name. */
+TAKT_MUST_USE takt_status takt_import_record(takt_call *c, const takt_op *op);
+const takt_op *takt_onnx_record(takt_span name, int opset);
+/* Collects a refusal; the node's results are poison. */
+void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset);
+/* Opset of a domain in this scope, 0 if it was not imported. */
+int takt_scope_opset(const takt_scope *scope, takt_span domain);
+bool takt_onnx_same(takt_span a, takt_span b);
+
+#endif

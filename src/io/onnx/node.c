@@ -1,0 +1,199 @@
+/* node.c - imports nodes one after the other: adapters, op records, local functions. */
+#include <string.h>
+
+#include "io/onnx/adapt.h"
+
+#define TAKT_ONNX(stem) extern const takt_onnx_op takt_onnx_##stem;
+#include "onnx_list.inc"
+#undef TAKT_ONNX
+
+static const takt_onnx_op *const adapters[] = {
+#define TAKT_ONNX(stem) &takt_onnx_##stem,
+#include "onnx_list.inc"
+#undef TAKT_ONNX
+};
+
+const takt_onnx_op *takt_onnx_find(takt_span domain, takt_span name)
+{
+    const bool own = domain.length == 0 || takt_span_is(domain, "ai.onnx");
+    for (size_t i = 0; i < sizeof adapters / sizeof *adapters; i++) {
+        const takt_onnx_op *a = adapters[i];
+        if (own != (a->domain == NULL) || (!own && !takt_span_is(domain, a->domain)))
+            continue;
+        for (size_t k = 0; k < 24 && a->names[k] != NULL; k++)
+            if (takt_span_is(name, a->names[k]))
+                return a;
+    }
+    return NULL;
+}
+
+void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset)
+{
+    takt_ctx *ctx = im->ctx;
+    if (im->source->complaints != NULL)
+        takt_text_add(im->source->complaints, "%.*s (%.*s, opset %d): %s\n",
+                      node->name.length > 0     ? (int)node->name.length
+                      : node->output_count > 0 ? (int)node->outputs[0].length
+                                               : 0,
+                      node->name.length > 0 || node->output_count == 0 ? node->name.at
+                                                                       : node->outputs[0].at,
+                      (int)node->op.length, node->op.at, opset, ctx->error.message);
+    if (!im->has_failed)
+        im->first = ctx->error;
+    im->has_failed = true;
+}
+
+/* ---- functions ---- */
+
+static const takt_pb_function *find_function(const takt_import *im, const takt_pb_node *n)
+{
+    for (size_t i = 0; i < im->model.function_count; i++) {
+        const takt_pb_function *f = &im->model.functions[i];
+        if (takt_onnx_same(f->name, n->op) && takt_onnx_same(f->domain, n->domain) &&
+            takt_onnx_same(f->overload, n->overload))
+            return f;
+    }
+    return NULL;
+}
+
+static takt_status bind(takt_scope *inner, takt_call *c, const takt_pb_function *f)
+{
+    for (size_t i = 0; i < f->input_count; i++) {
+        takt_onnx_value *v;
+        TAKT_TRY(takt_scope_add(inner, f->inputs[i], f->at, &v));
+        const takt_span name = v->name;
+        if (takt_onnx_has(c, i))
+            *v = *c->in[i];
+        v->name = name;
+    }
+    return TAKT_OK;
+}
+
+static takt_status call_function(takt_call *c, const takt_pb_function *f)
+{
+    takt_scope inner = {.im = c->im,
+                        .room = c->scope->room,
+                        .opsets = f->opset_count > 0 ? f->opsets : c->scope->opsets,
+                        .opset_count = f->opset_count > 0 ? f->opset_count : c->scope->opset_count,
+                        .caller = c->node,
+                        .caller_scope = c->scope,
+                        .function = f,
+                        .depth = c->scope->depth + 1};
+    if (inner.depth > c->ctx->limits.depth)
+        return takt_wire_fail(c->ctx, c->node->at, "calls of function %.*s nest deeper than %llu",
+                              (int)f->name.length, f->name.at,
+                              (unsigned long long)c->ctx->limits.depth);
+    size_t names = f->input_count;
+    for (size_t i = 0; i < f->node_count; i++)
+        names += f->nodes[i].output_count;
+    TAKT_TRY(takt_scope_init(&inner, names));
+    TAKT_TRY(bind(&inner, c, f));
+    TAKT_TRY(takt_import_nodes(&inner, f->nodes, f->node_count));
+    for (size_t i = 0; i < f->output_count && i < c->out_count; i++) {
+        takt_onnx_value *v;
+        TAKT_TRY(takt_scope_use(&inner, f->outputs[i], &v));
+        if (v == NULL)
+            return takt_wire_fail(c->ctx, f->at, "function %.*s never produces %.*s",
+                                  (int)f->name.length, f->name.at, (int)f->outputs[i].length,
+                                  f->outputs[i].at);
+        c->out[i] = *v;
+    }
+    return TAKT_OK;
+}
+
+/* ---- one node ---- */
+
+static takt_status adapt(takt_call *c)
+{
+    const takt_pb_node *n = c->node;
+    const takt_pb_function *f = find_function(c->im, n);
+    if (f != NULL)
+        return call_function(c, f);
+    if (c->opset == 0)
+        return takt_wire_fail(c->ctx, n->at, "the model imports no version of domain \"%.*s\"",
+                              (int)n->domain.length, n->domain.at);
+    const takt_onnx_op *a = takt_onnx_find(n->domain, n->op);
+    if (a != NULL)
+        return a->adapt(c);
+    const bool own = n->domain.length == 0 || takt_span_is(n->domain, "ai.onnx");
+    const takt_op *op = own ? takt_onnx_record(n->op, c->opset) : NULL;
+    if (op != NULL)
+        return takt_import_record(c, op);
+    return takt_onnx_refuse(c, "Takt has no such operator");
+}
+
+static takt_status gather_inputs(takt_call *c, bool *is_poisoned)
+{
+    const takt_pb_node *n = c->node;
+    c->in = takt_onnx_get(c, n->input_count, sizeof(takt_onnx_value *));
+    c->out = takt_onnx_get(c, n->output_count, sizeof *c->out);
+    if (c->in == NULL || c->out == NULL)
+        return TAKT_ERR_MEMORY;
+    c->in_count = n->input_count;
+    c->out_count = n->output_count;
+    for (size_t i = 0; i < n->input_count; i++) {
+        if (n->inputs[i].length == 0)
+            continue;
+        TAKT_TRY(takt_scope_use(c->scope, n->inputs[i], &c->in[i]));
+        if (c->in[i] == NULL)
+            return takt_wire_fail(c->ctx, n->at, "%.*s uses %.*s, which nothing before it produces",
+                                  (int)n->op.length, n->op.at, (int)n->inputs[i].length,
+                                  n->inputs[i].at);
+        *is_poisoned = *is_poisoned || c->in[i]->kind == TAKT_ONNX_POISON;
+    }
+    return TAKT_OK;
+}
+
+static takt_status publish(takt_call *c, bool is_poisoned)
+{
+    const takt_pb_node *n = c->node;
+    for (size_t i = 0; i < n->output_count; i++) {
+        if (n->outputs[i].length == 0)
+            continue;
+        takt_onnx_value *v;
+        TAKT_TRY(takt_scope_add(c->scope, n->outputs[i], n->at, &v));
+        const takt_span name = v->name;
+        *v = c->out[i];
+        v->name = name;
+        if (is_poisoned || v->kind == TAKT_ONNX_ABSENT)
+            v->kind = TAKT_ONNX_POISON;
+    }
+    return TAKT_OK;
+}
+
+static takt_status import_node(takt_scope *scope, const takt_pb_node *n)
+{
+    takt_import *im = scope->im;
+    takt_call c = {.im = im,
+                   .scope = scope,
+                   .g = scope->room->g,
+                   .ctx = im->ctx,
+                   .node = n,
+                   .opset = takt_scope_opset(scope, n->domain)};
+    bool is_poisoned = false;
+    if (im->budget-- == 0)
+        return takt_wire_fail(im->ctx, n->at, "the model has more nodes than limits.nodes allows");
+    TAKT_TRY(gather_inputs(&c, &is_poisoned));
+    if (!is_poisoned) {
+        const takt_span name = n->name.length > 0 || n->output_count == 0 ? n->name : n->outputs[0];
+        const char *text = takt_arena_text(&im->arena, name.at, name.length);
+        takt_graph_set_origin(c.g, text != NULL ? text : "", 0);
+        takt_status status = adapt(&c);
+        status = status != TAKT_OK ? status : c.status != TAKT_OK ? c.status : c.g->status;
+        if (status == TAKT_ERR_MEMORY)
+            return status;
+        if (status != TAKT_OK) {
+            takt_import_refuse(im, n, c.opset);
+            c.g->status = TAKT_OK; /* so that all refusals are found at once */
+            is_poisoned = true;
+        }
+    }
+    return publish(&c, is_poisoned);
+}
+
+takt_status takt_import_nodes(takt_scope *scope, const takt_pb_node *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        TAKT_TRY(import_node(scope, &nodes[i]));
+    return TAKT_OK;
+}

@@ -1,0 +1,20 @@
+/* payload.h - ONNX's tensors to ours: bytes are copied once, into their final place. */
+#ifndef TAKT_IO_ONNX_PAYLOAD_H
+#define TAKT_IO_ONNX_PAYLOAD_H
+
+#include "io/onnx/proto.h"
+#include "io/read.h"
+
+/* TensorProto.DataType to ours; false for those that Takt does not have (strings, complex). */
+bool takt_onnx_dtype(int64_t elem, takt_dtype *out);
+int64_t takt_onnx_elem(takt_dtype dtype);
+/* The caller releases it. `source` says where external data may lie. */
+TAKT_MUST_USE takt_status takt_onnx_tensor(const takt_source *source, const takt_pb_tensor *t,
+                                           takt_tensor *out);
+TAKT_MUST_USE takt_status takt_onnx_sparse(const takt_source *source, const takt_pb_sparse *t,
+                                           takt_tensor *out);
+/* external.c: the bytes of a tensor that lies in another file. */
+TAKT_MUST_USE takt_status takt_onnx_external(const takt_source *source, const takt_pb_tensor *t,
+                                             void *to, size_t bytes);
+
+#endif

@@ -1,0 +1,239 @@
+/* symbolic.c - integer vectors whose elements are dimensions: what shapes are computed from. */
+#include <string.h>
+
+#include "io/onnx/import.h"
+
+static takt_sym number(int64_t v)
+{
+    return (takt_sym){.number = v};
+}
+
+static takt_sym of_dim(takt_dim d)
+{
+    return takt_dim_is_number(d) ? number(d) : (takt_sym){.is_dim = true, .dim = d};
+}
+
+/* ---- arithmetic on one element ---- */
+
+static bool numbers(const takt_op *op, int64_t a, int64_t b, int64_t *out)
+{
+    if (op == &takt_op_add)
+        return !__builtin_add_overflow(a, b, out);
+    if (op == &takt_op_sub)
+        return !__builtin_sub_overflow(a, b, out);
+    if (op == &takt_op_mul)
+        return !__builtin_mul_overflow(a, b, out);
+    if (op == &takt_op_min || op == &takt_op_max)
+        *out = (op == &takt_op_min) == (a < b) ? a : b;
+    else if (b > 0 && a >= 0)
+        *out = op == &takt_op_mod ? a % b : a / b;
+    else
+        return false;
+    return true;
+}
+
+static bool dim_op(const takt_op *op, takt_dim_op *out)
+{
+    const struct {
+        const takt_op *op;
+        takt_dim_op to;
+    } list[] = {{&takt_op_add, TAKT_DIM_ADD}, {&takt_op_sub, TAKT_DIM_SUB},
+                {&takt_op_mul, TAKT_DIM_MUL}, {&takt_op_div, TAKT_DIM_FLOORDIV},
+                {&takt_op_mod, TAKT_DIM_MOD}, {&takt_op_min, TAKT_DIM_MIN},
+                {&takt_op_max, TAKT_DIM_MAX}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (list[i].op == op) {
+            *out = list[i].to;
+            return true;
+        }
+    return false;
+}
+
+static bool combine(takt_room *room, const takt_op *op, takt_sym a, takt_sym b, takt_sym *out)
+{
+    *out = (takt_sym){0};
+    if (!a.is_dim && !b.is_dim)
+        return numbers(op, a.number, b.number, &out->number);
+    takt_dim_op how;
+    if (!dim_op(op, &how))
+        return false;
+    if (how == TAKT_DIM_ADD && (!a.is_dim ? a.number : b.is_dim ? 0 : b.number) < 0) {
+        const int64_t by = !a.is_dim ? a.number : b.number; /* n + -1 is n - 1 */
+        if (!a.is_dim)
+            a = b;
+        b = number(-by);
+        how = TAKT_DIM_SUB;
+    }
+    if ((!a.is_dim && a.number < 0) || (!b.is_dim && b.number < 0))
+        return false;
+    takt_ctx *ctx = room->im->ctx;
+    const takt_error before = ctx->error;
+    takt_dim d;
+    if (takt_dim_make(room->g->dims, how, a.is_dim ? a.dim : a.number,
+                      b.is_dim ? b.dim : b.number, &d) != TAKT_OK) {
+        ctx->error = before;
+        return false;
+    }
+    *out = of_dim(d);
+    return true;
+}
+
+/* ---- nodes ---- */
+
+typedef struct work {
+    takt_room *room;
+    const takt_node *n;
+    takt_sym *out;
+    size_t count;
+} work;
+
+static takt_syms input(const work *w, uint32_t i)
+{
+    takt_syms syms = {0};
+    if (i >= w->n->in_count || w->n->in[i] == TAKT_NONE ||
+        takt_fold_syms(w->room, w->n->in[i], &syms) != TAKT_OK)
+        return (takt_syms){0};
+    return syms;
+}
+
+static bool copy_all(work *w)
+{
+    const takt_syms a = input(w, 0);
+    if (a.at == NULL || (a.count != w->count && a.count != 1))
+        return false;
+    for (size_t i = 0; i < w->count; i++)
+        w->out[i] = a.at[a.count == 1 ? 0 : i];
+    return true;
+}
+
+static bool join(work *w)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < w->n->in_count; i++) {
+        const takt_syms a = input(w, i);
+        if (a.at == NULL || a.count > w->count - at)
+            return false;
+        memcpy(w->out + at, a.at, a.count * sizeof *a.at);
+        at += a.count;
+    }
+    return at == w->count;
+}
+
+static bool pick(work *w)
+{
+    const takt_syms x = input(w, 0), index = input(w, 1);
+    if (x.at == NULL || index.at == NULL || index.count != w->count)
+        return false;
+    for (size_t i = 0; i < w->count; i++) {
+        const int64_t k = index.at[i].number, at = k < 0 ? k + (int64_t)x.count : k;
+        if (index.at[i].is_dim || at < 0 || at >= (int64_t)x.count)
+            return false;
+        w->out[i] = x.at[at];
+    }
+    return true;
+}
+
+static bool cut(work *w)
+{
+    const takt_syms x = input(w, 0);
+    const takt_attr *attr = w->n->attr; /* axes, start, stop, step */
+    if (x.at == NULL || attr[1].count != 1)
+        return false;
+    const int64_t size = (int64_t)x.count, step = attr[3].count == 1 ? attr[3].i64s[0] : 1;
+    int64_t at = attr[1].i64s[0];
+    at = at < 0 ? at + size : at;
+    at = at < 0 ? (step > 0 ? 0 : -1) : at;
+    if (step < 0 && at >= size)
+        at = size - 1;
+    for (size_t i = 0; i < w->count; i++, at += step) {
+        if (at < 0 || at >= size)
+            return false;
+        w->out[i] = x.at[at];
+    }
+    return true;
+}
+
+static bool calculate(work *w)
+{
+    const takt_syms a = input(w, 0), b = input(w, 1);
+    if (a.at == NULL || b.at == NULL || a.count == 0 || b.count == 0)
+        return false;
+    for (size_t i = 0; i < w->count; i++) {
+        const takt_sym x = a.at[a.count == 1 ? 0 : i], y = b.at[b.count == 1 ? 0 : i];
+        if (!combine(w->room, w->n->op, x, y, &w->out[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool product(work *w)
+{
+    const takt_syms a = input(w, 0);
+    w->out[0] = number(1);
+    for (size_t i = 0; a.at != NULL && i < a.count; i++)
+        if (!combine(w->room, &takt_op_mul, w->out[0], a.at[i], &w->out[0]))
+            return false;
+    return a.at != NULL && w->count == 1;
+}
+
+static bool choose(work *w)
+{
+    const takt_array *condition = NULL;
+    const takt_syms a = input(w, 1), b = input(w, 2);
+    if (takt_fold_known(w->room, w->n->in[0], &condition) != TAKT_OK || condition == NULL ||
+        a.at == NULL || b.at == NULL)
+        return false;
+    for (size_t i = 0; i < w->count; i++) {
+        const bool yes = condition->i[condition->count == 1 ? 0 : i] != 0;
+        w->out[i] = yes ? a.at[a.count == 1 ? 0 : i] : b.at[b.count == 1 ? 0 : i];
+    }
+    return true;
+}
+
+static bool size_of(work *w)
+{
+    const takt_type *t = takt_type_of(w->room->g, w->n->in[0]);
+    const int64_t axis = w->n->attr[0].i64 < 0 ? w->n->attr[0].i64 + t->rank : w->n->attr[0].i64;
+    takt_dim d;
+    if (takt_dim_resolve(w->room->g->dims, t->dim[axis], &d) != TAKT_OK)
+        return false;
+    w->out[0] = of_dim(d);
+    return true;
+}
+
+static bool solve(work *w)
+{
+    const takt_op *op = w->n->op;
+    takt_dim_op unused;
+    if (op == &takt_op_dim)
+        return size_of(w);
+    if (op == &takt_op_concat || op == &takt_op_stack)
+        return join(w);
+    if (op == &takt_op_gather)
+        return pick(w);
+    if (op == &takt_op_slice)
+        return cut(w);
+    if (op == &takt_op_reduce_prod)
+        return product(w);
+    if (op == &takt_op_select)
+        return choose(w);
+    if (op == &takt_op_cast || op == &takt_op_reshape || op == &takt_op_squeeze ||
+        op == &takt_op_unsqueeze || op == &takt_op_flatten || op == &takt_op_broadcast)
+        return copy_all(w);
+    return dim_op(op, &unused) && calculate(w);
+}
+
+takt_status takt_fold_symbolic(takt_room *room, takt_id id, takt_syms *out)
+{
+    const takt_node *n = takt_node_at(room->g, id);
+    work w = {.room = room, .n = n, .count = 1};
+    *out = (takt_syms){0};
+    if (!takt_type_count(&n->type[0], &w.count) || w.count > 64)
+        return TAKT_OK;
+    w.out = takt_arena_array(&room->im->arena, w.count + 1, sizeof *w.out);
+    if (w.out == NULL)
+        return TAKT_ERR_MEMORY;
+    if (solve(&w))
+        *out = (takt_syms){w.out, w.count};
+    return TAKT_OK;
+}

@@ -1,0 +1,157 @@
+/* ceilings.c - measures the machine once, and keeps the result in a file. */
+#include "measure/ceilings.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/read.h"
+
+const char *const takt_level_names[TAKT_LEVELS] = {"L1", "L2", "L3", "DRAM"};
+
+enum { DRAM = TAKT_LEVELS - 1 };
+
+/* ---- measuring ---- */
+
+static double best_peak(const takt_probe *p, const char *family)
+{
+    const takt_kernel *k = takt_kernel_find(family, takt_isa_detect(), NULL, 0, NULL);
+    return k != NULL ? takt_probe_peak(p, family, k) : 0;
+}
+
+/* Bytes per thread that live in `level` and not in the one above it; 0 if there is no such level. */
+static size_t set_size(const takt_cpu_facts *f, int level, int threads, size_t most)
+{
+    if (level == DRAM)
+        return most / (size_t)threads;
+    const uint64_t here = f->data[level].bytes;
+    const uint64_t above = level > 0 ? f->data[level - 1].bytes : 0;
+    if (here == 0)
+        return 0;
+    const uint64_t sharers = level == 2 ? (uint64_t)threads : 1;
+    const uint64_t want = here / 2 / sharers;
+    return (size_t)(want > 2 * above ? want : 2 * above);
+}
+
+static void measure_one(const takt_probe *p, const takt_cpu_facts *f, takt_ceiling *c)
+{
+    c->threads = p->threads;
+    c->f32_gflops = best_peak(p, "peak_f32");
+    c->f64_gflops = best_peak(p, "peak_f64");
+    c->int8_gops = best_peak(p, "peak_i8");
+    for (int level = 0; level < TAKT_LEVELS; level++) {
+        const size_t bytes = set_size(f, level, p->threads, p->bytes);
+        c->read_gbs[level] = bytes > 0 ? takt_probe_read(p, bytes) : 0;
+        c->copy_gbs[level] = bytes > 0 ? takt_probe_copy(p, bytes) : 0;
+    }
+}
+
+/* Four times the last cache, within reason. */
+static size_t memory_for(const takt_cpu_facts *f)
+{
+    uint64_t last = 0;
+    for (int i = 0; i < TAKT_CACHE_LEVELS; i++)
+        last = f->data[i].bytes > last ? f->data[i].bytes : last;
+    uint64_t bytes = last > 0 ? 4 * last : 64u << 20;
+    const uint64_t least = 16u << 20, most = 256u << 20, allowed = takt_memory_allowed() / 8;
+    bytes = bytes < least ? least : bytes > most ? most : bytes;
+    return (size_t)(allowed > 0 && bytes > allowed ? allowed : bytes);
+}
+
+takt_status takt_ceilings_measure(takt_ctx *ctx, const takt_cpu_facts *f, takt_ceilings *c)
+{
+    takt_probe p = {.ctx = ctx, .threads = 1, .bytes = memory_for(f)};
+    *c = (takt_ceilings){.from_file = false};
+    takt_fingerprint_of(f, c->fingerprint);
+    for (int i = 0; i < DRAM; i++)
+        c->cache_bytes[i] = f->data[i].bytes;
+    c->cache_bytes[DRAM] = takt_memory_allowed();
+    TAKT_TRY(takt_mem_get(ctx, p.bytes, "the bandwidth measurement", &p.memory));
+    memset(p.memory, 0, p.bytes);
+    measure_one(&p, f, &c->one);
+    c->all = c->one;
+    takt_status status = TAKT_OK;
+    p.threads = takt_cpu_threads(f);
+    if (p.threads > 1) {
+        status = takt_pool_create(ctx, p.threads, NULL, &p.pool);
+        if (status == TAKT_OK)
+            measure_one(&p, f, &c->all);
+        takt_pool_destroy(p.pool);
+    }
+    takt_mem_put(ctx, p.memory, p.bytes);
+    return status;
+}
+
+/* ---- asking ---- */
+
+int takt_ceilings_level(const takt_ceilings *c, double bytes)
+{
+    for (int i = 0; i < DRAM; i++)
+        if (c->cache_bytes[i] > 0 && bytes <= (double)c->cache_bytes[i])
+            return i;
+    return DRAM;
+}
+
+double takt_ceilings_read_gbs(const takt_ceilings *c, int level, bool all_threads)
+{
+    const takt_ceiling *of = all_threads ? &c->all : &c->one;
+    for (; level < TAKT_LEVELS; level++)
+        if (of->read_gbs[level] > 0)
+            return of->read_gbs[level];
+    return 0;
+}
+
+/* ---- the file ---- */
+
+static takt_status load(takt_ctx *ctx, const char *path, const char *fingerprint, takt_ceilings *c)
+{
+    takt_arena arena;
+    const takt_json *root = NULL;
+    void *bytes;
+    size_t length;
+    TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
+    takt_arena_init(&arena, ctx);
+    takt_status status = takt_json_parse(ctx, &arena, bytes, length, &root);
+    if (status == TAKT_OK &&
+        (!takt_ceilings_read(root, c) || strcmp(c->fingerprint, fingerprint) != 0))
+        status = takt_fail(ctx, TAKT_E_RESULT_FILE, "%s holds the ceilings of another machine",
+                           path);
+    takt_arena_deinit(&arena);
+    takt_mem_put(ctx, bytes, length);
+    return status;
+}
+
+static takt_status save(takt_ctx *ctx, const char *path, const takt_ceilings *c)
+{
+    takt_text text;
+    takt_json_writer w;
+    takt_text_init(&text, ctx);
+    takt_json_begin(&w, &text, true);
+    takt_json_open(&w, '{');
+    takt_json_key(&w, "schema");
+    takt_json_string(&w, "takt-ceilings/1");
+    takt_ceilings_write(&w, c);
+    takt_json_close(&w, '}');
+    takt_status status = text.status;
+    if (status == TAKT_OK)
+        status = takt_write_file(ctx, path, takt_text_get(&text), text.length);
+    takt_text_deinit(&text);
+    return status;
+}
+
+takt_status takt_ceilings_get(takt_ctx *ctx, const char *path, bool again, takt_ceilings *c)
+{
+    takt_cpu_facts facts;
+    char fingerprint[17];
+    takt_cpu_read(&facts);
+    takt_fingerprint_of(&facts, fingerprint);
+    if (path != NULL && !again && load(ctx, path, fingerprint, c) == TAKT_OK) {
+        c->from_file = true;
+        return TAKT_OK;
+    }
+    TAKT_TRY(takt_ceilings_measure(ctx, &facts, c));
+    /* A folder that cannot be written costs the next caller a second and this one nothing. */
+    if (path != NULL && save(ctx, path, c) != TAKT_OK)
+        takt_log(ctx, TAKT_LOG_WARNING, "the ceilings were not kept: %s", takt_last_error(ctx));
+    return TAKT_OK;
+}

@@ -1,0 +1,51 @@
+/* ceilings.h - what this machine can do at most, measured. */
+#ifndef TAKT_MEASURE_CEILINGS_H
+#define TAKT_MEASURE_CEILINGS_H
+
+#include <takt/measure.h>
+
+#include "base/json.h"
+#include "kernel/kernel.h"
+#include "os/cpu.h"
+#include "os/pool.h"
+
+/* What the loads run on: a pool of `threads`, or NULL for the calling thread alone. */
+typedef struct takt_probe {
+    takt_ctx *ctx;
+    takt_pool *pool;
+    int threads;
+    void *memory; /* `bytes`, for streams; touched */
+    size_t bytes;
+} takt_probe;
+
+/* 10^9 operations a second by this kernel of "peak_f32", "peak_f64" or "peak_i8", on every thread at
+ * once. */
+double takt_probe_peak(const takt_probe *p, const char *family, const takt_kernel *kernel);
+/* 10^9 bytes a second, those written counted too, over `bytes` of memory per thread. */
+double takt_probe_read(const takt_probe *p, size_t bytes);
+double takt_probe_copy(const takt_probe *p, size_t bytes);
+
+/* Measures everything; no file is touched. */
+TAKT_MUST_USE takt_status takt_ceilings_measure(takt_ctx *ctx, const takt_cpu_facts *facts,
+                                                takt_ceilings *c);
+/* Into and out of JSON: `{"fingerprint": …, "one": {…}, "all": {…}}`. */
+void takt_ceilings_write(takt_json_writer *w, const takt_ceilings *c);
+/* False if the text holds no such thing. */
+bool takt_ceilings_read(const takt_json *object, takt_ceilings *c);
+
+/* The level, 0 to 3, in which `bytes` of one thread's data stay. */
+int takt_ceilings_level(const takt_ceilings *c, double bytes);
+/* Bandwidth of that level, or of the next that was measured; 0 if none was. */
+double takt_ceilings_read_gbs(const takt_ceilings *c, int level, bool all_threads);
+
+extern const char *const takt_level_names[TAKT_LEVELS]; /* "L1" … "DRAM" */
+
+/* See takt_machine_fingerprint. */
+void takt_fingerprint_of(const takt_cpu_facts *facts, char text[17]);
+/* "neon+dotprod", "Linux 6.1". */
+void takt_isa_text(char *to, size_t size);
+void takt_system_text(char *to, size_t size);
+/* The members of "system_info" into an object that is open. */
+void takt_machine_json(takt_json_writer *w, const takt_cpu_facts *facts, const takt_ceilings *c);
+
+#endif

@@ -1,0 +1,122 @@
+/* probe.c - runs the peak and stream kernels on one thread or all, and takes the best of many. */
+#include <math.h>
+#include <string.h>
+
+#include "kernel/peak/peak.h"
+#include "kernel/stream/stream.h"
+#include "measure/ceilings.h"
+
+enum { TRIES = 8 };
+static const double slice = 1.2e-3; /* seconds of one try */
+
+typedef struct load {
+    takt_peak_fn *peak;
+    takt_stream_fn *stream;
+    const void *operands;
+    size_t rounds;
+    takt_stream walk; /* of thread 0; thread t's arrays are t * stride elements on */
+    size_t stride;
+    _Atomic int done; /* so that nobody finds the work useless */
+} load;
+
+static void run_peak(void *user, size_t task, int thread)
+{
+    load *l = user;
+    double sum;
+    (void)task;
+    (void)thread;
+    l->done += l->peak(l->rounds, l->operands, &sum) > 0 && sum > 0;
+}
+
+static void run_stream(void *user, size_t task, int thread)
+{
+    load *l = user;
+    takt_stream s = l->walk;
+    double sum = 0;
+    (void)thread;
+    s.a += task * l->stride;
+    s.b = s.a;
+    s.c += task * l->stride;
+    for (size_t r = 0; r < l->rounds; r++)
+        sum += l->stream(&s);
+    l->done += isfinite(sum);
+}
+
+static double time_of(const takt_probe *p, takt_task_fn *task, load *l)
+{
+    const uint64_t start = p->ctx->now_ns(p->ctx->clock_user);
+    takt_pool_share(p->pool, task, l, (size_t)p->threads);
+    const uint64_t end = p->ctx->now_ns(p->ctx->clock_user);
+    return (double)(end - start > 0 ? end - start : 1) * 1e-9;
+}
+
+/* Seconds of one round, at best. */
+static double best_round(const takt_probe *p, takt_task_fn *task, load *l, size_t limit)
+{
+    double best = INFINITY;
+    l->rounds = 1;
+    for (double t = 0; (t = time_of(p, task, l)) < slice && l->rounds < limit;) {
+        const double grow = fmin(fmax(1.5, 1.2 * slice / t), 64);
+        l->rounds = (size_t)fmin((double)limit, ceil((double)l->rounds * grow));
+    }
+    for (int i = 0; i < TRIES; i++)
+        best = fmin(best, time_of(p, task, l) / (double)l->rounds);
+    return best;
+}
+
+/* 1 in the family's type. */
+static void fill_ones(const char *family, void *operands)
+{
+    const bool is_f64 = strcmp(family, "peak_f64") == 0, is_i8 = strcmp(family, "peak_i8") == 0;
+    const size_t size = is_i8 ? 1 : is_f64 ? 8 : 4;
+    for (size_t i = 0; i < TAKT_PEAK_BYTES / size; i++) {
+        if (is_i8)
+            ((int8_t *)operands)[i] = 1;
+        else if (is_f64)
+            ((double *)operands)[i] = 1;
+        else
+            ((float *)operands)[i] = 1;
+    }
+}
+
+double takt_probe_peak(const takt_probe *p, const char *family, const takt_kernel *kernel)
+{
+    _Alignas(64) double operands[TAKT_PEAK_BYTES / sizeof(double)];
+    double sum;
+    fill_ones(family, operands);
+    load l = {.peak = (takt_peak_fn *)kernel->run, .operands = operands};
+    const double operations = l.peak(1, operands, &sum);
+    return operations * p->threads / best_round(p, run_peak, &l, 1 << 24) * 1e-9;
+}
+
+static double stream_rate(const takt_probe *p, takt_stream_kind kind, size_t bytes)
+{
+    const takt_kernel *kernel = takt_kernel_find("stream", takt_isa_detect(), NULL, 0, NULL);
+    const size_t arrays = kind == TAKT_STREAM_READ ? 1 : 2;
+    size_t most = p->bytes / (size_t)p->threads;
+    most = bytes < most ? bytes : most;
+    const size_t count =
+        most / arrays / sizeof(float) / TAKT_STREAM_COUNT * TAKT_STREAM_COUNT;
+    double best = 0;
+    if (count == 0)
+        return 0;
+    load l = {.stream = takt_kernel_as_stream(kernel), .stride = count * arrays};
+    l.walk = (takt_stream){.kind = kind, .count = count, .a = p->memory};
+    l.walk.c = (float *)p->memory + (arrays - 1) * count;
+    for (int streams = 1; streams <= 4; streams += 3) {
+        l.walk.streams = streams;
+        const double seconds = best_round(p, run_stream, &l, 1 << 20);
+        best = fmax(best, (double)(arrays * count * sizeof(float)) * p->threads / seconds * 1e-9);
+    }
+    return best;
+}
+
+double takt_probe_read(const takt_probe *p, size_t bytes)
+{
+    return stream_rate(p, TAKT_STREAM_READ, bytes);
+}
+
+double takt_probe_copy(const takt_probe *p, size_t bytes)
+{
+    return stream_rate(p, TAKT_STREAM_COPY, bytes);
+}

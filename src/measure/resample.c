@@ -1,0 +1,103 @@
+/* resample.c - bootstrap, Hodges and Lehmann's estimate, and where a series settles. */
+#include <math.h>
+
+#include "base/philox.h"
+#include "measure/stats.h"
+
+takt_interval takt_bootstrap_mean(const double *values, size_t count, double level, uint64_t seed,
+                                  double *scratch, size_t resamples)
+{
+    const takt_philox_at at = {.seed = seed, .stream = 0x7a6b};
+    uint64_t word = 0;
+    for (size_t r = 0; r < resamples; r++) {
+        double sum = 0;
+        for (size_t i = 0; i < count; i++, word++)
+            sum += values[(uint64_t)takt_philox_word(&at, word) * count >> 32];
+        scratch[r] = sum / (double)count;
+    }
+    takt_sort_doubles(scratch, resamples);
+    return (takt_interval){takt_quantile(scratch, resamples, (1 - level) / 2),
+                           takt_quantile(scratch, resamples, (1 + level) / 2)};
+}
+
+double takt_hodges_lehmann(const double *values, size_t count, double *scratch)
+{
+    size_t pairs = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i; j < count; j++)
+            scratch[pairs++] = (values[i] + values[j]) / 2;
+    takt_sort_doubles(scratch, pairs);
+    return takt_quantile(scratch, pairs, 0.5);
+}
+
+/* The rank of a value, the average one among equals. */
+static double rank_of(const double *sorted, size_t count, double value)
+{
+    size_t low = 0, high = count;
+    while (low < high) { /* first that is not smaller */
+        const size_t middle = low + (high - low) / 2;
+        if (sorted[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t last = low;
+    for (size_t end = count; last < end;) { /* first that is greater */
+        const size_t middle = last + (end - last) / 2;
+        if (sorted[middle] <= value)
+            last = middle + 1;
+        else
+            end = middle;
+    }
+    return (double)(low + last + 1) / 2;
+}
+
+/* The most likely change in values[0, count): *at elements are before it. Returns the probability
+ * of so large a statistic without any change; only changes to faster times count. */
+static double find_change(const double *values, size_t count, double *sorted, size_t *at)
+{
+    const double n = (double)count;
+    double u = 0, best = 0;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = values[i];
+    takt_sort_doubles(sorted, count);
+    *at = 0;
+    for (size_t i = 0; i + 1 < count; i++) {
+        u += 2 * rank_of(sorted, count, values[i]) - n - 1;
+        if (u > best) {
+            best = u;
+            *at = i + 1;
+        }
+    }
+    return 2 * exp(-6 * best * best / (n * n * n + n * n));
+}
+
+static double median_of(const double *values, size_t count, double *scratch)
+{
+    for (size_t i = 0; i < count; i++)
+        scratch[i] = values[i];
+    takt_sort_doubles(scratch, count);
+    return takt_quantile(scratch, count, 0.5);
+}
+
+size_t takt_settle_index(const double *values, size_t count, double *scratch)
+{
+    size_t from = 0;
+    while (count - from >= 8) {
+        size_t at;
+        if (find_change(values + from, count - from, scratch, &at) > 0.01)
+            break;
+        const double before = median_of(values + from, at, scratch);
+        const double after = median_of(values + from + at, count - from - at, scratch);
+        if (before < 1.02 * after)
+            break; /* real, perhaps, but not a warm-up */
+        from += at;
+    }
+    /* A rank test cannot see one or two slow runs at the very beginning. */
+    if (count - from >= 4) {
+        const double rest = median_of(values + from, count - from, scratch);
+        while (count - from > 4 && values[from] > 1.5 * rest)
+            from++;
+    }
+    return from;
+}

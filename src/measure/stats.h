@@ -1,0 +1,35 @@
+/* stats.h - what can be said about a sample of times. */
+#ifndef TAKT_MEASURE_STATS_H
+#define TAKT_MEASURE_STATS_H
+
+#include <takt/measure.h>
+
+#include "base/error.h"
+
+/* Ascending, in place, without memory. */
+void takt_sort_doubles(double *values, size_t count);
+
+/* The following take ascending values; count > 0. */
+double takt_quantile(const double *sorted, size_t count, double p); /* linear between neighbours */
+/* By order statistics: covers with at least `level`, whatever the distribution. */
+takt_percentile takt_quantile_ci(const double *sorted, size_t count, double p, double level);
+/* Everything; `scratch` has room for count numbers, for the deviations. */
+void takt_stats_sorted(const double *sorted, size_t count, double *scratch, takt_stats *stats);
+
+double takt_mean(const double *values, size_t count);
+/* Of a sample: divided by count - 1; 0 if count is 1. */
+double takt_deviation(const double *values, size_t count, double mean);
+
+/* Bootstrap of the mean by percentiles, `resamples` of them; the generator's key is `seed`. Needs
+ * scratch for `resamples` numbers. */
+takt_interval takt_bootstrap_mean(const double *values, size_t count, double level, uint64_t seed,
+                                  double *scratch, size_t resamples);
+
+/* The median of all averages of two (Hodges and Lehmann); needs count * (count + 1) / 2 scratch. */
+double takt_hodges_lehmann(const double *values, size_t count, double *scratch);
+
+/* Index at which the times settle: everything before is slower than what follows by more than the
+ * noise, shown by Pettitt's rank test at 1 %. `scratch`: 2 * count numbers. */
+size_t takt_settle_index(const double *values, size_t count, double *scratch);
+
+#endif

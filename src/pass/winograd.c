@@ -1,0 +1,46 @@
+/* winograd.c - 3x3 convolutions that a transform computes with fewer multiplications.
+ *
+ * Chosen by the weights' shape and the attributes alone, never by the size of an image or a batch,
+ * so that bits depend on nothing else. The result differs from the direct sum within the bound of
+ * docs/numerics.md, "Winograd".
+ */
+#include "op/util/conv.h"
+#include "pass/match.h"
+#include "pass/passes.h"
+
+enum { CHANNELS = 16 }; /* fewer do not pay for the transforms */
+
+static bool all_ones(const takt_attr *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->i64s[i] != 1)
+            return false;
+    return true;
+}
+
+static takt_id conv(takt_rewrite *r, const takt_node *n)
+{
+    const takt_type *w = takt_type_of(r->out, n->in[1]);
+    const bool is_nhwc = n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
+    const int space = is_nhwc ? 1 : 2, channel = is_nhwc ? 3 : 1;
+    if (n->type->dtype != TAKT_F32 || w->rank != 4 || w->dim[space] != 3 || w->dim[space + 1] != 3)
+        return TAKT_NONE;
+    if (!all_ones(&n->attr[TAKT_CONV_STRIDE]) || !all_ones(&n->attr[TAKT_CONV_DILATION]) ||
+        n->attr[TAKT_CONV_GROUPS].i64 != 1)
+        return takt_refuse(r, n, "it has stride, dilation or groups");
+    if (!takt_dim_is_number(w->dim[channel]) || w->dim[channel] < CHANNELS ||
+        !takt_dim_is_number(w->dim[0]) || w->dim[0] < CHANNELS)
+        return takt_refuse(r, n, "it has fewer than 16 channels on one side");
+    return takt_graph_append(r->out, &takt_op_winograd_conv, 2, n->in, n->attr);
+}
+
+static const takt_rule rules[] = {
+    {&takt_op_conv, "conv 3x3 = Winograd's F(4x4, 3x3)", conv},
+};
+
+const takt_pass takt_pass_winograd = {
+    .name = "winograd",
+    .summary = "compute 3x3 convolutions by Winograd's transform",
+    .licence = "Winograd",
+    TAKT_RULES(rules),
+};

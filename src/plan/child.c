@@ -1,0 +1,42 @@
+/* child.c - plans of subgraphs: the bodies of loops and the branches of conditions. */
+#include "pass/pass.h"
+#include "plan/builder.h"
+
+static bool keeps(void *user, const takt_graph *g, const takt_node *n)
+{
+    const takt_backend *backend = user;
+    return backend->keeps != NULL && backend->keeps(g, n);
+}
+
+/* The same stages as for a whole model; sizes were put in when its own were. */
+static takt_status prepare(const takt_planner *p, const takt_graph *from, takt_graph **out)
+{
+    const takt_plan_settings *s = p->settings;
+    const takt_pipeline_options pipeline = {.choice.off = s->passes_off};
+    takt_graph *first = NULL, *lowered = NULL;
+    takt_status status = takt_pipeline_run(p->ctx, from, &pipeline, &first);
+    if (status == TAKT_OK)
+        status = takt_graph_lower(first, s->lower_all ? NULL : keeps, (void *)(uintptr_t)s->backend,
+                                  &lowered);
+    if (status == TAKT_OK)
+        status = takt_pipeline_run(p->ctx, lowered, &pipeline, out);
+    takt_graph_destroy(first);
+    takt_graph_destroy(lowered);
+    return status;
+}
+
+takt_status takt_planner_child(takt_planner *p, const takt_graph *g, takt_plan **child)
+{
+    takt_graph *ready = NULL;
+    takt_plan_settings settings = *p->settings;
+    settings.threads = 1;
+    settings.memory_limit = 0; /* its arena counts in the parent's */
+    TAKT_TRY(prepare(p, g, &ready));
+    const takt_status status = takt_plan_build(p->ctx, ready, &settings, child);
+    takt_graph_destroy(ready);
+    if (status == TAKT_OK) {
+        (*child)->sibling = p->plan->child;
+        p->plan->child = *child;
+    }
+    return status;
+}

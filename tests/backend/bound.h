@@ -1,0 +1,99 @@
+/* bound.h - how far a correct step may be from the interpreter, computed from what it adds up. */
+#ifndef TAKT_TESTS_BACKEND_BOUND_H
+#define TAKT_TESTS_BACKEND_BOUND_H
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "op/ops.h"
+
+/* Half a unit in the last place of 1, in the type. */
+static double agree_unit(takt_dtype dtype)
+{
+    switch (dtype) {
+    case TAKT_F64: return DBL_EPSILON / 2;
+    case TAKT_F32: return FLT_EPSILON / 2;
+    case TAKT_F16: return 0x1p-11;
+    case TAKT_BF16: return 0x1p-8;
+    default: return 0x1p-2; /* f8: at least two bits */
+    }
+}
+
+/* Sums and products over many elements, whose error is measured by the sum of magnitudes. */
+static bool agree_is_sum(const takt_node *n)
+{
+    static const char *const names[] = {"matmul", "conv", "conv_dx", "conv_dw", "reduce_sum",
+                                        "reduce_sum_square", "reduce_prod", "cumsum", "avg_pool",
+                                        "avg_pool_dx", "max_pool_dx", "index_add", "scatter_elements",
+                                        "scatter_nd"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(n->op->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Roundings that a step makes in its compute type: gamma_k of the usual analysis. */
+static double agree_rounding(const takt_node *n, const takt_array *in)
+{
+    if ((n->op->traits & TAKT_ELEMENTWISE) != 0)
+        return n->type->dtype == TAKT_F64 ? 8 : 6; /* elementary functions: 2 ULP, libm's own, and pow */
+    if (n->op == &takt_op_rand)
+        return 8;
+    if ((n->op->traits & TAKT_CONTROL) != 0 || (n->op->traits & TAKT_PRIMITIVE) == 0)
+        return 256; /* a whole graph inside */
+    if (!agree_is_sum(n))
+        return 0;
+    size_t most = 1;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        most = in[k].rank >= 0 && in[k].count > most ? in[k].count : most;
+    return (double)most + 2;
+}
+
+/* `allowed` roundings of the compute type, and one of the result's own. `magnitude`: what the error
+ * is relative to; NULL: the result itself. */
+static bool agree_within(const takt_array *got, const takt_array *want, const takt_array *magnitude,
+                         double allowed, size_t *at)
+{
+    const takt_dtype dtype = want->dtype;
+    const bool is_narrow = dtype != TAKT_F64 && dtype != TAKT_F32;
+    const double compute = agree_unit(dtype == TAKT_F64 ? TAKT_F64 : TAKT_F32);
+    for (*at = 0; *at < want->count; ++*at) {
+        if (want->f == NULL) {
+            if (got->i[*at] != want->i[*at])
+                return false;
+            continue;
+        }
+        const double g = got->f[*at], w = want->f[*at];
+        if (g == w || (isnan(g) && isnan(w)))
+            continue;
+        const double size = magnitude != NULL ? fabs(magnitude->f[*at]) : fabs(w);
+        double bound = allowed * compute * size + allowed * 0x1p-149;
+        if (dtype == TAKT_F64)
+            bound = allowed * compute * size + allowed * 0x1p-1074;
+        if (is_narrow && allowed > 0)
+            bound += 2 * agree_unit(dtype) * (fabs(w) + bound) + (dtype == TAKT_BF16 ? 0x1p-133 : 0x1p-24);
+        if (isinf(size) && isinf(g) != isinf(w))
+            continue; /* on the edge of overflow either is right */
+        if (!(fabs(g - w) <= bound))
+            return false;
+    }
+    *at = 0;
+    return true;
+}
+
+static bool agree_is_same(const takt_array *p, const takt_array *q, size_t *at)
+{
+    if (p->dtype != q->dtype || p->count != q->count)
+        return false;
+    for (*at = 0; *at < p->count; ++*at) {
+        if (p->f == NULL ? p->i[*at] != q->i[*at]
+                         : memcmp(&p->f[*at], &q->f[*at], sizeof *p->f) != 0 &&
+                               !(isnan(p->f[*at]) && isnan(q->f[*at])))
+            return false;
+    }
+    *at = 0;
+    return true;
+}
+
+#endif

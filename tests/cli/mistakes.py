@@ -1,0 +1,77 @@
+"""mistakes.py - what people type by mistake is answered with what they meant."""
+import json
+
+from _cli import CNN, MLP, STREAM, expect, fails, finish, npy, path, write
+
+# Misspelt verbs, flags, ops, passes, backends, inputs, outputs, dimensions.
+fails(2, "rnu", MLP, says=["did you mean `takt run`?"])
+fails(2, "sumary", MLP, says=["did you mean `takt summary`?"])
+fails(2, "run", MLP, "--thread", "2", says=["takt run has no flag --thread", "did you mean --threads?"])
+fails(2, "run", MLP, "--memory_limit=1M", says=["did you mean --memory-limit?"])
+fails(2, "run", MLP, "-Z", says=["takt run has no flag -Z", "takt run --help"])
+fails(2, "summary", MLP, "--threads", "2", says=["takt summary has no flag --threads"])
+fails(1, "ops", "sofmax", says=["error[TAKT2107]", "did you mean softmax?"])
+fails(2, "opt", "--pass=-fold-wieghts", CNN, says=["did you mean fold-weights?"])
+fails(2, "run", MLP, "--pass=+nothing-like-it", says=["there is no pass called nothing-like-it"])
+fails(2, "run", MLP, "--backend", "gpu", says=["there is no backend called gpu", "cpu and ref"])
+fails(2, "run", MLP, "--isa", "mmx", says=["there is no instruction set called mmx"])
+fails(2, "run", MLP, "-D", "bacth=3", says=["no dimension called bacth"])
+fails(2, "run", MLP, "-i", "X=x.npy", says=["the model has no input called X", "hint: "])
+fails(2, "run", STREAM, "-o", "z=z.npy", says=["the model has no output called z"])
+fails(2, "run", MLP, "--shape", "y:2x784", says=["the model has no input called y"])
+fails(2, "explain", "1999", says=["there is no error 1999"])
+fails(2, "help", "rum", says=["there is no verb rum"])
+fails(2, "completion", "tcsh", says=["bash, zsh and fish"])
+fails(2, "explain", says=["wants MODEL or the number of an error"])
+fails(2, "opt", says=["takt opt wants MODEL", "takt opt --list"])
+fails(2, "explain", "--node", "nobody", MLP, says=["no step computes a node called nobody"])
+
+# Values of the wrong form.
+for flag, value, wants in (("--threads", "0", "a number from 1"), ("--threads", "-1", "a number from 1"),
+                           ("--threads", "99999999999", "a number from 1"),
+                           ("--seed", "1.5", "a number from 0"), ("--deadline", "5", "with its unit"),
+                           ("--deadline", "0ms", "with its unit"), ("--memory-limit", "64Q", "a size"),
+                           ("--memory-limit", "0", "a size"), ("--opt-level", "4", "0 to 3"),
+                           ("--repeat", "", "a number from 1"), ("--backend", "", "a text")):
+    fails(2, "run", MLP, f"{flag}={value}", says=[f"{flag} wants", wants, f'not "{value}"'])
+fails(2, "run", MLP, "--threads", says=["--threads wants a value: --threads N"])
+fails(2, "run", MLP, "-D", "batch", says=["-D batch is not of the form NAME=SIZE"])
+fails(2, "run", MLP, "-D", "batch=-1", says=["is not of the form NAME=SIZE"])
+fails(2, "run", MLP, "--shape", "x:2xx784", says=["is no shape"])
+fails(2, "run", MLP, "--shape", "x", says=["names no input", "--shape x:32x784"])
+fails(2, "run", MLP, "--shape", "x:2x783", says=["dimension 1 of input x is 784", "it is 783"])
+fails(2, "run", MLP, "--shape", "x:2", says=["input x has 2 dimensions", "has 1"])
+fails(2, "run", MLP, "--shape", "x:2x784", "-D", "batch=3", says=["batch is 2", "3 by what was said"])
+
+# Files of the wrong form.
+fails(1, "run", MLP, "-i", "x=missing.npy", says=["error[TAKT3001]", "missing.npy"])
+fails(1, "run", MLP, "-i", "x=" + MLP, says=["error[TAKT3201]", "no .npy file"])
+double = write("double.npy", npy((1, 784), [0.0] * 784, "<f8", "d"))
+fails(1, "run", MLP, "-i", "x=" + double, says=["error[TAKT5003]", "x is f32, the buffer is f64"])
+good = write("x.npy", npy((1, 784), [0.5] * 784))
+fails(2, "run", MLP, "-i", good, "-i", "x=" + good, says=["input x is given twice"])
+fails(2, "run", MLP, "-i", good, "-D", "batch=2", says=["batch is 1 by " + good])
+fails(2, "run", STREAM, "-o", path("out.npy"), says=["the model has 2 outputs"])
+fails(1, "run", MLP, "-o", path("no/such/folder/y.npy"), says=["error[TAKT3003]"])
+fails(1, "opt", CNN, "--emit-each-pass", path("no/such/folder"), says=["error[TAKT3003]"])
+
+# Models of the wrong form.
+several = write("several.takt", "model a(x: f32[2]) -> f32[2] { return x }\n"
+                                "model b(x: f32[2]) -> f32[2] { return -x }\n")
+fails(1, "run", several, "--select", "c", says=["error"])
+error = fails(1, "run", write("shapes.takt", "model m(x: f32[2, 3]) -> f32[2] {\n"
+                                             "  y = x @ x\n  return z\n}\n"), says=["shapes.takt:2", "^"])
+expect("[2, 3]" in error, "the shapes are not named: " + error)
+fails(1, "run", write("deep.takt", "model m(x: f32[1]) -> f32[1] { return " + "(" * 10**6 + "x"
+                                   + ")" * 10**6 + " }\n"), says=["TAKT2204"])
+fails(1, "run", write("huge.takt", "model m(x: f32[1000000, 1000000, 1000000]) -> f32[1] "
+                                   "{ return reduce_sum(x, axes=[0, 1]) [0:1] }\n"), says=["error"])
+fails(1, "run", write("bytes.takt", b"\x00\x01\x02"), says=["error[TAKT3006]"])
+
+# The same for programs.
+answer = json.loads(fails(1, "run", "--json", write("bad.takt", "model m(x: f32[2]) -> f32[2] "
+                                                                "{ return y }\n")))
+expect(answer["error"]["id"] == 2202 and "^" in answer["error"]["complaints"], answer)
+answer = json.loads(fails(2, "run", "--json", MLP, "-D", "bacth=3"))
+expect(answer["error"]["status"] == "TAKT_ERR_NOT_FOUND" and answer["error"]["hint"], answer)
+finish()

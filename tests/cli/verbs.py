@@ -1,0 +1,99 @@
+"""verbs.py - every verb does its work, in text and in JSON, and explains itself on one screen."""
+import re
+
+from _cli import CNN, MLP, STREAM, expect, finish, parsed, path, succeeds, takt
+
+VERBS = ["completion", "explain", "help", "inspect", "kernels", "ops", "opt", "plan", "run",
+         "summary", "version"]
+
+overview = succeeds("help")
+for verb in VERBS:
+    expect(re.search(rf"^  {verb} ", overview, re.MULTILINE), f"takt help does not list {verb}")
+    text = succeeds(verb, "--help")
+    expect(len(text.splitlines()) <= 40, f"takt {verb} --help is longer than a screen")
+    expect(max(map(len, text.splitlines())) <= 100, f"takt {verb} --help is wider than a screen")
+    expect("example: " in text and "--json" in text, f"takt {verb} --help lacks something")
+    expect(text == succeeds("help", verb), f"takt help {verb} is not takt {verb} --help")
+
+# summary
+table = succeeds("summary", MLP)
+expect(re.search(r"dense_0 \(dense\) +f32\[batch, 256\] +200,960 +200,704", table), table)
+expect(re.search(r"Total +203,530 +203,264", table), table)
+expect(re.search(r"Total +203,530 +6,504,448", succeeds("summary", "-D", "batch=32", MLP)),
+       "-D does not change the multiply-adds")
+summary = parsed("summary", "--json", CNN)
+expect(summary["parameters"] == 9122 and summary["state"] == 48, summary)
+expect([layer["type"] for layer in summary["layers"][:3]] == ["input", "conv", "batch_norm"], summary)
+
+# inspect
+facts = parsed("inspect", "--json", MLP)
+expect(facts["inputs"] == [{"name": "x", "dtype": "f32", "shape": ["batch", 784]}], facts)
+expect(facts["bytes"] == 4 * 203530 and facts["ops"]["matmul"] == 2, facts)
+expect("x: f32[batch, 784]" in succeeds("inspect", MLP), "inspect shows no input")
+
+# opt
+before, after = succeeds("opt", "--pass=-all", "--trainable", CNN), succeeds("opt", CNN)
+expect("batch_norm(" in before and "batch_norm(" not in after, "batch norm was not folded")
+expect("batch_norm(" in succeeds("opt", "--pass=-fold-weights", CNN), "-fold-weights does nothing")
+expect("# fold-weights: stage_0.batch_norm_0: " in succeeds("opt", "--trace", CNN), "no trace")
+trace = parsed("opt", "--trace", "--json", CNN)
+expect(trace["fired"] == sum(e["refused"] is None for e in trace["events"]), "fired is miscounted")
+expect("f32[batch, 8, 28, 28]" in succeeds("opt", "--types", CNN), "--types shows no types")
+expect("f32[4, 8, 28, 28]" in succeeds("opt", "--types", "-D", "batch=4", CNN), "-D is ignored")
+succeeds("opt", CNN, "--emit-each-pass", path("each"))
+with open(path("each") + "/01-cse.takt", encoding="utf-8") as file:
+    expect("model cnn" in file.read(), "--emit-each-pass wrote no graph")
+passes = parsed("opt", "--list", "--json")["passes"]
+expect({"cse", "fold-weights"} <= {p["name"] for p in passes}, passes)
+expect("licence: " in succeeds("opt", "--list"), "opt --list shows no licences")
+with open(path("again.takt"), "w", encoding="utf-8") as file:
+    file.write(succeeds("opt", "--full", MLP))
+expect(parsed("run", "--json", path("again.takt"))["digest"] == parsed("run", "--json", MLP)["digest"],
+       "what opt --full printed computes something else")
+
+# ops
+expect(len(parsed("ops", "--json")["ops"]) > 100, "takt ops lists too few")
+one = parsed("ops", "--json", "softmax")["ops"]
+expect(len(one) == 1 and one[0]["attributes"], one)
+expect("example: softmax(" in succeeds("ops", "softmax"), "ops softmax shows no example")
+
+# plan
+plan = parsed("plan", "--json", CNN)
+memory = plan["memory"]
+expect(memory["peak"] == sum(memory[k] for k in ("weights", "packed", "state", "io", "arena")), memory)
+expect(memory["lower_bound"] <= memory["arena"] <= max(memory["unshared"], memory["arena"]), memory)
+expect(all(b["offset"] + b["bytes"] <= memory["arena"] for b in plan["buffers"] if "offset" in b),
+       "a buffer lies outside the arena")
+expect("peak" in succeeds("plan", CNN), "takt plan states no peak")
+svg = succeeds("plan", "--svg", CNN)
+expect(svg.startswith("<svg") and svg.endswith("</svg>\n") and "<rect" in svg, svg[:200])
+
+# kernels
+text = succeeds("kernels", MLP, "--isa", "scalar")
+expect("gemm_f32/scalar" in text and "instruction sets: scalar\n" in text, text)
+expect(parsed("kernels", "--json", MLP)["steps"][0]["candidates"], "no candidates")
+
+# explain
+expect(succeeds("explain", "2103") == succeeds("explain", "TAKT2103"), "explain differs")
+expect("cast(x" in succeeds("explain", "2103"), "2103 is not explained")
+expect(len(parsed("explain", "--list", "--json")["errors"]) > 30, "few errors")
+expect(parsed("explain", "--json", "3201")["id"] == 3201, "explain --json 3201")
+expect({"passes", "plan"} == set(parsed("explain", "--json", CNN)), "explain --json of a model")
+expect("dense_0" in succeeds("explain", "--node", "dense_0", MLP), "explain --node dense_0")
+expect("step of" in succeeds("explain", "--fusions", MLP), "explain --fusions")
+
+# version
+expect(re.fullmatch(r"takt \d+\.\d+\.\d+\n", succeeds("version")), "takt version")
+build = succeeds("version", "--build")
+expect("compiler: " in build and "flags: " in build, build)
+expect({"version", "commit", "flags"} <= set(parsed("version", "--build", "--json")), "version --json")
+expect(list(parsed("version", "--json")) == ["version"], "version --json")
+expect(succeeds("--version") == succeeds("version"), "takt --version")
+
+# run
+result = parsed("run", "--json", STREAM)
+expect(set(result["outputs"]) == {"y", "level"}, result)
+expect(result["outputs"]["y"]["shape"] == [1, 2, 16], result)
+expect(takt("run", MLP, "-q").stdout.startswith("out: f32[1, 10]\n"), "run -q")
+expect("runs took" in succeeds("run", MLP, "--repeat", "3"), "--repeat tells no time")
+finish()

@@ -1,0 +1,348 @@
+/* onnx_case.c - loads a case of ONNX's test suite, runs it and compares. */
+#include "util/onnx_case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+
+typedef struct run {
+    takt_ctx *ctx;
+    takt_arena arena;
+    takt_pb_model pb;
+    const char *folder, *backend;
+    case_tolerance tolerance;
+    case_report *report;
+    case_values in, out;
+} run;
+
+static bool give_up(run *r, case_result result, const char *stage)
+{
+    const takt_error *e = takt_last_error_info(r->ctx);
+    r->report->result = result;
+    snprintf(r->report->why, sizeof r->report->why, "%s: %.300s", stage,
+             e->message[0] != '\0' ? e->message : "unknown");
+    return false;
+}
+
+static bool fail(run *r, const char *text)
+{
+    r->report->result = CASE_FAIL;
+    snprintf(r->report->why, sizeof r->report->why, "%.390s", text);
+    return false;
+}
+
+/* ---- data ---- */
+
+static bool add(run *r, case_values *to, takt_span name, long item, const takt_pb_tensor *t)
+{
+    if (to->count == CASE_VALUES)
+        return fail(r, "too many values");
+    case_value *v = &to->at[to->count];
+    if (item < 0)
+        snprintf(v->name, sizeof v->name, "%.*s", (int)name.length, name.at);
+    else
+        snprintf(v->name, sizeof v->name, "%.*s.%ld", (int)name.length, name.at, item);
+    const takt_source source = {.ctx = r->ctx, .name = "test data"};
+    if (takt_onnx_tensor(&source, t, &v->tensor) != TAKT_OK)
+        return give_up(r, CASE_REFUSED, "data");
+    to->count++;
+    return true;
+}
+
+static bool add_sequence(run *r, case_values *to, takt_span name, const takt_pb_sequence *s)
+{
+    for (size_t i = 0; i < s->tensor_count; i++)
+        if (!add(r, to, name, (long)i, &s->tensors[i]))
+            return false;
+    return true;
+}
+
+static bool add_bytes(run *r, case_values *to, const takt_pb_value *v, const void *bytes,
+                      size_t length)
+{
+    takt_pb_tensor tensor;
+    takt_pb_sequence sequence;
+    takt_pb_optional optional;
+    const takt_pb_type *t = v->type;
+    if (t != NULL && t->optional != NULL) {
+        if (takt_pb_read_optional(&r->arena, bytes, length, &optional) != TAKT_OK)
+            return give_up(r, CASE_REFUSED, "data");
+        if (optional.sequence != NULL)
+            return add_sequence(r, to, v->name, optional.sequence);
+        return optional.tensor == NULL || add(r, to, v->name, -1, optional.tensor);
+    }
+    if (t != NULL && t->sequence != NULL) {
+        if (takt_pb_read_sequence(&r->arena, bytes, length, &sequence) != TAKT_OK)
+            return give_up(r, CASE_REFUSED, "data");
+        return add_sequence(r, to, v->name, &sequence);
+    }
+    if (takt_pb_read_tensor(&r->arena, bytes, length, &tensor) != TAKT_OK)
+        return give_up(r, CASE_REFUSED, "data");
+    return add(r, to, v->name, -1, &tensor);
+}
+
+/* The bytes stay until the arena dies: descriptions look into them. */
+static bool load_bytes(run *r, const char *path, void **bytes, size_t *length)
+{
+    void *block;
+    if (takt_read_file(r->ctx, path, &block, length) != TAKT_OK)
+        return false;
+    *bytes = takt_arena_copy(&r->arena, block, *length);
+    takt_mem_put(r->ctx, block, *length);
+    return *bytes != NULL;
+}
+
+static bool is_initializer(const takt_pb_graph *g, takt_span name)
+{
+    for (size_t i = 0; i < g->initializer_count; i++)
+        if (g->initializers[i].name.length == name.length &&
+            memcmp(g->initializers[i].name.at, name.at, name.length) == 0)
+            return true;
+    return false;
+}
+
+static void drop(case_values *v)
+{
+    for (size_t i = 0; i < v->count; i++)
+        takt_tensor_release(&v->at[i].tensor);
+    v->count = 0;
+}
+
+static bool load_set(run *r, int set, const char *kind, const takt_pb_value *values, size_t count,
+                     case_values *to)
+{
+    drop(to);
+    size_t file = 0;
+    for (size_t i = 0; i < count; i++) {
+        char path[1024];
+        void *bytes;
+        size_t length;
+        if (to == &r->in && is_initializer(r->pb.graph, values[i].name))
+            continue;
+        snprintf(path, sizeof path, "%s/test_data_set_%d/%s_%zu.pb", r->folder, set, kind, file++);
+        if (!load_bytes(r, path, &bytes, &length))
+            return fail(r, "a file of the data set is missing");
+        if (!add_bytes(r, to, &values[i], bytes, length))
+            return false;
+    }
+    return true;
+}
+
+/* ---- comparison ---- */
+
+static bool close_enough(const run *r, const takt_tensor *want, const takt_tensor_view *got,
+                         size_t i, double *a, double *b)
+{
+    const takt_dtype d = want->type.dtype;
+    if (!takt_dtype_is_float(d)) {
+        const int64_t x = takt_dtype_get_i(d, got->data, i);
+        const int64_t y = takt_dtype_get_i(d, takt_tensor_data(want), i);
+        *a = (double)x;
+        *b = (double)y;
+        return x == y;
+    }
+    *a = takt_dtype_get_f(d, got->data, i);
+    *b = takt_dtype_get_f(d, takt_tensor_data(want), i);
+    if (isnan(*b) || isinf(*b))
+        return isnan(*b) ? isnan(*a) : *a == *b;
+    return fabs(*a - *b) <= r->tolerance.atol + r->tolerance.rtol * fabs(*b);
+}
+
+static bool compare(run *r, const case_value *want, const takt_tensor_view *got)
+{
+    const takt_type *t = &want->tensor.type;
+    bool same = got->dtype == t->dtype && got->rank == t->rank;
+    for (int d = 0; same && d < t->rank; d++)
+        same = got->dims[d] == t->dim[d];
+    char text[CASE_TEXT];
+    if (!same) {
+        size_t at = (size_t)snprintf(text, sizeof text, "output %s: got %s[", want->name,
+                                     takt_dtype_name(got->dtype));
+        for (int d = 0; d < got->rank && at < 250; d++)
+            at += (size_t)snprintf(text + at, sizeof text - at, "%lld,", (long long)got->dims[d]);
+        at += (size_t)snprintf(text + at, sizeof text - at, "] want %s[", takt_dtype_name(t->dtype));
+        for (int d = 0; d < t->rank && at < 350; d++)
+            at += (size_t)snprintf(text + at, sizeof text - at, "%lld,", (long long)t->dim[d]);
+        return fail(r, text);
+    }
+    const size_t count = takt_tensor_count(&want->tensor);
+    for (size_t i = 0; i < count; i++) {
+        double a, b;
+        if (close_enough(r, &want->tensor, got, i, &a, &b))
+            continue;
+        snprintf(text, sizeof text, "output %s: element %zu of %zu is %.9g, expected %.9g",
+                 want->name, i, count, a, b);
+        return fail(r, text);
+    }
+    return true;
+}
+
+/* ---- running ---- */
+
+static case_value *find(case_values *values, const char *name)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (strcmp(values->at[i].name, name) == 0)
+            return &values->at[i];
+    return NULL;
+}
+
+static takt_tensor_view view_of(const takt_tensor *t)
+{
+    takt_tensor_view v = {.dtype = t->type.dtype, .rank = t->type.rank, .data = takt_tensor_data(t)};
+    for (int d = 0; d < t->type.rank; d++)
+        v.dims[d] = t->type.dim[d];
+    return v;
+}
+
+/* "batch=3,seq=5" from the inputs at hand. */
+static void sizes_of(run *r, const takt_model *m, char *text, size_t room)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < takt_model_input_count(m); i++) {
+        const takt_desc *d = takt_model_input(m, i);
+        const case_value *v = find(&r->in, d->name);
+        for (int k = 0; v != NULL && k < d->rank && k < v->tensor.type.rank; k++) {
+            char word[160];
+            if (d->dims[k] >= 0 || strpbrk(d->dim_names[k], "+*-( ") != NULL)
+                continue;
+            snprintf(word, sizeof word, "%s=%lld", d->dim_names[k],
+                     (long long)v->tensor.type.dim[k]);
+            if (strstr(text, word) == NULL && at < room - 200)
+                at += (size_t)snprintf(text + at, room - at, "%s%s", at > 0 ? "," : "", word);
+        }
+    }
+}
+
+static bool run_session(run *r, takt_session *s)
+{
+    for (size_t i = 0; i < takt_session_input_count(s); i++) {
+        const takt_desc *d = takt_session_input_desc(s, i);
+        const case_value *v = find(&r->in, d->name);
+        if (v == NULL)
+            return fail(r, "an input of the model has no data");
+        const takt_tensor_view view = view_of(&v->tensor);
+        if (takt_session_bind(s, d->name, &view) != TAKT_OK)
+            return fail(r, takt_session_error(s)->message);
+    }
+    if (takt_session_run(s) != TAKT_OK)
+        return fail(r, takt_session_error(s)->message);
+    for (size_t k = 0; k < r->out.count; k++) {
+        size_t i = 0;
+        while (i < takt_session_output_count(s) &&
+               strcmp(takt_session_output_desc(s, i)->name, r->out.at[k].name) != 0)
+            i++;
+        if (i == takt_session_output_count(s))
+            return fail(r, "the model lacks an output");
+        if (!compare(r, &r->out.at[k], takt_session_output(s, i)))
+            return false;
+    }
+    return true;
+}
+
+static bool run_model(run *r, const takt_model *m)
+{
+    char sizes[2048];
+    sizes_of(r, m, sizes, sizeof sizes);
+    const takt_plan_options options = {.backend = r->backend, .threads = 1, .sizes = sizes};
+    takt_plan *plan;
+    takt_session *session;
+    if (takt_plan_create(m, &options, &plan) != TAKT_OK)
+        return give_up(r, CASE_REFUSED, "plan");
+    bool good = true;
+    if (takt_session_create(plan, NULL, &session) != TAKT_OK)
+        good = give_up(r, CASE_REFUSED, "session");
+    else
+        good = run_session(r, session);
+    if (good || r->report->result != CASE_REFUSED)
+        takt_session_destroy(session);
+    takt_plan_destroy(plan);
+    return good;
+}
+
+static bool load_model(run *r, const char *path, takt_model **m)
+{
+    if (takt_model_load(r->ctx, path, NULL, m) == TAKT_OK)
+        return true;
+    takt_known_input known[CASE_VALUES];
+    for (size_t i = 0; i < r->in.count; i++)
+        known[i] = (takt_known_input){r->in.at[i].name, view_of(&r->in.at[i].tensor)};
+    const takt_load_options options = {.known = known, .known_count = r->in.count};
+    r->report->used_inputs = true;
+    return takt_model_load(r->ctx, path, &options, m) == TAKT_OK ||
+           give_up(r, CASE_REFUSED, "load");
+}
+
+static bool has_set(const run *r, int set)
+{
+    char path[1024];
+    struct stat info;
+    snprintf(path, sizeof path, "%s/test_data_set_%d", r->folder, set);
+    return stat(path, &info) == 0;
+}
+
+static bool run_sets(run *r)
+{
+    char path[1024];
+    void *bytes;
+    size_t length;
+    snprintf(path, sizeof path, "%s/model.onnx", r->folder);
+    if (!load_bytes(r, path, &bytes, &length))
+        return fail(r, "model.onnx is missing");
+    if (takt_pb_read_model(&r->arena, bytes, length, &r->pb) != TAKT_OK || r->pb.graph == NULL)
+        return give_up(r, CASE_REFUSED, "read");
+    const takt_pb_graph *g = r->pb.graph;
+    for (int set = 0; set < 8 && has_set(r, set); set++) {
+        takt_model *m;
+        if (!load_set(r, set, "input", g->inputs, g->input_count, &r->in) ||
+            !load_set(r, set, "output", g->outputs, g->output_count, &r->out) ||
+            !load_model(r, path, &m))
+            return false;
+        const bool good = run_model(r, m);
+        takt_model_destroy(m);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+void onnx_case_run(const char *folder, const char *backend, case_tolerance tolerance,
+                   case_report *report)
+{
+    *report = (case_report){.result = CASE_PASS};
+    run *r = calloc(1, sizeof *r);
+    if (r == NULL || takt_ctx_create(NULL, &r->ctx) != TAKT_OK) {
+        report->result = CASE_FAIL;
+        free(r);
+        return;
+    }
+    r->folder = folder;
+    r->backend = backend;
+    r->tolerance = tolerance;
+    r->report = report;
+    takt_arena_init(&r->arena, r->ctx);
+    (void)run_sets(r);
+    drop(&r->in);
+    drop(&r->out);
+    takt_arena_deinit(&r->arena);
+    takt_ctx_destroy(r->ctx);
+    free(r);
+}
+
+const char *onnx_case_data(void)
+{
+    static const char *const places[] = {"../shared/data", "/usr/share/libonnx-testdata"};
+    struct stat info;
+    const char *given = getenv("TAKT_DATA");
+    if (given != NULL)
+        return stat(given, &info) == 0 ? given : NULL;
+    for (size_t i = 0; i < 2; i++)
+        if (stat(places[i], &info) == 0)
+            return places[i];
+    return NULL;
+}

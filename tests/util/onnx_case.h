@@ -1,0 +1,39 @@
+/* onnx_case.h - one case of ONNX's backend test suite: a model, and data sets for it. */
+#ifndef TAKT_TESTS_ONNX_CASE_H
+#define TAKT_TESTS_ONNX_CASE_H
+
+#include <takt/takt.h>
+
+#include "io/onnx/payload.h"
+
+enum { CASE_VALUES = 64, CASE_TEXT = 400 };
+
+typedef enum case_result { CASE_PASS, CASE_REFUSED, CASE_FAIL } case_result;
+
+typedef struct case_value {
+    char name[128];
+    takt_tensor tensor;
+} case_value;
+
+typedef struct case_values {
+    case_value at[CASE_VALUES];
+    size_t count;
+} case_values;
+
+typedef struct case_tolerance {
+    double rtol, atol;
+} case_tolerance;
+
+typedef struct case_report {
+    case_result result;
+    bool used_inputs; /* values of inputs were given when the model was loaded */
+    char why[CASE_TEXT];
+} case_report;
+
+/* Runs `folder` (model.onnx, test_data_set_N) on one backend. */
+void onnx_case_run(const char *folder, const char *backend, case_tolerance tolerance,
+                   case_report *report);
+/* The folder of real models and data: $TAKT_DATA, ../shared/data; NULL if there is none. */
+const char *onnx_case_data(void);
+
+#endif

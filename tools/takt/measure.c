@@ -1,0 +1,157 @@
+/* measure.c - sessions to measure, the ceilings' file, and files to write. */
+#define _POSIX_C_SOURCE 200809L
+#include "measure.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+uint64_t tool_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* ---- sessions ---- */
+
+static int open_session(takt_tool *t, tool_bench *b)
+{
+    int code = tool_load_inputs(&b->run);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    const uint64_t start = tool_now_ns();
+    b->plan = tool_make_plan(t, b->model, &b->run.sizes, false, &code);
+    b->plan_ns = (double)(tool_now_ns() - start);
+    if (b->plan == NULL)
+        return code;
+    code = tool_finish(t, takt_session_create(b->plan, NULL, &b->session));
+    return code != TAKT_EXIT_OK ? code : tool_bind_inputs(&b->run, b->session);
+}
+
+int tool_bench_open(takt_tool *t, tool_bench *b)
+{
+    int code;
+    *b = (tool_bench){.run = {.t = t}};
+    const uint64_t start = tool_now_ns();
+    b->model = tool_open_model(t, &code);
+    b->load_ns = (double)(tool_now_ns() - start);
+    if (b->model == NULL)
+        return code;
+    b->run.model = b->model;
+    code = open_session(t, b);
+    if (code != TAKT_EXIT_OK)
+        tool_bench_close(b);
+    return code;
+}
+
+void tool_bench_close(tool_bench *b)
+{
+    takt_session_destroy(b->session);
+    takt_plan_destroy(b->plan);
+    if (b->run.t != NULL)
+        tool_free_inputs(&b->run);
+    takt_model_destroy(b->model);
+    *b = (tool_bench){.run = {.t = NULL}};
+}
+
+/* ---- ceilings ---- */
+
+/* Makes the folders of `path`, as far as they can be made. */
+static void make_folders(char *path)
+{
+    for (char *at = path + 1; *at != '\0'; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        mkdir(path, 0777);
+        *at = '/';
+    }
+}
+
+/* $XDG_CACHE_HOME/takt/ceilings-<fingerprint>.json, or beneath ~/.cache. */
+static bool cache_path(char *to, size_t size)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char fingerprint[17];
+    int length = -1;
+    takt_machine_fingerprint(fingerprint);
+    if (cache != NULL && cache[0] == '/')
+        length = snprintf(to, size, "%s/takt/ceilings-%s.json", cache, fingerprint);
+    else if (home != NULL && home[0] == '/')
+        length = snprintf(to, size, "%s/.cache/takt/ceilings-%s.json", home, fingerprint);
+    if (length < 0 || (size_t)length >= size)
+        return false;
+    make_folders(to);
+    return true;
+}
+
+int tool_ceilings(takt_tool *t, bool again, takt_ceilings *ceilings)
+{
+    char path[2048];
+    const bool has_path = cache_path(path, sizeof path);
+    return tool_finish(t, takt_ceilings_get(t->ctx, has_path ? path : NULL, again, ceilings));
+}
+
+/* ---- files ---- */
+
+int tool_to_buffer(void *user, const char *text, size_t length)
+{
+    tool_buffer *b = user;
+    if (length > b->capacity - b->length) {
+        const size_t capacity = 2 * (b->length + length) + 256;
+        char *at = realloc(b->at, capacity);
+        if (at == NULL)
+            return 1;
+        b->at = at;
+        b->capacity = capacity;
+    }
+    memcpy(b->at + b->length, text, length);
+    b->length += length;
+    return 0;
+}
+
+static int fail_to_write(const takt_tool *t, const char *path, int error)
+{
+    takt_error e = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
+    snprintf(e.message, sizeof e.message, "%s cannot be written: %s", path, strerror(error));
+    return tool_report_error(t, &e);
+}
+
+int tool_buffer_save(const takt_tool *t, tool_buffer *b, const char *path)
+{
+    int code = TAKT_EXIT_OK;
+    if (strcmp(path, "-") == 0) {
+        fwrite(b->at, 1, b->length, stdout); /* main() looks at the stream's state */
+    } else {
+        FILE *file = fopen(path, "wb");
+        bool good = file != NULL && fwrite(b->at, 1, b->length, file) == b->length;
+        good = (file == NULL || fclose(file) == 0) && good;
+        if (!good)
+            code = fail_to_write(t, path, errno);
+    }
+    free(b->at);
+    *b = (tool_buffer){0};
+    return code;
+}
+
+/* ---- figures ---- */
+
+bool tool_duration(const takt_tool *t, tool_flag_id id, uint64_t fallback, uint64_t *ns)
+{
+    const char *text = tool_text_of(t, id);
+    *ns = fallback;
+    if (text == NULL || tool_read_number(TAKT_FLAG_TIME, text, ns))
+        return true;
+    char *end;
+    const double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds > 0) || seconds > 1e6) {
+        tool_usage_error(t, 1003, "write 2, 0.5 or 500ms", "--%s %s is no duration",
+                         tool_flags[id].name, text);
+        return false;
+    }
+    *ns = (uint64_t)(seconds * 1e9);
+    return true;
+}

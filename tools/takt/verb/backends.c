@@ -1,0 +1,18 @@
+/* backends.c - which backends there are, and whether they can be used here. */
+#include "tool.h"
+
+static int run(takt_tool *t)
+{
+    return tool_finish(t, takt_backend_list(t->ctx, tool_format_of(t), tool_to_stdout, NULL));
+}
+
+const takt_verb takt_verb_backends = {
+    .name = "backends",
+    .summary = "what can run a model here, and what cannot and why",
+    .arguments = "",
+    .arg_min = 0,
+    .arg_max = 0,
+    .example = "takt backends --json",
+    .flags = {TAKT_FLAG_IDS},
+    .run = run,
+};

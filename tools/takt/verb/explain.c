@@ -1,0 +1,130 @@
+/* explain.c - what an error means, or what the compiler did to a model and why. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool.h"
+
+/* ---- errors ---- */
+
+/* The number in "2103" or "TAKT2103"; 0 if it is neither. */
+static int error_id(const char *text)
+{
+    if (strncmp(text, "TAKT", 4) == 0)
+        text += 4;
+    if (strlen(text) != 4 || strspn(text, "0123456789") != 4)
+        return 0;
+    return atoi(text);
+}
+
+static void print_error(const takt_tool *t, int id, const char *before)
+{
+    const char *text = takt_error_explain(id);
+    if (!tool_on(t, TAKT_F_JSON)) {
+        printf("TAKT%d: %s\n", id, text);
+        return;
+    }
+    printf("%s{\"id\": %d, \"explanation\": ", before, id);
+    tool_print_string(stdout, text);
+    printf("}");
+}
+
+static int list_errors(const takt_tool *t)
+{
+    const char *before = "";
+    const bool json = tool_on(t, TAKT_F_JSON);
+    printf("%s", json ? "{\"errors\": [" : "");
+    for (int id = 1000; id < 10000; id++) {
+        if (takt_error_explain(id) == NULL)
+            continue;
+        print_error(t, id, before);
+        before = ",\n";
+    }
+    printf("%s", json ? "]}\n" : "");
+    return TAKT_EXIT_OK;
+}
+
+static int explain_error(const takt_tool *t, int id)
+{
+    if (takt_error_explain(id) == NULL)
+        return tool_usage_error(t, 1002, "`takt explain --list` lists them", "there is no error %d", id);
+    print_error(t, id, "");
+    printf("%s", tool_on(t, TAKT_F_JSON) ? "\n" : "");
+    return TAKT_EXIT_OK;
+}
+
+/* ---- models ---- */
+
+/* Text of a report, to be put together with another. */
+static int explain_passes(takt_tool *t, const takt_model *model, const tool_sizes *sizes)
+{
+    char *passes = tool_joined(t, TAKT_F_PASS);
+    const takt_opt_options options = {.passes = passes, .sizes = sizes->text, .trace = true};
+    const takt_status status =
+        takt_model_optimize(model, &options, tool_format_of(t), tool_to_stdout, NULL);
+    free(passes);
+    return tool_finish(t, status);
+}
+
+static int explain_plan(takt_tool *t, const takt_model *model, const tool_sizes *sizes)
+{
+    int code;
+    takt_plan *plan = tool_make_plan(t, model, sizes, false, &code);
+    if (plan == NULL)
+        return code;
+    code = tool_finish(t, takt_plan_explain(plan, tool_text_of(t, TAKT_F_NODE), tool_format_of(t),
+                                            tool_to_stdout, NULL));
+    takt_plan_destroy(plan);
+    return code;
+}
+
+static int explain_model(takt_tool *t, const takt_model *model)
+{
+    tool_sizes sizes;
+    int code = TAKT_EXIT_OK;
+    const bool json = tool_on(t, TAKT_F_JSON);
+    const bool only_steps = tool_on(t, TAKT_F_FUSIONS) || tool_text_of(t, TAKT_F_NODE) != NULL;
+    if (!tool_sizes_init(t, model, &sizes))
+        return TAKT_EXIT_USAGE;
+    if (only_steps)
+        return explain_plan(t, model, &sizes);
+    printf("%s", json ? "{\"passes\": " : "passes:\n");
+    code = explain_passes(t, model, &sizes);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    printf("%s", json ? ", \"plan\": " : "\nsteps:\n");
+    code = explain_plan(t, model, &sizes);
+    printf("%s", json ? "}\n" : "");
+    return code;
+}
+
+static int run(takt_tool *t)
+{
+    int code;
+    if (tool_on(t, TAKT_F_LIST))
+        return list_errors(t);
+    if (t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
+        return tool_usage_error(t, 1003, "`takt explain --list` lists the errors",
+                                "takt explain wants MODEL or the number of an error");
+    const int id = t->arg_count > 0 ? error_id(t->args[0]) : 0;
+    if (id != 0)
+        return explain_error(t, id);
+    takt_model *model = tool_open_model(t, &code);
+    if (model == NULL)
+        return code;
+    code = explain_model(t, model);
+    takt_model_destroy(model);
+    return code;
+}
+
+const takt_verb takt_verb_explain = {
+    .name = "explain",
+    .summary = "what an error means; which rules fired on a model, what fused and what not",
+    .arguments = "MODEL | ERROR",
+    .arg_min = 0,
+    .arg_max = 1,
+    .example = "takt explain 2103; takt explain --node dense_0 examples/mlp.takt",
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_SHAPE,
+              TAKT_F_DIM, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_ISA, TAKT_F_PASS, TAKT_F_LEVEL,
+              TAKT_FLAG_IDS},
+    .run = run,
+};

@@ -1,0 +1,79 @@
+/* profile.c - where the time of a run goes, and what could be done about it. */
+#include "measure.h"
+
+static int save(takt_tool *t, const takt_profile *p, takt_profile_view view, tool_flag_id flag)
+{
+    const char *path = tool_text_of(t, flag);
+    tool_buffer text = {0};
+    if (path == NULL)
+        return TAKT_EXIT_OK;
+    const takt_status status =
+        takt_profile_print(p, view, 0, TAKT_FORMAT_JSON, tool_to_buffer, &text);
+    const int code = tool_finish(t, status);
+    const int saved = tool_buffer_save(t, &text, path);
+    return code != TAKT_EXIT_OK ? code : saved;
+}
+
+static int print(takt_tool *t, const takt_profile *p)
+{
+    const takt_profile_view view = tool_on(t, TAKT_F_LAYERS)   ? TAKT_PROFILE_LAYERS
+                                   : tool_on(t, TAKT_F_MEMORY) ? TAKT_PROFILE_MEMORY
+                                   : tool_on(t, TAKT_F_BRIEF)  ? TAKT_PROFILE_BRIEF
+                                                               : TAKT_PROFILE_STEPS;
+    int code = save(t, p, TAKT_PROFILE_TRACE, TAKT_F_TRACE_FILE);
+    if (code == TAKT_EXIT_OK)
+        code = save(t, p, TAKT_PROFILE_FOLDED, TAKT_F_FOLDED);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    return tool_finish(t, takt_profile_print(p, view, (size_t)tool_number_of(t, TAKT_F_TOP, 0),
+                                             tool_format_of(t), tool_to_stdout, NULL));
+}
+
+static int profile(takt_tool *t, tool_bench *b)
+{
+    takt_ceilings ceilings;
+    takt_profile *p;
+    uint64_t max_ns;
+    const uint64_t usual = tool_on(t, TAKT_F_BRIEF) ? 200000000 : 1000000000;
+    if (!tool_duration(t, TAKT_F_DURATION, usual, &max_ns))
+        return TAKT_EXIT_USAGE;
+    int code = tool_ceilings(t, false, &ceilings);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    const takt_profile_options options = {.ceilings = &ceilings, .max_ns = max_ns};
+    const takt_status status = takt_profile_create(b->session, &options, &p);
+    if (status != TAKT_OK && takt_session_error(b->session)->status == status)
+        return tool_report_error(t, takt_session_error(b->session));
+    code = tool_finish(t, status);
+    if (code == TAKT_EXIT_OK)
+        code = print(t, p);
+    takt_profile_destroy(p);
+    return code;
+}
+
+static int run(takt_tool *t)
+{
+    tool_bench b;
+    int code = tool_bench_open(t, &b);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    code = profile(t, &b);
+    tool_bench_close(&b);
+    return code;
+}
+
+const takt_verb takt_verb_profile = {
+    .name = "profile",
+    .summary = "the time of every step beside what this machine could do, and what would help",
+    .arguments = "MODEL",
+    .arg_min = 1,
+    .arg_max = 1,
+    .about = "Every time has a 95 % confidence interval. The ceilings of this machine are measured\n"
+             "once and kept beneath ~/.cache/takt; `takt benchmark system --measure` renews them.",
+    .example = "takt profile examples/mlp.takt -D batch=32 --trace trace.json",
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED,
+              TAKT_F_RANDOM, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_ISA, TAKT_F_PASS, TAKT_F_LEVEL,
+              TAKT_F_MEMORY_LIMIT, TAKT_F_DURATION, TAKT_F_TRACE_FILE, TAKT_F_FOLDED,
+              TAKT_F_LAYERS, TAKT_F_MEMORY, TAKT_F_TOP, TAKT_F_BRIEF, TAKT_FLAG_IDS},
+    .run = run,
+};
