@@ -89,6 +89,7 @@ typedef struct takt_opt_options {
     size_t size;
     const char *passes; /**< "+name,-name"; "all" and "-all" too; NULL: the standard ones */
     const char *sizes;  /**< "batch=8,seq=128": numbers for named dimensions; may be NULL */
+    bool only_trace;    /**< nothing but the trace, no graph */
     bool trace;         /**< a line for every rule that fired or refused */
     bool types;         /**< the type of every value as a comment */
     bool full;          /**< constants in full instead of their beginning */

@@ -111,7 +111,7 @@ static void fill_row(takt_profile *p, size_t step, double *sorted)
     row->ci = half.ci;
     row->min_ns = sorted[0];
     row->max_ns = sorted[p->runs - 1];
-    row->mean_ns = takt_mean(sorted, p->runs);
+    row->mean_ns = takt_sample_mean(sorted, p->runs);
     takt_roof_of(p->plan, row->step, p->has_ceilings ? &p->ceilings : NULL, &row->roof);
     if (p->has_ceilings) {
         row->bound = takt_roof_bound(&row->roof, row->median_ns);

@@ -61,11 +61,12 @@ takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *
 
 /* ---- stages ---- */
 
-/* Replaces *g by what `status` and `next` say; on failure *g is gone. */
-static takt_status advance(takt_graph **g, takt_status status, takt_graph *next)
+/* Replaces *g by what a stage made of it; on failure there is none. The pointer is read only after
+ * the stage has run, whatever order the compiler evaluates arguments in. */
+static takt_status advance(takt_graph **g, takt_status status, takt_graph *const *next)
 {
     takt_graph_destroy(*g);
-    *g = next;
+    *g = *next;
     return status;
 }
 
@@ -103,12 +104,12 @@ static takt_status prepare(const takt_model *m, const takt_plan_options *o,
     const takt_pipeline_options pipeline = {.choice.off = s->passes_off};
     takt_graph *next = NULL;
     TAKT_TRY(size_graph(m, o->sizes, g));
-    TAKT_TRY(advance(g, takt_graph_freeze(*g, m->slots, &next), next));
-    TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), next));
+    TAKT_TRY(advance(g, takt_graph_freeze(*g, m->slots, &next), &next));
+    TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
     takt_keep_fn *keep = s->lower_all ? NULL : keeps;
-    TAKT_TRY(advance(g, takt_graph_lower(*g, keep, (void *)s->backend, &next), next));
+    TAKT_TRY(advance(g, takt_graph_lower(*g, keep, (void *)s->backend, &next), &next));
     /* Lowering uncovers reshapes and constants that the first round could not see. */
-    return advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), next);
+    return advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next);
 }
 
 static takt_status settle(takt_ctx *ctx, const takt_plan_options *o, takt_plan_settings *s)

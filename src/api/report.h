@@ -36,13 +36,13 @@ uint64_t takt_whole(double value);
 /* What one layer, or one statement outside all layers, consists of. */
 typedef struct takt_layer {
     const char *name;
-    const char *type;          /* "conv", or the op that does most of the work */
-    const takt_type *out;      /* type of its last value, in the graph with names */
-    uint64_t parameters;       /* elements of trainable slots */
-    uint64_t state;            /* elements of the others */
-    double macs, flops;        /* at the sizes asked for, 1 where nothing was said */
+    const char *type;     /* "conv", or the op that does most of the work */
+    const takt_type *out; /* type of its last value, in the graph with names */
+    uint64_t parameters;  /* elements of trainable slots */
+    uint64_t state;       /* elements of the others */
+    double macs, flops;   /* at the sizes asked for, 1 where nothing was said */
     size_t nodes;
-    double top_flops;          /* of the costliest node, which names the type */
+    double top_flops; /* of the costliest node, which names the type */
     bool has_slots, is_input;
 } takt_layer;
 

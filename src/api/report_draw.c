@@ -40,7 +40,7 @@ static void attribute(takt_text *text, const char *name, double value)
 static void box(const canvas *c, const takt_buffer *b, const char *name, const char *colour)
 {
     const int first = b->first < 0 ? 0 : b->first;
-    const int last = b->last < first                     ? first
+    const int last = b->last < first                       ? first
                      : b->last >= (int)c->plan->step_count ? (int)c->plan->step_count - 1
                                                            : b->last;
     const double height = (double)b->bytes * c->byte;
@@ -51,8 +51,8 @@ static void box(const canvas *c, const takt_buffer *b, const char *name, const c
     attribute(c->text, "height", height);
     takt_text_add(c->text, " fill=\"%s\" stroke=\"#333\" stroke-width=\"0.5\"><title>", colour);
     escaped(c->text, name);
-    takt_text_add(c->text, ": %zu bytes at %zu, steps %d to %d</title></rect>\n", b->bytes, b->offset,
-                  first, last);
+    takt_text_add(c->text, ": %zu bytes at %zu, steps %d to %d</title></rect>\n", b->bytes,
+                  b->offset, first, last);
 }
 
 static void boxes(const canvas *c)
@@ -64,15 +64,15 @@ static void boxes(const canvas *c)
         const takt_buffer *b = &plan->buffers[i];
         if (b->place != TAKT_PLACE_ARENA || b->bytes == 0)
             continue;
-        const char *name = b->value != TAKT_NONE ? takt_node_label(&plan->graph->nodes[b->value])
-                                                 : "scratch";
+        const char *name =
+            b->value != TAKT_NONE ? takt_node_label(&plan->graph->nodes[b->value]) : "scratch";
         box(c, b, name, colours[i % (sizeof colours / sizeof *colours)]);
     }
     for (size_t i = 0; i < plan->step_count; i++) {
         const takt_step *s = &plan->steps[i];
         const size_t bytes = s->scratch_bytes + s->scratch_each * (size_t)plan->threads;
-        const takt_buffer scratch = {.bytes = bytes, .offset = s->scratch_offset, .first = (int)i,
-                                     .last = (int)i};
+        const takt_buffer scratch = {
+            .bytes = bytes, .offset = s->scratch_offset, .first = (int)i, .last = (int)i};
         if (bytes > 0)
             box(c, &scratch, "scratch", "#bbbbbb");
     }
@@ -87,13 +87,14 @@ static void axes(const canvas *c)
     takt_text_add(c->text, ": arena of %s bytes over %zu steps; lower bound ",
                   takt_figure(plan->arena_bytes, figure), plan->step_count);
     takt_text_add(c->text, "%s</text>\n", takt_figure(plan->lower_bound, figure));
-    takt_text_add(c->text, "<line x1=\"%d\" x2=\"%d\" stroke=\"#c00\" stroke-dasharray=\"4 3\"", LEFT,
-                  LEFT + WIDE);
+    takt_text_add(c->text, "<line x1=\"%d\" x2=\"%d\" stroke=\"#c00\" stroke-dasharray=\"4 3\"",
+                  LEFT, LEFT + WIDE);
     attribute(c->text, "y1", TOP + HEIGHT - (double)plan->lower_bound * c->byte);
     attribute(c->text, "y2", TOP + HEIGHT - (double)plan->lower_bound * c->byte);
     takt_text_add(c->text, "><title>lower bound</title></line>\n");
     for (int quarter = 0; quarter <= 4; quarter++)
-        takt_text_add(c->text, "<text x=\"%d\" y=\"%d\" font-size=\"11\" text-anchor=\"end\">%s</text>\n",
+        takt_text_add(c->text,
+                      "<text x=\"%d\" y=\"%d\" font-size=\"11\" text-anchor=\"end\">%s</text>\n",
                       LEFT - 6, TOP + HEIGHT - HEIGHT * quarter / 4 + 4,
                       takt_figure(plan->arena_bytes / 4 * (size_t)quarter, figure));
 }
@@ -101,8 +102,10 @@ static void axes(const canvas *c)
 static void step_names(const canvas *c)
 {
     for (size_t i = 0; i < c->plan->step_count; i++) {
-        takt_text_add(c->text, "<rect fill=\"none\" stroke=\"#ddd\" stroke-width=\"0.3\" y=\"%d\" "
-                               "height=\"%d\"", TOP, HEIGHT);
+        takt_text_add(c->text,
+                      "<rect fill=\"none\" stroke=\"#ddd\" stroke-width=\"0.3\" y=\"%d\" "
+                      "height=\"%d\"",
+                      TOP, HEIGHT);
         attribute(c->text, "x", LEFT + (double)i * c->step);
         attribute(c->text, "width", c->step);
         takt_text_add(c->text, " pointer-events=\"all\"><title>step %zu: ", i);
@@ -117,11 +120,15 @@ takt_status takt_plan_draw(const takt_plan *plan, takt_sink_fn *sink, void *user
     takt_text_init(&text, plan->ctx);
     const size_t bytes = plan->arena_bytes > 0 ? plan->arena_bytes : 1;
     const size_t steps = plan->step_count > 0 ? plan->step_count : 1;
-    const canvas c = {.text = &text, .plan = plan, .step = (double)WIDE / (double)steps,
+    const canvas c = {.text = &text,
+                      .plan = plan,
+                      .step = (double)WIDE / (double)steps,
                       .byte = (double)HEIGHT / (double)bytes};
-    takt_text_add(&text, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                         "font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" "
-                         "fill=\"white\"/>\n", LEFT + WIDE + 30, TOP + HEIGHT + 40);
+    takt_text_add(&text,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                  "font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" "
+                  "fill=\"white\"/>\n",
+                  LEFT + WIDE + 30, TOP + HEIGHT + 40);
     step_names(&c);
     boxes(&c);
     axes(&c);

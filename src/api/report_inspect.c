@@ -65,8 +65,8 @@ static takt_status gather(facts *f, const takt_model *m)
 
 /* ---- text ---- */
 
-static void ports_text(takt_report *r, const char *title, const takt_graph *g, const takt_port *ports,
-                       size_t count)
+static void ports_text(takt_report *r, const char *title, const takt_graph *g,
+                       const takt_port *ports, size_t count)
 {
     char type[TAKT_TYPE_TEXT];
     takt_text_add(&r->text, "%s\n", title);
@@ -82,7 +82,8 @@ static void dtypes_text(takt_report *r, const facts *f)
         if (f->dtypes[d].count > 0)
             takt_text_add(&r->text, "  %s: %llu tensors, %s elements, %s bytes\n",
                           takt_dtype_name((takt_dtype)d), (unsigned long long)f->dtypes[d].count,
-                          takt_figure(f->dtypes[d].elements, a), takt_figure(f->dtypes[d].bytes, b));
+                          takt_figure(f->dtypes[d].elements, a),
+                          takt_figure(f->dtypes[d].bytes, b));
 }
 
 static void write_text(takt_report *r, const takt_model *m, const facts *f)
@@ -155,7 +156,8 @@ static void write_json(takt_report *r, const takt_model *m, const facts *f)
     takt_json_close(&r->json, '}');
 }
 
-takt_status takt_model_inspect(const takt_model *m, takt_format format, takt_sink_fn *sink, void *user)
+takt_status takt_model_inspect(const takt_model *m, takt_format format, takt_sink_fn *sink,
+                               void *user)
 {
     facts f = {.flops = 0};
     takt_report r;

@@ -82,7 +82,8 @@ static void isas(takt_report *r, takt_isa_set set)
         takt_text_add(&r->text, "\n");
 }
 
-takt_status takt_plan_kernels(const takt_plan *plan, takt_format format, takt_sink_fn *sink, void *user)
+takt_status takt_plan_kernels(const takt_plan *plan, takt_format format, takt_sink_fn *sink,
+                              void *user)
 {
     takt_report r;
     takt_report_begin(&r, plan->ctx, format);

@@ -1,7 +1,7 @@
 /* report_layers.c - the nodes of a graph, gathered into the layers they come from.
  *
- * A node's origin is the scope of the layer call that made it ("stage_0.conv_0"), or the name that a
- * statement outside all layers assigns to. Shapes are read where names still stand for sizes;
+ * A node's origin is the scope of the layer call that made it ("stage_0.conv_0"), or the name that
+ * a statement outside all layers assigns to. Shapes are read where names still stand for sizes;
  * arithmetic is counted with numbers put in, on the lowered graph, where its cost is exact.
  */
 #include <string.h>
@@ -118,9 +118,8 @@ static takt_status name_types(takt_layers *l)
     for (size_t i = 0; i < l->plain->count; i++) {
         const takt_node *n = &l->plain->nodes[i];
         takt_cost cost = {0};
-        takt_layer *layer = (n->op->traits & TAKT_LEAF) != 0
-                                ? NULL
-                                : find(l, origin_of(n), strlen(origin_of(n)));
+        takt_layer *layer =
+            (n->op->traits & TAKT_LEAF) != 0 ? NULL : find(l, origin_of(n), strlen(origin_of(n)));
         if (layer == NULL || layer->is_input)
             continue;
         takt_add_cost(l->plain, (takt_id)i, &cost);

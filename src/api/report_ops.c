@@ -6,10 +6,10 @@
 static const char *attr_type(takt_attr_type type)
 {
     static const char *const names[] = {
-        [TAKT_ATTR_I64] = "int",       [TAKT_ATTR_F64] = "float",     [TAKT_ATTR_BOOL] = "bool",
-        [TAKT_ATTR_STRING] = "string", [TAKT_ATTR_ENUM] = "one of",   [TAKT_ATTR_DTYPE] = "dtype",
-        [TAKT_ATTR_I64S] = "ints",     [TAKT_ATTR_F64S] = "floats",   [TAKT_ATTR_STRINGS] = "strings",
-        [TAKT_ATTR_SHAPE] = "shape",   [TAKT_ATTR_TYPE] = "type",     [TAKT_ATTR_TENSOR] = "tensor",
+        [TAKT_ATTR_I64] = "int",       [TAKT_ATTR_F64] = "float",   [TAKT_ATTR_BOOL] = "bool",
+        [TAKT_ATTR_STRING] = "string", [TAKT_ATTR_ENUM] = "one of", [TAKT_ATTR_DTYPE] = "dtype",
+        [TAKT_ATTR_I64S] = "ints",     [TAKT_ATTR_F64S] = "floats", [TAKT_ATTR_STRINGS] = "strings",
+        [TAKT_ATTR_SHAPE] = "shape",   [TAKT_ATTR_TYPE] = "type",   [TAKT_ATTR_TENSOR] = "tensor",
         [TAKT_ATTR_GRAPH] = "graph",
     };
     return (size_t)type < sizeof names / sizeof *names && names[type] != NULL ? names[type] : "?";
@@ -42,7 +42,8 @@ static void inputs_text(takt_text *text, const takt_op *op)
 {
     const int named = (int)(sizeof op->in_names / sizeof *op->in_names);
     const char *before = "";
-    for (int i = 0; i < op->in_max && i < named && (op->in_names[i] != NULL || i < op->in_min); i++) {
+    for (int i = 0; i < op->in_max && i < named && (op->in_names[i] != NULL || i < op->in_min);
+         i++) {
         const char *name = op->in_names[i] != NULL ? op->in_names[i] : "x";
         takt_text_add(text, i < op->in_min ? "%s%s" : "%s[%s]", before, name);
         before = ", ";

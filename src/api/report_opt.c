@@ -1,4 +1,5 @@
-/* report_opt.c - a model's graph as text, before and after the passes, and the passes themselves. */
+/* report_opt.c - a model's graph as text, before and after the passes, and the passes themselves.
+ */
 #include <string.h>
 
 #include "api/report.h"
@@ -29,13 +30,16 @@ static takt_status watch(void *user, const takt_pass *pass, const takt_graph *g)
     takt_graph_print(g, &s->print, &text);
     takt_status status = text.status;
     if (status == TAKT_OK)
-        status = s->options->each(s->options->each_user, s->index++, pass->name, takt_text_get(&text));
+        status =
+            s->options->each(s->options->each_user, s->index++, pass->name, takt_text_get(&text));
     takt_text_deinit(&text);
     return status;
 }
 
-/* The model with sizes put in where they were given, its parameters frozen unless they may change. */
-static takt_status size_model(const takt_model *m, const char *text, bool trainable, takt_graph **out)
+/* The model with sizes put in where they were given, its parameters frozen unless they may change.
+ */
+static takt_status size_model(const takt_model *m, const char *text, bool trainable,
+                              takt_graph **out)
 {
     takt_arena arena;
     takt_arena_init(&arena, m->ctx);
@@ -60,7 +64,8 @@ static void trace_text(takt_report *r, const takt_pass_report *p)
     takt_text_add(&r->text, "# %zu rules fired, %zu refused\n", p->fired, p->refused);
     for (const takt_pass_event *e = p->first; e != NULL; e = e->next) {
         takt_text_add(&r->text, "# %s: %s: %s%s%s\n", e->pass, e->node, e->law,
-                      e->refused != NULL ? ": refused: " : "", e->refused != NULL ? e->refused : "");
+                      e->refused != NULL ? ": refused: " : "",
+                      e->refused != NULL ? e->refused : "");
     }
 }
 
@@ -121,11 +126,12 @@ takt_status takt_model_optimize(const takt_model *m, const takt_opt_options *opt
     takt_report_begin(&r, m->ctx, format);
     const takt_status status = run_passes(m, o, &report, &s, &g);
     if (status == TAKT_OK) {
-        if (o->trace && !r.is_json)
+        if ((o->trace || o->only_trace) && !r.is_json)
             trace_text(&r, &report);
-        else if (o->trace)
+        else if (o->trace || o->only_trace)
             trace_json(&r, &report);
-        write_graph(&r, g, &s.print);
+        if (!o->only_trace)
+            write_graph(&r, g, &s.print);
     }
     takt_graph_destroy(g);
     takt_pass_report_deinit(&report);

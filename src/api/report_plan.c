@@ -19,8 +19,8 @@ static const char *buffer_name(const takt_plan *plan, const takt_buffer *b)
 static const char *place_name(takt_place_kind place)
 {
     static const char *const names[] = {
-        [TAKT_PLACE_ARENA] = "arena",   [TAKT_PLACE_CONSTANT] = "constant",
-        [TAKT_PLACE_INPUT] = "input",   [TAKT_PLACE_OUTPUT] = "output",
+        [TAKT_PLACE_ARENA] = "arena", [TAKT_PLACE_CONSTANT] = "constant",
+        [TAKT_PLACE_INPUT] = "input", [TAKT_PLACE_OUTPUT] = "output",
         [TAKT_PLACE_STATE] = "state",
     };
     return names[place];
@@ -41,8 +41,8 @@ static void step_row(takt_table *t, const takt_plan *plan, const takt_step *s, s
     takt_table_cell(t, "%zu", s->task_count);
     takt_table_cell(t, "%s", takt_figure(takt_whole(s->cost.flops), figure));
     takt_table_cell(t, "%s", takt_figure(bytes, figure));
-    takt_table_cell(t, "%s", takt_figure(s->scratch_bytes + s->scratch_each * (size_t)plan->threads,
-                                         figure));
+    takt_table_cell(
+        t, "%s", takt_figure(s->scratch_bytes + s->scratch_each * (size_t)plan->threads, figure));
 }
 
 static void steps_text(takt_report *r, const takt_plan *plan)
@@ -74,9 +74,8 @@ static void memory_text(takt_report *r, const takt_plan *plan)
     takt_plan_info info;
     takt_table t;
     takt_plan_query(plan, &info);
-    const double gap = info.lower_bound > 0
-                           ? 100.0 * ((double)info.arena / (double)info.lower_bound - 1)
-                           : 0;
+    const double gap =
+        info.lower_bound > 0 ? 100.0 * ((double)info.arena / (double)info.lower_bound - 1) : 0;
     takt_table_init(&t, r->ctx, "lrl");
     memory_row(&t, "weights", info.weights, "shared by all sessions");
     memory_row(&t, "packed weights", info.packed, "in the form the kernels read; shared");

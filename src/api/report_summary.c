@@ -89,7 +89,8 @@ static takt_status write_text(takt_report *r, const takt_model *m, const takt_la
     const totals sum = add_up(l);
     const uint64_t bytes = slot_bytes(l);
     TAKT_TRY(write_table(r, l, &sum));
-    takt_text_add(&r->text, "  Trainable parameters: %s; other state: ", takt_figure(sum.parameters, a));
+    takt_text_add(&r->text,
+                  "  Trainable parameters: %s; other state: ", takt_figure(sum.parameters, a));
     takt_text_add(&r->text, "%s; ", takt_figure(sum.state, a));
     takt_text_add(&r->text, "%s bytes (%s)\n", takt_figure(bytes, a), takt_figure_bytes(bytes, b));
     write_sizes(r, m, l);

@@ -33,7 +33,8 @@ static void push(takt_table *t, const char *cell)
 {
     void *cells = t->cells;
     if (t->status == TAKT_OK)
-        t->status = takt_mem_grow(t->arena.ctx, &cells, &t->capacity, t->count + 1, sizeof *t->cells);
+        t->status =
+            takt_mem_grow(t->arena.ctx, &cells, &t->capacity, t->count + 1, sizeof *t->cells);
     t->cells = cells;
     if (t->status == TAKT_OK)
         t->cells[t->count++] = cell;
@@ -114,7 +115,8 @@ void takt_table_print(const takt_table *t, takt_text *text)
 const char *takt_figure(uint64_t value, char to[static TAKT_FIGURE_TEXT])
 {
     char digits[24];
-    const size_t length = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+    const size_t length =
+        (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
     char *end = to;
     for (size_t i = 0; i < length; i++) {
         if (i > 0 && (length - i) % 3 == 0)

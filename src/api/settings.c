@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "io/read.h"
 
-static takt_status give_number(const takt_json *v, const char *key, takt_setting_fn *each, void *user,
-                               takt_ctx *ctx)
+static takt_status give_number(const takt_json *v, const char *key, takt_setting_fn *each,
+                               void *user, takt_ctx *ctx)
 {
     takt_text text;
     takt_text_init(&text, ctx);
@@ -32,12 +32,9 @@ typedef struct reading {
 static takt_status give(const reading *r, const char *key, const takt_json *v)
 {
     switch (v->kind) {
-    case TAKT_JSON_STRING:
-        return r->each(r->user, key, v->text);
-    case TAKT_JSON_BOOL:
-        return r->each(r->user, key, v->boolean ? "true" : "false");
-    case TAKT_JSON_NUMBER:
-        return give_number(v, key, r->each, r->user, r->ctx);
+    case TAKT_JSON_STRING: return r->each(r->user, key, v->text);
+    case TAKT_JSON_BOOL: return r->each(r->user, key, v->boolean ? "true" : "false");
+    case TAKT_JSON_NUMBER: return give_number(v, key, r->each, r->user, r->ctx);
     default:
         return takt_fail(r->ctx, TAKT_E_OPTION,
                          "%s: \"%s\" is neither a string, a number, a boolean nor a list of these",

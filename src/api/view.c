@@ -25,7 +25,8 @@ static size_t count_of(const takt_tensor_view *v)
     return count;
 }
 
-takt_status takt_view_random(takt_ctx *ctx, const takt_tensor_view *v, uint64_t seed, uint32_t stream)
+takt_status takt_view_random(takt_ctx *ctx, const takt_tensor_view *v, uint64_t seed,
+                             uint32_t stream)
 {
     size_t bytes;
     TAKT_TRY(check(ctx, v, &bytes));
@@ -53,7 +54,9 @@ static void canonical(takt_dtype dtype, unsigned char *at, size_t count)
     const struct {
         const void *nan;
         size_t size;
-    } of[] = {[TAKT_F64] = {&f64, 8}, [TAKT_F32] = {&f32, 4}, [TAKT_F16] = {&f16, 2},
+    } of[] = {[TAKT_F64] = {&f64, 8},
+              [TAKT_F32] = {&f32, 4},
+              [TAKT_F16] = {&f16, 2},
               [TAKT_BF16] = {&bf16, 2}};
     for (size_t i = 0; i < count; i++) {
         const double value = takt_dtype_get_f(dtype, at, i);

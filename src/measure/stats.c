@@ -72,7 +72,7 @@ takt_percentile takt_quantile_ci(const double *sorted, size_t count, double p, d
 
 /* ---- moments ---- */
 
-double takt_mean(const double *values, size_t count)
+double takt_sample_mean(const double *values, size_t count)
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
@@ -80,7 +80,7 @@ double takt_mean(const double *values, size_t count)
     return sum / (double)count;
 }
 
-double takt_deviation(const double *values, size_t count, double mean)
+double takt_sample_deviation(const double *values, size_t count, double mean)
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
@@ -112,8 +112,8 @@ void takt_stats_sorted(const double *sorted, size_t count, double *scratch, takt
 {
     static const double p[TAKT_PERCENTILES] = {0.50, 0.90, 0.95, 0.99};
     *s = (takt_stats){.count = count, .min = sorted[0], .max = sorted[count - 1]};
-    s->mean = takt_mean(sorted, count);
-    s->std = takt_deviation(sorted, count, s->mean);
+    s->mean = takt_sample_mean(sorted, count);
+    s->std = takt_sample_deviation(sorted, count, s->mean);
     s->median = takt_quantile(sorted, count, 0.5);
     s->mad = absolute_deviation(sorted, count, s->median, scratch);
     for (size_t i = 0; i < TAKT_PERCENTILES; i++)

@@ -16,9 +16,9 @@ takt_percentile takt_quantile_ci(const double *sorted, size_t count, double p, d
 /* Everything; `scratch` has room for count numbers, for the deviations. */
 void takt_stats_sorted(const double *sorted, size_t count, double *scratch, takt_stats *stats);
 
-double takt_mean(const double *values, size_t count);
+double takt_sample_mean(const double *values, size_t count);
 /* Of a sample: divided by count - 1; 0 if count is 1. */
-double takt_deviation(const double *values, size_t count, double mean);
+double takt_sample_deviation(const double *values, size_t count, double mean);
 
 /* Bootstrap of the mean by percentiles, `resamples` of them; the generator's key is `seed`. Needs
  * scratch for `resamples` numbers. */

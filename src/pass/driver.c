@@ -81,6 +81,40 @@ static takt_id offer(takt_rewrite *r, const takt_node *n)
     return TAKT_NONE;
 }
 
+/* Whether a node that the rule made reads `id`. */
+static bool is_read(const takt_graph *g, size_t from, takt_id id)
+{
+    for (size_t i = from; i < g->count; i++)
+        for (uint32_t k = 0; k < g->nodes[i].in_count; k++)
+            if (g->nodes[i].in[k] == id)
+                return true;
+    return false;
+}
+
+/* An input that only this node read, and that the rule left behind, lives on in the node of its
+ * kind that the rule made, or in the result: so does where it came from. */
+static void carry_origin(takt_graph *g, size_t from, takt_id left, takt_id result)
+{
+    takt_id heir = result;
+    for (size_t i = from; i < g->count; i++)
+        if (g->nodes[i].op == g->nodes[left].op)
+            heir = (takt_id)i;
+    takt_graph_merge_origin(g, heir, g->nodes[left].origin);
+}
+
+/* The rule replaced `n` by `result`; nodes from `from` on are new. */
+static void carry_origins(takt_rewrite *r, const takt_node *n, size_t from, takt_id result)
+{
+    takt_graph *g = r->out;
+    const takt_node *old = &r->in->nodes[r->id];
+    if (result < from && (g->nodes[result].op->traits & TAKT_LEAF) == 0)
+        takt_graph_merge_origin(g, result, g->origin);
+    for (uint32_t k = 0; k < n->in_count; k++)
+        if (n->in[k] != TAKT_NONE && n->in[k] != result && r->uses[old->in[k]] == 1 &&
+            (g->nodes[n->in[k]].op->traits & TAKT_LEAF) == 0 && !is_read(g, from, n->in[k]))
+            carry_origin(g, from, n->in[k], result);
+}
+
 static takt_id rewrite(takt_rewrite *r, const takt_id *map, takt_id *inputs, size_t *fired)
 {
     takt_node n = r->in->nodes[r->id];
@@ -89,9 +123,11 @@ static takt_id rewrite(takt_rewrite *r, const takt_id *map, takt_id *inputs, siz
     n.in = inputs;
     takt_graph_inherit(r->out, &n);
     r->out->next_name = NULL;
+    const size_t from = r->out->count;
     const takt_id id = offer(r, &n);
     if (id != TAKT_NONE) {
         ++*fired;
+        carry_origins(r, &n, from, id);
         return id;
     }
     return takt_graph_copy_node(r->out, &n, inputs);

@@ -80,7 +80,6 @@ static const takt_rule rules[] = {
     {&takt_op_sub, "x - 0 = x", sub_zero},
     {&takt_op_mul, "x * 1 = x", by_one},
     {&takt_op_div, "x / 1 = x", by_one},
-    {&takt_op_pow, "x ^ 1 = x", by_one},
     {&takt_op_mul, "x * 0 = 0 for integers", mul_zero},
     {&takt_op_mul, "x * -1 = -x", mul_minus_one},
     {&takt_op_min, "min(x, x) = x", with_itself},

@@ -21,11 +21,37 @@ static takt_id whole_slice(takt_rewrite *r, const takt_node *n)
     return same_as_input(r, n);
 }
 
+/* Not by its type alone: what is added before may be cut off after. */
+static takt_id pad_nothing(takt_rewrite *r, const takt_node *n)
+{
+    const takt_attr *sides[] = {takt_match_attr(n, "before"), takt_match_attr(n, "after")};
+    for (int s = 0; s < 2; s++)
+        for (uint32_t i = 0; i < sides[s]->count; i++)
+            if (sides[s]->i64s[i] != 0)
+                return TAKT_NONE;
+    return same_as_input(r, n);
+}
+
 static takt_id reshape_twice(takt_rewrite *r, const takt_node *n)
 {
     const takt_node *inner = takt_match_op(r->out, n->in[0], &takt_op_reshape);
     return inner == NULL ? TAKT_NONE
                          : takt_reshape(r->out, inner->in[0], n->type->dim, (size_t)n->type->rank);
+}
+
+/* An empty permutation reverses, and axes may count from the end; the rules below know neither. */
+static takt_id spell_out(takt_rewrite *r, const takt_node *n)
+{
+    const takt_attr *perm = takt_match_attr(n, "perm");
+    const int rank = n->type->rank;
+    int64_t axes[TAKT_MAX_RANK];
+    bool changed = perm->count == 0 && rank > 0;
+    for (int i = 0; i < rank; i++) {
+        const int64_t given = perm->count == 0 ? rank - 1 - i : perm->i64s[i];
+        axes[i] = given < 0 ? given + rank : given;
+        changed = changed || given < 0;
+    }
+    return changed ? takt_transpose(r->out, n->in[0], axes, (size_t)rank) : TAKT_NONE;
 }
 
 static bool is_identity(const takt_attr *perm)
@@ -155,12 +181,13 @@ static takt_id matmul_transposed(takt_rewrite *r, const takt_node *n)
 static const takt_rule rules[] = {
     {&takt_op_reshape, "reshape to its own shape = x", same_as_input},
     {&takt_op_reshape, "reshape(reshape(x)) = reshape(x)", reshape_twice},
+    {&takt_op_transpose, "transpose() = transpose by axes spelled out", spell_out},
     {&takt_op_transpose, "transpose by the identity = x", transpose_nothing},
     {&takt_op_transpose, "transpose(transpose(x)) = transpose(x)", transpose_twice},
     {&takt_op_transpose, "transpose of axes of size 1 = reshape", transpose_ones},
     {&takt_op_broadcast, "broadcast to its own shape = x", same_as_input},
     {&takt_op_slice, "slice of everything = x", whole_slice},
-    {&takt_op_pad, "pad by nothing = x", same_as_input},
+    {&takt_op_pad, "pad by nothing = x", pad_nothing},
     {&takt_op_concat, "concat of one = x", concat_one},
     {&takt_op_matmul, "matmul(a, transpose(b)) = matmul(a, b, transpose_b)", matmul_transposed},
     {NULL, "f(transpose(x)) = transpose(f(x))", sink_transpose},

@@ -49,7 +49,8 @@ static takt_id permute(takt_graph *g, takt_id x, const int64_t *perm, int rank)
         in_order = in_order && perm[d] > latest;
         latest = perm[d];
     }
-    return in_order ? takt_reshape(g, x, dims, (size_t)rank) : takt_transpose(g, x, perm, (size_t)rank);
+    return in_order ? takt_reshape(g, x, dims, (size_t)rank)
+                    : takt_transpose(g, x, perm, (size_t)rank);
 }
 
 static takt_id to_last(takt_graph *g, takt_id x, int rank)
@@ -119,7 +120,9 @@ static void moved(layout *l, takt_id id, const takt_id *in, const takt_attr *att
     if (report == NULL)
         return;
     report->fired++;
-    const char *label = n->name != NULL ? n->name : n->origin != NULL ? n->origin->name : n->op->name;
+    const char *label = n->name != NULL     ? n->name
+                        : n->origin != NULL ? n->origin->name
+                                            : n->op->name;
     takt_pass_event *e = takt_arena_array(&report->arena, 1, sizeof *e);
     const char *copy = takt_arena_text(&report->arena, label, strlen(label));
     if (e == NULL || copy == NULL)
@@ -143,8 +146,8 @@ static int attr_index(const takt_node *n, const char *name)
 
 static bool has_window(const takt_op *op)
 {
-    const takt_op *const ops[] = {&takt_op_conv, &takt_op_conv_dx, &takt_op_conv_dw,
-                                  &takt_op_max_pool, &takt_op_avg_pool, &takt_op_max_pool_dx,
+    const takt_op *const ops[] = {&takt_op_conv,        &takt_op_conv_dx,      &takt_op_conv_dw,
+                                  &takt_op_max_pool,    &takt_op_avg_pool,     &takt_op_max_pool_dx,
                                   &takt_op_avg_pool_dx, &takt_op_max_pool_pick};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (ops[i] == op)
@@ -236,7 +239,8 @@ static bool pad(layout *l, takt_id id, const takt_node *n)
     }
     attrs[b] = takt_attr_i64s(before, (size_t)rank);
     attrs[a] = takt_attr_shape(after, (size_t)rank);
-    moved(l, id, (const takt_id[]){last(l, n->in[0])}, attrs, "pad(transpose(x)) = transpose(pad(x))");
+    moved(l, id, (const takt_id[]){last(l, n->in[0])}, attrs,
+          "pad(transpose(x)) = transpose(pad(x))");
     return true;
 }
 
@@ -250,7 +254,8 @@ static bool slice(layout *l, takt_id id, const takt_node *n)
     const uint32_t count = n->attr[attr_index(n, "start")].count;
     copy_attrs(n, attrs);
     for (uint32_t i = 0; i < count; i++)
-        axes[i] = moved_axis(n->attr[at].count == 0 ? (int64_t)i : n->attr[at].i64s[i], n->type->rank);
+        axes[i] =
+            moved_axis(n->attr[at].count == 0 ? (int64_t)i : n->attr[at].i64s[i], n->type->rank);
     attrs[at] = takt_attr_i64s(axes, count);
     moved(l, id, (const takt_id[]){last(l, n->in[0])}, attrs,
           "slice(transpose(x)) = transpose(slice(x))");
@@ -360,7 +365,8 @@ static void ports(layout *l)
             (void)plain(l, in->slots[i].next);
 }
 
-static takt_status run(takt_ctx *ctx, const takt_graph *in, takt_pass_report *report, takt_graph **out)
+static takt_status run(takt_ctx *ctx, const takt_graph *in, takt_pass_report *report,
+                       takt_graph **out)
 {
     (void)ctx;
     layout l = {.report = report};

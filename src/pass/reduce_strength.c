@@ -20,6 +20,11 @@ static bool is_power(takt_rewrite *r, const takt_node *n, double exponent)
            takt_match_type(r->out, n->in[0], n->type);
 }
 
+static takt_id itself(takt_rewrite *r, const takt_node *n)
+{
+    return is_power(r, n, 1.0) ? n->in[0] : TAKT_NONE;
+}
+
 static takt_id square(takt_rewrite *r, const takt_node *n)
 {
     return is_power(r, n, 2.0) ? takt_mul(r->out, n->in[0], n->in[0]) : TAKT_NONE;
@@ -80,6 +85,7 @@ static takt_id reduce_one(takt_rewrite *r, const takt_node *n)
 }
 
 static const takt_rule rules[] = {
+    {&takt_op_pow, "x ^ 1 = x", itself},
     {&takt_op_pow, "x ^ 2 = x * x", square},
     {&takt_op_pow, "x ^ -1 = 1 / x", inverse},
     {&takt_op_pow, "x ^ 0.5 = sqrt(x)", root},

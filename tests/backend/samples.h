@@ -5,8 +5,6 @@
 #include "backend/agree.h"
 #include "util/sample.h"
 
-typedef void samples_visit_fn(void *user, const takt_op *op, const char *text);
-
 /* The element type of the first argument, or TAKT_DTYPE_COUNT. */
 static takt_dtype samples_dtype(const char *text, char name[16])
 {
@@ -38,20 +36,6 @@ static bool samples_replace(const char *text, const char *from, const char *to, 
     return true;
 }
 
-static void samples_visit(const takt_op *op, samples_visit_fn *visit, void *user)
-{
-    static char text[4096];
-    for (size_t i = 0; i < 10 && op->samples[i] != NULL; i++) {
-        char name[16];
-        const takt_dtype own = samples_dtype(op->samples[i], name);
-        visit(user, op, op->samples[i]);
-        for (int d = 0; d < TAKT_DTYPE_COUNT && own < TAKT_DTYPE_COUNT; d++)
-            if ((takt_dtype)d != own && (op->dtypes & TAKT_IN(d)) != 0 &&
-                samples_replace(op->samples[i], name, takt_dtype_name((takt_dtype)d), text, sizeof text))
-                visit(user, op, text);
-    }
-}
-
 typedef struct samples_run {
     const char *backend;
     bool may_fall_back;
@@ -59,9 +43,8 @@ typedef struct samples_run {
 } samples_run;
 
 /* One sample in a context of its own, whose memory is counted. */
-static void samples_check(void *user, const takt_op *op, const char *text)
+static void samples_check(samples_run *r, const takt_op *op, const char *text)
 {
-    samples_run *r = user;
     takt_inject inject;
     takt_config config = {0};
     takt_ctx *ctx;
@@ -84,6 +67,21 @@ static void samples_check(void *user, const takt_op *op, const char *text)
     const uint64_t leaked = takt_inject_deinit(&inject);
     EXPECT(leaked == 0 && inject.faults == 0, "%s: %llu blocks lost, %s", text,
            (unsigned long long)leaked, inject.fault);
+}
+
+/* All samples of `op`; `all_types`: in every type that the record admits too. */
+static void samples_visit(const takt_op *op, samples_run *run, bool all_types)
+{
+    static char text[4096];
+    for (size_t i = 0; i < 10 && op->samples[i] != NULL; i++) {
+        char name[16];
+        const takt_dtype own = samples_dtype(op->samples[i], name);
+        samples_check(run, op, op->samples[i]);
+        for (int d = 0; d < TAKT_DTYPE_COUNT && own < TAKT_DTYPE_COUNT && all_types; d++)
+            if ((takt_dtype)d != own && (op->dtypes & TAKT_IN(d)) != 0 &&
+                samples_replace(op->samples[i], name, takt_dtype_name((takt_dtype)d), text, sizeof text))
+                samples_check(run, op, text);
+    }
 }
 
 #endif

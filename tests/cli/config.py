@@ -27,7 +27,8 @@ expect(batch("-D", "batch=5", "--config", config(dim="batch=3"), env={"TAKT_DIM"
 expect(batch(env={"TAKT_CONFIG": config(dim="batch=6")}) == 6, "TAKT_CONFIG")
 expect(seed("--seed", "9", "--seed", "8") == 8, "the last of several counts")
 expect(seed("--config", config(seed=7)) == 7, "a number in the configuration")
-expect(seed("--config", config(seed="18446744073709551615")) == 2**64 - 1, "a large seed as a string")
+expect(seed("--config", config(seed="18446744073709551615")) == 2**64 - 1,
+       "a large seed as a string")
 expect(seed(env={"TAKT_SEED": ""}) == 0, "an empty variable is none")
 expect(succeeds("version", env={"TAKT_JSON": "1"}).startswith("{"), "TAKT_JSON=1")
 expect(succeeds("version", env={"TAKT_JSON": "off"}).startswith("takt"), "TAKT_JSON=off")
@@ -42,12 +43,14 @@ text = succeeds("run", MLP, "-t", "2", "-D", "batch=2", "--random", "--memory-li
 dumped = json.loads(text)
 expect(dumped == {"model": MLP, "dim": ["batch=2"], "seed": "5", "random": True, "threads": 2,
                   "memory-limit": "64M"}, dumped)
-expect(json.loads(succeeds("run", "--config", write("dumped.json", text), "--dump-config")) == dumped,
+again = succeeds("run", "--config", write("dumped.json", text), "--dump-config")
+expect(json.loads(again) == dumped,
        "--dump-config of a dumped configuration differs")
 expect(parsed("run", "--json", "--config", write("dumped.json", text))["seed"] == 5, "dumped run")
 
 # Mistakes.
-fails(2, "run", MLP, "--config", config(thread=2), says=['no flag "thread"', 'did you mean "threads"?'])
+fails(2, "run", MLP, "--config", config(thread=2),
+      says=['no flag "thread"', 'did you mean "threads"?'])
 fails(2, "run", MLP, "--config", config(threads="two"), says=['"threads" in', "a number from 1"])
 fails(2, "run", MLP, "--config", config(dim={"batch": 2}), says=["error[TAKT1003]", '"dim"'])
 fails(2, "run", MLP, "--config", write("c.json", "[1]"), says=["no JSON object"])

@@ -4,7 +4,8 @@ import os
 import struct
 import zipfile
 
-from _cli import MLP, STREAM, expect, fails, finish, npy, parsed, path, read_npy, succeeds, takt, write
+from _cli import (MLP, STREAM, expect, fails, finish, npy, parsed, path, read_npy, succeeds, takt,
+                  write)
 
 IMAGE = [((7 * i) % 97) / 97 for i in range(784)]
 x1 = write("x1.npy", npy((1, 784), IMAGE))
@@ -45,7 +46,8 @@ for argument in ("", "chunk="):
 packed = io.BytesIO()
 with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
     archive.writestr("chunk.npy", chunk)
-fails(1, "run", STREAM, "-i", write("p.npz", packed.getvalue()), says=["compressed", "numpy.savez "])
+fails(1, "run", STREAM, "-i", write("p.npz", packed.getvalue()),
+      says=["compressed", "numpy.savez "])
 broken = bytearray(stored.getvalue())
 broken[broken.index(b"NUMPY") + 130] ^= 1
 fails(1, "run", STREAM, "-i", write("b.npz", bytes(broken)), says=["checksum"])
@@ -53,7 +55,8 @@ fails(1, "run", STREAM, "-i", write("c.npz", b"PK\x05\x06"), says=["no .npz arch
 fails(2, "run", MLP, "-i", write("in.npz", stored.getvalue()), says=["no array called x"])
 
 # Fortran order is read as what it means.
-cross = npy((2, 3), [1, 4, 2, 5, 3, 6]).replace(b"'fortran_order': False, ", b"'fortran_order': True,  ")
+cross = npy((2, 3), [1, 4, 2, 5, 3, 6])
+cross = cross.replace(b"'fortran_order': False, ", b"'fortran_order': True,  ")
 model = write("same.takt", "model m(x: f32[2, 3]) -> (y: f32[2, 3]) { return y = x * 1.0 }\n")
 result = parsed("run", "--json", model, "-i", write("cross.npy", cross))
 expect(result["outputs"]["y"]["values"] == [1, 2, 3, 4, 5, 6], result)

@@ -6,14 +6,15 @@ from _cli import CNN, MLP, STREAM, expect, fails, finish, npy, path, write
 # Misspelt verbs, flags, ops, passes, backends, inputs, outputs, dimensions.
 fails(2, "rnu", MLP, says=["did you mean `takt run`?"])
 fails(2, "sumary", MLP, says=["did you mean `takt summary`?"])
-fails(2, "run", MLP, "--thread", "2", says=["takt run has no flag --thread", "did you mean --threads?"])
+fails(2, "run", MLP, "--thread", "2",
+      says=["takt run has no flag --thread", "did you mean --threads?"])
 fails(2, "run", MLP, "--memory_limit=1M", says=["did you mean --memory-limit?"])
 fails(2, "run", MLP, "-Z", says=["takt run has no flag -Z", "takt run --help"])
 fails(2, "summary", MLP, "--threads", "2", says=["takt summary has no flag --threads"])
 fails(1, "ops", "sofmax", says=["error[TAKT2107]", "did you mean softmax?"])
 fails(2, "opt", "--pass=-fold-wieghts", CNN, says=["did you mean fold-weights?"])
 fails(2, "run", MLP, "--pass=+nothing-like-it", says=["there is no pass called nothing-like-it"])
-fails(2, "run", MLP, "--backend", "gpu", says=["there is no backend called gpu", "cpu and ref"])
+fails(2, "run", MLP, "--backend", "gpu", says=["there is no backend called gpu", "cpu, ref"])
 fails(2, "run", MLP, "--isa", "mmx", says=["there is no instruction set called mmx"])
 fails(2, "run", MLP, "-D", "bacth=3", says=["no dimension called bacth"])
 fails(2, "run", MLP, "-i", "X=x.npy", says=["the model has no input called X", "hint: "])
@@ -27,10 +28,13 @@ fails(2, "opt", says=["takt opt wants MODEL", "takt opt --list"])
 fails(2, "explain", "--node", "nobody", MLP, says=["no step computes a node called nobody"])
 
 # Values of the wrong form.
-for flag, value, wants in (("--threads", "0", "a number from 1"), ("--threads", "-1", "a number from 1"),
+for flag, value, wants in (("--threads", "0", "a number from 1"),
+                           ("--threads", "-1", "a number from 1"),
                            ("--threads", "99999999999", "a number from 1"),
-                           ("--seed", "1.5", "a number from 0"), ("--deadline", "5", "with its unit"),
-                           ("--deadline", "0ms", "with its unit"), ("--memory-limit", "64Q", "a size"),
+                           ("--seed", "1.5", "a number from 0"),
+                           ("--deadline", "5", "with its unit"),
+                           ("--deadline", "0ms", "with its unit"),
+                           ("--memory-limit", "64Q", "a size"),
                            ("--memory-limit", "0", "a size"), ("--opt-level", "4", "0 to 3"),
                            ("--repeat", "", "a number from 1"), ("--backend", "", "a text")):
     fails(2, "run", MLP, f"{flag}={value}", says=[f"{flag} wants", wants, f'not "{value}"'])
@@ -41,7 +45,8 @@ fails(2, "run", MLP, "--shape", "x:2xx784", says=["is no shape"])
 fails(2, "run", MLP, "--shape", "x", says=["names no input", "--shape x:32x784"])
 fails(2, "run", MLP, "--shape", "x:2x783", says=["dimension 1 of input x is 784", "it is 783"])
 fails(2, "run", MLP, "--shape", "x:2", says=["input x has 2 dimensions", "has 1"])
-fails(2, "run", MLP, "--shape", "x:2x784", "-D", "batch=3", says=["batch is 2", "3 by what was said"])
+fails(2, "run", MLP, "--shape", "x:2x784", "-D", "batch=3",
+      says=["batch is 2", "3 by what was said"])
 
 # Files of the wrong form.
 fails(1, "run", MLP, "-i", "x=missing.npy", says=["error[TAKT3001]", "missing.npy"])
@@ -58,12 +63,13 @@ fails(1, "opt", CNN, "--emit-each-pass", path("no/such/folder"), says=["error[TA
 # Models of the wrong form.
 several = write("several.takt", "model a(x: f32[2]) -> f32[2] { return x }\n"
                                 "model b(x: f32[2]) -> f32[2] { return -x }\n")
-fails(1, "run", several, "--select", "c", says=["error"])
+fails(2, "run", several, "--select", "c", says=["there is no model called c", "it has a, b"])
 error = fails(1, "run", write("shapes.takt", "model m(x: f32[2, 3]) -> f32[2] {\n"
-                                             "  y = x @ x\n  return z\n}\n"), says=["shapes.takt:2", "^"])
+                                             "  y = x @ x\n  return z\n}\n"),
+              says=["shapes.takt:2", "^"])
 expect("[2, 3]" in error, "the shapes are not named: " + error)
 fails(1, "run", write("deep.takt", "model m(x: f32[1]) -> f32[1] { return " + "(" * 10**6 + "x"
-                                   + ")" * 10**6 + " }\n"), says=["TAKT2204"])
+                                   + ")" * 10**6 + " }\n"), says=["2204"])
 fails(1, "run", write("huge.takt", "model m(x: f32[1000000, 1000000, 1000000]) -> f32[1] "
                                    "{ return reduce_sum(x, axes=[0, 1]) [0:1] }\n"), says=["error"])
 fails(1, "run", write("bytes.takt", b"\x00\x01\x02"), says=["error[TAKT3006]"])

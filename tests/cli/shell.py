@@ -16,7 +16,8 @@ for shell, command in CHECKS.items():
 # What bash would offer.
 def offered(*words):
     script = succeeds("completion", "bash") + (
-        f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _takt; echo ${{COMPREPLY[@]}}")
+        f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _takt; "
+        "echo ${COMPREPLY[@]}")
     return subprocess.run(["bash", "-c", script], text=True, capture_output=True,
                           check=True).stdout.split()
 

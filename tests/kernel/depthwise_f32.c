@@ -1,6 +1,7 @@
 /* depthwise_f32.c - holds depthwise convolutions to the scalar one: geometry, borders, tails. */
 #include "kernel/depthwise_f32/depthwise_f32.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "check.h"
@@ -10,7 +11,8 @@ enum { X, W, Y, BIAS, ZEROS, WANT, ROWS_MAX = 20 };
 check_fn check_depthwise_f32;
 
 /* Rows of x are parts of one buffer; some are missing. */
-static void find_rows(takt_check *c, const takt_depthwise_f32 *d, const float *x, const float **rows)
+static void find_rows(takt_check *c, const takt_depthwise_f32 *d, const float *x,
+                      const float **rows)
 {
     for (size_t i = 0; i < d->rows; i++)
         rows[i] = check_below(c, 4) == 0 ? NULL : x + i * d->width * d->channels;
@@ -21,7 +23,8 @@ static void one(takt_check *c, const takt_kernel *reference, takt_depthwise_f32 
     const int values = (int)check_below(c, CHECK_VALUES), where = round % CHECK_PLACES;
     const size_t n = d.channels, in = d.rows * d.width * n, out = d.columns * n;
     const float *rows[ROWS_MAX];
-    check_case(c, "channels=%zu columns=%zu width=%zu taps=%zux%zu stride %zu dilation %zu before %zu",
+    check_case(c,
+               "channels=%zu columns=%zu width=%zu taps=%zux%zu stride %zu dilation %zu before %zu",
                n, d.columns, d.width, d.rows, d.taps, d.stride, d.dilation, d.before);
     float *x = check_place(c, X, in * sizeof *x, where);
     float *w = check_place(c, W, d.rows * d.taps * n * sizeof *w, where);
@@ -37,6 +40,7 @@ static void one(takt_check *c, const takt_kernel *reference, takt_depthwise_f32 
     d.zeros = zeros;
     d.bias = round & 1 ? bias : NULL;
     d.relu = (round & 2) != 0;
+    d.limit = round & 4 ? 1.5f : INFINITY;
     float *want = check_place(c, WANT, out * sizeof *want, CHECK_AT_END);
     d.y = want;
     takt_kernel_as_depthwise_f32(reference)(&d);
@@ -57,8 +61,14 @@ static size_t columns_of(const takt_depthwise_f32 *d)
 
 static void bench(takt_check *c, size_t channels, size_t width, size_t stride)
 {
-    takt_depthwise_f32 d = {.channels = channels, .columns = width / stride, .width = width,
-                            .rows = 3, .taps = 3, .stride = stride, .dilation = 1, .before = 1};
+    takt_depthwise_f32 d = {.channels = channels,
+                            .columns = width / stride,
+                            .width = width,
+                            .rows = 3,
+                            .taps = 3,
+                            .stride = stride,
+                            .dilation = 1,
+                            .before = 1};
     const size_t in = 3 * width * channels;
     float *x = check_place(c, X, in * sizeof *x, CHECK_AT_START);
     float *w = check_place(c, W, 9 * channels * sizeof *w, CHECK_AT_START);
@@ -82,9 +92,13 @@ void check_depthwise_f32(takt_check *c, const takt_kernel *reference)
     for (size_t n = 1; n <= 40; n++)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
             for (size_t stride = 1; stride <= 3; stride++, round++) {
-                takt_depthwise_f32 d = {.channels = n, .width = 1 + check_below(c, 23),
-                                        .rows = taps[t][0], .taps = taps[t][1], .stride = stride,
-                                        .dilation = 1 + (round % 5 == 4), .before = check_below(c, 4)};
+                takt_depthwise_f32 d = {.channels = n,
+                                        .width = 1 + check_below(c, 23),
+                                        .rows = taps[t][0],
+                                        .taps = taps[t][1],
+                                        .stride = stride,
+                                        .dilation = 1 + (round % 5 == 4),
+                                        .before = check_below(c, 4)};
                 d.columns = columns_of(&d);
                 one(c, reference, d, round);
             }

@@ -14,9 +14,10 @@ static void one(takt_check *c, const takt_kernel *reference, takt_pool_f32 p, in
     const int values = (int)check_below(c, CHECK_VALUES), where = round % CHECK_PLACES;
     const size_t in = p.rows * p.width * p.channels, out = p.columns * p.channels;
     const float *rows[ROWS_MAX];
-    check_case(c, "%s channels=%zu columns=%zu width=%zu taps=%zux%zu stride %zu dilation %zu before %zu",
-               round & 1 ? "average" : "max", p.channels, p.columns, p.width, p.rows, p.taps, p.stride,
-               p.dilation, p.before);
+    check_case(
+        c, "%s channels=%zu columns=%zu width=%zu taps=%zux%zu stride %zu dilation %zu before %zu",
+        round & 1 ? "average" : "max", p.channels, p.columns, p.width, p.rows, p.taps, p.stride,
+        p.dilation, p.before);
     float *x = check_place(c, X, in * sizeof *x, where);
     float *divisor = check_place(c, DIVISOR, p.columns * sizeof *divisor, where);
     check_fill_f32(c, x, in, values);
@@ -39,7 +40,12 @@ static void one(takt_check *c, const takt_kernel *reference, takt_pool_f32 p, in
 
 static void bench(takt_check *c)
 {
-    takt_pool_f32 p = {.channels = 64, .columns = 28, .width = 56, .rows = 2, .taps = 2, .stride = 2,
+    takt_pool_f32 p = {.channels = 64,
+                       .columns = 28,
+                       .width = 56,
+                       .rows = 2,
+                       .taps = 2,
+                       .stride = 2,
                        .dilation = 1};
     const size_t in = p.rows * p.width * p.channels;
     float *x = check_place(c, X, in * sizeof *x, CHECK_AT_START);
@@ -57,10 +63,14 @@ void check_pool_f32(takt_check *c, const takt_kernel *reference)
     for (size_t n = 1; n <= 70; n++)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
             for (size_t stride = 1; stride <= 3; stride++, round++) {
-                takt_pool_f32 p = {.channels = n, .columns = 1 + check_below(c, 9),
-                                   .width = 1 + check_below(c, 15), .rows = taps[t][0],
-                                   .taps = taps[t][1], .stride = stride,
-                                   .dilation = 1 + (round % 5 == 4), .before = check_below(c, 4)};
+                takt_pool_f32 p = {.channels = n,
+                                   .columns = 1 + check_below(c, 9),
+                                   .width = 1 + check_below(c, 15),
+                                   .rows = taps[t][0],
+                                   .taps = taps[t][1],
+                                   .stride = stride,
+                                   .dilation = 1 + (round % 5 == 4),
+                                   .before = check_below(c, 4)};
                 one(c, reference, p, round);
             }
     bench(c);

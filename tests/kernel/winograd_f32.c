@@ -1,6 +1,7 @@
 /* winograd_f32.c - holds Winograd's transforms to the scalar ones. */
 #include "kernel/winograd_f32/winograd_f32.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "check.h"
@@ -17,7 +18,8 @@ static size_t span(size_t rows, size_t cols, const takt_winograd_f32 *w)
 static void input(takt_check *c, const takt_kernel *reference, size_t channels, int round)
 {
     const int values = (int)check_below(c, CHECK_VALUES), where = round % CHECK_PLACES;
-    takt_winograd_f32 w = {.channels = channels, .column = channels + check_below(c, 3),
+    takt_winograd_f32 w = {.channels = channels,
+                           .column = channels + check_below(c, 3),
                            .point_stride = channels + check_below(c, 5)};
     w.row = 7 * w.column;
     const size_t in = span(IN, IN, &w), out = 35 * w.point_stride + channels;
@@ -44,14 +46,16 @@ static void input(takt_check *c, const takt_kernel *reference, size_t channels, 
 static void output(takt_check *c, const takt_kernel *reference, size_t channels, int round)
 {
     const int values = (int)check_below(c, CHECK_VALUES), where = round % CHECK_PLACES;
-    takt_winograd_f32 w = {.is_output = true, .channels = channels,
+    takt_winograd_f32 w = {.is_output = true,
+                           .channels = channels,
                            .column = channels + check_below(c, 3),
                            .point_stride = channels + check_below(c, 5),
-                           .rows = 1 + check_below(c, OUT), .cols = 1 + check_below(c, OUT)};
+                           .rows = 1 + check_below(c, OUT),
+                           .cols = 1 + check_below(c, OUT)};
     w.row = 5 * w.column;
     const size_t in = 35 * w.point_stride + channels, out = span(w.rows, w.cols, &w);
-    check_case(c, "output, channels=%zu %zux%zu values %d round %d", channels, w.rows, w.cols, values,
-               round);
+    check_case(c, "output, channels=%zu %zux%zu values %d round %d", channels, w.rows, w.cols,
+               values, round);
     w.points = check_place(c, POINTS, in * sizeof *w.points, where);
     float *bias = check_place(c, BIAS, channels * sizeof *bias, where);
     float *residual = check_place(c, RESIDUAL, out * sizeof *residual, where);
@@ -61,6 +65,7 @@ static void output(takt_check *c, const takt_kernel *reference, size_t channels,
     w.bias = round & 1 ? bias : NULL;
     w.residual = round & 2 ? residual : NULL;
     w.relu = (round & 4) != 0;
+    w.limit = round & 8 ? 1.5f : INFINITY;
     float *want = check_place(c, WANT, out * sizeof *want, CHECK_AT_END);
     memset(want, 0x5a, out * sizeof *want);
     w.y = want;
@@ -76,8 +81,12 @@ static void output(takt_check *c, const takt_kernel *reference, size_t channels,
 static void bench(takt_check *c)
 {
     enum { N = 64 };
-    takt_winograd_f32 w = {.channels = N, .column = N, .row = 56 * N, .point_stride = 24 * N,
-                           .rows = OUT, .cols = OUT};
+    takt_winograd_f32 w = {.channels = N,
+                           .column = N,
+                           .row = 56 * N,
+                           .point_stride = 24 * N,
+                           .rows = OUT,
+                           .cols = OUT};
     float *x = check_place(c, X, span(IN, IN, &w) * sizeof *x, CHECK_AT_START);
     check_fill_f32(c, x, span(IN, IN, &w), CHECK_PLAIN);
     w.x = x;

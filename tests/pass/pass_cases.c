@@ -68,7 +68,7 @@ static size_t each_file(const char *folder, const char *end, void (*each)(const 
     for (int i = 0; i < count; i++) {
         char path[PATH];
         if (ends(list[i]->d_name, end) && !ends(list[i]->d_name, ".want.takt")) {
-            snprintf(path, sizeof path, "%s/%s", folder, list[i]->d_name);
+            snprintf(path, sizeof path, "%.200s/%.255s", folder, list[i]->d_name);
             each(path, user);
             found++;
         }

@@ -29,6 +29,64 @@ typedef struct row_f32 {
     float a, b, want;
 } row_f32;
 
+static const row_f32 float_rows[] = {
+    {TAKT_MAP_RELU, -0.0f, 0, -0.0f},
+    {TAKT_MAP_RELU, NAN, 0, NAN},
+    {TAKT_MAP_RELU, -1, 0, 0.0f},
+    {TAKT_MAP_RELU, -INFINITY, 0, 0.0f},
+    {TAKT_MAP_RELU, 0x1p-149f, 0, 0x1p-149f},
+    {TAKT_MAP_MIN, 0.0f, -0.0f, -0.0f},
+    {TAKT_MAP_MIN, -0.0f, 0.0f, -0.0f},
+    {TAKT_MAP_MAX, 0.0f, -0.0f, 0.0f},
+    {TAKT_MAP_MAX, -0.0f, 0.0f, 0.0f},
+    {TAKT_MAP_MIN, NAN, 1, NAN},
+    {TAKT_MAP_MIN, 1, NAN, NAN},
+    {TAKT_MAP_MAX, NAN, 1, NAN},
+    {TAKT_MAP_MAX, 1, NAN, NAN},
+    {TAKT_MAP_MAX, -INFINITY, 3, 3},
+    {TAKT_MAP_ROUND, 0.5f, 0, 0.0f},
+    {TAKT_MAP_ROUND, 1.5f, 0, 2},
+    {TAKT_MAP_ROUND, 2.5f, 0, 2},
+    {TAKT_MAP_ROUND, -0.5f, 0, -0.0f},
+    {TAKT_MAP_ROUND, -0.3f, 0, -0.0f},
+    {TAKT_MAP_FLOOR, -0.0f, 0, -0.0f},
+    {TAKT_MAP_CEIL, -0.7f, 0, -0.0f},
+    {TAKT_MAP_TRUNC, -1.9f, 0, -1},
+    {TAKT_MAP_SIGN, -0.0f, 0, -0.0f},
+    {TAKT_MAP_SIGN, NAN, 0, NAN},
+    {TAKT_MAP_SIGN, -3, 0, -1},
+    {TAKT_MAP_SQRT, -0.0f, 0, -0.0f},
+    {TAKT_MAP_SQRT, -1, 0, NAN},
+    {TAKT_MAP_MOD, -7, 3, 2},
+    {TAKT_MAP_MOD, 7, -3, -2},
+    {TAKT_MAP_MOD, 6, -3, -0.0f},
+    {TAKT_MAP_MOD, 1, 0, NAN},
+    {TAKT_MAP_REM, -7, 3, -1},
+    {TAKT_MAP_REM, 7, -3, 1},
+    {TAKT_MAP_POW, NAN, 0, 1},
+    {TAKT_MAP_POW, 1, NAN, 1},
+    {TAKT_MAP_POW, -8, 3, -512},
+    {TAKT_MAP_POW, -8, 0.5f, NAN},
+    {TAKT_MAP_POW, 0, -1, INFINITY},
+    {TAKT_MAP_POW, -0.0f, -1, -INFINITY},
+    {TAKT_MAP_EXP, -INFINITY, 0, 0.0f},
+    {TAKT_MAP_EXP, 0, 0, 1},
+    {TAKT_MAP_EXP, -103.0f, 0, 0x1p-149f},
+    {TAKT_MAP_EXP, 200, 0, INFINITY},
+    {TAKT_MAP_LOG, 0, 0, -INFINITY},
+    {TAKT_MAP_LOG, -1, 0, NAN},
+    {TAKT_MAP_LOG, 1, 0, 0.0f},
+    {TAKT_MAP_TANH, -0.0f, 0, -0.0f},
+    {TAKT_MAP_TANH, INFINITY, 0, 1},
+    {TAKT_MAP_SIN, -0.0f, 0, -0.0f},
+    {TAKT_MAP_SIN, INFINITY, 0, NAN},
+    {TAKT_MAP_COS, 0, 0, 1},
+    {TAKT_MAP_SIGMOID, -INFINITY, 0, 0.0f},
+    {TAKT_MAP_SIGMOID, INFINITY, 0, 1},
+    {TAKT_MAP_ERF, -INFINITY, 0, -1},
+    {TAKT_MAP_MUL, 0x1p-100f, 0x1p-49f, 0x1p-149f},
+};
+
 static bool same(float x, float y)
 {
     return (isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof x) == 0;
@@ -36,78 +94,21 @@ static bool same(float x, float y)
 
 static void floats(void)
 {
-    const float inf = INFINITY, nan = NAN;
-    const row_f32 rows[] = {
-        {TAKT_MAP_RELU, -0.0f, 0, -0.0f},
-        {TAKT_MAP_RELU, nan, 0, nan},
-        {TAKT_MAP_RELU, -1, 0, 0.0f},
-        {TAKT_MAP_RELU, -inf, 0, 0.0f},
-        {TAKT_MAP_RELU, 0x1p-149f, 0, 0x1p-149f},
-        {TAKT_MAP_MIN, 0.0f, -0.0f, -0.0f},
-        {TAKT_MAP_MIN, -0.0f, 0.0f, -0.0f},
-        {TAKT_MAP_MAX, 0.0f, -0.0f, 0.0f},
-        {TAKT_MAP_MAX, -0.0f, 0.0f, 0.0f},
-        {TAKT_MAP_MIN, nan, 1, nan},
-        {TAKT_MAP_MIN, 1, nan, nan},
-        {TAKT_MAP_MAX, nan, 1, nan},
-        {TAKT_MAP_MAX, 1, nan, nan},
-        {TAKT_MAP_MAX, -inf, 3, 3},
-        {TAKT_MAP_ROUND, 0.5f, 0, 0.0f},
-        {TAKT_MAP_ROUND, 1.5f, 0, 2},
-        {TAKT_MAP_ROUND, 2.5f, 0, 2},
-        {TAKT_MAP_ROUND, -0.5f, 0, -0.0f},
-        {TAKT_MAP_ROUND, -0.3f, 0, -0.0f},
-        {TAKT_MAP_FLOOR, -0.0f, 0, -0.0f},
-        {TAKT_MAP_CEIL, -0.7f, 0, -0.0f},
-        {TAKT_MAP_TRUNC, -1.9f, 0, -1},
-        {TAKT_MAP_SIGN, -0.0f, 0, -0.0f},
-        {TAKT_MAP_SIGN, nan, 0, nan},
-        {TAKT_MAP_SIGN, -3, 0, -1},
-        {TAKT_MAP_SQRT, -0.0f, 0, -0.0f},
-        {TAKT_MAP_SQRT, -1, 0, nan},
-        {TAKT_MAP_MOD, -7, 3, 2},
-        {TAKT_MAP_MOD, 7, -3, -2},
-        {TAKT_MAP_MOD, 6, -3, -0.0f},
-        {TAKT_MAP_MOD, 1, 0, nan},
-        {TAKT_MAP_REM, -7, 3, -1},
-        {TAKT_MAP_REM, 7, -3, 1},
-        {TAKT_MAP_POW, nan, 0, 1},
-        {TAKT_MAP_POW, 1, nan, 1},
-        {TAKT_MAP_POW, -8, 3, -512},
-        {TAKT_MAP_POW, -8, 0.5f, nan},
-        {TAKT_MAP_POW, 0, -1, inf},
-        {TAKT_MAP_POW, -0.0f, -1, -inf},
-        {TAKT_MAP_EXP, -inf, 0, 0.0f},
-        {TAKT_MAP_EXP, 0, 0, 1},
-        {TAKT_MAP_EXP, -103.0f, 0, 0x1p-149f},
-        {TAKT_MAP_EXP, 200, 0, inf},
-        {TAKT_MAP_LOG, 0, 0, -inf},
-        {TAKT_MAP_LOG, -1, 0, nan},
-        {TAKT_MAP_LOG, 1, 0, 0.0f},
-        {TAKT_MAP_TANH, -0.0f, 0, -0.0f},
-        {TAKT_MAP_TANH, inf, 0, 1},
-        {TAKT_MAP_SIN, -0.0f, 0, -0.0f},
-        {TAKT_MAP_SIN, inf, 0, nan},
-        {TAKT_MAP_COS, 0, 0, 1},
-        {TAKT_MAP_SIGMOID, -inf, 0, 0.0f},
-        {TAKT_MAP_SIGMOID, inf, 0, 1},
-        {TAKT_MAP_ERF, -inf, 0, -1},
-        {TAKT_MAP_MUL, 0x1p-100f, 0x1p-49f, 0x1p-149f},
-    };
     takt_kernel_choice kernels[MOST];
     const size_t count = variants("map_f32", kernels);
     EXPECT(count > 0);
     for (size_t k = 0; k < count; k++)
-        for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        for (size_t r = 0; r < sizeof float_rows / sizeof *float_rows; r++) {
+            const row_f32 *row = &float_rows[r];
             float a[N], b[N], y[N];
             for (int i = 0; i < N; i++)
-                a[i] = rows[r].a, b[i] = rows[r].b;
+                a[i] = row->a, b[i] = row->b;
             const void *src[] = {a, b};
-            takt_map_find(kernels[k].kernel, rows[r].op)(y, src, (unsigned char[]){0, 0}, N, NULL);
+            takt_map_find(kernels[k].kernel, row->op)(y, src, (unsigned char[]){0, 0}, N, NULL);
             for (int i = 0; i < N; i++)
-                EXPECT(same(y[i], rows[r].want), "%s: %s(%g, %g) = %g, not %g",
-                       kernels[k].kernel->name, takt_map_name(rows[r].op), (double)rows[r].a,
-                       (double)rows[r].b, (double)y[i], (double)rows[r].want);
+                EXPECT(same(y[i], row->want), "%s: %s(%g, %g) = %g, not %g",
+                       kernels[k].kernel->name, takt_map_name(row->op), (double)row->a,
+                       (double)row->b, (double)y[i], (double)row->want);
         }
 }
 

@@ -5,7 +5,7 @@
 
 #include <takt/array.h>
 
-#include "util/sweep.h"
+#include "util/inject.h"
 
 static takt_ctx *ctx;
 
@@ -78,12 +78,17 @@ static void reads_every_shape(void)
         const char *shape;
         int rank;
         size_t count;
-    } shapes[] = {{"()", 0, 1}, {"(3,)", 1, 3}, {"(0,)", 1, 0}, {"(2, 0, 4)", 3, 0},
-                  {"(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2)", 16, 2}, {"(2,2,)", 2, 4}};
+    } shapes[] = {{"()", 0, 1},
+                  {"(3,)", 1, 3},
+                  {"(0,)", 1, 0},
+                  {"(2, 0, 4)", 3, 0},
+                  {"(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2)", 16, 2},
+                  {"(2,2,)", 2, 4}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         char dict[160];
         takt_tensor_view v;
-        snprintf(dict, sizeof dict, "{\"shape\": %s, \"descr\": \"<f4\", \"fortran_order\": False}\n",
+        snprintf(dict, sizeof dict,
+                 "{\"shape\": %s, \"descr\": \"<f4\", \"fortran_order\": False}\n",
                  shapes[i].shape);
         const bytes b = file_of(dict, 4 * shapes[i].count);
         EXPECT_OK(ctx, takt_npy_load_memory(ctx, "x.npy", b.at, b.length, &v));
@@ -145,14 +150,16 @@ static void refuses_what_is_no_dictionary(void)
     refused_dict("{'descr': __import__('os'), }\n", 0, "descr is not a string");
     refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (), } + f()\n", 4, "follows");
     refused_dict("{'descr': '<f4', 'descr': '<f4', }\n", 0, "twice");
-    refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (), 'more': 1}\n", 4, "other than");
+    refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (), 'more': 1}\n", 4,
+                 "other than");
     refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (), }", 4, "newline");
     refused_dict("{'de\\x73cr': '<f4'}\n", 0, "is not a dictionary");
 }
 
 static void refuses_bad_values(void)
 {
-    refused_dict("{'descr': '<f4', 'fortran_order': 0, 'shape': (), }\n", 4, "neither True nor False");
+    refused_dict("{'descr': '<f4', 'fortran_order': 0, 'shape': (), }\n", 4,
+                 "neither True nor False");
     refused_dict("{'descr': '<f4', 'fortran_order': true, 'shape': (), }\n", 4, "neither True nor");
     refused_dict("{'descr': '|O', 'fortran_order': False, 'shape': (), }\n", 8, "Python objects");
     refused_dict("{'descr': [('a', '<f4')], }\n", 4, "structures");
@@ -164,17 +171,20 @@ static void refuses_bad_values(void)
     refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (3), }\n", 12, "needs a comma");
     refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': 3, }\n", 12, "not a tuple");
     refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (2 2), }\n", 16, "not a tuple");
-    refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551616,), }\n", 4,
-                 "too large");
-    refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }\n", 4,
-                 "the shape is too large");
-    refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296,), }\n",
-                 0, "the shape is too large");
+    refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551616,), }\n",
+                 4, "too large");
+    refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }\n",
+                 4, "the shape is too large");
+    refused_dict(
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296,), }\n", 0,
+        "the shape is too large");
     refused_dict("{'descr': '<f4', 'fortran_order': False, "
-                 "'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1), }\n", 4, "more than 16");
+                 "'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1), }\n",
+                 4, "more than 16");
     refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 7,
                  "promises 8 bytes of data, the file has 7");
-    refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 9, "the file has 9");
+    refused_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 9,
+                 "the file has 9");
     bytes b = file_of("{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }\n", 2);
     b.at[b.length - 1] = 2;
     refused(&b, "neither 0 nor 1", (int64_t)b.length - 1);
@@ -189,7 +199,8 @@ static void writes_what_it_reads(void)
     takt_tensor_view in;
     EXPECT_OK(ctx, takt_npy_save(ctx, path, &out));
     EXPECT_OK(ctx, takt_npy_load(ctx, path, &in));
-    EXPECT(in.data != NULL && memcmp(in.data, data, sizeof data) == 0 && in.dims[1] == 3, "differs");
+    EXPECT(in.data != NULL && memcmp(in.data, data, sizeof data) == 0 && in.dims[1] == 3,
+           "differs");
     takt_view_free(ctx, &in);
     takt_tensor_view bad = out;
     bad.dtype = TAKT_BF16;
@@ -200,6 +211,37 @@ static void writes_what_it_reads(void)
     EXPECT_STATUS(ctx, takt_npy_save(ctx, path, &bad), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_npy_load(ctx, "/no/such.npy", &in), TAKT_ERR_IO);
     EXPECT_STATUS(ctx, takt_npy_load(ctx, NULL, &in), TAKT_ERR_ARGUMENT);
+}
+
+/* Whatever fails, memory or disk, nothing is lost and what was there stays. */
+static takt_status save_and_load(takt_inject *inject, void *user)
+{
+    takt_config config = {0};
+    takt_inject_config(inject, &config);
+    takt_ctx *own;
+    takt_tensor_view in = {.data = NULL};
+    static float data[4] = {1, 2, 3, 4};
+    const takt_tensor_view out = {.dtype = TAKT_F32, .rank = 1, .dims = {4}, .data = data};
+    takt_status status = takt_ctx_create(&config, &own);
+    if (status != TAKT_OK)
+        return status;
+    status = takt_npy_save(own, user, &out);
+    if (status == TAKT_OK)
+        status = takt_npy_load(own, user, &in);
+    if (status == TAKT_OK)
+        EXPECT(memcmp(in.data, data, sizeof data) == 0);
+    takt_view_free(own, &in);
+    takt_ctx_destroy(own);
+    return status;
+}
+
+static void survives_failures(void)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/swept.npy", getenv("TAKT_TEST_TMP"));
+    const takt_sweep_report r =
+        takt_sweep(save_and_load, path, TAKT_INJECT_MEMORY | TAKT_INJECT_FILES);
+    EXPECT(r.is_good && r.runs > 10, "%s (%llu runs)", r.message, (unsigned long long)r.runs);
 }
 
 int main(void)
@@ -213,6 +255,7 @@ int main(void)
     refuses_what_is_no_dictionary();
     refuses_bad_values();
     writes_what_it_reads();
+    survives_failures();
     takt_ctx_destroy(ctx);
     return test_done();
 }

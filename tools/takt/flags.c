@@ -4,7 +4,8 @@
 #include "tool.h"
 
 const tool_flag tool_flags[TAKT_FLAG_IDS] = {
-#define X(ID, name, letter, kind, argument, summary) {name, letter, TAKT_FLAG_##kind, argument, summary},
+#define X(ID, name, letter, kind, argument, summary)                                               \
+    {name, letter, TAKT_FLAG_##kind, argument, summary},
 #include "flags.def"
 #undef X
 };
@@ -53,9 +54,9 @@ typedef struct unit {
 } unit;
 
 static const unit bytes[] = {
-    {"", 1},          {"B", 1},           {"k", 1u << 10},  {"K", 1u << 10},  {"kB", 1000},
-    {"KB", 1000},     {"KiB", 1u << 10},  {"M", 1u << 20},  {"MB", 1000000},  {"MiB", 1u << 20},
-    {"G", 1u << 30},  {"GB", 1000000000}, {"GiB", 1u << 30}, {NULL, 0},
+    {"", 1},         {"B", 1},           {"k", 1u << 10},   {"K", 1u << 10}, {"kB", 1000},
+    {"KB", 1000},    {"KiB", 1u << 10},  {"M", 1u << 20},   {"MB", 1000000}, {"MiB", 1u << 20},
+    {"G", 1u << 30}, {"GB", 1000000000}, {"GiB", 1u << 30}, {NULL, 0},
 };
 static const unit times[] = {
     {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {NULL, 0},
@@ -92,15 +93,11 @@ static bool read_scaled(const char *text, const unit *units, uint64_t *value)
 bool tool_read_number(tool_flag_kind kind, const char *text, uint64_t *value)
 {
     switch (kind) {
-    case TAKT_FLAG_BYTES:
-        return read_scaled(text, bytes, value) && *value > 0;
-    case TAKT_FLAG_TIME:
-        return read_scaled(text, times, value) && *value > 0;
+    case TAKT_FLAG_BYTES: return read_scaled(text, bytes, value) && *value > 0;
+    case TAKT_FLAG_TIME: return read_scaled(text, times, value) && *value > 0;
     case TAKT_FLAG_COUNT:
         return read_scaled(text, plain, value) && *value > 0 && *value <= INT32_MAX;
-    case TAKT_FLAG_LEVEL:
-        return read_scaled(text, plain, value) && *value <= 3;
-    default:
-        return read_scaled(text, plain, value);
+    case TAKT_FLAG_LEVEL: return read_scaled(text, plain, value) && *value <= 3;
+    default: return read_scaled(text, plain, value);
     }
 }

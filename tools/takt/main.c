@@ -19,7 +19,8 @@ static int unknown_verb(const takt_tool *t, const char *word)
 static int check_args(const takt_tool *t)
 {
     const takt_verb *v = t->verb;
-    const bool has_model = tool_verb_takes(v, TAKT_F_MODEL) && tool_text_of(t, TAKT_F_MODEL) != NULL;
+    const bool has_model =
+        tool_verb_takes(v, TAKT_F_MODEL) && tool_text_of(t, TAKT_F_MODEL) != NULL;
     const int count = (int)t->arg_count + has_model;
     char hint[96];
     snprintf(hint, sizeof hint, "`takt %s --help` shows how it is called", v->name);
@@ -74,8 +75,9 @@ int main(int argc, char **argv)
     const bool has_pair = join_words(argc, argv, word, pair, sizeof pair);
     const int taken = has_pair ? 3 : 2;
     t.verb = tool_verb_find(has_pair ? pair : word);
-    code = t.verb == NULL ? unknown_verb(&t, word)
-                          : run(&t, argc > taken ? argc - taken : 0, argc > taken ? argv + taken : NULL);
+    code = t.verb == NULL
+               ? unknown_verb(&t, word)
+               : run(&t, argc > taken ? argc - taken : 0, argc > taken ? argv + taken : NULL);
     if (argc < 2) /* the overview is for the lost; scripts must not take it for success */
         code = TAKT_EXIT_USAGE;
     tool_free(&t);

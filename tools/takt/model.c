@@ -24,9 +24,8 @@ takt_model *tool_open_model(takt_tool *t, int *code)
 {
     const char *path = tool_text_of(t, TAKT_F_MODEL);
     takt_model *model = NULL;
-    const takt_load_options options = {.model = tool_text_of(t, TAKT_F_SELECT),
-                                       .complaint = complain,
-                                       .complaint_user = t};
+    const takt_load_options options = {
+        .model = tool_text_of(t, TAKT_F_SELECT), .complaint = complain, .complaint_user = t};
     path = path != NULL ? path : t->args[0];
     *code = tool_finish(t, takt_model_load(t->ctx, path, &options, &model));
     return model;
@@ -114,14 +113,16 @@ static bool add_shape(const takt_tool *t, const takt_model *m, const char *text,
     const size_t length = colon != NULL ? (size_t)(colon - text) : 0;
     snprintf(where, sizeof where, "--shape %.250s", text);
     if (length == 0 || length >= sizeof name)
-        return tool_usage_error(t, 1003, "write --shape x:32x784", "%s names no input", where), false;
+        return tool_usage_error(t, 1003, "write --shape x:32x784", "%s names no input", where),
+               false;
     memcpy(name, text, length);
     name[length] = '\0';
     for (const char *at = colon + 1; *at != '\0' && rank < TAKT_MAX_RANK; rank++) {
         char *end;
         dims[rank] = *at >= '0' && *at <= '9' ? strtoll(at, &end, 10) : -1;
         if (dims[rank] < 0 || (*end != '\0' && *end != 'x') || (*end == 'x' && end[1] == '\0'))
-            return tool_usage_error(t, 1003, "write --shape x:32x784", "%s is no shape", where), false;
+            return tool_usage_error(t, 1003, "write --shape x:32x784", "%s is no shape", where),
+                   false;
         at = *end == 'x' ? end + 1 : end;
     }
     const takt_desc *d = find_input(t, m, name);
@@ -170,6 +171,7 @@ takt_plan *tool_make_plan(takt_tool *t, const takt_model *m, const tool_sizes *s
         .sizes = sizes->text,
         .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0),
         .backend = tool_text_of(t, TAKT_F_BACKEND),
+        .blas = tool_text_of(t, TAKT_F_BLAS),
         .isa = tool_text_of(t, TAKT_F_ISA),
         .passes = passes,
         .level = level == 0 ? -1 : (int)level,

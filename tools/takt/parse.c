@@ -27,7 +27,8 @@ static int unknown_flag(takt_tool *t, const char *word, size_t length)
 static tool_flag_id find_long(const takt_verb *verb, const char *word, size_t length)
 {
     for (int id = 0; id < TAKT_FLAG_IDS; id++)
-        if (strlen(tool_flags[id].name) == length && strncmp(tool_flags[id].name, word, length) == 0 &&
+        if (strlen(tool_flags[id].name) == length &&
+            strncmp(tool_flags[id].name, word, length) == 0 &&
             tool_verb_takes(verb, (tool_flag_id)id))
             return (tool_flag_id)id;
     return TAKT_FLAG_IDS;
@@ -159,7 +160,8 @@ static takt_status take_setting(void *user, const char *key, const char *value)
     char hint[96] = "`takt help` lists verbs, `takt help VERB` their flags";
     if (nearest >= 0)
         snprintf(hint, sizeof hint, "did you mean \"%s\"?", names[nearest]);
-    tool_usage_error(t, 1002, hint, "%s: there is no flag \"%s\"", tool_text_of(t, TAKT_F_CONFIG), key);
+    tool_usage_error(t, 1002, hint, "%s: there is no flag \"%s\"", tool_text_of(t, TAKT_F_CONFIG),
+                     key);
     return TAKT_ERR_CANCELLED;
 }
 

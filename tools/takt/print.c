@@ -95,8 +95,8 @@ int tool_report_error(const takt_tool *t, const takt_error *e)
 
 int tool_usage_error(const takt_tool *t, int id, const char *hint, const char *format, ...)
 {
-    takt_error e = {.status = id == 1002 ? TAKT_ERR_NOT_FOUND : TAKT_ERR_ARGUMENT, .id = id,
-                    .offset = -1};
+    takt_error e = {
+        .status = id == 1002 ? TAKT_ERR_NOT_FOUND : TAKT_ERR_ARGUMENT, .id = id, .offset = -1};
     va_list args;
     va_start(args, format);
     vsnprintf(e.message, sizeof e.message, format, args);

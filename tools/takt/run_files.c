@@ -53,7 +53,7 @@ static int load_one(tool_run *r, int index, const char *path)
     if (status != TAKT_OK)
         return tool_finish(r->t, status);
     return tool_sizes_from(r->t, &r->sizes, d, view->rank, view->dims, path) ? TAKT_EXIT_OK
-                                                                            : TAKT_EXIT_USAGE;
+                                                                             : TAKT_EXIT_USAGE;
 }
 
 /* NAME=FILE; FILE alone if there is only one input, or if it is an archive with all of them. */
@@ -67,8 +67,8 @@ static int load_item(tool_run *r, const char *item)
         return index >= 0 ? load_one(r, index, equals + 1) : no_such_port(r, "input", name, true);
     }
     if (r->input_count != 1 && !ends_with(item, ".npz"))
-        return tool_usage_error(r->t, 1003, "write -i NAME=FILE", "the model has %zu inputs: which is %s?",
-                                r->input_count, item);
+        return tool_usage_error(r->t, 1003, "write -i NAME=FILE",
+                                "the model has %zu inputs: which is %s?", r->input_count, item);
     int code = TAKT_EXIT_OK;
     for (size_t i = 0; i < r->input_count && code == TAKT_EXIT_OK; i++)
         code = load_one(r, (int)i, item);
@@ -169,8 +169,8 @@ static int save_folder(tool_run *r, takt_session *s, const char *folder)
         bool printed;
         const char *name = takt_session_output_desc(s, i)->name;
         if (strchr(name, '/') != NULL)
-            return tool_usage_error(r->t, 1003, "write -o NAME=FILE", "output %s cannot be a file's name",
-                                    name);
+            return tool_usage_error(r->t, 1003, "write -o NAME=FILE",
+                                    "output %s cannot be a file's name", name);
         snprintf(path, sizeof path, "%s/%s.npy", folder, name);
         code = save_one(r, s, i, path, &printed);
     }

@@ -23,8 +23,7 @@ static bool digest(tool_run *r, takt_session *s, char text[TAKT_DIGEST_TEXT])
     takt_tensor_view *views = calloc(count + 1, sizeof *views);
     for (size_t i = 0; views != NULL && i < count; i++)
         views[i] = *takt_session_output(s, i);
-    const bool good =
-        views != NULL && takt_view_digest(r->t->ctx, views, count, text) == TAKT_OK;
+    const bool good = views != NULL && takt_view_digest(r->t->ctx, views, count, text) == TAKT_OK;
     free(views);
     return good;
 }
@@ -69,8 +68,8 @@ static int print_text(tool_run *r, takt_plan *plan, takt_session *s, const char 
     for (size_t i = 0; i < takt_session_output_count(s); i++) {
         print_type(takt_session_output_desc(s, i));
         printf("\n");
-        const takt_status status = takt_view_print(r->t->ctx, takt_session_output(s, i),
-                                                   TAKT_FORMAT_TEXT, indented, NULL);
+        const takt_status status =
+            takt_view_print(r->t->ctx, takt_session_output(s, i), TAKT_FORMAT_TEXT, indented, NULL);
         if (status != TAKT_OK)
             return tool_finish(r->t, status);
         printf("\n");

@@ -41,13 +41,21 @@ static void chunk(const takt_step *s, const takt_task *t, const block *b, size_t
     char *own = t->scratch_own;
     float *panels = (float *)(void *)(own + f->panels), *total = (float *)(void *)(own + f->total);
     float *product = is_first ? total : (float *)(void *)(own + f->product);
-    takt_conv_panels(c, takt_conv_in(&f->memory, s, t, 0), b->group, row, count, b->column, b->columns,
-                     panels);
+    takt_conv_panels(c, takt_conv_in(&f->memory, s, t, 0), b->group, row, count, b->column,
+                     b->columns, panels);
     const float *dy = takt_conv_in(&f->memory, s, t, 1) + b->group * c->cout * c->y_channel +
                       row / c->positions * c->y_sample + row % c->positions * c->y_position;
-    const takt_gemm_f32 g = {.m = c->cout, .n = b->columns, .k = count, .a = dy, .a_row = c->y_channel,
-                             .a_col = c->y_position, .b = panels, .b_panel = TAKT_P16 * count,
-                             .c = product, .ldc = b->columns, .scratch = t->scratch_own};
+    const takt_gemm_f32 g = {.m = c->cout,
+                             .n = b->columns,
+                             .k = count,
+                             .a = dy,
+                             .a_row = c->y_channel,
+                             .a_col = c->y_position,
+                             .b = panels,
+                             .b_panel = TAKT_P16 * count,
+                             .c = product,
+                             .ldc = b->columns,
+                             .scratch = t->scratch_own};
     f->run(&g);
     if (!is_first)
         add(total, product, c->cout * b->columns);
@@ -77,8 +85,8 @@ static void run(const takt_step *s, const takt_task *t)
         for (size_t n = 0; n < c->batch; n++)
             for (size_t p = 0; p < c->positions; p += TAKT_GEMM_CHUNK) {
                 const size_t left = c->positions - p;
-                chunk(s, t, &b, n * c->positions + p, left < TAKT_GEMM_CHUNK ? left : TAKT_GEMM_CHUNK,
-                      n == 0 && p == 0);
+                chunk(s, t, &b, n * c->positions + p,
+                      left < TAKT_GEMM_CHUNK ? left : TAKT_GEMM_CHUNK, n == 0 && p == 0);
             }
         store(c, &b, total, takt_conv_out(&f->memory, s, t));
     }
@@ -102,13 +110,14 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
     const size_t sums = (c->cout * columns * sizeof(float) + 63) & ~(size_t)63;
     size_t kernel = 0;
     for (size_t n = columns < TAKT_P16 ? columns : columns - TAKT_P16 + 1; n <= columns; n++) {
-        const takt_gemm_f32 g = {.m = c->cout, .n = n, .k = rows, .a_row = c->y_channel,
-                                 .a_col = c->y_position};
+        const takt_gemm_f32 g = {
+            .m = c->cout, .n = n, .k = rows, .a_row = c->y_channel, .a_col = c->y_position};
         const size_t bytes = info->scratch_bytes(&g);
         kernel = bytes > kernel ? bytes : kernel;
     }
     f->panels = (kernel + 63) & ~(size_t)63;
-    f->product = f->panels + rows * ((columns + TAKT_P16 - 1) / TAKT_P16 * TAKT_P16) * sizeof(float);
+    f->product =
+        f->panels + rows * ((columns + TAKT_P16 - 1) / TAKT_P16 * TAKT_P16) * sizeof(float);
     f->total = f->product + sums;
     s->scratch_each = f->total + sums;
 }

@@ -31,7 +31,7 @@ typedef struct facts {
     size_t w, packed_at, group_floats;
     bool is_packed;
     size_t grain, patches, tile; /* offsets in a worker's scratch; the kernel's comes first */
-    size_t longest; /* floats of patches in a block */
+    size_t longest;              /* floats of patches in a block */
 } facts;
 
 /* ---- phases ---- */
@@ -82,15 +82,16 @@ static size_t tap_of(const takt_conv_shape *c, const phase *p, size_t t)
     return (at[0] * c->kernel[1] + at[1]) * c->kernel[2] + at[2];
 }
 
-static void pack_phase(const takt_conv_shape *c, const phase *p, size_t group, const float *w, float *to)
+static void pack_phase(const takt_conv_shape *c, const phase *p, size_t group, const float *w,
+                       float *to)
 {
     for (size_t panel = 0; panel < c->cin; panel += TAKT_P16)
         for (size_t t = 0; t < p->k / (c->cout > 0 ? c->cout : 1); t++) {
             const size_t tap = tap_of(c, p, t);
             for (size_t o = 0; o < c->cout; o++, to += TAKT_P16)
                 for (size_t j = 0; j < TAKT_P16; j++)
-                    to[j] = panel + j < c->cin ? w[(group * c->cout + o) * c->w_out + tap * c->w_tap +
-                                                   (panel + j) * c->w_in]
+                    to[j] = panel + j < c->cin ? w[(group * c->cout + o) * c->w_out +
+                                                   tap * c->w_tap + (panel + j) * c->w_in]
                                                : 0;
         }
 }
@@ -99,7 +100,8 @@ static void pack(const facts *f, const float *w, float *to)
 {
     for (size_t g = 0; g < f->shape.groups; g++)
         for (size_t i = 0; i < f->phase_count; i++)
-            pack_phase(&f->shape, &f->phases[i], g, w, to + g * f->group_floats + f->phases[i].packed);
+            pack_phase(&f->shape, &f->phases[i], g, w,
+                       to + g * f->group_floats + f->phases[i].packed);
 }
 
 static takt_status pack_constant(void *user, const void *from, void *to)
@@ -163,13 +165,22 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b)
         const size_t n = locate(c, b->p, b->row + r, at);
         patch(c, b->p, dy + n * c->y_sample, at, patches + r * b->p->k);
     }
-    const takt_gemm_f32 g = {.m = b->rows, .n = c->cin, .k = b->p->k, .a = patches, .a_row = b->p->k,
-                             .a_col = 1, .b = b->weights, .b_panel = TAKT_P16 * b->p->k, .c = tile,
-                             .ldc = c->cin, .scratch = t->scratch_own};
+    const takt_gemm_f32 g = {.m = b->rows,
+                             .n = c->cin,
+                             .k = b->p->k,
+                             .a = patches,
+                             .a_row = b->p->k,
+                             .a_col = 1,
+                             .b = b->weights,
+                             .b_panel = TAKT_P16 * b->p->k,
+                             .c = tile,
+                             .ldc = c->cin,
+                             .scratch = t->scratch_own};
     f->run(&g);
     for (size_t r = 0; r < b->rows; r++) {
         const size_t n = locate(c, b->p, b->row + r, at);
-        float *to = dx + n * c->x_sample + at[0] * c->x_at[0] + at[1] * c->x_at[1] + at[2] * c->x_at[2];
+        float *to =
+            dx + n * c->x_sample + at[0] * c->x_at[0] + at[1] * c->x_at[1] + at[2] * c->x_at[2];
         for (size_t i = 0; i < c->cin; i++)
             to[i * c->x_channel] = tile[r * c->cin + i];
     }
@@ -186,9 +197,9 @@ static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    const float *weights = f->is_packed
-                               ? takt_view_data(t, &s->in[f->w])
-                               : (const float *)(const void *)((const char *)t->scratch + f->packed_at);
+    const float *weights =
+        f->is_packed ? takt_view_data(t, &s->in[f->w])
+                     : (const float *)(const void *)((const char *)t->scratch + f->packed_at);
     for (size_t i = 0; i < f->phase_count; i++) {
         const phase *p = &f->phases[i];
         const size_t step = block_rows(p->k, f->grain);
@@ -196,7 +207,9 @@ static void run(const takt_step *s, const takt_task *t)
         takt_cpu_share(c->batch * p->rows, f->grain, t->index, s->task_count, &first, &end);
         for (size_t row = first; row < end; row += step)
             for (size_t g = 0; g < c->groups; g++) {
-                const block b = {.p = p, .group = g, .row = row,
+                const block b = {.p = p,
+                                 .group = g,
+                                 .row = row,
                                  .rows = end - row < step ? end - row : step,
                                  .weights = weights + g * f->group_floats + p->packed};
                 multiply(s, t, &b);
@@ -209,7 +222,8 @@ static void before(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     takt_conv_widen(&f->memory, s, t);
     if (!f->is_packed)
-        pack(f, takt_conv_in(&f->memory, s, t, 1), (float *)(void *)((char *)t->scratch + f->packed_at));
+        pack(f, takt_conv_in(&f->memory, s, t, 1),
+             (float *)(void *)((char *)t->scratch + f->packed_at));
 }
 
 static void after(const takt_step *s, const takt_task *t)
@@ -224,8 +238,10 @@ static takt_status add_weights(takt_planner *p, facts *f, takt_id w)
     const takt_conv_shape *c = &f->shape;
     size_t bytes;
     if (!takt_size_mul(f->group_floats, c->groups * sizeof(float), &bytes))
-        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the packed weights of a convolution are too large");
-    f->is_packed = c->dtype == TAKT_F32 && takt_planner_is_constant(p, w) && !takt_planner_in_prologue(p);
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW,
+                         "the packed weights of a convolution are too large");
+    f->is_packed =
+        c->dtype == TAKT_F32 && takt_planner_is_constant(p, w) && !takt_planner_in_prologue(p);
     if (!f->is_packed) {
         f->packed_at = takt_conv_reserve(p->step, bytes);
         return takt_planner_input(p, w, &f->w);
@@ -247,8 +263,8 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
         const size_t step = block_rows(p->k, f->grain), all = c->batch * p->rows;
         const size_t rows = step < all ? step : all;
         for (size_t half = 1; half <= 2; half++) {
-            const takt_gemm_f32 g = {.m = (rows + half - 1) / half, .n = c->cin, .k = p->k,
-                                     .a_row = p->k, .a_col = 1};
+            const takt_gemm_f32 g = {
+                .m = (rows + half - 1) / half, .n = c->cin, .k = p->k, .a_row = p->k, .a_col = 1};
             const size_t bytes = info->scratch_bytes(&g);
             kernel = bytes > kernel ? bytes : kernel;
         }

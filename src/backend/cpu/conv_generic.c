@@ -47,8 +47,8 @@ static void add(sum *s, bool inside, size_t i, size_t j)
         if (++s->in_chunk == TAKT_GEMM_CHUNK)
             end_chunk(s);
     } else if (inside) {
-        s->wrapped += (uint64_t)takt_dtype_get_i(dtype, s->a, i) *
-                      (uint64_t)takt_dtype_get_i(dtype, s->b, j);
+        s->wrapped +=
+            (uint64_t)takt_dtype_get_i(dtype, s->a, i) * (uint64_t)takt_dtype_get_i(dtype, s->b, j);
     }
 }
 
@@ -83,7 +83,8 @@ static bool y_of(const takt_conv_shape *c, const size_t at[3], const size_t tap[
     size_t position = 0;
     *inside = true;
     for (int i = 0; i < 3; i++) {
-        const ptrdiff_t from = (ptrdiff_t)(at[i] + c->before[i]) - (ptrdiff_t)(tap[i] * c->dilation[i]);
+        const ptrdiff_t from =
+            (ptrdiff_t)(at[i] + c->before[i]) - (ptrdiff_t)(tap[i] * c->dilation[i]);
         const ptrdiff_t stride = (ptrdiff_t)c->stride[i];
         if (from % stride != 0)
             return false;
@@ -195,7 +196,8 @@ takt_status takt_conv_generic_compile(takt_planner *p)
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
     TAKT_TRY(takt_planner_input(p, n->in[1], &index));
     TAKT_TRY(takt_planner_output(p, id, &index));
-    *f = (facts){.shape = takt_conv_shape_of(p->graph, id), .op = n->op,
+    *f = (facts){.shape = takt_conv_shape_of(p->graph, id),
+                 .op = n->op,
                  .is_float = takt_dtype_is_float(n->type->dtype)};
     if (!takt_type_count(n->type, &f->count))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the result of a convolution is too large");

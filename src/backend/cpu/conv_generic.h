@@ -1,4 +1,5 @@
-/* conv_generic.h - convolutions and their gradients for every element type, one result at a time. */
+/* conv_generic.h - convolutions and their gradients for every element type, one result at a time.
+ */
 #ifndef TAKT_BACKEND_CPU_CONV_GENERIC_H
 #define TAKT_BACKEND_CPU_CONV_GENERIC_H
 

@@ -158,9 +158,8 @@ void takt_conv_pack_weights(const takt_conv_shape *s, const float *w, float *to)
                 for (size_t c = 0; c < s->cin; c++, to += TAKT_P16)
                     for (size_t j = 0; j < TAKT_P16; j++) {
                         const size_t o = g * s->cout + panel + j;
-                        to[j] = panel + j < s->cout
-                                    ? w[o * s->w_out + tap * s->w_tap + c * s->w_in]
-                                    : 0;
+                        to[j] = panel + j < s->cout ? w[o * s->w_out + tap * s->w_tap + c * s->w_in]
+                                                    : 0;
                     }
 }
 

@@ -17,12 +17,17 @@ takt_pool_shape takt_pool_shape_of(const takt_graph *g, takt_id node)
     const takt_type *first = takt_type_of(g, n->in[0]);
     const bool from_dy = n->op == &takt_op_avg_pool_dx;
     const takt_type *x = from_dy ? n->type : first;
-    const takt_type *y = from_dy ? first
-                         : n->op == &takt_op_max_pool_dx ? takt_type_of(g, n->in[1]) : n->type;
+    const takt_type *y = from_dy                         ? first
+                         : n->op == &takt_op_max_pool_dx ? takt_type_of(g, n->in[1])
+                                                         : n->type;
     const takt_window win = takt_pool_window(n->attr, x->rank);
-    takt_pool_shape s = {.dtype = x->dtype, .op = n->op, .is_nhwc = win.first == 1,
-                         .batch = (size_t)x->dim[0], .channels = (size_t)x->dim[win.channel],
-                         .area = 1, .positions = 1};
+    takt_pool_shape s = {.dtype = x->dtype,
+                         .op = n->op,
+                         .is_nhwc = win.first == 1,
+                         .batch = (size_t)x->dim[0],
+                         .channels = (size_t)x->dim[win.channel],
+                         .area = 1,
+                         .positions = 1};
     s.count_pad = n->op->attrs[TAKT_POOL_COUNT_PAD].type == TAKT_ATTR_BOOL &&
                   n->attr[TAKT_POOL_COUNT_PAD].boolean;
     for (int i = 0; i < 3; i++) {
@@ -111,7 +116,8 @@ static bool largest(const takt_pool_shape *s, const size_t at[3], const void *x,
     window w = {.s = s, .at = {at[0], at[1], at[2]}};
     bool any = false;
     for (size_t flat; next_tap(&w, &flat); any = true)
-        if (!any || is_larger(s->dtype, x, base + flat * s->x_position, base + *best * s->x_position))
+        if (!any ||
+            is_larger(s->dtype, x, base + flat * s->x_position, base + *best * s->x_position))
             *best = flat;
     return any;
 }

@@ -22,7 +22,8 @@ void takt_conv_memory_plan(takt_planner *p, takt_dtype dtype, int skip, takt_con
     if (dtype == TAKT_F32)
         return;
     takt_step *s = p->step;
-    m->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    m->convert =
+        takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
     for (int k = 0; k < 2; k++) {
         m->in_count[k] = k == skip || (size_t)k >= s->in_count ? 0 : count_of(&s->in[k]);
         m->in[k] = takt_conv_reserve(s, m->in_count[k] * sizeof(float));
@@ -36,7 +37,8 @@ void takt_conv_widen(const takt_conv_memory *m, const takt_step *s, const takt_t
     const takt_convert c = {.to = TAKT_F32, .from = m->dtype};
     for (int k = 0; k < 2 && m->convert != NULL; k++)
         if (m->in_count[k] > 0)
-            m->convert(&c, (char *)t->scratch + m->in[k], takt_view_data(t, &s->in[k]), m->in_count[k]);
+            m->convert(&c, (char *)t->scratch + m->in[k], takt_view_data(t, &s->in[k]),
+                       m->in_count[k]);
 }
 
 void takt_conv_narrow(const takt_conv_memory *m, const takt_step *s, const takt_task *t)

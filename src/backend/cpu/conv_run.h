@@ -13,7 +13,7 @@
 typedef struct takt_conv_memory {
     takt_convert_fn *convert; /* NULL: everything is f32 already */
     takt_dtype dtype;
-    size_t in[2], out;          /* byte offsets of the widened forms */
+    size_t in[2], out;             /* byte offsets of the widened forms */
     size_t in_count[2], out_count; /* elements; a count of 0 is not widened */
 } takt_conv_memory;
 

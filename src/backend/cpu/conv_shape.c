@@ -31,9 +31,12 @@ static void set_strides(takt_conv_shape *s)
 
 takt_conv_shape takt_conv_shape_of(const takt_graph *g, takt_id node)
 {
-    static const takt_window_attrs at = {.kernel = -1, .stride = TAKT_CONV_STRIDE,
-                                         .dilation = TAKT_CONV_DILATION, .pad = TAKT_CONV_PAD,
-                                         .layout = TAKT_CONV_LAYOUT, .ceil = -1};
+    static const takt_window_attrs at = {.kernel = -1,
+                                         .stride = TAKT_CONV_STRIDE,
+                                         .dilation = TAKT_CONV_DILATION,
+                                         .pad = TAKT_CONV_PAD,
+                                         .layout = TAKT_CONV_LAYOUT,
+                                         .ceil = -1};
     const takt_node *n = &g->nodes[node];
     const takt_type *x, *w, *y;
     find_types(g, n, &x, &w, &y);
@@ -43,7 +46,9 @@ takt_conv_shape takt_conv_shape_of(const takt_graph *g, takt_id node)
                          .batch = (size_t)x->dim[0],
                          .groups = (size_t)n->attr[TAKT_CONV_GROUPS].i64,
                          .cin = (size_t)w->dim[win.channel],
-                         .positions = 1, .area = 1, .taps = 1};
+                         .positions = 1,
+                         .area = 1,
+                         .taps = 1};
     s.cout = (size_t)w->dim[0] / s.groups;
     for (int i = 0; i < 3; i++) {
         const int from = i - (3 - win.spatial); /* the window's axes are left-aligned */

@@ -148,8 +148,10 @@ void takt_strided_spread(const takt_strided *w, const void *from, void *to, size
 static void transpose(const takt_node *n, const takt_view *x, int64_t *stride)
 {
     const takt_attr *perm = &n->attr[takt_op_attr_index(n->op, "perm", 4)];
-    for (int d = 0; d < x->rank; d++)
-        stride[d] = x->stride[perm->i64s[d]];
+    for (int d = 0; d < x->rank; d++) {
+        const int64_t from = perm->count == 0 ? x->rank - 1 - d : perm->i64s[d]; /* empty: reversed */
+        stride[d] = x->stride[from < 0 ? from + x->rank : from];
+    }
 }
 
 static int64_t clamp(int64_t v, int64_t low, int64_t high)

@@ -11,9 +11,9 @@ static const struct {
     const char *descr;
     takt_dtype dtype;
 } types[] = {
-    {"<f8", TAKT_F64}, {"<f4", TAKT_F32}, {"<f2", TAKT_F16}, {"<i8", TAKT_I64}, {"<i4", TAKT_I32},
-    {"<i2", TAKT_I16}, {"|i1", TAKT_I8},  {"<u8", TAKT_U64}, {"<u4", TAKT_U32}, {"<u2", TAKT_U16},
-    {"|u1", TAKT_U8},  {"|b1", TAKT_BOOL}, {"<i1", TAKT_I8}, {"<u1", TAKT_U8},
+    {"<f8", TAKT_F64}, {"<f4", TAKT_F32},  {"<f2", TAKT_F16}, {"<i8", TAKT_I64}, {"<i4", TAKT_I32},
+    {"<i2", TAKT_I16}, {"|i1", TAKT_I8},   {"<u8", TAKT_U64}, {"<u4", TAKT_U32}, {"<u2", TAKT_U16},
+    {"|u1", TAKT_U8},  {"|b1", TAKT_BOOL}, {"<i1", TAKT_I8},  {"<u1", TAKT_U8},
 };
 
 const char *takt_npy_descr(takt_dtype dtype)
@@ -126,7 +126,8 @@ static takt_status read_size(scanner *s, int64_t *size)
     blanks(s);
     const size_t start = s->pos;
     int64_t value = 0;
-    for (; s->pos < s->text.length && s->text.at[s->pos] >= '0' && s->text.at[s->pos] <= '9'; s->pos++) {
+    for (; s->pos < s->text.length && s->text.at[s->pos] >= '0' && s->text.at[s->pos] <= '9';
+         s->pos++) {
         const int digit = s->text.at[s->pos] - '0';
         if (value > (INT64_MAX - digit) / 10)
             return fail(s, "a size in the shape is too large");

@@ -33,7 +33,8 @@ takt_status takt_view_alloc(takt_ctx *ctx, takt_tensor_view *view)
     size_t bytes;
     view->data = NULL;
     if (!takt_npy_bytes(view, &bytes))
-        return takt_fail(ctx, TAKT_E_OVERFLOW, "a tensor's shape is too large or its view not dense");
+        return takt_fail(ctx, TAKT_E_OVERFLOW,
+                         "a tensor's shape is too large or its view not dense");
     if (bytes > ctx->limits.tensor_bytes)
         return takt_fail(ctx, TAKT_E_OVERFLOW, "a tensor has %zu bytes, the limit is %llu", bytes,
                          (unsigned long long)ctx->limits.tensor_bytes);
@@ -88,8 +89,8 @@ static takt_status read_data(takt_ctx *ctx, const char *name, takt_cursor *c,
     if (!takt_npy_bytes(view, &bytes))
         return fail_at(ctx, name, at, "the shape is too large");
     if (left != bytes) {
-        takt_fail(ctx, TAKT_E_NPY, "%s: the header promises %zu bytes of data, the file has %zu", name,
-                  bytes, left);
+        takt_fail(ctx, TAKT_E_NPY, "%s: the header promises %zu bytes of data, the file has %zu",
+                  name, bytes, left);
         return takt_fail_offset(ctx, at);
     }
     const uint8_t *data = takt_cursor_take(c, bytes);
@@ -119,8 +120,8 @@ takt_status takt_npy_load_memory(takt_ctx *ctx, const char *name, const void *by
     if (c.failed)
         return fail_at(ctx, name, length, "the file ends in its header");
     if (major < 1 || major > 3 || minor != 0) {
-        takt_fail(ctx, TAKT_E_NPY, "%s: version %d.%d of .npy is unknown; 1.0 to 3.0 are read", name,
-                  major, minor);
+        takt_fail(ctx, TAKT_E_NPY, "%s: version %d.%d of .npy is unknown; 1.0 to 3.0 are read",
+                  name, major, minor);
         return takt_fail_offset(ctx, 6);
     }
     const size_t header = major == 1 ? takt_cursor_u16le(&c) : takt_cursor_u32le(&c);

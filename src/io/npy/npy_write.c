@@ -10,7 +10,8 @@ takt_status takt_npy_head(takt_ctx *ctx, const takt_tensor_view *v, takt_text *t
     size_t bytes;
     const char *descr = takt_npy_descr(v->dtype);
     if (!takt_npy_bytes(v, &bytes) || (v->data == NULL && bytes > 0))
-        return takt_fail(ctx, TAKT_E_ARGUMENT, "only dense tensors with data can be written as .npy");
+        return takt_fail(ctx, TAKT_E_ARGUMENT,
+                         "only dense tensors with data can be written as .npy");
     if (descr == NULL) {
         takt_fail(ctx, TAKT_E_DTYPE, "%s has no .npy form", takt_dtype_name(v->dtype));
         return takt_fail_hint(ctx, "let the model return cast(x, dtype=f32)");
@@ -19,13 +20,24 @@ takt_status takt_npy_head(takt_ctx *ctx, const takt_tensor_view *v, takt_text *t
     takt_text_init(&dict, ctx);
     takt_text_add(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     for (int d = 0; d < v->rank; d++)
-        takt_text_add(&dict, d + 1 < v->rank ? "%lld, " : v->rank == 1 ? "%lld," : "%lld",
+        takt_text_add(&dict,
+                      d + 1 < v->rank ? "%lld, "
+                      : v->rank == 1  ? "%lld,"
+                                      : "%lld",
                       (long long)v->dims[d]);
     takt_text_add(&dict, "), }");
     while ((PREFIX + dict.length + 1) % ALIGN != 0 && dict.status == TAKT_OK)
         takt_text_put(&dict, " ", 1);
     takt_text_put(&dict, "\n", 1);
-    const char prefix[PREFIX] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, (char)(dict.length & 0xFF),
+    const char prefix[PREFIX] = {'\x93',
+                                 'N',
+                                 'U',
+                                 'M',
+                                 'P',
+                                 'Y',
+                                 1,
+                                 0,
+                                 (char)(dict.length & 0xFF),
                                  (char)(dict.length >> 8)};
     takt_text_put(text, prefix, sizeof prefix);
     takt_text_put(text, takt_text_get(&dict), dict.length);
@@ -56,7 +68,8 @@ takt_status takt_npy_save(takt_ctx *ctx, const char *path, const takt_tensor_vie
     return status;
 }
 
-takt_status takt_npy_write(takt_ctx *ctx, const takt_tensor_view *view, takt_sink_fn *sink, void *user)
+takt_status takt_npy_write(takt_ctx *ctx, const takt_tensor_view *view, takt_sink_fn *sink,
+                           void *user)
 {
     takt_text text;
     takt_status status = whole(ctx, view, &text);

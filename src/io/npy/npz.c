@@ -144,7 +144,8 @@ static takt_status read_archive(const archive *a, const char *member, takt_tenso
     return takt_fail(a->ctx, TAKT_E_NAME, "%s has no array called %s", a->name, member);
 }
 
-takt_status takt_npz_load(takt_ctx *ctx, const char *path, const char *member, takt_tensor_view *view)
+takt_status takt_npz_load(takt_ctx *ctx, const char *path, const char *member,
+                          takt_tensor_view *view)
 {
     void *bytes;
     size_t length;
@@ -194,7 +195,8 @@ static takt_status put_member(takt_ctx *ctx, takt_text *text, const takt_tensor_
     takt_status status = takt_npy_head(ctx, v, &head);
     if (status == TAKT_OK && (!takt_npy_bytes(v, &bytes) || bytes > UINT32_MAX - head.length ||
                               text->length > UINT32_MAX || e->name.length > 1024))
-        status = takt_fail(ctx, TAKT_E_OVERFLOW, "an .npz archive holds at most 4 GiB: write .npy files");
+        status = takt_fail(ctx, TAKT_E_OVERFLOW,
+                           "an .npz archive holds at most 4 GiB: write .npy files");
     if (status == TAKT_OK) {
         e->local = (uint32_t)text->length;
         e->size = (uint32_t)(head.length + bytes);

@@ -15,7 +15,9 @@ INLINE vf finish(const takt_depthwise_f32 *d, vf v, size_t c, size_t n)
 {
     if (d->bias != NULL)
         v = vf_add(v, n == VF ? vf_load(d->bias + c) : vf_load_n(d->bias + c, n));
-    return d->relu ? vf_select(vf_lt(v, vf_zero()), vf_zero(), v) : v;
+    if (!d->relu)
+        return v;
+    return vf_min(vf_select(vf_lt(v, vf_zero()), vf_zero(), v), vf_set1(d->limit));
 }
 
 INLINE vf load(const float *p, size_t n)
@@ -62,11 +64,45 @@ static void one_vector(const takt_depthwise_f32 *d, size_t q, size_t c, size_t n
     store(d->y + q * d->channels + c, finish(d, total, c, n), n);
 }
 
-static void any_columns(const takt_depthwise_f32 *d, size_t first, size_t end)
+static void long_columns(const takt_depthwise_f32 *d)
 {
-    for (size_t q = first; q < end; q++)
+    for (size_t q = 0; q < d->columns; q++)
         for (size_t c = 0; c < d->channels; c += VF)
             one_vector(d, q, c, d->channels - c < VF ? d->channels - c : VF);
+}
+
+/* `count` vectors of channels of one output, from where its taps read. */
+INLINE void tap_vectors(const takt_depthwise_f32 *d, const float *const *from, size_t q, size_t c,
+                        size_t n, const size_t count)
+{
+    vf acc[ABREAST];
+    const size_t taps = d->rows * d->taps;
+    const float *w = d->w + c;
+    for (size_t v = 0; v < count; v++)
+        acc[v] = vf_zero();
+    for (size_t t = 0; t < taps; t++, w += d->channels)
+        for (size_t v = 0; v < count; v++)
+            acc[v] = vf_fma(load(from[t] + c + v * VF, n), load(w + v * VF, n), acc[v]);
+    for (size_t v = 0; v < count; v++)
+        store(d->y + q * d->channels + c + v * VF, finish(d, acc[v], c + v * VF, n), n);
+}
+
+/* One chunk of taps at most. */
+static void any_columns(const takt_depthwise_f32 *d, size_t first, size_t end)
+{
+    const float *from[TAKT_GEMM_CHUNK];
+    for (size_t q = first; q < end; q++) {
+        for (size_t i = 0; i < d->rows; i++)
+            for (size_t j = 0; j < d->taps; j++)
+                from[i * d->taps + j] = source(d, i, q, j);
+        size_t c = 0;
+        for (; c + ABREAST * VF <= d->channels; c += ABREAST * VF)
+            tap_vectors(d, from, q, c, VF, ABREAST);
+        for (; c + VF <= d->channels; c += VF)
+            tap_vectors(d, from, q, c, VF, 1);
+        if (c < d->channels)
+            tap_vectors(d, from, q, c, d->channels - c, 1);
+    }
 }
 
 /* A row of the kernel: `from` is what output column q, tap 0 reads; step 0 for a row of zeros. */
@@ -90,8 +126,8 @@ INLINE void finish_all(const takt_depthwise_f32 *d, size_t q, size_t c, size_t n
 }
 
 /* Three by three taps without dilation, `count` outputs, one vector of channels. */
-INLINE void three_vector(const takt_depthwise_f32 *d, const line *lines, size_t q, size_t c, size_t n,
-                         const size_t stride, const size_t count)
+INLINE void three_vector(const takt_depthwise_f32 *d, const line *lines, size_t q, size_t c,
+                         size_t n, const size_t stride, const size_t count)
 {
     vf acc[ABREAST];
     for (size_t p = 0; p < count; p++)
@@ -109,7 +145,8 @@ INLINE void three_vector(const takt_depthwise_f32 *d, const line *lines, size_t 
     finish_all(d, q, c, n, acc, count);
 }
 
-INLINE void three_columns(const takt_depthwise_f32 *d, size_t q, const size_t stride, const size_t count)
+INLINE void three_columns(const takt_depthwise_f32 *d, size_t q, const size_t stride,
+                          const size_t count)
 {
     const line lines[3] = {line_at(d, 0, q), line_at(d, 1, q), line_at(d, 2, q)};
     size_t c = 0;
@@ -157,11 +194,13 @@ static void inner_columns(const takt_depthwise_f32 *d, size_t *first, size_t *en
     *first = *first < *end ? *first : *end;
 }
 
-static void run(const takt_depthwise_f32 *d)
+/* Works on a copy of the job whose address nobody else has: stores cannot change its fields. */
+static void run(const takt_depthwise_f32 *given)
 {
+    const takt_depthwise_f32 copy = *given, *d = &copy;
     size_t q, end;
     if (d->rows * d->taps == 0 || d->rows * d->taps > TAKT_GEMM_CHUNK) {
-        any_columns(d, 0, d->columns);
+        long_columns(d);
         return;
     }
     inner_columns(d, &q, &end);

@@ -1,7 +1,8 @@
 /* float_body.h - the table of float maps; float_drive.h says what must be defined before.
  *
- * Also needed: MATH(name), the elementary function of the type, and FMOD, libm's remainder, which
- * is exact and therefore the same everywhere.
+ * Also needed: MATH(name), the elementary function of the type; HOT_BY_FOUR, whether those of
+ * HOT_OPS take four vectors a round; and FMOD, libm's remainder, which is exact and therefore the
+ * same everywhere.
  */
 #ifndef TAKT_KERNEL_MAP_FLOAT_BODY_H
 #define TAKT_KERNEL_MAP_FLOAT_BODY_H
@@ -64,17 +65,17 @@ static inline vec mod_of(vec a, vec b)
 #define X0 operand_of(src[0], is_scalar[0])
 #define X1 operand_of(src[1], is_scalar[1])
 
-#define UNARY(name, function, cheap)                                                               \
+#define UNARY(name, function, four)                                                                \
     static void map_##name(ARGS)                                                                   \
     {                                                                                              \
         (void)fault;                                                                               \
-        unary(dst, X0, n, function, cheap);                                                        \
+        unary(dst, X0, n, function, four);                                                         \
     }
-#define BINARY(name, function, cheap)                                                              \
+#define BINARY(name, function, four)                                                               \
     static void map_##name(ARGS)                                                                   \
     {                                                                                              \
         (void)fault;                                                                               \
-        binary(dst, X0, X1, n, function, cheap);                                                   \
+        binary(dst, X0, X1, n, function, four);                                                    \
     }
 #define PREDICATE(name, function, second)                                                          \
     static void map_##name(ARGS)                                                                   \
@@ -97,14 +98,15 @@ static inline vec mod_of(vec a, vec b)
     X(ROUND, VEC(round))                                                                           \
     X(TRUNC, VEC(trunc))                                                                           \
     X(RELU, VEC(relu))
-#define HEAVY_OPS(X)                                                                               \
+#define HOT_OPS(X)                                                                                 \
     X(SIGMOID, sigmoid)                                                                            \
     X(TANH, tanh)                                                                                  \
     X(ERF, erf)                                                                                    \
     X(EXP, exp)                                                                                    \
+    X(LOG, log)
+#define HEAVY_OPS(X)                                                                               \
     X(EXP2, exp2)                                                                                  \
     X(EXPM1, expm1)                                                                                \
-    X(LOG, log)                                                                                    \
     X(LOG2, log2)                                                                                  \
     X(LOG1P, log1p)                                                                                \
     X(SIN, sin)                                                                                    \
@@ -121,6 +123,9 @@ static inline vec mod_of(vec a, vec b)
 
 #define X(name, function) UNARY(name, function, true)
 LIGHT_OPS(X)
+#undef X
+#define X(name, function) UNARY(name, MATH(function), HOT_BY_FOUR)
+HOT_OPS(X)
 #undef X
 #define X(name, function) UNARY(name, MATH(function), false)
 HEAVY_OPS(X)
@@ -151,9 +156,9 @@ static void map_SELECT(ARGS)
 
 #define ROW(name) [TAKT_MAP_##name] = map_##name,
 #define X(name, function) ROW(name)
-static const takt_map_table table = {{LIGHT_OPS(X) HEAVY_OPS(X) ROW(ADD) ROW(SUB) ROW(MUL) ROW(
-    DIV) ROW(MIN) ROW(MAX) ROW(POW) ROW(MOD) ROW(REM) ROW(EQ) ROW(NE) ROW(LT) ROW(LE) ROW(GT)
-                                          ROW(GE) ROW(IS_NAN) ROW(IS_INF) ROW(SELECT)}};
+static const takt_map_table table = {{LIGHT_OPS(X) HOT_OPS(X) HEAVY_OPS(X) ROW(ADD) ROW(SUB) ROW(
+    MUL) ROW(DIV) ROW(MIN) ROW(MAX) ROW(POW) ROW(MOD) ROW(REM) ROW(EQ) ROW(NE) ROW(LT) ROW(LE)
+                                          ROW(GT) ROW(GE) ROW(IS_NAN) ROW(IS_INF) ROW(SELECT)}};
 #undef X
 
 #endif

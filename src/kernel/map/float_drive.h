@@ -1,9 +1,9 @@
 /* float_drive.h - walks operands of one float type and applies a vector function.
  *
  * Included after a header that defines, for float or double: T, vec, mask, LANES, VEC(name) and
- * MASK(name). Drivers are inlined with their function, so an operation costs no call. `cheap`
- * operations take four vectors a round; the others one, where the processor's own overlap of
- * iterations does as well with a quarter of the code. All loads of a round come before its stores,
+ * MASK(name). Drivers are inlined with their function, so an operation costs no call. With `four`,
+ * operations take four vectors a round, which gives the processor independent work; the rarer
+ * functions take one, in a quarter of the code. All loads of a round come before its stores,
  * so dst may be an operand.
  */
 #ifndef TAKT_KERNEL_MAP_FLOAT_DRIVE_H
@@ -35,10 +35,10 @@ INLINE vec take_n(operand x, size_t i, size_t n)
 
 /* The tail has its own copy of the operation: the calls it needs would keep the compiler from
  * holding constants in registers. It also serves a single operand, whose result fills dst. */
-INLINE void unary(T *d, operand x, size_t n, vec (*op)(vec), bool cheap)
+INLINE void unary(T *d, operand x, size_t n, vec (*op)(vec), bool four)
 {
     size_t i = 0;
-    for (; cheap && !x.is_one && i + 4 * LANES <= n; i += 4 * LANES) {
+    for (; four && !x.is_one && i + 4 * LANES <= n; i += 4 * LANES) {
         const vec a = op(VEC(load)(x.p + i)), b = op(VEC(load)(x.p + i + LANES));
         const vec c = op(VEC(load)(x.p + i + 2 * LANES)), e = op(VEC(load)(x.p + i + 3 * LANES));
         VEC(store)(d + i, a);
@@ -56,10 +56,10 @@ INLINE void unary(T *d, operand x, size_t n, vec (*op)(vec), bool cheap)
     }
 }
 
-INLINE void binary_loop(T *d, operand x, operand y, size_t n, vec (*op)(vec, vec), bool cheap)
+INLINE void binary_loop(T *d, operand x, operand y, size_t n, vec (*op)(vec, vec), bool four)
 {
     size_t i = 0;
-    for (; cheap && i + 4 * LANES <= n; i += 4 * LANES) {
+    for (; four && i + 4 * LANES <= n; i += 4 * LANES) {
         const vec a = op(take(x, i), take(y, i));
         const vec b = op(take(x, i + LANES), take(y, i + LANES));
         const vec c = op(take(x, i + 2 * LANES), take(y, i + 2 * LANES));
@@ -76,9 +76,9 @@ INLINE void binary_loop(T *d, operand x, operand y, size_t n, vec (*op)(vec, vec
 }
 
 /* Each case knows at compile time which operand is one value. */
-INLINE void binary(T *d, operand x, operand y, size_t n, vec (*op)(vec, vec), bool cheap)
+INLINE void binary(T *d, operand x, operand y, size_t n, vec (*op)(vec, vec), bool four)
 {
-    if (!cheap)
+    if (!four)
         binary_loop(d, x, y, n, op, false);
     else if (x.is_one)
         binary_loop(d, (operand){x.p, x.one, true}, y, n, op, true);

@@ -6,6 +6,7 @@
 #define VEC(name) vf_##name
 #define MASK(name) vm_##name
 #define MATH(name) name##_f32
+#define HOT_BY_FOUR true
 #define FMOD fmodf
 
 typedef vf vec;

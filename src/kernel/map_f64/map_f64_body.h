@@ -6,6 +6,7 @@
 #define VEC(name) vd_##name
 #define MASK(name) vmd_##name
 #define MATH(name) name##_f64
+#define HOT_BY_FOUR false
 #define FMOD fmod
 
 typedef vd vec;

@@ -32,7 +32,8 @@ INLINE void vectors(const takt_pool_f32 *p, size_t q, size_t c, const size_t cou
         if (p->x[i] == NULL)
             continue;
         for (size_t j = first; j < end; j++) {
-            const float *x = p->x[i] + (q * p->stride + j * p->dilation - p->before) * p->channels + c;
+            const float *x =
+                p->x[i] + (q * p->stride + j * p->dilation - p->before) * p->channels + c;
             for (size_t v = 0; v < count; v++) {
                 const vf e = load(x + v * VF, n);
                 acc[v] = p->divisor != NULL ? vf_add(acc[v], e) : vf_max(acc[v], e);

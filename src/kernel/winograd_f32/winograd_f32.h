@@ -17,7 +17,7 @@
  *              y4 = fma(-2, d, c), y5 = fma(4, x1, fma(-5, x3, x5))
  *              At: s = m1 + m2, d = m1 - m2, t = m3 + m4, e = m3 - m4, y0 = (m0 + s) + t,
  *              y1 = fma(2, e, d), y2 = fma(4, t, s), y3 = fma(8, e, d) + m5
- *   end        x + bias, + residual, then relu, each if wanted, as in gemm_f32.h
+ *   end        x + bias, + residual, then relu and minimum(x, limit), each if wanted
  *   alignment  none beyond that of float
  *   reads      exactly what the fields say; writes exactly V or the rows x cols outputs
  *   aliasing   none
@@ -46,6 +46,7 @@ typedef struct takt_winograd_f32 {
     float *y;
     const float *bias, *residual; /* or NULL */
     bool relu;
+    float limit; /* after relu; infinite: none */
 } takt_winograd_f32;
 
 typedef void takt_winograd_f32_fn(const takt_winograd_f32 *w);

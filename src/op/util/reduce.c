@@ -51,7 +51,8 @@ takt_status takt_fold_eval(takt_eval *e, const takt_fold *fold)
         return TAKT_OK;
     }
     for (size_t i = 0; i < out->count; i++)
-        out->i[i] = takt_dtype_from_double(out->dtype, fold->start);
+        out->i[i] = out->dtype == TAKT_BOOL ? fold->start > 0 /* -inf is false here */
+                                            : takt_dtype_from_double(out->dtype, fold->start);
     for (size_t i = 0; i < x->count; i++, takt_walk_next(&walk))
         out->i[walk.at] = fold->i(x->dtype, out->i[walk.at], x->i[i]);
     return TAKT_OK;

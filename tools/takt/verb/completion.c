@@ -81,8 +81,8 @@ static void fish(void)
         for (int id = 0; id < TAKT_FLAG_IDS; id++) {
             if (!tool_verb_takes(tool_verbs[i], (tool_flag_id)id))
                 continue;
-            printf("complete -c takt -n '__fish_seen_subcommand_from %s' -l %s", tool_verbs[i]->name,
-                   tool_flags[id].name);
+            printf("complete -c takt -n '__fish_seen_subcommand_from %s' -l %s",
+                   tool_verbs[i]->name, tool_flags[id].name);
             if (tool_flags[id].letter != 0)
                 printf(" -s %c", tool_flags[id].letter);
             printf("%s -d '", tool_flags[id].kind == TAKT_FLAG_SWITCH ? "" : " -r");
@@ -104,8 +104,8 @@ static int run(takt_tool *t)
         shells[i].print();
         return TAKT_EXIT_OK;
     }
-    return tool_usage_error(t, 1003, "there are bash, zsh and fish", "no completion for a shell called %s",
-                            t->args[0]);
+    return tool_usage_error(t, 1003, "there are bash, zsh and fish",
+                            "no completion for a shell called %s", t->args[0]);
 }
 
 const takt_verb takt_verb_completion = {

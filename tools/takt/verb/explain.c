@@ -46,7 +46,8 @@ static int list_errors(const takt_tool *t)
 static int explain_error(const takt_tool *t, int id)
 {
     if (takt_error_explain(id) == NULL)
-        return tool_usage_error(t, 1002, "`takt explain --list` lists them", "there is no error %d", id);
+        return tool_usage_error(t, 1002, "`takt explain --list` lists them", "there is no error %d",
+                                id);
     print_error(t, id, "");
     printf("%s", tool_on(t, TAKT_F_JSON) ? "\n" : "");
     return TAKT_EXIT_OK;
@@ -54,11 +55,10 @@ static int explain_error(const takt_tool *t, int id)
 
 /* ---- models ---- */
 
-/* Text of a report, to be put together with another. */
 static int explain_passes(takt_tool *t, const takt_model *model, const tool_sizes *sizes)
 {
     char *passes = tool_joined(t, TAKT_F_PASS);
-    const takt_opt_options options = {.passes = passes, .sizes = sizes->text, .trace = true};
+    const takt_opt_options options = {.passes = passes, .sizes = sizes->text, .only_trace = true};
     const takt_status status =
         takt_model_optimize(model, &options, tool_format_of(t), tool_to_stdout, NULL);
     free(passes);
@@ -124,7 +124,7 @@ const takt_verb takt_verb_explain = {
     .arg_max = 1,
     .example = "takt explain 2103; takt explain --node dense_0 examples/mlp.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_SHAPE,
-              TAKT_F_DIM, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_ISA, TAKT_F_PASS, TAKT_F_LEVEL,
-              TAKT_FLAG_IDS},
+              TAKT_F_DIM, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_BLAS, TAKT_F_ISA, TAKT_F_PASS,
+              TAKT_F_LEVEL, TAKT_FLAG_IDS},
     .run = run,
 };

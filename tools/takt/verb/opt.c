@@ -58,7 +58,8 @@ static int optimize(takt_tool *t, const takt_model *m)
     };
     if (e.folder != NULL)
         (void)mkdir(e.folder, 0777); /* an existing one will do; writing tells the rest */
-    const takt_status status = takt_model_optimize(m, &options, tool_format_of(t), tool_to_stdout, NULL);
+    const takt_status status =
+        takt_model_optimize(m, &options, tool_format_of(t), tool_to_stdout, NULL);
     free(passes);
     return e.has_failed ? TAKT_EXIT_FAILED : tool_finish(t, status);
 }
@@ -69,7 +70,8 @@ static int run(takt_tool *t)
     if (tool_on(t, TAKT_F_LIST))
         return tool_finish(t, takt_pass_list(t->ctx, tool_format_of(t), tool_to_stdout, NULL));
     if (t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
-        return tool_usage_error(t, 1003, "`takt opt --list` lists the passes", "takt opt wants MODEL");
+        return tool_usage_error(t, 1003, "`takt opt --list` lists the passes",
+                                "takt opt wants MODEL");
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
@@ -87,7 +89,7 @@ const takt_verb takt_verb_opt = {
     .about = "Prints the graph in the text form, which takt reads back when --full is given.",
     .example = "takt opt --pass=-fold-weights --trace examples/cnn.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_PASS, TAKT_F_TRACE,
-              TAKT_F_LIST, TAKT_F_TYPES, TAKT_F_FULL, TAKT_F_TRAINABLE,
-              TAKT_F_EMIT_EACH_PASS, TAKT_FLAG_IDS},
+              TAKT_F_LIST, TAKT_F_TYPES, TAKT_F_FULL, TAKT_F_TRAINABLE, TAKT_F_EMIT_EACH_PASS,
+              TAKT_FLAG_IDS},
     .run = run,
 };

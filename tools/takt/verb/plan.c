@@ -34,10 +34,11 @@ const takt_verb takt_verb_plan = {
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "With --svg, a picture: steps from left to right, bytes of the arena from bottom to top.",
+    .about =
+        "With --svg, a picture: steps from left to right, bytes of the arena from bottom to top.",
     .example = "takt plan -D batch=32 --svg examples/cnn.takt > arena.svg",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SVG, TAKT_F_THREADS,
-              TAKT_F_BACKEND, TAKT_F_ISA, TAKT_F_PASS, TAKT_F_LEVEL, TAKT_F_MEMORY_LIMIT,
-              TAKT_FLAG_IDS},
+              TAKT_F_BACKEND, TAKT_F_BLAS, TAKT_F_ISA, TAKT_F_PASS, TAKT_F_LEVEL,
+              TAKT_F_MEMORY_LIMIT, TAKT_FLAG_IDS},
     .run = run,
 };

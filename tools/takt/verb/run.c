@@ -94,12 +94,14 @@ const takt_verb takt_verb_run = {
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "Without -i, inputs are random numbers that depend on --seed alone. Sizes of named\n"
-             "dimensions come from the files, from --shape or from -D. The digest is the SHA-256 of\n"
-             "the outputs' bytes, all NaNs being one.",
+    .about =
+        "Without -i, inputs are random numbers that depend on --seed alone. Sizes of named\n"
+        "dimensions come from the files, from --shape or from -D. The digest is the SHA-256 of\n"
+        "the outputs' bytes, all NaNs being one.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_INPUT, TAKT_F_OUTPUT, TAKT_F_SHAPE, TAKT_F_DIM,
-              TAKT_F_SEED, TAKT_F_RANDOM, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_ISA, TAKT_F_PASS,
-              TAKT_F_LEVEL, TAKT_F_MEMORY_LIMIT, TAKT_F_DEADLINE, TAKT_F_REPEAT, TAKT_FLAG_IDS},
+              TAKT_F_SEED, TAKT_F_RANDOM, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_BLAS, TAKT_F_ISA,
+              TAKT_F_PASS, TAKT_F_LEVEL, TAKT_F_MEMORY_LIMIT, TAKT_F_DEADLINE, TAKT_F_REPEAT,
+              TAKT_FLAG_IDS},
     .run = run,
 };

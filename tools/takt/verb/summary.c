@@ -10,8 +10,8 @@ static int run(takt_tool *t)
         return code;
     code = TAKT_EXIT_USAGE;
     if (tool_sizes_init(t, model, &sizes))
-        code = tool_finish(t, takt_model_summary(model, sizes.text, tool_format_of(t), tool_to_stdout,
-                                                 NULL));
+        code = tool_finish(
+            t, takt_model_summary(model, sizes.text, tool_format_of(t), tool_to_stdout, NULL));
     takt_model_destroy(model);
     return code;
 }

@@ -5,24 +5,24 @@
  * the patch matrix never exists as a whole. The sum's order is that of a product over the flat
  * (taps, channels), whichever way is taken.
  */
+#include "op/util/conv.h"
+#include "backend/cpu/conv_end.h"
 #include "backend/cpu/conv_generic.h"
 #include "backend/cpu/conv_patch.h"
 #include "backend/cpu/conv_run.h"
-#include "backend/cpu/epilogue.h"
 #include "base/size.h"
-#include "op/util/conv.h"
 
 enum { PATCH_BYTES = 256 << 10, ROWS_MIN = 48, ROWS_MAX = 192 };
 
 typedef struct facts {
     takt_conv_shape shape;
     takt_conv_memory memory;
-    takt_cpu_epilogue epilogue;
+    takt_conv_end end;
     takt_gemm_f32_fn *run;
-    size_t w;          /* index into step->in */
-    bool is_packed;    /* w is packed already */
-    size_t packed_at;  /* else: offset of the packed form in shared scratch */
-    bool is_direct;    /* patches are rows of x */
+    size_t w;                  /* index into step->in */
+    bool is_packed;            /* w is packed already */
+    size_t packed_at;          /* else: offset of the packed form in shared scratch */
+    bool is_direct;            /* patches are rows of x */
     size_t group_floats, rows; /* packed weights of a group; positions of a block */
     size_t row_tasks, column_tasks, grain;
     size_t patches, tile, registers; /* offsets in a worker's scratch; the kernel's comes first */
@@ -59,7 +59,8 @@ static void spread(const takt_conv_shape *s, const block *b, const float *from, 
         float *channel = y + (b->group * s->cout + b->column + c) * s->y_channel;
         for (size_t r = 0; r < b->rows; r++) {
             const size_t row = b->row + r;
-            channel[row / s->positions * s->y_sample + row % s->positions] = from[r * b->columns + c];
+            channel[row / s->positions * s->y_sample + row % s->positions] =
+                from[r * b->columns + c];
         }
     }
 }
@@ -70,18 +71,28 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
     const takt_conv_shape *c = &f->shape;
     char *own = t->scratch_own;
     const size_t outputs = c->groups * c->cout, first = b->group * c->cout + b->column;
-    takt_epilogue_run run = {.epilogue = &f->epilogue, .step = s, .task = t,
-                             .registers = own + f->registers, .row = b->row, .column = first};
+    takt_conv_ending ending = {.end = &f->end,
+                               .run = {.epilogue = &f->end.epilogue,
+                                       .step = s,
+                                       .task = t,
+                                       .registers = own + f->registers,
+                                       .row = b->row,
+                                       .column = first}};
     takt_epilogue_f32 epilogue;
-    const bool ends = takt_epilogue_f32_for(&run, &epilogue);
+    const bool ends = takt_conv_end_for(&ending, &epilogue);
     float *y = takt_conv_out(&f->memory, s, t), *tile = (float *)(void *)(own + f->tile);
-    const takt_gemm_f32 g = {
-        .m = b->rows, .n = b->columns, .k = c->k, .a = x,
-        .a_row = f->is_direct ? c->x_at[2] : c->k, .a_col = 1,
-        .b = b->weights + b->column * c->k, .b_panel = TAKT_P16 * c->k,
-        .c = c->is_nhwc ? y + b->row * outputs + first : tile,
-        .ldc = c->is_nhwc ? outputs : b->columns,
-        .epilogue = ends ? &epilogue : NULL, .scratch = t->scratch_own};
+    const takt_gemm_f32 g = {.m = b->rows,
+                             .n = b->columns,
+                             .k = c->k,
+                             .a = x,
+                             .a_row = f->is_direct ? c->x_at[2] : c->k,
+                             .a_col = 1,
+                             .b = b->weights + b->column * c->k,
+                             .b_panel = TAKT_P16 * c->k,
+                             .c = c->is_nhwc ? y + b->row * outputs + first : tile,
+                             .ldc = c->is_nhwc ? outputs : b->columns,
+                             .epilogue = ends ? &epilogue : NULL,
+                             .scratch = t->scratch_own};
     f->run(&g);
     if (!c->is_nhwc)
         spread(c, b, tile, y);
@@ -100,16 +111,20 @@ static void run(const takt_step *s, const takt_task *t)
     const takt_conv_shape *c = &f->shape;
     const size_t units = c->groups > 1 ? c->groups : c->cout, grain = c->groups > 1 ? 1 : TAKT_P16;
     size_t first, end, unit, last;
-    takt_cpu_share(c->batch * c->positions, f->grain, t->index / f->column_tasks, f->row_tasks, &first,
-                   &end);
+    takt_cpu_share(c->batch * c->positions, f->grain, t->index / f->column_tasks, f->row_tasks,
+                   &first, &end);
     takt_cpu_share(units, grain, t->index % f->column_tasks, f->column_tasks, &unit, &last);
     const float *x = takt_conv_in(&f->memory, s, t, 0), *weights = packed_weights(s, t);
     float *patches = (float *)(void *)((char *)t->scratch_own + f->patches);
     const size_t step = f->is_direct ? end - first : f->rows;
     for (size_t row = first; row < end; row += step)
-        for (size_t g = c->groups > 1 ? unit : 0; g < (c->groups > 1 ? last : 1) && unit < last; g++) {
-            block b = {.group = g, .row = row, .rows = end - row < step ? end - row : step,
-                       .columns = c->cout, .weights = weights + g * f->group_floats};
+        for (size_t g = c->groups > 1 ? unit : 0; g < (c->groups > 1 ? last : 1) && unit < last;
+             g++) {
+            block b = {.group = g,
+                       .row = row,
+                       .rows = end - row < step ? end - row : step,
+                       .columns = c->cout,
+                       .weights = weights + g * f->group_floats};
             if (c->groups == 1) {
                 b.column = unit;
                 b.columns = last - unit;
@@ -149,7 +164,8 @@ static takt_status add_operands(takt_planner *p, facts *f)
     size_t x, floats;
     TAKT_TRY(takt_planner_input(p, n->in[0], &x));
     if (!takt_conv_packed_floats(c, &floats))
-        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the packed weights of a convolution are too large");
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW,
+                         "the packed weights of a convolution are too large");
     f->group_floats = floats / c->groups;
     f->is_packed = c->dtype == TAKT_F32 && takt_planner_is_constant(p, n->in[1]) &&
                    !takt_planner_in_prologue(p);
@@ -161,7 +177,8 @@ static takt_status add_operands(takt_planner *p, facts *f)
                                            c->is_nhwc ? "nhwc" : "nchw", c->groups);
     if (format == NULL)
         return TAKT_ERR_MEMORY;
-    return takt_planner_packed(p, n->in[1], format, floats * sizeof(float), pack_constant, f, &f->w);
+    return takt_planner_packed(p, n->in[1], format, floats * sizeof(float), pack_constant, f,
+                               &f->w);
 }
 
 /* Rows if there are plenty, so that each task gathers its own patches; else groups or channels. */
@@ -201,8 +218,11 @@ static takt_status set_scratch(takt_planner *p, facts *f, const takt_gemm_f32_in
     const size_t rows = f->is_direct ? m : f->rows < m ? f->rows : m;
     size_t patches = 0, kernel = 0;
     for (size_t i = 0; i < 2; i++) { /* for a whole block, and for what is left of one */
-        const takt_gemm_f32 g = {.m = i == 0 ? rows : (rows + 1) / 2, .n = c->cout, .k = c->k,
-                                 .a_row = f->is_direct ? c->x_at[2] : c->k, .a_col = 1};
+        const takt_gemm_f32 g = {.m = i == 0 ? rows : (rows + 1) / 2,
+                                 .n = c->cout,
+                                 .k = c->k,
+                                 .a_row = f->is_direct ? c->x_at[2] : c->k,
+                                 .a_col = 1};
         const size_t bytes = info->scratch_bytes(&g);
         kernel = bytes > kernel ? bytes : kernel;
     }
@@ -211,7 +231,7 @@ static takt_status set_scratch(takt_planner *p, facts *f, const takt_gemm_f32_in
     f->patches = aligned(kernel);
     f->tile = f->patches + aligned(patches * sizeof(float));
     f->registers = f->tile + (c->is_nhwc ? 0 : aligned(rows * c->cout * sizeof(float)));
-    p->step->scratch_each = f->registers + aligned(takt_epilogue_scratch(&f->epilogue));
+    p->step->scratch_each = f->registers + aligned(takt_conv_end_scratch(&f->end));
     return TAKT_OK;
 }
 
@@ -239,7 +259,7 @@ static takt_status compile(takt_planner *p)
     f->grain = info->rows;
     f->rows = block_rows(&f->shape, info->rows);
     TAKT_TRY(add_operands(p, f));
-    TAKT_TRY(takt_epilogue_compile(p, f->shape.groups * f->shape.cout, &f->epilogue));
+    TAKT_TRY(takt_conv_end_compile(p, f->shape.groups * f->shape.cout, &f->end));
     takt_conv_memory_plan(p, f->shape.dtype, -1, &f->memory);
     cut(p, f);
     TAKT_TRY(set_scratch(p, f, info));

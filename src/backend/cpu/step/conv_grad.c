@@ -1,6 +1,6 @@
 /* conv_grad.c - gradients of a convolution with respect to its input and to its weights. */
-#include "backend/cpu/conv_generic.h"
 #include "backend/cpu/conv_grad.h"
+#include "backend/cpu/conv_generic.h"
 #include "backend/cpu/conv_run.h"
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -17,4 +17,5 @@ static takt_status compile(takt_planner *p)
     return n->op == &takt_op_conv_dx ? takt_conv_dx_compile(p) : takt_conv_dw_compile(p);
 }
 
-const takt_cpu_kind takt_cpu_conv_grad = {.name = "conv_grad", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_conv_grad = {
+    .name = "conv_grad", .accepts = accepts, .compile = compile};

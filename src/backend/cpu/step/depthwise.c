@@ -1,15 +1,15 @@
 /* depthwise.c - convolution of each channel by itself, channels last, one output row at a time. */
 #include <string.h>
 
+#include "backend/cpu/conv_end.h"
 #include "backend/cpu/conv_finish.h"
 #include "backend/cpu/conv_run.h"
 #include "backend/cpu/conv_shape.h"
-#include "backend/cpu/epilogue.h"
 #include "kernel/depthwise_f32/depthwise_f32.h"
 
 typedef struct facts {
     takt_conv_shape shape;
-    takt_cpu_epilogue epilogue;
+    takt_conv_end end;
     takt_depthwise_f32_fn *run;
     size_t w;
     bool is_packed;
@@ -55,28 +55,33 @@ static void find_rows(const takt_conv_shape *c, const float *sample, size_t plan
             const size_t j = line * c->stride[1] + b * c->dilation[1];
             const bool inside = i >= c->before[0] && i - c->before[0] < c->in[0] &&
                                 j >= c->before[1] && j - c->before[1] < c->in[1];
-            *rows = inside ? sample + (i - c->before[0]) * c->x_at[0] + (j - c->before[1]) * c->x_at[1]
-                           : NULL;
+            *rows = inside
+                        ? sample + (i - c->before[0]) * c->x_at[0] + (j - c->before[1]) * c->x_at[1]
+                        : NULL;
         }
 }
 
 /* The kernel does what it knows, this step the rest, while the row is near. */
-static void row_of_outputs(const takt_step *s, const takt_task *t, takt_depthwise_f32 *d, size_t row)
+static void row_of_outputs(const takt_step *s, const takt_task *t, takt_depthwise_f32 *d,
+                           size_t row)
 {
     const facts *f = s->data;
-    takt_epilogue_run run = {.epilogue = &f->epilogue, .step = s, .task = t,
-                             .registers = (char *)t->scratch_own + f->registers,
-                             .row = row * f->shape.out[2]};
+    takt_conv_ending ending = {.end = &f->end,
+                               .run = {.epilogue = &f->end.epilogue,
+                                       .step = s,
+                                       .task = t,
+                                       .registers = (char *)t->scratch_own + f->registers,
+                                       .row = row * f->shape.out[2]}};
     takt_epilogue_f32 e;
-    const bool ends = takt_epilogue_f32_for(&run, &e);
-    const bool is_known = e.residual == NULL && e.tail == NULL &&
-                          (e.act == TAKT_GEMM_ACT_NONE || e.act == TAKT_GEMM_ACT_RELU);
-    d->bias = ends && is_known ? e.bias : NULL;
-    d->relu = ends && is_known && e.act == TAKT_GEMM_ACT_RELU;
+    const bool ends = takt_conv_end_for(&ending, &e);
+    const bool is_known = f->end.epilogue.residual < 0 && takt_conv_end_is_simple(&f->end);
+    d->bias = is_known ? e.bias : NULL;
+    d->relu = is_known && e.act == TAKT_GEMM_ACT_RELU;
+    d->limit = f->end.limit;
     d->y = (float *)takt_view_data(t, &s->out[0]) + row * f->shape.out[2] * f->shape.groups;
     f->run(d);
-    const takt_conv_block block = {.y = d->y, .ld = f->shape.groups, .rows = f->shape.out[2],
-                                   .columns = f->shape.groups};
+    const takt_conv_block block = {
+        .y = d->y, .ld = f->shape.groups, .rows = f->shape.out[2], .columns = f->shape.groups};
     if (ends && !is_known)
         takt_conv_finish(&e, &block);
 }
@@ -90,16 +95,24 @@ static void run(const takt_step *s, const takt_task *t)
     const float **rows = (const float **)(void *)((char *)t->scratch_own + f->pointers);
     memset(t->scratch_own, 0, c->groups * sizeof(float));
     takt_depthwise_f32 d = {
-        .channels = c->groups, .columns = c->out[2], .width = c->in[2],
-        .rows = c->kernel[0] * c->kernel[1], .taps = c->kernel[2], .stride = c->stride[2],
-        .dilation = c->dilation[2], .before = c->before[2], .x = rows, .zeros = t->scratch_own,
+        .channels = c->groups,
+        .columns = c->out[2],
+        .width = c->in[2],
+        .rows = c->kernel[0] * c->kernel[1],
+        .taps = c->kernel[2],
+        .stride = c->stride[2],
+        .dilation = c->dilation[2],
+        .before = c->before[2],
+        .x = rows,
+        .zeros = t->scratch_own,
         .w = f->is_packed ? takt_view_data(t, &s->in[f->w])
                           : (const float *)(const void *)((const char *)t->scratch + f->packed_at)};
     size_t first, end;
     takt_cpu_share(c->batch * per_sample, 1, t->index, s->task_count, &first, &end);
     for (size_t row = first; row < end; row++) {
         const size_t within = row % per_sample;
-        find_rows(c, x + row / per_sample * c->x_sample, within / c->out[1], within % c->out[1], rows);
+        find_rows(c, x + row / per_sample * c->x_sample, within / c->out[1], within % c->out[1],
+                  rows);
         row_of_outputs(s, t, &d, row);
     }
 }
@@ -130,12 +143,13 @@ static takt_status compile(takt_planner *p)
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
     f->run = takt_kernel_as_depthwise_f32(takt_planner_kernel(p, "depthwise_f32"));
     TAKT_TRY(add_operands(p, f));
-    TAKT_TRY(takt_epilogue_compile(p, c->groups, &f->epilogue));
+    TAKT_TRY(takt_conv_end_compile(p, c->groups, &f->end));
     const size_t rows = c->batch * c->out[0] * c->out[1];
     const double outputs = (double)rows * (double)c->out[2] * (double)c->groups;
     f->pointers = (c->groups * sizeof(float) + 63) & ~(size_t)63;
-    f->registers = f->pointers + ((c->kernel[0] * c->kernel[1] * sizeof(float *) + 63) & ~(size_t)63);
-    s->scratch_each = f->registers + ((takt_epilogue_scratch(&f->epilogue) + 63) & ~(size_t)63);
+    f->registers =
+        f->pointers + ((c->kernel[0] * c->kernel[1] * sizeof(float *) + 63) & ~(size_t)63);
+    s->scratch_each = f->registers + ((takt_conv_end_scratch(&f->end) + 63) & ~(size_t)63);
     s->data = f;
     s->run = run;
     s->task_count = takt_cpu_tasks(p, 2 * outputs * (double)c->taps, 8 * outputs, rows);

@@ -28,8 +28,8 @@ static void find_rows(const takt_pool_shape *s, const float *sample, const size_
             const size_t j = at[1] * s->stride[1] + b * s->dilation[1];
             const bool inside = i >= s->before[0] && i - s->before[0] < s->in[0] &&
                                 j >= s->before[1] && j - s->before[1] < s->in[1];
-            *rows = inside ? sample + ((i - s->before[0]) * s->in[1] + j - s->before[1]) * s->in[2] *
-                                          s->channels
+            *rows = inside ? sample + ((i - s->before[0]) * s->in[1] + j - s->before[1]) *
+                                          s->in[2] * s->channels
                            : NULL;
         }
 }
@@ -42,17 +42,23 @@ static void run_rows(const takt_step *s, const takt_task *t)
     const float **rows = t->scratch_own;
     float *divisors = (float *)(void *)((char *)t->scratch_own + f->divisors);
     const bool is_average = c->op == &takt_op_avg_pool;
-    takt_pool_f32 p = {.channels = c->channels, .columns = c->out[2], .width = c->in[2],
-                       .rows = c->kernel[0] * c->kernel[1], .taps = c->kernel[2],
-                       .stride = c->stride[2], .dilation = c->dilation[2], .before = c->before[2],
-                       .x = rows, .divisor = is_average ? divisors : NULL};
+    takt_pool_f32 p = {.channels = c->channels,
+                       .columns = c->out[2],
+                       .width = c->in[2],
+                       .rows = c->kernel[0] * c->kernel[1],
+                       .taps = c->kernel[2],
+                       .stride = c->stride[2],
+                       .dilation = c->dilation[2],
+                       .before = c->before[2],
+                       .x = rows,
+                       .divisor = is_average ? divisors : NULL};
     size_t first, end;
     takt_cpu_share(c->batch * per_sample, 1, t->index, s->task_count, &first, &end);
     for (size_t row = first; row < end; row++) {
         const size_t within = row % per_sample;
         size_t at[3] = {within / c->out[1], within % c->out[1], 0};
-        find_rows(c, (const float *)takt_view_data(t, &s->in[0]) + row / per_sample * c->x_sample, at,
-                  rows);
+        find_rows(c, (const float *)takt_view_data(t, &s->in[0]) + row / per_sample * c->x_sample,
+                  at, rows);
         for (; is_average && at[2] < c->out[2]; at[2]++)
             divisors[at[2]] = (float)takt_pool_divisor(c, at);
         p.y = (float *)takt_view_data(t, &s->out[0]) + row * c->out[2] * c->channels;
@@ -76,7 +82,8 @@ static void run_planes(const takt_step *s, const takt_task *t)
 
 static bool has_rows(const takt_pool_shape *s)
 {
-    return s->dtype == TAKT_F32 && s->is_nhwc && (s->op == &takt_op_max_pool || s->op == &takt_op_avg_pool);
+    return s->dtype == TAKT_F32 && s->is_nhwc &&
+           (s->op == &takt_op_max_pool || s->op == &takt_op_avg_pool);
 }
 
 static takt_status compile(takt_planner *p)
@@ -100,7 +107,8 @@ static takt_status compile(takt_planner *p)
         s->note = "only f32 with channels last has a kernel";
         s->scratch_each = (c->area * sizeof(double) + 63) & ~(size_t)63;
         s->run = run_planes;
-        s->task_count = takt_cpu_tasks(p, 50 * work * taps, 8 * work, (c->batch * c->channels + 15) / 16);
+        s->task_count =
+            takt_cpu_tasks(p, 50 * work * taps, 8 * work, (c->batch * c->channels + 15) / 16);
         return TAKT_OK;
     }
     f->run = takt_kernel_as_pool_f32(takt_planner_kernel(p, "pool_f32"));

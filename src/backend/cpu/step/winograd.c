@@ -6,10 +6,10 @@
  */
 #include <string.h>
 
+#include "backend/cpu/conv_end.h"
 #include "backend/cpu/conv_finish.h"
 #include "backend/cpu/conv_run.h"
 #include "backend/cpu/conv_shape.h"
-#include "backend/cpu/epilogue.h"
 #include "backend/cpu/conv_winograd.h"
 #include "base/size.h"
 #include "kernel/winograd_f32/winograd_f32.h"
@@ -20,16 +20,16 @@ enum { BLOCK_BYTES = 336 << 10, TILES_MIN = 12, TILES_MAX = 96 };
 
 typedef struct facts {
     takt_conv_shape shape;
-    takt_cpu_epilogue epilogue;
+    takt_conv_end end;
     takt_gemm_f32_fn *multiply;
     takt_winograd_f32_fn *transform;
     size_t w, weights_at; /* index into step->in; offset in scratch if not packed */
     bool is_packed;
-    size_t across, tiles;        /* tiles in a row of the image, and in the whole batch */
-    size_t block, grain;         /* tiles of a block, and of a tile of the product */
+    size_t across, tiles; /* tiles in a row of the image, and in the whole batch */
+    size_t block, grain;  /* tiles of a block, and of a tile of the product */
     size_t row_tasks, column_tasks;
     size_t inputs, products, zeros, registers; /* offsets in a worker's scratch */
-    size_t x_at, y_at;           /* offsets in scratch of the forms with channels last, for nchw */
+    size_t x_at, y_at; /* offsets in scratch of the forms with channels last, for nchw */
 } facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -80,7 +80,8 @@ typedef struct tile {
 static tile locate(const facts *f, size_t index)
 {
     const size_t down = (f->shape.out[1] + OUT - 1) / OUT;
-    return (tile){.sample = index / f->across / down, .row = index / f->across % down * OUT,
+    return (tile){.sample = index / f->across / down,
+                  .row = index / f->across % down * OUT,
                   .column = index % f->across * OUT};
 }
 
@@ -95,7 +96,8 @@ static void find_taps(const takt_conv_shape *c, const float *x, const tile *p, c
             const bool inside = row >= c->before[1] && row - c->before[1] < c->in[1] &&
                                 column >= c->before[2] && column - c->before[2] < c->in[2];
             taps[IN * i + j] =
-                inside ? x + ((row - c->before[1]) * c->in[2] + column - c->before[2]) * channels : zeros;
+                inside ? x + ((row - c->before[1]) * c->in[2] + column - c->before[2]) * channels
+                       : zeros;
         }
 }
 
@@ -104,7 +106,9 @@ static void transform_inputs(const takt_step *s, const takt_task *t, size_t firs
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
     const float *taps[POINTS], *zeros = at(t->scratch_own, f->zeros);
-    takt_winograd_f32 w = {.channels = c->cin, .point_stride = stride_of(count, c->cin), .column = c->cin,
+    takt_winograd_f32 w = {.channels = c->cin,
+                           .point_stride = stride_of(count, c->cin),
+                           .column = c->cin,
                            .row = c->in[2] * c->cin};
     for (size_t i = 0; i < count; i++) {
         const tile p = locate(f, first + i);
@@ -130,16 +134,22 @@ static void multiply(const takt_step *s, const takt_task *t, size_t count, const
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    const float *weights = f->is_packed ? takt_view_data(t, &s->in[f->w]) : at(t->scratch, f->weights_at);
+    const float *weights =
+        f->is_packed ? takt_view_data(t, &s->in[f->w]) : at(t->scratch, f->weights_at);
     const size_t each = takt_winograd_point_floats(c);
     for (size_t p = 0; p < POINTS; p++) {
-        const takt_gemm_f32 g = {.m = count, .n = o->count, .k = c->cin,
+        const takt_gemm_f32 g = {.m = count,
+                                 .n = o->count,
+                                 .k = c->cin,
                                  .a = at(t->scratch_own, f->inputs) + p * stride_of(count, c->cin),
-                                 .a_row = c->cin, .a_col = 1,
+                                 .a_row = c->cin,
+                                 .a_col = 1,
                                  .b = weights + p * each + o->first * c->cin,
                                  .b_panel = TAKT_P16 * c->cin,
-                                 .c = at(t->scratch_own, f->products) + p * stride_of(count, o->count),
-                                 .ldc = o->count, .scratch = t->scratch_own};
+                                 .c = at(t->scratch_own, f->products) +
+                                      p * stride_of(count, o->count),
+                                 .ldc = o->count,
+                                 .scratch = t->scratch_own};
         f->multiply(&g);
     }
 }
@@ -149,8 +159,10 @@ static void finish(const takt_conv_shape *c, const takt_epilogue_f32 *e, const t
                    size_t position)
 {
     for (size_t i = 0; i < w->rows; i++) {
-        const takt_conv_block block = {.y = w->y + i * w->row, .ld = w->column,
-                                       .row = position + i * c->out[2], .rows = w->cols,
+        const takt_conv_block block = {.y = w->y + i * w->row,
+                                       .ld = w->column,
+                                       .row = position + i * c->out[2],
+                                       .rows = w->cols,
                                        .columns = w->channels};
         takt_conv_finish(e, &block);
     }
@@ -161,22 +173,28 @@ static void transform_outputs(const takt_step *s, const takt_task *t, size_t fir
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    takt_epilogue_run run = {.epilogue = &f->epilogue, .step = s, .task = t,
-                             .registers = (char *)t->scratch_own + f->registers, .column = o->first};
+    takt_conv_ending ending = {.end = &f->end,
+                               .run = {.epilogue = &f->end.epilogue,
+                                       .step = s,
+                                       .task = t,
+                                       .registers = (char *)t->scratch_own + f->registers,
+                                       .column = o->first}};
     takt_epilogue_f32 e;
-    const bool ends = takt_epilogue_f32_for(&run, &e);
-    const bool is_known = e.tail == NULL && !(e.residual != NULL && e.residual_last) &&
-                          (e.act == TAKT_GEMM_ACT_NONE || e.act == TAKT_GEMM_ACT_RELU);
-    takt_winograd_f32 w = {.is_output = true, .channels = o->count, .point_stride = stride_of(count, o->count),
-                           .row = c->out[2] * c->cout, .column = c->cout,
-                           .bias = ends && is_known ? e.bias : NULL,
-                           .relu = ends && is_known && e.act == TAKT_GEMM_ACT_RELU};
+    const bool ends = takt_conv_end_for(&ending, &e), is_known = takt_conv_end_is_simple(&f->end);
+    takt_winograd_f32 w = {.is_output = true,
+                           .channels = o->count,
+                           .point_stride = stride_of(count, o->count),
+                           .row = c->out[2] * c->cout,
+                           .column = c->cout,
+                           .bias = is_known ? e.bias : NULL,
+                           .limit = f->end.limit,
+                           .relu = is_known && e.act == TAKT_GEMM_ACT_RELU};
     for (size_t i = 0; i < count; i++) {
         const tile p = locate(f, first + i);
         const size_t position = p.sample * c->positions + p.row * c->out[2] + p.column;
         w.points = at(t->scratch_own, f->products) + i * o->count;
         w.y = result(s, t) + position * c->cout + o->first;
-        w.residual = ends && is_known && e.residual != NULL ? e.residual + position * c->cout : NULL;
+        w.residual = is_known && e.residual != NULL ? e.residual + position * c->cout : NULL;
         w.rows = c->out[1] - p.row < OUT ? c->out[1] - p.row : OUT;
         w.cols = c->out[2] - p.column < OUT ? c->out[2] - p.column : OUT;
         f->transform(&w);
@@ -190,7 +208,8 @@ static void run(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     size_t first, end, from, to;
     takt_cpu_share(f->tiles, f->grain, t->index / f->column_tasks, f->row_tasks, &first, &end);
-    takt_cpu_share(f->shape.cout, TAKT_P16, t->index % f->column_tasks, f->column_tasks, &from, &to);
+    takt_cpu_share(f->shape.cout, TAKT_P16, t->index % f->column_tasks, f->column_tasks, &from,
+                   &to);
     const columns o = {from, to - from};
     if (o.count == 0)
         return;
@@ -226,7 +245,8 @@ static void after(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    transpose(at(t->scratch, f->y_at), takt_view_data(t, &s->out[0]), c->batch, c->positions, c->cout);
+    transpose(at(t->scratch, f->y_at), takt_view_data(t, &s->out[0]), c->batch, c->positions,
+              c->cout);
 }
 
 /* ---- compiling ---- */
@@ -247,8 +267,9 @@ static takt_status add_operands(takt_planner *p, facts *f)
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the weights of a convolution are too large");
     f->is_packed = takt_planner_is_constant(p, n->in[1]) && !takt_planner_in_prologue(p);
     if (f->is_packed)
-        return takt_planner_packed(p, n->in[1], c->is_nhwc ? "winograd-p16 nhwc" : "winograd-p16 nchw",
-                                   bytes, pack_constant, f, &f->w);
+        return takt_planner_packed(p, n->in[1],
+                                   c->is_nhwc ? "winograd-p16 nhwc" : "winograd-p16 nchw", bytes,
+                                   pack_constant, f, &f->w);
     f->weights_at = takt_conv_reserve(p->step, bytes);
     return takt_planner_input(p, n->in[1], &f->w);
 }
@@ -261,8 +282,8 @@ static void cut(takt_planner *p, facts *f)
     const double bytes = 4.0 * POINTS * (double)c->cin * (double)c->cout;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const size_t panels = (c->cout + TAKT_P16 - 1) / TAKT_P16;
-    const size_t tasks = takt_cpu_tasks(p, flops, bytes,
-                                        f->tiles >= 4 * threads * f->block ? 4 * threads : threads);
+    const size_t tasks =
+        takt_cpu_tasks(p, flops, bytes, f->tiles >= 4 * threads * f->block ? 4 * threads : threads);
     f->row_tasks = f->column_tasks = 1;
     if (f->tiles >= 2 * tasks * f->grain)
         f->row_tasks = tasks;
@@ -301,7 +322,7 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
     f->products = f->inputs + aligned(POINTS * stride_of(f->block, c->cin));
     f->zeros = f->products + aligned(POINTS * stride_of(f->block, c->cout));
     f->registers = f->zeros + aligned(c->cin);
-    s->scratch_each = f->registers + ((takt_epilogue_scratch(&f->epilogue) + 63) & ~(size_t)63);
+    s->scratch_each = f->registers + ((takt_conv_end_scratch(&f->end) + 63) & ~(size_t)63);
     if (!c->is_nhwc) {
         f->x_at = takt_conv_reserve(s, c->batch * c->x_sample * sizeof(float));
         f->y_at = takt_conv_reserve(s, c->batch * c->y_sample * sizeof(float));
@@ -320,7 +341,7 @@ static takt_status compile(takt_planner *p)
     const takt_gemm_f32_info *info = gemm->info;
     f->multiply = takt_kernel_as_gemm_f32(gemm);
     TAKT_TRY(add_operands(p, f));
-    TAKT_TRY(takt_epilogue_compile(p, f->shape.cout, &f->epilogue));
+    TAKT_TRY(takt_conv_end_compile(p, f->shape.cout, &f->end));
     set_block(f, info);
     cut(p, f);
     set_scratch(s, f, info);

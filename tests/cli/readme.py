@@ -1,0 +1,41 @@
+"""readme.py - the tour in README.md works as it stands, and its example in C compiles and runs."""
+import os
+import re
+import subprocess
+
+from _cli import CLEAN, ROOT, TMP, TOOL, expect, finish
+
+with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+    readme = file.read()
+tour = readme[readme.index("## A tour"):readme.index("## In C")]
+lines = "\n".join(re.findall(r"^```sh\n(.*?)^```", tour, re.DOTALL | re.MULTILINE)).splitlines()
+expect(len(lines) >= 12, "the tour has lost its commands")
+digests = []
+for line in lines:
+    command = line.replace("build/takt", TOOL).replace("arena.svg", TMP + "/arena.svg")
+    command = command.replace("-o y.npy", f"-o {TMP}/y.npy")
+    run = subprocess.run(["sh", "-ec", command], cwd=ROOT, env=CLEAN, text=True,
+                         capture_output=True, timeout=120, check=False)
+    expect(run.returncode == 0, f"{line}: exit {run.returncode}: {run.stderr}")
+    expect(run.stdout or ">" in line, f"{line}: prints nothing")
+    digests += re.findall(r"sha256:[0-9a-f]{64}", run.stdout)
+expect(len(digests) >= 2 and digests[0] == digests[1], f"the digests of the tour differ: {digests}")
+expect(os.path.getsize(TMP + "/arena.svg") > 500, "no picture")
+
+# The example in C, against this build.
+library = os.path.join(os.environ.get("TAKT_BUILD_DIR", os.path.join(ROOT, "build", "release")),
+                       "libtakt.a")
+with open(os.path.join(os.path.dirname(library), "CMakeCache.txt"), encoding="utf-8") as file:
+    sanitizer = re.search(r"^TAKT_SANITIZE:\w+=(.+)$", file.read(), re.MULTILINE)
+if not sanitizer:
+    program = TMP + "/run_model"
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c17", "-Wall", "-Wextra", "-Werror",
+                    "-Iinclude", "examples/c/run_model.c", library, "-lm", "-pthread", "-o", program],
+                   cwd=ROOT, check=True)
+    run = subprocess.run([program], cwd=ROOT, text=True, capture_output=True, check=False)
+    row = [float(value) for value in run.stdout.split()]
+    expect(len(row) == 10 and abs(sum(row) - 1) < 1e-5, f"run_model: {run}")
+    run = subprocess.run([program, "missing.takt"], cwd=ROOT, text=True, capture_output=True,
+                         check=False)
+    expect(run.returncode == 1 and "missing.takt" in run.stderr, f"run_model: {run}")
+finish()
