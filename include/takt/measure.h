@@ -108,6 +108,47 @@ TAKT_API TAKT_MUST_USE takt_status takt_machine_describe(takt_ctx *ctx,
                                                          takt_format format, takt_sink_fn *sink,
                                                          void *user);
 
+/* ---- comparing ---- */
+
+typedef enum takt_verdict {
+    TAKT_SAME,         /**< within the margin */
+    TAKT_FASTER,       /**< the second is */
+    TAKT_SLOWER,       /**< the second is */
+    TAKT_INCONCLUSIVE, /**< too noisy, or too few blocks */
+} takt_verdict;
+
+typedef struct takt_comparison {
+    takt_verdict verdict;
+    double ratio;     /**< time of the second over time of the first */
+    takt_interval ci; /**< of the ratio */
+    double margin;    /**< 0.01: a difference of up to 1 % is none */
+    double same_p;    /**< of the equivalence test */
+    double detectable; /**< the smallest change that so many blocks show 8 times in 10 */
+    double noise;      /**< what comparing the first with itself shows */
+    size_t blocks;
+    size_t more_blocks; /**< that it would take, if inconclusive */
+    double a_ns, b_ns;  /**< medians */
+} takt_comparison;
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_compare_options {
+    size_t size;
+    size_t blocks;   /**< default: until the verdict is clear, 8 at least, or the time is up */
+    uint64_t max_ns; /**< default 3 s */
+    double margin;   /**< default 0.01 */
+} takt_compare_options;
+
+/** Runs two sessions in turns, A B B A, so that drifts fall on both. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_compare(takt_session *a, takt_session *b,
+                                                        const takt_compare_options *options,
+                                                        takt_comparison *comparison);
+/** Compares times that were not taken in turns: both are cut into blocks, in order; a drift of the machine between them shows as a difference. */
+TAKT_API TAKT_MUST_USE takt_status takt_timing_compare(takt_ctx *ctx, const takt_timing *a,
+                                                       const takt_timing *b, double margin,
+                                                       takt_comparison *comparison);
+/** "faster"; never NULL. */
+TAKT_API const char *takt_verdict_name(takt_verdict verdict);
+
 /* ---- profiles ---- */
 
 typedef struct takt_profile takt_profile;

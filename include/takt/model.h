@@ -72,6 +72,21 @@ TAKT_API size_t takt_model_output_count(const takt_model *model);
 TAKT_API const takt_desc *takt_model_input(const takt_model *model, size_t index);
 TAKT_API const takt_desc *takt_model_output(const takt_model *model, size_t index);
 
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_save_options {
+    size_t size;
+    const char *source;  /**< file that the model came from: its name and SHA-256 are kept */
+    const char *command; /**< how it was made, kept as it is */
+} takt_save_options;
+
+/** Writes a compiled model (.taktp): graph, weights, first values of states and lineage, with
+ *  checksums over every byte. takt_model_load reads it back. What was at `path` stays if this
+ *  fails. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_save(const takt_model *model, const char *path,
+                                                   const takt_save_options *options);
+/** Where a compiled model came from, as a JSON object; NULL for models of other formats. */
+TAKT_API const char *takt_model_lineage(const takt_model *model);
+
 /** Inputs, outputs, parameters, operations, arithmetic: `takt inspect`. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_inspect(const takt_model *model, takt_format format,
                                                       takt_sink_fn *sink, void *user);

@@ -99,7 +99,15 @@ static takt_status read_model(takt_model *m, takt_source *source, const takt_loa
     takt_text complaints;
     takt_text_init(&complaints, m->ctx);
     source->complaints = options->complaint != NULL ? &complaints : NULL;
+    takt_text lineage;
+    takt_text_init(&lineage, m->ctx);
+    source->lineage = &lineage;
     takt_status status = takt_read_graph(source, &m->graph);
+    if (status == TAKT_OK && lineage.length > 0) {
+        m->lineage = takt_arena_text(&m->arena, lineage.at, lineage.length);
+        status = m->lineage != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    }
+    takt_text_deinit(&lineage);
     if (complaints.length > 0 && options->complaint != NULL)
         options->complaint(options->complaint_user, complaints.at, complaints.length);
     takt_text_deinit(&complaints);

@@ -12,6 +12,7 @@ struct takt_model {
     takt_graph *graph;
     takt_tensor *slots; /* the value of each slot of the graph */
     takt_desc *inputs, *outputs;
+    const char *lineage; /* of a compiled model, in the arena; or NULL */
 };
 
 /* "batch=8,seq=128" into sizes by index of dims' names; -1 where nothing was said. `*sizes` lies

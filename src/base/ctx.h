@@ -2,6 +2,7 @@
 #ifndef TAKT_BASE_CTX_H
 #define TAKT_BASE_CTX_H
 
+#include <stdbool.h>
 #include <takt/ctx.h>
 
 struct takt_ctx {
@@ -16,6 +17,8 @@ struct takt_ctx {
     void *log_user;
     takt_limits limits;
     takt_error error;
+    struct takt_plan_cache *plans; /* made by its first use, api/cache.c */
+    _Atomic bool plans_busy;       /* held for a few instructions */
 };
 
 #endif

@@ -23,6 +23,7 @@ typedef struct takt_source {
     bool allow_links;
     const takt_fixed *fixed;
     size_t fixed_count;
+    takt_text *lineage; /* receives where a compiled model came from; or NULL */
 } takt_source;
 
 typedef struct takt_reader {
@@ -32,7 +33,7 @@ typedef struct takt_reader {
     takt_status (*read)(const takt_source *source, takt_graph **graph);
 } takt_reader;
 
-extern const takt_reader takt_reader_text, takt_reader_onnx;
+extern const takt_reader takt_reader_text, takt_reader_onnx, takt_reader_taktp;
 
 /* By the first reader that recognises the bytes. */
 TAKT_MUST_USE takt_status takt_read_graph(const takt_source *source, takt_graph **graph);

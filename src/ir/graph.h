@@ -175,10 +175,20 @@ uint64_t takt_graph_digest(const takt_graph *g);
 
 /* ---- text ---- */
 
+/* Constants that the text refers to as ref=N instead of holding them. */
+typedef struct takt_weights {
+    takt_ctx *ctx;
+    takt_tensor *at;    /* borrowed from the graph */
+    const char **names; /* of the slot or value, borrowed too; or NULL */
+    size_t count, capacity, name_capacity;
+    const takt_tensor *slots; /* first values to put in place of the slots' own, or NULL */
+} takt_weights;
+
 typedef struct takt_print_options {
     bool elide;   /* shorten large constants for people: not readable back */
     bool types;   /* add the type of every value as a comment */
     bool origins; /* add origins as comments */
+    takt_weights *weights; /* receives all but the smallest constants, if given */
 } takt_print_options;
 /* The text form; takt_parse (lang/) reads it back. */
 void takt_graph_print(const takt_graph *g, const takt_print_options *options, takt_text *text);

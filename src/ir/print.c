@@ -72,11 +72,33 @@ static void elided(takt_text *text, const takt_tensor *t)
     takt_text_add(text, "...]");
 }
 
-static void data(printer *p, const takt_tensor *t)
+/* Puts the tensor into the table of weights and its number into the text. */
+static void reference(printer *p, const takt_tensor *t, const char *of)
 {
-    enum { LISTED = 64 };
+    takt_weights *w = p->options->weights;
+    void *at = w->at, *names = (void *)w->names;
+    takt_status status = takt_mem_grow(w->ctx, &at, &w->capacity, w->count + 1, sizeof *w->at);
+    w->at = at;
+    if (status == TAKT_OK)
+        status = takt_mem_grow(w->ctx, &names, &w->name_capacity, w->count + 1, sizeof *w->names);
+    w->names = names;
+    if (status != TAKT_OK) {
+        p->text->status = status;
+        return;
+    }
+    w->at[w->count] = *t;
+    w->names[w->count] = of;
+    takt_text_add(p->text, "ref=%zu", w->count++);
+}
+
+/* `of`: the name of what holds the data, or NULL. */
+static void data(printer *p, const takt_tensor *t, const char *of)
+{
+    enum { LISTED = 64, KEPT = 8 };
     const size_t count = takt_tensor_count(t);
-    if (count > LISTED && p->options->elide) {
+    if (count > KEPT && p->options->weights != NULL) {
+        reference(p, t, of);
+    } else if (count > LISTED && p->options->elide) {
         elided(p->text, t);
     } else if (count > LISTED) {
         hex(p->text, t);
@@ -180,7 +202,7 @@ static void node(printer *p, takt_id id)
     if (n->op == &takt_op_constant) {
         takt_type_print(p->g->dims, n->type, p->text);
         takt_text_add(p->text, ", ");
-        data(p, n->attr[0].tensor);
+        data(p, n->attr[0].tensor, n->name);
     } else {
         for (uint32_t k = 0; k < n->in_count; k++) {
             takt_text_add(p->text, k > 0 ? ", " : "");
@@ -193,13 +215,13 @@ static void node(printer *p, takt_id id)
     takt_text_add(p->text, "\n");
 }
 
-static void init(printer *p, const takt_init *i)
+static void init(printer *p, const takt_init *i, const char *of)
 {
     if (i->kind == TAKT_INIT_CONSTANT) {
         takt_text_double(p->text, i->a);
     } else if (i->kind == TAKT_INIT_TENSOR) {
         takt_text_add(p->text, "tensor(");
-        data(p, i->tensor);
+        data(p, i->tensor, of);
         takt_text_add(p->text, ")");
     } else {
         takt_text_add(p->text, i->kind == TAKT_INIT_UNIFORM ? "uniform(" : "normal(");
@@ -218,7 +240,13 @@ static void slot(printer *p, const takt_slot *s)
     takt_text_add(p->text, ": ");
     takt_type_print(p->g->dims, &s->type, p->text);
     takt_text_add(p->text, " = ");
-    init(p, &s->init);
+    const takt_weights *w = p->options->weights;
+    const takt_tensor *given = w != NULL && w->slots != NULL ? &w->slots[s - p->g->slots] : NULL;
+    if (given != NULL && given->storage != NULL &&
+        (s->is_trainable || s->init.kind != TAKT_INIT_CONSTANT))
+        init(p, &(takt_init){.kind = TAKT_INIT_TENSOR, .tensor = given}, s->name);
+    else
+        init(p, &s->init, s->name);
     takt_text_add(p->text, "\n");
 }
 

@@ -137,20 +137,39 @@ bool takt_elab_tensor(takt_frame *f, const takt_ast *at, const takt_type *type, 
 
 /* ---- constant(type, value), constant(type, ref=3) ---- */
 
-static takt_value weight(takt_frame *f, const takt_call *c, const takt_type *type)
+const takt_tensor *takt_elab_weight(takt_frame *f, const takt_ast *at, const takt_type *type,
+                                    const takt_value *v)
 {
-    const takt_value *v = &c->value[c->count - 1];
     const takt_parse_options *options = f->e->options;
     char want[TAKT_TYPE_TEXT], got[TAKT_TYPE_TEXT];
-    if (v->kind != TAKT_V_INT || v->i < 0 || (uint64_t)v->i >= options->weight_count)
-        return takt_complain(f, c->ast, TAKT_E_NAME, NULL,
-                             "there are %zu weights to refer to, numbered from 0",
-                             options->weight_count);
+    if (v->kind != TAKT_V_INT || v->i < 0 || (uint64_t)v->i >= options->weight_count) {
+        takt_complain(f, at, TAKT_E_NAME, NULL,
+                      "there are %zu weights to refer to, numbered from 0", options->weight_count);
+        return NULL;
+    }
     const takt_tensor *t = &options->weights[v->i];
-    if (!takt_type_same(f->graph->dims, type, &t->type))
-        return takt_complain(f, c->ast, TAKT_E_SHAPE, NULL, "weight %" PRId64 " is %s, not %s",
-                             v->i, takt_type_text(f->graph->dims, &t->type, got),
-                             takt_type_text(f->graph->dims, type, want));
+    if (takt_type_same(f->graph->dims, type, &t->type))
+        return t;
+    takt_complain(f, at, TAKT_E_SHAPE, NULL, "weight %" PRId64 " is %s, not %s", v->i,
+                  takt_type_text(f->graph->dims, &t->type, got),
+                  takt_type_text(f->graph->dims, type, want));
+    return NULL;
+}
+
+/* The next node's name is that of the value, if this call is all of its right side. */
+static void name_root(takt_frame *f, const takt_call *c)
+{
+    if (f->e->root == c->ast && f->e->root_name != NULL)
+        f->graph->next_name =
+            takt_arena_text(&f->graph->arena, f->e->root_name, strlen(f->e->root_name));
+}
+
+static takt_value weight(takt_frame *f, const takt_call *c, const takt_type *type)
+{
+    const takt_tensor *t = takt_elab_weight(f, c->ast, type, &c->value[c->count - 1]);
+    if (t == NULL)
+        return takt_value_poison();
+    name_root(f, c);
     const takt_id id = takt_graph_constant(f->graph, t);
     return id != TAKT_NONE ? takt_value_tensor(id) : takt_complain_last(f, c->ast);
 }
@@ -183,9 +202,7 @@ takt_value takt_call_constant(takt_frame *f, const takt_call *c)
         return uniform(f, c, type);
     if (!takt_elab_tensor(f, c->place[1], type, &c->value[1], &tensor))
         return takt_value_poison();
-    if (f->e->root == c->ast && f->e->root_name != NULL)
-        f->graph->next_name =
-            takt_arena_text(&f->graph->arena, f->e->root_name, strlen(f->e->root_name));
+    name_root(f, c);
     const takt_id id = takt_graph_constant(f->graph, &tensor);
     takt_tensor_release(&tensor);
     return id != TAKT_NONE ? takt_value_tensor(id) : takt_complain_last(f, c->ast);

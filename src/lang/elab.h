@@ -150,6 +150,9 @@ bool takt_elab_attr(takt_frame *f, const takt_ast *at, const takt_op *op, size_t
 /* Element `index` of packed `data`; false if the value does not fit, without a complaint. */
 bool takt_put_element(const takt_value *v, takt_dtype dtype, void *data, size_t index);
 /* A tensor from a list, hex data or a weight; the caller releases it. */
+/* The weight that ref=v means, if it has this type; NULL after a complaint. */
+const takt_tensor *takt_elab_weight(takt_frame *f, const takt_ast *at, const takt_type *type,
+                                    const takt_value *v);
 bool takt_elab_tensor(takt_frame *f, const takt_ast *at, const takt_type *type, const takt_value *v,
                       takt_tensor *out);
 bool takt_elab_init(takt_frame *f, const takt_ast *a, const takt_type *type, takt_init *init,

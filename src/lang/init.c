@@ -223,6 +223,16 @@ static bool arguments(initialiser *i, const takt_ast *a)
 
 static bool tensor(initialiser *i, takt_init *init, takt_tensor *held)
 {
+    if (i->call.count == 1 && i->call.positional == 0 && strcmp(i->call.key[0]->text, "ref") == 0) {
+        const takt_tensor *t = takt_elab_weight(i->f, i->at, i->type, &i->call.value[0]);
+        if (t == NULL)
+            return false;
+        *held = *t;
+        takt_storage_retain(held->storage);
+        init->kind = TAKT_INIT_TENSOR;
+        init->tensor = held;
+        return true;
+    }
     if (i->call.count != 1 || i->call.positional != 1)
         return takt_complain(i->f, i->at, TAKT_E_CALL, "tensor([1, 2, 3])",
                              "tensor takes the elements as one list")

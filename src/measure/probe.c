@@ -6,7 +6,7 @@
 #include "kernel/stream/stream.h"
 #include "measure/ceilings.h"
 
-enum { TRIES = 8 };
+enum { TRIES = 12 };
 static const double slice = 1.2e-3; /* seconds of one try */
 
 typedef struct load {

@@ -4,16 +4,65 @@
 #include "base/philox.h"
 #include "measure/stats.h"
 
+void takt_draw(const takt_philox_at *at, uint64_t *word, const double *from, double *to,
+               size_t count)
+{
+    uint32_t words[64];
+    for (size_t i = 0; i < count; i += 64) {
+        const size_t some = count - i < 64 ? count - i : 64;
+        takt_philox_fill(at, *word, some, words);
+        *word += some;
+        for (size_t k = 0; k < some; k++)
+            to[i + k] = from[(uint64_t)words[k] * count >> 32];
+    }
+}
+
+/* Moves the k-th smallest to values[k], smaller ones before it and larger ones behind it. */
+static void select_kth(double *values, size_t count, size_t k)
+{
+    size_t low = 0, high = count - 1;
+    while (low < high) {
+        const double pivot = values[low + (high - low) / 2];
+        size_t i = low, j = high;
+        for (;;) {
+            while (values[i] < pivot)
+                i++;
+            while (pivot < values[j])
+                j--;
+            if (i >= j)
+                break;
+            const double held = values[i];
+            values[i++] = values[j];
+            values[j--] = held;
+        }
+        if (k <= j)
+            high = j;
+        else
+            low = j + 1;
+    }
+}
+
+double takt_median_in_place(double *values, size_t count)
+{
+    const size_t upper = count / 2;
+    select_kth(values, count, upper);
+    if (count % 2 != 0)
+        return values[upper];
+    double lower = values[0];
+    for (size_t i = 1; i < upper; i++)
+        lower = values[i] > lower ? values[i] : lower;
+    return (lower + values[upper]) / 2;
+}
+
 takt_interval takt_bootstrap_mean(const double *values, size_t count, double level, uint64_t seed,
                                   double *scratch, size_t resamples)
 {
     const takt_philox_at at = {.seed = seed, .stream = 0x7a6b};
+    double *drawn = scratch + resamples;
     uint64_t word = 0;
     for (size_t r = 0; r < resamples; r++) {
-        double sum = 0;
-        for (size_t i = 0; i < count; i++, word++)
-            sum += values[(uint64_t)takt_philox_word(&at, word) * count >> 32];
-        scratch[r] = sum / (double)count;
+        takt_draw(&at, &word, values, drawn, count);
+        scratch[r] = takt_sample_mean(drawn, count);
     }
     takt_sort_doubles(scratch, resamples);
     return (takt_interval){takt_quantile(scratch, resamples, (1 - level) / 2),
@@ -26,8 +75,7 @@ double takt_hodges_lehmann(const double *values, size_t count, double *scratch)
     for (size_t i = 0; i < count; i++)
         for (size_t j = i; j < count; j++)
             scratch[pairs++] = (values[i] + values[j]) / 2;
-    takt_sort_doubles(scratch, pairs);
-    return takt_quantile(scratch, pairs, 0.5);
+    return takt_median_in_place(scratch, pairs);
 }
 
 /* The rank of a value, the average one among equals. */
@@ -76,8 +124,7 @@ static double median_of(const double *values, size_t count, double *scratch)
 {
     for (size_t i = 0; i < count; i++)
         scratch[i] = values[i];
-    takt_sort_doubles(scratch, count);
-    return takt_quantile(scratch, count, 0.5);
+    return takt_median_in_place(scratch, count);
 }
 
 size_t takt_settle_index(const double *values, size_t count, double *scratch)

@@ -5,6 +5,7 @@
 #include <takt/measure.h>
 
 #include "base/error.h"
+#include "base/philox.h"
 
 /* Ascending, in place, without memory. */
 void takt_sort_doubles(double *values, size_t count);
@@ -21,9 +22,15 @@ double takt_sample_mean(const double *values, size_t count);
 double takt_sample_deviation(const double *values, size_t count, double mean);
 
 /* Bootstrap of the mean by percentiles, `resamples` of them; the generator's key is `seed`. Needs
- * scratch for `resamples` numbers. */
+ * scratch for `resamples` + count numbers. */
 takt_interval takt_bootstrap_mean(const double *values, size_t count, double level, uint64_t seed,
                                   double *scratch, size_t resamples);
+
+/* `count` values of `from`, drawn with replacement; *word is the generator's place. */
+void takt_draw(const takt_philox_at *at, uint64_t *word, const double *from, double *to,
+               size_t count);
+/* Of values in any order, which are moved about. */
+double takt_median_in_place(double *values, size_t count);
 
 /* The median of all averages of two (Hodges and Lehmann); needs count * (count + 1) / 2 scratch. */
 double takt_hodges_lehmann(const double *values, size_t count, double *scratch);

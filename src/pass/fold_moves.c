@@ -24,11 +24,10 @@ static takt_id whole_slice(takt_rewrite *r, const takt_node *n)
 /* Not by its type alone: what is added before may be cut off after. */
 static takt_id pad_nothing(takt_rewrite *r, const takt_node *n)
 {
-    const takt_attr *sides[] = {takt_match_attr(n, "before"), takt_match_attr(n, "after")};
-    for (int s = 0; s < 2; s++)
-        for (uint32_t i = 0; i < sides[s]->count; i++)
-            if (sides[s]->i64s[i] != 0)
-                return TAKT_NONE;
+    const takt_attr *before = takt_match_attr(n, "before"), *after = takt_match_attr(n, "after");
+    for (uint32_t i = 0; i < before->count; i++)
+        if (before->i64s[i] != 0 || after->dims[i] != 0)
+            return TAKT_NONE;
     return same_as_input(r, n);
 }
 

@@ -53,10 +53,10 @@ static int direct_output(const takt_builder *b, takt_id root, size_t bytes)
 }
 
 /* The memory of a constant that a prologue step is about to compute. */
-static takt_status make_prologue(takt_builder *b, takt_id root, uint32_t *buffer)
+static takt_status make_prologue(takt_builder *b, const takt_type *type, uint32_t *buffer)
 {
     takt_tensor tensor;
-    TAKT_TRY(takt_tensor_create(b->p.ctx, b->p.graph->nodes[root].type, &tensor));
+    TAKT_TRY(takt_tensor_create(b->p.ctx, type, &tensor));
     const takt_status status = takt_builder_new_constant(b, &tensor, buffer);
     takt_tensor_release(&tensor);
     return status;
@@ -73,7 +73,7 @@ static takt_status make_buffer(takt_builder *b, takt_id root, uint32_t *buffer)
     if (n->op == &takt_op_constant)
         return takt_builder_new_constant(b, n->attr[0].tensor, buffer);
     if (b->in_prologue)
-        return make_prologue(b, root, buffer);
+        return make_prologue(b, n->type, buffer);
     if (n->op == &takt_op_input) {
         made.place = TAKT_PLACE_INPUT;
         made.index = b->port_of[root];
@@ -170,6 +170,25 @@ takt_status takt_planner_output(takt_planner *p, takt_id node, size_t *index)
     return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
 }
 
+/* The step reads the value in more ways than one: as itself and as a slice or another view of it, or,
+ * where elements do not stay in their places, twice. Then it must not be overwritten meanwhile. */
+static bool is_read_twice(const takt_builder *b, takt_id value)
+{
+    const takt_group *group = b->p.group;
+    takt_id reader = TAKT_NONE;
+    for (size_t i = 0; i < group->count; i++) {
+        const takt_node *n = &b->p.graph->nodes[group->nodes[i]];
+        for (uint32_t k = 0; k < n->in_count; k++) {
+            if (n->in[k] == TAKT_NONE || b->root[n->in[k]] != b->root[value])
+                continue;
+            if (reader != TAKT_NONE && (reader != n->in[k] || !group->is_map))
+                return true;
+            reader = n->in[k];
+        }
+    }
+    return false;
+}
+
 takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input, size_t *index)
 {
     takt_builder *b = takt_builder_of(p);
@@ -181,7 +200,7 @@ takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input
                       bytes == buffer->bytes && buffer->place == TAKT_PLACE_ARENA;
     if (fits && p->settings->reuse && root == node && !b->in_prologue &&
         buffer->value != TAKT_NONE && p->plan->buffer_of[root] == UINT32_MAX &&
-        direct_output(b, root, bytes) < 0 &&
+        direct_output(b, root, bytes) < 0 && !is_read_twice(b, buffer->value) &&
         b->last_group[buffer->value] <= b->group_index[p->group->nodes[0]]) {
         p->plan->buffer_of[root] = in->buffer;
         p->plan->buffers[in->buffer].value = root;
@@ -198,6 +217,11 @@ takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k, siz
     takt_view view = {0};
     const takt_type *type = &p->graph->nodes[anchor].type[k];
     dense_view(type, &view);
+    *index = p->step->out_count;
+    if (b->in_prologue) { /* there is no arena yet; unread constants are dropped in the end */
+        TAKT_TRY(make_prologue(b, type, &view.buffer));
+        return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
+    }
     takt_buffer made = {.place = TAKT_PLACE_ARENA,
                         .first = b->step_index,
                         .last = b->step_index,
@@ -205,7 +229,6 @@ takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k, siz
     if (!takt_type_bytes(type, &made.bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a result is too large");
     TAKT_TRY(takt_builder_new_buffer(b, made, &view.buffer));
-    *index = p->step->out_count;
     return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
 }
 

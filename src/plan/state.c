@@ -26,7 +26,7 @@ static bool is_read_later(const takt_builder *b, takt_id state, takt_id node)
     for (size_t i = 0; i < g->count; i++)
         for (uint32_t k = 0; b->live[i] && k < g->nodes[i].in_count; k++)
             if (g->nodes[i].in[k] != TAKT_NONE && b->root[g->nodes[i].in[k]] == state &&
-                b->group_index[i] >= now && i != node)
+                b->group_index[i] >= now && (i != node || k > 0))
                 return true;
     for (size_t i = 0; i < g->output_count; i++)
         if (b->root[g->outputs[i].id] == state)

@@ -262,7 +262,7 @@ static void agree_same(const agree_subject *a, const char *how, const agree_resu
 /* All plans of one graph: only passes without a licence, so that every bit must agree. */
 static void agree_all(const agree_subject *a)
 {
-    static const char licensed[] = "-fold-weights,-reduce-strength";
+    static const char licensed[] = "-fold-weights,-reduce-strength,-winograd";
     const struct {
         const char *how;
         takt_plan_options options;

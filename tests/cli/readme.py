@@ -11,7 +11,7 @@ tour = readme[readme.index("## A tour"):readme.index("## In C")]
 lines = "\n".join(re.findall(r"^```sh\n(.*?)^```", tour, re.DOTALL | re.MULTILINE)).splitlines()
 expect(len(lines) >= 12, "the tour has lost its commands")
 digests = []
-for line in lines:
+for line in filter(None, lines):
     command = line.replace("build/takt", TOOL).replace("arena.svg", TMP + "/arena.svg")
     command = command.replace("-o y.npy", f"-o {TMP}/y.npy")
     run = subprocess.run(["sh", "-ec", command], cwd=ROOT, env=CLEAN, text=True,
@@ -30,7 +30,8 @@ with open(os.path.join(os.path.dirname(library), "CMakeCache.txt"), encoding="ut
 if not sanitizer:
     program = TMP + "/run_model"
     subprocess.run([os.environ.get("CC", "cc"), "-std=c17", "-Wall", "-Wextra", "-Werror",
-                    "-Iinclude", "examples/c/run_model.c", library, "-lm", "-pthread", "-o", program],
+                    "-Iinclude", "examples/c/run_model.c", library, "-lm", "-pthread", "-o",
+                    program],
                    cwd=ROOT, check=True)
     run = subprocess.run([program], cwd=ROOT, text=True, capture_output=True, check=False)
     row = [float(value) for value in run.stdout.split()]

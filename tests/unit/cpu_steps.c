@@ -12,6 +12,58 @@ static bool may_fall_back(const takt_op *op)
     return false;
 }
 
+/* Large enough that several threads take part, with odd sizes. */
+static const char *const large[] = {
+    "matmul(f64[67, 96], f64[96, 71])",
+    "matmul(f32[5, 33, 40], f32[5, 40, 35])",
+    "matmul(f64[3, 300], f64[300, 333])",
+    "matmul(bf16[65, 300], bf16[300, 49])",
+    "matmul(f16[7, 31, 40], f16[7, 40, 35])",
+    "matmul(i8[67, 96], i8[71, 96], transpose_b=true)",
+    "matmul(u64[67, 70], u64[70, 71])",
+    "pad(f32[301, 303], before=[1, 2], after=[3, 4], mode=reflect)",
+    "pad(i16[301, 303], before=[1, 2], after=[3, 4], value=7)",
+    "iota(dtype=f32, shape=[300, 301], axis=1)",
+    "cast(f32[90001] in (-9, 9), dtype=i4)",
+    "cast(u2[90001], dtype=f64)",
+    "transpose(i4[301, 303])",
+    "slice(u2[301, 303], start=[3, 5], stop=[300, 9999], step=[2, 3])",
+    "concat(u4[301, 101], u4[301, 102], axis=1)",
+    "concat(f16[301, 301], f16[301, 302], axis=1)",
+    "gather(f32[99, 301], i64[333] in (-99, 98))",
+    "gather_elements(f64[301, 303], i32[301, 203] in (0, 302), axis=1)",
+    "gather_nd(f32[31, 33, 57], i64[999, 2] in (-31, 30))",
+    "scatter_elements(bf16[301, 53], i64[401, 53] in (0, 300), bf16[401, 53], reduce=add)",
+    "scatter_nd(f32[301, 53], i64[401, 1] in (0, 300), f32[401, 53], reduce=max)",
+    "index_add(f16[301, 53], i64[401] in (0, 300), f16[401, 53])",
+    "update_slice(f32[301, 303], f32[301, 100], i64[] in (0, 203), axis=1)",
+    "cumsum(f32[301, 303], axis=0)",
+    "cumsum(bf16[301, 303], axis=1, exclusive=true, reverse=true)",
+    "sort(f32[301, 103])",
+    "sort(i64[103, 301], axis=0, descending=true)",
+    "top_k(f32[103, 301], k=17)",
+    "top_k(u8[301, 103], k=40, axis=0, largest=false, sorted=false)",
+    "rand(u64[], u64[], u64[], stream=1, shape=[301, 303])",
+    "rand(u64[], u64[], u64[], stream=2, dist=normal, shape=[301, 303])",
+    "rand(u64[], u64[], u64[], stream=3, dist=bits, dtype=u32, shape=[90001])",
+    "quantize(f32[301, 303], f32[303] in (0.01, 0.1), i8[303] in (-9, 9))",
+    "quantize(f32[301, 303], f32[] in (0.01, 0.1), dtype=i4)",
+    "dequantize(u8[301, 303], f32[303] in (0.01, 0.1), u8[303] in (0, 200))",
+};
+
+static void check_large(samples_run *run, const char *only)
+{
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        const size_t length = strcspn(large[i], "(");
+        const takt_op *op = takt_op_find(large[i], length);
+        if (only == NULL || (strlen(only) == length && strncmp(only, large[i], length) == 0)) {
+            const size_t refused = run->refused;
+            samples_check(run, op, large[i]);
+            EXPECT(run->refused == refused, "%s was refused", large[i]);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     samples_run run = {.backend = "cpu"};
@@ -21,6 +73,7 @@ int main(int argc, char **argv)
         run.may_fall_back = may_fall_back(takt_ops[i]);
         samples_visit(takt_ops[i], &run, true);
     }
+    check_large(&run, argc > 1 ? argv[1] : NULL);
     EXPECT(run.checked > (argc > 1 ? 0u : 500u), "only %zu samples were checked", run.checked);
     printf("%zu samples checked, %zu refused by inference\n", run.checked, run.refused);
     return test_done();

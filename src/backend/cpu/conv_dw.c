@@ -41,8 +41,8 @@ static void chunk(const takt_step *s, const takt_task *t, const block *b, size_t
     char *own = t->scratch_own;
     float *panels = (float *)(void *)(own + f->panels), *total = (float *)(void *)(own + f->total);
     float *product = is_first ? total : (float *)(void *)(own + f->product);
-    takt_conv_panels(c, takt_conv_in(&f->memory, s, t, 0), b->group, row, count, b->column,
-                     b->columns, panels);
+    const takt_conv_part part = {b->group, row, count, b->column, b->columns};
+    takt_conv_panels(c, takt_conv_in(&f->memory, s, t, 0), &part, panels);
     const float *dy = takt_conv_in(&f->memory, s, t, 1) + b->group * c->cout * c->y_channel +
                       row / c->positions * c->y_sample + row % c->positions * c->y_position;
     const takt_gemm_f32 g = {.m = c->cout,

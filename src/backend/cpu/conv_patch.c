@@ -133,18 +133,17 @@ static void part_of_row(const takt_conv_shape *s, const float *x, const size_t a
     }
 }
 
-void takt_conv_panels(const takt_conv_shape *s, const float *x, size_t group, size_t first,
-                      size_t count, size_t column, size_t columns, float *to)
+void takt_conv_panels(const takt_conv_shape *s, const float *x, const takt_conv_part *p, float *to)
 {
-    x += group * s->cin * s->x_channel;
-    for (size_t r = 0; r < count; r++) {
+    x += p->group * s->cin * s->x_channel;
+    for (size_t r = 0; r < p->count; r++) {
         size_t at[3];
-        takt_conv_unflatten(s->out, (first + r) % s->positions, at);
-        const float *sample = x + (first + r) / s->positions * s->x_sample;
-        for (size_t c = 0; c < columns; c += TAKT_P16) {
-            const size_t width = columns - c < TAKT_P16 ? columns - c : TAKT_P16;
-            float *row = to + c * count + r * TAKT_P16;
-            part_of_row(s, sample, at, column + c, width, row);
+        takt_conv_unflatten(s->out, (p->first + r) % s->positions, at);
+        const float *sample = x + (p->first + r) / s->positions * s->x_sample;
+        for (size_t c = 0; c < p->columns; c += TAKT_P16) {
+            const size_t width = p->columns - c < TAKT_P16 ? p->columns - c : TAKT_P16;
+            float *row = to + c * p->count + r * TAKT_P16;
+            part_of_row(s, sample, at, p->column + c, width, row);
             clear(row + width, TAKT_P16 - width);
         }
     }

@@ -8,10 +8,12 @@
  * as zeros, k in the order (taps, channels). */
 void takt_conv_patches(const takt_conv_shape *s, const float *x, size_t group, size_t first,
                        size_t count, float *to);
-/* The same matrix transposed in part: rows as above, columns [column, column + columns) of k, as
- * panels of 16 columns that a product reads as its right-hand side. */
-void takt_conv_panels(const takt_conv_shape *s, const float *x, size_t group, size_t first,
-                      size_t count, size_t column, size_t columns, float *to);
+/* Part of that matrix: rows as above, columns [column, column + columns) of k, as panels of 16
+ * columns that a product reads as its right-hand side. */
+typedef struct takt_conv_part {
+    size_t group, first, count, column, columns;
+} takt_conv_part;
+void takt_conv_panels(const takt_conv_shape *s, const float *x, const takt_conv_part *p, float *to);
 /* Weights of all groups as panels [groups][ceil(cout / 16)][k][16], columns past cout zero. */
 void takt_conv_pack_weights(const takt_conv_shape *s, const float *w, float *to);
 /* Floats that takt_conv_pack_weights writes; false if they do not fit a size. */

@@ -125,9 +125,15 @@ INLINE void finish_all(const takt_depthwise_f32 *d, size_t q, size_t c, size_t n
         store(d->y + (q + p) * d->channels + c, finish(d, acc[p], c, n), n);
 }
 
+/* The rows of a kernel of three, for outputs from column q. */
+typedef struct trio {
+    line line[3];
+    size_t q;
+} trio;
+
 /* Three by three taps without dilation, `count` outputs, one vector of channels. */
-INLINE void three_vector(const takt_depthwise_f32 *d, const line *lines, size_t q, size_t c,
-                         size_t n, const size_t stride, const size_t count)
+INLINE void three_vector(const takt_depthwise_f32 *d, const trio *t, size_t c, size_t n,
+                         const size_t stride, const size_t count)
 {
     vf acc[ABREAST];
     for (size_t p = 0; p < count; p++)
@@ -135,25 +141,25 @@ INLINE void three_vector(const takt_depthwise_f32 *d, const line *lines, size_t 
     for (size_t i = 0; i < 3; i++) {
         vf x[2 * ABREAST + 1];
         for (size_t p = 0; p < (count - 1) * stride + 3; p++)
-            x[p] = load(lines[i].from + p * lines[i].step + c, n);
+            x[p] = load(t->line[i].from + p * t->line[i].step + c, n);
         for (size_t j = 0; j < 3; j++) {
             const vf w = load(d->w + (3 * i + j) * d->channels + c, n);
             for (size_t p = 0; p < count; p++)
                 acc[p] = vf_fma(x[p * stride + j], w, acc[p]);
         }
     }
-    finish_all(d, q, c, n, acc, count);
+    finish_all(d, t->q, c, n, acc, count);
 }
 
 INLINE void three_columns(const takt_depthwise_f32 *d, size_t q, const size_t stride,
                           const size_t count)
 {
-    const line lines[3] = {line_at(d, 0, q), line_at(d, 1, q), line_at(d, 2, q)};
+    const trio t = {{line_at(d, 0, q), line_at(d, 1, q), line_at(d, 2, q)}, q};
     size_t c = 0;
     for (; c + VF <= d->channels; c += VF)
-        three_vector(d, lines, q, c, VF, stride, count);
+        three_vector(d, &t, c, VF, stride, count);
     if (c < d->channels)
-        three_vector(d, lines, q, c, d->channels - c, stride, count);
+        three_vector(d, &t, c, d->channels - c, stride, count);
 }
 
 /* Any taps, ABREAST outputs, one vector of channels. */

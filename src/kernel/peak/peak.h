@@ -32,4 +32,14 @@ TAKT_KERNEL_FAMILY(peak_i8, takt_peak_fn)
     TAKT_PEAK_8(X)                                                                                 \
     X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
 
+/* Hides a value from the compiler, which would otherwise see that all accumulators are equal and
+ * keep one of them. */
+#if defined __aarch64__
+#define TAKT_PEAK_HIDE(v) __asm__ volatile("" : "+w"(v))
+#elif defined __x86_64__
+#define TAKT_PEAK_HIDE(v) __asm__ volatile("" : "+v"(v))
+#else
+#define TAKT_PEAK_HIDE(v) __asm__ volatile("" : "+m"(v))
+#endif
+
 #endif

@@ -33,7 +33,9 @@ static double run(size_t rounds, const void *operands, double *sum)
     const PEAK_T *x = operands;
     const PEAK_V left = PEAK_LOAD(x), right = PEAK_LOAD(x + PEAK_LANES);
     double all = 0;
-#define X(i) PEAK_V a##i = PEAK_ZERO;
+#define X(i)                                                                                       \
+    PEAK_V a##i = PEAK_ZERO;                                                                       \
+    TAKT_PEAK_HIDE(a##i);
     PEAK_EACH(X)
 #undef X
     for (size_t r = 0; r < rounds; r++) {

@@ -1,0 +1,99 @@
+/* Pool.c - MaxPool, AveragePool and LpPool. */
+#include <math.h>
+
+#include "io/onnx/spatial.h"
+
+static takt_id pooled(takt_call *c, const takt_op *op, takt_id x, const takt_spatial *s)
+{
+    const takt_named_attr attrs[] = {
+        {"kernel", takt_attr_i64s(s->kernel, s->count)},
+        {"stride", takt_attr_i64s(s->stride, s->count)},
+        {"dilation", takt_attr_i64s(s->dilation, s->count)},
+        {"pad", takt_attr_i64s(s->pad, 2 * s->count)},
+        {"ceil", takt_attr_bool(takt_onnx_i(c, "ceil_mode", 0) != 0)},
+        {"count_pad", takt_attr_bool(takt_onnx_i(c, "count_include_pad", 0) != 0)}};
+    return takt_onnx_op1(c, op, x, op == &takt_op_avg_pool ? 6 : 5, attrs);
+}
+
+/* [rows, positions] back to [N, C, out…]. */
+static takt_id folded(takt_call *c, takt_id y, const takt_type *x, const takt_spatial *s,
+                      const int64_t *out)
+{
+    takt_dim dims[TAKT_MAX_RANK] = {x->dim[0], x->dim[1]};
+    for (size_t i = 0; i < s->count; i++)
+        dims[i + 2] = out[i];
+    return takt_reshape(c->g, y, dims, s->count + 2);
+}
+
+/* Which element of the input the maximum is: found among the elements of each window. */
+static takt_id indices(takt_call *c, takt_id x, const takt_spatial *s)
+{
+    const takt_type t = *takt_type_of(c->g, x);
+    const bool ceil = takt_onnx_i(c, "ceil_mode", 0) != 0;
+    const bool by_columns = takt_onnx_i(c, "storage_order", 0) != 0;
+    int64_t out[TAKT_ONNX_SPATIAL], size = 1;
+    takt_id flat = TAKT_NONE;
+    const takt_id w = takt_spatial_unfold(c, takt_onnx_cast(c, x, TAKT_F64), s, ceil, -INFINITY,
+                                          out, &flat);
+    if (w == TAKT_NONE)
+        return w;
+    for (size_t i = 0; i < s->count; i++)
+        size *= t.dim[i + 2];
+    const takt_named_attr attrs[] = {{"axis", takt_attr_i64(2)}, {"keep", takt_attr_bool(true)}};
+    const takt_id best = takt_onnx_op1(c, &takt_op_argmax, w, 2, attrs);
+    const takt_type *wt = takt_type_of(c->g, w);
+    const takt_id all = takt_broadcast(c->g, flat, wt->dim, 3);
+    takt_id at = takt_onnx_op2(c, &takt_op_gather_elements, all, best, 1,
+                               &(takt_named_attr){"axis", takt_attr_i64(2)});
+    at = takt_onnx_squeeze(c, at, 2);
+    if (by_columns && s->count == 2) { /* the flat index of the transposed picture */
+        const takt_id width = takt_scalar_i64(c->g, t.dim[3]);
+        const takt_id column = takt_binary(c->g, &takt_op_mod, at, width);
+        at = takt_add(c->g, takt_mul(c->g, column, takt_scalar_i64(c->g, t.dim[2])),
+                      takt_div(c->g, at, width));
+    }
+    const takt_dim rows = wt->dim[0];
+    const takt_named_attr iota[] = {{"shape", takt_attr_shape((takt_dim[]){rows, 1}, 2)}};
+    const takt_id row = takt_graph_call(c->g, &takt_op_iota, 0, NULL, 1, iota);
+    at = takt_add(c->g, at, takt_mul(c->g, row, takt_scalar_i64(c->g, size)));
+    return folded(c, at, &t, s, out);
+}
+
+static takt_id lp(takt_call *c, takt_id x, const takt_spatial *s)
+{
+    const takt_type t = *takt_type_of(c->g, x);
+    const bool ceil = takt_onnx_i(c, "ceil_mode", 0) != 0;
+    const double p = (double)takt_onnx_i(c, "p", 2);
+    int64_t out[TAKT_ONNX_SPATIAL];
+    takt_id flat;
+    const takt_id power = takt_binary(c->g, &takt_op_pow, takt_unary(c->g, &takt_op_abs, x),
+                                      takt_scalar_like(c->g, x, p));
+    const takt_id w = takt_spatial_unfold(c, power, s, ceil, 0, out, &flat);
+    const int64_t last = 2;
+    const takt_id sum = takt_reduce_over(c->g, &takt_op_reduce_sum, w, &last, 1, false);
+    if (sum == TAKT_NONE)
+        return sum;
+    const takt_id root =
+        takt_binary(c->g, &takt_op_pow, sum, takt_scalar_like(c->g, sum, 1 / p));
+    return folded(c, root, &t, s, out);
+}
+
+static takt_status adapt(takt_call *c)
+{
+    const takt_type *x = takt_onnx_type(c, 0);
+    const takt_ints kernel = takt_onnx_ints(c, "kernel_shape");
+    takt_spatial s;
+    if (c->status != TAKT_OK)
+        return c->status;
+    TAKT_TRY(takt_spatial_read(c, x, kernel.at, kernel.count, &s));
+    const takt_id in = takt_onnx_in(c, 0);
+    if (takt_span_is(c->node->op, "LpPool"))
+        return takt_onnx_done(c, lp(c, in, &s));
+    const bool is_max = takt_span_is(c->node->op, "MaxPool");
+    takt_onnx_set(c, 0, pooled(c, is_max ? &takt_op_max_pool : &takt_op_avg_pool, in, &s));
+    if (is_max && c->out_count > 1 && c->node->outputs[1].length > 0)
+        takt_onnx_set(c, 1, indices(c, in, &s));
+    return c->status;
+}
+
+const takt_onnx_op takt_onnx_Pool = {.names = {"MaxPool", "AveragePool", "LpPool"}, .adapt = adapt};

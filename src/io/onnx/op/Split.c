@@ -1,0 +1,40 @@
+/* Split.c - Split: sizes from an attribute, an input, or equal ones. */
+#include "io/onnx/adapt.h"
+
+static takt_status adapt(takt_call *c)
+{
+    const takt_type *x = takt_onnx_type(c, 0);
+    const takt_id in = takt_onnx_in(c, 0);
+    const int axis = takt_onnx_axis(c, takt_onnx_i(c, "axis", 0), x->rank);
+    takt_ints sizes = takt_onnx_list(c, "split", 1);
+    const size_t parts = c->out_count;
+    int64_t *equal = takt_onnx_get(c, parts, sizeof *equal);
+    if (c->status != TAKT_OK)
+        return c->status;
+    if (!sizes.is_set) {
+        takt_dim whole;
+        TAKT_TRY(takt_dim_resolve(c->g->dims, x->dim[axis], &whole));
+        if (!takt_dim_is_number(whole))
+            return takt_onnx_refuse(c, "equal parts of a dimension without a number");
+        const int64_t size = (whole + (int64_t)parts - 1) / (int64_t)parts;
+        int64_t left = whole;
+        for (size_t i = 0; i < parts; i++, left -= equal[i - 1])
+            equal[i] = left < size ? left : size;
+        sizes = (takt_ints){equal, parts, true};
+    }
+    if (sizes.count != parts)
+        return takt_onnx_refuse(c, "%zu sizes for %zu results", sizes.count, parts);
+    int64_t at = 0;
+    for (size_t i = 0; i < parts; i++) {
+        if (sizes.at[i] < 0)
+            return takt_onnx_refuse(c, "a size is negative");
+        takt_onnx_set(c, i, takt_slice(c->g, in, axis, at, at + sizes.at[i], 1));
+        at += sizes.at[i];
+    }
+    if (takt_dim_is_number(x->dim[axis]) && at != x->dim[axis])
+        return takt_onnx_refuse(c, "the sizes add up to %lld of %lld", (long long)at,
+                                (long long)x->dim[axis]);
+    return c->status;
+}
+
+const takt_onnx_op takt_onnx_Split = {.names = {"Split"}, .adapt = adapt};

@@ -1,0 +1,123 @@
+/* spatial.c - reads the geometry of windows, and takes windows apart. */
+#include "io/onnx/spatial.h"
+
+#include <string.h>
+
+static bool fill(takt_call *c, const char *name, size_t count, int64_t fallback, int64_t *to)
+{
+    const takt_ints list = takt_onnx_ints(c, name);
+    for (size_t i = 0; i < count; i++)
+        to[i] = list.is_set && i < list.count ? list.at[i] : fallback;
+    return !list.is_set || list.count == count;
+}
+
+/* SAME: the output is ceil(in / stride); the odd element goes after (UPPER) or before. */
+static takt_status same(takt_call *c, const takt_type *x, bool upper, takt_spatial *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        takt_dim in;
+        TAKT_TRY(takt_dim_resolve(c->g->dims, x->dim[i + 2], &in));
+        if (!takt_dim_is_number(in) && s->stride[i] != 1)
+            return takt_onnx_refuse(c, "auto_pad on a dimension without a number");
+        if (!takt_dim_is_number(in))
+            in = 1 << 20; /* any will do: with stride 1 the padding does not depend on it */
+        const int64_t out = (in + s->stride[i] - 1) / s->stride[i];
+        const int64_t reach = (s->kernel[i] - 1) * s->dilation[i] + 1;
+        int64_t total = (out - 1) * s->stride[i] + reach - in;
+        total = total < 0 ? 0 : total;
+        s->pad[i] = upper ? total / 2 : total - total / 2;
+        s->pad[s->count + i] = total - s->pad[i];
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_spatial_read(takt_call *c, const takt_type *x, const int64_t *kernel, size_t count,
+                              takt_spatial *s)
+{
+    *s = (takt_spatial){.count = count};
+    if (count < 1 || count > TAKT_ONNX_SPATIAL || x->rank != (int)count + 2)
+        return takt_onnx_refuse(c, "the input has rank %d, the kernel %zu", x->rank, count);
+    memcpy(s->kernel, kernel, count * sizeof *kernel);
+    if (!fill(c, "strides", count, 1, s->stride) || !fill(c, "dilations", count, 1, s->dilation) ||
+        !fill(c, "pads", 2 * count, 0, s->pad))
+        return takt_onnx_refuse(c, "strides, dilations or pads do not fit the rank");
+    for (size_t i = 0; i < count; i++)
+        if (s->kernel[i] < 1 || s->stride[i] < 1 || s->dilation[i] < 1 ||
+            s->kernel[i] > INT32_MAX || s->stride[i] > INT32_MAX || s->dilation[i] > INT32_MAX ||
+            s->pad[i] > INT32_MAX || s->pad[count + i] > INT32_MAX)
+            return takt_onnx_refuse(c, "a kernel, stride, dilation or pad is out of range");
+    static const char *const ways[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
+    const int way = takt_onnx_choice(c, "auto_pad", "NOTSET", ways);
+    if (way == 1 || way == 2)
+        return same(c, x, way == 1, s);
+    if (way == 3)
+        memset(s->pad, 0, sizeof s->pad);
+    return c->status;
+}
+
+int64_t takt_spatial_out(const takt_spatial *s, size_t i, int64_t in, bool ceil)
+{
+    const int64_t reach = (s->kernel[i] - 1) * s->dilation[i] + 1;
+    const int64_t room = in + s->pad[i] + s->pad[s->count + i] - reach;
+    if (room < 0)
+        return 0;
+    int64_t out = (room + (ceil ? s->stride[i] - 1 : 0)) / s->stride[i] + 1;
+    if (ceil && (out - 1) * s->stride[i] >= in + s->pad[i])
+        out--; /* a window must begin inside */
+    return out;
+}
+
+/* Flat spatial index of element `e` of the window at `p`; -1 in the padding. */
+static int64_t place(const takt_spatial *s, const int64_t *in, const int64_t *out, int64_t p,
+                     int64_t e)
+{
+    int64_t flat = 0, factor = 1;
+    bool inside = true;
+    for (size_t k = s->count; k-- > 0;) {
+        const int64_t at =
+            p % out[k] * s->stride[k] + e % s->kernel[k] * s->dilation[k] - s->pad[k];
+        p /= out[k];
+        e /= s->kernel[k];
+        inside = inside && at >= 0 && at < in[k];
+        flat += at * factor;
+        factor *= in[k];
+    }
+    return inside ? flat : -1;
+}
+
+takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, bool ceil, double fill_,
+                            int64_t *out, takt_id *flat)
+{
+    const takt_type t = *takt_type_of(c->g, x);
+    int64_t in[TAKT_ONNX_SPATIAL], size = 1, positions = 1, elements = 1;
+    for (size_t i = 0; i < s->count; i++) {
+        if (takt_dim_resolve(c->g->dims, t.dim[i + 2], &in[i]) != TAKT_OK ||
+            !takt_dim_is_number(in[i])) {
+            (void)takt_onnx_refuse(c, "a spatial dimension without a number");
+            return TAKT_NONE;
+        }
+        out[i] = takt_spatial_out(s, i, in[i], ceil);
+        size *= in[i];
+        positions *= out[i];
+        elements *= s->kernel[i];
+    }
+    int64_t *index = takt_onnx_get(c, (size_t)(positions * elements), sizeof *index);
+    if (index == NULL)
+        return TAKT_NONE;
+    for (int64_t p = 0; p < positions; p++)
+        for (int64_t e = 0; e < elements; e++)
+            index[p * elements + e] = place(s, in, out, p, e);
+    const int64_t grid[2] = {positions, elements};
+    const takt_id list = takt_onnx_i64s(c, index, (size_t)(positions * elements));
+    *flat = takt_onnx_shape(c, list, grid, 2);
+    takt_dim rows;
+    if (takt_dim_make(c->g->dims, TAKT_DIM_MUL, t.dim[0], t.dim[1], &rows) != TAKT_OK)
+        return takt_graph_fail(c->g, TAKT_ERR_SHAPE);
+    const takt_id plain = takt_reshape(c->g, x, (takt_dim[]){rows, size}, 2);
+    /* One more column, the last, which index -1 finds. */
+    const takt_named_attr attrs[] = {{"before", takt_attr_i64s((int64_t[]){0, 0}, 2)},
+                                     {"after", takt_attr_shape((takt_dim[]){0, 1}, 2)},
+                                     {"value", takt_attr_f64(fill_)}};
+    const takt_id wide = takt_onnx_op1(c, &takt_op_pad, plain, 3, attrs);
+    return takt_onnx_gather(c, wide, *flat, 1);
+}

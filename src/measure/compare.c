@@ -1,0 +1,131 @@
+/* compare.c - paired bootstrap of block medians, two one-sided tests, and the verdict. */
+#include "measure/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/philox.h"
+#include "measure/special.h"
+#include "measure/stats.h"
+
+enum { RESAMPLES = 2000, LEAST_BLOCKS = 4, NOISE_BLOCKS = 24 };
+
+double takt_equivalence_p(const double *values, size_t count, double margin)
+{
+    const double mean = takt_sample_mean(values, count);
+    const double error = takt_sample_deviation(values, count, mean) / sqrt((double)count);
+    if (count < 2)
+        return 1;
+    if (error == 0)
+        return fabs(mean) < margin ? 0 : 1;
+    const double below = 1 - takt_student_cdf((mean + margin) / error, (double)count - 1);
+    const double above = takt_student_cdf((mean - margin) / error, (double)count - 1);
+    return fmax(below, above);
+}
+
+/* Percentiles of a bootstrap are too close together for few values; these are moved outwards so
+ * that the interval of a normal sample is that of Student's t (Hesterberg's expansion). */
+static double outward_tail(size_t count, double tail)
+{
+    const double n = (double)count;
+    return takt_normal_cdf(sqrt(n / (n - 1)) * takt_student_quantile(tail, n - 1));
+}
+
+/* Interval of the estimate of `values`; scratch has room for everything. */
+static takt_interval resample(const double *values, size_t count, double *scratch)
+{
+    const takt_philox_at at = {.seed = 0x7a6b7463, .stream = 1};
+    double *estimates = scratch, *drawn = scratch + RESAMPLES, *pairs = drawn + count;
+    uint64_t word = 0;
+    for (size_t r = 0; r < RESAMPLES; r++) {
+        takt_draw(&at, &word, values, drawn, count);
+        estimates[r] = count <= 32 ? takt_hodges_lehmann(drawn, count, pairs)
+                                   : takt_sample_mean(drawn, count);
+    }
+    takt_sort_doubles(estimates, RESAMPLES);
+    const double tail = outward_tail(count, 0.025);
+    return (takt_interval){takt_quantile(estimates, RESAMPLES, tail),
+                           takt_quantile(estimates, RESAMPLES, 1 - tail)};
+}
+
+static takt_verdict judge(takt_interval log_ci, double same_p, double log_margin)
+{
+    if (same_p < 0.05 && log_ci.low > -log_margin && log_ci.high < log_margin)
+        return TAKT_SAME;
+    if (log_ci.high < 0)
+        return TAKT_FASTER;
+    return log_ci.low > 0 ? TAKT_SLOWER : TAKT_INCONCLUSIVE;
+}
+
+/* Blocks after which an interval of this width would have shrunk to the margin. */
+static size_t missing_blocks(size_t count, double half, double log_margin)
+{
+    const double factor = half / (0.5 * log_margin);
+    const double want = ceil((double)count * factor * factor);
+    return want > (double)count ? (size_t)fmin(want - (double)count, 1e6) : 1;
+}
+
+static void conclude(const double *d, size_t count, double *scratch, double margin,
+                     takt_comparison *c)
+{
+    const double log_margin = log1p(margin);
+    const double estimate =
+        count <= 32 ? takt_hodges_lehmann(d, count, scratch) : takt_sample_mean(d, count);
+    const takt_interval ci = resample(d, count, scratch);
+    const double n = (double)count;
+    const double error = takt_sample_deviation(d, count, takt_sample_mean(d, count)) / sqrt(n);
+    c->blocks = count;
+    c->ratio = exp(estimate);
+    c->ci = (takt_interval){exp(ci.low), exp(ci.high)};
+    c->margin = margin;
+    c->same_p = takt_equivalence_p(d, count, log_margin);
+    c->verdict = judge(ci, c->same_p, log_margin);
+    c->detectable = expm1((takt_student_quantile(0.975, n - 1) +
+                           takt_student_quantile(0.8, n - 1)) * error);
+    if (c->verdict == TAKT_INCONCLUSIVE)
+        c->more_blocks = missing_blocks(count, (ci.high - ci.low) / 2, log_margin);
+}
+
+takt_status takt_compare_blocks(takt_ctx *ctx, const double *a, const double *b, size_t count,
+                                double margin, takt_comparison *c)
+{
+    void *block;
+    *c = (takt_comparison){.verdict = TAKT_INCONCLUSIVE, .margin = margin, .blocks = count};
+    if (count < LEAST_BLOCKS)
+        return takt_fail(ctx, TAKT_E_SAMPLE, "%zu blocks are too few to compare; %d are the least",
+                         count, LEAST_BLOCKS);
+    for (size_t i = 0; i < count; i++)
+        if (!(a[i] > 0) || !(b[i] > 0) || !isfinite(a[i]) || !isfinite(b[i]))
+            return takt_fail(ctx, TAKT_E_SAMPLE, "block %zu has a time that is not positive", i);
+    const size_t room = RESAMPLES + 2 * count + count * (count + 1) / 2;
+    TAKT_TRY(takt_mem_zero(ctx, room, sizeof(double), "a comparison", &block));
+    double *d = block;
+    for (size_t i = 0; i < count; i++)
+        d[i] = log(b[i] / a[i]);
+    conclude(d, count, d + count, margin, c);
+    takt_mem_put(ctx, block, room * sizeof(double));
+    return TAKT_OK;
+}
+
+takt_status takt_noise_floor(takt_ctx *ctx, const double *samples, size_t count, double *floor)
+{
+    const size_t each = count / (2 * NOISE_BLOCKS);
+    double a[NOISE_BLOCKS], b[NOISE_BLOCKS];
+    void *block;
+    takt_comparison c;
+    *floor = 0;
+    if (each == 0)
+        return TAKT_OK;
+    TAKT_TRY(takt_mem_get(ctx, each * sizeof *samples, "the noise floor", &block));
+    for (size_t i = 0; i < 2 * NOISE_BLOCKS; i++) {
+        memcpy(block, samples + i * each, each * sizeof *samples);
+        const size_t pair = i / 2;
+        /* AB BA AB BA: a drift then falls on both. */
+        *((i + pair) % 2 == 0 ? &a[pair] : &b[pair]) = takt_median_in_place(block, each);
+    }
+    takt_mem_put(ctx, block, each * sizeof *samples);
+    TAKT_TRY(takt_compare_blocks(ctx, a, b, NOISE_BLOCKS, 0.01, &c));
+    *floor = fmax(c.ci.high - 1, 1 - c.ci.low);
+    return TAKT_OK;
+}

@@ -1,0 +1,21 @@
+/* compare.h - whether two things are different, from times that were taken in turns. */
+#ifndef TAKT_MEASURE_COMPARE_H
+#define TAKT_MEASURE_COMPARE_H
+
+#include <takt/measure.h>
+
+#include "base/error.h"
+
+/* From the medians of A and B in each of `count` blocks. `margin` (0.01 = 1 %) is the difference
+ * below which they count as the same. */
+TAKT_MUST_USE takt_status takt_compare_blocks(takt_ctx *ctx, const double *a, const double *b,
+                                              size_t count, double margin,
+                                              takt_comparison *comparison);
+/* The smallest difference that these times could show, as a part of their median: they are cut
+ * into blocks that play A and B in turn. 0 if there are too few. */
+TAKT_MUST_USE takt_status takt_noise_floor(takt_ctx *ctx, const double *samples, size_t count,
+                                           double *floor);
+/* p of "the means of log ratios lie outside (-margin, margin)": two one-sided t tests. */
+double takt_equivalence_p(const double *values, size_t count, double margin);
+
+#endif
