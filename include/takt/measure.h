@@ -183,6 +183,62 @@ TAKT_API TAKT_MUST_USE takt_status takt_profile_print(const takt_profile *profil
                                                       takt_format format, takt_sink_fn *sink,
                                                       void *user);
 
+/* ---- results ---- */
+
+typedef struct takt_bench takt_bench;
+
+typedef enum takt_bench_format {
+    TAKT_BENCH_TEXT,
+    TAKT_BENCH_JSON,
+    TAKT_BENCH_JSONL,
+    TAKT_BENCH_CSV,
+    TAKT_BENCH_MD,
+    TAKT_BENCH_HTML,
+    TAKT_BENCH_GBENCH, /**< as Google Benchmark writes it */
+} takt_bench_format;
+
+/** What is measured; strings are copied. Zero in any field means the default. */
+typedef struct takt_bench_info {
+    size_t size;
+    const char *model;     /**< its path */
+    const char *type;      /**< default "inference" */
+    const char *timestamp; /**< "2026-11-15T10:00:00Z" */
+    const char *const *command;
+    size_t command_count;
+    const takt_ceilings *ceilings;
+    bool latency, throughput, memory; /**< what to report; none: all */
+} takt_bench_info;
+
+/** One combination of settings. */
+typedef struct takt_bench_case {
+    size_t size;
+    int64_t batch; /**< samples in a run; default 1 */
+    double load_ns, plan_ns;
+    takt_timing_options timing;
+    bool no_steps; /**< without a profile of the steps */
+} takt_bench_case;
+
+/** Memory is counted from here on: create it before the model is loaded. */
+TAKT_API TAKT_MUST_USE takt_status takt_bench_create(takt_ctx *ctx, const takt_bench_info *info,
+                                                     takt_bench **bench);
+TAKT_API void takt_bench_destroy(takt_bench *bench);
+/** Measures a session whose inputs are bound. If a run fails, what was measured is kept, marked
+ *  incomplete. Nobody else may use the context meanwhile, so that allocations can be counted. */
+TAKT_API TAKT_MUST_USE takt_status takt_bench_add(takt_bench *bench, takt_session *session,
+                                                  const takt_bench_case *settings);
+/** Reads what takt_bench_write wrote as JSON or HTML; also a file that has only the seeds' keys. */
+TAKT_API TAKT_MUST_USE takt_status takt_bench_load(takt_ctx *ctx, const char *path,
+                                                   takt_bench **bench);
+TAKT_API TAKT_MUST_USE takt_status takt_bench_write(const takt_bench *bench,
+                                                    takt_bench_format format, takt_sink_fn *sink,
+                                                    void *user);
+TAKT_API size_t takt_bench_count(const takt_bench *bench);
+/** The times of a case, or NULL beyond the last. Valid as long as the bench. */
+TAKT_API const takt_timing *takt_bench_timing(const takt_bench *bench, size_t index);
+/** "" if the file did not say. */
+TAKT_API const char *takt_bench_fingerprint(const takt_bench *bench);
+TAKT_API const char *takt_bench_time(const takt_bench *bench);
+
 #ifdef __cplusplus
 }
 #endif

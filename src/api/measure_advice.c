@@ -58,7 +58,8 @@ static void explain_memory(const takt_profile *p, const takt_profile_row *row, f
     f->cause = row->roof.level < TAKT_LEVELS - 1 ? "cache" : "bandwidth";
     f->gain = gain_of(row);
     const int length = snprintf(
-        f->text, sizeof f->text, "%s: memory-bound (%s) at %.0f %% of this machine's %s; it moves %s",
+        f->text, sizeof f->text,
+        "%s: memory-bound (%s) at %.0f %% of this machine's %s; it moves %s",
         row->step->name, row->bound, row->percent,
         takt_figure_scaled(row->roof.gbs * 1e9, "B/s", a),
         takt_figure_scaled(row->roof.bytes, "B", b));

@@ -1,4 +1,4 @@
-/* measure_compare.c - two sessions in turns: A B B A, block after block, until the verdict is clear. */
+/* measure_compare.c - two sessions in turns: A B B A, until the verdict is clear. */
 #include "measure/compare.h"
 
 #include <math.h>

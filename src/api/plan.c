@@ -7,6 +7,7 @@
 #include "api/backends.h"
 #include "api/model.h"
 #include "base/mem.h"
+#include "op/ops.h"
 #include "os/pool.h"
 #include "pass/pass.h"
 #include "plan/backend.h"
@@ -76,7 +77,17 @@ static bool keeps(void *user, const takt_graph *g, const takt_node *n)
     return backend->keeps != NULL && backend->keeps(g, n);
 }
 
-static takt_status size_graph(const takt_model *m, const char *text, takt_graph **g)
+/* The order in which an einsum contracts decides its bits, so it is settled while the sizes that a
+ * caller may choose are still names. */
+static bool is_no_einsum(void *user, const takt_graph *g, const takt_node *n)
+{
+    (void)user;
+    (void)g;
+    return n->op != &takt_op_einsum;
+}
+
+static takt_status size_graph(const takt_model *m, const takt_graph *from, const char *text,
+                              takt_graph **g)
 {
     takt_arena arena;
     takt_arena_init(&arena, m->ctx);
@@ -86,7 +97,7 @@ static takt_status size_graph(const takt_model *m, const char *text, takt_graph 
     for (size_t i = 0; status == TAKT_OK && i < count; i++)
         sizes[i] = sizes[i] < 0 ? 1 : sizes[i];
     if (status == TAKT_OK)
-        status = takt_graph_specialize(m->graph, sizes, count, g);
+        status = takt_graph_specialize(from, sizes, count, g);
     takt_arena_deinit(&arena);
     return status;
 }
@@ -103,7 +114,8 @@ static takt_status prepare(const takt_model *m, const takt_plan_options *o,
 {
     const takt_pipeline_options pipeline = {.choice.off = s->passes_off};
     takt_graph *next = NULL;
-    TAKT_TRY(size_graph(m, o->sizes, g));
+    TAKT_TRY(takt_graph_lower(m->graph, is_no_einsum, NULL, g));
+    TAKT_TRY(advance(g, size_graph(m, *g, o->sizes, &next), &next));
     TAKT_TRY(advance(g, takt_graph_freeze(*g, m->slots, &next), &next));
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
     takt_keep_fn *keep = s->lower_all ? NULL : keeps;

@@ -19,7 +19,7 @@ static double best_peak(const takt_probe *p, const char *family)
     return k != NULL ? takt_probe_peak(p, family, k) : 0;
 }
 
-/* Bytes per thread that live in `level` and not in the one above it; 0 if there is no such level. */
+/* Bytes per thread that live in `level` and not above it; 0 if there is no such level. */
 static size_t set_size(const takt_cpu_facts *f, int level, int threads, size_t most)
 {
     if (level == DRAM)
@@ -63,7 +63,7 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Several threads are never slower than one of them: where it seems so, others had the processors. */
+/* Several threads are never slower than one: where it seems so, others had the processors. */
 static void keep_larger(takt_ceiling *all, const takt_ceiling *one)
 {
     all->f32_gflops = larger(all->f32_gflops, one->f32_gflops);

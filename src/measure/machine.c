@@ -126,8 +126,9 @@ bool takt_ceilings_read(const takt_json *root, takt_ceilings *c)
     memcpy(c->fingerprint, print->text, 17);
     int i = 0;
     for (const takt_json *v = takt_json_first(caches); v != NULL; v = takt_json_next(v))
-        c->cache_bytes[i++] =
-            v->kind == TAKT_JSON_NUMBER && v->is_integer && v->integer > 0 ? (uint64_t)v->integer : 0;
+        c->cache_bytes[i++] = v->kind == TAKT_JSON_NUMBER && v->is_integer && v->integer > 0
+                                  ? (uint64_t)v->integer
+                                  : 0;
     return read_one(root, "one", &c->one) && read_one(root, "all", &c->all);
 }
 

@@ -24,6 +24,29 @@ static takt_status replace(lowering *l, takt_id id, const takt_node *n)
     return l->c.out->status;
 }
 
+/* A node with subgraphs, which are lowered too; their depth is limited when they are made. */
+static takt_status copy_outer(lowering *l, takt_id id, const takt_node *n)
+{
+    takt_attr attrs[TAKT_MAX_ATTRS];
+    takt_graph *children[TAKT_MAX_ATTRS] = {0};
+    const size_t count = takt_op_attr_count(n->op);
+    takt_status status = TAKT_OK;
+    for (size_t i = 0; i < count && status == TAKT_OK; i++) {
+        attrs[i] = n->attr[i];
+        if (!attrs[i].is_set || n->op->attrs[i].type != TAKT_ATTR_GRAPH)
+            continue;
+        status = takt_graph_lower(n->attr[i].graph, l->keep, l->user, &children[i]);
+        attrs[i].graph = children[i];
+    }
+    if (status == TAKT_OK) {
+        l->c.map[id] = takt_graph_append(l->c.out, n->op, n->in_count, n->in, attrs);
+        status = l->c.out->status;
+    }
+    for (size_t i = 0; i < count; i++)
+        takt_graph_destroy(children[i]); /* the new node holds its own reference */
+    return status;
+}
+
 static takt_status visit(lowering *l, takt_id id)
 {
     const takt_node *old = &l->c.in->nodes[id];
@@ -34,6 +57,8 @@ static takt_status visit(lowering *l, takt_id id)
     const takt_node n = takt_copier_node(&l->c, id);
     if (n.op->lower != NULL && (l->keep == NULL || !l->keep(l->user, l->c.out, &n)))
         return replace(l, id, &n);
+    if ((n.op->traits & TAKT_CONTROL) != 0)
+        return copy_outer(l, id, &n);
     l->c.map[id] = takt_graph_append(l->c.out, n.op, n.in_count, n.in, n.attr);
     return l->c.out->status;
 }

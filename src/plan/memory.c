@@ -170,8 +170,8 @@ takt_status takt_planner_output(takt_planner *p, takt_id node, size_t *index)
     return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
 }
 
-/* The step reads the value in more ways than one: as itself and as a slice or another view of it, or,
- * where elements do not stay in their places, twice. Then it must not be overwritten meanwhile. */
+/* The step reads the value in more ways than one: as itself and as a slice or another view of it,
+ * or, where elements do not stay in their places, twice. It must not be overwritten meanwhile. */
 static bool is_read_twice(const takt_builder *b, takt_id value)
 {
     const takt_group *group = b->p.group;

@@ -28,7 +28,7 @@ typedef struct agree_subject {
     takt_ctx *ctx;
     const takt_inject *inject;
     takt_model model;
-    const takt_array *in;  /* values of the inputs */
+    const takt_array *in; /* values of the inputs */
     const char *backend;
     bool may_fall_back; /* steps of the interpreter are no failure */
 } agree_subject;
@@ -70,6 +70,10 @@ static bool agree_value(const agree_check *c, takt_id id, takt_array *out)
     const takt_node *n = &plan->graph->nodes[id];
     if (n->op == &takt_op_constant)
         return takt_array_from_tensor(c->subject->ctx, n->attr[0].tensor, out) == TAKT_OK;
+    for (size_t i = 0; i < plan->graph->slot_count;
+         i++) /* the plan's last view of it may be a copy */
+        if (plan->graph->slots[i].value == id)
+            return takt_array_from_tensor(c->subject->ctx, &c->session->state[i], out) == TAKT_OK;
     const uint32_t buffer = plan->buffer_of[id];
     if (buffer == UINT32_MAX || c->session->base[buffer] == NULL)
         return false;
@@ -101,26 +105,37 @@ static void agree_before(void *user, size_t step)
         return;
     for (uint32_t k = 0; k < n->in_count; k++) {
         c->in[k] = (takt_array){.rank = -1};
-        if (n->in[k] != TAKT_NONE && !agree_value(c, n->in[k], &c->in[k]))
+        if (n->in[k] == TAKT_NONE)
+            continue;
+        /* What the step itself reads, if it has one view per input: state that others take over has
+         * been moved by the time the plan's own list of views was finished. */
+        const takt_view *v = s->in_count == n->in_count ? &s->in[k] : NULL;
+        const takt_type *type = takt_type_of(plan->graph, n->in[k]);
+        if (v != NULL && v->dtype == type->dtype && v->rank == type->rank) {
+            const char *data = (const char *)c->session->base[v->buffer] + v->offset;
+            if (agree_load(c->subject->ctx, v, data, &c->in[k]) != TAKT_OK)
+                return;
+        } else if (!agree_value(c, n->in[k], &c->in[k])) {
             return;
+        }
     }
     c->is_loaded = true;
 }
 
-static void agree_compare(const agree_check *c, const takt_step *s, uint32_t k, const takt_array *want,
-                          const takt_array *magnitude)
+static void agree_compare(const agree_check *c, const takt_step *s, uint32_t k,
+                          const takt_array *want, const takt_array *magnitude)
 {
     const takt_node *n = &c->session->plan->graph->nodes[s->nodes[0]];
     const takt_view *v = &s->out[k];
     takt_array got = {0};
-    if (agree_load(c->subject->ctx, v, (const char *)c->session->base[v->buffer] + v->offset, &got) !=
-        TAKT_OK)
+    if (agree_load(c->subject->ctx, v, (const char *)c->session->base[v->buffer] + v->offset,
+                   &got) != TAKT_OK)
         return;
     const double allowed = agree_rounding(n, c->in);
     size_t at = 0;
     const bool good = agree_within(&got, want, magnitude, allowed, &at);
-    EXPECT(good, "%s: step %s (%s %s), result %u, element %zu: %.17g instead of %.17g", c->subject->what,
-           s->name, s->kind, s->kernel, k, at,
+    EXPECT(good, "%s: step %s (%s %s), result %u, element %zu: %.17g instead of %.17g",
+           c->subject->what, s->name, s->kind, s->kernel, k, at,
            got.f != NULL ? got.f[at] : (double)got.i[at],
            want->f != NULL ? want->f[at] : (double)want->i[at]);
     takt_array_release(c->subject->ctx, &got);
@@ -169,8 +184,8 @@ static void agree_put(const takt_array *from, void *data)
 static void agree_notes(const agree_subject *a, const takt_plan *plan)
 {
     for (size_t i = 0; i < plan->step_count && !a->may_fall_back; i++)
-        EXPECT(strcmp(plan->steps[i].kind, "ref") != 0, "%s: step %s: %s", a->what, plan->steps[i].name,
-               plan->steps[i].note != NULL ? plan->steps[i].note : "");
+        EXPECT(strcmp(plan->steps[i].kind, "ref") != 0, "%s: step %s: %s", a->what,
+               plan->steps[i].name, plan->steps[i].note != NULL ? plan->steps[i].note : "");
     for (const takt_plan *child = plan->child; child != NULL; child = child->sibling)
         agree_notes(a, child);
 }
@@ -235,25 +250,29 @@ static bool agree_try(const agree_subject *a, const takt_plan_options *options, 
         agree_notes(a, plan);
         agree_run(a, session, checked, r);
     } else if (status != TAKT_ERR_RANGE) { /* a constant expression that divides by zero */
-        EXPECT(false, "%s: %s (%s)", a->what, takt_last_error(a->ctx), takt_last_error_info(a->ctx)->node);
+        EXPECT(false, "%s: %s (%s)", a->what, takt_last_error(a->ctx),
+               takt_last_error_info(a->ctx)->node);
     }
     takt_session_destroy(session);
     takt_plan_destroy(plan);
     return status == TAKT_OK;
 }
 
-static void agree_same(const agree_subject *a, const char *how, const agree_result *x, const agree_result *y)
+static void agree_same(const agree_subject *a, const char *how, const agree_result *x,
+                       const agree_result *y)
 {
-    if (!EXPECT(x->count == y->count, "%s, %s: %zu and %zu results", a->what, how, x->count, y->count))
+    if (!EXPECT(x->count == y->count, "%s, %s: %zu and %zu results", a->what, how, x->count,
+                y->count))
         return;
     for (size_t run = 0; run < AGREE_RUNS; run++) {
-        EXPECT(x->status[run] == y->status[run], "%s, %s: run %zu: status %d and %d", a->what, how, run,
-               x->status[run], y->status[run]);
+        EXPECT(x->status[run] == y->status[run], "%s, %s: run %zu: status %d and %d", a->what, how,
+               run, x->status[run], y->status[run]);
         for (size_t i = 0; i < x->count && x->status[run] == TAKT_OK; i++) {
             const takt_array *p = &x->value[run * x->count + i], *q = &y->value[run * x->count + i];
             size_t at = 0;
-            EXPECT(agree_is_same(p, q, &at), "%s, %s: run %zu, result %zu, element %zu: %.17g and %.17g",
-                   a->what, how, run, i, at, p->f != NULL ? p->f[at] : (double)p->i[at],
+            EXPECT(agree_is_same(p, q, &at),
+                   "%s, %s: run %zu, result %zu, element %zu: %.17g and %.17g", a->what, how, run,
+                   i, at, p->f != NULL ? p->f[at] : (double)p->i[at],
                    q->f != NULL ? q->f[at] : (double)q->i[at]);
         }
     }

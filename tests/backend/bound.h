@@ -23,10 +23,11 @@ static double agree_unit(takt_dtype dtype)
 /* Sums and products over many elements, whose error is measured by the sum of magnitudes. */
 static bool agree_is_sum(const takt_node *n)
 {
-    static const char *const names[] = {"matmul", "conv", "conv_dx", "conv_dw", "reduce_sum",
-                                        "reduce_sum_square", "reduce_prod", "cumsum", "avg_pool",
-                                        "avg_pool_dx", "max_pool_dx", "index_add", "scatter_elements",
-                                        "scatter_nd", "winograd_conv"};
+    static const char *const names[] = {"matmul",           "conv",        "conv_dx",
+                                        "conv_dw",          "reduce_sum",  "reduce_sum_square",
+                                        "reduce_prod",      "cumsum",      "avg_pool",
+                                        "avg_pool_dx",      "max_pool_dx", "index_add",
+                                        "scatter_elements", "scatter_nd",  "winograd_conv"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(n->op->name, names[i]) == 0)
             return true;
@@ -37,7 +38,9 @@ static bool agree_is_sum(const takt_node *n)
 static double agree_rounding(const takt_node *n, const takt_array *in)
 {
     if ((n->op->traits & TAKT_ELEMENTWISE) != 0)
-        return n->type->dtype == TAKT_F64 ? 8 : 6; /* elementary functions: 2 ULP, libm's own, and pow */
+        return n->type->dtype == TAKT_F64
+                   ? 8
+                   : 6; /* elementary functions: 2 ULP, libm's own, and pow */
     if (n->op == &takt_op_rand)
         return 8;
     if ((n->op->traits & TAKT_CONTROL) != 0 || (n->op->traits & TAKT_PRIMITIVE) == 0)
@@ -73,7 +76,8 @@ static bool agree_within(const takt_array *got, const takt_array *want, const ta
         if (dtype == TAKT_F64)
             bound = allowed * compute * size + allowed * 0x1p-1074;
         if (is_narrow && allowed > 0)
-            bound += 2 * agree_unit(dtype) * (fabs(w) + bound) + (dtype == TAKT_BF16 ? 0x1p-133 : 0x1p-24);
+            bound += 2 * agree_unit(dtype) * (fabs(w) + bound) +
+                     (dtype == TAKT_BF16 ? 0x1p-133 : 0x1p-24);
         if (isinf(size) && isinf(g) != isinf(w))
             continue; /* on the edge of overflow either is right */
         if (!(fabs(g - w) <= bound))

@@ -40,7 +40,8 @@ static takt_status run(const char *text, int64_t n, float x[3], float y[3], takt
 /* y = x doubled while the turn is even, else one more, n times. */
 static const char nested[] =
     "model nested(n: i64[], x: f32[3]) -> (y: f32[3]) {\n"
-    "    y = loop(n, constant(bool[], [true]), x, carried=1, body=graph(i: i64[], c: bool[], h: f32[3]) {\n"
+    "    y = loop(n, constant(bool[], [true]), x, carried=1, "
+    "body=graph(i: i64[], c: bool[], h: f32[3]) {\n"
     "        even = eq(mod(i, constant(i64[], [2])), constant(i64[], [0]))\n"
     "        v = if(even, h, then=graph(a: f32[3]) { return add(a, a) },\n"
     "               else=graph(a: f32[3]) { return add(a, constant(f32[], [1])) })\n"
@@ -58,8 +59,8 @@ static void turns(void)
             for (int k = 0; k < 3; k++)
                 want[k] = i % 2 == 0 ? want[k] + want[k] : want[k] + 1;
         if (EXPECT(run(nested, n, x, y, &error) == TAKT_OK, "%s", error.message))
-            EXPECT(memcmp(y, want, sizeof y) == 0, "n = %d: %g %g %g", (int)n, (double)y[0], (double)y[1],
-                   (double)y[2]);
+            EXPECT(memcmp(y, want, sizeof y) == 0, "n = %d: %g %g %g", (int)n, (double)y[0],
+                   (double)y[1], (double)y[2]);
     }
 }
 
@@ -67,26 +68,27 @@ static void too_many(void)
 {
     float x[3] = {0}, y[3];
     takt_error error;
-    EXPECT(run(nested, 2000000, x, y, &error) == TAKT_ERR_LIMIT && error.id == 5004, "%d: %s", error.id,
-           error.message);
+    EXPECT(run(nested, 2000000, x, y, &error) == TAKT_ERR_LIMIT && error.id == 5004, "%d: %s",
+           error.id, error.message);
 }
 
 /* An index that is out of range in the fourth turn. */
 static void fault_inside(void)
 {
-    static const char text[] =
-        "model picks(n: i64[], x: f32[3]) -> (y: f32[3]) {\n"
-        "    y = loop(n, constant(bool[], [true]), x, carried=1, body=graph(i: i64[], c: bool[], h: f32[3]) {\n"
-        "        return c, add(h, gather(h, i))\n"
-        "    })\n"
-        "    return y = y\n"
-        "}\n";
+    static const char text[] = "model picks(n: i64[], x: f32[3]) -> (y: f32[3]) {\n"
+                               "    y = loop(n, constant(bool[], [true]), x, carried=1, "
+                               "body=graph(i: i64[], c: bool[], h: f32[3]) {\n"
+                               "        return c, add(h, gather(h, i))\n"
+                               "    })\n"
+                               "    return y = y\n"
+                               "}\n";
     float x[3] = {1, 2, 3}, y[3];
     takt_error error;
     EXPECT(run(text, 3, x, y, &error) == TAKT_OK, "%s", error.message);
-    EXPECT(run(text, 4, x, y, &error) == TAKT_ERR_RANGE && error.id == 5001, "%d: %s", error.id, error.message);
-    EXPECT(strstr(error.message, "gather") != NULL && error.node[0] != '\0', "%s (%s)", error.message,
-           error.node);
+    EXPECT(run(text, 4, x, y, &error) == TAKT_ERR_RANGE && error.id == 5001, "%d: %s", error.id,
+           error.message);
+    EXPECT(strstr(error.message, "gather") != NULL && error.node[0] != '\0', "%s (%s)",
+           error.message, error.node);
 }
 
 int main(void)

@@ -18,7 +18,8 @@ static takt_dtype samples_dtype(const char *text, char name[16])
 }
 
 /* `text` with `from[` as `to[` throughout. */
-static bool samples_replace(const char *text, const char *from, const char *to, char *out, size_t room)
+static bool samples_replace(const char *text, const char *from, const char *to, char *out,
+                            size_t room)
 {
     const size_t length = strlen(from);
     size_t at = 0;
@@ -53,8 +54,12 @@ static void samples_check(samples_run *r, const takt_op *op, const char *text)
     takt_inject_config(&inject, &config);
     if (EXPECT(takt_ctx_create(&config, &ctx) == TAKT_OK)) {
         if (takt_sample_init(ctx, op, text, false, &s) == TAKT_OK) {
-            agree_subject a = {.what = text, .ctx = ctx, .inject = &inject, .in = s.in,
-                               .backend = r->backend, .may_fall_back = r->may_fall_back};
+            agree_subject a = {.what = text,
+                               .ctx = ctx,
+                               .inject = &inject,
+                               .in = s.in,
+                               .backend = r->backend,
+                               .may_fall_back = r->may_fall_back};
             a.model = (takt_model){.ctx = ctx, .graph = s.graph};
             agree_all(&a);
             takt_sample_deinit(&s);
@@ -79,7 +84,8 @@ static void samples_visit(const takt_op *op, samples_run *run, bool all_types)
         samples_check(run, op, op->samples[i]);
         for (int d = 0; d < TAKT_DTYPE_COUNT && own < TAKT_DTYPE_COUNT && all_types; d++)
             if ((takt_dtype)d != own && (op->dtypes & TAKT_IN(d)) != 0 &&
-                samples_replace(op->samples[i], name, takt_dtype_name((takt_dtype)d), text, sizeof text))
+                samples_replace(op->samples[i], name, takt_dtype_name((takt_dtype)d), text,
+                                sizeof text))
                 samples_check(run, op, text);
     }
 }

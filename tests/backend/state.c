@@ -27,7 +27,8 @@ typedef struct fixture {
     int64_t at, bad;
 } fixture;
 
-static void bind(fixture *f, const char *name, takt_dtype dtype, int rank, const int64_t *dims, void *data)
+static void bind(fixture *f, const char *name, takt_dtype dtype, int rank, const int64_t *dims,
+                 void *data)
 {
     takt_tensor_view v = {.dtype = dtype, .rank = rank, .data = data};
     for (int d = 0; d < rank; d++)
@@ -42,7 +43,8 @@ static bool begin(fixture *f, const char *text)
     const takt_plan_options options = {.threads = 1};
     if (!EXPECT(takt_ctx_create(NULL, &f->ctx) == TAKT_OK))
         return false;
-    return EXPECT_OK(f->ctx, takt_model_load_memory(f->ctx, "cache", text, strlen(text), NULL, &f->model)) &&
+    return EXPECT_OK(f->ctx, takt_model_load_memory(f->ctx, "cache", text, strlen(text), NULL,
+                                                    &f->model)) &&
            EXPECT_OK(f->ctx, takt_plan_create(f->model, &options, &f->plan)) &&
            EXPECT_OK(f->ctx, takt_session_create(f->plan, NULL, &f->session));
 }
@@ -71,7 +73,8 @@ static void is_in_place(const fixture *f)
     for (size_t i = 0; i < f->plan->step_count; i++)
         EXPECT(strstr(f->plan->steps[i].name, "kept") == NULL, "step %s", f->plan->steps[i].name);
     for (size_t i = 0; i < f->plan->buffer_count; i++)
-        EXPECT(f->plan->buffers[i].place != TAKT_PLACE_ARENA || f->plan->buffers[i].bytes < 8 * 4 * 4,
+        EXPECT(f->plan->buffers[i].place != TAKT_PLACE_ARENA ||
+                   f->plan->buffers[i].bytes < 8 * 4 * 4,
                "buffer %zu has %zu bytes", i, f->plan->buffers[i].bytes);
 }
 
@@ -92,9 +95,11 @@ static void grows(void)
         for (f.at = 0; f.at < 8; f.at++) {
             for (int i = 0; i < 4; i++)
                 f.row[i] = (float)(10 * f.at + i);
-            EXPECT(takt_session_run(f.session) == TAKT_OK, "%s", takt_session_error(f.session)->message);
+            EXPECT(takt_session_run(f.session) == TAKT_OK, "%s",
+                   takt_session_error(f.session)->message);
             EXPECT(turns(&f) == f.at + 1);
-            EXPECT(f.y[f.at] == (float)(40 * f.at + 6 + 1), "row %d: %g", (int)f.at, (double)f.y[f.at]);
+            EXPECT(f.y[f.at] == (float)(40 * f.at + 6 + 1), "row %d: %g", (int)f.at,
+                   (double)f.y[f.at]);
         }
         for (int i = 0; i < 32; i++)
             EXPECT(kept(&f)[i] == (float)(i / 4 * 10 + i % 4));
@@ -114,7 +119,8 @@ static void fails(void)
         f.row[0] = 7;
         f.bad = 3;
         EXPECT(takt_session_run(f.session) == TAKT_ERR_RANGE);
-        EXPECT(kept(&f)[8] == 5 && turns(&f) == 1, "%g after %d", (double)kept(&f)[8], (int)turns(&f));
+        EXPECT(kept(&f)[8] == 5 && turns(&f) == 1, "%g after %d", (double)kept(&f)[8],
+               (int)turns(&f));
         f.bad = 0;
         f.at = 8;
         EXPECT(takt_session_run(f.session) == TAKT_ERR_RANGE);
@@ -164,8 +170,8 @@ static void cancelled(void)
             const takt_status status = takt_session_run(f.session);
             const bool is_new = kept(&f)[0] == 9 && turns(&f) == 1;
             const bool is_old = kept(&f)[0] == 0 && turns(&f) == 0;
-            EXPECT(status == TAKT_OK ? is_new : is_old, "cancelled in step %zu: status %d, %g, %d", at, status,
-                   (double)kept(&f)[0], (int)turns(&f));
+            EXPECT(status == TAKT_OK ? is_new : is_old, "cancelled in step %zu: status %d, %g, %d",
+                   at, status, (double)kept(&f)[0], (int)turns(&f));
         }
     }
     end(&f);
@@ -188,7 +194,8 @@ static void shared(void)
         bind(&f, "at", TAKT_I64, 0, NULL, &f.at);
         bind(&f, "old", TAKT_F32, 2, (const int64_t[]){8, 4}, old);
         EXPECT(takt_session_run(f.session) == TAKT_OK);
-        EXPECT(old[0] == 3 && old[31] == 3 && kept(&f)[0] == 3, "%g %g", (double)old[0], (double)kept(&f)[0]);
+        EXPECT(old[0] == 3 && old[31] == 3 && kept(&f)[0] == 3, "%g %g", (double)old[0],
+               (double)kept(&f)[0]);
         EXPECT(takt_session_run(f.session) == TAKT_OK);
         EXPECT(old[0] == 6 && old[31] == 3);
     }

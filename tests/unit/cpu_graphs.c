@@ -24,7 +24,8 @@ static void check_graph(takt_ctx *ctx, const takt_inject *inject, uint64_t seed)
         return;
     if (EXPECT_OK(ctx, takt_gen_values_init(&gen, seed, &values))) {
         snprintf(what, sizeof what, "seed %llu", (unsigned long long)seed);
-        agree_subject a = {.what = what, .ctx = ctx, .inject = inject, .in = values.in, .backend = "cpu"};
+        agree_subject a = {
+            .what = what, .ctx = ctx, .inject = inject, .in = values.in, .backend = "cpu"};
         a.model = (takt_model){.ctx = ctx, .graph = gen.graph, .slots = slots};
         if (make_slots(&gen, &values, slots))
             agree_all(&a);

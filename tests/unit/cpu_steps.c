@@ -1,4 +1,5 @@
-/* cpu_steps.c - every op, sample and element type on the cpu backend. A name checks one op alone. */
+/* cpu_steps.c - every op, sample and element type on the cpu backend. A name checks one op alone.
+ */
 #include "backend/samples.h"
 
 /* Ops whose steps are checked against the interpreter by their own tests as well may still fall

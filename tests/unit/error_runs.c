@@ -5,7 +5,6 @@
 
 #include "interp/interp.h"
 #include "lang/parse.h"
-#include "plan/backend.h"
 #include "test.h"
 
 static takt_ctx *ctx;
@@ -26,20 +25,6 @@ static int plan_size(void)
     const takt_status status =
         g == NULL ? TAKT_OK : takt_interpret_arrays(ctx, g, NULL, NULL, out, NULL);
     takt_graph_destroy(g);
-    return status == TAKT_OK ? 0 : last_id();
-}
-
-/* A processor without even the scalar instruction set. */
-static int no_kernel(void)
-{
-    static const char text[] = "model m(x: f32[4]) { return exp(x) }";
-    takt_graph *g = NULL;
-    takt_plan *plan = NULL;
-    const takt_plan_settings settings = {.threads = 1, .backend = &takt_backend_cpu};
-    EXPECT_OK(ctx, takt_parse(ctx, "m.takt", text, strlen(text), NULL, &g));
-    const takt_status status = takt_plan_build(ctx, g, &settings, &plan);
-    takt_graph_destroy(g);
-    takt_plan_release_internal(plan);
     return status == TAKT_OK ? 0 : last_id();
 }
 
@@ -184,7 +169,6 @@ static const struct {
     {TAKT_E_STATE, state},
     {TAKT_E_PLAN_SIZE, plan_size},
     {TAKT_E_PLAN_LIMIT, plan_limit},
-    {TAKT_E_NO_KERNEL, no_kernel},
     {TAKT_E_LIBRARY, library},
     {TAKT_E_INDEX, index_range},
     {TAKT_E_DIVIDE, divide},

@@ -151,7 +151,8 @@ static void settling(void)
     for (size_t i = 150; i < 200; i++)
         values[i] += 30; /* slower at the end is no warm-up */
     EXPECT(takt_settle_index(values, 200, scratch) == 1);
-    EXPECT(takt_settle_index(values, 1, scratch) == 0 && takt_settle_index(values, 0, scratch) == 0);
+    EXPECT(takt_settle_index(values, 1, scratch) == 0);
+    EXPECT(takt_settle_index(values, 0, scratch) == 0);
 }
 
 /* Block medians with 1 % noise and heavy tails. */

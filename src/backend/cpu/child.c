@@ -53,9 +53,7 @@ static void bind(const takt_plan *plan, const takt_child_room *room)
     for (size_t i = 0; i < plan->buffer_count; i++) {
         const takt_buffer *b = &plan->buffers[i];
         switch (b->place) {
-        case TAKT_PLACE_ARENA:
-            room->base[i] = room->arena + b->offset;
-            break;
+        case TAKT_PLACE_ARENA: room->base[i] = room->arena + b->offset; break;
         case TAKT_PLACE_CONSTANT:
             room->base[i] = plan->constants[b->index].storage != NULL
                                 ? takt_tensor_data(&plan->constants[b->index])
@@ -64,12 +62,8 @@ static void bind(const takt_plan *plan, const takt_child_room *room)
         case TAKT_PLACE_INPUT:
             room->base[i] = (void *)(uintptr_t)room->in[b->index]; /* inputs are only read */
             break;
-        case TAKT_PLACE_OUTPUT:
-            room->base[i] = room->out[b->index];
-            break;
-        case TAKT_PLACE_STATE: /* subgraphs have none */
-            room->base[i] = NULL;
-            break;
+        case TAKT_PLACE_OUTPUT: room->base[i] = room->out[b->index]; break;
+        case TAKT_PLACE_STATE: /* subgraphs have none */ room->base[i] = NULL; break;
         }
     }
 }
@@ -87,8 +81,11 @@ static void note(const takt_task *t)
 bool takt_child_run(const takt_child *child, const takt_child_room *room, const takt_task *t)
 {
     bind(child->plan, room);
-    takt_execution x = {.plan = child->plan, .base = room->base, .arena = room->arena,
-                        .fault = room->fault, .error = error_of(child, t)};
+    takt_execution x = {.plan = child->plan,
+                        .base = room->base,
+                        .arena = room->arena,
+                        .fault = room->fault,
+                        .error = error_of(child, t)};
     if (t->execution != NULL) {
         x.cancel = t->execution->cancel;
         x.deadline_ns = t->execution->deadline_ns;
@@ -99,8 +96,8 @@ bool takt_child_run(const takt_child *child, const takt_child_room *room, const 
     return false;
 }
 
-void takt_child_fail(const takt_child *child, const takt_task *t, takt_error_id id, const char *what,
-                     uint64_t number)
+void takt_child_fail(const takt_child *child, const takt_task *t, takt_error_id id,
+                     const char *what, uint64_t number)
 {
     takt_error_set(error_of(child, t), id, "%s (%llu)", what, (unsigned long long)number);
     note(t);
@@ -118,7 +115,8 @@ takt_status takt_lane_compile(takt_planner *p, const takt_view *v, int64_t axis,
     lane->is_direct = lane->outer == 1 && lane->bits >= 8;
     if (lane->is_direct)
         return TAKT_OK;
-    return takt_scratch_add(p, takt_element_bytes(lane->bits, lane->outer * lane->inner), &lane->at);
+    return takt_scratch_add(p, takt_element_bytes(lane->bits, lane->outer * lane->inner),
+                            &lane->at);
 }
 
 static void *own(const takt_lane *lane, const takt_task *t)
@@ -128,7 +126,8 @@ static void *own(const takt_lane *lane, const takt_task *t)
 
 void *takt_lane_open(const takt_lane *lane, const takt_task *t, void *data, size_t i)
 {
-    return lane->is_direct ? (char *)data + takt_element_bytes(lane->bits, i * lane->inner) : own(lane, t);
+    return lane->is_direct ? (char *)data + takt_element_bytes(lane->bits, i * lane->inner)
+                           : own(lane, t);
 }
 
 const void *takt_lane_take(const takt_lane *lane, const takt_task *t, const void *data, size_t i)
@@ -165,12 +164,14 @@ takt_status takt_carried_compile(takt_planner *p, size_t in, size_t out, takt_ca
     return takt_scratch_add(p, c->bytes, &c->at);
 }
 
-void *takt_carried_target(const takt_carried *c, const takt_step *s, const takt_task *t, size_t turn)
+void *takt_carried_target(const takt_carried *c, const takt_step *s, const takt_task *t,
+                          size_t turn)
 {
     return turn % 2 == 0 ? takt_view_data(t, &s->out[c->out]) : (char *)t->scratch + c->at;
 }
 
-void takt_carried_close(const takt_carried *c, const takt_step *s, const takt_task *t, const void *last)
+void takt_carried_close(const takt_carried *c, const takt_step *s, const takt_task *t,
+                        const void *last)
 {
     void *to = takt_view_data(t, &s->out[c->out]);
     if (last != to)

@@ -6,7 +6,7 @@
 
 typedef struct takt_child {
     const takt_plan *plan;
-    size_t at;    /* bytes into the step's shared scratch, and how many */
+    size_t at; /* bytes into the step's shared scratch, and how many */
     size_t bytes;
 } takt_child;
 
@@ -20,18 +20,20 @@ typedef struct takt_child_room {
 } takt_child_room;
 
 /* Plans `g` and takes room for it at the end of the step's scratch. */
-TAKT_MUST_USE takt_status takt_child_compile(takt_planner *p, const takt_graph *g, takt_child *child);
+TAKT_MUST_USE takt_status takt_child_compile(takt_planner *p, const takt_graph *g,
+                                             takt_child *child);
 takt_child_room takt_child_open(const takt_child *child, const takt_task *t);
 /* False: it failed, and so does the step; nothing more to do. */
 bool takt_child_run(const takt_child *child, const takt_child_room *room, const takt_task *t);
 /* For other failures of control flow: recorded as the step's. */
-void takt_child_fail(const takt_child *child, const takt_task *t, takt_error_id id, const char *what,
-                     uint64_t number);
+void takt_child_fail(const takt_child *child, const takt_task *t, takt_error_id id,
+                     const char *what, uint64_t number);
 
 /* Room for `bytes` more in the step's shared scratch; returns where. */
 TAKT_MUST_USE takt_status takt_scratch_add(takt_planner *p, size_t bytes, size_t *at);
 
-/* Elements of a sequence, or of a scanned result: [outer, size, inner], one index of `size` each. */
+/* Elements of a sequence, or of a scanned result: [outer, size, inner], one index of `size` each.
+ */
 typedef struct takt_lane {
     size_t outer, size, inner;
     int bits;
@@ -55,9 +57,12 @@ typedef struct takt_carried {
     size_t at; /* the second place, in the step's scratch */
 } takt_carried;
 
-TAKT_MUST_USE takt_status takt_carried_compile(takt_planner *p, size_t in, size_t out, takt_carried *c);
-void *takt_carried_target(const takt_carried *c, const takt_step *s, const takt_task *t, size_t turn);
+TAKT_MUST_USE takt_status takt_carried_compile(takt_planner *p, size_t in, size_t out,
+                                               takt_carried *c);
+void *takt_carried_target(const takt_carried *c, const takt_step *s, const takt_task *t,
+                          size_t turn);
 /* The last value, wherever it is, to the step's result. */
-void takt_carried_close(const takt_carried *c, const takt_step *s, const takt_task *t, const void *last);
+void takt_carried_close(const takt_carried *c, const takt_step *s, const takt_task *t,
+                        const void *last);
 
 #endif

@@ -13,7 +13,8 @@ takt_status takt_combine_compile(takt_planner *p, takt_scatter how, takt_combine
     TAKT_TRY(takt_planner_output_over(p, id, 0, &index));
     *c = (takt_combine){.how = how, .dtype = type->dtype};
     c->widens = how != TAKT_SET && (type->dtype == TAKT_F16 || type->dtype == TAKT_BF16);
-    c->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    c->convert =
+        takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
     (void)takt_type_count(type, &c->count);
     if (c->widens)
         p->step->scratch_bytes = c->count * sizeof(float);
@@ -48,10 +49,11 @@ void takt_combine_end(const takt_combine *c, const takt_step *s, const takt_task
         for (size_t i = 0; i < n; i++) {                                                           \
             const T a = to[i], b = u[i];                                                           \
             const T nan = a + b; /* if one of them is */                                           \
-            to[i] = how == TAKT_ADD               ? a + b                                          \
-                    : how == TAKT_MUL             ? a * b                                          \
-                    : isnan(a) || isnan(b)        ? nan                                            \
-                    : (how == TAKT_MAX) == (a > b) && a != b ? a : b;                              \
+            to[i] = how == TAKT_ADD                          ? a + b                               \
+                    : how == TAKT_MUL                        ? a * b                               \
+                    : isnan(a) || isnan(b)                   ? nan                                 \
+                    : (how == TAKT_MAX) == (a > b) && a != b ? a                                   \
+                                                             : b;                                  \
         }                                                                                          \
     }
 FLOATS(float)
@@ -90,11 +92,10 @@ static void widened(const takt_combine *c, float *to, const char *u, size_t n)
 }
 
 #define CASE(D, T)                                                                                 \
-    case TAKT_##D:                                                                                 \
-        combine_##T(c->how, (T *)to + at, (const T *)u + from, n);                                 \
-        break;
+    case TAKT_##D: combine_##T(c->how, (T *)to + at, (const T *)u + from, n); break;
 
-void takt_combine_put(const takt_combine *c, void *to, size_t at, const void *u, size_t from, size_t n)
+void takt_combine_put(const takt_combine *c, void *to, size_t at, const void *u, size_t from,
+                      size_t n)
 {
     if (c->how == TAKT_SET) {
         takt_copy_elements(takt_dtype_bits(c->dtype), to, at, u, from, n);
@@ -111,8 +112,6 @@ void takt_combine_put(const takt_combine *c, void *to, size_t at, const void *u,
         CASE(U32, uint32_t)
         CASE(U16, uint16_t)
         CASE(U8, uint8_t)
-    default:
-        widened(c, (float *)to + at, (const char *)u + 2 * from, n);
-        break;
+    default: widened(c, (float *)to + at, (const char *)u + 2 * from, n); break;
     }
 }

@@ -23,7 +23,8 @@ TAKT_MUST_USE takt_status takt_combine_compile(takt_planner *p, takt_scatter how
 /* x as the first state of the result; returns where updates go. */
 void *takt_combine_begin(const takt_combine *c, const takt_step *s, const takt_task *t);
 /* to[at .. at + n) meets u[from .. from + n). */
-void takt_combine_put(const takt_combine *c, void *to, size_t at, const void *u, size_t from, size_t n);
+void takt_combine_put(const takt_combine *c, void *to, size_t at, const void *u, size_t from,
+                      size_t n);
 void takt_combine_end(const takt_combine *c, const takt_step *s, const takt_task *t);
 
 #endif

@@ -10,7 +10,8 @@
 void takt_copy_packed(int bits, void *to, size_t i, const void *from, size_t j, size_t n);
 
 /* to[i .. i + n) = from[j .. j + n), `bits` wide each; no overlap. */
-static inline void takt_copy_elements(int bits, void *to, size_t i, const void *from, size_t j, size_t n)
+static inline void takt_copy_elements(int bits, void *to, size_t i, const void *from, size_t j,
+                                      size_t n)
 {
     const size_t bytes = (size_t)bits / 8;
     if (bits >= 8)

@@ -21,7 +21,7 @@
 typedef struct facts {
     takt_product mm;
     ending end;
-    GEMM(_fn) *run;
+    GEMM(_fn) * run;
     takt_pack_fn *pack;
     takt_convert_fn *convert;
     takt_ctx *ctx;       /* for packing at plan time */
@@ -45,8 +45,13 @@ static bool widens(const facts *f)
 
 static void pack_one(const facts *f, const real *b, real *to)
 {
-    const takt_pack p = {.k = f->mm.k, .n = f->mm.n, .src = b, .row = f->mm.b_row, .col = f->mm.b_col,
-                         .dst = to, .bytes = sizeof *b};
+    const takt_pack p = {.k = f->mm.k,
+                         .n = f->mm.n,
+                         .src = b,
+                         .row = f->mm.b_row,
+                         .col = f->mm.b_col,
+                         .dst = to,
+                         .bytes = sizeof *b};
     f->pack(&p);
 }
 
@@ -78,7 +83,8 @@ static const real *operand(const takt_step *s, const takt_task *t, size_t index,
 {
     const facts *f = s->data;
     const bool is_wide = widens(f) && !(index == f->b && f->is_packed);
-    return is_wide ? (const real *)(const void *)((char *)t->scratch + at) : takt_view_data(t, &s->in[index]);
+    return is_wide ? (const real *)(const void *)((char *)t->scratch + at)
+                   : takt_view_data(t, &s->in[index]);
 }
 
 static void before(const takt_step *s, const takt_task *t)
@@ -88,7 +94,8 @@ static void before(const takt_step *s, const takt_task *t)
     if (widens(f)) {
         f->convert(&how, (char *)t->scratch + f->a_at, takt_view_data(t, &s->in[f->a]), f->a_count);
         if (!f->is_packed)
-            f->convert(&how, (char *)t->scratch + f->b_at, takt_view_data(t, &s->in[f->b]), f->b_count);
+            f->convert(&how, (char *)t->scratch + f->b_at, takt_view_data(t, &s->in[f->b]),
+                       f->b_count);
     }
     if (!f->is_packed && f->mm.batch == 1)
         pack_one(f, operand(s, t, f->b, f->b_at), t->scratch);
@@ -109,18 +116,26 @@ static void product(const takt_step *s, const takt_task *t, size_t index, const 
     const takt_product *mm = &f->mm;
     size_t a, b;
     takt_product_pair(mm, index, &a, &b);
-    real *c = widens(f) ? (real *)(void *)((char *)t->scratch + f->c_at) : takt_view_data(t, &s->out[0]);
-    const ending_place place = {.step = s, .task = t,
+    real *c =
+        widens(f) ? (real *)(void *)((char *)t->scratch + f->c_at) : takt_view_data(t, &s->out[0]);
+    const ending_place place = {.step = s,
+                                .task = t,
                                 .registers = (char *)t->scratch_own + f->kernel_scratch,
-                                .row = index * mm->m + range[0], .column = range[2]};
+                                .row = index * mm->m + range[0],
+                                .column = range[2]};
     ending_room room;
-    const GEMM() g = {
-        .m = range[1] - range[0], .n = range[3] - range[2], .k = mm->k,
-        .a = operand(s, t, f->a, f->a_at) + a * mm->m * mm->k + range[0] * mm->a_row,
-        .a_row = mm->a_row, .a_col = mm->a_col,
-        .b = packed + range[2] * mm->k, .b_panel = WIDTH * mm->k,
-        .c = c + (index * mm->m + range[0]) * mm->n + range[2], .ldc = mm->n,
-        .epilogue = ending_use(&f->end, &place, &room), .scratch = t->scratch_own};
+    const GEMM() g = {.m = range[1] - range[0],
+                      .n = range[3] - range[2],
+                      .k = mm->k,
+                      .a = operand(s, t, f->a, f->a_at) + a * mm->m * mm->k + range[0] * mm->a_row,
+                      .a_row = mm->a_row,
+                      .a_col = mm->a_col,
+                      .b = packed + range[2] * mm->k,
+                      .b_panel = WIDTH * mm->k,
+                      .c = c + (index * mm->m + range[0]) * mm->n + range[2],
+                      .ldc = mm->n,
+                      .epilogue = ending_use(&f->end, &place, &room),
+                      .scratch = t->scratch_own};
     f->run(&g);
 }
 
@@ -128,8 +143,10 @@ static void run_single(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     size_t range[4];
-    takt_cpu_share(f->mm.m, f->row_grain, t->index / f->column_tasks, f->row_tasks, &range[0], &range[1]);
-    takt_cpu_share(f->mm.n, WIDTH, t->index % f->column_tasks, f->column_tasks, &range[2], &range[3]);
+    takt_cpu_share(f->mm.m, f->row_grain, t->index / f->column_tasks, f->row_tasks, &range[0],
+                   &range[1]);
+    takt_cpu_share(f->mm.n, WIDTH, t->index % f->column_tasks, f->column_tasks, &range[2],
+                   &range[3]);
     if (range[0] == range[1] || range[2] == range[3])
         return;
     product(s, t, 0, range, f->is_packed ? takt_view_data(t, &s->in[f->b]) : t->scratch);
@@ -171,13 +188,13 @@ static takt_status add_operands(takt_planner *p, facts *f)
     f->is_packed = takt_planner_is_constant(p, n->in[1]) && !takt_planner_in_prologue(p);
     if (!f->is_packed)
         return takt_planner_input(p, n->in[1], &f->b);
-    return takt_planner_packed(p, n->in[1], formats[f->mm.b_col == 1 ? 0 : 1], bytes, pack_constant, f,
-                               &f->b);
+    return takt_planner_packed(p, n->in[1], formats[f->mm.b_col == 1 ? 0 : 1], bytes, pack_constant,
+                               f, &f->b);
 }
 
 /* Rows if there are plenty, so that each task packs its own part of A; else columns, so that each
  * reads its own part of the weights. */
-static void cut(takt_planner *p, facts *f, const GEMM(_info) *info)
+static void cut(takt_planner *p, facts *f, const GEMM(_info) * info)
 {
     const double flops = 2.0 * (double)f->mm.m * (double)f->mm.n * (double)f->mm.k;
     const double bytes = (double)sizeof(real) * (double)f->mm.n * (double)f->mm.k;
@@ -201,9 +218,10 @@ static size_t share(takt_step *s, size_t count)
     return at;
 }
 
-static void set_scratch(takt_step *s, facts *f, const GEMM(_info) *info)
+static void set_scratch(takt_step *s, facts *f, const GEMM(_info) * info)
 {
-    GEMM() g = {.m = f->mm.m, .n = f->mm.n, .k = f->mm.k, .a_row = f->mm.a_row, .a_col = f->mm.a_col};
+    GEMM()
+    g = {.m = f->mm.m, .n = f->mm.n, .k = f->mm.k, .a_row = f->mm.a_row, .a_col = f->mm.a_col};
     f->kernel_scratch = (info->scratch_bytes(&g) + 63) & ~(size_t)63;
     const size_t rows = (f->mm.m + f->row_tasks - 1) / f->row_tasks + f->row_grain;
     g.m = rows < f->mm.m ? rows : f->mm.m;
@@ -235,7 +253,8 @@ static takt_status compile(takt_planner *p)
     const GEMM(_info) *info = gemm->info;
     f->run = AS_GEMM(gemm);
     f->pack = takt_kernel_as_pack(takt_kernel_find("pack", p->settings->isas, NULL, 0, NULL));
-    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    f->convert =
+        takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(ending_compile(p, f->mm.n, &f->end));
     cut(p, f, info);
@@ -246,8 +265,9 @@ static takt_status compile(takt_planner *p)
     s->run = f->mm.batch == 1 ? run_single : run_batch;
     s->task_count = f->row_tasks * f->column_tasks;
     if (f->mm.batch != 1)
-        s->task_count = takt_cpu_tasks(p, 2.0 * (double)f->mm.batch * (double)f->mm.m * (double)f->mm.n *
-                                              (double)f->mm.k, 0, f->mm.batch);
+        s->task_count = takt_cpu_tasks(
+            p, 2.0 * (double)f->mm.batch * (double)f->mm.m * (double)f->mm.n * (double)f->mm.k, 0,
+            f->mm.batch);
     return TAKT_OK;
 }
 

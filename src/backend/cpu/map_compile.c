@@ -265,7 +265,7 @@ static takt_status choose_kernel(compiler *c, const takt_node *n, takt_map_instr
     }
     code->narrow_bytes = (uint32_t)takt_dtype_bits(to) / 8;
     if (code->fn == NULL && !is_cast(n))
-        return takt_fail(c->p->ctx, TAKT_E_NO_KERNEL, "no kernel computes %s on %s", n->op->name,
+        return takt_fail(c->p->ctx, TAKT_E_INTERNAL, "no kernel computes %s on %s", n->op->name,
                          takt_dtype_name(takt_type_of(c->p->graph, n->in[0])->dtype));
     return TAKT_OK;
 }

@@ -149,7 +149,8 @@ static void transpose(const takt_node *n, const takt_view *x, int64_t *stride)
 {
     const takt_attr *perm = &n->attr[takt_op_attr_index(n->op, "perm", 4)];
     for (int d = 0; d < x->rank; d++) {
-        const int64_t from = perm->count == 0 ? x->rank - 1 - d : perm->i64s[d]; /* empty: reversed */
+        const int64_t from =
+            perm->count == 0 ? x->rank - 1 - d : perm->i64s[d]; /* empty: reversed */
         stride[d] = x->stride[from < 0 ? from + x->rank : from];
     }
 }

@@ -84,6 +84,11 @@ static takt_status add_sequence(takt_scope *s, const takt_pb_value *in, takt_onn
 {
     takt_import *im = s->im;
     size_t count = 0;
+    if (im->source->fixed_count == 0)
+        return takt_fail(im->ctx, TAKT_E_ONNX_STATIC,
+                         "input %.*s is a sequence: its length must be known when the model is "
+                         "loaded",
+                         (int)in->name.length, in->name.at);
     while (count < 4096) {
         const char *name = takt_arena_format(&im->arena, "%.*s.%zu", (int)in->name.length,
                                              in->name.at, count);

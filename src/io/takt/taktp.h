@@ -2,8 +2,8 @@
  *
  *     header   64 bytes: magic 8, major u16, minor u16, numerics u32, file length u64,
  *              sections u32, CRC32C of the table u32, zeros, CRC32C of the 60 bytes before it u32
- *     table    32 bytes a section: kind u32, flags u32, offset u64, length u64, CRC32C u32, zero u32
- *     sections in the order of the table, each at the next multiple of 64, zeros between them
+ *     table    32 bytes a section: kind u32, flags u32, offset u64, length u64, CRC32C u32, zero
+ * u32 sections in the order of the table, each at the next multiple of 64, zeros between them
  *
  * "grph" is the graph as text, in which constants are ref=N; "wght" says what weight N is: dtype
  * u32, rank u32, dims i64 each, offset u64 in "data", length u64, CRC32C u32, length of its name

@@ -51,6 +51,7 @@ static size_t aligned(size_t at)
 static takt_status read_header(const reader *r, uint32_t *sections)
 {
     const uint8_t *bytes = r->source->bytes;
+    *sections = 0;
     if (r->source->length < TAKTP_HEADER)
         return damaged(r, "the file ends within the header");
     takt_cursor c = takt_cursor_of(bytes, TAKTP_HEADER, 0);
@@ -102,10 +103,9 @@ static takt_status read_section(reader *r, takt_cursor *c, size_t *end)
     const uint64_t offset = takt_cursor_u64le(c), length = takt_cursor_u64le(c);
     const uint32_t crc = takt_cursor_u32le(c);
     takt_cursor_u32le(c);
-    if (*end > r->source->length - (TAKTP_ALIGN - 1) && aligned(*end) > r->source->length)
-        return damaged(r, "a section lies outside the file");
-    if (offset != aligned(*end) || length > r->source->length - offset)
-        return damaged(r, "a section is not where the one before it ends");
+    if (aligned(*end) > r->source->length || offset != aligned(*end) ||
+        length > r->source->length - offset)
+        return damaged(r, "a section is not where the one before it ends, or outside the file");
     if (!is_zero(bytes + *end, (size_t)offset - *end))
         return damaged(r, "there are bytes between two sections");
     *end = (size_t)(offset + length);
@@ -120,8 +120,8 @@ static takt_status read_sections(reader *r)
 {
     uint32_t count;
     TAKT_TRY(read_header(r, &count));
-    takt_cursor c = takt_cursor_of(r->source->bytes + TAKTP_HEADER, (size_t)count * TAKTP_ENTRY,
-                                   TAKTP_HEADER);
+    takt_cursor c =
+        takt_cursor_of(r->source->bytes + TAKTP_HEADER, (size_t)count * TAKTP_ENTRY, TAKTP_HEADER);
     size_t end = TAKTP_HEADER + (size_t)count * TAKTP_ENTRY;
     for (uint32_t i = 0; i < count; i++)
         TAKT_TRY(read_section(r, &c, &end));

@@ -51,7 +51,7 @@ static void add64(takt_text *text, uint64_t value)
 
 static bool align(size_t *at)
 {
-    return takt_size_add(*at, TAKTP_ALIGN - 1, at) && (*at &= ~(size_t)(TAKTP_ALIGN - 1), true);
+    return takt_size_align(*at, TAKTP_ALIGN, at);
 }
 
 /* The table of weights; `*data` becomes the length of what it describes. */

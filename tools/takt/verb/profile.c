@@ -64,7 +64,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_profile = {
     .name = "profile",
-    .summary = "the time of every step beside what this machine could do, and what would help",
+    .summary = "the time of every step, beside what this machine could do",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,

@@ -103,11 +103,13 @@ static takt_status compile(takt_planner *p)
     f->dtype = f->compute = n->type->dtype;
     if (f->dtype == TAKT_F16 || f->dtype == TAKT_BF16)
         f->compute = TAKT_F32;
-    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    f->convert =
+        takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
     p->step->run = run;
     p->step->data = f;
     const double count = (double)f->x.outer * (double)f->x.size * (double)f->x.inner;
-    p->step->task_count = takt_cpu_tasks(p, count, 8 * count, f->x.outer * ((f->x.inner + TILE - 1) / TILE));
+    p->step->task_count =
+        takt_cpu_tasks(p, count, 8 * count, f->x.outer * ((f->x.inner + TILE - 1) / TILE));
     return TAKT_OK;
 }
 

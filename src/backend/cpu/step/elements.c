@@ -118,8 +118,8 @@ static takt_status compile(takt_planner *p)
     }
     TAKT_TRY(takt_planner_output(p, id, &index));
     p->step->run = run_gather;
-    p->step->task_count = takt_cpu_tasks(p, 0, 16.0 * (double)f->count,
-                                         f->bits < 8 ? 1 : (f->count + 63) / 64);
+    p->step->task_count =
+        takt_cpu_tasks(p, 0, 16.0 * (double)f->count, f->bits < 8 ? 1 : (f->count + 63) / 64);
     return TAKT_OK;
 }
 

@@ -45,8 +45,9 @@ static takt_status compile(takt_planner *p)
     if (n->op == &takt_op_iota)
         f->axis = takt_axis_split_of(n->type, takt_node_int(n, "axis"));
     else
-        f->first = (int64_t)takt_axis_split_of(takt_type_of(p->graph, n->in[0]),
-                                               takt_node_int(n, "axis")).size;
+        f->first =
+            (int64_t)takt_axis_split_of(takt_type_of(p->graph, n->in[0]), takt_node_int(n, "axis"))
+                .size;
     f->how = (takt_convert){.to = n->type->dtype, .from = TAKT_I64};
     f->convert = takt_kernel_as_convert(takt_planner_kernel(p, "convert"));
     p->step->run = run;

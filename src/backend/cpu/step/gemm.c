@@ -1,4 +1,5 @@
-/* gemm.c - products of f32 matrices, with what follows done on the hot tile; f16 and bf16 in f32. */
+/* gemm.c - products of f32 matrices, with what follows done on the hot tile; f16 and bf16 in f32.
+ */
 #include "backend/cpu/epilogue.h"
 #include "backend/cpu/matrix.h"
 #include "kernel/convert/convert.h"
@@ -10,7 +11,10 @@
 #define GEMM(x) takt_gemm_f32##x
 #define FAMILY "gemm_f32"
 #define AS_GEMM takt_kernel_as_gemm_f32
-#define FORMATS {"p16", "p16t"}
+#define FORMATS                                                                                    \
+    {                                                                                              \
+        "p16", "p16t"                                                                              \
+    }
 
 typedef takt_cpu_epilogue ending;
 typedef takt_epilogue_run ending_place; /* but for its epilogue */
@@ -29,7 +33,8 @@ static size_t ending_scratch(const ending *e)
     return takt_epilogue_scratch(e);
 }
 
-static const takt_epilogue_f32 *ending_use(const ending *e, const ending_place *place, ending_room *room)
+static const takt_epilogue_f32 *ending_use(const ending *e, const ending_place *place,
+                                           ending_room *room)
 {
     room->run = *place;
     room->run.epilogue = e;

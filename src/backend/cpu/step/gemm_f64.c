@@ -10,7 +10,10 @@
 #define GEMM(x) takt_gemm_f64##x
 #define FAMILY "gemm_f64"
 #define AS_GEMM takt_kernel_as_gemm_f64
-#define FORMATS {"p8", "p8t"}
+#define FORMATS                                                                                    \
+    {                                                                                              \
+        "p8", "p8t"                                                                                \
+    }
 
 /* Nothing is fused after it. */
 typedef struct ending {
@@ -38,7 +41,8 @@ static size_t ending_scratch(const ending *e)
     return 0;
 }
 
-static const takt_epilogue_f64 *ending_use(const ending *e, const ending_place *place, ending_room *room)
+static const takt_epilogue_f64 *ending_use(const ending *e, const ending_place *place,
+                                           ending_room *room)
 {
     (void)e;
     (void)place;
@@ -50,7 +54,8 @@ static const takt_epilogue_f64 *ending_use(const ending *e, const ending_place *
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
-    return g->nodes[node].op == &takt_op_matmul && takt_type_of(g, node)->dtype == TAKT_F64 ? NULL : "";
+    return g->nodes[node].op == &takt_op_matmul && takt_type_of(g, node)->dtype == TAKT_F64 ? NULL
+                                                                                            : "";
 }
 
 const takt_cpu_kind takt_cpu_gemm_f64 = {.name = "gemm", .accepts = accepts, .compile = compile};

@@ -47,4 +47,5 @@ static takt_status compile(takt_planner *p)
     return takt_combine_compile(p, TAKT_ADD, &f->combine);
 }
 
-const takt_cpu_kind takt_cpu_index_add = {.name = "scatter", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_index_add = {
+    .name = "scatter", .accepts = accepts, .compile = compile};

@@ -1,4 +1,5 @@
-/* loop.c - a body run while a condition holds; carried values go back and forth between two places. */
+/* loop.c - a body run while a condition holds; carried values go back and forth between two places.
+ */
 #include <string.h>
 
 #include "backend/cpu/child.h"
@@ -26,7 +27,8 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return g->nodes[node].op == &takt_op_loop ? NULL : "";
 }
 
-static void bind_turn(const takt_step *s, const takt_task *t, const takt_child_room *room, counter *c)
+static void bind_turn(const takt_step *s, const takt_task *t, const takt_child_room *room,
+                      counter *c)
 {
     const facts *f = s->data;
     const size_t turn = (size_t)c->number;
@@ -34,8 +36,8 @@ static void bind_turn(const takt_step *s, const takt_task *t, const takt_child_r
     for (size_t i = 0; i < f->carried_count; i++)
         room->out[1 + i] = takt_carried_target(&f->carried[i], s, t, turn);
     for (size_t i = f->carried_count; i < s->out_count; i++)
-        room->out[1 + i] = takt_lane_open(&f->lanes[i - f->carried_count], t,
-                                          takt_view_data(t, &s->out[i]), turn);
+        room->out[1 + i] =
+            takt_lane_open(&f->lanes[i - f->carried_count], t, takt_view_data(t, &s->out[i]), turn);
 }
 
 /* One turn; false when it failed. */
@@ -43,8 +45,8 @@ static bool turn(const takt_step *s, const takt_task *t, const takt_child_room *
 {
     const facts *f = s->data;
     if ((uint64_t)c->number >= f->most) {
-        takt_child_fail(&f->body, t, TAKT_E_TRIP_COUNT, "loop: more turns than limits.trip_count allows",
-                        f->most);
+        takt_child_fail(&f->body, t, TAKT_E_TRIP_COUNT,
+                        "loop: more turns than limits.trip_count allows", f->most);
         return false;
     }
     for (size_t i = f->carried_count; i < s->out_count; i++)
@@ -81,7 +83,8 @@ static void run(const takt_step *s, const takt_task *t)
         room.in[i] = takt_view_data(t, &s->in[i]);
     for (size_t i = f->carried_count; i < s->out_count; i++) { /* turns that do not happen give 0 */
         const takt_lane *l = &f->lanes[i - f->carried_count];
-        memset(takt_view_data(t, &s->out[i]), 0, takt_element_bytes(l->bits, l->outer * l->size * l->inner));
+        memset(takt_view_data(t, &s->out[i]), 0,
+               takt_element_bytes(l->bits, l->outer * l->size * l->inner));
     }
     for (; c->number < trip && c->condition[0] != 0; c->number++)
         if (!turn(s, t, &room, c))
@@ -102,7 +105,8 @@ static takt_status add_ports(takt_planner *p, const takt_node *n, facts *f)
         if (k < f->carried_count)
             TAKT_TRY(takt_carried_compile(p, 2 + k, index, &f->carried[k]));
         else
-            TAKT_TRY(takt_lane_compile(p, &p->step->out[index], 0, &f->lanes[k - f->carried_count]));
+            TAKT_TRY(
+                takt_lane_compile(p, &p->step->out[index], 0, &f->lanes[k - f->carried_count]));
     }
     return TAKT_OK;
 }
@@ -115,7 +119,9 @@ static takt_status compile(takt_planner *p)
     takt_lane *lanes = takt_planner_get(p, n->out_count * sizeof *lanes);
     if (f == NULL || carried == NULL || lanes == NULL)
         return TAKT_ERR_MEMORY;
-    *f = (facts){.carried = carried, .lanes = lanes, .most = p->ctx->limits.trip_count,
+    *f = (facts){.carried = carried,
+                 .lanes = lanes,
+                 .most = p->ctx->limits.trip_count,
                  .carried_count = (size_t)takt_node_int(n, "carried")};
     TAKT_TRY(add_ports(p, n, f));
     TAKT_TRY(takt_scratch_add(p, sizeof(counter), &f->counter_at));

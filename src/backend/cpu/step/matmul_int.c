@@ -55,7 +55,8 @@ static void run(const takt_step *s, const takt_task *t)
         takt_product_pair(mm, r / mm->m, &a, &b);
         const char *left = (const char *)takt_view_data(t, &s->in[0]) +
                            (a * mm->m * mm->k + r % mm->m * mm->a_row) * f->bytes;
-        const char *right = (const char *)takt_view_data(t, &s->in[1]) + b * mm->k * mm->n * f->bytes;
+        const char *right =
+            (const char *)takt_view_data(t, &s->in[1]) + b * mm->k * mm->n * f->bytes;
         char *to = (char *)takt_view_data(t, &s->out[0]) + r * mm->n * f->bytes;
         if (f->bytes == 1)
             row_uint8_t(mm, (const uint8_t *)left, (const uint8_t *)right, (uint8_t *)to);
@@ -88,4 +89,5 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_matmul_int = {.name = "matmul", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_matmul_int = {
+    .name = "matmul", .accepts = accepts, .compile = compile};

@@ -24,7 +24,8 @@ static int64_t find(const facts *f, takt_index_reader *index, size_t row)
 {
     int64_t at = (int64_t)(row / f->rows_each);
     for (int i = 0; i < f->coordinates; i++) {
-        const int64_t next = takt_index_next(index, row * (size_t)f->coordinates + (size_t)i, f->size[i]);
+        const int64_t next =
+            takt_index_next(index, row * (size_t)f->coordinates + (size_t)i, f->size[i]);
         if (next < 0)
             return -1;
         at = at * f->size[i] + next;
@@ -102,8 +103,8 @@ static takt_status compile(takt_planner *p)
     }
     TAKT_TRY(takt_planner_output(p, id, &index));
     p->step->run = run_gather;
-    p->step->task_count = takt_cpu_tasks(p, 0, (double)(f->rows * f->block) * f->bits / 4,
-                                         f->bits < 8 ? 1 : f->rows);
+    p->step->task_count =
+        takt_cpu_tasks(p, 0, (double)(f->rows * f->block) * f->bits / 4, f->bits < 8 ? 1 : f->rows);
     return TAKT_OK;
 }
 

@@ -30,8 +30,9 @@ static bool is_packed(const takt_graph *g, const takt_node *n)
 static const char *accepts(const takt_graph *g, takt_id node)
 {
     const takt_node *n = &g->nodes[node];
-    const bool mine = n->op == &takt_op_cast || n->op == &takt_op_broadcast || n->op == &takt_op_select ||
-                      n->op == &takt_op_transpose || n->op == &takt_op_slice;
+    const bool mine = n->op == &takt_op_cast || n->op == &takt_op_broadcast ||
+                      n->op == &takt_op_select || n->op == &takt_op_transpose ||
+                      n->op == &takt_op_slice;
     return mine && is_packed(g, n) ? NULL : "";
 }
 
@@ -73,7 +74,9 @@ static void run_move(const takt_step *s, const takt_task *t)
         at[k] = f->from[k].start;
     }
     for (size_t i = 0; i < f->count; i++) {
-        const size_t k = s->in_count == 1 ? 0 : ((const unsigned char *)from[0])[at[0]] != 0 ? 1 : 2;
+        const size_t k = s->in_count == 1                               ? 0
+                         : ((const unsigned char *)from[0])[at[0]] != 0 ? 1
+                                                                        : 2;
         takt_copy_elements(bits, to, i, from[k], (size_t)at[k], 1);
         advance(f, s->in_count, index, at);
     }
@@ -103,7 +106,8 @@ static takt_status compile(takt_planner *p)
     if (n->op == &takt_op_cast) {
         const int saturate = takt_op_attr_index(n->op, "saturate", 8);
         f->convert = takt_kernel_as_convert(takt_planner_kernel(p, "convert"));
-        f->how = (takt_convert){.to = n->type->dtype, .from = p->step->in[0].dtype,
+        f->how = (takt_convert){.to = n->type->dtype,
+                                .from = p->step->in[0].dtype,
                                 .saturate = saturate < 0 || n->attr[saturate].boolean};
         p->step->run = run_cast;
         p->step->task_count = takt_cpu_tasks(p, 0, 8.0 * (double)f->count, (f->count + 63) / 64);

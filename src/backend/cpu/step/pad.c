@@ -7,7 +7,8 @@ enum { CONSTANT, EDGE, REFLECT, WRAP };
 typedef struct facts {
     int64_t mode;
     int rank;
-    int64_t from[TAKT_MAX_RANK], to[TAKT_MAX_RANK], before[TAKT_MAX_RANK]; /* sizes; at least rank 1 */
+    int64_t from[TAKT_MAX_RANK], to[TAKT_MAX_RANK],
+        before[TAKT_MAX_RANK]; /* sizes; at least rank 1 */
     int bits;
     size_t rows;    /* of the result: everything but its last axis */
     uint64_t value; /* the element for mode constant, in its first bytes */
@@ -24,14 +25,10 @@ static int64_t source(int64_t mode, int64_t i, int64_t size)
     if (i >= 0 && i < size)
         return i;
     switch (mode) {
-    case EDGE:
-        return i < 0 ? 0 : size - 1;
-    case REFLECT:
-        return i < 0 ? -i : 2 * (size - 1) - i;
-    case WRAP:
-        return i < 0 ? i + size : i - size;
-    default:
-        return -1;
+    case EDGE: return i < 0 ? 0 : size - 1;
+    case REFLECT: return i < 0 ? -i : 2 * (size - 1) - i;
+    case WRAP: return i < 0 ? i + size : i - size;
+    default: return -1;
     }
 }
 
@@ -56,7 +53,8 @@ static void run(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     const void *x = takt_view_data(t, &s->in[0]);
     void *y = takt_view_data(t, &s->out[0]);
-    const int64_t size = f->from[f->rank - 1], wide = f->to[f->rank - 1], skip = f->before[f->rank - 1];
+    const int64_t size = f->from[f->rank - 1], wide = f->to[f->rank - 1],
+                  skip = f->before[f->rank - 1];
     size_t first, end;
     takt_cpu_share(f->rows, 1, t->index, s->task_count, &first, &end);
     for (size_t r = first; r < end; r++) {
@@ -64,7 +62,8 @@ static void run(const takt_step *s, const takt_task *t)
         const size_t to = r * (size_t)wide;
         for (int64_t i = 0; i < wide; i++) {
             if (row >= 0 && i == skip && size > 0) {
-                takt_copy_elements(f->bits, y, to + (size_t)i, x, (size_t)(row * size), (size_t)size);
+                takt_copy_elements(f->bits, y, to + (size_t)i, x, (size_t)(row * size),
+                                   (size_t)size);
                 i += size - 1;
                 continue;
             }

@@ -37,7 +37,8 @@ static double limit(double x, double low, double high)
 }
 
 /* The quotient is rounded to the type of x; NaN becomes the zero point. */
-static void quantize_wide(const facts *f, const double *x, double scale, double zero, int64_t *to, size_t n)
+static void quantize_wide(const facts *f, const double *x, double scale, double zero, int64_t *to,
+                          size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const double q = takt_dtype_round(f->wide, x[i] / scale);
@@ -45,7 +46,8 @@ static void quantize_wide(const facts *f, const double *x, double scale, double 
     }
 }
 
-static void quantize_fast(const facts *f, const float *x, float scale, float zero, int32_t *to, size_t n)
+static void quantize_fast(const facts *f, const float *x, float scale, float zero, int32_t *to,
+                          size_t n)
 {
     const float low = (float)f->low - zero, high = (float)f->high - zero;
     const float shift = 0x1.8p23F; /* |q| is below 2^17 after the limits */
@@ -58,7 +60,8 @@ static void quantize_fast(const facts *f, const float *x, float scale, float zer
     }
 }
 
-static void convert(const facts *f, takt_dtype to, void *dst, takt_dtype from, const void *src, size_t n)
+static void convert(const facts *f, takt_dtype to, void *dst, takt_dtype from, const void *src,
+                    size_t n)
 {
     const takt_convert how = {.to = to, .from = from};
     f->convert(&how, dst, src, n);
@@ -70,7 +73,8 @@ static void quantize(const facts *f, const char *x, char *y, size_t n, double sc
     int64_t levels[TILE];
     double wide[TILE];
     if (f->is_fast) {
-        quantize_fast(f, (const float *)(const void *)x, (float)scale, (float)zero, (int32_t *)(void *)levels, n);
+        quantize_fast(f, (const float *)(const void *)x, (float)scale, (float)zero,
+                      (int32_t *)(void *)levels, n);
         convert(f, f->narrow, y, TAKT_I32, levels, n);
         return;
     }
@@ -106,21 +110,22 @@ typedef struct job {
     const void *scales, *zeros; /* zeros: or NULL */
 } job;
 
-/* Elements [at, at + n) with scale number `which`. Those of less than a byte go through a tile, since
- * a run of one scale may begin inside one. */
+/* Elements [at, at + n) with scale number `which`. Those of less than a byte go through a tile,
+ * since a run of one scale may begin inside one. */
 static void piece(const job *j, size_t at, size_t n, size_t which)
 {
     const facts *f = j->f;
     const int narrow = takt_dtype_bits(f->narrow);
     const size_t wide = (size_t)takt_dtype_bits(f->wide) / 8, bytes = (size_t)narrow / 8;
     const double scale = takt_dtype_get_f(f->scale, j->scales, which);
-    const double zero = j->zeros == NULL ? 0
-                                         : takt_dtype_to_double(f->narrow,
-                                                                takt_dtype_get_i(f->narrow, j->zeros, which));
+    const double zero =
+        j->zeros == NULL
+            ? 0
+            : takt_dtype_to_double(f->narrow, takt_dtype_get_i(f->narrow, j->zeros, which));
     char tile[TILE];
     if (narrow >= 8) {
-        j->fn(f, j->x + at * (j->is_down ? wide : bytes), j->y + at * (j->is_down ? bytes : wide), n, scale,
-              zero);
+        j->fn(f, j->x + at * (j->is_down ? wide : bytes), j->y + at * (j->is_down ? bytes : wide),
+              n, scale, zero);
     } else if (j->is_down) {
         j->fn(f, j->x + at * wide, tile, n, scale, zero);
         takt_copy_packed(narrow, j->y, at, tile, 0, n);
@@ -134,8 +139,11 @@ static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const bool is_down = takt_dtype_is_float(s->in[0].dtype);
-    const job j = {.f = f, .fn = is_down ? quantize : dequantize, .is_down = is_down,
-                   .x = takt_view_data(t, &s->in[0]), .y = takt_view_data(t, &s->out[0]),
+    const job j = {.f = f,
+                   .fn = is_down ? quantize : dequantize,
+                   .is_down = is_down,
+                   .x = takt_view_data(t, &s->in[0]),
+                   .y = takt_view_data(t, &s->out[0]),
                    .scales = takt_view_data(t, &s->in[1]),
                    .zeros = f->has_zero ? takt_view_data(t, &s->in[2]) : NULL};
     size_t at, end;
@@ -191,4 +199,5 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_quantize = {.name = "quantize", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_quantize = {
+    .name = "quantize", .accepts = accepts, .compile = compile};

@@ -105,14 +105,16 @@ static takt_status compile(takt_planner *p)
     f->sin = takt_map_find(map, TAKT_MAP_SIN);
     f->cos = takt_map_find(map, TAKT_MAP_COS);
     f->sqrt = takt_map_find(map, TAKT_MAP_SQRT);
-    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    f->convert =
+        takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
     f->dist = takt_node_int(n, "dist");
     f->stream = (uint32_t)takt_node_int(n, "stream");
     f->dtype = n->type->dtype;
     (void)takt_type_count(n->type, &f->count);
     p->step->run = run;
     p->step->data = f;
-    p->step->task_count = takt_cpu_tasks(p, 50.0 * (double)f->count, 0, (f->count + TILE - 1) / TILE);
+    p->step->task_count =
+        takt_cpu_tasks(p, 50.0 * (double)f->count, 0, (f->count + TILE - 1) / TILE);
     return TAKT_OK;
 }
 

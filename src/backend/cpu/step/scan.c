@@ -27,7 +27,8 @@ static bool turn(const takt_step *s, const takt_task *t, const takt_child_room *
     for (size_t i = 0; i < f->carried_count; i++)
         room->out[i] = takt_carried_target(&f->carried[i], s, t, number);
     for (size_t i = f->carried_count; i < s->out_count; i++)
-        room->out[i] = takt_lane_open(&f->results[i - f->carried_count], t, takt_view_data(t, &s->out[i]), at);
+        room->out[i] =
+            takt_lane_open(&f->results[i - f->carried_count], t, takt_view_data(t, &s->out[i]), at);
     if (!takt_child_run(&f->body, room, t))
         return false;
     for (size_t i = 0; i < f->carried_count; i++)
@@ -69,7 +70,8 @@ static takt_status add_ports(takt_planner *p, const takt_node *n, facts *f)
         TAKT_TRY(takt_planner_input(p, n->in[k], &index));
         const size_t i = k - f->carried_count;
         if (k >= f->carried_count && i < f->sequence_count)
-            TAKT_TRY(takt_lane_compile(p, &p->step->in[index], axis_of(n, "axes", 4, i), &f->sequences[i]));
+            TAKT_TRY(takt_lane_compile(p, &p->step->in[index], axis_of(n, "axes", 4, i),
+                                       &f->sequences[i]));
     }
     for (uint32_t k = 0; k < n->out_count; k++) {
         TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
@@ -92,7 +94,9 @@ static takt_status compile(takt_planner *p)
     takt_lane *lanes = takt_planner_get(p, (n->in_count + n->out_count) * sizeof *lanes);
     if (f == NULL || carried == NULL || lanes == NULL)
         return TAKT_ERR_MEMORY;
-    *f = (facts){.carried = carried, .sequences = lanes, .results = lanes + n->in_count,
+    *f = (facts){.carried = carried,
+                 .sequences = lanes,
+                 .results = lanes + n->in_count,
                  .carried_count = (size_t)takt_node_int(n, "carried"),
                  .sequence_count = (size_t)takt_node_int(n, "sequences"),
                  .reverse = takt_node_int(n, "reverse") != 0};

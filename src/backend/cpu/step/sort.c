@@ -42,7 +42,8 @@ static void run(const takt_step *s, const takt_task *t)
     for (size_t line = first; line < end; line++) {
         const size_t o = line / f->x.inner, i = line % f->x.inner;
         const size_t from = o * f->x.size * f->x.inner + i, to = o * f->keep * f->x.inner + i;
-        takt_order_keys(f->dtype, x + from * (size_t)bits / 8, f->x.inner, f->x.size, f->descending, items);
+        takt_order_keys(f->dtype, x + from * (size_t)bits / 8, f->x.inner, f->x.size, f->descending,
+                        items);
         order(f, items);
         for (size_t k = 0; k < f->keep; k++) {
             const size_t at = to + k * f->x.inner;

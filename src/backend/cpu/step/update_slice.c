@@ -69,7 +69,8 @@ static void undo(const takt_step *s, const takt_task *t)
     void *y = takt_view_data(t, &s->out[0]);
     const size_t run = f->part * f->x.inner;
     for (size_t o = 0; o < f->x.outer && old->is_changed; o++)
-        takt_copy_elements(f->bits, y, place(f, o, old->start), (const char *)old + KEPT, o * run, run);
+        takt_copy_elements(f->bits, y, place(f, o, old->start), (const char *)old + KEPT, o * run,
+                           run);
 }
 
 static takt_status compile(takt_planner *p)
@@ -95,4 +96,5 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_update_slice = {.name = "update", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_update_slice = {
+    .name = "update", .accepts = accepts, .compile = compile};

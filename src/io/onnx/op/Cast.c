@@ -1,19 +1,43 @@
 /* Cast.c - Cast and CastLike. */
 #include "io/onnx/adapt.h"
 
+/* Floats become narrow integers by way of i32, whose low bits count: ONNX wraps where Takt
+ * saturates. */
+static takt_id narrow(takt_call *c, takt_id x, takt_dtype from, takt_dtype to)
+{
+    const bool is_narrow = to == TAKT_I4 || to == TAKT_U4 || to == TAKT_I2 || to == TAKT_U2;
+    return is_narrow && takt_dtype_is_float(from) ? takt_onnx_cast(c, x, TAKT_I32) : x;
+}
+
+/* The f8 types without infinity: infinite numbers become the largest. */
+static takt_id bound(takt_call *c, takt_id x, takt_dtype to)
+{
+    const double top = to == TAKT_F8E4M3FNUZ ? 240 : to == TAKT_F8E5M2FNUZ ? 57344 : 0;
+    if (top == 0 || !takt_dtype_is_float(takt_type_of(c->g, x)->dtype) ||
+        takt_dtype_bits(takt_type_of(c->g, x)->dtype) < 16)
+        return x;
+    x = takt_binary(c->g, &takt_op_min, x, takt_scalar_like(c->g, x, top));
+    return takt_binary(c->g, &takt_op_max, x, takt_scalar_like(c->g, x, -top));
+}
+
 static takt_status adapt(takt_call *c)
 {
     const bool like = takt_span_is(c->node->op, "CastLike");
+    const takt_dtype from = takt_onnx_type(c, 0)->dtype;
     const takt_dtype to =
         like ? takt_onnx_type(c, 1)->dtype : takt_onnx_to(c, "to", TAKT_DTYPE_COUNT);
+    const bool saturate = takt_onnx_i(c, "saturate", 1) != 0;
+    takt_id x = takt_onnx_in(c, 0);
     if (c->status == TAKT_OK && to == TAKT_DTYPE_COUNT)
         return takt_onnx_refuse(c, "the target type is missing");
-    const takt_named_attr attrs[] = {
-        {"dtype", takt_attr_dtype(to)},
-        {"saturate", takt_attr_bool(takt_onnx_i(c, "saturate", 1) != 0)}};
     if (c->status != TAKT_OK)
         return c->status;
-    return takt_onnx_done(c, takt_onnx_op1(c, &takt_op_cast, takt_onnx_in(c, 0), 2, attrs));
+    x = narrow(c, x, from, to);
+    if (saturate)
+        x = bound(c, x, to);
+    const takt_named_attr attrs[] = {{"dtype", takt_attr_dtype(to)},
+                                     {"saturate", takt_attr_bool(saturate)}};
+    return takt_onnx_done(c, takt_onnx_op1(c, &takt_op_cast, x, 2, attrs));
 }
 
 const takt_onnx_op takt_onnx_Cast = {.names = {"Cast", "CastLike"}, .adapt = adapt};

@@ -1,0 +1,248 @@
+/* measure_bench.c - measures one combination of a benchmark, and writes results. */
+#include <math.h>
+
+#include "api/measure.h"
+#include "base/mem.h"
+#include "measure/bench.h"
+#include "measure/compare.h"
+#include "measure/stats.h"
+
+/* ---- memory ---- */
+
+typedef struct counter {
+    takt_allocator inner;
+    _Atomic uint64_t calls;
+} counter;
+
+static void *counted_get(void *user, size_t size, size_t align)
+{
+    counter *c = user;
+    c->calls++;
+    return c->inner.get(c->inner.user, size, align);
+}
+
+static void counted_put(void *user, void *block, size_t size)
+{
+    counter *c = user;
+    c->inner.put(c->inner.user, block, size);
+}
+
+/* One run with an allocator that counts. */
+static takt_status count_allocations(takt_session *s, uint64_t *count)
+{
+    counter c = {.inner = s->ctx->allocator};
+    s->ctx->allocator = (takt_allocator){counted_get, counted_put, &c};
+    const takt_status status = takt_session_run(s);
+    s->ctx->allocator = c.inner;
+    *count = c.calls;
+    return status;
+}
+
+static size_t live_at(const takt_plan *plan, size_t at)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const takt_buffer *b = &plan->buffers[i];
+        if (b->place == TAKT_PLACE_ARENA && b->first <= (int)at && b->last >= (int)at)
+            bytes += b->bytes;
+    }
+    return bytes;
+}
+
+static void fill_memory(takt_bench *b, takt_session *s, takt_bench_row *r)
+{
+    const takt_plan *plan = s->plan;
+    takt_plan_info info;
+    uint64_t now, most;
+    takt_plan_query(plan, &info);
+    r->planned_peak = info.peak;
+    takt_process_memory(&now, &most);
+    r->rss_delta = most > b->rss_before ? most - b->rss_before : 0;
+    double sum = 0, squares = 0;
+    const double held = (double)(info.peak - info.arena), n = (double)plan->step_count;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const double live = held + (double)live_at(plan, i);
+        sum += live;
+        squares += live * live;
+    }
+    r->live_mean = n > 0 ? sum / n : held;
+    r->live_std = n > 1 ? sqrt(fmax(0, (squares - sum * sum / n) / (n - 1))) : 0;
+}
+
+/* ---- the steps ---- */
+
+static takt_status fill_steps(takt_bench *b, takt_session *s, takt_bench_row *r)
+{
+    const takt_profile_options options = {.ceilings = b->has_ceilings ? &b->ceilings : NULL,
+                                          .max_ns = 100000000};
+    takt_profile *p;
+    TAKT_TRY(takt_profile_create(s, &options, &p));
+    const size_t count = p->plan->step_count;
+    r->ops = takt_arena_array(&b->arena, count, sizeof *r->ops);
+    for (size_t i = 0; r->ops != NULL && i < count; i++) {
+        const takt_profile_row *row = &p->rows[i];
+        r->ops[i] = (takt_bench_op){.name = takt_arena_format(&b->arena, "%s", row->step->name),
+                                    .type = row->step->kind,
+                                    .bound = row->bound,
+                                    .time_us = row->median_ns * 1e-3,
+                                    .share = row->share,
+                                    .flops = row->roof.flops,
+                                    .bytes = row->roof.bytes,
+                                    .percent = row->percent};
+    }
+    r->op_count = r->ops != NULL ? count : 0;
+    takt_profile_destroy(p);
+    return r->ops != NULL || count == 0 ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
+/* ---- times ---- */
+
+static takt_status fill_throughput(takt_bench_row *r, takt_ctx *ctx)
+{
+    void *block;
+    TAKT_TRY(takt_mem_zero(ctx, r->timing.count, sizeof(double), "throughput", &block));
+    double *rates = block;
+    for (size_t i = 0; i < r->timing.count; i++)
+        rates[i] = (double)r->batch * 1e9 / fmax(1, r->timing.samples[i]);
+    const takt_status status = takt_stats_compute(ctx, rates, r->timing.count, &r->throughput);
+    takt_mem_put(ctx, block, r->timing.count * sizeof(double));
+    return status;
+}
+
+static void fill_steal(takt_bench *b)
+{
+    uint64_t steal, all;
+    takt_steal_read(&steal, &all);
+    if (all > b->jiffies_before)
+        b->steal_pct = 100.0 * (double)(steal - b->steal_before) / (double)(all - b->jiffies_before);
+}
+
+takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case *settings)
+{
+    static const takt_bench_case usual = {0};
+    const takt_bench_case *o = settings != NULL ? settings : &usual;
+    takt_bench_row *r;
+    TAKT_TRY(takt_bench_push(b, &r));
+    r->batch = o->batch > 0 ? o->batch : 1;
+    r->threads = s->plan->threads;
+    r->load_ns = o->load_ns;
+    r->plan_ns = o->plan_ns;
+    const takt_status status = takt_session_time(s, &o->timing, &r->timing);
+    fill_steal(b);
+    fill_memory(b, s, r);
+    if (r->timing.count == 0) {
+        b->count--; /* nothing was measured */
+        takt_timing_free(b->ctx, &r->timing);
+        return status;
+    }
+    TAKT_TRY(fill_throughput(r, b->ctx));
+    TAKT_TRY(takt_noise_floor(b->ctx, r->timing.samples, r->timing.count, &r->noise));
+    if (status != TAKT_OK)
+        return status;
+    TAKT_TRY(count_allocations(s, &r->allocations));
+    return o->no_steps ? TAKT_OK : fill_steps(b, s, r);
+}
+
+/* ---- for people ---- */
+
+static void percentile_cell(takt_table *t, const takt_percentile *p)
+{
+    char a[TAKT_FIGURE_TEXT];
+    takt_table_cell(t, "%s%s", p->resolved ? "" : ">= ", takt_figure_time(p->value, a));
+}
+
+static void print_row(takt_table *t, const takt_bench_row *r)
+{
+    char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT];
+    const takt_stats *s = &r->timing.stats;
+    takt_table_cell(t, "%lld", (long long)r->batch);
+    takt_table_cell(t, "%d", r->threads);
+    takt_table_cell(t, "%s", takt_figure_time(s->median, a));
+    takt_table_cell(t, "%s to %s", takt_figure_time(s->median_ci.low, a),
+                    takt_figure_time(s->median_ci.high, b));
+    percentile_cell(t, &s->percentiles[1]);
+    percentile_cell(t, &s->percentiles[3]);
+    takt_table_cell(t, "%s", takt_figure_scaled(r->throughput.median, "samples/s", a));
+    takt_table_cell(t, "%s", takt_figure_bytes(r->planned_peak, b));
+}
+
+static void print_phases(const takt_bench *b, takt_text *text)
+{
+    char a[TAKT_FIGURE_TEXT], c[TAKT_FIGURE_TEXT], d[TAKT_FIGURE_TEXT], e[TAKT_FIGURE_TEXT];
+    for (size_t i = 0; i < b->count; i++) {
+        const takt_bench_row *r = &b->rows[i];
+        takt_text_add(text, "batch %lld, %d thread%s: load %s, plan %s, first run %s, %zu to warm up, "
+                            "then %zu runs (%zu mild and %zu severe outliers); input copy %s%s\n",
+                      (long long)r->batch, r->threads, r->threads == 1 ? "" : "s",
+                      takt_figure_time(r->load_ns, a), takt_figure_time(r->plan_ns, c),
+                      takt_figure_time(r->timing.first_ns, d), r->timing.warmup_runs,
+                      r->timing.stats.count, r->timing.stats.mild, r->timing.stats.severe,
+                      takt_figure_time(r->timing.copy_ns, e),
+                      r->timing.is_complete ? "" : "; INCOMPLETE");
+    }
+}
+
+static takt_status print_text(const takt_bench *b, takt_text *text)
+{
+    static const char *const names[] = {"batch", "threads", "median",     "95 % interval",
+                                        "p90",   "p99",     "throughput", "peak memory"};
+    takt_table t;
+    takt_table_init(&t, b->ctx, "rrrrrrrr");
+    for (size_t i = 0; i < 8; i++)
+        takt_table_cell(&t, "%s", names[i]);
+    takt_table_rule(&t);
+    for (size_t i = 0; i < b->count; i++)
+        print_row(&t, &b->rows[i]);
+    takt_text_add(text, "%s\n", b->model);
+    takt_table_print(&t, text);
+    const takt_status status = t.status;
+    takt_table_deinit(&t);
+    takt_text_add(text, "\n");
+    print_phases(b, text);
+    takt_text_add(text, "noise: grade %s; A/A shows differences of %.2f %%, steal time %.2f %%\n",
+                  takt_bench_grade(b), takt_bench_noise_pct(b), b->steal_pct);
+    if (b->count > 1) {
+        const takt_bench_row *best = &b->rows[takt_bench_best(b)];
+        takt_text_add(text, "most samples a second: batch %lld on %d thread%s\n",
+                      (long long)best->batch, best->threads, best->threads == 1 ? "" : "s");
+    }
+    return status;
+}
+
+takt_status takt_bench_write(const takt_bench *b, takt_bench_format format, takt_sink_fn *sink,
+                             void *user)
+{
+    takt_text text;
+    takt_json_writer w;
+    takt_status status = TAKT_OK;
+    takt_text_init(&text, b->ctx);
+    takt_json_begin(&w, &text, true);
+    switch (format) {
+    case TAKT_BENCH_JSON:
+        takt_bench_json(&w, b);
+        takt_text_put(&text, "\n", 1);
+        break;
+    case TAKT_BENCH_GBENCH:
+        takt_bench_gbench(&w, b);
+        takt_text_put(&text, "\n", 1);
+        break;
+    case TAKT_BENCH_JSONL:
+        takt_bench_jsonl(&text, b);
+        break;
+    case TAKT_BENCH_CSV:
+        takt_bench_csv(&text, b);
+        break;
+    case TAKT_BENCH_MD:
+        takt_bench_md(&text, b);
+        break;
+    case TAKT_BENCH_HTML:
+        takt_bench_html(&text, b);
+        break;
+    default:
+        status = print_text(b, &text);
+        break;
+    }
+    if (status != TAKT_OK)
+        text.status = status;
+    return takt_sink_text(b->ctx, &text, sink, user);
+}

@@ -1,0 +1,29 @@
+/* control.h - subgraphs of ONNX nodes: inlined, or in rooms of their own. */
+#ifndef TAKT_IO_ONNX_CONTROL_H
+#define TAKT_IO_ONNX_CONTROL_H
+
+#include "io/onnx/adapt.h"
+
+/* The nodes of `graph` into the room of the call: `inputs` stand for its inputs, `outputs` (room
+ * for graph->output_count) receives its results. */
+TAKT_MUST_USE takt_status takt_subgraph_inline(takt_call *c, const takt_pb_graph *graph,
+                                               const takt_onnx_value *inputs, size_t input_count,
+                                               takt_onnx_value *outputs);
+
+/* A graph of its own. `types` are those of its inputs; `captures` are brought in after them, in
+ * this order, so that several subgraphs of one node take the same. */
+typedef struct takt_subgraph {
+    takt_graph *g; /* the caller destroys it */
+} takt_subgraph;
+typedef struct takt_captures {
+    takt_id *ids; /* of the call's room */
+    size_t count, capacity;
+} takt_captures;
+/* Adds what `graph` uses from outside. */
+TAKT_MUST_USE takt_status takt_subgraph_captures(takt_call *c, const takt_pb_graph *graph,
+                                                 takt_captures *captures);
+TAKT_MUST_USE takt_status takt_subgraph_build(takt_call *c, const takt_pb_graph *graph,
+                                              const takt_type *types, size_t type_count,
+                                              const takt_captures *captures, takt_graph **out);
+
+#endif

@@ -1,0 +1,123 @@
+/* Loop.c - Loop: unrolled where the trip count is known and small, else ours. */
+#include <string.h>
+
+#include "io/onnx/control.h"
+
+enum { UNROLL = 256 };
+
+typedef struct loop {
+    const takt_pb_graph *body;
+    size_t carried, scanned;
+    int64_t trip; /* INT64_MAX if it has none; -1 if not known */
+} loop;
+
+static takt_status take_scanned(takt_call *c, const loop *l, takt_id *const *rows, int64_t trips)
+{
+    for (size_t i = 0; i < l->scanned; i++) {
+        if (trips == 0)
+            return takt_onnx_refuse(c, "scanned results of no iteration");
+        takt_onnx_set(c, l->carried + i,
+                      takt_graph_call(c->g, &takt_op_stack, (size_t)trips, rows[i], 0, NULL));
+    }
+    return c->status;
+}
+
+/* Known trip count and conditions: the body again and again. */
+static takt_status unroll(takt_call *c, const loop *l, bool *is_done)
+{
+    takt_onnx_value in[66] = {0}, out[66];
+    takt_id *rows[64];
+    int64_t turn = 0;
+    const takt_array *condition = takt_onnx_has(c, 1) ? takt_onnx_peek(c, 1) : NULL;
+    const int64_t limit = l->trip > UNROLL ? UNROLL : l->trip;
+    bool goes_on = condition == NULL ? true : condition->i[0] != 0;
+    *is_done = false;
+    for (size_t i = 0; i < l->scanned; i++)
+        if ((rows[i] = takt_onnx_get(c, UNROLL, sizeof **rows)) == NULL)
+            return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < l->carried; i++)
+        in[2 + i] = *c->in[2 + i];
+    in[0].kind = in[1].kind = TAKT_ONNX_TENSOR;
+    for (; turn < limit && goes_on; turn++) {
+        in[0].id = takt_scalar_i64(c->g, turn);
+        in[1].id = takt_onnx_scalar(c, TAKT_BOOL, 1);
+        TAKT_TRY(takt_subgraph_inline(c, l->body, in, 2 + l->carried, out));
+        for (size_t i = 0; i < l->body->output_count; i++)
+            if (out[i].kind == TAKT_ONNX_POISON)
+                return takt_onnx_refuse(c, "a node of its body is refused");
+        for (size_t i = 0; i < l->carried; i++)
+            in[2 + i] = out[1 + i];
+        for (size_t i = 0; i < l->scanned; i++)
+            rows[i][turn] = out[1 + l->carried + i].id;
+        const takt_array *known;
+        TAKT_TRY(takt_fold_known(c->scope->room, out[0].id, &known));
+        if (known == NULL || known->count != 1)
+            return TAKT_OK; /* depends on data: a loop in the graph */
+        goes_on = known->i[0] != 0;
+    }
+    if (goes_on && turn < l->trip)
+        return TAKT_OK;
+    *is_done = true;
+    for (size_t i = 0; i < l->carried && i < c->out_count; i++)
+        c->out[i] = in[2 + i];
+    return take_scanned(c, l, rows, turn);
+}
+
+static takt_status keep(takt_call *c, const loop *l)
+{
+    takt_captures captures = {0};
+    takt_graph *g;
+    takt_type types[66] = {{.dtype = TAKT_I64}, {.dtype = TAKT_BOOL}};
+    for (size_t i = 0; i < l->carried; i++)
+        types[2 + i] = *takt_onnx_type(c, 2 + i);
+    TAKT_TRY(takt_subgraph_captures(c, l->body, &captures));
+    if (c->status != TAKT_OK)
+        return c->status;
+    if (l->scanned > 0 && (l->trip < 0 || l->trip > INT32_MAX))
+        return takt_onnx_known(c, 0) == NULL ? c->status
+                                             : takt_onnx_refuse(c, "scanned results of any length");
+    TAKT_TRY(takt_subgraph_build(c, l->body, types, 2 + l->carried, &captures, &g));
+    takt_id *in = takt_onnx_get(c, 2 + l->carried + captures.count, sizeof *in);
+    if (in != NULL) {
+        in[0] = takt_onnx_has(c, 0) ? takt_onnx_shape(c, takt_onnx_in(c, 0), NULL, 0)
+                                    : takt_scalar_i64(c->g, INT64_MAX);
+        in[1] = takt_onnx_has(c, 1) ? takt_onnx_shape(c, takt_onnx_in(c, 1), NULL, 0)
+                                    : takt_onnx_scalar(c, TAKT_BOOL, 1);
+        for (size_t i = 0; i < l->carried; i++)
+            in[2 + i] = takt_onnx_in(c, 2 + i);
+        for (size_t i = 0; i < captures.count; i++)
+            in[2 + l->carried + i] = captures.ids[i];
+        const takt_dim length = l->trip;
+        const takt_named_attr attrs[] = {{"body", takt_attr_graph(g)},
+                                         {"carried", takt_attr_i64((int64_t)l->carried)},
+                                         {"length", takt_attr_shape(&length, 1)}};
+        const takt_id y = takt_graph_call(c->g, &takt_op_loop, 2 + l->carried + captures.count, in,
+                                          l->scanned > 0 ? 3 : 2, attrs);
+        for (size_t i = 0; i < c->out_count; i++)
+            takt_onnx_set(c, i, y == TAKT_NONE || l->body->output_count == 2
+                                    ? y
+                                    : takt_graph_get(c->g, y, i));
+    }
+    takt_graph_destroy(g);
+    return c->status;
+}
+
+static takt_status adapt(takt_call *c)
+{
+    loop l = {.body = takt_onnx_graph(c, "body"), .carried = c->in_count < 2 ? 0 : c->in_count - 2};
+    if (c->status != TAKT_OK)
+        return c->status;
+    if (l.carried > 62 || l.body->output_count > 62 || l.body->output_count < 1 + l.carried ||
+        c->out_count > l.body->output_count - 1)
+        return takt_onnx_refuse(c, "the body has %zu results", l.body->output_count);
+    l.scanned = l.body->output_count - 1 - l.carried;
+    const takt_array *trip = takt_onnx_has(c, 0) ? takt_onnx_peek(c, 0) : NULL;
+    const takt_array *condition = takt_onnx_has(c, 1) ? takt_onnx_peek(c, 1) : NULL;
+    l.trip = !takt_onnx_has(c, 0) ? INT64_MAX : trip != NULL && trip->count == 1 ? trip->i[0] : -1;
+    bool is_done = false;
+    if (l.trip >= 0 && (!takt_onnx_has(c, 1) || condition != NULL))
+        TAKT_TRY(unroll(c, &l, &is_done));
+    return is_done ? c->status : keep(c, &l);
+}
+
+const takt_onnx_op takt_onnx_Loop = {.names = {"Loop"}, .adapt = adapt};

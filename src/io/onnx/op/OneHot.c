@@ -1,0 +1,31 @@
+/* OneHot.c - OneHot: any values for off and on; indices out of range give off. */
+#include "io/onnx/adapt.h"
+
+static takt_status adapt(takt_call *c)
+{
+    const takt_array *depth = takt_onnx_known(c, 1);
+    takt_id index = takt_onnx_in(c, 0);
+    const takt_type t = *takt_onnx_type(c, 0);
+    if (c->status != TAKT_OK)
+        return c->status;
+    const int64_t n = depth->f != NULL ? (int64_t)depth->f[0] : depth->i[0];
+    const int axis = takt_onnx_axis(c, takt_onnx_i(c, "axis", -1), t.rank + 1);
+    if (n < 0 || n > INT32_MAX)
+        return takt_onnx_refuse(c, "depth is %lld", (long long)n);
+    takt_dim dims[TAKT_MAX_RANK] = {0};
+    for (int i = 0; i <= t.rank && i < TAKT_MAX_RANK; i++)
+        dims[i] = i == axis ? n : 1;
+    const takt_named_attr attrs[] = {{"shape", takt_attr_shape(dims, (size_t)t.rank + 1)},
+                                     {"axis", takt_attr_i64(axis)}};
+    const takt_id line = takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
+    index = takt_onnx_unsqueeze(c, takt_onnx_cast(c, index, TAKT_I64), axis);
+    const takt_id size = takt_scalar_i64(c->g, n), zero = takt_scalar_i64(c->g, 0);
+    const takt_id below = takt_binary(c->g, &takt_op_lt, index, zero);
+    index = takt_select(c->g, below, takt_add(c->g, index, size), index);
+    const takt_id hit = takt_binary(c->g, &takt_op_eq, index, line), values = takt_onnx_in(c, 2);
+    const takt_id off = takt_onnx_shape(c, takt_slice(c->g, values, 0, 0, 1, 1), NULL, 0);
+    const takt_id on = takt_onnx_shape(c, takt_slice(c->g, values, 0, 1, 2, 1), NULL, 0);
+    return takt_onnx_done(c, takt_select(c->g, hit, on, off));
+}
+
+const takt_onnx_op takt_onnx_OneHot = {.names = {"OneHot"}, .adapt = adapt};

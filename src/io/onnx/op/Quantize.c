@@ -1,0 +1,143 @@
+/* Quantize.c - QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear. */
+#include "io/onnx/adapt.h"
+
+/* Scales per block: each repeated `size` times along the axis. */
+static takt_id spread(takt_call *c, takt_id s, int axis, int64_t size, takt_dim want)
+{
+    if (s == TAKT_NONE)
+        return s;
+    const takt_type t = *takt_type_of(c->g, s);
+    takt_dim dims[TAKT_MAX_RANK], flat[TAKT_MAX_RANK];
+    for (int i = 0, to = 0; i < t.rank; i++) {
+        dims[to++] = t.dim[i];
+        flat[i] = i == axis ? t.dim[i] * size : t.dim[i];
+        if (i == axis)
+            dims[to++] = size;
+    }
+    s = takt_onnx_unsqueeze(c, s, axis + 1);
+    s = takt_broadcast(c->g, s, dims, (size_t)t.rank + 1);
+    s = takt_reshape(c->g, s, flat, (size_t)t.rank);
+    return takt_slice(c->g, s, axis, 0, want, 1);
+}
+
+/* scale [n] to [1, n, 1…] by hand, for forms that our quantize does not take. */
+static takt_id aligned(takt_call *c, takt_id s, int axis, int rank)
+{
+    if (s == TAKT_NONE || takt_type_of(c->g, s)->rank != 1)
+        return s;
+    takt_dim dims[TAKT_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        dims[i] = i == axis ? takt_type_of(c->g, s)->dim[0] : 1;
+    if (takt_type_of(c->g, s)->dim[0] == 1)
+        return takt_reshape(c->g, s, NULL, 0);
+    return takt_reshape(c->g, s, dims, (size_t)rank);
+}
+
+static const struct {
+    takt_dtype dtype;
+    double low, high;
+} ranges[] = {{TAKT_I8, -128, 127},      {TAKT_U8, 0, 255},       {TAKT_I16, -32768, 32767},
+              {TAKT_U16, 0, 65535},      {TAKT_I4, -8, 7},        {TAKT_U4, 0, 15},
+              {TAKT_I2, -2, 1},          {TAKT_U2, 0, 3},         {TAKT_I32, -2147483648.0, 2147483647.0}};
+
+/* round(x / scale) + zero, saturated. */
+static takt_id quantized(takt_call *c, takt_id x, takt_id scale, takt_id zero, takt_dtype to)
+{
+    takt_id q = takt_div(c->g, x, scale);
+    if (q == TAKT_NONE || takt_dtype_is_float(to))
+        return takt_onnx_cast(c, q, to);
+    q = takt_onnx_cast(c, takt_unary(c->g, &takt_op_round, q), TAKT_F32);
+    if (zero != TAKT_NONE)
+        q = takt_add(c->g, q, takt_onnx_cast(c, takt_onnx_cast(c, zero, TAKT_I32), TAKT_F32));
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        if (ranges[i].dtype != to)
+            continue;
+        q = takt_binary(c->g, &takt_op_max, q, takt_scalar_like(c->g, q, ranges[i].low));
+        q = takt_binary(c->g, &takt_op_min, q, takt_scalar_like(c->g, q, ranges[i].high));
+    }
+    return takt_onnx_cast(c, takt_onnx_cast(c, q, TAKT_I32), to);
+}
+
+static takt_id dequantized(takt_call *c, takt_id q, takt_id scale, takt_id zero)
+{
+    const takt_dtype wide = takt_type_of(c->g, scale)->dtype;
+    if (takt_dtype_is_float(takt_type_of(c->g, q)->dtype))
+        return takt_mul(c->g, takt_onnx_cast(c, q, wide), scale);
+    q = takt_onnx_cast(c, q, TAKT_I32);
+    if (zero != TAKT_NONE)
+        q = takt_sub(c->g, q, takt_onnx_cast(c, zero, TAKT_I32));
+    return takt_mul(c->g, takt_onnx_cast(c, q, wide), scale);
+}
+
+/* The forms that become integer kernels: i8 and u8, per tensor or per axis. */
+static bool is_plain(const takt_type *scale, takt_dtype q, takt_dtype x)
+{
+    return (q == TAKT_I8 || q == TAKT_U8) && scale->rank <= 1 && x == TAKT_F32 &&
+           scale->dtype == TAKT_F32;
+}
+
+static takt_status dynamic(takt_call *c)
+{
+    takt_graph *g = c->g;
+    const takt_id x = takt_onnx_in(c, 0), zero = takt_onnx_scalar(c, TAKT_F32, 0);
+    takt_id low = takt_reduce_over(g, &takt_op_reduce_min, x, NULL, 0, false);
+    takt_id high = takt_reduce_over(g, &takt_op_reduce_max, x, NULL, 0, false);
+    low = takt_binary(g, &takt_op_min, low, zero);
+    high = takt_binary(g, &takt_op_max, high, zero);
+    const takt_id scale = takt_div(g, takt_sub(g, high, low), takt_onnx_scalar(c, TAKT_F32, 255));
+    takt_id point = takt_unary(g, &takt_op_round, takt_neg(g, takt_div(g, low, scale)));
+    if (point == TAKT_NONE)
+        return takt_onnx_done(c, point);
+    point = takt_binary(g, &takt_op_max, point, zero);
+    point = takt_binary(g, &takt_op_min, point, takt_onnx_scalar(c, TAKT_F32, 255));
+    point = takt_cast(g, point, TAKT_U8);
+    takt_onnx_set(c, 1, scale);
+    takt_onnx_set(c, 2, point);
+    return takt_onnx_done(c, quantized(c, x, scale, point, TAKT_U8));
+}
+
+static takt_dtype result_of(takt_call *c, bool is_quantize, takt_dtype fallback)
+{
+    takt_dtype to = takt_onnx_to(c, "output_dtype", TAKT_DTYPE_COUNT);
+    if (to == TAKT_DTYPE_COUNT && is_quantize && takt_onnx_has(c, 2))
+        to = takt_onnx_type(c, 2)->dtype;
+    return to == TAKT_DTYPE_COUNT ? fallback : to;
+}
+
+static takt_status adapt(takt_call *c)
+{
+    if (takt_span_is(c->node->op, "DynamicQuantizeLinear"))
+        return dynamic(c);
+    const bool is_quantize = takt_span_is(c->node->op, "QuantizeLinear");
+    takt_id x = takt_onnx_in(c, 0), scale = takt_onnx_in(c, 1), zero = takt_onnx_in(c, 2);
+    const takt_type t = *takt_onnx_type(c, 0), s = *takt_onnx_type(c, 1);
+    const int64_t block = takt_onnx_i(c, "block_size", 0);
+    const takt_dtype to = result_of(c, is_quantize, is_quantize ? TAKT_U8 : s.dtype);
+    if (c->status != TAKT_OK)
+        return c->status;
+    const int axis = s.rank > 0 && t.rank > 1 ? takt_onnx_axis(c, takt_onnx_i(c, "axis", 1), t.rank)
+                                              : 0;
+    if (block < 0 || block > INT32_MAX || c->status != TAKT_OK)
+        return takt_onnx_refuse(c, "a block of %lld", (long long)block);
+    if (block == 0 && is_plain(&s, is_quantize ? to : t.dtype, is_quantize ? t.dtype : to)) {
+        const takt_named_attr attrs[] = {{"axis", takt_attr_i64(axis)},
+                                         {"dtype", takt_attr_dtype(to)}};
+        if (s.rank == 1 && s.dim[0] == 1) {
+            scale = takt_reshape(c->g, scale, NULL, 0);
+            zero = zero == TAKT_NONE ? zero : takt_reshape(c->g, zero, NULL, 0);
+        }
+        return takt_onnx_done(
+            c, takt_graph_call(c->g, is_quantize ? &takt_op_quantize : &takt_op_dequantize,
+                               zero == TAKT_NONE ? 2 : 3, (takt_id[]){x, scale, zero}, 2, attrs));
+    }
+    const takt_dim size = t.rank > 0 ? t.dim[axis] : 1;
+    scale = block > 0 ? spread(c, scale, axis, block, size) : aligned(c, scale, axis, t.rank);
+    zero = block > 0 ? spread(c, zero, axis, block, size) : aligned(c, zero, axis, t.rank);
+    if (is_quantize)
+        return takt_onnx_done(
+            c, quantized(c, takt_onnx_cast(c, x, takt_type_of(c->g, scale)->dtype), scale, zero, to));
+    return takt_onnx_done(c, takt_onnx_cast(c, dequantized(c, x, scale, zero), to));
+}
+
+const takt_onnx_op takt_onnx_Quantize = {
+    .names = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"}, .adapt = adapt};

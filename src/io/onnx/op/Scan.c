@@ -1,0 +1,105 @@
+/* Scan.c - Scan from opset 9 on; opset 8 has a batch axis first. */
+#include "io/onnx/control.h"
+
+typedef struct scan {
+    const takt_pb_graph *body;
+    size_t first, carried, sequences, scanned; /* `first`: inputs before the carried values */
+    takt_id in[64];
+    takt_type types[64];
+} scan;
+
+static takt_id flipped(takt_call *c, takt_id x, int64_t axis)
+{
+    return takt_slice(c->g, x, axis, -1, INT64_MIN + 1, -1);
+}
+
+/* One element of sequence `i`: its type without the axis. */
+static takt_status sequence(takt_call *c, scan *s, size_t i)
+{
+    const takt_ints axes = takt_onnx_ints(c, "scan_input_axes"),
+                    directions = takt_onnx_ints(c, "scan_input_directions");
+    const size_t at = s->carried + i;
+    const takt_type t = *takt_onnx_type(c, s->first + at);
+    const int axis = takt_onnx_axis(c, i < axes.count ? axes.at[i] : 0, t.rank);
+    if (c->status != TAKT_OK)
+        return c->status;
+    takt_id x = takt_onnx_in(c, s->first + at);
+    if (i < directions.count && directions.at[i] != 0)
+        x = flipped(c, x, axis);
+    s->types[at] = (takt_type){.dtype = t.dtype};
+    for (int d = 0; d < t.rank; d++)
+        if (d != axis)
+            s->types[at].dim[s->types[at].rank++] = t.dim[d];
+    s->in[at] = x;
+    return TAKT_OK;
+}
+
+static takt_status finish(takt_call *c, scan *s, takt_graph *g, const takt_captures *captures)
+{
+    const takt_ints axes = takt_onnx_ints(c, "scan_input_axes"),
+                    out_axes = takt_onnx_ints(c, "scan_output_axes"),
+                    directions = takt_onnx_ints(c, "scan_output_directions");
+    const size_t own = s->carried + s->sequences;
+    takt_id *in = takt_onnx_get(c, own + captures->count, sizeof *in);
+    if (in == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < own; i++)
+        in[i] = s->in[i];
+    for (size_t i = 0; i < captures->count; i++)
+        in[own + i] = captures->ids[i];
+    const takt_named_attr attrs[] = {{"body", takt_attr_graph(g)},
+                                     {"carried", takt_attr_i64((int64_t)s->carried)},
+                                     {"sequences", takt_attr_i64((int64_t)s->sequences)},
+                                     {"axes", takt_attr_i64s(axes.at, axes.count)},
+                                     {"out_axes", takt_attr_i64s(out_axes.at, out_axes.count)}};
+    const takt_id y = takt_graph_call(c->g, &takt_op_scan, own + captures->count, in, 5, attrs);
+    for (size_t i = 0; i < c->out_count; i++) {
+        takt_id part = y == TAKT_NONE || s->body->output_count == 1 ? y : takt_graph_get(c->g, y, i);
+        const size_t k = i - s->carried;
+        if (i >= s->carried && k < directions.count && directions.at[k] != 0)
+            part = flipped(c, part, k < out_axes.count ? out_axes.at[k] : 0);
+        takt_onnx_set(c, i, part);
+    }
+    return c->status;
+}
+
+static takt_status run(takt_call *c, scan *s)
+{
+    takt_captures captures = {0};
+    takt_graph *g;
+    for (size_t i = 0; i < s->carried; i++) {
+        s->types[i] = *takt_onnx_type(c, s->first + i);
+        s->in[i] = takt_onnx_in(c, s->first + i);
+    }
+    for (size_t i = 0; i < s->sequences; i++)
+        TAKT_TRY(sequence(c, s, i));
+    TAKT_TRY(takt_subgraph_captures(c, s->body, &captures));
+    if (c->status != TAKT_OK)
+        return c->status;
+    TAKT_TRY(takt_subgraph_build(c, s->body, s->types, s->carried + s->sequences, &captures, &g));
+    const takt_status status = finish(c, s, g, &captures);
+    takt_graph_destroy(g);
+    return status;
+}
+
+static takt_status adapt(takt_call *c)
+{
+    scan s = {.body = takt_onnx_graph(c, "body"), .first = c->opset < 9};
+    const int64_t sequences = takt_onnx_i(c, "num_scan_inputs", 0);
+    if (c->status != TAKT_OK)
+        return c->status;
+    if (c->opset < 9)
+        return takt_onnx_refuse(c, "Scan of opset 8, with its batch axis");
+    if (sequences < 1 || (size_t)sequences > c->in_count || c->in_count > 60 ||
+        s.body->output_count > TAKT_MAX_OUTPUTS)
+        return takt_onnx_refuse(c, "%lld sequences of %zu inputs", (long long)sequences,
+                                c->in_count);
+    s.sequences = (size_t)sequences;
+    s.carried = c->in_count - s.sequences;
+    if (s.body->output_count < s.carried || c->out_count > s.body->output_count)
+        return takt_onnx_refuse(c, "the body has %zu results", s.body->output_count);
+    s.scanned = s.body->output_count - s.carried;
+    return run(c, &s);
+}
+
+const takt_onnx_op takt_onnx_Scan = {.names = {"Scan"}, .adapt = adapt};

@@ -1,0 +1,182 @@
+/* bench.c - making and reading a benchmark's result, and what it says about the noise. */
+#include "measure/bench.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "io/read.h"
+#include "os/facts.h"
+
+/* ---- the process and the machine ---- */
+
+void takt_process_memory(uint64_t *now, uint64_t *most)
+{
+    char text[TAKT_FACT_TEXT], value[64];
+    *now = *most = 0;
+    if (!takt_fact_text("", "/proc/self/status", text, sizeof text))
+        return;
+    if (takt_fact_field(text, "VmRSS", value, sizeof value) && takt_fact_parse(value, now))
+        *now *= 1024;
+    if (takt_fact_field(text, "VmHWM", value, sizeof value) && takt_fact_parse(value, most))
+        *most *= 1024;
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal ..." */
+void takt_steal_read(uint64_t *steal, uint64_t *all)
+{
+    char text[512];
+    *steal = *all = 0;
+    if (!takt_fact_text("", "/proc/stat", text, sizeof text))
+        return;
+    const char *at = text + strcspn(text, " ");
+    for (int column = 0; column < 8; column++) {
+        uint64_t value;
+        at += strspn(at, " ");
+        if (!takt_fact_parse(at, &value))
+            return;
+        *all += value;
+        *steal = column == 7 ? value : 0;
+        at += strspn(at, "0123456789");
+    }
+}
+
+/* ---- making one ---- */
+
+static const char *copy(takt_bench *b, const char *text)
+{
+    return text != NULL ? takt_arena_text(&b->arena, text, strlen(text)) : "";
+}
+
+/* The model's digest; a model that cannot be read has none, and will say so itself. */
+static const char *digest(takt_bench *b, const char *path)
+{
+    void *bytes;
+    size_t length;
+    uint8_t sum[TAKT_SHA256_BYTES];
+    char text[TAKT_SHA256_TEXT];
+    takt_sha256 sha;
+    if (path == NULL || takt_read_file(b->ctx, path, &bytes, &length) != TAKT_OK)
+        return "";
+    takt_sha256_init(&sha);
+    takt_sha256_add(&sha, bytes, length);
+    takt_sha256_end(&sha, sum);
+    takt_sha256_text(sum, text);
+    takt_mem_put(b->ctx, bytes, length);
+    return copy(b, text);
+}
+
+static takt_status fill(takt_bench *b, const takt_bench_info *info)
+{
+    char fingerprint[17];
+    takt_machine_fingerprint(fingerprint);
+    b->model = copy(b, info->model);
+    b->model_sha256 = digest(b, info->model);
+    b->type = copy(b, info->type != NULL ? info->type : "inference");
+    b->timestamp = copy(b, info->timestamp);
+    b->fingerprint = copy(b, fingerprint);
+    b->command = takt_arena_array(&b->arena, info->command_count, sizeof *b->command);
+    if (b->command == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < info->command_count; i++)
+        b->command[i] = copy(b, info->command[i]);
+    b->command_count = info->command_count;
+    const bool all = !info->latency && !info->throughput && !info->memory;
+    b->latency = all || info->latency;
+    b->throughput = all || info->throughput;
+    b->memory_usage = all || info->memory;
+    b->has_ceilings = info->ceilings != NULL;
+    if (b->has_ceilings)
+        b->ceilings = *info->ceilings;
+    uint64_t most;
+    takt_process_memory(&b->rss_before, &most);
+    takt_steal_read(&b->steal_before, &b->jiffies_before);
+    return b->model != NULL && b->type != NULL && b->timestamp != NULL && b->fingerprint != NULL
+               ? TAKT_OK
+               : TAKT_ERR_MEMORY;
+}
+
+takt_status takt_bench_create(takt_ctx *ctx, const takt_bench_info *info, takt_bench **bench)
+{
+    static const takt_bench_info nothing = {0};
+    void *block;
+    *bench = NULL;
+    TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_bench), "a benchmark", &block));
+    takt_bench *b = block;
+    b->ctx = ctx;
+    takt_arena_init(&b->arena, ctx);
+    const takt_status status = fill(b, info != NULL ? info : &nothing);
+    if (status != TAKT_OK) {
+        takt_bench_destroy(b);
+        return status;
+    }
+    *bench = b;
+    return TAKT_OK;
+}
+
+void takt_bench_destroy(takt_bench *b)
+{
+    if (b == NULL)
+        return;
+    for (size_t i = 0; i < b->count; i++)
+        takt_timing_free(b->ctx, &b->rows[i].timing);
+    takt_mem_put(b->ctx, b->rows, b->capacity * sizeof *b->rows);
+    takt_arena_deinit(&b->arena);
+    takt_mem_put(b->ctx, b, sizeof *b);
+}
+
+takt_status takt_bench_push(takt_bench *b, takt_bench_row **row)
+{
+    void *rows = b->rows;
+    TAKT_TRY(takt_mem_grow(b->ctx, &rows, &b->capacity, b->count + 1, sizeof *b->rows));
+    b->rows = rows;
+    *row = &b->rows[b->count++];
+    **row = (takt_bench_row){.batch = 1, .threads = 1};
+    return TAKT_OK;
+}
+
+/* ---- asking ---- */
+
+size_t takt_bench_count(const takt_bench *b)
+{
+    return b->count;
+}
+
+const takt_timing *takt_bench_timing(const takt_bench *b, size_t index)
+{
+    return index < b->count ? &b->rows[index].timing : NULL;
+}
+
+const char *takt_bench_fingerprint(const takt_bench *b)
+{
+    return b->fingerprint != NULL ? b->fingerprint : "";
+}
+
+const char *takt_bench_time(const takt_bench *b)
+{
+    return b->timestamp != NULL ? b->timestamp : "";
+}
+
+double takt_bench_noise_pct(const takt_bench *b)
+{
+    double worst = 0;
+    for (size_t i = 0; i < b->count; i++)
+        worst = fmax(worst, 100 * b->rows[i].noise);
+    return worst;
+}
+
+const char *takt_bench_grade(const takt_bench *b)
+{
+    const double noise = takt_bench_noise_pct(b) + b->steal_pct;
+    return noise <= 0.5 ? "A" : noise <= 1.5 ? "B" : noise <= 5 ? "C" : "D";
+}
+
+size_t takt_bench_best(const takt_bench *b)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < b->count; i++)
+        if (b->rows[i].throughput.median > b->rows[best].throughput.median)
+            best = i;
+    return best;
+}

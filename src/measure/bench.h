@@ -1,0 +1,64 @@
+/* bench.h - a benchmark's result: where it was made, and what was measured. */
+#ifndef TAKT_MEASURE_BENCH_H
+#define TAKT_MEASURE_BENCH_H
+
+#include <takt/measure.h>
+
+#include "base/json.h"
+#include "measure/ceilings.h"
+
+typedef struct takt_bench_op {
+    const char *name, *type, *bound;
+    double time_us, share, flops, bytes, percent;
+} takt_bench_op;
+
+typedef struct takt_bench_row {
+    int64_t batch;
+    int threads;
+    takt_timing timing;
+    takt_stats throughput; /* samples a second */
+    double load_ns, plan_ns;
+    uint64_t planned_peak, rss_delta, allocations;
+    double live_mean, live_std; /* over the steps */
+    double noise;               /* what A/A shows, as a part */
+    takt_bench_op *ops;         /* in the bench's arena */
+    size_t op_count;
+} takt_bench_row;
+
+struct takt_bench {
+    takt_ctx *ctx;
+    takt_arena arena;
+    const char *model, *model_sha256, *type, *timestamp, *fingerprint;
+    const char *cpu, *memory, *os;
+    const char **command;
+    size_t command_count;
+    bool has_ceilings, latency, throughput, memory_usage;
+    bool is_loaded; /* read from a file: the machine is not this one */
+    takt_ceilings ceilings;
+    takt_bench_row *rows;
+    size_t count, capacity;
+    double steal_pct;
+    uint64_t steal_before, jiffies_before, rss_before;
+};
+
+/* A new row at the end, zeroed. */
+TAKT_MUST_USE takt_status takt_bench_push(takt_bench *b, takt_bench_row **row);
+/* The worst of the rows, in percent, and the grade of the whole: "A" to "D". */
+double takt_bench_noise_pct(const takt_bench *b);
+const char *takt_bench_grade(const takt_bench *b);
+/* The row with the most samples a second. */
+size_t takt_bench_best(const takt_bench *b);
+
+void takt_bench_json(takt_json_writer *w, const takt_bench *b);
+void takt_bench_jsonl(takt_text *text, const takt_bench *b);
+void takt_bench_csv(takt_text *text, const takt_bench *b);
+void takt_bench_md(takt_text *text, const takt_bench *b);
+void takt_bench_gbench(takt_json_writer *w, const takt_bench *b);
+void takt_bench_html(takt_text *text, const takt_bench *b);
+
+/* Resident bytes of this process now and at most; 0 where the system does not say. */
+void takt_process_memory(uint64_t *now, uint64_t *most);
+/* Time that others took from this machine's processors, and all time, in ticks. */
+void takt_steal_read(uint64_t *steal, uint64_t *all);
+
+#endif

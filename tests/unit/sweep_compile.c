@@ -1,0 +1,152 @@
+/* sweep_compile.c - loading, planning and running the examples when memory or threads run out, at
+ * every operation: the right error, and nothing left behind. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "test.h"
+#include "util/inject.h"
+
+typedef struct job {
+    const char *text;
+    size_t length;
+    takt_plan_options options;
+    takt_status want; /* of a run in which nothing fails */
+} job;
+
+static takt_status bind_all(takt_ctx *ctx, takt_session *s, takt_tensor_view *views, size_t most)
+{
+    const size_t count = takt_session_input_count(s);
+    takt_status status = count <= most ? TAKT_OK : TAKT_ERR_LIMIT;
+    for (size_t i = 0; i < count && status == TAKT_OK; i++) {
+        const takt_desc *d = takt_session_input_desc(s, i);
+        views[i] = (takt_tensor_view){.dtype = d->dtype, .rank = d->rank};
+        memcpy(views[i].dims, d->dims, sizeof d->dims);
+        status = takt_view_alloc(ctx, &views[i]);
+        if (status == TAKT_OK)
+            status = takt_session_bind(s, d->name, &views[i]);
+    }
+    return status;
+}
+
+static takt_status use_session(takt_ctx *ctx, takt_plan *plan)
+{
+    takt_tensor_view views[8] = {0};
+    takt_session *s;
+    takt_status status = takt_session_create(plan, NULL, &s);
+    if (status != TAKT_OK)
+        return status;
+    status = bind_all(ctx, s, views, 8);
+    for (int i = 0; i < 2 && status == TAKT_OK; i++) {
+        status = takt_session_run(s);
+        EXPECT(status == TAKT_OK || takt_session_error(s)->message[0] != '\0');
+    }
+    takt_session_destroy(s);
+    for (size_t i = 0; i < 8; i++)
+        takt_view_free(ctx, &views[i]);
+    return status;
+}
+
+static takt_status use_model(takt_ctx *ctx, takt_model *model, const job *j)
+{
+    takt_plan *plan = NULL;
+    takt_status status = takt_plan_create(model, &j->options, &plan);
+    EXPECT((status == TAKT_OK) == (plan != NULL));
+    if (status == TAKT_OK)
+        status = use_session(ctx, plan);
+    takt_plan_destroy(plan);
+    return status;
+}
+
+static takt_status scenario(takt_inject *inject, void *user)
+{
+    const job *j = user;
+    takt_config config = {0};
+    takt_ctx *ctx;
+    takt_model *model = NULL;
+    takt_inject_config(inject, &config);
+    takt_status status = takt_ctx_create(&config, &ctx);
+    if (status != TAKT_OK)
+        return status;
+    status = takt_model_load_memory(ctx, "m.takt", j->text, j->length, NULL, &model);
+    EXPECT((status == TAKT_OK) == (model != NULL));
+    if (status == TAKT_OK)
+        status = use_model(ctx, model, j);
+    EXPECT(status == TAKT_OK || takt_last_error(ctx)[0] != '\0' || inject->hits > 0);
+    takt_model_destroy(model);
+    takt_ctx_destroy(ctx);
+    return status == j->want ? TAKT_OK : status;
+}
+
+/* ---- models ---- */
+
+static void sweep(const char *what, const char *text, const takt_plan_options *options,
+                  takt_status want)
+{
+    job j = {.text = text, .length = strlen(text), .want = want};
+    if (options != NULL)
+        j.options = *options;
+    const takt_sweep_report r = takt_sweep(scenario, &j, TAKT_INJECT_MEMORY | TAKT_INJECT_THREADS);
+    EXPECT(r.is_good, "%s: %s", what, r.message);
+    EXPECT(r.operations > 20 && r.runs > r.operations, "%s: %llu operations", what,
+           (unsigned long long)r.operations);
+}
+
+static char *read_all(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = malloc(1 << 16);
+    if (!EXPECT(file != NULL && text != NULL, "%s", path))
+        exit(1);
+    text[fread(text, 1, (1 << 16) - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+/* Dimensions are small: what is tried is every allocation, not arithmetic. */
+static void examples(void)
+{
+    static const char *const paths[] = {"examples/mlp.takt", "examples/stream.takt"};
+    const takt_plan_options one = {.threads = 1}, two = {.threads = 2};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        char *text = read_all(paths[i]);
+        sweep(paths[i], text, i == 0 ? &two : &one, TAKT_OK);
+        free(text);
+    }
+}
+
+static void small_models(void)
+{
+    const takt_plan_options one = {.threads = 1}, ref = {.threads = 1, .backend = "ref"},
+                            plain = {.threads = 1, .level = -1};
+    static const char net[] = "model m(x: f32[1, 2, 6, 6]) seed=1 {\n"
+                              "  h = x |> conv(4, 3, act=relu) |> batch_norm() |> max_pool(2)\n"
+                              "  return softmax(dense(flatten(h), 3), axis=-1)\n}\n";
+    static const char flow[] =
+        "model m(x: f32[4], c: bool[]) {\n"
+        "  state s: [4] = 0\n"
+        "  y = if(c, x, then=graph(a: f32[4]) { return exp(a) }, else=graph(a: f32[4]) { return -a })\n"
+        "  v, i = top_k(y + s, k=2)\n"
+        "  next s = s + y\n"
+        "  return v, i, einsum(y, y, equation=\"i,j->ij\")\n}\n";
+    static const char encoder[] = "model m(x: f32[1, 4, 8]) seed=1 {\n"
+                                  "  return transformer_block(x, 2)\n}\n";
+    sweep("convolution", net, &one, TAKT_OK);
+    sweep("convolution, plain", net, &plain, TAKT_OK);
+    sweep("control flow", flow, &one, TAKT_OK);
+    sweep("control flow, ref", flow, &ref, TAKT_OK);
+    sweep("encoder", encoder, &one, TAKT_OK);
+}
+
+/* Refusals must be clean as well. */
+static void refused(void)
+{
+    const takt_plan_options tight = {.threads = 1, .memory_limit = 8};
+    sweep("memory limit", "model m(x: f32[64]) { return relu(cumsum(x, axis=0)) + 1 }", &tight,
+          TAKT_ERR_LIMIT);
+    sweep("unknown size", "model m(x: f32[n]) { return relu(x) }",
+          &(const takt_plan_options){.threads = 1, .sizes = "k=2"}, TAKT_ERR_NOT_FOUND);
+}
+
+TEST_MAIN(examples, small_models, refused)

@@ -1,0 +1,56 @@
+/* compile.c - a model into a compiled file, which loads at once and is checked to the last bit. */
+#include <string.h>
+
+#include "tool.h"
+
+static int save(takt_tool *t, const takt_model *model)
+{
+    const char *to = tool_item_of(t, TAKT_F_OUTPUT, 0);
+    const char *from = tool_text_of(t, TAKT_F_MODEL);
+    if (to == NULL)
+        return tool_usage_error(t, 1003, "write takt compile MODEL -o m.taktp",
+                                "there is no file to write to");
+    from = from != NULL ? from : t->args[0];
+    char command[1024];
+    const char *name = tool_text_of(t, TAKT_F_SELECT);
+    snprintf(command, sizeof command, "takt compile%s%.200s", name != NULL ? " --select " : "",
+             name != NULL ? name : "");
+    const takt_save_options options = {.source = from, .command = command};
+    const int code = tool_finish(t, takt_model_save(model, to, &options));
+    if (code != TAKT_EXIT_OK || tool_on(t, TAKT_F_QUIET))
+        return code;
+    if (!tool_on(t, TAKT_F_JSON)) {
+        printf("%s: %s\n", to, takt_model_name(model));
+        return code;
+    }
+    printf("{\"model\": ");
+    tool_print_string(stdout, takt_model_name(model));
+    printf(", \"file\": ");
+    tool_print_string(stdout, to);
+    printf("}\n");
+    return code;
+}
+
+static int run(takt_tool *t)
+{
+    int code;
+    takt_model *model = tool_open_model(t, &code);
+    if (model == NULL)
+        return code;
+    code = save(t, model);
+    takt_model_destroy(model);
+    return code;
+}
+
+const takt_verb takt_verb_compile = {
+    .name = "compile",
+    .summary = "write a model and its weights into one checked file",
+    .arguments = "MODEL",
+    .arg_min = 1,
+    .arg_max = 1,
+    .about = "A .taktp file holds the graph, aligned weights and where they came from, with\n"
+             "checksums over every byte. Every verb takes it in place of its source.",
+    .example = "takt compile examples/cnn.takt -o cnn.taktp",
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_OUTPUT, TAKT_FLAG_IDS},
+    .run = run,
+};
