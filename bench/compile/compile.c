@@ -95,7 +95,8 @@ static void folds(text *t, size_t nodes)
     char line[96];
     add(t, "model m(v: f32[4, 4]) {\n");
     for (size_t i = 0; i < nodes; i += 5) {
-        snprintf(line, sizeof line, "  v = transpose(transpose(v, perm=[1, 0]) * 1.0, perm=[1, 0])");
+        snprintf(line, sizeof line,
+                 "  v = transpose(transpose(v, perm=[1, 0]) * 1.0, perm=[1, 0])");
         add(t, line);
         snprintf(line, sizeof line, " + %zu.25\n", i);
         add(t, line);

@@ -18,6 +18,17 @@
 extern "C" {
 #endif
 
+/** How results are written. */
+typedef enum takt_bench_format {
+    TAKT_BENCH_TEXT,
+    TAKT_BENCH_JSON,
+    TAKT_BENCH_JSONL,
+    TAKT_BENCH_CSV,
+    TAKT_BENCH_MD,
+    TAKT_BENCH_HTML,
+    TAKT_BENCH_GBENCH, /**< as Google Benchmark writes it */
+} takt_bench_format;
+
 /* ---- statistics ---- */
 
 typedef struct takt_interval {
@@ -146,6 +157,17 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_compare(takt_session *a, takt_se
 TAKT_API TAKT_MUST_USE takt_status takt_timing_compare(takt_ctx *ctx, const takt_timing *a,
                                                        const takt_timing *b, double margin,
                                                        takt_comparison *comparison);
+/** What a comparison is of; the timings may be NULL. */
+typedef struct takt_compared {
+    const char *a, *b; /**< names */
+    const takt_timing *a_timing, *b_timing;
+    takt_bench_format format; /**< TEXT, JSON or HTML */
+} takt_compared;
+
+TAKT_API TAKT_MUST_USE takt_status takt_comparison_write(takt_ctx *ctx,
+                                                         const takt_comparison *comparison,
+                                                         const takt_compared *of,
+                                                         takt_sink_fn *sink, void *user);
 /** "faster"; never NULL. */
 TAKT_API const char *takt_verdict_name(takt_verdict verdict);
 
@@ -183,19 +205,18 @@ TAKT_API TAKT_MUST_USE takt_status takt_profile_print(const takt_profile *profil
                                                       takt_format format, takt_sink_fn *sink,
                                                       void *user);
 
+/** The run as a whole. */
+typedef struct takt_profile_summary {
+    takt_stats latency; /**< without looking at the steps */
+    double floor_ns;    /**< what the ceilings would allow; 0: unknown */
+    double flops, bytes;
+} takt_profile_summary;
+
+TAKT_API void takt_profile_summarize(const takt_profile *profile, takt_profile_summary *summary);
+
 /* ---- results ---- */
 
 typedef struct takt_bench takt_bench;
-
-typedef enum takt_bench_format {
-    TAKT_BENCH_TEXT,
-    TAKT_BENCH_JSON,
-    TAKT_BENCH_JSONL,
-    TAKT_BENCH_CSV,
-    TAKT_BENCH_MD,
-    TAKT_BENCH_HTML,
-    TAKT_BENCH_GBENCH, /**< as Google Benchmark writes it */
-} takt_bench_format;
 
 /** What is measured; strings are copied. Zero in any field means the default. */
 typedef struct takt_bench_info {
@@ -238,6 +259,36 @@ TAKT_API const takt_timing *takt_bench_timing(const takt_bench *bench, size_t in
 /** "" if the file did not say. */
 TAKT_API const char *takt_bench_fingerprint(const takt_bench *bench);
 TAKT_API const char *takt_bench_time(const takt_bench *bench);
+
+/** What a result says: the table, the costliest steps, and what to look at. */
+TAKT_API TAKT_MUST_USE takt_status takt_bench_analyze(const takt_bench *bench, takt_format format,
+                                                      takt_sink_fn *sink, void *user);
+/** Medians of several results in order, with the step between them if there is one. `*step` is the
+ *  first result after it, 0 if there is none. Results of different machines are refused. */
+typedef struct takt_trend {
+    takt_bench *const *benches;
+    size_t count;
+    bool throughput; /**< instead of latency */
+    takt_bench_format format; /**< TEXT, JSON or HTML */
+} takt_trend;
+
+TAKT_API TAKT_MUST_USE takt_status takt_bench_trend(takt_ctx *ctx, const takt_trend *trend,
+                                                    takt_sink_fn *sink, void *user, size_t *step);
+
+/* ---- is this machine fit to measure on? ---- */
+
+typedef struct takt_environment {
+    double noise_pct; /**< what a program compared with itself shows here and now */
+    double steal_pct, load;
+    size_t warnings;
+    char grade; /**< 'A' to 'D' */
+} takt_environment;
+
+/** Looks at governor, turbo, SMT, limits, load and the like, and runs an A/A comparison for half a
+ *  second. The report says what to do about each finding. */
+TAKT_API TAKT_MUST_USE takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found,
+                                                          takt_format format, takt_sink_fn *sink,
+                                                          void *user);
 
 #ifdef __cplusplus
 }

@@ -24,7 +24,8 @@ typedef int takt_sink_fn(void *user, const char *text, size_t length);
 /** How a report is written. */
 typedef enum takt_format { TAKT_FORMAT_TEXT, TAKT_FORMAT_JSON } takt_format;
 
-/** The value that an input will have. In some formats shapes may depend on it. */
+/** The value that an input will have, or with data NULL its shape alone. In some formats shapes
+ *  may depend on it. */
 typedef struct takt_known_input {
     const char *name;
     takt_tensor_view view; /**< dense; borrowed for the call */

@@ -40,19 +40,26 @@ typedef struct takt_plan_info {
     uint64_t state;       /**< per session, outlives runs */
     uint64_t arena;       /**< per session: activations and scratch */
     uint64_t scratch;     /**< the largest part of it that is scratch of one step */
-    uint64_t io;          /**< inputs and outputs, where the caller binds no buffers */
+    uint64_t io;          /**< inputs and outputs, where the caller binds none; 64-byte rounded */
     uint64_t peak;        /**< weights + packed + state + arena + io */
     uint64_t lower_bound; /**< of the arena: no plan in this order of steps can need less */
     uint64_t unshared;    /**< of the arena, if no memory were reused */
     size_t steps;
     int threads;
-    double flops; /**< of one run */
+    double flops;     /**< of one run */
+    uint64_t session; /**< a session's own tables, beside state, arena and io; not in `peak` */
 } takt_plan_info;
 
 /** Compiles for concrete sizes. The model may be destroyed afterwards. */
 TAKT_API TAKT_MUST_USE takt_status takt_plan_create(const takt_model *model,
                                                     const takt_plan_options *options,
                                                     takt_plan **plan);
+/** The same through the context's cache: a plan made before for an equal model, with equal sizes and
+ *  options, is given again. Give it back with takt_plan_destroy. The cache keeps a bounded number of
+ *  plans, those in use always; takt_ctx_trim empties it. */
+TAKT_API TAKT_MUST_USE takt_status takt_plan_get(const takt_model *model,
+                                                 const takt_plan_options *options,
+                                                 takt_plan **plan);
 /** NULL if the backend can be used here, else the reason; unknown names have one too. */
 TAKT_API const char *takt_backend_available(const char *name);
 /** The backends: name, whether they can be used or why not, and what they are good for. */

@@ -48,8 +48,10 @@ TAKT_API size_t takt_session_output_count(const takt_session *session);
 TAKT_API const takt_desc *takt_session_input_desc(const takt_session *session, size_t index);
 TAKT_API const takt_desc *takt_session_output_desc(const takt_session *session, size_t index);
 
-/** The caller's buffer for an input or output, dense, borrowed until it is bound anew or the
- *  session dies. `view->data` NULL: back to the session's own memory. */
+/** The caller's buffer for an input or output, borrowed until it is bound anew or the session dies.
+ *  Dense row-major buffers are used where they lie; a slice, Fortran order or a buffer that is not
+ *  aligned for its elements costs one copy a run, through memory that the binding makes.
+ *  `view->data` NULL: back to the session's own memory. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_bind(takt_session *session, const char *name,
                                                      const takt_tensor_view *view);
 /** Where the value is: the bound buffer, or the session's own memory, which may be written
@@ -65,6 +67,20 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_run_deadline(takt_session *sessi
 TAKT_API void takt_session_cancel(takt_session *session);
 /** State back to its initial values. */
 TAKT_API void takt_session_reset(takt_session *session);
+/** Another session of the same plan, with the same state, and nothing bound. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_clone(const takt_session *session,
+                                                      takt_session **clone);
+/** Makes the next run as fast as the others: memory of outputs, pages of the arena, threads, and, if
+ *  every input has data, one run whose effect on the state is taken back. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_warmup(takt_session *session);
+/** Other sizes ("batch=8,seq=128") for the named dimensions. `model` is the one that the session's
+ *  plan was made from: a plan keeps no weights that it does not need, so it must be given again. The
+ *  new plan has the old one's options and comes from the cache; state is kept; what was bound must be
+ *  bound again. TAKT_ERR_SHAPE if a state's shape depends on the sizes. After a failure the session
+ *  is as it was. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_reshape(takt_session *session,
+                                                        const takt_model *model,
+                                                        const char *sizes);
 /** The session's own last failure. */
 TAKT_API const takt_error *takt_session_error(const takt_session *session);
 

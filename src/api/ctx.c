@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "api/cache.h"
 #include "base/mem.h"
 #include "os/cpu.h"
 #include "os/os.h"
@@ -113,6 +114,7 @@ void takt_ctx_destroy(takt_ctx *ctx)
     if (ctx == NULL)
         return;
     const takt_allocator outer = ctx->outer;
+    takt_plan_cache_destroy(ctx);
     outer.put(outer.user, ctx, sizeof *ctx);
 }
 

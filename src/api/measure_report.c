@@ -287,3 +287,11 @@ void takt_profile_layers(const takt_profile *p, takt_report *r)
     }
     takt_arena_deinit(&arena);
 }
+
+void takt_profile_summarize(const takt_profile *p, takt_profile_summary *summary)
+{
+    *summary = (takt_profile_summary){.latency = p->timing.stats,
+                                      .floor_ns = p->has_ceilings ? floor_of(p) : 0,
+                                      .flops = total(p, true),
+                                      .bytes = total(p, false)};
+}

@@ -19,7 +19,7 @@ static double drawn(const takt_init *init, const takt_philox_at *at, uint64_t el
     }
 }
 
-static takt_status fill_slot(takt_ctx *ctx, const takt_slot *slot, uint64_t seed, takt_tensor *out)
+takt_status takt_slot_fill(takt_ctx *ctx, const takt_slot *slot, uint64_t seed, takt_tensor *out)
 {
     if (slot->init.kind == TAKT_INIT_TENSOR) {
         *out = *slot->init.tensor;
@@ -27,7 +27,7 @@ static takt_status fill_slot(takt_ctx *ctx, const takt_slot *slot, uint64_t seed
         return TAKT_OK;
     }
     if (!takt_type_is_concrete(&slot->type))
-        return TAKT_OK; /* sized by a named dimension: sessions fill it */
+        return TAKT_OK; /* sized by a named dimension: plans fill it */
     TAKT_TRY(takt_tensor_create(ctx, &slot->type, out));
     const takt_philox_at at = {.seed = seed, .stream = slot->init.stream};
     const size_t count = takt_tensor_count(out);
@@ -85,11 +85,12 @@ takt_status takt_describe_ports(takt_arena *arena, const takt_graph *g, const ta
 static takt_status fill_model(takt_model *m, uint64_t seed)
 {
     const takt_graph *g = m->graph;
+    m->seed = seed;
     m->slots = takt_arena_array(&m->arena, g->slot_count, sizeof *m->slots);
     if (m->slots == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < g->slot_count; i++)
-        TAKT_TRY(fill_slot(m->ctx, &g->slots[i], seed, &m->slots[i]));
+        TAKT_TRY(takt_slot_fill(m->ctx, &g->slots[i], seed, &m->slots[i]));
     TAKT_TRY(takt_describe_ports(&m->arena, g, g->inputs, g->input_count, &m->inputs));
     return takt_describe_ports(&m->arena, g, g->outputs, g->output_count, &m->outputs);
 }
@@ -135,10 +136,11 @@ static takt_status take_known(takt_model *m, const takt_load_options *o, takt_fi
         for (int d = 0; d < v->rank && d < TAKT_MAX_RANK; d++)
             f->tensor.type.dim[d] = v->dims[d];
         if (v->rank < 0 || v->rank > TAKT_MAX_RANK || !takt_type_bytes(&f->tensor.type, &bytes) ||
-            f->name == NULL || (v->data == NULL && bytes > 0))
+            f->name == NULL)
             return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_model_load: known input %zu is invalid",
                              i);
-        TAKT_TRY(takt_storage_borrow(m->ctx, v->data, bytes, NULL, NULL, &f->tensor.storage));
+        if (v->data != NULL)
+            TAKT_TRY(takt_storage_borrow(m->ctx, v->data, bytes, NULL, NULL, &f->tensor.storage));
     }
     return TAKT_OK;
 }

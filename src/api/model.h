@@ -12,9 +12,14 @@ struct takt_model {
     takt_graph *graph;
     takt_tensor *slots; /* the value of each slot of the graph */
     takt_desc *inputs, *outputs;
-    const char *lineage; /* of a compiled model, in the arena; or NULL */
+    uint64_t seed;        /* of the slots' random first values */
+    _Atomic uint64_t key; /* digest of all of it; 0: not computed so far */
+    const char *lineage;  /* of a compiled model, in the arena; or NULL */
 };
 
+/* The first value of a slot; a type that is not concrete gets none. */
+TAKT_MUST_USE takt_status takt_slot_fill(takt_ctx *ctx, const takt_slot *slot, uint64_t seed,
+                                         takt_tensor *out);
 /* "batch=8,seq=128" into sizes by index of dims' names; -1 where nothing was said. `*sizes` lies
  * in `arena`. */
 TAKT_MUST_USE takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *dims,

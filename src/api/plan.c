@@ -6,6 +6,7 @@
 
 #include "api/backends.h"
 #include "api/model.h"
+#include "api/session.h"
 #include "base/mem.h"
 #include "op/ops.h"
 #include "os/pool.h"
@@ -102,7 +103,8 @@ static takt_status size_graph(const takt_model *m, const takt_graph *from, const
     return status;
 }
 
-static takt_status choose_passes(takt_ctx *ctx, const takt_plan_options *o, takt_pass_choice *choice)
+static takt_status choose_passes(takt_ctx *ctx, const takt_plan_options *o,
+                                 takt_pass_choice *choice)
 {
     if (o->level < 0)
         TAKT_TRY(takt_pass_choose(ctx, "-all", choice));
@@ -157,8 +159,31 @@ static takt_status keep_initial(const takt_model *m, takt_plan *plan)
         if (value != NULL && value->storage != NULL) {
             plan->initial[i] = *value;
             takt_storage_retain(value->storage);
+        } else {
+            TAKT_TRY(takt_slot_fill(m->ctx, &g->slots[i], m->seed, &plan->initial[i]));
         }
     }
+    return TAKT_OK;
+}
+
+static bool keep_text(takt_arena *arena, const char **text)
+{
+    if (*text != NULL)
+        *text = takt_arena_text(arena, *text, strlen(*text));
+    return *text != NULL;
+}
+
+/* For plans of other sizes, which are made in the same way. */
+static takt_status keep_options(const takt_plan_options *o, takt_plan *plan)
+{
+    takt_plan_options *kept = takt_arena_copy(&plan->arena, o, sizeof *o);
+    if (kept == NULL)
+        return TAKT_ERR_MEMORY;
+    const char **texts[] = {&kept->sizes, &kept->backend, &kept->blas, &kept->isa, &kept->passes};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (*texts[i] != NULL && !keep_text(&plan->arena, texts[i]))
+            return TAKT_ERR_MEMORY;
+    plan->options = kept;
     return TAKT_OK;
 }
 
@@ -181,6 +206,8 @@ takt_status takt_plan_create(const takt_model *m, const takt_plan_options *optio
     takt_graph_destroy(g);
     if (status == TAKT_OK)
         status = keep_initial(m, *plan);
+    if (status == TAKT_OK)
+        status = keep_options(o, *plan);
     if (status != TAKT_OK) {
         takt_plan_release_internal(*plan);
         *plan = NULL;
@@ -204,7 +231,8 @@ void takt_plan_query(const takt_plan *plan, takt_plan_info *info)
                              .lower_bound = plan->lower_bound,
                              .unshared = plan->unshared_bytes,
                              .steps = plan->step_count,
-                             .threads = plan->threads};
+                             .threads = plan->threads,
+                             .session = takt_session_overhead(plan)};
     info->peak = info->weights + info->packed + info->state + info->arena + info->io;
     for (size_t i = 0; i < plan->step_count; i++)
         info->flops += plan->steps[i].cost.flops;

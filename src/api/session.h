@@ -7,20 +7,22 @@
 #include "plan/execute.h"
 
 typedef struct takt_session_port {
-    takt_tensor_view view; /* data: the bound buffer, or `own`, or NULL so far */
+    takt_tensor_view view;    /* dense; data: the bound buffer, or `own`, or NULL so far */
+    takt_tensor_view strided; /* data: what the caller bound and a run copies, or NULL */
     void *own;
-    size_t bytes;
+    size_t bytes, own_bytes; /* own_bytes: rounded to 64 */
 } takt_session_port;
 
 struct takt_session {
     takt_ctx *ctx;
     takt_plan *plan;
-    takt_arena arena_facts; /* small things that die with the session */
+    void *tables; /* one block: descriptions, ports, bases and state tensors */
     takt_desc *input_descs, *output_descs;
     takt_session_port *inputs, *outputs;
-    takt_tensor *state;
+    takt_tensor *state; /* per slot, all in one storage */
     unsigned char *arena;
-    void **base; /* per buffer of the plan */
+    uint64_t arena_given; /* bytes, if the caller brought it; else 0 */
+    void **base;          /* per buffer of the plan */
     takt_pool *pool;
     bool owns_arena, owns_pool;
     _Atomic bool cancel;
@@ -28,5 +30,15 @@ struct takt_session {
     takt_error error;
     const takt_watch *watch; /* NULL unless profiling */
 };
+
+/* Bytes of a session itself and its tables. */
+size_t takt_session_overhead(const takt_plan *plan);
+/* Where buffers of this place and index lie. */
+void takt_session_set_base(takt_session *s, takt_place_kind place, size_t index, void *data);
+/* The session's own memory for a port, made when first asked for; failures go into s->error. */
+TAKT_MUST_USE takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t index);
+/* Between the caller's strided buffers and the dense ones that steps use. */
+void takt_session_copy_in(takt_session *s);
+void takt_session_copy_out(takt_session *s);
 
 #endif

@@ -7,6 +7,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 static const uint32_t table[8][256] = {
@@ -48,6 +50,21 @@ static bool can(void)
 static uint32_t step(uint32_t crc, uint64_t word)
 {
     return __crc32cd(crc, word);
+}
+
+#elif defined(__aarch64__) && defined(__linux__)
+
+/* The instruction is optional in the first version of the architecture, so the system is asked. */
+static bool can(void)
+{
+    enum { HAS_CRC32 = 1 << 7 };
+    return (getauxval(AT_HWCAP) & HAS_CRC32) != 0;
+}
+
+static uint32_t step(uint32_t crc, uint64_t word)
+{
+    __asm__(".arch_extension crc\n\tcrc32cx %w0, %w0, %x1" : "+r"(crc) : "r"(word));
+    return crc;
 }
 
 #elif defined(__x86_64__)

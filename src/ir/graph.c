@@ -258,9 +258,8 @@ void takt_graph_merge_origin(takt_graph *g, takt_id id, const takt_origin *origi
                 break;
         if (o != NULL)
             continue;
-        takt_origin *copy = count < TAKT_MAX_ORIGINS
-                                ? takt_arena_copy(&g->arena, origins, sizeof *copy)
-                                : NULL;
+        takt_origin *copy =
+            count < TAKT_MAX_ORIGINS ? takt_arena_copy(&g->arena, origins, sizeof *copy) : NULL;
         if (copy == NULL)
             return; /* a lost origin costs a name in an explanation, never the graph */
         copy->next = n->origin;

@@ -185,9 +185,9 @@ typedef struct takt_weights {
 } takt_weights;
 
 typedef struct takt_print_options {
-    bool elide;   /* shorten large constants for people: not readable back */
-    bool types;   /* add the type of every value as a comment */
-    bool origins; /* add origins as comments */
+    bool elide;            /* shorten large constants for people: not readable back */
+    bool types;            /* add the type of every value as a comment */
+    bool origins;          /* add origins as comments */
     takt_weights *weights; /* receives all but the smallest constants, if given */
 } takt_print_options;
 /* The text form; takt_parse (lang/) reads it back. */

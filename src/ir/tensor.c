@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/mem.h"
+#include "ir/storage.h"
 
 struct takt_storage {
     takt_ctx *ctx;
@@ -15,6 +16,11 @@ struct takt_storage {
     void (*done)(void *user);
     void *user;
 };
+
+size_t takt_storage_overhead(void)
+{
+    return sizeof(takt_storage);
+}
 
 static takt_status create(takt_ctx *ctx, takt_storage **storage)
 {

@@ -150,6 +150,21 @@ static takt_status build(takt_unit *u, const takt_function *model, takt_graph **
     return (*graph)->status != TAKT_OK ? (*graph)->status : TAKT_OK;
 }
 
+/* A dimension that got its size late may not fit what was inferred from its name before. */
+static takt_status check_sizes(takt_unit *u, const takt_function *model, const takt_graph *graph)
+{
+    if (u->e.diagnostics->error_count > 0)
+        return TAKT_OK;
+    const takt_status status = takt_graph_verify(graph);
+    if (status == TAKT_OK || status == TAKT_ERR_MEMORY)
+        return status;
+    char message[TAKT_ERROR_TEXT + 64];
+    snprintf(message, sizeof message, "the model's named dimensions contradict each other: %s",
+             takt_last_error(u->e.ctx));
+    TAKT_TRY(complain_at(u, model->place, TAKT_E_DIM, message));
+    return status;
+}
+
 takt_status takt_parse(takt_ctx *ctx, const char *file_name, const char *text, size_t length,
                        const takt_parse_options *options, takt_graph **graph)
 {
@@ -169,6 +184,8 @@ takt_status takt_parse(takt_ctx *ctx, const char *file_name, const char *text, s
         status = pick(&u, models, &model);
         if (status == TAKT_OK)
             status = build(&u, model, graph);
+        if (status == TAKT_OK)
+            status = check_sizes(&u, model, *graph);
     }
     status = takt_unit_status(&u, status);
     takt_unit_close(&u);

@@ -44,7 +44,7 @@ typedef struct takt_builder {
     size_t step_capacity, buffer_capacity, constant_capacity;
     takt_pack_key *packs;
     size_t pack_count, pack_capacity;
-    uint32_t *pack_of; /* per node: its newest pack, or UINT32_MAX */
+    uint32_t *pack_of;                /* per node: its newest pack, or UINT32_MAX */
     size_t in_capacity, out_capacity; /* of the step being compiled */
     const char **refusals;
     size_t refusal_count, refusal_capacity;

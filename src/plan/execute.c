@@ -76,9 +76,6 @@ static takt_status report_fault(const takt_execution *x, const takt_step *s)
     if (s->fault_id == TAKT_E_DIVIDE)
         return takt_error_set(x->error, s->fault_id, "%s: element %llu is divided by zero", s->name,
                               element);
-    if (s->fault_id == TAKT_E_REFERENCE)
-        return takt_error_set(x->error, s->fault_id, "%s: the interpreter refused: %s", s->name,
-                              takt_last_error(x->plan->ctx));
     return takt_error_set(x->error, s->fault_id, "%s: index %lld (element %llu) is out of range",
                           s->name, value, element);
 }

@@ -14,7 +14,8 @@ fails(2, "summary", MLP, "--threads", "2", says=["takt summary has no flag --thr
 fails(1, "ops", "sofmax", says=["error[TAKT2107]", "did you mean softmax?"])
 fails(2, "opt", "--pass=-fold-wieghts", CNN, says=["did you mean fold-weights?"])
 fails(2, "run", MLP, "--pass=+nothing-like-it", says=["there is no pass called nothing-like-it"])
-fails(2, "run", MLP, "--backend", "gpu", says=["there is no backend called gpu", "cpu, ref"])
+fails(2, "run", MLP, "--backend", "gpu",
+      says=["there is no backend called gpu", "backends are cpu"])
 fails(2, "run", MLP, "--isa", "mmx", says=["there is no instruction set called mmx"])
 fails(2, "run", MLP, "-D", "bacth=3", says=["no dimension called bacth"])
 fails(2, "run", MLP, "-i", "X=x.npy", says=["the model has no input called X", "hint: "])

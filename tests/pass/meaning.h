@@ -81,7 +81,8 @@ static inline bool meaning_same_element(const takt_array *a, const takt_array *b
     return fabs(x - y) <= bound * (1 + fabs(x));
 }
 
-/* Bit for bit if `bound` is 0 (all NaNs are equal), else within bound * (1 + |x|); says where not. */
+/* Bit for bit if `bound` is 0 (all NaNs are equal), else within bound * (1 + |x|); says where not.
+ */
 static inline bool meaning_same(const meaning *a, const meaning *b, double bound, const char *what)
 {
     if (!EXPECT(a->count == b->count, "%s: %zu results became %zu", what, a->count, b->count))
@@ -92,8 +93,9 @@ static inline bool meaning_same(const meaning *a, const meaning *b, double bound
                     what, k))
             return false;
         for (size_t i = 0; i < x->count; i++)
-            if (!EXPECT(meaning_same_element(x, y, i, bound), "%s: result %zu[%zu]: %.17g, not %.17g",
-                        what, k, i, y->f != NULL ? y->f[i] : (double)y->i[i],
+            if (!EXPECT(meaning_same_element(x, y, i, bound),
+                        "%s: result %zu[%zu]: %.17g, not %.17g", what, k, i,
+                        y->f != NULL ? y->f[i] : (double)y->i[i],
                         x->f != NULL ? x->f[i] : (double)x->i[i]))
                 return false;
     }

@@ -35,7 +35,8 @@ static char *read_all(const char *path)
         return NULL;
     size_t length = 0, capacity = 1 << 16;
     char *text = malloc(capacity);
-    for (size_t got; text != NULL && (got = fread(text + length, 1, capacity - length - 1, file));) {
+    for (size_t got;
+         text != NULL && (got = fread(text + length, 1, capacity - length - 1, file));) {
         length += got;
         if (capacity - length < 2)
             text = realloc(text, capacity *= 2);

@@ -51,7 +51,7 @@ static void rows_alone_and_together(void)
     takt_model *model = NULL;
     for (size_t i = 0; i < ROWS; i++)
         for (size_t k = 0; k < INNER; k++)
-            x[i][k] = (float)(((i * 31 + k * 17) % 97) - 48.0) / 37.0f;
+            x[i][k] = ((float)((i * 31 + k * 17) % 97) - 48.0f) / 37.0f;
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model));
     run(model, 1, one, one_inside);

@@ -164,18 +164,10 @@ static const struct {
     int id;
     int (*trigger)(void);
 } rows[] = {
-    {TAKT_E_NAME, name},
-    {TAKT_E_OPTION, option},
-    {TAKT_E_STATE, state},
-    {TAKT_E_PLAN_SIZE, plan_size},
-    {TAKT_E_PLAN_LIMIT, plan_limit},
-    {TAKT_E_LIBRARY, library},
-    {TAKT_E_INDEX, index_range},
-    {TAKT_E_DIVIDE, divide},
-    {TAKT_E_BINDING, binding},
-    {TAKT_E_DEADLINE, deadline},
-    {TAKT_E_CANCELLED, cancelled},
-    {TAKT_E_REFERENCE, reference},
+    {TAKT_E_NAME, name},           {TAKT_E_OPTION, option},         {TAKT_E_STATE, state},
+    {TAKT_E_PLAN_SIZE, plan_size}, {TAKT_E_PLAN_LIMIT, plan_limit}, {TAKT_E_LIBRARY, library},
+    {TAKT_E_INDEX, index_range},   {TAKT_E_DIVIDE, divide},         {TAKT_E_BINDING, binding},
+    {TAKT_E_DEADLINE, deadline},   {TAKT_E_CANCELLED, cancelled},   {TAKT_E_INDEX, reference},
 };
 
 static void rows_fail(void)

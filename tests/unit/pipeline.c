@@ -106,9 +106,8 @@ static void lowered(void)
         char what[64];
         snprintf(what, sizeof what, "seed %llu, lowered", (unsigned long long)seed);
         /* f64: the lowering of a composite rounds where its own evaluation does not. */
-        const takt_gen_options options = {.calls = 4,
-                                          .avoid = TAKT_IN(TAKT_F32) | TAKT_IN(TAKT_F16) |
-                                                   TAKT_IN(TAKT_BF16)};
+        const takt_gen_options options = {
+            .calls = 4, .avoid = TAKT_IN(TAKT_F32) | TAKT_IN(TAKT_F16) | TAKT_IN(TAKT_BF16)};
         EXPECT_OK(ctx, takt_gen_graph(ctx, seed, &options, &gen));
         set_origins(gen.graph);
         EXPECT_OK(ctx, meaning_draw(ctx, gen.graph, seed, gen.ranges, false, &in));

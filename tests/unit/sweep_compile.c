@@ -123,15 +123,15 @@ static void small_models(void)
     static const char net[] = "model m(x: f32[1, 2, 6, 6]) seed=1 {\n"
                               "  h = x |> conv(4, 3, act=relu) |> batch_norm() |> max_pool(2)\n"
                               "  return softmax(dense(flatten(h), 3), axis=-1)\n}\n";
-    static const char flow[] =
-        "model m(x: f32[4], c: bool[]) {\n"
-        "  state s: [4] = 0\n"
-        "  y = if(c, x, then=graph(a: f32[4]) { return exp(a) }, else=graph(a: f32[4]) { return -a })\n"
-        "  v, i = top_k(y + s, k=2)\n"
-        "  next s = s + y\n"
-        "  return v, i, einsum(y, y, equation=\"i,j->ij\")\n}\n";
+    static const char flow[] = "model m(x: f32[4], c: bool[]) {\n"
+                               "  state s: [4] = 0\n"
+                               "  y = if(c, x, then=graph(a: f32[4]) { return exp(a) },\n"
+                               "    else=graph(a: f32[4]) { return -a })\n"
+                               "  v, i = top_k(y + s, k=2)\n"
+                               "  next s = s + y\n"
+                               "  return v, i, einsum(y, y, equation=\"i,j->ij\")\n}\n";
     static const char encoder[] = "model m(x: f32[1, 4, 8]) seed=1 {\n"
-                                  "  return transformer_block(x, 2)\n}\n";
+                                  "  return transformer_block(x, 2, 16)\n}\n";
     sweep("convolution", net, &one, TAKT_OK);
     sweep("convolution, plain", net, &plain, TAKT_OK);
     sweep("control flow", flow, &one, TAKT_OK);

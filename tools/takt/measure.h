@@ -35,4 +35,21 @@ uint64_t tool_now_ns(void);
 /* "3", "0.5s", "500ms" into nanoseconds: a number alone means seconds. */
 bool tool_duration(const takt_tool *t, tool_flag_id id, uint64_t fallback, uint64_t *ns);
 
+/* "1%", "0.5%" or "0.01" into a part of one. */
+bool tool_percent(const takt_tool *t, tool_flag_id id, double fallback, double *part);
+/* "8", "1,4,8", "1-64*2", "1-9+2": up to TAKT_TOOL_LIST numbers. */
+enum { TAKT_TOOL_LIST = 64 };
+bool tool_numbers(const takt_tool *t, tool_flag_id id, uint64_t *to, size_t *count);
+/* What -o and --format say: `*path` is "-" unless a file is meant. */
+bool tool_bench_format_of(const takt_tool *t, takt_bench_format *format, const char **path);
+/* "2026-11-15T10:00:00Z". */
+void tool_timestamp(char to[32]);
+/* A plan with this many threads and these sizes, by the other flags; NULL: printed. */
+takt_plan *tool_plan_for(takt_tool *t, const takt_model *m, const char *sizes, int threads,
+                         int *code);
+/* The name of the dimension that --batch-size means, or NULL. */
+const char *tool_batch_name(const takt_model *m);
+/* Random numbers into every input of the session. */
+int tool_fill_inputs(takt_tool *t, takt_session *s);
+
 #endif

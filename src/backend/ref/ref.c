@@ -7,6 +7,7 @@
 #include "interp/interp.h"
 #include "ir/array.h"
 #include "plan/backend.h"
+#include "plan/execute.h"
 
 typedef struct facts {
     takt_ctx *ctx;
@@ -73,8 +74,11 @@ static void run(const takt_step *s, const takt_task *t)
             takt_array_release(f->ctx, &in[i]);
         takt_mem_put(f->ctx, block, count * sizeof(takt_array));
     }
-    if (status != TAKT_OK && t->fault != NULL)
-        takt_fault_merge(t->fault, &(takt_fault){.index = 0, .value = (int64_t)status});
+    if (status == TAKT_OK || t->fault == NULL)
+        return;
+    if (t->execution != NULL) /* the run's own error: which node, which element, or no memory */
+        *t->execution->error = f->ctx->error;
+    takt_fault_merge(t->fault, &(takt_fault){.index = 0});
 }
 
 static takt_status compile(takt_planner *p)
@@ -102,7 +106,7 @@ static takt_status compile(takt_planner *p)
     p->step->run = run;
     p->step->data = f;
     p->step->can_fault = true;
-    p->step->fault_id = TAKT_E_REFERENCE;
+    p->step->fault_id = 0; /* recorded by the step itself */
     return TAKT_OK;
 }
 

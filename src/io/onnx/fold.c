@@ -54,7 +54,7 @@ static takt_status know_input(takt_room *room, takt_id id, takt_fact *f)
     if (room->outer == NULL) {
         const char *name = takt_node_at(room->g, id)->attr[0].string;
         for (size_t i = 0; i < source->fixed_count; i++)
-            if (strcmp(source->fixed[i].name, name) == 0)
+            if (strcmp(source->fixed[i].name, name) == 0 && source->fixed[i].tensor.storage != NULL)
                 return know_tensor(room, f, &source->fixed[i].tensor);
         return TAKT_OK;
     }

@@ -57,15 +57,15 @@ static takt_status type_of(takt_import *im, const takt_pb_value *v, takt_type *o
 {
     const takt_fixed *fixed = fixed_of(im, v->name);
     const takt_pb_tensor_type *t = v->type != NULL ? v->type->tensor : NULL;
-    if (t == NULL || t->shape == NULL) {
-        if (fixed != NULL) {
-            *out = fixed->tensor.type;
-            return TAKT_OK;
-        }
-        return takt_fail(im->ctx, TAKT_E_ONNX_STATIC, "input %.*s has no %s in the file",
-                         (int)v->name.length, v->name.at,
-                         t == NULL ? "tensor type" : "shape");
+    takt_dtype dtype;
+    if (fixed != NULL && (t == NULL || !takt_onnx_dtype(t->elem, &dtype) ||
+                          dtype == fixed->tensor.type.dtype)) {
+        *out = fixed->tensor.type; /* what is known need not be named */
+        return TAKT_OK;
     }
+    if (t == NULL || t->shape == NULL)
+        return takt_fail(im->ctx, TAKT_E_ONNX_STATIC, "input %.*s has no %s in the file",
+                         (int)v->name.length, v->name.at, t == NULL ? "tensor type" : "shape");
     *out = (takt_type){.rank = (int)t->shape->dim_count};
     if (!takt_onnx_dtype(t->elem, &out->dtype))
         return takt_fail(im->ctx, TAKT_E_ONNX_UNSUPPORTED,

@@ -153,10 +153,6 @@ TAKT_MUST_USE takt_status takt_fold_symbolic(takt_room *room, takt_id id, takt_s
 TAKT_MUST_USE takt_status takt_import_nodes(takt_scope *scope, const takt_pb_node *nodes,
                                             size_t count);
 TAKT_MUST_USE takt_status takt_import_initializers(takt_scope *scope, const takt_pb_graph *graph);
-/* A branch or body in a room of its own; its declared inputs get `types`; `names` are captured
- * first, so that rooms can be given equal inputs. */
-TAKT_MUST_USE takt_status takt_import_inline(takt_call *c, const takt_pb_graph *graph,
-                                             const takt_id *inputs);
 const takt_onnx_op *takt_onnx_find(takt_span domain, takt_span name);
 /* Nodes whose op record carries ONNX's name. */
 TAKT_MUST_USE takt_status takt_import_record(takt_call *c, const takt_op *op);

@@ -135,13 +135,11 @@ static takt_id attend(work *w, takt_id q, takt_id k, takt_id v)
     if (cap != 0)
         s = takt_mul_scalar(
             w->g, takt_unary(w->g, &takt_op_tanh, takt_mul_scalar(w->g, s, 1 / cap)), cap);
-    if (mode == 2 && c->opset >= 24)
+    if (mode == 1)
         seen = s;
-    if (mode == 1 && c->opset < 24)
-        seen = added != TAKT_NONE ? takt_add(w->g, s, added) : s;
     if (added != TAKT_NONE)
         s = takt_add(w->g, s, added);
-    if (mode == 1 || mode == 2)
+    if (mode == 2)
         seen = s;
     s = weights(w, s, added);
     if (mode == 3)

@@ -25,13 +25,16 @@ static takt_status take_scanned(takt_call *c, const loop *l, takt_id *const *row
 /* Known trip count and conditions: the body again and again. */
 static takt_status unroll(takt_call *c, const loop *l, bool *is_done)
 {
-    takt_onnx_value in[66] = {0}, out[66];
+    takt_onnx_value *in = takt_onnx_get(c, 2 + l->carried, sizeof *in);
+    takt_onnx_value *out = takt_onnx_get(c, l->body->output_count, sizeof *out);
     takt_id *rows[64];
     int64_t turn = 0;
     const takt_array *condition = takt_onnx_has(c, 1) ? takt_onnx_peek(c, 1) : NULL;
     const int64_t limit = l->trip > UNROLL ? UNROLL : l->trip;
     bool goes_on = condition == NULL ? true : condition->i[0] != 0;
     *is_done = false;
+    if (in == NULL || out == NULL)
+        return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < l->scanned; i++)
         if ((rows[i] = takt_onnx_get(c, UNROLL, sizeof **rows)) == NULL)
             return TAKT_ERR_MEMORY;
@@ -67,7 +70,11 @@ static takt_status keep(takt_call *c, const loop *l)
 {
     takt_captures captures = {0};
     takt_graph *g;
-    takt_type types[66] = {{.dtype = TAKT_I64}, {.dtype = TAKT_BOOL}};
+    takt_type *types = takt_onnx_get(c, 2 + l->carried, sizeof *types);
+    if (types == NULL)
+        return TAKT_ERR_MEMORY;
+    types[0].dtype = TAKT_I64;
+    types[1].dtype = TAKT_BOOL;
     for (size_t i = 0; i < l->carried; i++)
         types[2 + i] = *takt_onnx_type(c, 2 + i);
     TAKT_TRY(takt_subgraph_captures(c, l->body, &captures));

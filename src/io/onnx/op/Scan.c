@@ -5,7 +5,7 @@ typedef struct scan {
     const takt_pb_graph *body;
     size_t first, carried, sequences, scanned; /* `first`: inputs before the carried values */
     takt_id in[64];
-    takt_type types[64];
+    takt_type *types;
 } scan;
 
 static takt_id flipped(takt_call *c, takt_id x, int64_t axis)
@@ -98,6 +98,9 @@ static takt_status adapt(takt_call *c)
     s.carried = c->in_count - s.sequences;
     if (s.body->output_count < s.carried || c->out_count > s.body->output_count)
         return takt_onnx_refuse(c, "the body has %zu results", s.body->output_count);
+    s.types = takt_onnx_get(c, c->in_count, sizeof *s.types);
+    if (s.types == NULL)
+        return TAKT_ERR_MEMORY;
     s.scanned = s.body->output_count - s.carried;
     return run(c, &s);
 }

@@ -1,0 +1,253 @@
+/* cache.c - the plan cache of a context: least recently used, bounded by count and by bytes.
+ *
+ * A plan's key is a text: the digest of graph and weights, the size of every named dimension, and
+ * every option. The lock is held while the table is looked at, never while a plan is made or freed.
+ */
+#include "api/cache.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/model.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "plan/plan.h"
+
+#include <takt/plan.h>
+
+typedef struct entry {
+    char *key;
+    size_t key_bytes;
+    takt_plan *plan; /* one reference is the cache's */
+    uint64_t bytes, used;
+} entry;
+
+struct takt_plan_cache {
+    entry at[TAKT_CACHE_PLANS];
+    size_t count;
+    uint64_t clock;
+};
+
+/* ---- lock ---- */
+
+static void lock(takt_ctx *ctx)
+{
+    while (atomic_exchange_explicit(&ctx->plans_busy, true, memory_order_acquire))
+        ;
+}
+
+static void unlock(takt_ctx *ctx)
+{
+    atomic_store_explicit(&ctx->plans_busy, false, memory_order_release);
+}
+
+/* ---- keys ---- */
+
+static uint64_t digest_of(const takt_model *m)
+{
+    uint64_t h = takt_graph_digest(m->graph);
+    for (size_t i = 0; i < m->graph->slot_count; i++)
+        if (m->slots[i].storage != NULL)
+            h = takt_hash_bytes(h, takt_tensor_data(&m->slots[i]), takt_tensor_bytes(&m->slots[i]));
+    h = takt_hash_word(h, m->seed);
+    return h != 0 ? h : 1;
+}
+
+static uint64_t key_of(const takt_model *m)
+{
+    _Atomic uint64_t *key = (_Atomic uint64_t *)&m->key; /* computed once, the same by anybody */
+    uint64_t value = atomic_load_explicit(key, memory_order_relaxed);
+    if (value == 0) {
+        value = digest_of(m);
+        atomic_store_explicit(key, value, memory_order_relaxed);
+    }
+    return value;
+}
+
+static void add_option(takt_text *text, const char *value)
+{
+    takt_text_add(text, " %zu:%s", value != NULL ? strlen(value) + 1 : 0,
+                  value != NULL ? value : "");
+}
+
+static takt_status write_key(const takt_model *m, const takt_plan_options *o, takt_text *text)
+{
+    takt_arena arena;
+    int64_t *sizes;
+    size_t count;
+    takt_arena_init(&arena, m->ctx);
+    const takt_status status =
+        takt_parse_sizes(m->ctx, &arena, m->graph->dims, o->sizes, &sizes, &count);
+    takt_text_add(text, "%016" PRIx64, key_of(m));
+    for (size_t i = 0; status == TAKT_OK && i < count; i++)
+        takt_text_add(text, " %" PRId64, sizes[i] < 0 ? 1 : sizes[i]);
+    takt_arena_deinit(&arena);
+    takt_text_add(text, " %d %d %" PRIu64 " %d %d", o->threads, o->level, o->memory_limit,
+                  (int)o->no_reuse, (int)o->dry);
+    add_option(text, o->backend);
+    add_option(text, o->blas);
+    add_option(text, o->isa);
+    add_option(text, o->passes);
+    return status != TAKT_OK ? status : text->status;
+}
+
+/* ---- table; the lock is held ---- */
+
+static bool is_used(const entry *e)
+{
+    return __atomic_load_n(&e->plan->references, __ATOMIC_ACQUIRE) > 1;
+}
+
+static takt_plan *find(takt_ctx *ctx, const char *key)
+{
+    takt_plan_cache *c = ctx->plans;
+    for (size_t i = 0; c != NULL && i < c->count; i++)
+        if (strcmp(c->at[i].key, key) == 0) {
+            c->at[i].used = ++c->clock;
+            takt_plan_retain_internal(c->at[i].plan);
+            return c->at[i].plan;
+        }
+    return NULL;
+}
+
+/* Takes the least recently used plan that nobody uses out of the table. */
+static bool take_oldest(takt_plan_cache *c, entry *taken)
+{
+    size_t oldest = c->count;
+    for (size_t i = 0; i < c->count; i++)
+        if (!is_used(&c->at[i]) && (oldest == c->count || c->at[i].used < c->at[oldest].used))
+            oldest = i;
+    if (oldest == c->count)
+        return false;
+    *taken = c->at[oldest];
+    c->at[oldest] = c->at[--c->count];
+    return true;
+}
+
+static uint64_t sum(const takt_plan_cache *c)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < c->count; i++)
+        bytes += c->at[i].bytes;
+    return bytes;
+}
+
+static void drop(takt_ctx *ctx, entry *e)
+{
+    takt_plan_release_internal(e->plan);
+    takt_mem_put(ctx, e->key, e->key_bytes);
+}
+
+/* ---- use ---- */
+
+/* Makes room for one more; false if every plan of a full table is in use. */
+static bool make_room(takt_ctx *ctx, uint64_t bytes)
+{
+    for (;;) {
+        entry old;
+        lock(ctx);
+        const uint64_t limit = ctx->limits.bytes / 4, held = sum(ctx->plans);
+        const bool is_full = ctx->plans->count == TAKT_CACHE_PLANS;
+        const bool is_tight = bytes > limit || held > limit - bytes;
+        const bool found = (is_full || is_tight) && take_oldest(ctx->plans, &old);
+        unlock(ctx);
+        if (!found)
+            return !is_full;
+        drop(ctx, &old);
+    }
+}
+
+static takt_status begin(takt_ctx *ctx)
+{
+    void *block;
+    TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_plan_cache), "plan cache", &block));
+    lock(ctx);
+    if (ctx->plans == NULL) {
+        ctx->plans = block;
+        block = NULL;
+    }
+    unlock(ctx);
+    takt_mem_put(ctx, block, sizeof(takt_plan_cache));
+    return TAKT_OK;
+}
+
+/* Puts `*plan` in, or takes the one that somebody else put in meanwhile. */
+static takt_status keep(takt_ctx *ctx, const char *text, takt_plan **plan)
+{
+    entry e = {.key_bytes = strlen(text) + 1, .plan = *plan};
+    e.bytes = sizeof **plan + (*plan)->weight_bytes + (*plan)->packed_bytes;
+    void *key;
+    TAKT_TRY(begin(ctx));
+    TAKT_TRY(takt_mem_get(ctx, e.key_bytes, "plan key", &key));
+    memcpy(key, text, e.key_bytes);
+    e.key = key;
+    const bool has_room = make_room(ctx, e.bytes);
+    lock(ctx);
+    takt_plan *other = find(ctx, text);
+    const bool is_kept = other == NULL && has_room && ctx->plans->count < TAKT_CACHE_PLANS;
+    if (is_kept) {
+        takt_plan_retain_internal(*plan);
+        e.used = ++ctx->plans->clock;
+        ctx->plans->at[ctx->plans->count++] = e;
+    }
+    unlock(ctx);
+    if (!is_kept)
+        takt_mem_put(ctx, key, e.key_bytes);
+    if (other != NULL) {
+        takt_plan_release_internal(*plan);
+        *plan = other;
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_plan_get(const takt_model *m, const takt_plan_options *options, takt_plan **plan)
+{
+    static const takt_plan_options defaults = {0};
+    const takt_plan_options *o = options != NULL ? options : &defaults;
+    takt_text key;
+    *plan = NULL;
+    takt_text_init(&key, m->ctx);
+    takt_status status = write_key(m, o, &key);
+    if (status == TAKT_OK) {
+        lock(m->ctx);
+        *plan = find(m->ctx, takt_text_get(&key));
+        unlock(m->ctx);
+    }
+    if (status == TAKT_OK && *plan == NULL) {
+        status = takt_plan_create(m, o, plan);
+        if (status == TAKT_OK)
+            status = keep(m->ctx, takt_text_get(&key), plan);
+        if (status != TAKT_OK) {
+            takt_plan_release_internal(*plan);
+            *plan = NULL;
+        }
+    }
+    takt_text_deinit(&key);
+    return status;
+}
+
+uint64_t takt_ctx_trim(takt_ctx *ctx)
+{
+    uint64_t freed = 0;
+    for (;;) {
+        entry old;
+        lock(ctx);
+        const bool found = ctx->plans != NULL && take_oldest(ctx->plans, &old);
+        unlock(ctx);
+        if (!found)
+            return freed;
+        const uint64_t before = atomic_load(&ctx->live_bytes);
+        drop(ctx, &old);
+        const uint64_t after = atomic_load(&ctx->live_bytes);
+        freed += before > after ? before - after : 0;
+    }
+}
+
+void takt_plan_cache_destroy(takt_ctx *ctx)
+{
+    takt_plan_cache *c = ctx->plans;
+    for (size_t i = 0; c != NULL && i < c->count; i++)
+        drop(ctx, &c->at[i]);
+    takt_mem_put(ctx, c, sizeof *c);
+    ctx->plans = NULL;
+}

@@ -1,0 +1,200 @@
+/* measure_environment.c - `takt benchmark verify --env`: is this machine fit to measure on? */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/measure.h"
+#include "base/mem.h"
+#include "kernel/peak/peak.h"
+#include "measure/bench.h"
+#include "measure/compare.h"
+#include "os/facts.h"
+
+typedef struct check_list {
+    takt_report *r;
+    takt_table *t;
+    takt_environment *found;
+} check_list;
+
+/* One finding; `fix` NULL: nothing to complain about. */
+static void say(check_list *c, const char *what, const char *value, const char *fix)
+{
+    c->found->warnings += fix != NULL;
+    if (!c->r->is_json) {
+        takt_table_cell(c->t, "%s", fix != NULL ? "!" : "");
+        takt_table_cell(c->t, "%s", what);
+        takt_table_cell(c->t, "%s", value);
+        takt_table_cell(c->t, "%s", fix != NULL ? fix : "");
+        return;
+    }
+    takt_json_open(&c->r->json, '{');
+    takt_report_pair(c->r, "check", what);
+    takt_report_pair(c->r, "value", value);
+    takt_report_pair(c->r, "fix", fix);
+    takt_json_close(&c->r->json, '}');
+}
+
+static void from_file(check_list *c, const char *what, const char *path, const char *good,
+                      const char *fix)
+{
+    char value[128];
+    if (!takt_fact_text("", path, value, sizeof value))
+        say(c, what, "unavailable", NULL);
+    else
+        say(c, what, value, strcmp(value, good) == 0 ? NULL : fix);
+}
+
+static void check_processors(check_list *c, const takt_cpu_facts *f)
+{
+    char text[64];
+    from_file(c, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance",
+              "sudo cpupower frequency-set -g performance");
+    from_file(c, "turbo off (Intel)", "/sys/devices/system/cpu/intel_pstate/no_turbo", "1",
+              "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo");
+    from_file(c, "hyper-threading", "/sys/devices/system/cpu/smt/active", "0",
+              "echo off | sudo tee /sys/devices/system/cpu/smt/control");
+    from_file(c, "address randomisation", "/proc/sys/kernel/randomize_va_space", "0",
+              "setarch -R takt ... for a run without it");
+    snprintf(text, sizeof text, "%.2f processors", f->quota);
+    say(c, "cgroup quota", f->quota > 0 ? text : "none",
+        f->quota > 0 && f->quota < f->usable ? "use no more threads than the quota" : NULL);
+    say(c, "huge pages", f->huge_pages[0] != '\0' ? f->huge_pages : "unknown",
+        strcmp(f->huge_pages, "never") == 0
+            ? "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"
+            : NULL);
+}
+
+static void check_limits(check_list *c)
+{
+    char text[TAKT_FACT_TEXT], value[128], degrees[32];
+    uint64_t milli;
+    if (takt_fact_text("", "/proc/self/limits", text, sizeof text) &&
+        takt_fact_field(text, "Max open files", value, sizeof value)) {
+        const bool few = strtoull(value, NULL, 10) < 1024;
+        value[strcspn(value, " ")] = '\0';
+        say(c, "open files", value, few ? "ulimit -n 10240" : NULL);
+    }
+    if (takt_fact_number("", "/sys/class/thermal/thermal_zone0/temp", &milli)) {
+        snprintf(degrees, sizeof degrees, "%.0f C", (double)milli / 1000);
+        say(c, "temperature", degrees, milli > 85000 ? "let the machine cool down" : NULL);
+    } else {
+        say(c, "temperature", "unavailable", NULL);
+    }
+#ifdef NDEBUG
+    say(c, "build", "release", NULL);
+#elif defined __OPTIMIZE__
+    say(c, "build", "optimised", NULL);
+#else
+    say(c, "build", "not optimised", "cmake -DCMAKE_BUILD_TYPE=Release");
+#endif
+}
+
+/* ---- load ---- */
+
+static void check_load(check_list *c, const takt_cpu_facts *f)
+{
+    char text[128], shown[64];
+    takt_fact_text("", "/proc/loadavg", text, sizeof text);
+    c->found->load = strtod(text, NULL);
+    snprintf(shown, sizeof shown, "%.2f on %d processors", c->found->load, f->usable);
+    say(c, "load", shown,
+        c->found->load > 0.3 * f->usable ? "see `top`, and stop what else is running" : NULL);
+}
+
+/* ---- A/A ---- */
+
+enum { AA_RUNS = 1200 };
+
+/* A multiply-add loop of about a fifth of a millisecond, again and again. */
+static takt_status run_same(takt_ctx *ctx, takt_environment *found)
+{
+    const takt_kernel *k = takt_kernel_find("peak_f32", takt_isa_detect(), NULL, 0, NULL);
+    _Alignas(64) float ones[TAKT_PEAK_BYTES / sizeof(float)];
+    uint64_t steal_before, all_before, steal, all;
+    double sum = 0;
+    void *block;
+    for (size_t i = 0; i < TAKT_PEAK_BYTES / sizeof *ones; i++)
+        ones[i] = 1;
+    TAKT_TRY(takt_mem_zero(ctx, AA_RUNS, sizeof(double), "the A/A comparison", &block));
+    double *times = block;
+    takt_steal_read(&steal_before, &all_before);
+    size_t rounds = 1000;
+    for (int i = 0; i < AA_RUNS; i++) {
+        const uint64_t start = ctx->now_ns(ctx->clock_user);
+        takt_kernel_as_peak_f32(k)(rounds, ones, &sum);
+        times[i] = fmax(1, (double)(ctx->now_ns(ctx->clock_user) - start));
+        if (i == 20) /* the clock has settled: from here on 200 us each */
+            rounds = (size_t)fmax(1, 1000 * 2e5 / times[i]);
+    }
+    takt_steal_read(&steal, &all);
+    found->steal_pct =
+        all > all_before ? 100.0 * (double)(steal - steal_before) / (double)(all - all_before) : 0;
+    double floor;
+    const takt_status status = takt_noise_floor(ctx, times + 48, AA_RUNS - 48, &floor);
+    found->noise_pct = 100 * floor;
+    takt_mem_put(ctx, block, AA_RUNS * sizeof(double));
+    return status;
+}
+
+static void check_noise(check_list *c)
+{
+    char text[64];
+    const takt_environment *e = c->found;
+    snprintf(text, sizeof text, "%.2f %%", e->steal_pct);
+    say(c, "steal time", text, e->steal_pct > 0.5 ? "other machines share this processor" : NULL);
+    snprintf(text, sizeof text, "%.2f %%", e->noise_pct);
+    say(c, "A/A difference", text,
+        e->noise_pct > 1.5 ? "no smaller change can be shown here today" : NULL);
+}
+
+static char grade(const takt_environment *e)
+{
+    const double noise = e->noise_pct + e->steal_pct;
+    return noise <= 0.5 ? 'A' : noise <= 1.5 ? 'B' : noise <= 5 ? 'C' : 'D';
+}
+
+static void finish(check_list *c)
+{
+    const takt_environment *e = c->found;
+    const char text[2] = {e->grade, '\0'};
+    if (c->r->is_json) {
+        takt_json_close(&c->r->json, ']');
+        takt_report_pair(c->r, "grade", text);
+        takt_json_key(&c->r->json, "smallest_change_pct");
+        takt_json_number(&c->r->json, e->noise_pct);
+        takt_report_count(c->r, "warnings", e->warnings);
+        return;
+    }
+    takt_table_print(c->t, &c->r->text);
+    takt_text_add(&c->r->text, "\ngrade %s: the smallest change that shows here today is about "
+                               "%.2f %%; %zu finding%s\n",
+                  text, e->noise_pct, e->warnings, e->warnings == 1 ? "" : "s");
+}
+
+takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found, takt_format format,
+                                   takt_sink_fn *sink, void *user)
+{
+    takt_cpu_facts facts;
+    takt_report r;
+    takt_table t;
+    *found = (takt_environment){.grade = 'D'};
+    TAKT_TRY(run_same(ctx, found));
+    found->grade = grade(found);
+    takt_cpu_read(&facts);
+    takt_report_begin(&r, ctx, format);
+    takt_table_init(&t, ctx, "llll");
+    check_list c = {&r, &t, found};
+    if (r.is_json) {
+        takt_json_key(&r.json, "checks");
+        takt_json_open(&r.json, '[');
+    }
+    check_processors(&c, &facts);
+    check_limits(&c);
+    check_load(&c, &facts);
+    check_noise(&c);
+    finish(&c);
+    const takt_status status = t.status;
+    takt_table_deinit(&t);
+    return takt_report_end(&r, status, sink, user);
+}

@@ -1,0 +1,109 @@
+/* session_run.c - running: everything was made ready before, so that a run only computes. */
+#include <string.h>
+
+#include "api/session.h"
+#include "base/mem.h"
+
+static takt_status ready(takt_session *s)
+{
+    const takt_graph *g = s->plan->graph;
+    for (size_t i = 0; i < g->input_count; i++)
+        if (s->inputs[i].view.data == NULL)
+            return takt_error_set(&s->error, TAKT_E_STATE,
+                                  "input %s has no data: bind a buffer to it",
+                                  s->input_descs[i].name);
+    for (size_t i = 0; i < g->output_count; i++)
+        if (s->outputs[i].view.data == NULL)
+            TAKT_TRY(takt_session_own(s, TAKT_PLACE_OUTPUT, i));
+    return TAKT_OK;
+}
+
+static takt_status run(takt_session *s, uint64_t deadline_ns)
+{
+    TAKT_TRY(ready(s));
+    const takt_execution x = {.plan = s->plan,
+                              .base = s->base,
+                              .arena = s->arena,
+                              .pool = s->pool,
+                              .fault = &s->fault,
+                              .error = &s->error,
+                              .cancel = &s->cancel,
+                              .deadline_ns = deadline_ns,
+                              .watch = s->watch};
+    takt_session_copy_in(s);
+    const takt_status status = takt_execute(&x);
+    atomic_store(&s->cancel, false);
+    if (status == TAKT_OK)
+        takt_session_copy_out(s);
+    return status;
+}
+
+takt_status takt_session_run(takt_session *s)
+{
+    return run(s, 0);
+}
+
+takt_status takt_session_run_deadline(takt_session *s, uint64_t budget_ns)
+{
+    const uint64_t now = s->ctx->now_ns(s->ctx->clock_user);
+    const uint64_t end = now > UINT64_MAX - budget_ns ? UINT64_MAX : now + budget_ns;
+    return run(s, end > 0 ? end : 1);
+}
+
+void takt_session_cancel(takt_session *s)
+{
+    atomic_store(&s->cancel, true);
+}
+
+const takt_error *takt_session_error(const takt_session *s)
+{
+    return &s->error;
+}
+
+/* ---- the first run as fast as the others ---- */
+
+static void nothing(void *user, size_t task, int thread)
+{
+    (void)user;
+    (void)task;
+    (void)thread;
+}
+
+static bool has_inputs(const takt_session *s)
+{
+    for (size_t i = 0; i < s->plan->graph->input_count; i++)
+        if (s->inputs[i].view.data == NULL)
+            return false;
+    return true;
+}
+
+/* One run; a fault in it is the caller's business when he runs, not now. */
+static takt_status try_out(takt_session *s)
+{
+    const size_t bytes = s->plan->state_bytes;
+    void *saved = NULL, *state = NULL;
+    const takt_error error = s->error;
+    if (bytes > 0 && s->plan->graph->slot_count > 0) {
+        TAKT_TRY(takt_mem_get(s->ctx, bytes, "state", &saved));
+        state = takt_storage_data(s->state[0].storage);
+        memcpy(saved, state, bytes);
+    }
+    const takt_status status = run(s, 0);
+    if (saved != NULL)
+        memcpy(state, saved, bytes);
+    takt_mem_put(s->ctx, saved, bytes);
+    if (status == TAKT_ERR_MEMORY)
+        return status;
+    s->error = error;
+    return TAKT_OK;
+}
+
+takt_status takt_session_warmup(takt_session *s)
+{
+    for (size_t i = 0; i < s->plan->graph->output_count; i++)
+        if (s->outputs[i].view.data == NULL)
+            TAKT_TRY(takt_session_own(s, TAKT_PLACE_OUTPUT, i));
+    memset(s->arena, 0, s->plan->arena_bytes);
+    takt_pool_share(s->pool, nothing, NULL, (size_t)takt_pool_threads(s->pool));
+    return has_inputs(s) ? try_out(s) : TAKT_OK;
+}

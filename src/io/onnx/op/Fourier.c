@@ -1,0 +1,161 @@
+/* Fourier.c - DFT and STFT as products with constant matrices. */
+#include <math.h>
+
+#include "io/onnx/adapt.h"
+
+/* exp(sign * 2 pi i r k / n) for r in rows, k in columns: real and imaginary part. */
+static takt_status basis(takt_call *c, takt_dtype dtype, int64_t rows, int64_t columns, int64_t n,
+                         double sign, takt_id out[2])
+{
+    if (rows < 1 || columns < 1 || rows > 1 << 14 || columns > 1 << 14)
+        return takt_onnx_refuse(c, "a transform of %lld", (long long)n);
+    double *v = takt_onnx_get(c, (size_t)(rows * columns), sizeof *v);
+    if (v == NULL)
+        return TAKT_ERR_MEMORY;
+    const int64_t dims[2] = {rows, columns};
+    for (int part = 0; part < 2; part++) {
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t k = 0; k < columns; k++) {
+                const double angle = 2 * 3.14159265358979323846 * (double)(r * k % n) / (double)n;
+                v[r * columns + k] = part == 0 ? cos(angle) : sign * sin(angle);
+            }
+        out[part] = takt_onnx_floats(c, dtype, v, dims, 2);
+    }
+    return TAKT_OK;
+}
+
+/* Complex product of [..., rows] parts with a basis; the parts go into a new last axis. */
+static takt_id transform(takt_call *c, const takt_id x[2], const takt_id b[2], double factor)
+{
+    takt_graph *g = c->g;
+    takt_id re = takt_matmul(g, x[0], b[0], false, false);
+    takt_id im = takt_matmul(g, x[0], b[1], false, false);
+    if (x[1] != TAKT_NONE) {
+        re = takt_sub(g, re, takt_matmul(g, x[1], b[1], false, false));
+        im = takt_add(g, im, takt_matmul(g, x[1], b[0], false, false));
+    }
+    if (re == TAKT_NONE || im == TAKT_NONE)
+        return TAKT_NONE;
+    const takt_named_attr axis = {"axis", takt_attr_i64(-1)};
+    const takt_id pair[2] = {factor == 1 ? re : takt_mul_scalar(g, re, factor),
+                             factor == 1 ? im : takt_mul_scalar(g, im, factor)};
+    return takt_graph_call(g, &takt_op_stack, 2, pair, 1, &axis);
+}
+
+/* Real and imaginary part of [..., 1 or 2]. */
+static void parts(takt_call *c, takt_id x, takt_id out[2])
+{
+    const takt_type t = *takt_type_of(c->g, x);
+    out[0] = takt_onnx_squeeze(c, takt_slice(c->g, x, -1, 0, 1, 1), -1);
+    out[1] = t.dim[t.rank - 1] == 2 ? takt_onnx_squeeze(c, takt_slice(c->g, x, -1, 1, 2, 1), -1)
+                                    : TAKT_NONE;
+}
+
+static takt_id swapped(takt_call *c, takt_id x, int axis, int with)
+{
+    int64_t perm[TAKT_MAX_RANK];
+    if (x == TAKT_NONE || axis == with)
+        return x;
+    const int rank = takt_type_of(c->g, x)->rank;
+    for (int i = 0; i < rank; i++)
+        perm[i] = i == axis ? with : i == with ? axis : i;
+    return takt_transpose(c->g, x, perm, (size_t)rank);
+}
+
+/* Cut or padded with zeros to `n` elements on the last axis. */
+static takt_id fitted(takt_call *c, takt_id x, int64_t n)
+{
+    if (x == TAKT_NONE)
+        return x;
+    const takt_type t = *takt_type_of(c->g, x);
+    const int64_t size = t.dim[t.rank - 1];
+    if (size >= n)
+        return size == n ? x : takt_slice(c->g, x, -1, 0, n, 1);
+    int64_t before[TAKT_MAX_RANK] = {0};
+    takt_dim after[TAKT_MAX_RANK] = {0};
+    after[t.rank - 1] = n - size;
+    const takt_named_attr attrs[] = {{"before", takt_attr_i64s(before, (size_t)t.rank)},
+                                     {"after", takt_attr_shape(after, (size_t)t.rank)}};
+    return takt_onnx_op1(c, &takt_op_pad, x, 2, attrs);
+}
+
+static takt_status dft(takt_call *c)
+{
+    const takt_type t = *takt_onnx_type(c, 0);
+    const bool inverse = takt_onnx_i(c, "inverse", 0) != 0;
+    const bool one_sided = takt_onnx_i(c, "onesided", 0) != 0;
+    const takt_ints length = takt_onnx_known_ints(c, 1);
+    const takt_ints place = c->opset >= 20 ? takt_onnx_known_ints(c, 2) : (takt_ints){0};
+    const int64_t given =
+        place.is_set ? place.at[0] : c->opset >= 20 ? -2 : takt_onnx_i(c, "axis", 1);
+    const int axis = takt_onnx_axis(c, given, t.rank);
+    if (c->status != TAKT_OK)
+        return c->status;
+    if (!takt_dim_is_number(t.dim[axis]) || axis == t.rank - 1)
+        return takt_onnx_refuse(c, "axis %d of rank %d", axis, t.rank);
+    takt_id x[2], b[2];
+    parts(c, takt_onnx_in(c, 0), x);
+    const int last = t.rank - 2;
+    if (inverse && one_sided) { /* the other half is the mirrored conjugate, and the result real */
+        const int64_t n = length.is_set ? length.at[0] : 2 * (t.dim[axis] - 1);
+        const int64_t half = n / 2 + 1;
+        for (int i = 0; i < 2; i++)
+            x[i] = fitted(c, swapped(c, x[i], axis, last), half);
+        TAKT_TRY(basis(c, t.dtype, half, n, n, 1, b));
+        double *twice = takt_onnx_get(c, (size_t)half, sizeof *twice);
+        if (twice == NULL || x[0] == TAKT_NONE || x[1] == TAKT_NONE)
+            return takt_onnx_refuse(c, "a real input");
+        for (int64_t i = 0; i < half; i++)
+            twice[i] = i == 0 || (n % 2 == 0 && i == half - 1) ? 1 : 2;
+        const takt_id w = takt_onnx_floats(c, t.dtype, twice, &half, 1);
+        takt_id y = takt_sub(
+            c->g, takt_matmul(c->g, takt_mul(c->g, x[0], w), b[0], false, false),
+            takt_matmul(c->g, takt_mul(c->g, x[1], w), b[1], false, false));
+        y = y == TAKT_NONE ? y : takt_mul_scalar(c->g, y, 1 / (double)n);
+        return takt_onnx_done(c, takt_onnx_unsqueeze(c, swapped(c, y, axis, last), t.rank - 1));
+    }
+    const int64_t n = length.is_set ? length.at[0] : t.dim[axis];
+    for (int i = 0; i < 2; i++)
+        x[i] = fitted(c, swapped(c, x[i], axis, last), n);
+    TAKT_TRY(basis(c, t.dtype, n, one_sided ? n / 2 + 1 : n, n, inverse ? 1 : -1, b));
+    const takt_id y = transform(c, x, b, inverse ? 1 / (double)n : 1);
+    return takt_onnx_done(c, swapped(c, y, axis, last));
+}
+
+static takt_status stft(takt_call *c)
+{
+    const takt_type t = *takt_onnx_type(c, 0);
+    const takt_ints step = takt_onnx_known_ints(c, 1), length = takt_onnx_known_ints(c, 3);
+    const bool one_sided = takt_onnx_i(c, "onesided", 1) != 0;
+    takt_id x[2], b[2];
+    if (c->status != TAKT_OK)
+        return c->status;
+    const takt_dim window = takt_onnx_has(c, 2) ? takt_onnx_type(c, 2)->dim[0] : -1;
+    const int64_t n = length.is_set ? length.at[0] : window;
+    if (t.rank != 3 || !takt_dim_is_number(t.dim[1]) || n < 1 || step.at[0] < 1 || n > t.dim[1])
+        return takt_onnx_refuse(c, "frames of %lld", (long long)n);
+    const int64_t frames = (t.dim[1] - n) / step.at[0] + 1, grid[2] = {frames, n};
+    int64_t *index = takt_onnx_get(c, (size_t)(frames * n), sizeof *index);
+    if (index == NULL)
+        return TAKT_ERR_MEMORY;
+    for (int64_t i = 0; i < frames * n; i++)
+        index[i] = i / n * step.at[0] + i % n;
+    const takt_id at = takt_onnx_shape(c, takt_onnx_i64s(c, index, (size_t)(frames * n)), grid, 2);
+    parts(c, takt_onnx_in(c, 0), x);
+    for (int i = 0; i < 2; i++) {
+        if (x[i] == TAKT_NONE)
+            continue;
+        x[i] = takt_onnx_gather(c, x[i], at, 1);
+        if (takt_onnx_has(c, 2))
+            x[i] = takt_mul(c->g, x[i], takt_onnx_in(c, 2));
+    }
+    TAKT_TRY(basis(c, t.dtype, n, one_sided ? n / 2 + 1 : n, n, -1, b));
+    return takt_onnx_done(c, transform(c, x, b, 1));
+}
+
+static takt_status adapt(takt_call *c)
+{
+    return takt_span_is(c->node->op, "DFT") ? dft(c) : stft(c);
+}
+
+const takt_onnx_op takt_onnx_Fourier = {.names = {"DFT", "STFT"}, .adapt = adapt};

@@ -1,0 +1,189 @@
+/* GridSample.c - GridSample: elements at places that a grid gives, interpolated. */
+#include <math.h>
+
+#include "io/onnx/adapt.h"
+
+enum { LINEAR, NEAREST, CUBIC };
+enum { ZEROS, BORDER, REFLECTION };
+
+typedef struct sampler {
+    takt_call *c;
+    takt_graph *g;
+    int mode, padding, rank; /* rank: of space, 1 to 3 */
+    bool corners;
+    takt_id x;               /* [N, C, size] */
+    takt_dim batch, channels, points;
+    int64_t size[3];
+    /* Per axis and tap, both [N, points]: whole numbers as floats, and weights. */
+    takt_id at[3][4], weight[3][4];
+    int taps;
+} sampler;
+
+static takt_id number(sampler *s, double v)
+{
+    return takt_onnx_scalar(s->c, TAKT_F32, v);
+}
+
+static takt_id clamp(sampler *s, takt_id x, double low, double high)
+{
+    x = takt_binary(s->g, &takt_op_max, x, number(s, low));
+    return takt_binary(s->g, &takt_op_min, x, number(s, high));
+}
+
+/* Into [low, high] as between two mirrors. */
+static takt_id reflect(sampler *s, takt_id x, double low, double high)
+{
+    const double span = high - low;
+    if (span <= 0)
+        return clamp(s, x, low, low);
+    takt_id d = takt_unary(s->g, &takt_op_abs, takt_sub(s->g, x, number(s, low)));
+    d = takt_binary(s->g, &takt_op_mod, d, number(s, 2 * span));
+    const takt_id back = takt_sub(s->g, number(s, 2 * span), d);
+    return takt_add(s->g, takt_binary(s->g, &takt_op_min, d, back), number(s, low));
+}
+
+static takt_id placed(sampler *s, takt_id x, int axis)
+{
+    const double size = (double)s->size[axis];
+    if (s->padding == BORDER)
+        return clamp(s, x, 0, size - 1);
+    if (s->padding == REFLECTION)
+        return reflect(s, x, s->corners ? 0 : -0.5, s->corners ? size - 1 : size - 0.5);
+    return x;
+}
+
+/* Keys' cubic with a = -0.75 at distance `d` of [0, 2]. */
+static takt_id cubic(sampler *s, takt_id d, bool is_near)
+{
+    const double a = -0.75;
+    takt_graph *g = s->g;
+    takt_id y = takt_mul(g, d, number(s, is_near ? a + 2 : a));
+    y = takt_add(g, y, number(s, is_near ? -(a + 3) : -5 * a));
+    y = takt_mul(g, y, d);
+    if (!is_near)
+        y = takt_add(g, y, number(s, 8 * a));
+    y = takt_mul(g, y, d);
+    return takt_add(g, y, number(s, is_near ? 1 : -4 * a));
+}
+
+static void find_taps(sampler *s, takt_id grid, int axis)
+{
+    takt_graph *g = s->g;
+    const double size = (double)s->size[axis];
+    /* The grid's last axis begins with the innermost coordinate. */
+    takt_id x = takt_slice(g, grid, 2, s->rank - 1 - axis, s->rank - axis, 1);
+    x = takt_onnx_squeeze(s->c, x, 2);
+    x = takt_add(g, x, number(s, 1));
+    x = s->corners ? takt_mul(g, x, number(s, (size - 1) / 2))
+                   : takt_sub(g, takt_mul(g, x, number(s, size / 2)), number(s, 0.5));
+    if (s->mode == NEAREST)
+        x = takt_unary(g, &takt_op_round, x);
+    if (s->mode != CUBIC)
+        x = placed(s, x, axis);
+    if (s->mode == NEAREST) {
+        s->at[axis][0] = takt_unary(g, &takt_op_round, x);
+        s->weight[axis][0] = TAKT_NONE;
+        return;
+    }
+    const takt_id base = takt_unary(g, &takt_op_floor, x), part = takt_sub(g, x, base);
+    const takt_id rest = takt_sub(g, number(s, 1), part);
+    if (s->mode == LINEAR) {
+        s->at[axis][0] = base;
+        s->at[axis][1] = takt_add(g, base, number(s, 1));
+        s->weight[axis][0] = rest;
+        s->weight[axis][1] = part;
+        return;
+    }
+    for (int k = 0; k < 4; k++)
+        s->at[axis][k] = takt_add(g, base, number(s, k - 1));
+    s->weight[axis][0] = cubic(s, takt_add(g, part, number(s, 1)), false);
+    s->weight[axis][1] = cubic(s, part, true);
+    s->weight[axis][2] = cubic(s, rest, true);
+    s->weight[axis][3] = cubic(s, takt_add(g, rest, number(s, 1)), false);
+}
+
+/* One tap: its flat index, inside or not, its weight; the elements there times the weight. */
+static takt_id tap(sampler *s, int code)
+{
+    takt_graph *g = s->g;
+    takt_id flat = TAKT_NONE, inside = TAKT_NONE, weight = TAKT_NONE;
+    for (int axis = 0; axis < s->rank; axis++) {
+        const int k = code % s->taps;
+        code /= s->taps;
+        const double last = (double)(s->size[axis] - 1);
+        takt_id at = s->at[axis][k];
+        if (s->padding == ZEROS) {
+            const takt_id in = clamp(s, at, 0, last);
+            const takt_id ok = takt_binary(g, &takt_op_eq, in, at);
+            inside = inside == TAKT_NONE ? ok : takt_binary(g, &takt_op_and, inside, ok);
+        } else {
+            at = takt_unary(g, &takt_op_round, placed(s, at, axis));
+        }
+        at = takt_cast(g, clamp(s, at, 0, last), TAKT_I64);
+        flat = flat == TAKT_NONE
+                   ? at
+                   : takt_add(g, takt_mul(g, flat, takt_scalar_i64(g, s->size[axis])), at);
+        const takt_id w = s->weight[axis][k];
+        weight = weight == TAKT_NONE ? w : takt_mul(g, weight, w);
+    }
+    const takt_dim wide[3] = {s->batch, s->channels, s->points};
+    const takt_id index = takt_broadcast(g, takt_onnx_unsqueeze(s->c, flat, 1), wide, 3);
+    takt_id y = takt_onnx_op2(s->c, &takt_op_gather_elements, s->x, index, 1,
+                              &(takt_named_attr){"axis", takt_attr_i64(2)});
+    if (inside != TAKT_NONE && y != TAKT_NONE)
+        y = takt_select(g, takt_onnx_unsqueeze(s->c, inside, 1), y, takt_scalar_like(g, y, 0));
+    if (weight != TAKT_NONE && y != TAKT_NONE)
+        y = takt_mul(g, y, takt_onnx_cast(s->c, takt_onnx_unsqueeze(s->c, weight, 1),
+                                          takt_type_of(g, y)->dtype));
+    return y;
+}
+
+static takt_status run(sampler *s, takt_id grid, takt_dim *out)
+{
+    int codes = 1;
+    takt_id sum = TAKT_NONE;
+    s->taps = s->mode == NEAREST ? 1 : s->mode == LINEAR ? 2 : 4;
+    for (int axis = 0; axis < s->rank; axis++, codes *= s->taps)
+        find_taps(s, grid, axis);
+    for (int code = 0; code < codes && s->g->status == TAKT_OK; code++) {
+        const takt_id part = tap(s, code);
+        sum = sum == TAKT_NONE ? part : takt_add(s->g, sum, part);
+    }
+    if (s->g->status != TAKT_OK || sum == TAKT_NONE)
+        return takt_onnx_done(s->c, TAKT_NONE);
+    return takt_onnx_done(s->c, takt_reshape(s->g, sum, out, (size_t)s->rank + 2));
+}
+
+static takt_status adapt(takt_call *c)
+{
+    static const char *const modes[] = {"linear", "nearest", "cubic", "bilinear", "bicubic", NULL};
+    static const char *const paddings[] = {"zeros", "border", "reflection", NULL};
+    sampler s = {.c = c, .g = c->g, .corners = takt_onnx_i(c, "align_corners", 0) != 0};
+    const takt_type x = *takt_onnx_type(c, 0), grid = *takt_onnx_type(c, 1);
+    s.mode = takt_onnx_choice(c, "mode", "linear", modes);
+    s.mode = s.mode == 3 ? LINEAR : s.mode == 4 ? CUBIC : s.mode;
+    s.padding = takt_onnx_choice(c, "padding_mode", "zeros", paddings);
+    if (c->status != TAKT_OK)
+        return c->status;
+    s.rank = x.rank - 2;
+    if (s.rank < 1 || s.rank > 3 || grid.rank != x.rank)
+        return takt_onnx_refuse(c, "rank %d", x.rank);
+    takt_dim out[5] = {x.dim[0], x.dim[1]}, whole = 1;
+    s.batch = x.dim[0];
+    s.channels = x.dim[1];
+    s.points = 1;
+    for (int i = 0; i < s.rank; i++) {
+        if (!takt_dim_is_number(x.dim[i + 2]))
+            return takt_onnx_refuse(c, "a dimension without a number");
+        s.size[i] = x.dim[i + 2];
+        whole *= x.dim[i + 2];
+        out[i + 2] = grid.dim[i + 1];
+        TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, s.points, grid.dim[i + 1], &s.points));
+    }
+    s.x = takt_reshape(c->g, takt_onnx_in(c, 0), (takt_dim[]){s.batch, s.channels, whole}, 3);
+    takt_id places = takt_onnx_cast(c, takt_onnx_in(c, 1), TAKT_F32);
+    places = takt_reshape(c->g, places, (takt_dim[]){s.batch, s.points, s.rank}, 3);
+    return run(&s, places, out);
+}
+
+const takt_onnx_op takt_onnx_GridSample = {.names = {"GridSample"}, .adapt = adapt};

@@ -1,0 +1,268 @@
+/* Recurrent.c - RNN, LSTM and GRU: one matrix product for all inputs, then a scan over time. */
+#include <string.h>
+
+#include "io/onnx/cell.h"
+
+enum { UNROLL = 4 };
+
+typedef struct work {
+    takt_call *c;
+    takt_graph *g;
+    takt_cell cell;
+    int gates, directions;
+    bool is_batch_first;
+    takt_dim steps, batch;
+    takt_id x;    /* [steps, batch, input] */
+    takt_id live; /* [steps, batch, 1], or TAKT_NONE */
+    size_t p_input, h_input, c_input;
+} work;
+
+/* Row `d` of an input with a leading axis of directions; TAKT_NONE if it was left out. */
+static takt_id row(work *w, size_t input, int d)
+{
+    const takt_id x = takt_onnx_in(w->c, input);
+    return x == TAKT_NONE ? x : takt_onnx_squeeze(w->c, takt_slice(w->g, x, 0, d, d + 1, 1), 0);
+}
+
+static takt_id zeros(work *w, const takt_dim *dims, size_t rank)
+{
+    const takt_dtype dtype = takt_type_of(w->g, w->x)->dtype;
+    return takt_broadcast(w->g, takt_onnx_scalar(w->c, dtype, 0), dims, rank);
+}
+
+static takt_id first_state(work *w, size_t input, int d)
+{
+    if (!takt_onnx_has(w->c, input))
+        return zeros(w, (takt_dim[]){w->batch, w->cell.hidden}, 2);
+    if (!w->is_batch_first)
+        return row(w, input, d);
+    const takt_id x = takt_slice(w->g, takt_onnx_in(w->c, input), 1, d, d + 1, 1);
+    return takt_onnx_squeeze(w->c, x, 1);
+}
+
+/* ---- over time ---- */
+
+static takt_id at_step(work *w, takt_id x, int64_t t)
+{
+    return x == TAKT_NONE ? x
+                          : takt_onnx_squeeze(w->c, takt_slice(w->g, x, 0, t, t + 1, 1), 0);
+}
+
+static takt_cell_out unrolled(work *w, const takt_cell_in *all, bool reverse)
+{
+    takt_id ys[UNROLL];
+    takt_cell_in in = *all;
+    takt_cell_out out = {in.h, in.c, TAKT_NONE};
+    for (int64_t i = 0; i < w->steps; i++) {
+        const int64_t t = reverse ? w->steps - 1 - i : i;
+        in.x = at_step(w, all->x, t);
+        in.live = at_step(w, all->live, t);
+        out = takt_cell_step(w->g, &w->cell, &in);
+        in.h = out.h;
+        in.c = out.c;
+        ys[t] = out.y;
+    }
+    out.y = takt_graph_call(w->g, &takt_op_stack, (size_t)w->steps, ys, 0, NULL);
+    return out;
+}
+
+/* The body's inputs in the order h, [c], x, [live], r, rb, [p]. */
+static takt_status fill_body(work *w, const takt_cell_in *all, takt_graph *body)
+{
+    takt_cell_in in = {.c = TAKT_NONE, .p = TAKT_NONE, .live = TAKT_NONE};
+    takt_type x = *takt_type_of(w->g, all->x), live = {.dtype = TAKT_BOOL, .rank = 2};
+    x.rank = 2;
+    x.dim[0] = live.dim[0] = w->batch;
+    x.dim[1] = w->gates * w->cell.hidden;
+    live.dim[1] = 1;
+    in.h = takt_graph_input(body, "h", takt_type_of(w->g, all->h));
+    if (all->c != TAKT_NONE)
+        in.c = takt_graph_input(body, "c", takt_type_of(w->g, all->c));
+    in.x = takt_graph_input(body, "x", &x);
+    if (all->live != TAKT_NONE)
+        in.live = takt_graph_input(body, "live", &live);
+    in.r = takt_graph_input(body, "r", takt_type_of(w->g, all->r));
+    in.rb = takt_graph_input(body, "rb", takt_type_of(w->g, all->rb));
+    if (all->p != TAKT_NONE)
+        in.p = takt_graph_input(body, "p", takt_type_of(w->g, all->p));
+    const takt_cell_out out = takt_cell_step(body, &w->cell, &in);
+    takt_graph_output(body, "h_next", out.h);
+    if (all->c != TAKT_NONE)
+        takt_graph_output(body, "c_next", out.c);
+    takt_graph_output(body, "y", out.y);
+    return body->status;
+}
+
+static takt_cell_out scanned(work *w, const takt_cell_in *all, bool reverse)
+{
+    takt_cell_out out = {TAKT_NONE, TAKT_NONE, TAKT_NONE};
+    takt_graph *body;
+    takt_status status = takt_graph_create(w->c->ctx, w->g, &body);
+    if (status == TAKT_OK)
+        status = fill_body(w, all, body);
+    const takt_id given[] = {all->h, all->c, all->x, all->live, all->r, all->rb, all->p};
+    takt_id in[7];
+    size_t count = 0;
+    for (size_t i = 0; i < 7; i++)
+        if (given[i] != TAKT_NONE)
+            in[count++] = given[i];
+    const bool has_c = all->c != TAKT_NONE;
+    const takt_named_attr attrs[] = {
+        {"body", takt_attr_graph(body)},
+        {"carried", takt_attr_i64(1 + has_c)},
+        {"sequences", takt_attr_i64(1 + (all->live != TAKT_NONE))},
+        {"reverse", takt_attr_bool(reverse)}};
+    if (status == TAKT_OK) {
+        const takt_id y = takt_graph_call(w->g, &takt_op_scan, count, in, 4, attrs);
+        if (y != TAKT_NONE) {
+            out.h = takt_graph_get(w->g, y, 0);
+            out.c = has_c ? takt_graph_get(w->g, y, 1) : TAKT_NONE;
+            out.y = takt_graph_get(w->g, y, 1 + has_c);
+        }
+    }
+    takt_graph_fail_if(w->g, status);
+    takt_graph_destroy(body);
+    return out;
+}
+
+static takt_cell_out direction(work *w, int d, bool reverse)
+{
+    const takt_dim width = w->gates * w->cell.hidden;
+    takt_cell_in in = {.h = first_state(w, w->h_input, d),
+                       .c = TAKT_NONE,
+                       .r = row(w, 2, d),
+                       .p = w->p_input != 0 ? row(w, w->p_input, d) : TAKT_NONE,
+                       .live = w->live};
+    takt_id wb = TAKT_NONE;
+    if (w->cell.kind == TAKT_CELL_LSTM)
+        in.c = first_state(w, w->c_input, d);
+    if (takt_onnx_has(w->c, 3)) {
+        const takt_id b = row(w, 3, d);
+        wb = takt_slice(w->g, b, 0, 0, width, 1);
+        in.rb = takt_slice(w->g, b, 0, width, 2 * width, 1);
+    } else {
+        in.rb = zeros(w, &width, 1);
+    }
+    in.x = takt_matmul(w->g, w->x, row(w, 1, d), false, true);
+    if (wb != TAKT_NONE)
+        in.x = takt_add(w->g, in.x, wb);
+    if (in.x == TAKT_NONE || in.r == TAKT_NONE || in.rb == TAKT_NONE || in.h == TAKT_NONE)
+        return (takt_cell_out){TAKT_NONE, TAKT_NONE, TAKT_NONE};
+    const bool is_short = takt_dim_is_number(w->steps) && w->steps > 0 && w->steps <= UNROLL;
+    return is_short ? unrolled(w, &in, reverse) : scanned(w, &in, reverse);
+}
+
+/* ---- settings ---- */
+
+static takt_status read_activations(work *w, int d)
+{
+    static const char *const usual[3][3] = {{"Tanh", "Tanh", "Tanh"},
+                                            {"Sigmoid", "Tanh", "Tanh"},
+                                            {"Sigmoid", "Tanh", "Tanh"}};
+    takt_call *c = w->c;
+    const size_t each = w->cell.kind == TAKT_CELL_RNN ? 1 : w->cell.kind == TAKT_CELL_GRU ? 2 : 3;
+    const takt_pb_attr *list = takt_onnx_attr(c, "activations"),
+                       *alpha = takt_onnx_attr(c, "activation_alpha"),
+                       *beta = takt_onnx_attr(c, "activation_beta");
+    for (size_t i = 0; i < each; i++) {
+        const size_t at = (size_t)d * each + i;
+        takt_activation *a = &w->cell.act[i];
+        *a = (takt_activation){.name = usual[w->cell.kind][i], .alpha = 1, .beta = 0};
+        if (list != NULL && at < list->string_count)
+            a->name = takt_arena_text(&c->im->arena, list->strings[at].at, list->strings[at].length);
+        if (a->name == NULL)
+            return TAKT_ERR_MEMORY;
+        if (!takt_cell_knows(a->name))
+            return takt_onnx_refuse(c, "activation %s", a->name);
+        a->alpha = strcmp(a->name, "HardSigmoid") == 0 ? 0.2
+                   : strcmp(a->name, "LeakyRelu") == 0 ? 0.01
+                                                       : 1;
+        a->beta = strcmp(a->name, "HardSigmoid") == 0 ? 0.5 : 0;
+        if (alpha != NULL && at < alpha->float_count)
+            a->alpha = (double)alpha->floats[at];
+        if (beta != NULL && at < beta->float_count)
+            a->beta = (double)beta->floats[at];
+    }
+    return TAKT_OK;
+}
+
+static takt_status read_settings(work *w)
+{
+    takt_call *c = w->c;
+    w->cell.kind = takt_span_is(c->node->op, "LSTM")  ? TAKT_CELL_LSTM
+                   : takt_span_is(c->node->op, "GRU") ? TAKT_CELL_GRU
+                                                      : TAKT_CELL_RNN;
+    w->gates = w->cell.kind == TAKT_CELL_LSTM ? 4 : w->cell.kind == TAKT_CELL_GRU ? 3 : 1;
+    w->cell.clip = takt_onnx_f(c, "clip", 0);
+    w->cell.forgets_input = takt_onnx_i(c, "input_forget", 0) != 0;
+    w->cell.is_linear_first = takt_onnx_i(c, "linear_before_reset", 0) != 0;
+    w->is_batch_first = takt_onnx_i(c, "layout", 0) != 0;
+    w->h_input = 5;
+    w->c_input = 6;
+    w->p_input = w->cell.kind == TAKT_CELL_LSTM ? 7 : 0;
+    const takt_type *x = takt_onnx_type(c, 0), *r = takt_onnx_type(c, 2);
+    if (c->status != TAKT_OK)
+        return c->status;
+    if (x->rank != 3 || r->rank != 3 || !takt_dim_is_number(r->dim[2]) || r->dim[0] < 1 ||
+        r->dim[0] > 2)
+        return takt_onnx_refuse(c, "inputs of other ranks than 3");
+    w->cell.hidden = r->dim[2];
+    w->directions = (int)r->dim[0];
+    w->x = takt_onnx_in(c, 0);
+    if (w->is_batch_first)
+        w->x = takt_transpose(w->g, w->x, (int64_t[]){1, 0, 2}, 3);
+    x = takt_type_of(w->g, w->x);
+    TAKT_TRY(takt_dim_resolve(w->g->dims, x->dim[0], &w->steps));
+    w->batch = x->dim[1];
+    w->live = TAKT_NONE;
+    if (takt_onnx_has(c, 4)) {
+        const takt_named_attr attrs[] = {
+            {"shape", takt_attr_shape((takt_dim[]){w->steps, 1, 1}, 3)},
+            {"axis", takt_attr_i64(0)}};
+        const takt_id time = takt_graph_call(w->g, &takt_op_iota, 0, NULL, 2, attrs);
+        const takt_id lengths = takt_reshape(w->g, takt_onnx_cast(c, takt_onnx_in(c, 4), TAKT_I64),
+                                             (takt_dim[]){1, w->batch, 1}, 3);
+        w->live = takt_binary(w->g, &takt_op_lt, time, lengths);
+    }
+    return w->g->status;
+}
+
+static takt_status give(work *w, const takt_cell_out *out)
+{
+    takt_call *c = w->c;
+    takt_id y[2], h[2], cs[2];
+    for (int d = 0; d < w->directions; d++) {
+        y[d] = out[d].y;
+        h[d] = out[d].h;
+        cs[d] = out[d].c;
+        if (y[d] == TAKT_NONE)
+            return takt_onnx_done(c, TAKT_NONE);
+    }
+    const size_t count = (size_t)w->directions;
+    /* [steps, directions, batch, hidden], or [batch, steps, directions, hidden]. */
+    const takt_named_attr one = {"axis", takt_attr_i64(1)}, zero = {"axis", takt_attr_i64(0)};
+    takt_id all = takt_graph_call(w->g, &takt_op_stack, count, y, 1, &one);
+    if (w->is_batch_first)
+        all = takt_transpose(w->g, all, (int64_t[]){2, 0, 1, 3}, 4);
+    takt_onnx_set(c, 0, all);
+    const takt_named_attr *axis = w->is_batch_first ? &one : &zero;
+    takt_onnx_set(c, 1, takt_graph_call(w->g, &takt_op_stack, count, h, 1, axis));
+    if (w->cell.kind == TAKT_CELL_LSTM)
+        takt_onnx_set(c, 2, takt_graph_call(w->g, &takt_op_stack, count, cs, 1, axis));
+    return c->status;
+}
+
+static takt_status adapt(takt_call *c)
+{
+    work w = {.c = c, .g = c->g};
+    takt_cell_out out[2];
+    TAKT_TRY(read_settings(&w));
+    const bool reverse = takt_onnx_is(c, "direction", "forward", "reverse");
+    for (int d = 0; d < w.directions; d++) {
+        TAKT_TRY(read_activations(&w, d));
+        out[d] = direction(&w, d, d == 1 || reverse);
+    }
+    return give(&w, out);
+}
+
+const takt_onnx_op takt_onnx_Recurrent = {.names = {"RNN", "LSTM", "GRU"}, .adapt = adapt};

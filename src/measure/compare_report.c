@@ -1,0 +1,165 @@
+/* compare_report.c - a comparison as a sentence, as JSON, and as a page with distributions. */
+#include <math.h>
+
+#include "base/json.h"
+#include "measure/compare.h"
+#include "measure/plot.h"
+
+typedef struct report {
+    const takt_comparison *c;
+    const takt_compared *of;
+    takt_text *text;
+} report;
+
+/* How much faster or slower, in percent, with the interval the same way round. */
+static void change(const report *r, double *estimate, double *low, double *high)
+{
+    const takt_comparison *c = r->c;
+    const bool faster = c->ratio < 1;
+    *estimate = 100 * fabs(1 - c->ratio);
+    *low = 100 * (faster ? 1 - c->ci.high : c->ci.low - 1);
+    *high = 100 * (faster ? 1 - c->ci.low : c->ci.high - 1);
+}
+
+static void sentence(const report *r, void (*name)(takt_text *text, const char *value))
+{
+    const takt_comparison *c = r->c;
+    double estimate, low, high;
+    change(r, &estimate, &low, &high);
+    name(r->text, r->of->b);
+    switch (c->verdict) {
+    case TAKT_SAME:
+        takt_text_add(r->text, " is as fast as ");
+        name(r->text, r->of->a);
+        takt_text_add(r->text, ", within %.3g %%", 100 * c->margin);
+        break;
+    case TAKT_INCONCLUSIVE:
+        takt_text_add(r->text, " may be faster or slower than ");
+        name(r->text, r->of->a);
+        takt_text_add(r->text, ": inconclusive; about %zu more blocks would tell", c->more_blocks);
+        break;
+    default:
+        takt_text_add(r->text, " is %.2g %% %s than ", estimate, takt_verdict_name(c->verdict));
+        name(r->text, r->of->a);
+        break;
+    }
+    takt_text_add(r->text, " (difference %.2f %%, 95 %% interval %.2f to %.2f %%, %zu blocks)",
+                  100 * (c->ratio - 1), 100 * (c->ci.low - 1), 100 * (c->ci.high - 1), c->blocks);
+}
+
+static void plain(takt_text *text, const char *value)
+{
+    takt_text_add(text, "%s", value);
+}
+
+static void write_text(const report *r)
+{
+    const takt_comparison *c = r->c;
+    sentence(r, plain);
+    takt_text_add(r->text, "\n%s: %.4g us, %s: %.4g us\n", r->of->a, c->a_ns * 1e-3, r->of->b,
+                  c->b_ns * 1e-3);
+    takt_text_add(r->text, "%s against itself shows %.2f %% today; the smallest change that this "
+                           "comparison could see is about %.2f %%\n",
+                  r->of->a, 100 * c->noise, 100 * c->detectable);
+}
+
+static void number(takt_json_writer *w, const char *key, double value)
+{
+    takt_json_key(w, key);
+    takt_json_number(w, value);
+}
+
+static void write_json(const report *r)
+{
+    const takt_comparison *c = r->c;
+    takt_json_writer w;
+    takt_json_begin(&w, r->text, true);
+    takt_json_open(&w, '{');
+    takt_json_key(&w, "schema");
+    takt_json_string(&w, "takt-compare/1");
+    takt_json_key(&w, "a");
+    takt_json_string(&w, r->of->a);
+    takt_json_key(&w, "b");
+    takt_json_string(&w, r->of->b);
+    takt_json_key(&w, "verdict");
+    takt_json_string(&w, takt_verdict_name(c->verdict));
+    number(&w, "ratio", c->ratio);
+    takt_json_key(&w, "ci95");
+    takt_json_open(&w, '[');
+    takt_json_number(&w, c->ci.low);
+    takt_json_number(&w, c->ci.high);
+    takt_json_close(&w, ']');
+    number(&w, "margin", c->margin);
+    number(&w, "same_p", c->same_p);
+    number(&w, "detectable", c->detectable);
+    number(&w, "noise", c->noise);
+    takt_json_key(&w, "blocks");
+    takt_json_unsigned(&w, c->blocks);
+    takt_json_key(&w, "more_blocks");
+    takt_json_unsigned(&w, c->more_blocks);
+    number(&w, "a_us", c->a_ns * 1e-3);
+    number(&w, "b_us", c->b_ns * 1e-3);
+    takt_json_close(&w, '}');
+    takt_text_put(r->text, "\n", 1);
+}
+
+static void plots(const report *r, const char *name, const takt_timing *t)
+{
+    if (t == NULL || t->count == 0)
+        return;
+    takt_text_add(r->text, "<h2>");
+    takt_html_text(r->text, name);
+    takt_text_add(r->text, "</h2>\n<div class=\"plots\">\n");
+    takt_plot_distribution(r->text, t);
+    takt_plot_series(r->text, t);
+    takt_text_add(r->text, "</div>\n");
+}
+
+static void write_html(const report *r)
+{
+    const takt_comparison *c = r->c;
+    takt_text_add(r->text, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                           "<meta name=\"viewport\" content=\"width=device-width\">\n"
+                           "<title>Comparison - Takt</title>\n<style>\n");
+    takt_html_style(r->text);
+    takt_text_add(r->text, "</style></head><body>\n<h1>%s</h1>\n<p>",
+                  c->verdict == TAKT_SAME     ? "The same"
+                  : c->verdict == TAKT_FASTER ? "Faster"
+                  : c->verdict == TAKT_SLOWER ? "Slower"
+                                              : "Inconclusive");
+    sentence(r, takt_html_text);
+    const takt_plot_point points[] = {
+        {.x = 0, .y = 100 * (c->ratio - 1), .low = 100 * (c->ci.low - 1),
+         .high = 100 * (c->ci.high - 1), .name = "difference in percent"},
+        {.x = 1, .y = 0, .low = -100 * c->noise, .high = 100 * c->noise, .name = "A against A"},
+        {.x = 2, .y = 0, .low = -100 * c->margin, .high = 100 * c->margin, .name = "margin"}};
+    const takt_plot plot = {.title = "Difference, noise, margin (percent)",
+                            .x_label = "0: difference, 1: noise, 2: margin",
+                            .y_label = "percent",
+                            .points = points,
+                            .count = 3};
+    takt_text_add(r->text, "</p>\n");
+    takt_plot_points(r->text, &plot);
+    plots(r, r->of->a, r->of->a_timing);
+    plots(r, r->of->b, r->of->b_timing);
+    takt_text_add(r->text, "</body></html>\n");
+}
+
+takt_status takt_comparison_write(takt_ctx *ctx, const takt_comparison *c, const takt_compared *of,
+                                  takt_sink_fn *sink, void *user)
+{
+    takt_text text;
+    const report r = {c, of, &text};
+    takt_text_init(&text, ctx);
+    if (of->format == TAKT_BENCH_JSON)
+        write_json(&r);
+    else if (of->format == TAKT_BENCH_HTML)
+        write_html(&r);
+    else
+        write_text(&r);
+    takt_status status = text.status;
+    if (status == TAKT_OK && sink(user, takt_text_get(&text), text.length) != 0)
+        status = takt_fail(ctx, TAKT_E_FILE_WRITE, "the reader of a report refused it");
+    takt_text_deinit(&text);
+    return status;
+}

@@ -1,0 +1,151 @@
+/* measure_flags.c - lists, parts of one, formats and plans, as the flags of measuring give them. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "measure.h"
+
+bool tool_percent(const takt_tool *t, tool_flag_id id, double fallback, double *part)
+{
+    const char *text = tool_text_of(t, id);
+    char *end;
+    *part = fallback;
+    if (text == NULL)
+        return true;
+    const double value = strtod(text, &end);
+    if (end == text || (*end != '\0' && strcmp(end, "%") != 0) || !(value > 0) || value > 1e4) {
+        tool_usage_error(t, 1003, "write 1% or 0.01", "--%s %s is no part", tool_flags[id].name,
+                         text);
+        return false;
+    }
+    *part = *end == '%' ? value / 100 : value;
+    return true;
+}
+
+static bool push(uint64_t value, uint64_t *to, size_t *count)
+{
+    if (*count == TAKT_TOOL_LIST || value == 0 || value > INT32_MAX)
+        return false;
+    to[(*count)++] = value;
+    return true;
+}
+
+/* One item: a number, or a range with a step or a factor. */
+static bool read_item(const char *text, uint64_t *to, size_t *count)
+{
+    char *end;
+    if (*text < '0' || *text > '9')
+        return false;
+    const uint64_t first = strtoull(text, &end, 10);
+    if (*end == '\0')
+        return push(first, to, count);
+    if (*end != '-' || end[1] < '0' || end[1] > '9')
+        return false;
+    const uint64_t last = strtoull(end + 1, &end, 10);
+    const char how = *end;
+    const uint64_t by = how != '\0' ? strtoull(end + 1, &end, 10) : 1;
+    if (*end != '\0' || (how != '\0' && how != '*' && how != '+') || by < (how == '*' ? 2 : 1) ||
+        first > last || first == 0)
+        return false;
+    for (uint64_t v = first; v <= last; v = how == '*' ? v * by : v + by)
+        if (!push(v, to, count))
+            return false;
+    return true;
+}
+
+bool tool_numbers(const takt_tool *t, tool_flag_id id, uint64_t *to, size_t *count)
+{
+    const char *text = tool_text_of(t, id);
+    *count = 0;
+    for (const char *at = text; at != NULL && *at != '\0';) {
+        char item[64];
+        const size_t length = strcspn(at, ",");
+        if (length < sizeof item)
+            snprintf(item, sizeof item, "%.*s", (int)length, at);
+        if (length >= sizeof item || !read_item(item, to, count)) {
+            tool_usage_error(t, 1003, "write 8, 1,4,8 or 1-64*2", "--%s %s is no list of sizes",
+                             tool_flags[id].name, text);
+            return false;
+        }
+        at += length + (at[length] == ',');
+    }
+    return true;
+}
+
+bool tool_bench_format_of(const takt_tool *t, takt_bench_format *format, const char **path)
+{
+    static const char *const names[] = {"text", "json", "jsonl", "csv", "md", "html", "gbench"};
+    const char *file = tool_text_of(t, TAKT_F_FILE), *name = tool_text_of(t, TAKT_F_FORMAT);
+    const char *dot = file != NULL ? strrchr(file, '.') : NULL;
+    const char *word = name != NULL ? name : dot != NULL ? dot + 1 : file;
+    *format = tool_on(t, TAKT_F_JSON) ? TAKT_BENCH_JSON : TAKT_BENCH_TEXT;
+    *path = file != NULL ? file : "-";
+    for (size_t i = 0; word != NULL && i < sizeof names / sizeof *names; i++) {
+        if (strcmp(word, names[i]) != 0)
+            continue;
+        *format = (takt_bench_format)i;
+        /* llama-bench's -o json: a format, not a file. */
+        *path = file == NULL || (name == NULL && dot == NULL) ? "-" : file;
+        return true;
+    }
+    if (word == NULL || strcmp(word, "-") == 0 || (name == NULL && strcmp(word, "txt") == 0))
+        return true;
+    tool_usage_error(t, 1003, "there are text, json, jsonl, csv, md, html and gbench",
+                     "%s is no format of results", word);
+    return false;
+}
+
+void tool_timestamp(char to[32])
+{
+    const time_t now = time(NULL);
+    const struct tm *utc = gmtime(&now);
+    if (utc == NULL || strftime(to, 32, "%Y-%m-%dT%H:%M:%SZ", utc) == 0)
+        to[0] = '\0';
+}
+
+takt_plan *tool_plan_for(takt_tool *t, const takt_model *m, const char *sizes, int threads,
+                         int *code)
+{
+    char *passes = tool_joined(t, TAKT_F_PASS);
+    const uint64_t level = tool_number_of(t, TAKT_F_LEVEL, 2);
+    const takt_plan_options options = {
+        .sizes = sizes,
+        .threads = threads,
+        .backend = tool_text_of(t, TAKT_F_BACKEND),
+        .isa = tool_text_of(t, TAKT_F_ISA),
+        .passes = passes,
+        .level = level == 0 ? -1 : (int)level,
+        .memory_limit = tool_number_of(t, TAKT_F_MEMORY_LIMIT, 0),
+    };
+    takt_plan *plan = NULL;
+    *code = tool_finish(t, takt_plan_create(m, &options, &plan));
+    free(passes);
+    return plan;
+}
+
+const char *tool_batch_name(const takt_model *m)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < takt_model_input_count(m); i++) {
+        const takt_desc *d = takt_model_input(m, i);
+        const char *name = d->rank > 0 ? d->dim_names[0] : NULL;
+        first = first != NULL ? first : name;
+        if (name != NULL && strcmp(name, "batch") == 0)
+            return name;
+    }
+    return first;
+}
+
+int tool_fill_inputs(takt_tool *t, takt_session *s)
+{
+    const uint64_t seed = tool_number_of(t, TAKT_F_SEED, 0);
+    for (size_t i = 0; i < takt_session_input_count(s); i++) {
+        const takt_tensor_view *own = takt_session_input(s, i);
+        if (own == NULL)
+            return tool_finish(t, TAKT_ERR_MEMORY);
+        const int code = tool_finish(t, takt_view_random(t->ctx, own, seed, (uint32_t)i));
+        if (code != TAKT_EXIT_OK)
+            return code;
+    }
+    return TAKT_EXIT_OK;
+}
