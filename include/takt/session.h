@@ -81,6 +81,28 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_warmup(takt_session *session);
 TAKT_API TAKT_MUST_USE takt_status takt_session_reshape(takt_session *session,
                                                         const takt_model *model,
                                                         const char *sizes);
+/** A tensor for an input or output of a model, by name. */
+typedef takt_known_input takt_named_view;
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_many_options {
+    size_t size;
+    const char *dim;    /**< the dimension that counts samples; default: the first input's first */
+    int64_t batch_size; /**< samples in one run; default 32 */
+    int jobs;           /**< sessions at work at once; default: one per core */
+    const takt_plan_options *plan; /**< how to compile; sizes of the other dimensions; threads of
+                                        one session, default 1 */
+} takt_many_options;
+
+/** Runs a model over many samples: inputs and outputs whose first dimension counts them are cut into
+ *  batches, the last of which may be shorter, and shared out among sessions; other inputs are given
+ *  whole to each. Every input and output must be there. The bits do not depend on batches and jobs.
+ *  The first failure ends it; the outputs are then undefined. Models whose state goes from run to
+ *  run are refused. */
+TAKT_API TAKT_MUST_USE takt_status takt_run_many(const takt_model *model,
+                                                 const takt_many_options *options,
+                                                 const takt_named_view *views, size_t count);
+
 /** The session's own last failure. */
 TAKT_API const takt_error *takt_session_error(const takt_session *session);
 

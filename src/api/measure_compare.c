@@ -39,10 +39,10 @@ static takt_status run_some(const duel *d, takt_session *s, double *times)
     return TAKT_OK;
 }
 
-/* A B B A; the second block begins with B, so that no side is always first. */
+/* A B B A; every other pair of blocks begins with B, so that no side is always first. */
 static takt_status run_block(duel *d)
 {
-    const bool turned = d->blocks % 2 != 0;
+    const bool turned = d->blocks / 2 % 2 != 0; /* creation changes order every block */
     takt_session *outer = turned ? d->b : d->a, *inner = turned ? d->a : d->b;
     double *first = d->times, *second = d->times + 2 * MOST_RUNS;
     TAKT_TRY(run_some(d, outer, first));
@@ -68,6 +68,20 @@ static takt_status choose_runs(duel *d)
     return TAKT_OK;
 }
 
+/* New sessions, each run twice: the first runs are no steady ones. */
+static takt_status renew(duel *d, const takt_compare_options *o)
+{
+    const size_t runs = d->runs;
+    if (o->renew == NULL || d->blocks == 0)
+        return TAKT_OK;
+    TAKT_TRY(o->renew(o->user, d->blocks % 2 != 0, &d->a, &d->b));
+    d->runs = 2;
+    TAKT_TRY(run_some(d, d->a, d->times));
+    TAKT_TRY(run_some(d, d->b, d->times));
+    d->runs = runs;
+    return TAKT_OK;
+}
+
 static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison *c)
 {
     const uint64_t begun = now(d), max_ns = o->max_ns > 0 ? o->max_ns : 3000000000;
@@ -76,6 +90,7 @@ static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison
     TAKT_TRY(choose_runs(d));
     size_t look = LEAST_BLOCKS;
     while (d->blocks < most) {
+        TAKT_TRY(renew(d, o));
         TAKT_TRY(run_block(d));
         const bool late = d->blocks >= 4 && now(d) - begun >= max_ns;
         if (o->blocks == 0 && (d->blocks == look || late)) {
@@ -116,7 +131,7 @@ takt_status takt_session_compare(takt_session *a, takt_session *b,
     duel d = {.a = a, .b = b, .ctx = a->ctx, .a_medians = at, .b_medians = at + MOST_BLOCKS};
     d.times = at + 2 * MOST_BLOCKS;
     const takt_status status = fight(&d, options != NULL ? options : &defaults, c);
-    takt_mem_put(a->ctx, block, room * sizeof(double));
+    takt_mem_put(d.ctx, block, room * sizeof(double)); /* `a` may have been renewed */
     return status;
 }
 

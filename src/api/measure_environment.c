@@ -7,6 +7,7 @@
 #include "api/measure.h"
 #include "base/mem.h"
 #include "kernel/peak/peak.h"
+#include "kernel/stream/stream.h"
 #include "measure/bench.h"
 #include "measure/compare.h"
 #include "os/facts.h"
@@ -104,25 +105,33 @@ static void check_load(check_list *c, const takt_cpu_facts *f)
 
 /* ---- A/A ---- */
 
-enum { AA_RUNS = 1200 };
+enum { AA_RUNS = 1200, AA_FLOATS = 1 << 20 };
 
-/* A multiply-add loop of about a fifth of a millisecond, again and again. */
+/* Multiply-adds for about a fifth of a millisecond and a walk through memory, again and again. */
 static takt_status run_same(takt_ctx *ctx, takt_environment *found)
 {
     const takt_kernel *k = takt_kernel_find("peak_f32", takt_isa_detect(), NULL, 0, NULL);
     _Alignas(64) float ones[TAKT_PEAK_BYTES / sizeof(float)];
+    const takt_kernel *walk = takt_kernel_find("stream", takt_isa_detect(), NULL, 0, NULL);
+    takt_stream stream = {.kind = TAKT_STREAM_READ, .streams = 4, .count = AA_FLOATS};
     uint64_t steal_before, all_before, steal, all;
     double sum = 0;
-    void *block;
+    void *block, *floats;
     for (size_t i = 0; i < TAKT_PEAK_BYTES / sizeof *ones; i++)
         ones[i] = 1;
     TAKT_TRY(takt_mem_zero(ctx, AA_RUNS, sizeof(double), "the A/A comparison", &block));
+    if (takt_mem_zero(ctx, AA_FLOATS, sizeof(float), "the A/A comparison", &floats) != TAKT_OK) {
+        takt_mem_put(ctx, block, AA_RUNS * sizeof(double));
+        return TAKT_ERR_MEMORY;
+    }
+    stream.a = floats;
     double *times = block;
     takt_steal_read(&steal_before, &all_before);
     size_t rounds = 1000;
     for (int i = 0; i < AA_RUNS; i++) {
         const uint64_t start = ctx->now_ns(ctx->clock_user);
         takt_kernel_as_peak_f32(k)(rounds, ones, &sum);
+        sum += takt_kernel_as_stream(walk)(&stream);
         times[i] = fmax(1, (double)(ctx->now_ns(ctx->clock_user) - start));
         if (i == 20) /* the clock has settled: from here on 200 us each */
             rounds = (size_t)fmax(1, 1000 * 2e5 / times[i]);
@@ -133,6 +142,7 @@ static takt_status run_same(takt_ctx *ctx, takt_environment *found)
     double floor;
     const takt_status status = takt_noise_floor(ctx, times + 48, AA_RUNS - 48, &floor);
     found->noise_pct = 100 * floor;
+    takt_mem_put(ctx, floats, AA_FLOATS * sizeof(float));
     takt_mem_put(ctx, block, AA_RUNS * sizeof(double));
     return status;
 }

@@ -61,7 +61,8 @@ static takt_status describe(takt_arena *arena, const takt_graph *g, const takt_p
         takt_text text;
         takt_text_init(&text, g->ctx);
         takt_dim_print(g->dims, dim, &text);
-        desc->dim_names[d] = takt_arena_text(arena, takt_text_get(&text), text.length);
+        if (text.status == TAKT_OK)
+            desc->dim_names[d] = takt_arena_text(arena, takt_text_get(&text), text.length);
         takt_text_deinit(&text);
         if (desc->dim_names[d] == NULL)
             return TAKT_ERR_MEMORY;
@@ -160,7 +161,7 @@ static takt_status load(takt_ctx *ctx, takt_source *source, const takt_load_opti
     takt_arena_init(&m->arena, ctx);
     takt_fixed *fixed;
     takt_status status = take_known(m, options, &fixed);
-    source->fixed = fixed;
+    source->fixed = options->known != NULL ? fixed : NULL;
     source->fixed_count = options->known_count;
     if (status == TAKT_OK)
         status = read_model(m, source, options);

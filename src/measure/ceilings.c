@@ -158,6 +158,13 @@ static takt_status save(takt_ctx *ctx, const char *path, const takt_ceilings *c)
     return status;
 }
 
+/* Every thread has a multiply-add unit of its own. If all together were hardly faster than one,
+ * somebody else was computing, and the figures are not worth keeping. */
+static bool is_disturbed(const takt_ceilings *c)
+{
+    return c->all.f32_gflops < 0.6 * c->all.threads * c->one.f32_gflops;
+}
+
 takt_status takt_ceilings_get(takt_ctx *ctx, const char *path, bool again, takt_ceilings *c)
 {
     takt_cpu_facts facts;
@@ -170,7 +177,9 @@ takt_status takt_ceilings_get(takt_ctx *ctx, const char *path, bool again, takt_
     }
     TAKT_TRY(takt_ceilings_measure(ctx, &facts, c));
     /* A folder that cannot be written costs the next caller a second and this one nothing. */
-    if (path != NULL && save(ctx, path, c) != TAKT_OK)
+    if (path != NULL && is_disturbed(c))
+        takt_log(ctx, TAKT_LOG_WARNING, "the ceilings were not kept: the machine was busy");
+    else if (path != NULL && save(ctx, path, c) != TAKT_OK)
         takt_log(ctx, TAKT_LOG_WARNING, "the ceilings were not kept: %s", takt_last_error(ctx));
     return TAKT_OK;
 }

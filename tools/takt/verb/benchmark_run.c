@@ -192,10 +192,26 @@ static int write_result(job *j)
     return code != TAKT_EXIT_OK ? code : saved;
 }
 
+enum { WORDS = 64 };
+
+/* The words of the command line, as the system kept them; at most WORDS. */
+static size_t read_command(char *text, size_t size, const char **words)
+{
+    FILE *file = fopen("/proc/self/cmdline", "rb");
+    const size_t length = file != NULL ? fread(text, 1, size - 1, file) : 0;
+    size_t count = 0;
+    if (file != NULL)
+        fclose(file);
+    text[length] = '\0';
+    for (size_t at = 0; at < length && count < WORDS; at += strlen(text + at) + 1)
+        words[count++] = text + at;
+    return count;
+}
+
 static int work(job *j)
 {
-    char timestamp[32];
-    const char *command[] = {"takt", "benchmark", "run", NULL};
+    char timestamp[32], line[4096];
+    const char *command[WORDS];
     takt_tool *t = j->t;
     takt_bench_format format;
     const char *path;
@@ -208,10 +224,10 @@ static int work(job *j)
     const char *model = tool_text_of(t, TAKT_F_MODEL);
     if (model == NULL && t->arg_count == 0)
         return tool_usage_error(t, 1003, "takt benchmark run MODEL", "there is no model to measure");
-    j->info.model = command[3] = model != NULL ? model : t->args[0];
+    j->info.model = model != NULL ? model : t->args[0];
     j->info.timestamp = timestamp;
     j->info.command = command;
-    j->info.command_count = 4;
+    j->info.command_count = read_command(line, sizeof line, command);
     j->info.ceilings = &j->ceilings;
     code = tool_finish(t, takt_bench_create(t->ctx, &j->info, &j->bench));
     if (code != TAKT_EXIT_OK)

@@ -1,0 +1,70 @@
+/* MsQuantized.c - com.microsoft's QLinear… operators: dequantise, compute, quantise. */
+#include "io/onnx/adapt.h"
+
+static takt_id opened(takt_call *c, size_t at)
+{
+    takt_id x = takt_onnx_in(c, at), scale = takt_onnx_in(c, at + 1), zero = takt_onnx_in(c, at + 2);
+    if (x == TAKT_NONE || scale == TAKT_NONE)
+        return TAKT_NONE;
+    scale = takt_onnx_shape(c, scale, NULL, 0);
+    zero = takt_onnx_shape(c, zero, NULL, 0);
+    return takt_graph_call(c->g, &takt_op_dequantize, zero == TAKT_NONE ? 2 : 3,
+                           (takt_id[]){x, scale, zero}, 0, NULL);
+}
+
+static takt_status closed(takt_call *c, takt_id y, size_t at)
+{
+    takt_id scale = takt_onnx_in(c, at), zero = takt_onnx_in(c, at + 1);
+    if (y == TAKT_NONE || scale == TAKT_NONE)
+        return takt_onnx_refuse(c, "an input is missing");
+    const takt_dtype to = zero == TAKT_NONE ? TAKT_U8 : takt_type_of(c->g, zero)->dtype;
+    const takt_named_attr attr = {"dtype", takt_attr_dtype(to)};
+    scale = takt_onnx_shape(c, scale, NULL, 0);
+    zero = takt_onnx_shape(c, zero, NULL, 0);
+    return takt_onnx_done(c, takt_graph_call(c->g, &takt_op_quantize, zero == TAKT_NONE ? 2 : 3,
+                                             (takt_id[]){y, scale, zero}, 1, &attr));
+}
+
+static takt_status concat(takt_call *c)
+{
+    takt_id *parts = takt_onnx_get(c, c->in_count, sizeof *parts);
+    size_t count = 0;
+    for (size_t i = 2; parts != NULL && i + 2 < c->in_count; i += 3) {
+        parts[count] = opened(c, i);
+        if (parts[count++] == TAKT_NONE)
+            return takt_onnx_refuse(c, "an input is missing");
+    }
+    if (parts == NULL || count == 0)
+        return takt_onnx_refuse(c, "no inputs");
+    return closed(c, takt_concat(c->g, parts, count, takt_onnx_i(c, "axis", 0)), 0);
+}
+
+static takt_status average(takt_call *c)
+{
+    if (takt_onnx_i(c, "channels_last", 0) != 0)
+        return takt_onnx_refuse(c, "channels_last");
+    return closed(c, takt_unary(c->g, &takt_op_global_avg_pool, opened(c, 0)), 3);
+}
+
+static takt_status adapt(takt_call *c)
+{
+    const takt_span op = c->node->op;
+    if (takt_span_is(op, "QLinearConcat"))
+        return concat(c);
+    if (takt_span_is(op, "QLinearGlobalAveragePool"))
+        return average(c);
+    if (takt_span_is(op, "QLinearSigmoid"))
+        return closed(c, takt_unary(c->g, &takt_op_sigmoid, opened(c, 0)), 3);
+    if (takt_span_is(op, "QLinearLeakyRelu")) {
+        const takt_named_attr slope = {"slope", takt_attr_f64(takt_onnx_f(c, "alpha", 0.01f))};
+        return closed(c, takt_onnx_op1(c, &takt_op_leaky_relu, opened(c, 0), 1, &slope), 3);
+    }
+    const takt_op *binary = takt_span_is(op, "QLinearMul") ? &takt_op_mul : &takt_op_add;
+    return closed(c, takt_binary(c->g, binary, opened(c, 0), opened(c, 3)), 6);
+}
+
+const takt_onnx_op takt_onnx_MsQuantized = {
+    .names = {"QLinearAdd", "QLinearMul", "QLinearConcat", "QLinearGlobalAveragePool",
+              "QLinearSigmoid", "QLinearLeakyRelu"},
+    .domain = "com.microsoft",
+    .adapt = adapt};

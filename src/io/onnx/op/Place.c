@@ -1,0 +1,160 @@
+/* Place.c - Col2Im, MaxUnpool, ReverseSequence and TensorScatter: elements put where an index says. */
+#include "io/onnx/spatial.h"
+
+static takt_id filled(takt_call *c, takt_dtype dtype, const takt_dim *dims, size_t rank)
+{
+    return takt_broadcast(c->g, takt_onnx_scalar(c, dtype, 0), dims, rank);
+}
+
+static takt_id scatter(takt_call *c, takt_id x, takt_id index, takt_id u, bool adds, int64_t axis)
+{
+    const takt_named_attr attrs[] = {{"axis", takt_attr_i64(axis)},
+                                     {"reduce", takt_attr_i64(adds ? 1 : 0)}};
+    if (x == TAKT_NONE || index == TAKT_NONE || u == TAKT_NONE)
+        return TAKT_NONE;
+    return takt_graph_call(c->g, &takt_op_scatter_elements, 3, (takt_id[]){x, index, u}, 2, attrs);
+}
+
+/* Columns [N, C * kernel, positions] are windows of the picture, added up. */
+static takt_status col2im(takt_call *c)
+{
+    const takt_ints image = takt_onnx_known_ints(c, 1), block = takt_onnx_known_ints(c, 2);
+    const takt_type t = *takt_onnx_type(c, 0);
+    takt_type picture = {.dtype = t.dtype, .rank = 2 + (int)image.count};
+    takt_spatial s;
+    if (c->status != TAKT_OK)
+        return c->status;
+    if (t.rank != 3 || image.count != block.count || image.count > TAKT_ONNX_SPATIAL)
+        return takt_onnx_refuse(c, "rank %d", t.rank);
+    int64_t elements = 1, size = 1, out[TAKT_ONNX_SPATIAL];
+    picture.dim[0] = t.dim[0];
+    for (size_t i = 0; i < image.count; i++) {
+        picture.dim[i + 2] = image.at[i];
+        elements *= block.at[i];
+        size *= image.at[i];
+    }
+    if (elements < 1 || size < 0 || !takt_dim_is_number(t.dim[1]) || !takt_dim_is_number(t.dim[0]))
+        return takt_onnx_refuse(c, "sizes that are not known");
+    picture.dim[1] = t.dim[1] / elements;
+    TAKT_TRY(takt_spatial_read(c, &picture, block.at, block.count, &s));
+    const takt_id zero = filled(c, t.dtype, picture.dim, (size_t)picture.rank);
+    takt_id flat = TAKT_NONE;
+    (void)takt_spatial_unfold(c, zero, &s, false, 0, out, &flat); /* for its indices */
+    if (flat == TAKT_NONE)
+        return takt_onnx_done(c, flat);
+    /* Index -1, the padding, finds one element more, which is cut off again. */
+    const takt_dim positions = takt_type_of(c->g, flat)->dim[0], rows = t.dim[0] * picture.dim[1];
+    const takt_dim wide[3] = {rows, elements, positions};
+    takt_id index = takt_transpose(c->g, flat, (int64_t[]){1, 0}, 2);
+    index = takt_reshape(c->g, takt_broadcast(c->g, index, wide, 3),
+                         (takt_dim[]){rows, elements * positions}, 2);
+    const takt_id u = takt_reshape(c->g, takt_onnx_in(c, 0),
+                                   (takt_dim[]){rows, elements * positions}, 2);
+    const takt_id base = filled(c, t.dtype, (takt_dim[]){rows, size + 1}, 2);
+    takt_id y = scatter(c, base, index, u, true, 1);
+    y = takt_slice(c->g, y, 1, 0, size, 1);
+    return takt_onnx_done(c, takt_reshape(c->g, y, picture.dim, (size_t)picture.rank));
+}
+
+static takt_status unpool(takt_call *c)
+{
+    const takt_type t = *takt_onnx_type(c, 0);
+    const takt_ints kernel = takt_onnx_ints(c, "kernel_shape"), given = takt_onnx_known_ints(c, 2);
+    takt_spatial s;
+    takt_dim dims[TAKT_MAX_RANK] = {t.dim[0], t.dim[1]}, all = 1, inner = 1;
+    if (c->status != TAKT_OK)
+        return c->status;
+    TAKT_TRY(takt_spatial_read(c, &t, kernel.at, kernel.count, &s));
+    takt_dim small[TAKT_MAX_RANK] = {t.dim[0], t.dim[1]}; /* the size that the indices speak of */
+    for (size_t i = 0; i < s.count; i++)
+        small[i + 2] =
+            (t.dim[i + 2] - 1) * s.stride[i] + s.kernel[i] - s.pad[i] - s.pad[s.count + i];
+    for (int i = 0; i < t.rank; i++) {
+        dims[i] = given.is_set && (size_t)i < given.count ? given.at[i] : small[i];
+        all *= small[i];
+        inner *= t.dim[i];
+        if (!takt_dim_is_number(t.dim[i]))
+            return takt_onnx_refuse(c, "a dimension without a number");
+    }
+    const takt_id u = takt_reshape(c->g, takt_onnx_in(c, 0), &inner, 1);
+    const takt_id index = takt_reshape(c->g, takt_onnx_in(c, 1), &inner, 1);
+    takt_id y = scatter(c, filled(c, t.dtype, &all, 1), index, u, false, 0);
+    if (y == TAKT_NONE)
+        return takt_onnx_done(c, y);
+    y = takt_reshape(c->g, y, small, (size_t)t.rank);
+    const int64_t before[TAKT_MAX_RANK] = {0};
+    takt_dim after[TAKT_MAX_RANK] = {0};
+    for (int i = 0; i < t.rank; i++) {
+        after[i] = dims[i] - small[i];
+        if (after[i] < 0)
+            return takt_onnx_refuse(c, "output_shape is smaller than the picture");
+    }
+    const takt_named_attr attrs[] = {{"before", takt_attr_i64s(before, (size_t)t.rank)},
+                                     {"after", takt_attr_shape(after, (size_t)t.rank)}};
+    return takt_onnx_done(c, given.is_set ? takt_onnx_op1(c, &takt_op_pad, y, 2, attrs) : y);
+}
+
+static takt_id line(takt_call *c, takt_dim n, int axis, int rank)
+{
+    takt_dim dims[TAKT_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        dims[i] = i == axis ? n : 1;
+    const takt_named_attr attrs[] = {{"shape", takt_attr_shape(dims, (size_t)rank)},
+                                     {"axis", takt_attr_i64(axis)}};
+    return takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
+}
+
+/* Element t of a sequence of length n comes from n - 1 - t, as long as t < n. */
+static takt_status reverse(takt_call *c)
+{
+    const takt_type t = *takt_onnx_type(c, 0);
+    const int time = takt_onnx_axis(c, takt_onnx_i(c, "time_axis", 0), t.rank);
+    const int batch = takt_onnx_axis(c, takt_onnx_i(c, "batch_axis", 1), t.rank);
+    takt_dim dims[TAKT_MAX_RANK];
+    if (c->status != TAKT_OK || !takt_onnx_has(c, 1))
+        return takt_onnx_refuse(c, "the lengths are missing");
+    for (int i = 0; i < t.rank; i++)
+        dims[i] = i == batch ? t.dim[i] : 1;
+    const takt_id length = takt_reshape(c->g, takt_onnx_cast(c, takt_onnx_in(c, 1), TAKT_I64), dims,
+                                        (size_t)t.rank);
+    const takt_id at = line(c, t.dim[time], time, t.rank);
+    const takt_id back = takt_sub(c->g, takt_add_scalar(c->g, length, -1), at);
+    takt_id index = takt_select(c->g, takt_binary(c->g, &takt_op_lt, at, length), back, at);
+    index = index == TAKT_NONE ? index : takt_broadcast(c->g, index, t.dim, (size_t)t.rank);
+    return takt_onnx_done(c, takt_onnx_op2(c, &takt_op_gather_elements, takt_onnx_in(c, 0), index, 1,
+                                           &(takt_named_attr){"axis", takt_attr_i64(time)}));
+}
+
+/* A cache gets new rows at a position per batch, around the end where it is circular. */
+static takt_status tensor_scatter(takt_call *c)
+{
+    const takt_type t = *takt_onnx_type(c, 0), u = *takt_onnx_type(c, 1);
+    static const char *const modes[] = {"linear", "circular", NULL};
+    const bool wraps = takt_onnx_choice(c, "mode", "linear", modes) == 1;
+    const int axis = takt_onnx_axis(c, takt_onnx_i(c, "axis", -2), t.rank);
+    if (c->status != TAKT_OK)
+        return c->status;
+    takt_id index = line(c, u.dim[axis], axis, u.rank);
+    if (takt_onnx_has(c, 2)) {
+        takt_dim dims[TAKT_MAX_RANK];
+        for (int i = 0; i < t.rank; i++)
+            dims[i] = i == 0 ? t.dim[0] : 1;
+        index = takt_add(c->g, index, takt_reshape(c->g, takt_onnx_in(c, 2), dims, (size_t)t.rank));
+    }
+    if (wraps)
+        index = takt_binary(c->g, &takt_op_mod, index, takt_scalar_i64(c->g, t.dim[axis]));
+    index = index == TAKT_NONE ? index : takt_broadcast(c->g, index, u.dim, (size_t)u.rank);
+    return takt_onnx_done(c, scatter(c, takt_onnx_in(c, 0), index, takt_onnx_in(c, 1), false, axis));
+}
+
+static takt_status adapt(takt_call *c)
+{
+    const takt_span op = c->node->op;
+    return takt_span_is(op, "Col2Im")            ? col2im(c)
+           : takt_span_is(op, "MaxUnpool")       ? unpool(c)
+           : takt_span_is(op, "ReverseSequence") ? reverse(c)
+                                                 : tensor_scatter(c);
+}
+
+const takt_onnx_op takt_onnx_Place = {
+    .names = {"Col2Im", "MaxUnpool", "ReverseSequence", "TensorScatter"}, .adapt = adapt};

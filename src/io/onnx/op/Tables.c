@@ -1,0 +1,99 @@
+/* Tables.c - constants that are computed: windows, EyeLike, MelWeightMatrix. */
+#include <math.h>
+
+#include "io/onnx/adapt.h"
+
+static const double pi = 3.14159265358979323846;
+
+static takt_status window(takt_call *c)
+{
+    const takt_ints size = takt_onnx_known_ints(c, 0);
+    const takt_dtype dtype = takt_onnx_to(c, "output_datatype", TAKT_F32);
+    const bool periodic = takt_onnx_i(c, "periodic", 1) != 0;
+    if (c->status != TAKT_OK)
+        return c->status;
+    const int64_t n = size.count == 1 ? size.at[0] : -1;
+    if (n < 0 || n > 1 << 24)
+        return takt_onnx_refuse(c, "a size of %lld", (long long)n);
+    double *v = takt_onnx_get(c, (size_t)n, sizeof *v);
+    if (v == NULL)
+        return TAKT_ERR_MEMORY;
+    const bool hann = takt_span_is(c->node->op, "HannWindow");
+    const bool hamming = takt_span_is(c->node->op, "HammingWindow");
+    const double span = periodic ? (double)n : (double)(n - 1);
+    for (int64_t i = 0; i < n; i++) {
+        const double a = span > 0 ? 2 * pi * (double)i / span : 0;
+        v[i] = hann      ? 0.5 - 0.5 * cos(a)
+               : hamming ? 25.0 / 46 - (1 - 25.0 / 46) * cos(a)
+                         : 0.42 - 0.5 * cos(a) + 0.08 * cos(2 * a);
+    }
+    return takt_onnx_done(c, takt_onnx_floats(c, dtype, v, &n, 1));
+}
+
+static takt_status eye(takt_call *c)
+{
+    const takt_type t = *takt_onnx_type(c, 0);
+    const takt_dtype dtype = takt_onnx_to(c, "dtype", t.dtype);
+    const int64_t k = takt_onnx_i(c, "k", 0);
+    if (c->status != TAKT_OK)
+        return c->status;
+    if (t.rank != 2 || !takt_dim_is_number(t.dim[0]) || !takt_dim_is_number(t.dim[1]) ||
+        t.dim[0] > 1 << 14 || t.dim[1] > 1 << 14)
+        return takt_onnx_refuse(c, "no matrix of known size");
+    double *v = takt_onnx_get(c, (size_t)(t.dim[0] * t.dim[1]), sizeof *v);
+    if (v == NULL)
+        return TAKT_ERR_MEMORY;
+    for (int64_t r = 0; r < t.dim[0]; r++)
+        if (k > -(1 << 20) && k < 1 << 20 && r + k >= 0 && r + k < t.dim[1])
+            v[r * t.dim[1] + r + k] = 1;
+    return takt_onnx_done(c, takt_onnx_floats(c, dtype, v, t.dim, 2));
+}
+
+static double mel(double f)
+{
+    return 2595 * log10(1 + f / 700);
+}
+
+static takt_status mel_matrix(takt_call *c)
+{
+    const double bins = takt_onnx_known_f(c, 0, 0), length = takt_onnx_known_f(c, 1, 0);
+    const double rate = takt_onnx_known_f(c, 2, 0), low = takt_onnx_known_f(c, 3, 0);
+    const double high = takt_onnx_known_f(c, 4, 0);
+    const takt_dtype dtype = takt_onnx_to(c, "output_datatype", TAKT_F32);
+    if (c->status != TAKT_OK)
+        return c->status;
+    if (!(bins >= 1 && bins < 1 << 14 && length >= 1 && length < 1 << 20 && rate > 0))
+        return takt_onnx_refuse(c, "%g bins of %g", bins, length);
+    const int64_t n = (int64_t)bins, rows = (int64_t)floor(length / 2) + 1;
+    double *v = takt_onnx_get(c, (size_t)(rows * n), sizeof *v);
+    double *edge = takt_onnx_get(c, (size_t)n + 2, sizeof *edge);
+    if (v == NULL || edge == NULL)
+        return TAKT_ERR_MEMORY;
+    const double first = mel(low), step = (mel(high) - first) / (bins + 2);
+    for (int64_t i = 0; i < n + 2; i++)
+        edge[i] = floor((length + 1) * (700 * (pow(10, ((double)i * step + first) / 2595) - 1)) / rate);
+    for (int64_t i = 0; i < n; i++) {
+        const double a = edge[i], b = edge[i + 1], d = edge[i + 2];
+        for (int64_t r = 0; r < rows; r++) {
+            const double x = (double)r;
+            if (x == b && b == a)
+                v[r * n + i] = 1;
+            else if (x >= a && x <= b && b != a)
+                v[r * n + i] = (x - a) / (b - a);
+            else if (x >= b && x < d && d != b)
+                v[r * n + i] = (d - x) / (d - b);
+        }
+    }
+    return takt_onnx_done(c, takt_onnx_floats(c, dtype, v, (int64_t[]){rows, n}, 2));
+}
+
+static takt_status adapt(takt_call *c)
+{
+    return takt_span_is(c->node->op, "EyeLike")           ? eye(c)
+           : takt_span_is(c->node->op, "MelWeightMatrix") ? mel_matrix(c)
+                                                          : window(c);
+}
+
+const takt_onnx_op takt_onnx_Tables = {
+    .names = {"HannWindow", "HammingWindow", "BlackmanWindow", "EyeLike", "MelWeightMatrix"},
+    .adapt = adapt};

@@ -1,0 +1,38 @@
+/* benchmark_analyze.c - what a result file says. */
+#include "measure.h"
+
+static int run(takt_tool *t)
+{
+    const char *path = tool_item_of(t, TAKT_F_RESULTS, 0);
+    takt_bench_format format;
+    const char *to;
+    takt_bench *bench;
+    tool_buffer text = {0};
+    path = path != NULL ? path : t->arg_count > 0 ? t->args[0] : NULL;
+    if (path == NULL)
+        return tool_usage_error(t, 1003, "takt benchmark analyze result.json",
+                                "there is no result to analyse");
+    if (!tool_bench_format_of(t, &format, &to))
+        return TAKT_EXIT_USAGE;
+    int code = tool_finish(t, takt_bench_load(t->ctx, path, &bench));
+    if (code != TAKT_EXIT_OK)
+        return code;
+    code = tool_finish(t, format == TAKT_BENCH_TEXT
+                              ? takt_bench_analyze(bench, TAKT_FORMAT_TEXT, tool_to_buffer, &text)
+                              : takt_bench_write(bench, format, tool_to_buffer, &text));
+    const int saved = tool_buffer_save(t, &text, to);
+    takt_bench_destroy(bench);
+    return code != TAKT_EXIT_OK ? code : saved;
+}
+
+const takt_verb takt_verb_benchmark_analyze = {
+    .name = "benchmark-analyze",
+    .summary = "what a result says: the costly steps, the outliers, what to look at",
+    .arguments = "RESULT",
+    .arg_min = 0,
+    .arg_max = 1,
+    .about = "Reads the JSON and the HTML that `takt benchmark run` writes.",
+    .example = "takt benchmark analyze --results result.json",
+    .flags = {TAKT_F_RESULTS, TAKT_F_FORMAT, TAKT_F_FILE, TAKT_FLAG_IDS},
+    .run = run,
+};
