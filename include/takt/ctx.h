@@ -90,7 +90,8 @@ typedef struct takt_config {
 TAKT_API TAKT_MUST_USE takt_status takt_ctx_create(const takt_config *config, takt_ctx **ctx);
 /** Accepts NULL. Everything made with the context must have been destroyed before. */
 TAKT_API void takt_ctx_destroy(takt_ctx *ctx);
-/** Frees what is only kept for speed: plans in the cache that nobody uses. Returns the bytes. */
+/** Frees what is only kept for speed: plans in the cache that nobody uses, what one-op runs keep,
+ * and tensors that wait in pools. Returns the bytes. */
 TAKT_API uint64_t takt_ctx_trim(takt_ctx *ctx);
 /** The last failure of a call on `ctx`; status TAKT_OK if there was none. Valid until the next
  * call. */

@@ -27,6 +27,7 @@ typedef enum takt_bench_format {
     TAKT_BENCH_MD,
     TAKT_BENCH_HTML,
     TAKT_BENCH_GBENCH, /**< as Google Benchmark writes it */
+    TAKT_BENCH_PNG,    /**< a picture: times in order, or the trend */
 } takt_bench_format;
 
 /* ---- statistics ---- */
@@ -62,13 +63,13 @@ TAKT_API TAKT_MUST_USE takt_status takt_stats_compute(takt_ctx *ctx, const doubl
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_timing_options {
     size_t size;
-    uint64_t runs;     /**< exactly so many; default: until the interval is narrow enough */
-    uint64_t warmup;   /**< exactly so many before; default: until the times have settled */
-    bool no_warmup;    /**< none at all */
-    uint64_t min_ns;   /**< measure at least so long; default 0 */
-    uint64_t max_ns;   /**< and, without `runs`, at most so long; default 1 s */
-    double ci_width;   /**< width of the median's interval over the median; default 0.01 */
-    size_t max_runs;   /**< default 1,000,000 */
+    uint64_t runs;   /**< exactly so many; default: until the interval is narrow enough */
+    uint64_t warmup; /**< exactly so many before; default: until the times have settled */
+    bool no_warmup;  /**< none at all */
+    uint64_t min_ns; /**< measure at least so long; default 0 */
+    uint64_t max_ns; /**< and, without `runs`, at most so long; default 1 s */
+    double ci_width; /**< width of the median's interval over the median; default 0.01 */
+    size_t max_runs; /**< default 1,000,000 */
 } takt_timing_options;
 
 typedef struct takt_timing {
@@ -102,7 +103,7 @@ typedef struct takt_ceiling {
 
 typedef struct takt_ceilings {
     char fingerprint[17];
-    takt_ceiling one, all; /**< one thread, and one per core this process may use */
+    takt_ceiling one, all;             /**< one thread, and one per core this process may use */
     uint64_t cache_bytes[TAKT_LEVELS]; /**< per instance; of the last: memory */
     bool from_file;
 } takt_ceilings;
@@ -130,10 +131,10 @@ typedef enum takt_verdict {
 
 typedef struct takt_comparison {
     takt_verdict verdict;
-    double ratio;     /**< time of the second over time of the first */
-    takt_interval ci; /**< of the ratio */
-    double margin;    /**< 0.01: a difference of up to 1 % is none */
-    double same_p;    /**< of the equivalence test */
+    double ratio;      /**< time of the second over time of the first */
+    takt_interval ci;  /**< of the ratio */
+    double margin;     /**< 0.01: a difference of up to 1 % is none */
+    double same_p;     /**< of the equivalence test */
     double detectable; /**< the smallest change that so many blocks show 8 times in 10 */
     double noise;      /**< what comparing the first with itself shows */
     size_t blocks;
@@ -158,7 +159,8 @@ typedef struct takt_compare_options {
 TAKT_API TAKT_MUST_USE takt_status takt_session_compare(takt_session *a, takt_session *b,
                                                         const takt_compare_options *options,
                                                         takt_comparison *comparison);
-/** Compares times that were not taken in turns: both are cut into blocks, in order; a drift of the machine between them shows as a difference. */
+/** Compares times that were not taken in turns: both are cut into blocks, in order; a drift of the
+ * machine between them shows as a difference. */
 TAKT_API TAKT_MUST_USE takt_status takt_timing_compare(takt_ctx *ctx, const takt_timing *a,
                                                        const takt_timing *b, double margin,
                                                        takt_comparison *comparison);
@@ -219,6 +221,14 @@ typedef struct takt_profile_summary {
 
 TAKT_API void takt_profile_summarize(const takt_profile *profile, takt_profile_summary *summary);
 
+/** What each optimisation is worth: the model planned and timed as `options` say, then with every
+ *  pass, fusion, vector code, reuse of memory and threads off in turn: `takt profile --impact`.
+ *  `max_ns`: for each; default 0.1 s. */
+TAKT_API TAKT_MUST_USE takt_status takt_profile_impact(const takt_model *model,
+                                                       const takt_plan_options *options,
+                                                       uint64_t max_ns, takt_format format,
+                                                       takt_sink_fn *sink, void *user);
+
 /* ---- results ---- */
 
 typedef struct takt_bench takt_bench;
@@ -273,8 +283,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_bench_analyze(const takt_bench *bench, t
 typedef struct takt_trend {
     takt_bench *const *benches;
     size_t count;
-    bool throughput; /**< instead of latency */
-    takt_bench_format format; /**< TEXT, JSON or HTML */
+    bool throughput;          /**< instead of latency */
+    takt_bench_format format; /**< TEXT, JSON, HTML or PNG */
 } takt_trend;
 
 TAKT_API TAKT_MUST_USE takt_status takt_bench_trend(takt_ctx *ctx, const takt_trend *trend,

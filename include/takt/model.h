@@ -63,6 +63,13 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_load_memory(takt_ctx *ctx, const c
                                                           const void *bytes, size_t length,
                                                           const takt_load_options *options,
                                                           takt_model **model);
+/** Parameters by name from a safetensors file, or from the parts that a `….index.json` lists; plans
+ *  made afterwards use them. Every parameter must be there, with its element type and shape; other
+ *  names are left out. On failure the model is as it was. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_load_weights(takt_model *model, const char *path);
+/** All parameters and state to a safetensors file, which replaces what was there. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_save_weights(const takt_model *model,
+                                                           const char *path);
 /** Accepts NULL. Plans and sessions made from the model live on. */
 TAKT_API void takt_model_destroy(takt_model *model);
 

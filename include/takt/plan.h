@@ -54,9 +54,9 @@ typedef struct takt_plan_info {
 TAKT_API TAKT_MUST_USE takt_status takt_plan_create(const takt_model *model,
                                                     const takt_plan_options *options,
                                                     takt_plan **plan);
-/** The same through the context's cache: a plan made before for an equal model, with equal sizes and
- *  options, is given again. Give it back with takt_plan_destroy. The cache keeps a bounded number of
- *  plans, those in use always; takt_ctx_trim empties it. */
+/** The same through the context's cache: a plan made before for an equal model, with equal sizes
+ * and options, is given again. Give it back with takt_plan_destroy. The cache keeps a bounded
+ * number of plans, those in use always; takt_ctx_trim empties it. */
 TAKT_API TAKT_MUST_USE takt_status takt_plan_get(const takt_model *model,
                                                  const takt_plan_options *options,
                                                  takt_plan **plan);

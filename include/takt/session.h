@@ -70,17 +70,16 @@ TAKT_API void takt_session_reset(takt_session *session);
 /** Another session of the same plan, with the same state, and nothing bound. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_clone(const takt_session *session,
                                                       takt_session **clone);
-/** Makes the next run as fast as the others: memory of outputs, pages of the arena, threads, and, if
- *  every input has data, one run whose effect on the state is taken back. */
+/** Makes the next run as fast as the others: memory of outputs, pages of the arena, threads, and,
+ * if every input has data, one run whose effect on the state is taken back. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_warmup(takt_session *session);
 /** Other sizes ("batch=8,seq=128") for the named dimensions. `model` is the one that the session's
- *  plan was made from: a plan keeps no weights that it does not need, so it must be given again. The
- *  new plan has the old one's options and comes from the cache; state is kept; what was bound must be
- *  bound again. TAKT_ERR_SHAPE if a state's shape depends on the sizes. After a failure the session
- *  is as it was. */
+ *  plan was made from: a plan keeps no weights that it does not need, so it must be given again.
+ * The new plan has the old one's options and comes from the cache; state is kept; what was bound
+ * must be bound again. TAKT_ERR_SHAPE if a state's shape depends on the sizes. After a failure the
+ * session is as it was. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_reshape(takt_session *session,
-                                                        const takt_model *model,
-                                                        const char *sizes);
+                                                        const takt_model *model, const char *sizes);
 /** A tensor for an input or output of a model, by name. */
 typedef takt_known_input takt_named_view;
 
@@ -94,11 +93,11 @@ typedef struct takt_many_options {
                                         one session, default 1 */
 } takt_many_options;
 
-/** Runs a model over many samples: inputs and outputs whose first dimension counts them are cut into
- *  batches, the last of which may be shorter, and shared out among sessions; other inputs are given
- *  whole to each. Every input and output must be there. The bits do not depend on batches and jobs.
- *  The first failure ends it; the outputs are then undefined. Models whose state goes from run to
- *  run are refused. */
+/** Runs a model over many samples: inputs and outputs whose first dimension counts them are cut
+ * into batches, the last of which may be shorter, and shared out among sessions; other inputs are
+ * given whole to each. Every input and output must be there. The bits do not depend on batches and
+ * jobs. The first failure ends it; the outputs are then undefined. Models whose state goes from run
+ * to run are refused. */
 TAKT_API TAKT_MUST_USE takt_status takt_run_many(const takt_model *model,
                                                  const takt_many_options *options,
                                                  const takt_named_view *views, size_t count);

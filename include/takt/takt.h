@@ -4,6 +4,7 @@
 
 #include <takt/array.h>
 #include <takt/ctx.h>
+#include <takt/eager.h>
 #include <takt/measure.h>
 #include <takt/model.h>
 #include <takt/plan.h>
@@ -11,6 +12,7 @@
 #include <takt/settings.h>
 #include <takt/status.h>
 #include <takt/tensor.h>
+#include <takt/tensor_pool.h>
 #include <takt/version.h>
 
 #endif

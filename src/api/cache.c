@@ -26,26 +26,31 @@ struct takt_plan_cache {
     entry at[TAKT_CACHE_PLANS];
     size_t count;
     uint64_t clock;
+    takt_eager *eager;
+    struct takt_tensor_pool *pools;
 };
 
 /* ---- lock ---- */
 
-static void lock(takt_ctx *ctx)
+void takt_cache_lock(takt_ctx *ctx)
 {
     while (atomic_exchange_explicit(&ctx->plans_busy, true, memory_order_acquire))
         ;
 }
 
-static void unlock(takt_ctx *ctx)
+void takt_cache_unlock(takt_ctx *ctx)
 {
     atomic_store_explicit(&ctx->plans_busy, false, memory_order_release);
 }
 
 /* ---- keys ---- */
 
+/* 0 if memory is short. */
 static uint64_t digest_of(const takt_model *m)
 {
     uint64_t h = takt_graph_digest(m->graph);
+    if (h == 0)
+        return 0;
     for (size_t i = 0; i < m->graph->slot_count; i++)
         if (m->slots[i].storage != NULL)
             h = takt_hash_bytes(h, takt_tensor_data(&m->slots[i]), takt_tensor_bytes(&m->slots[i]));
@@ -75,10 +80,13 @@ static takt_status write_key(const takt_model *m, const takt_plan_options *o, ta
     takt_arena arena;
     int64_t *sizes;
     size_t count;
+    const uint64_t digest = key_of(m);
+    if (digest == 0)
+        return TAKT_ERR_MEMORY;
     takt_arena_init(&arena, m->ctx);
     const takt_status status =
         takt_parse_sizes(m->ctx, &arena, m->graph->dims, o->sizes, &sizes, &count);
-    takt_text_add(text, "%016" PRIx64, key_of(m));
+    takt_text_add(text, "%016" PRIx64, digest);
     for (size_t i = 0; status == TAKT_OK && i < count; i++)
         takt_text_add(text, " %" PRId64, sizes[i] < 0 ? 1 : sizes[i]);
     takt_arena_deinit(&arena);
@@ -145,30 +153,45 @@ static bool make_room(takt_ctx *ctx, uint64_t bytes)
 {
     for (;;) {
         entry old;
-        lock(ctx);
+        takt_cache_lock(ctx);
         const uint64_t limit = ctx->limits.bytes / 4, held = sum(ctx->plans);
         const bool is_full = ctx->plans->count == TAKT_CACHE_PLANS;
         const bool is_tight = bytes > limit || held > limit - bytes;
         const bool found = (is_full || is_tight) && take_oldest(ctx->plans, &old);
-        unlock(ctx);
+        takt_cache_unlock(ctx);
         if (!found)
             return !is_full;
         drop(ctx, &old);
     }
 }
 
-static takt_status begin(takt_ctx *ctx)
+takt_status takt_cache_begin(takt_ctx *ctx)
 {
+    takt_cache_lock(ctx);
+    const bool is_there = ctx->plans != NULL;
+    takt_cache_unlock(ctx);
+    if (is_there)
+        return TAKT_OK;
     void *block;
     TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_plan_cache), "plan cache", &block));
-    lock(ctx);
+    takt_cache_lock(ctx);
     if (ctx->plans == NULL) {
         ctx->plans = block;
         block = NULL;
     }
-    unlock(ctx);
+    takt_cache_unlock(ctx);
     takt_mem_put(ctx, block, sizeof(takt_plan_cache));
     return TAKT_OK;
+}
+
+takt_eager **takt_cache_eager(takt_ctx *ctx)
+{
+    return &ctx->plans->eager;
+}
+
+struct takt_tensor_pool **takt_cache_pools(takt_ctx *ctx)
+{
+    return &ctx->plans->pools;
 }
 
 /* Puts `*plan` in, or takes the one that somebody else put in meanwhile. */
@@ -177,12 +200,12 @@ static takt_status keep(takt_ctx *ctx, const char *text, takt_plan **plan)
     entry e = {.key_bytes = strlen(text) + 1, .plan = *plan};
     e.bytes = sizeof **plan + (*plan)->weight_bytes + (*plan)->packed_bytes;
     void *key;
-    TAKT_TRY(begin(ctx));
+    TAKT_TRY(takt_cache_begin(ctx));
     TAKT_TRY(takt_mem_get(ctx, e.key_bytes, "plan key", &key));
     memcpy(key, text, e.key_bytes);
     e.key = key;
     const bool has_room = make_room(ctx, e.bytes);
-    lock(ctx);
+    takt_cache_lock(ctx);
     takt_plan *other = find(ctx, text);
     const bool is_kept = other == NULL && has_room && ctx->plans->count < TAKT_CACHE_PLANS;
     if (is_kept) {
@@ -190,7 +213,7 @@ static takt_status keep(takt_ctx *ctx, const char *text, takt_plan **plan)
         e.used = ++ctx->plans->clock;
         ctx->plans->at[ctx->plans->count++] = e;
     }
-    unlock(ctx);
+    takt_cache_unlock(ctx);
     if (!is_kept)
         takt_mem_put(ctx, key, e.key_bytes);
     if (other != NULL) {
@@ -209,9 +232,9 @@ takt_status takt_plan_get(const takt_model *m, const takt_plan_options *options,
     takt_text_init(&key, m->ctx);
     takt_status status = write_key(m, o, &key);
     if (status == TAKT_OK) {
-        lock(m->ctx);
+        takt_cache_lock(m->ctx);
         *plan = find(m->ctx, takt_text_get(&key));
-        unlock(m->ctx);
+        takt_cache_unlock(m->ctx);
     }
     if (status == TAKT_OK && *plan == NULL) {
         status = takt_plan_create(m, o, plan);
@@ -228,25 +251,31 @@ takt_status takt_plan_get(const takt_model *m, const takt_plan_options *options,
 
 uint64_t takt_ctx_trim(takt_ctx *ctx)
 {
-    uint64_t freed = 0;
-    for (;;) {
-        entry old;
-        lock(ctx);
-        const bool found = ctx->plans != NULL && take_oldest(ctx->plans, &old);
-        unlock(ctx);
-        if (!found)
-            return freed;
-        const uint64_t before = atomic_load(&ctx->live_bytes);
-        drop(ctx, &old);
-        const uint64_t after = atomic_load(&ctx->live_bytes);
-        freed += before > after ? before - after : 0;
+    const uint64_t before = atomic_load(&ctx->live_bytes);
+    bool found = ctx->plans != NULL;
+    if (found) {
+        takt_eager_trim(ctx);
+        takt_pools_trim(ctx);
     }
+    while (found) {
+        entry old;
+        takt_cache_lock(ctx);
+        found = take_oldest(ctx->plans, &old);
+        takt_cache_unlock(ctx);
+        if (found)
+            drop(ctx, &old);
+    }
+    const uint64_t after = atomic_load(&ctx->live_bytes);
+    return before > after ? before - after : 0;
 }
 
 void takt_plan_cache_destroy(takt_ctx *ctx)
 {
     takt_plan_cache *c = ctx->plans;
-    for (size_t i = 0; c != NULL && i < c->count; i++)
+    if (c == NULL)
+        return;
+    takt_eager_destroy(ctx);
+    for (size_t i = 0; i < c->count; i++)
         drop(ctx, &c->at[i]);
     takt_mem_put(ctx, c, sizeof *c);
     ctx->plans = NULL;

@@ -11,4 +11,19 @@ enum { TAKT_CACHE_PLANS = 32 };
 /* Accepts a context without one. */
 void takt_plan_cache_destroy(takt_ctx *ctx);
 
+/* What one-op runs keep (eager.c) hangs on the cache; NULL if there is none so far. The lock is
+ * held for a few instructions, never while memory is asked for. */
+typedef struct takt_eager takt_eager;
+TAKT_MUST_USE takt_status takt_cache_begin(takt_ctx *ctx);
+void takt_cache_lock(takt_ctx *ctx);
+void takt_cache_unlock(takt_ctx *ctx);
+takt_eager **takt_cache_eager(takt_ctx *ctx);
+/* The context's tensor pools, linked; the lock is held. */
+struct takt_tensor_pool **takt_cache_pools(takt_ctx *ctx);
+/* Frees what waits in them. */
+void takt_pools_trim(takt_ctx *ctx);
+/* Frees the sessions that nobody is running. */
+void takt_eager_trim(takt_ctx *ctx);
+void takt_eager_destroy(takt_ctx *ctx);
+
 #endif

@@ -44,10 +44,9 @@ static void explain_compute(const takt_profile_row *row, finding *f)
     snprintf(f->text, sizeof f->text,
              "%s: compute-bound at %.0f %% of this machine's %s on %d thread%s; at the ceiling it "
              "would take %s, which saves at most %.1f %% of the run%s",
-             row->step->name, row->percent,
-             takt_figure_scaled(row->roof.gflops * 1e9, "FLOP/s", a), row->roof.threads,
-             row->roof.threads > 1 ? "s" : "", takt_figure_time(row->roof.floor_ns, b),
-             100 * f->gain,
+             row->step->name, row->percent, takt_figure_scaled(row->roof.gflops * 1e9, "FLOP/s", a),
+             row->roof.threads, row->roof.threads > 1 ? "s" : "",
+             takt_figure_time(row->roof.floor_ns, b), 100 * f->gain,
              row->percent > 75 ? ": only less arithmetic (int8, pruning) helps much" : "");
 }
 
@@ -59,9 +58,8 @@ static void explain_memory(const takt_profile *p, const takt_profile_row *row, f
     f->gain = gain_of(row);
     const int length = snprintf(
         f->text, sizeof f->text,
-        "%s: memory-bound (%s) at %.0f %% of this machine's %s; it moves %s",
-        row->step->name, row->bound, row->percent,
-        takt_figure_scaled(row->roof.gbs * 1e9, "B/s", a),
+        "%s: memory-bound (%s) at %.0f %% of this machine's %s; it moves %s", row->step->name,
+        row->bound, row->percent, takt_figure_scaled(row->roof.gbs * 1e9, "B/s", a),
         takt_figure_scaled(row->roof.bytes, "B", b));
     if (length < 0 || (size_t)length >= sizeof f->text)
         return;
@@ -113,8 +111,9 @@ static void explain_rest(const takt_profile *p, takt_report *r)
     for (size_t i = 0; i < p->plan->step_count; i++)
         alone += p->rows[i].roof.threads == 1 ? p->rows[i].share : 0;
     if (!r->is_json && p->plan->threads > 1 && alone > 0.2)
-        takt_text_add(&r->text, "- %.0f %% of the time is spent in steps that are too small to "
-                                "share between threads\n",
+        takt_text_add(&r->text,
+                      "- %.0f %% of the time is spent in steps that are too small to "
+                      "share between threads\n",
                       100 * alone);
 }
 

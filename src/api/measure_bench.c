@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "measure/bench.h"
 #include "measure/compare.h"
+#include "measure/png.h"
 #include "measure/stats.h"
 
 /* ---- memory ---- */
@@ -114,7 +115,8 @@ static void fill_steal(takt_bench *b)
     uint64_t steal, all;
     takt_steal_read(&steal, &all);
     if (all > b->jiffies_before)
-        b->steal_pct = 100.0 * (double)(steal - b->steal_before) / (double)(all - b->jiffies_before);
+        b->steal_pct =
+            100.0 * (double)(steal - b->steal_before) / (double)(all - b->jiffies_before);
 }
 
 takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case *settings)
@@ -171,8 +173,9 @@ static void print_phases(const takt_bench *b, takt_text *text)
     char a[TAKT_FIGURE_TEXT], c[TAKT_FIGURE_TEXT], d[TAKT_FIGURE_TEXT], e[TAKT_FIGURE_TEXT];
     for (size_t i = 0; i < b->count; i++) {
         const takt_bench_row *r = &b->rows[i];
-        takt_text_add(text, "batch %lld, %d thread%s: load %s, plan %s, first run %s, %zu to warm up, "
-                            "then %zu runs (%zu mild and %zu severe outliers); input copy %s%s\n",
+        takt_text_add(text,
+                      "batch %lld, %d thread%s: load %s, plan %s, first run %s, %zu to warm up, "
+                      "then %zu runs (%zu mild and %zu severe outliers); input copy %s%s\n",
                       (long long)r->batch, r->threads, r->threads == 1 ? "" : "s",
                       takt_figure_time(r->load_ns, a), takt_figure_time(r->plan_ns, c),
                       takt_figure_time(r->timing.first_ns, d), r->timing.warmup_runs,
@@ -209,6 +212,27 @@ static takt_status print_text(const takt_bench *b, takt_text *text)
     return status;
 }
 
+/* The times of the first combination, in the order in which they were taken. */
+static takt_status draw(const takt_bench *b, takt_text *text)
+{
+    enum { MOST = 4000 };
+    const takt_timing *t = b->count > 0 ? &b->rows[0].timing : NULL;
+    takt_arena arena;
+    if (t == NULL || t->count == 0)
+        return takt_fail(b->ctx, TAKT_E_SAMPLE, "the result has no times to draw");
+    const size_t stride = t->count / MOST + 1, count = (t->count + stride - 1) / stride;
+    takt_arena_init(&arena, b->ctx);
+    takt_plot_point *points = takt_arena_array(&arena, count, sizeof *points);
+    for (size_t i = 0; points != NULL && i < count; i++)
+        points[i] =
+            (takt_plot_point){.x = (double)(i * stride), .y = t->samples[i * stride] * 1e-6};
+    const takt_plot plot = {
+        .title = "latency", .x_label = "run", .y_label = "ms", .points = points, .count = count};
+    const takt_status status = points != NULL ? takt_plot_png(text, &plot) : TAKT_ERR_MEMORY;
+    takt_arena_deinit(&arena);
+    return status;
+}
+
 takt_status takt_bench_write(const takt_bench *b, takt_bench_format format, takt_sink_fn *sink,
                              void *user)
 {
@@ -226,21 +250,12 @@ takt_status takt_bench_write(const takt_bench *b, takt_bench_format format, takt
         takt_bench_gbench(&w, b);
         takt_text_put(&text, "\n", 1);
         break;
-    case TAKT_BENCH_JSONL:
-        takt_bench_jsonl(&text, b);
-        break;
-    case TAKT_BENCH_CSV:
-        takt_bench_csv(&text, b);
-        break;
-    case TAKT_BENCH_MD:
-        takt_bench_md(&text, b);
-        break;
-    case TAKT_BENCH_HTML:
-        takt_bench_html(&text, b);
-        break;
-    default:
-        status = print_text(b, &text);
-        break;
+    case TAKT_BENCH_JSONL: takt_bench_jsonl(&text, b); break;
+    case TAKT_BENCH_CSV: takt_bench_csv(&text, b); break;
+    case TAKT_BENCH_MD: takt_bench_md(&text, b); break;
+    case TAKT_BENCH_HTML: takt_bench_html(&text, b); break;
+    case TAKT_BENCH_PNG: status = draw(b, &text); break;
+    default: status = print_text(b, &text); break;
     }
     if (status != TAKT_OK)
         text.status = status;

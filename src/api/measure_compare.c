@@ -82,6 +82,13 @@ static takt_status renew(duel *d, const takt_compare_options *o)
     return TAKT_OK;
 }
 
+/* Who looks often finds something sooner or later: before the end only what is beyond doubt counts,
+ * an interval that lies outside the margin as a whole. */
+static bool is_clear(const takt_comparison *c)
+{
+    return c->ci.low > 1 + c->margin || c->ci.high < 1 / (1 + c->margin);
+}
+
 static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison *c)
 {
     const uint64_t begun = now(d), max_ns = o->max_ns > 0 ? o->max_ns : 3000000000;
@@ -95,9 +102,7 @@ static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison
         const bool late = d->blocks >= 4 && now(d) - begun >= max_ns;
         if (o->blocks == 0 && (d->blocks == look || late)) {
             TAKT_TRY(takt_compare_blocks(d->ctx, d->a_medians, d->b_medians, d->blocks, margin, c));
-            /* Looking often would find something sooner or later: a clear verdict, or double. */
-            if (late || c->verdict == TAKT_SAME ||
-                (c->verdict != TAKT_INCONCLUSIVE && d->blocks >= 3 * LEAST_BLOCKS))
+            if (late || c->verdict == TAKT_SAME || is_clear(c))
                 break;
             look *= 3;
         }

@@ -1,11 +1,11 @@
 /* measure_environment.c - `takt benchmark verify --env`: is this machine fit to measure on? */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/measure.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "kernel/peak/peak.h"
 #include "kernel/stream/stream.h"
 #include "measure/bench.h"
@@ -72,7 +72,8 @@ static void check_limits(check_list *c)
     uint64_t milli;
     if (takt_fact_text("", "/proc/self/limits", text, sizeof text) &&
         takt_fact_field(text, "Max open files", value, sizeof value)) {
-        const bool few = strtoull(value, NULL, 10) < 1024;
+        uint64_t files;
+        const bool few = takt_fact_parse(value, &files) && files < 1024;
         value[strcspn(value, " ")] = '\0';
         say(c, "open files", value, few ? "ulimit -n 10240" : NULL);
     }
@@ -97,7 +98,8 @@ static void check_load(check_list *c, const takt_cpu_facts *f)
 {
     char text[128], shown[64];
     takt_fact_text("", "/proc/loadavg", text, sizeof text);
-    c->found->load = strtod(text, NULL);
+    if (!takt_number_read(text, strcspn(text, " "), &c->found->load))
+        c->found->load = 0;
     snprintf(shown, sizeof shown, "%.2f on %d processors", c->found->load, f->usable);
     say(c, "load", shown,
         c->found->load > 0.3 * f->usable ? "see `top`, and stop what else is running" : NULL);
@@ -177,8 +179,9 @@ static void finish(check_list *c)
         return;
     }
     takt_table_print(c->t, &c->r->text);
-    takt_text_add(&c->r->text, "\ngrade %s: the smallest change that shows here today is about "
-                               "%.2f %%; %zu finding%s\n",
+    takt_text_add(&c->r->text,
+                  "\ngrade %s: the smallest change that shows here today is about "
+                  "%.2f %%; %zu finding%s\n",
                   text, e->noise_pct, e->warnings, e->warnings == 1 ? "" : "s");
 }
 

@@ -183,18 +183,10 @@ takt_status takt_profile_print(const takt_profile *p, takt_profile_view view, si
         return takt_profile_folded(p, sink, user);
     takt_report_begin(&r, p->ctx, format);
     switch (view) {
-    case TAKT_PROFILE_BRIEF:
-        takt_profile_brief(p, &r);
-        break;
-    case TAKT_PROFILE_LAYERS:
-        takt_profile_layers(p, &r);
-        break;
-    case TAKT_PROFILE_MEMORY:
-        takt_profile_memory(p, &r);
-        break;
-    default:
-        takt_profile_steps(p, top, &r);
-        break;
+    case TAKT_PROFILE_BRIEF: takt_profile_brief(p, &r); break;
+    case TAKT_PROFILE_LAYERS: takt_profile_layers(p, &r); break;
+    case TAKT_PROFILE_MEMORY: takt_profile_memory(p, &r); break;
+    default: takt_profile_steps(p, top, &r); break;
     }
     return takt_report_end(&r, TAKT_OK, sink, user);
 }

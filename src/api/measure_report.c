@@ -239,8 +239,8 @@ static size_t sum_layers(const takt_profile *p, layer_sum *layers)
         const char *name;
         const size_t length = takt_step_layer(row->step, &name);
         size_t at = 0;
-        while (at < count && (layers[at].length != length ||
-                              memcmp(layers[at].name, name, length) != 0))
+        while (at < count &&
+               (layers[at].length != length || memcmp(layers[at].name, name, length) != 0))
             at++;
         if (at == count)
             layers[count++] = (layer_sum){.name = name, .length = length, .top_ns = -1};

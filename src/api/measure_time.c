@@ -27,8 +27,8 @@ static takt_status one_run(clock_work *w)
 {
     takt_timing *t = w->t;
     void *samples = t->samples;
-    TAKT_TRY(takt_mem_grow(w->session->ctx, &samples, &t->capacity, t->count + 1,
-                           sizeof *t->samples));
+    TAKT_TRY(
+        takt_mem_grow(w->session->ctx, &samples, &t->capacity, t->count + 1, sizeof *t->samples));
     t->samples = samples;
     const uint64_t start = now(w);
     TAKT_TRY(takt_session_run(w->session));

@@ -1,5 +1,6 @@
 /* session_bind.c - where inputs and outputs lie: the caller's buffers, or the session's own memory.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/session.h"
@@ -106,6 +107,17 @@ takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t inde
     return TAKT_OK;
 }
 
+/* What costs a copy is said once, where somebody listens. */
+static void tell_copy(const takt_session *s, const char *name, bool is_strided)
+{
+    char line[200];
+    if (s->ctx->log == NULL)
+        return;
+    snprintf(line, sizeof line, "%.100s: the buffer is %s, so every run copies it", name,
+             is_strided ? "not dense row-major" : "not aligned for its elements");
+    s->ctx->log(s->ctx->log_user, TAKT_LOG_INFO, line);
+}
+
 takt_status takt_session_bind(takt_session *s, const char *name, const takt_tensor_view *view)
 {
     const takt_graph *g = s->plan->graph;
@@ -127,6 +139,7 @@ takt_status takt_session_bind(takt_session *s, const char *name, const takt_tens
     if (view->data != NULL && (!is_dense(view) || !is_aligned(view))) {
         TAKT_TRY(takt_session_own(s, place, (size_t)index));
         port->strided = *view;
+        tell_copy(s, name, !is_dense(view));
         return TAKT_OK;
     }
     port->strided.data = NULL;

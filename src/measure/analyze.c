@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "measure/bench.h"
-#include "measure/plot.h"
+#include "measure/png.h"
 #include "measure/stats.h"
 
 /* ---- one result ---- */
@@ -31,8 +31,7 @@ static void bottlenecks(const takt_bench *b, const takt_bench_row *r, takt_text 
         takt_text_add(text, "- %s: %.1f %% of the time", op->name, 100 * op->share);
         if (op->bound != NULL)
             takt_text_add(text, ", bound by %s at %.0f %% of the ceiling; at most %.1f %% to gain",
-                          op->bound, op->percent,
-                          100 * op->share * fmax(0, 1 - op->percent / 100));
+                          op->bound, op->percent, 100 * op->share * fmax(0, 1 - op->percent / 100));
         takt_text_add(text, "\n");
         seen += op->share;
     }
@@ -104,8 +103,8 @@ static takt_status check(takt_ctx *ctx, const takt_trend *t)
         const char *a = takt_bench_fingerprint(t->benches[0]);
         const char *b = takt_bench_fingerprint(t->benches[i]);
         if (strcmp(a, b) != 0) {
-            takt_fail(ctx, TAKT_E_RESULT_MIX, "result %zu is of machine %s, the first of %s",
-                      i + 1, b[0] != '\0' ? b : "unknown", a[0] != '\0' ? a : "unknown");
+            takt_fail(ctx, TAKT_E_RESULT_MIX, "result %zu is of machine %s, the first of %s", i + 1,
+                      b[0] != '\0' ? b : "unknown", a[0] != '\0' ? a : "unknown");
             return takt_fail_hint(ctx, "give the results of one machine");
         }
     }
@@ -159,9 +158,9 @@ static void trend_text(takt_text *text, const takt_trend *t, const takt_plot *pl
 {
     const char *unit = t->throughput ? "samples/s" : "ms";
     for (size_t i = 0; i < t->count; i++)
-        takt_text_add(text, "%s%-22s %10.5g %s  (%.5g to %.5g)\n", plot->step == i && i > 0 ? "----\n" : "",
-                      plot->points[i].name, plot->points[i].y, unit, plot->points[i].low,
-                      plot->points[i].high);
+        takt_text_add(text, "%s%-22s %10.5g %s  (%.5g to %.5g)\n",
+                      plot->step == i && i > 0 ? "----\n" : "", plot->points[i].name,
+                      plot->points[i].y, unit, plot->points[i].low, plot->points[i].high);
     if (plot->step > 0)
         takt_text_add(text, "a step of %+.1f %% before result %zu\n",
                       100 * (plot->points[plot->step].y / plot->points[plot->step - 1].y - 1),
@@ -206,6 +205,8 @@ takt_status takt_bench_trend(takt_ctx *ctx, const takt_trend *t, takt_sink_fn *s
     takt_text_init(&text, ctx);
     if (t->format == TAKT_BENCH_JSON)
         trend_json(&text, t, &plot);
+    else if (t->format == TAKT_BENCH_PNG)
+        text.status = takt_plot_png(&text, &plot);
     else if (t->format == TAKT_BENCH_HTML)
         trend_html(&text, &plot);
     else

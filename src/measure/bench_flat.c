@@ -108,17 +108,19 @@ void takt_bench_csv(takt_text *text, const takt_bench *b)
 
 void takt_bench_md(takt_text *text, const takt_bench *b)
 {
-    takt_text_add(text, "| batch | threads | median ms | 95 %% interval | p90 ms | p99 ms | samples/s "
-                        "| peak bytes | n |\n");
+    takt_text_add(text,
+                  "| batch | threads | median ms | 95 %% interval | p90 ms | p99 ms | samples/s "
+                  "| peak bytes | n |\n");
     takt_text_add(text, "|--:|--:|--:|:-:|--:|--:|--:|--:|--:|\n");
     for (size_t i = 0; i < b->count; i++) {
         const takt_bench_row *r = &b->rows[i];
         const takt_stats *s = &r->timing.stats;
-        takt_text_add(text, "| %lld | %d | %.4g | %.4g to %.4g | %s%.4g | %s%.4g | %.4g | %llu | %zu |\n",
+        takt_text_add(text,
+                      "| %lld | %d | %.4g | %.4g to %.4g | %s%.4g | %s%.4g | %.4g | %llu | %zu |\n",
                       (long long)r->batch, r->threads, s->median * 1e-6, s->median_ci.low * 1e-6,
-                      s->median_ci.high * 1e-6, s->percentiles[1].resolved ? "" : ">= ",
-                      s->percentiles[1].value * 1e-6, s->percentiles[3].resolved ? "" : ">= ",
-                      s->percentiles[3].value * 1e-6, r->throughput.median,
-                      (unsigned long long)r->planned_peak, s->count);
+                      s->median_ci.high * 1e-6,
+                      s->percentiles[1].resolved ? "" : ">= ", s->percentiles[1].value * 1e-6,
+                      s->percentiles[3].resolved ? "" : ">= ", s->percentiles[3].value * 1e-6,
+                      r->throughput.median, (unsigned long long)r->planned_peak, s->count);
     }
 }

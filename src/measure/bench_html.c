@@ -1,4 +1,5 @@
-/* bench_html.c - a result as one HTML file: tables, plots, and the JSON inside, to be read again. */
+/* bench_html.c - a result as one HTML file: tables, plots, and the JSON inside, to be read again.
+ */
 #include <string.h>
 
 #include "measure/bench.h"
@@ -77,9 +78,8 @@ static void roofline(takt_text *text, const takt_bench *b, const takt_bench_row 
     for (size_t i = 0; points != NULL && i < r->op_count; i++) {
         const takt_bench_op *op = &r->ops[i];
         if (op->flops > 0 && op->bytes > 0 && op->time_us > 0)
-            points[count++] = (takt_plot_point){.x = op->flops / op->bytes,
-                                                .y = op->flops / op->time_us * 1e-3,
-                                                .name = op->name};
+            points[count++] = (takt_plot_point){
+                .x = op->flops / op->bytes, .y = op->flops / op->time_us * 1e-3, .name = op->name};
     }
     const bool alone = r->threads == 1;
     const takt_ceiling *c = alone ? &b->ceilings.one : &b->ceilings.all;

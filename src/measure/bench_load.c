@@ -106,7 +106,8 @@ static takt_status read_row(takt_bench *b, const takt_json *config, const takt_j
 {
     takt_bench_row *r;
     const takt_json *latency = member(results, "latency");
-    const takt_json *rate = member(results, "throughput"), *memory = member(results, "memory_usage");
+    const takt_json *rate = member(results, "throughput"),
+                    *memory = member(results, "memory_usage");
     const takt_json *phases = member(latency, "phases_ms");
     TAKT_TRY(takt_bench_push(b, &r));
     r->batch = (int64_t)fmax(1, fmin(number(config, "batch_size"), 1e9));

@@ -133,8 +133,8 @@ static takt_status load(takt_ctx *ctx, const char *path, const char *fingerprint
     takt_status status = takt_json_parse(ctx, &arena, bytes, length, &root);
     if (status == TAKT_OK &&
         (!takt_ceilings_read(root, c) || strcmp(c->fingerprint, fingerprint) != 0))
-        status = takt_fail(ctx, TAKT_E_RESULT_FILE, "%s holds the ceilings of another machine",
-                           path);
+        status =
+            takt_fail(ctx, TAKT_E_RESULT_FILE, "%s holds the ceilings of another machine", path);
     takt_arena_deinit(&arena);
     takt_mem_put(ctx, bytes, length);
     return status;

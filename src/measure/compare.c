@@ -40,8 +40,8 @@ static takt_interval resample(const double *values, size_t count, double *scratc
     uint64_t word = 0;
     for (size_t r = 0; r < RESAMPLES; r++) {
         takt_draw(&at, &word, values, drawn, count);
-        estimates[r] = count <= 32 ? takt_hodges_lehmann(drawn, count, pairs)
-                                   : takt_sample_mean(drawn, count);
+        estimates[r] =
+            count <= 32 ? takt_hodges_lehmann(drawn, count, pairs) : takt_sample_mean(drawn, count);
     }
     takt_sort_doubles(estimates, RESAMPLES);
     const double tail = outward_tail(count, 0.025);

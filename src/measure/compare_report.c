@@ -58,8 +58,9 @@ static void write_text(const report *r)
     sentence(r, plain);
     takt_text_add(r->text, "\n%s: %.4g us, %s: %.4g us\n", r->of->a, c->a_ns * 1e-3, r->of->b,
                   c->b_ns * 1e-3);
-    takt_text_add(r->text, "%s against itself shows %.2f %% today; the smallest change that this "
-                           "comparison could see is about %.2f %%\n",
+    takt_text_add(r->text,
+                  "%s against itself shows %.2f %% today; the smallest change that this "
+                  "comparison could see is about %.2f %%\n",
                   r->of->a, 100 * c->noise, 100 * c->detectable);
 }
 
@@ -129,8 +130,11 @@ static void write_html(const report *r)
                                               : "Inconclusive");
     sentence(r, takt_html_text);
     const takt_plot_point points[] = {
-        {.x = 0, .y = 100 * (c->ratio - 1), .low = 100 * (c->ci.low - 1),
-         .high = 100 * (c->ci.high - 1), .name = "difference in percent"},
+        {.x = 0,
+         .y = 100 * (c->ratio - 1),
+         .low = 100 * (c->ci.low - 1),
+         .high = 100 * (c->ci.high - 1),
+         .name = "difference in percent"},
         {.x = 1, .y = 0, .low = -100 * c->noise, .high = 100 * c->noise, .name = "A against A"},
         {.x = 2, .y = 0, .low = -100 * c->margin, .high = 100 * c->margin, .name = "margin"}};
     const takt_plot plot = {.title = "Difference, noise, margin (percent)",

@@ -81,9 +81,8 @@ void takt_ceilings_write(takt_json_writer *w, const takt_ceilings *c)
 
 static bool read_number(const takt_json *object, const char *key, double *value)
 {
-    const takt_json *v = object != NULL && object->kind == TAKT_JSON_OBJECT
-                             ? takt_json_get(object, key)
-                             : NULL;
+    const takt_json *v =
+        object != NULL && object->kind == TAKT_JSON_OBJECT ? takt_json_get(object, key) : NULL;
     if (v == NULL || v->kind != TAKT_JSON_NUMBER || !(v->number >= 0))
         return false;
     *value = v->number;
@@ -172,8 +171,8 @@ void takt_isa_text(char *to, size_t size)
     for (int i = 1; i < 32; i++) {
         const char *name = set >> i & 1 ? takt_isa_name((takt_isa)i) : NULL;
         if (name != NULL && length < size)
-            length += (size_t)snprintf(to + length, size - length, "%s%s", length > 0 ? "+" : "",
-                                       name);
+            length +=
+                (size_t)snprintf(to + length, size - length, "%s%s", length > 0 ? "+" : "", name);
     }
     if (length == 0)
         snprintf(to, size, "scalar");

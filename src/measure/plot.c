@@ -2,6 +2,7 @@
 #include "measure/plot.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { WIDTH = 640, HEIGHT = 280, LEFT = 70, RIGHT = 16, TOP = 28, BOTTOM = 44, BINS = 48 };
 
@@ -11,21 +12,11 @@ void takt_html_text(takt_text *text, const char *value)
 {
     for (; value != NULL && *value != '\0'; value++) {
         switch (*value) {
-        case '&':
-            takt_text_add(text, "&amp;");
-            break;
-        case '<':
-            takt_text_add(text, "&lt;");
-            break;
-        case '>':
-            takt_text_add(text, "&gt;");
-            break;
-        case '"':
-            takt_text_add(text, "&quot;");
-            break;
-        default:
-            takt_text_put(text, value, 1);
-            break;
+        case '&': takt_text_add(text, "&amp;"); break;
+        case '<': takt_text_add(text, "&lt;"); break;
+        case '>': takt_text_add(text, "&gt;"); break;
+        case '"': takt_text_add(text, "&quot;"); break;
+        default: takt_text_put(text, value, 1); break;
         }
     }
 }
@@ -77,19 +68,31 @@ static double nice_step(double range)
     return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
 }
 
+/* "19.5k": exponents would not fit beside the axis. */
+static const char *label(double value, char to[static 24])
+{
+    const double size = fabs(value);
+    const double unit = size >= 1e9 ? 1e9 : size >= 1e6 ? 1e6 : size >= 1e4 ? 1e3 : 1;
+    const char *suffix = unit == 1e9 ? "G" : unit == 1e6 ? "M" : unit == 1e3 ? "k" : "";
+    snprintf(to, 24, "%.4g%s", value / unit, suffix);
+    return to;
+}
+
 static void tick(takt_text *text, const axis *a, double value, bool is_x)
 {
     const double at = place(a, value);
+    char name[24];
+    label(value, name);
     if (is_x)
         takt_text_add(text,
                       "<line class=\"a\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
-                      "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.4g</text>\n",
-                      at, at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 16, value);
+                      "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
+                      at, at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 16, name);
     else
         takt_text_add(text,
                       "<line class=\"a\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
-                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.4g</text>\n",
-                      LEFT, WIDTH - RIGHT, at, at, LEFT - 6, at + 4, value);
+                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+                      LEFT, WIDTH - RIGHT, at, at, LEFT - 6, at + 4, name);
 }
 
 static void ticks(takt_text *text, const axis *a, bool is_x)
@@ -114,8 +117,9 @@ static void begin(takt_text *text, const char *title, const char *x_label, const
     takt_text_add(text, "</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT,
                   HEIGHT - 8);
     takt_html_text(text, x_label);
-    takt_text_add(text, "</text><text x=\"14\" y=\"%d\" transform=\"rotate(-90 14 %d)\" "
-                        "text-anchor=\"middle\">",
+    takt_text_add(text,
+                  "</text><text x=\"14\" y=\"%d\" transform=\"rotate(-90 14 %d)\" "
+                  "text-anchor=\"middle\">",
                   HEIGHT / 2, HEIGHT / 2);
     takt_html_text(text, y_label);
     takt_text_add(text, "</text>\n");
@@ -161,7 +165,8 @@ void takt_plot_distribution(takt_text *text, const takt_timing *t)
         const double left = place(&x, (low + (double)i * width) * 1e-3);
         const double right = place(&x, (low + (double)(i + 1) * width) * 1e-3);
         const double top = place(&y, (double)bins[i]);
-        takt_text_add(text, "<rect class=\"d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
+        takt_text_add(text,
+                      "<rect class=\"d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
                       left, top, fmax(right - left - 0.5, 0.5), y.from - top);
     }
     takt_text_add(text, "<rect class=\"b\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n",
@@ -230,8 +235,8 @@ static void draw_point(takt_text *text, const takt_plot_point *q, const axis *x,
 {
     const double at = place(x, q->x), height = place(y, q->y);
     if (q->high > q->low)
-        takt_text_add(text, "<line class=\"s\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", at,
-                      at, place(y, q->low), place(y, q->high));
+        takt_text_add(text, "<line class=\"s\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>",
+                      at, at, place(y, q->low), place(y, q->high));
     takt_text_add(text, "<circle class=\"d\" r=\"4\" cx=\"%.1f\" cy=\"%.1f\"><title>", at, height);
     takt_html_text(text, q->name);
     takt_text_add(text, ": %.4g</title></circle>\n", q->y);
@@ -268,9 +273,10 @@ void takt_plot_points(takt_text *text, const takt_plot *p)
         takt_text_add(text, "\"/>\n");
     }
     if (p->step > 0 && p->step < p->count) {
-        const double at = (place(&x, p->points[p->step - 1].x) + place(&x, p->points[p->step].x)) / 2;
-        takt_text_add(text, "<line class=\"m\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n", at, at,
-                      TOP, HEIGHT - BOTTOM);
+        const double at =
+            (place(&x, p->points[p->step - 1].x) + place(&x, p->points[p->step].x)) / 2;
+        takt_text_add(text, "<line class=\"m\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n", at,
+                      at, TOP, HEIGHT - BOTTOM);
     }
     for (size_t i = 0; i < p->count; i++)
         draw_point(text, &p->points[i], &x, &y);

@@ -95,8 +95,7 @@ static double stream_rate(const takt_probe *p, takt_stream_kind kind, size_t byt
     const size_t arrays = kind == TAKT_STREAM_READ ? 1 : 2;
     size_t most = p->bytes / (size_t)p->threads;
     most = bytes < most ? bytes : most;
-    const size_t count =
-        most / arrays / sizeof(float) / TAKT_STREAM_COUNT * TAKT_STREAM_COUNT;
+    const size_t count = most / arrays / sizeof(float) / TAKT_STREAM_COUNT * TAKT_STREAM_COUNT;
     double best = 0;
     if (count == 0)
         return 0;

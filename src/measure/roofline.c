@@ -14,8 +14,7 @@ static double view_bytes(const takt_view *v)
 
 static bool is_constant(const takt_plan *plan, const takt_view *v)
 {
-    return v->buffer < plan->buffer_count &&
-           plan->buffers[v->buffer].place == TAKT_PLACE_CONSTANT;
+    return v->buffer < plan->buffer_count && plan->buffers[v->buffer].place == TAKT_PLACE_CONSTANT;
 }
 
 /* Of `one` thread and of `all`, what `threads` of them reach. */
@@ -58,8 +57,8 @@ void takt_roof_of(const takt_plan *plan, const takt_step *s, const takt_ceilings
     if (c == NULL)
         return;
     const double each = roof->threads;
-    const double footprint = (double)(plan->weight_bytes + plan->packed_bytes + plan->arena_bytes +
-                                      plan->io_bytes);
+    const double footprint =
+        (double)(plan->weight_bytes + plan->packed_bytes + plan->arena_bytes + plan->io_bytes);
     const int far = takt_ceilings_level(c, footprint / each);
     const int near = takt_ceilings_level(c, all * part / each);
     const double far_gbs = bandwidth(c, far, roof->threads);
@@ -68,9 +67,8 @@ void takt_roof_of(const takt_plan *plan, const takt_step *s, const takt_ceilings
     roof->gbs = roof->level == far ? far_gbs : near_gbs;
     roof->gflops = arithmetic_peak(s, c, roof->threads);
     roof->compute_ns = roof->gflops > 0 ? roof->flops / roof->gflops : 0;
-    roof->memory_ns = far_gbs > 0 && near_gbs > 0
-                          ? part * (weights / far_gbs + others / near_gbs)
-                          : 0;
+    roof->memory_ns =
+        far_gbs > 0 && near_gbs > 0 ? part * (weights / far_gbs + others / near_gbs) : 0;
     roof->floor_ns = fmax(roof->compute_ns, roof->memory_ns);
 }
 

@@ -88,8 +88,7 @@ double takt_sample_deviation(const double *values, size_t count, double mean)
     return count > 1 ? sqrt(sum / (double)(count - 1)) : 0;
 }
 
-static double absolute_deviation(const double *sorted, size_t count, double median,
-                                 double *scratch)
+static double absolute_deviation(const double *sorted, size_t count, double median, double *scratch)
 {
     for (size_t i = 0; i < count; i++)
         scratch[i] = fabs(sorted[i] - median);

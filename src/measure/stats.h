@@ -40,7 +40,8 @@ double takt_hodges_lehmann(const double *values, size_t count, double *scratch);
 size_t takt_settle_index(const double *values, size_t count, double *scratch);
 
 /* Index at which the level of a series changes for good, either way: the medians before and after
- * differ by 1 % and by three times the scatter within. 0: nowhere. `scratch`: count numbers. */
+ * differ by 1 % and by three times the mean distance within. 0: nowhere. `scratch`: count numbers.
+ */
 size_t takt_step_index(const double *values, size_t count, double *scratch);
 
 #endif

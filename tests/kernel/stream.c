@@ -43,7 +43,8 @@ void check_stream(takt_check *c, const takt_kernel *reference)
     float *a = check_place(c, A, COUNT * sizeof *a, CHECK_AT_END);
     float *d = check_place(c, C, COUNT * sizeof *d, CHECK_AT_END);
     check_fill_f32(c, a, COUNT, CHECK_PLAIN);
-    takt_stream s = {.kind = TAKT_STREAM_READ, .count = COUNT, .streams = 4, .a = a, .b = a, .c = d};
+    takt_stream s = {
+        .kind = TAKT_STREAM_READ, .count = COUNT, .streams = 4, .a = a, .b = a, .c = d};
     CHECK_BENCH(c, "read 1 MiB", COUNT * 4.0, 0, takt_kernel_as_stream(c->kernel)(&s));
     s.kind = TAKT_STREAM_COPY;
     CHECK_BENCH(c, "copy 1 MiB", COUNT * 8.0, 0, takt_kernel_as_stream(c->kernel)(&s));

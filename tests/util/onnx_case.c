@@ -167,7 +167,8 @@ static bool compare(run *r, const case_value *want, const takt_tensor_view *got)
                                      takt_dtype_name(got->dtype));
         for (int d = 0; d < got->rank && at < 250; d++)
             at += (size_t)snprintf(text + at, sizeof text - at, "%lld,", (long long)got->dims[d]);
-        at += (size_t)snprintf(text + at, sizeof text - at, "] want %s[", takt_dtype_name(t->dtype));
+        at +=
+            (size_t)snprintf(text + at, sizeof text - at, "] want %s[", takt_dtype_name(t->dtype));
         for (int d = 0; d < t->rank && at < 350; d++)
             at += (size_t)snprintf(text + at, sizeof text - at, "%lld,", (long long)t->dim[d]);
         return fail(r, text);
@@ -196,7 +197,8 @@ static case_value *find(case_values *values, const char *name)
 
 static takt_tensor_view view_of(const takt_tensor *t)
 {
-    takt_tensor_view v = {.dtype = t->type.dtype, .rank = t->type.rank, .data = takt_tensor_data(t)};
+    takt_tensor_view v = {
+        .dtype = t->type.dtype, .rank = t->type.rank, .data = takt_tensor_data(t)};
     for (int d = 0; d < t->type.rank; d++)
         v.dims[d] = t->type.dim[d];
     return v;

@@ -74,7 +74,8 @@ bool tool_numbers(const takt_tool *t, tool_flag_id id, uint64_t *to, size_t *cou
 
 bool tool_bench_format_of(const takt_tool *t, takt_bench_format *format, const char **path)
 {
-    static const char *const names[] = {"text", "json", "jsonl", "csv", "md", "html", "gbench"};
+    static const char *const names[] = {"text", "json", "jsonl",  "csv",
+                                        "md",   "html", "gbench", "png"};
     const char *file = tool_text_of(t, TAKT_F_FILE), *name = tool_text_of(t, TAKT_F_FORMAT);
     const char *dot = file != NULL ? strrchr(file, '.') : NULL;
     const char *word = name != NULL ? name : dot != NULL ? dot + 1 : file;
@@ -90,7 +91,7 @@ bool tool_bench_format_of(const takt_tool *t, takt_bench_format *format, const c
     }
     if (word == NULL || strcmp(word, "-") == 0 || (name == NULL && strcmp(word, "txt") == 0))
         return true;
-    tool_usage_error(t, 1003, "there are text, json, jsonl, csv, md, html and gbench",
+    tool_usage_error(t, 1003, "there are text, json, jsonl, csv, md, html, png and gbench",
                      "%s is no format of results", word);
     return false;
 }

@@ -155,7 +155,7 @@ const takt_type *takt_onnx_type(takt_call *c, size_t i)
 {
     static const takt_type none = {.dtype = TAKT_F32};
     const takt_id id = takt_onnx_in(c, i);
-    if (id != TAKT_NONE)
+    if (id != TAKT_NONE && c->in[i]->kind == TAKT_ONNX_TENSOR)
         return takt_type_of(c->g, id);
     (void)takt_onnx_refuse(c, "input %zu is missing", i);
     return &none;
@@ -182,6 +182,23 @@ const takt_array *takt_onnx_known(takt_call *c, size_t i)
         c->status = takt_fail_offset(c->ctx, c->node->at);
     }
     return known;
+}
+
+const takt_array *takt_onnx_known_floats(takt_call *c, size_t i)
+{
+    const takt_array *known = takt_onnx_known(c, i);
+    if (known == NULL || known->f != NULL)
+        return known;
+    (void)takt_onnx_refuse(c, "input %zu must hold floats", i);
+    return NULL;
+}
+
+int64_t takt_onnx_known_i(takt_call *c, size_t i, int64_t fallback)
+{
+    const takt_ints list = takt_onnx_known_ints(c, i);
+    if (list.is_set && list.count != 1)
+        (void)takt_onnx_refuse(c, "input %zu must hold one number", i);
+    return list.count == 1 ? list.at[0] : fallback;
 }
 
 takt_ints takt_onnx_known_ints(takt_call *c, size_t i)
@@ -218,8 +235,10 @@ takt_syms takt_onnx_syms(takt_call *c, size_t i)
 {
     takt_syms syms = {0};
     const takt_id id = takt_onnx_in(c, i);
-    if (id == TAKT_NONE)
+    if (id == TAKT_NONE) {
+        (void)takt_onnx_refuse(c, "input %zu is missing", i);
         return syms;
+    }
     const takt_status status = takt_fold_syms(c->scope->room, id, &syms);
     if (status != TAKT_OK && c->status == TAKT_OK)
         c->status = status;

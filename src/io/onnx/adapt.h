@@ -40,6 +40,10 @@ takt_ints takt_onnx_known_ints(takt_call *c, size_t i);
 takt_ints takt_onnx_list(takt_call *c, const char *name, size_t input);
 double takt_onnx_known_f(takt_call *c, size_t i, double fallback);
 const takt_array *takt_onnx_known(takt_call *c, size_t i);
+/* The same of floats; refuses others. */
+const takt_array *takt_onnx_known_floats(takt_call *c, size_t i);
+/* One integer; `fallback` if the input was left out. */
+int64_t takt_onnx_known_i(takt_call *c, size_t i, int64_t fallback);
 /* The same, or NULL if it is not known; no failure. */
 const takt_array *takt_onnx_peek(takt_call *c, size_t i);
 takt_syms takt_onnx_syms(takt_call *c, size_t i);

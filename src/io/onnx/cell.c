@@ -27,6 +27,13 @@ static takt_id with(takt_graph *g, const takt_op *op, takt_id x, const char *nam
     return x == TAKT_NONE ? x : takt_graph_call(g, op, 1, &x, 1, &attr);
 }
 
+static takt_id hard_sigmoid(takt_graph *g, const takt_activation *a, takt_id x)
+{
+    const takt_named_attr attrs[] = {{"alpha", takt_attr_f64(a->alpha)},
+                                     {"beta", takt_attr_f64(a->beta)}};
+    return takt_graph_call(g, &takt_op_hard_sigmoid, 1, &x, 2, attrs);
+}
+
 static takt_id activate(takt_graph *g, const takt_activation *a, takt_id x)
 {
     if (x == TAKT_NONE)
@@ -38,13 +45,9 @@ static takt_id activate(takt_graph *g, const takt_activation *a, takt_id x)
     case 3: return takt_add_scalar(g, takt_mul_scalar(g, x, a->alpha), a->beta);
     case 4: return with(g, &takt_op_leaky_relu, x, "slope", a->alpha);
     case 5:
-        return takt_mul_scalar(
-            g, takt_unary(g, &takt_op_tanh, takt_mul_scalar(g, x, a->beta)), a->alpha);
-    case 6: {
-        const takt_named_attr attrs[] = {{"alpha", takt_attr_f64(a->alpha)},
-                                         {"beta", takt_attr_f64(a->beta)}};
-        return takt_graph_call(g, &takt_op_hard_sigmoid, 1, &x, 2, attrs);
-    }
+        return takt_mul_scalar(g, takt_unary(g, &takt_op_tanh, takt_mul_scalar(g, x, a->beta)),
+                               a->alpha);
+    case 6: return hard_sigmoid(g, a, x);
     case 7: return with(g, &takt_op_elu, x, "alpha", a->alpha);
     case 8: return with(g, &takt_op_thresholded_relu, x, "alpha", a->alpha);
     case 9: return takt_unary(g, &takt_op_softsign, x);

@@ -15,9 +15,9 @@ typedef struct takt_activation {
 typedef struct takt_cell {
     takt_cell_kind kind;
     int64_t hidden;
-    bool forgets_input;       /* LSTM: input_forget */
-    bool is_linear_first;     /* GRU: linear_before_reset */
-    double clip;              /* 0: none */
+    bool forgets_input;   /* LSTM: input_forget */
+    bool is_linear_first; /* GRU: linear_before_reset */
+    double clip;          /* 0: none */
     takt_activation act[3];
 } takt_cell;
 

@@ -49,8 +49,8 @@ takt_status takt_subgraph_inline(takt_call *c, const takt_pb_graph *graph,
     if (graph == NULL || c->status != TAKT_OK)
         return c->status;
     if (graph->input_count > input_count)
-        return takt_onnx_refuse(c, "the subgraph has %zu inputs, %zu are given",
-                                graph->input_count, input_count);
+        return takt_onnx_refuse(c, "the subgraph has %zu inputs, %zu are given", graph->input_count,
+                                input_count);
     TAKT_TRY(open_scope(c, c->scope->room, graph, &s));
     for (size_t i = 0; i < graph->input_count; i++) {
         takt_onnx_value *v;
@@ -122,8 +122,8 @@ static takt_status fill(takt_call *c, takt_room *room, const takt_pb_graph *grap
     takt_scope s;
     TAKT_TRY(open_scope(c, room, graph, &s));
     if (graph->input_count != type_count)
-        return takt_onnx_refuse(c, "the subgraph has %zu inputs instead of %zu",
-                                graph->input_count, type_count);
+        return takt_onnx_refuse(c, "the subgraph has %zu inputs instead of %zu", graph->input_count,
+                                type_count);
     for (size_t i = 0; i < type_count; i++) {
         takt_onnx_value *v;
         const takt_span name = graph->inputs[i].name;

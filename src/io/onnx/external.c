@@ -86,8 +86,8 @@ takt_status takt_onnx_external(const takt_source *source, const takt_pb_tensor *
     memcpy(name, p.location.at, p.location.length);
     name[p.location.length] = '\0';
     takt_file *file;
-    const int error = ctx->files.open_beneath(ctx->files.user, source->folder, name,
-                                              source->allow_links, &file);
+    const int error =
+        ctx->files.open_beneath(ctx->files.user, source->folder, name, source->allow_links, &file);
     if (error != 0) {
         char reason[128];
         takt_os_reason(error, reason, sizeof reason);

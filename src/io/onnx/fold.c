@@ -21,8 +21,7 @@ static takt_status make_room(takt_room *room)
     if (status != TAKT_OK)
         return status;
     room->facts = facts;
-    memset(room->facts + room->fact_count, 0,
-           (capacity - room->fact_count) * sizeof *room->facts);
+    memset(room->facts + room->fact_count, 0, (capacity - room->fact_count) * sizeof *room->facts);
     room->fact_count = capacity;
     return TAKT_OK;
 }

@@ -44,8 +44,8 @@ static takt_status dim_of(takt_import *im, const takt_pb_value *v, size_t index,
     }
     takt_span name = d->param;
     if (name.length == 0) {
-        const char *text = takt_arena_format(&im->arena, "%.*s_%zu", (int)v->name.length,
-                                             v->name.at, index);
+        const char *text =
+            takt_arena_format(&im->arena, "%.*s_%zu", (int)v->name.length, v->name.at, index);
         if (text == NULL)
             return TAKT_ERR_MEMORY;
         name = takt_span_of(text);
@@ -58,8 +58,8 @@ static takt_status type_of(takt_import *im, const takt_pb_value *v, takt_type *o
     const takt_fixed *fixed = fixed_of(im, v->name);
     const takt_pb_tensor_type *t = v->type != NULL ? v->type->tensor : NULL;
     takt_dtype dtype;
-    if (fixed != NULL && (t == NULL || !takt_onnx_dtype(t->elem, &dtype) ||
-                          dtype == fixed->tensor.type.dtype)) {
+    if (fixed != NULL &&
+        (t == NULL || !takt_onnx_dtype(t->elem, &dtype) || dtype == fixed->tensor.type.dtype)) {
         *out = fixed->tensor.type; /* what is known need not be named */
         return TAKT_OK;
     }
@@ -85,8 +85,8 @@ static takt_status add_sequence(takt_scope *s, const takt_pb_value *in, takt_onn
     takt_import *im = s->im;
     size_t count = 0;
     while (count < 4096) {
-        const char *name = takt_arena_format(&im->arena, "%.*s.%zu", (int)in->name.length,
-                                             in->name.at, count);
+        const char *name =
+            takt_arena_format(&im->arena, "%.*s.%zu", (int)in->name.length, in->name.at, count);
         if (name == NULL)
             return TAKT_ERR_MEMORY;
         if (fixed_of(im, takt_span_of(name)) == NULL)
@@ -95,11 +95,12 @@ static takt_status add_sequence(takt_scope *s, const takt_pb_value *in, takt_onn
     }
     takt_id *items = takt_arena_array(&im->arena, count + 1, sizeof *items);
     for (size_t i = 0; i < count && items != NULL; i++) {
-        const char *name = takt_arena_format(&im->arena, "%.*s.%zu", (int)in->name.length,
-                                             in->name.at, i);
+        const char *name =
+            takt_arena_format(&im->arena, "%.*s.%zu", (int)in->name.length, in->name.at, i);
         if (name == NULL)
             return TAKT_ERR_MEMORY;
-        items[i] = takt_graph_input(s->room->g, name, &fixed_of(im, takt_span_of(name))->tensor.type);
+        items[i] =
+            takt_graph_input(s->room->g, name, &fixed_of(im, takt_span_of(name))->tensor.type);
     }
     v->kind = TAKT_ONNX_SEQUENCE;
     v->items = items;

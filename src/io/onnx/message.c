@@ -59,8 +59,8 @@ static takt_status count_fields(takt_ctx *ctx, const takt_pb_def *def, takt_curs
     }
 }
 
-static takt_status make_room(takt_arena *arena, const takt_pb_def *def,
-                             const size_t counts[RULES], char *out)
+static takt_status make_room(takt_arena *arena, const takt_pb_def *def, const size_t counts[RULES],
+                             char *out)
 {
     for (size_t i = 0; i < RULES && def->rules[i].kind != TAKT_PB_END; i++) {
         const takt_pb_rule *rule = &def->rules[i];

@@ -6,9 +6,9 @@
 
 typedef enum takt_pb_kind {
     TAKT_PB_END,
-    TAKT_PB_I64,  /* int64_t */
-    TAKT_PB_F32,  /* float */
-    TAKT_PB_TEXT, /* takt_span */
+    TAKT_PB_I64,     /* int64_t */
+    TAKT_PB_F32,     /* float */
+    TAKT_PB_TEXT,    /* takt_span */
     TAKT_PB_MESSAGE, /* pointer to a message */
     TAKT_PB_I64S,    /* array and count */
     TAKT_PB_F32S,
@@ -30,9 +30,9 @@ typedef struct takt_pb_rule {
 struct takt_pb_def {
     const char *name;
     size_t size;
-    size_t at;         /* where the offset of the message goes */
-    size_t body_at;    /* where its body goes, or 0 */
-    bool nests;        /* counts against limits.depth */
+    size_t at;      /* where the offset of the message goes */
+    size_t body_at; /* where its body goes, or 0 */
+    bool nests;     /* counts against limits.depth */
     takt_pb_rule rules[16];
 };
 

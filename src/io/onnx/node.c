@@ -32,7 +32,7 @@ void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset)
     takt_ctx *ctx = im->ctx;
     if (im->source->complaints != NULL)
         takt_text_add(im->source->complaints, "%.*s (%.*s, opset %d): %s\n",
-                      node->name.length > 0     ? (int)node->name.length
+                      node->name.length > 0    ? (int)node->name.length
                       : node->output_count > 0 ? (int)node->outputs[0].length
                                                : 0,
                       node->name.length > 0 || node->output_count == 0 ? node->name.at

@@ -9,11 +9,11 @@ enum { STRING = 8, FLOAT_DATA = 4, INT32_DATA = 5, STRING_DATA = 6, INT64_DATA =
 enum { DOUBLE_DATA = 10, UINT64_DATA = 11, EXTERNAL = 1 };
 
 static const takt_dtype dtypes[] = {
-    [1] = TAKT_F32,         [2] = TAKT_U8,        [3] = TAKT_I8,      [4] = TAKT_U16,
-    [5] = TAKT_I16,         [6] = TAKT_I32,       [7] = TAKT_I64,     [9] = TAKT_BOOL,
-    [10] = TAKT_F16,        [11] = TAKT_F64,      [12] = TAKT_U32,    [13] = TAKT_U64,
+    [1] = TAKT_F32,         [2] = TAKT_U8,        [3] = TAKT_I8,          [4] = TAKT_U16,
+    [5] = TAKT_I16,         [6] = TAKT_I32,       [7] = TAKT_I64,         [9] = TAKT_BOOL,
+    [10] = TAKT_F16,        [11] = TAKT_F64,      [12] = TAKT_U32,        [13] = TAKT_U64,
     [16] = TAKT_BF16,       [17] = TAKT_F8E4M3FN, [18] = TAKT_F8E4M3FNUZ, [19] = TAKT_F8E5M2,
-    [20] = TAKT_F8E5M2FNUZ, [21] = TAKT_U4,       [22] = TAKT_I4,     [23] = TAKT_F4E2M1,
+    [20] = TAKT_F8E5M2FNUZ, [21] = TAKT_U4,       [22] = TAKT_I4,         [23] = TAKT_F4E2M1,
     [25] = TAKT_U2,         [26] = TAKT_I2,
 };
 
@@ -56,7 +56,8 @@ static takt_wire wire_of(uint32_t field)
 
 static bool is_data(uint32_t field)
 {
-    return (field >= FLOAT_DATA && field <= INT64_DATA) || (field >= RAW_DATA && field <= UINT64_DATA);
+    return (field >= FLOAT_DATA && field <= INT64_DATA) ||
+           (field >= RAW_DATA && field <= UINT64_DATA);
 }
 
 static takt_status type_of(takt_ctx *ctx, const takt_pb_tensor *t, takt_type *type, size_t *bytes)

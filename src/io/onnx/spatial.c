@@ -55,14 +55,14 @@ takt_status takt_spatial_read(takt_call *c, const takt_type *x, const int64_t *k
     return c->status;
 }
 
-int64_t takt_spatial_out(const takt_spatial *s, size_t i, int64_t in, bool ceil)
+int64_t takt_spatial_out(const takt_spatial *s, size_t i, int64_t in)
 {
     const int64_t reach = (s->kernel[i] - 1) * s->dilation[i] + 1;
     const int64_t room = in + s->pad[i] + s->pad[s->count + i] - reach;
     if (room < 0)
         return 0;
-    int64_t out = (room + (ceil ? s->stride[i] - 1 : 0)) / s->stride[i] + 1;
-    if (ceil && (out - 1) * s->stride[i] >= in + s->pad[i])
+    int64_t out = (room + (s->ceil ? s->stride[i] - 1 : 0)) / s->stride[i] + 1;
+    if (s->ceil && (out - 1) * s->stride[i] >= in + s->pad[i])
         out--; /* a window must begin inside */
     return out;
 }
@@ -85,7 +85,7 @@ static int64_t place(const takt_spatial *s, const int64_t *in, const int64_t *ou
     return inside ? flat : -1;
 }
 
-takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, bool ceil, double fill_,
+takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, double fill_,
                             int64_t *out, takt_id *flat)
 {
     const takt_type t = *takt_type_of(c->g, x);
@@ -96,7 +96,7 @@ takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, bool
             (void)takt_onnx_refuse(c, "a spatial dimension without a number");
             return TAKT_NONE;
         }
-        out[i] = takt_spatial_out(s, i, in[i], ceil);
+        out[i] = takt_spatial_out(s, i, in[i]);
         size *= in[i];
         positions *= out[i];
         elements *= s->kernel[i];

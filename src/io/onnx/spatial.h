@@ -10,6 +10,7 @@ typedef struct takt_spatial {
     size_t count; /* of spatial axes */
     int64_t kernel[TAKT_ONNX_SPATIAL], stride[TAKT_ONNX_SPATIAL], dilation[TAKT_ONNX_SPATIAL];
     int64_t pad[2 * TAKT_ONNX_SPATIAL]; /* all before, then all after */
+    bool ceil; /* a last window may stick out; takt_spatial_read leaves it false */
 } takt_spatial;
 
 /* Reads strides, dilations, pads and auto_pad for an input of this type; `kernel` holds `count`
@@ -17,11 +18,11 @@ typedef struct takt_spatial {
 TAKT_MUST_USE takt_status takt_spatial_read(takt_call *c, const takt_type *x, const int64_t *kernel,
                                             size_t count, takt_spatial *s);
 /* Output size of axis `i` for input size `in`. */
-int64_t takt_spatial_out(const takt_spatial *s, size_t i, int64_t in, bool ceil);
+int64_t takt_spatial_out(const takt_spatial *s, size_t i, int64_t in);
 /* Windows of x [N, C, …] as [N*C, positions, elements of the kernel]; padding is `fill`. `flat`
  * receives the flat spatial index of each element ([positions, elements], -1 in the padding), `out`
  * the output sizes. */
-takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, bool ceil, double fill,
+takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, double fill,
                             int64_t *out, takt_id *flat);
 
 #endif

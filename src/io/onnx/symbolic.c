@@ -69,8 +69,8 @@ static bool combine(takt_room *room, const takt_op *op, takt_sym a, takt_sym b, 
     takt_ctx *ctx = room->im->ctx;
     const takt_error before = ctx->error;
     takt_dim d;
-    if (takt_dim_make(room->g->dims, how, a.is_dim ? a.dim : a.number,
-                      b.is_dim ? b.dim : b.number, &d) != TAKT_OK) {
+    if (takt_dim_make(room->g->dims, how, a.is_dim ? a.dim : a.number, b.is_dim ? b.dim : b.number,
+                      &d) != TAKT_OK) {
         ctx->error = before;
         return false;
     }

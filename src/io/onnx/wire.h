@@ -5,7 +5,12 @@
 #include "base/cursor.h"
 #include "base/text.h"
 
-typedef enum takt_wire { TAKT_WIRE_VARINT, TAKT_WIRE_64, TAKT_WIRE_BYTES, TAKT_WIRE_32 = 5 } takt_wire;
+typedef enum takt_wire {
+    TAKT_WIRE_VARINT,
+    TAKT_WIRE_64,
+    TAKT_WIRE_BYTES,
+    TAKT_WIRE_32 = 5
+} takt_wire;
 
 typedef struct takt_field {
     uint32_t number;

@@ -66,6 +66,9 @@ static int report(pair *p, const takt_comparison *c, const takt_timing *a, const
     tool_buffer text = {0};
     if (!tool_bench_format_of(p->t, &format, &path))
         return TAKT_EXIT_USAGE;
+    if (format != TAKT_BENCH_TEXT && format != TAKT_BENCH_JSON && format != TAKT_BENCH_HTML)
+        return tool_usage_error(p->t, 1003, "there are text, json and html",
+                                "a comparison has no such format");
     takt_compared of = {p->path[0], p->path[1], a, b, format};
     int code = tool_finish(p->t, takt_comparison_write(p->t->ctx, c, &of, tool_to_buffer, &text));
     const int saved = tool_buffer_save(p->t, &text, path);
@@ -217,8 +220,8 @@ static int compare_files(pair *p)
     int code = TAKT_EXIT_OK;
     for (int i = 0; i < 2 && code == TAKT_EXIT_OK; i++)
         code = tool_finish(p->t, takt_bench_load(p->t->ctx, p->path[i], &benches[i]));
-    if (code == TAKT_EXIT_OK && strcmp(takt_bench_fingerprint(benches[0]),
-                                       takt_bench_fingerprint(benches[1])) != 0)
+    if (code == TAKT_EXIT_OK &&
+        strcmp(takt_bench_fingerprint(benches[0]), takt_bench_fingerprint(benches[1])) != 0)
         code = mixed(p->t);
     if (code == TAKT_EXIT_OK) {
         const takt_timing *a = takt_bench_timing(benches[0], 0);
@@ -252,8 +255,9 @@ const takt_verb takt_verb_benchmark_compare = {
     .arguments = "A B",
     .arg_min = 0,
     .arg_max = 64,
-    .about = "Models are run in turns, A B B A, until the verdict is clear: faster, slower, same or\n"
-             "inconclusive. Exit status 3: slower than --fail-on allows; 5: inconclusive.",
+    .about =
+        "Models are run in turns, A B B A, until the verdict is clear: faster, slower, same or\n"
+        "inconclusive. Exit status 3: slower than --fail-on allows; 5: inconclusive.",
     .example = "takt benchmark compare old.takt new.takt --fail-on slower:2%",
     .flags = {TAKT_F_MODELS, TAKT_F_RESULTS, TAKT_F_SELECT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED,
               TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES, TAKT_F_BACKEND, TAKT_F_ISA, TAKT_F_PASS,

@@ -13,8 +13,8 @@ static int save_inputs(takt_tool *t, const tool_bench *b, const char *model)
         const int length = snprintf(path, sizeof path, "%s.%s.npy", model, d->name);
         if (length < 0 || (size_t)length >= sizeof path || strchr(d->name, '/') != NULL)
             return tool_usage_error(t, 1003, NULL, "input %s cannot be a file's name", d->name);
-        const int code = tool_finish(
-            t, takt_npy_save(t->ctx, path, takt_session_input(b->session, i)));
+        const int code =
+            tool_finish(t, takt_npy_save(t->ctx, path, takt_session_input(b->session, i)));
         if (code != TAKT_EXIT_OK)
             return code;
         printf("input     %s\n", path);

@@ -182,13 +182,11 @@ static int write_result(job *j)
     tool_buffer text = {0};
     if (!tool_bench_format_of(j->t, &format, &path))
         return TAKT_EXIT_USAGE;
-    const int code =
-        tool_finish(j->t, takt_bench_write(j->bench, format, tool_to_buffer, &text));
+    const int code = tool_finish(j->t, takt_bench_write(j->bench, format, tool_to_buffer, &text));
     const int saved = tool_buffer_save(j->t, &text, path);
     if (code == TAKT_EXIT_OK && saved == TAKT_EXIT_OK && strcmp(path, "-") != 0 &&
         !tool_on(j->t, TAKT_F_QUIET))
-        return tool_finish(j->t,
-                           takt_bench_write(j->bench, TAKT_BENCH_TEXT, tool_to_stdout, NULL));
+        return tool_finish(j->t, takt_bench_write(j->bench, TAKT_BENCH_TEXT, tool_to_stdout, NULL));
     return code != TAKT_EXIT_OK ? code : saved;
 }
 
@@ -223,7 +221,8 @@ static int work(job *j)
     tool_timestamp(timestamp);
     const char *model = tool_text_of(t, TAKT_F_MODEL);
     if (model == NULL && t->arg_count == 0)
-        return tool_usage_error(t, 1003, "takt benchmark run MODEL", "there is no model to measure");
+        return tool_usage_error(t, 1003, "takt benchmark run MODEL",
+                                "there is no model to measure");
     j->info.model = model != NULL ? model : t->args[0];
     j->info.timestamp = timestamp;
     j->info.command = command;
@@ -254,10 +253,10 @@ static int run(takt_tool *t)
     if (type != NULL && strcmp(type, "system") == 0) {
         takt_ceilings ceilings;
         const int code = tool_ceilings(t, true, &ceilings);
-        return code != TAKT_EXIT_OK ? code
-                                    : tool_finish(t, takt_machine_describe(t->ctx, &ceilings,
-                                                                           tool_format_of(t),
-                                                                           tool_to_stdout, NULL));
+        return code != TAKT_EXIT_OK
+                   ? code
+                   : tool_finish(t, takt_machine_describe(t->ctx, &ceilings, tool_format_of(t),
+                                                          tool_to_stdout, NULL));
     }
     return take_flags(&j) ? work(&j) : TAKT_EXIT_USAGE;
 }
@@ -268,13 +267,15 @@ const takt_verb takt_verb_benchmark_run = {
     .arguments = "MODEL",
     .arg_min = 0,
     .arg_max = 64,
-    .about = "Lists of batch sizes and threads are measured in every combination. Percentiles that\n"
-             "the sample is too small for are printed as bounds.",
+    .about =
+        "Lists of batch sizes and threads are measured in every combination. Percentiles that\n"
+        "the sample is too small for are printed as bounds.",
     .example = "takt benchmark run examples/mlp.takt --batch-size 1,8,32 --threads 1,2 -o r.html",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED,
-              TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES, TAKT_F_BACKEND, TAKT_F_ISA, TAKT_F_PASS,
-              TAKT_F_LEVEL, TAKT_F_MEMORY_LIMIT, TAKT_F_TYPE, TAKT_F_ITERATIONS, TAKT_F_WARMUP,
-              TAKT_F_DURATION, TAKT_F_METRICS, TAKT_F_CI_WIDTH, TAKT_F_FORMAT, TAKT_F_FILE,
+    .flags = {TAKT_F_MODEL,   TAKT_F_SELECT,      TAKT_F_SHAPE,       TAKT_F_DIM,
+              TAKT_F_SEED,    TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES, TAKT_F_BACKEND,
+              TAKT_F_ISA,     TAKT_F_PASS,        TAKT_F_LEVEL,       TAKT_F_MEMORY_LIMIT,
+              TAKT_F_TYPE,    TAKT_F_ITERATIONS,  TAKT_F_WARMUP,      TAKT_F_DURATION,
+              TAKT_F_METRICS, TAKT_F_CI_WIDTH,    TAKT_F_FORMAT,      TAKT_F_FILE,
               TAKT_FLAG_IDS},
     .run = run,
 };

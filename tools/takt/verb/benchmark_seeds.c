@@ -21,15 +21,16 @@ typedef struct claim {
     "model " name "(x: " type ") -> " out " {\n  return " body "\n}\n"
 #define BLOCK                                                                                      \
     "model block(x: f32[batch, 64, 56, 56]) -> f32[batch, 64, 56, 56] {\n"                         \
-    "  h = relu(conv(x, 64, 3, pad=1))\n  return relu(conv(h, 64, 3, pad=1) + x)\n}\n"
+    "  h = conv(x, 64, 3, act=relu)\n  return relu(conv(h, 64, 3) + x)\n}\n"
 #define ENCODER                                                                                    \
     "model layer(x: f32[batch, 128, 768]) -> f32[batch, 128, 768] {\n"                             \
-    "  h = layer_norm(x + attention_block(x, 12))\n"                                               \
-    "  return layer_norm(h + dense(dense(h, 3072, act=gelu), 768))\n}\n"
+    "  return transformer_block(x, heads=12, hidden=3072, norm_first=false)\n}\n"
 
 static const claim claims[] = {
     {"MLP 784-256-10, batch 1", MLP, "batch=1", 19, "000"},
     {"MLP 784-256-10, batch 32", MLP, "batch=32", 128, "000"},
+    {"ResNet-18 block 64x56x56", BLOCK, NULL, 340, "000"},
+    {"encoder layer 128x768", ENCODER, NULL, 820, "000"},
     {"LayerNorm 768, batch 32", ONE("norm", "f32[32, 768]", "f32[32, 768]", "layer_norm(x)"), NULL,
      15, "000"},
     {"softmax 10000, batch 32", ONE("top", "f32[32, 10000]", "f32[32, 10000]", "softmax(x)"), NULL,
@@ -79,8 +80,8 @@ static int one(takt_tool *t, const takt_ceilings *ceilings, const claim *c, row 
     takt_plan *plan;
     const int threads = (int)tool_number_of(t, TAKT_F_THREADS, 0);
     const takt_plan_options options = {.sizes = c->sizes, .threads = threads};
-    int code = tool_finish(t, takt_model_load_memory(t->ctx, c->name, c->text, strlen(c->text),
-                                                     NULL, &model));
+    int code = tool_finish(
+        t, takt_model_load_memory(t->ctx, c->name, c->text, strlen(c->text), NULL, &model));
     *r = (row){.c = c};
     if (code != TAKT_EXIT_OK)
         return code;
@@ -109,8 +110,8 @@ static void print_json(const row *r, size_t index)
     printf(", \"guide\": \"%s\", \"claim_us\": %g, \"floor_us\": %.4g, \"median_us\": %.4g, "
            "\"ci95_us\": [%.4g, %.4g], \"plan_ms\": %.4g, \"verdict\": \"%s\"}",
            r->c->from, r->c->claim_us, r->s.floor_ns * 1e-3, r->s.latency.median * 1e-3,
-           r->s.latency.median_ci.low * 1e-3, r->s.latency.median_ci.high * 1e-3,
-           r->plan_ns * 1e-6, verdict(r));
+           r->s.latency.median_ci.low * 1e-3, r->s.latency.median_ci.high * 1e-3, r->plan_ns * 1e-6,
+           verdict(r));
 }
 
 static void print_row(const row *r)
@@ -155,8 +156,9 @@ const takt_verb takt_verb_benchmark_seeds = {
     .arguments = "",
     .arg_min = 0,
     .arg_max = 0,
-    .about = "Beside each claim stands the least time that this machine's measured ceilings allow:\n"
-             "a claim below it is impossible here, whatever the software.",
+    .about =
+        "Beside each claim stands the least time that this machine's measured ceilings allow:\n"
+        "a claim below it is impossible here, whatever the software.",
     .example = "takt benchmark seeds",
     .flags = {TAKT_F_THREADS, TAKT_F_SEED, TAKT_F_DURATION, TAKT_FLAG_IDS},
     .run = run,

@@ -22,6 +22,10 @@ static int show(takt_tool *t, takt_bench *const *benches, size_t count)
                                 fail_on);
     if (!tool_bench_format_of(t, &trend.format, &path))
         return TAKT_EXIT_USAGE;
+    if (trend.format != TAKT_BENCH_TEXT && trend.format != TAKT_BENCH_JSON &&
+        trend.format != TAKT_BENCH_HTML && trend.format != TAKT_BENCH_PNG)
+        return tool_usage_error(t, 1003, "there are text, json, html and png",
+                                "a trend has no such format");
     int code = tool_finish(t, takt_bench_trend(t->ctx, &trend, tool_to_buffer, &text, &step));
     const int saved = tool_buffer_save(t, &text, path);
     code = code != TAKT_EXIT_OK ? code : saved;
@@ -59,8 +63,9 @@ const takt_verb takt_verb_benchmark_trends = {
     .arguments = "RESULT ...",
     .arg_min = 0,
     .arg_max = 100000,
-    .about = "Results are taken in the order given and must be of one machine. With --fail-on step\n"
-             "the exit status is 3 if there is one.",
+    .about =
+        "Results are taken in the order given and must be of one machine. With --fail-on step\n"
+        "the exit status is 3 if there is one.",
     .example = "takt benchmark trends --results results_*.json --metric latency -o trends.html",
     .flags = {TAKT_F_RESULTS, TAKT_F_METRIC, TAKT_F_FAIL_ON, TAKT_F_FORMAT, TAKT_F_FILE,
               TAKT_FLAG_IDS},

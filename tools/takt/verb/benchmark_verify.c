@@ -80,8 +80,8 @@ static int verify_model(takt_tool *t)
 static int verify_machine(takt_tool *t)
 {
     takt_environment found;
-    return tool_finish(t, takt_environment_check(t->ctx, &found, tool_format_of(t), tool_to_stdout,
-                                                 NULL));
+    return tool_finish(
+        t, takt_environment_check(t->ctx, &found, tool_format_of(t), tool_to_stdout, NULL));
 }
 
 static int run(takt_tool *t)
@@ -104,8 +104,9 @@ const takt_verb takt_verb_benchmark_verify = {
     .arguments = "[MODEL]",
     .arg_min = 0,
     .arg_max = 1,
-    .about = "--env grades the machine and prints the command that mends each finding. For a model:\n"
-             "it loads, runs, gives finite values, and the same bits twice.",
+    .about =
+        "--env grades the machine and prints the command that mends each finding. For a model:\n"
+        "it loads, runs, gives finite values, and the same bits twice.",
     .example = "takt benchmark verify --env",
     .flags = {TAKT_F_ENV, TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM,
               TAKT_F_SEED, TAKT_F_RANDOM, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_MEMORY_LIMIT,

@@ -51,9 +51,36 @@ static int profile(takt_tool *t, tool_bench *b)
     return code;
 }
 
+/* Plans of its own, so no session is needed. */
+static int impact(takt_tool *t)
+{
+    tool_sizes sizes;
+    uint64_t max_ns;
+    int code;
+    if (!tool_duration(t, TAKT_F_DURATION, 100000000, &max_ns))
+        return TAKT_EXIT_USAGE;
+    takt_model *model = tool_open_model(t, &code);
+    if (model == NULL)
+        return code;
+    code = TAKT_EXIT_USAGE;
+    if (tool_sizes_init(t, model, &sizes)) {
+        const takt_plan_options options = {
+            .sizes = sizes.text,
+            .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0),
+            .isa = tool_text_of(t, TAKT_F_ISA),
+        };
+        code = tool_finish(t, takt_profile_impact(model, &options, max_ns, tool_format_of(t),
+                                                  tool_to_stdout, NULL));
+    }
+    takt_model_destroy(model);
+    return code;
+}
+
 static int run(takt_tool *t)
 {
     tool_bench b;
+    if (tool_on(t, TAKT_F_IMPACT))
+        return impact(t);
     int code = tool_bench_open(t, &b);
     if (code != TAKT_EXIT_OK)
         return code;
@@ -68,12 +95,14 @@ const takt_verb takt_verb_profile = {
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "Every time has a 95 % confidence interval. The ceilings of this machine are measured\n"
-             "once and kept beneath ~/.cache/takt; `takt benchmark system --measure` renews them.",
+    .about =
+        "Every time has a 95 % confidence interval. The ceilings of this machine are measured\n"
+        "once and kept beneath ~/.cache/takt; `takt benchmark system --measure` renews them.",
     .example = "takt profile examples/mlp.takt -D batch=32 --trace trace.json",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED,
-              TAKT_F_RANDOM, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_ISA, TAKT_F_PASS, TAKT_F_LEVEL,
-              TAKT_F_MEMORY_LIMIT, TAKT_F_DURATION, TAKT_F_TRACE_FILE, TAKT_F_FOLDED,
-              TAKT_F_LAYERS, TAKT_F_MEMORY, TAKT_F_TOP, TAKT_F_BRIEF, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,  TAKT_F_SELECT, TAKT_F_INPUT,        TAKT_F_SHAPE,    TAKT_F_DIM,
+              TAKT_F_SEED,   TAKT_F_RANDOM, TAKT_F_THREADS,      TAKT_F_BACKEND,  TAKT_F_ISA,
+              TAKT_F_PASS,   TAKT_F_LEVEL,  TAKT_F_MEMORY_LIMIT, TAKT_F_DURATION, TAKT_F_TRACE_FILE,
+              TAKT_F_FOLDED, TAKT_F_LAYERS, TAKT_F_MEMORY,       TAKT_F_TOP,      TAKT_F_BRIEF,
+              TAKT_F_IMPACT, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -117,6 +117,12 @@ static int run_model(tool_run *r)
 static int run(takt_tool *t)
 {
     int code;
+    const bool is_cut = tool_text_of(t, TAKT_F_BATCH_SIZE) != NULL;
+    if (is_cut && tool_text_of(t, TAKT_F_DEADLINE) != NULL)
+        return tool_usage_error(t, 1003, NULL,
+                                "--deadline is for one run, --batch-size makes many");
+    if (!is_cut && tool_text_of(t, TAKT_F_JOBS) != NULL)
+        return tool_usage_error(t, 1003, "add --batch-size N", "--jobs needs --batch-size");
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;

@@ -92,13 +92,11 @@ static takt_id bias(work *w)
         if (lengths != TAKT_NONE)
             offset = takt_sub(w->g, lengths, takt_scalar_i64(w->g, w->queries));
         row = takt_add(w->g, row, offset);
-        const takt_id later =
-            takt_binary(w->g, &takt_op_lt, row, counting(w, w->keys, false));
+        const takt_id later = takt_binary(w->g, &takt_op_lt, row, counting(w, w->keys, false));
         sum = joined(w, sum, barred(w, later));
     }
     if (lengths != TAKT_NONE) {
-        const takt_id beyond =
-            takt_binary(w->g, &takt_op_le, lengths, counting(w, w->keys, false));
+        const takt_id beyond = takt_binary(w->g, &takt_op_le, lengths, counting(w, w->keys, false));
         sum = joined(w, sum, barred(w, beyond));
     }
     return sum;
@@ -115,8 +113,8 @@ static takt_id weights(work *w, takt_id scores, takt_id added)
     const takt_id top = takt_reduce_over(w->g, &takt_op_reduce_max, added, &last, 1, true);
     if (top == TAKT_NONE)
         return top;
-    const takt_id none = takt_binary(w->g, &takt_op_eq, top,
-                                     takt_onnx_scalar(w->c, w->wide, -INFINITY));
+    const takt_id none =
+        takt_binary(w->g, &takt_op_eq, top, takt_onnx_scalar(w->c, w->wide, -INFINITY));
     return takt_select(w->g, none, takt_onnx_scalar(w->c, w->wide, 0), y);
 }
 

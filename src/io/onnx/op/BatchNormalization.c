@@ -25,7 +25,8 @@ static takt_status adapt(takt_call *c)
         for (int i = 2; i < t.rank; i++)
             axes[i - 1] = i;
         const size_t count = (size_t)t.rank - 1;
-        const takt_id mean = takt_reduce_over(c->g, &takt_op_reduce_mean, in[0], axes, count, false);
+        const takt_id mean =
+            takt_reduce_over(c->g, &takt_op_reduce_mean, in[0], axes, count, false);
         const takt_id var = takt_reduce_over(c->g, &takt_op_reduce_var, in[0], axes, count, false);
         if (mean == TAKT_NONE || var == TAKT_NONE)
             return takt_onnx_done(c, TAKT_NONE);

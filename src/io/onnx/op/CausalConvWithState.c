@@ -8,6 +8,18 @@ static takt_id activated(takt_call *c, takt_id y)
     return which == 1 || which == 2 ? takt_unary(c->g, &takt_op_silu, y) : y;
 }
 
+/* The input with what came before it: the state, or zeros. */
+static takt_id before(takt_call *c, takt_id in, int64_t keep)
+{
+    if (takt_onnx_has(c, 3))
+        return takt_concat(c->g, (takt_id[]){takt_onnx_in(c, 3), in}, 2, 2);
+    const int64_t zeros[] = {0, 0, keep};
+    const takt_dim none[] = {0, 0, 0};
+    const takt_named_attr attrs[] = {{"before", takt_attr_i64s(zeros, 3)},
+                                     {"after", takt_attr_shape(none, 3)}};
+    return takt_onnx_op1(c, &takt_op_pad, in, 2, attrs);
+}
+
 static takt_status adapt(takt_call *c)
 {
     const takt_type x = *takt_onnx_type(c, 0), w = *takt_onnx_type(c, 1);
@@ -17,14 +29,7 @@ static takt_status adapt(takt_call *c)
     if (x.rank != 3 || w.rank != 3 || !takt_dim_is_number(w.dim[2]) || w.dim[2] < 1)
         return takt_onnx_refuse(c, "the input has rank %d", x.rank);
     const int64_t keep = w.dim[2] - 1;
-    if (takt_onnx_has(c, 3)) {
-        in = takt_concat(c->g, (takt_id[]){takt_onnx_in(c, 3), in}, 2, 2);
-    } else {
-        const takt_named_attr attrs[] = {
-            {"before", takt_attr_i64s((int64_t[]){0, 0, keep}, 3)},
-            {"after", takt_attr_shape((takt_dim[]){0, 0, 0}, 3)}};
-        in = takt_onnx_op1(c, &takt_op_pad, in, 2, attrs);
-    }
+    in = before(c, in, keep);
     takt_id y = takt_onnx_op2(c, &takt_op_conv, in, takt_onnx_in(c, 1), 1,
                               &(takt_named_attr){"groups", takt_attr_i64(x.dim[1])});
     if (takt_onnx_has(c, 2))

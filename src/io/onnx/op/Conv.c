@@ -24,9 +24,8 @@ static takt_status adapt(takt_call *c)
                                      {"dilation", takt_attr_i64s(s.dilation, s.count)},
                                      {"pad", takt_attr_i64s(s.pad, 2 * s.count)},
                                      {"groups", takt_attr_i64(takt_onnx_i(c, "group", 1))}};
-    return takt_onnx_done(
-        c, with_bias(c, takt_onnx_op2(c, &takt_op_conv, takt_onnx_in(c, 0), takt_onnx_in(c, 1), 4,
-                                      attrs)));
+    return takt_onnx_done(c, with_bias(c, takt_onnx_op2(c, &takt_op_conv, takt_onnx_in(c, 0),
+                                                        takt_onnx_in(c, 1), 4, attrs)));
 }
 
 const takt_onnx_op takt_onnx_Conv = {.names = {"Conv"}, .adapt = adapt};

@@ -8,8 +8,7 @@ static takt_status adapt(takt_call *c)
     if (c->status != TAKT_OK)
         return c->status;
     if (takt_onnx_has(c, 2)) {
-        const takt_array *trains = takt_onnx_known(c, 2);
-        if (trains != NULL && trains->i[0] != 0 && takt_onnx_known_f(c, 1, 0.5) != 0)
+        if (takt_onnx_known_i(c, 2, 0) != 0 && takt_onnx_known_f(c, 1, 0.5) != 0)
             return takt_onnx_refuse(c, "training mode");
     }
     takt_onnx_set(c, 0, x);

@@ -9,8 +9,8 @@ static takt_id repeat(takt_call *c, takt_id x, takt_dim heads)
     if (t.dim[1] == heads || t.dim[1] < 1)
         return x;
     x = takt_reshape(c->g, x, (takt_dim[]){t.dim[0], t.dim[1], 1, t.dim[2], t.dim[3]}, 5);
-    x = takt_broadcast(
-        c->g, x, (takt_dim[]){t.dim[0], t.dim[1], heads / t.dim[1], t.dim[2], t.dim[3]}, 5);
+    x = takt_broadcast(c->g, x,
+                       (takt_dim[]){t.dim[0], t.dim[1], heads / t.dim[1], t.dim[2], t.dim[3]}, 5);
     return takt_reshape(c->g, x, (takt_dim[]){t.dim[0], heads, t.dim[2], t.dim[3]}, 4);
 }
 
@@ -36,16 +36,16 @@ static takt_status adapt(takt_call *c)
     if (c->status != TAKT_OK || k == TAKT_NONE || v == TAKT_NONE || t.rank != 4)
         return takt_onnx_refuse(c, "inputs that are not of rank 4");
     const double scale = takt_onnx_f(c, "scale", 1 / sqrt(t.dim[3] > 0 ? (double)t.dim[3] : 1));
-    const takt_dtype wide = takt_onnx_to(
-        c, "softmax_precision", takt_dtype_bits(t.dtype) < 32 ? TAKT_F32 : t.dtype);
+    const takt_dtype wide =
+        takt_onnx_to(c, "softmax_precision", takt_dtype_bits(t.dtype) < 32 ? TAKT_F32 : t.dtype);
     q = takt_mul_scalar(c->g, q, sqrt(scale));
     k = takt_mul_scalar(c->g, repeat(c, k, t.dim[1]), sqrt(scale));
     takt_id s = takt_onnx_cast(c, takt_matmul(c->g, q, k, false, true), wide);
     TAKT_TRY(modify(c, "score_mod", &s));
     s = takt_onnx_op1(c, &takt_op_softmax, s, 1, &(takt_named_attr){"axis", takt_attr_i64(3)});
     TAKT_TRY(modify(c, "prob_mod", &s));
-    return takt_onnx_done(c, takt_matmul(c->g, takt_onnx_cast(c, s, t.dtype),
-                                         repeat(c, v, t.dim[1]), false, false));
+    return takt_onnx_done(
+        c, takt_matmul(c->g, takt_onnx_cast(c, s, t.dtype), repeat(c, v, t.dim[1]), false, false));
 }
 
 const takt_onnx_op takt_onnx_FlexAttention = {

@@ -3,10 +3,17 @@
 
 #include "io/onnx/adapt.h"
 
+/* The shape and direction of a transform. */
+typedef struct turn {
+    int64_t rows, columns, n;
+    double sign;
+} turn;
+
 /* exp(sign * 2 pi i r k / n) for r in rows, k in columns: real and imaginary part. */
-static takt_status basis(takt_call *c, takt_dtype dtype, int64_t rows, int64_t columns, int64_t n,
-                         double sign, takt_id out[2])
+static takt_status basis(takt_call *c, takt_dtype dtype, const turn *t, takt_id out[2])
 {
+    const int64_t rows = t->rows, columns = t->columns, n = t->n;
+    const double sign = t->sign;
     if (rows < 1 || columns < 1 || rows > 1 << 14 || columns > 1 << 14)
         return takt_onnx_refuse(c, "a transform of %lld", (long long)n);
     double *v = takt_onnx_get(c, (size_t)(rows * columns), sizeof *v);
@@ -84,11 +91,9 @@ static takt_status dft(takt_call *c)
     const takt_type t = *takt_onnx_type(c, 0);
     const bool inverse = takt_onnx_i(c, "inverse", 0) != 0;
     const bool one_sided = takt_onnx_i(c, "onesided", 0) != 0;
-    const takt_ints length = takt_onnx_known_ints(c, 1);
-    const takt_ints place = c->opset >= 20 ? takt_onnx_known_ints(c, 2) : (takt_ints){0};
-    const int64_t given =
-        place.is_set ? place.at[0] : c->opset >= 20 ? -2 : takt_onnx_i(c, "axis", 1);
-    const int axis = takt_onnx_axis(c, given, t.rank);
+    const int64_t length = takt_onnx_known_i(c, 1, -1);
+    const int64_t place = c->opset >= 20 ? takt_onnx_known_i(c, 2, -2) : takt_onnx_i(c, "axis", 1);
+    const int axis = takt_onnx_axis(c, place, t.rank);
     if (c->status != TAKT_OK)
         return c->status;
     if (!takt_dim_is_number(t.dim[axis]) || axis == t.rank - 1)
@@ -97,27 +102,26 @@ static takt_status dft(takt_call *c)
     parts(c, takt_onnx_in(c, 0), x);
     const int last = t.rank - 2;
     if (inverse && one_sided) { /* the other half is the mirrored conjugate, and the result real */
-        const int64_t n = length.is_set ? length.at[0] : 2 * (t.dim[axis] - 1);
+        const int64_t n = length > 0 ? length : 2 * (t.dim[axis] - 1);
         const int64_t half = n / 2 + 1;
         for (int i = 0; i < 2; i++)
             x[i] = fitted(c, swapped(c, x[i], axis, last), half);
-        TAKT_TRY(basis(c, t.dtype, half, n, n, 1, b));
+        TAKT_TRY(basis(c, t.dtype, &(turn){half, n, n, 1}, b));
         double *twice = takt_onnx_get(c, (size_t)half, sizeof *twice);
         if (twice == NULL || x[0] == TAKT_NONE || x[1] == TAKT_NONE)
             return takt_onnx_refuse(c, "a real input");
         for (int64_t i = 0; i < half; i++)
             twice[i] = i == 0 || (n % 2 == 0 && i == half - 1) ? 1 : 2;
         const takt_id w = takt_onnx_floats(c, t.dtype, twice, &half, 1);
-        takt_id y = takt_sub(
-            c->g, takt_matmul(c->g, takt_mul(c->g, x[0], w), b[0], false, false),
-            takt_matmul(c->g, takt_mul(c->g, x[1], w), b[1], false, false));
+        takt_id y = takt_sub(c->g, takt_matmul(c->g, takt_mul(c->g, x[0], w), b[0], false, false),
+                             takt_matmul(c->g, takt_mul(c->g, x[1], w), b[1], false, false));
         y = y == TAKT_NONE ? y : takt_mul_scalar(c->g, y, 1 / (double)n);
         return takt_onnx_done(c, takt_onnx_unsqueeze(c, swapped(c, y, axis, last), t.rank - 1));
     }
-    const int64_t n = length.is_set ? length.at[0] : t.dim[axis];
+    const int64_t n = length > 0 ? length : t.dim[axis];
     for (int i = 0; i < 2; i++)
         x[i] = fitted(c, swapped(c, x[i], axis, last), n);
-    TAKT_TRY(basis(c, t.dtype, n, one_sided ? n / 2 + 1 : n, n, inverse ? 1 : -1, b));
+    TAKT_TRY(basis(c, t.dtype, &(turn){n, one_sided ? n / 2 + 1 : n, n, inverse ? 1 : -1}, b));
     const takt_id y = transform(c, x, b, inverse ? 1 / (double)n : 1);
     return takt_onnx_done(c, swapped(c, y, axis, last));
 }
@@ -125,21 +129,21 @@ static takt_status dft(takt_call *c)
 static takt_status stft(takt_call *c)
 {
     const takt_type t = *takt_onnx_type(c, 0);
-    const takt_ints step = takt_onnx_known_ints(c, 1), length = takt_onnx_known_ints(c, 3);
+    const int64_t step = takt_onnx_known_i(c, 1, 0), length = takt_onnx_known_i(c, 3, -1);
     const bool one_sided = takt_onnx_i(c, "onesided", 1) != 0;
     takt_id x[2], b[2];
     if (c->status != TAKT_OK)
         return c->status;
     const takt_dim window = takt_onnx_has(c, 2) ? takt_onnx_type(c, 2)->dim[0] : -1;
-    const int64_t n = length.is_set ? length.at[0] : window;
-    if (t.rank != 3 || !takt_dim_is_number(t.dim[1]) || n < 1 || step.at[0] < 1 || n > t.dim[1])
+    const int64_t n = length > 0 ? length : window;
+    if (t.rank != 3 || !takt_dim_is_number(t.dim[1]) || n < 1 || step < 1 || n > t.dim[1])
         return takt_onnx_refuse(c, "frames of %lld", (long long)n);
-    const int64_t frames = (t.dim[1] - n) / step.at[0] + 1, grid[2] = {frames, n};
+    const int64_t frames = (t.dim[1] - n) / step + 1, grid[2] = {frames, n};
     int64_t *index = takt_onnx_get(c, (size_t)(frames * n), sizeof *index);
     if (index == NULL)
         return TAKT_ERR_MEMORY;
     for (int64_t i = 0; i < frames * n; i++)
-        index[i] = i / n * step.at[0] + i % n;
+        index[i] = i / n * step + i % n;
     const takt_id at = takt_onnx_shape(c, takt_onnx_i64s(c, index, (size_t)(frames * n)), grid, 2);
     parts(c, takt_onnx_in(c, 0), x);
     for (int i = 0; i < 2; i++) {
@@ -149,7 +153,7 @@ static takt_status stft(takt_call *c)
         if (takt_onnx_has(c, 2))
             x[i] = takt_mul(c->g, x[i], takt_onnx_in(c, 2));
     }
-    TAKT_TRY(basis(c, t.dtype, n, one_sided ? n / 2 + 1 : n, n, -1, b));
+    TAKT_TRY(basis(c, t.dtype, &(turn){n, one_sided ? n / 2 + 1 : n, n, -1}, b));
     return takt_onnx_done(c, transform(c, x, b, 1));
 }
 

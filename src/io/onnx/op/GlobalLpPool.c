@@ -15,7 +15,8 @@ static takt_status adapt(takt_call *c)
                             takt_scalar_like(c->g, x, p));
     y = takt_reduce_over(c->g, &takt_op_reduce_sum, y, axes, rank > 2 ? (size_t)rank - 2 : 0, true);
     return takt_onnx_done(
-        c, y == TAKT_NONE ? y : takt_binary(c->g, &takt_op_pow, y, takt_scalar_like(c->g, y, 1 / p)));
+        c,
+        y == TAKT_NONE ? y : takt_binary(c->g, &takt_op_pow, y, takt_scalar_like(c->g, y, 1 / p)));
 }
 
 const takt_onnx_op takt_onnx_GlobalLpPool = {.names = {"GlobalLpPool"}, .adapt = adapt};

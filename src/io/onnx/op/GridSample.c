@@ -11,7 +11,7 @@ typedef struct sampler {
     takt_graph *g;
     int mode, padding, rank; /* rank: of space, 1 to 3 */
     bool corners;
-    takt_id x;               /* [N, C, size] */
+    takt_id x; /* [N, C, size] */
     takt_dim batch, channels, points;
     int64_t size[3];
     /* Per axis and tap, both [N, points]: whole numbers as floats, and weights. */
@@ -133,8 +133,9 @@ static takt_id tap(sampler *s, int code)
     if (inside != TAKT_NONE && y != TAKT_NONE)
         y = takt_select(g, takt_onnx_unsqueeze(s->c, inside, 1), y, takt_scalar_like(g, y, 0));
     if (weight != TAKT_NONE && y != TAKT_NONE)
-        y = takt_mul(g, y, takt_onnx_cast(s->c, takt_onnx_unsqueeze(s->c, weight, 1),
-                                          takt_type_of(g, y)->dtype));
+        y = takt_mul(
+            g, y,
+            takt_onnx_cast(s->c, takt_onnx_unsqueeze(s->c, weight, 1), takt_type_of(g, y)->dtype));
     return y;
 }
 

@@ -16,9 +16,8 @@ static takt_status adapt(takt_call *c)
 {
     const takt_type t = *takt_onnx_type(c, 0);
     takt_id in[3] = {takt_onnx_in(c, 0), takt_onnx_in(c, 1), takt_onnx_in(c, 2)};
-    const takt_named_attr attrs[] = {
-        {"groups", takt_attr_i64(takt_onnx_i(c, "num_groups", 1))},
-        {"epsilon", takt_attr_f64(takt_onnx_f(c, "epsilon", 1e-5f))}};
+    const takt_named_attr attrs[] = {{"groups", takt_attr_i64(takt_onnx_i(c, "num_groups", 1))},
+                                     {"epsilon", takt_attr_f64(takt_onnx_f(c, "epsilon", 1e-5f))}};
     if (c->status != TAKT_OK || in[1] == TAKT_NONE || in[2] == TAKT_NONE || t.rank < 2)
         return takt_onnx_refuse(c, "an input is missing");
     in[1] = per_channel(c, in[1], t.dim[1]);

@@ -15,12 +15,12 @@ static takt_status both(takt_call *c, takt_id condition, const takt_pb_graph *ye
         in[0] = condition;
         for (size_t i = 0; i < captures.count; i++)
             in[i + 1] = captures.ids[i];
-        const takt_named_attr attrs[] = {{"then", takt_attr_graph(a)}, {"else", takt_attr_graph(b)}};
+        const takt_named_attr attrs[] = {{"then", takt_attr_graph(a)},
+                                         {"else", takt_attr_graph(b)}};
         const takt_id y = takt_graph_call(c->g, &takt_op_if, captures.count + 1, in, 2, attrs);
         for (size_t i = 0; i < c->out_count; i++)
-            takt_onnx_set(c, i, y == TAKT_NONE || yes->output_count == 1
-                                    ? y
-                                    : takt_graph_get(c->g, y, i));
+            takt_onnx_set(
+                c, i, y == TAKT_NONE || yes->output_count == 1 ? y : takt_graph_get(c->g, y, i));
     }
     takt_graph_destroy(a);
     takt_graph_destroy(b);

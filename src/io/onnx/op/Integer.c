@@ -74,8 +74,7 @@ static takt_status qlinear_matmul(takt_call *c)
     const takt_id a = shifted(c, takt_onnx_in(c, 0), takt_onnx_in(c, 2), 2);
     const takt_id b = shifted(c, takt_onnx_in(c, 3), takt_onnx_in(c, 5), 1);
     const takt_id sum = takt_matmul(c->g, a, b, false, false);
-    return takt_onnx_done(
-        c, requantized(c, sum, factor(c, 1, 4, 6, 1), takt_onnx_in(c, 7)));
+    return takt_onnx_done(c, requantized(c, sum, factor(c, 1, 4, 6, 1), takt_onnx_in(c, 7)));
 }
 
 static takt_status qlinear_conv(takt_call *c)
@@ -86,8 +85,7 @@ static takt_status qlinear_conv(takt_call *c)
     takt_id sum = convolved(c, x, w);
     if (takt_onnx_has(c, 8) && sum != TAKT_NONE)
         sum = takt_add(c->g, sum, takt_onnx_channel(c, takt_onnx_in(c, 8), rank));
-    return takt_onnx_done(
-        c, requantized(c, sum, factor(c, 1, 4, 6, rank - 1), takt_onnx_in(c, 7)));
+    return takt_onnx_done(c, requantized(c, sum, factor(c, 1, 4, 6, rank - 1), takt_onnx_in(c, 7)));
 }
 
 static takt_status adapt(takt_call *c)
@@ -100,8 +98,7 @@ static takt_status adapt(takt_call *c)
     const int rank = takt_onnx_type(c, 1)->rank;
     const takt_id a = shifted(c, takt_onnx_in(c, 0), takt_onnx_in(c, 2), is_conv ? 1 : 2);
     const takt_id b = shifted(c, takt_onnx_in(c, 1), takt_onnx_in(c, 3), is_conv ? rank : 1);
-    return takt_onnx_done(c, is_conv ? convolved(c, a, b)
-                                     : takt_matmul(c->g, a, b, false, false));
+    return takt_onnx_done(c, is_conv ? convolved(c, a, b) : takt_matmul(c->g, a, b, false, false));
 }
 
 const takt_onnx_op takt_onnx_Integer = {

@@ -9,9 +9,8 @@ static void statistics(takt_call *c, takt_id x, int axis, double epsilon)
     for (int i = axis; i < rank; i++)
         axes[i - axis] = i;
     const size_t count = (size_t)(rank - axis);
-    const takt_id wide = takt_dtype_bits(takt_type_of(c->g, x)->dtype) < 32
-                             ? takt_onnx_cast(c, x, TAKT_F32)
-                             : x;
+    const takt_id wide =
+        takt_dtype_bits(takt_type_of(c->g, x)->dtype) < 32 ? takt_onnx_cast(c, x, TAKT_F32) : x;
     const takt_named_attr attrs[] = {{"axes", takt_attr_i64s(axes, count)},
                                      {"keep", takt_attr_bool(true)}};
     const takt_id mean = takt_onnx_op1(c, &takt_op_reduce_mean, wide, 2, attrs);
@@ -24,8 +23,7 @@ static void statistics(takt_call *c, takt_id x, int axis, double epsilon)
 /* scale and bias have the shape of the normalised axes, or broadcast to it. */
 static takt_id whole(takt_call *c, takt_id p, const takt_type *x, int axis)
 {
-    return p == TAKT_NONE ? p
-                          : takt_broadcast(c->g, p, x->dim + axis, (size_t)(x->rank - axis));
+    return p == TAKT_NONE ? p : takt_broadcast(c->g, p, x->dim + axis, (size_t)(x->rank - axis));
 }
 
 static takt_status adapt(takt_call *c)

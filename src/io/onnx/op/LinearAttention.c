@@ -57,8 +57,8 @@ static void body_of(takt_graph *g, const step *s, const takt_id *in)
     }
     takt_graph_output(g, "state", state);
     if (y != TAKT_NONE)
-        takt_graph_output(g, "y", to(g, takt_mul_scalar(g, y, s->scale),
-                                     takt_type_of(g, in[1])->dtype));
+        takt_graph_output(g, "y",
+                          to(g, takt_mul_scalar(g, y, s->scale), takt_type_of(g, in[1])->dtype));
 }
 
 /* [batch, steps, heads * size] to [steps, batch, heads, size]. */
@@ -132,10 +132,9 @@ static takt_status adapt(takt_call *c)
     s.scale = takt_onnx_f(c, "scale", 0);
     if (s.scale == 0)
         s.scale = 1 / sqrt(dk > 0 ? (double)dk : 1);
-    in[0] = takt_onnx_has(c, 3)
-                ? takt_onnx_cast(c, takt_onnx_in(c, 3), s.wide)
-                : takt_broadcast(c->g, takt_onnx_scalar(c, s.wide, 0),
-                                 (takt_dim[]){t.dim[0], kv_heads, dk, dv}, 4);
+    in[0] = takt_onnx_has(c, 3) ? takt_onnx_cast(c, takt_onnx_in(c, 3), s.wide)
+                                : takt_broadcast(c->g, takt_onnx_scalar(c, s.wide, 0),
+                                                 (takt_dim[]){t.dim[0], kv_heads, dk, dv}, 4);
     takt_id state = TAKT_NONE, y = TAKT_NONE;
     TAKT_TRY(scan(c, &s, in, count, &state, &y));
     if (y == TAKT_NONE)

@@ -101,9 +101,9 @@ static takt_status keep(takt_call *c, const loop *l)
         const takt_id y = takt_graph_call(c->g, &takt_op_loop, 2 + l->carried + captures.count, in,
                                           l->scanned > 0 ? 3 : 2, attrs);
         for (size_t i = 0; i < c->out_count; i++)
-            takt_onnx_set(c, i, y == TAKT_NONE || l->body->output_count == 2
-                                    ? y
-                                    : takt_graph_get(c->g, y, i));
+            takt_onnx_set(
+                c, i,
+                y == TAKT_NONE || l->body->output_count == 2 ? y : takt_graph_get(c->g, y, i));
     }
     takt_graph_destroy(g);
     return c->status;

@@ -21,8 +21,8 @@ static takt_status loss(takt_call *c, takt_id logp, takt_id target, size_t weigh
     if (takt_onnx_has(c, weight_input))
         weight = takt_onnx_gather(c, takt_onnx_in(c, weight_input), safe, 0);
     else if (ignored != TAKT_NONE || way == 1)
-        weight = takt_broadcast_like(g, takt_onnx_scalar(c, dtype, 1),
-                                     takt_onnx_cast(c, safe, dtype));
+        weight =
+            takt_broadcast_like(g, takt_onnx_scalar(c, dtype, 1), takt_onnx_cast(c, safe, dtype));
     if (ignored != TAKT_NONE)
         weight = takt_select(g, ignored, takt_onnx_scalar(c, dtype, 0), weight);
     takt_id y = takt_onnx_op2(c, &takt_op_gather_elements, logp, takt_onnx_unsqueeze(c, safe, 1), 1,

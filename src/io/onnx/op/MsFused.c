@@ -29,8 +29,9 @@ static takt_status fused_matmul(takt_call *c)
 {
     if (takt_onnx_i(c, "transBatchA", 0) != 0 || takt_onnx_i(c, "transBatchB", 0) != 0)
         return takt_onnx_refuse(c, "transposed batches");
-    const takt_id y = takt_matmul(c->g, takt_onnx_in(c, 0), takt_onnx_in(c, 1),
-                                  takt_onnx_i(c, "transA", 0) != 0, takt_onnx_i(c, "transB", 0) != 0);
+    const takt_id y =
+        takt_matmul(c->g, takt_onnx_in(c, 0), takt_onnx_in(c, 1), takt_onnx_i(c, "transA", 0) != 0,
+                    takt_onnx_i(c, "transB", 0) != 0);
     const double alpha = takt_onnx_f(c, "alpha", 1);
     return takt_onnx_done(c, alpha == 1 || y == TAKT_NONE ? y : takt_mul_scalar(c->g, y, alpha));
 }

@@ -3,7 +3,8 @@
 
 static takt_id opened(takt_call *c, size_t at)
 {
-    takt_id x = takt_onnx_in(c, at), scale = takt_onnx_in(c, at + 1), zero = takt_onnx_in(c, at + 2);
+    takt_id x = takt_onnx_in(c, at), scale = takt_onnx_in(c, at + 1),
+            zero = takt_onnx_in(c, at + 2);
     if (x == TAKT_NONE || scale == TAKT_NONE)
         return TAKT_NONE;
     scale = takt_onnx_shape(c, scale, NULL, 0);
@@ -63,8 +64,8 @@ static takt_status adapt(takt_call *c)
     return closed(c, takt_binary(c->g, binary, opened(c, 0), opened(c, 3)), 6);
 }
 
-const takt_onnx_op takt_onnx_MsQuantized = {
-    .names = {"QLinearAdd", "QLinearMul", "QLinearConcat", "QLinearGlobalAveragePool",
-              "QLinearSigmoid", "QLinearLeakyRelu"},
-    .domain = "com.microsoft",
-    .adapt = adapt};
+const takt_onnx_op takt_onnx_MsQuantized = {.names = {"QLinearAdd", "QLinearMul", "QLinearConcat",
+                                                      "QLinearGlobalAveragePool", "QLinearSigmoid",
+                                                      "QLinearLeakyRelu"},
+                                            .domain = "com.microsoft",
+                                            .adapt = adapt};

@@ -61,7 +61,7 @@ static void pick(work *w, int64_t batch, int64_t class, unsigned char *gone)
 
 static takt_status adapt(takt_call *c)
 {
-    work w = {.boxes = takt_onnx_known(c, 0), .scores = takt_onnx_known(c, 1)};
+    work w = {.boxes = takt_onnx_known_floats(c, 0), .scores = takt_onnx_known_floats(c, 1)};
     const takt_ints most = takt_onnx_known_ints(c, 2);
     w.most = most.count > 0 ? most.at[0] : 0;
     w.overlap = takt_onnx_known_f(c, 3, 0);

@@ -34,8 +34,8 @@ static takt_status compress(takt_call *c)
     const takt_array *keep = takt_onnx_known(c, 1);
     const bool has_axis = takt_onnx_attr(c, "axis") != NULL;
     takt_id x = takt_onnx_in(c, 0);
-    if (c->status != TAKT_OK || x == TAKT_NONE)
-        return takt_onnx_refuse(c, "the input is missing");
+    if (c->status != TAKT_OK || x == TAKT_NONE || (keep->i == NULL && keep->count > 0))
+        return takt_onnx_refuse(c, "the input is missing, or the condition not bool");
     int64_t *v = takt_onnx_get(c, keep->count, sizeof *v);
     size_t count = 0;
     for (size_t i = 0; v != NULL && i < keep->count; i++)

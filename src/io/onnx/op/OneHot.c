@@ -3,15 +3,15 @@
 
 static takt_status adapt(takt_call *c)
 {
-    const takt_array *depth = takt_onnx_known(c, 1);
+    const double depth = takt_onnx_known_f(c, 1, -1);
     takt_id index = takt_onnx_in(c, 0);
     const takt_type t = *takt_onnx_type(c, 0);
     if (c->status != TAKT_OK)
         return c->status;
-    const int64_t n = depth->f != NULL ? (int64_t)depth->f[0] : depth->i[0];
+    const int64_t n = depth >= 0 && depth <= INT32_MAX ? (int64_t)depth : -1;
     const int axis = takt_onnx_axis(c, takt_onnx_i(c, "axis", -1), t.rank + 1);
-    if (n < 0 || n > INT32_MAX)
-        return takt_onnx_refuse(c, "depth is %lld", (long long)n);
+    if (n < 0)
+        return takt_onnx_refuse(c, "depth is %g", depth);
     takt_dim dims[TAKT_MAX_RANK] = {0};
     for (int i = 0; i <= t.rank && i < TAKT_MAX_RANK; i++)
         dims[i] = i == axis ? n : 1;

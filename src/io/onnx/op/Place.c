@@ -1,4 +1,5 @@
-/* Place.c - Col2Im, MaxUnpool, ReverseSequence and TensorScatter: elements put where an index says. */
+/* Place.c - Col2Im, MaxUnpool, ReverseSequence and TensorScatter: elements put where an index says.
+ */
 #include "io/onnx/spatial.h"
 
 static takt_id filled(takt_call *c, takt_dtype dtype, const takt_dim *dims, size_t rank)
@@ -39,7 +40,7 @@ static takt_status col2im(takt_call *c)
     TAKT_TRY(takt_spatial_read(c, &picture, block.at, block.count, &s));
     const takt_id zero = filled(c, t.dtype, picture.dim, (size_t)picture.rank);
     takt_id flat = TAKT_NONE;
-    (void)takt_spatial_unfold(c, zero, &s, false, 0, out, &flat); /* for its indices */
+    (void)takt_spatial_unfold(c, zero, &s, 0, out, &flat); /* for its indices */
     if (flat == TAKT_NONE)
         return takt_onnx_done(c, flat);
     /* Index -1, the padding, finds one element more, which is cut off again. */
@@ -48,8 +49,8 @@ static takt_status col2im(takt_call *c)
     takt_id index = takt_transpose(c->g, flat, (int64_t[]){1, 0}, 2);
     index = takt_reshape(c->g, takt_broadcast(c->g, index, wide, 3),
                          (takt_dim[]){rows, elements * positions}, 2);
-    const takt_id u = takt_reshape(c->g, takt_onnx_in(c, 0),
-                                   (takt_dim[]){rows, elements * positions}, 2);
+    const takt_id u =
+        takt_reshape(c->g, takt_onnx_in(c, 0), (takt_dim[]){rows, elements * positions}, 2);
     const takt_id base = filled(c, t.dtype, (takt_dim[]){rows, size + 1}, 2);
     takt_id y = scatter(c, base, index, u, true, 1);
     y = takt_slice(c->g, y, 1, 0, size, 1);
@@ -115,14 +116,14 @@ static takt_status reverse(takt_call *c)
         return takt_onnx_refuse(c, "the lengths are missing");
     for (int i = 0; i < t.rank; i++)
         dims[i] = i == batch ? t.dim[i] : 1;
-    const takt_id length = takt_reshape(c->g, takt_onnx_cast(c, takt_onnx_in(c, 1), TAKT_I64), dims,
-                                        (size_t)t.rank);
+    const takt_id length =
+        takt_reshape(c->g, takt_onnx_cast(c, takt_onnx_in(c, 1), TAKT_I64), dims, (size_t)t.rank);
     const takt_id at = line(c, t.dim[time], time, t.rank);
     const takt_id back = takt_sub(c->g, takt_add_scalar(c->g, length, -1), at);
     takt_id index = takt_select(c->g, takt_binary(c->g, &takt_op_lt, at, length), back, at);
     index = index == TAKT_NONE ? index : takt_broadcast(c->g, index, t.dim, (size_t)t.rank);
-    return takt_onnx_done(c, takt_onnx_op2(c, &takt_op_gather_elements, takt_onnx_in(c, 0), index, 1,
-                                           &(takt_named_attr){"axis", takt_attr_i64(time)}));
+    return takt_onnx_done(c, takt_onnx_op2(c, &takt_op_gather_elements, takt_onnx_in(c, 0), index,
+                                           1, &(takt_named_attr){"axis", takt_attr_i64(time)}));
 }
 
 /* A cache gets new rows at a position per batch, around the end where it is circular. */
@@ -144,7 +145,8 @@ static takt_status tensor_scatter(takt_call *c)
     if (wraps)
         index = takt_binary(c->g, &takt_op_mod, index, takt_scalar_i64(c->g, t.dim[axis]));
     index = index == TAKT_NONE ? index : takt_broadcast(c->g, index, u.dim, (size_t)u.rank);
-    return takt_onnx_done(c, scatter(c, takt_onnx_in(c, 0), index, takt_onnx_in(c, 1), false, axis));
+    return takt_onnx_done(c,
+                          scatter(c, takt_onnx_in(c, 0), index, takt_onnx_in(c, 1), false, axis));
 }
 
 static takt_status adapt(takt_call *c)

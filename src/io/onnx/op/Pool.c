@@ -10,7 +10,7 @@ static takt_id pooled(takt_call *c, const takt_op *op, takt_id x, const takt_spa
         {"stride", takt_attr_i64s(s->stride, s->count)},
         {"dilation", takt_attr_i64s(s->dilation, s->count)},
         {"pad", takt_attr_i64s(s->pad, 2 * s->count)},
-        {"ceil", takt_attr_bool(takt_onnx_i(c, "ceil_mode", 0) != 0)},
+        {"ceil", takt_attr_bool(s->ceil)},
         {"count_pad", takt_attr_bool(takt_onnx_i(c, "count_include_pad", 0) != 0)}};
     return takt_onnx_op1(c, op, x, op == &takt_op_avg_pool ? 6 : 5, attrs);
 }
@@ -29,12 +29,11 @@ static takt_id folded(takt_call *c, takt_id y, const takt_type *x, const takt_sp
 static takt_id indices(takt_call *c, takt_id x, const takt_spatial *s)
 {
     const takt_type t = *takt_type_of(c->g, x);
-    const bool ceil = takt_onnx_i(c, "ceil_mode", 0) != 0;
     const bool by_columns = takt_onnx_i(c, "storage_order", 0) != 0;
     int64_t out[TAKT_ONNX_SPATIAL], size = 1;
     takt_id flat = TAKT_NONE;
-    const takt_id w = takt_spatial_unfold(c, takt_onnx_cast(c, x, TAKT_F64), s, ceil, -INFINITY,
-                                          out, &flat);
+    const takt_id w =
+        takt_spatial_unfold(c, takt_onnx_cast(c, x, TAKT_F64), s, -INFINITY, out, &flat);
     if (w == TAKT_NONE)
         return w;
     for (size_t i = 0; i < s->count; i++)
@@ -62,19 +61,17 @@ static takt_id indices(takt_call *c, takt_id x, const takt_spatial *s)
 static takt_id lp(takt_call *c, takt_id x, const takt_spatial *s)
 {
     const takt_type t = *takt_type_of(c->g, x);
-    const bool ceil = takt_onnx_i(c, "ceil_mode", 0) != 0;
     const double p = (double)takt_onnx_i(c, "p", 2);
     int64_t out[TAKT_ONNX_SPATIAL];
     takt_id flat;
     const takt_id power = takt_binary(c->g, &takt_op_pow, takt_unary(c->g, &takt_op_abs, x),
                                       takt_scalar_like(c->g, x, p));
-    const takt_id w = takt_spatial_unfold(c, power, s, ceil, 0, out, &flat);
+    const takt_id w = takt_spatial_unfold(c, power, s, 0, out, &flat);
     const int64_t last = 2;
     const takt_id sum = takt_reduce_over(c->g, &takt_op_reduce_sum, w, &last, 1, false);
     if (sum == TAKT_NONE)
         return sum;
-    const takt_id root =
-        takt_binary(c->g, &takt_op_pow, sum, takt_scalar_like(c->g, sum, 1 / p));
+    const takt_id root = takt_binary(c->g, &takt_op_pow, sum, takt_scalar_like(c->g, sum, 1 / p));
     return folded(c, root, &t, s, out);
 }
 
@@ -86,6 +83,7 @@ static takt_status adapt(takt_call *c)
     if (c->status != TAKT_OK)
         return c->status;
     TAKT_TRY(takt_spatial_read(c, x, kernel.at, kernel.count, &s));
+    s.ceil = takt_onnx_i(c, "ceil_mode", 0) != 0;
     const takt_id in = takt_onnx_in(c, 0);
     if (takt_span_is(c->node->op, "LpPool"))
         return takt_onnx_done(c, lp(c, in, &s));

@@ -36,9 +36,9 @@ static takt_id aligned(takt_call *c, takt_id s, int axis, int rank)
 static const struct {
     takt_dtype dtype;
     double low, high;
-} ranges[] = {{TAKT_I8, -128, 127},      {TAKT_U8, 0, 255},       {TAKT_I16, -32768, 32767},
-              {TAKT_U16, 0, 65535},      {TAKT_I4, -8, 7},        {TAKT_U4, 0, 15},
-              {TAKT_I2, -2, 1},          {TAKT_U2, 0, 3},         {TAKT_I32, -2147483648.0, 2147483647.0}};
+} ranges[] = {{TAKT_I8, -128, 127}, {TAKT_U8, 0, 255}, {TAKT_I16, -32768, 32767},
+              {TAKT_U16, 0, 65535}, {TAKT_I4, -8, 7},  {TAKT_U4, 0, 15},
+              {TAKT_I2, -2, 1},     {TAKT_U2, 0, 3},   {TAKT_I32, -2147483648.0, 2147483647.0}};
 
 /* round(x / scale) + zero, saturated. */
 static takt_id quantized(takt_call *c, takt_id x, takt_id scale, takt_id zero, takt_dtype to)
@@ -115,8 +115,8 @@ static takt_status adapt(takt_call *c)
     const takt_dtype to = result_of(c, is_quantize, is_quantize ? TAKT_U8 : s.dtype);
     if (c->status != TAKT_OK)
         return c->status;
-    const int axis = s.rank > 0 && t.rank > 1 ? takt_onnx_axis(c, takt_onnx_i(c, "axis", 1), t.rank)
-                                              : 0;
+    const int axis =
+        s.rank > 0 && t.rank > 1 ? takt_onnx_axis(c, takt_onnx_i(c, "axis", 1), t.rank) : 0;
     if (block < 0 || block > INT32_MAX || c->status != TAKT_OK)
         return takt_onnx_refuse(c, "a block of %lld", (long long)block);
     if (block == 0 && is_plain(&s, is_quantize ? to : t.dtype, is_quantize ? t.dtype : to)) {
@@ -135,7 +135,8 @@ static takt_status adapt(takt_call *c)
     zero = block > 0 ? spread(c, zero, axis, block, size) : aligned(c, zero, axis, t.rank);
     if (is_quantize)
         return takt_onnx_done(
-            c, quantized(c, takt_onnx_cast(c, x, takt_type_of(c->g, scale)->dtype), scale, zero, to));
+            c,
+            quantized(c, takt_onnx_cast(c, x, takt_type_of(c->g, scale)->dtype), scale, zero, to));
     return takt_onnx_done(c, takt_onnx_cast(c, dequantized(c, x, scale, zero), to));
 }
 

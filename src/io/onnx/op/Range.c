@@ -7,6 +7,8 @@ static takt_status of_numbers(takt_call *c, const takt_array *start, const takt_
                               const takt_array *delta)
 {
     const takt_dtype dtype = start->dtype;
+    if (limit->dtype != dtype || delta->dtype != dtype)
+        return takt_onnx_refuse(c, "inputs of different types");
     const bool is_float = start->f != NULL;
     const double from = is_float ? start->f[0] : (double)start->i[0];
     const double to = is_float ? limit->f[0] : (double)limit->i[0];
@@ -28,6 +30,8 @@ static takt_status of_dimension(takt_call *c)
                     delta = takt_onnx_syms(c, 2);
     if (c->status != TAKT_OK)
         return c->status;
+    if (start.count != 1 || limit.count != 1 || delta.count != 1)
+        return takt_onnx_refuse(c, "an input that is not one number");
     if (start.at[0].is_dim || delta.at[0].is_dim || delta.at[0].number != 1 ||
         start.at[0].number < 0)
         return takt_onnx_refuse(c, "a range of other numbers than whole ones up to a dimension");

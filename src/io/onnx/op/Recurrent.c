@@ -44,8 +44,7 @@ static takt_id first_state(work *w, size_t input, int d)
 
 static takt_id at_step(work *w, takt_id x, int64_t t)
 {
-    return x == TAKT_NONE ? x
-                          : takt_onnx_squeeze(w->c, takt_slice(w->g, x, 0, t, t + 1, 1), 0);
+    return x == TAKT_NONE ? x : takt_onnx_squeeze(w->c, takt_slice(w->g, x, 0, t, t + 1, 1), 0);
 }
 
 static takt_cell_out unrolled(work *w, const takt_cell_in *all, bool reverse)
@@ -107,11 +106,10 @@ static takt_cell_out scanned(work *w, const takt_cell_in *all, bool reverse)
         if (given[i] != TAKT_NONE)
             in[count++] = given[i];
     const bool has_c = all->c != TAKT_NONE;
-    const takt_named_attr attrs[] = {
-        {"body", takt_attr_graph(body)},
-        {"carried", takt_attr_i64(1 + has_c)},
-        {"sequences", takt_attr_i64(1 + (all->live != TAKT_NONE))},
-        {"reverse", takt_attr_bool(reverse)}};
+    const takt_named_attr attrs[] = {{"body", takt_attr_graph(body)},
+                                     {"carried", takt_attr_i64(1 + has_c)},
+                                     {"sequences", takt_attr_i64(1 + (all->live != TAKT_NONE))},
+                                     {"reverse", takt_attr_bool(reverse)}};
     if (status == TAKT_OK) {
         const takt_id y = takt_graph_call(w->g, &takt_op_scan, count, in, 4, attrs);
         if (y != TAKT_NONE) {
@@ -156,9 +154,8 @@ static takt_cell_out direction(work *w, int d, bool reverse)
 
 static takt_status read_activations(work *w, int d)
 {
-    static const char *const usual[3][3] = {{"Tanh", "Tanh", "Tanh"},
-                                            {"Sigmoid", "Tanh", "Tanh"},
-                                            {"Sigmoid", "Tanh", "Tanh"}};
+    static const char *const usual[3][3] = {
+        {"Tanh", "Tanh", "Tanh"}, {"Sigmoid", "Tanh", "Tanh"}, {"Sigmoid", "Tanh", "Tanh"}};
     takt_call *c = w->c;
     const size_t each = w->cell.kind == TAKT_CELL_RNN ? 1 : w->cell.kind == TAKT_CELL_GRU ? 2 : 3;
     const takt_pb_attr *list = takt_onnx_attr(c, "activations"),
@@ -169,7 +166,8 @@ static takt_status read_activations(work *w, int d)
         takt_activation *a = &w->cell.act[i];
         *a = (takt_activation){.name = usual[w->cell.kind][i], .alpha = 1, .beta = 0};
         if (list != NULL && at < list->string_count)
-            a->name = takt_arena_text(&c->im->arena, list->strings[at].at, list->strings[at].length);
+            a->name =
+                takt_arena_text(&c->im->arena, list->strings[at].at, list->strings[at].length);
         if (a->name == NULL)
             return TAKT_ERR_MEMORY;
         if (!takt_cell_knows(a->name))
@@ -184,6 +182,16 @@ static takt_status read_activations(work *w, int d)
             a->beta = (double)beta->floats[at];
     }
     return TAKT_OK;
+}
+
+/* Which steps lie before the end of each sequence. */
+static takt_id not_ended(work *w)
+{
+    const takt_dim line[] = {w->steps, 1, 1}, row[] = {1, w->batch, 1};
+    const takt_named_attr shape = {"shape", takt_attr_shape(line, 3)};
+    const takt_id time = takt_graph_call(w->g, &takt_op_iota, 0, NULL, 1, &shape);
+    const takt_id lengths = takt_onnx_cast(w->c, takt_onnx_in(w->c, 4), TAKT_I64);
+    return takt_binary(w->g, &takt_op_lt, time, takt_reshape(w->g, lengths, row, 3));
 }
 
 static takt_status read_settings(work *w)
@@ -215,15 +223,8 @@ static takt_status read_settings(work *w)
     TAKT_TRY(takt_dim_resolve(w->g->dims, x->dim[0], &w->steps));
     w->batch = x->dim[1];
     w->live = TAKT_NONE;
-    if (takt_onnx_has(c, 4)) {
-        const takt_named_attr attrs[] = {
-            {"shape", takt_attr_shape((takt_dim[]){w->steps, 1, 1}, 3)},
-            {"axis", takt_attr_i64(0)}};
-        const takt_id time = takt_graph_call(w->g, &takt_op_iota, 0, NULL, 2, attrs);
-        const takt_id lengths = takt_reshape(w->g, takt_onnx_cast(c, takt_onnx_in(c, 4), TAKT_I64),
-                                             (takt_dim[]){1, w->batch, 1}, 3);
-        w->live = takt_binary(w->g, &takt_op_lt, time, lengths);
-    }
+    if (takt_onnx_has(c, 4))
+        w->live = not_ended(w);
     return w->g->status;
 }
 

@@ -29,8 +29,8 @@ static takt_status adapt(takt_call *c)
         if (!takt_span_is(c->node->op, list[i].name))
             continue;
         if (axes.count > 0 || !does_nothing)
-            return takt_onnx_done(c, takt_reduce_over(c->g, list[i].op, x, axes.at, axes.count,
-                                                      keep));
+            return takt_onnx_done(c,
+                                  takt_reduce_over(c->g, list[i].op, x, axes.at, axes.count, keep));
         /* Nothing is summed, but each element is still squared, or its logarithm taken. */
         const int64_t last = takt_type_of(c->g, x)->rank;
         const takt_id row = takt_onnx_unsqueeze(c, x, last);

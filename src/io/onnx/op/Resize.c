@@ -132,8 +132,8 @@ static takt_id along(takt_call *c, takt_id x, const resize *r, int axis)
     }
     takt_id sum = TAKT_NONE;
     for (int64_t k = 0; k < count; k++) {
-        takt_id part = takt_onnx_gather(
-            c, x, takt_onnx_i64s(c, index + k * r->out, (size_t)r->out), axis);
+        takt_id part =
+            takt_onnx_gather(c, x, takt_onnx_i64s(c, index + k * r->out, (size_t)r->out), axis);
         if (r->mode != NEAREST)
             part = scaled(c, part, axis, weight + k * r->out, r->out);
         sum = sum == TAKT_NONE ? part : takt_add(c->g, sum, part);
@@ -154,8 +154,8 @@ static takt_status read_modes(takt_call *c, resize *r)
 {
     static const char *const modes[] = {"nearest", "linear", "cubic", "bilinear", NULL};
     static const char *const places[] = {
-        "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
-        "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL};
+        "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+        "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL};
     static const char *const rounds[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil",
                                          NULL};
     const bool is_old = c->opset < 11 || takt_span_is(c->node->op, "Upsample");
@@ -163,8 +163,7 @@ static takt_status read_modes(takt_call *c, resize *r)
     r->mode = r->mode == 3 ? LINEAR : r->mode;
     r->place = is_old ? ASYMMETRIC
                       : takt_onnx_choice(c, "coordinate_transformation_mode", "half_pixel", places);
-    r->nearest =
-        is_old ? FLOOR : takt_onnx_choice(c, "nearest_mode", "round_prefer_floor", rounds);
+    r->nearest = is_old ? FLOOR : takt_onnx_choice(c, "nearest_mode", "round_prefer_floor", rounds);
     r->antialias = takt_onnx_i(c, "antialias", 0) != 0;
     r->exclude_outside = takt_onnx_i(c, "exclude_outside", 0) != 0;
     r->cubic = takt_onnx_f(c, "cubic_coeff_a", -0.75);
@@ -196,13 +195,17 @@ static takt_status read_sizes(takt_call *c, plan *p, const takt_type *t)
     const takt_pb_attr *old = takt_onnx_attr(c, "scales");
     const takt_array *scales =
         old == NULL && takt_onnx_has(c, at) && takt_onnx_type(c, at)->dim[0] != 0
-            ? takt_onnx_known(c, at)
+            ? takt_onnx_known_floats(c, at)
             : NULL;
     const takt_array *sizes = old == NULL && scales == NULL ? takt_onnx_known(c, 3) : NULL;
     const size_t count = axes.is_set ? axes.count : (size_t)t->rank;
     if (c->status != TAKT_OK)
         return c->status;
-    const size_t given = old != NULL ? old->float_count : scales != NULL ? scales->count : sizes->count;
+    if (sizes != NULL && sizes->i == NULL)
+        return takt_onnx_refuse(c, "sizes that are no integers");
+    const size_t given = old != NULL      ? old->float_count
+                         : scales != NULL ? scales->count
+                                          : sizes->count;
     if (given != count)
         return takt_onnx_refuse(c, "%zu sizes for %zu axes", given, count);
     for (size_t i = 0; i < count; i++) {
@@ -220,7 +223,7 @@ static takt_status read_sizes(takt_call *c, plan *p, const takt_type *t)
 
 static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
 {
-    const takt_array *roi = p->base.place == CROP ? takt_onnx_known(c, 1) : NULL;
+    const takt_array *roi = p->base.place == CROP ? takt_onnx_known_floats(c, 1) : NULL;
     const takt_ints axes = takt_onnx_ints(c, "axes");
     const size_t count = axes.is_set ? axes.count : (size_t)t->rank;
     for (size_t i = 0; i < count && x != TAKT_NONE; i++) {
@@ -233,8 +236,8 @@ static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
             r.start = roi->f[i];
             r.end = roi->f[count + i];
         }
-        const bool same = r.out == r.in && r.scale == 1 &&
-                          (r.place != CROP || (r.start == 0 && r.end == 1));
+        const bool same =
+            r.out == r.in && r.scale == 1 && (r.place != CROP || (r.start == 0 && r.end == 1));
         if (same)
             continue;
         if (!(r.scale > 0) || isinf(r.scale) || r.out < 0 || r.out > INT32_MAX || r.in < 1 ||

@@ -37,24 +37,28 @@ static takt_status adapt(takt_call *c)
         return c->status;
     if ((is_flat && (heads < 1 || t.dim[2] % heads != 0)) || t.rank < 3 || t.rank > 4)
         return takt_onnx_refuse(c, "rank %d and %lld heads", t.rank, (long long)heads);
-    x = is_flat ? takt_reshape(c->g, x, (takt_dim[]){t.dim[0], t.dim[1], heads, t.dim[2] / heads}, 4)
-                : takt_transpose(c->g, x, (int64_t[]){0, 2, 1, 3}, 4);
+    x = is_flat
+            ? takt_reshape(c->g, x, (takt_dim[]){t.dim[0], t.dim[1], heads, t.dim[2] / heads}, 4)
+            : takt_transpose(c->g, x, (int64_t[]){0, 2, 1, 3}, 4);
     if (x == TAKT_NONE)
         return takt_onnx_done(c, x);
-    const int64_t size = takt_type_of(c->g, x)->dim[3], given = takt_onnx_i(c, "rotary_embedding_dim", 0);
+    const int64_t size = takt_type_of(c->g, x)->dim[3],
+                  given = takt_onnx_i(c, "rotary_embedding_dim", 0);
     const int64_t width = given > 0 ? given : size, half = width / 2;
     const takt_id cosine = angles(c, 1, half), sine = angles(c, 2, half);
-    const pair p = crossed ? turned(c, part(c, x, 0, width, 2), part(c, x, 1, width, 2), cosine, sine)
-                           : turned(c, part(c, x, 0, half, 1), part(c, x, half, width, 1), cosine,
-                                    sine);
+    const pair p =
+        crossed ? turned(c, part(c, x, 0, width, 2), part(c, x, 1, width, 2), cosine, sine)
+                : turned(c, part(c, x, 0, half, 1), part(c, x, half, width, 1), cosine, sine);
     takt_id y;
     if (p.real == TAKT_NONE || p.imaginary == TAKT_NONE)
         return takt_onnx_done(c, TAKT_NONE);
     if (crossed) {
         takt_type whole = *takt_type_of(c->g, p.real);
         whole.dim[3] = width;
-        y = takt_concat(c->g, (takt_id[]){takt_onnx_unsqueeze(c, p.real, 4),
-                                          takt_onnx_unsqueeze(c, p.imaginary, 4)}, 2, 4);
+        y = takt_concat(
+            c->g,
+            (takt_id[]){takt_onnx_unsqueeze(c, p.real, 4), takt_onnx_unsqueeze(c, p.imaginary, 4)},
+            2, 4);
         y = takt_reshape(c->g, y, whole.dim, 4);
     } else {
         y = takt_concat(c->g, (takt_id[]){p.real, p.imaginary}, 2, 3);

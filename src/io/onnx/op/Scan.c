@@ -54,7 +54,8 @@ static takt_status finish(takt_call *c, scan *s, takt_graph *g, const takt_captu
                                      {"out_axes", takt_attr_i64s(out_axes.at, out_axes.count)}};
     const takt_id y = takt_graph_call(c->g, &takt_op_scan, own + captures->count, in, 5, attrs);
     for (size_t i = 0; i < c->out_count; i++) {
-        takt_id part = y == TAKT_NONE || s->body->output_count == 1 ? y : takt_graph_get(c->g, y, i);
+        takt_id part =
+            y == TAKT_NONE || s->body->output_count == 1 ? y : takt_graph_get(c->g, y, i);
         const size_t k = i - s->carried;
         if (i >= s->carried && k < directions.count && directions.at[k] != 0)
             part = flipped(c, part, k < out_axes.count ? out_axes.at[k] : 0);

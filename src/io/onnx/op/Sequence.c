@@ -1,4 +1,5 @@
-/* Sequence.c - sequences are lists of values while importing; nothing of them is left in the graph. */
+/* Sequence.c - sequences are lists of values while importing; nothing of them is left in the graph.
+ */
 #include <string.h>
 
 #include "io/onnx/control.h"
@@ -174,8 +175,8 @@ static takt_status adapt(takt_call *c)
     return takt_onnx_done(c, s->items[position(c, 1, s->item_count, 0, s->item_count)]);
 }
 
-const takt_onnx_op takt_onnx_Sequence = {
-    .names = {"SequenceEmpty", "SequenceConstruct", "SequenceInsert", "SequenceErase",
-              "SplitToSequence", "ConcatFromSequence", "SequenceMap", "SequenceLength",
-              "SequenceAt"},
-    .adapt = adapt};
+const takt_onnx_op takt_onnx_Sequence = {.names = {"SequenceEmpty", "SequenceConstruct",
+                                                   "SequenceInsert", "SequenceErase",
+                                                   "SplitToSequence", "ConcatFromSequence",
+                                                   "SequenceMap", "SequenceLength", "SequenceAt"},
+                                         .adapt = adapt};

@@ -7,8 +7,7 @@ static takt_id dimension(takt_call *c, takt_id x, int axis)
     takt_dim now = d;
     if (takt_dim_resolve(c->g->dims, d, &now) == TAKT_OK && takt_dim_is_number(now))
         return takt_scalar_i64(c->g, now);
-    return takt_onnx_op1(c, &takt_op_dim, x, 1,
-                         &(takt_named_attr){"axis", takt_attr_i64(axis)});
+    return takt_onnx_op1(c, &takt_op_dim, x, 1, &(takt_named_attr){"axis", takt_attr_i64(axis)});
 }
 
 static int64_t clamp(int64_t v, int rank)

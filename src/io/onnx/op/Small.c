@@ -1,4 +1,5 @@
-/* Small.c - operators of one line: Swish, SwiGLU, BitShift, BitCast, IsInf, DepthToSpace, Scatter. */
+/* Small.c - operators of one line: Swish, SwiGLU, BitShift, BitCast, IsInf, DepthToSpace, Scatter.
+ */
 #include "io/onnx/adapt.h"
 
 static takt_id swish(takt_call *c, takt_id x)
@@ -43,7 +44,8 @@ static takt_status adapt(takt_call *c)
         return takt_onnx_done(c, takt_mul(c->g, swish(c, x), y));
     if (takt_span_is(op, "BitShift"))
         return takt_onnx_done(
-            c, takt_binary(c->g, takt_onnx_is(c, "direction", "", "LEFT") ? &takt_op_shl : &takt_op_shr,
+            c, takt_binary(c->g,
+                           takt_onnx_is(c, "direction", "", "LEFT") ? &takt_op_shl : &takt_op_shr,
                            x, y));
     if (takt_span_is(op, "BitCast")) {
         const takt_dtype to = takt_onnx_to(c, "to", TAKT_F32);
@@ -59,6 +61,6 @@ static takt_status adapt(takt_call *c)
                                              (takt_id[]){x, y, takt_onnx_in(c, 2)}, 1, &axis));
 }
 
-const takt_onnx_op takt_onnx_Small = {.names = {"Swish", "SwiGLU", "BitShift", "BitCast", "IsInf",
-                                                "DepthToSpace", "Scatter"},
-                                      .adapt = adapt};
+const takt_onnx_op takt_onnx_Small = {
+    .names = {"Swish", "SwiGLU", "BitShift", "BitCast", "IsInf", "DepthToSpace", "Scatter"},
+    .adapt = adapt};

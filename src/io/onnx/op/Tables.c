@@ -71,7 +71,8 @@ static takt_status mel_matrix(takt_call *c)
         return TAKT_ERR_MEMORY;
     const double first = mel(low), step = (mel(high) - first) / (bins + 2);
     for (int64_t i = 0; i < n + 2; i++)
-        edge[i] = floor((length + 1) * (700 * (pow(10, ((double)i * step + first) / 2595) - 1)) / rate);
+        edge[i] =
+            floor((length + 1) * (700 * (pow(10, ((double)i * step + first) / 2595) - 1)) / rate);
     for (int64_t i = 0; i < n; i++) {
         const double a = edge[i], b = edge[i + 1], d = edge[i + 2];
         for (int64_t r = 0; r < rows; r++) {

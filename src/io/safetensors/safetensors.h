@@ -1,0 +1,39 @@
+/* safetensors.h - the format of weights by name: a JSON header, then bytes without holes. */
+#ifndef TAKT_IO_SAFETENSORS_H
+#define TAKT_IO_SAFETENSORS_H
+
+#include "base/arena.h"
+#include "ir/tensor.h"
+
+typedef struct takt_weight {
+    const char *name;
+    takt_type type;
+    uint64_t offset; /* in the file */
+    size_t bytes;
+} takt_weight;
+
+typedef struct takt_weight_list {
+    takt_weight *at; /* in the order of the bytes */
+    size_t count;
+} takt_weight_list;
+
+/* Whether the bytes begin like such a file. */
+bool takt_safetensors_recognises(const uint8_t *bytes, size_t length);
+/* Checks everything: after it, each weight lies inside the file. `file` is for messages. */
+TAKT_MUST_USE takt_status takt_safetensors_read(takt_arena *arena, const char *file,
+                                                const uint8_t *bytes, size_t length,
+                                                takt_weight_list *weights);
+
+typedef struct takt_named_tensor {
+    const char *name;
+    const takt_tensor *tensor;
+} takt_named_tensor;
+
+/* The whole file as one block; the caller gives it back with takt_mem_put. */
+TAKT_MUST_USE takt_status takt_safetensors_write(takt_ctx *ctx, const takt_named_tensor *tensors,
+                                                 size_t count, void **bytes, size_t *length);
+
+/* safetensors' name of an element type, or NULL. */
+const char *takt_safetensors_dtype(takt_dtype dtype);
+
+#endif

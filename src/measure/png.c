@@ -1,0 +1,259 @@
+/* png.c - draws a plot into sixteen colours and writes them as PNG, without compression. */
+#include "measure/png.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { WIDTH = 960, HEIGHT = 420, LEFT = 110, RIGHT = 24, TOP = 48, BOTTOM = 60 };
+enum { WHITE, GREY, INK, BLUE, ORANGE, COLOURS };
+
+typedef struct canvas {
+    uint8_t *at; /* WIDTH * HEIGHT, a colour each */
+    double x_low, x_high, y_low, y_high;
+} canvas;
+
+/* ---- letters: seven rows of five bits, for the words of the axes ---- */
+
+typedef struct glyph {
+    char letter;
+    uint8_t row[7];
+} glyph;
+
+static const glyph glyphs[] = {
+    {'0', {0x0E, 0x11, 0x13, 0x15, 0x19, 0x11, 0x0E}},
+    {'1', {0x04, 0x0C, 0x04, 0x04, 0x04, 0x04, 0x0E}},
+    {'2', {0x0E, 0x11, 0x01, 0x02, 0x04, 0x08, 0x1F}},
+    {'3', {0x1F, 0x02, 0x04, 0x02, 0x01, 0x11, 0x0E}},
+    {'4', {0x02, 0x06, 0x0A, 0x12, 0x1F, 0x02, 0x02}},
+    {'5', {0x1F, 0x10, 0x1E, 0x01, 0x01, 0x11, 0x0E}},
+    {'6', {0x06, 0x08, 0x10, 0x1E, 0x11, 0x11, 0x0E}},
+    {'7', {0x1F, 0x01, 0x02, 0x04, 0x08, 0x08, 0x08}},
+    {'8', {0x0E, 0x11, 0x11, 0x0E, 0x11, 0x11, 0x0E}},
+    {'9', {0x0E, 0x11, 0x11, 0x0F, 0x01, 0x02, 0x0C}},
+    {'.', {0x00, 0x00, 0x00, 0x00, 0x00, 0x0C, 0x0C}},
+    {'-', {0x00, 0x00, 0x00, 0x1F, 0x00, 0x00, 0x00}},
+    {'+', {0x00, 0x04, 0x04, 0x1F, 0x04, 0x04, 0x00}},
+    {'/', {0x01, 0x01, 0x02, 0x04, 0x08, 0x10, 0x10}},
+    {'a', {0x00, 0x00, 0x0E, 0x01, 0x0F, 0x11, 0x0F}},
+    {'c', {0x00, 0x00, 0x0E, 0x10, 0x10, 0x11, 0x0E}},
+    {'e', {0x00, 0x00, 0x0E, 0x11, 0x1F, 0x10, 0x0E}},
+    {'g', {0x00, 0x00, 0x0F, 0x11, 0x0F, 0x01, 0x0E}},
+    {'h', {0x10, 0x10, 0x16, 0x19, 0x11, 0x11, 0x11}},
+    {'i', {0x04, 0x00, 0x0C, 0x04, 0x04, 0x04, 0x0E}},
+    {'l', {0x0C, 0x04, 0x04, 0x04, 0x04, 0x04, 0x0E}},
+    {'m', {0x00, 0x00, 0x1A, 0x15, 0x15, 0x11, 0x11}},
+    {'n', {0x00, 0x00, 0x16, 0x19, 0x11, 0x11, 0x11}},
+    {'o', {0x00, 0x00, 0x0E, 0x11, 0x11, 0x11, 0x0E}},
+    {'p', {0x00, 0x00, 0x1E, 0x11, 0x1E, 0x10, 0x10}},
+    {'r', {0x00, 0x00, 0x16, 0x19, 0x10, 0x10, 0x10}},
+    {'s', {0x00, 0x00, 0x0E, 0x10, 0x0E, 0x01, 0x1E}},
+    {'t', {0x08, 0x08, 0x1C, 0x08, 0x08, 0x09, 0x06}},
+    {'u', {0x00, 0x00, 0x11, 0x11, 0x11, 0x13, 0x0D}},
+    {'y', {0x00, 0x00, 0x11, 0x11, 0x0F, 0x01, 0x0E}},
+};
+
+static void dot(canvas *c, int x, int y, uint8_t colour)
+{
+    if (x >= 0 && x < WIDTH && y >= 0 && y < HEIGHT)
+        c->at[y * WIDTH + x] = colour;
+}
+
+static void draw_glyph(canvas *c, const glyph *g, int x, int y)
+{
+    for (int row = 0; row < 14; row++)
+        for (int column = 0; column < 10; column++)
+            if (g->row[row / 2] >> (4 - column / 2) & 1)
+                dot(c, x + column, y + row, INK);
+}
+
+/* Capitals are written small; letters without a glyph leave a gap. */
+static void write_text(canvas *c, const char *text, int x, int y)
+{
+    for (; *text != '\0'; text++, x += 12) {
+        const char letter = *text >= 'A' && *text <= 'Z' ? (char)(*text - 'A' + 'a') : *text;
+        for (size_t i = 0; i < sizeof glyphs / sizeof *glyphs; i++)
+            if (glyphs[i].letter == letter)
+                draw_glyph(c, &glyphs[i], x, y);
+    }
+}
+
+/* ---- the plot ---- */
+
+static int x_of(const canvas *c, double x)
+{
+    const double part = (x - c->x_low) / (c->x_high - c->x_low);
+    return LEFT + (int)lround(fmin(fmax(part, 0), 1) * (WIDTH - LEFT - RIGHT));
+}
+
+static int y_of(const canvas *c, double y)
+{
+    const double part = (y - c->y_low) / (c->y_high - c->y_low);
+    return HEIGHT - BOTTOM - (int)lround(fmin(fmax(part, 0), 1) * (HEIGHT - TOP - BOTTOM));
+}
+
+static void line(canvas *c, int x, int y, int to_x, int to_y, uint8_t colour)
+{
+    const int steps = (int)fmax(1, fmax(abs(to_x - x), abs(to_y - y)));
+    for (int i = 0; i <= steps; i++)
+        dot(c, x + (to_x - x) * i / steps, y + (to_y - y) * i / steps, colour);
+}
+
+static void disc(canvas *c, int x, int y, int radius)
+{
+    for (int dy = -radius; dy <= radius; dy++)
+        for (int dx = -radius; dx <= radius; dx++)
+            if (dx * dx + dy * dy <= radius * radius)
+                dot(c, x + dx, y + dy, BLUE);
+}
+
+static void fit(canvas *c, const takt_plot *p)
+{
+    *c = (canvas){c->at, INFINITY, -INFINITY, INFINITY, -INFINITY};
+    for (size_t i = 0; i < p->count; i++) {
+        const takt_plot_point *q = &p->points[i];
+        const bool has_interval = q->high > q->low;
+        c->x_low = fmin(c->x_low, q->x);
+        c->x_high = fmax(c->x_high, q->x);
+        c->y_low = fmin(c->y_low, has_interval ? fmin(q->y, q->low) : q->y);
+        c->y_high = fmax(c->y_high, has_interval ? fmax(q->y, q->high) : q->y);
+    }
+    const double x_room = c->x_high > c->x_low ? 0.04 * (c->x_high - c->x_low) : 1;
+    const double y_room =
+        c->y_high > c->y_low ? 0.1 * (c->y_high - c->y_low) : fmax(fabs(c->y_low) * 0.1, 1e-9);
+    c->x_low -= x_room;
+    c->x_high += x_room;
+    c->y_low -= y_room;
+    c->y_high += y_room;
+}
+
+static void axes(canvas *c, const takt_plot *p)
+{
+    char text[32];
+    for (int i = 0; i <= 4; i++) {
+        const double y = c->y_low + (c->y_high - c->y_low) * i / 4;
+        const double x = c->x_low + (c->x_high - c->x_low) * i / 4;
+        line(c, LEFT, y_of(c, y), WIDTH - RIGHT, y_of(c, y), GREY);
+        snprintf(text, sizeof text, "%.3g", y);
+        write_text(c, text, LEFT - 8 - 12 * (int)strlen(text), y_of(c, y) - 7);
+        snprintf(text, sizeof text, "%.3g", x);
+        write_text(c, text, x_of(c, x) - 6 * (int)strlen(text), HEIGHT - BOTTOM + 12);
+    }
+    write_text(c, p->title, LEFT, 14);
+    write_text(c, p->y_label, LEFT + 12 * (int)strlen(p->title) + 24, 14);
+    write_text(c, p->x_label, WIDTH - RIGHT - 12 * (int)strlen(p->x_label), HEIGHT - 24);
+}
+
+static void draw(canvas *c, const takt_plot *p)
+{
+    fit(c, p);
+    axes(c, p);
+    for (size_t i = 0; i < p->count; i++) {
+        const takt_plot_point *q = &p->points[i], *last = i > 0 ? q - 1 : q;
+        const int x = x_of(c, q->x), y = y_of(c, q->y);
+        if (p->joined)
+            line(c, x_of(c, last->x), y_of(c, last->y), x, y, BLUE);
+        if (q->high > q->low)
+            line(c, x, y_of(c, q->low), x, y_of(c, q->high), BLUE);
+        if (p->step > 0 && i == p->step) {
+            const int middle = (x_of(c, last->x) + x) / 2;
+            line(c, middle, TOP, middle, HEIGHT - BOTTOM, ORANGE);
+        }
+        disc(c, x, y, p->count > 100 ? 1 : 4);
+    }
+}
+
+/* ---- the file ---- */
+
+static void word(takt_text *text, uint32_t value)
+{
+    const char bytes[4] = {(char)(value >> 24), (char)(value >> 16), (char)(value >> 8),
+                           (char)value};
+    takt_text_put(text, bytes, 4);
+}
+
+static uint32_t crc(const char *bytes, size_t length)
+{
+    uint32_t c = 0xFFFFFFFF;
+    for (size_t i = 0; i < length; i++) {
+        c ^= (uint8_t)bytes[i];
+        for (int bit = 0; bit < 8; bit++)
+            c = c & 1 ? 0xEDB88320 ^ c >> 1 : c >> 1;
+    }
+    return ~c;
+}
+
+/* What was added after `from` becomes a chunk: its length goes before, its checksum behind. */
+static void chunk(takt_text *text, const char *kind, const char *bytes, size_t length)
+{
+    word(text, (uint32_t)length);
+    const size_t from = text->length;
+    takt_text_put(text, kind, 4);
+    takt_text_put(text, bytes, length);
+    if (text->status == TAKT_OK)
+        word(text, crc(text->at + from, text->length - from));
+}
+
+/* Rows of 4-bit pixels behind a filter byte of 0, in stored blocks of deflate. */
+static void pack(takt_text *out, const canvas *c)
+{
+    enum { ROW = 1 + WIDTH / 2 };
+    uint32_t low = 1, high = 0;
+    char row[ROW] = {0};
+    takt_text_put(out, "\x78\x01", 2);
+    for (int y = 0; y < HEIGHT; y++) {
+        const char head[5] = {y == HEIGHT - 1, (char)(ROW & 0xFF), (char)(ROW >> 8),
+                              (char)(~ROW & 0xFF), (char)(~ROW >> 8 & 0xFF)};
+        for (int x = 0; x < WIDTH; x += 2)
+            row[1 + x / 2] = (char)(c->at[y * WIDTH + x] << 4 | c->at[y * WIDTH + x + 1]);
+        for (int i = 0; i < ROW; i++) {
+            low = (low + (uint8_t)row[i]) % 65521;
+            high = (high + low) % 65521;
+        }
+        takt_text_put(out, head, sizeof head);
+        takt_text_put(out, row, sizeof row);
+    }
+    word(out, high << 16 | low);
+}
+
+takt_status takt_plot_png(takt_text *text, const takt_plot *p)
+{
+    static const uint8_t palette[COLOURS * 3] = {0xFF, 0xFF, 0xFF, 0xD9, 0xDE, 0xE6, 0x1C, 0x23,
+                                                 0x30, 0x25, 0x63, 0xC9, 0xC2, 0x41, 0x0C};
+    static const char header[13] = {0,
+                                    0,
+                                    (char)(WIDTH >> 8),
+                                    (char)(WIDTH & 0xFF),
+                                    0,
+                                    0,
+                                    (char)(HEIGHT >> 8),
+                                    (char)(HEIGHT & 0xFF),
+                                    4,
+                                    3,
+                                    0,
+                                    0,
+                                    0};
+    canvas c = {0};
+    takt_text pixels;
+    void *block;
+    if (p->count == 0)
+        return takt_fail(text->ctx, TAKT_E_SAMPLE, "there is nothing to draw");
+    TAKT_TRY(takt_mem_zero(text->ctx, WIDTH, HEIGHT, "a picture", &block));
+    c.at = block;
+    draw(&c, p);
+    takt_text_init(&pixels, text->ctx);
+    pack(&pixels, &c);
+    takt_text_put(text, "\x89PNG\r\n\x1a\n", 8);
+    chunk(text, "IHDR", header, sizeof header);
+    chunk(text, "PLTE", (const char *)palette, sizeof palette);
+    chunk(text, "IDAT", takt_text_get(&pixels), pixels.length);
+    chunk(text, "IEND", "", 0);
+    if (pixels.status != TAKT_OK)
+        text->status = pixels.status;
+    takt_text_deinit(&pixels);
+    takt_mem_put(text->ctx, block, (size_t)WIDTH * HEIGHT);
+    return text->status;
+}

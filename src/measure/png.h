@@ -1,0 +1,10 @@
+/* png.h - a plot as a PNG picture, for those who cannot show SVG. */
+#ifndef TAKT_MEASURE_PNG_H
+#define TAKT_MEASURE_PNG_H
+
+#include "measure/plot.h"
+
+/* Appends the bytes of the picture. */
+TAKT_MUST_USE takt_status takt_plot_png(takt_text *text, const takt_plot *p);
+
+#endif

@@ -1,0 +1,148 @@
+"""benchmark.py - the command lines of the guides, results read back, verdicts, and bad input."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
+MODEL = str(pathlib.Path("examples/mlp.takt").resolve())
+ENVIRONMENT = dict(os.environ, XDG_CACHE_HOME=str(TMP / "cache"))
+failures = 0
+
+
+def expect(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print("FAIL", what)
+
+
+def takt(line, code=0, text=None):
+    """Runs `takt line` in the folder for files; returns its output."""
+    done = subprocess.run([TOOL, *line.split()], capture_output=True, text=True, cwd=TMP,
+                          env=ENVIRONMENT, check=False)
+    codes = code if isinstance(code, tuple) else (code,)
+    expect(done.returncode in codes, f"takt {line}: status {done.returncode}, wanted {code}\n"
+           f"{done.stdout}{done.stderr}")
+    if text:
+        expect(text in done.stdout + done.stderr, f"takt {line}: no {text!r}:\n{done.stdout}"
+               f"{done.stderr}")
+    return done.stdout
+
+
+def guides():
+    """As the guides write them, with `takt` for the program's name."""
+    takt("benchmark system --specs", text="processor")
+    takt("benchmark verify --env", text="grade")
+    takt("benchmark prepare --model model.takt", text="settings")
+    takt("benchmark verify --model model.takt", text="same bits twice  yes")
+    takt("benchmark run --model model.takt --type inference --duration 0.05", text="median")
+    takt("benchmark run --model model.takt --type inference --iterations 400 --batch-size 8 "
+         "--metrics latency throughput memory -o results_v1.json", text="throughput")
+    takt("benchmark run --model model.takt --iterations 400 --batch-size 8 -o results_v2.json")
+    (TMP / "comparison_config.json").write_text('{"duration": "0.3", "threads": 1}')
+    takt("benchmark compare --models model.takt model_v2.takt --type inference "
+         "--config comparison_config.json", (0, 5), "interval")
+    takt("benchmark compare --results results_v1.json results_v2.json "
+         "--output comparison_report.html", (0, 5), "interval")
+    takt("benchmark analyze --results results_v1.json", text="of the time")
+    takt("benchmark trends --results results_v1.json results_v2.json --metric latency "
+         "--output trends.png")
+    expect((TMP / "trends.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n", "png")
+    takt("benchmark trends --results results_v1.json results_v2.json", text="no step")
+
+
+def keys():
+    result = json.loads((TMP / "results_v1.json").read_text())
+    info, latency = result["benchmark_info"], result["results"]["latency"]
+    expect(info["type"] == "inference" and info["model"] == "model.takt", "benchmark_info")
+    expect({"cpu", "memory", "os", "ceilings", "fingerprint"} <= set(info["system_info"]), "system")
+    wanted = {"mean", "std", "min", "max", "percentiles", "ci95", "samples_ns"}
+    expect(wanted <= set(latency), "keys")
+    expect(set(latency["percentiles"]) == {"50", "90", "95", "99"}, "percentiles")
+    expect(latency["n"] == 400 == len(latency["samples_ns"]), "n")
+    expect(latency["resolved"]["99"] is True, "p99 of 400 runs is resolved")
+    expect(result["results"]["memory_usage"]["allocations_per_run"] == 0, "allocations")
+    expect(info["config"]["batch_size"] == 8 and "--metrics" in info["command"], "config")
+    expect({"mean", "std", "min", "max"} <= set(result["results"]["throughput"]), "throughput")
+    shares = sum(op["share"] for op in result["results"]["per_op"])
+    expect(abs(shares - 1) < 1e-6, f"shares add up to {shares}")
+
+
+def formats():
+    takt("benchmark run model.takt --batch-size 1,4 --threads 1,2 --iterations 20 -o all.html")
+    page = (TMP / "all.html").read_text()
+    expect(page.count("<svg") >= 9 and "http" not in page, "plots, and nothing from the network")
+    again = json.loads(takt("benchmark analyze all.html --format json"))
+    expect(len(again["runs"]) == 4, "the page holds its data")
+    rows = takt("benchmark run model.takt --batch-size 1-4*2 --iterations 10 -o csv").splitlines()
+    expect(len(rows) == 4 and rows[0].startswith("model,type"), "csv")
+    lines = takt("benchmark run model.takt --iterations 10 --format jsonl").splitlines()
+    expect(json.loads(lines[0])["n"] == 10, "jsonl")
+    google = json.loads(takt("benchmark run model.takt --iterations 10 -o gbench"))
+    expect(google["benchmarks"][0]["time_unit"] == "ns", "gbench")
+
+
+def profiles():
+    takt("profile model.takt -D batch=32 --duration 0.1 --trace t.json --folded f.txt",
+         text="of ceiling")
+    trace = json.loads((TMP / "t.json").read_text())["traceEvents"]
+    expect(all(event["ph"] == "X" and event["dur"] >= 0 for event in trace), "trace")
+    for line in (TMP / "f.txt").read_text().splitlines():
+        expect(line.startswith("run;") and line.rsplit(" ", 1)[1].isdigit(), line)
+    takt("profile model.takt --duration 0.05 --layers", text="Total: ")
+    takt("profile model.takt --duration 0.05 --memory", text="Peak memory:")
+    takt("profile model.takt --duration 0.05 --brief", text="95 % interval")
+    data = json.loads(takt("profile model.takt -D batch=32 --duration 0.3 --json"))
+    total = sum(op["time_us"] for op in data["per_op"])
+    expect(0.7 < total / data["profiled_run_us"] < 1.1, f"{total} of {data['profiled_run_us']} us")
+
+
+def mistakes():
+    takt("benchmark run missing.takt", 1, "missing.takt")
+    takt("benchmark run", 2, "no model")
+    takt("benchmark run model.takt --batch-size x", 2, "no list")
+    takt("benchmark run model.takt --metrics speed", 2, "no metric")
+    takt("benchmark run model.takt --type training", 2, "no benchmark of type")
+    takt("benchmark run model.takt --iterations 5 -o /nowhere/r.json", 1, "cannot be written")
+    takt("benchmark run model.takt -o result.xyz", 2, "no format")
+    (TMP / "foreign.json").write_text('{"hello": [1, 2]}')
+    (TMP / "cut.json").write_text('{"benchmark_info": {')
+    takt("benchmark analyze foreign.json", 1, "benchmark_info")
+    takt("benchmark analyze cut.json", 1, "no benchmark result")
+    takt("benchmark compare model.takt", 2, "give two")
+    takt("benchmark compare model.takt foreign.json", 2, "result file")
+    takt("benchmark compare model.takt model.takt --fail-on quicker", 2, "no condition")
+    takt("benchmark trends results_v1.json", (1, 4), "make no trend")
+    other = json.loads((TMP / "results_v1.json").read_text())
+    other["benchmark_info"]["system_info"]["fingerprint"] = "0" * 16
+    (TMP / "other.json").write_text(json.dumps(other))
+    takt("benchmark trends results_v1.json other.json", 4, "machine")
+    takt("benchmark compare results_v1.json other.json", 4, "different machines")
+
+
+def verdicts():
+    slow = json.loads((TMP / "results_v1.json").read_text())
+    latency = slow["results"]["latency"]
+    latency["samples_ns"] = [2 * value for value in latency["samples_ns"]]
+    (TMP / "slow.json").write_text(json.dumps(slow))
+    takt("benchmark compare results_v1.json slow.json --fail-on slower:2%", 3, "slower")
+    takt("benchmark compare slow.json results_v1.json --fail-on slower:2%", 0, "faster")
+    names = []
+    for i in range(8):
+        factor = 1.0 + 0.001 * (i % 3) + (0.5 if i >= 5 else 0)
+        latency["samples_ns"] = [factor * 1000] * 30
+        (TMP / f"h{i}.json").write_text(json.dumps(slow))
+        names.append(f"h{i}.json")
+    trend = json.loads(takt("benchmark trends --json --fail-on step " + " ".join(names), 3))
+    expect(trend["step_at"] == 5, f"step at {trend['step_at']}")
+
+
+TMP.mkdir(parents=True, exist_ok=True)
+shutil.copy(MODEL, TMP / "model.takt")
+shutil.copy(MODEL, TMP / "model_v2.takt")
+for part in (guides, keys, formats, profiles, mistakes, verdicts):
+    part()
+sys.exit(failures > 0)

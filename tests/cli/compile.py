@@ -1,0 +1,44 @@
+"""compile.py - compiled models run as their sources do, and damaged ones are refused; batches."""
+from _cli import CNN, MLP, STREAM, expect, fails, finish, parsed, path, succeeds
+
+
+def digest(*args):
+    return parsed("run", *args, "--json").get("digest")
+
+
+# Every verb takes the compiled file; the bits are those of the source.
+for name, model in (("mlp", MLP), ("cnn", CNN), ("stream", STREAM), ("kv", "examples/kv.takt")):
+    file = path(name + ".taktp")
+    succeeds("compile", model, "-o", file)
+    want = digest(model)
+    expect(want and want == digest(file), f"{name}: the compiled model gives another digest")
+    source, compiled = succeeds("plan", model), succeeds("plan", file)
+    expect(source.split("memory in bytes")[1] == compiled.split("memory in bytes")[1],
+           f"{name}: the compiled model needs other memory")
+
+# It can be compiled again, and says so to programs.
+again = parsed("compile", path("mlp.taktp"), "-o", path("again.taktp"), "--json")
+expect(again == {"model": "mlp", "file": path("again.taktp")}, str(again))
+expect(digest(path("again.taktp")) == digest(MLP), "compiled twice")
+
+# What is wrong.
+fails(2, "compile", MLP, says=["no file to write to", "-o m.taktp"])
+fails(1, "compile", MLP, "-o", path("no/such/folder/m.taktp"), says=["cannot write"])
+with open(path("mlp.taktp"), "rb") as file:
+    whole = file.read()
+for name, damaged, says in (("cut", whole[:5000], "its header says"),
+                            ("bit", whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:], "checksum"),
+                            ("new", whole[:8] + b"\x02" + whole[9:], "checksum of the header")):
+    with open(path(name + ".taktp"), "wb") as file:
+        file.write(damaged)
+    fails(1, "run", path(name + ".taktp"), says=["TAKT3007", says])
+
+# Many samples: the same bits for any batch and any number of sessions.
+want = digest(MLP, "-D", "batch=37")
+for size, jobs in ((1, 1), (8, 2), (36, 3), (37, 1), (100, 2)):
+    expect(digest(MLP, "-D", "batch=37", "--batch-size", str(size), "--jobs", str(jobs)) == want,
+           f"batches of {size} in {jobs} sessions")
+fails(1, "run", STREAM, "--batch-size", "2", says=["goes from run to run"])
+fails(2, "run", MLP, "--batch-size", "2", "--deadline", "5s", says=["--deadline is for one run"])
+fails(2, "run", MLP, "--jobs", "2", says=["--jobs needs --batch-size"])
+finish()

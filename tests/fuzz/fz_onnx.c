@@ -1,0 +1,68 @@
+/* fz_onnx.c - any bytes as an ONNX model: two readings agree; a model that loads is a valid graph.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What must hold; a trap is what the fuzzer looks for. */
+static void must(bool holds)
+{
+    if (!holds)
+        __builtin_trap();
+}
+
+static size_t live;
+
+static void *get(void *user, size_t size, size_t align)
+{
+    (void)user;
+    if (size > SIZE_MAX - align)
+        return NULL;
+    void *block = aligned_alloc(align, (size + align - 1) & ~(align - 1));
+    live += block != NULL ? size : 0;
+    return block;
+}
+
+static void put(void *user, void *block, size_t size)
+{
+    (void)user;
+    live -= size;
+    free(block);
+}
+
+static takt_status read_once(takt_ctx *ctx, const uint8_t *data, size_t size, uint64_t *digest)
+{
+    takt_graph *g = NULL;
+    const takt_source source = {.ctx = ctx, .name = "fuzz", .bytes = data, .length = size};
+    const takt_status status = takt_reader_onnx.read(&source, &g);
+    must((status == TAKT_OK) == (g != NULL));
+    must(status != TAKT_ERR_INTERNAL && (status == TAKT_OK || takt_last_error(ctx)[0] != '\0'));
+    *digest = 0;
+    if (g != NULL) {
+        must(takt_graph_verify(g) == TAKT_OK);
+        *digest = takt_graph_digest(g);
+        takt_graph_destroy(g);
+    }
+    return status;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const takt_allocator allocator = {.get = get, .put = put};
+    const takt_config config = {
+        .allocator = &allocator,
+        .limits = {.bytes = 1 << 28, .tensor_bytes = 1 << 24, .nodes = 10000}};
+    takt_ctx *ctx;
+    uint64_t first, second;
+    (void)takt_reader_onnx.recognises(data, size);
+    if (takt_ctx_create(&config, &ctx) != TAKT_OK)
+        return 0;
+    const takt_status status = read_once(ctx, data, size, &first);
+    must(read_once(ctx, data, size, &second) == status && first == second);
+    takt_ctx_destroy(ctx);
+    must(live == 0);
+    return 0;
+}

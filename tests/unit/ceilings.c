@@ -1,0 +1,133 @@
+/* ceilings.c - the machine's ceilings: measured, kept, and refused when they are another's. */
+#include "measure/ceilings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/peak/peak.h"
+#include "measure/roofline.h"
+#include "test.h"
+
+static takt_ctx *ctx;
+static char path[1024];
+
+static void begin(void)
+{
+    const char *folder = getenv("TAKT_TEST_TMP");
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    snprintf(path, sizeof path, "%s/ceilings.json", folder != NULL ? folder : "/tmp");
+    remove(path);
+}
+
+static void write_file(const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    if (EXPECT(file != NULL)) {
+        fputs(text, file);
+        fclose(file);
+    }
+}
+
+/* What every machine has: more than nothing, and no slower near than far. */
+static void plausible(const takt_ceilings *c)
+{
+    EXPECT(c->one.threads == 1 && c->all.threads >= 1);
+    EXPECT(c->one.f32_gflops > 0.05 && c->one.f64_gflops > 0.05 && c->one.int8_gops > 0.05);
+    EXPECT(c->all.f32_gflops >= c->one.f32_gflops);
+    EXPECT(c->one.read_gbs[TAKT_LEVELS - 1] > 0.05 && c->one.copy_gbs[TAKT_LEVELS - 1] > 0.05);
+    EXPECT(strlen(c->fingerprint) == 16);
+}
+
+static void measured_and_kept(void)
+{
+    takt_ceilings first, second;
+    EXPECT_OK(ctx, takt_ceilings_get(ctx, NULL, false, &first));
+    EXPECT(!first.from_file);
+    plausible(&first);
+    takt_text text;
+    takt_json_writer w;
+    takt_text_init(&text, ctx);
+    takt_json_begin(&w, &text, true);
+    takt_json_open(&w, '{');
+    takt_ceilings_write(&w, &first);
+    takt_json_close(&w, '}');
+    write_file(takt_text_get(&text));
+    takt_text_deinit(&text);
+    EXPECT_OK(ctx, takt_ceilings_get(ctx, path, false, &second));
+    EXPECT(second.from_file && second.one.f32_gflops == first.one.f32_gflops);
+    EXPECT(memcmp(second.all.read_gbs, first.all.read_gbs, sizeof first.all.read_gbs) == 0);
+}
+
+static void foreign_files(void)
+{
+    static const char *const bad[] = {
+        "",
+        "nonsense",
+        "{}",
+        "[1,2]",
+        "{\"fingerprint\": \"0123456789abcdef\"}",
+        "{\"fingerprint\": \"0123456789abcdef\", \"cache_bytes\": [1, 2, 3, 4], \"one\": {}}"};
+    takt_ceilings c;
+    for (size_t i = 2; i < sizeof bad / sizeof *bad; i++) {
+        takt_arena arena;
+        const takt_json *root;
+        takt_arena_init(&arena, ctx);
+        EXPECT_OK(ctx, takt_json_parse(ctx, &arena, bad[i], strlen(bad[i]), &root));
+        EXPECT(!takt_ceilings_read(root, &c), "text %zu was believed", i);
+        takt_arena_deinit(&arena);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        write_file(bad[i]);
+        EXPECT_OK(ctx, takt_ceilings_get(ctx, path, false, &c));
+        EXPECT(!c.from_file, "file %zu was believed", i);
+    }
+}
+
+static void levels(void)
+{
+    takt_ceilings c = {.cache_bytes = {1000, 10000, 0, 1 << 30}};
+    c.one.read_gbs[0] = 100;
+    c.one.read_gbs[1] = 50;
+    c.one.read_gbs[3] = 10;
+    EXPECT(takt_ceilings_level(&c, 500) == 0 && takt_ceilings_level(&c, 1001) == 1);
+    EXPECT(takt_ceilings_level(&c, 20000) == 3, "there is no third level");
+    EXPECT(takt_ceilings_read_gbs(&c, 2, false) == 10, "the next that was measured");
+}
+
+/* A step of a known size: 1000 floats in, 1000 out, 4000 operations. */
+static void roofs(void)
+{
+    takt_ceilings c = {.cache_bytes = {65536, 1 << 20, 1 << 25, 1 << 30}};
+    c.one = c.all = (takt_ceiling){.threads = 1, .f32_gflops = 80, .f64_gflops = 40};
+    for (int i = 0; i < TAKT_LEVELS; i++)
+        c.one.read_gbs[i] = c.all.read_gbs[i] = 100 - 20 * i;
+    takt_view views[2] = {{.dtype = TAKT_F32, .rank = 1, .dim = {1000}},
+                          {.dtype = TAKT_F32, .rank = 1, .dim = {1000}}};
+    takt_buffer buffer = {.place = TAKT_PLACE_ARENA};
+    takt_plan plan = {.threads = 1, .buffers = &buffer, .buffer_count = 1};
+    takt_step step = {.kind = "map", .name = "x", .kernel = "map_f32/neon", .task_count = 1};
+    takt_roof roof;
+    step.in = &views[0];
+    step.out = &views[1];
+    step.in_count = step.out_count = 1;
+    step.cost.flops = 4000;
+    takt_roof_of(&plan, &step, &c, &roof);
+    EXPECT(roof.bytes == 8000 && roof.level == 0, "%g bytes, level %d", roof.bytes, roof.level);
+    EXPECT(roof.compute_ns == 50 && roof.memory_ns == 80 && roof.floor_ns == 80);
+    EXPECT(strcmp(takt_roof_bound(&roof, 100), "L1") == 0);
+    EXPECT(strcmp(takt_roof_bound(&roof, 2000), "overhead") == 0);
+    step.cost.flops = 80000;
+    takt_roof_of(&plan, &step, &c, &roof);
+    EXPECT(strcmp(takt_roof_bound(&roof, 2000), "compute") == 0 && roof.floor_ns == 1000);
+    step.cost.bytes = 80; /* a gather: looks at a hundredth */
+    takt_roof_of(&plan, &step, &c, &roof);
+    EXPECT(roof.bytes == 80, "%g", roof.bytes);
+}
+
+static void end(void)
+{
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(begin, measured_and_kept, foreign_files, levels, roofs, end)
