@@ -103,7 +103,7 @@ static void recover(takt_syntax *s)
 takt_status takt_syntax_file(takt_syntax *s, takt_function **models, takt_function **layers)
 {
     *models = *layers = NULL;
-    while (s->token.kind != TAKT_T_END) {
+    while (s->token.kind != TAKT_T_END && s->status == TAKT_OK) {
         const bool is_layer = takt_syntax_is(s, "layer");
         s->depth = s->block_depth = 0;
         if (!is_layer && !takt_syntax_is(s, "model")) {
