@@ -44,8 +44,7 @@ static inline bool test_check(bool good, const char *file, int line, const char 
     test_check((condition), __FILE__, __LINE__, #condition, " " __VA_ARGS__)
 /* Both evaluate `call` once; `ctx` may be NULL where a call has none. */
 #define EXPECT_OK(ctx, call) EXPECT_STATUS(ctx, call, TAKT_OK)
-#define EXPECT_STATUS(ctx, call, want)                                                             \
-    test_status((ctx), (call), (want), __FILE__, __LINE__, #call)
+#define EXPECT_STATUS(ctx, call, want) test_status((ctx), (call), (want), __FILE__, __LINE__, #call)
 
 static inline bool test_status(const takt_ctx *ctx, takt_status got, takt_status want,
                                const char *file, int line, const char *what)

@@ -325,7 +325,7 @@ takt_status takt_einsum(takt_ctx *ctx, const char *equation, const takt_tensor_v
 {
     char attributes[EQUATION];
     const int length =
-        equation == NULL || strpbrk(equation, "\"\\") != NULL
+        equation == NULL || equation[strcspn(equation, "\"\\")] != '\0'
             ? -1
             : snprintf(attributes, sizeof attributes, "{\"equation\":\"%s\"}", equation);
     if (length < 0 || length >= EQUATION)

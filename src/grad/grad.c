@@ -82,8 +82,8 @@ static takt_status add_gradients(takt_graph *g, const char *output, const char *
     if (y == TAKT_NONE)
         return takt_fail(g->ctx, TAKT_E_NAME, "there is no output called %s", output);
     TAKT_TRY(find_all(g, names, names != NULL ? count : 0, &w));
-    const takt_grad_request request = {.out_count = 1, .out = &y, .in_count = w.count, .in = w.id,
-                                       .result = w.gradient};
+    const takt_grad_request request = {
+        .out_count = 1, .out = &y, .in_count = w.count, .in = w.id, .result = w.gradient};
     TAKT_TRY(takt_grad_append(g, &request));
     for (size_t i = 0; i < w.count; i++) {
         char *name = takt_arena_format(&g->arena, "grad.%s", w.name[i]);

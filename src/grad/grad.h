@@ -14,8 +14,8 @@ typedef struct takt_grad_request {
     const takt_id *out;  /* what is differentiated */
     const takt_id *seed; /* what flows into each; NULL or TAKT_NONE: ones */
     size_t in_count;
-    const takt_id *in;   /* with respect to what: any nodes before */
-    takt_id *result;     /* receives one gradient per `in`, of its type; zeros if none arrives */
+    const takt_id *in; /* with respect to what: any nodes before */
+    takt_id *result;   /* receives one gradient per `in`, of its type; zeros if none arrives */
 } takt_grad_request;
 
 /* Appends the gradients to `g`. TAKT_ERR_UNSUPPORTED if an op on the way has none. */

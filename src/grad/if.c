@@ -24,8 +24,8 @@ static takt_status build_branch(const work *w, const takt_graph *from, takt_grap
     takt_id *ids = takt_arena_array(&to->arena, 4 * most, sizeof *ids);
     if (map == NULL || ids == NULL)
         return TAKT_ERR_MEMORY;
-    takt_grad_request r = {.out = ids, .seed = ids + most, .in = ids + 2 * most,
-                           .result = ids + 3 * most};
+    takt_grad_request r = {
+        .out = ids, .seed = ids + most, .in = ids + 2 * most, .result = ids + 3 * most};
     TAKT_TRY(takt_graph_begin_copy(from, to, map));
     TAKT_TRY(takt_grad_copy(from, to, map));
     for (uint32_t i = 0; i < w->n->out_count; i++)

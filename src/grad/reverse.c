@@ -106,8 +106,12 @@ static takt_status through_lowering(sweep *s, const takt_node *n, const takt_id 
             seed[count++] = dy[i];
         }
     TAKT_TRY(s->g->status);
-    const takt_grad_request inner = {.out_count = count, .out = out, .seed = seed,
-                                     .in_count = n->in_count, .in = n->in, .result = dx};
+    const takt_grad_request inner = {.out_count = count,
+                                     .out = out,
+                                     .seed = seed,
+                                     .in_count = n->in_count,
+                                     .in = n->in,
+                                     .result = dx};
     return takt_grad_reverse(s->g, &inner, s->level + 1);
 }
 

@@ -76,8 +76,10 @@ static takt_id run_forward(work *w)
     for (size_t i = 0; i < w->carried && status == TAKT_OK; i++)
         takt_grad_output(to, map[w->body->inputs[i].id]);
     takt_graph_fail_if(w->g, status != TAKT_OK ? status : to->status);
-    const takt_named_attr attrs[] = {{"body", takt_attr_graph(to)}, {"carried", n->attr[CARRIED]},
-                                     {"sequences", n->attr[SEQUENCES]}, {"axes", n->attr[AXES]},
+    const takt_named_attr attrs[] = {{"body", takt_attr_graph(to)},
+                                     {"carried", n->attr[CARRIED]},
+                                     {"sequences", n->attr[SEQUENCES]},
+                                     {"axes", n->attr[AXES]},
                                      {"reverse", n->attr[REVERSE]}};
     return takt_graph_call(w->g, &takt_op_scan, n->in_count, n->in, 5, attrs);
 }
@@ -130,8 +132,8 @@ static void declare_rest(work *w, takt_id forward)
         if (w->dy[k] == TAKT_NONE)
             continue;
         add_sequence(w, w->dy[k], axis_of(&w->n->attr[OUT_AXES], i));
-        w->seeds[k] = takt_grad_input(w->backward, "dy",
-                                      takt_type_of(w->body, w->body->outputs[k].id));
+        w->seeds[k] =
+            takt_grad_input(w->backward, "dy", takt_type_of(w->body, w->body->outputs[k].id));
     }
     for (size_t i = w->carried + w->sequences; i < w->n->in_count; i++) {
         w->in[w->in_count++] = w->n->in[i];
@@ -147,8 +149,8 @@ static takt_status differentiate_body(work *w, takt_id *gradients)
     takt_id *ids = takt_arena_array(&to->arena, 4 * most, sizeof *ids);
     if (ids == NULL)
         return TAKT_ERR_MEMORY;
-    takt_grad_request r = {.out = ids, .seed = ids + most, .in = ids + 2 * most,
-                           .result = ids + 3 * most};
+    takt_grad_request r = {
+        .out = ids, .seed = ids + most, .in = ids + 2 * most, .result = ids + 3 * most};
     TAKT_TRY(takt_grad_copy(w->body, to, w->map));
     for (size_t k = 0; k < w->n->out_count; k++) {
         const bool arrives = k < w->carried ? is_float(w, k) : w->dy[k] != TAKT_NONE;
@@ -195,12 +197,12 @@ static takt_status run_backward(work *w)
     size_t carried = 0, result = 0;
     for (size_t i = 0; i < w->n->in_count; i++)
         carried += (i < w->carried || i >= first) && is_float(w, i);
-    const takt_named_attr attrs[] = {
-        {"body", takt_attr_graph(w->backward)}, {"carried", takt_attr_i64((int64_t)carried)},
-        {"sequences", takt_attr_i64((int64_t)w->axis_count)},
-        {"axes", takt_attr_i64s(w->axes, w->axis_count)},
-        {"out_axes", takt_attr_i64s(w->out_axes, w->out_count)},
-        {"reverse", takt_attr_bool(!w->n->attr[REVERSE].boolean)}};
+    const takt_named_attr attrs[] = {{"body", takt_attr_graph(w->backward)},
+                                     {"carried", takt_attr_i64((int64_t)carried)},
+                                     {"sequences", takt_attr_i64((int64_t)w->axis_count)},
+                                     {"axes", takt_attr_i64s(w->axes, w->axis_count)},
+                                     {"out_axes", takt_attr_i64s(w->out_axes, w->out_count)},
+                                     {"reverse", takt_attr_bool(!w->n->attr[REVERSE].boolean)}};
     const takt_id id = takt_graph_call(w->g, &takt_op_scan, w->in_count, w->in, 6, attrs);
     for (size_t i = 0; i < w->carried; i++)
         if (is_float(w, i))

@@ -88,9 +88,16 @@ static takt_status by_record(interp *it, const takt_graph *g, const takt_node *n
 {
     takt_arena scratch;
     takt_arena_init(&scratch, it->ctx);
-    takt_eval e = {.ctx = it->ctx, .scratch = &scratch, .node = n, .attr = n->attr,
-                   .in_count = n->in_count, .in = in, .out_count = n->out_count, .out = out,
-                   .run_graph = run_graph, .interp = it};
+    takt_eval e = {.ctx = it->ctx,
+                   .scratch = &scratch,
+                   .node = n,
+                   .attr = n->attr,
+                   .in_count = n->in_count,
+                   .in = in,
+                   .out_count = n->out_count,
+                   .out = out,
+                   .run_graph = run_graph,
+                   .interp = it};
     takt_status status = make_outputs(it->ctx, g, n, out);
     if (status == TAKT_OK)
         status = n->op->eval != NULL ? n->op->eval(&e) : takt_interp_elementwise(&e);
@@ -101,8 +108,8 @@ static takt_status by_record(interp *it, const takt_graph *g, const takt_node *n
 static takt_status evaluate(interp *it, const takt_graph *g, const takt_node *n,
                             takt_interp_way way, const takt_array *in, takt_array *out)
 {
-    const bool lower = n->op->lower != NULL &&
-                       (way == TAKT_INTERP_LOWER || !takt_interp_is_direct(g, n));
+    const bool lower =
+        n->op->lower != NULL && (way == TAKT_INTERP_LOWER || !takt_interp_is_direct(g, n));
     if (lower) {
         TAKT_TRY(by_lowering(it, g, n, in, out));
         return check_lowering(it, g, n, out);

@@ -7,8 +7,7 @@
 #include "os/os.h"
 
 static const takt_reader *const readers[] = {
-    &takt_reader_taktp,
-    &takt_reader_onnx,
+    &takt_reader_taktp, &takt_reader_onnx,
     &takt_reader_text, /* last: it takes anything that is text */
 };
 

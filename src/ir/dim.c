@@ -42,8 +42,7 @@ void takt_dims_retain(takt_dims *dims)
 
 void takt_dims_release(takt_dims *dims)
 {
-    if (dims == NULL ||
-        atomic_fetch_sub_explicit(&dims->references, 1, memory_order_acq_rel) != 1)
+    if (dims == NULL || atomic_fetch_sub_explicit(&dims->references, 1, memory_order_acq_rel) != 1)
         return;
     takt_ctx *ctx = dims->ctx;
     takt_arena_deinit(&dims->arena);
@@ -113,8 +112,7 @@ bool takt_dim_same(takt_dims *dims, takt_dim a, takt_dim b)
         return false;
     takt_dim x, y;
     lock(dims);
-    const bool same =
-        resolve(dims, a, &x) == TAKT_OK && resolve(dims, b, &y) == TAKT_OK && x == y;
+    const bool same = resolve(dims, a, &x) == TAKT_OK && resolve(dims, b, &y) == TAKT_OK && x == y;
     unlock(dims);
     return same;
 }

@@ -67,8 +67,7 @@ static takt_status ceildiv(takt_dims *dims, takt_dim a, takt_dim b, takt_dim *ou
     int64_t number;
     if (takt_dim_sum_number(&dims->b, &number) && number <= 0)
         return zero_divisor(dims, a);
-    if (a == b || (dims->b.count == 1 &&
-                   takt_dim_sum_divide(&dims->a, &dims->b.term[0], &dims->c)))
+    if (a == b || (dims->b.count == 1 && takt_dim_sum_divide(&dims->a, &dims->b.term[0], &dims->c)))
         return floordiv(dims, a, b, out);
     takt_dim_sum_set(&dims->c, -1);
     if (!takt_dim_sum_add(&dims->a, &dims->b, 1) || !takt_dim_sum_add(&dims->a, &dims->c, 1))

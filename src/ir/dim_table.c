@@ -24,7 +24,8 @@ takt_status takt_dim_too_large(takt_dims *dims)
 {
     return takt_fail(dims->ctx, TAKT_E_DIM,
                      "a dimension's expression has a number beyond 64 bits or grows beyond %d terms"
-                     " of %d factors", DIM_TERMS, DIM_ATOMS);
+                     " of %d factors",
+                     DIM_TERMS, DIM_ATOMS);
 }
 
 void takt_dim_load(const takt_dims *dims, takt_dim d, dim_sum *out)
@@ -97,8 +98,10 @@ static takt_status keep_text(takt_dims *dims, takt_text *text, dim_entry *e)
 {
     takt_status status = text->status;
     if (status == TAKT_OK && text->length > DIM_TEXT)
-        status = takt_fail(dims->ctx, TAKT_E_DIM, "a dimension's expression needs more than %d "
-                           "characters: %.60s\u2026", DIM_TEXT, takt_text_get(text));
+        status = takt_fail(dims->ctx, TAKT_E_DIM,
+                           "a dimension's expression needs more than %d "
+                           "characters: %.60s\u2026",
+                           DIM_TEXT, takt_text_get(text));
     if (status == TAKT_OK) {
         e->text = takt_arena_text(&dims->arena, takt_text_get(text), text->length);
         status = e->text != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
@@ -132,7 +135,9 @@ takt_status takt_dim_find_name(takt_dims *dims, takt_span name, takt_dim *out)
         return takt_fail(dims->ctx, TAKT_E_DIM,
                          "a dimension's name has %zu characters, not 1 to %d", name.length,
                          DIM_TEXT);
-    dim_entry e = {.kind = DIM_NAME, .name = name.at, .count = (uint32_t)name.length,
+    dim_entry e = {.kind = DIM_NAME,
+                   .name = name.at,
+                   .count = (uint32_t)name.length,
                    .index = dims->name_count};
     e.hash = takt_hash_bytes(DIM_NAME, name.at, name.length);
     TAKT_TRY(grow_slots(dims));
@@ -180,9 +185,10 @@ static void print_sum(const takt_dims *dims, const dim_sum *s, takt_text *text)
 
 takt_status takt_dim_opaque(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim b, takt_dim *out)
 {
-    static const char *const names[] = {
-        [TAKT_DIM_FLOORDIV] = "floordiv", [TAKT_DIM_MOD] = "mod",
-        [TAKT_DIM_MIN] = "min", [TAKT_DIM_MAX] = "max"};
+    static const char *const names[] = {[TAKT_DIM_FLOORDIV] = "floordiv",
+                                        [TAKT_DIM_MOD] = "mod",
+                                        [TAKT_DIM_MIN] = "min",
+                                        [TAKT_DIM_MAX] = "max"};
     dim_entry e = {.kind = DIM_OP, .op = op, .a = a, .b = b};
     e.hash = takt_hash_word(takt_hash_word(takt_hash_word(DIM_OP, op), (uint64_t)a), (uint64_t)b);
     TAKT_TRY(grow_slots(dims));

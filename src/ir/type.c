@@ -91,8 +91,8 @@ const char *takt_type_text(const takt_dims *dims, const takt_type *type,
     size_t length = 0;
     bool fits = add(buffer, &length, name != NULL ? name : "?") && add(buffer, &length, "[");
     for (int i = 0; fits && i < type->rank; i++)
-        fits = (i == 0 || add(buffer, &length, ", ")) &&
-               add_dim(dims, type->dim[i], buffer, &length);
+        fits =
+            (i == 0 || add(buffer, &length, ", ")) && add_dim(dims, type->dim[i], buffer, &length);
     if (!fits || !add(buffer, &length, "]")) {
         const size_t room = TAKT_TYPE_TEXT - sizeof cut;
         length = takt_utf8_cut(buffer, length < room ? length : room);

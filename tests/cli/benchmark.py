@@ -112,6 +112,7 @@ def mistakes():
     (TMP / "cut.json").write_text('{"benchmark_info": {')
     takt("benchmark analyze foreign.json", 1, "benchmark_info")
     takt("benchmark analyze cut.json", 1, "no benchmark result")
+    takt("benchmark analyze cut.json", 1, "TAKT8002")
     takt("benchmark compare model.takt", 2, "give two")
     takt("benchmark compare model.takt foreign.json", 2, "result file")
     takt("benchmark compare model.takt model.takt --fail-on quicker", 2, "no condition")
@@ -120,6 +121,7 @@ def mistakes():
     other["benchmark_info"]["system_info"]["fingerprint"] = "0" * 16
     (TMP / "other.json").write_text(json.dumps(other))
     takt("benchmark trends results_v1.json other.json", 4, "machine")
+    takt("benchmark trends results_v1.json other.json", 4, "TAKT8003")
     takt("benchmark compare results_v1.json other.json", 4, "different machines")
 
 

@@ -13,11 +13,12 @@ FORBIDDEN = re.compile(r"""^_{0,2}(abort|exit|_exit|_Exit|quick_exit|assert\w*|l
     |v?f?printf|v?dprintf|puts|fputs|putchar|putc|fputc|perror|stdout|stderr|raise|psignal|err|errx
     |warn|warnx|system|gets)(_chk|_fail)?$""", re.VERBOSE)
 LIBC = set("""memcpy memmove memset memcmp memchr strlen strnlen strcmp strncmp strchr strrchr
-    strstr strspn strcspn snprintf vsnprintf __errno_location""".split())
+    strstr strspn strcspn strcasecmp snprintf vsnprintf __errno_location""".split())
 # (file, name): why it may
 GRANTS = {
     ("src/kernel/isa.c", "getauxval"): "asks the kernel what the processor can run",
     ("src/kernel/isa.c", "syscall"): "asks for the use of AMX tiles",
+    ("src/base/crc32c.c", "getauxval"): "asks the kernel whether the processor has the instruction",
 }
 # What compilers refer to by themselves: stack protector, fortify, 128-bit and atomic helpers.
 COMPILER = re.compile(r"^(__stack_chk_\w+|_GLOBAL_OFFSET_TABLE_|__aarch64_\w+|__\w+[dtsx][ifc]\d?"

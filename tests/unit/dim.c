@@ -22,10 +22,22 @@ static takt_dim op(takt_dim_op which, takt_dim a, takt_dim b)
     return d;
 }
 
-static takt_dim add(takt_dim a, takt_dim b) { return op(TAKT_DIM_ADD, a, b); }
-static takt_dim sub(takt_dim a, takt_dim b) { return op(TAKT_DIM_SUB, a, b); }
-static takt_dim mul(takt_dim a, takt_dim b) { return op(TAKT_DIM_MUL, a, b); }
-static takt_dim divide(takt_dim a, takt_dim b) { return op(TAKT_DIM_FLOORDIV, a, b); }
+static takt_dim add(takt_dim a, takt_dim b)
+{
+    return op(TAKT_DIM_ADD, a, b);
+}
+static takt_dim sub(takt_dim a, takt_dim b)
+{
+    return op(TAKT_DIM_SUB, a, b);
+}
+static takt_dim mul(takt_dim a, takt_dim b)
+{
+    return op(TAKT_DIM_MUL, a, b);
+}
+static takt_dim divide(takt_dim a, takt_dim b)
+{
+    return op(TAKT_DIM_FLOORDIV, a, b);
+}
 
 static void prints(takt_dim d, const char *want)
 {

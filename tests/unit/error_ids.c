@@ -326,7 +326,8 @@ static bool mentions(const char *text, const char *word)
 {
     const size_t length = strlen(word);
     for (const char *at = text; (at = strstr(at, word)) != NULL; at += length)
-        if (is_word_end(at[length]) && (at == text || is_word_end(at[-1])))
+        if (is_word_end(at[length]) && (at == text || is_word_end(at[-1]) ||
+                                        (at - text >= 4 && memcmp(at - 4, "TAKT", 4) == 0)))
             return true;
     return false;
 }

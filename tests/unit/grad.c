@@ -30,8 +30,8 @@ static takt_graph *mlp(takt_id ids[PARTS])
     const takt_id h = takt_unary(
         g, &takt_op_tanh, takt_add(g, takt_matmul(g, ids[X], ids[W0], false, false), ids[B0]));
     const takt_id y = takt_add(g, takt_matmul(g, h, ids[W1], false, false), ids[X]);
-    takt_graph_output(g, "loss", takt_reduce_over(g, &takt_op_reduce_sum, takt_mul(g, y, y), NULL, 0,
-                                             false));
+    takt_graph_output(g, "loss",
+                      takt_reduce_over(g, &takt_op_reduce_sum, takt_mul(g, y, y), NULL, 0, false));
     EXPECT_OK(ctx, g->status);
     return g;
 }
@@ -73,8 +73,8 @@ static void network(void)
             slots[i].f[k] = old - step;
             const double slope = (high - loss(g, &in, slots)) / (2 * step);
             slots[i].f[k] = old;
-            EXPECT(fabs(slope - out[i + 1].f[k]) < 1e-6 * (1 + fabs(slope)),
-                   "%s %zu: %g, not %g", g->slots[i].name, k, out[i + 1].f[k], slope);
+            EXPECT(fabs(slope - out[i + 1].f[k]) < 1e-6 * (1 + fabs(slope)), "%s %zu: %g, not %g",
+                   g->slots[i].name, k, out[i + 1].f[k], slope);
         }
     for (size_t i = 0; i < 4; i++)
         takt_array_release(ctx, &out[i]);
@@ -101,8 +101,8 @@ static void twice(void)
     EXPECT_STATUS(ctx, takt_grad(ctx, first, "grad.x", &x, 1, &second), TAKT_ERR_ARGUMENT);
     const takt_id out = first->outputs[1].id, in = first->inputs[0].id;
     takt_id result;
-    const takt_grad_request request = {.out_count = 1, .out = &out, .in_count = 1, .in = &in,
-                                       .result = &result};
+    const takt_grad_request request = {
+        .out_count = 1, .out = &out, .in_count = 1, .in = &in, .result = &result};
     EXPECT_OK(ctx, takt_grad_append(first, &request));
     takt_graph_output(first, "second", result);
     takt_array a = {0}, outs[3] = {0};
@@ -131,12 +131,12 @@ static void refused(void)
     EXPECT_STATUS(ctx, takt_grad(ctx, g, "loss", &nobody, 1, &out), TAKT_ERR_NOT_FOUND);
     EXPECT(out == NULL);
     const takt_id whole = takt_cast(g, ids[X], TAKT_I32);
-    const takt_grad_request request = {.out_count = 1, .out = &whole, .in_count = 1,
-                                       .in = &ids[X], .result = &result};
+    const takt_grad_request request = {
+        .out_count = 1, .out = &whole, .in_count = 1, .in = &ids[X], .result = &result};
     EXPECT_STATUS(ctx, takt_grad_append(g, &request), TAKT_ERR_SHAPE);
     /* What does not depend on x has the gradient 0, of the right shape. */
-    const takt_grad_request none = {.out_count = 1, .out = &ids[B0], .in_count = 1,
-                                    .in = &ids[X], .result = &result};
+    const takt_grad_request none = {
+        .out_count = 1, .out = &ids[B0], .in_count = 1, .in = &ids[X], .result = &result};
     EXPECT_OK(ctx, takt_grad_append(g, &none));
     EXPECT(takt_type_same(g->dims, takt_type_of(g, result), takt_type_of(g, ids[X])));
     takt_graph_destroy(g);

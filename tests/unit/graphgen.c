@@ -35,8 +35,7 @@ static void interpret(uint64_t seed, const takt_gen *gen)
     static takt_gen_values values;
     const takt_graph *g = gen->graph;
     EXPECT_OK(ctx, takt_gen_values_init(gen, seed, &values));
-    const takt_status status =
-        takt_interpret_arrays(ctx, g, values.in, values.slot, out, next);
+    const takt_status status = takt_interpret_arrays(ctx, g, values.in, values.slot, out, next);
     if (EXPECT(status == TAKT_OK, "seed %llu: %s (%s)", (unsigned long long)seed,
                takt_last_error(ctx), takt_last_error_info(ctx)->node)) {
         for (size_t i = 0; i < g->output_count; i++)

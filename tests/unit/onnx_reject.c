@@ -243,10 +243,41 @@ static void functions(void)
     expect_bytes(model.at, model.length, TAKT_ERR_FORMAT, "nest deeper");
 }
 
+/* Ops that do not exist, and settings that depend on an input's values. */
+static void unsupported(void)
+{
+    graph.length = 0;
+    pb_node(&node, "NoSuchOp", "x", "w", "y");
+    pb_message(&graph, 1, &node);
+    pb_text(&graph, 2, "g");
+    for (int i = 0; i < 2; i++) {
+        pb_value(&value, i == 0 ? "x" : "w", 1, 1, three);
+        pb_message(&graph, 11, &value);
+    }
+    pb_value(&value, "y", 1, 1, three);
+    pb_message(&graph, 12, &value);
+    expect(TAKT_ERR_UNSUPPORTED, "NoSuchOp");
+    EXPECT(takt_last_error_info(ctx)->id == 3302, "got %d", takt_last_error_info(ctx)->id);
+    graph.length = 0;
+    pb_node(&node, "Reshape", "x", "w", "y");
+    pb_message(&graph, 1, &node);
+    pb_text(&graph, 2, "g");
+    pb_value(&value, "x", 1, 1, three);
+    pb_message(&graph, 11, &value);
+    pb_value(&value, "w", 7, 1, two);
+    pb_message(&graph, 11, &value);
+    pb_value(&value, "y", 1, 1, three);
+    pb_message(&graph, 12, &value);
+    expect(TAKT_ERR_UNSUPPORTED, "Reshape");
+    EXPECT(takt_last_error_info(ctx)->id == 3303, "got %d: %s", takt_last_error_info(ctx)->id,
+           takt_last_error(ctx));
+}
+
 int main(void)
 {
     if (takt_ctx_create(NULL, &ctx) != TAKT_OK)
         return 1;
+    unsupported();
     tensors();
     kinds_of_data();
     external_data();

@@ -52,8 +52,8 @@ static void check_attrs(const takt_op *op)
                a->name, a->names != NULL ? "superfluous" : "no");
         EXPECT(takt_op_attr_index(op, a->name, strlen(a->name)) == (int)i, "%s: two called %s",
                op->name, a->name);
-        const bool needs_value = a->type == TAKT_ATTR_TENSOR || a->type == TAKT_ATTR_GRAPH ||
-                                 a->type == TAKT_ATTR_TYPE;
+        const bool needs_value =
+            a->type == TAKT_ATTR_TENSOR || a->type == TAKT_ATTR_GRAPH || a->type == TAKT_ATTR_TYPE;
         EXPECT(!needs_value || a->is_required || a->is_optional, "%s: %s has no fallback", op->name,
                a->name);
     }
@@ -115,8 +115,8 @@ static void texts(void)
 /* ---- evaluation ---- */
 
 /* Results must be values of their type: rounding again changes nothing. */
-static void check_results(const takt_op *op, const char *text, takt_dims *dims,
-                          const takt_node *n, const takt_array *out)
+static void check_results(const takt_op *op, const char *text, takt_dims *dims, const takt_node *n,
+                          const takt_array *out)
 {
     for (uint32_t i = 0; i < n->out_count; i++) {
         const takt_type got = takt_array_type(&out[i]);
@@ -124,10 +124,10 @@ static void check_results(const takt_op *op, const char *text, takt_dims *dims,
         EXPECT(takt_type_same(dims, &got, &n->type[i]), "%s: %s: infer says %s, eval %s", op->name,
                text, takt_type_text(dims, &n->type[i], a), takt_type_text(dims, &got, b));
         for (size_t k = 0; k < out[i].count; k++) {
-            const bool fits = out[i].f == NULL
-                                  ? takt_dtype_wrap(got.dtype, out[i].i[k]) == out[i].i[k]
-                                  : isnan(out[i].f[k]) ||
-                                        takt_dtype_round(got.dtype, out[i].f[k]) == out[i].f[k];
+            const bool fits =
+                out[i].f == NULL
+                    ? takt_dtype_wrap(got.dtype, out[i].i[k]) == out[i].i[k]
+                    : isnan(out[i].f[k]) || takt_dtype_round(got.dtype, out[i].f[k]) == out[i].f[k];
             EXPECT(fits, "%s: %s: result %u, element %zu", op->name, text, i, k);
         }
     }
@@ -189,8 +189,7 @@ static void differentiate(const takt_op *op, const char *text)
     char where[TAKT_WHERE];
     const bool has_gradient = op->grad != NULL || op->lower != NULL || op == &takt_op_if ||
                               op == &takt_op_scan; /* those two in grad/ */
-    if (!has_gradient || !can_widen(op, text) ||
-        !make(op, text, true, &s))
+    if (!has_gradient || !can_widen(op, text) || !make(op, text, true, &s))
         return;
     if (takt_sample_is_smooth(&s)) {
         const takt_status status = takt_sample_check_grad(&s, &distance, where);

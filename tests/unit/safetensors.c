@@ -1,5 +1,6 @@
 /* safetensors.c - weights by name: what is refused, and that writing and reading agree. */
 #include "io/safetensors/safetensors.h"
+#include "base/error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,7 @@ static void headers(void)
     expect("{}", 0, NULL);
     expect("{}  ", 0, NULL);
     expect("{}", 1, "after the last tensor");
+    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_SAFETENSORS);
     expect(" {}", 0, "begin with {");
     expect("[]", 0, "begin with {");
     expect("{\"a\":1}", 0, "no object");
@@ -115,6 +117,7 @@ static void models(void)
     EXPECT_OK(ctx, takt_model_load_weights(m, path));
     if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", other, sizeof other - 1, NULL, &n))) {
         EXPECT_STATUS(ctx, takt_model_load_weights(n, path), TAKT_ERR_NOT_FOUND);
+        EXPECT(takt_last_error_info(ctx)->id == TAKT_E_WEIGHTS);
         takt_model_destroy(n);
     }
     takt_model_destroy(m);

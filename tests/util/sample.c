@@ -176,8 +176,11 @@ static takt_status append_gradients(task *t)
             t->which[t->in_count] = i;
             t->in[t->in_count++] = g->inputs[i].id;
         }
-    const takt_grad_request request = {.out_count = t->out_count, .out = t->out, .seed = t->seed,
-                                       .in_count = t->in_count, .in = t->in,
+    const takt_grad_request request = {.out_count = t->out_count,
+                                       .out = t->out,
+                                       .seed = t->seed,
+                                       .in_count = t->in_count,
+                                       .in = t->in,
                                        .result = t->gradient};
     TAKT_TRY(takt_grad_append(g, &request));
     for (size_t i = 0; i < t->in_count; i++) {

@@ -37,7 +37,7 @@ TILE(4)
 TILE(5)
 TILE(6)
 
-    static void tile(size_t rows, size_t panels, const tile_job *t)
+static void tile(size_t rows, size_t panels, const tile_job *t)
 {
     static void (*const by_rows[])(const tile_job *) = {tile_2, tile_3, tile_4, tile_5, tile_6};
     (void)panels;

@@ -103,7 +103,9 @@ TILE(2)
 TILE(3)
 TILE(4)
 TILE(5)
-TILE(6) TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
+TILE(6)
+TILE(7)
+TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
 
     static void tile(size_t rows, size_t panels, const tile_job *t)
 {
