@@ -105,9 +105,15 @@ TILE(4)
 TILE(5)
 TILE(6)
 TILE(7)
-TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
+TILE(8)
+TILE(9)
+TILE(10)
+TILE(11)
+TILE(12)
+TILE(13)
+TILE(14)
 
-    static void tile(size_t rows, size_t panels, const tile_job *t)
+static void tile(size_t rows, size_t panels, const tile_job *t)
 {
     static void (*const by_rows[2][MR - 1])(const tile_job *) = {
         {thin_2, thin_3, thin_4, thin_5, thin_6, thin_7, thin_8, thin_9, thin_10, thin_11, thin_12,

@@ -14,8 +14,9 @@
     X(SUB, sub_of)                                                                                 \
     X(MUL, mul_of)                                                                                 \
     X(MIN, min_of)                                                                                 \
-    X(MAX, max_of) X(AND, and_of) X(OR, or_of) X(XOR, xor_of) X(SHL, shl_of) X(SHR, shr_of)        \
-        X(SHR8, shr8_of) X(SHR16, shr16_of)
+    X(MAX, max_of)                                                                                 \
+    X(AND, and_of)                                                                                 \
+    X(OR, or_of) X(XOR, xor_of) X(SHL, shl_of) X(SHR, shr_of) X(SHR8, shr8_of) X(SHR16, shr16_of)
 #define PREDICATE_OPS(X)                                                                           \
     X(EQ, eq_of) X(NE, ne_of) X(LT, lt_of) X(LE, le_of) X(GT, gt_of) X(GE, ge_of)
 #define FAULTING_OPS(X) X(DIV, div_of) X(MOD, mod_of) X(REM, rem_of) X(POW, pow_of)
