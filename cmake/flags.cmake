@@ -15,7 +15,7 @@ set(CMAKE_C_FLAGS_MINSIZEREL "-Os")
 set(flags -Wall -Wextra -Wconversion -Wshadow -Wvla -ffp-contract=off -fno-math-errno
           -fvisibility=hidden)
 if(CMAKE_C_COMPILER_ID MATCHES Clang)
-  list(APPEND flags -Wno-pass-failed) # a hint to vectorise that a low -O does not follow is no fault
+  list(APPEND flags -Wno-pass-failed) # hints to vectorise that a low -O does not follow
 endif()
 if(TAKT_WERROR)
   list(APPEND flags -Werror)

@@ -6,7 +6,7 @@
 #
 # Labels: `program` or `script`; the folder; and one of fast, full, slow: slow for names that end in
 # _slow, full for the folders below, fast for the rest.
-set(full_folders package model)
+set(full_folders package)
 set(skipped_folders util kernel fuzz corpus)
 find_package(Python3 COMPONENTS Interpreter)
 

@@ -7,6 +7,7 @@
 #include <takt/eager.h>
 #include <takt/measure.h>
 #include <takt/model.h>
+#include <takt/op.h>
 #include <takt/plan.h>
 #include <takt/session.h>
 #include <takt/settings.h>

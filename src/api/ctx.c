@@ -1,5 +1,6 @@
 /* ctx.c - making a context: the caller's services or the system's, limits, and counted memory. */
 #include "base/ctx.h"
+#include "base/native.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -115,6 +116,7 @@ void takt_ctx_destroy(takt_ctx *ctx)
         return;
     const takt_allocator outer = ctx->outer;
     takt_plan_cache_destroy(ctx);
+    takt_native_drop(ctx);
     outer.put(outer.user, ctx, sizeof *ctx);
 }
 

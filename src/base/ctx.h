@@ -17,8 +17,9 @@ struct takt_ctx {
     void *log_user;
     takt_limits limits;
     takt_error error;
-    struct takt_plan_cache *plans; /* made by its first use, api/cache.c */
-    _Atomic bool plans_busy;       /* held for a few instructions */
+    struct takt_plan_cache *plans;  /* made by its first use, api/cache.c */
+    _Atomic bool plans_busy;        /* held for a few instructions */
+    struct takt_native_op *natives; /* functions for custom ops: base/native.h */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* consumer.c - somebody else's program: makes a context and says which Takt it runs. */
+/* consumer.c - somebody else's program: says which Takt it has, loads a model and runs it. */
 #include <stdio.h>
 
 #include <takt/takt.h>
@@ -6,9 +6,19 @@
 int main(void)
 {
     takt_ctx *ctx = NULL;
-    if (takt_ctx_create(NULL, &ctx) != TAKT_OK)
-        return 1;
-    printf("takt %s\n", takt_version());
+    takt_model *model = NULL;
+    takt_plan *plan = NULL;
+    takt_session *session = NULL;
+    int failed =
+        takt_ctx_create(NULL, &ctx) || takt_model_load(ctx, "examples/mlp.takt", NULL, &model) ||
+        takt_plan_create(model, NULL, &plan) || takt_session_create(plan, NULL, &session) ||
+        takt_session_input(session, 0) == NULL || takt_session_run(session);
+    if (!failed)
+        printf("takt %s: %g\n", takt_version(),
+               ((float *)takt_session_output(session, 0)->data)[0]);
+    takt_session_destroy(session);
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
     takt_ctx_destroy(ctx);
-    return 0;
+    return failed != 0;
 }

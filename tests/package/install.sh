@@ -13,7 +13,7 @@ failed=0
 
 # check NAME PROGRAM: it runs and says what the command says.
 check() {
-    if ! LD_LIBRARY_PATH=$lib "$2" >"$work/out" 2>&1 || ! grep -q '^takt 0\.1\.0' "$work/out"; then
+    if ! LD_LIBRARY_PATH=$lib "$2" >"$work/out" 2>&1 || ! grep -q '^takt 0\.1\.0: 0\.' "$work/out"; then
         echo "the consumer built by $1 does not run:"
         cat "$work/out"
         failed=1

@@ -111,12 +111,14 @@ static void profiles(void)
     EXPECT(s.latency.median > 0 && s.floor_ns > 0 && s.flops >= 2.0 * 4 * 64 * 128, "%g", s.flops);
     for (int view = TAKT_PROFILE_STEPS; view <= TAKT_PROFILE_FOLDED; view++) {
         c.length = 0;
-        EXPECT_OK(ctx, takt_profile_print(p, view, 0, TAKT_FORMAT_JSON, collect, &c));
+        EXPECT_OK(ctx,
+                  takt_profile_print(p, (takt_profile_view)view, 0, TAKT_FORMAT_JSON, collect, &c));
         if (view != TAKT_PROFILE_FOLDED)
             EXPECT(is_json(c.at, c.length), "view %d: %s", view, c.at);
         EXPECT(c.length > 20, "view %d", view);
         c.length = 0;
-        EXPECT_OK(ctx, takt_profile_print(p, view, 1, TAKT_FORMAT_TEXT, collect, &c));
+        EXPECT_OK(ctx,
+                  takt_profile_print(p, (takt_profile_view)view, 1, TAKT_FORMAT_TEXT, collect, &c));
     }
     c.length = 0;
     EXPECT_OK(ctx, takt_profile_print(p, TAKT_PROFILE_MEMORY, 0, TAKT_FORMAT_TEXT, collect, &c));
@@ -153,7 +155,7 @@ static void results(void)
         c.length = 0;
         if (format == TAKT_BENCH_HTML)
             continue; /* larger than the buffer here; the command's test reads one */
-        EXPECT_OK(ctx, takt_bench_write(bench, format, collect, &c));
+        EXPECT_OK(ctx, takt_bench_write(bench, (takt_bench_format)format, collect, &c));
         if (format == TAKT_BENCH_JSON || format == TAKT_BENCH_GBENCH)
             EXPECT(is_json(c.at, c.length));
     }
