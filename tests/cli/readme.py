@@ -13,7 +13,8 @@ expect(len(lines) >= 12, "the tour has lost its commands")
 digests = []
 for line in filter(None, lines):
     command = line.replace("build/takt", TOOL).replace("arena.svg", TMP + "/arena.svg")
-    command = command.replace("-o y.npy", f"-o {TMP}/y.npy").replace("mlp.taktp", TMP + "/mlp.taktp")
+    for name in ("y.npy", "mlp.taktp"):
+        command = command.replace(" " + name, f" {TMP}/{name}")
     run = subprocess.run(["sh", "-ec", command], cwd=ROOT, env=CLEAN, text=True,
                          capture_output=True, timeout=120, check=False)
     expect(run.returncode == 0, f"{line}: exit {run.returncode}: {run.stderr}")
