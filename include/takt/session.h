@@ -31,7 +31,8 @@ TAKT_API void takt_pool_close(takt_pool *pool);
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_session_options {
     size_t size;
-    takt_pool *pool; /**< borrowed until the session dies; default: one of the session's own */
+    takt_pool *pool; /**< borrowed until the session dies, of at most the plan's threads; default:
+                          one of the session's own */
     void *arena;     /**< memory for activations and scratch, 64-byte aligned; default: allocated */
     uint64_t arena_bytes;
 } takt_session_options;

@@ -15,6 +15,20 @@
 
 /* ---- sizes ---- */
 
+/* A name that the model itself has bound to a number takes no other. */
+static takt_status check_size(takt_ctx *ctx, const takt_dims *dims, takt_span name, int64_t size)
+{
+    takt_dims *table = (takt_dims *)dims; /* the name exists, so looking it up changes nothing */
+    takt_dim dim;
+    TAKT_TRY(takt_dim_name(table, name, &dim));
+    TAKT_TRY(takt_dim_resolve(table, dim, &dim));
+    if (!takt_dim_is_number(dim) || dim == size)
+        return TAKT_OK;
+    return takt_fail(ctx, TAKT_E_OPTION, "%.*s=%lld: in this model %.*s is always %lld",
+                     (int)name.length, name.at, (long long)size, (int)name.length, name.at,
+                     (long long)dim);
+}
+
 static takt_status set_size(takt_ctx *ctx, const takt_dims *dims, takt_span name, takt_span value,
                             int64_t *sizes)
 {
@@ -29,7 +43,7 @@ static takt_status set_size(takt_ctx *ctx, const takt_dims *dims, takt_span name
     for (size_t i = 0; i < takt_dims_name_count(dims); i++)
         if (takt_span_is(name, takt_dims_name(dims, i))) {
             sizes[i] = size;
-            return TAKT_OK;
+            return check_size(ctx, dims, name, size);
         }
     takt_fail(ctx, TAKT_E_NAME, "the model has no dimension called %.*s", (int)name.length,
               name.at);

@@ -149,6 +149,12 @@ static takt_status make_session(takt_session *s, const takt_session_options *opt
     TAKT_TRY(make_state(s));
     TAKT_TRY(make_arena(s, options));
     set_bases(s);
+    if (takt_pool_threads(options->pool) > s->plan->threads) {
+        takt_fail(s->ctx, TAKT_E_ARGUMENT, "the pool has %d threads, the plan has scratch for %d",
+                  takt_pool_threads(options->pool), s->plan->threads);
+        return takt_fail_hint(s->ctx, "make the plan with threads = %d",
+                              takt_pool_threads(options->pool));
+    }
     s->pool = options->pool;
     if (s->pool == NULL && s->plan->threads > 1 && s->plan->is_parallel) {
         TAKT_TRY(takt_pool_create(s->ctx, s->plan->threads, NULL, &s->pool));

@@ -62,6 +62,16 @@ static bool same_shape(const takt_type *a, const takt_type *b)
     return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0;
 }
 
+/* An input that is a view of what the group itself computes would be read before it is written. */
+static bool reads_view(const takt_builder *b, const takt_node *n, int32_t group)
+{
+    for (uint32_t k = 0; k < n->in_count; k++)
+        if (n->in[k] != TAKT_NONE && b->group_index[n->in[k]] == TAKT_NO_GROUP &&
+            b->ready[n->in[k]] == group)
+            return true;
+    return false;
+}
+
 /* Why `id` may not join `group` through value `from`; NULL if it may. */
 static const char *obstacle(const takt_builder *b, takt_id id, const takt_group *group,
                             takt_id from)
@@ -71,7 +81,7 @@ static const char *obstacle(const takt_builder *b, takt_id id, const takt_group 
         return "fusion is off";
     if (group->count >= LONGEST)
         return "the step is long enough";
-    if (b->group_index[from] == TAKT_NO_GROUP)
+    if (reads_view(b, &g->nodes[id], (int32_t)(group - b->groups)))
         return "the value is reshaped, joined or one of several results in between";
     if (b->is_constant[id] != b->is_constant[group->nodes[0]])
         return "one side is computed once, when the plan is made";

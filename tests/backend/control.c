@@ -54,7 +54,7 @@ static void turns(void)
 {
     for (int64_t n = 0; n < 7; n++) {
         float x[3] = {1, 2, -3}, y[3] = {0}, want[3] = {1, 2, -3};
-        takt_error error;
+        takt_error error = {0};
         for (int64_t i = 0; i < n; i++)
             for (int k = 0; k < 3; k++)
                 want[k] = i % 2 == 0 ? want[k] + want[k] : want[k] + 1;
@@ -67,7 +67,7 @@ static void turns(void)
 static void too_many(void)
 {
     float x[3] = {0}, y[3];
-    takt_error error;
+    takt_error error = {0};
     EXPECT(run(nested, 2000000, x, y, &error) == TAKT_ERR_LIMIT && error.id == 5004, "%d: %s",
            error.id, error.message);
 }
@@ -83,7 +83,7 @@ static void fault_inside(void)
                                "    return y = y\n"
                                "}\n";
     float x[3] = {1, 2, 3}, y[3];
-    takt_error error;
+    takt_error error = {0};
     EXPECT(run(text, 3, x, y, &error) == TAKT_OK, "%s", error.message);
     EXPECT(run(text, 4, x, y, &error) == TAKT_ERR_RANGE && error.id == 5001, "%d: %s", error.id,
            error.message);

@@ -199,7 +199,8 @@ static void column_of_tiles(const gemm *g, const block *o, size_t p, const epilo
         tile(height, panels, &t);
         t.a += height * round_up(t.k, QUAD);
         t.c += height * t.ldc;
-        t.sum += t.sum ? height * t.sum_ld : 0;
+        if (t.sum)
+            t.sum += height * t.sum_ld;
     }
 }
 

@@ -132,7 +132,8 @@ static void multiply(const takt_gemm_i8 *g, const block *o)
             tile(height, panels, &t);
             a += packed_bytes(height, k);
             t.c += height * NR;
-            t.sum += t.sum ? height * NR : 0;
+            if (t.sum)
+                t.sum += height * NR;
         }
         p += (size_t)CHUNK * GROUP;
     } while (p < g->k);
