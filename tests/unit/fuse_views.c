@@ -10,8 +10,8 @@ static takt_ctx *ctx;
 static const char *const texts[] = {
     "model a(x: f32[4096]) -> f32[4096] {\n  y = relu(x) + 1.0\n  return y + y[4095:4096]\n}\n",
     "model b(x: f32[1, 6, 700]) -> f32[1, 6, 700] {\n  y = x * 2.0\n  return y - y[:, 5:6]\n}\n",
-    "model c(x: f32[64, 64]) -> f32[64, 64] {\n  y = x + 1.0\n"
-    "  return y * reshape(y[63:64], shape=[64])\n}\n",
+    ("model c(x: f32[64, 64]) -> f32[64, 64] {\n  y = x + 1.0\n"
+     "  return y * reshape(y[63:64], shape=[64])\n}\n"),
 };
 
 static void run(const takt_model *m, const takt_plan_options *o, float *y, size_t count)
