@@ -18,6 +18,19 @@
 
 #include <takt/ctx.h>
 
+/* Sanitizers make system calls of their own and cost time: some checks say nothing under them. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define TEST_SANITIZED 1
+#endif
+#endif
+#ifndef TEST_SANITIZED
+#define TEST_SANITIZED 0
+#endif
+
 static int test_failures;
 
 /* More than this from one program helps nobody. */

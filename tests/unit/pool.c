@@ -14,19 +14,7 @@
 #include "test.h"
 #include "util/inject.h"
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define INSTRUMENTED 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define INSTRUMENTED 1
-#endif
-#ifndef INSTRUMENTED
-#define INSTRUMENTED 0
-#endif
-
-enum { TASKS = 64, RUNS = INSTRUMENTED ? 20000 : 100000 };
+enum { TASKS = 64, RUNS = TEST_SANITIZED ? 20000 : 100000 };
 
 static takt_ctx *ctx;
 
@@ -235,7 +223,7 @@ static void idle(void)
     const uint64_t start = cpu_time_ns();
     nanosleep(&while_asleep, NULL);
     const uint64_t used = cpu_time_ns() - start;
-    EXPECT(used < 400000 || INSTRUMENTED, "%llu ns of 400 ms", (unsigned long long)used);
+    EXPECT(used < 400000 || TEST_SANITIZED, "%llu ns of 400 ms", (unsigned long long)used);
     takt_pool_destroy(pool);
 }
 

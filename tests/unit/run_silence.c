@@ -21,12 +21,6 @@
 #include "api/session.h"
 #include "util/inject.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-
 static const struct {
     const char *path, *sizes;
 } models[] = {
@@ -278,7 +272,7 @@ static void no_system_calls(void)
 {
     caught = mmap(NULL, sizeof *caught, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     EXPECT(caught != MAP_FAILED);
-    for (size_t i = 0; i < 2 * MODELS && !SANITIZED; i++) {
+    for (size_t i = 0; i < 2 * MODELS && !TEST_SANITIZED; i++) {
         *caught = -1;
         fflush(stdout);
         const pid_t pid = fork();
