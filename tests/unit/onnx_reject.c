@@ -60,6 +60,7 @@ static void tensors(void)
     pb_tensor(&tensor, "w", 1, &wide, raw, 12);
     begin(&tensor);
     expect(TAKT_ERR_FORMAT, "too large");
+    EXPECT(takt_last_error_info(ctx)->id == 3301, "got %d", takt_last_error_info(ctx)->id);
     pb_tensor(&tensor, "w", 1, &minus, raw, 12);
     begin(&tensor);
     expect(TAKT_ERR_FORMAT, "dimension 0");
@@ -118,6 +119,7 @@ static void external_data(void)
         pb_int(&tensor, 14, 1);
         begin(&tensor);
         expect(TAKT_ERR_FORMAT, "external data");
+        EXPECT(takt_last_error_info(ctx)->id == 3304, "got %d", takt_last_error_info(ctx)->id);
     }
     static const char *const keys[] = {"nonsense", "location"};
     for (size_t i = 0; i < 2; i++) {
