@@ -10,6 +10,7 @@
 #ifndef TAKT_PLAN_H
 #define TAKT_PLAN_H
 
+#include <takt/cpu.h>
 #include <takt/model.h>
 
 #ifdef __cplusplus
@@ -18,20 +19,33 @@ extern "C" {
 
 typedef struct takt_plan takt_plan;
 
-/** Zero in any field means the default, so `{0}` is always valid. */
+/** Zero in any field means the default, so `{0}` is always valid. A program that shall run with
+ *  later versions of the library sets `size`. */
 typedef struct takt_plan_options {
-    size_t size;
+    size_t size;         /**< sizeof(takt_plan_options), or 0 for this header's */
     const char *sizes;   /**< "batch=8,seq=128": every named dimension needs one; default 1 each */
     int threads;         /**< default: one per core this process may use */
     const char *backend; /**< "cpu" (default), "ref", the reference interpreter, or "blas" */
     const char *blas;    /**< for backend blas: "openblas", "blis", "mkl" or a path; default: any */
     const char *isa;     /**< cap on vector code, e.g. "avx2" or "scalar"; default: no cap */
     const char *passes;  /**< "+name,-name"; NULL: the standard ones */
-    int level;           /**< 1..3 as -O1..-O3; -1: -O0, scalar and unfused; 0: the default, 2 */
+    int level;           /**< set by takt_opts_level; -1 is -O0, 0 is the default, -O2 */
     uint64_t memory_limit; /**< bytes of arena that the plan may need; 0: no limit */
     bool no_reuse;         /**< no value shares memory with another, for debugging */
     bool dry;              /**< only sizes: no weight is packed, nothing can run */
+    uint8_t simd[16];      /**< caps of kernel families, set by takt_opts_simd */
 } takt_plan_options;
+
+/** Optimisation level 0 to 3; docs/options.md tells what each does. TAKT_ERR_ARGUMENT beyond. */
+TAKT_API TAKT_MUST_USE takt_status takt_opts_level(takt_plan_options *options, int level);
+/** Caps the vector code of the steps of one family: "on" (no cap, even at -O0), "off" (scalar), or
+ *  an instruction set such as "avx2". TAKT_ERR_NOT_FOUND if there is none of that name; one that
+ *  this machine lacks is refused when the plan is made. */
+TAKT_API TAKT_MUST_USE takt_status takt_opts_simd(takt_plan_options *options, takt_family family,
+                                                  const char *cap);
+/** The same from words: "gemm=avx2,conv=off,map=on". A mistake is explained in the context. */
+TAKT_API TAKT_MUST_USE takt_status takt_opts_simd_words(takt_ctx *ctx, takt_plan_options *options,
+                                                        const char *words);
 
 /** Everything a run will need, in bytes. */
 typedef struct takt_plan_info {

@@ -11,6 +11,7 @@
 #include "api/model.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/options.h"
 #include "plan/plan.h"
 
 #include <takt/plan.h>
@@ -96,6 +97,8 @@ static takt_status write_key(const takt_model *m, const takt_plan_options *o, ta
     add_option(text, o->blas);
     add_option(text, o->isa);
     add_option(text, o->passes);
+    for (size_t i = 0; i < sizeof o->simd; i++)
+        takt_text_add(text, " %d", o->simd[i]);
     return status != TAKT_OK ? status : text->status;
 }
 
@@ -225,19 +228,19 @@ static takt_status keep(takt_ctx *ctx, const char *text, takt_plan **plan)
 
 takt_status takt_plan_get(const takt_model *m, const takt_plan_options *options, takt_plan **plan)
 {
-    static const takt_plan_options defaults = {0};
-    const takt_plan_options *o = options != NULL ? options : &defaults;
+    takt_plan_options o;
     takt_text key;
     *plan = NULL;
+    TAKT_TRY(takt_options_read(m->ctx, "takt_plan_options", options, &o, sizeof o));
     takt_text_init(&key, m->ctx);
-    takt_status status = write_key(m, o, &key);
+    takt_status status = write_key(m, &o, &key);
     if (status == TAKT_OK) {
         takt_cache_lock(m->ctx);
         *plan = find(m->ctx, takt_text_get(&key));
         takt_cache_unlock(m->ctx);
     }
     if (status == TAKT_OK && *plan == NULL) {
-        status = takt_plan_create(m, o, plan);
+        status = takt_plan_create(m, &o, plan);
         if (status == TAKT_OK)
             status = keep(m->ctx, takt_text_get(&key), plan);
         if (status != TAKT_OK) {

@@ -6,6 +6,7 @@
 #include "api/model.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/options.h"
 #include "base/sha256.h"
 #include "io/read.h"
 #include "io/takt/taktp.h"
@@ -58,8 +59,8 @@ static takt_status write_lineage(const takt_model *m, const takt_save_options *o
 
 takt_status takt_model_save(const takt_model *m, const char *path, const takt_save_options *options)
 {
-    static const takt_save_options defaults = {0};
-    const takt_save_options *o = options != NULL ? options : &defaults;
+    takt_save_options o;
+    TAKT_TRY(takt_options_read(m->ctx, "takt_save_options", options, &o, sizeof o));
     if (path == NULL)
         return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_model_save: path is NULL");
     takt_text lineage;
@@ -68,7 +69,7 @@ takt_status takt_model_save(const takt_model *m, const char *path, const takt_sa
     if (options == NULL && m->lineage != NULL) /* what came from a file goes on with its history */
         takt_text_put(&lineage, m->lineage, strlen(m->lineage));
     else
-        status = write_lineage(m, o, &lineage);
+        status = write_lineage(m, &o, &lineage);
     void *bytes = NULL;
     size_t length = 0;
     if (status == TAKT_OK)

@@ -8,6 +8,7 @@
 
 #include "api/cache.h"
 #include "base/mem.h"
+#include "base/options.h"
 #include "os/cpu.h"
 #include "os/os.h"
 
@@ -53,24 +54,6 @@ static takt_limits fill_limits(const takt_limits *given)
     };
 }
 
-/* A caller built against another version has a shorter or longer structure: what he does not have
- * is zero, and what we do not know must be zero. */
-static bool read_config(const takt_config *given, takt_config *config)
-{
-    memset(config, 0, sizeof *config);
-    if (given == NULL)
-        return true;
-    const size_t size = given->size != 0 ? given->size : sizeof *config;
-    if (size < sizeof given->size)
-        return false;
-    memcpy(config, given, size < sizeof *config ? size : sizeof *config);
-    for (size_t i = sizeof *config; i < size; i++) {
-        if (((const unsigned char *)given)[i] != 0)
-            return false;
-    }
-    return true;
-}
-
 static bool is_complete(const takt_config *c)
 {
     const takt_files *f = c->files;
@@ -89,7 +72,8 @@ takt_status takt_ctx_create(const takt_config *given, takt_ctx **result)
     if (result == NULL)
         return TAKT_ERR_ARGUMENT;
     *result = NULL;
-    if (!read_config(given, &config) || !is_complete(&config))
+    TAKT_TRY(takt_options_read(NULL, "takt_config", given, &config, sizeof config));
+    if (!is_complete(&config))
         return TAKT_ERR_ARGUMENT;
     const takt_allocator outer = config.allocator != NULL ? *config.allocator : takt_os_allocator();
     takt_ctx *ctx = outer.get(outer.user, sizeof *ctx, TAKT_ALIGN);

@@ -6,6 +6,7 @@
 #include "api/model.h"
 #include "api/session.h"
 #include "base/mem.h"
+#include "base/options.h"
 
 enum { DEFAULT_BATCH = 32 };
 
@@ -113,7 +114,8 @@ static void add_sizes(const many *w, const char *sizes, int64_t batch, takt_text
 static takt_status make_plan(const many *w, const takt_plan_options *given, int64_t batch,
                              takt_plan **plan)
 {
-    takt_plan_options options = given != NULL ? *given : (takt_plan_options){0};
+    takt_plan_options options;
+    TAKT_TRY(takt_options_read(w->ctx, "takt_plan_options", given, &options, sizeof options));
     takt_text sizes;
     takt_text_init(&sizes, w->ctx);
     add_sizes(w, options.sizes, batch, &sizes);
@@ -238,24 +240,24 @@ static takt_status run_many(many *w, const takt_many_options *o, bool *is_cut)
 takt_status takt_run_many(const takt_model *m, const takt_many_options *options,
                           const takt_named_view *views, size_t count)
 {
-    static const takt_many_options defaults = {0};
-    const takt_many_options *o = options != NULL ? options : &defaults;
+    takt_many_options o;
+    TAKT_TRY(takt_options_read(m->ctx, "takt_many_options", options, &o, sizeof o));
     const char *first =
         m->graph->input_count > 0 && m->inputs[0].rank > 0 ? m->inputs[0].dim_names[0] : NULL;
-    if (o->batch_size < 0 || o->jobs < 0 || o->jobs > TAKT_POOL_MAX)
+    if (o.batch_size < 0 || o.jobs < 0 || o.jobs > TAKT_POOL_MAX)
         return takt_fail(m->ctx, TAKT_E_OPTION, "%lld samples a batch and %d jobs cannot be",
-                         (long long)o->batch_size, o->jobs);
+                         (long long)o.batch_size, o.jobs);
     void *is_cut;
     TAKT_TRY(takt_mem_zero(m->ctx, count, sizeof(bool), "views", &is_cut));
     many w = {.model = m,
               .ctx = m->ctx,
-              .dim = o->dim != NULL ? o->dim : first,
+              .dim = o.dim != NULL ? o.dim : first,
               .views = views,
               .is_cut = is_cut,
               .count = count,
               .samples = -1,
-              .batch = o->batch_size > 0 ? o->batch_size : DEFAULT_BATCH};
-    const takt_status status = run_many(&w, o, is_cut);
+              .batch = o.batch_size > 0 ? o.batch_size : DEFAULT_BATCH};
+    const takt_status status = run_many(&w, &o, is_cut);
     takt_mem_put(m->ctx, is_cut, count * sizeof(bool));
     return status;
 }

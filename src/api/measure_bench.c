@@ -3,6 +3,7 @@
 
 #include "api/measure.h"
 #include "base/mem.h"
+#include "base/options.h"
 #include "measure/bench.h"
 #include "measure/compare.h"
 #include "measure/png.h"
@@ -121,9 +122,10 @@ static void fill_steal(takt_bench *b)
 
 takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case *settings)
 {
-    static const takt_bench_case usual = {0};
-    const takt_bench_case *o = settings != NULL ? settings : &usual;
+    takt_bench_case given;
+    const takt_bench_case *o = &given;
     takt_bench_row *r;
+    TAKT_TRY(takt_options_read(b->ctx, "takt_bench_case", settings, &given, sizeof given));
     TAKT_TRY(takt_bench_push(b, &r));
     r->batch = o->batch > 0 ? o->batch : 1;
     r->threads = s->plan->threads;

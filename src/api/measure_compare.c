@@ -6,6 +6,7 @@
 
 #include "api/session.h"
 #include "base/mem.h"
+#include "base/options.h"
 #include "measure/stats.h"
 
 enum { LEAST_BLOCKS = 8, MOST_BLOCKS = 400, MOST_RUNS = 512 };
@@ -127,15 +128,16 @@ static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison
 takt_status takt_session_compare(takt_session *a, takt_session *b,
                                  const takt_compare_options *options, takt_comparison *c)
 {
-    static const takt_compare_options defaults = {0};
+    takt_compare_options o;
     const size_t room = 2 * MOST_BLOCKS + 4 * MOST_RUNS;
     void *block;
     *c = (takt_comparison){.verdict = TAKT_INCONCLUSIVE};
+    TAKT_TRY(takt_options_read(a->ctx, "takt_compare_options", options, &o, sizeof o));
     TAKT_TRY(takt_mem_zero(a->ctx, room, sizeof(double), "a comparison", &block));
     double *at = block;
     duel d = {.a = a, .b = b, .ctx = a->ctx, .a_medians = at, .b_medians = at + MOST_BLOCKS};
     d.times = at + 2 * MOST_BLOCKS;
-    const takt_status status = fight(&d, options != NULL ? options : &defaults, c);
+    const takt_status status = fight(&d, &o, c);
     takt_mem_put(d.ctx, block, room * sizeof(double)); /* `a` may have been renewed */
     return status;
 }

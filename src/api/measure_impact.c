@@ -3,6 +3,7 @@
 #include <takt/array.h>
 
 #include "api/measure.h"
+#include "base/options.h"
 #include "pass/pass.h"
 
 typedef struct variant {
@@ -151,7 +152,7 @@ static takt_status examine(study *s, const takt_plan_options *options)
 takt_status takt_profile_impact(const takt_model *model, const takt_plan_options *options,
                                 uint64_t max_ns, takt_format format, takt_sink_fn *sink, void *user)
 {
-    static const takt_plan_options defaults = {0};
+    takt_plan_options o;
     takt_report r;
     takt_table t;
     study s = {.model = model,
@@ -159,13 +160,14 @@ takt_status takt_profile_impact(const takt_model *model, const takt_plan_options
                .max_ns = max_ns > 0 ? max_ns : 100000000,
                .r = &r,
                .t = &t};
+    TAKT_TRY(takt_options_read(s.ctx, "takt_plan_options", options, &o, sizeof o));
     takt_report_begin(&r, s.ctx, format);
     takt_table_init(&t, s.ctx, "lrrlrrr");
     if (r.is_json) {
         takt_json_key(&r.json, "impact");
         takt_json_open(&r.json, '[');
     }
-    const takt_status status = examine(&s, options != NULL ? options : &defaults);
+    const takt_status status = examine(&s, &o);
     if (r.is_json)
         takt_json_close(&r.json, ']');
     takt_table_deinit(&t);

@@ -4,6 +4,7 @@
 
 #include "api/measure.h"
 #include "base/mem.h"
+#include "base/options.h"
 #include "base/size.h"
 #include "measure/stats.h"
 
@@ -141,10 +142,11 @@ static takt_status look(takt_profile *p, takt_session *s, const takt_profile_opt
 takt_status takt_profile_create(takt_session *s, const takt_profile_options *options,
                                 takt_profile **profile)
 {
-    static const takt_profile_options defaults = {0};
-    const takt_profile_options *o = options != NULL ? options : &defaults;
+    takt_profile_options given;
+    const takt_profile_options *o = &given;
     void *block;
     *profile = NULL;
+    TAKT_TRY(takt_options_read(s->ctx, "takt_profile_options", options, &given, sizeof given));
     TAKT_TRY(takt_mem_zero(s->ctx, 1, sizeof(takt_profile), "profile", &block));
     takt_profile *p = block;
     p->ctx = s->ctx;

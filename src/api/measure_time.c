@@ -4,6 +4,7 @@
 
 #include "api/session.h"
 #include "base/mem.h"
+#include "base/options.h"
 #include "measure/stats.h"
 
 enum { LEAST_RUNS = 3, FIRST_LOOK = 16 };
@@ -161,9 +162,10 @@ static takt_status work(clock_work *w)
 takt_status takt_session_time(takt_session *session, const takt_timing_options *options,
                               takt_timing *timing)
 {
-    static const takt_timing_options defaults = {0};
-    const takt_timing_options *o = options != NULL ? options : &defaults;
+    takt_timing_options given;
+    const takt_timing_options *o = &given;
     *timing = (takt_timing){0};
+    TAKT_TRY(takt_options_read(session->ctx, "takt_timing_options", options, &given, sizeof given));
     clock_work w = {.session = session,
                     .t = timing,
                     .o = o,

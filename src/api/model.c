@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/options.h"
 #include "base/philox.h"
 #include "io/read.h"
 
@@ -149,8 +150,9 @@ static takt_status take_known(takt_model *m, const takt_load_options *o, takt_fi
 static takt_status load(takt_ctx *ctx, takt_source *source, const takt_load_options *options,
                         takt_model **out)
 {
-    static const takt_load_options defaults = {0};
-    options = options != NULL ? options : &defaults;
+    takt_load_options own;
+    TAKT_TRY(takt_options_read(ctx, "takt_load_options", options, &own, sizeof own));
+    options = &own;
     source->ctx = ctx;
     source->model = options->model;
     source->allow_links = options->allow_links;

@@ -1,79 +1,16 @@
 /* plan.c - from a model to a plan: sizes, weights, passes, lowering, and then the planner. */
 #include <takt/plan.h>
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "api/backends.h"
 #include "api/model.h"
+#include "api/opts.h"
 #include "api/session.h"
 #include "base/mem.h"
+#include "base/options.h"
 #include "op/ops.h"
-#include "os/pool.h"
 #include "pass/pass.h"
 #include "plan/backend.h"
-
-/* ---- sizes ---- */
-
-/* A name that the model itself has bound to a number takes no other. */
-static takt_status check_size(takt_ctx *ctx, const takt_dims *dims, takt_span name, int64_t size)
-{
-    takt_dims *table = (takt_dims *)dims; /* the name exists, so looking it up changes nothing */
-    takt_dim dim;
-    TAKT_TRY(takt_dim_name(table, name, &dim));
-    TAKT_TRY(takt_dim_resolve(table, dim, &dim));
-    if (!takt_dim_is_number(dim) || dim == size)
-        return TAKT_OK;
-    return takt_fail(ctx, TAKT_E_OPTION, "%.*s=%lld: in this model %.*s is always %lld",
-                     (int)name.length, name.at, (long long)size, (int)name.length, name.at,
-                     (long long)dim);
-}
-
-static takt_status set_size(takt_ctx *ctx, const takt_dims *dims, takt_span name, takt_span value,
-                            int64_t *sizes)
-{
-    int64_t size = 0;
-    for (size_t i = 0; i < value.length; i++) {
-        const char c = value.at[i];
-        if (c < '0' || c > '9' || size > (INT64_MAX - 9) / 10)
-            return takt_fail(ctx, TAKT_E_OPTION, "%.*s=%.*s: the size is no number",
-                             (int)name.length, name.at, (int)value.length, value.at);
-        size = 10 * size + (c - '0');
-    }
-    for (size_t i = 0; i < takt_dims_name_count(dims); i++)
-        if (takt_span_is(name, takt_dims_name(dims, i))) {
-            sizes[i] = size;
-            return check_size(ctx, dims, name, size);
-        }
-    takt_fail(ctx, TAKT_E_NAME, "the model has no dimension called %.*s", (int)name.length,
-              name.at);
-    return takt_dims_name_count(dims) > 0
-               ? takt_fail_hint(ctx, "its first one is %s", takt_dims_name(dims, 0))
-               : takt_fail_hint(ctx, "all its dimensions are numbers");
-}
-
-takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *dims,
-                             const char *text, int64_t **sizes, size_t *count)
-{
-    *count = takt_dims_name_count(dims);
-    *sizes = takt_arena_array(arena, *count, sizeof **sizes);
-    if (*sizes == NULL)
-        return TAKT_ERR_MEMORY;
-    for (size_t i = 0; i < *count; i++)
-        (*sizes)[i] = -1;
-    while (text != NULL && *text != '\0') {
-        const size_t length = strcspn(text, ",");
-        const char *equals = memchr(text, '=', length);
-        if (equals == NULL || equals == text || equals + 1 == text + length)
-            return takt_fail(ctx, TAKT_E_OPTION, "\"%.*s\" is not of the form name=size",
-                             (int)length, text);
-        const takt_span name = {text, (size_t)(equals - text)};
-        const takt_span value = {equals + 1, length - name.length - 1};
-        TAKT_TRY(set_size(ctx, dims, name, value, *sizes));
-        text += length + (text[length] == ',');
-    }
-    return TAKT_OK;
-}
 
 /* ---- stages ---- */
 
@@ -117,14 +54,6 @@ static takt_status size_graph(const takt_model *m, const takt_graph *from, const
     return status;
 }
 
-static takt_status choose_passes(takt_ctx *ctx, const takt_plan_options *o,
-                                 takt_pass_choice *choice)
-{
-    if (o->level < 0)
-        TAKT_TRY(takt_pass_choose(ctx, "-all", choice));
-    return takt_pass_choose(ctx, o->passes, choice);
-}
-
 static takt_status prepare(const takt_model *m, const takt_plan_options *o,
                            const takt_plan_settings *s, takt_graph **g)
 {
@@ -138,26 +67,6 @@ static takt_status prepare(const takt_model *m, const takt_plan_options *o,
     TAKT_TRY(advance(g, takt_graph_lower(*g, keep, (void *)s->backend, &next), &next));
     /* Lowering uncovers reshapes and constants that the first round could not see. */
     return advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next);
-}
-
-static takt_status settle(takt_ctx *ctx, const takt_plan_options *o, takt_plan_settings *s)
-{
-    TAKT_TRY(takt_backend_find(ctx, o->backend != NULL ? o->backend : "cpu", &s->backend));
-    if (o->threads < 0 || o->threads > TAKT_POOL_MAX)
-        return takt_fail(ctx, TAKT_E_OPTION, "%d threads: give 1 to %d", o->threads, TAKT_POOL_MAX);
-    if (o->level < -1 || o->level > 3)
-        return takt_fail(ctx, TAKT_E_OPTION, "there is no optimisation level %d", o->level);
-    s->threads = o->threads > 0 ? o->threads : takt_pool_default_threads();
-    s->isas = takt_isa_detect();
-    const char *cap = o->isa != NULL ? o->isa : o->level < 0 ? "scalar" : NULL;
-    if (cap != NULL && !takt_isa_cap(s->isas, cap, &s->isas))
-        return takt_fail(ctx, TAKT_E_NAME, "there is no instruction set called %s", cap);
-    s->fuse = o->level >= 0 && s->backend != &takt_backend_ref;
-    s->library = o->blas;
-    s->reuse = !o->no_reuse;
-    s->memory_limit = (size_t)o->memory_limit;
-    s->is_dry = o->dry;
-    return TAKT_OK;
 }
 
 /* First values of the state that sessions will copy. */
@@ -204,24 +113,20 @@ static takt_status keep_options(const takt_plan_options *o, takt_plan *plan)
 takt_status takt_plan_create(const takt_model *m, const takt_plan_options *options,
                              takt_plan **plan)
 {
-    static const takt_plan_options defaults = {0};
     *plan = NULL;
-    const takt_plan_options *o = options != NULL ? options : &defaults;
+    takt_plan_options o;
     takt_plan_settings settings = {0};
-    TAKT_TRY(settle(m->ctx, o, &settings));
-    takt_pass_choice choice = {0};
-    TAKT_TRY(choose_passes(m->ctx, o, &choice));
-    settings.passes_off = choice.off;
-    settings.lower_all = o->level < 0 && settings.backend != &takt_backend_ref;
+    TAKT_TRY(takt_options_read(m->ctx, "takt_plan_options", options, &o, sizeof o));
+    TAKT_TRY(takt_plan_settle(m, &o, &settings));
     takt_graph *g = NULL;
-    takt_status status = prepare(m, o, &settings, &g);
+    takt_status status = prepare(m, &o, &settings, &g);
     if (status == TAKT_OK)
         status = takt_plan_build(m->ctx, g, &settings, plan);
     takt_graph_destroy(g);
     if (status == TAKT_OK)
         status = keep_initial(m, *plan);
     if (status == TAKT_OK)
-        status = keep_options(o, *plan);
+        status = keep_options(&o, *plan);
     if (status != TAKT_OK) {
         takt_plan_release_internal(*plan);
         *plan = NULL;

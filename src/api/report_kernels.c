@@ -1,6 +1,7 @@
 /* report_kernels.c - which kernel each step got, which others there are, and why not those. */
 #include <takt/plan.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/report.h"
@@ -10,7 +11,7 @@
 enum { CANDIDATES = 32 };
 
 /* The candidates of the step's family, which its kernel's name begins with: "gemm_f32/neon". */
-static size_t candidates(const takt_plan *plan, const takt_step *s, takt_kernel_choice *choices)
+static size_t candidates(const takt_step *s, takt_kernel_choice *choices)
 {
     char family[64];
     const char *slash = strchr(s->kernel, '/');
@@ -19,7 +20,7 @@ static size_t candidates(const takt_plan *plan, const takt_step *s, takt_kernel_
         return 0;
     memcpy(family, s->kernel, (size_t)(slash - s->kernel));
     family[slash - s->kernel] = '\0';
-    (void)takt_kernel_find(family, plan->isas, choices, CANDIDATES, &count);
+    (void)takt_kernel_find(family, s->isas, choices, CANDIDATES, &count);
     return count;
 }
 
@@ -27,7 +28,7 @@ static void step_text(takt_report *r, const takt_plan *plan, size_t index)
 {
     const takt_step *s = &plan->steps[index];
     takt_kernel_choice choices[CANDIDATES];
-    const size_t count = candidates(plan, s, choices);
+    const size_t count = candidates(s, choices);
     takt_text_add(&r->text, "%zu  %s: %s\n", index, s->name, s->kernel);
     for (size_t i = 0; i < count; i++)
         takt_text_add(&r->text, "     %s %s%s%s\n", choices[i].refused == NULL ? "+" : "-",
@@ -41,7 +42,7 @@ static void step_json(takt_report *r, const takt_plan *plan, size_t index)
 {
     const takt_step *s = &plan->steps[index];
     takt_kernel_choice choices[CANDIDATES];
-    const size_t count = candidates(plan, s, choices);
+    const size_t count = candidates(s, choices);
     takt_json_open(&r->json, '{');
     takt_report_pair(r, "step", s->name);
     takt_report_pair(r, "kind", s->kind);
@@ -61,13 +62,13 @@ static void step_json(takt_report *r, const takt_plan *plan, size_t index)
 }
 
 /* The instruction sets in use, weakest first. */
-static void isas(takt_report *r, takt_isa_set set)
+static void isas(takt_report *r, const char *key, const char *text, takt_isa_set set)
 {
     if (r->is_json) {
-        takt_json_key(&r->json, "isas");
+        takt_json_key(&r->json, key);
         takt_json_open(&r->json, '[');
     } else {
-        takt_text_add(&r->text, "instruction sets:");
+        takt_text_add(&r->text, "%s:", text);
     }
 #define X(name, bit, arch, adds)                                                                   \
     if ((set & UINT32_C(1) << (bit)) != 0 && r->is_json)                                           \
@@ -82,12 +83,31 @@ static void isas(takt_report *r, takt_isa_set set)
         takt_text_add(&r->text, "\n");
 }
 
+/* Families that are held to others. */
+static void families(takt_report *r, const takt_plan *plan)
+{
+    char text[64];
+    if (r->is_json) {
+        takt_json_key(&r->json, "families");
+        takt_json_open(&r->json, '{');
+    }
+    for (int f = 0; f < TAKT_FAMILIES; f++) {
+        if (plan->family_isas[f] == plan->isas)
+            continue;
+        (void)snprintf(text, sizeof text, "  of %s steps", takt_family_name((takt_family)f));
+        isas(r, takt_family_name((takt_family)f), text, plan->family_isas[f]);
+    }
+    if (r->is_json)
+        takt_json_close(&r->json, '}');
+}
+
 takt_status takt_plan_kernels(const takt_plan *plan, takt_format format, takt_sink_fn *sink,
                               void *user)
 {
     takt_report r;
     takt_report_begin(&r, plan->ctx, format);
-    isas(&r, plan->isas);
+    isas(&r, "isas", "instruction sets", plan->isas);
+    families(&r, plan);
     if (r.is_json) {
         takt_json_key(&r.json, "steps");
         takt_json_open(&r.json, '[');

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/report.h"
+#include "base/options.h"
 #include "pass/pass.h"
 
 takt_status takt_model_print(const takt_model *m, bool elide, takt_sink_fn *sink, void *user)
@@ -116,8 +117,9 @@ static void write_graph(takt_report *r, const takt_graph *g, const takt_print_op
 takt_status takt_model_optimize(const takt_model *m, const takt_opt_options *options,
                                 takt_format format, takt_sink_fn *sink, void *user)
 {
-    static const takt_opt_options defaults = {0};
-    const takt_opt_options *o = options != NULL ? options : &defaults;
+    takt_opt_options given;
+    const takt_opt_options *o = &given;
+    TAKT_TRY(takt_options_read(m->ctx, "takt_opt_options", options, &given, sizeof given));
     stages s = {.options = o, .print = {.elide = !o->full, .types = o->types}};
     takt_pass_report report;
     takt_graph *g = NULL;

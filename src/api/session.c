@@ -5,6 +5,7 @@
 
 #include "api/model.h"
 #include "base/mem.h"
+#include "base/options.h"
 #include "ir/storage.h"
 
 /* ---- tables ---- */
@@ -166,16 +167,17 @@ static takt_status make_session(takt_session *s, const takt_session_options *opt
 takt_status takt_session_create(takt_plan *plan, const takt_session_options *options,
                                 takt_session **session)
 {
-    static const takt_session_options defaults = {0};
+    takt_session_options o;
     *session = NULL;
     void *block;
+    TAKT_TRY(takt_options_read(plan->ctx, "takt_session_options", options, &o, sizeof o));
     TAKT_TRY(takt_mem_zero(plan->ctx, 1, sizeof(takt_session), "session", &block));
     takt_session *s = block;
     s->ctx = plan->ctx;
     s->plan = plan;
     s->error.offset = -1;
     takt_plan_retain_internal(plan);
-    const takt_status status = make_session(s, options != NULL ? options : &defaults);
+    const takt_status status = make_session(s, &o);
     if (status != TAKT_OK) {
         takt_session_destroy(s);
         return status;

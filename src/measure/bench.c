@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/options.h"
 #include "base/sha256.h"
 #include "io/read.h"
 #include "os/facts.h"
@@ -99,14 +100,15 @@ static takt_status fill(takt_bench *b, const takt_bench_info *info)
 
 takt_status takt_bench_create(takt_ctx *ctx, const takt_bench_info *info, takt_bench **bench)
 {
-    static const takt_bench_info nothing = {0};
+    takt_bench_info given;
     void *block;
     *bench = NULL;
+    TAKT_TRY(takt_options_read(ctx, "takt_bench_info", info, &given, sizeof given));
     TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_bench), "a benchmark", &block));
     takt_bench *b = block;
     b->ctx = ctx;
     takt_arena_init(&b->arena, ctx);
-    const takt_status status = fill(b, info != NULL ? info : &nothing);
+    const takt_status status = fill(b, &given);
     if (status != TAKT_OK) {
         takt_bench_destroy(b);
         return status;

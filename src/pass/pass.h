@@ -70,7 +70,7 @@ takt_id takt_refuse(takt_rewrite *r, const takt_node *n, const char *why);
 TAKT_MUST_USE takt_status takt_pass_apply(const takt_pass *pass, const takt_graph *in,
                                           takt_pass_report *report, takt_graph **out);
 
-/* Which passes run: "+name,-name"; later words win. */
+/* Which passes run: "+name,-name", "-all", "-licensed" (those with a licence); later words win. */
 typedef struct takt_pass_choice {
     uint64_t off; /* bit i: pass i of the pipeline does not run */
 } takt_pass_choice;

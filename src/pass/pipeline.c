@@ -71,6 +71,12 @@ static takt_status choose_word(takt_ctx *ctx, takt_span word, takt_pass_choice *
         choice->off = off ? UINT64_MAX : 0;
         return TAKT_OK;
     }
+    const bool licensed = takt_span_is(word, "licensed");
+    for (size_t i = 0; i < STAGES && licensed; i++)
+        if (stages[i].pass->licence != NULL)
+            choice->off = off ? choice->off | UINT64_C(1) << i : choice->off & ~(UINT64_C(1) << i);
+    if (licensed)
+        return TAKT_OK;
     for (size_t i = 0; i < STAGES; i++) {
         if (!takt_span_is(word, stages[i].pass->name))
             continue;

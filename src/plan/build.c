@@ -141,7 +141,10 @@ static const char *step_name(takt_builder *b, const takt_group *group)
 
 static takt_status compile_step(takt_builder *b, const takt_group *group, takt_step *step)
 {
-    *step = (takt_step){.task_count = 1, .node_count = group->count, .name = step_name(b, group)};
+    *step = (takt_step){.task_count = 1,
+                        .node_count = group->count,
+                        .name = step_name(b, group),
+                        .isas = b->p.settings->isas};
     step->nodes =
         takt_arena_copy(&b->p.plan->arena, group->nodes, group->count * sizeof *group->nodes);
     if (step->name == NULL || step->nodes == NULL)
@@ -256,6 +259,7 @@ takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph, const takt_plan_se
     plan->references = 1;
     plan->threads = settings->threads < 1 ? 1 : settings->threads;
     plan->isas = settings->isas;
+    memcpy(plan->family_isas, settings->family_isas, sizeof plan->family_isas);
     plan->is_dry = settings->is_dry;
     plan->backend = settings->backend;
     takt_arena_init(&plan->arena, ctx);

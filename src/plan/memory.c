@@ -309,7 +309,7 @@ void *takt_planner_get(takt_planner *p, size_t bytes)
 
 const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family)
 {
-    const takt_kernel *k = takt_kernel_find(family, p->settings->isas, NULL, 0, NULL);
+    const takt_kernel *k = takt_kernel_find(family, p->step->isas, NULL, 0, NULL);
     if (k != NULL && p->step->kernel == NULL)
         p->step->kernel = takt_arena_format(&p->plan->arena, "%s/%s", family, k->name);
     return k;

@@ -9,6 +9,8 @@
 
 #include <stdatomic.h>
 
+#include <takt/cpu.h>
+
 #include "ir/graph.h"
 #include "kernel/fault.h"
 #include "kernel/kernel.h"
@@ -101,6 +103,7 @@ struct takt_step {
     bool is_commit;         /* overwrites visible state: runs last, is never interrupted */
     takt_error_id fault_id; /* 0: the step records its failures itself (control flow) */
     const takt_backend *backend;
+    takt_isa_set isas; /* what its kernels may use */
 };
 
 struct takt_plan {
@@ -124,7 +127,7 @@ struct takt_plan {
     bool is_dry;
     int threads;
     bool is_parallel; /* some step has more than one task */
-    takt_isa_set isas;
+    takt_isa_set isas, family_isas[TAKT_FAMILIES];
     size_t arena_bytes;      /* activations and scratch */
     size_t activation_bytes; /* highest sum of live values */
     size_t scratch_bytes;    /* largest scratch of a step */
@@ -136,8 +139,9 @@ struct takt_plan {
 };
 
 typedef struct takt_plan_settings {
-    int threads; /* tasks are cut for so many */
-    takt_isa_set isas;
+    int threads;       /* tasks are cut for so many */
+    takt_isa_set isas; /* of steps that belong to no family */
+    takt_isa_set family_isas[TAKT_FAMILIES];
     const takt_backend *backend; /* preferred; cpu takes what it refuses */
     const char *library;         /* for its open(), or NULL */
     bool fuse;                   /* false: one step per node */

@@ -107,21 +107,12 @@ void tool_timestamp(char to[32])
 takt_plan *tool_plan_for(takt_tool *t, const takt_model *m, const char *sizes, int threads,
                          int *code)
 {
-    char *passes = tool_joined(t, TAKT_F_PASS);
-    const uint64_t level = tool_number_of(t, TAKT_F_LEVEL, 2);
-    const takt_plan_options options = {
-        .sizes = sizes,
-        .threads = threads,
-        .backend = tool_text_of(t, TAKT_F_BACKEND),
-        .isa = tool_text_of(t, TAKT_F_ISA),
-        .passes = passes,
-        .level = level == 0 ? -1 : (int)level,
-        .memory_limit = tool_number_of(t, TAKT_F_MEMORY_LIMIT, 0),
-    };
-    takt_plan *plan = NULL;
-    *code = tool_finish(t, takt_plan_create(m, &options, &plan));
-    free(passes);
-    return plan;
+    tool_request r;
+    *code = tool_request_init(t, sizes, &r);
+    if (*code != TAKT_EXIT_OK)
+        return NULL;
+    r.options.threads = threads;
+    return tool_request_plan(t, m, &r, code);
 }
 
 const char *tool_batch_name(const takt_model *m)

@@ -159,27 +159,3 @@ bool tool_sizes_init(const takt_tool *t, const takt_model *m, tool_sizes *s)
             return false;
     return true;
 }
-
-/* ---- plans ---- */
-
-takt_plan *tool_make_plan(takt_tool *t, const takt_model *m, const tool_sizes *sizes, bool dry,
-                          int *code)
-{
-    char *passes = tool_joined(t, TAKT_F_PASS);
-    const uint64_t level = tool_number_of(t, TAKT_F_LEVEL, 2);
-    const takt_plan_options options = {
-        .sizes = sizes->text,
-        .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0),
-        .backend = tool_text_of(t, TAKT_F_BACKEND),
-        .blas = tool_text_of(t, TAKT_F_BLAS),
-        .isa = tool_text_of(t, TAKT_F_ISA),
-        .passes = passes,
-        .level = level == 0 ? -1 : (int)level,
-        .memory_limit = tool_number_of(t, TAKT_F_MEMORY_LIMIT, 0),
-        .dry = dry,
-    };
-    takt_plan *plan = NULL;
-    *code = tool_finish(t, takt_plan_create(m, &options, &plan));
-    free(passes);
-    return plan;
-}

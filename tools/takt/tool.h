@@ -50,7 +50,7 @@ extern const tool_flag tool_flags[TAKT_FLAG_IDS];
 
 typedef struct takt_tool takt_tool;
 
-enum { TAKT_VERB_FLAGS = 24 };
+enum { TAKT_VERB_FLAGS = 48 };
 
 typedef struct takt_verb {
     const char *name, *summary;
@@ -144,7 +144,26 @@ bool tool_sizes_init(const takt_tool *t, const takt_model *m, tool_sizes *sizes)
 /* From the shape of a tensor for input `d`. */
 bool tool_sizes_from(const takt_tool *t, tool_sizes *sizes, const takt_desc *d, int rank,
                      const int64_t *dims, const char *where);
-/* Compiles by the flags of planning; NULL: as above. */
+
+/* ---- plans ---- */
+
+/* The flags that say how to plan; every verb that plans or runs takes them all. Threads are not
+ * among them because some verbs take a list. */
+#define TOOL_PLAN_FLAGS                                                                            \
+    TAKT_F_BACKEND, TAKT_F_BLAS, TAKT_F_ISA, TAKT_F_SIMD, TAKT_F_PASS, TAKT_F_LEVEL,               \
+        TAKT_F_MEMORY_LIMIT
+
+typedef struct tool_request {
+    takt_plan_options options;
+    char *passes; /* owned; options.passes */
+} tool_request;
+
+/* What these flags say; `sizes` is borrowed. Not TAKT_EXIT_OK: nothing to free, all is printed. */
+int tool_request_init(takt_tool *t, const char *sizes, tool_request *r);
+void tool_request_free(tool_request *r);
+/* Compiles, and frees the request. NULL: `*code` is the exit code, all is printed. */
+takt_plan *tool_request_plan(takt_tool *t, const takt_model *m, tool_request *r, int *code);
+/* Both in one; NULL: as above. */
 takt_plan *tool_make_plan(takt_tool *t, const takt_model *m, const tool_sizes *sizes, bool dry,
                           int *code);
 

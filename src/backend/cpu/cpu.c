@@ -69,6 +69,7 @@ static takt_status compile(takt_planner *p)
         return takt_backend_ref.compile(p);
     }
     p->step->kind = kind->name;
+    p->step->isas = p->settings->family_isas[kind->family];
     return kind->compile(p);
 }
 

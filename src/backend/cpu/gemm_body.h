@@ -252,9 +252,8 @@ static takt_status compile(takt_planner *p)
     const takt_kernel *gemm = takt_planner_kernel(p, FAMILY);
     const GEMM(_info) *info = gemm->info;
     f->run = AS_GEMM(gemm);
-    f->pack = takt_kernel_as_pack(takt_kernel_find("pack", p->settings->isas, NULL, 0, NULL));
-    f->convert =
-        takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    f->pack = takt_kernel_as_pack(takt_kernel_find("pack", p->step->isas, NULL, 0, NULL));
+    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(ending_compile(p, f->mm.n, &f->end));
     cut(p, f, info);

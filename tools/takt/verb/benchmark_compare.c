@@ -260,8 +260,7 @@ const takt_verb takt_verb_benchmark_compare = {
         "inconclusive. Exit status 3: slower than --fail-on allows; 5: inconclusive.",
     .example = "takt benchmark compare old.takt new.takt --fail-on slower:2%",
     .flags = {TAKT_F_MODELS, TAKT_F_RESULTS, TAKT_F_SELECT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED,
-              TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES, TAKT_F_BACKEND, TAKT_F_ISA, TAKT_F_PASS,
-              TAKT_F_LEVEL, TAKT_F_TYPE, TAKT_F_DURATION, TAKT_F_MARGIN, TAKT_F_FAIL_ON,
-              TAKT_F_FORMAT, TAKT_F_FILE, TAKT_FLAG_IDS},
+              TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES, TOOL_PLAN_FLAGS, TAKT_F_TYPE, TAKT_F_DURATION,
+              TAKT_F_MARGIN, TAKT_F_FAIL_ON, TAKT_F_FORMAT, TAKT_F_FILE, TAKT_FLAG_IDS},
     .run = run,
 };

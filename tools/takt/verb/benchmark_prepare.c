@@ -87,7 +87,6 @@ const takt_verb takt_verb_benchmark_prepare = {
     .about = "Writes MODEL.INPUT.npy for every input and MODEL.bench.json, which --config reads.",
     .example = "takt benchmark prepare --model mlp.takt --config settings.json",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED,
-              TAKT_F_RANDOM, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_ISA, TAKT_F_PASS, TAKT_F_LEVEL,
-              TAKT_F_MEMORY_LIMIT, TAKT_FLAG_IDS},
+              TAKT_F_RANDOM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -271,11 +271,9 @@ const takt_verb takt_verb_benchmark_run = {
         "Lists of batch sizes and threads are measured in every combination. Percentiles that\n"
         "the sample is too small for are printed as bounds.",
     .example = "takt benchmark run examples/mlp.takt --batch-size 1,8,32 --threads 1,2 -o r.html",
-    .flags = {TAKT_F_MODEL,   TAKT_F_SELECT,      TAKT_F_SHAPE,       TAKT_F_DIM,
-              TAKT_F_SEED,    TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES, TAKT_F_BACKEND,
-              TAKT_F_ISA,     TAKT_F_PASS,        TAKT_F_LEVEL,       TAKT_F_MEMORY_LIMIT,
-              TAKT_F_TYPE,    TAKT_F_ITERATIONS,  TAKT_F_WARMUP,      TAKT_F_DURATION,
-              TAKT_F_METRICS, TAKT_F_CI_WIDTH,    TAKT_F_FORMAT,      TAKT_F_FILE,
-              TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED,
+              TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES, TOOL_PLAN_FLAGS, TAKT_F_TYPE,
+              TAKT_F_ITERATIONS, TAKT_F_WARMUP, TAKT_F_DURATION, TAKT_F_METRICS, TAKT_F_CI_WIDTH,
+              TAKT_F_FORMAT, TAKT_F_FILE, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -124,7 +124,6 @@ const takt_verb takt_verb_explain = {
     .arg_max = 1,
     .example = "takt explain 2103; takt explain --node dense_0 examples/mlp.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_SHAPE,
-              TAKT_F_DIM, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_BLAS, TAKT_F_ISA, TAKT_F_PASS,
-              TAKT_F_LEVEL, TAKT_FLAG_IDS},
+              TAKT_F_DIM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -33,7 +33,7 @@ const takt_verb takt_verb_kernels = {
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt kernels --isa scalar examples/mlp.takt",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_THREADS, TAKT_F_BACKEND,
-              TAKT_F_BLAS, TAKT_F_ISA, TAKT_F_PASS, TAKT_F_LEVEL, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_THREADS,
+              TOOL_PLAN_FLAGS, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -38,7 +38,6 @@ const takt_verb takt_verb_plan = {
         "With --svg, a picture: steps from left to right, bytes of the arena from bottom to top.",
     .example = "takt plan -D batch=32 --svg examples/cnn.takt > arena.svg",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SVG, TAKT_F_THREADS,
-              TAKT_F_BACKEND, TAKT_F_BLAS, TAKT_F_ISA, TAKT_F_PASS, TAKT_F_LEVEL,
-              TAKT_F_MEMORY_LIMIT, TAKT_FLAG_IDS},
+              TOOL_PLAN_FLAGS, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -62,15 +62,13 @@ static int impact(takt_tool *t)
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
-    code = TAKT_EXIT_USAGE;
-    if (tool_sizes_init(t, model, &sizes)) {
-        const takt_plan_options options = {
-            .sizes = sizes.text,
-            .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0),
-            .isa = tool_text_of(t, TAKT_F_ISA),
-        };
-        code = tool_finish(t, takt_profile_impact(model, &options, max_ns, tool_format_of(t),
+    tool_request r;
+    code =
+        tool_sizes_init(t, model, &sizes) ? tool_request_init(t, sizes.text, &r) : TAKT_EXIT_USAGE;
+    if (code == TAKT_EXIT_OK) {
+        code = tool_finish(t, takt_profile_impact(model, &r.options, max_ns, tool_format_of(t),
                                                   tool_to_stdout, NULL));
+        tool_request_free(&r);
     }
     takt_model_destroy(model);
     return code;
@@ -99,10 +97,9 @@ const takt_verb takt_verb_profile = {
         "Every time has a 95 % confidence interval. The ceilings of this machine are measured\n"
         "once and kept beneath ~/.cache/takt; `takt benchmark system --measure` renews them.",
     .example = "takt profile examples/mlp.takt -D batch=32 --trace trace.json",
-    .flags = {TAKT_F_MODEL,  TAKT_F_SELECT, TAKT_F_INPUT,        TAKT_F_SHAPE,    TAKT_F_DIM,
-              TAKT_F_SEED,   TAKT_F_RANDOM, TAKT_F_THREADS,      TAKT_F_BACKEND,  TAKT_F_ISA,
-              TAKT_F_PASS,   TAKT_F_LEVEL,  TAKT_F_MEMORY_LIMIT, TAKT_F_DURATION, TAKT_F_TRACE_FILE,
-              TAKT_F_FOLDED, TAKT_F_LAYERS, TAKT_F_MEMORY,       TAKT_F_TOP,      TAKT_F_BRIEF,
-              TAKT_F_IMPACT, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED,
+              TAKT_F_RANDOM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DURATION, TAKT_F_TRACE_FILE,
+              TAKT_F_FOLDED, TAKT_F_LAYERS, TAKT_F_MEMORY, TAKT_F_TOP, TAKT_F_BRIEF, TAKT_F_IMPACT,
+              TAKT_FLAG_IDS},
     .run = run,
 };

@@ -44,21 +44,15 @@ static int repeat(tool_run *r, takt_session *s)
 /* The session only lends its memory for inputs and outputs; smaller ones do the work. */
 static int run_many(tool_run *r, takt_session *s)
 {
-    char *passes = tool_joined(r->t, TAKT_F_PASS);
-    const uint64_t level = tool_number_of(r->t, TAKT_F_LEVEL, 2);
-    const takt_plan_options plan = {
-        .sizes = r->sizes.text,
-        .threads = (int)tool_number_of(r->t, TAKT_F_THREADS, 1),
-        .backend = tool_text_of(r->t, TAKT_F_BACKEND),
-        .blas = tool_text_of(r->t, TAKT_F_BLAS),
-        .isa = tool_text_of(r->t, TAKT_F_ISA),
-        .passes = passes,
-        .level = level == 0 ? -1 : (int)level,
-    };
+    tool_request plan;
+    const int code = tool_request_init(r->t, r->sizes.text, &plan);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    plan.options.threads = plan.options.threads > 0 ? plan.options.threads : 1;
     const takt_many_options options = {.batch_size =
                                            (int64_t)tool_number_of(r->t, TAKT_F_BATCH_SIZE, 32),
                                        .jobs = (int)tool_number_of(r->t, TAKT_F_JOBS, 0),
-                                       .plan = &plan};
+                                       .plan = &plan.options};
     const size_t ins = takt_session_input_count(s), outs = takt_session_output_count(s);
     takt_named_view *views = calloc(ins + outs, sizeof *views);
     takt_status status = views != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
@@ -76,7 +70,7 @@ static int run_many(tool_run *r, takt_session *s)
         r->times_ns[i] = now_ns() - start;
     }
     free(views);
-    free(passes);
+    tool_request_free(&plan);
     return tool_finish(r->t, status);
 }
 
@@ -144,10 +138,8 @@ const takt_verb takt_verb_run = {
         "dimensions come from the files, from --shape or from -D. The digest is the SHA-256 of\n"
         "the outputs' bytes, all NaNs being one.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
-    .flags = {TAKT_F_MODEL,   TAKT_F_SELECT,     TAKT_F_INPUT,        TAKT_F_OUTPUT,
-              TAKT_F_SHAPE,   TAKT_F_DIM,        TAKT_F_SEED,         TAKT_F_RANDOM,
-              TAKT_F_THREADS, TAKT_F_BACKEND,    TAKT_F_BLAS,         TAKT_F_ISA,
-              TAKT_F_PASS,    TAKT_F_LEVEL,      TAKT_F_MEMORY_LIMIT, TAKT_F_DEADLINE,
-              TAKT_F_REPEAT,  TAKT_F_BATCH_SIZE, TAKT_F_JOBS,         TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_INPUT, TAKT_F_OUTPUT, TAKT_F_SHAPE, TAKT_F_DIM,
+              TAKT_F_SEED, TAKT_F_RANDOM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DEADLINE,
+              TAKT_F_REPEAT, TAKT_F_BATCH_SIZE, TAKT_F_JOBS, TAKT_FLAG_IDS},
     .run = run,
 };

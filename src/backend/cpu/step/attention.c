@@ -204,7 +204,7 @@ static void set_sizes(const takt_planner *p, const takt_node *n, facts *f)
 
 static void set_kernels(takt_planner *p, facts *f)
 {
-    const takt_isa_set isas = p->settings->isas;
+    const takt_isa_set isas = p->step->isas;
     const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
     const takt_kernel *map = takt_kernel_find("map_f32", isas, NULL, 0, NULL);
     const takt_gemm_f32_info *info = gemm->info;
@@ -246,5 +246,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_attention = {
-    .name = "attention", .accepts = accepts, .keeps = keeps, .compile = compile};
+const takt_cpu_kind takt_cpu_attention = {.name = "attention",
+                                          .family = TAKT_FAMILY_ATTENTION,
+                                          .accepts = accepts,
+                                          .keeps = keeps,
+                                          .compile = compile};

@@ -271,5 +271,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_conv = {
-    .name = "conv", .accepts = accepts, .absorbs = absorbs, .compile = compile};
+const takt_cpu_kind takt_cpu_conv = {.name = "conv",
+                                     .family = TAKT_FAMILY_CONV,
+                                     .accepts = accepts,
+                                     .absorbs = absorbs,
+                                     .compile = compile};

@@ -18,4 +18,4 @@ static takt_status compile(takt_planner *p)
 }
 
 const takt_cpu_kind takt_cpu_conv_grad = {
-    .name = "conv_grad", .accepts = accepts, .compile = compile};
+    .name = "conv_grad", .family = TAKT_FAMILY_CONV, .accepts = accepts, .compile = compile};

@@ -103,8 +103,7 @@ static takt_status compile(takt_planner *p)
     f->dtype = f->compute = n->type->dtype;
     if (f->dtype == TAKT_F16 || f->dtype == TAKT_BF16)
         f->compute = TAKT_F32;
-    f->convert =
-        takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
     p->step->run = run;
     p->step->data = f;
     const double count = (double)f->x.outer * (double)f->x.size * (double)f->x.inner;
@@ -113,4 +112,5 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_cumsum = {.name = "cumsum", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_cumsum = {
+    .name = "cumsum", .family = TAKT_FAMILY_ROWS, .accepts = accepts, .compile = compile};

@@ -156,5 +156,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_depthwise = {
-    .name = "depthwise", .accepts = accepts, .absorbs = takt_epilogue_absorbs, .compile = compile};
+const takt_cpu_kind takt_cpu_depthwise = {.name = "depthwise",
+                                          .family = TAKT_FAMILY_CONV,
+                                          .accepts = accepts,
+                                          .absorbs = takt_epilogue_absorbs,
+                                          .compile = compile};

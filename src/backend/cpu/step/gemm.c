@@ -50,5 +50,8 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return g->nodes[node].op == &takt_op_matmul && mine ? NULL : "";
 }
 
-const takt_cpu_kind takt_cpu_gemm = {
-    .name = "gemm", .accepts = accepts, .absorbs = takt_epilogue_absorbs, .compile = compile};
+const takt_cpu_kind takt_cpu_gemm = {.name = "gemm",
+                                     .family = TAKT_FAMILY_GEMM,
+                                     .accepts = accepts,
+                                     .absorbs = takt_epilogue_absorbs,
+                                     .compile = compile};

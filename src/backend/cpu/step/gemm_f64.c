@@ -58,4 +58,5 @@ static const char *accepts(const takt_graph *g, takt_id node)
                                                                                             : "";
 }
 
-const takt_cpu_kind takt_cpu_gemm_f64 = {.name = "gemm", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_gemm_f64 = {
+    .name = "gemm", .family = TAKT_FAMILY_GEMM, .accepts = accepts, .compile = compile};

@@ -35,4 +35,5 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_map = {.name = "map", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_map = {
+    .name = "map", .family = TAKT_FAMILY_MAP, .accepts = accepts, .compile = compile};

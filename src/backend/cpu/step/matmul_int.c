@@ -90,4 +90,4 @@ static takt_status compile(takt_planner *p)
 }
 
 const takt_cpu_kind takt_cpu_matmul_int = {
-    .name = "matmul", .accepts = accepts, .compile = compile};
+    .name = "matmul", .family = TAKT_FAMILY_GEMM, .accepts = accepts, .compile = compile};

@@ -119,4 +119,5 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_pool = {.name = "pool", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_pool = {
+    .name = "pool", .family = TAKT_FAMILY_POOL, .accepts = accepts, .compile = compile};

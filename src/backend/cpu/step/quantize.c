@@ -200,4 +200,4 @@ static takt_status compile(takt_planner *p)
 }
 
 const takt_cpu_kind takt_cpu_quantize = {
-    .name = "quantize", .accepts = accepts, .compile = compile};
+    .name = "quantize", .family = TAKT_FAMILY_MAP, .accepts = accepts, .compile = compile};

@@ -265,8 +265,7 @@ static takt_status compile(takt_planner *p)
     f->compute = compute_of(x->dtype);
     f->to = n->type->dtype;
     f->run = (takt_reduce_fn *)takt_planner_kernel(p, family_of(f->compute))->run;
-    f->convert =
-        takt_kernel_as_convert(takt_kernel_find("convert", p->settings->isas, NULL, 0, NULL));
+    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
     find_axes(n, x->rank, is_reduced);
     set_geometry(f, x, is_reduced);
     set_scratch(p->step, f);
@@ -278,4 +277,5 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_reduce = {.name = "reduce", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_reduce = {
+    .name = "reduce", .family = TAKT_FAMILY_ROWS, .accepts = accepts, .compile = compile};

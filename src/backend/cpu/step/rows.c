@@ -112,5 +112,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_rows = {
-    .name = "rows", .accepts = accepts, .keeps = keeps, .compile = compile};
+const takt_cpu_kind takt_cpu_rows = {.name = "rows",
+                                     .family = TAKT_FAMILY_ROWS,
+                                     .accepts = accepts,
+                                     .keeps = keeps,
+                                     .compile = compile};

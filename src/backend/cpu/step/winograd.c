@@ -337,7 +337,7 @@ static takt_status compile(takt_planner *p)
         return TAKT_ERR_MEMORY;
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
     f->transform = takt_kernel_as_winograd_f32(takt_planner_kernel(p, "winograd_f32"));
-    const takt_kernel *gemm = takt_kernel_find("gemm_f32", p->settings->isas, NULL, 0, NULL);
+    const takt_kernel *gemm = takt_kernel_find("gemm_f32", p->step->isas, NULL, 0, NULL);
     const takt_gemm_f32_info *info = gemm->info;
     f->multiply = takt_kernel_as_gemm_f32(gemm);
     TAKT_TRY(add_operands(p, f));
@@ -353,5 +353,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_winograd = {
-    .name = "winograd", .accepts = accepts, .absorbs = absorbs, .compile = compile};
+const takt_cpu_kind takt_cpu_winograd = {.name = "winograd",
+                                         .family = TAKT_FAMILY_CONV,
+                                         .accepts = accepts,
+                                         .absorbs = absorbs,
+                                         .compile = compile};

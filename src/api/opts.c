@@ -1,0 +1,206 @@
+/* opts.c - optimisation levels, caps on vector code, and the settings that follow from options. */
+#include "api/opts.h"
+
+#include <string.h>
+
+#include "api/backends.h"
+#include "base/text.h"
+#include "os/pool.h"
+#include "pass/pass.h"
+
+/* ---- levels ---- */
+
+static const takt_level levels[] = {
+    {.is_scalar = true, .lowers_all = true, .is_fused = false, .passes = "-all"},
+    {.is_scalar = false, .lowers_all = false, .is_fused = false, .passes = "-licensed"},
+    {.is_scalar = false, .lowers_all = false, .is_fused = true, .passes = NULL},
+    {.is_scalar = false, .lowers_all = false, .is_fused = true, .passes = NULL},
+};
+
+enum { LEVELS = sizeof levels / sizeof *levels, USUAL = 2 };
+
+const takt_level *takt_level_of(int level)
+{
+    const int number = level == -1 ? 0 : level == 0 ? USUAL : level;
+    return number >= 0 && number < LEVELS ? &levels[number] : NULL;
+}
+
+takt_status takt_opts_level(takt_plan_options *o, int level)
+{
+    if (o == NULL || level < 0 || level >= LEVELS)
+        return TAKT_ERR_ARGUMENT;
+    o->level = level == 0 ? -1 : level;
+    return TAKT_OK;
+}
+
+/* ---- families ---- */
+
+/* What takt_plan_options.simd holds for a family: 0 nothing was said, ON, or 1 + an ISA. */
+enum { SAID_NOTHING = 0, OFF = 1 + TAKT_ISA_scalar, ON = 255 };
+
+static const char *const families[TAKT_FAMILIES] = {
+#define X(name, text, about) [TAKT_FAMILY_##name] = text,
+    TAKT_FAMILY_LIST(X)
+#undef X
+};
+
+const char *takt_family_name(takt_family family)
+{
+    return (unsigned)family < TAKT_FAMILIES ? families[family] : NULL;
+}
+
+/* The code of "on", "off" or an ISA's name; SAID_NOTHING if it is none. */
+static unsigned char code_of(const char *cap)
+{
+    if (strcmp(cap, "on") == 0)
+        return ON;
+    if (strcmp(cap, "off") == 0)
+        return OFF;
+    for (int isa = 0; isa < 32; isa++) {
+        const char *name = takt_isa_name((takt_isa)isa);
+        if (name != NULL && strcmp(name, cap) == 0)
+            return (unsigned char)(1 + isa);
+    }
+    return SAID_NOTHING;
+}
+
+takt_status takt_opts_simd(takt_plan_options *o, takt_family family, const char *cap)
+{
+    if (o == NULL || cap == NULL || (unsigned)family >= TAKT_FAMILIES)
+        return TAKT_ERR_ARGUMENT;
+    const unsigned char code = code_of(cap);
+    if (code == SAID_NOTHING)
+        return TAKT_ERR_NOT_FOUND;
+    o->simd[family] = code;
+    return TAKT_OK;
+}
+
+static takt_status no_family(takt_ctx *ctx, const char *name)
+{
+    takt_fail(ctx, TAKT_E_NAME, "there is no kernel family called %s", name);
+#define X(NAME, text, about) " " text
+    return takt_fail_hint(ctx, "families are" TAKT_FAMILY_LIST(X));
+#undef X
+}
+
+/* A comma-separated list of the set's names; "" never, `scalar` is always in it. */
+static const char *names_of(takt_isa_set set, char *to, size_t size)
+{
+    size_t length = 0;
+    to[0] = '\0';
+    for (int isa = 0; isa < 32; isa++) {
+        const char *name = (set >> isa & 1) != 0 ? takt_isa_name((takt_isa)isa) : NULL;
+        const size_t need = name != NULL ? strlen(name) + 2 : 0;
+        if (name == NULL || length + need >= size)
+            continue;
+        memcpy(to + length, length > 0 ? ", " : "", length > 0 ? 2 : 0);
+        length += length > 0 ? 2 : 0;
+        memcpy(to + length, name, strlen(name) + 1);
+        length += strlen(name);
+    }
+    return to;
+}
+
+/* A cap must be something that this machine has: elsewhere it would silently mean scalar. */
+static takt_status check_isa(takt_ctx *ctx, const char *name)
+{
+    const takt_isa_set here = takt_isa_detect();
+    const unsigned char code = code_of(name);
+    char names[160];
+    if (code == SAID_NOTHING || code == ON || strcmp(name, "off") == 0)
+        takt_fail(ctx, TAKT_E_NAME, "there is no instruction set called %s", name);
+    else if ((here >> (code - 1) & 1) == 0)
+        takt_fail(ctx, TAKT_E_OPTION, "this machine cannot run %s", name);
+    else
+        return TAKT_OK;
+    return takt_fail_hint(ctx, "this machine has %s", names_of(here, names, sizeof names));
+}
+
+takt_status takt_opts_simd_words(takt_ctx *ctx, takt_plan_options *o, const char *words)
+{
+    while (words != NULL && *words != '\0') {
+        char word[64];
+        const size_t length = strcspn(words, ",");
+        if (length >= sizeof word)
+            return takt_fail(ctx, TAKT_E_OPTION, "\"%.*s\" is not of the form family=cap", 60,
+                             words);
+        memcpy(word, words, length);
+        word[length] = '\0';
+        char *equals = strchr(word, '=');
+        if (equals == NULL || equals == word || equals[1] == '\0') {
+            takt_fail(ctx, TAKT_E_OPTION, "\"%s\" is not of the form family=cap", word);
+            return takt_fail_hint(ctx, "for example gemm=off,conv=on");
+        }
+        *equals = '\0';
+        int family = 0;
+        while (family < TAKT_FAMILIES && strcmp(families[family], word) != 0)
+            family++;
+        if (family == TAKT_FAMILIES)
+            return no_family(ctx, word);
+        if (strcmp(equals + 1, "on") != 0 && strcmp(equals + 1, "off") != 0)
+            TAKT_TRY(check_isa(ctx, equals + 1));
+        o->simd[family] = code_of(equals + 1);
+        words += length + (words[length] == ',');
+    }
+    return TAKT_OK;
+}
+
+/* ---- settings ---- */
+
+/* What the steps of each family may use: a family's own word counts more than the level. */
+static takt_status settle_isas(takt_ctx *ctx, const takt_plan_options *o, const takt_level *level,
+                               takt_plan_settings *s)
+{
+    takt_isa_set all = takt_isa_detect(), scalar;
+    (void)takt_isa_cap(all, "scalar", &scalar);
+    if (o->isa != NULL) {
+        TAKT_TRY(check_isa(ctx, o->isa));
+        (void)takt_isa_cap(all, o->isa, &all);
+    }
+    s->isas = level->is_scalar && o->isa == NULL ? scalar : all;
+    for (int f = 0; f < TAKT_FAMILIES; f++) {
+        const unsigned char code = o->simd[f];
+        s->family_isas[f] = code == SAID_NOTHING ? s->isas : all;
+        if (code == SAID_NOTHING || code == ON)
+            continue;
+        const char *name = takt_isa_name((takt_isa)(code - 1));
+        if (name == NULL)
+            return takt_fail(ctx, TAKT_E_OPTION, "simd of family %s is %d, which means nothing",
+                             families[f], code);
+        TAKT_TRY(check_isa(ctx, name));
+        (void)takt_isa_cap(all, name, &s->family_isas[f]);
+    }
+    return TAKT_OK;
+}
+
+static takt_status settle_passes(takt_ctx *ctx, const takt_plan_options *o, const takt_level *level,
+                                 takt_plan_settings *s)
+{
+    takt_pass_choice choice = {0};
+    TAKT_TRY(takt_pass_choose(ctx, level->passes, &choice));
+    TAKT_TRY(takt_pass_choose(ctx, o->passes, &choice));
+    s->passes_off = choice.off;
+    return TAKT_OK;
+}
+
+takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, takt_plan_settings *s)
+{
+    takt_ctx *ctx = m->ctx;
+    const takt_level *level = takt_level_of(o->level);
+    TAKT_TRY(takt_backend_find(ctx, o->backend != NULL ? o->backend : "cpu", &s->backend));
+    if (o->threads < 0 || o->threads > TAKT_POOL_MAX)
+        return takt_fail(ctx, TAKT_E_OPTION, "%d threads: give 1 to %d", o->threads, TAKT_POOL_MAX);
+    if (level == NULL)
+        return takt_fail(ctx, TAKT_E_OPTION, "there is no optimisation level %d", o->level);
+    s->threads = o->threads > 0 ? o->threads : takt_pool_default_threads();
+    TAKT_TRY(settle_isas(ctx, o, level, s));
+    TAKT_TRY(settle_passes(ctx, o, level, s));
+    const bool is_ref = s->backend == &takt_backend_ref;
+    s->fuse = level->is_fused && !is_ref;
+    s->lower_all = level->lowers_all && !is_ref;
+    s->library = o->blas;
+    s->reuse = !o->no_reuse;
+    s->memory_limit = (size_t)o->memory_limit;
+    s->is_dry = o->dry;
+    return TAKT_OK;
+}

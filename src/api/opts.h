@@ -1,0 +1,25 @@
+/* opts.h - from what a caller asked for to the settings that a plan is built with. */
+#ifndef TAKT_API_OPTS_H
+#define TAKT_API_OPTS_H
+
+#include <takt/plan.h>
+
+#include "api/model.h"
+#include "plan/plan.h"
+
+/* Checks the options and turns them into settings; names of things that this machine or build
+ * does not have are errors with a hint. */
+TAKT_MUST_USE takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o,
+                                           takt_plan_settings *settings);
+/* Settings of an optimisation level, as docs/options.md lists them. */
+typedef struct takt_level {
+    bool is_scalar;  /* no vector code unless it is asked for by name */
+    bool lowers_all; /* every composite is taken apart */
+    bool is_fused;   /* nodes share a step where they can */
+    const char *passes;
+} takt_level;
+
+/* `level` as in the options: -1 for -O0, 0 for the default. NULL: there is none. */
+const takt_level *takt_level_of(int level);
+
+#endif

@@ -1,0 +1,65 @@
+/* sizes.c - numbers for named dimensions, as "batch=8,seq=128". */
+#include <string.h>
+
+#include "api/model.h"
+#include "base/mem.h"
+
+/* A name that the model itself has bound to a number takes no other. */
+static takt_status check_size(takt_ctx *ctx, const takt_dims *dims, takt_span name, int64_t size)
+{
+    takt_dims *table = (takt_dims *)dims; /* the name exists, so looking it up changes nothing */
+    takt_dim dim;
+    TAKT_TRY(takt_dim_name(table, name, &dim));
+    TAKT_TRY(takt_dim_resolve(table, dim, &dim));
+    if (!takt_dim_is_number(dim) || dim == size)
+        return TAKT_OK;
+    return takt_fail(ctx, TAKT_E_OPTION, "%.*s=%lld: in this model %.*s is always %lld",
+                     (int)name.length, name.at, (long long)size, (int)name.length, name.at,
+                     (long long)dim);
+}
+
+static takt_status set_size(takt_ctx *ctx, const takt_dims *dims, takt_span name, takt_span value,
+                            int64_t *sizes)
+{
+    int64_t size = 0;
+    for (size_t i = 0; i < value.length; i++) {
+        const char c = value.at[i];
+        if (c < '0' || c > '9' || size > (INT64_MAX - 9) / 10)
+            return takt_fail(ctx, TAKT_E_OPTION, "%.*s=%.*s: the size is no number",
+                             (int)name.length, name.at, (int)value.length, value.at);
+        size = 10 * size + (c - '0');
+    }
+    for (size_t i = 0; i < takt_dims_name_count(dims); i++)
+        if (takt_span_is(name, takt_dims_name(dims, i))) {
+            sizes[i] = size;
+            return check_size(ctx, dims, name, size);
+        }
+    takt_fail(ctx, TAKT_E_NAME, "the model has no dimension called %.*s", (int)name.length,
+              name.at);
+    return takt_dims_name_count(dims) > 0
+               ? takt_fail_hint(ctx, "its first one is %s", takt_dims_name(dims, 0))
+               : takt_fail_hint(ctx, "all its dimensions are numbers");
+}
+
+takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *dims,
+                             const char *text, int64_t **sizes, size_t *count)
+{
+    *count = takt_dims_name_count(dims);
+    *sizes = takt_arena_array(arena, *count, sizeof **sizes);
+    if (*sizes == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < *count; i++)
+        (*sizes)[i] = -1;
+    while (text != NULL && *text != '\0') {
+        const size_t length = strcspn(text, ",");
+        const char *equals = memchr(text, '=', length);
+        if (equals == NULL || equals == text || equals + 1 == text + length)
+            return takt_fail(ctx, TAKT_E_OPTION, "\"%.*s\" is not of the form name=size",
+                             (int)length, text);
+        const takt_span name = {text, (size_t)(equals - text)};
+        const takt_span value = {equals + 1, length - name.length - 1};
+        TAKT_TRY(set_size(ctx, dims, name, value, *sizes));
+        text += length + (text[length] == ',');
+    }
+    return TAKT_OK;
+}
