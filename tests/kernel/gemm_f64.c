@@ -44,10 +44,10 @@ static takt_epilogue_f64 choose_epilogue(takt_check *c, shape s, const variety *
 {
     static const double bounds[][2] = {{0, 6}, {-0.0, 1}, {-1, -0.0}, {-2, 0}};
     const unsigned bits = v->epilogue >> 3;
-    takt_epilogue_f64 e = {.act = (takt_gemm_act)(bits % 4),
+    takt_epilogue_f64 e = {.act = (takt_gemm_act)(bits % 5),
                            .slope = 0.1,
-                           .lo = bounds[bits / 4 % 4][0],
-                           .hi = bounds[bits / 4 % 4][1],
+                           .lo = bounds[bits / 5 % 4][0],
+                           .hi = bounds[bits / 5 % 4][1],
                            .residual_last = (v->epilogue & 4) != 0,
                            .residual_stride = s.n + v->gap};
     if (v->epilogue & 1)

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "kernel/simd/simd.h"
-
 /* ---- recognising ---- */
 
 /* The scalar that node `n` combines another value with; false if there is none. */
@@ -115,14 +113,15 @@ bool takt_conv_end_is_simple(const takt_conv_end *e)
 
 /* ---- running ---- */
 
+/* minimum(x, limit) of IEEE 754-2019: a NaN stays, and of two zeros the negative one. */
 static void limit_row(float *x, size_t n, float limit)
 {
-    const vf most = vf_set1(limit);
-    size_t i = 0;
-    for (; i + VF <= n; i += VF)
-        vf_store(x + i, vf_min(vf_load(x + i), most));
-    if (i < n)
-        vf_store_n(x + i, vf_min(vf_load_n(x + i, n - i), most), n - i);
+    if (limit == 0 && !signbit(limit))
+        for (size_t i = 0; i < n; i++)
+            x[i] = x[i] > limit ? limit : x[i];
+    else
+        for (size_t i = 0; i < n; i++)
+            x[i] = x[i] >= limit ? limit : x[i];
 }
 
 static void limit_tail(void *user, float *tile, size_t ld, size_t row, size_t col, size_t rows,
@@ -163,6 +162,11 @@ bool takt_conv_end_for(takt_conv_ending *e, takt_epilogue_f32 *out)
     out->hi = e->end->hi;
     if (e->end->epilogue.program == NULL && isinf(e->end->limit))
         return any;
+    if (e->end->epilogue.act == TAKT_GEMM_ACT_RELU && !e->end->epilogue.residual_last) {
+        out->act = TAKT_GEMM_ACT_RELU_MIN;
+        out->hi = e->end->limit;
+        return true;
+    }
     out->tail = e->end->epilogue.program != NULL ? program_tail : limit_tail;
     out->user = e;
     return true;

@@ -9,6 +9,16 @@ static void add_row(elem *x, const elem *y, size_t n)
         x[j] = x[j] + y[j];
 }
 
+static void min_row(elem *x, size_t n, elem hi)
+{
+    if (hi == 0 && !signbit(hi))
+        for (size_t j = 0; j < n; j++)
+            x[j] = x[j] > hi ? hi : x[j];
+    else
+        for (size_t j = 0; j < n; j++)
+            x[j] = x[j] >= hi ? hi : x[j];
+}
+
 /* maximum and minimum of IEEE 754-2019 for bounds that are not NaN: a NaN in x stays, and of two
  * zeros the bound's sign decides. */
 static void clip_row(elem *x, size_t n, elem lo, elem hi)
@@ -19,12 +29,7 @@ static void clip_row(elem *x, size_t n, elem lo, elem hi)
     else
         for (size_t j = 0; j < n; j++)
             x[j] = x[j] <= lo ? lo : x[j];
-    if (hi == 0 && !signbit(hi))
-        for (size_t j = 0; j < n; j++)
-            x[j] = x[j] > hi ? hi : x[j];
-    else
-        for (size_t j = 0; j < n; j++)
-            x[j] = x[j] >= hi ? hi : x[j];
+    min_row(x, n, hi);
 }
 
 /* On bits: clang 14 for aarch64 makes fmax of x < 0 ? 0 : x, which loses the sign of -0. */
@@ -44,6 +49,10 @@ static void act_row(const epilogue *e, elem *x, size_t n)
     switch (e->act) {
     case TAKT_GEMM_ACT_RELU: relu_row(x, n); break;
     case TAKT_GEMM_ACT_CLIP: clip_row(x, n, e->lo, e->hi); break;
+    case TAKT_GEMM_ACT_RELU_MIN:
+        relu_row(x, n);
+        min_row(x, n, e->hi);
+        break;
     case TAKT_GEMM_ACT_LEAKY:
         for (size_t j = 0; j < n; j++)
             x[j] = x[j] > 0 ? x[j] : slope * x[j];

@@ -22,9 +22,10 @@ enum { TAKT_GEMM_CHUNK = 256, TAKT_P16 = 16 };
 
 typedef enum takt_gemm_act {
     TAKT_GEMM_ACT_NONE,
-    TAKT_GEMM_ACT_RELU,  /* x < 0 ? +0 : x */
-    TAKT_GEMM_ACT_CLIP,  /* minimum(maximum(x, lo), hi) of IEEE 754-2019; bounds are not NaN */
-    TAKT_GEMM_ACT_LEAKY, /* x > 0 ? x : slope * x */
+    TAKT_GEMM_ACT_RELU,     /* x < 0 ? +0 : x */
+    TAKT_GEMM_ACT_CLIP,     /* minimum(maximum(x, lo), hi) of IEEE 754-2019; bounds are not NaN */
+    TAKT_GEMM_ACT_RELU_MIN, /* minimum(relu(x), hi): relu6 and its kin */
+    TAKT_GEMM_ACT_LEAKY,    /* x > 0 ? x : slope * x */
 } takt_gemm_act;
 
 /* Finishes a block of C that is still in a near cache: rows x cols elements at `tile`, whose first

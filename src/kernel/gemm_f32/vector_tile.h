@@ -14,12 +14,16 @@
 #define INLINE static inline __attribute__((always_inline))
 
 /* minimum(maximum(x, lo), hi): a bound that is zero also decides the sign of a zero. */
+INLINE vec v_least(vec x, elem hi)
+{
+    const vec sign = v_set(hi == 0 && signbit(hi) ? (elem)-0.0 : 0);
+    return v_or(v_min(v_set(hi), x), sign);
+}
+
 INLINE vec v_clip(vec x, elem lo, elem hi)
 {
-    const elem minus = (elem)-0.0;
-    const vec plus = v_set(lo == 0 && !signbit(lo) ? minus : 0);
-    const vec sign = v_set(hi == 0 && signbit(hi) ? minus : 0);
-    return v_or(v_min(v_set(hi), v_clear(v_max(v_set(lo), x), plus)), sign);
+    const vec plus = v_set(lo == 0 && !signbit(lo) ? (elem)-0.0 : 0);
+    return v_least(v_clear(v_max(v_set(lo), x), plus), hi);
 }
 
 INLINE void product(const tile_job *t, vec (*acc)[2], const size_t rows, const size_t wide)
@@ -51,6 +55,8 @@ INLINE vec finish(const tile_job *t, vec x, size_t row, size_t col)
         x = v_add(x, v_load(t->residual + row * t->residual_stride + col));
     if (t->act == TAKT_GEMM_ACT_RELU)
         x = v_clear(x, v_less(x));
+    else if (t->act == TAKT_GEMM_ACT_RELU_MIN)
+        x = v_least(v_clear(x, v_less(x)), t->hi);
     else if (t->act == TAKT_GEMM_ACT_CLIP)
         x = v_clip(x, t->lo, t->hi);
     return x;
