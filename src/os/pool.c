@@ -1,13 +1,20 @@
-/* pool.c - workers around two words.
+/* pool.c - workers around one word that all look at, and two words each that are their own.
  *
- * `epoch` counts the runs; workers that have nothing to do sleep on it. `gate` says whether a run
- * may be joined (OPEN) and how many workers have joined. A worker joins by raising the count while
- * the gate is open, and only then looks at the job; the caller shuts the gate when no task is left
- * and waits for the count to fall to zero. So the job cannot change under a worker, and a worker
- * that comes late finds the gate shut and is missed by nobody.
+ * A run has a number. The caller writes the job and `call`, the run's number and its count of
+ * tasks, and then raises `epoch`, which workers look at and sleep on. Each thread owns a share of
+ * the tasks and takes from it by `left` in its own cache line, so that nobody is in another's way
+ * while all are busy; who has done his share takes from the others', the caller too, so that a
+ * sleeping worker's share is done without him. What a thread has done it says in `finished`, and
+ * the caller adds these up.
+ *
+ * The job cannot change under a worker: `left` carries the run's number, so a task can be taken
+ * only of the run whose `call` was read, and a run with a taken task that is not finished is not
+ * over. A `left` of an older run means a whole share; of a newer one, that the worker came too
+ * late.
  *
  * No wake-up is lost: a worker announces itself in `sleepers` before it compares `epoch`, the
- * caller raises `epoch` before he looks at `sleepers`, all in one total order.
+ * caller raises `epoch` before he looks at `sleepers`, all in one total order; likewise `waiting`
+ * and `finished`.
  */
 #include "os/pool.h"
 
@@ -20,14 +27,16 @@
 #include "os/fp.h"
 #include "os/os.h"
 
-#define OPEN 0x80000000u
-#define WAITING 0x40000000u /* the caller sleeps until the last worker has left */
-#define COUNT 0x3FFFFFFFu
-
 enum { DEFAULT_SPIN_NS = 50000, PAUSES = 32 };
+enum {
+    LOW_BITS = 16,
+    LOW = (1 << LOW_BITS) - 1
+}; /* words hold run << LOW_BITS | number of tasks */
 
 typedef struct worker {
-    _Alignas(TAKT_ALIGN) takt_pool *pool;
+    _Alignas(TAKT_ALIGN) _Atomic uint64_t left;     /* of its share, tasks that nobody has taken */
+    _Alignas(TAKT_ALIGN) _Atomic uint64_t finished; /* tasks, of any share, that it has done */
+    takt_pool *pool;
     void *handle;
     int index;
     _Atomic uint32_t id; /* the system's number of the thread, 0 until it runs */
@@ -35,21 +44,20 @@ typedef struct worker {
 
 struct takt_pool {
     _Alignas(TAKT_ALIGN) _Atomic uint32_t epoch;
-    _Atomic uint32_t sleepers;
-    _Atomic uint32_t is_leased, is_stopping;
-    _Alignas(TAKT_ALIGN) _Atomic uint32_t gate;
-    _Alignas(TAKT_ALIGN) _Atomic size_t next; /* task to be taken */
+    _Atomic uint64_t call; /* run << LOW_BITS | count */
+    _Atomic(takt_task_fn *) task;
+    _Atomic(void *) user;
 
-    _Alignas(TAKT_ALIGN) takt_task_fn *task;
-    void *user;
-    size_t count;
+    _Alignas(TAKT_ALIGN) _Atomic uint32_t sleepers;
+    _Atomic uint32_t is_leased, is_stopping;
+    _Atomic uint32_t waiting; /* the caller sleeps until every task is done */
 
     takt_ctx *ctx;
     takt_doze doze;
     uint64_t spin_ns;
     int workers, room;
     size_t bytes;
-    worker worker[];
+    worker worker[]; /* by thread; the first is the caller's, who brings his own thread */
 };
 
 static void pause_a_little(void)
@@ -61,10 +69,19 @@ static void pause_a_little(void)
 #endif
 }
 
-/* Waits a bounded time for `*word` to differ from `value`; true if it does. */
-static bool spin(const takt_pool *pool, _Atomic uint32_t *word, uint32_t value)
+typedef struct job {
+    takt_task_fn *task;
+    void *user;
+    uint64_t run;
+    size_t count;
+} job;
+
+typedef bool happened_fn(takt_pool *pool, const job *j, size_t number);
+
+/* Waits a bounded time for `happened`; true if it did. */
+static bool spin(takt_pool *pool, happened_fn *happened, const job *j, size_t number)
 {
-    if (atomic_load(word) != value)
+    if (happened(pool, j, number))
         return true;
     if (pool->spin_ns == 0)
         return false;
@@ -72,33 +89,73 @@ static bool spin(const takt_pool *pool, _Atomic uint32_t *word, uint32_t value)
     do {
         for (int i = 0; i < PAUSES; i++) {
             pause_a_little();
-            if (atomic_load(word) != value)
+            if (happened(pool, j, number))
                 return true;
         }
     } while (takt_os_now_ns(NULL) - start < pool->spin_ns);
     return false;
 }
 
-static void do_tasks(takt_pool *pool, int thread)
+static bool is_called(takt_pool *pool, const job *j, size_t seen)
 {
-    takt_task_fn *task = pool->task;
-    void *user = pool->user;
-    const size_t count = pool->count;
-    for (size_t i; (i = atomic_fetch_add(&pool->next, 1)) < count;)
-        task(user, i, thread);
+    (void)j;
+    return atomic_load_explicit(&pool->epoch, memory_order_acquire) != (uint32_t)seen;
+}
+
+static job read_job(takt_pool *pool)
+{
+    const uint64_t call = atomic_load_explicit(&pool->call, memory_order_acquire);
+    return (job){.task = atomic_load_explicit(&pool->task, memory_order_relaxed),
+                 .user = atomic_load_explicit(&pool->user, memory_order_relaxed),
+                 .run = call >> LOW_BITS,
+                 .count = call & LOW};
+}
+
+/* One task of the owner's share; false if none is left. */
+static bool take(worker *owner, const job *j, size_t threads, size_t *task)
+{
+    const size_t index = (size_t)owner->index, more = j->count % threads;
+    const size_t share = j->count / threads + (index < more ? 1 : 0);
+    const size_t first = index * (j->count / threads) + (index < more ? index : more);
+    uint64_t left = atomic_load_explicit(&owner->left, memory_order_relaxed), rest;
+    do {
+        if (left >> LOW_BITS > j->run)
+            return false;
+        rest = left >> LOW_BITS == j->run ? left & LOW : share;
+        if (rest == 0)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&owner->left, &left,
+                                                    j->run << LOW_BITS | (rest - 1),
+                                                    memory_order_acq_rel, memory_order_relaxed));
+    *task = first + share - rest;
+    return true;
+}
+
+/* The thread's own share, then what is left of the others'. */
+static size_t do_tasks(takt_pool *pool, const job *j, size_t self)
+{
+    const size_t threads = (size_t)pool->workers + 1;
+    size_t done = 0, task;
+    for (size_t k = 0; k < threads; k++) {
+        worker *owner = &pool->worker[(self + k) % threads];
+        while (take(owner, j, threads, &task)) {
+            j->task(j->user, task, (int)self);
+            done++;
+            atomic_store_explicit(&pool->worker[self].finished, j->run << LOW_BITS | done,
+                                  memory_order_release);
+        }
+    }
+    return done;
 }
 
 static void join_run(takt_pool *pool, int thread)
 {
-    uint32_t gate = atomic_load(&pool->gate);
-    do {
-        if ((gate & OPEN) == 0)
-            return;
-    } while (!atomic_compare_exchange_weak(&pool->gate, &gate, gate + 1));
-    do_tasks(pool, thread);
-    const uint32_t before = atomic_fetch_sub(&pool->gate, 1);
-    if (before == (WAITING | 1))
-        takt_doze_wake(&pool->doze, &pool->gate, 1);
+    const job j = read_job(pool);
+    if (do_tasks(pool, &j, (size_t)thread) == 0)
+        return;
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load(&pool->waiting) != 0 && atomic_exchange(&pool->waiting, 0) != 0)
+        takt_doze_wake(&pool->doze, &pool->waiting, 1);
 }
 
 static void sleep_until(takt_pool *pool, uint32_t seen)
@@ -118,33 +175,36 @@ static void work(void *arg)
     takt_doze_wake(&pool->doze, &self->id, 1);
     uint32_t seen = 0; /* before any run: one that was opened meanwhile is seen as new */
     while (atomic_load(&pool->is_stopping) == 0) {
-        if (!spin(pool, &pool->epoch, seen))
+        if (!spin(pool, is_called, NULL, seen))
             sleep_until(pool, seen);
         seen = atomic_load(&pool->epoch);
         join_run(pool, self->index);
     }
 }
 
-/* Sleeps until the last worker that joined has left; WAITING is set. */
-static void sleep_until_left(takt_pool *pool)
+/* Whether the workers have done all that the caller, who did `own` tasks, has not. */
+static bool is_done(takt_pool *pool, const job *j, size_t own)
 {
-    for (uint32_t gate; ((gate = atomic_load(&pool->gate)) & COUNT) != 0;)
-        takt_doze_wait(&pool->doze, &pool->gate, gate);
-    atomic_store(&pool->gate, 0);
+    size_t done = own;
+    for (int i = 1; i <= pool->workers; i++) {
+        const uint64_t word = atomic_load_explicit(&pool->worker[i].finished, memory_order_acquire);
+        done += word >> LOW_BITS == j->run ? word & LOW : 0;
+    }
+    return done == j->count;
 }
 
-/* Shuts the gate and waits for those who passed it. */
-static void finish_run(takt_pool *pool)
+static void finish_run(takt_pool *pool, const job *j, size_t own)
 {
-    uint32_t gate = atomic_fetch_and(&pool->gate, ~OPEN) & ~OPEN;
-    while (gate != 0) {
-        if (!spin(pool, &pool->gate, gate) &&
-            atomic_compare_exchange_strong(&pool->gate, &gate, gate | WAITING)) {
-            sleep_until_left(pool);
-            return;
-        }
-        gate = atomic_load(&pool->gate);
+    if (spin(pool, is_done, j, own))
+        return;
+    for (;;) {
+        atomic_store(&pool->waiting, 1);
+        atomic_thread_fence(memory_order_seq_cst);
+        if (is_done(pool, j, own))
+            break;
+        takt_doze_wait(&pool->doze, &pool->waiting, 1);
     }
+    atomic_store(&pool->waiting, 0);
 }
 
 static void run_alone(takt_task_fn *task, void *user, size_t count)
@@ -153,25 +213,27 @@ static void run_alone(takt_task_fn *task, void *user, size_t count)
         task(user, i, 0);
 }
 
-void takt_pool_run(takt_pool *pool, takt_task_fn *task, void *user, size_t count)
+static void run_together(takt_pool *pool, takt_task_fn *task, void *user, size_t count)
 {
-    if (pool == NULL || pool->workers == 0 || count <= 1) {
-        run_alone(task, user, count);
-        return;
-    }
-    pool->task = task;
-    pool->user = user;
-    pool->count = count;
-    atomic_store(&pool->next, 0);
-    atomic_store(&pool->gate, OPEN);
+    const job j = {task, user, (atomic_load(&pool->call) >> LOW_BITS) + 1, count};
+    atomic_store_explicit(&pool->task, task, memory_order_relaxed);
+    atomic_store_explicit(&pool->user, user, memory_order_relaxed);
+    atomic_store_explicit(&pool->call, j.run << LOW_BITS | count, memory_order_release);
     atomic_fetch_add(&pool->epoch, 1);
     if (atomic_load(&pool->sleepers) > 0) {
         const size_t wanted = count - 1;
         const int workers = pool->workers;
         takt_doze_wake(&pool->doze, &pool->epoch, wanted < (size_t)workers ? (int)wanted : workers);
     }
-    do_tasks(pool, 0);
-    finish_run(pool);
+    finish_run(pool, &j, do_tasks(pool, &j, 0));
+}
+
+void takt_pool_run(takt_pool *pool, takt_task_fn *task, void *user, size_t count)
+{
+    if (pool == NULL || pool->workers == 0 || count <= 1 || count > LOW)
+        run_alone(task, user, count);
+    else
+        run_together(pool, task, user, count);
 }
 
 bool takt_pool_try_lease(takt_pool *pool)
@@ -210,7 +272,7 @@ static void start_workers(takt_pool *pool)
 {
     takt_ctx *ctx = pool->ctx;
     for (int i = 0; i < pool->room; i++) {
-        worker *w = &pool->worker[i];
+        worker *w = &pool->worker[i + 1];
         w->pool = pool;
         w->index = i + 1;
         const int error = ctx->threads.start(ctx->threads.user, work, w, &w->handle);
@@ -260,7 +322,7 @@ takt_status takt_pool_create(takt_ctx *ctx, int threads, const takt_pool_options
                          TAKT_POOL_MAX);
     if (threads == 0)
         threads = takt_pool_default_threads();
-    const size_t bytes = sizeof(takt_pool) + (size_t)(threads - 1) * sizeof(worker);
+    const size_t bytes = sizeof(takt_pool) + (size_t)threads * sizeof(worker);
     void *block;
     TAKT_TRY(takt_mem_zero(ctx, 1, bytes, "a pool of threads", &block));
     takt_pool *pool = block;
@@ -287,7 +349,7 @@ void takt_pool_destroy(takt_pool *pool)
     atomic_fetch_add(&pool->epoch, 1);
     takt_doze_wake(&pool->doze, &pool->epoch, TAKT_POOL_MAX);
     for (int i = 0; i < pool->workers; i++)
-        ctx->threads.join(ctx->threads.user, pool->worker[i].handle);
+        ctx->threads.join(ctx->threads.user, pool->worker[i + 1].handle);
     takt_doze_deinit(&pool->doze);
     takt_mem_put(ctx, pool, pool->bytes);
 }
@@ -296,7 +358,7 @@ int takt_pool_bind(takt_pool *pool, int thread, int cpu)
 {
     if (pool == NULL || thread < 1 || thread > pool->workers)
         return EINVAL;
-    worker *w = &pool->worker[thread - 1];
+    worker *w = &pool->worker[thread];
     while (atomic_load(&w->id) == 0)
         takt_doze_wait(&pool->doze, &w->id, 0);
     return takt_cpu_bind((int)atomic_load(&w->id), cpu);

@@ -44,7 +44,8 @@ int takt_pool_threads(const takt_pool *pool);
 bool takt_pool_try_lease(takt_pool *pool); /* false for NULL */
 void takt_pool_release(takt_pool *pool);
 /* Calls task(user, i, thread) for all i < count, and returns when all are done. The caller holds
- * the lease; with NULL he does everything himself. Tasks must not use the same pool. */
+ * the lease; with NULL, or with more than 65535 tasks, he does everything himself. Tasks must not
+ * use the same pool. */
 void takt_pool_run(takt_pool *pool, takt_task_fn *task, void *user, size_t count);
 /* Lease if free, run, release. */
 void takt_pool_share(takt_pool *pool, takt_task_fn *task, void *user, size_t count);

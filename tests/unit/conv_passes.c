@@ -20,6 +20,7 @@ static void winograd(void)
         WINOGRAD("[1, 300, 6, 7]", "[16, 300, 3, 3]", ", pad=[1, 1, 1, 1]", 2700),
         {"model m(x: f32[1, 16, 9, 9], r: f32[1, 20, 9, 9]) { return relu(conv(x, 20, 3) + r) }",
          9000, true},
+        {"model m(x: f32[1, 16, 9, 9]) { return min(relu(conv(x, 20, 3)), 0.1) }", 9000, true},
         {"model m(x: f32[2, 16, 9, 9]) { return x |> conv(20, 3) |> relu6() |> "
          "conv(16, 3, act=silu) }",
          9000, true},

@@ -153,6 +153,28 @@ static void chains(void)
     CONV_CASES(cases);
 }
 
+/* An upper limit at every place where an ending can have one. */
+static void limits(void)
+{
+    static const conv_case cases[] = {
+        {"model m(x: f32[1, 6, 9, 9]) { return min(relu(conv(x, 18, 1)), 0.1) }", 300, true},
+        {"model m(x: f32[1, 6, 9, 9]) { return min(relu(conv(x, 18, 3)), 0.1) }", 300, true},
+        {"model m(x: f32[1, 8, 9, 9]) { return min(relu(depthwise(x, 3)), 0.1) }", 300, true},
+        {"model m(x: f32[1, 8, 9, 9]) { return min(depthwise(x, 3), 0.1) }", 300, true},
+        {"model m(x: f32[1, 6, 9, 9], r: f32[1, 18, 9, 9]) { return min(relu(conv(x, 18, 1)) + r, "
+         "0.1) }",
+         300, true},
+        {"model m(x: f32[1, 6, 9, 9], r: f32[1, 18, 9, 9]) { return min(relu(conv(x, 18, 1) + r), "
+         "0.1) }",
+         300, true},
+        {"model m(x: f32[1, 8, 9, 9], r: f32[1, 8, 9, 9]) { return min(relu(depthwise(x, 3) + r), "
+         "0.1) }",
+         300, true},
+        {"model m(x: f32[1, 6, 9, 9]) { return min(max(conv(x, 18, 1), -0.05), 0.1) }", 300, true},
+    };
+    CONV_CASES(cases);
+}
+
 /* Sample i of a batch has the bits it has alone. */
 static void batch_position(void)
 {
@@ -190,4 +212,4 @@ static void batch_position(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(convolutions, depthwise, pools, gradients, chains, batch_position)
+TEST_MAIN(convolutions, depthwise, pools, gradients, chains, limits, batch_position)

@@ -76,7 +76,7 @@ static void row_of_outputs(const takt_step *s, const takt_task *t, takt_depthwis
     const bool ends = takt_conv_end_for(&ending, &e);
     const bool is_known = f->end.epilogue.residual < 0 && takt_conv_end_is_simple(&f->end);
     d->bias = is_known ? e.bias : NULL;
-    d->relu = is_known && e.act == TAKT_GEMM_ACT_RELU;
+    d->relu = is_known && f->end.epilogue.act == TAKT_GEMM_ACT_RELU;
     d->limit = f->end.limit;
     d->y = (float *)takt_view_data(t, &s->out[0]) + row * f->shape.out[2] * f->shape.groups;
     f->run(d);

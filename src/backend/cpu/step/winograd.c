@@ -26,7 +26,8 @@ typedef struct facts {
     size_t w, weights_at; /* index into step->in; offset in scratch if not packed */
     bool is_packed;
     size_t across, tiles; /* tiles in a row of the image, and in the whole batch */
-    size_t block, grain;  /* tiles of a block, and of a tile of the product */
+    size_t block, grain;  /* tiles of a block, and those that a cut between tasks keeps together */
+    size_t full;          /* tiles of a full tile of the product */
     size_t row_tasks, column_tasks;
     size_t inputs, products, zeros, registers; /* offsets in a worker's scratch */
     size_t x_at, y_at; /* offsets in scratch of the forms with channels last, for nchw */
@@ -188,7 +189,7 @@ static void transform_outputs(const takt_step *s, const takt_task *t, size_t fir
                            .column = c->cout,
                            .bias = is_known ? e.bias : NULL,
                            .limit = f->end.limit,
-                           .relu = is_known && e.act == TAKT_GEMM_ACT_RELU};
+                           .relu = is_known && f->end.epilogue.act == TAKT_GEMM_ACT_RELU};
     for (size_t i = 0; i < count; i++) {
         const tile p = locate(f, first + i);
         const size_t position = p.sample * c->positions + p.row * c->out[2] + p.column;
@@ -285,7 +286,9 @@ static void cut(takt_planner *p, facts *f)
     const size_t tasks =
         takt_cpu_tasks(p, flops, bytes, f->tiles >= 4 * threads * f->block ? 4 * threads : threads);
     f->row_tasks = f->column_tasks = 1;
-    if (f->tiles >= 2 * tasks * f->grain)
+    if (f->tiles < 2 * tasks * f->grain)
+        f->grain = 1; /* an even share is worth more than full tiles */
+    if (2 * f->tiles >= tasks * f->full)
         f->row_tasks = tasks;
     else
         f->column_tasks = tasks < panels ? tasks : panels > 0 ? panels : 1;
@@ -297,7 +300,7 @@ static void set_block(facts *f, const takt_gemm_f32_info *info)
     const size_t each = POINTS * sizeof(float) * (c->cin + c->cout);
     const size_t fit = each > 0 ? BLOCK_BYTES / each : TILES_MAX;
     const size_t tiles = fit < TILES_MIN ? TILES_MIN : fit > TILES_MAX ? TILES_MAX : fit;
-    f->grain = info->rows;
+    f->grain = f->full = info->rows;
     f->block = tiles < f->grain ? f->grain : tiles / f->grain * f->grain;
     f->across = (c->out[2] + OUT - 1) / OUT;
     f->tiles = c->batch * f->across * ((c->out[1] + OUT - 1) / OUT);
