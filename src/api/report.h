@@ -75,5 +75,7 @@ TAKT_MUST_USE takt_status takt_report_end(takt_report *r, takt_status status, ta
                                           void *user);
 void takt_report_pair(takt_report *r, const char *key, const char *value);
 void takt_report_count(takt_report *r, const char *key, uint64_t value);
+/* What the model is for, if its author said so. */
+void takt_report_doc(takt_report *r, const takt_graph *g);
 
 #endif

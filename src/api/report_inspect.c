@@ -91,6 +91,7 @@ static void write_text(takt_report *r, const takt_model *m, const facts *f)
     char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT];
     const takt_graph *g = m->graph;
     takt_text_add(&r->text, "model %s\n", g->name);
+    takt_report_doc(r, g);
     ports_text(r, "inputs", g, g->inputs, g->input_count);
     ports_text(r, "outputs", g, g->outputs, g->output_count);
     takt_text_add(&r->text, "parameters: %s", takt_figure(f->parameters, a));
@@ -134,6 +135,7 @@ static void ports_json(takt_report *r, const char *key, const takt_desc *descs, 
 static void write_json(takt_report *r, const takt_model *m, const facts *f)
 {
     takt_report_pair(r, "model", m->graph->name);
+    takt_report_doc(r, m->graph);
     ports_json(r, "inputs", m->inputs, m->graph->input_count);
     ports_json(r, "outputs", m->outputs, m->graph->output_count);
     takt_report_count(r, "parameters", f->parameters);

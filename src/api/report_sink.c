@@ -1,4 +1,6 @@
 /* report_sink.c - how a report begins and how it reaches its reader. */
+#include <string.h>
+
 #include "api/report.h"
 
 takt_status takt_sink_text(takt_ctx *ctx, takt_text *text, takt_sink_fn *sink, void *user)
@@ -46,4 +48,17 @@ void takt_report_count(takt_report *r, const char *key, uint64_t value)
 {
     takt_json_key(&r->json, key);
     takt_json_unsigned(&r->json, value);
+}
+
+void takt_report_doc(takt_report *r, const takt_graph *g)
+{
+    if (r->is_json) {
+        takt_report_pair(r, "doc", g->doc);
+        return;
+    }
+    for (const char *at = g->doc; at != NULL && *at != '\0';) {
+        const size_t length = strcspn(at, "\n");
+        takt_text_add(&r->text, "  %.*s\n", (int)length, at);
+        at += length + (at[length] == '\n');
+    }
 }

@@ -58,6 +58,7 @@ static takt_status write_table(takt_report *r, const takt_layers *l, const total
     takt_table_cell(&t, "%s", takt_figure(sum->parameters + sum->state, a));
     takt_table_cell(&t, "%s", takt_figure(takt_whole(sum->macs), b));
     takt_text_add(&r->text, "model %s\n", l->named->name);
+    takt_report_doc(r, l->named);
     takt_table_print(&t, &r->text);
     takt_table_deinit(&t);
     return r->text.status;
@@ -104,6 +105,7 @@ static void write_json(takt_report *r, const takt_layers *l)
     char type[TAKT_TYPE_TEXT];
     const totals sum = add_up(l);
     takt_report_pair(r, "model", l->named->name);
+    takt_report_doc(r, l->named);
     takt_json_key(&r->json, "layers");
     takt_json_open(&r->json, '[');
     for (size_t i = 0; i < l->count; i++) {

@@ -68,6 +68,25 @@ takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes, size_t
     return status;
 }
 
+takt_status takt_read_beneath(const takt_source *source, const char *path, void **bytes,
+                              size_t *length)
+{
+    takt_ctx *ctx = source->ctx;
+    *bytes = NULL;
+    *length = 0;
+    if (source->folder == NULL)
+        return takt_fail(ctx, TAKT_E_FILE_OPEN, "cannot open %s: a model in memory has no folder",
+                         path);
+    takt_file *file;
+    const int error =
+        ctx->files.open_beneath(ctx->files.user, source->folder, path, source->allow_links, &file);
+    if (error != 0)
+        return fail_errno(ctx, TAKT_E_FILE_OPEN, path, "open", error);
+    const takt_status status = read_opened(ctx, path, file, bytes, length);
+    ctx->files.close(ctx->files.user, file);
+    return status;
+}
+
 takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes, size_t length)
 {
     takt_file *file;

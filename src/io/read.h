@@ -41,6 +41,10 @@ TAKT_MUST_USE takt_status takt_read_graph(const takt_source *source, takt_graph 
 /* A whole file in memory, at most limits.file_bytes; give back with takt_mem_put. */
 TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes,
                                          size_t *length);
+/* A whole file beneath the source's folder, never reached through links unless allow_links says so.
+ * `path` is relative to it. */
+TAKT_MUST_USE takt_status takt_read_beneath(const takt_source *source, const char *path,
+                                            void **bytes, size_t *length);
 /* Replaces `path` by these bytes, or leaves what was there. */
 TAKT_MUST_USE takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes,
                                           size_t length);

@@ -174,7 +174,7 @@ takt_status takt_attr_copy(takt_graph *g, const takt_attr_def *def, const takt_a
     }
 }
 
-static void print_string(const char *text, takt_text *to)
+void takt_string_print(const char *text, takt_text *to)
 {
     takt_text_put(to, "\"", 1);
     for (; text != NULL && *text != '\0'; text++) {
@@ -205,7 +205,7 @@ static void print_list(const takt_dims *dims, const takt_attr_def *def, const ta
         else if (def->type == TAKT_ATTR_F64S)
             takt_text_double(text, attr->f64s[i]);
         else
-            print_string(attr->strings[i], text);
+            takt_string_print(attr->strings[i], text);
     }
     takt_text_put(text, "]", 1);
 }
@@ -220,7 +220,7 @@ void takt_attr_print(const takt_dims *dims, const takt_attr_def *def, const takt
     case TAKT_ATTR_I64: takt_text_add(text, "%" PRId64, attr->i64); break;
     case TAKT_ATTR_F64: takt_text_double(text, attr->f64); break;
     case TAKT_ATTR_BOOL: takt_text_add(text, "%s", attr->boolean ? "true" : "false"); break;
-    case TAKT_ATTR_STRING: print_string(attr->string, text); break;
+    case TAKT_ATTR_STRING: takt_string_print(attr->string, text); break;
     case TAKT_ATTR_ENUM: takt_text_add(text, "%s", def->names[attr->i64]); break;
     case TAKT_ATTR_DTYPE: takt_text_add(text, "%s", takt_dtype_name(attr->dtype)); break;
     case TAKT_ATTR_TYPE: takt_type_print(dims, attr->type, text); break;

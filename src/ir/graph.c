@@ -33,6 +33,11 @@ takt_status takt_graph_create(takt_ctx *ctx, const takt_graph *like, takt_graph 
         takt_graph_destroy(g);
         return TAKT_ERR_MEMORY;
     }
+    if (like != NULL && like->doc != NULL &&
+        (g->doc = takt_arena_text(&g->arena, like->doc, strlen(like->doc))) == NULL) {
+        takt_graph_destroy(g);
+        return TAKT_ERR_MEMORY;
+    }
     *out = g;
     return TAKT_OK;
 }

@@ -70,6 +70,7 @@ struct takt_graph {
     takt_arena arena;
     takt_dims *dims;
     const char *name;
+    const char *doc;    /* what it is for, in the author's words; or NULL */
     takt_status status; /* sticky */
     takt_node *nodes;
     size_t count, capacity;

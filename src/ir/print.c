@@ -300,6 +300,11 @@ void takt_graph_print(const takt_graph *g, const takt_print_options *options, ta
     takt_text_add(text, " -> ");
     ports(&p, g->outputs, g->output_count);
     takt_text_add(text, " {\n");
+    if (g->doc != NULL) {
+        line(&p);
+        takt_string_print(g->doc, text);
+        takt_text_add(text, "\n");
+    }
     print_body(&p);
     takt_text_add(text, "}\n");
 }

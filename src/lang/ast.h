@@ -32,6 +32,8 @@ typedef enum takt_ast_kind {
     TAKT_A_RETURN,   /* a: ARGUMENTs */
     TAKT_A_REPEAT,   /* repeat a [as name] { b } */
     TAKT_A_IF,       /* if a { b } else { c } */
+    TAKT_A_DOC,      /* text: what a model or layer is for */
+    TAKT_A_REQUIRE,  /* require a, b: a string */
 } takt_ast_kind;
 
 /* Infix words that are no tokens of their own. */
@@ -67,6 +69,7 @@ struct takt_function {
     const takt_source *source;
     takt_ast *place; /* a NAME or the word graph, for complaints */
     takt_ast *parameters, *results, *options, *body;
+    takt_ast *doc; /* DOCs with which the body began */
     bool has_results;
     takt_function *next;
 };

@@ -57,6 +57,12 @@ static takt_value len(takt_frame *f, const takt_call *c)
                          "len takes a list, not %s", takt_value_kind_text(&c->value[0]));
 }
 
+static takt_value is_tensor(takt_frame *f, const takt_call *c)
+{
+    (void)f;
+    return takt_value_bool(c->value[0].kind == TAKT_V_TENSOR);
+}
+
 /* spread(3, 2) is [3, 3]; a list of two stays what it is. */
 static takt_value spread(takt_frame *f, const takt_call *c)
 {
@@ -179,7 +185,7 @@ static takt_value whole(takt_frame *f, const takt_call *c)
 
 /* ---- the table ---- */
 
-typedef enum taking { TENSOR, LIST, TWO, TENSOR_AXIS, ONE_NUMBER, TWO_SIZES } taking;
+typedef enum taking { TENSOR, ONE, TWO, TENSOR_AXIS, ONE_NUMBER, TWO_SIZES } taking;
 
 static const struct {
     const char *name;
@@ -189,7 +195,8 @@ static const struct {
     {"rank", TENSOR, rank},
     {"shape", TENSOR, shape},
     {"dtype", TENSOR, dtype},
-    {"len", LIST, len},
+    {"len", ONE, len},
+    {"is_tensor", ONE, is_tensor},
     {"dim", TENSOR_AXIS, dim},
     {"floordiv", TWO_SIZES, floordiv},
     {"ceildiv", TWO_SIZES, ceildiv},
@@ -216,7 +223,7 @@ static bool takes(const takt_call *c, taking what)
     const takt_value *v = c->value;
     switch (what) {
     case TENSOR: return c->count == 1 && v[0].kind == TAKT_V_TENSOR;
-    case LIST: return c->count == 1 && c->positional == 1;
+    case ONE: return c->count == 1 && c->positional == 1;
     case TWO: return c->count == 2 && c->positional == 2;
     case TENSOR_AXIS: return c->count == 2 && c->positional == 2 && v[0].kind == TAKT_V_TENSOR;
     case ONE_NUMBER: return c->count == 1 && takt_value_is_number(&v[0]);

@@ -132,6 +132,18 @@ static bool collect(takt_frame *f, const takt_call *c, const takt_op *op, shape 
     return good;
 }
 
+/* The model's layout, where the op has one and the call does not say. */
+static void default_layout(const takt_frame *f, const takt_op *op, takt_attr *attrs)
+{
+    const int index = takt_op_attr_index(op, "layout", 6);
+    if (f->e->layout == NULL || index < 0 || attrs[index].is_set ||
+        op->attrs[index].type != TAKT_ATTR_ENUM)
+        return;
+    for (int i = 0; op->attrs[index].names[i] != NULL; i++)
+        if (strcmp(op->attrs[index].names[i], f->e->layout->text) == 0)
+            attrs[index] = (takt_attr){.is_set = true, .i64 = i};
+}
+
 takt_value takt_call_op(takt_frame *f, const takt_call *c, const takt_op *op)
 {
     if (op == &takt_op_input || op == &takt_op_state || op == &takt_op_constant)
@@ -147,6 +159,7 @@ takt_value takt_call_op(takt_frame *f, const takt_call *c, const takt_op *op)
         return takt_value_poison();
     if (!collect(f, c, op, s, attrs))
         return takt_value_poison();
+    default_layout(f, op, attrs);
     const takt_id id = takt_elab_append(f, c->ast, op, c->value + s.first, s.inputs, attrs);
     if (id == TAKT_NONE)
         return takt_value_poison();

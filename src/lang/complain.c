@@ -54,7 +54,8 @@ static void add(takt_frame *f, const takt_ast *at, takt_diagnostic what)
     trail(f, note, sizeof note);
     const takt_frame *shown = users_frame(f, &at);
     const takt_source *source = shown->function->source;
-    const takt_place place = {source->text, source->length, at->at, at->length};
+    const takt_place place = {source->text, source->length, at->at, at->length,
+                              takt_source_file(source)};
     what.note = note;
     if (f->e->status == TAKT_OK)
         f->e->status = takt_diagnostics_add(f->e->diagnostics, &place, what);

@@ -184,11 +184,35 @@ static takt_value uniform(takt_frame *f, const takt_call *c, const takt_type *ty
     return id != TAKT_NONE ? takt_value_tensor(id) : takt_complain_last(f, c->ast);
 }
 
+/* constant("table.npy"), constant(type, "all.safetensors", tensor="name") */
+static takt_value from_file(takt_frame *f, const takt_call *c, const takt_type *type, size_t path)
+{
+    takt_tensor tensor;
+    const bool has_name = c->count == c->positional + 1;
+    if (c->positional != path + 1 || c->count > c->positional + 1 ||
+        (has_name && strcmp(c->key[c->positional]->text, "tensor") != 0))
+        return takt_complain(f, c->ast, TAKT_E_CALL,
+                             "constant(\"table.npy\"), or constant(\"all.safetensors\", "
+                             "tensor=\"name\")",
+                             "constant takes the path of a file and the name of a tensor in it");
+    if (!takt_elab_file(f, c->place[path], &c->value[path],
+                        has_name ? &c->value[c->positional] : NULL, type, &tensor))
+        return takt_value_poison();
+    name_root(f, c);
+    const takt_id id = takt_graph_constant(f->graph, &tensor);
+    takt_tensor_release(&tensor);
+    return id != TAKT_NONE ? takt_value_tensor(id) : takt_complain_last(f, c->ast);
+}
+
 takt_value takt_call_constant(takt_frame *f, const takt_call *c)
 {
     const takt_type scalar = {.dtype = c->count > 0 ? c->value[0].dtype : TAKT_F32};
     takt_tensor tensor;
     const bool is_ref = c->count == 2 && c->positional == 1 && strcmp(c->key[1]->text, "ref") == 0;
+    if (c->positional > 0 && c->value[0].kind == TAKT_V_STRING)
+        return from_file(f, c, NULL, 0);
+    if (c->positional > 1 && c->value[1].kind == TAKT_V_STRING && c->value[0].kind == TAKT_V_TYPE)
+        return from_file(f, c, c->value[0].type, 1);
     if (c->count != 2 || (c->positional != 2 && !is_ref) ||
         (c->value[0].kind != TAKT_V_TYPE && c->value[0].kind != TAKT_V_DTYPE))
         return takt_complain(f, c->ast, TAKT_E_CALL,

@@ -57,11 +57,16 @@ static void locate(const takt_place *place, takt_diagnostic *d)
         d->length = 1;
 }
 
+static bool same_file(const takt_diagnostic *a, const takt_diagnostic *b)
+{
+    return a->file == NULL || b->file == NULL ? a->file == b->file : strcmp(a->file, b->file) == 0;
+}
+
 static bool is_known(const takt_diagnostics *list, const takt_diagnostic *d)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->at[i].line == d->line && list->at[i].column == d->column &&
-            strcmp(list->at[i].message, d->message) == 0)
+            same_file(&list->at[i], d) && strcmp(list->at[i].message, d->message) == 0)
             return true;
     return false;
 }
@@ -73,11 +78,28 @@ static takt_status keep(takt_diagnostics *list, const char **text)
     return *text != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
+/* The renderer has the text itself, but no other: the line of an imported one is kept. */
+static takt_status keep_source(takt_diagnostics *list, const takt_place *place,
+                               takt_diagnostic *what)
+{
+    if (place->file == NULL)
+        return TAKT_OK;
+    size_t start = place->at < place->text_length ? place->at : place->text_length, end = start;
+    while (start > 0 && place->text[start - 1] != '\n')
+        start--;
+    while (end < place->text_length && place->text[end] != '\n')
+        end++;
+    what->source = takt_arena_text(&list->arena, place->text + start, end - start);
+    TAKT_TRY(keep(list, &what->file));
+    return what->source != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
 takt_status takt_diagnostics_add(takt_diagnostics *list, const takt_place *place,
                                  takt_diagnostic what)
 {
     char last[96];
     locate(place, &what);
+    what.file = place->file;
     if (is_known(list, &what) || list->is_full)
         return TAKT_OK;
     const bool is_error = what.severity == TAKT_SEVERITY_ERROR;
@@ -97,6 +119,7 @@ takt_status takt_diagnostics_add(takt_diagnostics *list, const takt_place *place
     TAKT_TRY(keep(list, &what.message));
     TAKT_TRY(keep(list, &what.note));
     TAKT_TRY(keep(list, &what.hint));
+    TAKT_TRY(keep_source(list, place, &what));
     list->at[list->count++] = what;
     list->error_count += is_error && !list->is_full;
     return TAKT_OK;

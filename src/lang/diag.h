@@ -21,6 +21,8 @@ typedef struct takt_diagnostic {
     const char *message; /* one sentence */
     const char *note;    /* how the text came to be read, e.g. through which layer; or "" */
     const char *hint;    /* the way out, or "" */
+    const char *file;    /* an imported text, or NULL for the text itself */
+    const char *source;  /* the line, if it is of an imported text */
 } takt_diagnostic;
 
 typedef struct takt_diagnostics {
@@ -39,6 +41,7 @@ typedef struct takt_place {
     const char *text;
     size_t text_length;
     size_t at, length;
+    const char *file; /* its name, if it is an imported text; else NULL */
 } takt_place;
 
 /* Adds one (dropping the same complaint about the same place), unless the limit is reached. The

@@ -55,8 +55,9 @@ struct takt_elab {
     bool takes_dims;      /* an unknown name is a new dimension: inside a type or a shape */
     const takt_ast *root; /* the expression whose last node is to be called root_name */
     const char *root_name;
-    uint32_t stream_base; /* from the model's seed */
-    takt_status status;   /* of a failure that ends everything */
+    uint32_t stream_base;      /* from the model's seed */
+    const takt_symbol *layout; /* nchw or nhwc where a layer or an op is not told; or NULL */
+    takt_status status;        /* of a failure that ends everything */
 };
 
 /* ---- frames (frame.c) ---- */
@@ -149,10 +150,18 @@ bool takt_elab_attr(takt_frame *f, const takt_ast *at, const takt_op *op, size_t
                     const takt_value *v, takt_attr *attr);
 /* Element `index` of packed `data`; false if the value does not fit, without a complaint. */
 bool takt_put_element(const takt_value *v, takt_dtype dtype, void *data, size_t index);
-/* A tensor from a list, hex data or a weight; the caller releases it. */
+/* The tensor of a file (value `path`, a string; `name` one too, or NULL), of that type if `type` is
+ * not NULL; the caller releases it. False after a complaint. */
+bool takt_elab_file(takt_frame *f, const takt_ast *at, const takt_value *path,
+                    const takt_value *name, const takt_type *type, takt_tensor *out);
+/* The path of a file that a text refers to, beneath the model's folder, in the arena; NULL after a
+ * complaint (`why` then says what is wrong with it). */
+const char *takt_path_beneath(takt_arena *arena, const takt_source *from, takt_span path,
+                              const char **why);
 /* The weight that ref=v means, if it has this type; NULL after a complaint. */
 const takt_tensor *takt_elab_weight(takt_frame *f, const takt_ast *at, const takt_type *type,
                                     const takt_value *v);
+/* A tensor from a list, hex data or a weight; the caller releases it. */
 bool takt_elab_tensor(takt_frame *f, const takt_ast *at, const takt_type *type, const takt_value *v,
                       takt_tensor *out);
 bool takt_elab_init(takt_frame *f, const takt_ast *a, const takt_type *type, takt_init *init,

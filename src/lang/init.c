@@ -233,11 +233,19 @@ static bool tensor(initialiser *i, takt_init *init, takt_tensor *held)
         init->tensor = held;
         return true;
     }
-    if (i->call.count != 1 || i->call.positional != 1)
-        return takt_complain(i->f, i->at, TAKT_E_CALL, "tensor([1, 2, 3])",
-                             "tensor takes the elements as one list")
+    const bool is_file = i->call.positional > 0 && i->call.value[0].kind == TAKT_V_STRING;
+    if (i->call.count != i->call.positional || i->call.count < 1 ||
+        i->call.count > (is_file ? 2 : 1))
+        return takt_complain(i->f, i->at, TAKT_E_CALL,
+                             "tensor([1, 2, 3]), tensor(\"w.npy\"), tensor(\"all.safetensors\", "
+                             "\"name\")",
+                             "tensor takes the elements as one list, or a file")
             .b;
-    if (!takt_elab_tensor(i->f, i->call.place[0], i->type, &i->call.value[0], held))
+    if (is_file) {
+        if (!takt_elab_file(i->f, i->call.place[0], &i->call.value[0],
+                            i->call.count > 1 ? &i->call.value[1] : NULL, i->type, held))
+            return false;
+    } else if (!takt_elab_tensor(i->f, i->call.place[0], i->type, &i->call.value[0], held))
         return false;
     init->kind = TAKT_INIT_TENSOR;
     init->tensor = held;

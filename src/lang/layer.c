@@ -17,7 +17,8 @@ static const takt_function *read_builtin(takt_frame *f, const takt_symbol *name,
         takt_out_of_memory(f);
         return NULL;
     }
-    *source = (takt_source){name->text, text, strlen(text), true};
+    *source =
+        (takt_source){.name = name->text, .text = text, .length = strlen(text), .is_builtin = true};
     takt_diagnostics_init(&list, e->ctx);
     takt_syntax s = {
         .ctx = e->ctx, .arena = &e->arena, .symbols = &e->symbols, .diagnostics = &list};
@@ -143,6 +144,13 @@ static size_t find_argument(const takt_call *c, const takt_ast *parameter, size_
     return c->count;
 }
 
+/* layout=nchw, which the model's own layout replaces. */
+static bool is_layout(const takt_ast *p)
+{
+    return strcmp(p->name->text, "layout") == 0 && p->b != NULL && p->b->kind == TAKT_A_NAME &&
+           (strcmp(p->b->name->text, "nchw") == 0 || strcmp(p->b->name->text, "nhwc") == 0);
+}
+
 static bool bind(takt_frame *f, takt_frame *inner, const takt_call *c, const takt_function *layer)
 {
     size_t position = 0;
@@ -154,7 +162,8 @@ static bool bind(takt_frame *f, takt_frame *inner, const takt_call *c, const tak
             good = has_kind(f, c, layer, p, i) && good;
             v = c->value[i];
         } else if (p->b != NULL) {
-            v = takt_eval_word(inner, p->b);
+            v = is_layout(p) && f->e->layout != NULL ? takt_value_word(f->e->layout)
+                                                     : takt_eval_word(inner, p->b);
         } else {
             takt_complain(f, c->ast, TAKT_E_CALL, signature(f, layer), "%s: argument %s is missing",
                           layer->name->text, p->name->text);
@@ -211,6 +220,9 @@ static const char *scope_of(takt_frame *f, const takt_call *c, const takt_functi
     for (size_t i = c->positional; i < c->count; i++) {
         if (strcmp(c->key[i]->text, "name") != 0)
             continue;
+        if (c->value[i].kind == TAKT_V_STRING && c->value[i].text.length == 0 &&
+            f->scope[0] != '\0')
+            return f->scope; /* a layer that is another one in other words */
         if (c->value[i].kind == TAKT_V_STRING && c->value[i].text.length > 0)
             return takt_arena_format(&f->arena, "%s%s%.*s", f->scope, dot,
                                      (int)c->value[i].text.length, c->value[i].text.at);

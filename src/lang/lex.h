@@ -64,8 +64,15 @@ typedef struct takt_token {
 typedef struct takt_source {
     const char *name, *text;
     size_t length;
-    bool is_builtin; /* a layer of ours: complaints belong to the line that called it */
+    bool is_builtin;  /* a layer of ours: complaints belong to the line that called it */
+    bool is_imported; /* `name` is its path beneath the model's folder */
 } takt_source;
+
+/* What complaints call the text: nothing for the one that was asked for. */
+static inline const char *takt_source_file(const takt_source *source)
+{
+    return source->is_imported ? source->name : NULL;
+}
 
 typedef struct takt_lexer {
     const takt_source *source;

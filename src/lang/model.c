@@ -58,17 +58,40 @@ static void inputs(takt_frame *f)
 
 /* ---- options ---- */
 
+static void seed(takt_frame *f, const takt_ast *o, const takt_value *v)
+{
+    if (v->kind != TAKT_V_INT || v->i < 0)
+        takt_complain(f, o, TAKT_E_SYNTAX, NULL, "the seed is an integer of 0 or more");
+    else /* seed 0 begins at stream 0, others far apart */
+        f->e->stream_base = v->i == 0 ? 0 : (uint32_t)takt_hash_word((uint64_t)v->i, 0x7a);
+}
+
+/* For every layer and op of the model that has a layout and is not told another. */
+static void layout(takt_frame *f, const takt_ast *o, const takt_value *v)
+{
+    char text[TAKT_VALUE_TEXT];
+    if (!takt_value_is_word(v, "nchw") && !takt_value_is_word(v, "nhwc"))
+        takt_complain(f, o, TAKT_E_SYNTAX, NULL, "the layout is nchw or nhwc, not %s",
+                      takt_value_text(f->graph, v, text));
+    else
+        f->e->layout = v->word;
+}
+
 static void options(takt_frame *f)
 {
     for (const takt_ast *o = f->function->options; o != NULL; o = o->next) {
-        const takt_value v = o->b != NULL ? takt_eval_expr(f, o->b) : takt_value_poison();
-        if (!takt_span_is((takt_span){o->name->text, o->name->length}, "seed"))
-            takt_complain(f, o, TAKT_E_SYNTAX, "the one option of a model is seed=7",
+        const takt_value v = o->b != NULL ? takt_eval_word(f, o->b) : takt_value_poison();
+        const takt_span name = {o->name->text, o->name->length};
+        const bool is_graph = f->function->name == NULL;
+        if (v.kind == TAKT_V_POISON && o->b != NULL)
+            continue;
+        if (takt_span_is(name, "seed") && !is_graph)
+            seed(f, o, &v);
+        else if (takt_span_is(name, "layout") && !is_graph)
+            layout(f, o, &v);
+        else
+            takt_complain(f, o, TAKT_E_SYNTAX, "the options of a model are seed=7 and layout=nhwc",
                           "there is no option called %s", o->name->text);
-        else if (v.kind != TAKT_V_INT || v.i < 0)
-            takt_complain(f, o, TAKT_E_SYNTAX, NULL, "the seed is an integer of 0 or more");
-        else /* seed 0 begins at stream 0, others far apart */
-            f->e->stream_base = v.i == 0 ? 0 : (uint32_t)takt_hash_word((uint64_t)v.i, 0x7a);
     }
 }
 

@@ -33,15 +33,29 @@ static takt_value on_tensors(takt_frame *f, const takt_ast *a, const takt_value 
     return takt_value_tensor(takt_elab_append(f, a, op, v, 2, NULL));
 }
 
+/* Beside == and != a bare word may stand for itself if the other side is a word, or could have
+ * been one: a parameter without a kind (pad == same, where pad is 1 this time). */
+static bool takes_word(const takt_frame *f, const takt_ast *a, const takt_value *left)
+{
+    if (a->token != TAKT_T_EQ && a->token != TAKT_T_NE)
+        return false;
+    if (left->kind == TAKT_V_WORD)
+        return true;
+    if (a->a->kind != TAKT_A_NAME || f->caller == NULL || f->function->name == NULL)
+        return false;
+    for (const takt_ast *p = f->function->parameters; p != NULL; p = p->next)
+        if (p->name == a->a->name)
+            return p->a == NULL;
+    return false;
+}
+
 takt_value takt_eval_binary(takt_frame *f, const takt_ast *a, takt_value left)
 {
     if (left.kind == TAKT_V_BOOL && a->token == TAKT_INFIX_AND && !left.b)
         return left;
     if (left.kind == TAKT_V_BOOL && a->token == TAKT_INFIX_OR && left.b)
         return left;
-    /* act == relu: a bare word may stand beside a word. */
-    const bool is_word =
-        left.kind == TAKT_V_WORD && (a->token == TAKT_T_EQ || a->token == TAKT_T_NE);
+    const bool is_word = takes_word(f, a, &left);
     const takt_value v[2] = {left, is_word ? takt_eval_word(f, a->b) : takt_eval_expr(f, a->b)};
     if (v[0].kind == TAKT_V_POISON || v[1].kind == TAKT_V_POISON)
         return takt_value_poison();

@@ -54,8 +54,9 @@ static takt_status report(const takt_unit *u)
     if (list->error_count > 1)
         snprintf(more, sizeof more, " (and %zu more error%s)", list->error_count - 1,
                  list->error_count == 2 ? "" : "s");
-    takt_fail(u->e.ctx, (takt_error_id)first->id, "%s:%d:%d: %s%s", u->source.name, first->line,
-              first->column, first->message, more);
+    takt_fail(u->e.ctx, (takt_error_id)first->id, "%s:%d:%d: %s%s",
+              first->file != NULL ? first->file : u->source.name, first->line, first->column,
+              first->message, more);
     if (first->hint[0] != '\0')
         takt_fail_hint(u->e.ctx, "%s", first->hint);
     return takt_fail_place(u->e.ctx, first->line, first->column);
@@ -73,15 +74,15 @@ takt_status takt_unit_status(const takt_unit *u, takt_status status)
 
 /* ---- layers of the text ---- */
 
-static takt_status complain_at(takt_unit *u, const takt_ast *at, takt_error_id id,
-                               const char *message)
+static takt_status complain_at(takt_unit *u, const takt_source *source, const takt_ast *at,
+                               takt_diagnostic what)
 {
-    const takt_place place = {u->source.text, u->source.length, at->at, at->length};
-    return takt_diagnostics_add(u->e.diagnostics, &place,
-                                (takt_diagnostic){.id = (int)id, .message = message});
+    const takt_place place = {source->text, source->length, at->at, at->length,
+                              takt_source_file(source)};
+    return takt_diagnostics_add(u->e.diagnostics, &place, what);
 }
 
-static takt_status add_layers(takt_unit *u, takt_function *layers)
+takt_status takt_unit_add_layers(takt_unit *u, const takt_function *layers)
 {
     takt_elab *e = &u->e;
     for (const takt_function *l = layers; l != NULL; l = l->next) {
@@ -89,8 +90,10 @@ static takt_status add_layers(takt_unit *u, takt_function *layers)
         if (index == NULL)
             return TAKT_ERR_MEMORY;
         if (*index != UINT32_MAX) {
-            TAKT_TRY(
-                complain_at(u, l->place, TAKT_E_DUPLICATE, "a layer of that name exists already"));
+            TAKT_TRY(complain_at(u, l->source, l->place,
+                                 (takt_diagnostic){.id = TAKT_E_DUPLICATE,
+                                                   .message = "a layer of that name exists "
+                                                              "already"}));
             continue;
         }
         void *array = e->layers;
@@ -133,6 +136,23 @@ static takt_status pick(const takt_unit *u, const takt_function *models, const t
     return takt_fail_hint(u->e.ctx, "it has %s", names);
 }
 
+/* The strings with which the model begins, one per line. */
+static takt_status keep_doc(takt_unit *u, const takt_function *model, takt_graph *graph)
+{
+    takt_text text;
+    takt_text_init(&text, u->e.ctx);
+    for (const takt_ast *d = model->doc; d != NULL && d->kind == TAKT_A_DOC; d = d->next) {
+        if (d != model->doc)
+            takt_text_put(&text, "\n", 1);
+        takt_text_put(&text, d->text.at, d->text.length);
+    }
+    if (text.status == TAKT_OK && model->doc != NULL)
+        graph->doc = takt_arena_text(&graph->arena, takt_text_get(&text), text.length);
+    const bool is_kept = text.status == TAKT_OK && (graph->doc != NULL || model->doc == NULL);
+    takt_text_deinit(&text);
+    return is_kept ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
 static takt_status build(takt_unit *u, const takt_function *model, takt_graph **graph)
 {
     takt_elab *e = &u->e;
@@ -140,6 +160,7 @@ static takt_status build(takt_unit *u, const takt_function *model, takt_graph **
     (*graph)->name = takt_arena_text(&(*graph)->arena, model->name->text, model->name->length);
     if ((*graph)->name == NULL)
         return TAKT_ERR_MEMORY;
+    TAKT_TRY(keep_doc(u, model, *graph));
     takt_frame frame;
     takt_frame_init(&frame, e, NULL, model);
     frame.graph = *graph;
@@ -161,7 +182,8 @@ static takt_status check_sizes(takt_unit *u, const takt_function *model, const t
     char message[TAKT_ERROR_TEXT + 64];
     snprintf(message, sizeof message, "the model's named dimensions contradict each other: %s",
              takt_last_error(u->e.ctx));
-    TAKT_TRY(complain_at(u, model->place, TAKT_E_DIM, message));
+    TAKT_TRY(complain_at(u, model->source, model->place,
+                         (takt_diagnostic){.id = TAKT_E_DIM, .message = message}));
     return status;
 }
 
@@ -172,14 +194,16 @@ takt_status takt_parse(takt_ctx *ctx, const char *file_name, const char *text, s
     takt_function *models = NULL, *layers = NULL;
     const takt_function *model = NULL;
     *graph = NULL;
-    takt_status status =
-        takt_unit_open(&u, ctx, &(takt_source){file_name, text, length, false}, options);
+    const takt_source source = {.name = file_name, .text = text, .length = length};
+    takt_status status = takt_unit_open(&u, ctx, &source, options);
     if (status == TAKT_OK) {
         takt_syntax_begin(&u.e.syntax, &u.source);
         status = takt_syntax_file(&u.e.syntax, &models, &layers);
     }
     if (status == TAKT_OK)
-        status = add_layers(&u, layers);
+        status = takt_unit_add_layers(&u, layers);
+    if (status == TAKT_OK && u.e.diagnostics->error_count == 0)
+        status = takt_unit_import(&u);
     if (status == TAKT_OK && u.e.diagnostics->error_count == 0) {
         status = pick(&u, models, &model);
         if (status == TAKT_OK)

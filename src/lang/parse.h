@@ -13,11 +13,23 @@
 #include "ir/graph.h"
 #include "lang/diag.h"
 
+/* Files beneath the folder of the text. Paths have been checked: parts joined by '/', none of them
+ * empty, "." or ".."; whoever opens them keeps links from leading elsewhere. */
+typedef struct takt_parse_files {
+    void *user;
+    /* A whole file; the caller gives it back with takt_mem_put. */
+    takt_status (*text)(void *user, const char *path, void **bytes, size_t *length);
+    /* The array of a .npy file, or that called `name` of a .safetensors file (NULL: its only one);
+     * the caller releases it. */
+    takt_status (*tensor)(void *user, const char *path, const char *name, takt_tensor *out);
+} takt_parse_files;
+
 /* Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_parse_options {
     const char *model;          /* which one, if the text has several */
     const takt_tensor *weights; /* what constant(type, ref=N) refers to; borrowed for the call */
     size_t weight_count;
+    const takt_parse_files *files; /* NULL: nothing can be imported */
     takt_diagnostics *diagnostics; /* receives every complaint; initialised by the caller */
 } takt_parse_options;
 

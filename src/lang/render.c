@@ -88,6 +88,11 @@ static void one(const takt_diagnostic *d, const char *file_name, takt_span line,
 void takt_diagnostics_render(const takt_diagnostics *list, const char *file_name, const char *text,
                              size_t length, takt_text *out)
 {
-    for (size_t i = 0; i < list->count; i++)
-        one(&list->at[i], file_name, line_of(text, length, list->at[i].line), out);
+    for (size_t i = 0; i < list->count; i++) {
+        const takt_diagnostic *d = &list->at[i];
+        if (d->file != NULL)
+            one(d, d->file, (takt_span){d->source, strlen(d->source)}, out);
+        else
+            one(d, file_name, line_of(text, length, d->line), out);
+    }
 }

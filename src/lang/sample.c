@@ -94,8 +94,8 @@ takt_status takt_sample_graph(takt_ctx *ctx, const takt_op *op, const char *text
     *graph = NULL;
     ranges = ranges != NULL ? ranges : &unused;
     *ranges = (takt_sample_ranges){0};
-    takt_status status =
-        takt_unit_open(&u, ctx, &(takt_source){"sample", text, strlen(text), false}, NULL);
+    const takt_source source = {.name = "sample", .text = text, .length = strlen(text)};
+    takt_status status = takt_unit_open(&u, ctx, &source, NULL);
     u.e.ranges = ranges;
     if (status == TAKT_OK)
         status = read(&u, op, graph);

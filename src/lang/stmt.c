@@ -252,6 +252,29 @@ static void condition(takt_frame *f, const takt_ast *a)
     }
 }
 
+/* What does not hold is a mistake of whoever called the layer. */
+static void require(takt_frame *f, const takt_ast *a)
+{
+    const takt_value c = takt_eval_expr(f, a->a), text = takt_eval_expr(f, a->b);
+    if (c.kind == TAKT_V_POISON || text.kind == TAKT_V_POISON)
+        return;
+    if (c.kind != TAKT_V_BOOL || text.kind != TAKT_V_STRING) {
+        takt_complain(f, a, TAKT_E_CALL, "require rank(x) == 3, \"x has three axes\"",
+                      "require takes a truth value known now and a string, not %s and %s",
+                      takt_value_kind_text(&c), takt_value_kind_text(&text));
+        return;
+    }
+    if (c.b)
+        return;
+    const takt_frame *layer = f;
+    while (layer->function->name == NULL && layer->caller != NULL)
+        layer = layer->caller;
+    takt_complain(f, a, TAKT_E_CALL, NULL, "%s: %.*s", layer->function->name->text,
+                  (int)text.text.length, text.text.at);
+    f->returned = a; /* what follows relies on it */
+    f->result = takt_value_poison();
+}
+
 static void statement(takt_frame *f, const takt_ast *a)
 {
     switch ((takt_ast_kind)a->kind) {
@@ -262,6 +285,11 @@ static void statement(takt_frame *f, const takt_ast *a)
     case TAKT_A_RETURN: give_back(f, a); break;
     case TAKT_A_REPEAT: repeat(f, a); break;
     case TAKT_A_IF: condition(f, a); break;
+    case TAKT_A_REQUIRE: require(f, a); break;
+    case TAKT_A_DOC:
+        takt_complain(f, a, TAKT_E_SYNTAX, "elsewhere a remark is a comment: # ...",
+                      "a string as a statement stands first in a model or a layer");
+        break;
     default: takt_complain(f, a, TAKT_E_SYNTAX, NULL, "this is no statement"); break;
     }
 }
@@ -272,7 +300,7 @@ void takt_eval_block(takt_frame *f, const takt_ast *first)
     for (const takt_ast *a = first; a != NULL && f->e->status == TAKT_OK; a = a->next) {
         statement(f, a);
         if (f->returned != NULL) {
-            if (f->returned == a && a->next != NULL)
+            if (f->returned == a && a->next != NULL && a->kind == TAKT_A_RETURN)
                 takt_warn(f, a->next, "nothing after `return` is evaluated");
             return;
         }

@@ -13,6 +13,8 @@ int takt_lang_depth(const takt_ctx *ctx)
 void takt_syntax_begin(takt_syntax *s, const takt_source *source)
 {
     s->source = source;
+    s->imports = NULL;
+    s->last_import = &s->imports;
     s->has_ahead = false;
     s->depth = s->block_depth = 0;
     s->last_end = 0;
@@ -29,7 +31,8 @@ static void fetch(takt_syntax *s, takt_token *token)
             s->status = TAKT_ERR_MEMORY;
         } else if (s->status == TAKT_OK && s->error_line != token->line) {
             s->error_line = token->line;
-            const takt_place place = {s->source->text, s->source->length, token->at, token->length};
+            const takt_place place = {s->source->text, s->source->length, token->at, token->length,
+                                      takt_source_file(s->source)};
             s->status = takt_diagnostics_add(s->diagnostics, &place,
                                              (takt_diagnostic){.id = TAKT_E_SYNTAX,
                                                                .message = s->lexer.problem,
@@ -112,7 +115,8 @@ bool takt_syntax_expect(takt_syntax *s, takt_token_kind kind, const char *where)
 /* What is missing at the end of a line is missing there, not on the next. */
 static takt_place here(const takt_syntax *s, uint32_t *line)
 {
-    takt_place place = {s->source->text, s->source->length, s->token.at, s->token.length};
+    takt_place place = {s->source->text, s->source->length, s->token.at, s->token.length,
+                        takt_source_file(s->source)};
     *line = s->token.line;
     if ((s->token.starts_line || s->token.kind == TAKT_T_END) && s->last_end > 0) {
         place.at = s->last_end;

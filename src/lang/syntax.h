@@ -21,7 +21,8 @@ typedef struct takt_syntax {
     uint32_t error_line; /* of the last complaint: one is enough for a line */
     int depth;           /* of expressions */
     int block_depth;
-    takt_status status; /* of a failure that ends everything: memory, nesting */
+    takt_ast *imports, **last_import; /* STRINGs, in order, of the text begun last */
+    takt_status status;               /* of a failure that ends everything: memory, nesting */
 } takt_syntax;
 
 void takt_syntax_begin(takt_syntax *s, const takt_source *source);

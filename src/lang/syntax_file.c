@@ -81,6 +81,11 @@ static takt_function *function(takt_syntax *s, bool is_named)
         return NULL;
     bool good;
     f->body = takt_syntax_block(s, &good);
+    if (is_named && f->body != NULL && f->body->kind == TAKT_A_DOC) {
+        f->doc = f->body;
+        while (f->body != NULL && f->body->kind == TAKT_A_DOC)
+            f->body = f->body->next;
+    }
     return good ? f : NULL;
 }
 
@@ -92,12 +97,32 @@ takt_ast *takt_syntax_graph(takt_syntax *s)
     return node;
 }
 
-/* To the next model or layer at the start of a line. */
+/* To the next model, layer or import at the start of a line. */
 static void recover(takt_syntax *s)
 {
     while (s->token.kind != TAKT_T_END &&
-           !(s->token.starts_line && (takt_syntax_is(s, "model") || takt_syntax_is(s, "layer"))))
+           !(s->token.starts_line && (takt_syntax_is(s, "model") || takt_syntax_is(s, "layer") ||
+                                      takt_syntax_is(s, "import"))))
         takt_syntax_advance(s);
+}
+
+/* import "blocks.takt" */
+static void import(takt_syntax *s)
+{
+    takt_syntax_advance(s);
+    takt_ast *path = NULL;
+    if (s->token.kind != TAKT_T_STRING || s->token.starts_line)
+        takt_syntax_fail(s, "import \"blocks.takt\"", "expected a path in quotes, found");
+    else
+        path = takt_syntax_node(s, TAKT_A_STRING, &s->token);
+    if (path == NULL) {
+        recover(s);
+        return;
+    }
+    path->text = s->token.text;
+    takt_syntax_advance(s);
+    *s->last_import = path;
+    s->last_import = &path->next;
 }
 
 takt_status takt_syntax_file(takt_syntax *s, takt_function **models, takt_function **layers)
@@ -106,12 +131,17 @@ takt_status takt_syntax_file(takt_syntax *s, takt_function **models, takt_functi
     while (s->token.kind != TAKT_T_END && s->status == TAKT_OK) {
         const bool is_layer = takt_syntax_is(s, "layer");
         s->depth = s->block_depth = 0;
+        if (takt_syntax_is(s, "import")) {
+            import(s);
+            continue;
+        }
         if (!is_layer && !takt_syntax_is(s, "model")) {
             s->last_end = 0;
-            takt_syntax_fail(s,
-                             "a text has models, `model name(inputs) { ... }`, and layers, "
-                             "`layer name(parameters) { ... }`",
-                             "expected 'model' or 'layer', found");
+            takt_syntax_fail(
+                s,
+                "a text has models, `model name(inputs) { ... }`, layers, "
+                "`layer name(parameters) { ... }`, and imports, `import \"file.takt\"`",
+                "expected 'model', 'layer' or 'import', found");
             takt_syntax_advance(s);
             recover(s);
             continue;

@@ -93,6 +93,20 @@ static takt_ast *repeat(takt_syntax *s)
     return good ? node : NULL;
 }
 
+/* require condition, "what is wrong otherwise" */
+static takt_ast *require(takt_syntax *s)
+{
+    takt_ast *node = takt_syntax_node(s, TAKT_A_REQUIRE, &s->token);
+    takt_syntax_advance(s);
+    if (node == NULL || (node->a = takt_syntax_expression(s)) == NULL)
+        return NULL;
+    takt_syntax_close(s, node);
+    if (!takt_syntax_expect(s, TAKT_T_COMMA, "and a sentence after the condition") ||
+        (node->b = takt_syntax_expression(s)) == NULL)
+        return NULL;
+    return node;
+}
+
 /* A chain of else-ifs is read by a loop: each is the else part of the one before. */
 static takt_ast *condition(takt_syntax *s)
 {
@@ -147,9 +161,21 @@ static takt_ast *assignment(takt_syntax *s)
     return node->b != NULL ? takt_syntax_close(s, node) : NULL;
 }
 
+static takt_ast *documentation(takt_syntax *s)
+{
+    takt_ast *node = takt_syntax_node(s, TAKT_A_DOC, &s->token);
+    if (node == NULL)
+        return NULL;
+    node->text = s->token.text;
+    takt_syntax_advance(s);
+    return node;
+}
+
 /* `state = 3` is an assignment, whose name is refused later with a better complaint. */
 static takt_ast *statement(takt_syntax *s)
 {
+    if (s->token.kind == TAKT_T_STRING)
+        return documentation(s);
     if (s->token.kind != TAKT_T_NAME || s->token.is_quoted)
         return assignment(s);
     if (takt_syntax_is(s, "return"))
@@ -165,6 +191,8 @@ static takt_ast *statement(takt_syntax *s)
         return declaration(s, TAKT_A_STATE);
     if (takt_syntax_is(s, "next"))
         return next(s);
+    if (takt_syntax_is(s, "require"))
+        return require(s);
     return takt_syntax_is(s, "repeat") ? repeat(s) : assignment(s);
 }
 

@@ -271,14 +271,59 @@ static void pieces(const char *source, const char *dim, int axis)
     end(&f);
 }
 
+/* `format` makes the model with stream=true or false: in pieces as in one go without any state. */
+static void streamed(const char *format, int axis)
+{
+    static float plain[64 * LENGTH], stream[64 * LENGTH];
+    char text[1024];
+    fixture f;
+    snprintf(text, sizeof text, format, "true");
+    pieces(text, "n", axis);
+    memset(stream, 0, sizeof stream);
+    if (begin(&f, text, NULL))
+        in_chunks(&f, "n", axis, 7, stream);
+    end(&f);
+    snprintf(text, sizeof text, format, "false");
+    memset(plain, 0, sizeof plain);
+    if (begin(&f, text, NULL)) {
+        EXPECT(takt_model_input_count(f.model) == 1 && f.session->plan->state_bytes == 0);
+        in_chunks(&f, "n", axis, LENGTH, plain);
+    }
+    EXPECT(memcmp(plain, stream, sizeof plain) == 0, "%s", format);
+    end(&f);
+}
+
 static void streaming_equals_one_shot(void)
 {
     pieces(stream_text, "n", 2);
+    streamed("layer part(x, stream: bool) {\n"
+             "  y = conv1d(x, 8, 5, pad=causal, stream=stream, act=tanh)\n"
+             "  return conv1d(y, 4, 3, dilation=2, pad=causal, stream=stream)\n"
+             "}\n"
+             "model s(x: f32[1, 4, n]) -> (y: f32[1, 4, n]) seed=2 { return y = part(x, %s) }\n",
+             2);
+    streamed("model s(x: f32[1, n, 8]) -> (y: f32[1, n, 8]) seed=3 {\n"
+             "  return y = gru(x, 8, layers=2, stream=%s)\n"
+             "}\n",
+             1);
+    streamed("model s(x: f32[1, n, 8]) -> (y: f32[1, n, 8]) seed=4 {\n"
+             "  return y = lstm(x, 8, stream=%s)\n"
+             "}\n",
+             1);
+    streamed("model s(x: f32[1, n, 5]) -> (y: f32[1, n, 5]) seed=5 {\n"
+             "  return y = rnn(x, 5, layers=3, stream=%s)\n"
+             "}\n",
+             1);
 }
 
 static void prefill_equals_decode(void)
 {
     pieces("examples/kv.takt", "rows", 1);
+    pieces("model s(x: f32[1, rows, 16]) -> (y: f32[1, rows, 16]) seed=6 {\n"
+           "  x = transformer_block(x, 4, 24, kv_heads=2, cache=48, rotate=true, gated=true)\n"
+           "  return y = transformer_block(x, 2, 24, norm=rms_norm, cache=50)\n"
+           "}\n",
+           "rows", 1);
 }
 
 /* ---- reset and reshape ---- */

@@ -1,6 +1,6 @@
 /* text.c - reads models written in Takt's own language. */
 #include "io/read.h"
-#include "lang/parse.h"
+#include "io/takt/beside.h"
 
 static bool recognises(const uint8_t *bytes, size_t length)
 {
@@ -14,7 +14,10 @@ static takt_status read(const takt_source *source, takt_graph **graph)
 {
     takt_diagnostics diagnostics;
     takt_diagnostics_init(&diagnostics, source->ctx);
-    const takt_parse_options options = {.model = source->model, .diagnostics = &diagnostics};
+    const takt_parse_files files = takt_files_beside(source);
+    const takt_parse_options options = {.model = source->model,
+                                        .files = source->folder != NULL ? &files : NULL,
+                                        .diagnostics = &diagnostics};
     const char *text = (const char *)source->bytes;
     const takt_status status =
         takt_parse(source->ctx, source->name, text, source->length, &options, graph);
