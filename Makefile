@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup run test check fuzz cov format install clean help
+.PHONY: all build setup run test check fuzz cov peers format install clean help
 
 all: build
 
@@ -29,6 +29,10 @@ fuzz: setup ## a fuzz campaign of TAKT_FUZZ_SECONDS (600) per target, recorded i
 
 cov: setup ## line coverage of the fast tests, per file
 	@scripts/coverage
+
+peers: setup build ## Takt beside its peers, all rows; ROWS=gemm,mlp for some, QUICK=1, PEERS=torch,...
+	@BUILD=$(BUILD) bench/peers/run $(if $(ROWS),--rows $(ROWS)) $(if $(PEERS),--peers $(PEERS)) \
+	  $(if $(QUICK),--quick)
 
 format: ## let clang-format rewrite all C files
 	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i

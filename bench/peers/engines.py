@@ -1,0 +1,174 @@
+"""engines.py - the engines: where they come from, how their runners are built, what is missing."""
+import glob
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+OUT = os.path.join(ROOT, "build", "peers")
+VENV = os.path.join(OUT, "venv")
+PIP = {"onnxruntime": "onnxruntime", "torch": "torch", "ncnn": "ncnn",
+       "ai-edge-litert": "ai_edge_litert", "openvino": "openvino"}
+APT = ["libopenblas-dev", "libblis-dev"]
+if platform.machine() == "aarch64":
+    APT.append("libarm-compute-dev")
+
+
+class Missing(Exception):
+    """Why an engine cannot take part."""
+
+
+class Engine:
+    """`runner` and `library` are what host.py is started with, `size` the bytes of its code."""
+
+    def __init__(self, name, runner, library, note, code):
+        self.name, self.runner, self.library, self.note = name, runner, library, note
+        self.size = sum(os.path.getsize(path) for path in code)
+        self.version = ""
+
+
+# ---- what the registries have ----
+
+def _quiet(command, seconds):
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=seconds, check=False)
+        return done.returncode == 0, done.stdout.strip().splitlines()[-1:] or [""]
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return False, [str(problem)]
+
+
+def has(module):
+    return importlib.util.find_spec(module) is not None
+
+
+def install(say):
+    """The packages that are missing, each alone: one that cannot be had keeps none away."""
+    if not os.path.exists(VENV) and not (has("numpy") and has("onnxruntime")):
+        ok, last = _quiet([sys.executable, "-m", "venv", VENV], 120)
+        if not ok:
+            shutil.rmtree(VENV, ignore_errors=True)
+            say(f"no virtual environment ({last[0]}): this Python's own packages are used")
+    interpreter = os.path.join(VENV, "bin", "python")
+    if os.path.exists(interpreter):
+        for package in ["numpy", *PIP]:
+            if _quiet([interpreter, "-c", "import importlib.util as u, sys;"
+                       f"sys.exit(u.find_spec('{PIP.get(package, package)}') is None)"], 60)[0]:
+                continue
+            say(f"pip install {package}")
+            ok, last = _quiet([interpreter, "-m", "pip", "install", "--quiet", "--retries", "1",
+                               package], 1800)
+            if not ok:
+                say(f"  {package} cannot be had: {last[0]}")
+    apt = [name for name in APT if not _quiet(["dpkg", "-s", name], 10)[0]]
+    if apt and shutil.which("apt-get"):
+        root = [] if os.getuid() == 0 else ["sudo", "-n"]
+        for name in apt:
+            say(f"apt-get install {name}")
+            ok, last = _quiet([*root, "apt-get", "install", "-y", "-q",
+                               "--no-install-recommends", name], 300)
+            if not ok:
+                say(f"  {name} cannot be had: {last[0]}")
+
+
+# ---- runners ----
+
+def _package(module):
+    spec = importlib.util.find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
+        raise Missing(f"the Python package {module} is not installed")
+    return list(spec.submodule_search_locations)[0]
+
+
+def _one(pattern, what):
+    found = sorted(glob.glob(pattern))
+    if not found:
+        raise Missing(f"{what}: no {os.path.basename(pattern)}")
+    return found[-1]
+
+
+def build(source, *flags, parts=()):
+    """The shared object of a runner, made anew if one of its parts is newer."""
+    target = os.path.join(OUT, os.path.splitext(source)[0] + ".so")
+    path = os.path.join(HERE, source)
+    parts = [path, os.path.join(HERE, "runner.h"), os.path.join(HERE, "flat.h"), *parts]
+    if os.path.exists(target) and all(os.path.getmtime(target) > os.path.getmtime(p)
+                                      for p in parts):
+        return target
+    compiler = ["c++", "-std=c++20"] if source.endswith("cpp") else ["cc", "-std=gnu17"]
+    if shutil.which(compiler[0]) is None:
+        raise Missing(f"no compiler {compiler[0]}")
+    ok, last = _quiet([*compiler, "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden", path,
+                       "-o", target, *flags], 600)
+    if not ok:
+        raise Missing(f"its runner does not compile: {last[0]}")
+    return target
+
+
+def _library():
+    folder = os.environ.get("BUILD") or os.path.join(ROOT, "build", "release")
+    path = os.path.join(folder, "libtakt.a")
+    if not os.path.exists(path):
+        raise Missing(f"{path} has not been built")
+    return path
+
+
+def takt():
+    library = _library()
+    runner = build("run_takt.c", "-I", os.path.join(ROOT, "include"), library, "-lm", "-lpthread",
+                   parts=[library])
+    tool = os.path.join(os.path.dirname(library), "takt")
+    return Engine("takt", runner, "", "C interface", [tool] if os.path.exists(tool) else [runner])
+
+
+def statistics():
+    library = _library()
+    return build("statistics.c", "-I", os.path.join(ROOT, "include"), "-I",
+                 os.path.join(ROOT, "src"), library, "-lm", "-lpthread", parts=[library])
+
+
+def onnxruntime():
+    folder = os.path.join(_package("onnxruntime"), "capi")
+    shared = glob.glob(os.path.join(folder, "libonnxruntime.so*"))  # else all is in one object
+    library = shared[0] if shared else _one(
+        os.path.join(folder, "onnxruntime_pybind11_state*.so"), "onnxruntime")
+    return Engine("onnxruntime", build("run_onnxruntime.c", "-ldl"), library,
+                  "C interface; threads spin", [library])
+
+
+def torch():
+    folder = _package("torch")
+    lib, include = os.path.join(folder, "lib"), os.path.join(folder, "include")
+    core = _one(os.path.join(lib, "libtorch_cpu.so"), "torch")
+    runner = build("run_torch.cpp", "-I", include, "-I",
+                   os.path.join(include, "torch", "csrc", "api", "include"), "-L", lib,
+                   f"-Wl,-rpath,{lib}", "-ltorch_cpu", "-lc10")
+    return Engine("torch", runner, "", "C++ interface, eager", [core])
+
+
+def _blas(name, pattern):
+    for folder in (f"/usr/lib/{platform.machine()}-linux-gnu", "/usr/lib64", "/usr/lib"):
+        found = sorted(glob.glob(os.path.join(folder, pattern)))
+        if found:
+            return Engine(name, build("run_blas.c", "-ldl"), found[0],
+                          "C interface; packs B in every call", [os.path.realpath(found[0])])
+    raise Missing(f"no {pattern} is installed")
+
+
+def openblas():
+    return _blas("openblas", "libopenblas.so*")
+
+
+def blis():
+    return _blas("blis", "libblis.so*")
+
+
+PEERS = [onnxruntime, torch, openblas, blis]
+
+if __name__ == "__main__":
+    os.makedirs(OUT, exist_ok=True)
+    install(lambda line: print(f"peers: {line}", flush=True))

@@ -1,0 +1,71 @@
+"""machine.py - the statistics and ceilings of src/measure, called from Python."""
+import ctypes
+import os
+import platform
+import subprocess
+
+LEVELS = ["L1", "L2", "L3", "DRAM"]
+PEAKS = {"f32": 0, "f64": 1, "i8": 2}
+
+
+class Machine:
+    def __init__(self, library):
+        self.lib = ctypes.CDLL(library)
+        self.lib.peers_verdict.restype = ctypes.c_char_p
+        fingerprint, threads = ctypes.create_string_buffer(17), ctypes.c_int()
+        if self.lib.peers_measure(fingerprint, ctypes.byref(threads)) != 0:
+            raise RuntimeError("the machine's ceilings cannot be measured")
+        self.ceilings = {1: self._ceiling(0), threads.value: self._ceiling(1)}
+        self.facts = {"cpu": cpu(), "architecture": platform.machine(),
+                      "cores": len(os.sched_getaffinity(0)), "system": platform.platform(),
+                      "fingerprint": fingerprint.value.decode(), "ceilings": self.ceilings}
+
+    def _ceiling(self, every):
+        out = (ctypes.c_double * 11)()
+        self.lib.peers_ceiling(every, out)
+        return {"f32_gflops": out[0], "f64_gflops": out[1], "i8_gops": out[2],
+                "read_gbs": dict(zip(LEVELS, out[3:7])), "copy_gbs": dict(zip(LEVELS, out[7:11]))}
+
+    def stats(self, samples):
+        out = (ctypes.c_double * 4)()
+        values = (ctypes.c_double * len(samples))(*samples)
+        if self.lib.peers_stats(values, ctypes.c_size_t(len(samples)), out) != 0:
+            raise RuntimeError(f"no statistics of {len(samples)} samples")
+        return dict(zip(("median", "low", "high", "p99"), out))
+
+    def compare(self, mine, other):
+        """How many times as long the other takes, by blocks taken in turns."""
+        out, count = (ctypes.c_double * 4)(), len(mine)
+        array = ctypes.c_double * count
+        if self.lib.peers_compare(array(*mine), array(*other), ctypes.c_size_t(count),
+                                  ctypes.c_double(0.02), out) != 0:
+            return {"interval": None, "verdict": "inconclusive"}
+        word = self.lib.peers_verdict(int(out[3])).decode()
+        # The verdict is about the second, the peer; the table is about Takt.
+        word = {"faster": "slower", "slower": "faster"}.get(word, word)
+        return {"interval": [out[1], out[2]], "verdict": word}
+
+    def floor(self, graph, kind, threads):
+        """The least time for the products, or for moving every byte once, in microseconds."""
+        c = self.ceilings.get(threads) or self.ceilings[max(self.ceilings)]
+        peak = c[["f32_gflops", "f64_gflops", "i8_gops"][PEAKS[kind]]]
+        level = LEVELS[self.lib.peers_level(ctypes.c_double(graph.bytes / threads))]
+        out = graph.types[graph.output].itemsize
+        for size in graph.shapes[graph.output]:
+            out *= size
+        bandwidth = c["copy_gbs" if out > 0.2 * graph.bytes else "read_gbs"][level]
+        floors = {"fma": graph.flops / peak / 1e3 if peak else 0,
+                  level: graph.bytes / bandwidth / 1e3 if bandwidth else 0}
+        bound = max(floors, key=floors.get)
+        return {"floor": floors[bound], "bound": bound}
+
+
+def cpu():
+    try:
+        text = subprocess.run(["lscpu"], stdout=subprocess.PIPE, text=True, check=False).stdout
+    except OSError:
+        text = ""
+    for line in text.splitlines():
+        if line.startswith("Model name:"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()

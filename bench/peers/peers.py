@@ -1,0 +1,249 @@
+"""peers.py - Takt beside its peers: the same work, data and threads, in turns; `make peers`."""
+import argparse
+import datetime
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+import engines
+import report
+from machine import Machine
+from process import Failed, Process, Stable
+from workloads import everything
+
+# How large a difference from Takt's answer may be, as a part of the largest number in it.
+TOLERANCE = {"exact": 3e-5, "fast": 2e-2}
+WARM_NS = 4e6  # before every slice: caches, clock and threads
+SLOW = 3       # an engine that takes so many times as long as the best leaves after two blocks
+
+
+class Mode:
+    def __init__(self, quick):
+        self.blocks = 4 if quick else 8
+        self.slice_ns = 12e6 if quick else 30e6
+        self.starts = 1 if quick else 3
+
+
+class Bench:
+    def __init__(self, arguments):
+        self.mode, self.deadline = Mode(arguments.quick), time.monotonic() + arguments.limit
+        os.makedirs(engines.OUT, exist_ok=True)
+        log = os.path.join(engines.OUT, "engines.log")
+        self.log = open(log, "wb")  # pylint: disable=consider-using-with
+        self.takt, self.peers, self.missing = engines.takt(), [], {}
+        self.machine = Machine(engines.statistics())
+        self.stable = Stable(self.log)
+        wanted = arguments.peers.split(",") if arguments.peers else None
+        for make in engines.PEERS:
+            name = make.__name__.strip("_")
+            if wanted is not None and name not in wanted:
+                continue
+            try:
+                engine = make()
+                self.stable.get(engine, 1)
+                self.peers.append(engine)
+            except (engines.Missing, Failed) as problem:
+                self.missing[name] = str(problem)
+                print(f"peers: without {name}: {problem}", flush=True)
+
+    # ---- one row ----
+
+    def load(self, engine, row, threads):
+        """The engine's process with the workload loaded, and its answer."""
+        process = self.stable.get(engine, threads)
+        process.ask(do="load", folder=row.folder, threads=threads)
+        path = os.path.join(engines.OUT, "output.bin")
+        process.ask(do="output", path=path)
+        answer = np.fromfile(path, row.graph.types[row.graph.output]).astype(np.float64)
+        return process, answer
+
+    def field(self, row, threads):
+        """Who takes part: {name: process}, and who not and why."""
+        process, truth = self.load(self.takt, row, threads)
+        there, reasons, errors = {"takt": process}, {}, {}
+        for engine in self.peers:
+            try:
+                process, answer = self.load(engine, row, threads)
+            except Failed as problem:
+                reasons[engine.name] = str(problem)
+                continue
+            errors[engine.name] = difference(truth, answer)
+            if not errors[engine.name] <= TOLERANCE[row.numerics]:
+                reasons[engine.name] = f"its answer differs by {errors[engine.name]:.1e}"
+            there[engine.name] = process
+        return there, reasons, errors
+
+    def turns(self, there):
+        """Samples of each, block by block: there and back, so that drifts fall on all alike."""
+        blocks = {name: [] for name in there}
+        left = dict(there)
+        for number in range(self.mode.blocks):
+            order = list(left)
+            for name in order:
+                blocks[name].append([])
+            for name in order + order[::-1]:
+                got = left[name].ask(do="time", warm=WARM_NS, budget=self.mode.slice_ns)
+                blocks[name][-1] += got["samples"]
+            if number == 1:
+                level = {name: self.machine.stats(blocks[name][0])["median"] for name in left}
+                best = min(level.values())
+                left = {name: p for name, p in left.items()
+                        if name == "takt" or level[name] < SLOW * best}
+        return blocks
+
+    def measure(self, row, threads):
+        there, reasons, errors = self.field(row, threads)
+        blocks = self.turns(there)
+        all_of = {name: self.machine.stats(sum(b, [])) for name, b in blocks.items()}
+        out = {"workload": row.name, "group": row.group, "threads": threads,
+               "numerics": row.numerics, "takt": all_of["takt"]["median"] / 1e3}
+        for engine in self.peers:
+            stats = all_of.get(engine.name)
+            out[engine.name] = stats and stats["median"] / 1e3
+        out["agree"] = all("differs" not in text for text in reasons.values())
+        rivals = {name: s["median"] for name, s in all_of.items() if name != "takt"}
+        out["best"] = min(rivals, key=rivals.get) if rivals else None
+        out["ratio"] = rivals[out["best"]] / all_of["takt"]["median"] \
+            if rivals and out["agree"] else None
+        if rivals:
+            mine, best = ([self.machine.stats(b)["median"] for b in blocks[name]]
+                          for name in ("takt", out["best"]))
+            count = min(len(mine), len(best))
+            compared = self.machine.compare(mine[:count], best[:count])
+            out.update(ratio_interval=compared["interval"], verdict=compared["verdict"])
+        out["interval"] = {n: [s["low"] / 1e3, s["high"] / 1e3] for n, s in all_of.items()}
+        out["p99"] = {n: s["p99"] / 1e3 for n, s in all_of.items()}
+        out["runs"] = {n: sum(map(len, b)) for n, b in blocks.items()}
+        out.update(self.machine.floor(row.graph, row.kind, threads))
+        out["share"] = out["floor"] / out["takt"]
+        out.update(errors=errors, reasons=reasons)
+        return out
+
+    # ---- starting, memory, size ----
+
+    def start(self, row):
+        """Each engine's way to the first result of a workload, in a process made for it."""
+        out = {}
+        for engine in [self.takt, *self.peers]:
+            times, memory = [], 0
+            try:
+                for _ in range(self.mode.starts):
+                    process = Process(engine, 1, self.log)
+                    got = process.ask(do="load", folder=row.folder, threads=1)
+                    process.close()
+                    times.append(got["start_ms"])
+                    memory = max(memory, got["memory"])
+                out[engine.name] = {"start_ms": sorted(times)[len(times) // 2],
+                                    "peak_memory_bytes": memory}
+            except Failed as problem:
+                out[engine.name] = {"problem": str(problem)}
+        return out
+
+    def close(self):
+        self.stable.close()
+        self.log.close()
+
+
+def difference(truth, answer):
+    """Infinite if the answers cannot be compared at all."""
+    if truth.shape != answer.shape or not np.isfinite(answer).all():
+        return float("inf")
+    scale = np.abs(truth).max()
+    return float(np.abs(truth - answer).max() / (scale if scale > 0 else 1))
+
+
+def prepare(row):
+    """The workload's files; its arrays are let go, only shapes and sizes are needed after."""
+    row.graph = row.build()
+    row.folder = os.path.join(engines.OUT, "models", row.name)
+    row.graph.write(row.folder)
+    row.graph.bytes = row.graph.traffic()
+    row.graph.inputs = row.graph.weights = None
+
+
+def selected(text):
+    rows = list(everything())
+    if not text:
+        return rows
+    words = text.split(",")
+    found = [r for r in rows if any(w in (r.group, r.name) for w in words)]
+    unknown = [w for w in words if not any(w in (r.group, r.name) for r in rows)]
+    if unknown:
+        groups = ", ".join(dict.fromkeys(r.group for r in rows))
+        sys.exit(f"peers: there is no row or group {', '.join(unknown)}; groups: {groups}")
+    return found
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="make peers", description=__doc__)
+    parser.add_argument("--rows", default="", help="groups or workloads, comma-separated")
+    parser.add_argument("--peers", default="", help="only these peers, comma-separated")
+    parser.add_argument("--threads", default="", help="numbers of threads; default 1 and all")
+    parser.add_argument("--quick", action="store_true", help="shorter slices, fewer blocks")
+    parser.add_argument("--limit", type=float, default=1440, help="seconds, then rows are left out")
+    parser.add_argument("--list", action="store_true", help="the rows, and stop")
+    parser.add_argument("--out", help="folder of the results; default: bench/results for all rows")
+    return parser.parse_args()
+
+
+def commit():
+    done = subprocess.run(["git", "-C", engines.ROOT, "describe", "--always", "--dirty"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    return done.stdout.strip()
+
+
+def run(arguments, rows):
+    bench = Bench(arguments)
+    everyone = len(os.sched_getaffinity(0))
+    threads = [int(t) for t in arguments.threads.split(",")] if arguments.threads \
+        else sorted({1, everyone})
+    result = {"made": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+              "commit": commit(), "quick": arguments.quick, "unit": "us",
+              "machine": bench.machine.facts, "missing": bench.missing, "rows": [], "left_out": []}
+    print(report.heading(bench), flush=True)
+    try:
+        for row in rows:
+            if time.monotonic() > bench.deadline:
+                result["left_out"].append(row.name)
+                continue
+            prepare(row)
+            for count in threads:
+                try:
+                    result["rows"].append(bench.measure(row, count))
+                    print(report.line(result["rows"][-1], bench.peers), flush=True)
+                except Failed as problem:
+                    print(f"{row.name} {count}: failed: {problem}", flush=True)
+                    result["left_out"].append(f"{row.name}, {count} threads: {problem}")
+            if row.name in ("mlp_b1", "mobilenet_v2"):
+                result.setdefault("start", {})[row.name] = bench.start(row)
+        result["engines"] = {e.name: {"version": e.version, "call": e.note, "code_bytes": e.size}
+                             for e in [bench.takt, *bench.peers]}
+    finally:
+        bench.close()
+    return result
+
+
+def main():
+    arguments = options()
+    rows = selected(arguments.rows)
+    if arguments.list:
+        for row in rows:
+            print(f"{row.group:10} {row.name}")
+        return 0
+    try:
+        result = run(arguments, rows)
+    except engines.Missing as problem:
+        sys.exit(f"peers: {problem}")
+    whole = not (arguments.rows or arguments.peers or arguments.threads or arguments.quick)
+    folder = arguments.out or (os.path.join(engines.ROOT, "bench", "results") if whole
+                               else engines.OUT)
+    report.write(result, folder)
+    return 1 if result["left_out"] or not all(r["agree"] for r in result["rows"]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

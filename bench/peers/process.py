@@ -1,0 +1,84 @@
+"""process.py - engines in processes of their own: one runs while the others stand still."""
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+
+from engines import HERE
+
+TIMEOUT = 120  # seconds for one answer
+
+
+class Failed(Exception):
+    """What an engine said instead of an answer."""
+
+
+class Process:
+    def __init__(self, engine, threads, log):
+        cpus = sorted(os.sched_getaffinity(0))
+        self.cpus = set(cpus[:1] if threads == 1 else cpus)
+        self.threads, self.engine = threads, engine
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        # pylint: disable-next=consider-using-with
+        self.child = subprocess.Popen(
+            [sys.executable, *([] if engine.runner.endswith(".py") else ["-S"]),
+             os.path.join(HERE, "host.py"), engine.runner, engine.library],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment,
+            preexec_fn=lambda: os.sched_setaffinity(0, self.cpus))
+        self.is_asleep = False
+        engine.version = self.ask(do="open")["version"]
+
+    def ask(self, **what):
+        """Wakes the process, waits for its answer, and puts it to sleep again."""
+        self._wake()
+        try:
+            self.child.stdin.write(json.dumps(what).encode() + b"\n")
+            self.child.stdin.flush()
+            ready, _, _ = select.select([self.child.stdout], [], [], TIMEOUT)
+            line = self.child.stdout.readline() if ready else b""
+        except BrokenPipeError:
+            line = b""
+        if not line:
+            self.close()
+            raise Failed(f"died ({self.child.returncode})" if line == b"" else "no answer")
+        self.child.send_signal(signal.SIGSTOP)
+        self.is_asleep = True
+        answer = json.loads(line)
+        if "problem" in answer:
+            raise Failed(answer["problem"])
+        return answer
+
+    def _wake(self):
+        if self.is_asleep:
+            self.child.send_signal(signal.SIGCONT)
+            self.is_asleep = False
+
+    def is_alive(self):
+        return self.child.poll() is None
+
+    def close(self):
+        if self.is_alive():
+            self.child.kill()
+        self.child.wait()
+        for pipe in (self.child.stdin, self.child.stdout):
+            pipe.close()
+
+
+class Stable:
+    """One process for each engine and number of threads, started when first needed."""
+
+    def __init__(self, log):
+        self.log, self.processes = log, {}
+
+    def get(self, engine, threads):
+        process = self.processes.get((engine.name, threads))
+        if process is None or not process.is_alive():
+            process = Process(engine, threads, self.log)
+            self.processes[engine.name, threads] = process
+        return process
+
+    def close(self):
+        for process in self.processes.values():
+            process.close()

@@ -1,0 +1,77 @@
+"""report.py - the table: on the terminal, as Markdown, JSON and a page with plots."""
+import json
+import os
+import re
+
+
+def span(us):
+    """A time in the unit that suits it."""
+    if us is None:
+        return "-"
+    return f"{us:.2f} us" if us < 100 else f"{us:.0f} us" if us < 1000 \
+        else f"{us / 1e3:.2f} ms" if us < 1e5 else f"{us / 1e3:.0f} ms"
+
+
+def ratio(row):
+    if row["ratio"] is None:
+        return "answers differ" if not row["agree"] else "no peer"
+    return f"{row['ratio']:.2f}"
+
+
+def heading(bench):
+    names = "".join(f"{e.name:>12}" for e in bench.peers)
+    return f"{'workload':24}{'T':>3}{'takt':>11}{names}  {'ratio':>6}  {'interval':>12}  share"
+
+
+def line(row, peers):
+    times = "".join(f"{span(row[e.name]):>12}" for e in peers)
+    low_high = "-".join(f"{v:.2f}" for v in row.get("ratio_interval") or [])
+    name = row["workload"] + ("" if row["numerics"] == "exact" else f" {row['numerics']}")
+    return (f"{name:24}{row['threads']:3}{span(row['takt']):>11}{times}  {ratio(row):>6}  "
+            f"{low_high:>12}  {100 * row['share']:3.0f} % {row['bound']} {row.get('verdict', '')}")
+
+
+def markdown(result):
+    names = [n for n in result["engines"] if n != "takt"]
+    out = [f"# Takt beside its peers on {result['machine']['cpu']}", "",
+           f"{result['machine']['cores']} cores, {result['machine']['system']}; "
+           f"made {result['made']} by `make peers` at {result['commit']}. Medians; ratio: the best "
+           "peer's median over Takt's, so above 1 Takt is ahead; share: the time that this "
+           "machine's measured ceiling allows, over Takt's.", "",
+           "| workload | T | numerics | takt | " + " | ".join(names) +
+           " | best | ratio | interval | share | verdict |",
+           "|---|--:|---|" + "--:|" * (len(names) + 1) + "---|--:|---|--:|---|"]
+    for r in result["rows"]:
+        cells = [r["workload"], str(r["threads"]), r["numerics"], span(r["takt"]),
+                 *[span(r.get(n)) for n in names], r["best"] or "-", ratio(r),
+                 " to ".join(f"{v:.3f}" for v in r.get("ratio_interval") or []),
+                 f"{100 * r['share']:.0f} % of {r['bound']}", r.get("verdict", "")]
+        out.append("| " + " | ".join(cells) + " |")
+    out += ["", "| engine | version | called by | code |", "|---|---|---|--:|"]
+    out += [f"| {n} | {e['version']} | {e['call']} | {e['code_bytes'] / 1e6:.1f} MB |"
+            for n, e in result["engines"].items()]
+    for workload, found in result.get("start", {}).items():
+        out += ["", f"From loading the library to the first result of {workload}, 1 thread:", "",
+                "| engine | time | peak memory |", "|---|--:|--:|"]
+        out += [f"| {n} | {e['start_ms']:.1f} ms | {e['peak_memory_bytes'] / 1e6:.1f} MB |"
+                if "start_ms" in e else f"| {n} | {e['problem']} | |" for n, e in found.items()]
+    out += ["", *[f"Without {n}: {why}." for n, why in result["missing"].items()]]
+    return "\n".join(out).rstrip() + "\n"
+
+
+def name_of(machine):
+    words = re.sub(r"\(.*?\)|CPU|@.*", " ", machine["cpu"])
+    slug = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
+    return f"{machine['architecture']}-{slug}-{machine['cores']}"
+
+
+def write(result, folder):
+    os.makedirs(folder, exist_ok=True)
+    stem = os.path.join(folder, f"peers-{name_of(result['machine'])}")
+    with open(stem + ".json", "w", encoding="utf-8") as file:
+        json.dump(result, file, indent=1)
+        file.write("\n")
+    with open(stem + ".md", "w", encoding="utf-8") as file:
+        file.write(markdown(result))
+    ahead = sum(1 for r in result["rows"] if (r["ratio"] or 0) >= 1)
+    print(f"peers: ahead of every peer on {ahead} of {len(result['rows'])} rows; {stem}.json, .md")
