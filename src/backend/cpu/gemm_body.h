@@ -15,6 +15,7 @@
 #ifndef TAKT_BACKEND_CPU_GEMM_BODY_H
 #define TAKT_BACKEND_CPU_GEMM_BODY_H
 
+#include "backend/cpu/cut.h"
 #include "base/mem.h"
 #include "base/size.h"
 
@@ -192,22 +193,19 @@ static takt_status add_operands(takt_planner *p, facts *f)
                                f, &f->b);
 }
 
-/* Rows if there are plenty, so that each task packs its own part of A; else columns, so that each
- * reads its own part of the weights. */
-static void cut(takt_planner *p, facts *f, const GEMM(_info) * info)
+static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
 {
     const double flops = 2.0 * (double)f->mm.m * (double)f->mm.n * (double)f->mm.k;
     const double bytes = (double)sizeof(real) * (double)f->mm.n * (double)f->mm.k;
     const size_t panels = (f->mm.n + WIDTH - 1) / WIDTH;
-    f->row_grain = info->rows;
-    f->row_tasks = f->column_tasks = 1;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const size_t most = f->mm.m >= 4 * threads * info->rows ? 2 * threads : threads;
     const size_t tasks = takt_cpu_tasks(p, flops, bytes, most);
-    if (f->mm.m >= tasks * info->rows * 2)
-        f->row_tasks = tasks;
-    else
-        f->column_tasks = tasks < panels ? tasks : panels > 0 ? panels : 1;
+    const takt_cut_work work = {f->mm.m, panels, info->rows, 2};
+    const takt_cut cut = takt_cpu_cut(&work, tasks);
+    f->row_tasks = cut.rows;
+    f->column_tasks = cut.columns;
+    f->row_grain = cut.grain;
 }
 
 /* Adds room for `count` elements to the shared scratch. */
@@ -218,15 +216,26 @@ static size_t share(takt_step *s, size_t count)
     return at;
 }
 
+/* The most that any share of the rows needs; fewer rows may need more. */
+static size_t kernel_bytes(const facts *f, const GEMM(_info) * info)
+{
+    size_t most = 0, first, end;
+    for (size_t i = 0; i < f->row_tasks; i++) {
+        takt_cpu_share(f->mm.m, f->row_grain, i, f->row_tasks, &first, &end);
+        const GEMM() g = {.m = f->mm.batch == 1 ? end - first : f->mm.m,
+                          .n = f->mm.n,
+                          .k = f->mm.k,
+                          .a_row = f->mm.a_row,
+                          .a_col = f->mm.a_col};
+        const size_t bytes = info->scratch_bytes(&g);
+        most = bytes > most ? bytes : most;
+    }
+    return (most + 63) & ~(size_t)63;
+}
+
 static void set_scratch(takt_step *s, facts *f, const GEMM(_info) * info)
 {
-    GEMM()
-    g = {.m = f->mm.m, .n = f->mm.n, .k = f->mm.k, .a_row = f->mm.a_row, .a_col = f->mm.a_col};
-    f->kernel_scratch = (info->scratch_bytes(&g) + 63) & ~(size_t)63;
-    const size_t rows = (f->mm.m + f->row_tasks - 1) / f->row_tasks + f->row_grain;
-    g.m = rows < f->mm.m ? rows : f->mm.m;
-    const size_t smaller = (info->scratch_bytes(&g) + 63) & ~(size_t)63;
-    f->kernel_scratch = smaller > f->kernel_scratch ? smaller : f->kernel_scratch;
+    f->kernel_scratch = kernel_bytes(f, info);
     f->register_bytes = ending_scratch(&f->end);
     s->scratch_each = f->kernel_scratch + f->register_bytes;
     if (!f->is_packed && f->mm.batch > 1)
@@ -256,7 +265,7 @@ static takt_status compile(takt_planner *p)
     f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(ending_compile(p, f->mm.n, &f->end));
-    cut(p, f, info);
+    cut_tasks(p, f, info);
     set_scratch(s, f, info);
     s->data = f;
     s->before = !f->is_packed || widens(f) ? before : NULL;

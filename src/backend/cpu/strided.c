@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "backend/cpu/transpose.h"
+
 takt_strided takt_strided_of(const int64_t *dim, const int64_t *stride, int rank, size_t bytes)
 {
     takt_strided w = {.bytes = bytes, .count = 1};
@@ -57,15 +59,21 @@ static void run_of(const char *from, int64_t a, char *to, int64_t b, size_t n, s
     }
 }
 
-/* Whole [rows, cols] of the two innermost loops, square by square. */
-static void squares(const takt_strided *w, const char *from, char *to, bool spreads)
+/* `rows` rows of the two innermost loops, square by square. */
+static void squares(const takt_strided *w, const char *from, char *to, bool spreads, int64_t rows)
 {
     enum { SIDE = 16 };
-    const int64_t bytes = (int64_t)w->bytes;
-    const int64_t rows = w->dim[w->rank - 2], cols = w->dim[w->rank - 1];
+    const int64_t bytes = (int64_t)w->bytes, cols = w->dim[w->rank - 1];
     const int64_t far = w->stride[w->rank - 2] * bytes, near = w->stride[w->rank - 1] * bytes;
     const int64_t from_row = spreads ? cols * bytes : far, from_col = spreads ? bytes : near;
     const int64_t to_row = spreads ? far : cols * bytes, to_col = spreads ? near : bytes;
+    if (bytes == 4 && far == 4) {
+        const takt_matrix_at source = {(char *)(uintptr_t)from, spreads ? cols * bytes : near};
+        const takt_matrix_at target = {to, spreads ? near : cols * bytes};
+        takt_transpose_4(source, target, (size_t)(spreads ? cols : rows),
+                         (size_t)(spreads ? rows : cols));
+        return;
+    }
     for (int64_t c = 0; c < cols; c += SIDE) {
         const size_t n = (size_t)(cols - c < SIDE ? cols - c : SIDE);
         for (int64_t r = 0; r < rows; r++)
@@ -98,6 +106,18 @@ static int64_t advance(const takt_strided *w, int64_t *index, int64_t at, int d)
     return at;
 }
 
+/* Rows of the two innermost loops that can be taken at once, of `left` elements; 0: it is no
+ * transposition, or the walk is within a row. */
+static int64_t rows_at_once(const takt_strided *w, const int64_t *index, size_t left)
+{
+    const int inner = w->rank - 1;
+    if (inner < 1 || index[inner] != 0 || w->stride[inner] == 1)
+        return 0;
+    const int64_t whole = (int64_t)(left / (size_t)w->dim[inner]);
+    const int64_t rest = w->dim[inner - 1] - index[inner - 1];
+    return rest < whole ? rest : whole;
+}
+
 static void walk(const takt_strided *w, const char *from, char *to, size_t first, size_t end,
                  bool spreads)
 {
@@ -107,26 +127,25 @@ static void walk(const takt_strided *w, const char *from, char *to, size_t first
     int64_t at = locate(w, first, index);
     const int64_t bytes = (int64_t)w->bytes;
     const int inner = w->rank - 1;
-    const size_t cols = (size_t)w->dim[inner];
-    const size_t square = w->rank >= 2 ? cols * (size_t)w->dim[inner - 1] : 0;
     while (first < end) {
         const char *src = spreads ? from : from + at * bytes;
         char *dst = spreads ? to + at * bytes : to;
+        const int64_t rows = rows_at_once(w, index, end - first);
         size_t n;
-        if (square > 0 && index[inner] == 0 && index[inner - 1] == 0 && end - first >= square &&
-            w->stride[inner] != 1) {
-            squares(w, src, dst, spreads);
-            n = square;
-            at = advance(w, index, at, inner - 2);
+        if (rows > 0) {
+            squares(w, src, dst, spreads, rows);
+            n = (size_t)(rows * w->dim[inner]);
+            index[inner - 1] += rows - 1;
+            at += (rows - 1) * w->stride[inner - 1];
         } else {
-            n = cols - (size_t)index[inner];
+            n = (size_t)(w->dim[inner] - index[inner]);
             n = n < end - first ? n : end - first;
             const int64_t step = w->stride[inner] * bytes;
             run_of(src, spreads ? bytes : step, dst, spreads ? step : bytes, n, w->bytes);
             at -= index[inner] * w->stride[inner];
             index[inner] = 0;
-            at = advance(w, index, at, inner - 1);
         }
+        at = advance(w, index, at, inner - 1);
         *(spreads ? &from : (const char **)&to) += n * w->bytes;
         first += n;
     }

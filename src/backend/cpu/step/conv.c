@@ -10,8 +10,11 @@
 #include "backend/cpu/conv_generic.h"
 #include "backend/cpu/conv_patch.h"
 #include "backend/cpu/conv_run.h"
+#include "backend/cpu/cut.h"
 #include "base/size.h"
 
+/* What a row costs besides multiplying, in rows by panels. */
+enum { DIRECT_ROW = 2, GATHERED_ROW = 3 };
 enum { PATCH_BYTES = 256 << 10, ROWS_MIN = 48, ROWS_MAX = 192 };
 
 typedef struct facts {
@@ -181,8 +184,8 @@ static takt_status add_operands(takt_planner *p, facts *f)
                                &f->w);
 }
 
-/* Rows if there are plenty, so that each task gathers its own patches; else groups or channels. */
-static void cut(takt_planner *p, facts *f)
+/* By positions, and by groups or channels. */
+static void cut_tasks(takt_planner *p, facts *f)
 {
     const takt_conv_shape *c = &f->shape;
     const size_t m = c->batch * c->positions;
@@ -191,11 +194,11 @@ static void cut(takt_planner *p, facts *f)
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const size_t tasks = takt_cpu_tasks(p, flops, 4.0 * (double)(f->group_floats * c->groups),
                                         m >= 4 * threads * f->rows ? 4 * threads : threads);
-    f->row_tasks = f->column_tasks = 1;
-    if (m >= tasks * f->grain * 4)
-        f->row_tasks = tasks;
-    else
-        f->column_tasks = tasks < units ? tasks : units > 0 ? units : 1;
+    const takt_cut_work work = {m, units, f->grain, f->is_direct ? DIRECT_ROW : GATHERED_ROW};
+    const takt_cut cut = takt_cpu_cut(&work, tasks);
+    f->row_tasks = cut.rows;
+    f->column_tasks = cut.columns;
+    f->grain = cut.grain;
 }
 
 /* Positions of a block: a multiple of the tile, few enough for their patches to stay in L2. */
@@ -211,21 +214,35 @@ static size_t aligned(size_t bytes)
     return (bytes + 63) & ~(size_t)63;
 }
 
+/* What the product needs for `rows` positions. */
+static size_t kernel_bytes(const facts *f, const takt_gemm_f32_info *info, size_t rows)
+{
+    const takt_conv_shape *c = &f->shape;
+    const takt_gemm_f32 g = {
+        .m = rows, .n = c->cout, .k = c->k, .a_row = f->is_direct ? c->x_at[2] : c->k, .a_col = 1};
+    return info->scratch_bytes(&g);
+}
+
+/* The most for any share, or for any block of one: fewer rows may need more. */
+static size_t most_kernel_bytes(const facts *f, const takt_gemm_f32_info *info, size_t rows)
+{
+    const size_t m = f->shape.batch * f->shape.positions;
+    size_t most = 0, first, end;
+    for (size_t i = 0; i < (f->is_direct ? f->row_tasks : rows); i++) {
+        takt_cpu_share(m, f->grain, i, f->row_tasks, &first, &end);
+        const size_t bytes = kernel_bytes(f, info, f->is_direct ? end - first : i + 1);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 static takt_status set_scratch(takt_planner *p, facts *f, const takt_gemm_f32_info *info)
 {
     const takt_conv_shape *c = &f->shape;
     const size_t m = c->batch * c->positions;
     const size_t rows = f->is_direct ? m : f->rows < m ? f->rows : m;
-    size_t patches = 0, kernel = 0;
-    for (size_t i = 0; i < 2; i++) { /* for a whole block, and for what is left of one */
-        const takt_gemm_f32 g = {.m = i == 0 ? rows : (rows + 1) / 2,
-                                 .n = c->cout,
-                                 .k = c->k,
-                                 .a_row = f->is_direct ? c->x_at[2] : c->k,
-                                 .a_col = 1};
-        const size_t bytes = info->scratch_bytes(&g);
-        kernel = bytes > kernel ? bytes : kernel;
-    }
+    const size_t kernel = most_kernel_bytes(f, info, rows);
+    size_t patches = 0;
     if (!f->is_direct && (!takt_size_mul(rows, c->k, &patches) || patches > SIZE_MAX / 16))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
     f->patches = aligned(kernel);
@@ -261,7 +278,7 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, f->shape.groups * f->shape.cout, &f->end));
     takt_conv_memory_plan(p, f->shape.dtype, -1, &f->memory);
-    cut(p, f);
+    cut_tasks(p, f);
     TAKT_TRY(set_scratch(p, f, info));
     s->data = f;
     s->run = run;

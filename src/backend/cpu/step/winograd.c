@@ -11,11 +11,13 @@
 #include "backend/cpu/conv_run.h"
 #include "backend/cpu/conv_shape.h"
 #include "backend/cpu/conv_winograd.h"
+#include "backend/cpu/cut.h"
 #include "base/size.h"
 #include "kernel/winograd_f32/winograd_f32.h"
 #include "op/util/conv.h"
 
 enum { OUT = TAKT_WINOGRAD_OUT, IN = TAKT_WINOGRAD_IN, POINTS = TAKT_WINOGRAD_POINTS };
+enum { TRANSFORM = 3 }; /* of a tile's inputs, in products of a tile by a panel */
 enum { BLOCK_BYTES = 336 << 10, TILES_MIN = 12, TILES_MAX = 96 };
 
 typedef struct facts {
@@ -27,7 +29,6 @@ typedef struct facts {
     bool is_packed;
     size_t across, tiles; /* tiles in a row of the image, and in the whole batch */
     size_t block, grain;  /* tiles of a block, and those that a cut between tasks keeps together */
-    size_t full;          /* tiles of a full tile of the product */
     size_t row_tasks, column_tasks;
     size_t inputs, products, zeros, registers; /* offsets in a worker's scratch */
     size_t x_at, y_at; /* offsets in scratch of the forms with channels last, for nchw */
@@ -275,8 +276,8 @@ static takt_status add_operands(takt_planner *p, facts *f)
     return takt_planner_input(p, n->in[1], &f->w);
 }
 
-/* Tiles if there are plenty; else channels, and each task transforms the inputs for itself. */
-static void cut(takt_planner *p, facts *f)
+/* By tiles and by channels; each task transforms the inputs of its tiles for itself. */
+static void cut_tasks(takt_planner *p, facts *f)
 {
     const takt_conv_shape *c = &f->shape;
     const double flops = 2.0 * POINTS * (double)f->tiles * (double)c->cin * (double)c->cout;
@@ -285,13 +286,11 @@ static void cut(takt_planner *p, facts *f)
     const size_t panels = (c->cout + TAKT_P16 - 1) / TAKT_P16;
     const size_t tasks =
         takt_cpu_tasks(p, flops, bytes, f->tiles >= 4 * threads * f->block ? 4 * threads : threads);
-    f->row_tasks = f->column_tasks = 1;
-    if (f->tiles < 2 * tasks * f->grain)
-        f->grain = 1; /* an even share is worth more than full tiles */
-    if (2 * f->tiles >= tasks * f->full)
-        f->row_tasks = tasks;
-    else
-        f->column_tasks = tasks < panels ? tasks : panels > 0 ? panels : 1;
+    const takt_cut_work work = {f->tiles, panels, f->grain, TRANSFORM};
+    const takt_cut cut = takt_cpu_cut(&work, tasks);
+    f->row_tasks = cut.rows;
+    f->column_tasks = cut.columns;
+    f->grain = cut.grain;
 }
 
 static void set_block(facts *f, const takt_gemm_f32_info *info)
@@ -300,7 +299,7 @@ static void set_block(facts *f, const takt_gemm_f32_info *info)
     const size_t each = POINTS * sizeof(float) * (c->cin + c->cout);
     const size_t fit = each > 0 ? BLOCK_BYTES / each : TILES_MAX;
     const size_t tiles = fit < TILES_MIN ? TILES_MIN : fit > TILES_MAX ? TILES_MAX : fit;
-    f->grain = f->full = info->rows;
+    f->grain = info->rows;
     f->block = tiles < f->grain ? f->grain : tiles / f->grain * f->grain;
     f->across = (c->out[2] + OUT - 1) / OUT;
     f->tiles = c->batch * f->across * ((c->out[1] + OUT - 1) / OUT);
@@ -346,7 +345,7 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, f->shape.cout, &f->end));
     set_block(f, info);
-    cut(p, f);
+    cut_tasks(p, f);
     set_scratch(s, f, info);
     s->data = f;
     s->run = run;

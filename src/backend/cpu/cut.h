@@ -1,0 +1,23 @@
+/* cut.h - how a product of rows by panels of weights is cut into tasks for threads. */
+#ifndef TAKT_BACKEND_CPU_CUT_H
+#define TAKT_BACKEND_CPU_CUT_H
+
+#include <stddef.h>
+
+/* The unit of work is one row by one panel. */
+typedef struct takt_cut_work {
+    size_t rows, panels;
+    size_t tile;    /* rows of a full tile of the product */
+    double per_row; /* reading, gathering and packing a row, which every task does for its rows */
+} takt_cut_work;
+
+typedef struct takt_cut {
+    size_t rows, columns; /* tasks = rows * columns */
+    size_t grain;         /* rows that stay together */
+} takt_cut;
+
+/* Tasks of equal size that do least beside multiplying: each reads all weights of its columns and
+ * all rows of its own. At most `tasks` of them. */
+takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks);
+
+#endif

@@ -1,0 +1,64 @@
+/* transpose.c - turns a matrix four by four elements at a time, in registers. */
+#include "backend/cpu/transpose.h"
+
+#include <stdint.h>
+#include <string.h>
+
+typedef uint32_t quad __attribute__((vector_size(16)));
+
+enum { BYTES = 4, SIDE = 4, ROWS = 16 /* of a block: one cache line of each source row */ };
+
+static inline quad load(const char *p)
+{
+    quad v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline void store(char *p, quad v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+static inline void turn(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_step)
+{
+    const quad a = load(from), b = load(from + from_step), c = load(from + 2 * from_step),
+               d = load(from + 3 * from_step);
+    const quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+               ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7),
+               cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
+               cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    store(to, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
+    store(to + to_step, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
+    store(to + 2 * to_step, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
+    store(to + 3 * to_step, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
+}
+
+static void column(const char *from, char *to, ptrdiff_t to_step, size_t rows)
+{
+    for (size_t r = 0; r < rows; r++)
+        memcpy(to + (ptrdiff_t)r * to_step, from + r * BYTES, BYTES);
+}
+
+static void block(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_step, size_t rows,
+                  size_t cols)
+{
+    size_t c = 0;
+    for (; c + SIDE <= cols; c += SIDE, from += SIDE * from_step, to += SIDE * BYTES) {
+        size_t r = 0;
+        for (; r + SIDE <= rows; r += SIDE)
+            turn(from + r * BYTES, from_step, to + (ptrdiff_t)r * to_step, to_step);
+        for (int i = 0; i < SIDE && r < rows; i++)
+            column(from + i * from_step + r * BYTES, to + (ptrdiff_t)r * to_step + i * BYTES,
+                   to_step, rows - r);
+    }
+    for (; c < cols; c++, from += from_step, to += BYTES)
+        column(from, to, to_step, rows);
+}
+
+void takt_transpose_4(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols)
+{
+    for (size_t r = 0; r < rows; r += ROWS)
+        block(from.data + r * BYTES, from.step, to.data + (ptrdiff_t)r * to.step, to.step,
+              rows - r < ROWS ? rows - r : ROWS, cols);
+}

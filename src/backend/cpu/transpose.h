@@ -1,0 +1,16 @@
+/* transpose.h - turns a matrix of 4-byte elements. */
+#ifndef TAKT_BACKEND_CPU_TRANSPOSE_H
+#define TAKT_BACKEND_CPU_TRANSPOSE_H
+
+#include <stddef.h>
+
+/* A matrix of elements that follow each other in a row; rows lie `step` bytes apart. */
+typedef struct takt_matrix_at {
+    char *data;
+    ptrdiff_t step;
+} takt_matrix_at;
+
+/* to[r][c] = from[c][r] for r < rows, c < cols. */
+void takt_transpose_4(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols);
+
+#endif
