@@ -131,12 +131,14 @@ static bool take(worker *owner, const job *j, size_t threads, size_t *task)
     return true;
 }
 
-/* The thread's own share, then what is left of the others'. */
+/* The thread's own share, then what is left of the others'. With one task each at most, only the
+ * caller looks for tasks that their owners have not taken: others would be in their way. */
 static size_t do_tasks(takt_pool *pool, const job *j, size_t self)
 {
     const size_t threads = (size_t)pool->workers + 1;
+    const size_t reach = self == 0 || j->count > threads ? threads : 1;
     size_t done = 0, task;
-    for (size_t k = 0; k < threads; k++) {
+    for (size_t k = 0; k < reach; k++) {
         worker *owner = &pool->worker[(self + k) % threads];
         while (take(owner, j, threads, &task)) {
             j->task(j->user, task, (int)self);
