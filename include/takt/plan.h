@@ -34,6 +34,13 @@ typedef struct takt_plan_options {
     bool no_reuse;         /**< no value shares memory with another, for debugging */
     bool dry;              /**< only sizes: no weight is packed, nothing can run */
     uint8_t simd[16];      /**< caps of kernel families, set by takt_opts_simd */
+    /** "latency" (default: work is cut for all threads), "throughput" (one thread a session, for
+     *  several sessions at once) or "memory" (the order of steps is searched, cheap values may be
+     *  computed twice). */
+    const char *hint;
+    const char *donate; /**< "x,y": inputs that a run may write over; the plan uses their bytes */
+    const takt_known_input *fixed; /**< static inputs: constants of this plan, dense, copied */
+    size_t fixed_count;
 } takt_plan_options;
 
 /** Optimisation level 0 to 3; docs/options.md tells what each does. TAKT_ERR_ARGUMENT beyond. */

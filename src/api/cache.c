@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "api/fixed.h"
 #include "api/model.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -97,6 +98,11 @@ static takt_status write_key(const takt_model *m, const takt_plan_options *o, ta
     add_option(text, o->blas);
     add_option(text, o->isa);
     add_option(text, o->passes);
+    add_option(text, o->hint);
+    add_option(text, o->donate);
+    uint64_t fixed = o->fixed_count;
+    TAKT_TRY(takt_hash_fixed(m->ctx, o, &fixed));
+    takt_text_add(text, " %" PRIx64, fixed);
     for (size_t i = 0; i < sizeof o->simd; i++)
         takt_text_add(text, " %d", o->simd[i]);
     return status != TAKT_OK ? status : text->status;

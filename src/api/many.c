@@ -244,6 +244,11 @@ takt_status takt_run_many(const takt_model *m, const takt_many_options *options,
     TAKT_TRY(takt_options_read(m->ctx, "takt_many_options", options, &o, sizeof o));
     const char *first =
         m->graph->input_count > 0 && m->inputs[0].rank > 0 ? m->inputs[0].dim_names[0] : NULL;
+    takt_plan_options planned;
+    TAKT_TRY(takt_options_read(m->ctx, "takt_plan_options", o.plan, &planned, sizeof planned));
+    if (planned.donate != NULL)
+        return takt_fail(m->ctx, TAKT_E_OPTION,
+                         "inputs that all batches read cannot be donated: %s", planned.donate);
     if (o.batch_size < 0 || o.jobs < 0 || o.jobs > TAKT_POOL_MAX)
         return takt_fail(m->ctx, TAKT_E_OPTION, "%lld samples a batch and %d jobs cannot be",
                          (long long)o.batch_size, o.jobs);

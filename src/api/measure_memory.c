@@ -13,7 +13,7 @@ static size_t live_at(const takt_plan *plan, size_t at)
             bytes += b->bytes;
     }
     const takt_step *s = &plan->steps[at];
-    return bytes + s->scratch_bytes + s->scratch_each * (size_t)plan->threads;
+    return bytes + takt_step_scratch(s, plan->threads);
 }
 
 static uint64_t held(const takt_plan *plan)

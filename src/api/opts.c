@@ -14,7 +14,7 @@ static const takt_level levels[] = {
     {.is_scalar = true, .lowers_all = true, .is_fused = false, .passes = "-all"},
     {.is_scalar = false, .lowers_all = false, .is_fused = false, .passes = "-licensed"},
     {.is_scalar = false, .lowers_all = false, .is_fused = true, .passes = NULL},
-    {.is_scalar = false, .lowers_all = false, .is_fused = true, .passes = NULL},
+    {.is_scalar = false, .lowers_all = false, .is_fused = true, .searches = true},
 };
 
 enum { LEVELS = sizeof levels / sizeof *levels, USUAL = 2 };
@@ -183,6 +183,45 @@ static takt_status settle_passes(takt_ctx *ctx, const takt_plan_options *o, cons
     return TAKT_OK;
 }
 
+static takt_status settle_hint(takt_ctx *ctx, const takt_plan_options *o, const takt_level *level,
+                               takt_plan_settings *s)
+{
+    const char *hint = o->hint != NULL ? o->hint : "latency";
+    const bool is_memory = strcmp(hint, "memory") == 0,
+               is_throughput = strcmp(hint, "throughput") == 0;
+    if (!is_memory && !is_throughput && strcmp(hint, "latency") != 0) {
+        takt_fail(ctx, TAKT_E_OPTION, "there is no hint %s", hint);
+        return takt_fail_hint(ctx, "hints are latency, throughput and memory");
+    }
+    if (is_throughput && o->threads == 0)
+        s->threads = 1;
+    s->searches = is_memory || level->searches;
+    s->recomputes = is_memory;
+    s->hint = o->hint;
+    return TAKT_OK;
+}
+
+/* "x,y": every one must be an input. */
+static takt_status settle_donated(const takt_model *m, const takt_plan_options *o,
+                                  takt_plan_settings *s)
+{
+    const char *words = o->donate;
+    while (words != NULL && *words != '\0') {
+        const size_t length = strcspn(words, ",");
+        bool found = false;
+        for (size_t i = 0; i < m->graph->input_count && !found; i++)
+            found = takt_span_is((takt_span){words, length}, m->graph->inputs[i].name);
+        if (!found) {
+            takt_fail(m->ctx, TAKT_E_NAME, "the model has no input called %.*s", (int)length,
+                      words);
+            return takt_fail_hint(m->ctx, "inputs are donated by their names: x,y");
+        }
+        words += length + (words[length] == ',');
+    }
+    s->donated = o->donate;
+    return TAKT_OK;
+}
+
 takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, takt_plan_settings *s)
 {
     takt_ctx *ctx = m->ctx;
@@ -193,6 +232,8 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     if (level == NULL)
         return takt_fail(ctx, TAKT_E_OPTION, "there is no optimisation level %d", o->level);
     s->threads = o->threads > 0 ? o->threads : takt_pool_default_threads();
+    TAKT_TRY(settle_hint(ctx, o, level, s));
+    TAKT_TRY(settle_donated(m, o, s));
     TAKT_TRY(settle_isas(ctx, o, level, s));
     TAKT_TRY(settle_passes(ctx, o, level, s));
     const bool is_ref = s->backend == &takt_backend_ref;

@@ -17,6 +17,7 @@ typedef struct takt_level {
     bool lowers_all; /* every composite is taken apart */
     bool is_fused;   /* nodes share a step where they can */
     const char *passes;
+    bool searches; /* other orders of the steps are tried */
 } takt_level;
 
 /* `level` as in the options: -1 for -O0, 0 for the default. NULL: there is none. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "api/fixed.h"
+#include "api/limit.h"
 #include "api/model.h"
 #include "api/opts.h"
 #include "api/session.h"
@@ -61,6 +63,8 @@ static takt_status prepare(const takt_model *m, const takt_plan_options *o,
     takt_graph *next = NULL;
     TAKT_TRY(takt_graph_lower(m->graph, is_no_einsum, NULL, g));
     TAKT_TRY(advance(g, size_graph(m, *g, o->sizes, &next), &next));
+    if (o->fixed_count > 0)
+        TAKT_TRY(advance(g, takt_fix_inputs(m, o, *g, &next), &next));
     TAKT_TRY(advance(g, takt_graph_freeze(*g, m->slots, &next), &next));
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
     takt_keep_fn *keep = s->lower_all ? NULL : keeps;
@@ -102,11 +106,17 @@ static takt_status keep_options(const takt_plan_options *o, takt_plan *plan)
     takt_plan_options *kept = takt_arena_copy(&plan->arena, o, sizeof *o);
     if (kept == NULL)
         return TAKT_ERR_MEMORY;
-    const char **texts[] = {&kept->sizes, &kept->backend, &kept->blas, &kept->isa, &kept->passes};
+    const char **texts[] = {&kept->sizes,  &kept->backend, &kept->blas,  &kept->isa,
+                            &kept->passes, &kept->hint,    &kept->donate};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (*texts[i] != NULL && !keep_text(&plan->arena, texts[i]))
             return TAKT_ERR_MEMORY;
+    if (kept->fixed_count > 0)
+        TAKT_TRY(takt_keep_fixed(&plan->arena, kept));
     plan->options = kept;
+    plan->settings.library = kept->blas;
+    plan->settings.hint = kept->hint;
+    plan->settings.donated = kept->donate;
     return TAKT_OK;
 }
 
@@ -121,8 +131,10 @@ takt_status takt_plan_create(const takt_model *m, const takt_plan_options *optio
     takt_graph *g = NULL;
     takt_status status = prepare(m, &o, &settings, &g);
     if (status == TAKT_OK)
-        status = takt_plan_build(m->ctx, g, &settings, plan);
+        status = takt_plan_search(m->ctx, g, &settings, plan);
     takt_graph_destroy(g);
+    if (status != TAKT_OK && m->ctx->error.id == TAKT_E_PLAN_LIMIT && status == TAKT_ERR_LIMIT)
+        status = takt_limit_refuse(m, &o, settings.threads);
     if (status == TAKT_OK)
         status = keep_initial(m, *plan);
     if (status == TAKT_OK)

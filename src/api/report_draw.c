@@ -70,7 +70,7 @@ static void boxes(const canvas *c)
     }
     for (size_t i = 0; i < plan->step_count; i++) {
         const takt_step *s = &plan->steps[i];
-        const size_t bytes = s->scratch_bytes + s->scratch_each * (size_t)plan->threads;
+        const size_t bytes = takt_step_scratch(s, plan->threads);
         const takt_buffer scratch = {
             .bytes = bytes, .offset = s->scratch_offset, .first = (int)i, .last = (int)i};
         if (bytes > 0)

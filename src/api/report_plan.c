@@ -1,7 +1,10 @@
 /* report_plan.c - a plan for people: its steps in order, and its memory to the byte. */
 #include <takt/plan.h>
 
+#include <string.h>
+
 #include "api/report.h"
+#include "os/pool.h"
 #include "plan/finish.h"
 
 /* What lies where: "x", or the value that the buffer holds first. */
@@ -41,8 +44,7 @@ static void step_row(takt_table *t, const takt_plan *plan, const takt_step *s, s
     takt_table_cell(t, "%zu", s->task_count);
     takt_table_cell(t, "%s", takt_figure(takt_whole(s->cost.flops), figure));
     takt_table_cell(t, "%s", takt_figure(bytes, figure));
-    takt_table_cell(
-        t, "%s", takt_figure(s->scratch_bytes + s->scratch_each * (size_t)plan->threads, figure));
+    takt_table_cell(t, "%s", takt_figure(takt_step_scratch(s, plan->threads), figure));
 }
 
 static void steps_text(takt_report *r, const takt_plan *plan)
@@ -68,7 +70,7 @@ static void memory_row(takt_table *t, const char *what, uint64_t bytes, const ch
     takt_table_cell(t, "%s", note);
 }
 
-static void memory_text(takt_report *r, const takt_plan *plan)
+static void memory_text(takt_report *r, const takt_plan *plan, size_t minimum)
 {
     char figure[TAKT_FIGURE_TEXT];
     takt_plan_info info;
@@ -88,12 +90,59 @@ static void memory_text(takt_report *r, const takt_plan *plan)
     takt_table_print(&t, &r->text);
     takt_table_deinit(&t);
     takt_text_add(&r->text, "  arena: lower bound %s, ", takt_figure(info.lower_bound, figure));
-    takt_text_add(&r->text, "gap %.1f %%; largest scratch of a step %s; ", gap,
+    takt_text_add(&r->text, "gap %.1f %%; largest scratch of a step %s\n", gap,
                   takt_figure(info.scratch, figure));
-    takt_text_add(&r->text, "without reuse %s\n", takt_figure(info.unshared, figure));
+    takt_text_add(&r->text, "  arena: minimum %s (best order, cheap values made twice), ",
+                  takt_figure(minimum, figure));
+    takt_text_add(&r->text, "planned %s, ", takt_figure(info.arena, figure));
+    takt_text_add(&r->text, "maximum %s (no reuse)\n", takt_figure(info.unshared, figure));
 }
 
-static void write_text(takt_report *r, const takt_plan *plan)
+/* ---- what the hint did ---- */
+
+static const char *hint_of(const takt_plan *plan)
+{
+    return plan->settings.hint != NULL ? plan->settings.hint : "latency";
+}
+
+static void hint_text(takt_report *r, const takt_plan *plan)
+{
+    char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT];
+    const int usual = takt_pool_default_threads();
+    takt_text_add(&r->text, "hint %s: work is cut for %d thread%s", hint_of(plan), plan->threads,
+                  plan->threads == 1 ? "" : "s");
+    if (strcmp(hint_of(plan), "throughput") == 0)
+        takt_text_add(&r->text, " a session; this machine takes %d such session%s at once", usual,
+                      usual == 1 ? "" : "s");
+    if (plan->given_bytes > 0)
+        takt_text_add(&r->text,
+                      "; other orders were tried: %zu step%s in another place, %zu run twice, "
+                      "%zu on one thread, "
+                      "arena %s bytes instead of %s",
+                      plan->moved_steps, plan->moved_steps == 1 ? "" : "s", plan->repeated_steps,
+                      plan->alone_steps, takt_figure(plan->arena_bytes, a),
+                      takt_figure(plan->given_bytes, b));
+    if (plan->settings.donated != NULL)
+        takt_text_add(&r->text, "; values may lie in donated inputs: %s", plan->settings.donated);
+    takt_text_add(&r->text, "\n");
+}
+
+static void hint_json(takt_report *r, const takt_plan *plan)
+{
+    takt_json_key(&r->json, "hint");
+    takt_json_open(&r->json, '{');
+    takt_report_pair(r, "name", hint_of(plan));
+    takt_report_count(r, "threads", (uint64_t)plan->threads);
+    takt_report_count(r, "moved_steps", plan->moved_steps);
+    takt_report_count(r, "repeated_steps", plan->repeated_steps);
+    takt_report_count(r, "single_thread_steps", plan->alone_steps);
+    takt_report_count(r, "arena_in_given_order",
+                      plan->given_bytes > 0 ? plan->given_bytes : plan->arena_bytes);
+    takt_report_pair(r, "donated", plan->settings.donated);
+    takt_json_close(&r->json, '}');
+}
+
+static void write_text(takt_report *r, const takt_plan *plan, size_t minimum)
 {
     char figure[TAKT_FIGURE_TEXT];
     double flops = 0;
@@ -102,8 +151,9 @@ static void write_text(takt_report *r, const takt_plan *plan)
     takt_text_add(&r->text, "plan of %s: %zu steps, %d thread%s, %s operations per run\n",
                   plan->graph->name, plan->step_count, plan->threads, plan->threads == 1 ? "" : "s",
                   takt_figure(takt_whole(flops), figure));
+    hint_text(r, plan);
     steps_text(r, plan);
-    memory_text(r, plan);
+    memory_text(r, plan, minimum);
 }
 
 /* ---- JSON ---- */
@@ -150,7 +200,7 @@ static void buffer_json(takt_report *r, const takt_plan *plan, size_t index)
     takt_json_close(&r->json, '}');
 }
 
-static void memory_json(takt_report *r, const takt_plan *plan)
+static void memory_json(takt_report *r, const takt_plan *plan, size_t minimum)
 {
     takt_plan_info info;
     takt_plan_query(plan, &info);
@@ -165,14 +215,18 @@ static void memory_json(takt_report *r, const takt_plan *plan)
     takt_report_count(r, "peak", info.peak);
     takt_report_count(r, "lower_bound", info.lower_bound);
     takt_report_count(r, "unshared", info.unshared);
+    takt_report_count(r, "minimum", minimum);
+    takt_report_count(r, "planned", info.arena);
+    takt_report_count(r, "maximum", info.unshared);
     takt_json_close(&r->json, '}');
 }
 
-static void write_json(takt_report *r, const takt_plan *plan)
+static void write_json(takt_report *r, const takt_plan *plan, size_t minimum)
 {
     takt_report_pair(r, "model", plan->graph->name);
     takt_report_count(r, "threads", (uint64_t)plan->threads);
-    memory_json(r, plan);
+    hint_json(r, plan);
+    memory_json(r, plan, minimum);
     takt_json_key(&r->json, "steps");
     takt_json_open(&r->json, '[');
     for (size_t i = 0; i < plan->step_count; i++)
@@ -189,10 +243,12 @@ takt_status takt_plan_describe(const takt_plan *plan, takt_format format, takt_s
                                void *user)
 {
     takt_report r;
+    size_t minimum;
+    TAKT_TRY(takt_plan_minimum(plan, &minimum));
     takt_report_begin(&r, plan->ctx, format);
     if (r.is_json)
-        write_json(&r, plan);
+        write_json(&r, plan, minimum);
     else
-        write_text(&r, plan);
+        write_text(&r, plan, minimum);
     return takt_report_end(&r, TAKT_OK, sink, user);
 }

@@ -101,6 +101,13 @@ TAKT_MUST_USE takt_status takt_graph_specialize(const takt_graph *in, const int6
 typedef bool takt_keep_fn(void *user, const takt_graph *g, const takt_node *n);
 TAKT_MUST_USE takt_status takt_graph_lower(const takt_graph *in, takt_keep_fn *keep, void *user,
                                            takt_graph **out);
+/* Replaces inputs by constants; types must agree. */
+typedef struct takt_fixed_input {
+    const char *name;
+    takt_tensor value;
+} takt_fixed_input;
+TAKT_MUST_USE takt_status takt_graph_fix_inputs(const takt_graph *in, const takt_fixed_input *fixed,
+                                                size_t count, takt_graph **out);
 /* Replaces slots without a next value by constants: values[i] belongs to slot i (storage NULL:
  * keep the slot). */
 TAKT_MUST_USE takt_status takt_graph_freeze(const takt_graph *in, const takt_tensor *values,

@@ -63,6 +63,8 @@ bool takt_planner_is_constant(const takt_planner *p, takt_id node);
 bool takt_planner_in_prologue(const takt_planner *p);
 /* The kernel of `family` for this plan, its name noted in the step. */
 const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family);
+/* True if the group is to be one task, which saves the scratch of other threads. */
+bool takt_planner_is_alone(const takt_planner *p);
 /* True if the group's node `id` has users outside the group, or is an output. */
 bool takt_planner_escapes(const takt_planner *p, takt_id id);
 

@@ -99,7 +99,8 @@ static takt_status survey(takt_builder *b)
     b->p.is_constant = b->is_constant;
     TAKT_TRY(takt_builder_alias(b));
     TAKT_TRY(index_edges(b));
-    return takt_builder_group(b);
+    TAKT_TRY(takt_builder_group(b));
+    return takt_builder_order(b);
 }
 
 void takt_builder_refuse(takt_builder *b, takt_id node, takt_id producer, const char *why)
@@ -226,11 +227,22 @@ static takt_status run_constant(takt_builder *b, takt_step *step)
     return TAKT_OK;
 }
 
+/* A group that runs again makes new buffers. Groups whose results lie in a larger value, and so may
+ * have a buffer before their own first run, never run again. */
+static void forget(takt_builder *b, takt_id node)
+{
+    if (b->p.settings->again_count > 0 && b->root[node] == node)
+        b->p.plan->buffer_of[node] = UINT32_MAX;
+}
+
 static takt_status compile_group(takt_builder *b, const takt_group *group)
 {
     takt_step step;
     b->in_prologue = b->is_constant[group->nodes[0]];
     b->step_index = b->in_prologue ? -1 : (int)b->p.plan->step_count;
+    if (b->last_run[b->group_index[group->nodes[0]]] == b->position) /* what ran before is gone */
+        for (size_t i = 0; i < group->count; i++)
+            forget(b, group->nodes[i]);
     TAKT_TRY(compile_step(b, group, &step));
     return b->in_prologue ? run_constant(b, &step) : push_step(b, &step);
 }
@@ -240,10 +252,13 @@ static takt_status compile_group(takt_builder *b, const takt_group *group)
 static takt_status build(takt_builder *b)
 {
     TAKT_TRY(survey(b));
-    for (size_t i = 0; i < b->group_count; i++)
-        TAKT_TRY(compile_group(b, &b->groups[i]));
+    for (size_t i = 0; i < b->sequence_count; i++) {
+        b->position = (int32_t)i;
+        TAKT_TRY(compile_group(b, &b->groups[b->sequence[i]]));
+    }
     b->in_prologue = false;
     TAKT_TRY(takt_finish_outputs(b, push_step));
+    takt_builder_donate(b);
     TAKT_TRY(takt_builder_place(b));
     return takt_finish_sizes(b);
 }
@@ -262,6 +277,14 @@ takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph, const takt_plan_se
     memcpy(plan->family_isas, settings->family_isas, sizeof plan->family_isas);
     plan->is_dry = settings->is_dry;
     plan->backend = settings->backend;
+    plan->settings = *settings;
+    plan->settings.again = NULL;
+    plan->settings.alone = NULL;
+    plan->settings.alone_count = 0;
+    plan->alone_steps = settings->alone_count;
+    plan->settings.library = plan->settings.hint = plan->settings.donated = NULL;
+    plan->settings.again_count = 0;
+    plan->settings.order = TAKT_ORDER_GIVEN;
     takt_arena_init(&plan->arena, ctx);
     plan->graph = graph;
     takt_graph_retain(graph);

@@ -1,6 +1,7 @@
 /* builder.h - what the stages of plan building share.
  *
  *   group.c    nodes -> groups: one group becomes one step
+ *   order.c    the order of the groups, and which run twice
  *   alias.c    values that are other values seen differently
  *   memory.c   buffers, their lives, and the backend's questions about them
  *   place.c    offsets in the arena, and the lower bound
@@ -32,8 +33,12 @@ typedef struct takt_builder {
     takt_id *root;           /* per node: the node whose buffer holds its value */
     size_t *root_offset;     /* bytes into that buffer */
     int32_t *ready;          /* per node: the group after which its value is complete */
-    int32_t *last_group;     /* per root: last group that reads it; TAKT_FOREVER for outputs */
-    takt_id *gets;           /* per node with several results: first `get`, chained by next_get */
+    int32_t *sequence;       /* groups in the order they run; one may run twice */
+    size_t sequence_count;
+    int32_t position;   /* in it, of the group being compiled */
+    int32_t *last_run;  /* per group: its last position */
+    int32_t *last_read; /* per root: the last position that reads it; TAKT_FOREVER for outputs */
+    takt_id *gets;      /* per node with several results: first `get`, chained by next_get */
     takt_id *next_get;
     uint32_t *port_of;   /* per input or state node: which one it is */
     uint32_t *output_of; /* per root: the first output that shows it; UINT32_MAX: none */
@@ -57,6 +62,8 @@ static inline takt_builder *takt_builder_of(takt_planner *p)
 
 TAKT_MUST_USE takt_status takt_builder_alias(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_group(takt_builder *b);
+/* Fills in `sequence` and what follows from it. */
+TAKT_MUST_USE takt_status takt_builder_order(takt_builder *b);
 /* Buffer of a node's value, made if it has none yet. */
 TAKT_MUST_USE takt_status takt_builder_buffer(takt_builder *b, takt_id node, uint32_t *buffer);
 TAKT_MUST_USE takt_status takt_builder_new_buffer(takt_builder *b, takt_buffer buffer,
@@ -69,6 +76,10 @@ TAKT_MUST_USE takt_status takt_builder_add_out(takt_builder *b, const takt_view 
 bool takt_state_is_in_place(const takt_builder *b, size_t slot);
 /* A sentence for `takt explain --fusions`. */
 void takt_builder_refuse(takt_builder *b, takt_id node, takt_id producer, const char *why);
+/* The buffer is an input's that the caller lets steps write over. */
+bool takt_builder_is_donated(const takt_builder *b, const takt_buffer *buffer);
+/* Moves values into donated inputs that are not read any more. */
+void takt_builder_donate(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_place(takt_builder *b);
 
 #endif

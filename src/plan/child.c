@@ -31,6 +31,8 @@ takt_status takt_planner_child(takt_planner *p, const takt_graph *g, takt_plan *
     takt_plan_settings settings = *p->settings;
     settings.threads = 1;
     settings.memory_limit = 0; /* its arena counts in the parent's */
+    settings.donated = NULL;
+    settings.again_count = settings.alone_count = 0; /* those are nodes of the parent's graph */
     TAKT_TRY(prepare(p, g, &ready));
     const takt_status status = takt_plan_build(p->ctx, ready, &settings, child);
     takt_graph_destroy(ready);

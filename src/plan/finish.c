@@ -181,14 +181,9 @@ takt_status takt_finish_sizes(takt_builder *b)
     const size_t limit = b->p.settings->memory_limit;
     if (limit == 0 || plan->arena_bytes <= limit)
         return TAKT_OK;
-    takt_fail(b->p.ctx, TAKT_E_PLAN_LIMIT, "the plan needs an arena of %zu bytes, the limit is %zu",
-              plan->arena_bytes, limit);
-    return plan->lower_bound > limit
-               ? takt_fail_hint(b->p.ctx,
-                                "no order-preserving plan fits (lower bound %zu bytes): "
-                                "use a smaller batch, fewer threads or a narrower type",
-                                plan->lower_bound)
-               : takt_fail_hint(b->p.ctx, "use fewer threads (less scratch) or a smaller batch");
+    return takt_fail(b->p.ctx, TAKT_E_PLAN_LIMIT,
+                     "the plan needs an arena of %zu bytes, the limit is %zu", plan->arena_bytes,
+                     limit);
 }
 
 takt_status takt_finish_shrink(takt_builder *b)

@@ -145,38 +145,13 @@ static takt_status visit(takt_builder *b, takt_id id)
     return join(b, group, id);
 }
 
-/* Last readers, by group: what decides whether a value may be overwritten in place. */
-static void find_last(takt_builder *b)
-{
-    const takt_graph *g = b->p.graph;
-    for (size_t i = 0; i < g->count; i++)
-        b->last_group[i] = TAKT_NO_GROUP;
-    for (size_t i = 0; i < g->count; i++) {
-        const int32_t group = b->group_index[i];
-        for (uint32_t k = 0; group >= 0 && k < g->nodes[i].in_count; k++) {
-            if (g->nodes[i].in[k] == TAKT_NONE)
-                continue;
-            int32_t *last = &b->last_group[b->root[g->nodes[i].in[k]]];
-            *last = *last > group ? *last : group;
-        }
-    }
-    for (size_t i = 0; i < g->output_count; i++)
-        b->last_group[b->root[g->outputs[i].id]] = TAKT_FOREVER;
-    for (size_t i = 0; i < g->slot_count; i++) {
-        b->last_group[b->root[g->slots[i].value]] = TAKT_FOREVER;
-        if (g->slots[i].next != TAKT_NONE)
-            b->last_group[b->root[g->slots[i].next]] = TAKT_FOREVER;
-    }
-}
-
 takt_status takt_builder_group(takt_builder *b)
 {
     const takt_graph *g = b->p.graph;
     b->groups = takt_arena_array(&b->scratch, g->count, sizeof *b->groups);
     b->group_index = takt_arena_array(&b->scratch, g->count, sizeof *b->group_index);
-    b->last_group = takt_arena_array(&b->scratch, g->count, sizeof *b->last_group);
     b->ready = takt_arena_array(&b->scratch, g->count, sizeof *b->ready);
-    if (b->groups == NULL || b->group_index == NULL || b->last_group == NULL || b->ready == NULL)
+    if (b->groups == NULL || b->group_index == NULL || b->ready == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < g->count; i++)
         b->group_index[i] = TAKT_NO_GROUP;
@@ -185,6 +160,5 @@ takt_status takt_builder_group(takt_builder *b)
             TAKT_TRY(visit(b, (takt_id)i));
         b->ready[i] = ready_after(b, (takt_id)i);
     }
-    find_last(b);
     return TAKT_OK;
 }

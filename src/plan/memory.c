@@ -55,8 +55,12 @@ static int direct_output(const takt_builder *b, takt_id root, size_t bytes)
 /* The memory of a constant that a prologue step is about to compute. */
 static takt_status make_prologue(takt_builder *b, const takt_type *type, uint32_t *buffer)
 {
-    takt_tensor tensor;
-    TAKT_TRY(takt_tensor_create(b->p.ctx, type, &tensor));
+    takt_tensor tensor = {.type = *type};
+    size_t bytes;
+    if (!b->p.settings->is_dry)
+        TAKT_TRY(takt_tensor_create(b->p.ctx, type, &tensor));
+    else if (takt_type_bytes(type, &bytes))
+        TAKT_TRY(takt_storage_borrow(b->p.ctx, NULL, bytes, NULL, NULL, &tensor.storage));
     const takt_status status = takt_builder_new_constant(b, &tensor, buffer);
     takt_tensor_release(&tensor);
     return status;
@@ -197,11 +201,12 @@ takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input
     const takt_id root = b->root[node];
     size_t bytes;
     const bool fits = takt_type_bytes(takt_type_of(p->graph, node), &bytes) && in->offset == 0 &&
-                      bytes == buffer->bytes && buffer->place == TAKT_PLACE_ARENA;
+                      bytes == buffer->bytes &&
+                      (buffer->place == TAKT_PLACE_ARENA || takt_builder_is_donated(b, buffer));
     if (fits && p->settings->reuse && root == node && !b->in_prologue &&
         buffer->value != TAKT_NONE && p->plan->buffer_of[root] == UINT32_MAX &&
         direct_output(b, root, bytes) < 0 && !is_read_twice(b, buffer->value) &&
-        b->last_group[buffer->value] <= b->group_index[p->group->nodes[0]]) {
+        b->last_read[buffer->value] <= b->position) {
         p->plan->buffer_of[root] = in->buffer;
         p->plan->buffers[in->buffer].value = root;
     }
@@ -258,8 +263,11 @@ static takt_status make_pack(takt_builder *b, takt_id from, size_t bytes, takt_f
 {
     takt_type type = {.dtype = TAKT_U8, .rank = 1};
     type.dim[0] = (takt_dim)bytes;
-    takt_tensor packed;
-    TAKT_TRY(takt_tensor_create(b->p.ctx, &type, &packed));
+    takt_tensor packed = {.type = type};
+    if (b->p.settings->is_dry)
+        TAKT_TRY(takt_storage_borrow(b->p.ctx, NULL, bytes, NULL, NULL, &packed.storage));
+    else
+        TAKT_TRY(takt_tensor_create(b->p.ctx, &type, &packed));
     takt_status status = TAKT_OK;
     if (!b->p.settings->is_dry) {
         const void *source = constant_bytes(b, from, &status);
@@ -313,6 +321,14 @@ const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family)
     if (k != NULL && p->step->kernel == NULL)
         p->step->kernel = takt_arena_format(&p->plan->arena, "%s/%s", family, k->name);
     return k;
+}
+
+bool takt_planner_is_alone(const takt_planner *p)
+{
+    for (size_t i = 0; i < p->settings->alone_count; i++)
+        if (p->settings->alone[i] == p->group->nodes[0])
+            return true;
+    return false;
 }
 
 bool takt_planner_escapes(const takt_planner *p, takt_id id)

@@ -137,7 +137,7 @@ static takt_status collect(takt_builder *b, item *items, item **list, size_t *co
         takt_step *s = &plan->steps[i];
         size_t each, all;
         if (!takt_size_align(s->scratch_each, TAKT_ALIGN, &each) ||
-            !takt_size_mul(each, (size_t)plan->threads, &all) ||
+            !takt_size_mul(each, s->task_count == 1 ? 1 : (size_t)plan->threads, &all) ||
             !takt_size_align(s->scratch_bytes, TAKT_ALIGN, &s->scratch_bytes) ||
             !takt_size_add(all, s->scratch_bytes, &all))
             return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "the scratch of step %s is too large",

@@ -106,6 +106,51 @@ struct takt_step {
     takt_isa_set isas; /* what its kernels may use */
 };
 
+/* ---- what is asked for ---- */
+
+typedef enum takt_order {
+    TAKT_ORDER_GIVEN, /* the graph's */
+    TAKT_ORDER_LEAST, /* what frees most and takes least first */
+    TAKT_ORDER_DEEP,  /* a branch to its end before the next */
+    TAKT_ORDERS
+} takt_order;
+
+/* The group of node `what` runs once more, right before the group of node `before`. */
+typedef struct takt_again {
+    takt_id what, before;
+} takt_again;
+
+typedef struct takt_plan_settings {
+    int threads;       /* tasks are cut for so many */
+    takt_isa_set isas; /* of steps that belong to no family */
+    takt_isa_set family_isas[TAKT_FAMILIES];
+    const takt_backend *backend; /* preferred; cpu takes what it refuses */
+    const char *library;         /* for its open(), or NULL */
+    bool fuse;                   /* false: one step per node */
+    bool reuse;                  /* false: no memory is shared, for debugging and comparison */
+    size_t memory_limit;         /* of the arena; 0: none */
+    takt_order order;            /* of the groups */
+    const takt_again *again;     /* groups that run twice, in order of insertion */
+    size_t again_count;
+    const takt_id *alone; /* groups of these nodes are one task: scratch for one thread */
+    size_t alone_count;
+    bool searches;       /* for takt_plan_search: other orders are tried */
+    bool recomputes;     /* and cheap values may be computed twice */
+    const char *hint;    /* what the caller said: "latency", "throughput", "memory"; NULL */
+    const char *donated; /* names of inputs that steps may write over: "x,y"; or NULL */
+    bool is_dry;         /* no constant is packed or computed: sizes only */
+    uint64_t passes_off; /* for subgraphs: what takt_pass_choose said of the whole */
+    bool lower_all;      /* for subgraphs: no composite is kept */
+} takt_plan_settings;
+
+/* ---- the plan ---- */
+
+/* Bytes of scratch that a step takes from the arena: what is one task, one worker does. */
+static inline size_t takt_step_scratch(const takt_step *s, int threads)
+{
+    return s->scratch_bytes + s->scratch_each * (s->task_count == 1 ? 1 : (size_t)threads);
+}
+
 struct takt_plan {
     takt_ctx *ctx;
     takt_arena arena; /* everything below that has no other owner */
@@ -133,28 +178,24 @@ struct takt_plan {
     size_t scratch_bytes;    /* largest scratch of a step */
     size_t lower_bound;      /* no plan with this step order can need less arena */
     size_t unshared_bytes;   /* if nothing were reused */
+    size_t given_bytes;      /* arena in the graph's own order; 0: no other was tried */
+    size_t moved_steps, repeated_steps, alone_steps;
+    takt_plan_settings settings; /* what it was made with; pointers are the plan's own or NULL */
     size_t weight_bytes, packed_bytes, state_bytes, io_bytes, plan_bytes;
     const char *const *refusals; /* sentences: fusions not done and why */
     size_t refusal_count;
 };
 
-typedef struct takt_plan_settings {
-    int threads;       /* tasks are cut for so many */
-    takt_isa_set isas; /* of steps that belong to no family */
-    takt_isa_set family_isas[TAKT_FAMILIES];
-    const takt_backend *backend; /* preferred; cpu takes what it refuses */
-    const char *library;         /* for its open(), or NULL */
-    bool fuse;                   /* false: one step per node */
-    bool reuse;                  /* false: no memory is shared, for debugging and comparison */
-    size_t memory_limit;         /* of the arena; 0: none */
-    bool is_dry;                 /* no constant is packed or computed: sizes only */
-    uint64_t passes_off;         /* for subgraphs: what takt_pass_choose said of the whole */
-    bool lower_all;              /* for subgraphs: no composite is kept */
-} takt_plan_settings;
-
-/* `graph`: concrete and verified, parameters frozen to constants. Retained by the plan. */
+/* `graph`: concrete and verified, parameters frozen to constants. Retained by the plan. One order
+ * is planned, the one that the settings name. */
 TAKT_MUST_USE takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph,
                                           const takt_plan_settings *settings, takt_plan **plan);
+/* The same with the order and the repetitions that need the smallest arena, as far as settings
+ * allow: candidates are planned dry first. */
+TAKT_MUST_USE takt_status takt_plan_search(takt_ctx *ctx, takt_graph *graph,
+                                           const takt_plan_settings *settings, takt_plan **plan);
+/* Bytes of arena that the best order needs if cheap values may be computed twice. */
+TAKT_MUST_USE takt_status takt_plan_minimum(const takt_plan *plan, size_t *bytes);
 void takt_plan_retain_internal(takt_plan *plan);
 void takt_plan_release_internal(takt_plan *plan); /* accepts NULL */
 

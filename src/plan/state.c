@@ -22,11 +22,11 @@ bool takt_state_is_in_place(const takt_builder *b, size_t slot)
 static bool is_read_later(const takt_builder *b, takt_id state, takt_id node)
 {
     const takt_graph *g = b->p.graph;
-    const int32_t now = b->group_index[node];
     for (size_t i = 0; i < g->count; i++)
         for (uint32_t k = 0; b->live[i] && k < g->nodes[i].in_count; k++)
             if (g->nodes[i].in[k] != TAKT_NONE && b->root[g->nodes[i].in[k]] == state &&
-                b->group_index[i] >= now && (i != node || k > 0))
+                b->group_index[i] >= 0 && b->last_run[b->group_index[i]] >= b->position &&
+                (i != node || k > 0))
                 return true;
     for (size_t i = 0; i < g->output_count; i++)
         if (b->root[g->outputs[i].id] == state)

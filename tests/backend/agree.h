@@ -208,11 +208,11 @@ static void agree_run(const agree_subject *a, takt_session *s, bool checked, agr
 {
     agree_check check = {.subject = a, .session = s};
     const takt_watch watch = {.before = agree_before, .after = agree_after, .user = &check};
-    for (size_t i = 0; i < s->plan->graph->input_count; i++)
-        agree_put(&a->in[i], takt_session_input(s, i)->data);
     for (size_t i = 0; i < s->plan->graph->output_count; i++)
         EXPECT(takt_session_output(s, i) != NULL);
     for (size_t run = 0; run < AGREE_RUNS; run++) {
+        for (size_t i = 0; i < s->plan->graph->input_count; i++) /* donated ones are used up */
+            agree_put(&a->in[i], takt_session_input(s, i)->data);
         s->watch = checked ? &watch : NULL;
         const uint64_t gets = a->inject != NULL ? a->inject->gets : 0;
         r->status[run] = takt_session_run(s);
@@ -278,10 +278,23 @@ static void agree_same(const agree_subject *a, const char *how, const agree_resu
     }
 }
 
+/* "x0,x1,...": all inputs. */
+static void agree_inputs(const agree_subject *a, char *to, size_t size)
+{
+    to[0] = '\0';
+    for (size_t i = 0, at = 0; i < a->model.graph->input_count; i++) {
+        const char *name = a->model.graph->inputs[i].name;
+        if (at + strlen(name) + 2 <= size)
+            at += (size_t)snprintf(to + at, size - at, "%s%s", at > 0 ? "," : "", name);
+    }
+}
+
 /* All plans of one graph: only passes without a licence, so that every bit must agree. */
 static void agree_all(const agree_subject *a)
 {
     static const char licensed[] = "-fold-weights,-reduce-strength,-winograd";
+    char donated[4096];
+    agree_inputs(a, donated, sizeof donated);
     const struct {
         const char *how;
         takt_plan_options options;
@@ -291,6 +304,9 @@ static void agree_all(const agree_subject *a)
         {"2 threads", {.threads = 2, .passes = licensed}},
         {"3 threads", {.threads = 3, .passes = licensed}},
         {"no reuse", {.threads = 1, .no_reuse = true, .passes = licensed}},
+        {"-O3", {.threads = 1, .level = 3, .passes = licensed}},
+        {"hint memory", {.threads = 2, .hint = "memory", .passes = licensed}},
+        {"donated", {.threads = 1, .donate = donated, .passes = licensed}},
     };
     const takt_plan_options plain = {.threads = 1, .level = -1, .backend = a->backend};
     agree_result first, other;

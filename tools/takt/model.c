@@ -157,5 +157,5 @@ bool tool_sizes_init(const takt_tool *t, const takt_model *m, tool_sizes *s)
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_SHAPE, i)) != NULL; i++)
         if (!add_shape(t, m, item, s))
             return false;
-    return true;
+    return tool_static_sizes(t, m, s);
 }

@@ -1,13 +1,93 @@
 /* plan_flags.c - the flags that say how to plan, the same for every verb that plans or runs. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tool.h"
+
+/* ---- static inputs ---- */
+
+static size_t static_count(const takt_tool *t)
+{
+    size_t count = 0;
+    while (tool_item_of(t, TAKT_F_STATIC, count) != NULL)
+        count++;
+    return count;
+}
+
+bool tool_is_static(const takt_tool *t, const char *input)
+{
+    const size_t length = strlen(input);
+    const char *item;
+    for (size_t i = 0; (item = tool_item_of(t, TAKT_F_STATIC, i)) != NULL; i++)
+        if (strncmp(item, input, length) == 0 && item[length] == '=')
+            return true;
+    return false;
+}
+
+/* "x=x.npy"; the name is a copy. */
+static int load_static(const takt_tool *t, const char *item, takt_known_input *known)
+{
+    const char *equals = strchr(item, '=');
+    if (equals == NULL || equals == item || equals[1] == '\0')
+        return tool_usage_error(t, 1003, "write --static x=x.npy",
+                                "--static %s is not of the form NAME=FILE", item);
+    const size_t length = (size_t)(equals - item);
+    char *name = malloc(length + 1);
+    if (name == NULL)
+        return tool_finish(t, TAKT_ERR_MEMORY);
+    memcpy(name, item, length);
+    name[length] = '\0';
+    known->name = name;
+    return tool_finish(t, takt_npy_load(t->ctx, equals + 1, &known->view));
+}
+
+static void drop_static(takt_ctx *ctx, takt_known_input *known)
+{
+    if (known->view.data != NULL)
+        takt_view_free(ctx, &known->view);
+    free((void *)(uintptr_t)known->name);
+}
+
+bool tool_static_sizes(const takt_tool *t, const takt_model *m, tool_sizes *sizes)
+{
+    const char *item;
+    bool good = true;
+    for (size_t i = 0; good && (item = tool_item_of(t, TAKT_F_STATIC, i)) != NULL; i++) {
+        takt_known_input known = {.name = NULL};
+        good = load_static(t, item, &known) == TAKT_EXIT_OK;
+        for (size_t k = 0; good && k < takt_model_input_count(m); k++) {
+            const takt_desc *d = takt_model_input(m, k);
+            if (strcmp(d->name, known.name) == 0)
+                good = tool_sizes_from(t, sizes, d, known.view.rank, known.view.dims, item);
+        }
+        drop_static(t->ctx, &known);
+    }
+    return good;
+}
+
+static int load_all_static(takt_tool *t, tool_request *r)
+{
+    const size_t count = static_count(t);
+    r->ctx = t->ctx;
+    r->fixed = count > 0 ? calloc(count, sizeof *r->fixed) : NULL;
+    if (count > 0 && r->fixed == NULL)
+        return tool_finish(t, TAKT_ERR_MEMORY);
+    r->options.fixed = r->fixed;
+    r->options.fixed_count = count;
+    int code = TAKT_EXIT_OK;
+    for (size_t i = 0; i < count && code == TAKT_EXIT_OK; i++)
+        code = load_static(t, tool_item_of(t, TAKT_F_STATIC, i), &r->fixed[i]);
+    return code;
+}
+
+/* ---- requests ---- */
 
 int tool_request_init(takt_tool *t, const char *sizes, tool_request *r)
 {
     const int level = (int)tool_number_of(t, TAKT_F_LEVEL, 2);
     char *simd = tool_joined(t, TAKT_F_SIMD);
-    r->passes = tool_joined(t, TAKT_F_PASS);
+    *r = (tool_request){.passes = tool_joined(t, TAKT_F_PASS),
+                        .donate = tool_joined(t, TAKT_F_DONATE)};
     r->options = (takt_plan_options){
         .size = sizeof r->options,
         .sizes = sizes,
@@ -16,13 +96,17 @@ int tool_request_init(takt_tool *t, const char *sizes, tool_request *r)
         .blas = tool_text_of(t, TAKT_F_BLAS),
         .isa = tool_text_of(t, TAKT_F_ISA),
         .passes = r->passes,
+        .hint = tool_text_of(t, TAKT_F_HINT),
+        .donate = r->donate,
         .memory_limit = tool_number_of(t, TAKT_F_MEMORY_LIMIT, 0),
     };
     takt_status status = takt_opts_level(&r->options, level);
     if (status == TAKT_OK)
         status = takt_opts_simd_words(t->ctx, &r->options, simd);
     free(simd);
-    const int code = tool_finish(t, status);
+    int code = tool_finish(t, status);
+    if (code == TAKT_EXIT_OK)
+        code = load_all_static(t, r);
     if (code != TAKT_EXIT_OK)
         tool_request_free(r);
     return code;
@@ -30,8 +114,12 @@ int tool_request_init(takt_tool *t, const char *sizes, tool_request *r)
 
 void tool_request_free(tool_request *r)
 {
+    for (size_t i = 0; r->fixed != NULL && i < r->options.fixed_count; i++)
+        drop_static(r->ctx, &r->fixed[i]);
+    free(r->fixed);
     free(r->passes);
-    r->passes = NULL;
+    free(r->donate);
+    *r = (tool_request){.passes = NULL};
 }
 
 takt_plan *tool_request_plan(takt_tool *t, const takt_model *m, tool_request *r, int *code)

@@ -89,13 +89,16 @@ int tool_load_inputs(tool_run *r)
             return code;
     }
     for (size_t i = 0; i < r->input_count; i++) {
-        if (r->inputs[i].data != NULL)
+        const char *name = takt_model_input(r->model, i)->name;
+        const bool is_static = tool_is_static(r->t, name);
+        if (r->inputs[i].data != NULL && is_static)
+            return tool_usage_error(r->t, 1003, NULL, "input %s is given by -i and --static", name);
+        if (r->inputs[i].data != NULL || is_static)
             continue;
         r->random_count++;
         if (given > 0 && !tool_on(r->t, TAKT_F_RANDOM))
             return tool_usage_error(r->t, 1003, "give it with -i, or let --random fill it",
-                                    "there is no file for input %s",
-                                    takt_model_input(r->model, i)->name);
+                                    "there is no file for input %s", name);
     }
     return TAKT_EXIT_OK;
 }
@@ -110,13 +113,18 @@ void tool_free_inputs(tool_run *r)
 int tool_bind_inputs(tool_run *r, takt_session *s)
 {
     const uint64_t seed = tool_number_of(r->t, TAKT_F_SEED, 0);
+    size_t index = 0; /* of the session, which has no static inputs */
     for (size_t i = 0; i < r->input_count; i++) {
+        const char *name = takt_model_input(r->model, i)->name;
+        if (tool_is_static(r->t, name))
+            continue;
+        const size_t at = index++;
         if (r->inputs[i].data != NULL) {
-            if (takt_session_bind(s, takt_model_input(r->model, i)->name, &r->inputs[i]) != TAKT_OK)
+            if (takt_session_bind(s, name, &r->inputs[i]) != TAKT_OK)
                 return tool_report_error(r->t, takt_session_error(s));
             continue;
         }
-        const takt_tensor_view *own = takt_session_input(s, i);
+        const takt_tensor_view *own = takt_session_input(s, at);
         if (own == NULL)
             return tool_finish(r->t, TAKT_ERR_MEMORY);
         const int code = tool_finish(r->t, takt_view_random(r->t->ctx, own, seed, (uint32_t)i));

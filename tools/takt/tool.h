@@ -150,17 +150,24 @@ bool tool_sizes_from(const takt_tool *t, tool_sizes *sizes, const takt_desc *d, 
 /* The flags that say how to plan; every verb that plans or runs takes them all. Threads are not
  * among them because some verbs take a list. */
 #define TOOL_PLAN_FLAGS                                                                            \
-    TAKT_F_BACKEND, TAKT_F_BLAS, TAKT_F_ISA, TAKT_F_SIMD, TAKT_F_PASS, TAKT_F_LEVEL,               \
-        TAKT_F_MEMORY_LIMIT
+    TAKT_F_BACKEND, TAKT_F_BLAS, TAKT_F_ISA, TAKT_F_SIMD, TAKT_F_PASS, TAKT_F_LEVEL, TAKT_F_HINT,  \
+        TAKT_F_STATIC, TAKT_F_MEMORY_LIMIT
 
 typedef struct tool_request {
     takt_plan_options options;
-    char *passes; /* owned; options.passes */
+    char *passes;            /* owned; options.passes */
+    char *donate;            /* owned; options.donate */
+    takt_known_input *fixed; /* owned; options.fixed */
+    takt_ctx *ctx;           /* of its tensors */
 } tool_request;
 
 /* What these flags say; `sizes` is borrowed. Not TAKT_EXIT_OK: nothing to free, all is printed. */
 int tool_request_init(takt_tool *t, const char *sizes, tool_request *r);
 void tool_request_free(tool_request *r);
+/* Adds what the shapes of static inputs say about named dimensions. */
+bool tool_static_sizes(const takt_tool *t, const takt_model *m, tool_sizes *sizes);
+/* The input is a constant of the plan, by --static. */
+bool tool_is_static(const takt_tool *t, const char *input);
 /* Compiles, and frees the request. NULL: `*code` is the exit code, all is printed. */
 takt_plan *tool_request_plan(takt_tool *t, const takt_model *m, tool_request *r, int *code);
 /* Both in one; NULL: as above. */

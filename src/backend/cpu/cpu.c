@@ -90,7 +90,7 @@ size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t 
     const double us = by_flops > by_bytes ? by_flops : by_bytes;
     size_t tasks = us < 2 * us_per_task ? 1 : (size_t)(us / us_per_task);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    if (threads == 1 || tasks < 1)
+    if (threads == 1 || tasks < 1 || takt_planner_is_alone(p))
         tasks = 1;
     const size_t enough = 4 * threads; /* some slack, so that a slow thread does not hold all up */
     tasks = tasks > enough ? enough : tasks > threads ? tasks / threads * threads : tasks;

@@ -34,6 +34,6 @@ const takt_verb takt_verb_kernels = {
     .arg_max = 1,
     .example = "takt kernels --isa scalar examples/mlp.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_THREADS,
-              TOOL_PLAN_FLAGS, TAKT_FLAG_IDS},
+              TOOL_PLAN_FLAGS, TAKT_F_DONATE, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -117,6 +117,9 @@ static int run(takt_tool *t)
                                 "--deadline is for one run, --batch-size makes many");
     if (!is_cut && tool_text_of(t, TAKT_F_JOBS) != NULL)
         return tool_usage_error(t, 1003, "add --batch-size N", "--jobs needs --batch-size");
+    if (tool_number_of(t, TAKT_F_REPEAT, 1) > 1 && tool_item_of(t, TAKT_F_DONATE, 0) != NULL)
+        return tool_usage_error(t, 1003, NULL,
+                                "a donated input is gone after one run, --repeat makes several");
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
@@ -139,7 +142,7 @@ const takt_verb takt_verb_run = {
         "the outputs' bytes, all NaNs being one.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_INPUT, TAKT_F_OUTPUT, TAKT_F_SHAPE, TAKT_F_DIM,
-              TAKT_F_SEED, TAKT_F_RANDOM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DEADLINE,
-              TAKT_F_REPEAT, TAKT_F_BATCH_SIZE, TAKT_F_JOBS, TAKT_FLAG_IDS},
+              TAKT_F_SEED, TAKT_F_RANDOM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DONATE,
+              TAKT_F_DEADLINE, TAKT_F_REPEAT, TAKT_F_BATCH_SIZE, TAKT_F_JOBS, TAKT_FLAG_IDS},
     .run = run,
 };
