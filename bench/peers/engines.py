@@ -6,6 +6,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -22,12 +23,21 @@ class Missing(Exception):
     """Why an engine cannot take part."""
 
 
+def _stripped(path):
+    """Bytes without what only debuggers read."""
+    with tempfile.NamedTemporaryFile() as copy:
+        if shutil.which("strip") and subprocess.run(["strip", "-o", copy.name, path], check=False,
+                                                    stderr=subprocess.DEVNULL).returncode == 0:
+            return os.path.getsize(copy.name)
+    return os.path.getsize(path)
+
+
 class Engine:
     """`runner` and `library` are what host.py is started with, `size` the bytes of its code."""
 
     def __init__(self, name, runner, library, note, code):
         self.name, self.runner, self.library, self.note = name, runner, library, note
-        self.size = sum(os.path.getsize(path) for path in code)
+        self.size = sum(_stripped(path) for path in code)
         self.version = ""
 
 
@@ -47,7 +57,8 @@ def has(module):
 
 
 def install(say):
-    """The packages that are missing, each alone: one that cannot be had keeps none away."""
+    """The packages that are missing, each alone: one that cannot be had keeps none away. Where
+    this Python has numpy and onnxruntime already, its packages are what is measured."""
     if not os.path.exists(VENV) and not (has("numpy") and has("onnxruntime")):
         ok, last = _quiet([sys.executable, "-m", "venv", VENV], 120)
         if not ok:
@@ -99,7 +110,7 @@ def build(source, *flags, parts=()):
     if os.path.exists(target) and all(os.path.getmtime(target) > os.path.getmtime(p)
                                       for p in parts):
         return target
-    compiler = ["c++", "-std=c++20"] if source.endswith("cpp") else ["cc", "-std=gnu17"]
+    compiler = ["c++"] if source.endswith("cpp") else ["cc", "-std=gnu17"]
     if shutil.which(compiler[0]) is None:
         raise Missing(f"no compiler {compiler[0]}")
     ok, last = _quiet([*compiler, "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden", path,
@@ -144,7 +155,7 @@ def torch():
     folder = _package("torch")
     lib, include = os.path.join(folder, "lib"), os.path.join(folder, "include")
     core = _one(os.path.join(lib, "libtorch_cpu.so"), "torch")
-    runner = build("run_torch.cpp", "-I", include, "-I",
+    runner = build("run_torch.cpp", "-std=c++20", "-I", include, "-I",
                    os.path.join(include, "torch", "csrc", "api", "include"), "-L", lib,
                    f"-Wl,-rpath,{lib}", "-ltorch_cpu", "-lc10")
     return Engine("torch", runner, "", "C++ interface, eager", [core])
@@ -167,7 +178,39 @@ def blis():
     return _blas("blis", "libblis.so*")
 
 
-PEERS = [onnxruntime, torch, openblas, blis]
+def acl():
+    if platform.machine() != "aarch64":
+        raise Missing("it is for ARM only")
+    libraries = ["-larm_compute", "-larm_compute_core"]
+    return Engine("acl", build("run_acl.cpp", "-std=c++17", *libraries), "", "C++ interface",
+                  [_one(f"/usr/lib/aarch64-linux-gnu/lib{name[2:]}.so", "acl")
+                   for name in libraries])
+
+
+def openvino():
+    folder = _package("openvino")
+    library = _one(os.path.join(folder, "libs", "libopenvino_c.so*"), "openvino")
+    plugin = _one(os.path.join(folder, "libs", "libopenvino_*_cpu_plugin.so"), "openvino")
+    core = _one(os.path.join(folder, "libs", "libopenvino.so*"), "openvino")
+    runner = build("run_openvino.c", "-I", os.path.join(folder, "include"), library,
+                   f"-Wl,-rpath,{os.path.dirname(library)}")
+    return Engine("openvino", runner, "", "C interface", [core, plugin])
+
+
+def ncnn():
+    folder = _package("ncnn")
+    return Engine("ncnn", os.path.join(HERE, "run_ncnn.py"), "",
+                  "Python, which costs about 3 us a run", glob.glob(os.path.join(folder, "*.so")))
+
+
+def litert():
+    folder = _package("ai_edge_litert")
+    return Engine("litert", os.path.join(HERE, "run_litert.py"), "",
+                  "Python, which costs about 0.5 us a run; XNNPACK",
+                  glob.glob(os.path.join(folder, "libpywrap_litert_common.so")))
+
+
+PEERS = [onnxruntime, torch, openblas, blis, acl, openvino, ncnn, litert]
 
 if __name__ == "__main__":
     os.makedirs(OUT, exist_ok=True)

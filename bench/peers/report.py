@@ -3,6 +3,8 @@ import json
 import os
 import re
 
+import page
+
 
 def span(us):
     """A time in the unit that suits it."""
@@ -73,5 +75,8 @@ def write(result, folder):
         file.write("\n")
     with open(stem + ".md", "w", encoding="utf-8") as file:
         file.write(markdown(result))
+    with open(stem + ".html", "w", encoding="utf-8") as file:
+        file.write(page.page(result, span, ratio))
     ahead = sum(1 for r in result["rows"] if (r["ratio"] or 0) >= 1)
-    print(f"peers: ahead of every peer on {ahead} of {len(result['rows'])} rows; {stem}.json, .md")
+    print(f"peers: ahead of every peer on {ahead} of {len(result['rows'])} rows; "
+          f"{stem}.json, .md, .html")
