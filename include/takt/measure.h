@@ -63,13 +63,14 @@ TAKT_API TAKT_MUST_USE takt_status takt_stats_compute(takt_ctx *ctx, const doubl
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_timing_options {
     size_t size;
-    uint64_t runs;   /**< exactly so many; default: until the interval is narrow enough */
-    uint64_t warmup; /**< exactly so many before; default: until the times have settled */
-    bool no_warmup;  /**< none at all */
-    uint64_t min_ns; /**< measure at least so long; default 0 */
-    uint64_t max_ns; /**< and, without `runs`, at most so long; default 1 s */
-    double ci_width; /**< width of the median's interval over the median; default 0.01 */
-    size_t max_runs; /**< default 1,000,000 */
+    uint64_t runs;     /**< exactly so many; default: until the interval is narrow enough */
+    uint64_t warmup;   /**< exactly so many before; default: until the times have settled */
+    bool no_warmup;    /**< none at all */
+    uint64_t min_ns;   /**< measure at least so long; default 0 */
+    uint64_t max_ns;   /**< and, without `runs`, at most so long; default 1 s */
+    double ci_width;   /**< width of the median's interval over the median; default 0.01 */
+    size_t max_runs;   /**< default 1,000,000 */
+    bool include_copy; /**< every run begins with copying the inputs, and is timed with it */
 } takt_timing_options;
 
 typedef struct takt_timing {
@@ -89,6 +90,26 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_time(takt_session *session,
                                                      const takt_timing_options *options,
                                                      takt_timing *timing);
 TAKT_API void takt_timing_free(takt_ctx *ctx, takt_timing *timing);
+
+/** In what order work comes; see takt/load.h. */
+typedef enum takt_scenario_kind {
+    TAKT_SINGLE_STREAM, /**< one run after another */
+    TAKT_MULTI_STREAM,  /**< a query is one run on every stream, and done when all are */
+    TAKT_SERVER,        /**< queries arrive at random times (Poisson) */
+    TAKT_OFFLINE,       /**< all at once: only the rate counts */
+} takt_scenario_kind;
+
+/** "single-stream"; never NULL. */
+TAKT_API const char *takt_scenario_name(takt_scenario_kind scenario);
+
+/** A promise: this part of the runs takes no longer than this. `limit_ns` 0: none. */
+typedef struct takt_slo {
+    double part; /**< 0.99 for p99 */
+    double limit_ns;
+} takt_slo;
+
+/** The quantile at `part` (0 to 1) of the times; 0 if there are none or memory is short. */
+TAKT_API double takt_timing_quantile(takt_ctx *ctx, const takt_timing *timing, double part);
 
 /* ---- the machine ---- */
 
@@ -152,6 +173,11 @@ typedef struct takt_compare_options {
      *  NULL. Where memory lies can make 1 % of difference for the life of a session. */
     takt_status (*renew)(void *user, bool b_first, takt_session **a, takt_session **b);
     void *user;
+    /** 0.03: every run of the second is made to take 3 % longer, by waiting. So it can be seen
+     *  whether a comparison would find such a change, here and today. */
+    double inject;
+    takt_timing *a_blocks, *b_blocks; /**< the medians of the blocks, for takt_timing_free; or
+                                           NULL */
 } takt_compare_options;
 
 /** Runs two sessions in turns, A B B A, so that drifts fall on both. With `renew` the sessions
@@ -242,7 +268,8 @@ typedef struct takt_bench_info {
     const char *const *command;
     size_t command_count;
     const takt_ceilings *ceilings;
-    bool latency, throughput, memory; /**< what to report; none: all */
+    bool latency, throughput, memory; /**< what to report; none: all three */
+    bool energy;                      /**< joules too, where the machine counts them */
 } takt_bench_info;
 
 /** One combination of settings. */
@@ -252,6 +279,11 @@ typedef struct takt_bench_case {
     double load_ns, plan_ns;
     takt_timing_options timing;
     bool no_steps; /**< without a profile of the steps */
+    takt_scenario_kind scenario;
+    size_t streams; /**< sessions at once, unless single-stream; default: one per core */
+    double qps;     /**< TAKT_SERVER: queries a second */
+    bool find_peak; /**< TAKT_SERVER: instead of `qps`, the most that keeps the promise */
+    takt_slo slo;   /**< whether it is kept goes into the result */
 } takt_bench_case;
 
 /** Memory is counted from here on: create it before the model is loaded. */
@@ -274,6 +306,46 @@ TAKT_API const takt_timing *takt_bench_timing(const takt_bench *bench, size_t in
 /** "" if the file did not say. */
 TAKT_API const char *takt_bench_fingerprint(const takt_bench *bench);
 TAKT_API const char *takt_bench_time(const takt_bench *bench);
+
+/** Adds what another process measured with the same settings: times are pooled, and how the
+ *  processes differ is kept, as `results.processes`. */
+TAKT_API TAKT_MUST_USE takt_status takt_bench_absorb(takt_bench *bench, const takt_bench *other);
+/** Events per run, say instructions, of a case. `source`: "measured" or "simulated". */
+TAKT_API TAKT_MUST_USE takt_status takt_bench_set_counter(takt_bench *bench, size_t index,
+                                                          const char *event, double per_run,
+                                                          const char *source);
+/** 0 if the case has no such counter; `*source` is then NULL. */
+TAKT_API double takt_bench_counter(const takt_bench *bench, size_t index, const char **source);
+/** False if a case had a promise and did not keep it. */
+TAKT_API bool takt_bench_keeps_slo(const takt_bench *bench, size_t index);
+/** Samples per run of a case; 0 beyond the last. */
+TAKT_API int64_t takt_bench_batch(const takt_bench *bench, size_t index);
+
+typedef struct takt_batch_limits {
+    size_t size;
+    uint64_t memory; /**< that plans may take; default: what this process may have */
+    int threads;     /**< look at cases with so many only; default: at all */
+} takt_batch_limits;
+
+/** Which batch size to use, from cases that differ in it. 0: none fits. */
+typedef struct takt_batch_suggestion {
+    int64_t best;    /**< most samples a second, within the promise and the memory */
+    int64_t knee;    /**< the smallest that reaches 90 % of the most samples a second of all */
+    int64_t formula; /**< max(1, min(memory / bytes a sample, 2 * threads)): a rule of thumb */
+    double best_rate, knee_rate; /**< samples a second */
+    double sample_bytes;         /**< what one more sample takes; 0: unknown */
+    int threads;                 /**< of `best` */
+} takt_batch_suggestion;
+
+TAKT_API TAKT_MUST_USE takt_status takt_suggest_batch(const takt_bench *bench,
+                                                      const takt_batch_limits *limits,
+                                                      takt_batch_suggestion *suggestion);
+
+/** Runs so many times on this thread and counts an event ("instructions", "cycles", "cache-reads",
+ *  "cache-misses", "branches", "branch-misses") per run. TAKT_ERR_UNSUPPORTED where the kernel or
+ *  the processor does not count for us. A session of one thread is meant. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_count(takt_session *session, const char *event,
+                                                      uint64_t runs, double *per_run);
 
 /** What a result says: the table, the costliest steps, and what to look at. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_analyze(const takt_bench *bench, takt_format format,

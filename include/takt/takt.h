@@ -6,6 +6,7 @@
 #include <takt/cpu.h>
 #include <takt/ctx.h>
 #include <takt/eager.h>
+#include <takt/load.h>
 #include <takt/measure.h>
 #include <takt/model.h>
 #include <takt/op.h>

@@ -2,12 +2,48 @@
 #include <math.h>
 
 #include "api/measure.h"
+#include "api/measure_bench.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "measure/bench.h"
 #include "measure/compare.h"
 #include "measure/png.h"
 #include "measure/stats.h"
+#include "os/energy.h"
+#include "os/os.h"
+
+/* ---- what it costs besides time ---- */
+
+typedef struct meter {
+    takt_energy energy;
+    bool has_energy;
+    uint64_t cpu_ns, wall_ns;
+} meter;
+
+static void meter_begin(const takt_bench *b, meter *m)
+{
+    m->has_energy = b->energy && takt_energy_read("", &m->energy);
+    m->cpu_ns = takt_os_cpu_ns();
+    m->wall_ns = b->ctx->now_ns(b->ctx->clock_user);
+}
+
+/* Warm-up counts too: it is work of the same kind. */
+static void meter_end(const takt_bench *b, const meter *m, takt_bench_row *r)
+{
+    const double wall = (double)(b->ctx->now_ns(b->ctx->clock_user) - m->wall_ns);
+    const double cpu = (double)(takt_os_cpu_ns() - m->cpu_ns);
+    const size_t runs = r->timing.count + r->timing.warmup_runs;
+    takt_cpu_facts facts;
+    takt_energy now;
+    takt_cpu_read(&facts);
+    if (m->cpu_ns > 0 && wall > 0 && facts.usable > 0)
+        r->more.cpu_pct = 100 * cpu / wall / facts.usable;
+    if (!m->has_energy || runs == 0 || !takt_energy_read("", &now))
+        return;
+    const size_t each = r->more.scenario == TAKT_MULTI_STREAM ? r->more.streams : 1;
+    r->more.energy = now.source;
+    r->more.joules = takt_energy_between(&m->energy, &now) / (double)(runs * each);
+}
 
 /* ---- memory ---- */
 
@@ -131,7 +167,13 @@ takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case
     r->threads = s->plan->threads;
     r->load_ns = o->load_ns;
     r->plan_ns = o->plan_ns;
-    const takt_status status = takt_session_time(s, &o->timing, &r->timing);
+    r->more.scenario = o->scenario;
+    meter m;
+    meter_begin(b, &m);
+    const takt_status status = o->scenario == TAKT_SINGLE_STREAM
+                                   ? takt_session_time(s, &o->timing, &r->timing)
+                                   : takt_bench_measure_load(b, s, o, r);
+    meter_end(b, &m, r);
     fill_steal(b);
     fill_memory(b, s, r);
     if (r->timing.count == 0) {
@@ -139,79 +181,18 @@ takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case
         takt_timing_free(b->ctx, &r->timing);
         return status;
     }
-    TAKT_TRY(fill_throughput(r, b->ctx));
+    if (o->scenario == TAKT_SINGLE_STREAM)
+        TAKT_TRY(fill_throughput(r, b->ctx));
+    r->more.slo = o->slo;
+    if (o->slo.limit_ns > 0)
+        r->more.slo_ns = takt_timing_quantile(b->ctx, &r->timing, o->slo.part);
+    r->more.slo_met = r->more.slo_ns <= o->slo.limit_ns && r->more.unanswered == 0 &&
+                      (!o->find_peak || r->more.peak.qps > 0);
     TAKT_TRY(takt_noise_floor(b->ctx, r->timing.samples, r->timing.count, &r->noise));
     if (status != TAKT_OK)
         return status;
     TAKT_TRY(count_allocations(s, &r->allocations));
     return o->no_steps ? TAKT_OK : fill_steps(b, s, r);
-}
-
-/* ---- for people ---- */
-
-static void percentile_cell(takt_table *t, const takt_percentile *p)
-{
-    char a[TAKT_FIGURE_TEXT];
-    takt_table_cell(t, "%s%s", p->resolved ? "" : ">= ", takt_figure_time(p->value, a));
-}
-
-static void print_row(takt_table *t, const takt_bench_row *r)
-{
-    char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT];
-    const takt_stats *s = &r->timing.stats;
-    takt_table_cell(t, "%lld", (long long)r->batch);
-    takt_table_cell(t, "%d", r->threads);
-    takt_table_cell(t, "%s", takt_figure_time(s->median, a));
-    takt_table_cell(t, "%s to %s", takt_figure_time(s->median_ci.low, a),
-                    takt_figure_time(s->median_ci.high, b));
-    percentile_cell(t, &s->percentiles[1]);
-    percentile_cell(t, &s->percentiles[3]);
-    takt_table_cell(t, "%s", takt_figure_scaled(r->throughput.median, "samples/s", a));
-    takt_table_cell(t, "%s", takt_figure_bytes(r->planned_peak, b));
-}
-
-static void print_phases(const takt_bench *b, takt_text *text)
-{
-    char a[TAKT_FIGURE_TEXT], c[TAKT_FIGURE_TEXT], d[TAKT_FIGURE_TEXT], e[TAKT_FIGURE_TEXT];
-    for (size_t i = 0; i < b->count; i++) {
-        const takt_bench_row *r = &b->rows[i];
-        takt_text_add(text,
-                      "batch %lld, %d thread%s: load %s, plan %s, first run %s, %zu to warm up, "
-                      "then %zu runs (%zu mild and %zu severe outliers); input copy %s%s\n",
-                      (long long)r->batch, r->threads, r->threads == 1 ? "" : "s",
-                      takt_figure_time(r->load_ns, a), takt_figure_time(r->plan_ns, c),
-                      takt_figure_time(r->timing.first_ns, d), r->timing.warmup_runs,
-                      r->timing.stats.count, r->timing.stats.mild, r->timing.stats.severe,
-                      takt_figure_time(r->timing.copy_ns, e),
-                      r->timing.is_complete ? "" : "; INCOMPLETE");
-    }
-}
-
-static takt_status print_text(const takt_bench *b, takt_text *text)
-{
-    static const char *const names[] = {"batch", "threads", "median",     "95 % interval",
-                                        "p90",   "p99",     "throughput", "peak memory"};
-    takt_table t;
-    takt_table_init(&t, b->ctx, "rrrrrrrr");
-    for (size_t i = 0; i < 8; i++)
-        takt_table_cell(&t, "%s", names[i]);
-    takt_table_rule(&t);
-    for (size_t i = 0; i < b->count; i++)
-        print_row(&t, &b->rows[i]);
-    takt_text_add(text, "%s\n", b->model);
-    takt_table_print(&t, text);
-    const takt_status status = t.status;
-    takt_table_deinit(&t);
-    takt_text_add(text, "\n");
-    print_phases(b, text);
-    takt_text_add(text, "noise: grade %s; A/A shows differences of %.2f %%, steal time %.2f %%\n",
-                  takt_bench_grade(b), takt_bench_noise_pct(b), b->steal_pct);
-    if (b->count > 1) {
-        const takt_bench_row *best = &b->rows[takt_bench_best(b)];
-        takt_text_add(text, "most samples a second: batch %lld on %d thread%s\n",
-                      (long long)best->batch, best->threads, best->threads == 1 ? "" : "s");
-    }
-    return status;
 }
 
 /* The times of the first combination, in the order in which they were taken. */
@@ -257,7 +238,7 @@ takt_status takt_bench_write(const takt_bench *b, takt_bench_format format, takt
     case TAKT_BENCH_MD: takt_bench_md(&text, b); break;
     case TAKT_BENCH_HTML: takt_bench_html(&text, b); break;
     case TAKT_BENCH_PNG: status = draw(b, &text); break;
-    default: status = print_text(b, &text); break;
+    default: status = takt_bench_text(b, &text); break;
     }
     if (status != TAKT_OK)
         text.status = status;

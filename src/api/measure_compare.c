@@ -9,7 +9,7 @@
 #include "base/options.h"
 #include "measure/stats.h"
 
-enum { LEAST_BLOCKS = 8, MOST_BLOCKS = 400, MOST_RUNS = 512 };
+enum { MOST_BLOCKS = 400, MOST_RUNS = 512 };
 
 typedef struct duel {
     takt_session *a, *b;
@@ -17,6 +17,7 @@ typedef struct duel {
     double *a_medians, *b_medians; /* MOST_BLOCKS each */
     double *times;                 /* 2 * MOST_RUNS: one side of a block */
     size_t blocks, runs;           /* runs: of one side in half a block */
+    double inject;                 /* what B is slowed by */
 } duel;
 
 const char *takt_verdict_name(takt_verdict verdict)
@@ -30,11 +31,22 @@ static uint64_t now(const duel *d)
     return d->ctx->now_ns(d->ctx->clock_user);
 }
 
+/* As long as the run took, times `inject`. */
+static void linger(const duel *d, uint64_t start)
+{
+    const double took = (double)(now(d) - start);
+    const uint64_t end = start + (uint64_t)(took * (1 + d->inject));
+    while (now(d) < end)
+        continue;
+}
+
 static takt_status run_some(const duel *d, takt_session *s, double *times)
 {
     for (size_t i = 0; i < d->runs; i++) {
         const uint64_t start = now(d);
         TAKT_TRY(takt_session_run(s));
+        if (d->inject > 0 && s == d->b)
+            linger(d, start);
         times[i] = fmax(1, (double)(now(d) - start));
     }
     return TAKT_OK;
@@ -83,11 +95,15 @@ static takt_status renew(duel *d, const takt_compare_options *o)
     return TAKT_OK;
 }
 
-/* Who looks often finds something sooner or later: before the end only what is beyond doubt counts,
- * an interval that lies outside the margin as a whole. */
-static bool is_clear(const takt_comparison *c)
+static takt_status keep_blocks(const duel *d, const double *medians, takt_timing *t)
 {
-    return c->ci.low > 1 + c->margin || c->ci.high < 1 / (1 + c->margin);
+    void *samples;
+    *t = (takt_timing){.is_complete = true};
+    TAKT_TRY(takt_mem_get(d->ctx, d->blocks * sizeof(double), "blocks", &samples));
+    t->samples = samples;
+    t->count = t->capacity = d->blocks;
+    memcpy(t->samples, medians, d->blocks * sizeof(double));
+    return takt_stats_compute(d->ctx, t->samples, t->count, &t->stats);
 }
 
 static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison *c)
@@ -96,16 +112,14 @@ static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison
     const double margin = o->margin > 0 ? o->margin : 0.01;
     const size_t most = o->blocks > 0 && o->blocks < MOST_BLOCKS ? o->blocks : MOST_BLOCKS;
     TAKT_TRY(choose_runs(d));
-    size_t look = LEAST_BLOCKS;
     while (d->blocks < most) {
         TAKT_TRY(renew(d, o));
         TAKT_TRY(run_block(d));
         const bool late = d->blocks >= 4 && now(d) - begun >= max_ns;
-        if (o->blocks == 0 && (d->blocks == look || late)) {
+        if (o->blocks == 0 && (takt_compare_is_look(d->blocks) || late)) {
             TAKT_TRY(takt_compare_blocks(d->ctx, d->a_medians, d->b_medians, d->blocks, margin, c));
-            if (late || c->verdict == TAKT_SAME || is_clear(c))
+            if (late || takt_compare_is_done(c))
                 break;
-            look *= 3;
         }
     }
     TAKT_TRY(takt_compare_blocks(d->ctx, d->a_medians, d->b_medians, d->blocks, margin, c));
@@ -119,6 +133,15 @@ static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison
         TAKT_TRY(takt_compare_blocks(d->ctx, d->times, d->times + MOST_RUNS, d->blocks / 2, margin,
                                      &same));
         c->noise = fmax(same.ci.high - 1, 1 - same.ci.low);
+        /* A difference that A shows against itself says nothing about B. */
+        if (c->verdict != TAKT_SAME && fabs(log(c->ratio)) < log1p(c->noise)) {
+            c->verdict = TAKT_INCONCLUSIVE;
+            c->more_blocks = c->more_blocks > 0 ? c->more_blocks : d->blocks;
+        }
+    }
+    if (o->a_blocks != NULL && o->b_blocks != NULL) {
+        TAKT_TRY(keep_blocks(d, d->a_medians, o->a_blocks));
+        TAKT_TRY(keep_blocks(d, d->b_medians, o->b_blocks));
     }
     c->a_ns = takt_median_in_place(d->a_medians, d->blocks);
     c->b_ns = takt_median_in_place(d->b_medians, d->blocks);
@@ -137,6 +160,7 @@ takt_status takt_session_compare(takt_session *a, takt_session *b,
     double *at = block;
     duel d = {.a = a, .b = b, .ctx = a->ctx, .a_medians = at, .b_medians = at + MOST_BLOCKS};
     d.times = at + 2 * MOST_BLOCKS;
+    d.inject = options != NULL ? options->inject : 0;
     const takt_status status = fight(&d, &o, c);
     takt_mem_put(d.ctx, block, room * sizeof(double)); /* `a` may have been renewed */
     return status;

@@ -17,11 +17,48 @@ typedef struct clock_work {
     uint64_t max_ns;
     size_t max_runs;
     double ci_width;
+    unsigned char *copies; /* of all inputs, if they are to be copied with every run */
+    size_t copy_bytes;
 } clock_work;
 
 static uint64_t now(const clock_work *w)
 {
     return w->session->ctx->now_ns(w->session->ctx->clock_user);
+}
+
+/* As a caller would whose data lie elsewhere. */
+static void bring_inputs(const clock_work *w)
+{
+    const takt_session *s = w->session;
+    const unsigned char *from = w->copies;
+    for (size_t i = 0; i < s->plan->graph->input_count; i++) {
+        const takt_session_port *port = &s->inputs[i];
+        if (port->view.data == NULL)
+            continue;
+        memcpy(port->view.data, from, port->bytes);
+        from += port->bytes;
+    }
+}
+
+static takt_status keep_inputs(clock_work *w)
+{
+    const takt_session *s = w->session;
+    void *block;
+    for (size_t i = 0; i < s->plan->graph->input_count; i++)
+        w->copy_bytes += s->inputs[i].view.data != NULL ? s->inputs[i].bytes : 0;
+    if (w->copy_bytes == 0)
+        return TAKT_OK;
+    TAKT_TRY(takt_mem_get(s->ctx, w->copy_bytes, "copies of the inputs", &block));
+    w->copies = block;
+    unsigned char *to = block;
+    for (size_t i = 0; i < s->plan->graph->input_count; i++) {
+        const takt_session_port *port = &s->inputs[i];
+        if (port->view.data == NULL)
+            continue;
+        memcpy(to, port->view.data, port->bytes);
+        to += port->bytes;
+    }
+    return TAKT_OK;
 }
 
 static takt_status one_run(clock_work *w)
@@ -32,6 +69,8 @@ static takt_status one_run(clock_work *w)
         takt_mem_grow(w->session->ctx, &samples, &t->capacity, t->count + 1, sizeof *t->samples));
     t->samples = samples;
     const uint64_t start = now(w);
+    if (w->copies != NULL)
+        bring_inputs(w);
     TAKT_TRY(takt_session_run(w->session));
     t->samples[t->count++] = (double)(now(w) - start);
     return TAKT_OK;
@@ -173,7 +212,10 @@ takt_status takt_session_time(takt_session *session, const takt_timing_options *
                     .max_runs = o->max_runs > 0 ? o->max_runs : 1000000,
                     .ci_width = o->ci_width > 0 ? o->ci_width : 0.01};
     w.begun_ns = now(&w);
+    if (o->include_copy)
+        TAKT_TRY(keep_inputs(&w));
     const takt_status status = work(&w);
+    takt_mem_put(session->ctx, w.copies, w.copy_bytes);
     if (status != TAKT_OK && timing->count > 0 &&
         takt_stats_compute(session->ctx, timing->samples, timing->count, &timing->stats) != TAKT_OK)
         timing->count = 0;

@@ -87,6 +87,8 @@ static takt_status fill(takt_bench *b, const takt_bench_info *info)
     b->latency = all || info->latency;
     b->throughput = all || info->throughput;
     b->memory_usage = all || info->memory;
+    b->energy = info->energy;
+    b->is_debug = takt_build_is_debug();
     b->has_ceilings = info->ceilings != NULL;
     if (b->has_ceilings)
         b->ceilings = *info->ceilings;
@@ -134,11 +136,40 @@ takt_status takt_bench_push(takt_bench *b, takt_bench_row **row)
     TAKT_TRY(takt_mem_grow(b->ctx, &rows, &b->capacity, b->count + 1, sizeof *b->rows));
     b->rows = rows;
     *row = &b->rows[b->count++];
-    **row = (takt_bench_row){.batch = 1, .threads = 1};
+    **row = (takt_bench_row){.batch = 1, .threads = 1, .more = {.streams = 1, .cpu_pct = -1}};
     return TAKT_OK;
 }
 
 /* ---- asking ---- */
+
+bool takt_build_is_debug(void)
+{
+#if !defined __OPTIMIZE__ || defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    return true;
+#elif defined __has_feature
+    return __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+    return false;
+#endif
+}
+
+double takt_bench_rate(const takt_bench_row *r)
+{
+    const takt_bench_more *m = &r->more;
+    const size_t each = m->scenario == TAKT_MULTI_STREAM ? m->streams : 1;
+    return m->scenario == TAKT_SINGLE_STREAM ? r->throughput.median
+                                             : m->qps * (double)r->batch * (double)each;
+}
+
+void takt_bench_label(takt_text *text, const takt_bench_row *r)
+{
+    const takt_bench_more *m = &r->more;
+    takt_text_add(text, "batch %lld, %d thread%s", (long long)r->batch, r->threads,
+                  r->threads == 1 ? "" : "s");
+    if (m->scenario != TAKT_SINGLE_STREAM)
+        takt_text_add(text, ", %s of %zu stream%s", takt_scenario_name(m->scenario), m->streams,
+                      m->streams == 1 ? "" : "s");
+}
 
 size_t takt_bench_count(const takt_bench *b)
 {
@@ -148,6 +179,19 @@ size_t takt_bench_count(const takt_bench *b)
 const takt_timing *takt_bench_timing(const takt_bench *b, size_t index)
 {
     return index < b->count ? &b->rows[index].timing : NULL;
+}
+
+int64_t takt_bench_batch(const takt_bench *b, size_t index)
+{
+    return index < b->count ? b->rows[index].batch : 0;
+}
+
+bool takt_bench_keeps_slo(const takt_bench *b, size_t index)
+{
+    if (index >= b->count)
+        return false;
+    const takt_bench_more *m = &b->rows[index].more;
+    return !(m->slo.limit_ns > 0) || m->slo_met;
 }
 
 const char *takt_bench_fingerprint(const takt_bench *b)
@@ -178,7 +222,7 @@ size_t takt_bench_best(const takt_bench *b)
 {
     size_t best = 0;
     for (size_t i = 1; i < b->count; i++)
-        if (b->rows[i].throughput.median > b->rows[best].throughput.median)
+        if (takt_bench_rate(&b->rows[i]) > takt_bench_rate(&b->rows[best]))
             best = i;
     return best;
 }

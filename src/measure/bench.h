@@ -2,7 +2,7 @@
 #ifndef TAKT_MEASURE_BENCH_H
 #define TAKT_MEASURE_BENCH_H
 
-#include <takt/measure.h>
+#include <takt/load.h>
 
 #include "base/json.h"
 #include "measure/ceilings.h"
@@ -11,6 +11,26 @@ typedef struct takt_bench_op {
     const char *name, *type, *bound;
     double time_us, share, flops, bytes, percent;
 } takt_bench_op;
+
+/* How the work came, and what it cost besides time. */
+typedef struct takt_bench_more {
+    takt_scenario_kind scenario;
+    size_t streams, unanswered;
+    double qps_asked, qps; /* of a load */
+    takt_stats waiting;
+    takt_peak peak;
+    takt_slo slo; /* limit_ns 0: none */
+    double slo_ns;
+    bool slo_met;
+    double cpu_pct;     /* of the processors that the process may use; < 0: unknown */
+    double joules;      /* per run */
+    const char *energy; /* who counted; NULL: nobody */
+    double events;      /* per run */
+    const char *event, *source;
+    double *process_medians; /* nanoseconds; in the bench's arena */
+    size_t processes;
+    takt_interval process_ci; /* of their mean */
+} takt_bench_more;
 
 typedef struct takt_bench_row {
     int64_t batch;
@@ -23,6 +43,7 @@ typedef struct takt_bench_row {
     double noise;               /* what A/A shows, as a part */
     takt_bench_op *ops;         /* in the bench's arena */
     size_t op_count;
+    takt_bench_more more;
 } takt_bench_row;
 
 struct takt_bench {
@@ -32,7 +53,8 @@ struct takt_bench {
     const char *cpu, *memory, *os;
     const char **command;
     size_t command_count;
-    bool has_ceilings, latency, throughput, memory_usage;
+    bool has_ceilings, latency, throughput, memory_usage, energy;
+    bool is_debug;  /* an unoptimised or instrumented build measured this */
     bool is_loaded; /* read from a file: the machine is not this one */
     takt_ceilings ceilings;
     takt_bench_row *rows;
@@ -49,7 +71,19 @@ const char *takt_bench_grade(const takt_bench *b);
 /* The row with the most samples a second. */
 size_t takt_bench_best(const takt_bench *b);
 
+/* Samples a second, whatever the scenario. */
+double takt_bench_rate(const takt_bench_row *r);
+/* "batch 8, 2 threads", with the scenario where it is another than usual. */
+void takt_bench_label(takt_text *text, const takt_bench_row *r);
+/* Without optimisation, or with sanitizers. */
+bool takt_build_is_debug(void);
+
 void takt_bench_json(takt_json_writer *w, const takt_bench *b);
+/* Keys of the result that come from `more`. */
+void takt_bench_more_json(takt_json_writer *w, const takt_bench *b, const takt_bench_row *r);
+void takt_bench_more_read(takt_bench *b, const takt_json *results, takt_bench_row *r);
+/* Lines for people: load, promise, utilisation, energy, events, processes. */
+void takt_bench_more_text(takt_text *text, const takt_bench *b, const takt_bench_row *r);
 void takt_bench_jsonl(takt_text *text, const takt_bench *b);
 void takt_bench_csv(takt_text *text, const takt_bench *b);
 void takt_bench_md(takt_text *text, const takt_bench *b);

@@ -112,6 +112,7 @@ static void results(takt_json_writer *w, const takt_bench *b, const takt_bench_r
         throughput(w, r);
     if (b->memory_usage)
         memory(w, r);
+    takt_bench_more_json(w, b, r);
     operations(w, r);
     takt_json_key(w, "incomplete");
     takt_json_bool(w, !r->timing.is_complete);
@@ -120,7 +121,7 @@ static void results(takt_json_writer *w, const takt_bench *b, const takt_bench_r
 
 /* ---- where and how ---- */
 
-static void engine(takt_json_writer *w)
+static void engine(takt_json_writer *w, bool is_debug)
 {
     char value[256];
     open_object(w, "engine");
@@ -131,6 +132,8 @@ static void engine(takt_json_writer *w)
            takt_fact_field(takt_build_info(), "compiler", value, sizeof value) ? value : "");
     takt_isa_text(value, sizeof value);
     string(w, "isa", value);
+    takt_json_key(w, "debug_build");
+    takt_json_bool(w, is_debug);
     takt_json_close(w, '}');
 }
 
@@ -157,6 +160,10 @@ static void config(takt_json_writer *w, const takt_bench_row *r)
     takt_json_integer(w, r->batch);
     takt_json_key(w, "threads");
     takt_json_integer(w, r->threads);
+    string(w, "scenario", takt_scenario_name(r->more.scenario));
+    count(w, "streams", r->more.streams);
+    if (r->more.qps_asked > 0)
+        number(w, "qps", r->more.qps_asked);
     takt_json_close(w, '}');
 }
 
@@ -166,7 +173,8 @@ static void info(takt_json_writer *w, const takt_bench *b)
     string(w, "model", b->model);
     string(w, "model_sha256", b->model_sha256);
     string(w, "type", b->type);
-    string(w, "scenario", "single-stream");
+    string(w, "scenario",
+           takt_scenario_name(b->count > 0 ? b->rows[0].more.scenario : TAKT_SINGLE_STREAM));
     string(w, "timestamp", b->timestamp);
     takt_json_key(w, "command");
     takt_json_open(w, '[');
@@ -175,13 +183,32 @@ static void info(takt_json_writer *w, const takt_bench *b)
     takt_json_close(w, ']');
     if (b->count > 0)
         config(w, &b->rows[0]);
-    engine(w);
+    engine(w, b->is_debug);
     system_info(w, b);
     open_object(w, "noise");
     number(w, "aa_floor_pct", takt_bench_noise_pct(b));
     number(w, "steal_pct", b->steal_pct);
     string(w, "grade", takt_bench_grade(b));
     takt_json_close(w, '}');
+    takt_json_close(w, '}');
+}
+
+static void suggestion(takt_json_writer *w, const takt_bench *b)
+{
+    takt_batch_suggestion s;
+    if (takt_suggest_batch(b, NULL, &s) != TAKT_OK)
+        return;
+    open_object(w, "suggestion");
+    takt_json_key(w, "batch_size");
+    takt_json_integer(w, s.best);
+    takt_json_key(w, "threads");
+    takt_json_integer(w, s.threads);
+    takt_json_key(w, "knee");
+    takt_json_integer(w, s.knee);
+    takt_json_key(w, "formula");
+    takt_json_integer(w, s.formula);
+    number(w, "samples_per_s", s.best_rate);
+    number(w, "bytes_per_sample", s.sample_bytes);
     takt_json_close(w, '}');
 }
 
@@ -202,12 +229,7 @@ void takt_bench_json(takt_json_writer *w, const takt_bench *b)
             takt_json_close(w, '}');
         }
         takt_json_close(w, ']');
-        open_object(w, "suggestion");
-        takt_json_key(w, "batch_size");
-        takt_json_integer(w, b->rows[takt_bench_best(b)].batch);
-        takt_json_key(w, "threads");
-        takt_json_integer(w, b->rows[takt_bench_best(b)].threads);
-        takt_json_close(w, '}');
+        suggestion(w, b);
     }
     takt_json_close(w, '}');
 }

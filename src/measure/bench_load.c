@@ -131,6 +131,7 @@ static takt_status read_row(takt_bench *b, const takt_json *config, const takt_j
     r->live_mean = number(memory, "mean");
     r->live_std = number(memory, "std");
     read_operations(b, member(results, "per_op"), r);
+    takt_bench_more_read(b, results, r);
     return takt_noise_floor(b->ctx, r->timing.samples, r->timing.count, &r->noise);
 }
 
@@ -149,6 +150,8 @@ static void read_info(takt_bench *b, const takt_json *info)
     b->os = string(b, system, "os");
     b->fingerprint = string(b, system, "fingerprint");
     b->steal_pct = number(noise, "steal_pct");
+    const takt_json *debug = member(member(info, "engine"), "debug_build");
+    b->is_debug = debug != NULL && debug->boolean;
 }
 
 static takt_status read_all(takt_bench *b, const char *path, const takt_json *root)
@@ -163,6 +166,7 @@ static takt_status read_all(takt_bench *b, const char *path, const takt_json *ro
     b->latency = member(results, "latency") != NULL;
     b->throughput = member(results, "throughput") != NULL;
     b->memory_usage = member(results, "memory_usage") != NULL;
+    b->energy = member(results, "energy") != NULL;
     if (runs == NULL || runs->kind != TAKT_JSON_ARRAY)
         return read_row(b, member(info, "config"), results);
     for (const takt_json *run = takt_json_first(runs); run != NULL; run = takt_json_next(run))

@@ -11,6 +11,11 @@
 TAKT_MUST_USE takt_status takt_compare_blocks(takt_ctx *ctx, const double *a, const double *b,
                                               size_t count, double margin,
                                               takt_comparison *comparison);
+/* When a comparison that goes on until it is clear looks at what it has: after 8, 24, 72, ...
+ * blocks. Who looks often finds something sooner or later. */
+bool takt_compare_is_look(size_t blocks);
+/* Whether it may end there: the same, or an interval that lies outside the margin as a whole. */
+bool takt_compare_is_done(const takt_comparison *c);
 /* The smallest difference that these times could show, as a part of their median: they are cut
  * into blocks that play A and B in turn. 0 if there are too few. */
 TAKT_MUST_USE takt_status takt_noise_floor(takt_ctx *ctx, const double *samples, size_t count,

@@ -39,7 +39,11 @@ static void sentence(const report *r, void (*name)(takt_text *text, const char *
         takt_text_add(r->text, ": inconclusive; about %zu more blocks would tell", c->more_blocks);
         break;
     default:
-        takt_text_add(r->text, " is %.2g %% %s than ", estimate, takt_verdict_name(c->verdict));
+        if (c->ratio >= 2 || c->ratio <= 0.5)
+            takt_text_add(r->text, " is %.3g times as %s as ",
+                          c->ratio > 1 ? c->ratio : 1 / c->ratio, c->ratio > 1 ? "slow" : "fast");
+        else
+            takt_text_add(r->text, " is %.2g %% %s than ", estimate, takt_verdict_name(c->verdict));
         name(r->text, r->of->a);
         break;
     }
@@ -68,6 +72,18 @@ static void number(takt_json_writer *w, const char *key, double value)
 {
     takt_json_key(w, key);
     takt_json_number(w, value);
+}
+
+/* Block medians, where the times are those; not the thousands of a result file. */
+static void write_times(takt_json_writer *w, const char *key, const takt_timing *t, size_t blocks)
+{
+    if (t == NULL || t->count != blocks)
+        return;
+    takt_json_key(w, key);
+    takt_json_open(w, '[');
+    for (size_t i = 0; i < t->count; i++)
+        takt_json_number(w, t->samples[i]);
+    takt_json_close(w, ']');
 }
 
 static void write_json(const report *r)
@@ -100,6 +116,8 @@ static void write_json(const report *r)
     takt_json_unsigned(&w, c->more_blocks);
     number(&w, "a_us", c->a_ns * 1e-3);
     number(&w, "b_us", c->b_ns * 1e-3);
+    write_times(&w, "a_blocks_ns", r->of->a_timing, c->blocks);
+    write_times(&w, "b_blocks_ns", r->of->b_timing, c->blocks);
     takt_json_close(&w, '}');
     takt_text_put(r->text, "\n", 1);
 }

@@ -14,6 +14,12 @@ takt_files takt_os_files(const takt_allocator *memory);
 takt_threads takt_os_threads(const takt_allocator *memory);
 /* Monotonic; `user` is not used. */
 uint64_t takt_os_now_ns(void *user);
+/* Returns at about the time `ns` of that clock, or a little before. */
+void takt_os_sleep_until(uint64_t ns);
+/* Lets others run who wait for a processor. */
+void takt_os_yield(void);
+/* Processor time of this process, all threads, in nanoseconds; 0 where the system does not say. */
+uint64_t takt_os_cpu_ns(void);
 /* Text of an errno in `to`, terminated; returns `to`. */
 const char *takt_os_reason(int error, char *to, size_t size);
 

@@ -130,8 +130,8 @@ def verdicts():
     latency = slow["results"]["latency"]
     latency["samples_ns"] = [2 * value for value in latency["samples_ns"]]
     (TMP / "slow.json").write_text(json.dumps(slow))
-    takt("benchmark compare results_v1.json slow.json --fail-on slower:2%", 3, "slower")
-    takt("benchmark compare slow.json results_v1.json --fail-on slower:2%", 0, "faster")
+    takt("benchmark compare results_v1.json slow.json --fail-on slower:2%", 3, "times as slow")
+    takt("benchmark compare slow.json results_v1.json --fail-on slower:2%", 0, "times as fast")
     names = []
     for i in range(8):
         factor = 1.0 + 0.001 * (i % 3) + (0.5 if i >= 5 else 0)

@@ -44,7 +44,16 @@ bool tool_numbers(const takt_tool *t, tool_flag_id id, uint64_t *to, size_t *cou
 bool tool_bench_format_of(const takt_tool *t, takt_bench_format *format, const char **path);
 /* "2026-11-15T10:00:00Z". */
 void tool_timestamp(char to[32]);
-/* A plan with this many threads and these sizes, by the other flags; NULL: printed. */
+/* A plan with this many threads and these sizes, by the other flags. TAKT_ERR_CANCELLED: a flag is
+ * wrong, and that is printed. */
+takt_status tool_try_plan(takt_tool *t, const takt_model *m, const char *sizes, int threads,
+                          takt_plan **plan);
+/* On this backend instead of that of the flags, unless NULL. */
+takt_status tool_plan_on(takt_tool *t, const takt_model *m, const char *backend, const char *sizes,
+                         int threads, takt_plan **plan);
+/* The exit code for such a status; prints what is not printed yet. */
+int tool_planned(const takt_tool *t, takt_status status);
+/* The first; NULL: printed. */
 takt_plan *tool_plan_for(takt_tool *t, const takt_model *m, const char *sizes, int threads,
                          int *code);
 /* The name of the dimension that --batch-size means, or NULL. */

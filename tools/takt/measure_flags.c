@@ -104,15 +104,38 @@ void tool_timestamp(char to[32])
         to[0] = '\0';
 }
 
+takt_status tool_try_plan(takt_tool *t, const takt_model *m, const char *sizes, int threads,
+                          takt_plan **plan)
+{
+    return tool_plan_on(t, m, NULL, sizes, threads, plan);
+}
+
+takt_status tool_plan_on(takt_tool *t, const takt_model *m, const char *backend, const char *sizes,
+                         int threads, takt_plan **plan)
+{
+    tool_request r;
+    *plan = NULL;
+    if (tool_request_init(t, sizes, &r) != TAKT_EXIT_OK)
+        return TAKT_ERR_CANCELLED; /* and printed */
+    r.options.threads = threads;
+    if (backend != NULL)
+        r.options.backend = backend;
+    const takt_status status = takt_plan_create(m, &r.options, plan);
+    tool_request_free(&r);
+    return status;
+}
+
+int tool_planned(const takt_tool *t, takt_status status)
+{
+    return status == TAKT_ERR_CANCELLED ? TAKT_EXIT_USAGE : tool_finish(t, status);
+}
+
 takt_plan *tool_plan_for(takt_tool *t, const takt_model *m, const char *sizes, int threads,
                          int *code)
 {
-    tool_request r;
-    *code = tool_request_init(t, sizes, &r);
-    if (*code != TAKT_EXIT_OK)
-        return NULL;
-    r.options.threads = threads;
-    return tool_request_plan(t, m, &r, code);
+    takt_plan *plan;
+    *code = tool_planned(t, tool_try_plan(t, m, sizes, threads, &plan));
+    return plan;
 }
 
 const char *tool_batch_name(const takt_model *m)

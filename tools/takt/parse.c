@@ -68,7 +68,12 @@ static bool take(takt_tool *t, tool_flag_id id, const char *value, words *w)
 static bool take_long(takt_tool *t, const char *word, words *w)
 {
     const size_t length = strcspn(word, "=");
-    const tool_flag_id id = find_long(t->verb, word, length);
+    tool_flag_id id = find_long(t->verb, word, length);
+    const char *ours = id == TAKT_FLAG_IDS ? tool_alias(t, word, length) : NULL;
+    if (ours != NULL) {
+        fprintf(stderr, "note: here --%.*s is called --%s\n", (int)length, word, ours);
+        id = find_long(t->verb, ours, strlen(ours));
+    }
     if (id == TAKT_FLAG_IDS) {
         unknown_flag(t, word, length);
         return false;
@@ -95,6 +100,13 @@ static bool take_short(takt_tool *t, const char *word, words *w)
     return true;
 }
 
+/* --long, or OpenVINO's -long. */
+static bool is_long(const takt_tool *t, const char *word)
+{
+    return word[1] == '-' ||
+           (word[2] != '\0' && tool_alias(t, word + 1, strcspn(word + 1, "=")) != NULL);
+}
+
 static bool take_words(takt_tool *t, words *w)
 {
     bool only_args = false;
@@ -104,7 +116,8 @@ static bool take_words(takt_tool *t, words *w)
             t->args[t->arg_count++] = word;
         } else if (strcmp(word, "--") == 0) {
             only_args = true;
-        } else if (!(word[1] == '-' ? take_long(t, word + 2, w) : take_short(t, word + 1, w))) {
+        } else if (!(is_long(t, word) ? take_long(t, word + 1 + (word[1] == '-'), w)
+                                      : take_short(t, word + 1, w))) {
             return false;
         }
     }

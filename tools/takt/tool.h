@@ -13,7 +13,9 @@ enum {
     TAKT_EXIT_OK = 0,
     TAKT_EXIT_FAILED = 1,
     TAKT_EXIT_USAGE = 2,
+    TAKT_EXIT_REGRESSION = 3,
     TAKT_EXIT_BUDGET = 4, /* a requirement or limit that the caller stated is not met */
+    TAKT_EXIT_INCONCLUSIVE = 5,
     TAKT_EXIT_INTERRUPTED = 130,
 };
 
@@ -92,6 +94,8 @@ struct takt_tool {
 
 /* Command line after the verb, then environment and configuration. False: usage error, printed. */
 bool tool_parse(takt_tool *t, int argc, char **argv);
+/* Our flag for one that other benchmark tools have ("num_runs"), or NULL. */
+const char *tool_alias(const takt_tool *t, const char *word, size_t length);
 void tool_free(takt_tool *t);
 /* A copy of `text` is added. */
 bool tool_value_add(takt_tool *t, tool_flag_id id, tool_from from, const char *text);

@@ -4,8 +4,6 @@
 
 #include "measure.h"
 
-enum { EXIT_REGRESSION = 3 };
-
 static int show(takt_tool *t, takt_bench *const *benches, size_t count)
 {
     const char *metric = tool_text_of(t, TAKT_F_METRIC), *fail_on = tool_text_of(t, TAKT_F_FAIL_ON);
@@ -29,7 +27,7 @@ static int show(takt_tool *t, takt_bench *const *benches, size_t count)
     int code = tool_finish(t, takt_bench_trend(t->ctx, &trend, tool_to_buffer, &text, &step));
     const int saved = tool_buffer_save(t, &text, path);
     code = code != TAKT_EXIT_OK ? code : saved;
-    return code == TAKT_EXIT_OK && fail_on != NULL && step > 0 ? EXIT_REGRESSION : code;
+    return code == TAKT_EXIT_OK && fail_on != NULL && step > 0 ? TAKT_EXIT_REGRESSION : code;
 }
 
 static int run(takt_tool *t)

@@ -1,0 +1,119 @@
+/* bench_absorb.c - results of several processes become one, with how they differ. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "measure/bench.h"
+#include "measure/compare.h"
+#include "measure/special.h"
+#include "measure/stats.h"
+
+static const char *copy(takt_bench *b, const char *text)
+{
+    return text != NULL ? takt_arena_text(&b->arena, text, strlen(text)) : NULL;
+}
+
+static takt_status append(takt_bench *b, const takt_timing *from, takt_timing *to)
+{
+    void *samples = to->samples;
+    TAKT_TRY(takt_mem_grow(b->ctx, &samples, &to->capacity, to->count + from->count,
+                           sizeof *to->samples));
+    to->samples = samples;
+    memcpy(to->samples + to->count, from->samples, from->count * sizeof *to->samples);
+    to->count += from->count;
+    return TAKT_OK;
+}
+
+/* A row like `from`, whose names and times are the bench's own. */
+static takt_status first_of(takt_bench *b, const takt_bench_row *from, takt_bench_row **row)
+{
+    TAKT_TRY(takt_bench_push(b, row));
+    takt_bench_row *r = *row;
+    *r = *from;
+    r->timing.samples = NULL;
+    r->timing.count = r->timing.capacity = 0;
+    r->more.process_medians = NULL;
+    r->more.processes = 0;
+    r->more.energy = copy(b, from->more.energy);
+    r->more.event = copy(b, from->more.event);
+    r->more.source = copy(b, from->more.source);
+    r->op_count = 0;
+    r->ops = takt_arena_array(&b->arena, from->op_count, sizeof *r->ops);
+    for (size_t i = 0; r->ops != NULL && i < from->op_count; i++) {
+        r->ops[i] = from->ops[i];
+        r->ops[i].name = copy(b, from->ops[i].name);
+        r->ops[i].type = copy(b, from->ops[i].type);
+        r->ops[i].bound = copy(b, from->ops[i].bound);
+        r->op_count++;
+    }
+    return r->ops != NULL || from->op_count == 0 ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
+/* One figure a process: what makes processes differ (where memory lies) is then in the interval. */
+static takt_status note_process(takt_bench *b, takt_bench_more *m, double median)
+{
+    double *medians = takt_arena_array(&b->arena, m->processes + 1, sizeof *medians);
+    if (medians == NULL)
+        return TAKT_ERR_MEMORY;
+    if (m->processes > 0)
+        memcpy(medians, m->process_medians, m->processes * sizeof *medians);
+    medians[m->processes++] = median;
+    m->process_medians = medians;
+    const double n = (double)m->processes, mean = takt_sample_mean(medians, m->processes);
+    const double error = takt_sample_deviation(medians, m->processes, mean) / sqrt(n);
+    const double half = n > 1 ? takt_student_quantile(0.975, n - 1) * error : 0;
+    m->process_ci = (takt_interval){mean - half, mean + half};
+    return TAKT_OK;
+}
+
+static takt_status absorb_row(takt_bench *b, size_t index, const takt_bench_row *from)
+{
+    takt_bench_row *r;
+    if (index >= b->count)
+        TAKT_TRY(first_of(b, from, &r));
+    else
+        r = &b->rows[index];
+    if (r->batch != from->batch || r->threads != from->threads)
+        return takt_fail(b->ctx, TAKT_E_RESULT_MIX,
+                         "case %zu has batch %lld here and %lld there: not the same settings",
+                         index + 1, (long long)r->batch, (long long)from->batch);
+    r->timing.is_complete &= from->timing.is_complete;
+    r->more.slo_met &= from->more.slo_met;
+    r->more.slo_ns = fmax(r->more.slo_ns, from->more.slo_ns);
+    r->rss_delta = from->rss_delta > r->rss_delta ? from->rss_delta : r->rss_delta;
+    TAKT_TRY(append(b, &from->timing, &r->timing));
+    TAKT_TRY(note_process(b, &r->more, from->timing.stats.median));
+    if (r->timing.count == 0)
+        return TAKT_OK;
+    TAKT_TRY(takt_stats_compute(b->ctx, r->timing.samples, r->timing.count, &r->timing.stats));
+    return takt_noise_floor(b->ctx, r->timing.samples, r->timing.count, &r->noise);
+}
+
+takt_status takt_bench_absorb(takt_bench *b, const takt_bench *other)
+{
+    for (size_t i = 0; i < other->count; i++)
+        TAKT_TRY(absorb_row(b, i, &other->rows[i]));
+    b->steal_pct = fmax(b->steal_pct, other->steal_pct);
+    return TAKT_OK;
+}
+
+/* ---- events ---- */
+
+takt_status takt_bench_set_counter(takt_bench *b, size_t index, const char *event, double per_run,
+                                   const char *source)
+{
+    if (index >= b->count)
+        return takt_fail(b->ctx, TAKT_E_ARGUMENT, "there is no case %zu", index);
+    takt_bench_more *m = &b->rows[index].more;
+    m->event = copy(b, event);
+    m->source = copy(b, source);
+    m->events = per_run;
+    return m->event != NULL && m->source != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
+double takt_bench_counter(const takt_bench *b, size_t index, const char **source)
+{
+    const takt_bench_more *m = index < b->count ? &b->rows[index].more : NULL;
+    *source = m != NULL && m->event != NULL ? m->source : NULL;
+    return *source != NULL ? m->events : 0;
+}

@@ -1,0 +1,32 @@
+/* counter.h - the processor's event counters, where the kernel grants them. */
+#ifndef TAKT_OS_COUNTER_H
+#define TAKT_OS_COUNTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum takt_event {
+    TAKT_EVENT_INSTRUCTIONS,
+    TAKT_EVENT_CYCLES,
+    TAKT_EVENT_CACHE_READS,
+    TAKT_EVENT_CACHE_MISSES,
+    TAKT_EVENT_BRANCHES,
+    TAKT_EVENT_BRANCH_MISSES,
+    TAKT_EVENTS
+} takt_event;
+
+/* "instructions"; never NULL. */
+const char *takt_event_name(takt_event event);
+/* The event of that name; TAKT_EVENTS if there is none. */
+takt_event takt_event_find(const char *name);
+
+/* Counts the calling thread in user space; a descriptor, or -errno. Threads that it starts from now
+ * on are counted too, those that it has already are not. */
+int takt_counter_open(takt_event event);
+void takt_counter_close(int counter);
+/* From zero. */
+void takt_counter_begin(int counter);
+/* False if the counter was shared with others, so that the figure would be an estimate. */
+bool takt_counter_end(int counter, uint64_t *value);
+
+#endif

@@ -1,0 +1,19 @@
+/* energy.h - joules that the machine counts itself: RAPL, hwmon, NVML. Nothing is ever guessed. */
+#ifndef TAKT_OS_ENERGY_H
+#define TAKT_OS_ENERGY_H
+
+#include <stdbool.h>
+
+typedef struct takt_energy {
+    const char *source; /* "rapl", "hwmon", "nvml" */
+    double joules;      /* since some moment */
+    double range;       /* at which the count begins anew; 0: never */
+} takt_energy;
+
+/* `root` is put before the paths of system files, for tests; NVML is only asked without. False:
+ * nobody counts here, or not for us. */
+bool takt_energy_read(const char *root, takt_energy *e);
+/* Joules from `a` to `b`, of one source. */
+double takt_energy_between(const takt_energy *a, const takt_energy *b);
+
+#endif

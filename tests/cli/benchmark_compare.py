@@ -1,0 +1,101 @@
+"""benchmark_compare.py - models, backends, builds, counts; injected slowdowns; exit codes."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
+ENVIRONMENT = dict(os.environ, XDG_CACHE_HOME=str(TMP / "cache"))
+failures = 0
+
+
+def expect(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print("FAIL", what)
+
+
+def compare(line, code=0, text=None):
+    done = subprocess.run([TOOL, "benchmark", "compare", *line.split()], capture_output=True,
+                          text=True, cwd=TMP, env=ENVIRONMENT, check=False)
+    both = done.stdout + done.stderr
+    codes = code if isinstance(code, tuple) else (code,)
+    expect(done.returncode in codes, f"{line}: status {done.returncode}, wanted {code}\n{both}")
+    expect(text is None or text in both, f"{line}: no {text!r}:\n{both}")
+    return done
+
+
+def models():
+    fixed = json.loads(compare("a.takt b.takt --blocks 9 -t 1 --json", (0, 5)).stdout)
+    expect(fixed["blocks"] == 9 == len(fixed["a_blocks_ns"]) == len(fixed["b_blocks_ns"]), fixed)
+    slow = "a.takt b.takt -t 1 --inject 100% --duration 1 --fail-on slower:2%"
+    done = compare(slow, (3, 5))
+    expect(done.returncode == 3 or "inconclusive" in done.stdout, done.stdout)
+    three = compare("a.takt b.takt c.takt -t 1 --duration 0.2", (0, 5)).stdout
+    expect("b.takt" in three and "c.takt" in three, three)
+    compare("a.takt b.takt -t 1 --blocks 8 -o models.html", (0, 5))
+    page = (TMP / "models.html").read_text()
+    expect(page.count("<svg") >= 3, "the blocks are drawn")
+
+
+def backends():
+    done = compare("a.takt --backends cpu,ref --duration 0.3", (0, 5), "ref")
+    expect("ref is" in done.stdout or done.returncode == 5, done.stdout)
+    compare("a.takt --backends cpu,nothing", 1, "nothing")
+    compare("a.takt b.takt --backends cpu,ref", 2, "one model")
+
+
+def builds():
+    compare(f"a.takt --bin-a {TOOL} --bin-b {TOOL} --duration 0.1", (0, 5), "6 blocks")
+    compare(f"a.takt --bin-a {TOOL} --bin-b /bin/false", 1, "/bin/false")
+    compare(f"a.takt --bin-a {TOOL}", 2, "two programs")
+
+
+def counts():
+    done = compare("a.takt b.takt --counter instructions --json", (0, 1))
+    if done.returncode == 1:
+        expect("TAKT8004" in done.stdout + done.stderr, done.stderr)
+        print("SKIP counts: no valgrind")
+        return
+    same = json.loads(done.stdout)
+    expect(same["verdict"] == "same" and abs(same["ratio"] - 1) < 0.001, same)
+    compare("a.takt larger.takt --counter instructions --fail-on slower:2%", 3, "more")
+    compare("a.takt larger.takt --counter smiles", 2, "nothing to count")
+
+
+def counted_files():
+    result = {"benchmark_info": {"model": "a", "system_info": {"fingerprint": "f" * 16}},
+              "results": {"latency": {"samples_ns": [1000] * 9},
+                          "counters": {"instructions": {"per_run": 1000, "source": "measured"}}}}
+    counter = result["results"]["counters"]["instructions"]
+    for name, count, source in (("m1", 1000, "measured"), ("m2", 1005, "measured"),
+                                ("s1", 1000, "simulated")):
+        counter.update(per_run=count, source=source)
+        (TMP / f"{name}.json").write_text(json.dumps(result))
+    compare("m1.json m2.json --counter instructions", 0, "0.5 % more")
+    compare("m1.json m2.json --counter instructions --fail-on slower:0.2%", 3)
+    compare("m1.json s1.json --counter instructions", 4, "simulated")
+    del result["results"]["counters"]
+    (TMP / "n1.json").write_text(json.dumps(result))
+    compare("m1.json n1.json --counter instructions", 1, "TAKT8004")
+
+
+def mistakes():
+    compare("a.takt", 2, "two or more")
+    compare("a.takt b.takt c.takt -o x.html", 2, "one comparison")
+    compare("a.takt b.takt -o x.csv", 2, "no such format")
+    compare("a.takt b.takt --inject much", 2, "no part")
+    compare("a.takt missing.takt", 1, "missing.takt")
+
+
+TMP.mkdir(parents=True, exist_ok=True)
+for letter in "abc":
+    shutil.copy("examples/mlp.takt", TMP / f"{letter}.takt")
+(TMP / "larger.takt").write_text(
+    (TMP / "a.takt").read_text().replace("256", "288"))
+for part in (models, backends, builds, counts, counted_files, mistakes):
+    part()
+sys.exit(failures > 0)

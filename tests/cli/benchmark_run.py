@@ -1,0 +1,130 @@
+"""benchmark_run.py - scenarios, promises, processes, counters, energy, interruption."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
+ENVIRONMENT = dict(os.environ, XDG_CACHE_HOME=str(TMP / "cache"))
+failures = 0
+
+
+def expect(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print("FAIL", what)
+
+
+def takt(line, code=0, text=None):
+    """Runs `takt benchmark line`; returns its output."""
+    done = subprocess.run([TOOL, "benchmark", *line.split()], capture_output=True, text=True,
+                          cwd=TMP, env=ENVIRONMENT, check=False)
+    both = done.stdout + done.stderr
+    expect(done.returncode == code, f"{line}: status {done.returncode}, wanted {code}\n{both}")
+    expect(text is None or text in both, f"{line}: no {text!r}:\n{both}")
+    return done.stdout
+
+
+def result(line, code=0):
+    return json.loads(takt(f"run model.takt --format json {line}", code))
+
+
+def scenarios():
+    server = result("--scenario server --qps 300 --duration 0.2 --slo p99=500ms --streams 1")
+    load = server["results"]["load"]
+    expect(server["benchmark_info"]["scenario"] == "server", "scenario")
+    expect(load["qps_asked"] == 300 and load["qps"] > 50 and load["streams"] == 1, load)
+    expect(load["waiting"]["median"] >= 0 and server["results"]["slo"]["met"], "promise")
+    together = result("--scenario multi-stream --streams 2 --iterations 50")
+    expect(together["results"]["latency"]["n"] == 50, "multi-stream")
+    offline = result("--scenario offline --iterations 60 --streams 2")
+    rate = offline["results"]["throughput"]["mean"]
+    expect(rate > 0 and offline["results"]["load"]["unanswered"] == 0, "offline")
+    peak = result("--find-peak --slo p50=100ms --duration 0.2 --streams 1")["results"]["load"]
+    expect(peak["peak"]["qps"] > 0 and len(peak["peak"]["tries"]) >= 1, peak)
+    takt("run model.takt --find-peak --slo p99=1us --duration 0.05 --streams 1", 4, "peak: none")
+    takt("run model.takt --iterations 40 --slo p50=1ns", 4, "NOT within")
+    takt("run model.takt --qps 50 --duration 0.1", 0, "server, ")
+
+
+def batches():
+    text = takt("run model.takt --batch-size 1-16*2 --iterations 30 --slo p50=1s -t 1")
+    for word in ("best within the promise", "knee: batch", "rule of thumb: batch 2 ="):
+        expect(word in text, f"{word} in {text}")
+    suggestion = result("--batch-size 1,8 --iterations 30 -t 1")["suggestion"]
+    expect({"batch_size", "knee", "formula", "bytes_per_sample"} <= set(suggestion), suggestion)
+    rows = takt("run model.takt --batch-size 1,4096 --iterations 5 --memory-limit 2M -o csv",
+                0, "batch 4096 does not fit")
+    expect(len(rows.splitlines()) == 2, rows)
+    takt("run model.takt --batch-size 2048,4096 --iterations 5 --memory-limit 1M", 4, "TAKT4002")
+
+
+def processes():
+    data = result("--repeat-process 2 --iterations 30")["results"]
+    expect(data["processes"]["n"] == 2 == len(data["processes"]["medians_ms"]), "processes")
+    expect(data["latency"]["n"] == 60 and data["throughput"]["median"] > 0, "pooled")
+    takt("run missing.takt --repeat-process 2", 1, "missing.takt")
+
+
+def costs():
+    data = result("--iterations 200 --metrics latency energy")["results"]
+    energy = data["energy"]
+    expect((energy["value"] is None) == (energy["source"] == "unavailable"), energy)
+    expect(0 <= data["utilisation"]["cpu_pct"] <= 120, data["utilisation"])
+    expect("energy" not in result("--iterations 20")["results"], "energy only where asked for")
+    with_copy = result("--iterations 3000 --batch-size 64 -t 1 --include-copy")["results"]
+    expect(with_copy["latency"]["phases_ms"]["input_copy"] > 0, "copy")
+
+
+def counters():
+    lines = "--counter instructions --iterations 5 -t 1"
+    done = subprocess.run([TOOL, "benchmark", "run", "model.takt", *lines.split(), "--json"],
+                          capture_output=True, text=True, cwd=TMP, env=ENVIRONMENT, check=False)
+    if done.returncode == 1 and "TAKT8004" in done.stdout + done.stderr:
+        print("SKIP counters: neither perf nor valgrind")
+        return
+    first = json.loads(done.stdout)["results"]["counters"]["instructions"]
+    again = result(lines)["results"]["counters"]["instructions"]
+    expect(first["source"] in ("measured", "simulated") and first["per_run"] > 1000, first)
+    expect(abs(first["per_run"] / again["per_run"] - 1) < 0.001, f"{first} {again}")
+
+
+def interruption():
+    run = subprocess.Popen([TOOL, "benchmark", "run", "model.takt", "--duration", "30", "-o",
+                            "broken.json", "-q"], cwd=TMP, env=ENVIRONMENT)
+    time.sleep(2)
+    run.send_signal(signal.SIGINT)
+    expect(run.wait(20) == 130, f"status {run.returncode} after an interrupt")
+    data = json.loads((TMP / "broken.json").read_text())["results"]
+    expect(data["incomplete"] is True and data["latency"]["n"] > 0, "what was measured is there")
+    takt("analyze broken.json", 0, "broken off")
+
+
+def aliases():
+    takt("run --graph model.takt --num_runs 20 --warmup_runs 2 --num_threads 1", 0,
+         "--num_runs is called --iterations")
+    takt("run model.takt -niter 20 -nireq 1 --scenario offline", 0, "offline")
+    takt("run model.takt --repetitions 2 --iterations 10", 0, "2 processes")
+
+
+def mistakes():
+    takt("run model.takt --scenario both", 2, "no scenario")
+    takt("run model.takt --scenario server", 2, "how many queries")
+    takt("run model.takt --scenario offline --qps 5", 2, "no meaning")
+    takt("run model.takt --qps many", 2, "no rate")
+    takt("run model.takt --slo fast", 2, "no promise")
+    takt("run model.takt --slo p0=5ms", 2, "no promise")
+    takt("run model.takt --find-peak", 2, "needs a promise")
+    takt("run model.takt --counter smiles", 2, "nothing to count")
+
+
+TMP.mkdir(parents=True, exist_ok=True)
+shutil.copy("examples/mlp.takt", TMP / "model.takt")
+for part in (scenarios, batches, processes, costs, counters, interruption, aliases, mistakes):
+    part()
+sys.exit(failures > 0)

@@ -1,0 +1,33 @@
+/* alias.c - flags that people know from other benchmark tools, where they mean the same. */
+#include <string.h>
+
+#include "tool.h"
+
+static const char *const pairs[][2] = {
+    {"repetitions", "repeat-process"}, /* llama-bench */
+    {"num_threads", "threads"},        /* TFLite */
+    {"num_runs", "iterations"},
+    {"warmup_runs", "warmup"},
+    {"graph", "model"},
+    {"niter", "iterations"}, /* OpenVINO */
+    {"nireq", "streams"},
+};
+
+static bool verb_has(const takt_verb *verb, const char *name)
+{
+    for (int id = 0; id < TAKT_FLAG_IDS; id++)
+        if (strcmp(tool_flags[id].name, name) == 0 && tool_verb_takes(verb, (tool_flag_id)id))
+            return true;
+    return false;
+}
+
+const char *tool_alias(const takt_tool *t, const char *word, size_t length)
+{
+    if (strncmp(t->verb->name, "benchmark-", 10) != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (strlen(pairs[i][0]) == length && strncmp(pairs[i][0], word, length) == 0 &&
+            verb_has(t->verb, pairs[i][1]))
+            return pairs[i][1];
+    return NULL;
+}

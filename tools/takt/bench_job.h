@@ -1,0 +1,34 @@
+/* bench_job.h - one `takt benchmark run`: what is asked for, and what came out so far. */
+#ifndef TAKT_TOOL_BENCH_JOB_H
+#define TAKT_TOOL_BENCH_JOB_H
+
+#include "measure.h"
+
+typedef struct bench_job {
+    takt_tool *t;
+    takt_model *model;
+    takt_bench *bench;
+    takt_ceilings ceilings;
+    takt_bench_info info;
+    takt_bench_case usual;
+    uint64_t batches[TAKT_TOOL_LIST], threads[TAKT_TOOL_LIST];
+    size_t batch_count, thread_count;
+    const char *event; /* to count; NULL: none */
+    double load_ns;
+} bench_job;
+
+/* False: a usage error, printed. */
+bool bench_take_flags(bench_job *j);
+/* "p99=5ms". */
+bool bench_take_slo(takt_tool *t, takt_slo *slo);
+
+/* Every combination, until one fails or somebody interrupts. */
+int bench_measure_all(bench_job *j);
+/* The same in so many fresh processes. */
+int bench_measure_processes(bench_job *j, uint64_t processes);
+/* Counts the event for every case: `sizes` and threads are those of the case. */
+int bench_count_events(bench_job *j, size_t index, const char *sizes);
+/* Instructions of one run, by simulation; 0 if that cannot be had. */
+double bench_simulate(takt_tool *t, const char *model, const char *sizes);
+
+#endif

@@ -1,0 +1,141 @@
+/* bench_measure.c - runs every combination of a benchmark, until it is done or interrupted. */
+#define _POSIX_C_SOURCE 200809L
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_job.h"
+
+/* A handler has no argument to find these by. */
+static takt_session *volatile running;
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signal_number)
+{
+    takt_session *s = running;
+    (void)signal_number;
+    is_interrupted = 1;
+    if (s != NULL)
+        takt_session_cancel(s);
+}
+
+static int measure(bench_job *j, takt_plan *plan, int64_t batch, double plan_ns)
+{
+    takt_session *s;
+    takt_bench_case c = j->usual;
+    int code = tool_finish(j->t, takt_session_create(plan, NULL, &s));
+    if (code != TAKT_EXIT_OK)
+        return code;
+    c.batch = batch;
+    c.load_ns = j->load_ns;
+    c.plan_ns = plan_ns;
+    code = tool_fill_inputs(j->t, s);
+    if (code == TAKT_EXIT_OK) {
+        running = s;
+        const takt_status status =
+            is_interrupted ? TAKT_ERR_CANCELLED : takt_bench_add(j->bench, s, &c);
+        running = NULL;
+        if (is_interrupted)
+            code = TAKT_EXIT_INTERRUPTED;
+        else if (status != TAKT_OK && takt_session_error(s)->status == status)
+            code = tool_report_error(j->t, takt_session_error(s));
+        else
+            code = tool_finish(j->t, status);
+    }
+    takt_session_destroy(s);
+    return code;
+}
+
+/* The sizes of -D and --shape, and this batch size. */
+static bool sizes_for(bench_job *j, uint64_t batch, tool_sizes *sizes)
+{
+    const char *name = tool_batch_name(j->model);
+    if (!tool_sizes_init(j->t, j->model, sizes))
+        return false;
+    if (batch == 0)
+        return true;
+    if (name != NULL)
+        return tool_sizes_add(j->t, sizes, name, (int64_t)batch, "--batch-size");
+    tool_usage_error(j->t, 1003, "its inputs have fixed sizes",
+                     "the model has no dimension that --batch-size could mean");
+    return false;
+}
+
+static int64_t batch_of(const bench_job *j, uint64_t asked)
+{
+    const char *item;
+    const char *name = tool_batch_name(j->model);
+    if (asked > 0)
+        return (int64_t)asked;
+    for (size_t i = 0; name != NULL && (item = tool_item_of(j->t, TAKT_F_DIM, i)) != NULL; i++)
+        if (strncmp(item, name, strlen(name)) == 0 && item[strlen(name)] == '=')
+            return strtoll(item + strlen(name) + 1, NULL, 10);
+    return 1;
+}
+
+/* Of several batch sizes, those that do not fit into --memory-limit are left out. */
+static bool is_too_large(const bench_job *j, takt_status status, uint64_t batch)
+{
+    if (j->batch_count < 2 || status != TAKT_ERR_LIMIT ||
+        takt_last_error_info(j->t->ctx)->id != 4002)
+        return false;
+    fprintf(stderr, "note: batch %llu does not fit into --memory-limit\n",
+            (unsigned long long)batch);
+    return true;
+}
+
+/* Several streams share the processors, so each has one thread unless told otherwise. */
+static takt_status plan_for(bench_job *j, const char *sizes, uint64_t threads, takt_plan **plan)
+{
+    if (threads == 0 && j->usual.scenario != TAKT_SINGLE_STREAM)
+        threads = 1;
+    return tool_try_plan(j->t, j->model, sizes, (int)threads, plan);
+}
+
+static int one(bench_job *j, uint64_t threads, uint64_t batch)
+{
+    tool_sizes sizes;
+    int code;
+    if (!sizes_for(j, batch, &sizes))
+        return TAKT_EXIT_USAGE;
+    const uint64_t start = tool_now_ns();
+    takt_plan *plan;
+    const takt_status status = plan_for(j, sizes.text, threads, &plan);
+    if (status != TAKT_OK)
+        return is_too_large(j, status, batch) ? TAKT_EXIT_OK : tool_planned(j->t, status);
+    const double plan_ns = (double)(tool_now_ns() - start);
+    const size_t before = takt_bench_count(j->bench);
+    code = measure(j, plan, batch_of(j, batch), plan_ns);
+    takt_plan_destroy(plan);
+    if (code == TAKT_EXIT_OK && j->event != NULL && takt_bench_count(j->bench) > before)
+        code = bench_count_events(j, before, sizes.text);
+    return code;
+}
+
+static int combinations(bench_job *j)
+{
+    const size_t threads = j->thread_count > 0 ? j->thread_count : 1;
+    const size_t batches = j->batch_count > 0 ? j->batch_count : 1;
+    for (size_t i = 0; i < threads; i++)
+        for (size_t k = 0; k < batches; k++) {
+            const int code = one(j, j->thread_count > 0 ? j->threads[i] : 0,
+                                 j->batch_count > 0 ? j->batches[k] : 0);
+            if (code != TAKT_EXIT_OK)
+                return code;
+        }
+    if (takt_bench_count(j->bench) > 0)
+        return TAKT_EXIT_OK;
+    return tool_report_error(j->t, takt_last_error_info(j->t->ctx)); /* no batch size fits */
+}
+
+int bench_measure_all(bench_job *j)
+{
+    const struct sigaction act = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction before[2];
+    sigaction(SIGINT, &act, &before[0]);
+    sigaction(SIGTERM, &act, &before[1]);
+    const int code = combinations(j);
+    sigaction(SIGINT, &before[0], NULL);
+    sigaction(SIGTERM, &before[1], NULL);
+    return code;
+}

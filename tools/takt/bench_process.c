@@ -1,0 +1,66 @@
+/* bench_process.c - the same benchmark in several fresh processes. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench_job.h"
+#include "process.h"
+
+/* A new name in the folder for temporary files; false: printed. */
+static bool temporary(const takt_tool *t, char *to, size_t size)
+{
+    const char *folder = getenv("TMPDIR");
+    const int length = snprintf(to, size, "%s/takt-XXXXXX", folder != NULL ? folder : "/tmp");
+    const int file = length > 0 && (size_t)length < size ? mkstemp(to) : -1;
+    if (file >= 0)
+        close(file);
+    else
+        tool_usage_error(t, 1003, "set TMPDIR to a folder that can be written",
+                         "no temporary file can be made");
+    return file >= 0;
+}
+
+static int one_process(bench_job *j, const char *path)
+{
+    static const tool_flag_id ours[] = {TAKT_F_REPEAT_PROCESS, TAKT_F_FILE,  TAKT_F_FORMAT,
+                                        TAKT_F_JSON,           TAKT_F_QUIET, TAKT_F_METRICS,
+                                        TAKT_FLAG_IDS};
+    tool_command c = {0};
+    tool_buffer err = {0};
+    takt_bench *part = NULL;
+    char self[4096];
+    tool_command_add(&c, "%s", tool_self(self, sizeof self));
+    tool_command_add(&c, "benchmark");
+    tool_command_add(&c, "run");
+    tool_command_add(&c, "--repeat-process=1");
+    tool_command_add(&c, "--quiet");
+    tool_command_add(&c, "--format=json");
+    tool_command_add(&c, "--output=%s", path);
+    tool_command_add(&c, "--metrics=latency,throughput,memory%s", j->info.energy ? ",energy" : "");
+    tool_command_again(&c, j->t, ours);
+    int code = tool_spawn(&c, NULL, &err);
+    tool_command_free(&c);
+    if (code != TAKT_EXIT_OK && code != TAKT_EXIT_BUDGET && err.at != NULL)
+        fputs(err.at, stderr);
+    free(err.at);
+    if (code != TAKT_EXIT_OK && code != TAKT_EXIT_BUDGET)
+        return code < 0 ? TAKT_EXIT_FAILED : code;
+    code = tool_finish(j->t, takt_bench_load(j->t->ctx, path, &part));
+    if (code == TAKT_EXIT_OK)
+        code = tool_finish(j->t, takt_bench_absorb(j->bench, part));
+    takt_bench_destroy(part);
+    return code;
+}
+
+int bench_measure_processes(bench_job *j, uint64_t processes)
+{
+    char path[1024];
+    int code = TAKT_EXIT_OK;
+    if (!temporary(j->t, path, sizeof path))
+        return TAKT_EXIT_FAILED;
+    for (uint64_t i = 0; i < processes && code == TAKT_EXIT_OK; i++)
+        code = one_process(j, path);
+    unlink(path);
+    return code;
+}

@@ -1,0 +1,38 @@
+/* compare.h - one `takt benchmark compare`: what is compared, and how. */
+#ifndef TAKT_TOOL_COMPARE_H
+#define TAKT_TOOL_COMPARE_H
+
+#include "measure.h"
+
+enum { COMPARE_SIDES = 16 };
+
+typedef struct compare_side {
+    const char *name;    /* for the report */
+    const char *path;    /* a model or a result */
+    const char *backend; /* NULL: that of the flags */
+    const char *program; /* another takt; NULL: this one */
+} compare_side;
+
+typedef struct compare_job {
+    takt_tool *t;
+    compare_side sides[COMPARE_SIDES];
+    size_t count;
+    double margin, limit; /* limit: 0 if nothing is to fail */
+    double inject;
+    char backends[256]; /* cut into words */
+    takt_pool *pool;
+} compare_job;
+
+/* The first against another side. The report is printed or saved; the exit code says the rest. */
+int compare_models(compare_job *j, size_t other);
+int compare_files(compare_job *j, size_t other);
+int compare_programs(compare_job *j, size_t other);
+int compare_counts(compare_job *j, size_t other);
+/* `a` and `b` may be NULL. */
+int compare_report(compare_job *j, size_t other, const takt_comparison *c, const takt_timing *a,
+                   const takt_timing *b);
+/* Results of different machines, or of different ways of counting. */
+int compare_mixed(const takt_tool *t, const char *sentence);
+bool compare_is_result(const char *path);
+
+#endif

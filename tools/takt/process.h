@@ -1,0 +1,28 @@
+/* process.h - other programs, and Takt itself in a fresh process. */
+#ifndef TAKT_TOOL_PROCESS_H
+#define TAKT_TOOL_PROCESS_H
+
+#include "measure.h"
+
+enum { TOOL_WORDS = 256 };
+
+/* A command line that grows; a word too many is dropped and makes tool_spawn fail. */
+typedef struct tool_command {
+    char *words[TOOL_WORDS + 1]; /* owned; ends with NULL */
+    size_t count;
+    bool is_broken;
+} tool_command;
+
+void tool_command_add(tool_command *c, const char *format, ...) TAKT_PRINTF(2, 3);
+void tool_command_free(tool_command *c);
+/* The path of this very program. */
+const char *tool_self(char *to, size_t size);
+/* Everything that this verb was told on the command line, but for the flags in `except`, which ends
+ * with TAKT_FLAG_IDS; arguments come last, as far as the tool still has them. */
+void tool_command_again(tool_command *c, const takt_tool *t, const tool_flag_id *except);
+
+/* Runs it and waits. Standard output and error go to the buffers, or nowhere if NULL. Returns the
+ * exit status, 128 + signal, or -1 if it could not be started. */
+int tool_spawn(const tool_command *c, tool_buffer *out, tool_buffer *err);
+
+#endif
