@@ -59,7 +59,9 @@ def has(module):
 def install(say):
     """The packages that are missing, each alone: one that cannot be had keeps none away. Where
     this Python has numpy and onnxruntime already, its packages are what is measured."""
-    if not os.path.exists(VENV) and not (has("numpy") and has("onnxruntime")):
+    if not os.path.exists(VENV) and has("numpy") and has("onnxruntime"):
+        return
+    if not os.path.exists(VENV):
         ok, last = _quiet([sys.executable, "-m", "venv", VENV], 120)
         if not ok:
             shutil.rmtree(VENV, ignore_errors=True)

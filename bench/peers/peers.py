@@ -99,6 +99,7 @@ class Bench:
         return blocks
 
     def measure(self, row, threads):
+        """One row of the table; times in microseconds."""
         there, reasons, errors = self.field(row, threads)
         blocks = self.turns(there)
         all_of = {name: self.machine.stats(sum(b, [])) for name, b in blocks.items()}
@@ -169,6 +170,15 @@ def prepare(row):
     row.graph.inputs = row.graph.weights = None
 
 
+def scaling(rows):
+    """Beside a row with more threads: its time over that of one thread, both Takt's."""
+    last = rows[-1]
+    for r in rows[:-1]:
+        if r["threads"] == 1 != last["threads"] and \
+                (r["workload"], r["numerics"]) == (last["workload"], last["numerics"]):
+            last["over_one_thread"] = last["takt"] / r["takt"]
+
+
 def selected(text):
     rows = list(everything())
     if not text:
@@ -219,6 +229,7 @@ def run(arguments, rows):
             for count in threads:
                 try:
                     result["rows"].append(bench.measure(row, count))
+                    scaling(result["rows"])
                     print(report.line(result["rows"][-1], bench.peers), flush=True)
                 except Failed as problem:
                     print(f"{row.name} {count}: failed: {problem}", flush=True)

@@ -52,6 +52,7 @@ def markdown(result):
     out += ["", "| engine | version | called by | code |", "|---|---|---|--:|"]
     out += [f"| {n} | {e['version']} | {e['call']} | {e['code_bytes'] / 1e6:.1f} MB |"
             for n, e in result["engines"].items()]
+    out += steadiness(result, names)
     for workload, found in result.get("start", {}).items():
         out += ["", f"From loading the library to the first result of {workload}, 1 thread:", "",
                 "| engine | time | peak memory |", "|---|--:|--:|"]
@@ -59,6 +60,20 @@ def markdown(result):
                 if "start_ms" in e else f"| {n} | {e['problem']} | |" for n, e in found.items()]
     out += ["", *[f"Without {n}: {why}." for n, why in result["missing"].items()]]
     return "\n".join(out).rstrip() + "\n"
+
+
+def steadiness(result, names):
+    """How far the slowest of a hundred runs is from the usual one, where that is felt most."""
+    rows = [r for r in result["rows"] if r["workload"] == "mlp_b1"]
+    if not rows:
+        return []
+    out = ["", "p99 over median of mlp_b1:", "", "| T | takt | " + " | ".join(names) + " |",
+           "|--:|" + "--:|" * (len(names) + 1)]
+    for r in rows:
+        cells = [f"{r['p99'][n] / r[n]:.2f}" if n in r["p99"] else "-"
+                 for n in ("takt", *names)]
+        out.append(f"| {r['threads']} | " + " | ".join(cells) + " |")
+    return out
 
 
 def name_of(machine):
@@ -80,3 +95,6 @@ def write(result, folder):
     ahead = sum(1 for r in result["rows"] if (r["ratio"] or 0) >= 1)
     print(f"peers: ahead of every peer on {ahead} of {len(result['rows'])} rows; "
           f"{stem}.json, .md, .html")
+    slow = [r["workload"] for r in result["rows"] if r.get("over_one_thread", 0) > 1.02]
+    if slow:
+        print(f"peers: slower with all threads than with one: {', '.join(slow)}")
