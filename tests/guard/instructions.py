@@ -71,7 +71,8 @@ def main():
     if platform.machine() not in ISA:
         skip(f"no instruction set is agreed for {platform.machine()}")
     if cache("CMAKE_BUILD_TYPE") not in ("", "Release") or cache("TAKT_SANITIZE") \
-            or cache("TAKT_FLAGS") or "ON" in (cache("TAKT_NATIVE"), cache("CMAKE_INTERPROCEDURAL_OPTIMIZATION")):
+            or cache("TAKT_FLAGS") \
+            or "ON" in (cache("TAKT_NATIVE"), cache("CMAKE_INTERPROCEDURAL_OPTIMIZATION")):
         skip("only the plain release build is counted")
     with open(RECORD, encoding="utf-8") as file:
         records = json.load(file)
