@@ -25,7 +25,8 @@ typedef struct takt_plan_options {
     size_t size;         /**< sizeof(takt_plan_options), or 0 for this header's */
     const char *sizes;   /**< "batch=8,seq=128": every named dimension needs one; default 1 each */
     int threads;         /**< default: one per core this process may use */
-    const char *backend; /**< "cpu" (default), "ref", the reference interpreter, or "blas" */
+    const char *backend; /**< "cpu", "ref", the interpreter, or "blas"; default: the model's own
+                              word (`model m(…) backend=blas`), or cpu */
     const char *blas;    /**< for backend blas: "openblas", "blis", "mkl" or a path; default: any */
     const char *isa;     /**< cap on vector code, e.g. "avx2" or "scalar"; default: no cap */
     const char *passes;  /**< "+name,-name"; NULL: the standard ones */
@@ -41,6 +42,8 @@ typedef struct takt_plan_options {
     const char *donate; /**< "x,y": inputs that a run may write over; the plan uses their bytes */
     const takt_known_input *fixed; /**< static inputs: constants of this plan, dense, copied */
     size_t fixed_count;
+    /** "blas,f32": backends and element types that must be used; TAKT_ERR_REQUIREMENT if not. */
+    const char *require;
 } takt_plan_options;
 
 /** Optimisation level 0 to 3; docs/options.md tells what each does. TAKT_ERR_ARGUMENT beyond. */
@@ -86,6 +89,8 @@ TAKT_API const char *takt_backend_available(const char *name);
 /** The backends: name, whether they can be used or why not, and what they are good for. */
 TAKT_API TAKT_MUST_USE takt_status takt_backend_list(takt_ctx *ctx, takt_format format,
                                                      takt_sink_fn *sink, void *user);
+/** What the plan runs on, as text: "cpu", or "blas: openblas (OpenBLAS 0.3.21 …), 2 threads". */
+TAKT_API void takt_plan_backend(const takt_plan *plan, char *text, size_t size);
 /** Accepts NULL. Sessions made from the plan live on. */
 TAKT_API void takt_plan_destroy(takt_plan *plan);
 TAKT_API void takt_plan_query(const takt_plan *plan, takt_plan_info *info);

@@ -1,9 +1,11 @@
 /* backends.c - which backends there are, and whether they can be used here. */
 #include "api/backends.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <takt/plan.h>
+#include <takt/version.h>
 
 #include "api/report.h"
 
@@ -17,7 +19,7 @@ static const char *reason(const takt_backend *b)
     return b->available != NULL ? b->available() : NULL;
 }
 
-static const takt_backend *by_name(const char *name)
+const takt_backend *takt_backend_named(const char *name)
 {
     for (size_t i = 0; i < BACKENDS; i++)
         if (strcmp(backends[i]->name, name) == 0)
@@ -27,13 +29,13 @@ static const takt_backend *by_name(const char *name)
 
 const char *takt_backend_available(const char *name)
 {
-    const takt_backend *b = name != NULL ? by_name(name) : NULL;
+    const takt_backend *b = name != NULL ? takt_backend_named(name) : NULL;
     return b != NULL ? reason(b) : "there is no such backend";
 }
 
 takt_status takt_backend_find(takt_ctx *ctx, const char *name, const takt_backend **out)
 {
-    *out = by_name(name);
+    *out = takt_backend_named(name);
     if (*out == NULL) {
         takt_fail(ctx, TAKT_E_NAME, "there is no backend called %s", name);
         return takt_fail_hint(ctx, "backends are cpu, blas and ref");
@@ -44,6 +46,24 @@ takt_status takt_backend_find(takt_ctx *ctx, const char *name, const takt_backen
     return TAKT_OK;
 }
 
+void takt_plan_backend(const takt_plan *plan, char *text, size_t size)
+{
+    const int at = snprintf(text, size, "%s", plan->backend->name);
+    if (plan->backend->about == NULL || plan->backend_state == NULL || at < 0 ||
+        (size_t)at + 2 >= size)
+        return;
+    memcpy(text + at, ": ", 3);
+    plan->backend->about(plan->backend_state, text + at + 2, size - (size_t)at - 2);
+}
+
+static const char *version_of(const takt_backend *b, char *to, size_t size)
+{
+    if (b->version == NULL)
+        return takt_version();
+    b->version(to, size);
+    return to;
+}
+
 static void list_json(takt_text *text)
 {
     takt_json_writer w;
@@ -51,6 +71,7 @@ static void list_json(takt_text *text)
     takt_json_open(&w, '[');
     for (size_t i = 0; i < BACKENDS; i++) {
         const char *why = reason(backends[i]);
+        char version[512];
         takt_json_open(&w, '{');
         takt_json_key(&w, "name");
         takt_json_string(&w, backends[i]->name);
@@ -61,41 +82,40 @@ static void list_json(takt_text *text)
             takt_json_string(&w, why);
         else
             takt_json_null(&w);
+        takt_json_key(&w, "version");
+        takt_json_string(&w, version_of(backends[i], version, sizeof version));
         takt_json_key(&w, "summary");
         takt_json_string(&w, backends[i]->summary);
+        takt_json_key(&w, "good_for");
+        takt_json_string(&w, backends[i]->good_for);
         takt_json_close(&w, '}');
     }
     takt_json_close(&w, ']');
     takt_text_add(text, "\n");
 }
 
-static takt_status list_text(takt_ctx *ctx, takt_text *text)
+static void list_text(takt_text *text)
 {
-    takt_table table;
-    takt_table_init(&table, ctx, "lll");
     for (size_t i = 0; i < BACKENDS; i++) {
         const char *why = reason(backends[i]);
-        takt_table_cell(&table, "%s", backends[i]->name);
-        takt_table_cell(&table, "%s", why == NULL ? "available" : why);
-        takt_table_cell(&table, "%s", backends[i]->summary);
+        char version[512];
+        takt_text_add(text, "%-5s %s%s\n", backends[i]->name,
+                      why == NULL ? "available" : "no: ", why == NULL ? "" : why);
+        takt_text_add(text, "      %s\n", backends[i]->summary);
+        takt_text_add(text, "      good for %s\n", backends[i]->good_for);
+        if (why == NULL)
+            takt_text_add(text, "      version %s\n",
+                          version_of(backends[i], version, sizeof version));
     }
-    takt_table_print(&table, text);
-    const takt_status status = table.status;
-    takt_table_deinit(&table);
-    return status;
 }
 
 takt_status takt_backend_list(takt_ctx *ctx, takt_format format, takt_sink_fn *sink, void *user)
 {
     takt_text text;
     takt_text_init(&text, ctx);
-    takt_status status = TAKT_OK;
     if (format == TAKT_FORMAT_JSON)
         list_json(&text);
     else
-        status = list_text(ctx, &text);
-    if (status == TAKT_OK)
-        return takt_sink_text(ctx, &text, sink, user);
-    takt_text_deinit(&text);
-    return status;
+        list_text(&text);
+    return takt_sink_text(ctx, &text, sink, user);
 }

@@ -4,6 +4,8 @@
 
 #include "plan/backend.h"
 
+/* NULL if there is none. */
+const takt_backend *takt_backend_named(const char *name);
 /* TAKT_E_NAME with a hint if there is none, or the reason if it cannot be used here. */
 TAKT_MUST_USE takt_status takt_backend_find(takt_ctx *ctx, const char *name,
                                             const takt_backend **out);

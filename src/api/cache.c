@@ -100,6 +100,7 @@ static takt_status write_key(const takt_model *m, const takt_plan_options *o, ta
     add_option(text, o->passes);
     add_option(text, o->hint);
     add_option(text, o->donate);
+    add_option(text, o->require);
     uint64_t fixed = o->fixed_count;
     TAKT_TRY(takt_hash_fixed(m->ctx, o, &fixed));
     takt_text_add(text, " %" PRIx64, fixed);

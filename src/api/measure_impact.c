@@ -105,6 +105,9 @@ static takt_status try_switches(const study *s, const takt_plan_options *base)
     variant v = {.name = "threads (1)", .options = *base};
     v.options.threads = 1;
     TAKT_TRY(try_and_say(s, &v));
+    v = (variant){.name = "fusion", .options = *base};
+    v.options.passes = "-fuse";
+    TAKT_TRY(try_and_say(s, &v));
     v = (variant){.name = "vector code", .options = *base};
     v.options.isa = "scalar";
     TAKT_TRY(try_and_say(s, &v));

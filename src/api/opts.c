@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/backends.h"
+#include "api/require.h"
 #include "base/text.h"
 #include "os/pool.h"
 #include "pass/pass.h"
@@ -180,6 +181,8 @@ static takt_status settle_passes(takt_ctx *ctx, const takt_plan_options *o, cons
     TAKT_TRY(takt_pass_choose(ctx, level->passes, &choice));
     TAKT_TRY(takt_pass_choose(ctx, o->passes, &choice));
     s->passes_off = choice.off;
+    s->fuse = choice.fuse == 0 ? level->is_fused : choice.fuse > 0;
+    s->min_gain = choice.min_gain;
     return TAKT_OK;
 }
 
@@ -226,7 +229,9 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
 {
     takt_ctx *ctx = m->ctx;
     const takt_level *level = takt_level_of(o->level);
-    TAKT_TRY(takt_backend_find(ctx, o->backend != NULL ? o->backend : "cpu", &s->backend));
+    const char *backend = o->backend != NULL ? o->backend : m->graph->backend;
+    TAKT_TRY(takt_require_words(ctx, o->require));
+    TAKT_TRY(takt_backend_find(ctx, backend != NULL ? backend : "cpu", &s->backend));
     if (o->threads < 0 || o->threads > TAKT_POOL_MAX)
         return takt_fail(ctx, TAKT_E_OPTION, "%d threads: give 1 to %d", o->threads, TAKT_POOL_MAX);
     if (level == NULL)
@@ -237,7 +242,7 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     TAKT_TRY(settle_isas(ctx, o, level, s));
     TAKT_TRY(settle_passes(ctx, o, level, s));
     const bool is_ref = s->backend == &takt_backend_ref;
-    s->fuse = level->is_fused && !is_ref;
+    s->fuse = s->fuse && !is_ref;
     s->lower_all = level->lowers_all && !is_ref;
     s->library = o->blas;
     s->reuse = !o->no_reuse;

@@ -7,6 +7,7 @@
 #include "api/limit.h"
 #include "api/model.h"
 #include "api/opts.h"
+#include "api/require.h"
 #include "api/session.h"
 #include "base/mem.h"
 #include "base/options.h"
@@ -106,8 +107,8 @@ static takt_status keep_options(const takt_plan_options *o, takt_plan *plan)
     takt_plan_options *kept = takt_arena_copy(&plan->arena, o, sizeof *o);
     if (kept == NULL)
         return TAKT_ERR_MEMORY;
-    const char **texts[] = {&kept->sizes,  &kept->backend, &kept->blas,  &kept->isa,
-                            &kept->passes, &kept->hint,    &kept->donate};
+    const char **texts[] = {&kept->sizes,  &kept->backend, &kept->blas,   &kept->isa,
+                            &kept->passes, &kept->hint,    &kept->donate, &kept->require};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (*texts[i] != NULL && !keep_text(&plan->arena, texts[i]))
             return TAKT_ERR_MEMORY;
@@ -135,6 +136,8 @@ takt_status takt_plan_create(const takt_model *m, const takt_plan_options *optio
     takt_graph_destroy(g);
     if (status != TAKT_OK && m->ctx->error.id == TAKT_E_PLAN_LIMIT && status == TAKT_ERR_LIMIT)
         status = takt_limit_refuse(m, &o, settings.threads);
+    if (status == TAKT_OK)
+        status = takt_require_plan(*plan, o.require);
     if (status == TAKT_OK)
         status = keep_initial(m, *plan);
     if (status == TAKT_OK)

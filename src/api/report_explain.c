@@ -30,10 +30,83 @@ static size_t steps_about(const takt_plan *plan, const char *node)
     return count;
 }
 
-static bool is_about(const char *sentence, const char *node)
+static bool is_called(const takt_plan *plan, takt_id id, const char *name)
 {
-    return node == NULL || strstr(sentence, node) != NULL;
+    const takt_node *n = &plan->graph->nodes[id];
+    if (strcmp(takt_node_label(n), name) == 0)
+        return true;
+    for (const takt_origin *o = n->origin; o != NULL; o = o->next)
+        if (strcmp(o->name, name) == 0)
+            return true;
+    return false;
 }
+
+/* ---- fusions ---- */
+
+static bool is_about(const takt_plan *plan, const takt_fusion *f, const char *node)
+{
+    return node == NULL || is_called(plan, f->node, node) || is_called(plan, f->from, node);
+}
+
+static void fusion_row(takt_table *t, const takt_plan *plan, const takt_fusion *f)
+{
+    char figure[TAKT_FIGURE_TEXT];
+    const takt_node *n = &plan->graph->nodes[f->node], *from = &plan->graph->nodes[f->from];
+    takt_table_cell(t, "%s", f->refused == NULL ? "+" : "-");
+    takt_table_cell(t, "%s (%s)", takt_node_label(n), n->op->name);
+    takt_table_cell(t, "%s (%s)", takt_node_label(from), from->op->name);
+    takt_table_cell(t, "%.2f", f->gain);
+    takt_table_cell(t, "%s", takt_figure(takt_whole(f->bytes), figure));
+    takt_table_cell(t, "%s", f->refused == NULL ? "fused" : f->refused);
+}
+
+static void fusions_text(takt_report *r, const takt_plan *plan, const char *node)
+{
+    static const char *const heads[] = {"", "node", "after", "gain", "bytes saved", ""};
+    takt_table t;
+    size_t count = 0;
+    takt_table_init(&t, r->ctx, "lllrrl");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        takt_table_cell(&t, "%s", heads[i]);
+    takt_table_rule(&t);
+    for (size_t i = 0; i < plan->fusion_count; i++)
+        if (is_about(plan, &plan->fusions[i], node)) {
+            fusion_row(&t, plan, &plan->fusions[i]);
+            count++;
+        }
+    takt_text_add(&r->text,
+                  "%zu fusion%s possible; gain: estimated time apart over time together\n", count,
+                  count == 1 ? "" : "s");
+    if (count > 0)
+        takt_table_print(&t, &r->text);
+    takt_table_deinit(&t);
+}
+
+static void fusions_json(takt_report *r, const takt_plan *plan, const char *node)
+{
+    takt_json_key(&r->json, "fusions");
+    takt_json_open(&r->json, '[');
+    for (size_t i = 0; i < plan->fusion_count; i++) {
+        const takt_fusion *f = &plan->fusions[i];
+        if (!is_about(plan, f, node))
+            continue;
+        takt_json_open(&r->json, '{');
+        takt_report_pair(r, "node", takt_node_label(&plan->graph->nodes[f->node]));
+        takt_report_pair(r, "op", plan->graph->nodes[f->node].op->name);
+        takt_report_pair(r, "after", takt_node_label(&plan->graph->nodes[f->from]));
+        takt_report_pair(r, "after_op", plan->graph->nodes[f->from].op->name);
+        takt_json_key(&r->json, "gain");
+        takt_json_number(&r->json, f->gain);
+        takt_report_count(r, "bytes_saved", takt_whole(f->bytes));
+        takt_json_key(&r->json, "fused");
+        takt_json_bool(&r->json, f->refused == NULL);
+        takt_report_pair(r, "refused", f->refused);
+        takt_json_close(&r->json, '}');
+    }
+    takt_json_close(&r->json, ']');
+}
+
+/* ---- steps ---- */
 
 static void node_text(takt_report *r, const takt_plan *plan, takt_id id)
 {
@@ -59,9 +132,7 @@ static void write_text(takt_report *r, const takt_plan *plan, const char *node)
         if (s->note != NULL)
             takt_text_add(&r->text, "     note: %s\n", s->note);
     }
-    for (size_t i = 0; i < plan->refusal_count; i++)
-        if (is_about(plan->refusals[i], node))
-            takt_text_add(&r->text, "not fused: %s\n", plan->refusals[i]);
+    fusions_text(r, plan, node);
 }
 
 static void step_json(takt_report *r, const takt_plan *plan, size_t index)
@@ -95,12 +166,7 @@ static void write_json(takt_report *r, const takt_plan *plan, const char *node)
         if (concerns(plan, &plan->steps[i], node))
             step_json(r, plan, i);
     takt_json_close(&r->json, ']');
-    takt_json_key(&r->json, "not_fused");
-    takt_json_open(&r->json, '[');
-    for (size_t i = 0; i < plan->refusal_count; i++)
-        if (is_about(plan->refusals[i], node))
-            takt_json_string(&r->json, plan->refusals[i]);
-    takt_json_close(&r->json, ']');
+    fusions_json(r, plan, node);
 }
 
 takt_status takt_plan_explain(const takt_plan *plan, const char *node, takt_format format,

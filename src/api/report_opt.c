@@ -169,6 +169,30 @@ static void pass_text(takt_report *r, size_t index)
         takt_text_add(&r->text, "  law:     %s\n", p->rules[i].law);
 }
 
+/* Done by the plan, but chosen like a pass. */
+static void fuse_row(takt_report *r)
+{
+    static const char summary[] =
+        "several nodes into one step; fuse:min-gain=1.5 leaves alone what "
+        "is estimated to gain less";
+    static const char place[] = "the plan does it, after all passes";
+    if (!r->is_json) {
+        takt_text_add(&r->text,
+                      "fuse: %s\n  place:   %s\n  licence: none: the same bits on and off\n",
+                      summary, place);
+        return;
+    }
+    takt_json_open(&r->json, '{');
+    takt_report_pair(r, "name", "fuse");
+    takt_report_pair(r, "summary", summary);
+    takt_report_pair(r, "licence", NULL);
+    takt_report_pair(r, "place", place);
+    takt_json_key(&r->json, "laws");
+    takt_json_open(&r->json, '[');
+    takt_json_close(&r->json, ']');
+    takt_json_close(&r->json, '}');
+}
+
 takt_status takt_pass_list(takt_ctx *ctx, takt_format format, takt_sink_fn *sink, void *user)
 {
     takt_report r;
@@ -183,6 +207,7 @@ takt_status takt_pass_list(takt_ctx *ctx, takt_format format, takt_sink_fn *sink
         else
             pass_text(&r, i);
     }
+    fuse_row(&r);
     if (r.is_json)
         takt_json_close(&r.json, ']');
     return takt_report_end(&r, TAKT_OK, sink, user);

@@ -5,6 +5,7 @@
 
 #include "api/report.h"
 #include "os/pool.h"
+#include "plan/backend.h"
 #include "plan/finish.h"
 
 /* What lies where: "x", or the value that the buffer holds first. */
@@ -152,6 +153,11 @@ static void write_text(takt_report *r, const takt_plan *plan, size_t minimum)
                   plan->graph->name, plan->step_count, plan->threads, plan->threads == 1 ? "" : "s",
                   takt_figure(takt_whole(flops), figure));
     hint_text(r, plan);
+    if (plan->backend != &takt_backend_cpu) {
+        char about[256];
+        takt_plan_backend(plan, about, sizeof about);
+        takt_text_add(&r->text, "backend %s\n", about);
+    }
     steps_text(r, plan);
     memory_text(r, plan, minimum);
 }
@@ -225,6 +231,9 @@ static void write_json(takt_report *r, const takt_plan *plan, size_t minimum)
 {
     takt_report_pair(r, "model", plan->graph->name);
     takt_report_count(r, "threads", (uint64_t)plan->threads);
+    char about[256];
+    takt_plan_backend(plan, about, sizeof about);
+    takt_report_pair(r, "backend", about);
     hint_json(r, plan);
     memory_json(r, plan, minimum);
     takt_json_key(&r->json, "steps");

@@ -38,6 +38,11 @@ takt_status takt_graph_create(takt_ctx *ctx, const takt_graph *like, takt_graph 
         takt_graph_destroy(g);
         return TAKT_ERR_MEMORY;
     }
+    if (like != NULL && like->backend != NULL &&
+        (g->backend = takt_arena_text(&g->arena, like->backend, strlen(like->backend))) == NULL) {
+        takt_graph_destroy(g);
+        return TAKT_ERR_MEMORY;
+    }
     *out = g;
     return TAKT_OK;
 }

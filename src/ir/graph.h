@@ -70,8 +70,9 @@ struct takt_graph {
     takt_arena arena;
     takt_dims *dims;
     const char *name;
-    const char *doc;    /* what it is for, in the author's words; or NULL */
-    takt_status status; /* sticky */
+    const char *doc;     /* what it is for, in the author's words; or NULL */
+    const char *backend; /* that the author asks for; or NULL */
+    takt_status status;  /* sticky */
     takt_node *nodes;
     size_t count, capacity;
     takt_id *table; /* open addressing over hashes */

@@ -299,6 +299,8 @@ void takt_graph_print(const takt_graph *g, const takt_print_options *options, ta
     ports(&p, g->inputs, g->input_count);
     takt_text_add(text, " -> ");
     ports(&p, g->outputs, g->output_count);
+    if (g->backend != NULL)
+        takt_text_add(text, " backend=%s", g->backend);
     takt_text_add(text, " {\n");
     if (g->doc != NULL) {
         line(&p);

@@ -77,6 +77,18 @@ static void layout(takt_frame *f, const takt_ast *o, const takt_value *v)
         f->e->layout = v->word;
 }
 
+/* Which there are is known where plans are made; here it only has to be a word. */
+static void backend(takt_frame *f, const takt_ast *o, const takt_value *v)
+{
+    char text[TAKT_VALUE_TEXT];
+    if (v->kind != TAKT_V_WORD)
+        takt_complain(f, o, TAKT_E_SYNTAX, NULL,
+                      "the backend is a name such as cpu or blas, not %s",
+                      takt_value_text(f->graph, v, text));
+    else
+        f->graph->backend = takt_arena_text(&f->graph->arena, v->word->text, v->word->length);
+}
+
 static void options(takt_frame *f)
 {
     for (const takt_ast *o = f->function->options; o != NULL; o = o->next) {
@@ -89,8 +101,11 @@ static void options(takt_frame *f)
             seed(f, o, &v);
         else if (takt_span_is(name, "layout") && !is_graph)
             layout(f, o, &v);
+        else if (takt_span_is(name, "backend") && !is_graph)
+            backend(f, o, &v);
         else
-            takt_complain(f, o, TAKT_E_SYNTAX, "the options of a model are seed=7 and layout=nhwc",
+            takt_complain(f, o, TAKT_E_SYNTAX,
+                          "the options of a model are seed=7, layout=nhwc and backend=blas",
                           "there is no option called %s", o->name->text);
     }
 }

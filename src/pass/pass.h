@@ -72,7 +72,9 @@ TAKT_MUST_USE takt_status takt_pass_apply(const takt_pass *pass, const takt_grap
 
 /* Which passes run: "+name,-name", "-all", "-licensed" (those with a licence); later words win. */
 typedef struct takt_pass_choice {
-    uint64_t off; /* bit i: pass i of the pipeline does not run */
+    uint64_t off;    /* bit i: pass i of the pipeline does not run */
+    int fuse;        /* fusion into steps, which the plan does: 1 on, -1 off, 0 nothing was said */
+    double min_gain; /* "fuse:min-gain=1.5"; 0: nothing was said */
 } takt_pass_choice;
 TAKT_MUST_USE takt_status takt_pass_choose(takt_ctx *ctx, const char *words,
                                            takt_pass_choice *choice);

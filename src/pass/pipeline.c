@@ -1,6 +1,7 @@
 /* pipeline.c - the order of the passes and why each stands where it stands. */
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "pass/pass.h"
 #include "pass/passes.h"
@@ -60,6 +61,34 @@ static takt_status fail_unknown(takt_ctx *ctx, takt_span word)
                            : takt_fail_hint(ctx, "`takt opt --list` shows them");
 }
 
+/* "fuse", or "fuse:min-gain=1.5": no pass over graphs, but chosen like one. */
+static bool is_fuse(takt_span word, takt_span *more)
+{
+    static const char name[] = "fuse";
+    const size_t length = sizeof name - 1;
+    if (word.length < length || memcmp(word.at, name, length) != 0 ||
+        (word.length > length && word.at[length] != ':'))
+        return false;
+    *more = (takt_span){word.at + length, word.length - length};
+    return true;
+}
+
+static takt_status choose_fuse(takt_ctx *ctx, takt_span more, bool off, takt_pass_choice *choice)
+{
+    static const char key[] = ":min-gain=";
+    const size_t length = sizeof key - 1;
+    choice->fuse = off ? -1 : 1;
+    if (more.length == 0)
+        return TAKT_OK;
+    if (more.length <= length || memcmp(more.at, key, length) != 0 || off ||
+        !takt_number_read(more.at + length, more.length - length, &choice->min_gain) ||
+        !(choice->min_gain >= 0 && choice->min_gain < 1e9)) {
+        takt_fail(ctx, TAKT_E_OPTION, "fuse%.*s is not understood", (int)more.length, more.at);
+        return takt_fail_hint(ctx, "its one setting is fuse:min-gain=1.5");
+    }
+    return TAKT_OK;
+}
+
 static takt_status choose_word(takt_ctx *ctx, takt_span word, takt_pass_choice *choice)
 {
     const bool off = word.length > 0 && word.at[0] == '-';
@@ -71,6 +100,9 @@ static takt_status choose_word(takt_ctx *ctx, takt_span word, takt_pass_choice *
         choice->off = off ? UINT64_MAX : 0;
         return TAKT_OK;
     }
+    takt_span more;
+    if (is_fuse(word, &more))
+        return choose_fuse(ctx, more, off, choice);
     const bool licensed = takt_span_is(word, "licensed");
     for (size_t i = 0; i < STAGES && licensed; i++)
         if (stages[i].pass->licence != NULL)

@@ -75,6 +75,13 @@ TAKT_MUST_USE takt_status takt_planner_child(takt_planner *p, const takt_graph *
 
 struct takt_backend {
     const char *name, *summary;
+    const char *good_for; /* when one would choose it */
+    /* What it is made of, e.g. the libraries that are there; absent: Takt's own version. */
+    void (*version)(char *to, size_t size);
+    /* What open() found: name, version, threads; absent: nothing to tell. */
+    void (*about)(const void *state, char *to, size_t size);
+    /* Nodes that are its business, for requirements; absent: all. */
+    bool (*claims)(const takt_graph *g, takt_id node);
     /* NULL if it can be used here, else the reason; absent: always. */
     const char *(*available)(void);
     /* What steps will need, e.g. a library named by `which` (NULL: any) held to `threads`; absent:

@@ -103,22 +103,6 @@ static takt_status survey(takt_builder *b)
     return takt_builder_order(b);
 }
 
-void takt_builder_refuse(takt_builder *b, takt_id node, takt_id producer, const char *why)
-{
-    const takt_graph *g = b->p.graph;
-    const takt_node *n = &g->nodes[node], *from = &g->nodes[producer];
-    void *array = b->refusals;
-    if (takt_mem_grow(b->p.ctx, &array, &b->refusal_capacity, b->refusal_count + 1,
-                      sizeof *b->refusals) != TAKT_OK)
-        return; /* a lost sentence costs a line of an explanation, never the plan */
-    b->refusals = array;
-    const char *line = takt_arena_format(
-        &b->p.plan->arena, "%s (%s) was not fused after %s (%s): %s", takt_node_label(n),
-        n->op->name, takt_node_label(from), from->op->name, why);
-    if (line != NULL)
-        b->refusals[b->refusal_count++] = line;
-}
-
 /* ---- steps ---- */
 
 /* "dense_0: matmul+add+relu" */

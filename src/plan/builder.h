@@ -1,6 +1,7 @@
 /* builder.h - what the stages of plan building share.
  *
  *   group.c    nodes -> groups: one group becomes one step
+ *   fusion.c   what fusing is worth
  *   order.c    the order of the groups, and which run twice
  *   alias.c    values that are other values seen differently
  *   memory.c   buffers, their lives, and the backend's questions about them
@@ -51,8 +52,9 @@ typedef struct takt_builder {
     size_t pack_count, pack_capacity;
     uint32_t *pack_of;                /* per node: its newest pack, or UINT32_MAX */
     size_t in_capacity, out_capacity; /* of the step being compiled */
-    const char **refusals;
-    size_t refusal_count, refusal_capacity;
+    takt_cost *costs;                 /* per group: what it costs as a step */
+    takt_fusion *fusions;
+    size_t fusion_count, fusion_capacity;
 } takt_builder;
 
 static inline takt_builder *takt_builder_of(takt_planner *p)
@@ -74,8 +76,6 @@ TAKT_MUST_USE takt_status takt_builder_new_constant(takt_builder *b, const takt_
 TAKT_MUST_USE takt_status takt_builder_add_out(takt_builder *b, const takt_view *view);
 /* The next value of the slot has been written over its old one already. */
 bool takt_state_is_in_place(const takt_builder *b, size_t slot);
-/* A sentence for `takt explain --fusions`. */
-void takt_builder_refuse(takt_builder *b, takt_id node, takt_id producer, const char *why);
 /* The buffer is an input's that the caller lets steps write over. */
 bool takt_builder_is_donated(const takt_builder *b, const takt_buffer *buffer);
 /* Moves values into donated inputs that are not read any more. */

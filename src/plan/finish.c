@@ -201,15 +201,15 @@ takt_status takt_finish_shrink(takt_builder *b)
         takt_arena_copy(arena, plan->buffers, plan->buffer_count * sizeof *buffers);
     takt_tensor *constants =
         takt_arena_copy(arena, plan->constants, plan->constant_count * sizeof *constants);
-    plan->refusals = takt_arena_copy(arena, b->refusals, b->refusal_count * sizeof *b->refusals);
-    plan->refusal_count = plan->refusals != NULL ? b->refusal_count : 0;
+    plan->fusions = takt_arena_copy(arena, b->fusions, b->fusion_count * sizeof *b->fusions);
+    plan->fusion_count = plan->fusions != NULL ? b->fusion_count : 0;
     const bool ok = steps != NULL && buffers != NULL && constants != NULL;
     for (size_t i = 0; i < plan->constant_count && !ok; i++)
         takt_tensor_release(&plan->constants[i]);
     takt_mem_put(ctx, plan->steps, b->step_capacity * sizeof *steps);
     takt_mem_put(ctx, plan->buffers, b->buffer_capacity * sizeof *buffers);
     takt_mem_put(ctx, plan->constants, b->constant_capacity * sizeof *constants);
-    takt_mem_put(ctx, b->refusals, b->refusal_capacity * sizeof *b->refusals);
+    takt_mem_put(ctx, b->fusions, b->fusion_capacity * sizeof *b->fusions);
     takt_mem_put(ctx, b->packs, b->pack_capacity * sizeof *b->packs);
     plan->steps = ok ? steps : NULL;
     plan->buffers = ok ? buffers : NULL;
@@ -237,6 +237,8 @@ void takt_plan_release_internal(takt_plan *plan)
         next = child->sibling;
         takt_plan_release_internal(child); /* subgraphs are nested to a limited depth */
     }
+    if (plan->backend_state != NULL && plan->backend->close != NULL)
+        plan->backend->close(ctx, plan->backend_state);
     takt_graph_destroy(plan->graph);
     takt_arena_deinit(&plan->arena);
     takt_mem_put(ctx, plan, sizeof *plan);

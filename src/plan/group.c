@@ -9,7 +9,8 @@
 #include "base/mem.h"
 #include "ir/leaves.h"
 #include "op/ops.h"
-#include "plan/builder.h"
+#include "plan/finish.h"
+#include "plan/fusion.h"
 
 enum { LONGEST = 48 }; /* nodes in one step: keeps compiling linear and its registers few */
 
@@ -122,6 +123,8 @@ static takt_status start(takt_builder *b, takt_id id)
 {
     takt_group *group = &b->groups[b->group_count];
     *group = (takt_group){.is_map = is_map(b->p.graph, &b->p.graph->nodes[id])};
+    b->costs[b->group_count] = (takt_cost){0};
+    takt_add_cost(b->p.graph, id, &b->costs[b->group_count]);
     b->group_index[id] = (int32_t)b->group_count++;
     return join(b, group, id);
 }
@@ -136,11 +139,14 @@ static takt_status visit(takt_builder *b, takt_id id)
     if (latest == TAKT_NO_GROUP)
         return start(b, id);
     takt_group *group = &b->groups[latest];
-    const char *why = obstacle(b, id, group, from);
-    if (why != NULL) {
-        takt_builder_refuse(b, id, from, why);
+    takt_fusion fusion = takt_fusion_estimate(b, id, from, &b->costs[latest]);
+    fusion.refused = obstacle(b, id, group, from);
+    if (fusion.refused == NULL && fusion.gain < b->p.settings->min_gain)
+        fusion.refused = "the estimated gain is below min-gain";
+    takt_fusion_note(b, &fusion);
+    if (fusion.refused != NULL)
         return start(b, id);
-    }
+    takt_fusion_join(b, &fusion, &b->costs[latest]);
     b->group_index[id] = latest;
     return join(b, group, id);
 }
@@ -150,8 +156,9 @@ takt_status takt_builder_group(takt_builder *b)
     const takt_graph *g = b->p.graph;
     b->groups = takt_arena_array(&b->scratch, g->count, sizeof *b->groups);
     b->group_index = takt_arena_array(&b->scratch, g->count, sizeof *b->group_index);
+    b->costs = takt_arena_array(&b->scratch, g->count, sizeof *b->costs);
     b->ready = takt_arena_array(&b->scratch, g->count, sizeof *b->ready);
-    if (b->groups == NULL || b->group_index == NULL || b->ready == NULL)
+    if (b->groups == NULL || b->group_index == NULL || b->ready == NULL || b->costs == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < g->count; i++)
         b->group_index[i] = TAKT_NO_GROUP;

@@ -106,6 +106,14 @@ struct takt_step {
     takt_isa_set isas; /* what its kernels may use */
 };
 
+/* A node that could be computed in the step that makes one of its inputs. */
+typedef struct takt_fusion {
+    takt_id node, from;
+    double gain;         /* estimated time apart over time together */
+    double bytes;        /* of memory traffic that is saved */
+    const char *refused; /* NULL: it is done; else why not */
+} takt_fusion;
+
 /* ---- what is asked for ---- */
 
 typedef enum takt_order {
@@ -127,6 +135,7 @@ typedef struct takt_plan_settings {
     const takt_backend *backend; /* preferred; cpu takes what it refuses */
     const char *library;         /* for its open(), or NULL */
     bool fuse;                   /* false: one step per node */
+    double min_gain;             /* fusions of a lower estimated gain are left alone; 0: none is */
     bool reuse;                  /* false: no memory is shared, for debugging and comparison */
     size_t memory_limit;         /* of the arena; 0: none */
     takt_order order;            /* of the groups */
@@ -182,8 +191,8 @@ struct takt_plan {
     size_t moved_steps, repeated_steps, alone_steps;
     takt_plan_settings settings; /* what it was made with; pointers are the plan's own or NULL */
     size_t weight_bytes, packed_bytes, state_bytes, io_bytes, plan_bytes;
-    const char *const *refusals; /* sentences: fusions not done and why */
-    size_t refusal_count;
+    const takt_fusion *fusions; /* every opportunity, in graph order */
+    size_t fusion_count;
 };
 
 /* `graph`: concrete and verified, parameters frozen to constants. Retained by the plan. One order

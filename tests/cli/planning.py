@@ -110,4 +110,63 @@ fails(2, "run", CHAIN, *X, *W, "--static", f"w={WEIGHTS}", says=["by -i and --st
 fails(2, "run", CHAIN, *X, "--static", "w", says=["NAME=FILE"])
 fails(2, "run", CHAIN, "--static", f"q={WEIGHTS}", says=["no input called q"])
 
+# explain --fusions: every opportunity, its gain and its bytes; --pass fuse
+rows = parsed("explain", "--json", "--fusions", ENCODER)["fusions"]
+expect(any(row["fused"] for row in rows) and not all(row["fused"] for row in rows), rows)
+expect(all(row["gain"] > 1 and row["bytes_saved"] > 0 for row in rows), rows)
+expect(all((row["refused"] is None) == row["fused"] for row in rows), rows)
+said = succeeds("explain", "--fusions", ENCODER)
+expect("used elsewhere too" in said and "bytes saved" in said and "fused" in said, said)
+middle = sorted(row["gain"] for row in rows if row["fused"])[len(rows) // 2]
+fewer = parsed("explain", "--json", "--fusions", ENCODER, "--pass", f"fuse:min-gain={middle}")
+expect(0 < sum(row["fused"] for row in fewer["fusions"]) < sum(row["fused"] for row in rows),
+       "min-gain changes nothing")
+expect(any("min-gain" in (row["refused"] or "") for row in fewer["fusions"]), "no reason is given")
+counts = [len(parsed("plan", "--json", MLP, *flags)["steps"])
+          for flags in ((), ("--pass=-fuse",), ("-O1", "--pass=+fuse"), ("-O1",))]
+expect(counts[0] == counts[2] < counts[1] == counts[3], f"fuse on and off: {counts} steps")
+expect(len({parsed("run", "--json", MLP, *flags)["digest"]
+            for flags in ((), ("--pass=-fuse",), ("--pass=fuse:min-gain=1.5",))}) == 1, "bits")
+expect("fuse: several nodes" in succeeds("opt", "--list"), "opt --list does not name fuse")
+fails(2, "plan", MLP, "--pass=fuse:gain=2", says=["fuse:gain=2 is not understood", "min-gain"])
+fails(2, "plan", MLP, "--pass=fuse:min-gain=much", says=["not understood"])
+
+# backends, --backend, `model m(...) backend=NAME`, --require
+listed = {row["name"]: row for row in parsed("backends", "--json")}
+keys = {"name", "available", "reason", "version", "summary", "good_for"}
+expect(all(set(row) == keys for row in listed.values()), listed)
+expect(all((row["reason"] is None) == row["available"] for row in listed.values()), listed)
+expect("good for" in succeeds("backends"), "backends")
+OWN = write("own.takt", "model m(x: f32[n, 8]) backend=ref { return y = relu(x) }")
+expect(parsed("run", "--json", OWN)["backend"] == "ref", "the model's own backend is not used")
+expect(parsed("run", "--json", OWN, "--backend", "cpu")["backend"] == "cpu", "the flag loses")
+expect(parsed("run", "--json", MLP)["backend"] == "cpu", "the default is not cpu")
+compiled = write("own.taktp", b"")
+succeeds("compile", OWN, "-o", compiled)
+expect(parsed("run", "--json", compiled)["backend"] == "ref", "compiling forgets the backend")
+fails(2, "run", write("no.takt", "model m(x: f32[4]) backend=abc { return y = relu(x) }"),
+      says=["no backend called abc"])
+for verb in ("run", "plan", "kernels", "explain", "profile", "benchmark-run", "benchmark-compare",
+             "benchmark-prepare", "benchmark-verify"):
+    said = succeeds(verb, "--help")
+    for flag in ("--backend", "--blas", "--simd", "--hint", "--require", "--memory-limit"):
+        expect(flag in said, f"takt {verb} has no {flag}")
+fails(4, "run", MLP, "--require", "ref", says=["ref is required", "runs on cpu", "--backend ref"])
+fails(4, "run", MLP, "--require", "cuda", says=["cuda is required"])
+fails(4, "run", MLP, "--require", "f32,int8", says=["int8 is required", "computes in f32"])
+fails(2, "run", MLP, "--require", "fast", says=["neither a backend nor an element type"])
+succeeds("run", MLP, "--require", "cpu,f32")
+succeeds("run", MLP, "--backend", "ref", "--require", "ref")
+if listed["blas"]["available"]:
+    said = succeeds("run", MLP, "--backend", "blas", "--require", "blas", "-t", "1")
+    expect("blas: " in said and ", 1 thread\n" in said, said)
+    expect(", 2 threads" in succeeds("plan", MLP, "--backend", "blas", "-t", "2"), "blas threads")
+    fails(4, "run", MLP, "--require", "blas", says=["runs on cpu", "add --backend blas"])
+    fails(4, "run", "--backend", "blas", "--require", "blas", write(
+        "none.takt", "model m(x: f32[4]) { return y = relu(x) }"), says=["no step of the model"])
+    expect('"backend": "blas"' in succeeds("plan", "--json", MLP, "--backend", "blas"), "steps")
+else:
+    fails(4, "run", MLP, "--require", "blas", says=["no CBLAS library"])
+fails(1, "run", MLP, "--backend", "blas", "--blas", "/no/such.so", says=["no CBLAS library"])
+
 finish()

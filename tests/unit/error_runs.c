@@ -155,6 +155,11 @@ static int deadline(void)
     return ran(MLP, NULL, run_late);
 }
 
+static int require(void)
+{
+    return planned(MLP, &(const takt_plan_options){.require = "ref"});
+}
+
 static int state(void)
 {
     return ran(MLP, &(const takt_plan_options){.dry = true}, run_zeros);
@@ -168,6 +173,7 @@ static const struct {
     {TAKT_E_PLAN_SIZE, plan_size}, {TAKT_E_PLAN_LIMIT, plan_limit}, {TAKT_E_LIBRARY, library},
     {TAKT_E_INDEX, index_range},   {TAKT_E_DIVIDE, divide},         {TAKT_E_BINDING, binding},
     {TAKT_E_DEADLINE, deadline},   {TAKT_E_CANCELLED, cancelled},   {TAKT_E_INDEX, reference},
+    {TAKT_E_REQUIRE, require},
 };
 
 static void rows_fail(void)

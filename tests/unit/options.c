@@ -6,6 +6,7 @@
 
 #include <takt/takt.h>
 
+#include "base/ctx.h"
 #include "kernel/isa.h"
 #include "plan/plan.h"
 
@@ -181,6 +182,24 @@ static void caps_that_cannot_be_are_refused(void)
         EXPECT_STATUS(ctx, takt_opts_simd_words(ctx, &o, cases[i].words), cases[i].status);
 }
 
+/* ---- backends ---- */
+
+static void a_backend_is_closed_with_its_plan(void)
+{
+    takt_plan *plan;
+    char about[256];
+    const uint64_t before = ctx->live_bytes;
+    if (takt_backend_available("blas") != NULL)
+        return;
+    plan = plan_of(&(takt_plan_options){.sizes = "n=2", .backend = "blas", .threads = 1});
+    takt_plan_backend(plan, about, sizeof about);
+    EXPECT(strncmp(about, "blas: ", 6) == 0, "%s", about);
+    takt_plan_destroy(plan);
+    EXPECT(ctx->live_bytes == before, "%llu bytes are lost",
+           (unsigned long long)(ctx->live_bytes - before));
+    EXPECT(takt_backend_available("cpu") == NULL && takt_backend_available("abc") != NULL);
+}
+
 /* ---- the processor ---- */
 
 static void the_processor_tells(void)
@@ -204,6 +223,7 @@ int main(void)
         levels_differ_as_documented();
         a_family_is_capped_alone();
         caps_that_cannot_be_are_refused();
+        a_backend_is_closed_with_its_plan();
         the_processor_tells();
     }
     takt_model_destroy(model);

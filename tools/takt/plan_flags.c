@@ -87,7 +87,8 @@ int tool_request_init(takt_tool *t, const char *sizes, tool_request *r)
     const int level = (int)tool_number_of(t, TAKT_F_LEVEL, 2);
     char *simd = tool_joined(t, TAKT_F_SIMD);
     *r = (tool_request){.passes = tool_joined(t, TAKT_F_PASS),
-                        .donate = tool_joined(t, TAKT_F_DONATE)};
+                        .donate = tool_joined(t, TAKT_F_DONATE),
+                        .require = tool_joined(t, TAKT_F_REQUIRE)};
     r->options = (takt_plan_options){
         .size = sizeof r->options,
         .sizes = sizes,
@@ -98,6 +99,7 @@ int tool_request_init(takt_tool *t, const char *sizes, tool_request *r)
         .passes = r->passes,
         .hint = tool_text_of(t, TAKT_F_HINT),
         .donate = r->donate,
+        .require = r->require,
         .memory_limit = tool_number_of(t, TAKT_F_MEMORY_LIMIT, 0),
     };
     takt_status status = takt_opts_level(&r->options, level);
@@ -119,6 +121,7 @@ void tool_request_free(tool_request *r)
     free(r->fixed);
     free(r->passes);
     free(r->donate);
+    free(r->require);
     *r = (tool_request){.passes = NULL};
 }
 

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void print_type(const takt_desc *d)
 {
@@ -78,6 +79,10 @@ static int print_text(tool_run *r, takt_plan *plan, takt_session *s, const char 
     if (quiet)
         return TAKT_EXIT_OK;
     const double us = (double)r->times_ns[r->runs / 2] / 1e3;
+    char backend[256];
+    takt_plan_backend(plan, backend, sizeof backend);
+    if (strcmp(backend, "cpu") != 0)
+        printf("%s\n", backend);
     printf("%zu steps, %d thread%s, %llu bytes; ", info.steps, info.threads,
            info.threads == 1 ? "" : "s", (unsigned long long)info.peak);
     if (r->runs == 1)
@@ -105,7 +110,11 @@ static int print_json(tool_run *r, takt_plan *plan, takt_session *s, const char 
         if (status != TAKT_OK)
             return tool_finish(r->t, status);
     }
-    printf("}, \"digest\": \"sha256:%s\", \"steps\": %zu, \"threads\": %d, \"peak_bytes\": %llu, "
+    char backend[256];
+    takt_plan_backend(plan, backend, sizeof backend);
+    printf("}, \"backend\": ");
+    tool_print_string(stdout, backend);
+    printf(", \"digest\": \"sha256:%s\", \"steps\": %zu, \"threads\": %d, \"peak_bytes\": %llu, "
            "\"runs\": %zu, \"time_ns\": {\"median\": %llu, \"min\": %llu, \"max\": %llu}}\n",
            sha, info.steps, info.threads, (unsigned long long)info.peak, r->runs,
            (unsigned long long)r->times_ns[r->runs / 2], (unsigned long long)r->times_ns[0],

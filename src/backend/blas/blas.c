@@ -3,107 +3,85 @@
  * Everything else runs on cpu, and every step says why. Results are BLAS's own: its order of
  * arithmetic is not Takt's, so the promise of equal bits does not cover this backend.
  */
-#include <string.h>
+#include <stdio.h>
 
+#include "backend/blas/cblas.h"
 #include "backend/cpu/matrix.h"
 #include "base/mem.h"
 #include "op/ops.h"
-#include "os/library.h"
 #include "plan/backend.h"
 
 enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
-
-typedef void sgemm_fn(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a,
-                      int lda, const float *b, int ldb, float beta, float *c, int ldc);
-typedef void dgemm_fn(int order, int ta, int tb, int m, int n, int k, double alpha, const double *a,
-                      int lda, const double *b, int ldb, double beta, double *c, int ldc);
-typedef void threads_fn(int count);
-
-typedef struct blas {
-    takt_library *library;
-    const char *name;
-    sgemm_fn *sgemm;
-    dgemm_fn *dgemm;
-    threads_fn *set_threads; /* or NULL */
-} blas;
-
-typedef struct candidate {
-    const char *name, *file, *set_threads;
-} candidate;
-
-static const candidate candidates[] = {
-    {"openblas", "libopenblas.so.0", "openblas_set_num_threads"},
-    {"blis", "libblis.so.4", "bli_thread_set_num_threads"},
-    {"mkl", "libmkl_rt.so.2", "MKL_Set_Num_Threads"},
-    {"cblas", "libblas.so.3", NULL},
-};
-
-enum { CANDIDATES = sizeof candidates / sizeof *candidates };
-
-static bool load(blas *b, const char *name, const char *file, const char *set_threads)
-{
-    b->library = takt_library_open(file);
-    if (b->library == NULL)
-        return false;
-    b->name = name;
-    b->sgemm = (sgemm_fn *)takt_library_find(b->library, "cblas_sgemm");
-    b->dgemm = (dgemm_fn *)takt_library_find(b->library, "cblas_dgemm");
-    for (size_t i = 0; i < CANDIDATES && b->set_threads == NULL; i++)
-        if (candidates[i].set_threads != NULL &&
-            (set_threads == NULL || set_threads == candidates[i].set_threads))
-            b->set_threads = (threads_fn *)takt_library_find(b->library, candidates[i].set_threads);
-    if (b->sgemm != NULL && b->dgemm != NULL)
-        return true;
-    takt_library_close(b->library);
-    b->library = NULL;
-    return false;
-}
-
-/* `which`: a name of the list, a path, or NULL for the first that is there. */
-static bool find(blas *b, const char *which)
-{
-    for (size_t i = 0; i < CANDIDATES; i++) {
-        if (which != NULL && strcmp(which, candidates[i].name) != 0)
-            continue;
-        if (load(b, candidates[i].name, candidates[i].file, candidates[i].set_threads))
-            return true;
-    }
-    return which != NULL && strchr(which, '/') != NULL && load(b, "path", which, NULL);
-}
 
 static takt_status open(takt_ctx *ctx, const char *which, int threads, void **state)
 {
     void *block;
     *state = NULL;
-    TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(blas), "blas", &block));
-    blas *b = block;
-    if (!find(b, which)) {
+    TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_cblas), "blas", &block));
+    takt_cblas *b = block;
+    if (!takt_cblas_open(b, which)) {
         takt_mem_put(ctx, b, sizeof *b);
         takt_fail(ctx, TAKT_E_LIBRARY, "no CBLAS library was found%s%s", which != NULL ? ": " : "",
                   which != NULL ? which : "");
         return takt_fail_hint(ctx,
                               "install libopenblas0, or name one: openblas, blis, mkl or a path");
     }
-    if (b->set_threads != NULL)
-        b->set_threads(threads);
+    b->threads = threads;
+    takt_cblas_hold(b);
     *state = b;
     return TAKT_OK;
 }
 
 static void close(takt_ctx *ctx, void *state)
 {
-    blas *b = state;
-    takt_library_close(b->library);
-    takt_mem_put(ctx, b, sizeof *b);
+    takt_cblas_close(state);
+    takt_mem_put(ctx, state, sizeof(takt_cblas));
+}
+
+/* "openblas (OpenBLAS 0.3.21 ...), 2 threads" */
+static void about(const void *state, char *to, size_t size)
+{
+    const takt_cblas *b = state;
+    const int threads = b->get_threads != NULL ? b->get_threads() : 0;
+    int at = snprintf(to, size, "%s (%s)", b->name,
+                      b->version[0] != '\0' ? b->version : "of unknown version");
+    if (at < 0 || (size_t)at >= size)
+        return;
+    if (threads > 0)
+        (void)snprintf(to + at, size - (size_t)at, ", %d thread%s", threads,
+                       threads == 1 ? "" : "s");
+    else
+        (void)snprintf(to + at, size - (size_t)at, ", threads as it likes: it cannot be told");
 }
 
 static const char *available(void)
 {
-    blas b = {0};
-    if (!find(&b, NULL))
+    takt_cblas b;
+    if (!takt_cblas_open(&b, NULL))
         return "no CBLAS library is installed";
-    takt_library_close(b.library);
+    takt_cblas_close(&b);
     return NULL;
+}
+
+/* Every library that is there. */
+static void version(char *to, size_t size)
+{
+    size_t at = 0;
+    to[0] = '\0';
+    for (size_t i = 0; takt_cblas_name(i) != NULL && at < size; i++) {
+        takt_cblas b;
+        if (!takt_cblas_open(&b, takt_cblas_name(i)))
+            continue;
+        const int length = snprintf(to + at, size - at, "%s%s (%s)", at > 0 ? ", " : "", b.name,
+                                    b.version[0] != '\0' ? b.version : "of unknown version");
+        takt_cblas_close(&b);
+        at += length > 0 ? (size_t)length : 0;
+    }
+}
+
+static bool claims(const takt_graph *g, takt_id node)
+{
+    return g->nodes[node].op == &takt_op_matmul;
 }
 
 static const char *supports(const takt_graph *g, takt_id node)
@@ -124,7 +102,7 @@ static const char *supports(const takt_graph *g, takt_id node)
 
 typedef struct facts {
     takt_product mm;
-    const blas *blas;
+    const takt_cblas *blas;
     int ta, tb, lda, ldb;
 } facts;
 
@@ -134,6 +112,7 @@ static void run(const takt_step *s, const takt_task *t)
     const takt_product *mm = &f->mm;
     const int m = (int)mm->m, n = (int)mm->n, k = (int)mm->k;
     const size_t size = s->out[0].dtype == TAKT_F32 ? 4 : 8;
+    takt_cblas_hold(f->blas);
     for (size_t i = 0; i < mm->batch; i++) {
         size_t a, b;
         takt_product_pair(mm, i, &a, &b);
@@ -178,7 +157,11 @@ static takt_status compile(takt_planner *p)
 const takt_backend takt_backend_blas = {
     .name = "blas",
     .summary = "matrix products by OpenBLAS, BLIS or MKL; everything else on cpu",
+    .good_for = "large f32 and f64 products, where a tuned library is faster",
     .available = available,
+    .version = version,
+    .about = about,
+    .claims = claims,
     .open = open,
     .close = close,
     .supports = supports,

@@ -76,6 +76,7 @@ static takt_status compile(takt_planner *p)
 const takt_backend takt_backend_cpu = {
     .name = "cpu",
     .summary = "vector kernels on this machine's processor",
+    .good_for = "everything; the same bits on every machine",
     .supports = supports,
     .keeps = keeps,
     .absorbs = absorbs,

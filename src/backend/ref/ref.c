@@ -127,6 +127,7 @@ static bool keeps(const takt_graph *g, const takt_node *n)
 const takt_backend takt_backend_ref = {
     .name = "ref",
     .summary = "the interpreter: slow, and right by definition",
+    .good_for = "checking other backends; small models",
     .supports = supports,
     .keeps = keeps,
     .compile = compile,

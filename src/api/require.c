@@ -1,0 +1,146 @@
+/* require.c - a requirement is kept or the plan is refused: nothing falls back in silence.
+ *
+ * A backend: every step that is its business runs on it (for blas: the matrix products, of which
+ * there must be one). An element type: every product, convolution and attention computes in it; in
+ * a model without any, every step.
+ */
+#include "api/require.h"
+
+#include <string.h>
+
+#include <takt/plan.h>
+
+#include "api/backends.h"
+#include "op/ops.h"
+
+enum { LONGEST = 32 };
+
+typedef enum kind { UNKNOWN, BACKEND, DEVICE, DTYPE } kind;
+
+/* The next word of the list, terminated; false at its end. */
+static bool next_word(const char **words, char word[LONGEST])
+{
+    while (*words != NULL && **words == ',')
+        (*words)++;
+    if (*words == NULL || **words == '\0')
+        return false;
+    const size_t length = strcspn(*words, ",");
+    const size_t kept = length < LONGEST ? length : LONGEST - 1;
+    memcpy(word, *words, kept);
+    word[kept] = '\0';
+    *words += length;
+    return true;
+}
+
+static const char *type_name(const char *word)
+{
+    return strcmp(word, "int8") == 0   ? "i8"
+           : strcmp(word, "fp32") == 0 ? "f32"
+           : strcmp(word, "fp16") == 0 ? "f16"
+                                       : word;
+}
+
+static kind kind_of(const char *word)
+{
+    if (takt_backend_named(word) != NULL)
+        return BACKEND;
+    if (strcmp(word, "cuda") == 0 || strcmp(word, "gpu") == 0)
+        return DEVICE;
+    return takt_dtype_find(type_name(word)) != TAKT_DTYPE_COUNT ? DTYPE : UNKNOWN;
+}
+
+takt_status takt_require_words(takt_ctx *ctx, const char *words)
+{
+    char word[LONGEST];
+    while (next_word(&words, word)) {
+        const kind k = kind_of(word);
+        const char *why = k == BACKEND  ? takt_backend_available(word)
+                          : k == DEVICE ? "this build has no backend for it"
+                                        : NULL;
+        if (k == UNKNOWN) {
+            takt_fail(ctx, TAKT_E_NAME, "%s is neither a backend nor an element type", word);
+            return takt_fail_hint(ctx, "require cpu, blas, ref, f32, f16, bf16, int8 and the like");
+        }
+        if (why != NULL) {
+            takt_fail(ctx, TAKT_E_REQUIRE, "%s is required: %s", word, why);
+            return takt_fail_hint(ctx, "`takt backends` lists what there is");
+        }
+    }
+    return TAKT_OK;
+}
+
+/* ---- backends ---- */
+
+static bool is_business(const takt_plan *plan, const takt_step *s, const takt_backend *b)
+{
+    for (size_t i = 0; i < s->node_count; i++)
+        if (b->claims == NULL || b->claims(plan->graph, s->nodes[i]))
+            return true;
+    return false;
+}
+
+static takt_status require_backend(const takt_plan *plan, const char *word)
+{
+    const takt_backend *b = takt_backend_named(word);
+    size_t count = 0;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const takt_step *s = &plan->steps[i];
+        if (!is_business(plan, s, b))
+            continue;
+        count++;
+        if (s->backend == b)
+            continue;
+        takt_fail(plan->ctx, TAKT_E_REQUIRE, "%s is required, but step %zu (%s) runs on %s%s%s",
+                  word, i, s->name, s->backend->name, s->note != NULL ? ": " : "",
+                  s->note != NULL ? s->note : "");
+        return plan->backend == b ? takt_fail_hint(plan->ctx, "`takt kernels` tells of every step")
+                                  : takt_fail_hint(plan->ctx, "add --backend %s", word);
+    }
+    if (count > 0 || b->claims == NULL)
+        return TAKT_OK;
+    return takt_fail(plan->ctx, TAKT_E_REQUIRE,
+                     "%s is required, but no step of the model is its business", word);
+}
+
+/* ---- element types ---- */
+
+static bool is_product(const takt_op *op)
+{
+    return op == &takt_op_matmul || op == &takt_op_conv || op == &takt_op_conv_dx ||
+           op == &takt_op_conv_dw || op == &takt_op_attention;
+}
+
+static bool has_products(const takt_plan *plan)
+{
+    for (size_t i = 0; i < plan->step_count; i++)
+        for (size_t k = 0; k < plan->steps[i].node_count; k++)
+            if (is_product(plan->graph->nodes[plan->steps[i].nodes[k]].op))
+                return true;
+    return false;
+}
+
+static takt_status require_type(const takt_plan *plan, const char *word)
+{
+    const takt_dtype want = takt_dtype_find(type_name(word));
+    const bool only_products = has_products(plan);
+    for (size_t i = 0; i < plan->step_count; i++)
+        for (size_t k = 0; k < plan->steps[i].node_count; k++) {
+            const takt_node *n = &plan->graph->nodes[plan->steps[i].nodes[k]];
+            if (only_products && !is_product(n->op))
+                continue;
+            const takt_type *type = only_products ? takt_type_of(plan->graph, n->in[0]) : n->type;
+            if (type->dtype != want)
+                return takt_fail(plan->ctx, TAKT_E_REQUIRE,
+                                 "%s is required, but step %zu (%s) computes in %s", word, i,
+                                 plan->steps[i].name, takt_dtype_name(type->dtype));
+        }
+    return TAKT_OK;
+}
+
+takt_status takt_require_plan(const takt_plan *plan, const char *words)
+{
+    char word[LONGEST];
+    while (next_word(&words, word))
+        TAKT_TRY(kind_of(word) == BACKEND ? require_backend(plan, word) : require_type(plan, word));
+    return TAKT_OK;
+}

@@ -1,0 +1,57 @@
+/* fusion.c - what fusing a node into the step before it is worth, and the record of it.
+ *
+ * The estimate is a model, not a measurement: a step takes as long as its arithmetic or its memory
+ * traffic, whichever is longer, and a little for being a step. Fusing saves the traffic of the
+ * value in between and one step.
+ */
+#include "plan/fusion.h"
+
+#include "base/mem.h"
+#include "plan/finish.h"
+
+/* As in backend/cpu/cpu.c: rough figures of one core, per microsecond. */
+static const double flops_per_us = 2e4, bytes_per_us = 2e4, us_per_step = 0.5;
+
+static double time_of(const takt_cost *c)
+{
+    const double by_flops = c->flops / flops_per_us, by_bytes = c->bytes / bytes_per_us;
+    return us_per_step + (by_flops > by_bytes ? by_flops : by_bytes);
+}
+
+/* Its reading is saved, and its writing too if nobody else wants it. */
+static double bytes_saved(const takt_builder *b, takt_id from)
+{
+    size_t bytes = 0;
+    (void)takt_type_bytes(takt_type_of(b->p.graph, from), &bytes);
+    return (b->uses[from] == 1 ? 2.0 : 1.0) * (double)bytes;
+}
+
+takt_fusion takt_fusion_estimate(const takt_builder *b, takt_id node, takt_id from,
+                                 const takt_cost *step)
+{
+    takt_cost own = {0};
+    takt_add_cost(b->p.graph, node, &own);
+    const double saved = bytes_saved(b, from);
+    takt_cost both = {step->flops + own.flops, step->bytes + own.bytes - saved};
+    both.bytes = both.bytes > 0 ? both.bytes : 0;
+    return (takt_fusion){.node = node,
+                         .from = from,
+                         .bytes = saved,
+                         .gain = (time_of(step) + time_of(&own)) / time_of(&both)};
+}
+
+void takt_fusion_join(const takt_builder *b, const takt_fusion *fusion, takt_cost *step)
+{
+    takt_add_cost(b->p.graph, fusion->node, step);
+    step->bytes -= fusion->bytes < step->bytes ? fusion->bytes : step->bytes;
+}
+
+void takt_fusion_note(takt_builder *b, const takt_fusion *fusion)
+{
+    void *array = b->fusions;
+    if (takt_mem_grow(b->p.ctx, &array, &b->fusion_capacity, b->fusion_count + 1,
+                      sizeof *b->fusions) != TAKT_OK)
+        return; /* a lost line of an explanation, never the plan */
+    b->fusions = array;
+    b->fusions[b->fusion_count++] = *fusion;
+}

@@ -1,0 +1,15 @@
+/* fusion.h - what fusing a node into the step before it is worth. */
+#ifndef TAKT_PLAN_FUSION_H
+#define TAKT_PLAN_FUSION_H
+
+#include "plan/builder.h"
+
+/* `step`: what the step costs so far. */
+takt_fusion takt_fusion_estimate(const takt_builder *b, takt_id node, takt_id from,
+                                 const takt_cost *step);
+/* The step's cost with the node in it. */
+void takt_fusion_join(const takt_builder *b, const takt_fusion *fusion, takt_cost *step);
+/* For `takt explain --fusions`. */
+void takt_fusion_note(takt_builder *b, const takt_fusion *fusion);
+
+#endif
