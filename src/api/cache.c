@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/options.h"
+#include "ir/storage.h"
 #include "plan/plan.h"
 
 #include <takt/plan.h>
@@ -21,7 +22,7 @@ typedef struct entry {
     char *key;
     size_t key_bytes;
     takt_plan *plan; /* one reference is the cache's */
-    uint64_t bytes, used;
+    uint64_t used;
 } entry;
 
 struct takt_plan_cache {
@@ -142,11 +143,25 @@ static bool take_oldest(takt_plan_cache *c, entry *taken)
     return true;
 }
 
-static uint64_t sum(const takt_plan_cache *c)
+/* What the plan holds and no plan before it in this count. */
+static uint64_t bytes_of(const takt_plan *plan, uint64_t tick)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = sizeof *plan;
+    for (size_t i = 0; i < plan->constant_count; i++)
+        if (plan->constants[i].storage != NULL)
+            bytes += takt_storage_count_once(plan->constants[i].storage, tick);
+    for (const takt_plan *child = plan->child; child != NULL; child = child->sibling)
+        bytes += child->weight_bytes + child->packed_bytes;
+    return bytes;
+}
+
+/* Of all plans and one more; constants that plans share count once. */
+static uint64_t sum(takt_plan_cache *c, const takt_plan *more)
+{
+    const uint64_t tick = ++c->clock;
+    uint64_t bytes = bytes_of(more, tick);
     for (size_t i = 0; i < c->count; i++)
-        bytes += c->at[i].bytes;
+        bytes += bytes_of(c->at[i].plan, tick);
     return bytes;
 }
 
@@ -159,14 +174,13 @@ static void drop(takt_ctx *ctx, entry *e)
 /* ---- use ---- */
 
 /* Makes room for one more; false if every plan of a full table is in use. */
-static bool make_room(takt_ctx *ctx, uint64_t bytes)
+static bool make_room(takt_ctx *ctx, const takt_plan *more)
 {
     for (;;) {
         entry old;
         takt_cache_lock(ctx);
-        const uint64_t limit = ctx->limits.bytes / 4, held = sum(ctx->plans);
+        const bool is_tight = sum(ctx->plans, more) > ctx->limits.bytes / 4;
         const bool is_full = ctx->plans->count == TAKT_CACHE_PLANS;
-        const bool is_tight = bytes > limit || held > limit - bytes;
         const bool found = (is_full || is_tight) && take_oldest(ctx->plans, &old);
         takt_cache_unlock(ctx);
         if (!found)
@@ -208,13 +222,12 @@ struct takt_tensor_pool **takt_cache_pools(takt_ctx *ctx)
 static takt_status keep(takt_ctx *ctx, const char *text, takt_plan **plan)
 {
     entry e = {.key_bytes = strlen(text) + 1, .plan = *plan};
-    e.bytes = sizeof **plan + (*plan)->weight_bytes + (*plan)->packed_bytes;
     void *key;
     TAKT_TRY(takt_cache_begin(ctx));
     TAKT_TRY(takt_mem_get(ctx, e.key_bytes, "plan key", &key));
     memcpy(key, text, e.key_bytes);
     e.key = key;
-    const bool has_room = make_room(ctx, e.bytes);
+    const bool has_room = make_room(ctx, *plan);
     takt_cache_lock(ctx);
     takt_plan *other = find(ctx, text);
     const bool is_kept = other == NULL && has_room && ctx->plans->count < TAKT_CACHE_PLANS;

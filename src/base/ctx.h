@@ -19,6 +19,8 @@ struct takt_ctx {
     takt_error error;
     struct takt_plan_cache *plans;  /* made by its first use, api/cache.c */
     _Atomic bool plans_busy;        /* held for a few instructions */
+    struct takt_shares *shares;     /* constants of plans: ir/share.c */
+    _Atomic bool shares_busy;       /* held for a few instructions */
     struct takt_native_op *natives; /* functions for custom ops: base/native.h */
 };
 

@@ -1,9 +1,17 @@
-/* storage.h - what a storage costs besides its bytes, for statements that are exact. */
+/* storage.h - what a storage costs besides its bytes, and storages that plans share. */
 #ifndef TAKT_IR_STORAGE_H
 #define TAKT_IR_STORAGE_H
 
-#include <stddef.h>
+#include "ir/tensor.h"
 
+/* For statements that are exact. */
 size_t takt_storage_overhead(void);
+/* `*storage` is finished, and its bytes never change again: where the context knows an equal one,
+ * that one takes its place. Does nothing to storages that others hold already. */
+TAKT_MUST_USE takt_status takt_storage_share(takt_storage **storage);
+/* Forgets a storage that nobody holds any more. */
+void takt_storage_unshare(takt_storage *storage);
+/* Its bytes when asked for the first time with this tick, then 0. One thread at a time. */
+size_t takt_storage_count_once(takt_storage *storage, uint64_t tick);
 
 #endif

@@ -2,20 +2,10 @@
 #include "ir/tensor.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 
 #include "base/mem.h"
 #include "ir/storage.h"
-
-struct takt_storage {
-    takt_ctx *ctx;
-    atomic_uint references;
-    void *data;
-    size_t bytes;
-    bool is_borrowed;
-    void (*done)(void *user);
-    void *user;
-};
+#include "ir/storage_fields.h"
 
 size_t takt_storage_overhead(void)
 {
@@ -71,6 +61,8 @@ void takt_storage_release(takt_storage *storage)
     if (storage == NULL ||
         atomic_fetch_sub_explicit(&storage->references, 1, memory_order_acq_rel) != 1)
         return;
+    if (storage->is_shared)
+        takt_storage_unshare(storage);
     if (!storage->is_borrowed)
         takt_mem_put(storage->ctx, storage->data, storage->bytes);
     else if (storage->done != NULL)

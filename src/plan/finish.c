@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "ir/leaves.h"
+#include "ir/storage.h"
 
 const char *takt_node_label(const takt_node *n)
 {
@@ -190,11 +191,14 @@ takt_status takt_finish_shrink(takt_builder *b)
 {
     takt_plan *plan = b->p.plan;
     takt_ctx *ctx = b->p.ctx;
+    takt_status status = TAKT_OK;
     for (size_t i = 0; i < plan->buffer_count; i++) {
         const takt_buffer *buffer = &plan->buffers[i];
         if (buffer->place == TAKT_PLACE_CONSTANT && buffer->last < 0)
             takt_tensor_release(&plan->constants[buffer->index]);
     }
+    for (size_t i = 0; i < plan->constant_count && status == TAKT_OK && !plan->is_dry; i++)
+        status = takt_storage_share(&plan->constants[i].storage);
     takt_arena *arena = &plan->arena;
     takt_step *steps = takt_arena_copy(arena, plan->steps, plan->step_count * sizeof *steps);
     takt_buffer *buffers =
@@ -216,7 +220,7 @@ takt_status takt_finish_shrink(takt_builder *b)
     plan->constants = ok ? constants : NULL;
     if (!ok)
         plan->step_count = plan->buffer_count = plan->constant_count = 0;
-    return ok ? TAKT_OK : TAKT_ERR_MEMORY;
+    return ok ? status : TAKT_ERR_MEMORY;
 }
 
 void takt_plan_retain_internal(takt_plan *plan)

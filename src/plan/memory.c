@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/size.h"
 #include "ir/leaves.h"
+#include "ir/storage.h"
 #include "plan/builder.h"
 
 takt_status takt_builder_new_buffer(takt_builder *b, takt_buffer buffer, uint32_t *index)
@@ -273,6 +274,8 @@ static takt_status make_pack(takt_builder *b, takt_id from, size_t bytes, takt_f
         const void *source = constant_bytes(b, from, &status);
         if (status == TAKT_OK)
             status = fill(user, source, takt_tensor_data(&packed));
+        if (status == TAKT_OK)
+            status = takt_storage_share(&packed.storage);
     }
     if (status == TAKT_OK)
         status = takt_builder_new_constant(b, &packed, buffer);

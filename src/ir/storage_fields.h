@@ -1,0 +1,22 @@
+/* storage_fields.h - what a storage consists of: for tensor.c and share.c only. */
+#ifndef TAKT_IR_STORAGE_FIELDS_H
+#define TAKT_IR_STORAGE_FIELDS_H
+
+#include <stdatomic.h>
+
+#include "ir/tensor.h"
+
+struct takt_storage {
+    takt_ctx *ctx;
+    atomic_uint references;
+    void *data;
+    size_t bytes;
+    bool is_borrowed;
+    bool is_shared; /* the context's table knows it */
+    uint64_t hash;  /* of its bytes, if it is shared */
+    uint64_t counted;
+    void (*done)(void *user);
+    void *user;
+};
+
+#endif

@@ -1,0 +1,112 @@
+/* plan_share.c - packed weights of several plans of a model are there once, and go with the last.
+ */
+#include "test.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "base/ctx.h"
+#include "plan/plan.h"
+
+/* Large enough for the weights to outweigh everything else; the scale is folded into them. */
+static const char text[] = "model m(x: f32[n, 300]) -> (y: f32[n, 400]) seed=3 {\n"
+                           "  h = dense(x, 400, act=relu)\n"
+                           "  return y = dense(h, 400) * 0.5\n"
+                           "}\n";
+
+static takt_ctx *ctx;
+
+static takt_model *load(uint64_t seed)
+{
+    takt_model *m = NULL;
+    const takt_load_options options = {.seed = seed};
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), &options, &m));
+    return m;
+}
+
+static takt_plan *plan_of(const takt_model *m, const char *sizes, int threads)
+{
+    takt_plan *plan;
+    EXPECT_OK(ctx,
+              takt_plan_create(m, &(takt_plan_options){.sizes = sizes, .threads = threads}, &plan));
+    return plan;
+}
+
+static uint64_t packed_of(const takt_plan *plan)
+{
+    takt_plan_info info;
+    takt_plan_query(plan, &info);
+    return info.packed;
+}
+
+static void second_plan_brings_no_weights(void)
+{
+    takt_model *m = load(0), *same = load(0), *other = load(7);
+    for (int i = 0; i < 3; i++) /* a model notes sizes when its first plan is made */
+        takt_plan_destroy(plan_of(i == 0 ? m : i == 1 ? same : other, "n=5", 1));
+    const uint64_t none = ctx->live_bytes;
+    takt_plan *one = plan_of(m, "n=1", 1);
+    const uint64_t first = ctx->live_bytes;
+    takt_plan *eight = plan_of(m, "n=8", 2), *twin = plan_of(same, "n=3", 1);
+    const uint64_t third = ctx->live_bytes;
+    const uint64_t packed = packed_of(one);
+    EXPECT(packed > 1000000 && packed_of(eight) == packed && first - none > packed);
+    EXPECT(third - first < packed / 10, "two more plans take %llu bytes; packed are %llu",
+           (unsigned long long)(third - first), (unsigned long long)packed);
+    takt_plan *apart = plan_of(other, "n=1", 1);
+    EXPECT(ctx->live_bytes - third > packed, "other weights are other bytes");
+    takt_plan_destroy(apart);
+    takt_plan_destroy(one);
+    takt_plan_destroy(eight);
+    EXPECT(ctx->live_bytes - none > packed, "the last plan still has its weights");
+    takt_session *s;
+    EXPECT_OK(ctx, takt_session_create(twin, NULL, &s));
+    EXPECT(takt_session_input(s, 0) != NULL && takt_session_run(s) == TAKT_OK);
+    takt_session_destroy(s);
+    takt_plan_destroy(twin);
+    EXPECT(ctx->live_bytes == none, "%lld bytes stay behind", (long long)(ctx->live_bytes - none));
+    takt_model_destroy(m);
+    takt_model_destroy(same);
+    takt_model_destroy(other);
+}
+
+static void *come_and_go(void *user)
+{
+    const takt_model *m = user;
+    takt_plan *plan;
+    for (int i = 0; i < 25; i++) {
+        const char *sizes = i % 2 == 0 ? "n=1" : "n=2";
+        const takt_plan_options o = {.sizes = sizes, .threads = 1};
+        EXPECT(takt_plan_create(m, &o, &plan) == TAKT_OK);
+        takt_plan_destroy(plan);
+    }
+    return NULL;
+}
+
+static void plans_come_and_go_at_once(void)
+{
+    enum { THREADS = 3 };
+    takt_model *m = load(0);
+    pthread_t threads[THREADS];
+    takt_plan_destroy(plan_of(m, "n=1", 1));
+    const uint64_t none = ctx->live_bytes;
+    for (int i = 0; i < THREADS; i++)
+        EXPECT(pthread_create(&threads[i], NULL, come_and_go, m) == 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    EXPECT(ctx->live_bytes == none, "%lld bytes stay behind", (long long)(ctx->live_bytes - none));
+    EXPECT(ctx->shares == NULL);
+    takt_model_destroy(m);
+}
+
+int main(void)
+{
+    if (EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx))) {
+        second_plan_brings_no_weights();
+        plans_come_and_go_at_once();
+    }
+    takt_ctx_destroy(ctx);
+    return test_done();
+}
