@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "op/util/conv.h"
+#include "op/util/integer.h"
 #include "op/util/pool.h"
 #include "pass/copier.h"
 #include "pass/match.h"
@@ -146,9 +147,10 @@ static int attr_index(const takt_node *n, const char *name)
 
 static bool has_window(const takt_op *op)
 {
-    const takt_op *const ops[] = {&takt_op_conv,        &takt_op_conv_dx,      &takt_op_conv_dw,
-                                  &takt_op_max_pool,    &takt_op_avg_pool,     &takt_op_max_pool_dx,
-                                  &takt_op_avg_pool_dx, &takt_op_max_pool_pick};
+    const takt_op *const ops[] = {
+        &takt_op_conv,        &takt_op_conv_dx,       &takt_op_conv_dw,
+        &takt_op_max_pool,    &takt_op_avg_pool,      &takt_op_max_pool_dx,
+        &takt_op_avg_pool_dx, &takt_op_max_pool_pick, &takt_op_integer_conv};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (ops[i] == op)
             return true;
@@ -163,15 +165,15 @@ static bool window(layout *l, takt_id id, const takt_node *n)
         return false;
     takt_attr attrs[TAKT_MAX_ATTRS];
     takt_dim dims[TAKT_MAX_RANK];
-    takt_id in[2];
+    takt_id in[TAKT_INTEGER_INPUTS];
     copy_attrs(n, attrs);
     attrs[at] = takt_attr_i64(TAKT_NHWC);
     for (int d = 0; shape >= 0 && d < rank; d++)
         dims[moved_axis(d, rank)] = n->attr[shape].dims[d];
     if (shape >= 0)
         attrs[shape] = takt_attr_shape(dims, (size_t)rank);
-    for (uint32_t k = 0; k < n->in_count; k++)
-        in[k] = last(l, n->in[k]);
+    for (uint32_t k = 0; k < n->in_count; k++) /* beyond two: vectors over channels */
+        in[k] = k < 2 ? last(l, n->in[k]) : plain(l, n->in[k]);
     moved(l, id, in, attrs, "conv(x) = transpose(conv(transpose(x))), channels last inside");
     return true;
 }

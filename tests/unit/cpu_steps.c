@@ -22,6 +22,13 @@ static const char *const large[] = {
     "matmul(f16[7, 31, 40], f16[7, 40, 35])",
     "matmul(i8[67, 96], i8[71, 96], transpose_b=true)",
     "matmul(u64[67, 70], u64[70, 71])",
+    "integer_matmul(u8[67, 96], i8[96, 71], u8[], i8[71], i32[71], f32[71] in (0.001, 0.01), u8[])",
+    "integer_matmul(i8[1, 700], u8[700, 333], i8[], u8[])",
+    "integer_conv(u8[2, 19, 17, 33], i8[35, 3, 3, 33], u8[], i8[35], i32[35], f32[35] in "
+    "(0.0001, 0.001), u8[], pad=[1, 1, 1, 1], layout=nhwc)",
+    "integer_conv(i8[1, 40, 30, 48], i8[20, 1, 1, 48], i8[], layout=nhwc)",
+    "integer_conv(u8[1, 40, 30, 48], i8[48, 3, 3, 1], u8[], i8[48], i32[48], f32[48] in "
+    "(0.001, 0.01), u8[], groups=48, pad=[1, 1, 1, 1], layout=nhwc)",
     "pad(f32[301, 303], before=[1, 2], after=[3, 4], mode=reflect)",
     "pad(i16[301, 303], before=[1, 2], after=[3, 4], value=7)",
     "iota(dtype=f32, shape=[300, 301], axis=1)",

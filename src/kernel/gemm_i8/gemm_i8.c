@@ -11,12 +11,13 @@ static size_t ceil_div(size_t a, size_t b)
 void takt_pack_i8(const takt_pack_i8_job *p)
 {
     const size_t groups = ceil_div(p->k, p->group), line = 16 * p->group;
+    const uint8_t flip = p->is_unsigned ? 0x80 : 0;
     memset(p->dst, 0, ceil_div(p->n, 16) * groups * line);
     for (size_t j = 0; j < p->n; j++) {
         int8_t *to = p->dst + j / 16 * groups * line + j % 16 * p->group;
         int64_t sum = 0;
         for (size_t i = 0; i < p->k; i++) {
-            const int8_t x = p->src[i * p->row + j * p->col];
+            const int8_t x = (int8_t)((uint8_t)p->src[i * p->row + j * p->col] ^ flip);
             to[i / p->group * line + i % p->group] = x;
             sum += x;
         }

@@ -71,9 +71,10 @@ TAKT_KERNEL_FAMILY(gemm_i8, takt_gemm_i8_fn)
 typedef struct takt_pack_i8_job {
     size_t k, n, group;
     const int8_t *src;
-    size_t row, col; /* elements between rows and between columns */
-    int8_t *dst;     /* ceil(n/16) * ceil(k/group) * 16 * group bytes */
-    int32_t *sums;   /* n column sums, or NULL */
+    size_t row, col;  /* elements between rows and between columns */
+    bool is_unsigned; /* src holds u8: 128 is taken away, from its zero points too */
+    int8_t *dst;      /* ceil(n/16) * ceil(k/group) * 16 * group bytes */
+    int32_t *sums;    /* n column sums of what is packed, or NULL */
 } takt_pack_i8_job;
 
 void takt_pack_i8(const takt_pack_i8_job *p);

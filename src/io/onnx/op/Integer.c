@@ -1,4 +1,5 @@
 /* Integer.c - MatMulInteger, ConvInteger, QLinearMatMul and QLinearConv: sums of integers. */
+#include "op/util/integer.h"
 #include "io/onnx/spatial.h"
 
 /* x - zero in i32. `axis`: where a vector of zeros lies, counted from the end. */
@@ -17,23 +18,78 @@ static takt_id shifted(takt_call *c, takt_id x, takt_id zero, int from_end)
     return takt_sub(c->g, x, takt_onnx_cast(c, zero, TAKT_I32));
 }
 
-static takt_id convolved(takt_call *c, takt_id x, takt_id w)
+/* The attributes of a convolution of x and w; false if they are refused. */
+static bool window_of(takt_call *c, takt_id x, takt_id w, takt_spatial *s, takt_named_attr attrs[4])
 {
-    takt_spatial s;
     int64_t kernel[TAKT_MAX_RANK];
-    if (x == TAKT_NONE || w == TAKT_NONE)
-        return TAKT_NONE;
     const takt_type *wt = takt_type_of(c->g, w);
     for (int i = 2; i < wt->rank; i++)
         kernel[i - 2] = wt->dim[i];
     if (takt_spatial_read(c, takt_type_of(c->g, x), kernel, wt->rank < 2 ? 0 : (size_t)wt->rank - 2,
-                          &s) != TAKT_OK)
+                          s) != TAKT_OK)
+        return false;
+    attrs[0] = (takt_named_attr){"stride", takt_attr_i64s(s->stride, s->count)};
+    attrs[1] = (takt_named_attr){"dilation", takt_attr_i64s(s->dilation, s->count)};
+    attrs[2] = (takt_named_attr){"pad", takt_attr_i64s(s->pad, 2 * s->count)};
+    attrs[3] = (takt_named_attr){"groups", takt_attr_i64(takt_onnx_i(c, "group", 1))};
+    return true;
+}
+
+static takt_id convolved(takt_call *c, takt_id x, takt_id w)
+{
+    takt_spatial s;
+    takt_named_attr attrs[4];
+    if (x == TAKT_NONE || w == TAKT_NONE || !window_of(c, x, w, &s, attrs))
         return TAKT_NONE;
-    const takt_named_attr attrs[] = {{"stride", takt_attr_i64s(s.stride, s.count)},
-                                     {"dilation", takt_attr_i64s(s.dilation, s.count)},
-                                     {"pad", takt_attr_i64s(s.pad, 2 * s.count)},
-                                     {"groups", takt_attr_i64(takt_onnx_i(c, "group", 1))}};
     return takt_onnx_op2(c, &takt_op_conv, x, w, 4, attrs);
+}
+
+/* ---- the forms that integer_matmul and integer_conv take ---- */
+
+/* A parameter that has one element as a scalar; one per column stays a vector. */
+static takt_id scalar(takt_call *c, takt_id x)
+{
+    if (x == TAKT_NONE)
+        return x;
+    const takt_type *t = takt_type_of(c->g, x);
+    return t->rank == 1 && t->dim[0] == 1 ? takt_reshape(c->g, x, NULL, 0) : x;
+}
+
+static bool has_rank(takt_call *c, takt_id x, int most)
+{
+    return x == TAKT_NONE || takt_type_of(c->g, x)->rank <= most;
+}
+
+static bool is_byte(takt_call *c, takt_id x)
+{
+    const takt_dtype dtype = takt_type_of(c->g, x)->dtype;
+    return dtype == TAKT_I8 || dtype == TAKT_U8;
+}
+
+/* True if the op takes these inputs; parameters become scalars where they are. */
+static bool is_whole(takt_call *c, takt_id in[TAKT_INTEGER_INPUTS], bool is_conv)
+{
+    const int rank = takt_type_of(c->g, in[1])->rank;
+    for (size_t k = TAKT_INTEGER_A_ZERO; k < TAKT_INTEGER_INPUTS; k++)
+        if (k != TAKT_INTEGER_BIAS)
+            in[k] = scalar(c, in[k]);
+    return is_byte(c, in[0]) && is_byte(c, in[1]) && (is_conv || rank == 2) &&
+           has_rank(c, in[TAKT_INTEGER_A_ZERO], 0) && has_rank(c, in[TAKT_INTEGER_B_ZERO], 1) &&
+           has_rank(c, in[TAKT_INTEGER_SCALE], 1) && has_rank(c, in[TAKT_INTEGER_ZERO], 0);
+}
+
+static takt_status whole(takt_call *c, const takt_id in[TAKT_INTEGER_INPUTS], bool is_conv)
+{
+    takt_spatial s;
+    takt_named_attr attrs[4];
+    size_t count = TAKT_INTEGER_INPUTS;
+    while (in[count - 1] == TAKT_NONE)
+        count--;
+    if (is_conv && !window_of(c, in[0], in[1], &s, attrs))
+        return c->status;
+    return takt_onnx_done(
+        c, takt_graph_call(c->g, is_conv ? &takt_op_integer_conv : &takt_op_integer_matmul, count,
+                           in, is_conv ? 4 : 0, attrs));
 }
 
 /* saturate(round(sum * factor) + zero). */
@@ -69,8 +125,30 @@ static takt_id factor(takt_call *c, size_t a, size_t b, size_t y, int from_end)
                     takt_onnx_cast(c, takt_onnx_in(c, y), TAKT_F32));
 }
 
+/* Inputs of QLinearMatMul and QLinearConv in the order of our ops. */
+static bool is_whole_qlinear(takt_call *c, takt_id in[TAKT_INTEGER_INPUTS], bool is_conv)
+{
+    in[TAKT_INTEGER_A] = takt_onnx_in(c, 0);
+    in[TAKT_INTEGER_B] = takt_onnx_in(c, 3);
+    in[TAKT_INTEGER_A_ZERO] = takt_onnx_in(c, 2);
+    in[TAKT_INTEGER_B_ZERO] = takt_onnx_in(c, 5);
+    in[TAKT_INTEGER_BIAS] = is_conv ? takt_onnx_in(c, 8) : TAKT_NONE;
+    in[TAKT_INTEGER_SCALE] = TAKT_NONE;
+    in[TAKT_INTEGER_ZERO] = takt_onnx_in(c, 7);
+    if (c->status != TAKT_OK || in[0] == TAKT_NONE || in[1] == TAKT_NONE ||
+        in[TAKT_INTEGER_ZERO] == TAKT_NONE)
+        return false;
+    if (!is_byte(c, in[TAKT_INTEGER_ZERO]))
+        return false;
+    in[TAKT_INTEGER_SCALE] = factor(c, 1, 4, 6, 1);
+    return in[TAKT_INTEGER_SCALE] != TAKT_NONE && is_whole(c, in, is_conv);
+}
+
 static takt_status qlinear_matmul(takt_call *c)
 {
+    takt_id in[TAKT_INTEGER_INPUTS];
+    if (is_whole_qlinear(c, in, false))
+        return whole(c, in, false);
     const takt_id a = shifted(c, takt_onnx_in(c, 0), takt_onnx_in(c, 2), 2);
     const takt_id b = shifted(c, takt_onnx_in(c, 3), takt_onnx_in(c, 5), 1);
     const takt_id sum = takt_matmul(c->g, a, b, false, false);
@@ -79,6 +157,9 @@ static takt_status qlinear_matmul(takt_call *c)
 
 static takt_status qlinear_conv(takt_call *c)
 {
+    takt_id in[TAKT_INTEGER_INPUTS];
+    if (is_whole_qlinear(c, in, true))
+        return whole(c, in, true);
     const int rank = takt_onnx_type(c, 0)->rank;
     const takt_id x = shifted(c, takt_onnx_in(c, 0), takt_onnx_in(c, 2), 1);
     const takt_id w = shifted(c, takt_onnx_in(c, 3), takt_onnx_in(c, 5), rank);
@@ -95,6 +176,13 @@ static takt_status adapt(takt_call *c)
     if (takt_span_is(c->node->op, "QLinearConv"))
         return qlinear_conv(c);
     const bool is_conv = takt_span_is(c->node->op, "ConvInteger");
+    takt_id in[TAKT_INTEGER_INPUTS] = {takt_onnx_in(c, 0), takt_onnx_in(c, 1), takt_onnx_in(c, 2),
+                                       takt_onnx_in(c, 3), TAKT_NONE,          TAKT_NONE,
+                                       TAKT_NONE};
+    if (c->status != TAKT_OK || in[0] == TAKT_NONE || in[1] == TAKT_NONE)
+        return takt_onnx_refuse(c, "an input is missing");
+    if (is_whole(c, in, is_conv))
+        return whole(c, in, is_conv);
     const int rank = takt_onnx_type(c, 1)->rank;
     const takt_id a = shifted(c, takt_onnx_in(c, 0), takt_onnx_in(c, 2), is_conv ? 1 : 2);
     const takt_id b = shifted(c, takt_onnx_in(c, 1), takt_onnx_in(c, 3), is_conv ? rank : 1);

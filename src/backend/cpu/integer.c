@@ -1,0 +1,218 @@
+/* integer.c - operands of the integer products: packing, zero points, requantisation. */
+#include "backend/cpu/integer.h"
+
+#include "backend/cpu/conv_run.h"
+#include "base/size.h"
+
+/* ---- packing ---- */
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static void pack(const takt_integer *f, const int8_t *from, char *to)
+{
+    for (size_t g = 0; g < f->groups; g++) {
+        const takt_pack_i8_job job = {
+            .k = f->k,
+            .n = f->n,
+            .group = f->info->group,
+            .src = from + g * f->n * f->col,
+            .row = f->row,
+            .col = f->col,
+            .is_unsigned = f->b_unsigned,
+            .dst = (int8_t *)(void *)(to + g * f->group_bytes),
+            .sums = (int32_t *)(void *)(to + g * f->group_bytes + f->panels_bytes)};
+        takt_pack_i8(&job);
+    }
+}
+
+static takt_status pack_constant(void *user, const void *from, void *to)
+{
+    pack(user, from, to);
+    return TAKT_OK;
+}
+
+void takt_integer_pack(const takt_integer *f, const takt_step *s, const takt_task *t)
+{
+    pack(f, takt_view_data(t, &s->in[f->in[TAKT_INTEGER_B]]), (char *)t->scratch + f->packed_at);
+}
+
+static takt_status add_weights(takt_planner *p, takt_integer *f, takt_id node)
+{
+    const size_t group = f->info->group, panels = (f->n + 15) / 16;
+    size_t bytes;
+    if (!takt_size_mul(panels * 16, (f->k + group - 1) / group * group, &f->panels_bytes) ||
+        f->panels_bytes > SIZE_MAX / 4)
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed weights of 8 bits are too large");
+    f->panels_bytes = aligned(f->panels_bytes);
+    f->group_bytes = f->panels_bytes + aligned(f->n * sizeof(int32_t));
+    if (!takt_size_mul(f->group_bytes, f->groups, &bytes))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed weights of 8 bits are too large");
+    f->is_packed = takt_planner_is_constant(p, node) && !takt_planner_in_prologue(p);
+    if (!f->is_packed) {
+        f->packed_at = takt_conv_reserve(p->step, bytes);
+        return takt_planner_input(p, node, &f->in[TAKT_INTEGER_B]);
+    }
+    const char *format = takt_arena_format(&p->plan->arena, "i8-p16x%zu row=%zu groups=%zu", group,
+                                           f->row, f->groups);
+    if (format == NULL)
+        return TAKT_ERR_MEMORY;
+    return takt_planner_packed(p, node, format, bytes, pack_constant, f, &f->in[TAKT_INTEGER_B]);
+}
+
+takt_status takt_integer_compile(takt_planner *p, takt_integer *f, bool use_panels)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    const takt_kernel *gemm = takt_planner_kernel(p, "gemm_i8");
+    size_t index;
+    f->run = takt_kernel_as_gemm_i8(gemm);
+    f->info = gemm->info;
+    f->a_unsigned = takt_type_of(p->graph, n->in[TAKT_INTEGER_A])->dtype == TAKT_U8;
+    f->b_unsigned = takt_type_of(p->graph, n->in[TAKT_INTEGER_B])->dtype == TAKT_U8;
+    f->to = n->type->dtype == TAKT_I32   ? TAKT_REQUANT_I32
+            : n->type->dtype == TAKT_F32 ? TAKT_REQUANT_F32
+            : n->type->dtype == TAKT_I8  ? TAKT_REQUANT_S8
+                                         : TAKT_REQUANT_U8;
+    f->result_bytes = (size_t)takt_dtype_bits(n->type->dtype) / 8;
+    for (size_t k = 0; k < TAKT_INTEGER_INPUTS; k++) {
+        f->in[k] = SIZE_MAX;
+        if (k >= n->in_count || n->in[k] == TAKT_NONE)
+            continue;
+        if (k == TAKT_INTEGER_B && use_panels)
+            TAKT_TRY(add_weights(p, f, n->in[k]));
+        else
+            TAKT_TRY(takt_planner_input(p, n->in[k], &f->in[k]));
+    }
+    return takt_planner_output(p, id, &index);
+}
+
+/* ---- parameters ---- */
+
+/* Input `which`, or NULL; `*is_one`: the same for every column. */
+static const void *parameter(const takt_integer *f, const takt_step *s, const takt_task *t,
+                             size_t which, bool *is_one)
+{
+    const size_t at = f->in[which];
+    *is_one = at == SIZE_MAX || s->in[at].rank == 0;
+    return at == SIZE_MAX ? NULL : takt_view_data(t, &s->in[at]);
+}
+
+static int32_t byte_at(const void *p, size_t i, bool is_unsigned)
+{
+    return is_unsigned ? ((const uint8_t *)p)[i] : ((const int8_t *)p)[i];
+}
+
+int32_t takt_integer_a_zero(const takt_integer *f, const takt_step *s, const takt_task *t)
+{
+    bool is_one;
+    const void *p = parameter(f, s, t, TAKT_INTEGER_A_ZERO, &is_one);
+    return p == NULL ? 0 : byte_at(p, 0, f->a_unsigned);
+}
+
+void takt_integer_b_zeros(const takt_integer *f, const takt_step *s, const takt_task *t,
+                          size_t column, size_t columns, int32_t *to)
+{
+    bool is_one;
+    const void *p = parameter(f, s, t, TAKT_INTEGER_B_ZERO, &is_one);
+    for (size_t j = 0; j < columns; j++)
+        to[j] = p == NULL ? 0 : byte_at(p, is_one ? 0 : column + j, f->b_unsigned);
+}
+
+/* What the kernels are told of columns [column, ...). */
+static takt_requant requant_of(const takt_integer *f, const takt_step *s, const takt_task *t,
+                               size_t column)
+{
+    bool is_one;
+    takt_requant q = {.to = f->to, .lo = -128, .hi = 127};
+    const int32_t *bias = parameter(f, s, t, TAKT_INTEGER_BIAS, &is_one);
+    q.bias = bias == NULL ? NULL : bias + column;
+    const float *scale = parameter(f, s, t, TAKT_INTEGER_SCALE, &is_one);
+    q.scale_per_column = !is_one;
+    q.scale = scale == NULL || is_one ? scale : scale + column;
+    const void *zero = parameter(f, s, t, TAKT_INTEGER_ZERO, &is_one);
+    if (f->to == TAKT_REQUANT_U8) {
+        q.lo = 0;
+        q.hi = 255;
+    }
+    q.zero = zero == NULL ? 0 : byte_at(zero, 0, f->to == TAKT_REQUANT_U8);
+    return q;
+}
+
+/* ---- running ---- */
+
+/* The kernels multiply signed B: unsigned bytes were packed less 128. NULL if all are 0. */
+static const int32_t *packed_zeros(const takt_integer *f, const takt_integer_block *b)
+{
+    const int32_t shift = f->b_unsigned ? 128 : 0;
+    bool any = false;
+    takt_integer_b_zeros(f, b->step, b->task, b->group * f->n + b->column, b->columns, b->zeros);
+    for (size_t j = 0; j < b->columns; j++) {
+        b->zeros[j] -= shift;
+        any |= b->zeros[j] != 0;
+    }
+    return any ? b->zeros : NULL;
+}
+
+void takt_integer_product(const takt_integer *f, const takt_integer_block *b)
+{
+    const char *packed = f->is_packed ? takt_view_data(b->task, &b->step->in[f->in[TAKT_INTEGER_B]])
+                                      : (const char *)b->task->scratch + f->packed_at;
+    const size_t deep = (f->k + f->info->group - 1) / f->info->group * f->info->group;
+    const takt_requant q = requant_of(f, b->step, b->task, b->group * f->n + b->column);
+    packed += b->group * f->group_bytes;
+    const int32_t *sums = (const int32_t *)(const void *)(packed + f->panels_bytes);
+    const takt_gemm_i8 g = {.m = b->rows,
+                            .n = b->columns,
+                            .k = f->k,
+                            .a = b->a,
+                            .a_row = b->a_row,
+                            .a_unsigned = f->a_unsigned,
+                            .a_zero = takt_integer_a_zero(f, b->step, b->task),
+                            .b = (const int8_t *)packed + b->column * deep,
+                            .b_panel = 16 * deep,
+                            .b_sum = sums + b->column,
+                            .b_zero = packed_zeros(f, b),
+                            .c = b->c,
+                            .ldc = b->ldc,
+                            .requant = &q,
+                            .scratch = b->scratch};
+    f->run(&g);
+}
+
+/* Saturated first, so that adding and taking away 1.5 * 2^23 rounds half to even. */
+static void narrow(const takt_requant *q, const float *x, size_t n, uint8_t *to)
+{
+    const float shift = 0x1.8p23F, lo = (float)(q->lo - q->zero), hi = (float)(q->hi - q->zero);
+    for (size_t i = 0; i < n; i++) {
+        const float known = x[i] == x[i] ? x[i] : 0;
+        const float kept = known < lo ? lo : known > hi ? hi : known;
+        to[i] = (uint8_t)((int32_t)((kept + shift) - shift) + q->zero);
+    }
+}
+
+void takt_integer_requant(const takt_integer *f, const takt_step *s, const takt_task *t,
+                          int32_t *sums, size_t column, size_t columns, void *to)
+{
+    enum { TILE = 64 };
+    const takt_requant q = requant_of(f, s, t, column);
+    for (size_t j = 0; q.bias != NULL && j < columns; j++)
+        sums[j] = (int32_t)((uint32_t)sums[j] + (uint32_t)q.bias[j]);
+    if (f->to == TAKT_REQUANT_I32) {
+        for (size_t j = 0; j < columns; j++)
+            ((int32_t *)to)[j] = sums[j];
+        return;
+    }
+    for (size_t j = 0; j < columns; j += TILE) {
+        const size_t n = columns - j < TILE ? columns - j : TILE;
+        float x[TILE];
+        for (size_t i = 0; i < n; i++)
+            x[i] = (float)sums[j + i] * q.scale[q.scale_per_column ? j + i : 0];
+        if (f->to != TAKT_REQUANT_F32)
+            narrow(&q, x, n, (uint8_t *)to + j);
+        for (size_t i = 0; f->to == TAKT_REQUANT_F32 && i < n; i++)
+            ((float *)to)[j + i] = x[i];
+    }
+}

@@ -1,0 +1,52 @@
+/* integer.h - what the steps of integer_matmul and integer_conv share: packed bytes, zero points,
+ * and requantisation by the product kernels. */
+#ifndef TAKT_BACKEND_CPU_INTEGER_H
+#define TAKT_BACKEND_CPU_INTEGER_H
+
+#include "backend/cpu/cpu.h"
+#include "kernel/gemm_i8/gemm_i8.h"
+#include "op/util/integer.h"
+
+typedef struct takt_integer {
+    takt_gemm_i8_fn *run;
+    const takt_gemm_i8_info *info;
+    size_t n, k, groups;            /* columns and inner size of one group */
+    size_t row, col;                /* bytes between rows (k) and columns of B */
+    size_t in[TAKT_INTEGER_INPUTS]; /* into step->in; SIZE_MAX: absent */
+    bool is_packed, a_unsigned, b_unsigned;
+    size_t packed_at;                 /* offset in shared scratch, if not packed already */
+    size_t panels_bytes, group_bytes; /* of a group: panels alone, and with their sums */
+    takt_requant_to to;
+    size_t result_bytes; /* of one element */
+} takt_integer;
+
+/* n, k, groups, row and col are set. Adds the inputs and the result to the step; `use_panels`:
+ * weights are to be packed for the product kernels. */
+TAKT_MUST_USE takt_status takt_integer_compile(takt_planner *p, takt_integer *f, bool use_panels);
+/* Packs weights that are not constant; NULL in step->before where they are. */
+void takt_integer_pack(const takt_integer *f, const takt_step *s, const takt_task *t);
+
+/* One block of a product. */
+typedef struct takt_integer_block {
+    const takt_step *step;
+    const takt_task *task;
+    const void *a;
+    size_t a_row, rows;            /* bytes; of A and C */
+    size_t group, column, columns; /* column: within the group */
+    void *c;
+    size_t ldc;     /* elements */
+    void *scratch;  /* the kernel's */
+    int32_t *zeros; /* room for `columns` zero points */
+} takt_integer_block;
+
+void takt_integer_product(const takt_integer *f, const takt_integer_block *b);
+/* sums[columns] + bias, requantised to `to`; `column` counts through all groups. */
+void takt_integer_requant(const takt_integer *f, const takt_step *s, const takt_task *t,
+                          int32_t *sums, size_t column, size_t columns, void *to);
+/* Zero point of A. */
+int32_t takt_integer_a_zero(const takt_integer *f, const takt_step *s, const takt_task *t);
+/* Zero points of `columns` columns of B, as they are. */
+void takt_integer_b_zeros(const takt_integer *f, const takt_step *s, const takt_task *t,
+                          size_t column, size_t columns, int32_t *to);
+
+#endif

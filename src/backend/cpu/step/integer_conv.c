@@ -1,0 +1,261 @@
+/* integer_conv.c - convolutions of 8-bit integers, channels last, on integer kernels.
+ *
+ * As step/conv.c: a 1x1 convolution is a product on the data as it lies, others gather patches.
+ * One channel per group is summed tap by tap over all channels at once.
+ */
+#include <string.h>
+
+#include "backend/cpu/conv_shape.h"
+#include "backend/cpu/cut.h"
+#include "backend/cpu/integer.h"
+#include "base/size.h"
+#include "op/util/conv.h"
+
+enum { PATCH_BYTES = 128 << 10, ROWS_MIN = 48, ROWS_MAX = 192 };
+/* What a row costs besides multiplying, in rows by panels. */
+enum { DIRECT_ROW = 4, GATHERED_ROW = 8 };
+
+typedef struct facts {
+    takt_integer integer;
+    takt_conv_shape shape;
+    bool is_direct, is_depthwise;
+    size_t rows; /* positions of a block */
+    takt_cut cut;
+    size_t patches, zeros; /* offsets in a worker's scratch; the kernel's comes first */
+} facts;
+
+static bool keeps(const takt_graph *g, const takt_node *n)
+{
+    (void)g;
+    return n->op == &takt_op_integer_conv && n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
+}
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    return keeps(g, &g->nodes[node]) ? NULL : "";
+}
+
+/* ---- running ---- */
+
+/* The input under tap (a, b, c) of the window at `at`; NULL: in the padding. */
+static const uint8_t *tap_at(const takt_conv_shape *s, const uint8_t *x, const size_t at[3],
+                             const size_t tap[3])
+{
+    for (int i = 0; i < 3; i++) {
+        const size_t in = at[i] * s->stride[i] + tap[i] * s->dilation[i];
+        if (in < s->before[i] || in - s->before[i] >= s->in[i])
+            return NULL;
+        x += (in - s->before[i]) * s->x_at[i];
+    }
+    return x;
+}
+
+static void gather(const facts *f, const uint8_t *x, const takt_integer_block *b, size_t row,
+                   uint8_t *to)
+{
+    const takt_conv_shape *s = &f->shape;
+    const int zero = (uint8_t)takt_integer_a_zero(&f->integer, b->step, b->task);
+    for (size_t r = row; r < row + b->rows; r++) {
+        const uint8_t *sample = x + r / s->positions * s->x_sample + b->group * s->cin;
+        size_t at[3], tap[3];
+        takt_conv_unflatten(s->out, r % s->positions, at);
+        for (size_t k = 0; k < s->taps; k++, to += s->cin) {
+            takt_conv_unflatten(s->kernel, k, tap);
+            const uint8_t *from = tap_at(s, sample, at, tap);
+            if (from != NULL)
+                memcpy(to, from, s->cin);
+            else
+                memset(to, zero, s->cin);
+        }
+    }
+}
+
+static void products(const takt_step *s, const takt_task *t, size_t row, size_t end)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    const size_t outputs = c->groups * c->cout;
+    const uint8_t *x = takt_view_data(t, &s->in[f->integer.in[TAKT_INTEGER_A]]);
+    uint8_t *patches = (uint8_t *)t->scratch_own + f->patches;
+    size_t column, last;
+    takt_cpu_share(c->cout, 16, t->index % f->cut.columns, f->cut.columns, &column, &last);
+    for (size_t rows; row < end && column < last; row += rows) {
+        rows = f->is_direct || end - row < f->rows ? end - row : f->rows;
+        for (size_t g = 0; g < c->groups; g++) {
+            takt_integer_block b = {
+                .step = s,
+                .task = t,
+                .a = f->is_direct ? x + row * c->x_at[2] + g * c->cin : patches,
+                .a_row = f->is_direct ? c->x_at[2] : c->k,
+                .rows = rows,
+                .group = g,
+                .column = column,
+                .columns = last - column,
+                .c = (char *)takt_view_data(t, &s->out[0]) +
+                     (row * outputs + g * c->cout + column) * f->integer.result_bytes,
+                .ldc = outputs,
+                .scratch = t->scratch_own,
+                .zeros = (int32_t *)(void *)((char *)t->scratch_own + f->zeros)};
+            if (!f->is_direct)
+                gather(f, x, &b, row, patches);
+            takt_integer_product(&f->integer, &b);
+        }
+    }
+}
+
+/* Weights less their zero points, tap by tap: [taps][channels]. */
+static void spread_weights(const facts *f, const takt_step *s, const takt_task *t, int32_t *zeros,
+                           int16_t *to)
+{
+    const size_t channels = f->shape.groups, taps = f->shape.taps;
+    const uint8_t *w = takt_view_data(t, &s->in[f->integer.in[TAKT_INTEGER_B]]);
+    takt_integer_b_zeros(&f->integer, s, t, 0, channels, zeros);
+    for (size_t c = 0; c < channels; c++)
+        for (size_t k = 0; k < taps; k++) {
+            const uint8_t byte = w[c * taps + k];
+            const int32_t value = f->integer.b_unsigned ? byte : (int8_t)byte;
+            to[k * channels + c] = (int16_t)(value - zeros[c]);
+        }
+}
+
+#define ADD_TAP(type)                                                                              \
+    static void add_##type(const type *x, const int16_t *w, int32_t zero, size_t n, int32_t *sums) \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++)                                                             \
+            sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)((x[i] - zero) * w[i]));             \
+    }
+ADD_TAP(uint8_t)
+ADD_TAP(int8_t)
+
+static void depthwise(const takt_step *s, const takt_task *t, size_t row, size_t end)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    const size_t channels = c->groups;
+    const uint8_t *x = takt_view_data(t, &s->in[f->integer.in[TAKT_INTEGER_A]]);
+    int32_t *sums = (int32_t *)(void *)((char *)t->scratch_own + f->zeros);
+    int16_t *w = (int16_t *)(void *)((char *)t->scratch_own + f->patches);
+    const int32_t zero = takt_integer_a_zero(&f->integer, s, t);
+    spread_weights(f, s, t, sums, w);
+    for (; row < end; row++) {
+        const uint8_t *sample = x + row / c->positions * c->x_sample;
+        size_t at[3], tap[3];
+        takt_conv_unflatten(c->out, row % c->positions, at);
+        memset(sums, 0, channels * sizeof *sums);
+        for (size_t k = 0; k < c->taps; k++) {
+            takt_conv_unflatten(c->kernel, k, tap);
+            const uint8_t *from = tap_at(c, sample, at, tap);
+            if (from != NULL && f->integer.a_unsigned)
+                add_uint8_t(from, w + k * channels, zero, channels, sums);
+            else if (from != NULL)
+                add_int8_t((const int8_t *)from, w + k * channels, zero, channels, sums);
+        }
+        takt_integer_requant(&f->integer, s, t, sums, 0, channels,
+                             (char *)takt_view_data(t, &s->out[0]) +
+                                 row * channels * f->integer.result_bytes);
+    }
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    size_t row, end;
+    takt_cpu_share(f->shape.batch * f->shape.positions, f->cut.grain, t->index / f->cut.columns,
+                   f->cut.rows, &row, &end);
+    if (f->is_depthwise)
+        depthwise(s, t, row, end);
+    else
+        products(s, t, row, end);
+}
+
+static void before(const takt_step *s, const takt_task *t)
+{
+    takt_integer_pack(&((const facts *)s->data)->integer, s, t);
+}
+
+/* ---- compiling ---- */
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static bool is_direct(const takt_conv_shape *c)
+{
+    for (int i = 0; i < 3; i++)
+        if (c->kernel[i] != 1 || c->stride[i] != 1 || c->in[i] != c->out[i])
+            return false;
+    return true;
+}
+
+static void cut_tasks(takt_planner *p, facts *f)
+{
+    const takt_conv_shape *c = &f->shape;
+    const size_t m = c->batch * c->positions, panels = c->groups > 1 ? 1 : (c->cout + 15) / 16;
+    const double operations = 2.0 * (double)m * (double)c->k * (double)(c->cout * c->groups);
+    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    const takt_cut_work work = {m, panels, f->integer.info->rows,
+                                f->is_direct ? DIRECT_ROW : GATHERED_ROW};
+    f->cut = takt_cpu_cut(&work, takt_cpu_tasks(p, f->is_depthwise ? operations : operations / 4,
+                                                (double)c->k * (double)c->cout, threads));
+}
+
+/* The most that the kernel needs for any share, or any block of one. */
+static size_t kernel_bytes(const facts *f)
+{
+    const size_t m = f->shape.batch * f->shape.positions;
+    const size_t sizes = f->is_depthwise ? 0 : f->is_direct ? f->cut.rows : f->rows;
+    size_t most = 0, first, end;
+    for (size_t i = 0; i < sizes; i++) {
+        takt_cpu_share(m, f->cut.grain, i, f->cut.rows, &first, &end);
+        const takt_gemm_i8 g = {
+            .m = f->is_direct ? end - first : i + 1, .n = f->shape.cout, .k = f->shape.k};
+        const size_t bytes = f->integer.info->scratch_bytes(&g);
+        most = bytes > most ? bytes : most;
+    }
+    return aligned(most);
+}
+
+static takt_status set_scratch(takt_planner *p, facts *f)
+{
+    const takt_conv_shape *c = &f->shape;
+    const size_t fit = c->k > 0 ? PATCH_BYTES / c->k : ROWS_MAX;
+    size_t patches = 0;
+    f->rows = fit < ROWS_MIN ? ROWS_MIN : fit > ROWS_MAX ? ROWS_MAX : fit;
+    if (f->is_depthwise)
+        patches = c->taps * c->groups * sizeof(int16_t);
+    else if (!f->is_direct && (!takt_size_mul(f->rows, c->k, &patches) || patches > SIZE_MAX / 16))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
+    f->patches = kernel_bytes(f);
+    f->zeros = f->patches + aligned(patches);
+    p->step->scratch_each = f->zeros + aligned(c->groups * c->cout * sizeof(int32_t));
+    return TAKT_OK;
+}
+
+static takt_status compile(takt_planner *p)
+{
+    takt_step *s = p->step;
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
+    const takt_conv_shape *c = &f->shape;
+    f->is_depthwise = c->groups > 1 && c->cin == 1 && c->cout == 1;
+    f->is_direct = is_direct(c);
+    f->integer =
+        (takt_integer){.n = c->cout, .k = c->k, .groups = c->groups, .row = 1, .col = c->k};
+    TAKT_TRY(takt_integer_compile(p, &f->integer, !f->is_depthwise));
+    cut_tasks(p, f);
+    TAKT_TRY(set_scratch(p, f));
+    s->data = f;
+    s->run = run;
+    s->before = f->integer.is_packed || f->is_depthwise ? NULL : before;
+    s->task_count = f->cut.rows * f->cut.columns;
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_integer_conv = {.name = "integer_conv",
+                                             .family = TAKT_FAMILY_CONV,
+                                             .accepts = accepts,
+                                             .keeps = keeps,
+                                             .compile = compile};

@@ -1,0 +1,35 @@
+/* integer.h - what integer_matmul and integer_conv share: zero points, bias, and requantisation.
+ *
+ *     sum = contraction of (a - a_zero) and (b - b_zero), in i32, + bias
+ *     result = sum                                          without scale
+ *              f32(sum) * scale                             without zero
+ *              saturate(round(f32(sum) * scale) + zero)     otherwise, with the type of zero
+ */
+#ifndef TAKT_OP_UTIL_INTEGER_H
+#define TAKT_OP_UTIL_INTEGER_H
+
+#include "op/ops.h"
+
+enum {
+    TAKT_INTEGER_A,
+    TAKT_INTEGER_B,
+    TAKT_INTEGER_A_ZERO,
+    TAKT_INTEGER_B_ZERO,
+    TAKT_INTEGER_BIAS,
+    TAKT_INTEGER_SCALE,
+    TAKT_INTEGER_ZERO,
+    TAKT_INTEGER_INPUTS
+};
+
+#define TAKT_BYTES (TAKT_IN(TAKT_I8) | TAKT_IN(TAKT_U8))
+
+/* Everything but the contraction's own shapes; `columns`: the size that b_zero, bias and scale may
+ * have, beside being scalars (bias may not). Sets the element type of the result. */
+TAKT_MUST_USE takt_status takt_integer_infer(takt_infer *in, takt_dim columns);
+/* Input `which` of `n` less its zero point, in i32. `after`: axes of the input that follow the one
+ * which a vector of zero points goes along. */
+takt_id takt_integer_shifted(takt_graph *g, const takt_node *n, size_t which, int after);
+/* What follows the contraction; `after` as above, for bias and scale. */
+takt_id takt_integer_finish(takt_graph *g, const takt_node *n, takt_id sum, int after);
+
+#endif
