@@ -26,6 +26,10 @@ static const char *const large[] = {
     "integer_matmul(i8[1, 700], u8[700, 333], i8[], u8[])",
     "integer_conv(u8[2, 19, 17, 33], i8[35, 3, 3, 33], u8[], i8[35], i32[35], f32[35] in "
     "(0.0001, 0.001), u8[], pad=[1, 1, 1, 1], layout=nhwc)",
+    "integer_conv(u8[1, 30, 31, 3], u8[20, 5, 7, 3], u8[], u8[], stride=[2, 3], pad=[2, 9, 1, 8], "
+    "layout=nhwc)",
+    "integer_conv(u8[1, 30, 31, 4], i8[8, 3, 3, 2], u8[], i8[], stride=[2, 3], dilation=[1, 2], "
+    "groups=2, pad=[2, 4, 1, 3], layout=nhwc)",
     "integer_conv(i8[1, 40, 30, 48], i8[20, 1, 1, 48], i8[], layout=nhwc)",
     "integer_conv(u8[1, 40, 30, 48], i8[48, 3, 3, 1], u8[], i8[48], i32[48], f32[48] in "
     "(0.001, 0.01), u8[], groups=48, pad=[1, 1, 1, 1], layout=nhwc)",

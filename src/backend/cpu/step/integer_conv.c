@@ -50,23 +50,65 @@ static const uint8_t *tap_at(const takt_conv_shape *s, const uint8_t *x, const s
     return x;
 }
 
+/* Taps of the last axis, which follow each other in memory if there is one group and no dilation:
+ * those inside the image at once. `row`: the row of x they read; NULL: in the padding. */
+static uint8_t *run_of_taps(const takt_conv_shape *s, const uint8_t *row, size_t column, int zero,
+                            uint8_t *to)
+{
+    const size_t taps = s->kernel[2], start = column * s->stride[2], before = s->before[2];
+    const size_t first = start >= before ? 0 : before - start < taps ? before - start : taps;
+    const size_t room = before + s->in[2] > start ? before + s->in[2] - start : 0;
+    const size_t last = row == NULL ? first : room < first ? first : room < taps ? room : taps;
+    memset(to, zero, first * s->cin);
+    if (last > first)
+        memcpy(to + first * s->cin, row + (start + first - before) * s->cin,
+               (last - first) * s->cin);
+    memset(to + last * s->cin, zero, (taps - last) * s->cin);
+    return to + taps * s->cin;
+}
+
+static uint8_t *tap_by_tap(const takt_conv_shape *s, const uint8_t *sample, const size_t at[3],
+                           int zero, uint8_t *to)
+{
+    size_t tap[3];
+    for (size_t k = 0; k < s->taps; k++, to += s->cin) {
+        takt_conv_unflatten(s->kernel, k, tap);
+        const uint8_t *from = tap_at(s, sample, at, tap);
+        if (from != NULL)
+            memcpy(to, from, s->cin);
+        else
+            memset(to, zero, s->cin);
+    }
+    return to;
+}
+
+static uint8_t *row_by_row(const takt_conv_shape *s, const uint8_t *sample, const size_t at[3],
+                           int zero, uint8_t *to)
+{
+    for (size_t k = 0; k < s->kernel[0] * s->kernel[1]; k++) {
+        const size_t i = at[0] * s->stride[0] + k / s->kernel[1] * s->dilation[0];
+        const size_t j = at[1] * s->stride[1] + k % s->kernel[1] * s->dilation[1];
+        const bool inside = i >= s->before[0] && i - s->before[0] < s->in[0] && j >= s->before[1] &&
+                            j - s->before[1] < s->in[1];
+        const uint8_t *row =
+            inside ? sample + (i - s->before[0]) * s->x_at[0] + (j - s->before[1]) * s->x_at[1]
+                   : NULL;
+        to = run_of_taps(s, row, at[2], zero, to);
+    }
+    return to;
+}
+
 static void gather(const facts *f, const uint8_t *x, const takt_integer_block *b, size_t row,
                    uint8_t *to)
 {
     const takt_conv_shape *s = &f->shape;
     const int zero = (uint8_t)takt_integer_a_zero(&f->integer, b->step, b->task);
+    const bool is_run = s->groups == 1 && s->dilation[2] == 1;
     for (size_t r = row; r < row + b->rows; r++) {
         const uint8_t *sample = x + r / s->positions * s->x_sample + b->group * s->cin;
-        size_t at[3], tap[3];
+        size_t at[3];
         takt_conv_unflatten(s->out, r % s->positions, at);
-        for (size_t k = 0; k < s->taps; k++, to += s->cin) {
-            takt_conv_unflatten(s->kernel, k, tap);
-            const uint8_t *from = tap_at(s, sample, at, tap);
-            if (from != NULL)
-                memcpy(to, from, s->cin);
-            else
-                memset(to, zero, s->cin);
-        }
+        to = is_run ? row_by_row(s, sample, at, zero, to) : tap_by_tap(s, sample, at, zero, to);
     }
 }
 

@@ -1,5 +1,8 @@
 /* pool.c - pools and their gradients: f32 with channels last by rows, the rest by planes. */
+#include <string.h>
+
 #include "backend/cpu/conv_pool.h"
+#include "backend/cpu/conv_shape.h"
 #include "kernel/pool_f32/pool_f32.h"
 
 typedef struct facts {
@@ -66,6 +69,53 @@ static void run_rows(const takt_step *s, const takt_task *t)
     }
 }
 
+/* ---- largest bytes, channels last ---- */
+
+#define LARGEST(type)                                                                              \
+    static void largest_##type(const type *x, size_t n, type *y)                                   \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++)                                                             \
+            y[i] = x[i] > y[i] ? x[i] : y[i];                                                      \
+    }
+LARGEST(uint8_t)
+LARGEST(int8_t)
+
+/* One output position: its window over all channels. */
+static void window_of_bytes(const takt_pool_shape *c, const uint8_t *sample, const size_t at[3],
+                            uint8_t *y)
+{
+    memset(y, c->dtype == TAKT_U8 ? 0 : 0x80, c->channels);
+    for (size_t k = 0; k < c->kernel[0] * c->kernel[1] * c->kernel[2]; k++) {
+        size_t tap[3], flat = 0;
+        bool inside = true;
+        takt_conv_unflatten(c->kernel, k, tap);
+        for (int i = 0; i < 3; i++) {
+            const size_t in = at[i] * c->stride[i] + tap[i] * c->dilation[i];
+            inside = inside && in >= c->before[i] && in - c->before[i] < c->in[i];
+            flat = flat * c->in[i] + in - c->before[i];
+        }
+        const uint8_t *x = sample + flat * c->channels;
+        if (inside && c->dtype == TAKT_U8)
+            largest_uint8_t(x, c->channels, y);
+        else if (inside)
+            largest_int8_t((const int8_t *)x, c->channels, (int8_t *)y);
+    }
+}
+
+static void run_bytes(const takt_step *s, const takt_task *t)
+{
+    const takt_pool_shape *c = &((const facts *)s->data)->shape;
+    const uint8_t *x = takt_view_data(t, &s->in[0]);
+    uint8_t *y = takt_view_data(t, &s->out[0]);
+    size_t first, end;
+    takt_cpu_share(c->batch * c->positions, 1, t->index, s->task_count, &first, &end);
+    for (size_t p = first; p < end; p++) {
+        size_t at[3];
+        takt_conv_unflatten(c->out, p % c->positions, at);
+        window_of_bytes(c, x + p / c->positions * c->x_sample, at, y + p * c->channels);
+    }
+}
+
 /* ---- planes ---- */
 
 static void run_planes(const takt_step *s, const takt_task *t)
@@ -86,6 +136,11 @@ static bool has_rows(const takt_pool_shape *s)
            (s->op == &takt_op_max_pool || s->op == &takt_op_avg_pool);
 }
 
+static bool has_bytes(const takt_pool_shape *s)
+{
+    return (s->dtype == TAKT_U8 || s->dtype == TAKT_I8) && s->is_nhwc && s->op == &takt_op_max_pool;
+}
+
 static takt_status compile(takt_planner *p)
 {
     const takt_id id = p->group->nodes[0];
@@ -103,6 +158,11 @@ static takt_status compile(takt_planner *p)
     const double taps = (double)c->kernel[0] * (double)c->kernel[1] * (double)c->kernel[2];
     const double work = (double)c->batch * (double)c->channels * (double)c->positions;
     s->data = f;
+    if (has_bytes(c)) {
+        s->run = run_bytes;
+        s->task_count = takt_cpu_tasks(p, work * taps, 2 * work, c->batch * c->positions);
+        return TAKT_OK;
+    }
     if (!has_rows(c)) {
         s->note = "only f32 with channels last has a kernel";
         s->scratch_each = (c->area * sizeof(double) + 63) & ~(size_t)63;
