@@ -49,7 +49,14 @@ static const int8_t *packed(takt_check *c, int slot, shape s, const int8_t *b, s
 {
     const size_t bytes = ceil_div(s.n, 16) * ceil_div(s.k, group) * 16 * group;
     int8_t *to = check_place(c, slot, bytes, CHECK_AT_END);
-    takt_pack_i8(&(takt_pack_i8_job){s.k, s.n, group, b, s.n, 1, to, sums});
+    takt_pack_i8(&(takt_pack_i8_job){.k = s.k,
+                                     .n = s.n,
+                                     .group = group,
+                                     .src = b,
+                                     .row = s.n,
+                                     .col = 1,
+                                     .dst = to,
+                                     .sums = sums});
     return to;
 }
 
