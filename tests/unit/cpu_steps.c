@@ -33,6 +33,13 @@ static const char *const large[] = {
     "integer_conv(i8[1, 40, 30, 48], i8[20, 1, 1, 48], i8[], layout=nhwc)",
     "integer_conv(u8[1, 40, 30, 48], i8[48, 3, 3, 1], u8[], i8[48], i32[48], f32[48] in "
     "(0.001, 0.01), u8[], groups=48, pad=[1, 1, 1, 1], layout=nhwc)",
+    "reduce_sum(f32[100001])",
+    "reduce_sum(f64[3, 20481], axes=[1])",
+    "reduce_prod(f32[2, 16385] in (0.999, 1.001), axes=[1])",
+    "reduce_max(f32[3, 20001], axes=[1])",
+    "reduce_min(i64[70000])",
+    "reduce_sum_square(f32[40960])",
+    "reduce_sum(u32[65537])",
     "pad(f32[301, 303], before=[1, 2], after=[3, 4], mode=reflect)",
     "pad(i16[301, 303], before=[1, 2], after=[3, 4], value=7)",
     "iota(dtype=f32, shape=[300, 301], axis=1)",

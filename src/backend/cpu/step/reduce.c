@@ -6,6 +6,7 @@
  */
 #include "kernel/reduce/reduce.h"
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/reduce_long.h"
 #include "backend/cpu/strided.h"
 #include "kernel/convert/convert.h"
 
@@ -172,6 +173,36 @@ static void run(const takt_step *s, const takt_task *t)
         reduce_plain(f, f->from == f->compute ? x : t->scratch, results(s, t), first, end);
 }
 
+/* ---- long rows ---- */
+
+static takt_reduce_long long_of(const facts *f)
+{
+    return (takt_reduce_long){
+        .run = f->run, .op = f->op, .dtype = f->compute, .rows = f->count, .n = f->n};
+}
+
+/* Few rows of many chunks: shared by chunks, and read as several streams. */
+static bool is_long(const facts *f)
+{
+    enum { ROWS = 64, CHUNKS = 4 };
+    return f->is_plain && f->inner == 1 && !f->is_arg && f->from == f->compute &&
+           f->to == f->compute && f->count <= ROWS && f->n >= CHUNKS * TAKT_REDUCE_CHUNK;
+}
+
+static void run_long(const takt_step *s, const takt_task *t)
+{
+    const takt_reduce_long l = long_of(s->data);
+    size_t first, end;
+    takt_cpu_share(l.rows * takt_reduce_long_chunks(&l), 4, t->index, s->task_count, &first, &end);
+    takt_reduce_long_parts(&l, takt_view_data(t, &s->in[0]), first, end, t->scratch);
+}
+
+static void join_long(const takt_step *s, const takt_task *t)
+{
+    const takt_reduce_long l = long_of(s->data);
+    takt_reduce_long_join(&l, t->scratch, takt_view_data(t, &s->out[0]));
+}
+
 static void narrow(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
@@ -272,6 +303,16 @@ static takt_status compile(takt_planner *p)
     p->step->run = run;
     p->step->data = f;
     const double work = (double)f->count * (double)f->n;
+    if (is_long(f)) {
+        const takt_reduce_long l = long_of(f);
+        const size_t chunks = f->count * takt_reduce_long_chunks(&l);
+        p->step->scratch_bytes = chunks * bytes_of(f->compute);
+        p->step->run = run_long;
+        p->step->after = join_long;
+        p->step->task_count =
+            takt_cpu_tasks(p, work, work * (double)bytes_of(f->from), (chunks + 3) / 4);
+        return TAKT_OK;
+    }
     p->step->task_count =
         takt_cpu_tasks(p, work, work * (double)bytes_of(f->from), (f->count + 15) / 16);
     return TAKT_OK;

@@ -1,0 +1,27 @@
+/* reduce_long.h - long rows reduced chunk by chunk, so that threads can share one row.
+ *
+ * The contract of the kernels (kernel/reduce/reduce.h) is that chunks are combined in order: a row
+ * in parts has the bits of a row at once.
+ */
+#ifndef TAKT_BACKEND_CPU_REDUCE_LONG_H
+#define TAKT_BACKEND_CPU_REDUCE_LONG_H
+
+#include "ir/dtype.h"
+#include "kernel/reduce/reduce.h"
+
+typedef struct takt_reduce_long {
+    takt_reduce_fn *run;
+    takt_reduce_op op; /* no arg */
+    takt_dtype dtype;  /* one that has a family */
+    size_t rows, n;    /* n > 0 */
+} takt_reduce_long;
+
+/* Chunks of one row. */
+size_t takt_reduce_long_chunks(const takt_reduce_long *l);
+/* Chunks [first, end), counted through all rows of x, each to its place in `parts`. */
+void takt_reduce_long_parts(const takt_reduce_long *l, const void *x, size_t first, size_t end,
+                            void *parts);
+/* The results of all rows from the parts of all chunks. */
+void takt_reduce_long_join(const takt_reduce_long *l, const void *parts, void *y);
+
+#endif
