@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-enum { A, B, C, BIAS, RESIDUAL, SCRATCH, WANT, PARTIAL };
+enum { A, B, C, BIAS, RESIDUAL, SCRATCH, WANT, PARTIAL, PLAIN };
 
 typedef struct shape {
     size_t m, n, k;
@@ -22,9 +22,9 @@ typedef struct variety {
     unsigned epilogue; /* 0: none; else bits: bias, residual, last; then the activation */
 } variety;
 
-static size_t panels(size_t n)
+static takt_panels panels_of(const takt_kernel *kernel)
 {
-    return (n + TAKT_P8 - 1) / TAKT_P8;
+    return ((const takt_gemm_f64_info *)kernel->info)->panels;
 }
 
 /* Elements from the first to the last of `rows` rows. */
@@ -57,12 +57,18 @@ static takt_epilogue_f64 choose_epilogue(takt_check *c, shape s, const variety *
     return e;
 }
 
-static void fill_panels(takt_check *c, double *b, shape s, const variety *v)
+/* The matrix [k][n] in the panels of `kernel`. */
+static double *packed_for(takt_check *c, const takt_kernel *kernel, const double *plain, shape s,
+                          int where)
 {
-    check_fill_f64(c, b, panels(s.n) * s.k * TAKT_P8, v->values);
-    for (size_t p = 0; p < s.k && s.n % TAKT_P8; p++)
-        for (size_t j = s.n % TAKT_P8; j < TAKT_P8; j++)
-            b[((panels(s.n) - 1) * s.k + p) * TAKT_P8 + j] = 0;
+    const takt_panels panels = panels_of(kernel);
+    const size_t count = takt_panels_columns(panels, s.n) * s.k;
+    double *b = check_place(c, B, count * sizeof *b, where);
+    memset(b, 0, count * sizeof *b);
+    for (size_t p = 0; p < s.k; p++)
+        for (size_t j = 0; j < s.n; j++)
+            b[takt_packed_at(panels, s.k, s.n, p, j)] = plain[p * s.n + j];
+    return b;
 }
 
 /* Scratch ends at the inaccessible page and holds NaN. */
@@ -82,14 +88,12 @@ static takt_gemm_f64 prepare(takt_check *c, shape s, const variety *v, const tak
                        .n = s.n,
                        .k = s.k,
                        .ldc = s.n + v->gap,
-                       .b_panel = s.k * TAKT_P8,
+                       .b_n = s.n,
                        .a_row = v->transposed ? 1 : ld,
                        .a_col = v->transposed ? ld : 1,
                        .epilogue = v->epilogue ? e : NULL};
     g.a = filled(c, A, v->transposed ? span(s.k, s.m, ld) : span(s.m, s.k, ld), v);
-    double *b = check_place(c, B, panels(s.n) * s.k * TAKT_P8 * sizeof *b, v->where);
-    fill_panels(c, b, s, v);
-    g.b = b;
+    g.b = filled(c, PLAIN, s.k * s.n, v); /* until a kernel gets it packed */
     return g;
 }
 
@@ -108,8 +112,11 @@ static void one(takt_check *c, const takt_kernel *reference, shape s, variety v)
     takt_gemm_f64 g = prepare(c, s, &v, &e);
     cleared(&g, c, WANT, CHECK_AT_END);
     const double *want = g.c;
+    const double *plain = g.b;
+    g.b = packed_for(c, reference, plain, s, CHECK_AT_END);
     takt_kernel_as_gemm_f64(reference)(&g);
     cleared(&g, c, C, v.where);
+    g.b = packed_for(c, c->kernel, plain, s, v.where);
     g.scratch = scratch_for(c, &g);
     CHECK_CALL(c, takt_kernel_as_gemm_f64(c->kernel)(&g));
     check_same_f64(c, g.c, want, span(s.m, s.n, g.ldc));
@@ -137,14 +144,17 @@ static void tails(takt_check *c, const takt_kernel *reference, shape s)
     g = prepare(c, s, &v, &e);
     cleared(&g, c, WANT, CHECK_AT_END);
     const double *want = g.c;
+    const double *plain = g.b;
+    g.b = packed_for(c, reference, plain, s, CHECK_AT_END);
     takt_kernel_as_gemm_f64(reference)(&g);
     cleared(&g, c, C, CHECK_AT_END);
+    g.b = packed_for(c, c->kernel, plain, s, CHECK_AT_END);
     g.scratch = scratch_for(c, &g);
     CHECK_CALL(c, takt_kernel_as_gemm_f64(c->kernel)(&g));
     check_same_f64(c, g.c, want, span(s.m, s.n, g.ldc));
 }
 
-/* Cuts of m and n, and k split in chunks, must not change a bit. */
+/* Cuts of m, and of n by `cols` panels, and k split in chunks, must not change a bit. */
 static void pieces(takt_check *c, const takt_kernel *reference, shape s, size_t rows, size_t cols)
 {
     const variety v = {.epilogue = 3 + (1 << 3), .where = CHECK_AT_END, .values = CHECK_MIXED};
@@ -153,18 +163,25 @@ static void pieces(takt_check *c, const takt_kernel *reference, shape s, size_t 
     takt_gemm_f64 g = prepare(c, s, &v, &e);
     cleared(&g, c, WANT, CHECK_AT_END);
     const double *want = g.c;
+    const double *plain = g.b;
+    g.b = packed_for(c, reference, plain, s, CHECK_AT_END);
     takt_kernel_as_gemm_f64(reference)(&g);
     cleared(&g, c, C, CHECK_AT_END);
+    g.b = packed_for(c, c->kernel, plain, s, CHECK_AT_END);
+    const takt_panels panels = panels_of(c->kernel);
+    const size_t count = takt_panels_count(panels, s.n);
     for (size_t i = 0; i < s.m; i += rows)
-        for (size_t j = 0; j < s.n; j += cols) {
+        for (size_t q = 0; q < count; q += cols) {
+            const size_t j = takt_panels_column(panels, s.n, q);
+            const size_t end = takt_panels_column(panels, s.n, q + cols < count ? q + cols : count);
             takt_epilogue_f64 part = e;
             part.bias += j;
             part.residual += i * e.residual_stride + j;
             takt_gemm_f64 h = g;
             h.m = s.m - i < rows ? s.m - i : rows;
-            h.n = s.n - j < cols ? s.n - j : cols;
+            h.n = (end < s.n ? end : s.n) - j;
             h.a += i * g.a_row;
-            h.b += j / TAKT_P8 * g.b_panel;
+            h.b_first = j;
             h.c += i * g.ldc + j;
             h.epilogue = &part;
             h.scratch = scratch_for(c, &h);
@@ -174,24 +191,34 @@ static void pieces(takt_check *c, const takt_kernel *reference, shape s, size_t 
     const size_t chunks = (s.k + TAKT_GEMM_CHUNK - 1) / TAKT_GEMM_CHUNK, half = chunks / 2;
     double *partial = check_place(c, PARTIAL, chunks * s.m * s.n * sizeof *partial, CHECK_AT_END);
     g.scratch = scratch_for(c, &g);
-    takt_gemm_f64_fn *run = takt_kernel_as_gemm_f64(c->kernel);
-    CHECK_CALL(c, takt_gemm_f64_chunks(run, &g, half, chunks, partial + half * s.m * s.n));
-    CHECK_CALL(c, takt_gemm_f64_chunks(run, &g, 0, half, partial));
+    CHECK_CALL(c, takt_gemm_f64_chunks(c->kernel, &g, half, chunks, partial + half * s.m * s.n));
+    CHECK_CALL(c, takt_gemm_f64_chunks(c->kernel, &g, 0, half, partial));
     cleared(&g, c, C, CHECK_AT_END);
     takt_gemm_f64_sum(&g, partial, chunks);
     check_same_f64(c, g.c, want, span(s.m, s.n, g.ldc));
 }
 
+/* What a product needs is enough for every part of it. */
+static void scratch_grows(takt_check *c, size_t k)
+{
+    const takt_gemm_f64_info *info = c->kernel->info;
+    const size_t top = info->scratch_bytes(
+        &(takt_gemm_f64){.m = 600, .n = 600, .k = k, .b_n = 600, .a_row = k, .a_col = 1});
+    check_case(c, "scratch, k=%zu", k);
+    for (size_t m = 1; m <= 600; m++)
+        for (size_t n = 1; n <= 600; n += n < 40 ? 1 : 97) {
+            const takt_gemm_f64 g = {.m = m, .n = n, .k = k, .b_n = 600, .a_row = k, .a_col = 1};
+            if (info->scratch_bytes(&g) > top)
+                check_fail(c, "m=%zu n=%zu needs %zu, all %zu", m, n, info->scratch_bytes(&g), top);
+        }
+}
+
 static void bench(takt_check *c, shape s)
 {
-    takt_gemm_f64 g = {.m = s.m,
-                       .n = s.n,
-                       .k = s.k,
-                       .a_row = s.k,
-                       .a_col = 1,
-                       .ldc = s.n,
-                       .b_panel = s.k * TAKT_P8};
-    const size_t b_count = panels(s.n) * s.k * TAKT_P8, all = s.m * s.k + b_count + s.m * s.n;
+    takt_gemm_f64 g = {
+        .m = s.m, .n = s.n, .k = s.k, .a_row = s.k, .a_col = 1, .ldc = s.n, .b_n = s.n};
+    const size_t b_count = takt_panels_columns(panels_of(c->kernel), s.n) * s.k,
+                 all = s.m * s.k + b_count + s.m * s.n;
     const takt_gemm_f64_info *info = c->kernel->info;
     double *memory = aligned_alloc(64, (all * sizeof *memory + 255) / 64 * 64);
     g.scratch = aligned_alloc(64, info->scratch_bytes(&g) + 64);
@@ -227,16 +254,20 @@ void check_gemm_f64(takt_check *c, const takt_kernel *reference)
     for (unsigned i = 0; i < 128; i++)
         one(c, reference, (shape){13, 37, 19},
             (variety){false, 3, (int)(i % CHECK_PLACES), (int)(i % CHECK_VALUES), i});
-    static const shape large[] = {{20, 20, 2048}, {21, 33, 4100}, {400, 17, 30},
-                                  {121, 5, 2048}, {1, 300, 1000}, {60, 140, 2100}};
+    static const shape large[] = {{20, 20, 2048}, {21, 33, 4100},  {400, 17, 30}, {121, 5, 2048},
+                                  {1, 300, 1000}, {60, 140, 2100}, {70, 24, 64},  {70, 40, 512},
+                                  {65, 16, 300},  {9, 700, 600}};
     for (unsigned i = 0; i < sizeof large / sizeof *large; i++)
         one(c, reference, large[i], (variety){i % 2, 1, CHECK_AT_END, CHECK_PLAIN, 19 + 8 * i});
+    scratch_grows(c, 64);
+    scratch_grows(c, 1024);
+    scratch_grows(c, 5000);
     tails(c, reference, (shape){37, 300, 300});
     tails(c, reference, (shape){1, 77, 10});
     tails(c, reference, (shape){8, 16, 2100});
-    pieces(c, reference, (shape){31, 100, 800}, 4, 16);
-    pieces(c, reference, (shape){31, 100, 257}, 1, 48);
-    pieces(c, reference, (shape){7, 33, 520}, 6, 32);
+    pieces(c, reference, (shape){31, 100, 800}, 4, 1);
+    pieces(c, reference, (shape){31, 100, 257}, 1, 3);
+    pieces(c, reference, (shape){7, 33, 520}, 6, 2);
     static const shape timed[] = {
         {64, 64, 64}, {256, 256, 256}, {1000, 1000, 1000}, {1, 1024, 1024}, {8, 1024, 1024}};
     for (size_t i = 0; c->bench && i < sizeof timed / sizeof *timed; i++)

@@ -17,6 +17,7 @@ typedef struct facts {
     takt_conv_shape shape;
     takt_conv_memory memory;
     takt_gemm_f32_fn *run;
+    takt_panels widths;
     size_t blocks;                 /* of columns, in a group */
     size_t panels, product, total; /* offsets in a worker's scratch; the kernel's comes first */
 } facts;
@@ -41,7 +42,7 @@ static void chunk(const takt_step *s, const takt_task *t, const block *b, size_t
     char *own = t->scratch_own;
     float *panels = (float *)(void *)(own + f->panels), *total = (float *)(void *)(own + f->total);
     float *product = is_first ? total : (float *)(void *)(own + f->product);
-    const takt_conv_part part = {b->group, row, count, b->column, b->columns};
+    const takt_conv_part part = {b->group, row, count, b->column, b->columns, f->widths};
     takt_conv_panels(c, takt_conv_in(&f->memory, s, t, 0), &part, panels);
     const float *dy = takt_conv_in(&f->memory, s, t, 1) + b->group * c->cout * c->y_channel +
                       row / c->positions * c->y_sample + row % c->positions * c->y_position;
@@ -52,7 +53,7 @@ static void chunk(const takt_step *s, const takt_task *t, const block *b, size_t
                              .a_row = c->y_channel,
                              .a_col = c->y_position,
                              .b = panels,
-                             .b_panel = TAKT_P16 * count,
+                             .b_n = b->columns,
                              .c = product,
                              .ldc = b->columns,
                              .scratch = t->scratch_own};
@@ -109,15 +110,15 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
     const size_t rows = c->positions < TAKT_GEMM_CHUNK ? c->positions : TAKT_GEMM_CHUNK;
     const size_t sums = (c->cout * columns * sizeof(float) + 63) & ~(size_t)63;
     size_t kernel = 0;
-    for (size_t n = columns < TAKT_P16 ? columns : columns - TAKT_P16 + 1; n <= columns; n++) {
+    for (size_t n = 1; n <= columns; n++) {
         const takt_gemm_f32 g = {
             .m = c->cout, .n = n, .k = rows, .a_row = c->y_channel, .a_col = c->y_position};
         const size_t bytes = info->scratch_bytes(&g);
         kernel = bytes > kernel ? bytes : kernel;
     }
     f->panels = (kernel + 63) & ~(size_t)63;
-    f->product =
-        f->panels + rows * ((columns + TAKT_P16 - 1) / TAKT_P16 * TAKT_P16) * sizeof(float);
+    f->product = f->panels + rows * (columns + 2 * f->widths.wide) * sizeof(float);
+    f->product = (f->product + 63) & ~(size_t)63;
     f->total = f->product + sums;
     s->scratch_each = f->total + sums;
 }
@@ -134,6 +135,7 @@ takt_status takt_conv_dw_compile(takt_planner *p)
     const takt_conv_shape *c = &f->shape;
     const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
     f->run = takt_kernel_as_gemm_f32(gemm);
+    f->widths = ((const takt_gemm_f32_info *)gemm->info)->panels;
     f->blocks = (c->k + COLUMNS - 1) / COLUMNS;
     size_t index;
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));

@@ -26,6 +26,7 @@ typedef struct facts {
     takt_conv_shape shape;
     takt_conv_memory memory;
     takt_gemm_f32_fn *run;
+    takt_panels panels;
     phase *phases;
     size_t phase_count;
     size_t w, packed_at, group_floats;
@@ -56,7 +57,7 @@ static void set_axis(const takt_conv_shape *c, int i, size_t residue, phase *p)
 static void set_phases(facts *f)
 {
     const takt_conv_shape *c = &f->shape;
-    const size_t columns = (c->cin + TAKT_P16 - 1) / TAKT_P16 * TAKT_P16;
+    const size_t columns = takt_panels_columns(f->panels, c->cin);
     size_t packed = 0;
     for (size_t i = 0; i < f->phase_count; i++) {
         phase *p = &f->phases[i];
@@ -82,26 +83,23 @@ static size_t tap_of(const takt_conv_shape *c, const phase *p, size_t t)
     return (at[0] * c->kernel[1] + at[1]) * c->kernel[2] + at[2];
 }
 
-static void pack_phase(const takt_conv_shape *c, const phase *p, size_t group, const float *w,
-                       float *to)
+static void pack_phase(const facts *f, const phase *p, size_t group, const float *w, float *to)
 {
-    for (size_t panel = 0; panel < c->cin; panel += TAKT_P16)
-        for (size_t t = 0; t < p->k / (c->cout > 0 ? c->cout : 1); t++) {
-            const size_t tap = tap_of(c, p, t);
-            for (size_t o = 0; o < c->cout; o++, to += TAKT_P16)
-                for (size_t j = 0; j < TAKT_P16; j++)
-                    to[j] = panel + j < c->cin ? w[(group * c->cout + o) * c->w_out +
-                                                   tap * c->w_tap + (panel + j) * c->w_in]
-                                               : 0;
-        }
+    const takt_conv_shape *c = &f->shape;
+    memset(to, 0, takt_panels_columns(f->panels, c->cin) * p->k * sizeof *to);
+    for (size_t k = 0; k < p->k; k++) {
+        const size_t tap = tap_of(c, p, k / c->cout), o = group * c->cout + k % c->cout;
+        for (size_t j = 0; j < c->cin; j++)
+            to[takt_packed_at(f->panels, p->k, c->cin, k, j)] =
+                w[o * c->w_out + tap * c->w_tap + j * c->w_in];
+    }
 }
 
 static void pack(const facts *f, const float *w, float *to)
 {
     for (size_t g = 0; g < f->shape.groups; g++)
         for (size_t i = 0; i < f->phase_count; i++)
-            pack_phase(&f->shape, &f->phases[i], g, w,
-                       to + g * f->group_floats + f->phases[i].packed);
+            pack_phase(f, &f->phases[i], g, w, to + g * f->group_floats + f->phases[i].packed);
 }
 
 static takt_status pack_constant(void *user, const void *from, void *to)
@@ -172,7 +170,7 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b)
                              .a_row = b->p->k,
                              .a_col = 1,
                              .b = b->weights,
-                             .b_panel = TAKT_P16 * b->p->k,
+                             .b_n = c->cin,
                              .c = tile,
                              .ldc = c->cin,
                              .scratch = t->scratch_own};
@@ -247,7 +245,7 @@ static takt_status add_weights(takt_planner *p, facts *f, takt_id w)
         return takt_planner_input(p, w, &f->w);
     }
     const char *format = takt_arena_format(
-        &p->plan->arena, "conv_dx-p16 %s groups=%zu stride=%zu,%zu,%zu dilation=%zu,%zu,%zu",
+        &p->plan->arena, "conv_dx %s groups=%zu stride=%zu,%zu,%zu dilation=%zu,%zu,%zu",
         c->is_nhwc ? "nhwc" : "nchw", c->groups, c->stride[0], c->stride[1], c->stride[2],
         c->dilation[0], c->dilation[1], c->dilation[2]);
     return format == NULL ? TAKT_ERR_MEMORY
@@ -293,9 +291,10 @@ takt_status takt_conv_dx_compile(takt_planner *p)
     f->phases = takt_planner_get(p, bytes);
     if (f->phases == NULL)
         return TAKT_ERR_MEMORY;
-    set_phases(f);
     const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
     const takt_gemm_f32_info *info = gemm->info;
+    f->panels = info->panels;
+    set_phases(f);
     f->run = takt_kernel_as_gemm_f32(gemm);
     f->grain = info->rows;
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));

@@ -135,37 +135,52 @@ static void part_of_row(const takt_conv_shape *s, const float *x, const size_t a
 
 void takt_conv_panels(const takt_conv_shape *s, const float *x, const takt_conv_part *p, float *to)
 {
+    const size_t panels = takt_panels_count(p->panels, p->columns);
     x += p->group * s->cin * s->x_channel;
     for (size_t r = 0; r < p->count; r++) {
         size_t at[3];
         takt_conv_unflatten(s->out, (p->first + r) % s->positions, at);
         const float *sample = x + (p->first + r) / s->positions * s->x_sample;
-        for (size_t c = 0; c < p->columns; c += TAKT_P16) {
-            const size_t width = p->columns - c < TAKT_P16 ? p->columns - c : TAKT_P16;
-            float *row = to + c * p->count + r * TAKT_P16;
+        for (size_t i = 0; i < panels; i++) {
+            const size_t c = takt_panels_column(p->panels, p->columns, i);
+            const size_t whole = takt_panels_column(p->panels, p->columns, i + 1) - c;
+            const size_t width = p->columns - c < whole ? p->columns - c : whole;
+            float *row = to + c * p->count + r * whole;
             part_of_row(s, sample, at, p->column + c, width, row);
-            clear(row + width, TAKT_P16 - width);
+            clear(row + width, whole - width);
         }
     }
 }
 
-void takt_conv_pack_weights(const takt_conv_shape *s, const float *w, float *to)
+/* One column: its k weights, `width` floats apart within a chunk. */
+static void pack_column(const takt_conv_shape *s, takt_panels panels, size_t j, const float *w,
+                        float *to)
 {
-    for (size_t g = 0; g < s->groups; g++)
-        for (size_t panel = 0; panel < s->cout; panel += TAKT_P16)
-            for (size_t tap = 0; tap < s->taps; tap++)
-                for (size_t c = 0; c < s->cin; c++, to += TAKT_P16)
-                    for (size_t j = 0; j < TAKT_P16; j++) {
-                        const size_t o = g * s->cout + panel + j;
-                        to[j] = panel + j < s->cout ? w[o * s->w_out + tap * s->w_tap + c * s->w_in]
-                                                    : 0;
-                    }
+    const bool is_flat = s->w_in == 1 && s->w_tap == s->cin;
+    const size_t panel = takt_panels_of(panels, s->cout, j);
+    const size_t width =
+        takt_panels_column(panels, s->cout, panel + 1) - takt_panels_column(panels, s->cout, panel);
+    for (size_t p = 0; p < s->k; p += TAKT_GEMM_CHUNK) {
+        float *at = to + takt_packed_at(panels, s->k, s->cout, p, j);
+        const size_t end = s->k - p < TAKT_GEMM_CHUNK ? s->k : p + TAKT_GEMM_CHUNK;
+        for (size_t q = p; q < end; q++, at += width)
+            *at = w[is_flat ? q : q / s->cin * s->w_tap + q % s->cin * s->w_in];
+    }
 }
 
-bool takt_conv_packed_floats(const takt_conv_shape *s, size_t *floats)
+void takt_conv_pack_weights(const takt_conv_shape *s, takt_panels panels, const float *w, float *to)
 {
-    const size_t columns = (s->cout + TAKT_P16 - 1) / TAKT_P16 * TAKT_P16;
+    const size_t columns = takt_panels_columns(panels, s->cout);
+    for (size_t g = 0; g < s->groups; g++, to += columns * s->k) {
+        clear(to, columns * s->k);
+        for (size_t j = 0; j < s->cout; j++)
+            pack_column(s, panels, j, w + (g * s->cout + j) * s->w_out, to);
+    }
+}
+
+bool takt_conv_packed_floats(const takt_conv_shape *s, takt_panels panels, size_t *floats)
+{
     size_t each;
-    return takt_size_mul(columns, s->k, &each) && takt_size_mul(each, s->groups, floats) &&
-           *floats <= SIZE_MAX / 16;
+    return takt_size_mul(takt_panels_columns(panels, s->cout), s->k, &each) &&
+           takt_size_mul(each, s->groups, floats) && *floats <= SIZE_MAX / 16;
 }

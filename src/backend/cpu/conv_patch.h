@@ -3,20 +3,23 @@
 #define TAKT_BACKEND_CPU_CONV_PATCH_H
 
 #include "backend/cpu/conv_shape.h"
+#include "kernel/pack/panels.h"
 
 /* Rows [first, first + count) of the batch * positions outputs: to[count][k] of one group, padding
  * as zeros, k in the order (taps, channels). */
 void takt_conv_patches(const takt_conv_shape *s, const float *x, size_t group, size_t first,
                        size_t count, float *to);
-/* Part of that matrix: rows as above, columns [column, column + columns) of k, as panels of 16
- * columns that a product reads as its right-hand side. */
+/* Part of that matrix: rows as above, at most one chunk of them, columns [column, column + columns)
+ * of k, as the right-hand side of a product. */
 typedef struct takt_conv_part {
     size_t group, first, count, column, columns;
+    takt_panels panels;
 } takt_conv_part;
 void takt_conv_panels(const takt_conv_shape *s, const float *x, const takt_conv_part *p, float *to);
-/* Weights of all groups as panels [groups][ceil(cout / 16)][k][16], columns past cout zero. */
-void takt_conv_pack_weights(const takt_conv_shape *s, const float *w, float *to);
+/* Weights of one group after another, each packed as a matrix [k][cout]. */
+void takt_conv_pack_weights(const takt_conv_shape *s, takt_panels panels, const float *w,
+                            float *to);
 /* Floats that takt_conv_pack_weights writes; false if they do not fit a size. */
-bool takt_conv_packed_floats(const takt_conv_shape *s, size_t *floats);
+bool takt_conv_packed_floats(const takt_conv_shape *s, takt_panels panels, size_t *floats);
 
 #endif

@@ -38,20 +38,20 @@ static void transform(const takt_conv_shape *s, const float *w, double u[TAKT_WI
         times_g(half + 3 * i, 1, u + TAKT_WINOGRAD_IN * i, 1);
 }
 
-size_t takt_winograd_point_floats(const takt_conv_shape *s)
+size_t takt_winograd_point_floats(const takt_conv_shape *s, takt_panels panels)
 {
-    return (s->cout + TAKT_P16 - 1) / TAKT_P16 * TAKT_P16 * s->cin;
+    return takt_panels_columns(panels, s->cout) * s->cin;
 }
 
-void takt_winograd_pack(const takt_conv_shape *s, const float *w, float *to)
+void takt_winograd_pack(const takt_conv_shape *s, takt_panels panels, const float *w, float *to)
 {
-    const size_t each = takt_winograd_point_floats(s);
+    const size_t each = takt_winograd_point_floats(s, panels);
     memset(to, 0, TAKT_WINOGRAD_POINTS * each * sizeof *to);
     for (size_t o = 0; o < s->cout; o++)
         for (size_t c = 0; c < s->cin; c++) {
             double u[TAKT_WINOGRAD_POINTS];
             transform(s, w + o * s->w_out + c * s->w_in, u);
-            float *at = to + (o / TAKT_P16 * s->cin + c) * TAKT_P16 + o % TAKT_P16;
+            float *at = to + takt_packed_at(panels, s->cin, s->cout, c, o);
             for (size_t p = 0; p < TAKT_WINOGRAD_POINTS; p++)
                 at[p * each] = (float)u[p];
         }

@@ -3,10 +3,11 @@
 #define TAKT_BACKEND_CPU_CONV_WINOGRAD_H
 
 #include "backend/cpu/conv_shape.h"
+#include "kernel/pack/panels.h"
 
 /* Floats of the weights of one of the 36 points. */
-size_t takt_winograd_point_floats(const takt_conv_shape *s);
-/* U = G w Gt in double, rounded once, as panels [36][ceil(cout / 16)][cin][16]. */
-void takt_winograd_pack(const takt_conv_shape *s, const float *w, float *to);
+size_t takt_winograd_point_floats(const takt_conv_shape *s, takt_panels panels);
+/* U = G w Gt in double, rounded once: for each point, a packed matrix [cin][cout]. */
+void takt_winograd_pack(const takt_conv_shape *s, takt_panels panels, const float *w, float *to);
 
 #endif

@@ -5,7 +5,7 @@
  * Narrower types than the kernel's are widened in shared scratch, and the result is rounded once.
  *
  * Whoever includes it defines
- *   real, REAL, WIDTH      the kernel's type, its dtype, and the columns of a packed panel
+ *   real, REAL             the kernel's type and its dtype
  *   GEMM(x)                names of the kernel family: takt_gemm_f32##x
  *   FAMILY, AS_GEMM        "gemm_f32", takt_kernel_as_gemm_f32
  *   FORMATS                what packed constants are called: {rows apart, columns apart}
@@ -24,6 +24,7 @@ typedef struct facts {
     ending end;
     GEMM(_fn) * run;
     takt_pack_fn *pack;
+    takt_panels panels;
     takt_convert_fn *convert;
     takt_ctx *ctx;       /* for packing at plan time */
     takt_dtype dtype;    /* of the operands */
@@ -52,7 +53,8 @@ static void pack_one(const facts *f, const real *b, real *to)
                          .row = f->mm.b_row,
                          .col = f->mm.b_col,
                          .dst = to,
-                         .bytes = sizeof *b};
+                         .bytes = sizeof *b,
+                         .panels = f->panels};
     f->pack(&p);
 }
 
@@ -131,8 +133,9 @@ static void product(const takt_step *s, const takt_task *t, size_t index, const 
                       .a = operand(s, t, f->a, f->a_at) + a * mm->m * mm->k + range[0] * mm->a_row,
                       .a_row = mm->a_row,
                       .a_col = mm->a_col,
-                      .b = packed + range[2] * mm->k,
-                      .b_panel = WIDTH * mm->k,
+                      .b = packed,
+                      .b_n = mm->n,
+                      .b_first = range[2],
                       .c = c + (index * mm->m + range[0]) * mm->n + range[2],
                       .ldc = mm->n,
                       .epilogue = ending_use(&f->end, &place, &room),
@@ -146,8 +149,8 @@ static void run_single(const takt_step *s, const takt_task *t)
     size_t range[4];
     takt_cpu_share(f->mm.m, f->row_grain, t->index / f->column_tasks, f->row_tasks, &range[0],
                    &range[1]);
-    takt_cpu_share(f->mm.n, WIDTH, t->index % f->column_tasks, f->column_tasks, &range[2],
-                   &range[3]);
+    takt_panels_share(f->panels, f->mm.n, t->index % f->column_tasks, f->column_tasks, &range[2],
+                      &range[3]);
     if (range[0] == range[1] || range[2] == range[3])
         return;
     product(s, t, 0, range, f->is_packed ? takt_view_data(t, &s->in[f->b]) : t->scratch);
@@ -178,9 +181,8 @@ static takt_status add_operands(takt_planner *p, facts *f)
     const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
     static const char *const formats[2] = FORMATS;
     TAKT_TRY(takt_planner_input(p, n->in[0], &f->a));
-    const size_t panels = (f->mm.n + WIDTH - 1) / WIDTH;
     size_t bytes;
-    if (!takt_size_mul(panels * WIDTH, f->mm.k, &f->packed_count) ||
+    if (!takt_size_mul(takt_panels_columns(f->panels, f->mm.n), f->mm.k, &f->packed_count) ||
         !takt_size_mul(f->packed_count, f->mm.b_matrices * sizeof(real), &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a packed matrix is too large");
     (void)takt_type_count(takt_type_of(p->graph, n->in[0]), &f->a_count);
@@ -197,7 +199,7 @@ static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
 {
     const double flops = 2.0 * (double)f->mm.m * (double)f->mm.n * (double)f->mm.k;
     const double bytes = (double)sizeof(real) * (double)f->mm.n * (double)f->mm.k;
-    const size_t panels = (f->mm.n + WIDTH - 1) / WIDTH;
+    const size_t panels = takt_panels_count(f->panels, f->mm.n);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const size_t most = f->mm.m >= 4 * threads * info->rows ? 2 * threads : threads;
     const size_t tasks = takt_cpu_tasks(p, flops, bytes, most);
@@ -261,6 +263,7 @@ static takt_status compile(takt_planner *p)
     const takt_kernel *gemm = takt_planner_kernel(p, FAMILY);
     const GEMM(_info) *info = gemm->info;
     f->run = AS_GEMM(gemm);
+    f->panels = info->panels;
     f->pack = takt_kernel_as_pack(takt_kernel_find("pack", p->step->isas, NULL, 0, NULL));
     f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
     TAKT_TRY(add_operands(p, f));

@@ -1,29 +1,32 @@
 /* blocked.h - the walk over a large product, shared by every vector variant and element type.
  *
  * A template: a variant defines the types elem, gemm, epilogue, the constants
- *     PANEL    columns of a panel of B            MR    rows of a full tile
+ *     WIDE, NARROW  columns of B's panels         MR    rows of a full tile
  *     PANELS   panels of a full tile (1 or 2)     QUAD  values of k in one vector of 16 bytes
- *     A_BYTES  of packed A to keep in L2
- * includes this file, and supplies the functions `tile` and `row_panels` declared below.
+ *     A_BYTES  of packed A to keep in L2          B_BYTES  of one chunk of B to keep there
+ *     IN_PLACE rows of a tile that reads A where it lies, if all panels are narrow; one less
+ *              otherwise; 0: there is none
+ * includes this file, and supplies the functions declared below.
  *
- * Order: blocks of rows, blocks of k, panels of B, chunks of k, tiles of rows. A block of A stays
- * in L2, a chunk of a panel of B in L1, and a column of C tiles is finished before the next begins,
- * so that C travels once.
+ * Order: blocks of rows, blocks of k, blocks of columns, chunks of k, strips of MR rows, tiles. A
+ * strip of A stays in L1 while B runs past it from L2 in one unbroken stream. Partial sums lie
+ * close together, so that C travels once.
  */
 enum {
     CHUNK = TAKT_GEMM_CHUNK,
     K_BLOCK = 8 * CHUNK, /* k of one packed block of A */
-    ROWS_MAX = 32 * MR,  /* rows of one block: its column of C stays near */
-    NR = PANEL * PANELS,
-    FEW = 4,        /* tiles in a column: with fewer, asking for B only stalls */
-    TAIL_COLS = 128 /* columns of a block that a tail gets at once */
+    ROWS_MAX = 192,      /* rows of one block: a multiple of every MR but 14 */
+    NR = WIDE * PANELS,
+    SUM_BYTES = 160 << 10, /* of partial sums at a time */
+    FEW_COLUMNS = 48       /* up to which packing A costs more than it gives */
 };
 
 /* One tile: C[rows, cols] (+)= A * B over one chunk. */
 typedef struct tile_job {
-    const elem *a; /* packed: [ceil(k / QUAD)][rows][QUAD] */
+    const elem *a; /* packed, as pack_strip does it */
+    size_t a_row;  /* if not 0: rows as they lie, so far apart; k is a multiple of QUAD */
     const elem *b;
-    size_t b_panel;
+    size_t b_panel; /* from one panel of the tile to the next */
     size_t k;
     elem *c;
     size_t ldc;
@@ -34,19 +37,31 @@ typedef struct tile_job {
     size_t residual_stride;
     size_t act; /* NONE, RELU or CLIP */
     elem lo, hi;
+    const elem *ahead; /* to be asked for into L2: one line for every QUAD of k, */
+    size_t ahead_step; /* so many bytes apart; 0: nothing, `ahead` is near */
 } tile_job;
 
-static void tile(size_t rows, size_t panels, const tile_job *t);
-/* One row of A by panels of B that lie b_step apart, to pieces of C that lie c_step apart. */
+/* One row of A by panels of B that lie b_step apart, to pieces of C that lie c_step apart, over one
+ * chunk of k. */
 typedef struct row_job {
     const elem *a, *b;
     size_t b_step, k;
     elem *c;
     size_t c_step;
+    bool adds;  /* to what is in C; else it is the first chunk */
+    elem *edge; /* room for a panel */
 } row_job;
 
-/* `count` (1 or 4) panels, over all chunks of k. */
-static void row_panels(const row_job *r, size_t count);
+/* `cols`: the tile's whole panels. */
+static void tile(size_t rows, size_t cols, const tile_job *t);
+/* `count` (1 or 4) panels of `width` columns. */
+static void row_panels(const row_job *r, size_t count, size_t width);
+/* Rows of A, k columns; and how many elements that takes, at most rows rounded up to 8 by k rounded
+ * up to QUAD. */
+static void pack_strip(const gemm *g, const elem *a, size_t rows, size_t k, elem *to);
+static size_t strip_elems(size_t rows, size_t k);
+
+static const takt_panels widths = {WIDE, NARROW};
 
 static size_t least(size_t a, size_t b)
 {
@@ -58,82 +73,101 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* The last rows are shared by two tiles of about the same height: tall ones are faster. */
-static size_t tile_rows(size_t left)
+/* Columns of this product, from its first, that lie in wide panels. */
+static size_t wide_columns(const gemm *g)
 {
-    return left >= 2 * MR ? MR : left <= MR ? left : (left + 1) / 2;
+    const size_t wide = WIDE * takt_panels_wide(widths, g->b_n);
+    return wide < g->b_first ? 0 : least(wide - g->b_first, g->n);
 }
 
-static size_t block_rows(const gemm *g)
+/* Rows of a tile that reads A where it lies; 0: A is packed. Rows that are a multiple of a page
+ * apart would push each other out of L1. */
+static size_t rows_in_place(const gemm *g)
 {
-    const size_t k = round_up(least(g->k, K_BLOCK), QUAD) + QUAD;
-    const size_t fit = A_BYTES / sizeof(elem) / k / MR * MR;
-    const size_t most = least(fit < MR ? MR : fit, ROWS_MAX);
-    const size_t blocks = (g->m + most - 1) / most;
-    return round_up((g->m + blocks - 1) / blocks, MR);
+    const bool fits = IN_PLACE > 0 && g->m >= 4 * MR && g->n <= FEW_COLUMNS && g->a_col == 1 &&
+                      g->a_row > 0 && g->k > 0 && g->k % QUAD == 0 &&
+                      (g->a_row * sizeof(elem) % 4096 != 0 || g->k <= 64);
+    return !fits ? 0 : wide_columns(g) > 0 ? IN_PLACE - 1 : IN_PLACE;
 }
 
-/* Rows of the next block; never leaves a single one, for which there is no tile. */
-static size_t rows_now(size_t left, size_t most)
+/* The most rows that a block may have. */
+static size_t rows_most(const gemm *g)
 {
-    return left <= most ? left : left == most + 1 ? most - 1 : most;
+    const size_t fit = A_BYTES / sizeof(elem) / round_up(least(g->k, K_BLOCK) + 1, QUAD) / MR * MR;
+    return least(fit < MR ? MR : fit, ROWS_MAX / MR * MR);
+}
+
+/* Even blocks, of whole strips; none of a single row, for which there is no tile. */
+static size_t rows_now(const gemm *g, size_t left)
+{
+    const size_t most = rows_most(g), blocks = (left + most - 1) / most;
+    const size_t rows = round_up((left + blocks - 1) / blocks, MR);
+    return left <= rows ? left : left == rows + 1 ? rows - 1 : rows;
+}
+
+/* Strips are about equally tall: a low one costs almost as much as a tall one. */
+static size_t strip_rows(size_t left, size_t most)
+{
+    const size_t strips = (left + most - 1) / most;
+    return (left + strips - 1) / strips;
+}
+
+/* Columns of a block: as much of B as stays in L2; all of it if nothing comes back to it. */
+static size_t block_columns(const gemm *g, size_t rows)
+{
+    const size_t k = g->k > 0 ? least(g->k, CHUNK) : 1;
+    const size_t by_b = rows <= MR ? g->n : B_BYTES / (k * sizeof(elem));
+    const size_t by_sums = g->k > CHUNK ? SUM_BYTES / (rows * sizeof(elem)) : g->n;
+    const size_t columns = least(by_b, by_sums) / NR * NR;
+    return columns > 0 ? columns : NR;
 }
 
 static size_t packed_a(const gemm *g)
 {
-    if (g->m == 1)
-        return g->a_col == 1 ? 0 : round_up(g->k, NR);
-    return least(g->m, block_rows(g)) * round_up(least(g->k, K_BLOCK), QUAD);
+    const size_t one = g->a_col == 1 ? 0 : round_up(g->k, NR);
+    const size_t rows = round_up(least(g->m, rows_most(g)), 8);
+    const size_t many = g->m > 1 ? rows * round_up(least(g->k, K_BLOCK), QUAD) : 0;
+    return round_up(one > many ? one : many, NR);
 }
 
+/* Never less for more rows or more columns, so that callers may cut a product as they like. */
 static size_t scratch_bytes(const gemm *g)
 {
     if (g->m == 0 || g->n == 0)
         return 0;
-    const bool direct = g->n % PANEL == 0 && (g->m == 1 || g->k <= CHUNK);
-    const size_t sums = direct ? 0 : least(g->m, block_rows(g)) * NR;
-    return round_up((round_up(packed_a(g), NR) + sums) * sizeof(elem), 64);
+    const bool is_one = g->k <= CHUNK; /* then only an edge needs sums */
+    const size_t rows = least(g->m, is_one ? MR : rows_most(g));
+    const size_t columns = is_one ? NR : least(round_up(g->n, NR), SUM_BYTES / sizeof(elem) / rows);
+    const size_t sums = rows * (columns + NR + 2 * NARROW);
+    return round_up((packed_a(g) + sums) * sizeof(elem), 64);
 }
 
-/* `rows` rows of A, `k` columns, to [k / QUAD][rows][QUAD]. What pads the last group is never used.
- */
-static inline __attribute__((always_inline)) void pack_fixed(const gemm *g, const elem *a,
-                                                             size_t rows, size_t k, elem *to)
-{
-    size_t p = 0;
-    for (; p + QUAD <= k; p += QUAD, to += rows * QUAD)
-        for (size_t r = 0; r < rows; r++)
-            memcpy(to + r * QUAD, a + r * g->a_row + p, QUAD * sizeof *to);
-    for (size_t r = 0; r < rows; r++)
-        for (size_t q = 0; p + q < k; q++)
-            to[r * QUAD + q] = a[r * g->a_row + p + q];
-}
+#include "kernel/gemm_f32/one_row.h"
 
-static void pack_tile(const gemm *g, const elem *a, size_t rows, size_t k, elem *to)
-{
-    if (g->a_col != 1) {
-        for (size_t p = 0; p < k; p++)
-            for (size_t r = 0; r < rows; r++)
-                to[p / QUAD * rows * QUAD + r * QUAD + p % QUAD] = a[r * g->a_row + p * g->a_col];
-    } else if (rows == MR) {
-        pack_fixed(g, a, MR, k, to);
-    } else {
-        pack_fixed(g, a, rows, k, to);
-    }
-}
+typedef struct block {
+    size_t row, rows, p, k; /* this block of A; p is its first k */
+    size_t col, cols;       /* these columns of C */
+    size_t wide;            /* of C's columns lie in wide panels */
+    size_t most;            /* rows of a strip */
+    size_t a_chunk;         /* elements of a packed chunk */
+    elem *sums;             /* [strip][tile][height][width]; only an edge's if k is one chunk */
+    bool in_place;
+} block;
 
-/* Rows [row, row + rows), k [p, p + k), chunk after chunk: tiles of one chunk follow each other, so
- * that the hardware's prefetching runs on from one to the next. */
-static void pack_block(const gemm *g, size_t row, size_t rows, size_t p, size_t k)
+/* Chunk after chunk: strips of one chunk follow each other, so that the hardware's prefetching runs
+ * on from one to the next. */
+static void pack_block(const gemm *g, block *o)
 {
     elem *to = g->scratch;
-    for (size_t end = p + k, part; p < end; p += part) {
-        part = least(end - p, CHUNK);
-        for (size_t i = 0, height; i < rows; i += height) {
-            height = tile_rows(rows - i);
-            pack_tile(g, g->a + (row + i) * g->a_row + p * g->a_col, height, part, to);
-            to += height * round_up(part, QUAD);
+    for (size_t p = 0, part; p < o->k; p += part) {
+        part = least(o->k - p, CHUNK);
+        for (size_t i = 0, height; i < o->rows; i += height) {
+            height = strip_rows(o->rows - i, o->most);
+            pack_strip(g, g->a + (o->row + i) * g->a_row + (o->p + p) * g->a_col, height, part, to);
+            to += strip_elems(height, part);
         }
+        if (p == 0)
+            o->a_chunk = (size_t)(to - g->scratch);
     }
 }
 
@@ -144,13 +178,19 @@ static bool in_registers(const epilogue *e)
            !(e->residual && e->residual_last && e->act != TAKT_GEMM_ACT_NONE);
 }
 
-typedef struct block {
-    size_t row, rows, p, k; /* this block of A; p is its first k */
-    size_t col, cols;       /* these columns of C */
-    elem *sums;             /* [rows][NR] for partial sums: closer together than C's rows */
-    elem *c;                /* where the last chunk goes: C, or the sums if columns are missing */
-    size_t ldc;
-} block;
+/* One strip of a block, over one chunk of k. */
+typedef struct strip {
+    size_t p, k; /* the chunk's first k in the block, and its length */
+    size_t row, rows;
+    const elem *a;
+    elem *sums;                    /* of the next tile */
+    size_t whole;                  /* columns before this one are in whole panels */
+    bool is_first, is_end;         /* of all k; the block's last chunk */
+    bool resumes;                  /* sums that an earlier block of k left in C */
+    const epilogue *epilogue;      /* in registers, or NULL */
+    const elem *ahead, *ahead_end; /* what of B comes after this part, as far as not asked for */
+    size_t share;                  /* that a tile asks for */
+} strip;
 
 static void fuse(tile_job *t, const epilogue *e, size_t row, size_t col)
 {
@@ -162,136 +202,146 @@ static void fuse(tile_job *t, const epilogue *e, size_t row, size_t col)
     t->hi = e->hi;
 }
 
-/* Asks for a share of the chunk of B that comes next. */
-static void prefetch(const char *from, size_t bytes)
+static void copy_rows(elem *to, size_t to_ld, const elem *from, size_t from_ld, size_t rows,
+                      size_t cols)
 {
-    for (size_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch(from + i, 0, 2);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(to + i * to_ld, from + i * from_ld, cols * sizeof *to);
 }
 
-static tile_job first_tile(const gemm *g, const block *o, size_t p)
+/* The last panel if columns are missing: through the sums, where there is room. */
+static void edge_tile(const gemm *g, strip *s, tile_job *t, elem *c, size_t cols, size_t whole)
 {
-    const bool last = p + CHUNK >= o->k, resumed = p == 0 && o->p > 0 && o->c != o->sums;
-    const elem *sum = resumed ? o->c : o->p + p > 0 ? o->sums : NULL;
-    return (tile_job){.a = g->scratch + p * o->rows,
-                      .b = g->b + o->col / PANEL * g->b_panel + (o->p + p) * PANEL,
-                      .b_panel = g->b_panel,
-                      .k = least(o->k - p, CHUNK),
-                      .c = last ? o->c : o->sums,
-                      .ldc = last ? o->ldc : NR,
-                      .sum = sum,
-                      .sum_ld = resumed ? o->ldc : NR};
+    elem *sums = s->sums;
+    if (s->resumes)
+        copy_rows(sums, whole, c, g->ldc, s->rows, cols);
+    t->c = sums;
+    t->ldc = t->sum_ld = whole;
+    t->sum = s->is_first ? NULL : sums;
+    t->ahead_step = 0;
+    t->act = TAKT_GEMM_ACT_NONE;
+    t->bias = t->residual = NULL;
+    tile(s->rows, whole, t);
+    if (s->is_end)
+        copy_rows(c, g->ldc, sums, whole, s->rows, cols);
+    s->sums += g->k > CHUNK ? s->rows * whole : 0;
 }
 
-/* One chunk, all tiles of the block's rows. `fused`: the last chunk, with its epilogue. */
-static void column_of_tiles(const gemm *g, const block *o, size_t p, const epilogue *fused)
+/* All tiles of a strip. */
+static void strip_of_tiles(const gemm *g, const block *o, strip *s)
 {
-    const size_t panels = (o->cols + PANEL - 1) / PANEL, tiles = (o->rows + MR - 1) / MR;
-    const size_t share = round_up(CHUNK * 64 / tiles, 64);
-    tile_job t = first_tile(g, o, p);
-    const char *next = (const char *)(t.b + CHUNK * PANEL);
-    for (size_t i = 0, height; i < o->rows; i += height) {
-        height = tile_rows(o->rows - i);
-        if (fused)
-            fuse(&t, fused, o->row + i, o->col);
-        if (tiles >= FEW)
-            prefetch(next + i / MR * share, share);
-        tile(height, panels, &t);
-        t.a += height * round_up(t.k, QUAD);
-        t.c += height * t.ldc;
-        if (t.sum)
-            t.sum += height * t.sum_ld;
+    const size_t end = o->col + o->cols;
+    const size_t chunk = (o->p + s->p) * takt_panels_columns(widths, g->b_n);
+    tile_job t = {.a = s->a,
+                  .a_row = o->in_place ? g->a_row : 0,
+                  .b = g->b + chunk + (g->b_first + o->col) * s->k,
+                  .k = s->k,
+                  .ahead = s->a};
+    elem *c = g->c + s->row * g->ldc + o->col;
+    s->whole = end;
+    for (size_t col = o->col, cols; col < end; col += cols, c += cols, t.b += cols * s->k) {
+        const size_t panel = col < o->wide ? WIDE : NARROW;
+        cols = least(end - col, PANELS * panel);
+        t.b_panel = panel * s->k;
+        if (cols % panel != 0) {
+            s->whole = col;
+            edge_tile(g, s, &t, c, cols, round_up(cols, panel));
+            return;
+        }
+        if (s->epilogue)
+            fuse(&t, s->epilogue, s->row, col);
+        t.c = s->is_end ? c : s->sums;
+        t.ldc = s->is_end ? g->ldc : cols;
+        t.sum = s->is_first ? NULL : s->resumes ? c : s->sums;
+        t.sum_ld = s->resumes ? g->ldc : cols;
+        t.ahead_step = s->ahead < s->ahead_end ? 64 : 0;
+        t.ahead = s->ahead < s->ahead_end ? s->ahead : t.b;
+        s->ahead += t.ahead_step ? s->share : 0;
+        tile(s->rows, cols, &t);
+        s->sums += g->k > CHUNK ? s->rows * cols : 0;
     }
 }
 
-static void finish_rows(const gemm *g, const block *o)
-{
-    for (size_t i = 0; g->epilogue && i < o->rows; i++)
-        finish_row(g->epilogue, o->c + i * o->ldc, o->row + i, o->col, o->cols);
-}
-
-static void copy_rows(elem *to, size_t to_ld, const elem *from, size_t from_ld, const block *o)
-{
-    for (size_t i = 0; i < o->rows; i++)
-        memcpy(to + i * to_ld, from + i * from_ld, o->cols * sizeof *to);
-}
-
-/* One panel (or pair) of B: every chunk of this block of k. */
-static void panel_of_block(const gemm *g, block *o)
-{
-    const bool last = o->p + o->k == g->k, edge = o->cols < NR && o->cols % PANEL != 0;
-    const epilogue *e =
-        last && !edge && g->epilogue && in_registers(g->epilogue) ? g->epilogue : NULL;
-    elem *c = g->c + o->row * g->ldc + o->col;
-    o->sums = g->scratch + round_up(packed_a(g), NR);
-    o->c = edge ? o->sums : c;
-    o->ldc = edge ? NR : g->ldc;
-    if (edge && o->p > 0)
-        copy_rows(o->c, NR, c, g->ldc, o);
-    size_t p = 0;
-    do {
-        column_of_tiles(g, o, p, p + CHUNK >= o->k ? e : NULL);
-        p += CHUNK;
-    } while (p < o->k);
-    if (last && !e)
-        finish_rows(g, o);
-    if (edge)
-        copy_rows(c, g->ldc, o->c, NR, o);
-}
-
-static void call_tail(const gemm *g, size_t row, size_t rows, size_t col, size_t cols)
+/* What registers could not do, and the tail. */
+static void finish_strip(const gemm *g, const block *o, const strip *s)
 {
     const epilogue *e = g->epilogue;
-    if (e && e->tail)
-        e->tail(e->user, g->c + row * g->ldc + col, g->ldc, row, col, rows, cols);
+    const size_t from = s->epilogue ? s->whole : o->col;
+    elem *c = g->c + s->row * g->ldc;
+    for (size_t i = 0; from < o->col + o->cols && i < s->rows; i++)
+        finish_row(e, c + i * g->ldc + from, s->row + i, from, o->col + o->cols - from);
+    if (e->tail)
+        e->tail(e->user, c + o->col, g->ldc, s->row, o->col, s->rows, o->cols);
+}
+
+/* While strips after the first read this part of B from L2, the next part is brought there. */
+static void look_ahead(const gemm *g, const block *o, strip *s)
+{
+    enum { LEAST = CHUNK / QUAD * 64 / sizeof(elem) }; /* what a tile asks for */
+    const bool more = s->p + CHUNK < o->k, wider = o->col + o->cols < g->n;
+    const size_t strips = (o->rows + o->most - 1) / o->most, tiles = (o->cols + NR - 1) / NR;
+    if (strips < 2 || s->k < CHUNK || (!more && !wider))
+        return;
+    const size_t p = o->p + (more ? s->p + CHUNK : 0), col = o->col + (more ? 0 : o->cols);
+    const size_t k = least(o->p + o->k - p, CHUNK);
+    const size_t count = k * least(o->cols, g->n - col), share = count / (tiles * (strips - 1));
+    s->ahead = g->b + p * takt_panels_columns(widths, g->b_n) + (g->b_first + col) * k;
+    s->ahead_end = s->ahead + count;
+    s->share = share > LEAST ? share : LEAST;
+}
+
+/* One block of columns: every chunk of this block of k. */
+static void columns_of_block(const gemm *g, const block *o)
+{
+    const epilogue *e = g->epilogue && in_registers(g->epilogue) ? g->epilogue : NULL;
+    size_t p = 0;
+    do {
+        const bool is_last = o->p + p + CHUNK >= g->k;
+        strip s = {.p = p,
+                   .k = least(o->k - p, CHUNK),
+                   .a = g->scratch + p / CHUNK * o->a_chunk,
+                   .sums = o->sums,
+                   .is_first = o->p + p == 0,
+                   .is_end = p + CHUNK >= o->k,
+                   .resumes = p == 0 && o->p > 0,
+                   .epilogue = is_last ? e : NULL};
+        for (size_t i = 0; i < o->rows; i += s.rows) {
+            s.row = o->row + i;
+            s.rows = strip_rows(o->rows - i, o->most);
+            if (o->in_place)
+                s.a = g->a + s.row * g->a_row + o->p + p;
+            strip_of_tiles(g, o, &s);
+            s.a += strip_elems(s.rows, s.k);
+            if (i == 0)
+                look_ahead(g, o, &s);
+            if (is_last && g->epilogue)
+                finish_strip(g, o, &s);
+        }
+        p += CHUNK;
+    } while (p < o->k);
 }
 
 static void block_of_rows(const gemm *g, size_t row, size_t rows)
 {
-    size_t p = 0;
+    const size_t columns = block_columns(g, rows), height = rows_in_place(g);
+    block o = {.row = row,
+               .rows = rows,
+               .wide = wide_columns(g),
+               .most = height > 0 ? height : MR,
+               .sums = g->scratch + packed_a(g),
+               .in_place = height > 0};
     do {
-        block o = {.row = row, .rows = rows, .p = p, .k = least(g->k - p, K_BLOCK)};
-        pack_block(g, row, rows, p, o.k);
-        for (size_t col = 0; col < g->n; col += NR) {
-            o.col = col;
-            o.cols = least(g->n - col, NR);
-            panel_of_block(g, &o);
-            const size_t end = col + o.cols, start = col / TAIL_COLS * TAIL_COLS;
-            if (p + o.k == g->k && (end % TAIL_COLS == 0 || end == g->n))
-                call_tail(g, row, rows, start, end - start);
+        o.k = least(g->k - o.p, K_BLOCK);
+        if (!o.in_place)
+            pack_block(g, &o);
+        for (o.col = 0; o.col < g->n; o.col += o.cols) {
+            o.cols = least(g->n - o.col, columns);
+            if (o.col + o.cols > o.wide)
+                o.cols = g->n - o.col; /* at most two panels are narrow */
+            columns_of_block(g, &o);
         }
-        p += K_BLOCK;
-    } while (p < g->k);
-}
-
-/* One row: four panels a quarter of the columns apart, since one stream of reads leaves a third of
- * the memory's bandwidth unused. */
-static void one_row(const gemm *g)
-{
-    const elem *a = g->a;
-    elem *edge = g->scratch;
-    if (g->a_col != 1) {
-        for (size_t p = 0; p < g->k; p++)
-            g->scratch[p] = g->a[p * g->a_col];
-        a = g->scratch;
-        edge += round_up(g->k, NR);
-    }
-    const size_t whole = g->n / PANEL, quarter = whole / 4;
-    row_job r = {a, g->b, quarter * g->b_panel, g->k, g->c, quarter * PANEL};
-    for (size_t j = 0; j < quarter; j++, r.b += g->b_panel, r.c += PANEL)
-        row_panels(&r, 4);
-    r.b = g->b + 4 * quarter * g->b_panel;
-    r.c = g->c + 4 * quarter * PANEL;
-    for (size_t j = 4 * quarter; j < whole; j++, r.b += g->b_panel, r.c += PANEL)
-        row_panels(&r, 1);
-    if (g->n % PANEL) {
-        r.c = edge;
-        row_panels(&r, 1);
-        memcpy(g->c + whole * PANEL, edge, g->n % PANEL * sizeof *edge);
-    }
-    if (g->epilogue)
-        finish_row(g->epilogue, g->c, 0, 0, g->n);
-    call_tail(g, 0, 1, 0, g->n);
+        o.p += K_BLOCK;
+    } while (o.p < g->k);
 }
 
 static void run(const gemm *g)
@@ -302,9 +352,8 @@ static void run(const gemm *g)
         one_row(g);
         return;
     }
-    const size_t most = block_rows(g);
     for (size_t row = 0, rows; row < g->m; row += rows) {
-        rows = rows_now(g->m - row, most);
+        rows = rows_now(g, g->m - row);
         block_of_rows(g, row, rows);
     }
 }

@@ -2,10 +2,10 @@
  *
  *     C[m,n] = epilogue(A[m,k] * B[k,n])
  *
- *   B          packed P16: [ceil(n/16)][k][16], columns past n zero (kernel/pack/pack.h)
+ *   B          packed in the panels that the kernel's info tells (kernel/pack/pack.h)
  *   order      k in chunks of TAKT_GEMM_CHUNK; in a chunk acc = +0, then acc = fma(a, b, acc) with
  *              k ascending; the first chunk is stored, later ones are added in order. Bits depend
- * on nothing else: a caller may cut m, and n at multiples of 16, wherever it likes. alignment  none
+ * on nothing else: a caller may cut m, and n where panels begin, wherever it likes. alignment  none
  * beyond that of float reads      exactly A, the panels of B, bias[n], residual[m,n] writes exactly
  * C[m,n] and the scratch aliasing   C overlaps no other operand: it holds partial sums while k is
  * walked k = 0      C = epilogue(+0)
@@ -17,8 +17,7 @@
 #include <stddef.h>
 
 #include "kernel/kernel.h"
-
-enum { TAKT_GEMM_CHUNK = 256, TAKT_P16 = 16 };
+#include "kernel/pack/panels.h"
 
 typedef enum takt_gemm_act {
     TAKT_GEMM_ACT_NONE,
@@ -54,7 +53,8 @@ typedef struct takt_gemm_f32 {
     const float *a;
     size_t a_row, a_col; /* floats between rows and between columns of A; (1, ld) is A transposed */
     const float *b;
-    size_t b_panel; /* floats from one panel of B to the next: 16 * (its whole k) */
+    size_t b_n;     /* columns of the packed matrix */
+    size_t b_first; /* the one that is the first of C; a panel begins there */
     float *c;
     size_t ldc;
     const takt_epilogue_f32 *epilogue; /* or NULL */
@@ -65,8 +65,9 @@ typedef void takt_gemm_f32_fn(const takt_gemm_f32 *g);
 
 /* takt_kernel.info of this family. */
 typedef struct takt_gemm_f32_info {
-    size_t rows, columns; /* of a full tile: cut m and n into multiples of these for speed */
-    /* For these m, n, k, a_row and a_col; reads no pointer; bounded by about 1 MiB + 4 * k. */
+    size_t rows;        /* of a full tile: cut m into multiples of this for speed */
+    takt_panels panels; /* of packed B; a product may be cut wherever one begins */
+    /* For these m, n, k, a_row and a_col; reads no pointer; bounded by about 1.3 MiB + 4 * k. */
     size_t (*scratch_bytes)(const takt_gemm_f32 *g);
 } takt_gemm_f32_info;
 
@@ -74,8 +75,8 @@ TAKT_KERNEL_FAMILY(gemm_f32, takt_gemm_f32_fn)
 
 /* For k split over threads: chunks [first, last) of the product, each alone, to
  * partial[chunk - first][m][n]. Without the epilogue. */
-void takt_gemm_f32_chunks(takt_gemm_f32_fn *run, const takt_gemm_f32 *g, size_t first, size_t last,
-                          float *partial);
+void takt_gemm_f32_chunks(const takt_kernel *kernel, const takt_gemm_f32 *g, size_t first,
+                          size_t last, float *partial);
 /* C = epilogue(partial[0] + partial[1] + ...), `count` chunks of [m][n]: the same bits as the
  * kernel's own. Uses m, n, c, ldc and epilogue of `g`. */
 void takt_gemm_f32_sum(const takt_gemm_f32 *g, const float *partial, size_t count);

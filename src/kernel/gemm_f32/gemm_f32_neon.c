@@ -1,4 +1,4 @@
-/* gemm_f32_neon.c - tiles of 6 x 16, one row by four distant panels. */
+/* gemm_f32_neon.c - tiles of 8 x 12 and 8 x 8, one row by four distant panels. */
 #include "kernel/gemm_f32/gemm_f32.h"
 
 #include <arm_neon.h>
@@ -10,89 +10,137 @@ typedef float elem;
 typedef uint32_t word;
 typedef takt_gemm_f32 gemm;
 typedef takt_epilogue_f32 epilogue;
-enum { PANEL = TAKT_P16, PANELS = 1, MR = 6, QUAD = 4, A_BYTES = 512 << 10, SHIFT = 2 };
+enum { WIDE = 12, NARROW = 8, PANELS = 1, MR = 8, QUAD = 4 };
+enum { A_BYTES = 1024 << 10, B_BYTES = 192 << 10, IN_PLACE = 8 };
 
 #include "kernel/gemm_f32/epilogue.h"
 
 #include "kernel/gemm_f32/blocked.h"
 
-#define TS "4s"
-#define ES "s"
-#define K_STEPS FOUR_STEPS
-#define K_REST FOUR_REST
+#include "kernel/gemm_f32/neon_panel.h"
 
-#include "kernel/gemm_f32/neon_float.h"
+/* [k][8], or [k][4] for up to four rows. */
+static size_t strip_elems(size_t rows, size_t k)
+{
+    return (rows > 4 ? 8 : 4) * k;
+}
 
-#include "kernel/gemm_f32/neon_tile.h"
-
-typedef struct sums {
+typedef struct quad {
     float32x4_t v[4];
-} sums;
+} quad;
 
-static inline __attribute__((always_inline)) void fma_row(sums *s, const float *b, float32x4_t a,
-                                                          const int lane)
+/* Four rows of A, four k: turned round. */
+static inline __attribute__((always_inline)) quad turned(const float *a, size_t a_row)
 {
-    for (int j = 0; j < 4; j++) {
-        const float32x4_t row = vld1q_f32(b + 4 * j);
-        s->v[j] = lane == 0   ? vfmaq_laneq_f32(s->v[j], row, a, 0)
-                  : lane == 1 ? vfmaq_laneq_f32(s->v[j], row, a, 1)
-                  : lane == 2 ? vfmaq_laneq_f32(s->v[j], row, a, 2)
-                              : vfmaq_laneq_f32(s->v[j], row, a, 3);
-    }
+    const float32x4_t r0 = vld1q_f32(a), r1 = vld1q_f32(a + a_row), r2 = vld1q_f32(a + 2 * a_row),
+                      r3 = vld1q_f32(a + 3 * a_row);
+    const float64x2_t ab0 = vreinterpretq_f64_f32(vtrn1q_f32(r0, r1)),
+                      ab1 = vreinterpretq_f64_f32(vtrn2q_f32(r0, r1)),
+                      cd0 = vreinterpretq_f64_f32(vtrn1q_f32(r2, r3)),
+                      cd1 = vreinterpretq_f64_f32(vtrn2q_f32(r2, r3));
+    return (quad){
+        {vreinterpretq_f32_f64(vtrn1q_f64(ab0, cd0)), vreinterpretq_f32_f64(vtrn1q_f64(ab1, cd1)),
+         vreinterpretq_f32_f64(vtrn2q_f64(ab0, cd0)), vreinterpretq_f32_f64(vtrn2q_f64(ab1, cd1))}};
 }
 
-static inline __attribute__((always_inline)) void fma_four(sums *s, const float *b, float32x4_t a)
+/* Columns [first, k) of a strip, one by one; a missing row is the first again: what it gives is
+ * never used. */
+static void by_element(const gemm *g, const float *a, size_t rows, size_t first, size_t k,
+                       float *to)
 {
-    fma_row(s, b, a, 0);
-    fma_row(s, b + 16, a, 1);
-    fma_row(s, b + 32, a, 2);
-    fma_row(s, b + 48, a, 3);
+    const size_t width = rows > 4 ? 8 : 4;
+    for (size_t p = first; p < k; p++)
+        for (size_t r = 0; r < width; r++)
+            to[p * width + r] = a[(r < rows ? r : 0) * g->a_row + p * g->a_col];
 }
 
-/* One chunk of `count` panels. */
-static inline __attribute__((always_inline)) void
-row_chunk(const float *a, const float *b, size_t b_step, size_t k, sums *s, const size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        for (int j = 0; j < 4; j++)
-            s[i].v[j] = vdupq_n_f32(0);
-    size_t p = 0;
-    for (; p + 4 <= k; p += 4) {
-        const float32x4_t four = vld1q_f32(a + p);
-        for (size_t i = 0; i < count; i++)
-            fma_four(&s[i], b + i * b_step + p * 16, four);
-    }
-    for (; p < k; p++) {
-        const float32x4_t one = vsetq_lane_f32(a[p], vdupq_n_f32(0), 0);
-        for (size_t i = 0; i < count; i++)
-            fma_row(&s[i], b + i * b_step + p * 16, one, 0);
-    }
-}
-
-static inline __attribute__((always_inline)) void row_fixed(const row_job *r, const size_t count)
+static void pack_strip(const gemm *g, const float *a, size_t rows, size_t k, float *to)
 {
     size_t p = 0;
-    do {
-        sums s[4];
-        const size_t left = r->k - p;
-        row_chunk(r->a + p, r->b + p * 16, r->b_step, left < CHUNK ? left : CHUNK, s, count);
-        for (size_t i = 0; i < count; i++)
-            for (size_t j = 0; j < 4; j++) {
-                float *to = r->c + i * r->c_step + 4 * j;
-                vst1q_f32(to, p == 0 ? s[i].v[j] : vaddq_f32(vld1q_f32(to), s[i].v[j]));
+    if (g->a_col == 1 && rows > 4) {
+        /* Rows 4 to 7, or the last four there are: those packed twice come out right. */
+        const size_t row = g->a_row, late = rows - 4;
+        float *at = to;
+        for (; rows == 8 && p + 4 <= k; p += 4, at += 32) {
+            const quad x = turned(a + p, row), y = turned(a + p + 4 * row, row);
+            for (int i = 0; i < 4; i++) {
+                vst1q_f32(at + 8 * i, x.v[i]);
+                vst1q_f32(at + 8 * i + 4, y.v[i]);
             }
-        p += CHUNK;
-    } while (p < r->k);
+        }
+        for (; p + 4 <= k; p += 4, at += 32) {
+            const quad x = turned(a + p, row), y = turned(a + p + late * row, row);
+            for (int i = 0; i < 4; i++) {
+                vst1q_f32(at + 8 * i + late, y.v[i]);
+                vst1q_f32(at + 8 * i, x.v[i]);
+            }
+        }
+    } else if (g->a_col == 1 && rows == 4) {
+        for (; p + 4 <= k; p += 4) {
+            const quad x = turned(a + p, g->a_row);
+            for (int i = 0; i < 4; i++)
+                vst1q_f32(to + 4 * (p + (size_t)i), x.v[i]);
+        }
+    }
+    by_element(g, a, rows, p, k, to);
 }
 
-static void row_panels(const row_job *r, size_t count)
+/* `vectors` of B's row, by one lane of A. */
+static inline __attribute__((always_inline)) void
+fma_row(float32x4_t *s, const float *b, float32x4_t a, const int lane, const size_t vectors)
 {
-    if (count == 4)
-        row_fixed(r, 4);
-    else
-        row_fixed(r, 1);
+    for (size_t j = 0; j < vectors; j++) {
+        const float32x4_t row = vld1q_f32(b + 4 * j);
+        s[j] = lane == 0   ? vfmaq_laneq_f32(s[j], row, a, 0)
+               : lane == 1 ? vfmaq_laneq_f32(s[j], row, a, 1)
+               : lane == 2 ? vfmaq_laneq_f32(s[j], row, a, 2)
+                           : vfmaq_laneq_f32(s[j], row, a, 3);
+    }
 }
 
-static const takt_gemm_f32_info info = {MR, NR, scratch_bytes};
+static inline __attribute__((always_inline)) void row_fixed(const row_job *r, const size_t count,
+                                                            const size_t vectors)
+{
+    float32x4_t s[4][3];
+    const size_t width = 4 * vectors;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < vectors; j++)
+            s[i][j] = vdupq_n_f32(0);
+    size_t p = 0;
+    for (; p + 4 <= r->k; p += 4) {
+        const float32x4_t four = vld1q_f32(r->a + p);
+        for (size_t i = 0; i < count; i++) {
+            const float *b = r->b + i * r->b_step + p * width;
+            fma_row(s[i], b, four, 0, vectors);
+            fma_row(s[i], b + width, four, 1, vectors);
+            fma_row(s[i], b + 2 * width, four, 2, vectors);
+            fma_row(s[i], b + 3 * width, four, 3, vectors);
+        }
+    }
+    for (; p < r->k; p++) {
+        const float32x4_t one = vsetq_lane_f32(r->a[p], vdupq_n_f32(0), 0);
+        for (size_t i = 0; i < count; i++)
+            fma_row(s[i], r->b + i * r->b_step + p * width, one, 0, vectors);
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < vectors; j++) {
+            float *to = r->c + i * r->c_step + 4 * j;
+            vst1q_f32(to, r->adds ? vaddq_f32(vld1q_f32(to), s[i][j]) : s[i][j]);
+        }
+}
 
-TAKT_KERNELS(gemm_f32, TAKT_KERNEL(gemm_f32, "neon_6x16", 20, run, &info));
+static void row_panels(const row_job *r, size_t count, size_t width)
+{
+    if (width == WIDE && count == 4)
+        row_fixed(r, 4, 3);
+    else if (width == WIDE)
+        row_fixed(r, 1, 3);
+    else if (count == 4)
+        row_fixed(r, 4, 2);
+    else
+        row_fixed(r, 1, 2);
+}
+
+static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes};
+
+TAKT_KERNELS(gemm_f32, TAKT_KERNEL(gemm_f32, "neon_8x12", 20, run, &info));

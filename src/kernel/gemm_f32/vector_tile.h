@@ -91,29 +91,26 @@ INLINE void row_chunk(const elem *a, const elem *b, size_t b_step, size_t k, vec
     }
 }
 
-INLINE void keep(elem *to, vec x, size_t p)
+INLINE void keep(elem *to, vec x, bool adds)
 {
-    v_store(to, p == 0 ? x : v_add(v_load(to), x));
+    v_store(to, adds ? v_add(v_load(to), x) : x);
 }
 
 INLINE void row_fixed(const row_job *r, const size_t count)
 {
-    size_t p = 0;
-    do {
-        vec acc[4][2];
-        row_chunk(r->a + p, r->b + p * PANEL, r->b_step, least(r->k - p, CHUNK), acc, count);
-        UNROLL for (size_t i = 0; i < count; i++)
-        {
-            keep(r->c + i * r->c_step, acc[i][0], p);
-            if (PANEL > W)
-                keep(r->c + i * r->c_step + PANEL - W, acc[i][1], p);
-        }
-        p += CHUNK;
-    } while (p < r->k);
+    vec acc[4][2];
+    row_chunk(r->a, r->b, r->b_step, r->k, acc, count);
+    UNROLL for (size_t i = 0; i < count; i++)
+    {
+        keep(r->c + i * r->c_step, acc[i][0], r->adds);
+        if (PANEL > W)
+            keep(r->c + i * r->c_step + PANEL - W, acc[i][1], r->adds);
+    }
 }
 
-static void row_panels(const row_job *r, size_t count)
+static void row_panels(const row_job *r, size_t count, size_t width)
 {
+    (void)width;
     if (count == 4)
         row_fixed(r, 4);
     else

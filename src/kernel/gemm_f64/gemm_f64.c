@@ -11,19 +11,20 @@ typedef takt_epilogue_f64 epilogue;
 
 #include "kernel/gemm_f32/epilogue.h"
 
-void takt_gemm_f64_chunks(takt_gemm_f64_fn *run, const takt_gemm_f64 *g, size_t first, size_t last,
-                          double *partial)
+void takt_gemm_f64_chunks(const takt_kernel *kernel, const takt_gemm_f64 *g, size_t first,
+                          size_t last, double *partial)
 {
+    const takt_panels panels = ((const takt_gemm_f64_info *)kernel->info)->panels;
     for (size_t i = first; i < last; i++) {
         const size_t p = i * TAKT_GEMM_CHUNK, left = g->k - p;
         takt_gemm_f64 one = *g;
         one.k = left < TAKT_GEMM_CHUNK ? left : TAKT_GEMM_CHUNK;
         one.a = g->a + p * g->a_col;
-        one.b = g->b + p * TAKT_P8;
+        one.b = g->b + p * takt_panels_columns(panels, g->b_n);
         one.c = partial + (i - first) * g->m * g->n;
         one.ldc = g->n;
         one.epilogue = NULL;
-        run(&one);
+        takt_kernel_as_gemm_f64(kernel)(&one);
     }
 }
 

@@ -2,10 +2,10 @@
  *
  *     C[m,n] = epilogue(A[m,k] * B[k,n])
  *
- *   B          packed P8: [ceil(n/8)][k][8], columns past n zero (kernel/pack/pack.h)
+ *   B          packed in the panels that the kernel's info tells (kernel/pack/pack.h)
  *   order      k in chunks of TAKT_GEMM_CHUNK; in a chunk acc = +0, then acc = fma(a, b, acc) with
  *              k ascending; the first chunk is stored, later ones are added in order. Bits depend
- * on nothing else: a caller may cut m, and n at multiples of 8, wherever it likes. alignment  none
+ * on nothing else: a caller may cut m, and n where panels begin, wherever it likes. alignment  none
  * beyond that of double reads      exactly A, the panels of B, bias[n], residual[m,n] writes
  * exactly C[m,n] and the scratch aliasing   C overlaps no other operand: it holds partial sums
  * while k is walked k = 0      C = epilogue(+0)
@@ -18,8 +18,6 @@
 
 #include "kernel/gemm_f32/gemm_f32.h" /* takt_gemm_act, TAKT_GEMM_CHUNK */
 #include "kernel/kernel.h"
-
-enum { TAKT_P8 = 8 };
 
 /* Finishes a block of C that is still in a near cache: rows x cols elements at `tile`, whose first
  * one is C[row, col]. Called once for every element of C, after everything else. */
@@ -48,7 +46,8 @@ typedef struct takt_gemm_f64 {
     size_t a_row,
         a_col; /* doubles between rows and between columns of A; (1, ld) is A transposed */
     const double *b;
-    size_t b_panel; /* doubles from one panel of B to the next: 8 * (its whole k) */
+    size_t b_n;     /* columns of the packed matrix */
+    size_t b_first; /* the one that is the first of C; a panel begins there */
     double *c;
     size_t ldc;
     const takt_epilogue_f64 *epilogue; /* or NULL */
@@ -59,7 +58,8 @@ typedef void takt_gemm_f64_fn(const takt_gemm_f64 *g);
 
 /* takt_kernel.info of this family. */
 typedef struct takt_gemm_f64_info {
-    size_t rows, columns; /* of a full tile: cut m and n into multiples of these for speed */
+    size_t rows;        /* of a full tile: cut m into multiples of this for speed */
+    takt_panels panels; /* of packed B; a product may be cut wherever one begins */
     /* For these m, n, k, a_row and a_col; reads no pointer; bounded by about 1 MiB + 8 * k. */
     size_t (*scratch_bytes)(const takt_gemm_f64 *g);
 } takt_gemm_f64_info;
@@ -68,8 +68,8 @@ TAKT_KERNEL_FAMILY(gemm_f64, takt_gemm_f64_fn)
 
 /* For k split over threads: chunks [first, last) of the product, each alone, to
  * partial[chunk - first][m][n]. Without the epilogue. */
-void takt_gemm_f64_chunks(takt_gemm_f64_fn *run, const takt_gemm_f64 *g, size_t first, size_t last,
-                          double *partial);
+void takt_gemm_f64_chunks(const takt_kernel *kernel, const takt_gemm_f64 *g, size_t first,
+                          size_t last, double *partial);
 /* C = epilogue(partial[0] + partial[1] + ...), `count` chunks of [m][n]: the same bits as the
  * kernel's own. Uses m, n, c, ldc and epilogue of `g`. */
 void takt_gemm_f64_sum(const takt_gemm_f64 *g, const double *partial, size_t count);

@@ -11,7 +11,8 @@ typedef uint64_t word;
 typedef takt_gemm_f64 gemm;
 typedef takt_epilogue_f64 epilogue;
 typedef __m256d vec;
-enum { PANEL = TAKT_P8, PANELS = 1, MR = 6, QUAD = 2, A_BYTES = 128 << 10, W = 4 };
+enum { WIDE = 8, NARROW = 8, PANEL = 8, PANELS = 1, MR = 6, QUAD = 2, W = 4 };
+enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, IN_PLACE = 0 };
 
 #define v_zero() _mm256_setzero_pd()
 #define v_load(p) _mm256_loadu_pd(p)
@@ -29,6 +30,8 @@ enum { PANEL = TAKT_P8, PANELS = 1, MR = 6, QUAD = 2, A_BYTES = 128 << 10, W = 4
 
 #include "kernel/gemm_f32/blocked.h"
 
+#include "kernel/gemm_f32/pack_quads.h"
+
 #include "kernel/gemm_f32/vector_tile.h"
 
 TILE(2)
@@ -37,13 +40,13 @@ TILE(4)
 TILE(5)
 TILE(6)
 
-static void tile(size_t rows, size_t panels, const tile_job *t)
+static void tile(size_t rows, size_t cols, const tile_job *t)
 {
     static void (*const by_rows[])(const tile_job *) = {tile_2, tile_3, tile_4, tile_5, tile_6};
-    (void)panels;
+    (void)cols;
     by_rows[rows - 2](t);
 }
 
-static const takt_gemm_f64_info info = {MR, NR, scratch_bytes};
+static const takt_gemm_f64_info info = {MR, {WIDE, NARROW}, scratch_bytes};
 
 TAKT_KERNELS(gemm_f64, TAKT_KERNEL(gemm_f64, "avx2_6x8", 20, run, &info));

@@ -11,7 +11,8 @@ typedef uint64_t word;
 typedef takt_gemm_f64 gemm;
 typedef takt_epilogue_f64 epilogue;
 typedef __m512d vec;
-enum { PANEL = TAKT_P8, PANELS = 2, MR = 14, QUAD = 2, A_BYTES = 768 << 10, W = 8 };
+enum { WIDE = 8, NARROW = 8, PANEL = 8, PANELS = 2, MR = 14, QUAD = 2, W = 8 };
+enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, IN_PLACE = 0 };
 
 #define v_zero() _mm512_setzero_pd()
 #define v_load(p) _mm512_loadu_pd(p)
@@ -29,6 +30,8 @@ enum { PANEL = TAKT_P8, PANELS = 2, MR = 14, QUAD = 2, A_BYTES = 768 << 10, W = 
 #include "kernel/gemm_f32/epilogue.h"
 
 #include "kernel/gemm_f32/blocked.h"
+
+#include "kernel/gemm_f32/pack_quads.h"
 
 #include "kernel/gemm_f32/vector_tile.h"
 
@@ -59,16 +62,16 @@ THIN(12)
 THIN(13)
 THIN(14)
 
-static void tile(size_t rows, size_t panels, const tile_job *t)
+static void tile(size_t rows, size_t cols, const tile_job *t)
 {
     static void (*const by_rows[2][MR - 1])(const tile_job *) = {
         {thin_2, thin_3, thin_4, thin_5, thin_6, thin_7, thin_8, thin_9, thin_10, thin_11, thin_12,
          thin_13, thin_14},
         {tile_2, tile_3, tile_4, tile_5, tile_6, tile_7, tile_8, tile_9, tile_10, tile_11, tile_12,
          tile_13, tile_14}};
-    by_rows[panels - 1][rows - 2](t);
+    by_rows[cols / PANEL - 1][rows - 2](t);
 }
 
-static const takt_gemm_f64_info info = {MR, NR, scratch_bytes};
+static const takt_gemm_f64_info info = {MR, {WIDE, NARROW}, scratch_bytes};
 
 TAKT_KERNELS(gemm_f64, TAKT_KERNEL(gemm_f64, "avx512_14x16", 30, run, &info));

@@ -10,11 +10,14 @@ typedef double elem;
 typedef uint64_t word;
 typedef takt_gemm_f64 gemm;
 typedef takt_epilogue_f64 epilogue;
-enum { PANEL = TAKT_P8, PANELS = 1, MR = 6, QUAD = 2, A_BYTES = 512 << 10, SHIFT = 3 };
+enum { WIDE = 8, NARROW = 8, PANEL = 8, PANELS = 1, MR = 6, QUAD = 2, SHIFT = 3 };
+enum { A_BYTES = 512 << 10, B_BYTES = 320 << 10, IN_PLACE = 0 };
 
 #include "kernel/gemm_f32/epilogue.h"
 
 #include "kernel/gemm_f32/blocked.h"
+
+#include "kernel/gemm_f32/pack_quads.h"
 
 #define TS "2d"
 #define ES "d"
@@ -49,27 +52,24 @@ row_chunk(const double *a, const double *b, size_t b_step, size_t k, sums *s, co
 
 static inline __attribute__((always_inline)) void row_fixed(const row_job *r, const size_t count)
 {
-    size_t p = 0;
-    do {
-        sums s[4];
-        row_chunk(r->a + p, r->b + p * PANEL, r->b_step, least(r->k - p, CHUNK), s, count);
-        for (size_t i = 0; i < count; i++)
-            for (size_t j = 0; j < 4; j++) {
-                double *to = r->c + i * r->c_step + 2 * j;
-                vst1q_f64(to, p == 0 ? s[i].v[j] : vaddq_f64(vld1q_f64(to), s[i].v[j]));
-            }
-        p += CHUNK;
-    } while (p < r->k);
+    sums s[4];
+    row_chunk(r->a, r->b, r->b_step, r->k, s, count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < 4; j++) {
+            double *to = r->c + i * r->c_step + 2 * j;
+            vst1q_f64(to, r->adds ? vaddq_f64(vld1q_f64(to), s[i].v[j]) : s[i].v[j]);
+        }
 }
 
-static void row_panels(const row_job *r, size_t count)
+static void row_panels(const row_job *r, size_t count, size_t width)
 {
+    (void)width;
     if (count == 4)
         row_fixed(r, 4);
     else
         row_fixed(r, 1);
 }
 
-static const takt_gemm_f64_info info = {MR, NR, scratch_bytes};
+static const takt_gemm_f64_info info = {MR, {WIDE, NARROW}, scratch_bytes};
 
 TAKT_KERNELS(gemm_f64, TAKT_KERNEL(gemm_f64, "neon_6x8", 20, run, &info));

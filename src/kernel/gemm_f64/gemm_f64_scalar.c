@@ -11,27 +11,31 @@ typedef takt_epilogue_f64 epilogue;
 
 #include "kernel/gemm_f32/epilogue.h"
 
-enum { P = TAKT_P8, CHUNK = TAKT_GEMM_CHUNK };
+enum { P = 8, CHUNK = TAKT_GEMM_CHUNK };
 
-/* acc[P] of one row and one panel over k[first, last). */
-static void chunk(const takt_gemm_f64 *g, const double *a, const double *b, size_t first,
-                  size_t last, double *acc)
+static const takt_panels panels = {P, P};
+
+/* acc[P] of one row and one panel over the chunk from k = first. */
+static void chunk(const takt_gemm_f64 *g, size_t row, size_t panel, size_t first, double *acc)
 {
+    const size_t k = g->k - first < CHUNK ? g->k - first : CHUNK;
+    const double *a = g->a + row * g->a_row + first * g->a_col;
+    const double *b =
+        g->b + first * takt_panels_columns(panels, g->b_n) + (g->b_first + panel * P) * k;
     for (size_t j = 0; j < P; j++)
         acc[j] = 0;
-    for (size_t p = first; p < last; p++)
+    for (size_t p = 0; p < k; p++)
         for (size_t j = 0; j < P; j++)
             acc[j] = fma(a[p * g->a_col], b[p * P + j], acc[j]);
 }
 
 static void row_of_panel(const takt_gemm_f64 *g, size_t row, size_t col)
 {
-    const double *a = g->a + row * g->a_row, *b = g->b + col / P * g->b_panel;
     const size_t cols = g->n - col < P ? g->n - col : P;
     double total[P], acc[P];
-    chunk(g, a, b, 0, g->k < CHUNK ? g->k : CHUNK, total);
+    chunk(g, row, col / P, 0, total);
     for (size_t p = CHUNK; p < g->k; p += CHUNK) {
-        chunk(g, a, b, p, g->k - p < CHUNK ? g->k : p + CHUNK, acc);
+        chunk(g, row, col / P, p, acc);
         add_row(total, acc, P);
     }
     if (g->epilogue)
@@ -54,6 +58,6 @@ static size_t scratch_bytes(const takt_gemm_f64 *g)
     return 0;
 }
 
-static const takt_gemm_f64_info info = {1, P, scratch_bytes};
+static const takt_gemm_f64_info info = {1, {P, P}, scratch_bytes};
 
 TAKT_KERNELS(gemm_f64, TAKT_KERNEL(gemm_f64, "scalar", 0, run, &info));

@@ -1,22 +1,19 @@
-/* pack.h - contract of packing: a matrix B[k,n] to panels of columns, as products read it.
+/* pack.h - contract of packing: a matrix B[k,n] as products read it (panels.h).
  *
- *     dst[panel][p][j] = src[p * row + (panel * width + j) * col]      0 <= p < k, j < width
+ *     dst[takt_packed_at(panels, k, n, p, j)] = src[p * row + j * col]      0 <= p < k, 0 <= j < n
  *
- *   width   takt_pack_width(bytes): 16 columns, or 8 of 8 bytes. Columns past n are zero.
- *   size    dst holds ceil(n / width) * k * width elements
+ *   size    dst holds takt_panels_columns(panels, n) * k elements; columns past n are zero
  *   bits    elements are moved, never converted
  *   reads   exactly the k * n elements; no alignment beyond the element's
  *
  * (row, col) = (ld, 1) is a row-major matrix; (1, ld) its transpose, such as weights [n,k];
- * anything else works, slowly. A caller may cut n at multiples of the width: panels are
- * independent.
+ * anything else works, slowly.
  */
 #ifndef TAKT_KERNEL_PACK_H
 #define TAKT_KERNEL_PACK_H
 
-#include <stddef.h>
-
 #include "kernel/kernel.h"
+#include "kernel/pack/panels.h"
 
 typedef struct takt_pack {
     size_t k, n;
@@ -24,14 +21,13 @@ typedef struct takt_pack {
     size_t row, col; /* elements between rows and between columns */
     void *dst;
     size_t bytes; /* of an element: 2, 4 or 8 */
+    takt_panels panels;
 } takt_pack;
 
 typedef void takt_pack_fn(const takt_pack *p);
 
 TAKT_KERNEL_FAMILY(pack, takt_pack_fn)
 
-/* Columns of a panel. */
-size_t takt_pack_width(size_t bytes);
 /* The way back: here src is packed, and (row, col) are the strides of dst. */
 void takt_unpack(const takt_pack *p);
 

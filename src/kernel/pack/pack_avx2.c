@@ -4,8 +4,6 @@
 #include <immintrin.h>
 #include <string.h>
 
-enum { BLOCK_4 = 8, BLOCK_8 = 4 };
-
 #include "kernel/pack/walk.h"
 
 static __m256 load(const char *from)
@@ -48,15 +46,6 @@ static inline void block_4(const char *from, size_t ld, char *to)
     }
 }
 
-static void transpose_4(const char *from, size_t ld, size_t blocks, char *to)
-{
-    ld *= 4;
-    for (; blocks; blocks--, from += 32, to += 512) {
-        block_4(from, ld, to);
-        block_4(from + 8 * ld, ld, to + 32);
-    }
-}
-
 /* Four columns, four k. */
 static inline void block_8(const char *from, size_t ld, char *to)
 {
@@ -70,13 +59,24 @@ static inline void block_8(const char *from, size_t ld, char *to)
     store(to + 192, _mm256_permute2f128_pd(ab1, cd1, 0x31));
 }
 
-static void transpose_8(const char *from, size_t ld, size_t blocks, char *to)
+/* Panels of 64 bytes, which are those of this instruction set's products. */
+static size_t transpose(const part *p)
 {
-    ld *= 8;
-    for (; blocks; blocks--, from += 32, to += 256) {
-        block_8(from, ld, to);
-        block_8(from + 4 * ld, ld, to + 32);
+    const size_t step = p->bytes == 4 ? 8 : 4, half = 32 / p->bytes;
+    if (p->bytes == 2 || p->width * p->bytes != 64)
+        return 0;
+    for (size_t i = 0; i + step <= p->k; i += step) {
+        const char *from = p->from + i * p->bytes;
+        char *to = p->to + i * 64;
+        if (p->bytes == 4) {
+            block_4(from, p->col, to);
+            block_4(from + half * p->col, p->col, to + 32);
+        } else {
+            block_8(from, p->col, to);
+            block_8(from + half * p->col, p->col, to + 32);
+        }
     }
+    return p->k / step * step;
 }
 
 TAKT_KERNELS(pack, TAKT_KERNEL(pack, "avx2", 20, run, NULL));

@@ -5,16 +5,13 @@
 
 static void run(const takt_pack *p)
 {
-    const size_t width = takt_pack_width(p->bytes), panels = (p->n + width - 1) / width;
     const char *from = p->src;
     char *to = p->dst;
-    for (size_t panel = 0; panel < panels; panel++)
-        for (size_t i = 0; i < p->k; i++)
-            for (size_t j = panel * width; j < (panel + 1) * width; j++, to += p->bytes)
-                if (j < p->n)
-                    memcpy(to, from + (i * p->row + j * p->col) * p->bytes, p->bytes);
-                else
-                    memset(to, 0, p->bytes);
+    memset(to, 0, takt_panels_columns(p->panels, p->n) * p->k * p->bytes);
+    for (size_t i = 0; i < p->k; i++)
+        for (size_t j = 0; j < p->n; j++)
+            memcpy(to + takt_packed_at(p->panels, p->k, p->n, i, j) * p->bytes,
+                   from + (i * p->row + j * p->col) * p->bytes, p->bytes);
 }
 
 TAKT_KERNELS(pack, TAKT_KERNEL(pack, "scalar", 0, run, NULL));

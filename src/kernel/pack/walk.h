@@ -1,67 +1,90 @@
 /* walk.h - which part of a matrix is packed how; shared by the vector variants.
  *
- * A template: a variant supplies transpose_4 and transpose_8, which pack whole panels of a matrix
- * whose columns are contiguous in k, over a whole number of blocks of k.
+ * A template: a variant supplies transpose, which packs some columns of a matrix that are
+ * contiguous in k.
  */
 enum { ROWS = 8 /* rows read at once: enough to write long runs, few enough to prefetch */ };
 
-/* `blocks` * BLOCK_4 (or BLOCK_8) values of k of one whole panel; column j starts at from + j * ld
- * elements. */
-static void transpose_4(const char *from, size_t ld, size_t blocks, char *to);
-static void transpose_8(const char *from, size_t ld, size_t blocks, char *to);
+/* One panel over one chunk of k. */
+typedef struct part {
+    const char *from; /* its first element */
+    size_t row, col;  /* bytes between rows and between columns */
+    size_t k, width, cols, bytes;
+    char *to;
+} part;
 
-/* Elements one by one: rows [first, k) of a panel with `cols` columns. */
-static void by_element(const takt_pack *p, size_t panel, size_t first, size_t cols)
+/* Packs as many of the first k as it can, all columns of them; the panel is whole and its columns
+ * are contiguous in k. */
+static size_t transpose(const part *p);
+
+/* Elements one by one: rows [first, k). */
+static void by_element(const part *p, size_t first)
 {
-    const size_t width = takt_pack_width(p->bytes);
-    const char *from = (const char *)p->src + panel * width * p->col * p->bytes;
-    char *to = (char *)p->dst + panel * p->k * width * p->bytes;
     for (size_t i = first; i < p->k; i++) {
-        char *row = to + i * width * p->bytes;
-        memset(row, 0, width * p->bytes);
-        for (size_t j = 0; j < cols; j++)
-            memcpy(row + j * p->bytes, from + (i * p->row + j * p->col) * p->bytes, p->bytes);
+        char *row = p->to + i * p->width * p->bytes;
+        memset(row, 0, p->width * p->bytes);
+        for (size_t j = 0; j < p->cols; j++)
+            memcpy(row + j * p->bytes, p->from + i * p->row + j * p->col, p->bytes);
     }
 }
 
-/* Columns side by side: a row of a panel is one copy of 64 (or 32) bytes. */
-static void row_major(const takt_pack *p, size_t panels)
+/* Columns side by side: a row of a panel is one copy. */
+static void copy_rows(const part *p, size_t first, size_t rows)
 {
-    const size_t bytes = takt_pack_width(p->bytes) * p->bytes, row = p->row * p->bytes;
-    for (size_t i = 0; i < p->k; i += ROWS) {
-        const char *from = (const char *)p->src + i * row;
-        char *to = (char *)p->dst + i * bytes;
-        const size_t rows = p->k - i < ROWS ? p->k - i : ROWS;
-        for (size_t panel = 0; panel < panels; panel++, from += bytes, to += p->k * bytes)
-            for (size_t r = 0; r < rows; r++)
-                if (bytes == 64)
-                    memcpy(to + r * 64, from + r * row, 64);
-                else
-                    memcpy(to + r * 32, from + r * row, 32);
-    }
+    const size_t bytes = p->width * p->bytes;
+    const char *from = p->from + first * p->row;
+    char *to = p->to + first * bytes;
+    for (size_t r = 0; r < rows; r++, from += p->row, to += bytes)
+        switch (bytes) {
+        case 64: memcpy(to, from, 64); break;
+        case 48: memcpy(to, from, 48); break;
+        case 32: memcpy(to, from, 32); break;
+        default: memcpy(to, from, bytes);
+        }
 }
 
-static void transposed(const takt_pack *p, size_t panels)
+static part part_of(const takt_pack *p, size_t chunk, size_t panel)
 {
-    const size_t step = p->bytes == 4 ? BLOCK_4 : BLOCK_8, width = takt_pack_width(p->bytes);
-    for (size_t panel = 0; panel < panels; panel++) {
-        const char *from = (const char *)p->src + panel * width * p->col * p->bytes;
-        char *to = (char *)p->dst + panel * p->k * width * p->bytes;
-        (p->bytes == 4 ? transpose_4 : transpose_8)(from, p->col, p->k / step, to);
-        by_element(p, panel, p->k / step * step, width);
-    }
+    const size_t column = takt_panels_column(p->panels, p->n, panel);
+    const size_t width = takt_panels_column(p->panels, p->n, panel + 1) - column;
+    const size_t k = p->k - chunk < TAKT_GEMM_CHUNK ? p->k - chunk : TAKT_GEMM_CHUNK;
+    const size_t to = chunk * takt_panels_columns(p->panels, p->n) + column * k;
+    return (part){.from = (const char *)p->src + (chunk * p->row + column * p->col) * p->bytes,
+                  .row = p->row * p->bytes,
+                  .col = p->col * p->bytes,
+                  .k = k,
+                  .width = width,
+                  .cols = p->n - column < width ? p->n - column : width,
+                  .bytes = p->bytes,
+                  .to = (char *)p->dst + to * p->bytes};
+}
+
+/* Rows a few at a time through all whole panels, so that reads run on. */
+static void row_major(const takt_pack *p, size_t chunk, size_t count)
+{
+    const size_t k = p->k - chunk < TAKT_GEMM_CHUNK ? p->k - chunk : TAKT_GEMM_CHUNK;
+    for (size_t i = 0; i < k; i += ROWS)
+        for (size_t panel = 0; panel < count; panel++) {
+            const part one = part_of(p, chunk, panel);
+            if (one.cols == one.width)
+                copy_rows(&one, i, k - i < ROWS ? k - i : ROWS);
+            else if (i == 0)
+                by_element(&one, 0);
+        }
 }
 
 static void run(const takt_pack *p)
 {
-    const size_t width = takt_pack_width(p->bytes), panels = p->n / width;
-    if (p->col == 1)
-        row_major(p, panels);
-    else if (p->row == 1 && p->bytes != 2)
-        transposed(p, panels);
-    else
-        for (size_t panel = 0; panel < panels; panel++)
-            by_element(p, panel, 0, width);
-    if (p->n % width)
-        by_element(p, panels, 0, p->n % width);
+    const size_t count = takt_panels_count(p->panels, p->n);
+    for (size_t chunk = 0; chunk < p->k; chunk += TAKT_GEMM_CHUNK) {
+        if (p->col == 1) {
+            row_major(p, chunk, count);
+            continue;
+        }
+        for (size_t panel = 0; panel < count; panel++) {
+            const part one = part_of(p, chunk, panel);
+            const bool fits = p->row == 1 && one.cols == one.width;
+            by_element(&one, fits ? transpose(&one) : 0);
+        }
+    }
 }

@@ -19,6 +19,7 @@ enum { BLOCK = 48 }; /* queries at a time: whole tiles of 6, 8, 12 and 16 rows *
 typedef struct facts {
     takt_gemm_f32_fn *gemm;
     takt_pack_fn *pack;
+    takt_panels panels;
     takt_rows_fn *softmax;
     takt_map_fn *mul, *add;
     size_t batch, heads, shared, group; /* query heads, heads of k and v, query heads per such */
@@ -91,7 +92,7 @@ static void attend(const head *h, size_t first, size_t count)
                                   .a_row = f->heads * f->dim,
                                   .a_col = 1,
                                   .b = h->k_packed,
-                                  .b_panel = TAKT_P16 * f->dim,
+                                  .b_n = f->keys,
                                   .c = h->scores,
                                   .ldc = f->keys,
                                   .scratch = h->scratch};
@@ -104,7 +105,7 @@ static void attend(const head *h, size_t first, size_t count)
                                   .a_row = f->keys,
                                   .a_col = 1,
                                   .b = h->v_packed,
-                                  .b_panel = TAKT_P16 * f->keys,
+                                  .b_n = f->value_dim,
                                   .c = h->out + first * f->heads * f->value_dim,
                                   .ldc = f->heads * f->value_dim,
                                   .scratch = h->scratch};
@@ -119,14 +120,16 @@ static void pack_pair(const facts *f, const float *k, const float *v, float *to)
                             .row = 1,
                             .col = f->shared * f->dim,
                             .dst = to,
-                            .bytes = sizeof *k};
+                            .bytes = sizeof *k,
+                            .panels = f->panels};
     const takt_pack values = {.k = f->keys,
                               .n = f->value_dim,
                               .src = v,
                               .row = f->shared * f->value_dim,
                               .col = 1,
                               .dst = to + f->k_packed,
-                              .bytes = sizeof *v};
+                              .bytes = sizeof *v,
+                              .panels = f->panels};
     f->pack(&keys);
     f->pack(&values);
 }
@@ -168,6 +171,12 @@ static void run(const takt_step *s, const takt_task *t)
 
 /* ---- compiling ---- */
 
+/* To whole cache lines of floats. */
+static size_t round_up(size_t floats)
+{
+    return (floats + 15) & ~(size_t)15;
+}
+
 static takt_status add_mask_input(takt_planner *p, const takt_node *n, facts *f)
 {
     f->mask = -1;
@@ -198,8 +207,6 @@ static void set_sizes(const takt_planner *p, const takt_node *n, facts *f)
     f->value_dim = (size_t)v->dim[2] / f->shared;
     f->scale = (float)(n->attr[scale].is_set ? n->attr[scale].f64 : 1 / sqrt((double)f->dim));
     f->is_causal = takt_node_int(n, "causal") != 0;
-    f->k_packed = ((f->keys + 15) & ~(size_t)15) * f->dim;
-    f->v_packed = ((f->value_dim + 15) & ~(size_t)15) * f->keys;
 }
 
 static void set_kernels(takt_planner *p, facts *f)
@@ -209,6 +216,9 @@ static void set_kernels(takt_planner *p, facts *f)
     const takt_kernel *map = takt_kernel_find("map_f32", isas, NULL, 0, NULL);
     const takt_gemm_f32_info *info = gemm->info;
     f->gemm = takt_kernel_as_gemm_f32(gemm);
+    f->panels = info->panels;
+    f->k_packed = round_up(takt_panels_columns(f->panels, f->keys) * f->dim);
+    f->v_packed = round_up(takt_panels_columns(f->panels, f->value_dim) * f->keys);
     f->pack = takt_kernel_as_pack(takt_kernel_find("pack", isas, NULL, 0, NULL));
     f->softmax = takt_kernel_as_rows_f32(takt_kernel_find("rows_f32", isas, NULL, 0, NULL));
     f->mul = takt_map_find(map, TAKT_MAP_MUL);

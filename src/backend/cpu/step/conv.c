@@ -22,6 +22,7 @@ typedef struct facts {
     takt_conv_memory memory;
     takt_conv_end end;
     takt_gemm_f32_fn *run;
+    takt_panels panels;
     size_t w;                  /* index into step->in */
     bool is_packed;            /* w is packed already */
     size_t packed_at;          /* else: offset of the packed form in shared scratch */
@@ -90,8 +91,9 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                              .a = x,
                              .a_row = f->is_direct ? c->x_at[2] : c->k,
                              .a_col = 1,
-                             .b = b->weights + b->column * c->k,
-                             .b_panel = TAKT_P16 * c->k,
+                             .b = b->weights,
+                             .b_n = c->cout,
+                             .b_first = b->column,
                              .c = c->is_nhwc ? y + b->row * outputs + first : tile,
                              .ldc = c->is_nhwc ? outputs : b->columns,
                              .epilogue = ends ? &epilogue : NULL,
@@ -112,11 +114,14 @@ static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    const size_t units = c->groups > 1 ? c->groups : c->cout, grain = c->groups > 1 ? 1 : TAKT_P16;
     size_t first, end, unit, last;
     takt_cpu_share(c->batch * c->positions, f->grain, t->index / f->column_tasks, f->row_tasks,
                    &first, &end);
-    takt_cpu_share(units, grain, t->index % f->column_tasks, f->column_tasks, &unit, &last);
+    if (c->groups > 1)
+        takt_cpu_share(c->groups, 1, t->index % f->column_tasks, f->column_tasks, &unit, &last);
+    else
+        takt_panels_share(f->panels, c->cout, t->index % f->column_tasks, f->column_tasks, &unit,
+                          &last);
     const float *x = takt_conv_in(&f->memory, s, t, 0), *weights = packed_weights(s, t);
     float *patches = (float *)(void *)((char *)t->scratch_own + f->patches);
     const size_t step = f->is_direct ? end - first : f->rows;
@@ -143,7 +148,7 @@ static void before(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     takt_conv_widen(&f->memory, s, t);
     if (!f->is_packed)
-        takt_conv_pack_weights(&f->shape, takt_conv_in(&f->memory, s, t, 1),
+        takt_conv_pack_weights(&f->shape, f->panels, takt_conv_in(&f->memory, s, t, 1),
                                (float *)(void *)((char *)t->scratch + f->packed_at));
 }
 
@@ -156,7 +161,8 @@ static void after(const takt_step *s, const takt_task *t)
 
 static takt_status pack_constant(void *user, const void *from, void *to)
 {
-    takt_conv_pack_weights(&((const facts *)user)->shape, from, to);
+    const facts *f = user;
+    takt_conv_pack_weights(&f->shape, f->panels, from, to);
     return TAKT_OK;
 }
 
@@ -166,7 +172,7 @@ static takt_status add_operands(takt_planner *p, facts *f)
     const takt_conv_shape *c = &f->shape;
     size_t x, floats;
     TAKT_TRY(takt_planner_input(p, n->in[0], &x));
-    if (!takt_conv_packed_floats(c, &floats))
+    if (!takt_conv_packed_floats(c, f->panels, &floats))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW,
                          "the packed weights of a convolution are too large");
     f->group_floats = floats / c->groups;
@@ -176,7 +182,7 @@ static takt_status add_operands(takt_planner *p, facts *f)
         f->packed_at = takt_conv_reserve(p->step, floats * sizeof(float));
         return takt_planner_input(p, n->in[1], &f->w);
     }
-    const char *format = takt_arena_format(&p->plan->arena, "conv-p16 %s groups=%zu",
+    const char *format = takt_arena_format(&p->plan->arena, "conv %s groups=%zu",
                                            c->is_nhwc ? "nhwc" : "nchw", c->groups);
     if (format == NULL)
         return TAKT_ERR_MEMORY;
@@ -189,7 +195,7 @@ static void cut_tasks(takt_planner *p, facts *f)
 {
     const takt_conv_shape *c = &f->shape;
     const size_t m = c->batch * c->positions;
-    const size_t units = c->groups > 1 ? c->groups : (c->cout + TAKT_P16 - 1) / TAKT_P16;
+    const size_t units = c->groups > 1 ? c->groups : takt_panels_count(f->panels, c->cout);
     const double flops = 2.0 * (double)m * (double)c->k * (double)c->cout * (double)c->groups;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const size_t tasks = takt_cpu_tasks(p, flops, 4.0 * (double)(f->group_floats * c->groups),
@@ -272,6 +278,7 @@ static takt_status compile(takt_planner *p)
     const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
     const takt_gemm_f32_info *info = gemm->info;
     f->run = takt_kernel_as_gemm_f32(gemm);
+    f->panels = info->panels;
     f->is_direct = is_direct(&f->shape);
     f->grain = info->rows;
     f->rows = block_rows(&f->shape, info->rows);

@@ -7,13 +7,12 @@
 
 #define real float
 #define REAL TAKT_F32
-#define WIDTH ((size_t)TAKT_P16)
 #define GEMM(x) takt_gemm_f32##x
 #define FAMILY "gemm_f32"
 #define AS_GEMM takt_kernel_as_gemm_f32
 #define FORMATS                                                                                    \
     {                                                                                              \
-        "p16", "p16t"                                                                              \
+        "panels", "panels-t"                                                                       \
     }
 
 typedef takt_cpu_epilogue ending;

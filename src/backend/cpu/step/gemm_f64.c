@@ -6,13 +6,12 @@
 
 #define real double
 #define REAL TAKT_F64
-#define WIDTH ((size_t)TAKT_P8)
 #define GEMM(x) takt_gemm_f64##x
 #define FAMILY "gemm_f64"
 #define AS_GEMM takt_kernel_as_gemm_f64
 #define FORMATS                                                                                    \
     {                                                                                              \
-        "p8", "p8t"                                                                                \
+        "panels", "panels-t"                                                                       \
     }
 
 /* Nothing is fused after it. */

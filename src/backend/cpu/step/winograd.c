@@ -25,6 +25,7 @@ typedef struct facts {
     takt_conv_end end;
     takt_gemm_f32_fn *multiply;
     takt_winograd_f32_fn *transform;
+    takt_panels panels;
     size_t w, weights_at; /* index into step->in; offset in scratch if not packed */
     bool is_packed;
     size_t across, tiles; /* tiles in a row of the image, and in the whole batch */
@@ -138,7 +139,7 @@ static void multiply(const takt_step *s, const takt_task *t, size_t count, const
     const takt_conv_shape *c = &f->shape;
     const float *weights =
         f->is_packed ? takt_view_data(t, &s->in[f->w]) : at(t->scratch, f->weights_at);
-    const size_t each = takt_winograd_point_floats(c);
+    const size_t each = takt_winograd_point_floats(c, f->panels);
     for (size_t p = 0; p < POINTS; p++) {
         const takt_gemm_f32 g = {.m = count,
                                  .n = o->count,
@@ -146,8 +147,9 @@ static void multiply(const takt_step *s, const takt_task *t, size_t count, const
                                  .a = at(t->scratch_own, f->inputs) + p * stride_of(count, c->cin),
                                  .a_row = c->cin,
                                  .a_col = 1,
-                                 .b = weights + p * each + o->first * c->cin,
-                                 .b_panel = TAKT_P16 * c->cin,
+                                 .b = weights + p * each,
+                                 .b_n = c->cout,
+                                 .b_first = o->first,
                                  .c = at(t->scratch_own, f->products) +
                                       p * stride_of(count, o->count),
                                  .ldc = o->count,
@@ -210,8 +212,8 @@ static void run(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     size_t first, end, from, to;
     takt_cpu_share(f->tiles, f->grain, t->index / f->column_tasks, f->row_tasks, &first, &end);
-    takt_cpu_share(f->shape.cout, TAKT_P16, t->index % f->column_tasks, f->column_tasks, &from,
-                   &to);
+    takt_panels_share(f->panels, f->shape.cout, t->index % f->column_tasks, f->column_tasks, &from,
+                      &to);
     const columns o = {from, to - from};
     if (o.count == 0)
         return;
@@ -240,7 +242,8 @@ static void before(const takt_step *s, const takt_task *t)
     if (!c->is_nhwc)
         transpose(takt_view_data(t, &s->in[0]), at(t->scratch, f->x_at), c->batch, c->cin, c->area);
     if (!f->is_packed)
-        takt_winograd_pack(c, takt_view_data(t, &s->in[f->w]), at(t->scratch, f->weights_at));
+        takt_winograd_pack(c, f->panels, takt_view_data(t, &s->in[f->w]),
+                           at(t->scratch, f->weights_at));
 }
 
 static void after(const takt_step *s, const takt_task *t)
@@ -255,7 +258,8 @@ static void after(const takt_step *s, const takt_task *t)
 
 static takt_status pack_constant(void *user, const void *from, void *to)
 {
-    takt_winograd_pack(&((const facts *)user)->shape, from, to);
+    const facts *f = user;
+    takt_winograd_pack(&f->shape, f->panels, from, to);
     return TAKT_OK;
 }
 
@@ -265,13 +269,12 @@ static takt_status add_operands(takt_planner *p, facts *f)
     const takt_conv_shape *c = &f->shape;
     size_t x, bytes;
     TAKT_TRY(takt_planner_input(p, n->in[0], &x));
-    if (!takt_size_mul(takt_winograd_point_floats(c), POINTS * sizeof(float), &bytes))
+    if (!takt_size_mul(takt_winograd_point_floats(c, f->panels), POINTS * sizeof(float), &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the weights of a convolution are too large");
     f->is_packed = takt_planner_is_constant(p, n->in[1]) && !takt_planner_in_prologue(p);
     if (f->is_packed)
-        return takt_planner_packed(p, n->in[1],
-                                   c->is_nhwc ? "winograd-p16 nhwc" : "winograd-p16 nchw", bytes,
-                                   pack_constant, f, &f->w);
+        return takt_planner_packed(p, n->in[1], c->is_nhwc ? "winograd nhwc" : "winograd nchw",
+                                   bytes, pack_constant, f, &f->w);
     f->weights_at = takt_conv_reserve(p->step, bytes);
     return takt_planner_input(p, n->in[1], &f->w);
 }
@@ -283,7 +286,7 @@ static void cut_tasks(takt_planner *p, facts *f)
     const double flops = 2.0 * POINTS * (double)f->tiles * (double)c->cin * (double)c->cout;
     const double bytes = 4.0 * POINTS * (double)c->cin * (double)c->cout;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    const size_t panels = (c->cout + TAKT_P16 - 1) / TAKT_P16;
+    const size_t panels = takt_panels_count(f->panels, c->cout);
     const size_t tasks =
         takt_cpu_tasks(p, flops, bytes, f->tiles >= 4 * threads * f->block ? 4 * threads : threads);
     const takt_cut_work work = {f->tiles, panels, f->grain, TRANSFORM};
@@ -313,14 +316,9 @@ static size_t aligned(size_t floats)
 static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
 {
     const takt_conv_shape *c = &f->shape;
-    size_t kernel = 0;
-    for (size_t m = 1; m <= f->block; m++)
-        for (size_t n = c->cout; n + TAKT_P16 > c->cout && n > 0; n--) {
-            const takt_gemm_f32 g = {.m = m, .n = n, .k = c->cin, .a_row = c->cin, .a_col = 1};
-            const size_t bytes = info->scratch_bytes(&g);
-            kernel = bytes > kernel ? bytes : kernel;
-        }
-    f->inputs = (kernel + 63) & ~(size_t)63;
+    const takt_gemm_f32 g = {
+        .m = f->block, .n = c->cout, .k = c->cin, .a_row = c->cin, .a_col = 1, .b_n = c->cout};
+    f->inputs = (info->scratch_bytes(&g) + 63) & ~(size_t)63;
     f->products = f->inputs + aligned(POINTS * stride_of(f->block, c->cin));
     f->zeros = f->products + aligned(POINTS * stride_of(f->block, c->cout));
     f->registers = f->zeros + aligned(c->cin);
@@ -342,6 +340,7 @@ static takt_status compile(takt_planner *p)
     const takt_kernel *gemm = takt_kernel_find("gemm_f32", p->step->isas, NULL, 0, NULL);
     const takt_gemm_f32_info *info = gemm->info;
     f->multiply = takt_kernel_as_gemm_f32(gemm);
+    f->panels = info->panels;
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, f->shape.cout, &f->end));
     set_block(f, info);
