@@ -89,14 +89,62 @@ static void patch(const takt_conv_shape *s, const float *x, const size_t at[3], 
     }
 }
 
+enum { LINES = 16 };
+
+/* The rows of x that a row of outputs reads, or NULL; false if there are too many, or their taps do
+ * not follow each other in memory. */
+static bool find_lines(const takt_conv_shape *s, const float *x, const size_t at[3],
+                       const float **line)
+{
+    const size_t lines = s->kernel[0] * s->kernel[1];
+    if (!s->is_nhwc || s->groups > 1 || s->dilation[2] > 1 || lines > LINES)
+        return false;
+    for (size_t i = 0; i < lines; i++) {
+        const ptrdiff_t a = start(s, 0, at[0]) + (ptrdiff_t)(i / s->kernel[1] * s->dilation[0]);
+        const ptrdiff_t b = start(s, 1, at[1]) + (ptrdiff_t)(i % s->kernel[1] * s->dilation[1]);
+        line[i] = inside(s, 0, a) && inside(s, 1, b)
+                      ? x + (size_t)a * s->x_at[0] + (size_t)b * s->x_at[1]
+                      : NULL;
+    }
+    return true;
+}
+
+/* One patch of whole runs of taps, from input column `from` on. */
+static void whole_patch(const takt_conv_shape *s, const float *const *line, size_t from, float *to)
+{
+    const size_t lines = s->kernel[0] * s->kernel[1], run = s->kernel[2] * s->cin;
+    for (size_t i = 0; i < lines; i++, to += run)
+        if (line[i] != NULL)
+            copy(to, line[i] + from * s->cin, run);
+        else
+            clear(to, run);
+}
+
+/* `count` patches of one row of outputs. */
+static void row_of_patches(const takt_conv_shape *s, const float *x, size_t at[3], size_t count,
+                           float *to)
+{
+    const float *line[LINES];
+    const bool is_fast = find_lines(s, x, at, line);
+    for (size_t r = 0; r < count; r++, at[2]++, to += s->k_row) {
+        const ptrdiff_t from = start(s, 2, at[2]);
+        if (is_fast && from >= 0 && from + (ptrdiff_t)s->kernel[2] <= (ptrdiff_t)s->in[2])
+            whole_patch(s, line, (size_t)from, to);
+        else
+            patch(s, x, at, to);
+        clear(to + s->k, s->k_row - s->k);
+    }
+}
+
 void takt_conv_patches(const takt_conv_shape *s, const float *x, size_t group, size_t first,
                        size_t count, float *to)
 {
     x += group * s->cin * s->x_channel;
-    for (size_t r = 0; r < count; r++, to += s->k) {
+    for (size_t r = 0, part; r < count; r += part, to += part * s->k_row) {
         size_t at[3];
         takt_conv_unflatten(s->out, (first + r) % s->positions, at);
-        patch(s, x + (first + r) / s->positions * s->x_sample, at, to);
+        part = s->out[2] - at[2] < count - r ? s->out[2] - at[2] : count - r;
+        row_of_patches(s, x + (first + r) / s->positions * s->x_sample, at, part, to);
     }
 }
 
@@ -161,7 +209,7 @@ static void pack_column(const takt_conv_shape *s, takt_panels panels, size_t j, 
     const size_t width =
         takt_panels_column(panels, s->cout, panel + 1) - takt_panels_column(panels, s->cout, panel);
     for (size_t p = 0; p < s->k; p += TAKT_GEMM_CHUNK) {
-        float *at = to + takt_packed_at(panels, s->k, s->cout, p, j);
+        float *at = to + takt_packed_at(panels, s->k_row, s->cout, p, j);
         const size_t end = s->k - p < TAKT_GEMM_CHUNK ? s->k : p + TAKT_GEMM_CHUNK;
         for (size_t q = p; q < end; q++, at += width)
             *at = w[is_flat ? q : q / s->cin * s->w_tap + q % s->cin * s->w_in];
@@ -171,8 +219,8 @@ static void pack_column(const takt_conv_shape *s, takt_panels panels, size_t j, 
 void takt_conv_pack_weights(const takt_conv_shape *s, takt_panels panels, const float *w, float *to)
 {
     const size_t columns = takt_panels_columns(panels, s->cout);
-    for (size_t g = 0; g < s->groups; g++, to += columns * s->k) {
-        clear(to, columns * s->k);
+    for (size_t g = 0; g < s->groups; g++, to += columns * s->k_row) {
+        clear(to, columns * s->k_row);
         for (size_t j = 0; j < s->cout; j++)
             pack_column(s, panels, j, w + (g * s->cout + j) * s->w_out, to);
     }
@@ -181,6 +229,6 @@ void takt_conv_pack_weights(const takt_conv_shape *s, takt_panels panels, const 
 bool takt_conv_packed_floats(const takt_conv_shape *s, takt_panels panels, size_t *floats)
 {
     size_t each;
-    return takt_size_mul(takt_panels_columns(panels, s->cout), s->k, &each) &&
+    return takt_size_mul(takt_panels_columns(panels, s->cout), s->k_row, &each) &&
            takt_size_mul(each, s->groups, floats) && *floats <= SIZE_MAX / 16;
 }

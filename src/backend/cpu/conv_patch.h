@@ -5,8 +5,8 @@
 #include "backend/cpu/conv_shape.h"
 #include "kernel/pack/panels.h"
 
-/* Rows [first, first + count) of the batch * positions outputs: to[count][k] of one group, padding
- * as zeros, k in the order (taps, channels). */
+/* Rows [first, first + count) of the batch * positions outputs: to[count][k_row] of one group,
+ * padding as zeros, k in the order (taps, channels). */
 void takt_conv_patches(const takt_conv_shape *s, const float *x, size_t group, size_t first,
                        size_t count, float *to);
 /* Part of that matrix: rows as above, at most one chunk of them, columns [column, column + columns)
@@ -16,7 +16,7 @@ typedef struct takt_conv_part {
     takt_panels panels;
 } takt_conv_part;
 void takt_conv_panels(const takt_conv_shape *s, const float *x, const takt_conv_part *p, float *to);
-/* Weights of one group after another, each packed as a matrix [k][cout]. */
+/* Weights of one group after another, each packed as a matrix [k_row][cout]. */
 void takt_conv_pack_weights(const takt_conv_shape *s, takt_panels panels, const float *w,
                             float *to);
 /* Floats that takt_conv_pack_weights writes; false if they do not fit a size. */

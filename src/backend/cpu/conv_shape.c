@@ -64,6 +64,7 @@ takt_conv_shape takt_conv_shape_of(const takt_graph *g, takt_id node)
         s.taps *= s.kernel[i];
     }
     s.k = s.taps * s.cin;
+    s.k_row = (s.k + 3) / 4 * 4;
     set_strides(&s);
     return s;
 }

@@ -9,7 +9,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { ABREAST = 4 };
+/* Outputs side by side; vectors of channels, where there are 32 registers for them. */
+enum { ABREAST = 4, PAIR = VF == 8 ? 1 : 2 };
 
 INLINE vf finish(const takt_depthwise_f32 *d, vf v, size_t c, size_t n)
 {
@@ -131,24 +132,40 @@ typedef struct trio {
     size_t q;
 } trio;
 
-/* Three by three taps without dilation, `count` outputs, one vector of channels. */
-INLINE void three_vector(const takt_depthwise_f32 *d, const trio *t, size_t c, size_t n,
-                         const size_t stride, const size_t count)
+/* The next of several addresses, worked out when it is needed: kept for a whole loop, the 27 that a
+ * block reads from would not fit the registers. */
+INLINE const float *next(const float *p, size_t step)
 {
-    vf acc[ABREAST];
-    for (size_t p = 0; p < count; p++)
-        acc[p] = vf_zero();
+    p += step;
+    __asm__("" : "+r"(p));
+    return p;
+}
+
+/* Three by three taps without dilation, `count` outputs, `vectors` of channels: sums enough that
+ * none waits for itself. */
+INLINE void three_vectors(const takt_depthwise_f32 *d, const trio *t, size_t c, size_t n,
+                          const size_t stride, const size_t count, const size_t vectors)
+{
+    vf acc[PAIR][ABREAST];
+    const float *w = d->w + c;
+    for (size_t v = 0; v < vectors; v++)
+        for (size_t p = 0; p < count; p++)
+            acc[v][p] = vf_zero();
     for (size_t i = 0; i < 3; i++) {
-        vf x[2 * ABREAST + 1];
-        for (size_t p = 0; p < (count - 1) * stride + 3; p++)
-            x[p] = load(t->line[i].from + p * t->line[i].step + c, n);
-        for (size_t j = 0; j < 3; j++) {
-            const vf w = load(d->w + (3 * i + j) * d->channels + c, n);
-            for (size_t p = 0; p < count; p++)
-                acc[p] = vf_fma(x[p * stride + j], w, acc[p]);
-        }
+        vf x[PAIR][2 * ABREAST + 1];
+        const float *from = t->line[i].from + c;
+        for (size_t p = 0; p < (count - 1) * stride + 3; p++, from = next(from, t->line[i].step))
+            for (size_t v = 0; v < vectors; v++)
+                x[v][p] = load(from + v * VF, n);
+        for (size_t j = 0; j < 3; j++, w = next(w, d->channels))
+            for (size_t v = 0; v < vectors; v++) {
+                const vf weight = load(w + v * VF, n);
+                for (size_t p = 0; p < count; p++)
+                    acc[v][p] = vf_fma(x[v][p * stride + j], weight, acc[v][p]);
+            }
     }
-    finish_all(d, t->q, c, n, acc, count);
+    for (size_t v = 0; v < vectors; v++)
+        finish_all(d, t->q, c + v * VF, n, acc[v], count);
 }
 
 INLINE void three_columns(const takt_depthwise_f32 *d, size_t q, const size_t stride,
@@ -156,10 +173,12 @@ INLINE void three_columns(const takt_depthwise_f32 *d, size_t q, const size_t st
 {
     const trio t = {{line_at(d, 0, q), line_at(d, 1, q), line_at(d, 2, q)}, q};
     size_t c = 0;
+    for (; PAIR > 1 && c + PAIR * VF <= d->channels; c += PAIR * VF)
+        three_vectors(d, &t, c, VF, stride, count, PAIR);
     for (; c + VF <= d->channels; c += VF)
-        three_vector(d, &t, c, VF, stride, count);
+        three_vectors(d, &t, c, VF, stride, count, 1);
     if (c < d->channels)
-        three_vector(d, &t, c, d->channels - c, stride, count);
+        three_vectors(d, &t, c, d->channels - c, stride, count, 1);
 }
 
 /* Any taps, ABREAST outputs, one vector of channels. */

@@ -10,39 +10,75 @@
 
 #include "kernel/simd/simd.h"
 
-/* exp(x) for x in [-104, 89]: x = n ln 2 + r with |r| <= ln(2)/2, then 2^n exp(r).
+/* x = n ln 2 + r with |r| <= ln(2)/2.
  *
  * Adding 1.5 * 2^23 leaves n in the low bits of the sum, with no conversion that NaN could upset.
- * ln2_hi has 15 bits, so n * ln2_hi and the subtraction are exact and r is rounded once. 2^n is
- * multiplied in two halves: the first product is exact, so a denormal result is rounded once.
- * What 1 + r loses to rounding is known exactly and added to the small terms; `fine` does the same
- * for the rounding of r, for functions that have errors of their own to add (0.75 -> 0.53 ULP). */
-static inline vf exp_f32_core(vf x, bool fine)
+ * ln2_hi has 15 bits, so n * ln2_hi and the subtraction are exact and r is rounded once. */
+typedef struct exp_f32_parts {
+    vf n, r, exact; /* exact: r before its rounding, but for n * ln2_lo */
+    vi bits;        /* n in the low bits, and nothing else in the lowest nine */
+} exp_f32_parts;
+
+#define EXP_F32_LN2_LO vf_set1(0x1.7f7d1cp-20f)
+
+static inline exp_f32_parts exp_f32_reduce(vf x)
 {
     const vf shifter = vf_set1(0x1.8p23f);
     const vf t = vf_fma(x, vf_set1(0x1.715476p+0f), shifter);
-    const vf n = vf_sub(t, shifter);
-    const vf ln2_lo = vf_set1(0x1.7f7d1cp-20f), exact = vf_fnma(n, vf_set1(0x1.62e4p-1f), x);
-    const vf r = vf_fnma(n, ln2_lo, exact);
-    vf p = vf_fma(r, vf_set1(0x1.6a23c0p-10f), vf_set1(0x1.123a6ep-7f));
-    p = vf_fma(r, p, vf_set1(0x1.5558f4p-5f));
-    p = vf_fma(r, p, vf_set1(0x1.555490p-3f));
-    p = vf_fma(r, p, vf_set1(0x1.fffffcp-2f));
-    const vf sum = vf_add(vf_set1(1.0f), r), one_less = vf_sub(vf_set1(1.0f), sum);
-    vf lost = vf_add(one_less, r);
-    if (fine)
-        lost = vf_add(lost, vf_fnma(n, ln2_lo, vf_sub(exact, r)));
-    p = vf_add(sum, vf_fma(vf_mul(r, r), p, lost));
-    const vi k = vi_sub(vf_as_vi(t), vf_as_vi(shifter));
-    const vi half = vi_sar(k, 1);
-    const vf first = vi_as_vf(vi_shl(vi_add(half, vi_set1(127)), 23));
-    const vf second = vi_as_vf(vi_shl(vi_add(vi_sub(k, half), vi_set1(127)), 23));
+    exp_f32_parts e = {.n = vf_sub(t, shifter), .bits = vf_as_vi(t)};
+    e.exact = vf_fnma(e.n, vf_set1(0x1.62e4p-1f), x);
+    e.r = vf_fnma(e.n, EXP_F32_LN2_LO, e.exact);
+    return e;
+}
+
+/* sum + r^2 (exp(r) - 1 - r) / r^2, in pairs of terms: few wait for one another. */
+static inline vf exp_f32_rest(vf r, vf sum)
+{
+    const vf low = vf_fma(r, vf_set1(0x1.555490p-3f), vf_set1(0x1.fffffcp-2f));
+    const vf high = vf_fma(r, vf_set1(0x1.123a6ep-7f), vf_set1(0x1.5558f4p-5f));
+    const vf u = vf_mul(r, r);
+    return vf_fma(u, vf_fma(u, vf_fma(u, vf_set1(0x1.6a23c0p-10f), high), low), sum);
+}
+
+/* p * 2^n in two halves: the first product is exact, so a denormal result is rounded once. */
+static inline vf exp_f32_scale(vf p, vi bits)
+{
+    const vi one = vi_set1(127 << 23), half = vi_shr(bits, 1);
+    const vf first = vi_as_vf(vi_add(vi_shl(half, 23), one));
+    const vf second = vi_as_vf(vi_add(vi_shl(vi_sub(bits, half), 23), one));
     return vf_mul(vf_mul(p, first), second);
+}
+
+/* exp(x) for x in [-104, 89], within 1.1 units in the last place. */
+static inline vf exp_f32_plain(vf x)
+{
+    const exp_f32_parts e = exp_f32_reduce(x);
+    return exp_f32_scale(exp_f32_rest(e.r, vf_add(vf_set1(1.0f), e.r)), e.bits);
+}
+
+/* The same within 0.53 units, for functions that have errors of their own to add: what 1 + r and r
+ * lose to rounding is known exactly, and added to the small terms. */
+static inline vf exp_f32_fine(vf x)
+{
+    const exp_f32_parts e = exp_f32_reduce(x);
+    const vf one = vf_set1(1.0f), sum = vf_add(one, e.r);
+    vf lost = vf_add(vf_sub(one, sum), e.r);
+    lost = vf_add(lost, vf_fnma(e.n, EXP_F32_LN2_LO, vf_sub(e.exact, e.r)));
+    return exp_f32_scale(vf_add(sum, exp_f32_rest(e.r, lost)), e.bits);
 }
 
 static inline vf exp_f32(vf x)
 {
-    return exp_f32_core(vf_clamp(x, -104.0f, 89.0f), false);
+    return exp_f32_plain(vf_clamp(x, -104.0f, 89.0f));
+}
+
+/* exp_f32(x), bit for bit, of x <= 0: 2^(n + 64) is a float for every n there is. */
+static inline vf exp_down_f32(vf x)
+{
+    const exp_f32_parts e = exp_f32_reduce(vf_clamp(x, -104.0f, 0.0f));
+    const vf p = exp_f32_rest(e.r, vf_add(vf_set1(1.0f), e.r));
+    const vf scale = vi_as_vf(vi_add(vi_shl(e.bits, 23), vi_set1((127 + 64) << 23)));
+    return vf_mul(vf_mul(p, scale), vf_set1(0x1p-64f));
 }
 
 /* 1/(1 + exp(-x)) as e/(1 + e) with e = exp(x) for negative x, so that small results stay exact.
@@ -53,7 +89,7 @@ static inline vf sigmoid_f32(vf x)
     const vf one = vf_set1(1.0f);
     const vm minus = vf_lt(x, vf_zero());
     const vf a = vf_clamp(vf_neg(vf_abs(x)), -104.0f, 1.0f);
-    const vf e = exp_f32_core(a, true), top = vf_select(minus, e, one);
+    const vf e = exp_f32_fine(a), top = vf_select(minus, e, one);
     const vf sum = vf_add(one, e), lost = vf_add(vf_sub(one, sum), e);
     const vf y = vf_div(top, sum);
     const vf rest = vf_fnma(y, lost, vf_fnma(y, sum, top));
@@ -71,7 +107,7 @@ static inline vf tanh_f32(vf x)
     p = vf_fma(u, p, vf_set1(-0x1.555554p-2f));
     const vf small = vf_fma(vf_mul(u, p), a, a);
     const vf b = vf_select(vf_gt(a, vf_set1(10.0f)), vf_set1(10.0f), a);
-    const vf e = exp_f32_core(vf_add(b, b), false);
+    const vf e = exp_f32_plain(vf_add(b, b));
     const vf large = vf_sub(one, vf_div(vf_set1(2.0f), vf_add(e, one)));
     return vf_copysign(vf_select(vf_lt(a, vf_set1(0.625f)), small, large), x);
 }
@@ -94,7 +130,7 @@ static inline vf erf_f32(vf x)
     q = vf_fma(b, q, vf_set1(0x1.b32cc4p-4f));
     q = vf_fma(b, q, vf_set1(0x1.4532p-1f));
     q = vf_fma(b, q, vf_set1(0x1.077968p-3f));
-    const vf large = vf_sub(vf_set1(1.0f), exp_f32_core(vf_neg(vf_fma(b, q, b)), false));
+    const vf large = vf_sub(vf_set1(1.0f), exp_f32_plain(vf_neg(vf_fma(b, q, b))));
     return vf_copysign(vf_select(vf_lt(a, vf_set1(0.921875f)), small, large), x);
 }
 

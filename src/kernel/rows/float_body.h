@@ -1,6 +1,7 @@
 /* float_body.h - softmax and norms over rows of one float type.
  *
- * Included after T, vec, LANES, VEC(name) and MATH(name). A row stays in cache between its passes.
+ * Included after T, vec, LANES, VEC(name) and MATH(name); MATH(exp_down) is exp of x <= 0. A row
+ * stays in cache between its passes.
  */
 #ifndef TAKT_KERNEL_ROWS_FLOAT_BODY_H
 #define TAKT_KERNEL_ROWS_FLOAT_BODY_H
@@ -17,32 +18,36 @@ INLINE vec minus(vec x, vec m)
 }
 INLINE vec exp_minus(vec x, vec m)
 {
-    return MATH(exp)(VEC(sub)(x, m));
+    return MATH(exp_down)(VEC(sub)(x, m));
 }
 
-/* lane = join(f(x)) over one chunk; keeps f(x) in `keep` unless that is NULL. */
-INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, T *keep, size_t n)
+/* lane = join(f(x)) over one chunk; if `keeps`, f(x) is left in `keep`. The vectors of a round are
+ * worked out side by side, before any is stored: one after the other, each would wait for itself.
+ */
+INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, T *keep, size_t n,
+                    const bool keeps)
 {
     T lane[WIDE];
-    vec acc[REGS];
+    vec acc[REGS], y[REGS];
     for (int k = 0; k < REGS; k++)
         acc[k] = VEC(zero)();
     size_t i = 0;
-    for (; i + WIDE <= n; i += WIDE)
-        for (int k = 0; k < REGS; k++) {
-            const vec y = f(VEC(load)(x + i + k * LANES), p);
-            if (keep != NULL)
-                VEC(store)(keep + i + k * LANES, y);
-            acc[k] = join(op, acc[k], y);
-        }
+    for (; i + WIDE <= n; i += WIDE) {
+        for (int k = 0; k < REGS; k++)
+            y[k] = f(VEC(load)(x + i + k * LANES), p);
+        for (int k = 0; keeps && k < REGS; k++)
+            VEC(store)(keep + i + k * LANES, y[k]);
+        for (int k = 0; k < REGS; k++)
+            acc[k] = join(op, acc[k], y[k]);
+    }
     /* Lanes without an element join a zero: f of one would not be zero. */
     for (int k = 0; i < n; k++, i += LANES) {
         const size_t m = n - i < LANES ? n - i : LANES;
-        const vec y = f(VEC(load_n)(x + i, m), p);
+        const vec z = f(VEC(load_n)(x + i, m), p);
         T tail[LANES] = {0};
-        VEC(store_n)(tail, y, m);
-        if (keep != NULL)
-            VEC(store_n)(keep + i, y, m);
+        VEC(store_n)(tail, z, m);
+        if (keeps)
+            VEC(store_n)(keep + i, z, m);
         acc[k] = join(op, acc[k], VEC(load)(tail));
     }
     for (int k = 0; k < REGS; k++)
@@ -55,7 +60,8 @@ INLINE T pass(takt_reduce_op op, element_fn *f, T p, const T *x, T *keep, size_t
     T total = 0;
     for (size_t i = 0; i < n; i += CHUNK) {
         const size_t m = n - i < CHUNK ? n - i : CHUNK;
-        const T part = pass_chunk(op, f, VEC(set1)(p), x + i, keep != NULL ? keep + i : NULL, m);
+        const T part = keep != NULL ? pass_chunk(op, f, VEC(set1)(p), x + i, keep + i, m, true)
+                                    : pass_chunk(op, f, VEC(set1)(p), x + i, NULL, m, false);
         total = i == 0 ? part : merge_one(op, total, part);
     }
     return total;
@@ -67,6 +73,9 @@ static void softmax(T *d, const T *x, size_t n)
     const T sum = pass(TAKT_REDUCE_SUM, exp_minus, top, x, d, n);
     const vec scale = VEC(set1)((T)1 / sum);
     size_t i = 0;
+    for (; i + WIDE <= n; i += WIDE)
+        for (size_t k = 0; k < WIDE; k += LANES)
+            VEC(store)(d + i + k, VEC(mul)(VEC(load)(d + i + k), scale));
     for (; i + LANES <= n; i += LANES)
         VEC(store)(d + i, VEC(mul)(VEC(load)(d + i), scale));
     VEC(store_n)(d + i, VEC(mul)(VEC(load_n)(d + i, n - i), scale), n - i);

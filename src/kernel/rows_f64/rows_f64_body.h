@@ -6,6 +6,7 @@
 #define LANES VD
 #define VEC(name) vd_##name
 #define MATH(name) name##_f64
+#define exp_down_f64 exp_f64
 
 typedef vd vec;
 

@@ -87,9 +87,9 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
     float *y = takt_conv_out(&f->memory, s, t), *tile = (float *)(void *)(own + f->tile);
     const takt_gemm_f32 g = {.m = b->rows,
                              .n = b->columns,
-                             .k = c->k,
+                             .k = c->k_row,
                              .a = x,
-                             .a_row = f->is_direct ? c->x_at[2] : c->k,
+                             .a_row = f->is_direct ? c->x_at[2] : c->k_row,
                              .a_col = 1,
                              .b = b->weights,
                              .b_n = c->cout,
@@ -210,7 +210,7 @@ static void cut_tasks(takt_planner *p, facts *f)
 /* Positions of a block: a multiple of the tile, few enough for their patches to stay in L2. */
 static size_t block_rows(const takt_conv_shape *c, size_t tile)
 {
-    const size_t fit = c->k > 0 ? PATCH_BYTES / sizeof(float) / c->k : ROWS_MAX;
+    const size_t fit = c->k > 0 ? PATCH_BYTES / sizeof(float) / c->k_row : ROWS_MAX;
     const size_t rows = fit < ROWS_MIN ? ROWS_MIN : fit > ROWS_MAX ? ROWS_MAX : fit;
     return rows < tile ? tile : rows / tile * tile;
 }
@@ -224,8 +224,11 @@ static size_t aligned(size_t bytes)
 static size_t kernel_bytes(const facts *f, const takt_gemm_f32_info *info, size_t rows)
 {
     const takt_conv_shape *c = &f->shape;
-    const takt_gemm_f32 g = {
-        .m = rows, .n = c->cout, .k = c->k, .a_row = f->is_direct ? c->x_at[2] : c->k, .a_col = 1};
+    const takt_gemm_f32 g = {.m = rows,
+                             .n = c->cout,
+                             .k = c->k_row,
+                             .a_row = f->is_direct ? c->x_at[2] : c->k_row,
+                             .a_col = 1};
     return info->scratch_bytes(&g);
 }
 
@@ -249,7 +252,7 @@ static takt_status set_scratch(takt_planner *p, facts *f, const takt_gemm_f32_in
     const size_t rows = f->is_direct ? m : f->rows < m ? f->rows : m;
     const size_t kernel = most_kernel_bytes(f, info, rows);
     size_t patches = 0;
-    if (!f->is_direct && (!takt_size_mul(rows, c->k, &patches) || patches > SIZE_MAX / 16))
+    if (!f->is_direct && (!takt_size_mul(rows, c->k_row, &patches) || patches > SIZE_MAX / 16))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
     f->patches = aligned(kernel);
     f->tile = f->patches + aligned(patches * sizeof(float));
@@ -280,6 +283,7 @@ static takt_status compile(takt_planner *p)
     f->run = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
     f->is_direct = is_direct(&f->shape);
+    f->shape.k_row = f->is_direct ? f->shape.k : f->shape.k_row;
     f->grain = info->rows;
     f->rows = block_rows(&f->shape, info->rows);
     TAKT_TRY(add_operands(p, f));
