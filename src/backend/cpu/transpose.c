@@ -6,7 +6,12 @@
 
 typedef uint32_t quad __attribute__((vector_size(16)));
 
-enum { BYTES = 4, SIDE = 4, ROWS = 16 /* of a block: one cache line of each source row */ };
+enum {
+    BYTES = 4,
+    SIDE = 4,
+    ROWS = 16, /* of a block: one cache line of each source row */
+    COLS = 64
+};
 
 static inline quad load(const char *p)
 {
@@ -46,6 +51,8 @@ static void block(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_
     size_t c = 0;
     for (; c + SIDE <= cols; c += SIDE, from += SIDE * from_step, to += SIDE * BYTES) {
         size_t r = 0;
+        for (int i = 0; i < SIDE; i++) /* what the next block of rows reads: too many streams for */
+            __builtin_prefetch(from + i * from_step + ROWS * BYTES); /* the hardware to see */
         for (; r + SIDE <= rows; r += SIDE)
             turn(from + r * BYTES, from_step, to + (ptrdiff_t)r * to_step, to_step);
         for (int i = 0; i < SIDE && r < rows; i++)
@@ -56,9 +63,12 @@ static void block(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_
         column(from, to, to_step, rows);
 }
 
+/* Some source rows at a time: their lines are used up before others push them out. */
 void takt_transpose_4(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols)
 {
-    for (size_t r = 0; r < rows; r += ROWS)
-        block(from.data + r * BYTES, from.step, to.data + (ptrdiff_t)r * to.step, to.step,
-              rows - r < ROWS ? rows - r : ROWS, cols);
+    for (size_t c = 0; c < cols; c += COLS)
+        for (size_t r = 0; r < rows; r += ROWS)
+            block(from.data + (ptrdiff_t)c * from.step + r * BYTES, from.step,
+                  to.data + (ptrdiff_t)r * to.step + c * BYTES, to.step,
+                  rows - r < ROWS ? rows - r : ROWS, cols - c < COLS ? cols - c : COLS);
 }

@@ -18,7 +18,7 @@
 
 enum { OUT = TAKT_WINOGRAD_OUT, IN = TAKT_WINOGRAD_IN, POINTS = TAKT_WINOGRAD_POINTS };
 enum { TRANSFORM = 3 }; /* of a tile's inputs, in products of a tile by a panel */
-enum { BLOCK_BYTES = 336 << 10, TILES_MIN = 12, TILES_MAX = 96 };
+enum { BLOCK_BYTES = 600 << 10, TILES_MIN = 12, TILES_MAX = 96 };
 
 typedef struct facts {
     takt_conv_shape shape;
