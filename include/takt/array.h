@@ -45,6 +45,26 @@ TAKT_API TAKT_MUST_USE takt_status takt_npz_save(takt_ctx *ctx, const char *path
                                                  const char *const *names,
                                                  const takt_tensor_view *views, size_t count);
 
+/** An .npy file that is read or written some rows at a time; a row is what one index of the first
+ *  dimension holds. */
+typedef struct takt_npy takt_npy;
+/** `view` receives type and shape; its data is NULL. On failure `*npy` is NULL. */
+TAKT_API TAKT_MUST_USE takt_status takt_npy_open(takt_ctx *ctx, const char *path, takt_npy **npy,
+                                                 takt_tensor_view *view);
+/** Rows [first, first + count), row-major whatever the order of the file. */
+TAKT_API TAKT_MUST_USE takt_status takt_npy_read_rows(takt_npy *npy, int64_t first, int64_t count,
+                                                      void *to);
+/** A new file for rows of the view's type and shape; its data is not looked at. */
+TAKT_API TAKT_MUST_USE takt_status takt_npy_create(takt_ctx *ctx, const char *path,
+                                                   const takt_tensor_view *view, takt_npy **npy);
+/** The next `count` rows. */
+TAKT_API TAKT_MUST_USE takt_status takt_npy_write_rows(takt_npy *npy, const void *from,
+                                                       int64_t count);
+/** All rows have been written: replaces what was at the path. */
+TAKT_API TAKT_MUST_USE takt_status takt_npy_commit(takt_npy *npy);
+/** Accepts NULL. A file that was not committed disappears. */
+TAKT_API void takt_npy_close(takt_npy *npy);
+
 /** Memory for the view's type and shape, zeroed; `data` receives it. */
 TAKT_API TAKT_MUST_USE takt_status takt_view_alloc(takt_ctx *ctx, takt_tensor_view *view);
 /** Accepts a view whose data is NULL. Type and shape must be as they were. */
@@ -58,6 +78,12 @@ TAKT_API TAKT_MUST_USE takt_status takt_view_random(takt_ctx *ctx, const takt_te
  *  as one. */
 TAKT_API TAKT_MUST_USE takt_status takt_view_digest(takt_ctx *ctx, const takt_tensor_view *views,
                                                     size_t count, char text[TAKT_DIGEST_TEXT]);
+/** The same in pieces, for what does not fit into memory: create, add, end, which frees it. */
+typedef struct takt_digest takt_digest;
+TAKT_API TAKT_MUST_USE takt_status takt_digest_create(takt_ctx *ctx, takt_digest **digest);
+TAKT_API TAKT_MUST_USE takt_status takt_digest_add(takt_digest *digest,
+                                                   const takt_tensor_view *view);
+TAKT_API void takt_digest_end(takt_digest *digest, char text[TAKT_DIGEST_TEXT]);
 /** As text: rows in brackets, the middle of long axes left out, no newline at the end. As JSON: an
  *  object of dtype, shape and values in row-major order, the first 4096 at most. */
 TAKT_API TAKT_MUST_USE takt_status takt_view_print(takt_ctx *ctx, const takt_tensor_view *view,

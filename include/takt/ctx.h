@@ -93,6 +93,11 @@ TAKT_API void takt_ctx_destroy(takt_ctx *ctx);
 /** Frees what is only kept for speed: plans in the cache that nobody uses, what one-op runs keep,
  * and tensors that wait in pools. Returns the bytes. */
 TAKT_API uint64_t takt_ctx_trim(takt_ctx *ctx);
+/** `bytes` bytes for tensors, aligned to 64, counted in the context; NULL: memory is short, see
+ *  takt_last_error. Give them back with takt_free, which accepts NULL. Any other memory serves as
+ *  well, if not always as fast. */
+TAKT_API void *takt_alloc(takt_ctx *ctx, size_t bytes);
+TAKT_API void takt_free(takt_ctx *ctx, void *block);
 /** The last failure of a call on `ctx`; status TAKT_OK if there was none. Valid until the next
  * call. */
 TAKT_API const takt_error *takt_last_error_info(const takt_ctx *ctx);

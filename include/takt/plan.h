@@ -44,6 +44,7 @@ typedef struct takt_plan_options {
     size_t fixed_count;
     /** "blas,f32": backends and element types that must be used; TAKT_ERR_REQUIREMENT if not. */
     const char *require;
+    bool static_shapes; /**< takt_plan_get: a plan that is not in the cache is refused */
 } takt_plan_options;
 
 /** Optimisation level 0 to 3; docs/options.md tells what each does. TAKT_ERR_ARGUMENT beyond. */
@@ -72,6 +73,7 @@ typedef struct takt_plan_info {
     int threads;
     double flops;     /**< of one run */
     uint64_t session; /**< a session's own tables, beside state, arena and io; not in `peak` */
+    uint64_t plan_ns; /**< what making the plan took */
 } takt_plan_info;
 
 /** Compiles for concrete sizes. The model may be destroyed afterwards. */

@@ -28,6 +28,13 @@ TAKT_API TAKT_MUST_USE takt_status takt_pool_open(takt_ctx *ctx, int threads, ta
 /** Accepts NULL. Its sessions must be gone. */
 TAKT_API void takt_pool_close(takt_pool *pool);
 
+/** Pages of 2 MiB or more instead of 4 KiB: fewer of them to look up. */
+typedef enum takt_huge_pages {
+    TAKT_HUGE_OFF,
+    TAKT_HUGE_TRANSPARENT, /**< the system is asked to use them for ordinary memory */
+    TAKT_HUGE_EXPLICIT,    /**< from the pool that the administrator reserved; else transparent */
+} takt_huge_pages;
+
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_session_options {
     size_t size;
@@ -35,6 +42,13 @@ typedef struct takt_session_options {
                           one of the session's own */
     void *arena;     /**< memory for activations and scratch, 64-byte aligned; default: allocated */
     uint64_t arena_bytes;
+    int64_t spin_ns;  /**< how long a worker of an own pool looks out for work before it sleeps; 0:
+                           50 us, or none where threads outnumber processors; negative: none */
+    const int *cores; /**< processor of each worker, -1: any; worker 0 is the thread that creates
+                           the session; borrowed for the call. See takt_set_affinity. */
+    size_t core_count;
+    takt_huge_pages huge_pages; /**< for the arena; what cannot be had is done without */
+    bool static_shapes; /**< takt_session_reshape takes only sizes whose plan is in the cache */
 } takt_session_options;
 
 TAKT_API TAKT_MUST_USE takt_status takt_session_create(takt_plan *plan,
@@ -42,6 +56,16 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_create(takt_plan *plan,
                                                        takt_session **session);
 /** Accepts NULL. */
 TAKT_API void takt_session_destroy(takt_session *session);
+
+/** Binds a worker of the session's pool to one processor. Worker 0 is the calling thread, which
+ * must be the one that runs the session. The reason of a refusal is in takt_session_error. */
+TAKT_API TAKT_MUST_USE takt_status takt_set_affinity(takt_session *session, int worker, int core);
+/** Leaves the calling thread, and threads that it starts from now on, the processors of `mask`:
+ *  hexadecimal, bit 0 is processor 0 ("0x5": 0 and 2). Plans made afterwards use as many threads.
+ */
+TAKT_API TAKT_MUST_USE takt_status takt_cpu_mask(takt_ctx *ctx, const char *mask);
+/** The pages that the arena got, and why not those that were asked for; "" if it did. */
+TAKT_API takt_huge_pages takt_session_huge_pages(const takt_session *session, const char **reason);
 
 /** Descriptions with the plan's concrete sizes. */
 TAKT_API size_t takt_session_input_count(const takt_session *session);
@@ -66,6 +90,18 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_run_deadline(takt_session *sessi
                                                              uint64_t budget_ns);
 /** From any thread: the run in progress, or the next one, ends with TAKT_ERR_CANCELLED. */
 TAKT_API void takt_session_cancel(takt_session *session);
+/** Called on the session's own thread when a run has ended; it may start the next one, but not
+ *  destroy the session. */
+typedef void takt_done_fn(void *arg, takt_session *session, takt_status status);
+/** Runs on a thread of the session's own, which the first call starts; returns at once. Until
+ * `done` is called (it may be NULL) or takt_session_wait has returned, nothing but
+ * takt_session_cancel and takt_session_wait may be called on the session, and buffers bound to it
+ * are in use. A second run before the first has ended is refused: the reason is the context's last
+ * error. Destroying the session waits for its end. */
+TAKT_API TAKT_MUST_USE takt_status takt_run_async(takt_session *session, takt_done_fn *done,
+                                                  void *arg);
+/** Waits until no run is under way; the status of the last one. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_wait(takt_session *session);
 /** State back to its initial values. */
 TAKT_API void takt_session_reset(takt_session *session);
 /** Another session of the same plan, with the same state, and nothing bound. */
@@ -81,8 +117,30 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_warmup(takt_session *session);
  * session is as it was. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_reshape(takt_session *session,
                                                         const takt_model *model, const char *sizes);
+/** What takt_prepare did for one size. */
+typedef struct takt_prepared {
+    const char *sizes;   /**< "batch=8,seq=2" */
+    uint64_t plan_ns;    /**< making the plan; 0: it was in the cache */
+    uint64_t warmup_ns;  /**< touching its pages, waking its threads, one run */
+    uint64_t peak_bytes; /**< as in takt_plan_info */
+} takt_prepared;
+typedef void takt_prepared_fn(void *user, const takt_prepared *one);
+/** Makes the plans of a list of sizes, "batch=1,8,32" or "batch=1,8;seq=16,32" (every combination),
+ *  puts them into the context's cache and warms a session of each. `options->sizes` has the other
+ *  dimensions. A later takt_plan_get, or takt_session_reshape, with one of these sizes makes no
+ *  plan. At most as many as the cache holds (32). `each` may be NULL. */
+TAKT_API TAKT_MUST_USE takt_status takt_prepare(const takt_model *model,
+                                                const takt_plan_options *options, const char *list,
+                                                takt_prepared_fn *each, void *user);
 /** A tensor for an input or output of a model, by name. */
 typedef takt_known_input takt_named_view;
+
+/** Fills `to` with samples [first, first + count) of input `name`, dense row-major. */
+typedef takt_status takt_load_fn(void *user, const char *name, int64_t first, int64_t count,
+                                 void *to);
+/** Receives such samples of output `name`. */
+typedef takt_status takt_store_fn(void *user, const char *name, int64_t first, int64_t count,
+                                  const void *from);
 
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_many_options {
@@ -92,13 +150,18 @@ typedef struct takt_many_options {
     int jobs;           /**< sessions at work at once; default: one per core */
     const takt_plan_options *plan; /**< how to compile; sizes of the other dimensions; threads of
                                         one session, default 1 */
+    takt_load_fn *load;   /**< for inputs whose view has no data: called for one batch after the
+                               other, never twice at once */
+    takt_store_fn *store; /**< the same for outputs, in the order of the samples */
+    void *user;           /**< of both */
 } takt_many_options;
 
 /** Runs a model over many samples: inputs and outputs whose first dimension counts them are cut
  * into batches, the last of which may be shorter, and shared out among sessions; other inputs are
- * given whole to each. Every input and output must be there. The bits do not depend on batches and
- * jobs. The first failure ends it; the outputs are then undefined. Models whose state goes from run
- * to run are refused. */
+ * given whole to each. Every input and output must be there; one whose view has no data is loaded
+ * or stored batch by batch while others are computed, through jobs + 2 buffers, so that the whole
+ * need not fit into memory. The bits do not depend on batches and jobs. The first failure ends it;
+ * the outputs are then undefined. Models whose state goes from run to run are refused. */
 TAKT_API TAKT_MUST_USE takt_status takt_run_many(const takt_model *model,
                                                  const takt_many_options *options,
                                                  const takt_named_view *views, size_t count);

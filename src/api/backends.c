@@ -33,9 +33,36 @@ const char *takt_backend_available(const char *name)
     return b != NULL ? reason(b) : "there is no such backend";
 }
 
+enum { ADDED = sizeof((takt_ctx *)NULL)->added / sizeof *((takt_ctx *)NULL)->added };
+
+static const takt_backend *added(const takt_ctx *ctx, const char *name)
+{
+    for (size_t i = 0; i < ADDED && ctx->added[i] != NULL; i++)
+        if (strcmp(ctx->added[i]->name, name) == 0)
+            return ctx->added[i];
+    return NULL;
+}
+
+takt_status takt_backend_add(takt_ctx *ctx, const takt_backend *b)
+{
+    size_t count = 0;
+    if (b == NULL || b->name == NULL || b->supports == NULL || b->compile == NULL)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "a backend needs name, supports and compile");
+    if (takt_backend_named(b->name) != NULL || added(ctx, b->name) != NULL)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "there is a backend called %s already", b->name);
+    while (count < ADDED && ctx->added[count] != NULL)
+        count++;
+    if (count == ADDED)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "a context takes no more than %d backends", ADDED);
+    ctx->added[count] = b;
+    return TAKT_OK;
+}
+
 takt_status takt_backend_find(takt_ctx *ctx, const char *name, const takt_backend **out)
 {
     *out = takt_backend_named(name);
+    if (*out == NULL)
+        *out = added(ctx, name);
     if (*out == NULL) {
         takt_fail(ctx, TAKT_E_NAME, "there is no backend called %s", name);
         return takt_fail_hint(ctx, "backends are cpu, blas and ref");

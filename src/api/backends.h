@@ -10,4 +10,8 @@ const takt_backend *takt_backend_named(const char *name);
 TAKT_MUST_USE takt_status takt_backend_find(takt_ctx *ctx, const char *name,
                                             const takt_backend **out);
 
+/* Makes one more backend known to a context by its name, which none has so far; borrowed as long as
+ * the context lives. At most four. */
+TAKT_MUST_USE takt_status takt_backend_add(takt_ctx *ctx, const takt_backend *backend);
+
 #endif

@@ -246,6 +246,15 @@ static takt_status keep(takt_ctx *ctx, const char *text, takt_plan **plan)
     return TAKT_OK;
 }
 
+static takt_status refuse(const takt_model *m, const takt_plan_options *o)
+{
+    const bool is_sized = o->sizes != NULL && o->sizes[0] != '\0';
+    takt_fail(m->ctx, TAKT_E_STATIC_SHAPES, "%s has no plan for %s, and shapes are static",
+              takt_model_name(m), is_sized ? o->sizes : "the default sizes");
+    return takt_fail_hint(m->ctx, "prepare it: --prepare %s, or takt_prepare",
+                          is_sized ? o->sizes : "batch=1");
+}
+
 takt_status takt_plan_get(const takt_model *m, const takt_plan_options *options, takt_plan **plan)
 {
     takt_plan_options o;
@@ -258,6 +267,10 @@ takt_status takt_plan_get(const takt_model *m, const takt_plan_options *options,
         takt_cache_lock(m->ctx);
         *plan = find(m->ctx, takt_text_get(&key));
         takt_cache_unlock(m->ctx);
+    }
+    if (status == TAKT_OK && *plan == NULL && o.static_shapes) {
+        takt_text_deinit(&key);
+        return refuse(m, &o);
     }
     if (status == TAKT_OK && *plan == NULL) {
         status = takt_plan_create(m, &o, plan);

@@ -126,6 +126,7 @@ takt_status takt_plan_create(const takt_model *m, const takt_plan_options *optio
 {
     *plan = NULL;
     takt_plan_options o;
+    const uint64_t start = m->ctx->now_ns(m->ctx->clock_user);
     takt_plan_settings settings = {0};
     TAKT_TRY(takt_options_read(m->ctx, "takt_plan_options", options, &o, sizeof o));
     TAKT_TRY(takt_plan_settle(m, &o, &settings));
@@ -145,8 +146,13 @@ takt_status takt_plan_create(const takt_model *m, const takt_plan_options *optio
     if (status != TAKT_OK) {
         takt_plan_release_internal(*plan);
         *plan = NULL;
+        return status;
     }
-    return status;
+    (*plan)->made_ns = m->ctx->now_ns(m->ctx->clock_user) - start;
+    takt_log(m->ctx, TAKT_LOG_INFO, "%s: a plan for %s was made in %.3f ms", takt_model_name(m),
+             o.sizes != NULL && o.sizes[0] != '\0' ? o.sizes : "the default sizes",
+             (double)(*plan)->made_ns / 1e6);
+    return TAKT_OK;
 }
 
 void takt_plan_destroy(takt_plan *plan)
@@ -166,7 +172,8 @@ void takt_plan_query(const takt_plan *plan, takt_plan_info *info)
                              .unshared = plan->unshared_bytes,
                              .steps = plan->step_count,
                              .threads = plan->threads,
-                             .session = takt_session_overhead(plan)};
+                             .session = takt_session_overhead(plan),
+                             .plan_ns = plan->made_ns};
     info->peak = info->weights + info->packed + info->state + info->arena + info->io;
     for (size_t i = 0; i < plan->step_count; i++)
         info->flops += plan->steps[i].cost.flops;

@@ -116,30 +116,6 @@ static void set_bases(takt_session *s)
     }
 }
 
-static takt_status make_arena(takt_session *s, const takt_session_options *options)
-{
-    if (options->arena == NULL && s->plan->arena_bytes == 0) {
-        s->arena = (unsigned char *)s; /* never looked at */
-        return TAKT_OK;
-    }
-    if (options->arena == NULL) {
-        void *block;
-        TAKT_TRY(takt_mem_get(s->ctx, s->plan->arena_bytes, "arena", &block));
-        s->arena = block;
-        s->owns_arena = true;
-        return TAKT_OK;
-    }
-    if (options->arena_bytes < s->plan->arena_bytes || (uintptr_t)options->arena % TAKT_ALIGN != 0)
-        return takt_fail(s->ctx, TAKT_E_BINDING, "the arena has %llu bytes%s; the plan needs %zu",
-                         (unsigned long long)options->arena_bytes,
-                         (uintptr_t)options->arena % TAKT_ALIGN != 0 ? " and is not 64-byte aligned"
-                                                                     : "",
-                         s->plan->arena_bytes);
-    s->arena = options->arena;
-    s->arena_given = options->arena_bytes;
-    return TAKT_OK;
-}
-
 /* ---- the whole ---- */
 
 static takt_status make_session(takt_session *s, const takt_session_options *options)
@@ -148,20 +124,11 @@ static takt_status make_session(takt_session *s, const takt_session_options *opt
         return takt_fail(s->ctx, TAKT_E_STATE, "the plan is dry: it only tells sizes");
     TAKT_TRY(make_tables(s));
     TAKT_TRY(make_state(s));
-    TAKT_TRY(make_arena(s, options));
+    TAKT_TRY(takt_session_get_arena(s, options));
     set_bases(s);
-    if (takt_pool_threads(options->pool) > s->plan->threads) {
-        takt_fail(s->ctx, TAKT_E_ARGUMENT, "the pool has %d threads, the plan has scratch for %d",
-                  takt_pool_threads(options->pool), s->plan->threads);
-        return takt_fail_hint(s->ctx, "make the plan with threads = %d",
-                              takt_pool_threads(options->pool));
-    }
-    s->pool = options->pool;
-    if (s->pool == NULL && s->plan->threads > 1 && s->plan->is_parallel) {
-        TAKT_TRY(takt_pool_create(s->ctx, s->plan->threads, NULL, &s->pool));
-        s->owns_pool = true;
-    }
-    return TAKT_OK;
+    s->static_shapes = options->static_shapes;
+    s->wants_pages = options->huge_pages;
+    return takt_session_get_pool(s, options);
 }
 
 takt_status takt_session_create(takt_plan *plan, const takt_session_options *options,
@@ -197,6 +164,7 @@ void takt_session_destroy(takt_session *s)
     if (s == NULL)
         return;
     const takt_graph *g = s->plan->graph;
+    takt_runner_end(s);
     if (s->owns_pool)
         takt_pool_destroy(s->pool);
     for (size_t i = 0; s->tables != NULL && i < g->input_count; i++)
@@ -205,8 +173,7 @@ void takt_session_destroy(takt_session *s)
         free_port(s, &s->outputs[i]);
     for (size_t i = 0; s->tables != NULL && i < g->slot_count; i++)
         takt_tensor_release(&s->state[i]);
-    if (s->owns_arena)
-        takt_mem_put(s->ctx, s->arena, s->plan->arena_bytes);
+    takt_session_put_arena(s);
     takt_mem_put(s->ctx, s->tables, lay_tables(s->plan, NULL, NULL));
     takt_plan_release_internal(s->plan);
     takt_mem_put(s->ctx, s, sizeof *s);

@@ -4,6 +4,8 @@
 
 #include <takt/session.h>
 
+#include "os/doze.h"
+#include "os/memory.h"
 #include "plan/execute.h"
 
 typedef struct takt_session_port {
@@ -13,8 +15,21 @@ typedef struct takt_session_port {
     size_t bytes, own_bytes; /* own_bytes: rounded to 64 */
 } takt_session_port;
 
+/* A thread of the session's own for takt_run_async. */
+typedef struct takt_runner {
+    void *thread; /* NULL: none so far */
+    takt_doze doze;
+    _Atomic uint32_t phase; /* TAKT_RUNNER_... */
+    takt_done_fn *done;
+    void *arg;
+    _Atomic int status; /* of the last run */
+} takt_runner;
+
+enum { TAKT_RUNNER_IDLE, TAKT_RUNNER_BUSY, TAKT_RUNNER_STOP };
+
 struct takt_session {
     takt_ctx *ctx;
+    /* From here to static_shapes: what takt_session_reshape puts others in the place of. */
     takt_plan *plan;
     void *tables; /* one block: descriptions, ports, bases and state tensors */
     takt_desc *input_descs, *output_descs;
@@ -22,9 +37,15 @@ struct takt_session {
     takt_tensor *state; /* per slot, all in one storage */
     unsigned char *arena;
     uint64_t arena_given; /* bytes, if the caller brought it; else 0 */
-    void **base;          /* per buffer of the plan */
+    size_t arena_pages;   /* bytes of pages that the arena is, counted in the context; 0: none */
+    takt_huge_pages pages;
+    char pages_reason[TAKT_HUGE_REASON];
+    void **base; /* per buffer of the plan */
     takt_pool *pool;
     bool owns_arena, owns_pool;
+    bool static_shapes;
+    takt_huge_pages wants_pages;
+    takt_runner runner;
     _Atomic bool cancel;
     takt_fault_slot fault;
     takt_error error;
@@ -40,5 +61,13 @@ TAKT_MUST_USE takt_status takt_session_own(takt_session *s, takt_place_kind plac
 /* Between the caller's strided buffers and the dense ones that steps use. */
 void takt_session_copy_in(takt_session *s);
 void takt_session_copy_out(takt_session *s);
+
+/* The arena that the options ask for, and giving it back. */
+TAKT_MUST_USE takt_status takt_session_get_arena(takt_session *s, const takt_session_options *o);
+void takt_session_put_arena(takt_session *s);
+/* The pool that they ask for, its workers bound. */
+TAKT_MUST_USE takt_status takt_session_get_pool(takt_session *s, const takt_session_options *o);
+/* Waits for the runner's last run and ends its thread. */
+void takt_runner_end(takt_session *s);
 
 #endif

@@ -94,12 +94,11 @@ takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t inde
     if (port->own == NULL && port->own_bytes == 0)
         port->own = s; /* nothing is read or written there */
     if (port->own == NULL) {
-        const takt_status status =
-            takt_mem_get(s->ctx, port->own_bytes, "input or output", &port->own);
-        if (status != TAKT_OK) {
-            s->error = s->ctx->error;
-            return status;
-        }
+        /* Not through takt_mem_get: the context's error is not this session's alone. */
+        const takt_allocator *memory = &s->ctx->allocator;
+        port->own = memory->get(memory->user, port->own_bytes, TAKT_ALIGN);
+        if (port->own == NULL)
+            return takt_error_memory(&s->error, "an input or output", port->own_bytes);
         memset(port->own, 0, port->own_bytes);
     }
     port->view.data = port->own;

@@ -1,11 +1,14 @@
 /* session_reshape.c - sessions out of sessions: a twin, and the same one for other sizes. */
+#include <stddef.h>
 #include <string.h>
 
 #include "api/session.h"
 
 takt_status takt_session_clone(const takt_session *from, takt_session **clone)
 {
-    const takt_session_options options = {.pool = from->owns_pool ? NULL : from->pool};
+    const takt_session_options options = {.pool = from->owns_pool ? NULL : from->pool,
+                                          .huge_pages = from->wants_pages,
+                                          .static_shapes = from->static_shapes};
     TAKT_TRY(takt_session_create(from->plan, &options, clone));
     for (size_t i = 0; i < from->plan->graph->slot_count; i++)
         memcpy(takt_tensor_data(&(*clone)->state[i]), takt_tensor_data(&from->state[i]),
@@ -43,39 +46,14 @@ static takt_status copy_state(const takt_session *s, takt_session *fresh)
 /* What the two hold changes places; the session stays where it is, and its error with it. */
 static void swap(takt_session *a, takt_session *b)
 {
-    takt_session *const both[2] = {a, b};
-    takt_session held[2];
-    for (int i = 0; i < 2; i++)
-        held[i] = (takt_session){.plan = both[i]->plan,
-                                 .tables = both[i]->tables,
-                                 .input_descs = both[i]->input_descs,
-                                 .output_descs = both[i]->output_descs,
-                                 .inputs = both[i]->inputs,
-                                 .outputs = both[i]->outputs,
-                                 .state = both[i]->state,
-                                 .arena = both[i]->arena,
-                                 .arena_given = both[i]->arena_given,
-                                 .base = both[i]->base,
-                                 .pool = both[i]->pool,
-                                 .owns_arena = both[i]->owns_arena,
-                                 .owns_pool = both[i]->owns_pool};
-    for (int i = 0; i < 2; i++) {
-        takt_session *to = both[i];
-        const takt_session *from = &held[1 - i];
-        to->plan = from->plan;
-        to->tables = from->tables;
-        to->input_descs = from->input_descs;
-        to->output_descs = from->output_descs;
-        to->inputs = from->inputs;
-        to->outputs = from->outputs;
-        to->state = from->state;
-        to->arena = from->arena;
-        to->arena_given = from->arena_given;
-        to->base = from->base;
-        to->pool = from->pool;
-        to->owns_arena = from->owns_arena;
-        to->owns_pool = from->owns_pool;
-    }
+    enum {
+        FIRST = offsetof(takt_session, plan),
+        BYTES = offsetof(takt_session, static_shapes) - FIRST
+    };
+    unsigned char held[BYTES];
+    memcpy(held, (unsigned char *)a + FIRST, BYTES);
+    memcpy((unsigned char *)a + FIRST, (unsigned char *)b + FIRST, BYTES);
+    memcpy((unsigned char *)b + FIRST, held, BYTES);
 }
 
 static takt_status reshape(takt_session *s, const takt_model *model, const char *sizes)
@@ -85,11 +63,14 @@ static takt_status reshape(takt_session *s, const takt_model *model, const char 
         options = *s->plan->options;
     takt_plan *plan;
     options.sizes = sizes;
+    options.static_shapes = s->static_shapes;
     TAKT_TRY(takt_plan_get(model, &options, &plan));
     /* A pool of the session's own serves the new plan too: it has the same number of threads. */
     const takt_session_options own = {.pool = s->pool,
                                       .arena = s->arena_given > 0 ? s->arena : NULL,
-                                      .arena_bytes = s->arena_given};
+                                      .arena_bytes = s->arena_given,
+                                      .huge_pages = s->wants_pages,
+                                      .static_shapes = s->static_shapes};
     takt_session *fresh;
     takt_status status = takt_session_create(plan, &own, &fresh);
     takt_plan_destroy(plan);

@@ -3,15 +3,19 @@
 
 #include "api/session.h"
 #include "base/mem.h"
+#include "os/fp.h"
 
 static takt_status ready(takt_session *s)
 {
     const takt_graph *g = s->plan->graph;
     for (size_t i = 0; i < g->input_count; i++)
-        if (s->inputs[i].view.data == NULL)
-            return takt_error_set(&s->error, TAKT_E_STATE,
-                                  "input %s has no data: bind a buffer to it",
-                                  s->input_descs[i].name);
+        if (s->inputs[i].view.data == NULL) {
+            takt_error_set(&s->error, TAKT_E_STATE, "input %s has no data: bind a buffer to it",
+                           s->input_descs[i].name);
+            takt_error_node(&s->error, s->input_descs[i].name);
+            return takt_error_hint(&s->error, "takt_session_bind binds one; takt_session_input "
+                                              "gives the session's own to be written");
+        }
     for (size_t i = 0; i < g->output_count; i++)
         if (s->outputs[i].view.data == NULL)
             TAKT_TRY(takt_session_own(s, TAKT_PLACE_OUTPUT, i));
@@ -30,8 +34,10 @@ static takt_status run(takt_session *s, uint64_t deadline_ns)
                               .cancel = &s->cancel,
                               .deadline_ns = deadline_ns,
                               .watch = s->watch};
+    const uint64_t fp = takt_fp_enter(); /* a caller that flushes denormals gets the same bits */
     takt_session_copy_in(s);
     const takt_status status = takt_execute(&x);
+    takt_fp_leave(fp);
     atomic_store(&s->cancel, false);
     if (status == TAKT_OK)
         takt_session_copy_out(s);

@@ -3,6 +3,7 @@
 
 #include <takt/array.h>
 
+#include "base/mem.h"
 #include "base/philox.h"
 #include "base/sha256.h"
 #include "io/npy/npy.h"
@@ -79,6 +80,39 @@ static void digest(takt_sha256 *sha, const takt_tensor_view *v, size_t bytes)
         canonical(v->dtype, piece, size * 8 / (size_t)takt_dtype_bits(v->dtype));
         takt_sha256_add(sha, piece, size);
     }
+}
+
+struct takt_digest {
+    takt_ctx *ctx;
+    takt_sha256 sha;
+};
+
+takt_status takt_digest_create(takt_ctx *ctx, takt_digest **result)
+{
+    void *block;
+    *result = NULL;
+    TAKT_TRY(takt_mem_get(ctx, sizeof(takt_digest), "digest", &block));
+    takt_digest *d = block;
+    d->ctx = ctx;
+    takt_sha256_init(&d->sha);
+    *result = d;
+    return TAKT_OK;
+}
+
+takt_status takt_digest_add(takt_digest *d, const takt_tensor_view *view)
+{
+    size_t bytes;
+    TAKT_TRY(check(d->ctx, view, &bytes));
+    digest(&d->sha, view, bytes);
+    return TAKT_OK;
+}
+
+void takt_digest_end(takt_digest *d, char text[TAKT_DIGEST_TEXT])
+{
+    uint8_t result[TAKT_SHA256_BYTES];
+    takt_sha256_end(&d->sha, result);
+    takt_sha256_text(result, text);
+    takt_mem_put(d->ctx, d, sizeof *d);
 }
 
 takt_status takt_view_digest(takt_ctx *ctx, const takt_tensor_view *views, size_t count,

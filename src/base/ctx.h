@@ -17,11 +17,17 @@ struct takt_ctx {
     void *log_user;
     takt_limits limits;
     takt_error error;
-    struct takt_plan_cache *plans;  /* made by its first use, api/cache.c */
-    _Atomic bool plans_busy;        /* held for a few instructions */
-    struct takt_shares *shares;     /* constants of plans: ir/share.c */
-    _Atomic bool shares_busy;       /* held for a few instructions */
-    struct takt_native_op *natives; /* functions for custom ops: base/native.h */
+    _Atomic bool error_busy;             /* held while the error is written */
+    struct takt_plan_cache *plans;       /* made by its first use, api/cache.c */
+    _Atomic bool plans_busy;             /* held for a few instructions */
+    struct takt_shares *shares;          /* constants of plans: ir/share.c */
+    _Atomic bool shares_busy;            /* held for a few instructions */
+    const struct takt_backend *added[4]; /* backends besides our own: api/backends.h */
+    struct takt_native_op *natives;      /* functions for custom ops: base/native.h */
 };
+
+/* The same services, limits and memory under an error of its own: for code that runs beside other
+ * threads and reports elsewhere. It must not outlive what was made with it. */
+void takt_ctx_shadow(const takt_ctx *of, takt_ctx *shadow);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,13 +118,27 @@ static takt_status set(takt_error *error, takt_error_id id, const char *format, 
     return error->status;
 }
 
+/* Several threads may fail at once; a record is one thread's, whole. */
+static void lock(takt_ctx *ctx)
+{
+    while (atomic_exchange_explicit(&ctx->error_busy, true, memory_order_acquire))
+        ;
+}
+
+static void unlock(takt_ctx *ctx)
+{
+    atomic_store_explicit(&ctx->error_busy, false, memory_order_release);
+}
+
 takt_status takt_fail(takt_ctx *ctx, takt_error_id id, const char *format, ...)
 {
     if (ctx == NULL)
         return takt_error_class(id);
     va_list args;
     va_start(args, format);
+    lock(ctx);
     const takt_status status = set(&ctx->error, id, format, args);
+    unlock(ctx);
     va_end(args);
     return status;
 }
@@ -137,41 +152,73 @@ takt_status takt_error_set(takt_error *error, takt_error_id id, const char *form
     return status;
 }
 
-static takt_status class_of(const takt_ctx *ctx)
+takt_status takt_error_hint(takt_error *error, const char *format, ...)
 {
-    return ctx->error.status != TAKT_OK ? ctx->error.status : TAKT_ERR_INTERNAL;
+    va_list args;
+    va_start(args, format);
+    format_into(error->hint, sizeof error->hint, format, args);
+    va_end(args);
+    return error->status;
+}
+
+takt_status takt_error_node(takt_error *error, const char *name)
+{
+    const size_t length = takt_utf8_cut(name, TAKT_ERROR_NODE - 1);
+    memcpy(error->node, name, length);
+    error->node[length] = '\0';
+    make_printable(error->node);
+    return error->status;
+}
+
+takt_status takt_error_memory(takt_error *error, const char *what, size_t bytes)
+{
+    return takt_error_set(error, TAKT_E_MEMORY, "out of memory: %zu bytes for %s", bytes, what);
+}
+
+void takt_error_copy(takt_ctx *ctx, takt_error *to)
+{
+    lock(ctx);
+    *to = ctx->error;
+    unlock(ctx);
+}
+
+static takt_status unlock_class(takt_ctx *ctx)
+{
+    const takt_status status = ctx->error.status;
+    unlock(ctx);
+    return status != TAKT_OK ? status : TAKT_ERR_INTERNAL;
 }
 
 takt_status takt_fail_hint(takt_ctx *ctx, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
+    lock(ctx);
     format_into(ctx->error.hint, sizeof ctx->error.hint, format, args);
     va_end(args);
-    return class_of(ctx);
+    return unlock_class(ctx);
 }
 
 takt_status takt_fail_node(takt_ctx *ctx, const char *name)
 {
-    char *to = ctx->error.node;
-    const size_t length = takt_utf8_cut(name, TAKT_ERROR_NODE - 1);
-    memcpy(to, name, length);
-    to[length] = '\0';
-    make_printable(to);
-    return class_of(ctx);
+    lock(ctx);
+    takt_error_node(&ctx->error, name);
+    return unlock_class(ctx);
 }
 
 takt_status takt_fail_offset(takt_ctx *ctx, uint64_t offset)
 {
+    lock(ctx);
     ctx->error.offset = offset <= INT64_MAX ? (int64_t)offset : INT64_MAX;
-    return class_of(ctx);
+    return unlock_class(ctx);
 }
 
 takt_status takt_fail_place(takt_ctx *ctx, int line, int column)
 {
+    lock(ctx);
     ctx->error.line = line;
     ctx->error.column = column;
-    return class_of(ctx);
+    return unlock_class(ctx);
 }
 
 takt_status takt_fail_memory(takt_ctx *ctx, const char *what, size_t bytes)
@@ -185,7 +232,23 @@ takt_status takt_fail_memory(takt_ctx *ctx, const char *what, size_t bytes)
         ctx, TAKT_E_MEMORY,
         "out of memory: %zu bytes for %s; %llu of the %llu that limits.bytes allows are in use",
         bytes, what, (unsigned long long)live, (unsigned long long)limit);
-    return takt_fail_hint(ctx, "raise limits.bytes of the context if that is meant");
+    return takt_fail_hint(ctx, "raise limits.bytes of the context (--max-ram) if that is meant");
+}
+
+void takt_ctx_shadow(const takt_ctx *of, takt_ctx *shadow)
+{
+    memset(shadow, 0, sizeof *shadow);
+    shadow->allocator = of->allocator; /* which counts in `of` */
+    shadow->outer = of->outer;
+    shadow->files = of->files;
+    shadow->threads = of->threads;
+    shadow->now_ns = of->now_ns;
+    shadow->clock_user = of->clock_user;
+    shadow->log = of->log;
+    shadow->log_user = of->log_user;
+    shadow->limits = of->limits;
+    shadow->natives = of->natives;
+    shadow->error.offset = -1;
 }
 
 void takt_log(takt_ctx *ctx, takt_log_level level, const char *format, ...)

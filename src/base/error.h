@@ -20,6 +20,16 @@ takt_status takt_fail(takt_ctx *ctx, takt_error_id id, const char *format, ...) 
 takt_status takt_error_set(takt_error *error, takt_error_id id, const char *format, ...)
     TAKT_PRINTF(3, 4);
 
+/* A hint for the failure that such a record holds. */
+takt_status takt_error_hint(takt_error *error, const char *format, ...) TAKT_PRINTF(2, 3);
+/* The node that it concerns. */
+takt_status takt_error_node(takt_error *error, const char *name);
+/* "out of memory: N bytes for WHAT". */
+takt_status takt_error_memory(takt_error *error, const char *what, size_t bytes);
+
+/* What the context recorded last, whole, while other threads may fail. */
+void takt_error_copy(takt_ctx *ctx, takt_error *to);
+
 /* Additions to the failure just recorded; each returns its class, so that
  * `return takt_fail_hint(ctx, "…")` reads well after takt_fail. */
 takt_status takt_fail_hint(takt_ctx *ctx, const char *format, ...) TAKT_PRINTF(2, 3);

@@ -23,8 +23,8 @@ takt_status takt_read_graph(const takt_source *source, takt_graph **graph)
                      source->name);
 }
 
-static takt_status fail_errno(takt_ctx *ctx, takt_error_id id, const char *path, const char *what,
-                              int error)
+takt_status takt_fail_file(takt_ctx *ctx, takt_error_id id, const char *path, const char *what,
+                           int error)
 {
     char reason[128];
     takt_os_reason(error, reason, sizeof reason);
@@ -37,7 +37,7 @@ static takt_status read_opened(takt_ctx *ctx, const char *path, takt_file *file,
     uint64_t size;
     int error = ctx->files.size(ctx->files.user, file, &size);
     if (error != 0)
-        return fail_errno(ctx, TAKT_E_FILE_READ, path, "read", error);
+        return takt_fail_file(ctx, TAKT_E_FILE_READ, path, "read", error);
     if (size > ctx->limits.file_bytes || size > SIZE_MAX)
         return takt_fail(ctx, TAKT_E_FILE_SIZE, "%s has %llu bytes, the limit is %llu", path,
                          (unsigned long long)size, (unsigned long long)ctx->limits.file_bytes);
@@ -51,7 +51,7 @@ static takt_status read_opened(takt_ctx *ctx, const char *path, takt_file *file,
     takt_mem_put(ctx, *bytes, (size_t)size);
     *bytes = NULL;
     if (error != 0)
-        return fail_errno(ctx, TAKT_E_FILE_READ, path, "read", error);
+        return takt_fail_file(ctx, TAKT_E_FILE_READ, path, "read", error);
     return takt_fail(ctx, TAKT_E_FILE_READ, "%s became shorter while it was read", path);
 }
 
@@ -62,7 +62,7 @@ takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes, size_t
     takt_file *file;
     const int error = ctx->files.open_read(ctx->files.user, path, &file);
     if (error != 0)
-        return fail_errno(ctx, TAKT_E_FILE_OPEN, path, "open", error);
+        return takt_fail_file(ctx, TAKT_E_FILE_OPEN, path, "open", error);
     const takt_status status = read_opened(ctx, path, file, bytes, length);
     ctx->files.close(ctx->files.user, file);
     return status;
@@ -81,7 +81,7 @@ takt_status takt_read_beneath(const takt_source *source, const char *path, void 
     const int error =
         ctx->files.open_beneath(ctx->files.user, source->folder, path, source->allow_links, &file);
     if (error != 0)
-        return fail_errno(ctx, TAKT_E_FILE_OPEN, path, "open", error);
+        return takt_fail_file(ctx, TAKT_E_FILE_OPEN, path, "open", error);
     const takt_status status = read_opened(ctx, path, file, bytes, length);
     ctx->files.close(ctx->files.user, file);
     return status;
@@ -92,10 +92,10 @@ takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes, 
     takt_file *file;
     int error = ctx->files.create(ctx->files.user, path, &file);
     if (error != 0)
-        return fail_errno(ctx, TAKT_E_FILE_WRITE, path, "write", error);
+        return takt_fail_file(ctx, TAKT_E_FILE_WRITE, path, "write", error);
     error = ctx->files.write(ctx->files.user, file, bytes, length);
     if (error == 0)
         error = ctx->files.commit(ctx->files.user, file);
     ctx->files.close(ctx->files.user, file);
-    return error == 0 ? TAKT_OK : fail_errno(ctx, TAKT_E_FILE_WRITE, path, "write", error);
+    return error == 0 ? TAKT_OK : takt_fail_file(ctx, TAKT_E_FILE_WRITE, path, "write", error);
 }

@@ -45,6 +45,9 @@ TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *path, void *
  * `path` is relative to it. */
 TAKT_MUST_USE takt_status takt_read_beneath(const takt_source *source, const char *path,
                                             void **bytes, size_t *length);
+/* "cannot WHAT PATH: the system's reason". */
+takt_status takt_fail_file(takt_ctx *ctx, takt_error_id id, const char *path, const char *what,
+                           int error);
 /* Replaces `path` by these bytes, or leaves what was there. */
 TAKT_MUST_USE takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes,
                                           size_t length);

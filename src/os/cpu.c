@@ -223,6 +223,16 @@ int takt_cpu_bind(int thread_id, int cpu)
     return sched_setaffinity(thread_id, sizeof set, &set) == 0 ? 0 : errno;
 }
 
+int takt_cpu_confine(const takt_cpu_set *to)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < TAKT_CPU_MAX; cpu++)
+        if (takt_cpu_set_has(to, cpu))
+            CPU_SET((size_t)cpu, &set);
+    return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
+}
+
 int takt_cpu_thread_id(void)
 {
     return (int)syscall(SYS_gettid);
@@ -242,6 +252,12 @@ int takt_cpu_bind(int thread_id, int cpu)
 {
     (void)thread_id;
     (void)cpu;
+    return ENOSYS;
+}
+
+int takt_cpu_confine(const takt_cpu_set *to)
+{
+    (void)to;
     return ENOSYS;
 }
 

@@ -57,6 +57,8 @@ uint64_t takt_memory_allowed(void);
 void takt_cpu_usable(takt_cpu_set *usable);
 /* Binds a thread (0: the calling one) to one processor; 0 or a positive errno. */
 int takt_cpu_bind(int thread_id, int cpu);
+/* Leaves the calling thread only these processors; 0 or a positive errno. */
+int takt_cpu_confine(const takt_cpu_set *to);
 /* The system's number of the calling thread, for takt_cpu_bind; 0 where there is none. */
 int takt_cpu_thread_id(void);
 

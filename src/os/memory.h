@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <takt/session.h> /* takt_huge_pages */
+
 typedef enum takt_page_access { TAKT_PAGE_NONE, TAKT_PAGE_READ, TAKT_PAGE_WRITE } takt_page_access;
 
 /* Zeroed pages straight from the system, outside any context's count; size is rounded up. All
@@ -25,12 +27,6 @@ typedef struct takt_guarded {
 
 int takt_guarded_get(size_t size, bool at_end, takt_guarded *guarded);
 void takt_guarded_put(takt_guarded *guarded);
-
-typedef enum takt_huge_pages {
-    TAKT_HUGE_OFF,
-    TAKT_HUGE_TRANSPARENT, /* ask the kernel to use huge pages for ordinary memory */
-    TAKT_HUGE_EXPLICIT,    /* take pages from the pool that the administrator reserved */
-} takt_huge_pages;
 
 enum { TAKT_HUGE_REASON = 160 };
 

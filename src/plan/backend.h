@@ -1,7 +1,35 @@
-/* backend.h - who carries out steps.
+/* backend.h - who carries out steps, and how one is written.
  *
- * A backend is asked for every group of nodes, in order of preference, whether it can run it; it
- * answers with a reason when it cannot, and the reason is shown to the user. `cpu` runs everything.
+ * A plan is made group by group. For every group (one node, or several that are fused) the chosen
+ * backend is asked, node by node, whether it `supports` it; if it answers with a reason, that is
+ * shown to the user and cpu, which runs everything, takes the group. Otherwise `compile` fills in
+ * the step: what it reads and writes, and the function that does the work. A backend is thus a
+ * `takt_backend` with three members and three habits:
+ *
+ *   supports(g, node)  looks at the op (compare g->nodes[node].op with &takt_op_NAME of op/ops.h),
+ *                      at its attributes in the order of the op's record (n->attr[k]; `takt ops
+ *                      NAME` lists them), and at types: n->type is the first result's,
+ *                      takt_type_of(g, n->in[k]) an input's, TAKT_NONE an input that is left out.
+ *                      All dimensions are numbers here.
+ *   compile(p)         for p->group: takes views of what it reads (takt_planner_input) and writes
+ *                      (takt_planner_output), in any order; they become step->in[] and step->out[].
+ *                      In a fused group, values that pass from node to node inside need no memory;
+ *                      those for which takt_planner_escapes is true must be written. Facts for
+ *                      the run go into memory of the plan (takt_planner_get), which step->data
+ *                      points to. Then step->kind, step->run and, if the work can be shared,
+ *                      step->task_count and scratch are set. Nothing else of the step is touched.
+ *   run(step, task)    does task `task->index` of step->task_count: reads takt_view_data(task,
+ *                      &step->in[k]), dense row-major, writes step->out[k]. It may be called by
+ *                      several threads at once for different tasks; it must not allocate, wait,
+ *                      fail, or let a result depend on the number of threads. An element that
+ *                      cannot be computed (step->can_fault, step->fault_id) is merged into
+ *                      task->fault by takt_fault_merge.
+ *
+ * What every backend keeps: results depend on the graph and the values alone, not on how nodes are
+ * grouped, on threads, or on earlier runs; all of an output is written; inputs are not.
+ *
+ * examples/backend/plain.c is a whole backend; takt_backend_add (api/backends.h) makes one known to
+ * a context; tests/backend/example.c holds it to the suite: copy both and begin.
  */
 #ifndef TAKT_PLAN_BACKEND_H
 #define TAKT_PLAN_BACKEND_H
@@ -16,7 +44,7 @@ typedef struct takt_group {
     bool is_map;
 } takt_group;
 
-/* What a backend may ask while it compiles a step. */
+/* What a backend may ask while it compiles a step. Everything is borrowed. */
 typedef struct takt_planner {
     takt_ctx *ctx;
     takt_plan *plan;
@@ -73,8 +101,9 @@ bool takt_planner_escapes(const takt_planner *p, takt_id id);
 TAKT_MUST_USE takt_status takt_planner_child(takt_planner *p, const takt_graph *g,
                                              takt_plan **child);
 
+/* Only name, supports and compile are required. */
 struct takt_backend {
-    const char *name, *summary;
+    const char *name, *summary; /* "plain": for --backend; a line for `takt backends` */
     const char *good_for; /* when one would choose it */
     /* What it is made of, e.g. the libraries that are there; absent: Takt's own version. */
     void (*version)(char *to, size_t size);
@@ -90,11 +119,13 @@ struct takt_backend {
     void (*close)(takt_ctx *ctx, void *state);
     /* NULL if it can run an op with these types, else the reason. */
     const char *(*supports)(const takt_graph *g, takt_id node);
-    /* True if it runs this composite op directly, with the bits of its lowering. */
+    /* True if it runs this composite op directly, with the bits of its lowering; absent: all are
+     * lowered to simpler ones. */
     bool (*keeps)(const takt_graph *g, const takt_node *n);
-    /* True if element-wise `node` may be fused after `anchor` as an epilogue. */
+    /* NULL if element-wise `node` may be fused after `anchor` as an epilogue, else the reason;
+     * absent: nothing is fused after other steps than element-wise ones. */
     const char *(*absorbs)(const takt_graph *g, takt_id anchor, takt_id node);
-    /* Fills in p->step. */
+    /* Fills in p->step; a failure ends the plan. */
     takt_status (*compile)(takt_planner *p);
 };
 

@@ -1,8 +1,6 @@
 /* execute.c - the loop that runs a plan. Nothing in it allocates, waits or decides. */
 #include "plan/execute.h"
 
-#include <stdio.h>
-
 #include "base/error.h"
 
 void takt_fault_merge(takt_fault_slot *slot, const takt_fault *fault)
@@ -64,33 +62,52 @@ void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,
     run_step(&c, NULL);
 }
 
+static void advise(takt_error *error)
+{
+    if (error->hint[0] == '\0' && error->id == TAKT_E_DIVIDE)
+        takt_error_hint(error, "integers have no infinity: keep zeros out of the divisor, or "
+                               "divide floats");
+    if (error->hint[0] == '\0' && error->id == TAKT_E_INDEX)
+        takt_error_hint(error, "indices lie between -size and size - 1 of the axis that they "
+                               "index: look at the input they come from");
+}
+
 static takt_status report_fault(const takt_execution *x, const takt_step *s)
 {
     const unsigned long long element = atomic_load(&x->fault->element);
     const long long value = atomic_load(&x->fault->value);
     if (s->fault_id == 0) {
-        if (x->error->node[0] == '\0')
-            snprintf(x->error->node, sizeof x->error->node, "%s", s->name);
-        return x->error->status;
+        advise(x->error);
+        return x->error->node[0] == '\0' ? takt_error_node(x->error, s->name) : x->error->status;
     }
     if (s->fault_id == TAKT_E_DIVIDE)
-        return takt_error_set(x->error, s->fault_id, "%s: element %llu is divided by zero", s->name,
-                              element);
-    return takt_error_set(x->error, s->fault_id, "%s: index %lld (element %llu) is out of range",
-                          s->name, value, element);
+        takt_error_set(x->error, s->fault_id, "%s: element %llu is divided by zero", s->name,
+                       element);
+    else
+        takt_error_set(x->error, s->fault_id, "%s: index %lld (element %llu) is out of range",
+                       s->name, value, element);
+    advise(x->error);
+    return takt_error_node(x->error, s->name);
+}
+
+static takt_status stopped(const takt_execution *x, takt_error_id id, const char *why, size_t step)
+{
+    const takt_step *s = &x->plan->steps[step];
+    takt_error_set(x->error, id, "%s before step %zu of %zu, %s", why, step + 1,
+                   x->plan->step_count, s->name);
+    return takt_error_node(x->error, s->name);
 }
 
 /* Why the run must not go on to the next step; TAKT_OK if it may. */
 static takt_status interruption(const takt_execution *x, size_t step)
 {
     if (x->cancel != NULL && atomic_load_explicit(x->cancel, memory_order_relaxed))
-        return takt_error_set(x->error, TAKT_E_CANCELLED,
-                              "the run was cancelled before step %zu of %zu", step,
-                              x->plan->step_count);
-    if (x->deadline_ns != 0 && x->plan->ctx->now_ns(x->plan->ctx->clock_user) >= x->deadline_ns)
-        return takt_error_set(x->error, TAKT_E_DEADLINE,
-                              "the deadline passed before step %zu of %zu", step,
-                              x->plan->step_count);
+        return stopped(x, TAKT_E_CANCELLED, "the run was cancelled", step);
+    if (x->deadline_ns != 0 && x->plan->ctx->now_ns(x->plan->ctx->clock_user) >= x->deadline_ns) {
+        stopped(x, TAKT_E_DEADLINE, "the deadline passed", step);
+        return takt_error_hint(x->error, "give it more time, or see `takt profile` for where it "
+                                         "goes; state is as it was before the run");
+    }
     return TAKT_OK;
 }
 

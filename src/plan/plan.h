@@ -176,6 +176,7 @@ struct takt_plan {
     takt_view *view_of;  /* per node of the graph, if it has a buffer */
     takt_tensor *constants;
     size_t constant_count;
+    uint64_t made_ns;                        /* what making it took */
     const struct takt_plan_options *options; /* what the caller asked for, in the arena; or NULL */
     takt_tensor *initial; /* per slot of the graph: its first value; storage NULL: all zero */
     bool is_dry;

@@ -2,6 +2,7 @@
 #ifndef TAKT_TESTS_BACKEND_SAMPLES_H
 #define TAKT_TESTS_BACKEND_SAMPLES_H
 
+#include "api/backends.h"
 #include "backend/agree.h"
 #include "util/sample.h"
 
@@ -39,6 +40,7 @@ static bool samples_replace(const char *text, const char *from, const char *to, 
 
 typedef struct samples_run {
     const char *backend;
+    const takt_backend *added; /* that is called so, or NULL: one of our own */
     bool may_fall_back;
     size_t checked, refused;
 } samples_run;
@@ -53,6 +55,8 @@ static void samples_check(samples_run *r, const takt_op *op, const char *text)
     takt_inject_init(&inject);
     takt_inject_config(&inject, &config);
     if (EXPECT(takt_ctx_create(&config, &ctx) == TAKT_OK)) {
+        if (r->added != NULL)
+            EXPECT_OK(ctx, takt_backend_add(ctx, r->added));
         if (takt_sample_init(ctx, op, text, false, &s) == TAKT_OK) {
             agree_subject a = {.what = text,
                                .ctx = ctx,

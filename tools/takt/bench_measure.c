@@ -21,10 +21,10 @@ static void interrupt(int signal_number)
 
 static int measure(bench_job *j, takt_plan *plan, int64_t batch, double plan_ns)
 {
-    takt_session *s;
+    int code;
     takt_bench_case c = j->usual;
-    int code = tool_finish(j->t, takt_session_create(plan, NULL, &s));
-    if (code != TAKT_EXIT_OK)
+    takt_session *s = tool_make_session(j->t, plan, &code);
+    if (s == NULL)
         return code;
     c.batch = batch;
     c.load_ns = j->load_ns;

@@ -10,8 +10,9 @@ const tool_flag tool_flags[TAKT_FLAG_IDS] = {
 #undef X
 };
 
-const tool_flag_id tool_common_flags[] = {TAKT_F_JSON,        TAKT_F_QUIET, TAKT_F_CONFIG,
-                                          TAKT_F_DUMP_CONFIG, TAKT_F_HELP,  TAKT_FLAG_IDS};
+const tool_flag_id tool_common_flags[] = {TAKT_F_JSON,   TAKT_F_QUIET,       TAKT_F_MAX_RAM,
+                                          TAKT_F_CONFIG, TAKT_F_DUMP_CONFIG, TAKT_F_HELP,
+                                          TAKT_FLAG_IDS};
 
 #define TAKT_VERB(name) extern const takt_verb takt_verb_##name;
 #include "verb_list.inc"

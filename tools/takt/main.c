@@ -32,6 +32,21 @@ static int check_args(const takt_tool *t)
     return TAKT_EXIT_OK;
 }
 
+/* What the whole process is held to: memory and processors. */
+static int confine(takt_tool *t)
+{
+    const uint64_t bytes = tool_number_of(t, TAKT_F_MAX_RAM, 0);
+    if (bytes > 0) {
+        const takt_config config = {.limits.bytes = bytes};
+        takt_ctx_destroy(t->ctx);
+        if (takt_ctx_create(&config, &t->ctx) != TAKT_OK)
+            return tool_usage_error(t, 1003, NULL, "--max-ram is too small to begin with");
+    }
+    const char *mask =
+        tool_verb_takes(t->verb, TAKT_F_CPU_MASK) ? tool_text_of(t, TAKT_F_CPU_MASK) : NULL;
+    return mask != NULL ? tool_finish(t, takt_cpu_mask(t->ctx, mask)) : TAKT_EXIT_OK;
+}
+
 static int run(takt_tool *t, int argc, char **argv)
 {
     if (!tool_parse(t, argc, argv))
@@ -44,7 +59,9 @@ static int run(takt_tool *t, int argc, char **argv)
         tool_dump_config(t);
         return TAKT_EXIT_OK;
     }
-    const int code = check_args(t);
+    int code = check_args(t);
+    if (code == TAKT_EXIT_OK)
+        code = confine(t);
     return code != TAKT_EXIT_OK ? code : t->verb->run(t);
 }
 

@@ -27,7 +27,7 @@ static int open_session(takt_tool *t, tool_bench *b)
     b->plan_ns = (double)(tool_now_ns() - start);
     if (b->plan == NULL)
         return code;
-    code = tool_finish(t, takt_session_create(b->plan, NULL, &b->session));
+    b->session = tool_make_session(t, b->plan, &code);
     return code != TAKT_EXIT_OK ? code : tool_bind_inputs(&b->run, b->session);
 }
 

@@ -101,6 +101,7 @@ int tool_request_init(takt_tool *t, const char *sizes, tool_request *r)
         .donate = r->donate,
         .require = r->require,
         .memory_limit = tool_number_of(t, TAKT_F_MEMORY_LIMIT, 0),
+        .static_shapes = tool_on(t, TAKT_F_STATIC_SHAPES),
     };
     takt_status status = takt_opts_level(&r->options, level);
     if (status == TAKT_OK)
@@ -128,9 +129,31 @@ void tool_request_free(tool_request *r)
 takt_plan *tool_request_plan(takt_tool *t, const takt_model *m, tool_request *r, int *code)
 {
     takt_plan *plan = NULL;
-    *code = tool_finish(t, takt_plan_create(m, &r->options, &plan));
+    const bool is_cached = r->options.static_shapes || tool_text_of(t, TAKT_F_PREPARE) != NULL;
+    *code = tool_finish(t, (is_cached ? takt_plan_get : takt_plan_create)(m, &r->options, &plan));
     tool_request_free(r);
     return plan;
+}
+
+/* ---- sizes beforehand ---- */
+
+static void say_prepared(void *user, const takt_prepared *one)
+{
+    const takt_tool *t = user;
+    if (!tool_on(t, TAKT_F_QUIET))
+        fprintf(stderr, "prepared %s: planned in %.3f ms, warm after %.3f ms, %llu bytes\n",
+                one->sizes, (double)one->plan_ns / 1e6, (double)one->warmup_ns / 1e6,
+                (unsigned long long)one->peak_bytes);
+}
+
+static takt_status prepare(takt_tool *t, const takt_model *m, const takt_plan_options *options)
+{
+    takt_status status = TAKT_OK;
+    const char *list;
+    for (size_t i = 0; (list = tool_item_of(t, TAKT_F_PREPARE, i)) != NULL && status == TAKT_OK;
+         i++)
+        status = takt_prepare(m, options, list, say_prepared, t);
+    return status;
 }
 
 takt_plan *tool_make_plan(takt_tool *t, const takt_model *m, const tool_sizes *sizes, bool dry,
@@ -140,6 +163,11 @@ takt_plan *tool_make_plan(takt_tool *t, const takt_model *m, const tool_sizes *s
     *code = tool_request_init(t, sizes->text, &r);
     if (*code != TAKT_EXIT_OK)
         return NULL;
+    *code = tool_finish(t, prepare(t, m, &r.options));
+    if (*code != TAKT_EXIT_OK) {
+        tool_request_free(&r);
+        return NULL;
+    }
     r.options.dry = dry;
     return tool_request_plan(t, m, &r, code);
 }

@@ -7,22 +7,42 @@
 typedef struct tool_run {
     takt_tool *t;
     const takt_model *model;
-    takt_tensor_view *inputs; /* one per input of the model; data NULL: none from a file */
+    takt_tensor_view *inputs; /* one per input of the model; data NULL: none in memory */
+    takt_npy **files;         /* one per input: read batch by batch, or NULL */
     size_t input_count;
-    size_t random_count; /* inputs that are filled with random numbers */
+    bool *is_random; /* one per input: filled with random numbers */
+    size_t random_count;
+    const char *cut; /* the dimension that is cut into batches, or NULL */
     tool_sizes sizes;
     uint64_t *times_ns; /* one per run */
     size_t runs;
 } tool_run;
 
+/* What a run gave. */
+typedef struct tool_results {
+    size_t count;
+    const char **names;
+    takt_tensor_view *views; /* data NULL: it went to the file at once */
+    char (*paths)[1024];     /* the files of those */
+} tool_results;
+
+bool tool_results_init(tool_results *o, size_t count);
+void tool_results_free(tool_results *o);
+
 /* Reads the files of -i; sizes of named dimensions follow from their shapes. */
 int tool_load_inputs(tool_run *r);
 void tool_free_inputs(tool_run *r);
+/* True if input `i` comes from a file. */
+bool tool_input_given(const tool_run *r, size_t i);
 /* Binds what was loaded and fills the rest with random numbers. */
 int tool_bind_inputs(tool_run *r, takt_session *s);
 /* Writes outputs where -o says. `*printed`: one of them went to standard output. */
-int tool_save_outputs(tool_run *r, takt_session *s, bool *printed);
+int tool_save_outputs(tool_run *r, const tool_results *o, bool *printed);
+/* The .npy file that output `i` goes to and nothing else; false if there is no such file. */
+bool tool_output_file(const tool_run *r, const tool_results *o, size_t i, char path[1024]);
 /* The result for people or programs. */
-int tool_print_result(tool_run *r, takt_plan *plan, takt_session *s);
+int tool_print_result(tool_run *r, const takt_plan *plan, const tool_results *o);
+/* Runs batch by batch, as --batch-size asks. */
+int tool_run_batches(tool_run *r);
 
 #endif

@@ -45,11 +45,14 @@ static int load_one(tool_run *r, int index, const char *path)
 {
     takt_tensor_view *view = &r->inputs[index];
     const takt_desc *d = takt_model_input(r->model, (size_t)index);
-    if (view->data != NULL)
+    if (tool_input_given(r, (size_t)index))
         return tool_usage_error(r->t, 1003, NULL, "input %s is given twice", d->name);
+    const bool is_cut = r->cut != NULL && d->rank > 0 && d->dim_names[0] != NULL &&
+                        strcmp(d->dim_names[0], r->cut) == 0;
     const takt_status status = ends_with(path, ".npz")
                                    ? takt_npz_load(r->t->ctx, path, d->name, view)
-                                   : takt_npy_load(r->t->ctx, path, view);
+                               : is_cut ? takt_npy_open(r->t->ctx, path, &r->files[index], view)
+                                        : takt_npy_load(r->t->ctx, path, view);
     if (status != TAKT_OK)
         return tool_finish(r->t, status);
     return tool_sizes_from(r->t, &r->sizes, d, view->rank, view->dims, path) ? TAKT_EXIT_OK
@@ -80,7 +83,11 @@ int tool_load_inputs(tool_run *r)
     const char *item;
     r->input_count = takt_model_input_count(r->model);
     r->inputs = calloc(r->input_count + 1, sizeof *r->inputs);
-    if (r->inputs == NULL || !tool_sizes_init(r->t, r->model, &r->sizes))
+    r->files = calloc(r->input_count + 1, sizeof *r->files);
+    r->is_random = calloc(r->input_count + 1, sizeof *r->is_random);
+    if (r->inputs == NULL || r->files == NULL || r->is_random == NULL)
+        return tool_finish(r->t, TAKT_ERR_MEMORY);
+    if (!tool_sizes_init(r->t, r->model, &r->sizes))
         return TAKT_EXIT_USAGE;
     size_t given = 0;
     for (; (item = tool_item_of(r->t, TAKT_F_INPUT, given)) != NULL; given++) {
@@ -91,10 +98,11 @@ int tool_load_inputs(tool_run *r)
     for (size_t i = 0; i < r->input_count; i++) {
         const char *name = takt_model_input(r->model, i)->name;
         const bool is_static = tool_is_static(r->t, name);
-        if (r->inputs[i].data != NULL && is_static)
+        if (tool_input_given(r, i) && is_static)
             return tool_usage_error(r->t, 1003, NULL, "input %s is given by -i and --static", name);
-        if (r->inputs[i].data != NULL || is_static)
+        if (tool_input_given(r, i) || is_static)
             continue;
+        r->is_random[i] = true;
         r->random_count++;
         if (given > 0 && !tool_on(r->t, TAKT_F_RANDOM))
             return tool_usage_error(r->t, 1003, "give it with -i, or let --random fill it",
@@ -103,11 +111,20 @@ int tool_load_inputs(tool_run *r)
     return TAKT_EXIT_OK;
 }
 
+bool tool_input_given(const tool_run *r, size_t i)
+{
+    return r->inputs[i].data != NULL || r->files[i] != NULL;
+}
+
 void tool_free_inputs(tool_run *r)
 {
-    for (size_t i = 0; r->inputs != NULL && i < r->input_count; i++)
+    for (size_t i = 0; r->inputs != NULL && r->files != NULL && i < r->input_count; i++) {
         takt_view_free(r->t->ctx, &r->inputs[i]);
+        takt_npy_close(r->files[i]);
+    }
     free(r->inputs);
+    free(r->files);
+    free(r->is_random);
 }
 
 int tool_bind_inputs(tool_run *r, takt_session *s)
@@ -126,7 +143,9 @@ int tool_bind_inputs(tool_run *r, takt_session *s)
         }
         const takt_tensor_view *own = takt_session_input(s, at);
         if (own == NULL)
-            return tool_finish(r->t, TAKT_ERR_MEMORY);
+            return tool_report_error(r->t, takt_session_error(s));
+        r->inputs[i] = *own; /* for the message; the memory stays the session's */
+        r->inputs[i].data = NULL;
         const int code = tool_finish(r->t, takt_view_random(r->t->ctx, own, seed, (uint32_t)i));
         if (code != TAKT_EXIT_OK)
             return code;
@@ -142,79 +161,110 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static int save_one(tool_run *r, takt_session *s, size_t index, const char *path, bool *printed)
+static int save_one(tool_run *r, const tool_results *o, size_t index, const char *path,
+                    bool *printed)
 {
-    const takt_tensor_view *view = takt_session_output(s, index);
+    const takt_tensor_view *view = &o->views[index];
+    if (o->paths[index][0] != '\0')
+        return TAKT_EXIT_OK; /* it is there already */
     if (strcmp(path, "-") != 0)
         return tool_finish(r->t, takt_npy_save(r->t->ctx, path, view));
     *printed = true;
     return tool_finish(r->t, takt_npy_write(r->t->ctx, view, tool_to_stdout, NULL));
 }
 
-static int save_archive(tool_run *r, takt_session *s, const char *path)
+static bool folder_path(const char *folder, const char *name, char path[1024])
 {
-    const size_t count = takt_session_output_count(s);
-    const char **names = calloc(count + 1, sizeof *names);
-    takt_tensor_view *views = calloc(count + 1, sizeof *views);
-    takt_status status = TAKT_ERR_MEMORY;
-    if (names != NULL && views != NULL) {
-        for (size_t i = 0; i < count; i++) {
-            names[i] = takt_session_output_desc(s, i)->name;
-            views[i] = *takt_session_output(s, i);
-        }
-        status = takt_npz_save(r->t->ctx, path, names, views, count);
-    }
-    free(names);
-    free(views);
-    return tool_finish(r->t, status);
+    const int length = snprintf(path, 1024, "%s/%s.npy", folder, name);
+    return strchr(name, '/') == NULL && length > 0 && length < 1024;
 }
 
-static int save_folder(tool_run *r, takt_session *s, const char *folder)
+static int save_folder(tool_run *r, const tool_results *o, const char *folder)
 {
     int code = TAKT_EXIT_OK;
-    for (size_t i = 0; i < takt_session_output_count(s) && code == TAKT_EXIT_OK; i++) {
-        char path[2048];
+    for (size_t i = 0; i < o->count && code == TAKT_EXIT_OK; i++) {
+        char path[1024];
         bool printed;
-        const char *name = takt_session_output_desc(s, i)->name;
-        if (strchr(name, '/') != NULL)
+        if (!folder_path(folder, o->names[i], path))
             return tool_usage_error(r->t, 1003, "write -o NAME=FILE",
-                                    "output %s cannot be a file's name", name);
-        snprintf(path, sizeof path, "%s/%s.npy", folder, name);
-        code = save_one(r, s, i, path, &printed);
+                                    "output %s cannot be a file's name", o->names[i]);
+        code = save_one(r, o, i, path, &printed);
     }
     return code;
 }
 
-static int save_item(tool_run *r, takt_session *s, const char *item, bool *printed)
+static int save_item(tool_run *r, const tool_results *o, const char *item, bool *printed)
 {
     const char *equals = strchr(item, '=');
-    const size_t count = takt_session_output_count(s);
+    const size_t count = o->count;
     if (equals == NULL) {
         if (is_folder(item))
-            return save_folder(r, s, item);
+            return save_folder(r, o, item);
         if (ends_with(item, ".npz"))
-            return save_archive(r, s, item);
+            return tool_finish(r->t, takt_npz_save(r->t->ctx, item, o->names, o->views, count));
         if (count == 1)
-            return save_one(r, s, 0, item, printed);
+            return save_one(r, o, 0, item, printed);
         return tool_usage_error(r->t, 1003, "write -o NAME=FILE, -o FOLDER or -o ALL.npz",
                                 "the model has %zu outputs: which one goes to %s?", count, item);
     }
     char name[256];
     snprintf(name, sizeof name, "%.*s", (int)(equals - item), item);
     for (size_t i = 0; i < count; i++)
-        if (strcmp(takt_session_output_desc(s, i)->name, name) == 0)
-            return save_one(r, s, i, equals + 1, printed);
+        if (strcmp(o->names[i], name) == 0)
+            return save_one(r, o, i, equals + 1, printed);
     return no_such_port(r, "output", name, false);
 }
 
-int tool_save_outputs(tool_run *r, takt_session *s, bool *printed)
+int tool_save_outputs(tool_run *r, const tool_results *o, bool *printed)
 {
     const char *item;
     *printed = false;
     for (size_t i = 0; (item = tool_item_of(r->t, TAKT_F_OUTPUT, i)) != NULL; i++) {
-        const int code = save_item(r, s, item, printed);
+        const int code = save_item(r, o, item, printed);
         if (code != TAKT_EXIT_OK)
             return code;
     }
     return TAKT_EXIT_OK;
+}
+
+bool tool_output_file(const tool_run *r, const tool_results *o, size_t i, char path[1024])
+{
+    const char *item;
+    size_t found = 0;
+    for (size_t k = 0; (item = tool_item_of(r->t, TAKT_F_OUTPUT, k)) != NULL; k++) {
+        const char *equals = strchr(item, '=');
+        const size_t length = equals != NULL ? (size_t)(equals - item) : 0;
+        const char *file = equals != NULL ? equals + 1 : item;
+        if (equals != NULL &&
+            (strlen(o->names[i]) != length || strncmp(o->names[i], item, length) != 0))
+            continue;
+        if (strcmp(file, "-") == 0 || (equals == NULL && ends_with(file, ".npz")))
+            return false;
+        const bool fits = equals == NULL && is_folder(file) ? folder_path(file, o->names[i], path)
+                                                            : strlen(file) < 1024;
+        if (!fits || (equals == NULL && !is_folder(file) && o->count != 1))
+            return false;
+        if (equals != NULL || !is_folder(file))
+            strcpy(path, file);
+        found++;
+    }
+    return found == 1;
+}
+
+/* ---- results ---- */
+
+bool tool_results_init(tool_results *o, size_t count)
+{
+    *o = (tool_results){.count = count,
+                        .names = calloc(count + 1, sizeof *o->names),
+                        .views = calloc(count + 1, sizeof *o->views),
+                        .paths = calloc(count + 1, sizeof *o->paths)};
+    return o->names != NULL && o->views != NULL && o->paths != NULL;
+}
+
+void tool_results_free(tool_results *o)
+{
+    free(o->names);
+    free(o->views);
+    free(o->paths);
 }

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_type(const takt_desc *d)
+static void print_type(const char *name, const takt_tensor_view *v)
 {
-    printf("%s: %s[", d->name, takt_dtype_name(d->dtype));
-    for (int i = 0; i < d->rank; i++)
-        printf("%s%lld", i > 0 ? ", " : "", (long long)d->dims[i]);
+    printf("%s: %s[", name, takt_dtype_name(v->dtype));
+    for (int i = 0; i < v->rank; i++)
+        printf("%s%lld", i > 0 ? ", " : "", (long long)v->dims[i]);
     printf("]");
 }
 
@@ -18,15 +18,48 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool digest(tool_run *r, takt_session *s, char text[TAKT_DIGEST_TEXT])
+/* What went to a file is read again, piece by piece. */
+static takt_status digest_file(takt_ctx *ctx, const char *path, takt_digest *d)
 {
-    const size_t count = takt_session_output_count(s);
-    takt_tensor_view *views = calloc(count + 1, sizeof *views);
-    for (size_t i = 0; views != NULL && i < count; i++)
-        views[i] = *takt_session_output(s, i);
-    const bool good = views != NULL && takt_view_digest(r->t->ctx, views, count, text) == TAKT_OK;
-    free(views);
-    return good;
+    enum { PIECE = 1 << 20 };
+    takt_npy *file;
+    takt_tensor_view view, row;
+    takt_status status = takt_npy_open(ctx, path, &file, &view);
+    if (status != TAKT_OK)
+        return status;
+    row = view;
+    int64_t bytes = takt_dtype_bits(view.dtype) / 8;
+    for (int i = 1; i < view.rank; i++)
+        bytes *= view.dims[i];
+    const int64_t rows = view.rank > 0 ? view.dims[0] : 1;
+    const int64_t most = bytes > 0 && bytes < PIECE ? PIECE / bytes : 1;
+    row.dims[0] = view.rank > 0 && rows > most ? most : rows;
+    status = takt_view_alloc(ctx, &row);
+    const int64_t room = row.dims[0];
+    takt_tensor_view part = row;
+    for (int64_t at = 0; at < rows && status == TAKT_OK; at += room) {
+        if (view.rank > 0)
+            part.dims[0] = rows - at < room ? rows - at : room;
+        status = takt_npy_read_rows(file, at, view.rank > 0 ? part.dims[0] : 1, part.data);
+        if (status == TAKT_OK)
+            status = takt_digest_add(d, &part);
+    }
+    takt_view_free(ctx, &row);
+    takt_npy_close(file);
+    return status;
+}
+
+static takt_status digest(tool_run *r, const tool_results *o, char text[TAKT_DIGEST_TEXT])
+{
+    takt_digest *d;
+    takt_status status = takt_digest_create(r->t->ctx, &d);
+    if (status != TAKT_OK)
+        return status;
+    for (size_t i = 0; i < o->count && status == TAKT_OK; i++)
+        status = o->paths[i][0] != '\0' ? digest_file(r->t->ctx, o->paths[i], d)
+                                        : takt_digest_add(d, &o->views[i]);
+    takt_digest_end(d, text);
+    return status;
 }
 
 /* Some space before every line of a printed tensor. */
@@ -42,39 +75,51 @@ static int indented(void *user, const char *text, size_t length)
     return 0;
 }
 
-static void print_inputs(const tool_run *r, takt_session *s)
+static void print_inputs(const tool_run *r)
 {
     if (r->random_count > 0)
         printf("random inputs, seed %llu:",
                (unsigned long long)tool_number_of(r->t, TAKT_F_SEED, 0));
     const char *before = " ";
     for (size_t i = 0; i < r->input_count && r->random_count > 0; i++) {
-        if (r->inputs[i].data != NULL)
+        if (!r->is_random[i])
             continue;
         printf("%s", before);
-        print_type(takt_session_input_desc(s, i));
+        print_type(takt_model_input(r->model, i)->name, &r->inputs[i]);
         before = ", ";
     }
     if (r->random_count > 0)
         printf("\n");
 }
 
-static int print_text(tool_run *r, takt_plan *plan, takt_session *s, const char *sha)
+static int print_values(tool_run *r, const tool_results *o)
+{
+    for (size_t i = 0; i < o->count; i++) {
+        print_type(o->names[i], &o->views[i]);
+        if (o->paths[i][0] != '\0') {
+            printf(" -> %s\n", o->paths[i]);
+            continue;
+        }
+        printf("\n");
+        const takt_status status =
+            takt_view_print(r->t->ctx, &o->views[i], TAKT_FORMAT_TEXT, indented, NULL);
+        if (status != TAKT_OK)
+            return tool_finish(r->t, status);
+        printf("\n");
+    }
+    return TAKT_EXIT_OK;
+}
+
+static int print_text(tool_run *r, const takt_plan *plan, const tool_results *o, const char *sha)
 {
     takt_plan_info info;
     takt_plan_query(plan, &info);
     const bool quiet = tool_on(r->t, TAKT_F_QUIET);
     if (!quiet)
-        print_inputs(r, s);
-    for (size_t i = 0; i < takt_session_output_count(s); i++) {
-        print_type(takt_session_output_desc(s, i));
-        printf("\n");
-        const takt_status status =
-            takt_view_print(r->t->ctx, takt_session_output(s, i), TAKT_FORMAT_TEXT, indented, NULL);
-        if (status != TAKT_OK)
-            return tool_finish(r->t, status);
-        printf("\n");
-    }
+        print_inputs(r);
+    const int code = print_values(r, o);
+    if (code != TAKT_EXIT_OK)
+        return code;
     printf("digest: sha256:%s\n", sha);
     if (quiet)
         return TAKT_EXIT_OK;
@@ -93,7 +138,7 @@ static int print_text(tool_run *r, takt_plan *plan, takt_session *s, const char 
     return TAKT_EXIT_OK;
 }
 
-static int print_json(tool_run *r, takt_plan *plan, takt_session *s, const char *sha)
+static int print_json(tool_run *r, const takt_plan *plan, const tool_results *o, const char *sha)
 {
     takt_plan_info info;
     takt_plan_query(plan, &info);
@@ -101,12 +146,18 @@ static int print_json(tool_run *r, takt_plan *plan, takt_session *s, const char 
     tool_print_string(stdout, takt_model_name(r->model));
     printf(", \"random_inputs\": %zu, \"seed\": %llu, \"outputs\": {", r->random_count,
            (unsigned long long)tool_number_of(r->t, TAKT_F_SEED, 0));
-    for (size_t i = 0; i < takt_session_output_count(s); i++) {
+    for (size_t i = 0; i < o->count; i++) {
         printf("%s", i > 0 ? ", " : "");
-        tool_print_string(stdout, takt_session_output_desc(s, i)->name);
+        tool_print_string(stdout, o->names[i]);
         printf(": ");
-        const takt_status status = takt_view_print(r->t->ctx, takt_session_output(s, i),
-                                                   TAKT_FORMAT_JSON, tool_to_stdout, NULL);
+        if (o->paths[i][0] != '\0') {
+            printf("{\"file\": ");
+            tool_print_string(stdout, o->paths[i]);
+            printf("}");
+            continue;
+        }
+        const takt_status status =
+            takt_view_print(r->t->ctx, &o->views[i], TAKT_FORMAT_JSON, tool_to_stdout, NULL);
         if (status != TAKT_OK)
             return tool_finish(r->t, status);
     }
@@ -115,18 +166,20 @@ static int print_json(tool_run *r, takt_plan *plan, takt_session *s, const char 
     printf("}, \"backend\": ");
     tool_print_string(stdout, backend);
     printf(", \"digest\": \"sha256:%s\", \"steps\": %zu, \"threads\": %d, \"peak_bytes\": %llu, "
-           "\"runs\": %zu, \"time_ns\": {\"median\": %llu, \"min\": %llu, \"max\": %llu}}\n",
-           sha, info.steps, info.threads, (unsigned long long)info.peak, r->runs,
-           (unsigned long long)r->times_ns[r->runs / 2], (unsigned long long)r->times_ns[0],
-           (unsigned long long)r->times_ns[r->runs - 1]);
+           "\"plan_ns\": %llu, \"runs\": %zu, \"time_ns\": {\"median\": %llu, \"min\": %llu, "
+           "\"max\": %llu}}\n",
+           sha, info.steps, info.threads, (unsigned long long)info.peak,
+           (unsigned long long)info.plan_ns, r->runs, (unsigned long long)r->times_ns[r->runs / 2],
+           (unsigned long long)r->times_ns[0], (unsigned long long)r->times_ns[r->runs - 1]);
     return TAKT_EXIT_OK;
 }
 
-int tool_print_result(tool_run *r, takt_plan *plan, takt_session *s)
+int tool_print_result(tool_run *r, const takt_plan *plan, const tool_results *o)
 {
     char sha[TAKT_DIGEST_TEXT];
-    if (!digest(r, s, sha))
-        return tool_finish(r->t, TAKT_ERR_MEMORY);
+    const takt_status status = digest(r, o, sha);
+    if (status != TAKT_OK)
+        return tool_finish(r->t, status);
     qsort(r->times_ns, r->runs, sizeof *r->times_ns, ascending);
-    return tool_on(r->t, TAKT_F_JSON) ? print_json(r, plan, s, sha) : print_text(r, plan, s, sha);
+    return tool_on(r->t, TAKT_F_JSON) ? print_json(r, plan, o, sha) : print_text(r, plan, o, sha);
 }

@@ -175,7 +175,15 @@ bool tool_static_sizes(const takt_tool *t, const takt_model *m, tool_sizes *size
 bool tool_is_static(const takt_tool *t, const char *input);
 /* Compiles, and frees the request. NULL: `*code` is the exit code, all is printed. */
 takt_plan *tool_request_plan(takt_tool *t, const takt_model *m, tool_request *r, int *code);
-/* Both in one; NULL: as above. */
+/* What the flags of threads and pages say. `cores` must live as long as the options. False: usage
+ * error, printed. */
+enum { TAKT_TOOL_CORES = 512 };
+bool tool_session_options(const takt_tool *t, int cores[TAKT_TOOL_CORES],
+                          takt_session_options *options);
+/* A session by those flags; NULL: as above. */
+takt_session *tool_make_session(takt_tool *t, takt_plan *plan, int *code);
+#define TOOL_THREAD_FLAGS TAKT_F_PIN, TAKT_F_SPIN, TAKT_F_CPU_MASK, TAKT_F_HUGE_PAGES
+/* A request and its plan in one, after what --prepare asks for; NULL: as above. */
 takt_plan *tool_make_plan(takt_tool *t, const takt_model *m, const tool_sizes *sizes, bool dry,
                           int *code);
 

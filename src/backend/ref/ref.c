@@ -24,7 +24,8 @@ static takt_type type_of(const takt_view *v)
     return type;
 }
 
-static takt_status load(const facts *f, const takt_step *s, const takt_task *t, takt_array *in)
+static takt_status load(takt_ctx *ctx, const facts *f, const takt_step *s, const takt_task *t,
+                        takt_array *in)
 {
     const takt_node *n = &f->graph->nodes[f->node];
     for (uint32_t k = 0; k < n->in_count; k++) {
@@ -33,7 +34,7 @@ static takt_status load(const facts *f, const takt_step *s, const takt_task *t, 
             continue;
         const takt_view *v = &s->in[f->input[k]];
         const takt_type type = type_of(v);
-        TAKT_TRY(takt_array_create(f->ctx, &type, &in[k]));
+        TAKT_TRY(takt_array_create(ctx, &type, &in[k]));
         const void *data = takt_view_data(t, v);
         for (size_t i = 0; i < in[k].count; i++)
             if (in[k].f != NULL)
@@ -60,24 +61,26 @@ static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const takt_node *n = &f->graph->nodes[f->node];
+    takt_ctx own; /* sessions of one plan may run this at once */
+    takt_ctx_shadow(f->ctx, &own);
     void *block;
     const size_t count = n->in_count + n->out_count;
-    takt_status status = takt_mem_zero(f->ctx, count, sizeof(takt_array), "reference step", &block);
+    takt_status status = takt_mem_zero(&own, count, sizeof(takt_array), "reference step", &block);
     if (status == TAKT_OK) {
         takt_array *in = block, *out = in + n->in_count;
-        status = load(f, s, t, in);
+        status = load(&own, f, s, t, in);
         if (status == TAKT_OK)
-            status = takt_interpret_node(f->ctx, f->graph, n, in, out);
+            status = takt_interpret_node(&own, f->graph, n, in, out);
         if (status == TAKT_OK)
             store(s, t, out);
         for (size_t i = 0; i < count; i++)
-            takt_array_release(f->ctx, &in[i]);
-        takt_mem_put(f->ctx, block, count * sizeof(takt_array));
+            takt_array_release(&own, &in[i]);
+        takt_mem_put(&own, block, count * sizeof(takt_array));
     }
     if (status == TAKT_OK || t->fault == NULL)
         return;
-    if (t->execution != NULL) /* the run's own error: which node, which element, or no memory */
-        *t->execution->error = f->ctx->error;
+    /* The run's own error: which node, which element, or no memory. */
+    *(t->execution != NULL ? t->execution->error : &f->ctx->error) = own.error;
     takt_fault_merge(t->fault, &(takt_fault){.index = 0});
 }
 

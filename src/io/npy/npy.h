@@ -4,6 +4,7 @@
 
 #include <takt/array.h>
 
+#include "base/cursor.h"
 #include "base/text.h"
 
 enum { TAKT_NPY_HEADER = 1 << 16 }; /* more than this is refused: rank is at most 16 */
@@ -20,6 +21,9 @@ typedef struct takt_npy_header {
 /* `text`: the dictionary; `at`: its offset in the file, for messages. */
 TAKT_MUST_USE takt_status takt_npy_parse(takt_ctx *ctx, const char *name, takt_span text, size_t at,
                                          takt_npy_header *header);
+/* From the first byte of a file to the first of its data. */
+TAKT_MUST_USE takt_status takt_npy_read_header(takt_ctx *ctx, const char *name, takt_cursor *c,
+                                               takt_npy_header *header);
 /* Bytes of a dense view; false if it is not dense, too large, or of no known type. */
 bool takt_npy_bytes(const takt_tensor_view *view, size_t *bytes);
 /* "<f4", or NULL if .npy has no such type. */

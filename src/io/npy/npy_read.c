@@ -105,6 +105,31 @@ static takt_status read_data(takt_ctx *ctx, const char *name, takt_cursor *c,
     return TAKT_OK;
 }
 
+takt_status takt_npy_read_header(takt_ctx *ctx, const char *name, takt_cursor *c,
+                                 takt_npy_header *h)
+{
+    const size_t length = takt_cursor_left(c);
+    const uint8_t *magic = takt_cursor_take(c, 6);
+    if (magic == NULL || memcmp(magic, "\x93NUMPY", 6) != 0)
+        return fail_at(ctx, name, 0, "this is no .npy file: its first bytes are not \\x93NUMPY");
+    const uint8_t major = takt_cursor_u8(c), minor = takt_cursor_u8(c);
+    if (c->failed)
+        return fail_at(ctx, name, length, "the file ends in its header");
+    if (major < 1 || major > 3 || minor != 0) {
+        takt_fail(ctx, TAKT_E_NPY, "%s: version %d.%d of .npy is unknown; 1.0 to 3.0 are read",
+                  name, major, minor);
+        return takt_fail_offset(ctx, 6);
+    }
+    const size_t header = major == 1 ? takt_cursor_u16le(c) : takt_cursor_u32le(c);
+    if (header > TAKT_NPY_HEADER)
+        return fail_at(ctx, name, 8, "the header is longer than 65536 bytes");
+    const size_t at = (size_t)takt_cursor_offset(c);
+    const uint8_t *text = takt_cursor_take(c, header);
+    if (text == NULL)
+        return fail_at(ctx, name, length, "the file ends in its header");
+    return takt_npy_parse(ctx, name, (takt_span){(const char *)text, header}, at, h);
+}
+
 takt_status takt_npy_load_memory(takt_ctx *ctx, const char *name, const void *bytes, size_t length,
                                  takt_tensor_view *view)
 {
@@ -113,26 +138,8 @@ takt_status takt_npy_load_memory(takt_ctx *ctx, const char *name, const void *by
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_npy_load_memory: bytes is NULL");
     name = name != NULL ? name : "memory";
     takt_cursor c = takt_cursor_of(bytes, length, 0);
-    const uint8_t *magic = takt_cursor_take(&c, 6);
-    if (magic == NULL || memcmp(magic, "\x93NUMPY", 6) != 0)
-        return fail_at(ctx, name, 0, "this is no .npy file: its first bytes are not \\x93NUMPY");
-    const uint8_t major = takt_cursor_u8(&c), minor = takt_cursor_u8(&c);
-    if (c.failed)
-        return fail_at(ctx, name, length, "the file ends in its header");
-    if (major < 1 || major > 3 || minor != 0) {
-        takt_fail(ctx, TAKT_E_NPY, "%s: version %d.%d of .npy is unknown; 1.0 to 3.0 are read",
-                  name, major, minor);
-        return takt_fail_offset(ctx, 6);
-    }
-    const size_t header = major == 1 ? takt_cursor_u16le(&c) : takt_cursor_u32le(&c);
-    if (header > TAKT_NPY_HEADER)
-        return fail_at(ctx, name, 8, "the header is longer than 65536 bytes");
-    const size_t at = (size_t)takt_cursor_offset(&c);
-    const uint8_t *text = takt_cursor_take(&c, header);
-    if (text == NULL)
-        return fail_at(ctx, name, length, "the file ends in its header");
     takt_npy_header h;
-    TAKT_TRY(takt_npy_parse(ctx, name, (takt_span){(const char *)text, header}, at, &h));
+    TAKT_TRY(takt_npy_read_header(ctx, name, &c, &h));
     return read_data(ctx, name, &c, &h, view);
 }
 

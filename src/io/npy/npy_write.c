@@ -9,9 +9,8 @@ takt_status takt_npy_head(takt_ctx *ctx, const takt_tensor_view *v, takt_text *t
     enum { ALIGN = 64, PREFIX = 10 };
     size_t bytes;
     const char *descr = takt_npy_descr(v->dtype);
-    if (!takt_npy_bytes(v, &bytes) || (v->data == NULL && bytes > 0))
-        return takt_fail(ctx, TAKT_E_ARGUMENT,
-                         "only dense tensors with data can be written as .npy");
+    if (!takt_npy_bytes(v, &bytes))
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "only dense tensors can be written as .npy");
     if (descr == NULL) {
         takt_fail(ctx, TAKT_E_DTYPE, "%s has no .npy form", takt_dtype_name(v->dtype));
         return takt_fail_hint(ctx, "let the model return cast(x, dtype=f32)");
@@ -51,8 +50,9 @@ static takt_status whole(takt_ctx *ctx, const takt_tensor_view *view, takt_text 
     size_t bytes = 0;
     takt_text_init(text, ctx);
     TAKT_TRY(takt_npy_head(ctx, view, text));
-    if (takt_npy_bytes(view, &bytes))
-        takt_text_put(text, view->data, bytes);
+    if (takt_npy_bytes(view, &bytes) && bytes > 0 && view->data == NULL)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "a tensor without data cannot be written as .npy");
+    takt_text_put(text, view->data, bytes);
     return text->status;
 }
 

@@ -193,6 +193,8 @@ static takt_status put_member(takt_ctx *ctx, takt_text *text, const takt_tensor_
     size_t bytes = 0;
     takt_text_init(&head, ctx);
     takt_status status = takt_npy_head(ctx, v, &head);
+    if (status == TAKT_OK && takt_npy_bytes(v, &bytes) && bytes > 0 && v->data == NULL)
+        status = takt_fail(ctx, TAKT_E_ARGUMENT, "a tensor without data cannot be written");
     if (status == TAKT_OK && (!takt_npy_bytes(v, &bytes) || bytes > UINT32_MAX - head.length ||
                               text->length > UINT32_MAX || e->name.length > 1024))
         status = takt_fail(ctx, TAKT_E_OVERFLOW,

@@ -118,6 +118,6 @@ const takt_verb takt_verb_benchmark_run = {
               TAKT_F_SLO,        TAKT_F_FIND_PEAK,   TAKT_F_REPEAT_PROCESS, TAKT_F_COUNTER,
               TAKT_F_ITERATIONS, TAKT_F_WARMUP,      TAKT_F_DURATION,       TAKT_F_INCLUDE_COPY,
               TAKT_F_METRICS,    TAKT_F_CI_WIDTH,    TAKT_F_FORMAT,         TAKT_F_FILE,
-              TAKT_FLAG_IDS},
+              TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
     .run = run,
 };

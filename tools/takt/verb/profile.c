@@ -100,6 +100,6 @@ const takt_verb takt_verb_profile = {
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED,
               TAKT_F_RANDOM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DURATION, TAKT_F_TRACE_FILE,
               TAKT_F_FOLDED, TAKT_F_LAYERS, TAKT_F_MEMORY, TAKT_F_TOP, TAKT_F_BRIEF, TAKT_F_IMPACT,
-              TAKT_FLAG_IDS},
+              TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -41,70 +41,64 @@ static int repeat(tool_run *r, takt_session *s)
     return status == TAKT_OK ? TAKT_EXIT_OK : tool_report_error(r->t, takt_session_error(s));
 }
 
-/* The session only lends its memory for inputs and outputs; smaller ones do the work. */
-static int run_many(tool_run *r, takt_session *s)
+static bool take_results(takt_session *s, tool_results *o)
 {
-    tool_request plan;
-    const int code = tool_request_init(r->t, r->sizes.text, &plan);
-    if (code != TAKT_EXIT_OK)
-        return code;
-    plan.options.threads = plan.options.threads > 0 ? plan.options.threads : 1;
-    const takt_many_options options = {.batch_size =
-                                           (int64_t)tool_number_of(r->t, TAKT_F_BATCH_SIZE, 32),
-                                       .jobs = (int)tool_number_of(r->t, TAKT_F_JOBS, 0),
-                                       .plan = &plan.options};
-    const size_t ins = takt_session_input_count(s), outs = takt_session_output_count(s);
-    takt_named_view *views = calloc(ins + outs, sizeof *views);
-    takt_status status = views != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
-    for (size_t i = 0; views != NULL && i < ins + outs; i++) {
-        const takt_tensor_view *v =
-            i < ins ? takt_session_input(s, i) : takt_session_output(s, i - ins);
-        views[i].name = i < ins ? takt_session_input_desc(s, i)->name
-                                : takt_session_output_desc(s, i - ins)->name;
-        status = v != NULL ? status : TAKT_ERR_MEMORY;
-        views[i].view = v != NULL ? *v : (takt_tensor_view){.data = NULL};
+    if (!tool_results_init(o, takt_session_output_count(s)))
+        return false;
+    for (size_t i = 0; i < o->count; i++) {
+        o->names[i] = takt_session_output_desc(s, i)->name;
+        o->views[i] = *takt_session_output(s, i);
     }
-    for (size_t i = 0; i < r->runs && status == TAKT_OK; i++) {
-        const uint64_t start = now_ns();
-        status = takt_run_many(r->model, &options, views, ins + outs);
-        r->times_ns[i] = now_ns() - start;
-    }
-    free(views);
-    tool_request_free(&plan);
-    return tool_finish(r->t, status);
+    return true;
 }
 
-static int run_session(tool_run *r, takt_plan *plan)
+static int finish(tool_run *r, const takt_plan *plan, takt_session *s)
 {
-    takt_session *s;
     bool printed = false;
-    int code = tool_finish(r->t, takt_session_create(plan, NULL, &s));
-    if (code != TAKT_EXIT_OK)
-        return code;
-    code = tool_bind_inputs(r, s);
-    if (code == TAKT_EXIT_OK)
-        code = tool_text_of(r->t, TAKT_F_BATCH_SIZE) != NULL ? run_many(r, s) : repeat(r, s);
-    if (code == TAKT_EXIT_OK)
-        code = tool_save_outputs(r, s, &printed);
+    tool_results o;
+    int code = take_results(s, &o) ? tool_save_outputs(r, &o, &printed)
+                                   : tool_finish(r->t, TAKT_ERR_MEMORY);
     if (code == TAKT_EXIT_OK && !printed)
-        code = tool_print_result(r, plan, s);
+        code = tool_print_result(r, plan, &o);
+    tool_results_free(&o);
+    return code;
+}
+
+static int run_session(tool_run *r)
+{
+    int code;
+    takt_plan *plan = tool_make_plan(r->t, r->model, &r->sizes, false, &code);
+    if (plan == NULL)
+        return code;
+    takt_session *s = tool_make_session(r->t, plan, &code);
+    if (s != NULL)
+        code = tool_bind_inputs(r, s);
+    if (code == TAKT_EXIT_OK && tool_text_of(r->t, TAKT_F_PREPARE) != NULL &&
+        takt_session_warmup(s) != TAKT_OK)
+        code = tool_report_error(r->t, takt_session_error(s));
+    if (code == TAKT_EXIT_OK)
+        code = repeat(r, s);
+    if (code == TAKT_EXIT_OK)
+        code = finish(r, plan, s);
     takt_session_destroy(s);
+    takt_plan_destroy(plan);
     return code;
 }
 
 static int run_model(tool_run *r)
 {
+    const bool is_cut = tool_text_of(r->t, TAKT_F_BATCH_SIZE) != NULL;
+    if (is_cut && takt_model_input_count(r->model) > 0 && takt_model_input(r->model, 0)->rank > 0)
+        r->cut = takt_model_input(r->model, 0)->dim_names[0];
     int code = tool_load_inputs(r);
     if (code != TAKT_EXIT_OK)
         return code;
-    takt_plan *plan = tool_make_plan(r->t, r->model, &r->sizes, false, &code);
-    if (plan == NULL)
-        return code;
     r->runs = (size_t)tool_number_of(r->t, TAKT_F_REPEAT, 1);
     r->times_ns = calloc(r->runs, sizeof *r->times_ns);
-    code = r->times_ns != NULL ? run_session(r, plan) : tool_finish(r->t, TAKT_ERR_MEMORY);
+    code = r->times_ns == NULL ? tool_finish(r->t, TAKT_ERR_MEMORY)
+           : is_cut            ? tool_run_batches(r)
+                               : run_session(r);
     free(r->times_ns);
-    takt_plan_destroy(plan);
     return code;
 }
 
@@ -115,6 +109,11 @@ static int run(takt_tool *t)
     if (is_cut && tool_text_of(t, TAKT_F_DEADLINE) != NULL)
         return tool_usage_error(t, 1003, NULL,
                                 "--deadline is for one run, --batch-size makes many");
+    static const tool_flag_id alone[] = {TAKT_F_PIN, TAKT_F_PREPARE, TAKT_F_STATIC_SHAPES};
+    for (size_t i = 0; is_cut && i < sizeof alone / sizeof *alone; i++)
+        if (tool_text_of(t, alone[i]) != NULL)
+            return tool_usage_error(t, 1003, NULL, "--%s is for one session, --batch-size has many",
+                                    tool_flags[alone[i]].name);
     if (!is_cut && tool_text_of(t, TAKT_F_JOBS) != NULL)
         return tool_usage_error(t, 1003, "add --batch-size N", "--jobs needs --batch-size");
     if (tool_number_of(t, TAKT_F_REPEAT, 1) > 1 && tool_item_of(t, TAKT_F_DONATE, 0) != NULL)
@@ -139,10 +138,12 @@ const takt_verb takt_verb_run = {
     .about =
         "Without -i, inputs are random numbers that depend on --seed alone. Sizes of named\n"
         "dimensions come from the files, from --shape or from -D. The digest is the SHA-256 of\n"
-        "the outputs' bytes, all NaNs being one.",
+        "the outputs' bytes, all NaNs being one. With --batch-size, .npy files are read and\n"
+        "written a batch at a time while others are computed: they need not fit into memory.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_INPUT, TAKT_F_OUTPUT, TAKT_F_SHAPE, TAKT_F_DIM,
               TAKT_F_SEED, TAKT_F_RANDOM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DONATE,
-              TAKT_F_DEADLINE, TAKT_F_REPEAT, TAKT_F_BATCH_SIZE, TAKT_F_JOBS, TAKT_FLAG_IDS},
+              TAKT_F_DEADLINE, TAKT_F_REPEAT, TAKT_F_BATCH_SIZE, TAKT_F_JOBS, TOOL_THREAD_FLAGS,
+              TAKT_F_PREPARE, TAKT_F_STATIC_SHAPES, TAKT_FLAG_IDS},
     .run = run,
 };

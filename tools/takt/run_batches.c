@@ -1,0 +1,251 @@
+/* run_batches.c - a run batch by batch: files are read and written in slices. */
+#define _POSIX_C_SOURCE 200809L
+#include "run.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct batches {
+    tool_run *r;
+    int64_t samples, batch;
+    tool_results results;
+    takt_npy **written; /* one per output: its file, or NULL */
+    takt_plan *plan;
+    takt_plan_options options;
+} batches;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* ---- slices ---- */
+
+static takt_status load(void *user, const char *name, int64_t first, int64_t count, void *to)
+{
+    const batches *b = user;
+    for (size_t i = 0; i < b->r->input_count; i++)
+        if (strcmp(takt_model_input(b->r->model, i)->name, name) == 0)
+            return takt_npy_read_rows(b->r->files[i], first, count, to);
+    return TAKT_ERR_NOT_FOUND;
+}
+
+static takt_status store(void *user, const char *name, int64_t first, int64_t count,
+                         const void *from)
+{
+    const batches *b = user;
+    (void)first;
+    for (size_t i = 0; i < b->results.count; i++)
+        if (strcmp(b->results.names[i], name) == 0)
+            return takt_npy_write_rows(b->written[i], from, count);
+    return TAKT_ERR_NOT_FOUND;
+}
+
+/* ---- before ---- */
+
+static bool is_cut(const batches *b, const takt_desc *d)
+{
+    return d->rank > 0 && d->dim_names[0] != NULL && strcmp(d->dim_names[0], b->r->cut) == 0;
+}
+
+/* How many samples there are: by a file, by -D, or one. */
+static int64_t count_samples(const tool_run *r)
+{
+    const size_t length = strlen(r->cut);
+    for (const char *at = r->sizes.text; *at != '\0'; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, r->cut, length) == 0 && at[length] == '=')
+            return strtoll(at + length + 1, NULL, 10);
+    return 1;
+}
+
+/* The sizes of one batch: those of the whole with one of them changed. */
+static void write_sizes(const batches *b, char text[1100])
+{
+    const size_t cut = strlen(b->r->cut);
+    const int64_t batch = b->batch < b->samples ? b->batch : b->samples;
+    size_t length = (size_t)snprintf(text, 1100, "%s=%" PRId64, b->r->cut, batch > 0 ? batch : 1);
+    for (const char *at = b->r->sizes.text; *at != '\0';) {
+        const size_t item = strcspn(at, ",");
+        const bool is_it = strncmp(at, b->r->cut, cut) == 0 && at[cut] == '=';
+        if (!is_it && length + item + 2 < 1100)
+            length += (size_t)snprintf(text + length, 1100 - length, ",%.*s", (int)item, at);
+        at += item + (at[item] == ',');
+    }
+}
+
+/* Static inputs are none of the session's. */
+static const takt_desc *find_desc(const takt_session *s, const char *name)
+{
+    for (size_t i = 0; i < takt_session_input_count(s); i++)
+        if (strcmp(takt_session_input_desc(s, i)->name, name) == 0)
+            return takt_session_input_desc(s, i);
+    return NULL;
+}
+
+static int fill_random(batches *b, const takt_session *s)
+{
+    tool_run *r = b->r;
+    for (size_t i = 0; i < r->input_count; i++) {
+        if (!r->is_random[i])
+            continue;
+        const takt_desc *d = find_desc(s, takt_model_input(r->model, i)->name);
+        takt_tensor_view *v = &r->inputs[i];
+        if (d == NULL)
+            continue;
+        takt_view_free(r->t->ctx, v);
+        *v = (takt_tensor_view){.dtype = d->dtype, .rank = d->rank};
+        memcpy(v->dims, d->dims, sizeof d->dims);
+        if (is_cut(b, takt_model_input(r->model, i)))
+            v->dims[0] = b->samples;
+        takt_status status = takt_view_alloc(r->t->ctx, v);
+        if (status == TAKT_OK)
+            status =
+                takt_view_random(r->t->ctx, v, tool_number_of(r->t, TAKT_F_SEED, 0), (uint32_t)i);
+        if (status != TAKT_OK)
+            return tool_finish(r->t, status);
+    }
+    return TAKT_EXIT_OK;
+}
+
+/* Outputs that go to one .npy file need no memory; the others are kept whole. */
+static int make_results(batches *b, const takt_session *s)
+{
+    tool_results *o = &b->results;
+    b->written = calloc(takt_session_output_count(s) + 1, sizeof *b->written);
+    if (!tool_results_init(o, takt_session_output_count(s)) || b->written == NULL)
+        return tool_finish(b->r->t, TAKT_ERR_MEMORY);
+    for (size_t i = 0; i < o->count; i++) {
+        const takt_desc *d = takt_session_output_desc(s, i);
+        o->names[i] = takt_model_output(b->r->model, i)->name;
+        o->views[i] = (takt_tensor_view){.dtype = d->dtype, .rank = d->rank};
+        memcpy(o->views[i].dims, d->dims, sizeof d->dims);
+        if (is_cut(b, takt_model_output(b->r->model, i)))
+            o->views[i].dims[0] = b->samples;
+    }
+    for (size_t i = 0; i < o->count; i++) {
+        if (is_cut(b, takt_model_output(b->r->model, i)) &&
+            tool_output_file(b->r, o, i, o->paths[i]))
+            continue;
+        o->paths[i][0] = '\0';
+        const int code = tool_finish(b->r->t, takt_view_alloc(b->r->t->ctx, &o->views[i]));
+        if (code != TAKT_EXIT_OK)
+            return code;
+    }
+    return TAKT_EXIT_OK;
+}
+
+/* The plan of one batch tells the shapes; the runs find it in the cache. */
+static int begin(batches *b)
+{
+    takt_session *s = NULL;
+    int code = tool_finish(b->r->t, takt_plan_get(b->r->model, &b->options, &b->plan));
+    if (code == TAKT_EXIT_OK)
+        s = tool_make_session(b->r->t, b->plan, &code);
+    if (code == TAKT_EXIT_OK)
+        code = fill_random(b, s);
+    if (code == TAKT_EXIT_OK)
+        code = make_results(b, s);
+    takt_session_destroy(s);
+    return code;
+}
+
+/* ---- running ---- */
+
+static takt_status open_files(batches *b)
+{
+    takt_status status = TAKT_OK;
+    for (size_t i = 0; i < b->results.count && status == TAKT_OK; i++)
+        if (b->results.paths[i][0] != '\0')
+            status = takt_npy_create(b->r->t->ctx, b->results.paths[i], &b->results.views[i],
+                                     &b->written[i]);
+    return status;
+}
+
+static takt_status close_files(batches *b, takt_status status)
+{
+    for (size_t i = 0; i < b->results.count; i++) {
+        if (status == TAKT_OK && b->written[i] != NULL)
+            status = takt_npy_commit(b->written[i]);
+        takt_npy_close(b->written[i]);
+        b->written[i] = NULL;
+    }
+    return status;
+}
+
+static takt_status run_once(batches *b, const takt_named_view *views, size_t count)
+{
+    const takt_many_options options = {.dim = b->r->cut,
+                                       .batch_size = b->batch,
+                                       .jobs = (int)tool_number_of(b->r->t, TAKT_F_JOBS, 0),
+                                       .plan = &b->options,
+                                       .load = load,
+                                       .store = store,
+                                       .user = b};
+    takt_status status = open_files(b);
+    if (status == TAKT_OK)
+        status = takt_run_many(b->r->model, &options, views, count);
+    return close_files(b, status);
+}
+
+static takt_status run_all(batches *b)
+{
+    tool_run *r = b->r;
+    size_t count = 0;
+    takt_named_view *views = calloc(r->input_count + b->results.count + 1, sizeof *views);
+    takt_status status = views != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < r->input_count && views != NULL; i++) {
+        const char *name = takt_model_input(r->model, i)->name;
+        if (!tool_is_static(r->t, name))
+            views[count++] = (takt_named_view){name, r->inputs[i]};
+    }
+    for (size_t i = 0; i < b->results.count && views != NULL; i++)
+        views[count++] = (takt_named_view){b->results.names[i], b->results.views[i]};
+    for (size_t i = 0; i < r->runs && status == TAKT_OK; i++) {
+        const uint64_t start = now_ns();
+        status = run_once(b, views, count);
+        r->times_ns[i] = now_ns() - start;
+    }
+    free(views);
+    return status;
+}
+
+static int finish(batches *b)
+{
+    bool printed = false;
+    int code = tool_finish(b->r->t, run_all(b));
+    if (code == TAKT_EXIT_OK)
+        code = tool_save_outputs(b->r, &b->results, &printed);
+    if (code == TAKT_EXIT_OK && !printed)
+        code = tool_print_result(b->r, b->plan, &b->results);
+    return code;
+}
+
+int tool_run_batches(tool_run *r)
+{
+    char text[1100];
+    tool_request request;
+    batches b = {.r = r, .batch = (int64_t)tool_number_of(r->t, TAKT_F_BATCH_SIZE, 32)};
+    if (r->cut == NULL) /* which says why */
+        return tool_finish(r->t, takt_run_many(r->model, NULL, NULL, 0));
+    b.samples = count_samples(r);
+    write_sizes(&b, text);
+    int code = tool_request_init(r->t, text, &request);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    b.options = request.options;
+    b.options.threads = b.options.threads > 0 ? b.options.threads : 1;
+    code = begin(&b);
+    if (code == TAKT_EXIT_OK)
+        code = finish(&b);
+    for (size_t i = 0; i < b.results.count && b.results.views != NULL; i++)
+        takt_view_free(r->t->ctx, &b.results.views[i]);
+    tool_results_free(&b.results);
+    free(b.written);
+    takt_plan_destroy(b.plan);
+    tool_request_free(&request);
+    return code;
+}
