@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup run test check fuzz cov peers format install clean help
+.PHONY: all build setup run test check fuzz campaign cov peers format install clean help
 
 all: build
 
@@ -26,6 +26,9 @@ check: setup build ## the same, the slow tests, and again by clang, with sanitiz
 fuzz: setup ## a fuzz campaign of TAKT_FUZZ_SECONDS (600) per target, recorded in trust/ledger.tsv
 	@scripts/build fuzz
 	@scripts/fuzz
+
+campaign: build ## 200 A/A comparisons and 200 with 3 % slowdown, recorded in trust/ledger.tsv
+	@scripts/campaign
 
 cov: setup ## line coverage of the fast tests, per file
 	@scripts/coverage

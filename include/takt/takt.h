@@ -14,6 +14,7 @@
 #include <takt/session.h>
 #include <takt/settings.h>
 #include <takt/status.h>
+#include <takt/system.h>
 #include <takt/tensor.h>
 #include <takt/tensor_pool.h>
 #include <takt/version.h>

@@ -117,28 +117,12 @@ static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison
         TAKT_TRY(run_block(d));
         const bool late = d->blocks >= 4 && now(d) - begun >= max_ns;
         if (o->blocks == 0 && (takt_compare_is_look(d->blocks) || late)) {
-            TAKT_TRY(takt_compare_blocks(d->ctx, d->a_medians, d->b_medians, d->blocks, margin, c));
+            TAKT_TRY(takt_compare_finish(d->ctx, d->a_medians, d->b_medians, d->blocks, margin, c));
             if (late || takt_compare_is_done(c))
                 break;
         }
     }
-    TAKT_TRY(takt_compare_blocks(d->ctx, d->a_medians, d->b_medians, d->blocks, margin, c));
-    takt_comparison same;
-    /* The first against itself: neighbouring blocks play both sides. */
-    if (d->blocks >= 8) {
-        for (size_t i = 0; i + 1 < d->blocks; i += 2) {
-            d->times[i / 2] = d->a_medians[i];
-            d->times[MOST_RUNS + i / 2] = d->a_medians[i + 1];
-        }
-        TAKT_TRY(takt_compare_blocks(d->ctx, d->times, d->times + MOST_RUNS, d->blocks / 2, margin,
-                                     &same));
-        c->noise = fmax(same.ci.high - 1, 1 - same.ci.low);
-        /* A difference that A shows against itself says nothing about B. */
-        if (c->verdict != TAKT_SAME && fabs(log(c->ratio)) < log1p(c->noise)) {
-            c->verdict = TAKT_INCONCLUSIVE;
-            c->more_blocks = c->more_blocks > 0 ? c->more_blocks : d->blocks;
-        }
-    }
+    TAKT_TRY(takt_compare_finish(d->ctx, d->a_medians, d->b_medians, d->blocks, margin, c));
     if (o->a_blocks != NULL && o->b_blocks != NULL) {
         TAKT_TRY(keep_blocks(d, d->a_medians, o->a_blocks));
         TAKT_TRY(keep_blocks(d, d->b_medians, o->b_blocks));

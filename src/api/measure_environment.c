@@ -11,6 +11,7 @@
 #include "measure/bench.h"
 #include "measure/compare.h"
 #include "os/facts.h"
+#include "os/processes.h"
 
 typedef struct check_list {
     takt_report *r;
@@ -53,6 +54,8 @@ static void check_processors(check_list *c, const takt_cpu_facts *f)
               "sudo cpupower frequency-set -g performance");
     from_file(c, "turbo off (Intel)", "/sys/devices/system/cpu/intel_pstate/no_turbo", "1",
               "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo");
+    from_file(c, "turbo off (others)", "/sys/devices/system/cpu/cpufreq/boost", "0",
+              "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost");
     from_file(c, "hyper-threading", "/sys/devices/system/cpu/smt/active", "0",
               "echo off | sudo tee /sys/devices/system/cpu/smt/control");
     from_file(c, "address randomisation", "/proc/sys/kernel/randomize_va_space", "0",
@@ -64,6 +67,11 @@ static void check_processors(check_list *c, const takt_cpu_facts *f)
         strcmp(f->huge_pages, "never") == 0
             ? "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"
             : NULL);
+    uint64_t pages;
+    if (takt_fact_number("", "/proc/sys/vm/nr_hugepages", &pages)) {
+        snprintf(text, sizeof text, "%llu", (unsigned long long)pages);
+        say(c, "huge pages reserved", text, NULL); /* Takt does without */
+    }
 }
 
 static void check_limits(check_list *c)
@@ -83,13 +91,9 @@ static void check_limits(check_list *c)
     } else {
         say(c, "temperature", "unavailable", NULL);
     }
-#ifdef NDEBUG
-    say(c, "build", "release", NULL);
-#elif defined __OPTIMIZE__
-    say(c, "build", "optimised", NULL);
-#else
-    say(c, "build", "not optimised", "cmake -DCMAKE_BUILD_TYPE=Release");
-#endif
+    const bool debug = takt_build_is_debug();
+    say(c, "build", debug ? "debug: every result is marked" : "optimised",
+        debug ? "cmake -DCMAKE_BUILD_TYPE=Release" : NULL);
 }
 
 /* ---- load ---- */
@@ -102,7 +106,22 @@ static void check_load(check_list *c, const takt_cpu_facts *f)
         c->found->load = 0;
     snprintf(shown, sizeof shown, "%.2f on %d processors", c->found->load, f->usable);
     say(c, "load", shown,
-        c->found->load > 0.3 * f->usable ? "see `top`, and stop what else is running" : NULL);
+        c->found->load > 0.3 * f->usable ? "stop what is listed as busy below" : NULL);
+}
+
+/* Somebody who computes all the time disturbs, however little he gets. */
+static void check_processes(check_list *c, const takt_busy *busiest, size_t count)
+{
+    char value[96], fix[96];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(value, sizeof value, "%s (process %d): %.0f %% of a processor", busiest[i].name,
+                 busiest[i].id, busiest[i].percent);
+        snprintf(fix, sizeof fix, "kill -STOP %d; afterwards kill -CONT %d", busiest[i].id,
+                 busiest[i].id);
+        say(c, "busy", value, busiest[i].percent > 3 ? fix : NULL);
+    }
+    if (count == 0)
+        say(c, "busy", "nobody else", NULL);
 }
 
 /* ---- A/A ---- */
@@ -149,15 +168,33 @@ static takt_status run_same(takt_ctx *ctx, takt_environment *found)
     return status;
 }
 
+/* And who else computes meanwhile. */
+static takt_status run_watched(takt_ctx *ctx, takt_environment *found,
+                               takt_busy busiest[TAKT_BUSIEST], size_t *count)
+{
+    takt_process_list before, after;
+    TAKT_TRY(takt_processes_read(ctx, "", &before));
+    takt_status status = run_same(ctx, found);
+    if (status == TAKT_OK)
+        status = takt_processes_read(ctx, "", &after);
+    if (status == TAKT_OK) {
+        *count = takt_processes_busiest(&before, &after, busiest);
+        takt_processes_free(ctx, &after);
+    }
+    takt_processes_free(ctx, &before);
+    return status;
+}
+
 static void check_noise(check_list *c)
 {
     char text[64];
     const takt_environment *e = c->found;
     snprintf(text, sizeof text, "%.2f %%", e->steal_pct);
-    say(c, "steal time", text, e->steal_pct > 0.5 ? "other machines share this processor" : NULL);
+    say(c, "steal time", text,
+        e->steal_pct > 0.5 ? "choose a machine whose processors are your own" : NULL);
     snprintf(text, sizeof text, "%.2f %%", e->noise_pct);
     say(c, "A/A difference", text,
-        e->noise_pct > 1.5 ? "no smaller change can be shown here today" : NULL);
+        e->noise_pct > 1.5 ? "takt benchmark compare --duration 30: more blocks show less" : NULL);
 }
 
 static char grade(const takt_environment *e)
@@ -191,8 +228,10 @@ takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found, takt_
     takt_cpu_facts facts;
     takt_report r;
     takt_table t;
+    takt_busy busiest[TAKT_BUSIEST];
+    size_t busy;
     *found = (takt_environment){.grade = 'D'};
-    TAKT_TRY(run_same(ctx, found));
+    TAKT_TRY(run_watched(ctx, found, busiest, &busy));
     found->grade = grade(found);
     takt_cpu_read(&facts);
     takt_report_begin(&r, ctx, format);
@@ -205,6 +244,7 @@ takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found, takt_
     check_processors(&c, &facts);
     check_limits(&c);
     check_load(&c, &facts);
+    check_processes(&c, busiest, busy);
     check_noise(&c);
     finish(&c);
     const takt_status status = t.status;

@@ -82,7 +82,7 @@ static void wait_until(const load_work *w, double due)
 static void answer(load_stream *s)
 {
     load_work *w = s->w;
-    while (!is_over(w)) {
+    for (bool is_first = true; is_first || !is_over(w); is_first = false) {
         const size_t query = atomic_fetch_add(&w->next, 1);
         if (query >= w->queries)
             break;

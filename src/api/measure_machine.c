@@ -82,8 +82,58 @@ static void ceilings(takt_table *t, const takt_ceilings *c)
     }
 }
 
+static void moving_row(takt_table *t, const char *what, double value, const char *unit,
+                       const char *reason)
+{
+    takt_table_cell(t, "%s", what);
+    if (value > 0)
+        takt_table_cell(t, "%.4g %s", value, unit);
+    else
+        takt_table_cell(t, "unavailable%s%s", reason[0] != '\0' ? ": " : "", reason);
+}
+
+static void moving(takt_table *t, const takt_system_rates *r)
+{
+    takt_table_cell(t, "measured traffic%s", r->from_file ? " (kept)" : "");
+    takt_table_cell(t, " ");
+    takt_table_rule(t);
+    moving_row(t, "disk write, until it is there", r->disk_write_mbs, "MB/s", r->disk_reason);
+    moving_row(t, r->disk_is_cached ? "disk read (from memory)" : "disk read", r->disk_read_mbs,
+               "MB/s", r->disk_reason);
+    moving_row(t, "disk, one page until it is there", r->disk_sync_ms, "ms", r->disk_reason);
+    moving_row(t, "loopback network", r->loopback_mbs, "MB/s", r->loopback_reason);
+    moving_row(t, "loopback, there and back", r->loopback_us, "us", r->loopback_reason);
+    for (int i = 0; i < r->scaling_count; i++) {
+        const takt_thread_rates *one = &r->scaling[0], *s = &r->scaling[i];
+        takt_table_cell(t, "efficiency of %d thread%s", s->threads, s->threads == 1 ? "" : "s");
+        takt_table_cell(t, "%.0f %% computing, %.0f %% reading memory",
+                        one->f32_gflops > 0 ? 100 * s->f32_gflops / s->threads / one->f32_gflops
+                                            : 0,
+                        one->read_gbs > 0 ? 100 * s->read_gbs / s->threads / one->read_gbs : 0);
+    }
+}
+
+static takt_status moving_table(takt_report *r, const takt_system_rates *rates)
+{
+    takt_table t;
+    takt_table_init(&t, r->text.ctx, "ll");
+    moving(&t, rates);
+    takt_text_add(&r->text, "\n");
+    takt_table_print(&t, &r->text);
+    const takt_status status = t.status;
+    takt_table_deinit(&t);
+    return status;
+}
+
 takt_status takt_machine_describe(takt_ctx *ctx, const takt_ceilings *c, takt_format format,
                                   takt_sink_fn *sink, void *user)
+{
+    return takt_system_describe(ctx, c, NULL, format, sink, user);
+}
+
+takt_status takt_system_describe(takt_ctx *ctx, const takt_ceilings *c,
+                                 const takt_system_rates *rates, takt_format format,
+                                 takt_sink_fn *sink, void *user)
 {
     takt_cpu_facts facts;
     takt_report r;
@@ -93,6 +143,8 @@ takt_status takt_machine_describe(takt_ctx *ctx, const takt_ceilings *c, takt_fo
     takt_report_begin(&r, ctx, format);
     if (r.is_json) {
         takt_machine_json(&r.json, &facts, c);
+        if (rates != NULL)
+            takt_system_rates_json(&r.json, rates);
         return takt_report_end(&r, status, sink, user);
     }
     takt_table_init(&t, ctx, "ll");
@@ -108,5 +160,7 @@ takt_status takt_machine_describe(takt_ctx *ctx, const takt_ceilings *c, takt_fo
         status = status != TAKT_OK ? status : t.status;
         takt_table_deinit(&t);
     }
+    if (rates != NULL && status == TAKT_OK)
+        status = moving_table(&r, rates);
     return takt_report_end(&r, status, sink, user);
 }

@@ -9,7 +9,7 @@
 
 #include <takt/load.h>
 
-enum { TRIES = 8, LEAST_QUERIES = 400 }; /* p99 takes 368 */
+enum { TRIES = 8, LEAST_QUERIES = 400, FEWEST_QUERIES = 8 }; /* p99 takes 368 */
 
 double takt_timing_quantile(takt_ctx *ctx, const takt_timing *t, double part)
 {
@@ -39,7 +39,10 @@ static takt_status try_rate(search *s, double qps, bool *met)
     takt_load load;
     const double fitting = qps * (double)s->o.max_ns * 1e-9;
     s->o.qps = qps;
-    s->o.queries = fitting > LEAST_QUERIES ? 0 : LEAST_QUERIES;
+    /* Enough for p99, unless that would take for ever. */
+    s->o.queries = fitting > LEAST_QUERIES
+                       ? 0
+                       : (uint64_t)fmin(LEAST_QUERIES, fmax(FEWEST_QUERIES, 10 * fitting));
     const takt_status status = takt_sessions_load(s->sessions, s->count, &s->o, &load);
     const double value = takt_timing_quantile(ctx, &load.timing, s->slo.part);
     *met = status == TAKT_OK && load.unanswered == 0 && value <= s->slo.limit_ns && value > 0;
@@ -83,9 +86,9 @@ takt_status takt_sessions_peak(takt_session *const *sessions, size_t count,
         bool met;
         status = try_rate(&s, rate, &met);
         *(met ? &low : &high) = rate;
-        if (high - low < 0.01 * high)
-            break;
         rate = (low + high) / 2;
+        if (high - low < 0.01 * high || rate * (double)s.o.max_ns < 1e8)
+            break; /* near enough, or fewer than one query in ten times the time */
     }
     return status;
 }

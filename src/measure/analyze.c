@@ -172,6 +172,7 @@ static void trend_text(takt_text *text, const takt_trend *t, const takt_plot *pl
 static void trend_html(takt_text *text, const takt_plot *plot)
 {
     takt_text_add(text, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+                        "<meta name=\"viewport\" content=\"width=device-width\">"
                         "<title>Trend - Takt</title>\n<style>\n");
     takt_html_style(text);
     takt_text_add(text, "</style></head><body>\n<h1>Trend</h1>\n<p>%s</p>\n",

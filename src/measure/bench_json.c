@@ -1,4 +1,5 @@
 /* bench_json.c - results as JSON: the keys that the seeds have, and everything else beside them. */
+#include <math.h>
 #include <stdio.h>
 #include <takt/version.h>
 
@@ -67,7 +68,29 @@ static void throughput(takt_json_writer *w, const takt_bench_row *r)
     takt_json_close(w, '}');
 }
 
-static void memory(takt_json_writer *w, const takt_bench_row *r)
+/* What the steps move, and the smallest cache that holds all of it: computed, not counted. */
+static void traffic(takt_json_writer *w, const takt_bench *b, const takt_bench_row *r)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < r->op_count; i++)
+        bytes += r->ops[i].bytes;
+    if (bytes <= 0)
+        return;
+    open_object(w, "bandwidth");
+    number(w, "bytes_per_run", bytes);
+    number(w, "gbs", bytes / fmax(1, r->timing.stats.median));
+    string(w, "source", "modelled");
+    takt_json_close(w, '}');
+    if (!b->has_ceilings)
+        return;
+    open_object(w, "cache");
+    string(w, "fits_in",
+           takt_level_names[takt_ceilings_level(&b->ceilings, (double)r->planned_peak)]);
+    string(w, "source", "modelled");
+    takt_json_close(w, '}');
+}
+
+static void memory(takt_json_writer *w, const takt_bench *b, const takt_bench_row *r)
 {
     open_object(w, "memory_usage");
     string(w, "unit", "bytes");
@@ -77,6 +100,7 @@ static void memory(takt_json_writer *w, const takt_bench_row *r)
     count(w, "peak", r->planned_peak);
     number(w, "mean", r->live_mean);
     number(w, "std", r->live_std);
+    traffic(w, b, r);
     takt_json_close(w, '}');
 }
 
@@ -111,7 +135,7 @@ static void results(takt_json_writer *w, const takt_bench *b, const takt_bench_r
     if (b->throughput)
         throughput(w, r);
     if (b->memory_usage)
-        memory(w, r);
+        memory(w, b, r);
     takt_bench_more_json(w, b, r);
     operations(w, r);
     takt_json_key(w, "incomplete");

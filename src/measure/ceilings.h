@@ -2,7 +2,7 @@
 #ifndef TAKT_MEASURE_CEILINGS_H
 #define TAKT_MEASURE_CEILINGS_H
 
-#include <takt/measure.h>
+#include <takt/system.h>
 
 #include "base/json.h"
 #include "kernel/kernel.h"
@@ -47,5 +47,7 @@ void takt_isa_text(char *to, size_t size);
 void takt_system_text(char *to, size_t size);
 /* The members of "system_info" into an object that is open. */
 void takt_machine_json(takt_json_writer *w, const takt_cpu_facts *facts, const takt_ceilings *c);
+/* Keys disk, network and thread_efficiency. */
+void takt_system_rates_json(takt_json_writer *w, const takt_system_rates *r);
 
 #endif

@@ -121,6 +121,33 @@ takt_status takt_compare_blocks(takt_ctx *ctx, const double *a, const double *b,
     return TAKT_OK;
 }
 
+takt_status takt_compare_finish(takt_ctx *ctx, const double *a, const double *b, size_t count,
+                                double margin, takt_comparison *c)
+{
+    void *block;
+    takt_comparison same;
+    const size_t half = count / 2;
+    TAKT_TRY(takt_compare_blocks(ctx, a, b, count, margin, c));
+    if (half < LEAST_BLOCKS)
+        return TAKT_OK;
+    TAKT_TRY(takt_mem_get(ctx, 2 * half * sizeof *a, "a comparison", &block));
+    double *even = block, *odd = even + half;
+    for (size_t i = 0; i < half; i++) { /* in turns, so that a drift falls on both */
+        even[i] = a[2 * i + i % 2];
+        odd[i] = a[2 * i + 1 - i % 2];
+    }
+    const takt_status status = takt_compare_blocks(ctx, even, odd, half, margin, &same);
+    takt_mem_put(ctx, block, 2 * half * sizeof *a);
+    TAKT_TRY(status);
+    /* From half as many pairs as A and B have: with as many it would be narrower. */
+    c->noise = expm1(log1p(fmax(same.ci.high - 1, 1 - same.ci.low)) / sqrt(2));
+    if (c->verdict != TAKT_SAME && fabs(log(c->ratio)) < log1p(c->noise)) {
+        c->verdict = TAKT_INCONCLUSIVE;
+        c->more_blocks = c->more_blocks > 0 ? c->more_blocks : count;
+    }
+    return TAKT_OK;
+}
+
 bool takt_compare_is_look(size_t blocks)
 {
     size_t look = 8;

@@ -11,6 +11,11 @@
 TAKT_MUST_USE takt_status takt_compare_blocks(takt_ctx *ctx, const double *a, const double *b,
                                               size_t count, double margin,
                                               takt_comparison *comparison);
+/* The same with 8 blocks or more, and `noise`: what A shows against itself, neighbouring blocks
+ * playing both sides. A smaller difference of B is no verdict. */
+TAKT_MUST_USE takt_status takt_compare_finish(takt_ctx *ctx, const double *a, const double *b,
+                                              size_t count, double margin,
+                                              takt_comparison *comparison);
 /* When a comparison that goes on until it is clear looks at what it has: after 8, 24, 72, ...
  * blocks. Who looks often finds something sooner or later. */
 bool takt_compare_is_look(size_t blocks);

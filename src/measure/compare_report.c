@@ -122,9 +122,27 @@ static void write_json(const report *r)
     takt_text_put(r->text, "\n", 1);
 }
 
+static bool has_times(const takt_timing *t)
+{
+    return t != NULL && t->count > 0;
+}
+
+static void details(const report *r)
+{
+    const takt_comparison *c = r->c;
+    takt_text_add(r->text, "<table><tr><th></th><th>median</th></tr>\n<tr><td>A: ");
+    takt_html_text(r->text, r->of->a);
+    takt_text_add(r->text, "</td><td>%.5g &micro;s</td></tr>\n<tr><td>B: ", c->a_ns * 1e-3);
+    takt_html_text(r->text, r->of->b);
+    takt_text_add(r->text,
+                  "</td><td>%.5g &micro;s</td></tr>\n</table>\n<p>Equivalence test: p = %.3g. The "
+                  "smallest change that %zu blocks show 8 times in 10 is about %.2f&nbsp;%%.</p>\n",
+                  c->b_ns * 1e-3, c->same_p, c->blocks, 100 * c->detectable);
+}
+
 static void plots(const report *r, const char *name, const takt_timing *t)
 {
-    if (t == NULL || t->count == 0)
+    if (!has_times(t))
         return;
     takt_text_add(r->text, "<h2>");
     takt_html_text(r->text, name);
@@ -147,21 +165,17 @@ static void write_html(const report *r)
                   : c->verdict == TAKT_SLOWER ? "Slower"
                                               : "Inconclusive");
     sentence(r, takt_html_text);
-    const takt_plot_point points[] = {
-        {.x = 0,
-         .y = 100 * (c->ratio - 1),
-         .low = 100 * (c->ci.low - 1),
-         .high = 100 * (c->ci.high - 1),
-         .name = "difference in percent"},
-        {.x = 1, .y = 0, .low = -100 * c->noise, .high = 100 * c->noise, .name = "A against A"},
-        {.x = 2, .y = 0, .low = -100 * c->margin, .high = 100 * c->margin, .name = "margin"}};
-    const takt_plot plot = {.title = "Difference, noise, margin (percent)",
-                            .x_label = "0: difference, 1: noise, 2: margin",
-                            .y_label = "percent",
-                            .points = points,
-                            .count = 3};
-    takt_text_add(r->text, "</p>\n");
-    takt_plot_points(r->text, &plot);
+    takt_text_add(r->text, "</p>\n<div class=\"plots\">\n");
+    const takt_plot_bar bars[] = {
+        {"B against A", 100 * (c->ci.low - 1), 100 * (c->ratio - 1), 100 * (c->ci.high - 1), false},
+        {"A against itself", -100 * c->noise, 0, 100 * c->noise, true},
+        {"margin", -100 * c->margin, 0, 100 * c->margin, true}};
+    takt_plot_bars(r->text, "Difference in time, 95 % interval", "percent; right of 0: B is slower",
+                   bars, 3);
+    if (has_times(r->of->a_timing) && has_times(r->of->b_timing))
+        takt_plot_two(r->text, r->of->a_timing, r->of->b_timing);
+    takt_text_add(r->text, "</div>\n");
+    details(r);
     plots(r, r->of->a, r->of->a_timing);
     plots(r, r->of->b, r->of->b_timing);
     takt_text_add(r->text, "</body></html>\n");

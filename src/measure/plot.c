@@ -2,9 +2,11 @@
 #include "measure/plot.h"
 
 #include <math.h>
-#include <stdio.h>
 
-enum { WIDTH = 640, HEIGHT = 280, LEFT = 70, RIGHT = 16, TOP = 28, BOTTOM = 44, BINS = 48 };
+#include "measure/plot_axis.h"
+
+enum { WIDTH = TAKT_PLOT_WIDTH, HEIGHT = TAKT_PLOT_HEIGHT, LEFT = TAKT_PLOT_LEFT };
+enum { RIGHT = TAKT_PLOT_RIGHT, TOP = TAKT_PLOT_TOP, BOTTOM = TAKT_PLOT_BOTTOM, BINS = 48 };
 
 /* ---- text ---- */
 
@@ -30,109 +32,34 @@ void takt_html_style(takt_text *text)
         "@media(prefers-color-scheme:dark){:root{--bg:#12161d;--ink:#e6eaf0;--soft:#98a4b5;"
         "--line:#2c3442;--dot:#7cb0ff;--band:#7cb0ff2e;--warm:#ff9a5c;--card:#1a202a}}\n"
         "body{background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,sans-serif;"
-        "margin:2rem auto;max-width:1040px;padding:0 1rem}\n"
-        "h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2rem 0 .5rem}"
-        "p{color:var(--soft);margin:.3rem 0}\n"
-        "table{border-collapse:collapse;width:100%%;font-variant-numeric:tabular-nums}"
+        "margin:2rem auto;max-width:1080px;padding:0 1rem}\n"
+        "h1{font-size:1.6rem;margin:0;overflow-wrap:anywhere}"
+        "h2,summary{font-size:1.1rem;font-weight:600;margin:1.6rem 0 .6rem}"
+        "summary{cursor:pointer;margin:.8rem 0 .4rem}"
+        "p{color:var(--soft);margin:.3rem 0}.warn{color:var(--warm);font-weight:600}\n"
+        "table{border-collapse:collapse;width:100%%;margin:1rem 0;"
+        "font-variant-numeric:tabular-nums}"
         "th,td{padding:.35rem .6rem;border-bottom:1px solid var(--line);text-align:right}"
-        "th:first-child,td:first-child{text-align:left}th{color:var(--soft);font-weight:500}\n"
-        ".plots{display:flex;flex-wrap:wrap;gap:1rem}"
-        "svg{background:var(--card);border-radius:8px;max-width:100%%;height:auto}"
+        "th:first-child,td:first-child{text-align:left}th{color:var(--soft);font-weight:500}"
+        "tr.best td{background:var(--band)}td.bar{width:22%%}"
+        "td.bar i{display:block;height:.7rem;background:var(--dot);border-radius:3px}\n"
+        ".cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(170px,1fr));gap:.8rem;"
+        "margin:1.2rem 0}.card{background:var(--card);border-radius:8px;padding:.7rem 1rem}"
+        ".card span{display:block;color:var(--soft);font-size:.82rem}"
+        ".card b{font-size:1.35rem;font-weight:600}\n"
+        ".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(460px,100%%),1fr));"
+        "gap:1rem;margin:1rem 0}"
+        "svg{background:var(--card);border-radius:8px;width:100%%;height:auto}"
         "svg text{fill:var(--soft);font:12px system-ui,sans-serif}"
         "svg .t{fill:var(--ink);font-weight:600}"
-        ".a{stroke:var(--line)}.d{fill:var(--dot)}.s{stroke:var(--dot);fill:none;stroke-width:1.5}"
-        ".m{stroke:var(--warm);stroke-width:1.5;fill:none}.b{fill:var(--band)}\n");
-}
-
-/* ---- axes ---- */
-
-typedef struct axis {
-    double low, high;
-    bool is_log;
-    double from, to; /* in the picture */
-} axis;
-
-static double place(const axis *a, double value)
-{
-    const double low = a->is_log ? log10(a->low) : a->low;
-    const double high = a->is_log ? log10(a->high) : a->high;
-    const double at = a->is_log ? log10(fmax(value, a->low * 1e-3)) : value;
-    return a->from + (high > low ? (at - low) / (high - low) : 0.5) * (a->to - a->from);
-}
-
-/* 1, 2 or 5 times a power of ten. */
-static double nice_step(double range)
-{
-    const double power = pow(10, floor(log10(range / 5)));
-    const double rest = range / 5 / power;
-    return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
-}
-
-/* "19.5k": exponents would not fit beside the axis. */
-static const char *label(double value, char to[static 24])
-{
-    const double size = fabs(value);
-    const double unit = size >= 1e9 ? 1e9 : size >= 1e6 ? 1e6 : size >= 1e4 ? 1e3 : 1;
-    const char *suffix = unit == 1e9 ? "G" : unit == 1e6 ? "M" : unit == 1e3 ? "k" : "";
-    snprintf(to, 24, "%.4g%s", value / unit, suffix);
-    return to;
-}
-
-static void tick(takt_text *text, const axis *a, double value, bool is_x)
-{
-    const double at = place(a, value);
-    char name[24];
-    label(value, name);
-    if (is_x)
-        takt_text_add(text,
-                      "<line class=\"a\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
-                      "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
-                      at, at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 16, name);
-    else
-        takt_text_add(text,
-                      "<line class=\"a\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
-                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-                      LEFT, WIDTH - RIGHT, at, at, LEFT - 6, at + 4, name);
-}
-
-static void ticks(takt_text *text, const axis *a, bool is_x)
-{
-    if (a->is_log) {
-        for (double v = pow(10, ceil(log10(a->low) - 1e-9)); v <= a->high * 1.000001; v *= 10)
-            tick(text, a, v, is_x);
-        return;
-    }
-    const double step = nice_step(fmax(a->high - a->low, 1e-12));
-    int count = 0;
-    for (double v = ceil(a->low / step) * step; v <= a->high && count < 20; v += step, count++)
-        tick(text, a, fabs(v) < step * 1e-9 ? 0 : v, is_x);
-}
-
-static void begin(takt_text *text, const char *title, const char *x_label, const char *y_label)
-{
-    takt_text_add(text, "<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">\n",
-                  WIDTH, HEIGHT, WIDTH / 4 * 3, HEIGHT / 4 * 3);
-    takt_text_add(text, "<text class=\"t\" x=\"%d\" y=\"18\">", LEFT);
-    takt_html_text(text, title);
-    takt_text_add(text, "</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT,
-                  HEIGHT - 8);
-    takt_html_text(text, x_label);
-    takt_text_add(text,
-                  "</text><text x=\"14\" y=\"%d\" transform=\"rotate(-90 14 %d)\" "
-                  "text-anchor=\"middle\">",
-                  HEIGHT / 2, HEIGHT / 2);
-    takt_html_text(text, y_label);
-    takt_text_add(text, "</text>\n");
-}
-
-static axis x_axis(double low, double high, bool is_log)
-{
-    return (axis){low, high, is_log, LEFT, WIDTH - RIGHT};
-}
-
-static axis y_axis(double low, double high, bool is_log)
-{
-    return (axis){low, high, is_log, HEIGHT - BOTTOM, TOP};
+        ".a{stroke:var(--line)}.z{stroke:var(--soft);stroke-dasharray:4 3}.d{fill:var(--dot)}"
+        ".s{stroke:var(--dot);fill:none;stroke-width:1.5}.s.o{stroke:var(--warm)}"
+        ".w{fill:var(--warm)}"
+        ".l{stroke-width:1.5;stroke:var(--dot)}.w.l{stroke:var(--warm)}"
+        ".m{stroke:var(--warm);stroke-width:1.5;fill:none}.b{fill:var(--band)}\n"
+        "pre,code{font:13px/1.5 ui-monospace,monospace;color:var(--soft);white-space:pre-wrap;"
+        "overflow-wrap:anywhere}footer{margin-top:2rem;border-top:1px solid var(--line);"
+        "padding-top:.8rem}\n");
 }
 
 /* ---- times ---- */
@@ -157,24 +84,27 @@ void takt_plot_distribution(takt_text *text, const takt_timing *t)
     }
     for (size_t i = 0; i < BINS; i++)
         most = bins[i] > most ? bins[i] : most;
-    const axis x = x_axis(low * 1e-3, high * 1e-3, false), y = y_axis(0, (double)most, false);
-    begin(text, "Distribution", "microseconds", "runs");
-    ticks(text, &x, true);
-    ticks(text, &y, false);
+    const takt_axis x = takt_x_axis(low * 1e-3, high * 1e-3, false),
+                    y = takt_y_axis(0, (double)most, false);
+    takt_plot_begin(text, "Distribution", "microseconds", "runs");
+    takt_axis_ticks(text, &x, true);
+    takt_axis_ticks(text, &y, false);
     for (size_t i = 0; i < BINS; i++) {
-        const double left = place(&x, (low + (double)i * width) * 1e-3);
-        const double right = place(&x, (low + (double)(i + 1) * width) * 1e-3);
-        const double top = place(&y, (double)bins[i]);
+        const double left = takt_axis_place(&x, (low + (double)i * width) * 1e-3);
+        const double right = takt_axis_place(&x, (low + (double)(i + 1) * width) * 1e-3);
+        const double top = takt_axis_place(&y, (double)bins[i]);
         takt_text_add(text,
                       "<rect class=\"d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
                       left, top, fmax(right - left - 0.5, 0.5), y.from - top);
     }
     takt_text_add(text, "<rect class=\"b\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n",
-                  place(&x, s->median_ci.low * 1e-3), TOP,
-                  fmax(1, place(&x, s->median_ci.high * 1e-3) - place(&x, s->median_ci.low * 1e-3)),
+                  takt_axis_place(&x, s->median_ci.low * 1e-3), TOP,
+                  fmax(1, takt_axis_place(&x, s->median_ci.high * 1e-3) -
+                              takt_axis_place(&x, s->median_ci.low * 1e-3)),
                   HEIGHT - BOTTOM - TOP);
     takt_text_add(text, "<line class=\"m\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n",
-                  place(&x, s->median * 1e-3), place(&x, s->median * 1e-3), TOP, HEIGHT - BOTTOM);
+                  takt_axis_place(&x, s->median * 1e-3), takt_axis_place(&x, s->median * 1e-3), TOP,
+                  HEIGHT - BOTTOM);
     if (beyond > 0)
         takt_text_add(text, "<text x=\"%d\" y=\"18\" text-anchor=\"end\">%zu beyond</text>\n",
                       WIDTH - RIGHT, beyond);
@@ -184,24 +114,25 @@ void takt_plot_distribution(takt_text *text, const takt_timing *t)
 void takt_plot_series(takt_text *text, const takt_timing *t)
 {
     const double high = fmax(shown_end(t), t->stats.min + 1);
-    const axis x = x_axis(0, fmax(1, (double)t->count - 1), false);
-    const axis y = y_axis(t->stats.min * 1e-3, high * 1e-3, false);
+    const takt_axis x = takt_x_axis(0, fmax(1, (double)t->count - 1), false);
+    const takt_axis y = takt_y_axis(t->stats.min * 1e-3, high * 1e-3, false);
     /* More dots than pixels would make a large file and no better picture. */
     const size_t stride = t->count / 2000 + 1;
-    begin(text, "In order", "run", "microseconds");
-    ticks(text, &x, true);
-    ticks(text, &y, false);
+    takt_plot_begin(text, "In order", "run", "microseconds");
+    takt_axis_ticks(text, &x, true);
+    takt_axis_ticks(text, &y, false);
     for (size_t i = 0; i < t->count; i += stride)
-        takt_text_add(text, "<circle class=\"d\" r=\"1.3\" cx=\"%.1f\" cy=\"%.1f\"/>\n",
-                      place(&x, (double)i), place(&y, fmin(t->samples[i], high) * 1e-3));
+        takt_text_add(text, "<circle class=\"d\" r=\"%.1f\" cx=\"%.1f\" cy=\"%.1f\"/>\n",
+                      t->count > 200 ? 1.3 : 3.0, takt_axis_place(&x, (double)i),
+                      takt_axis_place(&y, fmin(t->samples[i], high) * 1e-3));
     takt_text_add(text, "<line class=\"m\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n</svg>\n",
-                  LEFT, WIDTH - RIGHT, place(&y, t->stats.median * 1e-3),
-                  place(&y, t->stats.median * 1e-3));
+                  LEFT, WIDTH - RIGHT, takt_axis_place(&y, t->stats.median * 1e-3),
+                  takt_axis_place(&y, t->stats.median * 1e-3));
 }
 
 /* ---- dots ---- */
 
-static void widen(axis *a)
+static void widen(takt_axis *a)
 {
     if (a->is_log) {
         a->low /= 1.5;
@@ -213,7 +144,7 @@ static void widen(axis *a)
     }
 }
 
-static void reach(axis *a, double value)
+static void reach(takt_axis *a, double value)
 {
     if (!isfinite(value) || (a->is_log && value <= 0))
         return;
@@ -221,30 +152,75 @@ static void reach(axis *a, double value)
     a->high = fmax(a->high, value);
 }
 
-static void draw_roof(takt_text *text, const takt_plot *p, const axis *x, const axis *y)
+static void draw_roof(takt_text *text, const takt_plot *p, const takt_axis *x, const takt_axis *y)
 {
-    const double knee = p->roof / p->slope;
-    takt_text_add(text, "<polyline class=\"m\" points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\"/>\n",
-                  place(x, x->low), place(y, fmin(p->slope * x->low, p->roof)),
-                  place(x, fmax(x->low, fmin(knee, x->high))),
-                  place(y, fmin(p->roof, p->slope * fmax(x->low, fmin(knee, x->high)))),
-                  place(x, x->high), place(y, fmin(p->slope * x->high, p->roof)));
+    double last = -100;    /* height of the last name */
+    double left = x->high; /* where the first slope meets the roof */
+    for (int i = 0; i < TAKT_LEVELS; i++) {
+        const double knee = p->slopes[i] > 0 ? p->roof / p->slopes[i] : 0;
+        if (knee <= 0)
+            continue;
+        const double from = fmax(x->low, y->low / p->slopes[i]);
+        left = fmin(left, fmax(x->low, knee));
+        if (from >= knee)
+            continue;
+        takt_text_add(text, "<line class=\"m\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>",
+                      takt_axis_place(x, from), takt_axis_place(x, fmin(knee, x->high)),
+                      takt_axis_place(y, p->slopes[i] * from),
+                      takt_axis_place(y, p->slopes[i] * fmin(knee, x->high)));
+        const double height = takt_axis_place(y, p->slopes[i] * from) - 5;
+        if (fabs(height - last) > 13) /* names must not lie on each other */
+            takt_text_add(text, "<text x=\"%.1f\" y=\"%.1f\">%s %.3g GB/s</text>\n",
+                          takt_axis_place(x, from) + 6, last = height, p->slope_names[i],
+                          p->slopes[i]);
+    }
+    takt_text_add(text,
+                  "<line class=\"m\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
+                  "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%.3g GFLOP/s</text>\n",
+                  takt_axis_place(x, left), takt_axis_place(x, x->high),
+                  takt_axis_place(y, p->roof), takt_axis_place(y, p->roof),
+                  takt_axis_place(x, x->high) - 4, takt_axis_place(y, p->roof) - 5, p->roof);
 }
 
-static void draw_point(takt_text *text, const takt_plot_point *q, const axis *x, const axis *y)
+static void draw_point(takt_text *text, const takt_plot_point *q, const takt_axis *x,
+                       const takt_axis *y)
 {
-    const double at = place(x, q->x), height = place(y, q->y);
+    const double at = takt_axis_place(x, q->x), height = takt_axis_place(y, q->y);
     if (q->high > q->low)
         takt_text_add(text, "<line class=\"s\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>",
-                      at, at, place(y, q->low), place(y, q->high));
-    takt_text_add(text, "<circle class=\"d\" r=\"4\" cx=\"%.1f\" cy=\"%.1f\"><title>", at, height);
+                      at, at, takt_axis_place(y, q->low), takt_axis_place(y, q->high));
+    takt_text_add(text, "<circle class=\"d\" r=\"%.1f\" cx=\"%.1f\" cy=\"%.1f\"><title>",
+                  4 + 6 * q->weight, at, height);
     takt_html_text(text, q->name);
     takt_text_add(text, ": %.4g</title></circle>\n", q->y);
 }
 
+/* A line through the points of each series, with its name at the end where there are several. */
+static void draw_lines(takt_text *text, const takt_plot *p, const takt_axis *x, const takt_axis *y)
+{
+    int number = 0; /* of the series: every other one has another colour */
+    const bool several = p->count > 0 && p->points[0].series != p->points[p->count - 1].series;
+    for (size_t i = 0; i < p->count; i++) {
+        const takt_plot_point *q = &p->points[i];
+        const bool begins = i == 0 || q[-1].series != q->series;
+        const bool ends = i + 1 == p->count || q[1].series != q->series;
+        if (begins)
+            takt_text_add(text, "<polyline class=\"s%s\" points=\"", number % 2 != 0 ? " o" : "");
+        takt_text_add(text, "%.1f,%.1f ", takt_axis_place(x, q->x), takt_axis_place(y, q->y));
+        if (ends)
+            takt_text_add(text, "\"/>\n");
+        if (ends && several)
+            takt_text_add(text, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+                          takt_axis_place(x, q->x) - 6,
+                          takt_axis_place(y, q->y) + (number % 2 != 0 ? 18 : -8), q->name);
+        number += ends;
+    }
+}
+
 void takt_plot_points(takt_text *text, const takt_plot *p)
 {
-    axis x = x_axis(INFINITY, -INFINITY, p->x_log), y = y_axis(INFINITY, -INFINITY, p->y_log);
+    takt_axis x = takt_x_axis(INFINITY, -INFINITY, p->x_log),
+              y = takt_y_axis(INFINITY, -INFINITY, p->y_log);
     for (size_t i = 0; i < p->count; i++) {
         reach(&x, p->points[i].x);
         reach(&y, p->points[i].y);
@@ -253,32 +229,38 @@ void takt_plot_points(takt_text *text, const takt_plot *p)
             reach(&y, p->points[i].high);
         }
     }
-    if (p->roof > 0) {
+    for (int i = 0; i < TAKT_LEVELS && p->roof > 0; i++)
+        if (p->slopes[i] > 0)
+            reach(&x, p->roof / p->slopes[i] * 1.5);
+    if (p->roof > 0)
         reach(&y, p->roof);
-        reach(&x, p->roof / p->slope * 2);
-    }
     if (!isfinite(x.low) || !isfinite(y.low))
         return;
     widen(&x);
     widen(&y);
-    begin(text, p->title, p->x_label, p->y_label);
-    ticks(text, &x, true);
-    ticks(text, &y, false);
-    if (p->roof > 0 && p->slope > 0)
+    takt_plot_begin(text, p->title, p->x_label, p->y_label);
+    takt_axis_ticks(text, &x, true);
+    takt_axis_ticks(text, &y, false);
+    if (p->roof > 0)
         draw_roof(text, p, &x, &y);
-    if (p->joined && p->count > 1) {
-        takt_text_add(text, "<polyline class=\"s\" points=\"");
-        for (size_t i = 0; i < p->count; i++)
-            takt_text_add(text, "%.1f,%.1f ", place(&x, p->points[i].x), place(&y, p->points[i].y));
-        takt_text_add(text, "\"/>\n");
-    }
+    if (p->joined)
+        draw_lines(text, p, &x, &y);
     if (p->step > 0 && p->step < p->count) {
-        const double at =
-            (place(&x, p->points[p->step - 1].x) + place(&x, p->points[p->step].x)) / 2;
+        const double at = (takt_axis_place(&x, p->points[p->step - 1].x) +
+                           takt_axis_place(&x, p->points[p->step].x)) /
+                          2;
         takt_text_add(text, "<line class=\"m\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n", at,
                       at, TOP, HEIGHT - BOTTOM);
     }
     for (size_t i = 0; i < p->count; i++)
         draw_point(text, &p->points[i], &x, &y);
+    for (size_t i = 0; i < p->count && p->labels; i++) {
+        const bool is_right = takt_axis_place(&x, p->points[i].x) > 0.6 * WIDTH;
+        takt_text_add(text, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">",
+                      takt_axis_place(&x, p->points[i].x) + (is_right ? -12 : 12),
+                      takt_axis_place(&y, p->points[i].y) + 4, is_right ? "end" : "start");
+        takt_html_text(text, p->points[i].name);
+        takt_text_add(text, "</text>\n");
+    }
     takt_text_add(text, "</svg>\n");
 }

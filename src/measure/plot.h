@@ -19,6 +19,8 @@ void takt_plot_series(takt_text *text, const takt_timing *t);
 /* A dot with a name and an interval; intervals of width 0 are not drawn. */
 typedef struct takt_plot_point {
     double x, y, low, high;
+    int series;    /* lines join points of one series */
+    double weight; /* 0 to 1: a larger dot */
     const char *name;
 } takt_plot_point;
 
@@ -27,10 +29,29 @@ typedef struct takt_plot {
     bool x_log, y_log, joined; /* joined: a line through the dots */
     const takt_plot_point *points;
     size_t count;
-    double slope, roof; /* of a roofline: y = min(slope * x, roof); 0: none */
-    size_t step;        /* a change between points step - 1 and step, marked; 0: none */
+    bool labels; /* names beside the dots */
+    double roof; /* of a roofline: y = min(slope * x, roof) for every slope; 0: none */
+    double slopes[TAKT_LEVELS];
+    const char *slope_names[TAKT_LEVELS];
+    size_t step; /* a change between points step - 1 and step, marked; 0: none */
 } takt_plot;
 
 void takt_plot_points(takt_text *text, const takt_plot *p);
+
+/* The slow end: time against how many runs are at least so slow, both logarithmic. */
+void takt_plot_tail(takt_text *text, const takt_timing *t);
+/* Two series in one picture, in the order in which they were taken. */
+void takt_plot_two(takt_text *text, const takt_timing *a, const takt_timing *b);
+
+/* A named interval around a value. */
+typedef struct takt_plot_bar {
+    const char *name;
+    double low, value, high;
+    bool is_band; /* an interval without a value */
+} takt_plot_bar;
+
+/* Intervals beneath each other, with a line at 0. */
+void takt_plot_bars(takt_text *text, const char *title, const char *unit, const takt_plot_bar *bars,
+                    size_t count);
 
 #endif

@@ -22,15 +22,24 @@ def rows():
 TMP.mkdir(parents=True, exist_ok=True)
 for name in ("model.takt", "model_v2.takt"):
     shutil.copy(ROOT / "examples/mlp.takt", TMP / name)
-failures, count = 0, 0
+(TMP / "benchmark_config.json").write_text('{"threads": 1, "seed": 3}')
+(TMP / "comparison_config.json").write_text('{"duration": "0.3", "threads": 1}')
+failures, count, skipped, results = 0, 0, 0, {}
 for command, text in rows():
     words = shlex.split(command)
-    done = subprocess.run([TOOL, *words[1:]], capture_output=True, text=True, cwd=TMP,
-                          env=ENVIRONMENT, check=False)
+    if command not in results: # several rows may show parts of one output
+        results[command] = subprocess.run([TOOL, *words[1:]], capture_output=True, text=True,
+                                          cwd=TMP, env=ENVIRONMENT, check=False)
+    done = results[command]
     count += 1
-    if words[0] != "takt" or done.returncode != 0 or text not in done.stdout:
+    if "TAKT8004" in done.stderr: # neither counters nor valgrind
+        skipped += 1
+        continue
+    good = (0, 5) if "compare" in words else (0,)
+    if words[0] != "takt" or done.returncode not in good or text not in done.stdout:
         failures += 1
         print(f"FAIL {command}: status {done.returncode}, no {text!r}\n{done.stdout}{done.stderr}")
+print(f"{count} rows, {skipped} skipped")
 if count < 20:
     print(f"FAIL only {count} rows were found")
 sys.exit(failures > 0 or count < 20)

@@ -1,4 +1,5 @@
 /* compare_models.c - two models, or one on two backends, in turns within this process. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "compare.h"
@@ -11,8 +12,12 @@ typedef struct side {
     tool_sizes sizes;
 } side;
 
+enum { BALLASTS = 2, BALLAST_PAGES = 1024, PAGE = 4096 };
+
 typedef struct both {
     compare_job *j;
+    void *ballast[BALLASTS];
+    uint32_t dice;
     side side[2];
     int threads;
     int code; /* of what went wrong while sessions were made */
@@ -69,12 +74,28 @@ static int open_session(both *b, side *s)
     return code != TAKT_EXIT_OK ? code : tool_fill_inputs(t, s->session);
 }
 
+/* A session made anew gets the pages back that the last one had, and with them its luck with the
+ * caches: 1 % and more, for as long as this goes on. So every time a random amount of memory is
+ * taken before it, and held. Without memory to spare it is left out. */
+static void shift_memory(both *x, int which)
+{
+    x->dice = x->dice * 1664525u + 1013904223u;
+    const size_t pages = 1 + (x->dice >> 8) % BALLAST_PAGES, odd = (x->dice >> 20) % 64 * 64;
+    free(x->ballast[which]);
+    unsigned char *at = malloc(pages * PAGE + odd);
+    for (size_t i = 0; at != NULL && i < pages; i++)
+        at[i * PAGE] = 1; /* pages that nobody touches are none */
+    x->ballast[which] = at;
+}
+
 static takt_status renew(void *user, bool b_first, takt_session **a, takt_session **b)
 {
     both *x = user;
     close_session(&x->side[b_first ? 1 : 0]);
     close_session(&x->side[b_first ? 0 : 1]);
+    shift_memory(x, 0);
     x->code = open_session(x, &x->side[b_first ? 1 : 0]);
+    shift_memory(x, 1);
     if (x->code == TAKT_EXIT_OK)
         x->code = open_session(x, &x->side[b_first ? 0 : 1]);
     *a = x->side[0].session;
@@ -115,7 +136,9 @@ static int fight(both *b, size_t other)
 
 int compare_models(compare_job *j, size_t other)
 {
-    both b = {.j = j, .side = {{.of = &j->sides[0]}, {.of = &j->sides[other]}}};
+    both b = {.j = j,
+              .dice = (uint32_t)tool_now_ns(),
+              .side = {{.of = &j->sides[0]}, {.of = &j->sides[other]}}};
     const char *none[2] = {NULL, NULL};
     const char **kept = j->t->args;
     j->t->args = none; /* tool_open_model takes the path from there */
@@ -129,6 +152,8 @@ int compare_models(compare_job *j, size_t other)
         close_session(&b.side[i]);
         takt_model_destroy(b.side[i].model);
     }
+    for (int i = 0; i < BALLASTS; i++)
+        free(b.ballast[i]);
     takt_pool_close(j->pool);
     j->pool = NULL;
     return code;

@@ -71,17 +71,17 @@ static void make_folders(char *path)
     }
 }
 
-/* $XDG_CACHE_HOME/takt/ceilings-<fingerprint>.json, or beneath ~/.cache. */
-static bool cache_path(char *to, size_t size)
+/* $XDG_CACHE_HOME/takt/<what>-<fingerprint>.json, or beneath ~/.cache. */
+static bool cache_path(const char *what, char *to, size_t size)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char fingerprint[17];
     int length = -1;
     takt_machine_fingerprint(fingerprint);
     if (cache != NULL && cache[0] == '/')
-        length = snprintf(to, size, "%s/takt/ceilings-%s.json", cache, fingerprint);
+        length = snprintf(to, size, "%s/takt/%s-%s.json", cache, what, fingerprint);
     else if (home != NULL && home[0] == '/')
-        length = snprintf(to, size, "%s/.cache/takt/ceilings-%s.json", home, fingerprint);
+        length = snprintf(to, size, "%s/.cache/takt/%s-%s.json", home, what, fingerprint);
     if (length < 0 || (size_t)length >= size)
         return false;
     make_folders(to);
@@ -91,8 +91,20 @@ static bool cache_path(char *to, size_t size)
 int tool_ceilings(takt_tool *t, bool again, takt_ceilings *ceilings)
 {
     char path[2048];
-    const bool has_path = cache_path(path, sizeof path);
+    const bool has_path = cache_path("ceilings", path, sizeof path);
     return tool_finish(t, takt_ceilings_get(t->ctx, has_path ? path : NULL, again, ceilings));
+}
+
+int tool_system_rates(takt_tool *t, bool again, takt_system_rates *rates)
+{
+    char path[2048], folder[2048];
+    const bool has_path = cache_path("system", path, sizeof path);
+    snprintf(folder, sizeof folder, "%s", has_path ? path : ".");
+    char *slash = strrchr(folder, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    return tool_finish(t,
+                       takt_system_rates_get(t->ctx, folder, has_path ? path : NULL, again, rates));
 }
 
 /* ---- files ---- */

@@ -20,6 +20,12 @@ void tool_bench_close(tool_bench *b);
 /* The ceilings of this machine, from the cache of this user unless `again`. */
 int tool_ceilings(takt_tool *t, bool again, takt_ceilings *ceilings);
 
+/* Disk, network and threads, likewise. */
+int tool_system_rates(takt_tool *t, bool again, takt_system_rates *rates);
+
+/* `takt benchmark system --measure`, which is also the benchmark of type system. */
+int tool_measure_system(takt_tool *t);
+
 /* A growing text to write to a file at the end. */
 typedef struct tool_buffer {
     char *at;

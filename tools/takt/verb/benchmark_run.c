@@ -90,14 +90,8 @@ static int run(takt_tool *t)
 {
     const char *type = tool_text_of(t, TAKT_F_TYPE);
     bench_job j = {.t = t};
-    if (type != NULL && strcmp(type, "system") == 0) {
-        takt_ceilings ceilings;
-        const int code = tool_ceilings(t, true, &ceilings);
-        return code != TAKT_EXIT_OK
-                   ? code
-                   : tool_finish(t, takt_machine_describe(t->ctx, &ceilings, tool_format_of(t),
-                                                          tool_to_stdout, NULL));
-    }
+    if (type != NULL && strcmp(type, "system") == 0)
+        return tool_measure_system(t);
     return bench_take_flags(&j) ? work(&j) : TAKT_EXIT_USAGE;
 }
 

@@ -66,9 +66,10 @@ static int verify_model(takt_tool *t)
         else
             printf("loads            yes\nruns             yes\n"
                    "finite           %s (%zu values are not)\nsame bits twice  %s\n"
-                   "memory           %llu bytes\n",
-                   bad == 0 ? "yes" : "no", bad, same ? "yes" : "no",
-                   (unsigned long long)info.peak);
+                   "memory           %llu bytes\nwithin limits    yes (%s)\n",
+                   bad == 0 ? "yes" : "no", bad, same ? "yes" : "no", (unsigned long long)info.peak,
+                   tool_text_of(t, TAKT_F_MEMORY_LIMIT) != NULL ? "--memory-limit"
+                                                                : "none was given");
         code = bad == 0 && same ? TAKT_EXIT_OK : TAKT_EXIT_BUDGET;
     }
     tool_bench_close(&b);

@@ -1,0 +1,52 @@
+/**
+ * system.h - disk, network and threads of this machine, measured.
+ *
+ *     takt_system_rates rates;
+ *     takt_system_rates_get(ctx, ".", NULL, true, &rates);
+ *     printf("%.0f MB/s to disk\n", rates.disk_write_mbs);
+ */
+#ifndef TAKT_SYSTEM_H
+#define TAKT_SYSTEM_H
+
+#include <takt/measure.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TAKT_SCALING = 12 };
+
+/** What so many threads reach together. */
+typedef struct takt_thread_rates {
+    int threads;
+    double f32_gflops, read_gbs; /**< multiply-adds, and reading memory */
+} takt_thread_rates;
+
+/** What lies beyond processor and memory. Zero: unknown; the reason says why. */
+typedef struct takt_system_rates {
+    char fingerprint[17];
+    double disk_write_mbs, disk_read_mbs; /**< until the disk has it; past the page cache */
+    double disk_sync_ms;                  /**< one page, until the disk has it */
+    bool disk_is_cached; /**< the file system keeps everything in memory: it is memory's rate */
+    double loopback_mbs, loopback_us; /**< TCP from this machine to itself; there and back */
+    char disk_reason[64], loopback_reason[64];
+    takt_thread_rates scaling[TAKT_SCALING]; /**< 1, 2, 4, ... and all threads */
+    int scaling_count;
+    bool from_file;
+} takt_system_rates;
+
+/** Measured with a file beneath `folder`, in about a second; kept in `path` as ceilings are. */
+TAKT_API TAKT_MUST_USE takt_status takt_system_rates_get(takt_ctx *ctx, const char *folder,
+                                                         const char *path, bool again,
+                                                         takt_system_rates *rates);
+/** takt_machine_describe with these too; both may be NULL. */
+TAKT_API TAKT_MUST_USE takt_status takt_system_describe(takt_ctx *ctx,
+                                                        const takt_ceilings *ceilings,
+                                                        const takt_system_rates *rates,
+                                                        takt_format format, takt_sink_fn *sink,
+                                                        void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

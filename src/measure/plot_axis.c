@@ -1,0 +1,102 @@
+/* plot_axis.c - axes: where a value lies, marks and their labels, the frame of a plot. */
+#include "measure/plot_axis.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { WIDTH = TAKT_PLOT_WIDTH, HEIGHT = TAKT_PLOT_HEIGHT, LEFT = TAKT_PLOT_LEFT };
+enum { RIGHT = TAKT_PLOT_RIGHT, TOP = TAKT_PLOT_TOP, BOTTOM = TAKT_PLOT_BOTTOM };
+
+double takt_axis_place(const takt_axis *a, double value)
+{
+    const double low = a->is_log ? log10(a->low) : a->low;
+    const double high = a->is_log ? log10(a->high) : a->high;
+    const double at = a->is_log ? log10(fmax(value, a->low * 1e-3)) : value;
+    return a->from + (high > low ? (at - low) / (high - low) : 0.5) * (a->to - a->from);
+}
+
+/* 1, 2 or 5 times a power of ten. */
+static double nice_step(double range)
+{
+    const double power = pow(10, floor(log10(range / 5)));
+    const double rest = range / 5 / power;
+    return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
+}
+
+/* "19.5k": exponents would not fit beside the axis. */
+static const char *takt_axis_label(double value, char to[static 24])
+{
+    const double size = fabs(value);
+    const double unit = size >= 1e9 ? 1e9 : size >= 1e6 ? 1e6 : size >= 1e4 ? 1e3 : 1;
+    const char *suffix = unit == 1e9 ? "G" : unit == 1e6 ? "M" : unit == 1e3 ? "k" : "";
+    snprintf(to, 24, "%.4g%s", value / unit, suffix);
+    return to;
+}
+
+static void tick(takt_text *text, const takt_axis *a, double value, bool is_x)
+{
+    const double at = takt_axis_place(a, value);
+    char name[24];
+    takt_axis_label(value, name);
+    if (is_x)
+        takt_text_add(text,
+                      "<line class=\"a\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
+                      "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
+                      at, at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 16, name);
+    else
+        takt_text_add(text,
+                      "<line class=\"a\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
+                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+                      LEFT, WIDTH - RIGHT, at, at, LEFT - 6, at + 4, name);
+}
+
+/* Powers of ten, with 2 and 5 between them where there is room. */
+static void log_ticks(takt_text *text, const takt_axis *a, bool is_x)
+{
+    const bool wide = log10(a->high / a->low) > 3;
+    for (double v = pow(10, floor(log10(a->low))); v <= a->high * 1.000001; v *= 10)
+        for (int i = 0; i < (wide ? 1 : 3); i++) {
+            const double at = v * (i == 0 ? 1 : i == 1 ? 2 : 5);
+            if (at >= a->low * 0.999999 && at <= a->high * 1.000001)
+                tick(text, a, at, is_x);
+        }
+}
+
+void takt_axis_ticks(takt_text *text, const takt_axis *a, bool is_x)
+{
+    if (a->is_log) {
+        log_ticks(text, a, is_x);
+        return;
+    }
+    const double step = nice_step(fmax(a->high - a->low, 1e-12));
+    int count = 0;
+    for (double v = ceil(a->low / step) * step; v <= a->high && count < 20; v += step, count++)
+        tick(text, a, fabs(v) < step * 1e-9 ? 0 : v, is_x);
+}
+
+void takt_plot_begin(takt_text *text, const char *title, const char *x_label, const char *y_label)
+{
+    takt_text_add(text, "<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">\n",
+                  WIDTH, HEIGHT, WIDTH / 4 * 3, HEIGHT / 4 * 3);
+    takt_text_add(text, "<text class=\"t\" x=\"%d\" y=\"18\">", LEFT);
+    takt_html_text(text, title);
+    takt_text_add(text, "</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT,
+                  HEIGHT - 8);
+    takt_html_text(text, x_label);
+    takt_text_add(text,
+                  "</text><text x=\"14\" y=\"%d\" transform=\"rotate(-90 14 %d)\" "
+                  "text-anchor=\"middle\">",
+                  HEIGHT / 2, HEIGHT / 2);
+    takt_html_text(text, y_label);
+    takt_text_add(text, "</text>\n");
+}
+
+takt_axis takt_x_axis(double low, double high, bool is_log)
+{
+    return (takt_axis){low, high, is_log, LEFT, WIDTH - RIGHT};
+}
+
+takt_axis takt_y_axis(double low, double high, bool is_log)
+{
+    return (takt_axis){low, high, is_log, HEIGHT - BOTTOM, TOP};
+}

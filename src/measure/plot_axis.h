@@ -1,0 +1,23 @@
+/* plot_axis.h - what all plots share. */
+#ifndef TAKT_MEASURE_PLOT_AXIS_H
+#define TAKT_MEASURE_PLOT_AXIS_H
+
+#include "measure/plot.h"
+
+enum { TAKT_PLOT_WIDTH = 640, TAKT_PLOT_HEIGHT = 280, TAKT_PLOT_LEFT = 70, TAKT_PLOT_RIGHT = 16 };
+enum { TAKT_PLOT_TOP = 28, TAKT_PLOT_BOTTOM = 44 };
+
+typedef struct takt_axis {
+    double low, high;
+    bool is_log;
+    double from, to; /* in the picture */
+} takt_axis;
+
+takt_axis takt_x_axis(double low, double high, bool is_log);
+takt_axis takt_y_axis(double low, double high, bool is_log);
+double takt_axis_place(const takt_axis *a, double value);
+void takt_axis_ticks(takt_text *text, const takt_axis *a, bool is_x);
+/* Opens the picture: title and labels. "</svg>" ends it. */
+void takt_plot_begin(takt_text *text, const char *title, const char *x_label, const char *y_label);
+
+#endif

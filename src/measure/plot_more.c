@@ -1,0 +1,142 @@
+/* plot_more.c - the slow end of a distribution, two series in one picture, intervals side by side.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "measure/plot_axis.h"
+#include "measure/stats.h"
+
+enum { WIDTH = TAKT_PLOT_WIDTH, HEIGHT = TAKT_PLOT_HEIGHT, LEFT = TAKT_PLOT_LEFT };
+enum { RIGHT = TAKT_PLOT_RIGHT, TOP = TAKT_PLOT_TOP, BOTTOM = TAKT_PLOT_BOTTOM };
+
+/* ---- the slow end ---- */
+
+static void percentile_mark(takt_text *text, const takt_axis *x, double part, const char *name)
+{
+    const double at = takt_axis_place(x, 1 / (1 - part));
+    takt_text_add(text,
+                  "<line class=\"a\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
+                  "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
+                  at, at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 16, name);
+}
+
+static void tail_line(takt_text *text, const double *sorted, size_t count, const takt_axis *x,
+                      const takt_axis *y)
+{
+    double last = -10;
+    takt_text_add(text, "<polyline class=\"s\" points=\"");
+    for (size_t i = 0; i < count; i++) {
+        const double at = takt_axis_place(x, (double)count / (double)(count - i));
+        if (at - last < 0.7 && i + 1 < count)
+            continue; /* less than a pixel on */
+        last = at;
+        takt_text_add(text, "%.1f,%.1f ", at, takt_axis_place(y, sorted[i] * 1e-3));
+    }
+    takt_text_add(text, "\"/>\n");
+}
+
+void takt_plot_tail(takt_text *text, const takt_timing *t)
+{
+    static const struct {
+        double part;
+        const char *name;
+    } marks[] = {{0, "min"},    {0.5, "p50"},     {0.9, "p90"},
+                 {0.99, "p99"}, {0.999, "p99.9"}, {0.9999, "p99.99"}};
+    void *block;
+    if (takt_mem_get(text->ctx, t->count * sizeof(double), "a plot", &block) != TAKT_OK) {
+        text->status = TAKT_ERR_MEMORY;
+        return;
+    }
+    double *sorted = block;
+    memcpy(sorted, t->samples, t->count * sizeof(double));
+    takt_sort_doubles(sorted, t->count);
+    const double low = sorted[0] * 1e-3, high = fmax(sorted[t->count - 1] * 1e-3, low * 1.05);
+    const takt_axis x = takt_x_axis(1, fmax(2, (double)t->count), true);
+    const takt_axis y = takt_y_axis(low * 0.97, high * 1.03, high > 3 * low);
+    takt_plot_begin(text, "The slow end", "runs that are faster", "microseconds");
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (1 / (1 - marks[i].part) <= x.high)
+            percentile_mark(text, &x, marks[i].part, marks[i].name);
+    takt_axis_ticks(text, &y, false);
+    tail_line(text, sorted, t->count, &x, &y);
+    takt_text_add(text, "</svg>\n");
+    takt_mem_put(text->ctx, block, t->count * sizeof(double));
+}
+
+/* ---- two series ---- */
+
+static double shown_end(const takt_timing *t)
+{
+    const takt_stats *s = &t->stats;
+    return fmin(s->max, fmax(s->percentiles[3].value, s->median + 12 * fmax(s->mad, 1)));
+}
+
+static void one_of_two(takt_text *text, const takt_timing *t, const takt_axis *x,
+                       const takt_axis *y, const char *class)
+{
+    const size_t stride = t->count / 1000 + 1;
+    const double radius = t->count > 200 ? 1.5 : 3;
+    for (size_t i = 0; i < t->count; i += stride)
+        takt_text_add(text, "<circle class=\"%s\" r=\"%.1f\" cx=\"%.1f\" cy=\"%.1f\"/>\n", class,
+                      radius, takt_axis_place(x, (double)i / (double)t->count),
+                      takt_axis_place(y, fmin(t->samples[i] * 1e-3, y->high)));
+    takt_text_add(text, "<line class=\"%s l\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
+                  class, LEFT, WIDTH - RIGHT, takt_axis_place(y, t->stats.median * 1e-3),
+                  takt_axis_place(y, t->stats.median * 1e-3));
+}
+
+void takt_plot_two(takt_text *text, const takt_timing *a, const takt_timing *b)
+{
+    const double low = fmin(a->stats.min, b->stats.min) * 1e-3;
+    const double high = fmax(shown_end(a), shown_end(b)) * 1e-3;
+    const takt_axis x = takt_x_axis(0, 1, false);
+    const takt_axis y = takt_y_axis(low - 0.03 * (high - low), fmax(high, low * 1.001), false);
+    takt_plot_begin(text, "Both in order, with their medians", "from first to last",
+                    "microseconds");
+    takt_axis_ticks(text, &y, false);
+    one_of_two(text, a, &x, &y, "d");
+    one_of_two(text, b, &x, &y, "w");
+    takt_text_add(
+        text,
+        "<circle class=\"d\" r=\"4\" cx=\"%d\" cy=\"14\"/><text x=\"%d\" y=\"18\">A</text>"
+        "<circle class=\"w\" r=\"4\" cx=\"%d\" cy=\"14\"/><text x=\"%d\" y=\"18\">B</text>"
+        "</svg>\n",
+        WIDTH - 90, WIDTH - 82, WIDTH - 54, WIDTH - 46);
+}
+
+/* ---- intervals ---- */
+
+void takt_plot_bars(takt_text *text, const char *title, const char *unit, const takt_plot_bar *bars,
+                    size_t count)
+{
+    enum { NAMES = 170 };
+    double low = 0, high = 0;
+    for (size_t i = 0; i < count; i++) {
+        low = fmin(low, bars[i].low);
+        high = fmax(high, bars[i].high);
+    }
+    const double room = 0.08 * fmax(high - low, 1e-9);
+    takt_axis x = takt_x_axis(low - room, high + room, false);
+    x.from = NAMES;
+    takt_plot_begin(text, title, unit, "");
+    takt_axis_ticks(text, &x, true);
+    takt_text_add(text, "<line class=\"z\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n",
+                  takt_axis_place(&x, 0), takt_axis_place(&x, 0), TOP, HEIGHT - BOTTOM);
+    for (size_t i = 0; i < count; i++) {
+        const double y = TOP + (HEIGHT - TOP - BOTTOM) * ((double)i + 0.5) / (double)count;
+        const double from = takt_axis_place(&x, bars[i].low),
+                     to = takt_axis_place(&x, bars[i].high);
+        takt_text_add(text, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", NAMES - 12, y + 4);
+        takt_html_text(text, bars[i].name);
+        takt_text_add(text,
+                      "</text><rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+                      "height=\"%d\" rx=\"3\"/>\n",
+                      bars[i].is_band ? "b" : "d", from, y - (bars[i].is_band ? 14 : 5),
+                      fmax(2, to - from), bars[i].is_band ? 28 : 10);
+        if (!bars[i].is_band)
+            takt_text_add(text, "<circle class=\"w\" r=\"7\" cx=\"%.1f\" cy=\"%.1f\"/>\n",
+                          takt_axis_place(&x, bars[i].value), y);
+    }
+    takt_text_add(text, "</svg>\n");
+}

@@ -1,0 +1,37 @@
+/* processes.h - who uses the processors. */
+#ifndef TAKT_OS_PROCESSES_H
+#define TAKT_OS_PROCESSES_H
+
+#include "base/error.h"
+
+enum { TAKT_PROCESS_NAME = 32, TAKT_BUSIEST = 5 };
+
+typedef struct takt_process {
+    int id;
+    uint64_t ticks; /* of processor time so far */
+    char name[TAKT_PROCESS_NAME];
+} takt_process;
+
+typedef struct takt_process_list {
+    takt_process *at;
+    size_t count, capacity;
+    uint64_t when_ns;
+} takt_process_list;
+
+/* All that can be seen; none where there is no /proc. `root` is put before the path, for tests. */
+TAKT_MUST_USE takt_status takt_processes_read(takt_ctx *ctx, const char *root,
+                                              takt_process_list *list);
+void takt_processes_free(takt_ctx *ctx, takt_process_list *list);
+
+typedef struct takt_busy {
+    int id;
+    double percent; /* of one processor */
+    char name[TAKT_PROCESS_NAME];
+} takt_busy;
+
+/* The busiest between two lists, this process left out; how many there are, at most TAKT_BUSIEST.
+ */
+size_t takt_processes_busiest(const takt_process_list *before, const takt_process_list *after,
+                              takt_busy busiest[TAKT_BUSIEST]);
+
+#endif

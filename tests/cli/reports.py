@@ -1,0 +1,110 @@
+"""reports.py - a real browser opens every report, without a network, light and dark."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import zlib
+
+TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
+ENVIRONMENT = dict(os.environ, XDG_CACHE_HOME=str(TMP / "cache"))
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+BACKGROUND = {"light": (0xFF, 0xFF, 0xFF), "dark": (0x12, 0x16, 0x1D)}
+failures = 0
+
+
+def expect(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print("FAIL", what)
+
+
+def takt(line, codes=(0,)):
+    done = subprocess.run([TOOL, "benchmark", *line.split()], capture_output=True, text=True,
+                          cwd=TMP, env=ENVIRONMENT, check=False)
+    expect(done.returncode in codes, f"{line}: {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def browse(page, *more):
+    """What the browser prints; whoever asks for a host gets none."""
+    line = [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+            "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9",
+            f"--user-data-dir={TMP / 'browser'}", "--window-size=1100,1400",
+            "--enable-logging=stderr", *more, f"file://{TMP / page}"]
+    return subprocess.run(line, capture_output=True, text=True, timeout=180, check=False)
+
+
+def pixels(path):
+    """Rows of (r, g, b) of a PNG of 8-bit RGB or RGBA, as a browser writes it."""
+    data = path.read_bytes()
+    width, height, depth, kind = struct.unpack(">IIBB", data[16:26])
+    size, at, packed = 3 if kind == 2 else 4, 8, b""
+    expect(depth == 8 and kind in (2, 6), f"{path}: {depth} bits of kind {kind}")
+    while at < len(data):
+        length, name = struct.unpack(">I4s", data[at:at + 8])
+        packed += data[at + 8:at + 8 + length] if name == b"IDAT" else b""
+        at += 12 + length
+    raw, stride, last = zlib.decompress(packed), width * size, bytes(width * size)
+    for y in range(height):
+        line = bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
+        unfilter(raw[y * (stride + 1)], line, last, size)
+        last = bytes(line)
+        yield [tuple(line[x:x + 3]) for x in range(0, stride, size)]
+
+
+def unfilter(kind, line, last, size):
+    for i, value in enumerate(line):
+        left = line[i - size] if i >= size else 0
+        up, corner = last[i], last[i - size] if i >= size else 0
+        near = min((left, up, corner), key=lambda v: abs(left + up - corner - v))
+        line[i] = value + (0, left, up, (left + up) // 2, near)[kind] & 0xFF
+
+
+def look(page, plots):
+    dom = browse(page, "--dump-dom")
+    expect(dom.stdout.count("<svg") >= plots, f"{page}: {dom.stdout.count('<svg')} plots")
+    wrong = [line for line in dom.stderr.splitlines() if "CONSOLE" in line]
+    expect(not wrong, f"{page}: {wrong}")
+    text = (TMP / page).read_text()
+    expect(not re.search(r"(?:src|href)\s*=|@import|url\(", text), f"{page} fetches something")
+    for scheme, number in (("light", 1), ("dark", 0)):
+        shot = TMP / f"{page}.{scheme}.png"
+        shot.unlink(missing_ok=True)
+        browse(page, f"--screenshot={shot}", f"--blink-settings=preferredColorScheme={number}")
+        if not shot.exists():
+            expect(False, f"{page}: no screenshot")
+            continue
+        rows = list(pixels(shot))
+        expect(rows[2][2] == BACKGROUND[scheme], f"{page} {scheme}: {rows[2][2]}")
+        colours = {pixel for row in rows[::4] for pixel in row[::4]}
+        expect(len(colours) > 20, f"{page} {scheme}: {len(colours)} colours, so nothing is drawn")
+
+
+def make():
+    takt("run model.takt --batch-size 1,4,16 --threads 1,2 --iterations 60 -o run.html -q")
+    takt("compare model.takt model.takt -t 1 --blocks 8 -o compare.html -q", (0, 5))
+    base = {"benchmark_info": {"model": "m", "system_info": {"fingerprint": "0" * 16}},
+            "results": {"latency": {"samples_ns": []}}}
+    names = []
+    for i in range(9):
+        base["benchmark_info"]["timestamp"] = f"2026-11-{i + 1:02}T10:00:00Z"
+        level = 1.2e6 if i > 5 else 1e6
+        base["results"]["latency"]["samples_ns"] = [level + k for k in range(30)]
+        names.append(f"t{i}.json")
+        (TMP / names[-1]).write_text(json.dumps(base))
+    takt("trends --output trend.html --results " + " ".join(names))
+
+
+TMP.mkdir(parents=True, exist_ok=True)
+shutil.copy("examples/mlp.takt", TMP / "model.takt")
+make()
+if BROWSER is None:
+    print("SKIP: there is no chromium")
+    sys.exit(77 if failures == 0 else 1)
+for name, least in (("run.html", 8), ("compare.html", 4), ("trend.html", 1)):
+    look(name, least)
+sys.exit(failures > 0)

@@ -1,0 +1,76 @@
+/* seeds_measure.c - measures one of the guides' models and judges it. */
+#include <string.h>
+
+#include "seeds.h"
+
+static int profile(seed_job *j, takt_plan *plan, seed_row *r)
+{
+    takt_session *s;
+    takt_profile *p;
+    const takt_profile_options options = {.ceilings = &j->ceilings, .max_ns = j->max_ns};
+    int code = tool_finish(j->t, takt_session_create(plan, NULL, &s));
+    if (code != TAKT_EXIT_OK)
+        return code;
+    code = tool_fill_inputs(j->t, s);
+    const uint64_t start = tool_now_ns();
+    if (code == TAKT_EXIT_OK && takt_session_run(s) != TAKT_OK)
+        code = tool_report_error(j->t, takt_session_error(s));
+    r->first_ns = (double)(tool_now_ns() - start);
+    if (code == TAKT_EXIT_OK)
+        code = tool_finish(j->t, takt_profile_create(s, &options, &p));
+    if (code == TAKT_EXIT_OK) {
+        takt_profile_summarize(p, &r->s);
+        takt_profile_destroy(p);
+    }
+    takt_session_destroy(s);
+    return code;
+}
+
+int seed_measure(seed_job *j, const seed_claim *c, const char *backend, int threads, seed_row *r)
+{
+    takt_model *model;
+    takt_plan *plan = NULL;
+    const takt_plan_options options = {.sizes = c->sizes, .threads = threads, .backend = backend};
+    *r = (seed_row){0};
+    uint64_t start = tool_now_ns();
+    int code = tool_finish(
+        j->t, takt_model_load_memory(j->t->ctx, c->name, c->text, strlen(c->text), NULL, &model));
+    r->load_ns = (double)(tool_now_ns() - start);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    start = tool_now_ns();
+    code = tool_finish(j->t, takt_plan_create(model, &options, &plan));
+    r->plan_ns = (double)(tool_now_ns() - start);
+    if (code == TAKT_EXIT_OK) {
+        takt_plan_query(plan, &r->info);
+        code = profile(j, plan, r);
+    }
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
+    return code;
+}
+
+/* A claim below what the machine can do at all is nobody's fault. */
+seed_verdict seed_judge(double measured, double floor, double claim)
+{
+    if (measured <= claim)
+        return SEED_MET;
+    return floor > claim ? SEED_IMPOSSIBLE : SEED_NOT_MET;
+}
+
+const char *seed_verdict_name(seed_verdict v)
+{
+    static const char *const names[] = {"met", "not met", "impossible here"};
+    return names[v];
+}
+
+const char *seed_time(double ns, char to[32])
+{
+    const double unit = ns < 1e3 ? 1 : ns < 1e6 ? 1e3 : ns < 1e9 ? 1e6 : 1e9;
+    snprintf(to, 32, "%.4g %s", ns / unit,
+             unit == 1     ? "ns"
+             : unit == 1e3 ? "us"
+             : unit == 1e6 ? "ms"
+                           : "s");
+    return to;
+}
