@@ -87,6 +87,19 @@ typedef struct takt_save_options {
     const char *command; /**< how it was made, kept as it is */
 } takt_save_options;
 
+/** The part of a model between named values, as a model of its own. `from` ("a,b", or NULL) become
+ *  inputs, `to` outputs; NULL: the model's own. Names are those of inputs and outputs, of values as
+ *  takt_model_print writes them, or of layers, which stand for their last value. Parts that run in
+ *  order, each fed with the outputs of the one before, give the bits of the whole, unless a pass
+ *  with a licence (docs/numerics.md) would have worked across the cut. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_extract(const takt_model *model, const char *from,
+                                                      const char *to, takt_model **part);
+/** A model of one sample as a model of any number of them: all inputs and outputs, and states that
+ *  depend on inputs, get a leading dimension called `dim`. Every sample has the bits that it has
+ *  alone. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_batch(const takt_model *model, const char *dim,
+                                                    takt_model **batched);
+
 /** Writes a compiled model (.taktp): graph, weights, first values of states and lineage, with
  *  checksums over every byte. takt_model_load reads it back. What was at `path` stays if this
  *  fails. */

@@ -105,6 +105,7 @@ static takt_status write_key(const takt_model *m, const takt_plan_options *o, ta
     uint64_t fixed = o->fixed_count;
     TAKT_TRY(takt_hash_fixed(m->ctx, o, &fixed));
     takt_text_add(text, " %" PRIx64, fixed);
+    add_option(text, o->outputs);
     for (size_t i = 0; i < sizeof o->simd; i++)
         takt_text_add(text, " %d", o->simd[i]);
     return status != TAKT_OK ? status : text->status;

@@ -28,6 +28,9 @@ TAKT_MUST_USE takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, con
 TAKT_MUST_USE takt_status takt_describe_ports(takt_arena *arena, const takt_graph *g,
                                               const takt_port *ports, size_t count,
                                               takt_desc **out);
+/* "a,b" as names in `arena`; NULL is none. */
+TAKT_MUST_USE takt_status takt_split_names(takt_arena *arena, const char *text,
+                                           const char *const **names, size_t *count);
 /* Hands `text` to a sink in one piece and frees it; a writer's non-zero answer is ERR_IO. */
 TAKT_MUST_USE takt_status takt_sink_text(takt_ctx *ctx, takt_text *text, takt_sink_fn *sink,
                                          void *user);

@@ -45,6 +45,7 @@ static takt_status size_graph(const takt_model *m, const takt_graph *from, const
                               takt_graph **g)
 {
     takt_arena arena;
+    *g = NULL;
     takt_arena_init(&arena, m->ctx);
     int64_t *sizes;
     size_t count;
@@ -57,16 +58,50 @@ static takt_status size_graph(const takt_model *m, const takt_graph *from, const
     return status;
 }
 
+/* Only what the asked outputs need. */
+static takt_status choose(const takt_model *m, const char *outputs, takt_graph **g)
+{
+    takt_arena arena;
+    takt_cut cut = {.keep_inputs = true};
+    takt_arena_init(&arena, m->ctx);
+    takt_status status = takt_split_names(&arena, outputs, &cut.to, &cut.to_count);
+    if (status == TAKT_OK && outputs != NULL && cut.to_count == 0)
+        status = takt_fail(m->ctx, TAKT_E_NAME, "no output is asked for");
+    if (status == TAKT_OK)
+        status = takt_graph_extract(m->graph, &cut, g);
+    takt_arena_deinit(&arena);
+    return status;
+}
+
+/* The slots of `g` are some of the model's. */
+static takt_status freeze(const takt_model *m, const takt_graph *g, takt_graph **next)
+{
+    takt_arena arena;
+    *next = NULL;
+    takt_arena_init(&arena, m->ctx);
+    takt_tensor *values = takt_arena_array(&arena, g->slot_count, sizeof *values);
+    takt_status status = values != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    for (size_t i = 0; status == TAKT_OK && i < g->slot_count; i++)
+        values[i] = m->slots[takt_graph_find_slot(m->graph, g->slots[i].name) - m->graph->slots];
+    if (status == TAKT_OK)
+        status = takt_graph_freeze(g, values, next);
+    takt_arena_deinit(&arena);
+    return status;
+}
+
 static takt_status prepare(const takt_model *m, const takt_plan_options *o,
                            const takt_plan_settings *s, takt_graph **g)
 {
     const takt_pipeline_options pipeline = {.choice.off = s->passes_off};
     takt_graph *next = NULL;
-    TAKT_TRY(takt_graph_lower(m->graph, is_no_einsum, NULL, g));
+    if (o->outputs != NULL)
+        TAKT_TRY(choose(m, o->outputs, g));
+    TAKT_TRY(
+        advance(g, takt_graph_lower(*g != NULL ? *g : m->graph, is_no_einsum, NULL, &next), &next));
     TAKT_TRY(advance(g, size_graph(m, *g, o->sizes, &next), &next));
     if (o->fixed_count > 0)
         TAKT_TRY(advance(g, takt_fix_inputs(m, o, *g, &next), &next));
-    TAKT_TRY(advance(g, takt_graph_freeze(*g, m->slots, &next), &next));
+    TAKT_TRY(advance(g, freeze(m, *g, &next), &next));
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
     takt_keep_fn *keep = s->lower_all ? NULL : keeps;
     TAKT_TRY(advance(g, takt_graph_lower(*g, keep, (void *)s->backend, &next), &next));
@@ -108,7 +143,8 @@ static takt_status keep_options(const takt_plan_options *o, takt_plan *plan)
     if (kept == NULL)
         return TAKT_ERR_MEMORY;
     const char **texts[] = {&kept->sizes,  &kept->backend, &kept->blas,   &kept->isa,
-                            &kept->passes, &kept->hint,    &kept->donate, &kept->require};
+                            &kept->passes, &kept->hint,    &kept->donate, &kept->require,
+                            &kept->outputs};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (*texts[i] != NULL && !keep_text(&plan->arena, texts[i]))
             return TAKT_ERR_MEMORY;

@@ -43,7 +43,7 @@ typedef struct takt_layer {
     double macs, flops;   /* at the sizes asked for, 1 where nothing was said */
     size_t nodes;
     double top_flops; /* of the costliest node, which names the type */
-    bool has_slots, is_input;
+    bool has_slots, is_input, is_called;
 } takt_layer;
 
 typedef struct takt_layers {
@@ -51,6 +51,9 @@ typedef struct takt_layers {
     takt_graph *named; /* names stay where nothing was said */
     takt_graph *plain; /* numbers everywhere */
     takt_graph *sized; /* the same, lowered */
+    int64_t *sizes;    /* of named dimensions in `plain`, by index */
+    size_t size_count;
+    bool is_all_one; /* every one that nobody chose is 1 */
     takt_layer *at;
     size_t count;
     uint32_t *table; /* open addressing by name */

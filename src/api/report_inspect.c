@@ -86,6 +86,19 @@ static void dtypes_text(takt_report *r, const facts *f)
                           takt_figure(f->dtypes[d].bytes, b));
 }
 
+/* What the arithmetic was counted at. */
+static void sizes_text(takt_report *r, const takt_model *m, const takt_layers *l)
+{
+    const takt_dims *dims = m->graph->dims;
+    takt_text_add(&r->text, "arithmetic");
+    if (l->is_all_one && l->size_count > 0)
+        takt_text_add(&r->text, " with every named dimension 1");
+    for (size_t i = 0; !l->is_all_one && i < l->size_count; i++)
+        takt_text_add(&r->text, "%s%s=%lld", i == 0 ? " at " : ", ", takt_dims_name(dims, i),
+                      (long long)l->sizes[i]);
+    takt_text_add(&r->text, ": ");
+}
+
 static void write_text(takt_report *r, const takt_model *m, const facts *f)
 {
     char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT];
@@ -98,8 +111,8 @@ static void write_text(takt_report *r, const takt_model *m, const facts *f)
     takt_text_add(&r->text, " (other state: %s), %s bytes\n", takt_figure(f->state, a),
                   takt_figure(f->bytes, b));
     dtypes_text(r, f);
-    takt_text_add(&r->text, "arithmetic with every named dimension 1: %s multiply-adds, ",
-                  takt_figure(takt_whole(f->macs), a));
+    sizes_text(r, m, &f->layers);
+    takt_text_add(&r->text, "%s multiply-adds, ", takt_figure(takt_whole(f->macs), a));
     takt_text_add(&r->text, "%s operations in all\n", takt_figure(takt_whole(f->flops), a));
     takt_text_add(&r->text, "operations: %llu\n", (unsigned long long)f->nodes);
     for (size_t i = 0; i < takt_op_count; i++)
@@ -141,6 +154,11 @@ static void write_json(takt_report *r, const takt_model *m, const facts *f)
     takt_report_count(r, "parameters", f->parameters);
     takt_report_count(r, "state", f->state);
     takt_report_count(r, "bytes", f->bytes);
+    takt_json_key(&r->json, "sizes");
+    takt_json_open(&r->json, '{');
+    for (size_t i = 0; i < f->layers.size_count; i++)
+        takt_report_count(r, takt_dims_name(m->graph->dims, i), (uint64_t)f->layers.sizes[i]);
+    takt_json_close(&r->json, '}');
     takt_report_count(r, "macs", takt_whole(f->macs));
     takt_report_count(r, "flops", takt_whole(f->flops));
     takt_json_key(&r->json, "dtypes");

@@ -95,24 +95,49 @@ static takt_status add_slots(takt_layers *l)
     return TAKT_OK;
 }
 
+/* How often the body of a scan runs; 1 for what is known only at run time. */
+static double turns(const takt_graph *g, const takt_node *n)
+{
+    if (n->op != &takt_op_scan)
+        return 1;
+    const takt_attr *carried = &n->attr[takt_op_attr_index(n->op, "carried", 7)];
+    const takt_attr *axes = &n->attr[takt_op_attr_index(n->op, "axes", 4)];
+    const takt_type *sequence = takt_type_of(g, n->in[carried->i64]);
+    const int64_t axis = axes->count > 0 ? axes->i64s[0] : 0;
+    const takt_dim length = sequence->dim[axis < 0 ? axis + sequence->rank : axis];
+    return takt_dim_is_number(length) ? (double)length : 1;
+}
+
+/* One node `times` times, with what its subgraphs cost; they nest no deeper than limits.depth. */
+static void add_cost(const takt_graph *g, takt_id id, double times, takt_layer *layer)
+{
+    const takt_node *n = &g->nodes[id];
+    takt_cost cost = {0};
+    takt_add_cost(g, id, &cost);
+    layer->flops += times * cost.flops;
+    layer->macs += (n->op->traits & TAKT_CONTRACTS) != 0 ? times * cost.flops / 2 : 0;
+    for (size_t a = 0; a < takt_op_attr_count(n->op); a++) {
+        const bool is_graph = n->op->attrs[a].type == TAKT_ATTR_GRAPH && n->attr[a].is_set;
+        const takt_graph *body = is_graph ? n->attr[a].graph : NULL;
+        for (size_t i = 0; body != NULL && i < body->count; i++)
+            if ((body->nodes[i].op->traits & TAKT_LEAF) == 0)
+                add_cost(body, (takt_id)i, times * turns(g, n), layer);
+    }
+}
+
 static void add_costs(takt_layers *l)
 {
     for (size_t i = 0; i < l->sized->count; i++) {
         const takt_node *n = &l->sized->nodes[i];
-        takt_cost cost = {0};
-        if ((n->op->traits & TAKT_LEAF) != 0)
-            continue;
-        takt_layer *layer = find(l, origin_of(n), strlen(origin_of(n)));
-        takt_add_cost(l->sized, (takt_id)i, &cost);
-        if (layer == NULL)
-            continue;
-        layer->flops += cost.flops;
-        layer->macs += (n->op->traits & TAKT_CONTRACTS) != 0 ? cost.flops / 2 : 0;
+        takt_layer *layer =
+            (n->op->traits & TAKT_LEAF) != 0 ? NULL : find(l, origin_of(n), strlen(origin_of(n)));
+        if (layer != NULL)
+            add_cost(l->sized, (takt_id)i, 1, layer);
     }
 }
 
-/* "stage_0.conv_1" is a conv if it has parameters or there is such an op; else the costliest op
- * of the layer gives the name. */
+/* The layer that was called, where the text said so. Else "stage_0.conv_1" is a conv if it has
+ * parameters or there is such an op, or the costliest op gives the name. */
 static takt_status name_types(takt_layers *l)
 {
     for (size_t i = 0; i < l->plain->count; i++) {
@@ -121,6 +146,12 @@ static takt_status name_types(takt_layers *l)
         takt_layer *layer =
             (n->op->traits & TAKT_LEAF) != 0 ? NULL : find(l, origin_of(n), strlen(origin_of(n)));
         if (layer == NULL || layer->is_input)
+            continue;
+        if (n->origin != NULL && n->origin->layer != NULL) {
+            layer->type = n->origin->layer;
+            layer->is_called = true;
+        }
+        if (layer->is_called)
             continue;
         takt_add_cost(l->plain, (takt_id)i, &cost);
         if (layer->type == NULL || cost.flops > layer->top_flops) {
@@ -132,7 +163,7 @@ static takt_status name_types(takt_layers *l)
         takt_layer *layer = &l->at[i];
         const char *dot = strrchr(layer->name, '.'), *last = dot != NULL ? dot + 1 : layer->name;
         const char *bar = strrchr(last, '_');
-        if (layer->nodes == 0 || bar == NULL || bar == last || bar[1] == '\0' ||
+        if (layer->nodes == 0 || layer->is_called || bar == NULL || bar == last || bar[1] == '\0' ||
             strspn(bar + 1, "0123456789") != strlen(bar + 1))
             continue;
         const size_t length = (size_t)(bar - last);
@@ -144,16 +175,64 @@ static takt_status name_types(takt_layers *l)
     return TAKT_OK;
 }
 
+/* The graph with these sizes, and lowered. A pair from before is given back. */
+static takt_status put_sizes(takt_layers *l, const takt_model *m)
+{
+    takt_graph *plain = NULL, *sized = NULL;
+    TAKT_TRY(takt_graph_specialize(m->graph, l->sizes, l->size_count, &plain));
+    const takt_status status = takt_graph_lower(plain, NULL, NULL, &sized);
+    if (status != TAKT_OK) {
+        takt_graph_destroy(plain);
+        return status;
+    }
+    takt_graph_destroy(l->plain);
+    takt_graph_destroy(l->sized);
+    l->plain = plain;
+    l->sized = sized;
+    return TAKT_OK;
+}
+
+/* Sizes that nobody chose are 1; where that is too small for a kernel or a window, the first of
+ * these that is not, for as few of them as it takes. */
+static takt_status choose_sizes(takt_layers *l, const takt_model *m, const bool *is_free)
+{
+    static const int64_t tries[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 16384};
+    const size_t count = sizeof tries / sizeof *tries;
+    takt_status status = TAKT_OK;
+    takt_error first = {0};
+    size_t t = 0;
+    for (; t < count; t++) {
+        for (size_t i = 0; i < l->size_count; i++)
+            l->sizes[i] = is_free[i] ? tries[t] : l->sizes[i];
+        status = put_sizes(l, m);
+        if (status == TAKT_OK || status == TAKT_ERR_MEMORY)
+            break;
+        if (t == 0)
+            first = m->ctx->error;
+    }
+    if (status != TAKT_OK && status != TAKT_ERR_MEMORY)
+        m->ctx->error = first;
+    TAKT_TRY(status);
+    l->is_all_one = t == 0;
+    for (size_t i = 0; t > 0 && i < l->size_count; i++) {
+        const int64_t old = l->sizes[i];
+        l->sizes[i] = is_free[i] ? 1 : old;
+        if (is_free[i] && put_sizes(l, m) != TAKT_OK)
+            l->sizes[i] = old;
+    }
+    return TAKT_OK;
+}
+
 static takt_status make_graphs(takt_layers *l, const takt_model *m, const char *text)
 {
-    int64_t *sizes;
-    size_t count;
-    TAKT_TRY(takt_parse_sizes(m->ctx, &l->arena, m->graph->dims, text, &sizes, &count));
-    TAKT_TRY(takt_graph_specialize(m->graph, sizes, count, &l->named));
-    for (size_t i = 0; i < count; i++)
-        sizes[i] = sizes[i] < 0 ? 1 : sizes[i];
-    TAKT_TRY(takt_graph_specialize(m->graph, sizes, count, &l->plain));
-    return takt_graph_lower(l->plain, NULL, NULL, &l->sized);
+    TAKT_TRY(takt_parse_sizes(m->ctx, &l->arena, m->graph->dims, text, &l->sizes, &l->size_count));
+    TAKT_TRY(takt_graph_specialize(m->graph, l->sizes, l->size_count, &l->named));
+    bool *is_free = takt_arena_array(&l->arena, l->size_count, sizeof *is_free);
+    if (is_free == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < l->size_count; i++)
+        is_free[i] = l->sizes[i] < 0;
+    return choose_sizes(l, m, is_free);
 }
 
 static takt_status gather(takt_layers *l, const takt_model *m, const char *sizes)

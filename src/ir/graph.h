@@ -18,6 +18,7 @@
  * nodes do. */
 typedef struct takt_origin {
     const char *name;
+    const char *layer; /* the layer that was called under that name, or NULL */
     int line;
     const struct takt_origin *next;
 } takt_origin;
@@ -137,6 +138,8 @@ static inline void takt_graph_fail_if(takt_graph *g, takt_status status)
 
 /* Subsequent nodes come from here (copied into the arena; merged if a node exists already). */
 void takt_graph_set_origin(takt_graph *g, const char *name, int line);
+/* The same for what a call of a layer makes; `layer` is the layer's own name. */
+void takt_graph_set_layer(takt_graph *g, const char *name, const char *layer, int line);
 /* Subsequent nodes inherit the origin and name of a node of another graph. */
 void takt_graph_inherit(takt_graph *g, const takt_node *from);
 

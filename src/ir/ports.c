@@ -154,28 +154,41 @@ uint32_t takt_graph_stream(takt_graph *g)
     return g->streams++;
 }
 
-void takt_graph_set_origin(takt_graph *g, const char *name, int line)
+/* NULL after a failure. */
+static takt_origin *make_origin(takt_graph *g, const char *name, const char *layer, int line)
 {
     takt_origin *origin = takt_arena_array(&g->arena, 1, sizeof *origin);
-    if (origin == NULL || (origin->name = takt_arena_text(&g->arena, name, strlen(name))) == NULL) {
-        takt_graph_fail(g, TAKT_ERR_MEMORY);
-        return;
+    if (origin != NULL) {
+        origin->line = line;
+        origin->name = takt_arena_text(&g->arena, name, strlen(name));
+        if (layer != NULL)
+            origin->layer = takt_arena_text(&g->arena, layer, strlen(layer));
     }
-    origin->line = line;
-    g->origin = origin;
+    if (origin != NULL && origin->name != NULL && (layer == NULL || origin->layer != NULL))
+        return origin;
+    takt_graph_fail(g, TAKT_ERR_MEMORY);
+    return NULL;
+}
+
+void takt_graph_set_layer(takt_graph *g, const char *name, const char *layer, int line)
+{
+    const takt_origin *origin = make_origin(g, name, layer, line);
+    if (origin != NULL)
+        g->origin = origin;
+}
+
+void takt_graph_set_origin(takt_graph *g, const char *name, int line)
+{
+    takt_graph_set_layer(g, name, NULL, line);
 }
 
 void takt_graph_inherit(takt_graph *g, const takt_node *from)
 {
     const takt_origin *chain = NULL;
     for (const takt_origin *o = from->origin; o != NULL; o = o->next) {
-        takt_origin *copy = takt_arena_array(&g->arena, 1, sizeof *copy);
-        if (copy == NULL ||
-            (copy->name = takt_arena_text(&g->arena, o->name, strlen(o->name))) == NULL) {
-            takt_graph_fail(g, TAKT_ERR_MEMORY);
+        takt_origin *copy = make_origin(g, o->name, o->layer, o->line);
+        if (copy == NULL)
             return;
-        }
-        copy->line = o->line;
         copy->next = chain;
         chain = copy;
     }

@@ -253,7 +253,8 @@ static takt_value run(takt_frame *f, takt_frame *inner, const takt_call *c)
     takt_elab *e = f->e;
     const takt_ast *root = e->root;
     inner->result_name = root == c->ast ? e->root_name : NULL;
-    takt_graph_set_origin(f->graph, inner->scope, users_line(f, c));
+    if (inner->scope != f->scope) /* else it is part of the caller */
+        takt_graph_set_layer(f->graph, inner->scope, layer->name->text, users_line(f, c));
     takt_eval_block(inner, layer->body);
     e->root = root;
     f->graph->origin = origin;

@@ -115,4 +115,18 @@ TAKT_MUST_USE takt_status takt_graph_fix_inputs(const takt_graph *in, const takt
 TAKT_MUST_USE takt_status takt_graph_freeze(const takt_graph *in, const takt_tensor *values,
                                             takt_graph **out);
 
+/* Where a graph is cut: names of inputs, outputs, values as they are printed, or layers. */
+typedef struct takt_cut {
+    const char *const *from; /* become inputs; none: the graph's own, as far as they are needed */
+    size_t from_count;
+    const char *const *to; /* become outputs; none: the graph's own */
+    size_t to_count;
+    bool keep_inputs; /* those of the graph that nothing needs stay too */
+} takt_cut;
+TAKT_MUST_USE takt_status takt_graph_extract(const takt_graph *in, const takt_cut *cut,
+                                             takt_graph **out);
+/* Gives every input and output, and every state that depends on an input, a leading dimension of
+ * that name: each sample is computed as before, bit for bit. */
+TAKT_MUST_USE takt_status takt_graph_batch(const takt_graph *in, const char *dim, takt_graph **out);
+
 #endif

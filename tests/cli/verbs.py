@@ -3,8 +3,8 @@ import re
 
 from _cli import CNN, MLP, STREAM, expect, finish, parsed, path, succeeds, takt
 
-VERBS = ["backends", "completion", "explain", "help", "inspect", "kernels", "ops", "opt", "plan",
-         "run", "summary", "version"]
+VERBS = ["backends", "batch", "completion", "explain", "extract", "help", "inspect", "kernels",
+         "ops", "opt", "plan", "run", "summary", "version"]
 
 overview = succeeds("help")
 for verb in VERBS:

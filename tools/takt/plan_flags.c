@@ -88,7 +88,8 @@ int tool_request_init(takt_tool *t, const char *sizes, tool_request *r)
     char *simd = tool_joined(t, TAKT_F_SIMD);
     *r = (tool_request){.passes = tool_joined(t, TAKT_F_PASS),
                         .donate = tool_joined(t, TAKT_F_DONATE),
-                        .require = tool_joined(t, TAKT_F_REQUIRE)};
+                        .require = tool_joined(t, TAKT_F_REQUIRE),
+                        .outputs = tool_joined(t, TAKT_F_OUTPUTS)};
     r->options = (takt_plan_options){
         .size = sizeof r->options,
         .sizes = sizes,
@@ -100,6 +101,7 @@ int tool_request_init(takt_tool *t, const char *sizes, tool_request *r)
         .hint = tool_text_of(t, TAKT_F_HINT),
         .donate = r->donate,
         .require = r->require,
+        .outputs = r->outputs,
         .memory_limit = tool_number_of(t, TAKT_F_MEMORY_LIMIT, 0),
         .static_shapes = tool_on(t, TAKT_F_STATIC_SHAPES),
     };
@@ -123,6 +125,7 @@ void tool_request_free(tool_request *r)
     free(r->passes);
     free(r->donate);
     free(r->require);
+    free(r->outputs);
     *r = (tool_request){.passes = NULL};
 }
 

@@ -141,6 +141,9 @@ typedef struct tool_sizes {
 
 /* The model that the command line names. NULL: `*code` is the exit code, all is printed. */
 takt_model *tool_open_model(takt_tool *t, int *code);
+/* A model that a verb made, to -o: text, or with the ending .taktp compiled; without it to standard
+ * output. `command` is kept in a compiled one. */
+int tool_write_model(takt_tool *t, const takt_model *model, const char *command);
 bool tool_sizes_add(const takt_tool *t, tool_sizes *sizes, const char *name, int64_t size,
                     const char *where);
 /* From -D and --shape. */
@@ -155,13 +158,14 @@ bool tool_sizes_from(const takt_tool *t, tool_sizes *sizes, const takt_desc *d, 
  * among them because some verbs take a list. */
 #define TOOL_PLAN_FLAGS                                                                            \
     TAKT_F_BACKEND, TAKT_F_BLAS, TAKT_F_ISA, TAKT_F_SIMD, TAKT_F_PASS, TAKT_F_LEVEL, TAKT_F_HINT,  \
-        TAKT_F_REQUIRE, TAKT_F_STATIC, TAKT_F_MEMORY_LIMIT
+        TAKT_F_REQUIRE, TAKT_F_STATIC, TAKT_F_MEMORY_LIMIT, TAKT_F_OUTPUTS
 
 typedef struct tool_request {
     takt_plan_options options;
     char *passes;            /* owned; options.passes */
     char *donate;            /* owned; options.donate */
     char *require;           /* owned; options.require */
+    char *outputs;           /* owned; options.outputs */
     takt_known_input *fixed; /* owned; options.fixed */
     takt_ctx *ctx;           /* of its tensors */
 } tool_request;

@@ -1,0 +1,97 @@
+/* derive.c - models made from models: a part of one, or one for many samples. */
+#include <string.h>
+
+#include "api/model.h"
+#include "base/mem.h"
+#include "pass/pass.h"
+
+takt_status takt_split_names(takt_arena *arena, const char *text, const char *const **names,
+                             size_t *count)
+{
+    size_t room = 0;
+    *count = 0;
+    for (const char *at = text; at != NULL && *at != '\0'; at++)
+        room += at == text || *at == ',';
+    const char **made = takt_arena_array(arena, room, sizeof *made);
+    *names = made;
+    if (made == NULL)
+        return TAKT_ERR_MEMORY;
+    for (const char *at = text; at != NULL && *at != '\0';) {
+        const size_t length = strcspn(at, ",");
+        if (length > 0 && (made[(*count)++] = takt_arena_text(arena, at, length)) == NULL)
+            return TAKT_ERR_MEMORY;
+        at += length + (at[length] == ',');
+    }
+    return TAKT_OK;
+}
+
+/* The values of slots come from the model; one that changed its type begins anew. */
+static takt_status fill(const takt_model *from, takt_model *m)
+{
+    const takt_graph *g = m->graph;
+    m->seed = from->seed;
+    m->slots = takt_arena_array(&m->arena, g->slot_count, sizeof *m->slots);
+    if (m->slots == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < g->slot_count; i++) {
+        const takt_slot *slot = takt_graph_find_slot(from->graph, g->slots[i].name);
+        const takt_tensor *value = slot != NULL ? &from->slots[slot - from->graph->slots] : NULL;
+        if (value != NULL && value->storage != NULL &&
+            takt_type_same(g->dims, &value->type, &g->slots[i].type)) {
+            m->slots[i] = *value;
+            takt_storage_retain(value->storage);
+        } else {
+            TAKT_TRY(takt_slot_fill(m->ctx, &g->slots[i], m->seed, &m->slots[i]));
+        }
+    }
+    TAKT_TRY(takt_describe_ports(&m->arena, g, g->inputs, g->input_count, &m->inputs));
+    return takt_describe_ports(&m->arena, g, g->outputs, g->output_count, &m->outputs);
+}
+
+/* Takes the graph over, whatever happens. */
+static takt_status derive(const takt_model *from, takt_graph *graph, takt_model **out)
+{
+    void *block = NULL;
+    takt_status status = takt_mem_zero(from->ctx, 1, sizeof(takt_model), "model", &block);
+    if (status != TAKT_OK) {
+        takt_graph_destroy(graph);
+        return status;
+    }
+    takt_model *m = block;
+    m->ctx = from->ctx;
+    m->graph = graph;
+    takt_arena_init(&m->arena, m->ctx);
+    status = fill(from, m);
+    if (status == TAKT_OK)
+        *out = m;
+    else
+        takt_model_destroy(m);
+    return status;
+}
+
+takt_status takt_model_extract(const takt_model *model, const char *from, const char *to,
+                               takt_model **part)
+{
+    takt_arena arena;
+    takt_cut cut = {.keep_inputs = false};
+    takt_graph *graph = NULL;
+    *part = NULL;
+    takt_arena_init(&arena, model->ctx);
+    takt_status status = takt_split_names(&arena, from, &cut.from, &cut.from_count);
+    if (status == TAKT_OK)
+        status = takt_split_names(&arena, to, &cut.to, &cut.to_count);
+    if (status == TAKT_OK)
+        status = takt_graph_extract(model->graph, &cut, &graph);
+    takt_arena_deinit(&arena);
+    return status == TAKT_OK ? derive(model, graph, part) : status;
+}
+
+takt_status takt_model_batch(const takt_model *model, const char *dim, takt_model **batched)
+{
+    takt_graph *graph;
+    *batched = NULL;
+    if (dim == NULL)
+        return takt_fail(model->ctx, TAKT_E_ARGUMENT, "takt_model_batch: dim is NULL");
+    TAKT_TRY(takt_graph_batch(model->graph, dim, &graph));
+    return derive(model, graph, batched);
+}

@@ -1,0 +1,32 @@
+/* batch.c - a model of one sample as a model of any number of them. */
+#include "tool.h"
+
+static int run(takt_tool *t)
+{
+    int code;
+    takt_model *model = tool_open_model(t, &code), *batched = NULL;
+    if (model == NULL)
+        return code;
+    const size_t first = tool_text_of(t, TAKT_F_MODEL) == NULL ? 1 : 0;
+    const char *dim = t->arg_count > first ? t->args[first] : "batch";
+    code = tool_finish(t, takt_model_batch(model, dim, &batched));
+    if (batched != NULL)
+        code = tool_write_model(t, batched, "takt batch");
+    takt_model_destroy(batched);
+    takt_model_destroy(model);
+    return code;
+}
+
+const takt_verb takt_verb_batch = {
+    .name = "batch",
+    .summary = "give a model of one sample a leading named dimension",
+    .arguments = "MODEL [NAME]",
+    .arg_min = 1,
+    .arg_max = 2,
+    .about = "All inputs and outputs, and states that depend on inputs, get a first dimension\n"
+             "called NAME (batch). Every sample has the bits that it has alone. The model is\n"
+             "printed as text, or written to -o: as text, or with the ending .taktp compiled.",
+    .example = "takt batch examples/kv.takt sessions -o many.takt",
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_OUTPUT, TAKT_FLAG_IDS},
+    .run = run,
+};

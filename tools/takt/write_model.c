@@ -1,0 +1,58 @@
+/* write_model.c - models that verbs make: as text or compiled, to a file or to standard output. */
+#include <errno.h>
+#include <string.h>
+
+#include "tool.h"
+
+static int to_file(void *user, const char *text, size_t length)
+{
+    return fwrite(text, 1, length, user) != length;
+}
+
+static int cannot_write(const takt_tool *t, const char *path)
+{
+    takt_error error = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
+    snprintf(error.message, sizeof error.message, "cannot write %.500s: %s", path, strerror(errno));
+    return tool_report_error(t, &error);
+}
+
+static int write_text(const takt_tool *t, const takt_model *model, const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    if (file == NULL)
+        return cannot_write(t, path);
+    const takt_status status = takt_model_print(model, false, to_file, file);
+    if (fclose(file) != 0)
+        return cannot_write(t, path);
+    return tool_finish(t, status);
+}
+
+static void tell(const takt_tool *t, const takt_model *model, const char *path)
+{
+    if (tool_on(t, TAKT_F_QUIET))
+        return;
+    if (!tool_on(t, TAKT_F_JSON)) {
+        printf("%s: %s\n", path, takt_model_name(model));
+        return;
+    }
+    printf("{\"model\": ");
+    tool_print_string(stdout, takt_model_name(model));
+    printf(", \"file\": ");
+    tool_print_string(stdout, path);
+    printf("}\n");
+}
+
+int tool_write_model(takt_tool *t, const takt_model *model, const char *command)
+{
+    const char *path = tool_item_of(t, TAKT_F_OUTPUT, 0);
+    if (path == NULL || strcmp(path, "-") == 0)
+        return tool_finish(t, takt_model_print(model, false, tool_to_stdout, NULL));
+    const size_t length = strlen(path);
+    const takt_save_options options = {.command = command};
+    const int code = length > 6 && strcmp(path + length - 6, ".taktp") == 0
+                         ? tool_finish(t, takt_model_save(model, path, &options))
+                         : write_text(t, model, path);
+    if (code == TAKT_EXIT_OK)
+        tell(t, model, path);
+    return code;
+}
