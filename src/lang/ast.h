@@ -33,6 +33,8 @@ typedef enum takt_ast_kind {
     TAKT_A_REPEAT,   /* repeat a [as name] { b } */
     TAKT_A_IF,       /* if a { b } else { c } */
     TAKT_A_DOC,      /* text: what a model or layer is for */
+    TAKT_A_FOR,      /* for name in a [along c] { b } */
+    TAKT_A_COLLECT,  /* collect name = a */
     TAKT_A_REQUIRE,  /* require a, b: a string */
 } takt_ast_kind;
 

@@ -15,6 +15,14 @@
 typedef struct takt_elab takt_elab;
 typedef struct takt_frame takt_frame;
 
+/* What a loop gathers, one row from each turn. */
+typedef struct takt_collected {
+    const takt_ast *at;
+    const takt_symbol *name;
+    takt_value value;
+    struct takt_collected *next;
+} takt_collected;
+
 /* One evaluation of a model, a layer or a graph literal. */
 struct takt_frame {
     takt_elab *e;
@@ -32,7 +40,9 @@ struct takt_frame {
     const takt_ast *returned; /* the return statement that ended it */
     takt_value result;
     const char *result_name; /* what the caller calls the result, or NULL */
-    bool has_failed;         /* a statement did; so what is missing needs no complaint */
+    bool is_loop;            /* the body of a `for` */
+    takt_collected *collected;
+    bool has_failed; /* a statement did; so what is missing needs no complaint */
 };
 
 struct takt_elab {
@@ -102,6 +112,12 @@ takt_value takt_eval_index(takt_frame *f, const takt_ast *a, takt_value base);
 /* `piped` is the first argument's value, or NULL. */
 takt_value takt_eval_call(takt_frame *f, const takt_ast *a, const takt_value *piped);
 takt_value takt_eval_graph(takt_frame *f, const takt_ast *a);
+/* Holds a subgraph until the end; false when memory is short. */
+bool takt_elab_keep_graph(takt_frame *f, takt_graph *graph);
+/* `a if c else b`, where c is a tensor. */
+takt_value takt_eval_choice(takt_frame *f, const takt_ast *a, takt_value condition);
+void takt_eval_for(takt_frame *f, const takt_ast *a);
+void takt_eval_collect(takt_frame *f, const takt_ast *a);
 /* A type after ':' or as an argument; false after a complaint. */
 bool takt_eval_type(takt_frame *f, const takt_ast *a, takt_type *type);
 /* dtype[items] as a TYPE. */

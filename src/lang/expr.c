@@ -171,9 +171,11 @@ static takt_value either(takt_frame *f, const takt_ast *a)
     }
     if (c.kind == TAKT_V_POISON)
         return c;
+    if (c.kind == TAKT_V_TENSOR && takt_type_of(f->graph, c.id)->rank == 0)
+        return takt_eval_choice(f, a, c);
     return takt_complain(
         f, a->b, TAKT_E_CALL,
-        c.kind == TAKT_V_TENSOR ? "a choice by a tensor is select(condition, a, b)" : NULL,
+        c.kind == TAKT_V_TENSOR ? "a choice for each element is select(condition, a, b)" : NULL,
         "the condition is %s, not a truth value known now", takt_value_kind_text(&c));
 }
 

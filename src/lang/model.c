@@ -220,7 +220,7 @@ void takt_eval_model(takt_frame *f)
 
 /* ---- graph(a: f32[2]) { ... } ---- */
 
-static bool keep_graph(takt_frame *f, takt_graph *graph)
+bool takt_elab_keep_graph(takt_frame *f, takt_graph *graph)
 {
     takt_elab *e = f->e;
     void *array = e->graphs;
@@ -241,7 +241,7 @@ takt_value takt_eval_graph(takt_frame *f, const takt_ast *a)
     takt_graph *graph;
     if (takt_graph_create(e->ctx, f->graph, &graph) != TAKT_OK)
         return takt_out_of_memory(f);
-    if (!keep_graph(f, graph))
+    if (!takt_elab_keep_graph(f, graph))
         return takt_value_poison();
     const takt_ast *root = e->root;
     const char *root_name = e->root_name;

@@ -114,7 +114,8 @@ static takt_value declare(takt_frame *f, const takt_ast *a)
     bool good;
     if (f->is_subgraph)
         return takt_complain(f, a, TAKT_E_CALL, "declare it outside and pass it in as an input",
-                             "a graph(...) has no parameters and states of its own");
+                             "a graph, a loop or a choice at run time has no parameters and "
+                             "states of its own");
     if (a->a != NULL && !takt_eval_type(f, a->a, &type))
         return takt_value_poison();
     if (a->b != NULL)
@@ -286,6 +287,8 @@ static void statement(takt_frame *f, const takt_ast *a)
     case TAKT_A_REPEAT: repeat(f, a); break;
     case TAKT_A_IF: condition(f, a); break;
     case TAKT_A_REQUIRE: require(f, a); break;
+    case TAKT_A_FOR: takt_eval_for(f, a); break;
+    case TAKT_A_COLLECT: takt_eval_collect(f, a); break;
     case TAKT_A_DOC:
         takt_complain(f, a, TAKT_E_SYNTAX, "elsewhere a remark is a comment: # ...",
                       "a string as a statement stands first in a model or a layer");

@@ -93,6 +93,47 @@ static takt_ast *repeat(takt_syntax *s)
     return good ? node : NULL;
 }
 
+/* for x in xs [along 1] { ... } */
+static takt_ast *loop(takt_syntax *s)
+{
+    takt_ast *node = takt_syntax_node(s, TAKT_A_FOR, &s->token);
+    takt_syntax_advance(s);
+    takt_ast *name = node != NULL ? takt_syntax_name(s, "a name for the element") : NULL;
+    if (name == NULL)
+        return NULL;
+    node->name = name->name;
+    node->is_quoted = name->is_quoted;
+    if (!takt_syntax_is(s, "in")) {
+        takt_syntax_fail(s, "for x in xs { ... }", "expected 'in', found");
+        return NULL;
+    }
+    takt_syntax_advance(s);
+    if ((node->a = takt_syntax_expression(s)) == NULL)
+        return NULL;
+    if (takt_syntax_is(s, "along")) {
+        takt_syntax_advance(s);
+        if ((node->c = takt_syntax_expression(s)) == NULL)
+            return NULL;
+    }
+    takt_syntax_close(s, node);
+    bool good;
+    node->b = takt_syntax_block(s, &good);
+    return good ? node : NULL;
+}
+
+/* collect y = value */
+static takt_ast *collect(takt_syntax *s)
+{
+    takt_ast *node = takt_syntax_node(s, TAKT_A_COLLECT, &s->token);
+    takt_syntax_advance(s);
+    takt_ast *name = node != NULL ? takt_syntax_name(s, "a name for the rows") : NULL;
+    if (name == NULL || !takt_syntax_expect(s, TAKT_T_ASSIGN, "after the name"))
+        return NULL;
+    node->name = name->name;
+    node->a = takt_syntax_expression(s);
+    return node->a != NULL ? takt_syntax_close(s, node) : NULL;
+}
+
 /* require condition, "what is wrong otherwise" */
 static takt_ast *require(takt_syntax *s)
 {
@@ -152,7 +193,8 @@ static takt_ast *assignment(takt_syntax *s)
     } while (takt_syntax_take(s, TAKT_T_COMMA));
     if (s->token.kind != TAKT_T_ASSIGN) {
         takt_syntax_fail(s,
-                         "a statement is `name = value`, param, state, next, repeat, if or return",
+                         "a statement is `name = value`, param, state, next, repeat, for, if or "
+                         "return",
                          "expected '=' after '%s', found", node->a->name->text);
         return NULL;
     }
@@ -191,6 +233,10 @@ static takt_ast *statement(takt_syntax *s)
         return declaration(s, TAKT_A_STATE);
     if (takt_syntax_is(s, "next"))
         return next(s);
+    if (takt_syntax_is(s, "for"))
+        return loop(s);
+    if (takt_syntax_is(s, "collect"))
+        return collect(s);
     if (takt_syntax_is(s, "require"))
         return require(s);
     return takt_syntax_is(s, "repeat") ? repeat(s) : assignment(s);

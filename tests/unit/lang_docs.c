@@ -1,8 +1,11 @@
-/* lang_docs.c - every example of docs/language.md and of examples/ is a model that can be built. */
+/* lang_docs.c - every example of docs/language.md and of examples/ is a model that can be built and
+ * run, each with the number of elements that its inputs have when named dimensions are 1. */
 #include "lang/parse.h"
 
 #include <dirent.h>
 #include <string.h>
+
+#include <takt/takt.h>
 
 #include "test.h"
 
@@ -42,6 +45,49 @@ static void build(const char *name, const char *text, size_t length)
     takt_diagnostics_deinit(&list);
 }
 
+/* "# name.takt" in the first line is the file that the example is. */
+static void file_name(const char *text, size_t count, char *path, size_t size)
+{
+    const char *tmp = getenv("TAKT_TEST_TMP");
+    char name[64];
+    if (sscanf(text, "# %60[a-z].takt", name) != 1)
+        snprintf(name, sizeof name, "example_%zu", count);
+    snprintf(path, size, "%s/%s.takt", tmp != NULL ? tmp : "/tmp", name);
+}
+
+static void run(const char *path)
+{
+    takt_model *model = NULL;
+    takt_plan *plan = NULL;
+    takt_session *session = NULL;
+    if (EXPECT_OK(ctx, takt_model_load(ctx, path, NULL, &model)) &&
+        EXPECT_OK(ctx, takt_plan_create(model, NULL, &plan)) &&
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &session))) {
+        for (size_t i = 0; i < takt_session_input_count(session); i++)
+            EXPECT_OK(ctx, takt_view_random(ctx, takt_session_input(session, i), 1, (uint32_t)i));
+        EXPECT(takt_session_run(session) == TAKT_OK, "%s: %s", path,
+               takt_session_error(session)->message);
+        EXPECT(takt_session_output_count(session) > 0);
+    }
+    takt_session_destroy(session);
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
+}
+
+static void example(const char *text, size_t length, size_t count)
+{
+    char path[512];
+    file_name(text, count, path, sizeof path);
+    FILE *file = fopen(path, "wb");
+    if (!EXPECT(file != NULL, "%s", path))
+        return;
+    EXPECT(fwrite(text, 1, length, file) == length);
+    fclose(file);
+    const char *model = strstr(text, "model ");
+    if (model != NULL && model < text + length)
+        run(path);
+}
+
 static void language(void)
 {
     size_t length, count = 0;
@@ -50,10 +96,10 @@ static void language(void)
         const char *text = at + 8, *end = strstr(text, "\n```");
         if (!EXPECT(end != NULL, "a block is not closed"))
             break;
-        build("docs/language.md", text, (size_t)(end + 1 - text));
+        example(text, (size_t)(end + 1 - text), count);
         at = end + 4;
     }
-    EXPECT(count >= 6, "%zu examples", count);
+    EXPECT(count >= 9, "%zu examples", count);
     for (size_t i = 0; doc != NULL && takt_layer_name(i) != NULL; i++) {
         char call[80];
         snprintf(call, sizeof call, "`%s(", takt_layer_name(i));
@@ -76,8 +122,10 @@ static void examples(void)
             continue;
         snprintf(path, sizeof path, "examples/%s", e->d_name);
         char *text = read_file(path, &length);
-        if (text != NULL)
+        if (text != NULL) {
             build(path, text, length);
+            run(path);
+        }
         free(text);
         count++;
     }

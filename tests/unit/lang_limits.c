@@ -49,6 +49,7 @@ static void nesting(void)
     expect(HEAD, "if(x, then=graph() { return ", DEEP, TAIL, TAKT_E_NESTING);
     expect("model m(x: f32[2]) {\n", "repeat 1 {\n", DEEP, "", TAKT_E_NESTING);
     expect("model m(x: f32[2]) {\n", "if true { ", DEEP, "", TAKT_E_NESTING);
+    expect("model m(x: f32[2]) {\n", "for y in x {\n", DEEP, "", TAKT_E_NESTING);
     expect(HEAD, "- ", DEEP, "x" TAIL, 0);
     expect("model m(x: bool[2]) {\n  y = ", "not ", DEEP, "x" TAIL, 0);
 }
@@ -71,6 +72,28 @@ static void edges(void)
 }
 
 /* Chains lean to the left and are not nesting. */
+/* Subgraphs nest as deep as limits.depth; a loop names 256 tensors. */
+static void subgraphs(void)
+{
+    char head[8192], tail[4096];
+    static const char choice[] = "model m(x: f32[2], c: bool[]) {\n  y = ";
+    for (size_t deep = 30; deep <= 200; deep += 170) {
+        char *closing = build("-x", ")", deep, TAIL);
+        expect(choice, "x if c else (", deep, closing, deep == 30 ? 0 : TAKT_E_NESTING);
+        free(closing);
+    }
+    for (int more = 0; more < 2; more++) {
+        size_t h = (size_t)snprintf(head, sizeof head, "model m(x: f32[2], y: f32[2]) {\n");
+        size_t t = (size_t)snprintf(tail, sizeof tail, "  for e in x { y = y");
+        for (int i = 0; i < 255 + more; i++) {
+            h += (size_t)snprintf(head + h, sizeof head - h, "  a%d = x * %d\n", i, i);
+            t += (size_t)snprintf(tail + t, sizeof tail - t, " + a%d", i);
+        }
+        snprintf(tail + t, sizeof tail - t, " }" TAIL);
+        expect(head, "", 0, tail, more == 0 ? 0 : TAKT_E_GRAPH_FULL);
+    }
+}
+
 static void chains(void)
 {
     expect(HEAD "x", " + x", 20000, TAIL, 0);
@@ -180,6 +203,7 @@ int main(void)
         return 1;
     nesting();
     edges();
+    subgraphs();
     chains();
     endless();
     doubling();
