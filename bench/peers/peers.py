@@ -32,8 +32,6 @@ class Mode:
 class Bench:
     def __init__(self, arguments):
         self.mode = Mode(arguments.quick)
-        limit = arguments.limit or (220 if arguments.quick else 1440)
-        self.deadline = time.monotonic() + limit
         os.makedirs(engines.OUT, exist_ok=True)
         log = os.path.join(engines.OUT, "engines.log")
         self.log = open(log, "wb")  # pylint: disable=consider-using-with
@@ -52,6 +50,8 @@ class Bench:
             except (engines.Missing, Failed) as problem:
                 self.missing[name] = str(problem)
                 print(f"peers: without {name}: {problem}", flush=True)
+        limit = arguments.limit or (220 if arguments.quick else 1440)
+        self.deadline = time.monotonic() + limit
 
     # ---- one row ----
 
@@ -230,6 +230,8 @@ def run(arguments, rows):
                 try:
                     result["rows"].append(bench.measure(row, count))
                     scaling(result["rows"])
+                    result["rows"][-1].update(made=result["made"], commit=result["commit"],
+                                              quick=arguments.quick)
                     print(report.line(result["rows"][-1], bench.peers), flush=True)
                 except Failed as problem:
                     print(f"{row.name} {count}: failed: {problem}", flush=True)
@@ -257,7 +259,8 @@ def main():
     whole = not (arguments.rows or arguments.peers or arguments.threads or arguments.quick)
     folder = arguments.out or (os.path.join(engines.ROOT, "bench", "results") if whole
                                else engines.OUT)
-    report.write(result, folder)
+    order = [row.name for row in everything()]
+    report.write(result if whole else report.merged(result, folder, order), folder)
     return 1 if result["left_out"] or not all(r["agree"] for r in result["rows"]) else 0
 
 

@@ -82,9 +82,31 @@ def name_of(machine):
     return f"{machine['architecture']}-{slug}-{machine['cores']}"
 
 
+def _stem(result, folder):
+    return os.path.join(folder, f"peers-{name_of(result['machine'])}")
+
+
+def merged(result, folder, order):
+    """Some rows into the table that is there; each says when and of what it was made."""
+    path = _stem(result, folder) + ".json"
+    if not os.path.exists(path):
+        return result
+    with open(path, encoding="utf-8") as file:
+        old = json.load(file)
+
+    def key(r):
+        return order.index(r["workload"]), r["numerics"], r["threads"]
+
+    rows = {key(r): r for r in old["rows"] if r["workload"] in order}
+    rows.update((key(r), r) for r in result["rows"])
+    return {**result, "rows": [rows[k] for k in sorted(rows)],
+            "engines": {**old["engines"], **result["engines"]},
+            "start": {**old.get("start", {}), **result.get("start", {})}}
+
+
 def write(result, folder):
     os.makedirs(folder, exist_ok=True)
-    stem = os.path.join(folder, f"peers-{name_of(result['machine'])}")
+    stem = _stem(result, folder)
     with open(stem + ".json", "w", encoding="utf-8") as file:
         json.dump(result, file, indent=1)
         file.write("\n")
