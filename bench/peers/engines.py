@@ -105,13 +105,16 @@ def _one(pattern, what):
 
 
 def build(source, *flags, parts=()):
-    """The shared object of a runner, made anew if one of its parts is newer."""
+    """The shared object of a runner, made anew if one of its parts is newer or a flag another."""
     target = os.path.join(OUT, os.path.splitext(source)[0] + ".so")
     path = os.path.join(HERE, source)
     parts = [path, os.path.join(HERE, "runner.h"), os.path.join(HERE, "flat.h"), *parts]
-    if os.path.exists(target) and all(os.path.getmtime(target) > os.path.getmtime(p)
-                                      for p in parts):
-        return target
+    note, how = target + ".flags", " ".join(flags)
+    if os.path.exists(note) and os.path.exists(target) and \
+            all(os.path.getmtime(target) > os.path.getmtime(p) for p in parts):
+        with open(note, encoding="utf-8") as file:
+            if file.read() == how:
+                return target
     compiler = ["c++"] if source.endswith("cpp") else ["cc", "-std=gnu17"]
     if shutil.which(compiler[0]) is None:
         raise Missing(f"no compiler {compiler[0]}")
@@ -119,6 +122,8 @@ def build(source, *flags, parts=()):
                        "-o", target, *flags], 600)
     if not ok:
         raise Missing(f"its runner does not compile: {last[0]}")
+    with open(note, "w", encoding="utf-8") as file:
+        file.write(how)
     return target
 
 

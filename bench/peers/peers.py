@@ -80,7 +80,7 @@ class Bench:
             there[engine.name] = process
         return there, reasons, errors
 
-    def turns(self, there):
+    def turns(self, there, reasons):
         """Samples of each, block by block: there and back, so that drifts fall on all alike."""
         blocks = {name: [] for name in there}
         left = dict(there)
@@ -89,8 +89,17 @@ class Bench:
             for name in order:
                 blocks[name].append([])
             for name in order + order[::-1]:
-                got = left[name].ask(do="time", warm=self.mode.warm_ns, budget=self.mode.slice_ns)
-                blocks[name][-1] += got["samples"]
+                if name not in left:
+                    continue
+                try:
+                    got = left[name].ask(do="time", warm=self.mode.warm_ns,
+                                         budget=self.mode.slice_ns)
+                    blocks[name][-1] += got["samples"]
+                except Failed as problem:  # a peer alone is no reason to have no row
+                    if name == "takt":
+                        raise
+                    reasons[name] = str(problem)
+                    del left[name], blocks[name]
             if number + 1 == self.mode.trial:
                 level = {name: self.machine.stats(blocks[name][0])["median"] for name in left}
                 best = min((v for name, v in level.items() if name != "takt"), default=0)
@@ -101,7 +110,7 @@ class Bench:
     def measure(self, row, threads):
         """One row of the table; times in microseconds."""
         there, reasons, errors = self.field(row, threads)
-        blocks = self.turns(there)
+        blocks = self.turns(there, reasons)
         all_of = {name: self.machine.stats(sum(b, [])) for name, b in blocks.items()}
         out = {"workload": row.name, "group": row.group, "threads": threads,
                "numerics": row.numerics, "takt": all_of["takt"]["median"] / 1e3}
@@ -234,7 +243,7 @@ def run(arguments, rows):
                                               quick=arguments.quick)
                     print(report.line(result["rows"][-1], bench.peers), flush=True)
                 except Failed as problem:
-                    print(f"{row.name} {count}: failed: {problem}", flush=True)
+                    print(f"{row.name} {count}: Takt failed: {problem}", flush=True)
                     result["left_out"].append(f"{row.name}, {count} threads: {problem}")
             if row.name in ("mlp_b1", "mobilenet_v2"):
                 result.setdefault("start", {})[row.name] = bench.start(row)
