@@ -44,7 +44,7 @@ typedef struct takt_plan_options {
     size_t fixed_count;
     /** "blas,f32": backends and element types that must be used; TAKT_ERR_REQUIREMENT if not. */
     const char *require;
-    bool static_shapes; /**< takt_plan_get: a plan that is not in the cache is refused */
+    bool static_shapes;  /**< takt_plan_get: a plan that is not in the cache is refused */
     const char *outputs; /**< "a,b": only these are computed, and what they need; outputs, values or
                               layers by name; NULL: all outputs */
 } takt_plan_options;

@@ -104,7 +104,7 @@ TAKT_MUST_USE takt_status takt_planner_child(takt_planner *p, const takt_graph *
 /* Only name, supports and compile are required. */
 struct takt_backend {
     const char *name, *summary; /* "plain": for --backend; a line for `takt backends` */
-    const char *good_for; /* when one would choose it */
+    const char *good_for;       /* when one would choose it */
     /* What it is made of, e.g. the libraries that are there; absent: Takt's own version. */
     void (*version)(char *to, size_t size);
     /* What open() found: name, version, threads; absent: nothing to tell. */

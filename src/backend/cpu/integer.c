@@ -193,11 +193,12 @@ static void narrow(const takt_requant *q, const float *x, size_t n, uint8_t *to)
     }
 }
 
-void takt_integer_requant(const takt_integer *f, const takt_step *s, const takt_task *t,
-                          int32_t *sums, size_t column, size_t columns, void *to)
+void takt_integer_requant(const takt_integer *f, const takt_integer_block *b, int32_t *sums)
 {
     enum { TILE = 64 };
-    const takt_requant q = requant_of(f, s, t, column);
+    const size_t columns = b->columns;
+    void *to = b->c;
+    const takt_requant q = requant_of(f, b->step, b->task, b->group * f->n + b->column);
     for (size_t j = 0; q.bias != NULL && j < columns; j++)
         sums[j] = (int32_t)((uint32_t)sums[j] + (uint32_t)q.bias[j]);
     if (f->to == TAKT_REQUANT_I32) {

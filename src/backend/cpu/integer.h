@@ -40,9 +40,8 @@ typedef struct takt_integer_block {
 } takt_integer_block;
 
 void takt_integer_product(const takt_integer *f, const takt_integer_block *b);
-/* sums[columns] + bias, requantised to `to`; `column` counts through all groups. */
-void takt_integer_requant(const takt_integer *f, const takt_step *s, const takt_task *t,
-                          int32_t *sums, size_t column, size_t columns, void *to);
+/* One row: sums[columns] + bias, requantised to b->c; uses step, task, group and columns. */
+void takt_integer_requant(const takt_integer *f, const takt_integer_block *b, int32_t *sums);
 /* Zero point of A. */
 int32_t takt_integer_a_zero(const takt_integer *f, const takt_step *s, const takt_task *t);
 /* Zero points of `columns` columns of B, as they are. */

@@ -192,9 +192,12 @@ static void depthwise(const takt_step *s, const takt_task *t, size_t row, size_t
             else if (from != NULL)
                 add_int8_t((const int8_t *)from, w + k * channels, zero, channels, sums);
         }
-        takt_integer_requant(&f->integer, s, t, sums, 0, channels,
-                             (char *)takt_view_data(t, &s->out[0]) +
-                                 row * channels * f->integer.result_bytes);
+        const takt_integer_block b = {.step = s,
+                                      .task = t,
+                                      .columns = channels,
+                                      .c = (char *)takt_view_data(t, &s->out[0]) +
+                                           row * channels * f->integer.result_bytes};
+        takt_integer_requant(&f->integer, &b, sums);
     }
 }
 
