@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup run test check fuzz campaign cov peers format install clean help
+.PHONY: venv all build setup run test check fuzz campaign cov peers format install clean help
 
 all: build
 
@@ -13,6 +13,9 @@ build: ## build PRESET (release, native, lto, native-lto, minsize, dev, ...) and
 
 setup: ## install the Debian packages that are missing
 	@scripts/setup
+
+venv: ## Python packages in build/venv for tests that compare with onnxruntime; skipped without them
+	@scripts/venv
 
 run: setup build ## show the main job on the models in examples/
 	@scripts/demo

@@ -40,7 +40,10 @@ file(GLOB check_files ${glob} tests/kernel/*.c)
 
 file(GLOB onnx_files ${glob} src/io/onnx/op/*.c)
 
+file(GLOB emit_files ${glob} src/io/onnx/write/op/*.c)
+
 takt_generate_list(onnx_list.inc TAKT_ONNX ${onnx_files})
+takt_generate_list(emit_list.inc TAKT_EMIT ${emit_files})
 takt_generate_list(op_list.inc TAKT_OP ${op_files})
 takt_generate_list(cpu_list.inc TAKT_CPU ${cpu_files})
 takt_generate_list(tool/verb_list.inc TAKT_VERB ${verb_files})

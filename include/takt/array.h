@@ -33,6 +33,10 @@ TAKT_API TAKT_MUST_USE takt_status takt_npy_load_memory(takt_ctx *ctx, const cha
  *  NULL: its only one. */
 TAKT_API TAKT_MUST_USE takt_status takt_npz_load(takt_ctx *ctx, const char *path,
                                                  const char *member, takt_tensor_view *view);
+/** One tensor of a file whose format is found out from its contents: .npy, .npz (array `member`;
+ *  NULL: its only one), or a tensor in ONNX's format as test data has it (.pb). */
+TAKT_API TAKT_MUST_USE takt_status takt_view_load(takt_ctx *ctx, const char *path,
+                                                  const char *member, takt_tensor_view *view);
 /** Replaces `path` as a whole, or leaves what was there. bf16 and types below a byte have no .npy
  *  form and are refused. */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_save(takt_ctx *ctx, const char *path,
@@ -70,6 +74,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_view_alloc(takt_ctx *ctx, takt_tensor_vi
 /** Accepts a view whose data is NULL. Type and shape must be as they were. */
 TAKT_API void takt_view_free(takt_ctx *ctx, takt_tensor_view *view);
 
+/** Element `index`, in row-major order, of a dense view as a double: exact but for integers beyond
+ *  2^53; NaN beyond the last. */
+TAKT_API double takt_view_element(const takt_tensor_view *view, size_t index);
 /** Floats uniform in [-1, 1), integers 0 to 9, bools 0 or 1, by the counter-based generator: an
  *  element depends on seed, stream and its index alone. */
 TAKT_API TAKT_MUST_USE takt_status takt_view_random(takt_ctx *ctx, const takt_tensor_view *view,

@@ -27,8 +27,9 @@ typedef enum takt_format { TAKT_FORMAT_TEXT, TAKT_FORMAT_JSON } takt_format;
 /** The value that an input will have, or with data NULL its shape alone. In some formats shapes
  *  may depend on it. */
 typedef struct takt_known_input {
-    const char *name;
-    takt_tensor_view view; /**< dense; borrowed for the call */
+    const char *name;      /**< NULL: the input at this place of the list */
+    takt_tensor_view view; /**< dense; borrowed for the call. With data NULL, dtype may be
+                                TAKT_DTYPE_COUNT: whatever the file says */
 } takt_known_input;
 
 /** Zero in any field means the default, so `{0}` is always valid. */
@@ -43,6 +44,9 @@ typedef struct takt_load_options {
      *  Reshape whose shape is an input): the model is then right for these values only. */
     const takt_known_input *known;
     size_t known_count;
+    /** "batch=1,seq=64": named dimensions of the inputs that become numbers while the model is
+     * read, for formats in which what a node does may depend on them; may be NULL. */
+    const char *sizes;
 } takt_load_options;
 
 /** An input or output. A dimension that is not a number is -1 and has a name. */
@@ -63,11 +67,13 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_load_memory(takt_ctx *ctx, const c
                                                           const void *bytes, size_t length,
                                                           const takt_load_options *options,
                                                           takt_model **model);
-/** Parameters by name from a safetensors file, or from the parts that a `….index.json` lists; plans
- *  made afterwards use them. Every parameter must be there, with its element type and shape; other
- *  names are left out. On failure the model is as it was. */
+/** Parameters by name from a safetensors file, the parts that a `….index.json` lists, or .npz;
+ * plans made afterwards use them. Every parameter must be there, with its element type and shape;
+ * other names are left out. What does not fit is told all at once. On failure the model is as it
+ * was. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_load_weights(takt_model *model, const char *path);
-/** All parameters and state to a safetensors file, which replaces what was there. */
+/** All parameters and state to a file, which replaces what was there: .npz, .npy, the parts of a
+ *  .index.json, or, for any other ending, safetensors. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_save_weights(const takt_model *model,
                                                            const char *path);
 /** Accepts NULL. Plans and sessions made from the model live on. */
@@ -85,6 +91,10 @@ typedef struct takt_save_options {
     size_t size;
     const char *source;  /**< file that the model came from: its name and SHA-256 are kept */
     const char *command; /**< how it was made, kept as it is */
+    /** The graph as the passes leave it, parameters as constants: those passes that suit every
+     *  engine, so that others run the file as well. */
+    bool optimize;
+    const char *sizes; /**< "batch=8,seq=128": numbers for named dimensions; may be NULL */
 } takt_save_options;
 
 /** The part of a model between named values, as a model of its own. `from` ("a,b", or NULL) become
@@ -100,14 +110,26 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_extract(const takt_model *model, c
 TAKT_API TAKT_MUST_USE takt_status takt_model_batch(const takt_model *model, const char *dim,
                                                     takt_model **batched);
 
-/** Writes a compiled model (.taktp): graph, weights, first values of states and lineage, with
- *  checksums over every byte. takt_model_load reads it back. What was at `path` stays if this
- *  fails. */
+/** Writes a model; the format is that of the path's ending.
+ *  .onnx: ONNX for any engine; what ONNX has no operator for is written as what it is made of, or,
+ *  if it is a primitive, as a node of domain "takt". Weights of 2 GiB and more go to `path`.data.
+ *  .takt: the model language, weights included.
+ *  Anything else: a compiled model (.taktp): graph, weights, first values of states and lineage,
+ *  with checksums over every byte.
+ *  takt_model_load reads all of them back. What was at `path` stays if this fails. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_save(const takt_model *model, const char *path,
                                                    const takt_save_options *options);
-/** Where a compiled model came from, as a JSON object; NULL for models of other formats. */
+/** Where a model came from, as a JSON object: of a compiled one what it was made of, of an ONNX one
+ *  its opsets, producer and metadata; NULL for texts. */
 TAKT_API const char *takt_model_lineage(const takt_model *model);
 
+/** Which nodes of a model in another format Takt cannot take over, all at once, each with type,
+ *  opset, reason and hint: `takt ops model.onnx`. The report is written if the model loads, or if
+ *  such nodes are why it does not; the first one's failure is then what this returns. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_check(takt_ctx *ctx, const char *path,
+                                                    const takt_load_options *options,
+                                                    takt_format format, takt_sink_fn *sink,
+                                                    void *user);
 /** Inputs, outputs, parameters, operations, arithmetic: `takt inspect`. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_inspect(const takt_model *model, takt_format format,
                                                       takt_sink_fn *sink, void *user);

@@ -18,5 +18,6 @@
 #include <takt/tensor.h>
 #include <takt/tensor_pool.h>
 #include <takt/version.h>
+#include <takt/weights.h>
 
 #endif

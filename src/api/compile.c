@@ -1,4 +1,4 @@
-/* compile.c - a model into a file of Takt's own. */
+/* compile.c - a model into a file: compiled, as text, or as ONNX. */
 #include <string.h>
 
 #include <takt/version.h>
@@ -8,8 +8,11 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "base/sha256.h"
+#include "io/onnx/write/write.h"
 #include "io/read.h"
 #include "io/takt/taktp.h"
+#include "ir/edge_index.h"
+#include "pass/passes.h"
 
 static takt_status hash_file(takt_ctx *ctx, const char *path, char hex[TAKT_SHA256_TEXT])
 {
@@ -57,29 +60,163 @@ static takt_status write_lineage(const takt_model *m, const takt_save_options *o
     return text->status;
 }
 
+/* ---- formats ---- */
+
+static takt_status save_taktp(const takt_model *m, const takt_graph *g, const takt_tensor *slots,
+                              const char *path, const char *lineage)
+{
+    void *bytes;
+    size_t length;
+    TAKT_TRY(takt_taktp_write(g, slots, lineage, &bytes, &length));
+    const takt_status status = takt_write_file(m->ctx, path, bytes, length);
+    takt_mem_put(m->ctx, bytes, length);
+    return status;
+}
+
+static takt_status save_onnx(const takt_graph *g, const takt_tensor *slots, const char *path,
+                             const char *lineage)
+{
+    static const char *const keys[] = {"takt.lineage"};
+    const takt_onnx_options options = {.slots = slots,
+                                       .version = takt_version(),
+                                       .keys = keys,
+                                       .values = &lineage,
+                                       .entry_count = 1};
+    return takt_onnx_write(g, &options, path);
+}
+
+/* Parameters that still have the first value of the text stay as the text has them. */
+static takt_status save_text(const takt_model *m, const takt_graph *g, const takt_tensor *slots,
+                             const char *path)
+{
+    takt_arena arena;
+    takt_text text;
+    takt_arena_init(&arena, m->ctx);
+    takt_text_init(&text, m->ctx);
+    takt_tensor *given = takt_arena_array(&arena, g->slot_count + 1, sizeof *given);
+    takt_status status = given != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    for (size_t i = 0; status == TAKT_OK && slots != NULL && i < g->slot_count; i++) {
+        takt_tensor first;
+        if (slots[i].storage == NULL)
+            continue;
+        status = takt_slot_fill(m->ctx, &g->slots[i], m->seed, &first);
+        if (status != TAKT_OK)
+            break;
+        const size_t bytes = takt_tensor_bytes(&slots[i]);
+        if (g->slots[i].init.kind == TAKT_INIT_TENSOR || first.storage == NULL ||
+            memcmp(takt_tensor_data(&first), takt_tensor_data(&slots[i]), bytes) != 0)
+            given[i] = slots[i];
+        takt_tensor_release(&first);
+    }
+    if (status == TAKT_OK)
+        takt_graph_print(g, &(takt_print_options){.slots = given}, &text);
+    if (status == TAKT_OK)
+        status = text.status;
+    if (status == TAKT_OK)
+        status = takt_write_file(m->ctx, path, takt_text_get(&text), text.length);
+    takt_text_deinit(&text);
+    takt_arena_deinit(&arena);
+    return status;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+/* ---- what is written ---- */
+
+/* Passes that only suit our own kernels are left out. */
+static takt_status optimized(const takt_model *m, const takt_graph *sized, takt_graph **out)
+{
+    takt_graph *frozen, *passed = NULL;
+    takt_pipeline_options pipeline = {0};
+    TAKT_TRY(takt_pass_choose(m->ctx, "-layout,-winograd", &pipeline.choice));
+    TAKT_TRY(takt_graph_freeze(sized, m->slots, &frozen));
+    takt_status status = takt_pipeline_run(m->ctx, frozen, &pipeline, &passed);
+    takt_graph_destroy(frozen);
+    if (status == TAKT_OK)
+        status = takt_pass_apply(&takt_pass_fold_constants, passed, NULL, out);
+    takt_graph_destroy(passed);
+    return status;
+}
+
+/* The model's graph with sizes put in, and optimised, as the options say. */
+static takt_status prepare(const takt_model *m, const takt_save_options *o, takt_graph **out)
+{
+    takt_arena arena;
+    takt_graph *sized = NULL;
+    int64_t *sizes;
+    size_t count;
+    takt_arena_init(&arena, m->ctx);
+    takt_status status = takt_parse_sizes(m->ctx, &arena, m->graph->dims, o->sizes, &sizes, &count);
+    if (status == TAKT_OK)
+        status = takt_graph_specialize(m->graph, sizes, count, &sized);
+    takt_arena_deinit(&arena);
+    if (status != TAKT_OK || !o->optimize) {
+        *out = sized;
+        return status;
+    }
+    status = optimized(m, sized, out);
+    takt_graph_destroy(sized);
+    return status;
+}
+
+static takt_status make_lineage(const takt_model *m, const takt_save_options *o, takt_text *text)
+{
+    if (o->source != NULL || o->command != NULL || m->lineage == NULL)
+        return write_lineage(m, o, text);
+    takt_text_put(text, m->lineage, strlen(m->lineage)); /* goes on with its history */
+    return text->status;
+}
+
+/* The values of the slots of `g`, which was made of the model's graph: found by name. */
+static takt_status slots_of(const takt_model *m, const takt_graph *g, takt_arena *arena,
+                            takt_tensor **slots)
+{
+    *slots = takt_arena_array(arena, g->slot_count + 1, sizeof **slots);
+    for (size_t i = 0; *slots != NULL && i < g->slot_count; i++) {
+        const size_t at = takt_edge_find(m->graph, TAKT_EDGE_SLOT, g->slots[i].name);
+        if (at != SIZE_MAX)
+            (*slots)[i] = m->slots[at];
+    }
+    return *slots != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
+static takt_status save(const takt_model *m, const takt_graph *g, const takt_save_options *o,
+                        const char *path)
+{
+    takt_arena arena;
+    takt_text lineage;
+    takt_tensor *slots;
+    takt_arena_init(&arena, m->ctx);
+    takt_text_init(&lineage, m->ctx);
+    takt_status status = make_lineage(m, o, &lineage);
+    if (status == TAKT_OK)
+        status = slots_of(m, g, &arena, &slots);
+    if (status == TAKT_OK && ends_with(path, ".onnx"))
+        status = save_onnx(g, slots, path, takt_text_get(&lineage));
+    else if (status == TAKT_OK && ends_with(path, ".takt"))
+        status = save_text(m, g, slots, path);
+    else if (status == TAKT_OK)
+        status = save_taktp(m, g, slots, path, takt_text_get(&lineage));
+    takt_text_deinit(&lineage);
+    takt_arena_deinit(&arena);
+    return status;
+}
+
 takt_status takt_model_save(const takt_model *m, const char *path, const takt_save_options *options)
 {
     takt_save_options o;
     TAKT_TRY(takt_options_read(m->ctx, "takt_save_options", options, &o, sizeof o));
     if (path == NULL)
         return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_model_save: path is NULL");
-    takt_text lineage;
-    takt_text_init(&lineage, m->ctx);
-    takt_status status = TAKT_OK;
-    if (options == NULL && m->lineage != NULL) /* what came from a file goes on with its history */
-        takt_text_put(&lineage, m->lineage, strlen(m->lineage));
-    else
-        status = write_lineage(m, &o, &lineage);
-    void *bytes = NULL;
-    size_t length = 0;
-    if (status == TAKT_OK)
-        status = lineage.status;
-    if (status == TAKT_OK)
-        status = takt_taktp_write(m->graph, m->slots, takt_text_get(&lineage), &bytes, &length);
-    takt_text_deinit(&lineage);
-    if (status == TAKT_OK)
-        status = takt_write_file(m->ctx, path, bytes, length);
-    takt_mem_put(m->ctx, bytes, length);
+    takt_graph *made = NULL;
+    if (o.optimize || o.sizes != NULL)
+        TAKT_TRY(prepare(m, &o, &made));
+    const takt_status status = save(m, made != NULL ? made : m->graph, &o, path);
+    takt_graph_destroy(made);
     return status;
 }
 

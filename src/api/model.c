@@ -137,8 +137,10 @@ static takt_status take_known(takt_model *m, const takt_load_options *o, takt_fi
         f->tensor.type = (takt_type){.dtype = v->dtype, .rank = v->rank};
         for (int d = 0; d < v->rank && d < TAKT_MAX_RANK; d++)
             f->tensor.type.dim[d] = v->dims[d];
-        if (v->rank < 0 || v->rank > TAKT_MAX_RANK || !takt_type_bytes(&f->tensor.type, &bytes) ||
-            f->name == NULL)
+        const bool is_shape = v->data == NULL && v->dtype == TAKT_DTYPE_COUNT;
+        bytes = 0;
+        if (v->rank < 0 || v->rank > TAKT_MAX_RANK ||
+            (!is_shape && !takt_type_bytes(&f->tensor.type, &bytes)))
             return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_model_load: known input %zu is invalid",
                              i);
         if (v->data != NULL)
@@ -165,6 +167,7 @@ static takt_status load(takt_ctx *ctx, takt_source *source, const takt_load_opti
     takt_status status = take_known(m, options, &fixed);
     source->fixed = options->known != NULL ? fixed : NULL;
     source->fixed_count = options->known_count;
+    source->sizes = options->sizes;
     if (status == TAKT_OK)
         status = read_model(m, source, options);
     if (fixed != NULL)
@@ -194,6 +197,13 @@ static takt_status folder_of(takt_ctx *ctx, const char *path, char **folder, siz
 takt_status takt_model_load(takt_ctx *ctx, const char *path, const takt_load_options *options,
                             takt_model **model)
 {
+    return takt_model_load_listing(ctx, path, options, NULL, model);
+}
+
+takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
+                                    const takt_load_options *options, takt_refusals *refusals,
+                                    takt_model **model)
+{
     *model = NULL;
     if (path == NULL)
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_model_load: path is NULL");
@@ -203,7 +213,8 @@ takt_status takt_model_load(takt_ctx *ctx, const char *path, const takt_load_opt
     TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
     takt_status status = folder_of(ctx, path, &folder, &folder_bytes);
     if (status == TAKT_OK) {
-        takt_source source = {.name = path, .folder = folder, .bytes = bytes, .length = length};
+        takt_source source = {
+            .name = path, .folder = folder, .bytes = bytes, .length = length, .refusals = refusals};
         status = load(ctx, &source, options, model);
         takt_mem_put(ctx, folder, folder_bytes);
     }

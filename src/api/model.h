@@ -4,6 +4,7 @@
 
 #include <takt/model.h>
 
+#include "io/read.h"
 #include "ir/graph.h"
 
 struct takt_model {
@@ -20,6 +21,10 @@ struct takt_model {
 /* The first value of a slot; a type that is not concrete gets none. */
 TAKT_MUST_USE takt_status takt_slot_fill(takt_ctx *ctx, const takt_slot *slot, uint64_t seed,
                                          takt_tensor *out);
+/* takt_model_load that also lists the nodes that are refused; `refusals` may be NULL. */
+TAKT_MUST_USE takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
+                                                  const takt_load_options *options,
+                                                  takt_refusals *refusals, takt_model **model);
 /* "batch=8,seq=128" into sizes by index of dims' names; -1 where nothing was said. `*sizes` lies
  * in `arena`. */
 TAKT_MUST_USE takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *dims,

@@ -95,6 +95,22 @@ static takt_status add_slots(takt_layers *l)
     return TAKT_OK;
 }
 
+/* Where a model has no parameters, its weights are constants: those of a format that does not tell
+ * the two apart. Indices and shapes are no weights. */
+static void add_constants(takt_layers *l)
+{
+    for (size_t i = 0; l->sized->slot_count == 0 && i < l->named->count; i++) {
+        const takt_node *n = &l->named->nodes[i];
+        size_t count = 0;
+        if (n->op != &takt_op_constant || n->origin == NULL || n->type->rank == 0 ||
+            (!takt_dtype_is_float(n->type->dtype) && takt_dtype_bits(n->type->dtype) > 8))
+            continue;
+        takt_layer *layer = find(l, n->origin->name, strlen(n->origin->name));
+        if (layer != NULL && takt_type_count(n->type, &count))
+            layer->parameters += count;
+    }
+}
+
 /* How often the body of a scan runs; 1 for what is known only at run time. */
 static double turns(const takt_graph *g, const takt_node *n)
 {
@@ -248,6 +264,7 @@ static takt_status gather(takt_layers *l, const takt_model *m, const char *sizes
     TAKT_TRY(add_inputs(l));
     TAKT_TRY(add_nodes(l));
     TAKT_TRY(add_slots(l));
+    add_constants(l);
     add_costs(l);
     return name_types(l);
 }

@@ -1,153 +1,81 @@
-/* weights.c - parameters by name, from and to safetensors files, also in parts. */
+/* weights.c - parameters by name from files and to files, and one kind of file into another. */
+#include <takt/weights.h>
+
+#include <stdatomic.h>
 #include <string.h>
 
 #include "api/model.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "io/read.h"
-#include "io/safetensors/safetensors.h"
+#include "io/weights/weights.h"
+#include "ir/edge_index.h"
+
+/* ---- into a model ---- */
 
 typedef struct loader {
     takt_model *m;
     takt_arena arena;
     const char *path;
     takt_tensor *fresh; /* one per slot; storage NULL until found */
+    takt_text problems; /* all that do not fit, in sentences */
+    size_t problem_count;
 } loader;
 
-static const takt_slot *find_slot(const takt_model *m, const char *name, size_t *index)
+enum { SHOWN = 8 }; /* of the problems: an error's message has its limit */
+
+static void complain(loader *l, const char *format, ...) TAKT_PRINTF(2, 3);
+
+static void complain(loader *l, const char *format, ...)
 {
-    for (size_t i = 0; i < m->graph->slot_count; i++)
-        if (strcmp(m->graph->slots[i].name, name) == 0) {
-            *index = i;
-            return &m->graph->slots[i];
-        }
-    return NULL;
+    va_list args;
+    if (l->problem_count++ >= SHOWN)
+        return;
+    takt_text_add(&l->problems, "%s", l->problem_count > 1 ? "; " : "");
+    va_start(args, format);
+    takt_text_addv(&l->problems, format, args);
+    va_end(args);
 }
 
-/* ---- one file ---- */
-
-static takt_status take(loader *l, const char *file, const takt_weight *w, const uint8_t *bytes)
+static takt_status take(void *user, const char *file, const char *name, const takt_type *type,
+                        const void *bytes)
 {
+    loader *l = user;
     takt_ctx *ctx = l->m->ctx;
+    const takt_graph *g = l->m->graph;
     char got[TAKT_TYPE_TEXT], want[TAKT_TYPE_TEXT];
-    size_t at = 0;
-    const takt_slot *slot = find_slot(l->m, w->name, &at);
-    if (slot == NULL) {
-        takt_log(ctx, TAKT_LOG_INFO, "%s: %s is no parameter of the model", file, w->name);
+    const size_t at = takt_edge_find(g, TAKT_EDGE_SLOT, name);
+    if (at == SIZE_MAX) {
+        takt_log(ctx, TAKT_LOG_INFO, "%s: %s is no parameter of the model", file, name);
         return TAKT_OK;
     }
-    if (l->fresh[at].storage != NULL)
-        return takt_fail(ctx, TAKT_E_WEIGHTS, "%s: %s is in two files", file, w->name);
-    if (!takt_type_same(l->m->graph->dims, &slot->type, &w->type))
-        return takt_fail(ctx, TAKT_E_WEIGHTS, "%s: %s is %s, the model has %s", file, w->name,
-                         takt_type_text(l->m->graph->dims, &w->type, got),
-                         takt_type_text(l->m->graph->dims, &slot->type, want));
-    TAKT_TRY(takt_tensor_create(ctx, &w->type, &l->fresh[at]));
-    if (w->bytes > 0)
-        memcpy(takt_tensor_data(&l->fresh[at]), bytes + w->offset, w->bytes);
-    return TAKT_OK;
-}
-
-static takt_status take_all(loader *l, const char *file, const uint8_t *bytes, size_t length)
-{
-    takt_weight_list weights;
-    TAKT_TRY(takt_safetensors_read(&l->arena, file, bytes, length, &weights));
-    for (size_t i = 0; i < weights.count; i++)
-        TAKT_TRY(take(l, file, &weights.at[i], bytes));
-    return TAKT_OK;
-}
-
-/* ---- in parts ---- */
-
-static takt_status read_part(loader *l, const char *folder, const char *name, void **bytes,
-                             size_t *length)
-{
-    takt_ctx *ctx = l->m->ctx;
-    takt_file *file;
-    uint64_t size = 0;
-    size_t done = 0;
-    if (ctx->files.open_beneath(ctx->files.user, folder, name, 0, &file) != 0)
-        return takt_fail(ctx, TAKT_E_FILE_OPEN, "%s: cannot open the part %s beneath %s", l->path,
-                         name, folder);
-    int error = ctx->files.size(ctx->files.user, file, &size);
-    takt_status status = TAKT_OK;
-    if (error != 0 || size > ctx->limits.file_bytes || size > SIZE_MAX)
-        status = takt_fail(ctx, TAKT_E_FILE_SIZE, "%s: the part %s is too large", l->path, name);
-    else
-        status = takt_mem_get(ctx, (size_t)size, "weights", bytes);
-    if (status == TAKT_OK) {
-        *length = (size_t)size;
-        error = ctx->files.read(ctx->files.user, file, 0, *bytes, *length, &done);
-        if (error != 0 || done != *length) {
-            takt_mem_put(ctx, *bytes, *length);
-            status = takt_fail(ctx, TAKT_E_FILE_READ, "%s: cannot read the part %s", l->path, name);
-        }
+    if (l->fresh[at].storage != NULL) {
+        complain(l, "%s is in two files", name);
+        return TAKT_OK;
     }
-    ctx->files.close(ctx->files.user, file);
-    return status;
-}
-
-static bool is_new(const takt_json *first, const takt_json *v)
-{
-    for (const takt_json *p = first; p != v; p = takt_json_next(p))
-        if (p->text_length == v->text_length && memcmp(p->text, v->text, v->text_length) == 0)
-            return false;
-    return true;
-}
-
-static takt_status take_index(loader *l, const uint8_t *bytes, size_t length)
-{
-    const takt_json *root;
-    TAKT_TRY(takt_json_parse(l->m->ctx, &l->arena, (const char *)bytes, length, &root));
-    const takt_json *map =
-        root->kind == TAKT_JSON_OBJECT ? takt_json_get(root, "weight_map") : NULL;
-    if (map == NULL || map->kind != TAKT_JSON_OBJECT)
-        return takt_fail(l->m->ctx, TAKT_E_SAFETENSORS, "%s: weight_map is missing", l->path);
-    const char *slash = strrchr(l->path, '/');
-    const char *folder =
-        slash == NULL ? "." : takt_arena_text(&l->arena, l->path, (size_t)(slash - l->path) + 1);
-    if (folder == NULL)
-        return TAKT_ERR_MEMORY;
-    const takt_json *first = takt_json_first(map);
-    for (const takt_json *v = first; v != NULL; v = takt_json_next(v)) {
-        void *part = NULL;
-        size_t part_length = 0;
-        if (v->kind != TAKT_JSON_STRING || strlen(v->text) != v->text_length)
-            return takt_fail(l->m->ctx, TAKT_E_SAFETENSORS, "%s: the file of %s is no name",
-                             l->path, v->key);
-        if (!is_new(first, v))
-            continue;
-        TAKT_TRY(read_part(l, folder, v->text, &part, &part_length));
-        const takt_status status = take_all(l, v->text, part, part_length);
-        takt_mem_put(l->m->ctx, part, part_length);
-        TAKT_TRY(status);
-    }
+    TAKT_TRY(takt_tensor_create(ctx, type, &l->fresh[at]));
+    if (takt_tensor_bytes(&l->fresh[at]) > 0)
+        memcpy(takt_tensor_data(&l->fresh[at]), bytes, takt_tensor_bytes(&l->fresh[at]));
+    if (!takt_type_same(g->dims, &g->slots[at].type, type))
+        complain(l, "%s is %s, the model has %s", name, takt_type_text(g->dims, type, got),
+                 takt_type_text(g->dims, &g->slots[at].type, want));
     return TAKT_OK;
 }
 
-/* ---- all ---- */
-
-static takt_status check_complete(const loader *l)
+static takt_status check(loader *l)
 {
     const takt_graph *g = l->m->graph;
+    char want[TAKT_TYPE_TEXT];
     for (size_t i = 0; i < g->slot_count; i++)
         if (l->fresh[i].storage == NULL && g->slots[i].next == TAKT_NONE)
-            return takt_fail(l->m->ctx, TAKT_E_WEIGHTS, "%s has no parameter %s", l->path,
-                             g->slots[i].name);
-    return TAKT_OK;
-}
-
-static takt_status load(loader *l)
-{
-    void *bytes;
-    size_t length;
-    TAKT_TRY(takt_read_file(l->m->ctx, l->path, &bytes, &length));
-    takt_status status =
-        length > 0 && *(const char *)bytes == '{' && !takt_safetensors_recognises(bytes, length)
-            ? take_index(l, bytes, length)
-            : take_all(l, l->path, bytes, length);
-    takt_mem_put(l->m->ctx, bytes, length);
-    return status == TAKT_OK ? check_complete(l) : status;
+            complain(l, "%s, %s in the model, is missing", g->slots[i].name,
+                     takt_type_text(g->dims, &g->slots[i].type, want));
+    TAKT_TRY(l->problems.status);
+    if (l->problem_count == 0)
+        return TAKT_OK;
+    takt_fail(l->m->ctx, TAKT_E_WEIGHTS, "%s does not fit the model in %zu %s: %.800s%s", l->path,
+              l->problem_count, l->problem_count == 1 ? "place" : "places",
+              takt_text_get(&l->problems), l->problem_count > SHOWN ? "; ..." : "");
+    return takt_fail_hint(l->m->ctx, "`takt inspect` shows the model's parameters");
 }
 
 takt_status takt_model_load_weights(takt_model *m, const char *path)
@@ -156,9 +84,13 @@ takt_status takt_model_load_weights(takt_model *m, const char *path)
     if (path == NULL)
         return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_model_load_weights: path is NULL");
     takt_arena_init(&l.arena, m->ctx);
+    takt_text_init(&l.problems, m->ctx);
     const size_t count = m->graph->slot_count;
     l.fresh = takt_arena_array(&l.arena, count, sizeof *l.fresh);
-    takt_status status = l.fresh != NULL ? load(&l) : TAKT_ERR_MEMORY;
+    takt_status status =
+        l.fresh != NULL ? takt_weights_each(m->ctx, path, take, &l) : TAKT_ERR_MEMORY;
+    if (status == TAKT_OK)
+        status = check(&l);
     for (size_t i = 0; l.fresh != NULL && i < count; i++) {
         if (status != TAKT_OK || l.fresh[i].storage == NULL) {
             takt_tensor_release(&l.fresh[i]);
@@ -166,7 +98,9 @@ takt_status takt_model_load_weights(takt_model *m, const char *path)
         }
         takt_tensor_release(&m->slots[i]);
         m->slots[i] = l.fresh[i];
+        atomic_store_explicit(&m->key, 0, memory_order_relaxed);
     }
+    takt_text_deinit(&l.problems);
     takt_arena_deinit(&l.arena);
     return status;
 }
@@ -174,8 +108,7 @@ takt_status takt_model_load_weights(takt_model *m, const char *path)
 takt_status takt_model_save_weights(const takt_model *m, const char *path)
 {
     takt_arena arena;
-    void *bytes = NULL;
-    size_t length = 0, count = 0;
+    size_t count = 0;
     if (path == NULL)
         return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_model_save_weights: path is NULL");
     takt_arena_init(&arena, m->ctx);
@@ -183,11 +116,91 @@ takt_status takt_model_save_weights(const takt_model *m, const char *path)
     for (size_t i = 0; list != NULL && i < m->graph->slot_count; i++)
         if (m->slots[i].storage != NULL)
             list[count++] = (takt_named_tensor){m->graph->slots[i].name, &m->slots[i]};
-    takt_status status = list != NULL ? takt_safetensors_write(m->ctx, list, count, &bytes, &length)
-                                      : TAKT_ERR_MEMORY;
-    if (status == TAKT_OK)
-        status = takt_write_file(m->ctx, path, bytes, length);
-    takt_mem_put(m->ctx, bytes, length);
+    const takt_status status =
+        list != NULL ? takt_weights_save(m->ctx, path, list, count, 0) : TAKT_ERR_MEMORY;
     takt_arena_deinit(&arena);
     return status;
+}
+
+/* ---- from one file to another ---- */
+
+typedef struct gatherer {
+    takt_ctx *ctx;
+    takt_arena arena;
+    takt_tensor *tensors;
+    const char **names;
+    size_t count, capacity, name_capacity;
+} gatherer;
+
+static takt_status gather(void *user, const char *file, const char *name, const takt_type *type,
+                          const void *bytes)
+{
+    gatherer *t = user;
+    void *tensors = t->tensors, *names = (void *)t->names;
+    (void)file;
+    takt_status status =
+        takt_mem_grow(t->ctx, &tensors, &t->capacity, t->count + 1, sizeof *t->tensors);
+    t->tensors = tensors;
+    if (status == TAKT_OK)
+        status = takt_mem_grow(t->ctx, &names, &t->name_capacity, t->count + 1, sizeof *t->names);
+    t->names = names;
+    TAKT_TRY(status);
+    t->names[t->count] = takt_arena_text(&t->arena, name, strlen(name));
+    if (t->names[t->count] == NULL)
+        return TAKT_ERR_MEMORY;
+    takt_tensor *to = &t->tensors[t->count];
+    TAKT_TRY(takt_tensor_create(t->ctx, type, to));
+    if (takt_tensor_bytes(to) > 0)
+        memcpy(takt_tensor_data(to), bytes, takt_tensor_bytes(to));
+    t->count++;
+    return TAKT_OK;
+}
+
+static takt_status save(gatherer *t, const char *to, uint64_t shard_bytes)
+{
+    takt_named_tensor *list = takt_arena_array(&t->arena, t->count + 1, sizeof *list);
+    for (size_t i = 0; list != NULL && i < t->count; i++)
+        list[i] = (takt_named_tensor){t->names[i], &t->tensors[i]};
+    return list != NULL ? takt_weights_save(t->ctx, to, list, t->count, shard_bytes)
+                        : TAKT_ERR_MEMORY;
+}
+
+takt_status takt_weights_convert(takt_ctx *ctx, const char *from, const char *to,
+                                 const takt_convert_options *options)
+{
+    gatherer t = {.ctx = ctx};
+    if (from == NULL || to == NULL)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_weights_convert: a path is NULL");
+    if (!takt_weights_ending(to))
+        return takt_fail(ctx, TAKT_E_ARGUMENT,
+                         "%s: weights are written as .safetensors, .index.json, .npz or .npy", to);
+    takt_arena_init(&t.arena, ctx);
+    takt_status status = takt_weights_each(ctx, from, gather, &t);
+    if (status == TAKT_OK)
+        status = save(&t, to, options != NULL ? options->shard_bytes : 0);
+    for (size_t i = 0; i < t.count; i++)
+        takt_tensor_release(&t.tensors[i]);
+    takt_mem_put(ctx, t.tensors, t.capacity * sizeof *t.tensors);
+    takt_mem_put(ctx, (void *)t.names, t.name_capacity * sizeof *t.names);
+    takt_arena_deinit(&t.arena);
+    return status;
+}
+
+takt_status takt_weights_probe(takt_ctx *ctx, const char *path, bool *holds)
+{
+    uint8_t start[64];
+    size_t done = 0;
+    uint64_t total = 0;
+    takt_file *file;
+    *holds = false;
+    if (path == NULL || ctx->files.open_read(ctx->files.user, path, &file) != 0)
+        return takt_fail(ctx, TAKT_E_FILE_OPEN, "cannot open %s", path != NULL ? path : "NULL");
+    int error = ctx->files.size(ctx->files.user, file, &total);
+    if (error == 0)
+        error = ctx->files.read(ctx->files.user, file, 0, start, sizeof start, &done);
+    ctx->files.close(ctx->files.user, file);
+    if (error != 0)
+        return takt_fail(ctx, TAKT_E_FILE_READ, "cannot read %s", path);
+    *holds = takt_weights_recognises(start, done, total);
+    return TAKT_OK;
 }

@@ -7,9 +7,22 @@
 
 /* The value that an input will have: for formats in which shapes may depend on it. */
 typedef struct takt_fixed {
-    const char *name;
-    takt_tensor tensor; /* borrowed */
+    const char *name;   /* NULL: the input at this place of the list */
+    takt_tensor tensor; /* borrowed; dtype TAKT_DTYPE_COUNT: any, the shape alone is known */
 } takt_fixed;
+
+/* Nodes of a model in another format that Takt cannot take over. */
+typedef struct takt_refusal {
+    const char *node, *type, *domain, *reason, *hint;
+    int opset;
+    struct takt_refusal *next;
+} takt_refusal;
+
+typedef struct takt_refusals {
+    takt_arena *arena;
+    takt_refusal *first, *last;
+    size_t count, node_count; /* refused, and looked at */
+} takt_refusals;
 
 /* One file being read. */
 typedef struct takt_source {
@@ -23,7 +36,9 @@ typedef struct takt_source {
     bool allow_links;
     const takt_fixed *fixed;
     size_t fixed_count;
-    takt_text *lineage; /* receives where a compiled model came from; or NULL */
+    const char *sizes;       /* "batch=1,seq=64" of named dimensions, or NULL */
+    takt_text *lineage;      /* receives where the model came from, if the format says; or NULL */
+    takt_refusals *refusals; /* receives what is refused; or NULL */
 } takt_source;
 
 typedef struct takt_reader {

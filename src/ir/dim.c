@@ -219,3 +219,11 @@ void takt_dim_print(const takt_dims *dims, takt_dim d, takt_text *text)
     unlock(dims);
     takt_text_add(text, "%s", at);
 }
+
+dim_entry takt_dim_entry(const takt_dims *dims, takt_dim d)
+{
+    lock(dims);
+    const dim_entry entry = dims->entry[dim_entry_of(d)];
+    unlock(dims);
+    return entry;
+}

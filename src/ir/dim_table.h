@@ -99,6 +99,8 @@ takt_status takt_dim_opaque(takt_dims *dims, takt_dim_op op, takt_dim a, takt_di
 takt_status takt_dim_find_name(takt_dims *dims, takt_span name, takt_dim *out);
 takt_status takt_dim_too_large(takt_dims *dims);
 bool takt_dim_is_valid(const takt_dims *dims, takt_dim d);
+/* A copy of the entry of a dimension that is no number, taken under the lock. */
+dim_entry takt_dim_entry(const takt_dims *dims, takt_dim d);
 
 /* ---- operations (dim_make.c) and bindings (dim_resolve.c), the lock being held ---- */
 

@@ -190,10 +190,11 @@ typedef struct takt_weights {
 } takt_weights;
 
 typedef struct takt_print_options {
-    bool elide;            /* shorten large constants for people: not readable back */
-    bool types;            /* add the type of every value as a comment */
-    bool origins;          /* add origins as comments */
-    takt_weights *weights; /* receives all but the smallest constants, if given */
+    bool elide;               /* shorten large constants for people: not readable back */
+    bool types;               /* add the type of every value as a comment */
+    bool origins;             /* add origins as comments */
+    takt_weights *weights;    /* receives all but the smallest constants, if given */
+    const takt_tensor *slots; /* as takt_weights.slots, for a text that holds everything */
 } takt_print_options;
 /* The text form; takt_parse (lang/) reads it back. */
 void takt_graph_print(const takt_graph *g, const takt_print_options *options, takt_text *text);

@@ -241,7 +241,8 @@ static void slot(printer *p, const takt_slot *s)
     takt_type_print(p->g->dims, &s->type, p->text);
     takt_text_add(p->text, " = ");
     const takt_weights *w = p->options->weights;
-    const takt_tensor *given = w != NULL && w->slots != NULL ? &w->slots[s - p->g->slots] : NULL;
+    const takt_tensor *all = w != NULL ? w->slots : p->options->slots;
+    const takt_tensor *given = all != NULL ? &all[s - p->g->slots] : NULL;
     if (given != NULL && given->storage != NULL &&
         (s->is_trainable || s->init.kind != TAKT_INIT_CONSTANT))
         init(p, &(takt_init){.kind = TAKT_INIT_TENSOR, .tensor = given}, s->name);

@@ -13,5 +13,7 @@ extern const takt_pass takt_pass_layout;
 extern const takt_pass takt_pass_fold_weights;
 extern const takt_pass takt_pass_winograd;
 extern const takt_pass takt_pass_reduce_strength;
+/* Not in the pipeline: for graphs that are written to files. */
+extern const takt_pass takt_pass_fold_constants;
 
 #endif

@@ -60,7 +60,8 @@ static void run_one(const char *data, one *c)
     snprintf(folder, sizeof folder, "%s/onnx/%s", data, c->name);
     for (size_t i = 0; i < 2 && c->result == CASE_PASS; i++) {
         case_report report;
-        onnx_case_run(folder, backends[i], (case_tolerance){1e-3, atol_of(c->name), 0}, &report);
+        onnx_case_run(folder, backends[i], (case_tolerance){1e-3, atol_of(c->name), 0, NULL},
+                      &report);
         c->result = report.result;
         c->used_inputs = report.used_inputs;
         if (report.result != CASE_PASS)

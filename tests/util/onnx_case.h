@@ -22,12 +22,15 @@ typedef struct case_values {
 
 typedef struct case_tolerance {
     double rtol, atol;
-    int first_set; /* data sets before it are left out */
+    int first_set;       /* data sets before it are left out */
+    const char *rewrite; /* a file: the model is written to it as ONNX, read back, and must give the
+                          * same bits; or NULL */
 } case_tolerance;
 
 typedef struct case_report {
     case_result result;
     bool used_inputs; /* values of inputs were given when the model was loaded */
+    bool is_near;     /* written and read back, it gave nearly the same instead of the same bits */
     char why[CASE_TEXT];
 } case_report;
 

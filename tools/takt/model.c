@@ -20,15 +20,170 @@ static int complain(void *user, const char *text, size_t length)
     return 0;
 }
 
-takt_model *tool_open_model(takt_tool *t, int *code)
+/* Inputs that the command line tells of, for models in which shapes depend on them. */
+typedef struct known {
+    takt_known_input at[64];
+    char names[64][256];
+    size_t count;
+    char *sizes; /* of -D; owned */
+} known;
+
+/* "32x784" */
+static bool read_shape(const char *text, int64_t *dims, int *rank)
+{
+    *rank = 0;
+    for (const char *at = text; *at != '\0' && *rank < TAKT_MAX_RANK; (*rank)++) {
+        char *end;
+        dims[*rank] = *at >= '0' && *at <= '9' ? strtoll(at, &end, 10) : -1;
+        if (dims[*rank] < 0 || (*end != '\0' && *end != 'x') || (*end == 'x' && end[1] == '\0'))
+            return false;
+        at = *end == 'x' ? end + 1 : end;
+    }
+    return true;
+}
+
+static bool name_known(known *k, const char *item, char mark)
+{
+    const char *end = mark == ':' ? strrchr(item, ':') : strchr(item, '=');
+    const size_t length = end != NULL ? (size_t)(end - item) : 0;
+    if (k->count == 64 || length == 0 || length >= sizeof *k->names)
+        return false;
+    memcpy(k->names[k->count], item, length);
+    k->names[k->count][length] = '\0';
+    k->at[k->count].name = k->names[k->count];
+    return true;
+}
+
+static void free_known(const takt_tool *t, known *k)
+{
+    for (size_t i = 0; i < k->count; i++)
+        takt_view_free(t->ctx, &k->at[i].view);
+    free(k->sizes);
+    free(k);
+}
+
+/* False: a file could not be read; the failure is the context's. */
+static bool gather_known(const takt_tool *t, known *k)
+{
+    const char *item;
+    k->sizes = tool_joined(t, TAKT_F_DIM);
+    for (size_t i = 0; (item = tool_item_of(t, TAKT_F_INPUT, i)) != NULL; i++) {
+        if (!name_known(k, item, '='))
+            continue;
+        const takt_known_input *at = &k->at[k->count];
+        if (takt_view_load(t->ctx, strchr(item, '=') + 1, at->name, &k->at[k->count].view) !=
+            TAKT_OK)
+            return false;
+        k->count++;
+    }
+    for (size_t i = 0; (item = tool_item_of(t, TAKT_F_SHAPE, i)) != NULL; i++) {
+        takt_tensor_view *v = &k->at[k->count < 64 ? k->count : 63].view;
+        if (!name_known(k, item, ':') || !read_shape(strrchr(item, ':') + 1, v->dims, &v->rank))
+            continue;
+        v->dtype = TAKT_DTYPE_COUNT;
+        k->count++;
+    }
+    return true;
+}
+
+/* With the inputs that are known, if a shape depends on them. A first failure is silent: the second
+ * try tells all that is wrong. */
+static takt_status load_model(takt_tool *t, const char *path, takt_load_options *options,
+                              takt_model **model)
+{
+    takt_status status = takt_model_load(t->ctx, path, options, model);
+    if (status == TAKT_OK)
+        return status;
+    options->complaint = complain;
+    known *k = calloc(1, sizeof *k);
+    if (k == NULL)
+        return TAKT_ERR_MEMORY;
+    if (gather_known(t, k)) {
+        options->known = k->count > 0 ? k->at : NULL;
+        options->known_count = k->count;
+        options->sizes = k->sizes;
+        t->has_fixed_sizes = k->sizes != NULL;
+        status = takt_model_load(t->ctx, path, options, model);
+    } else {
+        status = takt_last_error_info(t->ctx)->status;
+    }
+    free_known(t, k);
+    return status;
+}
+
+static const char *path_of(const takt_tool *t)
 {
     const char *path = tool_text_of(t, TAKT_F_MODEL);
+    return path != NULL ? path : t->args[0];
+}
+
+static takt_model *finish_open(takt_tool *t, takt_status status, takt_model *model, int *code)
+{
+    const char *weights = tool_text_of(t, TAKT_F_WEIGHTS);
+    if (status == TAKT_OK && weights != NULL)
+        status = takt_model_load_weights(model, weights);
+    *code = tool_finish(t, status);
+    if (status == TAKT_OK)
+        return model;
+    takt_model_destroy(model);
+    return NULL;
+}
+
+static takt_load_options load_options(takt_tool *t)
+{
+    return (takt_load_options){.model = tool_text_of(t, TAKT_F_SELECT),
+                               .complaint_user = t,
+                               .allow_links = tool_on(t, TAKT_F_ALLOW_LINKS)};
+}
+
+takt_model *tool_open_model(takt_tool *t, int *code)
+{
     takt_model *model = NULL;
-    const takt_load_options options = {
-        .model = tool_text_of(t, TAKT_F_SELECT), .complaint = complain, .complaint_user = t};
-    path = path != NULL ? path : t->args[0];
-    *code = tool_finish(t, takt_model_load(t->ctx, path, &options, &model));
-    return model;
+    takt_load_options options = load_options(t);
+    const takt_status status = load_model(t, path_of(t), &options, &model);
+    return finish_open(t, status, model, code);
+}
+
+takt_model *tool_open_known(takt_tool *t, const takt_known_input *inputs, size_t count, int *code)
+{
+    takt_model *model = NULL;
+    takt_load_options options = load_options(t);
+    takt_status status = takt_model_load(t->ctx, path_of(t), &options, &model);
+    if (status != TAKT_OK) {
+        options.complaint = complain;
+        options.known = inputs;
+        options.known_count = count;
+        status = takt_model_load(t->ctx, path_of(t), &options, &model);
+    }
+    return finish_open(t, status, model, code);
+}
+
+/* To standard output; `user` is told that there was something. */
+static int print_report(void *user, const char *text, size_t length)
+{
+    *(bool *)user = true;
+    return fwrite(text, 1, length, stdout) != length;
+}
+
+int tool_check_model(takt_tool *t)
+{
+    bool is_printed = false;
+    known *k = calloc(1, sizeof *k);
+    if (k == NULL)
+        return tool_finish(t, TAKT_ERR_MEMORY);
+    takt_status status = TAKT_OK;
+    if (gather_known(t, k)) {
+        takt_load_options options = load_options(t);
+        options.known = k->count > 0 ? k->at : NULL;
+        options.known_count = k->count;
+        options.sizes = k->sizes;
+        status = takt_model_check(t->ctx, path_of(t), &options, tool_format_of(t), print_report,
+                                  &is_printed);
+    } else {
+        status = takt_last_error_info(t->ctx)->status;
+    }
+    free_known(t, k);
+    return status != TAKT_OK && is_printed ? TAKT_EXIT_FAILED : tool_finish(t, status);
 }
 
 /* ---- sizes ---- */
@@ -117,14 +272,8 @@ static bool add_shape(const takt_tool *t, const takt_model *m, const char *text,
                false;
     memcpy(name, text, length);
     name[length] = '\0';
-    for (const char *at = colon + 1; *at != '\0' && rank < TAKT_MAX_RANK; rank++) {
-        char *end;
-        dims[rank] = *at >= '0' && *at <= '9' ? strtoll(at, &end, 10) : -1;
-        if (dims[rank] < 0 || (*end != '\0' && *end != 'x') || (*end == 'x' && end[1] == '\0'))
-            return tool_usage_error(t, 1003, "write --shape x:32x784", "%s is no shape", where),
-                   false;
-        at = *end == 'x' ? end + 1 : end;
-    }
+    if (!read_shape(colon + 1, dims, &rank))
+        return tool_usage_error(t, 1003, "write --shape x:32x784", "%s is no shape", where), false;
     const takt_desc *d = find_input(t, m, name);
     return d != NULL && tool_sizes_from(t, s, d, rank, dims, where);
 }
@@ -151,7 +300,7 @@ bool tool_sizes_init(const takt_tool *t, const takt_model *m, tool_sizes *s)
     const char *item;
     s->text[0] = '\0';
     s->length = 0;
-    for (size_t i = 0; (item = tool_item_of(t, TAKT_F_DIM, i)) != NULL; i++)
+    for (size_t i = 0; !t->has_fixed_sizes && (item = tool_item_of(t, TAKT_F_DIM, i)) != NULL; i++)
         if (!add_dim(t, item, s))
             return false;
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_SHAPE, i)) != NULL; i++)

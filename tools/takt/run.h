@@ -40,6 +40,8 @@ int tool_bind_inputs(tool_run *r, takt_session *s);
 int tool_save_outputs(tool_run *r, const tool_results *o, bool *printed);
 /* The .npy file that output `i` goes to and nothing else; false if there is no such file. */
 bool tool_output_file(const tool_run *r, const tool_results *o, size_t i, char path[1024]);
+/* `takt run --test`: runs and compares what lies in the folders. */
+int tool_run_tests(takt_tool *t);
 /* The result for people or programs. */
 int tool_print_result(tool_run *r, const takt_plan *plan, const tool_results *o);
 /* Runs batch by batch, as --batch-size asks. */

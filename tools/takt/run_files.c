@@ -49,10 +49,9 @@ static int load_one(tool_run *r, int index, const char *path)
         return tool_usage_error(r->t, 1003, NULL, "input %s is given twice", d->name);
     const bool is_cut = r->cut != NULL && d->rank > 0 && d->dim_names[0] != NULL &&
                         strcmp(d->dim_names[0], r->cut) == 0;
-    const takt_status status = ends_with(path, ".npz")
-                                   ? takt_npz_load(r->t->ctx, path, d->name, view)
-                               : is_cut ? takt_npy_open(r->t->ctx, path, &r->files[index], view)
-                                        : takt_npy_load(r->t->ctx, path, view);
+    const takt_status status = is_cut && ends_with(path, ".npy")
+                                   ? takt_npy_open(r->t->ctx, path, &r->files[index], view)
+                                   : takt_view_load(r->t->ctx, path, d->name, view);
     if (status != TAKT_OK)
         return tool_finish(r->t, status);
     return tool_sizes_from(r->t, &r->sizes, d, view->rank, view->dims, path) ? TAKT_EXIT_OK

@@ -90,6 +90,7 @@ struct takt_tool {
     size_t arg_count;
     char *complaints; /* rendered errors of a text model, for --json; owned */
     bool has_complained;
+    bool has_fixed_sizes; /* -D went into the model when it was loaded */
 };
 
 /* Command line after the verb, then environment and configuration. False: usage error, printed. */
@@ -144,6 +145,10 @@ takt_model *tool_open_model(takt_tool *t, int *code);
 /* A model that a verb made, to -o: text, or with the ending .taktp compiled; without it to standard
  * output. `command` is kept in a compiled one. */
 int tool_write_model(takt_tool *t, const takt_model *model, const char *command);
+/* The same with these inputs if a shape depends on them. */
+takt_model *tool_open_known(takt_tool *t, const takt_known_input *inputs, size_t count, int *code);
+/* takt_model_check of it, printed; the exit code. */
+int tool_check_model(takt_tool *t);
 bool tool_sizes_add(const takt_tool *t, tool_sizes *sizes, const char *name, int64_t size,
                     const char *where);
 /* From -D and --shape. */

@@ -144,6 +144,28 @@ static takt_status read_archive(const archive *a, const char *member, takt_tenso
     return takt_fail(a->ctx, TAKT_E_NAME, "%s has no array called %s", a->name, member);
 }
 
+takt_status takt_npz_each(takt_ctx *ctx, const char *name, takt_span bytes, takt_npz_fn *visit,
+                          void *user)
+{
+    const archive a = {
+        .ctx = ctx, .name = name, .bytes = (const uint8_t *)bytes.at, .length = bytes.length};
+    takt_cursor directory;
+    size_t count = 0;
+    TAKT_TRY(find_directory(&a, &directory, &count));
+    for (size_t i = 0; i < count; i++) {
+        entry e;
+        takt_tensor_view view;
+        TAKT_TRY(next_entry(&a, &directory, &e));
+        if (e.name.length < 5 || memcmp(e.name.at + e.name.length - 4, ".npy", 4) != 0)
+            return fail(&a, e.local, "a member is no .npy file");
+        TAKT_TRY(read_member(&a, &e, &view));
+        const takt_status status = visit(user, (takt_span){e.name.at, e.name.length - 4}, &view);
+        takt_view_free(ctx, &view);
+        TAKT_TRY(status);
+    }
+    return TAKT_OK;
+}
+
 takt_status takt_npz_load(takt_ctx *ctx, const char *path, const char *member,
                           takt_tensor_view *view)
 {

@@ -35,6 +35,50 @@ static const takt_fixed *fixed_of(const takt_import *im, takt_span name)
     return NULL;
 }
 
+/* Gives those that were given by their place the name of the input there. */
+static takt_status name_fixed(takt_import *im, const takt_pb_graph *graph, takt_source *source)
+{
+    takt_fixed *fixed = takt_arena_array(&im->arena, source->fixed_count + 1, sizeof *fixed);
+    size_t at = 0;
+    if (fixed == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < source->fixed_count; i++)
+        fixed[i] = source->fixed[i];
+    for (size_t i = 0; i < graph->input_count && at < source->fixed_count; i++) {
+        const takt_span name = graph->inputs[i].name;
+        bool is_given = false;
+        for (size_t k = 0; k < graph->initializer_count && !is_given; k++)
+            is_given = takt_onnx_same(graph->initializers[k].name, name);
+        if (is_given)
+            continue;
+        if (fixed[at].name == NULL)
+            fixed[at].name = takt_arena_text(&im->arena, name.at, name.length);
+        at++;
+    }
+    for (size_t i = 0; i < source->fixed_count; i++)
+        if (fixed[i].name == NULL)
+            fixed[i].name = "";
+    source->fixed = source->fixed != NULL ? fixed : NULL;
+    return TAKT_OK;
+}
+
+/* The size that the caller gave to a name, or -1. */
+static int64_t size_of(const char *sizes, takt_span name)
+{
+    for (const char *at = sizes; at != NULL && *at != '\0'; at += *at == ',') {
+        const size_t length = strcspn(at, ","), word = strcspn(at, "=,");
+        int64_t size = 0;
+        if (word == name.length && memcmp(at, name.at, word) == 0 && at[word] == '=') {
+            for (size_t i = word + 1; i < length && at[i] >= '0' && at[i] <= '9' && i < word + 19;
+                 i++)
+                size = size * 10 + (at[i] - '0');
+            return size;
+        }
+        at += length;
+    }
+    return -1;
+}
+
 static takt_status dim_of(takt_import *im, const takt_pb_value *v, size_t index, takt_dim *out)
 {
     const takt_pb_dim *d = &v->type->tensor->shape->dims[index];
@@ -50,7 +94,12 @@ static takt_status dim_of(takt_import *im, const takt_pb_value *v, size_t index,
             return TAKT_ERR_MEMORY;
         name = takt_span_of(text);
     }
-    return takt_dim_name(im->main->g->dims, name, out);
+    const int64_t size = size_of(im->source->sizes, name);
+    if (size >= 0) {
+        *out = size;
+        return TAKT_OK;
+    }
+    return takt_onnx_dim(im->ctx, im->main->g->dims, name, out);
 }
 
 static takt_status type_of(takt_import *im, const takt_pb_value *v, takt_type *out)
@@ -58,6 +107,12 @@ static takt_status type_of(takt_import *im, const takt_pb_value *v, takt_type *o
     const takt_fixed *fixed = fixed_of(im, v->name);
     const takt_pb_tensor_type *t = v->type != NULL ? v->type->tensor : NULL;
     takt_dtype dtype;
+    if (fixed != NULL && fixed->tensor.type.dtype == TAKT_DTYPE_COUNT && t != NULL &&
+        takt_onnx_dtype(t->elem, &dtype)) { /* the shape alone is given */
+        *out = fixed->tensor.type;
+        out->dtype = dtype;
+        return TAKT_OK;
+    }
     if (fixed != NULL &&
         (t == NULL || !takt_onnx_dtype(t->elem, &dtype) || dtype == fixed->tensor.type.dtype)) {
         *out = fixed->tensor.type; /* what is known need not be named */
@@ -189,7 +244,10 @@ static takt_status add_output(takt_scope *s, const takt_pb_value *out)
     const char *name = takt_arena_text(&im->arena, out->name.at, out->name.length);
     if (name == NULL)
         return TAKT_ERR_MEMORY;
-    if (v->kind == TAKT_ONNX_TENSOR)
+    const char *slot = takt_import_state_of(im, out->name);
+    if (slot != NULL && v->kind == TAKT_ONNX_TENSOR)
+        takt_graph_set_next(s->room->g, slot, v->id);
+    else if (v->kind == TAKT_ONNX_TENSOR)
         takt_graph_output(s->room->g, name, v->id);
     for (size_t i = 0; v->kind == TAKT_ONNX_SEQUENCE && i < v->item_count; i++)
         takt_graph_output(s->room->g, takt_arena_format(&im->arena, "%s.%zu", name, i),
@@ -213,6 +271,7 @@ static takt_status import_model(takt_import *im)
         names += graph->nodes[i].output_count;
     TAKT_TRY(takt_scope_init(&scope, names));
     TAKT_TRY(takt_import_initializers(&scope, graph));
+    TAKT_TRY(takt_import_states(&scope));
     for (size_t i = 0; i < graph->input_count; i++)
         TAKT_TRY(add_input(&scope, &graph->inputs[i]));
     TAKT_TRY(takt_import_nodes(&scope, graph->nodes, graph->node_count));
@@ -239,11 +298,16 @@ static bool recognises(const uint8_t *bytes, size_t length)
            tag == 0x42;
 }
 
-static takt_status read(const takt_source *source, takt_graph **graph)
+static takt_status read(const takt_source *given, takt_graph **graph)
 {
-    takt_import im = {.ctx = source->ctx, .source = source, .budget = source->ctx->limits.nodes};
-    takt_arena_init(&im.arena, source->ctx);
-    takt_status status = takt_pb_read_model(&im.arena, source->bytes, source->length, &im.model);
+    takt_source source = *given;
+    takt_import im = {.ctx = source.ctx, .source = &source, .budget = source.ctx->limits.nodes};
+    takt_arena_init(&im.arena, source.ctx);
+    takt_status status = takt_pb_read_model(&im.arena, source.bytes, source.length, &im.model);
+    if (status == TAKT_OK && im.model.graph != NULL && source.fixed != NULL)
+        status = name_fixed(&im, im.model.graph, &source);
+    if (status == TAKT_OK && source.lineage != NULL)
+        takt_import_lineage(&im, source.lineage);
     if (status == TAKT_OK)
         status = import_model(&im);
     if (im.main != NULL) {

@@ -153,6 +153,15 @@ TAKT_MUST_USE takt_status takt_fold_symbolic(takt_room *room, takt_id id, takt_s
 TAKT_MUST_USE takt_status takt_import_nodes(takt_scope *scope, const takt_pb_node *nodes,
                                             size_t count);
 TAKT_MUST_USE takt_status takt_import_initializers(takt_scope *scope, const takt_pb_graph *graph);
+/* dim_text.c: a dim_param: an expression of names, or a name. */
+TAKT_MUST_USE takt_status takt_onnx_dim(takt_ctx *ctx, takt_dims *dims, takt_span text,
+                                        takt_dim *out);
+/* lineage.c: opsets, producer and metadata as a JSON object. */
+void takt_import_lineage(const takt_import *im, takt_text *text);
+/* state.c: state that the metadata tells of; inputs with a first value become slots. */
+TAKT_MUST_USE takt_status takt_import_states(takt_scope *scope);
+/* The slot whose next value is the output `name`, or NULL. */
+const char *takt_import_state_of(takt_import *im, takt_span name);
 const takt_onnx_op *takt_onnx_find(takt_span domain, takt_span name);
 /* Nodes whose op record carries ONNX's name. */
 TAKT_MUST_USE takt_status takt_import_record(takt_call *c, const takt_op *op);

@@ -27,17 +27,57 @@ const takt_onnx_op *takt_onnx_find(takt_span domain, takt_span name)
     return NULL;
 }
 
+static const char *hint_of(const takt_error *e)
+{
+    if (e->hint[0] != '\0')
+        return e->hint;
+    return e->id == TAKT_E_ONNX_STATIC
+               ? "give the inputs that it depends on, with -i or --shape: they are then built in"
+           : e->status == TAKT_ERR_SHAPE
+               ? "give numbers for named dimensions with --shape or -D"
+               : "export the model with another opset, or with this node made of simpler ones";
+}
+
+/* What a node is called: by itself, or by its first result. */
+static takt_span name_of(const takt_pb_node *n)
+{
+    return n->name.length > 0 || n->output_count == 0 ? n->name : n->outputs[0];
+}
+
+static const char *copy(takt_arena *arena, takt_span text)
+{
+    const char *made = takt_arena_text(arena, text.at, text.length);
+    return made != NULL ? made : "";
+}
+
+static void list(takt_refusals *to, const takt_pb_node *node, int opset, const takt_error *e)
+{
+    takt_refusal *r = takt_arena_array(to->arena, 1, sizeof *r);
+    if (r == NULL)
+        return;
+    *r = (takt_refusal){.node = copy(to->arena, name_of(node)),
+                        .type = copy(to->arena, node->op),
+                        .domain = copy(to->arena, node->domain),
+                        .reason = copy(to->arena, takt_span_of(e->message)),
+                        .hint = copy(to->arena, takt_span_of(hint_of(e))),
+                        .opset = opset};
+    if (to->last != NULL)
+        to->last->next = r;
+    else
+        to->first = r;
+    to->last = r;
+    to->count++;
+}
+
 void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset)
 {
     takt_ctx *ctx = im->ctx;
+    const takt_span name = name_of(node);
     if (im->source->complaints != NULL)
-        takt_text_add(im->source->complaints, "%.*s (%.*s, opset %d): %s\n",
-                      node->name.length > 0    ? (int)node->name.length
-                      : node->output_count > 0 ? (int)node->outputs[0].length
-                                               : 0,
-                      node->name.length > 0 || node->output_count == 0 ? node->name.at
-                                                                       : node->outputs[0].at,
-                      (int)node->op.length, node->op.at, opset, ctx->error.message);
+        takt_text_add(im->source->complaints, "%.*s (%.*s, opset %d): %s\n", (int)name.length,
+                      name.at, (int)node->op.length, node->op.at, opset, ctx->error.message);
+    if (im->source->refusals != NULL)
+        list(im->source->refusals, node, opset, &ctx->error);
     if (!im->has_failed)
         im->first = ctx->error;
     im->has_failed = true;
@@ -116,10 +156,21 @@ static takt_status adapt(takt_call *c)
     if (a != NULL)
         return a->adapt(c);
     const bool own = n->domain.length == 0 || takt_span_is(n->domain, "ai.onnx");
-    const takt_op *op = own ? takt_onnx_record(n->op, c->opset) : NULL;
+    const takt_op *op = own                               ? takt_onnx_record(n->op, c->opset)
+                        : takt_span_is(n->domain, "takt") ? takt_op_find(n->op.at, n->op.length)
+                                                          : NULL;
     if (op != NULL)
         return takt_import_record(c, op);
     return takt_onnx_refuse(c, "Takt has no such operator");
+}
+
+/* Whether somebody takes such a node over, for those whose inputs are refused already. */
+static bool is_known(takt_call *c)
+{
+    const takt_pb_node *n = c->node;
+    const bool own = n->domain.length == 0 || takt_span_is(n->domain, "ai.onnx");
+    return find_function(c->im, n) != NULL || takt_onnx_find(n->domain, n->op) != NULL ||
+           (own && takt_onnx_record(n->op, c->opset) != NULL) || takt_span_is(n->domain, "takt");
 }
 
 static takt_status gather_inputs(takt_call *c, bool *is_poisoned)
@@ -173,9 +224,15 @@ static takt_status import_node(takt_scope *scope, const takt_pb_node *n)
     bool is_poisoned = false;
     if (im->budget-- == 0)
         return takt_wire_fail(im->ctx, n->at, "the model has more nodes than limits.nodes allows");
+    if (im->source->refusals != NULL)
+        im->source->refusals->node_count++;
     TAKT_TRY(gather_inputs(&c, &is_poisoned));
+    if (is_poisoned && !is_known(&c)) {
+        (void)takt_onnx_refuse(&c, "Takt has no such operator");
+        takt_import_refuse(im, n, c.opset);
+    }
     if (!is_poisoned) {
-        const takt_span name = n->name.length > 0 || n->output_count == 0 ? n->name : n->outputs[0];
+        const takt_span name = name_of(n);
         const char *text = takt_arena_text(&im->arena, name.at, name.length);
         takt_graph_set_origin(c.g, text != NULL ? text : "", 0);
         takt_status status = adapt(&c);

@@ -1,4 +1,5 @@
-/* record.c - ONNX operators that are one of ours under another name. */
+/* record.c - ONNX operators that are one of ours under another name, and ours under its own, in
+ * the domain "takt". */
 #include <string.h>
 
 #include "io/onnx/adapt.h"
@@ -30,9 +31,34 @@ static bool enum_of(const takt_attr_def *def, takt_span s, takt_attr *out)
     return false;
 }
 
+/* What ONNX's attributes cannot hold: a double is a tensor, a shape a list of numbers. */
+static bool convert_own(takt_call *c, const takt_attr_def *def, const takt_pb_attr *a,
+                        takt_attr *out)
+{
+    if (def->type == TAKT_ATTR_SHAPE) {
+        for (size_t i = 0; i < a->int_count; i++)
+            if (a->ints[i] < 0)
+                return false;
+        *out = takt_attr_shape(a->ints, a->int_count);
+        return a->type == TAKT_PB_INTS;
+    }
+    takt_tensor value;
+    if (a->type != TAKT_PB_TENSOR || a->t == NULL ||
+        takt_onnx_tensor(c->im->source, a->t, &value) != TAKT_OK)
+        return false;
+    const bool fits = value.type.dtype == TAKT_F64 && takt_tensor_count(&value) == 1;
+    if (fits)
+        *out = takt_attr_f64(takt_dtype_get_f(TAKT_F64, takt_tensor_data(&value), 0));
+    takt_tensor_release(&value);
+    return fits;
+}
+
 static bool convert(takt_call *c, const takt_attr_def *def, const takt_pb_attr *a, takt_attr *out)
 {
     takt_dtype dtype;
+    const bool is_own = takt_span_is(c->node->domain, "takt");
+    if (is_own && (def->type == TAKT_ATTR_F64 || def->type == TAKT_ATTR_SHAPE))
+        return convert_own(c, def, a, out);
     switch (def->type) {
     case TAKT_ATTR_I64: *out = takt_attr_i64(a->i); return a->type == TAKT_PB_INT;
     case TAKT_ATTR_BOOL: *out = takt_attr_bool(a->i != 0); return a->type == TAKT_PB_INT;
@@ -53,11 +79,11 @@ static bool convert(takt_call *c, const takt_attr_def *def, const takt_pb_attr *
     }
 }
 
-static const takt_attr_def *definition(const takt_op *op, takt_span name)
+static const takt_attr_def *definition(const takt_op *op, takt_span name, bool is_own)
 {
     for (size_t i = 0; i < takt_op_attr_count(op); i++) {
         const takt_attr_def *def = &op->attrs[i];
-        if (takt_span_is(name, def->onnx != NULL ? def->onnx : def->name))
+        if (takt_span_is(name, def->onnx != NULL && !is_own ? def->onnx : def->name))
             return def;
     }
     return NULL;
@@ -70,7 +96,7 @@ takt_status takt_import_record(takt_call *c, const takt_op *op)
     size_t count = 0;
     for (size_t i = 0; i < c->node->attr_count; i++) {
         const takt_span name = c->node->attrs[i].name;
-        const takt_attr_def *def = definition(op, name);
+        const takt_attr_def *def = definition(op, name, takt_span_is(c->node->domain, "takt"));
         char text[64] = {0};
         memcpy(text, name.at, name.length < sizeof text ? name.length : sizeof text - 1);
         if (takt_span_is(name, "consumed_inputs"))

@@ -3,32 +3,46 @@
 
 #include "tool.h"
 
-static int save(takt_tool *t, const takt_model *model)
+static int tell(const takt_tool *t, const takt_model *model, const char *to)
 {
-    const char *to = tool_item_of(t, TAKT_F_OUTPUT, 0);
-    const char *from = tool_text_of(t, TAKT_F_MODEL);
-    if (to == NULL)
-        return tool_usage_error(t, 1003, "write takt compile MODEL -o m.taktp",
-                                "there is no file to write to");
-    from = from != NULL ? from : t->args[0];
-    char command[1024];
-    const char *name = tool_text_of(t, TAKT_F_SELECT);
-    snprintf(command, sizeof command, "takt compile%s%.200s", name != NULL ? " --select " : "",
-             name != NULL ? name : "");
-    const takt_save_options options = {.source = from, .command = command};
-    const int code = tool_finish(t, takt_model_save(model, to, &options));
-    if (code != TAKT_EXIT_OK || tool_on(t, TAKT_F_QUIET))
-        return code;
+    if (tool_on(t, TAKT_F_QUIET))
+        return TAKT_EXIT_OK;
     if (!tool_on(t, TAKT_F_JSON)) {
         printf("%s: %s\n", to, takt_model_name(model));
-        return code;
+        return TAKT_EXIT_OK;
     }
     printf("{\"model\": ");
     tool_print_string(stdout, takt_model_name(model));
     printf(", \"file\": ");
     tool_print_string(stdout, to);
     printf("}\n");
-    return code;
+    return TAKT_EXIT_OK;
+}
+
+static int save(takt_tool *t, const takt_model *model)
+{
+    const char *to = tool_item_of(t, TAKT_F_OUTPUT, 0), *emit = tool_text_of(t, TAKT_F_EMIT);
+    const char *from = tool_text_of(t, TAKT_F_MODEL);
+    tool_sizes sizes;
+    if (to == NULL && emit == NULL)
+        return tool_usage_error(t, 1003, "write takt compile MODEL -o m.taktp",
+                                "there is no file to write to");
+    if (!tool_sizes_init(t, model, &sizes))
+        return TAKT_EXIT_USAGE;
+    from = from != NULL ? from : t->args[0];
+    char command[1024];
+    const char *name = tool_text_of(t, TAKT_F_SELECT);
+    snprintf(command, sizeof command, "takt compile%s%.200s", name != NULL ? " --select " : "",
+             name != NULL ? name : "");
+    takt_save_options options = {
+        .source = from, .command = command, .sizes = sizes.length > 0 ? sizes.text : NULL};
+    int code = TAKT_EXIT_OK;
+    if (to != NULL)
+        code = tool_finish(t, takt_model_save(model, to, &options));
+    options.optimize = true;
+    if (code == TAKT_EXIT_OK && emit != NULL)
+        code = tool_finish(t, takt_model_save(model, emit, &options));
+    return code == TAKT_EXIT_OK ? tell(t, model, to != NULL ? to : emit) : code;
 }
 
 static int run(takt_tool *t)
@@ -48,9 +62,12 @@ const takt_verb takt_verb_compile = {
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "A .taktp file holds the graph, aligned weights and where they came from, with\n"
-             "checksums over every byte. Every verb takes it in place of its source.",
+    .about =
+        "A .taktp file holds the graph, aligned weights and where they came from, with\n"
+        "checksums over every byte. Every verb takes it in place of its source. --emit writes\n"
+        "the graph as the passes leave it, parameters as constants: as .onnx for any engine.",
     .example = "takt compile examples/cnn.takt -o cnn.taktp",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_OUTPUT, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_OUTPUT, TAKT_F_EMIT, TAKT_F_INPUT,
+              TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_ALLOW_LINKS, TAKT_FLAG_IDS},
     .run = run,
 };

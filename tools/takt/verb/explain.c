@@ -123,7 +123,8 @@ const takt_verb takt_verb_explain = {
     .arg_min = 0,
     .arg_max = 1,
     .example = "takt explain 2103; takt explain --node dense_0 examples/mlp.takt",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_SHAPE,
-              TAKT_F_DIM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
+              TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_THREADS,
+              TOOL_PLAN_FLAGS, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -19,6 +19,7 @@ const takt_verb takt_verb_inspect = {
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt inspect --json examples/cnn.takt",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
+              TAKT_FLAG_IDS},
     .run = run,
 };

@@ -1,19 +1,33 @@
-/* ops.c - the operations, from their own records. */
+/* ops.c - the operations, from their own records; or which nodes of a model are not among them. */
+#include <sys/stat.h>
+
 #include "tool.h"
+
+static bool is_file(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
 
 static int run(takt_tool *t)
 {
     const char *name = t->arg_count > 0 ? t->args[0] : NULL;
+    if (name != NULL && is_file(name))
+        return tool_check_model(t);
     return tool_finish(t, takt_op_list(t->ctx, name, tool_format_of(t), tool_to_stdout, NULL));
 }
 
 const takt_verb takt_verb_ops = {
     .name = "ops",
-    .summary = "the operations, or one of them with its attributes and examples",
-    .arguments = "[OP]",
+    .summary = "the operations, one of them, or the nodes of a model that are refused",
+    .arguments = "[OP | MODEL]",
     .arg_min = 0,
     .arg_max = 1,
-    .example = "takt ops softmax",
-    .flags = {TAKT_FLAG_IDS},
+    .about =
+        "With a model, every node that Takt cannot take over, with its type, opset, the reason\n"
+        "and a hint; the exit code is 1 if there are any.",
+    .example = "takt ops softmax; takt ops model.onnx",
+    .flags = {TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SELECT, TAKT_F_ALLOW_LINKS,
+              TAKT_FLAG_IDS},
     .run = run,
 };

@@ -88,8 +88,8 @@ const takt_verb takt_verb_opt = {
     .arg_max = 1,
     .about = "Prints the graph in the text form, which takt reads back when --full is given.",
     .example = "takt opt --pass=-fold-weights --trace examples/cnn.takt",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_PASS, TAKT_F_TRACE,
-              TAKT_F_LIST, TAKT_F_TYPES, TAKT_F_FULL, TAKT_F_TRAINABLE, TAKT_F_EMIT_EACH_PASS,
-              TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
+              TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_PASS, TAKT_F_TRACE, TAKT_F_LIST, TAKT_F_TYPES,
+              TAKT_F_FULL, TAKT_F_TRAINABLE, TAKT_F_EMIT_EACH_PASS, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -119,6 +119,8 @@ static int run(takt_tool *t)
     if (tool_number_of(t, TAKT_F_REPEAT, 1) > 1 && tool_item_of(t, TAKT_F_DONATE, 0) != NULL)
         return tool_usage_error(t, 1003, NULL,
                                 "a donated input is gone after one run, --repeat makes several");
+    if (tool_item_of(t, TAKT_F_TEST, 0) != NULL)
+        return tool_run_tests(t);
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
@@ -139,11 +141,13 @@ const takt_verb takt_verb_run = {
         "Without -i, inputs are random numbers that depend on --seed alone. Sizes of named\n"
         "dimensions come from the files, from --shape or from -D. The digest is the SHA-256 of\n"
         "the outputs' bytes, all NaNs being one. With --batch-size, .npy files are read and\n"
-        "written a batch at a time while others are computed: they need not fit into memory.",
+        "written a batch at a time while others are computed: they need not fit into memory.\n"
+        "--test takes a folder of ONNX's test data, or one with several (test_data_set_0, ...);\n"
+        "the exit code is 1 if a result differs.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_INPUT, TAKT_F_OUTPUT, TAKT_F_SHAPE, TAKT_F_DIM,
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT, TAKT_F_OUTPUT, TAKT_F_SHAPE, TAKT_F_DIM,
               TAKT_F_SEED, TAKT_F_RANDOM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DONATE,
               TAKT_F_DEADLINE, TAKT_F_REPEAT, TAKT_F_BATCH_SIZE, TAKT_F_JOBS, TOOL_THREAD_FLAGS,
-              TAKT_F_PREPARE, TAKT_F_STATIC_SHAPES, TAKT_FLAG_IDS},
+              TAKT_F_PREPARE, TAKT_F_STATIC_SHAPES, TAKT_F_TEST, TAKT_F_RTOL, TAKT_F_ATOL, TAKT_FLAG_IDS},
     .run = run,
 };

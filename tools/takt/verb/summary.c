@@ -23,6 +23,7 @@ const takt_verb takt_verb_summary = {
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt summary -D batch=32 examples/mlp.takt",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
+              TAKT_F_DIM, TAKT_F_SHAPE, TAKT_FLAG_IDS},
     .run = run,
 };

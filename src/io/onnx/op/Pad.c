@@ -32,6 +32,24 @@ static takt_status spread(takt_call *c, int rank, int64_t *before, int64_t *afte
     return c->status;
 }
 
+/* Amounts after an axis may be dimensions; true if they are and all is told. */
+static bool spread_dims(takt_call *c, int rank, int64_t *before, takt_dim *after)
+{
+    if (c->opset < 11 || takt_onnx_has(c, 3) || takt_onnx_peek(c, 1) != NULL)
+        return false;
+    const takt_syms pads = takt_onnx_syms(c, 1);
+    if (c->status != TAKT_OK || pads.at == NULL || pads.count != 2 * (size_t)rank)
+        return false;
+    for (int i = 0; i < rank; i++) {
+        const takt_sym *a = &pads.at[i], *b = &pads.at[rank + i];
+        if (a->is_dim || a->number < 0 || a->number > INT32_MAX || (!b->is_dim && b->number < 0))
+            return false;
+        before[i] = a->number;
+        after[i] = b->is_dim ? b->dim : b->number;
+    }
+    return true;
+}
+
 static takt_status adapt(takt_call *c)
 {
     static const char *const modes[] = {"constant", "edge", "reflect", "wrap", NULL};
@@ -42,8 +60,10 @@ static takt_status adapt(takt_call *c)
     const int mode = takt_onnx_choice(c, "mode", "constant", modes);
     const double value =
         takt_onnx_has(c, 2) ? takt_onnx_known_f(c, 2, 0) : takt_onnx_f(c, "value", 0);
-    TAKT_TRY(spread(c, rank, before, after));
-    for (int i = 0; i < rank && x != TAKT_NONE; i++) {
+    const bool has_dims = spread_dims(c, rank, before, after_dims);
+    if (!has_dims)
+        TAKT_TRY(spread(c, rank, before, after));
+    for (int i = 0; !has_dims && i < rank && x != TAKT_NONE; i++) {
         x = cut(c, x, i, before[i], after[i]);
         before[i] = before[i] < 0 ? 0 : before[i];
         after_dims[i] = after[i] < 0 ? 0 : after[i];

@@ -1,0 +1,30 @@
+/** weights.h - files of weights: tensors by name. */
+#ifndef TAKT_WEIGHTS_H
+#define TAKT_WEIGHTS_H
+
+#include <stdbool.h>
+#include <takt/ctx.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_convert_options {
+    size_t size;
+    uint64_t shard_bytes; /**< of one part of a .index.json; default 5 GB */
+} takt_convert_options;
+
+/** Reads safetensors, the parts that a .index.json lists, .npz or .npy, found out from the
+ * contents, and writes the kind that the ending of `to` says. An .npy file holds one array; its
+ * name is the file's. On failure `to` is as it was. */
+TAKT_API TAKT_MUST_USE takt_status takt_weights_convert(takt_ctx *ctx, const char *from,
+                                                        const char *to,
+                                                        const takt_convert_options *options);
+/** Whether a file begins like one of weights, and not like a model. */
+TAKT_API TAKT_MUST_USE takt_status takt_weights_probe(takt_ctx *ctx, const char *path, bool *holds);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

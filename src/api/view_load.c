@@ -1,0 +1,71 @@
+/* view_load.c - a tensor out of whatever file holds it, and its elements one by one. */
+#include <math.h>
+#include <string.h>
+
+#include <takt/array.h>
+
+#include "base/mem.h"
+#include "io/onnx/payload.h"
+
+/* A file of test data is one TensorProto. */
+static takt_status load_pb(takt_ctx *ctx, const char *path, const void *bytes, size_t length,
+                           takt_tensor_view *view)
+{
+    takt_arena arena;
+    takt_pb_tensor tensor;
+    takt_tensor made = {0};
+    const takt_source source = {.ctx = ctx, .name = path};
+    takt_arena_init(&arena, ctx);
+    takt_status status = takt_pb_read_tensor(&arena, bytes, length, &tensor);
+    if (status == TAKT_OK)
+        status = takt_onnx_tensor(&source, &tensor, &made);
+    takt_arena_deinit(&arena);
+    TAKT_TRY(status);
+    *view = (takt_tensor_view){.dtype = made.type.dtype, .rank = made.type.rank};
+    for (int d = 0; d < made.type.rank; d++)
+        view->dims[d] = made.type.dim[d];
+    status = takt_view_alloc(ctx, view);
+    if (status == TAKT_OK && takt_tensor_bytes(&made) > 0)
+        memcpy(view->data, takt_tensor_data(&made), takt_tensor_bytes(&made));
+    takt_tensor_release(&made);
+    return status;
+}
+
+/* A tensor's message begins with its shape or, of a scalar, its element type. */
+static bool is_pb(const uint8_t *bytes, size_t length)
+{
+    return length > 2 && (bytes[0] == 0x08 || bytes[0] == 0x0A || bytes[0] == 0x10);
+}
+
+takt_status takt_view_load(takt_ctx *ctx, const char *path, const char *member,
+                           takt_tensor_view *view)
+{
+    void *bytes;
+    size_t length;
+    *view = (takt_tensor_view){.data = NULL};
+    if (path == NULL)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_view_load: path is NULL");
+    TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
+    takt_status status;
+    if (length >= 2 && memcmp(bytes, "PK", 2) == 0)
+        status = takt_npz_load(ctx, path, member, view);
+    else if (is_pb(bytes, length))
+        status = load_pb(ctx, path, bytes, length, view);
+    else
+        status = takt_npy_load_memory(ctx, path, bytes, length, view);
+    takt_mem_put(ctx, bytes, length);
+    return status;
+}
+
+double takt_view_element(const takt_tensor_view *view, size_t index)
+{
+    size_t count = 1;
+    for (int d = 0; d < view->rank; d++)
+        count *= (size_t)view->dims[d];
+    if (view->data == NULL || index >= count || view->dtype >= TAKT_DTYPE_COUNT)
+        return NAN;
+    return takt_dtype_is_float(view->dtype)
+               ? takt_dtype_get_f(view->dtype, view->data, index)
+               : takt_dtype_to_double(view->dtype,
+                                      takt_dtype_get_i(view->dtype, view->data, index));
+}

@@ -1,0 +1,63 @@
+/* lineage.c - what an ONNX file says of itself, as JSON. */
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "io/onnx/import.h"
+
+enum { LONGEST = 4096 }; /* of a value that is kept */
+
+static const char *text_of(takt_arena *arena, takt_span s)
+{
+    char size[48];
+    const char *made = NULL;
+    if (s.length > LONGEST || takt_utf8_check(s.at, s.length) != s.length) {
+        (void)snprintf(size, sizeof size, "(%zu bytes)", s.length);
+        return takt_arena_format(arena, "%s", size);
+    }
+    made = takt_arena_text(arena, s.at, s.length);
+    return made != NULL ? made : "";
+}
+
+static void pair(takt_json_writer *json, takt_arena *arena, const char *key, takt_span value)
+{
+    if (value.length == 0)
+        return;
+    takt_json_key(json, key);
+    takt_json_string(json, text_of(arena, value));
+}
+
+void takt_import_lineage(const takt_import *im, takt_text *text)
+{
+    const takt_pb_model *m = &im->model;
+    takt_arena *arena = (takt_arena *)(uintptr_t)&im->arena; /* texts live as long as the import */
+    takt_json_writer json;
+    takt_json_begin(&json, text, false);
+    takt_json_open(&json, '{');
+    takt_json_key(&json, "format");
+    takt_json_string(&json, "onnx");
+    takt_json_key(&json, "ir_version");
+    takt_json_integer(&json, m->ir_version);
+    takt_json_key(&json, "opsets");
+    takt_json_open(&json, '{');
+    for (size_t i = 0; i < m->opset_count && i < 64; i++) {
+        const takt_span domain = m->opsets[i].domain;
+        takt_json_key(&json, domain.length > 0 ? text_of(arena, domain) : "ai.onnx");
+        takt_json_integer(&json, m->opsets[i].version);
+    }
+    takt_json_close(&json, '}');
+    pair(&json, arena, "producer", m->producer);
+    pair(&json, arena, "producer_version", m->producer_version);
+    pair(&json, arena, "domain", m->domain);
+    pair(&json, arena, "doc", m->doc);
+    if (m->metadata_count > 0) {
+        takt_json_key(&json, "metadata");
+        takt_json_open(&json, '{');
+        for (size_t i = 0; i < m->metadata_count && i < 256; i++) {
+            takt_json_key(&json, text_of(arena, m->metadata[i].key));
+            takt_json_string(&json, text_of(arena, m->metadata[i].value));
+        }
+        takt_json_close(&json, '}');
+    }
+    takt_json_close(&json, '}');
+}

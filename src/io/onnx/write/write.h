@@ -1,0 +1,22 @@
+/* write.h - a graph as an ONNX model. */
+#ifndef TAKT_IO_ONNX_WRITE_WRITE_H
+#define TAKT_IO_ONNX_WRITE_WRITE_H
+
+#include "ir/graph.h"
+
+typedef struct takt_onnx_options {
+    const takt_tensor *slots;  /* values of the graph's slots, or NULL for their own */
+    const char *version;       /* of the producer */
+    const char *const *keys;   /* of the metadata */
+    const char *const *values; /* as many */
+    size_t entry_count;
+    uint64_t inline_limit; /* more bytes of weights go to a file beside the model; 0: 2 GiB - 64 MiB
+                            */
+    size_t *lowered; /* receives how many nodes were written as what they are made of; or NULL */
+} takt_onnx_options;
+
+/* Writes `path`, and `path`.data if the weights are too large for one message. */
+TAKT_MUST_USE takt_status takt_onnx_write(const takt_graph *g, const takt_onnx_options *options,
+                                          const char *path);
+
+#endif

@@ -1,0 +1,27 @@
+/* weights.h - tensors by name, from and to the files that people keep them in.
+ *
+ * Reading goes by the contents: safetensors, a .index.json that lists parts, .npz, .npy. Writing
+ * goes by the name's ending.
+ */
+#ifndef TAKT_IO_WEIGHTS_WEIGHTS_H
+#define TAKT_IO_WEIGHTS_WEIGHTS_H
+
+#include "io/safetensors/safetensors.h"
+
+/* Receives one tensor; the bytes are valid during the call. `file` is the part that holds it. */
+typedef takt_status takt_weights_fn(void *user, const char *file, const char *name,
+                                    const takt_type *type, const void *bytes);
+/* Every tensor of the file and its parts. */
+TAKT_MUST_USE takt_status takt_weights_each(takt_ctx *ctx, const char *path, takt_weights_fn *visit,
+                                            void *user);
+/* Whether a file of `total` bytes that begins with these is one of weights, and not a model. */
+bool takt_weights_recognises(const uint8_t *bytes, size_t length, uint64_t total);
+/* Whether takt_weights_save knows the ending. */
+bool takt_weights_ending(const char *path);
+/* .safetensors, .npz, .npy (one tensor), or .index.json: parts of at most `shard_bytes` (0: 5 GB)
+ * beside it, in order of the tensors. */
+TAKT_MUST_USE takt_status takt_weights_save(takt_ctx *ctx, const char *path,
+                                            const takt_named_tensor *tensors, size_t count,
+                                            uint64_t shard_bytes);
+
+#endif

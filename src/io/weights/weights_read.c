@@ -1,0 +1,186 @@
+/* weights_read.c - tensors by name out of whatever file holds them. */
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "io/npy/npy.h"
+#include "io/read.h"
+#include "io/weights/weights.h"
+
+typedef struct reader {
+    takt_ctx *ctx;
+    takt_arena arena;
+    const char *path;
+    takt_weights_fn *visit;
+    void *user;
+} reader;
+
+static bool starts(const uint8_t *bytes, size_t length, const char *magic)
+{
+    const size_t n = strlen(magic);
+    return length >= n && memcmp(bytes, magic, n) == 0;
+}
+
+/* Eight bytes of length, then a JSON object. */
+static bool is_safetensors(const uint8_t *bytes, size_t length, uint64_t total)
+{
+    takt_cursor c = takt_cursor_of(bytes, length, 0);
+    const uint64_t header = takt_cursor_u64le(&c);
+    const bool is_object = takt_cursor_u8(&c) == '{';
+    return !c.failed && header >= 2 && header <= total - 8 && is_object;
+}
+
+static bool is_index(const uint8_t *bytes, size_t length, uint64_t total)
+{
+    size_t i = 0;
+    while (i < length &&
+           (bytes[i] == ' ' || bytes[i] == '\n' || bytes[i] == '\t' || bytes[i] == '\r'))
+        i++;
+    return i < length && bytes[i] == '{' && !is_safetensors(bytes, length, total);
+}
+
+bool takt_weights_recognises(const uint8_t *bytes, size_t length, uint64_t total)
+{
+    return starts(bytes, length, "\x93NUMPY") || starts(bytes, length, "PK\x03\x04") ||
+           starts(bytes, length, "PK\x05\x06") || is_safetensors(bytes, length, total) ||
+           is_index(bytes, length, total);
+}
+
+/* ---- one file ---- */
+
+static takt_status visit_view(reader *r, const char *name, const takt_tensor_view *v)
+{
+    takt_type type = {.dtype = v->dtype, .rank = v->rank};
+    for (int d = 0; d < v->rank; d++)
+        type.dim[d] = v->dims[d];
+    return r->visit(r->user, r->path, name, &type, v->data);
+}
+
+static takt_status visit_member(void *user, takt_span name, const takt_tensor_view *view)
+{
+    reader *r = user;
+    const char *text = takt_arena_text(&r->arena, name.at, name.length);
+    return text != NULL ? visit_view(r, text, view) : TAKT_ERR_MEMORY;
+}
+
+static takt_status read_safetensors(reader *r, const char *file, const uint8_t *bytes,
+                                    size_t length)
+{
+    takt_weight_list list;
+    TAKT_TRY(takt_safetensors_read(&r->arena, file, bytes, length, &list));
+    for (size_t i = 0; i < list.count; i++)
+        TAKT_TRY(
+            r->visit(r->user, file, list.at[i].name, &list.at[i].type, bytes + list.at[i].offset));
+    return TAKT_OK;
+}
+
+/* An array without a name is called like its file. */
+static takt_status read_npy(reader *r, const uint8_t *bytes, size_t length)
+{
+    const char *slash = strrchr(r->path, '/'), *stem = slash != NULL ? slash + 1 : r->path;
+    const char *dot = strrchr(stem, '.');
+    const char *name =
+        takt_arena_text(&r->arena, stem, dot != NULL ? (size_t)(dot - stem) : strlen(stem));
+    takt_tensor_view view;
+    if (name == NULL)
+        return TAKT_ERR_MEMORY;
+    TAKT_TRY(takt_npy_load_memory(r->ctx, r->path, bytes, length, &view));
+    const takt_status status = visit_view(r, name, &view);
+    takt_view_free(r->ctx, &view);
+    return status;
+}
+
+/* ---- in parts ---- */
+
+static takt_status read_bytes(reader *r, takt_file *file, const char *name, void **bytes,
+                              size_t *length)
+{
+    takt_ctx *ctx = r->ctx;
+    uint64_t size = 0;
+    size_t done = 0;
+    const int error = ctx->files.size(ctx->files.user, file, &size);
+    if (error != 0 || size > ctx->limits.file_bytes || size > SIZE_MAX)
+        return takt_fail(ctx, TAKT_E_FILE_SIZE, "%s: the part %s is too large", r->path, name);
+    TAKT_TRY(takt_mem_get(ctx, (size_t)size, "weights", bytes));
+    *length = (size_t)size;
+    if (ctx->files.read(ctx->files.user, file, 0, *bytes, *length, &done) == 0 && done == *length)
+        return TAKT_OK;
+    takt_mem_put(ctx, *bytes, *length);
+    return takt_fail(ctx, TAKT_E_FILE_READ, "%s: cannot read the part %s", r->path, name);
+}
+
+static takt_status read_part(reader *r, const char *folder, const char *name)
+{
+    takt_ctx *ctx = r->ctx;
+    takt_file *file;
+    void *bytes = NULL;
+    size_t length = 0;
+    if (ctx->files.open_beneath(ctx->files.user, folder, name, 0, &file) != 0)
+        return takt_fail(ctx, TAKT_E_FILE_OPEN, "%s: cannot open the part %s beneath %s", r->path,
+                         name, folder);
+    takt_status status = read_bytes(r, file, name, &bytes, &length);
+    ctx->files.close(ctx->files.user, file);
+    TAKT_TRY(status);
+    status = read_safetensors(r, name, bytes, length);
+    takt_mem_put(ctx, bytes, length);
+    return status;
+}
+
+static bool is_new(const takt_json *first, const takt_json *v)
+{
+    for (const takt_json *p = first; p != v; p = takt_json_next(p))
+        if (p->text_length == v->text_length && memcmp(p->text, v->text, v->text_length) == 0)
+            return false;
+    return true;
+}
+
+static takt_status read_index(reader *r, const uint8_t *bytes, size_t length)
+{
+    const takt_json *root;
+    TAKT_TRY(takt_json_parse(r->ctx, &r->arena, (const char *)bytes, length, &root));
+    const takt_json *map =
+        root->kind == TAKT_JSON_OBJECT ? takt_json_get(root, "weight_map") : NULL;
+    if (map == NULL || map->kind != TAKT_JSON_OBJECT)
+        return takt_fail(r->ctx, TAKT_E_SAFETENSORS, "%s: weight_map is missing", r->path);
+    const char *slash = strrchr(r->path, '/');
+    const char *folder =
+        slash == NULL ? "." : takt_arena_text(&r->arena, r->path, (size_t)(slash - r->path) + 1);
+    if (folder == NULL)
+        return TAKT_ERR_MEMORY;
+    const takt_json *first = takt_json_first(map);
+    for (const takt_json *v = first; v != NULL; v = takt_json_next(v)) {
+        if (v->kind != TAKT_JSON_STRING || strlen(v->text) != v->text_length)
+            return takt_fail(r->ctx, TAKT_E_SAFETENSORS, "%s: the file of %s is no name", r->path,
+                             v->key);
+        if (is_new(first, v))
+            TAKT_TRY(read_part(r, folder, v->text));
+    }
+    return TAKT_OK;
+}
+
+/* ---- any ---- */
+
+static takt_status read_any(reader *r, const uint8_t *bytes, size_t length)
+{
+    if (starts(bytes, length, "\x93NUMPY"))
+        return read_npy(r, bytes, length);
+    if (starts(bytes, length, "PK\x03\x04") || starts(bytes, length, "PK\x05\x06"))
+        return takt_npz_each(r->ctx, r->path, (takt_span){(const char *)bytes, length},
+                             visit_member, r);
+    return is_index(bytes, length, length) ? read_index(r, bytes, length)
+                                           : read_safetensors(r, r->path, bytes, length);
+}
+
+takt_status takt_weights_each(takt_ctx *ctx, const char *path, takt_weights_fn *visit, void *user)
+{
+    reader r = {.ctx = ctx, .path = path, .visit = visit, .user = user};
+    void *bytes;
+    size_t length;
+    TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
+    takt_arena_init(&r.arena, ctx);
+    const takt_status status = read_any(&r, bytes, length);
+    takt_arena_deinit(&r.arena);
+    takt_mem_put(ctx, bytes, length);
+    return status;
+}

@@ -1,0 +1,121 @@
+"""convert.py - models and weights from one format into another; ONNX's test data; refused nodes."""
+import os
+import struct
+
+from _cli import CNN, MLP, STREAM, expect, fails, finish, parsed, path, succeeds, takt
+
+
+def digest(model, *more):
+    return [line for line in succeeds("run", model, "-q", *more).splitlines()
+            if line.startswith("digest")]
+
+
+# A model in every format gives the same digest.
+for name, model in (("mlp", MLP), ("cnn", CNN), ("stream", STREAM)):
+    want = digest(model)
+    chain = [path(name + ending) for ending in (".onnx", ".taktp", ".takt", "2.onnx")]
+    source = model
+    for target in chain:
+        succeeds("convert", source, "-o", target)
+        expect(digest(target) == want, f"{target}: another digest")
+        source = target
+told = parsed("convert", MLP, "-o", path("m.onnx"), "--json")
+expect(told == {"from": MLP, "file": path("m.onnx")}, str(told))
+
+# Sizes put in; the optimised model.
+succeeds("convert", MLP, "-D", "batch=3", "-o", path("three.onnx"))
+expect(parsed("inspect", path("three.onnx"), "--json")["inputs"][0]["shape"][0] == 3, "batch=3")
+succeeds("compile", CNN, "--emit", path("optimised.onnx"))
+before, after = (parsed("inspect", file, "--json") for file in (CNN, path("optimised.onnx")))
+expect(after["lineage"]["opsets"] == {"ai.onnx": 21} and after["lineage"]["producer"] == "takt",
+       str(after.get("lineage")))
+expect(after["nodes"] <= before["nodes"] and after["constants"] > 0, str(after))
+expect("batch_norm" not in after["ops"], str(after["ops"]))
+
+# Weights.
+succeeds("convert", MLP, "-o", path("w.safetensors"))
+succeeds("convert", path("w.safetensors"), "-o", path("w.npz"))
+succeeds("convert", path("w.npz"), "--shard-size", "64K", "-o", path("w.safetensors.index.json"))
+expect(os.path.exists(path("w-00002-of-00002.safetensors")), str(os.listdir(path(""))))
+again = digest(MLP, "--weights", path("w.safetensors.index.json"))
+expect(again == digest(MLP), "the same weights")
+fails(1, "run", CNN, "--weights", path("w.npz"), says=["TAKT3402", "places", "is missing"])
+
+# Mistakes.
+fails(2, "convert", MLP, says=["no file to write to"])
+fails(2, "convert", MLP, "-o", path("m.pt"), says=["names no format", ".onnx"])
+fails(2, "convert", path("w.npz"), "-o", path("m.onnx"), says=["holds weights", "--weights"])
+fails(1, "convert", path("nothing"), "-o", path("m.onnx"), says=["cannot open"])
+fails(1, "convert", path("w.npz"), "-o", path("w.npy"), says=["holds one array"])
+
+
+# ---- ONNX written by hand: x + 1 and a node of no known type ----
+
+def varint(n):
+    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+
+
+def field(number, body):
+    if isinstance(body, int):
+        return varint(number << 3) + varint(body)
+    body = body.encode() if isinstance(body, str) else body
+    return varint(number << 3 | 2) + varint(len(body)) + body
+
+
+def node(kind, inputs, outputs, name):
+    return field(1, b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs)
+                 + field(3, name) + field(4, kind))
+
+
+def value(number, name, dims):
+    shape = b"".join(field(1, field(1, d) if isinstance(d, int) else field(2, d)) for d in dims)
+    return field(number, field(1, name) + field(2, field(1, field(1, 1) + field(2, shape))))
+
+
+def tensor(name, values):
+    return (field(1, len(values)) + field(2, 1) + field(8, name)
+            + field(9, struct.pack(f"<{len(values)}f", *values)))
+
+
+def write(name, nodes):
+    graph = (nodes + field(2, "g") + field(5, tensor("one", [1.0])) + value(11, "x", ["n"])
+             + value(12, "y", ["n"]))
+    with open(path(name), "wb") as file:
+        file.write(field(1, 8) + field(2, "hand") + field(7, graph) + field(8, field(2, 13))
+                   + field(14, field(1, "colour") + field(2, "blue")))
+
+
+write("good.onnx", node("Add", ["x", "one"], ["y"], "adds"))
+write("bad.onnx", node("Frobnicate", ["x"], ["a"], "first")
+      + node("Add", ["a", "one"], ["b"], "sum") + node("Twiddle", ["b"], ["y"], "second"))
+text = succeeds("inspect", path("good.onnx"))
+for words in ("opsets: ai.onnx 13", "producer: hand", "colour: blue", "x: f32[n]"):
+    expect(words in text, f"`{words}` is not in {text}")
+expect("all of its 1 nodes are understood" in succeeds("ops", path("good.onnx")), "good.onnx")
+run = takt("ops", path("bad.onnx"))
+expect(run.returncode == 1, f"exit {run.returncode}")
+for words in ("2 of 3 nodes are refused", "first: Frobnicate, opset 13",
+              "second: Twiddle, opset 13", "reason: ", "hint: "):
+    expect(words in run.stdout, f"`{words}` is not in {run.stdout}")
+fails(1, "run", path("bad.onnx"), says=["Frobnicate", "Twiddle"])
+
+# The layout of ONNX's test data, alone and in a folder of folders.
+for number, result in ((0, [2.0, 3.0]), (1, [2.0, 3.5])):
+    os.makedirs(path(f"data/test_data_set_{number}"), exist_ok=True)
+    with open(path(f"data/test_data_set_{number}/input_0.pb"), "wb") as file:
+        file.write(tensor("x", [1.0, 2.0]))
+    with open(path(f"data/test_data_set_{number}/output_0.pb"), "wb") as file:
+        file.write(tensor("y", result))
+model = path("good.onnx")
+text = succeeds("run", model, "--test", path("data/test_data_set_0"))
+expect("2 elements agree" in text, text)
+run = takt("run", model, "--test", path("data"))
+expect(run.returncode == 1 and "1 of 2 elements are outside" in run.stdout, run.stdout + run.stderr)
+succeeds("run", model, "--test", path("data"), "--atol", "1")
+told = parsed("run", model, "--test", path("data/test_data_set_1"), "--json", "--rtol", "0.5")
+expect(told["outside"] == 0 and told["largest_difference"] == 0.5, str(told))
+fails(2, "run", model, "--test", path(""), says=["holds no test data"])
+fails(2, "run", model, "--test", path("data"), "--rtol", "much", says=["no tolerance"])
+expect("x: f32[2]" in succeeds("run", model, "-i", path("data/test_data_set_0/input_0.pb"), "-o",
+                               path("y.npy")) or os.path.exists(path("y.npy")), "a .pb as input")
+finish()

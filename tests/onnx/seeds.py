@@ -1,0 +1,268 @@
+"""seeds.py - the named bad inputs of ONNX, safetensors, npy and JSON, written by code.
+
+    seeds.py            checks that tests/corpus and the dictionaries hold what this writes
+    seeds.py --write    writes it; then `onnx_hostile --write` records what each is refused with
+
+The first two digits of a name are its class. Names that begin with `legal` must load. Inputs that
+are large are made by tests/onnx/hostile.c while it runs.
+"""
+import os
+import sys
+
+from _pb import Graph, field, floats, ints, many, model, node, tensor, value
+from _seeds_weights import SEEDS, all_npy, all_safetensors
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CORPUS = os.path.join(ROOT, "tests", "corpus")
+MAX = (1 << 63) - 1
+
+
+def onnx(name, data):
+    SEEDS[f"onnx/{name}"] = data if isinstance(data, bytes) else model(data)
+
+
+X, Y, ROW = value("x", [3]), value("y", [3]), floats(1, 2, 3)
+
+
+def with_weight(name, weight):
+    """x + w, where only w is wrong."""
+    onnx(name, Graph([node("Add", ["x", "w"], ["y"])], [X], [Y], [weight]))
+
+
+def one(name, op, shape, constants=(), out=None, opset=21, **attrs):
+    """One node on an input x of this shape and constants (dims, dtype, raw)."""
+    names = [f"c{i}" for i in range(len(constants))]
+    weights = [tensor(key, *constant) for key, constant in zip(names, constants)]
+    graph = Graph([node(op, ["x", *names], ["y"], **attrs)], [value("x", shape)],
+                  [value("y", out or shape)], weights)
+    onnx(name, model(graph, opset))
+
+
+def tensors():
+    with_weight("legal_add", tensor("w", [3], 1, ROW))
+    with_weight("01_dims_overflow", tensor("w", [1 << 32, 1 << 32], 1, ROW))
+    with_weight("02_dim_minus_1", tensor("w", [-1], 1, ROW))
+    with_weight("02_dim_least", tensor("w", [-(1 << 63)], 1, ROW))
+    with_weight("03_zero_with_data", tensor("w", [0], 1, floats(1)))
+    with_weight("03_no_data", tensor("w", [3], 1))
+    with_weight("04_raw_short", tensor("w", [3], 1, ROW[:-1]))
+    with_weight("04_raw_long", tensor("w", [3], 1, ROW + b"\0\0\0\0"))
+    with_weight("05_int4_short", tensor("w", [3], 22, b"\x21"))
+    with_weight("05_uint4_short", tensor("w", [3], 21, b"\x21"))
+    with_weight("05_int2_short", tensor("w", [5], 26, b"\x21"))
+    with_weight("06_two_data_fields", tensor("w", [3], 1, ROW, field(4, ROW)))
+    with_weight("06_wrong_field", tensor("w", [3], 1, None, field(7, b"\1\2\3")))
+    for kind in (0, 9999, 8, 14, 15):
+        with_weight(f"07_dtype_{kind}", tensor("w", [3], kind, ROW))
+    places = ["../../etc/passwd", "a/../../b", "/etc/passwd", "C:\\x", "", "a\0b"]
+    for number, place in enumerate(places):
+        with_weight(f"08_external_{number}", external(("location", place)))
+    whole = (("location", "w.bin"),)
+    for name, entries in (("offset_negative", (*whole, ("offset", "-1"))),
+                          ("offset_word", (*whole, ("offset", "x"))),
+                          ("offset_huge", (*whole, ("offset", "99999999999999999999"))),
+                          ("offset_wraps", (*whole, ("offset", "9223372036854775807"))),
+                          ("length_negative", (*whole, ("length", "-12"))),
+                          ("length_word", (*whole, ("length", "twelve"))),
+                          ("length_other", (*whole, ("length", "11"))),
+                          ("unknown_key", (*whole, ("size", "12"))),
+                          ("key_twice", (*whole, *whole))):
+        with_weight(f"09_external_{name}", external(*entries))
+
+
+def external(*entries):
+    return tensor("w", [3], 1, None, many(13, [field(1, k) + field(2, v) for k, v in entries])
+                  + field(14, 1))
+
+
+def wire():
+    head = field(1, 8)
+    onnx("10_varint_11_bytes", head + b"\x3a\x0c\x08" + b"\xff" * 11)
+    onnx("10_field_0", head + b"\x3a\x02\x02\x00")
+    onnx("10_group", head + b"\x3a\x02\x0b\x0c")
+    onnx("10_group_end", head + b"\x3a\x01\x0c")
+    onnx("10_groups_nested", head + b"\x3a\x7f" + b"\x0b" * 127)
+    onnx("10_wire_6", head + b"\x3a\x02\x0e\x00")
+    onnx("10_wire_7", head + b"\x3a\x02\x0f\x00")
+    onnx("11_longer_than_parent", head + b"\x3a\x64\x01")
+    onnx("11_cut_in_tag", head + b"\x3a\x01\x80")
+    onnx("12_version_twice", field(1, 8) + model(Graph([], [X])))
+    onnx("12_graph_twice", model(Graph([], [X]), 21, field(7, Graph([], [X]).body)))
+    with_weight("12_type_twice", tensor("w", [3], 1, ROW, field(2, 1)))
+    onnx("13_unknown_fields", model(Graph([node("Relu", ["x"], ["y"])], [X], [Y]), 21,
+                                    field(999, b"\0" * 200)))
+
+
+def structure():
+    inner = Graph([node("Relu", ["x"], ["y"])], (), [Y])
+    for _ in range(40):
+        inner = Graph([node("Loop", ["", "c"], ["y"], body=inner)], (), [Y])
+    onnx("14_subgraphs_deep", inner)
+
+    def function(name, body, outputs=("b",)):
+        return field(25, field(1, name) + field(4, "a") + many(5, outputs) + many(7, body)
+                     + field(9, field(2, 21)) + field(9, field(1, "my") + field(2, 1))
+                     + field(10, "my"))
+
+    def calls(name, functions, first="f0"):
+        graph = Graph([node(first, ["x"], ["y"], domain="my")], [X], [Y])
+        onnx(name, model(graph, 21, field(8, field(1, "my") + field(2, 1)) + functions))
+
+    calls("15_function_calls_itself", function("f0", [node("f0", ["a"], ["b"], domain="my")]))
+    calls("15_functions_call_each_other", function("f0", [node("f1", ["a"], ["b"], domain="my")])
+          + function("f1", [node("f0", ["a"], ["b"], domain="my")]))
+    body = Graph([node("f0", ["a"], ["z"], domain="my")], (), [value("z", [3])])
+    calls("15_function_cycle_in_if", function("f0", [
+        node("Constant", [], ["t"], value=tensor("t", [], 9, b"\1")),
+        node("If", ["t"], ["b"], then_branch=body, else_branch=body)]))
+    calls("15_functions_exponential", b"".join(
+        function(f"f{i}", [node(f"f{i + 1}", ["a"], ["m"], domain="my"),
+                           node(f"f{i + 1}", ["m"], ["b"], domain="my")]) for i in range(30))
+        + function("f30", [node("Relu", ["a"], ["b"])]))
+    calls("15_function_lacks_output", function("f0", [node("Relu", ["a"], ["c"])]))
+    onnx("16_cycle", Graph([node("Relu", ["b"], ["a"]), node("Relu", ["a"], ["b"])], [X],
+                           [value("b", [3])]))
+    onnx("16_input_from_nobody", Graph([node("Relu", ["q"], ["y"])], [X], [Y]))
+    onnx("16_output_from_nobody", Graph([node("Relu", ["x"], ["a"])], [X], [Y]))
+    onnx("16_two_write_one",
+         Graph([node("Relu", ["x"], ["y"]), node("Abs", ["x"], ["y"])], [X], [Y]))
+    onnx("16_writes_an_input", Graph([node("Relu", ["x"], ["x"])], [X], [X]))
+    onnx("16_input_twice", Graph([node("Relu", ["x"], ["y"])], [X, X], [Y]))
+    onnx("16_output_without_name", Graph([node("Relu", ["x"], ["y"])], [X], [value("", [3])]))
+    good = Graph([node("Relu", ["x"], ["y"])], [X], [Y])
+    onnx("17_no_opset", field(1, 8) + field(7, good.body))
+    onnx("17_domain_twice", model(good, 21, field(8, field(2, 21))))
+    for version in (0, -1, 1 << 31):
+        onnx(f"17_version_{version & 0xffffffff}", model(good, version))
+    onnx("17_domain_not_imported", Graph([node("Gelu", ["x"], ["y"], domain="other")], [X], [Y]))
+
+
+def operators():
+    weight = ([4, 3, 3, 3], 1, floats(*[0.5] * 108))
+    for name, attrs in (("stride_0", {"strides": [0, 1]}), ("dilation_0", {"dilations": [1, 0]}),
+                        ("group_0", {"group": 0}), ("group_2", {"group": 2}),
+                        ("pads_negative", {"pads": [-9, 0, 0, 0]}), ("pads_rank", {"pads": [1, 1]}),
+                        ("strides_rank", {"strides": [1, 1, 1]}),
+                        ("auto_pad", {"auto_pad": "SOMEHOW"}),
+                        ("kernel_shape", {"kernel_shape": [2, 2]}),
+                        ("stride_huge", {"strides": [MAX, 1]}),
+                        ("pads_huge", {"pads": [MAX, 0, MAX, 0]})):
+        one(f"18_conv_{name}", "Conv", [1, 3, 5, 5], [weight], [1, 4, 3, 3], **attrs)
+    one("18_conv_kernel_larger", "Conv", [1, 3, 2, 2], [weight], [1, 4, 1, 1])
+    one("18_pool_kernel_0", "MaxPool", [1, 1, 4, 4], kernel_shape=[0, 2])
+    one("18_pool_no_kernel", "MaxPool", [1, 1, 4, 4])
+    one("18_pool_stride_0", "AveragePool", [1, 1, 4, 4], kernel_shape=[2, 2], strides=[0, 0])
+    one("18_pool_kernel_larger", "MaxPool", [1, 1, 2, 2], kernel_shape=[5, 5])
+    for name, index in (("size", 3), ("below", -4), ("least", -(1 << 63))):
+        one(f"19_gather_{name}", "Gather", [3], [([1], 7, ints(index))], [1])
+    vector = lambda *numbers: ([len(numbers)], 7, ints(*numbers))
+    one("20_slice_step_0", "Slice", [3], [vector(0), vector(2), vector(0), vector(0)])
+    one("20_slice_step_least", "Slice", [3], [vector(2), vector(0), vector(0), vector(-(1 << 63))])
+    one("20_slice_axes", "Slice", [3], [vector(0), vector(2), vector(5)])
+    one("20_reshape_two_minus_1", "Reshape", [6], [vector(-1, -1)])
+    one("20_reshape_zero_minus_1", "Reshape", [0], [vector(0, -1)], allowzero=1)
+    one("20_reshape_count", "Reshape", [6], [vector(4)])
+    one("20_squeeze_twice", "Squeeze", [1, 1], [vector(0, 0)])
+    one("20_concat_axis", "Concat", [3], axis=1)
+    one("20_transpose_perm", "Transpose", [2, 3], perm=[0, 0])
+    one("20_transpose_rank", "Transpose", [2, 3], perm=[0])
+    one("20_expand_huge", "Expand", [1], [vector(1 << 40, 1 << 40)])
+    one("20_tile_huge", "Tile", [3, 3], [vector(1 << 62, 1 << 62)])
+    one("20_tile_negative", "Tile", [3], [vector(-1)])
+    one("20_pad_too_much_off", "Pad", [3], [vector(-9, 0)])
+    one("20_pad_rank", "Pad", [3], [vector(1)])
+    one("20_split_sum", "Split", [3], [vector(1, 1)], [1])
+    one("20_top_k_large", "TopK", [3], [vector(9)])
+    one("20_resize_scale_0", "Resize", [1, 1, 2, 2], [([0], 1, b""), ([4], 1, floats(1, 1, 0, 1))])
+    one("20_resize_scale_nan", "Resize", [1, 1, 2, 2],
+        [([0], 1, b""), ([4], 1, floats(1, 1, float("nan"), 1))])
+    one("20_resize_scale_inf", "Resize", [1, 1, 2, 2],
+        [([0], 1, b""), ([4], 1, floats(1, 1, float("inf"), 1))])
+    scalar = lambda v: ([], 1, floats(v))
+    for name, numbers in (("step_0", (0, 3, 0)), ("step_tiny", (0, 3, 1e-30))):
+        weights = [tensor(f"c{i}", *scalar(v)) for i, v in enumerate(numbers)]
+        onnx(f"20_range_{name}",
+             Graph([node("Range", ["c0", "c1", "c2"], ["y"])], [X], [Y], weights))
+    one("21_broadcast", "Add", [2], [([3], 1, ROW)])
+    onnx("21_rank_65", Graph([node("Relu", ["x"], ["y"])], [value("x", [1] * 65)], [Y]))
+    one("23_quantize_axis", "QuantizeLinear", [2, 3], [([2], 1, floats(1, 1)), ([2], 3, b"\0\0")],
+        axis=1)
+    one("23_quantize_zero_dtype", "DequantizeLinear", [2, 3], [scalar(1.0), ([], 3, b"\0")])
+
+
+def loops_and_rest():
+    body = Graph([node("Identity", ["c"], ["d"]), node("Identity", ["h"], ["k"])],
+                 [value("i", [], 7), value("c", [], 9), value("h", [3])],
+                 [value("d", [], 9), value("k", [3])])
+    weights = [tensor("trip", [], 7, ints(MAX)), tensor("true", [], 9, b"\1")]
+    onnx("legal_loop_endless",
+         Graph([node("Loop", ["trip", "true", "x"], ["y"], body=body)], [X], [Y], weights))
+
+    def sparse(name, indices, values=ROW[:8], dims=(4,)):
+        weight = (field(1, tensor("w", [2], 1, values))
+                  + field(2, tensor("i", [2], 7, ints(*indices))) + many(3, dims))
+        onnx(f"24_sparse_{name}", Graph([node("Add", ["x", "w"], ["y"])], [value("x", [4])],
+                                        [value("y", [4])], (), field(15, weight)))
+
+    sparse("unsorted", (2, 1))
+    sparse("twice", (1, 1))
+    sparse("beyond", (1, 4))
+    sparse("negative", (-1, 1))
+    one("25_ints_as_float", "Transpose", [2, 3], perm=1.5)
+    one("25_axis_as_text", "Softmax", [3], axis="last")
+    graph = Graph([many(1, ["x"]) + many(2, ["y"]) + field(4, "Softmax")
+                   + b"\x2a\x0b\x0a\x04axis\x22\x80\x80\x80\x80\x04"], [X], [Y])
+    onnx("25_text_1_gib", graph)
+    dangling = field(5, field(1, "axis") + field(21, "nobody"))
+    onnx("25_dangling_reference",
+         Graph([many(1, ["x"]) + many(2, ["y"]) + field(4, "Softmax") + dangling], [X], [Y]))
+    outside = external(("location", "w"))
+    onnx("26_constant_external", Graph([node("Constant", [], ["y"], value=outside)], [X], [Y]))
+    onnx("26_constant_nothing", Graph([node("Constant", [], ["y"])], [X], [Y]))
+    onnx("26_empty", b"")
+    onnx("26_text", b"ir_version: 8\ngraph { name: \"g\" }\n")
+    onnx("26_no_graph", field(1, 8) + field(8, field(2, 21)))
+
+
+# ---- fuzz dictionaries: every class has a word that leads a fuzzer to it ----
+
+WORDS = {
+    "onnx": ["location", "offset", "length", "../", "then_branch", "body", "Gather", "Slice",
+             "Reshape", "Concat", "Transpose", "Expand", "Tile", "Range", "Resize", "TopK", "Split",
+             "Loop", "QuantizeLinear", "strides", "dilations", "group", "pads", "auto_pad", "perm",
+             "my", "Constant", "takt.state."],
+    "safetensors": ["__metadata__", "dtype", "shape", "data_offsets", "F32", "F4", "1e3", "null"],
+    "npy": ["descr", "fortran_order", "shape", "|O", ">f4", "<f3", "Maybe"],
+    "json": ["1e999", "-0", "\\\\u0000", "\\\\ud800", "NaN", "Infinity", "//"],
+}
+
+
+def check_words():
+    wrong = []
+    for target, words in WORDS.items():
+        path = os.path.join(ROOT, "tests", "fuzz", target + ".dict")
+        with open(path, encoding="latin-1") as file:
+            text = file.read()
+        wrong += [f"tests/fuzz/{target}.dict lacks {word}" for word in words if word not in text]
+    return wrong
+
+
+if __name__ == "__main__":
+    for part in (tensors, wire, structure, operators, loops_and_rest, all_safetensors, all_npy):
+        part()
+    if sys.argv[1:] == ["--write"]:
+        for seed, content in SEEDS.items():
+            with open(os.path.join(CORPUS, seed), "wb") as out:
+                out.write(content)
+        print(f"{len(SEEDS)} seeds")
+        sys.exit(0)
+    bad = check_words()
+    for seed, content in SEEDS.items():
+        try:
+            with open(os.path.join(CORPUS, seed), "rb") as have:
+                if have.read() != content:
+                    bad.append(f"tests/corpus/{seed} is not what seeds.py writes")
+        except OSError:
+            bad.append(f"tests/corpus/{seed} is missing; run seeds.py --write")
+    print("\n".join(bad) or f"{len(SEEDS)} seeds are what the code writes")
+    sys.exit(1 if bad else 0)

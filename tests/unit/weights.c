@@ -1,0 +1,161 @@
+/* weights.c - weights of every kind of file into a model and into one another. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "../test.h"
+#include "base/error.h"
+
+static takt_ctx *ctx;
+static char folder[1024];
+
+static const char *at(const char *name)
+{
+    static char paths[8][1200];
+    static int next;
+    char *path = paths[next++ % 8];
+    snprintf(path, sizeof *paths, "%s/%s", folder, name);
+    return path;
+}
+
+static takt_model *model_of(const char *width)
+{
+    char text[400];
+    takt_model *m = NULL;
+    snprintf(text, sizeof text,
+             "model m(x: f32[2, 3]) -> (y: f32[2, 4]) {\n"
+             "  param w: f32[3, 4] = uniform(-%s, 1, stream=1)\n"
+             "  param b: f32[4] = uniform(-1, 1, stream=2)\n"
+             "  return y = x @ w + b\n}\n",
+             width);
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", text, strlen(text), NULL, &m));
+    return m;
+}
+
+static void digest_of(const takt_model *m, char text[TAKT_DIGEST_TEXT])
+{
+    takt_plan *plan;
+    takt_session *s;
+    text[0] = '\0';
+    if (!EXPECT_OK(ctx, takt_plan_create(m, NULL, &plan)))
+        return;
+    if (EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
+        EXPECT_OK(ctx, takt_view_random(ctx, takt_session_input(s, 0), 1, 0));
+        EXPECT_OK(ctx, takt_session_run(s));
+        EXPECT_OK(ctx, takt_view_digest(ctx, takt_session_output(s, 0), 1, text));
+        takt_session_destroy(s);
+    }
+    takt_plan_destroy(plan);
+}
+
+/* Through every kind of file the parameters come back; a plan made before does not linger. */
+static void every_kind(void)
+{
+    static const char *const kinds[] = {"w.safetensors", "w.npz", "w.safetensors.index.json"};
+    takt_model *m = model_of("1");
+    char want[TAKT_DIGEST_TEXT], before[TAKT_DIGEST_TEXT], got[TAKT_DIGEST_TEXT];
+    digest_of(m, want);
+    for (size_t i = 0; i < 3; i++) {
+        takt_model *n = model_of("2");
+        digest_of(n, before);
+        EXPECT(strcmp(want, before) != 0);
+        EXPECT_OK(ctx, takt_model_save_weights(m, at(kinds[i])));
+        EXPECT_OK(ctx, takt_model_load_weights(n, at(kinds[i])));
+        digest_of(n, got);
+        EXPECT(strcmp(want, got) == 0, "%s", kinds[i]);
+        takt_model_destroy(n);
+    }
+    takt_model_destroy(m);
+}
+
+static void conversions(void)
+{
+    static const char *const chain[] = {"w.safetensors", "c.npz", "c.index.json", "d.safetensors"};
+    const takt_convert_options options = {.shard_bytes = 20};
+    takt_model *m = model_of("1"), *n = model_of("2");
+    char want[TAKT_DIGEST_TEXT], got[TAKT_DIGEST_TEXT];
+    bool holds;
+    EXPECT_OK(ctx, takt_model_save_weights(m, at(chain[0])));
+    for (size_t i = 0; i + 1 < 4; i++) {
+        EXPECT_OK(ctx, takt_weights_convert(ctx, at(chain[i]), at(chain[i + 1]), &options));
+        EXPECT(takt_weights_probe(ctx, at(chain[i]), &holds) == TAKT_OK && holds, "%s", chain[i]);
+    }
+    /* 48 bytes and 16 bytes in parts of at most 20: one each. */
+    takt_tensor_view v;
+    EXPECT_OK(ctx,
+              takt_weights_convert(ctx, at("c-00002-of-00002.safetensors"), at("b.npy"), NULL));
+    EXPECT(takt_npy_load(ctx, at("b.npy"), &v) == TAKT_OK && v.rank == 1 && v.dims[0] == 4);
+    takt_view_free(ctx, &v);
+    EXPECT_OK(ctx, takt_weights_convert(ctx, at("b.npy"), at("b.safetensors"), NULL));
+    EXPECT_OK(ctx, takt_model_load_weights(n, at(chain[3])));
+    digest_of(m, want);
+    digest_of(n, got);
+    EXPECT(strcmp(want, got) == 0);
+    EXPECT_STATUS(ctx, takt_weights_convert(ctx, at(chain[0]), at("x.npy"), NULL),
+                  TAKT_ERR_NOT_FOUND);
+    EXPECT_STATUS(ctx, takt_weights_convert(ctx, at(chain[0]), at("x.onnx"), NULL),
+                  TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(ctx, takt_weights_convert(ctx, at("missing"), at("x.npz"), NULL), TAKT_ERR_IO);
+    EXPECT_STATUS(ctx, takt_weights_probe(ctx, at("missing"), &holds), TAKT_ERR_IO);
+    EXPECT(takt_weights_probe(ctx, "examples/mlp.takt", &holds) == TAKT_OK && !holds);
+    takt_model_destroy(m);
+    takt_model_destroy(n);
+}
+
+/* Everything that does not fit is told at once, and the model stays as it was. */
+static void mismatches(void)
+{
+    static const char text[] = "model m(x: f32[2, 3]) {\n"
+                               "  param w: f32[3, 5] = 1\n  param c: f32[5] = 1\n"
+                               "  return x @ w + c\n}\n";
+    takt_model *m = model_of("1"), *n = NULL;
+    char before[TAKT_DIGEST_TEXT], after[TAKT_DIGEST_TEXT];
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "n.takt", text, strlen(text), NULL, &n));
+    EXPECT_OK(ctx, takt_model_save_weights(m, at("w.npz")));
+    digest_of(n, before);
+    EXPECT_STATUS(ctx, takt_model_load_weights(n, at("w.npz")), TAKT_ERR_NOT_FOUND);
+    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_WEIGHTS);
+    EXPECT(strstr(takt_last_error(ctx), "in 2 places: w is f32[3, 4], the model has f32[3, 5]; "
+                                        "c, f32[5] in the model, is missing") != NULL,
+           "%s", takt_last_error(ctx));
+    digest_of(n, after);
+    EXPECT(strcmp(before, after) == 0);
+    takt_model_destroy(m);
+    takt_model_destroy(n);
+}
+
+static void views(void)
+{
+    static const uint8_t pb[] = {0x08, 0x02, 0x10, 0x01, 0x42, 0x01, 'x', 0x4a, 0x08,
+                                 0,    0,    0x80, 0x3f, 0,    0,    0,   0xc0};
+    takt_tensor_view v;
+    FILE *f = fopen(at("x.pb"), "wb");
+    EXPECT(f != NULL && fwrite(pb, 1, sizeof pb, f) == sizeof pb && fclose(f) == 0);
+    if (EXPECT_OK(ctx, takt_view_load(ctx, at("x.pb"), NULL, &v))) {
+        EXPECT(v.dtype == TAKT_F32 && v.rank == 1 && v.dims[0] == 2);
+        EXPECT(takt_view_element(&v, 0) == 1 && takt_view_element(&v, 1) == -2);
+        EXPECT(takt_view_element(&v, 2) != takt_view_element(&v, 2), "NaN beyond the last");
+        EXPECT_OK(ctx, takt_npy_save(ctx, at("x.npy"), &v));
+        takt_view_free(ctx, &v);
+    }
+    if (EXPECT_OK(ctx, takt_view_load(ctx, at("x.npy"), NULL, &v)))
+        EXPECT(takt_view_element(&v, 1) == -2);
+    takt_view_free(ctx, &v);
+    EXPECT_STATUS(ctx, takt_view_load(ctx, at("w.safetensors"), NULL, &v), TAKT_ERR_FORMAT);
+    EXPECT_STATUS(ctx, takt_view_load(ctx, NULL, NULL, &v), TAKT_ERR_ARGUMENT);
+}
+
+int main(void)
+{
+    const char *tmp = getenv("TAKT_TEST_TMP");
+    snprintf(folder, sizeof folder, "%s", tmp != NULL ? tmp : "/tmp");
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return 1;
+    every_kind();
+    conversions();
+    mismatches();
+    views();
+    takt_ctx_destroy(ctx);
+    return test_done();
+}

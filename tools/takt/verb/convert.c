@@ -1,0 +1,101 @@
+/* convert.c - models and weights from one format into another. */
+#include <string.h>
+
+#include "tool.h"
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+static bool is_among(const char *path, const char *const *endings)
+{
+    for (; *endings != NULL; endings++)
+        if (ends_with(path, *endings))
+            return true;
+    return false;
+}
+
+static int tell(const takt_tool *t, const char *from, const char *to)
+{
+    if (tool_on(t, TAKT_F_QUIET))
+        return TAKT_EXIT_OK;
+    if (!tool_on(t, TAKT_F_JSON)) {
+        printf("%s: from %s\n", to, from);
+        return TAKT_EXIT_OK;
+    }
+    printf("{\"from\": ");
+    tool_print_string(stdout, from);
+    printf(", \"file\": ");
+    tool_print_string(stdout, to);
+    printf("}\n");
+    return TAKT_EXIT_OK;
+}
+
+static int convert_weights(takt_tool *t, const char *from, const char *to, bool makes_weights)
+{
+    const takt_convert_options options = {.shard_bytes = tool_number_of(t, TAKT_F_SHARD_SIZE, 0)};
+    if (!makes_weights)
+        return tool_usage_error(t, 1003, "write takt convert MODEL --weights WEIGHTS -o OUT",
+                                "%s holds weights: they alone are no model", from);
+    return tool_finish(t, takt_weights_convert(t->ctx, from, to, &options));
+}
+
+static int convert_model(takt_tool *t, const char *from, const char *to, bool makes_weights)
+{
+    int code;
+    tool_sizes sizes;
+    takt_model *model = tool_open_model(t, &code);
+    if (model == NULL)
+        return code;
+    code = TAKT_EXIT_USAGE;
+    if (tool_sizes_init(t, model, &sizes)) {
+        const takt_save_options options = {.source = from,
+                                           .command = "takt convert",
+                                           .sizes = sizes.length > 0 ? sizes.text : NULL};
+        code = tool_finish(t, makes_weights ? takt_model_save_weights(model, to)
+                                            : takt_model_save(model, to, &options));
+    }
+    takt_model_destroy(model);
+    return code;
+}
+
+static int run(takt_tool *t)
+{
+    static const char *const weights[] = {".safetensors", ".npz", ".npy", ".index.json", NULL};
+    static const char *const models[] = {".onnx", ".takt", ".taktp", NULL};
+    const char *to = tool_item_of(t, TAKT_F_OUTPUT, 0);
+    const char *from = tool_text_of(t, TAKT_F_MODEL);
+    bool holds_weights = false;
+    from = from != NULL ? from : t->args[0];
+    if (to == NULL)
+        return tool_usage_error(t, 1003, "write takt convert IN -o OUT",
+                                "there is no file to write to");
+    const bool makes_weights = is_among(to, weights);
+    if (!makes_weights && !is_among(to, models))
+        return tool_usage_error(t, 1003,
+                                "models: .onnx, .takt, .taktp; weights: .safetensors, .npz, .npy, "
+                                ".index.json",
+                                "the ending of %s names no format", to);
+    int code = tool_finish(t, takt_weights_probe(t->ctx, from, &holds_weights));
+    if (code == TAKT_EXIT_OK)
+        code = holds_weights ? convert_weights(t, from, to, makes_weights)
+                             : convert_model(t, from, to, makes_weights);
+    return code == TAKT_EXIT_OK ? tell(t, from, to) : code;
+}
+
+const takt_verb takt_verb_convert = {
+    .name = "convert",
+    .summary = "models and weights from one format into another",
+    .arguments = "IN",
+    .arg_min = 1,
+    .arg_max = 1,
+    .about = "The input's format is found out from its contents, the output's is its ending:\n"
+             ".onnx .takt .taktp for models, .safetensors .npz .npy and .index.json (weights in\n"
+             "parts) for weights. A model written as weights gives its parameters.",
+    .example = "takt convert model.onnx -o model.takt",
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_OUTPUT, TAKT_F_INPUT,
+              TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SHARD_SIZE, TAKT_F_ALLOW_LINKS, TAKT_FLAG_IDS},
+    .run = run,
+};
