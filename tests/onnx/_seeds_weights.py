@@ -96,5 +96,5 @@ def all_npy():
     npy("06_product", header(shape="(4611686018427387904, 4)"), eight)
     npy("07_short", header(), eight[:7])
     npy("07_long", header(), eight + b"\0")
-    npy("legal_08_no_newline", header().rstrip(), eight)
+    npy("08_no_newline", header().rstrip(), eight)
     SEEDS["npy/02_cut_in_magic"] = b"\x93NUM"

@@ -179,7 +179,12 @@ static takt_status add_input(takt_scope *s, const takt_pb_value *in)
     takt_onnx_value *v;
     takt_scope *owner;
     const takt_pb_type *t = in->type;
-    if (takt_scope_find(s, in->name, &owner) != NULL)
+    const takt_onnx_value *given = takt_scope_find(s, in->name, &owner);
+    if (given != NULL && given->kind == TAKT_ONNX_TENSOR &&
+        takt_node_at(s->room->g, given->id)->op == &takt_op_input)
+        return takt_wire_fail(s->im->ctx, in->at, "input %.*s is declared twice",
+                              (int)in->name.length, in->name.at);
+    if (given != NULL)
         return TAKT_OK; /* an initializer: its value is given */
     TAKT_TRY(takt_scope_add(s, in->name, in->at, &v));
     if (t != NULL && (t->optional != NULL || t->sequence != NULL))
@@ -255,11 +260,24 @@ static takt_status add_output(takt_scope *s, const takt_pb_value *out)
     return s->room->g->status;
 }
 
+/* Functions that call functions multiply: a file of two kilobytes could ask for billions of nodes.
+ * A model may become this much larger than what its file says, and no more. */
+static void bound_inlining(takt_import *im)
+{
+    enum { ALWAYS = 10000, TIMES = 256 };
+    uint64_t written = im->model.graph->node_count;
+    for (size_t i = 0; i < im->model.function_count; i++)
+        written += im->model.functions[i].node_count;
+    if (im->model.function_count > 0 && im->budget > ALWAYS + TIMES * written)
+        im->budget = ALWAYS + TIMES * written;
+}
+
 static takt_status import_model(takt_import *im)
 {
     const takt_pb_graph *graph = im->model.graph;
     if (graph == NULL)
         return takt_wire_fail(im->ctx, 0, "the model has no graph");
+    bound_inlining(im);
     TAKT_TRY(check_opsets(im));
     TAKT_TRY(takt_room_create(im, NULL, &im->main));
     takt_scope scope = {.im = im,

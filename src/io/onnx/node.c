@@ -223,7 +223,8 @@ static takt_status import_node(takt_scope *scope, const takt_pb_node *n)
                    .opset = takt_scope_opset(scope, n->domain)};
     bool is_poisoned = false;
     if (im->budget-- == 0)
-        return takt_wire_fail(im->ctx, n->at, "the model has more nodes than limits.nodes allows");
+        return takt_wire_fail(im->ctx, n->at,
+                              "the model has more nodes, functions inlined, than are allowed");
     if (im->source->refusals != NULL)
         im->source->refusals->node_count++;
     TAKT_TRY(gather_inputs(&c, &is_poisoned));

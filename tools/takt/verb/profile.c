@@ -97,9 +97,11 @@ const takt_verb takt_verb_profile = {
         "Every time has a 95 % confidence interval. The ceilings of this machine are measured\n"
         "once and kept beneath ~/.cache/takt; `takt benchmark system --measure` renews them.",
     .example = "takt profile examples/mlp.takt -D batch=32 --trace trace.json",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED,
-              TAKT_F_RANDOM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DURATION, TAKT_F_TRACE_FILE,
-              TAKT_F_FOLDED, TAKT_F_LAYERS, TAKT_F_MEMORY, TAKT_F_TOP, TAKT_F_BRIEF, TAKT_F_IMPACT,
-              TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,  TAKT_F_WEIGHTS,  TAKT_F_ALLOW_LINKS,
+              TAKT_F_INPUT,      TAKT_F_SHAPE,   TAKT_F_DIM,      TAKT_F_SEED,
+              TAKT_F_RANDOM,     TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DURATION,
+              TAKT_F_TRACE_FILE, TAKT_F_FOLDED,  TAKT_F_LAYERS,   TAKT_F_MEMORY,
+              TAKT_F_TOP,        TAKT_F_BRIEF,   TAKT_F_IMPACT,   TOOL_THREAD_FLAGS,
+              TAKT_FLAG_IDS},
     .run = run,
 };

@@ -145,9 +145,11 @@ const takt_verb takt_verb_run = {
         "--test takes a folder of ONNX's test data, or one with several (test_data_set_0, ...);\n"
         "the exit code is 1 if a result differs.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT, TAKT_F_OUTPUT, TAKT_F_SHAPE, TAKT_F_DIM,
-              TAKT_F_SEED, TAKT_F_RANDOM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DONATE,
-              TAKT_F_DEADLINE, TAKT_F_REPEAT, TAKT_F_BATCH_SIZE, TAKT_F_JOBS, TOOL_THREAD_FLAGS,
-              TAKT_F_PREPARE, TAKT_F_STATIC_SHAPES, TAKT_F_TEST, TAKT_F_RTOL, TAKT_F_ATOL, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,  TAKT_F_SELECT,     TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS,
+              TAKT_F_INPUT,  TAKT_F_OUTPUT,     TAKT_F_SHAPE,   TAKT_F_DIM,
+              TAKT_F_SEED,   TAKT_F_RANDOM,     TAKT_F_THREADS, TOOL_PLAN_FLAGS,
+              TAKT_F_DONATE, TAKT_F_DEADLINE,   TAKT_F_REPEAT,  TAKT_F_BATCH_SIZE,
+              TAKT_F_JOBS,   TOOL_THREAD_FLAGS, TAKT_F_PREPARE, TAKT_F_STATIC_SHAPES,
+              TAKT_F_TEST,   TAKT_F_RTOL,       TAKT_F_ATOL,    TAKT_FLAG_IDS},
     .run = run,
 };

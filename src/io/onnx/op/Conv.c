@@ -19,6 +19,10 @@ static takt_status adapt(takt_call *c)
         return c->status;
     for (int i = 2; i < w->rank; i++)
         kernel[i - 2] = w->dim[i];
+    const takt_ints told = takt_onnx_ints(c, "kernel_shape");
+    for (size_t i = 0; i < told.count; i++)
+        if (w->rank < 2 || told.count != (size_t)w->rank - 2 || told.at[i] != kernel[i])
+            return takt_onnx_refuse(c, "kernel_shape is not that of the weights");
     TAKT_TRY(takt_spatial_read(c, x, kernel, w->rank < 2 ? 0 : (size_t)w->rank - 2, &s));
     const takt_named_attr attrs[] = {{"stride", takt_attr_i64s(s.stride, s.count)},
                                      {"dilation", takt_attr_i64s(s.dilation, s.count)},

@@ -5,6 +5,10 @@ static takt_id cut(takt_call *c, takt_id x, int axis, int64_t before, int64_t af
 {
     const takt_dim size = takt_type_of(c->g, x)->dim[axis];
     const int64_t start = before < 0 ? -before : 0;
+    if (takt_dim_is_number(size) && start > size) {
+        (void)takt_onnx_refuse(c, "more is cut than there is");
+        return TAKT_NONE;
+    }
     if (after >= 0)
         return start == 0 ? x : takt_slice(c->g, x, axis, start, INT64_MAX, 1);
     if (takt_dim_is_number(size) && start - after > size) {

@@ -9,6 +9,8 @@ static takt_status adapt(takt_call *c)
     for (int i = 0; i < rank; i++)
         reversed[i] = rank - 1 - i;
     const takt_id x = takt_onnx_in(c, 0);
+    if (perm.is_set && perm.count != (size_t)rank)
+        return takt_onnx_refuse(c, "perm has %zu entries for %d axes", perm.count, rank);
     return takt_onnx_done(c, perm.is_set ? takt_transpose(c->g, x, perm.at, perm.count)
                                          : takt_transpose(c->g, x, reversed, (size_t)rank));
 }

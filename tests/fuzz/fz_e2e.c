@@ -1,0 +1,89 @@
+/* fz_e2e.c - any bytes as a model of any format: what loads is planned and run, on both backends.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What must hold; a trap is what the fuzzer looks for. */
+static void must(bool holds)
+{
+    if (!holds)
+        __builtin_trap();
+}
+
+static size_t live;
+
+static void *get(void *user, size_t size, size_t align)
+{
+    (void)user;
+    void *block =
+        size > SIZE_MAX - align ? NULL : aligned_alloc(align, (size + align - 1) & ~(align - 1));
+    live += block != NULL ? size : 0;
+    return block;
+}
+
+static void put(void *user, void *block, size_t size)
+{
+    (void)user;
+    live -= block != NULL ? size : 0;
+    free(block);
+}
+
+/* The status of a run on random inputs, and the digest of its first output. */
+static takt_status run_once(takt_ctx *ctx, takt_session *s, char digest[TAKT_DIGEST_TEXT])
+{
+    for (size_t i = 0; i < takt_session_input_count(s); i++) {
+        const takt_tensor_view *in = takt_session_input(s, i);
+        if (in == NULL || takt_view_random(ctx, in, 1, (uint32_t)i) != TAKT_OK)
+            return TAKT_ERR_MEMORY;
+    }
+    const takt_status status = takt_session_run_deadline(s, 200 * 1000 * 1000);
+    must(status != TAKT_ERR_INTERNAL);
+    const takt_tensor_view *out = status == TAKT_OK ? takt_session_output(s, 0) : NULL;
+    if (out != NULL)
+        return takt_view_digest(ctx, out, 1, digest);
+    return status;
+}
+
+static void run_model(takt_ctx *ctx, const takt_model *m, const char *backend)
+{
+    const takt_plan_options options = {.backend = backend, .threads = 1, .memory_limit = 1 << 24};
+    takt_plan *plan;
+    takt_session *s;
+    char first[TAKT_DIGEST_TEXT] = "", second[TAKT_DIGEST_TEXT] = "";
+    if (takt_plan_create(m, &options, &plan) != TAKT_OK) {
+        must(takt_last_error_info(ctx)->status != TAKT_ERR_INTERNAL);
+        return;
+    }
+    if (takt_session_create(plan, NULL, &s) == TAKT_OK) {
+        const takt_status a = run_once(ctx, s, first);
+        takt_session_reset(s);
+        const takt_status b = run_once(ctx, s, second);
+        must(a != TAKT_OK || b != TAKT_OK || strcmp(first, second) == 0);
+        takt_session_destroy(s);
+    }
+    takt_plan_destroy(plan);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const takt_allocator allocator = {.get = get, .put = put};
+    const takt_config config = {
+        .allocator = &allocator,
+        .limits = {.bytes = 1 << 27, .tensor_bytes = 1 << 20, .nodes = 500, .trip_count = 50}};
+    takt_ctx *ctx;
+    takt_model *m;
+    if (size > 1 << 16 || takt_ctx_create(&config, &ctx) != TAKT_OK)
+        return 0;
+    if (takt_model_load_memory(ctx, "fuzz", data, size, NULL, &m) == TAKT_OK) {
+        run_model(ctx, m, "ref");
+        run_model(ctx, m, "cpu");
+        takt_model_destroy(m);
+    }
+    takt_ctx_destroy(ctx);
+    must(live == 0);
+    return 0;
+}
