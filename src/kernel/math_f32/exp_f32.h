@@ -112,26 +112,22 @@ static inline vf tanh_f32(vf x)
     return vf_copysign(vf_select(vf_lt(a, vf_set1(0.625f)), small, large), x);
 }
 
-/* Below 0.921875 x + x P(x^2); above it 1 - exp(-(x + x Q(x))), Q from -log(erfc(x)). */
+/* 1 - exp(-t) with t = x + x Q(x) = -log(erfc(x)). With exp(-t) = 2^n (1 + r + r^2 p) this is
+ * (1 - 2^n) - 2^n (r + r^2 p), where the first bracket is exact, and 0 for small x: what is left
+ * keeps its relative error. From 3.93 on erf rounds to 1. */
 static inline vf erf_f32(vf x)
 {
-    const vf a = vf_abs(x), u = vf_mul(a, a);
-    vf p = vf_fma(u, vf_set1(0x1.5f0166p-14f), vf_set1(-0x1.aae4d8p-11f));
-    p = vf_fma(u, p, vf_set1(0x1.54da54p-8f));
-    p = vf_fma(u, p, vf_set1(-0x1.b8106ep-6f));
-    p = vf_fma(u, p, vf_set1(0x1.ce2e1ep-4f));
-    p = vf_fma(u, p, vf_set1(-0x1.812744p-2f));
-    p = vf_fma(u, p, vf_set1(0x1.06eba8p-3f));
-    const vf small = vf_fma(a, p, a);
-    const vf b = vf_select(vf_gt(a, vf_set1(3.93f)), vf_set1(3.93f), a);
-    vf q = vf_fma(b, vf_set1(0x1.7b36d0p-17f), vf_set1(-0x1.533862p-12f));
-    q = vf_fma(b, q, vf_set1(0x1.ddcc52p-9f));
-    q = vf_fma(b, q, vf_set1(-0x1.856a96p-6f));
-    q = vf_fma(b, q, vf_set1(0x1.b32cc4p-4f));
-    q = vf_fma(b, q, vf_set1(0x1.4532p-1f));
-    q = vf_fma(b, q, vf_set1(0x1.077968p-3f));
-    const vf large = vf_sub(vf_set1(1.0f), exp_f32_plain(vf_neg(vf_fma(b, q, b))));
-    return vf_copysign(vf_select(vf_lt(a, vf_set1(0.921875f)), small, large), x);
+    const vf a = vf_abs(x), b = vf_select(vf_gt(a, vf_set1(3.93f)), vf_set1(3.93f), a);
+    const vf u = vf_mul(b, b), v = vf_mul(u, u), one = vf_set1(1.0f);
+    const vf q01 = vf_fma(b, vf_set1(0x1.45f2fap-1f), vf_set1(0x1.06eba8p-3f));
+    const vf q23 = vf_fma(b, vf_set1(-0x1.39cde2p-6f), vf_set1(0x1.a4fa60p-4f));
+    const vf q45 = vf_fma(b, vf_set1(0x1.b4fd46p-10f), vf_set1(-0x1.50469ap-13f));
+    const vf q67 = vf_fma(b, vf_set1(0x1.ed6550p-14f), vf_set1(-0x1.4bc6b2p-11f));
+    const vf high = vf_fma(v, vf_set1(-0x1.369092p-17f), vf_fma(u, q67, q45));
+    const vf t = vf_fma(b, vf_fma(v, high, vf_fma(u, q23, q01)), b);
+    const exp_f32_parts e = exp_f32_reduce(vf_neg(t));
+    const vf s = vi_as_vf(vi_add(vi_shl(e.bits, 23), vi_set1(127 << 23)));
+    return vf_copysign(vf_fnma(s, exp_f32_rest(e.r, e.r), vf_sub(one, s)), x);
 }
 
 #endif
