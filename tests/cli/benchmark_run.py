@@ -112,6 +112,31 @@ def aliases():
     takt("run model.takt --repetitions 2 --iterations 10", 0, "2 processes")
 
 
+def seeds():
+    """Ceilings that nothing can be so slow as: floors must give way, with a note."""
+    takt("system --measure")
+    files = list((TMP / "cache/takt").glob("ceilings-*.json"))
+    if not files: # a busy machine keeps none, since they would be wrong
+        print("SKIP floors: this machine is too busy for ceilings")
+    for path in files:
+        kept = json.loads(path.read_text())
+        for key in ("one", "all"):
+            for name in ("f32_gflops", "f64_gflops", "int8_gops"):
+                kept[key][name] = 0.001
+        path.write_text(json.dumps(kept))
+    done = subprocess.run([TOOL, "benchmark", "seeds", "--duration", "5ms", "--json"], cwd=TMP,
+                          capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    times = json.loads(done.stdout)["times"]
+    expect("busy machine" in done.stderr or not files, done.stderr)
+    expect(all(row["floor_us"] <= 1.04 * row["median_us"] for row in times), times)
+    (TMP / "targets.json").write_text('{"model": "model.takt", "latency": "10s", "memory": "1K"}')
+    takt("seeds --targets targets.json --duration 20ms", 4, "not met")
+    (TMP / "targets.json").write_text('{"model": "model.takt", "latency": "10s"}')
+    takt("seeds --targets targets.json --duration 20ms", 0, "met")
+    (TMP / "targets.json").write_text('{"model": "model.takt", "beauty": 3}')
+    takt("seeds --targets targets.json", 2, "no target")
+
+
 def mistakes():
     takt("run model.takt --scenario both", 2, "no scenario")
     takt("run model.takt --scenario server", 2, "how many queries")
@@ -125,6 +150,7 @@ def mistakes():
 
 TMP.mkdir(parents=True, exist_ok=True)
 shutil.copy("examples/mlp.takt", TMP / "model.takt")
-for part in (scenarios, batches, processes, costs, counters, interruption, aliases, mistakes):
+for part in (scenarios, batches, processes, costs, counters, interruption, aliases, seeds,
+             mistakes):
     part()
 sys.exit(failures > 0)

@@ -41,9 +41,19 @@ static void count_missed(seed_job *j, const seed_claim *c, const seed_row *r)
                                 c->claims[i].us) == SEED_NOT_MET;
 }
 
+/* A floor above what was measured is none: the ceilings were taken while others computed. */
+static bool lower_floor(seed_row *r)
+{
+    const double median = r->s.latency.median;
+    const bool is_wrong = r->s.floor_ns > 1.03 * median;
+    r->s.floor_ns = is_wrong ? median : r->s.floor_ns;
+    return is_wrong;
+}
+
 int seed_times(seed_job *j)
 {
     double slowest = 0;
+    size_t below = 0;
     if (j->json)
         printf("\"times\": [");
     else
@@ -56,12 +66,18 @@ int seed_times(seed_job *j)
         if (code != TAKT_EXIT_OK)
             return code;
         slowest = r.plan_ns > slowest ? r.plan_ns : slowest;
+        below += lower_floor(&r);
         count_missed(j, &seed_claims[i], &r);
         if (j->json)
             json_row(j, &seed_claims[i], &r);
         else
             text_row(&seed_claims[i], &r);
     }
+    if (below > 0)
+        fprintf(stderr,
+                "note: %zu times are below the floor that the kept ceilings give: they were "
+                "measured on a busy machine; `takt benchmark system --measure` renews them\n",
+                below);
     const seed_verdict v = seed_judge(slowest, 0, 1e8);
     j->missed += v == SEED_NOT_MET;
     if (j->json)
