@@ -1,9 +1,10 @@
 /* place.c - where everything that lives in the arena lies, decided once for all runs.
  *
- * Two placements are made and the smaller one kept: largest first, each at the lowest offset free
- * for its whole life (close to optimal, quadratic, so only for plans of ordinary size), and in
- * order of time with best fit (n log n in practice). The lower bound is the most bytes that are
- * alive at one step of this order: no placement can need less.
+ * Several placements are made and the smallest one kept: in order of time with best fit (n log n in
+ * practice); for plans of ordinary size also largest first and longest life first, each item at the
+ * best gap that is free for its whole life (close to optimal, quadratic); and as long as that is
+ * above the bound, again with the item that ends highest placed earlier. The lower bound is the
+ * most bytes that are alive at one step of this order: no placement can need less.
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "base/sort.h"
 #include "plan/builder.h"
 
-enum { QUADRATIC_LIMIT = 4096 };
+enum { QUADRATIC_LIMIT = 4096, SEARCH_LIMIT = 512, SEARCHES = 32 };
 
 typedef struct item {
     size_t bytes; /* multiple of 64 */
@@ -26,6 +27,13 @@ static bool by_size(const void *pa, const void *pb)
 {
     const item *a = pa, *b = pb;
     return a->bytes != b->bytes ? a->bytes > b->bytes : a->order < b->order;
+}
+
+static bool by_life(const void *pa, const void *pb)
+{
+    const item *a = pa, *b = pb;
+    const int life_a = a->last - a->first, life_b = b->last - b->first;
+    return life_a != life_b ? life_a > life_b : by_size(a, b);
 }
 
 static bool by_time(const void *pa, const void *pb)
@@ -91,6 +99,46 @@ static void keep(item **items, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         *items[i]->result = items[i]->offset;
+}
+
+typedef struct best {
+    item **items;
+    size_t count;
+    item **placed;
+    takt_plan *plan;
+} best;
+
+/* Places the items in their order, and keeps the offsets if they need less than any before. */
+static void try_order(const best *b)
+{
+    const size_t total = place(b->items, b->count, b->placed, false);
+    if (total >= b->plan->arena_bytes)
+        return;
+    b->plan->arena_bytes = total;
+    keep(b->items, b->count);
+}
+
+static bool is_optimal(const best *b)
+{
+    return b->plan->arena_bytes == b->plan->lower_bound;
+}
+
+/* The item that ends highest goes half-way to the front, again and again. */
+static void search(const best *b)
+{
+    for (int round = 0; round < SEARCHES && !is_optimal(b); round++) {
+        size_t highest = 0, end = 0;
+        for (size_t i = 0; i < b->count; i++)
+            if (b->items[i]->offset + b->items[i]->bytes > end) {
+                highest = i;
+                end = b->items[i]->offset + b->items[i]->bytes;
+            }
+        item *it = b->items[highest];
+        const size_t to = highest / 2;
+        memmove(b->items + to + 1, b->items + to, (highest - to) * sizeof(item *));
+        b->items[to] = it;
+        try_order(b);
+    }
 }
 
 /* Without sharing: one after another. */
@@ -188,11 +236,13 @@ takt_status takt_builder_place(takt_builder *b)
     keep(list, count);
     if (count > QUADRATIC_LIMIT || plan->arena_bytes == plan->lower_bound)
         return TAKT_OK;
-    takt_sort_pointers((const void **)list, count, by_size);
-    const size_t other = place(list, count, placed, false);
-    if (other < plan->arena_bytes) {
-        plan->arena_bytes = other;
-        keep(list, count);
+    const best found = {list, count, placed, plan};
+    bool (*const orders[])(const void *, const void *) = {by_size, by_life};
+    for (size_t i = 0; i < 2 && !is_optimal(&found); i++) {
+        takt_sort_pointers((const void **)list, count, orders[i]);
+        try_order(&found);
+        if (count <= SEARCH_LIMIT)
+            search(&found);
     }
     return TAKT_OK;
 }
