@@ -19,6 +19,18 @@ extern "C" {
 
 typedef struct takt_plan takt_plan;
 
+/** How matrix products walk through memory: for tuning, it never changes bits. Zero in any field
+ *  means what suits this machine. */
+typedef struct takt_cache_config {
+    size_t block_size;        /**< bytes of the left operand that are packed at a time */
+    size_t cache_line_size;   /**< bytes from one prefetch to the next */
+    int enable_prefetch;      /**< 1: on, the default; -1: off */
+    size_t prefetch_distance; /**< so many lines of the next block are passed over */
+    /** Rows, depth and columns of a block (MC, KC, NC), rounded up to what kernels can do: tiles,
+     *  256, panels. At most 65536 each. */
+    size_t rows, depth, columns;
+} takt_cache_config;
+
 /** Zero in any field means the default, so `{0}` is always valid. A program that shall run with
  *  later versions of the library sets `size`. */
 typedef struct takt_plan_options {
@@ -47,6 +59,7 @@ typedef struct takt_plan_options {
     bool static_shapes;  /**< takt_plan_get: a plan that is not in the cache is refused */
     const char *outputs; /**< "a,b": only these are computed, and what they need; outputs, values or
                               layers by name; NULL: all outputs */
+    takt_cache_config cache; /**< how matrix products walk through memory */
 } takt_plan_options;
 
 /** Optimisation level 0 to 3; docs/options.md tells what each does. TAKT_ERR_ARGUMENT beyond. */
@@ -56,6 +69,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_opts_level(takt_plan_options *options, i
  *  this machine lacks is refused when the plan is made. */
 TAKT_API TAKT_MUST_USE takt_status takt_opts_simd(takt_plan_options *options, takt_family family,
                                                   const char *cap);
+/** "MC,KC,NC" into the options' cache: rows, depth and columns of a block; 0: the default. */
+TAKT_API TAKT_MUST_USE takt_status takt_opts_tile(takt_ctx *ctx, takt_plan_options *options,
+                                                  const char *text);
 /** The same from words: "gemm=avx2,conv=off,map=on". A mistake is explained in the context. */
 TAKT_API TAKT_MUST_USE takt_status takt_opts_simd_words(takt_ctx *ctx, takt_plan_options *options,
                                                         const char *words);

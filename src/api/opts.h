@@ -11,6 +11,9 @@
  * does not have are errors with a hint. */
 TAKT_MUST_USE takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o,
                                            takt_plan_settings *settings);
+/* The part of it about walking through memory. */
+TAKT_MUST_USE takt_status takt_settle_walk(takt_ctx *ctx, const takt_cache_config *c,
+                                           takt_plan_settings *settings);
 /* Settings of an optimisation level, as docs/options.md lists them. */
 typedef struct takt_level {
     bool is_scalar;  /* no vector code unless it is asked for by name */

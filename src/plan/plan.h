@@ -13,6 +13,7 @@
 
 #include "ir/graph.h"
 #include "kernel/fault.h"
+#include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/kernel.h"
 
 typedef struct takt_plan takt_plan;
@@ -150,6 +151,8 @@ typedef struct takt_plan_settings {
     bool is_dry;         /* no constant is packed or computed: sizes only */
     uint64_t passes_off; /* for subgraphs: what takt_pass_choose said of the whole */
     bool lower_all;      /* for subgraphs: no composite is kept */
+    takt_gemm_walk walk; /* of matrix products, if is_walked */
+    bool is_walked;
 } takt_plan_settings;
 
 /* ---- the plan ---- */

@@ -35,6 +35,17 @@ fails(2, "kernels", MLP, "--simd", "gem=off", says=["no kernel family called gem
 fails(2, "kernels", MLP, "--simd", "gemm=mmx", says=["no instruction set called mmx"])
 fails(2, "kernels", MLP, "--simd", "gemm", says=["family=cap"])
 
+# --tile and --prefetch: other blocks, other scratch, the same bits
+WIDE = ("-D", "batch=300", "--threads", "1")
+small = ("--tile", "16,256,0")
+digests = {parsed("run", "--json", MLP, *WIDE, *flags)["digest"]
+           for flags in ((), small, ("--prefetch", "0"), ("--prefetch", "64"))}
+expect(len(digests) == 1, f"--tile or --prefetch changes bits: {digests}")
+arenas = [parsed("plan", "--json", MLP, *WIDE, *flags)["memory"]["arena"] for flags in ((), small)]
+expect(arenas[1] < arenas[0], f"--tile has no effect on scratch: {arenas}")
+fails(2, "run", MLP, "--tile", "16", says=["is not a tile", "hint", "96,1024,0"])
+fails(2, "plan", MLP, "--prefetch", "70000", says=["70000 lines", "at most 65536"])
+
 # -O0 .. -O3
 steps = [len(parsed("plan", "--json", CNN, f"-O{level}")["steps"]) for level in range(4)]
 expect(steps[0] > steps[1] > steps[2] == steps[3], f"levels make {steps} steps")

@@ -1,6 +1,7 @@
 /* check_kernels.c - holds every kernel variant that runs here to its scalar reference.
  *
  *     check_kernels [--family NAME] [--kernel NAME] [--seed N] [--bench] [--digest] [--list]
+ *     check_kernels --sweep tile,prefetch
  *
  * Variants are found in the registry, checks by the name of the family. A crash is caught, the
  * kernel named, and the run goes on. --digest prints one number per kernel: equal numbers on two
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "sweep.h"
 
 #define TAKT_CHECK(family) check_fn check_##family;
 #include "check_list.inc"
@@ -141,7 +143,7 @@ static const takt_kernel *find_reference(const char *family)
 }
 
 typedef struct options {
-    const char *family, *kernel;
+    const char *family, *kernel, *sweep;
     uint64_t seed;
     bool bench, digest, list;
 } options;
@@ -203,6 +205,8 @@ static bool parse(int argc, char **argv, options *o)
             o->family = argv[++i];
         else if (value != NULL && strcmp(argv[i], "--kernel") == 0)
             o->kernel = argv[++i];
+        else if (value != NULL && strcmp(argv[i], "--sweep") == 0)
+            o->sweep = argv[++i];
         else if (value != NULL && strcmp(argv[i], "--seed") == 0)
             o->seed = strtoull(argv[++i], NULL, 0);
         else
@@ -217,9 +221,11 @@ int main(int argc, char **argv)
     options o = {.seed = 1};
     if (!parse(argc, argv, &o)) {
         fprintf(stderr, "usage: check_kernels [--family NAME] [--kernel NAME] [--seed N] [--bench] "
-                        "[--digest] [--list]\n");
+                        "[--digest] [--list] | --sweep tile,prefetch\n");
         return 2;
     }
+    if (o.sweep != NULL)
+        return check_sweep(o.sweep) != 0;
     if (!get_memory(&c)) {
         fprintf(stderr, "check_kernels: no memory for guarded buffers\n");
         return 2;

@@ -108,6 +108,10 @@ int tool_request_init(takt_tool *t, const char *sizes, tool_request *r)
     takt_status status = takt_opts_level(&r->options, level);
     if (status == TAKT_OK)
         status = takt_opts_simd_words(t->ctx, &r->options, simd);
+    if (status == TAKT_OK && tool_text_of(t, TAKT_F_TILE) != NULL)
+        status = takt_opts_tile(t->ctx, &r->options, tool_text_of(t, TAKT_F_TILE));
+    r->options.cache.enable_prefetch = tool_number_of(t, TAKT_F_PREFETCH, 1) == 0 ? -1 : 0;
+    r->options.cache.prefetch_distance = tool_number_of(t, TAKT_F_PREFETCH, 0);
     free(simd);
     int code = tool_finish(t, status);
     if (code == TAKT_EXIT_OK)

@@ -38,6 +38,8 @@ typedef struct facts {
     size_t row_grain;
     size_t kernel_scratch; /* bytes; the ending's registers follow, then a packed matrix */
     size_t register_bytes;
+    takt_gemm_walk walk;
+    bool is_walked; /* as the caller said */
 } facts;
 
 static bool widens(const facts *f)
@@ -139,7 +141,8 @@ static void product(const takt_step *s, const takt_task *t, size_t index, const 
                       .c = c + (index * mm->m + range[0]) * mm->n + range[2],
                       .ldc = mm->n,
                       .epilogue = ending_use(&f->end, &place, &room),
-                      .scratch = t->scratch_own};
+                      .scratch = t->scratch_own,
+                      .walk = f->is_walked ? &f->walk : NULL};
     f->run(&g);
 }
 
@@ -228,7 +231,8 @@ static size_t kernel_bytes(const facts *f, const GEMM(_info) * info)
                           .n = f->mm.n,
                           .k = f->mm.k,
                           .a_row = f->mm.a_row,
-                          .a_col = f->mm.a_col};
+                          .a_col = f->mm.a_col,
+                          .walk = f->is_walked ? &f->walk : NULL};
         const size_t bytes = info->scratch_bytes(&g);
         most = bytes > most ? bytes : most;
     }
@@ -264,6 +268,8 @@ static takt_status compile(takt_planner *p)
     const GEMM(_info) *info = gemm->info;
     f->run = AS_GEMM(gemm);
     f->panels = info->panels;
+    f->walk = p->settings->walk;
+    f->is_walked = p->settings->is_walked;
     f->pack = takt_kernel_as_pack(takt_kernel_find("pack", p->step->isas, NULL, 0, NULL));
     f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
     TAKT_TRY(add_operands(p, f));

@@ -90,10 +90,19 @@ static size_t rows_in_place(const gemm *g)
     return !fits ? 0 : wide_columns(g) > 0 ? IN_PLACE - 1 : IN_PLACE;
 }
 
+/* k of one packed block of A. */
+static size_t k_block(const gemm *g)
+{
+    return g->walk && g->walk->k > 0 ? round_up(g->walk->k, CHUNK) : K_BLOCK;
+}
+
 /* The most rows that a block may have. */
 static size_t rows_most(const gemm *g)
 {
-    const size_t fit = A_BYTES / sizeof(elem) / round_up(least(g->k, K_BLOCK) + 1, QUAD) / MR * MR;
+    if (g->walk && g->walk->rows > 0)
+        return round_up(g->walk->rows, MR);
+    const size_t bytes = g->walk && g->walk->a_bytes > 0 ? g->walk->a_bytes : A_BYTES;
+    const size_t fit = bytes / sizeof(elem) / round_up(least(g->k, k_block(g)) + 1, QUAD) / MR * MR;
     return least(fit < MR ? MR : fit, ROWS_MAX / MR * MR);
 }
 
@@ -116,7 +125,8 @@ static size_t strip_rows(size_t left, size_t most)
 static size_t block_columns(const gemm *g, size_t rows)
 {
     const size_t k = g->k > 0 ? least(g->k, CHUNK) : 1;
-    const size_t by_b = rows <= MR ? g->n : B_BYTES / (k * sizeof(elem));
+    const size_t asked = g->walk ? round_up(g->walk->cols, NR) : 0;
+    const size_t by_b = asked > 0 ? asked : rows <= MR ? g->n : B_BYTES / (k * sizeof(elem));
     const size_t by_sums = g->k > CHUNK ? SUM_BYTES / (rows * sizeof(elem)) : g->n;
     const size_t columns = least(by_b, by_sums) / NR * NR;
     return columns > 0 ? columns : NR;
@@ -126,7 +136,7 @@ static size_t packed_a(const gemm *g)
 {
     const size_t one = g->a_col == 1 ? 0 : round_up(g->k, NR);
     const size_t rows = round_up(least(g->m, rows_most(g)), 8);
-    const size_t many = g->m > 1 ? rows * round_up(least(g->k, K_BLOCK), QUAD) : 0;
+    const size_t many = g->m > 1 ? rows * round_up(least(g->k, k_block(g)), QUAD) : 0;
     return round_up(one > many ? one : many, NR);
 }
 
@@ -190,6 +200,7 @@ typedef struct strip {
     const epilogue *epilogue;      /* in registers, or NULL */
     const elem *ahead, *ahead_end; /* what of B comes after this part, as far as not asked for */
     size_t share;                  /* that a tile asks for */
+    size_t line;                   /* bytes from one request to the next */
 } strip;
 
 static void fuse(tile_job *t, const epilogue *e, size_t row, size_t col)
@@ -254,7 +265,7 @@ static void strip_of_tiles(const gemm *g, const block *o, strip *s)
         t.ldc = s->is_end ? g->ldc : cols;
         t.sum = s->is_first ? NULL : s->resumes ? c : s->sums;
         t.sum_ld = s->resumes ? g->ldc : cols;
-        t.ahead_step = s->ahead < s->ahead_end ? 64 : 0;
+        t.ahead_step = s->ahead < s->ahead_end ? s->line : 0;
         t.ahead = s->ahead < s->ahead_end ? s->ahead : t.b;
         s->ahead += t.ahead_step ? s->share : 0;
         tile(s->rows, cols, &t);
@@ -280,13 +291,15 @@ static void look_ahead(const gemm *g, const block *o, strip *s)
     enum { LEAST = CHUNK / QUAD * 64 / sizeof(elem) }; /* what a tile asks for */
     const bool more = s->p + CHUNK < o->k, wider = o->col + o->cols < g->n;
     const size_t strips = (o->rows + o->most - 1) / o->most, tiles = (o->cols + NR - 1) / NR;
-    if (strips < 2 || s->k < CHUNK || (!more && !wider))
+    if (strips < 2 || s->k < CHUNK || (!more && !wider) || (g->walk && g->walk->asks_nothing))
         return;
     const size_t p = o->p + (more ? s->p + CHUNK : 0), col = o->col + (more ? 0 : o->cols);
     const size_t k = least(o->p + o->k - p, CHUNK);
     const size_t count = k * least(o->cols, g->n - col), share = count / (tiles * (strips - 1));
     s->ahead = g->b + p * takt_panels_columns(widths, g->b_n) + (g->b_first + col) * k;
     s->ahead_end = s->ahead + count;
+    s->line = g->walk && g->walk->line > 0 ? g->walk->line : 64;
+    s->ahead += g->walk ? least(g->walk->skip * s->line / sizeof(elem), count) : 0;
     s->share = share > LEAST ? share : LEAST;
 }
 
@@ -331,7 +344,7 @@ static void block_of_rows(const gemm *g, size_t row, size_t rows)
                .sums = g->scratch + packed_a(g),
                .in_place = height > 0};
     do {
-        o.k = least(g->k - o.p, K_BLOCK);
+        o.k = least(g->k - o.p, k_block(g));
         if (!o.in_place)
             pack_block(g, &o);
         for (o.col = 0; o.col < g->n; o.col += o.cols) {
@@ -340,7 +353,7 @@ static void block_of_rows(const gemm *g, size_t row, size_t rows)
                 o.cols = g->n - o.col; /* at most two panels are narrow */
             columns_of_block(g, &o);
         }
-        o.p += K_BLOCK;
+        o.p += k_block(g);
     } while (o.p < g->k);
 }
 

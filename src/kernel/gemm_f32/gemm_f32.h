@@ -48,6 +48,15 @@ typedef struct takt_epilogue_f32 {
     void *user;
 } takt_epilogue_f32;
 
+/* How a large product is walked, whose bits it cannot change. Zero: as the kernel likes it. */
+typedef struct takt_gemm_walk {
+    size_t a_bytes;       /* of packed A at a time */
+    size_t rows, k, cols; /* of a block; rounded up to whole tiles, chunks and panels */
+    size_t line;          /* bytes from one request for B to the next */
+    size_t skip;          /* so many lines of what comes next are not asked for */
+    bool asks_nothing;    /* of B beforehand */
+} takt_gemm_walk;
+
 typedef struct takt_gemm_f32 {
     size_t m, n, k;
     const float *a;
@@ -58,7 +67,8 @@ typedef struct takt_gemm_f32 {
     float *c;
     size_t ldc;
     const takt_epilogue_f32 *epilogue; /* or NULL */
-    float *scratch; /* 64-byte aligned, of the size that the kernel's info tells */
+    float *scratch;             /* 64-byte aligned, of the size that the kernel's info tells */
+    const takt_gemm_walk *walk; /* or NULL */
 } takt_gemm_f32;
 
 typedef void takt_gemm_f32_fn(const takt_gemm_f32 *g);

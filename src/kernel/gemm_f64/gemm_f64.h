@@ -51,7 +51,8 @@ typedef struct takt_gemm_f64 {
     double *c;
     size_t ldc;
     const takt_epilogue_f64 *epilogue; /* or NULL */
-    double *scratch; /* 64-byte aligned, of the size that the kernel's info tells */
+    double *scratch;            /* 64-byte aligned, of the size that the kernel's info tells */
+    const takt_gemm_walk *walk; /* or NULL */
 } takt_gemm_f64;
 
 typedef void takt_gemm_f64_fn(const takt_gemm_f64 *g);

@@ -1,0 +1,140 @@
+/* cache_config.c - how products walk through memory changes their scratch, and never their bits. */
+#include "test.h"
+
+#include <string.h>
+
+#include <takt/takt.h>
+
+enum { M = 131, K = 700, N = 203 };
+
+static const char text[] = "model m(x: f32[131, 700], z: f64[131, 300]) seed=4 {\n"
+                           "  return y = dense(x, 203, act=relu), w = z @ transpose(z)\n"
+                           "}\n";
+
+static takt_ctx *ctx;
+static takt_model *model;
+
+/* Both results, and the scratch that the plan needs. */
+static size_t run(const takt_cache_config *cache, int threads, float *y, double *w)
+{
+    const takt_plan_options options = {.threads = threads, .cache = *cache};
+    takt_plan *plan;
+    takt_session *session;
+    takt_plan_info info;
+    EXPECT_OK(ctx, takt_plan_create(model, &options, &plan));
+    EXPECT_OK(ctx, takt_session_create(plan, NULL, &session));
+    float *x = takt_session_input(session, 0)->data;
+    double *z = takt_session_input(session, 1)->data;
+    for (size_t i = 0; i < M * K; i++)
+        x[i] = (float)(i * 2654435761u % 1000) / 500 - 1;
+    for (size_t i = 0; i < M * 300; i++)
+        z[i] = (double)(i * 40503u % 1000) / 300 - 1.5;
+    EXPECT_OK(ctx, takt_session_run(session));
+    memcpy(y, takt_session_output(session, 0)->data, M * N * sizeof *y);
+    memcpy(w, takt_session_output(session, 1)->data, M * M * sizeof *w);
+    takt_plan_query(plan, &info);
+    takt_session_destroy(session);
+    takt_plan_destroy(plan);
+    return info.scratch;
+}
+
+static void bits_stay(void)
+{
+    static const takt_cache_config cases[] = {
+        {.rows = 1},
+        {.rows = 16, .depth = 256},
+        {.rows = 4096, .columns = 1},
+        {.depth = 1},
+        {.depth = 512, .columns = 64},
+        {.columns = 100000 / 2},
+        {.block_size = 1},
+        {.block_size = 1 << 14},
+        {.enable_prefetch = -1},
+        {.enable_prefetch = 1},
+        {.prefetch_distance = 3},
+        {.prefetch_distance = 65536},
+        {.cache_line_size = 16},
+        {.cache_line_size = 4096},
+        {.rows = 13, .depth = 300, .columns = 37},
+    };
+    static float y[M * N], want_y[M * N];
+    static double w[M * M], want_w[M * M];
+    (void)run(&(takt_cache_config){0}, 1, want_y, want_w);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            (void)run(&cases[i], threads, y, w);
+            EXPECT(memcmp(y, want_y, sizeof y) == 0);
+            EXPECT(memcmp(w, want_w, sizeof w) == 0);
+        }
+}
+
+/* A block of few rows needs less room than the usual one: the knob reaches the kernel. */
+static void the_tile_has_an_effect(void)
+{
+    static float y[M * N];
+    static double w[M * M];
+    const size_t usual = run(&(takt_cache_config){0}, 1, y, w);
+    EXPECT(run(&(takt_cache_config){.rows = 16, .depth = 256}, 1, y, w) < usual);
+    EXPECT(run(&(takt_cache_config){.block_size = 1 << 14}, 1, y, w) < usual);
+}
+
+static void mistakes_are_refused(void)
+{
+    static const takt_cache_config cases[] = {
+        {.rows = 65537},
+        {.depth = 65537},
+        {.columns = 65537},
+        {.cache_line_size = 8},
+        {.cache_line_size = 8192},
+        {.enable_prefetch = 2},
+        {.enable_prefetch = -2},
+        {.prefetch_distance = 65537},
+        {.block_size = (size_t)1 << 31},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const takt_plan_options options = {.cache = cases[i]};
+        takt_plan *plan;
+        EXPECT_STATUS(ctx, takt_plan_create(model, &options, &plan), TAKT_ERR_ARGUMENT);
+        EXPECT(plan == NULL);
+    }
+}
+
+static void tiles_are_read(void)
+{
+    static const char *const bad[] = {"",      "1",      "1,2",       "1,2,3,4", "1,2,",
+                                      "a,b,c", "-1,2,3", "1,2,99999", "1, 2,3",  "1,2,3 "};
+    takt_plan_options o = {.threads = 1};
+    EXPECT_OK(ctx, takt_opts_tile(ctx, &o, "96,1024,0"));
+    EXPECT(o.cache.rows == 96 && o.cache.depth == 1024 && o.cache.columns == 0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        EXPECT_STATUS(ctx, takt_opts_tile(ctx, &o, bad[i]), TAKT_ERR_ARGUMENT);
+    EXPECT(o.cache.rows == 96);
+}
+
+/* Two settings are two plans; the same one is found again. */
+static void the_cache_of_plans_tells_them_apart(void)
+{
+    const takt_plan_options one = {.threads = 1}, other = {.threads = 1, .cache = {.rows = 24}};
+    takt_plan *a, *b, *c;
+    EXPECT_OK(ctx, takt_plan_get(model, &one, &a));
+    EXPECT_OK(ctx, takt_plan_get(model, &other, &b));
+    EXPECT_OK(ctx, takt_plan_get(model, &other, &c));
+    EXPECT(a != b && b == c);
+    takt_plan_destroy(a);
+    takt_plan_destroy(b);
+    takt_plan_destroy(c);
+}
+
+int main(void)
+{
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "text", text, sizeof text - 1, NULL, &model));
+    bits_stay();
+    the_tile_has_an_effect();
+    mistakes_are_refused();
+    tiles_are_read();
+    the_cache_of_plans_tells_them_apart();
+    takt_model_destroy(model);
+    takt_ctx_destroy(ctx);
+    return test_done();
+}
