@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: venv all build setup run test check fuzz campaign cov peers format install clean help
+.PHONY: all build setup run test check fuzz graphs campaign cov peers venv format install clean help
 
 all: build
 
@@ -30,8 +30,7 @@ fuzz: setup ## a fuzz campaign of TAKT_FUZZ_SECONDS (600) per target, recorded i
 	@scripts/build fuzz
 	@scripts/fuzz
 
-campaign: build ## 200 A/A comparisons and 200 with 3 % slowdown, recorded in trust/ledger.tsv
-	@scripts/campaign
+.PHONY: all build setup run test check fuzz graphs campaign cov peers venv format install clean help
 
 cov: setup ## line coverage of the fast tests, per file
 	@scripts/coverage

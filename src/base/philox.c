@@ -2,6 +2,7 @@
 #include "base/philox.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 enum { ROUNDS = 10 };
 
@@ -50,14 +51,46 @@ void takt_philox_fill(const takt_philox_at *at, uint64_t first, size_t count, ui
     }
 }
 
+/* The C library's logarithm, sine and cosine differ from machine to machine in the last bit; these
+ * are sums of products in a fixed order. */
+
+/* log(k / 2^24) for 0 < k <= 2^24: 2 atanh((m - 1) / (m + 1)) for m near 1, plus e log 2. */
+static double log_of(uint32_t k)
+{
+    static const double log2_high = 0x1.62e42fee00000p-1, log2_low = 0x1.a39ef35793c76p-33;
+    static const double root_half = 0.70710678118654752440;
+    double m = (double)k * 0x1p-24, sum = 0;
+    int e = 0;
+    for (; m < root_half; m *= 2)
+        e--;
+    const double s = (m - 1) / (m + 1), z = s * s;
+    for (int n = 23; n >= 3; n -= 2)
+        sum = (sum + 1.0 / n) * z;
+    return e * log2_high + (2 * s + (2 * s * sum + e * log2_low));
+}
+
+/* sin or cos of 2 pi k / 2^24: a quarter turn at most is left for the series. */
+static double wave(uint32_t k, bool is_cosine)
+{
+    static const double half_pi = 1.57079632679489661923;
+    const uint32_t turned = is_cosine ? k + (UINT32_C(1) << 22) : k;
+    const uint32_t quarter = (turned + (UINT32_C(1) << 21)) >> 22 & 3;
+    const int32_t rest = (int32_t)((turned + (UINT32_C(1) << 21)) & 0x3fffff) - (1 << 21);
+    const double x = half_pi * ((double)rest * 0x1p-22), z = x * x;
+    double sum = 0;
+    /* x - x^3/3! + ... at an even quarter, 1 - x^2/2! + ... at an odd one. */
+    for (int n = quarter % 2 == 0 ? 19 : 18; n >= 2; n -= 2)
+        sum = -(sum + 1) * z / (n * (n - 1));
+    const double value = quarter % 2 == 0 ? x + x * sum : 1 + sum;
+    return quarter < 2 ? value : -value;
+}
+
 double takt_philox_normal(const takt_philox_at *at, uint64_t element)
 {
-    static const double two_pi = 6.283185307179586476925286766559;
     uint32_t words[4];
     group(at, element / 4, words);
     const uint32_t *pair = words + (element % 4 & 2);
     /* 1 - u lies in (0, 1], so the logarithm is finite. */
-    const double radius = sqrt(-2 * log(1 - takt_philox_uniform(pair[0])));
-    const double angle = two_pi * takt_philox_uniform(pair[1]);
-    return radius * (element % 2 == 0 ? cos(angle) : sin(angle));
+    const double radius = sqrt(-2 * log_of((UINT32_C(1) << 24) - (pair[0] >> 8)));
+    return radius * wave(pair[1] >> 8, element % 2 == 0);
 }

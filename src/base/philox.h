@@ -33,7 +33,8 @@ static inline double takt_philox_uniform(uint32_t word)
 
 /* Element `element` of a standard normal stream, by Box and Muller on the pair of words
  * (element & ~1, element | 1): sqrt(-2 log(1 - u)) times cos(2 pi v) for even elements and
- * sin(2 pi v) for odd ones, u and v being the pair's uniforms. In double. */
+ * sin(2 pi v) for odd ones, u and v being the pair's uniforms. In double, the same bits everywhere.
+ */
 double takt_philox_normal(const takt_philox_at *at, uint64_t element);
 
 #endif

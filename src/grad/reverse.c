@@ -120,6 +120,8 @@ static takt_status differentiate(sweep *s, takt_id id, const takt_id *dy, takt_i
     const takt_node n = s->g->nodes[id]; /* a copy: the array moves when nodes are appended */
     if (n.op == &takt_op_if)
         return takt_grad_if(s->g, &n, dy, dx);
+    if (n.op == &takt_op_loop)
+        return takt_grad_loop(s->g, &n, dy, dx);
     if (n.op == &takt_op_scan)
         return takt_grad_scan(s->g, &n, dy, dx);
     if (n.op->grad != NULL) {

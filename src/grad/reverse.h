@@ -18,6 +18,7 @@ void takt_grad_output(takt_graph *g, takt_id id);
 
 /* Control flow: the gradient of a node of subgraphs is a node of their gradients. */
 takt_status takt_grad_if(takt_graph *g, const takt_node *n, const takt_id *dy, takt_id *dx);
+takt_status takt_grad_loop(takt_graph *g, const takt_node *n, const takt_id *dy, takt_id *dx);
 takt_status takt_grad_scan(takt_graph *g, const takt_node *n, const takt_id *dy, takt_id *dx);
 
 #endif

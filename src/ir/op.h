@@ -168,6 +168,8 @@ struct takt_op {
     /* Gradient: node `id` of `g` has inputs n->in (ids of g) and results dy (TAKT_NONE where no
      * gradient arrives); set dx[i] (preset to TAKT_NONE). NULL: not differentiable. */
     void (*grad)(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx);
+    uint32_t grad_stops; /* float inputs that no gradient goes to, by agreement: bit per input */
+    const char *no_gradient; /* why there is none, where there is neither grad nor lower */
     /* Into simpler ops: n->in are ids of `g`; set out[0..out_count). */
     void (*lower)(takt_graph *g, const takt_node *n, takt_id *out);
     /* On concrete types; NULL: element-wise default, or bytes only. */

@@ -157,7 +157,8 @@ static void agree_after(void *user, size_t step)
             for (uint32_t k = 0; k < n->in_count; k++)
                 for (size_t i = 0; c->in[k].f != NULL && i < c->in[k].count; i++)
                     c->in[k].f[i] = fabs(c->in[k].f[i]);
-            sums ? (void)!takt_interpret_node(ctx, plan->graph, n, c->in, magnitude) : (void)0;
+            if (takt_interpret_node(ctx, plan->graph, n, c->in, magnitude) == TAKT_OK)
+                agree_spread(n, &magnitude[0]);
         }
         for (uint32_t k = 0; k < n->out_count; k++)
             agree_compare(c, s, k, &want[k], sums ? &magnitude[k] : NULL);

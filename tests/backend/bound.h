@@ -34,6 +34,18 @@ static bool agree_is_sum(const takt_node *n)
     return false;
 }
 
+/* Winograd's transforms mix the elements of a tile: the largest decides about the error of all. */
+static void agree_spread(const takt_node *n, takt_array *magnitude)
+{
+    double most = 0;
+    if (strcmp(n->op->name, "winograd_conv") != 0 || magnitude->f == NULL)
+        return;
+    for (size_t i = 0; i < magnitude->count; i++)
+        most = magnitude->f[i] > most || isnan(magnitude->f[i]) ? magnitude->f[i] : most;
+    for (size_t i = 0; i < magnitude->count; i++) /* infinite: sums on the way may overflow */
+        magnitude->f[i] = most <= FLT_MAX / 1024 ? most : INFINITY;
+}
+
 /* Roundings that a step makes in its compute type: gamma_k of the usual analysis. */
 static double agree_rounding(const takt_node *n, const takt_array *in)
 {
@@ -78,7 +90,7 @@ static bool agree_within(const takt_array *got, const takt_array *want, const ta
         if (is_narrow && allowed > 0)
             bound += 2 * agree_unit(dtype) * (fabs(w) + bound) +
                      (dtype == TAKT_BF16 ? 0x1p-133 : 0x1p-24);
-        if (isinf(size) && isinf(g) != isinf(w))
+        if (isinf(size) && (isinf(g) != isinf(w) || isnan(g)))
             continue; /* on the edge of overflow either is right */
         if (!(fabs(g - w) <= bound))
             return false;

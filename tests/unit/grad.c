@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "interp/interp.h"
+#include "lang/parse.h"
 #include "op/ops.h"
 #include "test.h"
 #include "util/random_array.h"
@@ -143,4 +144,105 @@ static void refused(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(network, twice, refused)
+/* ---- loops ---- */
+
+static const char *const loops[] = {
+    /* a known number of iterations */
+    "model m(x: f64[3], w: f64[3]) {\n"
+    "  y = loop(constant(i64[], [4]), constant(bool[], [true]), x, w, carried=1,\n"
+    "    body=graph(i: i64[], c: bool[], h: f64[3], w: f64[3]) { return c, tanh(h * w) })\n"
+    "  return y = y * w\n}\n",
+    /* ends by its condition, where going on would divide by zero */
+    "model m(x: f64[3], w: f64[3]) {\n"
+    "  y = loop(constant(i64[], [9]), constant(bool[], [true]), x, w, carried=1,\n"
+    "    body=graph(i: i64[], c: bool[], h: f64[3], w: f64[3]) {\n"
+    "      d = cast(2 - i, dtype=f64)\n"
+    "      return i < 1, h * w / d\n    })\n"
+    "  return y = y\n}\n",
+    /* rows of every iteration, and a trip count that is computed */
+    "model m(x: f64[3], w: f64[3]) {\n"
+    "  trip = cast(reduce_sum(x * 0), dtype=i64) + 3\n"
+    "  y, rows = loop(trip, constant(bool[], [true]), x, w, carried=1, length=[5],\n"
+    "    body=graph(i: i64[], c: bool[], h: f64[3], w: f64[3]) {\n"
+    "      n = sin(h * w)\n"
+    "      return c, n, n * h\n    })\n"
+    "  return y = y + reduce_sum(rows * rows, axes=[0])\n}\n",
+    /* no iteration at all */
+    "model m(x: f64[3], w: f64[3]) {\n"
+    "  y = loop(constant(i64[], [0]), constant(bool[], [true]), x, w, carried=1,\n"
+    "    body=graph(i: i64[], c: bool[], h: f64[3], w: f64[3]) { return c, h / 0 })\n"
+    "  return y = y * w\n}\n",
+};
+
+static double sum_of(const takt_graph *g, const takt_array *in)
+{
+    takt_array out = {0};
+    double sum = 0;
+    EXPECT_OK(ctx, takt_interpret_arrays(ctx, g, in, NULL, &out, NULL));
+    for (size_t i = 0; i < out.count; i++)
+        sum += out.f[i];
+    takt_array_release(ctx, &out);
+    return sum;
+}
+
+static void one_loop(const char *text)
+{
+    static const char *const names[] = {"x", "w"};
+    takt_graph *g = NULL, *back = NULL;
+    takt_array in[2] = {0}, out[3] = {0};
+    takt_random random = {.state = 8};
+    if (!EXPECT_OK(ctx, takt_parse(ctx, "loop", text, strlen(text), NULL, &g)))
+        return;
+    EXPECT_OK(ctx, takt_grad(ctx, g, "y", names, 2, &back));
+    for (size_t i = 0; i < 2; i++)
+        EXPECT_OK(ctx,
+                  takt_random_array(ctx, &random, takt_type_of(g, g->inputs[i].id), NULL, &in[i]));
+    if (back != NULL && EXPECT_OK(ctx, takt_graph_verify(back)) &&
+        EXPECT_OK(ctx, takt_interpret_arrays(ctx, back, in, NULL, out, NULL)))
+        for (size_t i = 0; i < 6; i++) {
+            double *x = &in[i / 3].f[i % 3];
+            const double old = *x, step = 1e-6;
+            *x = old + step;
+            const double high = sum_of(g, in);
+            *x = old - step;
+            const double slope = (high - sum_of(g, in)) / (2 * step);
+            *x = old;
+            EXPECT(fabs(slope - out[1 + i / 3].f[i % 3]) < 1e-7 * (1 + fabs(slope)),
+                   "%s\n%s[%zu]: %g, not %g", text, names[i / 3], i % 3, out[1 + i / 3].f[i % 3],
+                   slope);
+        }
+    for (size_t i = 0; i < 3; i++)
+        takt_array_release(ctx, &out[i]);
+    for (size_t i = 0; i < 2; i++)
+        takt_array_release(ctx, &in[i]);
+    takt_graph_destroy(back);
+    takt_graph_destroy(g);
+}
+
+/* A loop that nothing bounds is refused, and the message says what would help. */
+static void endless(void)
+{
+    static const char text[] =
+        "model m(x: f64[3], trip: i64[]) {\n"
+        "  y = loop(trip, constant(bool[], [true]), x, carried=1,\n"
+        "    body=graph(i: i64[], c: bool[], h: f64[3]) { return c, sin(h) })\n"
+        "  return y = y\n}\n";
+    static const char *const x = "x";
+    takt_graph *g = NULL, *back = NULL;
+    EXPECT_OK(ctx, takt_parse(ctx, "loop", text, strlen(text), NULL, &g));
+    EXPECT_STATUS(ctx, takt_grad(ctx, g, "y", &x, 1, &back), TAKT_ERR_UNSUPPORTED);
+    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_NO_GRADIENT);
+    EXPECT(strstr(takt_last_error_info(ctx)->hint, "length=") != NULL);
+    takt_graph_destroy(g);
+}
+
+static void all_loops(void)
+{
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
+        one_loop(loops[i]);
+    endless();
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(network, twice, refused, all_loops)

@@ -58,6 +58,61 @@ static const row rows[] = {
     {"return einsum(reshape(iota(shape=[4]), shape=[2, 2]), equation=\"ba\")",
      "i64[2, 2]",
      {0, 2, 1, 3}},
+    /* no offsets: the convolution above; half a column to the right: means of neighbours */
+    {"x = reshape(iota(dtype=f32, shape=[9]), shape=[1, 1, 3, 3])\n"
+     "return deform_conv(x, reshape(iota(dtype=f32, shape=[4]), shape=[1, 1, 2, 2]), "
+     "broadcast(constant(f32[], [0]), shape=[1, 8, 2, 2]))",
+     "f32[1, 1, 2, 2]",
+     {19, 25, 37, 43}},
+    {"x = reshape(iota(dtype=f32, shape=[4]), shape=[1, 1, 1, 4])\n"
+     "return deform_conv(x, constant(f32[1, 1, 1, 1], [1]), reshape(constant(f32[8], "
+     "[0, 0, 0, 0, 0.5, 0.5, 0.5, 0.5]), shape=[1, 2, 1, 4]))",
+     "f32[1, 1, 1, 4]",
+     {0.5, 1.5, 2.5, 1.5}},
+    /* regions: rows 0 to 1 and columns 1 to 2 of 0 … 8, in one bin and in two */
+    {"x = reshape(iota(dtype=f32, shape=[9]), shape=[1, 1, 3, 3])\n"
+     "return max_roi_pool(x, constant(f32[1, 5], [0, 1, 0, 2, 1]), height=2)",
+     "f32[1, 1, 2, 1]",
+     {2, 5}},
+    {"x = reshape(iota(dtype=f32, shape=[9]), shape=[1, 1, 3, 3])\n"
+     "return max_roi_pool(x, constant(f32[2, 5], [0, 7, 7, 9, 9, 0, 0, 0, 0, 0]))",
+     "f32[2, 1, 1, 1]",
+     {0, 0}},
+    {"x = reshape(iota(dtype=f32, shape=[9]), shape=[1, 1, 3, 3])\n"
+     "return max_roi_pool_dx(x, constant(f32[2, 5], [0, 1, 0, 2, 1, 0, 0, 0, 2, 2]), "
+     "reshape(constant(f32[2], [10, 1]), shape=[2, 1, 1, 1]))",
+     "f32[1, 1, 3, 3]",
+     {0, 0, 0, 0, 0, 10, 0, 0, 1}},
+    {"x = reshape(iota(dtype=f32, shape=[9]), shape=[1, 1, 3, 3])\n"
+     "return roi_align(x, constant(f32[1, 4], [0, 0, 2, 2]), constant(i64[1], [-1]), height=2, "
+     "width=2, samples=1)",
+     "f32[1, 1, 2, 2]",
+     {0, 1, 3, 4}},
+    {"x = reshape(iota(dtype=f32, shape=[9]), shape=[1, 1, 3, 3])\n"
+     "return roi_align(x, constant(f32[1, 4], [0, 0, 2, 2]), constant(i64[1], [0]), "
+     "aligned=false)",
+     "f32[1, 1, 1, 1]",
+     {4}},
+    {"x = reshape(iota(dtype=f32, shape=[4]), shape=[1, 1, 2, 2])\n"
+     "return roi_align_dx(x, constant(f32[1, 4], [0, 0, 2, 2]), constant(i64[1], [0]), "
+     "constant(f32[1, 1, 1, 1], [8]), samples=1)",
+     "f32[1, 1, 2, 2]",
+     {2, 2, 2, 2}},
+    /* probabilities of 0 and 1 leave nothing to chance */
+    {"zero = constant(u64[], [0])\n"
+     "return bernoulli(constant(f32[4], [0, 1, 0, 1]), zero, zero, zero, stream=1, dtype=i32)",
+     "i32[4]",
+     {0, 1, 0, 1}},
+    {"zero = constant(u64[], [0])\n"
+     "return multinomial(constant(f32[1, 3], [-inf, 0, -inf]), zero, zero, zero, stream=1, "
+     "samples=4)",
+     "i64[1, 4]",
+     {1, 1, 1, 1}},
+    {"zero = constant(u64[], [0])\n"
+     "y, kept = op.dropout(constant(f32[3], [1, 2, 3]), zero, zero, zero, stream=1, rate=0)\n"
+     "return y",
+     "f32[3]",
+     {1, 2, 3}},
     /* moves */
     {"return slice(iota(shape=[6]), start=[-2], stop=[-6], step=[-2])", "i64[2]", {4, 2}},
     {"return slice(iota(shape=[3]), start=[-99], stop=[99])", "i64[3]", {0, 1, 2}},

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "op/ops.h"
+#include "util/graphgen_call.h"
+#include "util/graphgen_view.h"
+#include "util/transplant.h"
 
 enum { MAX_VALUES = 1024, CALLS = 10 };
 
@@ -77,32 +80,21 @@ static takt_id new_value(maker *m, const takt_type *type)
 
 /* ---- old values ---- */
 
-/* `id` with another element type, cut and shaped; TAKT_NONE if it has too few elements. */
-static takt_id fit(maker *m, takt_id id, const takt_type *want)
+/* The last ones more often than the others: views of what was just computed, used again. */
+static takt_id any_value(maker *m)
 {
-    size_t have, need;
-    const takt_type *type = takt_type_of(m->g, id);
-    if (!takt_type_count(type, &have) || !takt_type_count(want, &need) || have < need)
-        return TAKT_NONE;
-    if (takt_type_same(m->g->dims, type, want))
-        return id;
-    if (type->dtype != want->dtype)
-        id = takt_cast(m->g, id, want->dtype);
-    const takt_dim flat = (takt_dim)have;
-    if (have != need) {
-        id = takt_reshape(m->g, id, &flat, 1);
-        id = takt_slice(m->g, id, 0, 0, (int64_t)need, 1);
-    }
-    return takt_reshape(m->g, id, want->dim, (size_t)want->rank);
+    const size_t last = m->count < 4 ? m->count : 4;
+    if (takt_random_below(&m->random, 2) == 0)
+        return m->value[m->count - 1 - takt_random_below(&m->random, last)];
+    return m->value[takt_random_below(&m->random, m->count)];
 }
 
 static takt_id old_value(maker *m, const takt_type *want)
 {
     for (int tries = 0; tries < 4 && m->count > 0; tries++) {
-        const takt_id id = m->value[takt_random_below(&m->random, m->count)];
-        const takt_id fitted = fit(m, id, want);
-        if (fitted != TAKT_NONE || m->g->status != TAKT_OK)
-            return fitted;
+        const takt_id id = takt_gen_fit(m->g, &m->random, any_value(m), want);
+        if (id != TAKT_NONE || m->g->status != TAKT_OK)
+            return id;
     }
     return TAKT_NONE;
 }
@@ -119,110 +111,63 @@ static takt_id argument(maker *m, const takt_type *type, const takt_sample_range
 
 /* ---- calls ---- */
 
-typedef struct call {
-    const takt_op *op;
-    takt_graph *sample;
-    const takt_node *node;
-    takt_sample_ranges ranges;
-    takt_dtype dtype; /* for all inputs, or TAKT_DTYPE_COUNT: as the sample has it */
-} call;
-
-static const takt_sample_range *range_of(const call *c, takt_id id)
+/* Input `i` of an element-wise call on the shape of `base`: base, a view of it, or another value.
+ */
+static takt_id beside(maker *m, const takt_gen_call *c, uint32_t i, takt_id base)
 {
-    static const takt_sample_range none = {0};
-    for (size_t i = 0; i < c->sample->input_count; i++)
-        if (c->sample->inputs[i].id == id)
-            return &c->ranges.at[i];
-    return &none;
+    takt_type type = *takt_type_of(m->g, base);
+    takt_id id = base;
+    const bool is_other = type.dtype != c->type[i].dtype;
+    type.dtype = c->type[i].dtype;
+    const size_t how = takt_random_below(&m->random, 5);
+    if (c->range[i].is_set || how == 0)
+        return argument(m, &type, &c->range[i]);
+    if (how <= 2)
+        id = takt_gen_operand(m->g, &m->random, id);
+    return is_other ? takt_cast(m->g, id, type.dtype) : id;
 }
 
-/* Element-wise ops without ranges work on any of their types. */
-static void choose_dtype(maker *m, call *c)
+static bool goes_with(const maker *m, const takt_gen_call *c, takt_id base)
 {
-    const bool is_free = (c->op->traits & TAKT_ELEMENTWISE) != 0 && !c->op->is_mixed;
-    c->dtype = TAKT_DTYPE_COUNT;
-    if (!is_free || c->node->in_count == 0 || takt_random_below(&m->random, 2) == 0)
-        return;
+    const takt_type *type = takt_type_of(m->g, base);
+    if ((c->node->op->traits & TAKT_ELEMENTWISE) == 0)
+        return false;
     for (uint32_t i = 0; i < c->node->in_count; i++)
-        if (c->node->in[i] == TAKT_NONE || range_of(c, c->node->in[i])->is_set)
+        if (c->type[i].rank < 0)
+            return false;
+    size_t count;
+    return takt_type_count(type, &count) && count > 0;
+}
+
+/* Element-wise calls take the type of what they are applied to where they can, so that chains form
+ * without casts between them. */
+static void adopt_dtype(const maker *m, takt_gen_call *c, takt_id base)
+{
+    const takt_op *op = c->node->op;
+    const takt_dtype dtype = takt_type_of(m->g, base)->dtype;
+    for (uint32_t i = 0; i < c->node->in_count; i++)
+        if (c->range[i].is_set)
             return;
-    const takt_dtype dtype = (takt_dtype)takt_random_below(&m->random, TAKT_DTYPE_COUNT);
-    if ((c->op->dtypes & ~m->options.avoid & TAKT_IN(dtype)) != 0)
-        c->dtype = dtype;
+    for (uint32_t i = 0; i < c->node->in_count; i++)
+        if (!op->is_mixed && (op->dtypes & TAKT_IN(dtype)) != 0 && op->infer == NULL)
+            c->type[i].dtype = dtype;
 }
 
-static bool is_allowed(const maker *m, const call *c)
+static takt_status append_call(maker *m, takt_gen_call *c)
 {
-    for (size_t i = 0; i < c->sample->count; i++)
-        for (uint32_t k = 0; k < c->sample->nodes[i].out_count; k++)
-            if ((m->options.avoid & TAKT_IN(c->sample->nodes[i].type[k].dtype)) != 0)
-                return false;
-    return true;
-}
-
-/* A node of another graph with inputs of `to`. Subgraphs are made anew, because they share the
- * table of dimensions with the graph around them; samples have numbers only, so types carry over.
- * Nesting is as deep as somebody wrote a sample. */
-static takt_id transplant(takt_graph *to, const takt_node *n, const takt_id *in);
-
-static takt_graph *clone(takt_graph *like, const takt_graph *from)
-{
-    takt_graph *to;
     takt_id in[TAKT_SAMPLE_INPUTS];
-    if (takt_graph_create(like->ctx, like, &to) != TAKT_OK)
-        return NULL;
-    takt_id *map = takt_arena_array(&to->arena, from->count, sizeof *map);
-    takt_status status = map == NULL ? TAKT_ERR_MEMORY : takt_graph_begin_copy(from, to, map);
-    for (size_t i = 0; i < from->count && status == TAKT_OK; i++) {
-        const takt_node *n = &from->nodes[i];
-        if (map[i] != TAKT_NONE)
-            continue;
-        for (uint32_t k = 0; k < n->in_count && k < TAKT_SAMPLE_INPUTS; k++)
-            in[k] = n->in[k] == TAKT_NONE ? TAKT_NONE : map[n->in[k]];
-        map[i] = transplant(to, n, in);
-        status = to->status;
-    }
-    if (status == TAKT_OK)
-        status = takt_graph_end_copy(from, to, map);
-    takt_graph_fail_if(to, status);
-    return to;
-}
-
-static takt_id transplant(takt_graph *to, const takt_node *n, const takt_id *in)
-{
-    takt_attr attrs[TAKT_MAX_ATTRS];
-    takt_graph *made[TAKT_MAX_ATTRS] = {0};
-    const size_t count = takt_op_attr_count(n->op);
-    takt_status status = n->in_count <= TAKT_SAMPLE_INPUTS ? TAKT_OK : TAKT_ERR_LIMIT;
-    for (size_t i = 0; i < count; i++) {
-        attrs[i] = n->attr[i];
-        if (n->op->attrs[i].type != TAKT_ATTR_GRAPH || !attrs[i].is_set)
-            continue;
-        attrs[i].graph = made[i] = clone(to, n->attr[i].graph);
-        status = made[i] == NULL ? TAKT_ERR_MEMORY : status == TAKT_OK ? made[i]->status : status;
-    }
-    takt_graph_fail_if(to, status);
-    const takt_id id = takt_graph_append(to, n->op, n->in_count, in, attrs);
-    for (size_t i = 0; i < count; i++)
-        takt_graph_destroy(made[i]);
-    return id;
-}
-
-static takt_status append_call(maker *m, const call *c)
-{
-    const takt_node *n = c->node;
-    takt_id in[TAKT_SAMPLE_INPUTS];
-    for (uint32_t i = 0; i < n->in_count; i++) {
+    const takt_id base = m->count > 0 ? any_value(m) : TAKT_NONE;
+    const bool together =
+        base != TAKT_NONE && takt_random_below(&m->random, 4) != 0 && goes_with(m, c, base);
+    if (together && !m->options.has_dtype)
+        adopt_dtype(m, c, base);
+    for (uint32_t i = 0; i < c->node->in_count; i++) {
         in[i] = TAKT_NONE;
-        if (n->in[i] == TAKT_NONE)
-            continue;
-        takt_type type = *takt_type_of(c->sample, n->in[i]);
-        if (c->dtype != TAKT_DTYPE_COUNT)
-            type.dtype = c->dtype;
-        in[i] = argument(m, &type, range_of(c, n->in[i]));
+        if (c->type[i].rank >= 0)
+            in[i] = together ? beside(m, c, i, base) : argument(m, &c->type[i], &c->range[i]);
     }
     TAKT_TRY(m->g->status);
-    const takt_id id = transplant(m->g, n, in);
+    const takt_id id = takt_transplant(m->g, c->node, in);
     TAKT_TRY(m->g->status);
     const uint32_t count = takt_node_at(m->g, id)->out_count;
     for (uint32_t i = 0; i < count; i++)
@@ -230,26 +175,52 @@ static takt_status append_call(maker *m, const call *c)
     return m->g->status;
 }
 
+/* One of the element-wise ops that take any two values of the type. */
+static const takt_op *draw_mixer(maker *m, takt_dtype dtype)
+{
+    static const takt_op *const numbers[] = {&takt_op_add, &takt_op_sub, &takt_op_mul, &takt_op_max,
+                                             &takt_op_min};
+    static const takt_op *const bits[] = {&takt_op_and, &takt_op_or, &takt_op_xor};
+    return dtype == TAKT_BOOL ? bits[takt_random_below(&m->random, 3)]
+                              : numbers[takt_random_below(&m->random, 5)];
+}
+
+/* A value that an element-wise step computes meets a view of itself, perhaps in the same step. */
+static void mix(maker *m)
+{
+    takt_id y = any_value(m);
+    const takt_type type = *takt_type_of(m->g, y);
+    size_t count;
+    if ((TAKT_COMPUTE & TAKT_IN(type.dtype)) == 0 || !takt_type_count(&type, &count) || count == 0)
+        return;
+    if (takt_random_below(&m->random, 3) != 0) {
+        const takt_id other = old_value(m, &type);
+        if (other != TAKT_NONE)
+            y = takt_binary(m->g, draw_mixer(m, type.dtype), y, other);
+    }
+    if (m->g->status != TAKT_OK)
+        return;
+    keep(m, y);
+    takt_id pair[2] = {y, takt_gen_operand(m->g, &m->random, y)};
+    const size_t first = takt_random_below(&m->random, 3) == 0;
+    keep(m, takt_binary(m->g, draw_mixer(m, type.dtype), pair[first], pair[1 - first]));
+}
+
+/* `op` must be in the graph, if it has samples; leaves come by themselves. */
 static takt_status make_call(maker *m, const takt_op *op)
 {
-    size_t samples = 0;
-    while (samples < 10 && op->samples[samples] != NULL)
-        samples++;
-    if (samples == 0)
-        return TAKT_OK; /* leaves come by themselves */
-    const char *text = op->samples[takt_random_below(&m->random, samples)];
-    call c = {.op = op};
-    TAKT_TRY(takt_sample_graph(m->g->ctx, op, text, &c.sample, &c.ranges));
-    for (size_t i = 0; i < c.sample->count; i++)
-        if (c.sample->nodes[i].op == op)
-            c.node = &c.sample->nodes[i];
+    takt_gen_call c;
+    TAKT_TRY(takt_gen_call_init(m->g->ctx, &m->random, op, &m->options, &c));
     takt_status status = TAKT_OK;
-    if (c.node != NULL && is_allowed(m, &c)) {
-        choose_dtype(m, &c);
+    if (c.sample != NULL)
         status = append_call(m, &c);
-    }
-    takt_graph_destroy(c.sample);
-    return status;
+    takt_gen_call_deinit(&c);
+    if (status == TAKT_OK && m->count > 0 && !m->options.only_elementwise &&
+        takt_random_below(&m->random, 2) == 0)
+        keep(m, takt_gen_view(m->g, &m->random, any_value(m)));
+    if (m->g->status == TAKT_OK && m->count > 0 && takt_random_below(&m->random, 2) == 0)
+        mix(m);
+    return m->g->status != TAKT_OK ? m->g->status : status;
 }
 
 static const takt_op *draw(maker *m)
@@ -297,12 +268,33 @@ static takt_status finish(maker *m)
     return g->status;
 }
 
+/* More elements than one round of a step works on. */
+static void large_input(maker *m)
+{
+    static const takt_type shapes[] = {
+        {.rank = 1, .dim = {4096}},        {.rank = 3, .dim = {1, 6, 700}},
+        {.rank = 2, .dim = {64, 64}},      {.rank = 2, .dim = {3, 1500}},
+        {.rank = 4, .dim = {2, 3, 5, 50}},
+    };
+    const takt_sample_range none = {0};
+    takt_type type = shapes[takt_random_below(&m->random, sizeof shapes / sizeof *shapes)];
+    type.dtype = (takt_dtype)takt_random_below(&m->random, TAKT_DTYPE_COUNT);
+    if ((TAKT_IN(type.dtype) & ~m->options.avoid & TAKT_COMPUTE) == 0)
+        type.dtype = TAKT_F32;
+    if ((TAKT_IN(type.dtype) & m->options.avoid) == 0)
+        keep(m, new_input(m, &type, &none));
+}
+
 static takt_status build(maker *m, uint64_t seed)
 {
     const size_t calls = m->options.calls != 0 ? m->options.calls : CALLS;
     const takt_op *op = takt_ops[seed % takt_op_count];
-    if (m->options.only_elementwise)
+    if (m->options.op != NULL)
+        op = m->options.op;
+    else if (m->options.only_elementwise)
         op = draw(m);
+    else if (takt_random_below(&m->random, 4) == 0)
+        large_input(m);
     for (size_t i = 0; i < calls; i++) {
         TAKT_TRY(make_call(m, op));
         op = draw(m);

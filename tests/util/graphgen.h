@@ -1,9 +1,11 @@
 /* graphgen.h - random valid graphs out of every op's samples, the same for the same seed.
  *
  * The first op of a graph is number seed % takt_op_count, so as many graphs as there are ops use
- * every one of them; the rest is drawn. Arguments are earlier values made to fit by cast, slice and
- * reshape, or new inputs, constants and slots; arguments for which the sample states a range
- * (indices, divisors) are always new inputs, so that no run can fail.
+ * every one of them; the rest is drawn. Calls come from the op's samples, in any element type that
+ * the op takes. Arguments are earlier values, the last ones first, made to fit by cast, slice, pad
+ * and reshape, or new inputs, constants and slots; element-wise calls also take a value together
+ * with views of it. Views of all kinds stand between the calls. Arguments for which the sample
+ * states a range (indices, divisors) are always new inputs, so that no run can fail.
  */
 #ifndef TAKT_TESTS_UTIL_GRAPHGEN_H
 #define TAKT_TESTS_UTIL_GRAPHGEN_H
@@ -14,6 +16,9 @@ typedef struct takt_gen_options {
     size_t calls;         /* of ops drawn from the samples; 0: 10 */
     takt_dtype_set avoid; /* element types that must not occur */
     bool only_elementwise;
+    const takt_op *op; /* the first call; NULL: number seed % takt_op_count */
+    bool has_dtype;    /* all calls have an input of `dtype`, or are left out */
+    takt_dtype dtype;
 } takt_gen_options;
 
 enum { TAKT_GEN_INPUTS = 256, TAKT_GEN_SLOTS = 16 };

@@ -133,6 +133,16 @@ bool takt_sample_is_smooth(const takt_sample *s)
     return has_input && has_output;
 }
 
+/* Whether the op sends no gradient there by agreement. */
+static bool is_stopped(const takt_sample *s, takt_id input)
+{
+    const takt_node *n = takt_node_at(s->graph, s->node);
+    for (uint32_t k = 0; k < n->in_count && k < 32; k++)
+        if (n->in[k] == input && (n->op->grad_stops >> k & 1) != 0)
+            return true;
+    return false;
+}
+
 /* The sum of all f64 results, each times a weight: w0, w1, … are further inputs of the graph, and
  * the gradients become further outputs. */
 typedef struct task {
@@ -172,7 +182,8 @@ static takt_status append_gradients(task *t)
     takt_graph *g = t->s->graph;
     TAKT_TRY(append_outputs(t));
     for (size_t i = 0; i < t->s->count; i++)
-        if (takt_type_of(g, g->inputs[i].id)->dtype == TAKT_F64) {
+        if (takt_type_of(g, g->inputs[i].id)->dtype == TAKT_F64 &&
+            !is_stopped(t->s, g->inputs[i].id)) {
             t->which[t->in_count] = i;
             t->in[t->in_count++] = g->inputs[i].id;
         }

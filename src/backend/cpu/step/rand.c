@@ -34,15 +34,20 @@ static void uniform(takt_dtype dtype, const uint32_t *words, double *to, size_t 
         to[i] = (double)(words[i] >> (32 - keep)) * unit;
 }
 
-/* Box and Muller on the pairs of words (2j, 2j + 1): `first` is even. */
+/* Box and Muller on the pairs of words (2j, 2j + 1): `first` is even. An angle is some quarters of
+ * a turn and at most an eighth more or less: taken apart in integers, so that sine and cosine are
+ * exact to the last digits also where they are small. */
 static void normal(const facts *f, const uint32_t *words, double *to, size_t n)
 {
     double radius[TILE / 2], angle[TILE / 2], cosine[TILE / 2], sine[TILE / 2];
     static const unsigned char full[1] = {0};
+    const uint32_t eighth = UINT32_C(1) << 21, quarter = UINT32_C(1) << 22;
     const size_t pairs = (n + 1) / 2;
     for (size_t j = 0; j < pairs; j++) {
+        const uint32_t turned = (words[2 * j + 1] >> 8) + eighth;
         radius[j] = 1 - takt_philox_uniform(words[2 * j]); /* in (0, 1] */
-        angle[j] = 6.283185307179586476925286766559 * takt_philox_uniform(words[2 * j + 1]);
+        angle[j] = 1.57079632679489661923 *
+                   (((double)(turned % quarter) - (double)eighth) / (double)quarter);
     }
     f->log(radius, (const void *[]){radius}, full, pairs, NULL);
     for (size_t j = 0; j < pairs; j++)
@@ -50,8 +55,13 @@ static void normal(const facts *f, const uint32_t *words, double *to, size_t n)
     f->sqrt(radius, (const void *[]){radius}, full, pairs, NULL);
     f->cos(cosine, (const void *[]){angle}, full, pairs, NULL);
     f->sin(sine, (const void *[]){angle}, full, pairs, NULL);
-    for (size_t i = 0; i < n; i++)
-        to[i] = radius[i / 2] * (i % 2 == 0 ? cosine[i / 2] : sine[i / 2]);
+    for (size_t i = 0; i < n; i++) {
+        const size_t j = i / 2;
+        /* The cosine is the sine a quarter later. */
+        const uint32_t at = ((words[2 * j + 1] >> 8) + eighth) / quarter + (i % 2 == 0);
+        const double wave = at % 2 == 0 ? sine[j] : cosine[j];
+        to[i] = radius[j] * (at % 4 < 2 ? wave : -wave);
+    }
 }
 
 /* Elements [at, at + n); words are drawn from an even one on, so that pairs are whole. */

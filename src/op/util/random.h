@@ -1,0 +1,21 @@
+/* random.h - what the ops that draw random numbers share: all are made of `rand`. */
+#ifndef TAKT_OP_UTIL_RANDOM_H
+#define TAKT_OP_UTIL_RANDOM_H
+
+#include "op/ops.h"
+
+enum { TAKT_RANDOM_UNIFORM, TAKT_RANDOM_NORMAL };
+
+#define TAKT_RANDOM_STREAM_ATTR                                                                    \
+    {                                                                                              \
+        .name = "stream", .type = TAKT_ATTR_I64, .is_required = true,                              \
+        .summary = "unique in the graph, so that no two draw the same numbers"                     \
+    }
+
+/* Inputs `first`, + 1 and + 2 are seed, step and base: u64 scalars. */
+TAKT_MUST_USE takt_status takt_random_infer(takt_infer *in, size_t first, int stream);
+/* Numbers of `type`, drawn by the inputs `first`... of `n`. */
+takt_id takt_random_draw(takt_graph *g, const takt_node *n, size_t first, int stream, int dist,
+                         const takt_type *type);
+
+#endif

@@ -1,0 +1,17 @@
+/* graphgen_view.h - random views of values: what fusion, aliasing and folding of moves trip over.
+ */
+#ifndef TAKT_TESTS_UTIL_GRAPHGEN_VIEW_H
+#define TAKT_TESTS_UTIL_GRAPHGEN_VIEW_H
+
+#include "util/random_array.h"
+
+enum { TAKT_GEN_LARGEST = 20000 }; /* elements that a view may have */
+
+/* A slice, reshape, transpose, split, concat, broadcast, pad, ... of `id`, of any shape. */
+takt_id takt_gen_view(takt_graph *g, takt_random *r, takt_id id);
+/* Elements of `id` in another place, of a shape that broadcasts with its own to its own. */
+takt_id takt_gen_operand(takt_graph *g, takt_random *r, takt_id id);
+/* `id` as a value of type `want`, by casts and views; TAKT_NONE if that cannot be. */
+takt_id takt_gen_fit(takt_graph *g, takt_random *r, takt_id id, const takt_type *want);
+
+#endif
