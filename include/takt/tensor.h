@@ -33,7 +33,8 @@ extern "C" {
     X(F8E4M3FNUZ, "f8e4m3fnuz", 8, F)                                                              \
     X(F8E5M2, "f8e5m2", 8, F)                                                                      \
     X(F8E5M2FNUZ, "f8e5m2fnuz", 8, F)                                                              \
-    X(F4E2M1, "f4e2m1", 4, F)
+    X(F4E2M1, "f4e2m1", 4, F)                                                                      \
+    X(F8E8M0, "f8e8m0", 8, F)
 
 typedef enum takt_dtype {
 #define X(NAME, name, bits, class) TAKT_##NAME,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/report.h"
+#include "io/onnx/list.h"
 
 static const char *attr_type(takt_attr_type type)
 {
@@ -63,9 +64,53 @@ static void dtypes_text(takt_text *text, takt_dtype_set set)
     }
 }
 
+enum { MOST_NAMED = 5 };
+
+/* Few words: "floats", "numbers and bools", "f32 f64", "14 types". */
+static void types_text(takt_text *text, takt_dtype_set set)
+{
+    static const struct {
+        takt_dtype_set set;
+        const char *name;
+    } usual[] = {
+        {TAKT_ANY, "all"},           {TAKT_COMPUTE, "numbers and bools"},
+        {TAKT_NUMBERS, "numbers"},   {TAKT_FLOATS, "floats"},
+        {TAKT_INTS, "integers"},     {TAKT_INTS | TAKT_BOOLS, "integers and bools"},
+        {TAKT_BOOLS, "bools"},       {TAKT_FLOATS | TAKT_SIGNED, "floats and signed integers"},
+        {TAKT_UNSIGNED, "unsigned"},
+    };
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (usual[i].set == set) {
+            takt_text_add(text, "%s", usual[i].name);
+            return;
+        }
+    size_t count = 0;
+    for (takt_dtype_set rest = set; rest != 0; rest &= rest - 1)
+        count++;
+    if (count <= MOST_NAMED)
+        dtypes_text(text, set);
+    else
+        takt_text_add(text, "%zu types", count);
+}
+
 static const char *yes(bool value)
 {
     return value ? "yes" : "no";
+}
+
+static bool has_gradient(const takt_op *op)
+{
+    return op->no_gradient == NULL;
+}
+
+/* "its own", "by its lowering", or why there is none. */
+static const char *gradient_of(const takt_op *op)
+{
+    if (op->no_gradient != NULL)
+        return op->no_gradient;
+    if ((op->traits & TAKT_CONTROL) != 0)
+        return "by its subgraphs";
+    return op->grad != NULL || op->lower == NULL ? "its own" : "by its lowering";
 }
 
 /* ---- text ---- */
@@ -77,8 +122,10 @@ static void one_text(takt_report *r, const takt_op *op)
     inputs_text(t, op);
     takt_text_add(t, "): %s\n  types:     ", op->summary);
     dtypes_text(t, op->dtypes);
-    takt_text_add(t, "\n  primitive: %s; gradient: %s\n", yes(op->lower == NULL),
-                  yes(op->grad != NULL));
+    takt_text_add(t, "\n  primitive: %s\n  backends:  ref cpu\n  gradient:  %s%s\n",
+                  yes(op->lower == NULL), has_gradient(op) ? "" : "none: ", gradient_of(op));
+    for (size_t i = 0; i < 4 && op->onnx[i].name != NULL; i++)
+        takt_text_add(t, "  ONNX:      %s\n", op->onnx[i].name);
     for (size_t i = 0; i < takt_op_attr_count(op); i++) {
         takt_text_add(t, "  %s: ", op->attrs[i].name);
         attr_text(t, &op->attrs[i]);
@@ -92,14 +139,20 @@ static void one_text(takt_report *r, const takt_op *op)
 static void all_text(takt_report *r)
 {
     takt_table table;
-    takt_table_init(&table, r->ctx, "ll");
+    takt_table_init(&table, r->ctx, "llll");
     for (size_t i = 0; i < takt_op_count; i++) {
+        takt_text types;
+        takt_text_init(&types, r->ctx);
+        types_text(&types, takt_ops[i]->dtypes);
         takt_table_cell(&table, "%s", takt_ops[i]->name);
+        takt_table_cell(&table, "%s", takt_text_get(&types));
+        takt_table_cell(&table, "%s", has_gradient(takt_ops[i]) ? "gradient" : "");
+        takt_text_deinit(&types);
         takt_table_cell(&table, "%s", takt_ops[i]->summary);
     }
     takt_table_print(&table, &r->text);
     takt_table_deinit(&table);
-    takt_text_add(&r->text, "%zu operations\n", takt_op_count);
+    takt_text_add(&r->text, "%zu operations, all on the backends ref and cpu\n", takt_op_count);
 }
 
 /* ---- JSON ---- */
@@ -142,13 +195,45 @@ static void one_json(takt_report *r, const takt_op *op)
     takt_json_key(&r->json, "primitive");
     takt_json_bool(&r->json, op->lower == NULL);
     takt_json_key(&r->json, "gradient");
-    takt_json_bool(&r->json, op->grad != NULL);
+    takt_json_bool(&r->json, has_gradient(op));
+    takt_report_pair(r, has_gradient(op) ? "gradient_by" : "no_gradient", gradient_of(op));
+    takt_json_key(&r->json, "backends");
+    takt_json_open(&r->json, '[');
+    takt_json_string(&r->json, "ref");
+    takt_json_string(&r->json, "cpu");
+    takt_json_close(&r->json, ']');
+    takt_json_key(&r->json, "onnx");
+    takt_json_open(&r->json, '[');
+    for (size_t i = 0; i < 4 && op->onnx[i].name != NULL; i++)
+        takt_json_string(&r->json, op->onnx[i].name);
+    takt_json_close(&r->json, ']');
     takt_json_key(&r->json, "attributes");
     takt_json_open(&r->json, '{');
     for (size_t i = 0; i < takt_op_attr_count(op); i++)
         pair_of(r, op->attrs[i].name, attr_of, &op->attrs[i]);
     takt_json_close(&r->json, '}');
     takt_json_close(&r->json, '}');
+}
+
+static void onnx_one(void *user, const char *name, const char *domain, const char *missing)
+{
+    takt_report *r = user;
+    takt_json_open(&r->json, '{');
+    takt_report_pair(r, "name", name);
+    if (domain != NULL)
+        takt_report_pair(r, "domain", domain);
+    if (missing != NULL)
+        takt_report_pair(r, "missing", missing);
+    takt_json_close(&r->json, '}');
+}
+
+/* ONNX's operators that are compositions of ours, and those that are missing. */
+static void onnx_json(takt_report *r)
+{
+    takt_json_key(&r->json, "onnx");
+    takt_json_open(&r->json, '[');
+    takt_onnx_each(onnx_one, r);
+    takt_json_close(&r->json, ']');
 }
 
 takt_status takt_op_list(takt_ctx *ctx, const char *name, takt_format format, takt_sink_fn *sink,
@@ -170,6 +255,8 @@ takt_status takt_op_list(takt_ctx *ctx, const char *name, takt_format format, ta
             if (op == NULL || op == takt_ops[i])
                 one_json(&r, takt_ops[i]);
         takt_json_close(&r.json, ']');
+        if (op == NULL)
+            onnx_json(&r);
     } else if (op != NULL) {
         one_text(&r, op);
     } else {

@@ -94,6 +94,7 @@ static uint32_t narrow_bits(takt_dtype dtype, double value)
     case TAKT_F8E5M2: return takt_f8_from_f64(TAKT_E5M2, value, saturate);
     case TAKT_F8E5M2FNUZ: return takt_f8_from_f64(TAKT_E5M2FNUZ, value, saturate);
     case TAKT_F4E2M1: return takt_f4_from_f64(value);
+    case TAKT_F8E8M0: return takt_f8_from_f64(TAKT_E8M0, value, saturate);
     default: return 0;
     }
 }
@@ -108,6 +109,7 @@ static double narrow_value(takt_dtype dtype, uint32_t bits)
     case TAKT_F8E5M2: return takt_f8_to_f64(TAKT_E5M2, (uint8_t)bits);
     case TAKT_F8E5M2FNUZ: return takt_f8_to_f64(TAKT_E5M2FNUZ, (uint8_t)bits);
     case TAKT_F4E2M1: return takt_f4_to_f64((uint8_t)bits);
+    case TAKT_F8E8M0: return takt_f8_to_f64(TAKT_E8M0, (uint8_t)bits);
     default: return 0;
     }
 }

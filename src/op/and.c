@@ -17,6 +17,7 @@ const takt_op takt_op_and = {
     .traits = TAKT_ELEMENTWISE | TAKT_COMMUTES | TAKT_PRIMITIVE,
     .dtypes = TAKT_INTS | TAKT_BOOLS,
     .scalar_i = eval_i,
+    .no_gradient = "it works on integers and bools",
     .samples = {"and(bool[2, 3], bool[2, 3])", "and(bool[4, 1], bool[3])", "and(i32[5], i32[])",
                 "and(u8[2, 2], u8[2])", "and(u64[3], u64[3])"},
 };

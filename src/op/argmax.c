@@ -32,6 +32,7 @@ const takt_op takt_op_argmax = {
     .infer = takt_arg_infer,
     .eval = eval,
     .cost = takt_arg_cost,
+    .no_gradient = "its result is an index",
     .samples = {"argmax(f32[2, 3], axis=1)", "argmax(f64[3, 4, 5], axis=-2, keep=true)",
                 "argmax(i32[7] in (0, 3), axis=0)", "argmax(u8[5, 4] in (0, 2), axis=0, last=true)",
                 "argmax(bool[6], axis=0)", "argmax(u64[3], axis=-1)"},

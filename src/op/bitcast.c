@@ -52,6 +52,7 @@ const takt_op takt_op_bitcast = {
     .dtypes = TAKT_ANY,
     .infer = infer,
     .eval = eval,
+    .no_gradient = "it reinterprets bits",
     .samples = {"bitcast(f32[2, 3], dtype=i32)", "bitcast(u16[5] in (0, 9999), dtype=f16)",
                 "bitcast(f64[], dtype=u64)", "bitcast(i8[4], dtype=u8)", "bitcast(u4[3], dtype=i4)",
                 "bitcast(i2[5], dtype=u2)"},

@@ -40,4 +40,5 @@ const takt_op takt_op_constant = {
     .traits = TAKT_PRIMITIVE | TAKT_LEAF,
     .infer = infer,
     .eval = eval,
+    .no_gradient = "it has no input",
 };

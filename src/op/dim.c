@@ -31,5 +31,6 @@ const takt_op takt_op_dim = {
     .dtypes = TAKT_ANY,
     .infer = infer,
     .eval = eval,
+    .no_gradient = "its result is a size",
     .samples = {"dim(f32[2, 5], axis=1)", "dim(i8[3, 0, 4], axis=-2)"},
 };

@@ -24,6 +24,7 @@ const takt_op takt_op_eq = {
     .dtypes = TAKT_COMPUTE,
     .scalar_i = eval_i,
     .scalar_p = eval_p,
+    .no_gradient = "its result is a bool",
     .samples = {"eq(f32[2, 3], f32[2, 3])", "eq(f16[4, 1], f16[3])",
                 "eq(i32[5] in (0, 2), i32[5] in (0, 2))", "eq(u64[2, 2], u64[2])",
                 "eq(f64[], f64[])", "eq(bool[4], bool[4])"},

@@ -22,4 +22,5 @@ const takt_op takt_op_input = {
                         .summary = "element type and dimensions; names of dimensions are free"}},
     .traits = TAKT_PRIMITIVE | TAKT_LEAF,
     .infer = infer,
+    .no_gradient = "it has no input",
 };

@@ -49,6 +49,7 @@ const takt_op takt_op_iota = {
     .traits = TAKT_PRIMITIVE,
     .infer = infer,
     .eval = eval,
+    .no_gradient = "it has no input",
     .samples = {"iota(shape=[7])", "iota(dtype=f32, shape=[3, 4], axis=1)",
                 "iota(dtype=u8, shape=[2, 3, 2], axis=-2)", "iota(dtype=i32, shape=[1])"},
 };

@@ -19,5 +19,6 @@ const takt_op takt_op_is_nan = {
     .traits = TAKT_ELEMENTWISE | TAKT_PREDICATE | TAKT_PRIMITIVE,
     .dtypes = TAKT_FLOATS,
     .scalar_p = eval_p,
+    .no_gradient = "its result is a bool",
     .samples = {"is_nan(f32[2, 3])", "is_nan(f64[7])", "is_nan(f16[1, 5, 2])", "is_nan(f32[])"},
 };

@@ -23,6 +23,7 @@ const takt_op takt_op_le = {
     .dtypes = TAKT_COMPUTE,
     .scalar_i = eval_i,
     .scalar_p = eval_p,
+    .no_gradient = "its result is a bool",
     .samples = {"le(f32[2, 3], f32[2, 3])", "le(f16[4, 1], f16[3])",
                 "le(i32[5] in (0, 2), i32[5] in (0, 2))", "le(u64[2, 2], u64[2])",
                 "le(f64[], f64[])"},

@@ -23,6 +23,7 @@ const takt_op takt_op_lt = {
     .dtypes = TAKT_COMPUTE,
     .scalar_i = eval_i,
     .scalar_p = eval_p,
+    .no_gradient = "its result is a bool",
     .samples = {"lt(f32[2, 3], f32[2, 3])", "lt(f16[4, 1], f16[3])",
                 "lt(i32[5] in (0, 2), i32[5] in (0, 2))", "lt(u64[2, 2], u64[2])",
                 "lt(f64[], f64[])"},

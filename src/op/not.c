@@ -16,5 +16,6 @@ const takt_op takt_op_not = {
     .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
     .dtypes = TAKT_INTS | TAKT_BOOLS,
     .scalar_i = eval_i,
+    .no_gradient = "it works on integers and bools",
     .samples = {"not(bool[2, 3])", "not(i32[5])", "not(u8[1, 4])", "not(bool[])"},
 };

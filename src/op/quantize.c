@@ -78,6 +78,7 @@ const takt_op takt_op_quantize = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .no_gradient = "its result is an integer",
     .samples =
         {"quantize(f32[3, 4] in (-3, 3), f32[] in (0.01, 0.1), i8[] in (-9, 9))",
          "quantize(f32[2, 3, 2], f32[3] in (0.01, 0.1), u8[3] in (0, 200), dtype=u8)",

@@ -93,6 +93,7 @@ const takt_op takt_op_rand = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .no_gradient = "it has no float input",
     .samples = {"rand(u64[], u64[], u64[], stream=1, shape=[3, 5])",
                 "rand(u64[], u64[], u64[], stream=2, dist=normal, dtype=f64, shape=[7])",
                 "rand(u64[], u64[], u64[], stream=3, dist=bits, dtype=u32, shape=[9])",

@@ -16,6 +16,7 @@ const takt_op takt_op_shl = {
     .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
     .dtypes = TAKT_INTS,
     .scalar_i = eval_i,
+    .no_gradient = "it works on integers and bools",
     .samples = {"shl(i32[2, 3], i32[3] in (0, 31))", "shl(u8[5], u8[5] in (0, 9))",
                 "shl(u64[], u64[4] in (0, 70))", "shl(i64[3, 1], i64[2] in (-2, 5))"},
 };

@@ -18,6 +18,7 @@ const takt_op takt_op_shr = {
     .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
     .dtypes = TAKT_INTS,
     .scalar_i = eval_i,
+    .no_gradient = "it works on integers and bools",
     .samples = {"shr(i32[2, 3], i32[3] in (0, 31))", "shr(u8[5], u8[5] in (0, 9))",
                 "shr(u64[], u64[4] in (0, 70))", "shr(i64[3, 1], i64[2] in (-2, 5))"},
 };

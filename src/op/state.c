@@ -22,4 +22,5 @@ const takt_op takt_op_state = {
                         .summary = "the slot's type"}},
     .traits = TAKT_PRIMITIVE | TAKT_LEAF,
     .infer = infer,
+    .no_gradient = "it has no input",
 };

@@ -17,6 +17,7 @@ const takt_op takt_op_xor = {
     .traits = TAKT_ELEMENTWISE | TAKT_COMMUTES | TAKT_PRIMITIVE,
     .dtypes = TAKT_INTS | TAKT_BOOLS,
     .scalar_i = eval_i,
+    .no_gradient = "it works on integers and bools",
     .samples = {"xor(bool[2, 3], bool[2, 3])", "xor(bool[4, 1], bool[3])", "xor(i32[5], i32[])",
                 "xor(u8[2, 2], u8[2])", "xor(u64[3], u64[3])"},
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "interp/interp.h"
+#include "op/ops.h"
 #include "test.h"
 
 enum { GRAPHS = 500, MAX_OUTPUTS = 4096 };
@@ -53,6 +54,57 @@ static void mark_ops(const takt_graph *g, unsigned char *seen)
             seen[k] |= g->nodes[i].op == takt_ops[k];
 }
 
+/* ---- views of what was just computed ---- */
+
+static const takt_op *const views[] = {&takt_op_slice, &takt_op_reshape,   &takt_op_transpose,
+                                       &takt_op_split, &takt_op_concat,    &takt_op_pad,
+                                       &takt_op_cast,  &takt_op_broadcast, &takt_op_get};
+enum { VIEWS = sizeof views / sizeof *views };
+static size_t viewed[VIEWS], met;
+
+static bool is_view(const takt_op *op)
+{
+    for (size_t k = 0; k < VIEWS; k++)
+        if (op == views[k])
+            return true;
+    return false;
+}
+
+/* The value that a chain of views begins with. */
+static takt_id source_of(const takt_graph *g, takt_id id)
+{
+    while (is_view(g->nodes[id].op))
+        id = g->nodes[id].in[0];
+    return id;
+}
+
+static bool is_computed(const takt_graph *g, takt_id id)
+{
+    return g->nodes[id].in_count > 0 && !is_view(g->nodes[id].op);
+}
+
+static void count_views(const takt_graph *g)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_node *n = &g->nodes[i];
+        for (size_t k = 0; k < VIEWS; k++)
+            viewed[k] += n->op == views[k] && is_computed(g, source_of(g, n->in[0]));
+        if ((n->op->traits & TAKT_ELEMENTWISE) == 0 || n->in_count < 2 || n->in[0] == n->in[1] ||
+            n->in[0] == TAKT_NONE || n->in[1] == TAKT_NONE)
+            continue;
+        const takt_id a = source_of(g, n->in[0]);
+        met += a == source_of(g, n->in[1]) && is_computed(g, a);
+    }
+}
+
+static void check_views(void)
+{
+    for (size_t k = 0; k < VIEWS; k++)
+        EXPECT(viewed[k] >= GRAPHS / 50, "%s: only %zu of computed values", views[k]->name,
+               viewed[k]);
+    EXPECT(met >= GRAPHS, "a value meets a view of itself only %zu times", met);
+}
+
 static void all_graphs(void)
 {
     static unsigned char seen[4096];
@@ -68,12 +120,14 @@ static void all_graphs(void)
         print_parse(seed, gen.graph);
         interpret(seed, &gen);
         mark_ops(gen.graph, seen);
+        count_views(gen.graph);
         takt_gen_deinit(&gen);
     }
     for (size_t k = 0; k < takt_op_count; k++) {
         covered += seen[k];
         EXPECT(seen[k], "%s never occurs", takt_ops[k]->name);
     }
+    check_views();
     printf("%d graphs cover %zu of %zu ops\n", GRAPHS, covered, takt_op_count);
     takt_ctx_destroy(ctx);
 }

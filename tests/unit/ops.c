@@ -72,6 +72,10 @@ static void records(void)
                "%s: a primitive has no lowering, everything else has one", op->name);
         EXPECT(is_leaf || op->eval || op->scalar_f || op->scalar_i || op->scalar_p || op->lower,
                "%s cannot be evaluated", op->name);
+        const bool has_gradient = op->grad != NULL || op->lower != NULL ||
+                                  (op->traits & TAKT_CONTROL) != 0 || op == &takt_op_get;
+        EXPECT(has_gradient == (op->no_gradient == NULL), "%s: has a gradient or says why not",
+               op->name);
         EXPECT(op->infer != NULL || (op->traits & TAKT_ELEMENTWISE) != 0, "%s: no infer", op->name);
         EXPECT(is_leaf || op->in_max == 0 || op->dtypes != 0, "%s takes no type", op->name);
         EXPECT(op->in_min <= op->in_max, "%s: %d to %d inputs", op->name, op->in_min, op->in_max);
@@ -187,9 +191,8 @@ static void differentiate(const takt_op *op, const char *text)
     takt_sample s;
     double distance = 0;
     char where[TAKT_WHERE];
-    const bool has_gradient = op->grad != NULL || op->lower != NULL || op == &takt_op_if ||
-                              op == &takt_op_scan; /* those two in grad/ */
-    if (!has_gradient || !can_widen(op, text) || !make(op, text, true, &s))
+    if (op->no_gradient != NULL || op == &takt_op_loop /* by tests/unit/grad.c */ ||
+        !can_widen(op, text) || !make(op, text, true, &s))
         return;
     if (takt_sample_is_smooth(&s)) {
         const takt_status status = takt_sample_check_grad(&s, &distance, where);

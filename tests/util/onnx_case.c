@@ -174,7 +174,7 @@ static bool compare(run *r, const case_value *want, const takt_tensor_view *got)
             at += (size_t)snprintf(text + at, sizeof text - at, "%lld,", (long long)t->dim[d]);
         return fail(r, text);
     }
-    const size_t count = takt_tensor_count(&want->tensor);
+    const size_t count = r->tolerance.only_shapes ? 0 : takt_tensor_count(&want->tensor);
     for (size_t i = 0; i < count; i++) {
         double a, b;
         if (close_enough(r, &want->tensor, got, i, &a, &b))

@@ -25,6 +25,7 @@ typedef struct case_tolerance {
     int first_set;       /* data sets before it are left out */
     const char *rewrite; /* a file: the model is written to it as ONNX, read back, and must give the
                           * same bits; or NULL */
+    bool only_shapes; /* the values are random: element types and shapes are compared */
 } case_tolerance;
 
 typedef struct case_report {

@@ -13,7 +13,8 @@ takt_dtype takt_map_compute_type(takt_dtype dtype)
     case TAKT_F8E4M3FN:
     case TAKT_F8E4M3FNUZ:
     case TAKT_F8E5M2:
-    case TAKT_F8E5M2FNUZ: return TAKT_F32;
+    case TAKT_F8E5M2FNUZ:
+    case TAKT_F8E8M0: return TAKT_F32;
     case TAKT_I32:
     case TAKT_I16:
     case TAKT_I8: return TAKT_I32;

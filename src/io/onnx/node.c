@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "io/onnx/adapt.h"
+#include "io/onnx/list.h"
 
 #define TAKT_ONNX(stem) extern const takt_onnx_op takt_onnx_##stem;
 #include "onnx_list.inc"
@@ -67,6 +68,31 @@ static void list(takt_refusals *to, const takt_pb_node *node, int opset, const t
         to->first = r;
     to->last = r;
     to->count++;
+}
+
+static const struct {
+    const char *name, *why;
+} missing[] = {
+#define X(name, why) {name, why},
+#include "io/onnx/missing.def"
+#undef X
+};
+
+const char *takt_onnx_missing(takt_span name)
+{
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+        if (takt_span_is(name, missing[i].name))
+            return missing[i].why;
+    return NULL;
+}
+
+void takt_onnx_each(takt_onnx_each_fn *visit, void *user)
+{
+    for (size_t i = 0; i < sizeof adapters / sizeof *adapters; i++)
+        for (size_t k = 0; k < 24 && adapters[i]->names[k] != NULL; k++)
+            visit(user, adapters[i]->names[k], adapters[i]->domain, NULL);
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+        visit(user, missing[i].name, NULL, missing[i].why);
 }
 
 void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset)
@@ -161,7 +187,9 @@ static takt_status adapt(takt_call *c)
                                                           : NULL;
     if (op != NULL)
         return takt_import_record(c, op);
-    return takt_onnx_refuse(c, "Takt has no such operator");
+    const char *why = takt_onnx_missing(n->op);
+    return why != NULL ? takt_onnx_refuse(c, "not imported: %s", why)
+                       : takt_onnx_refuse(c, "Takt has no such operator");
 }
 
 /* Whether somebody takes such a node over, for those whose inputs are refused already. */

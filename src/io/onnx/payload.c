@@ -14,7 +14,7 @@ static const takt_dtype dtypes[] = {
     [10] = TAKT_F16,        [11] = TAKT_F64,      [12] = TAKT_U32,        [13] = TAKT_U64,
     [16] = TAKT_BF16,       [17] = TAKT_F8E4M3FN, [18] = TAKT_F8E4M3FNUZ, [19] = TAKT_F8E5M2,
     [20] = TAKT_F8E5M2FNUZ, [21] = TAKT_U4,       [22] = TAKT_I4,         [23] = TAKT_F4E2M1,
-    [25] = TAKT_U2,         [26] = TAKT_I2,
+    [24] = TAKT_F8E8M0,     [25] = TAKT_U2,       [26] = TAKT_I2,
 };
 
 bool takt_onnx_dtype(int64_t elem, takt_dtype *out)

@@ -31,6 +31,7 @@ static const struct {
     {"F8_E4M3FNUZ", TAKT_F8E4M3FNUZ},
     {"F8_E5M2FNUZ", TAKT_F8E5M2FNUZ},
     {"F4", TAKT_F4E2M1},
+    {"F8_E8M0", TAKT_F8E8M0},
 };
 
 const char *takt_safetensors_dtype(takt_dtype dtype)

@@ -71,6 +71,7 @@ static double float_of(takt_dtype from, uint64_t word)
     case TAKT_F8E4M3FNUZ: return takt_f8_to_f64(TAKT_E4M3FNUZ, (uint8_t)word);
     case TAKT_F8E5M2: return takt_f8_to_f64(TAKT_E5M2, (uint8_t)word);
     case TAKT_F8E5M2FNUZ: return takt_f8_to_f64(TAKT_E5M2FNUZ, (uint8_t)word);
+    case TAKT_F8E8M0: return takt_f8_to_f64(TAKT_E8M0, (uint8_t)word);
     default: return takt_f4_to_f64((uint8_t)word);
     }
 }
@@ -89,6 +90,7 @@ static uint64_t bits_of_float(const takt_convert *c, double value)
     case TAKT_F8E4M3FNUZ: return takt_f8_from_f64(TAKT_E4M3FNUZ, value, c->saturate);
     case TAKT_F8E5M2: return takt_f8_from_f64(TAKT_E5M2, value, c->saturate);
     case TAKT_F8E5M2FNUZ: return takt_f8_from_f64(TAKT_E5M2FNUZ, value, c->saturate);
+    case TAKT_F8E8M0: return takt_f8_from_f64(TAKT_E8M0, value, c->saturate);
     default: return takt_f4_from_f64(value);
     }
 }

@@ -20,6 +20,24 @@ static takt_id bound(takt_call *c, takt_id x, takt_dtype to)
     return takt_binary(c->g, &takt_op_max, x, takt_scalar_like(c->g, x, -top));
 }
 
+/* Powers of two by round_mode: up and down clear or fill the fraction of f32's bits. */
+static takt_id power(takt_call *c, takt_id x)
+{
+    static const char *const modes[] = {"up", "down", "nearest", NULL};
+    const takt_named_attr bits = {"dtype", takt_attr_dtype(TAKT_U32)};
+    const takt_named_attr value = {"dtype", takt_attr_dtype(TAKT_F32)};
+    const int mode = takt_onnx_choice(c, "round_mode", "up", modes);
+    if (c->status != TAKT_OK || mode == 2)
+        return x;
+    takt_id u = takt_onnx_op1(c, &takt_op_bitcast, takt_onnx_cast(c, x, TAKT_F32), 1, &bits);
+    if (mode == 0)
+        u = takt_add(c->g, u, takt_onnx_scalar(c, TAKT_U32, 0x7fffff));
+    const takt_id is_finite = takt_unary(c->g, &takt_op_not, takt_unary(c->g, &takt_op_is_nan, x));
+    u = takt_binary(c->g, &takt_op_and, u, takt_onnx_scalar(c, TAKT_U32, 0xff800000));
+    const takt_id rounded = takt_onnx_op1(c, &takt_op_bitcast, u, 1, &value);
+    return takt_select(c->g, is_finite, rounded, takt_onnx_cast(c, x, TAKT_F32));
+}
+
 static takt_status adapt(takt_call *c)
 {
     const bool like = takt_span_is(c->node->op, "CastLike");
@@ -33,6 +51,8 @@ static takt_status adapt(takt_call *c)
     if (c->status != TAKT_OK)
         return c->status;
     x = narrow(c, x, from, to);
+    if (to == TAKT_F8E8M0 && takt_dtype_is_float(from))
+        x = power(c, x);
     if (saturate)
         x = bound(c, x, to);
     const takt_named_attr attrs[] = {{"dtype", takt_attr_dtype(to)},

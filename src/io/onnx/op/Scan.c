@@ -1,4 +1,4 @@
-/* Scan.c - Scan from opset 9 on; opset 8 has a batch axis first. */
+/* Scan.c - Scan; opset 8 has a batch axis first, each element of which is scanned by itself. */
 #include "io/onnx/control.h"
 
 typedef struct scan {
@@ -83,27 +83,103 @@ static takt_status run(takt_call *c, scan *s)
     return status;
 }
 
+/* ---- opset 8 ---- */
+
+enum { MOST_BATCH = 64 };
+
+/* Element `b` of the batch, without its axis. */
+static takt_id element(takt_call *c, size_t input, int64_t b)
+{
+    return takt_onnx_squeeze(c, takt_slice(c->g, takt_onnx_in(c, input), 0, b, b + 1, 1), 0);
+}
+
+/* One scan of the elements `b`; its results have a batch axis of 1 again. */
+static takt_status scan_element(takt_call *c, scan *s, takt_graph *g, int64_t b, takt_id *out)
+{
+    const takt_ints directions = takt_onnx_ints(c, "directions");
+    const size_t own = s->carried + s->sequences;
+    for (size_t i = 0; i < own; i++) {
+        const size_t sequence = i - s->carried;
+        s->in[i] = element(c, s->first + i, b);
+        if (i >= s->carried && sequence < directions.count && directions.at[sequence] != 0)
+            s->in[i] = flipped(c, s->in[i], 0);
+    }
+    const takt_named_attr attrs[] = {{"body", takt_attr_graph(g)},
+                                     {"carried", takt_attr_i64((int64_t)s->carried)},
+                                     {"sequences", takt_attr_i64((int64_t)s->sequences)}};
+    const takt_id y = takt_graph_call(c->g, &takt_op_scan, own, s->in, 3, attrs);
+    if (y == TAKT_NONE)
+        return c->g->status;
+    for (size_t i = 0; i < s->body->output_count; i++)
+        out[i] =
+            takt_onnx_unsqueeze(c, s->body->output_count == 1 ? y : takt_graph_get(c->g, y, i), 0);
+    return c->g->status;
+}
+
+/* Types of what the body takes: without the batch axis, and sequences without theirs. */
+static takt_status element_types(takt_call *c, scan *s, int64_t *batch)
+{
+    for (size_t i = 0; i < s->carried + s->sequences; i++) {
+        const takt_type t = *takt_onnx_type(c, s->first + i);
+        const int drop = i < s->carried ? 1 : 2;
+        if (t.rank < drop || !takt_dim_is_number(t.dim[0]) || t.dim[0] < 1 || t.dim[0] > MOST_BATCH)
+            return takt_onnx_refuse(c, "Scan of opset 8 whose batch is not 1 to %d", MOST_BATCH);
+        *batch = t.dim[0];
+        s->types[i] = (takt_type){.dtype = t.dtype, .rank = t.rank - drop};
+        for (int d = drop; d < t.rank; d++)
+            s->types[i].dim[d - drop] = t.dim[d];
+    }
+    return TAKT_OK;
+}
+
+static takt_status run_batch(takt_call *c, scan *s)
+{
+    takt_captures captures = {0};
+    takt_graph *g;
+    int64_t batch = 1;
+    TAKT_TRY(element_types(c, s, &batch));
+    TAKT_TRY(takt_subgraph_captures(c, s->body, &captures));
+    if (c->status != TAKT_OK || captures.count > 0)
+        return takt_onnx_refuse(c, "Scan of opset 8 whose body uses values around it");
+    const size_t count = s->body->output_count;
+    takt_id *out = takt_onnx_get(c, count * (size_t)batch, sizeof *out);
+    takt_id *parts = takt_onnx_get(c, (size_t)batch, sizeof *parts);
+    if (out == NULL || parts == NULL)
+        return TAKT_ERR_MEMORY;
+    TAKT_TRY(takt_subgraph_build(c, s->body, s->types, s->carried + s->sequences, &captures, &g));
+    takt_status status = TAKT_OK;
+    for (int64_t b = 0; b < batch && status == TAKT_OK; b++)
+        status = scan_element(c, s, g, b, out + (size_t)b * count);
+    takt_graph_destroy(g);
+    for (size_t i = 0; i < c->out_count && status == TAKT_OK; i++) {
+        for (int64_t b = 0; b < batch; b++)
+            parts[b] = out[(size_t)b * count + i];
+        takt_onnx_set(c, i, takt_concat(c->g, parts, (size_t)batch, 0));
+    }
+    return status != TAKT_OK ? status : c->status;
+}
+
 static takt_status adapt(takt_call *c)
 {
     scan s = {.body = takt_onnx_graph(c, "body"), .first = c->opset < 9};
     const int64_t sequences = takt_onnx_i(c, "num_scan_inputs", 0);
     if (c->status != TAKT_OK)
         return c->status;
-    if (c->opset < 9)
-        return takt_onnx_refuse(c, "Scan of opset 8, with its batch axis");
-    if (sequences < 1 || (size_t)sequences > c->in_count || c->in_count > 60 ||
+    if (s.first != 0 && takt_onnx_has(c, 0))
+        return takt_onnx_refuse(c, "Scan of opset 8 with sequence_lens");
+    if (sequences < 1 || (size_t)sequences + s.first > c->in_count || c->in_count > 60 ||
         s.body->output_count > TAKT_MAX_OUTPUTS)
         return takt_onnx_refuse(c, "%lld sequences of %zu inputs", (long long)sequences,
                                 c->in_count);
     s.sequences = (size_t)sequences;
-    s.carried = c->in_count - s.sequences;
+    s.carried = c->in_count - s.first - s.sequences;
     if (s.body->output_count < s.carried || c->out_count > s.body->output_count)
         return takt_onnx_refuse(c, "the body has %zu results", s.body->output_count);
     s.types = takt_onnx_get(c, c->in_count, sizeof *s.types);
     if (s.types == NULL)
         return TAKT_ERR_MEMORY;
     s.scanned = s.body->output_count - s.carried;
-    return run(c, &s);
+    return s.first != 0 ? run_batch(c, &s) : run(c, &s);
 }
 
 const takt_onnx_op takt_onnx_Scan = {.names = {"Scan"}, .adapt = adapt};

@@ -1,0 +1,11 @@
+/* list.h - the operators of ONNX that are more than a record of ours, and those that are not there.
+ */
+#ifndef TAKT_IO_ONNX_LIST_H
+#define TAKT_IO_ONNX_LIST_H
+
+/* `domain`: NULL for ONNX's own; `missing`: why it is not imported, or NULL. */
+typedef void takt_onnx_each_fn(void *user, const char *name, const char *domain,
+                               const char *missing);
+void takt_onnx_each(takt_onnx_each_fn *visit, void *user);
+
+#endif
