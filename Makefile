@@ -30,7 +30,11 @@ fuzz: setup ## a fuzz campaign of TAKT_FUZZ_SECONDS (600) per target, recorded i
 	@scripts/build fuzz
 	@scripts/fuzz
 
-.PHONY: all build setup run test check fuzz graphs campaign cov peers venv format install clean help
+campaign: build ## 200 A/A comparisons and 200 with 3 % slowdown, recorded in trust/ledger.tsv
+	@scripts/campaign
+
+graphs: build ## a campaign of 20,000 random graphs, ref against cpu, recorded in trust/ledger.tsv
+	@scripts/graphs --build $(BUILD)
 
 cov: setup ## line coverage of the fast tests, per file
 	@scripts/coverage
