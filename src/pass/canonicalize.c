@@ -38,8 +38,11 @@ static takt_id again(takt_rewrite *r, const takt_node *n)
     return takt_match_op(r->out, n->in[0], n->op) != NULL ? n->in[0] : TAKT_NONE;
 }
 
+/* Not for unsigned integers: there -x wraps to a large number, and |x| is x. */
 static takt_id abs_neg(takt_rewrite *r, const takt_node *n)
 {
+    if (takt_dtype_is_unsigned(n->type->dtype))
+        return TAKT_NONE;
     const takt_node *inner = takt_match_op(r->out, n->in[0], &takt_op_neg);
     return inner != NULL ? takt_unary(r->out, &takt_op_abs, inner->in[0]) : TAKT_NONE;
 }

@@ -154,7 +154,8 @@ static void agree_after(void *user, size_t step)
     if (takt_interpret_node(ctx, plan->graph, n, c->in, want) == TAKT_OK) {
         const bool sums = agree_is_sum(n);
         if (sums) {
-            for (uint32_t k = 0; k < n->in_count; k++)
+            /* x of max_pool_dx stays: it says which elements the others are added to. */
+            for (uint32_t k = n->op == &takt_op_max_pool_dx; k < n->in_count; k++)
                 for (size_t i = 0; c->in[k].f != NULL && i < c->in[k].count; i++)
                     c->in[k].f[i] = fabs(c->in[k].f[i]);
             if (takt_interpret_node(ctx, plan->graph, n, c->in, magnitude) == TAKT_OK)

@@ -1,6 +1,8 @@
 /* conv.c - inference, evaluation and construction of the three convolutions. */
 #include "op/util/conv.h"
 
+#include <math.h>
+
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
@@ -115,6 +117,51 @@ static void position(const sums *s, int64_t n, int64_t o, int64_t first_channel,
     } while (takt_window_next(s->win.kernel, tap));
 }
 
+static bool is_finite(const takt_array *a)
+{
+    for (size_t i = 0; a->f != NULL && i < a->count; i++)
+        if (!isfinite(a->f[i]))
+            return false;
+    return true;
+}
+
+/* Whether tap `tap` reaches `place` of x from beyond the border of y, where y would be zero;
+ * places between strides reach nothing. */
+static bool is_beyond(const sums *s, const int64_t *positions, const int64_t *place,
+                      const int64_t *tap)
+{
+    bool beyond = false;
+    for (int i = 0; i < s->win.spatial; i++) {
+        const int64_t to = place[i] + s->win.before[i] - tap[i] * s->win.dilation[i];
+        if (to % s->win.stride[i] != 0)
+            return false;
+        beyond = beyond || to < 0 || to / s->win.stride[i] >= positions[i];
+    }
+    return beyond;
+}
+
+/* dx once more: zeros around y are multiplied too, so that an infinite weight there shows. */
+static void add_border(const sums *s, const int64_t *positions, int64_t per_group)
+{
+    const takt_array *w = s->w;
+    const int64_t channels = w->dim[s->win.channel];
+    int64_t place[TAKT_SPATIAL] = {0};
+    do {
+        int64_t tap[TAKT_SPATIAL] = {0};
+        do {
+            if (!is_beyond(s, positions, place, tap))
+                continue;
+            for (int64_t n = 0; n < s->x->dim[0]; n++)
+                for (int64_t oc = 0; oc < w->dim[0] * channels; oc++) {
+                    const int64_t o = oc / channels, c = oc % channels;
+                    const int64_t channel = o / per_group * channels + c;
+                    s->out->f[takt_window_flat(&s->win, s->x, n, channel, place)] +=
+                        0 * w->f[takt_window_flat(&s->win, w, o, c, tap)];
+                }
+        } while (takt_window_next(s->win.kernel, tap));
+    } while (takt_window_next(s->size, place));
+}
+
 void takt_conv_eval(const takt_attr *attr, takt_conv_result which, const takt_array *x,
                     const takt_array *w, const takt_array *y, takt_array *out)
 {
@@ -138,6 +185,8 @@ void takt_conv_eval(const takt_attr *attr, takt_conv_result which, const takt_ar
                 position(&s, n, o, o / per_group * w->dim[s.win.channel], where);
             while (takt_window_next(positions, where));
         }
+    if (which == TAKT_CONV_DX && !is_finite(w))
+        add_border(&s, positions, per_group);
 }
 
 /* ---- construction ---- */
