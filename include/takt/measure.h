@@ -214,6 +214,7 @@ typedef struct takt_profile_options {
     const takt_ceilings *ceilings; /**< borrowed for the call; NULL: shares are left out */
     uint64_t runs;                 /**< profiled runs; default: as many as fit */
     uint64_t max_ns;               /**< time for timing and profiling together; default 1 s */
+    bool whole;                    /**< take all of `max_ns`, also when fewer runs would do */
 } takt_profile_options;
 
 typedef enum takt_profile_view {

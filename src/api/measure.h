@@ -34,7 +34,10 @@ struct takt_profile {
     double steps_ns;   /* sum of the rows' medians */
     double watched_ns; /* median of the sums of one run's steps */
     double clock_ns;   /* what one look at the clock costs; taken off */
-    uint64_t *starts;  /* [trace_runs][steps][2], from the first of them on */
+    size_t moves;      /* bound buffers that every run copies: slices, Fortran order, unaligned */
+    double moves_ns;   /* copying them once, in and out */
+    char move_names[128];
+    uint64_t *starts; /* [trace_runs][steps][2], from the first of them on */
     size_t trace_runs;
 };
 

@@ -1,5 +1,6 @@
 /* measure_memory.c - the memory of a run: what it takes, and what is live at every step. */
 #include "api/measure.h"
+#include "measure/bench.h"
 
 enum { FIGURE = TAKT_FIGURE_TEXT, BAR = 40 };
 
@@ -24,7 +25,11 @@ static uint64_t held(const takt_plan *plan)
 static void json(const takt_profile *p, takt_report *r)
 {
     const takt_plan *plan = p->plan;
+    uint64_t resident, most;
+    takt_process_memory(&resident, &most);
     takt_report_count(r, "allocations", 0);
+    takt_report_count(r, "resident_bytes", resident);
+    takt_report_count(r, "resident_peak_bytes", most);
     takt_report_count(r, "total_bytes", held(plan) + plan->unshared_bytes);
     takt_report_count(r, "peak_bytes", held(plan) + plan->arena_bytes);
     takt_report_count(r, "weights", plan->weight_bytes);
@@ -52,14 +57,22 @@ void takt_profile_memory(const takt_profile *p, takt_report *r)
         return;
     }
     takt_text *text = &r->text;
+    uint64_t resident, most;
+    takt_process_memory(&resident, &most);
     takt_text_add(text, "Allocations: 0 in a run; all memory is planned before\n");
     takt_text_add(text, "Total memory: %s if no value shared memory with another\n",
                   takt_figure_bytes(held(plan) + plan->unshared_bytes, a));
-    takt_text_add(text, "Peak memory: %s = weights %s + inputs and outputs %s + arena %s\n\n",
+    takt_text_add(text, "Peak memory: %s = weights %s + inputs and outputs %s + arena %s\n",
                   takt_figure_bytes(held(plan) + plan->arena_bytes, a),
                   takt_figure_bytes((uint64_t)plan->weight_bytes + plan->packed_bytes, b),
                   takt_figure_bytes((uint64_t)plan->io_bytes + plan->state_bytes, c),
                   takt_figure_bytes(plan->arena_bytes, d));
+    if (most > 0)
+        takt_text_add(text,
+                      "Resident memory: %s now, %s at most: the whole process, with code, source "
+                      "model and reports\n",
+                      takt_figure_bytes(resident, a), takt_figure_bytes(most, b));
+    takt_text_add(text, "\n");
     takt_table t;
     takt_table_init(&t, p->ctx, "lrl");
     takt_table_cell(&t, "step");

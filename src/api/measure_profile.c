@@ -1,5 +1,6 @@
 /* measure_profile.c - runs a session with a look at the clock around every step. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/measure.h"
@@ -58,7 +59,7 @@ static size_t count_runs(const takt_profile *p, const takt_profile_options *o)
 {
     const uint64_t max_ns = o->max_ns > 0 ? o->max_ns : 1000000000;
     double runs = (double)max_ns / 2 / fmax(p->timing.stats.median, 100);
-    runs = o->runs > 0 ? (double)o->runs : fmin(fmax(runs, 3), 2000);
+    runs = o->runs > 0 ? (double)o->runs : fmin(fmax(runs, 3), o->whole ? INFINITY : 2000);
     const double room = (double)(64 << 20) / 8 / fmax((double)p->plan->step_count, 1);
     return (size_t)fmax(1, fmin(runs, room));
 }
@@ -121,9 +122,36 @@ static void fill_row(takt_profile *p, size_t step, double *sorted)
     p->steps_ns += row->median_ns;
 }
 
+static void name_move(takt_profile *p, const takt_session_port *port, const char *name)
+{
+    const size_t length = strlen(p->move_names);
+    if (port->strided.data == NULL)
+        return;
+    p->moves++;
+    snprintf(p->move_names + length, sizeof p->move_names - length, "%s%s", length > 0 ? ", " : "",
+             name);
+}
+
+/* Copies of bound buffers are no steps of the plan, which knows of no buffers. */
+static void time_moves(takt_profile *p, takt_session *s)
+{
+    for (size_t i = 0; i < p->plan->graph->input_count; i++)
+        name_move(p, &s->inputs[i], s->input_descs[i].name);
+    for (size_t i = 0; i < p->plan->graph->output_count; i++)
+        name_move(p, &s->outputs[i], s->output_descs[i].name);
+    p->moves_ns = p->moves > 0 ? INFINITY : 0;
+    for (int i = 0; i < 16 && p->moves > 0; i++) {
+        const uint64_t start = now(p);
+        takt_session_copy_in(s);
+        takt_session_copy_out(s);
+        p->moves_ns = fmin(p->moves_ns, (double)(now(p) - start));
+    }
+}
+
 static takt_status look(takt_profile *p, takt_session *s, const takt_profile_options *o)
 {
-    const takt_timing_options timing = {.max_ns = (o->max_ns > 0 ? o->max_ns : 1000000000) / 2};
+    const uint64_t half = (o->max_ns > 0 ? o->max_ns : 1000000000) / 2;
+    const takt_timing_options timing = {.max_ns = half, .min_ns = o->whole ? half : 0};
     TAKT_TRY(takt_session_time(s, &timing, &p->timing));
     p->clock_ns = clock_cost(p);
     p->runs = count_runs(p, o);
@@ -132,6 +160,7 @@ static takt_status look(takt_profile *p, takt_session *s, const takt_profile_opt
     double *sorted = takt_arena_array(&p->arena, p->runs, sizeof *sorted);
     if (sorted == NULL)
         return TAKT_ERR_MEMORY;
+    time_moves(p, s);
     for (size_t i = 0; i < p->plan->step_count; i++)
         fill_row(p, i, sorted);
     for (size_t i = 0; i < p->plan->step_count; i++)

@@ -102,6 +102,9 @@ static void steps_json(const takt_profile *p, takt_json_writer *w)
     takt_json_key(w, "profiled_runs");
     takt_json_unsigned(w, p->runs);
     json_number(w, "profiled_run_us", p->run_ns * 1e-3);
+    takt_json_key(w, "moved_buffers");
+    takt_json_unsigned(w, p->moves);
+    json_number(w, "moves_us", p->moves_ns * 1e-3);
     json_number(w, "steps_us", p->watched_ns * 1e-3);
     takt_json_key(w, "source");
     takt_json_string(w, "measured");
@@ -192,6 +195,18 @@ static void sums(const takt_profile *p, takt_text *text)
                       100 * floor_of(p) / fmax(p->timing.stats.median, 1));
 }
 
+static void moves(const takt_profile *p, takt_text *text)
+{
+    char a[FIGURE];
+    if (p->moves > 0)
+        takt_text_add(
+            text,
+            "move: %zu bound buffer%s (%s) %s not dense, row-major and aligned: copied in "
+            "every run, %s\n",
+            p->moves, p->moves == 1 ? "" : "s", p->move_names, p->moves == 1 ? "is" : "are",
+            takt_figure_time(p->moves_ns, a));
+}
+
 void takt_profile_steps(const takt_profile *p, size_t top, takt_report *r)
 {
     if (r->is_json) {
@@ -202,6 +217,7 @@ void takt_profile_steps(const takt_profile *p, size_t top, takt_report *r)
     headline(p, &r->text);
     takt_text_add(&r->text, "\n");
     table(p, top, r);
+    moves(p, &r->text);
     sums(p, &r->text);
     takt_profile_advice(p, r);
 }

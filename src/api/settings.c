@@ -68,6 +68,11 @@ takt_status takt_settings_read(takt_ctx *ctx, const char *path, takt_setting_fn 
     TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
     takt_arena_init(&arena, ctx);
     takt_status status = takt_json_parse(ctx, &arena, bytes, length, &root);
+    if (status != TAKT_OK) {
+        takt_fail_in_file(ctx, path);
+        takt_fail_hint(ctx, "settings are a JSON object such as {\"threads\": 2, \"json\": true}; "
+                            "--dump-config writes one");
+    }
     const reading r = {.ctx = ctx, .path = path, .each = each, .user = user};
     if (status == TAKT_OK)
         status = give_all(&r, root);
@@ -78,7 +83,8 @@ takt_status takt_settings_read(takt_ctx *ctx, const char *path, takt_setting_fn 
 
 int takt_nearest(const char *word, const char *const *names, size_t count)
 {
-    size_t best = strlen(word) / 3 + 2; /* a third of it may be wrong */
+    const size_t length = strlen(word);
+    size_t best = (length < 3 ? 1 : length / 3) + 1; /* a third of it may be wrong */
     int nearest = -1;
     for (size_t i = 0; i < count; i++) {
         const size_t distance = takt_name_distance(word, names[i], best);

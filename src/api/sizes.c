@@ -24,9 +24,13 @@ static takt_status set_size(takt_ctx *ctx, const takt_dims *dims, takt_span name
     int64_t size = 0;
     for (size_t i = 0; i < value.length; i++) {
         const char c = value.at[i];
-        if (c < '0' || c > '9' || size > (INT64_MAX - 9) / 10)
-            return takt_fail(ctx, TAKT_E_OPTION, "%.*s=%.*s: the size is no number",
-                             (int)name.length, name.at, (int)value.length, value.at);
+        const bool is_digit = c >= '0' && c <= '9';
+        if (!is_digit || size > (INT64_MAX - 9) / 10) {
+            takt_fail(ctx, TAKT_E_OPTION, "%.*s=%.*s: the size is %s", (int)name.length, name.at,
+                      (int)value.length, value.at, is_digit ? "too large" : "no number");
+            return takt_fail_hint(ctx, "write %.*s=32: a whole number below 2^63", (int)name.length,
+                                  name.at);
+        }
         size = 10 * size + (c - '0');
     }
     for (size_t i = 0; i < takt_dims_name_count(dims); i++)

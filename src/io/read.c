@@ -1,6 +1,7 @@
 /* read.c - files as a whole, and the choice of a reader. */
 #include "io/read.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -11,12 +12,27 @@ static const takt_reader *const readers[] = {
     &takt_reader_text, /* last: it takes anything that is text */
 };
 
+takt_status takt_fail_in_file(takt_ctx *ctx, const char *name)
+{
+    takt_error *e = &ctx->error;
+    char text[TAKT_ERROR_TEXT];
+    if (e->status != TAKT_ERR_FORMAT || strstr(e->message, name) != NULL)
+        return e->status;
+    const int length = snprintf(text, sizeof text, "%.200s: %s", name, e->message);
+    memcpy(e->message, text, length < 0 ? 0 : strlen(text) + 1);
+    return e->status;
+}
+
 takt_status takt_read_graph(const takt_source *source, takt_graph **graph)
 {
     *graph = NULL;
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-        if (readers[i]->recognises(source->bytes, source->length))
-            return readers[i]->read(source, graph);
+        if (readers[i]->recognises(source->bytes, source->length)) {
+            const takt_status status = readers[i]->read(source, graph);
+            return status == TAKT_OK || readers[i] == &takt_reader_text
+                       ? status
+                       : takt_fail_in_file(source->ctx, source->name);
+        }
     if (source->length == 0)
         return takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is empty", source->name);
     return takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is no model that Takt can read",

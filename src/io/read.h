@@ -63,6 +63,8 @@ TAKT_MUST_USE takt_status takt_read_beneath(const takt_source *source, const cha
 /* "cannot WHAT PATH: the system's reason". */
 takt_status takt_fail_file(takt_ctx *ctx, takt_error_id id, const char *path, const char *what,
                            int error);
+/* Puts a file's name before the message of a malformed file, unless it is there. */
+takt_status takt_fail_in_file(takt_ctx *ctx, const char *name);
 /* Replaces `path` by these bytes, or leaves what was there. */
 TAKT_MUST_USE takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes,
                                           size_t length);

@@ -8,6 +8,10 @@
 
 #if defined __aarch64__ && defined __linux__
 #include <sys/auxv.h>
+#include <sys/prctl.h>
+#ifndef PR_SVE_GET_VL
+#define PR_SVE_GET_VL 51
+#endif
 
 static takt_isa_set detect(void)
 {
@@ -17,7 +21,10 @@ static takt_isa_set detect(void)
     set |= two & (1ul << 13) ? BIT(i8mm) : 0;
     set |= (one & 0x600ul) == 0x600ul ? BIT(fp16) : 0; /* FPHP and ASIMDHP */
     set |= two & (1ul << 14) ? BIT(bf16) : 0;
-    set |= one & (1ul << 22) ? BIT(sve) : 0;
+    if ((one & (1ul << 22)) != 0) {
+        const int bytes = prctl(PR_SVE_GET_VL) & 0xffff; /* kernels are made for one length */
+        set |= bytes == 32 ? BIT(sve256) : bytes == 64 ? BIT(sve512) : 0;
+    }
     return set;
 }
 

@@ -15,7 +15,8 @@
     X(i8mm, 3, "aarch64", "int8 matrix products")                                                  \
     X(fp16, 4, "aarch64", "half-precision arithmetic")                                             \
     X(bf16, 5, "aarch64", "bfloat16 matrix products")                                              \
-    X(sve, 6, "aarch64", "scalable vectors")                                                       \
+    X(sve256, 6, "aarch64", "scalable vectors of 256 bits")                                        \
+    X(sve512, 7, "aarch64", "scalable vectors of 512 bits")                                        \
     X(avx2, 8, "x86_64", "256-bit vectors with FMA and F16C")                                      \
     X(avx512, 9, "x86_64", "512-bit vectors (F, BW, DQ, VL)")                                      \
     X(avx512vnni, 10, "x86_64", "int8 dot products")                                               \

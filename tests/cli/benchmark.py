@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
 MODEL = str(pathlib.Path("examples/mlp.takt").resolve())
@@ -94,6 +95,12 @@ def profiles():
         expect(line.startswith("run;") and line.rsplit(" ", 1)[1].isdigit(), line)
     takt("profile model.takt --duration 0.05 --layers", text="Total: ")
     takt("profile model.takt --duration 0.05 --memory", text="Peak memory:")
+    takt("profile model.takt --duration 0.05 --memory", text="Resident memory:")
+    memory = json.loads(takt("profile model.takt --duration 0.05 --memory --json"))
+    expect(memory["resident_peak_bytes"] >= memory["resident_bytes"] > 0, str(memory)[:200])
+    start = time.monotonic()
+    takt("profile model.takt --duration 1.5 --brief")
+    expect(time.monotonic() - start > 1.2, "who asks for a duration gets it")
     takt("profile model.takt --duration 0.05 --brief", text="95 % interval")
     data = json.loads(takt("profile model.takt -D batch=32 --duration 0.3 --json"))
     total = sum(op["time_us"] for op in data["per_op"])

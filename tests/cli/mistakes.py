@@ -1,7 +1,7 @@
 """mistakes.py - what people type by mistake is answered with what they meant."""
 import json
 
-from _cli import CNN, MLP, STREAM, expect, fails, finish, npy, path, write
+from _cli import CNN, MLP, STREAM, expect, fails, finish, npy, path, succeeds, takt, write
 
 # Misspelt verbs, flags, ops, passes, backends, inputs, outputs, dimensions.
 fails(2, "rnu", MLP, says=["did you mean `takt run`?"])
@@ -11,7 +11,7 @@ fails(2, "run", MLP, "--thread", "2",
 fails(2, "run", MLP, "--memory_limit=1M", says=["did you mean --memory-limit?"])
 fails(2, "run", MLP, "-Z", says=["takt run has no flag -Z", "takt run --help"])
 fails(2, "summary", MLP, "--threads", "2", says=["takt summary has no flag --threads"])
-fails(1, "ops", "sofmax", says=["error[TAKT2107]", "did you mean softmax?"])
+fails(2, "ops", "sofmax", says=["error[TAKT2107]", "did you mean softmax?"])
 fails(2, "opt", "--pass=-fold-wieghts", CNN, says=["did you mean fold-weights?"])
 fails(2, "run", MLP, "--pass=+nothing-like-it", says=["there is no pass called nothing-like-it"])
 fails(2, "run", MLP, "--backend", "gpu",
@@ -27,6 +27,32 @@ fails(2, "completion", "tcsh", says=["bash, zsh and fish"])
 fails(2, "explain", says=["wants MODEL or the number of an error"])
 fails(2, "opt", says=["takt opt wants MODEL", "takt opt --list"])
 fails(2, "explain", "--node", "nobody", MLP, says=["no step computes a node called nobody"])
+
+# Nothing is suggested where nothing is near.
+for words in (("xyz", MLP), ("run", MLP, "--zzzzz", "1"), ("frobnicate", MLP)):
+    expect("did you mean" not in fails(2, *words), f"{words}: something far is suggested")
+
+# Verbs of two words.
+for words in (("benchmark",), ("bench",)):
+    run = takt(*words)
+    expect(run.returncode == 2 and "benchmark compare" in run.stdout, f"{words}: {run.stdout}")
+for words in (("help", "benchmark"), ("benchmark", "--help")):
+    text = succeeds(*words)
+    expect("benchmark run" in text and "benchmark compare" in text, f"{words}: {text}")
+expect("takt benchmark-run" in succeeds("help", "benchmark", "run"), "help of two words")
+fails(2, "help", "benchmark", "walk", says=["there is no verb benchmark walk"])
+expect("3 slower" in succeeds("help") and "5 too noisy" in succeeds("help"), "exit codes")
+
+# Files that are not what they should be are named, with what to do.
+write("cut.onnx", b"\x08\x07\x3a\xd2\x01\x0a\x05")
+fails(1, "inspect", path("cut.onnx"), says=["cut.onnx", "cut off", "hint: "])
+write("bad.json", b'{"threads": 2,, }')
+fails(2, "run", MLP, "--config", path("bad.json"), says=["bad.json", "line 1", "--dump-config"])
+fails(2, "run", MLP, "--shape", "x:2x3", says=["dimension 1", "x is f32[batch, 784]"])
+fails(2, "run", MLP, "--shape", "x:2x3x4", says=["2 dimensions", "x is f32[batch, 784]"])
+fails(2, "run", MLP, "-D", "batch=99999999999999999999", says=["the size is too large"])
+fails(4, "run", MLP, "--deadline", "1ns", says=["step 1 of", "takt profile", "node: "])
+fails(2, "compile", MLP, "-o", "-", says=["goes to a file", "-o m.taktp"])
 
 # Values of the wrong form.
 for flag, value, wants in (("--threads", "0", "a number from 1"),

@@ -248,12 +248,38 @@ double check_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* The most that the machine can do of what the family does. */
+static double peak_of(const takt_check *c)
+{
+    const char *family = c->unit->family;
+    if (strstr(family, "f64") != NULL)
+        return c->ceiling.f64;
+    return strstr(family, "i8") != NULL ? c->ceiling.i8 : c->ceiling.f32;
+}
+
+/* From the smallest level that holds so much. */
+static double bandwidth_of(const takt_check *c, double bytes)
+{
+    for (int i = 0; i < 3; i++)
+        if (c->ceiling.level_bytes[i] > 0 && bytes <= c->ceiling.level_bytes[i])
+            return c->ceiling.gbs[i];
+    return c->ceiling.gbs[3];
+}
+
 void check_report(const takt_check *c, const char *what, double seconds, double bytes, double flops)
 {
+    const double gbs = bytes / seconds * 1e-9, gflops = flops / seconds * 1e-9;
+    double share = 0;
     printf("%-12s %-10s %-28s %10.2f us", c->unit->family, c->kernel->name, what, seconds * 1e6);
     if (bytes > 0)
-        printf(" %8.2f GB/s", bytes / seconds * 1e-9);
+        printf(" %8.2f GB/s", gbs);
     if (flops > 0)
-        printf(" %8.2f GFLOP/s", flops / seconds * 1e-9);
+        printf(" %8.2f GFLOP/s", gflops);
+    if (bytes > 0 && bandwidth_of(c, bytes) > 0)
+        share = gbs / bandwidth_of(c, bytes);
+    if (flops > 0 && peak_of(c) > 0 && gflops / peak_of(c) > share)
+        share = gflops / peak_of(c);
+    if (share > 0)
+        printf(" %5.1f %% of the ceiling", 100 * share);
     printf("\n");
 }

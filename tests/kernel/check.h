@@ -59,6 +59,11 @@ typedef struct takt_check {
     uint64_t digest; /* of all results that were compared, NaN counted as one value */
     unsigned long cases, failures;
     bool bench;
+    struct {                 /* what this machine can do at most on one thread; zero: unknown */
+        double f32, f64, i8; /* GFLOP/s, Gop/s */
+        double gbs[4];       /* reading from each level */
+        double level_bytes[4];
+    } ceiling;
     void (*give_up)(void); /* planted kernels: ends the check at its first failure, in silence */
     char label[160];       /* the current case */
     unsigned char *slot[CHECK_SLOTS]; /* CHECK_SLOT_BYTES each, between inaccessible pages */
@@ -95,7 +100,14 @@ void check_same_bytes(takt_check *c, const void *got, const void *want, size_t b
 uint64_t check_fp_state(void);
 void check_set_fp_state(uint64_t state);
 
-/* A call of the kernel under test; fails the case if the FP state comes back changed. */
+/* What calls `kernel` (of any type) and looks whether it gives the registers back that it must;
+ * `kernel` itself where there is no such stub, and when it is timed. */
+takt_kernel_fn *check_guard(takt_check *c, takt_kernel_fn *kernel);
+/* Fails the case if the last guarded call did not. */
+void check_registers(takt_check *c);
+
+/* A call of the kernel under test; fails the case if the FP state or a register that a function
+ * must preserve comes back changed. */
 #define CHECK_CALL(c, statement)                                                                   \
     do {                                                                                           \
         const uint64_t check_state_ = check_fp_state();                                            \
@@ -104,6 +116,7 @@ void check_set_fp_state(uint64_t state);
             check_set_fp_state(check_state_);                                                      \
             check_fail(c, "the floating-point state was changed");                                 \
         }                                                                                          \
+        check_registers(c);                                                                        \
     } while (0)
 
 /* Seconds, monotonic. */

@@ -1,6 +1,7 @@
 /* check_kernels.c - holds every kernel variant that runs here to its scalar reference.
  *
- *     check_kernels [--family NAME] [--kernel NAME] [--seed N] [--bench] [--digest] [--list]
+ *     check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] [--bench] [--digest]
+ *                   [--list]
  *     check_kernels --sweep tile,prefetch
  *
  * Variants are found in the registry, checks by the name of the family. A crash is caught, the
@@ -16,6 +17,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <takt/measure.h>
 
 #include "check.h"
 #include "sweep.h"
@@ -93,7 +96,12 @@ static void describe(const takt_check *c, const unsigned char *at, char *text, s
 /* Runs one check under the signal handlers; returns the number of failures. */
 static int run(takt_check *c, check_fn *check, const takt_kernel *reference)
 {
+    static takt_kernel guarded; /* outlives a crash */
+    const takt_kernel *real = c->kernel;
     const uint64_t state = check_fp_state();
+    guarded = *real;
+    guarded.run = check_guard(c, real->run);
+    c->kernel = &guarded;
     c->failures = 0;
     const int signal = sigsetjmp(crash, 1);
     crash_armed = signal == 0;
@@ -107,6 +115,7 @@ static int run(takt_check *c, check_fn *check, const takt_kernel *reference)
         check_fail(c, "signal %d (%s) %s", signal, strsignal(signal), place);
     }
     crash_armed = 0;
+    c->kernel = real;
     check_set_fp_state(state); /* a crash may have left it changed */
     return c->failures > 0;
 }
@@ -143,7 +152,7 @@ static const takt_kernel *find_reference(const char *family)
 }
 
 typedef struct options {
-    const char *family, *kernel, *sweep;
+    const char *family, *kernel, *isa, *sweep;
     uint64_t seed;
     bool bench, digest, list;
 } options;
@@ -203,6 +212,8 @@ static bool parse(int argc, char **argv, options *o)
             o->list = true;
         else if (value != NULL && strcmp(argv[i], "--family") == 0)
             o->family = argv[++i];
+        else if (value != NULL && strcmp(argv[i], "--isa") == 0)
+            o->isa = argv[++i];
         else if (value != NULL && strcmp(argv[i], "--kernel") == 0)
             o->kernel = argv[++i];
         else if (value != NULL && strcmp(argv[i], "--sweep") == 0)
@@ -215,13 +226,41 @@ static bool parse(int argc, char **argv, options *o)
     return true;
 }
 
+static bool is_wanted(const takt_kernel_unit *unit, const options *o)
+{
+    const char *isa = takt_isa_name(unit->isa);
+    return (o->family == NULL || strcmp(o->family, unit->family) == 0) &&
+           (o->isa == NULL || (isa != NULL && strcmp(o->isa, isa) == 0));
+}
+
+/* Shares are left out where the machine cannot be measured. */
+static void measure_ceiling(takt_check *c)
+{
+    takt_ctx *ctx;
+    takt_ceilings all;
+    if (takt_ctx_create(NULL, &ctx) != TAKT_OK)
+        return;
+    if (takt_ceilings_get(ctx, NULL, false, &all) == TAKT_OK) {
+        c->ceiling.f32 = all.one.f32_gflops;
+        c->ceiling.f64 = all.one.f64_gflops;
+        c->ceiling.i8 = all.one.int8_gops;
+        for (int i = 0; i < 4; i++) {
+            const double read = all.one.read_gbs[i], copy = all.one.copy_gbs[i];
+            c->ceiling.gbs[i] = read > copy ? read : copy;
+            c->ceiling.level_bytes[i] = (double)all.cache_bytes[i];
+        }
+    }
+    takt_ctx_destroy(ctx);
+}
+
 int main(int argc, char **argv)
 {
     static takt_check c;
     options o = {.seed = 1};
     if (!parse(argc, argv, &o)) {
-        fprintf(stderr, "usage: check_kernels [--family NAME] [--kernel NAME] [--seed N] [--bench] "
-                        "[--digest] [--list] | --sweep tile,prefetch\n");
+        fprintf(stderr,
+                "usage: check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] "
+                "[--bench] [--digest] [--list] | --sweep tile,prefetch\n");
         return 2;
     }
     if (o.sweep != NULL)
@@ -233,12 +272,18 @@ int main(int argc, char **argv)
     catch_crashes();
     setvbuf(stdout, NULL, _IOLBF, 0);
     c.bench = o.bench;
+    if (o.bench)
+        measure_ceiling(&c);
     const takt_isa_set isas = takt_isa_detect();
     int failed = 0;
     for (size_t i = 0; i < takt_kernel_unit_count; i++)
-        if (o.family == NULL || strcmp(o.family, takt_kernel_units[i]->family) == 0)
+        if (is_wanted(takt_kernel_units[i], &o))
             failed += check_unit(&c, takt_kernel_units[i], &o, isas);
-    if (!o.list && !o.bench && !o.digest && o.family == NULL && o.kernel == NULL) {
+    if (!o.list && o.isa != NULL && c.cases == 0) {
+        printf("FAIL no kernel for %s runs here\n", o.isa);
+        failed++;
+    }
+    if (!o.list && !o.bench && !o.digest && o.family == NULL && o.kernel == NULL && o.isa == NULL) {
         c.give_up = give_up;
         failed += check_planted(&c, run);
     }

@@ -93,7 +93,9 @@ static void check_once(takt_check *c, const takt_kernel *reference, const settin
         memcpy(got, src[overwritten - 1], s->n * size);
         src[overwritten - 1] = got;
     }
-    CHECK_CALL(c, takt_map_find(c->kernel, s->op)(got, src, one, s->n, &fault));
+    takt_map_fn *run =
+        (takt_map_fn *)check_guard(c, (takt_kernel_fn *)takt_map_find(c->kernel, s->op));
+    CHECK_CALL(c, run(got, src, one, s->n, &fault));
     compare(c, s->op, s->type, want, s->n);
     for (int k = 0; k <= operands; k++)
         check_intact(c, k);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "check.h"
 #include "kernel/convert/convert.h"
 #include "kernel/reduce/reduce.h"
 #include "kernel/rows/rows.h"
@@ -31,6 +32,30 @@ static void one_chain(const takt_reduce *r)
             sum += element(r, k, i);
         ((float *)r->dst)[k] = sum;
     }
+}
+
+/* The right result, and a register lost that the caller still needs. */
+static void loses_register(const takt_reduce *r)
+{
+    real_reduce(r);
+#if defined __aarch64__
+    __asm__ volatile("fmov d8, xzr");
+#elif defined __x86_64__
+    __asm__ volatile("xorl %r15d, %r15d");
+#else
+    ((float *)r->dst)[0] += 1; /* no register is looked at here */
+#endif
+}
+
+/* Denormals are flushed from now on. */
+static void leaves_fp_state(const takt_reduce *r)
+{
+    real_reduce(r);
+#if defined __aarch64__
+    check_set_fp_state(check_fp_state() | UINT64_C(1) << 24);
+#else
+    check_set_fp_state(check_fp_state() | UINT64_C(1) << 15);
+#endif
 }
 
 /* Sixteen lanes, but folded in the wrong order, or without chunks. */
@@ -156,6 +181,8 @@ const planted_other planted_others[] = {
     ROW(reduce_f32, "knows no chunks", knows_no_chunks),
     ROW(reduce_f32, "argmax takes the last", ties_to_last),
     ROW(reduce_f32, "squares are rounded", square_rounds_twice),
+    ROW(reduce_f32, "loses a register", loses_register),
+    ROW(reduce_f32, "leaves the FP state changed", leaves_fp_state),
     ROW(rows_f32, "softmax divides again", softmax_without_maximum),
     ROW(rows_f32, "writes between rows", writes_between_rows),
     ROW(rows_f32, "forgets beta", forgets_beta),

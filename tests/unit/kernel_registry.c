@@ -18,7 +18,7 @@ static void names(void)
 static void detection_has_scalar_and_one_architecture(void)
 {
     const takt_isa_set arm =
-        BIT(neon) | BIT(dotprod) | BIT(i8mm) | BIT(fp16) | BIT(bf16) | BIT(sve);
+        BIT(neon) | BIT(dotprod) | BIT(i8mm) | BIT(fp16) | BIT(bf16) | BIT(sve256) | BIT(sve512);
     const takt_isa_set here = takt_isa_detect();
     EXPECT((here & BIT(scalar)) != 0);
     EXPECT((here & arm) == 0 || (here & ~(arm | BIT(scalar))) == 0, "set 0x%x", (unsigned)here);
@@ -45,7 +45,7 @@ static void caps(void)
     EXPECT(capped(x86, "scalar") == BIT(scalar));
     EXPECT(capped(x86, "neon") == BIT(scalar), "another architecture's cap");
     EXPECT(capped(arm, "neon") == (BIT(scalar) | BIT(neon)));
-    EXPECT(capped(arm, "sve") == arm);
+    EXPECT(capped(arm, "sve512") == arm);
     takt_isa_set result = 0;
     EXPECT(!takt_isa_cap(arm, "sse9", &result) && result == arm);
     EXPECT(!takt_isa_cap(arm, "", &result));

@@ -129,6 +129,30 @@ static void profiles(void)
     takt_profile_destroy(NULL);
 }
 
+/* A buffer in another order costs one copy, which the profile shows. */
+static void moves(void)
+{
+    static collected c;
+    static float columns[64][4];
+    takt_session *s = open_session();
+    takt_profile *p = NULL;
+    const takt_profile_options options = {.runs = 5, .max_ns = 20000000};
+    takt_tensor_view v = {.dtype = TAKT_F32, .rank = 2, .dims = {4, 64}, .data = columns};
+    v.strides[0] = 1;
+    v.strides[1] = 4;
+    for (int bound = 0; bound < 2; bound++) {
+        EXPECT(bound == 0 || takt_session_bind(s, "x", &v) == TAKT_OK);
+        c.length = 0;
+        if (EXPECT_OK(ctx, takt_profile_create(s, &options, &p)))
+            EXPECT_OK(ctx,
+                      takt_profile_print(p, TAKT_PROFILE_STEPS, 0, TAKT_FORMAT_TEXT, collect, &c));
+        EXPECT((strstr(c.at, "move: 1 bound buffer (x) is not dense") != NULL) == (bound == 1),
+               "%s", c.at);
+        takt_profile_destroy(p);
+    }
+    takt_session_destroy(s);
+}
+
 static void comparisons(void)
 {
     takt_session *other = open_session();
@@ -186,4 +210,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, timing, cancelled, profiles, comparisons, results, end)
+TEST_MAIN(begin, timing, cancelled, profiles, moves, comparisons, results, end)

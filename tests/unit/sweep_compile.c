@@ -116,6 +116,28 @@ static void examples(void)
     }
 }
 
+/* The other test models take longer: some of their operations. */
+static void larger_examples(void)
+{
+    static const struct {
+        const char *path, *sizes;
+    } models[] = {{"examples/cnn.takt", NULL},
+                  {"examples/encoder.takt", "batch=1,seq=3"},
+                  {"examples/gpt.takt", NULL},
+                  {"examples/kv.takt", "rows=2"}};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char *text = read_all(models[i].path);
+        job j = {.text = text,
+                 .length = strlen(text),
+                 .options = {.threads = 2, .sizes = models[i].sizes}};
+        const takt_sweep_report r =
+            takt_sweep_some(scenario, &j, TAKT_INJECT_MEMORY | TAKT_INJECT_THREADS, 60);
+        EXPECT(r.is_good, "%s: %s", models[i].path, r.message);
+        EXPECT(r.runs > 60, "%s: %llu runs", models[i].path, (unsigned long long)r.runs);
+        free(text);
+    }
+}
+
 static void small_models(void)
 {
     const takt_plan_options one = {.threads = 1}, ref = {.threads = 1, .backend = "ref"},
@@ -149,4 +171,4 @@ static void refused(void)
           &(const takt_plan_options){.threads = 1, .sizes = "k=2"}, TAKT_ERR_NOT_FOUND);
 }
 
-TEST_MAIN(examples, small_models, refused)
+TEST_MAIN(examples, larger_examples, small_models, refused)

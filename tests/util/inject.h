@@ -85,6 +85,9 @@ typedef struct takt_sweep_report {
  * Every run must succeed or return TAKT_ERR_MEMORY (TAKT_ERR_IO or TAKT_ERR_FORMAT where files take
  * part), and leave nothing behind: no block, no open file, no thread, no overrun. */
 takt_sweep_report takt_sweep(takt_scenario *scenario, void *user, unsigned kinds);
+/* The same with about `most` of the operations, spread evenly: for scenarios that take long. */
+takt_sweep_report takt_sweep_some(takt_scenario *scenario, void *user, unsigned kinds,
+                                  uint64_t most);
 /* The same with another errno for files, TAKT_INJECT_SHORT included. */
 takt_sweep_report takt_sweep_error(takt_scenario *scenario, void *user, unsigned kinds, int error);
 

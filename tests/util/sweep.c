@@ -58,18 +58,31 @@ static bool run(sweep *s, takt_inject_mode mode, uint64_t k)
     return false;
 }
 
-takt_sweep_report takt_sweep_error(takt_scenario *scenario, void *user, unsigned kinds, int error)
+static takt_sweep_report sweep_all(sweep *s, uint64_t most)
 {
     static const takt_inject_mode modes[] = {TAKT_INJECT_ONCE, TAKT_INJECT_EVER};
-    sweep s = {
-        .scenario = scenario, .user = user, .kinds = kinds, .error = error, .report.is_good = true};
-    run(&s, TAKT_INJECT_OFF, 0);
+    s->report.is_good = true;
+    run(s, TAKT_INJECT_OFF, 0);
+    const uint64_t step = s->report.operations / most + 1;
     for (size_t m = 0; m < 2; m++) {
-        uint64_t k = 1;
-        while (s.report.is_good && k < MOST_RUNS && run(&s, modes[m], k))
-            k++;
+        uint64_t k = 1 + m * (step / 2); /* both modes together see more of them */
+        while (s->report.is_good && k < MOST_RUNS && run(s, modes[m], k))
+            k += step;
     }
-    return s.report;
+    return s->report;
+}
+
+takt_sweep_report takt_sweep_error(takt_scenario *scenario, void *user, unsigned kinds, int error)
+{
+    sweep s = {.scenario = scenario, .user = user, .kinds = kinds, .error = error};
+    return sweep_all(&s, MOST_RUNS);
+}
+
+takt_sweep_report takt_sweep_some(takt_scenario *scenario, void *user, unsigned kinds,
+                                  uint64_t most)
+{
+    sweep s = {.scenario = scenario, .user = user, .kinds = kinds, .error = EIO};
+    return sweep_all(&s, most);
 }
 
 takt_sweep_report takt_sweep(takt_scenario *scenario, void *user, unsigned kinds)

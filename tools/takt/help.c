@@ -4,8 +4,8 @@
 
 #include "tool.h"
 
-static const char exits[] = "exit: 0 ok, 1 failed, 2 usage, 4 limit or deadline not met, "
-                            "130 interrupted\n";
+static const char exits[] = "exit: 0 ok, 1 failed, 2 usage, 3 slower than --fail-on allows, "
+                            "4 limit or deadline not\nmet, 5 too noisy to tell, 130 interrupted\n";
 
 static void print_flag(tool_flag_id id)
 {
@@ -42,6 +42,24 @@ void tool_help_all(void)
     printf("\n`takt VERB --help` shows a verb's flags. Every flag can also be given in the\n"
            "environment (--memory-limit as TAKT_MEMORY_LIMIT) or in a file (--config).\n%s",
            exits);
+}
+
+bool tool_help_group(const char *group)
+{
+    const size_t length = strlen(group);
+    bool found = false;
+    for (size_t i = 0; i < tool_verb_count; i++) {
+        const takt_verb *v = tool_verbs[i];
+        if (strncmp(v->name, group, length) != 0 || v->name[length] != '-')
+            continue;
+        if (!found)
+            printf("usage: takt %s WORD [flags] [arguments]\n\n", group);
+        found = true;
+        printf("  %s %-11s %s\n", group, v->name + length + 1, v->summary);
+    }
+    if (found)
+        printf("\n`takt %s WORD --help` shows the flags of one.\n%s", group, exits);
+    return found;
 }
 
 /* ---- the manual page ---- */

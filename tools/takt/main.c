@@ -92,9 +92,14 @@ int main(int argc, char **argv)
     const bool has_pair = join_words(argc, argv, word, pair, sizeof pair);
     const int taken = has_pair ? 3 : 2;
     t.verb = tool_verb_find(has_pair ? pair : word);
-    code = t.verb == NULL
-               ? unknown_verb(&t, word)
-               : run(&t, argc > taken ? argc - taken : 0, argc > taken ? argv + taken : NULL);
+    const char *group = strcmp(word, "bench") == 0 ? "benchmark" : word;
+    const bool is_bare = argc == 2 || (argc == 3 && strcmp(argv[2], "--help") == 0);
+    if (t.verb == NULL && is_bare && tool_help_group(group))
+        code = argc == 2 ? TAKT_EXIT_USAGE : TAKT_EXIT_OK; /* as for `takt` alone */
+    else
+        code = t.verb == NULL
+                   ? unknown_verb(&t, word)
+                   : run(&t, argc > taken ? argc - taken : 0, argc > taken ? argv + taken : NULL);
     if (argc < 2) /* the overview is for the lost; scripts must not take it for success */
         code = TAKT_EXIT_USAGE;
     tool_free(&t);

@@ -224,18 +224,37 @@ static bool is_name(const char *text)
            '\0';
 }
 
+/* "x is f32[batch, 784]" */
+static void describe(const takt_desc *d, char *text, size_t size)
+{
+    int at = snprintf(text, size, "%.60s is %s[", d->name, takt_dtype_name(d->dtype));
+    for (int i = 0; i < d->rank && at > 0 && (size_t)at < size; i++) {
+        const char *comma = i > 0 ? ", " : "";
+        const size_t room = size - (size_t)at;
+        at += d->dim_names[i] != NULL
+                  ? snprintf(text + at, room, "%s%.30s", comma, d->dim_names[i])
+                  : snprintf(text + at, room, "%s%lld", comma, (long long)d->dims[i]);
+    }
+    if (at > 0 && (size_t)at < size)
+        snprintf(text + at, size - (size_t)at, "]");
+}
+
 bool tool_sizes_from(const takt_tool *t, tool_sizes *s, const takt_desc *d, int rank,
                      const int64_t *dims, const char *where)
 {
     if (rank != d->rank) {
-        tool_usage_error(t, 1003, NULL, "input %s has %d dimensions, %s has %d", d->name, d->rank,
+        char hint[200];
+        describe(d, hint, sizeof hint);
+        tool_usage_error(t, 1003, hint, "input %s has %d dimensions, %s has %d", d->name, d->rank,
                          where, rank);
         return false;
     }
     for (int i = 0; i < rank; i++) {
         const char *name = d->dim_names[i];
         if (name == NULL && d->dims[i] != dims[i]) {
-            tool_usage_error(t, 1003, NULL, "dimension %d of input %s is %lld, in %s it is %lld", i,
+            char hint[200];
+            describe(d, hint, sizeof hint);
+            tool_usage_error(t, 1003, hint, "dimension %d of input %s is %lld, in %s it is %lld", i,
                              d->name, (long long)d->dims[i], where, (long long)dims[i]);
             return false;
         }
@@ -285,9 +304,14 @@ static bool add_dim(const takt_tool *t, const char *text, tool_sizes *s)
     uint64_t size = 0;
     const char *equals = strchr(text, '=');
     const size_t length = equals != NULL ? (size_t)(equals - text) : 0;
-    if (length == 0 || length >= sizeof name ||
-        !tool_read_number(TAKT_FLAG_NUMBER, equals + 1, &size) || size > INT64_MAX) {
+    const bool is_digits =
+        equals != NULL && equals[1] != '\0' && equals[1 + strspn(equals + 1, "0123456789")] == '\0';
+    if (length == 0 || length >= sizeof name || !is_digits) {
         tool_usage_error(t, 1003, "write -D batch=32", "-D %s is not of the form NAME=SIZE", text);
+        return false;
+    }
+    if (!tool_read_number(TAKT_FLAG_NUMBER, equals + 1, &size) || size > INT64_MAX) {
+        tool_usage_error(t, 1003, "sizes are below 2^63", "-D %s: the size is too large", text);
         return false;
     }
     memcpy(name, text, length);

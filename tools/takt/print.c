@@ -80,6 +80,8 @@ static int exit_code(const takt_error *e)
     }
     if (e->id == 4002) /* the plan needs more than --memory-limit */
         return TAKT_EXIT_BUDGET;
+    if (e->id == 2107 && e->line == 0) /* an op that the command line names */
+        return TAKT_EXIT_USAGE;
     return e->id >= 1001 && e->id <= 1003 ? TAKT_EXIT_USAGE : TAKT_EXIT_FAILED;
 }
 

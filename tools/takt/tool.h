@@ -130,6 +130,8 @@ int tool_finish(const takt_tool *t, takt_status status);
 
 void tool_help_verb(const takt_verb *verb);
 void tool_help_all(void);
+/* The verbs `group-...`, which are written as two words; false if there is none. */
+bool tool_help_group(const char *group);
 void tool_help_man(void);
 
 /* ---- models ---- */

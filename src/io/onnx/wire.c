@@ -15,6 +15,14 @@ takt_status takt_wire_fail(takt_ctx *ctx, uint64_t at, const char *format, ...)
     return takt_fail_offset(ctx, at);
 }
 
+/* Files that end early are nearly always downloads that did. */
+static takt_status cut(takt_ctx *ctx, takt_status status)
+{
+    (void)takt_fail_hint(ctx, "the file is cut off or damaged: compare its size with the "
+                              "original's, and fetch it again");
+    return status;
+}
+
 static takt_status read_body(takt_ctx *ctx, takt_cursor *c, takt_field *f)
 {
     switch (f->wire) {
@@ -26,9 +34,10 @@ static takt_status read_body(takt_ctx *ctx, takt_cursor *c, takt_field *f)
         if (c->failed)
             break;
         if (length > takt_cursor_left(c))
-            return takt_wire_fail(ctx, f->at,
-                                  "field %u has %llu bytes, but only %zu are left in its message",
-                                  f->number, (unsigned long long)length, takt_cursor_left(c));
+            return cut(
+                ctx, takt_wire_fail(ctx, f->at,
+                                    "field %u has %llu bytes, but only %zu are left in its message",
+                                    f->number, (unsigned long long)length, takt_cursor_left(c)));
         f->body = takt_cursor_sub(c, (size_t)length);
         break;
     }
@@ -37,7 +46,7 @@ static takt_status read_body(takt_ctx *ctx, takt_cursor *c, takt_field *f)
                               f->number, (int)f->wire);
     }
     if (c->failed)
-        return takt_wire_fail(ctx, f->at, "field %u is cut off or malformed", f->number);
+        return cut(ctx, takt_wire_fail(ctx, f->at, "field %u is cut off or malformed", f->number));
     return TAKT_OK;
 }
 
@@ -49,7 +58,8 @@ takt_status takt_wire_next(takt_ctx *ctx, takt_cursor *c, takt_field *field, boo
         return TAKT_OK;
     const uint64_t tag = takt_cursor_varint(c);
     if (c->failed)
-        return takt_wire_fail(ctx, field->at, "the tag of a field is cut off or malformed");
+        return cut(ctx,
+                   takt_wire_fail(ctx, field->at, "the tag of a field is cut off or malformed"));
     if (tag >> 3 == 0 || tag >> 3 > 0x1FFFFFFF)
         return takt_wire_fail(ctx, field->at, "a field has number %llu, which is impossible",
                               (unsigned long long)(tag >> 3));

@@ -38,7 +38,8 @@
 #define TAKT_SIMD_IS_i8mm 2
 #define TAKT_SIMD_IS_fp16 2
 #define TAKT_SIMD_IS_bf16 2
-#define TAKT_SIMD_IS_sve 2
+#define TAKT_SIMD_IS_sve256 5
+#define TAKT_SIMD_IS_sve512 5
 #define TAKT_SIMD_IS_avx2 3
 #define TAKT_SIMD_IS_avx512 4
 #define TAKT_SIMD_IS_avx512vnni 4
@@ -61,7 +62,15 @@
 #define TAKT_SIMD_SET 1
 #endif
 
-#if TAKT_SIMD_SET == 4
+#if TAKT_SIMD_SET == 5 && __ARM_FEATURE_SVE_BITS == 512
+#include "kernel/simd/simd_sve_f64.h"
+#define SIMD_NAME "sve512"
+#define SIMD_RANK 40
+#elif TAKT_SIMD_SET == 5
+#include "kernel/simd/simd_sve_f64.h"
+#define SIMD_NAME "sve256"
+#define SIMD_RANK 30
+#elif TAKT_SIMD_SET == 4
 #include "kernel/simd/simd_avx512.h"
 #include "kernel/simd/simd_avx512_f64.h"
 #define SIMD_NAME "avx512"

@@ -27,6 +27,10 @@ static int save(takt_tool *t, const takt_model *model)
     if (to == NULL && emit == NULL)
         return tool_usage_error(t, 1003, "write takt compile MODEL -o m.taktp",
                                 "there is no file to write to");
+    if (to != NULL && strcmp(to, "-") == 0)
+        return tool_usage_error(t, 1003, "write -o m.taktp, or -o ./- for a file of that name",
+                                "a compiled model goes to a file, which it replaces as a whole: "
+                                "not to standard output");
     if (!tool_sizes_init(t, model, &sizes))
         return TAKT_EXIT_USAGE;
     from = from != NULL ? from : t->args[0];

@@ -11,7 +11,15 @@ static int run(takt_tool *t)
         tool_help_all();
         return TAKT_EXIT_OK;
     }
-    const takt_verb *verb = tool_verb_find(t->args[0]);
+    char pair[64] = "";
+    if (t->arg_count > 1)
+        snprintf(pair, sizeof pair, "%.30s-%.30s", t->args[0], t->args[1]);
+    const takt_verb *verb = tool_verb_find(t->arg_count > 1 ? pair : t->args[0]);
+    if (verb == NULL && t->arg_count == 1 && tool_help_group(t->args[0]))
+        return TAKT_EXIT_OK;
+    if (verb == NULL && t->arg_count > 1)
+        return tool_usage_error(t, 1002, "`takt help` lists the verbs", "there is no verb %s %s",
+                                t->args[0], t->args[1]);
     if (verb == NULL)
         return tool_usage_error(t, 1002, "`takt help` lists the verbs", "there is no verb %s",
                                 t->args[0]);
@@ -24,7 +32,7 @@ const takt_verb takt_verb_help = {
     .summary = "this overview, or a verb's flags",
     .arguments = "[VERB]",
     .arg_min = 0,
-    .arg_max = 1,
+    .arg_max = 2,
     .example = "takt help run",
     .flags = {TAKT_F_MAN, TAKT_FLAG_IDS},
     .run = run,
