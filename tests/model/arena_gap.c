@@ -39,7 +39,9 @@ static void check_model(const char *path)
     const char *name = first != NULL && first->rank > 0 ? first->dim_names[0] : NULL;
     for (int batch = 1; batch <= (name != NULL ? 8 : 1); batch *= 8)
         for (int threads = 1; threads <= 4; threads *= 4) {
-            snprintf(sizes, sizeof sizes, name != NULL ? "%s=%d" : "", name, batch);
+            sizes[0] = '\0';
+            if (name != NULL)
+                snprintf(sizes, sizeof sizes, "%s=%d", name, batch);
             check_plan(path, m, sizes, threads);
         }
     takt_model_destroy(m);

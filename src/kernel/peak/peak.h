@@ -34,7 +34,10 @@ TAKT_KERNEL_FAMILY(peak_i8, takt_peak_fn)
 
 /* Hides a value from the compiler, which would otherwise see that all accumulators are equal and
  * keep one of them. */
-#if defined __aarch64__
+#if defined __ARM_FEATURE_SVE_BITS && __ARM_FEATURE_SVE_BITS > 0
+/* clang 14 has no register constraint for scalable vectors of fixed length. */
+#define TAKT_PEAK_HIDE(v) __asm__ volatile("" : "+m"(v))
+#elif defined __aarch64__
 #define TAKT_PEAK_HIDE(v) __asm__ volatile("" : "+w"(v))
 #elif defined __x86_64__
 #define TAKT_PEAK_HIDE(v) __asm__ volatile("" : "+v"(v))
