@@ -1,7 +1,4 @@
 /* opts_walk.c - how matrix products walk through memory, as a caller may wish it. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "api/opts.h"
 
 enum { MOST = 65536, LINE_LEAST = 16, LINE_MOST = 4096 };
@@ -12,10 +9,11 @@ takt_status takt_opts_tile(takt_ctx *ctx, takt_plan_options *o, const char *text
     size_t sizes[3];
     const char *at = text;
     for (int i = 0; i < 3; i++) {
-        char *end;
-        errno = 0;
-        const unsigned long value = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : MOST + 1;
-        if (value > MOST || errno != 0 || *end != (i < 2 ? ',' : '\0')) {
+        const char *end = at;
+        size_t value = 0;
+        for (; *end >= '0' && *end <= '9' && value <= MOST; end++)
+            value = 10 * value + (size_t)(*end - '0');
+        if (value > MOST || end == at || *end != (i < 2 ? ',' : '\0')) {
             takt_fail(ctx, TAKT_E_OPTION, "\"%.60s\" is not a tile", text);
             return takt_fail_hint(ctx,
                                   "rows, depth and columns up to %d, 0 for the default: "

@@ -8,10 +8,14 @@
 
 #if defined __aarch64__ && defined __linux__
 #include <sys/auxv.h>
-#include <sys/prctl.h>
-#ifndef PR_SVE_GET_VL
-#define PR_SVE_GET_VL 51
-#endif
+
+/* Bytes of a scalable vector, where there are any: rdvl x0, #1, for assemblers of every setting. */
+static size_t vector_bytes(void)
+{
+    register size_t bytes __asm__("x0");
+    __asm__ volatile(".inst 0x04bf5020" : "=r"(bytes));
+    return bytes;
+}
 
 static takt_isa_set detect(void)
 {
@@ -22,7 +26,7 @@ static takt_isa_set detect(void)
     set |= (one & 0x600ul) == 0x600ul ? BIT(fp16) : 0; /* FPHP and ASIMDHP */
     set |= two & (1ul << 14) ? BIT(bf16) : 0;
     if ((one & (1ul << 22)) != 0) {
-        const int bytes = prctl(PR_SVE_GET_VL) & 0xffff; /* kernels are made for one length */
+        const size_t bytes = vector_bytes(); /* kernels are made for one length */
         set |= bytes == 32 ? BIT(sve256) : bytes == 64 ? BIT(sve512) : 0;
     }
     return set;

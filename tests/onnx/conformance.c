@@ -53,13 +53,6 @@ static double atol_of(const char *name)
     return strstr(name, "test_dft_inverse") != NULL ? 1e-6 : 1e-7;
 }
 
-/* Cases whose expected values another generator of random numbers drew. */
-static bool is_random(const char *name)
-{
-    return strstr(name, "test_bernoulli") != NULL ||
-           (strstr(name, "test_training_dropout") != NULL && strstr(name, "zero_ratio") == NULL);
-}
-
 static void run_one(const char *data, one *c)
 {
     static const char *const backends[] = {"ref", "cpu"};
@@ -67,9 +60,10 @@ static void run_one(const char *data, one *c)
     snprintf(folder, sizeof folder, "%s/onnx/%s", data, c->name);
     for (size_t i = 0; i < 2 && c->result == CASE_PASS; i++) {
         case_report report;
-        onnx_case_run(folder, backends[i],
-                      (case_tolerance){1e-3, atol_of(c->name), 0, NULL, is_random(c->name)},
-                      &report);
+        onnx_case_run(
+            folder, backends[i],
+            (case_tolerance){1e-3, atol_of(c->name), 0, NULL, onnx_case_is_random(c->name)},
+            &report);
         c->result = report.result;
         c->used_inputs = report.used_inputs;
         if (report.result != CASE_PASS)
@@ -90,7 +84,7 @@ static void score(FILE *f)
     size_t used = 0, drawn = 0;
     for (size_t i = 0; i < case_count; i++) {
         used += cases[i].result == CASE_PASS && cases[i].used_inputs;
-        drawn += cases[i].result == CASE_PASS && is_random(cases[i].name);
+        drawn += cases[i].result == CASE_PASS && onnx_case_is_random(cases[i].name);
     }
     fprintf(f,
             "ONNX conformance: %zu of %zu cases pass on ref and cpu, %zu are refused, %zu fail;\n"

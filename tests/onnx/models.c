@@ -27,8 +27,8 @@ static void run_model(const char *data, const char *name)
     const size_t first = strcmp(name, "mnist-8") == 0 || strcmp(name, "dtln-1") == 0 ? 0 : 1;
     for (size_t i = first; i < 2; i++) {
         case_report report;
-        onnx_case_run(folder, backends[i], (case_tolerance){1e-3, 1e-4, first_set(name), NULL, false},
-                      &report);
+        onnx_case_run(folder, backends[i],
+                      (case_tolerance){1e-3, 1e-4, first_set(name), NULL, false}, &report);
         EXPECT(report.result == CASE_PASS, "%s on %s: %s", name, backends[i], report.why);
         printf("%s on %s: %s%s\n", name, backends[i],
                report.result == CASE_PASS ? "agrees" : report.why,

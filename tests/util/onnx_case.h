@@ -25,7 +25,7 @@ typedef struct case_tolerance {
     int first_set;       /* data sets before it are left out */
     const char *rewrite; /* a file: the model is written to it as ONNX, read back, and must give the
                           * same bits; or NULL */
-    bool only_shapes; /* the values are random: element types and shapes are compared */
+    bool only_shapes;    /* the values are random: element types and shapes are compared */
 } case_tolerance;
 
 typedef struct case_report {
@@ -38,6 +38,8 @@ typedef struct case_report {
 /* Runs `folder` (model.onnx, test_data_set_N) on one backend. */
 void onnx_case_run(const char *folder, const char *backend, case_tolerance tolerance,
                    case_report *report);
+/* Cases whose expected values another generator of random numbers drew. */
+bool onnx_case_is_random(const char *name);
 /* The folder of real models and data: $TAKT_DATA, ../shared/data; NULL if there is none. */
 const char *onnx_case_data(void);
 
