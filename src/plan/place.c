@@ -3,8 +3,9 @@
  * Several placements are made and the smallest one kept: in order of time with best fit (n log n in
  * practice); for plans of ordinary size also largest first and longest life first, each item at the
  * best gap that is free for its whole life (close to optimal, quadratic); and as long as that is
- * above the bound, again with the item that ends highest placed earlier. The lower bound is the
- * most bytes that are alive at one step of this order: no placement can need less.
+ * above the bound, again with the item that ends highest placed earlier, and at last with two items
+ * of the best order changed over, always the same pairs. The lower bound is the most bytes that are
+ * alive at one step of this order: no placement can need less.
  */
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "plan/builder.h"
 
 enum { QUADRATIC_LIMIT = 4096, SEARCH_LIMIT = 512, SEARCHES = 32 };
+enum { SWAP_LIMIT = 160, SWAPS = 800 };
 
 typedef struct item {
     size_t bytes; /* multiple of 64 */
@@ -106,12 +108,18 @@ typedef struct best {
     size_t count;
     item **placed;
     takt_plan *plan;
+    item **order; /* the one that needed least, of those tried */
+    size_t total; /* what it needed */
 } best;
 
 /* Places the items in their order, and keeps the offsets if they need less than any before. */
-static void try_order(const best *b)
+static void try_order(best *b)
 {
     const size_t total = place(b->items, b->count, b->placed, false);
+    if (total <= b->total) {
+        b->total = total;
+        memcpy(b->order, b->items, b->count * sizeof *b->order);
+    }
     if (total >= b->plan->arena_bytes)
         return;
     b->plan->arena_bytes = total;
@@ -124,7 +132,7 @@ static bool is_optimal(const best *b)
 }
 
 /* The item that ends highest goes half-way to the front, again and again. */
-static void search(const best *b)
+static void search(best *b)
 {
     for (int round = 0; round < SEARCHES && !is_optimal(b); round++) {
         size_t highest = 0, end = 0;
@@ -137,6 +145,24 @@ static void search(const best *b)
         const size_t to = highest / 2;
         memmove(b->items + to + 1, b->items + to, (highest - to) * sizeof(item *));
         b->items[to] = it;
+        try_order(b);
+    }
+}
+
+/* Two items of the best order change places; what is not worse is gone on from. */
+static void swap(best *b)
+{
+    uint32_t state = 1;
+    for (int round = 0; round < SWAPS && !is_optimal(b); round++) {
+        size_t at[2];
+        for (int i = 0; i < 2; i++) {
+            state = state * 1664525u + 1013904223u;
+            at[i] = (state >> 8) % b->count;
+        }
+        memcpy(b->items, b->order, b->count * sizeof *b->items);
+        item *first = b->items[at[0]];
+        b->items[at[0]] = b->items[at[1]];
+        b->items[at[1]] = first;
         try_order(b);
     }
 }
@@ -220,8 +246,9 @@ takt_status takt_builder_place(takt_builder *b)
     item *items = takt_arena_array(&b->scratch, most, sizeof *items);
     item **list = takt_arena_array(&b->scratch, most, sizeof *list);
     item **placed = takt_arena_array(&b->scratch, most + 1, sizeof *placed);
+    item **order = takt_arena_array(&b->scratch, most + 1, sizeof *order);
     int64_t *change = takt_arena_array(&b->scratch, plan->step_count + 4, sizeof *change);
-    if (items == NULL || list == NULL || placed == NULL || change == NULL)
+    if (items == NULL || list == NULL || placed == NULL || order == NULL || change == NULL)
         return TAKT_ERR_MEMORY;
     size_t count = 0;
     TAKT_TRY(collect(b, items, list, &count));
@@ -236,7 +263,7 @@ takt_status takt_builder_place(takt_builder *b)
     keep(list, count);
     if (count > QUADRATIC_LIMIT || plan->arena_bytes == plan->lower_bound)
         return TAKT_OK;
-    const best found = {list, count, placed, plan};
+    best found = {list, count, placed, plan, order, SIZE_MAX};
     bool (*const orders[])(const void *, const void *) = {by_size, by_life};
     for (size_t i = 0; i < 2 && !is_optimal(&found); i++) {
         takt_sort_pointers((const void **)list, count, orders[i]);
@@ -244,5 +271,7 @@ takt_status takt_builder_place(takt_builder *b)
         if (count <= SEARCH_LIMIT)
             search(&found);
     }
+    if (count <= SWAP_LIMIT)
+        swap(&found);
     return TAKT_OK;
 }
