@@ -9,6 +9,7 @@
 #include <takt/load.h>
 #include <takt/measure.h>
 #include <takt/model.h>
+#include <takt/monitor.h>
 #include <takt/op.h>
 #include <takt/plan.h>
 #include <takt/session.h>

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/cache.h"
+#include "api/recorder.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "os/cpu.h"
@@ -21,8 +22,16 @@ static void *counted_get(void *user, size_t size, size_t align)
     void *block = NULL;
     if (before <= limit && size <= limit - before)
         block = ctx->outer.get(ctx->outer.user, size, align);
-    if (block == NULL)
+    if (block == NULL) {
         atomic_fetch_sub(&ctx->live_bytes, size);
+        return NULL;
+    }
+    uint64_t peak = atomic_load(&ctx->peak_bytes);
+    while (peak < before + size &&
+           !atomic_compare_exchange_weak(&ctx->peak_bytes, &peak, before + size))
+        continue;
+    atomic_fetch_add(&ctx->allocations, 1);
+    atomic_fetch_add(&ctx->allocated_bytes, size);
     return block;
 }
 
@@ -90,6 +99,8 @@ takt_status takt_ctx_create(const takt_config *given, takt_ctx **result)
     ctx->log_user = config.log_user;
     ctx->limits = fill_limits(&config.limits);
     ctx->error.offset = -1;
+    ctx->cpu.seen_wall_ns = takt_os_now_ns(NULL);
+    ctx->cpu.seen_cpu_ns = takt_os_cpu_ns();
     *result = ctx;
     return TAKT_OK;
 }
@@ -99,6 +110,7 @@ void takt_ctx_destroy(takt_ctx *ctx)
     if (ctx == NULL)
         return;
     const takt_allocator outer = ctx->outer;
+    takt_recorder_drop(ctx);
     takt_plan_cache_destroy(ctx);
     takt_native_drop(ctx);
     outer.put(outer.user, ctx, sizeof *ctx);

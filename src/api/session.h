@@ -49,7 +49,8 @@ struct takt_session {
     _Atomic bool cancel;
     takt_fault_slot fault;
     takt_error error;
-    const takt_watch *watch; /* NULL unless profiling */
+    const takt_watch *watch;      /* NULL unless profiling */
+    struct takt_monitor *monitor; /* or NULL: monitor.h */
 };
 
 /* Bytes of a session itself and its tables. */

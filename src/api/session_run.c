@@ -1,6 +1,8 @@
 /* session_run.c - running: everything was made ready before, so that a run only computes. */
 #include <string.h>
 
+#include "api/monitor.h"
+#include "api/recorder.h"
 #include "api/session.h"
 #include "base/mem.h"
 #include "os/fp.h"
@@ -24,7 +26,10 @@ static takt_status ready(takt_session *s)
 
 static takt_status run(takt_session *s, uint64_t deadline_ns)
 {
+    takt_record record;
     TAKT_TRY(ready(s));
+    takt_cpu_wait(s->ctx);
+    const uint64_t start = s->monitor != NULL ? s->ctx->now_ns(s->ctx->clock_user) : 0;
     const takt_execution x = {.plan = s->plan,
                               .base = s->base,
                               .arena = s->arena,
@@ -33,7 +38,7 @@ static takt_status run(takt_session *s, uint64_t deadline_ns)
                               .error = &s->error,
                               .cancel = &s->cancel,
                               .deadline_ns = deadline_ns,
-                              .watch = s->watch};
+                              .watch = s->watch != NULL ? s->watch : takt_record_begin(&record, s)};
     const uint64_t fp = takt_fp_enter(); /* a caller that flushes denormals gets the same bits */
     takt_session_copy_in(s);
     const takt_status status = takt_execute(&x);
@@ -41,6 +46,10 @@ static takt_status run(takt_session *s, uint64_t deadline_ns)
     atomic_store(&s->cancel, false);
     if (status == TAKT_OK)
         takt_session_copy_out(s);
+    if (s->ctx->recorder != NULL)
+        takt_record_copies(s);
+    if (s->monitor != NULL)
+        takt_monitor_note(s->monitor, start, status);
     return status;
 }
 

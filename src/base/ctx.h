@@ -5,10 +5,21 @@
 #include <stdbool.h>
 #include <takt/ctx.h>
 
+/* A share of the processors, and since when it is counted. */
+typedef struct takt_cpu_budget {
+    double percent; /* 0: no limit */
+    double processors;
+    uint64_t wall_ns, cpu_ns;           /* where counting began */
+    uint64_t seen_wall_ns, seen_cpu_ns; /* at the last takt_resource_usage */
+    _Atomic uint64_t waited_ns;
+    _Atomic bool busy; /* held for a few instructions */
+} takt_cpu_budget;
+
 struct takt_ctx {
     takt_allocator allocator; /* counts against limits.bytes */
     takt_allocator outer;     /* the caller's or the system's, beneath the counting one */
-    _Atomic uint64_t live_bytes;
+    _Atomic uint64_t live_bytes, peak_bytes;
+    _Atomic uint64_t allocations, allocated_bytes; /* so far */
     takt_files files;
     takt_threads threads;
     uint64_t (*now_ns)(void *user);
@@ -24,6 +35,8 @@ struct takt_ctx {
     _Atomic bool shares_busy;            /* held for a few instructions */
     const struct takt_backend *added[4]; /* backends besides our own: api/backends.h */
     struct takt_native_op *natives;      /* functions for custom ops: base/native.h */
+    struct takt_recorder *recorder;      /* between takt_profile_start and stop: api/recorder.h */
+    takt_cpu_budget cpu;                 /* what runs may take of the processors: api/usage.c */
 };
 
 /* The same services, limits and memory under an error of its own: for code that runs beside other

@@ -28,5 +28,7 @@ void takt_counter_close(int counter);
 void takt_counter_begin(int counter);
 /* False if the counter was shared with others, so that the figure would be an estimate. */
 bool takt_counter_end(int counter, uint64_t *value);
+/* The same, and it goes on counting. */
+bool takt_counter_look(int counter, uint64_t *value);
 
 #endif

@@ -36,7 +36,7 @@ for command, text in rows():
         skipped += 1
         continue
     good = (0, 5) if "compare" in words else (0,)
-    if words[0] != "takt" or done.returncode not in good or text not in done.stdout:
+    if words[0] != "takt" or done.returncode not in good or text not in done.stdout + done.stderr:
         failures += 1
         print(f"FAIL {command}: status {done.returncode}, no {text!r}\n{done.stdout}{done.stderr}")
 print(f"{count} rows, {skipped} skipped")

@@ -91,10 +91,23 @@ static bool read_scaled(const char *text, const unit *units, uint64_t *value)
     return false;
 }
 
+/* "80%" of the memory that this process may take. */
+static bool read_memory(const char *text, uint64_t *value)
+{
+    static const unit percent[] = {{"%", 1000}, {"%", 1000}, {NULL, 0}};
+    takt_usage usage;
+    uint64_t thousandths;
+    if (!read_scaled(text, percent, &thousandths) || thousandths > 100000)
+        return read_scaled(text, bytes, value);
+    takt_resource_usage(NULL, &usage);
+    *value = (uint64_t)((double)usage.memory_bytes / 100000 * (double)thousandths);
+    return true;
+}
+
 bool tool_read_number(tool_flag_kind kind, const char *text, uint64_t *value)
 {
     switch (kind) {
-    case TAKT_FLAG_BYTES: return read_scaled(text, bytes, value) && *value > 0;
+    case TAKT_FLAG_BYTES: return read_memory(text, value) && *value > 0;
     case TAKT_FLAG_TIME: return read_scaled(text, times, value) && *value > 0;
     case TAKT_FLAG_COUNT:
         return read_scaled(text, plain, value) && *value > 0 && *value <= INT32_MAX;

@@ -44,6 +44,23 @@ bool tool_output_file(const tool_run *r, const tool_results *o, size_t i, char p
 int tool_run_tests(takt_tool *t);
 /* The result for people or programs. */
 int tool_print_result(tool_run *r, const takt_plan *plan, const tool_results *o);
+/* ---- watching a run ---- */
+
+typedef struct tool_monitor {
+    takt_tool *t;
+    takt_session *session;
+    takt_monitor *monitor; /* NULL: nobody asked */
+    size_t told;           /* samples that were printed */
+} tool_monitor;
+
+/* By --monitor, --interval and --monitor-report; false: printed. */
+bool tool_monitor_begin(takt_tool *t, takt_session *s, tool_monitor *m, int *code);
+void tool_monitor_tell(tool_monitor *m);
+/* `code`, or that of a report which could not be written. */
+int tool_monitor_end(tool_monitor *m, int code);
+/* By --cpu-limit; false: printed. */
+bool tool_cpu_limit(takt_tool *t, int *code);
+
 /* Runs batch by batch, as --batch-size asks. */
 int tool_run_batches(tool_run *r);
 

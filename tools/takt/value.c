@@ -48,7 +48,7 @@ bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const cha
         [TAKT_FLAG_LIST] = "a text",
         [TAKT_FLAG_COUNT] = "a number from 1",
         [TAKT_FLAG_NUMBER] = "a number from 0",
-        [TAKT_FLAG_BYTES] = "a size such as 64M or 1.5GiB",
+        [TAKT_FLAG_BYTES] = "a size such as 64M, 1.5GiB or 80%",
         [TAKT_FLAG_TIME] = "a time with its unit such as 5ms or 1s",
         [TAKT_FLAG_LEVEL] = "a level from 0 to 3",
     };

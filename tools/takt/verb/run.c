@@ -29,16 +29,22 @@ static int repeat(tool_run *r, takt_session *s)
     const struct sigaction act = {.sa_handler = interrupt};
     struct sigaction old;
     takt_status status = TAKT_OK;
+    tool_monitor m;
+    int code;
+    if (!tool_monitor_begin(r->t, s, &m, &code))
+        return code;
     running = s;
     sigaction(SIGINT, &act, &old);
     for (size_t i = 0; i < r->runs && status == TAKT_OK; i++) {
         const uint64_t start = now_ns();
         status = budget > 0 ? takt_session_run_deadline(s, budget) : takt_session_run(s);
         r->times_ns[i] = now_ns() - start;
+        tool_monitor_tell(&m);
     }
     sigaction(SIGINT, &old, NULL);
     running = NULL;
-    return status == TAKT_OK ? TAKT_EXIT_OK : tool_report_error(r->t, takt_session_error(s));
+    code = status == TAKT_OK ? TAKT_EXIT_OK : tool_report_error(r->t, takt_session_error(s));
+    return tool_monitor_end(&m, code);
 }
 
 static bool take_results(takt_session *s, tool_results *o)
@@ -109,7 +115,8 @@ static int run(takt_tool *t)
     if (is_cut && tool_text_of(t, TAKT_F_DEADLINE) != NULL)
         return tool_usage_error(t, 1003, NULL,
                                 "--deadline is for one run, --batch-size makes many");
-    static const tool_flag_id alone[] = {TAKT_F_PIN, TAKT_F_PREPARE, TAKT_F_STATIC_SHAPES};
+    static const tool_flag_id alone[] = {TAKT_F_PIN, TAKT_F_PREPARE, TAKT_F_STATIC_SHAPES,
+                                         TAKT_F_MONITOR, TAKT_F_MONITOR_REPORT};
     for (size_t i = 0; is_cut && i < sizeof alone / sizeof *alone; i++)
         if (tool_text_of(t, alone[i]) != NULL)
             return tool_usage_error(t, 1003, NULL, "--%s is for one session, --batch-size has many",
@@ -119,6 +126,11 @@ static int run(takt_tool *t)
     if (tool_number_of(t, TAKT_F_REPEAT, 1) > 1 && tool_item_of(t, TAKT_F_DONATE, 0) != NULL)
         return tool_usage_error(t, 1003, NULL,
                                 "a donated input is gone after one run, --repeat makes several");
+    if (tool_text_of(t, TAKT_F_INTERVAL) != NULL && !tool_on(t, TAKT_F_MONITOR) &&
+        tool_text_of(t, TAKT_F_MONITOR_REPORT) == NULL)
+        return tool_usage_error(t, 1003, "add --monitor", "--interval is that of --monitor");
+    if (!tool_cpu_limit(t, &code))
+        return code;
     if (tool_item_of(t, TAKT_F_TEST, 0) != NULL)
         return tool_run_tests(t);
     takt_model *model = tool_open_model(t, &code);
@@ -145,11 +157,12 @@ const takt_verb takt_verb_run = {
         "--test takes a folder of ONNX's test data, or one with several (test_data_set_0, ...);\n"
         "the exit code is 1 if a result differs.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
-    .flags = {TAKT_F_MODEL,  TAKT_F_SELECT,     TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS,
-              TAKT_F_INPUT,  TAKT_F_OUTPUT,     TAKT_F_SHAPE,   TAKT_F_DIM,
-              TAKT_F_SEED,   TAKT_F_RANDOM,     TAKT_F_THREADS, TOOL_PLAN_FLAGS,
-              TAKT_F_DONATE, TAKT_F_DEADLINE,   TAKT_F_REPEAT,  TAKT_F_BATCH_SIZE,
-              TAKT_F_JOBS,   TOOL_THREAD_FLAGS, TAKT_F_PREPARE, TAKT_F_STATIC_SHAPES,
-              TAKT_F_TEST,   TAKT_F_RTOL,       TAKT_F_ATOL,    TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,    TAKT_F_SELECT,         TAKT_F_WEIGHTS,   TAKT_F_ALLOW_LINKS,
+              TAKT_F_INPUT,    TAKT_F_OUTPUT,         TAKT_F_SHAPE,     TAKT_F_DIM,
+              TAKT_F_SEED,     TAKT_F_RANDOM,         TAKT_F_THREADS,   TOOL_PLAN_FLAGS,
+              TAKT_F_DONATE,   TAKT_F_DEADLINE,       TAKT_F_REPEAT,    TAKT_F_BATCH_SIZE,
+              TAKT_F_JOBS,     TOOL_THREAD_FLAGS,     TAKT_F_PREPARE,   TAKT_F_STATIC_SHAPES,
+              TAKT_F_TEST,     TAKT_F_RTOL,           TAKT_F_ATOL,      TAKT_F_MONITOR,
+              TAKT_F_INTERVAL, TAKT_F_MONITOR_REPORT, TAKT_F_CPU_LIMIT, TAKT_FLAG_IDS},
     .run = run,
 };
