@@ -150,12 +150,10 @@ const takt_verb takt_verb_run = {
     .arg_min = 1,
     .arg_max = 1,
     .about =
-        "Without -i, inputs are random numbers that depend on --seed alone. Sizes of named\n"
-        "dimensions come from the files, from --shape or from -D. The digest is the SHA-256 of\n"
-        "the outputs' bytes, all NaNs being one. With --batch-size, .npy files are read and\n"
-        "written a batch at a time while others are computed: they need not fit into memory.\n"
-        "--test takes a folder of ONNX's test data, or one with several (test_data_set_0, ...);\n"
-        "the exit code is 1 if a result differs.",
+        "Inputs without -i are random by --seed alone; sizes come from files, --shape or -D. The\n"
+        "digest is the SHA-256 of the outputs' bytes, all NaNs one. With --batch-size, .npy files\n"
+        "pass a batch at a time and need not fit into memory. --test takes a folder of ONNX's\n"
+        "test data, or one with several (test_data_set_0, ...); exit code 1: a result differs.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
     .flags = {TAKT_F_MODEL,    TAKT_F_SELECT,         TAKT_F_WEIGHTS,   TAKT_F_ALLOW_LINKS,
               TAKT_F_INPUT,    TAKT_F_OUTPUT,         TAKT_F_SHAPE,     TAKT_F_DIM,
