@@ -1,0 +1,53 @@
+"""doctor.py - causes found by measuring, and the boxes of the guides with their evidence."""
+from _cli import MLP, expect, fails, finish, parsed, succeeds
+
+
+def causes(*flags):
+    found = parsed("doctor", MLP, "--json", "--duration", "30ms", *flags)["findings"]
+    return {one["cause"]: one for one in found}
+
+
+# What is switched off is found, as the largest gain that a flag can bring.
+off = causes("-D", "batch=64", "-O0", "--threads", "1")
+expect(off["optimisations switched off"]["is_cause"], f"-O0 is slow: {off}")
+expect(off["optimisations switched off"]["gain_pct"] > 30, f"by far: {off}")
+on = causes("-D", "batch=64", "--threads", "1")
+expect("optimisations switched off" not in on, f"nothing is off: {on}")
+slow = causes("--backend", "ref", "-D", "batch=8")
+expect(slow["not on cpu"]["is_cause"] and slow["not on cpu"]["gain_pct"] > 50,
+       f"the interpreter is slow: {slow}")
+
+# Memory: by plans that are made but not run, so exact.
+memory = causes("--memory", "-D", "batch=512")
+half = parsed("plan", MLP, "-D", "batch=256", "--json")
+whole = parsed("plan", MLP, "-D", "batch=512", "--json")
+expect(memory["large batches"]["is_cause"], f"{memory}")
+expect("-D batch=256" in memory["large batches"]["remedy"], f"{memory}")
+expect("a leak" in memory and not memory["a leak"]["is_cause"], f"no run leaks: {memory}")
+expect("0 allocations" in memory["a leak"]["figure"], f"{memory}")
+expect(half != whole, "plans of different sizes")
+
+rate = causes("--throughput")
+expect({"data loading", "small batches"} <= set(rate), f"{rate}")
+text = succeeds("doctor", MLP, "--throughput", "--duration", "30ms")
+expect("not the cause" in text and "gain: at most" in text, text)
+
+# The checklist.
+boxes = {one["box"]: one for one in
+         parsed("checklist", MLP, "--duration", "30ms", "--json", "--memory-limit", "80%",
+                "-D", "batch=16")["boxes"]}
+for box in ("Using Float32 (not Float64)", "Buffers pre-allocated", "Set resource limits",
+            "Compile and cache graphs"):
+    expect(boxes[box]["ticked"], f"{box}: {boxes[box]}")
+bad = parsed("checklist", MLP, "--duration", "30ms", "--json", "-O0", "-D", "batch=64",
+             "--threads", "1")["boxes"]
+ticked = {one["box"]: one["ticked"] for one in bad}
+expect(not ticked["Set resource limits"], f"no limit is set: {bad}")
+expect(not ticked["Enable SIMD, fusion, dead code, common subexpressions"], f"-O0: {bad}")
+text = succeeds("checklist", MLP, "--duration", "30ms")
+expect("[x] Buffers pre-allocated" in text and "[ ] Set resource limits" in text, text)
+expect("--memory-limit 80%" in text, "what would tick it")
+fails(2, "doctor", says=["MODEL"])
+fails(2, "doctor", MLP, "--duration", "soon")
+expect("nothing.takt" in fails(1, "checklist", "nothing.takt"), "no such model")
+finish()
