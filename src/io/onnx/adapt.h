@@ -81,6 +81,11 @@ takt_id takt_onnx_gather(takt_call *c, takt_id x, takt_id index, int64_t axis);
 takt_id takt_onnx_shape(takt_call *c, takt_id x, const int64_t *dims, size_t rank);
 /* [C] to [C, 1, 1…], so that it meets axis 1 of `rank`. */
 takt_id takt_onnx_channel(takt_call *c, takt_id x, int rank);
+/* x in u8 with the scale and zero point that its extremes give (Quantize.c). */
+takt_id takt_onnx_dynamic(takt_call *c, takt_id x, takt_id *to_scale, takt_id *to_zero);
+/* Attribute `name`: as many floats as `dims` say; refuses others. */
+takt_id takt_onnx_attr_floats(takt_call *c, const char *name, const int64_t *dims, int rank);
+size_t takt_onnx_attr_length(takt_call *c, const char *name); /* 0 if absent */
 void *takt_onnx_get(takt_call *c, size_t count, size_t size);
 /* axis + rank if negative; refuses what is out of range. */
 int takt_onnx_axis(takt_call *c, int64_t axis, int rank);

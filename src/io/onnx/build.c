@@ -98,3 +98,25 @@ takt_id takt_onnx_channel(takt_call *c, takt_id x, int rank)
         dims[i] = 1;
     return rank <= 2 ? x : takt_reshape(c->g, x, dims, (size_t)rank - 1);
 }
+
+takt_id takt_onnx_attr_floats(takt_call *c, const char *name, const int64_t *dims, int rank)
+{
+    const takt_pb_attr *a = takt_onnx_attr(c, name);
+    size_t count = 1;
+    for (int i = 0; i < rank; i++)
+        count *= (size_t)dims[i];
+    double *v = takt_onnx_get(c, count, sizeof *v);
+    if (a == NULL || v == NULL || a->float_count != count) {
+        (void)takt_onnx_refuse(c, "%s has another number of values", name);
+        return TAKT_NONE;
+    }
+    for (size_t i = 0; i < count; i++)
+        v[i] = (double)a->floats[i];
+    return takt_onnx_floats(c, TAKT_F32, v, dims, rank);
+}
+
+size_t takt_onnx_attr_length(takt_call *c, const char *name)
+{
+    const takt_pb_attr *a = takt_onnx_attr(c, name);
+    return a != NULL ? a->float_count : 0;
+}

@@ -1,35 +1,13 @@
 /* MlSmall.c - ai.onnx.ml: Binarizer, ArrayFeatureExtractor, Scaler, Normalizer, LinearRegressor. */
 #include "io/onnx/adapt.h"
 
-static takt_id floats(takt_call *c, const char *name, const int64_t *dims, int rank)
-{
-    const takt_pb_attr *a = takt_onnx_attr(c, name);
-    size_t count = 1;
-    for (int i = 0; i < rank; i++)
-        count *= (size_t)dims[i];
-    double *v = takt_onnx_get(c, count, sizeof *v);
-    if (a == NULL || v == NULL || a->float_count != count) {
-        (void)takt_onnx_refuse(c, "%s has another number of values", name);
-        return TAKT_NONE;
-    }
-    for (size_t i = 0; i < count; i++)
-        v[i] = (double)a->floats[i];
-    return takt_onnx_floats(c, TAKT_F32, v, dims, rank);
-}
-
-static size_t length(takt_call *c, const char *name)
-{
-    const takt_pb_attr *a = takt_onnx_attr(c, name);
-    return a != NULL ? a->float_count : 0;
-}
-
 static takt_status scaler(takt_call *c, takt_id x)
 {
-    const int64_t offsets = (int64_t)length(c, "offset"), scales = (int64_t)length(c, "scale");
+    const int64_t offsets = (int64_t)takt_onnx_attr_length(c, "offset"), scales = (int64_t)takt_onnx_attr_length(c, "scale");
     if (offsets > 0)
-        x = takt_sub(c->g, x, floats(c, "offset", &offsets, 1));
+        x = takt_sub(c->g, x, takt_onnx_attr_floats(c, "offset", &offsets, 1));
     if (scales > 0)
-        x = takt_mul(c->g, x, floats(c, "scale", &scales, 1));
+        x = takt_mul(c->g, x, takt_onnx_attr_floats(c, "scale", &scales, 1));
     return takt_onnx_done(c, x);
 }
 
@@ -47,13 +25,13 @@ static takt_status normalizer(takt_call *c, takt_id x)
 static takt_status regressor(takt_call *c, takt_id x)
 {
     const int64_t targets = takt_onnx_i(c, "targets", 1);
-    const size_t count = length(c, "coefficients");
+    const size_t count = takt_onnx_attr_length(c, "coefficients");
     if (targets < 1 || count % (size_t)targets != 0 || x == TAKT_NONE)
         return takt_onnx_refuse(c, "%zu coefficients for %lld targets", count, (long long)targets);
     const int64_t dims[2] = {targets, (int64_t)count / targets};
-    takt_id y = takt_matmul(c->g, x, floats(c, "coefficients", dims, 2), false, true);
-    if (length(c, "intercepts") > 0)
-        y = takt_add(c->g, y, floats(c, "intercepts", &targets, 1));
+    takt_id y = takt_matmul(c->g, x, takt_onnx_attr_floats(c, "coefficients", dims, 2), false, true);
+    if (takt_onnx_attr_length(c, "intercepts") > 0)
+        y = takt_add(c->g, y, takt_onnx_attr_floats(c, "intercepts", &targets, 1));
     return takt_onnx_done(c, y);
 }
 

@@ -1,5 +1,5 @@
 /* MsQuantized.c - com.microsoft's QLinear… operators: dequantise, compute, quantise. */
-#include "io/onnx/adapt.h"
+#include "io/onnx/spatial.h"
 
 static takt_id opened(takt_call *c, size_t at)
 {
@@ -47,6 +47,25 @@ static takt_status average(takt_call *c)
     return closed(c, takt_unary(c->g, &takt_op_global_avg_pool, opened(c, 0)), 3);
 }
 
+static takt_status pool(takt_call *c)
+{
+    const takt_ints kernel = takt_onnx_ints(c, "kernel_shape");
+    const takt_type *x = takt_onnx_type(c, 0);
+    takt_spatial s;
+    if (takt_onnx_i(c, "channels_last", 0) != 0)
+        return takt_onnx_refuse(c, "channels_last");
+    if (c->status != TAKT_OK)
+        return c->status;
+    TAKT_TRY(takt_spatial_read(c, x, kernel.at, kernel.count, &s));
+    const takt_named_attr attrs[] = {
+        {"kernel", takt_attr_i64s(s.kernel, s.count)},
+        {"stride", takt_attr_i64s(s.stride, s.count)},
+        {"pad", takt_attr_i64s(s.pad, 2 * s.count)},
+        {"ceil", takt_attr_bool(takt_onnx_i(c, "ceil_mode", 0) != 0)},
+        {"count_pad", takt_attr_bool(takt_onnx_i(c, "count_include_pad", 0) != 0)}};
+    return closed(c, takt_onnx_op1(c, &takt_op_avg_pool, opened(c, 0), 5, attrs), 3);
+}
+
 static takt_status adapt(takt_call *c)
 {
     const takt_span op = c->node->op;
@@ -54,6 +73,8 @@ static takt_status adapt(takt_call *c)
         return concat(c);
     if (takt_span_is(op, "QLinearGlobalAveragePool"))
         return average(c);
+    if (takt_span_is(op, "QLinearAveragePool"))
+        return pool(c);
     if (takt_span_is(op, "QLinearSigmoid"))
         return closed(c, takt_unary(c->g, &takt_op_sigmoid, opened(c, 0)), 3);
     if (takt_span_is(op, "QLinearLeakyRelu")) {
@@ -65,7 +86,7 @@ static takt_status adapt(takt_call *c)
 }
 
 const takt_onnx_op takt_onnx_MsQuantized = {.names = {"QLinearAdd", "QLinearMul", "QLinearConcat",
-                                                      "QLinearGlobalAveragePool", "QLinearSigmoid",
+                                                      "QLinearGlobalAveragePool", "QLinearAveragePool", "QLinearSigmoid",
                                                       "QLinearLeakyRelu"},
                                             .domain = "com.microsoft",
                                             .adapt = adapt};

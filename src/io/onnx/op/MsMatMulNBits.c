@@ -1,0 +1,95 @@
+/* MsMatMulNBits.c - com.microsoft's MatMulNBits: a product with weights of 2, 4 or 8 bits in blocks.
+ *
+ * The weights become floats by a few ops on constants, which a plan computes once. */
+#include "io/onnx/adapt.h"
+
+typedef struct work {
+    takt_call *c;
+    int64_t k, n, bits, block, blocks;
+} work;
+
+/* u8 [n, bytes] to [n, bytes * 8 / bits], low bits first, and the first `count` of each row. */
+static takt_id unpacked(const work *w, takt_id x, int64_t bytes, int64_t count)
+{
+    takt_call *c = w->c;
+    const int64_t parts = 8 / w->bits, mask = (INT64_C(1) << w->bits) - 1;
+    takt_id each[4];
+    x = takt_onnx_shape(c, x, (int64_t[]){w->n, bytes, 1}, 3);
+    for (int64_t i = 0; i < parts; i++) {
+        if (x == TAKT_NONE)
+            return x;
+        each[i] = i == 0 ? x
+                         : takt_binary(c->g, &takt_op_shr, x,
+                                       takt_onnx_scalar(c, TAKT_U8, (double)(i * w->bits)));
+        if (parts > 1 && each[i] != TAKT_NONE)
+            each[i] = takt_binary(c->g, &takt_op_and, each[i],
+                                  takt_onnx_scalar(c, TAKT_U8, (double)mask));
+        if (each[i] == TAKT_NONE)
+            return TAKT_NONE;
+    }
+    x = parts > 1 ? takt_concat(c->g, each, (size_t)parts, 2) : x;
+    x = takt_onnx_shape(c, x, (int64_t[]){w->n, bytes * parts}, 2);
+    return x == TAKT_NONE ? x : takt_slice(c->g, x, 1, 0, count, 1);
+}
+
+/* [n, blocks] to [n, k]: by blocks, or by the block that g_idx gives for each. */
+static takt_id spread(const work *w, takt_id x)
+{
+    takt_call *c = w->c;
+    x = takt_onnx_shape(c, x, (int64_t[]){w->n, w->blocks}, 2);
+    if (takt_onnx_has(c, 4))
+        return takt_onnx_gather(c, x, takt_onnx_in(c, 4), 1);
+    x = takt_onnx_unsqueeze(c, x, 2);
+    if (x == TAKT_NONE)
+        return x;
+    x = takt_broadcast(c->g, x, (takt_dim[]){w->n, w->blocks, w->block}, 3);
+    x = takt_onnx_shape(c, x, (int64_t[]){w->n, w->blocks * w->block}, 2);
+    return x == TAKT_NONE ? x : takt_slice(c->g, x, 1, 0, w->k, 1);
+}
+
+static takt_id zeros(const work *w, takt_dtype dtype)
+{
+    takt_call *c = w->c;
+    if (!takt_onnx_has(c, 3))
+        return takt_onnx_scalar(c, dtype, (double)(INT64_C(1) << (w->bits - 1)));
+    takt_id z = takt_onnx_in(c, 3);
+    if (takt_type_of(c->g, z)->dtype == TAKT_U8)
+        z = unpacked(w, z, (w->blocks * w->bits + 7) / 8, w->blocks);
+    return spread(w, takt_onnx_cast(c, z, dtype));
+}
+
+static takt_status adapt(takt_call *c)
+{
+    work w = {.c = c,
+              .k = takt_onnx_i(c, "K", 0),
+              .n = takt_onnx_i(c, "N", 0),
+              .bits = takt_onnx_i(c, "bits", 4),
+              .block = takt_onnx_i(c, "block_size", 0)};
+    const takt_type b = *takt_onnx_type(c, 1), s = *takt_onnx_type(c, 2);
+    if (c->status != TAKT_OK)
+        return c->status;
+    if (w.bits != 2 && w.bits != 4 && w.bits != 8)
+        return takt_onnx_refuse(c, "weights of %lld bits", (long long)w.bits);
+    if (w.k < 1 || w.n < 1 || w.k > INT32_MAX || w.n > INT32_MAX || w.block < 8 ||
+        w.block > INT32_MAX || w.block % 8 != 0)
+        return takt_onnx_refuse(c, "K is %lld, N %lld, block_size %lld", (long long)w.k,
+                                (long long)w.n, (long long)w.block);
+    if (b.dtype != TAKT_U8 || !takt_dtype_is_float(s.dtype))
+        return takt_onnx_refuse(c, "weights of %s with scales of %s", takt_dtype_name(b.dtype),
+                                takt_dtype_name(s.dtype));
+    w.blocks = (w.k + w.block - 1) / w.block;
+    takt_id q = unpacked(&w, takt_onnx_in(c, 1), w.blocks * w.block / 8 * w.bits, w.k);
+    q = takt_onnx_cast(c, q, s.dtype);
+    const takt_id zero = zeros(&w, s.dtype), scale = spread(&w, takt_onnx_in(c, 2));
+    if (q == TAKT_NONE || zero == TAKT_NONE || scale == TAKT_NONE)
+        return takt_onnx_done(c, TAKT_NONE);
+    q = takt_mul(c->g, takt_sub(c->g, q, zero), scale);
+    takt_id y = takt_matmul(c->g, takt_onnx_in(c, 0),
+                            takt_onnx_cast(c, q, takt_onnx_type(c, 0)->dtype), false, true);
+    if (takt_onnx_has(c, 5) && y != TAKT_NONE)
+        y = takt_add(c->g, y, takt_onnx_in(c, 5));
+    return takt_onnx_done(c, y);
+}
+
+const takt_onnx_op takt_onnx_MsMatMulNBits = {
+    .names = {"MatMulNBits"}, .domain = "com.microsoft", .adapt = adapt};
