@@ -294,7 +294,7 @@ static void agree_inputs(const agree_subject *a, char *to, size_t size)
 /* All plans of one graph: only passes without a licence, so that every bit must agree. */
 static void agree_all(const agree_subject *a)
 {
-    static const char licensed[] = "-fold-weights,-reduce-strength,-winograd";
+    static const char licensed[] = "-fold-weights,-quantized,-reduce-strength,-winograd";
     char donated[4096];
     agree_inputs(a, donated, sizeof donated);
     const struct {

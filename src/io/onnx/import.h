@@ -165,6 +165,8 @@ const char *takt_import_state_of(takt_import *im, takt_span name);
 const takt_onnx_op *takt_onnx_find(takt_span domain, takt_span name);
 /* Why an operator is not imported, if that is settled; else NULL. */
 const char *takt_onnx_missing(takt_span name);
+/* The adapters one by one; NULL after the last. */
+const takt_onnx_op *takt_onnx_adapter(size_t index);
 /* Nodes whose op record carries ONNX's name. */
 TAKT_MUST_USE takt_status takt_import_record(takt_call *c, const takt_op *op);
 const takt_op *takt_onnx_record(takt_span name, int opset);

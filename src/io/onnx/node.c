@@ -28,6 +28,11 @@ const takt_onnx_op *takt_onnx_find(takt_span domain, takt_span name)
     return NULL;
 }
 
+const takt_onnx_op *takt_onnx_adapter(size_t index)
+{
+    return index < sizeof adapters / sizeof *adapters ? adapters[index] : NULL;
+}
+
 static const char *hint_of(const takt_error *e)
 {
     if (e->hint[0] != '\0')

@@ -1,4 +1,5 @@
-/* MlFeatures.c - ai.onnx.ml: LabelEncoder on numbers, Imputer, FeatureVectorizer; ZipMap refused. */
+/* MlFeatures.c - ai.onnx.ml: LabelEncoder on numbers, Imputer, FeatureVectorizer; ZipMap refused.
+ */
 #include "io/onnx/adapt.h"
 
 /* The list `ints` or `floats` as a vector; TAKT_NONE if neither is there. */

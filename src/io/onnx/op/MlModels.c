@@ -9,8 +9,7 @@ static takt_id transformed(takt_call *c, takt_id x)
         return x;
     if (which == 1)
         return takt_unary(c->g, &takt_op_sigmoid, x);
-    return takt_onnx_op1(c, &takt_op_softmax, x, 1,
-                         &(takt_named_attr){"axis", takt_attr_i64(-1)});
+    return takt_onnx_op1(c, &takt_op_softmax, x, 1, &(takt_named_attr){"axis", takt_attr_i64(-1)});
 }
 
 /* ---- LinearClassifier ---- */
@@ -102,9 +101,8 @@ static takt_id distance(takt_call *c, takt_id x, takt_id support)
     if (a == TAKT_NONE || b == TAKT_NONE)
         return TAKT_NONE;
     const takt_id d = takt_sub(c->g, a, b);
-    return d == TAKT_NONE
-               ? d
-               : takt_reduce_over(c->g, &takt_op_reduce_sum_square, d, &last, 1, false);
+    return d == TAKT_NONE ? d
+                          : takt_reduce_over(c->g, &takt_op_reduce_sum_square, d, &last, 1, false);
 }
 
 static takt_id kernel_of(takt_call *c, const kernel *k, takt_id x, takt_id support)
@@ -112,8 +110,7 @@ static takt_id kernel_of(takt_call *c, const kernel *k, takt_id x, takt_id suppo
     takt_graph *g = c->g;
     if (k->kind == 2) {
         const takt_id d = distance(c, x, support);
-        return d == TAKT_NONE ? d
-                              : takt_unary(g, &takt_op_exp, takt_mul_scalar(g, d, -k->gamma));
+        return d == TAKT_NONE ? d : takt_unary(g, &takt_op_exp, takt_mul_scalar(g, d, -k->gamma));
     }
     takt_id y = takt_matmul(g, x, support, false, true);
     if (k->kind == 0 || y == TAKT_NONE)
@@ -127,7 +124,8 @@ static takt_id kernel_of(takt_call *c, const kernel *k, takt_id x, takt_id suppo
 static takt_status regressor(takt_call *c, takt_id x)
 {
     const int64_t supports = takt_onnx_i(c, "n_supports", 0), one = 1;
-    const size_t count = takt_onnx_attr_length(c, supports > 0 ? "support_vectors" : "coefficients");
+    const size_t count =
+        takt_onnx_attr_length(c, supports > 0 ? "support_vectors" : "coefficients");
     kernel k = {0};
     if (!read_kernel(c, &k))
         return c->status;
@@ -149,8 +147,8 @@ static takt_status regressor(takt_call *c, takt_id x)
     if (y == TAKT_NONE || takt_onnx_i(c, "one_class", 0) == 0)
         return takt_onnx_done(c, transformed(c, y));
     const takt_id above = takt_binary(c->g, &takt_op_lt, takt_scalar_like(c->g, y, 0), y);
-    return takt_onnx_done(c, takt_select(c->g, above, takt_scalar_like(c->g, y, 1),
-                                         takt_scalar_like(c->g, y, -1)));
+    return takt_onnx_done(
+        c, takt_select(c->g, above, takt_scalar_like(c->g, y, 1), takt_scalar_like(c->g, y, -1)));
 }
 
 static takt_status adapt(takt_call *c)

@@ -3,7 +3,8 @@
 
 static takt_status scaler(takt_call *c, takt_id x)
 {
-    const int64_t offsets = (int64_t)takt_onnx_attr_length(c, "offset"), scales = (int64_t)takt_onnx_attr_length(c, "scale");
+    const int64_t offsets = (int64_t)takt_onnx_attr_length(c, "offset"),
+                  scales = (int64_t)takt_onnx_attr_length(c, "scale");
     if (offsets > 0)
         x = takt_sub(c->g, x, takt_onnx_attr_floats(c, "offset", &offsets, 1));
     if (scales > 0)
@@ -29,7 +30,8 @@ static takt_status regressor(takt_call *c, takt_id x)
     if (targets < 1 || count % (size_t)targets != 0 || x == TAKT_NONE)
         return takt_onnx_refuse(c, "%zu coefficients for %lld targets", count, (long long)targets);
     const int64_t dims[2] = {targets, (int64_t)count / targets};
-    takt_id y = takt_matmul(c->g, x, takt_onnx_attr_floats(c, "coefficients", dims, 2), false, true);
+    takt_id y =
+        takt_matmul(c->g, x, takt_onnx_attr_floats(c, "coefficients", dims, 2), false, true);
     if (takt_onnx_attr_length(c, "intercepts") > 0)
         y = takt_add(c->g, y, takt_onnx_attr_floats(c, "intercepts", &targets, 1));
     return takt_onnx_done(c, y);

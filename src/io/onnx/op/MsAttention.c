@@ -128,8 +128,9 @@ static void remember(work *w, size_t input)
         return;
     for (int i = 0; i < 2; i++)
         both[i] = takt_onnx_unsqueeze(c, *kv[i], 0);
-    takt_onnx_set(c, 1, both[0] == TAKT_NONE || both[1] == TAKT_NONE ? TAKT_NONE
-                                                                     : takt_concat(c->g, both, 2, 0));
+    takt_onnx_set(c, 1,
+                  both[0] == TAKT_NONE || both[1] == TAKT_NONE ? TAKT_NONE
+                                                               : takt_concat(c->g, both, 2, 0));
 }
 
 static takt_status attention(takt_call *c)

@@ -1,4 +1,5 @@
-/* MsEmbed.c - com.microsoft's EmbedLayerNormalization: words, positions and segments, normalised. */
+/* MsEmbed.c - com.microsoft's EmbedLayerNormalization: words, positions and segments, normalised.
+ */
 #include "io/onnx/heads.h"
 
 /* Rows of the positions' table: those asked for, or the first ones. */
@@ -39,11 +40,10 @@ static takt_status adapt(takt_call *c)
         return takt_onnx_refuse(c, "an input is missing");
     sum = takt_add(c->g, sum, place);
     if (takt_onnx_has(c, 1))
-        sum = takt_heads_sum(c, sum,
-                             takt_onnx_gather(c, takt_onnx_in(c, 4), takt_onnx_in(c, 1), 0));
-    const takt_named_attr attrs[] = {
-        {"axis", takt_attr_i64(-1)},
-        {"epsilon", takt_attr_f64(takt_onnx_f(c, "epsilon", 1e-12f))}};
+        sum =
+            takt_heads_sum(c, sum, takt_onnx_gather(c, takt_onnx_in(c, 4), takt_onnx_in(c, 1), 0));
+    const takt_named_attr attrs[] = {{"axis", takt_attr_i64(-1)},
+                                     {"epsilon", takt_attr_f64(takt_onnx_f(c, "epsilon", 1e-12f))}};
     if (c->out_count > 1 && c->node->outputs[1].length > 0)
         takt_onnx_set(c, 1, shown(c, t.dim[0]));
     takt_onnx_set(c, 2, sum);

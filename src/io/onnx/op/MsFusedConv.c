@@ -31,8 +31,7 @@ static takt_id activated(takt_call *c, takt_id y)
         return y;
     const double low = which == 5 ? first : 0, high = which == 5 ? second : 1;
     y = takt_binary(c->g, &takt_op_max, y, takt_scalar_like(c->g, y, low));
-    return y == TAKT_NONE ? y
-                          : takt_binary(c->g, &takt_op_min, y, takt_scalar_like(c->g, y, high));
+    return y == TAKT_NONE ? y : takt_binary(c->g, &takt_op_min, y, takt_scalar_like(c->g, y, high));
 }
 
 static takt_status adapt(takt_call *c)

@@ -21,8 +21,8 @@ static bool angles(takt_call *c, size_t cosine, takt_id positions, takt_turn *tu
     for (size_t i = 0; i < 2; i++) {
         if (!takt_onnx_has(c, cosine + i) || positions == TAKT_NONE)
             return false;
-        const takt_id cache = takt_slice(c->g, takt_onnx_in(c, cosine + i), -1, 0,
-                                         turn->width / 2, 1);
+        const takt_id cache =
+            takt_slice(c->g, takt_onnx_in(c, cosine + i), -1, 0, turn->width / 2, 1);
         *to[i] = takt_onnx_unsqueeze(c, takt_onnx_gather(c, cache, positions, 0), 2);
     }
     return true;
@@ -223,7 +223,9 @@ static takt_status rotary(takt_call *c)
         return c->status;
     if (takt_onnx_f(c, "scale", 1) != 1 || takt_onnx_i(c, "is_packed_batching", 0) != 0)
         return takt_onnx_refuse(c, "a scale or packed batching");
-    takt_turn turn = {.width = given > 0 ? given : cache.rank == 2 ? 2 * cache.dim[1] : 0,
+    takt_turn turn = {.width = given > 0         ? given
+                               : cache.rank == 2 ? 2 * cache.dim[1]
+                                                 : 0,
                       .crossed = takt_onnx_i(c, "interleaved", 0) != 0};
     if (t.rank < 3 || t.rank > 4 || turn.width < 2 || (given > 0 && heads < 1 && t.rank == 3))
         return takt_onnx_refuse(c, "rank %d and a cosine cache of rank %d", t.rank, cache.rank);
@@ -244,6 +246,5 @@ static takt_status adapt(takt_call *c)
     return takt_span_is(c->node->op, "RotaryEmbedding") ? rotary(c) : group_query(c);
 }
 
-const takt_onnx_op takt_onnx_MsGroupQuery = {.names = {"GroupQueryAttention", "RotaryEmbedding"},
-                                             .domain = "com.microsoft",
-                                             .adapt = adapt};
+const takt_onnx_op takt_onnx_MsGroupQuery = {
+    .names = {"GroupQueryAttention", "RotaryEmbedding"}, .domain = "com.microsoft", .adapt = adapt};

@@ -1,7 +1,7 @@
 /* MsInteger.c - com.microsoft's QGemm, MatMulIntegerToFloat and DynamicQuantizeMatMul: products of
  * integers, scaled. */
-#include "op/util/integer.h"
 #include "io/onnx/adapt.h"
+#include "op/util/integer.h"
 
 typedef struct product {
     takt_id in[TAKT_INTEGER_INPUTS];

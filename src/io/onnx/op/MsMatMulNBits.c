@@ -1,4 +1,5 @@
-/* MsMatMulNBits.c - com.microsoft's MatMulNBits: a product with weights of 2, 4 or 8 bits in blocks.
+/* MsMatMulNBits.c - com.microsoft's MatMulNBits: a product with weights of 2, 4 or 8 bits in
+ * blocks.
  *
  * The weights become floats by a few ops on constants, which a plan computes once. */
 #include "io/onnx/adapt.h"

@@ -85,8 +85,8 @@ static takt_status adapt(takt_call *c)
     return closed(c, takt_binary(c->g, binary, opened(c, 0), opened(c, 3)), 6);
 }
 
-const takt_onnx_op takt_onnx_MsQuantized = {.names = {"QLinearAdd", "QLinearMul", "QLinearConcat",
-                                                      "QLinearGlobalAveragePool", "QLinearAveragePool", "QLinearSigmoid",
-                                                      "QLinearLeakyRelu"},
-                                            .domain = "com.microsoft",
-                                            .adapt = adapt};
+const takt_onnx_op takt_onnx_MsQuantized = {
+    .names = {"QLinearAdd", "QLinearMul", "QLinearConcat", "QLinearGlobalAveragePool",
+              "QLinearAveragePool", "QLinearSigmoid", "QLinearLeakyRelu"},
+    .domain = "com.microsoft",
+    .adapt = adapt};

@@ -1,0 +1,205 @@
+/* quantized.c - products of dequantised bytes are computed on the bytes.
+ *
+ * dequantize, convolution or product, bias, relu and quantize become one integer op step by step.
+ * Its sum is exact where the float one rounds: docs/numerics.md, "Integer sums".
+ */
+#include "op/util/conv.h"
+#include "op/util/integer.h"
+#include "pass/match.h"
+#include "pass/passes.h"
+
+static bool is_byte(takt_dtype dtype)
+{
+    return dtype == TAKT_I8 || dtype == TAKT_U8;
+}
+
+/* `id`, if it dequantises bytes to f32 by one scale, or one for each element of `axis`. */
+static const takt_node *opened(const takt_graph *g, takt_id id, int axis)
+{
+    const takt_node *n = takt_match_op(g, id, &takt_op_dequantize);
+    if (n == NULL || n->type->dtype != TAKT_F32 || !is_byte(takt_type_of(g, n->in[0])->dtype) ||
+        takt_type_of(g, n->in[1])->dtype != TAKT_F32)
+        return NULL;
+    const int64_t along = takt_match_attr(n, "axis")->i64;
+    const int rank = takt_type_of(g, n->in[1])->rank;
+    if (rank == 0 || (rank == 1 && axis >= 0 && (along + n->type->rank) % n->type->rank == axis))
+        return n;
+    return NULL;
+}
+
+static takt_id zero_of(const takt_node *n)
+{
+    return n->in_count > 2 ? n->in[2] : TAKT_NONE;
+}
+
+/* The integer op on what `a` and `b` were made of; `attr` is its own. */
+static takt_id product(takt_graph *g, const takt_op *op, const takt_node *a, const takt_node *b,
+                       takt_id b_bytes, const takt_attr *attr)
+{
+    takt_id in[TAKT_INTEGER_INPUTS] = {a->in[0],  b_bytes,   zero_of(a), zero_of(b),
+                                       TAKT_NONE, TAKT_NONE, TAKT_NONE};
+    in[TAKT_INTEGER_SCALE] = takt_mul(g, a->in[1], b->in[1]);
+    return takt_graph_append(g, op, TAKT_INTEGER_SCALE + 1, in, attr);
+}
+
+/* Sums of this many products of bytes fit into i32. */
+static bool fits(const takt_type *w, int out)
+{
+    enum { MOST = 32768 };
+    int64_t count = 1;
+    for (int d = 0; d < w->rank; d++) {
+        if (d == out)
+            continue;
+        if (!takt_dim_is_number(w->dim[d]) || w->dim[d] > MOST)
+            return false;
+        count *= w->dim[d];
+        if (count > MOST)
+            return false;
+    }
+    return true;
+}
+
+static takt_id conv(takt_rewrite *r, const takt_node *n)
+{
+    const takt_node *x = opened(r->out, n->in[0], -1), *w = opened(r->out, n->in[1], 0);
+    if (x == NULL || w == NULL)
+        return TAKT_NONE;
+    if (!fits(w->type, 0))
+        return takt_refuse(r, n, "its sums may not fit into 32 bits");
+    const takt_node a = *x, b = *w; /* the graph grows */
+    return product(r->out, &takt_op_integer_conv, &a, &b, b.in[0], n->attr);
+}
+
+static takt_id matmul(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    const bool flips = takt_match_attr(n, "transpose_b")->boolean;
+    const takt_node *x = opened(g, n->in[0], -1), *w = opened(g, n->in[1], flips ? 0 : 1);
+    if (x == NULL || w == NULL || x->type->rank < 2)
+        return TAKT_NONE;
+    if (w->type->rank != 2 || takt_match_attr(n, "transpose_a")->boolean)
+        return takt_refuse(r, n, "its first factor is transposed, or the second is no matrix");
+    if (!fits(w->type, flips ? 0 : 1))
+        return takt_refuse(r, n, "its sums may not fit into 32 bits");
+    const takt_node a = *x, b = *w;
+    const takt_id bytes = flips ? takt_transpose(g, b.in[0], (const int64_t[]){1, 0}, 2) : b.in[0];
+    return product(g, &takt_op_integer_matmul, &a, &b, bytes, NULL);
+}
+
+/* An integer op that gives floats. */
+static const takt_node *scaled(const takt_graph *g, takt_id id)
+{
+    const takt_node *n = id != TAKT_NONE ? &g->nodes[id] : NULL;
+    const bool fits =
+        n != NULL && (n->op == &takt_op_integer_conv || n->op == &takt_op_integer_matmul);
+    return fits && n->type->dtype == TAKT_F32 ? n : NULL;
+}
+
+/* The addend's axis with more than one element, in the result's count of axes; -1: none, -2: many.
+ */
+static int only_axis(const takt_type *addend, int rank)
+{
+    int axis = -1;
+    for (int d = 0; d < addend->rank; d++) {
+        if (addend->dim[d] == 1)
+            continue;
+        if (axis != -1)
+            return -2;
+        axis = rank - addend->rank + d;
+    }
+    return axis;
+}
+
+/* The addend in units of the sum. */
+static takt_id bias_of(takt_graph *g, takt_id addend, takt_dim count, takt_id scale)
+{
+    const takt_named_attr attrs[] = {{"axis", takt_attr_i64(0)},
+                                     {"dtype", takt_attr_dtype(TAKT_I32)}};
+    const takt_id flat = takt_match_is_scalar(g, addend)
+                             ? takt_broadcast(g, takt_reshape(g, addend, NULL, 0), &count, 1)
+                             : takt_reshape(g, addend, &count, 1);
+    return takt_graph_call(g, &takt_op_quantize, 2, (const takt_id[]){flat, scale}, 2, attrs);
+}
+
+/* Dequantised from i32, so that it lies on the grid of the sum, or on one close to it. */
+static bool is_whole(const takt_graph *g, takt_id addend)
+{
+    const takt_node *moved = takt_match_op(g, addend, &takt_op_reshape);
+    const takt_node *n =
+        takt_match_op(g, moved != NULL ? moved->in[0] : addend, &takt_op_dequantize);
+    return n != NULL && takt_type_of(g, n->in[0])->dtype == TAKT_I32 &&
+           takt_match_is_fixed(g, addend);
+}
+
+static takt_id bias(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    const uint32_t which = scaled(g, n->in[0]) != NULL ? 0 : 1;
+    const takt_node *sum = scaled(g, n->in[which]);
+    const takt_id addend = n->in[1 - which];
+    if (sum == NULL || sum->in_count > TAKT_INTEGER_SCALE + 1 ||
+        sum->in[TAKT_INTEGER_BIAS] != TAKT_NONE || !is_whole(g, addend) ||
+        !takt_match_type(g, n->in[which], n->type))
+        return TAKT_NONE;
+    if (!takt_match_single(r, which))
+        return takt_refuse(r, n, "the sum before it is used elsewhere too");
+    const int rank = n->type->rank;
+    const bool is_conv = sum->op == &takt_op_integer_conv;
+    const bool is_first = is_conv && sum->attr[TAKT_CONV_LAYOUT].i64 != TAKT_NHWC;
+    const int channel = is_first ? 1 : rank - 1;
+    const int axis = only_axis(takt_type_of(g, addend), rank);
+    if (axis != -1 && axis != channel)
+        return takt_refuse(r, n, "the addend is not one per channel");
+    const takt_node old = *sum;
+    takt_id in[TAKT_INTEGER_INPUTS];
+    for (uint32_t k = 0; k <= TAKT_INTEGER_SCALE; k++)
+        in[k] = old.in[k];
+    in[TAKT_INTEGER_BIAS] = bias_of(g, addend, n->type->dim[channel], old.in[TAKT_INTEGER_SCALE]);
+    return takt_graph_append(g, old.op, TAKT_INTEGER_SCALE + 1, in, old.attr);
+}
+
+/* Nothing below zero survives the quantisation, so a relu before it does nothing. */
+static bool cuts_at_zero(const takt_graph *g, const takt_node *n)
+{
+    const takt_id zero = zero_of(n);
+    if (zero == TAKT_NONE)
+        return n->type->dtype == TAKT_U8;
+    return takt_match_value(g, zero, n->type->dtype == TAKT_U8 ? 0 : -128);
+}
+
+static takt_id quantize(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    const takt_node *relu = takt_match_op(g, n->in[0], &takt_op_relu);
+    const takt_node *sum = scaled(g, relu != NULL ? relu->in[0] : n->in[0]);
+    if (sum == NULL || !is_byte(n->type->dtype) || sum->in_count > TAKT_INTEGER_SCALE + 1)
+        return TAKT_NONE;
+    if (relu != NULL && !cuts_at_zero(g, n))
+        return takt_refuse(r, n, "it keeps values below the relu's zero");
+    if (!takt_match_single(r, 0))
+        return takt_refuse(r, n, "what it quantises is used elsewhere too");
+    if (takt_type_of(g, n->in[1])->rank != 0)
+        return takt_refuse(r, n, "it has several scales");
+    const takt_node old = *sum;
+    takt_id in[TAKT_INTEGER_INPUTS];
+    for (uint32_t k = 0; k < TAKT_INTEGER_SCALE; k++)
+        in[k] = old.in[k];
+    in[TAKT_INTEGER_SCALE] = takt_div(g, old.in[TAKT_INTEGER_SCALE], n->in[1]);
+    in[TAKT_INTEGER_ZERO] =
+        zero_of(n) != TAKT_NONE ? n->in[2] : takt_cast(g, takt_scalar_i64(g, 0), n->type->dtype);
+    return takt_graph_append(g, old.op, TAKT_INTEGER_INPUTS, in, old.attr);
+}
+
+static const takt_rule rules[] = {
+    {&takt_op_conv, "conv(dequantize(x), dequantize(w)) = integer_conv(x, w)", conv},
+    {&takt_op_matmul, "matmul(dequantize(x), dequantize(w)) = integer_matmul(x, w)", matmul},
+    {&takt_op_add, "integer sum + bias = integer sum with its bias", bias},
+    {&takt_op_quantize, "quantize(integer sum) = integer sum, requantised", quantize},
+};
+
+const takt_pass takt_pass_quantized = {
+    .name = "quantized",
+    .summary = "compute products of dequantised bytes on the bytes",
+    .licence = "Integer sums",
+    TAKT_RULES(rules),
+};
