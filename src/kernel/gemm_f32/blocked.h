@@ -87,7 +87,7 @@ static size_t rows_in_place(const gemm *g)
     const bool fits = IN_PLACE > 0 && g->m >= 4 * MR && g->n <= FEW_COLUMNS && g->a_col == 1 &&
                       g->a_row > 0 && g->k > 0 && g->k % QUAD == 0 &&
                       (g->a_row * sizeof(elem) % 4096 != 0 || g->k <= 64);
-    return !fits ? 0 : wide_columns(g) > 0 ? IN_PLACE - 1 : IN_PLACE;
+    return !fits ? 0 : wide_columns(g) > 0 ? (size_t)IN_PLACE - 1 : (size_t)IN_PLACE;
 }
 
 /* k of one packed block of A. */
