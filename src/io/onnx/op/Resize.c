@@ -231,7 +231,10 @@ static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
         resize r = p->base;
         r.in = t->dim[axis];
         r.scale = p->scale[axis];
-        r.out = p->size[axis] >= 0 ? p->size[axis] : (int64_t)floor((double)r.in * r.scale);
+        const double wide = (double)r.in * r.scale; /* NaN and infinite scales are refused below */
+        r.out = p->size[axis] >= 0               ? p->size[axis]
+                : wide >= 0 && wide <= INT32_MAX ? (int64_t)floor(wide)
+                                                 : -1;
         if (roi != NULL && roi->count == 2 * count) {
             r.start = roi->f[i];
             r.end = roi->f[count + i];
