@@ -11,6 +11,8 @@ static takt_status adapt(takt_call *c)
     int64_t *equal = takt_onnx_get(c, parts, sizeof *equal);
     if (c->status != TAKT_OK)
         return c->status;
+    if (parts == 0)
+        return takt_onnx_refuse(c, "it has no results");
     if (!sizes.is_set) {
         takt_dim whole;
         TAKT_TRY(takt_dim_resolve(c->g->dims, x->dim[axis], &whole));
@@ -26,8 +28,8 @@ static takt_status adapt(takt_call *c)
         return takt_onnx_refuse(c, "%zu sizes for %zu results", sizes.count, parts);
     int64_t at = 0;
     for (size_t i = 0; i < parts; i++) {
-        if (sizes.at[i] < 0)
-            return takt_onnx_refuse(c, "a size is negative");
+        if (sizes.at[i] < 0 || sizes.at[i] > INT64_MAX - at)
+            return takt_onnx_refuse(c, "a size is negative or too large");
         takt_onnx_set(c, i, takt_slice(c->g, in, axis, at, at + sizes.at[i], 1));
         at += sizes.at[i];
     }
