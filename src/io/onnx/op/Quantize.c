@@ -141,7 +141,10 @@ static takt_status adapt(takt_call *c)
     }
     const takt_dim size = t.rank > 0 ? t.dim[axis] : 1;
     scale = block > 0 ? spread(c, scale, axis, block, size) : aligned(c, scale, axis, t.rank);
+    const bool has_zero = zero != TAKT_NONE;
     zero = block > 0 ? spread(c, zero, axis, block, size) : aligned(c, zero, axis, t.rank);
+    if (x == TAKT_NONE || scale == TAKT_NONE || (has_zero && zero == TAKT_NONE))
+        return takt_onnx_done(c, TAKT_NONE);
     if (is_quantize)
         return takt_onnx_done(
             c,
