@@ -98,7 +98,8 @@ takt_status takt_import_record(takt_call *c, const takt_op *op)
         const takt_span name = c->node->attrs[i].name;
         const takt_attr_def *def = definition(op, name, takt_span_is(c->node->domain, "takt"));
         char text[64] = {0};
-        memcpy(text, name.at, name.length < sizeof text ? name.length : sizeof text - 1);
+        if (name.length > 0)
+            memcpy(text, name.at, name.length < sizeof text ? name.length : sizeof text - 1);
         if (takt_span_is(name, "consumed_inputs"))
             continue; /* of the first opsets: a hint */
         const takt_pb_attr *a = takt_onnx_attr(c, text);
