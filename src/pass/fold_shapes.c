@@ -3,13 +3,12 @@
  * Only integers: floats are folded by the plan, with the kernels that would otherwise compute them
  * at run time, so that folding cannot change their bits.
  */
-#include "interp/interp.h"
-#include "ir/array.h"
 #include "ir/leaves.h"
+#include "pass/fold_node.h"
 #include "pass/match.h"
 #include "pass/passes.h"
 
-enum { LARGEST = 4096 /* elements */, MOST_INPUTS = 8 };
+enum { LARGEST = 4096 /* elements */ };
 
 static takt_id known_dim(takt_rewrite *r, const takt_node *n)
 {
@@ -33,7 +32,7 @@ static bool is_small_integer(const takt_type *type)
 
 static bool foldable(const takt_rewrite *r, const takt_node *n)
 {
-    if (n->in_count == 0 || n->in_count > MOST_INPUTS || n->out_count != 1 ||
+    if (n->in_count == 0 || n->in_count > TAKT_FOLD_INPUTS || n->out_count != 1 ||
         n->op == &takt_op_get || (n->op->traits & (TAKT_CONTROL | TAKT_UNIQUE | TAKT_LEAF)) != 0 ||
         !is_small_integer(n->type))
         return false;
@@ -44,35 +43,9 @@ static bool foldable(const takt_rewrite *r, const takt_node *n)
     return true;
 }
 
-static takt_status evaluate(takt_rewrite *r, const takt_node *n, takt_array *in,
-                            takt_tensor *result)
-{
-    takt_ctx *ctx = r->out->ctx;
-    for (uint32_t k = 0; k < n->in_count; k++)
-        TAKT_TRY(takt_array_from_tensor(ctx, r->out->nodes[n->in[k]].attr[0].tensor, &in[k]));
-    takt_array out = {0};
-    TAKT_TRY(takt_interpret_node(ctx, r->out, n, in, &out));
-    const takt_status status = takt_array_to_tensor(ctx, &out, result);
-    takt_array_release(ctx, &out);
-    return status;
-}
-
-/* A node that cannot be evaluated (a zero divisor, say) is left to fail at run time, where the
- * error has a place. */
 static takt_id known_integer(takt_rewrite *r, const takt_node *n)
 {
-    if (!foldable(r, n))
-        return TAKT_NONE;
-    takt_array in[MOST_INPUTS] = {0};
-    takt_tensor result = {0};
-    const takt_status status = evaluate(r, n, in, &result);
-    for (uint32_t k = 0; k < n->in_count; k++)
-        takt_array_release(r->out->ctx, &in[k]);
-    if (status != TAKT_OK)
-        return takt_refuse(r, n, "it cannot be evaluated now");
-    const takt_id id = takt_graph_constant(r->out, &result);
-    takt_tensor_release(&result);
-    return id;
+    return foldable(r, n) ? takt_fold_node(r, n) : TAKT_NONE;
 }
 
 static const takt_rule rules[] = {
