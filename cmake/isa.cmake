@@ -1,10 +1,16 @@
 # isa.cmake - the only place that knows what an ISA is; its rows are those of src/kernel/isa.h.
 
+# Instrumented code of variants that the machine cannot run anyway costs minutes of compiling.
+set(TAKT_WITHOUT_ISA "" CACHE STRING "ISAs whose variants are left out of the build")
+
 # takt_isa(name [ON processor...] [FLAGS flag...]): files `<family>_<name>[_<note>].c` are compiled
 # with these flags, on these processors only.
 function(takt_isa name)
   cmake_parse_arguments(PARSE_ARGV 1 isa "" "" "ON;FLAGS")
   set(takt_isa_known ${takt_isa_known} ${name} PARENT_SCOPE)
+  if(name IN_LIST TAKT_WITHOUT_ISA)
+    return()
+  endif()
   if(NOT isa_ON OR CMAKE_SYSTEM_PROCESSOR IN_LIST isa_ON)
     set(takt_isa_here ${takt_isa_here} ${name} PARENT_SCOPE)
     set(takt_isa_flags_${name} ${isa_FLAGS} PARENT_SCOPE)

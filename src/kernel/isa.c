@@ -53,7 +53,7 @@ typedef struct leaf {
 static leaf cpuid(unsigned number, unsigned sub)
 {
     leaf r = {0, 0, 0, 0};
-    if (__get_cpuid_max(0, NULL) >= number)
+    if ((unsigned)__get_cpuid_max(0, NULL) >= number)
         __cpuid_count(number, sub, r.a, r.b, r.c, r.d);
     return r;
 }
