@@ -164,9 +164,11 @@ static inline const takt_node *takt_node_at(const takt_graph *g, takt_id id)
 {
     return &g->nodes[id];
 }
+/* Of what could not be built too, because building is sticky: a scalar. */
 static inline const takt_type *takt_type_of(const takt_graph *g, takt_id id)
 {
-    return &g->nodes[id].type[0];
+    static const takt_type nothing;
+    return id == TAKT_NONE ? &nothing : &g->nodes[id].type[0];
 }
 takt_slot *takt_graph_find_slot(const takt_graph *g, const char *name);
 /* Copies node `n` (its inputs already ids of `to`) unchanged. */

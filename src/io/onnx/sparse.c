@@ -43,10 +43,13 @@ static takt_status fill(takt_ctx *ctx, const takt_pb_sparse *s, const takt_tenso
         (rank == 2 && (size_t)indices->type.dim[1] != s->dim_count))
         return takt_wire_fail(ctx, s->at, "values and indices of a sparse tensor do not fit");
     takt_type type = {.dtype = values->type.dtype, .rank = (int)s->dim_count};
-    memcpy(type.dim, s->dims, s->dim_count * sizeof *s->dims);
+    for (size_t d = 0; d < s->dim_count; d++)
+        type.dim[d] = s->dims[d];
     size_t bytes;
     if (!takt_type_bytes(&type, &bytes) || bytes > ctx->limits.tensor_bytes)
         return takt_wire_fail(ctx, s->at, "a sparse tensor is too large");
+    if (bytes == 0 && count > 0)
+        return takt_wire_fail(ctx, s->at, "a sparse tensor without elements has values");
     TAKT_TRY(takt_tensor_create(ctx, &type, out));
     memset(takt_tensor_data(out), 0, bytes);
     size_t flat = 0;

@@ -31,6 +31,28 @@ static takt_status same(takt_call *c, const takt_type *x, bool upper, takt_spati
     return TAKT_OK;
 }
 
+static bool is_small(int64_t v, int64_t least)
+{
+    return v >= least && v <= INT32_MAX;
+}
+
+/* Everything below 2^31, so that sums of products of two cannot wrap. */
+static takt_status bounded(takt_call *c, const takt_type *x, const takt_spatial *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        takt_dim in;
+        TAKT_TRY(takt_dim_resolve(c->g->dims, x->dim[i + 2], &in));
+        if (takt_dim_is_number(in) && !is_small(in, 0))
+            return takt_onnx_refuse(c, "a spatial dimension is out of range");
+        if (!is_small(s->kernel[i], 1) || !is_small(s->stride[i], 1) ||
+            !is_small(s->dilation[i], 1) || !is_small(s->pad[i], -INT32_MAX) ||
+            !is_small(s->pad[s->count + i], -INT32_MAX) ||
+            !is_small((s->kernel[i] - 1) * s->dilation[i] + 1, 1))
+            return takt_onnx_refuse(c, "a kernel, stride, dilation or pad is out of range");
+    }
+    return TAKT_OK;
+}
+
 takt_status takt_spatial_read(takt_call *c, const takt_type *x, const int64_t *kernel, size_t count,
                               takt_spatial *s)
 {
@@ -41,11 +63,7 @@ takt_status takt_spatial_read(takt_call *c, const takt_type *x, const int64_t *k
     if (!fill(c, "strides", count, 1, s->stride) || !fill(c, "dilations", count, 1, s->dilation) ||
         !fill(c, "pads", 2 * count, 0, s->pad))
         return takt_onnx_refuse(c, "strides, dilations or pads do not fit the rank");
-    for (size_t i = 0; i < count; i++)
-        if (s->kernel[i] < 1 || s->stride[i] < 1 || s->dilation[i] < 1 ||
-            s->kernel[i] > INT32_MAX || s->stride[i] > INT32_MAX || s->dilation[i] > INT32_MAX ||
-            s->pad[i] > INT32_MAX || s->pad[count + i] > INT32_MAX)
-            return takt_onnx_refuse(c, "a kernel, stride, dilation or pad is out of range");
+    TAKT_TRY(bounded(c, x, s));
     static const char *const ways[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
     const int way = takt_onnx_choice(c, "auto_pad", "NOTSET", ways);
     if (way == 1 || way == 2)

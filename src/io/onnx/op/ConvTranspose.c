@@ -8,17 +8,23 @@ static takt_status sizes(takt_call *c, const takt_type *x, takt_spatial *s, takt
                     shape = takt_onnx_ints(c, "output_shape");
     const bool upper = takt_onnx_is(c, "auto_pad", "NOTSET", "SAME_UPPER");
     const bool same = upper || takt_onnx_is(c, "auto_pad", "NOTSET", "SAME_LOWER");
+    if (shape.is_set && shape.count != s->count && shape.count != s->count + 2)
+        return takt_onnx_refuse(c, "output_shape has %zu numbers", shape.count);
     for (size_t i = 0; i < s->count; i++) {
         takt_dim in;
         TAKT_TRY(takt_dim_resolve(c->g->dims, x->dim[i + 2], &in));
         if (!takt_dim_is_number(in))
             return takt_onnx_refuse(c, "a spatial dimension without a number");
         const int64_t more = i < extra.count ? extra.at[i] : 0;
+        if (more < 0 || more > INT32_MAX)
+            return takt_onnx_refuse(c, "output_padding is out of range");
         const int64_t full =
             s->stride[i] * (in - 1) + more + (s->kernel[i] - 1) * s->dilation[i] + 1;
         if (same || shape.is_set) {
             const size_t skip = shape.count == s->count + 2 ? 2 : 0;
             const int64_t want = shape.is_set ? shape.at[i + skip] : in * s->stride[i];
+            if (want < 0)
+                return takt_onnx_refuse(c, "the result would have a negative size");
             const int64_t total = full > want ? full - want : 0;
             s->pad[i] = upper ? total / 2 : total - total / 2;
             s->pad[s->count + i] = total - s->pad[i];
