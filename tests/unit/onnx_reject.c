@@ -221,7 +221,8 @@ static void nesting(void)
     expect(TAKT_ERR_FORMAT, "nested deeper");
 }
 
-static void functions(void)
+/* A function that calls itself `calls` times: with two, all of them would be 2^32. */
+static void calls_itself(int calls)
 {
     static pb function, import;
     graph.length = function.length = import.length = 0;
@@ -233,9 +234,11 @@ static void functions(void)
     pb_text(&function, 1, "F"); /* which calls itself */
     pb_text(&function, 4, "a");
     pb_text(&function, 5, "b");
-    pb_node(&node, "F", "a", NULL, "b");
-    pb_text(&node, 7, "my");
-    pb_message(&function, 7, &node);
+    for (int i = 0; i < calls; i++) {
+        pb_node(&node, "F", "a", NULL, i == 0 ? "b" : "unused");
+        pb_text(&node, 7, "my");
+        pb_message(&function, 7, &node);
+    }
     pb_text(&function, 10, "my");
     pb_text(&import, 1, "my");
     pb_int(&import, 2, 1);
@@ -243,6 +246,12 @@ static void functions(void)
     pb_message(&model, 8, &import);
     pb_message(&model, 25, &function);
     expect_bytes(model.at, model.length, TAKT_ERR_FORMAT, "nest deeper");
+}
+
+static void functions(void)
+{
+    calls_itself(1);
+    calls_itself(2);
 }
 
 /* Ops that do not exist, and settings that depend on an input's values. */

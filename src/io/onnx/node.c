@@ -150,7 +150,8 @@ static takt_status call_function(takt_call *c, const takt_pb_function *f)
                         .caller_scope = c->scope,
                         .function = f,
                         .depth = c->scope->depth + 1};
-    if (inner.depth > c->ctx->limits.depth)
+    c->im->is_hopeless = inner.depth > c->ctx->limits.depth;
+    if (c->im->is_hopeless)
         return takt_wire_fail(c->ctx, c->node->at, "calls of function %.*s nest deeper than %llu",
                               (int)f->name.length, f->name.at,
                               (unsigned long long)c->ctx->limits.depth);
@@ -255,7 +256,8 @@ static takt_status import_node(takt_scope *scope, const takt_pb_node *n)
                    .node = n,
                    .opset = takt_scope_opset(scope, n->domain)};
     bool is_poisoned = false;
-    if (im->budget-- == 0)
+    im->is_hopeless = im->budget-- == 0;
+    if (im->is_hopeless)
         return takt_wire_fail(im->ctx, n->at,
                               "the model has more nodes, functions inlined, than are allowed");
     if (im->source->refusals != NULL)
@@ -271,7 +273,7 @@ static takt_status import_node(takt_scope *scope, const takt_pb_node *n)
         takt_graph_set_origin(c.g, text != NULL ? text : "", 0);
         takt_status status = adapt(&c);
         status = status != TAKT_OK ? status : c.status != TAKT_OK ? c.status : c.g->status;
-        if (status == TAKT_ERR_MEMORY)
+        if (status == TAKT_ERR_MEMORY || im->is_hopeless)
             return status;
         if (status != TAKT_OK) {
             takt_import_refuse(im, n, c.opset);
