@@ -6,34 +6,43 @@
 
 #include "check.h"
 
-enum { X, W, Y, BIAS, ZEROS, WANT, ROWS_MAX = 20 };
+enum { X, W, Y, BIAS, ZEROS, WANT, ROWS_MAX = 80 };
 
 check_fn check_depthwise_f32;
+
+/* Rows of x that all lines read. */
+static size_t rows_of(const takt_depthwise_f32 *d)
+{
+    return (d->lines - 1) * d->x_step + d->rows;
+}
 
 /* Rows of x are parts of one buffer; some are missing. */
 static void find_rows(takt_check *c, const takt_depthwise_f32 *d, const float *x,
                       const float **rows)
 {
-    for (size_t i = 0; i < d->rows; i++)
+    for (size_t i = 0; i < rows_of(d); i++)
         rows[i] = check_below(c, 4) == 0 ? NULL : x + i * d->width * d->channels;
 }
 
 static void one(takt_check *c, const takt_kernel *reference, takt_depthwise_f32 d, int round)
 {
     const int values = (int)check_below(c, CHECK_VALUES), where = round % CHECK_PLACES;
-    const size_t n = d.channels, in = d.rows * d.width * n, out = d.columns * n;
+    const size_t n = d.channels, in = rows_of(&d) * d.width * n;
+    const size_t out = d.lines * d.columns * n;
     const float *rows[ROWS_MAX];
     check_case(c,
-               "channels=%zu columns=%zu width=%zu taps=%zux%zu stride %zu dilation %zu before %zu",
-               n, d.columns, d.width, d.rows, d.taps, d.stride, d.dilation, d.before);
+               "lines=%zu step %zu channels=%zu columns=%zu width=%zu taps=%zux%zu "
+               "stride %zu dilation %zu before %zu",
+               d.lines, d.x_step, n, d.columns, d.width, d.rows, d.taps, d.stride, d.dilation,
+               d.before);
     float *x = check_place(c, X, in * sizeof *x, where);
     float *w = check_place(c, W, d.rows * d.taps * n * sizeof *w, where);
     float *bias = check_place(c, BIAS, n * sizeof *bias, where);
-    float *zeros = check_place(c, ZEROS, n * sizeof *zeros, where);
+    float *zeros = check_place(c, ZEROS, TAKT_DEPTHWISE_ZEROS * n * sizeof *zeros, where);
     check_fill_f32(c, x, in, values);
     check_fill_f32(c, w, d.rows * d.taps * n, values);
     check_fill_f32(c, bias, n, CHECK_PLAIN);
-    memset(zeros, 0, n * sizeof *zeros);
+    memset(zeros, 0, TAKT_DEPTHWISE_ZEROS * n * sizeof *zeros);
     find_rows(c, &d, x, rows);
     d.x = rows;
     d.w = w;
@@ -61,7 +70,9 @@ static size_t columns_of(const takt_depthwise_f32 *d)
 
 static void bench(takt_check *c, size_t channels, size_t width, size_t stride)
 {
-    takt_depthwise_f32 d = {.channels = channels,
+    takt_depthwise_f32 d = {.lines = 2,
+                            .x_step = stride,
+                            .channels = channels,
                             .columns = width / stride,
                             .width = width,
                             .rows = 3,
@@ -69,19 +80,23 @@ static void bench(takt_check *c, size_t channels, size_t width, size_t stride)
                             .stride = stride,
                             .dilation = 1,
                             .before = 1};
-    const size_t in = 3 * width * channels;
+    const size_t in = rows_of(&d) * width * channels;
     float *x = check_place(c, X, in * sizeof *x, CHECK_AT_START);
     float *w = check_place(c, W, 9 * channels * sizeof *w, CHECK_AT_START);
-    float *zeros = check_place(c, ZEROS, channels * sizeof *zeros, CHECK_AT_START);
+    float *zeros =
+        check_place(c, ZEROS, TAKT_DEPTHWISE_ZEROS * channels * sizeof *zeros, CHECK_AT_START);
     check_fill_f32(c, x, in, CHECK_PLAIN);
     check_fill_f32(c, w, 9 * channels, CHECK_PLAIN);
-    memset(zeros, 0, channels * sizeof *zeros);
-    const float *rows[3] = {x, x + width * channels, x + 2 * width * channels};
+    memset(zeros, 0, TAKT_DEPTHWISE_ZEROS * channels * sizeof *zeros);
+    const float *rows[5];
+    for (size_t i = 0; i < rows_of(&d); i++)
+        rows[i] = x + i * width * channels;
     d.x = rows;
     d.w = w;
     d.zeros = zeros;
-    d.y = check_place(c, Y, d.columns * channels * sizeof *d.y, CHECK_AT_START);
-    CHECK_BENCH(c, stride == 1 ? "3x3" : "3x3 stride 2", 0, 18.0 * (double)(d.columns * channels),
+    d.y = check_place(c, Y, d.lines * d.columns * channels * sizeof *d.y, CHECK_AT_START);
+    CHECK_BENCH(c, stride == 1 ? "3x3" : "3x3 stride 2", 0,
+                18.0 * (double)(d.lines * d.columns * channels),
                 takt_kernel_as_depthwise_f32(c->kernel)(&d));
 }
 
@@ -92,13 +107,15 @@ void check_depthwise_f32(takt_check *c, const takt_kernel *reference)
     for (size_t n = 1; n <= 40; n++)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
             for (size_t stride = 1; stride <= 3; stride++, round++) {
-                takt_depthwise_f32 d = {.channels = n,
+                takt_depthwise_f32 d = {.lines = 1 + (size_t)round / 3 % 3,
+                                        .channels = n,
                                         .width = 1 + check_below(c, 23),
                                         .rows = taps[t][0],
                                         .taps = taps[t][1],
                                         .stride = stride,
                                         .dilation = 1 + (round % 5 == 4),
-                                        .before = check_below(c, 4)};
+                                        .before = check_below(c, round & 1 ? 2 : 4)};
+                d.x_step = check_below(c, 3) > 0 ? stride : d.rows;
                 d.columns = columns_of(&d);
                 one(c, reference, d, round);
             }

@@ -219,10 +219,8 @@ static void inner_columns(const takt_depthwise_f32 *d, size_t *first, size_t *en
     *first = *first < *end ? *first : *end;
 }
 
-/* Works on a copy of the job whose address nobody else has: stores cannot change its fields. */
-static void run(const takt_depthwise_f32 *given)
+static void one_line(const takt_depthwise_f32 *d)
 {
-    const takt_depthwise_f32 copy = *given, *d = &copy;
     size_t q, end;
     if (d->rows * d->taps == 0 || d->rows * d->taps > TAKT_GEMM_CHUNK) {
         long_columns(d);
@@ -242,4 +240,17 @@ static void run(const takt_depthwise_f32 *given)
     any_columns(d, q, d->columns);
 }
 
-TAKT_KERNELS(depthwise_f32, TAKT_KERNEL(depthwise_f32, SIMD_NAME, SIMD_RANK, run, NULL));
+/* Works on a copy of the job whose address nobody else has: stores cannot change its fields. */
+static void all_lines(const takt_depthwise_f32 *given)
+{
+    takt_depthwise_f32 d = *given;
+    for (size_t l = 0; l < given->lines; l++, d.x += d.x_step, d.y += d.columns * d.channels)
+        one_line(&d);
+}
+
+#ifndef DEPTHWISE_RUN
+#define DEPTHWISE_RUN all_lines
+#endif
+static void DEPTHWISE_RUN(const takt_depthwise_f32 *given);
+
+TAKT_KERNELS(depthwise_f32, TAKT_KERNEL(depthwise_f32, SIMD_NAME, SIMD_RANK, DEPTHWISE_RUN, NULL));

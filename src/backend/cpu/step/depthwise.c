@@ -1,4 +1,5 @@
-/* depthwise.c - convolution of each channel by itself, channels last, one output row at a time. */
+/* depthwise.c - convolution of each channel by itself, channels last, some output rows at a time.
+ */
 #include <string.h>
 
 #include "backend/cpu/conv_end.h"
@@ -7,6 +8,8 @@
 #include "backend/cpu/conv_shape.h"
 #include "kernel/depthwise_f32/depthwise_f32.h"
 
+enum { LINES = 9 }; /* of outputs at a time; none is left alone if there are more than one */
+
 typedef struct facts {
     takt_conv_shape shape;
     takt_conv_end end;
@@ -14,6 +17,7 @@ typedef struct facts {
     size_t w;
     bool is_packed;
     size_t packed_at;           /* of the weights in shared scratch, unless is_packed */
+    size_t x_step;              /* rows of x from one line of outputs to the next */
     size_t pointers, registers; /* offsets in a worker's scratch, after the zeros */
 } facts;
 
@@ -45,25 +49,34 @@ static void before(const takt_step *s, const takt_task *t)
 
 /* ---- running ---- */
 
-/* The rows of x that output row (plane, line) reads. */
-static void find_rows(const takt_conv_shape *c, const float *sample, size_t plane, size_t line,
-                      const float **rows)
+/* Row (a, b) of the kernel for output row (plane, line), or NULL where it is padding. */
+static const float *row_of(const takt_conv_shape *c, const float *sample, const size_t at[2],
+                           size_t a, size_t b)
 {
-    for (size_t a = 0; a < c->kernel[0]; a++)
-        for (size_t b = 0; b < c->kernel[1]; b++, rows++) {
-            const size_t i = plane * c->stride[0] + a * c->dilation[0];
-            const size_t j = line * c->stride[1] + b * c->dilation[1];
-            const bool inside = i >= c->before[0] && i - c->before[0] < c->in[0] &&
-                                j >= c->before[1] && j - c->before[1] < c->in[1];
-            *rows = inside
-                        ? sample + (i - c->before[0]) * c->x_at[0] + (j - c->before[1]) * c->x_at[1]
-                        : NULL;
-        }
+    const size_t i = at[0] * c->stride[0] + a * c->dilation[0];
+    const size_t j = at[1] * c->stride[1] + b * c->dilation[1];
+    const bool inside = i >= c->before[0] && i - c->before[0] < c->in[0] && j >= c->before[1] &&
+                        j - c->before[1] < c->in[1];
+    return inside ? sample + (i - c->before[0]) * c->x_at[0] + (j - c->before[1]) * c->x_at[1]
+                  : NULL;
 }
 
-/* The kernel does what it knows, this step the rest, while the row is near. */
-static void row_of_outputs(const takt_step *s, const takt_task *t, takt_depthwise_f32 *d,
-                           size_t row)
+/* The rows of x that `lines` output rows read, as the kernel wants them. */
+static void find_rows(const facts *f, const float *sample, size_t within, size_t lines,
+                      const float **rows)
+{
+    const takt_conv_shape *c = &f->shape;
+    for (size_t l = 0; l < lines; l++, rows += f->x_step) {
+        const size_t at[2] = {(within + l) / c->out[1], (within + l) % c->out[1]};
+        for (size_t a = 0; a < c->kernel[0]; a++)
+            for (size_t b = 0; b < c->kernel[1]; b++)
+                rows[a * c->kernel[1] + b] = row_of(c, sample, at, a, b);
+    }
+}
+
+/* The kernel does what it knows, this step the rest, while the lines are near. */
+static void lines_of_outputs(const takt_step *s, const takt_task *t, takt_depthwise_f32 *d,
+                             size_t row)
 {
     const facts *f = s->data;
     takt_conv_ending ending = {.end = &f->end,
@@ -80,8 +93,10 @@ static void row_of_outputs(const takt_step *s, const takt_task *t, takt_depthwis
     d->limit = f->end.limit;
     d->y = (float *)takt_view_data(t, &s->out[0]) + row * f->shape.out[2] * f->shape.groups;
     f->run(d);
-    const takt_conv_block block = {
-        .y = d->y, .ld = f->shape.groups, .rows = f->shape.out[2], .columns = f->shape.groups};
+    const takt_conv_block block = {.y = d->y,
+                                   .ld = f->shape.groups,
+                                   .rows = d->lines * f->shape.out[2],
+                                   .columns = f->shape.groups};
     if (ends && !is_known)
         takt_conv_finish(&e, &block);
 }
@@ -93,8 +108,9 @@ static void run(const takt_step *s, const takt_task *t)
     const size_t per_sample = c->out[0] * c->out[1];
     const float *x = takt_view_data(t, &s->in[0]);
     const float **rows = (const float **)(void *)((char *)t->scratch_own + f->pointers);
-    memset(t->scratch_own, 0, c->groups * sizeof(float));
+    memset(t->scratch_own, 0, TAKT_DEPTHWISE_ZEROS * c->groups * sizeof(float));
     takt_depthwise_f32 d = {
+        .x_step = f->x_step,
         .channels = c->groups,
         .columns = c->out[2],
         .width = c->in[2],
@@ -109,11 +125,12 @@ static void run(const takt_step *s, const takt_task *t)
                           : (const float *)(const void *)((const char *)t->scratch + f->packed_at)};
     size_t first, end;
     takt_cpu_share(c->batch * per_sample, 1, t->index, s->task_count, &first, &end);
-    for (size_t row = first; row < end; row++) {
-        const size_t within = row % per_sample;
-        find_rows(c, x + row / per_sample * c->x_sample, within / c->out[1], within % c->out[1],
-                  rows);
-        row_of_outputs(s, t, &d, row);
+    for (size_t row = first; row < end; row += d.lines) {
+        const size_t within = row % per_sample, plane = c->out[1] - within % c->out[1];
+        d.lines = end - row < plane ? end - row : plane;
+        d.lines = d.lines > LINES ? LINES - 1 : d.lines;
+        find_rows(f, x + row / per_sample * c->x_sample, within, d.lines, rows);
+        lines_of_outputs(s, t, &d, row);
     }
 }
 
@@ -144,11 +161,12 @@ static takt_status compile(takt_planner *p)
     f->run = takt_kernel_as_depthwise_f32(takt_planner_kernel(p, "depthwise_f32"));
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, c->groups, &f->end));
-    const size_t rows = c->batch * c->out[0] * c->out[1];
+    const size_t rows = c->batch * c->out[0] * c->out[1], taps = c->kernel[0] * c->kernel[1];
+    f->x_step = c->kernel[0] == 1 && c->dilation[1] == 1 ? c->stride[1] : taps;
     const double outputs = (double)rows * (double)c->out[2] * (double)c->groups;
-    f->pointers = (c->groups * sizeof(float) + 63) & ~(size_t)63;
+    f->pointers = (TAKT_DEPTHWISE_ZEROS * c->groups * sizeof(float) + 63) & ~(size_t)63;
     f->registers =
-        f->pointers + ((c->kernel[0] * c->kernel[1] * sizeof(float *) + 63) & ~(size_t)63);
+        f->pointers + ((((LINES - 1) * f->x_step + taps) * sizeof(float *) + 63) & ~(size_t)63);
     s->scratch_each = f->registers + ((takt_conv_end_scratch(&f->end) + 63) & ~(size_t)63);
     s->data = f;
     s->run = run;
