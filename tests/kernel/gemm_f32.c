@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "gemm_f32_stored.h"
 
 enum { A, B, C, BIAS, RESIDUAL, SCRATCH, WANT, PARTIAL, PLAIN };
 
@@ -268,6 +269,7 @@ void check_gemm_f32(takt_check *c, const takt_kernel *reference)
     pieces(c, reference, (shape){31, 100, 800}, 4, 1);
     pieces(c, reference, (shape){31, 100, 257}, 1, 3);
     pieces(c, reference, (shape){7, 33, 520}, 6, 2);
+    check_gemm_f32_stored(c, reference);
     static const shape timed[] = {
         {64, 64, 64},    {128, 128, 128}, {256, 256, 256},  {512, 512, 512}, {1024, 1024, 1024},
         {1, 256, 784},   {1, 1024, 1024}, {1, 4096, 4096},  {8, 256, 784},   {8, 1024, 1024},

@@ -6,7 +6,8 @@
  *     A_BYTES  of packed A to keep in L2          B_BYTES  of one chunk of B to keep there
  *     IN_PLACE rows of a tile that reads A where it lies, if all panels are narrow; one less
  *              otherwise; 0: there is none
- * includes this file, and supplies the functions declared below.
+ * includes this file, and supplies the functions declared below; stored.h has those about B in
+ * another form.
  *
  * Order: blocks of rows, blocks of k, blocks of columns, chunks of k, strips of MR rows, tiles. A
  * strip of A stays in L1 while B runs past it from L2 in one unbroken stream. Partial sums lie
@@ -41,25 +42,19 @@ typedef struct tile_job {
     size_t ahead_step; /* so many bytes apart; 0: nothing, `ahead` is near */
 } tile_job;
 
-/* One row of A by panels of B that lie b_step apart, to pieces of C that lie c_step apart, over one
- * chunk of k. */
-typedef struct row_job {
-    const elem *a, *b;
-    size_t b_step, k;
-    elem *c;
-    size_t c_step;
-    bool adds;  /* to what is in C; else it is the first chunk */
-    elem *edge; /* room for a panel */
-} row_job;
-
 /* `cols`: the tile's whole panels. */
 static void tile(size_t rows, size_t cols, const tile_job *t);
-/* `count` (1 or 4) panels of `width` columns. */
-static void row_panels(const row_job *r, size_t count, size_t width);
 /* Rows of A, k columns; and how many elements that takes, at most rows rounded up to 8 by k rounded
  * up to QUAD. */
 static void pack_strip(const gemm *g, const elem *a, size_t rows, size_t k, elem *to);
 static size_t strip_elems(size_t rows, size_t k);
+
+/* Whether B has another form; a piece of it as f32; its 16-bit elements, or NULL. */
+static bool is_stored(const gemm *g);
+static void widen(const gemm *g, const takt_gemm_piece *piece, elem *to);
+static const uint16_t *half_at(const gemm *g, size_t at);
+static bool is_bf16(const gemm *g);
+static size_t widened_elems(const gemm *g);
 
 static const takt_panels widths = {WIDE, NARROW};
 
@@ -126,7 +121,8 @@ static size_t block_columns(const gemm *g, size_t rows)
 {
     const size_t k = g->k > 0 ? least(g->k, CHUNK) : 1;
     const size_t asked = g->walk ? round_up(g->walk->cols, NR) : 0;
-    const size_t by_b = asked > 0 ? asked : rows <= MR ? g->n : B_BYTES / (k * sizeof(elem));
+    const size_t fit = B_BYTES / (k * sizeof(elem));
+    const size_t by_b = is_stored(g) ? fit : asked > 0 ? asked : rows <= MR ? g->n : fit;
     const size_t by_sums = g->k > CHUNK ? SUM_BYTES / (rows * sizeof(elem)) : g->n;
     const size_t columns = least(by_b, by_sums) / NR * NR;
     return columns > 0 ? columns : NR;
@@ -148,8 +144,8 @@ static size_t scratch_bytes(const gemm *g)
     const bool is_one = g->k <= CHUNK; /* then only an edge needs sums */
     const size_t rows = least(g->m, is_one ? MR : rows_most(g));
     const size_t columns = is_one ? NR : least(round_up(g->n, NR), SUM_BYTES / sizeof(elem) / rows);
-    const size_t sums = rows * (columns + NR + 2 * NARROW);
-    return round_up((packed_a(g) + sums) * sizeof(elem), 64);
+    const size_t sums = round_up(rows * (columns + NR + 2 * NARROW), 64 / sizeof(elem));
+    return round_up((packed_a(g) + sums + widened_elems(g)) * sizeof(elem), 64);
 }
 
 #include "kernel/gemm_f32/one_row.h"
@@ -161,6 +157,7 @@ typedef struct block {
     size_t most;            /* rows of a strip */
     size_t a_chunk;         /* elements of a packed chunk */
     elem *sums;             /* [strip][tile][height][width]; only an edge's if k is one chunk */
+    elem *widened;          /* [panel][k][width] of this chunk, or of one tile; NULL: B is f32 */
     bool in_place;
 } block;
 
@@ -238,6 +235,8 @@ static void edge_tile(const gemm *g, strip *s, tile_job *t, elem *c, size_t cols
     s->sums += g->k > CHUNK ? s->rows * whole : 0;
 }
 
+#include "kernel/gemm_f32/widened.h"
+
 /* All tiles of a strip. */
 static void strip_of_tiles(const gemm *g, const block *o, strip *s)
 {
@@ -245,7 +244,7 @@ static void strip_of_tiles(const gemm *g, const block *o, strip *s)
     const size_t chunk = (o->p + s->p) * takt_panels_columns(widths, g->b_n);
     tile_job t = {.a = s->a,
                   .a_row = o->in_place ? g->a_row : 0,
-                  .b = g->b + chunk + (g->b_first + o->col) * s->k,
+                  .b = o->widened ? o->widened : g->b + chunk + (g->b_first + o->col) * s->k,
                   .k = s->k,
                   .ahead = s->a};
     elem *c = g->c + s->row * g->ldc + o->col;
@@ -254,6 +253,8 @@ static void strip_of_tiles(const gemm *g, const block *o, strip *s)
         const size_t panel = col < o->wide ? WIDE : NARROW;
         cols = least(end - col, PANELS * panel);
         t.b_panel = panel * s->k;
+        if (o->widened)
+            t.b = widened_at(g, o, s, col, round_up(cols, panel));
         if (cols % panel != 0) {
             s->whole = col;
             edge_tile(g, s, &t, c, cols, round_up(cols, panel));
@@ -291,7 +292,8 @@ static void look_ahead(const gemm *g, const block *o, strip *s)
     enum { LEAST = CHUNK / QUAD * 64 / sizeof(elem) }; /* what a tile asks for */
     const bool more = s->p + CHUNK < o->k, wider = o->col + o->cols < g->n;
     const size_t strips = (o->rows + o->most - 1) / o->most, tiles = (o->cols + NR - 1) / NR;
-    if (strips < 2 || s->k < CHUNK || (!more && !wider) || (g->walk && g->walk->asks_nothing))
+    if (strips < 2 || s->k < CHUNK || (!more && !wider) || o->widened ||
+        (g->walk && g->walk->asks_nothing))
         return;
     const size_t p = o->p + (more ? s->p + CHUNK : 0), col = o->col + (more ? 0 : o->cols);
     const size_t k = least(o->p + o->k - p, CHUNK);
@@ -343,6 +345,9 @@ static void block_of_rows(const gemm *g, size_t row, size_t rows)
                .most = height > 0 ? height : MR,
                .sums = g->scratch + packed_a(g),
                .in_place = height > 0};
+    if (is_stored(g))
+        o.widened = g->scratch + scratch_bytes(g) / sizeof(elem) -
+                    round_up(widened_elems(g), 64 / sizeof(elem));
     do {
         o.k = least(g->k - o.p, k_block(g));
         if (!o.in_place)

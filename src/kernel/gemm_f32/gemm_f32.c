@@ -11,6 +11,14 @@ typedef takt_epilogue_f32 epilogue;
 
 #include "kernel/gemm_f32/epilogue.h"
 
+void takt_gemm_widen_half(const takt_gemm_stored *s, const takt_gemm_piece *piece, float *to)
+{
+    const takt_convert how = {.to = TAKT_F32, .from = s->dtype};
+    const uint16_t *data = s->data;
+    const size_t at = (s->first + piece->p) * s->columns + piece->col * piece->k;
+    s->convert(&how, to, data + at, piece->cols * piece->k);
+}
+
 void takt_gemm_f32_chunks(const takt_kernel *kernel, const takt_gemm_f32 *g, size_t first,
                           size_t last, float *partial)
 {
@@ -20,7 +28,14 @@ void takt_gemm_f32_chunks(const takt_kernel *kernel, const takt_gemm_f32 *g, siz
         takt_gemm_f32 one = *g;
         one.k = left < TAKT_GEMM_CHUNK ? left : TAKT_GEMM_CHUNK;
         one.a = g->a + p * g->a_col;
-        one.b = g->b + p * takt_panels_columns(panels, g->b_n);
+        takt_gemm_stored stored;
+        if (g->stored) {
+            stored = *g->stored;
+            stored.first += p;
+            one.stored = &stored;
+        } else {
+            one.b = g->b + p * takt_panels_columns(panels, g->b_n);
+        }
         one.c = partial + (i - first) * g->m * g->n;
         one.ldc = g->n;
         one.epilogue = NULL;

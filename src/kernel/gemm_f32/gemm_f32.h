@@ -2,7 +2,8 @@
  *
  *     C[m,n] = epilogue(A[m,k] * B[k,n])
  *
- *   B          packed in the panels that the kernel's info tells (kernel/pack/pack.h)
+ *   B          packed in the panels that the kernel's info tells (kernel/pack/pack.h), in f32 or in
+ *              another form of which the kernel makes f32 a piece at a time
  *   order      k in chunks of TAKT_GEMM_CHUNK; in a chunk acc = +0, then acc = fma(a, b, acc) with
  *              k ascending; the first chunk is stored, later ones are added in order. Bits depend
  * on nothing else: a caller may cut m, and n where panels begin, wherever it likes. alignment  none
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "kernel/convert/convert.h"
 #include "kernel/kernel.h"
 #include "kernel/pack/panels.h"
 
@@ -57,13 +59,35 @@ typedef struct takt_gemm_walk {
     bool asks_nothing;    /* of B beforehand */
 } takt_gemm_walk;
 
+/* Rows [p, p + k) of B, all in one chunk, by `cols` columns: whole panels from column `col` on. */
+typedef struct takt_gemm_piece {
+    size_t p, k, col, cols;
+} takt_gemm_piece;
+
+/* B in another form than f32. The bits of a product are those with what `widen` makes of it. */
+typedef struct takt_gemm_stored takt_gemm_stored;
+/* The piece as packed f32 lies there: cols * k of them. */
+typedef void takt_gemm_widen_fn(const takt_gemm_stored *s, const takt_gemm_piece *piece, float *to);
+struct takt_gemm_stored {
+    takt_gemm_widen_fn *widen;
+    const void *data;
+    takt_dtype dtype; /* F16 or BF16: packed like f32, kernels may read it themselves; else F32 */
+    size_t columns;   /* of the packed matrix, with padding */
+    size_t first;     /* added to a piece's p */
+    takt_convert_fn *convert; /* for takt_gemm_widen_half */
+};
+
+/* `widen` of the 16-bit types. Their elements lie where the f32 ones would. */
+void takt_gemm_widen_half(const takt_gemm_stored *s, const takt_gemm_piece *piece, float *to);
+
 typedef struct takt_gemm_f32 {
     size_t m, n, k;
     const float *a;
     size_t a_row, a_col; /* floats between rows and between columns of A; (1, ld) is A transposed */
     const float *b;
-    size_t b_n;     /* columns of the packed matrix */
-    size_t b_first; /* the one that is the first of C; a panel begins there */
+    const takt_gemm_stored *stored; /* B in another form, then `b` is not read; or NULL */
+    size_t b_n;                     /* columns of the packed matrix */
+    size_t b_first;                 /* the one that is the first of C; a panel begins there */
     float *c;
     size_t ldc;
     const takt_epilogue_f32 *epilogue; /* or NULL */
@@ -77,7 +101,8 @@ typedef void takt_gemm_f32_fn(const takt_gemm_f32 *g);
 typedef struct takt_gemm_f32_info {
     size_t rows;        /* of a full tile: cut m into multiples of this for speed */
     takt_panels panels; /* of packed B; a product may be cut wherever one begins */
-    /* For these m, n, k, a_row and a_col; reads no pointer; bounded by about 1.3 MiB + 4 * k. */
+    /* For these m, n, k, a_row, a_col, walk, and whether B is stored in another form; bounded by
+     * about 1.7 MiB + 4 * k. */
     size_t (*scratch_bytes)(const takt_gemm_f32 *g);
 } takt_gemm_f32_info;
 

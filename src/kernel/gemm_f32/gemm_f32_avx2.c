@@ -12,7 +12,7 @@ typedef takt_gemm_f32 gemm;
 typedef takt_epilogue_f32 epilogue;
 typedef __m256 vec;
 enum { WIDE = 16, NARROW = 16, PANEL = 16, PANELS = 1, MR = 6, QUAD = 4, W = 8 };
-enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, IN_PLACE = 0 };
+enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, IN_PLACE = 0, HALF_ROWS = 1 };
 
 #define v_zero() _mm256_setzero_ps()
 #define v_load(p) _mm256_loadu_ps(p)
@@ -25,14 +25,21 @@ enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, IN_PLACE = 0 };
 #define v_less(x) _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_LT_OQ)
 #define v_clear(a, m) _mm256_andnot_ps(m, a)
 #define v_or(a, b) _mm256_or_ps(a, b)
+#define v_load16(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define v_f16(p) _mm256_cvtph_ps(v_load16(p))
+#define v_bf16(p) _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v_load16(p)), 16))
 
 #include "kernel/gemm_f32/epilogue.h"
 
 #include "kernel/gemm_f32/blocked.h"
 
+#include "kernel/gemm_f32/stored.h"
+
 #include "kernel/gemm_f32/pack_quads.h"
 
 #include "kernel/gemm_f32/vector_tile.h"
+
+#include "kernel/gemm_f32/vector_half.h"
 
 TILE(2)
 TILE(3)

@@ -12,7 +12,7 @@ typedef takt_gemm_f32 gemm;
 typedef takt_epilogue_f32 epilogue;
 typedef __m512 vec;
 enum { WIDE = 16, NARROW = 16, PANEL = 16, PANELS = 2, MR = 14, QUAD = 4, W = 16 };
-enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, IN_PLACE = 0 };
+enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, IN_PLACE = 0, HALF_ROWS = 1 };
 
 #define v_zero() _mm512_setzero_ps()
 #define v_load(p) _mm512_loadu_ps(p)
@@ -26,14 +26,21 @@ enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, IN_PLACE = 0 };
     _mm512_castsi512_ps(_mm512_movm_epi32(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ)))
 #define v_clear(a, m) _mm512_andnot_ps(m, a)
 #define v_or(a, b) _mm512_or_ps(a, b)
+#define v_load16(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define v_f16(p) _mm512_cvtph_ps(v_load16(p))
+#define v_bf16(p) _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v_load16(p)), 16))
 
 #include "kernel/gemm_f32/epilogue.h"
 
 #include "kernel/gemm_f32/blocked.h"
 
+#include "kernel/gemm_f32/stored.h"
+
 #include "kernel/gemm_f32/pack_quads.h"
 
 #include "kernel/gemm_f32/vector_tile.h"
+
+#include "kernel/gemm_f32/vector_half.h"
 
 TILE(2)
 TILE(3)

@@ -11,11 +11,13 @@ typedef uint32_t word;
 typedef takt_gemm_f32 gemm;
 typedef takt_epilogue_f32 epilogue;
 enum { WIDE = 12, NARROW = 8, PANELS = 1, MR = 8, QUAD = 4 };
-enum { A_BYTES = 1024 << 10, B_BYTES = 192 << 10, IN_PLACE = 8 };
+enum { A_BYTES = 1024 << 10, B_BYTES = 192 << 10, IN_PLACE = 8, HALF_ROWS = 1 };
 
 #include "kernel/gemm_f32/epilogue.h"
 
 #include "kernel/gemm_f32/blocked.h"
+
+#include "kernel/gemm_f32/stored.h"
 
 #include "kernel/gemm_f32/neon_panel.h"
 
@@ -140,6 +142,8 @@ static void row_panels(const row_job *r, size_t count, size_t width)
     else
         row_fixed(r, 1, 2);
 }
+
+#include "kernel/gemm_f32/neon_half.h"
 
 static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes};
 

@@ -20,8 +20,11 @@ static void chunk(const takt_gemm_f32 *g, size_t row, size_t panel, size_t first
 {
     const size_t k = g->k - first < CHUNK ? g->k - first : CHUNK;
     const float *a = g->a + row * g->a_row + first * g->a_col;
+    const size_t col = g->b_first + panel * P;
     const float *b =
-        g->b + first * takt_panels_columns(panels, g->b_n) + (g->b_first + panel * P) * k;
+        g->stored ? g->scratch : g->b + first * takt_panels_columns(panels, g->b_n) + col * k;
+    if (g->stored)
+        g->stored->widen(g->stored, &(takt_gemm_piece){first, k, col, P}, g->scratch);
     for (size_t j = 0; j < P; j++)
         acc[j] = 0;
     for (size_t p = 0; p < k; p++)
@@ -54,8 +57,7 @@ static void run(const takt_gemm_f32 *g)
 
 static size_t scratch_bytes(const takt_gemm_f32 *g)
 {
-    (void)g;
-    return 0;
+    return g->stored && g->m && g->n ? P * CHUNK * sizeof(float) : 0;
 }
 
 static const takt_gemm_f32_info info = {1, {P, P}, scratch_bytes};

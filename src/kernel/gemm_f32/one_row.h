@@ -3,37 +3,81 @@
  * A part of blocked.h. One stream of reads leaves a third of the memory's bandwidth unused, so four
  * panels a quarter of the columns apart are read at once.
  */
+/* One row of A by panels of B that lie b_step apart, to pieces of C that lie c_step apart, over one
+ * chunk of k. */
+typedef struct row_job {
+    const elem *a, *b;
+    size_t b_step, k;
+    elem *c;
+    size_t c_step;
+    bool adds;            /* to what is in C; else it is the first chunk */
+    elem *edge;           /* room for a panel */
+    const uint16_t *half; /* instead of b, for row_half */
+    bool is_bf16;
+    size_t p; /* its first k */
+} row_job;
+
+/* `count` (1 or 4) panels of `width` columns. */
+static void row_panels(const row_job *r, size_t count, size_t width);
+/* The same on 16-bit elements. */
+static void row_half(const row_job *r, size_t count, size_t width);
+
+/* `count` panels, the first of which begins at column `col` of C and of its row of B. */
+static void row_of_b(const gemm *g, row_job *r, size_t col, size_t count, size_t width)
+{
+    const size_t columns = takt_panels_columns(widths, g->b_n);
+    const size_t at = r->p * columns + (g->b_first + col) * r->k;
+    if (!is_stored(g)) {
+        r->b = g->b + at;
+        row_panels(r, count, width);
+        return;
+    }
+    r->half = half_at(g, at);
+    if (r->half) {
+        r->is_bf16 = is_bf16(g);
+        row_half(r, count, width);
+        return;
+    }
+    row_job one = *r;
+    one.b = r->edge + NR;
+    for (size_t i = 0; i < count; i++, one.c += r->c_step) {
+        const takt_gemm_piece piece = {r->p, r->k, g->b_first + col + i * r->c_step, width};
+        widen(g, &piece, r->edge + NR);
+        row_panels(&one, 1, width);
+    }
+}
+
 /* Panels of `width` columns from column `first` to `end`; what is left of the last one goes
  * through r.edge. */
-static void row_of_panels(const gemm *g, row_job r, const elem *b, size_t first, size_t end,
-                          size_t width)
+static void row_of_panels(const gemm *g, row_job r, size_t first, size_t end, size_t width)
 {
-    const size_t whole = (end - first) / width, quarter = whole / 4, step = width * r.k;
-    r.b = b + (g->b_first + first) * r.k;
-    r.c = g->c + first;
-    r.b_step = quarter * step;
+    const size_t whole = (end - first) / width, quarter = whole / 4;
+    r.b_step = quarter * width * r.k;
     r.c_step = quarter * width;
-    for (size_t j = 0; j < quarter; j++, r.b += step, r.c += width)
-        row_panels(&r, 4, width);
-    r.b += 3 * quarter * step;
-    r.c += 3 * quarter * width;
-    for (size_t j = 4 * quarter; j < whole; j++, r.b += step, r.c += width)
-        row_panels(&r, 1, width);
-    const size_t rest = (end - first) % width;
+    size_t col = first;
+    for (size_t j = 0; j < quarter; j++, col += width) {
+        r.c = g->c + col;
+        row_of_b(g, &r, col, 4, width);
+    }
+    col += 3 * quarter * width;
+    for (size_t j = 4 * quarter; j < whole; j++, col += width) {
+        r.c = g->c + col;
+        row_of_b(g, &r, col, 1, width);
+    }
+    const size_t rest = end - col;
     if (rest == 0)
         return;
-    elem *c = r.c;
     if (r.adds)
-        memcpy(r.edge, c, rest * sizeof *c);
+        memcpy(r.edge, g->c + col, rest * sizeof *r.c);
     r.c = r.edge;
-    row_panels(&r, 1, width);
-    memcpy(c, r.edge, rest * sizeof *c);
+    row_of_b(g, &r, col, 1, width);
+    memcpy(g->c + col, r.edge, rest * sizeof *r.c);
 }
 
 static void one_row(const gemm *g)
 {
     const elem *a = g->a;
-    const size_t wide = wide_columns(g), columns = takt_panels_columns(widths, g->b_n);
+    const size_t wide = wide_columns(g);
     for (size_t p = 0; g->a_col != 1 && p < g->k; p++)
         g->scratch[p] = g->a[p * g->a_col];
     if (g->a_col != 1)
@@ -43,9 +87,10 @@ static void one_row(const gemm *g)
         const row_job r = {.a = a + p,
                            .k = least(g->k - p, CHUNK),
                            .adds = p > 0,
-                           .edge = g->scratch + packed_a(g)};
-        row_of_panels(g, r, g->b + p * columns, 0, wide, WIDE);
-        row_of_panels(g, r, g->b + p * columns, wide, g->n, NARROW);
+                           .edge = g->scratch + packed_a(g),
+                           .p = p};
+        row_of_panels(g, r, 0, wide, WIDE);
+        row_of_panels(g, r, wide, g->n, NARROW);
         p += CHUNK;
     } while (p < g->k);
     const epilogue *e = g->epilogue;

@@ -30,6 +30,8 @@ enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, IN_PLACE = 0 };
 
 #include "kernel/gemm_f32/blocked.h"
 
+#include "kernel/gemm_f64/stored.h"
+
 #include "kernel/gemm_f32/pack_quads.h"
 
 #include "kernel/gemm_f32/vector_tile.h"

@@ -17,6 +17,8 @@ enum { A_BYTES = 512 << 10, B_BYTES = 320 << 10, IN_PLACE = 0 };
 
 #include "kernel/gemm_f32/blocked.h"
 
+#include "kernel/gemm_f64/stored.h"
+
 #include "kernel/gemm_f32/pack_quads.h"
 
 #define TS "2d"

@@ -1,0 +1,21 @@
+/* widened.h - where pieces of a B that is stored in another form become f32.
+ *
+ * A part of blocked.h.
+ */
+/* For a part of B that was made f32: what several strips read, or one tile. */
+static size_t widened_elems(const gemm *g)
+{
+    const size_t k = least(g->k, CHUNK), room = B_BYTES / sizeof(elem) + 48 * k;
+    return is_stored(g) ? least(room, round_up(g->n, NR) * k) + (NR + 2 * NARROW) * k : 0;
+}
+
+/* Whole panels of B as f32: made by the first strip, found there by the others. */
+static const elem *widened_at(const gemm *g, const block *o, const strip *s, size_t col,
+                              size_t cols)
+{
+    elem *to = o->widened + (o->rows <= o->most ? 0 : (col - o->col) * s->k);
+    const takt_gemm_piece piece = {o->p + s->p, s->k, g->b_first + col, cols};
+    if (s->row == o->row)
+        widen(g, &piece, to);
+    return to;
+}
