@@ -269,6 +269,8 @@ static void strip_of_tiles(const gemm *g, const block *o, strip *s)
         t.ahead_step = s->ahead < s->ahead_end ? s->line : 0;
         t.ahead = s->ahead < s->ahead_end ? s->ahead : t.b;
         s->ahead += t.ahead_step ? s->share : 0;
+        if (o->widened && s->row == o->row)
+            ask_stored(g, o, s, col + cols, &t);
         tile(s->rows, cols, &t);
         s->sums += g->k > CHUNK ? s->rows * cols : 0;
     }

@@ -7,10 +7,6 @@
  */
 #define ALWAYS static inline __attribute__((always_inline))
 
-typedef struct half_sums {
-    float32x4_t v[3]; /* bf16: even and odd of the first eight columns, then four */
-} half_sums;
-
 ALWAYS float32x4_t fma_lane(float32x4_t s, float32x4_t b, float32x4_t a, const int lane)
 {
     return lane == 0   ? vfmaq_laneq_f32(s, b, a, 0)
@@ -19,29 +15,29 @@ ALWAYS float32x4_t fma_lane(float32x4_t s, float32x4_t b, float32x4_t a, const i
                        : vfmaq_laneq_f32(s, b, a, 3);
 }
 
-ALWAYS void fma_bf16(half_sums *s, const uint16_t *b, float32x4_t a, const int lane,
+ALWAYS void fma_bf16(float32x4_t *s, const uint16_t *b, float32x4_t a, const int lane,
                      const size_t vectors)
 {
     const uint32x4_t pairs = vreinterpretq_u32_u16(vld1q_u16(b));
     const uint32x4_t even = vshlq_n_u32(pairs, 16), odd = vandq_u32(pairs, vdupq_n_u32(0xffff0000));
-    s->v[0] = fma_lane(s->v[0], vreinterpretq_f32_u32(even), a, lane);
-    s->v[1] = fma_lane(s->v[1], vreinterpretq_f32_u32(odd), a, lane);
+    s[0] = fma_lane(s[0], vreinterpretq_f32_u32(even), a, lane);
+    s[1] = fma_lane(s[1], vreinterpretq_f32_u32(odd), a, lane);
     if (vectors == 3) {
         const uint32x4_t four = vshll_n_u16(vld1_u16(b + 8), 16);
-        s->v[2] = fma_lane(s->v[2], vreinterpretq_f32_u32(four), a, lane);
+        s[2] = fma_lane(s[2], vreinterpretq_f32_u32(four), a, lane);
     }
 }
 
-ALWAYS void fma_f16(half_sums *s, const uint16_t *b, float32x4_t a, const int lane,
+ALWAYS void fma_f16(float32x4_t *s, const uint16_t *b, float32x4_t a, const int lane,
                     const size_t vectors)
 {
     for (size_t j = 0; j < vectors; j++) {
         const float16x4_t four = vreinterpret_f16_u16(vld1_u16(b + 4 * j));
-        s->v[j] = fma_lane(s->v[j], vcvt_f32_f16(four), a, lane);
+        s[j] = fma_lane(s[j], vcvt_f32_f16(four), a, lane);
     }
 }
 
-ALWAYS void fma_half(half_sums *s, const uint16_t *b, float32x4_t a, const int lane,
+ALWAYS void fma_half(float32x4_t *s, const uint16_t *b, float32x4_t a, const int lane,
                      const size_t vectors, const bool is_bf16_)
 {
     if (is_bf16_)
@@ -50,52 +46,72 @@ ALWAYS void fma_half(half_sums *s, const uint16_t *b, float32x4_t a, const int l
         fma_f16(s, b, a, lane, vectors);
 }
 
-ALWAYS void keep_half(const row_job *r, float *to, half_sums s, const size_t vectors,
+ALWAYS void keep_half(const row_job *r, float *to, float32x4_t *s, const size_t vectors,
                       const bool is_bf16_)
 {
     if (is_bf16_) {
-        const float32x4_t even = s.v[0], odd = s.v[1];
-        s.v[0] = vzip1q_f32(even, odd);
-        s.v[1] = vzip2q_f32(even, odd);
+        const float32x4_t even = s[0], odd = s[1];
+        s[0] = vzip1q_f32(even, odd);
+        s[1] = vzip2q_f32(even, odd);
     }
     for (size_t j = 0; j < vectors; j++, to += 4)
-        vst1q_f32(to, r->adds ? vaddq_f32(vld1q_f32(to), s.v[j]) : s.v[j]);
+        vst1q_f32(to, r->adds ? vaddq_f32(vld1q_f32(to), s[j]) : s[j]);
 }
 
 ALWAYS void half_fixed(const row_job *r, const size_t count, const size_t vectors,
                        const bool is_bf16_)
 {
-    half_sums s[4];
+    float32x4_t s[4][3]; /* bf16: even and odd of the first eight columns, then four */
     const size_t width = 4 * vectors;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < vectors; j++)
-            s[i].v[j] = vdupq_n_f32(0);
+            s[i][j] = vdupq_n_f32(0);
     size_t p = 0;
     for (; p + 4 <= r->k; p += 4) {
         const float32x4_t four = vld1q_f32(r->a + p);
         for (size_t i = 0; i < count; i++) {
             const uint16_t *b = r->half + i * r->b_step + p * width;
-            fma_half(&s[i], b, four, 0, vectors, is_bf16_);
-            fma_half(&s[i], b + width, four, 1, vectors, is_bf16_);
-            fma_half(&s[i], b + 2 * width, four, 2, vectors, is_bf16_);
-            fma_half(&s[i], b + 3 * width, four, 3, vectors, is_bf16_);
+            fma_half(s[i], b, four, 0, vectors, is_bf16_);
+            fma_half(s[i], b + width, four, 1, vectors, is_bf16_);
+            fma_half(s[i], b + 2 * width, four, 2, vectors, is_bf16_);
+            fma_half(s[i], b + 3 * width, four, 3, vectors, is_bf16_);
         }
     }
     for (; p < r->k; p++) {
         const float32x4_t one = vsetq_lane_f32(r->a[p], vdupq_n_f32(0), 0);
         for (size_t i = 0; i < count; i++)
-            fma_half(&s[i], r->half + i * r->b_step + p * width, one, 0, vectors, is_bf16_);
+            fma_half(s[i], r->half + i * r->b_step + p * width, one, 0, vectors, is_bf16_);
     }
     for (size_t i = 0; i < count; i++)
         keep_half(r, r->c + i * r->c_step, s[i], vectors, is_bf16_);
 }
 
+ALWAYS float32x4_t half_four(uint16x4_t four, const bool is_bf16_)
+{
+    return is_bf16_ ? vreinterpretq_f32_u32(vshll_n_u16(four, 16))
+                    : vcvt_f32_f16(vreinterpret_f16_u16(four));
+}
+
+ALWAYS void span_fixed(const uint16_t *from, size_t count, float *to, const bool is_bf16_)
+{
+    size_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+        const uint16x8_t x = vld1q_u16(from + i), y = vld1q_u16(from + i + 8);
+        vst1q_f32(to + i, half_four(vget_low_u16(x), is_bf16_));
+        vst1q_f32(to + i + 4, half_four(vget_high_u16(x), is_bf16_));
+        vst1q_f32(to + i + 8, half_four(vget_low_u16(y), is_bf16_));
+        vst1q_f32(to + i + 12, half_four(vget_high_u16(y), is_bf16_));
+    }
+    for (; i < count; i += 4)
+        vst1q_f32(to + i, half_four(vld1_u16(from + i), is_bf16_));
+}
+
 static void half_span(const uint16_t *from, size_t count, bool is_bf16_, float *to)
 {
-    for (size_t i = 0; is_bf16_ && i < count; i += 4)
-        vst1q_f32(to + i, vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(from + i), 16)));
-    for (size_t i = 0; !is_bf16_ && i < count; i += 4)
-        vst1q_f32(to + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from + i))));
+    if (is_bf16_)
+        span_fixed(from, count, to, true);
+    else
+        span_fixed(from, count, to, false);
 }
 
 #define HALF_ROW(name, count, vectors, is_bf16_)                                                   \

@@ -19,3 +19,15 @@ static const elem *widened_at(const gemm *g, const block *o, const strip *s, siz
         widen(g, &piece, to);
     return to;
 }
+
+/* While a tile is computed, the 16-bit elements that the next one will be made of are fetched. */
+static void ask_stored(const gemm *g, const block *o, const strip *s, size_t col, tile_job *t)
+{
+    const size_t columns = takt_panels_columns(widths, g->b_n);
+    const uint16_t *next =
+        col < g->n ? half_at(g, (o->p + s->p) * columns + (g->b_first + col) * s->k) : NULL;
+    if (next) {
+        t->ahead = (const elem *)(const void *)next;
+        t->ahead_step = 64;
+    }
+}
