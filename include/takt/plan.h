@@ -60,6 +60,10 @@ typedef struct takt_plan_options {
     const char *outputs; /**< "a,b": only these are computed, and what they need; outputs, values or
                               layers by name; NULL: all outputs */
     takt_cache_config cache; /**< how matrix products walk through memory */
+    /** "f16" or "bf16": weights of products and tables are stored so, in half the bytes, and are
+     *  widened as they are read; everything is computed in f32 as before. Default "f32": as they
+     *  are. */
+    const char *precision;
 } takt_plan_options;
 
 /** Optimisation level 0 to 3; docs/options.md tells what each does. TAKT_ERR_ARGUMENT beyond. */

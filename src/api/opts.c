@@ -204,6 +204,24 @@ static takt_status settle_hint(takt_ctx *ctx, const takt_plan_options *o, const 
     return TAKT_OK;
 }
 
+takt_status takt_precision_of(takt_ctx *ctx, const char *word, takt_dtype *precision)
+{
+    static const struct {
+        const char *word;
+        takt_dtype dtype;
+    } known[] = {{"f32", TAKT_F32}, {"f16", TAKT_F16}, {"bf16", TAKT_BF16}};
+    *precision = TAKT_F32;
+    for (size_t i = 0; word != NULL && i < sizeof known / sizeof *known; i++)
+        if (strcmp(word, known[i].word) == 0) {
+            *precision = known[i].dtype;
+            return TAKT_OK;
+        }
+    if (word == NULL)
+        return TAKT_OK;
+    takt_fail(ctx, TAKT_E_OPTION, "there is no precision %s", word);
+    return takt_fail_hint(ctx, "weights are stored in f32, f16 or bf16");
+}
+
 /* "x,y": every one must be an input. */
 static takt_status settle_donated(const takt_model *m, const takt_plan_options *o,
                                   takt_plan_settings *s)
@@ -240,6 +258,7 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     TAKT_TRY(settle_hint(ctx, o, level, s));
     TAKT_TRY(settle_donated(m, o, s));
     TAKT_TRY(takt_settle_walk(ctx, &o->cache, s));
+    TAKT_TRY(takt_precision_of(ctx, o->precision, &s->precision));
     TAKT_TRY(settle_isas(ctx, o, level, s));
     TAKT_TRY(settle_passes(ctx, o, level, s));
     const bool is_ref = s->backend == &takt_backend_ref;

@@ -14,6 +14,8 @@ TAKT_MUST_USE takt_status takt_plan_settle(const takt_model *m, const takt_plan_
 /* The part of it about walking through memory. */
 TAKT_MUST_USE takt_status takt_settle_walk(takt_ctx *ctx, const takt_cache_config *c,
                                            takt_plan_settings *settings);
+/* "f32" (also NULL), "f16" or "bf16". */
+TAKT_MUST_USE takt_status takt_precision_of(takt_ctx *ctx, const char *word, takt_dtype *precision);
 /* Settings of an optimisation level, as docs/options.md lists them. */
 typedef struct takt_level {
     bool is_scalar;  /* no vector code unless it is asked for by name */

@@ -106,7 +106,10 @@ static takt_status prepare(const takt_model *m, const takt_plan_options *o,
     takt_keep_fn *keep = s->lower_all ? NULL : keeps;
     TAKT_TRY(advance(g, takt_graph_lower(*g, keep, (void *)s->backend, &next), &next));
     /* Lowering uncovers reshapes and constants that the first round could not see. */
-    return advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next);
+    TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
+    if (s->precision == TAKT_F32)
+        return TAKT_OK;
+    return advance(g, takt_graph_narrow(*g, s->precision, NULL, &next), &next);
 }
 
 /* First values of the state that sessions will copy. */
@@ -142,9 +145,9 @@ static takt_status keep_options(const takt_plan_options *o, takt_plan *plan)
     takt_plan_options *kept = takt_arena_copy(&plan->arena, o, sizeof *o);
     if (kept == NULL)
         return TAKT_ERR_MEMORY;
-    const char **texts[] = {&kept->sizes,  &kept->backend, &kept->blas,
-                            &kept->isa,    &kept->passes,  &kept->hint,
-                            &kept->donate, &kept->require, &kept->outputs};
+    const char **texts[] = {&kept->sizes,   &kept->backend,  &kept->blas,   &kept->isa,
+                            &kept->passes,  &kept->hint,     &kept->donate, &kept->require,
+                            &kept->outputs, &kept->precision};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (*texts[i] != NULL && !keep_text(&plan->arena, texts[i]))
             return TAKT_ERR_MEMORY;

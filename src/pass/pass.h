@@ -115,6 +115,10 @@ TAKT_MUST_USE takt_status takt_graph_fix_inputs(const takt_graph *in, const takt
 TAKT_MUST_USE takt_status takt_graph_freeze(const takt_graph *in, const takt_tensor *values,
                                             takt_graph **out);
 
+/* Weights of products and tables through `to` (f16 or bf16), which takes half the bytes. */
+TAKT_MUST_USE takt_status takt_graph_narrow(const takt_graph *in, takt_dtype to,
+                                            takt_pass_report *report, takt_graph **out);
+
 /* Where a graph is cut: names of inputs, outputs, values as they are printed, or layers. */
 typedef struct takt_cut {
     const char *const *from; /* become inputs; none: the graph's own, as far as they are needed */

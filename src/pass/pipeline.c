@@ -23,6 +23,7 @@ static const stage stages[] = {
     {&takt_pass_fold_weights, "wants convolutions next to their scales, which the moves uncovered"},
     {&takt_pass_winograd, "hides convolutions from rules, so after the last that looks for them"},
     {&takt_pass_reduce_strength, "cheaper arithmetic last, once nothing else will match its form"},
+    {&takt_pass_widen_late, "after the passes that move weights about"},
 };
 
 enum { STAGES = sizeof stages / sizeof *stages };

@@ -45,8 +45,9 @@ typedef struct takt_builder {
     uint32_t *output_of; /* per root: the first output that shows it; UINT32_MAX: none */
     void **bases;        /* per buffer: where constants are, for the steps that run at once */
     size_t base_count, base_capacity;
-    bool in_prologue; /* the step being compiled is constant */
-    int step_index;   /* of the step being compiled */
+    bool in_prologue;       /* the step being compiled is constant */
+    unsigned char *is_late; /* per node: widened weights, made when something asks for them */
+    int step_index;         /* of the step being compiled */
     size_t step_capacity, buffer_capacity, constant_capacity;
     takt_pack_key *packs;
     size_t pack_count, pack_capacity;
@@ -66,6 +67,10 @@ TAKT_MUST_USE takt_status takt_builder_alias(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_group(takt_builder *b);
 /* Fills in `sequence` and what follows from it. */
 TAKT_MUST_USE takt_status takt_builder_order(takt_builder *b);
+/* Weights that steps may read in 16 bits: a constant that is widened to f32. */
+bool takt_is_widening(const takt_builder *b, takt_id node);
+/* Compiles and runs the group of a node that is_late. */
+TAKT_MUST_USE takt_status takt_builder_late(takt_builder *b, takt_id node);
 /* Buffer of a node's value, made if it has none yet. */
 TAKT_MUST_USE takt_status takt_builder_buffer(takt_builder *b, takt_id node, uint32_t *buffer);
 TAKT_MUST_USE takt_status takt_builder_new_buffer(takt_builder *b, takt_buffer buffer,

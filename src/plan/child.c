@@ -18,10 +18,17 @@ static takt_status prepare(const takt_planner *p, const takt_graph *from, takt_g
     if (status == TAKT_OK)
         status = takt_graph_lower(first, s->lower_all ? NULL : keeps, (void *)(uintptr_t)s->backend,
                                   &lowered);
+    takt_graph *last = NULL;
     if (status == TAKT_OK)
-        status = takt_pipeline_run(p->ctx, lowered, &pipeline, out);
+        status = takt_pipeline_run(p->ctx, lowered, &pipeline, &last);
     takt_graph_destroy(first);
     takt_graph_destroy(lowered);
+    if (status != TAKT_OK || s->precision == TAKT_F32) {
+        *out = last;
+        return status;
+    }
+    status = takt_graph_narrow(last, s->precision, NULL, out);
+    takt_graph_destroy(last);
     return status;
 }
 

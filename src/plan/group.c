@@ -80,6 +80,8 @@ static const char *obstacle(const takt_builder *b, takt_id id, const takt_group 
     const takt_graph *g = b->p.graph;
     if (!b->p.settings->fuse)
         return "fusion is off";
+    if (takt_is_widening(b, group->nodes[0]))
+        return "the weights may stay in 16 bits";
     if (group->count >= LONGEST)
         return "the step is long enough";
     if (reads_view(b, &g->nodes[id], (int32_t)(group - b->groups)))
@@ -119,6 +121,15 @@ static takt_status join(takt_builder *b, takt_group *group, takt_id id)
     return TAKT_OK;
 }
 
+bool takt_is_widening(const takt_builder *b, takt_id node)
+{
+    const takt_node *n = &b->p.graph->nodes[node];
+    if (n->op != &takt_op_cast || !b->is_constant[node] || n->type->dtype != TAKT_F32)
+        return false;
+    const takt_dtype from = takt_type_of(b->p.graph, n->in[0])->dtype;
+    return from == TAKT_F16 || from == TAKT_BF16;
+}
+
 static takt_status start(takt_builder *b, takt_id id)
 {
     takt_group *group = &b->groups[b->group_count];
@@ -132,7 +143,7 @@ static takt_status start(takt_builder *b, takt_id id)
 static takt_status visit(takt_builder *b, takt_id id)
 {
     const takt_node *n = &b->p.graph->nodes[id];
-    if (!is_map(b->p.graph, n))
+    if (!is_map(b->p.graph, n) || takt_is_widening(b, id))
         return start(b, id);
     takt_id from;
     const int32_t latest = latest_producer(b, n, &from);

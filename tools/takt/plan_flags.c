@@ -99,6 +99,7 @@ int tool_request_init(takt_tool *t, const char *sizes, tool_request *r)
         .isa = tool_text_of(t, TAKT_F_ISA),
         .passes = r->passes,
         .hint = tool_text_of(t, TAKT_F_HINT),
+        .precision = tool_text_of(t, TAKT_F_PRECISION),
         .donate = r->donate,
         .require = r->require,
         .outputs = r->outputs,

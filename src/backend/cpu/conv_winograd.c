@@ -56,3 +56,60 @@ void takt_winograd_pack(const takt_conv_shape *s, takt_panels panels, const floa
                 at[p * each] = (float)u[p];
         }
 }
+
+/* ---- in 16 bits ---- */
+
+enum { SCALE = 64 };
+
+typedef struct packing {
+    const takt_conv_shape *shape;
+    takt_panels panels;
+    size_t count;
+    bool is_finite;
+} packing;
+
+static void pack_scaled(void *user, const float *from, float *to)
+{
+    packing *p = user;
+    takt_winograd_pack(p->shape, p->panels, from, to);
+    for (size_t i = 0; i < p->count; i++) {
+        to[i] *= SCALE;
+        p->is_finite = p->is_finite && !(to[i] >= 65520 || to[i] <= -65520);
+    }
+}
+
+takt_status takt_winograd_pack_narrow(const takt_conv_shape *s, takt_panels panels,
+                                      const takt_narrow_job *job, const takt_narrow *n,
+                                      const void *from, void *to)
+{
+    takt_narrow_job mine = *job;
+    packing p = {.shape = s, .panels = panels, .count = job->packed, .is_finite = true};
+    mine.pack = pack_scaled;
+    mine.user = &p;
+    TAKT_TRY(takt_narrow_pack(&mine, n, from, to));
+    if (p.is_finite)
+        return TAKT_OK;
+    takt_fail(job->ctx, TAKT_E_PLAN_RANGE,
+              "weights of a convolution are beyond 1000, which Winograd's form in f16 cannot hold");
+    return takt_fail_hint(job->ctx, "compute it directly: --pass=-winograd");
+}
+
+static void widen_scaled(const takt_gemm_stored *s, const takt_gemm_piece *piece, float *to)
+{
+    const size_t count = piece->cols * piece->k;
+    takt_gemm_stored half = *s;
+    half.dtype = TAKT_F16;
+    takt_gemm_widen_half(&half, piece, to);
+    for (size_t i = 0; i < count; i++)
+        to[i] *= 1.0f / SCALE;
+}
+
+void takt_winograd_use(takt_gemm_f32 *g, const takt_narrow *n, const void *data, size_t columns,
+                       takt_gemm_stored *room)
+{
+    takt_narrow_use(g, n, data, columns, room);
+    if (!takt_is_narrow(n))
+        return;
+    room->dtype = TAKT_F32; /* nothing that kernels know */
+    room->widen = widen_scaled;
+}

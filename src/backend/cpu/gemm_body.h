@@ -9,6 +9,7 @@
  *   GEMM(x)                names of the kernel family: takt_gemm_f32##x
  *   FAMILY, AS_GEMM        "gemm_f32", takt_kernel_as_gemm_f32
  *   FORMATS                what packed constants are called: {rows apart, columns apart}
+ *   use_packed(g, n, data, columns, room)  makes g read packed weights, perhaps narrow (narrow.h)
  *   ending, ending_room    what follows the product, and one call's room for it, and
  *   ending_compile(p, columns, e), ending_scratch(e), ending_use(e, place, room)
  */
@@ -16,6 +17,7 @@
 #define TAKT_BACKEND_CPU_GEMM_BODY_H
 
 #include "backend/cpu/cut.h"
+#include "backend/cpu/narrow.h"
 #include "base/mem.h"
 #include "base/size.h"
 
@@ -30,6 +32,7 @@ typedef struct facts {
     takt_dtype dtype;    /* of the operands */
     size_t a, b;         /* indices into step->in */
     bool is_packed;      /* b is packed already */
+    takt_narrow narrow;  /* what it is packed as */
     size_t packed_count; /* elements of one packed matrix */
     size_t a_count, b_count, c_count;
     size_t a_at, b_at, c_at; /* bytes into shared scratch, of widened operands and the result */
@@ -47,7 +50,7 @@ static bool widens(const facts *f)
     return f->dtype != REAL;
 }
 
-static void pack_one(const facts *f, const real *b, real *to)
+static void pack_one(const facts *f, const void *b, void *to)
 {
     const takt_pack p = {.k = f->mm.k,
                          .n = f->mm.n,
@@ -55,21 +58,24 @@ static void pack_one(const facts *f, const real *b, real *to)
                          .row = f->mm.b_row,
                          .col = f->mm.b_col,
                          .dst = to,
-                         .bytes = sizeof *b,
+                         .bytes = f->narrow.bytes,
                          .panels = f->panels};
     f->pack(&p);
 }
 
-static void pack_all(const facts *f, const real *from, real *to)
+static void pack_all(const facts *f, const void *from, void *to)
 {
+    const size_t bytes = f->narrow.bytes;
     for (size_t i = 0; i < f->mm.b_matrices; i++)
-        pack_one(f, from + i * f->mm.k * f->mm.n, to + i * f->packed_count);
+        pack_one(f, (const char *)from + i * f->mm.k * f->mm.n * bytes,
+                 (char *)to + i * f->packed_count * bytes);
 }
 
 static takt_status pack_constant(void *user, const void *from, void *to)
 {
     const facts *f = user;
-    if (!widens(f)) {
+    TAKT_TRY(takt_narrow_check(f->ctx, &f->narrow, from, f->b_count));
+    if (!widens(f) || takt_is_narrow(&f->narrow)) {
         pack_all(f, from, to);
         return TAKT_OK;
     }
@@ -115,7 +121,7 @@ static void after(const takt_step *s, const takt_task *t)
 
 /* Rows [range[0], range[1]) and columns [range[2], range[3]) of product `index`. */
 static void product(const takt_step *s, const takt_task *t, size_t index, const size_t range[4],
-                    const real *packed)
+                    const void *packed)
 {
     const facts *f = s->data;
     const takt_product *mm = &f->mm;
@@ -129,20 +135,22 @@ static void product(const takt_step *s, const takt_task *t, size_t index, const 
                                 .row = index * mm->m + range[0],
                                 .column = range[2]};
     ending_room room;
-    const GEMM() g = {.m = range[1] - range[0],
-                      .n = range[3] - range[2],
-                      .k = mm->k,
-                      .a = operand(s, t, f->a, f->a_at) + a * mm->m * mm->k + range[0] * mm->a_row,
-                      .a_row = mm->a_row,
-                      .a_col = mm->a_col,
-                      .b = packed,
-                      .b_n = mm->n,
-                      .b_first = range[2],
-                      .c = c + (index * mm->m + range[0]) * mm->n + range[2],
-                      .ldc = mm->n,
-                      .epilogue = ending_use(&f->end, &place, &room),
-                      .scratch = t->scratch_own,
-                      .walk = f->is_walked ? &f->walk : NULL};
+    takt_gemm_stored stored;
+    GEMM()
+    g = {.m = range[1] - range[0],
+         .n = range[3] - range[2],
+         .k = mm->k,
+         .a = operand(s, t, f->a, f->a_at) + a * mm->m * mm->k + range[0] * mm->a_row,
+         .a_row = mm->a_row,
+         .a_col = mm->a_col,
+         .b_n = mm->n,
+         .b_first = range[2],
+         .c = c + (index * mm->m + range[0]) * mm->n + range[2],
+         .ldc = mm->n,
+         .epilogue = ending_use(&f->end, &place, &room),
+         .scratch = t->scratch_own,
+         .walk = f->is_walked ? &f->walk : NULL};
+    use_packed(&g, &f->narrow, packed, takt_panels_columns(f->panels, mm->n), &stored);
     f->run(&g);
 }
 
@@ -162,8 +170,9 @@ static void run_single(const takt_step *s, const takt_task *t)
 static void run_batch(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    real *own = (real *)(void *)((char *)t->scratch_own + f->kernel_scratch + f->register_bytes);
+    void *own = (char *)t->scratch_own + f->kernel_scratch + f->register_bytes;
     const real *data = operand(s, t, f->b, f->b_at);
+    const size_t packed_bytes = f->packed_count * f->narrow.bytes;
     const size_t range[4] = {0, f->mm.m, 0, f->mm.n};
     size_t first, end, held = SIZE_MAX;
     takt_cpu_share(f->mm.batch, 1, t->index, s->task_count, &first, &end);
@@ -173,7 +182,8 @@ static void run_batch(const takt_step *s, const takt_task *t)
         if (!f->is_packed && b != held)
             pack_one(f, data + b * f->mm.k * f->mm.n, own);
         held = b;
-        product(s, t, i, range, f->is_packed ? data + b * f->packed_count : own);
+        product(s, t, i, range,
+                f->is_packed ? (const void *)((const char *)data + b * packed_bytes) : own);
     }
 }
 
@@ -185,23 +195,27 @@ static takt_status add_operands(takt_planner *p, facts *f)
     static const char *const formats[2] = FORMATS;
     TAKT_TRY(takt_planner_input(p, n->in[0], &f->a));
     size_t bytes;
+    f->is_packed = takt_planner_is_constant(p, n->in[1]) && !takt_planner_in_prologue(p);
+    f->narrow = takt_narrow_of(p, n->in[1], sizeof(real));
     if (!takt_size_mul(takt_panels_columns(f->panels, f->mm.n), f->mm.k, &f->packed_count) ||
         !takt_size_mul(f->packed_count, f->mm.b_matrices * sizeof(real), &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a packed matrix is too large");
     (void)takt_type_count(takt_type_of(p->graph, n->in[0]), &f->a_count);
     (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->b_count);
     (void)takt_type_count(n->type, &f->c_count);
-    f->is_packed = takt_planner_is_constant(p, n->in[1]) && !takt_planner_in_prologue(p);
     if (!f->is_packed)
         return takt_planner_input(p, n->in[1], &f->b);
-    return takt_planner_packed(p, n->in[1], formats[f->mm.b_col == 1 ? 0 : 1], bytes, pack_constant,
-                               f, &f->b);
+    const char *format = takt_narrow_format(p, &f->narrow, formats[f->mm.b_col == 1 ? 0 : 1]);
+    if (format == NULL)
+        return TAKT_ERR_MEMORY;
+    bytes = bytes / sizeof(real) * f->narrow.bytes;
+    return takt_planner_packed(p, f->narrow.from, format, bytes, pack_constant, f, &f->b);
 }
 
 static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
 {
     const double flops = 2.0 * (double)f->mm.m * (double)f->mm.n * (double)f->mm.k;
-    const double bytes = (double)sizeof(real) * (double)f->mm.n * (double)f->mm.k;
+    const double bytes = (double)f->narrow.bytes * (double)f->mm.n * (double)f->mm.k;
     const size_t panels = takt_panels_count(f->panels, f->mm.n);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const size_t most = f->mm.m >= 4 * threads * info->rows ? 2 * threads : threads;
@@ -227,12 +241,15 @@ static size_t kernel_bytes(const facts *f, const GEMM(_info) * info)
     size_t most = 0, first, end;
     for (size_t i = 0; i < f->row_tasks; i++) {
         takt_cpu_share(f->mm.m, f->row_grain, i, f->row_tasks, &first, &end);
-        const GEMM() g = {.m = f->mm.batch == 1 ? end - first : f->mm.m,
-                          .n = f->mm.n,
-                          .k = f->mm.k,
-                          .a_row = f->mm.a_row,
-                          .a_col = f->mm.a_col,
-                          .walk = f->is_walked ? &f->walk : NULL};
+        takt_gemm_stored stored;
+        GEMM()
+        g = {.m = f->mm.batch == 1 ? end - first : f->mm.m,
+             .n = f->mm.n,
+             .k = f->mm.k,
+             .a_row = f->mm.a_row,
+             .a_col = f->mm.a_col,
+             .walk = f->is_walked ? &f->walk : NULL};
+        use_packed(&g, &f->narrow, NULL, 0, &stored);
         const size_t bytes = info->scratch_bytes(&g);
         most = bytes > most ? bytes : most;
     }

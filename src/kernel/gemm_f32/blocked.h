@@ -53,6 +53,7 @@ static size_t strip_elems(size_t rows, size_t k);
 static bool is_stored(const gemm *g);
 static void widen(const gemm *g, const takt_gemm_piece *piece, elem *to);
 static const uint16_t *half_at(const gemm *g, size_t at);
+static bool reads_half(const gemm *g);
 static bool is_bf16(const gemm *g);
 static size_t widened_elems(const gemm *g);
 

@@ -11,12 +11,16 @@ static bool is_stored(const gemm *g)
     return g->stored != NULL;
 }
 
+static bool reads_half(const gemm *g)
+{
+    return HALF_ROWS && (g->stored->dtype == TAKT_F16 || g->stored->dtype == TAKT_BF16);
+}
+
 /* The 16-bit elements from packed index `at` on; NULL: B is nothing that row_half reads. */
 static const uint16_t *half_at(const gemm *g, size_t at)
 {
     const takt_gemm_stored *s = g->stored;
-    const bool is_half = HALF_ROWS && (s->dtype == TAKT_F16 || s->dtype == TAKT_BF16);
-    return is_half ? (const uint16_t *)s->data + s->first * s->columns + at : NULL;
+    return reads_half(g) ? (const uint16_t *)s->data + s->first * s->columns + at : NULL;
 }
 
 static void widen(const gemm *g, const takt_gemm_piece *piece, elem *to)

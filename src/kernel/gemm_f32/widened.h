@@ -2,11 +2,14 @@
  *
  * A part of blocked.h.
  */
-/* For a part of B that was made f32: what several strips read, or one tile. */
+/* For a part of B that was made f32: what several strips read, or one tile. One row needs none if
+ * it reads 16-bit elements itself. */
 static size_t widened_elems(const gemm *g)
 {
     const size_t k = least(g->k, CHUNK), room = B_BYTES / sizeof(elem) + 48 * k;
-    return is_stored(g) ? least(room, round_up(g->n, NR) * k) + (NR + 2 * NARROW) * k : 0;
+    if (!is_stored(g) || (g->m == 1 && reads_half(g)))
+        return 0;
+    return (g->m <= MR ? 0 : least(room, round_up(g->n, NR) * k)) + (NR + 2 * NARROW) * k;
 }
 
 /* Whole panels of B as f32: made by the first strip, found there by the others. */

@@ -11,6 +11,7 @@
 #include "backend/cpu/conv_patch.h"
 #include "backend/cpu/conv_run.h"
 #include "backend/cpu/cut.h"
+#include "backend/cpu/narrow.h"
 #include "base/size.h"
 
 /* What a row costs besides multiplying, in rows by panels. */
@@ -25,6 +26,9 @@ typedef struct facts {
     takt_panels panels;
     size_t w;                  /* index into step->in */
     bool is_packed;            /* w is packed already */
+    takt_narrow narrow;        /* what it is packed as */
+    takt_ctx *ctx;             /* for packing at plan time */
+    size_t w_count;            /* elements of w */
     size_t packed_at;          /* else: offset of the packed form in shared scratch */
     bool is_direct;            /* patches are rows of x */
     size_t group_floats, rows; /* packed weights of a group; positions of a block */
@@ -53,7 +57,7 @@ static const char *absorbs(const takt_graph *g, takt_id anchor, takt_id node)
 /* What one call of the product computes. */
 typedef struct block {
     size_t group, row, rows, column, columns; /* columns: channels of the group */
-    const float *weights;
+    const void *weights;
 } block;
 
 /* A block of C, [rows][columns], to where channels come first. */
@@ -85,29 +89,29 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
     takt_epilogue_f32 epilogue;
     const bool ends = takt_conv_end_for(&ending, &epilogue);
     float *y = takt_conv_out(&f->memory, s, t), *tile = (float *)(void *)(own + f->tile);
-    const takt_gemm_f32 g = {.m = b->rows,
-                             .n = b->columns,
-                             .k = c->k_row,
-                             .a = x,
-                             .a_row = f->is_direct ? c->x_at[2] : c->k_row,
-                             .a_col = 1,
-                             .b = b->weights,
-                             .b_n = c->cout,
-                             .b_first = b->column,
-                             .c = c->is_nhwc ? y + b->row * outputs + first : tile,
-                             .ldc = c->is_nhwc ? outputs : b->columns,
-                             .epilogue = ends ? &epilogue : NULL,
-                             .scratch = t->scratch_own};
+    takt_gemm_stored stored;
+    takt_gemm_f32 g = {.m = b->rows,
+                       .n = b->columns,
+                       .k = c->k_row,
+                       .a = x,
+                       .a_row = f->is_direct ? c->x_at[2] : c->k_row,
+                       .a_col = 1,
+                       .b_n = c->cout,
+                       .b_first = b->column,
+                       .c = c->is_nhwc ? y + b->row * outputs + first : tile,
+                       .ldc = c->is_nhwc ? outputs : b->columns,
+                       .epilogue = ends ? &epilogue : NULL,
+                       .scratch = t->scratch_own};
+    takt_narrow_use(&g, &f->narrow, b->weights, takt_panels_columns(f->panels, c->cout), &stored);
     f->run(&g);
     if (!c->is_nhwc)
         spread(c, b, tile, y);
 }
 
-static const float *packed_weights(const takt_step *s, const takt_task *t)
+static const char *packed_weights(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    return f->is_packed ? takt_view_data(t, &s->in[f->w])
-                        : (const float *)(const void *)((const char *)t->scratch + f->packed_at);
+    return f->is_packed ? takt_view_data(t, &s->in[f->w]) : (const char *)t->scratch + f->packed_at;
 }
 
 static void run(const takt_step *s, const takt_task *t)
@@ -122,7 +126,8 @@ static void run(const takt_step *s, const takt_task *t)
     else
         takt_panels_share(f->panels, c->cout, t->index % f->column_tasks, f->column_tasks, &unit,
                           &last);
-    const float *x = takt_conv_in(&f->memory, s, t, 0), *weights = packed_weights(s, t);
+    const float *x = takt_conv_in(&f->memory, s, t, 0);
+    const char *weights = packed_weights(s, t);
     float *patches = (float *)(void *)((char *)t->scratch_own + f->patches);
     const size_t step = f->is_direct ? end - first : f->rows;
     for (size_t row = first; row < end; row += step)
@@ -132,7 +137,7 @@ static void run(const takt_step *s, const takt_task *t)
                        .row = row,
                        .rows = end - row < step ? end - row : step,
                        .columns = c->cout,
-                       .weights = weights + g * f->group_floats};
+                       .weights = weights + g * f->group_floats * f->narrow.bytes};
             if (c->groups == 1) {
                 b.column = unit;
                 b.columns = last - unit;
@@ -159,10 +164,25 @@ static void after(const takt_step *s, const takt_task *t)
 
 /* ---- compiling ---- */
 
-static takt_status pack_constant(void *user, const void *from, void *to)
+static void pack_floats(void *user, const float *from, float *to)
 {
     const facts *f = user;
     takt_conv_pack_weights(&f->shape, f->panels, from, to);
+}
+
+static takt_status pack_constant(void *user, const void *from, void *to)
+{
+    const facts *f = user;
+    if (takt_is_narrow(&f->narrow)) {
+        const takt_narrow_job job = {.ctx = f->ctx,
+                                     .count = f->w_count,
+                                     .packed = f->group_floats * f->shape.groups,
+                                     .to = f->narrow.dtype,
+                                     .pack = pack_floats,
+                                     .user = user};
+        return takt_narrow_pack(&job, &f->narrow, from, to);
+    }
+    pack_floats(user, from, to);
     return TAKT_OK;
 }
 
@@ -178,16 +198,22 @@ static takt_status add_operands(takt_planner *p, facts *f)
     f->group_floats = floats / c->groups;
     f->is_packed = c->dtype == TAKT_F32 && takt_planner_is_constant(p, n->in[1]) &&
                    !takt_planner_in_prologue(p);
+    f->narrow = takt_narrow_of(p, n->in[1], sizeof(float));
+    if (!f->is_packed)
+        f->narrow = (takt_narrow){.dtype = TAKT_F32, .bytes = sizeof(float)};
+    f->ctx = p->ctx;
+    (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->w_count);
     if (!f->is_packed) {
         f->packed_at = takt_conv_reserve(p->step, floats * sizeof(float));
         return takt_planner_input(p, n->in[1], &f->w);
     }
     const char *format = takt_arena_format(&p->plan->arena, "conv %s groups=%zu",
                                            c->is_nhwc ? "nhwc" : "nchw", c->groups);
+    format = format != NULL ? takt_narrow_format(p, &f->narrow, format) : NULL;
     if (format == NULL)
         return TAKT_ERR_MEMORY;
-    return takt_planner_packed(p, n->in[1], format, floats * sizeof(float), pack_constant, f,
-                               &f->w);
+    return takt_planner_packed(p, f->narrow.from, format, floats * f->narrow.bytes, pack_constant,
+                               f, &f->w);
 }
 
 /* By positions, and by groups or channels. */
@@ -224,11 +250,13 @@ static size_t aligned(size_t bytes)
 static size_t kernel_bytes(const facts *f, const takt_gemm_f32_info *info, size_t rows)
 {
     const takt_conv_shape *c = &f->shape;
-    const takt_gemm_f32 g = {.m = rows,
-                             .n = c->cout,
-                             .k = c->k_row,
-                             .a_row = f->is_direct ? c->x_at[2] : c->k_row,
-                             .a_col = 1};
+    takt_gemm_stored stored;
+    takt_gemm_f32 g = {.m = rows,
+                       .n = c->cout,
+                       .k = c->k_row,
+                       .a_row = f->is_direct ? c->x_at[2] : c->k_row,
+                       .a_col = 1};
+    takt_narrow_use(&g, &f->narrow, NULL, 0, &stored);
     return info->scratch_bytes(&g);
 }
 

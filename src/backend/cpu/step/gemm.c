@@ -2,6 +2,7 @@
  */
 #include "backend/cpu/epilogue.h"
 #include "backend/cpu/matrix.h"
+#include "backend/cpu/narrow.h"
 #include "kernel/convert/convert.h"
 #include "kernel/pack/pack.h"
 
@@ -39,6 +40,8 @@ static const takt_epilogue_f32 *ending_use(const ending *e, const ending_place *
     room->run.epilogue = e;
     return takt_epilogue_f32_for(&room->run, &room->epilogue) ? &room->epilogue : NULL;
 }
+
+#define use_packed takt_narrow_use
 
 #include "backend/cpu/gemm_body.h"
 

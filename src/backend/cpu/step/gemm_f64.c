@@ -1,6 +1,7 @@
 /* gemm_f64.c - products of f64 matrices. */
 #include "kernel/gemm_f64/gemm_f64.h"
 #include "backend/cpu/matrix.h"
+#include "backend/cpu/narrow.h"
 #include "kernel/convert/convert.h"
 #include "kernel/pack/pack.h"
 
@@ -47,6 +48,16 @@ static const takt_epilogue_f64 *ending_use(const ending *e, const ending_place *
     (void)place;
     (void)room;
     return NULL;
+}
+
+/* There are no narrow weights of f64. */
+static void use_packed(takt_gemm_f64 *g, const takt_narrow *n, const void *data, size_t columns,
+                       takt_gemm_stored *room)
+{
+    (void)n;
+    (void)columns;
+    (void)room;
+    g->b = data;
 }
 
 #include "backend/cpu/gemm_body.h"

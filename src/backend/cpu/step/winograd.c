@@ -28,6 +28,9 @@ typedef struct facts {
     takt_panels panels;
     size_t w, weights_at; /* index into step->in; offset in scratch if not packed */
     bool is_packed;
+    takt_narrow narrow;   /* what the weights were */
+    takt_ctx *ctx;        /* for packing at plan time */
+    size_t w_count;       /* elements of w */
     size_t across, tiles; /* tiles in a row of the image, and in the whole batch */
     size_t block, grain;  /* tiles of a block, and those that a cut between tasks keeps together */
     size_t row_tasks, column_tasks;
@@ -137,23 +140,24 @@ static void multiply(const takt_step *s, const takt_task *t, size_t count, const
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    const float *weights =
-        f->is_packed ? takt_view_data(t, &s->in[f->w]) : at(t->scratch, f->weights_at);
-    const size_t each = takt_winograd_point_floats(c, f->panels);
+    const char *weights = f->is_packed ? takt_view_data(t, &s->in[f->w])
+                                       : (const void *)at(t->scratch, f->weights_at);
+    const size_t each = takt_winograd_point_floats(c, f->panels) * f->narrow.bytes;
+    const size_t width = takt_panels_columns(f->panels, c->cout);
     for (size_t p = 0; p < POINTS; p++) {
-        const takt_gemm_f32 g = {.m = count,
-                                 .n = o->count,
-                                 .k = c->cin,
-                                 .a = at(t->scratch_own, f->inputs) + p * stride_of(count, c->cin),
-                                 .a_row = c->cin,
-                                 .a_col = 1,
-                                 .b = weights + p * each,
-                                 .b_n = c->cout,
-                                 .b_first = o->first,
-                                 .c = at(t->scratch_own, f->products) +
-                                      p * stride_of(count, o->count),
-                                 .ldc = o->count,
-                                 .scratch = t->scratch_own};
+        takt_gemm_stored stored;
+        takt_gemm_f32 g = {.m = count,
+                           .n = o->count,
+                           .k = c->cin,
+                           .a = at(t->scratch_own, f->inputs) + p * stride_of(count, c->cin),
+                           .a_row = c->cin,
+                           .a_col = 1,
+                           .b_n = c->cout,
+                           .b_first = o->first,
+                           .c = at(t->scratch_own, f->products) + p * stride_of(count, o->count),
+                           .ldc = o->count,
+                           .scratch = t->scratch_own};
+        takt_winograd_use(&g, &f->narrow, weights + p * each, width, &stored);
         f->multiply(&g);
     }
 }
@@ -259,6 +263,13 @@ static void after(const takt_step *s, const takt_task *t)
 static takt_status pack_constant(void *user, const void *from, void *to)
 {
     const facts *f = user;
+    const takt_narrow_job job = {.ctx = f->ctx,
+                                 .count = f->w_count,
+                                 .packed =
+                                     POINTS * takt_winograd_point_floats(&f->shape, f->panels),
+                                 .to = TAKT_F16};
+    if (takt_is_narrow(&f->narrow))
+        return takt_winograd_pack_narrow(&f->shape, f->panels, &job, &f->narrow, from, to);
     takt_winograd_pack(&f->shape, f->panels, from, to);
     return TAKT_OK;
 }
@@ -272,9 +283,17 @@ static takt_status add_operands(takt_planner *p, facts *f)
     if (!takt_size_mul(takt_winograd_point_floats(c, f->panels), POINTS * sizeof(float), &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the weights of a convolution are too large");
     f->is_packed = takt_planner_is_constant(p, n->in[1]) && !takt_planner_in_prologue(p);
+    f->narrow = takt_narrow_of(p, n->in[1], sizeof(float));
+    f->ctx = p->ctx;
+    (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->w_count);
+    const char *format =
+        takt_narrow_format(p, &f->narrow, c->is_nhwc ? "winograd nhwc" : "winograd nchw");
+    if (format == NULL)
+        return TAKT_ERR_MEMORY;
     if (f->is_packed)
-        return takt_planner_packed(p, n->in[1], c->is_nhwc ? "winograd nhwc" : "winograd nchw",
-                                   bytes, pack_constant, f, &f->w);
+        return takt_planner_packed(p, f->narrow.from, format,
+                                   bytes / sizeof(float) * f->narrow.bytes, pack_constant, f,
+                                   &f->w);
     f->weights_at = takt_conv_reserve(p->step, bytes);
     return takt_planner_input(p, n->in[1], &f->w);
 }
@@ -316,8 +335,10 @@ static size_t aligned(size_t floats)
 static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
 {
     const takt_conv_shape *c = &f->shape;
-    const takt_gemm_f32 g = {
+    takt_gemm_stored stored;
+    takt_gemm_f32 g = {
         .m = f->block, .n = c->cout, .k = c->cin, .a_row = c->cin, .a_col = 1, .b_n = c->cout};
+    takt_winograd_use(&g, &f->narrow, NULL, 0, &stored);
     f->inputs = (info->scratch_bytes(&g) + 63) & ~(size_t)63;
     f->products = f->inputs + aligned(POINTS * stride_of(f->block, c->cin));
     f->zeros = f->products + aligned(POINTS * stride_of(f->block, c->cout));

@@ -1,0 +1,51 @@
+/* narrow.h - weights that products read in 16 bits.
+ *
+ * In the graph such weights are a constant that is widened to f32. The step packs the constant
+ * itself, in its own type, and the kernel widens what it reads: half the bytes, and the bits of the
+ * f32 product with the widened weights.
+ */
+#ifndef TAKT_BACKEND_CPU_NARROW_H
+#define TAKT_BACKEND_CPU_NARROW_H
+
+#include "backend/cpu/cpu.h"
+#include "kernel/convert/convert.h"
+#include "kernel/gemm_f32/gemm_f32.h"
+
+typedef struct takt_narrow {
+    takt_id from;     /* the 16-bit constant */
+    takt_dtype dtype; /* its type; F32: the weights are not narrow */
+    size_t bytes;     /* of an element as it is packed */
+    bool is_rounded;  /* and widened for the product; else the product itself is of this type */
+    takt_convert_fn *convert;
+} takt_narrow;
+
+/* What `weights`, the factor of the group's product, are stored as; `bytes` of an element if they
+ * are not narrow. */
+takt_narrow takt_narrow_of(const takt_planner *p, takt_id weights, size_t bytes);
+static inline bool takt_is_narrow(const takt_narrow *n)
+{
+    return n->dtype != TAKT_F32;
+}
+/* Makes `g` read `data`: packed weights, narrow or not, of `columns` columns with padding. `room`
+ * must outlive the product. */
+void takt_narrow_use(takt_gemm_f32 *g, const takt_narrow *n, const void *data, size_t columns,
+                     takt_gemm_stored *room);
+/* `count` elements that are to be packed: an error if one became infinite in f16. */
+TAKT_MUST_USE takt_status takt_narrow_check(takt_ctx *ctx, const takt_narrow *n, const void *data,
+                                            size_t count);
+/* The way that weights take which are packed element by element: `count` of them as f32, which
+ * `pack` turns into `packed` f32, and those into the narrow type. */
+typedef void takt_narrow_pack_fn(void *user, const float *from, float *to);
+typedef struct takt_narrow_job {
+    takt_ctx *ctx;
+    size_t count, packed;
+    takt_dtype to; /* what they are packed as */
+    takt_narrow_pack_fn *pack;
+    void *user;
+} takt_narrow_job;
+TAKT_MUST_USE takt_status takt_narrow_pack(const takt_narrow_job *job, const takt_narrow *n,
+                                           const void *from, void *to);
+/* "panels" of f32, "panels f16", "panels bf16": formats of packed constants. */
+const char *takt_narrow_format(takt_planner *p, const takt_narrow *n, const char *format);
+
+#endif
