@@ -37,6 +37,10 @@ def attr(name, value, kind=None):
         body, kind = body + field(4, value), kind or 3
     elif isinstance(value, bytes):
         body, kind = body + field(5, value), kind or 4
+    elif value and isinstance(value[0], float):
+        body, kind = body + many(7, value), kind or 6
+    elif value and isinstance(value[0], str):
+        body, kind = body + many(9, value), kind or 8
     else:
         body, kind = body + many(8, value), kind or 7
     return body + field(20, kind)

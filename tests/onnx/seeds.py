@@ -131,7 +131,8 @@ def structure():
     onnx("16_output_without_name", Graph([node("Relu", ["x"], ["y"])], [X], [value("", [3])]))
     good = Graph([node("Relu", ["x"], ["y"])], [X], [Y])
     onnx("17_no_opset", field(1, 8) + field(7, good.body))
-    onnx("17_domain_twice", model(good, 21, field(8, field(2, 21))))
+    onnx("17_domain_twice", model(good, 21, field(8, field(2, 20))))
+    onnx("legal_domain_twice", model(good, 21, field(8, field(2, 21))))
     for version in (0, -1, 1 << 31):
         onnx(f"17_version_{version & 0xffffffff}", model(good, version))
     onnx("17_domain_not_imported", Graph([node("Gelu", ["x"], ["y"], domain="other")], [X], [Y]))

@@ -200,8 +200,10 @@ static void opsets(void)
     other.length = 0;
     pb_int(&other, 2, 21);
     pb_message(&model, 8, &other);
+    other.length = 0;
+    pb_int(&other, 2, 20);
     pb_message(&model, 8, &other);
-    expect_bytes(model.at, model.length, TAKT_ERR_FORMAT, "imported twice");
+    expect_bytes(model.at, model.length, TAKT_ERR_FORMAT, "imported twice, as opset 21 and 20");
 }
 
 /* A graph inside the attribute of a node inside a graph, … */

@@ -17,10 +17,13 @@ static takt_status check_opsets(takt_import *im)
         if (o->version < 1 || o->version > 10000)
             return takt_wire_fail(im->ctx, o->at, "opset version %lld is impossible",
                                   (long long)o->version);
-        for (size_t k = 0; k < i; k++)
-            if (takt_onnx_same(m->opsets[k].domain, o->domain))
-                return takt_wire_fail(im->ctx, o->at, "domain \"%.*s\" is imported twice",
-                                      (int)o->domain.length, o->domain.at);
+        for (size_t k = 0; k < i; k++) /* skl2onnx says the same twice */
+            if (takt_onnx_same(m->opsets[k].domain, o->domain) &&
+                m->opsets[k].version != o->version)
+                return takt_wire_fail(im->ctx, o->at,
+                                      "domain \"%.*s\" is imported twice, as opset %lld and %lld",
+                                      (int)o->domain.length, o->domain.at,
+                                      (long long)m->opsets[k].version, (long long)o->version);
     }
     return TAKT_OK;
 }

@@ -1,5 +1,5 @@
 /* MlSmall.c - ai.onnx.ml: Binarizer, ArrayFeatureExtractor, Scaler, Normalizer, LinearRegressor. */
-#include "io/onnx/adapt.h"
+#include "io/onnx/ml.h"
 
 static takt_status scaler(takt_call *c, takt_id x)
 {
@@ -20,7 +20,20 @@ static takt_status normalizer(takt_call *c, takt_id x)
     const takt_op *op = which == 0   ? &takt_op_reduce_max
                         : which == 1 ? &takt_op_reduce_l1
                                      : &takt_op_reduce_l2;
-    return takt_onnx_done(c, takt_div(c->g, x, takt_reduce_over(c->g, op, x, &last, 1, true)));
+    if (x == TAKT_NONE)
+        return takt_onnx_done(c, x);
+    const takt_id norm = takt_reduce_over(c->g, op, x, &last, 1, true);
+    /* A row of zeros stays one. */
+    const takt_id is_zero = takt_binary(c->g, &takt_op_eq, norm, takt_scalar_like(c->g, x, 0));
+    const takt_id by = takt_select(c->g, is_zero, takt_scalar_like(c->g, x, 1), norm);
+    return takt_onnx_done(c, takt_div(c->g, x, by));
+}
+
+/* Columns of x; indices may have any shape, and a vector is one row. */
+static takt_status extractor(takt_call *c, takt_id x)
+{
+    const takt_id y = takt_onnx_gather(c, x, takt_ml_flat(c, takt_onnx_in(c, 1)), -1);
+    return takt_onnx_done(c, takt_onnx_type(c, 0)->rank == 1 ? takt_onnx_unsqueeze(c, y, 0) : y);
 }
 
 static takt_status regressor(takt_call *c, takt_id x)
@@ -34,7 +47,8 @@ static takt_status regressor(takt_call *c, takt_id x)
         takt_matmul(c->g, x, takt_onnx_attr_floats(c, "coefficients", dims, 2), false, true);
     if (takt_onnx_attr_length(c, "intercepts") > 0)
         y = takt_add(c->g, y, takt_onnx_attr_floats(c, "intercepts", &targets, 1));
-    return takt_onnx_done(c, y);
+    return takt_onnx_done(c, targets == 1 ? takt_ml_transform_one(c, y, takt_ml_post_of(c))
+                                          : takt_ml_transform(c, y, takt_ml_post_of(c)));
 }
 
 static takt_status adapt(takt_call *c)
@@ -44,7 +58,7 @@ static takt_status adapt(takt_call *c)
     if (x == TAKT_NONE)
         return takt_onnx_refuse(c, "the input is missing");
     if (takt_span_is(op, "ArrayFeatureExtractor"))
-        return takt_onnx_done(c, takt_onnx_gather(c, x, takt_onnx_in(c, 1), -1));
+        return extractor(c, x);
     const takt_dtype dtype = takt_type_of(c->g, x)->dtype;
     if (takt_span_is(op, "Binarizer")) {
         const takt_id limit = takt_scalar_like(c->g, x, takt_onnx_f(c, "threshold", 0));

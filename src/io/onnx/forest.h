@@ -1,0 +1,63 @@
+/* forest.h - trees in a graph: all are walked at once, one level at a time.
+ *
+ * A place is a number: a branch, or the number of branches plus a leaf, which leads to itself.
+ * After as many steps as the deepest tree has levels every place is a leaf.
+ */
+#ifndef TAKT_IO_ONNX_FOREST_H
+#define TAKT_IO_ONNX_FOREST_H
+
+#include "io/onnx/ml.h"
+
+/* With the numbers that TreeEnsemble gives them. */
+enum {
+    TAKT_FOREST_LEQ,
+    TAKT_FOREST_LT,
+    TAKT_FOREST_GTE,
+    TAKT_FOREST_GT,
+    TAKT_FOREST_EQ,
+    TAKT_FOREST_NEQ,
+    TAKT_FOREST_MEMBER,
+    TAKT_FOREST_MODES
+};
+enum { TAKT_FOREST_AVERAGE, TAKT_FOREST_SUM, TAKT_FOREST_MIN, TAKT_FOREST_MAX };
+enum { TAKT_FOREST_MOST = 1 << 24 }; /* branches, leaves, and leaves times targets */
+
+typedef struct takt_forest {
+    takt_call *c;
+    takt_dtype dtype; /* of x, splits and weights */
+    takt_id x;        /* [rows, features] */
+    size_t branches, leaves, trees, targets;
+    int64_t *next[2]; /* of each branch, a place: [0] if false, [1] if true */
+    int64_t *feature; /* of each branch … */
+    double *split;
+    uint8_t *mode;
+    bool *tracks;         /* NaN goes where true leads */
+    takt_numbers members; /* of all branches of mode MEMBER one after the other, NaN after each */
+    int64_t *root;        /* of each tree, a place */
+    int64_t *tree;        /* of each leaf; a leaf that is not reached: -1 */
+    bool is_shared;       /* some leaf belongs to several trees */
+    double *weight;       /* [leaves, targets] */
+    bool *has;            /* [leaves, targets]: there is a weight */
+    size_t depth;         /* of the deepest tree */
+} takt_forest;
+
+static inline size_t takt_forest_places(const takt_forest *f)
+{
+    return f->branches + f->leaves;
+}
+/* Room for what the counts say. */
+TAKT_MUST_USE takt_status takt_forest_alloc(takt_forest *f);
+/* One more weight of a leaf: weights of one target add up, or the best counts. */
+void takt_forest_weigh(takt_forest *f, size_t leaf, size_t target, double weight, int how);
+/* Sees that the places lead from the roots to leaves; finds `depth` and `tree`. */
+TAKT_MUST_USE takt_status takt_forest_check(takt_forest *f);
+/* The leaf of every tree: i64 [rows, trees]. */
+takt_id takt_forest_walk(takt_forest *f);
+/* [rows, targets]; 0 for a target of which no tree had a weight. `*has` (may be NULL): [rows,
+ * targets], whether one had; TAKT_NONE if all have in any case. */
+takt_id takt_forest_scores(takt_forest *f, int how, takt_id *has);
+/* Attributes of TreeEnsembleClassifier and -Regressor (forest_old.c): `what` is "class" or
+ * "target". */
+TAKT_MUST_USE takt_status takt_forest_read_old(takt_forest *f, const char *what, int how);
+
+#endif
