@@ -224,6 +224,7 @@ typedef enum takt_profile_view {
     TAKT_PROFILE_MEMORY, /**< what is live when */
     TAKT_PROFILE_TRACE,  /**< JSON for Perfetto and chrome://tracing */
     TAKT_PROFILE_FOLDED, /**< stacks and counts, for flame graphs */
+    TAKT_PROFILE_FLAME,  /**< the flame graph itself: an SVG file to zoom and to search */
 } takt_profile_view;
 
 /** Times the session first without, then with a look at every step. Inputs must be bound. The
@@ -249,8 +250,8 @@ typedef struct takt_profile_summary {
 TAKT_API void takt_profile_summarize(const takt_profile *profile, takt_profile_summary *summary);
 
 /** What each optimisation is worth: the model planned and timed as `options` say, then with every
- *  pass, fusion, vector code, reuse of memory and threads off in turn: `takt profile --impact`.
- *  `max_ns`: for each; default 0.1 s. */
+ *  pass, fusion, the planner, results in place, vector code and threads off in turn, each beside
+ *  everything on: `takt profile --impact`. `max_ns`: for each; default 0.1 s. */
 TAKT_API TAKT_MUST_USE takt_status takt_profile_impact(const takt_model *model,
                                                        const takt_plan_options *options,
                                                        uint64_t max_ns, takt_format format,

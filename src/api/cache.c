@@ -93,8 +93,8 @@ static takt_status write_key(const takt_model *m, const takt_plan_options *o, ta
     for (size_t i = 0; status == TAKT_OK && i < count; i++)
         takt_text_add(text, " %" PRId64, sizes[i] < 0 ? 1 : sizes[i]);
     takt_arena_deinit(&arena);
-    takt_text_add(text, " %d %d %" PRIu64 " %d %d", o->threads, o->level, o->memory_limit,
-                  (int)o->no_reuse, (int)o->dry);
+    takt_text_add(text, " %d %d %" PRIu64 " %d %d %d", o->threads, o->level, o->memory_limit,
+                  (int)o->no_reuse, (int)o->no_in_place, (int)o->dry);
     add_option(text, o->backend);
     add_option(text, o->blas);
     add_option(text, o->isa);

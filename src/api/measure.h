@@ -54,6 +54,7 @@ void takt_profile_layers(const takt_profile *p, takt_report *r);
 void takt_profile_memory(const takt_profile *p, takt_report *r);
 void takt_profile_advice(const takt_profile *p, takt_report *r);
 TAKT_MUST_USE takt_status takt_profile_trace(const takt_profile *p, takt_sink_fn *sink, void *user);
+TAKT_MUST_USE takt_status takt_profile_flame(const takt_profile *p, takt_sink_fn *sink, void *user);
 TAKT_MUST_USE takt_status takt_profile_folded(const takt_profile *p, takt_sink_fn *sink,
                                               void *user);
 

@@ -266,6 +266,7 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     s->lower_all = level->lowers_all && !is_ref;
     s->library = o->blas;
     s->reuse = !o->no_reuse;
+    s->in_place = !o->no_in_place;
     s->memory_limit = (size_t)o->memory_limit;
     s->is_dry = o->dry;
     return TAKT_OK;

@@ -87,7 +87,7 @@ static takt_id writer(const takt_builder *b, const takt_node *n, uint32_t k,
 static bool join_in_place(takt_builder *b, takt_id id, unsigned char *is_taken)
 {
     const takt_node *n = &b->p.graph->nodes[id];
-    if (!b->p.settings->reuse || b->is_constant[id] || !is_stack(n))
+    if (!b->p.settings->reuse || !b->p.settings->in_place || b->is_constant[id] || !is_stack(n))
         return false;
     for (uint32_t k = 0; k < n->in_count; k++) {
         const takt_id root = writer(b, n, k, is_taken);

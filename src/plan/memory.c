@@ -206,7 +206,7 @@ takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input
     const bool fits = takt_type_bytes(takt_type_of(p->graph, node), &bytes) && in->offset == 0 &&
                       bytes == buffer->bytes &&
                       (buffer->place == TAKT_PLACE_ARENA || takt_builder_is_donated(b, buffer));
-    if (fits && p->settings->reuse && root == node && !b->in_prologue &&
+    if (fits && p->settings->reuse && p->settings->in_place && root == node && !b->in_prologue &&
         buffer->value != TAKT_NONE && p->plan->buffer_of[root] == UINT32_MAX &&
         direct_output(b, root, bytes) < 0 && !is_read_twice(b, buffer->value) &&
         b->last_read[buffer->value] <= b->position) {

@@ -138,6 +138,7 @@ typedef struct takt_plan_settings {
     bool fuse;                   /* false: one step per node */
     double min_gain;             /* fusions of a lower estimated gain are left alone; 0: none is */
     bool reuse;                  /* false: no memory is shared, for debugging and comparison */
+    bool in_place;               /* false: no step writes over its inputs */
     size_t memory_limit;         /* of the arena; 0: none */
     takt_order order;            /* of the groups */
     const takt_again *again;     /* groups that run twice, in order of insertion */

@@ -13,6 +13,7 @@ TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
 ENVIRONMENT = dict(os.environ, XDG_CACHE_HOME=str(TMP / "cache"))
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 BACKGROUND = {"light": (0xFF, 0xFF, 0xFF), "dark": (0x12, 0x16, 0x1D)}
+WIDE = 1100
 failures = 0
 
 
@@ -24,7 +25,11 @@ def expect(condition, what):
 
 
 def takt(line, codes=(0,)):
-    done = subprocess.run([TOOL, "benchmark", *line.split()], capture_output=True, text=True,
+    whole("benchmark " + line, codes)
+
+
+def whole(line, codes=(0,)):
+    done = subprocess.run([TOOL, *line.split()], capture_output=True, text=True,
                           cwd=TMP, env=ENVIRONMENT, check=False)
     expect(done.returncode in codes, f"{line}: {done.returncode}\n{done.stdout}{done.stderr}")
 
@@ -71,17 +76,28 @@ def look(page, plots):
     expect(not wrong, f"{page}: {wrong}")
     text = (TMP / page).read_text()
     expect(not re.search(r"(?:src|href)\s*=|@import|url\(", text), f"{page} fetches something")
+
+
+def shoot(pages):
+    """All pages beside each other, light and dark: the browser takes seconds to start."""
+    frames = "".join(f'<iframe src="{page}"></iframe>' for page in pages)
+    (TMP / "wall.html").write_text(
+        "<style>:root{color-scheme:light dark}body{margin:0;display:flex}"
+        f"iframe{{border:0;width:{WIDE}px;height:1400px;flex:none}}</style>{frames}")
     for scheme, number in (("light", 1), ("dark", 0)):
-        shot = TMP / f"{page}.{scheme}.png"
+        shot = TMP / f"wall.{scheme}.png"
         shot.unlink(missing_ok=True)
-        browse(page, f"--screenshot={shot}", f"--blink-settings=preferredColorScheme={number}")
+        browse("wall.html", f"--screenshot={shot}", f"--window-size={WIDE * len(pages)},1400",
+               f"--blink-settings=preferredColorScheme={number}")
         if not shot.exists():
-            expect(False, f"{page}: no screenshot")
+            expect(False, f"{scheme}: no screenshot")
             continue
-        rows = list(pixels(shot))
-        expect(rows[2][2] == BACKGROUND[scheme], f"{page} {scheme}: {rows[2][2]}")
-        colours = {pixel for row in rows[::4] for pixel in row[::4]}
-        expect(len(colours) > 20, f"{page} {scheme}: {len(colours)} colours, so nothing is drawn")
+        rows = [row[::2] for row in list(pixels(shot))[2::4]]
+        for i, page in enumerate(pages):
+            part = [row[i * WIDE // 2:(i + 1) * WIDE // 2] for row in rows]
+            expect(part[0][1] == BACKGROUND[scheme], f"{page} {scheme}: {part[0][1]}")
+            colours = {pixel for row in part for pixel in row}
+            expect(len(colours) > 20, f"{page} {scheme}: {len(colours)} colours: nothing is drawn")
 
 
 def make():
@@ -97,6 +113,8 @@ def make():
         names.append(f"t{i}.json")
         (TMP / names[-1]).write_text(json.dumps(base))
     takt("trends --output trend.html --results " + " ".join(names))
+    whole("profile model.takt -D batch=8 --duration 50ms --flame flame.svg")
+    whole("run model.takt --repeat 3000 --monitor-report monitor.html --interval 10ms")
 
 
 TMP.mkdir(parents=True, exist_ok=True)
@@ -105,6 +123,8 @@ make()
 if BROWSER is None:
     print("SKIP: there is no chromium")
     sys.exit(77 if failures == 0 else 1)
-for name, least in (("run.html", 8), ("compare.html", 4), ("trend.html", 1)):
+PAGES = {"run.html": 8, "compare.html": 4, "trend.html": 1, "monitor.html": 1, "flame.svg": 1}
+for name, least in PAGES.items():
     look(name, least)
+shoot(list(PAGES))
 sys.exit(failures > 0)

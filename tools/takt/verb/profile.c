@@ -23,6 +23,8 @@ static int print(takt_tool *t, const takt_profile *p)
     int code = save(t, p, TAKT_PROFILE_TRACE, TAKT_F_TRACE_FILE);
     if (code == TAKT_EXIT_OK)
         code = save(t, p, TAKT_PROFILE_FOLDED, TAKT_F_FOLDED);
+    if (code == TAKT_EXIT_OK)
+        code = save(t, p, TAKT_PROFILE_FLAME, TAKT_F_FLAME);
     if (code != TAKT_EXIT_OK)
         return code;
     return tool_finish(t, takt_profile_print(p, view, (size_t)tool_number_of(t, TAKT_F_TOP, 0),
@@ -101,8 +103,8 @@ const takt_verb takt_verb_profile = {
     .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,  TAKT_F_WEIGHTS,  TAKT_F_ALLOW_LINKS,
               TAKT_F_INPUT,      TAKT_F_SHAPE,   TAKT_F_DIM,      TAKT_F_SEED,
               TAKT_F_RANDOM,     TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DURATION,
-              TAKT_F_TRACE_FILE, TAKT_F_FOLDED,  TAKT_F_LAYERS,   TAKT_F_MEMORY,
-              TAKT_F_TOP,        TAKT_F_BRIEF,   TAKT_F_IMPACT,   TOOL_THREAD_FLAGS,
-              TAKT_FLAG_IDS},
+              TAKT_F_TRACE_FILE, TAKT_F_FOLDED,  TAKT_F_FLAME,    TAKT_F_LAYERS,
+              TAKT_F_MEMORY,     TAKT_F_TOP,     TAKT_F_BRIEF,    TAKT_F_IMPACT,
+              TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
     .run = run,
 };
