@@ -13,7 +13,7 @@ TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
 ENVIRONMENT = dict(os.environ, XDG_CACHE_HOME=str(TMP / "cache"))
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 BACKGROUND = {"light": (0xFF, 0xFF, 0xFF), "dark": (0x12, 0x16, 0x1D)}
-WIDE = 1100
+WIDE, SCALE = 1100, 4
 failures = 0
 
 
@@ -88,14 +88,15 @@ def shoot(pages):
         shot = TMP / f"wall.{scheme}.png"
         shot.unlink(missing_ok=True)
         browse("wall.html", f"--screenshot={shot}", f"--window-size={WIDE * len(pages)},1400",
+               f"--force-device-scale-factor={1 / SCALE}",
                f"--blink-settings=preferredColorScheme={number}")
         if not shot.exists():
             expect(False, f"{scheme}: no screenshot")
             continue
-        rows = [row[::2] for row in list(pixels(shot))[2::4]]
+        rows, wide = list(pixels(shot)), WIDE // SCALE
         for i, page in enumerate(pages):
-            part = [row[i * WIDE // 2:(i + 1) * WIDE // 2] for row in rows]
-            expect(part[0][1] == BACKGROUND[scheme], f"{page} {scheme}: {part[0][1]}")
+            part = [row[i * wide:(i + 1) * wide] for row in rows]
+            expect(part[1][1] == BACKGROUND[scheme], f"{page} {scheme}: {part[1][1]}")
             colours = {pixel for row in part for pixel in row}
             expect(len(colours) > 20, f"{page} {scheme}: {len(colours)} colours: nothing is drawn")
 
