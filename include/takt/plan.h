@@ -64,7 +64,7 @@ typedef struct takt_plan_options {
      *  widened as they are read; everything is computed in f32 as before. Default "f32": as they
      *  are. */
     const char *precision;
-    bool no_in_place;        /**< no result is written over an input of its step, for comparison */
+    bool no_in_place; /**< no result is written over an input of its step, for comparison */
 } takt_plan_options;
 
 /** Optimisation level 0 to 3; docs/options.md tells what each does. TAKT_ERR_ARGUMENT beyond. */

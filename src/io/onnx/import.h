@@ -97,9 +97,9 @@ struct takt_import {
     takt_arena arena;
     takt_pb_model model;
     takt_room *main;
-    uint64_t budget; /* nodes that may still be imported: bounds inlining */
-    bool is_hopeless;  /* nesting or number of nodes: what follows would fail the same way */
-    bool has_failed; /* a node was refused; `first` says why */
+    uint64_t budget;  /* nodes that may still be imported: bounds inlining */
+    bool is_hopeless; /* nesting or number of nodes: what follows would fail the same way */
+    bool has_failed;  /* a node was refused; `first` says why */
     takt_error first;
 };
 
