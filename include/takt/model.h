@@ -95,6 +95,9 @@ typedef struct takt_save_options {
      *  engine, so that others run the file as well. */
     bool optimize;
     const char *sizes; /**< "batch=8,seq=128": numbers for named dimensions; may be NULL */
+    /** "f16" or "bf16": weights of products and tables are written so, in half the bytes; this
+     *  includes `optimize`. NULL or "f32": as they are. */
+    const char *precision;
 } takt_save_options;
 
 /** The part of a model between named values, as a model of its own. `from` ("a,b", or NULL) become

@@ -5,6 +5,7 @@
 #include <takt/array.h>
 #include <takt/cpu.h>
 #include <takt/ctx.h>
+#include <takt/deviation.h>
 #include <takt/eager.h>
 #include <takt/load.h>
 #include <takt/measure.h>

@@ -4,6 +4,7 @@
 #include <takt/version.h>
 
 #include "api/model.h"
+#include "api/opts.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/options.h"
@@ -12,6 +13,7 @@
 #include "io/read.h"
 #include "io/takt/taktp.h"
 #include "ir/edge_index.h"
+#include "op/ops.h"
 #include "pass/passes.h"
 
 static takt_status hash_file(takt_ctx *ctx, const char *path, char hex[TAKT_SHA256_TEXT])
@@ -127,17 +129,39 @@ static bool ends_with(const char *text, const char *end)
 
 /* ---- what is written ---- */
 
-/* Passes that only suit our own kernels are left out. */
-static takt_status optimized(const takt_model *m, const takt_graph *sized, takt_graph **out)
+static bool is_no_einsum(void *user, const takt_graph *g, const takt_node *n)
 {
-    takt_graph *frozen, *passed = NULL;
+    (void)user;
+    (void)g;
+    return n->op != &takt_op_einsum;
+}
+
+/* Products inside einsums have weights too. */
+static takt_status narrow(const takt_graph *in, takt_dtype precision, takt_graph **out)
+{
+    takt_graph *lowered;
+    TAKT_TRY(takt_graph_lower(in, is_no_einsum, NULL, &lowered));
+    const takt_status status = takt_graph_narrow(lowered, precision, NULL, out);
+    takt_graph_destroy(lowered);
+    return status;
+}
+
+/* Passes that only suit our own kernels are left out. */
+static takt_status optimized(const takt_model *m, const takt_graph *sized, takt_dtype precision,
+                             takt_graph **out)
+{
+    takt_graph *frozen, *passed = NULL, *half = NULL;
     takt_pipeline_options pipeline = {0};
     TAKT_TRY(takt_pass_choose(m->ctx, "-layout,-winograd", &pipeline.choice));
     TAKT_TRY(takt_graph_freeze(sized, m->slots, &frozen));
     takt_status status = takt_pipeline_run(m->ctx, frozen, &pipeline, &passed);
     takt_graph_destroy(frozen);
+    if (status == TAKT_OK && precision != TAKT_F32)
+        status = narrow(passed, precision, &half);
     if (status == TAKT_OK)
-        status = takt_pass_apply(&takt_pass_fold_constants, passed, NULL, out);
+        status =
+            takt_pass_apply(&takt_pass_fold_constants, half != NULL ? half : passed, NULL, out);
+    takt_graph_destroy(half);
     takt_graph_destroy(passed);
     return status;
 }
@@ -154,11 +178,14 @@ static takt_status prepare(const takt_model *m, const takt_save_options *o, takt
     if (status == TAKT_OK)
         status = takt_graph_specialize(m->graph, sizes, count, &sized);
     takt_arena_deinit(&arena);
-    if (status != TAKT_OK || !o->optimize) {
+    takt_dtype precision = TAKT_F32;
+    if (status == TAKT_OK)
+        status = takt_precision_of(m->ctx, o->precision, &precision);
+    if (status != TAKT_OK || (!o->optimize && precision == TAKT_F32)) {
         *out = sized;
         return status;
     }
-    status = optimized(m, sized, out);
+    status = optimized(m, sized, precision, out);
     takt_graph_destroy(sized);
     return status;
 }
@@ -213,9 +240,11 @@ takt_status takt_model_save(const takt_model *m, const char *path, const takt_sa
     if (path == NULL)
         return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_model_save: path is NULL");
     takt_graph *made = NULL;
-    if (o.optimize || o.sizes != NULL)
-        TAKT_TRY(prepare(m, &o, &made));
-    const takt_status status = save(m, made != NULL ? made : m->graph, &o, path);
+    takt_status status = TAKT_OK;
+    if (o.optimize || o.sizes != NULL || o.precision != NULL)
+        status = prepare(m, &o, &made);
+    if (status == TAKT_OK)
+        status = save(m, made != NULL ? made : m->graph, &o, path);
     takt_graph_destroy(made);
     return status;
 }

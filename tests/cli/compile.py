@@ -1,4 +1,6 @@
 """compile.py - compiled models run as their sources do, and damaged ones are refused; batches."""
+import os
+
 from _cli import CNN, MLP, STREAM, expect, fails, finish, parsed, path, succeeds
 
 
@@ -20,6 +22,22 @@ for name, model in (("mlp", MLP), ("cnn", CNN), ("stream", STREAM), ("kv", "exam
 again = parsed("compile", path("mlp.taktp"), "-o", path("again.taktp"), "--json")
 expect(again == {"model": "mlp", "file": path("again.taktp")}, str(again))
 expect(digest(path("again.taktp")) == digest(MLP), "compiled twice")
+
+# Weights in 16 bits: half the file, the error is told, and its bits are those of the flag.
+for precision in ("f16", "bf16"):
+    half = path(precision + ".taktp")
+    said = succeeds("compile", MLP, "--precision", precision, "-o", half)
+    expect(f"weights in {precision}: largest error against f32" in said, said)
+    expect(os.path.getsize(half) < 0.52 * os.path.getsize(path("mlp.taktp")), os.path.getsize(half))
+    run = parsed("run", MLP, "--json", "--precision", precision)
+    expect(digest(half) == run["digest"] != digest(MLP), f"{precision}: the file gives other bits")
+    expect(0 < run["deviation"]["rms_relative"] < 0.01, run["deviation"])
+    plans = [parsed("plan", "--json", *args)["memory"] for args in
+             ((MLP,), (MLP, "--precision", precision), (half,))]
+    expect(plans[0]["packed"] == 2 * plans[1]["packed"] == 2 * plans[2]["packed"], plans)
+expect("largest error" not in succeeds("run", MLP, "--precision", "f32"), "f32 has no error")
+fails(2, "compile", MLP, "--precision", "f12", "-o", path("no.taktp"), says=["no precision f12"])
+fails(2, "run", MLP, "--precision", "f12", says=["no precision f12", "f32, f16 or bf16"])
 
 # What is wrong.
 fails(2, "compile", MLP, says=["no file to write to", "-o m.taktp"])

@@ -16,6 +16,7 @@ typedef struct tool_run {
     tool_sizes sizes;
     uint64_t *times_ns; /* one per run */
     size_t runs;
+    const takt_deviation *deviation; /* from f32; NULL: none was asked for */
 } tool_run;
 
 /* What a run gave. */

@@ -123,6 +123,8 @@ static int print_text(tool_run *r, const takt_plan *plan, const tool_results *o,
     printf("digest: sha256:%s\n", sha);
     if (quiet)
         return TAKT_EXIT_OK;
+    if (r->deviation != NULL)
+        tool_print_deviation(r->t, r->deviation);
     const double us = (double)r->times_ns[r->runs / 2] / 1e3;
     char backend[256];
     takt_plan_backend(plan, backend, sizeof backend);
@@ -163,7 +165,10 @@ static int print_json(tool_run *r, const takt_plan *plan, const tool_results *o,
     }
     char backend[256];
     takt_plan_backend(plan, backend, sizeof backend);
-    printf("}, \"backend\": ");
+    printf("}");
+    if (r->deviation != NULL)
+        tool_json_deviation(r->deviation);
+    printf(", \"backend\": ");
     tool_print_string(stdout, backend);
     printf(", \"digest\": \"sha256:%s\", \"steps\": %zu, \"threads\": %d, \"peak_bytes\": %llu, "
            "\"plan_ns\": %llu, \"runs\": %zu, \"time_ns\": {\"median\": %llu, \"min\": %llu, "

@@ -168,6 +168,15 @@ bool tool_sizes_from(const takt_tool *t, tool_sizes *sizes, const takt_desc *d, 
         TAKT_F_PASS, TAKT_F_LEVEL, TAKT_F_PRECISION, TAKT_F_HINT, TAKT_F_REQUIRE, TAKT_F_STATIC,   \
         TAKT_F_MEMORY_LIMIT, TAKT_F_OUTPUTS
 
+/* Whether flags ask for results that may differ from those in f32. */
+bool tool_deviates(const takt_tool *t);
+/* By how much, on the inputs of `given` or, if it is NULL, on random ones. Records its failure. */
+takt_status tool_deviation(takt_tool *t, const takt_model *m, const tool_sizes *sizes,
+                           takt_session *given, takt_deviation *d);
+void tool_print_deviation(const takt_tool *t, const takt_deviation *d);
+/* As a member of the object that is being printed. */
+void tool_json_deviation(const takt_deviation *d);
+
 typedef struct tool_request {
     takt_plan_options options;
     char *passes;            /* owned; options.passes */

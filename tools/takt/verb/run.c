@@ -84,6 +84,13 @@ static int run_session(tool_run *r)
         code = tool_report_error(r->t, takt_session_error(s));
     if (code == TAKT_EXIT_OK)
         code = repeat(r, s);
+    takt_deviation deviation;
+    const bool deviates = tool_deviates(r->t) && tool_item_of(r->t, TAKT_F_DONATE, 0) == NULL &&
+                          !tool_on(r->t, TAKT_F_QUIET);
+    if (code == TAKT_EXIT_OK && deviates) {
+        code = tool_finish(r->t, tool_deviation(r->t, r->model, &r->sizes, s, &deviation));
+        r->deviation = &deviation;
+    }
     if (code == TAKT_EXIT_OK)
         code = finish(r, plan, s);
     takt_session_destroy(s);
@@ -150,10 +157,9 @@ const takt_verb takt_verb_run = {
     .arg_min = 1,
     .arg_max = 1,
     .about =
-        "Inputs without -i are random by --seed alone; sizes come from files, --shape or -D. The\n"
-        "digest is the SHA-256 of the outputs' bytes, all NaNs one. With --batch-size, .npy files\n"
-        "pass a batch at a time and need not fit into memory. --test takes a folder of ONNX's\n"
-        "test data, or one with several (test_data_set_0, ...); exit code 1: a result differs.",
+        "Inputs without -i are random by --seed alone. The digest is the SHA-256 of the outputs,\n"
+        "all NaNs one. --test takes a folder of ONNX's test data, or one with several; exit\n"
+        "code 1: a result differs.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
     .flags = {TAKT_F_MODEL,    TAKT_F_SELECT,         TAKT_F_WEIGHTS,   TAKT_F_ALLOW_LINKS,
               TAKT_F_INPUT,    TAKT_F_OUTPUT,         TAKT_F_SHAPE,     TAKT_F_DIM,

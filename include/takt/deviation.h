@@ -1,0 +1,43 @@
+/**
+ * deviation.h - the error that an option brings: results beside those in f32.
+ *
+ *     takt_plan_options options = {.precision = "bf16"};
+ *     takt_deviation d;
+ *     takt_measure_deviation(model, &options, NULL, &d);   // d.max_abs, d.rms_relative
+ */
+#ifndef TAKT_DEVIATION_H
+#define TAKT_DEVIATION_H
+
+#include <takt/session.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What takt_measure_deviation runs on: the inputs that `session` was bound to (a session of the
+ *  same model and sizes), or, if it is NULL, random ones by `seed`. */
+typedef struct takt_deviation_input {
+    takt_session *session;
+    uint64_t seed;
+} takt_deviation_input;
+
+/** How far the results of a plan lie from those of the same model in f32. */
+typedef struct takt_deviation {
+    double max_abs;      /**< largest difference of two finite elements */
+    double rms_relative; /**< sqrt(sum of squared differences / sum of squares in f32) */
+    size_t count;        /**< elements that were compared */
+    size_t unlike;       /**< elements of which one is finite and the other not */
+    char output[64];     /**< where the largest difference is */
+} takt_deviation;
+
+/** Makes two plans, one with `options` and one with the same but for `precision`, runs each once
+ *  from its first state on the same inputs, and compares the outputs. `input` may be NULL. */
+TAKT_API TAKT_MUST_USE takt_status takt_measure_deviation(const takt_model *model,
+                                                          const takt_plan_options *options,
+                                                          const takt_deviation_input *input,
+                                                          takt_deviation *deviation);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

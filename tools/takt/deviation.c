@@ -1,0 +1,40 @@
+/* deviation.c - the error against f32 that an option brings, and what it saves. */
+#include <string.h>
+
+#include "tool.h"
+
+bool tool_deviates(const takt_tool *t)
+{
+    const char *precision = tool_text_of(t, TAKT_F_PRECISION);
+    return precision != NULL && strcmp(precision, "f32") != 0;
+}
+
+takt_status tool_deviation(takt_tool *t, const takt_model *m, const tool_sizes *sizes,
+                           takt_session *given, takt_deviation *d)
+{
+    tool_request r;
+    const takt_deviation_input in = {.session = given, .seed = tool_number_of(t, TAKT_F_SEED, 0)};
+    if (tool_request_init(t, sizes->text, &r) != TAKT_EXIT_OK)
+        return TAKT_ERR_ARGUMENT;
+    const takt_status status = takt_measure_deviation(m, &r.options, &in, d);
+    tool_request_free(&r);
+    return status;
+}
+
+void tool_print_deviation(const takt_tool *t, const takt_deviation *d)
+{
+    printf("weights in %s: ", tool_text_of(t, TAKT_F_PRECISION));
+    if (d->unlike > 0)
+        printf("%zu of %zu results are finite here or in f32 alone; ", d->unlike, d->count);
+    printf("largest error against f32 %.3g (%s), relative RMS %.3g %%\n", d->max_abs, d->output,
+           100 * d->rms_relative);
+}
+
+void tool_json_deviation(const takt_deviation *d)
+{
+    printf(", \"deviation\": {\"max_abs\": %.17g, \"rms_relative\": %.17g, \"count\": %zu, "
+           "\"unlike\": %zu, \"output\": ",
+           d->max_abs, d->rms_relative, d->count, d->unlike);
+    tool_print_string(stdout, d->output);
+    printf("}");
+}
