@@ -16,6 +16,10 @@ static inline void copy(float *to, const float *from, size_t n)
     size_t i = 0;
     for (; i + 4 <= n; i += 4)
         memcpy(to + i, from + i, 4 * sizeof *to);
+    if (i < n && n >= 4) {
+        memcpy(to + n - 4, from + n - 4, 4 * sizeof *to); /* some of them twice */
+        return;
+    }
     for (; i < n; i++)
         to[i] = from[i];
 }
@@ -109,15 +113,47 @@ static bool find_lines(const takt_conv_shape *s, const float *x, const size_t at
     return true;
 }
 
-/* One patch of whole runs of taps, from input column `from` on. */
-static void whole_patch(const takt_conv_shape *s, const float *const *line, size_t from, float *to)
+/* Patches of `lines` whole runs of taps, from element `from` of each line on. */
+static inline __attribute__((always_inline)) void patches_of(const takt_conv_shape *s,
+                                                             const float *const *line, size_t from,
+                                                             size_t count, float *to,
+                                                             const size_t run)
 {
-    const size_t lines = s->kernel[0] * s->kernel[1], run = s->kernel[2] * s->cin;
-    for (size_t i = 0; i < lines; i++, to += run)
-        if (line[i] != NULL)
-            copy(to, line[i] + from * s->cin, run);
-        else
-            clear(to, run);
+    const size_t lines = s->kernel[0] * s->kernel[1], rest = s->k_row - s->k;
+    const size_t step = s->stride[2] * s->cin, row = s->k_row;
+    for (size_t i = 0; i < lines; i++, to += run) {
+        const float *x = line[i];
+        for (size_t r = 0; x != NULL && r < count; r++)
+            copy(to + r * row, x + from + r * step, run);
+        for (size_t r = 0; x == NULL && r < count; r++)
+            clear(to + r * row, run);
+    }
+    for (size_t r = 0; rest > 0 && r < count; r++)
+        clear(to + r * row, rest);
+}
+
+/* The first layers of most networks have three channels and 3x3 or 7x7 taps. */
+static void whole_patches(const takt_conv_shape *s, const float *const *line, size_t from,
+                          size_t count, float *to)
+{
+    const size_t run = s->kernel[2] * s->cin;
+    if (run == 9)
+        patches_of(s, line, from, count, to, 9);
+    else if (run == 21)
+        patches_of(s, line, from, count, to, 21);
+    else
+        patches_of(s, line, from, count, to, run);
+}
+
+/* Of `count` windows from column `at` on, how many from the first lie inside x; 0 if it does not.
+ */
+static size_t windows_inside(const takt_conv_shape *s, size_t at, size_t count)
+{
+    const ptrdiff_t from = start(s, 2, at), room = (ptrdiff_t)s->in[2] - (ptrdiff_t)s->kernel[2];
+    if (from < 0 || from > room)
+        return 0;
+    const size_t fit = (size_t)(room - from) / s->stride[2] + 1;
+    return fit < count ? fit : count;
 }
 
 /* `count` patches of one row of outputs. */
@@ -126,12 +162,14 @@ static void row_of_patches(const takt_conv_shape *s, const float *x, size_t at[3
 {
     const float *line[LINES];
     const bool is_fast = find_lines(s, x, at, line);
-    for (size_t r = 0; r < count; r++, at[2]++, to += s->k_row) {
-        const ptrdiff_t from = start(s, 2, at[2]);
-        if (is_fast && from >= 0 && from + (ptrdiff_t)s->kernel[2] <= (ptrdiff_t)s->in[2])
-            whole_patch(s, line, (size_t)from, to);
-        else
-            patch(s, x, at, to);
+    for (size_t r = 0, part; r < count; r += part, at[2] += part, to += part * s->k_row) {
+        part = is_fast ? windows_inside(s, at[2], count - r) : 0;
+        if (part > 0) {
+            whole_patches(s, line, (size_t)start(s, 2, at[2]) * s->cin, part, to);
+            continue;
+        }
+        part = 1;
+        patch(s, x, at, to);
         clear(to + s->k, s->k_row - s->k);
     }
 }

@@ -8,6 +8,8 @@
  *              otherwise; 0: there is none
  * includes this file, and supplies the functions declared below; stored.h has those about B in
  * another form.
+ * includes this file, and supplies the functions declared below. It defines RUNS as 1 if a tile may
+ * be a run of them (tile_job.count); PANELS is 1 then.
  *
  * Order: blocks of rows, blocks of k, blocks of columns, chunks of k, strips of MR rows, tiles. A
  * strip of A stays in L1 while B runs past it from L2 in one unbroken stream. Partial sums lie
@@ -40,6 +42,9 @@ typedef struct tile_job {
     elem lo, hi;
     const elem *ahead; /* to be asked for into L2: one line for every QUAD of k, */
     size_t ahead_step; /* so many bytes apart; 0: nothing, `ahead` is near */
+    /* A run of tiles beside each other, if RUNS; else 0: */
+    size_t count;
+    size_t c_step, sum_step, ahead_share; /* elements from one tile to the next */
 } tile_job;
 
 /* `cols`: the tile's whole panels. */
@@ -76,11 +81,18 @@ static size_t wide_columns(const gemm *g)
     return wide < g->b_first ? 0 : least(wide - g->b_first, g->n);
 }
 
+/* Whether packing A costs more than it gives: up to these columns. */
+static bool has_few_columns(const gemm *g)
+{
+    return g->n <= FEW_COLUMNS || (g->k <= CHUNK && g->n <= FEW_COLUMNS * 4 / 3) ||
+           (g->k <= 24 && g->n <= 3 * FEW_COLUMNS);
+}
+
 /* Rows of a tile that reads A where it lies; 0: A is packed. Rows that are a multiple of a page
  * apart would push each other out of L1. */
 static size_t rows_in_place(const gemm *g)
 {
-    const bool fits = IN_PLACE > 0 && g->m >= 4 * MR && g->n <= FEW_COLUMNS && g->a_col == 1 &&
+    const bool fits = IN_PLACE > 0 && g->m >= 4 * MR && has_few_columns(g) && g->a_col == 1 &&
                       g->a_row > 0 && g->k > 0 && g->k % QUAD == 0 &&
                       (g->a_row * sizeof(elem) % 4096 != 0 || g->k <= 64);
     return !fits ? 0 : wide_columns(g) > 0 ? (size_t)IN_PLACE - 1 : (size_t)IN_PLACE;
@@ -237,6 +249,9 @@ static void edge_tile(const gemm *g, strip *s, tile_job *t, elem *c, size_t cols
 }
 
 #include "kernel/gemm_f32/widened.h"
+#ifdef RUNS
+#include "kernel/gemm_f32/tile_run.h"
+#endif
 
 /* All tiles of a strip. */
 static void strip_of_tiles(const gemm *g, const block *o, strip *s)
@@ -252,6 +267,11 @@ static void strip_of_tiles(const gemm *g, const block *o, strip *s)
     s->whole = end;
     for (size_t col = o->col, cols; col < end; col += cols, c += cols, t.b += cols * s->k) {
         const size_t panel = col < o->wide ? WIDE : NARROW;
+#ifdef RUNS
+        cols = run_of_tiles(g, o, s, &t, col);
+        if (cols > 0)
+            continue;
+#endif
         cols = least(end - col, PANELS * panel);
         t.b_panel = panel * s->k;
         if (o->widened)
@@ -373,6 +393,12 @@ static void run(const gemm *g)
         one_row(g);
         return;
     }
+#ifdef RUNS
+    if (is_all_below(g)) {
+        all_below(g);
+        return;
+    }
+#endif
     for (size_t row = 0, rows; row < g->m; row += rows) {
         rows = rows_now(g, g->m - row);
         block_of_rows(g, row, rows);

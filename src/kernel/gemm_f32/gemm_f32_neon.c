@@ -15,6 +15,7 @@ enum { A_BYTES = 1024 << 10, B_BYTES = 192 << 10, IN_PLACE = 8, HALF_ROWS = 1 };
 
 #include "kernel/gemm_f32/epilogue.h"
 
+#define RUNS 1
 #include "kernel/gemm_f32/blocked.h"
 
 #include "kernel/gemm_f32/stored.h"

@@ -6,6 +6,21 @@
  * to v7, and B passes through what is left. Both multiplicands come from plain loads (others halve
  * the rate of fmla on Neoverse V1). The last k of a panel loads nothing beyond it.
  */
+/* A run of tiles, as the assembly walks through it: it knows where these fields lie. */
+typedef struct tile_run {
+    const float *sum;
+    size_t sum_ld, sum_step; /* bytes, like all that follow */
+    const float *bias, *residual;
+    size_t residual_ld, act;
+    float lo, hi;
+    const float *a, *ahead;
+    size_t ahead_share, b_step, c_step, count;
+} tile_run;
+
+_Static_assert(offsetof(tile_run, bias) == 24 && offsetof(tile_run, act) == 48 &&
+                   offsetof(tile_run, a) == 64 && offsetof(tile_run, count) == 104,
+               "the assembly reads these fields");
+
 #define FM(acc, b, a, l) "fmla v" #acc ".4s, v" #b ".4s, v" #a ".s[" #l "]\n\t"
 
 /* C<j>_<R>: column vector j of R rows, whose values of A are the lanes of x and y. */
@@ -156,57 +171,102 @@
 #define CLIP_2(x, y, z) CLIP_(x) CLIP_(y)
 #define STORE_3(x, y, z) "stp q" #x ", q" #y ", [%[c]]\n\tstr q" #z ", [%[c], #32]\n\t" NEXT_C
 #define STORE_2(x, y, z) "stp q" #x ", q" #y ", [%[c]]\n\t" NEXT_C
-#define FINISH(R, W)                                                                               \
-    "ldr %[p], [%[t], %[sum]]\n\tcbz %[p], 4f\n\tmov %[s], %[sumld]\n\t" E_##R(SUM_##W)            \
-    "4: ldr %[p], [%[t], %[bias]]\n\tcbz %[p], 5f\n\t" LOAD_##W E_##R(ADD_##W)                     \
-    "5: ldr %[p], [%[t], %[res]]\n\tcbz %[p], 6f\n\tldr %[s], [%[t], %[ress]]\n\t"                \
-    "lsl %[s], %[s], #2\n\t" E_##R(SUM_##W)                                                        \
-    "6: ldr %[s], [%[t], %[act]]\n\tcbz %[s], 8f\n\tadd %[p], %[t], %[hi]\n\t"                     \
+/* A run beside each other: what was read is the next tile's a row of this one further on. */
+#define BYTES_3 "#48"
+#define BYTES_2 "#32"
+#define ON(field, W) "add %[s], %[p], " BYTES_##W "\n\tstr %[s], [%[t], #" #field "]\n\t"
+#define BESIDE_SUM(W)                                                                              \
+    "ldp %[groups], %[s], [%[t], #8]\n\tadd %[s], %[p], %[s]\n\tstr %[s], [%[t]]\n\t"              \
+    "mov %[s], %[groups]\n\t"
+#define BESIDE_BIAS(W) ON(24, W)
+#define BESIDE_RESIDUAL(W) ON(32, W)
+#define BESIDE_AFTER
+/* A run below each other: so it is with the residual, after all its rows. */
+#define BELOW_SUM(W) "ldr %[s], [%[t], #8]\n\t"
+#define BELOW_BIAS(W)
+#define BELOW_RESIDUAL(W)
+#define BELOW_AFTER "str %[p], [%[t], #32]\n\t"
+#define FINISH(R, W, RUN)                                                                          \
+    "ldr %[p], [%[t]]\n\tcbz %[p], 4f\n\t" RUN##_SUM(W) E_##R(SUM_##W)                             \
+    "4: ldr %[p], [%[t], #24]\n\tcbz %[p], 5f\n\t" RUN##_BIAS(W) LOAD_##W E_##R(ADD_##W)           \
+    "5: ldr %[p], [%[t], #32]\n\tcbz %[p], 6f\n\t" RUN##_RESIDUAL(W) "ldr %[s], [%[t], #40]\n\t"  \
+    E_##R(SUM_##W) RUN##_AFTER                                                                     \
+    "6: ldr %[s], [%[t], #48]\n\tcbz %[s], 8f\n\tadd %[p], %[t], #60\n\t"                          \
     "ld1r {v5.4s}, [%[p]]\n\ttbz %[s], #0, 7f\n\t" E_##R(RELU_##W)                                \
     "tbz %[s], #1, 8f\n\t" E_##R(MIN_##W) "b 8f\n\t"                                              \
-    "7: add %[p], %[t], %[lo]\n\tld1r {v4.4s}, [%[p]]\n\t" E_##R(CLIP_##W)                        \
+    "7: add %[p], %[t], #56\n\tld1r {v4.4s}, [%[p]]\n\t" E_##R(CLIP_##W)                          \
     "8:\n\t" E_##R(STORE_##W)
 
-#define LOCALS                                                                                     \
-    const float *b = t->b;                                                                         \
-    float *c = t->c;                                                                               \
-    size_t groups = t->k ? (t->k - 1) / 4 : 0, p = (size_t)c, s;                                   \
-    const size_t ldc = t->ldc * sizeof *c;
-#define OUTPUTS [b] "+r"(b), [c] "+r"(c), [groups] "+r"(groups), [p] "+r"(p), [s] "=&r"(s)
-#define INPUTS                                                                                     \
-    [ldc] "r"(ldc), [t] "r"(t), [sumld] "r"(t->sum_ld * sizeof *c),                                \
-    [sum] "i"(offsetof(tile_job, sum)), [bias] "i"(offsetof(tile_job, bias)),                      \
-    [res] "i"(offsetof(tile_job, residual)), [ress] "i"(offsetof(tile_job, residual_stride)),      \
-    [act] "i"(offsetof(tile_job, act)), [lo] "i"(offsetof(tile_job, lo)),                          \
-    [hi] "i"(offsetof(tile_job, hi))
+static tile_run run_of(const tile_job *t)
+{
+    return (tile_run){.sum = t->sum,
+                      .sum_ld = t->sum_ld * sizeof(float),
+                      .sum_step = t->sum_step * sizeof(float),
+                      .bias = t->bias,
+                      .residual = t->residual,
+                      .residual_ld = t->residual_stride * sizeof(float),
+                      .act = t->act,
+                      .lo = t->lo,
+                      .hi = t->hi,
+                      .a = t->a,
+                      .ahead = t->ahead,
+                      .ahead_share = t->ahead_share * sizeof(float),
+                      .c_step = t->c_step * sizeof(float),
+                      .count = t->count};
+}
+
 #define CLOBBERS                                                                                   \
     "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", \
     "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27",     \
     "v28", "v29", "v30", "v31", "cc", "memory"
 
+/* 0: a tile; A begins again, B and C move on. */
+#define PACKED_RUN(R, W, T)                                                                        \
+    "0:\n\tmov %[p], %[c]\n\t" E_##R(TOUCH) E_##R(ZERO_##W)                                       \
+    "ldp %[a], %[f], [%[t], #64]\n\tldr %[p], [%[t], #80]\n\tadd %[p], %[f], %[p]\n\t"            \
+    "str %[p], [%[t], #72]\n\tmov %[groups], %[fours]\n\t" PACKED(R, W, T) FINISH(R, W, BESIDE)   \
+    "ldp %[p], %[s], [%[t], #88]\n\tadd %[b], %[b], %[p]\n\tadd %[c], %[c], %[s]\n\t"             \
+    "ldr %[s], [%[t], #104]\n\tsubs %[s], %[s], #1\n\tstr %[s], [%[t], #104]\n\tbgt 0b\n\t"
 #define PACKED_TILE(R, W, T)                                                                       \
     static void packed_##R##_##W(const tile_job *t)                                                \
     {                                                                                              \
-        const float *a = t->a, *f = t->ahead;                                                      \
-        LOCALS                                                                                     \
-        const size_t rest = t->k - 4 * groups;                                                     \
-        __asm__ volatile(E_##R(TOUCH) E_##R(ZERO_##W) PACKED(R, W, T) FINISH(R, W)                 \
-            : [a] "+r"(a), [f] "+r"(f), OUTPUTS                                                    \
-            : [rest] "r"(rest), [fs] "r"(t->ahead_step), INPUTS                                    \
+        const float *a, *f, *b = t->b;                                                             \
+        float *c = t->c;                                                                           \
+        const size_t fours = t->k ? (t->k - 1) / 4 : 0, rest = t->k - 4 * fours;                   \
+        const size_t ldc = t->ldc * sizeof *c;                                                     \
+        size_t groups, p, s;                                                                       \
+        tile_run run = run_of(t);                                                                  \
+        run.b_step = rest * W * 16;                                                                \
+        run.c_step -= R * ldc;                                                                     \
+        __asm__ volatile(PACKED_RUN(R, W, T)                                                       \
+            : [a] "=&r"(a), [f] "=&r"(f), [b] "+r"(b), [c] "+r"(c), [groups] "=&r"(groups),        \
+              [p] "=&r"(p), [s] "=&r"(s)                                                           \
+            : [rest] "r"(rest), [fours] "r"(fours), [fs] "r"(t->ahead_step), [ldc] "r"(ldc),       \
+              [t] "r"(&run)                                                                        \
             : CLOBBERS);                                                                           \
     }
+
+/* The same with A in place: B begins again, A and C move on. */
+#define PLACED_RUN(R, W)                                                                           \
+    "0:\n\tmov %[p], %[c]\n\t" E_##R(TOUCH) E_##R(ZERO_##W)                                       \
+    "mov %[o], %[from]\n\tmov %[b], %[b0]\n\tmov %[groups], %[fours]\n\t" PLACED(R, W)            \
+    FINISH(R, W, BELOW) "add %[from], %[from], %[down]\n\tsubs %[count], %[count], #1\n\tbgt 0b\n\t"
 #define PLACED_TILE(R, W)                                                                          \
     static void placed_##R##_##W(const tile_job *t)                                                \
     {                                                                                              \
-        const float *a[8];                                                                         \
-        size_t o = 0;                                                                              \
-        LOCALS                                                                                     \
-        for (size_t r = 0; r < 8; r++)                                                             \
-            a[r] = t->a + (r < R ? r : 0) * t->a_row;                                              \
-        __asm__ volatile(E_##R(TOUCH) E_##R(ZERO_##W) PLACED(R, W) FINISH(R, W)                    \
-            : [o] "+r"(o), OUTPUTS                                                                 \
+        const float *a[8], *b;                                                                     \
+        float *c = t->c;                                                                           \
+        const size_t fours = (t->k - 1) / 4, ldc = t->ldc * sizeof *c;                             \
+        size_t o, groups, p, s, from = 0, count = t->count;                                        \
+        tile_run run = run_of(t);                                                                  \
+        for (size_t i = 0; i < 8; i++)                                                             \
+            a[i] = t->a + (i < R ? i : 0) * t->a_row;                                              \
+        __asm__ volatile(PLACED_RUN(R, W)                                                          \
+            : [o] "=&r"(o), [b] "=&r"(b), [c] "+r"(c), [groups] "=&r"(groups), [p] "=&r"(p),       \
+              [s] "=&r"(s), [from] "+r"(from), [count] "+r"(count)                                 \
             : [a0] "r"(a[0]), [a1] "r"(a[1]), [a2] "r"(a[2]), [a3] "r"(a[3]), [a4] "r"(a[4]),      \
-              [a5] "r"(a[5]), [a6] "r"(a[6]), [a7] "r"(a[7]), INPUTS                               \
+              [a5] "r"(a[5]), [a6] "r"(a[6]), [a7] "r"(a[7]), [b0] "r"(t->b), [fours] "r"(fours),  \
+              [down] "r"(R * t->a_row * sizeof *c), [ldc] "r"(ldc), [t] "r"(&run)                  \
             : CLOBBERS);                                                                           \
     }
 /* clang-format on */
