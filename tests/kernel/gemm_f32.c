@@ -9,6 +9,7 @@
 #include "check.h"
 #include "gemm_f32_stored.h"
 
+enum { MINUS_ZEROS = CHECK_VALUES }; /* values whose products and sums are all -0 */
 enum { A, B, C, BIAS, RESIDUAL, SCRATCH, WANT, PARTIAL, PLAIN };
 
 typedef struct shape {
@@ -37,7 +38,11 @@ static size_t span(size_t rows, size_t cols, size_t ld)
 static float *filled(takt_check *c, int slot, size_t count, const variety *v)
 {
     float *p = check_place(c, slot, count * sizeof *p, v->where);
-    check_fill_f32(c, p, count, v->values);
+    const float each = slot == A ? 1e-30f : slot == PLAIN ? -1e-30f : -0.0f;
+    if (v->values != MINUS_ZEROS)
+        check_fill_f32(c, p, count, v->values);
+    for (size_t i = 0; v->values == MINUS_ZEROS && i < count; i++)
+        p[i] = each;
     return p;
 }
 
@@ -255,6 +260,9 @@ void check_gemm_f32(takt_check *c, const takt_kernel *reference)
     for (unsigned i = 0; i < 128; i++)
         one(c, reference, (shape){13, 37, 19},
             (variety){false, 3, (int)(i % CHECK_PLACES), (int)(i % CHECK_VALUES), i});
+    for (unsigned i = 0; i < 128; i++)
+        one(c, reference, (shape){i & 1 ? 40 : 9, 44, 8},
+            (variety){false, 0, CHECK_AT_END, MINUS_ZEROS, i});
     static const shape large[] = {{20, 20, 2048}, {21, 33, 4100},  {400, 17, 30}, {300, 5, 2048},
                                   {1, 300, 1000}, {60, 140, 2100}, {70, 24, 64},  {70, 40, 512},
                                   {65, 16, 300},  {9, 700, 600}};

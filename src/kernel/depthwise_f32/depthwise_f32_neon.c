@@ -3,6 +3,7 @@
 #include "kernel/depthwise_f32/depthwise_f32_body.h"
 
 #include "kernel/depthwise_f32/neon_block.h"
+#include "kernel/simd/zeros.h"
 
 /* What the blocks can do: two lines that share rows, and at most one padded column at either side.
  */
@@ -14,7 +15,8 @@ static bool is_for_blocks(const takt_depthwise_f32 *d)
 }
 
 /* Four outputs of two lines from column q on, of `vectors` of channels from c on. */
-static void four_outputs(const takt_depthwise_f32 *d, size_t q, size_t c, size_t vectors)
+static void four_outputs(const takt_depthwise_f32 *d, size_t q, size_t c, size_t vectors,
+                         size_t relu)
 {
     static void (*const by_padding[2][4])(const block *) = {{inner_1, left_1, right_1, only_1},
                                                             {inner_2, left_2, right_2, only_2}};
@@ -29,7 +31,7 @@ static void four_outputs(const takt_depthwise_f32 *d, size_t q, size_t c, size_t
                .limit = d->limit,
                .column = d->channels * sizeof(float),
                .vectors = vectors,
-               .relu = d->relu};
+               .relu = relu};
     for (size_t r = 0; r < 3 + d->stride; r++) {
         const float *row = d->x[r];
         k.x[r] = row != NULL ? (const float *)((uintptr_t)row + (first + c) * sizeof(float))
@@ -41,13 +43,13 @@ static void four_outputs(const takt_depthwise_f32 *d, size_t q, size_t c, size_t
 }
 
 /* The last four outputs, and the last vector of channels, overlap those before. */
-static void two_lines(const takt_depthwise_f32 *d)
+static void two_lines(const takt_depthwise_f32 *d, size_t relu)
 {
     for (size_t q = 0; q < d->columns; q += ACROSS) {
         const size_t at = q + ACROSS <= d->columns ? q : d->columns - ACROSS;
-        four_outputs(d, at, 0, d->channels / VF);
+        four_outputs(d, at, 0, d->channels / VF, relu);
         if (d->channels % VF != 0)
-            four_outputs(d, at, d->channels - VF, 1);
+            four_outputs(d, at, d->channels - VF, 1, relu);
     }
 }
 
@@ -58,11 +60,13 @@ static void blocks_or_all(const takt_depthwise_f32 *given)
         all_lines(given);
         return;
     }
+    const bool max = given->bias != NULL && !takt_has_minus_zero(given->bias, given->channels);
+    const size_t relu = !given->relu ? 0 : max ? 2 : 1;
     for (size_t l = 0; l < given->lines; l += 2) {
         const size_t at = l + 2 <= given->lines ? l : given->lines - 2;
         takt_depthwise_f32 d = *given;
         d.x += at * d.x_step;
         d.y += at * d.columns * d.channels;
-        two_lines(&d);
+        two_lines(&d, relu);
     }
 }

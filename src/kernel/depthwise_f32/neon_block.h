@@ -17,7 +17,8 @@ typedef struct block {
     float *y[2];
     const float *bias;
     size_t bias_step; /* bytes: 16, or 0 if `bias` is one vector that changes nothing */
-    size_t vectors, relu;
+    size_t vectors;
+    size_t relu;   /* 0: none, 1: any, 2: as a maximum */
     size_t column; /* bytes from one column of x or y, or one tap of w, to the next */
     float limit;
 } block;
@@ -35,7 +36,7 @@ typedef struct block {
 #define BIAS "x11"
 #define STEP "x12"
 #define COUNT "x13"
-#define HAS_RELU "x14"
+#define RELU_HOW "x14"
 #define O1 "x15"
 #define O2 "x16"
 #define O3 "x17"
@@ -95,25 +96,29 @@ typedef struct block {
     WEIGHTS(W1) EVEN_2(X1, L, R) ODD_2(X3, L, R, NEXT) EVEN_ODD_2                                  \
     WEIGHTS(W2) EVEN_2(X2, L, R) ODD_2(X4, L, R, NEXT) EVEN_ODD_2
 
-/* x + bias, x < 0 ? +0 : x, minimum(x, limit). */
+/* x + bias, x < 0 ? +0 : x, minimum(x, limit). With a bias that is not -0 no sum is -0, and only
+ * for -0 is relu not a maximum with +0. */
 #define ADD(v) "fadd v" #v ".4s, v" #v ".4s, v6.4s\n\t"
 #define RELU(v, t)                                                                                 \
     "fcmlt v" #t ".4s, v" #v ".4s, #0.0\n\tbic v" #v ".16b, v" #v ".16b, v" #t ".16b\n\t"          \
     "fmin v" #v ".4s, v" #v ".4s, v7.4s\n\t"
 #define ST(v, base, off) "str q" #v ", [" base ", " off "]\n\t"
 #define ST_NEXT(v, base) "str q" #v ", [" base "], #16\n\t"
+#define MAX(v) "fmax v" #v ".4s, v" #v ".4s, v0.4s\n\t"
+#define MIN(v) "fmin v" #v ".4s, v" #v ".4s, v7.4s\n\t"
+#define ALL(M) M(24) M(25) M(26) M(27) M(28) M(29) M(30) M(31)
 #define FINISH                                                                                     \
-    "ldr q6, [" BIAS "]\n\tadd " BIAS ", " BIAS ", " STEP "\n\t"                                   \
-    ADD(24) ADD(25) ADD(26) ADD(27) ADD(28) ADD(29) ADD(30) ADD(31) "cbz " HAS_RELU ", 2f\n\t"     \
-    RELU(24, 0) RELU(25, 1) RELU(26, 2) RELU(27, 3) RELU(28, 4) RELU(29, 5) RELU(30, 8)            \
-    RELU(31, 9) "2:\n\t" ST(25, Y0, O1) ST(26, Y0, O2) ST(27, Y0, O3) ST_NEXT(24, Y0)             \
+    "ldr q6, [" BIAS "]\n\tadd " BIAS ", " BIAS ", " STEP "\n\t" ALL(ADD)                          \
+    "cbz " RELU_HOW ", 2f\n\ttbnz " RELU_HOW ", #0, 3f\n\t" ZERO(0) ALL(MAX) ALL(MIN) "b 2f\n"     \
+    "3:\n\t" RELU(24, 0) RELU(25, 1) RELU(26, 2) RELU(27, 3) RELU(28, 4) RELU(29, 5) RELU(30, 8)   \
+    RELU(31, 9) "2:\n\t" ST(25, Y0, O1) ST(26, Y0, O2) ST(27, Y0, O3) ST_NEXT(24, Y0)              \
     ST(29, Y1, O1) ST(30, Y1, O2) ST(31, Y1, O3) ST_NEXT(28, Y1)
 
 #define START                                                                                      \
     "ldp " X0 ", " X1 ", [%[k]]\n\tldp " X2 ", " X3 ", [%[k], #16]\n\t"                            \
     "ldp " X4 ", " W0 ", [%[k], #32]\n\tldp " W1 ", " W2 ", [%[k], #48]\n\t"                       \
     "ldp " Y0 ", " Y1 ", [%[k], #64]\n\tldp " BIAS ", " STEP ", [%[k], #80]\n\t"                   \
-    "ldp " COUNT ", " HAS_RELU ", [%[k], #96]\n\tldr " O1 ", [%[k], #112]\n\t"                     \
+    "ldp " COUNT ", " RELU_HOW ", [%[k], #96]\n\tldr " O1 ", [%[k], #112]\n\t"                     \
     "add " O2 ", " O1 ", " O1 "\n\tadd " O3 ", " O2 ", " O1 "\n\tadd " O4 ", " O2 ", " O2 "\n\t"   \
     "add " O5 ", " O4 ", " O1 "\n\tadd " O6 ", " O3 ", " O3 "\n\tadd " O7 ", " O6 ", " O1 "\n\t"   \
     "add " O8 ", " O4 ", " O4 "\n\tadd x25, %[k], #120\n\tld1r {v7.4s}, [x25]\n\t"
@@ -122,7 +127,7 @@ typedef struct block {
     static void name(const block *k)                                                               \
     {                                                                                              \
         __asm__ volatile(START "1:\n\t" BODY_##S(L, R) FINISH                                      \
-            "subs " COUNT ", " COUNT ", #1\n\tbne 1b\n\t"                                         \
+            "subs " COUNT ", " COUNT ", #1\n\tbne 1b\n\t"                                          \
             :                                                                                      \
             : [k] "r"(k)                                                                           \
             : "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",    \

@@ -8,7 +8,11 @@
 #include "backend/cpu/conv_shape.h"
 #include "kernel/depthwise_f32/depthwise_f32.h"
 
-enum { LINES = 9 }; /* of outputs at a time; none is left alone if there are more than one */
+enum {
+    LINES = 9, /* of outputs at a time; none is left alone if there are more than one */
+    GRAIN = 2, /* lines that a task does together: kernels are fastest with two */
+    PACE = 3   /* times as long as a product takes for its operations, at best */
+};
 
 typedef struct facts {
     takt_conv_shape shape;
@@ -124,7 +128,7 @@ static void run(const takt_step *s, const takt_task *t)
         .w = f->is_packed ? takt_view_data(t, &s->in[f->w])
                           : (const float *)(const void *)((const char *)t->scratch + f->packed_at)};
     size_t first, end;
-    takt_cpu_share(c->batch * per_sample, 1, t->index, s->task_count, &first, &end);
+    takt_cpu_share(c->batch * per_sample, GRAIN, t->index, s->task_count, &first, &end);
     for (size_t row = first; row < end; row += d.lines) {
         const size_t within = row % per_sample, plane = c->out[1] - within % c->out[1];
         d.lines = end - row < plane ? end - row : plane;
@@ -170,7 +174,8 @@ static takt_status compile(takt_planner *p)
     s->scratch_each = f->registers + ((takt_conv_end_scratch(&f->end) + 63) & ~(size_t)63);
     s->data = f;
     s->run = run;
-    s->task_count = takt_cpu_tasks(p, 2 * outputs * (double)c->taps, 8 * outputs, rows);
+    s->task_count = takt_cpu_tasks(p, 2 * PACE * outputs * (double)c->taps, 8 * outputs,
+                                   (rows + GRAIN - 1) / GRAIN);
     return TAKT_OK;
 }
 
