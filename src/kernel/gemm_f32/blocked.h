@@ -92,7 +92,7 @@ static bool has_few_columns(const gemm *g)
  * apart would push each other out of L1. */
 static size_t rows_in_place(const gemm *g)
 {
-    const bool fits = IN_PLACE > 0 && g->m >= 4 * MR && has_few_columns(g) && g->a_col == 1 &&
+    const bool fits = IN_PLACE > 0 && g->m >= 2 * MR && has_few_columns(g) && g->a_col == 1 &&
                       g->a_row > 0 && g->k > 0 && g->k % QUAD == 0 &&
                       (g->a_row * sizeof(elem) % 4096 != 0 || g->k <= 64);
     return !fits ? 0 : wide_columns(g) > 0 ? (size_t)IN_PLACE - 1 : (size_t)IN_PLACE;

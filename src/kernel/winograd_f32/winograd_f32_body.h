@@ -82,6 +82,10 @@ INLINE void input_vector(const takt_winograd_f32 *w, size_t c, size_t n, const b
     input_row(w, c, n, 5, t);
 }
 
+/* What is loaded before this is not loaded after it: without it compilers load all 36 products at
+ * once and run out of registers. */
+#define SETTLE __asm__ volatile("" ::: "memory")
+
 /* Column j of the products, transformed, to t. */
 INLINE void output_column(const takt_winograd_f32 *w, size_t c, size_t n, const size_t j, vf *t)
 {
@@ -89,6 +93,7 @@ INLINE void output_column(const takt_winograd_f32 *w, size_t c, size_t n, const 
     for (size_t i = 0; i < IN; i++)
         m[i] = load(w->points + (IN * i + j) * w->point_stride + c, n);
     back(m, t + j, IN);
+    SETTLE;
 }
 
 /* One row of outputs; `cols` of the four exist. */
@@ -110,6 +115,7 @@ INLINE void output_row(const takt_winograd_f32 *w, const vf *t, size_t at, size_
             y[j] = vf_min(vf_select(vf_lt(y[j], vf_zero()), vf_zero(), y[j]), vf_set1(w->limit));
     for (size_t j = 0; j < cols; j++)
         store(w->y + at + j * w->column, y[j], n);
+    SETTLE;
 }
 
 INLINE void output_vector(const takt_winograd_f32 *w, size_t c, size_t n)

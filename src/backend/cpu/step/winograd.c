@@ -18,7 +18,7 @@
 
 enum { OUT = TAKT_WINOGRAD_OUT, IN = TAKT_WINOGRAD_IN, POINTS = TAKT_WINOGRAD_POINTS };
 enum { TRANSFORM = 3 }; /* of a tile's inputs, in products of a tile by a panel */
-enum { BLOCK_BYTES = 600 << 10, TILES_MIN = 12, TILES_MAX = 96 };
+enum { BLOCK_BYTES = 904 << 10, TILES_MIN = 12, TILES_MAX = 96 };
 
 typedef struct facts {
     takt_conv_shape shape;
@@ -223,7 +223,8 @@ static void run(const takt_step *s, const takt_task *t)
         return;
     memset(at(t->scratch_own, f->zeros), 0, f->shape.cin * sizeof(float));
     for (size_t i = first, count; i < end; i += count) {
-        count = end - i < f->block ? end - i : f->block;
+        const size_t blocks = (end - i + f->block - 1) / f->block;
+        count = (end - i + blocks - 1) / blocks; /* even ones: a small one costs almost as much */
         transform_inputs(s, t, i, count);
         multiply(s, t, count, &o);
         transform_outputs(s, t, i, count, &o);
@@ -308,7 +309,7 @@ static void cut_tasks(takt_planner *p, facts *f)
     const size_t panels = takt_panels_count(f->panels, c->cout);
     const size_t tasks =
         takt_cpu_tasks(p, flops, bytes, f->tiles >= 4 * threads * f->block ? 4 * threads : threads);
-    const takt_cut_work work = {f->tiles, panels, f->grain, TRANSFORM};
+    const takt_cut_work work = {f->tiles, panels, 1, TRANSFORM};
     const takt_cut cut = takt_cpu_cut(&work, tasks);
     f->row_tasks = cut.rows;
     f->column_tasks = cut.columns;
@@ -321,8 +322,8 @@ static void set_block(facts *f, const takt_gemm_f32_info *info)
     const size_t each = POINTS * sizeof(float) * (c->cin + c->cout);
     const size_t fit = each > 0 ? BLOCK_BYTES / each : TILES_MAX;
     const size_t tiles = fit < TILES_MIN ? TILES_MIN : fit > TILES_MAX ? TILES_MAX : fit;
-    f->grain = info->rows;
-    f->block = tiles < f->grain ? f->grain : tiles / f->grain * f->grain;
+    f->grain = 1;
+    f->block = tiles < info->rows ? info->rows : tiles;
     f->across = (c->out[2] + OUT - 1) / OUT;
     f->tiles = c->batch * f->across * ((c->out[1] + OUT - 1) / OUT);
 }
