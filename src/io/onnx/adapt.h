@@ -83,6 +83,8 @@ takt_id takt_onnx_shape(takt_call *c, takt_id x, const int64_t *dims, size_t ran
 takt_id takt_onnx_channel(takt_call *c, takt_id x, int rank);
 /* x in u8 with the scale and zero point that its extremes give (Quantize.c). */
 takt_id takt_onnx_dynamic(takt_call *c, takt_id x, takt_id *to_scale, takt_id *to_zero);
+/* QuantizeLinear and DequantizeLinear, of any domain. */
+TAKT_MUST_USE takt_status takt_onnx_quantizer(takt_call *c);
 /* Attribute `name`: as many floats as `dims` say; refuses others. */
 takt_id takt_onnx_attr_floats(takt_call *c, const char *name, const int64_t *dims, int rank);
 size_t takt_onnx_attr_length(takt_call *c, const char *name); /* 0 if absent */

@@ -1,4 +1,5 @@
-/* LayerNormalization.c - LayerNormalization and RMSNormalization from an axis to the last. */
+/* LayerNormalization.c - LayerNormalization and RMSNormalization from an axis to the last. What
+ * exporters for onnxruntime call SimplifiedLayerNormalization is RMSNormalization. */
 #include "io/onnx/adapt.h"
 
 /* The statistics that training wants: mean, and 1 / standard deviation. */
@@ -20,6 +21,21 @@ static void statistics(takt_call *c, takt_id x, int axis, double epsilon)
         takt_onnx_set(c, 2, takt_unary(c->g, &takt_op_rsqrt, takt_add_scalar(c->g, var, epsilon)));
 }
 
+/* SimplifiedLayerNormalization's: 1 / root of the mean square. */
+static void root(takt_call *c, takt_id x, int axis, double epsilon)
+{
+    const int rank = takt_type_of(c->g, x)->rank;
+    int64_t axes[TAKT_MAX_RANK];
+    for (int i = axis; i < rank; i++)
+        axes[i - axis] = i;
+    const takt_id square = takt_reduce_over(c->g, &takt_op_reduce_mean, takt_mul(c->g, x, x), axes,
+                                            (size_t)(rank - axis), true);
+    takt_onnx_set(c, 1,
+                  square == TAKT_NONE
+                      ? square
+                      : takt_unary(c->g, &takt_op_rsqrt, takt_add_scalar(c->g, square, epsilon)));
+}
+
 /* scale and bias have the shape of the normalised axes, or broadcast to it. */
 static takt_id whole(takt_call *c, takt_id p, const takt_type *x, int axis)
 {
@@ -30,7 +46,7 @@ static takt_status adapt(takt_call *c)
 {
     const takt_id x = takt_onnx_in(c, 0);
     const takt_type t = *takt_onnx_type(c, 0);
-    const bool is_rms = takt_span_is(c->node->op, "RMSNormalization");
+    const bool is_rms = !takt_span_is(c->node->op, "LayerNormalization");
     const int axis = takt_onnx_axis(c, takt_onnx_i(c, "axis", -1), t.rank);
     const double epsilon = takt_onnx_f(c, "epsilon", 1e-5f);
     const takt_named_attr attrs[] = {{"axis", takt_attr_i64(axis)},
@@ -46,9 +62,10 @@ static takt_status adapt(takt_call *c)
                   takt_graph_call(c->g, is_rms ? &takt_op_rms_norm : &takt_op_layer_norm, count, in,
                                   2, attrs));
     if (c->out_count > 1 && c->status == TAKT_OK)
-        statistics(c, x, axis, epsilon);
+        (is_rms ? root : statistics)(c, x, axis, epsilon);
     return c->status;
 }
 
 const takt_onnx_op takt_onnx_LayerNormalization = {
-    .names = {"LayerNormalization", "RMSNormalization"}, .adapt = adapt};
+    .names = {"LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"},
+    .adapt = adapt};

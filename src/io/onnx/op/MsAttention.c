@@ -1,8 +1,9 @@
-/* MsAttention.c - com.microsoft's Attention and MultiHeadAttention: heads, masks, past and present.
- */
+/* MsAttention.c - com.microsoft's Attention, QAttention and MultiHeadAttention: heads, masks, past
+ * and present. */
 #include <math.h>
 
 #include "io/onnx/heads.h"
+#include "op/util/integer.h"
 
 typedef struct work {
     takt_call *c;
@@ -133,14 +134,47 @@ static void remember(work *w, size_t input)
                                                                : takt_concat(c->g, both, 2, 0));
 }
 
-static takt_status attention(takt_call *c)
+/* Where the two forms have their inputs. */
+typedef struct form {
+    size_t mask, past, added; /* added: to the scores; QAttention has none */
+} form;
+
+/* x times w, in integers if they are: [batch, sequence, columns]. */
+static takt_id projected(takt_call *c, bool is_quantized)
 {
+    takt_id y;
+    if (!is_quantized) {
+        y = takt_matmul(c->g, takt_onnx_in(c, 0), takt_onnx_in(c, 1), false, false);
+    } else {
+        takt_id a = takt_onnx_in(c, 3), b = takt_onnx_in(c, 4), in[TAKT_INTEGER_INPUTS];
+        if (a == TAKT_NONE || b == TAKT_NONE)
+            return TAKT_NONE;
+        for (size_t i = 0; i < TAKT_INTEGER_INPUTS; i++)
+            in[i] = TAKT_NONE;
+        in[TAKT_INTEGER_A] = takt_onnx_in(c, 0);
+        in[TAKT_INTEGER_B] = takt_onnx_in(c, 1);
+        in[TAKT_INTEGER_A_ZERO] = takt_onnx_in(c, 6);
+        in[TAKT_INTEGER_B_ZERO] = takt_onnx_in(c, 7);
+        a = takt_onnx_shape(c, a, NULL, 0);
+        in[TAKT_INTEGER_SCALE] = a == TAKT_NONE ? a : takt_mul(c->g, a, b);
+        for (size_t i = TAKT_INTEGER_A_ZERO; i < TAKT_INTEGER_ZERO; i++)
+            if (in[i] != TAKT_NONE && takt_type_of(c->g, in[i])->rank == 1 &&
+                takt_type_of(c->g, in[i])->dim[0] == 1)
+                in[i] = takt_reshape(c->g, in[i], NULL, 0);
+        y = takt_graph_call(c->g, &takt_op_integer_matmul, TAKT_INTEGER_ZERO, in, 0, NULL);
+    }
+    return takt_onnx_has(c, 2) && y != TAKT_NONE ? takt_add(c->g, y, takt_onnx_in(c, 2)) : y;
+}
+
+static takt_status attention(takt_call *c, bool is_quantized)
+{
+    const form at = is_quantized ? (form){5, 8, 99} : (form){3, 4, 5};
     const takt_type x = *takt_onnx_type(c, 0), t = *takt_onnx_type(c, 1);
     work w = {.c = c, .heads = takt_onnx_i(c, "num_heads", 0)};
     int64_t size[3];
     if (c->status != TAKT_OK)
         return c->status;
-    if (has_any(c, 6, 6) || takt_onnx_i(c, "do_rotary", 0) != 0 ||
+    if ((!is_quantized && has_any(c, 6, 6)) || takt_onnx_i(c, "do_rotary", 0) != 0 ||
         takt_onnx_i(c, "past_present_share_buffer", 0) != 0)
         return takt_onnx_refuse(c, "do_rotary, or past and present in one buffer");
     if (x.rank != 3 || t.rank != 2 || !takt_dim_is_number(t.dim[1]))
@@ -149,19 +183,18 @@ static takt_status attention(takt_call *c)
         return c->status;
     w.batch = x.dim[0];
     w.queries = x.dim[1];
-    takt_id all = takt_matmul(c->g, takt_onnx_in(c, 0), takt_onnx_in(c, 1), false, false);
-    all = takt_onnx_has(c, 2) && all != TAKT_NONE ? takt_add(c->g, all, takt_onnx_in(c, 2)) : all;
+    const takt_id all = projected(c, is_quantized);
     takt_id *each[3] = {&w.h.q, &w.h.k, &w.h.v};
-    for (int64_t i = 0, at = 0; i < 3; at += size[i++]) {
+    for (int64_t i = 0, from = 0; i < 3; from += size[i++]) {
         if (all == TAKT_NONE)
             return takt_onnx_done(c, all);
-        const takt_id one = takt_slice(c->g, all, 2, at, at + size[i], 1);
+        const takt_id one = takt_slice(c->g, all, 2, from, from + size[i], 1);
         *each[i] = takt_heads_swap(c, takt_heads_apart(c, one, w.heads));
     }
     if (w.h.k == TAKT_NONE || w.h.v == TAKT_NONE)
         return takt_onnx_done(c, TAKT_NONE);
-    remember(&w, 4);
-    return takt_onnx_done(c, attended(&w, 3, 5));
+    remember(&w, at.past);
+    return takt_onnx_done(c, attended(&w, at.mask, at.added));
 }
 
 /* ---- MultiHeadAttention ---- */
@@ -251,8 +284,12 @@ static takt_status multi_head(takt_call *c)
 
 static takt_status adapt(takt_call *c)
 {
-    return takt_span_is(c->node->op, "Attention") ? attention(c) : multi_head(c);
+    if (takt_span_is(c->node->op, "MultiHeadAttention"))
+        return multi_head(c);
+    return attention(c, takt_span_is(c->node->op, "QAttention"));
 }
 
 const takt_onnx_op takt_onnx_MsAttention = {
-    .names = {"Attention", "MultiHeadAttention"}, .domain = "com.microsoft", .adapt = adapt};
+    .names = {"Attention", "QAttention", "MultiHeadAttention"},
+    .domain = "com.microsoft",
+    .adapt = adapt};

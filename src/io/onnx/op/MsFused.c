@@ -1,5 +1,5 @@
 /* MsFused.c - com.microsoft's Gelu, FastGelu, BiasGelu, QuickGelu, SkipLayerNormalization,
- * FusedMatMul and their like: what optimisers make of common patterns. */
+ * FusedMatMul, FusedGemm and their like: what optimisers make of common patterns. */
 #include "io/onnx/adapt.h"
 
 static takt_id gelu(takt_call *c, takt_id x, bool is_fast)
@@ -36,6 +36,30 @@ static takt_status fused_matmul(takt_call *c)
     return takt_onnx_done(c, alpha == 1 || y == TAKT_NONE ? y : takt_mul_scalar(c->g, y, alpha));
 }
 
+static takt_status fused_gemm(takt_call *c)
+{
+    static const char *const names[] = {"", "Relu", "Tanh", "Sigmoid", "LeakyRelu", NULL};
+    static const takt_op *const ops[] = {NULL, &takt_op_relu, &takt_op_tanh, &takt_op_sigmoid};
+    const int which = takt_onnx_choice(c, "activation", "", names);
+    const double alpha = takt_onnx_f(c, "alpha", 1), beta = takt_onnx_f(c, "beta", 1);
+    takt_id y = takt_matmul(c->g, takt_onnx_in(c, 0), takt_onnx_in(c, 1),
+                            takt_onnx_i(c, "transA", 0) != 0, takt_onnx_i(c, "transB", 0) != 0);
+    if (y == TAKT_NONE || c->status != TAKT_OK)
+        return takt_onnx_done(c, y);
+    y = alpha == 1 ? y : takt_mul_scalar(c->g, y, alpha);
+    if (takt_onnx_has(c, 2)) {
+        const takt_id added = takt_onnx_in(c, 2);
+        y = takt_add(c->g, y, beta == 1 ? added : takt_mul_scalar(c->g, added, beta));
+    }
+    if (which == 0 || y == TAKT_NONE)
+        return takt_onnx_done(c, y);
+    if (which < 4)
+        return takt_onnx_done(c, takt_unary(c->g, ops[which], y));
+    const takt_named_attr slope = {"slope",
+                                   takt_attr_f64(takt_onnx_f(c, "activation_alpha", 0.01f))};
+    return takt_onnx_done(c, takt_onnx_op1(c, &takt_op_leaky_relu, y, 1, &slope));
+}
+
 static takt_status adapt(takt_call *c)
 {
     const takt_span op = c->node->op;
@@ -46,6 +70,8 @@ static takt_status adapt(takt_call *c)
         return skip_norm(c, true);
     if (takt_span_is(op, "FusedMatMul"))
         return fused_matmul(c);
+    if (takt_span_is(op, "FusedGemm"))
+        return fused_gemm(c);
     if (takt_span_is(op, "QuickGelu")) {
         if (x == TAKT_NONE)
             return takt_onnx_refuse(c, "the input is missing");
@@ -59,6 +85,6 @@ static takt_status adapt(takt_call *c)
 
 const takt_onnx_op takt_onnx_MsFused = {
     .names = {"Gelu", "FastGelu", "BiasGelu", "QuickGelu", "SkipLayerNormalization",
-              "SkipSimplifiedLayerNormalization", "FusedMatMul"},
+              "SkipSimplifiedLayerNormalization", "FusedMatMul", "FusedGemm"},
     .domain = "com.microsoft",
     .adapt = adapt};

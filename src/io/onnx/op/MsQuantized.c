@@ -66,6 +66,51 @@ static takt_status pool(takt_call *c)
     return closed(c, takt_onnx_op1(c, &takt_op_avg_pool, opened(c, 0), 5, attrs), 3);
 }
 
+/* Up to opset 12 one softmax over all axes from `axis` on. */
+static takt_status softmax(takt_call *c)
+{
+    const takt_id x = opened(c, 0);
+    const takt_type t = *takt_onnx_type(c, 0);
+    if (x == TAKT_NONE || c->status != TAKT_OK)
+        return closed(c, x, 3);
+    const int axis = takt_onnx_axis(c, takt_onnx_i(c, "axis", -1), t.rank);
+    const bool is_old = takt_onnx_i(c, "opset", 13) < 13 && axis + 1 < t.rank;
+    takt_dim rest = 1;
+    for (int i = axis; i < t.rank; i++)
+        rest = !takt_dim_is_number(t.dim[i]) || rest < 0 ? -1 : rest * t.dim[i];
+    if (is_old && rest < 0)
+        return takt_onnx_refuse(c, "a softmax over axes whose size is not known");
+    takt_dim dims[TAKT_MAX_RANK];
+    for (int i = 0; i < axis; i++)
+        dims[i] = t.dim[i];
+    dims[axis] = rest;
+    takt_id y = is_old ? takt_reshape(c->g, x, dims, (size_t)axis + 1) : x;
+    y = takt_onnx_op1(c, &takt_op_softmax, y, 1, &(takt_named_attr){"axis", takt_attr_i64(axis)});
+    if (is_old && y != TAKT_NONE)
+        y = takt_reshape(c->g, y, t.dim, (size_t)t.rank);
+    return closed(c, y, 3);
+}
+
+static takt_status mean(takt_call *c)
+{
+    const takt_ints axes = takt_onnx_ints(c, "axes");
+    const takt_id x = opened(c, 0);
+    if (x == TAKT_NONE)
+        return closed(c, x, 3);
+    return closed(c,
+                  takt_reduce_over(c->g, &takt_op_reduce_mean, x, axes.at, axes.count,
+                                   takt_onnx_i(c, "keepdims", 1) != 0),
+                  3);
+}
+
+static takt_status where(takt_call *c)
+{
+    const takt_id x = opened(c, 1), y = opened(c, 4), condition = takt_onnx_in(c, 0);
+    if (x == TAKT_NONE || y == TAKT_NONE || condition == TAKT_NONE)
+        return takt_onnx_refuse(c, "an input is missing");
+    return closed(c, takt_select(c->g, condition, x, y), 7);
+}
+
 static takt_status adapt(takt_call *c)
 {
     const takt_span op = c->node->op;
@@ -75,6 +120,12 @@ static takt_status adapt(takt_call *c)
         return average(c);
     if (takt_span_is(op, "QLinearAveragePool"))
         return pool(c);
+    if (takt_span_is(op, "QLinearSoftmax"))
+        return softmax(c);
+    if (takt_span_is(op, "QLinearReduceMean"))
+        return mean(c);
+    if (takt_span_is(op, "QLinearWhere"))
+        return where(c);
     if (takt_span_is(op, "QLinearSigmoid"))
         return closed(c, takt_unary(c->g, &takt_op_sigmoid, opened(c, 0)), 3);
     if (takt_span_is(op, "QLinearLeakyRelu")) {
@@ -87,6 +138,7 @@ static takt_status adapt(takt_call *c)
 
 const takt_onnx_op takt_onnx_MsQuantized = {
     .names = {"QLinearAdd", "QLinearMul", "QLinearConcat", "QLinearGlobalAveragePool",
-              "QLinearAveragePool", "QLinearSigmoid", "QLinearLeakyRelu"},
+              "QLinearAveragePool", "QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax",
+              "QLinearReduceMean", "QLinearWhere"},
     .domain = "com.microsoft",
     .adapt = adapt};

@@ -69,11 +69,12 @@ static takt_id dequantized(takt_call *c, takt_id q, takt_id scale, takt_id zero)
     return takt_mul(c->g, takt_onnx_cast(c, q, wide), scale);
 }
 
-/* The forms that become integer kernels: i8 and u8, per tensor or per axis. */
-static bool is_plain(const takt_type *scale, takt_dtype q, takt_dtype x)
+/* The forms that become integer kernels: i8 and u8, per tensor or per axis, and i32, which is how
+ * the bias of a sum is given. */
+static bool is_plain(const takt_type *scale, takt_dtype q, takt_dtype x, bool is_quantize)
 {
-    return (q == TAKT_I8 || q == TAKT_U8) && scale->rank <= 1 && x == TAKT_F32 &&
-           scale->dtype == TAKT_F32;
+    return (q == TAKT_I8 || q == TAKT_U8 || (q == TAKT_I32 && !is_quantize)) && scale->rank <= 1 &&
+           x == TAKT_F32 && scale->dtype == TAKT_F32;
 }
 
 takt_id takt_onnx_dynamic(takt_call *c, takt_id x, takt_id *to_scale, takt_id *to_zero)
@@ -113,7 +114,7 @@ static takt_dtype result_of(takt_call *c, bool is_quantize, takt_dtype fallback)
     return to == TAKT_DTYPE_COUNT ? fallback : to;
 }
 
-static takt_status adapt(takt_call *c)
+takt_status takt_onnx_quantizer(takt_call *c)
 {
     if (takt_span_is(c->node->op, "DynamicQuantizeLinear"))
         return dynamic(c);
@@ -128,7 +129,8 @@ static takt_status adapt(takt_call *c)
         s.rank > 0 && t.rank > 1 ? takt_onnx_axis(c, takt_onnx_i(c, "axis", 1), t.rank) : 0;
     if (block < 0 || block > INT32_MAX || c->status != TAKT_OK)
         return takt_onnx_refuse(c, "a block of %lld", (long long)block);
-    if (block == 0 && is_plain(&s, is_quantize ? to : t.dtype, is_quantize ? t.dtype : to)) {
+    if (block == 0 &&
+        is_plain(&s, is_quantize ? to : t.dtype, is_quantize ? t.dtype : to, is_quantize)) {
         const takt_named_attr attrs[] = {{"axis", takt_attr_i64(axis)},
                                          {"dtype", takt_attr_dtype(to)}};
         if (s.rank == 1 && s.dim[0] == 1) {
@@ -153,4 +155,5 @@ static takt_status adapt(takt_call *c)
 }
 
 const takt_onnx_op takt_onnx_Quantize = {
-    .names = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"}, .adapt = adapt};
+    .names = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"},
+    .adapt = takt_onnx_quantizer};

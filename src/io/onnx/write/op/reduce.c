@@ -19,9 +19,12 @@ static const struct {
     {&takt_op_reduce_sum_square, "ReduceSumSquare"},
 };
 
-/* ONNX reduces 32 and 64 bits; in the wider type the same bits come out. */
-static takt_dtype via(takt_dtype dtype)
+/* ONNX reduces 32 and 64 bits; in the wider type the same bits come out. Extremes of u32 are not
+ * everywhere. */
+static takt_dtype via(takt_dtype dtype, bool is_extreme)
 {
+    if (is_extreme && takt_dtype_bits(dtype) < 32 && !takt_dtype_is_float(dtype))
+        return TAKT_I32;
     switch (dtype) {
     case TAKT_I8:
     case TAKT_I16: return TAKT_I32;
@@ -35,7 +38,8 @@ static takt_dtype via(takt_dtype dtype)
 static bool reduce(takt_emit *e, const takt_node *n)
 {
     const takt_attr *axes = &n->attr[TAKT_REDUCE_AXES];
-    const takt_dtype dtype = takt_emit_type(e, 0)->dtype, wide = via(dtype);
+    const bool is_extreme = n->op == &takt_op_reduce_max || n->op == &takt_op_reduce_min;
+    const takt_dtype dtype = takt_emit_type(e, 0)->dtype, wide = via(dtype, is_extreme);
     const char *in[2] = {takt_emit_in(e, 0), ""}, *name = NULL;
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
         if (reductions[i].op == n->op)
@@ -66,7 +70,7 @@ static bool extreme(takt_emit *e, const takt_node *n)
 static bool running(takt_emit *e, const takt_node *n)
 {
     enum { AXIS, EXCLUSIVE, REVERSE };
-    const takt_dtype dtype = takt_emit_type(e, 0)->dtype, wide = via(dtype);
+    const takt_dtype dtype = takt_emit_type(e, 0)->dtype, wide = via(dtype, false);
     const char *x = takt_emit_in(e, 0), *axis = takt_emit_number(e, n->attr[AXIS].i64);
     if (wide != dtype)
         x = takt_emit_cast(e, takt_emit_fresh(e), x, wide);
