@@ -127,6 +127,7 @@ typedef struct takt_ceilings {
     takt_ceiling one, all;             /**< one thread, and one per core this process may use */
     uint64_t cache_bytes[TAKT_LEVELS]; /**< per instance; of the last: memory */
     bool from_file;
+    bool is_scaled; /**< others computed meanwhile: some of `all` are `one` times the threads */
 } takt_ceilings;
 
 /** Measured once, in less than a second, and kept in `path`, which may be NULL: then always
@@ -215,6 +216,7 @@ typedef struct takt_profile_options {
     uint64_t runs;                 /**< profiled runs; default: as many as fit */
     uint64_t max_ns;               /**< time for timing and profiling together; default 1 s */
     bool whole;                    /**< take all of `max_ns`, also when fewer runs would do */
+    uint64_t load_ns;              /**< what loading the model took, if the report shall say so */
 } takt_profile_options;
 
 typedef enum takt_profile_view {

@@ -17,8 +17,19 @@ typedef struct takt_profile_row {
     double share; /* of the sum of all steps */
     takt_roof roof;
     const char *bound;
-    double percent; /* of the ceiling; 0: unknown */
+    double percent;         /* of the ceiling; 0: unknown */
+    double wait, imbalance; /* of shared steps: part of all threads' time that they waited, and how
+                             * much longer the busiest worked than the average */
 } takt_profile_row;
+
+/* What a run does besides its steps. */
+typedef struct takt_profile_rest {
+    double load_ns;               /* of the model, if the caller said so */
+    double allocations;           /* a run */
+    double messages, log_ns;      /* logged in a run */
+    double branch_misses, cycles; /* a run; 0: not counted */
+    char counters[96];            /* why not */
+} takt_profile_rest;
 
 struct takt_profile {
     takt_ctx *ctx;
@@ -39,6 +50,10 @@ struct takt_profile {
     char move_names[128];
     uint64_t *starts; /* [trace_runs][steps][2], from the first of them on */
     size_t trace_runs;
+    float *busy_samples; /* [steps][kept runs][threads]: part of the step's time */
+    size_t kept_runs;
+    double *busy_ns; /* [steps][threads], medians */
+    takt_profile_rest rest;
 };
 
 /* "1.23 ms", "45.6 us". */
@@ -53,6 +68,22 @@ void takt_profile_brief(const takt_profile *p, takt_report *r);
 void takt_profile_layers(const takt_profile *p, takt_report *r);
 void takt_profile_memory(const takt_profile *p, takt_report *r);
 void takt_profile_advice(const takt_profile *p, takt_report *r);
+
+/* One cause of time, with its figure, what to do about it, and the part of the run that this could
+ * save at most. */
+typedef struct takt_finding {
+    const char *cause;
+    double gain; /* 0 to 1 */
+    char figure[400], remedy[240];
+} takt_finding;
+
+enum { TAKT_REST_FINDINGS = 6 };
+
+/* What is left once the steps are explained: synchronisation, data loading, allocation,
+ * serialisation, logging, branches, in this order; all of them, however small. */
+void takt_profile_causes(const takt_profile *p, takt_finding findings[TAKT_REST_FINDINGS]);
+/* Measures the rest by a few runs more. */
+TAKT_MUST_USE takt_status takt_profile_look_aside(takt_profile *p, takt_session *s);
 TAKT_MUST_USE takt_status takt_profile_trace(const takt_profile *p, takt_sink_fn *sink, void *user);
 TAKT_MUST_USE takt_status takt_profile_flame(const takt_profile *p, takt_sink_fn *sink, void *user);
 TAKT_MUST_USE takt_status takt_profile_folded(const takt_profile *p, takt_sink_fn *sink,

@@ -15,6 +15,7 @@ typedef struct record {
     size_t run;
     uint64_t started;
     double sum;
+    uint64_t *busy_ns; /* [threads * TAKT_BUSY_STRIDE], of the step under way */
 } record;
 
 static uint64_t now(const takt_profile *p)
@@ -29,6 +30,19 @@ static void before(void *user, size_t step)
     r->started = now(r->p);
 }
 
+/* The part of the step's `ns` that each thread worked. */
+static void keep_busy(const record *r, size_t step, double ns)
+{
+    takt_profile *p = r->p;
+    const size_t threads = (size_t)p->plan->threads;
+    float *to = &p->busy_samples[(step * p->kept_runs + r->run) * threads];
+    for (size_t t = 0; t < threads; t++) {
+        if (r->run < p->kept_runs)
+            to[t] = (float)fmin(1, (double)r->busy_ns[t * TAKT_BUSY_STRIDE] / fmax(ns, 1));
+        r->busy_ns[t * TAKT_BUSY_STRIDE] = 0;
+    }
+}
+
 static void after(void *user, size_t step)
 {
     record *r = user;
@@ -37,6 +51,8 @@ static void after(void *user, size_t step)
     const double ns = fmax(0, (double)(ended - r->started) - p->clock_ns);
     p->samples[step * p->runs + r->run] = ns;
     r->sum += ns;
+    if (p->plan->steps[step].task_count > 1)
+        keep_busy(r, step, ns);
     if (r->run < p->trace_runs) {
         uint64_t *at = &p->starts[2 * (r->run * p->plan->step_count + step)];
         at[0] = r->started;
@@ -74,7 +90,16 @@ static takt_status get_memory(takt_profile *p)
     p->rows = takt_arena_array(&p->arena, steps, sizeof *p->rows);
     p->samples = takt_arena_array(&p->arena, cells, sizeof *p->samples);
     p->starts = takt_arena_array(&p->arena, 2 * p->trace_runs * steps, sizeof *p->starts);
-    return p->rows != NULL && p->samples != NULL && p->starts != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    const size_t threads = (size_t)p->plan->threads;
+    const double room = (double)(16 << 20) / 4 / fmax((double)(steps * threads), 1);
+    p->kept_runs = (size_t)fmax(1, fmin(fmin((double)p->runs, 64), room));
+    p->busy_samples =
+        takt_arena_array(&p->arena, steps * threads, p->kept_runs * sizeof *p->busy_samples);
+    p->busy_ns = takt_arena_array(&p->arena, steps * threads, sizeof *p->busy_ns);
+    return p->rows != NULL && p->samples != NULL && p->starts != NULL && p->busy_samples != NULL &&
+                   p->busy_ns != NULL
+               ? TAKT_OK
+               : TAKT_ERR_MEMORY;
 }
 
 /* Medians of whole runs, and of the sums of their steps. */
@@ -82,8 +107,12 @@ static takt_status run_watched(takt_profile *p, takt_session *s)
 {
     double *whole = takt_arena_array(&p->arena, 2 * p->runs, sizeof *whole);
     record r = {.p = p};
-    const takt_watch watch = {before, after, &r};
-    takt_status status = whole != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    r.busy_ns =
+        takt_arena_array(&p->arena, (size_t)p->plan->threads, TAKT_BUSY_STRIDE * sizeof *r.busy_ns);
+    const takt_watch watch = {before, after, &r, r.busy_ns};
+    takt_status status = whole != NULL && r.busy_ns != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    const uint64_t allocations = atomic_load(&p->ctx->allocations);
+    const uint64_t messages = atomic_load(&p->ctx->messages), log_ns = atomic_load(&p->ctx->log_ns);
     s->watch = &watch;
     for (; r.run < p->runs && status == TAKT_OK; r.run++) {
         r.sum = 0;
@@ -95,11 +124,36 @@ static takt_status run_watched(takt_profile *p, takt_session *s)
     s->watch = NULL;
     if (status != TAKT_OK)
         return status;
+    const double runs = (double)p->runs;
+    p->rest.allocations = (double)(atomic_load(&p->ctx->allocations) - allocations) / runs;
+    p->rest.messages = (double)(atomic_load(&p->ctx->messages) - messages) / runs;
+    p->rest.log_ns = (double)(atomic_load(&p->ctx->log_ns) - log_ns) / runs;
     takt_sort_doubles(whole, p->runs);
     takt_sort_doubles(whole + p->runs, p->runs);
     p->run_ns = takt_quantile(whole, p->runs, 0.5);
     p->watched_ns = takt_quantile(whole + p->runs, p->runs, 0.5);
     return TAKT_OK;
+}
+
+/* Work that threads share: what part of their time they waited, and how unequal their parts were.
+ * `sorted` has room for the runs. */
+static void fill_threads(const takt_profile *p, takt_profile_row *row, double *sorted)
+{
+    const size_t threads = (size_t)p->plan->threads, step = (size_t)(row - p->rows);
+    double sum = 0, most = 0;
+    if (row->step->task_count <= 1 || threads <= 1 || !(row->median_ns > 0))
+        return;
+    for (size_t t = 0; t < threads; t++) {
+        for (size_t i = 0; i < p->kept_runs; i++)
+            sorted[i] = (double)p->busy_samples[(step * p->kept_runs + i) * threads + t];
+        takt_sort_doubles(sorted, p->kept_runs);
+        const double busy = row->median_ns * takt_quantile(sorted, p->kept_runs, 0.5);
+        p->busy_ns[step * threads + t] = busy;
+        sum += busy;
+        most = fmax(most, busy);
+    }
+    row->wait = fmax(0, 1 - sum / ((double)threads * row->median_ns));
+    row->imbalance = sum > 0 ? most * (double)threads / sum - 1 : 0;
 }
 
 static void fill_row(takt_profile *p, size_t step, double *sorted)
@@ -119,6 +173,7 @@ static void fill_row(takt_profile *p, size_t step, double *sorted)
         row->bound = takt_roof_bound(&row->roof, row->median_ns);
         row->percent = row->median_ns > 0 ? 100 * row->roof.floor_ns / row->median_ns : 0;
     }
+    fill_threads(p, row, sorted);
     p->steps_ns += row->median_ns;
 }
 
@@ -165,7 +220,8 @@ static takt_status look(takt_profile *p, takt_session *s, const takt_profile_opt
         fill_row(p, i, sorted);
     for (size_t i = 0; i < p->plan->step_count; i++)
         p->rows[i].share = p->steps_ns > 0 ? p->rows[i].median_ns / p->steps_ns : 0;
-    return TAKT_OK;
+    p->rest.load_ns = (double)o->load_ns;
+    return takt_profile_look_aside(p, s);
 }
 
 takt_status takt_profile_create(takt_session *s, const takt_profile_options *options,

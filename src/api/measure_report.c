@@ -54,6 +54,26 @@ static void json_number(takt_json_writer *w, const char *key, double value)
     takt_json_number(w, value);
 }
 
+/* What each thread did of a step that they share. */
+static void threads_json(takt_json_writer *w, const takt_profile *p, const takt_profile_row *row)
+{
+    const size_t threads = (size_t)p->plan->threads, step = (size_t)(row - p->rows);
+    if (row->step->task_count <= 1 || threads <= 1)
+        return;
+    json_number(w, "wait", row->wait);
+    json_number(w, "imbalance", row->imbalance);
+    takt_json_key(w, "per_thread");
+    takt_json_open(w, '[');
+    for (size_t t = 0; t < threads; t++) {
+        const double busy = p->busy_ns[step * threads + t];
+        takt_json_open(w, '{');
+        json_number(w, "busy_us", busy * 1e-3);
+        json_number(w, "wait_us", fmax(0, row->median_ns - busy) * 1e-3);
+        takt_json_close(w, '}');
+    }
+    takt_json_close(w, ']');
+}
+
 static void row_json(takt_json_writer *w, const takt_profile *p, const takt_profile_row *row)
 {
     takt_json_open(w, '{');
@@ -76,6 +96,7 @@ static void row_json(takt_json_writer *w, const takt_profile *p, const takt_prof
     json_number(w, "bytes", row->roof.bytes);
     takt_json_key(w, "threads");
     takt_json_integer(w, row->roof.threads);
+    threads_json(w, p, row);
     if (p->has_ceilings) {
         takt_json_key(w, "bound");
         takt_json_string(w, row->bound);

@@ -113,7 +113,7 @@ const takt_watch *takt_record_begin(takt_record *record, takt_session *s)
     if (s->ctx->recorder == NULL)
         return NULL;
     *record = (takt_record){.session = s, .thread = takt_cpu_thread_id()};
-    record->watch = (takt_watch){before, after, record};
+    record->watch = (takt_watch){before, after, record, NULL};
     return &record->watch;
 }
 

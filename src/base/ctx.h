@@ -26,6 +26,7 @@ struct takt_ctx {
     void *clock_user;
     takt_log_fn *log;
     void *log_user;
+    _Atomic uint64_t messages, log_ns; /* logged so far, and what the callback took */
     takt_limits limits;
     takt_error error;
     _Atomic bool error_busy;             /* held while the error is written */

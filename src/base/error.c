@@ -260,5 +260,9 @@ void takt_log(takt_ctx *ctx, takt_log_level level, const char *format, ...)
     va_start(args, format);
     format_into(line, sizeof line, format, args);
     va_end(args);
+    const uint64_t start = ctx->now_ns != NULL ? ctx->now_ns(ctx->clock_user) : 0;
     ctx->log(ctx->log_user, level, line);
+    atomic_fetch_add(&ctx->messages, 1);
+    if (ctx->now_ns != NULL)
+        atomic_fetch_add(&ctx->log_ns, ctx->now_ns(ctx->clock_user) - start);
 }

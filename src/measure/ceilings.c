@@ -75,6 +75,84 @@ static void keep_larger(takt_ceiling *all, const takt_ceiling *one)
     }
 }
 
+/* Every thread has units and inner caches of its own: so much all of them must reach. */
+static bool is_low(double all, double one, int threads)
+{
+    return all < 0.75 * threads * one;
+}
+
+static bool is_private(const takt_cpu_facts *f, int level)
+{
+    const int siblings =
+        f->usable_cores > 0 ? (f->usable + f->usable_cores - 1) / f->usable_cores : 1;
+    return level < 2 && f->data[level].bytes > 0 && f->data[level].shared_by <= siblings;
+}
+
+/* In a file that was written while others computed. */
+static bool is_implausible(const takt_ceilings *c)
+{
+    const takt_ceiling *one = &c->one, *all = &c->all;
+    return is_low(all->f32_gflops, one->f32_gflops, all->threads) ||
+           is_low(all->f64_gflops, one->f64_gflops, all->threads) ||
+           is_low(all->int8_gops, one->int8_gops, all->threads) ||
+           is_low(all->read_gbs[0], one->read_gbs[0], all->threads);
+}
+
+/* What was measured while others computed is measured again, some times. */
+static void measure_low_again(const takt_probe *p, const takt_cpu_facts *f, const takt_ceiling *one,
+                              takt_ceiling *all)
+{
+    enum { TIMES = 3 };
+    for (int i = 0; i < TIMES; i++) {
+        if (is_low(all->f32_gflops, one->f32_gflops, p->threads))
+            all->f32_gflops = larger(all->f32_gflops, best_peak(p, "peak_f32"));
+        if (is_low(all->f64_gflops, one->f64_gflops, p->threads))
+            all->f64_gflops = larger(all->f64_gflops, best_peak(p, "peak_f64"));
+        if (is_low(all->int8_gops, one->int8_gops, p->threads))
+            all->int8_gops = larger(all->int8_gops, best_peak(p, "peak_i8"));
+        for (int level = 0; level < DRAM; level++) {
+            const size_t bytes = set_size(f, level, p->threads, p->bytes);
+            if (!is_private(f, level) ||
+                !is_low(all->read_gbs[level], one->read_gbs[level], p->threads))
+                continue;
+            all->read_gbs[level] = larger(all->read_gbs[level], takt_probe_read(p, bytes));
+            all->copy_gbs[level] = larger(all->copy_gbs[level], takt_probe_copy(p, bytes));
+        }
+    }
+}
+
+/* And what stays low is taken from one thread: a ceiling that every step exceeds says nothing. */
+static void raise_low(const takt_cpu_facts *f, takt_ceilings *c)
+{
+    takt_ceiling *all = &c->all;
+    const takt_ceiling *one = &c->one;
+    const int n = all->threads;
+    double *const to[] = {&all->f32_gflops, &all->f64_gflops, &all->int8_gops};
+    const double from[] = {one->f32_gflops, one->f64_gflops, one->int8_gops};
+    for (int i = 0; i < 3; i++)
+        if (is_low(*to[i], from[i], n)) {
+            *to[i] = n * from[i];
+            c->is_scaled = true;
+        }
+    for (int level = 0; level < DRAM; level++)
+        if (is_private(f, level) && is_low(all->read_gbs[level], one->read_gbs[level], n)) {
+            all->read_gbs[level] = n * one->read_gbs[level];
+            all->copy_gbs[level] = n * one->copy_gbs[level];
+            c->is_scaled = true;
+        }
+}
+
+static takt_status measure_all(takt_probe *p, const takt_cpu_facts *f, takt_ceilings *c)
+{
+    TAKT_TRY(takt_pool_create(p->ctx, p->threads, NULL, &p->pool));
+    measure_one(p, f, &c->all);
+    keep_larger(&c->all, &c->one);
+    measure_low_again(p, f, &c->one, &c->all);
+    raise_low(f, c);
+    takt_pool_destroy(p->pool);
+    return TAKT_OK;
+}
+
 takt_status takt_ceilings_measure(takt_ctx *ctx, const takt_cpu_facts *f, takt_ceilings *c)
 {
     takt_probe p = {.ctx = ctx, .threads = 1, .bytes = memory_for(f)};
@@ -87,16 +165,8 @@ takt_status takt_ceilings_measure(takt_ctx *ctx, const takt_cpu_facts *f, takt_c
     memset(p.memory, 0, p.bytes);
     measure_one(&p, f, &c->one);
     c->all = c->one;
-    takt_status status = TAKT_OK;
     p.threads = takt_cpu_threads(f);
-    if (p.threads > 1) {
-        status = takt_pool_create(ctx, p.threads, NULL, &p.pool);
-        if (status == TAKT_OK) {
-            measure_one(&p, f, &c->all);
-            keep_larger(&c->all, &c->one);
-        }
-        takt_pool_destroy(p.pool);
-    }
+    const takt_status status = p.threads > 1 ? measure_all(&p, f, c) : TAKT_OK;
     takt_mem_put(ctx, p.memory, p.bytes);
     return status;
 }
@@ -158,26 +228,20 @@ static takt_status save(takt_ctx *ctx, const char *path, const takt_ceilings *c)
     return status;
 }
 
-/* Every thread has a multiply-add unit of its own. If all together were hardly faster than one,
- * somebody else was computing, and the figures are not worth keeping. */
-static bool is_disturbed(const takt_ceilings *c)
-{
-    return c->all.f32_gflops < 0.6 * c->all.threads * c->one.f32_gflops;
-}
-
 takt_status takt_ceilings_get(takt_ctx *ctx, const char *path, bool again, takt_ceilings *c)
 {
     takt_cpu_facts facts;
     char fingerprint[17];
     takt_cpu_read(&facts);
     takt_fingerprint_of(&facts, fingerprint);
-    if (path != NULL && !again && load(ctx, path, fingerprint, c) == TAKT_OK) {
+    if (path != NULL && !again && load(ctx, path, fingerprint, c) == TAKT_OK &&
+        !is_implausible(c)) {
         c->from_file = true;
         return TAKT_OK;
     }
     TAKT_TRY(takt_ceilings_measure(ctx, &facts, c));
     /* A folder that cannot be written costs the next caller a second and this one nothing. */
-    if (path != NULL && is_disturbed(c))
+    if (path != NULL && c->is_scaled) /* by somebody who computed meanwhile */
         takt_log(ctx, TAKT_LOG_WARNING, "the ceilings were not kept: the machine was busy");
     else if (path != NULL && save(ctx, path, c) != TAKT_OK)
         takt_log(ctx, TAKT_LOG_WARNING, "the ceilings were not kept: %s", takt_last_error(ctx));

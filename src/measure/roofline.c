@@ -41,34 +41,82 @@ static double bandwidth(const takt_ceilings *c, int level, int threads)
                   threads, c->all.threads);
 }
 
+/* Of bytes that are read and written one for one, both counted; what reading reaches where copying
+ * was not measured. */
+static double copy_bandwidth(const takt_ceilings *c, int level, int threads)
+{
+    for (int i = level; i < TAKT_LEVELS; i++)
+        if (c->one.copy_gbs[i] > 0)
+            return scaled(c->one.copy_gbs[i], c->all.copy_gbs[i], threads, c->all.threads);
+    return bandwidth(c, level, threads);
+}
+
+typedef struct traffic {
+    double weights, read, written; /* constants, other inputs, results */
+} traffic;
+
+/* A gather looks at a part of its largest operand; its cost knows how much. */
+static traffic count_bytes(const takt_plan *plan, const takt_step *s)
+{
+    traffic t = {0};
+    double largest = 0;
+    bool is_weight = false;
+    for (size_t i = 0; i < s->in_count; i++) {
+        const double bytes = view_bytes(&s->in[i]);
+        const bool constant = is_constant(plan, &s->in[i]);
+        *(constant ? &t.weights : &t.read) += bytes;
+        if (bytes > largest) {
+            largest = bytes;
+            is_weight = constant;
+        }
+    }
+    for (size_t i = 0; i < s->out_count; i++)
+        t.written += view_bytes(&s->out[i]);
+    const double unread = t.weights + t.read + t.written - s->cost.bytes;
+    if (s->cost.bytes > 0 && unread > 0)
+        *(is_weight ? &t.weights : &t.read) -= fmin(unread, largest);
+    const double rest = t.weights + t.read + t.written;
+    if (s->cost.bytes > 0 && rest > s->cost.bytes) { /* less than its other operands */
+        const double part = s->cost.bytes / rest;
+        t = (traffic){t.weights * part, t.read * part, t.written * part};
+    }
+    return t;
+}
+
+/* Weights stream in from `far`; the rest is read and written near by, one for one as a copy and
+ * what is left as reading alone. */
+static void fill_memory(takt_roof *roof, const traffic *t, const takt_ceilings *c, int far,
+                        int near)
+{
+    const double far_gbs = bandwidth(c, far, roof->threads);
+    const double near_gbs = bandwidth(c, near, roof->threads);
+    const double copy_gbs = copy_bandwidth(c, near, roof->threads);
+    if (!(far_gbs > 0 && near_gbs > 0 && copy_gbs > 0))
+        return;
+    const double both = fmin(t->read, t->written);
+    const double near_ns =
+        2 * both / copy_gbs + (t->read - both) / near_gbs + (t->written - both) / copy_gbs;
+    const double far_ns = t->weights / far_gbs;
+    roof->level = far_ns > near_ns ? far : near;
+    roof->memory_ns = far_ns + near_ns;
+    roof->gbs = roof->memory_ns > 0 ? roof->bytes / roof->memory_ns : near_gbs;
+}
+
 void takt_roof_of(const takt_plan *plan, const takt_step *s, const takt_ceilings *c,
                   takt_roof *roof)
 {
-    double weights = 0, others = 0;
-    for (size_t i = 0; i < s->in_count; i++)
-        *(is_constant(plan, &s->in[i]) ? &weights : &others) += view_bytes(&s->in[i]);
-    for (size_t i = 0; i < s->out_count; i++)
-        others += view_bytes(&s->out[i]);
-    /* A gather looks at a part of its operands; its cost knows which. */
-    const double all = weights + others;
-    const double part = s->cost.bytes > 0 && s->cost.bytes < all ? s->cost.bytes / all : 1;
-    *roof = (takt_roof){.flops = s->cost.flops, .bytes = all * part};
+    const traffic t = count_bytes(plan, s);
+    *roof = (takt_roof){.flops = s->cost.flops, .bytes = t.weights + t.read + t.written};
     roof->threads = s->task_count > 1 ? plan->threads : 1;
     if (c == NULL)
         return;
     const double each = roof->threads;
     const double footprint =
         (double)(plan->weight_bytes + plan->packed_bytes + plan->arena_bytes + plan->io_bytes);
-    const int far = takt_ceilings_level(c, footprint / each);
-    const int near = takt_ceilings_level(c, all * part / each);
-    const double far_gbs = bandwidth(c, far, roof->threads);
-    const double near_gbs = bandwidth(c, near, roof->threads);
-    roof->level = weights * near_gbs > others * far_gbs ? far : near;
-    roof->gbs = roof->level == far ? far_gbs : near_gbs;
+    fill_memory(roof, &t, c, takt_ceilings_level(c, footprint / each),
+                takt_ceilings_level(c, roof->bytes / each));
     roof->gflops = arithmetic_peak(s, c, roof->threads);
     roof->compute_ns = roof->gflops > 0 ? roof->flops / roof->gflops : 0;
-    roof->memory_ns =
-        far_gbs > 0 && near_gbs > 0 ? part * (weights / far_gbs + others / near_gbs) : 0;
     roof->floor_ns = fmax(roof->compute_ns, roof->memory_ns);
 }
 

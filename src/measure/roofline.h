@@ -14,7 +14,8 @@ typedef struct takt_roof {
 } takt_roof;
 
 /* Bytes are those of the step's operands; weights come from where the whole plan's memory fits,
- * everything else from where the step's own operands fit. */
+ * everything else from where the step's own operands fit. Reading alone and copying have ceilings
+ * of their own. */
 void takt_roof_of(const takt_plan *plan, const takt_step *step, const takt_ceilings *c,
                   takt_roof *roof);
 /* "compute", "L1" ... "DRAM", or "overhead" if a step that takes `ns` does little of either. */

@@ -42,17 +42,45 @@ static void run_task(void *user, size_t index, int worker)
     c->step->run(c->step, &t);
 }
 
+static uint64_t now(const call *c)
+{
+    const takt_ctx *ctx = c->execution->plan->ctx;
+    return ctx->now_ns(ctx->clock_user);
+}
+
+/* The same with a look at the clock on both sides: what is left of a step's time, its workers
+ * waited. */
+static void run_task_watched(void *user, size_t index, int worker)
+{
+    const call *c = user;
+    const uint64_t start = now(c);
+    run_task(user, index, worker);
+    c->execution->watch->busy_ns[worker * TAKT_BUSY_STRIDE] += now(c) - start;
+}
+
+/* What comes before and after the tasks, thread 0 does. */
+static void run_edge(void (*edge)(const takt_step *, const takt_task *), const call *c,
+                     const takt_task *alone, uint64_t *busy_ns)
+{
+    if (edge == NULL)
+        return;
+    const uint64_t start = busy_ns != NULL ? now(c) : 0;
+    edge(c->step, alone);
+    if (busy_ns != NULL)
+        busy_ns[0] += now(c) - start;
+}
+
 static void run_step(call *c, takt_pool *pool)
 {
     const takt_task alone = task_of(c, 0, 0);
-    if (c->step->before != NULL)
-        c->step->before(c->step, &alone);
+    const takt_watch *watch = c->execution != NULL ? c->execution->watch : NULL;
+    uint64_t *busy_ns = watch != NULL ? watch->busy_ns : NULL;
+    run_edge(c->step->before, c, &alone, busy_ns);
     if (c->step->task_count == 1)
         c->step->run(c->step, &alone);
     else
-        takt_pool_run(pool, run_task, c, c->step->task_count);
-    if (c->step->after != NULL)
-        c->step->after(c->step, &alone);
+        takt_pool_run(pool, busy_ns != NULL ? run_task_watched : run_task, c, c->step->task_count);
+    run_edge(c->step->after, c, &alone, busy_ns);
 }
 
 void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,

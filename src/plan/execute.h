@@ -10,7 +10,12 @@ typedef struct takt_watch {
     void (*before)(void *user, size_t step);
     void (*after)(void *user, size_t step);
     void *user;
+    /* Or NULL: what every worker of the pool spent in tasks, in nanoseconds, is added to
+     * busy_ns[worker * TAKT_BUSY_STRIDE]. */
+    uint64_t *busy_ns;
 } takt_watch;
+
+enum { TAKT_BUSY_STRIDE = 8 }; /* a cache line each */
 
 struct takt_execution {
     const takt_plan *plan;

@@ -1,6 +1,7 @@
 /* ceilings.c - the machine's ceilings: measured, kept, and refused when they are another's. */
 #include "measure/ceilings.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,9 +121,26 @@ static void roofs(void)
     step.cost.flops = 80000;
     takt_roof_of(&plan, &step, &c, &roof);
     EXPECT(strcmp(takt_roof_bound(&roof, 2000), "compute") == 0 && roof.floor_ns == 1000);
-    step.cost.bytes = 80; /* a gather: looks at a hundredth */
+    step.cost.bytes = 80; /* looks at a hundredth of everything */
     takt_roof_of(&plan, &step, &c, &roof);
-    EXPECT(roof.bytes == 80, "%g", roof.bytes);
+    EXPECT(fabs(roof.bytes - 80) < 1e-9, "%g", roof.bytes);
+    views[0].dim[0] = 1000000; /* a gather of 1000 numbers out of many */
+    step.cost.bytes = 8000;
+    takt_roof_of(&plan, &step, &c, &roof);
+    EXPECT(roof.bytes == 8000 && roof.memory_ns == 80, "%g %g", roof.bytes, roof.memory_ns);
+    for (int i = 0; i < TAKT_LEVELS; i++)
+        c.one.copy_gbs[i] = c.all.copy_gbs[i] = 160; /* both ways at once */
+    takt_roof_of(&plan, &step, &c, &roof);
+    EXPECT(roof.memory_ns == 50, "%g", roof.memory_ns);
+    plan.threads = 2; /* integers on two threads have the ceiling of two */
+    views[0] = views[1] = (takt_view){.dtype = TAKT_I8, .rank = 1, .dim = {1000}};
+    step = (takt_step){.kind = "gemm", .name = "x", .kernel = "gemm_i8/neon", .task_count = 2};
+    step.in = &views[0];
+    step.in_count = 1;
+    step.cost.flops = 80000;
+    c.one.int8_gops = 600, c.all.int8_gops = 1200, c.all.threads = 2;
+    takt_roof_of(&plan, &step, &c, &roof);
+    EXPECT(roof.gflops == 1200 && roof.threads == 2, "%g", roof.gflops);
 }
 
 static void end(void)

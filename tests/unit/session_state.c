@@ -132,7 +132,7 @@ static bool one_accident(trap *t, const void *old, const void *new)
     static const takt_status expected[] = {TAKT_ERR_CANCELLED, TAKT_ERR_DEADLINE, TAKT_ERR_RANGE};
     takt_session *s = t->f->session;
     const size_t bytes = s->plan->state_bytes;
-    const takt_watch watch = {before, after, t};
+    const takt_watch watch = {before, after, t, NULL};
     memcpy(state_of(s), old, bytes);
     s->watch = &watch;
     const takt_status status =

@@ -42,8 +42,10 @@ static int profile(takt_tool *t, tool_bench *b)
     int code = tool_ceilings(t, false, &ceilings);
     if (code != TAKT_EXIT_OK)
         return code;
-    const takt_profile_options options = {
-        .ceilings = &ceilings, .max_ns = max_ns, .whole = tool_text_of(t, TAKT_F_DURATION) != NULL};
+    const takt_profile_options options = {.ceilings = &ceilings,
+                                          .max_ns = max_ns,
+                                          .whole = tool_text_of(t, TAKT_F_DURATION) != NULL,
+                                          .load_ns = (uint64_t)b->load_ns};
     const takt_status status = takt_profile_create(b->session, &options, &p);
     if (status != TAKT_OK && takt_session_error(b->session)->status == status)
         return tool_report_error(t, takt_session_error(b->session));
