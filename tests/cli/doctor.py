@@ -32,21 +32,34 @@ expect({"data loading", "small batches"} <= set(rate), f"{rate}")
 text = succeeds("doctor", MLP, "--throughput", "--duration", "30ms")
 expect("not the cause" in text and "gain: at most" in text, text)
 
-# The checklist.
-boxes = {one["box"]: one for one in
-         parsed("checklist", MLP, "--duration", "30ms", "--json", "--memory-limit", "80%",
-                "-D", "batch=16")["boxes"]}
+# The checklist: 69 boxes, each by the machine with evidence or by a person with a reason.
+sheet = parsed("checklist", MLP, "--duration", "30ms", "--json", "--memory-limit", "80%",
+               "-D", "batch=16", "--slo", "p50=10s", "--qps", "0.001")
+boxes = {one["box"]: one for one in sheet["boxes"]}
+expect(sheet["of"] == len(sheet["boxes"]) == 69, f"{sheet['of']} boxes")
+expect(sheet["ticked"] + sheet["open"] + sheet["by_person"] == 69, "every box is counted")
+expect([sum(one["guide"] == guide for one in sheet["boxes"])
+        for guide in ("000", "001", "002", "004")] == [10, 33, 13, 13], "boxes of each guide")
+expect(sum(one["by"] == "machine" for one in sheet["boxes"]) >= 55, "most boxes by the machine")
+for one in sheet["boxes"]:
+    expect(one["evidence"] != "", f"evidence: {one}")
+    expect(one["ticked"] or one["by"] == "person" or one["fix"] != "", f"what to do: {one}")
 for box in ("Using Float32 (not Float64)", "Buffers pre-allocated", "Set resource limits",
-            "Compile and cache graphs"):
+            "Compile and cache graphs", "Verify correctness after optimization",
+            "Test edge cases", "Latency meets requirements", "Throughput meets requirements",
+            "Set performance targets", "Implement operation fusion", "Enable SIMD operations"):
     expect(boxes[box]["ticked"], f"{box}: {boxes[box]}")
 bad = parsed("checklist", MLP, "--duration", "30ms", "--json", "-O0", "-D", "batch=64",
-             "--threads", "1")["boxes"]
+             "--threads", "1", "--slo", "p50=1ns", "--qps", "1e12")["boxes"]
 ticked = {one["box"]: one["ticked"] for one in bad}
-expect(not ticked["Set resource limits"], f"no limit is set: {bad}")
-expect(not ticked["Enable SIMD, fusion, dead code, common subexpressions"], f"-O0: {bad}")
+for box in ("Set resource limits", "Enable SIMD operations", "Implement operation fusion",
+            "Eliminate dead code", "Latency meets requirements", "Throughput meets requirements",
+            "Apply recommended optimizations"):
+    expect(not ticked[box], f"{box} at -O0: {bad}")
 text = succeeds("checklist", MLP, "--duration", "30ms")
 expect("[x] Buffers pre-allocated" in text and "[ ] Set resource limits" in text, text)
-expect("--memory-limit 80%" in text, "what would tick it")
+expect("--memory-limit 80%" in text and "by a person" in text, "what would tick it, and who")
+expect("is no promise" in fails(2, "checklist", MLP, "--slo", "soon"), "a promise has a form")
 fails(2, "doctor", says=["MODEL"])
 fails(2, "doctor", MLP, "--duration", "soon")
 expect("nothing.takt" in fails(1, "checklist", "nothing.takt"), "no such model")

@@ -1,179 +1,136 @@
-/* checklist.c - the boxes of the performance guides that a machine can tick, with evidence. */
-#include <inttypes.h>
+/* checklist.c - the boxes of the performance guides: those that a machine can tick, with evidence,
+ * and those that take a person, with the reason. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor.h"
+#include "bench_job.h"
+#include "checklist.h"
+
+typedef enum check_id {
+#define X(name) CHECK_ID_##name,
+    TAKT_CHECKS(X)
+#undef X
+        CHECK_ID_COUNT
+} check_id;
+
+typedef struct box {
+    const char *guide, *name;
+    const char *person; /* why no program can tick it; NULL: `check` does */
+    check_id check;
+} box;
+
+#define CHECK(name) NULL, CHECK_ID_##name
+#define PERSON(reason) reason, CHECK_ID_COUNT
+#define X(guide, name, by) {guide, name, by},
+static const box boxes[] = {
+#include "checklist.def"
+};
+#undef X
+
+static check_fn *const checks[] = {
+#define X(name) check_##name,
+    TAKT_CHECKS(X)
+#undef X
+};
 
 typedef struct list {
-    tool_patient *p;
-    size_t ticked, count;
+    check_sheet sheet;
+    check_result results[CHECK_ID_COUNT];
+    size_t ticked, open, persons;
 } list;
 
-/* One box: what the guides call it, whether it is ticked, why, and what would tick it. */
-static void box(list *l, const char *name, bool good, const char *evidence, const char *fix)
+static void print_json(const box *b, const check_result *r, bool is_first)
 {
-    const bool json = tool_on(l->p->t, TAKT_F_JSON);
-    if (json) {
-        printf("%s\n  {\"box\": ", l->count > 0 ? "," : "");
-        tool_print_string(stdout, name);
-        printf(", \"ticked\": %s, \"evidence\": ", good ? "true" : "false");
-        tool_print_string(stdout, evidence);
-        printf(", \"fix\": ");
-        tool_print_string(stdout, fix);
-        printf("}");
-    } else {
-        printf("[%c] %s: %s\n", good ? 'x' : ' ', name, evidence);
-        if (!good)
-            printf("      %s\n", fix);
+    printf("%s\n  {\"guide\": \"%s\", \"box\": ", is_first ? "" : ",", b->guide);
+    tool_print_string(stdout, b->name);
+    printf(", \"by\": \"%s\", \"ticked\": %s, \"evidence\": ", r != NULL ? "machine" : "person",
+           r != NULL && r->ticked ? "true" : "false");
+    tool_print_string(stdout, r != NULL ? r->evidence : b->person);
+    printf(", \"fix\": ");
+    tool_print_string(stdout, r != NULL && !r->ticked ? r->fix : "");
+    printf("}");
+}
+
+static void print_text(const box *b, const check_result *r)
+{
+    if (r == NULL)
+        return;
+    printf("[%c] %s: %s\n", r->ticked ? 'x' : ' ', b->name, r->evidence);
+    if (!r->ticked)
+        printf("      %s\n", r->fix);
+}
+
+static void look_at(list *l, size_t index, bool json)
+{
+    const box *b = &boxes[index];
+    check_result *r = b->person == NULL ? &l->results[b->check] : NULL;
+    if (r != NULL && !r->is_known) {
+        checks[b->check](&l->sheet, r);
+        r->is_known = true;
     }
-    l->count++;
-    l->ticked += good;
-}
-
-#define SAY(where, ...) (void)snprintf((where), TAKT_FINDING_TEXT, __VA_ARGS__)
-
-/* Time now against that with other options: ticked if the change would not save 5 %. */
-static void timed_box(list *l, const char *name, const takt_plan_options *o, const char *other,
-                      const char *fix)
-{
-    char text[TAKT_FINDING_TEXT];
-    tool_trial x;
-    if (!tool_try(l->p, o, 1, &x))
-        return;
-    SAY(text, "%.4g ms, and %.4g ms %s", x.now_ns * 1e-6, x.then_ns * 1e-6, other);
-    box(l, name, x.gain < 0.05, text, fix);
-}
-
-static void types(list *l)
-{
-    char text[TAKT_FINDING_TEXT];
-    size_t doubles = 0;
-    const size_t count = takt_model_input_count(l->p->model);
-    for (size_t i = 0; i < count; i++)
-        doubles += takt_model_input(l->p->model, i)->dtype == TAKT_F64;
-    SAY(text, "%zu of %zu inputs are f64", doubles, count);
-    box(l, "Using Float32 (not Float64)", doubles == 0, text, "declare the inputs as f32");
-}
-
-static void memory(list *l)
-{
-    char text[TAKT_FINDING_TEXT];
-    takt_usage before, after;
-    const takt_plan_info *i = &l->p->info;
-    takt_status status = takt_session_run(l->p->base);
-    takt_resource_usage(l->p->t->ctx, &before);
-    for (int run = 0; run < 20 && status == TAKT_OK; run++)
-        status = takt_session_run(l->p->base);
-    takt_resource_usage(l->p->t->ctx, &after);
-    SAY(text, "%" PRIu64 " allocations in 20 runs", after.allocations - before.allocations);
-    box(l, "Buffers pre-allocated", status == TAKT_OK && after.allocations == before.allocations,
-        text, "bind buffers once, before the first run");
-    SAY(text, "the arena has %" PRIu64 " bytes, values alone would take %" PRIu64, i->arena,
-        i->unshared);
-    box(l, "Memory pooling used, in-place operations", i->arena <= i->unshared, text,
-        "leave out -O0");
-    const bool limited = l->p->options.memory_limit > 0;
-    if (limited)
-        SAY(text, "the arena may have %" PRIu64 " bytes", l->p->options.memory_limit);
+    if (!json && (index == 0 || strcmp(boxes[index - 1].guide, b->guide) != 0))
+        printf("%sguide %s\n", index > 0 ? "\n" : "", b->guide);
+    if (json)
+        print_json(b, r, index == 0);
     else
-        SAY(text, "none is set");
-    box(l, "Set resource limits", limited, text, "add --memory-limit 80%");
+        print_text(b, r);
+    l->ticked += r != NULL && r->ticked;
+    l->open += r != NULL && !r->ticked;
+    l->persons += r == NULL;
 }
 
-static void speed(list *l)
+static void print_persons(void)
 {
-    static const char name[] = "Enable SIMD, fusion, dead code, common subexpressions";
-    takt_plan_options o;
-    if (tool_all_on(l->p, &o))
-        timed_box(l, name, &o, "with all passes and vector code",
-                  "leave out -O, --isa, --simd and --pass");
-    else
-        box(l, name, true, "no flag switches anything off", "");
-    o = l->p->options;
-    o.threads = l->p->info.threads > 1 ? 1 : 0;
-    timed_box(l, "Thread count optimized", &o,
-              o.threads == 1 ? "with one thread" : "with one thread per core",
-              o.threads == 1 ? "add --threads 1" : "leave out --threads");
-    o = l->p->options;
-    const bool is_cpu = o.backend == NULL || strcmp(o.backend, "cpu") == 0;
-    o.backend = is_cpu ? "blas" : "cpu";
-    if (takt_backend_available(o.backend) == NULL)
-        timed_box(l, "Appropriate backend selected", &o, is_cpu ? "on blas" : "on cpu",
-                  is_cpu ? "add --backend blas" : "leave out --backend");
-}
-
-static void batches(list *l)
-{
-    char text[TAKT_FINDING_TEXT], sizes[TAKT_SIZES_TEXT], fix[TAKT_FINDING_TEXT];
-    int64_t now, more;
-    takt_plan_options o = l->p->options;
-    if (!tool_with_batch(l->p, 1, 1, sizes, &now) || !tool_with_batch(l->p, 4, 1, sizes, &more))
-        return;
-    o.sizes = sizes;
-    tool_trial x;
-    if (!tool_try(l->p, &o, (double)now / (double)more, &x))
-        return;
-    SAY(text, "%.4g ms a sample at %" PRId64 ", %.4g ms at %" PRId64, x.now_ns / (double)now * 1e-6,
-        now, x.then_ns / (double)more * 1e-6, more);
-    SAY(fix, "takt benchmark run %s --batch-size 1-64*2", l->p->path);
-    box(l, "Batch size tuned", x.gain < 0.05, text, fix);
-}
-
-/* A plan that was made before is found again. */
-static void cache(list *l)
-{
-    char text[TAKT_FINDING_TEXT];
-    takt_plan *first = NULL, *second = NULL;
-    takt_status status = takt_plan_get(l->p->model, &l->p->options, &first);
-    const uint64_t start = tool_now_ns();
-    if (status == TAKT_OK)
-        status = takt_plan_get(l->p->model, &l->p->options, &second);
-    const double ns = (double)(tool_now_ns() - start);
-    const double made = (double)l->p->info.plan_ns;
-    SAY(text, "a plan takes %.4g ms, from the cache %.4g ms", made * 1e-6, ns * 1e-6);
-    box(l, "Compile and cache graphs", status == TAKT_OK && first == second, text,
-        "use takt_plan_get, or takt compile");
-    takt_plan_destroy(first);
-    takt_plan_destroy(second);
+    printf("\nby a person:\n");
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
+        if (boxes[i].person != NULL)
+            printf("[ ] %s %s: %s\n", boxes[i].guide, boxes[i].name, boxes[i].person);
 }
 
 static int look(tool_patient *p)
 {
-    char text[TAKT_FINDING_TEXT];
-    list l = {.p = p};
+    static const size_t count = sizeof boxes / sizeof *boxes;
+    list *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return tool_finish(p->t, TAKT_ERR_MEMORY);
+    l->sheet.p = p;
     const bool json = tool_on(p->t, TAKT_F_JSON);
     if (json)
         printf("{\"schema\": \"takt-checklist/1\", \"boxes\": [");
-    SAY(text, "times settled after %zu runs", p->warmup);
-    box(&l, "Warm-up completed before timing", p->warmup > 0, text, "give --duration more time");
-    types(&l);
-    speed(&l);
-    batches(&l);
-    memory(&l);
-    cache(&l);
-    if (json)
-        printf("\n], \"ticked\": %zu, \"of\": %zu}\n", l.ticked, l.count);
-    else
-        printf("%zu of %zu boxes\n", l.ticked, l.count);
+    for (size_t i = 0; i < count; i++)
+        look_at(l, i, json);
+    if (json) {
+        printf("\n], \"ticked\": %zu, \"open\": %zu, \"by_person\": %zu, \"of\": %zu}\n", l->ticked,
+               l->open, l->persons, count);
+    } else {
+        print_persons();
+        printf("\n%zu boxes: %zu ticked, %zu open, %zu by a person\n", count, l->ticked, l->open,
+               l->persons);
+    }
+    takt_profile_destroy(l->sheet.profile);
+    free(l);
     return TAKT_EXIT_OK;
 }
 
 static int run(takt_tool *t)
 {
+    takt_slo slo = {0};
+    if (!bench_take_slo(t, &slo)) /* mistakes are told before anything is measured */
+        return TAKT_EXIT_USAGE;
     return tool_patient_examine(t, look);
 }
 
 const takt_verb takt_verb_checklist = {
     .name = "checklist",
-    .summary = "the boxes of the performance guides that a machine can tick, with evidence",
+    .summary =
+        "the 69 boxes of the performance guides, ticked with evidence or with what is missing",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
     .about = "A box is ticked if what it asks for is so, or would not save 5 % of the time; under\n"
-             "the others stands what would tick them.",
+             "the others stands what would tick them. What no program can know is listed last.",
     .example = "takt checklist examples/mlp.takt -D batch=32 --memory-limit 80%",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED, TAKT_F_THREADS,
-              TOOL_PLAN_FLAGS, TAKT_F_DURATION, TAKT_FLAG_IDS},
+              TOOL_PLAN_FLAGS, TAKT_F_SLO, TAKT_F_QPS, TAKT_F_DURATION, TAKT_FLAG_IDS},
     .run = run,
 };
