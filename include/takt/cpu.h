@@ -22,7 +22,8 @@ extern "C" {
     X(POOL, "pool", "pooling")                                                                     \
     X(MAP, "map", "element-wise arithmetic")                                                       \
     X(ROWS, "rows", "softmax, norms, reductions, cumulative sums")                                 \
-    X(ATTENTION, "attention", "attention")
+    X(ATTENTION, "attention", "attention")                                                         \
+    X(RNN, "rnn", "recurrent cells over a sequence")
 
 typedef enum takt_family {
 #define X(name, text, about) TAKT_FAMILY_##name,

@@ -199,5 +199,27 @@ const takt_op takt_op_scan = {
     .samples = {"scan(f32[3], f32[5, 3], carried=1, body=graph(h: f32[3], x: f32[3]) "
                 "{ a = add(h, x) return a, neg(a) })",
                 "scan(f32[2], f32[2, 4], f32[2], carried=1, axes=[1], out_axes=[-1], reverse=true, "
-                "body=graph(h: f32[2], x: f32[2], w: f32[2]) { return mul(h, w), add(x, h) })"},
+                "body=graph(h: f32[2], x: f32[2], w: f32[2]) { return mul(h, w), add(x, h) })",
+                "scan(f32[2, 3], f32[2, 3], f32[4, 2, 12], f32[3, 12], carried=2, "
+                "body=graph(h: f32[2, 3], c: f32[2, 3], x: f32[2, 12], r: f32[3, 12]) "
+                "{ g = add(x, matmul(h, r)) "
+                "i = sigmoid(slice(g, axes=[1], start=[0], stop=[3])) "
+                "f = sigmoid(slice(g, axes=[1], start=[3], stop=[6])) "
+                "n = tanh(slice(g, axes=[1], start=[6], stop=[9])) "
+                "o = sigmoid(slice(g, axes=[1], start=[9], stop=[12])) "
+                "d = add(mul(f, c), mul(i, n)) y = mul(o, tanh(d)) return y, d, y })",
+                "scan(f64[2, 3], f64[2, 5, 9], f64[9, 3], f64[9], carried=1, axes=[1], "
+                "out_axes=[1], body=graph(h: f64[2, 3], x: f64[2, 9], r: f64[9, 3], b: f64[9]) "
+                "{ g = add(matmul(h, r, transpose_b=true), b) "
+                "z = sigmoid(add(slice(x, axes=[1], start=[0], stop=[3]), "
+                "slice(g, axes=[1], start=[0], stop=[3]))) "
+                "q = sigmoid(add(slice(x, axes=[1], start=[3], stop=[6]), "
+                "slice(g, axes=[1], start=[3], stop=[6]))) "
+                "n = tanh(add(slice(x, axes=[1], start=[6], stop=[9]), "
+                "mul(q, slice(g, axes=[1], start=[6], stop=[9])))) "
+                "y = add(mul(sub(constant(f64[], [1]), z), n), mul(z, h)) return y, y })",
+                "scan(bf16[2, 3], bf16[4, 2, 3], bool[4, 2, 1], bf16[3, 3], carried=1, "
+                "sequences=2, reverse=true, body=graph(h: bf16[2, 3], x: bf16[2, 3], "
+                "live: bool[2, 1], r: bf16[3, 3]) { a = relu(add(x, matmul(h, r))) "
+                "return select(live, a, h), select(live, a, constant(bf16[], [0])) })"},
 };

@@ -20,8 +20,9 @@
  *                      step->task_count and scratch are set. Nothing else of the step is touched.
  *   run(step, task)    does task `task->index` of step->task_count: reads takt_view_data(task,
  *                      &step->in[k]), dense row-major, writes step->out[k]. It may be called by
- *                      several threads at once for different tasks; it must not allocate, wait,
- *                      fail, or let a result depend on the number of threads. An element that
+ *                      several threads at once for different tasks; it must not allocate, fail, or
+ *                      let a result depend on the number of threads, nor wait but for work that a
+ *                      running task has begun (cpu/crew.h). An element that
  *                      cannot be computed (step->can_fault, step->fault_id) is merged into
  *                      task->fault by takt_fault_merge.
  *

@@ -141,6 +141,24 @@ static void agree_compare(const agree_check *c, const takt_step *s, uint32_t k,
     takt_array_release(c->subject->ctx, &got);
 }
 
+/* The same magnitude for every element of the results: the largest of what went in and came out. */
+static bool agree_level(const agree_check *c, const takt_node *n, const takt_array *want,
+                        takt_array *magnitude)
+{
+    double most = 1;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        most = agree_largest(&c->in[k], most);
+    for (uint32_t k = 0; k < n->out_count; k++)
+        most = agree_largest(&want[k], most);
+    if (takt_interpret_node(c->subject->ctx, c->session->plan->graph, n, c->in, magnitude) !=
+        TAKT_OK)
+        return false;
+    for (uint32_t k = 0; k < n->out_count; k++)
+        for (size_t i = 0; magnitude[k].f != NULL && i < magnitude[k].count; i++)
+            magnitude[k].f[i] = most;
+    return true;
+}
+
 static void agree_after(void *user, size_t step)
 {
     agree_check *c = user;
@@ -161,8 +179,9 @@ static void agree_after(void *user, size_t step)
             if (takt_interpret_node(ctx, plan->graph, n, c->in, magnitude) == TAKT_OK)
                 agree_spread(n, &magnitude[0]);
         }
+        const bool recurs = agree_is_recurrent(n) && agree_level(c, n, want, magnitude);
         for (uint32_t k = 0; k < n->out_count; k++)
-            agree_compare(c, s, k, &want[k], sums ? &magnitude[k] : NULL);
+            agree_compare(c, s, k, &want[k], sums || recurs ? &magnitude[k] : NULL);
     }
     for (uint32_t k = 0; k < n->out_count; k++) {
         takt_array_release(ctx, &want[k]);

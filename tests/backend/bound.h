@@ -46,6 +46,25 @@ static void agree_spread(const takt_node *n, takt_array *magnitude)
         magnitude->f[i] = most <= FLT_MAX / 1024 ? most : INFINITY;
 }
 
+static double agree_largest(const takt_array *a, double most)
+{
+    for (size_t i = 0; a->f != NULL && i < a->count; i++)
+        most = fabs(a->f[i]) > most ? fabs(a->f[i]) : most;
+    return most;
+}
+
+/* Some product is taken inside: what comes out of a body may be small by cancellation, or by an
+ * activation, and is no measure of what went in. The largest value that is there is. */
+static bool agree_is_recurrent(const takt_node *n)
+{
+    const int body = n->op == &takt_op_scan ? takt_op_attr_index(n->op, "body", 4) : -1;
+    const takt_graph *g = body >= 0 ? n->attr[body].graph : NULL;
+    for (size_t i = 0; g != NULL && i < g->count; i++)
+        if (g->nodes[i].op == &takt_op_matmul)
+            return true;
+    return false;
+}
+
 /* Roundings that a step makes in its compute type: gamma_k of the usual analysis. */
 static double agree_rounding(const takt_node *n, const takt_array *in)
 {

@@ -35,6 +35,20 @@ fails(2, "kernels", MLP, "--simd", "gem=off", says=["no kernel family called gem
 fails(2, "kernels", MLP, "--simd", "gemm=mmx", says=["no instruction set called mmx"])
 fails(2, "kernels", MLP, "--simd", "gemm", says=["family=cap"])
 
+# recurrent cells are a step and a family of their own; what is none says so
+CELL = write("cell.takt",
+             "model m(x: f32[2, 9, 5]) { return x |> lstm(33) |> gru(7, reverse=true) }\n")
+capped = kernels(CELL, "--simd", "rnn=off")
+expect(capped["rnn"] == "rnn_f32/scalar" and capped["gemm"] != "gemm_f32/scalar", capped)
+expect(kernels(CELL)["rnn"].startswith("rnn_f32/"), kernels(CELL))
+expect("rnn_f32/" in succeeds("plan", CELL), "plan does not name the cell")
+digests = {parsed("run", "--json", CELL, "--random", *flags)["digest"]
+           for flags in ((), ("--simd", "rnn=off"), ("-O0",), ("--threads", "2"))}
+expect(len(digests) == 1, f"a recurrent cell has several digests: {digests}")
+OTHER = write("other.takt", "model m(x: f32[2, 9, 5]) { return x |> rnn(4, act=softsign) }\n")
+expect(kernels(OTHER)["scan"] == "generic", kernels(OTHER))
+expect("no recurrent cell of a known form" in succeeds("kernels", OTHER), "no reason is given")
+
 # --tile and --prefetch: other blocks, other scratch, the same bits
 WIDE = ("-D", "batch=300", "--threads", "1")
 small = ("--tile", "16,256,0")

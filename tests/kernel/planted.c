@@ -10,7 +10,8 @@
 
 #include "planted.h"
 
-check_fn check_map_f32, check_map_i32, check_reduce_f32, check_rows_f32, check_convert;
+check_fn check_map_f32, check_map_i32, check_reduce_f32, check_rows_f32, check_rnn_f32,
+    check_convert;
 
 static const takt_kernel *scalar(const char *family)
 {
@@ -58,6 +59,14 @@ static void plant_other(planter *p, const planted_other *row, check_fn *check)
         plant(p, row->name, check, broken, real);
 }
 
+static check_fn *check_of(const char *family)
+{
+    return strcmp(family, "reduce_f32") == 0 ? check_reduce_f32
+           : strcmp(family, "rows_f32") == 0 ? check_rows_f32
+           : strcmp(family, "rnn_f32") == 0  ? check_rnn_f32
+                                             : check_convert;
+}
+
 int check_planted(takt_check *c,
                   int (*run)(takt_check *c, check_fn *check, const takt_kernel *reference))
 {
@@ -67,12 +76,7 @@ int check_planted(takt_check *c,
         plant_map(&p, &planted_maps[i]);
     for (size_t i = 0; i < planted_other_count; i++) {
         const planted_other *row = &planted_others[i];
-        const bool is_rows = strcmp(row->family, "rows_f32") == 0;
-        const bool is_reduce = strcmp(row->family, "reduce_f32") == 0;
-        plant_other(&p, row,
-                    is_reduce ? check_reduce_f32
-                    : is_rows ? check_rows_f32
-                              : check_convert);
+        plant_other(&p, row, check_of(row->family));
     }
     c->cases = cases;
     printf("%d of %d broken kernels caught\n", p.planted - p.missed, p.planted);

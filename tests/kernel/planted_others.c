@@ -1,10 +1,11 @@
-/* planted_others.c - broken reductions, row kernels and conversions. */
+/* planted_others.c - broken reductions, row kernels, recurrent cells and conversions. */
 #include <math.h>
 #include <string.h>
 
 #include "check.h"
 #include "kernel/convert/convert.h"
 #include "kernel/reduce/reduce.h"
+#include "kernel/rnn/rnn.h"
 #include "kernel/rows/rows.h"
 #include "kernel/simd/half.h"
 #include "planted.h"
@@ -150,6 +151,38 @@ static void forgets_beta(const takt_rows_step *r)
     real_rows(&other);
 }
 
+static void real_rnn(const takt_rnn_turn *t)
+{
+    const takt_isa_set scalar = UINT32_C(1) << TAKT_ISA_scalar;
+    takt_kernel_as_rnn_f32(takt_kernel_find("rnn_f32", scalar, NULL, 0, NULL))(t);
+}
+
+/* The output gate looks through the forget gate's peephole. */
+static void peeps_elsewhere(const takt_rnn_turn *t)
+{
+    takt_rnn_turn other = *t;
+    other.peephole[2] = t->form->kind == TAKT_RNN_LSTM ? other.peephole[1] : NULL;
+    real_rnn(&other);
+}
+
+/* The state of a sequence that has ended is kept, but its result is not zero. */
+static void repeats_the_last(const takt_rnn_turn *t)
+{
+    real_rnn(t);
+    for (size_t i = 0; t->live != NULL && t->y != NULL && i < t->rows; i++)
+        if (t->live[i * t->live_stride] == 0)
+            memcpy((float *)t->y + i * t->y_stride, (const float *)t->h + i * t->stride,
+                   t->n * sizeof(float));
+}
+
+/* Right but for the last units of a row that is no multiple of four. */
+static void rnn_without_tail(const takt_rnn_turn *t)
+{
+    takt_rnn_turn other = *t;
+    other.n = t->n / 4 * 4;
+    real_rnn(&other);
+}
+
 static void bf16_truncates(const takt_convert *c, void *dst, const void *src, size_t n)
 {
     if (c->to != TAKT_BF16 || c->from != TAKT_F32) {
@@ -186,6 +219,9 @@ const planted_other planted_others[] = {
     ROW(rows_f32, "softmax divides again", softmax_without_maximum),
     ROW(rows_f32, "writes between rows", writes_between_rows),
     ROW(rows_f32, "forgets beta", forgets_beta),
+    ROW(rnn_f32, "peephole of another gate", peeps_elsewhere),
+    ROW(rnn_f32, "repeats what has ended", repeats_the_last),
+    ROW(rnn_f32, "leaves the last units out", rnn_without_tail),
     ROW(convert, "bf16 truncates", bf16_truncates),
     ROW(convert, "i8 wraps", i8_wraps),
 };

@@ -2,6 +2,7 @@
 #include "backend/cpu/child.h"
 #include "backend/cpu/element.h"
 #include "backend/cpu/index.h"
+#include "backend/cpu/rnn_match.h"
 
 typedef struct facts {
     takt_child body;
@@ -102,6 +103,10 @@ static takt_status compile(takt_planner *p)
                  .reverse = takt_node_int(n, "reverse") != 0};
     TAKT_TRY(add_ports(p, n, f));
     TAKT_TRY(takt_child_compile(p, n->attr[takt_op_attr_index(n->op, "body", 4)].graph, &f->body));
+    takt_rnn_match cell;
+    const char *why = takt_rnn_find(n, &cell);
+    if (why == NULL || why[0] != '\0')
+        p->step->note = why != NULL ? why : "a recurrent cell whose units do not lie side by side";
     p->step->run = run;
     p->step->data = f;
     p->step->can_fault = true;

@@ -3,8 +3,6 @@
 
 #include "io/onnx/cell.h"
 
-enum { UNROLL = 4 };
-
 typedef struct work {
     takt_call *c;
     takt_graph *g;
@@ -41,29 +39,6 @@ static takt_id first_state(work *w, size_t input, int d)
 }
 
 /* ---- over time ---- */
-
-static takt_id at_step(work *w, takt_id x, int64_t t)
-{
-    return x == TAKT_NONE ? x : takt_onnx_squeeze(w->c, takt_slice(w->g, x, 0, t, t + 1, 1), 0);
-}
-
-static takt_cell_out unrolled(work *w, const takt_cell_in *all, bool reverse)
-{
-    takt_id ys[UNROLL];
-    takt_cell_in in = *all;
-    takt_cell_out out = {in.h, in.c, TAKT_NONE};
-    for (int64_t i = 0; i < w->steps; i++) {
-        const int64_t t = reverse ? w->steps - 1 - i : i;
-        in.x = at_step(w, all->x, t);
-        in.live = at_step(w, all->live, t);
-        out = takt_cell_step(w->g, &w->cell, &in);
-        in.h = out.h;
-        in.c = out.c;
-        ys[t] = out.y;
-    }
-    out.y = takt_graph_call(w->g, &takt_op_stack, (size_t)w->steps, ys, 0, NULL);
-    return out;
-}
 
 /* The body's inputs in the order h, [c], x, [live], r, rb, [p]. */
 static takt_status fill_body(work *w, const takt_cell_in *all, takt_graph *body)
@@ -146,8 +121,7 @@ static takt_cell_out direction(work *w, int d, bool reverse)
         in.x = takt_add(w->g, in.x, wb);
     if (in.x == TAKT_NONE || in.r == TAKT_NONE || in.rb == TAKT_NONE || in.h == TAKT_NONE)
         return (takt_cell_out){TAKT_NONE, TAKT_NONE, TAKT_NONE};
-    const bool is_short = takt_dim_is_number(w->steps) && w->steps > 0 && w->steps <= UNROLL;
-    return is_short ? unrolled(w, &in, reverse) : scanned(w, &in, reverse);
+    return scanned(w, &in, reverse);
 }
 
 /* ---- settings ---- */

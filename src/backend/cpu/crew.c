@@ -1,0 +1,99 @@
+/* crew.c - the tasks of one step that go through turns together. */
+#include "backend/cpu/crew.h"
+
+enum { PAUSES = 1000 }; /* before a task falls asleep: some ten microseconds */
+#define STOPPED UINT32_C(0x80000000)
+
+static void pause_a_little(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb");
+#endif
+}
+
+void takt_crew_open(takt_crew *crew, size_t parts, size_t turns)
+{
+    atomic_init(&crew->done, 0);
+    atomic_init(&crew->sleepers, 0);
+    atomic_init(&crew->stopped, 0);
+    crew->parts = (uint32_t)parts;
+    crew->turns = (uint32_t)turns;
+    crew->can_doze = takt_doze_init(&crew->doze) == 0;
+    for (size_t i = 0; i < parts; i++)
+        atomic_init(&crew->taken[i].turns, 0);
+}
+
+void takt_crew_close(takt_crew *crew)
+{
+    if (crew->can_doze)
+        takt_doze_deinit(&crew->doze);
+}
+
+static bool is_reached(takt_crew *crew, uint32_t count)
+{
+    return atomic_load_explicit(&crew->done, memory_order_acquire) >= count;
+}
+
+/* Until `count` parts are done. */
+static void await(takt_crew *crew, uint32_t count)
+{
+    for (int i = 0; i < PAUSES || !crew->can_doze; i++) {
+        if (is_reached(crew, count))
+            return;
+        pause_a_little();
+    }
+    atomic_fetch_add(&crew->sleepers, 1);
+    for (uint32_t seen; (seen = atomic_load(&crew->done)) < count;)
+        takt_doze_wait(&crew->doze, &crew->done, seen);
+    atomic_fetch_sub(&crew->sleepers, 1);
+}
+
+static void wake(takt_crew *crew)
+{
+    if (atomic_load(&crew->sleepers) > 0)
+        takt_doze_wake(&crew->doze, &crew->done, TAKT_CREW_MOST);
+}
+
+bool takt_crew_stop(takt_crew *crew)
+{
+    uint32_t no = 0;
+    return atomic_compare_exchange_strong(&crew->stopped, &no, 1);
+}
+
+/* Whoever waits for parts that will not come goes home. */
+static void send_home(takt_crew *crew)
+{
+    atomic_fetch_or(&crew->done, STOPPED);
+    wake(crew);
+}
+
+static void take_parts(takt_crew *crew, uint32_t turn, size_t own, const takt_crew_work *work)
+{
+    for (uint32_t k = 0; k < crew->parts; k++) {
+        const size_t part = (own + k) % crew->parts;
+        uint32_t before = turn;
+        if (!atomic_compare_exchange_strong_explicit(&crew->taken[part].turns, &before, turn + 1,
+                                                     memory_order_acq_rel, memory_order_relaxed))
+            continue;
+        work->run(work->user, turn, part);
+        if ((atomic_fetch_add(&crew->done, 1) + 1) % crew->parts == 0)
+            wake(crew);
+    }
+}
+
+void takt_crew_run(takt_crew *crew, size_t part, const takt_crew_work *work)
+{
+    /* Who comes late need not look at turns that are over. */
+    uint32_t turn = atomic_load_explicit(&crew->done, memory_order_acquire) / crew->parts;
+    for (; turn < crew->turns; turn++) {
+        if (atomic_load_explicit(&crew->stopped, memory_order_relaxed) != 0 ||
+            !work->goes_on(work->user, turn)) {
+            send_home(crew);
+            return;
+        }
+        take_parts(crew, turn, part, work);
+        await(crew, (turn + 1) * crew->parts);
+    }
+}

@@ -1,0 +1,297 @@
+/* rnn.c - recurrent cells: a scan whose body is a plain, LSTM or GRU cell, as one loop.
+ *
+ * The product of all inputs with their weights is a step before this one. Here R is packed when the
+ * plan is made, or once at the start of the step; the bits are those of the body run turn by turn.
+ */
+#include "backend/cpu/rnn_run.h"
+
+#include <stdio.h>
+
+#include "backend/cpu/child.h"
+#include "backend/cpu/index.h"
+#include "base/mem.h"
+#include "base/size.h"
+
+/* Axis `i` of the list `name`: which one of the tensor of rank 3 is walked. */
+static int axis_of(const takt_node *n, const char *name, size_t length, size_t i)
+{
+    const takt_attr *list = &n->attr[takt_op_attr_index(n->op, name, length)];
+    const int64_t axis = i < list->count ? list->i64s[i] : 0;
+    return (int)(axis < 0 ? axis + 3 : axis);
+}
+
+static int sequence_axis(const takt_node *n, int input)
+{
+    return axis_of(n, "axes", 4, (size_t)input - (size_t)takt_node_int(n, "carried"));
+}
+
+/* NULL if the scan is a cell that lies in memory as the kernels read it. */
+static const char *find(const takt_node *n, takt_rnn_match *m)
+{
+    const char *why = takt_rnn_find(n, m);
+    if (why != NULL)
+        return why;
+    if (sequence_axis(n, m->x) == 2 || (m->y >= 0 && axis_of(n, "out_axes", 8, 0) == 2))
+        return "a recurrent cell whose units do not lie side by side";
+    return NULL;
+}
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    takt_rnn_match m;
+    return g->nodes[node].op == &takt_op_scan ? find(&g->nodes[node], &m) : "";
+}
+
+static takt_rnn_lane lane_of(const takt_view *v, int axis)
+{
+    return (takt_rnn_lane){.turn = (size_t)v->stride[axis],
+                           .row = (size_t)v->stride[axis == 0 ? 1 : 0]};
+}
+
+/* ---- operands ---- */
+
+static takt_status fill_packed(void *user, const void *from, void *to)
+{
+    const takt_rnn_facts *f = user;
+    const size_t bytes = f->m.gates * f->m.units * f->m.units * f->wide;
+    void *ordered;
+    TAKT_TRY(takt_mem_get(f->ctx, bytes, "recurrent weights to pack", &ordered));
+    takt_rnn_pack(f, from, ordered, to);
+    takt_mem_put(f->ctx, ordered, bytes);
+    return TAKT_OK;
+}
+
+/* R packed is asked for by what its form depends on. */
+static takt_status add_packed(takt_planner *p, takt_rnn_facts *f, takt_id r)
+{
+    char format[80];
+    const takt_rnn_match *m = &f->m;
+    snprintf(format, sizeof format, "rnn%d%d-%zu-%d%d%d%d%c", (int)m->form.kind, m->form.couples,
+             f->block, m->gate[0], m->gate[1], m->gate[2], m->gate[3],
+             m->is_transposed ? 't' : 'n');
+    return takt_planner_packed(p, r, format, f->packed_count * f->wide, fill_packed, f, &f->packed);
+}
+
+/* A number of the scan's input, or result, becomes that of the step's. */
+static void renumber(int *number, const size_t *index)
+{
+    if (*number >= 0)
+        *number = (int)index[*number];
+}
+
+static takt_status add_inputs(takt_planner *p, const takt_node *n, takt_rnn_facts *f)
+{
+    takt_rnn_match *m = &f->m;
+    size_t *index = takt_planner_get(p, n->in_count * sizeof *index);
+    if (index == NULL)
+        return TAKT_ERR_MEMORY;
+    f->is_packed = takt_planner_is_constant(p, n->in[m->r]) && !takt_planner_in_prologue(p);
+    for (uint32_t k = 0; k < n->in_count; k++)
+        if (f->is_packed && (int)k == m->r)
+            TAKT_TRY(add_packed(p, f, n->in[k]));
+        else
+            TAKT_TRY(takt_planner_input(p, n->in[k], &index[k]));
+    const int x_axis = sequence_axis(n, m->x),
+              live_axis = m->live >= 0 ? sequence_axis(n, m->live) : 0;
+    int *const inputs[] = {&m->h, &m->c, &m->x, &m->live, &m->r, &m->bias, &m->peephole};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        renumber(inputs[i], index);
+    f->x = lane_of(&p->step->in[m->x], x_axis);
+    if (m->live >= 0)
+        f->live = lane_of(&p->step->in[m->live], live_axis);
+    return TAKT_OK;
+}
+
+static takt_status add_results(takt_planner *p, const takt_node *n, takt_rnn_facts *f)
+{
+    const takt_id id = p->group->nodes[0];
+    takt_rnn_match *m = &f->m;
+    size_t index[3] = {0}; /* a cell carries two values at most */
+    for (uint32_t k = 0; k < n->out_count; k++)
+        TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index[k])
+                                   : takt_planner_result(p, id, k, &index[k]));
+    renumber(&m->h_out, index);
+    renumber(&m->c_out, index);
+    renumber(&m->y, index);
+    if (m->y >= 0)
+        f->y = lane_of(&p->step->out[m->y], axis_of(n, "out_axes", 8, 0));
+    return TAKT_OK;
+}
+
+/* ---- shape of the work ---- */
+
+static void add_gate(takt_rnn_product *p, int gate)
+{
+    p->gates[p->count++] = gate;
+}
+
+/* Which gates each half of a turn multiplies. */
+static void set_halves(takt_rnn_facts *f)
+{
+    f->halves = f->m.form.kind == TAKT_RNN_GRU_RESET ? 2 : 1;
+    f->form[0] = f->form[1] = f->m.form;
+    f->form[1].kind = TAKT_RNN_GRU_UPDATE;
+    const int gates = f->m.form.kind == TAKT_RNN_LSTM    ? 4
+                      : f->m.form.kind == TAKT_RNN_PLAIN ? 1
+                                                         : 3;
+    for (int k = 0; k < gates; k++)
+        if (f->halves == 2)
+            add_gate(&f->product[k == 2], k);
+        else if (!(k == 1 && f->m.form.couples && gates == 4))
+            add_gate(&f->product[0], k);
+}
+
+/* Blocks whose results stay in a near cache: few columns for one row, more where the product
+ * rearranges its rows for every block. As many as the parts can share evenly. */
+static takt_status set_blocks(takt_planner *p, takt_rnn_facts *f)
+{
+    enum { COLUMNS = 128, COLUMNS_OF_MANY = 512, GRAIN = 4 };
+    const size_t units = f->m.units, gates = f->product[0].count;
+    const size_t columns = f->m.batch > 4 ? COLUMNS_OF_MANY : COLUMNS;
+    const size_t most = columns / gates / GRAIN * GRAIN;
+    size_t blocks = (units + most - 1) / most;
+    blocks = (blocks + f->parts - 1) / f->parts * f->parts;
+    f->block = ((units + blocks - 1) / blocks + GRAIN - 1) / GRAIN * GRAIN;
+    f->blocks = (units + f->block - 1) / f->block;
+    for (size_t h = 0; h < f->halves; h++) {
+        takt_rnn_product *half = &f->product[h];
+        size_t all;
+        half->at = f->packed_count;
+        if (!takt_size_mul(takt_panels_columns(f->panels, half->count * f->block), units,
+                           &half->block) ||
+            !takt_size_mul(half->block, f->blocks, &all) ||
+            !takt_size_add(f->packed_count, all, &f->packed_count))
+            return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed recurrent weights are too large");
+    }
+    return TAKT_OK;
+}
+
+/* Rows have nothing to do with each other; but few of them would read all of R each, where parts of
+ * the units read only their own. That costs a meeting after every turn. */
+static void set_tasks(takt_planner *p, takt_rnn_facts *f)
+{
+    enum { ROWS_ENOUGH = 16, US = 3, BYTES_PER_US = 20000 };
+    const double turns = (double)f->length, units = (double)f->m.units;
+    const double gates = (double)f->m.gates, rows = (double)f->m.batch;
+    const double flops = 2 * rows * units * units * gates + 15 * rows * units * gates;
+    const double bytes = units * units * gates * (double)f->wide;
+    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    size_t tasks = takt_cpu_tasks(p, turns * flops, turns * bytes, threads);
+    const double work = flops > bytes ? flops : bytes;
+    p->step->cost.flops = turns * flops;
+    f->parts = 1;
+    if (tasks == 1)
+        return;
+    if (f->m.batch < tasks * ROWS_ENOUGH && work > (double)(US * BYTES_PER_US) * (double)tasks &&
+        turns * 2 * (double)tasks < 1e9) {
+        tasks = tasks < TAKT_CREW_MOST ? tasks : TAKT_CREW_MOST;
+        const size_t most = (f->m.units + 7) / 8;
+        f->parts = tasks < most ? tasks : most;
+    }
+    p->step->task_count = f->parts > 1 ? f->parts : tasks < f->m.batch ? tasks : f->m.batch;
+}
+
+static takt_status choose_kernels(takt_planner *p, takt_rnn_facts *f)
+{
+    const bool is_f64 = f->compute == TAKT_F64;
+    const takt_isa_set isas = p->step->isas;
+    const takt_kernel *cell = takt_planner_kernel(p, is_f64 ? "rnn_f64" : "rnn_f32");
+    const takt_kernel *gemm =
+        takt_kernel_find(is_f64 ? "gemm_f64" : "gemm_f32", isas, NULL, 0, NULL);
+    f->cell = is_f64 ? takt_kernel_as_rnn_f64(cell) : takt_kernel_as_rnn_f32(cell);
+    f->pack = takt_kernel_as_pack(takt_kernel_find("pack", isas, NULL, 0, NULL));
+    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", isas, NULL, 0, NULL));
+    f->panels = is_f64 ? ((const takt_gemm_f64_info *)gemm->info)->panels
+                       : ((const takt_gemm_f32_info *)gemm->info)->panels;
+    if (is_f64)
+        f->gemm_f64 = takt_kernel_as_gemm_f64(gemm);
+    else
+        f->gemm_f32 = takt_kernel_as_gemm_f32(gemm);
+    set_tasks(p, f);
+    TAKT_TRY(set_blocks(p, f));
+    /* The most that a product of so many rows, or of those that are left, needs. */
+    size_t most = 0;
+    for (size_t rows = 1; rows <= TAKT_RNN_ROWS && rows <= f->m.batch; rows++)
+        for (size_t h = 0; h < f->halves; h++)
+            for (size_t last = 0; last < 2; last++) {
+                const size_t n = last ? f->m.units - (f->blocks - 1) * f->block : f->block;
+                const takt_gemm_f32 a = {.m = rows,
+                                         .n = f->product[h].count * n,
+                                         .k = f->m.units,
+                                         .a_row = f->m.units,
+                                         .a_col = 1};
+                const takt_gemm_f64 b = {.m = rows,
+                                         .n = f->product[h].count * n,
+                                         .k = f->m.units,
+                                         .a_row = f->m.units,
+                                         .a_col = 1};
+                const size_t bytes =
+                    is_f64 ? ((const takt_gemm_f64_info *)gemm->info)->scratch_bytes(&b)
+                           : ((const takt_gemm_f32_info *)gemm->info)->scratch_bytes(&a);
+                most = bytes > most ? bytes : most;
+            }
+    p->step->scratch_each = most;
+    return TAKT_OK;
+}
+
+/* ---- scratch ---- */
+
+static size_t own(takt_step *s, size_t bytes)
+{
+    const size_t at = (s->scratch_each + 63) & ~(size_t)63;
+    s->scratch_each = (at + bytes + 63) & ~(size_t)63;
+    return at;
+}
+
+static takt_status set_scratch(takt_planner *p, takt_rnn_facts *f)
+{
+    const bool widens = f->dtype != f->compute;
+    const size_t count = f->m.batch * f->m.units * f->wide, rows = TAKT_RNN_ROWS * f->block;
+    const size_t gates = f->m.gates * f->m.units * f->wide;
+    TAKT_TRY(takt_scratch_add(p, sizeof(takt_crew), &f->crew_at));
+    TAKT_TRY(takt_scratch_add(p, widens ? count : 0, &f->state_at[0]));
+    TAKT_TRY(takt_scratch_add(p, count, &f->state_at[1]));
+    TAKT_TRY(takt_scratch_add(p, widens && f->m.c >= 0 ? count : 0, &f->cell_at));
+    TAKT_TRY(takt_scratch_add(p, f->halves == 2 ? count : 0, &f->update_at));
+    TAKT_TRY(takt_scratch_add(p, f->halves == 2 ? count : 0, &f->reset_at));
+    TAKT_TRY(takt_scratch_add(p, widens ? gates : 0, &f->bias_at));
+    TAKT_TRY(takt_scratch_add(p, widens ? gates : 0, &f->peephole_at));
+    TAKT_TRY(takt_scratch_add(p, f->is_packed ? 0 : f->packed_count * f->wide, &f->packed_at));
+    TAKT_TRY(takt_scratch_add(p, f->is_packed ? 0 : gates * f->m.units, &f->ordered_at));
+    f->result_at = own(p->step, TAKT_RNN_GATES * rows * f->wide);
+    f->x_at = own(p->step, widens ? TAKT_RNN_GATES * rows * f->wide : 0);
+    f->y_at = own(p->step, widens ? rows * f->wide : 0);
+    return TAKT_OK;
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
+    takt_rnn_facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    (void)find(n, &f->m);
+    const takt_type *x = takt_type_of(p->graph, n->in[f->m.x]);
+    f->ctx = p->ctx;
+    f->dtype = x->dtype;
+    f->compute = x->dtype == TAKT_F64 ? TAKT_F64 : TAKT_F32;
+    f->size = (size_t)takt_dtype_bits(f->dtype) / 8;
+    f->wide = (size_t)takt_dtype_bits(f->compute) / 8;
+    f->length = (size_t)x->dim[sequence_axis(n, f->m.x)];
+    f->reverse = takt_node_int(n, "reverse") != 0;
+    set_halves(f);
+    TAKT_TRY(choose_kernels(p, f));
+    TAKT_TRY(add_inputs(p, n, f));
+    TAKT_TRY(add_results(p, n, f));
+    TAKT_TRY(set_scratch(p, f));
+    takt_step *s = p->step;
+    s->run = takt_rnn_run;
+    s->before = takt_rnn_before;
+    s->after = takt_rnn_after;
+    s->data = f;
+    s->can_fault = true;
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_rnn = {
+    .name = "rnn", .family = TAKT_FAMILY_RNN, .accepts = accepts, .compile = compile};

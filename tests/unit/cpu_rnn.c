@@ -1,0 +1,248 @@
+/* cpu_rnn.c - recurrent cells as one step: seen in every form, and with the bits of their bodies.
+ *
+ * Every case is planned twice: as it is, and with one more result of the body, which no cell has
+ * and which therefore goes through the body's own plan, turn by turn.
+ */
+#include "api/session.h"
+#include "plan/plan.h"
+#include "test.h"
+#include "util/rnn_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+static takt_ctx *ctx;
+
+typedef struct result {
+    char digest[3][TAKT_DIGEST_TEXT];
+    const char *kind, *note;
+    size_t tasks;
+} result;
+
+static void read_step(const takt_plan *plan, result *r)
+{
+    for (size_t i = 0; i < plan->step_count; i++)
+        if (strcmp(plan->steps[i].kind, "rnn") == 0 || strcmp(plan->steps[i].kind, "scan") == 0) {
+            r->kind = plan->steps[i].kind;
+            r->note = plan->steps[i].note;
+            r->tasks = plan->steps[i].task_count;
+        }
+}
+
+static bool run_text(const char *text, int threads, result *r)
+{
+    takt_model *model = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    *r = (result){.kind = ""};
+    const takt_plan_options options = {.threads = threads};
+    bool ok = EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model)) &&
+              EXPECT_OK(ctx, takt_plan_create(model, &options, &plan)) &&
+              EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
+    for (size_t i = 0; ok && i < takt_session_input_count(s); i++)
+        ok = EXPECT_OK(ctx, takt_view_random(ctx, takt_session_input(s, i), 11, (uint32_t)i));
+    for (int k = 0; ok && k < 2; k++)
+        ok = EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
+    for (size_t i = 0; ok && i < takt_session_output_count(s); i++)
+        ok = EXPECT_OK(ctx, takt_view_digest(ctx, takt_session_output(s, i), 1, r->digest[i]));
+    if (ok)
+        read_step(plan, r);
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
+    if (!ok)
+        printf("%s", text);
+    return ok;
+}
+
+/* One task and several, against the body turn by turn. */
+static void check(const rnn_text_form *f)
+{
+    rnn_text own = {.length = 0}, twin = {.length = 0};
+    rnn_text_write(&own, f, false);
+    rnn_text_write(&twin, f, true);
+    result want, got;
+    if (!run_text(twin.text, 1, &want))
+        return;
+    EXPECT(strcmp(want.kind, "scan") == 0 && want.note != NULL, "%s", want.kind);
+    for (int threads = 1; threads <= 3; threads++) {
+        if (!run_text(own.text, threads, &got))
+            return;
+        EXPECT(strcmp(got.kind, "rnn") == 0, "a %s: %s\n%s", got.kind,
+               got.note != NULL ? got.note : "", own.text);
+        EXPECT(memcmp(got.digest, want.digest, sizeof got.digest) == 0,
+               "%d threads, %zu tasks: other bits\n%s", threads, got.tasks, own.text);
+    }
+}
+
+static const char *const dtypes[] = {"f32", "f64", "f16", "bf16"};
+static const char *const acts[] = {"sigmoid", "tanh", "relu"};
+
+static uint32_t state = 1;
+
+static int below(int limit)
+{
+    state = state * UINT32_C(1664525) + UINT32_C(1013904223);
+    return (int)((state >> 8) % (uint32_t)limit);
+}
+
+static bool coin(void)
+{
+    return below(2) == 0;
+}
+
+static rnn_text_form random_form(int i)
+{
+    static const int sizes[] = {1, 3, 4, 7, 16, 33, 45, 130};
+    rnn_text_form f = {.kind = i % 4,
+                       .dtype = dtypes[i / 4 % 4],
+                       .length = below(7),
+                       .batch = 1 + below(6),
+                       .units = sizes[below(8)],
+                       .order = {0, 1, 2, 3}};
+    for (int k = 0; k < 5; k++)
+        f.acts[k] = acts[below(3)];
+    for (int k = rnn_text_gates(&f) - 1; k > 0; k--) {
+        const int j = below(k + 1), old = f.order[k];
+        f.order[k] = f.order[j];
+        f.order[j] = old;
+    }
+    f.bias = coin();
+    f.transposed = coin();
+    f.clip = below(3) == 0;
+    f.live = below(3) == 0;
+    f.peephole = f.kind == RNN_LSTM && coin();
+    f.couples = f.kind == RNN_LSTM && below(3) == 0;
+    f.slices_first = f.kind != RNN_LSTM || coin();
+    f.param = coin();
+    f.batch_first = coin();
+    f.reverse = coin();
+    f.swaps = coin();
+    return f;
+}
+
+static void every_form(void)
+{
+    for (int i = 0; i < 160; i++) {
+        const rnn_text_form f = random_form(i);
+        check(&f);
+    }
+}
+
+/* Large enough that rows or units are shared by threads. */
+static void shared_work(void)
+{
+    for (int i = 0; i < 16; i++) {
+        rnn_text_form f = random_form(i);
+        f.units = i % 2 == 0 ? 260 : 40;
+        f.batch = i % 2 == 0 ? 1 + i % 3 : 70;
+        f.length = 12;
+        check(&f);
+    }
+    rnn_text_form f = random_form(1);
+    result r;
+    rnn_text w = {.length = 0};
+    f.units = 256;
+    f.batch = 1;
+    f.length = 20;
+    rnn_text_write(&w, &f, false);
+    if (run_text(w.text, 3, &r))
+        EXPECT(r.tasks == 3, "%zu tasks", r.tasks);
+}
+
+/* What the layers of the language make. */
+static void layers(void)
+{
+    static const char *const calls[] = {"lstm(5)",
+                                        "gru(5)",
+                                        "rnn(5)",
+                                        "rnn(5, act=relu)",
+                                        "gru(5, reverse=true)",
+                                        "lstm(5, bidirectional=true)"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        char text[200];
+        result r;
+        snprintf(text, sizeof text, "model m(x: f32[2, 6, 3]) { return x |> %s }\n", calls[i]);
+        if (run_text(text, 1, &r))
+            EXPECT(strcmp(r.kind, "rnn") == 0, "%s is a %s: %s", calls[i], r.kind, r.note);
+    }
+}
+
+/* Bodies that are not what they look like keep their own plan, and say why. */
+static void refused(void)
+{
+    static const char *const bodies[] = {
+        "return softsign(x + h @ r), h",         /* an activation that no kernel has */
+        "a = tanh((x + h @ r) + b) return a, a", /* another order of addition */
+        "a = tanh(x + (h @ r) * b) return a, a", /* a product where a sum should be */
+        "a = tanh(x + h @ r) return a, neg(a)",  /* not the state is given */
+        "a = tanh(x + (x @ r + b)) + 0 * (h @ r) return a, a",   /* not the state is multiplied */
+        "a = tanh(max(min(x + (h @ r + b), 1), b)) return a, a", /* no clip by numbers */
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        char text[600];
+        result r;
+        snprintf(text, sizeof text,
+                 "model m(h: f32[2, 4], x: f32[5, 2, 4], r: f32[4, 4], b: f32[4]) {\n"
+                 "  last, all = scan(h, x, r, b, carried=1, body=graph(h: f32[2, 4], "
+                 "x: f32[2, 4], r: f32[4, 4], b: f32[4]) {\n%s\n})\n  return last, all\n}\n",
+                 bodies[i]);
+        if (run_text(text, 1, &r))
+            EXPECT(strcmp(r.kind, "scan") == 0 && r.note != NULL, "%s is a %s", bodies[i], r.kind);
+    }
+}
+
+/* ---- ending early ---- */
+
+static uint64_t ticks;
+
+/* A millisecond goes by whenever somebody looks. */
+static uint64_t clock_of(void *user)
+{
+    (void)user;
+    return ++ticks * UINT64_C(1000000);
+}
+
+static void deadline(void)
+{
+    static const char text[] = "model m(x: f32[1, 4000, 8]) { return x |> gru(256) }\n";
+    const takt_config config = {.now_ns = clock_of};
+    takt_ctx *own = NULL;
+    takt_model *model = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    for (int threads = 1; threads <= 2; threads++) {
+        const takt_plan_options options = {.threads = threads};
+        if (EXPECT_OK(NULL, takt_ctx_create(&config, &own)) &&
+            EXPECT_OK(own, takt_model_load_memory(own, "m", text, strlen(text), NULL, &model)) &&
+            EXPECT_OK(own, takt_plan_create(model, &options, &plan)) &&
+            EXPECT_OK(own, takt_session_create(plan, NULL, &s))) {
+            EXPECT(takt_session_input(s, 0)->data != NULL);
+            EXPECT(takt_session_run_deadline(s, UINT64_C(40000000)) == TAKT_ERR_DEADLINE);
+            EXPECT(strstr(takt_session_error(s)->message, " of 4000 of ") != NULL, "%s",
+                   takt_session_error(s)->message);
+            EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
+        }
+        takt_session_destroy(s);
+        takt_plan_destroy(plan);
+        takt_model_destroy(model);
+        takt_ctx_destroy(own);
+        s = NULL;
+        plan = NULL;
+        model = NULL;
+    }
+}
+
+static void open_all(void)
+{
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+}
+
+static void close_all(void)
+{
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(open_all, every_form, shared_work, layers, refused, deadline, close_all)

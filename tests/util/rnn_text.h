@@ -1,0 +1,28 @@
+/* rnn_text.h - models around one recurrent cell, written in every way that is the same cell. */
+#ifndef TAKT_TESTS_UTIL_RNN_TEXT_H
+#define TAKT_TESTS_UTIL_RNN_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { RNN_PLAIN, RNN_LSTM, RNN_GRU, RNN_RESET };
+
+typedef struct rnn_text_form {
+    int kind;
+    const char *dtype, *acts[5]; /* as in the kernel's contract */
+    int length, batch, units;
+    int order[4]; /* which part of x each gate is */
+    bool bias, transposed, clip, live, peephole, couples;
+    bool slices_first, param, batch_first, reverse, swaps;
+} rnn_text_form;
+
+typedef struct rnn_text {
+    char text[6000];
+    size_t length;
+} rnn_text;
+
+int rnn_text_gates(const rnn_text_form *f);
+/* `gives_more`: the body has one more result, which makes it no cell. */
+void rnn_text_write(rnn_text *w, const rnn_text_form *f, bool gives_more);
+
+#endif
