@@ -223,31 +223,7 @@ static void fuse(tile_job *t, const epilogue *e, size_t row, size_t col)
     t->hi = e->hi;
 }
 
-static void copy_rows(elem *to, size_t to_ld, const elem *from, size_t from_ld, size_t rows,
-                      size_t cols)
-{
-    for (size_t i = 0; i < rows; i++)
-        memcpy(to + i * to_ld, from + i * from_ld, cols * sizeof *to);
-}
-
-/* The last panel if columns are missing: through the sums, where there is room. */
-static void edge_tile(const gemm *g, strip *s, tile_job *t, elem *c, size_t cols, size_t whole)
-{
-    elem *sums = s->sums;
-    if (s->resumes)
-        copy_rows(sums, whole, c, g->ldc, s->rows, cols);
-    t->c = sums;
-    t->ldc = t->sum_ld = whole;
-    t->sum = s->is_first ? NULL : sums;
-    t->ahead_step = 0;
-    t->act = TAKT_GEMM_ACT_NONE;
-    t->bias = t->residual = NULL;
-    tile(s->rows, whole, t);
-    if (s->is_end)
-        copy_rows(c, g->ldc, sums, whole, s->rows, cols);
-    s->sums += g->k > CHUNK ? s->rows * whole : 0;
-}
-
+#include "kernel/gemm_f32/edge_tile.h"
 #include "kernel/gemm_f32/widened.h"
 #ifdef RUNS
 #include "kernel/gemm_f32/tile_run.h"
