@@ -37,6 +37,10 @@ TAKT_API TAKT_MUST_USE takt_status takt_npz_load(takt_ctx *ctx, const char *path
  *  NULL: its only one), or a tensor in ONNX's format as test data has it (.pb). */
 TAKT_API TAKT_MUST_USE takt_status takt_view_load(takt_ctx *ctx, const char *path,
                                                   const char *member, takt_tensor_view *view);
+/** The same, but an .npy file in Fortran order stays so: the view's strides tell. */
+TAKT_API TAKT_MUST_USE takt_status takt_view_load_ordered(takt_ctx *ctx, const char *path,
+                                                          const char *member,
+                                                          takt_tensor_view *view);
 /** Replaces `path` as a whole, or leaves what was there. bf16 and types below a byte have no .npy
  *  form and are refused. */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_save(takt_ctx *ctx, const char *path,

@@ -74,11 +74,19 @@ TAKT_API const takt_desc *takt_session_input_desc(const takt_session *session, s
 TAKT_API const takt_desc *takt_session_output_desc(const takt_session *session, size_t index);
 
 /** The caller's buffer for an input or output, borrowed until it is bound anew or the session dies.
- *  Dense row-major buffers are used where they lie; a slice, Fortran order or a buffer that is not
- *  aligned for its elements costs one copy a run, through memory that the binding makes.
+ *  Dense row-major buffers are used where they lie. So is an input that is a slice or in Fortran
+ *  order, where every step that reads it takes its strides: element-wise steps, transposes and
+ *  slices, softmax and norms along rows, products with it on the left. Otherwise, and for outputs
+ *  and buffers that are not aligned for their elements, every run makes one copy, through memory
+ *  that the binding makes; takt_session_describe tells which.
  *  `view->data` NULL: back to the session's own memory. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_bind(takt_session *session, const char *name,
                                                      const takt_tensor_view *view);
+/** takt_plan_describe with what is bound: the moves that buffers cost as steps of their own, and
+ *  which inputs are read where they lie. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_describe(const takt_session *session,
+                                                         takt_format format, takt_sink_fn *sink,
+                                                         void *user);
 /** Where the value is: the bound buffer, or the session's own memory, which may be written
  *  (inputs) before and read (outputs) after a run. NULL beyond the last. */
 TAKT_API const takt_tensor_view *takt_session_input(takt_session *session, size_t index);

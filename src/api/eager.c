@@ -251,7 +251,8 @@ static bool needs_copy(const takt_op_call *c, const takt_op *op, size_t i)
         if (low >= to || from >= high)
             continue;
         const bool is_same = (op->traits & TAKT_ELEMENTWISE) != 0 && low == from && high == to &&
-                             c->in[i].dtype == c->out[k].dtype;
+                             c->in[i].dtype == c->out[k].dtype && takt_view_is_dense(&c->in[i]) &&
+                             takt_view_is_dense(&c->out[k]);
         if (!is_same)
             return true;
     }
@@ -264,10 +265,8 @@ static takt_status run(const takt_op_call *c, const takt_op *op, takt_session *s
     for (size_t i = 0; i < c->in_count; i++) {
         snprintf(name, sizeof name, "x%zu", i);
         TAKT_TRY(takt_session_bind(s, name, &c->in[i]));
-        if (needs_copy(c, op, i)) {
-            TAKT_TRY(takt_session_own(s, TAKT_PLACE_INPUT, i));
-            s->inputs[i].strided = c->in[i];
-        }
+        if (needs_copy(c, op, i))
+            TAKT_TRY(takt_session_copy_of(s, i, &c->in[i]));
     }
     for (size_t i = 0; i < c->out_count; i++) {
         snprintf(name, sizeof name, "y%zu", i);

@@ -180,7 +180,7 @@ static void fill_row(takt_profile *p, size_t step, double *sorted)
 static void name_move(takt_profile *p, const takt_session_port *port, const char *name)
 {
     const size_t length = strlen(p->move_names);
-    if (port->strided.data == NULL)
+    if (!takt_port_moves(port))
         return;
     p->moves++;
     snprintf(p->move_names + length, sizeof p->move_names - length, "%s%s", length > 0 ? ", " : "",

@@ -125,8 +125,8 @@ void takt_record_copies(takt_session *s)
     for (size_t i = 0; i < g->input_count + g->output_count; i++) {
         const takt_session_port *port =
             i < g->input_count ? &s->inputs[i] : &s->outputs[i - g->input_count];
-        r->moves += port->strided.data != NULL;
-        r->move_bytes += port->strided.data != NULL ? port->bytes : 0;
+        r->moves += takt_port_moves(port);
+        r->move_bytes += takt_port_moves(port) ? port->bytes : 0;
     }
     atomic_store(&r->busy, false);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/report.h"
+#include "api/session.h"
 #include "os/pool.h"
 #include "plan/backend.h"
 #include "plan/finish.h"
@@ -48,7 +49,99 @@ static void step_row(takt_table *t, const takt_plan *plan, const takt_step *s, s
     takt_table_cell(t, "%s", takt_figure(takt_step_scratch(s, plan->threads), figure));
 }
 
-static void steps_text(takt_report *r, const takt_plan *plan)
+/* ---- what is bound to a session ---- */
+
+/* Port `i` of a session, inputs first. */
+static const takt_session_port *port_of(const takt_session *s, size_t i, const takt_desc **desc)
+{
+    const size_t inputs = s->plan->graph->input_count;
+    *desc = i < inputs ? &s->input_descs[i] : &s->output_descs[i - inputs];
+    return i < inputs ? &s->inputs[i] : &s->outputs[i - inputs];
+}
+
+static size_t port_count(const takt_session *s)
+{
+    return s->plan->graph->input_count + s->plan->graph->output_count;
+}
+
+/* A move that a bound buffer costs, as a row among the steps. */
+static void move_row(takt_table *t, const takt_session *s, size_t i)
+{
+    const takt_desc *desc;
+    char figure[TAKT_FIGURE_TEXT];
+    const takt_session_port *port = port_of(s, i, &desc);
+    if (!takt_port_moves(port))
+        return;
+    takt_table_cell(t, "-");
+    takt_table_cell(t, "move");
+    takt_table_cell(
+        t, i < s->plan->graph->input_count ? "%s, as it is bound" : "%s, to where it is bound",
+        desc->name);
+    takt_table_cell(t, "copy");
+    takt_table_cell(t, "1");
+    takt_table_cell(t, "0");
+    takt_table_cell(t, "%s", takt_figure(port->bytes, figure));
+    takt_table_cell(t, "0");
+}
+
+static void strides_text(takt_report *r, const takt_tensor_view *v)
+{
+    takt_text_add(&r->text, "(strides");
+    for (int d = 0; d < v->rank; d++)
+        takt_text_add(&r->text, "%s %lld", d > 0 ? "," : "", (long long)v->strides[d]);
+    takt_text_add(&r->text, ")");
+}
+
+/* Why input `i` is moved: the step that reads it dense, or NULL. */
+static const takt_step *obstacle_of(const takt_session *s, size_t i)
+{
+    const takt_session_port *port = &s->inputs[i < s->plan->graph->input_count ? i : 0];
+    if (i >= s->plan->graph->input_count || takt_view_is_dense(&port->strided))
+        return NULL;
+    return takt_session_obstacle(s, i, port->stride);
+}
+
+static void bindings_text(takt_report *r, const takt_session *s)
+{
+    for (size_t i = 0; s != NULL && i < port_count(s); i++) {
+        const takt_desc *desc;
+        const takt_session_port *port = port_of(s, i, &desc);
+        if (port->strided.data == NULL)
+            continue;
+        takt_text_add(&r->text, "  %s ", desc->name);
+        strides_text(r, &port->strided);
+        const takt_step *obstacle = port->is_view ? NULL : obstacle_of(s, i);
+        char figure[TAKT_FIGURE_TEXT];
+        if (port->is_view)
+            takt_text_add(&r->text, " is read where it lies: 0 bytes are moved\n");
+        else
+            takt_text_add(
+                &r->text, " is moved, %s bytes a run%s%s\n", takt_figure(port->bytes, figure),
+                obstacle != NULL ? ": read dense by " : "", obstacle != NULL ? obstacle->name : "");
+    }
+}
+
+static void bindings_json(takt_report *r, const takt_session *s)
+{
+    takt_json_key(&r->json, "bindings");
+    takt_json_open(&r->json, '[');
+    for (size_t i = 0; i < port_count(s); i++) {
+        const takt_desc *desc;
+        const takt_session_port *port = port_of(s, i, &desc);
+        if (port->strided.data == NULL)
+            continue;
+        const takt_step *obstacle = port->is_view ? NULL : obstacle_of(s, i);
+        takt_json_open(&r->json, '{');
+        takt_report_pair(r, "name", desc->name);
+        takt_report_pair(r, "how", port->is_view ? "view" : "move");
+        takt_report_count(r, "moved_bytes", port->is_view ? 0 : port->bytes);
+        takt_report_pair(r, "read_dense_by", obstacle != NULL ? obstacle->name : NULL);
+        takt_json_close(&r->json, '}');
+    }
+    takt_json_close(&r->json, ']');
+}
+
+static void steps_text(takt_report *r, const takt_plan *plan, const takt_session *s)
 {
     static const char *const heads[] = {"#",     "step",  "what",    "kernel",
                                         "tasks", "flops", "results", "scratch"};
@@ -57,8 +150,12 @@ static void steps_text(takt_report *r, const takt_plan *plan)
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         takt_table_cell(&t, "%s", heads[i]);
     takt_table_rule(&t);
+    for (size_t i = 0; s != NULL && i < plan->graph->input_count; i++)
+        move_row(&t, s, i);
     for (size_t i = 0; i < plan->step_count; i++)
         step_row(&t, plan, &plan->steps[i], i);
+    for (size_t i = plan->graph->input_count; s != NULL && i < port_count(s); i++)
+        move_row(&t, s, i);
     takt_table_print(&t, &r->text);
     takt_table_deinit(&t);
 }
@@ -143,7 +240,8 @@ static void hint_json(takt_report *r, const takt_plan *plan)
     takt_json_close(&r->json, '}');
 }
 
-static void write_text(takt_report *r, const takt_plan *plan, size_t minimum)
+/* `s`: a session whose bindings are told too, or NULL. */
+static void write_text(takt_report *r, const takt_plan *plan, const takt_session *s, size_t minimum)
 {
     char figure[TAKT_FIGURE_TEXT];
     double flops = 0;
@@ -158,7 +256,8 @@ static void write_text(takt_report *r, const takt_plan *plan, size_t minimum)
         takt_plan_backend(plan, about, sizeof about);
         takt_text_add(&r->text, "backend %s\n", about);
     }
-    steps_text(r, plan);
+    steps_text(r, plan, s);
+    bindings_text(r, s);
     memory_text(r, plan, minimum);
 }
 
@@ -227,7 +326,7 @@ static void memory_json(takt_report *r, const takt_plan *plan, size_t minimum)
     takt_json_close(&r->json, '}');
 }
 
-static void write_json(takt_report *r, const takt_plan *plan, size_t minimum)
+static void write_json(takt_report *r, const takt_plan *plan, const takt_session *s, size_t minimum)
 {
     takt_report_pair(r, "model", plan->graph->name);
     takt_report_count(r, "threads", (uint64_t)plan->threads);
@@ -241,6 +340,8 @@ static void write_json(takt_report *r, const takt_plan *plan, size_t minimum)
     for (size_t i = 0; i < plan->step_count; i++)
         step_json(r, &plan->steps[i]);
     takt_json_close(&r->json, ']');
+    if (s != NULL)
+        bindings_json(r, s);
     takt_json_key(&r->json, "buffers");
     takt_json_open(&r->json, '[');
     for (size_t i = 0; i < plan->buffer_count; i++)
@@ -248,16 +349,28 @@ static void write_json(takt_report *r, const takt_plan *plan, size_t minimum)
     takt_json_close(&r->json, ']');
 }
 
-takt_status takt_plan_describe(const takt_plan *plan, takt_format format, takt_sink_fn *sink,
-                               void *user)
+static takt_status describe(const takt_plan *plan, const takt_session *s, takt_format format,
+                            takt_sink_fn *sink, void *user)
 {
     takt_report r;
     size_t minimum;
     TAKT_TRY(takt_plan_minimum(plan, &minimum));
     takt_report_begin(&r, plan->ctx, format);
     if (r.is_json)
-        write_json(&r, plan, minimum);
+        write_json(&r, plan, s, minimum);
     else
-        write_text(&r, plan, minimum);
+        write_text(&r, plan, s, minimum);
     return takt_report_end(&r, TAKT_OK, sink, user);
+}
+
+takt_status takt_plan_describe(const takt_plan *plan, takt_format format, takt_sink_fn *sink,
+                               void *user)
+{
+    return describe(plan, NULL, format, sink, user);
+}
+
+takt_status takt_session_describe(const takt_session *s, takt_format format, takt_sink_fn *sink,
+                                  void *user)
+{
+    return describe(s->plan, s, format, sink, user);
 }

@@ -18,8 +18,9 @@ static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
         g->input_count * sizeof *s->input_descs, g->output_count * sizeof *s->output_descs,
         g->input_count * sizeof *s->inputs,      g->output_count * sizeof *s->outputs,
         g->slot_count * sizeof *s->state,        plan->buffer_count * sizeof *s->base,
+        g->input_count * sizeof *s->strides,
     };
-    void *at[6];
+    void *at[7];
     size_t total = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         at[i] = block != NULL ? block + total : NULL;
@@ -32,6 +33,7 @@ static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
         s->outputs = at[3];
         s->state = at[4];
         s->base = at[5];
+        s->strides = at[6];
     }
     return total > 0 ? total : 1;
 }

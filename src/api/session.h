@@ -9,8 +9,10 @@
 #include "plan/execute.h"
 
 typedef struct takt_session_port {
-    takt_tensor_view view;    /* dense; data: the bound buffer, or `own`, or NULL so far */
-    takt_tensor_view strided; /* data: what the caller bound and a run copies, or NULL */
+    takt_tensor_view view;         /* dense; data: the bound buffer, or `own`, or NULL so far */
+    takt_tensor_view strided;      /* data: what the caller bound that is not dense, or NULL */
+    bool is_view;                  /* steps read `strided` where it lies; else a run copies it */
+    int64_t stride[TAKT_MAX_RANK]; /* its strides, dense ones for axes of one element */
     void *own;
     size_t bytes, own_bytes; /* own_bytes: rounded to 64 */
 } takt_session_port;
@@ -40,7 +42,9 @@ struct takt_session {
     size_t arena_pages;   /* bytes of pages that the arena is, counted in the context; 0: none */
     takt_huge_pages pages;
     char pages_reason[TAKT_HUGE_REASON];
-    void **base; /* per buffer of the plan */
+    void **base;             /* per buffer of the plan */
+    const int64_t **strides; /* per input: of one that is a view, else NULL */
+    size_t view_count;
     takt_pool *pool;
     bool owns_arena, owns_pool;
     bool static_shapes;
@@ -59,6 +63,18 @@ size_t takt_session_overhead(const takt_plan *plan);
 void takt_session_set_base(takt_session *s, takt_place_kind place, size_t index, void *data);
 /* The session's own memory for a port, made when first asked for; failures go into s->error. */
 TAKT_MUST_USE takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t index);
+/* Every run copies what is bound there. */
+static inline bool takt_port_moves(const takt_session_port *port)
+{
+    return port->strided.data != NULL && !port->is_view;
+}
+/* Elements lie one after another, in row-major order. */
+bool takt_view_is_dense(const takt_tensor_view *v);
+/* The step that cannot read input `index` with these strides; NULL: all that read it can. */
+const takt_step *takt_session_obstacle(const takt_session *s, size_t index, const int64_t *stride);
+/* Every run reads a copy of `view`, whatever it is. */
+TAKT_MUST_USE takt_status takt_session_copy_of(takt_session *s, size_t input,
+                                               const takt_tensor_view *view);
 /* Between the caller's strided buffers and the dense ones that steps use. */
 void takt_session_copy_in(takt_session *s);
 void takt_session_copy_out(takt_session *s);

@@ -16,8 +16,7 @@ static bool is_plain(const takt_tensor_view *v)
     return true;
 }
 
-/* Elements lie one after another, in row-major order. */
-static bool is_dense(const takt_tensor_view *v)
+bool takt_view_is_dense(const takt_tensor_view *v)
 {
     int64_t dense = 1;
     bool same = true;
@@ -61,7 +60,7 @@ static takt_status check_view(takt_session *s, const takt_desc *d, const takt_te
             return takt_error_set(&s->error, TAKT_E_BINDING,
                                   "%s: dimension %d is %lld, the buffer has %lld", d->name, i,
                                   (long long)d->dims[i], (long long)v->dims[i]);
-    if (is_dense(v))
+    if (takt_view_is_dense(v))
         return TAKT_OK;
     if (takt_dtype_bits(v->dtype) < 8)
         return takt_error_set(&s->error, TAKT_E_BINDING,
@@ -107,14 +106,95 @@ takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t inde
 }
 
 /* What costs a copy is said once, where somebody listens. */
-static void tell_copy(const takt_session *s, const char *name, bool is_strided)
+static void tell_copy(const takt_session *s, const char *name, const takt_tensor_view *view,
+                      const takt_step *obstacle)
 {
-    char line[200];
+    char line[300];
     if (s->ctx->log == NULL)
         return;
-    snprintf(line, sizeof line, "%.100s: the buffer is %s, so every run copies it", name,
-             is_strided ? "not dense row-major" : "not aligned for its elements");
+    snprintf(line, sizeof line, "%.100s: the buffer is %s, so every run copies it%s%.100s", name,
+             takt_view_is_dense(view) ? "not aligned for its elements" : "not dense row-major",
+             obstacle != NULL ? ": dense is what is read by " : "",
+             obstacle != NULL ? obstacle->name : "");
     s->ctx->log(s->ctx->log_user, TAKT_LOG_INFO, line);
+}
+
+/* ---- views ---- */
+
+static void set_view(takt_session *s, size_t index, bool is_view)
+{
+    takt_session_port *port = &s->inputs[index];
+    s->view_count += (size_t)is_view - (size_t)port->is_view;
+    port->is_view = is_view;
+    s->strides[index] = is_view ? port->stride : NULL;
+}
+
+takt_status takt_session_copy_of(takt_session *s, size_t input, const takt_tensor_view *view)
+{
+    TAKT_TRY(takt_session_own(s, TAKT_PLACE_INPUT, input));
+    set_view(s, input, false);
+    s->inputs[input].strided = *view;
+    return TAKT_OK;
+}
+
+/* Axes of one element may have any stride: here they get the dense one. */
+static void normalise(const takt_tensor_view *v, int64_t *stride)
+{
+    int64_t dense = 1;
+    for (int d = v->rank - 1; d >= 0; d--) {
+        stride[d] = v->dims[d] == 1 ? dense : v->strides[d];
+        dense *= v->dims[d];
+    }
+}
+
+const takt_step *takt_session_obstacle(const takt_session *s, size_t index, const int64_t *stride)
+{
+    const takt_plan *plan = s->plan;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const takt_step *step = &plan->steps[i];
+        for (size_t k = 0; k < step->in_count + step->out_count; k++) {
+            const bool reads = k < step->in_count;
+            const takt_view *v = reads ? &step->in[k] : &step->out[k - step->in_count];
+            const takt_buffer *b = &plan->buffers[v->buffer];
+            if (b->place != TAKT_PLACE_INPUT || b->index != index)
+                continue;
+            const takt_desc *d = &s->input_descs[index];
+            if (!reads || step->reads_view == NULL || v->offset != 0 || v->rank != d->rank ||
+                memcmp(v->dim, d->dims, (size_t)d->rank * sizeof *v->dim) != 0 ||
+                !step->reads_view(step, k, stride))
+                return step;
+        }
+    }
+    return NULL;
+}
+
+/* Not dense, or not aligned: a view if all readers take it, else a copy in every run. */
+static takt_status bind_strided(takt_session *s, takt_place_kind place, size_t index,
+                                const takt_tensor_view *view)
+{
+    takt_session_port *port = port_at(s, place, index);
+    const bool is_input = place == TAKT_PLACE_INPUT;
+    const takt_step *obstacle = NULL;
+    int64_t stride[TAKT_MAX_RANK] = {0};
+    normalise(view, stride);
+    memcpy(port->stride, stride, sizeof stride);
+    if (is_input && is_aligned(view)) {
+        obstacle = takt_session_obstacle(s, index, stride);
+        if (obstacle == NULL) {
+            port->strided = *view;
+            port->view.data = view->data;
+            set_view(s, index, true);
+            takt_session_set_base(s, place, index, view->data);
+            return TAKT_OK;
+        }
+    }
+    TAKT_TRY(takt_session_own(s, place, index));
+    if (is_input)
+        set_view(s, index, false);
+    port->strided = *view;
+    tell_copy(s, is_input ? s->input_descs[index].name : s->output_descs[index].name, view,
+              obstacle);
+    return TAKT_OK;
 }
 
 takt_status takt_session_bind(takt_session *s, const char *name, const takt_tensor_view *view)
@@ -135,12 +215,10 @@ takt_status takt_session_bind(takt_session *s, const char *name, const takt_tens
     const takt_desc *desc = is_input ? &s->input_descs[index] : &s->output_descs[index];
     if (view->data != NULL)
         TAKT_TRY(check_view(s, desc, view, is_input));
-    if (view->data != NULL && (!is_dense(view) || !is_aligned(view))) {
-        TAKT_TRY(takt_session_own(s, place, (size_t)index));
-        port->strided = *view;
-        tell_copy(s, name, !is_dense(view));
-        return TAKT_OK;
-    }
+    if (view->data != NULL && (!takt_view_is_dense(view) || !is_aligned(view)))
+        return bind_strided(s, place, (size_t)index, view);
+    if (is_input)
+        set_view(s, (size_t)index, false);
     port->strided.data = NULL;
     port->view.data = view->data != NULL ? view->data : port->own;
     takt_session_set_base(s, place, (size_t)index, port->view.data);
@@ -202,14 +280,14 @@ static void copy(const takt_session_port *port, bool is_in)
 void takt_session_copy_in(takt_session *s)
 {
     for (size_t i = 0; i < s->plan->graph->input_count; i++)
-        if (s->inputs[i].strided.data != NULL)
+        if (takt_port_moves(&s->inputs[i]))
             copy(&s->inputs[i], true);
 }
 
 void takt_session_copy_out(takt_session *s)
 {
     for (size_t i = 0; i < s->plan->graph->output_count; i++)
-        if (s->outputs[i].strided.data != NULL)
+        if (takt_port_moves(&s->outputs[i]))
             copy(&s->outputs[i], false);
 }
 

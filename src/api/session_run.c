@@ -38,7 +38,8 @@ static takt_status run(takt_session *s, uint64_t deadline_ns)
                               .error = &s->error,
                               .cancel = &s->cancel,
                               .deadline_ns = deadline_ns,
-                              .watch = s->watch != NULL ? s->watch : takt_record_begin(&record, s)};
+                              .watch = s->watch != NULL ? s->watch : takt_record_begin(&record, s),
+                              .strides = s->view_count > 0 ? s->strides : NULL};
     const uint64_t fp = takt_fp_enter(); /* a caller that flushes denormals gets the same bits */
     takt_session_copy_in(s);
     const takt_status status = takt_execute(&x);

@@ -5,6 +5,7 @@
 #include <takt/array.h>
 
 #include "base/mem.h"
+#include "io/npy/npy.h"
 #include "io/onnx/payload.h"
 
 /* A file of test data is one TensorProto. */
@@ -37,8 +38,8 @@ static bool is_pb(const uint8_t *bytes, size_t length)
     return length > 2 && (bytes[0] == 0x08 || bytes[0] == 0x0A || bytes[0] == 0x10);
 }
 
-takt_status takt_view_load(takt_ctx *ctx, const char *path, const char *member,
-                           takt_tensor_view *view)
+static takt_status load(takt_ctx *ctx, const char *path, const char *member, bool keeps_order,
+                        takt_tensor_view *view)
 {
     void *bytes;
     size_t length;
@@ -52,9 +53,21 @@ takt_status takt_view_load(takt_ctx *ctx, const char *path, const char *member,
     else if (is_pb(bytes, length))
         status = load_pb(ctx, path, bytes, length, view);
     else
-        status = takt_npy_load_memory(ctx, path, bytes, length, view);
+        status = takt_npy_read_memory(ctx, path, (takt_span){bytes, length}, keeps_order, view);
     takt_mem_put(ctx, bytes, length);
     return status;
+}
+
+takt_status takt_view_load(takt_ctx *ctx, const char *path, const char *member,
+                           takt_tensor_view *view)
+{
+    return load(ctx, path, member, false, view);
+}
+
+takt_status takt_view_load_ordered(takt_ctx *ctx, const char *path, const char *member,
+                                   takt_tensor_view *view)
+{
+    return load(ctx, path, member, true, view);
 }
 
 double takt_view_element(const takt_tensor_view *view, size_t index)

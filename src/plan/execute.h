@@ -27,7 +27,20 @@ struct takt_execution {
     _Atomic bool *cancel;    /* or NULL */
     uint64_t deadline_ns;    /* on the context's clock; 0: none */
     const takt_watch *watch; /* or NULL */
+    /* Per input of the graph: strides in elements of a bound view that steps read where it lies, or
+     * NULL; NULL at all: every input is dense. */
+    const int64_t *const *strides;
 };
+
+/* The strides of an input of the step whose reads_view took them; NULL: dense. */
+static inline const int64_t *takt_view_stride(const takt_task *t, const takt_view *v)
+{
+    const takt_execution *x = t->execution;
+    if (x == NULL || x->strides == NULL)
+        return NULL;
+    const takt_buffer *b = &x->plan->buffers[v->buffer];
+    return b->place == TAKT_PLACE_INPUT ? x->strides[b->index] : NULL;
+}
 
 /* Runs every step. Cancel and deadline are looked at between steps, not in the commit phase. */
 TAKT_MUST_USE takt_status takt_execute(const takt_execution *x);

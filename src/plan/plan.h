@@ -90,6 +90,9 @@ struct takt_step {
     takt_step_run_fn *after;
     /* Takes back what the step did to visible state; run when a later step of the run fails. */
     takt_step_run_fn *undo;
+    /* True if in[`in`], an input of the plan, may lie with other strides than its view has
+     * (takt_view_stride of execute.h tells them to a run); NULL: everything is read dense. */
+    bool (*reads_view)(const takt_step *step, size_t in, const int64_t *stride);
     takt_view *in, *out;
     size_t in_count, out_count;
     const void *data; /* the kind's own facts, in the plan's arena */

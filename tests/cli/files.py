@@ -61,6 +61,29 @@ model = write("same.takt", "model m(x: f32[2, 3]) -> (y: f32[2, 3]) { return y =
 result = parsed("run", "--json", model, "-i", write("cross.npy", cross))
 expect(result["outputs"]["y"]["values"] == [1, 2, 3, 4, 5, 6], result)
 
+# It is read where it lies by steps that take strides, and moved for others; plan and profile tell.
+model = write("relu.takt", "model m(x: f32[2, 3]) -> (y: f32[2, 3]) { return y = relu(x) }\n")
+result = parsed("run", "--json", model, "-i", path("cross.npy"))
+expect(result["outputs"]["y"]["values"] == [1, 2, 3, 4, 5, 6], result)
+bound = parsed("plan", "--json", model, "-i", path("cross.npy"))["bindings"][0]
+expect(bound["how"] == "view" and bound["moved_bytes"] == 0, bound)
+text = succeeds("plan", model, "-i", path("cross.npy"))
+expect("x (strides 1, 2) is read where it lies: 0 bytes are moved" in text, text)
+sums = write("sums.takt", "model m(x: f32[2, 3]) -> (y: f32[3]) "
+                          "{ return y = reduce_sum(x, axes=[0]) }\n")
+result = parsed("run", "--json", sums, "-i", path("cross.npy"))
+expect(result["outputs"]["y"]["values"] == [5, 7, 9], result)
+bound = parsed("plan", "--json", sums, "-i", path("cross.npy"))["bindings"][0]
+expect(bound["how"] == "move" and bound["moved_bytes"] == 24 and
+       "reduce_sum" in bound["read_dense_by"], bound)
+text = succeeds("plan", sums, "-i", path("cross.npy"))
+expect("move    x, as it is bound" in text and "is moved, 24 bytes a run" in text, text)
+for flags, moves in ((model, 0), (sums, 1)):
+    told = parsed("profile", "--json", flags, "-i", path("cross.npy"), "--duration", "20ms")
+    expect(told["moved_buffers"] == moves, told["moved_buffers"])
+expect("bindings" not in parsed("plan", "--json", sums), "nothing is bound")
+fails(1, "plan", sums, "-i", "x=missing.npy", says=["missing.npy"])
+
 # A failed write leaves what was there; random inputs depend on the seed alone.
 write("kept.npy", b"before")
 fails(1, "run", MLP, "-i", "x=missing.npy", "-o", path("kept.npy"))

@@ -107,10 +107,12 @@ static void slices_and_fortran_order(void)
     takt_tensor_view in = matrix(columns, N, 3), out = matrix(back, N, 2);
     in.strides[0] = out.strides[0] = 1;
     in.strides[1] = out.strides[1] = N;
+    told[0] = '\0';
     binds(s, "x", in);
-    EXPECT(strcmp(told, "x: the buffer is not dense row-major, so every run copies it") == 0, "%s",
-           told);
+    EXPECT(strstr(told, "copies") == NULL, "%s", told);
     binds(s, "y", out);
+    EXPECT(strcmp(told, "y: the buffer is not dense row-major, so every run copies it") == 0, "%s",
+           told);
     EXPECT(takt_session_output(s, 0)->data == back);
     runs(s);
     for (size_t i = 0; i < N; i++)

@@ -12,6 +12,7 @@ typedef struct tool_run {
     size_t input_count;
     bool *is_random; /* one per input: filled with random numbers */
     size_t random_count;
+    bool may_lack;   /* not every input needs a file or --random */
     const char *cut; /* the dimension that is cut into batches, or NULL */
     tool_sizes sizes;
     uint64_t *times_ns; /* one per run */

@@ -49,9 +49,10 @@ static int load_one(tool_run *r, int index, const char *path)
         return tool_usage_error(r->t, 1003, NULL, "input %s is given twice", d->name);
     const bool is_cut = r->cut != NULL && d->rank > 0 && d->dim_names[0] != NULL &&
                         strcmp(d->dim_names[0], r->cut) == 0;
-    const takt_status status = is_cut && ends_with(path, ".npy")
-                                   ? takt_npy_open(r->t->ctx, path, &r->files[index], view)
-                                   : takt_view_load(r->t->ctx, path, d->name, view);
+    const takt_status status =
+        is_cut && ends_with(path, ".npy") ? takt_npy_open(r->t->ctx, path, &r->files[index], view)
+        : r->cut != NULL                  ? takt_view_load(r->t->ctx, path, d->name, view)
+                                          : takt_view_load_ordered(r->t->ctx, path, d->name, view);
     if (status != TAKT_OK)
         return tool_finish(r->t, status);
     return tool_sizes_from(r->t, &r->sizes, d, view->rank, view->dims, path) ? TAKT_EXIT_OK
@@ -103,7 +104,7 @@ int tool_load_inputs(tool_run *r)
             continue;
         r->is_random[i] = true;
         r->random_count++;
-        if (given > 0 && !tool_on(r->t, TAKT_F_RANDOM))
+        if (given > 0 && !r->may_lack && !tool_on(r->t, TAKT_F_RANDOM))
             return tool_usage_error(r->t, 1003, "give it with -i, or let --random fill it",
                                     "there is no file for input %s", name);
     }

@@ -20,11 +20,14 @@
 #include "backend/cpu/narrow.h"
 #include "base/mem.h"
 #include "base/size.h"
+#include "plan/execute.h"
 
 typedef struct facts {
     takt_product mm;
     ending end;
     GEMM(_fn) * run;
+    const GEMM(_info) * info;
+    bool transposes_a;
     takt_pack_fn *pack;
     takt_panels panels;
     takt_convert_fn *convert;
@@ -119,6 +122,30 @@ static void after(const takt_step *s, const takt_task *t)
     f->convert(&how, takt_view_data(t, &s->out[0]), (char *)t->scratch + f->c_at, f->c_count);
 }
 
+/* Rows and columns of A as they are bound; false if rows do not have one stride. */
+static bool bound_sides(const facts *f, const takt_view *v, const int64_t *stride, size_t *row,
+                        size_t *col)
+{
+    const int last = v->rank - 1;
+    const bool turned = f->transposes_a && last > 0;
+    int64_t rows = 0, span = 0;
+    bool found = false;
+    for (int d = last - 1; d >= 0; d--) {
+        if (v->dim[d] == 1)
+            continue;
+        if (found && (stride[d] != span || turned))
+            return false;
+        rows = found ? rows : stride[d];
+        span = stride[d] * v->dim[d];
+        found = true;
+    }
+    if (rows < 0 || stride[last] < 0)
+        return false;
+    *row = (size_t)(turned ? stride[last] : rows);
+    *col = (size_t)(turned ? rows : stride[last]);
+    return true;
+}
+
 /* Rows [range[0], range[1]) and columns [range[2], range[3]) of product `index`. */
 static void product(const takt_step *s, const takt_task *t, size_t index, const size_t range[4],
                     const void *packed)
@@ -135,14 +162,18 @@ static void product(const takt_step *s, const takt_task *t, size_t index, const 
                                 .row = index * mm->m + range[0],
                                 .column = range[2]};
     ending_room room;
+    size_t a_row = mm->a_row, a_col = mm->a_col;
+    const int64_t *stride = takt_view_stride(t, &s->in[f->a]);
+    if (stride != NULL)
+        (void)bound_sides(f, &s->in[f->a], stride, &a_row, &a_col);
     takt_gemm_stored stored;
     GEMM()
     g = {.m = range[1] - range[0],
          .n = range[3] - range[2],
          .k = mm->k,
-         .a = operand(s, t, f->a, f->a_at) + a * mm->m * mm->k + range[0] * mm->a_row,
-         .a_row = mm->a_row,
-         .a_col = mm->a_col,
+         .a = operand(s, t, f->a, f->a_at) + a * mm->m * mm->k + range[0] * a_row,
+         .a_row = a_row,
+         .a_col = a_col,
          .b_n = mm->n,
          .b_first = range[2],
          .c = c + (index * mm->m + range[0]) * mm->n + range[2],
@@ -272,6 +303,17 @@ static void set_scratch(takt_step *s, facts *f, const GEMM(_info) * info)
     f->c_at = share(s, f->c_count);
 }
 
+/* One product whose rows lie in some other way, if the scratch that was planned is enough. */
+static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)
+{
+    facts f = *(const facts *)s->data;
+    if (in != f.a || widens(&f) || f.mm.batch != 1 ||
+        !bound_sides(&f, &s->in[in], stride, &f.mm.a_row, &f.mm.a_col))
+        return false;
+    const size_t planned = f.kernel_scratch;
+    return kernel_bytes(&f, f.info) <= planned;
+}
+
 static takt_status compile(takt_planner *p)
 {
     takt_step *s = p->step;
@@ -284,6 +326,10 @@ static takt_status compile(takt_planner *p)
     const takt_kernel *gemm = takt_planner_kernel(p, FAMILY);
     const GEMM(_info) *info = gemm->info;
     f->run = AS_GEMM(gemm);
+    f->info = info;
+    const int transposes = takt_op_attr_index(&takt_op_matmul, "transpose_a", 11);
+    f->transposes_a = p->graph->nodes[p->group->nodes[0]].attr[transposes].boolean;
+    s->reads_view = reads_view;
     f->panels = info->panels;
     f->walk = p->settings->walk;
     f->is_walked = p->settings->is_walked;

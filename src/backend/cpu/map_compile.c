@@ -104,8 +104,7 @@ typedef struct compiler {
     size_t register_capacity;
 } compiler;
 
-/* Loops over the result with the operand's strides, adjacent ones merged where that is possible. */
-static void collapse(const takt_type *shape, const takt_view *v, takt_map_operand *o)
+void takt_map_collapse(const takt_type *shape, const takt_view *v, takt_map_operand *o)
 {
     int64_t stride[TAKT_MAX_RANK] = {0};
     for (int d = 0; d < v->rank; d++)
@@ -158,7 +157,7 @@ static takt_status add_operand(compiler *c, takt_id node, uint32_t *index)
     const takt_view *v = &c->p->step->in[view];
     o->view = (uint32_t)view;
     o->bytes = (uint32_t)takt_dtype_bits(v->dtype) / 8;
-    collapse(c->shape, v, o);
+    takt_map_collapse(c->shape, v, o);
     const takt_dtype compute = takt_map_compute_type(v->dtype);
     o->widens = compute != v->dtype;
     o->widen = (takt_convert){.to = compute, .from = v->dtype};
@@ -332,6 +331,7 @@ takt_status takt_map_compile(takt_planner *p, const takt_id *nodes, size_t count
     m->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
     if (!takt_type_count(c.shape, &m->count))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "an element-wise result is too large");
+    m->shape = c.shape;
     *program = m;
     return compile(&c);
 }

@@ -62,8 +62,9 @@ typedef struct takt_map_program {
     size_t operand_count;
     takt_convert_fn *convert;
     uint32_t registers;
-    size_t tile;  /* elements at a time */
-    size_t count; /* elements of the result */
+    size_t tile;            /* elements at a time */
+    size_t count;           /* elements of the result */
+    const takt_type *shape; /* and its shape */
     bool can_fault;
 } takt_map_program;
 
@@ -71,6 +72,9 @@ typedef struct takt_map_program {
  * TAKT_NONE. Adds inputs and outputs to p->step. */
 TAKT_MUST_USE takt_status takt_map_compile(takt_planner *p, const takt_id *nodes, size_t count,
                                            takt_id hot, takt_map_program **program);
+/* Loops over a result of `shape` with the strides of an operand, adjacent ones merged where that is
+ * possible. */
+void takt_map_collapse(const takt_type *shape, const takt_view *v, takt_map_operand *o);
 /* Bytes of scratch that one worker needs. */
 size_t takt_map_scratch(const takt_map_program *program);
 /* Elements [first, end). */

@@ -2,6 +2,10 @@
 #include <string.h>
 
 #include "backend/cpu/map_program.h"
+#include "plan/execute.h"
+
+/* Bound views are read in small tiles, which are gathered in memory of their own. */
+enum { VIEW_TILE = 128, VIEW_BYTES = VIEW_TILE * 8 };
 
 typedef struct machine {
     const takt_map_program *m;
@@ -11,6 +15,7 @@ typedef struct machine {
     size_t first, n;
     float *hot;
     takt_fault fault;
+    char (*room)[VIEW_BYTES]; /* for the operands of an instruction; NULL: all are dense */
 } machine;
 
 static void *reg(const machine *x, uint32_t index)
@@ -72,7 +77,7 @@ static int64_t advance(const takt_map_operand *o, int64_t *index, int64_t at)
 }
 
 /* The tile of a broadcast operand: in place if it is one run, else expanded into a register. */
-static const char *gather(const machine *x, const takt_map_operand *o, const char *data,
+static const char *gather(const machine *x, const takt_map_operand *o, const char *data, char *to,
                           unsigned char *is_scalar)
 {
     int64_t index[TAKT_MAX_RANK];
@@ -84,7 +89,6 @@ static const char *gather(const machine *x, const takt_map_operand *o, const cha
         *is_scalar = stride == 0;
         return data + at * (int64_t)o->bytes;
     }
-    char *to = reg(x, o->gathered);
     for (size_t done = 0; done < x->n;) {
         run = run < x->n - done ? run : x->n - done;
         copy_run(to + done * o->bytes, data + at * (int64_t)o->bytes, run, stride, o->bytes);
@@ -97,14 +101,33 @@ static const char *gather(const machine *x, const takt_map_operand *o, const cha
     return to;
 }
 
-static const void *operand(const machine *x, const takt_map_operand *o, unsigned char *is_scalar)
+/* The same with the strides of a bound view. */
+static const char *gather_view(const machine *x, const takt_map_operand *o, const int64_t *stride,
+                               char *to, unsigned char *is_scalar)
+{
+    takt_view view = x->step->in[o->view];
+    takt_map_operand bound = *o;
+    memcpy(view.stride, stride, sizeof view.stride);
+    takt_map_collapse(x->m->shape, &view, &bound);
+    const char *data = takt_view_data(x->task, &view);
+    *is_scalar = bound.is_scalar;
+    return bound.is_scalar ? data : gather(x, &bound, data, to, is_scalar);
+}
+
+/* Operand number `k` of an instruction. */
+static const void *operand(const machine *x, const takt_map_operand *o, int k,
+                           unsigned char *is_scalar)
 {
     const char *data = takt_view_data(x->task, &x->step->in[o->view]);
+    const int64_t *stride =
+        x->room != NULL ? takt_view_stride(x->task, &x->step->in[o->view]) : NULL;
     *is_scalar = o->is_scalar;
-    if (o->is_full)
+    if (stride != NULL)
+        data = gather_view(x, o, stride, x->room[k], is_scalar);
+    else if (o->is_full)
         data += x->first * o->bytes;
     else if (!o->is_scalar)
-        data = gather(x, o, data, is_scalar);
+        data = gather(x, o, data, reg(x, o->gathered), is_scalar);
     if (!o->widens)
         return data;
     void *to = reg(x, o->widened);
@@ -112,14 +135,15 @@ static const void *operand(const machine *x, const takt_map_operand *o, unsigned
     return to;
 }
 
-static const void *source(const machine *x, const takt_map_ref *ref, unsigned char *is_scalar)
+static const void *source(const machine *x, const takt_map_ref *ref, int k,
+                          unsigned char *is_scalar)
 {
     *is_scalar = 0;
     if (ref->source == TAKT_MAP_REG)
         return reg(x, ref->index);
     if (ref->source == TAKT_MAP_HOT)
         return x->hot;
-    return operand(x, &x->m->operands[ref->index], is_scalar);
+    return operand(x, &x->m->operands[ref->index], k, is_scalar);
 }
 
 /* ---- instructions ---- */
@@ -152,7 +176,7 @@ static void run_code(machine *x, const takt_map_instr *code)
     const void *src[3];
     unsigned char is_scalar[3];
     for (int k = 0; k < code->src_count; k++)
-        src[k] = source(x, &code->src[k], &is_scalar[k]);
+        src[k] = source(x, &code->src[k], k, &is_scalar[k]);
     char *out = NULL;
     if (code->out >= 0) {
         const takt_view *v = &x->step->out[code->out];
@@ -182,15 +206,39 @@ static void run_tile(machine *x)
         run_code(x, &x->m->code[i]);
 }
 
+static void run_tiles(machine *x, size_t first, size_t end, size_t tile)
+{
+    for (x->first = first; x->first < end; x->first += x->n) {
+        x->n = end - x->first < tile ? end - x->first : tile;
+        run_tile(x);
+    }
+}
+
+static bool has_views(const takt_step *step, const takt_task *task)
+{
+    for (size_t i = 0; i < step->in_count; i++)
+        if (takt_view_stride(task, &step->in[i]) != NULL)
+            return true;
+    return false;
+}
+
+static void run_views(machine *x, size_t first, size_t end)
+{
+    char room[3][VIEW_BYTES];
+    x->room = room;
+    run_tiles(x, first, end, VIEW_TILE);
+    x->room = NULL;
+}
+
 void takt_map_run(const takt_map_program *m, const takt_step *step, const takt_task *task,
                   void *registers, size_t first, size_t end)
 {
     machine x = {
         .m = m, .step = step, .task = task, .registers = registers, .fault.index = TAKT_FAULT_NONE};
-    for (x.first = first; x.first < end; x.first += x.n) {
-        x.n = end - x.first < m->tile ? end - x.first : m->tile;
-        run_tile(&x);
-    }
+    if (has_views(step, task))
+        run_views(&x, first, end);
+    else
+        run_tiles(&x, first, end, m->tile);
     if (task->fault != NULL && x.fault.index != TAKT_FAULT_NONE)
         takt_fault_merge(task->fault, &x.fault);
 }

@@ -24,6 +24,9 @@ TAKT_MUST_USE takt_status takt_npy_parse(takt_ctx *ctx, const char *name, takt_s
 /* From the first byte of a file to the first of its data. */
 TAKT_MUST_USE takt_status takt_npy_read_header(takt_ctx *ctx, const char *name, takt_cursor *c,
                                                takt_npy_header *header);
+/* takt_npy_load_memory; `keeps_order`: Fortran order stays, and the view's strides tell. */
+TAKT_MUST_USE takt_status takt_npy_read_memory(takt_ctx *ctx, const char *name, takt_span bytes,
+                                               bool keeps_order, takt_tensor_view *view);
 /* Bytes of a dense view; false if it is not dense, too large, or of no known type. */
 bool takt_npy_bytes(const takt_tensor_view *view, size_t *bytes);
 /* "<f4", or NULL if .npy has no such type. */

@@ -44,6 +44,7 @@ takt_status takt_view_alloc(takt_ctx *ctx, takt_tensor_view *view)
 void takt_view_free(takt_ctx *ctx, takt_tensor_view *view)
 {
     size_t bytes;
+    memset(view->strides, 0, sizeof view->strides); /* in whatever order: as many elements */
     if (view->data != NULL && takt_npy_bytes(view, &bytes))
         takt_mem_put(ctx, view->data, bytes);
     view->data = NULL;
@@ -79,8 +80,18 @@ static takt_status check_bools(takt_ctx *ctx, const char *name, const uint8_t *d
     return TAKT_OK;
 }
 
+/* The first axis is the innermost. */
+static void set_fortran(takt_tensor_view *view)
+{
+    int64_t stride = 1;
+    for (int d = 0; d < view->rank; d++) {
+        view->strides[d] = stride;
+        stride *= view->dims[d];
+    }
+}
+
 static takt_status read_data(takt_ctx *ctx, const char *name, takt_cursor *c,
-                             const takt_npy_header *h, takt_tensor_view *view)
+                             const takt_npy_header *h, bool keeps_order, takt_tensor_view *view)
 {
     *view = (takt_tensor_view){.dtype = h->dtype, .rank = h->rank};
     memcpy(view->dims, h->dims, sizeof h->dims);
@@ -98,10 +109,13 @@ static takt_status read_data(takt_ctx *ctx, const char *name, takt_cursor *c,
         TAKT_TRY(check_bools(ctx, name, data, bytes, at));
     TAKT_TRY(takt_view_alloc(ctx, view));
     const size_t size = (size_t)takt_dtype_bits(h->dtype) / 8;
-    if (h->is_fortran && h->rank > 1)
+    const bool is_fortran = h->is_fortran && h->rank > 1 && bytes > 0;
+    if (is_fortran && !keeps_order)
         transpose(view, data, bytes / size, size);
     else if (bytes > 0)
         memcpy(view->data, data, bytes);
+    if (is_fortran && keeps_order)
+        set_fortran(view);
     return TAKT_OK;
 }
 
@@ -130,17 +144,24 @@ takt_status takt_npy_read_header(takt_ctx *ctx, const char *name, takt_cursor *c
     return takt_npy_parse(ctx, name, (takt_span){(const char *)text, header}, at, h);
 }
 
+takt_status takt_npy_read_memory(takt_ctx *ctx, const char *name, takt_span bytes, bool keeps_order,
+                                 takt_tensor_view *view)
+{
+    takt_cursor c = takt_cursor_of(bytes.at, bytes.length, 0);
+    takt_npy_header h;
+    *view = (takt_tensor_view){.data = NULL};
+    TAKT_TRY(takt_npy_read_header(ctx, name, &c, &h));
+    return read_data(ctx, name, &c, &h, keeps_order, view);
+}
+
 takt_status takt_npy_load_memory(takt_ctx *ctx, const char *name, const void *bytes, size_t length,
                                  takt_tensor_view *view)
 {
     *view = (takt_tensor_view){.data = NULL};
     if (bytes == NULL && length > 0)
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_npy_load_memory: bytes is NULL");
-    name = name != NULL ? name : "memory";
-    takt_cursor c = takt_cursor_of(bytes, length, 0);
-    takt_npy_header h;
-    TAKT_TRY(takt_npy_read_header(ctx, name, &c, &h));
-    return read_data(ctx, name, &c, &h, view);
+    return takt_npy_read_memory(ctx, name != NULL ? name : "memory", (takt_span){bytes, length},
+                                false, view);
 }
 
 takt_status takt_npy_load(takt_ctx *ctx, const char *path, takt_tensor_view *view)

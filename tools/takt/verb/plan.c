@@ -1,18 +1,35 @@
 /* plan.c - the steps of a plan and its memory, before anything runs. */
-#include "tool.h"
+#include "run.h"
 
-static int describe(takt_tool *t, const takt_model *model)
+/* With the files of -i bound as they lie: what a session makes of them. */
+static int describe_bound(const tool_run *r, takt_plan *plan)
 {
+    takt_session *s;
+    int code = tool_finish(r->t, takt_session_create(plan, NULL, &s));
+    for (size_t i = 0; code == TAKT_EXIT_OK && i < r->input_count; i++)
+        if (r->inputs[i].data != NULL &&
+            takt_session_bind(s, takt_model_input(r->model, i)->name, &r->inputs[i]) != TAKT_OK)
+            code = tool_report_error(r->t, takt_session_error(s));
+    if (code == TAKT_EXIT_OK)
+        code =
+            tool_finish(r->t, takt_session_describe(s, tool_format_of(r->t), tool_to_stdout, NULL));
+    takt_session_destroy(s);
+    return code;
+}
+
+static int describe(const tool_run *r)
+{
+    takt_tool *t = r->t;
     int code;
-    tool_sizes sizes;
-    if (!tool_sizes_init(t, model, &sizes))
-        return TAKT_EXIT_USAGE;
-    takt_plan *plan = tool_make_plan(t, model, &sizes, false, &code);
+    takt_plan *plan = tool_make_plan(t, r->model, &r->sizes, false, &code);
     if (plan == NULL)
         return code;
-    code = tool_finish(t, tool_on(t, TAKT_F_SVG)
-                              ? takt_plan_draw(plan, tool_to_stdout, NULL)
-                              : takt_plan_describe(plan, tool_format_of(t), tool_to_stdout, NULL));
+    if (tool_on(t, TAKT_F_SVG))
+        code = tool_finish(t, takt_plan_draw(plan, tool_to_stdout, NULL));
+    else if (tool_item_of(t, TAKT_F_INPUT, 0) != NULL)
+        code = describe_bound(r, plan);
+    else
+        code = tool_finish(t, takt_plan_describe(plan, tool_format_of(t), tool_to_stdout, NULL));
     takt_plan_destroy(plan);
     return code;
 }
@@ -23,7 +40,11 @@ static int run(takt_tool *t)
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
-    code = describe(t, model);
+    tool_run r = {.t = t, .model = model, .may_lack = true};
+    code = tool_load_inputs(&r);
+    if (code == TAKT_EXIT_OK)
+        code = describe(&r);
+    tool_free_inputs(&r);
     takt_model_destroy(model);
     return code;
 }
@@ -35,7 +56,9 @@ const takt_verb takt_verb_plan = {
     .arg_min = 1,
     .arg_max = 1,
     .about =
-        "With --svg, a picture: steps from left to right, bytes of the arena from bottom to top.",
+        "With --svg, a picture: steps from left to right, bytes of the arena from bottom to top.\n"
+        "With -i, what a session makes of the files: an .npy in Fortran order is read where it\n"
+        "lies, or costs a move.",
     .example = "takt plan -D batch=32 --svg examples/cnn.takt > arena.svg",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SVG, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DONATE,

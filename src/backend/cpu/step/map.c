@@ -17,6 +17,15 @@ static void run(const takt_step *step, const takt_task *task)
     takt_map_run(m, step, task, task->scratch_own, first, end);
 }
 
+/* Any strides are walked; values in narrow types are widened on the way. */
+static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)
+{
+    (void)s;
+    (void)in;
+    (void)stride;
+    return true;
+}
+
 static takt_status compile(takt_planner *p)
 {
     takt_map_program *m;
@@ -26,6 +35,7 @@ static takt_status compile(takt_planner *p)
     for (size_t i = 0; i < m->operand_count; i++)
         bytes += (double)m->count * m->operands[i].bytes;
     s->run = run;
+    s->reads_view = reads_view;
     s->data = m;
     s->scratch_each = takt_map_scratch(m);
     s->can_fault = m->can_fault;

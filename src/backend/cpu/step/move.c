@@ -1,10 +1,14 @@
 /* move.c - transposes and slices: the same elements in another order. */
+#include <string.h>
+
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/strided.h"
+#include "plan/execute.h"
 
 typedef struct facts {
     takt_strided walk;
     int64_t start; /* of the pattern, in elements from the input's first */
+    const takt_node *node;
 } facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -15,15 +19,40 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return takt_dtype_bits(takt_type_of(g, node)->dtype) >= 8 ? NULL : "elements below a byte";
 }
 
+/* The walk over `in`, and where it begins. */
+static facts walk_of(const takt_node *n, const takt_view *in)
+{
+    int64_t stride[TAKT_MAX_RANK];
+    facts f = {.node = n, .start = takt_strided_source(n, in, stride)};
+    const size_t bytes = (size_t)takt_dtype_bits(n->type->dtype) / 8;
+    f.walk = takt_strided_of(n->type->dim, stride, n->type->rank, bytes);
+    return f;
+}
+
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
+    const int64_t *stride = takt_view_stride(t, &s->in[0]);
+    facts bound;
+    if (stride != NULL) {
+        takt_view view = s->in[0];
+        memcpy(view.stride, stride, sizeof view.stride);
+        bound = walk_of(f->node, &view);
+        f = &bound;
+    }
     size_t first, end;
     takt_cpu_share(f->walk.count, 64, t->index, s->task_count, &first, &end);
     const char *from = takt_view_data(t, &s->in[0]);
     char *to = takt_view_data(t, &s->out[0]);
     takt_strided_copy(&f->walk, from + f->start * (int64_t)f->walk.bytes,
                       to + first * f->walk.bytes, first, end);
+}
+
+static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)
+{
+    (void)s;
+    (void)stride;
+    return in == 0;
 }
 
 static takt_status compile(takt_planner *p)
@@ -36,14 +65,12 @@ static takt_status compile(takt_planner *p)
     size_t index;
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
     TAKT_TRY(takt_planner_output(p, id, &index));
-    int64_t stride[TAKT_MAX_RANK];
-    f->start = takt_strided_source(n, &p->step->in[0], stride);
-    const size_t bytes = (size_t)takt_dtype_bits(n->type->dtype) / 8;
-    f->walk = takt_strided_of(n->type->dim, stride, n->type->rank, bytes);
+    *f = walk_of(n, &p->step->in[0]);
     p->step->run = run;
+    p->step->reads_view = reads_view;
     p->step->data = f;
-    p->step->task_count =
-        takt_cpu_tasks(p, 0, 4.0 * (double)(f->walk.count * bytes), (f->walk.count + 63) / 64);
+    p->step->task_count = takt_cpu_tasks(p, 0, 4.0 * (double)(f->walk.count * f->walk.bytes),
+                                         (f->walk.count + 63) / 64);
     return TAKT_OK;
 }
 

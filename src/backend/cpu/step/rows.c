@@ -2,6 +2,7 @@
  */
 #include "kernel/rows/rows.h"
 #include "backend/cpu/cpu.h"
+#include "plan/execute.h"
 
 typedef struct facts {
     takt_rows_fn *run;
@@ -55,16 +56,42 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return keeps(g, &g->nodes[node]) ? NULL : "";
 }
 
+/* Elements from row to row, if there is one such number and elements of a row are neighbours. */
+static bool row_stride(const takt_view *v, const int64_t *stride, size_t *rows)
+{
+    int64_t span = 0; /* of what is inside, with its gap */
+    bool found = false;
+    for (int d = v->rank - 2; d >= 0; d--) {
+        if (v->dim[d] == 1)
+            continue;
+        if (stride[d] < 0 || (found && stride[d] != span))
+            return false;
+        if (!found)
+            *rows = (size_t)stride[d];
+        span = stride[d] * v->dim[d];
+        found = true;
+    }
+    return v->dim[v->rank - 1] == 1 || stride[v->rank - 1] == 1;
+}
+
+static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)
+{
+    size_t rows;
+    return in == 0 && row_stride(&s->in[0], stride, &rows);
+}
+
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     takt_rows_step r = f->rows;
     size_t first, end;
     takt_cpu_share(r.rows, 1, t->index, s->task_count, &first, &end);
-    const size_t skip = first * r.n * f->element;
+    const int64_t *stride = takt_view_stride(t, &s->in[0]);
+    if (stride != NULL)
+        (void)row_stride(&s->in[0], stride, &r.src_stride);
     r.rows = end - first;
-    r.src = (const char *)takt_view_data(t, &s->in[0]) + skip;
-    r.dst = (char *)takt_view_data(t, &s->out[0]) + skip;
+    r.src = (const char *)takt_view_data(t, &s->in[0]) + first * r.src_stride * f->element;
+    r.dst = (char *)takt_view_data(t, &s->out[0]) + first * r.n * f->element;
     r.gamma = f->gamma >= 0 ? takt_view_data(t, &s->in[f->gamma]) : NULL;
     r.beta = f->beta >= 0 ? takt_view_data(t, &s->in[f->beta]) : NULL;
     f->run(&r);
@@ -106,6 +133,7 @@ static takt_status compile(takt_planner *p)
     const char *family = n->type->dtype == TAKT_F32 ? "rows_f32" : "rows_f64";
     f->run = (takt_rows_fn *)takt_planner_kernel(p, family)->run;
     p->step->run = run;
+    p->step->reads_view = reads_view;
     p->step->data = f;
     p->step->task_count =
         takt_cpu_tasks(p, 16.0 * (double)count, 8.0 * (double)count, f->rows.rows);
