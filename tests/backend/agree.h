@@ -13,6 +13,7 @@
 #include "api/model.h"
 #include "api/session.h"
 #include "backend/bound.h"
+#include "backend/spread.h"
 #include "interp/interp.h"
 #include "op/ops.h"
 #include "plan/backend.h"
@@ -31,6 +32,7 @@ typedef struct agree_subject {
     const takt_array *in; /* values of the inputs */
     const char *backend;
     bool may_fall_back; /* steps of the interpreter are no failure */
+    bool spreads;       /* inputs are bound as slices and in Fortran order */
 } agree_subject;
 
 enum { AGREE_RUNS = 2 }; /* the second sees the state that the first left */
@@ -225,15 +227,30 @@ static void agree_keep(const agree_subject *a, takt_session *s, agree_result *r,
         EXPECT_OK(a->ctx, takt_array_from_tensor(a->ctx, &s->state[i], &to[g->output_count + i]));
 }
 
+/* The inputs' values where the session reads them. */
+static void agree_fill(const agree_subject *a, takt_session *s, spread_buffers *buffers)
+{
+    const takt_tensor_view own = {.data = NULL};
+    spread_free(buffers);
+    *buffers = (spread_buffers){0};
+    for (size_t i = 0; i < s->plan->graph->input_count; i++) { /* donated ones are used up */
+        if (a->spreads)
+            EXPECT(takt_session_bind(s, s->input_descs[i].name, &own) == TAKT_OK);
+        agree_put(&a->in[i], takt_session_input(s, i)->data);
+        EXPECT(!a->spreads || spread_bind(s, i, buffers), "%s: %s", a->what,
+               takt_session_error(s)->message);
+    }
+}
+
 static void agree_run(const agree_subject *a, takt_session *s, bool checked, agree_result *r)
 {
+    spread_buffers buffers = {0};
     agree_check check = {.subject = a, .session = s};
     const takt_watch watch = {.before = agree_before, .after = agree_after, .user = &check};
     for (size_t i = 0; i < s->plan->graph->output_count; i++)
         EXPECT(takt_session_output(s, i) != NULL);
     for (size_t run = 0; run < AGREE_RUNS; run++) {
-        for (size_t i = 0; i < s->plan->graph->input_count; i++) /* donated ones are used up */
-            agree_put(&a->in[i], takt_session_input(s, i)->data);
+        agree_fill(a, s, &buffers);
         s->watch = checked ? &watch : NULL;
         const uint64_t gets = a->inject != NULL ? a->inject->gets : 0;
         r->status[run] = takt_session_run(s);
@@ -245,6 +262,7 @@ static void agree_run(const agree_subject *a, takt_session *s, bool checked, agr
         agree_forget(&check);
         agree_keep(a, s, r, run);
     }
+    spread_free(&buffers);
 }
 
 static void agree_release(const agree_subject *a, agree_result *r)
@@ -340,6 +358,12 @@ static void agree_all(const agree_subject *a)
             agree_same(a, plans[i].how, &first, &other);
         agree_release(a, &other);
     }
+    agree_subject spread = *a;
+    const takt_plan_options two = {.threads = 2, .passes = licensed, .backend = a->backend};
+    spread.spreads = true;
+    if (agree_try(&spread, &two, false, &other))
+        agree_same(a, "slices and Fortran order", &first, &other);
+    agree_release(a, &other);
     agree_release(a, &first);
 }
 
