@@ -116,15 +116,96 @@ static void examples(void)
     }
 }
 
-/* The other test models take longer: some of their operations. */
+/* ---- planning, binding and running a model that is there ---- */
+
+/* A context and a model that all tries share: loading is most of the time. */
+typedef struct subject {
+    takt_inject inject;
+    takt_ctx *ctx;
+    takt_model *model;
+    const job *j;
+    uint64_t operations; /* of a try in which nothing fails */
+} subject;
+
+static bool open_subject(subject *s, const char *path, const job *j)
+{
+    takt_config config = {0};
+    *s = (subject){.j = j};
+    takt_inject_init(&s->inject);
+    takt_inject_config(&s->inject, &config);
+    return EXPECT(takt_ctx_create(&config, &s->ctx) == TAKT_OK) &&
+           EXPECT_OK(s->ctx,
+                     takt_model_load_memory(s->ctx, path, j->text, j->length, NULL, &s->model));
+}
+
+static void close_subject(subject *s)
+{
+    takt_model_destroy(s->model);
+    takt_ctx_destroy(s->ctx);
+    EXPECT(takt_inject_deinit(&s->inject) == 0 && s->inject.faults == 0, "%s", s->inject.fault);
+}
+
+/* One try in which operation `k` fails; false: it was not reached, or something is wrong. */
+static bool try_one(subject *s, takt_inject_mode mode, uint64_t k, const char *path)
+{
+    const uint64_t live = s->inject.live_bytes;
+    takt_inject_plan(&s->inject, mode, TAKT_INJECT_MEMORY | TAKT_INJECT_THREADS, k);
+    const takt_status status = use_model(s->ctx, s->model, s->j);
+    const uint64_t hits = s->inject.hits, operations = s->inject.operations;
+    takt_inject_plan(&s->inject, TAKT_INJECT_OFF, 0, 0);
+    takt_ctx_trim(s->ctx); /* what the context keeps for the next plan */
+    if (mode == TAKT_INJECT_OFF)
+        s->operations = operations;
+    const bool right = status == TAKT_OK || (hits > 0 && status == TAKT_ERR_MEMORY);
+    return EXPECT(right && s->inject.live_bytes == live && s->inject.live_threads == 0 &&
+                      s->inject.faults == 0,
+                  "%s: mode %d, operation %llu: status %d, %lld bytes and %lld threads left, %s",
+                  path, (int)mode, (unsigned long long)k, (int)status,
+                  (long long)s->inject.live_bytes - (long long)live,
+                  (long long)s->inject.live_threads, s->inject.fault) &&
+           hits > 0;
+}
+
+/* Every operation, once and from there on. */
+static void sweep_subject(subject *s, const char *path)
+{
+    uint64_t tries = 0;
+    EXPECT_OK(s->ctx, use_model(s->ctx, s->model, s->j)); /* what is made once, is made now */
+    takt_ctx_trim(s->ctx);
+    (void)try_one(s, TAKT_INJECT_OFF, 0, path);
+    for (uint64_t k = 1; try_one(s, TAKT_INJECT_ONCE, k, path); k++)
+        tries++;
+    for (uint64_t k = 1; try_one(s, TAKT_INJECT_EVER, k, path); k++)
+        tries++;
+    EXPECT(s->operations > 100 && tries >= 2 * s->operations - 4, "%s: %llu tries of %llu", path,
+           (unsigned long long)tries, (unsigned long long)(2 * s->operations));
+}
+
+static const struct {
+    const char *path, *sizes;
+} models[] = {{"examples/cnn.takt", NULL},
+              {"examples/encoder.takt", "batch=1,seq=3"},
+              {"examples/gpt.takt", NULL},
+              {"examples/kv.takt", "rows=2"}};
+
+static void plan_bind_run(void)
+{
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char *text = read_all(models[i].path);
+        const job j = {.text = text,
+                       .length = strlen(text),
+                       .options = {.threads = 2, .sizes = models[i].sizes}};
+        subject s;
+        if (open_subject(&s, models[i].path, &j))
+            sweep_subject(&s, models[i].path);
+        close_subject(&s);
+        free(text);
+    }
+}
+
+/* With loading, which takes longer: some of their operations. */
 static void larger_examples(void)
 {
-    static const struct {
-        const char *path, *sizes;
-    } models[] = {{"examples/cnn.takt", NULL},
-                  {"examples/encoder.takt", "batch=1,seq=3"},
-                  {"examples/gpt.takt", NULL},
-                  {"examples/kv.takt", "rows=2"}};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char *text = read_all(models[i].path);
         job j = {.text = text,
@@ -171,4 +252,4 @@ static void refused(void)
           &(const takt_plan_options){.threads = 1, .sizes = "k=2"}, TAKT_ERR_NOT_FOUND);
 }
 
-TEST_MAIN(examples, larger_examples, small_models, refused)
+TEST_MAIN(examples, plan_bind_run, larger_examples, small_models, refused)
