@@ -98,8 +98,8 @@ static takt_status prepare(parser *p, takt_arena *arena)
     return TAKT_OK;
 }
 
-/* Notes the key of value `index`, whose text stands at `place`, as seen in the open object. */
-static takt_status note_key(parser *p, uint32_t index, size_t place)
+/* Notes the key of value `index` as seen in the open object; false if it was. */
+static bool is_new_key(parser *p, uint32_t index)
 {
     const char *key = p->values[index].key;
     const uint64_t hash = takt_hash_bytes(takt_hash_word(p->seed, p->open), key, strlen(key));
@@ -107,11 +107,32 @@ static takt_status note_key(parser *p, uint32_t index, size_t place)
     for (; p->keys[slot].value != 0; slot = (slot + 1) & (p->slots - 1)) {
         const key_slot *other = &p->keys[slot];
         if (other->owner == p->open && strcmp(p->values[other->value - 1].key, key) == 0)
-            return takt_json_fail_at(&p->scan, place,
-                                     "the key \"%.64s\" appears twice in one object", key);
+            return false;
     }
     p->keys[slot] = (key_slot){.value = index + 1, .owner = p->open};
-    return TAKT_OK;
+    return true;
+}
+
+/* The key of value `index`, whose text stands at `place`, must be the first of its name. Most
+ * objects are small: their keys are compared one by one, and only those of larger ones go into the
+ * table, which is slow where it is larger than the caches. */
+static takt_status note_key(parser *p, uint32_t index, size_t place)
+{
+    enum { SMALL = 8 };
+    const uint32_t before = p->values[p->open].count;
+    uint32_t member = p->open + 1;
+    bool is_new = true;
+    for (uint32_t i = 0; before <= SMALL && i < before; i++, member += p->values[member].size) {
+        is_new = is_new && strcmp(p->values[member].key, p->values[index].key) != 0;
+        if (before == SMALL)
+            (void)is_new_key(p, member);
+    }
+    if (before >= SMALL && is_new)
+        is_new = is_new_key(p, index);
+    if (is_new)
+        return TAKT_OK;
+    return takt_json_fail_at(&p->scan, place, "the key \"%.64s\" appears twice in one object",
+                             p->values[index].key);
 }
 
 /* "key": of the next value. */

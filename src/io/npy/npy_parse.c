@@ -78,6 +78,7 @@ static bool string(scanner *s, takt_span *out)
     return true;
 }
 
+/* `d` begins behind its quote, which is where the type is wrong. */
 static takt_status refuse_type(scanner *s, takt_span d)
 {
     const char *hint = "save it as a plain number type, e.g. with .astype('<f4')";
@@ -90,7 +91,7 @@ static takt_status refuse_type(scanner *s, takt_span d)
     }
     const int length = d.length < 64 ? (int)d.length : 64;
     takt_fail(s->ctx, TAKT_E_NPY, "%s: element type '%.*s' %s", s->name, length, d.at, why);
-    takt_fail_offset(s->ctx, s->at + s->pos);
+    takt_fail_offset(s->ctx, s->at + (size_t)(d.at - s->text.at) - 1);
     return takt_fail_hint(s->ctx, "%s", hint);
 }
 
@@ -129,8 +130,10 @@ static takt_status read_size(scanner *s, int64_t *size)
     for (; s->pos < s->text.length && s->text.at[s->pos] >= '0' && s->text.at[s->pos] <= '9';
          s->pos++) {
         const int digit = s->text.at[s->pos] - '0';
-        if (value > (INT64_MAX - digit) / 10)
+        if (value > (INT64_MAX - digit) / 10) {
+            s->pos = start;
             return fail(s, "a size in the shape is too large");
+        }
         value = 10 * value + digit;
     }
     if (s->pos == start)
@@ -141,6 +144,8 @@ static takt_status read_size(scanner *s, int64_t *size)
 
 static takt_status read_shape(scanner *s, takt_npy_header *h)
 {
+    blanks(s);
+    h->shape_at = s->at + s->pos;
     if (!take(s, '('))
         return fail(s, "shape is not a tuple");
     while (!take(s, ')')) {
@@ -178,8 +183,10 @@ takt_status takt_npy_parse(takt_ctx *ctx, const char *name, takt_span text, size
 {
     scanner s = {.ctx = ctx, .name = name, .text = text, .at = at};
     memset(h, 0, sizeof *h);
-    if (text.length == 0 || text.at[text.length - 1] != '\n')
+    if (text.length == 0 || text.at[text.length - 1] != '\n') {
+        s.pos = text.length;
         return fail(&s, "the header does not end with a newline");
+    }
     if (!take(&s, '{'))
         return fail(&s, "the header is not a dictionary");
     while (!take(&s, '}')) {

@@ -98,7 +98,7 @@ static takt_status read_data(takt_ctx *ctx, const char *name, takt_cursor *c,
     size_t bytes;
     const size_t at = (size_t)takt_cursor_offset(c), left = takt_cursor_left(c);
     if (!takt_npy_bytes(view, &bytes))
-        return fail_at(ctx, name, at, "the shape is too large");
+        return fail_at(ctx, name, h->shape_at, "the shape is too large");
     if (left != bytes) {
         takt_fail(ctx, TAKT_E_NPY, "%s: the header promises %zu bytes of data, the file has %zu",
                   name, bytes, left);

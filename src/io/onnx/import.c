@@ -315,8 +315,8 @@ static bool recognises(const uint8_t *bytes, size_t length)
     if (length < 4 || bytes[0] != 0x08 || bytes[1] > 64)
         return false;
     const uint8_t tag = bytes[2];
-    return tag == 0x12 || tag == 0x1A || tag == 0x22 || tag == 0x28 || tag == 0x32 || tag == 0x3A ||
-           tag == 0x42;
+    return tag == 0x08 || tag == 0x12 || tag == 0x1A || tag == 0x22 || tag == 0x28 || tag == 0x32 ||
+           tag == 0x3A || tag == 0x42;
 }
 
 static takt_status read(const takt_source *given, takt_graph **graph)
@@ -329,6 +329,8 @@ static takt_status read(const takt_source *given, takt_graph **graph)
         status = name_fixed(&im, im.model.graph, &source);
     if (status == TAKT_OK && source.lineage != NULL)
         takt_import_lineage(&im, source.lineage);
+    if (status == TAKT_OK)
+        status = takt_import_functions(&im);
     if (status == TAKT_OK)
         status = import_model(&im);
     if (im.main != NULL) {

@@ -97,6 +97,8 @@ struct takt_import {
     takt_arena arena;
     takt_pb_model model;
     takt_room *main;
+    const takt_pb_function **functions; /* open addressing by name and domain */
+    size_t function_slots;
     uint64_t budget;  /* nodes that may still be imported: bounds inlining */
     bool is_hopeless; /* nesting or number of nodes: what follows would fail the same way */
     bool has_failed;  /* a node was refused; `first` says why */
@@ -151,6 +153,7 @@ TAKT_MUST_USE takt_status takt_fold_symbolic(takt_room *room, takt_id id, takt_s
 
 /* ---- graphs and nodes (import.c, node.c, control.c) ---- */
 
+TAKT_MUST_USE takt_status takt_import_functions(takt_import *im);
 TAKT_MUST_USE takt_status takt_import_nodes(takt_scope *scope, const takt_pb_node *nodes,
                                             size_t count);
 TAKT_MUST_USE takt_status takt_import_initializers(takt_scope *scope, const takt_pb_graph *graph);

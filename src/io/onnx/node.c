@@ -1,6 +1,7 @@
 /* node.c - imports nodes one after the other: adapters, op records, local functions. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "io/onnx/adapt.h"
 #include "io/onnx/list.h"
 
@@ -104,6 +105,8 @@ void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset)
 {
     takt_ctx *ctx = im->ctx;
     const takt_span name = name_of(node);
+    if (ctx->error.offset < 0) /* what the graph refuses knows nothing of the file */
+        (void)takt_fail_offset(ctx, node->at);
     if (im->source->complaints != NULL)
         takt_text_add(im->source->complaints, "%.*s (%.*s, opset %d): %s\n", (int)name.length,
                       name.at, (int)node->op.length, node->op.at, opset, ctx->error.message);
@@ -116,15 +119,55 @@ void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset)
 
 /* ---- functions ---- */
 
+/* What a function is found by. */
+typedef struct key {
+    takt_span name, domain, overload;
+} key;
+
+/* Where it is in the table, or belongs. */
+static size_t slot_of(const takt_import *im, const key *k)
+{
+    uint64_t hash = takt_hash_bytes(0, k->domain.at, k->domain.length);
+    hash = takt_hash_bytes(hash, k->overload.at, k->overload.length);
+    hash = takt_hash_bytes(hash, k->name.at, k->name.length);
+    for (size_t at = (size_t)hash;; at++) {
+        const takt_pb_function *f = im->functions[at & (im->function_slots - 1)];
+        if (f == NULL ||
+            (takt_onnx_same(f->name, k->name) && takt_onnx_same(f->domain, k->domain) &&
+             takt_onnx_same(f->overload, k->overload)))
+            return at & (im->function_slots - 1);
+    }
+}
+
+/* A table of all, so that a model with many functions and many calls takes time in proportion. */
+takt_status takt_import_functions(takt_import *im)
+{
+    const size_t count = im->model.function_count;
+    size_t size = 8;
+    if (count == 0)
+        return TAKT_OK;
+    while (size < 2 * count)
+        size *= 2;
+    im->functions = takt_arena_array(&im->arena, size, sizeof *im->functions);
+    if (im->functions == NULL)
+        return TAKT_ERR_MEMORY;
+    im->function_slots = size;
+    for (size_t i = 0; i < count; i++) {
+        const takt_pb_function *f = &im->model.functions[i];
+        const size_t at = slot_of(im, &(key){f->name, f->domain, f->overload});
+        if (im->functions[at] != NULL)
+            return takt_wire_fail(im->ctx, f->at, "function %.*s is there twice",
+                                  (int)f->name.length, f->name.at);
+        im->functions[at] = f;
+    }
+    return TAKT_OK;
+}
+
 static const takt_pb_function *find_function(const takt_import *im, const takt_pb_node *n)
 {
-    for (size_t i = 0; i < im->model.function_count; i++) {
-        const takt_pb_function *f = &im->model.functions[i];
-        if (takt_onnx_same(f->name, n->op) && takt_onnx_same(f->domain, n->domain) &&
-            takt_onnx_same(f->overload, n->overload))
-            return f;
-    }
-    return NULL;
+    if (im->function_slots == 0)
+        return NULL;
+    return im->functions[slot_of(im, &(key){n->op, n->domain, n->overload})];
 }
 
 static takt_status bind(takt_scope *inner, takt_call *c, const takt_pb_function *f)

@@ -55,11 +55,18 @@ typedef struct reader {
     uint64_t data, data_bytes; /* where the bytes begin, and how many there are */
 } reader;
 
-static takt_status refuse(const reader *r, uint32_t offset, const char *name, const char *why)
+/* `at`: in the file. */
+static takt_status refuse_at(const reader *r, uint64_t at, const char *name, const char *why)
 {
     (void)takt_fail(r->ctx, TAKT_E_SAFETENSORS, "%s: %s%s%s", r->file, name, *name ? ": " : "",
                     why);
-    return takt_fail_offset(r->ctx, PREFIX + (uint64_t)offset);
+    return takt_fail_offset(r->ctx, at);
+}
+
+/* `offset`: in the header. */
+static takt_status refuse(const reader *r, uint32_t offset, const char *name, const char *why)
+{
+    return refuse_at(r, PREFIX + (uint64_t)offset, name, why);
 }
 
 static takt_status read_dtype(const reader *r, const takt_json *entry, takt_weight *w)
@@ -125,6 +132,8 @@ static takt_status read_offsets(const reader *r, const takt_json *entry, takt_we
 static takt_status read_entry(const reader *r, const takt_json *entry, takt_weight *w)
 {
     w->name = entry->key;
+    if (strlen(w->name) > r->ctx->limits.name_bytes)
+        return refuse(r, entry->offset, "", "a name is longer than limits.name_bytes");
     if (entry->kind != TAKT_JSON_OBJECT)
         return refuse(r, entry->offset, w->name, "is no object");
     if (entry->count != 3)
@@ -144,16 +153,35 @@ static takt_status check_metadata(const reader *r, const takt_json *entry)
     return TAKT_OK;
 }
 
+/* By their bytes; empty ones at one place stay in the order of the header. */
 static bool before(const void *a, const void *b)
 {
     const takt_weight *p = a, *q = b;
     if (p->offset != q->offset)
         return p->offset < q->offset;
-    return p->bytes != q->bytes ? p->bytes < q->bytes : strcmp(p->name, q->name) < 0;
+    return p->bytes != q->bytes ? p->bytes < q->bytes : p < q;
+}
+
+/* As most files have them. */
+static bool is_sorted(const void **order, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (before(order[i], order[i - 1]))
+            return false;
+    return true;
+}
+
+static takt_status misplaced(const reader *r, const takt_json *root, const char *name,
+                             const char *why)
+{
+    const takt_json *entry = takt_json_get(root, name);
+    const takt_json *offsets = entry != NULL ? takt_json_get(entry, "data_offsets") : NULL;
+    return refuse(r, offsets != NULL ? offsets->offset : 0, name, why);
 }
 
 /* In the order of their bytes; those must follow one another without hole or overlap. */
-static takt_status arrange(const reader *r, takt_arena *arena, takt_weight_list *weights)
+static takt_status arrange(const reader *r, const takt_json *root, takt_arena *arena,
+                           takt_weight_list *weights)
 {
     const void **order = takt_arena_array(arena, weights->count, sizeof *order);
     takt_weight *sorted = takt_arena_array(arena, weights->count, sizeof *sorted);
@@ -162,18 +190,19 @@ static takt_status arrange(const reader *r, takt_arena *arena, takt_weight_list 
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < weights->count; i++)
         order[i] = &weights->at[i];
-    takt_sort_pointers(order, weights->count, before);
+    if (!is_sorted(order, weights->count))
+        takt_sort_pointers(order, weights->count, before);
     for (size_t i = 0; i < weights->count; i++) {
         sorted[i] = *(const takt_weight *)order[i];
         if (sorted[i].offset != at)
-            return refuse(r, 0, sorted[i].name,
-                          sorted[i].offset < at ? "its bytes overlap another's"
-                                                : "there is a hole before its bytes");
+            return misplaced(r, root, sorted[i].name,
+                             sorted[i].offset < at ? "its bytes overlap another's"
+                                                   : "there is a hole before its bytes");
         at += sorted[i].bytes;
     }
     weights->at = sorted;
     if (at != r->data + r->data_bytes)
-        return refuse(r, 0, "", "there are bytes after the last tensor");
+        return refuse_at(r, at, "", "there are bytes after the last tensor");
     return TAKT_OK;
 }
 
@@ -186,15 +215,18 @@ takt_status takt_safetensors_read(takt_arena *arena, const char *file, const uin
     const takt_json *root;
     *weights = (takt_weight_list){0};
     if (c.failed)
-        return refuse(&r, 0, "", "the file is too short");
+        return refuse_at(&r, length, "", "the file is too short");
     if (size < 2 || size > HEADER_MAX || size > takt_cursor_left(&c))
-        return refuse(&r, 0, "", "the header's size is impossible");
+        return refuse_at(&r, 0, "", "the header's size is impossible");
     const char *text = (const char *)takt_cursor_take(&c, (size_t)size);
     if (text[0] != '{')
         return refuse(&r, 0, "", "the header does not begin with {");
     r.data = PREFIX + size;
     r.data_bytes = takt_cursor_left(&c);
-    TAKT_TRY(takt_json_parse(r.ctx, arena, text, (size_t)size, &root));
+    const takt_status status = takt_json_parse(r.ctx, arena, text, (size_t)size, &root);
+    if (status != TAKT_OK && r.ctx->error.offset >= 0)
+        return takt_fail_offset(r.ctx, PREFIX + (uint64_t)r.ctx->error.offset);
+    TAKT_TRY(status);
     if (root->kind != TAKT_JSON_OBJECT)
         return refuse(&r, 0, "", "the header is no object");
     weights->at = takt_arena_array(arena, root->count, sizeof *weights->at);
@@ -206,5 +238,5 @@ takt_status takt_safetensors_read(takt_arena *arena, const char *file, const uin
         else
             TAKT_TRY(read_entry(&r, e, &weights->at[weights->count++]));
     }
-    return arrange(&r, arena, weights);
+    return arrange(&r, root, arena, weights);
 }

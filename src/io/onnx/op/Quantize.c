@@ -114,6 +114,22 @@ static takt_dtype result_of(takt_call *c, bool is_quantize, takt_dtype fallback)
     return to == TAKT_DTYPE_COUNT ? fallback : to;
 }
 
+/* What is quantised has the type of the zero points, and one of few bits or of i32. */
+static takt_status check_types(takt_call *c, bool is_quantize, takt_dtype to)
+{
+    const takt_dtype q = is_quantize ? to : takt_onnx_type(c, 0)->dtype,
+                     f = is_quantize ? takt_onnx_type(c, 0)->dtype : to;
+    const bool is_narrow = takt_dtype_is_float(q) ? takt_dtype_bits(q) <= 8
+                                                  : takt_dtype_bits(q) <= 16 || q == TAKT_I32;
+    if (q == TAKT_BOOL || !is_narrow || (!takt_dtype_is_float(f) && f != TAKT_I32))
+        return takt_onnx_refuse(c, "from %s to %s", takt_dtype_name(is_quantize ? f : q),
+                                takt_dtype_name(is_quantize ? q : f));
+    if (takt_onnx_has(c, 2) && takt_onnx_type(c, 2)->dtype != q)
+        return takt_onnx_refuse(c, "zero points of %s for numbers of %s",
+                                takt_dtype_name(takt_onnx_type(c, 2)->dtype), takt_dtype_name(q));
+    return c->status;
+}
+
 takt_status takt_onnx_quantizer(takt_call *c)
 {
     if (takt_span_is(c->node->op, "DynamicQuantizeLinear"))
@@ -125,6 +141,7 @@ takt_status takt_onnx_quantizer(takt_call *c)
     const takt_dtype to = result_of(c, is_quantize, is_quantize ? TAKT_U8 : s.dtype);
     if (c->status != TAKT_OK)
         return c->status;
+    TAKT_TRY(check_types(c, is_quantize, to));
     const int axis =
         s.rank > 0 && t.rank > 1 ? takt_onnx_axis(c, takt_onnx_i(c, "axis", 1), t.rank) : 0;
     if (block < 0 || block > INT32_MAX || c->status != TAKT_OK)

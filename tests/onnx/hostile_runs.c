@@ -1,0 +1,75 @@
+/* hostile_runs.c - seeds whose defect is in their values: they load, and the run says it, or gives
+ * what is defined. */
+#include <math.h>
+
+#include <takt/takt.h>
+
+#include "../test.h"
+
+typedef struct seed {
+    const char *name;
+    int rank, id; /* of x, [3] or [2, 3]; of the error, 0 if there is none */
+} seed;
+
+static const seed seeds[] = {
+    {"19_gather_size", 1, 5001},       {"19_gather_below", 1, 5001},
+    {"19_gather_least", 1, 5001},      {"20_expand_huge", 1, 9002},
+    {"legal_loop_endless", 1, 5004},   {"legal_23_scale_0", 2, 0},
+    {"legal_23_scale_nan", 2, 0},      {"legal_23_scale_inf", 2, 0},
+    {"legal_23_scale_negative", 2, 0}, {"legal_23_scale_denormal", 2, 0},
+    {"13_unknown_fields", 1, 0},       {"legal_domain_twice", 1, 0},
+};
+
+static float numbers[] = {1, -2, 3, 0, INFINITY, NAN};
+
+static int run(takt_session *s, const seed *of, int8_t *out)
+{
+    takt_tensor_view x = {.dtype = TAKT_F32, .rank = of->rank, .data = numbers};
+    x.dims[0] = of->rank == 2 ? 2 : 3;
+    x.dims[1] = 3;
+    if (takt_session_bind(s, "x", &x) != TAKT_OK || takt_session_run(s) != TAKT_OK)
+        return takt_session_error(s)->id;
+    const takt_tensor_view *y = takt_session_output(s, 0);
+    for (int i = 0; y->dtype == TAKT_I8 && i < 6; i++)
+        out[i] = ((const int8_t *)y->data)[i];
+    return 0;
+}
+
+static int id_of(takt_ctx *ctx, const seed *of, const char *backend, int8_t *out)
+{
+    const takt_plan_options options = {.backend = backend, .threads = 1};
+    char path[200];
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    int id;
+    snprintf(path, sizeof path, "tests/corpus/onnx/%s", of->name);
+    if (takt_model_load(ctx, path, NULL, &m) != TAKT_OK ||
+        takt_plan_create(m, &options, &plan) != TAKT_OK ||
+        takt_session_create(plan, NULL, &s) != TAKT_OK)
+        id = takt_last_error_info(ctx)->id;
+    else
+        id = run(s, of, out);
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+    return id;
+}
+
+int main(void)
+{
+    takt_ctx *ctx;
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return test_done();
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        int8_t ref[6] = {0}, cpu[6] = {0};
+        const int a = id_of(ctx, &seeds[i], "ref", ref), b = id_of(ctx, &seeds[i], "cpu", cpu);
+        EXPECT(a == seeds[i].id && b == seeds[i].id, "%s: %d on ref, %d on cpu", seeds[i].name, a,
+               b);
+        for (int k = 0; k < 6; k++)
+            EXPECT(ref[k] == cpu[k], "%s[%d]: %d on ref, %d on cpu", seeds[i].name, k, ref[k],
+                   cpu[k]);
+    }
+    takt_ctx_destroy(ctx);
+    return test_done();
+}
