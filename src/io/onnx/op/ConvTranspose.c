@@ -1,6 +1,18 @@
 /* ConvTranspose.c - ConvTranspose: the gradient of a convolution by its input. */
 #include "io/onnx/spatial.h"
 
+/* The same for a dimension that has a name: stride * in + what the rest comes to. */
+static takt_status named(takt_call *c, const takt_spatial *s, size_t i, takt_dim in, int64_t more,
+                         takt_dim *out)
+{
+    const int64_t rest = more + (s->kernel[i] - 1) * s->dilation[i] + 1 - s->stride[i] - s->pad[i] -
+                         s->pad[s->count + i];
+    takt_dim scaled;
+    TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, in, s->stride[i], &scaled));
+    return rest < 0 ? takt_dim_make(c->g->dims, TAKT_DIM_SUB, scaled, -rest, out)
+                    : takt_dim_make(c->g->dims, TAKT_DIM_ADD, scaled, rest, out);
+}
+
 /* Sizes of the result, and the padding that leads to them. */
 static takt_status sizes(takt_call *c, const takt_type *x, takt_spatial *s, takt_dim *out)
 {
@@ -13,11 +25,15 @@ static takt_status sizes(takt_call *c, const takt_type *x, takt_spatial *s, takt
     for (size_t i = 0; i < s->count; i++) {
         takt_dim in;
         TAKT_TRY(takt_dim_resolve(c->g->dims, x->dim[i + 2], &in));
-        if (!takt_dim_is_number(in))
-            return takt_onnx_refuse(c, "a spatial dimension without a number");
         const int64_t more = i < extra.count ? extra.at[i] : 0;
         if (more < 0 || more > INT32_MAX)
             return takt_onnx_refuse(c, "output_padding is out of range");
+        if (!takt_dim_is_number(in)) {
+            if (same || shape.is_set)
+                return takt_onnx_refuse(c, "a spatial dimension without a number");
+            TAKT_TRY(named(c, s, i, in, more, &out[i]));
+            continue;
+        }
         const int64_t full =
             s->stride[i] * (in - 1) + more + (s->kernel[i] - 1) * s->dilation[i] + 1;
         if (same || shape.is_set) {

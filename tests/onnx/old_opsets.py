@@ -1,0 +1,127 @@
+"""old_opsets.py - forms that exporters wrote for opset 7 to 10, where settings are attributes, and
+named sizes, against results worked out in plain Python."""
+import os
+import struct
+import subprocess
+import sys
+
+from _pb import Graph, floats, ints, model, node, tensor, value
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOOL = os.environ.get("TAKT_TOOL", os.path.join(ROOT, "build", "takt"))
+TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
+FORMATS = {1: "f", 6: "i", 7: "q", 9: "?"}
+failures = []
+count = 0
+
+
+def data(name, dims, items, dtype=1):
+    return tensor(name, dims, dtype, struct.pack(f"<{len(items)}{FORMATS[dtype]}", *items))
+
+
+def write(path, body):
+    with open(path, "wb") as file:
+        file.write(body)
+
+
+def check(name, opset, nodes, x, y, weights=(), named=None):
+    """`x`: (dims, floats); `y`: list of (dims, numbers, type); `named`: the dims of x in the file,
+    with which the model must load without knowing x."""
+    global count
+    count += 1
+    folder, path = os.path.join(TMP, "case"), os.path.join(TMP, "case.onnx")
+    os.makedirs(folder, exist_ok=True)
+    for file in os.listdir(folder):
+        os.remove(os.path.join(folder, file))
+    outputs = [value(f"y{i}", [f"d{i}{k}" for k in range(len(dims))] if named else dims, kind)
+               for i, (dims, _, kind) in enumerate(y)]
+    write(path, model(Graph(nodes, [value("x", named or x[0])], outputs, weights), opset))
+    write(os.path.join(folder, "input_0.pb"), data("x", *x))
+    for i, (dims, items, kind) in enumerate(y):
+        write(os.path.join(folder, f"output_{i}.pb"), data(f"y{i}", dims, items, kind))
+    commands = [["run", path, "--test", folder, "--backend", backend, "--rtol", "1e-5"]
+                for backend in ("ref", "cpu")]
+    if named:
+        commands.append(["inspect", path])
+    for command in commands:
+        got = subprocess.run([TOOL, *command], text=True, capture_output=True, check=False)
+        if got.returncode != 0:
+            failures.append(name)
+            print(f"FAILED: {name}: {(got.stdout + got.stderr).strip()[:400]}")
+            return
+
+
+def one(name, opset, op, x, y, weights=(), extra=(), **attrs):
+    check(name, opset, [node(op, ["x", *extra], [f"y{i}" for i in range(len(y))], **attrs)], x, y,
+          weights)
+
+
+def attributes():
+    row = ([2, 4], [1.0, -2, 3, 4, -5, 6, 7, -8])
+    one("Clip 6", 7, "Clip", row, [([2, 4], [1, -1, 2, 2, -1, 2, 2, -1], 1)], min=-1.0, max=2.0)
+    one("Slice 1", 7, "Slice", row, [([2, 2], [-2, 3, 6, 7], 1)], axes=[1], starts=[1], ends=[-1])
+    one("Slice 1 without axes", 8, "Slice", row, [([1, 2], [-5, 6], 1)], starts=[1, 0],
+        ends=[100, 2])
+    one("Pad 2", 9, "Pad", ([2, 1], [1.0, 2]), [([2, 4], [.5, 1, .5, .5, .5, 2, .5, .5], 1)],
+        pads=[0, 1, 0, 2], value=0.5)
+    one("Pad 2, reflected", 9, "Pad", ([3], [1.0, 2, 3]), [([6], [3, 2, 1, 2, 3, 2], 1)],
+        pads=[2, 1], mode="reflect")
+    one("TopK 1", 9, "TopK", row, [([2, 2], [4, 3, 7, 6], 1), ([2, 2], [3, 2, 2, 1], 7)], axis=1,
+        k=2)
+    one("Squeeze 1", 7, "Squeeze", ([1, 2, 1], [1.0, 2]), [([2, 1], [1, 2], 1)], axes=[0])
+    one("Unsqueeze 1", 7, "Unsqueeze", ([2], [1.0, 2]), [([1, 2, 1], [1, 2], 1)], axes=[0, 2])
+    one("Split 2", 7, "Split", row, [([2, 1], [1, -5], 1), ([2, 3], [-2, 3, 4, 6, 7, -8], 1)],
+        axis=1, split=[1, 3])
+    one("ReduceSum 1", 7, "ReduceSum", row, [([2], [6, 0], 1)], axes=[1], keepdims=0)
+    one("Dropout 7", 7, "Dropout", row, [(row[0], row[1], 1)], ratio=0.5)
+    one("Softmax 1 over all that follow", 7, "Softmax", ([1, 2, 2], [0.0, 0, 0, 0]),
+        [([1, 2, 2], [.25] * 4, 1)])
+    one("Upsample 7", 7, "Upsample", ([1, 1, 1, 2], [1.0, 2]),
+        [([1, 1, 2, 4], [1, 1, 2, 2] * 2, 1)], scales=[1.0, 1.0, 2.0, 2.0], mode="nearest")
+    one("Gemm 7", 7, "Gemm", ([1, 2], [1.0, 2]), [([1, 2], [2 * (1 + 6) + .5, 2 * (2 + 8) + 1], 1)],
+        [tensor("b", [2, 2], 1, floats(1, 2, 3, 4)), tensor("c", [2], 1, floats(1, 2))],
+        ["b", "c"], alpha=2.0, beta=0.5)
+    one("BatchNormalization 7", 7, "BatchNormalization", ([1, 2, 1], [3.0, 5]),
+        [([1, 2, 1], [(3 - 1) / 2 * 2 + 1, (5 - 1) / 2 * 3 + 2], 1)],
+        [tensor(n, [2], 1, floats(*v)) for n, v in
+         (("s", (2, 3)), ("b", (1, 2)), ("m", (1, 1)), ("v", (4, 4)))],
+        ["s", "b", "m", "v"], epsilon=0.0)
+
+
+def inputs():
+    one("Upsample 9", 9, "Upsample", ([1, 1, 1, 2], [1.0, 2]),
+        [([1, 1, 1, 4], [1, 1, 2, 2], 1)], [tensor("s", [4], 1, floats(1, 1, 1, 2))], ["s"])
+    one("Slice 10", 10, "Slice", ([6], [0.0, 1, 2, 3, 4, 5]), [([3], [5, 3, 1], 1)],
+        [tensor(n, [1], 7, ints(v)) for n, v in (("a", -1), ("b", -100), ("c", 0), ("d", -2))],
+        ["a", "b", "c", "d"])
+    one("TopK 10", 10, "TopK", ([3], [1.0, 3, 2]), [([2], [3, 2], 1), ([2], [1, 2], 7)],
+        [tensor("k", [1], 7, ints(2))], ["k"])
+    one("Resize 10", 10, "Resize", ([1, 1, 1, 3], [1.0, 2, 3]), [([1, 1, 1, 6], [1, 1, 2, 2, 3, 3],
+                                                                  1)],
+        [tensor("s", [4], 1, floats(1, 1, 1, 2))], ["s"])
+    one("Reshape 5", 7, "Reshape", ([2, 2, 2], [float(v) for v in range(8)]),
+        [([2, 4], list(range(8)), 1)], [tensor("s", [2], 7, ints(0, -1))], ["s"])
+    one("Expand 8", 8, "Expand", ([2, 1], [1.0, 2]), [([2, 3], [1, 1, 1, 2, 2, 2], 1)],
+        [tensor("s", [2], 7, ints(1, 3))], ["s"])
+
+
+def named_sizes():
+    """ConvTranspose of a size that has a name: y[2 i + k] += x[i] w[k], without the two ends."""
+    w, x = [1.0, 2.0, 4.0], [1.0, 3.0, 5.0, 7.0]
+    full = [0.0] * (2 * 3 + 3 + 1)
+    for i, v in enumerate(x):
+        for k, c in enumerate(w):
+            full[2 * i + k] += v * c
+    y = full[1:-1]
+    check("ConvTranspose of a named size", 11,
+          [node("ConvTranspose", ["x", "w"], ["y0"], strides=[2], pads=[1, 1], output_padding=[1])],
+          ([1, 1, 4], x), [([1, 1, len(y)], y, 1)], [tensor("w", [1, 1, 3], 1, floats(*w))],
+          ["n", 1, "t"])
+
+
+if __name__ == "__main__":
+    attributes()
+    inputs()
+    named_sizes()
+    print(f"{count} models, {len(failures)} failed")
+    sys.exit(1 if failures or count < 22 else 0)
