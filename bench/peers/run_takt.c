@@ -59,6 +59,24 @@ static takt_status bind_inputs(void)
     return TAKT_OK;
 }
 
+/* The shapes of the inputs, where the model gives their dimensions names. */
+static size_t input_shapes(takt_known_input *known)
+{
+    size_t count = 0;
+    for (int i = 0; i < state.data.value_count && count < FLAT_INPUTS; i++) {
+        const flat_value *v = &state.data.values[i];
+        if (!v->is_input)
+            continue;
+        known[count] = (takt_known_input){.name = v->name};
+        known[count].view.dtype = TAKT_DTYPE_COUNT;
+        known[count].view.rank = v->rank;
+        for (int d = 0; d < v->rank; d++)
+            known[count].view.dims[d] = v->dims[d];
+        count++;
+    }
+    return count;
+}
+
 const char *peer_load(const char *folder, int threads)
 {
     char path[4096];
@@ -68,7 +86,9 @@ const char *peer_load(const char *folder, int threads)
         return problem;
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     const takt_plan_options options = {.threads = threads};
-    takt_status status = takt_model_load(state.ctx, path, NULL, &state.model);
+    takt_known_input known[FLAT_INPUTS];
+    const takt_load_options shapes = {.known = known, .known_count = input_shapes(known)};
+    takt_status status = takt_model_load(state.ctx, path, &shapes, &state.model);
     if (status == TAKT_OK)
         status = takt_plan_create(state.model, &options, &state.plan);
     if (status == TAKT_OK)

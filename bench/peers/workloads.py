@@ -2,6 +2,7 @@
 import numpy as np
 
 from graph import Graph
+from stored import Stored, folders
 
 SQUARE = (64, 128, 256, 512, 1000, 1024, 2048)
 SKINNY = ((256, 784), (1024, 1024), (3072, 768), (4096, 4096))  # N, K
@@ -132,3 +133,5 @@ def everything():
                    kind="f64")
     yield Workload("relu_f64_1m", "f64", lambda: single("relu", MEGA, dtype=f64), kind="f64")
     yield Workload("sum_f64_1m", "f64", lambda: single("sum", MEGA, dtype=f64), kind="f64")
+    for name, folder in folders():
+        yield Workload(name, "models", lambda at=folder: Stored(at))

@@ -38,13 +38,25 @@ static int64_t entry(const takt_attr *list, int i, int64_t fallback)
     return (uint32_t)i < list->count ? list->i64s[i] : fallback;
 }
 
+/* x + more - (stride * y + less) of dimensions that may have names: false if it is no number. */
+static bool difference(takt_emit *e, const takt_dim *xy, int64_t stride, int64_t more, int64_t less,
+                       int64_t *out)
+{
+    takt_dims *dims = e->frame->g->dims;
+    takt_dim a, b;
+    return takt_dim_make(dims, TAKT_DIM_ADD, xy[0], more, &a) == TAKT_OK &&
+           takt_dim_make(dims, TAKT_DIM_MUL, xy[1], stride, &b) == TAKT_OK &&
+           takt_dim_make(dims, TAKT_DIM_ADD, b, less, &b) == TAKT_OK &&
+           takt_dim_make(dims, TAKT_DIM_SUB, a, b, out) == TAKT_OK && takt_dim_is_number(*out);
+}
+
 /* What the sizes alone do not say of a transposed convolution; false: ONNX cannot say it either. */
 static bool output_padding(takt_emit *e, const takt_node *n, bool is_nhwc, int64_t *out)
 {
     const takt_type *dy = takt_emit_type(e, 0), *w = takt_emit_type(e, 1), *x = &n->type[0];
     const takt_attr *a = n->attr;
     const int spatial = x->rank - 2, first = is_nhwc ? 1 : 2;
-    if (!takt_type_is_concrete(x) || !takt_type_is_concrete(dy) || !takt_type_is_concrete(w))
+    if (!takt_type_is_concrete(w))
         return false;
     for (int i = 0; i < spatial; i++) {
         const int64_t stride = entry(&a[TAKT_CONV_STRIDE], i, 1);
@@ -52,7 +64,9 @@ static bool output_padding(takt_emit *e, const takt_node *n, bool is_nhwc, int64
         const int64_t reach = (w->dim[first + i] - 1) * dilation + 1;
         const int64_t pads =
             entry(&a[TAKT_CONV_PAD], i, 0) + entry(&a[TAKT_CONV_PAD], i + spatial, 0);
-        out[i] = x->dim[first + i] - (stride * (dy->dim[first + i] - 1) + reach - pads);
+        const takt_dim xy[2] = {x->dim[first + i], dy->dim[first + i]};
+        if (!difference(e, xy, stride, stride + pads, reach, &out[i]))
+            return false;
         if (out[i] < 0 || (out[i] >= stride && out[i] >= dilation))
             return false;
     }
