@@ -202,6 +202,12 @@ TAKT_API TAKT_MUST_USE takt_status takt_comparison_write(takt_ctx *ctx,
                                                          const takt_comparison *comparison,
                                                          const takt_compared *of,
                                                          takt_sink_fn *sink, void *user);
+/** Several comparisons with one first side as one text, object or page; the format is that of
+ *  `of[0]`. */
+TAKT_API TAKT_MUST_USE takt_status takt_comparisons_write(takt_ctx *ctx,
+                                                          const takt_comparison *comparisons,
+                                                          const takt_compared *of, size_t count,
+                                                          takt_sink_fn *sink, void *user);
 /** "faster"; never NULL. */
 TAKT_API const char *takt_verdict_name(takt_verdict verdict);
 
@@ -354,12 +360,14 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_count(takt_session *session, con
 /** What a result says: the table, the costliest steps, and what to look at. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_analyze(const takt_bench *bench, takt_format format,
                                                       takt_sink_fn *sink, void *user);
-/** Medians of several results in order, with the step between them if there is one. `*step` is the
+/** A metric of several results in order, with the step between them if there is one. `*step` is the
  *  first result after it, 0 if there is none. Results of different machines are refused. */
 typedef struct takt_trend {
     takt_bench *const *benches;
     size_t count;
-    bool throughput;          /**< instead of latency */
+    /** "latency" (the median, default), "mean", "p90", "p95", "p99", "throughput", "memory",
+     * "load", "plan", "first", "cpu", "energy" or "instructions". */
+    const char *metric;
     takt_bench_format format; /**< TEXT, JSON, HTML or PNG */
 } takt_trend;
 

@@ -163,16 +163,17 @@ static void head(takt_text *text, const takt_profile *p, const flame *f)
 {
     char figure[TAKT_FIGURE_TEXT];
     const int high = TOP + f->deepest * ROW + 34;
-    takt_text_add(text,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-                  "height=\"%d\" font-family=\"system-ui, sans-serif\" font-size=\"12\">\n"
-                  "<style>.b{fill:#fff}.t{fill:#222}.f{cursor:pointer}.f text{fill:#1c1c1c;"
-                  "pointer-events:none}.f:hover rect{stroke:#222}.hit rect{fill:#c43be8}"
-                  "@media(prefers-color-scheme:dark){.b{fill:#12161d}.t{fill:#e6e6e6}"
-                  ".f:hover rect{stroke:#fff}}</style>\n"
-                  "<rect class=\"b\" width=\"100%%\" height=\"100%%\"/>\n"
-                  "<text class=\"t\" x=\"6\" y=\"20\" font-size=\"15\">",
-                  WIDE, high, WIDE, high);
+    takt_text_add(
+        text,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+        "height=\"%d\" font-family=\"system-ui, sans-serif\" font-size=\"12\">\n"
+        "<style>.b{fill:#fff}.t{fill:#222}.f{cursor:pointer}.f text{fill:#1c1c1c;"
+        "pointer-events:none}.f:hover rect{stroke:#222}.hit rect{fill:#c43be8}"
+        "@media(prefers-color-scheme:dark){svg{background:#12161d}.b{fill:#12161d}.t{fill:#e6e6e6}"
+        ".f:hover rect{stroke:#fff}}</style>\n"
+        "<rect class=\"b\" width=\"100%%\" height=\"100%%\"/>\n"
+        "<text class=\"t\" x=\"6\" y=\"20\" font-size=\"15\">",
+        WIDE, high, WIDE, high);
     takt_html_text(text, p->plan->graph->name);
     takt_text_add(text,
                   ": %s in %zu steps</text>\n<text class=\"t\" id=\"note\" x=\"6\" y=\"38\">"

@@ -1,4 +1,5 @@
 /* monitor_report.c - what a monitor saw: a table, JSON, or a page with curves. */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/measure.h"
@@ -137,13 +138,13 @@ static double pick_memory(const takt_metrics *x)
     return (double)x->memory_bytes * 1e-6;
 }
 
-/* One or two curves over time. */
+/* One or two curves over time; two have names, and scales that may lie far apart. */
 static void curve(const takt_monitor *m, takt_text *text, const char *title, pick_fn *one,
                   pick_fn *two)
 {
     void *block;
     const size_t room = 2 * (m->count + 1), bytes = room * sizeof(takt_plot_point);
-    takt_plot plot = {.title = title, .x_label = "s", .y_label = title, .joined = true};
+    takt_plot plot = {.title = title, .x_label = "s", .y_label = "", .joined = true};
     takt_metrics x;
     if (takt_mem_zero(m->ctx, room, sizeof(takt_plot_point), "plot", &block) != TAKT_OK) {
         text->status = TAKT_ERR_MEMORY;
@@ -153,13 +154,47 @@ static void curve(const takt_monitor *m, takt_text *text, const char *title, pic
     for (int series = 0; series < (two != NULL ? 2 : 1); series++)
         for (size_t i = 0; i < room / 2 && takt_monitor_get(m, i, &x); i++) {
             const double y = series == 0 ? one(&x) : two(&x);
-            points[plot.count++] = (takt_plot_point){
-                .x = x.to_s, .y = y, .low = y, .high = y, .series = series, .name = ""};
+            points[plot.count++] =
+                (takt_plot_point){.x = x.to_s, .y = y, .low = y, .high = y, .series = series};
+            points[plot.count - 1].name = two == NULL ? "" : series == 0 ? "p50" : "p99";
         }
     plot.points = points;
+    plot.y_log = two != NULL;
+    for (size_t i = 0; i < plot.count; i++)
+        plot.y_log = plot.y_log && points[i].y > 0;
     if (plot.count > 0)
         takt_plot_points(text, &plot);
     takt_mem_put(m->ctx, block, bytes);
+}
+
+static void card(takt_text *text, const char *what, const char *figure, const char *more)
+{
+    takt_text_add(text, "<div class=\"card\"><span>%s</span><b>%s</b><span>%s</span></div>\n", what,
+                  figure, more);
+}
+
+static void cards(const takt_monitor *m, takt_text *text)
+{
+    char a[FIGURE], b[FIGURE + 24];
+    takt_metrics x;
+    takt_monitor_metrics(m, &x);
+    takt_text_add(text, "<p>%llu runs in %.4g s, %llu of them failed</p>\n<div class=\"cards\">\n",
+                  (unsigned long long)x.runs, x.to_s - x.from_s, (unsigned long long)x.failures);
+    snprintf(b, sizeof b, "mean %s", takt_figure_time(x.mean_ns, a));
+    card(text, "p50", takt_figure_time(x.p50_ns, a), b);
+    snprintf(b, sizeof b, "p95 %s", takt_figure_time(x.p95_ns, a));
+    card(text, "p99", takt_figure_time(x.p99_ns, a), b);
+    snprintf(a, sizeof a, "%.5g", x.throughput);
+    card(text, "throughput", a, "runs a second");
+    snprintf(a, sizeof a, "%.3g %%", x.cpu_pct);
+    card(text, "processors", a, "of those that it may use");
+    snprintf(b, sizeof b, "resident %s", takt_figure_bytes(x.resident_bytes, a));
+    card(text, "peak memory", takt_figure_bytes(x.peak_bytes, a), b);
+    if (m->options.track_cache) {
+        snprintf(a, sizeof a, "%.3g %%", x.cache_hit_pct);
+        card(text, "cache hits", x.has_cache ? a : "unavailable", x.has_cache ? "measured" : "");
+    }
+    takt_text_add(text, "</div>\n");
 }
 
 static void write_page(const takt_monitor *m, takt_text *text)
@@ -172,13 +207,16 @@ static void write_page(const takt_monitor *m, takt_text *text)
                         "<title>Monitor - Takt</title>\n<style>\n");
     takt_html_style(text);
     takt_text_add(text, "</style></head><body>\n<h1>Monitor</h1>\n");
+    cards(m, text);
+    takt_text_add(text, "<div class=\"plots\">\n");
     curve(m, text, "p50 and p99 in ms", pick_p50, pick_p99);
     curve(m, text, "runs a second", pick_rate, NULL);
     curve(m, text, "processors in %", pick_cpu, NULL);
     curve(m, text, "memory in MB", pick_memory, NULL);
-    takt_text_add(text, "<pre>");
+    takt_text_add(text, "</div>\n<details><summary>every interval</summary><pre>");
     takt_html_text(text, takt_text_get(&table));
-    takt_text_add(text, "</pre>\n<script type=\"application/json\" id=\"takt-monitor\">\n");
+    takt_text_add(text, "</pre></details>\n"
+                        "<script type=\"application/json\" id=\"takt-monitor\">\n");
     write_json(m, text);
     takt_text_add(text, "</script>\n</body></html>\n");
     text->status = table.status != TAKT_OK ? table.status : text->status;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "measure/compare.h"
 #include "measure/plot.h"
 
@@ -86,40 +87,56 @@ static void write_times(takt_json_writer *w, const char *key, const takt_timing 
     takt_json_close(w, ']');
 }
 
-static void write_json(const report *r)
+static void write_members(const report *r, takt_json_writer *w)
 {
     const takt_comparison *c = r->c;
+    takt_json_key(w, "a");
+    takt_json_string(w, r->of->a);
+    takt_json_key(w, "b");
+    takt_json_string(w, r->of->b);
+    takt_json_key(w, "verdict");
+    takt_json_string(w, takt_verdict_name(c->verdict));
+    number(w, "ratio", c->ratio);
+    takt_json_key(w, "ci95");
+    takt_json_open(w, '[');
+    takt_json_number(w, c->ci.low);
+    takt_json_number(w, c->ci.high);
+    takt_json_close(w, ']');
+    number(w, "margin", c->margin);
+    number(w, "same_p", c->same_p);
+    number(w, "detectable", c->detectable);
+    number(w, "noise", c->noise);
+    takt_json_key(w, "blocks");
+    takt_json_unsigned(w, c->blocks);
+    takt_json_key(w, "more_blocks");
+    takt_json_unsigned(w, c->more_blocks);
+    number(w, "a_us", c->a_ns * 1e-3);
+    number(w, "b_us", c->b_ns * 1e-3);
+    write_times(w, "a_blocks_ns", r->of->a_timing, c->blocks);
+    write_times(w, "b_blocks_ns", r->of->b_timing, c->blocks);
+}
+
+static void write_json(const report *reports, size_t count)
+{
     takt_json_writer w;
-    takt_json_begin(&w, r->text, true);
+    takt_json_begin(&w, reports->text, true);
     takt_json_open(&w, '{');
     takt_json_key(&w, "schema");
     takt_json_string(&w, "takt-compare/1");
-    takt_json_key(&w, "a");
-    takt_json_string(&w, r->of->a);
-    takt_json_key(&w, "b");
-    takt_json_string(&w, r->of->b);
-    takt_json_key(&w, "verdict");
-    takt_json_string(&w, takt_verdict_name(c->verdict));
-    number(&w, "ratio", c->ratio);
-    takt_json_key(&w, "ci95");
-    takt_json_open(&w, '[');
-    takt_json_number(&w, c->ci.low);
-    takt_json_number(&w, c->ci.high);
-    takt_json_close(&w, ']');
-    number(&w, "margin", c->margin);
-    number(&w, "same_p", c->same_p);
-    number(&w, "detectable", c->detectable);
-    number(&w, "noise", c->noise);
-    takt_json_key(&w, "blocks");
-    takt_json_unsigned(&w, c->blocks);
-    takt_json_key(&w, "more_blocks");
-    takt_json_unsigned(&w, c->more_blocks);
-    number(&w, "a_us", c->a_ns * 1e-3);
-    number(&w, "b_us", c->b_ns * 1e-3);
-    write_times(&w, "a_blocks_ns", r->of->a_timing, c->blocks);
-    write_times(&w, "b_blocks_ns", r->of->b_timing, c->blocks);
+    if (count == 1) {
+        write_members(reports, &w);
+    } else {
+        takt_json_key(&w, "comparisons");
+        takt_json_open(&w, '[');
+        for (size_t i = 0; i < count; i++) {
+            takt_json_open(&w, '{');
+            write_members(&reports[i], &w);
+            takt_json_close(&w, '}');
+        }
+        takt_json_close(&w, ']');
+    }
     takt_json_close(&w, '}');
-    takt_text_put(r->text, "\n", 1);
+    takt_text_put(reports->text, "\n", 1);
 }
 
 static bool has_times(const takt_timing *t)
@@ -152,18 +169,28 @@ static void plots(const report *r, const char *name, const takt_timing *t)
     takt_text_add(r->text, "</div>\n");
 }
 
+static void head(takt_text *text)
+{
+    takt_text_add(text, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                        "<meta name=\"viewport\" content=\"width=device-width\">\n"
+                        "<title>Comparison - Takt</title>\n<style>\n");
+    takt_html_style(text);
+    takt_text_add(text, "</style></head><body>\n");
+}
+
+static const char *title_of(const takt_comparison *c)
+{
+    return c->verdict == TAKT_SAME     ? "The same"
+           : c->verdict == TAKT_FASTER ? "Faster"
+           : c->verdict == TAKT_SLOWER ? "Slower"
+                                       : "Inconclusive";
+}
+
 static void write_html(const report *r)
 {
     const takt_comparison *c = r->c;
-    takt_text_add(r->text, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                           "<meta name=\"viewport\" content=\"width=device-width\">\n"
-                           "<title>Comparison - Takt</title>\n<style>\n");
-    takt_html_style(r->text);
-    takt_text_add(r->text, "</style></head><body>\n<h1>%s</h1>\n<p>",
-                  c->verdict == TAKT_SAME     ? "The same"
-                  : c->verdict == TAKT_FASTER ? "Faster"
-                  : c->verdict == TAKT_SLOWER ? "Slower"
-                                              : "Inconclusive");
+    head(r->text);
+    takt_text_add(r->text, "<h1>%s</h1>\n<p>", title_of(c));
     sentence(r, takt_html_text);
     takt_text_add(r->text, "</p>\n<div class=\"plots\">\n");
     const takt_plot_bar bars[] = {
@@ -181,21 +208,96 @@ static void write_html(const report *r)
     takt_text_add(r->text, "</body></html>\n");
 }
 
-takt_status takt_comparison_write(takt_ctx *ctx, const takt_comparison *c, const takt_compared *of,
-                                  takt_sink_fn *sink, void *user)
+/* ---- several ---- */
+
+enum { MOST_BARS = 64 };
+
+static void table_row(const report *r)
+{
+    const takt_comparison *c = r->c;
+    takt_text_add(r->text, "<tr><td>");
+    takt_html_text(r->text, r->of->b);
+    takt_text_add(r->text,
+                  "</td><td>%.5g &micro;s</td><td>%+.2f&nbsp;%%</td><td>%+.2f to "
+                  "%+.2f&nbsp;%%</td><td>%s</td><td>%zu</td></tr>\n",
+                  c->b_ns * 1e-3, 100 * (c->ratio - 1), 100 * (c->ci.low - 1),
+                  100 * (c->ci.high - 1), takt_verdict_name(c->verdict), c->blocks);
+}
+
+/* Everything against the first: one table, one picture, and the pairs one by one. */
+static void write_page(const report *reports, size_t count)
+{
+    takt_text *text = reports->text;
+    takt_plot_bar bars[MOST_BARS];
+    const size_t shown = count < MOST_BARS - 1 ? count : MOST_BARS - 1;
+    for (size_t i = 0; i < shown; i++) {
+        const takt_comparison *c = reports[i].c;
+        bars[i] = (takt_plot_bar){reports[i].of->b, 100 * (c->ci.low - 1), 100 * (c->ratio - 1),
+                                  100 * (c->ci.high - 1), false};
+    }
+    bars[shown] =
+        (takt_plot_bar){"margin", -100 * reports->c->margin, 0, 100 * reports->c->margin, true};
+    head(text);
+    takt_text_add(text, "<h1>%zu compared with ", count);
+    takt_html_text(text, reports->of->a);
+    takt_text_add(text, "</h1>\n<div class=\"plots\">\n");
+    takt_plot_bars(text, "Difference in time, 95 % interval", "percent; right of 0: slower", bars,
+                   shown + 1);
+    takt_text_add(text, "</div>\n<table><tr><th></th><th>median</th><th>difference</th>"
+                        "<th>95&nbsp;%% interval</th><th>verdict</th><th>blocks</th></tr>\n"
+                        "<tr><td>");
+    takt_html_text(text, reports->of->a);
+    takt_text_add(text, "</td><td>%.5g &micro;s</td><td></td><td></td><td></td><td></td></tr>\n",
+                  reports->c->a_ns * 1e-3);
+    for (size_t i = 0; i < count; i++)
+        table_row(&reports[i]);
+    takt_text_add(text, "</table>\n");
+    for (size_t i = 0; i < count; i++) {
+        takt_text_add(text, "<h2>%s: ", title_of(reports[i].c));
+        takt_html_text(text, reports[i].of->b);
+        takt_text_add(text, "</h2>\n<p>");
+        sentence(&reports[i], takt_html_text);
+        takt_text_add(text, "</p>\n<div class=\"plots\">\n");
+        if (has_times(reports[i].of->a_timing) && has_times(reports[i].of->b_timing))
+            takt_plot_two(text, reports[i].of->a_timing, reports[i].of->b_timing);
+        if (has_times(reports[i].of->b_timing))
+            takt_plot_distribution(text, reports[i].of->b_timing);
+        takt_text_add(text, "</div>\n");
+    }
+    takt_text_add(text, "</body></html>\n");
+}
+
+takt_status takt_comparisons_write(takt_ctx *ctx, const takt_comparison *comparisons,
+                                   const takt_compared *of, size_t count, takt_sink_fn *sink,
+                                   void *user)
 {
     takt_text text;
-    const report r = {c, of, &text};
+    void *block;
+    if (count == 0)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "there are no comparisons to write");
+    TAKT_TRY(takt_mem_zero(ctx, count, sizeof(report), "comparisons", &block));
+    report *reports = block;
     takt_text_init(&text, ctx);
+    for (size_t i = 0; i < count; i++)
+        reports[i] = (report){&comparisons[i], &of[i], &text};
     if (of->format == TAKT_BENCH_JSON)
-        write_json(&r);
+        write_json(reports, count);
+    else if (of->format == TAKT_BENCH_HTML && count == 1)
+        write_html(reports);
     else if (of->format == TAKT_BENCH_HTML)
-        write_html(&r);
-    else
-        write_text(&r);
+        write_page(reports, count);
+    for (size_t i = 0; i < count && of->format == TAKT_BENCH_TEXT; i++)
+        write_text(&reports[i]);
     takt_status status = text.status;
     if (status == TAKT_OK && sink(user, takt_text_get(&text), text.length) != 0)
         status = takt_fail(ctx, TAKT_E_FILE_WRITE, "the reader of a report refused it");
     takt_text_deinit(&text);
+    takt_mem_put(ctx, block, count * sizeof(report));
     return status;
+}
+
+takt_status takt_comparison_write(takt_ctx *ctx, const takt_comparison *c, const takt_compared *of,
+                                  takt_sink_fn *sink, void *user)
+{
+    return takt_comparisons_write(ctx, c, of, 1, sink, user);
 }

@@ -182,15 +182,20 @@ static void draw_roof(takt_text *text, const takt_plot *p, const takt_axis *x, c
                   takt_axis_place(x, x->high) - 4, takt_axis_place(y, p->roof) - 5, p->roof);
 }
 
-static void draw_point(takt_text *text, const takt_plot_point *q, const takt_axis *x,
-                       const takt_axis *y)
+/* More joined dots than this hide their line. */
+enum { DOTS = 80 };
+
+static void draw_point(takt_text *text, const takt_plot *p, const takt_plot_point *q,
+                       const takt_axis *x, const takt_axis *y)
 {
     const double at = takt_axis_place(x, q->x), height = takt_axis_place(y, q->y);
     if (q->high > q->low)
         takt_text_add(text, "<line class=\"s\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>",
                       at, at, takt_axis_place(y, q->low), takt_axis_place(y, q->high));
-    takt_text_add(text, "<circle class=\"d\" r=\"%.1f\" cx=\"%.1f\" cy=\"%.1f\"><title>",
-                  4 + 6 * q->weight, at, height);
+    const bool is_other = p->joined && (q->series - p->points[0].series) % 2 != 0;
+    const double size = p->joined && p->count > DOTS ? 1.2 : 4 + 6 * q->weight;
+    takt_text_add(text, "<circle class=\"%s\" r=\"%.1f\" cx=\"%.1f\" cy=\"%.1f\"><title>",
+                  is_other ? "w" : "d", size, at, height);
     takt_html_text(text, q->name);
     takt_text_add(text, ": %.4g</title></circle>\n", q->y);
 }
@@ -253,7 +258,7 @@ void takt_plot_points(takt_text *text, const takt_plot *p)
                       at, TOP, HEIGHT - BOTTOM);
     }
     for (size_t i = 0; i < p->count; i++)
-        draw_point(text, &p->points[i], &x, &y);
+        draw_point(text, p, &p->points[i], &x, &y);
     for (size_t i = 0; i < p->count && p->labels; i++) {
         const bool is_right = takt_axis_place(&x, p->points[i].x) > 0.6 * WIDTH;
         takt_text_add(text, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">",

@@ -149,9 +149,58 @@ def verdicts():
     expect(trend["step_at"] == 5, f"step at {trend['step_at']}")
 
 
+def metrics():
+    """Trends of everything that a result holds, and what it does not hold."""
+    for metric in ("latency", "mean", "p90", "p95", "p99", "throughput", "memory", "load", "plan",
+                   "first", "cpu"):
+        trend = json.loads(takt(f"benchmark trends results_v1.json results_v2.json --json "
+                                f"--metric {metric}"))
+        expect(trend["metric"] == metric and len(trend["points"]) == 2, f"{trend}")
+        expect(all(p["low"] <= p["median"] <= p["high"] and p["median"] > 0
+                   for p in trend["points"]), f"{trend}")
+    memory = json.loads((TMP / "results_v1.json").read_text())["results"]["memory_usage"]
+    trend = json.loads(takt("benchmark trends results_v1.json results_v2.json --json "
+                            "--metric memory"))
+    expect(abs(trend["points"][0]["median"] - memory["planned_peak"] / 1e6) < 1e-9, f"{trend}")
+    takt("benchmark trends results_v1.json results_v2.json --metric energy", 4, "holds no energy")
+    takt("benchmark trends results_v1.json results_v2.json --metric speed", 2, "no metric speed")
+    takt("benchmark trends results_v1.json results_v2.json --metric p99 -o p99.html")
+    expect("p99 of model.takt" in (TMP / "p99.html").read_text(), "a page of p99")
+
+
+def several():
+    """Three and more in one page and one object."""
+    names = "results_v1.json results_v2.json slow.json"
+    takt(f"benchmark compare --results {names} --output three.html", (0, 5))
+    page = (TMP / "three.html").read_text()
+    expect("2 compared with results_v1.json" in page and page.count("<h2>") == 2, "a page of two")
+    both = json.loads(takt(f"benchmark compare --results {names} --json", (0, 5)))
+    expect([one["b"] for one in both["comparisons"]] == ["results_v2.json", "slow.json"], f"{both}")
+    expect(both["comparisons"][1]["verdict"] == "slower", f"{both}")
+    takt(f"benchmark compare --results {names} -o three.json --fail-on slower:2%", 3, "as slow")
+    expect(len(json.loads((TMP / "three.json").read_text())["comparisons"]) == 2, "a file of two")
+    takt("benchmark compare model.takt model_v2.takt model.takt --blocks 8 -t 1 -o m3.html", (0, 5))
+    expect("2 compared with model.takt" in (TMP / "m3.html").read_text(), "models too")
+    takt(f"benchmark compare --results {names} -o no/where.html", 1, "cannot be written")
+
+
+def prepared():
+    """The compiled model, its inputs and every setting beside it; a run with them."""
+    takt("benchmark prepare model.takt -D batch=4 --threads 1 --isa scalar --seed 5 --pass=-layout",
+         text="compiled  model.taktp")
+    config = json.loads((TMP / "model.takt.bench.json").read_text())
+    expect(config == {"threads": "1", "dim": ["batch=4"], "seed": 5, "isa": "scalar",
+                      "pass": ["-layout"]}, f"{config}")
+    expect((TMP / "model.takt.x.npy").exists(), "inputs")
+    result = json.loads(takt("benchmark run model.taktp --config model.takt.bench.json "
+                             "--iterations 20 --format json"))
+    expect(result["results"]["per_op"][0]["name"] != "", "it runs with them")
+    takt("benchmark prepare missing.takt", 1, "missing.takt")
+
+
 TMP.mkdir(parents=True, exist_ok=True)
 shutil.copy(MODEL, TMP / "model.takt")
 shutil.copy(MODEL, TMP / "model_v2.takt")
-for part in (guides, keys, formats, profiles, mistakes, verdicts):
+for part in (guides, keys, formats, profiles, mistakes, verdicts, metrics, several, prepared):
     part()
 sys.exit(failures > 0)

@@ -85,7 +85,7 @@ def counted_files():
 
 def mistakes():
     compare("a.takt", 2, "two or more")
-    compare("a.takt b.takt c.takt -o x.html", 2, "one comparison")
+    compare("a.takt b.takt c.takt -o x.png", 2, "no such format")
     compare("a.takt b.takt -o x.csv", 2, "no such format")
     compare("a.takt b.takt --inject much", 2, "no part")
     compare("a.takt missing.takt", 1, "missing.takt")

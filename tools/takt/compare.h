@@ -21,6 +21,10 @@ typedef struct compare_job {
     double inject;
     char backends[256]; /* cut into words */
     takt_pool *pool;
+    takt_comparison found[COMPARE_SIDES]; /* of several, until the report is written */
+    takt_timing times[COMPARE_SIDES][2];
+    size_t found_count;
+    bool gathers; /* one object or page for all of them */
 } compare_job;
 
 /* The first against another side. The report is printed or saved; the exit code says the rest. */

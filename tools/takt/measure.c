@@ -132,6 +132,11 @@ static int fail_to_write(const takt_tool *t, const char *path, int error)
     return tool_report_error(t, &e);
 }
 
+int tool_cannot_write(const takt_tool *t, const char *path)
+{
+    return fail_to_write(t, path, errno);
+}
+
 int tool_buffer_save(const takt_tool *t, tool_buffer *b, const char *path)
 {
     int code = TAKT_EXIT_OK;

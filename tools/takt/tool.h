@@ -113,6 +113,8 @@ char *tool_joined(const takt_tool *t, tool_flag_id id);
 /* The number in a text of this kind: bytes, or nanoseconds for times. */
 bool tool_read_number(tool_flag_kind kind, const char *text, uint64_t *value);
 void tool_dump_config(const takt_tool *t);
+/* One flag as a member of such an object, if it has a value; `*before` goes before it. */
+void tool_dump_flag(const takt_tool *t, FILE *to, tool_flag_id id, const char **before);
 
 /* ---- printing ---- */
 

@@ -124,50 +124,51 @@ char *tool_joined(const takt_tool *t, tool_flag_id id)
 
 /* ---- the configuration in force ---- */
 
-static void dump_value(tool_flag_id id, const char *text)
+static void dump_value(FILE *to, tool_flag_id id, const char *text)
 {
     uint64_t value;
     const tool_flag_kind kind = tool_flags[id].kind;
     if (kind == TAKT_FLAG_SWITCH)
-        printf("%s", is_true(text) ? "true" : "false");
+        fprintf(to, "%s", is_true(text) ? "true" : "false");
     else if ((kind == TAKT_FLAG_COUNT || kind == TAKT_FLAG_LEVEL) &&
              tool_read_number(kind, text, &value))
-        printf("%llu", (unsigned long long)value);
+        fprintf(to, "%llu", (unsigned long long)value);
     else
-        tool_print_string(stdout, text);
+        tool_print_string(to, text);
 }
 
-static void dump_flag(const takt_tool *t, tool_flag_id id, const char **before)
+void tool_dump_flag(const takt_tool *t, FILE *to, tool_flag_id id, const char **before)
 {
     const char *item = tool_text_of(t, id);
     if (item == NULL || id == TAKT_F_CONFIG || id == TAKT_F_DUMP_CONFIG || id == TAKT_F_HELP)
         return;
-    printf("%s\n  \"%s\": ", *before, tool_flags[id].name);
+    fprintf(to, "%s\n  \"%s\": ", *before, tool_flags[id].name);
     *before = ",";
     if (tool_flags[id].kind != TAKT_FLAG_LIST) {
-        dump_value(id, item);
+        dump_value(to, id, item);
         return;
     }
-    printf("[");
+    fprintf(to, "[");
     for (size_t i = 0; (item = tool_item_of(t, id, i)) != NULL; i++) {
-        printf("%s", i > 0 ? ", " : "");
-        dump_value(id, item);
+        fprintf(to, "%s", i > 0 ? ", " : "");
+        dump_value(to, id, item);
     }
-    printf("]");
+    fprintf(to, "]");
 }
 
 void tool_dump_config(const takt_tool *t)
 {
     const char *before = "";
-    printf("{");
+    FILE *to = stdout;
+    fprintf(to, "{");
     if (tool_verb_takes(t->verb, TAKT_F_MODEL) && tool_text_of(t, TAKT_F_MODEL) == NULL &&
         t->arg_count > 0) {
-        printf("\n  \"model\": ");
-        tool_print_string(stdout, t->args[0]);
+        fprintf(to, "\n  \"model\": ");
+        tool_print_string(to, t->args[0]);
         before = ",";
     }
     for (int id = 0; id < TAKT_FLAG_IDS; id++)
         if (tool_verb_takes(t->verb, (tool_flag_id)id))
-            dump_flag(t, (tool_flag_id)id, &before);
-    printf("%s}\n", before[0] == ',' ? "\n" : "");
+            tool_dump_flag(t, to, (tool_flag_id)id, &before);
+    fprintf(to, "%s}\n", before[0] == ',' ? "\n" : "");
 }

@@ -104,21 +104,51 @@ static bool take_limit(compare_job *j)
 
 /* ---- the report ---- */
 
-int compare_report(compare_job *j, size_t other, const takt_comparison *c, const takt_timing *a,
-                   const takt_timing *b)
+static int save(compare_job *j, const takt_comparison *c, takt_compared *of, size_t count)
 {
     takt_bench_format format;
     const char *path;
     tool_buffer text = {0};
     if (!tool_bench_format_of(j->t, &format, &path))
         return TAKT_EXIT_USAGE;
-    takt_compared of = {j->sides[0].name, j->sides[other].name, a, b, format};
-    int code = tool_finish(j->t, takt_comparison_write(j->t->ctx, c, &of, tool_to_buffer, &text));
+    of[0].format = format;
+    int code =
+        tool_finish(j->t, takt_comparisons_write(j->t->ctx, c, of, count, tool_to_buffer, &text));
     const int saved = tool_buffer_save(j->t, &text, path);
     code = code != TAKT_EXIT_OK ? code : saved;
-    of.format = TAKT_BENCH_TEXT;
+    of[0].format = TAKT_BENCH_TEXT;
     if (code == TAKT_EXIT_OK && strcmp(path, "-") != 0 && !tool_on(j->t, TAKT_F_QUIET))
-        code = tool_finish(j->t, takt_comparison_write(j->t->ctx, c, &of, tool_to_stdout, NULL));
+        code = tool_finish(j->t,
+                           takt_comparisons_write(j->t->ctx, c, of, count, tool_to_stdout, NULL));
+    return code;
+}
+
+/* A copy in this program's memory: the times' owner goes before the report is written. */
+static bool keep_times(const takt_timing *from, takt_timing *to)
+{
+    *to = (takt_timing){0};
+    if (from == NULL || from->count == 0)
+        return true;
+    *to = *from;
+    to->samples = malloc(from->count * sizeof *to->samples);
+    if (to->samples != NULL)
+        memcpy(to->samples, from->samples, from->count * sizeof *to->samples);
+    return to->samples != NULL;
+}
+
+int compare_report(compare_job *j, size_t other, const takt_comparison *c, const takt_timing *a,
+                   const takt_timing *b)
+{
+    takt_compared of = {j->sides[0].name, j->sides[other].name, a, b, TAKT_BENCH_TEXT};
+    int code = TAKT_EXIT_OK;
+    if (j->gathers) {
+        takt_timing *times = j->times[j->found_count];
+        j->found[j->found_count++] = *c;
+        if (!keep_times(a, &times[0]) || !keep_times(b, &times[1]))
+            code = tool_finish(j->t, TAKT_ERR_MEMORY);
+    } else {
+        code = save(j, c, &of, 1);
+    }
     if (code != TAKT_EXIT_OK)
         return code;
     if (j->limit > 0 && c->verdict == TAKT_SLOWER && c->ratio >= 1 + j->limit)
@@ -126,8 +156,24 @@ int compare_report(compare_job *j, size_t other, const takt_comparison *c, const
     return c->verdict == TAKT_INCONCLUSIVE ? TAKT_EXIT_INCONCLUSIVE : TAKT_EXIT_OK;
 }
 
-/* One page or object holds one comparison. */
-static int check_format(const compare_job *j)
+/* All comparisons in one report. */
+static int save_all(compare_job *j)
+{
+    takt_compared of[COMPARE_SIDES];
+    for (size_t i = 0; i < j->found_count; i++) {
+        const takt_timing *a = &j->times[i][0], *b = &j->times[i][1];
+        of[i] = (takt_compared){j->sides[0].name, j->sides[i + 1].name, a->count > 0 ? a : NULL,
+                                b->count > 0 ? b : NULL, TAKT_BENCH_TEXT};
+    }
+    const int code = j->found_count > 0 ? save(j, j->found, of, j->found_count) : TAKT_EXIT_OK;
+    for (size_t i = 0; i < j->found_count; i++) {
+        free(j->times[i][0].samples);
+        free(j->times[i][1].samples);
+    }
+    return code;
+}
+
+static int check_format(compare_job *j)
 {
     takt_bench_format format;
     const char *path;
@@ -136,9 +182,8 @@ static int check_format(const compare_job *j)
     if (format != TAKT_BENCH_TEXT && format != TAKT_BENCH_JSON && format != TAKT_BENCH_HTML)
         return tool_usage_error(j->t, 1003, "there are text, json and html",
                                 "a comparison has no such format");
-    if (j->count > 2 && (format == TAKT_BENCH_HTML || strcmp(path, "-") != 0))
-        return tool_usage_error(j->t, 1003, "compare two at a time",
-                                "a report file holds one comparison, not %zu", j->count - 1);
+    j->gathers = j->count > 2 && (format != TAKT_BENCH_TEXT || strcmp(path, "-") != 0) &&
+                 tool_text_of(j->t, TAKT_F_COUNTER) == NULL;
     return TAKT_EXIT_OK;
 }
 
@@ -157,17 +202,20 @@ static int all(compare_job *j)
     int worst = TAKT_EXIT_OK;
     for (size_t i = 1; i < j->count; i++) {
         const int code = compare_one(j, i);
-        if (code != TAKT_EXIT_OK && code != TAKT_EXIT_REGRESSION && code != TAKT_EXIT_INCONCLUSIVE)
-            return code;
-        if (worst != TAKT_EXIT_REGRESSION && code != TAKT_EXIT_OK)
+        const bool is_verdict =
+            code == TAKT_EXIT_OK || code == TAKT_EXIT_REGRESSION || code == TAKT_EXIT_INCONCLUSIVE;
+        if (!is_verdict || (worst != TAKT_EXIT_REGRESSION && code != TAKT_EXIT_OK))
             worst = code;
+        if (!is_verdict)
+            break;
     }
-    return worst;
+    const int saved = save_all(j); /* what was compared before a failure, too */
+    return saved != TAKT_EXIT_OK ? saved : worst;
 }
 
-static int run(takt_tool *t)
+static int run_job(compare_job *j)
 {
-    compare_job j = {.t = t};
+    const takt_tool *t = j->t;
     const char *type = tool_text_of(t, TAKT_F_TYPE), *event = tool_text_of(t, TAKT_F_COUNTER);
     if (type != NULL && strcmp(type, "inference") != 0)
         return tool_usage_error(t, 1003, "there is inference", "nothing of type %s can be compared",
@@ -175,15 +223,26 @@ static int run(takt_tool *t)
     if (event != NULL && strcmp(event, "instructions") != 0)
         return tool_usage_error(t, 1003, "there is instructions",
                                 "--counter %s is nothing to count", event);
-    int code = take_sides(&j);
+    int code = take_sides(j);
     if (code == TAKT_EXIT_OK)
-        code = check_format(&j);
+        code = check_format(j);
     if (code != TAKT_EXIT_OK)
         return code;
-    if (!take_limit(&j) || !tool_percent(t, TAKT_F_MARGIN, 0.01, &j.margin) ||
-        !tool_percent(t, TAKT_F_INJECT, 0, &j.inject))
+    if (!take_limit(j) || !tool_percent(t, TAKT_F_MARGIN, 0.01, &j->margin) ||
+        !tool_percent(t, TAKT_F_INJECT, 0, &j->inject))
         return TAKT_EXIT_USAGE;
-    return all(&j);
+    return all(j);
+}
+
+static int run(takt_tool *t)
+{
+    compare_job *j = calloc(1, sizeof *j);
+    if (j == NULL)
+        return tool_finish(t, TAKT_ERR_MEMORY);
+    j->t = t;
+    const int code = run_job(j);
+    free(j);
+    return code;
 }
 
 const takt_verb takt_verb_benchmark_compare = {

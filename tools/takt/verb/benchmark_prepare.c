@@ -22,34 +22,62 @@ static int save_inputs(takt_tool *t, const tool_bench *b, const char *model)
     return TAKT_EXIT_OK;
 }
 
-/* The flags in force, as --config reads them. */
+/* Sizes are joined by commas, with spaces or without: a list of flags has one each. */
+static void write_sizes(FILE *to, const char *sizes)
+{
+    const char *before = "";
+    fprintf(to, ",\n  \"dim\": [");
+    while (*sizes != '\0') {
+        char one[300];
+        const size_t length = strcspn(sizes, ",");
+        snprintf(one, sizeof one, "%.*s", (int)(length < 299 ? length : 299), sizes);
+        fprintf(to, "%s", before);
+        tool_print_string(to, one);
+        before = ", ";
+        sizes += length + (sizes[length] == ',');
+    }
+    fprintf(to, "]");
+}
+
+/* Everything that is in force, as --config reads it: what was said, and what was chosen. */
 static int save_config(takt_tool *t, const tool_bench *b, const char *model)
 {
-    char path[2048], text[1400];
-    tool_buffer buffer = {0};
+    static const tool_flag_id kept[] = {TAKT_F_SELECT, TOOL_PLAN_FLAGS};
+    char path[2048];
+    const char *before = ",";
     takt_plan_info info;
     takt_plan_query(b->plan, &info);
     snprintf(path, sizeof path, "%s.bench.json", model);
-    int length = snprintf(text, sizeof text, "{\"threads\": \"%d\"", info.threads);
+    FILE *to = fopen(path, "wb");
+    if (to == NULL)
+        return tool_cannot_write(t, path);
+    fprintf(to, "{\n  \"threads\": \"%d\"", info.threads);
     if (b->run.sizes.length > 0)
-        length += snprintf(text + length, sizeof text - (size_t)length, ", \"dim\": [\"%s\"]",
-                           b->run.sizes.text);
-    length += snprintf(text + length, sizeof text - (size_t)length, ", \"seed\": %llu}\n",
-                       (unsigned long long)tool_number_of(t, TAKT_F_SEED, 0));
-    /* Sizes are joined by commas; a list of flags has one each. */
-    char *dims = strstr(text, "[\"");
-    for (char *at = dims; at != NULL && *at != '\0' && *at != ']'; at++)
-        if (*at == ',' && (size_t)length + 3 < sizeof text) {
-            memmove(at + 3, at + 1, strlen(at + 1) + 1);
-            memcpy(at, "\",\"", 3);
-            at += 2;
-            length += 2;
-        }
-    if (tool_to_buffer(&buffer, text, strlen(text)) != 0)
-        return tool_finish(t, TAKT_ERR_MEMORY);
-    const int code = tool_buffer_save(t, &buffer, path);
+        write_sizes(to, b->run.sizes.text);
+    fprintf(to, ",\n  \"seed\": %llu", (unsigned long long)tool_number_of(t, TAKT_F_SEED, 0));
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        tool_dump_flag(t, to, kept[i], &before);
+    fprintf(to, "\n}\n");
+    if (fclose(to) != 0)
+        return tool_cannot_write(t, path);
+    printf("settings  %s\n", path);
+    return TAKT_EXIT_OK;
+}
+
+/* model.onnx as model.taktp, which loads without being read anew. */
+static int save_compiled(takt_tool *t, const tool_bench *b, const char *model)
+{
+    char path[2048];
+    const char *slash = strrchr(model, '/'), *dot = strrchr(model, '.');
+    const size_t length =
+        dot != NULL && (slash == NULL || dot > slash) ? (size_t)(dot - model) : strlen(model);
+    if (dot != NULL && strcmp(dot, ".taktp") == 0)
+        return TAKT_EXIT_OK; /* it is one */
+    snprintf(path, sizeof path, "%.*s.taktp", (int)length, model);
+    const takt_save_options options = {.source = model, .command = "takt benchmark prepare"};
+    const int code = tool_finish(t, takt_model_save(b->model, path, &options));
     if (code == TAKT_EXIT_OK)
-        printf("settings  %s\n", path);
+        printf("compiled  %s\n", path);
     return code;
 }
 
@@ -70,8 +98,10 @@ static int run(takt_tool *t)
         printf("loaded    in %.3f ms\nplanned   in %.3f ms: %zu steps, %llu bytes, %d threads\n",
                b.load_ns * 1e-6, b.plan_ns * 1e-6, info.steps, (unsigned long long)info.peak,
                info.threads);
-        code = save_inputs(t, &b, model);
+        code = save_compiled(t, &b, model);
     }
+    if (code == TAKT_EXIT_OK)
+        code = save_inputs(t, &b, model);
     if (code == TAKT_EXIT_OK)
         code = save_config(t, &b, model);
     tool_bench_close(&b);
@@ -80,11 +110,12 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_benchmark_prepare = {
     .name = "benchmark-prepare",
-    .summary = "load, plan and run a model once; keep its inputs and settings beside it",
+    .summary = "load, plan and run a model; keep it compiled, its inputs and settings beside it",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "Writes MODEL.INPUT.npy for every input and MODEL.bench.json, which --config reads.",
+    .about = "Beside model.onnx it writes model.taktp, model.onnx.INPUT.npy for every input, and\n"
+             "model.onnx.bench.json: every setting in force, which --config reads.",
     .example = "takt benchmark prepare --model mlp.takt --config settings.json",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED,
               TAKT_F_RANDOM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_FLAG_IDS},

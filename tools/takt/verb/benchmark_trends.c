@@ -11,10 +11,7 @@ static int show(takt_tool *t, takt_bench *const *benches, size_t count)
     const char *path;
     tool_buffer text = {0};
     size_t step;
-    trend.throughput = metric != NULL && strcmp(metric, "throughput") == 0;
-    if (metric != NULL && !trend.throughput && strcmp(metric, "latency") != 0)
-        return tool_usage_error(t, 1003, "there are latency and throughput",
-                                "there is no metric %s", metric);
+    trend.metric = metric;
     if (fail_on != NULL && strcmp(fail_on, "step") != 0)
         return tool_usage_error(t, 1003, "write --fail-on step", "--fail-on %s is no condition",
                                 fail_on);
