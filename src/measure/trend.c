@@ -141,8 +141,8 @@ static takt_status find(takt_ctx *ctx, const char *name, const metric **found)
 static takt_status check(takt_ctx *ctx, const takt_trend *t)
 {
     if (t->count < 2)
-        return takt_fail(ctx, TAKT_E_RESULT_MIX, "%zu result%s make no trend", t->count,
-                         t->count == 1 ? "" : "s");
+        return takt_fail(ctx, TAKT_E_RESULT_MIX, "%zu result%s no trend", t->count,
+                         t->count == 1 ? " makes" : "s make");
     for (size_t i = 1; i < t->count; i++) {
         const char *a = takt_bench_fingerprint(t->benches[0]);
         const char *b = takt_bench_fingerprint(t->benches[i]);

@@ -123,7 +123,11 @@ def mistakes():
     takt("benchmark compare model.takt", 2, "give two")
     takt("benchmark compare model.takt foreign.json", 2, "result file")
     takt("benchmark compare model.takt model.takt --fail-on quicker", 2, "no condition")
-    takt("benchmark trends results_v1.json", (1, 4), "make no trend")
+    takt("benchmark trends results_v1.json", 4, "1 result makes no trend")
+    takt("benchmark run model.takt --iterations 2 -o two.json -q")
+    takt("benchmark compare two.json two.json", 5, "2 and 2 times are too few")
+    takt("benchmark run model.takt --iterations 2 -o no/where.json", 1, "cannot be written")
+    takt("benchmark run missing.takt", 1, "missing.takt")
     other = json.loads((TMP / "results_v1.json").read_text())
     other["benchmark_info"]["system_info"]["fingerprint"] = "0" * 16
     (TMP / "other.json").write_text(json.dumps(other))

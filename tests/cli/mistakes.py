@@ -39,7 +39,9 @@ for words in (("benchmark",), ("bench",)):
 for words in (("help", "benchmark"), ("benchmark", "--help")):
     text = succeeds(*words)
     expect("benchmark run" in text and "benchmark compare" in text, f"{words}: {text}")
-expect("takt benchmark-run" in succeeds("help", "benchmark", "run"), "help of two words")
+expect("takt benchmark run" in succeeds("help", "benchmark", "run"), "help of two words")
+fails(2, "benchmark", "prepare", says=["takt benchmark prepare wants MODEL"])
+fails(2, "benchmark", "run", "--walk", says=["takt benchmark run has no flag --walk"])
 fails(2, "help", "benchmark", "walk", says=["there is no verb benchmark walk"])
 expect("3 slower" in succeeds("help") and "5 too noisy" in succeeds("help"), "exit codes")
 

@@ -38,9 +38,27 @@ typedef void check_fn(check_sheet *s, check_result *r);
     X(memory)                                                                                      \
     X(targets)                                                                                     \
     X(simd)                                                                                        \
-    X(threads) X(fusion) X(pooling) X(in_place) X(copies) X(outputs) X(passes) X(cache) X(order)   \
-        X(batch_dim) X(transfers) X(architecture) X(correct) X(impact) X(edges) X(release) X(lto)  \
-            X(machine) X(caches) X(limits) X(report)
+    X(threads)                                                                                     \
+    X(fusion)                                                                                      \
+    X(pooling)                                                                                     \
+    X(in_place)                                                                                    \
+    X(copies)                                                                                      \
+    X(outputs)                                                                                     \
+    X(passes)                                                                                      \
+    X(cache)                                                                                       \
+    X(order)                                                                                       \
+    X(batch_dim)                                                                                   \
+    X(transfers)                                                                                   \
+    X(architecture)                                                                                \
+    X(correct)                                                                                     \
+    X(impact)                                                                                      \
+    X(edges)                                                                                       \
+    X(release)                                                                                     \
+    X(lto)                                                                                         \
+    X(machine)                                                                                     \
+    X(caches)                                                                                      \
+    X(limits)                                                                                      \
+    X(report)
 
 #define X(name) check_fn check_##name;
 TAKT_CHECKS(X)

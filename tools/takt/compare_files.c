@@ -41,6 +41,8 @@ int compare_files(compare_job *j, size_t other)
         const takt_timing *a = takt_bench_timing(benches[0], 0);
         const takt_timing *b = takt_bench_timing(benches[1], 0);
         code = tool_finish(j->t, takt_timing_compare(j->t->ctx, a, b, j->margin, &c));
+        if (code != TAKT_EXIT_OK && takt_last_error_info(j->t->ctx)->id == 8001)
+            code = TAKT_EXIT_INCONCLUSIVE; /* too few times */
         if (code == TAKT_EXIT_OK)
             code = compare_report(j, other, &c, a, b);
     }

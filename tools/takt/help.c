@@ -18,9 +18,20 @@ static void print_flag(tool_flag_id id)
     printf("  %-26s %s\n", left, f->summary);
 }
 
+const char *tool_typed(const takt_verb *v, char *to, size_t size)
+{
+    snprintf(to, size, "%s", v->name);
+    char *dash = strchr(to, '-');
+    if (dash != NULL)
+        *dash = ' ';
+    return to;
+}
+
 void tool_help_verb(const takt_verb *v)
 {
-    printf("takt %s - %s\n\nusage: takt %s [flags]%s%s\n", v->name, v->summary, v->name,
+    char name[64];
+    tool_typed(v, name, sizeof name);
+    printf("takt %s - %s\n\nusage: takt %s [flags]%s%s\n", name, v->summary, name,
            v->arguments[0] != '\0' ? " " : "", v->arguments);
     if (v->about != NULL)
         printf("\n%s\n", v->about);
@@ -34,11 +45,13 @@ void tool_help_verb(const takt_verb *v)
 
 void tool_help_all(void)
 {
+    char name[64];
     printf("takt %s - a neural-network engine: models in, plans out, results with the same bits\n\n"
            "usage: takt VERB [flags] [arguments]\n\n",
            takt_version());
     for (size_t i = 0; i < tool_verb_count; i++)
-        printf("  %-11s %s\n", tool_verbs[i]->name, tool_verbs[i]->summary);
+        printf("  %-18s %s\n", tool_typed(tool_verbs[i], name, sizeof name),
+               tool_verbs[i]->summary);
     printf("\n`takt VERB --help` shows a verb's flags. Every flag can also be given in the\n"
            "environment (--memory-limit as TAKT_MEMORY_LIMIT) or in a file (--config).\n%s",
            exits);

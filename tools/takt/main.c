@@ -6,7 +6,7 @@
 static int unknown_verb(const takt_tool *t, const char *word)
 {
     const char *names[32];
-    char hint[96] = "`takt help` lists the verbs";
+    char hint[160] = "`takt help` lists the verbs";
     size_t count = 0;
     for (size_t i = 0; i < tool_verb_count && count < sizeof names / sizeof *names; i++)
         names[count++] = tool_verbs[i]->name;
@@ -22,12 +22,14 @@ static int check_args(const takt_tool *t)
     const bool has_model =
         tool_verb_takes(v, TAKT_F_MODEL) && tool_text_of(t, TAKT_F_MODEL) != NULL;
     const int count = (int)t->arg_count + has_model;
-    char hint[96];
-    snprintf(hint, sizeof hint, "`takt %s --help` shows how it is called", v->name);
+    char hint[160];
+    char name[64];
+    tool_typed(v, name, sizeof name);
+    snprintf(hint, sizeof hint, "`takt %s --help` shows how it is called", name);
     if (count < v->arg_min)
-        return tool_usage_error(t, 1003, hint, "takt %s wants %s", v->name, v->arguments);
+        return tool_usage_error(t, 1003, hint, "takt %s wants %s", name, v->arguments);
     if (count > v->arg_max)
-        return tool_usage_error(t, 1003, hint, "takt %s does not take the argument %s", v->name,
+        return tool_usage_error(t, 1003, hint, "takt %s does not take the argument %s", name,
                                 t->arg_count > 0 ? t->args[t->arg_count - 1] : "--model");
     return TAKT_EXIT_OK;
 }

@@ -11,7 +11,7 @@ static int unknown_flag(takt_tool *t, const char *word, size_t length)
 {
     const char *names[TAKT_FLAG_IDS];
     size_t count = 0;
-    char name[64], hint[96];
+    char name[64], verb[64], hint[160];
     for (int id = 0; id < TAKT_FLAG_IDS; id++)
         if (tool_verb_takes(t->verb, (tool_flag_id)id))
             names[count++] = tool_flags[id].name;
@@ -20,8 +20,10 @@ static int unknown_flag(takt_tool *t, const char *word, size_t length)
     if (nearest >= 0)
         snprintf(hint, sizeof hint, "did you mean --%s?", names[nearest]);
     else
-        snprintf(hint, sizeof hint, "`takt %s --help` lists its flags", t->verb->name);
-    return tool_usage_error(t, 1002, hint, "takt %s has no flag --%s", t->verb->name, name);
+        snprintf(hint, sizeof hint, "`takt %s --help` lists its flags",
+                 tool_typed(t->verb, verb, sizeof verb));
+    return tool_usage_error(t, 1002, hint, "takt %s has no flag --%s",
+                            tool_typed(t->verb, verb, sizeof verb), name);
 }
 
 static tool_flag_id find_long(const takt_verb *verb, const char *word, size_t length)
@@ -87,9 +89,11 @@ static bool take_short(takt_tool *t, const char *word, words *w)
     for (; *word != '\0'; word++) {
         const tool_flag_id id = find_short(t->verb, *word);
         if (id == TAKT_FLAG_IDS) {
-            char hint[96];
-            snprintf(hint, sizeof hint, "`takt %s --help` lists its flags", t->verb->name);
-            tool_usage_error(t, 1002, hint, "takt %s has no flag -%c", t->verb->name, *word);
+            char verb[64], hint[160];
+            snprintf(hint, sizeof hint, "`takt %s --help` lists its flags",
+                     tool_typed(t->verb, verb, sizeof verb));
+            tool_usage_error(t, 1002, hint, "takt %s has no flag -%c",
+                             tool_typed(t->verb, verb, sizeof verb), *word);
             return false;
         }
         if (tool_flags[id].kind != TAKT_FLAG_SWITCH)
@@ -170,7 +174,7 @@ static takt_status take_setting(void *user, const char *key, const char *value)
     if (is_known)
         return TAKT_OK;
     const int nearest = takt_nearest(key, names, TAKT_FLAG_IDS);
-    char hint[96] = "`takt help` lists verbs, `takt help VERB` their flags";
+    char hint[160] = "`takt help` lists verbs, `takt help VERB` their flags";
     if (nearest >= 0)
         snprintf(hint, sizeof hint, "did you mean \"%s\"?", names[nearest]);
     tool_usage_error(t, 1002, hint, "%s: there is no flag \"%s\"", tool_text_of(t, TAKT_F_CONFIG),

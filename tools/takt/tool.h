@@ -130,6 +130,8 @@ int tool_report_error(const takt_tool *t, const takt_error *error);
 /* The context's last error if `status` is a failure. */
 int tool_finish(const takt_tool *t, takt_status status);
 
+/* "benchmark-run" as it is typed: benchmark run. */
+const char *tool_typed(const takt_verb *v, char *to, size_t size);
 void tool_help_verb(const takt_verb *verb);
 void tool_help_all(void);
 /* The verbs `group-...`, which are written as two words; false if there is none. */

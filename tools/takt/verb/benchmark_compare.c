@@ -27,7 +27,8 @@ static void take_paths(compare_job *j)
 
 static int wrong_count(const compare_job *j, const char *what, const char *hint)
 {
-    return tool_usage_error(j->t, 1003, hint, "%zu things to compare: give %s", j->count, what);
+    return tool_usage_error(j->t, 1003, hint, "%zu thing%s to compare: give %s", j->count,
+                            j->count == 1 ? "" : "s", what);
 }
 
 /* One model on every backend of the list. */
