@@ -1,8 +1,9 @@
-/* quantized.c - products of dequantised bytes are computed on the bytes.
+/* quantized.c - products of dequantised integers are computed on the integers.
  *
  * dequantize, convolution or product, bias, relu and quantize become one integer op step by step.
  * Its sum is exact where the float one rounds: docs/numerics.md, "Integer sums".
  */
+#include "op/util/block.h"
 #include "op/util/conv.h"
 #include "op/util/integer.h"
 #include "pass/match.h"
@@ -84,6 +85,32 @@ static takt_id matmul(takt_rewrite *r, const takt_node *n)
     const takt_node a = *x, b = *w;
     const takt_id bytes = flips ? takt_transpose(g, b.in[0], (const int64_t[]){1, 0}, 2) : b.in[0];
     return product(g, &takt_op_integer_matmul, &a, &b, bytes, NULL);
+}
+
+/* The product of floats with weights that were dequantised by blocks of k: the weights may stay as
+ * they are. The bits do not change. */
+static takt_id by_blocks(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    const takt_node *w = takt_match_op(g, n->in[1], &takt_op_block_dequantize);
+    if (w == NULL || n->type->dtype != TAKT_F32 || w->type->rank != 2)
+        return TAKT_NONE;
+    const bool flips = !takt_match_attr(n, "transpose_b")->boolean;
+    const int64_t block = takt_match_attr(w, "block")->i64, axis = takt_match_attr(w, "axis")->i64;
+    const takt_type q = *takt_type_of(g, w->in[0]);
+    if ((axis + 2) % 2 != (flips ? 0 : 1) || takt_match_attr(n, "transpose_a")->boolean)
+        return takt_refuse(r, n, "its first factor is transposed, or blocks do not go along k");
+    if (block % 16 != 0 || block > TAKT_BLOCK_MOST || (TAKT_BLOCK_LEVELS & TAKT_IN(q.dtype)) == 0)
+        return takt_refuse(r, n, "blocks must be multiples of 16, weights have 2, 4 or 8 bits");
+    if (!takt_match_is_fixed(g, w->in[0]) || !takt_match_is_fixed(g, w->in[1]))
+        return takt_refuse(r, n, "the weights are not constant");
+    static const int64_t swap[] = {1, 0};
+    const takt_id zero = zero_of(w);
+    takt_id in[] = {n->in[0], w->in[0], w->in[1], zero};
+    for (size_t k = 1; flips && k < 4; k++)
+        in[k] = in[k] == TAKT_NONE ? TAKT_NONE : takt_transpose(g, in[k], swap, 2);
+    const takt_named_attr attrs[] = {{"block", takt_attr_i64(block)}};
+    return takt_graph_call(g, &takt_op_block_matmul, zero == TAKT_NONE ? 3 : 4, in, 1, attrs);
 }
 
 /* An integer op that gives floats. */
@@ -193,13 +220,14 @@ static takt_id quantize(takt_rewrite *r, const takt_node *n)
 static const takt_rule rules[] = {
     {&takt_op_conv, "conv(dequantize(x), dequantize(w)) = integer_conv(x, w)", conv},
     {&takt_op_matmul, "matmul(dequantize(x), dequantize(w)) = integer_matmul(x, w)", matmul},
+    {&takt_op_matmul, "matmul(x, block_dequantize(w)) = block_matmul(x, w)", by_blocks},
     {&takt_op_add, "integer sum + bias = integer sum with its bias", bias},
     {&takt_op_quantize, "quantize(integer sum) = integer sum, requantised", quantize},
 };
 
 const takt_pass takt_pass_quantized = {
     .name = "quantized",
-    .summary = "compute products of dequantised bytes on the bytes",
+    .summary = "compute products of dequantised integers on the integers",
     .licence = "Integer sums",
     TAKT_RULES(rules),
 };

@@ -10,8 +10,9 @@
 
 #include "planted.h"
 
-check_fn check_map_f32, check_map_i32, check_reduce_f32, check_rows_f32, check_rnn_f32,
-    check_convert;
+check_fn check_map_f32, check_map_i32, check_reduce_f32, check_rows_f32, check_convert,
+    check_rnn_f32;
+check_fn check_block_i8, check_block_f32, check_block_panels;
 
 static const takt_kernel *scalar(const char *family)
 {
@@ -61,10 +62,17 @@ static void plant_other(planter *p, const planted_other *row, check_fn *check)
 
 static check_fn *check_of(const char *family)
 {
-    return strcmp(family, "reduce_f32") == 0 ? check_reduce_f32
-           : strcmp(family, "rows_f32") == 0 ? check_rows_f32
-           : strcmp(family, "rnn_f32") == 0  ? check_rnn_f32
-                                             : check_convert;
+    static const struct {
+        const char *family;
+        check_fn *check;
+    } list[] = {{"rnn_f32", check_rnn_f32},          {"rows_f32", check_rows_f32},
+                {"reduce_f32", check_reduce_f32},    {"convert", check_convert},
+                {"block_i8", check_block_i8},        {"block_f32", check_block_f32},
+                {"block_panels", check_block_panels}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (strcmp(list[i].family, family) == 0)
+            return list[i].check;
+    return NULL;
 }
 
 int check_planted(takt_check *c,

@@ -11,7 +11,7 @@ typedef struct planted_map {
 } planted_map;
 
 typedef struct planted_other {
-    const char *name, *family; /* reduce_f32, rows_f32, rnn_f32 or convert */
+    const char *name, *family; /* one that planted.c knows the check of */
     takt_kernel_fn *run;
 } planted_other;
 

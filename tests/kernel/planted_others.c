@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "check.h"
+#include "kernel/block_f32/block_f32.h"
+#include "kernel/block_i8/block_i8.h"
+#include "kernel/block_panels/block_panels.h"
 #include "kernel/convert/convert.h"
 #include "kernel/reduce/reduce.h"
 #include "kernel/rnn/rnn.h"
@@ -208,7 +211,51 @@ static void i8_wraps(const takt_convert *c, void *dst, const void *src, size_t n
         name, #family, (takt_kernel_fn *)(function)                                                \
     }
 
+static const takt_kernel *scalar(const char *family)
+{
+    return takt_kernel_find(family, UINT32_C(1) << TAKT_ISA_scalar, NULL, 0, NULL);
+}
+
+/* One zero point where there are many. */
+static void block_without_zeros(const takt_block_i8 *g)
+{
+    takt_block_i8 other = *g;
+    other.b.zero = NULL;
+    takt_kernel_as_block_i8(scalar("block_i8"))(&other);
+}
+
+/* The scales of the first block for all. */
+static void block_of_one_scale(const takt_block_i8 *g)
+{
+    takt_block_i8 other = *g;
+    other.b.block = g->b.k > 16 ? (g->b.k + 15) / 16 * 16 : g->b.block;
+    takt_kernel_as_block_i8(scalar("block_i8"))(g);
+    if (g->m == 1 && g->b.n <= TAKT_BLOCKS_PANEL)
+        takt_kernel_as_block_i8(scalar("block_i8"))(&other);
+}
+
+static void block_without_last_k(const takt_block_f32 *g)
+{
+    takt_block_f32 other = *g;
+    takt_kernel_as_block_f32(scalar("block_f32"))(g);
+    if (g->b.k % 16 != 1 || g->b.n > TAKT_BLOCKS_PANEL || g->b.k < 2 || g->b.k > g->b.block)
+        return;
+    other.b.k--;
+    takt_kernel_as_block_f32(scalar("block_f32"))(&other);
+}
+
+static void panels_with_stale_rest(const takt_block_panels *g)
+{
+    takt_kernel_as_block_panels(scalar("block_panels"))(g);
+    if (takt_panels_columns(g->panels, g->b.n) > g->b.n && g->k > 0)
+        g->dst[takt_panels_columns(g->panels, g->b.n) * g->k - 1] = 1;
+}
+
 const planted_other planted_others[] = {
+    ROW(block_i8, "one zero point for all blocks", block_without_zeros),
+    ROW(block_i8, "one scale for all blocks", block_of_one_scale),
+    ROW(block_f32, "the last row of weights is forgotten", block_without_last_k),
+    ROW(block_panels, "columns beyond the last are not zero", panels_with_stale_rest),
     ROW(reduce_f32, "sums in one chain", one_chain),
     ROW(reduce_f32, "folds neighbours", folds_neighbours),
     ROW(reduce_f32, "knows no chunks", knows_no_chunks),

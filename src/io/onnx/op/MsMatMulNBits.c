@@ -1,8 +1,10 @@
 /* MsMatMulNBits.c - com.microsoft's MatMulNBits: a product with weights of 2, 4 or 8 bits in
  * blocks.
  *
- * The weights become floats by a few ops on constants, which a plan computes once. */
+ * It becomes block_matmul, with 8-bit products if accuracy_level allows them. Weights whose blocks
+ * are scattered by g_idx, or too small, become floats by a few ops on constants. */
 #include "io/onnx/adapt.h"
+#include "op/util/block.h"
 
 typedef struct work {
     takt_call *c;
@@ -59,6 +61,82 @@ static takt_id zeros(const work *w, takt_dtype dtype)
     return spread(w, takt_onnx_cast(c, z, dtype));
 }
 
+/* The element type of the levels. */
+static takt_dtype levels_of(const work *w)
+{
+    return w->bits == 2 ? TAKT_U2 : w->bits == 4 ? TAKT_U4 : TAKT_U8;
+}
+
+/* [n, k] levels. Bytes of a constant are taken as they are: low bits come first there too. */
+static takt_id levels(const work *w)
+{
+    takt_call *c = w->c;
+    const takt_id b = takt_onnx_in(c, 1);
+    const int64_t deep = w->blocks * w->block;
+    const takt_node *n = b == TAKT_NONE ? NULL : takt_node_at(c->g, b);
+    if (n == NULL || n->op != &takt_op_constant)
+        return takt_onnx_cast(c, unpacked(w, b, deep / 8 * w->bits, w->k), levels_of(w));
+    takt_tensor t = *n->attr[0].tensor;
+    t.type = (takt_type){.dtype = levels_of(w), .rank = 2, .dim = {w->n, deep}};
+    const takt_id q = takt_graph_constant(c->g, &t);
+    return deep == w->k || q == TAKT_NONE ? q : takt_slice(c->g, q, 1, 0, w->k, 1);
+}
+
+/* [n, blocks], or one for all. */
+static takt_id block_zeros(const work *w)
+{
+    takt_call *c = w->c;
+    const takt_dtype dtype = levels_of(w);
+    if (!takt_onnx_has(c, 3))
+        return takt_onnx_cast(
+            c, takt_onnx_scalar(c, TAKT_U8, (double)(INT64_C(1) << (w->bits - 1))), dtype);
+    takt_id z = takt_onnx_in(c, 3);
+    if (takt_type_of(c->g, z)->dtype == TAKT_U8)
+        z = takt_onnx_cast(c, unpacked(w, z, (w->blocks * w->bits + 7) / 8, w->blocks), dtype);
+    else
+        z = takt_onnx_cast(c, z, TAKT_F32);
+    return takt_onnx_shape(c, z, (int64_t[]){w->n, w->blocks}, 2);
+}
+
+static takt_status by_blocks(const work *w)
+{
+    takt_call *c = w->c;
+    const takt_dtype dtype = takt_onnx_type(c, 0)->dtype;
+    takt_id scale = takt_onnx_in(c, 2), bias = takt_onnx_in(c, 5);
+    scale =
+        takt_type_of(c->g, scale)->dtype == TAKT_F16 ? scale : takt_onnx_cast(c, scale, TAKT_F32);
+    scale = takt_onnx_shape(c, scale, (int64_t[]){w->n, w->blocks}, 2);
+    bias = bias == TAKT_NONE ? bias : takt_onnx_cast(c, bias, TAKT_F32);
+    const takt_id zero = block_zeros(w), a = takt_onnx_cast(c, takt_onnx_in(c, 0), TAKT_F32);
+    const takt_id in[] = {a, levels(w), scale, zero, bias};
+    if (a == TAKT_NONE || in[1] == TAKT_NONE || scale == TAKT_NONE || zero == TAKT_NONE)
+        return takt_onnx_done(c, TAKT_NONE);
+    const bool has_bytes = takt_type_of(c->g, zero)->dtype != TAKT_F32;
+    const bool is_int8 = takt_onnx_i(c, "accuracy_level", 0) == 4 && has_bytes;
+    const takt_named_attr attrs[] = {
+        {"block", takt_attr_i64(w->block)},
+        {"compute", takt_attr_i64(is_int8 ? TAKT_BLOCK_INT8 : TAKT_BLOCK_FLOAT)}};
+    const takt_id y =
+        takt_graph_call(c->g, &takt_op_block_matmul, bias == TAKT_NONE ? 4 : 5, in, 2, attrs);
+    return takt_onnx_done(c, takt_onnx_cast(c, y, dtype));
+}
+
+static takt_status by_floats(const work *w, takt_dtype dtype)
+{
+    takt_call *c = w->c;
+    takt_id q = unpacked(w, takt_onnx_in(c, 1), w->blocks * w->block / 8 * w->bits, w->k);
+    q = takt_onnx_cast(c, q, dtype);
+    const takt_id zero = zeros(w, dtype), scale = spread(w, takt_onnx_in(c, 2));
+    if (q == TAKT_NONE || zero == TAKT_NONE || scale == TAKT_NONE)
+        return takt_onnx_done(c, TAKT_NONE);
+    q = takt_mul(c->g, takt_sub(c->g, q, zero), scale);
+    takt_id y = takt_matmul(c->g, takt_onnx_in(c, 0),
+                            takt_onnx_cast(c, q, takt_onnx_type(c, 0)->dtype), false, true);
+    if (takt_onnx_has(c, 5) && y != TAKT_NONE)
+        y = takt_add(c->g, y, takt_onnx_in(c, 5));
+    return takt_onnx_done(c, y);
+}
+
 static takt_status adapt(takt_call *c)
 {
     work w = {.c = c,
@@ -79,17 +157,18 @@ static takt_status adapt(takt_call *c)
         return takt_onnx_refuse(c, "weights of %s with scales of %s", takt_dtype_name(b.dtype),
                                 takt_dtype_name(s.dtype));
     w.blocks = (w.k + w.block - 1) / w.block;
-    takt_id q = unpacked(&w, takt_onnx_in(c, 1), w.blocks * w.block / 8 * w.bits, w.k);
-    q = takt_onnx_cast(c, q, s.dtype);
-    const takt_id zero = zeros(&w, s.dtype), scale = spread(&w, takt_onnx_in(c, 2));
-    if (q == TAKT_NONE || zero == TAKT_NONE || scale == TAKT_NONE)
-        return takt_onnx_done(c, TAKT_NONE);
-    q = takt_mul(c->g, takt_sub(c->g, q, zero), scale);
-    takt_id y = takt_matmul(c->g, takt_onnx_in(c, 0),
-                            takt_onnx_cast(c, q, takt_onnx_type(c, 0)->dtype), false, true);
-    if (takt_onnx_has(c, 5) && y != TAKT_NONE)
-        y = takt_add(c->g, y, takt_onnx_in(c, 5));
-    return takt_onnx_done(c, y);
+    const takt_dtype a = takt_onnx_type(c, 0)->dtype;
+    const bool fits = w.block % 16 == 0 && w.block <= TAKT_BLOCK_MOST && !takt_onnx_has(c, 4) &&
+                      (a == TAKT_F32 || a == TAKT_F16 || a == TAKT_BF16);
+    int64_t size = 1;
+    for (int i = 0; i < b.rank; i++)
+        size = size >= 0 && size <= UINT32_MAX && b.dim[i] >= 0 && b.dim[i] <= INT32_MAX
+                   ? size * b.dim[i]
+                   : -1;
+    if (size != w.n * w.blocks * w.block / 8 * w.bits)
+        return takt_onnx_refuse(c, "the weights are not [%lld, %lld, %lld]", (long long)w.n,
+                                (long long)w.blocks, (long long)(w.block / 8 * w.bits));
+    return fits ? by_blocks(&w) : by_floats(&w, s.dtype);
 }
 
 const takt_onnx_op takt_onnx_MsMatMulNBits = {

@@ -158,6 +158,13 @@ takt_status takt_onnx_quantizer(takt_call *c)
             c, takt_graph_call(c->g, is_quantize ? &takt_op_quantize : &takt_op_dequantize,
                                zero == TAKT_NONE ? 2 : 3, (takt_id[]){x, scale, zero}, 2, attrs));
     }
+    if (block > 0 && !is_quantize && takt_dtype_is_int(t.dtype) && to == s.dtype) {
+        const takt_named_attr attrs[] = {{"axis", takt_attr_i64(axis)},
+                                         {"block", takt_attr_i64(block)}};
+        return takt_onnx_done(c, takt_graph_call(c->g, &takt_op_block_dequantize,
+                                                 zero == TAKT_NONE ? 2 : 3,
+                                                 (takt_id[]){x, scale, zero}, 2, attrs));
+    }
     const takt_dim size = t.rank > 0 ? t.dim[axis] : 1;
     scale = block > 0 ? spread(c, scale, axis, block, size) : aligned(c, scale, axis, t.rank);
     const bool has_zero = zero != TAKT_NONE;

@@ -1,0 +1,391 @@
+/* block_matmul.c - products with block-quantised weights, which stay packed in their few bits. */
+#include <string.h>
+
+#include "backend/cpu/conv_run.h"
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/cut.h"
+#include "base/size.h"
+#include "kernel/block_f32/block_f32.h"
+#include "kernel/block_i8/block_i8.h"
+#include "kernel/block_panels/block_panels.h"
+#include "kernel/gemm_f32/gemm_f32.h"
+#include "op/util/block.h"
+
+/* By bytes; a few rows by floats in registers; more rows by packed floats of a part of the weights.
+ */
+typedef enum way { BYTES, FEW_ROWS, FLOATS } way;
+
+enum { STRIP = 192, ROWS_MOST = 256 }; /* columns and rows of a part */
+
+typedef struct operand {
+    size_t in;      /* into step->in; SIZE_MAX: absent */
+    bool is_packed; /* already; else packed in shared scratch at every run */
+    size_t packed_at;
+} operand;
+
+typedef struct facts {
+    way way;
+    size_t m;
+    takt_blocks b; /* without its pointers */
+    bool is_signed;
+    takt_dtype zero;  /* of the zero points; the element type of b, or f32 */
+    bool zero_is_one; /* for all weights */
+    operand words, scale, zeros;
+    size_t a, bias; /* into step->in; bias may be SIZE_MAX */
+    takt_block_i8_fn *bytes;
+    const takt_block_i8_info *bytes_info;
+    takt_block_f32_fn *few;
+    takt_block_panels_fn *panels;
+    takt_gemm_f32_fn *gemm;
+    const takt_gemm_f32_info *gemm_info;
+    takt_cut cut;
+    size_t sums_at, gemm_at; /* in a worker's scratch, behind the packed floats */
+} facts;
+
+static bool keeps(const takt_graph *g, const takt_node *n)
+{
+    (void)g;
+    return n->op == &takt_op_block_matmul;
+}
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    return keeps(g, &g->nodes[node]) ? NULL : "";
+}
+
+/* ---- packing ---- */
+
+static takt_blocks_job job_of(const facts *f, bool parameters, const void *from)
+{
+    return (takt_blocks_job){.n = f->b.n,
+                             .k = parameters ? takt_blocks_count(&f->b) : f->b.k,
+                             .bits = f->b.bits,
+                             .is_signed = f->is_signed,
+                             .src = from};
+}
+
+static void words_to(const facts *f, const void *from, void *to)
+{
+    const takt_blocks_job job = job_of(f, false, from);
+    takt_blocks_pack(&job, to);
+}
+
+static void scale_to(const facts *f, const void *from, void *to)
+{
+    const takt_blocks_job job = job_of(f, true, from);
+    takt_blocks_pack_floats(&job, f->b.scale_is_f16 ? 2 : 4, to);
+}
+
+static void zero_to(const facts *f, const void *from, void *to)
+{
+    const takt_blocks_job job = job_of(f, true, from);
+    if (f->zero == TAKT_F32)
+        takt_blocks_pack_floats(&job, 4, to);
+    else
+        takt_blocks_pack_levels(&job, to);
+}
+
+static takt_status pack_words(void *user, const void *from, void *to)
+{
+    words_to(user, from, to);
+    return TAKT_OK;
+}
+
+static takt_status pack_scale(void *user, const void *from, void *to)
+{
+    scale_to(user, from, to);
+    return TAKT_OK;
+}
+
+static takt_status pack_zero(void *user, const void *from, void *to)
+{
+    zero_to(user, from, to);
+    return TAKT_OK;
+}
+
+static takt_status add(takt_planner *p, facts *f, takt_id node, size_t bytes, takt_fill_fn *fill,
+                       operand *o)
+{
+    o->is_packed = takt_planner_is_constant(p, node) && !takt_planner_in_prologue(p);
+    if (!o->is_packed) {
+        o->packed_at = takt_conv_reserve(p->step, bytes);
+        return takt_planner_input(p, node, &o->in);
+    }
+    const char *format = takt_arena_format(&p->plan->arena, "blocks-%u p16 n=%zu k=%zu block=%zu",
+                                           f->b.bits, f->b.n, f->b.k, f->b.block);
+    if (format == NULL)
+        return TAKT_ERR_MEMORY;
+    return takt_planner_packed(p, node, format, bytes, fill, f, &o->in);
+}
+
+static takt_status add_weights(takt_planner *p, facts *f, const takt_node *n)
+{
+    const size_t panels = takt_blocks_panels(f->b.n), deep = takt_blocks_deep(f->b.k);
+    const takt_id zero = takt_block_input(n, TAKT_BLOCK_ZERO);
+    size_t words, each, bytes;
+    if (!takt_size_mul(panels * TAKT_BLOCKS_PANEL, deep, &words) ||
+        !takt_size_mul(panels * TAKT_BLOCKS_PANEL, takt_blocks_count(&f->b), &each) ||
+        !takt_size_mul(each, 4, &bytes))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed weights of %u bits are too large",
+                         f->b.bits);
+    TAKT_TRY(add(p, f, n->in[TAKT_BLOCK_B], words / 8 * f->b.bits, pack_words, &f->words));
+    TAKT_TRY(add(p, f, n->in[TAKT_BLOCK_SCALE], f->b.scale_is_f16 ? 2 * each : bytes, pack_scale,
+                 &f->scale));
+    f->zeros.in = SIZE_MAX;
+    if (zero == TAKT_NONE)
+        return TAKT_OK;
+    if (f->zero_is_one)
+        return takt_planner_input(p, zero, &f->zeros.in);
+    return add(p, f, zero, f->zero == TAKT_F32 ? bytes : each, pack_zero, &f->zeros);
+}
+
+static const void *packed(const operand *o, const takt_step *s, const takt_task *t)
+{
+    return o->is_packed ? takt_view_data(t, &s->in[o->in])
+                        : (const char *)t->scratch + o->packed_at;
+}
+
+/* Packs what is not constant. */
+static void before(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    char *to = t->scratch;
+    if (!f->words.is_packed)
+        words_to(f, takt_view_data(t, &s->in[f->words.in]), to + f->words.packed_at);
+    if (!f->scale.is_packed)
+        scale_to(f, takt_view_data(t, &s->in[f->scale.in]), to + f->scale.packed_at);
+    if (f->zeros.in != SIZE_MAX && !f->zero_is_one && !f->zeros.is_packed)
+        zero_to(f, takt_view_data(t, &s->in[f->zeros.in]), to + f->zeros.packed_at);
+}
+
+/* ---- running ---- */
+
+static takt_blocks weights(const facts *f, const takt_step *s, const takt_task *t)
+{
+    takt_blocks b = f->b;
+    const uint8_t half = f->is_signed ? (uint8_t)(1U << (b.bits - 1)) : 0;
+    b.words = packed(&f->words, s, t);
+    b.scale = packed(&f->scale, s, t);
+    b.level = half;
+    if (f->zeros.in == SIZE_MAX)
+        return b;
+    if (f->zero_is_one)
+        b.level = (uint8_t)((*(const uint8_t *)takt_view_data(t, &s->in[f->zeros.in]) &
+                             ((1U << b.bits) - 1)) ^
+                            half);
+    else if (f->zero == TAKT_F32)
+        b.zero_f32 = packed(&f->zeros, s, t);
+    else
+        b.zero = packed(&f->zeros, s, t);
+    return b;
+}
+
+/* What one task multiplies: rows of A by a run of columns. */
+typedef struct part {
+    const float *a, *bias;
+    takt_blocks b;
+    size_t m;
+    float *c;
+    void *scratch;
+} part;
+
+/* Sums of one chunk of k to C, whose rows have f->b.n elements. */
+static void add_chunk(const facts *f, const part *o, const float *sums, bool adds, bool ends)
+{
+    const size_t n = o->b.n;
+    for (size_t r = 0; r < o->m; r++, sums += n) {
+        float *c = o->c + r * f->b.n;
+        for (size_t j = 0; !adds && j < n; j++)
+            c[j] = sums[j];
+        for (size_t j = 0; adds && j < n; j++)
+            c[j] += sums[j];
+        for (size_t j = 0; ends && o->bias && j < n; j++)
+            c[j] += o->bias[j];
+    }
+}
+
+/* At most ROWS_MOST rows by STRIP columns: a chunk of the weights becomes packed floats in L2. */
+static void strip(const facts *f, const part *o)
+{
+    float *floats = o->scratch, *sums = (float *)(void *)((char *)o->scratch + f->sums_at);
+    size_t k = 0;
+    do {
+        const size_t left = f->b.k - k, deep = left < TAKT_GEMM_CHUNK ? left : TAKT_GEMM_CHUNK;
+        const takt_block_panels w = {o->b, k, deep, f->gemm_info->panels, floats};
+        const takt_gemm_f32 g = {.m = o->m,
+                                 .n = o->b.n,
+                                 .k = deep,
+                                 .a = o->a + k,
+                                 .a_row = f->b.k,
+                                 .a_col = 1,
+                                 .b = floats,
+                                 .b_n = o->b.n,
+                                 .c = sums,
+                                 .ldc = o->b.n,
+                                 .scratch = (float *)(void *)((char *)o->scratch + f->gemm_at)};
+        f->panels(&w);
+        f->gemm(&g);
+        add_chunk(f, o, sums, k > 0, k + deep == f->b.k);
+        k += deep;
+    } while (k < f->b.k);
+}
+
+static void by_floats(const facts *f, const part *all)
+{
+    for (size_t row = 0; row < all->m; row += ROWS_MOST)
+        for (size_t column = 0; column < all->b.n; column += STRIP) {
+            const size_t rows = all->m - row, columns = all->b.n - column;
+            part o = *all;
+            o.m = rows < ROWS_MOST ? rows : ROWS_MOST;
+            o.b = takt_blocks_cut(&all->b, column, columns < STRIP ? columns : STRIP);
+            o.a += row * f->b.k;
+            o.c += row * f->b.n + column;
+            o.bias = all->bias ? all->bias + column : NULL;
+            strip(f, &o);
+        }
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    size_t row, row_end, column, column_end;
+    takt_cpu_share(f->m, f->cut.grain, t->index / f->cut.columns, f->cut.rows, &row, &row_end);
+    takt_cpu_share(f->b.n, TAKT_BLOCKS_PANEL, t->index % f->cut.columns, f->cut.columns, &column,
+                   &column_end);
+    if (row == row_end || column == column_end)
+        return;
+    const takt_blocks all = weights(f, s, t);
+    const float *bias = f->bias == SIZE_MAX ? NULL : takt_view_data(t, &s->in[f->bias]);
+    const part o = {.a = (const float *)takt_view_data(t, &s->in[f->a]) + row * f->b.k,
+                    .bias = bias ? bias + column : NULL,
+                    .b = takt_blocks_cut(&all, column, column_end - column),
+                    .m = row_end - row,
+                    .c = (float *)takt_view_data(t, &s->out[0]) + row * f->b.n + column,
+                    .scratch = t->scratch_own};
+    if (f->way == BYTES) {
+        const takt_block_i8 g = {o.m, o.a, f->b.k, o.b, o.bias, o.c, f->b.n, o.scratch};
+        f->bytes(&g);
+    } else if (f->way == FEW_ROWS) {
+        const takt_block_f32 g = {o.m, o.a, f->b.k, o.b, o.bias, o.c, f->b.n};
+        f->few(&g);
+    } else {
+        by_floats(f, &o);
+    }
+}
+
+/* ---- planning ---- */
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static void choose(takt_planner *p, facts *f)
+{
+    if (f->way == BYTES) {
+        const takt_kernel *k = takt_planner_kernel(p, "block_i8");
+        f->bytes = takt_kernel_as_block_i8(k);
+        f->bytes_info = k->info;
+    } else if (f->way == FEW_ROWS) {
+        f->few = takt_kernel_as_block_f32(takt_planner_kernel(p, "block_f32"));
+    } else {
+        f->panels = takt_kernel_as_block_panels(takt_planner_kernel(p, "block_panels"));
+        const takt_kernel *k = takt_planner_kernel(p, "gemm_f32");
+        f->gemm = takt_kernel_as_gemm_f32(k);
+        f->gemm_info = k->info;
+    }
+}
+
+/* The most that any share of the rows needs. */
+static size_t scratch_of(facts *f)
+{
+    size_t most = 0, first, end;
+    if (f->way == FEW_ROWS)
+        return 0;
+    for (size_t i = 0; i < f->cut.rows; i++) {
+        takt_cpu_share(f->m, f->cut.grain, i, f->cut.rows, &first, &end);
+        size_t bytes;
+        if (f->way == BYTES) {
+            const takt_block_i8 g = {.m = end - first, .b = f->b};
+            bytes = f->bytes_info->scratch_bytes(&g);
+        } else {
+            const size_t rows = end - first < ROWS_MOST ? end - first : ROWS_MOST;
+            const takt_gemm_f32 g = {.m = rows,
+                                     .n = STRIP,
+                                     .k = TAKT_GEMM_CHUNK,
+                                     .a_row = f->b.k,
+                                     .a_col = 1,
+                                     .b_n = STRIP};
+            f->sums_at = aligned((takt_panels_columns(f->gemm_info->panels, STRIP) + 32) *
+                                 TAKT_GEMM_CHUNK * sizeof(float));
+            f->gemm_at = f->sums_at + aligned(ROWS_MOST * STRIP * sizeof(float));
+            bytes = f->gemm_at + f->gemm_info->scratch_bytes(&g);
+        }
+        most = bytes > most ? bytes : most;
+    }
+    return aligned(most);
+}
+
+static facts *facts_of(takt_planner *p, const takt_node *n)
+{
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return NULL;
+    const takt_type *b = takt_type_of(p->graph, n->in[TAKT_BLOCK_B]);
+    const takt_id zero = takt_block_input(n, TAKT_BLOCK_ZERO);
+    f->m = 1;
+    for (int d = 0; d + 1 < n->type->rank; d++)
+        f->m *= (size_t)n->type->dim[d];
+    f->b = (takt_blocks){.n = (size_t)b->dim[0],
+                         .k = (size_t)b->dim[1],
+                         .block = (size_t)n->attr[TAKT_BLOCK_SIZE].i64,
+                         .bits = (unsigned)takt_dtype_bits(b->dtype)};
+    f->b.scale_is_f16 = takt_type_of(p->graph, n->in[TAKT_BLOCK_SCALE])->dtype == TAKT_F16;
+    f->is_signed = takt_dtype_is_signed(b->dtype);
+    f->zero = zero == TAKT_NONE ? b->dtype : takt_type_of(p->graph, zero)->dtype;
+    f->zero_is_one = zero != TAKT_NONE && takt_type_of(p->graph, zero)->rank == 0;
+    f->way = n->attr[TAKT_BLOCK_COMPUTE].i64 == TAKT_BLOCK_INT8 ? BYTES
+             : f->m <= TAKT_BLOCK_ROWS                          ? FEW_ROWS
+                                                                : FLOATS;
+    return f;
+}
+
+static takt_status compile(takt_planner *p)
+{
+    takt_step *s = p->step;
+    const takt_id id = p->group->nodes[0],
+                  bias = takt_block_input(&p->graph->nodes[id], TAKT_BLOCK_BIAS);
+    const takt_node *n = &p->graph->nodes[id];
+    facts *f = facts_of(p, n);
+    size_t index;
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    s->data = f;
+    choose(p, f);
+    TAKT_TRY(takt_planner_input(p, n->in[TAKT_BLOCK_A], &f->a));
+    TAKT_TRY(add_weights(p, f, n));
+    f->bias = SIZE_MAX;
+    if (bias != TAKT_NONE)
+        TAKT_TRY(takt_planner_input(p, bias, &f->bias));
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    const double operations = 2.0 * (double)f->m * (double)f->b.n * (double)f->b.k;
+    const takt_cut_work work = {f->m, takt_blocks_panels(f->b.n), 8, 4};
+    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    const double bytes = (double)f->b.n * (double)f->b.k / 8 * f->b.bits;
+    f->cut = takt_cpu_cut(
+        &work, takt_cpu_tasks(p, f->way == BYTES ? operations / 4 : operations, bytes, threads));
+    s->scratch_each = scratch_of(f);
+    s->run = run;
+    s->before = f->words.is_packed && f->scale.is_packed &&
+                        (f->zeros.in == SIZE_MAX || f->zero_is_one || f->zeros.is_packed)
+                    ? NULL
+                    : before;
+    s->task_count = f->cut.rows * f->cut.columns;
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_block_matmul = {.name = "block_matmul",
+                                             .family = TAKT_FAMILY_GEMM,
+                                             .accepts = accepts,
+                                             .keeps = keeps,
+                                             .compile = compile};

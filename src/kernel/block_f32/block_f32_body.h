@@ -1,0 +1,186 @@
+/* block_f32_body.h - a few rows by a panel of sixteen columns: weights become floats in registers.
+ */
+#include "kernel/block_f32/block_f32.h"
+#include "kernel/blocks/widen.h"
+
+/* Four values of a row of A, one of which is multiplied at a time. */
+#if TAKT_SIMD_SET == 2
+typedef float32x4_t four;
+FIXED four four_load(const float *a)
+{
+    return vld1q_f32(a);
+}
+FIXED vf four_fma(vf w, four a, const unsigned i, vf sum)
+{
+    return i == 0   ? vfmaq_laneq_f32(sum, w, a, 0)
+           : i == 1 ? vfmaq_laneq_f32(sum, w, a, 1)
+           : i == 2 ? vfmaq_laneq_f32(sum, w, a, 2)
+                    : vfmaq_laneq_f32(sum, w, a, 3);
+}
+#else
+typedef const float *four;
+FIXED four four_load(const float *a)
+{
+    return a;
+}
+FIXED vf four_fma(vf w, four a, const unsigned i, vf sum)
+{
+    return vf_fma(w, vf_set1(a[i]), sum);
+}
+#endif
+
+typedef struct shape {
+    size_t rows;
+    unsigned bits;
+    bool is_float; /* zero points are floats */
+} shape;
+
+typedef struct panel_job {
+    const takt_block_f32 *g;
+    size_t row, panel;
+} panel_job;
+
+/* Four k, of which `count` exist: part j of the words at w. */
+typedef struct quad_job {
+    const uint32_t *w;
+    unsigned j, count;
+} quad_job;
+
+FIXED void quad(const quad_job t, const four *a, const block_parameters *o, vf (*acc)[VECTORS],
+                const shape f)
+{
+    UNROLL for (size_t v = 0; v < VECTORS; v++)
+    {
+        const vi part = block_part(vi_load((const int32_t *)t.w + v * VF), f.bits, t.j);
+        UNROLL for (unsigned i = 0; i < t.count; i++)
+        {
+            const vf x = block_weights(o, v, block_byte(part, i), f.is_float);
+            UNROLL for (size_t r = 0; r < f.rows; r++) acc[r][v] = four_fma(x, a[r], i, acc[r][v]);
+        }
+    }
+}
+
+/* The same where j and the count are not known beforehand. */
+FIXED void last_quad(const quad_job t, const four *a, const block_parameters *o, vf (*acc)[VECTORS],
+                     const shape f)
+{
+    UNROLL for (unsigned j = 0; j < 8 / f.bits; j++)
+    {
+        if (j != t.j)
+            continue;
+        if (t.count == 4)
+            quad((quad_job){t.w, j, 4}, a, o, acc, f);
+        else if (t.count == 3)
+            quad((quad_job){t.w, j, 3}, a, o, acc, f);
+        else if (t.count == 2)
+            quad((quad_job){t.w, j, 2}, a, o, acc, f);
+        else
+            quad((quad_job){t.w, j, 1}, a, o, acc, f);
+    }
+}
+
+/* Rows [k, end) of the weights, inside a block and a chunk; k is a multiple of 16. */
+FIXED void stretch(const panel_job *t, size_t k, size_t end, vf (*acc)[VECTORS], const shape f)
+{
+    const takt_block_f32 *g = t->g;
+    const uint32_t *w = g->b.words +
+                        t->panel * takt_blocks_words(f.bits, takt_blocks_deep(g->b.k)) +
+                        takt_blocks_words(f.bits, k);
+    const float *from[TAKT_BLOCK_ROWS];
+    block_parameters o;
+    block_open(&g->b, t->panel, k / g->b.block, &o);
+    UNROLL for (size_t r = 0; r < f.rows; r++) from[r] = g->a + (t->row + r) * g->a_row;
+    for (; k + 16 <= end; k += 16, w += f.bits / 2 * 16)
+        UNROLL for (unsigned q = 0; q < 4; q++)
+        {
+            four a[TAKT_BLOCK_ROWS];
+            UNROLL for (size_t r = 0; r < f.rows; r++) a[r] = four_load(from[r] + k + 4 * q);
+            quad((quad_job){w + q / (8 / f.bits) * 16, q % (8 / f.bits), 4}, a, &o, acc, f);
+        }
+    for (unsigned q = 0; k < end; q++, k += 4) {
+        float part[TAKT_BLOCK_ROWS][4];
+        four a[TAKT_BLOCK_ROWS];
+        const size_t left = end - k < 4 ? end - k : 4;
+        UNROLL for (size_t r = 0; r < f.rows; r++)
+        {
+            memcpy(part[r], from[r] + k, left * sizeof(float));
+            a[r] = four_load(part[r]);
+        }
+        last_quad((quad_job){w + q / (8 / f.bits) * 16, q % (8 / f.bits), (unsigned)left}, a, &o,
+                  acc, f);
+    }
+}
+
+/* One vector to C: stored or added, and the bias. */
+FIXED void put(const takt_block_f32 *g, size_t row, size_t column, vf x, bool adds, bool ends)
+{
+    if (column >= g->b.n)
+        return;
+    float *c = g->c + row * g->ldc + column;
+    const float *bias = ends && g->bias ? g->bias + column : NULL;
+    const size_t n = g->b.n - column < VF ? g->b.n - column : VF;
+    if (n == VF) {
+        x = adds ? vf_add(vf_load(c), x) : x;
+        vf_store(c, bias ? vf_add(x, vf_load(bias)) : x);
+    } else {
+        x = adds ? vf_add(vf_load_n(c, n), x) : x;
+        vf_store_n(c, bias ? vf_add(x, vf_load_n(bias, n)) : x, n);
+    }
+}
+
+FIXED void panel_fixed(const panel_job *t, const shape f)
+{
+    const takt_block_f32 *g = t->g;
+    const size_t k = g->b.k, block = g->b.block;
+    size_t from = 0;
+    do {
+        const size_t to = from + TAKT_GEMM_CHUNK < k ? from + TAKT_GEMM_CHUNK : k;
+        vf acc[TAKT_BLOCK_ROWS][VECTORS];
+        UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t v = 0; v < VECTORS; v++)
+            acc[r][v] = vf_zero();
+        for (size_t p = from, next; p < to; p = next) {
+            next = (p / block + 1) * block;
+            next = next < to ? next : to;
+            stretch(t, p, next, acc, f);
+        }
+        UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t v = 0; v < VECTORS; v++)
+            put(g, t->row + r, t->panel * TAKT_BLOCKS_PANEL + v * VF, acc[r][v], from > 0, to == k);
+        from = to;
+    } while (from < k);
+}
+
+typedef void panel_fn(const panel_job *t);
+#define PANEL(name, rows, bits, is_float)                                                          \
+    static void name(const panel_job *t)                                                           \
+    {                                                                                              \
+        panel_fixed(t, (shape){rows, bits, is_float});                                             \
+    }
+#define PANELS(bits)                                                                               \
+    PANEL(one_##bits, 1, bits, false)                                                              \
+    PANEL(all_##bits, TAKT_BLOCK_ROWS, bits, false)                                                \
+    PANEL(one_float_##bits, 1, bits, true)                                                         \
+    PANEL(all_float_##bits, TAKT_BLOCK_ROWS, bits, true)
+#define NAMES(bits)                                                                                \
+    {                                                                                              \
+        {one_##bits, one_float_##bits},                                                            \
+        {                                                                                          \
+            all_##bits, all_float_##bits                                                           \
+        }                                                                                          \
+    }
+PANELS(2)
+PANELS(4)
+PANELS(8)
+
+static void run(const takt_block_f32 *g)
+{
+    static panel_fn *const fns[3][2][2] = {NAMES(2), NAMES(4), NAMES(8)};
+    panel_job t = {.g = g};
+    for (t.panel = 0; t.panel < takt_blocks_panels(g->b.n); t.panel++)
+        for (t.row = 0; t.row < g->m;) {
+            const bool all = g->m - t.row >= TAKT_BLOCK_ROWS;
+            fns[g->b.bits / 4][all][g->b.zero_f32 != NULL](&t);
+            t.row += all ? TAKT_BLOCK_ROWS : 1;
+        }
+}
+
+TAKT_KERNELS(block_f32, TAKT_KERNEL(block_f32, SIMD_NAME, SIMD_RANK, run, NULL));

@@ -1,0 +1,298 @@
+/* block_i8_i8mm.c - tiles of 6 x 8 by smmla: two rows by two columns by eight k each.
+ *
+ * Levels of a panel are spread to bytes once for all rows, a piece of k at a time that stays in L1,
+ * as [k / 8][8 pairs of columns][2][8]; scales and zero points with them, as each pair of columns
+ * wants them: [block][8][d0 d1 d0 d1]. Packed A has two rows in a vector, up to three pairs in
+ * a strip: [k / 8][pairs][2][8]. Sums of floats wait in scratch, in the order of smmla. A single
+ * row is left to sdot, which wastes nothing on a second one.
+ */
+#include "kernel/block_i8/block_i8.h"
+
+enum { DISTANT = 2, MR = 4 };
+
+#include "kernel/block_i8/arm.h"
+
+#include "kernel/block_i8/body.h"
+
+#include "kernel/block_i8/spread.h"
+
+#include "kernel/block_i8/mm_tile.h"
+
+typedef struct mm_job {
+    strip a;
+    piece *b;
+    float *acc;          /* [8 pairs of columns][pairs][4] */
+    size_t from, blocks; /* of the piece: its first block, and how many */
+    size_t block, deep;
+    bool small, plain, first; /* first: sums begin here */
+} mm_job;
+
+/* Four pairs of columns of one block, `steps` times eight k: s += A * B. */
+FIXED void mm_sums(const int8_t *q, const int8_t *b, size_t steps, int32x4_t (*s)[HALF],
+                   const size_t pairs)
+{
+    for (size_t k = 0; k < steps; k++, q += 16 * pairs, b += 128) {
+        int8x16_t x[PAIRS];
+        UNROLL for (size_t r = 0; r < pairs; r++) x[r] = vld1q_s8(q + 16 * r);
+        UNROLL for (size_t j = 0; j < HALF; j++)
+        {
+            const int8x16_t y = vld1q_s8(b + 16 * j);
+            UNROLL for (size_t r = 0; r < pairs; r++) s[r][j] = vmmlaq_s32(s[r][j], x[r], y);
+        }
+    }
+}
+
+/* acc += (scale * dx) * sums. */
+FIXED void mm_combine(int32x4_t (*s)[HALF], const float (*scale)[4], const float *dx, float *acc,
+                      const bool small, const size_t pairs)
+{
+    float32x4_t x[PAIRS];
+    UNROLL for (size_t r = 0; r < pairs; r++) x[r] = vld1q_f32(dx + 4 * r);
+    UNROLL for (size_t j = 0; j < HALF; j++)
+    {
+        const float32x4_t y = vld1q_f32(scale[j]);
+        UNROLL for (size_t r = 0; r < pairs; r++)
+        {
+            float *to = acc + (j * pairs + r) * 4;
+            vst1q_f32(to,
+                      vfmaq_f32(vld1q_f32(to), vmulq_f32(y, x[r]), sum_as_float(s[r][j], small)));
+        }
+    }
+}
+
+/* `plain`: small sums and one zero point for all. */
+FIXED void mm_half(const mm_job *t, size_t half, const size_t pairs)
+{
+    const mm_job o = *t; /* stores of vectors may change *t, for all that gcc knows */
+    const int32x4_t base = vdupq_n_s32(o.small ? MAGIC_BITS : 0);
+    const int8_t *q = o.a.q + o.from * o.block * 2 * pairs, *b = o.b->bytes + 64 * half;
+    const float *dx = o.a.dx + o.from * pairs * 4;
+    const int32_t *sum = o.a.sum + o.from * pairs * 4;
+    float *acc = o.acc + half * HALF * pairs * 4;
+    if (o.first)
+        memset(acc, 0, HALF * pairs * 16);
+    for (size_t i = 0, k = o.from * o.block; i < o.blocks; i++, k += o.block) {
+        const size_t steps = (least(k + o.block, o.deep) - k) / 8;
+        int32x4_t s[PAIRS][HALF];
+        UNROLL for (size_t r = 0; r < pairs; r++)
+        {
+            const int32x4_t y = vld1q_s32(sum + 4 * r);
+            UNROLL for (size_t j = 0; j < HALF; j++) s[r][j] =
+                o.plain ? y : vmlsq_s32(base, y, vld1q_s32(o.b->zero[i][half * HALF + j]));
+        }
+        mm_sums(q, b, steps, s, pairs);
+        mm_combine(s, o.b->scale[i] + half * HALF, dx, acc, o.small, pairs);
+        q += steps * 16 * pairs;
+        b += steps * 128;
+        dx += 4 * pairs;
+        sum += 4 * pairs;
+    }
+}
+
+/* Three pairs of rows by a panel, half of it at a time. */
+static void mm_full(const mm_job *t)
+{
+    const mm_job o = *t;
+    const size_t at = o.from * PAIRS * 4, end = least((o.from + o.blocks) * o.block, o.deep);
+    if (o.first)
+        memset(o.acc, 0, 2 * HALF * PAIRS * 16);
+    for (size_t j = 0; j < 8; j += HALF) {
+        for (size_t i = 0; !o.plain && i < o.blocks * HALF * PAIRS; i++) {
+            const size_t block = i / (HALF * PAIRS), c = i / PAIRS % HALF, r = i % PAIRS;
+            const int32x4_t sum = vld1q_s32(o.a.sum + at + (block * PAIRS + r) * 4);
+            vst1q_s32(o.b->start[block][c][r],
+                      vmlsq_s32(vdupq_n_s32(MAGIC_BITS), sum, vld1q_s32(o.b->zero[block][j + c])));
+        }
+        mm_tile(&(mm_blocks){.q = o.a.q + o.from * o.block * 2 * PAIRS,
+                             .b = o.b->bytes + 16 * j,
+                             .start = o.plain ? o.a.sum + at : o.b->start[0][0][0],
+                             .apart = o.plain ? 0 : sizeof o.b->start[0][0],
+                             .scale = o.b->scale[0][j],
+                             .dx = o.a.dx + at,
+                             .steps = o.block / 16,
+                             .left = (end - o.from * o.block) / 16},
+                o.acc + j * PAIRS * 4);
+    }
+}
+
+static void mm_strip(const mm_job *t)
+{
+    if (t->a.pairs == PAIRS && t->small) {
+        mm_full(t);
+        return;
+    }
+    for (size_t half = 0; half < 2; half++)
+        if (t->a.pairs == 3)
+            mm_half(t, half, 3);
+        else if (t->a.pairs == 2)
+            mm_half(t, half, 2);
+        else
+            mm_half(t, half, 1);
+}
+
+/* ---- scratch ---- */
+
+static bool is_plain(const takt_blocks *b)
+{
+    return is_small(b) && !b->zero;
+}
+
+/* Rows at a time, an even number. */
+static size_t mm_rows(const takt_block_i8 *g)
+{
+    const size_t fit = A_BYTES / (takt_blocks_deep(g->b.k) + 1) / STRIP_ROWS * STRIP_ROWS;
+    return round_up(least(g->m, fit < STRIP_ROWS ? STRIP_ROWS : fit), 2);
+}
+
+typedef struct places {
+    size_t q, dx, sum, acc, row, piece, end; /* where each begins, in bytes */
+} places;
+
+static places places_of(const takt_block_i8 *g)
+{
+    const size_t rows = mm_rows(g), deep = takt_blocks_deep(g->b.k);
+    const size_t count = takt_blocks_count(&g->b);
+    places p = {.dx = round_up(rows * deep, 64)};
+    p.sum = p.dx + round_up(rows * count * 8, 64);
+    p.acc = p.sum + round_up(rows * count * 8, 64);
+    p.row = p.acc + round_up(round_up(rows, STRIP_ROWS) * 64, 64);
+    p.piece = p.row + round_up(2 * (deep + count * 8), 64);
+    p.end = p.piece + round_up(sizeof(piece), 64);
+    return p;
+}
+
+/* Two rows, quantised, to their place in a strip. */
+static void add_pair(const takt_block_i8 *g, const places *p, size_t row, size_t rows,
+                     const strip *s, size_t pair)
+{
+    const size_t deep = takt_blocks_deep(g->b.k), count = takt_blocks_count(&g->b);
+    float *dx = (float *)(void *)((char *)g->scratch + p->row);
+    int32_t *sum = (int32_t *)(dx + 2 * count);
+    int8_t *q = (int8_t *)(sum + 2 * count), *to = (int8_t *)(uintptr_t)s->q + 16 * pair;
+    float *to_dx = (float *)(uintptr_t)s->dx + 4 * pair;
+    int32_t *to_sum = (int32_t *)(uintptr_t)s->sum + 4 * pair;
+    const bool plain = is_plain(&g->b);
+    const int32_t start = MAGIC_BITS, level = (int32_t)g->b.level - LEVEL_SHIFT(g->b.bits);
+    memset(dx, 0, 2 * (deep + count * 8));
+    for (size_t r = 0; r < rows; r++)
+        block_quantise(&g->b, g->a + (row + r) * g->a_row, q + r * deep, dx + r * count,
+                       sum + r * count);
+    for (size_t k = 0; k < deep / 8; k++)
+        vst1q_s8(to + k * 16 * s->pairs,
+                 vcombine_s8(vld1_s8(q + 8 * k), vld1_s8(q + deep + 8 * k)));
+    for (size_t i = 0; i < count * s->pairs; i += s->pairs, dx++, sum++) {
+        const float x[4] = {dx[0], dx[0], dx[count], dx[count]};
+        const int32_t even = plain ? start - level * sum[0] : sum[0];
+        const int32_t odd = plain ? start - level * sum[count] : sum[count];
+        const int32_t y[4] = {even, even, odd, odd};
+        memcpy(to_dx + 4 * i, x, sizeof x);
+        memcpy(to_sum + 4 * i, y, sizeof y);
+    }
+}
+
+/* Strip number `index` of `rows` rows: all but the last are full. */
+static strip strip_of(const takt_block_i8 *g, const places *p, size_t index, size_t rows)
+{
+    const size_t deep = takt_blocks_deep(g->b.k), count = takt_blocks_count(&g->b);
+    const char *at = g->scratch;
+    const size_t left = (rows - STRIP_ROWS * index + 1) / 2;
+    return (strip){(const int8_t *)at + p->q + index * STRIP_ROWS * deep,
+                   (const float *)(const void *)(at + p->dx) + index * count * PAIRS * 4,
+                   (const int32_t *)(const void *)(at + p->sum) + index * count * PAIRS * 4,
+                   least(left, PAIRS)};
+}
+
+/* ---- the walk ---- */
+
+typedef struct mm_walk {
+    const takt_block_i8 *g;
+    places at;
+    size_t row, rows, panel;
+} mm_walk;
+
+/* Four columns of a row: stored or added, and the bias. */
+FIXED void put_four(const mm_walk *o, size_t row, size_t column, float32x4_t x, bool adds,
+                    bool ends)
+{
+    const tile_job t = {.g = o->g};
+    if (row < o->rows)
+        put(&t, o->row + row, column, x, adds, ends);
+}
+
+/* Sums of a chunk of blocks to C. */
+static void flush(const mm_walk *o, size_t index, size_t pairs, bool adds, bool ends)
+{
+    const float *acc =
+        (const float *)(void *)((char *)o->g->scratch + o->at.acc) + index * 8 * PAIRS * 4;
+    for (size_t r = 0; r < pairs; r++)
+        for (size_t j = 0; j < 8; j += 2) {
+            const float64x2_t x = vreinterpretq_f64_f32(vld1q_f32(acc + (j * pairs + r) * 4));
+            const float64x2_t y = vreinterpretq_f64_f32(vld1q_f32(acc + ((j + 1) * pairs + r) * 4));
+            const size_t row = STRIP_ROWS * index + 2 * r,
+                         column = o->panel * TAKT_BLOCKS_PANEL + 2 * j;
+            put_four(o, row, column, vreinterpretq_f32_f64(vzip1q_f64(x, y)), adds, ends);
+            put_four(o, row + 1, column, vreinterpretq_f32_f64(vzip2q_f64(x, y)), adds, ends);
+        }
+}
+
+static void one_piece(const mm_walk *o, mm_job *t)
+{
+    const takt_block_i8 *g = o->g;
+    const size_t count = takt_blocks_count(&g->b), end = t->from + t->blocks;
+    for (size_t s = 0; STRIP_ROWS * s < o->rows; s++) {
+        t->a = strip_of(g, &o->at, s, o->rows);
+        t->acc = (float *)(void *)((char *)g->scratch + o->at.acc) + s * 8 * PAIRS * 4;
+        mm_strip(t);
+        if (end == count || end % TAKT_GEMM_CHUNK == 0)
+            flush(o, s, t->a.pairs, end > TAKT_GEMM_CHUNK, end == count);
+    }
+}
+
+static void one_panel(const mm_walk *o)
+{
+    const takt_blocks *b = &o->g->b;
+    piece *to = (piece *)(void *)((char *)o->g->scratch + o->at.piece);
+    const size_t count = takt_blocks_count(b), most = PIECE / b->block;
+    mm_job t = {.b = to,
+                .block = b->block,
+                .deep = takt_blocks_deep(b->k),
+                .small = is_small(b),
+                .plain = is_plain(b)};
+    for (; t.from < count; t.from += t.blocks) {
+        const size_t chunk_left = TAKT_GEMM_CHUNK - t.from % TAKT_GEMM_CHUNK;
+        t.blocks = least(least(most, chunk_left), count - t.from);
+        t.first = t.from % TAKT_GEMM_CHUNK == 0;
+        spread(b, o->panel, t.from, t.blocks, to);
+        one_piece(o, &t);
+    }
+}
+
+static void run(const takt_block_i8 *g)
+{
+    if (g->m < 2 || g->b.k == 0 || g->b.block > PIECE) {
+        run_rows(g);
+        return;
+    }
+    const size_t most = mm_rows(g);
+    mm_walk o = {.g = g, .at = places_of(g)};
+    for (; o.row < g->m; o.row += o.rows) {
+        o.rows = least(most, g->m - o.row);
+        for (size_t r = 0; r < o.rows; r += 2) {
+            const strip s = strip_of(g, &o.at, r / STRIP_ROWS, o.rows);
+            add_pair(g, &o.at, o.row + r, least(2, o.rows - r), &s, r % STRIP_ROWS / 2);
+        }
+        for (o.panel = 0; o.panel < takt_blocks_panels(g->b.n); o.panel++)
+            one_panel(&o);
+    }
+}
+
+static size_t scratch_bytes(const takt_block_i8 *g)
+{
+    if (g->m < 2 || g->b.k == 0 || g->b.block > PIECE)
+        return rows_scratch(g);
+    return places_of(g).end;
+}
+
+static const takt_block_i8_info info = {STRIP_ROWS, scratch_bytes};
+
+TAKT_KERNELS(block_i8, TAKT_KERNEL(block_i8, "i8mm_6x8", 30, run, &info));

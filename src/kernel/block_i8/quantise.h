@@ -1,0 +1,71 @@
+/* quantise.h - a row of floats as bytes with a scale and a sum for each block. */
+#ifndef TAKT_KERNEL_BLOCK_I8_QUANTISE_H
+#define TAKT_KERNEL_BLOCK_I8_QUANTISE_H
+
+#include "kernel/block_i8/block_i8.h"
+#include "kernel/simd/simd.h"
+
+/* max |a|; NaN if there is one. */
+static inline float block_most(const float *a, size_t n)
+{
+    vf most = vf_zero();
+    float lanes[VF], result;
+    size_t i = 0;
+    for (; i + VF <= n; i += VF)
+        most = vf_max(most, vf_abs(vf_load(a + i)));
+    if (i < n)
+        most = vf_max(most, vf_abs(vf_load_n(a + i, n - i)));
+    vf_store(lanes, most);
+    result = lanes[0];
+    for (size_t l = 1; l < VF; l++)
+        result = result != result || lanes[l] <= result ? result : lanes[l];
+    return result;
+}
+
+static inline vi block_rounded(vf x, vf by)
+{
+    return vi_max(vi_min(vi_round(vf_mul(x, by)), vi_set1(127)), vi_set1(-127));
+}
+
+/* One block; gives the sum of the bytes. */
+static inline int32_t block_bytes(const float *a, size_t n, float inverse, int8_t *q)
+{
+    const vf by = vf_set1(inverse);
+    vi sum = vi_set1(0);
+    int32_t lanes[VF], total = 0;
+    size_t i = 0;
+    for (; i + VF <= n; i += VF) {
+        const vi x = block_rounded(vf_load(a + i), by);
+        vi_store_u8((uint8_t *)q + i, x);
+        sum = vi_add(sum, x);
+    }
+    vi_store(lanes, sum);
+    for (size_t l = 0; l < VF; l++)
+        total += lanes[l];
+    if (i < n) {
+        uint8_t rest[VF];
+        vi_store(lanes, block_rounded(vf_load_n(a + i, n - i), by));
+        vi_store_u8(rest, vi_load(lanes));
+        memcpy(q + i, rest, n - i);
+        for (size_t l = 0; l < n - i; l++)
+            total += lanes[l];
+    }
+    return total;
+}
+
+/* `deep` bytes, zero beyond k; `dx` and `sums` have one element for each block. */
+static inline void block_quantise(const takt_blocks *b, const float *a, int8_t *q, float *dx,
+                                  int32_t *sums)
+{
+    const size_t count = takt_blocks_count(b), deep = takt_blocks_deep(b->k);
+    memset(q + b->k, 0, deep - b->k);
+    for (size_t i = 0; i < count; i++) {
+        const size_t first = i * b->block, left = b->k - first;
+        const size_t n = left < b->block ? left : b->block;
+        const float most = block_most(a + first, n);
+        dx[i] = most / 127;
+        sums[i] = block_bytes(a + first, n, 127 / most, q + first);
+    }
+}
+
+#endif
