@@ -1,0 +1,52 @@
+/* gemm_bf16.c - packing of the right-hand side, rounded to bf16. */
+#include "kernel/gemm_bf16/gemm_bf16.h"
+
+#include <stdint.h>
+#include <string.h>
+
+uint16_t takt_bf16_round(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if ((bits & 0x7fffffff) > 0x7f800000)
+        return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static size_t padded(size_t k, size_t group)
+{
+    return (k + group - 1) / group * group;
+}
+
+size_t takt_gemm_bf16_count(const takt_gemm_bf16_info *info, size_t k, size_t n)
+{
+    return takt_panels_columns(info->gemm.panels, n) * padded(k, info->group);
+}
+
+/* One column of one chunk: `k` values of it from src on, `width` groups apart. */
+static void pack_column(const takt_gemm_bf16_matrix *m, const float *src, size_t k, size_t group,
+                        size_t width, uint16_t *to)
+{
+    for (size_t p = 0; p < k; p += group, to += width * group)
+        for (size_t q = 0; q < group && p + q < k; q++)
+            to[q] = takt_bf16_round(src[(p + q) * m->row]);
+}
+
+void takt_gemm_bf16_pack(const takt_gemm_bf16_info *info, const takt_gemm_bf16_matrix *m,
+                         uint16_t *dst)
+{
+    const takt_panels panels = info->gemm.panels;
+    const size_t count = takt_panels_count(panels, m->n);
+    memset(dst, 0, takt_gemm_bf16_count(info, m->k, m->n) * sizeof *dst);
+    for (size_t p = 0; p < m->k; p += TAKT_BF16_CHUNK) {
+        const size_t k = m->k - p < TAKT_BF16_CHUNK ? m->k - p : TAKT_BF16_CHUNK;
+        for (size_t i = 0; i < count; i++) {
+            const size_t col = takt_panels_column(panels, m->n, i);
+            const size_t width = takt_panels_column(panels, m->n, i + 1) - col;
+            for (size_t j = 0; j < width && col + j < m->n; j++)
+                pack_column(m, m->src + p * m->row + (col + j) * m->col, k, info->group, width,
+                            dst + j * info->group);
+            dst += width * padded(k, info->group);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/* gemm_bf16.h - contract of the product of f32 matrices by bf16 dot products: `numerics = fast`.
+ *
+ *     C[m,n] = epilogue(A[m,k] * B[k,n])
+ *
+ *   A          f32, rounded to bf16 as it is read
+ *   B          bf16 in `stored->data`, packed as takt_gemm_bf16_pack does it for the kernel's info
+ *   error      |C - (exact sum of a * b)| <= takt_gemm_bf16_bound(k) * (sum of |a * b|) before the
+ *              epilogue, where every |a * b| is at least 2^-100 or 0; instructions add up in an
+ *              order and with a rounding of their own, so bits differ between variants
+ *   special    a NaN or an infinite factor gives NaN or an infinity in its row or column
+ *   reads, writes, aliasing, k = 0   as gemm_f32
+ *
+ * The call is that of gemm_f32; b and walk are not read.
+ */
+#ifndef TAKT_KERNEL_GEMM_BF16_H
+#define TAKT_KERNEL_GEMM_BF16_H
+
+#include "kernel/gemm_f32/gemm_f32.h"
+
+enum { TAKT_BF16_CHUNK = 1024 }; /* k of a packed chunk: a multiple of every group */
+
+/* takt_kernel.info of this family. */
+typedef struct takt_gemm_bf16_info {
+    takt_gemm_f32_info gemm; /* rows, panels, scratch */
+    size_t group;            /* values of k that lie together: 1, 2 or 4 */
+} takt_gemm_bf16_info;
+
+TAKT_KERNEL_FAMILY(gemm_bf16, takt_gemm_f32_fn)
+
+typedef struct takt_gemm_bf16_matrix {
+    size_t k, n;
+    const float *src;
+    size_t row, col; /* elements between rows and between columns */
+} takt_gemm_bf16_matrix;
+
+/* Elements of the packed form: [chunk of k][panel][k / group][columns of the panel][group]; what
+ * pads k and columns is zero. */
+size_t takt_gemm_bf16_count(const takt_gemm_bf16_info *info, size_t k, size_t n);
+void takt_gemm_bf16_pack(const takt_gemm_bf16_info *info, const takt_gemm_bf16_matrix *m,
+                         uint16_t *dst);
+/* Half to even; NaN stays NaN. */
+uint16_t takt_bf16_round(float x);
+
+/* Two roundings to 8 bits, and those of the sum. */
+static inline double takt_gemm_bf16_bound(size_t k)
+{
+    return 1.01 / 128 + (double)(k + 8) / (1 << 22);
+}
+
+#endif
