@@ -65,6 +65,9 @@ typedef struct takt_plan_options {
      *  are. */
     const char *precision;
     bool no_in_place; /**< no result is written over an input of its step, for comparison */
+    /** "exact" (default: the same bits on every machine) or "fast": products with constant factors
+     *  are computed by dot products of bf16 where the machine has them, with sums in f32. */
+    const char *numerics;
 } takt_plan_options;
 
 /** Optimisation level 0 to 3; docs/options.md tells what each does. TAKT_ERR_ARGUMENT beyond. */

@@ -107,6 +107,7 @@ static takt_status write_key(const takt_model *m, const takt_plan_options *o, ta
     takt_text_add(text, " %" PRIx64, fixed);
     add_option(text, o->outputs);
     add_option(text, o->precision);
+    add_option(text, o->numerics);
     const takt_cache_config *walk = &o->cache;
     takt_text_add(text, " %zu %zu %d %zu %zu %zu %zu", walk->block_size, walk->cache_line_size,
                   walk->enable_prefetch, walk->prefetch_distance, walk->rows, walk->depth,

@@ -92,7 +92,7 @@ takt_status takt_measure_deviation(const takt_model *m, const takt_plan_options 
     TAKT_TRY(takt_options_read(m->ctx, "takt_plan_options", options, &o, sizeof o));
     o.donate = NULL; /* the other session reads the same inputs */
     takt_plan_options exact = o;
-    exact.precision = NULL;
+    exact.precision = exact.numerics = NULL;
     exact.require = NULL;
     takt_status status = open_session(m, &o, &plan, &session);
     if (status == TAKT_OK)

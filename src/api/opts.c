@@ -174,11 +174,29 @@ static takt_status settle_isas(takt_ctx *ctx, const takt_plan_options *o, const 
     return TAKT_OK;
 }
 
+static bool has_fast(const takt_plan_settings *s)
+{
+    const takt_kernel *kernel =
+        takt_kernel_find("gemm_bf16", s->family_isas[TAKT_FAMILY_CONV], NULL, 0, NULL);
+    return kernel != NULL && kernel->rank > 0;
+}
+
+static takt_status settle_numerics(takt_ctx *ctx, const char *word, takt_plan_settings *s)
+{
+    s->is_fast = word != NULL && strcmp(word, "fast") == 0;
+    if (word == NULL || s->is_fast || strcmp(word, "exact") == 0)
+        return TAKT_OK;
+    takt_fail(ctx, TAKT_E_OPTION, "there are no numerics called %s", word);
+    return takt_fail_hint(ctx, "numerics are exact and fast");
+}
+
 static takt_status settle_passes(takt_ctx *ctx, const takt_plan_options *o, const takt_level *level,
                                  takt_plan_settings *s)
 {
     takt_pass_choice choice = {0};
     TAKT_TRY(takt_pass_choose(ctx, level->passes, &choice));
+    if (s->is_fast && has_fast(s)) /* which beats the transform, and bf16 would not survive it */
+        TAKT_TRY(takt_pass_choose(ctx, "-winograd", &choice));
     TAKT_TRY(takt_pass_choose(ctx, o->passes, &choice));
     s->passes_off = choice.off;
     s->fuse = choice.fuse == 0 ? level->is_fused : choice.fuse > 0;
@@ -259,6 +277,7 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     TAKT_TRY(settle_donated(m, o, s));
     TAKT_TRY(takt_settle_walk(ctx, &o->cache, s));
     TAKT_TRY(takt_precision_of(ctx, o->precision, &s->precision));
+    TAKT_TRY(settle_numerics(ctx, o->numerics, s));
     TAKT_TRY(settle_isas(ctx, o, level, s));
     TAKT_TRY(settle_passes(ctx, o, level, s));
     const bool is_ref = s->backend == &takt_backend_ref;

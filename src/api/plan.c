@@ -145,9 +145,9 @@ static takt_status keep_options(const takt_plan_options *o, takt_plan *plan)
     takt_plan_options *kept = takt_arena_copy(&plan->arena, o, sizeof *o);
     if (kept == NULL)
         return TAKT_ERR_MEMORY;
-    const char **texts[] = {&kept->sizes,   &kept->backend,  &kept->blas,   &kept->isa,
-                            &kept->passes,  &kept->hint,     &kept->donate, &kept->require,
-                            &kept->outputs, &kept->precision};
+    const char **texts[] = {&kept->sizes,   &kept->backend,   &kept->blas,    &kept->isa,
+                            &kept->passes,  &kept->hint,      &kept->donate,  &kept->require,
+                            &kept->outputs, &kept->precision, &kept->numerics};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (*texts[i] != NULL && !keep_text(&plan->arena, texts[i]))
             return TAKT_ERR_MEMORY;

@@ -157,6 +157,7 @@ typedef struct takt_plan_settings {
     bool lower_all;      /* for subgraphs: no composite is kept */
     takt_gemm_walk walk; /* of matrix products, if is_walked */
     bool is_walked;
+    bool is_fast;         /* products by bf16 dot products where the machine has them */
     takt_dtype precision; /* for subgraphs: F16 or BF16 if weights are stored so; else F32 */
 } takt_plan_settings;
 

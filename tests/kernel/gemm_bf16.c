@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "gemm_f32_stored.h"
 
 enum { A, B, C, BIAS, SCRATCH, WANT, PLAIN, WIDE };
 
@@ -93,15 +94,6 @@ static void one(takt_check *c, const takt_kernel *reference, shape s, unsigned i
             check_intact(c, slot);
 }
 
-static void plus_one(void *user, float *tile, size_t ld, size_t row, size_t col, size_t rows,
-                     size_t cols)
-{
-    const takt_gemm_f32 *g = user;
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j++)
-            tile[i * ld + j] += tile + i * ld + j == g->c + (row + i) * g->ldc + col + j ? 1 : 1e9f;
-}
-
 /* Small whole numbers: every variant is exact, so the epilogue, cuts and the tail must be too. */
 static void whole(takt_check *c, shape s, unsigned i)
 {
@@ -119,7 +111,7 @@ static void whole(takt_check *c, shape s, unsigned i)
     const takt_gemm_stored stored = {.data = packed(c, B, c->kernel, plain, s)};
     takt_gemm_f32 g = {.m = s.m, .n = s.n, .k = s.k, .a = a, .a_row = s.k, .a_col = 1};
     takt_epilogue_f32 e = {.act = i % 2 ? TAKT_GEMM_ACT_RELU : TAKT_GEMM_ACT_NONE,
-                           .tail = i % 4 > 1 ? plus_one : NULL,
+                           .tail = i % 4 > 1 ? check_gemm_tail : NULL,
                            .user = &g};
     for (size_t r = 0; r < s.m; r++)
         for (size_t j = 0; j < s.n; j++) {

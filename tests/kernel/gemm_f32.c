@@ -131,9 +131,8 @@ static void one(takt_check *c, const takt_kernel *reference, shape s, variety v)
             check_intact(c, slot);
 }
 
-/* A tail that counts its calls for each element, and marks it. */
-static void add_one(void *user, float *tile, size_t ld, size_t row, size_t col, size_t rows,
-                    size_t cols)
+void check_gemm_tail(void *user, float *tile, size_t ld, size_t row, size_t col, size_t rows,
+                     size_t cols)
 {
     const takt_gemm_f32 *g = user;
     for (size_t i = 0; i < rows; i++)
@@ -146,7 +145,7 @@ static void tails(takt_check *c, const takt_kernel *reference, shape s)
     const variety v = {.epilogue = 1, .where = CHECK_AT_END};
     check_case(c, "tail, m=%zu n=%zu k=%zu", s.m, s.n, s.k);
     takt_gemm_f32 g;
-    takt_epilogue_f32 e = {.tail = add_one, .user = &g};
+    takt_epilogue_f32 e = {.tail = check_gemm_tail, .user = &g};
     g = prepare(c, s, &v, &e);
     cleared(&g, c, WANT, CHECK_AT_END);
     const float *want = g.c;

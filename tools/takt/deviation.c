@@ -3,10 +3,21 @@
 
 #include "tool.h"
 
-bool tool_deviates(const takt_tool *t)
+static bool is_narrow(const takt_tool *t)
 {
     const char *precision = tool_text_of(t, TAKT_F_PRECISION);
     return precision != NULL && strcmp(precision, "f32") != 0;
+}
+
+static bool is_fast(const takt_tool *t)
+{
+    const char *numerics = tool_text_of(t, TAKT_F_NUMERICS);
+    return numerics != NULL && strcmp(numerics, "fast") == 0;
+}
+
+bool tool_deviates(const takt_tool *t)
+{
+    return is_narrow(t) || is_fast(t);
 }
 
 takt_status tool_deviation(takt_tool *t, const takt_model *m, const tool_sizes *sizes,
@@ -23,7 +34,10 @@ takt_status tool_deviation(takt_tool *t, const takt_model *m, const tool_sizes *
 
 void tool_print_deviation(const takt_tool *t, const takt_deviation *d)
 {
-    printf("weights in %s: ", tool_text_of(t, TAKT_F_PRECISION));
+    if (is_narrow(t))
+        printf("weights in %s%s", tool_text_of(t, TAKT_F_PRECISION), is_fast(t) ? ", " : ": ");
+    if (is_fast(t))
+        printf("numerics fast: ");
     if (d->unlike > 0)
         printf("%zu of %zu results are finite here or in f32 alone; ", d->unlike, d->count);
     printf("largest error against f32 %.3g (%s), relative RMS %.3g %%\n", d->max_abs, d->output,

@@ -100,6 +100,7 @@ int tool_request_init(takt_tool *t, const char *sizes, tool_request *r)
         .passes = r->passes,
         .hint = tool_text_of(t, TAKT_F_HINT),
         .precision = tool_text_of(t, TAKT_F_PRECISION),
+        .numerics = tool_text_of(t, TAKT_F_NUMERICS),
         .donate = r->donate,
         .require = r->require,
         .outputs = r->outputs,

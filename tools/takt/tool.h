@@ -169,8 +169,8 @@ bool tool_sizes_from(const takt_tool *t, tool_sizes *sizes, const takt_desc *d, 
  * among them because some verbs take a list. */
 #define TOOL_PLAN_FLAGS                                                                            \
     TAKT_F_BACKEND, TAKT_F_BLAS, TAKT_F_ISA, TAKT_F_SIMD, TAKT_F_TILE, TAKT_F_PREFETCH,            \
-        TAKT_F_PASS, TAKT_F_LEVEL, TAKT_F_PRECISION, TAKT_F_HINT, TAKT_F_REQUIRE, TAKT_F_STATIC,   \
-        TAKT_F_MEMORY_LIMIT, TAKT_F_OUTPUTS
+        TAKT_F_PASS, TAKT_F_LEVEL, TAKT_F_PRECISION, TAKT_F_NUMERICS, TAKT_F_HINT, TAKT_F_REQUIRE, \
+        TAKT_F_STATIC, TAKT_F_MEMORY_LIMIT, TAKT_F_OUTPUTS
 
 /* Whether flags ask for results that may differ from those in f32. */
 bool tool_deviates(const takt_tool *t);

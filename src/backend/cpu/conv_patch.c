@@ -264,6 +264,15 @@ void takt_conv_pack_weights(const takt_conv_shape *s, takt_panels panels, const 
     }
 }
 
+void takt_conv_order_weights(const takt_conv_shape *s, const float *w, float *to)
+{
+    for (size_t j = 0; j < s->groups * s->cout; j++, w += s->w_out, to += s->k_row) {
+        for (size_t q = 0; q < s->k; q++)
+            to[q] = w[q / s->cin * s->w_tap + q % s->cin * s->w_in];
+        clear(to + s->k, s->k_row - s->k);
+    }
+}
+
 bool takt_conv_packed_floats(const takt_conv_shape *s, takt_panels panels, size_t *floats)
 {
     size_t each;

@@ -9,6 +9,7 @@
  *   GEMM(x)                names of the kernel family: takt_gemm_f32##x
  *   FAMILY, AS_GEMM        "gemm_f32", takt_kernel_as_gemm_f32
  *   FORMATS                what packed constants are called: {rows apart, columns apart}
+ *   fast_kernel(p, weights, n)  another kernel with the same call, or NULL
  *   use_packed(g, n, data, columns, room)  makes g read packed weights, perhaps narrow (narrow.h)
  *   ending, ending_room    what follows the product, and one call's room for it, and
  *   ending_compile(p, columns, e), ending_scratch(e), ending_use(e, place, room)
@@ -77,6 +78,13 @@ static void pack_all(const facts *f, const void *from, void *to)
 static takt_status pack_constant(void *user, const void *from, void *to)
 {
     const facts *f = user;
+    if (f->narrow.fast != NULL) {
+        const takt_product *mm = &f->mm;
+        const takt_narrow_job job = {.ctx = f->ctx, .count = f->b_count};
+        const takt_fast_weights w = {mm->b_matrices, mm->k,     mm->n,
+                                     mm->b_row,      mm->b_col, mm->k * mm->n};
+        return takt_narrow_pack_fast(&job, &f->narrow, &w, from, to);
+    }
     TAKT_TRY(takt_narrow_check(f->ctx, &f->narrow, from, f->b_count));
     if (!widens(f) || takt_is_narrow(&f->narrow)) {
         pack_all(f, from, to);
@@ -227,8 +235,8 @@ static takt_status add_operands(takt_planner *p, facts *f)
     TAKT_TRY(takt_planner_input(p, n->in[0], &f->a));
     size_t bytes;
     f->is_packed = takt_planner_is_constant(p, n->in[1]) && !takt_planner_in_prologue(p);
-    f->narrow = takt_narrow_of(p, n->in[1], sizeof(real));
-    if (!takt_size_mul(takt_panels_columns(f->panels, f->mm.n), f->mm.k, &f->packed_count) ||
+    const size_t k = f->mm.k + (f->narrow.fast != NULL ? f->narrow.fast->group : 0); /* padding */
+    if (!takt_size_mul(takt_panels_columns(f->panels, f->mm.n), k, &f->packed_count) ||
         !takt_size_mul(f->packed_count, f->mm.b_matrices * sizeof(real), &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a packed matrix is too large");
     (void)takt_type_count(takt_type_of(p->graph, n->in[0]), &f->a_count);
@@ -236,10 +244,12 @@ static takt_status add_operands(takt_planner *p, facts *f)
     (void)takt_type_count(n->type, &f->c_count);
     if (!f->is_packed)
         return takt_planner_input(p, n->in[1], &f->b);
+    if (f->narrow.fast != NULL)
+        f->packed_count = takt_gemm_bf16_count(f->narrow.fast, f->mm.k, f->mm.n);
     const char *format = takt_narrow_format(p, &f->narrow, formats[f->mm.b_col == 1 ? 0 : 1]);
     if (format == NULL)
         return TAKT_ERR_MEMORY;
-    bytes = bytes / sizeof(real) * f->narrow.bytes;
+    bytes = f->packed_count * f->mm.b_matrices * f->narrow.bytes;
     return takt_planner_packed(p, f->narrow.from, format, bytes, pack_constant, f, &f->b);
 }
 
@@ -323,8 +333,11 @@ static takt_status compile(takt_planner *p)
     f->ctx = p->ctx;
     f->dtype = takt_type_of(p->graph, p->group->nodes[0])->dtype;
     f->mm = takt_product_of(p->graph, p->group->nodes[0]);
-    const takt_kernel *gemm = takt_planner_kernel(p, FAMILY);
-    const GEMM(_info) *info = gemm->info;
+    const takt_id weights = p->graph->nodes[p->group->nodes[0]].in[1];
+    f->narrow = takt_narrow_of(p, weights, sizeof(real));
+    const takt_kernel *gemm = fast_kernel(p, weights, &f->narrow);
+    gemm = gemm != NULL ? gemm : takt_planner_kernel(p, FAMILY);
+    const GEMM(_info) *info = gemm->info; /* a fast kernel's begins like it */
     f->run = AS_GEMM(gemm);
     f->info = info;
     const int transposes = takt_op_attr_index(&takt_op_matmul, "transpose_a", 11);

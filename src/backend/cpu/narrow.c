@@ -1,4 +1,4 @@
-/* narrow.c - weights that products read in 16 bits. */
+/* narrow.c - weights that products read in 16 bits, and products that are computed in them. */
 #include "backend/cpu/narrow.h"
 
 #include <stdint.h>
@@ -30,10 +30,29 @@ takt_narrow takt_narrow_of(const takt_planner *p, takt_id weights, size_t bytes)
                          .convert = takt_kernel_as_convert(convert)};
 }
 
+const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, takt_narrow *n)
+{
+    if (!p->settings->is_fast || takt_planner_in_prologue(p))
+        return NULL;
+    const takt_kernel *kernel = takt_kernel_find("gemm_bf16", p->step->isas, NULL, 0, NULL);
+    const char *why = NULL;
+    if (kernel == NULL || kernel->rank == 0)
+        why = "numerics fast: there are no bf16 dot products here";
+    else if (!takt_planner_is_constant(p, weights))
+        why = "numerics fast: the second factor is computed, not constant";
+    if (why != NULL) {
+        p->step->note = p->step->note != NULL ? p->step->note : why;
+        return NULL;
+    }
+    n->fast = kernel->info;
+    n->bytes = sizeof(uint16_t);
+    return takt_planner_kernel(p, "gemm_bf16");
+}
+
 void takt_narrow_use(takt_gemm_f32 *g, const takt_narrow *n, const void *data, size_t columns,
                      takt_gemm_stored *room)
 {
-    if (!takt_is_narrow(n)) {
+    if (!takt_is_narrow(n) && n->fast == NULL) {
         g->b = data;
         return;
     }
@@ -76,8 +95,48 @@ takt_status takt_narrow_pack(const takt_narrow_job *job, const takt_narrow *n, c
     return status;
 }
 
+/* The constant's elements as f32: in place, or in `*room`. */
+static takt_status widened(const takt_narrow_job *job, const takt_narrow *n, const void *from,
+                           void **room, const float **wide)
+{
+    *room = NULL;
+    *wide = from;
+    if (!takt_is_narrow(n))
+        return TAKT_OK;
+    TAKT_TRY(takt_narrow_check(job->ctx, n, from, job->count));
+    TAKT_TRY(takt_mem_get(job->ctx, job->count * sizeof(float), "weights to pack", room));
+    n->convert(&(takt_convert){.to = TAKT_F32, .from = n->dtype}, *room, from, job->count);
+    *wide = *room;
+    return TAKT_OK;
+}
+
+takt_status takt_narrow_pack_fast(const takt_narrow_job *job, const takt_narrow *n,
+                                  const takt_fast_weights *w, const void *from, void *to)
+{
+    void *room, *ordered = NULL;
+    const float *wide;
+    TAKT_TRY(widened(job, n, from, &room, &wide));
+    takt_status status = TAKT_OK;
+    if (job->pack != NULL)
+        status = takt_mem_get(job->ctx, job->packed * sizeof(float), "weights to pack", &ordered);
+    if (status == TAKT_OK && job->pack != NULL) {
+        job->pack(job->user, wide, ordered);
+        wide = ordered;
+    }
+    const size_t count = takt_gemm_bf16_count(n->fast, w->k, w->n);
+    for (size_t i = 0; status == TAKT_OK && i < w->matrices; i++) {
+        const takt_gemm_bf16_matrix m = {w->k, w->n, wide + i * w->each, w->row, w->col};
+        takt_gemm_bf16_pack(n->fast, &m, (uint16_t *)to + i * count);
+    }
+    takt_mem_put(job->ctx, ordered, job->packed * sizeof(float));
+    takt_mem_put(job->ctx, room, job->count * sizeof(float));
+    return status;
+}
+
 const char *takt_narrow_format(takt_planner *p, const takt_narrow *n, const char *format)
 {
+    if (n->fast != NULL)
+        return takt_arena_format(&p->plan->arena, "%s fast", format);
     if (!takt_is_narrow(n))
         return format;
     return takt_arena_format(&p->plan->arena, "%s %s", format, takt_dtype_name(n->dtype));

@@ -1,15 +1,18 @@
-/* narrow.h - weights that products read in 16 bits.
+/* narrow.h - weights that products read in 16 bits, and products that are computed in 16 bits.
  *
  * In the graph such weights are a constant that is widened to f32. The step packs the constant
  * itself, in its own type, and the kernel widens what it reads: half the bytes, and the bits of the
  * f32 product with the widened weights.
+ *
+ * Under `numerics = fast` constant weights of any kind are packed in bf16 for dot products of bf16,
+ * where the machine has them.
  */
 #ifndef TAKT_BACKEND_CPU_NARROW_H
 #define TAKT_BACKEND_CPU_NARROW_H
 
 #include "backend/cpu/cpu.h"
 #include "kernel/convert/convert.h"
-#include "kernel/gemm_f32/gemm_f32.h"
+#include "kernel/gemm_bf16/gemm_bf16.h"
 
 typedef struct takt_narrow {
     takt_id from;     /* the 16-bit constant */
@@ -17,11 +20,16 @@ typedef struct takt_narrow {
     size_t bytes;     /* of an element as it is packed */
     bool is_rounded;  /* and widened for the product; else the product itself is of this type */
     takt_convert_fn *convert;
+    const takt_gemm_bf16_info *fast; /* the product is one of bf16; NULL: of f32 */
 } takt_narrow;
 
 /* What `weights`, the factor of the group's product, are stored as; `bytes` of an element if they
  * are not narrow. */
 takt_narrow takt_narrow_of(const takt_planner *p, takt_id weights, size_t bytes);
+/* The kernel of bf16 dot products if settings ask for one, the weights are constants and the
+ * machine has it; `n` is for it then. Else NULL, and the step says why it was not to be had. */
+const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, takt_narrow *n);
+/* Whether weights are packed in another type than f32, by the type of the constant. */
 static inline bool takt_is_narrow(const takt_narrow *n)
 {
     return n->dtype != TAKT_F32;
@@ -45,6 +53,15 @@ typedef struct takt_narrow_job {
 } takt_narrow_job;
 TAKT_MUST_USE takt_status takt_narrow_pack(const takt_narrow_job *job, const takt_narrow *n,
                                            const void *from, void *to);
+/* Matrices one after another in f32, as takt_gemm_bf16_pack wants them. */
+typedef struct takt_fast_weights {
+    size_t matrices, k, n;
+    size_t row, col, each; /* elements between rows, columns and matrices */
+} takt_fast_weights;
+/* `job->pack`, if there is one, makes `job->packed` floats of the constant's in that order. */
+TAKT_MUST_USE takt_status takt_narrow_pack_fast(const takt_narrow_job *job, const takt_narrow *n,
+                                                const takt_fast_weights *w, const void *from,
+                                                void *to);
 /* "panels" of f32, "panels f16", "panels bf16": formats of packed constants. */
 const char *takt_narrow_format(takt_planner *p, const takt_narrow *n, const char *format);
 

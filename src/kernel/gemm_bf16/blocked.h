@@ -23,6 +23,9 @@ static void tile(size_t rows, size_t cols, const tile_job *t);
 /* `rows` rows of A, k values each from `a` on, as tile wants them: strip_elems of 16 bits. */
 static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size_t k, uint16_t *to);
 static size_t strip_elems(size_t rows, size_t k);
+/* Before the first tile of a product, and after the last. */
+static void begin(void);
+static void end(void);
 
 static const takt_panels widths = {WIDE, NARROW};
 
@@ -134,6 +137,7 @@ static void run(const takt_gemm_f32 *g)
     if (g->m == 0 || g->n == 0)
         return;
     const size_t most = block_rows(g);
+    begin();
     block o = {.edge = (float *)(void *)((char *)g->scratch + a_bytes(g))};
     for (; o.row < g->m; o.row += o.rows) {
         o.rows = least(g->m - o.row, most);
@@ -146,4 +150,5 @@ static void run(const takt_gemm_f32 *g)
         } while (o.p < g->k);
         finish_block(g, &o);
     }
+    end();
 }

@@ -157,9 +157,8 @@ const takt_verb takt_verb_run = {
     .arg_min = 1,
     .arg_max = 1,
     .about =
-        "Inputs without -i are random by --seed alone. The digest is the SHA-256 of the outputs,\n"
-        "all NaNs one. --test takes a folder of ONNX's test data, or one with several; exit\n"
-        "code 1: a result differs.",
+        "Inputs without -i are random by --seed alone; the digest is the SHA-256 of the outputs.\n"
+        "--test takes folders of ONNX's test data; exit code 1: a result differs.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
     .flags = {TAKT_F_MODEL,    TAKT_F_SELECT,         TAKT_F_WEIGHTS,   TAKT_F_ALLOW_LINKS,
               TAKT_F_INPUT,    TAKT_F_OUTPUT,         TAKT_F_SHAPE,     TAKT_F_DIM,

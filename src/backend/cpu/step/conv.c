@@ -170,9 +170,29 @@ static void pack_floats(void *user, const float *from, float *to)
     takt_conv_pack_weights(&f->shape, f->panels, from, to);
 }
 
+static void order_floats(void *user, const float *from, float *to)
+{
+    const facts *f = user;
+    takt_conv_order_weights(&f->shape, from, to);
+}
+
+static takt_status pack_fast(const facts *f, const void *from, void *to)
+{
+    const takt_conv_shape *c = &f->shape;
+    const takt_narrow_job job = {.ctx = f->ctx,
+                                 .count = f->w_count,
+                                 .packed = c->groups * c->cout * c->k_row,
+                                 .pack = order_floats,
+                                 .user = (void *)(uintptr_t)f};
+    const takt_fast_weights w = {c->groups, c->k_row, c->cout, 1, c->k_row, c->cout * c->k_row};
+    return takt_narrow_pack_fast(&job, &f->narrow, &w, from, to);
+}
+
 static takt_status pack_constant(void *user, const void *from, void *to)
 {
     const facts *f = user;
+    if (f->narrow.fast != NULL)
+        return pack_fast(f, from, to);
     if (takt_is_narrow(&f->narrow)) {
         const takt_narrow_job job = {.ctx = f->ctx,
                                      .count = f->w_count,
@@ -195,12 +215,11 @@ static takt_status add_operands(takt_planner *p, facts *f)
     if (!takt_conv_packed_floats(c, f->panels, &floats))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW,
                          "the packed weights of a convolution are too large");
+    if (f->narrow.fast != NULL)
+        floats = c->groups * takt_gemm_bf16_count(f->narrow.fast, c->k_row, c->cout);
     f->group_floats = floats / c->groups;
     f->is_packed = c->dtype == TAKT_F32 && takt_planner_is_constant(p, n->in[1]) &&
                    !takt_planner_in_prologue(p);
-    f->narrow = takt_narrow_of(p, n->in[1], sizeof(float));
-    if (!f->is_packed)
-        f->narrow = (takt_narrow){.dtype = TAKT_F32, .bytes = sizeof(float)};
     f->ctx = p->ctx;
     (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->w_count);
     if (!f->is_packed) {
@@ -297,6 +316,18 @@ static bool is_direct(const takt_conv_shape *c)
     return c->is_nhwc;
 }
 
+/* Of f32, or of bf16 where that is asked for; and what the weights will be packed as. */
+static const takt_kernel *choose_kernel(takt_planner *p, facts *f)
+{
+    const takt_id weights = p->graph->nodes[p->group->nodes[0]].in[1];
+    f->narrow = (takt_narrow){.dtype = TAKT_F32, .bytes = sizeof(float), .from = weights};
+    if (f->shape.dtype == TAKT_F32)
+        f->narrow = takt_narrow_of(p, weights, sizeof(float));
+    const takt_kernel *fast =
+        f->shape.dtype == TAKT_F32 ? takt_narrow_fast(p, weights, &f->narrow) : NULL;
+    return fast != NULL ? fast : takt_planner_kernel(p, "gemm_f32");
+}
+
 static takt_status compile(takt_planner *p)
 {
     takt_step *s = p->step;
@@ -306,8 +337,8 @@ static takt_status compile(takt_planner *p)
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
-    const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
-    const takt_gemm_f32_info *info = gemm->info;
+    const takt_kernel *gemm = choose_kernel(p, f);
+    const takt_gemm_f32_info *info = gemm->info; /* that of gemm_bf16 begins like it */
     f->run = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
     f->is_direct = is_direct(&f->shape);

@@ -43,6 +43,12 @@ static const takt_epilogue_f32 *ending_use(const ending *e, const ending_place *
 
 #define use_packed takt_narrow_use
 
+static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, takt_narrow *n)
+{
+    const takt_dtype dtype = takt_type_of(p->graph, p->group->nodes[0])->dtype;
+    return dtype == TAKT_F32 ? takt_narrow_fast(p, weights, n) : NULL;
+}
+
 #include "backend/cpu/gemm_body.h"
 
 static const char *accepts(const takt_graph *g, takt_id node)

@@ -50,6 +50,14 @@ static const takt_epilogue_f64 *ending_use(const ending *e, const ending_place *
     return NULL;
 }
 
+static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, takt_narrow *n)
+{
+    (void)p;
+    (void)weights;
+    (void)n;
+    return NULL;
+}
+
 /* There are no narrow weights of f64. */
 static void use_packed(takt_gemm_f64 *g, const takt_narrow *n, const void *data, size_t columns,
                        takt_gemm_stored *room)

@@ -1,0 +1,150 @@
+/* gemm_bf16_amx.c - tiles of 32 x 32 in AMX: four sums of 16 x 16, 32 values of k a step.
+ *
+ * The process must have been allowed to use the tile registers, which detecting the ISA does.
+ */
+#include "kernel/gemm_bf16/gemm_bf16.h"
+
+#include <immintrin.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef float elem;
+typedef uint32_t word;
+typedef takt_epilogue_f32 epilogue;
+enum { WIDE = 32, NARROW = 16, MR = 32, GROUP = 2, PIECE = 32, A_BYTES = 1024 << 10 };
+
+#include "kernel/gemm_f32/epilogue.h"
+
+#include "kernel/gemm_bf16/blocked.h"
+
+#include "kernel/gemm_bf16/round512.h"
+
+/* Macros, since the intrinsics paste these numbers into register names. */
+#define SUM_00 0
+#define SUM_01 1
+#define SUM_10 2
+#define SUM_11 3
+#define A_0 4
+#define A_1 5
+#define B_0 6
+#define B_1 7
+
+/* gcc's intrinsics do not say that tile loads read memory. */
+#define WRITTEN(p) __asm__ volatile("" : : "r"(p) : "memory")
+
+typedef struct tile_config {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t column_bytes[16];
+    uint8_t rows[16];
+} tile_config;
+
+static void begin(void)
+{
+    static const tile_config all_whole = {
+        .palette = 1,
+        .column_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
+        .rows = {16, 16, 16, 16, 16, 16, 16, 16},
+    };
+    _tile_loadconfig(&all_whole);
+}
+
+static void end(void)
+{
+    _tile_release();
+}
+
+static size_t strip_elems(size_t rows, size_t k)
+{
+    return round_up(rows, 16) * round_up(k, PIECE);
+}
+
+/* To [rows][k], padded both ways: zeros add nothing. */
+static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size_t k, uint16_t *to)
+{
+    const size_t step = round_up(k, PIECE);
+    for (size_t r = 0; r < round_up(rows, 16); r++, to += step) {
+        size_t p = 0;
+        for (; r < rows && p < k; p += 16)
+            _mm256_storeu_si256((__m256i *)(void *)(to + p), sixteen_of(g, a + r * g->a_row, p, k));
+        memset(to + p, 0, (step - p) * sizeof *to);
+    }
+}
+
+/* Whole tiles of B: where they lie, and their number. */
+typedef struct part {
+    const uint16_t *a, *b;
+    size_t a_stride, b_stride; /* bytes */
+    size_t steps;
+} part;
+
+static inline __attribute__((always_inline)) void product(const part *o, const bool two_rows,
+                                                          const bool two_panels)
+{
+    const char *a = (const char *)o->a, *b = (const char *)o->b;
+    for (size_t i = 0; i < o->steps; i++, a += 64, b += 16 * o->b_stride) {
+        _tile_loadd(A_0, a, o->a_stride);
+        _tile_loadd(B_0, b, o->b_stride);
+        _tile_dpbf16ps(SUM_00, A_0, B_0);
+        if (two_panels) {
+            _tile_loadd(B_1, b + 64, o->b_stride);
+            _tile_dpbf16ps(SUM_01, A_0, B_1);
+        }
+        if (two_rows) {
+            _tile_loadd(A_1, a + 16 * o->a_stride, o->a_stride);
+            _tile_dpbf16ps(SUM_10, A_1, B_0);
+            if (two_panels)
+                _tile_dpbf16ps(SUM_11, A_1, B_1);
+        }
+    }
+}
+
+/* The k that fill no tile: B is completed with zeros. */
+static inline __attribute__((always_inline)) void tile_fixed(const tile_job *t, const bool two_rows,
+                                                             const bool two_panels)
+{
+    const size_t whole = t->steps / 16, rest = t->steps % 16, line = two_panels ? 64 : 32;
+    const size_t stride = round_up(t->steps * GROUP, PIECE) * sizeof(uint16_t);
+    _tile_zero(SUM_00);
+    _tile_zero(SUM_01);
+    _tile_zero(SUM_10);
+    _tile_zero(SUM_11);
+    part o = {t->a, t->b, stride, 2 * line, whole};
+    product(&o, two_rows, two_panels);
+    if (rest) {
+        uint16_t last[16 * 64] = {0};
+        memcpy(last, t->b + whole * 16 * line, rest * line * sizeof *last);
+        WRITTEN(last);
+        o = (part){t->a + whole * PIECE, last, stride, 2 * line, 1};
+        product(&o, two_rows, two_panels);
+    }
+}
+
+static void tile(size_t rows, size_t cols, const tile_job *t)
+{
+    float sums[MR][WIDE];
+    WRITTEN(t->a);
+    if (rows > 16 && cols == WIDE)
+        tile_fixed(t, true, true);
+    else if (rows > 16)
+        tile_fixed(t, true, false);
+    else if (cols == WIDE)
+        tile_fixed(t, false, true);
+    else
+        tile_fixed(t, false, false);
+    _tile_stored(SUM_00, sums[0], sizeof sums[0]);
+    _tile_stored(SUM_01, sums[0] + 16, sizeof sums[0]);
+    _tile_stored(SUM_10, sums[16], sizeof sums[0]);
+    _tile_stored(SUM_11, sums[16] + 16, sizeof sums[0]);
+    WRITTEN(sums);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < cols; j += 16) {
+            float *to = t->c + r * t->ldc + j;
+            const __m512 x = _mm512_loadu_ps(&sums[r][j]);
+            _mm512_storeu_ps(to, t->adds ? _mm512_add_ps(_mm512_loadu_ps(to), x) : x);
+        }
+}
+
+static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_bytes}, GROUP};
+
+TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "amx_32x32", 40, run, &info));

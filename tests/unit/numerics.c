@@ -1,0 +1,184 @@
+/* numerics.c - `numerics = fast`: bf16 dot products where they are asked for, close to exact, and
+ * nowhere else.
+ */
+#include "test.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "kernel/kernel.h"
+
+static takt_ctx *ctx;
+
+/* Products of one matrix and of several, convolutions of both layouts, of groups, of 3x3 and 1x1,
+ * a depthwise one and a product of two inputs. */
+static const char *const texts[] = {
+    "model a(x: f32[n, 70]) -> (y: f32[n, 45]) seed=1 {\n"
+    "  return y = dense(dense(x, 33, act=relu), 45)\n"
+    "}\n",
+    "model b(x: f32[3, n, 19]) -> (y: f32[3, n, 21]) seed=2 {\n"
+    "  param w: f32[3, 19, 21] = normal(0, 1)\n"
+    "  param t: f32[21, 21] = normal(0, 1)\n"
+    "  return y = op.matmul(op.matmul(x, w), t, transpose_b=true)\n"
+    "}\n",
+    "model c(x: f32[n, 16, 9, 9]) -> (y: f32[n, 24, 9, 9]) seed=3 {\n"
+    "  param k: f32[16, 16, 3, 3] = normal(0, 0.2)\n"
+    "  param l: f32[24, 4, 1, 1] = normal(0, 0.2)\n"
+    "  h = relu(op.conv(x, k, pad=[1, 1, 1, 1]))\n"
+    "  return y = op.conv(h, l, groups=4)\n"
+    "}\n",
+    "model d(x: f32[n, 9, 9, 3]) -> (y: f32[n, 5, 5, 20]) seed=4 {\n"
+    "  param k: f32[18, 3, 3, 3] = normal(0, 0.2)\n"
+    "  param l: f32[18, 3, 3, 1] = normal(0, 0.2)\n"
+    "  param p: f32[20, 1, 1, 18] = normal(0, 0.2)\n"
+    "  h = relu(op.conv(x, k, pad=[1, 1, 1, 1], stride=[2, 2], layout=nhwc))\n"
+    "  h = op.conv(h, l, pad=[1, 1, 1, 1], groups=18, layout=nhwc)\n"
+    "  return y = op.conv(h, p, layout=nhwc)\n"
+    "}\n",
+    "model e(x: f32[n, 8, 8]) -> (y: f32[n, 8, 8]) {\n"
+    "  return y = op.matmul(x, x)\n"
+    "}\n",
+};
+
+enum { TEXTS = sizeof texts / sizeof *texts, PRODUCT_OF_INPUTS = 4, MOST = 16384 };
+
+static bool has_bf16(void)
+{
+    const takt_kernel *k = takt_kernel_find("gemm_bf16", takt_isa_detect(), NULL, 0, NULL);
+    return k != NULL && k->rank > 0;
+}
+
+static takt_model *model_of(const char *source)
+{
+    takt_model *m = NULL;
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", source, strlen(source), NULL, &m));
+    return m;
+}
+
+static size_t results(const takt_model *m, const takt_plan_options *o, float *to)
+{
+    takt_plan *plan;
+    takt_session *s = NULL;
+    size_t count = 0;
+    if (!EXPECT_OK(ctx, takt_plan_create(m, o, &plan)))
+        return 0;
+    if (EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
+        EXPECT_OK(ctx, takt_view_random(ctx, takt_session_input(s, 0), 3, 0));
+        EXPECT_OK(ctx, takt_session_run(s));
+        const takt_tensor_view *y = takt_session_output(s, 0);
+        count = 1;
+        for (int d = 0; d < y->rank; d++)
+            count *= (size_t)y->dims[d];
+        EXPECT(count <= MOST, "%zu results", count);
+        memcpy(to, y->data, (count < MOST ? count : MOST) * sizeof *to);
+    }
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    return count;
+}
+
+static double distance(const float *a, const float *b, size_t count)
+{
+    double error = 0, size = 0;
+    for (size_t i = 0; i < count; i++) {
+        error += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
+        size += (double)b[i] * b[i];
+    }
+    return sqrt(error / size);
+}
+
+static void fast_is_close_and_says_so(int which)
+{
+    static float exact[MOST], got[MOST], other[MOST];
+    takt_model *m = model_of(texts[which]);
+    static const char *const sizes[] = {"n=1", "n=7"};
+    for (int i = 0; i < 2; i++) {
+        takt_plan_options o = {.sizes = sizes[i], .threads = 1};
+        const size_t count = results(m, &o, exact);
+        o.numerics = "exact";
+        results(m, &o, got);
+        EXPECT(memcmp(got, exact, count * sizeof *got) == 0, "exact is not the default");
+        o.numerics = "fast";
+        results(m, &o, got);
+        const double far = distance(got, exact, count);
+        const bool is_exact = which == PRODUCT_OF_INPUTS || !has_bf16();
+        EXPECT(is_exact ? far < 1e-6 : far > 1e-4 && far < 1e-2, "model %d %s: %g from exact",
+               which, sizes[i], far);
+        o.threads = 3;
+        results(m, &o, other);
+        EXPECT(distance(other, got, count) < 1e-6, "model %d %s: threads change it by %g", which,
+               sizes[i], distance(other, got, count));
+        o.precision = "bf16";
+        results(m, &o, other);
+        EXPECT(distance(other, exact, count) < 1e-2, "model %d %s: %g with bf16 weights", which,
+               sizes[i], distance(other, exact, count));
+        o = (takt_plan_options){.sizes = sizes[i], .numerics = "fast", .isa = "scalar"};
+        results(m, &o, other);
+        EXPECT(distance(other, exact, count) < 1e-5, "model %d %s: %g in scalar code", which,
+               sizes[i], distance(other, exact, count));
+    }
+    takt_model_destroy(m);
+}
+
+typedef struct report {
+    char text[16384];
+    size_t length;
+} report;
+
+static int keep(void *user, const char *text, size_t length)
+{
+    report *r = user;
+    if (length > sizeof r->text - 1 - r->length)
+        return 1;
+    memcpy(r->text + r->length, text, length);
+    r->length += length;
+    return 0;
+}
+
+static bool kernels_have(const takt_plan_options *o, const char *words)
+{
+    static report r;
+    r = (report){.length = 0};
+    takt_model *m = model_of(texts[3]);
+    takt_plan *plan;
+    if (EXPECT_OK(ctx, takt_plan_create(m, o, &plan)))
+        EXPECT_OK(ctx, takt_plan_kernels(plan, TAKT_FORMAT_TEXT, keep, &r));
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+    return strstr(r.text, words) != NULL;
+}
+
+static void kernels_are_shown_and_kept_apart(void)
+{
+    takt_plan_options o = {.sizes = "n=1"};
+    EXPECT(!kernels_have(&o, "gemm_bf16"), "exact arithmetic by bf16");
+    o.numerics = "fast";
+    EXPECT(kernels_have(&o, "gemm_bf16") == has_bf16(), "fast arithmetic by f32");
+    o.isa = "scalar";
+    EXPECT(!kernels_have(&o, "gemm_bf16") && kernels_have(&o, "no bf16 dot products here"),
+           "scalar code by bf16");
+}
+
+static void mistakes(void)
+{
+    takt_model *m = model_of(texts[0]);
+    takt_plan *plan;
+    EXPECT_STATUS(ctx, takt_plan_create(m, &(takt_plan_options){.numerics = "quick"}, &plan),
+                  TAKT_ERR_ARGUMENT);
+    EXPECT(strstr(takt_last_error(ctx), "quick") != NULL, "%s", takt_last_error(ctx));
+    takt_model_destroy(m);
+}
+
+int main(void)
+{
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return 1;
+    for (int i = 0; i < TEXTS; i++)
+        fast_is_close_and_says_so(i);
+    kernels_are_shown_and_kept_apart();
+    mistakes();
+    takt_ctx_destroy(ctx);
+    return test_done();
+}
