@@ -127,6 +127,20 @@ static const char *flat_read(flat_graph *g, const char *folder)
     return ok ? NULL : "graph.txt is not as expected";
 }
 
+/* Whether the row's numerics are `word`: "exact", "fast" or "f16". */
+static inline int flat_is(const char *folder, const char *word)
+{
+    char path[4096], found[16] = "exact";
+    snprintf(path, sizeof path, "%s/numerics", folder);
+    FILE *file = fopen(path, "r");
+    if (file != NULL) {
+        if (fscanf(file, "%15s", found) != 1)
+            found[0] = '\0';
+        fclose(file);
+    }
+    return strcmp(found, word) == 0;
+}
+
 static inline flat_value *flat_find(flat_graph *g, const char *name)
 {
     for (int i = 0; i < g->value_count; i++)

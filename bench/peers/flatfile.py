@@ -20,6 +20,8 @@ class Node:
 class Flat:
     def __init__(self, folder):
         data = np.fromfile(os.path.join(folder, "data.bin"), np.uint8)
+        with open(os.path.join(folder, "numerics"), encoding="ascii") as file:
+            self.numerics = file.read().strip()
         self.inputs, self.weights, self.nodes, self.output = {}, {}, [], None
         with open(os.path.join(folder, "graph.txt"), encoding="ascii") as file:
             for line in file:

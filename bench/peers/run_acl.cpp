@@ -155,6 +155,8 @@ void prepare(const char *folder)
     flat_free(&data);
     if (const char *problem = flat_read(&data, folder))
         throw std::runtime_error(problem);
+    if (!flat_is(folder, "exact"))
+        throw std::runtime_error("the runner has f32 only");
     for (int i = 0; i < data.value_count; i++)
         if (strcmp(data.values[i].type, "float32") != 0 && data.values[i].is_input)
             throw std::runtime_error(std::string("the runner has no ") + data.values[i].type);

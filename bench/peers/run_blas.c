@@ -62,6 +62,8 @@ const char *peer_load(const char *folder, int threads)
     const char *problem = flat_read(&state.data, folder);
     if (problem != NULL)
         return problem;
+    if (!flat_is(folder, "exact"))
+        return "a BLAS has f32 only here";
     const flat_node *n = &state.data.nodes[0];
     if (state.data.node_count != 1 || strcmp(n->op, "MatMul") != 0)
         return "a BLAS has products only";

@@ -39,9 +39,19 @@ class Writer:
             entry.builtinCode, entry.version = code, 1
             entry.deprecatedBuiltinCode = min(code, 127)
             self.model.operatorCodes.append(entry)
+        if self.flat.numerics != "exact":
+            self.allow_f16()
         builder = flatbuffers.Builder(1 << 20)
         builder.Finish(self.model.Pack(builder), b"TFL3")
         return bytes(builder.Output())
+
+    def allow_f16(self):
+        """XNNPACK computes in f16 if the file says that this is good enough."""
+        buffer, entry = schema.BufferT(), schema.MetadataT()
+        buffer.data = np.frombuffer(b"fp16accfp16", np.uint8)
+        self.model.buffers.append(buffer)
+        entry.name, entry.buffer = "reduced_precision_support", len(self.model.buffers) - 1
+        self.model.metadata = [entry]
 
     # ---- tensors ----
 

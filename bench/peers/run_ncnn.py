@@ -160,7 +160,8 @@ class Runner:
         self.net = ncnn.Net()
         option = self.net.opt
         option.num_threads = threads
-        option.use_fp16_packed = option.use_fp16_storage = option.use_fp16_arithmetic = False
+        half = self.flat.numerics != "exact"  # with arithmetic in f16 it is fastest
+        option.use_fp16_packed = option.use_fp16_storage = option.use_fp16_arithmetic = half
         option.use_bf16_storage = False
         with tempfile.TemporaryDirectory() as at:
             param, weights = os.path.join(at, "param"), os.path.join(at, "bin")

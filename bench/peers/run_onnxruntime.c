@@ -24,6 +24,7 @@ enum place {
     SET_INTER_THREADS = 25,
     CREATE_TENSOR = 49,
     CREATE_MEMORY_INFO = 69,
+    ADD_CONFIG = 130,
     RELEASE_SESSION = 95,
     RELEASE_VALUE = 96,
     RELEASE_OPTIONS = 100
@@ -119,7 +120,7 @@ static status tensor(const flat_value *v, void *data, void **value)
                   code, value);
 }
 
-static status open_session(const char *path, int threads)
+static status open_session(const char *path, int threads, int is_fast)
 {
     void *options;
     status s = ((status(*)(void **))state.api[CREATE_OPTIONS])(&options);
@@ -131,6 +132,10 @@ static status open_session(const char *path, int threads)
     s = s == NULL ? set(options, threads) : s;
     set = (status(*)(void *, int))state.api[SET_INTER_THREADS];
     s = s == NULL ? set(options, 1) : s;
+    status (*add)(void *, const char *, const char *) =
+        (status(*)(void *, const char *, const char *))state.api[ADD_CONFIG];
+    if (s == NULL && is_fast)
+        s = add(options, "mlas.enable_gemm_fastmath_arm64_bfloat16", "1");
     status (*create)(void *, const char *, void *, void **) =
         (status(*)(void *, const char *, void *, void **))state.api[CREATE_SESSION];
     s = s == NULL ? create(state.env, path, options, &state.session) : s;
@@ -146,7 +151,9 @@ const char *peer_load(const char *folder, int threads)
     if (problem != NULL)
         return problem;
     snprintf(path, sizeof path, "%s/model.onnx", folder);
-    status s = open_session(path, threads);
+    if (flat_is(folder, "f16"))
+        return "ONNX Runtime has no f16 arithmetic for f32 models";
+    status s = open_session(path, threads, flat_is(folder, "fast"));
     for (int i = 0; s == NULL && i < state.data.value_count; i++) {
         flat_value *v = &state.data.values[i];
         if (!v->is_input)

@@ -151,6 +151,8 @@ void prepare(const char *folder)
         std::vector<int64_t> dims(v.dims, v.dims + v.rank);
         const int at = place(v.name);
         values[at] = at::from_blob(v.data, dims, at::TensorOptions().dtype(type_of(v.type)));
+        if (!flat_is(folder, "exact")) // inputs and weights beforehand, as its users would
+            values[at] = values[at].to(flat_is(folder, "f16") ? at::kHalf : at::kBFloat16);
     }
     for (int i = 0; i < data.node_count; i++) {
         const flat_node &n = data.nodes[i];
@@ -207,7 +209,7 @@ const char *peer_run(void)
 
 const void *peer_output(size_t *bytes)
 {
-    result = values[place(data.output.name)].contiguous();
+    result = values[place(data.output.name)].to(type_of(data.output.type)).contiguous();
     *bytes = result.nbytes();
     return result.data_ptr();
 }

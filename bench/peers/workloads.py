@@ -8,11 +8,13 @@ SQUARE = (64, 128, 256, 512, 1000, 1024, 2048)
 SKINNY = ((256, 784), (1024, 1024), (3072, 768), (4096, 4096))  # N, K
 INT8 = ((256, 256, 256), (512, 512, 512), (1024, 1024, 1024), (1, 4096, 4096), (8, 4096, 4096),
         (32, 4096, 4096), (1, 3072, 768), (32, 3072, 768), (128, 3072, 768))
+FAST = (256, 512, 1024, 2048)
 MEGA = 1 << 20
 
 
 class Workload:
-    """`group` is what ROWS selects; `kind` the peak that its products are held against."""
+    """`group` is what ROWS selects; `kind` the peak that its products are held against. `numerics`:
+    exact; fast, each engine's quickest way to multiply with 16-bit factors; f16, weights in f16."""
 
     def __init__(self, name, group, build, numerics="exact", kind="f32"):
         self.name, self.group, self.build = name, group, build
@@ -135,3 +137,14 @@ def everything():
     yield Workload("sum_f64_1m", "f64", lambda: single("sum", MEGA, dtype=f64), kind="f64")
     for name, folder in folders():
         yield Workload(name, "models", lambda at=folder: Stored(at))
+    yield from _gemms("gemm", "fast", [(n, n, n) for n in FAST], numerics="fast", kind="bf16")
+    yield from _gemms("gemm", "fast", [(m, 1024, 1024) for m in (1, 8, 32)], numerics="fast",
+                      kind="bf16")
+    for name, build in (("mlp_b1", lambda: mlp(1)), ("mlp_b32", lambda: mlp(32)),
+                        ("resnet18_block", resnet18_block), ("encoder_s128", encoder),
+                        ("mobilenet_v2", mobilenet_v2), ("resnet50", resnet50)):
+        yield Workload(name, "fast", build, numerics="fast", kind="bf16")
+    yield from _gemms("gemm", "f16", [(1, 1024, 1024), (1, 4096, 4096)], numerics="f16")
+    for name, build in (("mlp_b1", lambda: mlp(1)), ("mlp_b32", lambda: mlp(32)),
+                        ("mobilenet_v2", mobilenet_v2)):
+        yield Workload(name, "f16", build, numerics="f16")

@@ -38,14 +38,27 @@ static bfloat16x4_t four_of(const takt_gemm_f32 *g, const float *a, size_t left)
     return vcvt_bf16_f32(vld1q_f32(part));
 }
 
+/* Eight k of two rows. */
+static inline void put_eight(const float *x, const float *y, uint16_t *to, size_t step)
+{
+    const bfloat16x8_t a = vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(vld1q_f32(x)), vld1q_f32(x + 4));
+    const bfloat16x8_t b = vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(vld1q_f32(y)), vld1q_f32(y + 4));
+    const uint64x2_t c = vreinterpretq_u64_bf16(a), d = vreinterpretq_u64_bf16(b);
+    vst1q_u16(to, vreinterpretq_u16_u64(vzip1q_u64(c, d)));
+    vst1q_u16(to + step, vreinterpretq_u16_u64(vzip2q_u64(c, d)));
+}
+
 /* To [k / 4][rows / 2][2][4]; an odd last row is paired with itself. */
 static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size_t k, uint16_t *to)
 {
-    const size_t pairs = (rows + 1) / 2;
+    const size_t pairs = (rows + 1) / 2, step = 8 * pairs;
     for (size_t r = 0; r < pairs; r++) {
         const float *x = a + 2 * r * g->a_row, *y = 2 * r + 1 < rows ? x + g->a_row : x;
         uint16_t *out = to + 8 * r;
-        for (size_t p = 0; p < k; p += 4, out += 8 * pairs) {
+        size_t p = 0;
+        for (; g->a_col == 1 && p + 8 <= k; p += 8, out += 2 * step)
+            put_eight(x + p, y + p, out, step);
+        for (; p < k; p += 4, out += step) {
             const bfloat16x4_t upper = four_of(g, x + p * g->a_col, k - p),
                                lower = four_of(g, y + p * g->a_col, k - p);
             vst1q_u16(out, vreinterpretq_u16_bf16(vcombine_bf16(upper, lower)));
