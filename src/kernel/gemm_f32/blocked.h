@@ -42,8 +42,9 @@ typedef struct tile_job {
     elem lo, hi;
     const elem *ahead; /* to be asked for into L2: one line for every QUAD of k, */
     size_t ahead_step; /* so many bytes apart; 0: nothing, `ahead` is near */
-    /* A run of tiles beside each other, if RUNS; else 0: */
+    /* A run of tiles, if RUNS; else 0: */
     size_t count;
+    bool is_below;                        /* each other, from strip to strip, instead of beside */
     size_t c_step, sum_step, ahead_share; /* elements from one tile to the next */
 } tile_job;
 
@@ -81,22 +82,7 @@ static size_t wide_columns(const gemm *g)
     return wide < g->b_first ? 0 : least(wide - g->b_first, g->n);
 }
 
-/* Whether packing A costs more than it gives: up to these columns. */
-static bool has_few_columns(const gemm *g)
-{
-    return g->n <= FEW_COLUMNS || (g->k <= CHUNK && g->n <= FEW_COLUMNS * 4 / 3) ||
-           (g->k <= 24 && g->n <= 3 * FEW_COLUMNS);
-}
-
-/* Rows of a tile that reads A where it lies; 0: A is packed. Rows that are a multiple of a page
- * apart would push each other out of L1. */
-static size_t rows_in_place(const gemm *g)
-{
-    const bool fits = IN_PLACE > 0 && g->m >= 2 * MR && has_few_columns(g) && g->a_col == 1 &&
-                      g->a_row > 0 && g->k > 0 && g->k % QUAD == 0 &&
-                      (g->a_row * sizeof(elem) % 4096 != 0 || g->k <= 64);
-    return !fits ? 0 : wide_columns(g) > 0 ? (size_t)IN_PLACE - 1 : (size_t)IN_PLACE;
-}
+#include "kernel/gemm_f32/in_place.h"
 
 /* k of one packed block of A. */
 static size_t k_block(const gemm *g)
@@ -134,8 +120,9 @@ static size_t block_columns(const gemm *g, size_t rows)
 {
     const size_t k = g->k > 0 ? least(g->k, CHUNK) : 1;
     const size_t asked = g->walk ? round_up(g->walk->cols, NR) : 0;
+    const bool is_once = rows <= MR || is_low(g, rows); /* B goes by once */
     const size_t fit = B_BYTES / (k * sizeof(elem));
-    const size_t by_b = is_stored(g) ? fit : asked > 0 ? asked : rows <= MR ? g->n : fit;
+    const size_t by_b = is_stored(g) ? fit : asked > 0 ? asked : is_once ? g->n : fit;
     const size_t by_sums = g->k > CHUNK ? SUM_BYTES / (rows * sizeof(elem)) : g->n;
     const size_t columns = least(by_b, by_sums) / NR * NR;
     return columns > 0 ? columns : NR;
@@ -304,12 +291,15 @@ static void look_ahead(const gemm *g, const block *o, strip *s)
     s->share = share > LEAST ? share : LEAST;
 }
 
+#ifdef RUNS
+#include "kernel/gemm_f32/low_block.h"
+#endif
+
 /* One block of columns: every chunk of this block of k. */
 static void columns_of_block(const gemm *g, const block *o)
 {
     const epilogue *e = g->epilogue && in_registers(g->epilogue) ? g->epilogue : NULL;
-    size_t p = 0;
-    do {
+    for (size_t p = 0; p == 0 || p < o->k; p += CHUNK) {
         const bool is_last = o->p + p + CHUNK >= g->k;
         strip s = {.p = p,
                    .k = least(o->k - p, CHUNK),
@@ -319,6 +309,12 @@ static void columns_of_block(const gemm *g, const block *o)
                    .is_end = p + CHUNK >= o->k,
                    .resumes = p == 0 && o->p > 0,
                    .epilogue = is_last ? e : NULL};
+#ifdef RUNS
+        if (is_low(g, o->rows)) {
+            panels_of_chunk(g, o, &s, is_last);
+            continue;
+        }
+#endif
         for (size_t i = 0; i < o->rows; i += s.rows) {
             s.row = o->row + i;
             s.rows = strip_rows(o->rows - i, o->most);
@@ -331,8 +327,7 @@ static void columns_of_block(const gemm *g, const block *o)
             if (is_last && g->epilogue)
                 finish_strip(g, o, &s);
         }
-        p += CHUNK;
-    } while (p < o->k);
+    }
 }
 
 static void block_of_rows(const gemm *g, size_t row, size_t rows)

@@ -14,11 +14,11 @@ typedef struct tile_run {
     size_t residual_ld, act;
     float lo, hi;
     const float *a, *ahead;
-    size_t ahead_share, b_step, c_step, count;
+    size_t a_step, ahead_share, b_step, c_step, count, bias_step, residual_step;
 } tile_run;
 
 _Static_assert(offsetof(tile_run, bias) == 24 && offsetof(tile_run, act) == 48 &&
-                   offsetof(tile_run, a) == 64 && offsetof(tile_run, count) == 104,
+                   offsetof(tile_run, a) == 64 && offsetof(tile_run, count) == 112,
                "the assembly reads these fields");
 
 #define FM(acc, b, a, l) "fmla v" #acc ".4s, v" #b ".4s, v" #a ".s[" #l "]\n\t"
@@ -108,13 +108,13 @@ _Static_assert(offsetof(tile_run, bias) == 24 && offsetof(tile_run, act) == 48 &
 #define LAST_2(R, x, y) C0_##R(4, x, y) C1_##R(5, x, y)
 
 /* 1: four k at a time, but never the last; 2: the one to four that are left. */
-#define PACKED(R, W, T)                                                                            \
+#define PACKED(R, W, T, LEVEL)                                                                     \
     "cbz %[rest], 3f\n\t" T##_FIRST B_FIRST_##W "cbz %[groups], 2f\n"                              \
-    "1:\n\t" STEP_##W(R, T, 0, 0, 1, 2, 3) "prfm pldl2keep, [%[f]]\n\t"                           \
+    "1:\n\t" STEP_##W(R, T, 0, 0, 1, 2, 3) "prfm " LEVEL ", [%[f]]\n\t"                            \
     STEP_##W(R, T, 1, 2, 3, 0, 1) "add %[f], %[f], %[fs]\n\t"                                      \
     STEP_##W(R, T, 2, 0, 1, 2, 3) STEP_##W(R, T, 3, 2, 3, 0, 1) T##_STEP B_STEP_##W                \
     "subs %[groups], %[groups], #1\n\tbne 1b\n"                                                    \
-    "2: cmp %[rest], #2\n\tbhs 21f\n\t" LAST_##W(R, 0, 1) "b 3f\n"                                \
+    "2: cmp %[rest], #2\n\tbhs 21f\n\t" LAST_##W(R, 0, 1) "b 3f\n"                                 \
     "21:" STEP_##W(R, T, 0, 0, 1, 2, 3) "cmp %[rest], #3\n\tbhs 22f\n\t"                           \
     LAST_##W(R, 2, 3) "b 3f\n"                                                                     \
     "22:" STEP_##W(R, T, 1, 2, 3, 0, 1) "cmp %[rest], #4\n\tbhs 23f\n\t"                           \
@@ -171,30 +171,29 @@ _Static_assert(offsetof(tile_run, bias) == 24 && offsetof(tile_run, act) == 48 &
 #define CLIP_2(x, y, z) CLIP_(x) CLIP_(y)
 #define STORE_3(x, y, z) "stp q" #x ", q" #y ", [%[c]]\n\tstr q" #z ", [%[c], #32]\n\t" NEXT_C
 #define STORE_2(x, y, z) "stp q" #x ", q" #y ", [%[c]]\n\t" NEXT_C
-/* A run beside each other: what was read is the next tile's a row of this one further on. */
-#define BYTES_3 "#48"
-#define BYTES_2 "#32"
-#define ON(field, W) "add %[s], %[p], " BYTES_##W "\n\tstr %[s], [%[t], #" #field "]\n\t"
-#define BESIDE_SUM(W)                                                                              \
+/* A run with packed A: what was read is the next tile's so many bytes further on. */
+#define ON(field, step)                                                                            \
+    "ldr %[s], [%[t], #" #step "]\n\tadd %[s], %[p], %[s]\n\tstr %[s], [%[t], #" #field "]\n\t"
+#define PACKED_SUM                                                                                 \
     "ldp %[groups], %[s], [%[t], #8]\n\tadd %[s], %[p], %[s]\n\tstr %[s], [%[t]]\n\t"              \
     "mov %[s], %[groups]\n\t"
-#define BESIDE_BIAS(W) ON(24, W)
-#define BESIDE_RESIDUAL(W) ON(32, W)
-#define BESIDE_AFTER
-/* A run below each other: so it is with the residual, after all its rows. */
-#define BELOW_SUM(W) "ldr %[s], [%[t], #8]\n\t"
-#define BELOW_BIAS(W)
-#define BELOW_RESIDUAL(W)
-#define BELOW_AFTER "str %[p], [%[t], #32]\n\t"
+#define PACKED_BIAS ON(24, 120)
+#define PACKED_RESIDUAL ON(32, 128)
+#define PACKED_AFTER
+/* A run with A in place, below each other: so it is with the residual, after all its rows. */
+#define PLACED_SUM "ldr %[s], [%[t], #8]\n\t"
+#define PLACED_BIAS
+#define PLACED_RESIDUAL
+#define PLACED_AFTER "str %[p], [%[t], #32]\n\t"
 #define FINISH(R, W, RUN)                                                                          \
-    "ldr %[p], [%[t]]\n\tcbz %[p], 4f\n\t" RUN##_SUM(W) E_##R(SUM_##W)                             \
-    "4: ldr %[p], [%[t], #24]\n\tcbz %[p], 5f\n\t" RUN##_BIAS(W) LOAD_##W E_##R(ADD_##W)           \
-    "5: ldr %[p], [%[t], #32]\n\tcbz %[p], 6f\n\t" RUN##_RESIDUAL(W) "ldr %[s], [%[t], #40]\n\t"  \
+    "ldr %[p], [%[t]]\n\tcbz %[p], 4f\n\t" RUN##_SUM E_##R(SUM_##W)                                \
+    "4: ldr %[p], [%[t], #24]\n\tcbz %[p], 5f\n\t" RUN##_BIAS LOAD_##W E_##R(ADD_##W)              \
+    "5: ldr %[p], [%[t], #32]\n\tcbz %[p], 6f\n\t" RUN##_RESIDUAL "ldr %[s], [%[t], #40]\n\t"      \
     E_##R(SUM_##W) RUN##_AFTER                                                                     \
     "6: ldr %[s], [%[t], #48]\n\tcbz %[s], 8f\n\tadd %[p], %[t], #60\n\t"                          \
-    "ld1r {v5.4s}, [%[p]]\n\ttbz %[s], #0, 7f\n\t" E_##R(RELU_##W)                                \
-    "tbz %[s], #1, 8f\n\t" E_##R(MIN_##W) "b 8f\n\t"                                              \
-    "7: add %[p], %[t], #56\n\tld1r {v4.4s}, [%[p]]\n\t" E_##R(CLIP_##W)                          \
+    "ld1r {v5.4s}, [%[p]]\n\ttbz %[s], #0, 7f\n\t" E_##R(RELU_##W)                                 \
+    "tbz %[s], #1, 8f\n\t" E_##R(MIN_##W) "b 8f\n\t"                                               \
+    "7: add %[p], %[t], #56\n\tld1r {v4.4s}, [%[p]]\n\t" E_##R(CLIP_##W)                           \
     "8:\n\t" E_##R(STORE_##W)
 
 static tile_run run_of(const tile_job *t)
@@ -220,15 +219,16 @@ static tile_run run_of(const tile_job *t)
     "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27",     \
     "v28", "v29", "v30", "v31", "cc", "memory"
 
-/* 0: a tile; A begins again, B and C move on. */
-#define PACKED_RUN(R, W, T)                                                                        \
-    "0:\n\tmov %[p], %[c]\n\t" E_##R(TOUCH) E_##R(ZERO_##W)                                       \
-    "ldp %[a], %[f], [%[t], #64]\n\tldr %[p], [%[t], #80]\n\tadd %[p], %[f], %[p]\n\t"            \
-    "str %[p], [%[t], #72]\n\tmov %[groups], %[fours]\n\t" PACKED(R, W, T) FINISH(R, W, BESIDE)   \
-    "ldp %[p], %[s], [%[t], #88]\n\tadd %[b], %[b], %[p]\n\tadd %[c], %[c], %[s]\n\t"             \
-    "ldr %[s], [%[t], #104]\n\tsubs %[s], %[s], #1\n\tstr %[s], [%[t], #104]\n\tbgt 0b\n\t"
-#define PACKED_TILE(R, W, T)                                                                       \
-    static void packed_##R##_##W(const tile_job *t)                                                \
+/* 0: a tile; then A begins again and B moves on, or the reverse. */
+#define PACKED_RUN(R, W, T, LEVEL)                                                                 \
+    "0:\n\tmov %[p], %[c]\n\t" E_##R(TOUCH) E_##R(ZERO_##W)                                        \
+    "ldp %[a], %[f], [%[t], #64]\n\tldp %[p], %[s], [%[t], #80]\n\tadd %[p], %[a], %[p]\n\t"       \
+    "add %[s], %[f], %[s]\n\tstp %[p], %[s], [%[t], #64]\n\tmov %[groups], %[fours]\n\t"           \
+    PACKED(R, W, T, LEVEL) FINISH(R, W, PACKED)                                                    \
+    "ldp %[p], %[s], [%[t], #96]\n\tadd %[b], %[b], %[p]\n\tadd %[c], %[c], %[s]\n\t"              \
+    "ldr %[s], [%[t], #112]\n\tsubs %[s], %[s], #1\n\tstr %[s], [%[t], #112]\n\tbgt 0b\n\t"
+#define PACKED_TILE(name, R, W, T, LEVEL)                                                          \
+    static void name##_##R##_##W(const tile_job *t)                                                \
     {                                                                                              \
         const float *a, *f, *b = t->b;                                                             \
         float *c = t->c;                                                                           \
@@ -236,9 +236,12 @@ static tile_run run_of(const tile_job *t)
         const size_t ldc = t->ldc * sizeof *c;                                                     \
         size_t groups, p, s;                                                                       \
         tile_run run = run_of(t);                                                                  \
-        run.b_step = rest * W * 16;                                                                \
+        run.b_step = rest * W * 16 - (t->is_below ? t->k * W * 16 : 0);                            \
+        run.a_step = t->is_below ? strip_elems(R, t->k) * sizeof *c : 0;                           \
+        run.bias_step = t->is_below ? 0 : W * 16;                                                  \
+        run.residual_step = t->is_below ? R * run.residual_ld : W * 16;                            \
         run.c_step -= R * ldc;                                                                     \
-        __asm__ volatile(PACKED_RUN(R, W, T)                                                       \
+        __asm__ volatile(PACKED_RUN(R, W, T, LEVEL)                                                \
             : [a] "=&r"(a), [f] "=&r"(f), [b] "+r"(b), [c] "+r"(c), [groups] "=&r"(groups),        \
               [p] "=&r"(p), [s] "=&r"(s)                                                           \
             : [rest] "r"(rest), [fours] "r"(fours), [fs] "r"(t->ahead_step), [ldc] "r"(ldc),       \
@@ -248,9 +251,10 @@ static tile_run run_of(const tile_job *t)
 
 /* The same with A in place: B begins again, A and C move on. */
 #define PLACED_RUN(R, W)                                                                           \
-    "0:\n\tmov %[p], %[c]\n\t" E_##R(TOUCH) E_##R(ZERO_##W)                                       \
+    "0:\n\tmov %[p], %[c]\n\t" E_##R(TOUCH) E_##R(ZERO_##W)                                        \
     "mov %[o], %[from]\n\tmov %[b], %[b0]\n\tmov %[groups], %[fours]\n\t" PLACED(R, W)            \
-    FINISH(R, W, BELOW) "add %[from], %[from], %[down]\n\tsubs %[count], %[count], #1\n\tbgt 0b\n\t"
+    FINISH(R, W, PLACED) "add %[from], %[from], %[down]\n\t"                                       \
+    "subs %[count], %[count], #1\n\tbgt 0b\n\t"
 #define PLACED_TILE(R, W)                                                                          \
     static void placed_##R##_##W(const tile_job *t)                                                \
     {                                                                                              \
@@ -274,20 +278,21 @@ static tile_run run_of(const tile_job *t)
 _Static_assert(TAKT_GEMM_ACT_RELU == 1 && TAKT_GEMM_ACT_CLIP == 2 && TAKT_GEMM_ACT_RELU_MIN == 3,
                "the assembly tests bits 0 and 1");
 
-PACKED_TILE(2, 3, LOW)
-PACKED_TILE(2, 2, LOW)
-PACKED_TILE(3, 3, LOW)
-PACKED_TILE(3, 2, LOW)
-PACKED_TILE(4, 3, LOW)
-PACKED_TILE(4, 2, LOW)
-PACKED_TILE(5, 3, TALL)
-PACKED_TILE(5, 2, TALL)
-PACKED_TILE(6, 3, TALL)
-PACKED_TILE(6, 2, TALL)
-PACKED_TILE(7, 3, TALL)
-PACKED_TILE(7, 2, TALL)
-PACKED_TILE(8, 3, TALL)
-PACKED_TILE(8, 2, TALL)
+/* Beside each other, tiles ask for B of the next block, into L2; below each other, for the next
+ * panel, into L1. */
+#define PACKED_TILES(R, T)                                                                         \
+    PACKED_TILE(beside, R, 3, T, "pldl2keep")                                                      \
+    PACKED_TILE(beside, R, 2, T, "pldl2keep")                                                      \
+    PACKED_TILE(below, R, 3, T, "pldl1keep")                                                       \
+    PACKED_TILE(below, R, 2, T, "pldl1keep")
+
+PACKED_TILES(2, LOW)
+PACKED_TILES(3, LOW)
+PACKED_TILES(4, LOW)
+PACKED_TILES(5, TALL)
+PACKED_TILES(6, TALL)
+PACKED_TILES(7, TALL)
+PACKED_TILES(8, TALL)
 PLACED_TILE(2, 3)
 PLACED_TILE(2, 2)
 PLACED_TILE(3, 3)
@@ -305,11 +310,14 @@ PLACED_TILE(8, 2)
 static void tile(size_t rows, size_t cols, const tile_job *t)
 {
     typedef void tile_fn(const tile_job *);
-    static tile_fn *const packed[2][7] = {
-        {packed_2_2, packed_3_2, packed_4_2, packed_5_2, packed_6_2, packed_7_2, packed_8_2},
-        {packed_2_3, packed_3_3, packed_4_3, packed_5_3, packed_6_3, packed_7_3, packed_8_3}};
+    static tile_fn *const beside[2][7] = {
+        {beside_2_2, beside_3_2, beside_4_2, beside_5_2, beside_6_2, beside_7_2, beside_8_2},
+        {beside_2_3, beside_3_3, beside_4_3, beside_5_3, beside_6_3, beside_7_3, beside_8_3}};
+    static tile_fn *const below[2][7] = {
+        {below_2_2, below_3_2, below_4_2, below_5_2, below_6_2, below_7_2, below_8_2},
+        {below_2_3, below_3_3, below_4_3, below_5_3, below_6_3, below_7_3, below_8_3}};
     static tile_fn *const placed[2][7] = {
         {placed_2_2, placed_3_2, placed_4_2, placed_5_2, placed_6_2, placed_7_2, placed_8_2},
         {placed_2_3, placed_3_3, placed_4_3, placed_5_3, placed_6_3, placed_7_3, NULL}};
-    (t->a_row == 0 ? packed : placed)[cols == WIDE][rows - 2](t);
+    (t->a_row > 0 ? placed : t->is_below ? below : beside)[cols == WIDE][rows - 2](t);
 }
