@@ -12,11 +12,15 @@ static const double root_2_pi = 0.79788456080286535588;  /* sqrt(2/pi) */
 static const double root_1_2pi = 0.39894228040143267794; /* 1/sqrt(2 pi) */
 static const double cubic = 0.044715;
 
-static double eval_f(takt_scalar *s, const double *x)
+/* From here down results are -0: -inf itself would give inf * 0 instead of the limit. */
+static const double lowest = -256;
+
+static double eval_f(takt_scalar *s, const double *in)
 {
+    const double x = in[0] < lowest ? lowest : in[0];
     if (s->attr[APPROXIMATE].i64 == TANH)
-        return 0.5 * x[0] * (1 + tanh(root_2_pi * (x[0] + cubic * x[0] * x[0] * x[0])));
-    return 0.5 * x[0] * erfc(-x[0] * root_half);
+        return 0.5 * x * (1 + tanh(root_2_pi * (x + cubic * x * x * x)));
+    return 0.5 * x * erfc(-x * root_half);
 }
 
 /* tanh(sqrt(2/pi) (x + cubic x^3)). */
@@ -30,14 +34,6 @@ static takt_id tanh_part(takt_graph *g, takt_id x)
 static takt_id erf_part(takt_graph *g, takt_id x)
 {
     return takt_unary(g, &takt_op_erf, takt_mul_scalar(g, x, root_half));
-}
-
-/* (x / 2) (1 + t), in this order. */
-static void lower(takt_graph *g, const takt_node *n, takt_id *out)
-{
-    const takt_id x = n->in[0];
-    const takt_id t = n->attr[APPROXIMATE].i64 == TANH ? tanh_part(g, x) : erf_part(g, x);
-    out[0] = takt_mul(g, takt_mul_scalar(g, x, 0.5), takt_add_scalar(g, t, 1));
 }
 
 /* (1 + t) / 2 + (x / 2) t', where t' is the derivative of t. */
@@ -71,11 +67,10 @@ const takt_op takt_op_gelu = {
                                .fallback.i64 = NONE,
                                .names = names,
                                .summary = "none: by erf; tanh: the older approximation"}},
-    .traits = TAKT_ELEMENTWISE,
+    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
     .dtypes = TAKT_FLOATS,
     .scalar_f = eval_f,
     .grad = grad,
-    .lower = lower,
     .flops_per_element = 16,
     .samples = {"gelu(f32[2, 3] in (-3, 3))", "gelu(f64[7] in (-3, 3), approximate=tanh)",
                 "gelu(f16[1, 5, 2])", "gelu(f32[])", "gelu(bf16[4], approximate=none)"},

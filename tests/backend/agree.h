@@ -173,6 +173,7 @@ static void agree_after(void *user, size_t step)
     takt_array want[TAKT_MAX_OUTPUTS] = {0}, magnitude[TAKT_MAX_OUTPUTS] = {0};
     if (takt_interpret_node(ctx, plan->graph, n, c->in, want) == TAKT_OK) {
         const bool sums = agree_is_sum(n);
+        const bool is_gelu = n->op == &takt_op_gelu; /* its error is measured by |x| */
         if (sums) {
             /* x of max_pool_dx stays: it says which elements the others are added to. */
             for (uint32_t k = n->op == &takt_op_max_pool_dx; k < n->in_count; k++)
@@ -183,7 +184,10 @@ static void agree_after(void *user, size_t step)
         }
         const bool recurs = agree_is_recurrent(n) && agree_level(c, n, want, magnitude);
         for (uint32_t k = 0; k < n->out_count; k++)
-            agree_compare(c, s, k, &want[k], sums || recurs ? &magnitude[k] : NULL);
+            agree_compare(c, s, k, &want[k],
+                          sums || recurs ? &magnitude[k]
+                          : is_gelu      ? &c->in[0]
+                                         : NULL);
     }
     for (uint32_t k = 0; k < n->out_count; k++) {
         takt_array_release(ctx, &want[k]);

@@ -57,6 +57,10 @@ static takt_map_op op_of(const takt_graph *g, const takt_node *n)
         const int fmod = takt_op_attr_index(n->op, "fmod", 4);
         return fmod >= 0 && n->attr[fmod].boolean ? TAKT_MAP_REM : TAKT_MAP_MOD;
     }
+    if (n->op == &takt_op_gelu) {
+        const int form = takt_op_attr_index(n->op, "approximate", 11);
+        return form >= 0 && n->attr[form].i64 != 0 ? TAKT_MAP_GELU_TANH : TAKT_MAP_GELU;
+    }
     if (n->op == &takt_op_shr && (dtype == TAKT_I8 || dtype == TAKT_U8))
         return TAKT_MAP_SHR8;
     if (n->op == &takt_op_shr && (dtype == TAKT_I16 || dtype == TAKT_U16))

@@ -102,6 +102,8 @@ static inline vec mod_of(vec a, vec b)
     X(SIGMOID, sigmoid)                                                                            \
     X(TANH, tanh)                                                                                  \
     X(ERF, erf)                                                                                    \
+    X(GELU, gelu)                                                                                  \
+    X(GELU_TANH, gelu_tanh)                                                                        \
     X(EXP, exp)                                                                                    \
     X(LOG, log)
 #define HEAVY_OPS(X)                                                                               \

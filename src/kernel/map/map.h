@@ -14,7 +14,8 @@
  *   aliasing   dst may be exactly an operand of the same element size; no other overlap
  *   alignment  none beyond that of the element
  *   accuracy   sqrt and the four operations are IEEE; exp, log, tanh, erf, sin, cos and sigmoid are
- *              within 2 ULP, the other functions too in f32, within 4 in f64
+ *              within 2 ULP, the other functions too in f32, within 4 in f64; gelu and
+ *              gelu_tanh are within 2 ULP for x >= 0, with an error of at most 2^-23 |x| below
  *   bits       equal in every variant, NaN payloads apart
  *   integers   wrap; div rounds towards 0; mod has the sign of the divisor, rem of the dividend;
  *              shifts by the width or more, or by a negative count, give 0; shr fills with the sign
@@ -47,6 +48,8 @@
     X(SIGMOID, "sigmoid", 1, V, "1 / (1 + exp(-x))")                                               \
     X(TANH, "tanh", 1, V, "hyperbolic tangent")                                                    \
     X(ERF, "erf", 1, V, "error function")                                                          \
+    X(GELU, "gelu", 1, V, "x times the normal distribution function")                              \
+    X(GELU_TANH, "gelu_tanh", 1, V, "the same by the older approximation")                         \
     X(EXP, "exp", 1, V, "e^x")                                                                     \
     X(EXP2, "exp2", 1, V, "2^x")                                                                   \
     X(EXPM1, "expm1", 1, V, "e^x - 1")                                                             \

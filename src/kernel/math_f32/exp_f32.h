@@ -1,4 +1,4 @@
-/* exp_f32.h - exp, sigmoid, tanh and erf of floats on the simd vocabulary.
+/* exp_f32.h - exp, sigmoid, tanh and gelu by tanh of floats on the simd vocabulary.
  *
  * One sequence of operations for every ISA, each operation rounded as written, so the bits agree
  * everywhere. The polynomials are minimax in the relative error of the result (Remez exchange in
@@ -96,6 +96,16 @@ static inline vf sigmoid_f32(vf x)
     return vf_fma(rest, vf_select(minus, vf_sub(one, y), y), y);
 }
 
+/* (x / 2) (1 + tanh(z / 2)) is x / (1 + exp(-z)), here with -z = x (k + 0.044715 k x^2) and
+ * k = -2 sqrt(2/pi): within 2 units in the last place for x >= 0, with an error of at most 2^-23
+ * |x| below. From -256 down it is -0. */
+static inline vf gelu_tanh_f32(vf x)
+{
+    const vf b = vf_clamp(x, -256.0f, INFINITY);
+    const vf slope = vf_fma(vf_mul(b, b), vf_set1(-0x1.2444f2p-4f), vf_set1(-0x1.988454p+0f));
+    return vf_div(b, vf_add(vf_set1(1.0f), exp_f32(vf_mul(b, slope))));
+}
+
 /* Below 0.625 an odd polynomial, above it 1 - 2/(exp(2x) + 1); from 9.02 on tanh rounds to 1. */
 static inline vf tanh_f32(vf x)
 {
@@ -110,24 +120,6 @@ static inline vf tanh_f32(vf x)
     const vf e = exp_f32_plain(vf_add(b, b));
     const vf large = vf_sub(one, vf_div(vf_set1(2.0f), vf_add(e, one)));
     return vf_copysign(vf_select(vf_lt(a, vf_set1(0.625f)), small, large), x);
-}
-
-/* 1 - exp(-t) with t = x + x Q(x) = -log(erfc(x)). With exp(-t) = 2^n (1 + r + r^2 p) this is
- * (1 - 2^n) - 2^n (r + r^2 p), where the first bracket is exact, and 0 for small x: what is left
- * keeps its relative error. From 3.93 on erf rounds to 1. */
-static inline vf erf_f32(vf x)
-{
-    const vf a = vf_abs(x), b = vf_select(vf_gt(a, vf_set1(3.93f)), vf_set1(3.93f), a);
-    const vf u = vf_mul(b, b), v = vf_mul(u, u), one = vf_set1(1.0f);
-    const vf q01 = vf_fma(b, vf_set1(0x1.45f2fap-1f), vf_set1(0x1.06eba8p-3f));
-    const vf q23 = vf_fma(b, vf_set1(-0x1.39cde2p-6f), vf_set1(0x1.a4fa60p-4f));
-    const vf q45 = vf_fma(b, vf_set1(0x1.b4fd46p-10f), vf_set1(-0x1.50469ap-13f));
-    const vf q67 = vf_fma(b, vf_set1(0x1.ed6550p-14f), vf_set1(-0x1.4bc6b2p-11f));
-    const vf high = vf_fma(v, vf_set1(-0x1.369092p-17f), vf_fma(u, q67, q45));
-    const vf t = vf_fma(b, vf_fma(v, high, vf_fma(u, q23, q01)), b);
-    const exp_f32_parts e = exp_f32_reduce(vf_neg(t));
-    const vf s = vi_as_vf(vi_add(vi_shl(e.bits, 23), vi_set1(127 << 23)));
-    return vf_copysign(vf_fnma(s, exp_f32_rest(e.r, e.r), vf_sub(one, s)), x);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* erf_f64.h - the error function in double.
+/* erf_f64.h - the error function in double, and gelu in both its forms.
  *
  * Below 1, x + x P(x^2). Above, 1 - exp(-x^2) Q(t) with t = (x - 2)/(x + 2), where Q is the scaled
  * complement exp(x^2) erfc(x), smooth in t. From 5.93 on erf rounds to 1.
@@ -36,6 +36,26 @@ static inline vd erf_f64(vd x)
 {
     const vd a = vd_abs(x);
     return vd_copysign(vd_select(vd_lt(a, vd_set1(1.0)), erf_f64_small(a), erf_f64_large(a)), x);
+}
+
+/* (x / 2) (1 + t), which is -0 at -256 and stays so. */
+static inline vd gelu_f64_of(vd x, vd t)
+{
+    return vd_mul(vd_mul(x, vd_set1(0.5)), vd_add(t, vd_set1(1.0)));
+}
+
+static inline vd gelu_f64(vd x)
+{
+    x = clamp_f64(x, -256.0, (double)INFINITY);
+    return gelu_f64_of(x, erf_f64(vd_mul(x, vd_set1(0x1.6a09e667f3bcdp-1)))); /* sqrt(1/2) */
+}
+
+static inline vd gelu_tanh_f64(vd x)
+{
+    x = clamp_f64(x, -256.0, (double)INFINITY);
+    const vd cube = vd_mul(vd_mul(x, x), x);
+    const vd inner = vd_add(x, vd_mul(cube, vd_set1(0.044715)));
+    return gelu_f64_of(x, tanh_f64(vd_mul(inner, vd_set1(0x1.9884533d43651p-1)))); /* sqrt(2/pi) */
 }
 
 #endif

@@ -13,6 +13,12 @@
  *   vf_select(m, a, b)   m ? a : b
  *   vf_round             half to even
  *   vf_clamp(a, lo, hi)  bounds neither 0 nor NaN; a NaN passes
+ *   vf_cap(a, hi)        the upper bound alone
+ *   vf_rise(a)           a < 0 ? -0 : a, so NaN passes
+ *   vf_larger(a, b)      max, but of two zeros either, and beside a NaN either of the two
+ *   vf_addend(c)         a constant to add products to: c points at four equal floats
+ *   vf_index(t)          t = 1.5 * 2^23 + n, 0 <= n < 8: the place n in tables; any for a NaN
+ *   vf_pick(table, i)    table[n] of eight floats
  *   vi_trunc, vi_round   float -> int32, saturating, NaN -> 0
  *   vi_round_fast        the same for lanes known to be within +-2^31; anything else elsewhere
  *   vf_load_f16, ...     storage formats: uint16_t holding IEEE half or bfloat16

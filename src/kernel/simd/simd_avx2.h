@@ -13,6 +13,7 @@
 typedef __m256 vf;
 typedef __m256i vi;
 typedef __m256 vm; /* all bits of a lane are equal */
+typedef __m256i vx;
 
 /* A table: one function a line. */
 /* clang-format off */
@@ -91,6 +92,15 @@ static inline vf vf_round(vf a)
 static inline vf vf_clamp(vf a, float lo, float hi)
 {
     return _mm256_max_ps(_mm256_set1_ps(lo), _mm256_min_ps(_mm256_set1_ps(hi), a));
+}
+static inline vf vf_cap(vf a, float hi) { return _mm256_min_ps(_mm256_set1_ps(hi), a); }
+static inline vf vf_rise(vf a) { return _mm256_max_ps(_mm256_set1_ps(-0.0f), a); }
+static inline vf vf_larger(vf a, vf b) { return _mm256_max_ps(a, b); }
+static inline vf vf_addend(const float *c) { return _mm256_set1_ps(*c); }
+static inline vx vf_index(vf t) { return _mm256_castps_si256(t); } /* three bits count */
+static inline vf vf_pick(const float *table, vx i)
+{
+    return _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), i);
 }
 
 static inline vm vf_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }

@@ -17,6 +17,7 @@
 typedef __m512 vf;
 typedef __m512i vi;
 typedef __mmask16 vm;
+typedef __m512i vx;
 typedef uint32_t simd_u32x16 __attribute__((vector_size(64)));
 typedef int32_t simd_i32x16 __attribute__((vector_size(64)));
 
@@ -74,6 +75,23 @@ static inline vf vf_round(vf a)
 static inline vf vf_clamp(vf a, float lo, float hi)
 {
     return _mm512_max_ps(_mm512_set1_ps(lo), _mm512_min_ps(_mm512_set1_ps(hi), a));
+}
+static inline vf vf_cap(vf a, float hi) { return _mm512_min_ps(_mm512_set1_ps(hi), a); }
+static inline vf vf_rise(vf a) { return _mm512_max_ps(_mm512_set1_ps(-0.0f), a); }
+#define SIMD_COPYSIGN
+static inline vf vf_copysign(vf mag, vf sign)
+{
+    enum { CHOOSE = 0xca }; /* bits of the second operand where the first has ones */
+    return _mm512_castsi512_ps(
+        _mm512_ternarylogic_epi32(_mm512_set1_epi32(INT32_MIN), _mm512_castps_si512(sign),
+                                  _mm512_castps_si512(mag), CHOOSE));
+}
+static inline vf vf_larger(vf a, vf b) { return _mm512_max_ps(a, b); }
+static inline vf vf_addend(const float *c) { return _mm512_set1_ps(*c); }
+static inline vx vf_index(vf t) { return _mm512_castps_si512(t); } /* four bits count */
+static inline vf vf_pick(const float *table, vx i)
+{
+    return _mm512_permutexvar_ps(i, _mm512_broadcast_f32x8(_mm256_loadu_ps(table)));
 }
 
 static inline vm vf_eq(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }

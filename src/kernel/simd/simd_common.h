@@ -8,12 +8,16 @@ static inline vf vf_zero(void) { return vf_set1(0.0f); }
 static inline vd vd_zero(void) { return vd_set1(0.0); }
 
 static inline vi vf_sign(vf a) { return vi_and(vf_as_vi(a), vi_set1(INT32_MIN)); }
+#ifndef SIMD_ABS
 static inline vf vf_abs(vf a) { return vi_as_vf(vi_and(vf_as_vi(a), vi_set1(INT32_MAX))); }
+#endif
 static inline vf vf_neg(vf a) { return vi_as_vf(vi_xor(vf_as_vi(a), vi_set1(INT32_MIN))); }
+#ifndef SIMD_COPYSIGN
 static inline vf vf_copysign(vf mag, vf sign)
 {
     return vi_as_vf(vi_or(vf_as_vi(vf_abs(mag)), vf_sign(sign)));
 }
+#endif
 static inline vm vf_isnan(vf a) { return vf_ne(a, a); }
 
 static inline vl vd_sign(vd a) { return vl_and(vd_as_vl(a), vl_set1(INT64_MIN)); }

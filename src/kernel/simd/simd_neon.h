@@ -13,6 +13,7 @@
 typedef float32x4_t vf;
 typedef int32x4_t vi;
 typedef uint32x4_t vm;
+typedef uint8x16_t vx;
 
 /* A table: one function a line. */
 /* clang-format off */
@@ -48,6 +49,41 @@ static inline vf vf_round(vf a) { return vrndnq_f32(a); }
 static inline vf vf_clamp(vf a, float lo, float hi)
 {
     return vmaxq_f32(vminq_f32(a, vdupq_n_f32(hi)), vdupq_n_f32(lo));
+}
+static inline vf vf_cap(vf a, float hi) { return vminq_f32(a, vdupq_n_f32(hi)); }
+static inline vf vf_rise(vf a) { return vmaxq_f32(a, vdupq_n_f32(-0.0f)); }
+#define SIMD_ABS
+static inline vf vf_abs(vf a) { return vabsq_f32(a); }
+#define SIMD_COPYSIGN
+static inline vf vf_copysign(vf mag, vf sign)
+{
+    return vbslq_f32(vdupq_n_u32(0x80000000U), sign, mag);
+}
+static inline vf vf_larger(vf a, vf b) { return vmaxq_f32(a, b); }
+
+/* fmla overwrites what it adds to. Kept in a register, a constant would be copied first, and a copy
+ * with its fmla takes a Neoverse V1 a whole cycle, in which it can load three vectors. */
+static inline vf vf_addend(const float *c) { return *(const volatile vf *)(const void *)c; }
+
+/* Byte numbers: 4 n + 0, 1, 2, 3. */
+static inline vx vf_index(vf t)
+{
+    const uint32_t four = 0x04040404, shift = 0x03020100 - 0x4b400000U * four;
+    const uint32x4_t n = vreinterpretq_u32_f32(t);
+    return vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(shift), n, vdupq_n_u32(four)));
+}
+static inline vf vf_pick(const float *table, vx i)
+{
+#ifdef __clang__
+    const uint8x16_t low = vreinterpretq_u8_f32(vld1q_f32(table));
+    const uint8x16x2_t both = {{low, vreinterpretq_u8_f32(vld1q_f32(table + 4))}};
+    return vreinterpretq_f32_u8(vqtbl2q_u8(both, i));
+#else /* gcc copies pairs of registers about: a third more time */
+    vf r;
+    __asm__("ldp q30, q31, %2\n\ttbl %0.16b, {v30.16b, v31.16b}, %1.16b"
+            : "=w"(r) : "w"(i), "Q"(*(const float (*)[8])table) : "v30", "v31");
+    return r;
+#endif
 }
 
 static inline vm vf_eq(vf a, vf b) { return vceqq_f32(a, b); }

@@ -15,6 +15,7 @@
 typedef float vf;
 typedef int32_t vi;
 typedef bool vm;
+typedef int32_t vx;
 
 /* A table: one function a line. */
 /* clang-format off */
@@ -70,6 +71,12 @@ static inline vf vf_max(vf a, vf b)
 }
 
 static inline vf vf_clamp(vf a, float lo, float hi) { return a > hi ? hi : a < lo ? lo : a; }
+static inline vf vf_cap(vf a, float hi) { return a > hi ? hi : a; }
+static inline vf vf_rise(vf a) { return a < 0.0f ? -0.0f : a; }
+static inline vf vf_larger(vf a, vf b) { return a > b ? a : b; }
+static inline vf vf_addend(const float *c) { return *c; }
+static inline vx vf_index(vf t) { return vf_as_vi(t) & 7; }
+static inline vf vf_pick(const float *table, vx i) { return table[i]; }
 
 static inline vm vf_eq(vf a, vf b) { return a == b; }
 static inline vm vf_ne(vf a, vf b) { return a != b; }

@@ -19,6 +19,7 @@ typedef svfloat32_t vf SIMD_FIXED;
 typedef svint32_t vi SIMD_FIXED;
 typedef svbool_t vm SIMD_FIXED;
 typedef svuint32_t simd_vu SIMD_FIXED;
+typedef svuint32_t vx SIMD_FIXED;
 
 /* A table: one function a line. */
 /* clang-format off */
@@ -49,6 +50,15 @@ static inline vf vf_clamp(vf a, float lo, float hi)
 {
     return vf_max(vf_min(a, vf_set1(hi)), vf_set1(lo));
 }
+static inline vf vf_cap(vf a, float hi) { return vf_min(a, vf_set1(hi)); }
+static inline vf vf_rise(vf a) { return vf_max(a, vf_set1(-0.0f)); }
+static inline vf vf_larger(vf a, vf b) { return vf_max(a, b); }
+static inline vf vf_addend(const float *c) { return vf_set1(*c); }
+static inline vx vf_index(vf t)
+{
+    return svand_n_u32_x(simd_all(), svreinterpret_u32_f32(t), 7);
+}
+static inline vf vf_pick(const float *table, vx i) { return svtbl_f32(vf_load_n(table, 8), i); }
 
 static inline vm vf_eq(vf a, vf b) { return svcmpeq_f32(simd_all(), a, b); }
 static inline vm vf_ne(vf a, vf b) { return svcmpne_f32(simd_all(), a, b); }
