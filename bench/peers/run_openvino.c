@@ -90,7 +90,8 @@ const char *peer_load(const char *folder, int threads)
     snprintf(count, sizeof count, "%d", threads);
     ov_status_e status = ov_core_compile_model_from_file(
         state.core, path, "CPU", 8, &state.compiled, "INFERENCE_NUM_THREADS", count, "NUM_STREAMS",
-        "1", "PERFORMANCE_HINT", "LATENCY", "INFERENCE_PRECISION_HINT", flat_is(folder, "exact") ? "f32" : NARROW);
+        "1", "PERFORMANCE_HINT", "LATENCY", "INFERENCE_PRECISION_HINT",
+        flat_is(folder, "exact") ? "f32" : NARROW);
     if (status == OK)
         status = ov_compiled_model_create_infer_request(state.compiled, &state.request);
     for (int i = 0; status == OK && i < state.data.value_count; i++)
