@@ -56,7 +56,7 @@ static void in_place(void)
     EXPECT(numbers[0] == 0 && numbers[1] == 2 && numbers[4] == 0);
 }
 
-/* 12, 13 and 14: Fortran order is read as it lies, but costs a copy a run */
+/* 12, 13 and 14: Fortran order is read where it lies */
 static void order(void)
 {
     const takt_plan_options options = {.sizes = "batch=4", .threads = 1};
@@ -73,7 +73,7 @@ static void order(void)
         EXPECT_OK(ctx, takt_profile_stop(ctx, &profile));
         printf("%s order: %llu copies\n", i == 0 ? "C" : "Fortran",
                (unsigned long long)profile.moves);
-        EXPECT(profile.moves == (uint64_t)i);
+        EXPECT(profile.moves == 0);
         takt_profile_results_free(ctx, &profile);
     }
     takt_session_destroy(session);

@@ -112,7 +112,7 @@ static void counts_memory(void)
     float padded[64][65] = {{0}};
     takt_tensor_view view = {
         .dtype = TAKT_F32, .rank = 2, .dims = {64, 64}, .strides = {65, 1}, .data = padded};
-    EXPECT_OK(ctx, takt_session_bind(session, "x", &view));
+    EXPECT_OK(ctx, takt_session_bind(session, "w", &view));
     EXPECT_OK(ctx, takt_profile_start(ctx));
     EXPECT_OK(ctx, takt_timed(ctx, "allocate", allocate, NULL));
     EXPECT_OK(ctx, takt_session_run(session));
@@ -123,8 +123,8 @@ static void counts_memory(void)
            (unsigned long long)r.bytes);
     takt_profile_results_free(ctx, &r);
     view = (takt_tensor_view){.dtype = TAKT_F32, .rank = 2, .dims = {64, 64}};
-    EXPECT_OK(ctx, takt_session_bind(session, "x", &view));
-    EXPECT_OK(ctx, takt_view_random(ctx, takt_session_input(session, 0), 0, 0));
+    EXPECT_OK(ctx, takt_session_bind(session, "w", &view));
+    EXPECT_OK(ctx, takt_view_random(ctx, takt_session_input(session, 1), 0, 0));
 }
 
 static void prints(void)
