@@ -4,12 +4,10 @@
  *     WIDE, NARROW  columns of B's panels         MR    rows of a full tile
  *     PANELS   panels of a full tile (1 or 2)     QUAD  values of k in one vector of 16 bytes
  *     A_BYTES  of packed A to keep in L2          B_BYTES  of one chunk of B to keep there
- *     IN_PLACE rows of a tile that reads A where it lies, if all panels are narrow; one less
- *              otherwise; 0: there is none
+ *     MASKED   whether a tile can end within a panel
  * includes this file, and supplies the functions declared below; stored.h has those about B in
- * another form.
- * includes this file, and supplies the functions declared below. It defines RUNS as 1 if a tile may
- * be a run of them (tile_job.count); PANELS is 1 then.
+ * another form. It defines RUNS as 1 if a tile may be a run of them (tile_job.count); PANELS is 1
+ * then.
  *
  * Order: blocks of rows, blocks of k, blocks of columns, chunks of k, strips of MR rows, tiles. A
  * strip of A stays in L1 while B runs past it from L2 in one unbroken stream. Partial sums lie
@@ -20,17 +18,17 @@ enum {
     K_BLOCK = 8 * CHUNK, /* k of one packed block of A */
     ROWS_MAX = 192,      /* rows of one block: a multiple of every MR but 14 */
     NR = WIDE * PANELS,
-    SUM_BYTES = 160 << 10, /* of partial sums at a time */
-    FEW_COLUMNS = 48       /* up to which packing A costs more than it gives */
+    SUM_BYTES = 160 << 10 /* of partial sums at a time */
 };
 
 /* One tile: C[rows, cols] (+)= A * B over one chunk. */
 typedef struct tile_job {
     const elem *a; /* packed, as pack_strip does it */
-    size_t a_row;  /* if not 0: rows as they lie, so far apart; k is a multiple of QUAD */
+    size_t a_row;  /* if not 0: rows as they lie, so far apart */
     const elem *b;
     size_t b_panel; /* from one panel of the tile to the next */
     size_t k;
+    size_t cols; /* that exist, if MASKED */
     elem *c;
     size_t ldc;
     const elem *sum; /* of earlier chunks, to be added to; NULL: this is the first */
@@ -54,6 +52,8 @@ static void tile(size_t rows, size_t cols, const tile_job *t);
  * up to QUAD. */
 static void pack_strip(const gemm *g, const elem *a, size_t rows, size_t k, elem *to);
 static size_t strip_elems(size_t rows, size_t k);
+/* Rows of a tile that reads A where it lies; 0: A is packed. */
+static size_t rows_in_place(const gemm *g);
 
 /* Whether B has another form; a piece of it as f32; its 16-bit elements, or NULL. */
 static bool is_stored(const gemm *g);
@@ -82,7 +82,7 @@ static size_t wide_columns(const gemm *g)
     return wide < g->b_first ? 0 : least(wide - g->b_first, g->n);
 }
 
-#include "kernel/gemm_f32/in_place.h"
+#include "kernel/gemm_f32/low_rows.h"
 
 /* k of one packed block of A. */
 static size_t k_block(const gemm *g)
@@ -239,7 +239,7 @@ static void strip_of_tiles(const gemm *g, const block *o, strip *s)
         t.b_panel = panel * s->k;
         if (o->widened)
             t.b = widened_at(g, o, s, col, round_up(cols, panel));
-        if (cols % panel != 0) {
+        if (!MASKED && cols % panel != 0) {
             s->whole = col;
             edge_tile(g, s, &t, c, cols, round_up(cols, panel));
             return;
@@ -255,7 +255,8 @@ static void strip_of_tiles(const gemm *g, const block *o, strip *s)
         s->ahead += t.ahead_step ? s->share : 0;
         if (o->widened && s->row == o->row)
             ask_stored(g, o, s, col + cols, &t);
-        tile(s->rows, cols, &t);
+        t.cols = cols;
+        tile(s->rows, round_up(cols, panel), &t);
         s->sums += g->k > CHUNK ? s->rows * cols : 0;
     }
 }

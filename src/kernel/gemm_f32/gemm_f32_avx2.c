@@ -11,9 +11,14 @@ typedef uint32_t word;
 typedef takt_gemm_f32 gemm;
 typedef takt_epilogue_f32 epilogue;
 typedef __m256 vec;
+typedef int v_mask;             /* unused: tiles are whole */
+typedef __m256_u vec_in_memory; /* anywhere */
 enum { WIDE = 16, NARROW = 16, PANEL = 16, PANELS = 1, MR = 6, QUAD = 4, W = 8 };
-enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, IN_PLACE = 0, HALF_ROWS = 1 };
+enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, MASKED = 0, HALF_ROWS = 1 };
 
+#define V_BROADCAST "vbroadcastss"
+#define V_FMA "vfmadd231ps"
+#define V_SECOND "4" /* bytes of an element */
 #define v_zero() _mm256_setzero_ps()
 #define v_load(p) _mm256_loadu_ps(p)
 #define v_store(p, x) _mm256_storeu_ps(p, x)
@@ -28,6 +33,10 @@ enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, IN_PLACE = 0, HALF_ROWS = 1 };
 #define v_load16(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
 #define v_f16(p) _mm256_cvtph_ps(v_load16(p))
 #define v_bf16(p) _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v_load16(p)), 16))
+#define v_all() 0
+#define v_first(n) 0
+#define v_load_some(m, p) ((void)(m), v_load(p))
+#define v_store_some(m, p, x) ((void)(m), v_store(p, x))
 
 #include "kernel/gemm_f32/epilogue.h"
 
@@ -35,7 +44,7 @@ enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, IN_PLACE = 0, HALF_ROWS = 1 };
 
 #include "kernel/gemm_f32/stored.h"
 
-#include "kernel/gemm_f32/pack_quads.h"
+#include "kernel/gemm_f32/pack_rows.h"
 
 #include "kernel/gemm_f32/vector_tile.h"
 

@@ -11,9 +11,14 @@ typedef uint32_t word;
 typedef takt_gemm_f32 gemm;
 typedef takt_epilogue_f32 epilogue;
 typedef __m512 vec;
+typedef __mmask16 v_mask;
+typedef __m512_u vec_in_memory; /* anywhere */
 enum { WIDE = 16, NARROW = 16, PANEL = 16, PANELS = 2, MR = 14, QUAD = 4, W = 16 };
-enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, IN_PLACE = 0, HALF_ROWS = 1 };
+enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1, HALF_ROWS = 1 };
 
+#define V_BROADCAST "vbroadcastss"
+#define V_FMA "vfmadd231ps"
+#define V_SECOND "4" /* bytes of an element */
 #define v_zero() _mm512_setzero_ps()
 #define v_load(p) _mm512_loadu_ps(p)
 #define v_store(p, x) _mm512_storeu_ps(p, x)
@@ -29,6 +34,10 @@ enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, IN_PLACE = 0, HALF_ROWS = 1 };
 #define v_load16(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define v_f16(p) _mm512_cvtph_ps(v_load16(p))
 #define v_bf16(p) _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v_load16(p)), 16))
+#define v_all() (v_mask) ~0u
+#define v_first(n) (v_mask)((1u << (n)) - 1)
+#define v_load_some(m, p) _mm512_maskz_loadu_ps(m, p)
+#define v_store_some(m, p, x) _mm512_mask_storeu_ps(p, m, x)
 
 #include "kernel/gemm_f32/epilogue.h"
 
@@ -36,7 +45,7 @@ enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, IN_PLACE = 0, HALF_ROWS = 1 };
 
 #include "kernel/gemm_f32/stored.h"
 
-#include "kernel/gemm_f32/pack_quads.h"
+#include "kernel/gemm_f32/pack_rows.h"
 
 #include "kernel/gemm_f32/vector_tile.h"
 

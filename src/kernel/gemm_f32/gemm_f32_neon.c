@@ -13,7 +13,7 @@ typedef uint32_t word;
 typedef takt_gemm_f32 gemm;
 typedef takt_epilogue_f32 epilogue;
 enum { WIDE = 12, NARROW = 8, PANELS = 1, MR = 8, QUAD = 4 };
-enum { A_BYTES = 1024 << 10, B_BYTES = 192 << 10, IN_PLACE = 8, HALF_ROWS = 1 };
+enum { A_BYTES = 1024 << 10, B_BYTES = 192 << 10, MASKED = 0, HALF_ROWS = 1 };
 
 #include "kernel/gemm_f32/epilogue.h"
 
@@ -23,6 +23,25 @@ enum { A_BYTES = 1024 << 10, B_BYTES = 192 << 10, IN_PLACE = 8, HALF_ROWS = 1 };
 #include "kernel/gemm_f32/stored.h"
 
 #include "kernel/gemm_f32/neon_panel.h"
+
+enum { FEW_COLUMNS = 48 };
+
+/* Whether packing A costs more than it gives: up to these columns. */
+static bool has_few_columns(const gemm *g)
+{
+    return g->n <= FEW_COLUMNS || (g->k <= CHUNK && g->n <= FEW_COLUMNS * 4 / 3) ||
+           (g->k <= 24 && g->n <= 3 * FEW_COLUMNS);
+}
+
+/* Rows of a tile that reads A where it lies; 0: A is packed. Rows that are a multiple of a page
+ * apart would push each other out of L1. */
+static size_t rows_in_place(const gemm *g)
+{
+    const bool fits = g->m >= 2 * MR && has_few_columns(g) && g->a_col == 1 && g->a_row > 0 &&
+                      g->k > 0 && g->k % QUAD == 0 &&
+                      (g->a_row * sizeof(elem) % 4096 != 0 || g->k <= 64);
+    return !fits ? 0 : wide_columns(g) > 0 ? MR - 1 : MR;
+}
 
 /* [k][8], or [k][4] for up to four rows. */
 static size_t strip_elems(size_t rows, size_t k)

@@ -4,7 +4,8 @@
  * A template for x86, f32 and f64: a variant defines the type vec, the constant W (its lanes) and
  * v_zero, v_load, v_store, v_set, v_fma (a * b + c), v_add, v_max, v_min (which return their second
  * operand if either is NaN or both are zero), v_less (mask of x < 0), v_clear (a without the bits
- * of m), v_or. A tile has two vectors per row: two halves of a panel, or two panels.
+ * of m), v_or; and v_mask, v_all, v_first, v_load_some, v_store_some, which leave lanes out if the
+ * variant is MASKED. A tile has two vectors per row: two halves of a panel, or two panels.
  */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -26,40 +27,129 @@ INLINE vec v_clip(vec x, elem lo, elem hi)
     return v_least(v_clear(v_max(v_set(lo), x), plus), hi);
 }
 
-INLINE void product(const tile_job *t, vec (*acc)[2], const size_t rows, const size_t wide)
+/* Rows of A are reached from every third one: so many addresses fit the registers. */
+enum { SPAN = 3, BASES = (MR + SPAN - 1) / SPAN };
+
+/* Written in assembly since compilers move the broadcasts of several k together, for which there
+ * are no registers, and keep more addresses than they need. What it reads: see FENCE. */
+#define LOAD_B(x, p) __asm__ volatile("vmovups %1, %0" : "=v"(x) : "m"(*(const vec_in_memory *)(p)))
+#define FMA_1(sum, where, base, step, left)                                                        \
+    do {                                                                                           \
+        vec x_;                                                                                    \
+        __asm__ volatile(V_BROADCAST " " where ", %1\n\t" V_FMA " %4, %1, %0"                      \
+                         : "+v"(sum), "=&v"(x_)                                                    \
+                         : "r"(base), "r"(step), "v"(left));                                       \
+    } while (0)
+#define FMA_2(sum, next, where, base, step, left, right)                                           \
+    do {                                                                                           \
+        vec x_;                                                                                    \
+        __asm__ volatile(V_BROADCAST " " where ", %2\n\t" V_FMA " %5, %2, %0\n\t" V_FMA            \
+                                     " %6, %2, %1"                                                 \
+                         : "+v"(sum), "+v"(next), "=&v"(x_)                                        \
+                         : "r"(base), "r"(step), "v"(left), "v"(right));                           \
+    } while (0)
+#define FENCE() __asm__ volatile("" : : : "memory")
+
+/* One k, which lies `at` bytes past the addresses: a number in a string, as assembly wants it. */
+#define ONE_K(name, at)                                                                            \
+    INLINE void name(const char *const *base, size_t step, const elem *b, size_t second,           \
+                     vec(*acc)[2], const size_t rows, const size_t wide)                           \
+    {                                                                                              \
+        vec left, right;                                                                           \
+        LOAD_B(left, b);                                                                           \
+        if (wide == 2)                                                                             \
+            LOAD_B(right, b + second);                                                             \
+        UNROLL for (size_t r = 0; r < rows; r++)                                                   \
+        {                                                                                          \
+            const char *from = base[r / SPAN];                                                     \
+            if (wide == 2 && r % SPAN == 0)                                                        \
+                FMA_2(acc[r][0], acc[r][1], at "(%3)", from, step, left, right);                   \
+            else if (wide == 2 && r % SPAN == 1)                                                   \
+                FMA_2(acc[r][0], acc[r][1], at "(%3,%4)", from, step, left, right);                \
+            else if (wide == 2)                                                                    \
+                FMA_2(acc[r][0], acc[r][1], at "(%3,%4,2)", from, step, left, right);              \
+            else if (r % SPAN == 0)                                                                \
+                FMA_1(acc[r][0], at "(%2)", from, step, left);                                     \
+            else if (r % SPAN == 1)                                                                \
+                FMA_1(acc[r][0], at "(%2,%3)", from, step, left);                                  \
+            else                                                                                   \
+                FMA_1(acc[r][0], at "(%2,%3,2)", from, step, left);                                \
+        }                                                                                          \
+    }
+ONE_K(first_k, "0")
+ONE_K(second_k, V_SECOND)
+ONE_K(third_k, "8")
+ONE_K(fourth_k, "12")
+
+INLINE void advance(const char **base, size_t bytes, const size_t rows)
 {
-    const elem *a = t->a, *b = t->b;
-    const size_t second = PANELS == 2 ? t->b_panel : W;
-    for (size_t p = 0; p < t->k; p += QUAD, a += rows * QUAD) {
-        const size_t steps = least(t->k - p, QUAD);
-        for (size_t q = 0; q < steps; q++, b += PANEL) {
-            const vec left = v_load(b), right = wide == 2 ? v_load(b + second) : left;
-            UNROLL for (size_t r = 0; r < rows; r++)
-            {
-                const vec x = v_set(a[r * QUAD + q]);
-                acc[r][0] = v_fma(x, left, acc[r][0]);
-                if (wide == 2)
-                    acc[r][1] = v_fma(x, right, acc[r][1]);
-            }
-        }
+    UNROLL for (size_t i = 0; i < (rows + SPAN - 1) / SPAN; i++)
+    {
+        base[i] += bytes;
+        __asm__("" : "+r"(base[i])); /* or a compiler keeps an address for every row */
     }
 }
 
-INLINE vec finish(const tile_job *t, vec x, size_t row, size_t col)
+INLINE void product(const tile_job *t, vec (*acc)[2], const size_t rows, const size_t wide)
 {
+    const size_t step = (t->a_row ? t->a_row : t->k) * sizeof(elem);
+    const size_t second = PANELS == 2 ? t->b_panel : W, ahead_step = t->ahead_step;
+    const char *base[BASES], *ahead = (const char *)t->ahead;
+    const elem *b = t->b;
+    UNROLL for (size_t i = 0; i < (rows + SPAN - 1) / SPAN; i++) base[i] =
+        (const char *)t->a + i * SPAN * step;
+    FENCE();
+    for (size_t p = t->k / QUAD; p > 0; p--, b += QUAD * PANEL, ahead += ahead_step) {
+        _mm_prefetch(ahead, _MM_HINT_T1);
+        first_k(base, step, b, second, acc, rows, wide);
+        second_k(base, step, b + PANEL, second, acc, rows, wide);
+        if (QUAD == 4) {
+            third_k(base, step, b + 2 * PANEL, second, acc, rows, wide);
+            fourth_k(base, step, b + 3 * PANEL, second, acc, rows, wide);
+        }
+        advance(base, QUAD * sizeof(elem), rows);
+    }
+    for (size_t p = t->k % QUAD; p > 0; p--, b += PANEL) {
+        first_k(base, step, b, second, acc, rows, wide);
+        advance(base, sizeof(elem), rows);
+    }
+    FENCE();
+}
+
+/* For x, vector j of row r, of all sums. */
+#define EACH_OF(at, ...)                                                                           \
+    do {                                                                                           \
+        const size_t j = at;                                                                       \
+        vec x = acc[r][j];                                                                         \
+        __VA_ARGS__;                                                                               \
+        acc[r][j] = x;                                                                             \
+    } while (0)
+#define EACH(...)                                                                                  \
+    UNROLL for (size_t r = 0; r < rows; r++)                                                       \
+    {                                                                                              \
+        EACH_OF(0, __VA_ARGS__);                                                                   \
+        if (wide == 2)                                                                             \
+            EACH_OF(1, __VA_ARGS__);                                                               \
+    }
+
+/* What follows the product, one operation for all sums after the other: a branch for each operation
+ * of a tile, not of a vector. `some`: the lanes of each vector of a row that exist. */
+INLINE void finish(const tile_job *t, vec (*acc)[2], const v_mask *some, const size_t rows,
+                   const size_t wide)
+{
+    const elem lo = t->lo, hi = t->hi;
     if (t->sum)
-        x = v_add(v_load(t->sum + row * t->sum_ld + col), x);
+        EACH(x = v_add(v_load_some(some[j], t->sum + r * t->sum_ld + j * W), x))
     if (t->bias)
-        x = v_add(x, v_load(t->bias + col));
+        EACH(x = v_add(x, v_load_some(some[j], t->bias + j * W)))
     if (t->residual)
-        x = v_add(x, v_load(t->residual + row * t->residual_stride + col));
-    if (t->act == TAKT_GEMM_ACT_RELU)
-        x = v_clear(x, v_less(x));
-    else if (t->act == TAKT_GEMM_ACT_RELU_MIN)
-        x = v_least(v_clear(x, v_less(x)), t->hi);
-    else if (t->act == TAKT_GEMM_ACT_CLIP)
-        x = v_clip(x, t->lo, t->hi);
-    return x;
+        EACH(x = v_add(x, v_load_some(some[j], t->residual + r * t->residual_stride + j * W)))
+    if (t->act == TAKT_GEMM_ACT_RELU || t->act == TAKT_GEMM_ACT_RELU_MIN)
+        EACH(x = v_clear(x, v_less(x)))
+    if (t->act == TAKT_GEMM_ACT_RELU_MIN)
+        EACH(x = v_least(x, hi))
+    if (t->act == TAKT_GEMM_ACT_CLIP)
+        EACH(x = v_clip(x, lo, hi))
 }
 
 INLINE void tile_fixed(const tile_job *t, const size_t rows, const size_t wide)
@@ -67,11 +157,17 @@ INLINE void tile_fixed(const tile_job *t, const size_t rows, const size_t wide)
     vec acc[MR][2];
     UNROLL for (size_t r = 0; r < rows; r++) acc[r][0] = acc[r][1] = v_zero();
     product(t, acc, rows, wide);
-    UNROLL for (size_t r = 0; r < rows; r++)
+    const v_mask last = v_first(t->cols - (wide - 1) * W);
+    const v_mask some[2] = {wide == 2 ? v_all() : last, last};
+    if (t->sum || t->bias || t->residual || t->act != TAKT_GEMM_ACT_NONE)
+        finish(t, acc, some, rows, wide);
+    elem *c = t->c;
+    const size_t ldc = t->ldc;
+    UNROLL for (size_t r = 0; r < rows; r++, c += ldc)
     {
-        v_store(t->c + r * t->ldc, finish(t, acc[r][0], r, 0));
+        v_store_some(some[0], c, acc[r][0]);
         if (wide == 2)
-            v_store(t->c + r * t->ldc + W, finish(t, acc[r][1], r, W));
+            v_store_some(some[1], c + W, acc[r][1]);
     }
 }
 

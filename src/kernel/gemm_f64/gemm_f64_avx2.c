@@ -11,9 +11,14 @@ typedef uint64_t word;
 typedef takt_gemm_f64 gemm;
 typedef takt_epilogue_f64 epilogue;
 typedef __m256d vec;
+typedef int v_mask;              /* unused: tiles are whole */
+typedef __m256d_u vec_in_memory; /* anywhere */
 enum { WIDE = 8, NARROW = 8, PANEL = 8, PANELS = 1, MR = 6, QUAD = 2, W = 4 };
-enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, IN_PLACE = 0 };
+enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, MASKED = 0 };
 
+#define V_BROADCAST "vbroadcastsd"
+#define V_FMA "vfmadd231pd"
+#define V_SECOND "8" /* bytes of an element */
 #define v_zero() _mm256_setzero_pd()
 #define v_load(p) _mm256_loadu_pd(p)
 #define v_store(p, x) _mm256_storeu_pd(p, x)
@@ -25,6 +30,10 @@ enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, IN_PLACE = 0 };
 #define v_less(x) _mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_LT_OQ)
 #define v_clear(a, m) _mm256_andnot_pd(m, a)
 #define v_or(a, b) _mm256_or_pd(a, b)
+#define v_all() 0
+#define v_first(n) 0
+#define v_load_some(m, p) ((void)(m), v_load(p))
+#define v_store_some(m, p, x) ((void)(m), v_store(p, x))
 
 #include "kernel/gemm_f32/epilogue.h"
 
@@ -32,7 +41,7 @@ enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, IN_PLACE = 0 };
 
 #include "kernel/gemm_f64/stored.h"
 
-#include "kernel/gemm_f32/pack_quads.h"
+#include "kernel/gemm_f32/pack_rows.h"
 
 #include "kernel/gemm_f32/vector_tile.h"
 

@@ -11,9 +11,14 @@ typedef uint64_t word;
 typedef takt_gemm_f64 gemm;
 typedef takt_epilogue_f64 epilogue;
 typedef __m512d vec;
+typedef __mmask8 v_mask;
+typedef __m512d_u vec_in_memory; /* anywhere */
 enum { WIDE = 8, NARROW = 8, PANEL = 8, PANELS = 2, MR = 14, QUAD = 2, W = 8 };
-enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, IN_PLACE = 0 };
+enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1 };
 
+#define V_BROADCAST "vbroadcastsd"
+#define V_FMA "vfmadd231pd"
+#define V_SECOND "8" /* bytes of an element */
 #define v_zero() _mm512_setzero_pd()
 #define v_load(p) _mm512_loadu_pd(p)
 #define v_store(p, x) _mm512_storeu_pd(p, x)
@@ -26,6 +31,10 @@ enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, IN_PLACE = 0 };
     _mm512_castsi512_pd(_mm512_movm_epi64(_mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_LT_OQ)))
 #define v_clear(a, m) _mm512_andnot_pd(m, a)
 #define v_or(a, b) _mm512_or_pd(a, b)
+#define v_all() (v_mask) ~0u
+#define v_first(n) (v_mask)((1u << (n)) - 1)
+#define v_load_some(m, p) _mm512_maskz_loadu_pd(m, p)
+#define v_store_some(m, p, x) _mm512_mask_storeu_pd(p, m, x)
 
 #include "kernel/gemm_f32/epilogue.h"
 
@@ -33,7 +42,7 @@ enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, IN_PLACE = 0 };
 
 #include "kernel/gemm_f64/stored.h"
 
-#include "kernel/gemm_f32/pack_quads.h"
+#include "kernel/gemm_f32/pack_rows.h"
 
 #include "kernel/gemm_f32/vector_tile.h"
 

@@ -11,7 +11,7 @@ typedef uint64_t word;
 typedef takt_gemm_f64 gemm;
 typedef takt_epilogue_f64 epilogue;
 enum { WIDE = 8, NARROW = 8, PANEL = 8, PANELS = 1, MR = 6, QUAD = 2, SHIFT = 3 };
-enum { A_BYTES = 512 << 10, B_BYTES = 320 << 10, IN_PLACE = 0 };
+enum { A_BYTES = 512 << 10, B_BYTES = 320 << 10, MASKED = 0 };
 
 #include "kernel/gemm_f32/epilogue.h"
 
