@@ -1,7 +1,8 @@
 /* gemm_i8_amx.c - tiles of 32 x 32 in AMX: four sums of 16 x 16, 64 values of k a step.
  *
- * p16x4 is the layout that the matrix unit wants for B. The process must have been allowed to use
- * the tile registers, which detecting the ISA does.
+ * p16x4 is the layout that the matrix unit wants for B. Sums stay in their tiles over all of k: A
+ * comes from L2, packed so that a tile is one piece, and B, once it has been read, from L1 or L2.
+ * The process must have been allowed to use the tile registers, which detecting the ISA does.
  */
 #include "kernel/gemm_i8/gemm_i8.h"
 
@@ -9,32 +10,97 @@
 
 #include "kernel/gemm_i8/requant.h"
 
-enum { GROUP = 4, PANELS = 2, MR = 32, A_BYTES = 512 << 10, A_SIZE = 1 };
-enum { PIECE = 64, ROW_PAD = 16 };
+#include "kernel/gemm_i8/narrow_avx512.h"
 
-#include "kernel/gemm_i8/blocked.h"
+enum { ROWS = 16, STEP = 64, TILE = ROWS * STEP, MR = 2 * ROWS, NR = 32, A_BYTES = 768 << 10 };
 
-static int32_t flip(const takt_gemm_i8 *g)
+static size_t least(size_t a, size_t b)
 {
-    (void)g;
-    return 0;
+    return a < b ? a : b;
 }
 
-static size_t packed_bytes(size_t rows, size_t k)
+static size_t round_up(size_t n, size_t to)
 {
-    return round_up(rows, ROW_PAD) * round_up(k, PIECE);
+    return (n + to - 1) / to * to;
 }
 
-/* To [rows][k], padded both ways: zeros add nothing. */
-static void pack_tile(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to)
+/* ---- scratch: packed A, B's last step, sums of a tile, sums of A's rows ---- */
+
+static size_t block_rows(const takt_gemm_i8 *g)
 {
-    const size_t step = round_up(k, PIECE);
-    for (size_t r = 0; r < round_up(rows, ROW_PAD); r++, to += step) {
-        const size_t count = r < rows ? k : 0;
-        memcpy(to, (const char *)g->a + (row + (count ? r : 0)) * g->a_row + p, count);
-        memset(to + count, 0, step - count);
+    const size_t fit = A_BYTES / (round_up(g->k, STEP) + 1) / MR * MR;
+    return least(round_up(g->m, ROWS), fit < MR ? MR : fit);
+}
+
+static size_t a_bytes(const takt_gemm_i8 *g)
+{
+    return (g->m == 1 ? 1 : block_rows(g)) * round_up(g->k, STEP);
+}
+
+static size_t scratch_bytes(const takt_gemm_i8 *g)
+{
+    if (g->m == 0 || g->n == 0)
+        return 0;
+    return a_bytes(g) + 2 * TILE + MR * NR * sizeof(int32_t) +
+           round_up(block_rows(g) * sizeof(uint32_t), 64);
+}
+
+typedef struct block {
+    const takt_gemm_i8 *g;
+    size_t row, rows, col, cols;
+    uint32_t shift;
+    size_t steps;  /* of 64 values of k, in all */
+    size_t whole;  /* of which B has all */
+    int8_t *last;  /* two tiles of B, completed with zeros, if whole < steps */
+    int32_t *sums; /* [MR][NR] */
+    uint32_t *row_sums;
+    bool is_direct; /* C takes the sums as they are */
+} block;
+
+/* ---- packing ---- */
+
+/* Sixteen rows of A to [steps][16][64]; zeros where there is nothing. */
+static void pack_strip(const takt_gemm_i8 *g, size_t row, size_t rows, char *to)
+{
+    const size_t steps = (g->k + STEP - 1) / STEP;
+    for (size_t r = 0; r < ROWS; r++) {
+        const char *from = (const char *)g->a + (row + (r < rows ? r : 0)) * g->a_row;
+        for (size_t i = 0; i < steps; i++) {
+            const size_t left = r < rows ? g->k - i * STEP : 0;
+            const __mmask64 mask = left >= STEP ? ~(__mmask64)0 : ((__mmask64)1 << left) - 1;
+            _mm512_store_si512(to + i * TILE + r * STEP,
+                               _mm512_maskz_loadu_epi8(mask, from + i * STEP));
+        }
     }
 }
+
+static void pack_block(const block *o)
+{
+    const takt_gemm_i8 *g = o->g;
+    for (size_t i = 0; i < o->rows; i += ROWS)
+        pack_strip(g, o->row + i, least(o->rows - i, ROWS),
+                   (char *)g->scratch + i * o->steps * STEP);
+    for (size_t i = 0; g->b_zero && i < o->rows; i++)
+        o->row_sums[i] = sum_of_row(g, o->row + i);
+}
+
+static const int8_t *panel(const block *o, size_t index)
+{
+    return o->g->b + (o->col / 16 + index) * o->g->b_panel;
+}
+
+static void complete_b(const block *o)
+{
+    if (o->whole == o->steps)
+        return;
+    const size_t bytes = round_up(o->g->k, 4) * 16 - o->whole * TILE;
+    memset(o->last, 0, 2 * TILE);
+    memcpy(o->last, panel(o, 0) + o->whole * TILE, bytes);
+    if (o->cols > 16)
+        memcpy(o->last + TILE, panel(o, 1) + o->whole * TILE, bytes);
+}
+
+/* ---- tiles ---- */
 
 typedef struct tile_config {
     uint8_t palette, start_row, reserved[14];
@@ -58,118 +124,217 @@ static const tile_config all_whole = {
 #define B_0 6
 #define B_1 7
 
-/* gcc's intrinsics do not say that tile loads read memory. */
-#define WRITTEN(p) __asm__ volatile("" : : "r"(p) : "memory")
+/* gcc's intrinsics do not say that tile loads read memory and tile stores write it. */
+#define FENCE() __asm__ volatile("" : : : "memory")
 
-/* One step: 64 values of k. Sums of rows or panels that do not exist are left alone. */
-#define STEP(dp)                                                                                   \
+/* One step: 64 values of k. */
+#define MULTIPLY(dp)                                                                               \
     do {                                                                                           \
-        _tile_loadd(A_0, a, stride);                                                               \
-        _tile_loadd(B_0, b, 64);                                                                   \
+        _tile_loadd(A_0, a, STEP);                                                                 \
+        _tile_loadd(B_0, b, STEP);                                                                 \
         dp(SUM_00, A_0, B_0);                                                                      \
         if (two_panels) {                                                                          \
-            _tile_loadd(B_1, b_next, 64);                                                          \
+            _tile_loadd(B_1, b_next, STEP);                                                        \
             dp(SUM_01, A_0, B_1);                                                                  \
         }                                                                                          \
         if (two_rows) {                                                                            \
-            _tile_loadd(A_1, a + 16 * stride, stride);                                             \
+            _tile_loadd(A_1, a_next, STEP);                                                        \
             dp(SUM_10, A_1, B_0);                                                                  \
             if (two_panels)                                                                        \
                 dp(SUM_11, A_1, B_1);                                                              \
         }                                                                                          \
     } while (0)
 
-/* Whole tiles of 16 rows of B: where they lie, and their number. */
 typedef struct part {
-    const char *a;
-    size_t stride;
-    const int8_t *b;
-    size_t b_panel, steps;
+    const char *a, *a_next;
+    const int8_t *b, *b_next;
+    size_t steps;
     bool a_unsigned;
 } part;
 
-static inline __attribute__((always_inline)) void product(const part *o, const bool two_rows,
-                                                          const bool two_panels)
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void product(const part *o, const bool two_rows, const bool two_panels)
 {
-    const char *a = o->a;
-    const size_t stride = o->stride;
-    const int8_t *b = o->b, *b_next = o->b + o->b_panel;
-    for (size_t i = 0; i < o->steps; i++, a += 64, b += 1024, b_next += 1024)
+    const char *a = o->a, *a_next = o->a_next;
+    const int8_t *b = o->b, *b_next = o->b_next;
+    for (size_t i = 0; i < o->steps; i++, a += TILE, a_next += TILE, b += TILE, b_next += TILE) {
         if (o->a_unsigned)
-            STEP(_tile_dpbusd);
+            MULTIPLY(_tile_dpbusd);
         else
-            STEP(_tile_dpbssd);
+            MULTIPLY(_tile_dpbssd);
+    }
 }
 
-/* The k that fill no tile: B is completed with zeros. */
-static inline __attribute__((always_inline)) void tile_fixed(const tile_job *t, const bool two_rows,
-                                                             const bool two_panels)
+/* Sums of a tile, to `to`, `step` bytes from row to row. */
+INLINE void tile_fixed(const block *o, size_t first, int32_t *to, size_t step, const bool two_rows,
+                       const bool two_panels)
 {
-    const size_t whole = t->k / 16, rest = t->k % 16, stride = round_up(t->k * GROUP, PIECE);
+    const char *a = (const char *)o->g->scratch + first * o->steps * STEP;
+    part p = {a,        a + o->steps * TILE, panel(o, 0), panel(o, two_panels),
+              o->whole, o->g->a_unsigned};
     _tile_zero(SUM_00);
     _tile_zero(SUM_01);
     _tile_zero(SUM_10);
     _tile_zero(SUM_11);
-    part o = {t->a, stride, t->b, t->b_panel, whole, t->a_unsigned};
-    product(&o, two_rows, two_panels);
-    if (rest) {
-        int8_t last[2][1024] = {{0}};
-        memcpy(last[0], t->b + whole * 1024, rest * 64);
-        if (two_panels)
-            memcpy(last[1], t->b + t->b_panel + whole * 1024, rest * 64);
-        WRITTEN(last);
-        o = (part){t->a + whole * 64, stride, last[0], sizeof last[0], 1, t->a_unsigned};
-        product(&o, two_rows, two_panels);
+    FENCE();
+    product(&p, two_rows, two_panels);
+    if (o->whole < o->steps) {
+        p = (part){a + o->whole * TILE, p.a_next + o->whole * TILE, o->last, o->last + TILE, 1,
+                   o->g->a_unsigned};
+        product(&p, two_rows, two_panels);
     }
+    char *down = (char *)to + ROWS * step;
+    _tile_stored(SUM_00, to, step);
+    if (two_panels)
+        _tile_stored(SUM_01, to + 16, step);
+    if (two_rows)
+        _tile_stored(SUM_10, down, step);
+    if (two_rows && two_panels)
+        _tile_stored(SUM_11, down + 64, step);
+    FENCE();
 }
 
-static void tile(size_t rows, size_t panels, const tile_job *t)
+static void tile(const block *o, size_t first, size_t rows, int32_t *to, size_t step)
 {
-    int32_t sums[MR][NR];
-    WRITTEN(t->a);
-    _tile_loadconfig(&all_whole);
-    if (rows > 16 && panels == 2)
-        tile_fixed(t, true, true);
-    else if (rows > 16)
-        tile_fixed(t, true, false);
-    else if (panels == 2)
-        tile_fixed(t, false, true);
+    if (rows > ROWS && o->cols > 16)
+        tile_fixed(o, first, to, step, true, true);
+    else if (rows > ROWS)
+        tile_fixed(o, first, to, step, true, false);
+    else if (o->cols > 16)
+        tile_fixed(o, first, to, step, false, true);
     else
-        tile_fixed(t, false, false);
-    _tile_stored(SUM_00, sums[0], sizeof sums[0]);
-    _tile_stored(SUM_01, sums[0] + 16, sizeof sums[0]);
-    _tile_stored(SUM_10, sums[16], sizeof sums[0]);
-    _tile_stored(SUM_11, sums[16] + 16, sizeof sums[0]);
-    _tile_release();
-    for (size_t r = 0; r < rows; r++)
-        for (size_t j = 0; j < 16 * panels; j++) {
-            const uint32_t before = t->sum ? (uint32_t)t->sum[r * t->sum_ld + j] : 0;
-            t->c[r * t->ldc + j] = (int32_t)((uint32_t)sums[r][j] + before);
-        }
+        tile_fixed(o, first, to, step, false, false);
 }
 
-static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, size_t steps,
-                       int32_t *sums, size_t count)
+/* ---- blocks ---- */
+
+static void finish(const block *o, size_t first, size_t rows)
 {
-    for (size_t i = 0; i < count; i++) {
-        tile_job t = {.a = g->scratch,
-                      .b = b + i * b_step,
-                      .c = sums + 16 * i,
-                      .ldc = 16,
-                      .sum_ld = 16,
-                      .a_unsigned = g->a_unsigned};
-        size_t p = 0;
-        do {
-            t.k = least(steps - p, CHUNK);
-            tile(1, 1, &t);
-            t.sum = t.c;
-            t.a += packed_bytes(1, (size_t)CHUNK * GROUP);
-            t.b += (size_t)CHUNK * LINE;
-            p += CHUNK;
-        } while (p < steps);
+    const takt_gemm_i8 *g = o->g;
+    for (size_t i = 0; i < rows; i++) {
+        uint32_t *x = (uint32_t *)o->sums + i * NR;
+        correct(g, x, o->col, o->cols, o->shift, g->b_zero ? o->row_sums[first + i] : 0);
+        if (is_narrow(g))
+            narrow_row(g, x, o->row + first + i, o->col, o->cols);
+        else
+            requant_row(g, x, o->row + first + i, o->col, o->cols);
+    }
+    requant_tail(g, o->row + first, o->col, rows, o->cols);
+}
+
+/* All rows of a block by up to two panels. */
+static void columns_of_block(const block *o)
+{
+    const takt_gemm_i8 *g = o->g;
+    complete_b(o);
+    for (size_t i = 0, rows; i < o->rows; i += MR) {
+        rows = least(o->rows - i, MR);
+        if (o->is_direct && rows % ROWS == 0 && o->cols % 16 == 0) {
+            int32_t *c = (int32_t *)g->c + (o->row + i) * g->ldc + o->col;
+            tile(o, i, rows, c, g->ldc * sizeof *c);
+        } else {
+            tile(o, i, rows, o->sums, NR * sizeof *o->sums);
+            finish(o, i, rows);
+        }
     }
 }
 
-static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes};
+/* ---- one row: vectors, since a tile would multiply fifteen rows of zeros ---- */
+
+/* vpdpbusd wants A unsigned: signed bytes are moved up by 128. */
+static void pack_row(const takt_gemm_i8 *g, char *to)
+{
+    const __m512i flips = _mm512_set1_epi8(g->a_unsigned ? 0 : (char)0x80);
+    for (size_t i = 0; i < g->k; i += 64) {
+        const size_t left = g->k - i;
+        const __mmask64 mask = left >= 64 ? ~(__mmask64)0 : ((__mmask64)1 << left) - 1;
+        const __m512i x = _mm512_maskz_loadu_epi8(mask, (const char *)g->a + i);
+        _mm512_store_si512(to + i, _mm512_maskz_mov_epi8(mask, _mm512_xor_si512(x, flips)));
+    }
+}
+
+INLINE __m512i dot(__m512i sum, const char *a, const int8_t *b)
+{
+    int four;
+    memcpy(&four, a, sizeof four);
+    return _mm512_dpbusd_epi32(sum, _mm512_set1_epi32(four), _mm512_loadu_si512(b));
+}
+
+/* `count` panels b_step bytes apart; two sums each, or one would wait for itself. */
+INLINE void row_fixed(const char *a, const int8_t *b, size_t b_step, size_t steps, int32_t *sums,
+                      const size_t count)
+{
+    __m512i even[4], odd[4];
+    for (size_t i = 0; i < count; i++)
+        even[i] = odd[i] = _mm512_setzero_si512();
+    for (size_t p = 0; p + 2 <= steps; p += 2, a += 8, b += 128)
+        for (size_t i = 0; i < count; i++) {
+            even[i] = dot(even[i], a, b + i * b_step);
+            odd[i] = dot(odd[i], a + 4, b + i * b_step + 64);
+        }
+    for (size_t i = 0; i < count; i++) {
+        if (steps % 2)
+            even[i] = dot(even[i], a, b + i * b_step);
+        _mm512_storeu_si512(sums + 16 * i, _mm512_add_epi32(even[i], odd[i]));
+    }
+}
+
+/* Four panels a quarter of the columns apart: four streams read faster than one. */
+static void one_row(block *o)
+{
+    const takt_gemm_i8 *g = o->g;
+    const size_t panels = (g->n + 15) / 16, quarter = panels / 4, steps = (g->k + 3) / 4;
+    const uint32_t row_sum = g->b_zero ? sum_of_row(g, 0) : 0;
+    o->shift += g->a_unsigned ? 0 : 128;
+    pack_row(g, g->scratch);
+    for (size_t j = 0; j < quarter + panels % 4; j++) {
+        const size_t count = j < quarter ? 4 : 1, first = count == 4 ? j : j + 3 * quarter;
+        const int8_t *b = g->b + first * g->b_panel;
+        if (count == 4)
+            row_fixed(g->scratch, b, quarter * g->b_panel, steps, o->sums, 4);
+        else
+            row_fixed(g->scratch, b, 0, steps, o->sums, 1);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t *x = (uint32_t *)o->sums + 16 * i;
+            const size_t col = 16 * (first + i * quarter), cols = least(g->n - col, 16);
+            correct(g, x, col, cols, o->shift, row_sum);
+            requant_row(g, x, 0, col, cols);
+        }
+    }
+    requant_tail(g, 0, 0, 1, g->n);
+}
+
+static void run(const takt_gemm_i8 *g)
+{
+    if (g->m == 0 || g->n == 0)
+        return;
+    char *last = (char *)g->scratch + a_bytes(g);
+    block o = {.g = g,
+               .shift = (uint32_t)g->a_zero,
+               .steps = (g->k + STEP - 1) / STEP,
+               .whole = g->k / STEP,
+               .last = (int8_t *)last,
+               .sums = (int32_t *)(void *)(last + 2 * TILE),
+               .row_sums = (uint32_t *)(void *)(last + 2 * TILE + MR * NR * sizeof(int32_t))};
+    o.is_direct = g->requant->to == TAKT_REQUANT_I32 && !g->requant->bias && !g->b_zero && !o.shift;
+    if (g->m == 1) {
+        one_row(&o);
+        return;
+    }
+    const size_t most = block_rows(g);
+    _tile_loadconfig(&all_whole);
+    for (; o.row < g->m; o.row += o.rows) {
+        o.rows = least(g->m - o.row, most);
+        pack_block(&o);
+        for (o.col = 0; o.col < g->n; o.col += NR) {
+            o.cols = least(g->n - o.col, NR);
+            columns_of_block(&o);
+        }
+    }
+    _tile_release();
+}
+
+static const takt_gemm_i8_info info = {MR, NR, 4, scratch_bytes};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "amx_32x32", 50, run, &info));
