@@ -33,6 +33,10 @@ static const char *const large[] = {
     "integer_conv(i8[1, 40, 30, 48], i8[20, 1, 1, 48], i8[], layout=nhwc)",
     "integer_conv(u8[1, 40, 30, 48], i8[48, 3, 3, 1], u8[], i8[48], i32[48], f32[48] in "
     "(0.001, 0.01), u8[], groups=48, pad=[1, 1, 1, 1], layout=nhwc)",
+    "conv(f32[2, 30, 31, 3], f32[20, 3, 3, 3], stride=[2, 2], pad=[0, 1, 0, 1], layout=nhwc)",
+    "conv(f32[1, 19, 23, 5], f32[9, 2, 3, 5], stride=[1, 3], pad=[1, 2, 3, 0], layout=nhwc)",
+    "conv(f32[1, 19, 23, 4], f32[9, 3, 4, 4], pad=[4, 1, 5, 6], layout=nhwc)",
+    "conv(f32[1, 9, 3, 2], f32[9, 3, 5, 2], pad=[1, 1, 1, 1], layout=nhwc)",
     "reduce_sum(f32[100001])",
     "reduce_sum(f64[3, 20481], axes=[1])",
     "reduce_prod(f32[2, 16385] in (0.999, 1.001), axes=[1])",

@@ -63,9 +63,32 @@ static void block(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_
         column(from, to, to_step, rows);
 }
 
+/* Three source rows to rows of three: an image's channels, from first to last. */
+static void three(const char *from, ptrdiff_t from_step, char *to, size_t rows)
+{
+    size_t r = 0;
+    for (; r + SIDE <= rows; r += SIDE, to += 3 * sizeof(quad)) {
+        const char *p = from + r * BYTES;
+        const quad a = load(p), b = load(p + from_step), c = load(p + 2 * from_step);
+        const quad ab = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+                   bc = __builtin_shufflevector(b, c, 1, 5, 2, 6),
+                   ca = __builtin_shufflevector(c, a, 2, 7, 3, 3);
+        store(to, __builtin_shufflevector(ab, c, 0, 1, 4, 2));
+        store(to + sizeof(quad), __builtin_shufflevector(bc, a, 0, 1, 6, 2));
+        store(to + 2 * sizeof(quad), __builtin_shufflevector(ca, b, 0, 1, 7, 2));
+    }
+    for (; r < rows; r++, to += 3 * BYTES)
+        for (int i = 0; i < 3; i++)
+            memcpy(to + i * BYTES, from + i * from_step + r * BYTES, BYTES);
+}
+
 /* Some source rows at a time: their lines are used up before others push them out. */
 void takt_transpose_4(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols)
 {
+    if (cols == 3 && to.step == 3 * BYTES) {
+        three(from.data, from.step, to.data, rows);
+        return;
+    }
     for (size_t c = 0; c < cols; c += COLS)
         for (size_t r = 0; r < rows; r += ROWS)
             block(from.data + (ptrdiff_t)c * from.step + r * BYTES, from.step,
