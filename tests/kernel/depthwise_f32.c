@@ -132,6 +132,15 @@ void check_depthwise_f32(takt_check *c, const takt_kernel *reference)
                 d.columns = columns_of(&d);
                 one(c, reference, d, round);
             }
+    for (size_t n = 1; n <= 16; n++, round++) { /* long rows of few channels */
+        takt_depthwise_f32 d = {
+            .channels = n, .width = 70 + n, .rows = 3, .taps = 3, .stride = 1, .dilation = 1};
+        d.before = n % 3;
+        d.columns = columns_of(&d);
+        one(c, reference, d, round);
+        one(c, reference, d, round + 1);
+    }
+    bench(c, 8, 48, 1);
     bench(c, 64, 56, 1);
     bench(c, 64, 56, 2);
 }

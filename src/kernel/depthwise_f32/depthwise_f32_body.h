@@ -16,9 +16,7 @@ INLINE vf finish(const takt_depthwise_f32 *d, vf v, size_t c, size_t n)
 {
     if (d->bias != NULL)
         v = vf_add(v, n == VF ? vf_load(d->bias + c) : vf_load_n(d->bias + c, n));
-    if (!d->relu)
-        return v;
-    return vf_min(vf_select(vf_lt(v, vf_zero()), vf_zero(), v), vf_set1(d->limit));
+    return d->relu ? vf_at_most(vf_relu(v), d->limit) : v;
 }
 
 INLINE vf load(const float *p, size_t n)
@@ -181,6 +179,42 @@ INLINE void three_columns(const takt_depthwise_f32 *d, size_t q, const size_t st
         three_vectors(d, &t, c, d->channels - c, stride, count, 1);
 }
 
+/* Few channels: a vector holds those of several neighbouring outputs. Three by three taps, stride
+ * 1, all rows inside. Returns the first of the columns that are left. */
+static size_t folded_columns(const takt_depthwise_f32 *d, size_t q, size_t end)
+{
+    const size_t fold = VF / d->channels;
+    float w[9 * VF], bias[VF];
+    takt_depthwise_f32 one = *d;
+    one.bias = d->bias != NULL ? bias : NULL;
+    for (size_t i = 0; i < VF; i += d->channels)
+        for (size_t c = 0; c < d->channels; c++) {
+            bias[i + c] = d->bias != NULL ? d->bias[c] : 0;
+            for (size_t t = 0; t < 9; t++)
+                w[t * VF + i + c] = d->w[t * d->channels + c];
+        }
+    for (; q + ABREAST * fold <= end; q += ABREAST * fold) {
+        vf acc[ABREAST];
+        for (size_t p = 0; p < ABREAST; p++)
+            acc[p] = vf_zero();
+        for (size_t t = 0; t < 9; t++) {
+            const vf weight = vf_load(w + t * VF);
+            const float *from = line_at(d, t / 3, q + t % 3).from;
+            for (size_t p = 0; p < ABREAST; p++)
+                acc[p] = vf_fma(vf_load(from + p * VF), weight, acc[p]);
+        }
+        for (size_t p = 0; p < ABREAST; p++)
+            vf_store(d->y + q * d->channels + p * VF, finish(&one, acc[p], 0, VF));
+    }
+    return q;
+}
+
+static bool folds(const takt_depthwise_f32 *d)
+{
+    return d->channels > 0 && d->channels < VF && VF % d->channels == 0 && d->stride == 1 &&
+           d->x[0] != NULL && d->x[1] != NULL && d->x[2] != NULL;
+}
+
 /* Any taps, ABREAST outputs, one vector of channels. */
 INLINE void wide_vector(const takt_depthwise_f32 *d, size_t q, size_t c, size_t n)
 {
@@ -229,6 +263,8 @@ static void one_line(const takt_depthwise_f32 *d)
     inner_columns(d, &q, &end);
     any_columns(d, 0, q);
     const bool three = d->rows == 3 && d->taps == 3 && d->dilation == 1;
+    if (three && folds(d))
+        q = folded_columns(d, q, end);
     for (; three && d->stride == 1 && q + ABREAST <= end; q += ABREAST)
         three_columns(d, q, 1, ABREAST);
     for (; three && d->stride == 2 && q + ABREAST <= end; q += ABREAST)

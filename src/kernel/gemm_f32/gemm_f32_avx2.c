@@ -27,7 +27,6 @@ enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, MASKED = 0, HALF_ROWS = 1 };
 #define v_add(a, b) _mm256_add_ps(a, b)
 #define v_max(a, b) _mm256_max_ps(a, b)
 #define v_min(a, b) _mm256_min_ps(a, b)
-#define v_less(x) _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_LT_OQ)
 #define v_clear(a, m) _mm256_andnot_ps(m, a)
 #define v_or(a, b) _mm256_or_ps(a, b)
 #define v_load16(p) _mm_loadu_si128((const __m128i *)(const void *)(p))

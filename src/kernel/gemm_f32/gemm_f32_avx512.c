@@ -27,8 +27,6 @@ enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1, HALF_ROWS = 1 };
 #define v_add(a, b) _mm512_add_ps(a, b)
 #define v_max(a, b) _mm512_max_ps(a, b)
 #define v_min(a, b) _mm512_min_ps(a, b)
-#define v_less(x)                                                                                  \
-    _mm512_castsi512_ps(_mm512_movm_epi32(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ)))
 #define v_clear(a, m) _mm512_andnot_ps(m, a)
 #define v_or(a, b) _mm512_or_ps(a, b)
 #define v_load16(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))

@@ -3,9 +3,9 @@
  *
  * A template for x86, f32 and f64: a variant defines the type vec, the constant W (its lanes) and
  * v_zero, v_load, v_store, v_set, v_fma (a * b + c), v_add, v_max, v_min (which return their second
- * operand if either is NaN or both are zero), v_less (mask of x < 0), v_clear (a without the bits
- * of m), v_or; and v_mask, v_all, v_first, v_load_some, v_store_some, which leave lanes out if the
- * variant is MASKED. A tile has two vectors per row: two halves of a panel, or two panels.
+ * operand if either is NaN or both are zero), v_clear (a without the bits of m), v_or; and v_mask,
+ * v_all, v_first, v_load_some, v_store_some, which leave lanes out if the variant is MASKED. A tile
+ * has two vectors per row: two halves of a panel, or two panels.
  */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -145,8 +145,10 @@ INLINE void finish(const tile_job *t, vec (*acc)[2], const v_mask *some, const s
     if (t->residual)
         EACH(x = v_add(x, v_load_some(some[j], t->residual + r * t->residual_stride + j * W)))
     if (t->act == TAKT_GEMM_ACT_RELU || t->act == TAKT_GEMM_ACT_RELU_MIN)
-        EACH(x = v_clear(x, v_less(x)))
-    if (t->act == TAKT_GEMM_ACT_RELU_MIN)
+        EACH(x = v_max(v_zero(), x))
+    if (t->act == TAKT_GEMM_ACT_RELU_MIN && hi != 0)
+        EACH(x = v_min(v_set(hi), x))
+    else if (t->act == TAKT_GEMM_ACT_RELU_MIN)
         EACH(x = v_least(x, hi))
     if (t->act == TAKT_GEMM_ACT_CLIP)
         EACH(x = v_clip(x, lo, hi))

@@ -27,7 +27,6 @@ enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, MASKED = 0 };
 #define v_add(a, b) _mm256_add_pd(a, b)
 #define v_max(a, b) _mm256_max_pd(a, b)
 #define v_min(a, b) _mm256_min_pd(a, b)
-#define v_less(x) _mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_LT_OQ)
 #define v_clear(a, m) _mm256_andnot_pd(m, a)
 #define v_or(a, b) _mm256_or_pd(a, b)
 #define v_all() 0

@@ -27,8 +27,6 @@ enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1 };
 #define v_add(a, b) _mm512_add_pd(a, b)
 #define v_max(a, b) _mm512_max_pd(a, b)
 #define v_min(a, b) _mm512_min_pd(a, b)
-#define v_less(x)                                                                                  \
-    _mm512_castsi512_pd(_mm512_movm_epi64(_mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_LT_OQ)))
 #define v_clear(a, m) _mm512_andnot_pd(m, a)
 #define v_or(a, b) _mm512_or_pd(a, b)
 #define v_all() (v_mask) ~0u

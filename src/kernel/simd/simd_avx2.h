@@ -88,7 +88,6 @@ static inline vf vf_round(vf a)
     return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-/* Of two operands minps returns the second if either is NaN. */
 static inline vf vf_clamp(vf a, float lo, float hi)
 {
     return _mm256_max_ps(_mm256_set1_ps(lo), _mm256_min_ps(_mm256_set1_ps(hi), a));
@@ -101,6 +100,15 @@ static inline vx vf_index(vf t) { return _mm256_castps_si256(t); } /* three bits
 static inline vf vf_pick(const float *table, vx i)
 {
     return _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), i);
+}
+
+/* Of two operands maxps and minps return the second if either is NaN or both are zeros. */
+#define SIMD_HAS_RELU
+static inline vf vf_relu(vf x) { return _mm256_max_ps(_mm256_setzero_ps(), x); }
+static inline vf vf_at_most(vf x, float hi)
+{
+    const vf sign = _mm256_set1_ps(hi == 0 && signbit(hi) ? -0.0f : 0.0f);
+    return _mm256_or_ps(_mm256_min_ps(_mm256_set1_ps(hi), x), sign);
 }
 
 static inline vm vf_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }

@@ -94,6 +94,15 @@ static inline vf vf_pick(const float *table, vx i)
     return _mm512_permutexvar_ps(i, _mm512_broadcast_f32x8(_mm256_loadu_ps(table)));
 }
 
+/* Of two operands maxps and minps return the second if either is NaN or both are zeros. */
+#define SIMD_HAS_RELU
+static inline vf vf_relu(vf x) { return _mm512_max_ps(_mm512_setzero_ps(), x); }
+static inline vf vf_at_most(vf x, float hi)
+{
+    const vf sign = _mm512_set1_ps(hi == 0 && signbit(hi) ? -0.0f : 0.0f);
+    return _mm512_or_ps(_mm512_min_ps(_mm512_set1_ps(hi), x), sign);
+}
+
 static inline vm vf_eq(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 static inline vm vf_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
 static inline vm vf_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }

@@ -40,12 +40,15 @@ static inline vmd vd_isnan(vd a) { return vd_ne(a, a); }
 #else
 #define SIMD_HIDE(mask) ((void)0)
 #endif
+#ifndef SIMD_HAS_RELU
 static inline vf vf_relu(vf x)
 {
     vm minus = vf_lt(x, vf_zero());
     SIMD_HIDE(minus);
     return vf_select(minus, vf_zero(), x);
 }
+static inline vf vf_at_most(vf x, float hi) { return vf_min(x, vf_set1(hi)); }
+#endif
 static inline vd vd_relu(vd x)
 {
     vmd minus = vd_lt(x, vd_zero());
