@@ -179,6 +179,67 @@ INLINE void three_columns(const takt_depthwise_f32 *d, size_t q, const size_t st
         three_vectors(d, &t, c, d->channels - c, stride, count, 1);
 }
 
+/* ABREAST outputs of which some read the padding: where every column of every row lies. */
+typedef struct table {
+    const float *at[3][2 * ABREAST + 1];
+    size_t q;
+} table;
+
+/* three_vectors, but from a table. */
+INLINE void table_vectors(const takt_depthwise_f32 *d, const table *t, size_t c, size_t n,
+                          const size_t stride, const size_t vectors)
+{
+    vf acc[PAIR][ABREAST];
+    const float *w = d->w + c;
+    for (size_t v = 0; v < vectors; v++)
+        for (size_t p = 0; p < ABREAST; p++)
+            acc[v][p] = vf_zero();
+    for (size_t i = 0; i < 3; i++) {
+        vf x[PAIR][2 * ABREAST + 1];
+        for (size_t p = 0; p < (ABREAST - 1) * stride + 3; p++)
+            for (size_t v = 0; v < vectors; v++)
+                x[v][p] = load(t->at[i][p] + c + v * VF, n);
+        for (size_t j = 0; j < 3; j++, w = next(w, d->channels))
+            for (size_t v = 0; v < vectors; v++) {
+                const vf weight = load(w + v * VF, n);
+                for (size_t p = 0; p < ABREAST; p++)
+                    acc[v][p] = vf_fma(x[v][p * stride + j], weight, acc[v][p]);
+            }
+    }
+    for (size_t v = 0; v < vectors; v++)
+        finish_all(d, t->q, c + v * VF, n, acc[v], ABREAST);
+}
+
+INLINE void table_columns(const takt_depthwise_f32 *d, size_t q, const size_t stride)
+{
+    table t = {.q = q};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t p = 0; p < (ABREAST - 1) * stride + 3; p++)
+            t.at[i][p] = source(d, i, q, p);
+    size_t c = 0;
+    for (; PAIR > 1 && c + PAIR * VF <= d->channels; c += PAIR * VF)
+        table_vectors(d, &t, c, VF, stride, PAIR);
+    for (; c + VF <= d->channels; c += VF)
+        table_vectors(d, &t, c, VF, stride, 1);
+    if (c < d->channels)
+        table_vectors(d, &t, c, d->channels - c, stride, 1);
+}
+
+/* A line of at least ABREAST outputs, three by three taps without dilation. The last block may
+ * begin within the one before, and computes the same again. [first, end) read no padding. */
+INLINE void three_line(const takt_depthwise_f32 *d, size_t first, size_t end, const size_t stride)
+{
+    const size_t last = d->columns - ABREAST;
+    for (size_t q = 0;; q = q + ABREAST < last ? q + ABREAST : last) {
+        if (q >= first && q + ABREAST <= end)
+            three_columns(d, q, stride, ABREAST);
+        else
+            table_columns(d, q, stride);
+        if (q == last)
+            return;
+    }
+}
+
 /* Few channels: a vector holds those of several neighbouring outputs. Three by three taps, stride
  * 1, all rows inside. Returns the first of the columns that are left. */
 static size_t folded_columns(const takt_depthwise_f32 *d, size_t q, size_t end)
@@ -261,16 +322,22 @@ static void one_line(const takt_depthwise_f32 *d)
         return;
     }
     inner_columns(d, &q, &end);
-    any_columns(d, 0, q);
     const bool three = d->rows == 3 && d->taps == 3 && d->dilation == 1;
+    const bool is_even = (end - q) % ABREAST == 0; /* then only the border is left */
+    if (three && d->columns >= ABREAST && d->stride <= 2 && !is_even && !folds(d)) {
+        if (d->stride == 1)
+            three_line(d, q, end, 1);
+        else
+            three_line(d, q, end, 2);
+        return;
+    }
+    any_columns(d, 0, q);
     if (three && folds(d))
         q = folded_columns(d, q, end);
     for (; three && d->stride == 1 && q + ABREAST <= end; q += ABREAST)
         three_columns(d, q, 1, ABREAST);
     for (; three && d->stride == 2 && q + ABREAST <= end; q += ABREAST)
         three_columns(d, q, 2, ABREAST);
-    for (; three && d->stride <= 2 && q < end; q++)
-        three_columns(d, q, 1, 1); /* with one output the stride does not matter */
     for (; q + ABREAST <= end; q += ABREAST)
         wide_columns(d, q);
     any_columns(d, q, d->columns);
