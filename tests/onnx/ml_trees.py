@@ -207,6 +207,9 @@ def broken_trees():
     bad("labels of strings", "labels are strings", classlabels_int64s=[],
         classlabels_strings=["a", "b", "c"])
     bad("bases for others", "2 base_values for 3 classes", base_values=[0.5, 0.5])
+    few = Forest(42).attrs("target")
+    check("targets out of all proportion", "TreeEnsembleRegressor", x, "with 8388608 targets",
+          n_targets=1 << 23, **few)
     one = Forest(41).attrs("class")
     check("PROBIT of a pair", "TreeEnsembleClassifier", x, "PROBIT of one score",
           classlabels_int64s=[0, 1], post_transform="PROBIT", **one)
@@ -216,4 +219,4 @@ if __name__ == "__main__":
     regressors()
     classifiers()
     broken_trees()
-    done(85, 10)
+    done(85, 11)

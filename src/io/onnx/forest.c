@@ -3,12 +3,19 @@
 
 enum { DEEPEST = 4096 };
 
+/* Tables of trees, or leaves, by targets are made where they are not much larger than what the file
+ * has of them: a number in it must not ask for gigabytes. */
+static bool fits(const takt_forest *f, size_t rows)
+{
+    return f->targets <= (64 * f->weight_count + (1 << 16)) / (rows > 0 ? rows : 1);
+}
+
 takt_status takt_forest_alloc(takt_forest *f)
 {
     takt_call *c = f->c;
     if (f->branches > TAKT_FOREST_MOST || f->leaves > TAKT_FOREST_MOST || f->leaves == 0 ||
-        f->targets == 0 || f->targets > TAKT_FOREST_MOST / f->leaves || f->trees == 0 ||
-        f->targets > TAKT_FOREST_MOST / f->trees)
+        f->weight_count > TAKT_FOREST_MOST || f->targets == 0 || f->trees == 0 ||
+        f->trees > TAKT_FOREST_MOST || !fits(f, f->trees) || !fits(f, f->leaves))
         return takt_onnx_refuse(c, "%zu trees of %zu branches and %zu leaves with %zu targets",
                                 f->trees, f->branches, f->leaves, f->targets);
     for (int k = 0; k < 2; k++)
@@ -19,22 +26,8 @@ takt_status takt_forest_alloc(takt_forest *f)
     f->tracks = takt_onnx_get(c, f->branches, sizeof *f->tracks);
     f->root = takt_onnx_get(c, f->trees, sizeof *f->root);
     f->tree = takt_onnx_get(c, f->leaves, sizeof *f->tree);
-    f->weight = takt_onnx_get(c, f->leaves * f->targets, sizeof *f->weight);
-    f->has = takt_onnx_get(c, f->leaves * f->targets, sizeof *f->has);
+    f->weights = takt_onnx_get(c, f->weight_count, sizeof *f->weights);
     return c->status;
-}
-
-void takt_forest_weigh(takt_forest *f, size_t leaf, size_t target, double weight, int how)
-{
-    const size_t at = leaf * f->targets + target;
-    double *to = &f->weight[at];
-    const bool is_first = !f->has[at];
-    f->has[at] = true;
-    if (is_first || (how == TAKT_FOREST_MIN && weight < *to) ||
-        (how == TAKT_FOREST_MAX && weight > *to))
-        *to = weight;
-    else if (how != TAKT_FOREST_MIN && how != TAKT_FOREST_MAX)
-        *to += weight;
 }
 
 /* Branches in an order in which each stands after all that lead to it; `level` is the longest way

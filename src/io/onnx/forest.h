@@ -20,7 +20,13 @@ enum {
     TAKT_FOREST_MODES
 };
 enum { TAKT_FOREST_AVERAGE, TAKT_FOREST_SUM, TAKT_FOREST_MIN, TAKT_FOREST_MAX };
-enum { TAKT_FOREST_MOST = 1 << 24 }; /* branches, leaves, and leaves times targets */
+enum { TAKT_FOREST_MOST = 1 << 24 }; /* branches, leaves, weights */
+
+/* What a leaf gives to a target. */
+typedef struct takt_forest_weight {
+    size_t leaf, target;
+    double weight;
+} takt_forest_weight;
 
 typedef struct takt_forest {
     takt_call *c;
@@ -36,9 +42,9 @@ typedef struct takt_forest {
     int64_t *root;        /* of each tree, a place */
     int64_t *tree;        /* of each leaf; a leaf that is not reached: -1 */
     bool is_shared;       /* some leaf belongs to several trees */
-    double *weight;       /* [leaves, targets] */
-    bool *has;            /* [leaves, targets]: there is a weight */
-    size_t depth;         /* of the deepest tree */
+    takt_forest_weight *weights;
+    size_t weight_count; /* room for so many */
+    size_t depth;        /* of the deepest tree */
 } takt_forest;
 
 static inline size_t takt_forest_places(const takt_forest *f)
@@ -47,8 +53,6 @@ static inline size_t takt_forest_places(const takt_forest *f)
 }
 /* Room for what the counts say. */
 TAKT_MUST_USE takt_status takt_forest_alloc(takt_forest *f);
-/* One more weight of a leaf: weights of one target add up, or the best counts. */
-void takt_forest_weigh(takt_forest *f, size_t leaf, size_t target, double weight, int how);
 /* Sees that the places lead from the roots to leaves; finds `depth` and `tree`. */
 TAKT_MUST_USE takt_status takt_forest_check(takt_forest *f);
 /* The leaf of every tree: i64 [rows, trees]. */
@@ -58,6 +62,6 @@ takt_id takt_forest_walk(takt_forest *f);
 takt_id takt_forest_scores(takt_forest *f, int how, takt_id *has);
 /* Attributes of TreeEnsembleClassifier and -Regressor (forest_old.c): `what` is "class" or
  * "target". */
-TAKT_MUST_USE takt_status takt_forest_read_old(takt_forest *f, const char *what, int how);
+TAKT_MUST_USE takt_status takt_forest_read_old(takt_forest *f, const char *what);
 
 #endif

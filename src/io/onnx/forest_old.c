@@ -157,35 +157,53 @@ static takt_status find_roots(old *o)
     return TAKT_OK;
 }
 
-static takt_status fill_weights(old *o, const char *what, int how)
+/* The lists of weights; `what` is "class" or "target". */
+typedef struct lists {
+    takt_ints id, node, tree;
+    takt_numbers weight;
+} lists;
+
+static takt_status read_weights(takt_forest *f, const char *what, lists *l)
 {
-    takt_forest *f = o->f;
     char names[5][40];
     static const char *const ends[] = {"ids", "nodeids", "treeids", "weights", "weights_as_tensor"};
     for (size_t i = 0; i < 5; i++)
         snprintf(names[i], sizeof names[i], "%s_%s", what, ends[i]);
-    const takt_ints id = takt_onnx_ints(f->c, names[0]), node = takt_onnx_ints(f->c, names[1]),
-                    tree = takt_onnx_ints(f->c, names[2]);
-    const takt_numbers weight = takt_ml_numbers(f->c, names[3], names[4]);
+    l->id = takt_onnx_ints(f->c, names[0]);
+    l->node = takt_onnx_ints(f->c, names[1]);
+    l->tree = takt_onnx_ints(f->c, names[2]);
+    l->weight = takt_ml_numbers(f->c, names[3], names[4]);
+    f->weight_count = l->id.count;
     if (f->c->status != TAKT_OK)
         return f->c->status;
-    if (node.count != id.count || tree.count != id.count || weight.count != id.count)
+    if (l->node.count != l->id.count || l->tree.count != l->id.count ||
+        l->weight.count != l->id.count)
         return takt_onnx_refuse(f->c, "lists of different lengths");
-    for (size_t i = 0; i < id.count; i++) {
+    return TAKT_OK;
+}
+
+static takt_status fill_weights(old *o, const char *what, const lists *l)
+{
+    takt_forest *f = o->f;
+    f->weight_count = 0;
+    for (size_t i = 0; i < l->id.count; i++) {
         int64_t place = 0;
-        TAKT_TRY(find(o, tree.at[i], node.at[i], &place));
-        if (id.at[i] < 0 || (uint64_t)id.at[i] >= f->targets)
-            return takt_onnx_refuse(f->c, "a weight of %s %lld", what, (long long)id.at[i]);
+        TAKT_TRY(find(o, l->tree.at[i], l->node.at[i], &place));
+        if (l->id.at[i] < 0 || (uint64_t)l->id.at[i] >= f->targets)
+            return takt_onnx_refuse(f->c, "a weight of %s %lld", what, (long long)l->id.at[i]);
         if ((size_t)place >= f->branches) /* those of branches count for nothing */
-            takt_forest_weigh(f, (size_t)place - f->branches, (size_t)id.at[i], weight.at[i], how);
+            f->weights[f->weight_count++] = (takt_forest_weight){
+                (size_t)place - f->branches, (size_t)l->id.at[i], l->weight.at[i]};
     }
     return TAKT_OK;
 }
 
-takt_status takt_forest_read_old(takt_forest *f, const char *what, int how)
+takt_status takt_forest_read_old(takt_forest *f, const char *what)
 {
     old o = {.f = f};
+    lists l = {0};
     TAKT_TRY(read_nodes(&o));
+    TAKT_TRY(read_weights(f, what, &l));
     TAKT_TRY(read_modes(&o));
     TAKT_TRY(index_nodes(&o));
     TAKT_TRY(find_roots(&o));
@@ -194,6 +212,6 @@ takt_status takt_forest_read_old(takt_forest *f, const char *what, int how)
     for (size_t t = 0; t < f->trees; t++)
         f->root[t] = o.place[first[t]];
     TAKT_TRY(fill_branches(&o));
-    TAKT_TRY(fill_weights(&o, what, how));
+    TAKT_TRY(fill_weights(&o, what, &l));
     return takt_forest_check(f);
 }

@@ -2,7 +2,7 @@
  * without support vectors one linear score for each class. */
 #include "io/onnx/svm.h"
 
-enum { CLASSES = 1024 };
+enum { CLASSES = 1024, MOST = 1 << 24 };
 
 typedef struct work {
     takt_call *c;
@@ -39,7 +39,7 @@ static takt_status read_all(work *w)
         return TAKT_OK;
     if (w->per_class.count != w->classes ||
         w->coefficients->float_count / (w->classes - 1) < w->supports ||
-        w->rho->float_count < w->pairs)
+        w->rho->float_count < w->pairs || w->supports > MOST / w->pairs)
         return takt_onnx_refuse(c, "%zu coefficients and %zu rho for %zu classes",
                                 w->coefficients->float_count, w->rho->float_count, w->classes);
     return TAKT_OK;

@@ -25,6 +25,7 @@ static takt_status read_lists(takt_forest *f, lists *l)
     f->branches = l->feature.count;
     f->leaves = l->target.count;
     f->trees = l->roots.count;
+    f->weight_count = f->leaves;
     const int64_t targets = takt_onnx_i(c, "n_targets", 1);
     f->targets = targets > 0 ? (size_t)targets : 0;
     const size_t n = f->branches;
@@ -57,7 +58,7 @@ static takt_status fill_branches(takt_forest *f, const lists *l)
     return TAKT_OK;
 }
 
-static takt_status read_forest(takt_forest *f, int how)
+static takt_status read_forest(takt_forest *f)
 {
     lists l = {0};
     TAKT_TRY(read_lists(f, &l));
@@ -66,7 +67,7 @@ static takt_status read_forest(takt_forest *f, int how)
     for (size_t i = 0; i < f->leaves; i++) {
         if (l.target.at[i] < 0 || (uint64_t)l.target.at[i] >= f->targets)
             return takt_onnx_refuse(f->c, "leaf %zu has target %lld", i, (long long)l.target.at[i]);
-        takt_forest_weigh(f, i, (size_t)l.target.at[i], l.weight.at[i], how);
+        f->weights[i] = (takt_forest_weight){i, (size_t)l.target.at[i], l.weight.at[i]};
     }
     for (size_t i = 0; i < f->trees; i++) {
         if (l.roots.at[i] < 0 || (uint64_t)l.roots.at[i] >= f->branches)
@@ -90,7 +91,7 @@ static takt_status adapt(takt_call *c)
     takt_forest f = {.c = c, .x = takt_ml_rows(c, t.dtype), .dtype = t.dtype};
     if (c->status != TAKT_OK)
         return c->status;
-    TAKT_TRY(read_forest(&f, (int)how));
+    TAKT_TRY(read_forest(&f));
     const takt_id y = takt_forest_scores(&f, (int)how, NULL);
     return takt_onnx_done(c, f.targets == 1 ? takt_ml_transform_one(c, y, (takt_ml_post)post)
                                             : takt_ml_transform(c, y, (takt_ml_post)post));

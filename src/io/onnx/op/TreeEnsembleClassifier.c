@@ -42,13 +42,11 @@ static int only_class(const takt_forest *f, bool *is_positive)
 {
     int only = -2;
     *is_positive = true;
-    for (size_t i = 0; i < f->leaves; i++)
-        for (size_t k = 0; k < f->targets; k++) {
-            if (!f->has[i * f->targets + k])
-                continue;
-            *is_positive = *is_positive && f->weight[i * f->targets + k] >= 0;
-            only = only == -2 || only == (int)k ? (int)k : -1;
-        }
+    for (size_t i = 0; i < f->weight_count; i++) {
+        const int k = (int)f->weights[i].target;
+        *is_positive = *is_positive && f->weights[i].weight >= 0;
+        only = only == -2 || only == k ? k : -1;
+    }
     return only;
 }
 
@@ -101,7 +99,7 @@ static takt_status adapt(takt_call *c)
     if (w.labels.count == 0)
         return takt_onnx_refuse(c, "there are no labels");
     w.f.targets = w.labels.count;
-    TAKT_TRY(takt_forest_read_old(&w.f, "class", TAKT_FOREST_SUM));
+    TAKT_TRY(takt_forest_read_old(&w.f, "class"));
     const int only = only_class(&w.f, &is_positive);
     w.scores = takt_forest_scores(&w.f, TAKT_FOREST_SUM, &w.has);
     w.scores = with_base(&w, w.scores);
