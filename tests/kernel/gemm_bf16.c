@@ -9,7 +9,7 @@
 #include "check.h"
 #include "gemm_f32_stored.h"
 
-enum { A, B, C, BIAS, SCRATCH, WANT, PLAIN, WIDE, HALF };
+enum { A, B, C, BIAS, SCRATCH, WANT, PLAIN, WIDE };
 
 typedef struct shape {
     size_t m, n, k;
@@ -59,28 +59,6 @@ static void hold(takt_check *c, const takt_gemm_f32 *g, const float *b, const fl
         }
 }
 
-/* A that is bf16 already gives the same bits. */
-static void rounded_before(takt_check *c, const takt_gemm_f32 *g)
-{
-    const size_t count = g->m * g->k;
-    takt_gemm_stored stored = *g->stored;
-    takt_gemm_f32 h = *g;
-    uint16_t *half = check_place(c, BIAS, count * sizeof *half, CHECK_AT_END);
-    for (size_t p = 0; p < count; p++)
-        half[p] = takt_bf16_round(g->a[p]);
-    float *got = check_place(c, HALF, g->m * g->n * sizeof *got, CHECK_AT_END);
-    stored.a_is_bf16 = true;
-    h.stored = &stored;
-    h.a = (const float *)(const void *)half;
-    h.c = got;
-    h.ldc = g->n;
-    h.scratch = scratch_for(c, &h);
-    CHECK_CALL(c, takt_kernel_as_gemm_bf16(c->kernel)(&h));
-    for (size_t i = 0; i < g->m; i++)
-        if (memcmp(got + i * g->n, g->c + i * g->ldc, g->n * sizeof *got) != 0)
-            check_fail(c, "row %zu differs if A is rounded before", i);
-}
-
 static void one(takt_check *c, const takt_kernel *reference, shape s, unsigned i)
 {
     const bool transposed = i % 3 == 1;
@@ -111,8 +89,6 @@ static void one(takt_check *c, const takt_kernel *reference, shape s, unsigned i
     CHECK_CALL(c, takt_kernel_as_gemm_bf16(c->kernel)(&g));
     c->cases++;
     hold(c, &g, plain, want);
-    if (!transposed)
-        rounded_before(c, &g);
     for (int slot = A; slot <= SCRATCH; slot++)
         if (c->placed[slot].p)
             check_intact(c, slot);

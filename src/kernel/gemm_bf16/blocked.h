@@ -20,9 +20,8 @@ typedef struct tile_job {
 
 /* Writes whole panels (`cols` is WIDE or NARROW) and `rows` rows, at most MR. */
 static void tile(size_t rows, size_t cols, const tile_job *t);
-/* `rows` rows of A, k values each from `a` on, as tile wants them: strip_elems of 16 bits. row_at
- * gives the rows. */
-static void pack_strip(const takt_gemm_f32 *g, const void *a, size_t rows, size_t k, uint16_t *to);
+/* `rows` rows of A, k values each from `a` on, as tile wants them: strip_elems of 16 bits. */
+static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size_t k, uint16_t *to);
 static size_t strip_elems(size_t rows, size_t k);
 /* Before the first tile of a product, and after the last. */
 static void begin(void);
@@ -74,24 +73,12 @@ typedef struct block {
     float *edge;
 } block;
 
-/* Bytes of an element of A. */
-static size_t a_size(const takt_gemm_f32 *g)
-{
-    return g->stored->a_is_bf16 ? sizeof(uint16_t) : sizeof(float);
-}
-
-static const void *row_at(const takt_gemm_f32 *g, const void *a, size_t row)
-{
-    return (const char *)a + row * g->a_row * a_size(g);
-}
-
 static void pack_block(const takt_gemm_f32 *g, const block *o)
 {
-    const char *a = (const char *)g->a + o->p * g->a_col * a_size(g);
     uint16_t *to = (uint16_t *)(void *)g->scratch;
     for (size_t i = 0, rows; i < o->rows; i += rows) {
         rows = strip_rows(o->rows - i);
-        pack_strip(g, row_at(g, a, o->row + i), rows, o->k, to);
+        pack_strip(g, g->a + (o->row + i) * g->a_row + o->p * g->a_col, rows, o->k, to);
         to += strip_elems(rows, o->k);
     }
 }

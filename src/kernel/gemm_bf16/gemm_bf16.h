@@ -2,7 +2,7 @@
  *
  *     C[m,n] = epilogue(A[m,k] * B[k,n])
  *
- *   A          f32, rounded to bf16 as it is read; or bf16 with a_col = 1, if stored->a_is_bf16
+ *   A          f32, rounded to bf16 as it is read
  *   B          bf16 in `stored->data`, packed as takt_gemm_bf16_pack does it for the kernel's info
  *   error      |C - (exact sum of a * b)| <= takt_gemm_bf16_bound(k) * (sum of |a * b|) before the
  *              epilogue, where every |a * b| is at least 2^-100 or 0; instructions add up in an

@@ -60,13 +60,13 @@ static size_t strip_elems(size_t rows, size_t k)
 }
 
 /* To [rows][k], padded both ways: zeros add nothing. */
-static void pack_strip(const takt_gemm_f32 *g, const void *a, size_t rows, size_t k, uint16_t *to)
+static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size_t k, uint16_t *to)
 {
     const size_t step = round_up(k, PIECE);
     for (size_t r = 0; r < round_up(rows, 16); r++, to += step) {
         size_t p = 0;
         for (; r < rows && p < k; p += 16)
-            _mm256_storeu_si256((__m256i *)(void *)(to + p), sixteen_of(g, row_at(g, a, r), p, k));
+            _mm256_storeu_si256((__m256i *)(void *)(to + p), sixteen_of(g, a + r * g->a_row, p, k));
         memset(to + p, 0, (step - p) * sizeof *to);
     }
 }

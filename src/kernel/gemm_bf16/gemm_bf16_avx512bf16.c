@@ -34,13 +34,13 @@ static size_t strip_elems(size_t rows, size_t k)
 }
 
 /* To [k / 2][rows][2]. */
-static void pack_strip(const takt_gemm_f32 *g, const void *a, size_t rows, size_t k, uint16_t *to)
+static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size_t k, uint16_t *to)
 {
     for (size_t r = 0; r < rows; r++)
         for (size_t p = 0; p < k; p += 16) {
             uint32_t pairs[8];
             uint16_t *out = to + (p / 2 * rows + r) * 2;
-            _mm256_storeu_si256((__m256i *)(void *)pairs, sixteen_of(g, row_at(g, a, r), p, k));
+            _mm256_storeu_si256((__m256i *)(void *)pairs, sixteen_of(g, a + r * g->a_row, p, k));
             for (size_t q = 0; q < 8; q++)
                 memcpy(out + q * rows * 2, &pairs[q], sizeof pairs[q]);
         }

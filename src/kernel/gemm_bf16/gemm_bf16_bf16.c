@@ -28,51 +28,41 @@ static size_t strip_elems(size_t rows, size_t k)
     return round_up(rows, 2) * round_up(k, GROUP);
 }
 
-static uint16x8_t eight_f32(const float *a)
+static bfloat16x4_t four_of(const takt_gemm_f32 *g, const float *a, size_t left)
 {
-    return vreinterpretq_u16_bf16(
-        vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(vld1q_f32(a)), vld1q_f32(a + 4)));
+    float part[4] = {0};
+    if (g->a_col == 1 && left >= 4)
+        return vcvt_bf16_f32(vld1q_f32(a));
+    for (size_t q = 0; q < left && q < 4; q++)
+        part[q] = a[q * g->a_col];
+    return vcvt_bf16_f32(vld1q_f32(part));
 }
 
-/* Values [p, p + 8) of a row of k, zeros beyond its end. */
-static uint16x8_t part_of(const takt_gemm_f32 *g, const void *row, size_t p, size_t k)
+/* Eight k of two rows. */
+static inline void put_eight(const float *x, const float *y, uint16_t *to, size_t step)
 {
-    float part[8] = {0};
-    uint16_t half[8] = {0};
-    for (size_t q = 0; q < 8 && p + q < k; q++)
-        if (g->stored->a_is_bf16)
-            half[q] = ((const uint16_t *)row)[p + q];
-        else
-            part[q] = ((const float *)row)[(p + q) * g->a_col];
-    return g->stored->a_is_bf16 ? vld1q_u16(half) : eight_f32(part);
-}
-
-/* Eight k of two rows; `step` from one four to the next. */
-static inline void put_eight(uint16x8_t x, uint16x8_t y, uint16_t *to, size_t step, size_t left)
-{
-    const uint64x2_t c = vreinterpretq_u64_u16(x), d = vreinterpretq_u64_u16(y);
+    const bfloat16x8_t a = vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(vld1q_f32(x)), vld1q_f32(x + 4));
+    const bfloat16x8_t b = vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(vld1q_f32(y)), vld1q_f32(y + 4));
+    const uint64x2_t c = vreinterpretq_u64_bf16(a), d = vreinterpretq_u64_bf16(b);
     vst1q_u16(to, vreinterpretq_u16_u64(vzip1q_u64(c, d)));
-    if (left > 4)
-        vst1q_u16(to + step, vreinterpretq_u16_u64(vzip2q_u64(c, d)));
+    vst1q_u16(to + step, vreinterpretq_u16_u64(vzip2q_u64(c, d)));
 }
 
 /* To [k / 4][rows / 2][2][4]; an odd last row is paired with itself. */
-static void pack_strip(const takt_gemm_f32 *g, const void *a, size_t rows, size_t k, uint16_t *to)
+static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size_t k, uint16_t *to)
 {
     const size_t pairs = (rows + 1) / 2, step = 8 * pairs;
-    const bool is_half = g->stored->a_is_bf16;
     for (size_t r = 0; r < pairs; r++) {
-        const void *x = row_at(g, a, 2 * r), *y = 2 * r + 1 < rows ? row_at(g, a, 2 * r + 1) : x;
-        const float *wide_x = x, *wide_y = y;
-        const uint16_t *half_x = x, *half_y = y;
+        const float *x = a + 2 * r * g->a_row, *y = 2 * r + 1 < rows ? x + g->a_row : x;
         uint16_t *out = to + 8 * r;
         size_t p = 0;
-        for (; is_half && p + 8 <= k; p += 8, out += 2 * step)
-            put_eight(vld1q_u16(half_x + p), vld1q_u16(half_y + p), out, step, 8);
         for (; g->a_col == 1 && p + 8 <= k; p += 8, out += 2 * step)
-            put_eight(eight_f32(wide_x + p), eight_f32(wide_y + p), out, step, 8);
-        for (; p < k; p += 8, out += 2 * step)
-            put_eight(part_of(g, x, p, k), part_of(g, y, p, k), out, step, k - p);
+            put_eight(x + p, y + p, out, step);
+        for (; p < k; p += 4, out += step) {
+            const bfloat16x4_t upper = four_of(g, x + p * g->a_col, k - p),
+                               lower = four_of(g, y + p * g->a_col, k - p);
+            vst1q_u16(out, vreinterpretq_u16_bf16(vcombine_bf16(upper, lower)));
+        }
     }
 }
 

@@ -29,12 +29,9 @@ static void chunk(const takt_gemm_f32 *g, size_t row, size_t col, size_t first, 
     const size_t k = g->k - first < CHUNK ? g->k - first : CHUNK;
     const uint16_t *b = (const uint16_t *)g->stored->data +
                         first * takt_panels_columns(panels, g->b_n) + (g->b_first + col) * k;
-    const size_t at = row * g->a_row + first * g->a_col;
-    const uint16_t *half = (const uint16_t *)(const void *)g->a;
+    const float *a = g->a + row * g->a_row + first * g->a_col;
     for (size_t p = 0; p < k; p++) {
-        const uint16_t left =
-            g->stored->a_is_bf16 ? half[at + p] : takt_bf16_round(g->a[at + p * g->a_col]);
-        const float x = widen(left);
+        const float x = widen(takt_bf16_round(a[p * g->a_col]));
         for (size_t j = 0; j < P; j++)
             total[j] = fmaf(x, widen(b[p * P + j]), total[j]);
     }

@@ -13,15 +13,13 @@ static inline __m256i rounded(__m512 x)
 }
 
 /* Values [p, p + 16) of a row of k, zeros beyond its end. */
-static inline __m256i sixteen_of(const takt_gemm_f32 *g, const void *row, size_t p, size_t k)
+static inline __m256i sixteen_of(const takt_gemm_f32 *g, const float *a, size_t p, size_t k)
 {
     const size_t left = k - p;
-    const __mmask16 there = left >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1);
-    if (g->stored->a_is_bf16)
-        return _mm256_maskz_loadu_epi16(there, (const uint16_t *)row + p);
-    const float *a = row;
-    if (g->a_col == 1)
+    if (g->a_col == 1) {
+        const __mmask16 there = left >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1);
         return rounded(_mm512_maskz_loadu_ps(there, a + p));
+    }
     float part[16] = {0};
     for (size_t q = 0; q < 16 && q < left; q++)
         part[q] = a[(p + q) * g->a_col];

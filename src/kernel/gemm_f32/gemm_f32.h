@@ -75,7 +75,6 @@ struct takt_gemm_stored {
     size_t columns;   /* of the packed matrix, with padding */
     size_t first;     /* added to a piece's p */
     takt_convert_fn *convert; /* for takt_gemm_widen_half */
-    bool a_is_bf16;           /* gemm_bf16 alone: A is rounded already, its rows are dense */
 };
 
 /* `widen` of the 16-bit types. Their elements lie where the f32 ones would. */
