@@ -86,6 +86,9 @@ typedef takt_status takt_fill_fn(void *user, const void *from, void *to);
 TAKT_MUST_USE takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format,
                                               size_t bytes, takt_fill_fn *fill, void *user,
                                               size_t *index);
+/* The same from a constant inside a subgraph of the node being compiled; shared with nobody. */
+TAKT_MUST_USE takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, size_t bytes,
+                                             takt_fill_fn *fill, void *user, size_t *index);
 /* True if the node's value is known at plan time (its bytes exist before the step is compiled). */
 bool takt_planner_is_constant(const takt_planner *p, takt_id node);
 /* True while a step is compiled that runs once, at plan time: packing for it would not pay. */

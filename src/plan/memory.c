@@ -260,9 +260,15 @@ static const void *constant_bytes(takt_builder *b, takt_id node, takt_status *st
     return (const char *)takt_tensor_data(t) + b->root_offset[node];
 }
 
+/* Where the bytes of a constant are: a node's, or a tensor's of a subgraph. */
+typedef struct pack_source {
+    takt_id node;
+    const takt_tensor *tensor; /* or NULL */
+} pack_source;
+
 /* The packed form of `from`, as a constant of raw bytes. */
-static takt_status make_pack(takt_builder *b, takt_id from, size_t bytes, takt_fill_fn *fill,
-                             void *user, uint32_t *buffer)
+static takt_status make_pack(takt_builder *b, const pack_source *from, size_t bytes,
+                             takt_fill_fn *fill, void *user, uint32_t *buffer)
 {
     takt_type type = {.dtype = TAKT_U8, .rank = 1};
     type.dim[0] = (takt_dim)bytes;
@@ -273,7 +279,8 @@ static takt_status make_pack(takt_builder *b, takt_id from, size_t bytes, takt_f
         TAKT_TRY(takt_tensor_create(b->p.ctx, &type, &packed));
     takt_status status = TAKT_OK;
     if (!b->p.settings->is_dry) {
-        const void *source = constant_bytes(b, from, &status);
+        const void *source = from->tensor != NULL ? takt_tensor_data(from->tensor)
+                                                  : constant_bytes(b, from->node, &status);
         if (status == TAKT_OK)
             status = fill(user, source, takt_tensor_data(&packed));
         if (status == TAKT_OK)
@@ -287,6 +294,25 @@ static takt_status make_pack(takt_builder *b, takt_id from, size_t bytes, takt_f
     return status;
 }
 
+/* Adds a buffer of raw bytes to the step's inputs. */
+static takt_status add_raw(takt_planner *p, uint32_t buffer, size_t bytes, size_t *index)
+{
+    takt_view view = {.dtype = TAKT_U8, .rank = 1, .buffer = buffer};
+    view.dim[0] = (int64_t)bytes;
+    view.stride[0] = 1;
+    *index = p->step->in_count;
+    return add_view(p, &p->step->in, &p->step->in_count, &takt_builder_of(p)->in_capacity, &view);
+}
+
+takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, size_t bytes,
+                               takt_fill_fn *fill, void *user, size_t *index)
+{
+    uint32_t buffer;
+    const pack_source source = {.node = TAKT_NONE, .tensor = from};
+    TAKT_TRY(make_pack(takt_builder_of(p), &source, bytes, fill, user, &buffer));
+    return add_raw(p, buffer, bytes, index);
+}
+
 takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format, size_t bytes,
                                 takt_fill_fn *fill, void *user, size_t *index)
 {
@@ -296,7 +322,7 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
         if (strcmp(b->packs[i].format, format) == 0)
             buffer = b->packs[i].buffer;
     if (buffer == UINT32_MAX) {
-        TAKT_TRY(make_pack(b, from, bytes, fill, user, &buffer));
+        TAKT_TRY(make_pack(b, &(pack_source){.node = from}, bytes, fill, user, &buffer));
         void *packs = b->packs;
         const takt_status status =
             takt_mem_grow(p->ctx, &packs, &b->pack_capacity, b->pack_count + 1, sizeof *b->packs);
@@ -308,11 +334,7 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
         b->packs[b->pack_count] = (takt_pack_key){from, copy, buffer, b->pack_of[from]};
         b->pack_of[from] = (uint32_t)b->pack_count++;
     }
-    takt_view view = {.dtype = TAKT_U8, .rank = 1, .buffer = buffer};
-    view.dim[0] = (int64_t)bytes;
-    view.stride[0] = 1;
-    *index = p->step->in_count;
-    return add_view(p, &p->step->in, &p->step->in_count, &b->in_capacity, &view);
+    return add_raw(p, buffer, bytes, index);
 }
 
 void *takt_planner_get(takt_planner *p, size_t bytes)

@@ -170,6 +170,37 @@ static void layers(void)
     }
 }
 
+/* Weights that the body itself holds, as in ONNX's Scan. */
+static void inner_weights(void)
+{
+    static const char *const texts[] = {
+        "model m(h: %1$s[2, 3], x: %1$s[4, 2, 3]) {\n"
+        "  last, all%2$s = scan(h, x, carried=1, body=graph(h: %1$s[2, 3], x: %1$s[2, 3]) {\n"
+        "    r = constant(%1$s[3, 3], [0.5, -0.25, 1, 0.125, 2, -1, 0.75, 0.375, -0.5])\n"
+        "    b = constant(%1$s[3], [0.1, -0.2, 0.3])\n"
+        "    a = tanh(x + (h @ r + b))\n    return a, a%3$s\n  })\n  return last, all\n}\n",
+        "model m(h: %1$s[3, 1], c: %1$s[3, 1], x: %1$s[5, 3, 4]) {\n"
+        "  last, held, all%2$s = scan(h, c, x, carried=2, body=graph(h: %1$s[3, 1], "
+        "c: %1$s[3, 1], x: %1$s[3, 4]) {\n"
+        "    p = constant(%1$s[3], [0.5, -0.75, 1.5])\n"
+        "    g = x + h @ constant(%1$s[1, 4], [0.5, -0.25, 1, 0.125])\n"
+        "    i = sigmoid(g[:, 0:1] + p[0:1] * c)\n    f = sigmoid(g[:, 2:3] + p[2:3] * c)\n"
+        "    d = f * c + i * tanh(g[:, 3:4])\n"
+        "    a = sigmoid(g[:, 1:2] + p[1:2] * d) * tanh(d)\n    return a, d, a%3$s\n  })\n"
+        "  return last, held, all\n}\n",
+    };
+    for (size_t i = 0; i < 2 * sizeof dtypes / sizeof *dtypes; i++) {
+        char own[1200], twin[1200];
+        result want, got;
+        snprintf(own, sizeof own, texts[i % 2], dtypes[i / 2], "", "");
+        snprintf(twin, sizeof twin, texts[i % 2], dtypes[i / 2], ", more", ", h");
+        if (run_text(own, 1, &got) && run_text(twin, 1, &want))
+            EXPECT(strcmp(got.kind, "rnn") == 0 && strcmp(want.kind, "scan") == 0 &&
+                       memcmp(got.digest, want.digest, sizeof got.digest) == 0,
+                   "%s: %s\n%s", got.kind, got.note != NULL ? got.note : "", own);
+    }
+}
+
 /* Bodies that are not what they look like keep their own plan, and say why. */
 static void refused(void)
 {
@@ -245,4 +276,4 @@ static void close_all(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(open_all, every_form, shared_work, layers, refused, deadline, close_all)
+TEST_MAIN(open_all, every_form, shared_work, layers, inner_weights, refused, deadline, close_all)

@@ -158,11 +158,16 @@ static bool has_shape(const takt_type *t, int rank, size_t rows, size_t columns)
            (rank < 2 || (size_t)t->dim[0] == rows);
 }
 
+static const takt_type *type_at(const takt_rnn_matcher *x, int number)
+{
+    return takt_type_of(x->g, number >= TAKT_RNN_INNER ? (takt_id)(number & (TAKT_RNN_INNER - 1))
+                                                       : x->g->inputs[number].id);
+}
+
 /* The types of everything that takes part. */
 static bool fits(const takt_rnn_matcher *x, const takt_node *scan)
 {
     const takt_rnn_match *m = &x->m;
-    const takt_port *in = x->g->inputs;
     const size_t wide = m->gates * m->units;
     const int first = (int)takt_node_int(scan, "carried"),
               rest = first + (int)takt_node_int(scan, "sequences");
@@ -171,13 +176,13 @@ static bool fits(const takt_rnn_matcher *x, const takt_node *scan)
         (m->peephole >= 0 && m->peephole < rest) ||
         (m->live >= 0 && (m->live < first || m->live >= rest)))
         return false;
-    return has_shape(takt_type_of(x->g, in[m->r].id), 2, m->is_transposed ? wide : m->units,
+    return has_shape(type_at(x, m->r), 2, m->is_transposed ? wide : m->units,
                      m->is_transposed ? m->units : wide) &&
-           (!has_cell || has_shape(takt_type_of(x->g, in[m->c].id), 2, m->batch, m->units)) &&
-           (m->bias < 0 || has_shape(takt_type_of(x->g, in[m->bias].id), 1, 1, wide)) &&
-           (m->peephole < 0 || has_shape(takt_type_of(x->g, in[m->peephole].id), 1, 1,
-                                         TAKT_RNN_PEEPHOLES * m->units)) &&
-           (m->live < 0 || has_shape(takt_type_of(x->g, in[m->live].id), 2, m->batch, 1));
+           (!has_cell || has_shape(type_at(x, m->c), 2, m->batch, m->units)) &&
+           (m->bias < 0 || has_shape(type_at(x, m->bias), 1, 1, wide)) &&
+           (m->peephole < 0 ||
+            has_shape(type_at(x, m->peephole), 1, 1, TAKT_RNN_PEEPHOLES * m->units)) &&
+           (m->live < 0 || has_shape(type_at(x, m->live), 2, m->batch, 1));
 }
 
 /* Carried value `h` is the state, with another one the cell; sequence `seq` the inputs. */

@@ -5,7 +5,11 @@
 #include "backend/cpu/cpu.h"
 #include "kernel/rnn/rnn.h"
 
-/* Inputs are numbered as the scan's, which are the body's; -1: there is none. */
+/* What the body itself holds as a constant has this and its node as a number. */
+enum { TAKT_RNN_INNER = 1 << 24 };
+
+/* Inputs are numbered as the scan's, which are the body's; -1: there is none. R, bias and peepholes
+ * may be constants of the body. */
 typedef struct takt_rnn_match {
     takt_rnn_form form;
     size_t batch, units, gates; /* x is [batch, gates * units] */

@@ -6,6 +6,7 @@
 #include "backend/cpu/rnn_run.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "backend/cpu/child.h"
 #include "backend/cpu/index.h"
@@ -75,8 +76,43 @@ static takt_status add_packed(takt_planner *p, takt_rnn_facts *f, takt_id r)
 /* A number of the scan's input, or result, becomes that of the step's. */
 static void renumber(int *number, const size_t *index)
 {
-    if (*number >= 0)
+    if (*number >= 0 && *number < TAKT_RNN_INNER)
         *number = (int)index[*number];
+}
+
+/* The constant of the body with that number. */
+static const takt_tensor *inner(const takt_node *n, int number)
+{
+    const takt_graph *body = n->attr[takt_op_attr_index(n->op, "body", 4)].graph;
+    return body->nodes[number & (TAKT_RNN_INNER - 1)].attr[0].tensor;
+}
+
+static takt_status fill_vector(void *user, const void *from, void *to)
+{
+    memcpy(to, from, *(const size_t *)user);
+    return TAKT_OK;
+}
+
+static takt_status add_vector(takt_planner *p, const takt_node *n, int *number)
+{
+    size_t index;
+    if (*number < TAKT_RNN_INNER)
+        return TAKT_OK;
+    const takt_tensor *from = inner(n, *number);
+    size_t bytes = takt_tensor_bytes(from);
+    TAKT_TRY(takt_planner_inner(p, from, bytes, fill_vector, &bytes, &index));
+    *number = (int)index;
+    return TAKT_OK;
+}
+
+/* R, bias and peepholes that the body itself holds. */
+static takt_status add_inner(takt_planner *p, const takt_node *n, takt_rnn_facts *f)
+{
+    if (f->m.r >= TAKT_RNN_INNER)
+        TAKT_TRY(takt_planner_inner(p, inner(n, f->m.r), f->packed_count * f->wide, fill_packed, f,
+                                    &f->packed));
+    TAKT_TRY(add_vector(p, n, &f->m.bias));
+    return add_vector(p, n, &f->m.peephole);
 }
 
 static takt_status add_inputs(takt_planner *p, const takt_node *n, takt_rnn_facts *f)
@@ -85,7 +121,8 @@ static takt_status add_inputs(takt_planner *p, const takt_node *n, takt_rnn_fact
     size_t *index = takt_planner_get(p, n->in_count * sizeof *index);
     if (index == NULL)
         return TAKT_ERR_MEMORY;
-    f->is_packed = takt_planner_is_constant(p, n->in[m->r]) && !takt_planner_in_prologue(p);
+    f->is_packed = m->r >= TAKT_RNN_INNER ||
+                   (takt_planner_is_constant(p, n->in[m->r]) && !takt_planner_in_prologue(p));
     for (uint32_t k = 0; k < n->in_count; k++)
         if (f->is_packed && (int)k == m->r)
             TAKT_TRY(add_packed(p, f, n->in[k]));
@@ -96,6 +133,7 @@ static takt_status add_inputs(takt_planner *p, const takt_node *n, takt_rnn_fact
     int *const inputs[] = {&m->h, &m->c, &m->x, &m->live, &m->r, &m->bias, &m->peephole};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         renumber(inputs[i], index);
+    TAKT_TRY(add_inner(p, n, f));
     f->x = lane_of(&p->step->in[m->x], x_axis);
     if (m->live >= 0)
         f->live = lane_of(&p->step->in[m->live], live_axis);
