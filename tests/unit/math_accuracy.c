@@ -56,7 +56,7 @@ static const row_f32 rows_f32[] = {
     {"tanh", tanh_f32, tanh, 2, 0},
     {"erf", erf_f32, erf, 2, 0},
     {"gelu", gelu_f32, gelu, 2, 1},
-    {"gelu_tanh", gelu_tanh_f32, gelu_tanh, 2, 2},
+    {"gelu_tanh", gelu_tanh_f32, gelu_tanh, 3, 2},
     {"sin", sin_f32, sin, 2, 0},
     {"cos", cos_f32, cos, 2, 0},
     {"sigmoid", sigmoid_f32, sigmoid, 2, 0},

@@ -14,8 +14,8 @@
  *   aliasing   dst may be exactly an operand of the same element size; no other overlap
  *   alignment  none beyond that of the element
  *   accuracy   sqrt and the four operations are IEEE; exp, log, tanh, erf, sin, cos and sigmoid are
- *              within 2 ULP, the other functions too in f32, within 4 in f64; gelu and
- *              gelu_tanh are within 2 ULP for x >= 0, with an error of at most 2^-23 |x| below
+ *              within 2 ULP, the other functions too in f32, within 4 in f64; but gelu within 2 and
+ *              gelu_tanh within 3 ULP for x >= 0, with errors of at most 2^-24 and 2^-23 |x| below
  *   bits       equal in every variant, NaN payloads apart
  *   integers   wrap; div rounds towards 0; mod has the sign of the divisor, rem of the dividend;
  *              shifts by the width or more, or by a negative count, give 0; shr fills with the sign

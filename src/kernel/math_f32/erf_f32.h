@@ -52,7 +52,7 @@ static inline vf erf_f32(vf x)
     _Alignas(32) static const float first[8] = {0.0f,           0x1.1855a6p-1f, 0x1.bbef10p-1f,
                                                 0x1.f39bc2p-1f, 0x1.fea422p-1f, 0x1.ffe96ap-1f,
                                                 0x1.ffff24p-1f, 0x1.fffffcp-1f};
-    const vf a = vf_cap(vf_abs(x), 3.93f), step = vf_set1(0.53125f);
+    const vf a = vf_at_most(vf_abs(x), 3.93f), step = vf_set1(0.53125f);
     const vf t = vf_fma(a, vf_set1(1.0f / 0.53125f), vf_addend(part_f32_shifter));
     const part_f32 part = {vf_fnma(vf_sub(t, vf_set1(0x1.8p23f)), step, a), vf_index(t)};
     const vf q = part_f32_sum(row, 6, part);
@@ -81,7 +81,7 @@ static inline vf gelu_f32(vf x)
         {0x1.0aed9ap-12f, 0x1.2b4d90p-11f, -0x1.1b4680p-13f, -0x1.783d14p-13f, 0x1.93e9c2p-16f,
          0x1.8ac492p-16f, 0x1.ead286p-19f, 0x1.f0091ep-23f},
     };
-    const vf a = vf_cap(vf_abs(x), 5.625f), scale = vf_set1(1.3125f);
+    const vf a = vf_at_most(vf_abs(x), 5.625f), scale = vf_set1(1.3125f);
     const vf t = vf_fma(a, scale, vf_addend(part_f32_shifter));
     const part_f32 part = {vf_fnma(a, scale, vf_sub(t, vf_set1(0x1.8p23f))), vf_index(t)};
     return vf_fnma(a, part_f32_sum(row, 6, part), vf_rise(x));

@@ -20,12 +20,16 @@ typedef struct exp_f32_parts {
 } exp_f32_parts;
 
 #define EXP_F32_LN2_LO vf_set1(0x1.7f7d1cp-20f)
+#define EXP_F32_FOUR(c)                                                                            \
+    {                                                                                              \
+        c, c, c, c                                                                                 \
+    }
 
 static inline exp_f32_parts exp_f32_reduce(vf x)
 {
-    const vf shifter = vf_set1(0x1.8p23f);
-    const vf t = vf_fma(x, vf_set1(0x1.715476p+0f), shifter);
-    exp_f32_parts e = {.n = vf_sub(t, shifter), .bits = vf_as_vi(t)};
+    static const float shifter[4] = EXP_F32_FOUR(0x1.8p23f);
+    const vf t = vf_fma(x, vf_set1(0x1.715476p+0f), vf_addend(shifter));
+    exp_f32_parts e = {.n = vf_sub(t, vf_set1(0x1.8p23f)), .bits = vf_as_vi(t)};
     e.exact = vf_fnma(e.n, vf_set1(0x1.62e4p-1f), x);
     e.r = vf_fnma(e.n, EXP_F32_LN2_LO, e.exact);
     return e;
@@ -34,26 +38,31 @@ static inline exp_f32_parts exp_f32_reduce(vf x)
 /* sum + r^2 (exp(r) - 1 - r) / r^2, in pairs of terms: few wait for one another. */
 static inline vf exp_f32_rest(vf r, vf sum)
 {
-    const vf low = vf_fma(r, vf_set1(0x1.555490p-3f), vf_set1(0x1.fffffcp-2f));
-    const vf high = vf_fma(r, vf_set1(0x1.123a6ep-7f), vf_set1(0x1.5558f4p-5f));
+    static const float c2[4] = EXP_F32_FOUR(0x1.fffffcp-2f), c4[4] = EXP_F32_FOUR(0x1.5558f4p-5f);
+    const vf low = vf_fma(r, vf_set1(0x1.555490p-3f), vf_addend(c2));
+    const vf high = vf_fma(r, vf_set1(0x1.123a6ep-7f), vf_addend(c4));
     const vf u = vf_mul(r, r);
     return vf_fma(u, vf_fma(u, vf_fma(u, vf_set1(0x1.6a23c0p-10f), high), low), sum);
 }
 
 /* p * 2^n in two halves: the first product is exact, so a denormal result is rounded once. */
-static inline vf exp_f32_scale(vf p, vi bits)
+static inline vf exp_f32_scale(vf p, const exp_f32_parts *e)
 {
-    const vi one = vi_set1(127 << 23), half = vi_shr(bits, 1);
+#ifdef SIMD_SCALE
+    return vf_scale(p, e->n);
+#else
+    const vi one = vi_set1(127 << 23), half = vi_shr(e->bits, 1);
     const vf first = vi_as_vf(vi_add(vi_shl(half, 23), one));
-    const vf second = vi_as_vf(vi_add(vi_shl(vi_sub(bits, half), 23), one));
+    const vf second = vi_as_vf(vi_add(vi_shl(vi_sub(e->bits, half), 23), one));
     return vf_mul(vf_mul(p, first), second);
+#endif
 }
 
 /* exp(x) for x in [-104, 89], within 1.3 units in the last place. */
 static inline vf exp_f32_plain(vf x)
 {
     const exp_f32_parts e = exp_f32_reduce(x);
-    return exp_f32_scale(exp_f32_rest(e.r, vf_add(vf_set1(1.0f), e.r)), e.bits);
+    return exp_f32_scale(exp_f32_rest(e.r, vf_add(vf_set1(1.0f), e.r)), &e);
 }
 
 /* The same within 0.53 units, for functions that have errors of their own to add: what 1 + r and r
@@ -64,7 +73,7 @@ static inline vf exp_f32_fine(vf x)
     const vf one = vf_set1(1.0f), sum = vf_add(one, e.r);
     vf lost = vf_add(vf_sub(one, sum), e.r);
     lost = vf_add(lost, vf_fnma(e.n, EXP_F32_LN2_LO, vf_sub(e.exact, e.r)));
-    return exp_f32_scale(vf_add(sum, exp_f32_rest(e.r, lost)), e.bits);
+    return exp_f32_scale(vf_add(sum, exp_f32_rest(e.r, lost)), &e);
 }
 
 static inline vf exp_f32(vf x)
@@ -75,10 +84,14 @@ static inline vf exp_f32(vf x)
 /* exp_f32(x), bit for bit, of x <= 0: 2^(n + 64) is a float for every n there is. */
 static inline vf exp_down_f32(vf x)
 {
-    const exp_f32_parts e = exp_f32_reduce(vf_clamp(x, -104.0f, 0.0f));
+    const exp_f32_parts e = exp_f32_reduce(vf_at_least(x, -104.0f));
     const vf p = exp_f32_rest(e.r, vf_add(vf_set1(1.0f), e.r));
+#ifdef SIMD_SCALE
+    return vf_scale(p, e.n);
+#else
     const vf scale = vi_as_vf(vi_add(vi_shl(e.bits, 23), vi_set1((127 + 64) << 23)));
     return vf_mul(vf_mul(p, scale), vf_set1(0x1p-64f));
+#endif
 }
 
 /* 1/(1 + exp(-x)) as e/(1 + e) with e = exp(x) for negative x, so that small results stay exact.
@@ -97,7 +110,7 @@ static inline vf sigmoid_f32(vf x)
 }
 
 /* (x / 2) (1 + tanh(z / 2)) is x / (1 + exp(-z)), here with -z = x (k + 0.044715 k x^2) and
- * k = -2 sqrt(2/pi): within 2 units in the last place for x >= 0, with an error of at most 2^-23
+ * k = -2 sqrt(2/pi): within 2.2 units in the last place for x >= 0, with an error of at most 2^-23
  * |x| below. From -256 down it is -0. */
 static inline vf gelu_tanh_f32(vf x)
 {

@@ -9,6 +9,9 @@
 #include "kernel/reduce/lanes.h"
 #include "kernel/rows/rows.h"
 
+/* The vectors that a pass works out side by side: whole rounds of lanes, at least four. */
+enum { ROUNDS = REGS < 4 ? 4 / REGS : 1, SIDE = ROUNDS * REGS };
+
 /* What a pass makes of an element before it joins its lane. */
 typedef vec element_fn(vec x, vec parameter);
 
@@ -28,20 +31,20 @@ INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, T *keep
                     const bool keeps)
 {
     T lane[WIDE];
-    vec acc[REGS], y[REGS];
+    vec acc[REGS], y[SIDE];
     for (int k = 0; k < REGS; k++)
         acc[k] = VEC(zero)();
     size_t i = 0;
-    for (; i + WIDE <= n; i += WIDE) {
-        for (int k = 0; k < REGS; k++)
+    for (; i + ROUNDS * WIDE <= n; i += ROUNDS * WIDE) {
+        for (int k = 0; k < SIDE; k++)
             y[k] = f(VEC(load)(x + i + k * LANES), p);
-        for (int k = 0; keeps && k < REGS; k++)
+        for (int k = 0; keeps && k < SIDE; k++)
             VEC(store)(keep + i + k * LANES, y[k]);
-        for (int k = 0; k < REGS; k++)
-            acc[k] = join(op, acc[k], y[k]);
+        for (int k = 0; k < SIDE; k++)
+            acc[k % REGS] = join(op, acc[k % REGS], y[k]);
     }
     /* Lanes without an element join a zero: f of one would not be zero. */
-    for (int k = 0; i < n; k++, i += LANES) {
+    for (int k = 0; i < n; k = (k + 1) % REGS, i += LANES) {
         const size_t m = n - i < LANES ? n - i : LANES;
         const vec z = f(VEC(load_n)(x + i, m), p);
         T tail[LANES] = {0};
@@ -67,27 +70,50 @@ INLINE T pass(takt_reduce_op op, element_fn *f, T p, const T *x, T *keep, size_t
     return total;
 }
 
+/* The largest element, of several zeros any; any number if there is a NaN, which makes a NaN of the
+ * sum of exponentials anyhow. */
+static T largest(const T *x, size_t n)
+{
+    vec top[4];
+    T lane[4 * LANES], most = -(T)INFINITY;
+    for (int k = 0; k < 4; k++)
+        top[k] = VEC(set1)(most);
+    size_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES)
+        for (int k = 0; k < 4; k++)
+            top[k] = VEC(larger)(top[k], VEC(load)(x + i + k * LANES));
+    for (int k = 0; k < 4; k++)
+        VEC(store)(lane + k * LANES, top[k]);
+    for (int k = 0; k < 4 * LANES; k++)
+        most = lane[k] > most ? lane[k] : most;
+    for (; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+/* d[i] *= scale, from the end: what was written last is still near. */
+INLINE void scale_down(T *d, size_t n, vec scale)
+{
+    size_t i = n - n % LANES;
+    VEC(store_n)(d + i, VEC(mul)(VEC(load_n)(d + i, n - i), scale), n - i);
+    for (; i % WIDE != 0; i -= LANES)
+        VEC(store)(d + i - LANES, VEC(mul)(VEC(load)(d + i - LANES), scale));
+    for (; i > 0; i -= WIDE)
+        for (size_t k = 0; k < WIDE; k += LANES)
+            VEC(store)(d + i - WIDE + k, VEC(mul)(VEC(load)(d + i - WIDE + k), scale));
+}
+
 static void softmax(T *d, const T *x, size_t n)
 {
-    const T top = row(TAKT_REDUCE_MAX, x, n);
-    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, top, x, d, n);
-    const vec scale = VEC(set1)((T)1 / sum);
-    size_t i = 0;
-    for (; i + WIDE <= n; i += WIDE)
-        for (size_t k = 0; k < WIDE; k += LANES)
-            VEC(store)(d + i + k, VEC(mul)(VEC(load)(d + i + k), scale));
-    for (; i + LANES <= n; i += LANES)
-        VEC(store)(d + i, VEC(mul)(VEC(load)(d + i), scale));
-    VEC(store_n)(d + i, VEC(mul)(VEC(load_n)(d + i, n - i), scale), n - i);
+    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, largest(x, n), x, d, n);
+    scale_down(d, n, VEC(set1)((T)1 / sum));
 }
 
 static void log_softmax(T *d, const T *x, size_t n)
 {
-    const vec top = VEC(set1)(row(TAKT_REDUCE_MAX, x, n));
-    T first[LANES];
-    VEC(store)(first, top);
-    const vec sum = VEC(set1)(pass(TAKT_REDUCE_SUM, exp_minus, first[0], x, NULL, n));
-    const vec log_sum = MATH(log)(sum);
+    const T most = largest(x, n);
+    const vec top = VEC(set1)(most);
+    const vec log_sum = MATH(log)(VEC(set1)(pass(TAKT_REDUCE_SUM, exp_minus, most, x, NULL, n)));
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
         VEC(store)(d + i, VEC(sub)(VEC(sub)(VEC(load)(x + i), top), log_sum));

@@ -92,7 +92,8 @@ static inline vf vf_clamp(vf a, float lo, float hi)
 {
     return _mm256_max_ps(_mm256_set1_ps(lo), _mm256_min_ps(_mm256_set1_ps(hi), a));
 }
-static inline vf vf_cap(vf a, float hi) { return _mm256_min_ps(_mm256_set1_ps(hi), a); }
+static inline vf vf_at_most(vf a, float hi) { return _mm256_min_ps(_mm256_set1_ps(hi), a); }
+static inline vf vf_at_least(vf a, float lo) { return _mm256_max_ps(_mm256_set1_ps(lo), a); }
 static inline vf vf_rise(vf a) { return _mm256_max_ps(_mm256_set1_ps(-0.0f), a); }
 static inline vf vf_larger(vf a, vf b) { return _mm256_max_ps(a, b); }
 static inline vf vf_addend(const float *c) { return _mm256_set1_ps(*c); }

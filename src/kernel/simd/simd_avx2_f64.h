@@ -48,6 +48,7 @@ static inline vd vd_max(vd a, vd b)
     const vd number = _mm256_and_pd(_mm256_max_pd(a, b), _mm256_max_pd(b, a));
     return _mm256_blendv_pd(number, _mm256_add_pd(a, b), _mm256_cmp_pd(a, b, _CMP_UNORD_Q));
 }
+static inline vd vd_larger(vd a, vd b) { return _mm256_max_pd(a, b); }
 static inline vd vd_floor(vd a)
 {
     return _mm256_round_pd(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);

@@ -76,7 +76,8 @@ static inline vf vf_clamp(vf a, float lo, float hi)
 {
     return _mm512_max_ps(_mm512_set1_ps(lo), _mm512_min_ps(_mm512_set1_ps(hi), a));
 }
-static inline vf vf_cap(vf a, float hi) { return _mm512_min_ps(_mm512_set1_ps(hi), a); }
+static inline vf vf_at_most(vf a, float hi) { return _mm512_min_ps(_mm512_set1_ps(hi), a); }
+static inline vf vf_at_least(vf a, float lo) { return _mm512_max_ps(_mm512_set1_ps(lo), a); }
 static inline vf vf_rise(vf a) { return _mm512_max_ps(_mm512_set1_ps(-0.0f), a); }
 #define SIMD_COPYSIGN
 static inline vf vf_copysign(vf mag, vf sign)
@@ -86,6 +87,8 @@ static inline vf vf_copysign(vf mag, vf sign)
         _mm512_ternarylogic_epi32(_mm512_set1_epi32(INT32_MIN), _mm512_castps_si512(sign),
                                   _mm512_castps_si512(mag), CHOOSE));
 }
+#define SIMD_SCALE
+static inline vf vf_scale(vf a, vf n) { return _mm512_scalef_ps(a, n); }
 static inline vf vf_larger(vf a, vf b) { return _mm512_max_ps(a, b); }
 static inline vf vf_addend(const float *c) { return _mm512_set1_ps(*c); }
 static inline vx vf_index(vf t) { return _mm512_castps_si512(t); } /* four bits count */

@@ -47,6 +47,7 @@ static inline vd vd_max(vd a, vd b)
     const vd number = _mm512_and_pd(_mm512_max_pd(a, b), _mm512_max_pd(b, a));
     return _mm512_mask_add_pd(number, _mm512_cmp_pd_mask(a, b, _CMP_UNORD_Q), a, b);
 }
+static inline vd vd_larger(vd a, vd b) { return _mm512_max_pd(a, b); }
 static inline vd vd_floor(vd a)
 {
     return _mm512_roundscale_pd(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);

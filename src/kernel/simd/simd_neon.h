@@ -50,7 +50,8 @@ static inline vf vf_clamp(vf a, float lo, float hi)
 {
     return vmaxq_f32(vminq_f32(a, vdupq_n_f32(hi)), vdupq_n_f32(lo));
 }
-static inline vf vf_cap(vf a, float hi) { return vminq_f32(a, vdupq_n_f32(hi)); }
+static inline vf vf_at_most(vf a, float hi) { return vminq_f32(a, vdupq_n_f32(hi)); }
+static inline vf vf_at_least(vf a, float lo) { return vmaxq_f32(a, vdupq_n_f32(lo)); }
 static inline vf vf_rise(vf a) { return vmaxq_f32(a, vdupq_n_f32(-0.0f)); }
 #define SIMD_ABS
 static inline vf vf_abs(vf a) { return vabsq_f32(a); }

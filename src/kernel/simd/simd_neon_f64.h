@@ -36,6 +36,7 @@ static inline vd vd_fma(vd a, vd b, vd c) { return vfmaq_f64(c, a, b); }
 static inline vd vd_fnma(vd a, vd b, vd c) { return vfmsq_f64(c, a, b); }
 static inline vd vd_min(vd a, vd b) { return vminq_f64(a, b); }
 static inline vd vd_max(vd a, vd b) { return vmaxq_f64(a, b); }
+static inline vd vd_larger(vd a, vd b) { return vmaxq_f64(a, b); }
 static inline vd vd_floor(vd a) { return vrndmq_f64(a); }
 static inline vd vd_ceil(vd a) { return vrndpq_f64(a); }
 static inline vd vd_trunc(vd a) { return vrndq_f64(a); }

@@ -71,7 +71,8 @@ static inline vf vf_max(vf a, vf b)
 }
 
 static inline vf vf_clamp(vf a, float lo, float hi) { return a > hi ? hi : a < lo ? lo : a; }
-static inline vf vf_cap(vf a, float hi) { return a > hi ? hi : a; }
+static inline vf vf_at_most(vf a, float hi) { return a > hi ? hi : a; }
+static inline vf vf_at_least(vf a, float lo) { return a < lo ? lo : a; }
 static inline vf vf_rise(vf a) { return a < 0.0f ? -0.0f : a; }
 static inline vf vf_larger(vf a, vf b) { return a > b ? a : b; }
 static inline vf vf_addend(const float *c) { return *c; }

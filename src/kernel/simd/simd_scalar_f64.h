@@ -54,6 +54,7 @@ static inline vd vd_min(vd a, vd b)
         return vl_as_vd(vd_as_vl(a) | vd_as_vl(b));
     return a < b ? a : b;
 }
+static inline vd vd_larger(vd a, vd b) { return a > b ? a : b; }
 static inline vd vd_max(vd a, vd b)
 {
     if (!(a == a && b == b))

@@ -50,7 +50,8 @@ static inline vf vf_clamp(vf a, float lo, float hi)
 {
     return vf_max(vf_min(a, vf_set1(hi)), vf_set1(lo));
 }
-static inline vf vf_cap(vf a, float hi) { return vf_min(a, vf_set1(hi)); }
+static inline vf vf_at_most(vf a, float hi) { return vf_min(a, vf_set1(hi)); }
+static inline vf vf_at_least(vf a, float lo) { return vf_max(a, vf_set1(lo)); }
 static inline vf vf_rise(vf a) { return vf_max(a, vf_set1(-0.0f)); }
 static inline vf vf_larger(vf a, vf b) { return vf_max(a, b); }
 static inline vf vf_addend(const float *c) { return vf_set1(*c); }

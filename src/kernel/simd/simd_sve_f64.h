@@ -29,6 +29,7 @@ static inline vd vd_fma(vd a, vd b, vd c) { return svmla_f64_x(simd_all_f64(), c
 static inline vd vd_fnma(vd a, vd b, vd c) { return svmls_f64_x(simd_all_f64(), c, a, b); }
 static inline vd vd_min(vd a, vd b) { return svmin_f64_x(simd_all_f64(), a, b); }
 static inline vd vd_max(vd a, vd b) { return svmax_f64_x(simd_all_f64(), a, b); }
+static inline vd vd_larger(vd a, vd b) { return vd_max(a, b); }
 static inline vd vd_floor(vd a) { return svrintm_f64_x(simd_all_f64(), a); }
 static inline vd vd_ceil(vd a) { return svrintp_f64_x(simd_all_f64(), a); }
 static inline vd vd_trunc(vd a) { return svrintz_f64_x(simd_all_f64(), a); }
