@@ -24,6 +24,18 @@ static inline void copy(float *to, const float *from, size_t n)
         to[i] = from[i];
 }
 
+/* What is no patch any more at the end of a row, up to three floats; not a loop, of which compilers
+ * would make a call of memset. */
+static inline void clear_rest(float *to, size_t n)
+{
+    if (n > 0)
+        to[0] = 0;
+    if (n > 1)
+        to[1] = 0;
+    if (n > 2)
+        to[2] = 0;
+}
+
 static inline void clear(float *to, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -129,7 +141,7 @@ static inline __attribute__((always_inline)) void patches_of(const takt_conv_sha
             clear(to + r * row, run);
     }
     for (size_t r = 0; rest > 0 && r < count; r++)
-        clear(to + r * row, rest);
+        clear_rest(to + r * row, rest);
 }
 
 /* The first layers of most networks have three channels and 3x3 or 7x7 taps. */

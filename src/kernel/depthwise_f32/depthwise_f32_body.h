@@ -314,8 +314,10 @@ static void inner_columns(const takt_depthwise_f32 *d, size_t *first, size_t *en
     *first = *first < *end ? *first : *end;
 }
 
-static void one_line(const takt_depthwise_f32 *d)
+/* Works on a constant copy of the job: stores cannot change its fields. */
+static void one_line(const takt_depthwise_f32 *given)
 {
+    const takt_depthwise_f32 copy = *given, *d = &copy;
     size_t q, end;
     if (d->rows * d->taps == 0 || d->rows * d->taps > TAKT_GEMM_CHUNK) {
         long_columns(d);
@@ -343,7 +345,6 @@ static void one_line(const takt_depthwise_f32 *d)
     any_columns(d, q, d->columns);
 }
 
-/* Works on a copy of the job whose address nobody else has: stores cannot change its fields. */
 static void all_lines(const takt_depthwise_f32 *given)
 {
     takt_depthwise_f32 d = *given;
