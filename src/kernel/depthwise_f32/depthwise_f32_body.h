@@ -16,7 +16,7 @@ INLINE vf finish(const takt_depthwise_f32 *d, vf v, size_t c, size_t n)
 {
     if (d->bias != NULL)
         v = vf_add(v, n == VF ? vf_load(d->bias + c) : vf_load_n(d->bias + c, n));
-    return d->relu ? vf_at_most(vf_relu(v), d->limit) : v;
+    return d->relu ? vf_limit(vf_relu(v), d->limit) : v;
 }
 
 INLINE vf load(const float *p, size_t n)

@@ -106,7 +106,7 @@ static inline vf vf_pick(const float *table, vx i)
 /* Of two operands maxps and minps return the second if either is NaN or both are zeros. */
 #define SIMD_HAS_RELU
 static inline vf vf_relu(vf x) { return _mm256_max_ps(_mm256_setzero_ps(), x); }
-static inline vf vf_at_most(vf x, float hi)
+static inline vf vf_limit(vf x, float hi)
 {
     const vf sign = _mm256_set1_ps(hi == 0 && signbit(hi) ? -0.0f : 0.0f);
     return _mm256_or_ps(_mm256_min_ps(_mm256_set1_ps(hi), x), sign);

@@ -47,7 +47,7 @@ static inline vf vf_relu(vf x)
     SIMD_HIDE(minus);
     return vf_select(minus, vf_zero(), x);
 }
-static inline vf vf_at_most(vf x, float hi) { return vf_min(x, vf_set1(hi)); }
+static inline vf vf_limit(vf x, float hi) { return vf_min(x, vf_set1(hi)); }
 #endif
 static inline vd vd_relu(vd x)
 {

@@ -112,7 +112,7 @@ INLINE void output_row(const takt_winograd_f32 *w, const vf *t, size_t at, size_
             y[j] = vf_add(y[j], load(w->residual + at + j * w->column, n));
     if (w->relu)
         for (size_t j = 0; j < OUT; j++)
-            y[j] = vf_at_most(vf_relu(y[j]), w->limit);
+            y[j] = vf_limit(vf_relu(y[j]), w->limit);
     for (size_t j = 0; j < cols; j++)
         store(w->y + at + j * w->column, y[j], n);
     SETTLE;
