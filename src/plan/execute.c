@@ -17,6 +17,7 @@ void takt_fault_merge(takt_fault_slot *slot, const takt_fault *fault)
 
 typedef struct call {
     const takt_step *step;
+    takt_step_run_fn *run; /* of the step's, the one whose tasks are under way */
     void *const *base;
     char *scratch;
     takt_fault_slot *fault;
@@ -39,7 +40,7 @@ static void run_task(void *user, size_t index, int worker)
 {
     const call *c = user;
     const takt_task t = task_of(c, index, (size_t)worker);
-    c->step->run(c->step, &t);
+    c->run(c->step, &t);
 }
 
 static uint64_t now(const call *c)
@@ -70,23 +71,35 @@ static void run_edge(void (*edge)(const takt_step *, const takt_task *), const c
         busy_ns[0] += now(c) - start;
 }
 
+static void run_tasks(call *c, takt_pool *pool, size_t count, bool is_watched)
+{
+    const takt_task alone = task_of(c, 0, 0);
+    if (count == 1)
+        c->run(c->step, &alone);
+    else
+        takt_pool_run(pool, is_watched ? run_task_watched : run_task, c, count);
+}
+
 static void run_step(call *c, takt_pool *pool)
 {
     const takt_task alone = task_of(c, 0, 0);
     const takt_watch *watch = c->execution != NULL ? c->execution->watch : NULL;
     uint64_t *busy_ns = watch != NULL ? watch->busy_ns : NULL;
     run_edge(c->step->before, c, &alone, busy_ns);
-    if (c->step->task_count == 1)
-        c->step->run(c->step, &alone);
-    else
-        takt_pool_run(pool, busy_ns != NULL ? run_task_watched : run_task, c, c->step->task_count);
+    c->run = c->step->prepare;
+    if (c->step->prepare_count == 1)
+        run_edge(c->run, c, &alone, busy_ns);
+    else if (c->run != NULL)
+        run_tasks(c, pool, c->step->prepare_count, busy_ns != NULL);
+    c->run = c->step->run;
+    run_tasks(c, pool, c->step->task_count, busy_ns != NULL);
     run_edge(c->step->after, c, &alone, busy_ns);
 }
 
 void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,
                         takt_fault_slot *fault)
 {
-    call c = {step, base, scratch, fault, NULL};
+    call c = {.step = step, .base = base, .scratch = scratch, .fault = fault};
     run_step(&c, NULL);
 }
 
@@ -141,8 +154,11 @@ static takt_status interruption(const takt_execution *x, size_t step)
 
 static call call_of(const takt_execution *x, const takt_step *s)
 {
-    return (call){s, x->base, (char *)x->arena + s->scratch_offset, s->can_fault ? x->fault : NULL,
-                  x};
+    return (call){.step = s,
+                  .base = x->base,
+                  .scratch = (char *)x->arena + s->scratch_offset,
+                  .fault = s->can_fault ? x->fault : NULL,
+                  .execution = x};
 }
 
 static takt_status run_one(const takt_execution *x, takt_pool *pool, size_t i)

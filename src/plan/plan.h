@@ -84,8 +84,12 @@ struct takt_step {
     const char *name;   /* for people: "dense_0: matmul+add+relu" */
     const char *kernel; /* "gemm_f32/neon_6x16", or "generic" */
     takt_step_run_fn *run;
-    /* Run once, alone, before the tasks (e.g. packing a matrix that is not constant); or NULL. */
+    /* Run once, alone, before the tasks (e.g. widening narrow operands); or NULL. */
     takt_step_run_fn *before;
+    /* Then `prepare_count` tasks, all done before the others begin (e.g. packing a matrix that is
+     * not constant); or NULL. */
+    takt_step_run_fn *prepare;
+    size_t prepare_count;
     /* Run once, alone, after the tasks (e.g. adding up partial results); or NULL. */
     takt_step_run_fn *after;
     /* Takes back what the step did to visible state; run when a later step of the run fails. */

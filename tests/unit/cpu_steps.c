@@ -18,6 +18,8 @@ static const char *const large[] = {
     "matmul(f64[67, 96], f64[96, 71])",
     "matmul(f32[5, 33, 40], f32[5, 40, 35])",
     "matmul(f64[3, 300], f64[300, 333])",
+    "matmul(f32[9, 520], f32[520, 172])",
+    "matmul(f32[9, 520], f32[149, 520], transpose_b=true)",
     "matmul(bf16[65, 300], bf16[300, 49])",
     "matmul(f16[7, 31, 40], f16[7, 40, 35])",
     "matmul(i8[67, 96], i8[71, 96], transpose_b=true)",

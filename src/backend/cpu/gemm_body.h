@@ -1,8 +1,9 @@
 /* gemm_body.h - the step for matrix products of floats: packed weights, cut for threads.
  *
  * A constant right-hand side is packed when the plan is made. One that is computed is packed at the
- * start of the step: into shared scratch if there is one product, else by each task for itself.
- * Narrower types than the kernel's are widened in shared scratch, and the result is rounded once.
+ * start of the step: into shared scratch, by all threads, if there is one product, else by each
+ * task for itself. Narrower types than the kernel's are widened in shared scratch, and the result
+ * is rounded once.
  *
  * Whoever includes it defines
  *   real, REAL             the kernel's type and its dtype
@@ -119,8 +120,29 @@ static void before(const takt_step *s, const takt_task *t)
             f->convert(&how, (char *)t->scratch + f->b_at, takt_view_data(t, &s->in[f->b]),
                        f->b_count);
     }
-    if (!f->is_packed && f->mm.batch == 1)
-        pack_one(f, operand(s, t, f->b, f->b_at), t->scratch);
+}
+
+/* Some panels of a computed matrix, chunk by chunk of k. */
+static void prepare(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_product *mm = &f->mm;
+    const real *b = operand(s, t, f->b, f->b_at);
+    const size_t columns = takt_panels_columns(f->panels, mm->n);
+    size_t first, end;
+    takt_panels_share(f->panels, mm->n, t->index, s->prepare_count, &first, &end);
+    for (size_t p = 0, rows; first < end && p < mm->k; p += rows) {
+        rows = mm->k - p < TAKT_GEMM_CHUNK ? mm->k - p : TAKT_GEMM_CHUNK;
+        const takt_pack part = {.k = rows,
+                                .n = end - first,
+                                .src = b + p * mm->b_row + first * mm->b_col,
+                                .row = mm->b_row,
+                                .col = mm->b_col,
+                                .dst = (real *)t->scratch + p * columns + first * rows,
+                                .bytes = sizeof *b,
+                                .panels = f->panels};
+        f->pack(&part);
+    }
 }
 
 static void after(const takt_step *s, const takt_task *t)
@@ -353,7 +375,10 @@ static takt_status compile(takt_planner *p)
     cut_tasks(p, f, info);
     set_scratch(s, f, info);
     s->data = f;
-    s->before = !f->is_packed || widens(f) ? before : NULL;
+    s->before = widens(f) ? before : NULL;
+    s->prepare = !f->is_packed && f->mm.batch == 1 ? prepare : NULL;
+    s->prepare_count = takt_cpu_tasks(p, 0, 2.0 * sizeof(real) * (double)f->packed_count,
+                                      takt_panels_count(f->panels, f->mm.n));
     s->after = widens(f) ? after : NULL;
     s->run = f->mm.batch == 1 ? run_single : run_batch;
     s->task_count = f->row_tasks * f->column_tasks;
