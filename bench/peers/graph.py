@@ -79,6 +79,42 @@ class Graph:
             self.add(self.matmul(x, w), b)
         return self._as_one(mark, "Linear", [x, w, b])
 
+    def block_matmul(self, x, n, bits=4, block=32, accuracy=0):
+        """Weights of a few bits with a scale for each block. With accuracy 4 an engine may round
+        the activations to 8 bits."""
+        k = self.shapes[x][-1]
+        levels = self.random.integers(0, 256, (n, k // block, block * bits // 8), dtype=np.uint8)
+        scales = self.random.uniform(0.5, 1, n * k // block) / (k ** 0.5 * 2 ** (bits - 1))
+        self.flops += 2 * int(np.prod(self.shapes[x])) * n
+        return self.node("com.microsoft.MatMulNBits",
+                         [x, self.constant(levels), self.constant(scales.astype(np.float32))],
+                         (*self.shapes[x][:-1], n), K=k, N=n, bits=bits, block_size=block,
+                         accuracy_level=accuracy)
+
+    def quantize(self, x, scale):
+        zero = self.constant(np.array(128, np.uint8))
+        return self.node("QuantizeLinear", [x, self.constant(np.array(scale, np.float32)), zero],
+                         self.shapes[x], np.uint8)
+
+    def dequantize(self, x, scale, zero=None, axis=None):
+        zero = self.constant(np.array(128, np.uint8)) if zero is None else zero
+        more = {} if axis is None else {"axis": axis}
+        inputs = [x, self.constant(np.asarray(scale, np.float32)), zero]
+        return self.node("DequantizeLinear", inputs, self.shapes[x], np.float32, **more)
+
+    def quantized_conv(self, x, filters, kernel, scale):
+        """Of bytes and to bytes, as quantised models have it: a scale for each filter."""
+        n, c, h, w = self.shapes[x]
+        each = np.full(filters, 0.01, np.float32)
+        weight = self.dequantize(self.weight(filters, c, kernel, kernel, dtype=np.int8), each,
+                                 self.constant(np.zeros(filters, np.int8)), axis=0)
+        bias = self.dequantize(self.constant(self._values((filters,), np.int32, 1) >> 20),
+                               each * np.float32(scale), self.constant(np.zeros(filters, np.int32)),
+                               axis=0)
+        self.flops += 2 * n * filters * h * w * c * kernel * kernel
+        return self.node("Conv", [x, weight, bias], (n, filters, h, w), group=1,
+                         kernel_shape=[kernel] * 2, pads=[kernel // 2] * 4, strides=[1, 1])
+
     def attention(self, q, k, v):
         """Of [batch, seq, heads, width] each; [batch, heads, seq, width]."""
         mark, scale = len(self.flat), self.shapes[q][-1] ** -0.5

@@ -47,8 +47,11 @@ def _value(name, dtype, shape):
 
 
 def _node(op, inputs, output, attributes):
+    """`op` may have a domain before its name: com.microsoft.MatMulNBits."""
+    domain, _, op = op.rpartition(".")
     text = b"".join(_bytes(1, i) for i in inputs) + _bytes(2, output) + _bytes(4, op)
-    return text + b"".join(_bytes(5, _attribute(k, v)) for k, v in attributes.items())
+    text += b"".join(_bytes(5, _attribute(k, v)) for k, v in attributes.items())
+    return text + (_bytes(7, domain) if domain else b"")
 
 
 def write(graph, path):
@@ -60,3 +63,5 @@ def write(graph, path):
     model = _int(1, IR_VERSION) + _bytes(2, "takt") + _bytes(7, b"".join(body))
     with open(path, "wb") as file:
         file.write(model + _bytes(8, _bytes(1, "") + _int(2, OPSET)))
+        for domain in sorted({node[0].rpartition(".")[0] for node in graph.nodes} - {""}):
+            file.write(_bytes(8, _bytes(1, domain) + _int(2, 1)))

@@ -16,7 +16,8 @@ from process import Failed, Process, Stable
 from workloads import everything
 
 # How large a difference from Takt's answer may be, as a part of the largest number in it.
-TOLERANCE = {"f32": 3e-5, "f64": 1e-12, "i8": 0, "fast": 5e-2, "f16": 2e-2}
+TOLERANCE = {"f32": 3e-5, "f64": 1e-12, "i8": 0, "fast": 5e-2, "f16": 2e-2, "int8": 3e-2,
+             "steps": 2e-2}
 SLOW = 3  # a peer that takes so many times as long as the best one leaves after the trial
 
 

@@ -36,6 +36,23 @@ def resnet18_block():
     return g
 
 
+def resnet18_block_int8():
+    """The same on bytes: quantise and dequantise between all steps."""
+    g, scale, wide, last = Graph(), 0.05, 1.0, 20.0
+    x = g.dequantize(g.input(1, 64, 56, 56, dtype=np.uint8), scale)
+    h = g.relu(g.quantized_conv(x, 64, 3, scale))
+    h = g.quantized_conv(g.dequantize(g.quantize(h, wide), wide), 64, 3, wide)
+    h = g.dequantize(g.quantize(h, last), last)
+    g.dequantize(g.quantize(g.relu(g.add(h, x)), last), last)
+    return g
+
+
+def blocks(m, accuracy):
+    g = Graph()
+    g.block_matmul(g.input(m, 4096), 4096, accuracy=accuracy)
+    return g
+
+
 def encoder():
     """The usual order: attention, add, norm, two products, add, norm."""
     g = Graph()
@@ -130,6 +147,11 @@ def everything():
     yield Workload("mobilenet_v2", "mobilenet", mobilenet_v2)
     yield Workload("resnet50", "resnet50", resnet50)
     yield from _gemms("gemm_i8", "int8", INT8, dtype=np.int8, kind="i8")
+    yield Workload("resnet18_block_int8", "int8", resnet18_block_int8, "steps", kind="i8")
+    for m in (1, 32):
+        yield Workload(f"blocks4_{m}x4096x4096", "blocks", lambda m=m: blocks(m, 0))
+        yield Workload(f"blocks4_i8_{m}x4096x4096", "blocks", lambda m=m: blocks(m, 4), "int8",
+                       kind="i8")
     yield from _gemms("gemm_f64", "f64", [(1000, 1000, 1000)], dtype=f64, kind="f64")
     yield Workload("add_f64_1m", "f64", lambda: single("add", MEGA, inputs=2, dtype=f64),
                    kind="f64")

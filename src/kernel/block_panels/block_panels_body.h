@@ -8,21 +8,32 @@ typedef struct square {
     float x[STEP][SIDE];
 } square;
 
-FIXED void fill(const uint32_t *w, const block_parameters *parameters, square *to,
+/* Where the vectors of sixteen columns go: their first row, and from one row to the next. */
+typedef struct places {
+    float *at[VECTORS];
+    size_t width[VECTORS];
+} places;
+
+FIXED void fill(const uint32_t *w, const block_parameters *parameters, const places *to,
                 const unsigned bits, const bool is_float)
 {
     const block_parameters o = *parameters; /* not changed by the stores */
-    UNROLL for (unsigned q = 0; q < 4; q++) UNROLL for (size_t v = 0; v < VECTORS; v++)
+    UNROLL for (size_t v = 0; v < VECTORS; v++)
     {
-        const int32_t *at = (const int32_t *)w + q / (8 / bits) * 16 + v * VF;
-        const vi part = block_part(vi_load(at), bits, q % (8 / bits));
-        UNROLL for (unsigned i = 0; i < 4; i++) vf_store(
-            to->x[4 * q + i] + v * VF, block_weights(&o, v, block_byte(part, i), is_float));
+        float *at = to->at[v];
+        const size_t width = to->width[v];
+        UNROLL for (unsigned q = 0; q < 4; q++)
+        {
+            const int32_t *from = (const int32_t *)w + q / (8 / bits) * 16 + v * VF;
+            const vi part = block_part(vi_load(from), bits, q % (8 / bits));
+            UNROLL for (unsigned i = 0; i < 4; i++, at += width)
+                vf_store(at, block_weights(&o, v, block_byte(part, i), is_float));
+        }
     }
 }
 
 #define FILLS(bits)                                                                                \
-    static void fill_##bits(const uint32_t *w, const block_parameters *o, square *to,              \
+    static void fill_##bits(const uint32_t *w, const block_parameters *o, const places *to,        \
                             bool is_float)                                                         \
     {                                                                                              \
         if (is_float)                                                                              \
@@ -34,17 +45,26 @@ FILLS(2)
 FILLS(4)
 FILLS(8)
 
-/* `rows` rows of columns [first, + count) of a square to where they belong, `width` apart. */
-static void copy(const square *from, size_t first, size_t count, float *to, size_t width,
-                 size_t rows)
+typedef void fill_fn(const uint32_t *w, const block_parameters *o, const places *to, bool is_float);
+
+/* The places of sixteen columns of the result; false if a vector would lie in two panels, or
+ * beyond the last column. */
+static bool find_places(const takt_block_panels *g, size_t column, size_t row, places *o)
 {
-    for (size_t r = 0; r < rows; r++, to += width) {
-        size_t i = 0;
-        for (; i + 4 <= count; i += 4)
-            memcpy(to + i, from->x[r] + first + i, 4 * sizeof(float));
-        for (; i < count; i++)
-            to[i] = from->x[r][first + i];
+    const size_t n = g->b.n;
+    for (size_t v = 0; v < VECTORS; v++) {
+        const size_t j = column + v * VF;
+        if (j + VF > n)
+            return false;
+        const size_t panel = takt_panels_of(g->panels, n, j);
+        const size_t begin = takt_panels_column(g->panels, n, panel);
+        const size_t end = takt_panels_column(g->panels, n, panel + 1);
+        if (j + VF > end)
+            return false;
+        o->width[v] = end - begin;
+        o->at[v] = g->dst + begin * g->k + row * o->width[v] + (j - begin);
     }
+    return true;
 }
 
 /* A square whose first column is `column` and first row is `row` of the result. */
@@ -52,14 +72,13 @@ static void place(const takt_block_panels *g, const square *from, size_t column,
                   size_t rows)
 {
     const size_t n = g->b.n, end = column + SIDE < n ? column + SIDE : n;
-    for (size_t j = column; j < end;) {
+    for (size_t j = column; j < end; j++) {
         const size_t panel = takt_panels_of(g->panels, n, j);
         const size_t begin = takt_panels_column(g->panels, n, panel);
-        const size_t stop = takt_panels_column(g->panels, n, panel + 1);
-        const size_t count = (stop < end ? stop : end) - j;
-        copy(from, j - column, count, g->dst + begin * g->k + row * (stop - begin) + (j - begin),
-             stop - begin, rows);
-        j += count;
+        const size_t width = takt_panels_column(g->panels, n, panel + 1) - begin;
+        float *to = g->dst + begin * g->k + row * width + (j - begin);
+        for (size_t r = 0; r < rows; r++)
+            to[r * width] = from->x[r][j - column];
     }
 }
 
@@ -75,26 +94,40 @@ static void clear_rest(const takt_block_panels *g)
     }
 }
 
+static void one_panel(const takt_block_panels *g, size_t panel, fill_fn *to_floats)
+{
+    const takt_blocks *b = &g->b;
+    const size_t column = panel * SIDE;
+    const uint32_t *w = b->words + panel * takt_blocks_words(b->bits, takt_blocks_deep(b->k));
+    square s;
+    block_parameters o;
+    places direct, aside;
+    for (size_t v = 0; v < VECTORS; v++) {
+        aside.at[v] = s.x[0] + v * VF;
+        aside.width[v] = SIDE;
+    }
+    const bool fits = find_places(g, column, 0, &direct);
+    for (size_t row = 0, open = SIZE_MAX; row < g->k; row += STEP) {
+        const size_t k = g->first + row, rows = g->k - row < STEP ? g->k - row : STEP;
+        const bool is_direct = fits && rows == STEP;
+        if (k / b->block != open) {
+            open = k / b->block;
+            block_open(b, panel, open, &o);
+        }
+        to_floats(w + takt_blocks_words(b->bits, k), &o, is_direct ? &direct : &aside,
+                  b->zero_f32 != NULL);
+        if (!is_direct)
+            place(g, &s, column, row, rows);
+        for (size_t v = 0; is_direct && v < VECTORS; v++)
+            direct.at[v] += STEP * direct.width[v];
+    }
+}
+
 static void run(const takt_block_panels *g)
 {
-    static void (*const fns[3])(const uint32_t *, const block_parameters *, square *,
-                                bool) = {fill_2, fill_4, fill_8};
-    const takt_blocks *b = &g->b;
-    const size_t deep = takt_blocks_deep(b->k);
-    for (size_t p = 0; p < takt_blocks_panels(b->n); p++) {
-        const uint32_t *w = b->words + p * takt_blocks_words(b->bits, deep);
-        block_parameters o;
-        for (size_t row = 0, open = SIZE_MAX; row < g->k; row += STEP) {
-            const size_t k = g->first + row, rows = g->k - row < STEP ? g->k - row : STEP;
-            square s;
-            if (k / b->block != open) {
-                open = k / b->block;
-                block_open(b, p, open, &o);
-            }
-            fns[b->bits / 4](w + takt_blocks_words(b->bits, k), &o, &s, b->zero_f32 != NULL);
-            place(g, &s, p * SIDE, row, rows);
-        }
-    }
+    static fill_fn *const fns[3] = {fill_2, fill_4, fill_8};
+    for (size_t p = 0; p < takt_blocks_panels(g->b.n); p++)
+        one_panel(g, p, fns[g->b.bits / 4]);
     clear_rest(g);
 }
 

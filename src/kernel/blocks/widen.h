@@ -29,25 +29,11 @@ FIXED vi block_part(vi words, const unsigned bits, const unsigned j)
 #if TAKT_SIMD_SET == 2
 FIXED vf block_byte(vi part, const unsigned i)
 {
-    const uint8_t b = (uint8_t)i;
-    const uint8x16_t at = {b,
-                           255,
-                           255,
-                           16,
-                           (uint8_t)(b + 4),
-                           255,
-                           255,
-                           16,
-                           (uint8_t)(b + 8),
-                           255,
-                           255,
-                           16,
-                           (uint8_t)(b + 12),
-                           255,
-                           255,
-                           16};
-    const uint8x16x2_t from = {{vreinterpretq_u8_s32(part), vdupq_n_u8(0x4b)}};
-    return vreinterpretq_f32_u8(vqtbl2q_u8(from, at));
+    const uint8_t b = (uint8_t)i, none = 255;
+    const uint8x16_t at = {b,     none, none, none, b + 4,  none, none, none,
+                           b + 8, none, none, none, b + 12, none, none, none};
+    const uint8x16_t byte = vqtbl1q_u8(vreinterpretq_u8_s32(part), at);
+    return vreinterpretq_f32_u32(vorrq_u32(vreinterpretq_u32_u8(byte), vdupq_n_u32(0x4b000000)));
 }
 #else
 FIXED vf block_byte(vi part, const unsigned i)
