@@ -1,5 +1,5 @@
-/* onnx_absent.c - every operator with inputs left out, too few, of odd ranks and types: it loads or
- * is refused, but nothing is read that is not there. */
+/* onnx_absent.c - every operator with inputs left out, too few, of odd ranks and types, in training
+ * mode too: it loads or is refused, but nothing is read that is not there. */
 #include <string.h>
 
 #include <takt/model.h>
@@ -10,7 +10,7 @@
 
 enum { MOST_IN = 8, MOST_OUT = 5 };
 
-static pb model, graph, node, value, import;
+static pb model, graph, node, value, import, attribute;
 static takt_ctx *ctx;
 static size_t loaded, refused;
 
@@ -31,6 +31,13 @@ static void one_node(const char *name, const char *domain, size_t inputs, unsign
         pb_text(&node, 2, out[i]);
     pb_text(&node, 4, name);
     pb_text(&node, 7, domain != NULL ? domain : "");
+    if (inputs == MOST_IN)
+        return;
+    attribute.length = 0;
+    pb_text(&attribute, 1, "training_mode");
+    pb_int(&attribute, 3, 1);
+    pb_int(&attribute, 20, 2);
+    pb_message(&node, 5, &attribute);
 }
 
 static void graph_of(unsigned mask, int elem, const pb_shape *shape)

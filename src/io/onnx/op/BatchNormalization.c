@@ -20,6 +20,8 @@ static takt_status adapt(takt_call *c)
         return c->status;
     if (c->opset < 9 && takt_onnx_i(c, "spatial", 1) == 0)
         return takt_onnx_refuse(c, "spatial is 0");
+    if (trains && t.rank < 2)
+        return takt_onnx_refuse(c, "the input has no channels");
     if (trains) {
         int64_t axes[TAKT_MAX_RANK] = {0};
         for (int i = 2; i < t.rank; i++)
