@@ -352,8 +352,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_suggest_batch(const takt_bench *bench,
                                                       takt_batch_suggestion *suggestion);
 
 /** Runs so many times on this thread and counts an event ("instructions", "cycles", "cache-reads",
- *  "cache-misses", "branches", "branch-misses") per run. TAKT_ERR_UNSUPPORTED where the kernel or
- *  the processor does not count for us. A session of one thread is meant. */
+ *  "cache-misses", "branches", "branch-misses", "l1-reads", "l1-misses", "ll-misses") per run.
+ * TAKT_ERR_UNSUPPORTED where the kernel or the processor does not count for us. A session of one
+ * thread is meant. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_count(takt_session *session, const char *event,
                                                       uint64_t runs, double *per_run);
 

@@ -3,6 +3,7 @@
 #define TAKT_TAKT_H
 
 #include <takt/array.h>
+#include <takt/counters.h>
 #include <takt/cpu.h>
 #include <takt/ctx.h>
 #include <takt/deviation.h>

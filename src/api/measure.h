@@ -2,7 +2,7 @@
 #ifndef TAKT_API_MEASURE_H
 #define TAKT_API_MEASURE_H
 
-#include <takt/measure.h>
+#include <takt/counters.h>
 
 #include "api/report.h"
 #include "api/session.h"
@@ -54,6 +54,8 @@ struct takt_profile {
     size_t kept_runs;
     double *busy_ns; /* [steps][threads], medians */
     takt_profile_rest rest;
+    takt_cache_use cache; /* source NULL: not asked for */
+    char cache_note[512];
 };
 
 /* "1.23 ms", "45.6 us". */
@@ -67,6 +69,8 @@ void takt_profile_steps(const takt_profile *p, size_t top, takt_report *r);
 void takt_profile_brief(const takt_profile *p, takt_report *r);
 void takt_profile_layers(const takt_profile *p, takt_report *r);
 void takt_profile_memory(const takt_profile *p, takt_report *r);
+/* How the caches are used, if that was set; for every view. */
+void takt_profile_cache(const takt_profile *p, takt_report *r);
 void takt_profile_advice(const takt_profile *p, takt_report *r);
 
 /* One cause of time, with its figure, what to do about it, and the part of the run that this could

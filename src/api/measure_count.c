@@ -13,7 +13,8 @@ static takt_status unavailable(takt_ctx *ctx, const char *event, int error)
     takt_fail(ctx, TAKT_E_COUNTER, "%s are not counted here: %s", event,
               takt_os_reason(error, reason, sizeof reason));
     return takt_fail_hint(ctx, "sudo sysctl kernel.perf_event_paranoid=1 helps if the processor "
-                               "has counters; valgrind can simulate instructions");
+                               "has counters; valgrind can simulate instructions "
+                               "and caches");
 }
 
 takt_status takt_session_count(takt_session *s, const char *event, uint64_t runs, double *per_run)
@@ -37,7 +38,7 @@ takt_status takt_session_count(takt_session *s, const char *event, uint64_t runs
     const bool alone = takt_counter_end(counter, &value);
     takt_counter_close(counter);
     TAKT_TRY(status);
-    if (!alone || value == 0)
+    if (!alone || (value == 0 && !takt_event_is_miss(which)))
         return unavailable(s->ctx, event, EBUSY);
     *per_run = (double)value / (double)runs;
     return TAKT_OK;

@@ -277,5 +277,6 @@ takt_status takt_profile_print(const takt_profile *p, takt_profile_view view, si
     case TAKT_PROFILE_MEMORY: takt_profile_memory(p, &r); break;
     default: takt_profile_steps(p, top, &r); break;
     }
+    takt_profile_cache(p, &r);
     return takt_report_end(&r, TAKT_OK, sink, user);
 }

@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const names[TAKT_EVENTS] = {"instructions", "cycles",   "cache-reads",
-                                               "cache-misses", "branches", "branch-misses"};
+static const char *const names[TAKT_EVENTS] = {"instructions", "cycles",    "cache-reads",
+                                               "cache-misses", "branches",  "branch-misses",
+                                               "l1-reads",     "l1-misses", "ll-misses"};
 
 const char *takt_event_name(takt_event event)
 {
@@ -21,6 +22,12 @@ takt_event takt_event_find(const char *name)
     return (takt_event)event;
 }
 
+bool takt_event_is_miss(takt_event event)
+{
+    return event == TAKT_EVENT_CACHE_MISSES || event == TAKT_EVENT_BRANCH_MISSES ||
+           event == TAKT_EVENT_L1_MISSES || event == TAKT_EVENT_LL_MISSES;
+}
+
 #if defined(__linux__)
 
 #include <linux/perf_event.h>
@@ -28,15 +35,26 @@ takt_event takt_event_find(const char *name)
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Reads of a cache: all, or those that miss it. */
+#define READS(cache, result)                                                                       \
+    (PERF_COUNT_HW_CACHE_##cache | PERF_COUNT_HW_CACHE_OP_READ << 8 |                              \
+     PERF_COUNT_HW_CACHE_RESULT_##result << 16)
+
 int takt_counter_open(takt_event event)
 {
-    static const uint64_t configs[TAKT_EVENTS] = {
-        PERF_COUNT_HW_INSTRUCTIONS,        PERF_COUNT_HW_CPU_CYCLES,
-        PERF_COUNT_HW_CACHE_REFERENCES,    PERF_COUNT_HW_CACHE_MISSES,
-        PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_MISSES};
+    static const uint64_t configs[TAKT_EVENTS] = {PERF_COUNT_HW_INSTRUCTIONS,
+                                                  PERF_COUNT_HW_CPU_CYCLES,
+                                                  PERF_COUNT_HW_CACHE_REFERENCES,
+                                                  PERF_COUNT_HW_CACHE_MISSES,
+                                                  PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+                                                  PERF_COUNT_HW_BRANCH_MISSES,
+                                                  READS(L1D, ACCESS),
+                                                  READS(L1D, MISS),
+                                                  READS(LL, MISS)};
     if ((unsigned)event >= TAKT_EVENTS)
         return -EINVAL;
-    struct perf_event_attr attributes = {.type = PERF_TYPE_HARDWARE,
+    const bool is_cache = event >= TAKT_EVENT_L1_READS;
+    struct perf_event_attr attributes = {.type = is_cache ? PERF_TYPE_HW_CACHE : PERF_TYPE_HARDWARE,
                                          .size = sizeof attributes,
                                          .config = configs[event],
                                          .disabled = 1,

@@ -12,6 +12,9 @@ typedef enum takt_event {
     TAKT_EVENT_CACHE_MISSES,
     TAKT_EVENT_BRANCHES,
     TAKT_EVENT_BRANCH_MISSES,
+    TAKT_EVENT_L1_READS, /* of data, by instructions */
+    TAKT_EVENT_L1_MISSES,
+    TAKT_EVENT_LL_MISSES, /* reads that go to memory */
     TAKT_EVENTS
 } takt_event;
 
@@ -19,6 +22,8 @@ typedef enum takt_event {
 const char *takt_event_name(takt_event event);
 /* The event of that name; TAKT_EVENTS if there is none. */
 takt_event takt_event_find(const char *name);
+/* Whether a run may do without any: then 0 is a figure, not a counter that does not count. */
+bool takt_event_is_miss(takt_event event);
 
 /* Counts the calling thread in user space; a descriptor, or -errno. Threads that it starts from now
  * on are counted too, those that it has already are not. */

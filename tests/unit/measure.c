@@ -94,6 +94,39 @@ static bool is_json(const char *bytes, size_t length)
     return good;
 }
 
+/* What is set is printed in every view; what cannot be is refused. */
+static void caches(takt_profile *p)
+{
+    static collected c;
+    takt_cache_use use;
+    EXPECT_OK(ctx, takt_profile_model_cache(p, &use));
+    EXPECT(strcmp(use.source, "modelled") == 0 && use.accesses > 0 && use.l1_misses >= 0 &&
+               use.ll_misses >= 0 && use.l1_misses + use.ll_misses <= 2 * use.accesses,
+           "%g %g", use.accesses, use.l1_misses);
+    EXPECT(use.l1_bytes == 65536 && use.ll_bytes == 1 << 25);
+    use = (takt_cache_use){.source = "guessed", .accesses = 1000, .l1_misses = 250};
+    EXPECT_STATUS(ctx, takt_profile_set_cache(p, &use), TAKT_ERR_ARGUMENT);
+    use.source = "measured";
+    use.l1_misses = 1001;
+    EXPECT_STATUS(ctx, takt_profile_set_cache(p, &use), TAKT_ERR_ARGUMENT);
+    use.l1_misses = 250;
+    use.ll_misses = -1;
+    use.note = "because";
+    EXPECT_OK(ctx, takt_profile_set_cache(p, &use));
+    for (int view = TAKT_PROFILE_STEPS; view <= TAKT_PROFILE_MEMORY; view++) {
+        c.length = 0;
+        EXPECT_OK(ctx,
+                  takt_profile_print(p, (takt_profile_view)view, 0, TAKT_FORMAT_JSON, collect, &c));
+        EXPECT(is_json(c.at, c.length) && strstr(c.at, "\"hit_rate\": 0.75") != NULL &&
+                   strstr(c.at, "ll_hit_rate") == NULL && strstr(c.at, "because") != NULL,
+               "view %d: %s", view, c.at);
+    }
+    c.length = 0;
+    EXPECT_OK(ctx, takt_profile_print(p, TAKT_PROFILE_BRIEF, 0, TAKT_FORMAT_TEXT, collect, &c));
+    EXPECT(strstr(c.at, "cache (measured): 75 % of 1000 accesses a run hit L1\n") != NULL, "%s",
+           c.at);
+}
+
 static void profiles(void)
 {
     static collected c;
@@ -125,6 +158,7 @@ static void profiles(void)
     EXPECT(strncmp(c.at, "Allocations:", 12) == 0 && strstr(c.at, "\nTotal memory:") != NULL &&
                strstr(c.at, "\nPeak memory:") != NULL,
            "%s", c.at);
+    caches(p);
     takt_profile_destroy(p);
     takt_profile_destroy(NULL);
 }

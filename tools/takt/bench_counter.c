@@ -1,67 +1,35 @@
 /* bench_counter.c - instructions of a run: counted by the processor, else simulated by callgrind.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench_job.h"
-#include "process.h"
+#include "simulate.h"
 
-enum { FEW = 2, MANY = 7, COUNTED_RUNS = 20 };
+enum { COUNTED_RUNS = 20 };
 
 /* Flags that a simulated run needs to compute the same. */
 static const tool_flag_id carried[] = {TAKT_F_SELECT, TAKT_F_BACKEND, TAKT_F_ISA,   TAKT_F_PASS,
                                        TAKT_F_LEVEL,  TAKT_F_SEED,    TAKT_FLAG_IDS};
 
-static void carry(tool_command *c, const takt_tool *t)
-{
-    for (const tool_flag_id *id = carried; *id != TAKT_FLAG_IDS; id++)
-        for (size_t i = 0; i < t->value_count; i++)
-            if (t->values[i].id == *id)
-                tool_command_add(c, "--%s=%s", tool_flags[*id].name, t->values[i].text);
-}
-
-static void carry_sizes(tool_command *c, const char *sizes)
-{
-    for (const char *at = sizes; at != NULL && *at != '\0';) {
-        const size_t length = strcspn(at, ",");
-        tool_command_add(c, "--dim=%.*s", (int)length, at);
-        at += length + (at[length] == ',');
-    }
-}
-
 /* "==123== Collected : 456789", of so many runs; 0 if callgrind did not get there. */
-static double collected(takt_tool *t, const char *model, const char *sizes, int runs)
+static double collected(const takt_tool *t, const tool_simulation *s, int runs)
 {
-    tool_command c = {0};
-    tool_buffer err = {0};
-    char self[4096];
+    tool_buffer said = {0};
     double count = 0;
-    tool_command_add(&c, "valgrind");
-    tool_command_add(&c, "--tool=callgrind");
-    tool_command_add(&c, "--callgrind-out-file=/dev/null");
-    tool_command_add(&c, "%s", tool_self(self, sizeof self));
-    tool_command_add(&c, "run");
-    tool_command_add(&c, "--random");
-    tool_command_add(&c, "--threads=1");
-    tool_command_add(&c, "--repeat=%d", runs);
-    carry(&c, t);
-    carry_sizes(&c, sizes);
-    tool_command_add(&c, "%s", model);
-    if (tool_spawn(&c, NULL, &err) == 0 && err.at != NULL) {
-        const char *at = strstr(err.at, "Collected :");
-        count = at != NULL ? strtod(at + strlen("Collected :"), NULL) : 0;
-    }
-    tool_command_free(&c);
-    free(err.at);
+    if (!tool_simulate(t, s, runs, &said) || !tool_simulated(&said, "Collected :", &count))
+        count = 0;
+    free(said.at);
     return count;
 }
 
-/* What loading and planning take is in both counts, and falls out of the difference. */
 double bench_simulate(takt_tool *t, const char *model, const char *sizes)
 {
-    const double few = collected(t, model, sizes, FEW);
-    const double many = few > 0 ? collected(t, model, sizes, MANY) : 0;
-    return many > few ? (many - few) / (MANY - FEW) : 0;
+    static const char *const options[] = {"--tool=callgrind", "--callgrind-out-file=/dev/null",
+                                          NULL};
+    const tool_simulation s = {options, model, sizes, carried};
+    const double few = collected(t, &s, TOOL_FEW_RUNS);
+    const double many = few > 0 ? collected(t, &s, TOOL_MANY_RUNS) : 0;
+    return many > few ? (many - few) / (TOOL_MANY_RUNS - TOOL_FEW_RUNS) : 0;
 }
 
 /* By the processor; false: it does not count for us. */

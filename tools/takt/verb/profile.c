@@ -1,5 +1,6 @@
 /* profile.c - where the time of a run goes, and what could be done about it. */
 #include "measure.h"
+#include "profile_cache.h"
 
 static int save(takt_tool *t, const takt_profile *p, takt_profile_view view, tool_flag_id flag)
 {
@@ -51,6 +52,8 @@ static int profile(takt_tool *t, tool_bench *b)
         return tool_report_error(t, takt_session_error(b->session));
     code = tool_finish(t, status);
     if (code == TAKT_EXIT_OK)
+        code = profile_cache(t, b, p);
+    if (code == TAKT_EXIT_OK)
         code = print(t, p);
     takt_profile_destroy(p);
     return code;
@@ -82,6 +85,11 @@ static int impact(takt_tool *t)
 static int run(takt_tool *t)
 {
     tool_bench b;
+    if (!profile_cache_flag(t))
+        return TAKT_EXIT_USAGE;
+    if (tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_COUNTERS) != NULL)
+        return tool_usage_error(t, 1003, "ask for one of the two",
+                                "--impact shows no cache figures, which --counters asks for");
     if (tool_on(t, TAKT_F_IMPACT))
         return impact(t);
     int code = tool_bench_open(t, &b);
@@ -100,13 +108,17 @@ const takt_verb takt_verb_profile = {
     .arg_max = 1,
     .about =
         "Every time has a 95 % confidence interval. The ceilings of this machine are measured\n"
-        "once and kept beneath ~/.cache/takt; `takt benchmark system --measure` renews them.",
+        "once and kept beneath ~/.cache/takt; `takt benchmark system --measure` renews them.\n\n"
+        "--counters perf counts on the processor, where the kernel grants it; cachegrind runs the\n"
+        "model in valgrind, about 80 times slower; model reckons from the plan's bytes and the\n"
+        "caches' sizes. auto takes the first of them that can be had, cachegrind only if it takes\n"
+        "less than about 10 s. perf and cachegrind use one thread.",
     .example = "takt profile examples/mlp.takt -D batch=32 --trace trace.json",
-    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,  TAKT_F_WEIGHTS,  TAKT_F_ALLOW_LINKS,
-              TAKT_F_INPUT,      TAKT_F_SHAPE,   TAKT_F_DIM,      TAKT_F_SEED,
-              TAKT_F_RANDOM,     TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DURATION,
-              TAKT_F_TRACE_FILE, TAKT_F_FOLDED,  TAKT_F_FLAME,    TAKT_F_LAYERS,
-              TAKT_F_MEMORY,     TAKT_F_TOP,     TAKT_F_BRIEF,    TAKT_F_IMPACT,
-              TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,     TAKT_F_WEIGHTS,  TAKT_F_ALLOW_LINKS,
+              TAKT_F_INPUT,      TAKT_F_SHAPE,      TAKT_F_DIM,      TAKT_F_SEED,
+              TAKT_F_RANDOM,     TAKT_F_THREADS,    TOOL_PLAN_FLAGS, TAKT_F_DURATION,
+              TAKT_F_TRACE_FILE, TAKT_F_FOLDED,     TAKT_F_FLAME,    TAKT_F_LAYERS,
+              TAKT_F_MEMORY,     TAKT_F_TOP,        TAKT_F_BRIEF,    TAKT_F_IMPACT,
+              TAKT_F_COUNTERS,   TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
     .run = run,
 };

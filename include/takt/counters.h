@@ -1,0 +1,40 @@
+/**
+ * counters.h - how a run uses the caches, in the report of a profile.
+ *
+ *     takt_cache_use use;
+ *     takt_profile_model_cache(profile, &use);   // or counted by takt_session_count
+ *     takt_profile_set_cache(profile, &use);     // takt_profile_print shows it from now on
+ */
+#ifndef TAKT_COUNTERS_H
+#define TAKT_COUNTERS_H
+
+#include <takt/measure.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How a run uses the caches. The three sources are never to be compared with one another. */
+typedef struct takt_cache_use {
+    const char *source; /**< "measured" (accesses), "simulated" (accesses), "modelled" (bytes) */
+    double accesses;    /**< a run: reads of data if measured, reads and writes if simulated, bytes
+                             of the steps' operands if modelled */
+    double l1_misses;   /**< of them, not in L1: the hit rate is 1 - l1_misses / accesses */
+    double ll_misses;   /**< of them, from memory; negative: unknown */
+    uint64_t l1_bytes, ll_bytes; /**< of the caches that were simulated or modelled; 0: unknown */
+    const char *note;            /**< why no better source was taken, or NULL; copied */
+} takt_cache_use;
+
+/** Enters it into the report. TAKT_ERR_ARGUMENT for another source, no accesses, or more misses. */
+TAKT_API TAKT_MUST_USE takt_status takt_profile_set_cache(takt_profile *profile,
+                                                          const takt_cache_use *use);
+/** The simple model: all operands' bytes of a step lie in the smallest cache that its bytes fit
+ *  (weights: that the whole plan's memory fits), and what a step uses twice is counted once.
+ *  TAKT_ERR_ARGUMENT for a profile without ceilings. */
+TAKT_API TAKT_MUST_USE takt_status takt_profile_model_cache(const takt_profile *profile,
+                                                            takt_cache_use *use);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,196 @@
+/* profile_cache.c - cache hits of a run: by perf, by cachegrind, or by a model. */
+#include "profile_cache.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulate.h"
+
+enum { COUNTED_RUNS = 20, NOTE = 512, REASON = 200 };
+
+/* Cachegrind runs about so many times slower; `auto` waits no longer than this for it. */
+static const double slowdown = 80, patience_ns = 10e9;
+
+/* Flags that a simulated run needs to compute the same. */
+static const tool_flag_id carried[] = {
+    TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,    TAKT_F_SHAPE,
+    TAKT_F_DIM,    TAKT_F_SEED,    TAKT_F_MAX_RAM,     TOOL_PLAN_FLAGS, TAKT_FLAG_IDS};
+
+typedef struct cache_job {
+    takt_tool *t;
+    tool_bench *b;
+    takt_profile *p;
+    char note[NOTE]; /* why no better source was taken */
+} cache_job;
+
+bool profile_cache_flag(const takt_tool *t)
+{
+    static const char *const words[] = {"auto", "perf", "cachegrind", "model"};
+    const char *word = tool_text_of(t, TAKT_F_COUNTERS);
+    if (word == NULL)
+        return true;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    tool_usage_error(t, 1003, "there are auto, perf, cachegrind and model",
+                     "--counters %s is no source of cache figures", word);
+    return false;
+}
+
+static void note(cache_job *j, const char *text)
+{
+    const size_t length = strlen(j->note);
+    snprintf(j->note + length, sizeof j->note - length, "%s%.*s", length > 0 ? "; " : "", REASON,
+             text);
+}
+
+/* ---- perf ---- */
+
+/* The last level is left out where only L1 is counted, as on many Arm processors. */
+static takt_status count_session(takt_session *s, takt_cache_use *use)
+{
+    takt_status status = takt_session_count(s, "l1-reads", COUNTED_RUNS, &use->accesses);
+    if (status == TAKT_OK)
+        status = takt_session_count(s, "l1-misses", COUNTED_RUNS, &use->l1_misses);
+    if (status == TAKT_OK &&
+        takt_session_count(s, "ll-misses", COUNTED_RUNS, &use->ll_misses) != TAKT_OK)
+        use->ll_misses = -1;
+    use->l1_misses = fmin(use->l1_misses, use->accesses);
+    use->ll_misses = fmin(use->ll_misses, use->accesses);
+    return status;
+}
+
+/* In a session of one thread: the kernel counts the thread that asks. */
+static takt_status measure(cache_job *j, takt_cache_use *use)
+{
+    takt_plan *plan;
+    takt_session *s = NULL;
+    *use = (takt_cache_use){.source = "measured"};
+    takt_status status = tool_try_plan(j->t, j->b->model, j->b->run.sizes.text, 1, &plan);
+    if (status == TAKT_OK)
+        status = takt_session_create(plan, NULL, &s);
+    if (status == TAKT_OK && tool_bind_inputs(&j->b->run, s) != TAKT_EXIT_OK)
+        status = TAKT_ERR_ARGUMENT;
+    if (status == TAKT_OK)
+        status = count_session(s, use);
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    return status;
+}
+
+/* ---- cachegrind ---- */
+
+/* "--D1=65536,8,64". The number of sets must be a power of two: as many as leave 8 ways or more. */
+static void cache_option(char *to, size_t room, const char *name, uint64_t bytes)
+{
+    const uint64_t line = 64, lines = bytes / line;
+    uint64_t sets = 1;
+    while (lines / (2 * sets) >= 8)
+        sets *= 2;
+    snprintf(to, room, "--%s=%llu,%llu,%llu", name,
+             (unsigned long long)(lines / sets * sets * line), (unsigned long long)(lines / sets),
+             (unsigned long long)line);
+}
+
+/* Accesses, misses of L1, misses of the last level, of so many runs. */
+static bool simulate_runs(const cache_job *j, const tool_simulation *s, int runs, double found[3])
+{
+    tool_buffer said = {0};
+    const bool good = tool_simulate(j->t, s, runs, &said) &&
+                      tool_simulated(&said, "D   refs:", &found[0]) &&
+                      tool_simulated(&said, "D1  misses:", &found[1]) &&
+                      tool_simulated(&said, "LLd misses:", &found[2]);
+    free(said.at);
+    return good;
+}
+
+static bool simulate(cache_job *j, takt_cache_use *use)
+{
+    char l1[64], ll[64];
+    const char *options[] = {
+        "--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null", l1, ll, NULL};
+    const char *path = tool_text_of(j->t, TAKT_F_MODEL);
+    const tool_simulation s = {options, path != NULL ? path : j->t->args[0], NULL, carried};
+    double few[3], many[3];
+    takt_cache_use model;
+    if (takt_profile_model_cache(j->p, &model) != TAKT_OK)
+        return false;
+    cache_option(l1, sizeof l1, "D1", model.l1_bytes);
+    cache_option(ll, sizeof ll, "LL", model.ll_bytes);
+    if (model.l1_bytes < 4096 || model.ll_bytes < model.l1_bytes) {
+        model.l1_bytes = model.ll_bytes = 0; /* unknown: those that valgrind takes by itself */
+        options[3] = NULL;
+    }
+    if (!simulate_runs(j, &s, TOOL_FEW_RUNS, few) || !simulate_runs(j, &s, TOOL_MANY_RUNS, many))
+        return false;
+    const double runs = TOOL_MANY_RUNS - TOOL_FEW_RUNS;
+    *use = (takt_cache_use){.source = "simulated",
+                            .accesses = (many[0] - few[0]) / runs,
+                            .l1_bytes = model.l1_bytes,
+                            .ll_bytes = model.ll_bytes};
+    use->l1_misses = fmin(fmax(0, (many[1] - few[1]) / runs), use->accesses);
+    use->ll_misses = fmin(fmax(0, (many[2] - few[2]) / runs), use->accesses);
+    return use->accesses > 0;
+}
+
+static bool is_patient(const cache_job *j)
+{
+    takt_profile_summary sum;
+    takt_profile_summarize(j->p, &sum);
+    const double runs = TOOL_FEW_RUNS + TOOL_MANY_RUNS;
+    takt_plan_info info;
+    takt_plan_query(j->b->plan, &info);
+    const double threads = fmax(1, info.threads);
+    return slowdown * (2 * (j->b->load_ns + j->b->plan_ns) + runs * threads * sum.latency.median) <=
+           patience_ns;
+}
+
+static int no_cachegrind(const takt_tool *t)
+{
+    takt_error e = {.status = TAKT_ERR_UNSUPPORTED, .id = 8004, .offset = -1};
+    snprintf(e.message, sizeof e.message,
+             "cache hits cannot be simulated here: valgrind is not installed, or could not run "
+             "the model");
+    snprintf(e.hint, sizeof e.hint, "sudo apt install valgrind, or --counters model");
+    return tool_report_error(t, &e);
+}
+
+/* ---- choosing ---- */
+
+static takt_status choose(cache_job *j, takt_cache_use *use)
+{
+    if (measure(j, use) == TAKT_OK)
+        return TAKT_OK;
+    note(j, takt_last_error_info(j->t->ctx)->message);
+    if (!is_patient(j))
+        note(j, "cachegrind would take more than 10 s: --counters cachegrind waits for it");
+    else if (simulate(j, use))
+        return TAKT_OK;
+    else
+        note(j, "valgrind is not installed, or could not run the model");
+    return takt_profile_model_cache(j->p, use);
+}
+
+int profile_cache(takt_tool *t, tool_bench *b, takt_profile *p)
+{
+    const char *word = tool_text_of(t, TAKT_F_COUNTERS);
+    cache_job j = {.t = t, .b = b, .p = p};
+    takt_cache_use use = {0};
+    takt_status status = TAKT_OK;
+    if (word == NULL)
+        return TAKT_EXIT_OK;
+    if (strcmp(word, "perf") == 0)
+        status = measure(&j, &use);
+    else if (strcmp(word, "model") == 0)
+        status = takt_profile_model_cache(p, &use);
+    else if (strcmp(word, "auto") == 0)
+        status = choose(&j, &use);
+    else if (!simulate(&j, &use))
+        return no_cachegrind(t);
+    if (status == TAKT_OK) {
+        use.note = j.note;
+        status = takt_profile_set_cache(p, &use);
+    }
+    return tool_finish(t, status);
+}

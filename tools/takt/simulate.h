@@ -1,0 +1,23 @@
+/* simulate.h - Takt itself in valgrind, for figures that the processor does not give. */
+#ifndef TAKT_TOOL_SIMULATE_H
+#define TAKT_TOOL_SIMULATE_H
+
+#include "measure.h"
+
+/* What loading and planning take is in both counts, and falls out of their difference. */
+enum { TOOL_FEW_RUNS = 2, TOOL_MANY_RUNS = 7 };
+
+typedef struct tool_simulation {
+    const char *const *options;  /* of valgrind; ends with NULL */
+    const char *model;           /* its path */
+    const char *sizes;           /* "batch=8,time=3", or NULL */
+    const tool_flag_id *carried; /* flags that the run needs to compute the same; TAKT_FLAG_IDS */
+} tool_simulation;
+
+/* `takt run` on one thread, so many times; `said` gets what valgrind reports. False: valgrind is
+ * not there, or could not run the model. */
+bool tool_simulate(const takt_tool *t, const tool_simulation *s, int runs, tool_buffer *said);
+/* The number after a label of the report. */
+bool tool_simulated(const tool_buffer *said, const char *label, double *value);
+
+#endif
