@@ -30,8 +30,9 @@ typedef struct takt_deviation {
     char output[64];     /**< where the largest difference is */
 } takt_deviation;
 
-/** Makes two plans, one with `options` and one with the same but for `precision`, runs each once
- *  from its first state on the same inputs, and compares the outputs. `input` may be NULL. */
+/** Makes two plans, one with `options` and one with the same but for `precision` and `numerics`,
+ * runs each once from its first state on the same inputs, and compares the outputs. `input` may be
+ * NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_measure_deviation(const takt_model *model,
                                                           const takt_plan_options *options,
                                                           const takt_deviation_input *input,

@@ -60,9 +60,9 @@ typedef struct takt_plan_options {
     const char *outputs; /**< "a,b": only these are computed, and what they need; outputs, values or
                               layers by name; NULL: all outputs */
     takt_cache_config cache; /**< how matrix products walk through memory */
-    /** "f16" or "bf16": weights of products and tables are stored so, in half the bytes, and are
-     *  widened as they are read; everything is computed in f32 as before. Default "f32": as they
-     *  are. */
+    /** "f16" or "bf16": weights of products, convolutions and tables are stored so, in half the
+     * bytes, and are widened as they are read; everything is computed in f32 as before. Default
+     * "f32": as they are. */
     const char *precision;
     bool no_in_place; /**< no result is written over an input of its step, for comparison */
     /** "exact" (default: the same bits on every machine) or "fast": products with constant factors

@@ -1,4 +1,5 @@
-/* precision.c - weights of products and tables in 16 bits: what --precision f16 and bf16 do.
+/* precision.c - weights of products, convolutions and tables in 16 bits: what --precision f16 and
+ * bf16 do.
  *
  * A weight w becomes widen(round(w)). Activations, sums, biases and everything else stay as they
  * are, so the error is that of rounding the weights once: docs/numerics.md, "Weights in 16 bits".

@@ -36,6 +36,14 @@ for precision in ("f16", "bf16"):
              ((MLP,), (MLP, "--precision", precision), (half,))]
     expect(plans[0]["packed"] == 2 * plans[1]["packed"] == 2 * plans[2]["packed"], plans)
 expect("largest error" not in succeeds("run", MLP, "--precision", "f32"), "f32 has no error")
+with open(path("wide.takt"), "w", encoding="utf-8") as file:
+    file.write("model wide(x: f32[2, 8]) seed=1 {\n  param w: f32[8, 4]\n"
+               "  return x @ (w * 100000.0)\n}\n")
+fails(1, "compile", path("wide.takt"), "--precision", "f16", "-o", path("wide.taktp"),
+      says=["TAKT4006", "is infinite in f16", "--precision bf16"])
+expect(not os.path.exists(path("wide.taktp")), "a file that cannot run is not written")
+said = succeeds("run", path("f16.taktp"), "--precision", "bf16")
+expect("no result differs" in said, f"weights that are f16 already stay: {said}")
 fails(2, "compile", MLP, "--precision", "f12", "-o", path("no.taktp"), says=["no precision f12"])
 fails(2, "run", MLP, "--precision", "f12", says=["no precision f12", "f32, f16 or bf16"])
 

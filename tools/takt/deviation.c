@@ -1,4 +1,4 @@
-/* deviation.c - the error against f32 that an option brings, and what it saves. */
+/* deviation.c - the error against f32 that an option brings. */
 #include <string.h>
 
 #include "tool.h"
@@ -39,9 +39,12 @@ void tool_print_deviation(const takt_tool *t, const takt_deviation *d)
     if (is_fast(t))
         printf("numerics fast: ");
     if (d->unlike > 0)
-        printf("%zu of %zu results are finite here or in f32 alone; ", d->unlike, d->count);
-    printf("largest error against f32 %.3g (%s), relative RMS %.3g %%\n", d->max_abs, d->output,
-           100 * d->rms_relative);
+        printf("%zu of %zu results are finite here or without it alone; ", d->unlike, d->count);
+    if (d->max_abs > 0)
+        printf("largest error against f32 %.3g (%s), relative RMS %.3g %%\n", d->max_abs, d->output,
+               100 * d->rms_relative);
+    else /* it may also be that no step could do it: takt kernels and takt explain tell */
+        printf("%s\n", d->unlike > 0 ? "no other differs" : "no result differs from those without");
 }
 
 void tool_json_deviation(const takt_deviation *d)

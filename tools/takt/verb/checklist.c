@@ -79,6 +79,15 @@ static void look_at(list *l, size_t index, bool json)
     l->persons += r == NULL;
 }
 
+/* Whether the box of --slo is ticked. */
+static bool is_latency_kept(const list *l)
+{
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
+        if (boxes[i].person == NULL && checks[boxes[i].check] == check_latency)
+            return l->results[boxes[i].check].ticked;
+    return true;
+}
+
 static void print_persons(void)
 {
     printf("\nby a person:\n");
@@ -107,9 +116,10 @@ static int look(tool_patient *p)
         printf("\n%zu boxes: %zu ticked, %zu open, %zu by a person\n", count, l->ticked, l->open,
                l->persons);
     }
+    const bool is_kept = tool_text_of(p->t, TAKT_F_SLO) == NULL || is_latency_kept(l);
     takt_profile_destroy(l->sheet.profile);
     free(l);
-    return TAKT_EXIT_OK;
+    return is_kept ? TAKT_EXIT_OK : TAKT_EXIT_BUDGET;
 }
 
 static int run(takt_tool *t)

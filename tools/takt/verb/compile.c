@@ -3,31 +3,46 @@
 
 #include "tool.h"
 
-/* A model that cannot be run on random inputs is written all the same. */
-static int tell(takt_tool *t, const takt_model *model, const tool_sizes *sizes, const char *to)
+enum { TAKT_WEIGHT_RANGE = 4006 }; /* the id of weights beyond f16 */
+
+/* What --precision does to results; a model that cannot be run on random inputs has none. */
+typedef struct loss {
+    takt_deviation deviation;
+    bool is_known;
+    char why[256]; /* it is not */
+} loss;
+
+/* False if the model could not run at all with its weights in so few bits. */
+static bool measure(takt_tool *t, const takt_model *model, const tool_sizes *sizes, loss *l)
+{
+    *l = (loss){0};
+    if (!tool_deviates(t))
+        return true;
+    l->is_known = tool_deviation(t, model, sizes, NULL, &l->deviation) == TAKT_OK;
+    const takt_error *error = takt_last_error_info(t->ctx);
+    if (!l->is_known)
+        snprintf(l->why, sizeof l->why, "%.250s", error->message);
+    return l->is_known || error->id != TAKT_WEIGHT_RANGE;
+}
+
+static int tell(takt_tool *t, const takt_model *model, const loss *l, const char *to)
 {
     if (tool_on(t, TAKT_F_QUIET))
         return TAKT_EXIT_OK;
-    takt_deviation deviation;
-    const bool deviates = tool_deviates(t);
-    takt_status status = TAKT_OK;
-    if (deviates)
-        status = tool_deviation(t, model, sizes, NULL, &deviation);
     if (!tool_on(t, TAKT_F_JSON)) {
         printf("%s: %s\n", to, takt_model_name(model));
-        if (deviates && status == TAKT_OK)
-            tool_print_deviation(t, &deviation);
-        else if (deviates)
-            printf("the error against f32 was not measured: %s\n",
-                   takt_last_error_info(t->ctx)->message);
+        if (l->is_known)
+            tool_print_deviation(t, &l->deviation);
+        else if (tool_deviates(t))
+            printf("the error against f32 was not measured: %s\n", l->why);
         return TAKT_EXIT_OK;
     }
     printf("{\"model\": ");
     tool_print_string(stdout, takt_model_name(model));
     printf(", \"file\": ");
     tool_print_string(stdout, to);
-    if (deviates && status == TAKT_OK)
-        tool_json_deviation(&deviation);
+    if (l->is_known)
+        tool_json_deviation(&l->deviation);
     printf("}\n");
     return TAKT_EXIT_OK;
 }
@@ -46,11 +61,15 @@ static int save(takt_tool *t, const takt_model *model)
                                 "not to standard output");
     if (!tool_sizes_init(t, model, &sizes))
         return TAKT_EXIT_USAGE;
+    loss l;
+    if (!measure(t, model, &sizes, &l))
+        return tool_finish(t, TAKT_ERR_ARGUMENT);
     from = from != NULL ? from : t->args[0];
     char command[1024];
-    const char *name = tool_text_of(t, TAKT_F_SELECT);
-    snprintf(command, sizeof command, "takt compile%s%.200s", name != NULL ? " --select " : "",
-             name != NULL ? name : "");
+    const char *name = tool_text_of(t, TAKT_F_SELECT), *bits = tool_text_of(t, TAKT_F_PRECISION);
+    snprintf(command, sizeof command, "takt compile%s%.200s%s%.20s",
+             name != NULL ? " --select " : "", name != NULL ? name : "",
+             bits != NULL ? " --precision " : "", bits != NULL ? bits : "");
     takt_save_options options = {.source = from,
                                  .command = command,
                                  .sizes = sizes.length > 0 ? sizes.text : NULL,
@@ -61,7 +80,7 @@ static int save(takt_tool *t, const takt_model *model)
     options.optimize = true;
     if (code == TAKT_EXIT_OK && emit != NULL)
         code = tool_finish(t, takt_model_save(model, emit, &options));
-    return code == TAKT_EXIT_OK ? tell(t, model, &sizes, to != NULL ? to : emit) : code;
+    return code == TAKT_EXIT_OK ? tell(t, model, &l, to != NULL ? to : emit) : code;
 }
 
 static int run(takt_tool *t)
