@@ -73,7 +73,12 @@ static inline vf vf_max(vf a, vf b)
 static inline vf vf_clamp(vf a, float lo, float hi) { return a > hi ? hi : a < lo ? lo : a; }
 static inline vf vf_at_most(vf a, float hi) { return a > hi ? hi : a; }
 static inline vf vf_at_least(vf a, float lo) { return a < lo ? lo : a; }
-static inline vf vf_rise(vf a) { return a < 0.0f ? -0.0f : a; }
+/* By integers: clang makes a maximum of a comparison with -0, which turns +0 into -0. */
+static inline vf vf_rise(vf a)
+{
+    const uint32_t bits = (uint32_t)vf_as_vi(a), least = 0x80000000U, infinity = 0xff800000U;
+    return bits > least && bits <= infinity ? -0.0f : a;
+}
 static inline vf vf_larger(vf a, vf b) { return a > b ? a : b; }
 static inline vf vf_addend(const float *c) { return *c; }
 static inline vx vf_index(vf t) { return vf_as_vi(t) & 7; }
