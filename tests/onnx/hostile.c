@@ -12,93 +12,30 @@
 #include <takt/takt.h>
 
 #include "../test.h"
-#include "base/json.h"
-#include "io/safetensors/safetensors.h"
+#include "util/load.h"
 
 typedef struct outcome {
     int id;
     long long offset;
 } outcome;
 
-typedef takt_status load_fn(takt_ctx *ctx, const void *bytes, size_t length);
-
-/* ---- memory that is counted ---- */
-
-static size_t live, peak;
-
-static void *get(void *user, size_t size, size_t align)
-{
-    (void)user;
-    void *block =
-        size > SIZE_MAX - align ? NULL : aligned_alloc(align, (size + align - 1) & ~(align - 1));
-    live += block != NULL ? size : 0;
-    peak = live > peak ? live : peak;
-    return block;
-}
-
-static void put(void *user, void *block, size_t size)
-{
-    (void)user;
-    live -= block != NULL ? size : 0;
-    free(block);
-}
-
-/* ---- the four formats ---- */
-
-static takt_status load_onnx(takt_ctx *ctx, const void *bytes, size_t length)
-{
-    takt_model *m;
-    const takt_status status = takt_model_load_memory(ctx, "seed", bytes, length, NULL, &m);
-    takt_model_destroy(m);
-    return status;
-}
-
-static takt_status load_safetensors(takt_ctx *ctx, const void *bytes, size_t length)
-{
-    takt_arena arena;
-    takt_weight_list list;
-    takt_arena_init(&arena, ctx);
-    const takt_status status = takt_safetensors_read(&arena, "seed", bytes, length, &list);
-    takt_arena_deinit(&arena);
-    return status;
-}
-
-static takt_status load_npy(takt_ctx *ctx, const void *bytes, size_t length)
-{
-    takt_tensor_view v;
-    const takt_status status = takt_npy_load_memory(ctx, "seed", bytes, length, &v);
-    takt_view_free(ctx, &v);
-    return status;
-}
-
-static takt_status load_json(takt_ctx *ctx, const void *bytes, size_t length)
-{
-    takt_arena arena;
-    const takt_json *root;
-    takt_arena_init(&arena, ctx);
-    const takt_status status = takt_json_parse(ctx, &arena, bytes, length, &root);
-    takt_arena_deinit(&arena);
-    return status;
-}
-
 /* From a block of exactly its size, so that a sanitizer sees reads behind it. */
 static outcome load(load_fn *how, const uint8_t *bytes, size_t length)
 {
-    const takt_allocator allocator = {.get = get, .put = put};
-    const takt_config config = {.allocator = &allocator};
+    const takt_config config = {.allocator = &load_allocator};
     takt_ctx *ctx;
     outcome o = {0, -1};
     uint8_t *copy = malloc(length != 0 ? length : 1);
     if (length > 0)
         memcpy(copy, bytes, length);
-    live = peak = 0;
+    load_live = load_peak = 0;
     if (EXPECT_OK(NULL, takt_ctx_create(&config, &ctx))) {
         if (how(ctx, copy, length) != TAKT_OK)
             o = (outcome){takt_last_error_info(ctx)->id,
                           (long long)takt_last_error_info(ctx)->offset};
         takt_ctx_destroy(ctx);
     }
-    EXPECT(live == 0, "%zu bytes leak", live);
+    EXPECT(load_live == 0, "%zu bytes leak", load_live);
     free(copy);
     return o;
 }
@@ -146,7 +83,7 @@ static void check(load_fn *how, const seed *s, bool writes, FILE *out)
     const bool is_legal = strstr(s->name, "/legal") != NULL || strstr(s->name, "/good") != NULL;
     /* Functions that call one another multiply up to a bound of their own. */
     const size_t most = strstr(s->name, "exponential") != NULL ? 32 << 20 : 16 * length + (1 << 20);
-    EXPECT(peak <= most, "%s: %zu bytes of memory for %zu", s->name, peak, length);
+    EXPECT(load_peak <= most, "%s: %zu bytes of memory for %zu", s->name, load_peak, length);
     EXPECT(seconds <= 1 || TEST_SANITIZED, "%s takes %g s", s->name, seconds);
     EXPECT(!is_legal || o.id == 0, "%s is refused with %d", s->name, o.id);
     if (writes)
@@ -293,7 +230,7 @@ static double seconds_of(load_fn *how, const char *bytes, size_t length, size_t 
         EXPECT(o.id == 0, "id %d", o.id);
         best = s < best ? s : best;
     }
-    *memory = peak;
+    *memory = load_peak;
     return best;
 }
 

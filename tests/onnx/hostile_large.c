@@ -10,81 +10,22 @@
 #include <takt/takt.h>
 
 #include "../test.h"
-#include "base/json.h"
-#include "io/safetensors/safetensors.h"
 #include "util/back.h"
-
-typedef takt_status load_fn(takt_ctx *ctx, const void *bytes, size_t length);
-
-static size_t live, peak;
-
-static void *get(void *user, size_t size, size_t align)
-{
-    (void)user;
-    void *block =
-        size > SIZE_MAX - align ? NULL : aligned_alloc(align, (size + align - 1) & ~(align - 1));
-    live += block != NULL ? size : 0;
-    peak = live > peak ? live : peak;
-    return block;
-}
-
-static void put(void *user, void *block, size_t size)
-{
-    (void)user;
-    live -= block != NULL ? size : 0;
-    free(block);
-}
-
-static takt_status load_onnx(takt_ctx *ctx, const void *bytes, size_t length)
-{
-    takt_model *m;
-    const takt_status status = takt_model_load_memory(ctx, "seed", bytes, length, NULL, &m);
-    takt_model_destroy(m);
-    return status;
-}
-
-static takt_status load_safetensors(takt_ctx *ctx, const void *bytes, size_t length)
-{
-    takt_arena arena;
-    takt_weight_list list;
-    takt_arena_init(&arena, ctx);
-    const takt_status status = takt_safetensors_read(&arena, "seed", bytes, length, &list);
-    takt_arena_deinit(&arena);
-    return status;
-}
-
-static takt_status load_npy(takt_ctx *ctx, const void *bytes, size_t length)
-{
-    takt_tensor_view v;
-    const takt_status status = takt_npy_load_memory(ctx, "seed", bytes, length, &v);
-    takt_view_free(ctx, &v);
-    return status;
-}
-
-static takt_status load_json(takt_ctx *ctx, const void *bytes, size_t length)
-{
-    takt_arena arena;
-    const takt_json *root;
-    takt_arena_init(&arena, ctx);
-    const takt_status status = takt_json_parse(ctx, &arena, bytes, length, &root);
-    takt_arena_deinit(&arena);
-    return status;
-}
+#include "util/load.h"
 
 static int id_of(load_fn *how, const takt_limits *limits, const void *bytes, size_t length)
 {
-    const takt_allocator allocator = {.get = get, .put = put};
-    takt_config config = {.allocator = &allocator};
+    takt_config config = {.allocator = &load_allocator};
     takt_ctx *ctx;
     int id = -1;
     if (limits != NULL)
         config.limits = *limits;
-    live = peak = 0;
+    load_live = load_peak = 0;
     if (!EXPECT_OK(NULL, takt_ctx_create(&config, &ctx)))
         return id;
     id = how(ctx, bytes, length) == TAKT_OK ? 0 : takt_last_error_info(ctx)->id;
     takt_ctx_destroy(ctx);
-    EXPECT(live == 0, "%zu bytes leak", live);
+    EXPECT(load_live == 0, "%zu bytes leak", load_live);
     return id;
 }
 
@@ -299,10 +240,10 @@ static void whole(char *bytes)
         const int id = id_of(inputs[i].how, NULL, bytes, length);
         const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
         printf("%s: %.1f MB, %.2f s, %.1f MB of memory\n", inputs[i].name, (double)length / 1e6,
-               seconds, (double)peak / 1e6);
+               seconds, (double)load_peak / 1e6);
         EXPECT(id == inputs[i].id, "%s: id %d", inputs[i].name, id);
-        EXPECT(peak <= 16 * length + (1 << 20), "%s: %zu bytes for %zu", inputs[i].name, peak,
-               length);
+        EXPECT(load_peak <= 16 * length + (1 << 20), "%s: %zu bytes for %zu", inputs[i].name,
+               load_peak, length);
         EXPECT(seconds <= inputs[i].seconds || TEST_SANITIZED, "%s: %g s", inputs[i].name, seconds);
     }
 }

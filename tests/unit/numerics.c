@@ -9,6 +9,7 @@
 #include <takt/takt.h>
 
 #include "kernel/kernel.h"
+#include "util/run_once.h"
 
 static takt_ctx *ctx;
 
@@ -50,74 +51,35 @@ static bool has_bf16(void)
     return k != NULL && k->rank > 0;
 }
 
-static takt_model *model_of(const char *source)
-{
-    takt_model *m = NULL;
-    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", source, strlen(source), NULL, &m));
-    return m;
-}
-
-static size_t results(const takt_model *m, const takt_plan_options *o, float *to)
-{
-    takt_plan *plan;
-    takt_session *s = NULL;
-    size_t count = 0;
-    if (!EXPECT_OK(ctx, takt_plan_create(m, o, &plan)))
-        return 0;
-    if (EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
-        EXPECT_OK(ctx, takt_view_random(ctx, takt_session_input(s, 0), 3, 0));
-        EXPECT_OK(ctx, takt_session_run(s));
-        const takt_tensor_view *y = takt_session_output(s, 0);
-        count = 1;
-        for (int d = 0; d < y->rank; d++)
-            count *= (size_t)y->dims[d];
-        EXPECT(count <= MOST, "%zu results", count);
-        memcpy(to, y->data, (count < MOST ? count : MOST) * sizeof *to);
-    }
-    takt_session_destroy(s);
-    takt_plan_destroy(plan);
-    return count;
-}
-
-static double distance(const float *a, const float *b, size_t count)
-{
-    double error = 0, size = 0;
-    for (size_t i = 0; i < count; i++) {
-        error += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
-        size += (double)b[i] * b[i];
-    }
-    return sqrt(error / size);
-}
-
 static void fast_is_close_and_says_so(int which)
 {
     static float exact[MOST], got[MOST], other[MOST];
-    takt_model *m = model_of(texts[which]);
+    takt_model *m = run_model(ctx, texts[which]);
     static const char *const sizes[] = {"n=1", "n=7"};
     for (int i = 0; i < 2; i++) {
         takt_plan_options o = {.sizes = sizes[i], .threads = 1};
-        const size_t count = results(m, &o, exact);
+        const size_t count = run_once(ctx, m, &o, (run_results){exact, MOST});
         o.numerics = "exact";
-        results(m, &o, got);
+        run_once(ctx, m, &o, (run_results){got, MOST});
         EXPECT(memcmp(got, exact, count * sizeof *got) == 0, "exact is not the default");
         o.numerics = "fast";
-        results(m, &o, got);
-        const double far = distance(got, exact, count);
+        run_once(ctx, m, &o, (run_results){got, MOST});
+        const double far = run_distance(got, exact, count);
         const bool is_exact = which == PRODUCT_OF_INPUTS || !has_bf16();
         EXPECT(is_exact ? far < 1e-6 : far > 1e-4 && far < 1e-2, "model %d %s: %g from exact",
                which, sizes[i], far);
         o.threads = 3;
-        results(m, &o, other);
-        EXPECT(distance(other, got, count) < 1e-6, "model %d %s: threads change it by %g", which,
-               sizes[i], distance(other, got, count));
+        run_once(ctx, m, &o, (run_results){other, MOST});
+        EXPECT(run_distance(other, got, count) < 1e-6, "model %d %s: threads change it by %g",
+               which, sizes[i], run_distance(other, got, count));
         o.precision = "bf16";
-        results(m, &o, other);
-        EXPECT(distance(other, exact, count) < 1e-2, "model %d %s: %g with bf16 weights", which,
-               sizes[i], distance(other, exact, count));
+        run_once(ctx, m, &o, (run_results){other, MOST});
+        EXPECT(run_distance(other, exact, count) < 1e-2, "model %d %s: %g with bf16 weights", which,
+               sizes[i], run_distance(other, exact, count));
         o = (takt_plan_options){.sizes = sizes[i], .numerics = "fast", .isa = "scalar"};
-        results(m, &o, other);
-        EXPECT(distance(other, exact, count) < 1e-5, "model %d %s: %g in scalar code", which,
-               sizes[i], distance(other, exact, count));
+        run_once(ctx, m, &o, (run_results){other, MOST});
+        EXPECT(run_distance(other, exact, count) < 1e-5, "model %d %s: %g in scalar code", which,
+               sizes[i], run_distance(other, exact, count));
     }
     takt_model_destroy(m);
 }
@@ -141,7 +103,7 @@ static bool kernels_have(const takt_plan_options *o, const char *words)
 {
     static report r;
     r = (report){.length = 0};
-    takt_model *m = model_of(texts[3]);
+    takt_model *m = run_model(ctx, texts[3]);
     takt_plan *plan;
     if (EXPECT_OK(ctx, takt_plan_create(m, o, &plan)))
         EXPECT_OK(ctx, takt_plan_kernels(plan, TAKT_FORMAT_TEXT, keep, &r));
@@ -163,7 +125,7 @@ static void kernels_are_shown_and_kept_apart(void)
 
 static void mistakes(void)
 {
-    takt_model *m = model_of(texts[0]);
+    takt_model *m = run_model(ctx, texts[0]);
     takt_plan *plan;
     EXPECT_STATUS(ctx, takt_plan_create(m, &(takt_plan_options){.numerics = "quick"}, &plan),
                   TAKT_ERR_ARGUMENT);

@@ -3,6 +3,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "test.h"
+#include "util/run_once.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,38 +39,7 @@ static const char whole[] =
     "  return y = op.conv(x, k, pad=[1, 1, 1, 1], layout=nhwc)\n"
     "}\n";
 
-static takt_model *model_of(const char *source)
-{
-    takt_model *m = NULL;
-    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", source, strlen(source), NULL, &m));
-    return m;
-}
-
 enum { MOST = 4096 };
-
-/* The first output of a run on random inputs. */
-static size_t results(const takt_model *m, const takt_plan_options *o, float *to)
-{
-    takt_plan *plan;
-    takt_session *s = NULL;
-    size_t count = 0;
-    if (!EXPECT_OK(ctx, takt_plan_create(m, o, &plan)))
-        return 0;
-    if (EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
-        for (size_t i = 0; i < takt_session_input_count(s); i++)
-            EXPECT_OK(ctx, takt_view_random(ctx, takt_session_input(s, i), 3, (uint32_t)i));
-        EXPECT_OK(ctx, takt_session_run(s));
-        const takt_tensor_view *y = takt_session_output(s, 0);
-        count = 1;
-        for (int d = 0; d < y->rank; d++)
-            count *= (size_t)y->dims[d];
-        EXPECT(count <= MOST, "%zu results", count);
-        memcpy(to, y->data, (count < MOST ? count : MOST) * sizeof *to);
-    }
-    takt_session_destroy(s);
-    takt_plan_destroy(plan);
-    return count;
-}
 
 static bool same(const float *a, const float *b, size_t count)
 {
@@ -80,61 +50,54 @@ static void bits_depend_on_neither_threads_nor_instructions(const char *precisio
 {
     static float want[MOST], got[MOST];
     static const char *const sizes[] = {"n=1", "n=3"};
-    takt_model *m = model_of(text);
+    takt_model *m = run_model(ctx, text);
     for (int i = 0; i < 2; i++) {
         const takt_plan_options plain = {.sizes = sizes[i], .threads = 1, .precision = precision};
-        const size_t count = results(m, &plain, want);
+        const size_t count = run_once(ctx, m, &plain, (run_results){want, MOST});
         takt_plan_options o = plain;
         o.threads = 3;
-        results(m, &o, got);
+        run_once(ctx, m, &o, (run_results){got, MOST});
         EXPECT(same(got, want, count), "%s %s: threads change bits", precision, sizes[i]);
         o.isa = "scalar";
-        results(m, &o, got);
+        run_once(ctx, m, &o, (run_results){got, MOST});
         EXPECT(same(got, want, count), "%s %s: scalar kernels change bits", precision, sizes[i]);
     }
     takt_model_destroy(m);
-}
-
-static double distance(const float *a, const float *b, size_t count)
-{
-    double error = 0, size = 0;
-    for (size_t i = 0; i < count; i++) {
-        error += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
-        size += (double)b[i] * b[i];
-    }
-    return sqrt(error / size);
 }
 
 /* The interpreter rounds the same weights; f32 does not. Winograd's form is rounded once more. */
 static void the_interpreter_agrees(const char *precision, double least, double most)
 {
     static float got[MOST], ref[MOST], wide[MOST];
-    takt_model *m = model_of(text);
+    takt_model *m = run_model(ctx, text);
     takt_plan_options o = {.sizes = "n=2", .precision = precision, .passes = "-winograd"};
-    const size_t count = results(m, &o, got);
+    const size_t count = run_once(ctx, m, &o, (run_results){got, MOST});
     o.backend = "ref";
-    results(m, &o, ref);
+    run_once(ctx, m, &o, (run_results){ref, MOST});
     o = (takt_plan_options){.sizes = "n=2"};
-    results(m, &o, wide);
-    EXPECT(distance(got, ref, count) < 1e-6, "%s: %g from the interpreter", precision,
-           distance(got, ref, count));
-    EXPECT(distance(got, wide, count) > least && distance(got, wide, count) < most,
-           "%s: %g from f32", precision, distance(got, wide, count));
+    run_once(ctx, m, &o, (run_results){wide, MOST});
+    EXPECT(run_distance(got, ref, count) < 1e-6, "%s: %g from the interpreter", precision,
+           run_distance(got, ref, count));
+    EXPECT(run_distance(got, wide, count) > least && run_distance(got, wide, count) < most,
+           "%s: %g from f32", precision, run_distance(got, wide, count));
     o.precision = precision;
-    results(m, &o, got);
-    EXPECT(distance(got, wide, count) > least && distance(got, wide, count) < 2 * most,
-           "%s: %g from f32 with Winograd", precision, distance(got, wide, count));
+    run_once(ctx, m, &o, (run_results){got, MOST});
+    EXPECT(run_distance(got, wide, count) > least && run_distance(got, wide, count) < 2 * most,
+           "%s: %g from f32 with Winograd", precision, run_distance(got, wide, count));
     takt_model_destroy(m);
 }
 
 static void weights_that_fit_keep_all_bits(void)
 {
     static float got[MOST], want[MOST];
-    takt_model *m = model_of(whole);
-    const size_t count = results(m, &(takt_plan_options){.sizes = "n=2"}, want);
-    results(m, &(takt_plan_options){.sizes = "n=2", .precision = "f16"}, got);
+    takt_model *m = run_model(ctx, whole);
+    const size_t count =
+        run_once(ctx, m, &(takt_plan_options){.sizes = "n=2"}, (run_results){want, MOST});
+    run_once(ctx, m, &(takt_plan_options){.sizes = "n=2", .precision = "f16"},
+             (run_results){got, MOST});
     EXPECT(same(got, want, count), "f16 changes whole numbers");
-    results(m, &(takt_plan_options){.sizes = "n=2", .precision = "bf16"}, got);
+    run_once(ctx, m, &(takt_plan_options){.sizes = "n=2", .precision = "bf16"},
+             (run_results){got, MOST});
     EXPECT(same(got, want, count), "bf16 changes whole numbers");
     takt_model_destroy(m);
 }
@@ -152,7 +115,7 @@ static takt_plan_info info_of(const takt_model *m, const char *precision, bool d
 
 static void bytes_are_halved(void)
 {
-    takt_model *m = model_of(text);
+    takt_model *m = run_model(ctx, text);
     const takt_plan_info wide = info_of(m, NULL, false), half = info_of(m, "bf16", false),
                          dry = info_of(m, "bf16", true);
     EXPECT(2 * half.packed == wide.packed, "packed %llu, %llu in f32",
@@ -169,15 +132,16 @@ static void files_hold_half_the_bytes(void)
     static float got[MOST], want[MOST];
     char path[64];
     snprintf(path, sizeof path, "takt_precision_%ld.taktp", (long)getpid());
-    takt_model *m = model_of(text), *read = NULL;
+    takt_model *m = run_model(ctx, text), *read = NULL;
     const takt_plan_options o = {.sizes = "n=2"};
     takt_plan_options narrow = o;
     narrow.precision = "f16";
     if (EXPECT_OK(ctx, takt_model_save(m, path, &(takt_save_options){.precision = "f16"})) &&
         EXPECT_OK(ctx, takt_model_load(ctx, path, NULL, &read))) {
-        const size_t count = results(m, &narrow, want);
-        results(read, &o, got);
-        EXPECT(same(got, want, count), "the file gives other bits: %g", distance(got, want, count));
+        const size_t count = run_once(ctx, m, &narrow, (run_results){want, MOST});
+        run_once(ctx, read, &o, (run_results){got, MOST});
+        EXPECT(same(got, want, count), "the file gives other bits: %g",
+               run_distance(got, want, count));
         EXPECT(info_of(read, NULL, false).packed == info_of(m, "f16", false).packed,
                "the file's plan is not packed in f16");
         struct stat facts = {0};
@@ -200,34 +164,36 @@ static void computed_weights_beyond_the_range_are_refused(void)
                                 "  w = constant(f32[3, 2], [1, 2, 3, 4, 5, 6]) * 20000\n"
                                 "  return y = op.matmul(x, w)\n"
                                 "}\n";
-    takt_model *m = model_of(large);
+    takt_model *m = run_model(ctx, large);
     takt_plan *plan;
     EXPECT_STATUS(
         ctx, takt_plan_create(m, &(takt_plan_options){.sizes = "n=2", .precision = "f16"}, &plan),
         TAKT_ERR_RANGE);
     EXPECT(takt_last_error_info(ctx)->id == 4006, "%s", takt_last_error(ctx));
     float got[MOST];
-    EXPECT(results(m, &(takt_plan_options){.sizes = "n=2", .precision = "bf16"}, got) == 4, "bf16");
+    EXPECT(run_once(ctx, m, &(takt_plan_options){.sizes = "n=2", .precision = "bf16"},
+                    (run_results){got, MOST}) == 4,
+           "bf16");
     takt_model_destroy(m);
 }
 
 static void the_deviation_is_measured(void)
 {
     static float got[MOST], want[MOST];
-    takt_model *m = model_of(text);
+    takt_model *m = run_model(ctx, text);
     takt_deviation d = {0};
     takt_plan_options o = {.sizes = "n=2", .precision = "bf16"};
     const takt_deviation_input in = {.seed = 3};
     if (EXPECT_OK(ctx, takt_measure_deviation(m, &o, &in, &d))) {
-        const size_t count = results(m, &o, got);
+        const size_t count = run_once(ctx, m, &o, (run_results){got, MOST});
         o.precision = NULL;
-        results(m, &o, want);
+        run_once(ctx, m, &o, (run_results){want, MOST});
         double largest = 0;
         for (size_t i = 0; i < count; i++)
             if (fabs((double)got[i] - want[i]) > largest)
                 largest = fabs((double)got[i] - want[i]);
         EXPECT(d.max_abs == largest && d.count == count, "%g, not %g", d.max_abs, largest);
-        EXPECT(fabs(d.rms_relative - distance(got, want, count)) < 1e-9, "%g", d.rms_relative);
+        EXPECT(fabs(d.rms_relative - run_distance(got, want, count)) < 1e-9, "%g", d.rms_relative);
         EXPECT(strcmp(d.output, "y") == 0 && d.unlike == 0, "%s", d.output);
     }
     EXPECT_OK(ctx, takt_measure_deviation(m, &o, NULL, &d));

@@ -1,0 +1,64 @@
+/* load.c - bytes of each format loaded, over memory that is counted. */
+#include "load.h"
+
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "io/safetensors/safetensors.h"
+
+size_t load_live, load_peak;
+
+static void *get(void *user, size_t size, size_t align)
+{
+    (void)user;
+    void *block =
+        size > SIZE_MAX - align ? NULL : aligned_alloc(align, (size + align - 1) & ~(align - 1));
+    load_live += block != NULL ? size : 0;
+    load_peak = load_live > load_peak ? load_live : load_peak;
+    return block;
+}
+
+static void put(void *user, void *block, size_t size)
+{
+    (void)user;
+    load_live -= block != NULL ? size : 0;
+    free(block);
+}
+
+const takt_allocator load_allocator = {.get = get, .put = put};
+
+takt_status load_onnx(takt_ctx *ctx, const void *bytes, size_t length)
+{
+    takt_model *m;
+    const takt_status status = takt_model_load_memory(ctx, "seed", bytes, length, NULL, &m);
+    takt_model_destroy(m);
+    return status;
+}
+
+takt_status load_safetensors(takt_ctx *ctx, const void *bytes, size_t length)
+{
+    takt_arena arena;
+    takt_weight_list list;
+    takt_arena_init(&arena, ctx);
+    const takt_status status = takt_safetensors_read(&arena, "seed", bytes, length, &list);
+    takt_arena_deinit(&arena);
+    return status;
+}
+
+takt_status load_npy(takt_ctx *ctx, const void *bytes, size_t length)
+{
+    takt_tensor_view v;
+    const takt_status status = takt_npy_load_memory(ctx, "seed", bytes, length, &v);
+    takt_view_free(ctx, &v);
+    return status;
+}
+
+takt_status load_json(takt_ctx *ctx, const void *bytes, size_t length)
+{
+    takt_arena arena;
+    const takt_json *root;
+    takt_arena_init(&arena, ctx);
+    const takt_status status = takt_json_parse(ctx, &arena, bytes, length, &root);
+    takt_arena_deinit(&arena);
+    return status;
+}
