@@ -138,6 +138,61 @@ static void whole(takt_check *c, shape s, unsigned i)
     check_same_f32(c, result, want, s.m * s.n);
 }
 
+/* A in an image of rows with gaps between them, against the same rows one after another. */
+static void image(takt_check *c, const takt_kernel *reference, shape s, size_t channels)
+{
+    enum { PITCH = 9, WIDTH = 7 };
+    const size_t taps = s.k / channels, lines = (s.m - 1) / WIDTH + 4;
+    const size_t count = (lines * PITCH + TAKT_BF16_BEYOND) * channels;
+    size_t at[8];
+    check_case(c, "image of %zu channels, m=%zu n=%zu k=%zu", channels, s.m, s.n, s.k);
+    uint16_t *data = check_place(c, A, count * sizeof *data, CHECK_AT_END);
+    float *plain = check_place(c, PLAIN, s.k * s.n * sizeof *plain, CHECK_AT_END);
+    float *want = check_place(c, WANT, s.m * s.n * sizeof *want, CHECK_AT_END);
+    float *rows = check_place(c, BIAS, s.m * s.k * sizeof *rows, CHECK_AT_END);
+    check_fill_f32(c, plain, s.k * s.n, CHECK_PLAIN);
+    for (size_t i = 0; i < count; i++)
+        data[i] = (uint16_t)(0x3f00 + check_below(c, 256) + check_below(c, 2) * 0x8000);
+    for (size_t t = 0; t < taps; t++)
+        at[t] = (t % 3 * PITCH + t / 3) * channels;
+    const takt_bf16_image m = {
+        .data = data, .width = WIDTH, .pitch = PITCH, .channels = channels, .at = at};
+    for (size_t i = 0; i < s.m * s.k; i++) {
+        const uint32_t wide = (uint32_t)*takt_bf16_image_at(&m, i / s.k, i % s.k) << 16;
+        memcpy(rows + i, &wide, sizeof wide);
+    }
+    takt_gemm_stored stored = {.data = packed(c, WIDE, reference, plain, s)};
+    takt_gemm_f32 g = {.m = s.m, .n = s.n, .k = s.k, .a = rows, .a_row = s.k, .a_col = 1};
+    g.stored = &stored;
+    g.b_n = g.ldc = s.n;
+    g.c = want;
+    takt_kernel_as_gemm_bf16(reference)(&g);
+    stored.data = packed(c, B, c->kernel, plain, s);
+    g.image = &m;
+    g.c = check_place(c, C, s.m * s.n * sizeof *g.c, CHECK_AT_END);
+    memset(g.c, 0x5a, s.m * s.n * sizeof *g.c);
+    g.scratch = scratch_for(c, &g);
+    CHECK_CALL(c, takt_kernel_as_gemm_bf16(c->kernel)(&g));
+    c->cases++;
+    hold(c, &g, plain, want);
+    for (int slot = A; slot <= SCRATCH; slot++)
+        if (c->placed[slot].p)
+            check_intact(c, slot);
+}
+
+static void images(takt_check *c, const takt_kernel *reference)
+{
+    static const size_t ms[] = {1, 7, 8, 20, 33, 100}, ns[] = {1, 16, 33, 70};
+    const size_t least = info_of(c->kernel)->image;
+    for (size_t i = 0; least > 0 && i < 24; i++)
+        for (size_t taps = 1; taps <= 5; taps += 4)
+            for (size_t more = 1; more <= 3; more += 2)
+                image(c, reference, (shape){ms[i % 6], ns[i / 6], taps * least * more},
+                      least * more);
+    for (size_t n = 31; least > 0 && n < 34; n++) /* more than a chunk of k */
+        image(c, reference, (shape){40, n, 8 * 192}, 192);
+}
+
 /* What is no number stays none, where it belongs and nowhere else. */
 static void special(takt_check *c)
 {
@@ -205,6 +260,7 @@ void check_gemm_bf16(takt_check *c, const takt_kernel *reference)
     for (unsigned i = 0; i < 8; i++)
         whole(c, (shape){1 + 9 * i, 40 + i, 7 + 300 * (i % 5)}, i);
     whole(c, (shape){5, 26, 0}, 1);
+    images(c, reference);
     special(c);
     static const shape timed[] = {{256, 256, 256},  {512, 512, 512}, {1024, 1024, 1024},
                                   {1, 1024, 1024},  {1, 4096, 4096}, {8, 1024, 1024},

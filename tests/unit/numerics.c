@@ -14,7 +14,8 @@
 static takt_ctx *ctx;
 
 /* Products of one matrix and of several, convolutions of both layouts, of groups, of 3x3 and 1x1,
- * a depthwise one and a product of two inputs. */
+ * a depthwise one and a product of two inputs; then convolutions that read an image of bf16, with
+ * strides, dilation, uneven padding and one axis. */
 static const char *const texts[] = {
     "model a(x: f32[n, 70]) -> (y: f32[n, 45]) seed=1 {\n"
     "  return y = dense(dense(x, 33, act=relu), 45)\n"
@@ -40,6 +41,21 @@ static const char *const texts[] = {
     "}\n",
     "model e(x: f32[n, 8, 8]) -> (y: f32[n, 8, 8]) {\n"
     "  return y = op.matmul(x, x)\n"
+    "}\n",
+    "model f(x: f32[n, 11, 7, 32]) -> (y: f32[n, 10, 6, 37]) seed=5 {\n"
+    "  param k: f32[37, 3, 3, 32] = normal(0, 0.1)\n"
+    "  param b: f32[37] = normal(0, 1)\n"
+    "  return y = relu(op.conv(x, k, pad=[0, 1, 1, 0], layout=nhwc) + b)\n"
+    "}\n",
+    "model g(x: f32[n, 9, 12, 64]) -> (y: f32[n, 5, 3, 20]) seed=6 {\n"
+    "  param k: f32[20, 4, 5, 64] = normal(0, 0.1)\n"
+    "  return y = op.conv(x, k, pad=[1, 2, 2, 3], stride=[2, 3], dilation=[1, 2], layout=nhwc)\n"
+    "}\n",
+    "model h(x: f32[n, 40, 96]) -> (y: f32[n, 14, 50]) seed=7 {\n"
+    "  param k: f32[50, 2, 96] = normal(0, 0.1)\n"
+    "  param l: f32[50, 1, 96] = normal(0, 0.1)\n"
+    "  s = op.conv(x, l, stride=[3], layout=nhwc)\n"
+    "  return y = tanh(op.conv(x, k, pad=[1, 0], stride=[3], layout=nhwc) + s)\n"
     "}\n",
 };
 

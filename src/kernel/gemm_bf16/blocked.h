@@ -23,6 +23,14 @@ static void tile(size_t rows, size_t cols, const tile_job *t);
 /* `rows` rows of A, k values each from `a` on, as tile wants them: strip_elems of 16 bits. */
 static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size_t k, uint16_t *to);
 static size_t strip_elems(size_t rows, size_t k);
+#ifndef IMAGE_IN_PLACE
+/* The same of rows from `row` on that lie in an image, values of k from p on. A variant that reads
+ * images where they lie defines IMAGE_IN_PLACE. */
+typedef struct strip {
+    size_t row, rows, p, k;
+} strip;
+static void pack_image(const takt_bf16_image *m, const strip *s, uint16_t *to);
+#endif
 /* Before the first tile of a product, and after the last. */
 static void begin(void);
 static void end(void);
@@ -78,7 +86,12 @@ static void pack_block(const takt_gemm_f32 *g, const block *o)
     uint16_t *to = (uint16_t *)(void *)g->scratch;
     for (size_t i = 0, rows; i < o->rows; i += rows) {
         rows = strip_rows(o->rows - i);
-        pack_strip(g, g->a + (o->row + i) * g->a_row + o->p * g->a_col, rows, o->k, to);
+#ifndef IMAGE_IN_PLACE
+        if (g->image != NULL)
+            pack_image(g->image, &(strip){o->row + i, rows, o->p, o->k}, to);
+        else
+#endif
+            pack_strip(g, g->a + (o->row + i) * g->a_row + o->p * g->a_col, rows, o->k, to);
         to += strip_elems(rows, o->k);
     }
 }

@@ -8,6 +8,7 @@
  *              epilogue, where every |a * b| is at least 2^-100 or 0; instructions add up in an
  *              order and with a rounding of their own, so bits differ between variants
  *   special    a NaN or an infinite factor gives NaN or an infinity in its row or column
+ *   image      A may lie in an image of bf16 instead (below), where info says so
  *   reads, writes, aliasing, k = 0   as gemm_f32
  *
  * The call is that of gemm_f32; b and walk are not read.
@@ -15,14 +16,30 @@
 #ifndef TAKT_KERNEL_GEMM_BF16_H
 #define TAKT_KERNEL_GEMM_BF16_H
 
+#include <stdint.h>
+
 #include "kernel/gemm_f32/gemm_f32.h"
 
 enum { TAKT_BF16_CHUNK = 1024 }; /* k of a packed chunk: a multiple of every group */
+
+/* What a convolution multiplies, without its patches: every row of A is read from an image whose
+ * positions have `channels` values each,
+ *     A[r, t * channels + c] = data[(r / width * pitch + r % width) * channels + at[t] + c]
+ * with k = taps * channels. TAKT_BF16_BEYOND positions behind the last one that a row needs may be
+ * read too, whatever lies there. */
+enum { TAKT_BF16_BEYOND = 32 };
+typedef struct takt_bf16_image {
+    const uint16_t *data;
+    size_t width, pitch; /* positions of a row that count, and from one row to the next */
+    size_t channels;
+    const size_t *at; /* of each tap, in elements */
+} takt_bf16_image;
 
 /* takt_kernel.info of this family. */
 typedef struct takt_gemm_bf16_info {
     takt_gemm_f32_info gemm; /* rows, panels, scratch */
     size_t group;            /* values of k that lie together: 1, 2 or 4 */
+    size_t image;            /* channels of an image are a multiple of this; 0: none is read */
 } takt_gemm_bf16_info;
 
 TAKT_KERNEL_FAMILY(gemm_bf16, takt_gemm_f32_fn)
@@ -38,6 +55,13 @@ typedef struct takt_gemm_bf16_matrix {
 size_t takt_gemm_bf16_count(const takt_gemm_bf16_info *info, size_t k, size_t n);
 void takt_gemm_bf16_pack(const takt_gemm_bf16_info *info, const takt_gemm_bf16_matrix *m,
                          uint16_t *dst);
+/* Where the values from p on lie of row r of A; they go on for what is left of p's tap. */
+static inline const uint16_t *takt_bf16_image_at(const takt_bf16_image *m, size_t r, size_t p)
+{
+    return m->data + (r / m->width * m->pitch + r % m->width) * m->channels +
+           m->at[p / m->channels] + p % m->channels;
+}
+
 /* Half to even; NaN stays NaN. */
 uint16_t takt_bf16_round(float x);
 

@@ -14,6 +14,7 @@ typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
 enum { WIDE = 32, NARROW = 16, MR = 32, GROUP = 2, PIECE = 32, A_BYTES = 1024 << 10 };
 
+#define IMAGE_IN_PLACE
 #include "kernel/gemm_f32/epilogue.h"
 
 #include "kernel/gemm_bf16/blocked.h"
@@ -145,6 +146,21 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
         }
 }
 
-static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_bytes}, GROUP};
+#include "kernel/gemm_bf16/image_amx.h"
 
-TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "amx_32x32", 40, run, &info));
+static void run_any(const takt_gemm_f32 *g)
+{
+    if (g->image != NULL)
+        run_image(g);
+    else
+        run(g);
+}
+
+static size_t scratch_of_any(const takt_gemm_f32 *g)
+{
+    return g->image != NULL ? 0 : scratch_bytes(g);
+}
+
+static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_of_any}, GROUP, PIECE};
+
+TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "amx_32x32", 40, run_any, &info));

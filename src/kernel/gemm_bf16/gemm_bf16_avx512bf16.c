@@ -46,6 +46,19 @@ static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size
         }
 }
 
+/* [k / 2][rows][2] as well. */
+static void pack_image(const takt_bf16_image *m, const strip *s, uint16_t *to)
+{
+    for (size_t r = 0; r < s->rows; r++)
+        for (size_t p = 0, run; p < s->k; p += run) {
+            const uint16_t *x = takt_bf16_image_at(m, s->row + r, s->p + p);
+            uint16_t *out = to + (p / 2 * s->rows + r) * 2;
+            run = least(m->channels - (s->p + p) % m->channels, s->k - p);
+            for (size_t q = 0; q < run; q += 2, out += 2 * s->rows)
+                memcpy(out, x + q, 2 * sizeof *out);
+        }
+}
+
 INLINE void put(const tile_job *t, float *to, __m512 x)
 {
     _mm512_storeu_ps(to, t->adds ? _mm512_add_ps(_mm512_loadu_ps(to), x) : x);
@@ -112,6 +125,6 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
     by_rows[cols == WIDE][rows - 1](t);
 }
 
-static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_bytes}, GROUP};
+static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_bytes}, GROUP, 2};
 
 TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "avx512bf16_14x32", 30, run, &info));

@@ -66,6 +66,26 @@ static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size
     }
 }
 
+static void pack_image(const takt_bf16_image *m, const strip *s, uint16_t *to)
+{
+    const size_t pairs = (s->rows + 1) / 2, step = 8 * pairs;
+    for (size_t r = 0; r < pairs; r++) {
+        const size_t row = s->row + 2 * r, next = 2 * r + 1 < s->rows ? row + 1 : row;
+        uint16_t *out = to + 8 * r;
+        for (size_t p = 0, run; p < s->k; p += run) {
+            const uint16_t *x = takt_bf16_image_at(m, row, s->p + p),
+                           *y = takt_bf16_image_at(m, next, s->p + p);
+            run = least(m->channels - (s->p + p) % m->channels, s->k - p);
+            for (size_t q = 0; q < run; q += 8, out += 2 * step) {
+                const uint64x2_t a = vreinterpretq_u64_u16(vld1q_u16(x + q)),
+                                 b = vreinterpretq_u64_u16(vld1q_u16(y + q));
+                vst1q_u16(out, vreinterpretq_u16_u64(vzip1q_u64(a, b)));
+                vst1q_u16(out + step, vreinterpretq_u16_u64(vzip2q_u64(a, b)));
+            }
+        }
+    }
+}
+
 #define MM(acc, a, b) "bfmmla v" #acc ".4s, v" #a ".8h, v" #b ".8h\n\t"
 #define PAIR_1(b, w, x, y, z) MM(w, 0, b)
 #define PAIR_2(b, w, x, y, z) PAIR_1(b, w, x, y, z) MM(x, 1, b)
@@ -165,6 +185,6 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
     by_pairs[cols == WIDE][(rows + 1) / 2 - 1](t, rows);
 }
 
-static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_bytes}, GROUP};
+static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_bytes}, GROUP, 8};
 
 TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "bf16_8x12", 20, run, &info));

@@ -23,15 +23,20 @@ static float widen(uint16_t bits)
     return x;
 }
 
+static float left(const takt_gemm_f32 *g, size_t row, size_t p)
+{
+    return widen(g->image != NULL ? *takt_bf16_image_at(g->image, row, p)
+                                  : takt_bf16_round(g->a[row * g->a_row + p * g->a_col]));
+}
+
 /* total[P] += one chunk of k from `first` on. */
 static void chunk(const takt_gemm_f32 *g, size_t row, size_t col, size_t first, float *total)
 {
     const size_t k = g->k - first < CHUNK ? g->k - first : CHUNK;
     const uint16_t *b = (const uint16_t *)g->stored->data +
                         first * takt_panels_columns(panels, g->b_n) + (g->b_first + col) * k;
-    const float *a = g->a + row * g->a_row + first * g->a_col;
     for (size_t p = 0; p < k; p++) {
-        const float x = widen(takt_bf16_round(a[p * g->a_col]));
+        const float x = left(g, row, first + p);
         for (size_t j = 0; j < P; j++)
             total[j] = fmaf(x, widen(b[p * P + j]), total[j]);
     }
@@ -59,6 +64,6 @@ static size_t scratch_bytes(const takt_gemm_f32 *g)
     return 0;
 }
 
-static const takt_gemm_bf16_info info = {{1, {P, P}, scratch_bytes}, 1};
+static const takt_gemm_bf16_info info = {{1, {P, P}, scratch_bytes}, 1, 1};
 
 TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "scalar", 0, run, &info));

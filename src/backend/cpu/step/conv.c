@@ -2,12 +2,13 @@
  *
  * A 1x1 convolution with channels last is a product on the data as it lies. Otherwise each task
  * gathers the patches of a block of positions into its scratch and multiplies them there, so that
- * the patch matrix never exists as a whole. The sum's order is that of a product over the flat
- * (taps, channels), whichever way is taken.
+ * the patch matrix never exists as a whole (conv_image.c does without patches in bf16). The sum's
+ * order is that of a product over the flat (taps, channels), whichever way is taken.
  */
 #include "op/util/conv.h"
 #include "backend/cpu/conv_end.h"
 #include "backend/cpu/conv_generic.h"
+#include "backend/cpu/conv_image.h"
 #include "backend/cpu/conv_patch.h"
 #include "backend/cpu/conv_run.h"
 #include "backend/cpu/cut.h"
@@ -342,6 +343,8 @@ static takt_status compile(takt_planner *p)
     f->run = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
     f->is_direct = is_direct(&f->shape);
+    if (f->narrow.fast != NULL && !f->is_direct && takt_conv_image_fits(&f->shape, f->narrow.fast))
+        return takt_conv_image_compile(p, gemm, &f->narrow);
     f->shape.k_row = f->is_direct ? f->shape.k : f->shape.k_row;
     f->grain = info->rows;
     f->rows = block_rows(&f->shape, info->rows);
