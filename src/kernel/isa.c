@@ -97,8 +97,8 @@ static takt_isa_set detect(void)
     set |= seven_1.a & 1u << 5 ? BIT(avx512bf16) : 0;
     set |= seven.d & 1u << 23 ? BIT(avx512fp16) : 0;
     const unsigned tile_bf16_int8 = 1u << 22 | 1u << 24 | 1u << 25;
-    if ((set & BIT(avx512vnni)) != 0 && (saved & 0x60000) == 0x60000 &&
-        (seven.d & tile_bf16_int8) == tile_bf16_int8)
+    if ((set & BIT(avx512vnni)) != 0 && (set & BIT(avx512bf16)) != 0 &&
+        (saved & 0x60000) == 0x60000 && (seven.d & tile_bf16_int8) == tile_bf16_int8)
         set |= tiles_granted() ? BIT(amx) : 0;
     return set;
 }

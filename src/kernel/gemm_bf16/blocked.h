@@ -2,12 +2,13 @@
  *
  * A template: a variant defines the constants
  *     WIDE, NARROW  columns of B's panels     MR     rows of a full tile
+ *     CHUNK    of k in packed B, its panel stays in L1
  *     GROUP    values of k that lie together  PIECE  k is padded to this in packed A
  *     A_BYTES  of packed A to keep in L2
  * includes this file, and supplies the functions declared below. A panel of one chunk of B stays in
  * L1 while the strips of a block of rows run past it from L2; sums are added to C chunk by chunk.
  */
-enum { CHUNK = TAKT_BF16_CHUNK, ROWS_MAX = 30 * MR };
+enum { ROWS_MAX = 30 * MR };
 
 /* c[rows, cols] (+)= A * B over at most one chunk. */
 typedef struct tile_job {

@@ -38,8 +38,8 @@ void takt_gemm_bf16_pack(const takt_gemm_bf16_info *info, const takt_gemm_bf16_m
     const takt_panels panels = info->gemm.panels;
     const size_t count = takt_panels_count(panels, m->n);
     memset(dst, 0, takt_gemm_bf16_count(info, m->k, m->n) * sizeof *dst);
-    for (size_t p = 0; p < m->k; p += TAKT_BF16_CHUNK) {
-        const size_t k = m->k - p < TAKT_BF16_CHUNK ? m->k - p : TAKT_BF16_CHUNK;
+    for (size_t p = 0; p < m->k; p += info->chunk) {
+        const size_t k = m->k - p < info->chunk ? m->k - p : info->chunk;
         for (size_t i = 0; i < count; i++) {
             const size_t col = takt_panels_column(panels, m->n, i);
             const size_t width = takt_panels_column(panels, m->n, i + 1) - col;

@@ -20,8 +20,6 @@
 
 #include "kernel/gemm_f32/gemm_f32.h"
 
-enum { TAKT_BF16_CHUNK = 1024 }; /* k of a packed chunk: a multiple of every group */
-
 /* What a convolution multiplies, without its patches: every row of A is read from an image whose
  * positions have `channels` values each,
  *     A[r, t * channels + c] = data[(r / width * pitch + r % width) * channels + at[t] + c]
@@ -39,6 +37,7 @@ typedef struct takt_bf16_image {
 typedef struct takt_gemm_bf16_info {
     takt_gemm_f32_info gemm; /* rows, panels, scratch */
     size_t group;            /* values of k that lie together: 1, 2 or 4 */
+    size_t chunk;            /* of k, a multiple of 4: a panel of one stays in L1 */
     size_t image;            /* channels of an image are a multiple of this; 0: none is read */
 } takt_gemm_bf16_info;
 

@@ -12,7 +12,7 @@
 typedef float elem;
 typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
-enum { WIDE = 32, NARROW = 16, MR = 32, GROUP = 2, PIECE = 32, A_BYTES = 1024 << 10 };
+enum { WIDE = 32, NARROW = 16, MR = 32, GROUP = 2, PIECE = 32, CHUNK = 512, A_BYTES = 1024 << 10 };
 
 #define IMAGE_IN_PLACE
 #include "kernel/gemm_f32/epilogue.h"
@@ -106,10 +106,6 @@ static inline __attribute__((always_inline)) void tile_fixed(const tile_job *t, 
 {
     const size_t whole = t->steps / 16, rest = t->steps % 16, line = two_panels ? 64 : 32;
     const size_t stride = round_up(t->steps * GROUP, PIECE) * sizeof(uint16_t);
-    _tile_zero(SUM_00);
-    _tile_zero(SUM_01);
-    _tile_zero(SUM_10);
-    _tile_zero(SUM_11);
     part o = {t->a, t->b, stride, 2 * line, whole};
     product(&o, two_rows, two_panels);
     if (rest) {
@@ -121,23 +117,68 @@ static inline __attribute__((always_inline)) void tile_fixed(const tile_job *t, 
     }
 }
 
-static void tile(size_t rows, size_t cols, const tile_job *t)
+static void clear_sums(void)
 {
-    float sums[MR][WIDE];
+    _tile_zero(SUM_00);
+    _tile_zero(SUM_01);
+    _tile_zero(SUM_10);
+    _tile_zero(SUM_11);
+}
+
+/* Sums of 32 rows, or of 16, to or from `c`. */
+static void put_sums(float *c, size_t step, bool two_rows, bool two_panels)
+{
+    _tile_stored(SUM_00, c, step);
+    if (two_panels)
+        _tile_stored(SUM_01, c + 16, step);
+    if (two_rows)
+        _tile_stored(SUM_10, (char *)c + 16 * step, step);
+    if (two_rows && two_panels)
+        _tile_stored(SUM_11, (char *)(c + 16) + 16 * step, step);
+    WRITTEN(c);
+}
+
+static void get_sums(const float *c, size_t step, bool two_rows, bool two_panels)
+{
+    WRITTEN(c);
+    _tile_loadd(SUM_00, c, step);
+    if (two_panels)
+        _tile_loadd(SUM_01, c + 16, step);
+    if (two_rows)
+        _tile_loadd(SUM_10, (const char *)c + 16 * step, step);
+    if (two_rows && two_panels)
+        _tile_loadd(SUM_11, (const char *)(c + 16) + 16 * step, step);
+}
+
+static void multiply_tile(const tile_job *t, bool two_rows, bool two_panels)
+{
     WRITTEN(t->a);
-    if (rows > 16 && cols == WIDE)
+    if (two_rows && two_panels)
         tile_fixed(t, true, true);
-    else if (rows > 16)
+    else if (two_rows)
         tile_fixed(t, true, false);
-    else if (cols == WIDE)
+    else if (two_panels)
         tile_fixed(t, false, true);
     else
         tile_fixed(t, false, false);
-    _tile_stored(SUM_00, sums[0], sizeof sums[0]);
-    _tile_stored(SUM_01, sums[0] + 16, sizeof sums[0]);
-    _tile_stored(SUM_10, sums[16], sizeof sums[0]);
-    _tile_stored(SUM_11, sums[16] + 16, sizeof sums[0]);
-    WRITTEN(sums);
+}
+
+/* Sums go straight to C where it has all rows of them. */
+static void tile(size_t rows, size_t cols, const tile_job *t)
+{
+    const bool two_rows = rows > 16, two_panels = cols == WIDE, is_whole = rows % 16 == 0;
+    const size_t step = t->ldc * sizeof *t->c;
+    float sums[MR][WIDE];
+    if (is_whole && t->adds)
+        get_sums(t->c, step, two_rows, two_panels);
+    else
+        clear_sums();
+    multiply_tile(t, two_rows, two_panels);
+    if (is_whole) {
+        put_sums(t->c, step, two_rows, two_panels);
+        return;
+    }
+    put_sums(sums[0], sizeof sums[0], two_rows, two_panels);
     for (size_t r = 0; r < rows; r++)
         for (size_t j = 0; j < cols; j += 16) {
             float *to = t->c + r * t->ldc + j;
@@ -161,6 +202,6 @@ static size_t scratch_of_any(const takt_gemm_f32 *g)
     return g->image != NULL ? 0 : scratch_bytes(g);
 }
 
-static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_of_any}, GROUP, PIECE};
+static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_of_any}, GROUP, CHUNK, PIECE};
 
 TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "amx_32x32", 40, run_any, &info));

@@ -9,7 +9,7 @@
 typedef float elem;
 typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
-enum { WIDE = 32, NARROW = 16, MR = 14, GROUP = 2, PIECE = 16, A_BYTES = 768 << 10 };
+enum { WIDE = 32, NARROW = 16, MR = 14, GROUP = 2, PIECE = 16, CHUNK = 1024, A_BYTES = 768 << 10 };
 
 #include "kernel/gemm_f32/epilogue.h"
 
@@ -125,6 +125,6 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
     by_rows[cols == WIDE][rows - 1](t);
 }
 
-static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_bytes}, GROUP, 2};
+static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_bytes}, GROUP, CHUNK, 2};
 
 TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "avx512bf16_14x32", 30, run, &info));

@@ -13,7 +13,7 @@
 typedef float elem;
 typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
-enum { WIDE = 12, NARROW = 8, MR = 8, GROUP = 4, PIECE = 4, A_BYTES = 320 << 10 };
+enum { WIDE = 12, NARROW = 8, MR = 8, GROUP = 4, PIECE = 4, CHUNK = 1024, A_BYTES = 320 << 10 };
 
 #include "kernel/gemm_f32/epilogue.h"
 
@@ -185,6 +185,6 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
     by_pairs[cols == WIDE][(rows + 1) / 2 - 1](t, rows);
 }
 
-static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_bytes}, GROUP, 8};
+static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_bytes}, GROUP, CHUNK, 8};
 
 TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "bf16_8x12", 20, run, &info));

@@ -75,10 +75,7 @@ static void pass(const takt_gemm_f32 *g, const image_pass *o)
     float sums[MR][WIDE];
     for (size_t q = 0; q < o->positions; q += MR) {
         const size_t count = least(o->positions - q, MR);
-        _tile_zero(SUM_00);
-        _tile_zero(SUM_01);
-        _tile_zero(SUM_10);
-        _tile_zero(SUM_11);
+        clear_sums();
         if (count > 16 && o->width == WIDE)
             image_product(g->image, o, q, true, true);
         else if (count > 16)
@@ -87,11 +84,7 @@ static void pass(const takt_gemm_f32 *g, const image_pass *o)
             image_product(g->image, o, q, false, true);
         else
             image_product(g->image, o, q, false, false);
-        _tile_stored(SUM_00, sums[0], sizeof sums[0]);
-        _tile_stored(SUM_01, sums[0] + 16, sizeof sums[0]);
-        _tile_stored(SUM_10, sums[16], sizeof sums[0]);
-        _tile_stored(SUM_11, sums[16] + 16, sizeof sums[0]);
-        WRITTEN(sums);
+        put_sums(sums[0], sizeof sums[0], count > 16, o->width == WIDE);
         put_image(g, o, q, count, (const float(*)[WIDE])sums);
     }
 }

@@ -1,15 +1,10 @@
-/* round512.h - sixteen floats to bf16, half to even, as takt_bf16_round does; and a row of them. */
+/* round512.h - sixteen floats to bf16, half to even, as takt_bf16_round does, but that what is
+ * smaller than a normal number becomes 0; and a row of them. */
 #include <immintrin.h>
 
 static inline __m256i rounded(__m512 x)
 {
-    const __m512i bits = _mm512_castps_si512(x), top = _mm512_srli_epi32(bits, 16);
-    const __m512i odd = _mm512_and_si512(top, _mm512_set1_epi32(1));
-    const __m512i up = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
-    const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
-    const __m512i near =
-        _mm512_mask_or_epi32(_mm512_srli_epi32(up, 16), nan, top, _mm512_set1_epi32(0x40));
-    return _mm512_cvtepi32_epi16(near);
+    return (__m256i)_mm512_cvtneps_pbh(x);
 }
 
 /* Values [p, p + 16) of a row of k, zeros beyond its end. */
