@@ -30,7 +30,8 @@ TAKT_API void takt_pool_close(takt_pool *pool);
 
 /** Pages of 2 MiB or more instead of 4 KiB: fewer of them to look up. */
 typedef enum takt_huge_pages {
-    TAKT_HUGE_OFF,
+    TAKT_HUGE_AUTO,        /**< as the allocator does it; the default one asks for large blocks */
+    TAKT_HUGE_OFF,         /**< none, even where the system would */
     TAKT_HUGE_TRANSPARENT, /**< the system is asked to use them for ordinary memory */
     TAKT_HUGE_EXPLICIT,    /**< from the pool that the administrator reserved; else transparent */
 } takt_huge_pages;

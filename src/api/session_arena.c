@@ -62,7 +62,7 @@ takt_status takt_session_get_arena(takt_session *s, const takt_session_options *
         s->arena = (unsigned char *)s; /* never looked at */
         return TAKT_OK;
     }
-    if (o->huge_pages != TAKT_HUGE_OFF)
+    if (o->huge_pages != TAKT_HUGE_AUTO)
         return get_pages(s, o->huge_pages);
     void *block;
     TAKT_TRY(takt_mem_get(s->ctx, s->plan->arena_bytes, "arena", &block));

@@ -130,6 +130,16 @@ int takt_pages_advise_huge(void *at, size_t size, char reason[TAKT_HUGE_REASON])
 #endif
 }
 
+static void advise_small(void *at, size_t size)
+{
+#ifdef MADV_NOHUGEPAGE
+    (void)madvise(at, size, MADV_NOHUGEPAGE);
+#else
+    (void)at;
+    (void)size;
+#endif
+}
+
 /* Pages of the reserved pool; sizes there are multiples of the huge page. */
 static int get_explicit(size_t size, void **at, char reason[TAKT_HUGE_REASON])
 {
@@ -169,6 +179,8 @@ int takt_pages_get_huge(size_t size, takt_huge_pages want, void **at, takt_huge_
         return 0;
     const int error = takt_pages_get(size, at);
     *got = TAKT_HUGE_OFF;
+    if (error == 0 && want == TAKT_HUGE_OFF)
+        advise_small(*at, size);
     if (error != 0 || want == TAKT_HUGE_OFF)
         return error;
     if (takt_pages_advise_huge(*at, size, next_reason) == 0)

@@ -36,12 +36,13 @@ fails(2, "run", MLP, "-C", "8" + "0" * 200, says=["leaves no processor"])
 for spin in ("0", "20", "1000"):
     runs("--threads", "2", "--spin", spin)
 fails(2, "run", MLP, "--spin", "soon", says=["--spin wants"])
-expect(runs("--huge-pages", "off") == "", "nothing to be told")
+for kind in ("auto", "off"):
+    expect(runs("--huge-pages", kind) == "", "nothing to be told")
 for kind in ("thp", "explicit"):
     told = runs("--huge-pages", kind)
     expect(re.search(r"the arena has (transparent|reserved) huge pages|ordinary pages: .+", told) or
            re.search(r"huge pages: .+", told), f"--huge-pages {kind}: {told}")
-fails(2, "run", MLP, "--huge-pages", "large", says=["off, thp and explicit"])
+fails(2, "run", MLP, "--huge-pages", "large", says=["auto, off, thp and explicit"])
 
 # --prepare and --static-shapes.
 told = runs("--prepare", "batch=1,8,32")

@@ -157,11 +157,11 @@ static void every_failure(void)
 
 static void huge_pages(void)
 {
-    static const takt_huge_pages kinds[] = {TAKT_HUGE_OFF, TAKT_HUGE_TRANSPARENT,
+    static const takt_huge_pages kinds[] = {TAKT_HUGE_AUTO, TAKT_HUGE_OFF, TAKT_HUGE_TRANSPARENT,
                                             TAKT_HUGE_EXPLICIT};
     takt_session *plain = session_of("n=300", NULL);
     EXPECT(takt_session_run(plain) == TAKT_OK && plain->plan->arena_bytes > 0);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const char *reason;
         takt_session *s = session_of("n=300", &(takt_session_options){.huge_pages = kinds[i]});
         const takt_huge_pages got = takt_session_huge_pages(s, &reason);

@@ -44,16 +44,16 @@ static bool read_pins(const takt_tool *t, int cores[TAKT_TOOL_CORES], size_t *co
 
 static bool read_pages(const takt_tool *t, takt_huge_pages *pages)
 {
-    static const char *const names[] = {"off", "thp", "explicit"};
+    static const char *const names[] = {"auto", "off", "thp", "explicit"};
     const char *word = tool_text_of(t, TAKT_F_HUGE_PAGES);
-    *pages = TAKT_HUGE_OFF;
+    *pages = TAKT_HUGE_AUTO;
     for (size_t i = 0; word != NULL && i < sizeof names / sizeof *names; i++)
         if (strcmp(word, names[i]) == 0) {
             *pages = (takt_huge_pages)i;
             return true;
         }
     if (word != NULL)
-        tool_usage_error(t, 1003, "there are off, thp and explicit",
+        tool_usage_error(t, 1003, "there are auto, off, thp and explicit",
                          "--huge-pages does not know %s", word);
     return word == NULL;
 }
@@ -72,7 +72,7 @@ bool tool_session_options(const takt_tool *t, int cores[TAKT_TOOL_CORES],
 
 takt_session *tool_make_session(takt_tool *t, takt_plan *plan, int *code)
 {
-    static const char *const kinds[] = {"ordinary pages", "transparent huge pages",
+    static const char *const kinds[] = {"", "ordinary pages", "transparent huge pages",
                                         "reserved huge pages"};
     int cores[TAKT_TOOL_CORES];
     takt_session_options options;
@@ -82,7 +82,7 @@ takt_session *tool_make_session(takt_tool *t, takt_plan *plan, int *code)
     if (!tool_session_options(t, cores, &options))
         return NULL;
     *code = tool_finish(t, takt_session_create(plan, &options, &s));
-    if (s == NULL || options.huge_pages == TAKT_HUGE_OFF || tool_on(t, TAKT_F_QUIET))
+    if (s == NULL || options.huge_pages <= TAKT_HUGE_OFF || tool_on(t, TAKT_F_QUIET))
         return s;
     const takt_huge_pages got = takt_session_huge_pages(s, &reason);
     fprintf(stderr, "the arena has %s%s%s\n", kinds[got], reason[0] != '\0' ? ": " : "", reason);
