@@ -118,7 +118,8 @@ def _cell(row, name, span):
     if value is None:
         return f"<td title='{html.escape(why, quote=True)}'>-</td>"
     low, high = row["interval"][name]
-    return f"<td{kind} title='{span(low)} to {span(high)}'>{span(value)}</td>"
+    note, star = (f"; {why}", "*") if "differs" in why else ("", "")
+    return f"<td{kind} title='{span(low)} to {span(high)}{note}'>{span(value)}{star}</td>"
 
 
 def table(result, span, ratio):

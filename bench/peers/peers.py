@@ -103,7 +103,8 @@ class Bench:
                     del left[name], blocks[name]
             if number + 1 == self.mode.trial:
                 level = {name: self.machine.stats(blocks[name][0])["median"] for name in left}
-                best = min((v for name, v in level.items() if name != "takt"), default=0)
+                best = min((v for name, v in level.items() if name != "takt"
+                            and "differs" not in reasons.get(name, "")), default=0)
                 left = {name: p for name, p in left.items()
                         if name == "takt" or level[name] <= SLOW * best}
         return blocks
@@ -119,10 +120,11 @@ class Bench:
             stats = all_of.get(engine.name)
             out[engine.name] = stats and stats["median"] / 1e3
         out["agree"] = all("differs" not in text for text in reasons.values())
-        rivals = {name: s["median"] for name, s in all_of.items() if name != "takt"}
+        # One whose answer is another one is shown, but nobody's rival.
+        rivals = {name: s["median"] for name, s in all_of.items()
+                  if name != "takt" and "differs" not in reasons.get(name, "")}
         out["best"] = min(rivals, key=rivals.get) if rivals else None
-        out["ratio"] = rivals[out["best"]] / all_of["takt"]["median"] \
-            if rivals and out["agree"] else None
+        out["ratio"] = rivals[out["best"]] / all_of["takt"]["median"] if rivals else None
         if rivals:
             mine, best = ([self.machine.stats(b)["median"] for b in blocks[name]]
                           for name in ("takt", out["best"]))

@@ -14,6 +14,11 @@ def span(us):
         else f"{us / 1e3:.2f} ms" if us < 1e5 else f"{us / 1e3:.0f} ms"
 
 
+def peer(row, name):
+    """A peer's time; with a star if its answer is another one."""
+    return span(row.get(name)) + ("*" if "differs" in row["reasons"].get(name, "") else "")
+
+
 def ratio(row):
     if row["ratio"] is None:
         return "answers differ" if not row["agree"] else "no peer"
@@ -26,7 +31,7 @@ def heading(bench):
 
 
 def line(row, peers):
-    times = "".join(f"{span(row[e.name]):>12}" for e in peers)
+    times = "".join(f"{peer(row, e.name):>12}" for e in peers)
     low_high = "-".join(f"{v:.2f}" for v in row.get("ratio_interval") or [])
     name = row["workload"] + ("" if row["numerics"] == "exact" else f" {row['numerics']}")
     return (f"{name:24}{row['threads']:3}{span(row['takt']):>11}{times}  {ratio(row):>6}  "
@@ -39,13 +44,14 @@ def markdown(result):
            f"{result['machine']['cores']} cores, {result['machine']['system']}; "
            f"made {result['made']} by `make peers` at {result['commit']}. Medians; ratio: the best "
            "peer's median over Takt's, so above 1 Takt is ahead; share: the time that this "
-           "machine's measured ceiling allows, over Takt's.", "",
+           "machine's measured ceiling allows, over Takt's. *: its answer differs by more than the "
+           "row allows, so it is no rival.", "",
            "| workload | T | numerics | takt | " + " | ".join(names) +
            " | best | ratio | interval | share | verdict |",
            "|---|--:|---|" + "--:|" * (len(names) + 1) + "---|--:|---|--:|---|"]
     for r in result["rows"]:
         cells = [r["workload"], str(r["threads"]), r["numerics"], span(r["takt"]),
-                 *[span(r.get(n)) for n in names], r["best"] or "-", ratio(r),
+                 *[peer(r, n) for n in names], r["best"] or "-", ratio(r),
                  " to ".join(f"{v:.3f}" for v in r.get("ratio_interval") or []),
                  f"{100 * r['share']:.0f} % of {r['bound']}", r.get("verdict", "")]
         out.append("| " + " | ".join(cells) + " |")

@@ -70,7 +70,7 @@ static ov_status_e bind(const flat_value *v)
     return status;
 }
 
-/* f32 stays f32: on some processors the default is a shorter type. */
+/* f32 stays f32: on some processors the default is a shorter type, or bytes where weights are. */
 #ifdef __aarch64__
 #define NARROW "f16"
 #else
@@ -88,10 +88,11 @@ const char *peer_load(const char *folder, int threads)
         return "OpenVINO computes f64 in f32";
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     snprintf(count, sizeof count, "%d", threads);
+    const bool is_exact = flat_is(folder, "exact");
     ov_status_e status = ov_core_compile_model_from_file(
-        state.core, path, "CPU", 8, &state.compiled, "INFERENCE_NUM_THREADS", count, "NUM_STREAMS",
-        "1", "PERFORMANCE_HINT", "LATENCY", "INFERENCE_PRECISION_HINT",
-        flat_is(folder, "exact") ? "f32" : NARROW);
+        state.core, path, "CPU", 10, &state.compiled, "INFERENCE_NUM_THREADS", count, "NUM_STREAMS",
+        "1", "PERFORMANCE_HINT", "LATENCY", "INFERENCE_PRECISION_HINT", is_exact ? "f32" : NARROW,
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE", is_exact ? "0" : "32");
     if (status == OK)
         status = ov_compiled_model_create_infer_request(state.compiled, &state.request);
     for (int i = 0; status == OK && i < state.data.value_count; i++)
