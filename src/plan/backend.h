@@ -37,11 +37,13 @@
 
 #include "plan/plan.h"
 
-/* Nodes that become one step: an anchor, then what was fused after it, in graph order. For a map
- * step all nodes are element-wise and nodes[0] is merely the first. */
+/* Nodes that become one step: an anchor, then what was fused after it, in graph order; then perhaps
+ * a second anchor and what was fused after that. For a map step all nodes are element-wise and
+ * nodes[0] is merely the first. */
 typedef struct takt_group {
     takt_id *nodes;
     size_t count;
+    size_t anchor; /* the index of the last one */
     bool is_map;
 } takt_group;
 
@@ -129,6 +131,9 @@ struct takt_backend {
     /* NULL if element-wise `node` may be fused after `anchor` as an epilogue, else the reason;
      * absent: nothing is fused after other steps than element-wise ones. */
     const char *(*absorbs)(const takt_graph *g, takt_id anchor, takt_id node);
+    /* NULL if `node`, which is not element-wise and alone reads the group's result, may be computed
+     * in the same step; else the reason, "" if that is not worth telling; absent: never. */
+    const char *(*continues)(const takt_planner *p, const takt_group *group, takt_id node);
     /* Fills in p->step; a failure ends the plan. */
     takt_status (*compile)(takt_planner *p);
 };

@@ -12,7 +12,10 @@
 #include "plan/finish.h"
 #include "plan/fusion.h"
 
-enum { LONGEST = 48 }; /* nodes in one step: keeps compiling linear and its registers few */
+enum {
+    LONGEST = 48, /* nodes in one step: keeps compiling linear and its registers few */
+    REACH = 256   /* nodes between the two anchors of a step: keeps compiling linear, too */
+};
 
 /* Tiles cannot begin inside a byte, so element types below one are steps of their own. */
 static bool is_map(const takt_graph *g, const takt_node *n)
@@ -73,9 +76,8 @@ static bool reads_view(const takt_builder *b, const takt_node *n, int32_t group)
     return false;
 }
 
-/* Why `id` may not join `group` through value `from`; NULL if it may. */
-static const char *obstacle(const takt_builder *b, takt_id id, const takt_group *group,
-                            takt_id from)
+/* Why no node may join `group` if it is `id`; NULL if there is no such reason. */
+static const char *general_obstacle(const takt_builder *b, takt_id id, const takt_group *group)
 {
     const takt_graph *g = b->p.graph;
     if (!b->p.settings->fuse)
@@ -88,6 +90,17 @@ static const char *obstacle(const takt_builder *b, takt_id id, const takt_group 
         return "the value is reshaped, joined or one of several results in between";
     if (b->is_constant[id] != b->is_constant[group->nodes[0]])
         return "one side is computed once, when the plan is made";
+    return NULL;
+}
+
+/* Why element-wise `id` may not join `group` through value `from`; NULL if it may. */
+static const char *obstacle(const takt_builder *b, takt_id id, const takt_group *group,
+                            takt_id from)
+{
+    const takt_graph *g = b->p.graph;
+    const char *general = general_obstacle(b, id, group);
+    if (general != NULL)
+        return general;
     if (!same_shape(g->nodes[id].type, takt_type_of(g, from)))
         return "the shapes differ";
     if (group->is_map)
@@ -96,7 +109,23 @@ static const char *obstacle(const takt_builder *b, takt_id id, const takt_group 
         return "the value before it is used elsewhere too";
     if (b->p.settings->backend->absorbs == NULL)
         return "the backend fuses nothing after it";
-    return b->p.settings->backend->absorbs(g, group->nodes[0], id);
+    return b->p.settings->backend->absorbs(g, group->nodes[group->anchor], id);
+}
+
+/* The same for one that is not element-wise; "" if nobody would think of it. */
+static const char *pair_obstacle(const takt_builder *b, takt_id id, const takt_group *group,
+                                 takt_id from)
+{
+    const takt_backend *backend = b->p.settings->backend;
+    if (backend->continues == NULL || group->is_map || group->anchor > 0 || b->is_constant[id] ||
+        b->uses[from] != 1 || group->nodes[group->count - 1] != from ||
+        id - group->nodes[0] > REACH)
+        return "";
+    const char *why = backend->continues(&b->p, group, id);
+    if (why != NULL && why[0] == '\0')
+        return why;
+    const char *general = general_obstacle(b, id, group);
+    return general != NULL ? general : why;
 }
 
 static takt_status join(takt_builder *b, takt_group *group, takt_id id)
@@ -140,14 +169,63 @@ static takt_status start(takt_builder *b, takt_id id)
     return join(b, group, id);
 }
 
+static int32_t renumbered(int32_t group, int32_t from, int32_t last)
+{
+    return group == from ? last : group > from ? group - 1 : group;
+}
+
+/* Makes `from` the last group: nobody but node `id`, which is about to join it, reads what it
+ * computes. What else that node reads, constants, may have been computed after it. */
+static void make_last(takt_builder *b, int32_t from, takt_id id)
+{
+    const int32_t last = (int32_t)b->group_count - 1;
+    const takt_group group = b->groups[from];
+    const takt_cost cost = b->costs[from];
+    for (int32_t i = from; i < last; i++) {
+        b->groups[i] = b->groups[i + 1];
+        b->costs[i] = b->costs[i + 1];
+    }
+    b->groups[last] = group;
+    b->costs[last] = cost;
+    for (takt_id i = group.nodes[0]; i < id; i++) {
+        b->group_index[i] = renumbered(b->group_index[i], from, last);
+        b->ready[i] = renumbered(b->ready[i], from, last);
+    }
+}
+
+/* A second anchor joins the group that computes its first input, or starts one. */
+static takt_status visit_anchor(takt_builder *b, takt_id id)
+{
+    const takt_node *n = &b->p.graph->nodes[id];
+    const takt_id from = n->in_count > 0 ? n->in[0] : TAKT_NONE;
+    const int32_t at = from != TAKT_NONE ? b->group_index[from] : TAKT_NO_GROUP;
+    const char *refused = at == TAKT_NO_GROUP ? "" : pair_obstacle(b, id, &b->groups[at], from);
+    if (refused != NULL && refused[0] == '\0')
+        return start(b, id);
+    takt_fusion fusion = takt_fusion_estimate(b, id, from, &b->costs[at]);
+    fusion.refused = refused;
+    if (refused == NULL && fusion.gain < b->p.settings->min_gain)
+        fusion.refused = "the estimated gain is below min-gain";
+    takt_fusion_note(b, &fusion);
+    if (fusion.refused != NULL)
+        return start(b, id);
+    make_last(b, at, id);
+    const int32_t last = (int32_t)b->group_count - 1;
+    takt_group *group = &b->groups[last];
+    takt_fusion_join(b, &fusion, &b->costs[last]);
+    group->anchor = group->count;
+    b->group_index[id] = last;
+    return join(b, group, id);
+}
+
 static takt_status visit(takt_builder *b, takt_id id)
 {
     const takt_node *n = &b->p.graph->nodes[id];
-    if (!is_map(b->p.graph, n) || takt_is_widening(b, id))
-        return start(b, id);
+    if (!is_map(b->p.graph, n))
+        return visit_anchor(b, id);
     takt_id from;
     const int32_t latest = latest_producer(b, n, &from);
-    if (latest == TAKT_NO_GROUP)
+    if (latest == TAKT_NO_GROUP || takt_is_widening(b, id))
         return start(b, id);
     takt_group *group = &b->groups[latest];
     takt_fusion fusion = takt_fusion_estimate(b, id, from, &b->costs[latest]);

@@ -82,10 +82,10 @@ static bool take(takt_conv_end *e, const takt_graph *g, const takt_node *n,
     return true;
 }
 
-takt_status takt_conv_end_compile(takt_planner *p, size_t columns, takt_conv_end *e)
+takt_status takt_conv_end_inner(takt_planner *p, size_t columns, takt_conv_end *e)
 {
     *e = (takt_conv_end){.limit = INFINITY};
-    TAKT_TRY(takt_epilogue_compile(p, columns, &e->epilogue));
+    TAKT_TRY(takt_epilogue_inner(p, columns, &e->epilogue));
     const takt_map_program *m = e->epilogue.program;
     if (m == NULL || m->code_count != p->group->count - 1)
         return TAKT_OK;
@@ -96,6 +96,13 @@ takt_status takt_conv_end_compile(takt_planner *p, size_t columns, takt_conv_end
             return TAKT_OK;
     *e = simple;
     return TAKT_OK;
+}
+
+takt_status takt_conv_end_compile(takt_planner *p, size_t columns, takt_conv_end *e)
+{
+    size_t index;
+    TAKT_TRY(takt_conv_end_inner(p, columns, e));
+    return takt_planner_output(p, p->group->nodes[p->group->count - 1], &index);
 }
 
 size_t takt_conv_end_scratch(const takt_conv_end *e)

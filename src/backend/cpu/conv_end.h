@@ -16,6 +16,8 @@ typedef struct takt_conv_end {
 
 /* As takt_epilogue_compile. */
 TAKT_MUST_USE takt_status takt_conv_end_compile(takt_planner *p, size_t columns, takt_conv_end *e);
+/* As takt_epilogue_inner. */
+TAKT_MUST_USE takt_status takt_conv_end_inner(takt_planner *p, size_t columns, takt_conv_end *e);
 size_t takt_conv_end_scratch(const takt_conv_end *e);
 
 /* One task's use of it, on the stack: `run` as in epilogue.h. */

@@ -60,10 +60,36 @@ static const char *absorbs(const takt_graph *g, takt_id anchor, takt_id node)
     return kind->absorbs(g, anchor, node);
 }
 
+/* The kind that makes one step of a group and another anchor; `*why` as above, "" if none is in
+ * question. */
+static const takt_cpu_kind *find_pair(const takt_planner *p, const takt_group *group, takt_id node,
+                                      const char **why)
+{
+    *why = "";
+    for (size_t i = 0; i < KINDS; i++) {
+        const char *refusal =
+            kinds[i]->continues != NULL ? kinds[i]->continues(p, group, node) : "";
+        if (refusal == NULL)
+            return kinds[i];
+        if (refusal[0] != '\0')
+            *why = refusal;
+    }
+    return NULL;
+}
+
+static const char *continues(const takt_planner *p, const takt_group *group, takt_id node)
+{
+    const char *why;
+    return find_pair(p, group, node, &why) != NULL ? NULL : why;
+}
+
 static takt_status compile(takt_planner *p)
 {
     const char *why;
-    const takt_cpu_kind *kind = find(p->graph, p->group->nodes[0], &why);
+    const takt_group *group = p->group;
+    const takt_cpu_kind *kind = group->anchor > 0
+                                    ? find_pair(p, group, group->nodes[group->anchor], &why)
+                                    : find(p->graph, group->nodes[0], &why);
     if (kind == NULL) {
         p->step->note = why;
         return takt_backend_ref.compile(p);
@@ -80,6 +106,7 @@ const takt_backend takt_backend_cpu = {
     .supports = supports,
     .keeps = keeps,
     .absorbs = absorbs,
+    .continues = continues,
     .compile = compile,
 };
 

@@ -16,6 +16,9 @@ typedef struct takt_cpu_kind {
     const char *(*accepts)(const takt_graph *g, takt_id node);
     /* NULL if the element-wise `node` may follow `anchor` inside the step; NULL pointer: never. */
     const char *(*absorbs)(const takt_graph *g, takt_id anchor, takt_id node);
+    /* NULL if this kind computes the group and then `node`, another anchor that alone reads its
+     * result, as one step; else the reason, or "" for "not mine"; NULL pointer: never. */
+    const char *(*continues)(const takt_planner *p, const takt_group *group, takt_id node);
     /* True if the kind runs this composite op whole, with the bits of its lowering; NULL: none. */
     bool (*keeps)(const takt_graph *g, const takt_node *n);
     /* The whole group: p->group, p->step. */

@@ -56,11 +56,10 @@ static bool match(takt_cpu_epilogue *e, const takt_node *n, const takt_map_progr
     return true;
 }
 
-takt_status takt_epilogue_compile(takt_planner *p, size_t columns, takt_cpu_epilogue *e)
+takt_status takt_epilogue_inner(takt_planner *p, size_t columns, takt_cpu_epilogue *e)
 {
     *e = (takt_cpu_epilogue){.bias = -1, .residual = -1, .columns = columns};
     const takt_group *group = p->group;
-    size_t index;
     if (group->count > 1) {
         takt_map_program *m;
         TAKT_TRY(takt_map_compile(p, group->nodes + 1, group->count - 1, group->nodes[0], &m));
@@ -72,7 +71,14 @@ takt_status takt_epilogue_compile(takt_planner *p, size_t columns, takt_cpu_epil
             e->program = m;
         }
     }
-    return takt_planner_output(p, group->nodes[group->count - 1], &index);
+    return TAKT_OK;
+}
+
+takt_status takt_epilogue_compile(takt_planner *p, size_t columns, takt_cpu_epilogue *e)
+{
+    size_t index;
+    TAKT_TRY(takt_epilogue_inner(p, columns, e));
+    return takt_planner_output(p, p->group->nodes[p->group->count - 1], &index);
 }
 
 size_t takt_epilogue_scratch(const takt_cpu_epilogue *e)

@@ -22,6 +22,9 @@ const char *takt_epilogue_absorbs(const takt_graph *g, takt_id anchor, takt_id n
 /* From p->group->nodes[1..]; adds their inputs to the step, and its one output. */
 TAKT_MUST_USE takt_status takt_epilogue_compile(takt_planner *p, size_t columns,
                                                 takt_cpu_epilogue *e);
+/* The same for a value that stays inside the step: without the output. */
+TAKT_MUST_USE takt_status takt_epilogue_inner(takt_planner *p, size_t columns,
+                                              takt_cpu_epilogue *e);
 
 /* One task's use of it, on the stack. */
 typedef struct takt_epilogue_run {

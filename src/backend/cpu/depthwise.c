@@ -1,0 +1,132 @@
+/* depthwise.c - lines of a depthwise convolution, for the steps that compute some. */
+#include "backend/cpu/depthwise.h"
+
+#include <string.h>
+
+#include "backend/cpu/conv_finish.h"
+#include "backend/cpu/conv_run.h"
+
+enum { PACE = 3 }; /* times as long as a product takes for its operations, at best */
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+/* ---- compiling ---- */
+
+/* [channels][taps] to [taps][channels]. */
+static void pack(const takt_conv_shape *c, const float *w, float *to)
+{
+    for (size_t t = 0; t < c->taps; t++)
+        for (size_t i = 0; i < c->groups; i++)
+            to[t * c->groups + i] = w[i * c->taps + t];
+}
+
+static takt_status pack_constant(void *user, const void *from, void *to)
+{
+    pack(&((const takt_cpu_lines *)user)->shape, from, to);
+    return TAKT_OK;
+}
+
+/* Of a step of its own, whose data they are. */
+static void before(const takt_step *s, const takt_task *t)
+{
+    const takt_cpu_lines *f = s->data;
+    pack(&f->shape, takt_view_data(t, &s->in[f->w]),
+         (float *)(void *)((char *)t->scratch + f->packed_at));
+}
+
+static takt_status add_weights(takt_planner *p, takt_cpu_lines *f)
+{
+    const takt_id w = p->graph->nodes[p->group->nodes[0]].in[1];
+    const size_t bytes = f->shape.groups * f->shape.taps * sizeof(float);
+    f->is_packed = takt_planner_is_constant(p, w) && !takt_planner_in_prologue(p);
+    if (f->is_packed)
+        return takt_planner_packed(p, w, "depthwise", bytes, pack_constant, f, &f->w);
+    f->packed_at = takt_conv_reserve(p->step, bytes);
+    p->step->before = before;
+    return takt_planner_input(p, w, &f->w);
+}
+
+takt_status takt_lines_compile(takt_planner *p, takt_cpu_lines *f)
+{
+    takt_step *s = p->step;
+    const takt_conv_shape *c = &f->shape;
+    f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
+    f->run = takt_kernel_as_depthwise_f32(takt_planner_kernel(p, "depthwise_f32"));
+    TAKT_TRY(add_weights(p, f));
+    TAKT_TRY(takt_conv_end_compile(p, c->groups, &f->end));
+    const size_t taps = c->kernel[0] * c->kernel[1];
+    f->x_step = c->kernel[0] == 1 && c->dilation[1] == 1 ? c->stride[1] : taps;
+    f->zeros = aligned(s->scratch_each);
+    f->pointers = f->zeros + aligned(TAKT_DEPTHWISE_ZEROS * c->groups * sizeof(float));
+    f->registers =
+        f->pointers + aligned(((TAKT_DEPTHWISE_LINES - 1) * f->x_step + taps) * sizeof(float *));
+    s->scratch_each = f->registers + aligned(takt_conv_end_scratch(&f->end));
+    return TAKT_OK;
+}
+
+size_t takt_lines_tasks(const takt_planner *p, const takt_cpu_lines *f)
+{
+    const takt_conv_shape *c = &f->shape;
+    const size_t lines = c->batch * c->out[0] * c->out[1];
+    const double outputs = (double)lines * (double)c->out[2] * (double)c->groups;
+    return takt_cpu_tasks(p, 2 * PACE * outputs * (double)c->taps, 8 * outputs,
+                          (lines + TAKT_DEPTHWISE_GRAIN - 1) / TAKT_DEPTHWISE_GRAIN);
+}
+
+/* ---- running ---- */
+
+const float **takt_lines_rows(const takt_cpu_lines *f, const takt_task *t)
+{
+    return (const float **)(void *)((char *)t->scratch_own + f->pointers);
+}
+
+void takt_lines_begin(const takt_cpu_lines *f, const takt_step *s, const takt_task *t,
+                      takt_depthwise_f32 *d)
+{
+    const takt_conv_shape *c = &f->shape;
+    float *zeros = (float *)(void *)((char *)t->scratch_own + f->zeros);
+    memset(zeros, 0, TAKT_DEPTHWISE_ZEROS * c->groups * sizeof(float));
+    *d = (takt_depthwise_f32){
+        .x_step = f->x_step,
+        .channels = c->groups,
+        .columns = c->out[2],
+        .width = c->in[2],
+        .rows = c->kernel[0] * c->kernel[1],
+        .taps = c->kernel[2],
+        .stride = c->stride[2],
+        .dilation = c->dilation[2],
+        .before = c->before[2],
+        .x = takt_lines_rows(f, t),
+        .zeros = zeros,
+        .w = f->is_packed ? takt_view_data(t, &s->in[f->w])
+                          : (const float *)(const void *)((const char *)t->scratch + f->packed_at)};
+}
+
+/* The kernel does what it knows, this function the rest, while the lines are near. */
+void takt_lines_run(const takt_cpu_lines *f, const takt_step *s, const takt_task *t,
+                    takt_depthwise_f32 *d, size_t row)
+{
+    takt_conv_ending ending = {.end = &f->end,
+                               .run = {.epilogue = &f->end.epilogue,
+                                       .step = s,
+                                       .task = t,
+                                       .registers = (char *)t->scratch_own + f->registers,
+                                       .row = row * f->shape.out[2]}};
+    takt_epilogue_f32 e;
+    const bool ends = takt_conv_end_for(&ending, &e);
+    const bool is_known = f->end.epilogue.residual < 0 && takt_conv_end_is_simple(&f->end);
+    d->bias = is_known ? e.bias : NULL;
+    d->relu = is_known && f->end.epilogue.act == TAKT_GEMM_ACT_RELU;
+    d->limit = f->end.limit;
+    d->y = (float *)takt_view_data(t, &s->out[0]) + row * f->shape.out[2] * f->shape.groups;
+    f->run(d);
+    const takt_conv_block block = {.y = d->y,
+                                   .ld = f->shape.groups,
+                                   .rows = d->lines * f->shape.out[2],
+                                   .columns = f->shape.groups};
+    if (ends && !is_known)
+        takt_conv_finish(&e, &block);
+}

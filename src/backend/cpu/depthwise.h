@@ -1,0 +1,40 @@
+/* depthwise.h - lines of a depthwise convolution, for the steps that compute some. */
+#ifndef TAKT_BACKEND_CPU_DEPTHWISE_H
+#define TAKT_BACKEND_CPU_DEPTHWISE_H
+
+#include "backend/cpu/conv_end.h"
+#include "backend/cpu/conv_shape.h"
+#include "kernel/depthwise_f32/depthwise_f32.h"
+
+enum {
+    TAKT_DEPTHWISE_LINES = 9, /* of outputs at a time; none is left alone if there are more */
+    TAKT_DEPTHWISE_GRAIN = 2  /* lines that a task does together: kernels are fastest with two */
+};
+
+typedef struct takt_cpu_lines {
+    takt_conv_shape shape;
+    takt_conv_end end;
+    takt_depthwise_f32_fn *run;
+    size_t w;
+    bool is_packed;
+    size_t packed_at;                  /* of the weights in shared scratch, unless is_packed */
+    size_t x_step;                     /* rows of x from one line of outputs to the next */
+    size_t zeros, pointers, registers; /* offsets in a worker's scratch */
+} takt_cpu_lines;
+
+/* For p->group, whose anchor is the convolution: weights, what follows, the output, and scratch
+ * for each worker from step->scratch_each on. */
+TAKT_MUST_USE takt_status takt_lines_compile(takt_planner *p, takt_cpu_lines *f);
+
+/* What all lines share; the rows of x are found at d->x. */
+void takt_lines_begin(const takt_cpu_lines *f, const takt_step *s, const takt_task *t,
+                      takt_depthwise_f32 *d);
+/* Where the caller puts the rows that d->x leads to. */
+const float **takt_lines_rows(const takt_cpu_lines *f, const takt_task *t);
+/* d->lines lines from output line `row` of the batch on, and what follows. */
+void takt_lines_run(const takt_cpu_lines *f, const takt_step *s, const takt_task *t,
+                    takt_depthwise_f32 *d, size_t row);
+/* Tasks that are worth making of all lines. */
+size_t takt_lines_tasks(const takt_planner *p, const takt_cpu_lines *f);
+
+#endif
