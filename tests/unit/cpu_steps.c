@@ -35,6 +35,12 @@ static const char *const large[] = {
     "integer_conv(i8[1, 40, 30, 48], i8[20, 1, 1, 48], i8[], layout=nhwc)",
     "integer_conv(u8[1, 40, 30, 48], i8[48, 3, 3, 1], u8[], i8[48], i32[48], f32[48] in "
     "(0.001, 0.01), u8[], groups=48, pad=[1, 1, 1, 1], layout=nhwc)",
+    "integer_conv(u8[2, 14, 14, 58], i8[58, 3, 3, 1], u8[], i8[58] in (0, 0), i32[58], f32[] in "
+    "(0.001, 0.01), i8[], groups=58, stride=[2, 2], pad=[1, 1, 1, 1], layout=nhwc)",
+    "integer_conv(i8[2, 15, 14, 5], i8[5, 3, 2, 1], i8[], groups=5, stride=[2, 1], "
+    "dilation=[1, 2], pad=[2, 0, 1, 3], layout=nhwc)",
+    "integer_conv(u8[1, 9, 8, 7, 20], u8[20, 2, 3, 3, 1], u8[], u8[20], groups=20, "
+    "pad=[1, 1, 2, 0, 3, 1], layout=nhwc)",
     "conv(f32[2, 30, 31, 3], f32[20, 3, 3, 3], stride=[2, 2], pad=[0, 1, 0, 1], layout=nhwc)",
     "conv(f32[1, 19, 23, 5], f32[9, 2, 3, 5], stride=[1, 3], pad=[1, 2, 3, 0], layout=nhwc)",
     "conv(f32[1, 19, 23, 4], f32[9, 3, 4, 4], pad=[4, 1, 5, 6], layout=nhwc)",

@@ -3,6 +3,7 @@
 
 #include "backend/cpu/conv_run.h"
 #include "base/size.h"
+#include "op/util/conv.h"
 
 /* ---- packing ---- */
 
@@ -66,10 +67,12 @@ takt_status takt_integer_compile(takt_planner *p, takt_integer *f, bool use_pane
 {
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
-    const takt_kernel *gemm = takt_planner_kernel(p, "gemm_i8");
     size_t index;
-    f->run = takt_kernel_as_gemm_i8(gemm);
-    f->info = gemm->info;
+    if (use_panels) {
+        const takt_kernel *gemm = takt_planner_kernel(p, "gemm_i8");
+        f->run = takt_kernel_as_gemm_i8(gemm);
+        f->info = gemm->info;
+    }
     f->a_unsigned = takt_type_of(p->graph, n->in[TAKT_INTEGER_A])->dtype == TAKT_U8;
     f->b_unsigned = takt_type_of(p->graph, n->in[TAKT_INTEGER_B])->dtype == TAKT_U8;
     f->to = n->type->dtype == TAKT_I32   ? TAKT_REQUANT_I32
@@ -83,13 +86,22 @@ takt_status takt_integer_compile(takt_planner *p, takt_integer *f, bool use_pane
             continue;
         if (k == TAKT_INTEGER_B && use_panels)
             TAKT_TRY(add_weights(p, f, n->in[k]));
-        else
+        else if (k != TAKT_INTEGER_B)
             TAKT_TRY(takt_planner_input(p, n->in[k], &f->in[k]));
     }
     return takt_planner_output(p, id, &index);
 }
 
 /* ---- parameters ---- */
+
+bool takt_integer_is_depthwise(const takt_graph *g, const takt_node *n)
+{
+    if (n->op != &takt_op_integer_conv || n->attr[TAKT_CONV_LAYOUT].i64 != TAKT_NHWC)
+        return false;
+    const takt_type *x = takt_type_of(g, n->in[0]), *w = takt_type_of(g, n->in[1]);
+    const int64_t groups = n->attr[TAKT_CONV_GROUPS].i64;
+    return groups > 1 && x->dim[x->rank - 1] == groups && w->dim[0] == groups;
+}
 
 /* Input `which`, or NULL; `*is_one`: the same for every column. */
 static const void *parameter(const takt_integer *f, const takt_step *s, const takt_task *t,
@@ -121,9 +133,8 @@ void takt_integer_b_zeros(const takt_integer *f, const takt_step *s, const takt_
         to[j] = p == NULL ? 0 : byte_at(p, is_one ? 0 : column + j, f->b_unsigned);
 }
 
-/* What the kernels are told of columns [column, ...). */
-static takt_requant requant_of(const takt_integer *f, const takt_step *s, const takt_task *t,
-                               size_t column)
+takt_requant takt_integer_requant_of(const takt_integer *f, const takt_step *s, const takt_task *t,
+                                     size_t column)
 {
     bool is_one;
     takt_requant q = {.to = f->to, .lo = -128, .hi = 127};
@@ -161,7 +172,8 @@ void takt_integer_product(const takt_integer *f, const takt_integer_block *b)
     const char *packed = f->is_packed ? takt_view_data(b->task, &b->step->in[f->in[TAKT_INTEGER_B]])
                                       : (const char *)b->task->scratch + f->packed_at;
     const size_t deep = (f->k + f->info->group - 1) / f->info->group * f->info->group;
-    const takt_requant q = requant_of(f, b->step, b->task, b->group * f->n + b->column);
+    const takt_requant q =
+        takt_integer_requant_of(f, b->step, b->task, b->group * f->n + b->column);
     packed += b->group * f->group_bytes;
     const int32_t *sums = (const int32_t *)(const void *)(packed + f->panels_bytes);
     const takt_gemm_i8 g = {.m = b->rows,
@@ -180,40 +192,4 @@ void takt_integer_product(const takt_integer *f, const takt_integer_block *b)
                             .requant = &q,
                             .scratch = b->scratch};
     f->run(&g);
-}
-
-/* Saturated first, so that adding and taking away 1.5 * 2^23 rounds half to even. */
-static void narrow(const takt_requant *q, const float *x, size_t n, uint8_t *to)
-{
-    const float shift = 0x1.8p23F, lo = (float)(q->lo - q->zero), hi = (float)(q->hi - q->zero);
-    for (size_t i = 0; i < n; i++) {
-        const float known = x[i] == x[i] ? x[i] : 0;
-        const float kept = known < lo ? lo : known > hi ? hi : known;
-        to[i] = (uint8_t)((int32_t)((kept + shift) - shift) + q->zero);
-    }
-}
-
-void takt_integer_requant(const takt_integer *f, const takt_integer_block *b, int32_t *sums)
-{
-    enum { TILE = 64 };
-    const size_t columns = b->columns;
-    void *to = b->c;
-    const takt_requant q = requant_of(f, b->step, b->task, b->group * f->n + b->column);
-    for (size_t j = 0; q.bias != NULL && j < columns; j++)
-        sums[j] = (int32_t)((uint32_t)sums[j] + (uint32_t)q.bias[j]);
-    if (f->to == TAKT_REQUANT_I32) {
-        for (size_t j = 0; j < columns; j++)
-            ((int32_t *)to)[j] = sums[j];
-        return;
-    }
-    for (size_t j = 0; j < columns; j += TILE) {
-        const size_t n = columns - j < TILE ? columns - j : TILE;
-        float x[TILE];
-        for (size_t i = 0; i < n; i++)
-            x[i] = (float)sums[j + i] * q.scale[q.scale_per_column ? j + i : 0];
-        if (f->to != TAKT_REQUANT_F32)
-            narrow(&q, x, n, (uint8_t *)to + j);
-        for (size_t i = 0; f->to == TAKT_REQUANT_F32 && i < n; i++)
-            ((float *)to)[j + i] = x[i];
-    }
 }

@@ -20,8 +20,11 @@ typedef struct takt_integer {
     size_t result_bytes; /* of one element */
 } takt_integer;
 
+/* A convolution of bytes, channels last, with one of them in and out of each group. */
+bool takt_integer_is_depthwise(const takt_graph *g, const takt_node *n);
+
 /* n, k, groups, row and col are set. Adds the inputs and the result to the step; `use_panels`:
- * weights are to be packed for the product kernels. */
+ * weights are packed for the product kernels; else the caller adds them. */
 TAKT_MUST_USE takt_status takt_integer_compile(takt_planner *p, takt_integer *f, bool use_panels);
 /* Packs weights that are not constant; NULL in step->before where they are. */
 void takt_integer_pack(const takt_integer *f, const takt_step *s, const takt_task *t);
@@ -40,8 +43,9 @@ typedef struct takt_integer_block {
 } takt_integer_block;
 
 void takt_integer_product(const takt_integer *f, const takt_integer_block *b);
-/* One row: sums[columns] + bias, requantised to b->c; uses step, task, group and columns. */
-void takt_integer_requant(const takt_integer *f, const takt_integer_block *b, int32_t *sums);
+/* What the kernels are told of columns [column, ...). */
+takt_requant takt_integer_requant_of(const takt_integer *f, const takt_step *s, const takt_task *t,
+                                     size_t column);
 /* Zero point of A. */
 int32_t takt_integer_a_zero(const takt_integer *f, const takt_step *s, const takt_task *t);
 /* Zero points of `columns` columns of B, as they are. */

@@ -5,8 +5,9 @@
  *     PANELS   panels of a full tile (1 or 2)           A_BYTES  of packed A to keep in L2
  *     A_SIZE   bytes of one packed value of A           PIECE    k is padded to this in packed A
  *     ROW_PAD  rows of a packed tile are padded to this
- * includes requant.h and this file, and supplies the functions declared below. Sums of a column of
- * tiles stay in scratch, in L1, until they are final; integers may be added in any order.
+ * includes requant.h and this file, and supplies the functions declared below; if it defines
+ * FINISHES_BYTES, finish_is_bytes() and finish_block() too, for results of 8 bits. Sums of a column
+ * of tiles stay in scratch, in L1, until they are final; integers may be added in any order.
  */
 enum {
     LINE = 16 * GROUP,    /* bytes of one step of a panel */
@@ -96,6 +97,10 @@ typedef struct block {
     uint32_t *row_sums;
 } block;
 
+#ifdef FINISHES_BYTES
+static void finish_block(const takt_gemm_i8 *g, const block *o);
+#endif
+
 static void pack_block(const takt_gemm_i8 *g, const block *o)
 {
     char *to = g->scratch;
@@ -141,6 +146,12 @@ static void multiply(const takt_gemm_i8 *g, const block *o)
 
 static void finish(const takt_gemm_i8 *g, const block *o)
 {
+#ifdef FINISHES_BYTES
+    if (finish_is_bytes(g->requant)) {
+        finish_block(g, o);
+        return;
+    }
+#endif
     for (size_t i = 0; i < o->rows; i++) {
         uint32_t *x = (uint32_t *)o->sums + i * NR;
         correct(g, x, o->col, o->cols, o->shift, g->b_zero ? o->row_sums[i] : 0);

@@ -7,12 +7,16 @@
 
 #include <arm_neon.h>
 
+#include "kernel/gemm_i8/finish_neon.h"
 #include "kernel/gemm_i8/requant.h"
 
 enum { GROUP = 4, PANELS = 1, MR = 6, A_BYTES = 384 << 10, A_SIZE = 1 };
 enum { PIECE = 16, ROW_PAD = 1, QUAD = 4 };
 
+#define FINISHES_BYTES
 #include "kernel/gemm_i8/blocked.h"
+#include "kernel/gemm_i8/finish_block.h"
+#include "kernel/gemm_i8/load_part.h"
 
 static int32_t flip(const takt_gemm_i8 *g)
 {
@@ -30,14 +34,9 @@ static void pack_tile(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, 
     const uint8x16_t top = vdupq_n_u8(g->a_unsigned ? 0x80 : 0);
     for (size_t r = 0; r < rows; r++) {
         const uint8_t *a = (const uint8_t *)g->a + (row + r) * g->a_row + p;
-        size_t i = 0;
-        for (; i + 16 <= k; i += 16)
-            vst1q_u8((uint8_t *)to + i * rows + 16 * r, veorq_u8(vld1q_u8(a + i), top));
-        if (i < k) {
-            uint8_t last[16] = {0};
-            memcpy(last, a + i, k - i);
-            vst1q_u8((uint8_t *)to + i * rows + 16 * r, veorq_u8(vld1q_u8(last), top));
-        }
+        for (size_t i = 0; i < k; i += 16)
+            vst1q_u8((uint8_t *)to + i * rows + 16 * r,
+                     veorq_u8(load_part(a + i, k - i, p + i), top));
     }
 }
 

@@ -7,12 +7,16 @@
 
 #include <arm_neon.h>
 
+#include "kernel/gemm_i8/finish_neon.h"
 #include "kernel/gemm_i8/requant.h"
 
 enum { GROUP = 8, PANELS = 1, MR = 6, A_BYTES = 384 << 10, A_SIZE = 1 };
 enum { PIECE = 16, ROW_PAD = 2 };
 
+#define FINISHES_BYTES
 #include "kernel/gemm_i8/blocked.h"
+#include "kernel/gemm_i8/finish_block.h"
+#include "kernel/gemm_i8/load_part.h"
 
 static int32_t flip(const takt_gemm_i8 *g)
 {
@@ -25,15 +29,6 @@ static size_t packed_bytes(size_t rows, size_t k)
     return round_up(rows, 2) * round_up(k, PIECE);
 }
 
-static uint8x16_t load_part(const uint8_t *a, size_t left)
-{
-    uint8_t part[16] = {0};
-    if (left >= 16)
-        return vld1q_u8(a);
-    memcpy(part, a, left);
-    return vld1q_u8(part);
-}
-
 /* To [k / 8][rows / 2][2][8]; an odd last row is paired with itself. */
 static void pack_tile(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to)
 {
@@ -43,8 +38,8 @@ static void pack_tile(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, 
         const uint8_t *b = 2 * r + 1 < rows ? a + g->a_row : a;
         uint8_t *out = (uint8_t *)to + 16 * r;
         for (size_t i = 0; i < k; i += 16, out += 32 * pairs) {
-            const uint64x2_t x = vreinterpretq_u64_u8(load_part(a + i, k - i));
-            const uint64x2_t y = vreinterpretq_u64_u8(load_part(b + i, k - i));
+            const uint64x2_t x = vreinterpretq_u64_u8(load_part(a + i, k - i, i + p));
+            const uint64x2_t y = vreinterpretq_u64_u8(load_part(b + i, k - i, i + p));
             vst1q_u8(out, vreinterpretq_u8_u64(vzip1q_u64(x, y)));
             vst1q_u8(out + 16 * pairs, vreinterpretq_u8_u64(vzip2q_u64(x, y)));
         }

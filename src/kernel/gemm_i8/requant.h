@@ -88,7 +88,8 @@ static void requant_row(const takt_gemm_i8 *g, uint32_t *x, size_t row, size_t c
         requant_cols(g, x, row, col, n);
 }
 
-static void requant_tail(const takt_gemm_i8 *g, size_t row, size_t col, size_t rows, size_t cols)
+static inline void requant_tail(const takt_gemm_i8 *g, size_t row, size_t col, size_t rows,
+                                size_t cols)
 {
     const takt_epilogue_f32 *e = g->requant->to == TAKT_REQUANT_F32 ? g->requant->epilogue : NULL;
     if (e && e->tail && rows && cols)

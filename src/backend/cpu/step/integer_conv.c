@@ -1,7 +1,6 @@
 /* integer_conv.c - convolutions of 8-bit integers, channels last, on integer kernels.
  *
  * As step/conv.c: a 1x1 convolution is a product on the data as it lies, others gather patches.
- * One channel per group is summed tap by tap over all channels at once.
  */
 #include <string.h>
 
@@ -18,7 +17,7 @@ enum { DIRECT_ROW = 4, GATHERED_ROW = 8 };
 typedef struct facts {
     takt_integer integer;
     takt_conv_shape shape;
-    bool is_direct, is_depthwise;
+    bool is_direct;
     size_t rows; /* positions of a block */
     takt_cut cut;
     size_t patches, zeros; /* offsets in a worker's scratch; the kernel's comes first */
@@ -26,8 +25,8 @@ typedef struct facts {
 
 static bool keeps(const takt_graph *g, const takt_node *n)
 {
-    (void)g;
-    return n->op == &takt_op_integer_conv && n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
+    return n->op == &takt_op_integer_conv && n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC &&
+           !takt_integer_is_depthwise(g, n);
 }
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -145,72 +144,13 @@ static void products(const takt_step *s, const takt_task *t, size_t row, size_t 
     }
 }
 
-/* Weights less their zero points, tap by tap: [taps][channels]. */
-static void spread_weights(const facts *f, const takt_step *s, const takt_task *t, int32_t *zeros,
-                           int16_t *to)
-{
-    const size_t channels = f->shape.groups, taps = f->shape.taps;
-    const uint8_t *w = takt_view_data(t, &s->in[f->integer.in[TAKT_INTEGER_B]]);
-    takt_integer_b_zeros(&f->integer, s, t, 0, channels, zeros);
-    for (size_t c = 0; c < channels; c++)
-        for (size_t k = 0; k < taps; k++) {
-            const uint8_t byte = w[c * taps + k];
-            const int32_t value = f->integer.b_unsigned ? byte : (int8_t)byte;
-            to[k * channels + c] = (int16_t)(value - zeros[c]);
-        }
-}
-
-#define ADD_TAP(type)                                                                              \
-    static void add_##type(const type *x, const int16_t *w, int32_t zero, size_t n, int32_t *sums) \
-    {                                                                                              \
-        for (size_t i = 0; i < n; i++)                                                             \
-            sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)((x[i] - zero) * w[i]));             \
-    }
-ADD_TAP(uint8_t)
-ADD_TAP(int8_t)
-
-static void depthwise(const takt_step *s, const takt_task *t, size_t row, size_t end)
-{
-    const facts *f = s->data;
-    const takt_conv_shape *c = &f->shape;
-    const size_t channels = c->groups;
-    const uint8_t *x = takt_view_data(t, &s->in[f->integer.in[TAKT_INTEGER_A]]);
-    int32_t *sums = (int32_t *)(void *)((char *)t->scratch_own + f->zeros);
-    int16_t *w = (int16_t *)(void *)((char *)t->scratch_own + f->patches);
-    const int32_t zero = takt_integer_a_zero(&f->integer, s, t);
-    spread_weights(f, s, t, sums, w);
-    for (; row < end; row++) {
-        const uint8_t *sample = x + row / c->positions * c->x_sample;
-        size_t at[3], tap[3];
-        takt_conv_unflatten(c->out, row % c->positions, at);
-        memset(sums, 0, channels * sizeof *sums);
-        for (size_t k = 0; k < c->taps; k++) {
-            takt_conv_unflatten(c->kernel, k, tap);
-            const uint8_t *from = tap_at(c, sample, at, tap);
-            if (from != NULL && f->integer.a_unsigned)
-                add_uint8_t(from, w + k * channels, zero, channels, sums);
-            else if (from != NULL)
-                add_int8_t((const int8_t *)from, w + k * channels, zero, channels, sums);
-        }
-        const takt_integer_block b = {.step = s,
-                                      .task = t,
-                                      .columns = channels,
-                                      .c = (char *)takt_view_data(t, &s->out[0]) +
-                                           row * channels * f->integer.result_bytes};
-        takt_integer_requant(&f->integer, &b, sums);
-    }
-}
-
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     size_t row, end;
     takt_cpu_share(f->shape.batch * f->shape.positions, f->cut.grain, t->index / f->cut.columns,
                    f->cut.rows, &row, &end);
-    if (f->is_depthwise)
-        depthwise(s, t, row, end);
-    else
-        products(s, t, row, end);
+    products(s, t, row, end);
 }
 
 static void before(const takt_step *s, const takt_task *t)
@@ -241,15 +181,15 @@ static void cut_tasks(takt_planner *p, facts *f)
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const takt_cut_work work = {m, panels, f->integer.info->rows,
                                 f->is_direct ? DIRECT_ROW : GATHERED_ROW};
-    f->cut = takt_cpu_cut(&work, takt_cpu_tasks(p, f->is_depthwise ? operations : operations / 4,
-                                                (double)c->k * (double)c->cout, threads));
+    f->cut = takt_cpu_cut(
+        &work, takt_cpu_tasks(p, operations / 4, (double)c->k * (double)c->cout, threads));
 }
 
 /* The most that the kernel needs for any share, or any block of one. */
 static size_t kernel_bytes(const facts *f)
 {
     const size_t m = f->shape.batch * f->shape.positions;
-    const size_t sizes = f->is_depthwise ? 0 : f->is_direct ? f->cut.rows : f->rows;
+    const size_t sizes = f->is_direct ? f->cut.rows : f->rows;
     size_t most = 0, first, end;
     for (size_t i = 0; i < sizes; i++) {
         takt_cpu_share(m, f->cut.grain, i, f->cut.rows, &first, &end);
@@ -267,9 +207,7 @@ static takt_status set_scratch(takt_planner *p, facts *f)
     const size_t fit = c->k > 0 ? PATCH_BYTES / c->k : ROWS_MAX;
     size_t patches = 0;
     f->rows = fit < ROWS_MIN ? ROWS_MIN : fit > ROWS_MAX ? ROWS_MAX : fit;
-    if (f->is_depthwise)
-        patches = c->taps * c->groups * sizeof(int16_t);
-    else if (!f->is_direct && (!takt_size_mul(f->rows, c->k, &patches) || patches > SIZE_MAX / 16))
+    if (!f->is_direct && (!takt_size_mul(f->rows, c->k, &patches) || patches > SIZE_MAX / 16))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
     f->patches = kernel_bytes(f);
     f->zeros = f->patches + aligned(patches);
@@ -285,16 +223,15 @@ static takt_status compile(takt_planner *p)
         return TAKT_ERR_MEMORY;
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
     const takt_conv_shape *c = &f->shape;
-    f->is_depthwise = c->groups > 1 && c->cin == 1 && c->cout == 1;
     f->is_direct = is_direct(c);
     f->integer =
         (takt_integer){.n = c->cout, .k = c->k, .groups = c->groups, .row = 1, .col = c->k};
-    TAKT_TRY(takt_integer_compile(p, &f->integer, !f->is_depthwise));
+    TAKT_TRY(takt_integer_compile(p, &f->integer, true));
     cut_tasks(p, f);
     TAKT_TRY(set_scratch(p, f));
     s->data = f;
     s->run = run;
-    s->before = f->integer.is_packed || f->is_depthwise ? NULL : before;
+    s->before = f->integer.is_packed ? NULL : before;
     s->task_count = f->cut.rows * f->cut.columns;
     return TAKT_OK;
 }

@@ -1,0 +1,246 @@
+/* integer_depthwise.c - convolutions of bytes with one channel per group, channels last.
+ *
+ * The step finds the bytes under each tap; what is padding points to bytes that are x's zero point,
+ * so that the kernel need not know of borders.
+ */
+#include <string.h>
+
+#include "backend/cpu/conv_run.h"
+#include "backend/cpu/conv_shape.h"
+#include "backend/cpu/integer.h"
+#include "kernel/depthwise_i8/depthwise_i8.h"
+#include "op/util/conv.h"
+
+enum { POSITIONS = 64 }; /* at a time: what they read is still near for the next channels */
+
+typedef struct facts {
+    takt_integer integer;
+    takt_conv_shape shape;
+    takt_depthwise_i8_fn *run;
+    bool is_packed;                 /* weights are constants, and lie as the kernel wants them */
+    size_t packed_at;               /* in shared scratch, unless is_packed */
+    size_t dot, sum;                /* offsets behind the 16-bit weights */
+    size_t rows, at, bias, shifted; /* offsets in a worker's scratch, after the padding */
+} facts;
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    return takt_integer_is_depthwise(g, &g->nodes[node]) ? NULL : "";
+}
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+/* ---- weights ---- */
+
+static int32_t weight(const facts *f, const uint8_t *w, size_t channel, size_t tap)
+{
+    const uint8_t byte = w[channel * f->shape.taps + tap];
+    return f->integer.b_unsigned ? byte : (int8_t)byte;
+}
+
+/* [channels][taps] to [taps][channels]; and by fours of taps, for signed weights. */
+static void pack(const facts *f, const uint8_t *w, char *to)
+{
+    const size_t channels = f->shape.groups, taps = f->shape.taps;
+    int16_t *wide = (int16_t *)(void *)to;
+    int8_t *dot = (int8_t *)(to + f->dot);
+    int32_t *sum = (int32_t *)(void *)(to + f->sum);
+    memset(to, 0, f->sum + channels * sizeof *sum);
+    for (size_t k = 0; k < taps; k++)
+        for (size_t c = 0; c < channels; c++) {
+            const int32_t value = weight(f, w, c, k);
+            wide[k * channels + c] = (int16_t)value;
+            dot[(k / 4 * channels + c) * 4 + k % 4] = (int8_t)value;
+            sum[c] += value;
+        }
+}
+
+static takt_status pack_constant(void *user, const void *from, void *to)
+{
+    pack(user, from, to);
+    return TAKT_OK;
+}
+
+static void before(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    pack(f, takt_view_data(t, &s->in[f->integer.in[TAKT_INTEGER_B]]),
+         (char *)t->scratch + f->packed_at);
+}
+
+/* Zero points of the weights: taken off into scratch where there are any. */
+static void shift_weights(const facts *f, const takt_step *s, const takt_task *t,
+                          takt_depthwise_i8 *d, int32_t *zeros)
+{
+    const size_t channels = f->shape.groups;
+    int16_t *to = (int16_t *)(void *)((char *)t->scratch_own + f->shifted);
+    bool any = f->integer.b_unsigned;
+    takt_integer_b_zeros(&f->integer, s, t, 0, channels, zeros);
+    for (size_t c = 0; c < channels; c++)
+        any |= zeros[c] != 0;
+    if (!any)
+        return;
+    for (size_t k = 0; k < f->shape.taps; k++)
+        for (size_t c = 0; c < channels; c++)
+            to[k * channels + c] = (int16_t)(d->w[k * channels + c] - zeros[c]);
+    d->w = to;
+    d->w_dot = NULL;
+}
+
+static void set_weights(const takt_step *s, const takt_task *t, takt_depthwise_i8 *d)
+{
+    const facts *f = s->data;
+    const char *packed = f->is_packed ? takt_view_data(t, &s->in[f->integer.in[TAKT_INTEGER_B]])
+                                      : (const char *)t->scratch + f->packed_at;
+    d->w = (const int16_t *)(const void *)packed;
+    d->w_dot = (const int8_t *)packed + f->dot;
+    d->w_sum = (const int32_t *)(const void *)(packed + f->sum);
+}
+
+/* The bias, less the zero point of x times the weights: for the kernel, which knows of none. */
+static void set_bias(const takt_step *s, const takt_task *t, const takt_depthwise_i8 *d,
+                     takt_requant *q, int32_t *bias)
+{
+    const facts *f = s->data;
+    const size_t channels = f->shape.groups;
+    const uint32_t zero = (uint32_t)takt_integer_a_zero(&f->integer, s, t);
+    uint32_t *to = (uint32_t *)bias;
+    for (size_t c = 0; c < channels; c++)
+        to[c] = q->bias != NULL ? (uint32_t)q->bias[c] : 0;
+    for (size_t k = 0; zero != 0 && d->w_dot == NULL && k < f->shape.taps; k++)
+        for (size_t c = 0; c < channels; c++) {
+            const int32_t w = d->w[k * channels + c];
+            to[c] -= zero * (uint32_t)w;
+        }
+    for (size_t c = 0; d->w_dot != NULL && c < channels; c++)
+        to[c] -= zero * (uint32_t)d->w_sum[c];
+    q->bias = bias;
+}
+
+/* ---- taps ---- */
+
+/* The rows of x that the window at (plane, line) reads; NULL: in the padding. */
+static void find_rows(const takt_conv_shape *c, const uint8_t *sample, const size_t at[3],
+                      const uint8_t **rows)
+{
+    for (size_t r = 0; r < c->kernel[0] * c->kernel[1]; r++) {
+        const size_t i = at[0] * c->stride[0] + r / c->kernel[1] * c->dilation[0] - c->before[0];
+        const size_t j = at[1] * c->stride[1] + r % c->kernel[1] * c->dilation[1] - c->before[1];
+        rows[r] = i < c->in[0] && j < c->in[1] ? sample + i * c->x_at[0] + j * c->x_at[1] : NULL;
+    }
+}
+
+/* What finding taps needs, beside the positions. */
+typedef struct finder {
+    const takt_conv_shape *shape;
+    const uint8_t *x, *padding;
+    const uint8_t **rows; /* room for those of one window */
+} finder;
+
+/* The bytes under each tap of positions [first, first + count). Positions before the first column
+ * wrap around to a number that is too great. */
+static void find_taps(const finder *f, size_t first, size_t count, const uint8_t **to)
+{
+    const takt_conv_shape *c = f->shape;
+    const size_t lines = c->kernel[0] * c->kernel[1];
+    for (size_t p = first; p < first + count; p++) {
+        size_t at[3];
+        takt_conv_unflatten(c->out, p % c->positions, at);
+        if (p == first || at[2] == 0)
+            find_rows(c, f->x + p / c->positions * c->x_sample, at, f->rows);
+        for (size_t r = 0; r < lines; r++)
+            for (size_t k = 0; k < c->kernel[2]; k++) {
+                const size_t column = at[2] * c->stride[2] + k * c->dilation[2] - c->before[2];
+                const bool inside = f->rows[r] != NULL && column < c->in[2];
+                *to++ = inside ? f->rows[r] + column * c->x_at[2] : f->padding;
+            }
+    }
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    char *own = t->scratch_own;
+    const finder taps = {.shape = c,
+                         .x = takt_view_data(t, &s->in[f->integer.in[TAKT_INTEGER_A]]),
+                         .padding = (const uint8_t *)own,
+                         .rows = (const uint8_t **)(void *)(own + f->rows)};
+    const uint8_t **at = (const uint8_t **)(void *)(own + f->at);
+    int32_t *bias = (int32_t *)(void *)(own + f->bias);
+    takt_requant q = takt_integer_requant_of(&f->integer, s, t, 0);
+    takt_depthwise_i8 d = {.taps = c->taps,
+                           .channels = c->groups,
+                           .x = at,
+                           .x_unsigned = f->integer.a_unsigned,
+                           .requant = &q};
+    memset(own, takt_integer_a_zero(&f->integer, s, t), c->groups);
+    set_weights(s, t, &d);
+    shift_weights(f, s, t, &d, bias);
+    set_bias(s, t, &d, &q, bias);
+    size_t first, end;
+    takt_cpu_share(c->batch * c->positions, 1, t->index, s->task_count, &first, &end);
+    for (; first < end; first += d.positions) {
+        d.positions = end - first < POSITIONS ? end - first : POSITIONS;
+        d.y = (char *)takt_view_data(t, &s->out[0]) + first * c->groups * f->integer.result_bytes;
+        find_taps(&taps, first, d.positions, at);
+        f->run(&d);
+    }
+}
+
+/* ---- compiling ---- */
+
+static takt_status add_weights(takt_planner *p, facts *f)
+{
+    const takt_id node = p->graph->nodes[p->group->nodes[0]].in[TAKT_INTEGER_B];
+    const size_t channels = f->shape.groups, taps = f->shape.taps;
+    f->dot = aligned(channels * taps * sizeof(int16_t));
+    f->sum = f->dot + aligned((taps + 3) / 4 * 4 * channels);
+    const size_t bytes = f->sum + channels * sizeof(int32_t);
+    f->is_packed = takt_planner_is_constant(p, node) && !takt_planner_in_prologue(p);
+    if (f->is_packed)
+        return takt_planner_packed(p, node, "depthwise-i8", bytes, pack_constant, f,
+                                   &f->integer.in[TAKT_INTEGER_B]);
+    f->packed_at = takt_conv_reserve(p->step, bytes);
+    p->step->before = before;
+    return takt_planner_input(p, node, &f->integer.in[TAKT_INTEGER_B]);
+}
+
+static void set_scratch(takt_planner *p, facts *f)
+{
+    const takt_conv_shape *c = &f->shape;
+    f->rows = aligned(c->groups);
+    f->at = f->rows + aligned(c->kernel[0] * c->kernel[1] * sizeof(void *));
+    f->bias = f->at + aligned(POSITIONS * c->taps * sizeof(void *));
+    f->shifted = f->bias + aligned(c->groups * sizeof(int32_t));
+    p->step->scratch_each = f->shifted + aligned(c->groups * c->taps * sizeof(int16_t));
+}
+
+static takt_status compile(takt_planner *p)
+{
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
+    const takt_conv_shape *c = &f->shape;
+    f->integer = (takt_integer){.n = 1, .k = c->k, .groups = c->groups, .row = 1, .col = c->k};
+    TAKT_TRY(takt_integer_compile(p, &f->integer, false));
+    TAKT_TRY(add_weights(p, f));
+    set_scratch(p, f);
+    f->run = takt_kernel_as_depthwise_i8(takt_planner_kernel(p, "depthwise_i8"));
+    const size_t positions = c->batch * c->positions;
+    p->step->data = f;
+    p->step->run = run;
+    p->step->task_count = takt_cpu_tasks(p, 2.0 * (double)positions * (double)(c->groups * c->taps),
+                                         0, (positions + 3) / 4);
+    return TAKT_OK;
+}
+
+const takt_cpu_kind takt_cpu_integer_depthwise = {.name = "integer_conv",
+                                                  .family = TAKT_FAMILY_CONV,
+                                                  .accepts = accepts,
+                                                  .keeps = takt_integer_is_depthwise,
+                                                  .compile = compile};

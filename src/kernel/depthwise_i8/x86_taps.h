@@ -1,0 +1,47 @@
+/* x86_taps.h - sixteen sums of bytes times 16-bit weights, two taps at a time by vpmaddwd. */
+#include <immintrin.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE __m256i widened(const uint8_t *x, const bool x_unsigned)
+{
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)x);
+    return x_unsigned ? _mm256_cvtepu8_epi16(bytes) : _mm256_cvtepi8_epi16(bytes);
+}
+
+INLINE __m256i weights(const int16_t *w)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)w);
+}
+
+/* Channels [c, c + 16) of what x[taps] points to; lanes of 128 bits are put in order at the end. */
+INLINE void sums_of_16(const takt_depthwise_i8 *d, const uint8_t *const *x, size_t c,
+                       uint32_t *sums, const bool x_unsigned)
+{
+    __m256i low = _mm256_setzero_si256(), high = low;
+    const int16_t *w = d->w + c;
+    for (size_t k = 0; k < d->taps; k += 2, w += 2 * d->channels) {
+        const bool two = k + 1 < d->taps;
+        const __m256i x0 = widened(x[k] + c, x_unsigned), w0 = weights(w);
+        const __m256i x1 = two ? widened(x[k + 1] + c, x_unsigned) : _mm256_setzero_si256();
+        const __m256i w1 = two ? weights(w + d->channels) : _mm256_setzero_si256();
+        low = _mm256_add_epi32(
+            low, _mm256_madd_epi16(_mm256_unpacklo_epi16(x0, x1), _mm256_unpacklo_epi16(w0, w1)));
+        high = _mm256_add_epi32(
+            high, _mm256_madd_epi16(_mm256_unpackhi_epi16(x0, x1), _mm256_unpackhi_epi16(w0, w1)));
+    }
+    _mm256_storeu_si256((__m256i *)(void *)sums, _mm256_permute2x128_si256(low, high, 0x20));
+    _mm256_storeu_si256((__m256i *)(void *)(sums + 8), _mm256_permute2x128_si256(low, high, 0x31));
+}
+
+static void block_of_16(const takt_depthwise_i8 *d, size_t p, size_t c)
+{
+    const takt_gemm_i8 end = ending(d);
+    uint32_t sums[16];
+    if (d->x_unsigned)
+        sums_of_16(d, d->x + p * d->taps, c, sums, true);
+    else
+        sums_of_16(d, d->x + p * d->taps, c, sums, false);
+    correct(&end, sums, c, 16, 0, 0);
+    requant_row(&end, sums, p, c, 16);
+}

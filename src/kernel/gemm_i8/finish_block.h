@@ -1,0 +1,59 @@
+/* finish_block.h - the sums of a block of blocked.h to bytes, sixteen columns at a time, on NEON.
+ *
+ * Zero points of B are rare: they cost a multiplication for each vector.
+ */
+
+/* What is added to the sums of every row: the bias, and what A's zero point brings. */
+static inline sums_16 finish_offset(const takt_gemm_i8 *g, const block *o, size_t col, size_t n)
+{
+    int32_t x[16] = {0};
+    uint32_t *to = (uint32_t *)x;
+    for (size_t j = 0; j < n; j++) {
+        to[j] = g->requant->bias ? (uint32_t)g->requant->bias[col + j] : 0;
+        to[j] -= o->shift * (uint32_t)g->b_sum[col + j];
+    }
+    return load_sums(x);
+}
+
+FINISH_INLINE sums_16 add_sums(sums_16 x, sums_16 y)
+{
+    return (sums_16){vaddq_s32(x.a, y.a), vaddq_s32(x.b, y.b), vaddq_s32(x.c, y.c),
+                     vaddq_s32(x.d, y.d)};
+}
+
+/* x - y * times */
+FINISH_INLINE sums_16 less_sums(sums_16 x, sums_16 y, int32_t times)
+{
+    return (sums_16){vmlsq_n_s32(x.a, y.a, times), vmlsq_n_s32(x.b, y.b, times),
+                     vmlsq_n_s32(x.c, y.c, times), vmlsq_n_s32(x.d, y.d, times)};
+}
+
+/* n <= 16 columns from `col` on, whose sums lie `at` columns into those of the block. */
+static void finish_panel(const takt_gemm_i8 *g, const block *o, size_t at, size_t n)
+{
+    const size_t col = o->col + at;
+    const finish_16 f = finish_begin(g->requant, col, n);
+    const sums_16 offset = finish_offset(g, o, col, n);
+    const int32_t *sums = o->sums + at;
+    uint8_t *c = (uint8_t *)g->c + o->row * g->ldc + col;
+    int32_t zeros[16] = {0};
+    if (g->b_zero)
+        memcpy(zeros, g->b_zero + col, n * sizeof *zeros);
+    const sums_16 zero = load_sums(zeros);
+    for (size_t i = 0; i < o->rows; i++, sums += NR, c += g->ldc) {
+        sums_16 s = add_sums(load_sums(sums), offset);
+        if (g->b_zero)
+            s = less_sums(s, zero, (int32_t)o->row_sums[i]);
+        const uint8x16_t y = finish_bytes(&f, s);
+        if (n == 16)
+            vst1q_u8(c, y);
+        else
+            finish_some(c, y, n);
+    }
+}
+
+static void finish_block(const takt_gemm_i8 *g, const block *o)
+{
+    for (size_t at = 0; at < o->cols; at += 16)
+        finish_panel(g, o, at, o->cols - at < 16 ? o->cols - at : 16);
+}

@@ -1,0 +1,155 @@
+/* depthwise_i8.c - holds depthwise convolutions of bytes to the scalar one: tails, signs,
+ * requantisation. */
+#include "kernel/depthwise_i8/depthwise_i8.h"
+
+#include <string.h>
+
+#include "check.h"
+
+enum { X, W, Y, BIAS, SCALE, AT, DOT, SUM, WANT };
+
+check_fn check_depthwise_i8;
+
+static size_t result_bytes(const takt_requant *q)
+{
+    return q->to == TAKT_REQUANT_S8 || q->to == TAKT_REQUANT_U8 ? 1 : 4;
+}
+
+/* Taps of neighbouring positions share bytes, as those of a convolution do. */
+static void point(takt_check *c, const takt_depthwise_i8 *d, const uint8_t *x, size_t places,
+                  const uint8_t **at)
+{
+    for (size_t i = 0; i < d->positions * d->taps; i++)
+        at[i] = x + check_below(c, places) * d->channels;
+}
+
+static void fill_columns(takt_check *c, int32_t *bias, float *scale, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bias[i] = (int32_t)check_below(c, 40000) - 20000;
+        scale[i] = (float)check_below(c, 1000) * 1e-5f;
+    }
+    if (n > 3) { /* what saturates, and what makes NaN of a sum of 0 */
+        const uint32_t infinity = 0x7f800000;
+        memcpy(&scale[3], &infinity, sizeof infinity);
+        scale[2] = 1e30f;
+        bias[1] = INT32_MAX;
+    }
+}
+
+/* Random weights in [-limit, limit]; or the greatest products throughout. */
+static void fill_weights(takt_check *c, int16_t *w, size_t n, int limit, bool extreme)
+{
+    for (size_t i = 0; i < n; i++)
+        w[i] = (int16_t)(extreme ? -limit : (int)check_below(c, 2 * (size_t)limit + 1) - limit);
+}
+
+/* The weights by fours of taps, and their sums, in slots of their own. */
+static void add_dot(takt_check *c, takt_depthwise_i8 *d, int where)
+{
+    const size_t n = d->channels, bytes = (d->taps + 3) / 4 * 4 * n;
+    int8_t *dot = check_place(c, DOT, bytes, where);
+    int32_t *sum = check_place(c, SUM, n * sizeof *sum, where);
+    memset(dot, 0, bytes);
+    memset(sum, 0, n * sizeof *sum);
+    for (size_t k = 0; k < d->taps; k++)
+        for (size_t i = 0; i < n; i++) {
+            dot[(k / 4 * n + i) * 4 + k % 4] = (int8_t)d->w[k * n + i];
+            sum[i] += d->w[k * n + i];
+        }
+    d->w_dot = dot;
+    d->w_sum = sum;
+}
+
+static void one(takt_check *c, const takt_kernel *reference, takt_depthwise_i8 d, unsigned bits)
+{
+    enum { PLACES = 6 };
+    const size_t n = d.channels;
+    const int where = (int)(bits % CHECK_PLACES);
+    check_case(c, "positions=%zu taps=%zu channels=%zu bits %#x", d.positions, d.taps, n, bits);
+    uint8_t *x = check_place(c, X, PLACES * n, where);
+    int16_t *w = check_place(c, W, d.taps * n * sizeof *w, where);
+    int32_t *bias = check_place(c, BIAS, n * sizeof *bias, where);
+    float *scale = check_place(c, SCALE, n * sizeof *scale, where);
+    const uint8_t **at = check_place(c, AT, d.positions * d.taps * sizeof *at, CHECK_AT_END);
+    check_fill_bytes(c, x, PLACES * n);
+    fill_weights(c, w, d.taps * n, bits & 128 ? 128 : 255, (bits & 64) != 0);
+    if (bits & 128)
+        for (size_t i = 0; i < d.taps * n; i++)
+            w[i] = w[i] > 127 ? 127 : w[i];
+    fill_columns(c, bias, scale, n);
+    if (bits & 64)
+        memset(x, bits & 16 ? 255 : 128, PLACES * n);
+    point(c, &d, x, PLACES, at);
+    const takt_requant q = {.to = (takt_requant_to)(bits & 3),
+                            .bias = bits & 4 ? bias : NULL,
+                            .scale = scale,
+                            .scale_per_column = (bits & 8) != 0,
+                            .zero = bits & 32 ? 0 : 3,
+                            .lo = (bits & 3) == TAKT_REQUANT_U8 ? 0 : -128,
+                            .hi = (bits & 3) == TAKT_REQUANT_U8 ? 255
+                                  : bits & 4                    ? 100
+                                                                : 127};
+    d.x = at;
+    d.w = w;
+    if (bits & 128)
+        add_dot(c, &d, where);
+    d.x_unsigned = (bits & 16) != 0;
+    d.requant = &q;
+    const size_t bytes = d.positions * n * result_bytes(&q);
+    void *want = d.y = check_place(c, WANT, bytes, CHECK_AT_END);
+    takt_kernel_as_depthwise_i8(reference)(&d);
+    d.y = check_place(c, Y, bytes, where);
+    memset(d.y, 0x5a, bytes);
+    CHECK_CALL(c, takt_kernel_as_depthwise_i8(c->kernel)(&d));
+    if (q.to == TAKT_REQUANT_F32)
+        check_same_f32(c, d.y, want, bytes / 4);
+    else
+        check_same_bytes(c, d.y, want, bytes);
+    for (int slot = X; slot <= (bits & 128 ? SUM : AT); slot++)
+        check_intact(c, slot);
+}
+
+static void bench(takt_check *c, size_t channels)
+{
+    enum { POSITIONS = 256, TAPS = 9 };
+    const float scale = 1e-4f;
+    const takt_requant q = {.to = TAKT_REQUANT_U8, .scale = &scale, .hi = 255};
+    takt_depthwise_i8 d = {.positions = POSITIONS,
+                           .taps = TAPS,
+                           .channels = channels,
+                           .x_unsigned = true,
+                           .requant = &q};
+    uint8_t *x = check_place(c, X, POSITIONS * channels, CHECK_AT_START);
+    int16_t *w = check_place(c, W, TAPS * channels * sizeof *w, CHECK_AT_START);
+    const uint8_t **at = check_place(c, AT, POSITIONS * TAPS * sizeof *at, CHECK_AT_START);
+    check_fill_bytes(c, x, POSITIONS * channels);
+    fill_weights(c, w, TAPS * channels, 127, false);
+    for (size_t i = 0; i < POSITIONS * TAPS; i++)
+        at[i] = x + (i / TAPS + i % 3 + 16 * (i % TAPS / 3)) % POSITIONS * channels;
+    d.x = at;
+    d.w = w;
+    add_dot(c, &d, CHECK_AT_START);
+    d.y = check_place(c, Y, POSITIONS * channels, CHECK_AT_START);
+    CHECK_BENCH(c, channels == 24 ? "3x3, 24 channels" : "3x3, 116 channels", 0,
+                2.0 * TAPS * (double)(POSITIONS * channels),
+                takt_kernel_as_depthwise_i8(c->kernel)(&d));
+}
+
+void check_depthwise_i8(takt_check *c, const takt_kernel *reference)
+{
+    static const size_t taps[] = {9, 0, 1, 2, 3, 4, 5, 25, 49};
+    unsigned round = 0;
+    for (size_t n = 1; n <= 70; n++)
+        for (size_t t = 0; t < sizeof taps / sizeof *taps; t++, round++) {
+            const takt_depthwise_i8 d = {
+                .positions = check_below(c, 9), .taps = taps[t], .channels = n};
+            one(c, reference, d, round * 5 % 256);
+        }
+    for (unsigned bits = 0; bits < 256; bits++) {
+        one(c, reference, (takt_depthwise_i8){.positions = 3, .taps = 9, .channels = 37}, bits);
+        one(c, reference, (takt_depthwise_i8){.positions = 2, .taps = 3, .channels = 7}, bits);
+    }
+    bench(c, 24);
+    bench(c, 116);
+}
