@@ -161,7 +161,8 @@ typedef struct takt_comparison {
     double noise;      /**< what comparing the first with itself shows */
     size_t blocks;
     size_t more_blocks; /**< that it would take, if inconclusive */
-    double a_ns, b_ns;  /**< medians */
+    double a_ns, b_ns;  /**< of blocks: the median of A, and that times the ratio; of results: the
+                             median of each */
 } takt_comparison;
 
 /** Zero in any field means the default, so `{0}` is always valid. */
@@ -381,7 +382,8 @@ typedef struct takt_environment {
     double noise_pct; /**< what a program compared with itself shows here and now */
     double steal_pct, load;
     size_t warnings;
-    char grade; /**< 'A' to 'D' */
+    char grade;    /**< 'A' to 'D' */
+    double others; /**< processors that others kept busy meanwhile */
 } takt_environment;
 
 /** Looks at governor, turbo, SMT, limits, load and the like, and runs an A/A comparison for half a

@@ -7,6 +7,7 @@
 #include "api/report.h"
 #include "api/session.h"
 #include "measure/roofline.h"
+#include "os/others.h"
 
 enum { TAKT_TRACE_RUNS = 8 };
 
@@ -29,6 +30,7 @@ typedef struct takt_profile_rest {
     double messages, log_ns;      /* logged in a run */
     double branch_misses, cycles; /* a run; 0: not counted */
     char counters[96];            /* why not */
+    takt_others others;           /* meanwhile */
 } takt_profile_rest;
 
 struct takt_profile {
@@ -81,10 +83,10 @@ typedef struct takt_finding {
     char figure[400], remedy[240];
 } takt_finding;
 
-enum { TAKT_REST_FINDINGS = 6 };
+enum { TAKT_REST_FINDINGS = 7, TAKT_REST_MACHINE = 6 };
 
 /* What is left once the steps are explained: synchronisation, data loading, allocation,
- * serialisation, logging, branches, in this order; all of them, however small. */
+ * serialisation, logging, branches, the machine, in this order; all of them, however small. */
 void takt_profile_causes(const takt_profile *p, takt_finding findings[TAKT_REST_FINDINGS]);
 /* Measures the rest by a few runs more. */
 TAKT_MUST_USE takt_status takt_profile_look_aside(takt_profile *p, takt_session *s);

@@ -103,8 +103,10 @@ static void explain_waiting(const takt_profile *p, const takt_profile_row *row, 
              " of the time; the busiest works %.0f %% longer than the average",
              100 * row->imbalance);
     snprintf(f->remedy, sizeof f->remedy, "%s",
-             idle > 0.95 ? "a thread hardly took part: others use its processor (`takt benchmark "
-                           "verify --env`), or it slept (--spin)"
+             takt_others_disturb(&p->rest.others, p->plan->threads)
+                 ? "measure again on a quiet machine: others took processors meanwhile"
+             : idle > 0.95 ? "a thread hardly took part: others use its processor (`takt benchmark "
+                             "verify --env`), or it slept (--spin)"
              : row->imbalance > 0.2 ? "a batch or size that the threads divide evenly"
                                     : "a larger batch: the step is short against waking a thread");
 }
@@ -131,6 +133,12 @@ static void explain(const takt_profile *p, const takt_profile_row *row, takt_fin
         explain_compute(p, row, f);
     } else {
         explain_memory(p, row, f);
+    }
+    if (row->percent <= 75 && strcmp(f->cause, "synchronisation") != 0 &&
+        takt_others_disturb(&p->rest.others, p->plan->threads)) {
+        char remedy[sizeof f->remedy];
+        memcpy(remedy, f->remedy, sizeof remedy);
+        snprintf(f->remedy, sizeof f->remedy, "if a quiet machine shows the same: %.200s", remedy);
     }
 }
 
@@ -218,13 +226,22 @@ static void say_alone(const takt_profile *p, takt_report *r)
         say(r, NULL, &f);
 }
 
+/* Before anything else is blamed. */
+static void say_machine(const takt_profile *p, takt_report *r)
+{
+    takt_finding f[TAKT_REST_FINDINGS];
+    takt_profile_causes(p, f);
+    if (f[TAKT_REST_MACHINE].gain >= least_gain)
+        say(r, NULL, &f[TAKT_REST_MACHINE]);
+}
+
 /* What concerns the whole run; `waited`: what steps were blamed for already. */
 static void say_rest(const takt_profile *p, takt_report *r, double waited)
 {
     takt_finding f[TAKT_REST_FINDINGS];
     bool is_first = true;
     takt_profile_causes(p, f);
-    for (size_t i = 0; i < TAKT_REST_FINDINGS; i++)
+    for (size_t i = 0; i < TAKT_REST_MACHINE; i++)
         if (f[i].gain >= least_gain && (i > 0 || waited < 0.8 * f[i].gain))
             say(r, NULL, &f[i]);
     if (r->is_json) {
@@ -263,6 +280,7 @@ void takt_profile_advice(const takt_profile *p, takt_report *r)
     } else {
         takt_text_add(&r->text, "\n");
     }
+    say_machine(p, r);
     for (size_t said = 0, i = 0; order != NULL && i < p->plan->step_count; i++)
         if (order[i] != NULL && said < MOST && seen < 0.8) {
             seen += say_alike(p, r, order + i, p->plan->step_count - i, &waited);

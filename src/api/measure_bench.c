@@ -147,13 +147,11 @@ static takt_status fill_throughput(takt_bench_row *r, takt_ctx *ctx)
     return status;
 }
 
-static void fill_steal(takt_bench *b)
+static void fill_others(takt_bench *b)
 {
-    uint64_t steal, all;
-    takt_steal_read(&steal, &all);
-    if (all > b->jiffies_before)
-        b->steal_pct =
-            100.0 * (double)(steal - b->steal_before) / (double)(all - b->jiffies_before);
+    takt_ticks now;
+    takt_ticks_read(&now);
+    b->others = takt_ticks_between(&b->ticks, &now);
 }
 
 takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case *settings)
@@ -174,7 +172,7 @@ takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case
                                    ? takt_session_time(s, &o->timing, &r->timing)
                                    : takt_bench_measure_load(b, s, o, r);
     meter_end(b, &m, r);
-    fill_steal(b);
+    fill_others(b);
     fill_memory(b, s, r);
     if (r->timing.count == 0) {
         b->count--; /* nothing was measured */

@@ -93,8 +93,12 @@ takt_status takt_bench_text(const takt_bench *b, takt_text *text)
     takt_table_deinit(&t);
     takt_text_add(text, "\n");
     print_phases(b, text);
-    takt_text_add(text, "noise: grade %s; A/A shows differences of %.2f %%, steal time %.2f %%\n",
-                  takt_bench_grade(b), takt_bench_noise_pct(b), b->steal_pct);
+    takt_text_add(text, "noise: grade %s; A/A shows differences of %.2f %%, steal time %.2f %%",
+                  takt_bench_grade(b), takt_bench_noise_pct(b), b->others.steal_pct);
+    if (b->others.processors > 0.05)
+        takt_text_add(text, ", others kept %.1f of %d processors busy", b->others.processors,
+                      b->others.usable);
+    takt_text_add(text, "\n");
     if (b->is_debug)
         takt_text_add(text, "NOT COMPARABLE: a debug build measured this; "
                             "cmake -DCMAKE_BUILD_TYPE=Release\n");

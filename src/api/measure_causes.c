@@ -73,9 +73,11 @@ static void sync(const takt_profile *p, takt_finding *f)
     }
     snprintf(f->figure + length, sizeof f->figure - (size_t)length, "; largest imbalance %.0f %%",
              100 * imbalance);
-    snprintf(f->remedy, sizeof f->remedy,
-             "a larger batch gives each thread more; --threads 1, or --hint throughput with "
-             "several sessions, has nobody wait");
+    snprintf(f->remedy, sizeof f->remedy, "%s",
+             takt_others_disturb(&p->rest.others, p->plan->threads)
+                 ? "measure again on a quiet machine: others took processors meanwhile"
+                 : "a larger batch gives each thread more; --threads 1, or --hint throughput with "
+                   "several sessions, has nobody wait");
 }
 
 static void loading(const takt_profile *p, takt_finding *f)
@@ -137,6 +139,22 @@ static void branches(const takt_profile *p, takt_finding *f)
              "sort what decides (indices, masks), or compute both sides with select");
 }
 
+static void machine(const takt_profile *p, takt_finding *f)
+{
+    const takt_others *o = &p->rest.others;
+    *f = (takt_finding){.cause = "machine"};
+    if (o->usable == 0) {
+        snprintf(f->figure, sizeof f->figure, "unavailable (the system does not tell its load)");
+        return;
+    }
+    f->gain = takt_others_share(o, p->plan->threads);
+    snprintf(f->figure, sizeof f->figure,
+             "others used %.1f of %d processors meanwhile, and %.1f %% of the time were stolen",
+             o->processors, o->usable, o->steal_pct);
+    snprintf(f->remedy, sizeof f->remedy,
+             "`takt benchmark verify --env` says who; every figure here is of a busy machine");
+}
+
 void takt_profile_causes(const takt_profile *p, takt_finding findings[TAKT_REST_FINDINGS])
 {
     sync(p, &findings[0]);
@@ -145,4 +163,5 @@ void takt_profile_causes(const takt_profile *p, takt_finding findings[TAKT_REST_
     serialisation(p, &findings[3]);
     logging(p, &findings[4]);
     branches(p, &findings[5]);
+    machine(p, &findings[TAKT_REST_MACHINE]);
 }

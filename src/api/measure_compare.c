@@ -128,7 +128,7 @@ static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison
         TAKT_TRY(keep_blocks(d, d->b_medians, o->b_blocks));
     }
     c->a_ns = takt_median_in_place(d->a_medians, d->blocks);
-    c->b_ns = takt_median_in_place(d->b_medians, d->blocks);
+    c->b_ns = c->a_ns * c->ratio; /* B's own median may contradict what the pairs say */
     return TAKT_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "measure/bench.h"
 #include "measure/compare.h"
 #include "os/facts.h"
+#include "os/others.h"
 #include "os/processes.h"
 
 typedef struct check_list {
@@ -98,15 +99,25 @@ static void check_limits(check_list *c)
 
 /* ---- load ---- */
 
+static double read_load(void)
+{
+    char text[128];
+    double load;
+    if (!takt_fact_text("", "/proc/loadavg", text, sizeof text) ||
+        !takt_number_read(text, strcspn(text, " "), &load))
+        return 0;
+    return load;
+}
+
 static void check_load(check_list *c, const takt_cpu_facts *f)
 {
-    char text[128], shown[64];
-    takt_fact_text("", "/proc/loadavg", text, sizeof text);
-    if (!takt_number_read(text, strcspn(text, " "), &c->found->load))
-        c->found->load = 0;
+    char shown[64];
     snprintf(shown, sizeof shown, "%.2f on %d processors", c->found->load, f->usable);
     say(c, "load", shown,
         c->found->load > 0.3 * f->usable ? "stop what is listed as busy below" : NULL);
+    snprintf(shown, sizeof shown, "%.2f of %d processors", c->found->others, f->usable);
+    say(c, "used by others", shown,
+        c->found->others > 0.05 ? "wait until they are done, or stop them" : NULL);
 }
 
 /* Somebody who computes all the time disturbs, however little he gets. */
@@ -116,8 +127,11 @@ static void check_processes(check_list *c, const takt_busy *busiest, size_t coun
     for (size_t i = 0; i < count; i++) {
         snprintf(value, sizeof value, "%s (process %d): %.0f %% of a processor", busiest[i].name,
                  busiest[i].id, busiest[i].percent);
-        snprintf(fix, sizeof fix, "kill -STOP %d; afterwards kill -CONT %d", busiest[i].id,
-                 busiest[i].id);
+        if (busiest[i].is_kernel || busiest[i].id == 1)
+            snprintf(fix, sizeof fix, "wait: it works for the system and cannot be stopped");
+        else
+            snprintf(fix, sizeof fix, "kill -STOP %d; afterwards kill -CONT %d", busiest[i].id,
+                     busiest[i].id);
         say(c, "busy", value, busiest[i].percent > 3 ? fix : NULL);
     }
     if (count == 0)
@@ -129,13 +143,13 @@ static void check_processes(check_list *c, const takt_busy *busiest, size_t coun
 enum { AA_RUNS = 1200, AA_FLOATS = 1 << 20 };
 
 /* Multiply-adds for about a fifth of a millisecond and a walk through memory, again and again. */
-static takt_status run_same(takt_ctx *ctx, takt_environment *found)
+static takt_status run_same(takt_ctx *ctx, takt_environment *found, takt_others *others)
 {
     const takt_kernel *k = takt_kernel_find("peak_f32", takt_isa_detect(), NULL, 0, NULL);
     _Alignas(64) float ones[TAKT_PEAK_BYTES / sizeof(float)];
     const takt_kernel *walk = takt_kernel_find("stream", takt_isa_detect(), NULL, 0, NULL);
     takt_stream stream = {.kind = TAKT_STREAM_READ, .streams = 4, .count = AA_FLOATS};
-    uint64_t steal_before, all_before, steal, all;
+    takt_ticks begun, ended;
     double sum = 0;
     void *block, *floats;
     for (size_t i = 0; i < TAKT_PEAK_BYTES / sizeof *ones; i++)
@@ -147,7 +161,7 @@ static takt_status run_same(takt_ctx *ctx, takt_environment *found)
     }
     stream.a = floats;
     double *times = block;
-    takt_steal_read(&steal_before, &all_before);
+    takt_ticks_read(&begun);
     size_t rounds = 1000;
     for (int i = 0; i < AA_RUNS; i++) {
         const uint64_t start = ctx->now_ns(ctx->clock_user);
@@ -157,9 +171,10 @@ static takt_status run_same(takt_ctx *ctx, takt_environment *found)
         if (i == 20) /* the clock has settled: from here on 200 us each */
             rounds = (size_t)fmax(1, 1000 * 2e5 / times[i]);
     }
-    takt_steal_read(&steal, &all);
-    found->steal_pct =
-        all > all_before ? 100.0 * (double)(steal - steal_before) / (double)(all - all_before) : 0;
+    takt_ticks_read(&ended);
+    *others = takt_ticks_between(&begun, &ended);
+    found->steal_pct = others->steal_pct;
+    found->others = others->processors;
     double floor;
     const takt_status status = takt_noise_floor(ctx, times + 48, AA_RUNS - 48, &floor);
     found->noise_pct = 100 * floor;
@@ -169,12 +184,12 @@ static takt_status run_same(takt_ctx *ctx, takt_environment *found)
 }
 
 /* And who else computes meanwhile. */
-static takt_status run_watched(takt_ctx *ctx, takt_environment *found,
+static takt_status run_watched(takt_ctx *ctx, takt_environment *found, takt_others *others,
                                takt_busy busiest[TAKT_BUSIEST], size_t *count)
 {
     takt_process_list before, after;
     TAKT_TRY(takt_processes_read(ctx, "", &before));
-    takt_status status = run_same(ctx, found);
+    takt_status status = run_same(ctx, found, others);
     if (status == TAKT_OK)
         status = takt_processes_read(ctx, "", &after);
     if (status == TAKT_OK) {
@@ -197,10 +212,12 @@ static void check_noise(check_list *c)
         e->noise_pct > 1.5 ? "takt benchmark compare --duration 30: more blocks show less" : NULL);
 }
 
-static char grade(const takt_environment *e)
+/* Load of the last minute may come back while something is measured. */
+static char grade(const takt_environment *e, const takt_others *o)
 {
-    const double noise = e->noise_pct + e->steal_pct;
-    return noise <= 0.5 ? 'A' : noise <= 1.5 ? 'B' : noise <= 5 ? 'C' : 'D';
+    const char now = takt_noise_grade(e->noise_pct, o);
+    const char usual = e->load > o->usable ? 'C' : e->load > 0.3 * o->usable ? 'B' : 'A';
+    return o->usable > 0 && usual > now ? usual : now;
 }
 
 static void finish(check_list *c)
@@ -212,14 +229,21 @@ static void finish(check_list *c)
         takt_report_pair(c->r, "grade", text);
         takt_json_key(&c->r->json, "smallest_change_pct");
         takt_json_number(&c->r->json, e->noise_pct);
+        takt_json_key(&c->r->json, "load");
+        takt_json_number(&c->r->json, e->load);
+        takt_json_key(&c->r->json, "others_processors");
+        takt_json_number(&c->r->json, e->others);
         takt_report_count(c->r, "warnings", e->warnings);
         return;
     }
     takt_table_print(c->t, &c->r->text);
+    takt_text_add(&c->r->text, "\ngrade %s: ", text);
+    if (e->others > 0.05)
+        takt_text_add(&c->r->text, "others computed meanwhile; ");
     takt_text_add(&c->r->text,
-                  "\ngrade %s: the smallest change that shows here today is about "
+                  "the smallest change that shows here today is about "
                   "%.2f %%; %zu finding%s\n",
-                  text, e->noise_pct, e->warnings, e->warnings == 1 ? "" : "s");
+                  e->noise_pct, e->warnings, e->warnings == 1 ? "" : "s");
 }
 
 takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found, takt_format format,
@@ -229,10 +253,11 @@ takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found, takt_
     takt_report r;
     takt_table t;
     takt_busy busiest[TAKT_BUSIEST];
+    takt_others others;
     size_t busy;
-    *found = (takt_environment){.grade = 'D'};
-    TAKT_TRY(run_watched(ctx, found, busiest, &busy));
-    found->grade = grade(found);
+    *found = (takt_environment){.grade = 'D', .load = read_load()};
+    TAKT_TRY(run_watched(ctx, found, &others, busiest, &busy));
+    found->grade = grade(found, &others);
     takt_cpu_read(&facts);
     takt_report_begin(&r, ctx, format);
     takt_table_init(&t, ctx, "llll");

@@ -207,6 +207,8 @@ static takt_status look(takt_profile *p, takt_session *s, const takt_profile_opt
 {
     const uint64_t half = (o->max_ns > 0 ? o->max_ns : 1000000000) / 2;
     const takt_timing_options timing = {.max_ns = half, .min_ns = o->whole ? half : 0};
+    takt_ticks begun, ended;
+    takt_ticks_read(&begun);
     TAKT_TRY(takt_session_time(s, &timing, &p->timing));
     p->clock_ns = clock_cost(p);
     p->runs = count_runs(p, o);
@@ -221,6 +223,8 @@ static takt_status look(takt_profile *p, takt_session *s, const takt_profile_opt
     for (size_t i = 0; i < p->plan->step_count; i++)
         p->rows[i].share = p->steps_ns > 0 ? p->rows[i].median_ns / p->steps_ns : 0;
     p->rest.load_ns = (double)o->load_ns;
+    takt_ticks_read(&ended);
+    p->rest.others = takt_ticks_between(&begun, &ended);
     return takt_profile_look_aside(p, s);
 }
 

@@ -24,25 +24,6 @@ void takt_process_memory(uint64_t *now, uint64_t *most)
         *most *= 1024;
 }
 
-/* "cpu  user nice system idle iowait irq softirq steal ..." */
-void takt_steal_read(uint64_t *steal, uint64_t *all)
-{
-    char text[512];
-    *steal = *all = 0;
-    if (!takt_fact_text("", "/proc/stat", text, sizeof text))
-        return;
-    const char *at = text + strcspn(text, " ");
-    for (int column = 0; column < 8; column++) {
-        uint64_t value;
-        at += strspn(at, " ");
-        if (!takt_fact_parse(at, &value))
-            return;
-        *all += value;
-        *steal = column == 7 ? value : 0;
-        at += strspn(at, "0123456789");
-    }
-}
-
 /* ---- making one ---- */
 
 static const char *copy(takt_bench *b, const char *text)
@@ -94,7 +75,7 @@ static takt_status fill(takt_bench *b, const takt_bench_info *info)
         b->ceilings = *info->ceilings;
     uint64_t most;
     takt_process_memory(&b->rss_before, &most);
-    takt_steal_read(&b->steal_before, &b->jiffies_before);
+    takt_ticks_read(&b->ticks);
     return b->model != NULL && b->type != NULL && b->timestamp != NULL && b->fingerprint != NULL
                ? TAKT_OK
                : TAKT_ERR_MEMORY;
@@ -212,10 +193,21 @@ double takt_bench_noise_pct(const takt_bench *b)
     return worst;
 }
 
+char takt_noise_grade(double noise_pct, const takt_others *o)
+{
+    const double noise = noise_pct + o->steal_pct;
+    const char by_noise = noise <= 0.5 ? 'A' : noise <= 1.5 ? 'B' : noise <= 5 ? 'C' : 'D';
+    const char by_load = o->processors <= 0.05              ? 'A'
+                         : o->processors <= 0.25            ? 'B'
+                         : o->processors <= 0.5 * o->usable ? 'C'
+                                                            : 'D';
+    return by_noise > by_load ? by_noise : by_load;
+}
+
 const char *takt_bench_grade(const takt_bench *b)
 {
-    const double noise = takt_bench_noise_pct(b) + b->steal_pct;
-    return noise <= 0.5 ? "A" : noise <= 1.5 ? "B" : noise <= 5 ? "C" : "D";
+    static const char *const names[] = {"A", "B", "C", "D"};
+    return names[takt_noise_grade(takt_bench_noise_pct(b), &b->others) - 'A'];
 }
 
 size_t takt_bench_best(const takt_bench *b)

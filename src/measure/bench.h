@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "measure/ceilings.h"
+#include "os/others.h"
 
 typedef struct takt_bench_op {
     const char *name, *type, *bound;
@@ -59,8 +60,9 @@ struct takt_bench {
     takt_ceilings ceilings;
     takt_bench_row *rows;
     size_t count, capacity;
-    double steal_pct;
-    uint64_t steal_before, jiffies_before, rss_before;
+    takt_ticks ticks;   /* when it was begun */
+    takt_others others; /* since then */
+    uint64_t rss_before;
 };
 
 /* A new row at the end, zeroed. */
@@ -92,7 +94,8 @@ void takt_bench_html(takt_text *text, const takt_bench *b);
 
 /* Resident bytes of this process now and at most; 0 where the system does not say. */
 void takt_process_memory(uint64_t *now, uint64_t *most);
-/* Time that others took from this machine's processors, and all time, in ticks. */
-void takt_steal_read(uint64_t *steal, uint64_t *all);
+/* 'A' to 'D': what A/A shows and others stole, and who else computed. Times of a busy machine may
+ * agree with each other and still be wrong. */
+char takt_noise_grade(double noise_pct, const takt_others *others);
 
 #endif

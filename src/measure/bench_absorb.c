@@ -93,7 +93,9 @@ takt_status takt_bench_absorb(takt_bench *b, const takt_bench *other)
 {
     for (size_t i = 0; i < other->count; i++)
         TAKT_TRY(absorb_row(b, i, &other->rows[i]));
-    b->steal_pct = fmax(b->steal_pct, other->steal_pct);
+    b->others.steal_pct = fmax(b->others.steal_pct, other->others.steal_pct);
+    b->others.processors = fmax(b->others.processors, other->others.processors);
+    b->others.usable = other->others.usable;
     return TAKT_OK;
 }
 

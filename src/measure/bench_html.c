@@ -104,8 +104,10 @@ static void cards(takt_text *text, const takt_bench *b, const takt_bench_row *r)
                   (unsigned long long)r->allocations);
     card(text, "noise");
     takt_text_add(text,
-                  "grade %s</b><span>A/A %.2f&nbsp;%%, stolen %.2f&nbsp;%%</span></div>\n</div>\n",
-                  takt_bench_grade(b), takt_bench_noise_pct(b), b->steal_pct);
+                  "grade %s</b><span>A/A %.2f&nbsp;%%, stolen %.2f&nbsp;%%, others used %.1f "
+                  "processors</span></div>\n</div>\n",
+                  takt_bench_grade(b), takt_bench_noise_pct(b), b->others.steal_pct,
+                  b->others.processors);
 }
 
 /* ---- all cases ---- */

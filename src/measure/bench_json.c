@@ -211,7 +211,9 @@ static void info(takt_json_writer *w, const takt_bench *b)
     system_info(w, b);
     open_object(w, "noise");
     number(w, "aa_floor_pct", takt_bench_noise_pct(b));
-    number(w, "steal_pct", b->steal_pct);
+    number(w, "steal_pct", b->others.steal_pct);
+    number(w, "others_processors", b->others.processors);
+    count(w, "processors", (uint64_t)b->others.usable);
     string(w, "grade", takt_bench_grade(b));
     takt_json_close(w, '}');
     takt_json_close(w, '}');

@@ -149,7 +149,9 @@ static void read_info(takt_bench *b, const takt_json *info)
     b->memory = string(b, system, "memory");
     b->os = string(b, system, "os");
     b->fingerprint = string(b, system, "fingerprint");
-    b->steal_pct = number(noise, "steal_pct");
+    b->others.steal_pct = number(noise, "steal_pct");
+    b->others.processors = number(noise, "others_processors");
+    b->others.usable = (int)fmin(1e6, fmax(0, number(noise, "processors")));
     const takt_json *debug = member(member(info, "engine"), "debug_build");
     b->is_debug = debug != NULL && debug->boolean;
 }

@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "os/facts.h"
 
+enum { KERNEL_THREAD = 0x200000 }; /* PF_KTHREAD of the flags */
+
 /* "42 (name) S 1 ... utime stime ...": the name may hold anything, so its end is the last ")". */
 static bool parse(const char *text, takt_process *p)
 {
@@ -22,6 +24,8 @@ static bool parse(const char *text, takt_process *p)
     const char *at = end + 1;
     for (int field = 3; field <= 15 && *at != '\0'; field++) {
         at += strspn(at, " ");
+        if (field == 9 && takt_fact_parse(at, &value))
+            p->is_kernel = (value & KERNEL_THREAD) != 0;
         if (field >= 14 && takt_fact_parse(at, &value))
             p->ticks += value;
         at += strcspn(at, " ");
@@ -89,7 +93,7 @@ size_t takt_processes_busiest(const takt_process_list *before, const takt_proces
         const uint64_t earlier = ticks_of(before, p->id);
         if (p->ticks <= earlier || p->id == (int)getpid())
             continue;
-        takt_busy b = {.id = p->id};
+        takt_busy b = {.id = p->id, .is_kernel = p->is_kernel};
         b.percent = 100 * (double)(p->ticks - earlier) / (double)hertz / seconds;
         memcpy(b.name, p->name, sizeof b.name);
         size_t at = count < TAKT_BUSIEST ? count++ : TAKT_BUSIEST;

@@ -9,6 +9,7 @@ enum { TAKT_PROCESS_NAME = 32, TAKT_BUSIEST = 5 };
 typedef struct takt_process {
     int id;
     uint64_t ticks; /* of processor time so far */
+    bool is_kernel; /* a thread of the kernel: no signal stops it */
     char name[TAKT_PROCESS_NAME];
 } takt_process;
 
@@ -26,6 +27,7 @@ void takt_processes_free(takt_ctx *ctx, takt_process_list *list);
 typedef struct takt_busy {
     int id;
     double percent; /* of one processor */
+    bool is_kernel;
     char name[TAKT_PROCESS_NAME];
 } takt_busy;
 

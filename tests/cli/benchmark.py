@@ -55,6 +55,21 @@ def guides():
     takt("benchmark trends --results results_v1.json results_v2.json", text="no step")
 
 
+def loaded():
+    """A machine on which others compute is not fit to measure on, however steady it seems."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        found = json.loads(takt("benchmark verify --env --json"))
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
+    expect(found["grade"] in "CD", f"a loaded machine has grade {found['grade']}")
+    expect(found["others_processors"] > 0.3, f"others are seen: {found['others_processors']}")
+    fixes = [one["fix"] for one in found["checks"] if one["check"] == "busy"]
+    expect(any(fix and "kill -STOP" in fix for fix in fixes), f"who can be stopped: {fixes}")
+
+
 def keys():
     result = json.loads((TMP / "results_v1.json").read_text())
     info, latency = result["benchmark_info"], result["results"]["latency"]
@@ -205,6 +220,7 @@ def prepared():
 TMP.mkdir(parents=True, exist_ok=True)
 shutil.copy(MODEL, TMP / "model.takt")
 shutil.copy(MODEL, TMP / "model_v2.takt")
-for part in (guides, keys, formats, profiles, mistakes, verdicts, metrics, several, prepared):
+for part in (guides, keys, formats, profiles, mistakes, verdicts, metrics, several, prepared,
+             loaded):
     part()
 sys.exit(failures > 0)

@@ -2,15 +2,18 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "measure/bench.h"
 #include "os/cpu.h"
 #include "os/facts.h"
 #include "os/fp.h"
 #include "os/memory.h"
 #include "os/os.h"
+#include "os/processes.h"
 #include "test.h"
 
 static char root[PATH_MAX / 2];
@@ -255,5 +258,52 @@ static void fp_state(void)
     takt_fp_leave(before);
 }
 
-TEST_MAIN(hybrid_x86, hybrid_arm, cgroups, empty_machine, this_machine, parses, pages, huge_pages,
-          fp_state)
+/* Of processors 0 and 1 alone; and threads of the kernel are known as such. */
+static void others(void)
+{
+    takt_ctx *ctx;
+    takt_ticks before, after;
+    takt_process_list first, second;
+    takt_busy busiest[TAKT_BUSIEST];
+    const takt_cpu_set two = range(0, 1);
+    new_root();
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    put("/proc/stat", "cpu  900 0 0 900 0 0 0 0 0 0\ncpu0 100 0 10 500 5 0 0 7 0 0\n"
+                      "cpu1 100 0 10 500 5 0 0 3 0 0\ncpu2 700 0 0 0 0 0 0 0 0 0\nintr 1\n");
+    put("/proc/7/stat", "7 (kworker/0:1) S 2 0 0 0 -1 69238880 0 0 0 0 0 100 0 0 20 0 1 0 3 0\n");
+    put("/proc/8/stat", "8 (a (b) c) S 2 0 0 0 -1 4194304 0 0 0 0 50 50 0 0 20 0 1 0 3 0 0\n");
+    takt_ticks_read_at(root, &two, &before);
+    EXPECT(before.processors == 2 && before.steal == 10 && before.busy == 220 &&
+           before.idle == 1010);
+    EXPECT_OK(ctx, takt_processes_read(ctx, root, &first));
+    put("/proc/stat", "cpu  900 0 0 900 0 0 0 0 0 0\ncpu0 200 0 10 500 5 0 0 7 0 0\n"
+                      "cpu1 150 0 10 540 5 0 0 13 0 0\ncpu2 900 0 0 0 0 0 0 0 0 0\nintr 1\n");
+    put("/proc/7/stat", "7 (kworker/0:1) S 2 0 0 0 -1 69238880 0 0 0 0 0 150 0 0 20 0 1 0 3 0\n");
+    put("/proc/8/stat", "8 (a (b) c) S 2 0 0 0 -1 4194304 0 0 0 0 60 50 0 0 20 0 1 0 3 0 0\n");
+    takt_ticks_read_at(root, &two, &after);
+    EXPECT_OK(ctx, takt_processes_read(ctx, root, &second));
+    const long hertz = sysconf(_SC_CLK_TCK);
+    after.when_ns = before.when_ns + (uint64_t)(100 * 1000000000ll / hertz);
+    after.own_ns = before.own_ns + (uint64_t)(30 * 1000000000ll / hertz);
+    second.when_ns = first.when_ns + 1000000000;
+    const takt_others o = takt_ticks_between(&before, &after);
+    EXPECT(o.usable == 2 && fabs(o.steal_pct - 5) < 1e-9, "%g", o.steal_pct);
+    EXPECT(fabs(o.processors - 1.2) < 1e-6, "%g", o.processors);
+    EXPECT(takt_others_disturb(&o, 1) && takt_noise_grade(0.1, &o) == 'D');
+    const takt_others quiet = {.usable = 2, .processors = 0.02},
+                      some = {.usable = 4, .processors = 0.2};
+    EXPECT(!takt_others_disturb(&quiet, 2) && takt_noise_grade(0.1, &quiet) == 'A');
+    EXPECT(!takt_others_disturb(&some, 2) && takt_others_disturb(&some, 4));
+    EXPECT(takt_noise_grade(0.1, &some) == 'B' && takt_noise_grade(3, &some) == 'C');
+    EXPECT(takt_processes_busiest(&first, &second, busiest) == 2);
+    EXPECT(busiest[0].id == 7 && busiest[0].is_kernel &&
+           strcmp(busiest[0].name, "kworker/0:1") == 0);
+    EXPECT(busiest[1].id == 8 && !busiest[1].is_kernel && strcmp(busiest[1].name, "a (b) c") == 0);
+    takt_processes_free(ctx, &first);
+    takt_processes_free(ctx, &second);
+    takt_ctx_destroy(ctx);
+    drop_root();
+}
+
+TEST_MAIN(others, hybrid_x86, hybrid_arm, cgroups, empty_machine, this_machine, parses, pages,
+          huge_pages, fp_state)

@@ -45,6 +45,12 @@ bool tool_try(tool_patient *p, const takt_plan_options *o, double scale, tool_tr
     return good;
 }
 
+/* Behind the times of a trial that look better but may be so by chance. */
+static const char *doubt(const tool_trial *x, double scale)
+{
+    return x->gain == 0 && x->then_ns * scale < 0.95 * x->now_ns ? ", which may be chance" : "";
+}
+
 bool tool_all_on(const tool_patient *p, takt_plan_options *o)
 {
     static const uint8_t none[sizeof o->simd];
@@ -153,8 +159,8 @@ static void try_optimised(tool_patient *p)
     if (!tool_all_on(p, &o) || !tool_try(p, &o, 1, &x))
         return;
     tool_finding *f = tool_finding_add(p, "optimisations switched off", x.gain);
-    SAY(f->figure, "%.4g ms now, %.4g ms with all passes and vector code", x.now_ns * 1e-6,
-        x.then_ns * 1e-6);
+    SAY(f->figure, "%.4g ms now, %.4g ms with all passes and vector code%s", x.now_ns * 1e-6,
+        x.then_ns * 1e-6, doubt(&x, 1));
     SAY(f->remedy, "leave out -O, --isa, --simd and --pass");
 }
 
@@ -167,8 +173,9 @@ static void try_threads(tool_patient *p)
         return;
     tool_finding *f =
         tool_finding_add(p, o.threads == 1 ? "synchronisation" : "too few threads", x.gain);
-    SAY(f->figure, "%.4g ms with %d thread%s, %.4g ms with %s", x.now_ns * 1e-6, p->info.threads,
-        p->info.threads > 1 ? "s" : "", x.then_ns * 1e-6, o.threads == 1 ? "one" : "one per core");
+    SAY(f->figure, "%.4g ms with %d thread%s, %.4g ms with %s%s", x.now_ns * 1e-6, p->info.threads,
+        p->info.threads > 1 ? "s" : "", x.then_ns * 1e-6, o.threads == 1 ? "one" : "one per core",
+        doubt(&x, 1));
     SAY(f->remedy, "%s", o.threads == 1 ? "--threads 1" : "leave out --threads");
 }
 
@@ -184,8 +191,9 @@ static void try_batch(tool_patient *p)
     if (!tool_try(p, &o, (double)now / (double)batch, &x))
         return;
     tool_finding *f = tool_finding_add(p, "small batches", x.gain);
-    SAY(f->figure, "%.4g ms a sample at batch %" PRId64 ", %.4g ms at %" PRId64,
-        x.now_ns / (double)now * 1e-6, now, x.then_ns / (double)batch * 1e-6, batch);
+    SAY(f->figure, "%.4g ms a sample at batch %" PRId64 ", %.4g ms at %" PRId64 "%s",
+        x.now_ns / (double)now * 1e-6, now, x.then_ns / (double)batch * 1e-6, batch,
+        doubt(&x, (double)now / (double)batch));
     SAY(f->remedy, "takt benchmark run %s --batch-size 1-64*2 finds the best", p->path);
 }
 
@@ -201,8 +209,8 @@ static void try_backends(tool_patient *p)
             !tool_try(p, &o, 1, &x))
             continue;
         tool_finding *f = tool_finding_add(p, i == 0 ? "not on cpu" : "not on blas", x.gain);
-        SAY(f->figure, "%.4g ms on %s, %.4g ms on %s", x.now_ns * 1e-6, now, x.then_ns * 1e-6,
-            names[i]);
+        SAY(f->figure, "%.4g ms on %s, %.4g ms on %s%s", x.now_ns * 1e-6, now, x.then_ns * 1e-6,
+            names[i], doubt(&x, 1));
         SAY(f->remedy, "--backend %s", names[i]);
     }
 }

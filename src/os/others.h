@@ -1,0 +1,30 @@
+/* others.h - what others do on the processors that this process may use. */
+#ifndef TAKT_OS_OTHERS_H
+#define TAKT_OS_OTHERS_H
+
+#include "os/cpu.h"
+
+/* Ticks since the start of the system, of the processors in question together. */
+typedef struct takt_ticks {
+    uint64_t busy, idle, steal;
+    uint64_t own_ns, when_ns; /* processor time of this process, and the clock */
+    int processors;           /* 0: the system does not say */
+} takt_ticks;
+
+/* Between two looks. */
+typedef struct takt_others {
+    double steal_pct;  /* of all time: the machine beneath gave it to somebody else */
+    double processors; /* that others kept busy; 0 where time is too short to tell */
+    int usable;        /* processors in question; 0: the system does not say */
+} takt_others;
+
+void takt_ticks_read(takt_ticks *ticks);
+/* The same of the files beneath `root`, for processors in `usable`: for tests. */
+void takt_ticks_read_at(const char *root, const takt_cpu_set *usable, takt_ticks *ticks);
+takt_others takt_ticks_between(const takt_ticks *before, const takt_ticks *after);
+/* Whether others took time from so many threads: somebody had to wait. */
+bool takt_others_disturb(const takt_others *others, int threads);
+/* At most this part of the time was lost to them. */
+double takt_others_share(const takt_others *others, int threads);
+
+#endif
