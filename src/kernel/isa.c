@@ -23,7 +23,8 @@ static takt_isa_set detect(void)
     takt_isa_set set = BIT(neon);
     set |= one & (1ul << 20) ? BIT(dotprod) : 0; /* ASIMDDP */
     set |= two & (1ul << 13) ? BIT(i8mm) : 0;
-    set |= (one & 0x600ul) == 0x600ul ? BIT(fp16) : 0; /* FPHP and ASIMDHP */
+    set |= (one & 0x600ul) == 0x600ul ? BIT(fp16) : 0;      /* FPHP and ASIMDHP */
+    set |= (one & 0x800600ul) == 0x800600ul ? BIT(fhm) : 0; /* and ASIMDFHM */
     set |= two & (1ul << 14) ? BIT(bf16) : 0;
     if ((one & (1ul << 22)) != 0) {
         const size_t bytes = vector_bytes(); /* kernels are made for one length */

@@ -14,6 +14,7 @@
     X(dotprod, 2, "aarch64", "int8 dot products")                                                  \
     X(i8mm, 3, "aarch64", "int8 matrix products")                                                  \
     X(fp16, 4, "aarch64", "half-precision arithmetic")                                             \
+    X(fhm, 14, "aarch64", "half-precision products added to single precision")                     \
     X(bf16, 5, "aarch64", "bfloat16 matrix products")                                              \
     X(sve256, 6, "aarch64", "scalable vectors of 256 bits")                                        \
     X(sve512, 7, "aarch64", "scalable vectors of 512 bits")                                        \

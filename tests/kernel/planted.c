@@ -12,7 +12,7 @@
 
 check_fn check_map_f32, check_map_i32, check_reduce_f32, check_rows_f32, check_convert,
     check_rnn_f32;
-check_fn check_block_i8, check_block_f32, check_block_panels;
+check_fn check_block_i8, check_block_f32, check_block_panels, check_gemm_f16;
 
 static const takt_kernel *scalar(const char *family)
 {
@@ -55,9 +55,12 @@ static void plant_map(planter *p, const planted_map *row)
 
 static void plant_other(planter *p, const planted_other *row, check_fn *check)
 {
-    const takt_kernel *real = scalar(row->family), broken = {NULL, 0, row->run, NULL};
-    if (real != NULL)
-        plant(p, row->name, check, broken, real);
+    const takt_kernel *real = scalar(row->family);
+    takt_kernel broken = {NULL, 0, row->run, NULL};
+    if (real == NULL)
+        return;
+    broken.info = real->info;
+    plant(p, row->name, check, broken, real);
 }
 
 static check_fn *check_of(const char *family)
@@ -65,10 +68,10 @@ static check_fn *check_of(const char *family)
     static const struct {
         const char *family;
         check_fn *check;
-    } list[] = {{"rnn_f32", check_rnn_f32},          {"rows_f32", check_rows_f32},
-                {"reduce_f32", check_reduce_f32},    {"convert", check_convert},
-                {"block_i8", check_block_i8},        {"block_f32", check_block_f32},
-                {"block_panels", check_block_panels}};
+    } list[] = {{"rnn_f32", check_rnn_f32},           {"rows_f32", check_rows_f32},
+                {"reduce_f32", check_reduce_f32},     {"convert", check_convert},
+                {"block_i8", check_block_i8},         {"block_f32", check_block_f32},
+                {"block_panels", check_block_panels}, {"gemm_f16", check_gemm_f16}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (strcmp(list[i].family, family) == 0)
             return list[i].check;
@@ -82,10 +85,10 @@ int check_planted(takt_check *c,
     const unsigned long cases = c->cases;
     for (size_t i = 0; i < planted_map_count; i++)
         plant_map(&p, &planted_maps[i]);
-    for (size_t i = 0; i < planted_other_count; i++) {
-        const planted_other *row = &planted_others[i];
-        plant_other(&p, row, check_of(row->family));
-    }
+    for (size_t i = 0; i < planted_other_count; i++)
+        plant_other(&p, &planted_others[i], check_of(planted_others[i].family));
+    for (size_t i = 0; i < planted_product_count; i++)
+        plant_other(&p, &planted_products[i], check_of(planted_products[i].family));
     c->cases = cases;
     printf("%d of %d broken kernels caught\n", p.planted - p.missed, p.planted);
     return p.missed;

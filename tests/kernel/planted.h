@@ -19,5 +19,7 @@ extern const planted_map planted_maps[];
 extern const size_t planted_map_count;
 extern const planted_other planted_others[];
 extern const size_t planted_other_count;
+extern const planted_other planted_products[];
+extern const size_t planted_product_count;
 
 #endif

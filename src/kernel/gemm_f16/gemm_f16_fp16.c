@@ -1,0 +1,4 @@
+/* gemm_f16_fp16.c - tiles of 8 x 24 in f16; one row, and sums of f16, are widened by fcvtl. */
+#include "kernel/gemm_f16/neon.h"
+
+TAKT_KERNELS(gemm_f16, TAKT_KERNEL(gemm_f16, "fp16_8x24", 20, run, &info));
