@@ -1,6 +1,7 @@
 # fuzz.cmake - tests/fuzz/fz_<target>.c, over the inputs of tests/corpus/<target>.
 #
-# With TAKT_FUZZ (preset fuzz) libFuzzer drives each target for TAKT_FUZZ_SECONDS; otherwise
+# With TAKT_FUZZ (preset fuzz) libFuzzer drives each target for TAKT_FUZZ_SECONDS, by the changes
+# of mut_<target>.c where the format has lengths that must fit; otherwise
 # main_replay.c feeds it the corpus, with any compiler and on any machine.
 file(GLOB fuzz_files ${glob} tests/fuzz/fz_*.c)
 foreach(file IN LISTS fuzz_files)
@@ -11,7 +12,9 @@ foreach(file IN LISTS fuzz_files)
   string(REGEX REPLACE "^fz_" "" target ${stem})
   set(corpus ${PROJECT_SOURCE_DIR}/tests/corpus/${target})
   if(TAKT_FUZZ)
-    add_executable(${stem} ${file})
+    string(REPLACE e2e onnx format ${target}) # a text has no fields, and is changed as bytes
+    file(GLOB mutator ${glob} tests/fuzz/mut_${format}.c)
+    add_executable(${stem} ${file} ${mutator})
     target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
     add_test(NAME fuzz_${target} COMMAND ${PROJECT_SOURCE_DIR}/scripts/fuzz
              --smoke --build ${PROJECT_BINARY_DIR} ${target})
