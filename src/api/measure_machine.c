@@ -4,6 +4,7 @@
 
 #include "api/measure.h"
 #include "os/facts.h"
+#include "os/gpu.h"
 
 static void line(takt_table *t, const char *what, const char *value)
 {
@@ -48,10 +49,7 @@ static void specs(takt_table *t, const takt_cpu_facts *f)
                         sizeof text))
         strcpy(text, "unavailable");
     line(t, "governor", text);
-    line(t, "GPU",
-         takt_fact_text("", "/proc/driver/nvidia/version", text, sizeof text)
-             ? text
-             : "none that Takt knows");
+    line(t, "GPU", takt_gpu_name("", text, sizeof text) ? text : "none that Takt knows");
     takt_fingerprint_of(f, fingerprint);
     line(t, "fingerprint", fingerprint);
 }

@@ -11,6 +11,7 @@
 #include "os/cpu.h"
 #include "os/facts.h"
 #include "os/fp.h"
+#include "os/gpu.h"
 #include "os/memory.h"
 #include "os/os.h"
 #include "os/processes.h"
@@ -230,6 +231,18 @@ static void pages(void)
     }
     takt_guarded g;
     EXPECT(takt_guarded_get(SIZE_MAX - 100, true, &g) == ENOMEM && g.base == NULL);
+}
+
+/* One line, whatever else the driver says of itself. */
+static void gpu(void)
+{
+    char name[64];
+    new_root();
+    EXPECT(!takt_gpu_name(root, name, sizeof name));
+    put("/proc/driver/nvidia/version", "NVRM version: Some Module  1.2\nGCC version:  13\n");
+    EXPECT(takt_gpu_name(root, name, sizeof name));
+    EXPECT(strcmp(name, "NVRM version: Some Module  1.2") == 0, "%s", name);
+    EXPECT(takt_gpu_name(root, name, 8) && strcmp(name, "NVRM ve") == 0, "%s", name);
 }
 
 static void huge_pages(void)
