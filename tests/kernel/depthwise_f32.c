@@ -61,8 +61,12 @@ static void one(takt_check *c, const takt_kernel *reference, takt_depthwise_f32 
     d.w = w;
     d.zeros = zeros;
     d.bias = check_below(c, 2) ? bias : NULL;
-    d.relu = check_below(c, 2);
-    d.limit = check_below(c, 2) ? 1.5f : INFINITY;
+    static const float bounds[] = {-INFINITY, -1.5f, -0.0f, 0.0f, 1.5f, INFINITY};
+    const int end = (int)check_below(c, 3);
+    d.relu = end == 1;
+    d.clips = end == 2;
+    d.lo = bounds[check_below(c, 6)];
+    d.limit = check_below(c, 2) ? bounds[check_below(c, 6)] : INFINITY;
     float *want = check_place(c, WANT, out * sizeof *want, CHECK_AT_END);
     d.y = want;
     takt_kernel_as_depthwise_f32(reference)(&d);

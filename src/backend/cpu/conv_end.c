@@ -118,6 +118,12 @@ bool takt_conv_end_is_simple(const takt_conv_end *e)
            (is_relu || (k->act == TAKT_GEMM_ACT_NONE && isinf(e->limit)));
 }
 
+bool takt_conv_end_clips(const takt_conv_end *e)
+{
+    const takt_cpu_epilogue *k = &e->epilogue;
+    return k->program == NULL && k->residual < 0 && k->act == TAKT_GEMM_ACT_CLIP && isinf(e->limit);
+}
+
 /* ---- running ---- */
 
 /* minimum(x, limit) of IEEE 754-2019: a NaN stays, and of two zeros the negative one. */

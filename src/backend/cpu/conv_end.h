@@ -31,5 +31,7 @@ bool takt_conv_end_for(takt_conv_ending *run, takt_epilogue_f32 *out);
 /* For kernels that finish their own results: bias, residual before relu, relu and the limit after
  * it. False if there is more: then they do nothing, and `out` is applied to their results. */
 bool takt_conv_end_is_simple(const takt_conv_end *e);
+/* The same for kernels that clip: bias, then minimum(maximum(x, lo), hi), and no more. */
+bool takt_conv_end_clips(const takt_conv_end *e);
 
 #endif

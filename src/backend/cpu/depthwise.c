@@ -117,10 +117,14 @@ void takt_lines_run(const takt_cpu_lines *f, const takt_step *s, const takt_task
                                        .row = row * f->shape.out[2]}};
     takt_epilogue_f32 e;
     const bool ends = takt_conv_end_for(&ending, &e);
-    const bool is_known = f->end.epilogue.residual < 0 && takt_conv_end_is_simple(&f->end);
+    const bool clips = takt_conv_end_clips(&f->end);
+    const bool is_known =
+        f->end.epilogue.residual < 0 && (clips || takt_conv_end_is_simple(&f->end));
     d->bias = is_known ? e.bias : NULL;
     d->relu = is_known && f->end.epilogue.act == TAKT_GEMM_ACT_RELU;
-    d->limit = f->end.limit;
+    d->clips = clips;
+    d->lo = f->end.lo;
+    d->limit = clips ? f->end.hi : f->end.limit;
     d->y = (float *)takt_view_data(t, &s->out[0]) + row * f->shape.out[2] * f->shape.groups;
     f->run(d);
     const takt_conv_block block = {.y = d->y,

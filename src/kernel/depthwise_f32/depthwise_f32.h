@@ -7,7 +7,7 @@
  *              acc = fma(x, w, acc); the first chunk is stored, later ones are added in order
  *   padding    positions outside [0, width) and rows that are NULL are zeros, multiplied
  *   end        x = x + bias[c] unless bias is NULL; then, if `relu`, x < 0 ? +0 : x and
- *              minimum(x, limit)
+ *              minimum(x, limit); or, if `clips`, minimum(maximum(x, lo), limit)
  *   alignment  none beyond that of float
  *   reads      exactly x, w, bias and zeros[9][channels]; writes exactly
  * y[lines][columns][channels] aliasing   y overlaps no operand
@@ -34,8 +34,9 @@ typedef struct takt_depthwise_f32 {
     const float *zeros;    /* [TAKT_DEPTHWISE_ZEROS][channels] of +0 */
     const float *w;        /* [rows][taps][channels] */
     const float *bias;     /* [channels], or NULL */
-    bool relu;
-    float limit; /* infinite: none */
+    bool relu, clips;      /* at most one of them */
+    float limit;           /* infinite: none */
+    float lo;              /* neither is NaN */
     float *y;
 } takt_depthwise_f32;
 

@@ -12,16 +12,33 @@
 /* Outputs side by side; vectors of channels, where there are 32 registers for them. */
 enum { ABREAST = 4, PAIR = VF == 8 ? 1 : 2 };
 
-INLINE vf finish(const takt_depthwise_f32 *d, vf v, size_t c, size_t n)
-{
-    if (d->bias != NULL)
-        v = vf_add(v, n == VF ? vf_load(d->bias + c) : vf_load_n(d->bias + c, n));
-    return d->relu ? vf_limit(vf_relu(v), d->limit) : v;
-}
-
 INLINE vf load(const float *p, size_t n)
 {
     return n == VF ? vf_load(p) : vf_load_n(p, n);
+}
+
+#define EACH(...)                                                                                  \
+    for (size_t p = 0; p < count; p++) {                                                           \
+        vf x = acc[p];                                                                             \
+        __VA_ARGS__;                                                                               \
+        acc[p] = x;                                                                                \
+    }
+
+/* What follows the sums of `count` outputs: a question for all of them, not for each. */
+INLINE void finish(const takt_depthwise_f32 *d, vf *acc, size_t c, size_t n, const size_t count)
+{
+    if (d->bias != NULL)
+        EACH(x = vf_add(x, load(d->bias + c, n)))
+    if (d->relu)
+        EACH(x = vf_relu(x))
+    else if (d->clips)
+        EACH(x = vf_raise(x, d->lo))
+    else
+        return;
+    if (d->limit == 0)
+        EACH(x = vf_limit(x, d->limit))
+    else if (d->limit != INFINITY)
+        EACH(x = vf_lower(x, d->limit))
 }
 
 INLINE void store(float *p, vf v, size_t n)
@@ -60,7 +77,8 @@ static void one_vector(const takt_depthwise_f32 *d, size_t q, size_t c, size_t n
         }
     if (in_chunk > 0 || !has_total)
         total = has_total ? vf_add(total, acc) : acc;
-    store(d->y + q * d->channels + c, finish(d, total, c, n), n);
+    finish(d, &total, c, n, 1);
+    store(d->y + q * d->channels + c, total, n);
 }
 
 static void long_columns(const takt_depthwise_f32 *d)
@@ -82,8 +100,10 @@ INLINE void tap_vectors(const takt_depthwise_f32 *d, const float *const *from, s
     for (size_t t = 0; t < taps; t++, w += d->channels)
         for (size_t v = 0; v < count; v++)
             acc[v] = vf_fma(load(from[t] + c + v * VF, n), load(w + v * VF, n), acc[v]);
-    for (size_t v = 0; v < count; v++)
-        store(d->y + q * d->channels + c + v * VF, finish(d, acc[v], c + v * VF, n), n);
+    for (size_t v = 0; v < count; v++) {
+        finish(d, &acc[v], c + v * VF, n, 1);
+        store(d->y + q * d->channels + c + v * VF, acc[v], n);
+    }
 }
 
 /* One chunk of taps at most. */
@@ -117,11 +137,12 @@ INLINE line line_at(const takt_depthwise_f32 *d, size_t i, size_t q)
     return (line){d->x[i] + (q * d->stride - d->before) * d->channels, d->channels};
 }
 
-INLINE void finish_all(const takt_depthwise_f32 *d, size_t q, size_t c, size_t n, const vf *acc,
+INLINE void finish_all(const takt_depthwise_f32 *d, size_t q, size_t c, size_t n, vf *acc,
                        const size_t count)
 {
+    finish(d, acc, c, n, count);
     for (size_t p = 0; p < count; p++)
-        store(d->y + (q + p) * d->channels + c, finish(d, acc[p], c, n), n);
+        store(d->y + (q + p) * d->channels + c, acc[p], n);
 }
 
 /* The rows of a kernel of three, for outputs from column q. */
@@ -264,8 +285,9 @@ static size_t folded_columns(const takt_depthwise_f32 *d, size_t q, size_t end)
             for (size_t p = 0; p < ABREAST; p++)
                 acc[p] = vf_fma(vf_load(from + p * VF), weight, acc[p]);
         }
+        finish(&one, acc, 0, VF, ABREAST);
         for (size_t p = 0; p < ABREAST; p++)
-            vf_store(d->y + q * d->channels + p * VF, finish(&one, acc[p], 0, VF));
+            vf_store(d->y + q * d->channels + p * VF, acc[p]);
     }
     return q;
 }

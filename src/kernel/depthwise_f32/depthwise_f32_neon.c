@@ -29,6 +29,7 @@ static void four_outputs(const takt_depthwise_f32 *d, size_t q, size_t c, size_t
                .bias = d->bias != NULL ? d->bias + c : nothing,
                .bias_step = d->bias != NULL ? VF * sizeof(float) : 0,
                .limit = d->limit,
+               .lo = d->clips ? d->lo : 0,
                .column = d->channels * sizeof(float),
                .vectors = vectors,
                .relu = relu};
@@ -61,7 +62,7 @@ static void blocks_or_all(const takt_depthwise_f32 *given)
         return;
     }
     const bool max = given->bias != NULL && !takt_has_minus_zero(given->bias, given->channels);
-    const size_t relu = !given->relu ? 0 : max ? 2 : 1;
+    const size_t relu = given->clips || (given->relu && max) ? 2 : given->relu;
     for (size_t l = 0; l < given->lines; l += 2) {
         const size_t at = l + 2 <= given->lines ? l : given->lines - 2;
         takt_depthwise_f32 d = *given;

@@ -18,9 +18,9 @@ typedef struct block {
     const float *bias;
     size_t bias_step; /* bytes: 16, or 0 if `bias` is one vector that changes nothing */
     size_t vectors;
-    size_t relu;   /* 0: none, 1: any, 2: as a maximum */
+    size_t relu;   /* 0: none, 1: any, 2: as a maximum with lo */
     size_t column; /* bytes from one column of x or y, or one tap of w, to the next */
-    float limit;
+    float limit, lo;
 } block;
 
 #define X0 "x1"
@@ -106,10 +106,11 @@ typedef struct block {
 #define ST_NEXT(v, base) "str q" #v ", [" base "], #16\n\t"
 #define MAX(v) "fmax v" #v ".4s, v" #v ".4s, v0.4s\n\t"
 #define MIN(v) "fmin v" #v ".4s, v" #v ".4s, v7.4s\n\t"
+#define LO "ldr s0, [x25, #4]\n\tdup v0.4s, v0.s[0]\n\t"
 #define ALL(M) M(24) M(25) M(26) M(27) M(28) M(29) M(30) M(31)
 #define FINISH                                                                                     \
     "ldr q6, [" BIAS "]\n\tadd " BIAS ", " BIAS ", " STEP "\n\t" ALL(ADD)                          \
-    "cbz " RELU_HOW ", 2f\n\ttbnz " RELU_HOW ", #0, 3f\n\t" ZERO(0) ALL(MAX) ALL(MIN) "b 2f\n"     \
+    "cbz " RELU_HOW ", 2f\n\ttbnz " RELU_HOW ", #0, 3f\n\t" LO ALL(MAX) ALL(MIN) "b 2f\n"          \
     "3:\n\t" RELU(24, 0) RELU(25, 1) RELU(26, 2) RELU(27, 3) RELU(28, 4) RELU(29, 5) RELU(30, 8)   \
     RELU(31, 9) "2:\n\t" ST(25, Y0, O1) ST(26, Y0, O2) ST(27, Y0, O3) ST_NEXT(24, Y0)              \
     ST(29, Y1, O1) ST(30, Y1, O2) ST(31, Y1, O3) ST_NEXT(28, Y1)
@@ -140,7 +141,8 @@ typedef struct block {
 
 _Static_assert(offsetof(block, w) == 40 && offsetof(block, y) == 64 &&
                    offsetof(block, bias) == 80 && offsetof(block, vectors) == 96 &&
-                   offsetof(block, column) == 112 && offsetof(block, limit) == 120,
+                   offsetof(block, column) == 112 && offsetof(block, limit) == 120 &&
+                   offsetof(block, lo) == 124,
                "the assembly reads these fields");
 
 BLOCK(inner_1, 1, IN, IN)

@@ -150,8 +150,12 @@ INLINE void finish(const tile_job *t, vec (*acc)[2], const v_mask *some, const s
         EACH(x = v_min(v_set(hi), x))
     else if (t->act == TAKT_GEMM_ACT_RELU_MIN)
         EACH(x = v_least(x, hi))
-    if (t->act == TAKT_GEMM_ACT_CLIP)
+    if (t->act == TAKT_GEMM_ACT_CLIP && lo == 0 && !signbit(lo) && hi != 0) {
+        EACH(x = v_clear(v_max(v_zero(), x), v_set((elem)-0.0)))
+        EACH(x = v_min(v_set(hi), x))
+    } else if (t->act == TAKT_GEMM_ACT_CLIP) {
         EACH(x = v_clip(x, lo, hi))
+    }
 }
 
 INLINE void tile_fixed(const tile_job *t, const size_t rows, const size_t wide)

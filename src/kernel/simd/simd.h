@@ -22,6 +22,8 @@
  *   vf_pick(table, i)    table[n] of eight floats
  *   vf_relu(x)           x < 0 ? +0 : x
  *   vf_limit(x, hi)      vf_min for a bound that is not NaN
+ *   vf_lower(x, hi)      the same for one that is not zero either
+ *   vf_raise(x, lo)      vf_max for a bound that is not NaN
  *   vi_trunc, vi_round   float -> int32, saturating, NaN -> 0
  *   vi_round_fast        the same for lanes known to be within +-2^31; anything else elsewhere
  *   vf_load_f16, ...     storage formats: uint16_t holding IEEE half or bfloat16

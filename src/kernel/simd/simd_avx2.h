@@ -111,6 +111,12 @@ static inline vf vf_limit(vf x, float hi)
     const vf sign = _mm256_set1_ps(hi == 0 && signbit(hi) ? -0.0f : 0.0f);
     return _mm256_or_ps(_mm256_min_ps(_mm256_set1_ps(hi), x), sign);
 }
+static inline vf vf_lower(vf x, float hi) { return _mm256_min_ps(_mm256_set1_ps(hi), x); }
+static inline vf vf_raise(vf x, float lo)
+{
+    const vf sign = _mm256_set1_ps(lo == 0 && !signbit(lo) ? -0.0f : 0.0f);
+    return _mm256_andnot_ps(sign, _mm256_max_ps(_mm256_set1_ps(lo), x));
+}
 
 static inline vm vf_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 static inline vm vf_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }

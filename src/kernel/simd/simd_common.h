@@ -48,6 +48,8 @@ static inline vf vf_relu(vf x)
     return vf_select(minus, vf_zero(), x);
 }
 static inline vf vf_limit(vf x, float hi) { return vf_min(x, vf_set1(hi)); }
+static inline vf vf_lower(vf x, float hi) { return vf_min(x, vf_set1(hi)); }
+static inline vf vf_raise(vf x, float lo) { return vf_max(x, vf_set1(lo)); }
 #endif
 static inline vd vd_relu(vd x)
 {
