@@ -5,7 +5,6 @@
  *     PANELS   panels of a full tile (1 or 2)     QUAD  values of k in one vector of 16 bytes
  *     A_BYTES  of packed A to keep in L2          B_BYTES  of one chunk of B to keep there
  *     MASKED   whether a tile can end within a panel
- *     PARTS    of a chunk that are walked one after the other: a macro; 1 if it is not defined
  * includes this file, and supplies the functions declared below; stored.h has those about B in
  * another form. It defines RUNS as 1 if a tile may be a run of them (tile_job.count); PANELS is 1
  * then.
@@ -14,9 +13,6 @@
  * strip of A stays in L1 while B runs past it from L2 in one unbroken stream. Partial sums lie
  * close together, so that C travels once.
  */
-#ifndef PARTS
-#define PARTS 1
-#endif
 enum {
     CHUNK = TAKT_GEMM_CHUNK,
     K_BLOCK = 8 * CHUNK, /* k of one packed block of A */
@@ -35,8 +31,7 @@ typedef struct tile_job {
     size_t cols; /* that exist, if MASKED */
     elem *c;
     size_t ldc;
-    const elem *start; /* what the sums of this chunk begin with, tile by tile; NULL: +0 */
-    const elem *sum;   /* of earlier chunks, to be added to; NULL: this is the first */
+    const elem *sum; /* of earlier chunks, to be added to; NULL: this is the first */
     size_t sum_ld;
     const elem *bias;     /* the rest is for the last chunk; NULL: none */
     const elem *residual; /* NULL: none */
@@ -220,9 +215,6 @@ static void fuse(tile_job *t, const epilogue *e, size_t row, size_t col)
 #ifdef RUNS
 #include "kernel/gemm_f32/tile_run.h"
 #endif
-#if PARTS > 1
-#include "kernel/gemm_f32/tile_parts.h"
-#endif
 
 /* All tiles of a strip. */
 static void strip_of_tiles(const gemm *g, const block *o, strip *s)
@@ -230,17 +222,11 @@ static void strip_of_tiles(const gemm *g, const block *o, strip *s)
     const size_t end = o->col + o->cols;
     const size_t chunk = (o->p + s->p) * takt_panels_columns(widths, g->b_n);
     tile_job t = {.a = s->a,
-                  .a_row = o->in_place ? g->a_row
-                           : PARTS > 1 ? s->k
-                                       : 0,
+                  .a_row = o->in_place ? g->a_row : 0,
                   .b = o->widened ? o->widened : g->b + chunk + (g->b_first + o->col) * s->k,
                   .k = s->k,
                   .ahead = s->a};
     elem *c = g->c + s->row * g->ldc + o->col;
-#if PARTS > 1
-    tile_queue queue;
-    queue.count = 0;
-#endif
     s->whole = end;
     for (size_t col = o->col, cols; col < end; col += cols, c += cols, t.b += cols * s->k) {
         const size_t panel = col < o->wide ? WIDE : NARROW;
@@ -270,11 +256,7 @@ static void strip_of_tiles(const gemm *g, const block *o, strip *s)
         if (o->widened && s->row == o->row)
             ask_stored(g, o, s, col + cols, &t);
         t.cols = cols;
-#if PARTS > 1
-        tile_in_parts(&queue, s->rows, &t, end - col > cols && !o->widened);
-#else
         tile(s->rows, round_up(cols, panel), &t);
-#endif
         s->sums += g->k > CHUNK ? s->rows * cols : 0;
     }
 }

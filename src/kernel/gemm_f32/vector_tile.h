@@ -161,12 +161,10 @@ INLINE void finish(const tile_job *t, vec (*acc)[2], const v_mask *some, const s
 INLINE void tile_fixed(const tile_job *t, const size_t rows, const size_t wide)
 {
     vec acc[MR][2];
+    UNROLL for (size_t r = 0; r < rows; r++) acc[r][0] = acc[r][1] = v_zero();
+    product(t, acc, rows, wide);
     const v_mask last = v_first(t->cols - (wide - 1) * W);
     const v_mask some[2] = {wide == 2 ? v_all() : last, last};
-    UNROLL for (size_t r = 0; r < rows; r++) acc[r][0] = acc[r][1] = v_zero();
-    if (PARTS > 1 && t->start)
-        EACH(x = v_load_some(some[j], t->start + r * NR + j * W))
-    product(t, acc, rows, wide);
     if (t->sum || t->bias || t->residual || t->act != TAKT_GEMM_ACT_NONE)
         finish(t, acc, some, rows, wide);
     elem *c = t->c;

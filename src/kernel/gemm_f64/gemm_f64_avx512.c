@@ -16,7 +16,6 @@ typedef __m512d_u vec_in_memory; /* anywhere */
 enum { WIDE = 8, NARROW = 8, PANEL = 8, PANELS = 2, MR = 14, QUAD = 2, W = 8 };
 enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1 };
 
-#define PARTS 2 /* 28 KiB of A and 32 of B would not share 48 KiB of L1 */
 #define V_BROADCAST "vbroadcastsd"
 #define V_FMA "vfmadd231pd"
 #define V_SECOND "8" /* bytes of an element */
