@@ -318,5 +318,5 @@ static void others(void)
     drop_root();
 }
 
-TEST_MAIN(others, hybrid_x86, hybrid_arm, cgroups, empty_machine, this_machine, parses, pages,
+TEST_MAIN(others, hybrid_x86, hybrid_arm, cgroups, empty_machine, this_machine, parses, pages, gpu,
           huge_pages, fp_state)
