@@ -127,7 +127,7 @@ static const char *flat_read(flat_graph *g, const char *folder)
     return ok ? NULL : "graph.txt is not as expected";
 }
 
-/* Whether the row's numerics are `word`: "exact", "fast" or "f16". */
+/* Whether the row's numerics are `word`: "exact", "fast", "f16" or "f16-exact". */
 static inline int flat_is(const char *folder, const char *word)
 {
     char path[4096], found[16] = "exact";

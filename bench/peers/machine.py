@@ -5,7 +5,7 @@ import platform
 import subprocess
 
 LEVELS = ["L1", "L2", "L3", "DRAM"]
-PEAKS = {"f32": 0, "f64": 1, "i8": 2}
+PEAKS = ["f32", "f64", "i8", "f16", "bf16"]  # what the products of a row are held against
 
 
 class Machine:
@@ -21,10 +21,12 @@ class Machine:
                       "fingerprint": fingerprint.value.decode(), "ceilings": self.ceilings}
 
     def _ceiling(self, every):
-        out = (ctypes.c_double * 11)()
+        count = len(PEAKS)
+        out = (ctypes.c_double * (count + 2 * len(LEVELS)))()
         self.lib.peers_ceiling(every, out)
-        return {"f32_gflops": out[0], "f64_gflops": out[1], "i8_gops": out[2],
-                "read_gbs": dict(zip(LEVELS, out[3:7])), "copy_gbs": dict(zip(LEVELS, out[7:11]))}
+        peaks = {f"{k}_gops" if k == "i8" else f"{k}_gflops": v for k, v in zip(PEAKS, out)}
+        return {**peaks, "read_gbs": dict(zip(LEVELS, out[count:count + len(LEVELS)])),
+                "copy_gbs": dict(zip(LEVELS, out[count + len(LEVELS):]))}
 
     def stats(self, samples):
         out = (ctypes.c_double * 4)()
@@ -46,10 +48,9 @@ class Machine:
         return {"interval": [out[1], out[2]], "verdict": word}
 
     def floor(self, graph, kind, threads):
-        """The least time for the products, or for moving every byte once, in microseconds. The peak
-        of bf16 is not measured: such rows are held against memory alone."""
+        """The least time for the products, or for moving every byte once, in microseconds."""
         c = self.ceilings.get(threads) or self.ceilings[max(self.ceilings)]
-        peak = c[["f32_gflops", "f64_gflops", "i8_gops"][PEAKS[kind]]] if kind in PEAKS else 0
+        peak = c["i8_gops" if kind == "i8" else f"{kind}_gflops"] or c["f32_gflops"]
         level = LEVELS[self.lib.peers_level(ctypes.c_double(graph.bytes / threads))]
         out = graph.types[graph.output].itemsize
         for size in graph.shapes[graph.output]:

@@ -151,7 +151,7 @@ const char *peer_load(const char *folder, int threads)
     if (problem != NULL)
         return problem;
     snprintf(path, sizeof path, "%s/model.onnx", folder);
-    if (flat_is(folder, "f16"))
+    if (flat_is(folder, "f16") || flat_is(folder, "f16-exact"))
         return "ONNX Runtime has no f16 arithmetic for f32 models";
     status s = open_session(path, threads, flat_is(folder, "fast"));
     for (int i = 0; s == NULL && i < state.data.value_count; i++) {

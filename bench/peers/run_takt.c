@@ -85,9 +85,11 @@ const char *peer_load(const char *folder, int threads)
     if (problem != NULL)
         return problem;
     snprintf(path, sizeof path, "%s/model.onnx", folder);
+    const int is_f16 = flat_is(folder, "f16"), is_stored = flat_is(folder, "f16-exact");
     const takt_plan_options options = {.threads = threads,
-                                       .numerics = flat_is(folder, "fast") ? "fast" : NULL,
-                                       .precision = flat_is(folder, "f16") ? "f16" : NULL};
+                                       .numerics =
+                                           is_f16 || flat_is(folder, "fast") ? "fast" : NULL,
+                                       .precision = is_f16 || is_stored ? "f16" : NULL};
     takt_known_input known[FLAT_INPUTS];
     const takt_load_options shapes = {.known = known, .known_count = input_shapes(known)};
     takt_status status = takt_model_load(state.ctx, path, &shapes, &state.model);

@@ -152,7 +152,7 @@ void prepare(const char *folder)
         const int at = place(v.name);
         values[at] = at::from_blob(v.data, dims, at::TensorOptions().dtype(type_of(v.type)));
         if (!flat_is(folder, "exact")) // inputs and weights beforehand, as its users would
-            values[at] = values[at].to(flat_is(folder, "f16") ? at::kHalf : at::kBFloat16);
+            values[at] = values[at].to(flat_is(folder, "fast") ? at::kBFloat16 : at::kHalf);
     }
     for (int i = 0; i < data.node_count; i++) {
         const flat_node &n = data.nodes[i];

@@ -59,15 +59,18 @@ PEERS_API int peers_measure(char fingerprint[17], int *threads)
     return 0;
 }
 
-/* f32, f64 and int8 peak, then read and copy bandwidth of each level, of one thread or all. */
-PEERS_API void peers_ceiling(int all_threads, double out[3 + 2 * TAKT_LEVELS])
+/* f32, f64, int8, f16 and bf16 peak, then read and copy bandwidth of each level, of one thread or
+ * all. */
+PEERS_API void peers_ceiling(int all_threads, double out[5 + 2 * TAKT_LEVELS])
 {
     const takt_ceiling *c = all_threads ? &ceilings.all : &ceilings.one;
     out[0] = c->f32_gflops;
     out[1] = c->f64_gflops;
     out[2] = c->int8_gops;
-    memcpy(out + 3, c->read_gbs, sizeof c->read_gbs);
-    memcpy(out + 3 + TAKT_LEVELS, c->copy_gbs, sizeof c->copy_gbs);
+    out[3] = c->f16_gflops;
+    out[4] = c->bf16_gflops;
+    memcpy(out + 5, c->read_gbs, sizeof c->read_gbs);
+    memcpy(out + 5 + TAKT_LEVELS, c->copy_gbs, sizeof c->copy_gbs);
 }
 
 /* The level that so many bytes, shared out among the threads, stay in. */

@@ -14,7 +14,8 @@ MEGA = 1 << 20
 
 class Workload:
     """`group` is what ROWS selects; `kind` the peak that its products are held against. `numerics`:
-    exact; fast, each engine's quickest way to multiply with 16-bit factors; f16, weights in f16."""
+    exact; fast, each engine's quickest way to multiply with 16-bit factors; f16, weights in f16 and
+    arithmetic in f16; f16-exact, Takt's weights in f16 and its arithmetic in f32, beside theirs."""
 
     def __init__(self, name, group, build, numerics="exact", kind="f32"):
         self.name, self.group, self.build = name, group, build
@@ -166,7 +167,11 @@ def everything():
                         ("resnet18_block", resnet18_block), ("encoder_s128", encoder),
                         ("mobilenet_v2", mobilenet_v2), ("resnet50", resnet50)):
         yield Workload(name, "fast", build, numerics="fast", kind="bf16")
-    yield from _gemms("gemm", "f16", [(1, 1024, 1024), (1, 4096, 4096)], numerics="f16")
+    f16 = {"numerics": "f16", "kind": "f16"}
+    yield from _gemms("gemm", "f16", [(1, 1024, 1024), (1, 4096, 4096), (32, 1024, 1024),
+                                      (512, 512, 512)], **f16)
     for name, build in (("mlp_b1", lambda: mlp(1)), ("mlp_b32", lambda: mlp(32)),
                         ("mobilenet_v2", mobilenet_v2)):
-        yield Workload(name, "f16", build, numerics="f16")
+        yield Workload(name, "f16", build, **f16)
+    yield from _gemms("gemm", "f16", [(1, 4096, 4096)], numerics="f16-exact")
+    yield Workload("mlp_b1", "f16", lambda: mlp(1), numerics="f16-exact")

@@ -119,6 +119,7 @@ enum { TAKT_LEVELS = 4 }; /**< L1, L2, L3, DRAM */
 typedef struct takt_ceiling {
     int threads;
     double f32_gflops, f64_gflops, int8_gops;
+    double f16_gflops, bf16_gflops; /**< arithmetic in 16 bits, where the processor has it */
     double read_gbs[TAKT_LEVELS], copy_gbs[TAKT_LEVELS];
 } takt_ceiling;
 

@@ -66,7 +66,8 @@ typedef struct takt_plan_options {
     const char *precision;
     bool no_in_place; /**< no result is written over an input of its step, for comparison */
     /** "exact" (default: the same bits on every machine) or "fast": products with constant factors
-     *  are computed by dot products of bf16 where the machine has them, with sums in f32. */
+     *  are computed by dot products of bf16 where the machine has them, with sums in f32, or, if
+     *  the weights are f16, in f16. */
     const char *numerics;
 } takt_plan_options;
 

@@ -72,6 +72,8 @@ static void ceilings(takt_table *t, const takt_ceilings *c)
     rate_row(t, "f32 multiply-add", c->one.f32_gflops, c->all.f32_gflops, "FLOP/s");
     rate_row(t, "f64 multiply-add", c->one.f64_gflops, c->all.f64_gflops, "FLOP/s");
     rate_row(t, "int8 multiply-add", c->one.int8_gops, c->all.int8_gops, "OP/s");
+    rate_row(t, "f16 multiply-add", c->one.f16_gflops, c->all.f16_gflops, "FLOP/s");
+    rate_row(t, "bf16 multiply-add", c->one.bf16_gflops, c->all.bf16_gflops, "FLOP/s");
     for (int i = 0; i < TAKT_LEVELS; i++) {
         snprintf(what, sizeof what, "%s read", takt_level_names[i]);
         rate_row(t, what, c->one.read_gbs[i], c->all.read_gbs[i], "B/s");

@@ -13,10 +13,29 @@ enum { DRAM = TAKT_LEVELS - 1 };
 
 /* ---- measuring ---- */
 
-static double best_peak(const takt_probe *p, const char *family)
+enum { PEAKS = 5 };
+
+static double *peak_of(takt_ceiling *c, int i)
 {
-    const takt_kernel *k = takt_kernel_find(family, takt_isa_detect(), NULL, 0, NULL);
-    return k != NULL ? takt_probe_peak(p, family, k) : 0;
+    double *const all[PEAKS] = {&c->f32_gflops, &c->f64_gflops, &c->int8_gops, &c->f16_gflops,
+                                &c->bf16_gflops};
+    return all[i];
+}
+
+/* Portable code has no arithmetic in 16 bits: its peak there would be no ceiling of anything. */
+static double best_peak(const takt_probe *p, int i)
+{
+    static const struct {
+        const char *family;
+        bool is_half;
+    } peaks[PEAKS] = {{"peak_f32", false},
+                      {"peak_f64", false},
+                      {"peak_i8", false},
+                      {"peak_f16", true},
+                      {"peak_bf16", true}};
+    const takt_kernel *k = takt_kernel_find(peaks[i].family, takt_isa_detect(), NULL, 0, NULL);
+    return k != NULL && (k->rank > 0 || !peaks[i].is_half) ? takt_probe_peak(p, peaks[i].family, k)
+                                                           : 0;
 }
 
 /* Bytes per thread that live in `level` and not above it; 0 if there is no such level. */
@@ -36,9 +55,8 @@ static size_t set_size(const takt_cpu_facts *f, int level, int threads, size_t m
 static void measure_one(const takt_probe *p, const takt_cpu_facts *f, takt_ceiling *c)
 {
     c->threads = p->threads;
-    c->f32_gflops = best_peak(p, "peak_f32");
-    c->f64_gflops = best_peak(p, "peak_f64");
-    c->int8_gops = best_peak(p, "peak_i8");
+    for (int i = 0; i < PEAKS; i++)
+        *peak_of(c, i) = best_peak(p, i);
     for (int level = 0; level < TAKT_LEVELS; level++) {
         const size_t bytes = set_size(f, level, p->threads, p->bytes);
         c->read_gbs[level] = bytes > 0 ? takt_probe_read(p, bytes) : 0;
@@ -64,11 +82,10 @@ static double larger(double a, double b)
 }
 
 /* Several threads are never slower than one: where it seems so, others had the processors. */
-static void keep_larger(takt_ceiling *all, const takt_ceiling *one)
+static void keep_larger(takt_ceiling *all, takt_ceiling *one)
 {
-    all->f32_gflops = larger(all->f32_gflops, one->f32_gflops);
-    all->f64_gflops = larger(all->f64_gflops, one->f64_gflops);
-    all->int8_gops = larger(all->int8_gops, one->int8_gops);
+    for (int i = 0; i < PEAKS; i++)
+        *peak_of(all, i) = larger(*peak_of(all, i), *peak_of(one, i));
     for (int i = 0; i < TAKT_LEVELS; i++) {
         all->read_gbs[i] = larger(all->read_gbs[i], one->read_gbs[i]);
         all->copy_gbs[i] = larger(all->copy_gbs[i], one->copy_gbs[i]);
@@ -91,25 +108,22 @@ static bool is_private(const takt_cpu_facts *f, int level)
 /* In a file that was written while others computed. */
 static bool is_implausible(const takt_ceilings *c)
 {
-    const takt_ceiling *one = &c->one, *all = &c->all;
-    return is_low(all->f32_gflops, one->f32_gflops, all->threads) ||
-           is_low(all->f64_gflops, one->f64_gflops, all->threads) ||
-           is_low(all->int8_gops, one->int8_gops, all->threads) ||
-           is_low(all->read_gbs[0], one->read_gbs[0], all->threads);
+    takt_ceiling one = c->one, all = c->all;
+    bool low = is_low(all.read_gbs[0], one.read_gbs[0], all.threads);
+    for (int i = 0; i < PEAKS; i++)
+        low |= is_low(*peak_of(&all, i), *peak_of(&one, i), all.threads);
+    return low;
 }
 
 /* What was measured while others computed is measured again, some times. */
-static void measure_low_again(const takt_probe *p, const takt_cpu_facts *f, const takt_ceiling *one,
+static void measure_low_again(const takt_probe *p, const takt_cpu_facts *f, takt_ceiling *one,
                               takt_ceiling *all)
 {
     enum { TIMES = 3 };
     for (int i = 0; i < TIMES; i++) {
-        if (is_low(all->f32_gflops, one->f32_gflops, p->threads))
-            all->f32_gflops = larger(all->f32_gflops, best_peak(p, "peak_f32"));
-        if (is_low(all->f64_gflops, one->f64_gflops, p->threads))
-            all->f64_gflops = larger(all->f64_gflops, best_peak(p, "peak_f64"));
-        if (is_low(all->int8_gops, one->int8_gops, p->threads))
-            all->int8_gops = larger(all->int8_gops, best_peak(p, "peak_i8"));
+        for (int k = 0; k < PEAKS; k++)
+            if (is_low(*peak_of(all, k), *peak_of(one, k), p->threads))
+                *peak_of(all, k) = larger(*peak_of(all, k), best_peak(p, k));
         for (int level = 0; level < DRAM; level++) {
             const size_t bytes = set_size(f, level, p->threads, p->bytes);
             if (!is_private(f, level) ||
@@ -124,14 +138,11 @@ static void measure_low_again(const takt_probe *p, const takt_cpu_facts *f, cons
 /* And what stays low is taken from one thread: a ceiling that every step exceeds says nothing. */
 static void raise_low(const takt_cpu_facts *f, takt_ceilings *c)
 {
-    takt_ceiling *all = &c->all;
-    const takt_ceiling *one = &c->one;
+    takt_ceiling *all = &c->all, *one = &c->one;
     const int n = all->threads;
-    double *const to[] = {&all->f32_gflops, &all->f64_gflops, &all->int8_gops};
-    const double from[] = {one->f32_gflops, one->f64_gflops, one->int8_gops};
-    for (int i = 0; i < 3; i++)
-        if (is_low(*to[i], from[i], n)) {
-            *to[i] = n * from[i];
+    for (int i = 0; i < PEAKS; i++)
+        if (is_low(*peak_of(all, i), *peak_of(one, i), n)) {
+            *peak_of(all, i) = n * *peak_of(one, i);
             c->is_scaled = true;
         }
     for (int level = 0; level < DRAM; level++)

@@ -18,8 +18,7 @@ typedef struct takt_probe {
     size_t bytes;
 } takt_probe;
 
-/* 10^9 operations a second by this kernel of "peak_f32", "peak_f64" or "peak_i8", on every thread
- * at once. */
+/* 10^9 operations a second by this kernel of a family "peak_…", on every thread at once. */
 double takt_probe_peak(const takt_probe *p, const char *family, const takt_kernel *kernel);
 /* 10^9 bytes a second, those written counted too, over `bytes` of memory per thread. */
 double takt_probe_read(const takt_probe *p, size_t bytes);

@@ -60,6 +60,8 @@ static void write_one(takt_json_writer *w, const char *key, const takt_ceiling *
     number(w, "f32_gflops", c->f32_gflops);
     number(w, "f64_gflops", c->f64_gflops);
     number(w, "int8_gops", c->int8_gops);
+    number(w, "f16_gflops", c->f16_gflops);
+    number(w, "bf16_gflops", c->bf16_gflops);
     write_levels(w, "bandwidth_gbs", c->read_gbs);
     write_levels(w, "copy_gbs", c->copy_gbs);
     if (key != NULL)
@@ -109,6 +111,8 @@ static bool read_one(const takt_json *root, const char *key, takt_ceiling *c)
     return read_number(o, "f32_gflops", &c->f32_gflops) &&
            read_number(o, "f64_gflops", &c->f64_gflops) &&
            read_number(o, "int8_gops", &c->int8_gops) &&
+           read_number(o, "f16_gflops", &c->f16_gflops) &&
+           read_number(o, "bf16_gflops", &c->bf16_gflops) &&
            read_levels(o, "bandwidth_gbs", c->read_gbs) && read_levels(o, "copy_gbs", c->copy_gbs);
 }
 

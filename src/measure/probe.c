@@ -67,16 +67,23 @@ static double best_round(const takt_probe *p, takt_task_fn *task, load *l, size_
 /* 1 in the family's type. */
 static void fill_ones(const char *family, void *operands)
 {
-    const bool is_f64 = strcmp(family, "peak_f64") == 0, is_i8 = strcmp(family, "peak_i8") == 0;
-    const size_t size = is_i8 ? 1 : is_f64 ? 8 : 4;
-    for (size_t i = 0; i < TAKT_PEAK_BYTES / size; i++) {
-        if (is_i8)
-            ((int8_t *)operands)[i] = 1;
-        else if (is_f64)
-            ((double *)operands)[i] = 1;
-        else
-            ((float *)operands)[i] = 1;
-    }
+    static const double wide = 1;
+    static const float plain = 1;
+    static const uint16_t half = 0x3c00, brain = 0x3f80;
+    static const int8_t byte = 1;
+    static const struct {
+        const char *family;
+        const void *one;
+        size_t bytes;
+    } ones[] = {{"peak_f32", &plain, sizeof plain},
+                {"peak_f64", &wide, sizeof wide},
+                {"peak_i8", &byte, sizeof byte},
+                {"peak_f16", &half, sizeof half},
+                {"peak_bf16", &brain, sizeof brain}};
+    for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
+        for (size_t at = 0; strcmp(ones[i].family, family) == 0 && at < TAKT_PEAK_BYTES;
+             at += ones[i].bytes)
+            memcpy((char *)operands + at, ones[i].one, ones[i].bytes);
 }
 
 double takt_probe_peak(const takt_probe *p, const char *family, const takt_kernel *kernel)

@@ -254,6 +254,10 @@ static double peak_of(const takt_check *c)
     const char *family = c->unit->family;
     if (strstr(family, "f64") != NULL)
         return c->ceiling.f64;
+    if (strstr(family, "bf16") != NULL)
+        return c->ceiling.bf16;
+    if (strstr(family, "f16") != NULL)
+        return c->ceiling.f16;
     return strstr(family, "i8") != NULL ? c->ceiling.i8 : c->ceiling.f32;
 }
 

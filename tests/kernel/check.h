@@ -59,9 +59,9 @@ typedef struct takt_check {
     uint64_t digest; /* of all results that were compared, NaN counted as one value */
     unsigned long cases, failures;
     bool bench;
-    struct {                 /* what this machine can do at most on one thread; zero: unknown */
-        double f32, f64, i8; /* GFLOP/s, Gop/s */
-        double gbs[4];       /* reading from each level */
+    struct { /* what this machine can do at most on one thread; zero: unknown */
+        double f32, f64, i8, f16, bf16; /* GFLOP/s, Gop/s */
+        double gbs[4];                  /* reading from each level */
         double level_bytes[4];
     } ceiling;
     void (*give_up)(void); /* planted kernels: ends the check at its first failure, in silence */

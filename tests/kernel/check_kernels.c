@@ -244,6 +244,8 @@ static void measure_ceiling(takt_check *c)
         c->ceiling.f32 = all.one.f32_gflops;
         c->ceiling.f64 = all.one.f64_gflops;
         c->ceiling.i8 = all.one.int8_gops;
+        c->ceiling.f16 = all.one.f16_gflops;
+        c->ceiling.bf16 = all.one.bf16_gflops;
         for (int i = 0; i < 4; i++) {
             const double read = all.one.read_gbs[i], copy = all.one.copy_gbs[i];
             c->ceiling.gbs[i] = read > copy ? read : copy;

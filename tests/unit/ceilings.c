@@ -35,6 +35,8 @@ static void plausible(const takt_ceilings *c)
 {
     EXPECT(c->one.threads == 1 && c->all.threads >= 1);
     EXPECT(c->one.f32_gflops > 0.05 && c->one.f64_gflops > 0.05 && c->one.int8_gops > 0.05);
+    const takt_kernel *f16 = takt_kernel_find("peak_f16", takt_isa_detect(), NULL, 0, NULL);
+    EXPECT((c->one.f16_gflops > 0) == (f16 != NULL && f16->rank > 0), "%g", c->one.f16_gflops);
     EXPECT(c->all.f32_gflops >= c->one.f32_gflops);
     EXPECT(c->one.read_gbs[TAKT_LEVELS - 1] > 0.05 && c->one.copy_gbs[TAKT_LEVELS - 1] > 0.05);
     EXPECT(strlen(c->fingerprint) == 16);
@@ -57,6 +59,8 @@ static void measured_and_kept(void)
     takt_text_deinit(&text);
     EXPECT_OK(ctx, takt_ceilings_get(ctx, path, false, &second));
     EXPECT(second.from_file && second.one.f32_gflops == first.one.f32_gflops);
+    EXPECT(second.one.f16_gflops == first.one.f16_gflops &&
+           second.all.bf16_gflops == first.all.bf16_gflops);
     EXPECT(memcmp(second.all.read_gbs, first.all.read_gbs, sizeof first.all.read_gbs) == 0);
 }
 
@@ -141,6 +145,17 @@ static void roofs(void)
     c.one.int8_gops = 600, c.all.int8_gops = 1200, c.all.threads = 2;
     takt_roof_of(&plan, &step, &c, &roof);
     EXPECT(roof.gflops == 1200 && roof.threads == 2, "%g", roof.gflops);
+    views[0] = (takt_view){.dtype = TAKT_F32, .rank = 1, .dim = {1000}};
+    c.all.f32_gflops = 160;
+    step.kernel = "gemm_f16/fhm_8x24"; /* a peak that was not measured is that of f32 */
+    takt_roof_of(&plan, &step, &c, &roof);
+    EXPECT(roof.gflops == 160, "%g", roof.gflops);
+    c.one.f16_gflops = 170, c.all.f16_gflops = 330, c.one.bf16_gflops = c.all.bf16_gflops = 500;
+    takt_roof_of(&plan, &step, &c, &roof);
+    EXPECT(roof.gflops == 330, "%g", roof.gflops);
+    step.kernel = "gemm_bf16/bf16_8x12";
+    takt_roof_of(&plan, &step, &c, &roof);
+    EXPECT(roof.gflops == 500, "%g", roof.gflops);
 }
 
 static void end(void)

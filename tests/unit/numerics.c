@@ -1,5 +1,5 @@
-/* numerics.c - `numerics = fast`: bf16 dot products where they are asked for, close to exact, and
- * nowhere else.
+/* numerics.c - `numerics = fast`: products of bf16 and f16 where they are asked for, close to
+ * exact, and nowhere else.
  */
 #include "test.h"
 
@@ -59,12 +59,17 @@ static const char *const texts[] = {
     "}\n",
 };
 
-enum { TEXTS = sizeof texts / sizeof *texts, PRODUCT_OF_INPUTS = 4, MOST = 16384 };
+enum { TEXTS = sizeof texts / sizeof *texts, PRODUCT_OF_INPUTS = 4, MOST = 24576 };
+
+static bool has(const char *family)
+{
+    const takt_kernel *k = takt_kernel_find(family, takt_isa_detect(), NULL, 0, NULL);
+    return k != NULL && k->rank > 0;
+}
 
 static bool has_bf16(void)
 {
-    const takt_kernel *k = takt_kernel_find("gemm_bf16", takt_isa_detect(), NULL, 0, NULL);
-    return k != NULL && k->rank > 0;
+    return has("gemm_bf16");
 }
 
 static void fast_is_close_and_says_so(int which)
@@ -134,9 +139,69 @@ static void kernels_are_shown_and_kept_apart(void)
     EXPECT(!kernels_have(&o, "gemm_bf16"), "exact arithmetic by bf16");
     o.numerics = "fast";
     EXPECT(kernels_have(&o, "gemm_bf16") == has_bf16(), "fast arithmetic by f32");
-    o.isa = "scalar";
+    o.precision = "f16";
+    EXPECT(kernels_have(&o, "gemm_f16/") == has("gemm_f16"), "f16 weights by another arithmetic");
+    EXPECT(!has("gemm_f16") || !kernels_have(&o, "gemm_bf16"), "f16 weights by bf16");
+    o.numerics = NULL;
+    EXPECT(!kernels_have(&o, "gemm_f16/"), "exact arithmetic by f16");
+    o = (takt_plan_options){.sizes = "n=1", .numerics = "fast", .isa = "scalar"};
     EXPECT(!kernels_have(&o, "gemm_bf16") && kernels_have(&o, "no bf16 dot products here"),
            "scalar code by bf16");
+}
+
+/* Weights in f16 are multiplied in f16, which is closer to exact than bf16, and other than f32. */
+static void half_weights_are_multiplied_in_f16(int which)
+{
+    static float exact[MOST], stored[MOST], got[MOST], other[MOST];
+    takt_model *m = run_model(ctx, texts[which]);
+    static const char *const sizes[] = {"n=1", "n=7", "n=8"};
+    for (int i = 0; i < 3; i++) {
+        takt_plan_options o = {.sizes = sizes[i], .threads = 1};
+        const size_t count = run_once(ctx, m, &o, (run_results){exact, MOST});
+        o.precision = "f16";
+        run_once(ctx, m, &o, (run_results){stored, MOST});
+        o.numerics = "fast";
+        run_once(ctx, m, &o, (run_results){got, MOST});
+        const double far = run_distance(got, exact, count),
+                     moved = run_distance(got, stored, count);
+        EXPECT(far < (has("gemm_f16") ? 2e-3 : 1e-2), "model %d %s: %g from exact", which, sizes[i],
+               far);
+        EXPECT(which == PRODUCT_OF_INPUTS || !has("gemm_f16") || moved > 1e-6,
+               "model %d %s: the arithmetic is that of f32", which, sizes[i]);
+        o.threads = 3;
+        run_once(ctx, m, &o, (run_results){other, MOST});
+        EXPECT(run_distance(other, got, count) < 2e-3, "model %d %s: threads change it by %g",
+               which, sizes[i], run_distance(other, got, count));
+        o.isa = "scalar";
+        run_once(ctx, m, &o, (run_results){other, MOST});
+        EXPECT(memcmp(other, stored, count * sizeof *other) == 0,
+               "model %d %s: scalar code is not exact", which, sizes[i]);
+    }
+    takt_model_destroy(m);
+}
+
+/* A model that is f16 throughout. */
+static void half_models_are_multiplied_in_f16(void)
+{
+    static const char text[] = "model h(x: f16[n, 70]) -> (y: f32[n, 45]) seed=1 {\n"
+                               "  param w: f16[70, 45] = normal(0, 1)\n"
+                               "  return y = cast(op.matmul(x, w), f32)\n"
+                               "}\n";
+    static float exact[MOST], got[MOST];
+    takt_model *m = run_model(ctx, text);
+    takt_plan_options o = {.sizes = "n=9"};
+    const size_t count = run_once(ctx, m, &o, (run_results){exact, MOST});
+    o.numerics = "fast";
+    run_once(ctx, m, &o, (run_results){got, MOST});
+    EXPECT(run_distance(got, exact, count) < 2e-3, "%g", run_distance(got, exact, count));
+    static report r;
+    r = (report){.length = 0};
+    takt_plan *plan;
+    if (EXPECT_OK(ctx, takt_plan_create(m, &o, &plan)))
+        EXPECT_OK(ctx, takt_plan_kernels(plan, TAKT_FORMAT_TEXT, keep, &r));
+    EXPECT((strstr(r.text, "gemm_f16/") != NULL) == has("gemm_f16"), "%s", r.text);
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
 }
 
 static void mistakes(void)
@@ -155,6 +220,9 @@ int main(void)
         return 1;
     for (int i = 0; i < TEXTS; i++)
         fast_is_close_and_says_so(i);
+    for (int i = 0; i < TEXTS; i++)
+        half_weights_are_multiplied_in_f16(i);
+    half_models_are_multiplied_in_f16();
     kernels_are_shown_and_kept_apart();
     mistakes();
     takt_ctx_destroy(ctx);

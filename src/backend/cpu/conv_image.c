@@ -125,7 +125,7 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b)
                        .scratch = t->scratch_own,
                        .image = &image};
     takt_narrow_use(&g, &f->narrow, takt_view_data(t, &s->in[f->w]),
-                    takt_panels_columns(f->narrow.fast->gemm.panels, c->cout), &stored);
+                    takt_panels_columns(f->narrow.fast->panels, c->cout), &stored);
     f->run(&g);
 }
 
@@ -136,7 +136,7 @@ static void run(const takt_step *s, const takt_task *t)
     size_t first, end, column, last;
     takt_cpu_share(c->batch * c->out[1], f->grain, t->index / f->column_tasks, f->row_tasks, &first,
                    &end);
-    takt_panels_share(f->narrow.fast->gemm.panels, c->cout, t->index % f->column_tasks,
+    takt_panels_share(f->narrow.fast->panels, c->cout, t->index % f->column_tasks,
                       f->column_tasks, &column, &last);
     const float *x = takt_view_data(t, &s->in[0]);
     uint16_t *image = (uint16_t *)(void *)((char *)t->scratch_own + f->image);
@@ -179,7 +179,7 @@ static takt_status add_operands(takt_planner *p, facts *f)
     if (format == NULL)
         return TAKT_ERR_MEMORY;
     return takt_planner_packed(p, f->narrow.from, format,
-                               takt_gemm_bf16_count(f->narrow.fast, f->shape.k, f->shape.cout) *
+                               takt_narrow_count(&f->narrow, f->shape.k, f->shape.cout) *
                                    sizeof(uint16_t),
                                pack_constant, f, &f->w);
 }
@@ -217,7 +217,7 @@ static takt_status set_taps(takt_planner *p, facts *f)
 static void cut_tasks(takt_planner *p, facts *f)
 {
     const takt_conv_shape *c = &f->shape;
-    const takt_panels panels = f->narrow.fast->gemm.panels;
+    const takt_panels panels = f->narrow.fast->panels;
     const size_t m = c->batch * c->out[1], threads = (size_t)p->settings->threads;
     const double flops = 2.0 * (double)(c->batch * c->positions) * (double)c->k * (double)c->cout;
     const size_t tasks =
@@ -244,7 +244,7 @@ static takt_status set_scratch(takt_planner *p, facts *f)
         !takt_size_add(positions, TAKT_BF16_BEYOND, &positions) ||
         !takt_size_mul(positions, c->cin, &elements) || elements > SIZE_MAX / 16)
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the image of a convolution is too large");
-    f->image = aligned(f->narrow.fast->gemm.scratch_bytes(&g));
+    f->image = aligned(f->narrow.fast->scratch_bytes(&g));
     f->registers = f->image + aligned(elements * sizeof(uint16_t));
     p->step->scratch_each = f->registers + aligned(takt_conv_end_scratch(&f->end));
     return TAKT_OK;

@@ -257,7 +257,7 @@ static takt_status add_operands(takt_planner *p, facts *f)
     TAKT_TRY(takt_planner_input(p, n->in[0], &f->a));
     size_t bytes;
     f->is_packed = takt_planner_is_constant(p, n->in[1]) && !takt_planner_in_prologue(p);
-    const size_t k = f->mm.k + (f->narrow.fast != NULL ? f->narrow.fast->group : 0); /* padding */
+    const size_t k = f->mm.k + (f->narrow.fast != NULL ? TAKT_F16_HEAD : 0); /* padding */
     if (!takt_size_mul(takt_panels_columns(f->panels, f->mm.n), k, &f->packed_count) ||
         !takt_size_mul(f->packed_count, f->mm.b_matrices * sizeof(real), &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a packed matrix is too large");
@@ -267,7 +267,7 @@ static takt_status add_operands(takt_planner *p, facts *f)
     if (!f->is_packed)
         return takt_planner_input(p, n->in[1], &f->b);
     if (f->narrow.fast != NULL)
-        f->packed_count = takt_gemm_bf16_count(f->narrow.fast, f->mm.k, f->mm.n);
+        f->packed_count = takt_narrow_count(&f->narrow, f->mm.k, f->mm.n);
     const char *format = takt_narrow_format(p, &f->narrow, formats[f->mm.b_col == 1 ? 0 : 1]);
     if (format == NULL)
         return TAKT_ERR_MEMORY;

@@ -30,23 +30,53 @@ takt_narrow takt_narrow_of(const takt_planner *p, takt_id weights, size_t bytes)
                          .convert = takt_kernel_as_convert(convert)};
 }
 
+static bool is_here(const takt_planner *p, const char *family)
+{
+    const takt_kernel *kernel = takt_kernel_find(family, p->step->isas, NULL, 0, NULL);
+    return kernel != NULL && kernel->rank > 0;
+}
+
 const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, takt_narrow *n)
 {
     if (!p->settings->is_fast || takt_planner_in_prologue(p))
         return NULL;
-    const takt_kernel *kernel = takt_kernel_find("gemm_bf16", p->step->isas, NULL, 0, NULL);
+    const bool is_f16 = n->dtype == TAKT_F16 && is_here(p, "gemm_f16");
     const char *why = NULL;
-    if (kernel == NULL || kernel->rank == 0)
-        why = "numerics fast: there are no bf16 dot products here";
+    if (!is_f16 && !is_here(p, "gemm_bf16"))
+        why = n->dtype == TAKT_F16 ? "numerics fast: there is no f16 arithmetic here"
+                                   : "numerics fast: there are no bf16 dot products here";
     else if (!takt_planner_is_constant(p, weights))
         why = "numerics fast: the second factor is computed, not constant";
     if (why != NULL) {
         p->step->note = p->step->note != NULL ? p->step->note : why;
         return NULL;
     }
-    n->fast = kernel->info;
+    const takt_kernel *kernel = takt_planner_kernel(p, is_f16 ? "gemm_f16" : "gemm_bf16");
+    n->fast = kernel->info; /* that of gemm_bf16 begins like it */
+    n->is_fast_f16 = is_f16;
     n->bytes = sizeof(uint16_t);
-    return takt_planner_kernel(p, "gemm_bf16");
+    return kernel;
+}
+
+const takt_gemm_bf16_info *takt_narrow_bf16(const takt_narrow *n)
+{
+    return n->is_fast_f16 ? NULL : (const takt_gemm_bf16_info *)(const void *)n->fast;
+}
+
+size_t takt_narrow_count(const takt_narrow *n, size_t k, size_t columns)
+{
+    return n->is_fast_f16 ? takt_gemm_f16_count(n->fast, k, columns)
+                          : takt_gemm_bf16_count(takt_narrow_bf16(n), k, columns);
+}
+
+static void pack_matrix(const takt_narrow *n, const takt_fast_weights *w, const float *from,
+                        uint16_t *to)
+{
+    if (n->is_fast_f16)
+        takt_gemm_f16_pack(n->fast, &(takt_gemm_f16_matrix){w->k, w->n, from, w->row, w->col}, to);
+    else
+        takt_gemm_bf16_pack(takt_narrow_bf16(n),
+                            &(takt_gemm_bf16_matrix){w->k, w->n, from, w->row, w->col}, to);
 }
 
 void takt_narrow_use(takt_gemm_f32 *g, const takt_narrow *n, const void *data, size_t columns,
@@ -123,11 +153,9 @@ takt_status takt_narrow_pack_fast(const takt_narrow_job *job, const takt_narrow 
         job->pack(job->user, wide, ordered);
         wide = ordered;
     }
-    const size_t count = takt_gemm_bf16_count(n->fast, w->k, w->n);
-    for (size_t i = 0; status == TAKT_OK && i < w->matrices; i++) {
-        const takt_gemm_bf16_matrix m = {w->k, w->n, wide + i * w->each, w->row, w->col};
-        takt_gemm_bf16_pack(n->fast, &m, (uint16_t *)to + i * count);
-    }
+    const size_t count = takt_narrow_count(n, w->k, w->n);
+    for (size_t i = 0; status == TAKT_OK && i < w->matrices; i++)
+        pack_matrix(n, w, wide + i * w->each, (uint16_t *)to + i * count);
     takt_mem_put(job->ctx, ordered, job->packed * sizeof(float));
     takt_mem_put(job->ctx, room, job->count * sizeof(float));
     return status;
@@ -136,7 +164,8 @@ takt_status takt_narrow_pack_fast(const takt_narrow_job *job, const takt_narrow 
 const char *takt_narrow_format(takt_planner *p, const takt_narrow *n, const char *format)
 {
     if (n->fast != NULL)
-        return takt_arena_format(&p->plan->arena, "%s fast", format);
+        return takt_arena_format(&p->plan->arena, "%s fast%s", format,
+                                 n->is_fast_f16 ? " f16" : "");
     if (!takt_is_narrow(n))
         return format;
     return takt_arena_format(&p->plan->arena, "%s %s", format, takt_dtype_name(n->dtype));

@@ -4,8 +4,8 @@
  * itself, in its own type, and the kernel widens what it reads: half the bytes, and the bits of the
  * f32 product with the widened weights.
  *
- * Under `numerics = fast` constant weights of any kind are packed in bf16 for dot products of bf16,
- * where the machine has them.
+ * Under `numerics = fast` constant weights are packed for arithmetic in 16 bits, where the machine
+ * has it: those that are f16 in f16, others in bf16.
  */
 #ifndef TAKT_BACKEND_CPU_NARROW_H
 #define TAKT_BACKEND_CPU_NARROW_H
@@ -13,6 +13,7 @@
 #include "backend/cpu/cpu.h"
 #include "kernel/convert/convert.h"
 #include "kernel/gemm_bf16/gemm_bf16.h"
+#include "kernel/gemm_f16/gemm_f16.h"
 
 typedef struct takt_narrow {
     takt_id from;     /* the 16-bit constant */
@@ -20,15 +21,20 @@ typedef struct takt_narrow {
     size_t bytes;     /* of an element as it is packed */
     bool is_rounded;  /* and widened for the product; else the product itself is of this type */
     takt_convert_fn *convert;
-    const takt_gemm_bf16_info *fast; /* the product is one of bf16; NULL: of f32 */
+    const takt_gemm_f32_info *fast; /* of the fast kernel; NULL: the product is one of f32 */
+    bool is_fast_f16;               /* the fast product is one of f16; else of bf16 */
 } takt_narrow;
 
 /* What `weights`, the factor of the group's product, are stored as; `bytes` of an element if they
  * are not narrow. */
 takt_narrow takt_narrow_of(const takt_planner *p, takt_id weights, size_t bytes);
-/* The kernel of bf16 dot products if settings ask for one, the weights are constants and the
+/* The kernel of f16 or bf16 arithmetic if settings ask for one, the weights are constants and the
  * machine has it; `n` is for it then. Else NULL, and the step says why it was not to be had. */
 const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, takt_narrow *n);
+/* Facts of the fast kernel if it is one of bf16; else NULL. */
+const takt_gemm_bf16_info *takt_narrow_bf16(const takt_narrow *n);
+/* Elements of a packed matrix of the fast kernel. */
+size_t takt_narrow_count(const takt_narrow *n, size_t k, size_t columns);
 /* Whether weights are packed in another type than f32, by the type of the constant. */
 static inline bool takt_is_narrow(const takt_narrow *n)
 {
@@ -53,7 +59,7 @@ typedef struct takt_narrow_job {
 } takt_narrow_job;
 TAKT_MUST_USE takt_status takt_narrow_pack(const takt_narrow_job *job, const takt_narrow *n,
                                            const void *from, void *to);
-/* Matrices one after another in f32, as takt_gemm_bf16_pack wants them. */
+/* Matrices one after another in f32, as the fast kernels' packing wants them. */
 typedef struct takt_fast_weights {
     size_t matrices, k, n;
     size_t row, col, each; /* elements between rows, columns and matrices */

@@ -5,6 +5,7 @@
  */
 #define MUL(acc, b, a, r) "fmla v" #acc ".8h, v" #b ".8h, v" #a ".h[" #r "]\n\t"
 #define ZR(x) "movi v" #x ".2d, #0\n\t"
+#define BEGIN(acc, b, a, r) "fmul v" #acc ".8h, v" #b ".8h, v" #a ".h[" #r "]\n\t"
 
 /* X(row, its accumulators) for the first rows. */
 #define EACH_1(X) X(0, 8, 9, 10)
@@ -18,6 +19,8 @@
 
 #define ZERO_3(r, x, y, z) ZR(x) ZR(y) ZR(z)
 #define ZERO_2(r, x, y, z) ZR(x) ZR(y)
+#define FIRST_3(r, x, y, z) BEGIN(x, 1, 0, r) BEGIN(y, 2, 0, r) BEGIN(z, 3, 0, r)
+#define FIRST_2(r, x, y, z) BEGIN(x, 1, 0, r) BEGIN(y, 2, 0, r)
 #define EVEN_3(r, x, y, z) MUL(x, 1, 0, r) MUL(y, 2, 0, r) MUL(z, 3, 0, r)
 #define EVEN_2(r, x, y, z) MUL(x, 1, 0, r) MUL(y, 2, 0, r)
 #define ODD_3(r, x, y, z) MUL(x, 5, 4, r) MUL(y, 6, 4, r) MUL(z, 7, 4, r)
@@ -67,11 +70,14 @@
             const size_t k = least(t->k - done, SUM);                                              \
             size_t pairs = k / 2;                                                                  \
             float *c = t->c;                                                                       \
-            __asm__ volatile(EACH_##R(ZERO_##W)                                                    \
-                "cbz %[pairs], 2f\n"                                                               \
+            __asm__ volatile(                                                                      \
+                "cbz %[pairs], 6f\n\t" A_EVEN_##H B_EVEN_##W A_ODD_##H B_ODD_##W                   \
+                EACH_##R(FIRST_##W) "subs %[pairs], %[pairs], #1\n\t"                              \
+                EACH_##R(ODD_##W) "beq 2f\n"                                                       \
                 "1:\n\t" A_EVEN_##H B_EVEN_##W A_ODD_##H B_ODD_##W                                 \
                 EACH_##R(EVEN_##W) "subs %[pairs], %[pairs], #1\n\t"                               \
-                EACH_##R(ODD_##W) "bne 1b\n"                                                       \
+                EACH_##R(ODD_##W) "bne 1b\n\tb 2f\n"                                              \
+                "6:\n\t" EACH_##R(ZERO_##W)                                                       \
                 "2:\n\ttbz %[k], #0, 3f\n\t" A_EVEN_##H B_EVEN_##W EACH_##R(EVEN_##W)              \
                 "3:\n\t" ONE "cbz %[adds], 4f\n\t" EACH_##R(FOLD_##W) "b 5f\n"                     \
                 "4:\n\t" EACH_##R(FILL_##W) "5:\n"                                                 \

@@ -5,7 +5,8 @@
  *   operands   TAKT_PEAK_BYTES at a multiple of 64, every element the same value x
  *   result     the number of operations done, a multiplication and an addition counting as two;
  *              *sum is the total of all accumulators, which is x * x * operations / 2
- *   rounds     i8: rounds * x * x must stay below 2^31 / 16
+ *   rounds     i8: rounds * x * x must stay below 2^31 / 16; f16: the sum is right up to 2048
+ *              rounds of a power of two
  *
  * At least one factor of every product comes straight from a vector load: some cores (Neoverse V1)
  * multiply at half their rate when both factors were made by vector arithmetic.
@@ -24,6 +25,8 @@ typedef double takt_peak_fn(size_t rounds, const void *operands, double *sum);
 TAKT_KERNEL_FAMILY(peak_f32, takt_peak_fn)
 TAKT_KERNEL_FAMILY(peak_f64, takt_peak_fn)
 TAKT_KERNEL_FAMILY(peak_i8, takt_peak_fn)
+TAKT_KERNEL_FAMILY(peak_f16, takt_peak_fn)
+TAKT_KERNEL_FAMILY(peak_bf16, takt_peak_fn)
 
 /* Applied to 0..7 and 0..23: accumulators are variables of their own, since an array would end up
  * in memory. */

@@ -217,7 +217,7 @@ static takt_status add_operands(takt_planner *p, facts *f)
         return takt_fail(p->ctx, TAKT_E_OVERFLOW,
                          "the packed weights of a convolution are too large");
     if (f->narrow.fast != NULL)
-        floats = c->groups * takt_gemm_bf16_count(f->narrow.fast, c->k_row, c->cout);
+        floats = c->groups * takt_narrow_count(&f->narrow, c->k_row, c->cout);
     f->group_floats = floats / c->groups;
     f->is_packed = c->dtype == TAKT_F32 && takt_planner_is_constant(p, n->in[1]) &&
                    !takt_planner_in_prologue(p);
@@ -317,7 +317,7 @@ static bool is_direct(const takt_conv_shape *c)
     return c->is_nhwc;
 }
 
-/* Of f32, or of bf16 where that is asked for; and what the weights will be packed as. */
+/* Of f32, or of 16 bits where that is asked for; and what the weights will be packed as. */
 static const takt_kernel *choose_kernel(takt_planner *p, facts *f)
 {
     const takt_id weights = p->graph->nodes[p->group->nodes[0]].in[1];
@@ -343,7 +343,8 @@ static takt_status compile(takt_planner *p)
     f->run = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
     f->is_direct = is_direct(&f->shape);
-    if (f->narrow.fast != NULL && !f->is_direct && takt_conv_image_fits(&f->shape, f->narrow.fast))
+    const takt_gemm_bf16_info *bf16 = takt_narrow_bf16(&f->narrow);
+    if (bf16 != NULL && !f->is_direct && takt_conv_image_fits(&f->shape, bf16))
         return takt_conv_image_compile(p, gemm, &f->narrow);
     f->shape.k_row = f->is_direct ? f->shape.k : f->shape.k_row;
     f->grain = info->rows;

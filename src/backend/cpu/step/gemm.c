@@ -45,8 +45,7 @@ static const takt_epilogue_f32 *ending_use(const ending *e, const ending_place *
 
 static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, takt_narrow *n)
 {
-    const takt_dtype dtype = takt_type_of(p->graph, p->group->nodes[0])->dtype;
-    return dtype == TAKT_F32 ? takt_narrow_fast(p, weights, n) : NULL;
+    return takt_narrow_fast(p, weights, n);
 }
 
 #include "backend/cpu/gemm_body.h"
