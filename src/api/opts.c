@@ -174,11 +174,20 @@ static takt_status settle_isas(takt_ctx *ctx, const takt_plan_options *o, const 
     return TAKT_OK;
 }
 
-static bool has_fast(const takt_plan_settings *s)
+/* The family has more than its scalar kernel here. */
+static bool has_fast(const takt_plan_settings *s, const char *family)
 {
     const takt_kernel *kernel =
-        takt_kernel_find("gemm_bf16", s->family_isas[TAKT_FAMILY_CONV], NULL, 0, NULL);
+        takt_kernel_find(family, s->family_isas[TAKT_FAMILY_CONV], NULL, 0, NULL);
     return kernel != NULL && kernel->rank > 0;
+}
+
+/* Other backends have no kernels for maps in 16 bits. */
+static bool narrows_maps(const takt_plan_settings *s)
+{
+    return s->is_fast && s->fuse && !s->lower_all && s->backend == &takt_backend_cpu &&
+           has_fast(s, "product_bf16") && has_fast(s, "depthwise_bf16") &&
+           has_fast(s, "winograd_bf16");
 }
 
 static takt_status settle_numerics(takt_ctx *ctx, const char *word, takt_plan_settings *s)
@@ -195,7 +204,8 @@ static takt_status settle_passes(takt_ctx *ctx, const takt_plan_options *o, cons
 {
     takt_pass_choice choice = {0};
     TAKT_TRY(takt_pass_choose(ctx, level->passes, &choice));
-    if (s->is_fast && has_fast(s)) /* which beats the transform, and bf16 would not survive it */
+    if (s->is_fast &&
+        has_fast(s, "gemm_bf16")) /* which beats the transform, and bf16 would not survive it */
         TAKT_TRY(takt_pass_choose(ctx, "-winograd", &choice));
     TAKT_TRY(takt_pass_choose(ctx, o->passes, &choice));
     s->passes_off = choice.off;
@@ -283,6 +293,7 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     const bool is_ref = s->backend == &takt_backend_ref;
     s->fuse = s->fuse && !is_ref;
     s->lower_all = level->lowers_all && !is_ref;
+    s->narrows_maps = narrows_maps(s);
     s->library = o->blas;
     s->reuse = !o->no_reuse;
     s->in_place = !o->no_in_place;

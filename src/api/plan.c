@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "op/ops.h"
 #include "pass/pass.h"
+#include "pass/passes.h"
 #include "plan/backend.h"
 
 /* ---- stages ---- */
@@ -107,9 +108,11 @@ static takt_status prepare(const takt_model *m, const takt_plan_options *o,
     TAKT_TRY(advance(g, takt_graph_lower(*g, keep, (void *)s->backend, &next), &next));
     /* Lowering uncovers reshapes and constants that the first round could not see. */
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
-    if (s->precision == TAKT_F32)
-        return TAKT_OK;
-    return advance(g, takt_graph_narrow(*g, s->precision, NULL, &next), &next);
+    if (s->precision != TAKT_F32)
+        TAKT_TRY(advance(g, takt_graph_narrow(*g, s->precision, NULL, &next), &next));
+    if (s->narrows_maps)
+        TAKT_TRY(advance(g, takt_pass_apply(&takt_pass_narrow_maps, *g, NULL, &next), &next));
+    return TAKT_OK;
 }
 
 /* First values of the state that sessions will copy. */

@@ -162,6 +162,7 @@ typedef struct takt_plan_settings {
     takt_gemm_walk walk; /* of matrix products, if is_walked */
     bool is_walked;
     bool is_fast;         /* products by bf16 dot products where the machine has them */
+    bool narrows_maps;    /* and what convolutions read and write in bf16 */
     takt_dtype precision; /* for subgraphs: F16 or BF16 if weights are stored so; else F32 */
 } takt_plan_settings;
 

@@ -136,16 +136,23 @@ static bool kernels_have(const takt_plan_options *o, const char *words)
 static void kernels_are_shown_and_kept_apart(void)
 {
     takt_plan_options o = {.sizes = "n=1"};
-    EXPECT(!kernels_have(&o, "gemm_bf16"), "exact arithmetic by bf16");
+    EXPECT(!kernels_have(&o, "_bf16"), "exact arithmetic by bf16");
     o.numerics = "fast";
-    EXPECT(kernels_have(&o, "gemm_bf16") == has_bf16(), "fast arithmetic by f32");
+    EXPECT(kernels_have(&o, "_bf16") == has_bf16(), "fast arithmetic by f32");
+    static const char *const families[] = {"product_bf16", "depthwise_bf16"};
+    for (int i = 0; i < 2; i++) {
+        const takt_kernel *k = takt_kernel_find(families[i], takt_isa_detect(), NULL, 0, NULL);
+        EXPECT(kernels_have(&o, families[i]) == (k != NULL && k->rank > 0), "%s", families[i]);
+    }
+    o.level = 1;
+    EXPECT(!kernels_have(&o, "product_bf16"), "maps are narrow without fusion");
     o.precision = "f16";
     EXPECT(kernels_have(&o, "gemm_f16/") == has("gemm_f16"), "f16 weights by another arithmetic");
     EXPECT(!has("gemm_f16") || !kernels_have(&o, "gemm_bf16"), "f16 weights by bf16");
     o.numerics = NULL;
     EXPECT(!kernels_have(&o, "gemm_f16/"), "exact arithmetic by f16");
     o = (takt_plan_options){.sizes = "n=1", .numerics = "fast", .isa = "scalar"};
-    EXPECT(!kernels_have(&o, "gemm_bf16") && kernels_have(&o, "no bf16 dot products here"),
+    EXPECT(!kernels_have(&o, "_bf16") && kernels_have(&o, "no bf16 dot products here"),
            "scalar code by bf16");
 }
 

@@ -1,5 +1,6 @@
 /* map.c - the step for element-wise nodes: one pass over memory, tile by tile. */
 #include "backend/cpu/map_program.h"
+#include "kernel/convert/convert.h"
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
@@ -26,8 +27,63 @@ static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)
     return true;
 }
 
+/* ---- a conversion by itself ---- */
+
+typedef struct cast {
+    takt_convert_fn *convert;
+    takt_convert how;
+    size_t count, from, to; /* elements; bytes of one */
+} cast;
+
+static void run_cast(const takt_step *s, const takt_task *t)
+{
+    const cast *c = s->data;
+    size_t first, end;
+    takt_cpu_share(c->count, TAKT_MAP_TILE, t->index, s->task_count, &first, &end);
+    c->convert(&c->how, (char *)takt_view_data(t, &s->out[0]) + first * c->to,
+               (const char *)takt_view_data(t, &s->in[0]) + first * c->from, end - first);
+}
+
+/* Types of whole bytes, at least one of them narrow: a tile program would widen them first. */
+static bool is_cast(const takt_planner *p)
+{
+    const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
+    if (p->group->count != 1 || n->op != &takt_op_cast)
+        return false;
+    const int to = takt_dtype_bits(n->type->dtype),
+              from = takt_dtype_bits(takt_type_of(p->graph, n->in[0])->dtype);
+    return to >= 8 && from >= 8 && (to == 16 || from == 16);
+}
+
+static takt_status compile_cast(takt_planner *p)
+{
+    const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
+    takt_step *s = p->step;
+    cast *c = takt_planner_get(p, sizeof *c);
+    size_t index;
+    if (c == NULL)
+        return TAKT_ERR_MEMORY;
+    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    TAKT_TRY(takt_planner_output(p, p->group->nodes[0], &index));
+    const int saturate = takt_op_attr_index(n->op, "saturate", 8);
+    c->how = (takt_convert){.to = n->type->dtype,
+                            .from = s->in[0].dtype,
+                            .saturate = saturate < 0 || n->attr[saturate].boolean};
+    (void)takt_type_count(n->type, &c->count);
+    c->from = (size_t)takt_dtype_bits(c->how.from) / 8;
+    c->to = (size_t)takt_dtype_bits(c->how.to) / 8;
+    c->convert = takt_kernel_as_convert(takt_planner_kernel(p, "convert"));
+    s->data = c;
+    s->run = run_cast;
+    s->task_count = takt_cpu_tasks(p, (double)c->count, (double)(c->count * (c->from + c->to)),
+                                   (c->count + TAKT_MAP_TILE - 1) / TAKT_MAP_TILE);
+    return TAKT_OK;
+}
+
 static takt_status compile(takt_planner *p)
 {
+    if (is_cast(p))
+        return compile_cast(p);
     takt_map_program *m;
     TAKT_TRY(takt_map_compile(p, p->group->nodes, p->group->count, TAKT_NONE, &m));
     takt_step *s = p->step;

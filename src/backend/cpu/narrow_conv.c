@@ -1,0 +1,196 @@
+/* narrow_conv.c - one task of narrow_conv: by products, depthwise, or by Winograd's transform. */
+#include "backend/cpu/narrow_conv.h"
+
+#include <string.h>
+
+const uint16_t *takt_narrow_weights(const takt_step *s, const takt_task *t)
+{
+    const takt_narrow_conv *f = s->data;
+    const void *packed = f->w_packed ? takt_view_data(t, &s->in[f->w])
+                                     : (const void *)((const char *)t->scratch + f->w_at);
+    return packed;
+}
+
+const float *takt_narrow_bias(const takt_step *s, const takt_task *t)
+{
+    const takt_narrow_conv *f = s->data;
+    if (f->bias < 0)
+        return NULL;
+    const void *bias = f->b_packed ? takt_view_data(t, &s->in[f->bias])
+                                   : (const void *)((const char *)t->scratch + f->b_at);
+    return bias;
+}
+
+const uint16_t *takt_narrow_residual(const takt_step *s, const takt_task *t)
+{
+    const takt_narrow_conv *f = s->data;
+    return f->residual < 0 ? NULL : takt_view_data(t, &s->in[f->residual]);
+}
+
+/* ---- products ---- */
+
+/* Short runs are the common case, and a call of memcpy costs more than they do. */
+static inline void copy(uint16_t *to, const uint16_t *from, size_t n)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        memcpy(to + i, from + i, 8 * sizeof *to);
+    for (; i < n; i++)
+        to[i] = from[i];
+}
+
+/* Row (a, b) of the window at `at`: its taps along the last axis. */
+static void gather_line(const takt_conv_shape *c, const uint16_t *row, size_t column, uint16_t *to)
+{
+    const size_t n = c->cin, first = column * c->stride[2], reach = c->kernel[2];
+    if (row != NULL && c->dilation[2] == 1 && first >= c->before[2] &&
+        first - c->before[2] + reach <= c->in[2]) {
+        copy(to, row + (first - c->before[2]) * n, reach * n);
+        return;
+    }
+    for (size_t j = 0; j < reach; j++, to += n) {
+        const size_t at = first + j * c->dilation[2] - c->before[2]; /* wraps around before x */
+        if (row != NULL && at < c->in[2])
+            copy(to, row + at * n, n);
+        else
+            memset(to, 0, n * sizeof *to);
+    }
+}
+
+/* The patches of `rows` positions from `first` on: [k_row] each. */
+static void gather(const takt_conv_shape *c, const uint16_t *x, size_t first, size_t rows,
+                   uint16_t *to)
+{
+    const size_t line = c->kernel[2] * c->cin;
+    for (size_t r = 0; r < rows; r++, to += c->k_row) {
+        const uint16_t *sample = x + (first + r) / c->positions * c->x_sample;
+        size_t at[3];
+        takt_conv_unflatten(c->out, (first + r) % c->positions, at);
+        for (size_t i = 0; i < c->kernel[1]; i++) {
+            const size_t row = at[1] * c->stride[1] + i * c->dilation[1] - c->before[1];
+            gather_line(c, row < c->in[1] ? sample + row * c->x_at[1] : NULL, at[2], to + i * line);
+        }
+        for (size_t k = c->k; k < c->k_row; k++)
+            to[k] = 0;
+    }
+}
+
+void takt_narrow_product(const takt_step *s, const takt_task *t)
+{
+    const takt_narrow_conv *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    const takt_product_bf16_info *info = f->kernel->info;
+    const bool is_direct = f->way == TAKT_NARROW_DIRECT;
+    size_t row, end, first, last;
+    takt_cpu_share(c->batch * c->positions, f->cut.grain, t->index / f->cut.columns, f->cut.rows,
+                   &row, &end);
+    takt_panels_share(info->pack.gemm.panels, c->cout, t->index % f->cut.columns, f->cut.columns,
+                      &first, &last);
+    const uint16_t *x = takt_view_data(t, &s->in[f->x]);
+    const uint16_t *residual = takt_narrow_residual(s, t);
+    const float *bias = takt_narrow_bias(s, t);
+    uint16_t *y = takt_view_data(t, &s->out[0]);
+    uint16_t *patches = (uint16_t *)(void *)((char *)t->scratch_own + f->patches);
+    takt_product_bf16 g = {.n = last - first,
+                           .k = is_direct ? c->k : c->k_row,
+                           .a_row = is_direct ? c->x_at[2] : c->k_row,
+                           .b = takt_narrow_weights(s, t),
+                           .b_n = c->cout,
+                           .b_first = first,
+                           .bias = bias != NULL ? bias + first : NULL,
+                           .ldr = c->cout,
+                           .lo = f->lo,
+                           .hi = f->hi,
+                           .ldc = c->cout,
+                           .scratch = t->scratch_own};
+    for (; row < end && first < last; row += g.m) {
+        g.m = is_direct || end - row < f->rows ? end - row : f->rows;
+        if (!is_direct)
+            gather(c, x, row, g.m, patches);
+        g.a = is_direct ? x + row * c->x_at[2] : patches;
+        g.residual = residual != NULL ? residual + row * c->cout + first : NULL;
+        g.c = y + row * c->cout + first;
+        takt_kernel_as_product_bf16(f->kernel)(&g);
+    }
+}
+
+/* ---- depthwise ---- */
+
+void takt_narrow_depthwise(const takt_step *s, const takt_task *t)
+{
+    const takt_narrow_conv *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    const uint16_t *x = takt_view_data(t, &s->in[f->x]);
+    uint16_t *y = takt_view_data(t, &s->out[0]);
+    uint16_t *zeros = (uint16_t *)(void *)((char *)t->scratch_own + f->zeros);
+    const uint16_t **rows = (const uint16_t **)(void *)((char *)t->scratch_own + f->pointers);
+    memset(zeros, 0, c->groups * sizeof *zeros);
+    takt_depthwise_bf16 d = {.x_step = f->x_step,
+                             .channels = c->groups,
+                             .columns = c->out[2],
+                             .width = c->in[2],
+                             .rows = c->kernel[1],
+                             .taps = c->kernel[2],
+                             .stride = c->stride[2],
+                             .dilation = c->dilation[2],
+                             .before = c->before[2],
+                             .x = rows,
+                             .zeros = zeros,
+                             .w = takt_narrow_weights(s, t),
+                             .bias = takt_narrow_bias(s, t),
+                             .lo = f->lo,
+                             .hi = f->hi,
+                             .room = zeros + c->groups};
+    size_t first, end;
+    takt_cpu_share(c->batch * c->out[1], f->cut.grain, t->index, s->task_count, &first, &end);
+    for (size_t line = first; line < end; line += d.lines) {
+        const size_t within = line % c->out[1], left = c->out[1] - within;
+        d.lines = end - line < left ? end - line : left;
+        d.lines = d.lines > TAKT_NARROW_LINES ? TAKT_NARROW_LINES : d.lines;
+        for (size_t l = 0; l < d.lines; l++)
+            for (size_t i = 0; i < d.rows; i++) {
+                const size_t at =
+                    (within + l) * c->stride[1] + i * c->dilation[1] - c->before[1]; /* may wrap */
+                rows[l * d.x_step + i] =
+                    at < c->in[1] ? x + line / c->out[1] * c->x_sample + at * c->x_at[1] : NULL;
+            }
+        d.y = y + line * c->out[2] * c->groups;
+        takt_kernel_as_depthwise_bf16(f->kernel)(&d);
+    }
+}
+
+/* ---- Winograd ---- */
+
+void takt_narrow_winograd(const takt_step *s, const takt_task *t)
+{
+    const takt_narrow_conv *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    const uint16_t *x = takt_view_data(t, &s->in[f->x]);
+    const uint16_t *residual = takt_narrow_residual(s, t);
+    uint16_t *y = takt_view_data(t, &s->out[0]);
+    uint16_t *zeros = (uint16_t *)(void *)((char *)t->scratch_own + f->zeros);
+    memset(zeros, 0, c->cin * sizeof *zeros);
+    takt_winograd_bf16 w = {.cin = c->cin,
+                            .cout = c->cout,
+                            .in = {c->in[1], c->in[2]},
+                            .out = {c->out[1], c->out[2]},
+                            .before = {c->before[1], c->before[2]},
+                            .zeros = zeros,
+                            .u = takt_narrow_weights(s, t),
+                            .bias = takt_narrow_bias(s, t),
+                            .lo = f->lo,
+                            .hi = f->hi,
+                            .scratch = t->scratch_own};
+    const size_t units = takt_winograd_bf16_units(w.out);
+    size_t first, end;
+    takt_cpu_share(c->batch * units, f->cut.grain, t->index, s->task_count, &first, &end);
+    for (; first < end; first += w.count) {
+        const size_t sample = first / units;
+        w.first = first % units;
+        w.count = units - w.first < end - first ? units - w.first : end - first;
+        w.x = x + sample * c->x_sample;
+        w.residual = residual != NULL ? residual + sample * c->y_sample : NULL;
+        w.y = y + sample * c->y_sample;
+        takt_kernel_as_winograd_bf16(f->kernel)(&w);
+    }
+}

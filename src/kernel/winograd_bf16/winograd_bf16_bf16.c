@@ -1,0 +1,323 @@
+/* winograd_bf16_bf16.c - Winograd's F(2x2, 3x3) by bfmmla.
+ *
+ * A block is some strips of four units, eight tiles. Their transformed inputs are written as packed
+ * A; the 16 products leave their sums as the instruction has them, two tiles by two channels, and
+ * are transformed back so: only outputs are put in order.
+ */
+#include "kernel/winograd_bf16/winograd_bf16.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "kernel/product_bf16/tile.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { POINTS = TAKT_WINOGRAD_BF16_POINTS, PAIRS = MR / 2, IN = 4, ACROSS = 6 };
+enum { BLOCK_BYTES = 256 << 10, STRIPS_MAX = 8 };
+
+TILE_FUNCTIONS(ZERO, SUMS)
+
+static void tile_sums(size_t pairs, size_t cols, const tile_job *t)
+{
+    static tile_fn *const by_pairs[2][4] = TILE_TABLE(tile_ZERO_SUMS);
+    by_pairs[cols == WIDE][pairs - 1](t);
+}
+
+static const takt_panels widths = {WIDE, NARROW};
+
+static size_t round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* ---- sizes ---- */
+
+/* Elements of one strip at one point. */
+static size_t v_count(size_t cin)
+{
+    return MR * round_up(cin, GROUP);
+}
+
+static size_t m_count(size_t cout)
+{
+    return MR * takt_panels_columns(widths, cout);
+}
+
+static size_t strips_of(size_t cin, size_t cout)
+{
+    const size_t each = POINTS * (v_count(cin) * sizeof(uint16_t) + m_count(cout) * sizeof(float));
+    const size_t fit = BLOCK_BYTES / (each + 1);
+    return fit < 1 ? 1 : fit > STRIPS_MAX ? STRIPS_MAX : fit;
+}
+
+/* Bytes from one point to the next: an odd number of lines, or all would fall into few sets. */
+static size_t v_bytes(size_t cin, size_t strips)
+{
+    return (strips * v_count(cin) * sizeof(uint16_t) / 64 | 1) * 64 + 64;
+}
+
+static size_t m_bytes(size_t cout, size_t strips)
+{
+    return (strips * m_count(cout) * sizeof(float) / 64 | 1) * 64 + 64;
+}
+
+static size_t bias_bytes(size_t cout)
+{
+    return round_up(2 * takt_panels_columns(widths, cout) * sizeof(float), 64);
+}
+
+static size_t dump_bytes(size_t cout)
+{
+    return round_up(cout * sizeof(uint16_t), 64);
+}
+
+static size_t scratch_bytes(size_t cin, size_t cout)
+{
+    const size_t strips = strips_of(cin, cout);
+    return POINTS * (v_bytes(cin, strips) + m_bytes(cout, strips)) + bias_bytes(cout) +
+           dump_bytes(cout);
+}
+
+/* The kernel's memory, and what of a block is in it. */
+typedef struct block {
+    const takt_winograd_bf16 *w;
+    char *v, *m;
+    size_t v_bytes, m_bytes; /* from point to point */
+    float *bias;             /* vectors of [b0 b1 b0 b1] */
+    uint16_t *dump;          /* outputs that do not exist */
+    size_t first, units;
+} block;
+
+/* ---- there ---- */
+
+INLINE float32x4_t load_four(const uint16_t *p, size_t n)
+{
+    uint16_t part[4] = {0};
+    if (n < 4)
+        memcpy(part, p, n * sizeof *p);
+    const uint16x4_t x = vld1_u16(n < 4 ? part : p);
+    return vreinterpretq_f32_u16(vzip1q_u16(vdupq_n_u16(0), vcombine_u16(x, x)));
+}
+
+/* Four channels of a unit: `to` is where point 0 goes. */
+INLINE void transform_four(const uint16_t *const *taps, size_t c, size_t n, char *to, size_t step)
+{
+    float32x4_t t[IN][ACROSS];
+    for (size_t j = 0; j < ACROSS; j++) {
+        float32x4_t x[IN];
+        for (size_t i = 0; i < IN; i++)
+            x[i] = load_four(taps[ACROSS * i + j] + c, n);
+        t[0][j] = vsubq_f32(x[0], x[2]);
+        t[1][j] = vaddq_f32(x[1], x[2]);
+        t[2][j] = vsubq_f32(x[2], x[1]);
+        t[3][j] = vsubq_f32(x[1], x[3]);
+    }
+    for (size_t i = 0; i < IN; i++) {
+        const uint32x4_t none = vdupq_n_u32(0);
+        uint32x4_t v[2][IN];
+        for (size_t k = 0; k < 2; k++) {
+            const float32x4_t *s = t[i] + 2 * k;
+            v[k][0] = vreinterpretq_u32_f32(vsubq_f32(s[0], s[2]));
+            v[k][1] = vreinterpretq_u32_f32(vaddq_f32(s[1], s[2]));
+            v[k][2] = vreinterpretq_u32_f32(vsubq_f32(s[2], s[1]));
+            v[k][3] = vreinterpretq_u32_f32(vsubq_f32(s[1], s[3]));
+        }
+        for (size_t j = 0; j < IN; j++, to += step)
+            vst1q_u16((uint16_t *)(void *)to,
+                      vraddhn_high_u32(vraddhn_u32(v[0][j], none), v[1][j], none));
+    }
+}
+
+/* Pointers to the 4 x 6 inputs of a unit, some of them to zeros. */
+static void find_taps(const takt_winograd_bf16 *w, size_t unit, const uint16_t **taps)
+{
+    const size_t across = (w->out[1] + 3) / 4;
+    const size_t top = unit / across * 2 - w->before[0], left = unit % across * 4 - w->before[1];
+    for (size_t i = 0; i < IN; i++)
+        for (size_t j = 0; j < ACROSS; j++) {
+            const size_t row = top + i, column = left + j; /* wrapped around if they are before x */
+            taps[ACROSS * i + j] = row < w->in[0] && column < w->in[1]
+                                       ? w->x + (row * w->in[1] + column) * w->cin
+                                       : w->zeros;
+        }
+}
+
+static void transform_inputs(const block *b)
+{
+    const takt_winograd_bf16 *w = b->w;
+    const uint16_t *taps[IN * ACROSS];
+    for (size_t i = 0; i < b->units; i++) {
+        const size_t strip = i / PAIRS, rest = b->units - strip * PAIRS;
+        const size_t pairs = rest < PAIRS ? rest : PAIRS, step = pairs * 16;
+        char *to = b->v + strip * v_count(w->cin) * sizeof(uint16_t) + i % PAIRS * 16;
+        find_taps(w, b->first + i, taps);
+        size_t c = 0;
+        for (; c + 4 <= w->cin; c += 4, to += step)
+            transform_four(taps, c, 4, to, b->v_bytes);
+        if (c < w->cin)
+            transform_four(taps, c, w->cin - c, to, b->v_bytes);
+    }
+}
+
+/* ---- products ---- */
+
+static void multiply(const block *b, size_t point)
+{
+    const takt_winograd_bf16 *w = b->w;
+    const size_t k = round_up(w->cin, GROUP), columns = takt_panels_columns(widths, w->cout);
+    const size_t wide = WIDE * takt_panels_wide(widths, w->cout);
+    const char *v = b->v + point * b->v_bytes;
+    tile_job t = {.steps = k / GROUP};
+    for (size_t col = 0, width; col < columns; col += width) {
+        width = col < wide ? WIDE : NARROW;
+        t.a = (const uint16_t *)(const void *)v;
+        t.b = w->u + (point * columns + col) * k;
+        float *m = (float *)(void *)(b->m + point * b->m_bytes);
+        for (size_t i = 0; i < b->units; i += PAIRS, t.a += MR * k, m += MR * columns) {
+            const size_t pairs = b->units - i < PAIRS ? b->units - i : PAIRS;
+            t.c = m + col * 2 * pairs;
+            tile_sums(pairs, width, &t);
+        }
+    }
+}
+
+/* ---- and back ---- */
+
+/* Where the outputs of a unit and their residuals are. */
+typedef struct places {
+    uint16_t *y[2][4];
+    const uint16_t *residual[2][4];
+} places;
+
+static void find_outputs(const block *b, size_t unit, places *o)
+{
+    const takt_winograd_bf16 *w = b->w;
+    const size_t across = (w->out[1] + 3) / 4, top = unit / across * 2, left = unit % across * 4;
+    for (size_t i = 0; i < 2; i++)
+        for (size_t j = 0; j < 4; j++) {
+            const bool exists = top + i < w->out[0] && left + j < w->out[1];
+            const size_t at = exists ? ((top + i) * w->out[1] + left + j) * w->cout : 0;
+            o->y[i][j] = exists ? w->y + at : b->dump;
+            o->residual[i][j] = w->residual != NULL ? w->residual + at : NULL;
+        }
+}
+
+/* 2 x 2 outputs of two tiles and two channels. */
+INLINE void back(const char *m, size_t step, float32x4_t y[2][2])
+{
+    float32x4_t t[2][IN];
+    for (size_t j = 0; j < IN; j++) {
+        float32x4_t x[IN];
+        for (size_t i = 0; i < IN; i++)
+            x[i] = vld1q_f32((const float *)(const void *)(m + (IN * i + j) * step));
+        t[0][j] = vaddq_f32(vaddq_f32(x[0], x[1]), x[2]);
+        t[1][j] = vsubq_f32(vsubq_f32(x[1], x[2]), x[3]);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        y[i][0] = vaddq_f32(vaddq_f32(t[i][0], t[i][1]), t[i][2]);
+        y[i][1] = vsubq_f32(vsubq_f32(t[i][1], t[i][2]), t[i][3]);
+    }
+}
+
+/* Four channels of one output of each tile, ordered like sums. */
+INLINE uint16x8_t residual_of(const uint16_t *first, const uint16_t *second, size_t n)
+{
+    uint16_t part[2][4] = {{0}};
+    if (n < 4) {
+        memcpy(part[0], first, n * sizeof *first);
+        memcpy(part[1], second, n * sizeof *second);
+    }
+    const uint16x4_t x = vld1_u16(n < 4 ? part[0] : first), y = vld1_u16(n < 4 ? part[1] : second);
+    const uint32x2_t a = vreinterpret_u32_u16(x), b = vreinterpret_u32_u16(y);
+    return vreinterpretq_u16_u32(vcombine_u32(vzip1_u32(a, b), vzip2_u32(a, b)));
+}
+
+INLINE void store_four(uint16_t *to, uint16x4_t x, size_t n)
+{
+    uint16_t part[4];
+    if (n == 4) {
+        vst1_u16(to, x);
+        return;
+    }
+    vst1_u16(part, x);
+    memcpy(to, part, n * sizeof *to);
+}
+
+/* Channels [c, c + n) of a unit, n at most 4, from sums at `m`. */
+INLINE void finish_four(const block *b, const places *o, const char *m, size_t c, size_t n)
+{
+    const takt_winograd_bf16 *w = b->w;
+    const float32x4_t lo = vdupq_n_f32(w->lo), hi = vdupq_n_f32(w->hi);
+    const uint16x8_t none = vdupq_n_u16(0);
+    float32x4_t y[2][2][2];
+    for (size_t k = 0; k < 2; k++)
+        back(m + 16 * k, b->m_bytes, y[k]);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t j = 0; j < 2; j++) {
+            float32x4_t p = vaddq_f32(y[0][i][j], vld1q_f32(b->bias + 2 * c));
+            float32x4_t q = vaddq_f32(y[1][i][j], vld1q_f32(b->bias + 2 * c + 4));
+            if (w->residual != NULL) {
+                const uint16x8_t r =
+                    residual_of(o->residual[i][j] + c, o->residual[i][2 + j] + c, n);
+                p = vaddq_f32(p, vreinterpretq_f32_u16(vzip1q_u16(none, r)));
+                q = vaddq_f32(q, vreinterpretq_f32_u16(vzip2q_u16(none, r)));
+            }
+            p = vminq_f32(vmaxq_f32(p, lo), hi);
+            q = vminq_f32(vmaxq_f32(q, lo), hi);
+            const uint32x4_t z = vreinterpretq_u32_u16(none);
+            const uint32x4_t both = vreinterpretq_u32_u16(vraddhn_high_u32(
+                vraddhn_u32(vreinterpretq_u32_f32(p), z), vreinterpretq_u32_f32(q), z));
+            const uint16x8_t first = vreinterpretq_u16_u32(vuzp1q_u32(both, both)),
+                             second = vreinterpretq_u16_u32(vuzp2q_u32(both, both));
+            store_four(o->y[i][j] + c, vget_low_u16(first), n);
+            store_four(o->y[i][2 + j] + c, vget_low_u16(second), n);
+        }
+}
+
+static void transform_outputs(const block *b)
+{
+    const takt_winograd_bf16 *w = b->w;
+    const size_t wide = WIDE * takt_panels_wide(widths, w->cout);
+    places o;
+    for (size_t i = 0; i < b->units; i++) {
+        const size_t strip = i / PAIRS, rest = b->units - strip * PAIRS;
+        const size_t pairs = rest < PAIRS ? rest : PAIRS;
+        const char *m = b->m + strip * m_count(w->cout) * sizeof(float);
+        find_outputs(b, b->first + i, &o);
+        for (size_t col = 0, width; col < w->cout; col += width) {
+            width = col < wide ? WIDE : NARROW;
+            const char *at = m + (col * 2 * pairs + i % PAIRS * 2 * width) * sizeof(float);
+            for (size_t c = col; c < col + width && c < w->cout; c += 4, at += 32)
+                if (c + 4 <= w->cout)
+                    finish_four(b, &o, at, c, 4);
+                else
+                    finish_four(b, &o, at, c, w->cout - c);
+        }
+    }
+}
+
+static void run(const takt_winograd_bf16 *w)
+{
+    const size_t strips = strips_of(w->cin, w->cout), most = strips * PAIRS;
+    block b = {.w = w, .v_bytes = v_bytes(w->cin, strips), .m_bytes = m_bytes(w->cout, strips)};
+    b.v = w->scratch;
+    b.m = b.v + POINTS * b.v_bytes;
+    b.bias = (float *)(void *)(b.m + POINTS * b.m_bytes);
+    b.dump = (uint16_t *)(void *)((char *)b.bias + bias_bytes(w->cout));
+    memset(b.bias, 0, bias_bytes(w->cout));
+    for (size_t j = 0; w->bias != NULL && j < w->cout; j++)
+        b.bias[j / 2 * 4 + j % 2] = b.bias[j / 2 * 4 + 2 + j % 2] = w->bias[j];
+    for (size_t i = 0; i < w->count; i += b.units) {
+        b.first = w->first + i;
+        b.units = w->count - i < most ? w->count - i : most;
+        transform_inputs(&b);
+        for (size_t p = 0; p < POINTS; p++)
+            multiply(&b, p);
+        transform_outputs(&b);
+    }
+}
+
+static const takt_winograd_bf16_info info = {{{MR, {WIDE, NARROW}, NULL}, GROUP}, scratch_bytes};
+
+TAKT_KERNELS(winograd_bf16, TAKT_KERNEL(winograd_bf16, "bf16", 20, run, &info));

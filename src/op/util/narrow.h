@@ -1,0 +1,22 @@
+/* narrow.h - the operands of narrow_conv. */
+#ifndef TAKT_OP_UTIL_NARROW_H
+#define TAKT_OP_UTIL_NARROW_H
+
+#include "op/util/check.h"
+#include "op/util/conv.h"
+
+enum {
+    TAKT_NARROW_X,
+    TAKT_NARROW_W,
+    TAKT_NARROW_BIAS,     /* f32, one for each channel */
+    TAKT_NARROW_RESIDUAL, /* bf16, of the result's shape */
+    TAKT_NARROW_INPUTS
+};
+
+/* Of a depthwise convolution, at most: kernels look up where each lies. */
+enum { TAKT_NARROW_TAPS = 64 };
+
+/* Attributes after those of conv. */
+enum { TAKT_NARROW_MIN = TAKT_CONV_LAYOUT + 1, TAKT_NARROW_MAX };
+
+#endif
