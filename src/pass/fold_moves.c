@@ -160,6 +160,36 @@ static bool swaps_last_two(const takt_attr *perm)
     return n >= 2 && perm->i64s[n - 2] == (int64_t)n - 1 && perm->i64s[n - 1] == (int64_t)n - 2;
 }
 
+/* Pieces of one size side by side, taken apart again, and the last two axes swapped: elements of
+ * the pieces take turns. */
+static takt_id interleave(takt_rewrite *r, const takt_node *n)
+{
+    enum { MOST = 16 };
+    takt_graph *g = r->out;
+    const takt_node *apart = takt_match_op(g, n->in[0], &takt_op_reshape);
+    const takt_node *found = apart != NULL ? takt_match_op(g, apart->in[0], &takt_op_concat) : NULL;
+    const int rank = n->type->rank;
+    if (found == NULL || rank < 2 || found->in_count > MOST || found->type->rank != rank - 1 ||
+        !swaps_last_two(takt_match_attr(n, "perm")) ||
+        (takt_match_attr(found, "axis")->i64 + rank - 1) % (rank - 1) != rank - 2)
+        return TAKT_NONE;
+    const takt_node whole = *found;
+    takt_dim dims[TAKT_MAX_RANK];
+    for (int d = 0; d < rank; d++)
+        dims[d] = d == rank - 1 ? 1 : n->type->dim[d];
+    for (int d = 0; d < rank - 2; d++)
+        if (dims[d] != whole.type->dim[d])
+            return TAKT_NONE;
+    takt_id in[MOST];
+    for (uint32_t k = 0; k < whole.in_count; k++)
+        if (takt_type_of(g, whole.in[k])->dim[rank - 2] != dims[rank - 2])
+            return TAKT_NONE;
+    for (uint32_t k = 0; k < whole.in_count; k++)
+        in[k] = takt_reshape(g, whole.in[k], dims, (size_t)rank);
+    const takt_named_attr attrs[] = {{"axis", takt_attr_i64(rank - 1)}};
+    return takt_graph_call(g, &takt_op_concat, whole.in_count, in, 1, attrs);
+}
+
 static takt_id matmul_transposed(takt_rewrite *r, const takt_node *n)
 {
     takt_id in[2] = {n->in[0], n->in[1]};
@@ -184,6 +214,7 @@ static const takt_rule rules[] = {
     {&takt_op_transpose, "transpose by the identity = x", transpose_nothing},
     {&takt_op_transpose, "transpose(transpose(x)) = transpose(x)", transpose_twice},
     {&takt_op_transpose, "transpose of axes of size 1 = reshape", transpose_ones},
+    {&takt_op_transpose, "transpose(reshape(concat(x, y))) = x and y interleaved", interleave},
     {&takt_op_broadcast, "broadcast to its own shape = x", same_as_input},
     {&takt_op_slice, "slice of everything = x", whole_slice},
     {&takt_op_pad, "pad by nothing = x", pad_nothing},

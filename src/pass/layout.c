@@ -3,8 +3,9 @@
  * One sweep. A value may have two forms: the model's own, and one with channels last; each is made
  * when it is first asked for. A convolution or pool with channels first asks for the second form of
  * its operands and makes the second form of its result. What follows it and does not care about the
- * order of axes (element-wise operations, concat, pad, slice, reductions over space) is computed on
- * the second form too, so chains need no transposes inside; everything else asks for the first.
+ * order of axes (element-wise operations, quantisation, concat, pad, slice, reductions over space)
+ * is computed on the second form too, so chains need no transposes inside; everything else asks for
+ * the first.
  *
  * Sums keep their order: that of a convolution does not depend on the layout, and a reduction is
  * only moved if its axes keep theirs. So no bit changes.
@@ -14,21 +15,13 @@
 #include "op/util/conv.h"
 #include "op/util/integer.h"
 #include "op/util/pool.h"
-#include "pass/copier.h"
+#include "pass/layout.h"
 #include "pass/match.h"
 #include "pass/passes.h"
 
-typedef struct layout {
-    takt_copier c;
-    takt_id *last;           /* per node of `in`: its form with channels last, or TAKT_NONE */
-    unsigned char *is_moved; /* it was computed in that form */
-    takt_pass_report *report;
-} layout;
-
 /* ---- forms of values ---- */
 
-/* Where axis `axis` of `rank` goes when channels come last. */
-static int64_t moved_axis(int64_t axis, int rank)
+int64_t takt_layout_axis(int64_t axis, int rank)
 {
     axis += axis < 0 ? rank : 0;
     return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1;
@@ -58,7 +51,7 @@ static takt_id to_last(takt_graph *g, takt_id x, int rank)
 {
     int64_t perm[TAKT_MAX_RANK];
     for (int d = 0; d < rank; d++)
-        perm[moved_axis(d, rank)] = d;
+        perm[takt_layout_axis(d, rank)] = d;
     return permute(g, x, perm, rank);
 }
 
@@ -66,12 +59,11 @@ static takt_id to_first(takt_graph *g, takt_id x, int rank)
 {
     int64_t perm[TAKT_MAX_RANK];
     for (int d = 0; d < rank; d++)
-        perm[d] = moved_axis(d, rank);
+        perm[d] = takt_layout_axis(d, rank);
     return permute(g, x, perm, rank);
 }
 
-/* The model's own form of node `id` of the old graph. */
-static takt_id plain(layout *l, takt_id id)
+takt_id takt_layout_plain(takt_layout *l, takt_id id)
 {
     if (id == TAKT_NONE)
         return TAKT_NONE;
@@ -80,7 +72,7 @@ static takt_id plain(layout *l, takt_id id)
     return l->c.map[id];
 }
 
-static takt_id last(layout *l, takt_id id)
+takt_id takt_layout_last(takt_layout *l, takt_id id)
 {
     if (id == TAKT_NONE)
         return TAKT_NONE;
@@ -90,7 +82,7 @@ static takt_id last(layout *l, takt_id id)
 }
 
 /* An operand that broadcasts against values of `rank` axes, for use against their other form. */
-static takt_id operand(layout *l, takt_id id, int rank)
+static takt_id operand(takt_layout *l, takt_id id, int rank)
 {
     const takt_type *type = takt_type_of(l->c.in, id);
     takt_dim dims[TAKT_MAX_RANK];
@@ -98,20 +90,19 @@ static takt_id operand(layout *l, takt_id id, int rank)
     for (int d = 0; d < type->rank; d++)
         is_one = is_one && type->dim[d] == 1;
     if (type->rank == rank && !is_one)
-        return last(l, id);
+        return takt_layout_last(l, id);
     if (is_one)
-        return plain(l, id);
+        return takt_layout_plain(l, id);
     for (int d = 0; d < rank; d++)
         dims[d] = d < rank - type->rank ? 1 : type->dim[d - (rank - type->rank)];
-    return to_last(l->c.out, takt_reshape(l->c.out, plain(l, id), dims, (size_t)rank), rank);
+    return to_last(l->c.out, takt_reshape(l->c.out, takt_layout_plain(l, id), dims, (size_t)rank),
+                   rank);
 }
 
 /* ---- nodes ---- */
 
-enum { MOST = 64 }; /* inputs of a node that is moved */
-
-/* What node `id` becomes: its op on `in` with `attr`, remembered as the form with channels last. */
-static void moved(layout *l, takt_id id, const takt_id *in, const takt_attr *attr, const char *law)
+void takt_layout_moved(takt_layout *l, takt_id id, const takt_id *in, const takt_attr *attr,
+                       const char *law)
 {
     const takt_node *n = &l->c.in->nodes[id];
     takt_graph_inherit(l->c.out, n);
@@ -133,14 +124,14 @@ static void moved(layout *l, takt_id id, const takt_id *in, const takt_attr *att
     report->last = e;
 }
 
-static void copy_attrs(const takt_node *n, takt_attr *attrs)
+void takt_layout_attrs(const takt_node *n, takt_attr *attrs)
 {
     memset(attrs, 0, TAKT_MAX_ATTRS * sizeof *attrs);
     if (n->attr != NULL)
         memcpy(attrs, n->attr, takt_op_attr_count(n->op) * sizeof *attrs);
 }
 
-static int attr_index(const takt_node *n, const char *name)
+int takt_layout_attr(const takt_node *n, const char *name)
 {
     return takt_op_attr_index(n->op, name, strlen(name));
 }
@@ -158,109 +149,60 @@ static bool has_window(const takt_op *op)
 }
 
 /* Convolutions, pools and their gradients: operands, result and the shape attribute move alike. */
-static bool window(layout *l, takt_id id, const takt_node *n)
+static bool window(takt_layout *l, takt_id id, const takt_node *n)
 {
-    const int rank = n->type->rank, at = attr_index(n, "layout"), shape = attr_index(n, "shape");
+    const int rank = n->type->rank, at = takt_layout_attr(n, "layout"),
+              shape = takt_layout_attr(n, "shape");
     if (!has_window(n->op) || n->attr[at].i64 != TAKT_NCHW)
         return false;
     takt_attr attrs[TAKT_MAX_ATTRS];
     takt_dim dims[TAKT_MAX_RANK];
     takt_id in[TAKT_INTEGER_INPUTS];
-    copy_attrs(n, attrs);
+    takt_layout_attrs(n, attrs);
     attrs[at] = takt_attr_i64(TAKT_NHWC);
     for (int d = 0; shape >= 0 && d < rank; d++)
-        dims[moved_axis(d, rank)] = n->attr[shape].dims[d];
+        dims[takt_layout_axis(d, rank)] = n->attr[shape].dims[d];
     if (shape >= 0)
         attrs[shape] = takt_attr_shape(dims, (size_t)rank);
     for (uint32_t k = 0; k < n->in_count; k++) /* beyond two: vectors over channels */
-        in[k] = k < 2 ? last(l, n->in[k]) : plain(l, n->in[k]);
-    moved(l, id, in, attrs, "conv(x) = transpose(conv(transpose(x))), channels last inside");
+        in[k] = k < 2 ? takt_layout_last(l, n->in[k]) : takt_layout_plain(l, n->in[k]);
+    takt_layout_moved(l, id, in, attrs,
+                      "conv(x) = transpose(conv(transpose(x))), channels last inside");
     return true;
 }
 
 /* Ops with a layout attribute and per-channel vectors, behind something moved. */
-static bool normalise(layout *l, takt_id id, const takt_node *n)
+static bool normalise(takt_layout *l, takt_id id, const takt_node *n)
 {
     const bool is_known = n->op == &takt_op_batch_norm || n->op == &takt_op_global_avg_pool ||
                           n->op == &takt_op_global_max_pool;
-    const int at = is_known ? attr_index(n, "layout") : -1;
+    const int at = is_known ? takt_layout_attr(n, "layout") : -1;
     if (!is_known || n->attr[at].i64 != TAKT_NCHW)
         return false;
     takt_attr attrs[TAKT_MAX_ATTRS];
     takt_id in[8];
-    copy_attrs(n, attrs);
+    takt_layout_attrs(n, attrs);
     attrs[at] = takt_attr_i64(TAKT_NHWC);
-    in[0] = last(l, n->in[0]);
+    in[0] = takt_layout_last(l, n->in[0]);
     for (uint32_t k = 1; k < n->in_count; k++)
-        in[k] = plain(l, n->in[k]);
-    moved(l, id, in, attrs, "f(transpose(x)) = transpose(f(x)) for a function of channels");
+        in[k] = takt_layout_plain(l, n->in[k]);
+    takt_layout_moved(l, id, in, attrs,
+                      "f(transpose(x)) = transpose(f(x)) for a function of channels");
     return true;
 }
 
-static bool elementwise(layout *l, takt_id id, const takt_node *n)
+static bool elementwise(takt_layout *l, takt_id id, const takt_node *n)
 {
-    if ((n->op->traits & TAKT_ELEMENTWISE) == 0 || n->in_count > MOST || n->out_count != 1)
+    if ((n->op->traits & TAKT_ELEMENTWISE) == 0 || n->in_count > TAKT_LAYOUT_MOST ||
+        n->out_count != 1)
         return false;
-    takt_id in[MOST];
+    takt_id in[TAKT_LAYOUT_MOST];
     for (uint32_t k = 0; k < n->in_count; k++) {
         if (n->in[k] == TAKT_NONE)
             return false;
         in[k] = operand(l, n->in[k], n->type->rank);
     }
-    moved(l, id, in, n->attr, "f(transpose(x)) = transpose(f(x))");
-    return true;
-}
-
-static bool concat(layout *l, takt_id id, const takt_node *n)
-{
-    if (n->op != &takt_op_concat || n->in_count > MOST)
-        return false;
-    takt_attr attrs[TAKT_MAX_ATTRS];
-    takt_id in[MOST];
-    const int at = attr_index(n, "axis");
-    copy_attrs(n, attrs);
-    attrs[at] = takt_attr_i64(moved_axis(n->attr[at].i64, n->type->rank));
-    for (uint32_t k = 0; k < n->in_count; k++)
-        in[k] = last(l, n->in[k]);
-    moved(l, id, in, attrs, "concat(transpose(x)...) = transpose(concat(x...))");
-    return true;
-}
-
-static bool pad(layout *l, takt_id id, const takt_node *n)
-{
-    if (n->op != &takt_op_pad)
-        return false;
-    takt_attr attrs[TAKT_MAX_ATTRS];
-    int64_t before[TAKT_MAX_RANK];
-    takt_dim after[TAKT_MAX_RANK];
-    const int rank = n->type->rank, b = attr_index(n, "before"), a = attr_index(n, "after");
-    copy_attrs(n, attrs);
-    for (int d = 0; d < rank; d++) {
-        before[moved_axis(d, rank)] = n->attr[b].i64s[d];
-        after[moved_axis(d, rank)] = n->attr[a].dims[d];
-    }
-    attrs[b] = takt_attr_i64s(before, (size_t)rank);
-    attrs[a] = takt_attr_shape(after, (size_t)rank);
-    moved(l, id, (const takt_id[]){last(l, n->in[0])}, attrs,
-          "pad(transpose(x)) = transpose(pad(x))");
-    return true;
-}
-
-static bool slice(layout *l, takt_id id, const takt_node *n)
-{
-    if (n->op != &takt_op_slice)
-        return false;
-    takt_attr attrs[TAKT_MAX_ATTRS];
-    int64_t axes[TAKT_MAX_RANK];
-    const int at = attr_index(n, "axes");
-    const uint32_t count = n->attr[attr_index(n, "start")].count;
-    copy_attrs(n, attrs);
-    for (uint32_t i = 0; i < count; i++)
-        axes[i] =
-            moved_axis(n->attr[at].count == 0 ? (int64_t)i : n->attr[at].i64s[i], n->type->rank);
-    attrs[at] = takt_attr_i64s(axes, count);
-    moved(l, id, (const takt_id[]){last(l, n->in[0])}, attrs,
-          "slice(transpose(x)) = transpose(slice(x))");
+    takt_layout_moved(l, id, in, n->attr, "f(transpose(x)) = transpose(f(x))");
     return true;
 }
 
@@ -272,7 +214,7 @@ static size_t moved_axes(const takt_attr *axes, int rank, int64_t *out)
         const int64_t axis = axes->i64s[i] < 0 ? axes->i64s[i] + rank : axes->i64s[i];
         channel = channel || axis == 1;
         space = space || axis > 1;
-        is_reduced[moved_axis(axis, rank)] = true;
+        is_reduced[takt_layout_axis(axis, rank)] = true;
     }
     size_t count = 0;
     for (int d = 0; d < rank && !(channel && space); d++)
@@ -282,12 +224,12 @@ static size_t moved_axes(const takt_attr *axes, int rank, int64_t *out)
 }
 
 /* Without `keep` the axes that remain are put in the model's order at once. */
-static takt_id remaining(layout *l, takt_id x, const int64_t *axes, size_t count, int rank)
+static takt_id remaining(takt_layout *l, takt_id x, const int64_t *axes, size_t count, int rank)
 {
     int64_t order[TAKT_MAX_RANK], perm[TAKT_MAX_RANK];
     int left = 0;
     for (int d = 0; d < rank; d++) { /* where the model's axis d is among those that remain */
-        const int64_t at = moved_axis(d, rank);
+        const int64_t at = takt_layout_axis(d, rank);
         int64_t before = 0;
         bool is_reduced = false;
         for (size_t i = 0; i < count; i++) {
@@ -302,9 +244,9 @@ static takt_id remaining(layout *l, takt_id x, const int64_t *axes, size_t count
     return permute(l->c.out, x, perm, left);
 }
 
-static bool reduction(layout *l, takt_id id, const takt_node *n)
+static bool reduction(takt_layout *l, takt_id id, const takt_node *n)
 {
-    const int at = attr_index(n, "axes"), keep = attr_index(n, "keep");
+    const int at = takt_layout_attr(n, "axes"), keep = takt_layout_attr(n, "keep");
     if ((n->op->traits & TAKT_REDUCES) == 0 || at < 0 || keep < 0 || n->in_count != 1)
         return false;
     takt_attr attrs[TAKT_MAX_ATTRS];
@@ -313,10 +255,10 @@ static bool reduction(layout *l, takt_id id, const takt_node *n)
     const size_t count = moved_axes(&n->attr[at], rank, axes);
     if (count == 0)
         return false;
-    copy_attrs(n, attrs);
+    takt_layout_attrs(n, attrs);
     attrs[at] = takt_attr_i64s(axes, count);
-    moved(l, id, (const takt_id[]){last(l, n->in[0])}, attrs,
-          "reduce(transpose(x)) = transpose(reduce(x)) if the axes keep their order");
+    takt_layout_moved(l, id, (const takt_id[]){takt_layout_last(l, n->in[0])}, attrs,
+                      "reduce(transpose(x)) = transpose(reduce(x)) if the axes keep their order");
     if (n->attr[keep].boolean)
         return true;
     l->c.map[id] = remaining(l, l->last[id], axes, count, rank);
@@ -328,7 +270,7 @@ static bool reduction(layout *l, takt_id id, const takt_node *n)
 /* ---- the sweep ---- */
 
 /* Some operand of full rank was computed with channels last. */
-static bool follows(const layout *l, const takt_node *n)
+static bool follows(const takt_layout *l, const takt_node *n)
 {
     if (n->in_count == 0 || n->out_count != 1)
         return false;
@@ -340,16 +282,16 @@ static bool follows(const layout *l, const takt_node *n)
     return false;
 }
 
-static takt_status visit(layout *l, takt_id id)
+static takt_status visit(takt_layout *l, takt_id id)
 {
     const takt_node *n = &l->c.in->nodes[id];
     takt_graph_inherit(l->c.out, n);
     l->c.out->next_name = NULL; /* the name is for the node, not for what its operands need */
-    if (!window(l, id, n) &&
-        (!follows(l, n) || !(elementwise(l, id, n) || normalise(l, id, n) || concat(l, id, n) ||
-                             pad(l, id, n) || slice(l, id, n) || reduction(l, id, n)))) {
+    if (!window(l, id, n) && !takt_layout_shuffle(l, id, n) &&
+        (!follows(l, n) || !(elementwise(l, id, n) || normalise(l, id, n) ||
+                             takt_layout_move(l, id, n) || reduction(l, id, n)))) {
         for (uint32_t k = 0; k < n->in_count; k++)
-            l->c.inputs[k] = plain(l, n->in[k]);
+            l->c.inputs[k] = takt_layout_plain(l, n->in[k]);
         takt_graph_inherit(l->c.out, n);
         l->c.map[id] = takt_graph_copy_node(l->c.out, n, l->c.inputs);
     }
@@ -357,21 +299,21 @@ static takt_status visit(layout *l, takt_id id)
 }
 
 /* Outputs and next values are the model's: they take the first form. */
-static void ports(layout *l)
+static void ports(takt_layout *l)
 {
     const takt_graph *in = l->c.in;
     for (size_t i = 0; i < in->output_count; i++)
-        (void)plain(l, in->outputs[i].id);
+        (void)takt_layout_plain(l, in->outputs[i].id);
     for (size_t i = 0; i < in->slot_count; i++)
         if (in->slots[i].next != TAKT_NONE)
-            (void)plain(l, in->slots[i].next);
+            (void)takt_layout_plain(l, in->slots[i].next);
 }
 
 static takt_status run(takt_ctx *ctx, const takt_graph *in, takt_pass_report *report,
                        takt_graph **out)
 {
     (void)ctx;
-    layout l = {.report = report};
+    takt_layout l = {.report = report};
     takt_status status = takt_copier_init(&l.c, in);
     if (status == TAKT_OK) {
         l.last = takt_arena_array(&l.c.arena, in->count, sizeof *l.last);

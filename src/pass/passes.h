@@ -9,6 +9,7 @@ extern const takt_pass takt_pass_canonicalize;
 extern const takt_pass takt_pass_fold_shapes;
 extern const takt_pass takt_pass_fold_identity;
 extern const takt_pass takt_pass_fold_moves;
+extern const takt_pass takt_pass_bytes;
 extern const takt_pass takt_pass_quantized;
 extern const takt_pass takt_pass_layout;
 extern const takt_pass takt_pass_fold_weights;

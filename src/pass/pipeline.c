@@ -18,6 +18,7 @@ static const stage stages[] = {
     {&takt_pass_fold_shapes, "sizes become numbers before anything asks whether they are 1"},
     {&takt_pass_fold_identity, "arithmetic that does nothing hides chains from the next passes"},
     {&takt_pass_fold_moves, "transposes and reshapes that cancel hide producers from consumers"},
+    {&takt_pass_bytes, "puts quantize behind what it rounds, where the next pass looks for it"},
     {&takt_pass_quantized, "wants weights right behind their dequantize, where layout puts moves"},
     {&takt_pass_layout, "sinks transposes, so after those that cancel by themselves are gone"},
     {&takt_pass_fold_weights, "wants convolutions next to their scales, which the moves uncovered"},

@@ -67,11 +67,11 @@ static void squares(const takt_strided *w, const char *from, char *to, bool spre
     const int64_t far = w->stride[w->rank - 2] * bytes, near = w->stride[w->rank - 1] * bytes;
     const int64_t from_row = spreads ? cols * bytes : far, from_col = spreads ? bytes : near;
     const int64_t to_row = spreads ? far : cols * bytes, to_col = spreads ? near : bytes;
-    if (bytes == 4 && far == 4) {
+    if ((bytes == 4 || bytes == 1) && far == bytes) {
         const takt_matrix_at source = {(char *)(uintptr_t)from, spreads ? cols * bytes : near};
         const takt_matrix_at target = {to, spreads ? near : cols * bytes};
-        takt_transpose_4(source, target, (size_t)(spreads ? cols : rows),
-                         (size_t)(spreads ? rows : cols));
+        (bytes == 4 ? takt_transpose_4 : takt_transpose_1)(
+            source, target, (size_t)(spreads ? cols : rows), (size_t)(spreads ? rows : cols));
         return;
     }
     for (int64_t c = 0; c < cols; c += SIDE) {
@@ -106,6 +106,21 @@ static int64_t advance(const takt_strided *w, int64_t *index, int64_t at, int d)
     return at;
 }
 
+/* Whole rows that are contiguous on both sides, of `left` elements. */
+static int64_t copy_rows(const takt_strided *w, const int64_t *index, const char *from, char *to,
+                         size_t left)
+{
+    const int inner = w->rank - 1;
+    if (inner < 1 || index[inner] != 0 || w->stride[inner] != 1)
+        return 0;
+    const int64_t n = w->dim[inner], rest = w->dim[inner - 1] - index[inner - 1];
+    const int64_t whole = (int64_t)(left / (size_t)n), rows = rest < whole ? rest : whole;
+    const size_t bytes = (size_t)n * w->bytes;
+    for (int64_t r = 0; r < rows; r++, to += bytes)
+        memcpy(to, from + r * w->stride[inner - 1] * (int64_t)w->bytes, bytes);
+    return rows;
+}
+
 /* Rows of the two innermost loops that can be taken at once, of `left` elements; 0: it is no
  * transposition, or the walk is within a row. */
 static int64_t rows_at_once(const takt_strided *w, const int64_t *index, size_t left)
@@ -130,10 +145,13 @@ static void walk(const takt_strided *w, const char *from, char *to, size_t first
     while (first < end) {
         const char *src = spreads ? from : from + at * bytes;
         char *dst = spreads ? to + at * bytes : to;
-        const int64_t rows = rows_at_once(w, index, end - first);
+        const int64_t turned = rows_at_once(w, index, end - first);
+        const int64_t copied = spreads ? 0 : copy_rows(w, index, src, dst, end - first);
+        const int64_t rows = turned > 0 ? turned : copied;
         size_t n;
         if (rows > 0) {
-            squares(w, src, dst, spreads, rows);
+            if (turned > 0)
+                squares(w, src, dst, spreads, rows);
             n = (size_t)(rows * w->dim[inner]);
             index[inner - 1] += rows - 1;
             at += (rows - 1) * w->stride[inner - 1];

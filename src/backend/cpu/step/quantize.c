@@ -1,10 +1,12 @@
 /* quantize.c - quantize and dequantize: scale and zero point per tensor or along an axis.
  *
- * f32 against integers of at most 16 bits, what weights and activations are, is done in f32, where
- * it is exact but for the one rounding that the definition has; everything else in double.
+ * f32 against bytes, what weights and activations are, has kernels of its own. Against other
+ * integers of at most 16 bits it is done in f32, where it is exact but for the one rounding that
+ * the definition has; everything else in double.
  */
 #include "backend/cpu/element.h"
 #include "backend/cpu/index.h"
+#include "kernel/affine_f32/affine_f32.h"
 #include "kernel/convert/convert.h"
 
 enum { TILE = 256 };
@@ -16,6 +18,7 @@ typedef struct facts {
     bool has_zero, is_fast;
     double low, high; /* of the quantised type */
     takt_convert_fn *convert;
+    takt_affine_f32_fn *bytes; /* NULL: not f32 against bytes */
 } facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -135,6 +138,21 @@ static void piece(const job *j, size_t at, size_t n, size_t which)
     }
 }
 
+/* All of elements [at, at + n) that have scale number `which`, by the kernel. */
+static void piece_of_bytes(const job *j, size_t at, size_t n, size_t which)
+{
+    const facts *f = j->f;
+    const bool is_unsigned = f->narrow == TAKT_U8;
+    const uint8_t zero = j->zeros == NULL ? 0 : ((const uint8_t *)j->zeros)[which];
+    f->bytes(&(takt_affine_f32){.kind = j->is_down ? TAKT_AFFINE_QUANTISE : TAKT_AFFINE_DEQUANTISE,
+                                .is_unsigned = is_unsigned,
+                                .x = j->x + at * (j->is_down ? sizeof(float) : 1),
+                                .y = j->y + at * (j->is_down ? 1 : sizeof(float)),
+                                .n = n,
+                                .scale = ((const float *)j->scales)[which],
+                                .zero = is_unsigned ? zero : (int8_t)zero});
+}
+
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
@@ -151,8 +169,11 @@ static void run(const takt_step *s, const takt_task *t)
     while (at < end) {
         const size_t row = at / f->axis.inner, left = (row + 1) * f->axis.inner - at;
         size_t n = left < end - at ? left : end - at;
-        n = n < TILE ? n : TILE;
-        piece(&j, at, n, row % f->axis.size);
+        n = n < TILE || f->bytes != NULL ? n : TILE;
+        if (f->bytes != NULL)
+            piece_of_bytes(&j, at, n, row % f->axis.size);
+        else
+            piece(&j, at, n, row % f->axis.size);
         at += n;
     }
     takt_clear_tail(takt_dtype_bits(s->out[0].dtype), j.y, f->count);
@@ -190,8 +211,11 @@ static takt_status compile(takt_planner *p)
     f->wide = is_down ? x->dtype : n->type->dtype;
     f->narrow = is_down ? n->type->dtype : x->dtype;
     f->scale = scale->dtype;
-    f->convert = takt_kernel_as_convert(takt_planner_kernel(p, "convert"));
     set_limits(f);
+    if (f->is_fast && takt_dtype_bits(f->narrow) == 8)
+        f->bytes = takt_kernel_as_affine_f32(takt_planner_kernel(p, "affine_f32"));
+    else
+        f->convert = takt_kernel_as_convert(takt_planner_kernel(p, "convert"));
     p->step->run = run;
     p->step->data = f;
     const size_t most = takt_dtype_bits(f->narrow) < 8 ? 1 : (f->count + TILE - 1) / TILE;

@@ -1,0 +1,96 @@
+/* affine_f32_neon.c - sixteen elements at a time.
+ *
+ * A division of floats is a product with the reciprocal in double, rounded to f32: a quotient of
+ * 24-bit numbers is at least 2^-49 of itself away from where f32 rounds the other way, the product
+ * at most 2^-52 from the quotient.
+ */
+#include "kernel/affine_f32/affine_f32.h"
+
+#include <arm_neon.h>
+
+#include "kernel/affine_f32/plain.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Conversion rounds half to even, and makes 0 of NaN. */
+INLINE int32x4_t quotients(const float *x, float64x2_t inverse)
+{
+    const float32x4_t v = vld1q_f32(x);
+    const float64x2_t low = vmulq_f64(vcvt_f64_f32(vget_low_f32(v)), inverse),
+                      high = vmulq_f64(vcvt_high_f64_f32(v), inverse);
+    return vcvtnq_s32_f32(vcvt_high_f32_f64(vcvt_f32_f64(low), high));
+}
+
+INLINE int16x8_t eight(const float *x, float64x2_t inverse, int16x8_t zero)
+{
+    const int32x4_t low = quotients(x, inverse), high = quotients(x + 4, inverse);
+    return vqaddq_s16(vqmovn_high_s32(vqmovn_s32(low), high), zero);
+}
+
+static size_t quantise(const takt_affine_f32 *a)
+{
+    const float *x = a->x;
+    uint8_t *y = a->y;
+    const float64x2_t inverse = vdupq_n_f64(1 / (double)a->scale);
+    const int16x8_t zero = vdupq_n_s16((int16_t)a->zero);
+    size_t i = 0;
+    for (; a->is_unsigned && i + 16 <= a->n; i += 16)
+        vst1q_u8(y + i, vqmovun_high_s16(vqmovun_s16(eight(x + i, inverse, zero)),
+                                         eight(x + i + 8, inverse, zero)));
+    for (; !a->is_unsigned && i + 16 <= a->n; i += 16)
+        vst1q_s8((int8_t *)y + i, vqmovn_high_s16(vqmovn_s16(eight(x + i, inverse, zero)),
+                                                  eight(x + i + 8, inverse, zero)));
+    return i;
+}
+
+INLINE void four(int32x4_t v, float32x4_t scale, float *y)
+{
+    vst1q_f32(y, vmulq_f32(vcvtq_f32_s32(v), scale));
+}
+
+static size_t dequantise(const takt_affine_f32 *a)
+{
+    const uint8_t *x = a->x;
+    float *y = a->y;
+    const float32x4_t scale = vdupq_n_f32(a->scale);
+    const int16x8_t zero = vdupq_n_s16((int16_t)a->zero);
+    size_t i = 0;
+    for (; i + 8 <= a->n; i += 8) {
+        const uint8x8_t bytes = vld1_u8(x + i);
+        const int16x8_t wide = a->is_unsigned ? vreinterpretq_s16_u16(vmovl_u8(bytes))
+                                              : vmovl_s8(vreinterpret_s8_u8(bytes));
+        const int16x8_t v = vsubq_s16(wide, zero);
+        four(vmovl_s16(vget_low_s16(v)), scale, y + i);
+        four(vmovl_high_s16(v), scale, y + i + 4);
+    }
+    return i;
+}
+
+/* Four tables of 64: an index outside of one leaves what is there. */
+static size_t look_up(const takt_affine_f32 *a)
+{
+    const uint8_t *x = a->x;
+    uint8_t *y = a->y;
+    const uint8x16x4_t t0 = vld1q_u8_x4(a->table), t1 = vld1q_u8_x4(a->table + 64),
+                       t2 = vld1q_u8_x4(a->table + 128), t3 = vld1q_u8_x4(a->table + 192);
+    const uint8x16_t step = vdupq_n_u8(64);
+    size_t i = 0;
+    for (; i + 16 <= a->n; i += 16) {
+        uint8x16_t at = vld1q_u8(x + i), v = vqtbl4q_u8(t0, at);
+        at = vsubq_u8(at, step);
+        v = vqtbx4q_u8(v, t1, at);
+        at = vsubq_u8(at, step);
+        v = vqtbx4q_u8(v, t2, at);
+        vst1q_u8(y + i, vqtbx4q_u8(v, t3, vsubq_u8(at, step)));
+    }
+    return i;
+}
+
+static void run(const takt_affine_f32 *a)
+{
+    plain(a, a->kind == TAKT_AFFINE_QUANTISE     ? quantise(a)
+             : a->kind == TAKT_AFFINE_DEQUANTISE ? dequantise(a)
+                                                 : look_up(a));
+}
+
+TAKT_KERNELS(affine_f32, TAKT_KERNEL(affine_f32, "neon", 10, run, NULL));

@@ -1,0 +1,98 @@
+/* bytes.c - quantised values are moved as bytes, and go from one grid to another without floats.
+ *
+ * Each element is computed from the same one by the same operations, so no bit changes.
+ */
+#include "pass/match.h"
+#include "pass/passes.h"
+
+enum { MOST = 64 }; /* inputs of a concat that is looked at */
+
+static bool is_move(const takt_op *op)
+{
+    return op == &takt_op_reshape || op == &takt_op_transpose || op == &takt_op_concat;
+}
+
+static bool is_byte(takt_dtype dtype)
+{
+    return dtype == TAKT_I8 || dtype == TAKT_U8;
+}
+
+/* It has one scale, in f32. */
+static bool is_plain(const takt_graph *g, const takt_node *n)
+{
+    const takt_type *scale = takt_type_of(g, n->in[1]);
+    return scale->rank == 0 && scale->dtype == TAKT_F32;
+}
+
+/* The move may have several inputs, of which each is quantised by itself. */
+static takt_id quantize_first(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    const takt_node move = g->nodes[n->in[0]];
+    if (!is_move(move.op) || takt_dtype_bits(n->type->dtype) > 8)
+        return TAKT_NONE;
+    if (!is_plain(g, n))
+        return takt_refuse(r, n, "it has several scales, or they are not f32");
+    if (!takt_match_single(r, 0))
+        return takt_refuse(r, n, "what it quantises is used elsewhere too");
+    if (move.in_count > MOST)
+        return takt_refuse(r, n, "the concat before it has more than 64 inputs");
+    takt_id in[MOST], own[3];
+    for (uint32_t k = 1; k < n->in_count; k++)
+        own[k] = n->in[k];
+    for (uint32_t k = 0; k < move.in_count; k++) {
+        own[0] = move.in[k];
+        in[k] = takt_graph_append(g, n->op, n->in_count, own, n->attr);
+    }
+    return takt_graph_append(g, move.op, move.in_count, in, move.attr);
+}
+
+static takt_id dequantize_last(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    const takt_node *wide = takt_match_op(g, n->in[0], &takt_op_dequantize);
+    if (wide == NULL || takt_dtype_bits(takt_type_of(g, wide->in[0])->dtype) > 8)
+        return TAKT_NONE;
+    if (takt_match_is_fixed(g, wide->in[0]))
+        return takt_refuse(r, n, "weights stay next to their dequantize");
+    if (takt_type_of(g, wide->in[1])->rank != 0)
+        return takt_refuse(r, n, "what it moves has several scales");
+    const takt_node old = *wide;
+    takt_id in[3] = {TAKT_NONE, old.in[1], old.in_count > 2 ? old.in[2] : TAKT_NONE};
+    in[0] = takt_graph_append(g, n->op, 1, old.in, n->attr);
+    return takt_graph_append(g, old.op, old.in_count, in, old.attr);
+}
+
+static takt_id zero_of(takt_graph *g, const takt_node *n, takt_dtype dtype)
+{
+    return n->in_count > 2 && n->in[2] != TAKT_NONE ? n->in[2]
+                                                    : takt_cast(g, takt_scalar_i64(g, 0), dtype);
+}
+
+static takt_id without_floats(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    const takt_node *wide = takt_match_op(g, n->in[0], &takt_op_dequantize);
+    if (wide == NULL || !is_byte(n->type->dtype) || !is_byte(takt_type_of(g, wide->in[0])->dtype))
+        return TAKT_NONE;
+    if (wide->type->dtype != TAKT_F32 || !is_plain(g, n) || !is_plain(g, wide))
+        return takt_refuse(r, n, "there are several scales, or they are not f32");
+    const takt_node old = *wide;
+    const takt_dtype from = takt_type_of(g, old.in[0])->dtype;
+    const takt_id in[] = {old.in[0], old.in[1], n->in[1], zero_of(g, &old, from),
+                          zero_of(g, n, n->type->dtype)};
+    return takt_graph_append(g, &takt_op_requantize, 5, in, NULL);
+}
+
+static const takt_rule rules[] = {
+    {&takt_op_quantize, "quantize(dequantize(q)) = requantize(q)", without_floats},
+    {&takt_op_quantize, "quantize(move(x)) = move(quantize(x))", quantize_first},
+    {&takt_op_transpose, "transpose(dequantize(q)) = dequantize(transpose(q))", dequantize_last},
+    {&takt_op_reshape, "reshape(dequantize(q)) = dequantize(reshape(q))", dequantize_last},
+};
+
+const takt_pass takt_pass_bytes = {
+    .name = "bytes",
+    .summary = "move quantised values as bytes, and requantise them without floats",
+    TAKT_RULES(rules),
+};
