@@ -41,6 +41,12 @@ static const char *const large[] = {
     "dilation=[1, 2], pad=[2, 0, 1, 3], layout=nhwc)",
     "integer_conv(u8[1, 9, 8, 7, 20], u8[20, 2, 3, 3, 1], u8[], u8[20], groups=20, "
     "pad=[1, 1, 2, 0, 3, 1], layout=nhwc)",
+    "integer_conv(u8[2, 32, 31, 3], i8[24, 3, 3, 3], u8[], i8[24] in (0, 0), i32[24], f32[24] in "
+    "(0.001, 0.01), u8[], stride=[2, 2], pad=[1, 1, 1, 1], layout=nhwc)",
+    "integer_conv(i8[1, 6, 5, 9, 2], i8[5, 5, 4, 3, 2], i8[], pad=[2, 1, 1, 2, 3, 0], layout=nhwc)",
+    "max_pool(u8[2, 31, 30, 24], kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1], layout=nhwc)",
+    "max_pool(i8[1, 21, 30, 19], kernel=[2, 5], stride=[1, 3], dilation=[2, 1], pad=[1, 3, 0, 2], "
+    "layout=nhwc)",
     "conv(f32[2, 30, 31, 3], f32[20, 3, 3, 3], stride=[2, 2], pad=[0, 1, 0, 1], layout=nhwc)",
     "conv(f32[1, 19, 23, 5], f32[9, 2, 3, 5], stride=[1, 3], pad=[1, 2, 3, 0], layout=nhwc)",
     "conv(f32[1, 19, 23, 4], f32[9, 3, 4, 4], pad=[4, 1, 5, 6], layout=nhwc)",

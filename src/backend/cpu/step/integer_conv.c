@@ -49,12 +49,26 @@ static const uint8_t *tap_at(const takt_conv_shape *s, const uint8_t *x, const s
     return x;
 }
 
+enum { SLACK = 16 }; /* bytes after the patches that may be written */
+
+/* n bytes; a few more where there are some, since a copy of known size costs far less. */
+static inline uint8_t *copy_run(uint8_t *to, const uint8_t *from, size_t n, const uint8_t *end)
+{
+    if (n <= SLACK && (size_t)(end - from) >= SLACK)
+        memcpy(to, from, SLACK);
+    else
+        memcpy(to, from, n);
+    return to + n;
+}
+
 /* Taps of the last axis, which follow each other in memory if there is one group and no dilation:
  * those inside the image at once. `row`: the row of x they read; NULL: in the padding. */
 static uint8_t *run_of_taps(const takt_conv_shape *s, const uint8_t *row, size_t column, int zero,
-                            uint8_t *to)
+                            uint8_t *to, const uint8_t *end)
 {
     const size_t taps = s->kernel[2], start = column * s->stride[2], before = s->before[2];
+    if (row != NULL && start >= before && start + taps <= before + s->in[2])
+        return copy_run(to, row + (start - before) * s->cin, taps * s->cin, end);
     const size_t first = start >= before ? 0 : before - start < taps ? before - start : taps;
     const size_t room = before + s->in[2] > start ? before + s->in[2] - start : 0;
     const size_t last = row == NULL ? first : room < first ? first : room < taps ? room : taps;
@@ -81,19 +95,28 @@ static uint8_t *tap_by_tap(const takt_conv_shape *s, const uint8_t *sample, cons
     return to;
 }
 
-static uint8_t *row_by_row(const takt_conv_shape *s, const uint8_t *sample, const size_t at[3],
-                           int zero, uint8_t *to)
+/* Row `k` of the window at `at`; NULL: in the padding. */
+static const uint8_t *row_of(const takt_conv_shape *s, const uint8_t *sample, const size_t at[3],
+                             size_t k)
 {
-    for (size_t k = 0; k < s->kernel[0] * s->kernel[1]; k++) {
-        const size_t i = at[0] * s->stride[0] + k / s->kernel[1] * s->dilation[0];
-        const size_t j = at[1] * s->stride[1] + k % s->kernel[1] * s->dilation[1];
-        const bool inside = i >= s->before[0] && i - s->before[0] < s->in[0] && j >= s->before[1] &&
-                            j - s->before[1] < s->in[1];
-        const uint8_t *row =
-            inside ? sample + (i - s->before[0]) * s->x_at[0] + (j - s->before[1]) * s->x_at[1]
-                   : NULL;
-        to = run_of_taps(s, row, at[2], zero, to);
-    }
+    const size_t i = at[0] * s->stride[0] + k / s->kernel[1] * s->dilation[0] - s->before[0];
+    const size_t j = at[1] * s->stride[1] + k % s->kernel[1] * s->dilation[1] - s->before[1];
+    return i < s->in[0] && j < s->in[1] ? sample + i * s->x_at[0] + j * s->x_at[1] : NULL;
+}
+
+/* The patches of `count` outputs of one line, which read the same rows of x. */
+static uint8_t *row_by_row(const takt_conv_shape *s, const uint8_t *sample, const size_t at[3],
+                           size_t count, int zero, uint8_t *to)
+{
+    enum { KEPT = 16 };
+    const uint8_t *kept[KEPT], *end = sample + s->area * s->cin;
+    const size_t lines = s->kernel[0] * s->kernel[1];
+    for (size_t k = 0; k < lines && k < KEPT; k++)
+        kept[k] = row_of(s, sample, at, k);
+    for (size_t column = at[2]; column < at[2] + count; column++)
+        for (size_t k = 0; k < lines; k++)
+            to = run_of_taps(s, k < KEPT ? kept[k] : row_of(s, sample, at, k), column, zero, to,
+                             end);
     return to;
 }
 
@@ -103,11 +126,14 @@ static void gather(const facts *f, const uint8_t *x, const takt_integer_block *b
     const takt_conv_shape *s = &f->shape;
     const int zero = (uint8_t)takt_integer_a_zero(&f->integer, b->step, b->task);
     const bool is_run = s->groups == 1 && s->dilation[2] == 1;
-    for (size_t r = row; r < row + b->rows; r++) {
+    for (size_t r = row, count; r < row + b->rows; r += count) {
         const uint8_t *sample = x + r / s->positions * s->x_sample + b->group * s->cin;
         size_t at[3];
         takt_conv_unflatten(s->out, r % s->positions, at);
-        to = is_run ? row_by_row(s, sample, at, zero, to) : tap_by_tap(s, sample, at, zero, to);
+        const size_t line = s->out[2] - at[2], left = row + b->rows - r;
+        count = !is_run ? 1 : line < left ? line : left;
+        to = is_run ? row_by_row(s, sample, at, count, zero, to)
+                    : tap_by_tap(s, sample, at, zero, to);
     }
 }
 
@@ -210,7 +236,7 @@ static takt_status set_scratch(takt_planner *p, facts *f)
     if (!f->is_direct && (!takt_size_mul(f->rows, c->k, &patches) || patches > SIZE_MAX / 16))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
     f->patches = kernel_bytes(f);
-    f->zeros = f->patches + aligned(patches);
+    f->zeros = f->patches + aligned(patches + SLACK);
     p->step->scratch_each = f->zeros + aligned(c->groups * c->cout * sizeof(int32_t));
     return TAKT_OK;
 }

@@ -72,7 +72,7 @@ static void run_rows(const takt_step *s, const takt_task *t)
 /* ---- largest bytes, channels last ---- */
 
 #define LARGEST(type)                                                                              \
-    static void largest_##type(const type *x, size_t n, type *y)                                   \
+    static void largest_##type(const type *restrict x, size_t n, type *restrict y)                 \
     {                                                                                              \
         for (size_t i = 0; i < n; i++)                                                             \
             y[i] = x[i] > y[i] ? x[i] : y[i];                                                      \
@@ -80,39 +80,65 @@ static void run_rows(const takt_step *s, const takt_task *t)
 LARGEST(uint8_t)
 LARGEST(int8_t)
 
-/* One output position: its window over all channels. */
-static void window_of_bytes(const takt_pool_shape *c, const uint8_t *sample, const size_t at[3],
+/* y = the larger of both, or x where y holds nothing yet. */
+static void larger(const takt_pool_shape *c, const uint8_t *x, size_t n, uint8_t *y, bool is_first)
+{
+    if (is_first)
+        memcpy(y, x, n);
+    else if (c->dtype == TAKT_U8)
+        largest_uint8_t(x, n, y);
+    else
+        largest_int8_t((const int8_t *)x, n, (int8_t *)y);
+}
+
+/* The largest of each column in the rows of x under one line of outputs; false: all is padding. */
+static bool line_of_bytes(const takt_pool_shape *c, const uint8_t *sample, const size_t at[2],
+                          uint8_t *line)
+{
+    bool any = false;
+    for (size_t k = 0; k < c->kernel[0] * c->kernel[1]; k++) {
+        const size_t i = at[0] * c->stride[0] + k / c->kernel[1] * c->dilation[0] - c->before[0];
+        const size_t j = at[1] * c->stride[1] + k % c->kernel[1] * c->dilation[1] - c->before[1];
+        if (i >= c->in[0] || j >= c->in[1])
+            continue;
+        const size_t bytes = c->in[2] * c->channels;
+        larger(c, sample + (i * c->in[1] + j) * bytes, bytes, line, !any);
+        any = true;
+    }
+    return any;
+}
+
+/* Output `column`, from the columns of its window. */
+static void window_of_bytes(const takt_pool_shape *c, const uint8_t *line, size_t column,
                             uint8_t *y)
 {
-    memset(y, c->dtype == TAKT_U8 ? 0 : 0x80, c->channels);
-    for (size_t k = 0; k < c->kernel[0] * c->kernel[1] * c->kernel[2]; k++) {
-        size_t tap[3], flat = 0;
-        bool inside = true;
-        takt_conv_unflatten(c->kernel, k, tap);
-        for (int i = 0; i < 3; i++) {
-            const size_t in = at[i] * c->stride[i] + tap[i] * c->dilation[i];
-            inside = inside && in >= c->before[i] && in - c->before[i] < c->in[i];
-            flat = flat * c->in[i] + in - c->before[i];
-        }
-        const uint8_t *x = sample + flat * c->channels;
-        if (inside && c->dtype == TAKT_U8)
-            largest_uint8_t(x, c->channels, y);
-        else if (inside)
-            largest_int8_t((const int8_t *)x, c->channels, (int8_t *)y);
+    bool any = false;
+    for (size_t k = 0; k < c->kernel[2]; k++) {
+        const size_t at = column * c->stride[2] + k * c->dilation[2] - c->before[2];
+        if (at >= c->in[2])
+            continue;
+        larger(c, line + at * c->channels, c->channels, y, !any);
+        any = true;
     }
+    if (!any)
+        memset(y, c->dtype == TAKT_U8 ? 0 : 0x80, c->channels);
 }
 
 static void run_bytes(const takt_step *s, const takt_task *t)
 {
     const takt_pool_shape *c = &((const facts *)s->data)->shape;
     const uint8_t *x = takt_view_data(t, &s->in[0]);
-    uint8_t *y = takt_view_data(t, &s->out[0]);
+    uint8_t *y = takt_view_data(t, &s->out[0]), *line = t->scratch_own;
+    const size_t per_sample = c->out[0] * c->out[1], bytes = c->out[2] * c->channels;
     size_t first, end;
-    takt_cpu_share(c->batch * c->positions, 1, t->index, s->task_count, &first, &end);
-    for (size_t p = first; p < end; p++) {
-        size_t at[3];
-        takt_conv_unflatten(c->out, p % c->positions, at);
-        window_of_bytes(c, x + p / c->positions * c->x_sample, at, y + p * c->channels);
+    takt_cpu_share(c->batch * per_sample, 1, t->index, s->task_count, &first, &end);
+    for (size_t row = first; row < end; row++) {
+        const size_t within = row % per_sample, at[2] = {within / c->out[1], within % c->out[1]};
+        const bool any = line_of_bytes(c, x + row / per_sample * c->x_sample, at, line);
+        for (size_t i = 0; any && i < c->out[2]; i++)
+            window_of_bytes(c, line, i, y + row * bytes + i * c->channels);
+        if (!any)
+            memset(y + row * bytes, c->dtype == TAKT_U8 ? 0 : 0x80, bytes);
     }
 }
 
@@ -160,7 +186,8 @@ static takt_status compile(takt_planner *p)
     s->data = f;
     if (has_bytes(c)) {
         s->run = run_bytes;
-        s->task_count = takt_cpu_tasks(p, work * taps, 2 * work, c->batch * c->positions);
+        s->scratch_each = (c->in[2] * c->channels + 63) & ~(size_t)63;
+        s->task_count = takt_cpu_tasks(p, work * taps, 2 * work, c->batch * c->out[0] * c->out[1]);
         return TAKT_OK;
     }
     if (!has_rows(c)) {
