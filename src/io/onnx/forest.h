@@ -1,7 +1,6 @@
-/* forest.h - trees in a graph: all are walked at once, one level at a time.
+/* forest.h - ensembles of trees as the operators of ai.onnx.ml describe them.
  *
- * A place is a number: a branch, or the number of branches plus a leaf, which leads to itself.
- * After as many steps as the deepest tree has levels every place is a leaf.
+ * A place is a number: a branch, or the number of branches plus a leaf.
  */
 #ifndef TAKT_IO_ONNX_FOREST_H
 #define TAKT_IO_ONNX_FOREST_H
@@ -55,13 +54,12 @@ static inline size_t takt_forest_places(const takt_forest *f)
 TAKT_MUST_USE takt_status takt_forest_alloc(takt_forest *f);
 /* Sees that the places lead from the roots to leaves; finds `depth` and `tree`. */
 TAKT_MUST_USE takt_status takt_forest_check(takt_forest *f);
-/* The leaf of every tree: i64 [rows, trees]. */
-takt_id takt_forest_walk(takt_forest *f);
-/* [rows, targets]; 0 for a target of which no tree had a weight. `*has` (may be NULL): [rows,
- * targets], whether one had; TAKT_NONE if all have in any case. */
-takt_id takt_forest_scores(takt_forest *f, int how, takt_id *has);
-/* Attributes of TreeEnsembleClassifier and -Regressor (forest_old.c): `what` is "class" or
+/* [rows, targets] by tree_ensemble; `none` for a target of which no tree had a weight. */
+takt_id takt_forest_scores(takt_forest *f, int how, double none);
+/* Whether every target has a tree all of whose leaves have a weight of it. */
+bool takt_forest_is_complete(takt_forest *f);
+/* Attributes of TreeEnsembleClassifier and -Regressor (forest_nodes.c): `what` is "class" or
  * "target". */
-TAKT_MUST_USE takt_status takt_forest_read_old(takt_forest *f, const char *what);
+TAKT_MUST_USE takt_status takt_forest_read_nodes(takt_forest *f, const char *what);
 
 #endif

@@ -92,7 +92,7 @@ static takt_status adapt(takt_call *c)
     if (c->status != TAKT_OK)
         return c->status;
     TAKT_TRY(read_forest(&f));
-    const takt_id y = takt_forest_scores(&f, (int)how, NULL);
+    const takt_id y = takt_forest_scores(&f, (int)how, 0);
     return takt_onnx_done(c, f.targets == 1 ? takt_ml_transform_one(c, y, (takt_ml_post)post)
                                             : takt_ml_transform(c, y, (takt_ml_post)post));
 }

@@ -14,7 +14,8 @@ typedef struct work {
     takt_forest f;
     takt_ints labels;
     takt_ml_post post;
-    takt_id scores, has; /* [rows, classes] */
+    takt_id scores; /* [rows, classes] */
+    bool has_all;   /* every class has a weight in any case */
 } work;
 
 /* Scores with base_values: one for each class, or one alone, which is the first class's. */
@@ -31,7 +32,7 @@ static takt_id with_base(work *w, takt_id scores)
         return TAKT_NONE;
     }
     if (base.count == classes)
-        w->has = TAKT_NONE;
+        w->has_all = true;
     const double both[2] = {base.at[0], 0};
     return takt_add(c->g, scores,
                     takt_onnx_floats(c, w->f.dtype, base.count == 1 ? both : base.at, &count, 1));
@@ -80,8 +81,8 @@ static takt_status multiple(work *w)
 {
     takt_call *c = w->c;
     takt_id among = w->scores;
-    if (w->has != TAKT_NONE)
-        among = takt_select(c->g, w->has, among, takt_scalar_like(c->g, among, -INFINITY));
+    if (!w->has_all)
+        among = with_base(w, takt_forest_scores(&w->f, TAKT_FOREST_SUM, -INFINITY));
     takt_onnx_set(c, 1, takt_ml_transform(c, as_f32(w, w->scores), w->post));
     return takt_onnx_done(c, takt_ml_named(c, w->labels, takt_ml_best(c, among)));
 }
@@ -99,10 +100,10 @@ static takt_status adapt(takt_call *c)
     if (w.labels.count == 0)
         return takt_onnx_refuse(c, "there are no labels");
     w.f.targets = w.labels.count;
-    TAKT_TRY(takt_forest_read_old(&w.f, "class"));
+    TAKT_TRY(takt_forest_read_nodes(&w.f, "class"));
     const int only = only_class(&w.f, &is_positive);
-    w.scores = takt_forest_scores(&w.f, TAKT_FOREST_SUM, &w.has);
-    w.scores = with_base(&w, w.scores);
+    w.has_all = takt_forest_is_complete(&w.f);
+    w.scores = with_base(&w, takt_forest_scores(&w.f, TAKT_FOREST_SUM, 0));
     if (w.scores == TAKT_NONE)
         return takt_onnx_done(c, TAKT_NONE);
     if (w.f.targets == 1)

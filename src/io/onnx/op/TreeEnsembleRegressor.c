@@ -28,8 +28,8 @@ static takt_status adapt(takt_call *c)
                      .targets = targets > 0 ? (size_t)targets : 0};
     if (c->status != TAKT_OK)
         return c->status;
-    TAKT_TRY(takt_forest_read_old(&f, "target"));
-    const takt_id y = takt_onnx_cast(c, with_base(&f, takt_forest_scores(&f, how, NULL)), TAKT_F32);
+    TAKT_TRY(takt_forest_read_nodes(&f, "target"));
+    const takt_id y = takt_onnx_cast(c, with_base(&f, takt_forest_scores(&f, how, 0)), TAKT_F32);
     return takt_onnx_done(c, f.targets == 1 ? takt_ml_transform_one(c, y, post)
                                             : takt_ml_transform(c, y, post));
 }

@@ -1,4 +1,4 @@
-/* forest_old.c - trees as TreeEnsembleClassifier and TreeEnsembleRegressor give them: nodes with
+/* forest_nodes.c - trees as TreeEnsembleClassifier and TreeEnsembleRegressor give them: nodes with
  * the number of their tree and their number in it, leaves among them, weights in lists apart. */
 #include <stdio.h>
 
@@ -6,7 +6,7 @@
 #include "io/onnx/forest.h"
 
 /* The attributes; `place` says what a node has become. */
-typedef struct old {
+typedef struct list {
     takt_forest *f;
     takt_ints tree, node, feature, next[2], tracks;
     takt_numbers split;
@@ -16,11 +16,11 @@ typedef struct old {
     uint32_t *table; /* of node + 1, by tree and number */
     size_t table_size;
     int64_t *place;
-} old;
+} list;
 
 enum { LEAF = TAKT_FOREST_MODES };
 
-static takt_status read_nodes(old *o)
+static takt_status read_nodes(list *o)
 {
     takt_call *c = o->f->c;
     o->tree = takt_onnx_ints(c, "nodes_treeids");
@@ -42,7 +42,7 @@ static takt_status read_nodes(old *o)
     return TAKT_OK;
 }
 
-static takt_status read_modes(old *o)
+static takt_status read_modes(list *o)
 {
     static const char *const names[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
                                         "BRANCH_EQ",  "BRANCH_NEQ", NULL,         "LEAF"};
@@ -68,7 +68,7 @@ static takt_status read_modes(old *o)
 }
 
 /* Where (tree, node) is or belongs in the table. */
-static size_t slot(const old *o, int64_t tree, int64_t node)
+static size_t slot(const list *o, int64_t tree, int64_t node)
 {
     size_t at = (size_t)takt_hash_word(takt_hash_word(0, (uint64_t)tree), (uint64_t)node) &
                 (o->table_size - 1);
@@ -81,7 +81,7 @@ static size_t slot(const old *o, int64_t tree, int64_t node)
     return at;
 }
 
-static takt_status index_nodes(old *o)
+static takt_status index_nodes(list *o)
 {
     takt_call *c = o->f->c;
     for (o->table_size = 16; o->table_size < 2 * o->count;)
@@ -102,7 +102,7 @@ static takt_status index_nodes(old *o)
     return TAKT_OK;
 }
 
-static takt_status find(old *o, int64_t tree, int64_t node, int64_t *place)
+static takt_status find(list *o, int64_t tree, int64_t node, int64_t *place)
 {
     const uint32_t at = o->table[slot(o, tree, node)];
     if (at == 0)
@@ -112,7 +112,7 @@ static takt_status find(old *o, int64_t tree, int64_t node, int64_t *place)
     return TAKT_OK;
 }
 
-static takt_status fill_branches(old *o)
+static takt_status fill_branches(list *o)
 {
     takt_forest *f = o->f;
     for (size_t i = 0; i < o->count; i++) {
@@ -131,7 +131,7 @@ static takt_status fill_branches(old *o)
 
 /* A tree begins at the first of its nodes. Nodes of a tree usually stand together; a tree that is
  * met again is known by its first node being in the list already. */
-static takt_status find_roots(old *o)
+static takt_status find_roots(list *o)
 {
     takt_forest *f = o->f;
     size_t size = 16, mask;
@@ -182,7 +182,7 @@ static takt_status read_weights(takt_forest *f, const char *what, lists *l)
     return TAKT_OK;
 }
 
-static takt_status fill_weights(old *o, const char *what, const lists *l)
+static takt_status fill_weights(list *o, const char *what, const lists *l)
 {
     takt_forest *f = o->f;
     f->weight_count = 0;
@@ -198,9 +198,9 @@ static takt_status fill_weights(old *o, const char *what, const lists *l)
     return TAKT_OK;
 }
 
-takt_status takt_forest_read_old(takt_forest *f, const char *what)
+takt_status takt_forest_read_nodes(takt_forest *f, const char *what)
 {
-    old o = {.f = f};
+    list o = {.f = f};
     lists l = {0};
     TAKT_TRY(read_nodes(&o));
     TAKT_TRY(read_weights(f, what, &l));
