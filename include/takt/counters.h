@@ -1,5 +1,5 @@
 /**
- * counters.h - how a run uses the caches, in the report of a profile.
+ * counters.h - how a run uses the caches, in the report of a profile or a benchmark.
  *
  *     takt_cache_use use;
  *     takt_profile_model_cache(profile, &use);   // or counted by takt_session_count
@@ -33,6 +33,16 @@ TAKT_API TAKT_MUST_USE takt_status takt_profile_set_cache(takt_profile *profile,
  *  TAKT_ERR_ARGUMENT for a profile without ceilings. */
 TAKT_API TAKT_MUST_USE takt_status takt_profile_model_cache(const takt_profile *profile,
                                                             takt_cache_use *use);
+
+/** The same for a case of a benchmark; its JSON has it as `results.cache`. */
+TAKT_API TAKT_MUST_USE takt_status takt_bench_set_cache(takt_bench *bench, size_t index,
+                                                        const takt_cache_use *use);
+/** The simple model of a case; TAKT_ERR_ARGUMENT if its steps were not looked at, or without
+ *  ceilings. */
+TAKT_API TAKT_MUST_USE takt_status takt_bench_model_cache(const takt_bench *bench, size_t index,
+                                                          takt_cache_use *use);
+/** What was set; false if nothing was. */
+TAKT_API bool takt_bench_cache(const takt_bench *bench, size_t index, takt_cache_use *use);
 
 #ifdef __cplusplus
 }

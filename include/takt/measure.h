@@ -162,8 +162,7 @@ typedef struct takt_comparison {
     double noise;      /**< what comparing the first with itself shows */
     size_t blocks;
     size_t more_blocks; /**< that it would take, if inconclusive */
-    double a_ns, b_ns;  /**< of blocks: the median of A, and that times the ratio; of results: the
-                             median of each */
+    double a_ns, b_ns;  /**< blocks: A's median, and that times the ratio; results: medians */
 } takt_comparison;
 
 /** Zero in any field means the default, so `{0}` is always valid. */
@@ -197,7 +196,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_timing_compare(takt_ctx *ctx, const takt
 typedef struct takt_compared {
     const char *a, *b; /**< names */
     const takt_timing *a_timing, *b_timing;
-    takt_bench_format format; /**< TEXT, JSON or HTML */
+    takt_bench_format format;           /**< TEXT, JSON or HTML */
+    takt_run_config a_config, b_config; /**< how each was computed; NULL: unknown */
 } takt_compared;
 
 TAKT_API TAKT_MUST_USE takt_status takt_comparison_write(takt_ctx *ctx,
@@ -330,7 +330,10 @@ TAKT_API TAKT_MUST_USE takt_status takt_bench_set_counter(takt_bench *bench, siz
 TAKT_API double takt_bench_counter(const takt_bench *bench, size_t index, const char **source);
 /** False if a case had a promise and did not keep it. */
 TAKT_API bool takt_bench_keeps_slo(const takt_bench *bench, size_t index);
-/** Samples per run of a case; 0 beyond the last. */
+/** How a case was computed; false if the result does not say. */
+TAKT_API bool takt_bench_config(const takt_bench *bench, size_t index, takt_run_config *config);
+/** Threads of a case's plan, and samples per run; 0 beyond the last. */
+TAKT_API int takt_bench_threads(const takt_bench *bench, size_t index);
 TAKT_API int64_t takt_bench_batch(const takt_bench *bench, size_t index);
 
 typedef struct takt_batch_limits {
@@ -387,8 +390,7 @@ typedef struct takt_environment {
     double others; /**< processors that others kept busy meanwhile */
 } takt_environment;
 
-/** Looks at governor, turbo, SMT, limits, load and the like, and runs an A/A comparison for half a
- *  second. The report says what to do about each finding. */
+/** Governor, turbo, SMT, limits, load, an A/A comparison; the report says how to mend each. */
 TAKT_API TAKT_MUST_USE takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found,
                                                           takt_format format, takt_sink_fn *sink,
                                                           void *user);

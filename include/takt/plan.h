@@ -85,6 +85,17 @@ TAKT_API TAKT_MUST_USE takt_status takt_opts_tile(takt_ctx *ctx, takt_plan_optio
 TAKT_API TAKT_MUST_USE takt_status takt_opts_simd_words(takt_ctx *ctx, takt_plan_options *options,
                                                         const char *words);
 
+/** How a plan computes, in the words of its options; for results that are to be compared. */
+typedef struct takt_run_config {
+    const char *backend;   /**< "cpu" */
+    const char *precision; /**< what weights are stored in: "f32", "f16", "bf16" */
+    const char *numerics;  /**< "exact" or "fast" */
+    const char *note;      /**< an option that changes nothing here, and why; or NULL */
+} takt_run_config;
+
+/** The words live as long as the plan. */
+TAKT_API void takt_plan_config(const takt_plan *plan, takt_run_config *config);
+
 /** Everything a run will need, in bytes. */
 typedef struct takt_plan_info {
     uint64_t weights;     /**< constants in the form the kernels read, shared by sessions */

@@ -129,6 +129,8 @@ static takt_status fill_steps(takt_bench *b, takt_session *s, takt_bench_row *r)
                                     .percent = row->percent};
     }
     r->op_count = r->ops != NULL ? count : 0;
+    if (b->has_ceilings && takt_profile_model_cache(p, &r->more.modelled) != TAKT_OK)
+        r->more.modelled.accesses = 0;
     takt_profile_destroy(p);
     return r->ops != NULL || count == 0 ? TAKT_OK : TAKT_ERR_MEMORY;
 }
@@ -154,6 +156,16 @@ static void fill_others(takt_bench *b)
     b->others = takt_ticks_between(&b->ticks, &now);
 }
 
+/* The plan may be gone before the result. */
+static void keep_config(takt_bench *b, const takt_plan *plan, takt_bench_row *r)
+{
+    takt_plan_config(plan, &r->config);
+    r->config.backend = takt_arena_format(&b->arena, "%s", r->config.backend);
+    r->config.precision = takt_arena_format(&b->arena, "%s", r->config.precision);
+    r->config.numerics = takt_arena_format(&b->arena, "%s", r->config.numerics);
+    r->config.note = NULL;
+}
+
 takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case *settings)
 {
     takt_bench_case given;
@@ -163,6 +175,7 @@ takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case
     TAKT_TRY(takt_bench_push(b, &r));
     r->batch = o->batch > 0 ? o->batch : 1;
     r->threads = s->plan->threads;
+    keep_config(b, s->plan, r);
     r->load_ns = o->load_ns;
     r->plan_ns = o->plan_ns;
     r->more.scenario = o->scenario;

@@ -10,8 +10,9 @@ enum { FIGURE = TAKT_FIGURE_TEXT };
 
 /* ---- shared ---- */
 
-static void headline(const takt_profile *p, takt_text *text)
+static void headline(const takt_profile *p, takt_report *r)
 {
+    takt_text *text = &r->text;
     char a[FIGURE], b[FIGURE], c[FIGURE];
     const takt_stats *s = &p->timing.stats;
     takt_text_add(text, "%s a run (95 %% interval %s to %s, %zu runs), %d thread%s",
@@ -21,6 +22,7 @@ static void headline(const takt_profile *p, takt_text *text)
     takt_text_add(text, "\nfirst run %s, settled after %zu run%s, copying the inputs %s\n",
                   takt_figure_time(p->timing.first_ns, a), p->timing.warmup_runs,
                   p->timing.warmup_runs == 1 ? "" : "s", takt_figure_time(p->timing.copy_ns, b));
+    takt_report_config(r, p->plan);
 }
 
 /* The least time that the ceilings allow the whole run. */
@@ -108,8 +110,9 @@ static void row_json(takt_json_writer *w, const takt_profile *p, const takt_prof
     takt_json_close(w, '}');
 }
 
-static void steps_json(const takt_profile *p, takt_json_writer *w)
+static void steps_json(const takt_profile *p, takt_report *r)
 {
+    takt_json_writer *w = &r->json;
     takt_json_key(w, "schema");
     takt_json_string(w, "takt-profile/1");
     takt_json_key(w, "latency");
@@ -120,6 +123,7 @@ static void steps_json(const takt_profile *p, takt_json_writer *w)
     takt_json_close(w, '}');
     takt_json_key(w, "threads");
     takt_json_integer(w, p->plan->threads);
+    takt_report_config(r, p->plan);
     takt_json_key(w, "profiled_runs");
     takt_json_unsigned(w, p->runs);
     json_number(w, "profiled_run_us", p->run_ns * 1e-3);
@@ -231,11 +235,11 @@ static void moves(const takt_profile *p, takt_text *text)
 void takt_profile_steps(const takt_profile *p, size_t top, takt_report *r)
 {
     if (r->is_json) {
-        steps_json(p, &r->json);
+        steps_json(p, r);
         takt_profile_advice(p, r);
         return;
     }
-    headline(p, &r->text);
+    headline(p, r);
     takt_text_add(&r->text, "\n");
     table(p, top, r);
     moves(p, &r->text);
@@ -246,11 +250,11 @@ void takt_profile_steps(const takt_profile *p, size_t top, takt_report *r)
 void takt_profile_brief(const takt_profile *p, takt_report *r)
 {
     if (r->is_json) {
-        steps_json(p, &r->json);
+        steps_json(p, r);
         return;
     }
     char a[FIGURE], b[FIGURE];
-    headline(p, &r->text);
+    headline(p, r);
     const double ns = fmax(p->timing.stats.median, 1), flops = total(p, true);
     takt_text_add(&r->text, "%s", takt_figure_scaled(flops / ns * 1e9, "FLOP/s", a));
     if (p->has_ceilings)

@@ -79,6 +79,17 @@ takt_status takt_opts_simd(takt_plan_options *o, takt_family family, const char 
 static takt_status no_family(takt_ctx *ctx, const char *name)
 {
     takt_fail(ctx, TAKT_E_NAME, "there is no kernel family called %s", name);
+    if (strncmp(name, "gemm_bf16", 9) == 0)
+        return takt_fail_hint(ctx, "bf16 dot products are those of --numerics fast: leave it out, "
+                                   "or cap gemm and conv");
+    const char *end = strchr(name, '_'); /* the kernels rows_f32 are those of rows */
+    takt_family family;
+    for (int f = 0; end != NULL && f < TAKT_FAMILIES; f++) {
+        family = (takt_family)f;
+        if (takt_span_is((takt_span){name, (size_t)(end - name)}, takt_family_name(family)))
+            return takt_fail_hint(ctx, "%s kernels belong to the family %s", name,
+                                  takt_family_name(family));
+    }
 #define X(NAME, text, about) " " text
     return takt_fail_hint(ctx, "families are" TAKT_FAMILY_LIST(X));
 #undef X

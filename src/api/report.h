@@ -4,6 +4,7 @@
 
 #include "api/model.h"
 #include "base/json.h"
+#include "plan/plan.h"
 
 enum { TAKT_TABLE_COLUMNS = 8, TAKT_FIGURE_TEXT = 40 };
 
@@ -76,6 +77,12 @@ void takt_report_begin(takt_report *r, takt_ctx *ctx, takt_format format);
 /* Hands the text over and frees it; `status` is passed on if it is a failure. */
 TAKT_MUST_USE takt_status takt_report_end(takt_report *r, takt_status status, takt_sink_fn *sink,
                                           void *user);
+/* The type that a step's weights are stored in if it is narrower than f32: "bf16"; or NULL. */
+const char *takt_step_weights(const takt_plan *plan, const takt_step *step);
+/* By dot products of bf16. */
+bool takt_step_is_fast(const takt_step *step);
+/* How the plan computes: "config" in JSON; in text, what is not as usual. */
+void takt_report_config(takt_report *r, const takt_plan *plan);
 void takt_report_pair(takt_report *r, const char *key, const char *value);
 void takt_report_count(takt_report *r, const char *key, uint64_t value);
 /* What the model is for, if its author said so. */

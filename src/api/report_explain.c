@@ -129,6 +129,9 @@ static void write_text(takt_report *r, const takt_plan *plan, const char *node)
                       s->node_count, s->node_count == 1 ? "" : "s");
         for (size_t k = 0; k < s->node_count; k++)
             node_text(r, plan, s->nodes[k]);
+        const char *weights = takt_step_weights(plan, s);
+        if (weights != NULL)
+            takt_text_add(&r->text, "     weights are stored in %s\n", weights);
         if (s->note != NULL)
             takt_text_add(&r->text, "     note: %s\n", s->note);
     }
@@ -142,6 +145,7 @@ static void step_json(takt_report *r, const takt_plan *plan, size_t index)
     takt_report_count(r, "index", index);
     takt_report_pair(r, "name", s->name);
     takt_report_pair(r, "kind", s->kind);
+    takt_report_pair(r, "weights", takt_step_weights(plan, s));
     takt_report_pair(r, "note", s->note);
     takt_json_key(&r->json, "nodes");
     takt_json_open(&r->json, '[');

@@ -29,7 +29,9 @@ static void step_text(takt_report *r, const takt_plan *plan, size_t index)
     const takt_step *s = &plan->steps[index];
     takt_kernel_choice choices[CANDIDATES];
     const size_t count = candidates(s, choices);
-    takt_text_add(&r->text, "%zu  %s: %s\n", index, s->name, s->kernel);
+    const char *weights = takt_step_weights(plan, s);
+    takt_text_add(&r->text, "%zu  %s: %s%s%s\n", index, s->name, s->kernel,
+                  weights != NULL ? ", weights in " : "", weights != NULL ? weights : "");
     for (size_t i = 0; i < count; i++)
         takt_text_add(&r->text, "     %s %s%s%s\n", choices[i].refused == NULL ? "+" : "-",
                       choices[i].kernel->name, choices[i].refused == NULL ? "" : ": ",
@@ -47,6 +49,7 @@ static void step_json(takt_report *r, const takt_plan *plan, size_t index)
     takt_report_pair(r, "step", s->name);
     takt_report_pair(r, "kind", s->kind);
     takt_report_pair(r, "kernel", s->kernel);
+    takt_report_pair(r, "weights", takt_step_weights(plan, s));
     takt_report_pair(r, "note", s->note);
     takt_json_key(&r->json, "candidates");
     takt_json_open(&r->json, '[');
@@ -108,6 +111,7 @@ takt_status takt_plan_kernels(const takt_plan *plan, takt_format format, takt_si
     takt_report_begin(&r, plan->ctx, format);
     isas(&r, "isas", "instruction sets", plan->isas);
     families(&r, plan);
+    takt_report_config(&r, plan);
     if (r.is_json) {
         takt_json_key(&r.json, "steps");
         takt_json_open(&r.json, '[');

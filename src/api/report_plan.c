@@ -51,25 +51,12 @@ static void step_row(takt_table *t, const takt_plan *plan, const takt_step *s, s
 
 /* ---- what is bound to a session ---- */
 
-/* Port `i` of a session, inputs first. */
-static const takt_session_port *port_of(const takt_session *s, size_t i, const takt_desc **desc)
-{
-    const size_t inputs = s->plan->graph->input_count;
-    *desc = i < inputs ? &s->input_descs[i] : &s->output_descs[i - inputs];
-    return i < inputs ? &s->inputs[i] : &s->outputs[i - inputs];
-}
-
-static size_t port_count(const takt_session *s)
-{
-    return s->plan->graph->input_count + s->plan->graph->output_count;
-}
-
 /* A move that a bound buffer costs, as a row among the steps. */
 static void move_row(takt_table *t, const takt_session *s, size_t i)
 {
     const takt_desc *desc;
     char figure[TAKT_FIGURE_TEXT];
-    const takt_session_port *port = port_of(s, i, &desc);
+    const takt_session_port *port = takt_report_port(s, i, &desc);
     if (!takt_port_moves(port))
         return;
     takt_table_cell(t, "-");
@@ -103,9 +90,9 @@ static const takt_step *obstacle_of(const takt_session *s, size_t i)
 
 static void bindings_text(takt_report *r, const takt_session *s)
 {
-    for (size_t i = 0; s != NULL && i < port_count(s); i++) {
+    for (size_t i = 0; s != NULL && i < takt_report_ports(s); i++) {
         const takt_desc *desc;
-        const takt_session_port *port = port_of(s, i, &desc);
+        const takt_session_port *port = takt_report_port(s, i, &desc);
         if (port->strided.data == NULL)
             continue;
         takt_text_add(&r->text, "  %s ", desc->name);
@@ -125,9 +112,9 @@ static void bindings_json(takt_report *r, const takt_session *s)
 {
     takt_json_key(&r->json, "bindings");
     takt_json_open(&r->json, '[');
-    for (size_t i = 0; i < port_count(s); i++) {
+    for (size_t i = 0; i < takt_report_ports(s); i++) {
         const takt_desc *desc;
-        const takt_session_port *port = port_of(s, i, &desc);
+        const takt_session_port *port = takt_report_port(s, i, &desc);
         if (port->strided.data == NULL)
             continue;
         const takt_step *obstacle = port->is_view ? NULL : obstacle_of(s, i);
@@ -154,46 +141,10 @@ static void steps_text(takt_report *r, const takt_plan *plan, const takt_session
         move_row(&t, s, i);
     for (size_t i = 0; i < plan->step_count; i++)
         step_row(&t, plan, &plan->steps[i], i);
-    for (size_t i = plan->graph->input_count; s != NULL && i < port_count(s); i++)
+    for (size_t i = plan->graph->input_count; s != NULL && i < takt_report_ports(s); i++)
         move_row(&t, s, i);
     takt_table_print(&t, &r->text);
     takt_table_deinit(&t);
-}
-
-static void memory_row(takt_table *t, const char *what, uint64_t bytes, const char *note)
-{
-    char figure[TAKT_FIGURE_TEXT];
-    takt_table_cell(t, "%s", what);
-    takt_table_cell(t, "%s", takt_figure(bytes, figure));
-    takt_table_cell(t, "%s", note);
-}
-
-static void memory_text(takt_report *r, const takt_plan *plan, size_t minimum)
-{
-    char figure[TAKT_FIGURE_TEXT];
-    takt_plan_info info;
-    takt_table t;
-    takt_plan_query(plan, &info);
-    const double gap =
-        info.lower_bound > 0 ? 100.0 * ((double)info.arena / (double)info.lower_bound - 1) : 0;
-    takt_table_init(&t, r->ctx, "lrl");
-    memory_row(&t, "weights", info.weights, "shared by all sessions");
-    memory_row(&t, "packed weights", info.packed, "in the form the kernels read; shared");
-    memory_row(&t, "state", info.state, "per session, outlives runs");
-    memory_row(&t, "inputs, outputs", info.io, "none of it where the caller binds buffers");
-    memory_row(&t, "arena", info.arena, "per session: activations and scratch");
-    takt_table_rule(&t);
-    memory_row(&t, "peak", info.peak, "bytes, known before the run");
-    takt_text_add(&r->text, "memory in bytes\n");
-    takt_table_print(&t, &r->text);
-    takt_table_deinit(&t);
-    takt_text_add(&r->text, "  arena: lower bound %s, ", takt_figure(info.lower_bound, figure));
-    takt_text_add(&r->text, "gap %.1f %%; largest scratch of a step %s\n", gap,
-                  takt_figure(info.scratch, figure));
-    takt_text_add(&r->text, "  arena: minimum %s (best order, cheap values made twice), ",
-                  takt_figure(minimum, figure));
-    takt_text_add(&r->text, "planned %s, ", takt_figure(info.arena, figure));
-    takt_text_add(&r->text, "maximum %s (no reuse)\n", takt_figure(info.unshared, figure));
 }
 
 /* ---- what the hint did ---- */
@@ -247,8 +198,9 @@ static void write_text(takt_report *r, const takt_plan *plan, const takt_session
     double flops = 0;
     for (size_t i = 0; i < plan->step_count; i++)
         flops += plan->steps[i].cost.flops;
-    takt_text_add(&r->text, "plan of %s: %zu steps, %d thread%s, %s operations per run\n",
-                  plan->graph->name, plan->step_count, plan->threads, plan->threads == 1 ? "" : "s",
+    takt_text_add(&r->text, "plan of %s: %zu step%s, %d thread%s, %s operations per run\n",
+                  plan->graph->name, plan->step_count, plan->step_count == 1 ? "" : "s",
+                  plan->threads, plan->threads == 1 ? "" : "s",
                   takt_figure(takt_whole(flops), figure));
     hint_text(r, plan);
     if (plan->backend != &takt_backend_cpu) {
@@ -256,9 +208,10 @@ static void write_text(takt_report *r, const takt_plan *plan, const takt_session
         takt_plan_backend(plan, about, sizeof about);
         takt_text_add(&r->text, "backend %s\n", about);
     }
+    takt_report_config(r, plan);
     steps_text(r, plan, s);
     bindings_text(r, s);
-    memory_text(r, plan, minimum);
+    takt_report_memory(r, plan, s, minimum);
 }
 
 /* ---- JSON ---- */
@@ -272,12 +225,13 @@ static void views_json(takt_report *r, const char *key, const takt_view *views, 
     takt_json_close(&r->json, ']');
 }
 
-static void step_json(takt_report *r, const takt_step *s)
+static void step_json(takt_report *r, const takt_plan *plan, const takt_step *s)
 {
     takt_json_open(&r->json, '{');
     takt_report_pair(r, "kind", s->kind);
     takt_report_pair(r, "name", s->name);
     takt_report_pair(r, "kernel", s->kernel);
+    takt_report_pair(r, "weights", takt_step_weights(plan, s));
     takt_report_pair(r, "backend", s->backend != NULL ? s->backend->name : NULL);
     takt_report_count(r, "tasks", s->task_count);
     takt_report_count(r, "flops", takt_whole(s->cost.flops));
@@ -305,27 +259,6 @@ static void buffer_json(takt_report *r, const takt_plan *plan, size_t index)
     takt_json_close(&r->json, '}');
 }
 
-static void memory_json(takt_report *r, const takt_plan *plan, size_t minimum)
-{
-    takt_plan_info info;
-    takt_plan_query(plan, &info);
-    takt_json_key(&r->json, "memory");
-    takt_json_open(&r->json, '{');
-    takt_report_count(r, "weights", info.weights);
-    takt_report_count(r, "packed", info.packed);
-    takt_report_count(r, "state", info.state);
-    takt_report_count(r, "io", info.io);
-    takt_report_count(r, "arena", info.arena);
-    takt_report_count(r, "scratch", info.scratch);
-    takt_report_count(r, "peak", info.peak);
-    takt_report_count(r, "lower_bound", info.lower_bound);
-    takt_report_count(r, "unshared", info.unshared);
-    takt_report_count(r, "minimum", minimum);
-    takt_report_count(r, "planned", info.arena);
-    takt_report_count(r, "maximum", info.unshared);
-    takt_json_close(&r->json, '}');
-}
-
 static void write_json(takt_report *r, const takt_plan *plan, const takt_session *s, size_t minimum)
 {
     takt_report_pair(r, "model", plan->graph->name);
@@ -333,12 +266,13 @@ static void write_json(takt_report *r, const takt_plan *plan, const takt_session
     char about[256];
     takt_plan_backend(plan, about, sizeof about);
     takt_report_pair(r, "backend", about);
+    takt_report_config(r, plan);
     hint_json(r, plan);
-    memory_json(r, plan, minimum);
+    takt_report_memory(r, plan, s, minimum);
     takt_json_key(&r->json, "steps");
     takt_json_open(&r->json, '[');
     for (size_t i = 0; i < plan->step_count; i++)
-        step_json(r, &plan->steps[i]);
+        step_json(r, plan, &plan->steps[i]);
     takt_json_close(&r->json, ']');
     if (s != NULL)
         bindings_json(r, s);

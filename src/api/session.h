@@ -87,4 +87,13 @@ TAKT_MUST_USE takt_status takt_session_get_pool(takt_session *s, const takt_sess
 /* Waits for the runner's last run and ends its thread. */
 void takt_runner_end(takt_session *s);
 
+/* How many inputs and outputs there are, and port `i` of them, inputs first. */
+size_t takt_report_ports(const takt_session *s);
+const takt_session_port *takt_report_port(const takt_session *s, size_t i, const takt_desc **desc);
+
+struct takt_report;
+/* The memory statement; `minimum`: the arena of the best order; `s`: or NULL. */
+void takt_report_memory(struct takt_report *r, const takt_plan *plan, const takt_session *s,
+                        size_t minimum);
+
 #endif

@@ -193,6 +193,17 @@ double takt_bench_noise_pct(const takt_bench *b)
     return worst;
 }
 
+int takt_bench_threads(const takt_bench *b, size_t index)
+{
+    return index < b->count ? b->rows[index].threads : 0;
+}
+
+bool takt_bench_config(const takt_bench *b, size_t index, takt_run_config *config)
+{
+    *config = index < b->count ? b->rows[index].config : (takt_run_config){NULL};
+    return config->backend != NULL && config->precision != NULL && config->numerics != NULL;
+}
+
 char takt_noise_grade(double noise_pct, const takt_others *o)
 {
     const double noise = noise_pct + o->steal_pct;

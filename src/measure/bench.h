@@ -2,6 +2,7 @@
 #ifndef TAKT_MEASURE_BENCH_H
 #define TAKT_MEASURE_BENCH_H
 
+#include <takt/counters.h>
 #include <takt/load.h>
 
 #include "base/json.h"
@@ -28,6 +29,8 @@ typedef struct takt_bench_more {
     const char *energy; /* who counted; NULL: nobody */
     double events;      /* per run */
     const char *event, *source;
+    takt_cache_use cache;    /* source NULL: nobody asked */
+    takt_cache_use modelled; /* accesses 0: unknown */
     double *process_medians; /* nanoseconds; in the bench's arena */
     size_t processes;
     takt_interval process_ci; /* of their mean */
@@ -36,6 +39,7 @@ typedef struct takt_bench_more {
 typedef struct takt_bench_row {
     int64_t batch;
     int threads;
+    takt_run_config config; /* in the bench's arena; NULL: unknown */
     takt_timing timing;
     takt_stats throughput; /* samples a second */
     double load_ns, plan_ns;

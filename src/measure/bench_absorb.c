@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "measure/bench.h"
+#include "measure/cache.h"
 #include "measure/compare.h"
 #include "measure/special.h"
 #include "measure/stats.h"
@@ -118,4 +119,30 @@ double takt_bench_counter(const takt_bench *b, size_t index, const char **source
     const takt_bench_more *m = index < b->count ? &b->rows[index].more : NULL;
     *source = m != NULL && m->event != NULL ? m->source : NULL;
     return *source != NULL ? m->events : 0;
+}
+
+takt_status takt_bench_set_cache(takt_bench *b, size_t index, const takt_cache_use *use)
+{
+    if (index >= b->count)
+        return takt_fail(b->ctx, TAKT_E_ARGUMENT, "there is no case %zu", index);
+    takt_cache_use *kept = &b->rows[index].more.cache;
+    const char *note = use->note != NULL ? copy(b, use->note) : NULL;
+    TAKT_TRY(takt_cache_check(b->ctx, use, kept));
+    kept->note = note;
+    return TAKT_OK;
+}
+
+takt_status takt_bench_model_cache(const takt_bench *b, size_t index, takt_cache_use *use)
+{
+    *use = index < b->count ? b->rows[index].more.modelled : (takt_cache_use){0};
+    if (!(use->accesses > 0))
+        return takt_fail(b->ctx, TAKT_E_ARGUMENT,
+                         "case %zu knows no caches: its steps were not looked at", index);
+    return TAKT_OK;
+}
+
+bool takt_bench_cache(const takt_bench *b, size_t index, takt_cache_use *use)
+{
+    *use = index < b->count ? b->rows[index].more.cache : (takt_cache_use){0};
+    return use->source != NULL;
 }

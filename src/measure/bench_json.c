@@ -184,6 +184,11 @@ static void config(takt_json_writer *w, const takt_bench_row *r)
     takt_json_integer(w, r->batch);
     takt_json_key(w, "threads");
     takt_json_integer(w, r->threads);
+    if (r->config.backend != NULL) {
+        string(w, "backend", r->config.backend);
+        string(w, "precision", r->config.precision);
+        string(w, "numerics", r->config.numerics);
+    }
     string(w, "scenario", takt_scenario_name(r->more.scenario));
     count(w, "streams", r->more.streams);
     if (r->more.qps_asked > 0)

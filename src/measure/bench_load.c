@@ -112,6 +112,10 @@ static takt_status read_row(takt_bench *b, const takt_json *config, const takt_j
     TAKT_TRY(takt_bench_push(b, &r));
     r->batch = (int64_t)fmax(1, fmin(number(config, "batch_size"), 1e9));
     r->threads = (int)fmax(1, fmin(number(config, "threads"), 1e6));
+    if (member(config, "numerics") != NULL)
+        r->config = (takt_run_config){.backend = string(b, config, "backend"),
+                                      .precision = string(b, config, "precision"),
+                                      .numerics = string(b, config, "numerics")};
     const takt_json *incomplete = member(results, "incomplete");
     r->timing.is_complete = incomplete == NULL || !incomplete->boolean;
     TAKT_TRY(read_samples(b, member(latency, "samples_ns"), &r->timing));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "measure/bench.h"
+#include "measure/cache.h"
 #include "measure/stats_json.h"
 
 static void string(takt_json_writer *w, const char *key, const char *value)
@@ -130,6 +131,8 @@ void takt_bench_more_json(takt_json_writer *w, const takt_bench *b, const takt_b
         takt_json_close(w, '}');
         takt_json_close(w, '}');
     }
+    if (m->cache.source != NULL)
+        takt_cache_json(w, &m->cache);
     if (m->processes > 0)
         write_processes(w, m);
 }
@@ -201,12 +204,30 @@ static void read_processes(takt_bench *b, const takt_json *o, takt_bench_more *m
                                         takt_json_next(takt_json_first(ci))->number * 1e6};
 }
 
+/* Figures that cannot be are left out. */
+static void read_cache(takt_bench *b, const takt_json *o, takt_bench_more *m)
+{
+    const takt_json *ll = member(o, "ll_misses");
+    const takt_cache_use use = {.source = text(b, o, "source"),
+                                .accesses = value(o, "per_run"),
+                                .l1_misses = value(o, "l1_misses"),
+                                .ll_misses = ll != NULL ? ll->number : -1,
+                                .l1_bytes = (uint64_t)fmin(1e15, fmax(0, value(o, "l1_bytes"))),
+                                .ll_bytes = (uint64_t)fmin(1e15, fmax(0, value(o, "ll_bytes")))};
+    if (takt_cache_check(b->ctx, &use, &m->cache) != TAKT_OK)
+        m->cache = (takt_cache_use){0};
+    else
+        m->cache.note = text(b, o, "note");
+}
+
 void takt_bench_more_read(takt_bench *b, const takt_json *results, takt_bench_row *r)
 {
     takt_bench_more *m = &r->more;
     const takt_json *slo = member(results, "slo"), *energy = member(results, "energy");
     const takt_json *cpu = member(member(results, "utilisation"), "cpu_pct");
     const takt_json *counters = member(results, "counters");
+    if (member(results, "cache") != NULL)
+        read_cache(b, member(results, "cache"), m);
     if (member(results, "load") != NULL)
         read_load(b, member(results, "load"), m);
     m->slo = (takt_slo){value(slo, "percentile") / 100, value(slo, "limit_ms") * 1e6};

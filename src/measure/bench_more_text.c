@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "measure/bench.h"
+#include "measure/cache.h"
 
 static void say_load(takt_text *text, const takt_bench_row *r)
 {
@@ -65,6 +66,8 @@ void takt_bench_more_text(takt_text *text, const takt_bench *b, const takt_bench
         say_processes(text, m);
     if (m->event != NULL)
         takt_text_add(text, "  %.0f %s a run (%s)\n", m->events, m->event, m->source);
+    if (m->cache.source != NULL)
+        takt_cache_text(text, "  ", &m->cache);
     if (b->energy && m->energy != NULL)
         takt_text_add(text, "  %.4g J a run (%s)\n", m->joules, m->energy);
     else if (b->energy)

@@ -1,5 +1,6 @@
 /* compare_report.c - a comparison as a sentence, as JSON, and as a page with distributions. */
 #include <math.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -52,6 +53,32 @@ static void sentence(const report *r, void (*name)(takt_text *text, const char *
                   100 * (c->ratio - 1), 100 * (c->ci.low - 1), 100 * (c->ci.high - 1), c->blocks);
 }
 
+static bool differ(const char *a, const char *b)
+{
+    return a != NULL && b != NULL && strcmp(a, b) != 0;
+}
+
+/* Two results that were not computed alike: what differs. */
+static void unlike(const report *r, void (*name)(takt_text *text, const char *value))
+{
+    const takt_run_config *a = &r->of->a_config, *b = &r->of->b_config;
+    const char *const pairs[][3] = {{"backend", a->backend, b->backend},
+                                    {"weights stored in", a->precision, b->precision},
+                                    {"numerics", a->numerics, b->numerics}};
+    bool is_first = true;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (differ(pairs[i][1], pairs[i][2])) {
+            takt_text_add(r->text, "%s%s ", is_first ? "they are not computed alike: " : "; ",
+                          pairs[i][0]);
+            name(r->text, pairs[i][1]);
+            takt_text_add(r->text, " and ");
+            name(r->text, pairs[i][2]);
+            is_first = false;
+        }
+    if (!is_first)
+        takt_text_add(r->text, "\n");
+}
+
 static void plain(takt_text *text, const char *value)
 {
     takt_text_add(text, "%s", value);
@@ -61,7 +88,9 @@ static void write_text(const report *r)
 {
     const takt_comparison *c = r->c;
     sentence(r, plain);
-    takt_text_add(r->text, "\n%s: %.4g us, %s: %.4g us\n", r->of->a, c->a_ns * 1e-3, r->of->b,
+    takt_text_add(r->text, "\n");
+    unlike(r, plain);
+    takt_text_add(r->text, "%s: %.4g us, %s: %.4g us\n", r->of->a, c->a_ns * 1e-3, r->of->b,
                   c->b_ns * 1e-3);
     takt_text_add(r->text,
                   "%s against itself shows %.2f %% today; the smallest change that this "
@@ -73,6 +102,21 @@ static void number(takt_json_writer *w, const char *key, double value)
 {
     takt_json_key(w, key);
     takt_json_number(w, value);
+}
+
+static void write_config(takt_json_writer *w, const char *key, const takt_run_config *c)
+{
+    if (c->backend == NULL || c->precision == NULL || c->numerics == NULL)
+        return;
+    takt_json_key(w, key);
+    takt_json_open(w, '{');
+    takt_json_key(w, "backend");
+    takt_json_string(w, c->backend);
+    takt_json_key(w, "precision");
+    takt_json_string(w, c->precision);
+    takt_json_key(w, "numerics");
+    takt_json_string(w, c->numerics);
+    takt_json_close(w, '}');
 }
 
 /* Block medians, where the times are those; not the thousands of a result file. */
@@ -94,6 +138,8 @@ static void write_members(const report *r, takt_json_writer *w)
     takt_json_string(w, r->of->a);
     takt_json_key(w, "b");
     takt_json_string(w, r->of->b);
+    write_config(w, "a_config", &r->of->a_config);
+    write_config(w, "b_config", &r->of->b_config);
     takt_json_key(w, "verdict");
     takt_json_string(w, takt_verdict_name(c->verdict));
     number(w, "ratio", c->ratio);
@@ -192,6 +238,8 @@ static void write_html(const report *r)
     head(r->text);
     takt_text_add(r->text, "<h1>%s</h1>\n<p>", title_of(c));
     sentence(r, takt_html_text);
+    takt_text_add(r->text, "</p>\n<p>");
+    unlike(r, takt_html_text);
     takt_text_add(r->text, "</p>\n<div class=\"plots\">\n");
     const takt_plot_bar bars[] = {
         {"B against A", 100 * (c->ci.low - 1), 100 * (c->ratio - 1), 100 * (c->ci.high - 1), false},
@@ -257,6 +305,8 @@ static void write_page(const report *reports, size_t count)
         takt_html_text(text, reports[i].of->b);
         takt_text_add(text, "</h2>\n<p>");
         sentence(&reports[i], takt_html_text);
+        takt_text_add(text, "</p>\n<p>");
+        unlike(&reports[i], takt_html_text);
         takt_text_add(text, "</p>\n<div class=\"plots\">\n");
         if (has_times(reports[i].of->a_timing) && has_times(reports[i].of->b_timing))
             takt_plot_two(text, reports[i].of->a_timing, reports[i].of->b_timing);

@@ -106,7 +106,9 @@ struct takt_step {
     takt_cost cost;
     const takt_id *nodes; /* of the plan's graph that this step computes; the anchor first */
     size_t node_count;
-    const char *note; /* why it is not faster, e.g. "no kernel for f16: generic"; or NULL */
+    const char *weights; /* the type that packed weights are stored in, if narrower than they are
+                          * computed in: "bf16"; or NULL */
+    const char *note;    /* why it is not faster, e.g. "no kernel for f16: generic"; or NULL */
     bool can_fault;
     bool is_commit;         /* overwrites visible state: runs last, is never interrupted */
     takt_error_id fault_id; /* 0: the step records its failures itself (control flow) */

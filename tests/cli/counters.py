@@ -1,4 +1,5 @@
 """counters.py - takt profile --counters: the cache hit rate, and where it is from."""
+import json
 import shutil
 
 from _cli import CNN, MLP, expect, fails, finish, parsed, path, succeeds, takt
@@ -67,6 +68,28 @@ def automatic():
           says=("TAKT8004", "valgrind is not installed"))
 
 
+def benchmark():
+    """The same figures in a result, by case, and read back."""
+    file = path("cache.json")
+    run = ("benchmark", "run", MLP, "--iterations", "20", "--threads", "1")
+    succeeds(*run, "--batch-size", "1,8", "--counters", "model", "-o", file, env=CALM)
+    with open(file, encoding="utf-8") as text:
+        runs = json.load(text)["runs"]
+    found = [check("model", one["results"]["cache"]) for one in runs]
+    expect([one["source"] for one in found] == ["modelled"] * 2, found)
+    expect(found[1]["per_run"] > found[0]["per_run"], found)
+    told = succeeds("benchmark", "analyze", file, env=CALM)
+    expect(told.count("cache (modelled): ") == 2, told)
+    expect("cache" not in parsed(*run, "--json", env=CALM)["results"], "nobody asked")
+    fails(2, *run, "--counters", "guess", says=("auto, perf, cachegrind and model",))
+    if shutil.which("valgrind") is None:
+        print("SKIP benchmark: no valgrind")
+        return
+    several = parsed(*run, "-D", "batch=8", "--counters", "cachegrind", "--json", env=CALM)
+    use = check("cachegrind", several["results"]["cache"])
+    expect(use["source"] == "simulated" and use["l1_misses"] > 800e3 / 64 / 2, use)
+
+
 def words():
     fails(2, "profile", CNN, "--counters", "guess",
           says=("--counters guess", "auto, perf, cachegrind and model"))
@@ -77,6 +100,6 @@ def words():
     expect("cache (modelled): " in text and "hit L1" in text, text)
 
 
-for part in (modelled, simulated, measured, automatic, words):
+for part in (modelled, simulated, measured, automatic, benchmark, words):
     part()
 finish()

@@ -51,6 +51,11 @@ for box in ("Using Float32 (not Float64)", "Buffers pre-allocated", "Set resourc
             "Test edge cases", "Latency meets requirements", "Throughput meets requirements",
             "Set performance targets", "Implement operation fusion", "Enable SIMD operations"):
     expect(boxes[box]["ticked"], f"{box}: {boxes[box]}")
+# The interpreter has neither vector code nor fusion, whatever the flags allow.
+plain = {one["box"]: one for one in parsed("checklist", MLP, "--duration", "30ms", "--json",
+                                           "--backend", "ref")["boxes"]}
+for box in ("Enable SIMD operations", "Implement operation fusion"):
+    expect(not plain[box]["ticked"] and "ref" in plain[box]["fix"], f"{box}: {plain[box]}")
 broken = takt("checklist", MLP, "--duration", "30ms", "--json", "-O0", "-D", "batch=64",
               "--threads", "1", "--slo", "p50=1ns", "--qps", "1e12")
 expect(broken.returncode == 4, f"a promise that is not kept: exit {broken.returncode}")

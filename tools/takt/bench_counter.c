@@ -3,13 +3,14 @@
 #include <stdlib.h>
 
 #include "bench_job.h"
+#include "cache_use.h"
 #include "simulate.h"
 
 enum { COUNTED_RUNS = 20 };
 
 /* Flags that a simulated run needs to compute the same. */
-static const tool_flag_id carried[] = {TAKT_F_SELECT, TAKT_F_BACKEND, TAKT_F_ISA,   TAKT_F_PASS,
-                                       TAKT_F_LEVEL,  TAKT_F_SEED,    TAKT_FLAG_IDS};
+static const tool_flag_id carried[] = {TAKT_F_SELECT, TAKT_F_SEED, TAKT_F_MAX_RAM, TOOL_PLAN_FLAGS,
+                                       TAKT_FLAG_IDS};
 
 /* "==123== Collected : 456789", of so many runs; 0 if callgrind did not get there. */
 static double collected(const takt_tool *t, const tool_simulation *s, int runs)
@@ -65,4 +66,31 @@ int bench_count_events(bench_job *j, size_t index, const char *sizes)
         return tool_report_error(j->t, &e);
     }
     return tool_finish(j->t, takt_bench_set_counter(j->bench, index, j->event, per_run, source));
+}
+
+/* ---- caches ---- */
+
+static int fill(void *user, takt_session *s)
+{
+    return tool_fill_inputs(user, s);
+}
+
+int bench_count_cache(bench_job *j, size_t index, const char *sizes)
+{
+    takt_cache_use use;
+    const takt_timing *t = takt_bench_timing(j->bench, index);
+    tool_cache_job job = {.t = j->t,
+                          .model = j->model,
+                          .path = j->info.model,
+                          .sizes = sizes,
+                          .given = sizes,
+                          .made_ns = j->load_ns,
+                          .fill = fill,
+                          .user = j->t};
+    job.run_ns = takt_bench_threads(j->bench, index) * t->stats.median;
+    int code = tool_finish(j->t, takt_bench_model_cache(j->bench, index, &job.modelled));
+    if (code == TAKT_EXIT_OK)
+        code = tool_cache_use(&job, &use);
+    return code != TAKT_EXIT_OK ? code
+                                : tool_finish(j->t, takt_bench_set_cache(j->bench, index, &use));
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench_job.h"
+#include "cache_use.h"
 
 static bool take_metric(bench_job *j, const char *word)
 {
@@ -148,7 +149,7 @@ bool bench_take_flags(bench_job *j)
     }
     j->info.type = type;
     if (!take_metrics(j) || !take_timing(j) || !bench_take_slo(t, &j->usual.slo) ||
-        !take_scenario(j) || !take_event(j))
+        !take_scenario(j) || !take_event(j) || !tool_cache_flag(t))
         return false;
     const bool has_metric = j->info.latency || j->info.throughput || j->info.memory;
     if (type != NULL && strcmp(type, "memory") == 0 && !has_metric)

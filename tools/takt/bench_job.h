@@ -15,6 +15,7 @@ typedef struct bench_job {
     size_t batch_count, thread_count;
     const char *event; /* to count; NULL: none */
     double load_ns;
+    bool has_noted; /* what the flags do not change here */
 } bench_job;
 
 /* False: a usage error, printed. */
@@ -28,6 +29,8 @@ int bench_measure_all(bench_job *j);
 int bench_measure_processes(bench_job *j, uint64_t processes);
 /* Counts the event for every case: `sizes` and threads are those of the case. */
 int bench_count_events(bench_job *j, size_t index, const char *sizes);
+/* What --counters asks for, of a case. */
+int bench_count_cache(bench_job *j, size_t index, const char *sizes);
 /* Instructions of one run, by simulation; 0 if that cannot be had. */
 double bench_simulate(takt_tool *t, const char *model, const char *sizes);
 

@@ -26,6 +26,9 @@ static int measure(bench_job *j, takt_plan *plan, int64_t batch, double plan_ns)
     takt_session *s = tool_make_session(j->t, plan, &code);
     if (s == NULL)
         return code;
+    if (!j->has_noted)
+        tool_note_config(j->t, plan);
+    j->has_noted = true;
     c.batch = batch;
     c.load_ns = j->load_ns;
     c.plan_ns = plan_ns;
@@ -109,6 +112,9 @@ static int one(bench_job *j, uint64_t threads, uint64_t batch)
     takt_plan_destroy(plan);
     if (code == TAKT_EXIT_OK && j->event != NULL && takt_bench_count(j->bench) > before)
         code = bench_count_events(j, before, sizes.text);
+    if (code == TAKT_EXIT_OK && tool_text_of(j->t, TAKT_F_COUNTERS) != NULL &&
+        takt_bench_count(j->bench) > before)
+        code = bench_count_cache(j, before, sizes.text);
     return code;
 }
 

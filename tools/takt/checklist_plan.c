@@ -19,6 +19,12 @@ static bool plan_info(check_sheet *s, takt_plan_options o, takt_plan_info *info)
     return true;
 }
 
+/* Whether the plan is that of a backend, by flag or by the model. */
+static bool is_on(const check_sheet *s, const char *backend)
+{
+    return strcmp(s->p->backend, backend) == 0;
+}
+
 void check_types(check_sheet *s, check_result *r)
 {
     size_t doubles = 0;
@@ -94,10 +100,17 @@ void check_fusion(check_sheet *s, check_result *r)
     takt_plan_options o = s->p->options;
     takt_plan_info apart = {0};
     o.passes = "-fuse";
+    if (is_on(s, "ref")) {
+        r->ticked = false;
+        SAY(r->evidence, "backend ref computes every operation by itself");
+        SAY(r->fix, "leave out --backend ref");
+        return;
+    }
     r->ticked = plan_info(s, o, &apart) &&
                 (s->p->info.steps < apart.steps || s->p->options.passes == NULL) &&
                 s->p->options.level >= 0;
-    SAY(r->evidence, "%zu steps, and %zu without fusion", s->p->info.steps, apart.steps);
+    SAY(r->evidence, "%zu step%s, and %zu without fusion", s->p->info.steps,
+        s->p->info.steps == 1 ? "" : "s", apart.steps);
     SAY(r->fix, "leave out -O and --pass; takt explain --fusions says what did not fuse and why");
 }
 
@@ -115,6 +128,12 @@ void check_simd(check_sheet *s, check_result *r)
     takt_cpu cpu;
     takt_plan_options o;
     takt_cpu_caps(&cpu);
+    if (is_on(s, "ref")) {
+        r->ticked = false;
+        SAY(r->evidence, "backend ref is the interpreter: it uses none of %.120s", cpu.isas);
+        SAY(r->fix, "leave out --backend ref");
+        return;
+    }
     r->ticked = !tool_all_on(s->p, &o) || (s->p->options.isa == NULL && s->p->options.level >= 0 &&
                                            memcmp(o.simd, s->p->options.simd, sizeof o.simd) == 0);
     SAY(r->evidence, r->ticked ? "kernels use %.150s" : "a flag keeps kernels from using %.120s",

@@ -11,6 +11,7 @@ typedef struct compare_side {
     const char *path;    /* a model or a result */
     const char *backend; /* NULL: that of the flags */
     const char *program; /* another takt; NULL: this one */
+    char words[3][32];   /* how it was computed: backend, precision, numerics; empty: unknown */
 } compare_side;
 
 typedef struct compare_job {
@@ -35,6 +36,8 @@ int compare_counts(compare_job *j, size_t other);
 /* `a` and `b` may be NULL. */
 int compare_report(compare_job *j, size_t other, const takt_comparison *c, const takt_timing *a,
                    const takt_timing *b);
+/* Keeps how a side was computed, for the report. */
+void compare_keep_config(compare_side *side, const takt_run_config *config);
 /* Results of different machines, or of different ways of counting. */
 int compare_mixed(const takt_tool *t, const char *sentence);
 bool compare_is_result(const char *path);

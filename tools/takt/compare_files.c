@@ -40,6 +40,10 @@ int compare_files(compare_job *j, size_t other)
     if (code == TAKT_EXIT_OK) {
         const takt_timing *a = takt_bench_timing(benches[0], 0);
         const takt_timing *b = takt_bench_timing(benches[1], 0);
+        takt_run_config config;
+        for (int i = 0; i < 2; i++)
+            if (takt_bench_config(benches[i], 0, &config))
+                compare_keep_config(&j->sides[i == 0 ? 0 : other], &config);
         code = tool_finish(j->t, takt_timing_compare(j->t->ctx, a, b, j->margin, &c));
         if (code != TAKT_EXIT_OK && takt_last_error_info(j->t->ctx)->id == 8001)
             code = TAKT_EXIT_INCONCLUSIVE; /* too few times */

@@ -5,7 +5,7 @@
 #include "compare.h"
 
 typedef struct side {
-    const compare_side *of;
+    compare_side *of;
     takt_model *model;
     takt_plan *plan;
     takt_session *session;
@@ -60,11 +60,16 @@ static int open_session(both *b, side *s)
 {
     takt_tool *t = b->j->t;
     takt_plan_info info;
+    takt_run_config config;
     int code = tool_planned(
         t, tool_plan_on(t, s->model, s->of->backend, s->sizes.text, b->threads, &s->plan));
     if (code != TAKT_EXIT_OK)
         return code;
     takt_plan_query(s->plan, &info);
+    takt_plan_config(s->plan, &config);
+    if (s->of->words[0][0] == '\0')
+        tool_note_config(t, s->plan);
+    compare_keep_config(s->of, &config);
     if (b->j->pool == NULL && info.threads > 1)
         code = tool_finish(t, takt_pool_open(t->ctx, info.threads, &b->j->pool));
     if (code != TAKT_EXIT_OK)

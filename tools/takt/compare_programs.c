@@ -11,7 +11,7 @@ enum { LEAST_BLOCKS = 6, MOST_BLOCKS = 24 };
 
 typedef struct shift {
     compare_job *j;
-    const compare_side *side[2];
+    compare_side *side[2];
     char path[64];
     double times[2][MOST_BLOCKS];
     size_t blocks;
@@ -46,6 +46,9 @@ static int time_once(shift *s, int which, double *ns)
     }
     if (code == TAKT_EXIT_OK)
         *ns = takt_bench_timing(bench, 0)->stats.median;
+    takt_run_config config;
+    if (code == TAKT_EXIT_OK && takt_bench_config(bench, 0, &config))
+        compare_keep_config(s->side[which], &config);
     takt_bench_destroy(bench);
     free(err.at);
     return code;

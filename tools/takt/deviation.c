@@ -32,19 +32,21 @@ takt_status tool_deviation(takt_tool *t, const takt_model *m, const tool_sizes *
     return status;
 }
 
-void tool_print_deviation(const takt_tool *t, const takt_deviation *d)
+void tool_print_deviation(const takt_tool *t, const takt_deviation *d, FILE *to)
 {
     if (is_narrow(t))
-        printf("weights in %s%s", tool_text_of(t, TAKT_F_PRECISION), is_fast(t) ? ", " : ": ");
+        fprintf(to, "weights in %s%s", tool_text_of(t, TAKT_F_PRECISION), is_fast(t) ? ", " : ": ");
     if (is_fast(t))
-        printf("numerics fast: ");
+        fprintf(to, "numerics fast: ");
     if (d->unlike > 0)
-        printf("%zu of %zu results are finite here or without it alone; ", d->unlike, d->count);
+        fprintf(to, "%zu of %zu results are finite here or without it alone; ", d->unlike,
+                d->count);
     if (d->max_abs > 0)
-        printf("largest error against f32 %.3g (%s), relative RMS %.3g %%\n", d->max_abs, d->output,
-               100 * d->rms_relative);
+        fprintf(to, "largest error against f32 %.3g (%s), relative RMS %.3g %%\n", d->max_abs,
+                d->output, 100 * d->rms_relative);
     else /* it may also be that no step could do it: takt kernels and takt explain tell */
-        printf("%s\n", d->unlike > 0 ? "no other differs" : "no result differs from those without");
+        fprintf(to, "%s\n",
+                d->unlike > 0 ? "no other differs" : "no result differs from those without");
 }
 
 void tool_json_deviation(const takt_deviation *d)

@@ -94,11 +94,14 @@ static int begin(tool_patient *p)
 {
     const takt_timing_options options = {.max_ns = p->max_ns};
     takt_timing timing = {0};
+    takt_run_config config;
     takt_plan *plan;
     int code = tool_finish(p->t, takt_plan_create(p->model, &p->options, &plan));
     if (code != TAKT_EXIT_OK)
         return code;
     takt_plan_query(plan, &p->info);
+    takt_plan_config(plan, &config);
+    snprintf(p->backend, sizeof p->backend, "%s", config.backend);
     takt_session_options session = {0};
     code = tool_finish(p->t, takt_pool_open(p->t->ctx, p->info.threads, &p->pool));
     if (code == TAKT_EXIT_OK) {
@@ -200,7 +203,7 @@ static void try_batch(tool_patient *p)
 static void try_backends(tool_patient *p)
 {
     static const char *const names[] = {"cpu", "blas"};
-    const char *now = p->options.backend != NULL ? p->options.backend : "cpu";
+    const char *now = p->backend;
     for (size_t i = 0; i < 2; i++) {
         takt_plan_options o = p->options;
         tool_trial x;

@@ -21,6 +21,7 @@ typedef struct tool_patient {
     tool_sizes sizes;
     takt_plan_options options; /* by the flags */
     takt_plan_info info;       /* of that plan */
+    char backend[16];          /* and its backend's name */
     takt_pool *pool;           /* of all sessions: idle workers of one must not disturb another */
     takt_session *base;        /* of that plan, its inputs filled */
     double run_ns, copy_ns;    /* its median, and copying its inputs */

@@ -130,6 +130,14 @@ int tool_planned(const takt_tool *t, takt_status status)
     return status == TAKT_ERR_CANCELLED ? TAKT_EXIT_USAGE : tool_finish(t, status);
 }
 
+void tool_note_config(const takt_tool *t, const takt_plan *plan)
+{
+    takt_run_config config;
+    takt_plan_config(plan, &config);
+    if (config.note != NULL && !tool_on(t, TAKT_F_QUIET))
+        fprintf(stderr, "note: %s\n", config.note);
+}
+
 takt_plan *tool_plan_for(takt_tool *t, const takt_model *m, const char *sizes, int threads,
                          int *code)
 {

@@ -18,6 +18,7 @@ typedef struct tool_run {
     uint64_t *times_ns; /* one per run */
     size_t runs;
     const takt_deviation *deviation; /* from f32; NULL: none was asked for */
+    const char *deviation_of;        /* "the first batch"; NULL: everything */
 } tool_run;
 
 /* What a run gave. */
@@ -45,7 +46,7 @@ bool tool_output_file(const tool_run *r, const tool_results *o, size_t i, char p
 /* `takt run --test`: runs and compares what lies in the folders. */
 int tool_run_tests(takt_tool *t);
 /* The result for people or programs. */
-int tool_print_result(tool_run *r, const takt_plan *plan, const tool_results *o);
+int tool_print_result(tool_run *r, const takt_plan *plan, const tool_results *o, bool printed);
 /* ---- watching a run ---- */
 
 typedef struct tool_monitor {

@@ -14,6 +14,7 @@ typedef struct batches {
     takt_npy **written; /* one per output: its file, or NULL */
     takt_plan *plan;
     takt_plan_options options;
+    takt_deviation deviation;
 } batches;
 
 static uint64_t now_ns(void)
@@ -111,6 +112,49 @@ static int fill_random(batches *b, const takt_session *s)
     return TAKT_EXIT_OK;
 }
 
+/* The first rows of input `i` in a session of one batch. */
+static takt_status feed_first(batches *b, takt_session *s, size_t i)
+{
+    const tool_run *r = b->r;
+    const takt_desc *d = takt_model_input(r->model, i);
+    const int64_t rows = b->batch < b->samples ? b->batch : b->samples;
+    if (find_desc(s, d->name) == NULL)
+        return TAKT_OK; /* it is static */
+    if (r->files[i] == NULL || !is_cut(b, d)) {
+        takt_tensor_view first = r->inputs[i];
+        if (is_cut(b, d))
+            first.dims[0] = rows;
+        return takt_session_bind(s, d->name, &first);
+    }
+    for (size_t k = 0; k < takt_session_input_count(s); k++)
+        if (strcmp(takt_session_input_desc(s, k)->name, d->name) == 0) {
+            const takt_tensor_view *own = takt_session_input(s, k);
+            return own != NULL ? takt_npy_read_rows(r->files[i], 0, rows, own->data)
+                               : TAKT_ERR_MEMORY;
+        }
+    return TAKT_OK;
+}
+
+/* What --precision and --numerics do to the first batch. */
+static int measure_first(batches *b, takt_session *s)
+{
+    tool_sizes sizes;
+    takt_status status = TAKT_OK;
+    if (!tool_deviates(b->r->t) || tool_on(b->r->t, TAKT_F_QUIET) || b->samples <= 0)
+        return TAKT_EXIT_OK;
+    for (size_t i = 0; i < b->r->input_count && status == TAKT_OK; i++)
+        status = feed_first(b, s, i);
+    if (status != TAKT_OK && takt_session_error(s)->status == status)
+        return tool_report_error(b->r->t, takt_session_error(s));
+    snprintf(sizes.text, sizeof sizes.text, "%s", b->options.sizes);
+    sizes.length = strlen(sizes.text);
+    if (status == TAKT_OK)
+        status = tool_deviation(b->r->t, b->r->model, &sizes, s, &b->deviation);
+    b->r->deviation = &b->deviation;
+    b->r->deviation_of = "the first batch";
+    return tool_finish(b->r->t, status);
+}
+
 /* Outputs that go to one .npy file need no memory; the others are kept whole. */
 static int make_results(batches *b, const takt_session *s)
 {
@@ -149,6 +193,8 @@ static int begin(batches *b)
         code = fill_random(b, s);
     if (code == TAKT_EXIT_OK)
         code = make_results(b, s);
+    if (code == TAKT_EXIT_OK)
+        code = measure_first(b, s);
     takt_session_destroy(s);
     return code;
 }
@@ -219,8 +265,8 @@ static int finish(batches *b)
     int code = tool_finish(b->r->t, run_all(b));
     if (code == TAKT_EXIT_OK)
         code = tool_save_outputs(b->r, &b->results, &printed);
-    if (code == TAKT_EXIT_OK && !printed)
-        code = tool_print_result(b->r, b->plan, &b->results);
+    if (code == TAKT_EXIT_OK)
+        code = tool_print_result(b->r, b->plan, &b->results, printed);
     return code;
 }
 

@@ -110,6 +110,15 @@ static int print_values(tool_run *r, const tool_results *o)
     return TAKT_EXIT_OK;
 }
 
+static void print_deviation(const tool_run *r, FILE *to)
+{
+    if (r->deviation == NULL)
+        return;
+    if (r->deviation_of != NULL)
+        fprintf(to, "%s: ", r->deviation_of);
+    tool_print_deviation(r->t, r->deviation, to);
+}
+
 static int print_text(tool_run *r, const takt_plan *plan, const tool_results *o, const char *sha)
 {
     takt_plan_info info;
@@ -123,15 +132,14 @@ static int print_text(tool_run *r, const takt_plan *plan, const tool_results *o,
     printf("digest: sha256:%s\n", sha);
     if (quiet)
         return TAKT_EXIT_OK;
-    if (r->deviation != NULL)
-        tool_print_deviation(r->t, r->deviation);
+    print_deviation(r, stdout);
     const double us = (double)r->times_ns[r->runs / 2] / 1e3;
     char backend[256];
     takt_plan_backend(plan, backend, sizeof backend);
     if (strcmp(backend, "cpu") != 0)
         printf("%s\n", backend);
-    printf("%zu steps, %d thread%s, %llu bytes; ", info.steps, info.threads,
-           info.threads == 1 ? "" : "s", (unsigned long long)info.peak);
+    printf("%zu step%s, %d thread%s, %llu bytes; ", info.steps, info.steps == 1 ? "" : "s",
+           info.threads, info.threads == 1 ? "" : "s", (unsigned long long)info.peak);
     if (r->runs == 1)
         printf("the run took %.1f us\n", us);
     else
@@ -179,8 +187,12 @@ static int print_json(tool_run *r, const takt_plan *plan, const tool_results *o,
     return TAKT_EXIT_OK;
 }
 
-int tool_print_result(tool_run *r, const takt_plan *plan, const tool_results *o)
+int tool_print_result(tool_run *r, const takt_plan *plan, const tool_results *o, bool printed)
 {
+    if (printed) { /* standard output is a file's bytes */
+        print_deviation(r, stderr);
+        return TAKT_EXIT_OK;
+    }
     char sha[TAKT_DIGEST_TEXT];
     const takt_status status = digest(r, o, sha);
     if (status != TAKT_OK)

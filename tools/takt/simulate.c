@@ -32,6 +32,7 @@ bool tool_simulate(const takt_tool *t, const tool_simulation *s, int runs, tool_
     tool_command_add(&c, "%s", tool_self(self, sizeof self));
     tool_command_add(&c, "run");
     tool_command_add(&c, "--random");
+    tool_command_add(&c, "--quiet"); /* times that are printed take more or fewer digits */
     tool_command_add(&c, "--threads=1");
     tool_command_add(&c, "--repeat=%d", runs);
     carry(&c, t, s->carried);

@@ -148,6 +148,8 @@ typedef struct tool_sizes {
 
 /* The model that the command line names. NULL: `*code` is the exit code, all is printed. */
 takt_model *tool_open_model(takt_tool *t, int *code);
+/* Whether the ending of a path names a format of models; false: a usage error, printed. */
+bool tool_model_ending(const takt_tool *t, const char *path);
 /* A model that a verb made, to -o: text, or with the ending .taktp compiled; without it to standard
  * output. `command` is kept in a compiled one. */
 int tool_write_model(takt_tool *t, const takt_model *model, const char *command);
@@ -177,7 +179,7 @@ bool tool_deviates(const takt_tool *t);
 /* By how much, on the inputs of `given` or, if it is NULL, on random ones. Records its failure. */
 takt_status tool_deviation(takt_tool *t, const takt_model *m, const tool_sizes *sizes,
                            takt_session *given, takt_deviation *d);
-void tool_print_deviation(const takt_tool *t, const takt_deviation *d);
+void tool_print_deviation(const takt_tool *t, const takt_deviation *d, FILE *to);
 /* As a member of the object that is being printed. */
 void tool_json_deviation(const takt_deviation *d);
 

@@ -42,16 +42,34 @@ static void tell(const takt_tool *t, const takt_model *model, const char *path)
     printf("}\n");
 }
 
+static bool ends_with(const char *path, const char *end)
+{
+    const size_t n = strlen(path), k = strlen(end);
+    return n > k && strcmp(path + n - k, end) == 0;
+}
+
+bool tool_model_ending(const takt_tool *t, const char *path)
+{
+    if (ends_with(path, ".taktp") || ends_with(path, ".onnx") || ends_with(path, ".takt"))
+        return true;
+    tool_usage_error(t, 1003,
+                     ".taktp is a compiled model, .onnx is for any engine, .takt is text; weights "
+                     "alone are written by takt convert",
+                     "the ending of %s names no format of models", path);
+    return false;
+}
+
 int tool_write_model(takt_tool *t, const takt_model *model, const char *command)
 {
-    const char *path = tool_item_of(t, TAKT_F_OUTPUT, 0);
+    const char *path = tool_text_of(t, TAKT_F_MODEL_FILE);
     if (path == NULL || strcmp(path, "-") == 0)
         return tool_finish(t, takt_model_print(model, false, tool_to_stdout, NULL));
-    const size_t length = strlen(path);
+    if (!tool_model_ending(t, path))
+        return TAKT_EXIT_USAGE;
     const takt_save_options options = {.command = command};
-    const int code = length > 6 && strcmp(path + length - 6, ".taktp") == 0
-                         ? tool_finish(t, takt_model_save(model, path, &options))
-                         : write_text(t, model, path);
+    const int code = ends_with(path, ".takt")
+                         ? write_text(t, model, path)
+                         : tool_finish(t, takt_model_save(model, path, &options));
     if (code == TAKT_EXIT_OK)
         tell(t, model, path);
     return code;

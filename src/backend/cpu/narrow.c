@@ -168,5 +168,7 @@ const char *takt_narrow_format(takt_planner *p, const takt_narrow *n, const char
                                  n->is_fast_f16 ? " f16" : "");
     if (!takt_is_narrow(n))
         return format;
+    if (n->is_rounded)
+        p->step->weights = takt_dtype_name(n->dtype);
     return takt_arena_format(&p->plan->arena, "%s %s", format, takt_dtype_name(n->dtype));
 }

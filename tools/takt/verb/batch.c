@@ -25,8 +25,8 @@ const takt_verb takt_verb_batch = {
     .arg_max = 2,
     .about = "All inputs and outputs, and states that depend on inputs, get a first dimension\n"
              "called NAME (batch). Every sample has the bits that it has alone. The model is\n"
-             "printed as text, or written to -o: as text, or with the ending .taktp compiled.",
+             "printed as text, or written to -o: .takt is text, .taktp compiled, .onnx too.",
     .example = "takt batch examples/kv.takt sessions -o many.takt",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_OUTPUT, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_MODEL_FILE, TAKT_FLAG_IDS},
     .run = run,
 };

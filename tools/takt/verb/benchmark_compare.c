@@ -137,10 +137,37 @@ static bool keep_times(const takt_timing *from, takt_timing *to)
     return to->samples != NULL;
 }
 
+void compare_keep_config(compare_side *side, const takt_run_config *c)
+{
+    const char *const words[] = {c->backend, c->precision, c->numerics};
+    for (size_t i = 0; i < 3; i++)
+        snprintf(side->words[i], sizeof side->words[i], "%s", words[i] != NULL ? words[i] : "");
+}
+
+static takt_run_config config_of(const compare_side *s)
+{
+    const bool is_known = s->words[0][0] != '\0';
+    return (takt_run_config){.backend = is_known ? s->words[0] : NULL,
+                             .precision = is_known ? s->words[1] : NULL,
+                             .numerics = is_known ? s->words[2] : NULL};
+}
+
+static takt_compared compared(const compare_job *j, size_t other, const takt_timing *a,
+                              const takt_timing *b)
+{
+    return (takt_compared){.a = j->sides[0].name,
+                           .b = j->sides[other].name,
+                           .a_timing = a,
+                           .b_timing = b,
+                           .format = TAKT_BENCH_TEXT,
+                           .a_config = config_of(&j->sides[0]),
+                           .b_config = config_of(&j->sides[other])};
+}
+
 int compare_report(compare_job *j, size_t other, const takt_comparison *c, const takt_timing *a,
                    const takt_timing *b)
 {
-    takt_compared of = {j->sides[0].name, j->sides[other].name, a, b, TAKT_BENCH_TEXT};
+    takt_compared of = compared(j, other, a, b);
     int code = TAKT_EXIT_OK;
     if (j->gathers) {
         takt_timing *times = j->times[j->found_count];
@@ -163,8 +190,7 @@ static int save_all(compare_job *j)
     takt_compared of[COMPARE_SIDES];
     for (size_t i = 0; i < j->found_count; i++) {
         const takt_timing *a = &j->times[i][0], *b = &j->times[i][1];
-        of[i] = (takt_compared){j->sides[0].name, j->sides[i + 1].name, a->count > 0 ? a : NULL,
-                                b->count > 0 ? b : NULL, TAKT_BENCH_TEXT};
+        of[i] = compared(j, i + 1, a->count > 0 ? a : NULL, b->count > 0 ? b : NULL);
     }
     const int code = j->found_count > 0 ? save(j, j->found, of, j->found_count) : TAKT_EXIT_OK;
     for (size_t i = 0; i < j->found_count; i++) {

@@ -32,7 +32,7 @@ static int tell(takt_tool *t, const takt_model *model, const loss *l, const char
     if (!tool_on(t, TAKT_F_JSON)) {
         printf("%s: %s\n", to, takt_model_name(model));
         if (l->is_known)
-            tool_print_deviation(t, &l->deviation);
+            tool_print_deviation(t, &l->deviation, stdout);
         else if (tool_deviates(t))
             printf("the error against f32 was not measured: %s\n", l->why);
         return TAKT_EXIT_OK;
@@ -49,7 +49,7 @@ static int tell(takt_tool *t, const takt_model *model, const loss *l, const char
 
 static int save(takt_tool *t, const takt_model *model)
 {
-    const char *to = tool_item_of(t, TAKT_F_OUTPUT, 0), *emit = tool_text_of(t, TAKT_F_EMIT);
+    const char *to = tool_text_of(t, TAKT_F_MODEL_FILE), *emit = tool_text_of(t, TAKT_F_EMIT);
     const char *from = tool_text_of(t, TAKT_F_MODEL);
     tool_sizes sizes;
     if (to == NULL && emit == NULL)
@@ -59,6 +59,8 @@ static int save(takt_tool *t, const takt_model *model)
         return tool_usage_error(t, 1003, "write -o m.taktp, or -o ./- for a file of that name",
                                 "a compiled model goes to a file, which it replaces as a whole: "
                                 "not to standard output");
+    if ((to != NULL && !tool_model_ending(t, to)) || (emit != NULL && !tool_model_ending(t, emit)))
+        return TAKT_EXIT_USAGE;
     if (!tool_sizes_init(t, model, &sizes))
         return TAKT_EXIT_USAGE;
     loss l;
@@ -102,12 +104,15 @@ const takt_verb takt_verb_compile = {
     .arg_max = 1,
     .about =
         "A .taktp file holds the graph, aligned weights and where they came from, with\n"
-        "checksums over every byte. Every verb takes it in place of its source. --emit writes\n"
-        "the graph as the passes leave it, parameters as constants: as .onnx for any engine.\n"
+        "checksums over every byte. Every verb takes it in place of its source. -o writes the\n"
+        "model as it is, in the format of the file's ending: .taktp, .onnx or .takt. --emit\n"
+        "writes the graph as the passes leave it, parameters as constants: as .onnx for any\n"
+        "engine.\n"
         "--precision f16 or bf16 writes weights in half the bytes and tells the error against\n"
         "f32 on random inputs.",
     .example = "takt compile examples/cnn.takt -o cnn.taktp",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_OUTPUT, TAKT_F_EMIT, TAKT_F_INPUT,
-              TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_PRECISION, TAKT_F_ALLOW_LINKS, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_MODEL_FILE, TAKT_F_EMIT,
+              TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_PRECISION, TAKT_F_ALLOW_LINKS,
+              TAKT_FLAG_IDS},
     .run = run,
 };

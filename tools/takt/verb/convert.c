@@ -65,7 +65,7 @@ static int run(takt_tool *t)
 {
     static const char *const weights[] = {".safetensors", ".npz", ".npy", ".index.json", NULL};
     static const char *const models[] = {".onnx", ".takt", ".taktp", NULL};
-    const char *to = tool_item_of(t, TAKT_F_OUTPUT, 0);
+    const char *to = tool_text_of(t, TAKT_F_CONVERTED);
     const char *from = tool_text_of(t, TAKT_F_MODEL);
     bool holds_weights = false;
     from = from != NULL ? from : t->args[0];
@@ -95,7 +95,7 @@ const takt_verb takt_verb_convert = {
              ".onnx .takt .taktp for models, .safetensors .npz .npy and .index.json (weights in\n"
              "parts) for weights. A model written as weights gives its parameters.",
     .example = "takt convert model.onnx -o model.takt",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_OUTPUT, TAKT_F_INPUT,
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_CONVERTED, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SHARD_SIZE, TAKT_F_ALLOW_LINKS, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -26,13 +26,13 @@ const takt_verb takt_verb_extract = {
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about =
-        "Without --from and --to it prints the whole model, with the name of every value; a\n"
-        "layer's name stands for its last value. The part is printed as text, or written to\n"
-        "-o: as text, or with the ending .taktp as a compiled model. Parts that run in order,\n"
-        "each fed with the results of the one before, give the bits of the whole, unless a\n"
-        "licensed pass would work across the cut (a batch norm folded into a convolution).",
+    .about = "Without --from and --to it prints the whole model, with the name of every value; a\n"
+             "layer's name stands for its last value. The part is printed as text, or written to\n"
+             "-o: as text (.takt), compiled (.taktp) or .onnx. Parts that run in order,\n"
+             "each fed with the results of the one before, give the bits of the whole, unless a\n"
+             "licensed pass would work across the cut (a batch norm folded into a convolution).",
     .example = "takt extract examples/mlp.takt --to dense_0 -o first.takt",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_FROM, TAKT_F_TO, TAKT_F_OUTPUT, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_FROM, TAKT_F_TO, TAKT_F_MODEL_FILE,
+              TAKT_FLAG_IDS},
     .run = run,
 };

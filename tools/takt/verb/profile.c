@@ -1,6 +1,6 @@
 /* profile.c - where the time of a run goes, and what could be done about it. */
+#include "cache_use.h"
 #include "measure.h"
-#include "profile_cache.h"
 
 static int save(takt_tool *t, const takt_profile *p, takt_profile_view view, tool_flag_id flag)
 {
@@ -52,7 +52,7 @@ static int profile(takt_tool *t, tool_bench *b)
         return tool_report_error(t, takt_session_error(b->session));
     code = tool_finish(t, status);
     if (code == TAKT_EXIT_OK)
-        code = profile_cache(t, b, p);
+        code = tool_profile_cache(t, b, p);
     if (code == TAKT_EXIT_OK)
         code = print(t, p);
     takt_profile_destroy(p);
@@ -85,7 +85,7 @@ static int impact(takt_tool *t)
 static int run(takt_tool *t)
 {
     tool_bench b;
-    if (!profile_cache_flag(t))
+    if (!tool_cache_flag(t))
         return TAKT_EXIT_USAGE;
     if (tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_COUNTERS) != NULL)
         return tool_usage_error(t, 1003, "ask for one of the two",

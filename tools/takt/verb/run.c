@@ -64,10 +64,19 @@ static int finish(tool_run *r, const takt_plan *plan, takt_session *s)
     tool_results o;
     int code = take_results(s, &o) ? tool_save_outputs(r, &o, &printed)
                                    : tool_finish(r->t, TAKT_ERR_MEMORY);
-    if (code == TAKT_EXIT_OK && !printed)
-        code = tool_print_result(r, plan, &o);
+    if (code == TAKT_EXIT_OK)
+        code = tool_print_result(r, plan, &o, printed);
     tool_results_free(&o);
     return code;
+}
+
+/* What --precision and --numerics do to the results. */
+static int measure(tool_run *r, takt_session *s, takt_deviation *d)
+{
+    if (!tool_deviates(r->t) || tool_on(r->t, TAKT_F_QUIET))
+        return TAKT_EXIT_OK;
+    r->deviation = d;
+    return tool_finish(r->t, tool_deviation(r->t, r->model, &r->sizes, s, d));
 }
 
 static int run_session(tool_run *r)
@@ -82,15 +91,14 @@ static int run_session(tool_run *r)
     if (code == TAKT_EXIT_OK && tool_text_of(r->t, TAKT_F_PREPARE) != NULL &&
         takt_session_warmup(s) != TAKT_OK)
         code = tool_report_error(r->t, takt_session_error(s));
+    takt_deviation deviation;
+    const bool donates = tool_item_of(r->t, TAKT_F_DONATE, 0) != NULL;
+    if (code == TAKT_EXIT_OK && donates)
+        code = measure(r, s, &deviation); /* a donated input is gone after the run */
     if (code == TAKT_EXIT_OK)
         code = repeat(r, s);
-    takt_deviation deviation;
-    const bool deviates = tool_deviates(r->t) && tool_item_of(r->t, TAKT_F_DONATE, 0) == NULL &&
-                          !tool_on(r->t, TAKT_F_QUIET);
-    if (code == TAKT_EXIT_OK && deviates) {
-        code = tool_finish(r->t, tool_deviation(r->t, r->model, &r->sizes, s, &deviation));
-        r->deviation = &deviation;
-    }
+    if (code == TAKT_EXIT_OK && !donates)
+        code = measure(r, s, &deviation);
     if (code == TAKT_EXIT_OK)
         code = finish(r, plan, s);
     takt_session_destroy(s);

@@ -328,6 +328,10 @@ static takt_status compile(takt_planner *p)
     s->after = takt_rnn_after;
     s->data = f;
     s->can_fault = true;
+    if (s->note == NULL && p->settings->precision != TAKT_F32)
+        s->note = "--precision leaves recurrent weights as they are: they stay in the cache";
+    else if (s->note == NULL && p->settings->is_fast)
+        s->note = "numerics fast leaves the recurrent product exact";
     return TAKT_OK;
 }
 

@@ -1,5 +1,5 @@
-/* profile_cache.c - cache hits of a run: by perf, by cachegrind, or by a model. */
-#include "profile_cache.h"
+/* cache_use.c - cache hits of a run: by perf, by cachegrind, or by a model. */
+#include "cache_use.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,24 +7,18 @@
 
 #include "simulate.h"
 
-enum { COUNTED_RUNS = 20, NOTE = 512, REASON = 200 };
+enum { COUNTED_RUNS = 20, REASON = 200 };
 
 /* Cachegrind runs about so many times slower; `auto` waits no longer than this for it. */
 static const double slowdown = 80, patience_ns = 10e9;
 
-/* Flags that a simulated run needs to compute the same. */
+/* Flags that a simulated run needs to compute the same; the first three are those of sizes. */
+enum { SIZE_FLAGS = 3 };
 static const tool_flag_id carried[] = {
-    TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,    TAKT_F_SHAPE,
-    TAKT_F_DIM,    TAKT_F_SEED,    TAKT_F_MAX_RAM,     TOOL_PLAN_FLAGS, TAKT_FLAG_IDS};
+    TAKT_F_INPUT,       TAKT_F_SHAPE, TAKT_F_DIM,     TAKT_F_SELECT,   TAKT_F_WEIGHTS,
+    TAKT_F_ALLOW_LINKS, TAKT_F_SEED,  TAKT_F_MAX_RAM, TOOL_PLAN_FLAGS, TAKT_FLAG_IDS};
 
-typedef struct cache_job {
-    takt_tool *t;
-    tool_bench *b;
-    takt_profile *p;
-    char note[NOTE]; /* why no better source was taken */
-} cache_job;
-
-bool profile_cache_flag(const takt_tool *t)
+bool tool_cache_flag(const takt_tool *t)
 {
     static const char *const words[] = {"auto", "perf", "cachegrind", "model"};
     const char *word = tool_text_of(t, TAKT_F_COUNTERS);
@@ -38,7 +32,7 @@ bool profile_cache_flag(const takt_tool *t)
     return false;
 }
 
-static void note(cache_job *j, const char *text)
+static void note(tool_cache_job *j, const char *text)
 {
     const size_t length = strlen(j->note);
     snprintf(j->note + length, sizeof j->note - length, "%s%.*s", length > 0 ? "; " : "", REASON,
@@ -62,15 +56,15 @@ static takt_status count_session(takt_session *s, takt_cache_use *use)
 }
 
 /* In a session of one thread: the kernel counts the thread that asks. */
-static takt_status measure(cache_job *j, takt_cache_use *use)
+static takt_status measure(tool_cache_job *j, takt_cache_use *use)
 {
     takt_plan *plan;
     takt_session *s = NULL;
     *use = (takt_cache_use){.source = "measured"};
-    takt_status status = tool_try_plan(j->t, j->b->model, j->b->run.sizes.text, 1, &plan);
+    takt_status status = tool_try_plan(j->t, j->model, j->sizes, 1, &plan);
     if (status == TAKT_OK)
         status = takt_session_create(plan, NULL, &s);
-    if (status == TAKT_OK && tool_bind_inputs(&j->b->run, s) != TAKT_EXIT_OK)
+    if (status == TAKT_OK && j->fill(j->user, s) != TAKT_EXIT_OK)
         status = TAKT_ERR_ARGUMENT;
     if (status == TAKT_OK)
         status = count_session(s, use);
@@ -94,7 +88,8 @@ static void cache_option(char *to, size_t room, const char *name, uint64_t bytes
 }
 
 /* Accesses, misses of L1, misses of the last level, of so many runs. */
-static bool simulate_runs(const cache_job *j, const tool_simulation *s, int runs, double found[3])
+static bool simulate_runs(const tool_cache_job *j, const tool_simulation *s, int runs,
+                          double found[3])
 {
     tool_buffer said = {0};
     const bool good = tool_simulate(j->t, s, runs, &said) &&
@@ -105,17 +100,15 @@ static bool simulate_runs(const cache_job *j, const tool_simulation *s, int runs
     return good;
 }
 
-static bool simulate(cache_job *j, takt_cache_use *use)
+static bool simulate(tool_cache_job *j, takt_cache_use *use)
 {
     char l1[64], ll[64];
     const char *options[] = {
         "--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null", l1, ll, NULL};
-    const char *path = tool_text_of(j->t, TAKT_F_MODEL);
-    const tool_simulation s = {options, path != NULL ? path : j->t->args[0], NULL, carried};
+    const tool_simulation s = {options, j->path, j->given,
+                               j->given != NULL ? carried + SIZE_FLAGS : carried};
     double few[3], many[3];
-    takt_cache_use model;
-    if (takt_profile_model_cache(j->p, &model) != TAKT_OK)
-        return false;
+    takt_cache_use model = j->modelled;
     cache_option(l1, sizeof l1, "D1", model.l1_bytes);
     cache_option(ll, sizeof ll, "LL", model.ll_bytes);
     if (model.l1_bytes < 4096 || model.ll_bytes < model.l1_bytes) {
@@ -134,16 +127,10 @@ static bool simulate(cache_job *j, takt_cache_use *use)
     return use->accesses > 0;
 }
 
-static bool is_patient(const cache_job *j)
+static bool is_patient(const tool_cache_job *j)
 {
-    takt_profile_summary sum;
-    takt_profile_summarize(j->p, &sum);
     const double runs = TOOL_FEW_RUNS + TOOL_MANY_RUNS;
-    takt_plan_info info;
-    takt_plan_query(j->b->plan, &info);
-    const double threads = fmax(1, info.threads);
-    return slowdown * (2 * (j->b->load_ns + j->b->plan_ns) + runs * threads * sum.latency.median) <=
-           patience_ns;
+    return slowdown * (2 * j->made_ns + runs * j->run_ns) <= patience_ns;
 }
 
 static int no_cachegrind(const takt_tool *t)
@@ -158,7 +145,7 @@ static int no_cachegrind(const takt_tool *t)
 
 /* ---- choosing ---- */
 
-static takt_status choose(cache_job *j, takt_cache_use *use)
+static takt_status choose(tool_cache_job *j, takt_cache_use *use)
 {
     if (measure(j, use) == TAKT_OK)
         return TAKT_OK;
@@ -169,28 +156,55 @@ static takt_status choose(cache_job *j, takt_cache_use *use)
         return TAKT_OK;
     else
         note(j, "valgrind is not installed, or could not run the model");
-    return takt_profile_model_cache(j->p, use);
+    *use = j->modelled;
+    return TAKT_OK;
 }
 
-int profile_cache(takt_tool *t, tool_bench *b, takt_profile *p)
+int tool_cache_use(tool_cache_job *j, takt_cache_use *use)
 {
-    const char *word = tool_text_of(t, TAKT_F_COUNTERS);
-    cache_job j = {.t = t, .b = b, .p = p};
-    takt_cache_use use = {0};
+    const char *word = tool_text_of(j->t, TAKT_F_COUNTERS);
     takt_status status = TAKT_OK;
-    if (word == NULL)
-        return TAKT_EXIT_OK;
+    j->note[0] = '\0';
     if (strcmp(word, "perf") == 0)
-        status = measure(&j, &use);
+        status = measure(j, use);
     else if (strcmp(word, "model") == 0)
-        status = takt_profile_model_cache(p, &use);
+        *use = j->modelled;
     else if (strcmp(word, "auto") == 0)
-        status = choose(&j, &use);
-    else if (!simulate(&j, &use))
-        return no_cachegrind(t);
-    if (status == TAKT_OK) {
-        use.note = j.note;
-        status = takt_profile_set_cache(p, &use);
-    }
-    return tool_finish(t, status);
+        status = choose(j, use);
+    else if (!simulate(j, use))
+        return no_cachegrind(j->t);
+    use->note = j->note;
+    return tool_finish(j->t, status);
+}
+
+/* ---- profiles ---- */
+
+static int bind_inputs(void *user, takt_session *s)
+{
+    tool_bench *b = user;
+    return tool_bind_inputs(&b->run, s);
+}
+
+int tool_profile_cache(takt_tool *t, tool_bench *b, takt_profile *p)
+{
+    const char *path = tool_text_of(t, TAKT_F_MODEL);
+    takt_profile_summary sum;
+    takt_plan_info info;
+    takt_cache_use use;
+    tool_cache_job j = {.t = t,
+                        .model = b->model,
+                        .path = path != NULL ? path : t->args[0],
+                        .sizes = b->run.sizes.text,
+                        .made_ns = b->load_ns + b->plan_ns,
+                        .fill = bind_inputs,
+                        .user = b};
+    if (tool_text_of(t, TAKT_F_COUNTERS) == NULL)
+        return TAKT_EXIT_OK;
+    takt_profile_summarize(p, &sum);
+    takt_plan_query(b->plan, &info);
+    j.run_ns = fmax(1, info.threads) * sum.latency.median;
+    int code = tool_finish(t, takt_profile_model_cache(p, &j.modelled));
+    if (code == TAKT_EXIT_OK)
+        code = tool_cache_use(&j, &use);
+    return code != TAKT_EXIT_OK ? code : tool_finish(t, takt_profile_set_cache(p, &use));
 }

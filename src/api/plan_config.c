@@ -1,0 +1,110 @@
+/* plan_config.c - how a plan computes: backend, type of the stored weights, numerics. */
+#include <takt/plan.h>
+
+#include <string.h>
+
+#include "api/report.h"
+#include "plan/backend.h"
+
+const char *takt_step_weights(const takt_plan *plan, const takt_step *s)
+{
+    for (size_t i = 0; i < s->in_count && s->weights == NULL; i++) {
+        const takt_view *v = &s->in[i]; /* a table is read as it is */
+        if (plan->buffers[v->buffer].place == TAKT_PLACE_CONSTANT && v->rank > 1 &&
+            (v->dtype == TAKT_F16 || v->dtype == TAKT_BF16))
+            return takt_dtype_name(v->dtype);
+    }
+    return s->weights;
+}
+
+bool takt_step_is_fast(const takt_step *s)
+{
+    return s->kernel != NULL && strncmp(s->kernel, "gemm_bf16/", 10) == 0;
+}
+
+/* The steps of a plan and of its subgraphs' plans. */
+typedef struct tally {
+    size_t narrow, fast;
+    const char *stored; /* of the first that stores weights narrowly */
+} tally;
+
+static void count(const takt_plan *plan, tally *t)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const char *stored = takt_step_weights(plan, &plan->steps[i]);
+        t->narrow += stored != NULL;
+        t->stored = t->stored != NULL ? t->stored : stored;
+        t->fast += takt_step_is_fast(&plan->steps[i]);
+    }
+}
+
+static tally count_all(const takt_plan *plan)
+{
+    tally t = {0};
+    count(plan, &t);
+    for (const takt_plan *child = plan->child; child != NULL; child = child->sibling)
+        count(child, &t);
+    return t;
+}
+
+/* Why --numerics fast changes nothing; NULL if it does. */
+static const char *idle_numerics(const takt_plan *plan, const tally *t)
+{
+    if (!plan->settings.is_fast || t->fast > 0)
+        return NULL;
+    if (plan->backend != &takt_backend_cpu)
+        return "numerics fast changes nothing: only backend cpu has products by bf16";
+    return "numerics fast changes nothing: no step is a product by bf16 (takt kernels says why)";
+}
+
+static const char *idle_precision(const takt_plan *plan, const tally *t)
+{
+    if (plan->settings.precision == TAKT_F32 || t->narrow > 0)
+        return NULL;
+    if (t->fast > 0)
+        return NULL; /* which stores them in bf16 in any case */
+    if (plan->backend != &takt_backend_cpu)
+        return "weights are rounded to the precision, but only backend cpu stores them so";
+    return "no step stores weights in that precision (takt kernels says why)";
+}
+
+void takt_plan_config(const takt_plan *plan, takt_run_config *c)
+{
+    const tally t = count_all(plan);
+    const takt_dtype asked = plan->settings.precision;
+    const char *numerics = idle_numerics(plan, &t);
+    *c = (takt_run_config){.backend = plan->backend->name,
+                           .precision = asked != TAKT_F32  ? takt_dtype_name(asked)
+                                        : t.stored != NULL ? t.stored
+                                                           : "f32",
+                           .numerics = plan->settings.is_fast ? "fast" : "exact",
+                           .note = numerics != NULL ? numerics : idle_precision(plan, &t)};
+}
+
+void takt_report_config(takt_report *r, const takt_plan *plan)
+{
+    takt_run_config c;
+    const tally t = count_all(plan);
+    takt_plan_config(plan, &c);
+    if (r->is_json) {
+        takt_json_key(&r->json, "config");
+        takt_json_open(&r->json, '{');
+        takt_report_pair(r, "backend", c.backend);
+        takt_report_pair(r, "precision", c.precision);
+        takt_report_pair(r, "numerics", c.numerics);
+        if (c.note != NULL)
+            takt_report_pair(r, "note", c.note);
+        takt_json_close(&r->json, '}');
+        return;
+    }
+    if (t.narrow > 0)
+        takt_text_add(&r->text,
+                      "weights of %zu step%s are stored in %s, and widened as they are "
+                      "read\n",
+                      t.narrow, t.narrow == 1 ? "" : "s", t.stored);
+    if (t.fast > 0)
+        takt_text_add(&r->text, "numerics fast: %zu step%s by dot products of bf16\n", t.fast,
+                      t.fast == 1 ? "" : "s");
+    if (c.note != NULL)
+        takt_text_add(&r->text, "note: %s\n", c.note);
+}

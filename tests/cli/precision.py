@@ -1,0 +1,100 @@
+"""precision.py - how weights are stored and products computed is said wherever it matters."""
+import json
+import struct
+
+from _cli import MLP, expect, fails, finish, npy, parsed, path, succeeds, takt, write
+
+LSTM = write("lstm.takt", "model l(x: f32[2, 5, 16]) seed=1 {\n  return lstm(x, 16)\n}\n")
+ONE = write("one.takt", "model one(x: f32[4]) {\n  return relu(x)\n}\n")
+QUICK = ("--duration", "30ms", "--threads", "1")
+
+# Plans, kernels and explanations name the type that weights are stored in; f32 goes without saying.
+for verb in ("plan", "kernels", "explain"):
+    expect("bf16" in succeeds(verb, MLP, "--precision", "bf16", "--isa", "scalar"), verb)
+    expect("weights" not in succeeds(verb, MLP).replace("packed weights", "").replace(
+        "  weights ", ""), f"{verb} says nothing of f32")
+plan = parsed("plan", MLP, "--precision", "f16", "--json")
+expect(plan["config"] == {"backend": "cpu", "precision": "f16", "numerics": "exact"},
+       plan["config"])
+expect([step["weights"] for step in plan["steps"]] == ["f16", "f16", None], plan["steps"])
+compiled = path("half.taktp")
+succeeds("compile", MLP, "--precision", "bf16", "-o", compiled, "--quiet")
+expect(parsed("plan", compiled, "--json")["config"]["precision"] == "bf16", "a compiled model's")
+
+# What a flag does not change is said.
+for backend, flag, words in (("ref", "--numerics=fast", "numerics fast changes nothing"),
+                             ("ref", "--precision=bf16", "only backend cpu stores them so")):
+    said = succeeds("plan", MLP, "--backend", backend, flag)
+    expect(words in said, f"plan on {backend} {flag}: {said}")
+    run = takt("benchmark", "run", MLP, "--iterations", "5", "--backend", backend, flag)
+    expect(run.returncode == 0 and words in run.stderr, f"run {flag}: {run.stderr}")
+said = succeeds("kernels", LSTM, "--precision", "bf16")
+expect("leaves recurrent weights as they are" in said, said)
+
+# Results carry it, and a comparison of unlike ones says so.
+results = {}
+for name, flags in (("exact", ()), ("fast", ("--numerics", "fast")),
+                    ("half", ("--precision", "bf16")), ("ref", ("--backend", "ref"))):
+    results[name] = path(name + ".json")
+    succeeds("benchmark", "run", MLP, "--iterations", "40", "-o", results[name], *flags)
+    with open(results[name], encoding="utf-8") as file:
+        config = json.load(file)["benchmark_info"]["config"]
+    expect((config["numerics"], config["precision"], config["backend"]) ==
+           ("fast" if name == "fast" else "exact", "bf16" if name == "half" else "f32",
+            "ref" if name == "ref" else "cpu"), f"{name}: {config}")
+for name, words in (("fast", "numerics exact and fast"), ("half", "weights stored in f32 and bf16"),
+                    ("ref", "backend cpu and ref")):
+    said = takt("benchmark", "compare", results["exact"], results[name]).stdout
+    expect("they are not computed alike: " + words in said, f"{name}: {said}")
+said = takt("benchmark", "compare", results["exact"], results["exact"]).stdout
+expect("computed alike" not in said and "interval" in said, said)
+both = json.loads(takt("benchmark", "compare", MLP, compiled, "--blocks", "4", "--json").stdout)
+expect(both["a_config"]["precision"] == "f32" and both["b_config"]["precision"] == "bf16", both)
+profile = parsed("profile", MLP, "--json", "--numerics", "fast", *QUICK)
+expect(profile["config"]["numerics"] == "fast", profile["config"])
+
+# The error is told however the inputs come and wherever the results go.
+rows = write("rows.npy", npy((6, 784), [0.001 * (i % 97) for i in range(6 * 784)]))
+half = ("run", MLP, "--precision", "bf16")
+words = "weights in bf16: largest error against f32"
+cut = succeeds(*half, "-i", f"x={rows}", "--batch-size", "2")
+expect("the first batch: " + words in cut, cut)
+cut = parsed(*half, "-i", f"x={rows}", "--batch-size", "2", "--json")
+whole = parsed(*half, "-i", f"x={rows}", "--json")
+expect(0 < cut["deviation"]["max_abs"] <= whole["deviation"]["max_abs"], cut["deviation"])
+expect(cut["deviation"]["count"] == 20, cut["deviation"])
+expect(words in succeeds(*half, "--random", "-D", "batch=3", "--batch-size", "2"), "random rows")
+expect(words in succeeds(*half, "-i", f"x={rows}", "--donate", "x"), "a donated input")
+piped = takt(*half, "-i", f"x={rows}", "-o", "-", text=False)
+expect(words.encode() in piped.stderr and piped.stdout[:6] == b"\x93NUMPY", "beside a stream")
+
+# Models go to files of known endings only.
+for verb in (("compile", MLP), ("batch", ONE), ("extract", MLP, "--to", "dense_0")):
+    fails(2, *verb, "-o", path("m.foo"), says=["names no format of models", ".taktp", ".onnx"])
+    succeeds(*verb, "-o", path("m.onnx"))
+    succeeds("run", path("m.onnx"), "--quiet")
+expect("write the model to F: .taktp" in succeeds("compile", "--help"), "its own help")
+
+# Wording.
+expect("plan of one: 1 step, " in succeeds("plan", ONE), "one step")
+expect("\n1 step, " in succeeds("run", ONE), "one step")
+fails(2, "plan", MLP, "--simd", "gemm_bf16=off", says=["--numerics fast"])
+fails(2, "plan", MLP, "--simd", "rows_f32=off", says=["belong to the family rows"])
+
+# A bound input that is read where it lies takes none of the session's memory; a moved one does.
+MOVES = write("moves.takt", "model m(x: f32[n, 8]) {\n"
+                            "  return relu(x) + reduce_sum(x, axes=[0])\n}\n")
+head = "{'descr': '<f4', 'fortran_order': True, 'shape': (4, 8), }".ljust(117) + "\n"
+turned = write("turned.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode()
+               + struct.pack("<32f", *range(32)))
+straight = write("straight.npy", npy((4, 8), list(range(32))))
+memory = {name: parsed("plan", MOVES, "-i", f"x={file}", "--json")["memory"]
+          for name, file in (("moved", turned), ("bound", straight))}
+expect(memory["moved"]["session_moved"] == 128 and memory["bound"]["session_moved"] == 0, memory)
+expect(memory["moved"]["session_io"] == memory["moved"]["io"] == 256, memory)
+expect(memory["bound"]["session_io"] == 128, memory)
+expect(memory["moved"]["session_peak"] - memory["bound"]["session_peak"] == 128, memory)
+said = succeeds("plan", MOVES, "-i", f"x={turned}")
+expect("128 of it for buffers that are moved" in said, said)
+
+finish()

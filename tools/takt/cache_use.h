@@ -1,0 +1,32 @@
+/* cache_use.h - the caches in a profile or a benchmark: --counters. */
+#ifndef TAKT_TOOL_CACHE_USE_H
+#define TAKT_TOOL_CACHE_USE_H
+
+#include <takt/counters.h>
+
+#include "measure.h"
+
+enum { TOOL_CACHE_NOTE = 512 };
+
+/* Whose caches. */
+typedef struct tool_cache_job {
+    takt_tool *t;
+    const takt_model *model;
+    const char *path;  /* of the model, for a simulated run */
+    const char *sizes; /* of the plan */
+    const char *given; /* sizes that a simulated run has to be told besides the flags; or NULL */
+    double run_ns, made_ns; /* a run on all threads times threads, and loading and planning */
+    takt_cache_use modelled;
+    int (*fill)(void *user, takt_session *s); /* inputs of a session; an exit code */
+    void *user;
+    char note[TOOL_CACHE_NOTE]; /* why no better source was taken */
+} tool_cache_job;
+
+/* False: --counters has a word that there is not, which is printed. */
+bool tool_cache_flag(const takt_tool *t);
+/* What --counters asks for, which must be given; the note is the job's. */
+int tool_cache_use(tool_cache_job *j, takt_cache_use *use);
+/* The same into the profile of `b`; nothing if nobody asks. */
+int tool_profile_cache(takt_tool *t, tool_bench *b, takt_profile *p);
+
+#endif
