@@ -136,8 +136,8 @@ static void run(const takt_step *s, const takt_task *t)
     size_t first, end, column, last;
     takt_cpu_share(c->batch * c->out[1], f->grain, t->index / f->column_tasks, f->row_tasks, &first,
                    &end);
-    takt_panels_share(f->narrow.fast->panels, c->cout, t->index % f->column_tasks,
-                      f->column_tasks, &column, &last);
+    takt_panels_share(f->narrow.fast->panels, c->cout, t->index % f->column_tasks, f->column_tasks,
+                      &column, &last);
     const float *x = takt_view_data(t, &s->in[0]);
     uint16_t *image = (uint16_t *)(void *)((char *)t->scratch_own + f->image);
     for (size_t row = first, rows; row < end && column < last; row += rows) {

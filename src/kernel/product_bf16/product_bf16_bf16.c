@@ -10,7 +10,7 @@
 
 #include "kernel/product_bf16/tile.h"
 
-enum { CHUNK = TAKT_BF16_CHUNK, B_NEAR = 32 << 10, A_FAR = 192 << 10 };
+enum { CHUNK = 1024, B_NEAR = 32 << 10, A_FAR = 192 << 10 };
 enum { ROWS_MAX = 30 * MR };
 
 TILE_FUNCTIONS(INIT, ROWS)
@@ -237,6 +237,7 @@ static void run(const takt_product_bf16 *g)
     }
 }
 
-static const takt_product_bf16_info info = {{{MR, {WIDE, NARROW}, NULL}, GROUP}, scratch_bytes};
+static const takt_product_bf16_info info = {{{MR, {WIDE, NARROW}, NULL}, GROUP, CHUNK, 0},
+                                            scratch_bytes};
 
 TAKT_KERNELS(product_bf16, TAKT_KERNEL(product_bf16, "bf16_8x12", 20, run, &info));

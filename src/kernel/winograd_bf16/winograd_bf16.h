@@ -25,7 +25,7 @@
 
 #include "kernel/gemm_bf16/gemm_bf16.h"
 
-enum { TAKT_WINOGRAD_BF16_POINTS = 16, TAKT_WINOGRAD_BF16_CIN = TAKT_BF16_CHUNK };
+enum { TAKT_WINOGRAD_BF16_POINTS = 16, TAKT_WINOGRAD_BF16_CIN = 1024 };
 
 typedef struct takt_winograd_bf16 {
     size_t cin, cout;                /* cin: at most TAKT_WINOGRAD_BF16_CIN */
