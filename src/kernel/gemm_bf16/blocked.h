@@ -2,7 +2,7 @@
  *
  * A template: a variant defines the constants
  *     WIDE, NARROW  columns of B's panels     MR     rows of a full tile
- *     CHUNK    of k in packed B, its panel stays in L1
+ *     CHUNK    values of k in a chunk of packed B
  *     GROUP    values of k that lie together  PIECE  k is padded to this in packed A
  *     A_BYTES  of packed A to keep in L2
  * includes this file, and supplies the functions declared below. A panel of one chunk of B stays in

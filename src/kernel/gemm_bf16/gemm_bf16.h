@@ -37,7 +37,7 @@ typedef struct takt_bf16_image {
 typedef struct takt_gemm_bf16_info {
     takt_gemm_f32_info gemm; /* rows, panels, scratch */
     size_t group;            /* values of k that lie together: 1, 2 or 4 */
-    size_t chunk;            /* of k, a multiple of 4: a panel of one stays in L1 */
+    size_t chunk;            /* of k in the packed form, a multiple of 4 */
     size_t image;            /* channels of an image are a multiple of this; 0: none is read */
 } takt_gemm_bf16_info;
 

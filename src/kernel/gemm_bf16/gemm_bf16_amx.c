@@ -12,7 +12,7 @@
 typedef float elem;
 typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
-enum { WIDE = 32, NARROW = 16, MR = 32, GROUP = 2, PIECE = 32, CHUNK = 512, A_BYTES = 1024 << 10 };
+enum { WIDE = 32, NARROW = 16, MR = 32, GROUP = 2, PIECE = 32, CHUNK = 1024, A_BYTES = 1024 << 10 };
 
 #define IMAGE_IN_PLACE
 #include "kernel/gemm_f32/epilogue.h"
@@ -163,28 +163,24 @@ static void multiply_tile(const tile_job *t, bool two_rows, bool two_panels)
         tile_fixed(t, false, false);
 }
 
-/* Sums go straight to C where it has all rows of them. */
+/* Sums go straight to C where it has all rows of them, else through memory of their own: either way
+ * what is in C is what they begin with. */
 static void tile(size_t rows, size_t cols, const tile_job *t)
 {
     const bool two_rows = rows > 16, two_panels = cols == WIDE, is_whole = rows % 16 == 0;
-    const size_t step = t->ldc * sizeof *t->c;
     float sums[MR][WIDE];
-    if (is_whole && t->adds)
-        get_sums(t->c, step, two_rows, two_panels);
+    float *c = is_whole ? t->c : sums[0];
+    const size_t step = is_whole ? t->ldc * sizeof *c : sizeof sums[0];
+    for (size_t r = 0; !is_whole && t->adds && r < MR; r++)
+        memcpy(sums[r], t->c + (r < rows ? r : 0) * t->ldc, cols * sizeof *c);
+    if (t->adds)
+        get_sums(c, step, two_rows, two_panels);
     else
         clear_sums();
     multiply_tile(t, two_rows, two_panels);
-    if (is_whole) {
-        put_sums(t->c, step, two_rows, two_panels);
-        return;
-    }
-    put_sums(sums[0], sizeof sums[0], two_rows, two_panels);
-    for (size_t r = 0; r < rows; r++)
-        for (size_t j = 0; j < cols; j += 16) {
-            float *to = t->c + r * t->ldc + j;
-            const __m512 x = _mm512_loadu_ps(&sums[r][j]);
-            _mm512_storeu_ps(to, t->adds ? _mm512_add_ps(_mm512_loadu_ps(to), x) : x);
-        }
+    put_sums(c, step, two_rows, two_panels);
+    for (size_t r = 0; !is_whole && r < rows; r++)
+        memcpy(t->c + r * t->ldc, sums[r], cols * sizeof *c);
 }
 
 #include "kernel/gemm_bf16/image_amx.h"
