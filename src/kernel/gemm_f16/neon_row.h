@@ -1,9 +1,14 @@
 /* neon_row.h - one row by panels of B, sums in f32.
  *
- * A part of neon.h. Four distant panels at once where fmlal makes it worth while: v0 holds eight of
- * A, v1-v3 pass B through, v8-v31 are the sums of four times 24 columns. A compiler would keep them
- * in memory.
+ * A part of neon.h. Four streams are read at once: four distant panels, or the quarters of k of
+ * one. v0 and v4-v6 hold eight of A for each, v1-v3 pass B through, v8-v31 are the sums of four
+ * times 24 or 16 columns. A compiler would keep them in memory.
  */
+typedef struct streams {
+    const uint16_t *a[4], *b[4];
+    size_t eights; /* of k */
+} streams;
+
 /* sum[2 * vectors] += eight columns for each vector of B, by one lane of A. */
 ALWAYS void fma_lane(float32x4_t *sum, const uint16_t *b, float16x8_t a, const int lane,
                      const size_t vectors)
@@ -32,91 +37,131 @@ ALWAYS void fma_lane(float32x4_t *sum, const uint16_t *b, float16x8_t a, const i
     }
 }
 
-/* Even and odd k have sums of their own, so that one waits less for the other. */
-ALWAYS void one_panel(const row_job *r, const size_t vectors)
-{
-    float32x4_t sum[2][6];
-    const size_t width = 8 * vectors;
-    const uint16_t *b = r->b;
-    for (size_t j = 0; j < 12; j++)
-        sum[j / 6][j % 6] = vdupq_n_f32(0);
-    size_t p = 0;
-    for (; p + 8 <= r->k; p += 8, b += 8 * width) {
-        const float16x8_t a = vreinterpretq_f16_u16(vld1q_u16(r->a + p));
-        fma_lane(sum[0], b, a, 0, vectors);
-        fma_lane(sum[1], b + width, a, 1, vectors);
-        fma_lane(sum[0], b + 2 * width, a, 2, vectors);
-        fma_lane(sum[1], b + 3 * width, a, 3, vectors);
-        fma_lane(sum[0], b + 4 * width, a, 4, vectors);
-        fma_lane(sum[1], b + 5 * width, a, 5, vectors);
-        fma_lane(sum[0], b + 6 * width, a, 6, vectors);
-        fma_lane(sum[1], b + 7 * width, a, 7, vectors);
-    }
-    for (; p < r->k; p++, b += width)
-        fma_lane(sum[0], b, vreinterpretq_f16_u16(vdupq_n_u16(r->a[p])), 0, vectors);
-    for (size_t j = 0; j < 2 * vectors; j++) {
-        const float32x4_t both = vaddq_f32(sum[0][j], sum[1][j]);
-        float *to = r->c + 4 * j;
-        vst1q_f32(to, r->adds ? vaddq_f32(vld1q_f32(to), both) : both);
-    }
-}
-
 #ifdef __ARM_FEATURE_FP16_FML
 
-#define LAL(s, b, l) "fmlal v" #s ".4s, v" #b ".4h, v0.h[" #l "]\n\t"
-#define LAL2(s, b, l) "fmlal2 v" #s ".4s, v" #b ".4h, v0.h[" #l "]\n\t"
-/* 24 columns of panel i by lane l, into six sums. */
-#define PANEL(i, l, p, q, r, s, t, u)                                                              \
-    "ldp q1, q2, [%[b" #i "]], #48\n\tldr q3, [%[b" #i "], #-16]\n\t" LAL(p, 1, l) LAL2(q, 1, l)   \
-        LAL(r, 2, l) LAL2(s, 2, l) LAL(t, 3, l) LAL2(u, 3, l)
-#define PANELS_4(l)                                                                                \
-    PANEL(0, l, 8, 9, 10, 11, 12, 13)                                                              \
-    PANEL(1, l, 14, 15, 16, 17, 18, 19)                                                            \
-    PANEL(2, l, 20, 21, 22, 23, 24, 25)                                                            \
-    PANEL(3, l, 26, 27, 28, 29, 30, 31)
-#define PLUS(x, y) "fadd v" #x ".4s, v" #x ".4s, v" #y ".4s\n\t"
-#define PUT_ROW(s, p, q, r, t, u, v)                                                               \
-    "cbz %[adds], 5f\n\tldp q0, q1, [%[c]]\n\tldp q2, q3, [%[c], #32]\n\tldp q4, q5, [%[c], #64]"  \
-    "\n\t" PLUS(p, 0) PLUS(q, 1) PLUS(r, 2) PLUS(t, 3) PLUS(u, 4)                                  \
-        PLUS(v, 5) "5:\n\tstp q" #p ", q" #q ", [%[c]]\n\tstp q" #r ", q" #t ", [%[c], #32]\n\t"   \
-                   "stp q" #u ", q" #v ", [%[c], #64]\n\tadd %[c], %[c], %[step]\n\t"
+#define LAL(s, b, a, l) "fmlal v" #s ".4s, v" #b ".4h, v" #a ".h[" #l "]\n\t"
+#define LAL2(s, b, a, l) "fmlal2 v" #s ".4s, v" #b ".4h, v" #a ".h[" #l "]\n\t"
+/* 24 columns of stream i by lane l of its A, into six sums; or 16, into four. */
+#define STREAM_3(i, a, l, p, q, r, s, t, u)                                                        \
+    "ldp q1, q2, [%[b" #i "]], #48\n\tldr q3, [%[b" #i "], #-16]\n\t" LAL(p, 1, a, l)              \
+        LAL2(q, 1, a, l) LAL(r, 2, a, l) LAL2(s, 2, a, l) LAL(t, 3, a, l) LAL2(u, 3, a, l)
+#define STREAM_2(i, a, l, p, q, r, s, t, u)                                                        \
+    "ldp q1, q2, [%[b" #i "]], #32\n\t" LAL(p, 1, a, l) LAL2(q, 1, a, l) LAL(r, 2, a, l)           \
+        LAL2(s, 2, a, l)
+#define STREAMS(W, l)                                                                              \
+    STREAM_##W(0, 0, l, 8, 9, 10, 11, 12, 13) STREAM_##W(1, 4, l, 14, 15, 16, 17, 18, 19)          \
+        STREAM_##W(2, 5, l, 20, 21, 22, 23, 24, 25) STREAM_##W(3, 6, l, 26, 27, 28, 29, 30, 31)
+#define PUT_SUMS(p, q, r, s, t, u)                                                                 \
+    "stp q" #p ", q" #q ", [%[sum]]\n\tstp q" #r ", q" #s ", [%[sum], #32]\n\t"                    \
+    "stp q" #t ", q" #u ", [%[sum], #64]\n\tadd %[sum], %[sum], #96\n\t"
 
-static void four_panels(const row_job *r)
-{
-    const uint16_t *a = r->a, *b0 = r->b, *b1 = b0 + r->b_step, *b2 = b1 + r->b_step,
-                   *b3 = b2 + r->b_step;
-    size_t eights = r->k / 8, rest = r->k % 8;
-    float *c = r->c;
-    /* clang-format off */
-    __asm__ volatile(EACH_8(ZERO_3)
-        "cbz %[eights], 2f\n"
-        "1:\n\tldr q0, [%[a]], #16\n\tsubs %[eights], %[eights], #1\n\t"
-        PANELS_4(0) PANELS_4(1) PANELS_4(2) PANELS_4(3)
-        PANELS_4(4) PANELS_4(5) PANELS_4(6) PANELS_4(7) "bne 1b\n"
-        "2:\n\tcbz %[rest], 4f\n"
-        "3:\n\tld1r {v0.8h}, [%[a]], #2\n\tsubs %[rest], %[rest], #1\n\t" PANELS_4(0) "bne 3b\n"
-        "4:\n\t" PUT_ROW(0, 8, 9, 10, 11, 12, 13) PUT_ROW(1, 14, 15, 16, 17, 18, 19)
-        PUT_ROW(2, 20, 21, 22, 23, 24, 25) PUT_ROW(3, 26, 27, 28, 29, 30, 31)
-        : [a] "+r"(a), [b0] "+r"(b0), [b1] "+r"(b1), [b2] "+r"(b2), [b3] "+r"(b3), [c] "+r"(c),
-          [eights] "+r"(eights), [rest] "+r"(rest)
-        : [adds] "r"((size_t)r->adds), [step] "r"(r->c_step * sizeof *c)
-        : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
-          "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",
-          "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");
-    /* clang-format on */
-}
+/* Six vectors of sums for each stream, of which those of 16 columns use four. */
+/* clang-format off */
+#define STREAMS_FUNCTION(W)                                                                        \
+    static void streams_##W(const streams *x, float *sum)                                          \
+    {                                                                                              \
+        const uint16_t *a0 = x->a[0], *a1 = x->a[1], *a2 = x->a[2], *a3 = x->a[3];                 \
+        const uint16_t *b0 = x->b[0], *b1 = x->b[1], *b2 = x->b[2], *b3 = x->b[3];                 \
+        size_t eights = x->eights;                                                                 \
+        __asm__ volatile(EACH(MIX_8, ZERO_3)                                                       \
+            "cbz %[eights], 2f\n"                                                                  \
+            "1:\n\tldr q0, [%[a0]], #16\n\tldr q4, [%[a1]], #16\n\tldr q5, [%[a2]], #16\n\t"       \
+            "ldr q6, [%[a3]], #16\n\tsubs %[eights], %[eights], #1\n\t"                           \
+            STREAMS(W, 0) STREAMS(W, 1) STREAMS(W, 2) STREAMS(W, 3)                                \
+            STREAMS(W, 4) STREAMS(W, 5) STREAMS(W, 6) STREAMS(W, 7) "bne 1b\n"                     \
+            "2:\n\t" PUT_SUMS(8, 9, 10, 11, 12, 13) PUT_SUMS(14, 15, 16, 17, 18, 19)               \
+            PUT_SUMS(20, 21, 22, 23, 24, 25) PUT_SUMS(26, 27, 28, 29, 30, 31)                      \
+            : [a0] "+r"(a0), [a1] "+r"(a1), [a2] "+r"(a2), [a3] "+r"(a3), [b0] "+r"(b0),           \
+              [b1] "+r"(b1), [b2] "+r"(b2), [b3] "+r"(b3), [eights] "+r"(eights), [sum] "+r"(sum)  \
+            :                                                                                      \
+            : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v8", "v9", "v10", "v11", "v12", "v13",    \
+              "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",  \
+              "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");                           \
+    }
+/* clang-format on */
 
 #else
 
-static void four_panels(const row_job *r)
+ALWAYS void stream(const uint16_t *a, const uint16_t *b, size_t eights, float *to,
+                   const size_t vectors)
 {
-    row_job one = *r;
-    for (size_t i = 0; i < 4; i++, one.b += r->b_step, one.c += r->c_step)
-        one_panel(&one, 3);
+    float32x4_t sum[6] = {vdupq_n_f32(0), vdupq_n_f32(0), vdupq_n_f32(0),
+                          vdupq_n_f32(0), vdupq_n_f32(0), vdupq_n_f32(0)};
+    const size_t width = 8 * vectors;
+    for (; eights > 0; eights--, a += 8, b += 8 * width) {
+        const float16x8_t x = vreinterpretq_f16_u16(vld1q_u16(a));
+        fma_lane(sum, b, x, 0, vectors);
+        fma_lane(sum, b + width, x, 1, vectors);
+        fma_lane(sum, b + 2 * width, x, 2, vectors);
+        fma_lane(sum, b + 3 * width, x, 3, vectors);
+        fma_lane(sum, b + 4 * width, x, 4, vectors);
+        fma_lane(sum, b + 5 * width, x, 5, vectors);
+        fma_lane(sum, b + 6 * width, x, 6, vectors);
+        fma_lane(sum, b + 7 * width, x, 7, vectors);
+    }
+    for (size_t j = 0; j < 6; j++)
+        vst1q_f32(to + 4 * j, sum[j]);
 }
+
+#define STREAMS_FUNCTION(W)                                                                        \
+    static void streams_##W(const streams *x, float *sum)                                          \
+    {                                                                                              \
+        for (size_t i = 0; i < 4; i++)                                                             \
+            stream(x->a[i], x->b[i], x->eights, sum + 24 * i, W);                                  \
+    }
 
 #endif
 
+STREAMS_FUNCTION(3)
+STREAMS_FUNCTION(2)
+
+/* to[8 * vectors] (+)= sum, and the last `rest` values of k. */
+ALWAYS void finish_panel(const row_job *r, const float *sum, const uint16_t *b, size_t rest,
+                         float *to, const size_t vectors)
+{
+    float32x4_t v[6];
+    for (size_t j = 0; j < 2 * vectors; j++)
+        v[j] = vld1q_f32(sum + 4 * j);
+    for (size_t p = r->k - rest; p < r->k; p++, b += 8 * vectors)
+        fma_lane(v, b, vreinterpretq_f16_u16(vdupq_n_u16(r->a[p])), 0, vectors);
+    for (size_t j = 0; j < 2 * vectors; j++)
+        vst1q_f32(to + 4 * j, r->adds ? vaddq_f32(vld1q_f32(to + 4 * j), v[j]) : v[j]);
+}
+
+static void four_panels(const row_job *r)
+{
+    float sum[4 * WIDE];
+    streams x = {.eights = r->k / 8};
+    for (size_t i = 0; i < 4; i++) {
+        x.a[i] = r->a;
+        x.b[i] = r->b + i * r->b_step;
+    }
+    streams_3(&x, sum);
+    for (size_t i = 0; i < 4; i++)
+        finish_panel(r, sum + WIDE * i, x.b[i] + r->k / 8 * 8 * WIDE, r->k % 8,
+                     r->c + i * r->c_step, 3);
+}
+
+/* The quarters of k are streams. */
+ALWAYS void one_panel(const row_job *r, const size_t vectors)
+{
+    float sum[4 * WIDE];
+    const size_t width = 8 * vectors, quarter = r->k / 32 * 8;
+    streams x = {.eights = quarter / 8};
+    for (size_t i = 0; i < 4; i++) {
+        x.a[i] = r->a + i * quarter;
+        x.b[i] = r->b + i * quarter * width;
+    }
+    if (vectors == 3)
+        streams_3(&x, sum);
+    else
+        streams_2(&x, sum);
+    for (size_t j = 0; j < width; j++)
+        sum[j] = (sum[j] + sum[WIDE + j]) + (sum[2 * WIDE + j] + sum[3 * WIDE + j]);
+    finish_panel(r, sum, r->b + 4 * quarter * width, r->k - 4 * quarter, r->c, vectors);
+}
+
+/* There are never four narrow panels. */
 static void row_panels(const row_job *r, size_t count, size_t cols)
 {
     if (cols == NARROW)

@@ -5,35 +5,83 @@
  */
 #define MUL(acc, b, a, r) "fmla v" #acc ".8h, v" #b ".8h, v" #a ".h[" #r "]\n\t"
 #define ZR(x) "movi v" #x ".2d, #0\n\t"
-#define BEGIN(acc, b, a, r) "fmul v" #acc ".8h, v" #b ".8h, v" #a ".h[" #r "]\n\t"
 
-/* X(row, its accumulators) for the first rows. */
-#define EACH_1(X) X(0, 8, 9, 10)
-#define EACH_2(X) EACH_1(X) X(1, 11, 12, 13)
-#define EACH_3(X) EACH_2(X) X(2, 14, 15, 16)
-#define EACH_4(X) EACH_3(X) X(3, 17, 18, 19)
-#define EACH_5(X) EACH_4(X) X(4, 20, 21, 22)
-#define EACH_6(X) EACH_5(X) X(5, 23, 24, 25)
-#define EACH_7(X) EACH_6(X) X(6, 26, 27, 28)
-#define EACH_8(X) EACH_7(X) X(7, 29, 30, 31)
+/* X(row, its accumulators). */
+#define ROW_0(X) X(0, 8, 9, 10)
+#define ROW_1(X) X(1, 11, 12, 13)
+#define ROW_2(X) X(2, 14, 15, 16)
+#define ROW_3(X) X(3, 17, 18, 19)
+#define ROW_4(X) X(4, 20, 21, 22)
+#define ROW_5(X) X(5, 23, 24, 25)
+#define ROW_6(X) X(6, 26, 27, 28)
+#define ROW_7(X) X(7, 29, 30, 31)
+
+/* The first rows with four loads between them: six multiplications after each keep all units busy,
+ * loads one after another do not. */
+#define MIX_1(X, a, b, c, d) a b c d ROW_0(X)
+#define MIX_2(X, a, b, c, d)                                                                       \
+    a b ROW_0(X)                                                                                   \
+    c d ROW_1(X)
+#define MIX_3(X, a, b, c, d)                                                                       \
+    a ROW_0(X)                                                                                     \
+    b c ROW_1(X)                                                                                   \
+    d ROW_2(X)
+#define MIX_4(X, a, b, c, d)                                                                       \
+    a ROW_0(X)                                                                                     \
+    b ROW_1(X)                                                                                     \
+    c ROW_2(X)                                                                                     \
+    d ROW_3(X)
+#define MIX_5(X, a, b, c, d)                                                                       \
+    ROW_0(X) a ROW_1(X)                                                                            \
+    b ROW_2(X)                                                                                     \
+    c ROW_3(X)                                                                                     \
+    d ROW_4(X)
+#define MIX_6(X, a, b, c, d)                                                                       \
+    ROW_0(X) a ROW_1(X)                                                                            \
+    b ROW_2(X)                                                                                     \
+    c ROW_3(X)                                                                                     \
+    d ROW_4(X) ROW_5(X)
+#define MIX_7(X, a, b, c, d)                                                                       \
+    ROW_0(X) a ROW_1(X)                                                                            \
+    b ROW_2(X) ROW_3(X) c ROW_4(X) ROW_5(X) d ROW_6(X)
+#define MIX_8(X, a, b, c, d)                                                                       \
+    ROW_0(X) a ROW_1(X) ROW_2(X) b ROW_3(X) ROW_4(X) c ROW_5(X) ROW_6(X) d ROW_7(X)
 
 #define ZERO_3(r, x, y, z) ZR(x) ZR(y) ZR(z)
 #define ZERO_2(r, x, y, z) ZR(x) ZR(y)
-#define FIRST_3(r, x, y, z) BEGIN(x, 1, 0, r) BEGIN(y, 2, 0, r) BEGIN(z, 3, 0, r)
-#define FIRST_2(r, x, y, z) BEGIN(x, 1, 0, r) BEGIN(y, 2, 0, r)
 #define EVEN_3(r, x, y, z) MUL(x, 1, 0, r) MUL(y, 2, 0, r) MUL(z, 3, 0, r)
 #define EVEN_2(r, x, y, z) MUL(x, 1, 0, r) MUL(y, 2, 0, r)
 #define ODD_3(r, x, y, z) MUL(x, 5, 4, r) MUL(y, 6, 4, r) MUL(z, 7, 4, r)
 #define ODD_2(r, x, y, z) MUL(x, 5, 4, r) MUL(y, 6, 4, r)
 
-#define A_ODD_4 "ldr d4, [%[a]], #8\n\t"
-#define A_ODD_8 "ldr q4, [%[a]], #16\n\t"
-#define A_EVEN_4 "ldr d0, [%[a]], #8\n\t"
-#define A_EVEN_8 "ldr q0, [%[a]], #16\n\t"
-#define B_EVEN_3 "ldp q1, q2, [%[b]], #48\n\tldr q3, [%[b], #-16]\n\t"
-#define B_EVEN_2 "ldp q1, q2, [%[b]], #32\n\t"
-#define B_ODD_3 "ldp q5, q6, [%[b]], #48\n\tldr q7, [%[b], #-16]\n\t"
-#define B_ODD_2 "ldp q5, q6, [%[b]], #32\n\t"
+/* Loads of W vectors of B and of A with H rows: of the odd step of a pair, which comes next, and of
+ * the even one after it; and of the first. */
+#define LD(r, from, at) "ldr " #r ", [%[" #from "], #" #at "]\n\t"
+#define A_ODD_4 LD(d4, a, 0)
+#define A_ODD_8 LD(q4, a, 0)
+#define A_EVEN_4 LD(d0, a, 8)
+#define A_EVEN_8 LD(q0, a, 16)
+#define ODD_LOADS_3(H) LD(q5, b, 0), A_ODD_##H, LD(q6, b, 16), LD(q7, b, 32)
+#define ODD_LOADS_2(H) LD(q5, b, 0), A_ODD_##H, LD(q6, b, 16),
+#define EVEN_LOADS_3(H) LD(q1, b, 48), A_EVEN_##H, LD(q2, b, 64), LD(q3, b, 80)
+#define EVEN_LOADS_2(H) LD(q1, b, 32), A_EVEN_##H, LD(q2, b, 48),
+#define FIRST_LOADS_3(H) LD(q1, b, 0) A_FIRST_##H LD(q2, b, 16) LD(q3, b, 32)
+#define FIRST_LOADS_2(H) LD(q1, b, 0) A_FIRST_##H LD(q2, b, 16)
+#define A_FIRST_4 LD(d0, a, 0)
+#define A_FIRST_8 LD(q0, a, 0)
+/* Forward by so many steps. */
+#define NEXT(what, bytes) "add %[" #what "], %[" #what "], #" #bytes "\n\t"
+#define ONE_3 NEXT(b, 48)
+#define TWO_3 NEXT(b, 96)
+#define ONE_2 NEXT(b, 32)
+#define TWO_2 NEXT(b, 64)
+#define A_ONE_4 NEXT(a, 8)
+#define A_TWO_4 NEXT(a, 16)
+#define A_ONE_8 NEXT(a, 16)
+#define A_TWO_8 NEXT(a, 32)
+/* MIX takes what the lists of loads expand to. */
+#define MIXED(mix, X, ...) mix(X, __VA_ARGS__)
+#define EACH(mix, X) mix(X, , , , )
 
 /* Eight sums of f16 to eight of f32 in v#s and v#t. */
 #ifdef __ARM_FEATURE_FP16_FML
@@ -70,17 +118,18 @@
             const size_t k = least(t->k - done, SUM);                                              \
             size_t pairs = k / 2;                                                                  \
             float *c = t->c;                                                                       \
-            __asm__ volatile(                                                                      \
-                "cbz %[pairs], 6f\n\t" A_EVEN_##H B_EVEN_##W A_ODD_##H B_ODD_##W                   \
-                EACH_##R(FIRST_##W) "subs %[pairs], %[pairs], #1\n\t"                              \
-                EACH_##R(ODD_##W) "beq 2f\n"                                                       \
-                "1:\n\t" A_EVEN_##H B_EVEN_##W A_ODD_##H B_ODD_##W                                 \
-                EACH_##R(EVEN_##W) "subs %[pairs], %[pairs], #1\n\t"                               \
-                EACH_##R(ODD_##W) "bne 1b\n\tb 2f\n"                                              \
-                "6:\n\t" EACH_##R(ZERO_##W)                                                       \
-                "2:\n\ttbz %[k], #0, 3f\n\t" A_EVEN_##H B_EVEN_##W EACH_##R(EVEN_##W)              \
-                "3:\n\t" ONE "cbz %[adds], 4f\n\t" EACH_##R(FOLD_##W) "b 5f\n"                     \
-                "4:\n\t" EACH_##R(FILL_##W) "5:\n"                                                 \
+            __asm__ volatile(EACH(MIX_##R, ZERO_##W)                                               \
+                "cbz %[pairs], 3f\n\t" FIRST_LOADS_##W(H) ONE_##W A_ONE_##H                        \
+                "subs %[pairs], %[pairs], #1\n\tbeq 2f\n"                                          \
+                "1:\n\t" MIXED(MIX_##R, EVEN_##W, ODD_LOADS_##W(H))                                \
+                "subs %[pairs], %[pairs], #1\n\t"                                                  \
+                MIXED(MIX_##R, ODD_##W, EVEN_LOADS_##W(H)) TWO_##W A_TWO_##H "bne 1b\n"            \
+                "2:\n\t" MIXED(MIX_##R, EVEN_##W, ODD_LOADS_##W(H)) ONE_##W A_ONE_##H              \
+                EACH(MIX_##R, ODD_##W)                                                             \
+                "3:\n\ttbz %[k], #0, 4f\n\t" FIRST_LOADS_##W(H) ONE_##W A_ONE_##H                  \
+                EACH(MIX_##R, EVEN_##W)                                                            \
+                "4:\n\t" ONE "cbz %[adds], 5f\n\t" EACH(MIX_##R, FOLD_##W) "b 6f\n"                \
+                "5:\n\t" EACH(MIX_##R, FILL_##W) "6:\n"                                            \
                 : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [pairs] "+r"(pairs)                       \
                 : [k] "r"(k), [adds] "r"((size_t)(t->adds || done > 0)),                           \
                   [ldc] "r"(t->ldc * sizeof *c)                                                    \
