@@ -26,7 +26,12 @@ static takt_id narrowed(takt_graph *g, takt_id id)
     const takt_node *n = takt_match_op(g, id, &takt_op_cast);
     if (n != NULL && takt_type_of(g, n->in[0])->dtype == TAKT_BF16)
         return n->in[0];
-    return takt_cast(g, id, TAKT_BF16);
+    n = takt_match_op(g, id, &takt_op_transpose);
+    if (n == NULL)
+        return takt_cast(g, id, TAKT_BF16);
+    const takt_node old = *n; /* the graph grows; half the bytes are moved then */
+    const takt_id narrow = takt_cast(g, old.in[0], TAKT_BF16);
+    return takt_graph_append(g, &takt_op_transpose, 1, &narrow, old.attr);
 }
 
 /* Among the nodes after a convolution, one that its step would finish in registers and narrow_conv
@@ -175,12 +180,25 @@ static takt_id concat(takt_rewrite *r, const takt_node *n)
     return takt_cast(g, takt_graph_append(g, n->op, n->in_count, in, n->attr), TAKT_F32);
 }
 
+/* No bit changes, and half the bytes are moved. */
+static takt_id transpose(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    const takt_node *x = takt_match_op(g, n->in[0], &takt_op_cast);
+    if (opened(g, n->in[0]) == NULL)
+        return TAKT_NONE;
+    const takt_id narrow = x->in[0];
+    return takt_cast(g, takt_graph_append(g, n->op, 1, &narrow, n->attr), TAKT_F32);
+}
+
 static const takt_rule rules[] = {
     {&takt_op_conv, "conv(x, w) = widen(narrow_conv(round(x), round(w)))", conv},
     {&takt_op_add, "narrow_conv + y = narrow_conv with its bias or residual", add},
     {&takt_op_relu, "relu(narrow_conv) = narrow_conv, at least 0", bound},
     {&takt_op_max, "max(narrow_conv, c) = narrow_conv, at least c", bound},
     {&takt_op_min, "min(narrow_conv, c) = narrow_conv, at most c", bound},
+    {&takt_op_transpose, "transpose(widen(narrow_conv)) = widen(transpose(narrow_conv))",
+     transpose},
     {&takt_op_concat, "concat(widen(x), widen(y)) = widen(concat(x, y))", concat},
 };
 

@@ -35,21 +35,20 @@ static inline void copy(uint16_t *to, const uint16_t *from, size_t n)
     size_t i = 0;
     for (; i + 8 <= n; i += 8)
         memcpy(to + i, from + i, 8 * sizeof *to);
+    if (i < n && n >= 8) {
+        memcpy(to + n - 8, from + n - 8, 8 * sizeof *to); /* some of them twice */
+        return;
+    }
     for (; i < n; i++)
         to[i] = from[i];
 }
 
-/* Row (a, b) of the window at `at`: its taps along the last axis. */
-static void gather_line(const takt_conv_shape *c, const uint16_t *row, size_t column, uint16_t *to)
+/* A row of the window of output column `column`, some taps of which are outside. */
+static void gather_edge(const takt_conv_shape *c, const uint16_t *row, size_t column, uint16_t *to)
 {
-    const size_t n = c->cin, first = column * c->stride[2], reach = c->kernel[2];
-    if (row != NULL && c->dilation[2] == 1 && first >= c->before[2] &&
-        first - c->before[2] + reach <= c->in[2]) {
-        copy(to, row + (first - c->before[2]) * n, reach * n);
-        return;
-    }
-    for (size_t j = 0; j < reach; j++, to += n) {
-        const size_t at = first + j * c->dilation[2] - c->before[2]; /* wraps around before x */
+    const size_t n = c->cin;
+    for (size_t j = 0; j < c->kernel[2]; j++, to += n) {
+        const size_t at = column * c->stride[2] + j * c->dilation[2] - c->before[2]; /* may wrap */
         if (row != NULL && at < c->in[2])
             copy(to, row + at * n, n);
         else
@@ -57,21 +56,37 @@ static void gather_line(const takt_conv_shape *c, const uint16_t *row, size_t co
     }
 }
 
+/* Row i of the windows of `count` outputs of one line, from column `first` on. */
+static void gather_line(const takt_conv_shape *c, const uint16_t *row, size_t first, size_t count,
+                        uint16_t *to)
+{
+    const size_t line = c->kernel[2] * c->cin;
+    for (size_t q = first; q < first + count; q++, to += c->k_row) {
+        const size_t at = q * c->stride[2] - c->before[2]; /* wraps around before x */
+        if (row != NULL && c->dilation[2] == 1 && at < c->in[2] && c->in[2] - at >= c->kernel[2])
+            copy(to, row + at * c->cin, line);
+        else
+            gather_edge(c, row, q, to);
+    }
+}
+
 /* The patches of `rows` positions from `first` on: [k_row] each. */
 static void gather(const takt_conv_shape *c, const uint16_t *x, size_t first, size_t rows,
                    uint16_t *to)
 {
-    const size_t line = c->kernel[2] * c->cin;
-    for (size_t r = 0; r < rows; r++, to += c->k_row) {
-        const uint16_t *sample = x + (first + r) / c->positions * c->x_sample;
+    for (size_t end = first + rows, count; first < end; first += count, to += count * c->k_row) {
+        const uint16_t *sample = x + first / c->positions * c->x_sample;
         size_t at[3];
-        takt_conv_unflatten(c->out, (first + r) % c->positions, at);
+        takt_conv_unflatten(c->out, first % c->positions, at);
+        count = c->out[2] - at[2] < end - first ? c->out[2] - at[2] : end - first;
         for (size_t i = 0; i < c->kernel[1]; i++) {
             const size_t row = at[1] * c->stride[1] + i * c->dilation[1] - c->before[1];
-            gather_line(c, row < c->in[1] ? sample + row * c->x_at[1] : NULL, at[2], to + i * line);
+            gather_line(c, row < c->in[1] ? sample + row * c->x_at[1] : NULL, at[2], count,
+                        to + i * c->kernel[2] * c->cin);
         }
-        for (size_t k = c->k; k < c->k_row; k++)
-            to[k] = 0;
+        for (size_t r = 0; r < count; r++)
+            for (size_t k = c->k; k < c->k_row; k++)
+                to[r * c->k_row + k] = 0;
     }
 }
 

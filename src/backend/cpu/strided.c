@@ -67,10 +67,10 @@ static void squares(const takt_strided *w, const char *from, char *to, bool spre
     const int64_t far = w->stride[w->rank - 2] * bytes, near = w->stride[w->rank - 1] * bytes;
     const int64_t from_row = spreads ? cols * bytes : far, from_col = spreads ? bytes : near;
     const int64_t to_row = spreads ? far : cols * bytes, to_col = spreads ? near : bytes;
-    if ((bytes == 4 || bytes == 1) && far == bytes) {
+    if ((bytes == 4 || bytes == 2 || bytes == 1) && far == bytes) {
         const takt_matrix_at source = {(char *)(uintptr_t)from, spreads ? cols * bytes : near};
         const takt_matrix_at target = {to, spreads ? near : cols * bytes};
-        (bytes == 4 ? takt_transpose_4 : takt_transpose_1)(
+        (bytes == 4 ? takt_transpose_4 : bytes == 2 ? takt_transpose_2 : takt_transpose_1)(
             source, target, (size_t)(spreads ? cols : rows), (size_t)(spreads ? rows : cols));
         return;
     }

@@ -1,4 +1,5 @@
-/* transpose.c - turns a matrix four by four elements at a time, in registers. */
+/* transpose.c - turns a matrix four by four, or eight by eight, elements at a time, in registers.
+ */
 #include "backend/cpu/transpose.h"
 
 #include <stdint.h>
@@ -94,4 +95,75 @@ void takt_transpose_4(takt_matrix_at from, takt_matrix_at to, size_t rows, size_
             block(from.data + (ptrdiff_t)c * from.step + r * BYTES, from.step,
                   to.data + (ptrdiff_t)r * to.step + c * BYTES, to.step,
                   rows - r < ROWS ? rows - r : ROWS, cols - c < COLS ? cols - c : COLS);
+}
+
+/* ---- elements of two bytes ---- */
+
+typedef uint16_t octet __attribute__((vector_size(16)));
+
+enum { EIGHT = 8, SHORT = 2 };
+
+static inline octet load_eight(const char *p)
+{
+    octet v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline octet low(octet a, octet b)
+{
+    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+
+static inline octet high(octet a, octet b)
+{
+    return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+
+/* Three rounds of interleaving rows that are half the square apart. */
+static inline void turn_eight(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_step)
+{
+    octet x[EIGHT], y[EIGHT];
+    for (int i = 0; i < EIGHT; i++)
+        x[i] = load_eight(from + i * from_step);
+    for (int i = 0; i < EIGHT / 2; i++) {
+        y[2 * i] = low(x[i], x[i + 4]);
+        y[2 * i + 1] = high(x[i], x[i + 4]);
+    }
+    for (int i = 0; i < EIGHT / 2; i++) {
+        x[2 * i] = low(y[i], y[i + 4]);
+        x[2 * i + 1] = high(y[i], y[i + 4]);
+    }
+    for (int i = 0; i < EIGHT / 2; i++) {
+        const octet a = low(x[i], x[i + 4]), b = high(x[i], x[i + 4]);
+        memcpy(to + 2 * i * to_step, &a, sizeof a);
+        memcpy(to + (2 * i + 1) * to_step, &b, sizeof b);
+    }
+}
+
+static void single(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols)
+{
+    for (size_t c = 0; c < cols; c++)
+        for (size_t r = 0; r < rows; r++)
+            memcpy(to.data + (ptrdiff_t)r * to.step + c * SHORT,
+                   from.data + (ptrdiff_t)c * from.step + r * SHORT, SHORT);
+}
+
+/* Eight source rows at a time; what is left of rows and columns element by element. */
+void takt_transpose_2(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols)
+{
+    const size_t whole = rows / EIGHT * EIGHT;
+    size_t c = 0;
+    for (; c + EIGHT <= cols; c += EIGHT) {
+        const takt_matrix_at source = {from.data + (ptrdiff_t)c * from.step, from.step};
+        const takt_matrix_at target = {to.data + c * SHORT, to.step};
+        for (size_t r = 0; r < whole; r += EIGHT)
+            turn_eight(source.data + r * SHORT, from.step, target.data + (ptrdiff_t)r * to.step,
+                       to.step);
+        const takt_matrix_at rest = {source.data + whole * SHORT, from.step};
+        single(rest, (takt_matrix_at){target.data + (ptrdiff_t)whole * to.step, to.step},
+               rows - whole, EIGHT);
+    }
+    single((takt_matrix_at){from.data + (ptrdiff_t)c * from.step, from.step},
+           (takt_matrix_at){to.data + c * SHORT, to.step}, rows, cols - c);
 }

@@ -1,4 +1,4 @@
-/* transpose.h - turns a matrix of elements of 4 bytes, or of bytes. */
+/* transpose.h - turns a matrix of elements of one, two or four bytes. */
 #ifndef TAKT_BACKEND_CPU_TRANSPOSE_H
 #define TAKT_BACKEND_CPU_TRANSPOSE_H
 
@@ -12,6 +12,7 @@ typedef struct takt_matrix_at {
 
 /* to[r][c] = from[c][r] for r < rows, c < cols. */
 void takt_transpose_4(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols);
+void takt_transpose_2(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols);
 void takt_transpose_1(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols);
 /* to[2 * i] = a[i], to[2 * i + 1] = b[i] for i < n. */
 void takt_interleave_bytes(const char *a, const char *b, char *to, size_t n);

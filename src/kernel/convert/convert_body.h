@@ -235,4 +235,9 @@ static void convert(const takt_convert *c, void *dst, const void *src, size_t n)
         takt_convert_any(c, dst, src, n);
 }
 
-TAKT_KERNELS(convert, TAKT_KERNEL(convert, SIMD_NAME, SIMD_RANK, convert, NULL));
+#ifndef CONVERT_NAME
+#define CONVERT_NAME SIMD_NAME
+#define CONVERT_RANK SIMD_RANK
+#endif
+
+TAKT_KERNELS(convert, TAKT_KERNEL(convert, CONVERT_NAME, CONVERT_RANK, convert, NULL));

@@ -52,14 +52,30 @@ static uint64_t four_of(const uint16_t *x, size_t left)
     return four;
 }
 
+/* Eight rows: what lies side by side is written in one go. */
+static void pack_eight(const uint16_t *a, size_t a_row, size_t k, uint16_t *to)
+{
+    for (size_t p = 0; p + 8 <= k; p += 8, to += 8 * MR)
+        for (size_t r = 0; r < MR / 2; r++) {
+            const uint16_t *x = a + 2 * r * a_row + p;
+            const uint64x2_t c = vreinterpretq_u64_u16(vld1q_u16(x)),
+                             d = vreinterpretq_u64_u16(vld1q_u16(x + a_row));
+            vst1q_u16(to + 8 * r, vreinterpretq_u16_u64(vzip1q_u64(c, d)));
+            vst1q_u16(to + 8 * r + 4 * MR, vreinterpretq_u16_u64(vzip2q_u64(c, d)));
+        }
+}
+
 /* To [k / 4][rows / 2][2][4]; an odd last row is paired with itself. */
 static void pack_strip(const uint16_t *a, size_t a_row, size_t rows, size_t k, uint16_t *to)
 {
     const size_t pairs = (rows + 1) / 2, step = 8 * pairs;
+    const size_t done = rows == MR ? k / 8 * 8 : 0;
+    if (rows == MR)
+        pack_eight(a, a_row, k, to);
     for (size_t r = 0; r < pairs; r++) {
         const uint16_t *x = a + 2 * r * a_row, *y = 2 * r + 1 < rows ? x + a_row : x;
-        uint16_t *out = to + 8 * r;
-        size_t p = 0;
+        uint16_t *out = to + 8 * r + done / 4 * step;
+        size_t p = done;
         for (; p + 8 <= k; p += 8, out += 2 * step) {
             const uint64x2_t c = vreinterpretq_u64_u16(vld1q_u16(x + p)),
                              d = vreinterpretq_u64_u16(vld1q_u16(y + p));
@@ -84,18 +100,16 @@ static void spread_bias(const takt_product_bf16 *g, float *to)
         to[j / 2 * 4 + j % 2] = to[j / 2 * 4 + 2 + j % 2] = g->bias[j];
 }
 
-/* Eight columns of two rows of the residual, added to the bias, as sums lie. */
-static void put_eight(const uint16_t *x, const uint16_t *y, const float *bias, float *to)
+/* Four columns of two rows of the residual, added to the bias, as sums lie. */
+static inline void put_four(uint16x4_t x, uint16x4_t y, const float *bias, float *to)
 {
+    const uint32x2_t c = vreinterpret_u32_u16(x), d = vreinterpret_u32_u16(y);
+    const uint16x8_t both = vreinterpretq_u16_u32(vcombine_u32(vzip1_u32(c, d), vzip2_u32(c, d)));
     const uint16x8_t none = vdupq_n_u16(0);
-    const uint32x4_t c = vreinterpretq_u32_u16(vld1q_u16(x)),
-                     d = vreinterpretq_u32_u16(vld1q_u16(y));
-    const uint16x8_t low = vreinterpretq_u16_u32(vzip1q_u32(c, d)),
-                     high = vreinterpretq_u16_u32(vzip2q_u32(c, d));
-    const uint16x8_t wide[4] = {vzip1q_u16(none, low), vzip2q_u16(none, low),
-                                vzip1q_u16(none, high), vzip2q_u16(none, high)};
-    for (size_t i = 0; i < 4; i++)
-        vst1q_f32(to + 4 * i, vaddq_f32(vreinterpretq_f32_u16(wide[i]), vld1q_f32(bias + 4 * i)));
+    const float32x4_t first = vreinterpretq_f32_u16(vzip1q_u16(none, both)),
+                      second = vreinterpretq_f32_u16(vzip2q_u16(none, both));
+    vst1q_f32(to, vaddq_f32(first, vld1q_f32(bias)));
+    vst1q_f32(to + 4, vaddq_f32(second, vld1q_f32(bias + 4)));
 }
 
 /* Rows [row, row + rows) by columns [col, col + width) of C. */
@@ -108,18 +122,19 @@ static void add_residual(const takt_product_bf16 *g, const area *at, const float
 {
     const size_t rows = at->rows, col = at->col, width = at->width;
     const size_t cols = least(width, g->n - col);
+    const bool is_whole = cols == width && rows % 2 == 0;
     for (size_t i = 0; i < rows; i += 2, to += 2 * width) {
-        uint16_t lines[2][16] = {{0}};
-        for (size_t r = 0; r < 2 && i + r < rows; r++)
-            memcpy(lines[r], g->residual + (at->row + i + r) * g->ldr + col, cols * sizeof **lines);
-        put_eight(lines[0], lines[1], bias, to);
-        if (width > 8) {
-            float rest[16];
-            const float more[16] = {bias[16], bias[17], bias[18], bias[19],
-                                    bias[20], bias[21], bias[22], bias[23]};
-            put_eight(lines[0] + 8, lines[1] + 8, more, rest);
-            memcpy(to + 16, rest, 8 * sizeof *rest);
+        uint16_t lines[2][WIDE] = {{0}};
+        const uint16_t *x = g->residual + (at->row + i) * g->ldr + col, *y = x + g->ldr;
+        if (!is_whole) {
+            memcpy(lines[0], x, cols * sizeof *x);
+            if (i + 1 < rows)
+                memcpy(lines[1], y, cols * sizeof *y);
+            x = lines[0];
+            y = lines[1];
         }
+        for (size_t j = 0; j < width; j += 4)
+            put_four(vld1_u16(x + j), vld1_u16(y + j), bias + 2 * j, to + 2 * j);
     }
 }
 
@@ -134,7 +149,8 @@ static size_t block_rows(size_t n, size_t k)
 {
     const size_t bytes = round_up(k + 1, GROUP) * sizeof(uint16_t);
     const size_t fit = A_FAR / bytes / MR * MR;
-    return n * bytes <= B_NEAR || fit < MR ? MR : least(fit, ROWS_MAX);
+    (void)n;
+    return fit < MR ? MR : least(fit, ROWS_MAX);
 }
 
 static size_t bias_bytes(size_t n)
@@ -192,7 +208,7 @@ static void panel(const takt_product_bf16 *g, const room *r, size_t row, size_t 
 {
     const size_t cols = least(width, g->n - col), k = round_up(g->k, GROUP);
     const float ends[2] = {g->lo, g->hi};
-    for (size_t i = 0; i < rows; i += MR) {
+    for (size_t i = 0, strips; i < rows; i += strips * MR) {
         const size_t height = least(rows - i, MR), pairs = (height + 1) / 2;
         const bool is_edge = cols < width || height % 2 != 0;
         uint16_t *c = g->c + (row + i) * g->ldc + col;
@@ -202,7 +218,11 @@ static void panel(const takt_product_bf16 *g, const room *r, size_t row, size_t 
                       .init = r->bias + 2 * col,
                       .c = is_edge ? r->edge : c,
                       .ldc = (is_edge ? width : g->ldc) * sizeof *c,
-                      .ends = ends};
+                      .ends = ends,
+                      .strips = 1};
+        strips =
+            is_edge || g->residual != NULL || g->k > CHUNK || rows - i < MR ? 1 : (rows - i) / MR;
+        t.strips = strips;
         if (g->residual != NULL) {
             const area at = {row + i, height, col, width};
             add_residual(g, &at, r->bias + 2 * col, r->init);

@@ -19,6 +19,8 @@ typedef struct tile_job {
     void *c;           /* rows of bf16, or sums */
     size_t ldc;        /* bytes */
     const float *ends; /* lo, hi: of rows of bf16 */
+    size_t strips; /* this many tiles: A goes on where it ended, C too, B and init are the same */
+    size_t c_skip; /* after so many bytes */
 } tile_job;
 
 #define MM(acc, a, b) "bfmmla v" #acc ".4s, v" #a ".8h, v" #b ".8h\n\t"
@@ -95,18 +97,22 @@ typedef struct tile_job {
 #define TILE_FUNCTION(BEGIN, END, R, W)                                                            \
     static void tile_##BEGIN##_##END##_##R##_##W(const tile_job *t)                                \
     {                                                                                              \
-        const void *a = t->a, *b = t->b, *init = t->init, *ends = t->ends;                         \
+        const void *a = t->a, *b, *init, *ends;                                                    \
         void *c = t->c;                                                                            \
-        size_t steps = t->steps;                                                                   \
-        __asm__ volatile(PAIRS_##R(FROM_##BEGIN##_##W)                                             \
+        size_t steps, strips = t->strips;                                                          \
+        __asm__ volatile(                                                                          \
+            "7: mov %[init], %[init0]\n\tmov %[b], %[b0]\n\tmov %[steps], %[steps0]\n\t"           \
+            PAIRS_##R(FROM_##BEGIN##_##W)                                                          \
             "cbz %[steps], 3f\n\tldp q4, q5, [%[b]]\n\tldp q6, q7, [%[b], #32]\n\t"                \
             "subs %[steps], %[steps], #1\n\tbeq 2f\n"                                              \
             "1:\n\t" LOAD_A_##R STEP_##W(R) "subs %[steps], %[steps], #1\n\tbne 1b\n"              \
             "2:\n\t" LOAD_A_##R LAST_##W(R)                                                        \
-            "3:\n\t" ENDS_##END PAIRS_##R(END##_##W)                                               \
-            : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [steps] "+r"(steps), [init] "+r"(init),       \
-              [ends] "+r"(ends)                                                                    \
-            : [ldc] "r"(t->ldc), [istep] "r"(t->init_step)                                         \
+            "3: mov %[ends], %[ends0]\n\t" ENDS_##END PAIRS_##R(END##_##W)                         \
+            "add %[c], %[c], %[skip]\n\tsubs %[strips], %[strips], #1\n\tbne 7b\n"                 \
+            : [a] "+r"(a), [b] "=&r"(b), [c] "+r"(c), [steps] "=&r"(steps), [init] "=&r"(init),    \
+              [ends] "=&r"(ends), [strips] "+r"(strips)                                            \
+            : [ldc] "r"(t->ldc), [istep] "r"(t->init_step), [b0] "r"(t->b), [init0] "r"(t->init),  \
+              [steps0] "r"(t->steps), [ends0] "r"(t->ends), [skip] "r"(t->c_skip)                  \
             : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",     \
               "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24",  \
               "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");                    \

@@ -156,11 +156,15 @@ static inline vf vf_load_bf16(const uint16_t *p)
 }
 static inline void vf_store_bf16(uint16_t *p, vf v)
 {
+#ifdef __ARM_FEATURE_BF16_VECTOR_ARITHMETIC
+    vst1_u16(p, vreinterpret_u16_bf16(vcvt_bf16_f32(v)));
+#else
     const vi bits = vf_as_vi(v);
     const vi odd = vi_and(vi_shr(bits, 16), vi_set1(1));
     const vi number = vi_add(bits, vi_add(odd, vi_set1(0x7fff)));
     const vi r = vi_select(vceqq_f32(v, v), number, vi_or(bits, vi_set1(0x400000)));
     vst1_u16(p, vmovn_u32((vm)vi_shr(r, 16)));
+#endif
 }
 
 static inline vi vi_load_u8(const uint8_t *p)

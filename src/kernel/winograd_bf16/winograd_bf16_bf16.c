@@ -91,42 +91,66 @@ typedef struct block {
 
 /* ---- there ---- */
 
-INLINE float32x4_t load_four(const uint16_t *p, size_t n)
+/* The lower or higher four of `n` channels, at most eight. */
+INLINE float32x4_t load_four(const uint16_t *p, size_t n, const bool is_high)
 {
-    uint16_t part[4] = {0};
-    if (n < 4)
+    const uint16x8_t none = vdupq_n_u16(0);
+    uint16_t part[8] = {0};
+    if (n < 8)
         memcpy(part, p, n * sizeof *p);
-    const uint16x4_t x = vld1_u16(n < 4 ? part : p);
-    return vreinterpretq_f32_u16(vzip1q_u16(vdupq_n_u16(0), vcombine_u16(x, x)));
+    const uint16x8_t x = vld1q_u16(n < 8 ? part : p);
+    return vreinterpretq_f32_u16(is_high ? vzip2q_u16(none, x) : vzip1q_u16(none, x));
+}
+
+/* What is loaded before this is not loaded after it: without it compilers load all inputs at once
+ * and run out of registers. */
+#define SETTLE __asm__ volatile("" ::: "memory")
+
+INLINE void load_row(const uint16_t *const *taps, size_t c, size_t n, const bool is_high,
+                     float32x4_t x[ACROSS])
+{
+    for (size_t j = 0; j < ACROSS; j++)
+        x[j] = load_four(taps[j] + c, n, is_high);
+}
+
+/* One row of Bt x, of both tiles, to its four points. */
+INLINE void put_row(const float32x4_t t[ACROSS], char *to, size_t step)
+{
+    const uint32x4_t none = vdupq_n_u32(0);
+    uint32x4_t v[2][IN];
+    for (size_t k = 0; k < 2; k++) {
+        const float32x4_t *s = t + 2 * k;
+        v[k][0] = vreinterpretq_u32_f32(vsubq_f32(s[0], s[2]));
+        v[k][1] = vreinterpretq_u32_f32(vaddq_f32(s[1], s[2]));
+        v[k][2] = vreinterpretq_u32_f32(vsubq_f32(s[2], s[1]));
+        v[k][3] = vreinterpretq_u32_f32(vsubq_f32(s[1], s[3]));
+    }
+    for (size_t j = 0; j < IN; j++)
+        vst1q_u16((uint16_t *)(void *)(to + j * step),
+                  vraddhn_high_u32(vraddhn_u32(v[0][j], none), v[1][j], none));
 }
 
 /* Four channels of a unit: `to` is where point 0 goes. */
-INLINE void transform_four(const uint16_t *const *taps, size_t c, size_t n, char *to, size_t step)
+INLINE void transform_four(const uint16_t *const *taps, size_t c, size_t n, const bool is_high,
+                           char *to, size_t step)
 {
-    float32x4_t t[IN][ACROSS];
-    for (size_t j = 0; j < ACROSS; j++) {
-        float32x4_t x[IN];
-        for (size_t i = 0; i < IN; i++)
-            x[i] = load_four(taps[ACROSS * i + j] + c, n);
-        t[0][j] = vsubq_f32(x[0], x[2]);
-        t[1][j] = vaddq_f32(x[1], x[2]);
-        t[2][j] = vsubq_f32(x[2], x[1]);
-        t[3][j] = vsubq_f32(x[1], x[3]);
-    }
-    for (size_t i = 0; i < IN; i++) {
-        const uint32x4_t none = vdupq_n_u32(0);
-        uint32x4_t v[2][IN];
-        for (size_t k = 0; k < 2; k++) {
-            const float32x4_t *s = t[i] + 2 * k;
-            v[k][0] = vreinterpretq_u32_f32(vsubq_f32(s[0], s[2]));
-            v[k][1] = vreinterpretq_u32_f32(vaddq_f32(s[1], s[2]));
-            v[k][2] = vreinterpretq_u32_f32(vsubq_f32(s[2], s[1]));
-            v[k][3] = vreinterpretq_u32_f32(vsubq_f32(s[1], s[3]));
-        }
-        for (size_t j = 0; j < IN; j++, to += step)
-            vst1q_u16((uint16_t *)(void *)to,
-                      vraddhn_high_u32(vraddhn_u32(v[0][j], none), v[1][j], none));
-    }
+    float32x4_t x[ACROSS], b[ACROSS], a[ACROSS], t[ACROSS];
+    load_row(taps, c, n, is_high, x);
+    load_row(taps + 2 * ACROSS, c, n, is_high, b);
+    for (size_t j = 0; j < ACROSS; j++)
+        t[j] = vsubq_f32(x[j], b[j]);
+    put_row(t, to, step);
+    load_row(taps + ACROSS, c, n, is_high, a);
+    for (size_t j = 0; j < ACROSS; j++)
+        t[j] = vaddq_f32(a[j], b[j]);
+    put_row(t, to + IN * step, step);
+    for (size_t j = 0; j < ACROSS; j++)
+        t[j] = vsubq_f32(b[j], a[j]);
+    put_row(t, to + 2 * IN * step, step);
+    load_row(taps + 3 * ACROSS, c, n, is_high, x);
+    for (size_t j = 0; j < ACROSS; j++)
+        t[j] = vsubq_f32(a[j], x[j]);
+    put_row(t, to + 3 * IN * step, step);
 }
 
 /* Pointers to the 4 x 6 inputs of a unit, some of them to zeros. */
@@ -153,10 +177,14 @@ static void transform_inputs(const block *b)
         char *to = b->v + strip * v_count(w->cin) * sizeof(uint16_t) + i % PAIRS * 16;
         find_taps(w, b->first + i, taps);
         size_t c = 0;
-        for (; c + 4 <= w->cin; c += 4, to += step)
-            transform_four(taps, c, 4, to, b->v_bytes);
+        for (; c + 8 <= w->cin; c += 8, to += 2 * step) {
+            transform_four(taps, c, 8, false, to, b->v_bytes);
+            transform_four(taps, c, 8, true, to + step, b->v_bytes);
+        }
         if (c < w->cin)
-            transform_four(taps, c, w->cin - c, to, b->v_bytes);
+            transform_four(taps, c, w->cin - c, false, to, b->v_bytes);
+        if (c + 4 < w->cin)
+            transform_four(taps, c, w->cin - c, true, to + step, b->v_bytes);
     }
 }
 
@@ -168,17 +196,23 @@ static void multiply(const block *b, size_t point)
     const size_t k = round_up(w->cin, GROUP), columns = takt_panels_columns(widths, w->cout);
     const size_t wide = WIDE * takt_panels_wide(widths, w->cout);
     const char *v = b->v + point * b->v_bytes;
+    const size_t whole = b->units / PAIRS, rest = b->units % PAIRS;
     tile_job t = {.steps = k / GROUP};
     for (size_t col = 0, width; col < columns; col += width) {
         width = col < wide ? WIDE : NARROW;
-        t.a = (const uint16_t *)(const void *)v;
-        t.b = w->u + (point * columns + col) * k;
         float *m = (float *)(void *)(b->m + point * b->m_bytes);
-        for (size_t i = 0; i < b->units; i += PAIRS, t.a += MR * k, m += MR * columns) {
-            const size_t pairs = b->units - i < PAIRS ? b->units - i : PAIRS;
-            t.c = m + col * 2 * pairs;
-            tile_sums(pairs, width, &t);
-        }
+        t.b = w->u + (point * columns + col) * k;
+        t.a = (const uint16_t *)(const void *)v;
+        t.c = m + col * 2 * PAIRS;
+        t.strips = whole;
+        t.c_skip = MR * (columns - width) * sizeof *m;
+        if (whole > 0)
+            tile_sums(PAIRS, width, &t);
+        t.a += whole * MR * k;
+        t.c = m + whole * MR * columns + col * 2 * rest;
+        t.strips = 1;
+        if (rest > 0)
+            tile_sums(rest, width, &t);
     }
 }
 
@@ -213,6 +247,7 @@ INLINE void back(const char *m, size_t step, float32x4_t y[2][2])
             x[i] = vld1q_f32((const float *)(const void *)(m + (IN * i + j) * step));
         t[0][j] = vaddq_f32(vaddq_f32(x[0], x[1]), x[2]);
         t[1][j] = vsubq_f32(vsubq_f32(x[1], x[2]), x[3]);
+        SETTLE;
     }
     for (size_t i = 0; i < 2; i++) {
         y[i][0] = vaddq_f32(vaddq_f32(t[i][0], t[i][1]), t[i][2]);
@@ -228,9 +263,10 @@ INLINE uint16x8_t residual_of(const uint16_t *first, const uint16_t *second, siz
         memcpy(part[0], first, n * sizeof *first);
         memcpy(part[1], second, n * sizeof *second);
     }
-    const uint16x4_t x = vld1_u16(n < 4 ? part[0] : first), y = vld1_u16(n < 4 ? part[1] : second);
-    const uint32x2_t a = vreinterpret_u32_u16(x), b = vreinterpret_u32_u16(y);
-    return vreinterpretq_u16_u32(vcombine_u32(vzip1_u32(a, b), vzip2_u32(a, b)));
+    const uint16x4_t none = vdup_n_u16(0); /* what loads leave in the upper half */
+    const uint16x8_t x = vcombine_u16(vld1_u16(n < 4 ? part[0] : first), none),
+                     y = vcombine_u16(vld1_u16(n < 4 ? part[1] : second), none);
+    return vreinterpretq_u16_u32(vzip1q_u32(vreinterpretq_u32_u16(x), vreinterpretq_u32_u16(y)));
 }
 
 INLINE void store_four(uint16_t *to, uint16x4_t x, size_t n)
@@ -244,55 +280,78 @@ INLINE void store_four(uint16_t *to, uint16x4_t x, size_t n)
     memcpy(to, part, n * sizeof *to);
 }
 
+/* What all outputs of a call share. */
+typedef struct ending {
+    float32x4_t lo, hi;
+    const float *bias;
+    size_t step; /* bytes from point to point */
+    bool adds;   /* a residual */
+} ending;
+
 /* Channels [c, c + n) of a unit, n at most 4, from sums at `m`. */
-INLINE void finish_four(const block *b, const places *o, const char *m, size_t c, size_t n)
+INLINE void finish_four(const ending *e, const places *o, const char *m, size_t c, size_t n)
 {
-    const takt_winograd_bf16 *w = b->w;
-    const float32x4_t lo = vdupq_n_f32(w->lo), hi = vdupq_n_f32(w->hi);
     const uint16x8_t none = vdupq_n_u16(0);
+    const uint32x4_t z = vreinterpretq_u32_u16(none);
+    const float32x4_t bias[2] = {vld1q_f32(e->bias + 2 * c), vld1q_f32(e->bias + 2 * c + 4)};
     float32x4_t y[2][2][2];
-    for (size_t k = 0; k < 2; k++)
-        back(m + 16 * k, b->m_bytes, y[k]);
+    back(m, e->step, y[0]);
+    back(m + 16, e->step, y[1]);
     for (size_t i = 0; i < 2; i++)
         for (size_t j = 0; j < 2; j++) {
-            float32x4_t p = vaddq_f32(y[0][i][j], vld1q_f32(b->bias + 2 * c));
-            float32x4_t q = vaddq_f32(y[1][i][j], vld1q_f32(b->bias + 2 * c + 4));
-            if (w->residual != NULL) {
+            float32x4_t p = vaddq_f32(y[0][i][j], bias[0]), q = vaddq_f32(y[1][i][j], bias[1]);
+            if (e->adds) {
                 const uint16x8_t r =
                     residual_of(o->residual[i][j] + c, o->residual[i][2 + j] + c, n);
                 p = vaddq_f32(p, vreinterpretq_f32_u16(vzip1q_u16(none, r)));
                 q = vaddq_f32(q, vreinterpretq_f32_u16(vzip2q_u16(none, r)));
             }
-            p = vminq_f32(vmaxq_f32(p, lo), hi);
-            q = vminq_f32(vmaxq_f32(q, lo), hi);
-            const uint32x4_t z = vreinterpretq_u32_u16(none);
+            p = vminq_f32(vmaxq_f32(p, e->lo), e->hi);
+            q = vminq_f32(vmaxq_f32(q, e->lo), e->hi);
             const uint32x4_t both = vreinterpretq_u32_u16(vraddhn_high_u32(
                 vraddhn_u32(vreinterpretq_u32_f32(p), z), vreinterpretq_u32_f32(q), z));
-            const uint16x8_t first = vreinterpretq_u16_u32(vuzp1q_u32(both, both)),
-                             second = vreinterpretq_u16_u32(vuzp2q_u32(both, both));
-            store_four(o->y[i][j] + c, vget_low_u16(first), n);
-            store_four(o->y[i][2 + j] + c, vget_low_u16(second), n);
+            store_four(o->y[i][j] + c, vget_low_u16(vreinterpretq_u16_u32(vuzp1q_u32(both, both))),
+                       n);
+            store_four(o->y[i][2 + j] + c,
+                       vget_low_u16(vreinterpretq_u16_u32(vuzp2q_u32(both, both))), n);
         }
+}
+
+/* `adds`: as the ending says, known when this is compiled. */
+INLINE void finish_columns(const ending *given, const places *places_, const char *m, size_t first,
+                           size_t end, const bool adds)
+{
+    ending e = *given; /* whose fields stores cannot change */
+    const places o = *places_;
+    e.adds = adds;
+    size_t c = first;
+    for (; c + 4 <= end; c += 4, m += 32)
+        finish_four(&e, &o, m, c, 4);
+    if (c < end)
+        finish_four(&e, &o, m, c, end - c);
 }
 
 static void transform_outputs(const block *b)
 {
     const takt_winograd_bf16 *w = b->w;
-    const size_t wide = WIDE * takt_panels_wide(widths, w->cout);
+    const size_t wide = WIDE * takt_panels_wide(widths, w->cout),
+                 strip_bytes = m_count(w->cout) * sizeof(float);
+    const ending e = {vdupq_n_f32(w->lo), vdupq_n_f32(w->hi), b->bias, b->m_bytes,
+                      w->residual != NULL};
     places o;
     for (size_t i = 0; i < b->units; i++) {
         const size_t strip = i / PAIRS, rest = b->units - strip * PAIRS;
         const size_t pairs = rest < PAIRS ? rest : PAIRS;
-        const char *m = b->m + strip * m_count(w->cout) * sizeof(float);
+        const char *m = b->m + strip * strip_bytes;
         find_outputs(b, b->first + i, &o);
         for (size_t col = 0, width; col < w->cout; col += width) {
             width = col < wide ? WIDE : NARROW;
             const char *at = m + (col * 2 * pairs + i % PAIRS * 2 * width) * sizeof(float);
-            for (size_t c = col; c < col + width && c < w->cout; c += 4, at += 32)
-                if (c + 4 <= w->cout)
-                    finish_four(b, &o, at, c, 4);
-                else
-                    finish_four(b, &o, at, c, w->cout - c);
+            const size_t end = w->cout - col < width ? w->cout : col + width;
+            if (e.adds)
+                finish_columns(&e, &o, at, col, end, true);
+            else
+                finish_columns(&e, &o, at, col, end, false);
         }
     }
 }
