@@ -126,6 +126,26 @@ def check(name, op, x, outputs, version=3, x_type=1, tolerance=2e-5, **attrs):
         against_runtime(name, body, x, x_type, outputs)
 
 
+def again(name):
+    """The model of the last case, written by Takt: its operator, and the same data."""
+    path, out = os.path.join(TMP, "case.onnx"), os.path.join(TMP, "again.onnx")
+    counts["models"] += 1
+    text = ""
+    for args in (["compile", path, "--emit", out],
+                 ["run", out, "--test", os.path.join(TMP, "case"), "--rtol", "2e-5"]):
+        run = subprocess.run([TOOL, *args], text=True, capture_output=True, check=False)
+        text += run.stdout + run.stderr
+        if run.returncode != 0:
+            failures.append(name)
+            print(f"FAILED: {name}, written: {text.strip()[:500]}")
+            return
+    with open(out, "rb") as file:
+        body = file.read()
+    if b"TreeEnsembleRegressor" not in body or b"Gather" in body:
+        failures.append(name)
+        print(f"FAILED: {name}: the written model has other operators")
+
+
 def against_runtime(name, body, x, x_type, outputs):
     import numpy as np
     import onnxruntime

@@ -5,7 +5,7 @@ import random
 import struct
 import sys
 
-from _ml import POSTS, best, check, done, f32, inputs, pair, single, transform
+from _ml import POSTS, again, best, check, done, f32, inputs, pair, single, transform
 from _pb import tensor
 
 MODES = {"BRANCH_LEQ": lambda a, b: a <= b, "BRANCH_LT": lambda a, b: a < b,
@@ -179,6 +179,18 @@ def classifiers():
           post_transform="SOFTMAX")
 
 
+def emitted():
+    """A forest that is written again is one node of the standard, and says the same."""
+    for name, sets in (("sum", {}), ("min", {"aggregate_function": "MIN"}), ("sparse", {})):
+        forest = Forest(51, classes=range(3), full=name != "sparse", tracks=True)
+        x = inputs(52, nan=True)
+        how = sets.get("aggregate_function", "SUM")
+        rows = [[forest.total(row, k, how) for k in range(3)] for row in x]
+        check(f"emitted {name}", "TreeEnsembleRegressor", x, {"y": (rows, 1)}, n_targets=3,
+              **forest.attrs("target"), **sets)
+        again(f"emitted {name}")
+
+
 def broken_trees():
     x = inputs(1)
     good = Forest(40, classes=(0, 1, 2)).attrs("class")
@@ -218,5 +230,6 @@ def broken_trees():
 if __name__ == "__main__":
     regressors()
     classifiers()
+    emitted()
     broken_trees()
-    done(85, 11)
+    done(91, 11)

@@ -39,6 +39,7 @@ typedef struct takt_emit {
     const takt_tensor *slots;
     int opset;
     bool uses_own;  /* a node of domain "takt" was written */
+    bool uses_ml;   /* one of ai.onnx.ml was */
     size_t lowered; /* nodes written as what they are made of */
     takt_status status;
     takt_text *nodes; /* where nodes go: the body of the graph being written */
@@ -82,6 +83,8 @@ void takt_emit_f(takt_emit *e, const char *name, double value);
 void takt_emit_s(takt_emit *e, const char *name, const char *value);
 /* Not written if empty. */
 void takt_emit_ints(takt_emit *e, const char *name, const int64_t *values, size_t count);
+void takt_emit_floats(takt_emit *e, const char *name, const double *values, size_t count);
+void takt_emit_strings(takt_emit *e, const char *name, const char *const *values, size_t count);
 void takt_emit_attr_tensor(takt_emit *e, const char *name, double value);
 /* The message of a graph, which becomes empty. */
 void takt_emit_attr_graph(takt_emit *e, const char *name, takt_text *body);
@@ -124,6 +127,8 @@ const takt_tensor *takt_emit_constant(const takt_emit *e, size_t i);
 
 /* The bytes must live as long as the emitter. */
 void takt_emit_weigh(takt_emit *e, const char *name, const takt_type *type, const void *data);
+/* Input `i` was a constant and has become an attribute: it is no weight, unless others read it. */
+void takt_emit_unweigh(takt_emit *e, size_t i);
 const char *takt_emit_vector(takt_emit *e, const int64_t *values, size_t count);
 const char *takt_emit_number(takt_emit *e, int64_t value); /* a scalar of i64 */
 const char *takt_emit_scalar(takt_emit *e, takt_dtype dtype, double value);

@@ -4,7 +4,8 @@
 
 #include "io/onnx/write/emit.h"
 
-enum { ATTR_FLOAT = 1, ATTR_INT, ATTR_STRING, ATTR_TENSOR, ATTR_GRAPH, ATTR_INTS = 7 };
+enum { ATTR_FLOAT = 1, ATTR_INT, ATTR_STRING, ATTR_TENSOR, ATTR_GRAPH };
+enum { ATTR_FLOATS = 6, ATTR_INTS, ATTR_STRINGS };
 
 static void end_attr(takt_emit *e, int64_t type)
 {
@@ -41,6 +42,26 @@ void takt_emit_ints(takt_emit *e, const char *name, const int64_t *values, size_
     for (size_t i = 0; i < count; i++)
         takt_pb_put_int(&e->item, 8, values[i]);
     end_attr(e, ATTR_INTS);
+}
+
+void takt_emit_floats(takt_emit *e, const char *name, const double *values, size_t count)
+{
+    if (count == 0)
+        return;
+    takt_pb_put_string(&e->item, 1, name);
+    for (size_t i = 0; i < count; i++)
+        takt_pb_put_float(&e->item, 7, (float)values[i]);
+    end_attr(e, ATTR_FLOATS);
+}
+
+void takt_emit_strings(takt_emit *e, const char *name, const char *const *values, size_t count)
+{
+    if (count == 0)
+        return;
+    takt_pb_put_string(&e->item, 1, name);
+    for (size_t i = 0; i < count; i++)
+        takt_pb_put_string(&e->item, 9, values[i]);
+    end_attr(e, ATTR_STRINGS);
 }
 
 /* A double, which an attribute of ONNX cannot hold otherwise. */

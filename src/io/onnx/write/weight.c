@@ -22,6 +22,34 @@ void takt_emit_weigh(takt_emit *e, const char *name, const takt_type *type, cons
             (takt_emit_weight){.name = name, .type = *type, .data = data, .bytes = bytes};
 }
 
+static bool is_read_elsewhere(const takt_emit *e, takt_id id)
+{
+    const takt_graph *g = e->frame->g;
+    for (size_t i = 0; i < g->count; i++)
+        for (uint32_t k = 0; k < g->nodes[i].in_count; k++)
+            if (g->nodes[i].in[k] == id && i != e->id)
+                return true;
+    for (size_t i = 0; i < g->output_count; i++)
+        if (g->outputs[i].id == id)
+            return true;
+    for (size_t i = 0; i < g->slot_count; i++)
+        if (g->slots[i].next == id)
+            return true;
+    return false;
+}
+
+void takt_emit_unweigh(takt_emit *e, size_t i)
+{
+    const char *name = takt_emit_in(e, i);
+    size_t at = 0;
+    while (at < e->weight_count && strcmp(e->weights[at].name, name) != 0)
+        at++;
+    if (at == e->weight_count || is_read_elsewhere(e, e->node->in[i]))
+        return;
+    e->weight_count--;
+    memmove(e->weights + at, e->weights + at + 1, (e->weight_count - at) * sizeof *e->weights);
+}
+
 static const char *small(takt_emit *e, const takt_type *type, const void *data)
 {
     size_t bytes;

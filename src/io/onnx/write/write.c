@@ -120,6 +120,8 @@ static takt_status write_model(takt_onnx_writer *w, const takt_graph *g)
     write_opset(w, "", e->opset);
     if (e->uses_own)
         write_opset(w, "takt", 1);
+    if (e->uses_ml)
+        write_opset(w, "ai.onnx.ml", 3);
     for (size_t i = 0; i < w->o->entry_count; i++)
         takt_pb_put_entry(&w->model, 14, w->o->keys[i], w->o->values[i]);
     const takt_text *all[] = {&w->nodes, &w->ports, &w->model, &e->body, &e->item};
