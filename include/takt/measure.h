@@ -306,6 +306,8 @@ TAKT_API void takt_bench_destroy(takt_bench *bench);
  *  incomplete. Nobody else may use the context meanwhile, so that allocations can be counted. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_add(takt_bench *bench, takt_session *session,
                                                   const takt_bench_case *settings);
+/** So many cases shall come, and until they have, what is written is marked incomplete. */
+TAKT_API void takt_bench_expect(takt_bench *bench, size_t cases);
 /** Reads what takt_bench_write wrote as JSON or HTML; also a file that has only the seeds' keys. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_load(takt_ctx *ctx, const char *path,
                                                    takt_bench **bench);
@@ -366,19 +368,6 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_count(takt_session *session, con
 /** What a result says: the table, the costliest steps, and what to look at. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_analyze(const takt_bench *bench, takt_format format,
                                                       takt_sink_fn *sink, void *user);
-/** A metric of several results in order, with the step between them if there is one. `*step` is the
- *  first result after it, 0 if there is none. Results of different machines are refused. */
-typedef struct takt_trend {
-    takt_bench *const *benches;
-    size_t count;
-    /** "latency" (the median, default), "mean", "p90", "p95", "p99", "throughput", "memory",
-     * "load", "plan", "first", "cpu", "energy" or "instructions". */
-    const char *metric;
-    takt_bench_format format; /**< TEXT, JSON, HTML or PNG */
-} takt_trend;
-
-TAKT_API TAKT_MUST_USE takt_status takt_bench_trend(takt_ctx *ctx, const takt_trend *trend,
-                                                    takt_sink_fn *sink, void *user, size_t *step);
 
 /* ---- is this machine fit to measure on? ---- */
 

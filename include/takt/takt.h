@@ -14,6 +14,7 @@
 #include <takt/monitor.h>
 #include <takt/op.h>
 #include <takt/plan.h>
+#include <takt/results.h>
 #include <takt/session.h>
 #include <takt/settings.h>
 #include <takt/status.h>

@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "measure/bench.h"
 #include "measure/compare.h"
+#include "measure/plot_axis.h"
 #include "measure/png.h"
 #include "measure/stats.h"
 #include "os/energy.h"
@@ -212,16 +213,24 @@ static takt_status draw(const takt_bench *b, takt_text *text)
     enum { MOST = 4000 };
     const takt_timing *t = b->count > 0 ? &b->rows[0].timing : NULL;
     takt_arena arena;
+    double scale;
     if (t == NULL || t->count == 0)
         return takt_fail(b->ctx, TAKT_E_SAMPLE, "the result has no times to draw");
     const size_t stride = t->count / MOST + 1, count = (t->count + stride - 1) / stride;
+    const double end = fmax(takt_plot_end(t), t->stats.min + 1);
+    const char *unit = takt_time_word(end, &scale);
     takt_arena_init(&arena, b->ctx);
     takt_plot_point *points = takt_arena_array(&arena, count, sizeof *points);
     for (size_t i = 0; points != NULL && i < count; i++)
         points[i] =
-            (takt_plot_point){.x = (double)(i * stride), .y = t->samples[i * stride] * 1e-6};
-    const takt_plot plot = {
-        .title = "latency", .x_label = "run", .y_label = "ms", .points = points, .count = count};
+            (takt_plot_point){.x = (double)(i * stride), .y = t->samples[i * stride] * scale};
+    const takt_plot plot = {.title = "latency in",
+                            .x_label = "run",
+                            .y_label = unit,
+                            .points = points,
+                            .count = count,
+                            .level = t->stats.median * scale,
+                            .y_most = end * scale};
     const takt_status status = points != NULL ? takt_plot_png(text, &plot) : TAKT_ERR_MEMORY;
     takt_arena_deinit(&arena);
     return status;

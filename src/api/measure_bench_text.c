@@ -102,6 +102,8 @@ takt_status takt_bench_text(const takt_bench *b, takt_text *text)
     if (b->is_debug)
         takt_text_add(text, "NOT COMPARABLE: a debug build measured this; "
                             "cmake -DCMAKE_BUILD_TYPE=Release\n");
+    if (b->count < b->expected)
+        takt_text_add(text, "INCOMPLETE: %zu of %zu cases were measured\n", b->count, b->expected);
     if (b->count > 1)
         print_suggestion(b, text);
     return status;

@@ -2,12 +2,14 @@
 #include "measure/bench.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/options.h"
 #include "base/sha256.h"
 #include "io/read.h"
+#include "os/cpu.h"
 #include "os/facts.h"
 
 /* ---- the process and the machine ---- */
@@ -52,7 +54,10 @@ static const char *digest(takt_bench *b, const char *path)
 static takt_status fill(takt_bench *b, const takt_bench_info *info)
 {
     char fingerprint[17];
+    takt_cpu_facts facts;
     takt_machine_fingerprint(fingerprint);
+    takt_cpu_read(&facts);
+    b->usable = facts.usable;
     b->model = copy(b, info->model);
     b->model_sha256 = digest(b, info->model);
     b->type = copy(b, info->type != NULL ? info->type : "inference");
@@ -155,6 +160,47 @@ void takt_bench_label(takt_text *text, const takt_bench_row *r)
 size_t takt_bench_count(const takt_bench *b)
 {
     return b->count;
+}
+
+void takt_bench_case_name(const takt_bench *b, size_t index, char *to, size_t size)
+{
+    takt_text text;
+    if (size > 0)
+        to[0] = '\0';
+    if (index >= b->count || size == 0)
+        return;
+    takt_text_init(&text, b->ctx);
+    takt_bench_label(&text, &b->rows[index]);
+    if (text.status == TAKT_OK)
+        snprintf(to, size, "%s", takt_text_get(&text));
+    takt_text_deinit(&text);
+}
+
+size_t takt_bench_find_case(const takt_bench *b, const takt_bench *like, size_t index)
+{
+    if (index >= like->count)
+        return SIZE_MAX;
+    const takt_bench_row *wanted = &like->rows[index];
+    for (size_t i = 0; i < b->count; i++) {
+        const takt_bench_row *r = &b->rows[i];
+        if (r->batch == wanted->batch && r->threads == wanted->threads &&
+            r->more.scenario == wanted->more.scenario && r->more.streams == wanted->more.streams)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+void takt_bench_expect(takt_bench *b, size_t cases)
+{
+    b->expected = cases;
+}
+
+bool takt_bench_is_incomplete(const takt_bench *b)
+{
+    bool broken = b->count < b->expected;
+    for (size_t i = 0; i < b->count; i++)
+        broken = broken || !b->rows[i].timing.is_complete;
+    return broken;
 }
 
 const takt_timing *takt_bench_timing(const takt_bench *b, size_t index)

@@ -4,6 +4,7 @@
 
 #include <takt/counters.h>
 #include <takt/load.h>
+#include <takt/results.h>
 
 #include "base/json.h"
 #include "measure/ceilings.h"
@@ -55,15 +56,17 @@ struct takt_bench {
     takt_ctx *ctx;
     takt_arena arena;
     const char *model, *model_sha256, *type, *timestamp, *fingerprint;
-    const char *cpu, *memory, *os;
+    const char *cpu, *memory, *os, *commit; /* of a result that was read */
     const char **command;
     size_t command_count;
     bool has_ceilings, latency, throughput, memory_usage, energy;
+    int usable;     /* processors that the measuring process might use; 0: unknown */
     bool is_debug;  /* an unoptimised or instrumented build measured this */
     bool is_loaded; /* read from a file: the machine is not this one */
     takt_ceilings ceilings;
     takt_bench_row *rows;
     size_t count, capacity;
+    size_t expected;    /* cases that were asked for; 0: unknown */
     takt_ticks ticks;   /* when it was begun */
     takt_others others; /* since then */
     uint64_t rss_before;
@@ -76,6 +79,9 @@ double takt_bench_noise_pct(const takt_bench *b);
 const char *takt_bench_grade(const takt_bench *b);
 /* The row with the most samples a second. */
 size_t takt_bench_best(const takt_bench *b);
+
+/* Broken off: in a case, or before all of them were measured. */
+bool takt_bench_is_incomplete(const takt_bench *b);
 
 /* Samples a second, whatever the scenario. */
 double takt_bench_rate(const takt_bench_row *r);

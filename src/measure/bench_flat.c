@@ -12,7 +12,7 @@ typedef struct cell {
     double real;
 } cell;
 
-enum { COLUMNS = 20 };
+enum { COLUMNS = 24 };
 
 static size_t cells(const takt_bench *b, const takt_bench_row *r, cell *c)
 {
@@ -24,6 +24,7 @@ static size_t cells(const takt_bench *b, const takt_bench_row *r, cell *c)
         {"fingerprint", TEXT, b->fingerprint, 0, 0},
         {"batch_size", WHOLE, NULL, (uint64_t)r->batch, 0},
         {"threads", WHOLE, NULL, (uint64_t)r->threads, 0},
+        {"scenario", TEXT, takt_scenario_name(r->more.scenario), 0, 0},
         {"n", WHOLE, NULL, s->count, 0},
         {"median_ms", REAL, NULL, 0, s->median * 1e-6},
         {"median_low_ms", REAL, NULL, 0, s->median_ci.low * 1e-6},
@@ -33,11 +34,14 @@ static size_t cells(const takt_bench *b, const takt_bench_row *r, cell *c)
         {"min_ms", REAL, NULL, 0, s->min * 1e-6},
         {"max_ms", REAL, NULL, 0, s->max * 1e-6},
         {"p90_ms", REAL, NULL, 0, s->percentiles[1].value * 1e-6},
+        {"p90_resolved", WHOLE, NULL, s->percentiles[1].resolved, 0},
         {"p99_ms", REAL, NULL, 0, s->percentiles[3].value * 1e-6},
-        {"samples_per_s", REAL, NULL, 0, r->throughput.median},
+        {"p99_resolved", WHOLE, NULL, s->percentiles[3].resolved, 0},
+        {"samples_per_s", REAL, NULL, 0, takt_bench_rate(r)},
         {"planned_peak_bytes", WHOLE, NULL, r->planned_peak, 0},
         {"allocations_per_run", WHOLE, NULL, r->allocations, 0},
         {"noise_pct", REAL, NULL, 0, 100 * r->noise},
+        {"incomplete", WHOLE, NULL, !r->timing.is_complete, 0},
     };
     for (size_t i = 0; i < COLUMNS; i++)
         c[i] = row[i];
@@ -116,11 +120,12 @@ void takt_bench_md(takt_text *text, const takt_bench *b)
         const takt_bench_row *r = &b->rows[i];
         const takt_stats *s = &r->timing.stats;
         takt_text_add(text,
-                      "| %lld | %d | %.4g | %.4g to %.4g | %s%.4g | %s%.4g | %.4g | %llu | %zu |\n",
+                      "| %lld | %d | %.4g | %.4g to %.4g | %s%.4g | %s%.4g | %.*f | %llu | %zu |\n",
                       (long long)r->batch, r->threads, s->median * 1e-6, s->median_ci.low * 1e-6,
                       s->median_ci.high * 1e-6,
                       s->percentiles[1].resolved ? "" : ">= ", s->percentiles[1].value * 1e-6,
                       s->percentiles[3].resolved ? "" : ">= ", s->percentiles[3].value * 1e-6,
-                      r->throughput.median, (unsigned long long)r->planned_peak, s->count);
+                      takt_bench_rate(r) < 100 ? 2 : 0, takt_bench_rate(r),
+                      (unsigned long long)r->planned_peak, s->count);
     }
 }

@@ -65,6 +65,9 @@ static void head(takt_text *text, const takt_bench *b)
     takt_text_add(text, " &middot; ");
     takt_html_text(text, b->timestamp);
     takt_text_add(text, "</p>\n");
+    if (b->count < b->expected)
+        takt_text_add(text, "<p class=\"warn\">Incomplete: %zu of %zu cases were measured.</p>\n",
+                      b->count, b->expected);
     if (b->is_debug)
         takt_text_add(text, "<p class=\"warn\">A debug build measured this: compare it with "
                             "nothing.</p>\n");
@@ -137,11 +140,13 @@ static void row(takt_text *text, const takt_bench_row *r, bool is_best)
 static void summary(takt_text *text, const takt_bench *b)
 {
     const size_t best = takt_bench_best(b);
-    takt_text_add(text, "<table><tr><th></th><th>median</th><th>95 %% interval</th><th>p90</th>"
-                        "<th>p99</th><th>samples/s</th><th>memory</th><th>runs</th></tr>\n");
+    takt_text_add(
+        text,
+        "<div class=\"wide\"><table><tr><th></th><th>median</th><th>95 %% interval</th><th>p90</th>"
+        "<th>p99</th><th>samples/s</th><th>memory</th><th>runs</th></tr>\n");
     for (size_t i = 0; i < b->count; i++)
         row(text, &b->rows[i], b->count > 1 && i == best);
-    takt_text_add(text, "</table>\n");
+    takt_text_add(text, "</table></div>\n");
 }
 
 /* One line per number of threads; `of` gives the height. */
@@ -194,8 +199,10 @@ static void suggestion(takt_text *text, const takt_bench *b)
 
 static void steps(takt_text *text, const takt_bench_row *r)
 {
-    takt_text_add(text, "<table><tr><th>step</th><th>time</th><th>share</th><th></th><th>bound"
-                        "</th><th>of ceiling</th></tr>\n");
+    takt_text_add(
+        text,
+        "<div class=\"wide\"><table><tr><th>step</th><th>time</th><th>share</th><th></th><th>bound"
+        "</th><th>of ceiling</th></tr>\n");
     for (size_t i = 0; i < r->op_count; i++) {
         const takt_bench_op *op = &r->ops[i];
         takt_text_add(text, "<tr><td>");
@@ -212,7 +219,7 @@ static void steps(takt_text *text, const takt_bench_row *r)
             takt_text_add(text, "%.0f&nbsp;%%", op->percent);
         takt_text_add(text, "</td></tr>\n");
     }
-    takt_text_add(text, "</table>\n");
+    takt_text_add(text, "</table></div>\n");
 }
 
 /* Arithmetic per byte against arithmetic per second, beneath what the machine reaches. */
@@ -232,12 +239,12 @@ static void roofline(takt_text *text, const takt_bench *b, const takt_bench_row 
     }
     const bool alone = r->threads == 1;
     const takt_ceiling *c = alone ? &b->ceilings.one : &b->ceilings.all;
-    takt_plot plot = {.title = "Roofline: steps beneath this machine's ceilings",
+    takt_plot plot = {.title = "Roofline of the steps",
                       .x_label = "FLOP per byte",
                       .y_label = "GFLOP/s",
                       .x_log = true,
                       .y_log = true,
-                      .labels = count <= 8,
+                      .labels = true,
                       .points = points,
                       .count = count,
                       .roof = c->f32_gflops};
@@ -264,7 +271,7 @@ static void one_case(takt_text *text, const takt_bench *b, const takt_bench_row 
         roofline(text, b, r);
     takt_text_add(text, "</div>\n<pre>");
     takt_text_add(text,
-                  "load %.3g ms, plan %.3g ms, first run %.3g ms, %zu runs to warm up, input "
+                  "load %.3g ms, plan %.3g ms, first run %.3g ms, %zu to warm up, input "
                   "copy %.3g us\n",
                   r->load_ns * 1e-6, r->plan_ns * 1e-6, r->timing.first_ns * 1e-6,
                   r->timing.warmup_runs, r->timing.copy_ns * 1e-3);

@@ -81,7 +81,7 @@ static void traffic(takt_json_writer *w, const takt_bench *b, const takt_bench_r
     number(w, "gbs", bytes / fmax(1, r->timing.stats.median));
     string(w, "source", "modelled");
     takt_json_close(w, '}');
-    if (!b->has_ceilings)
+    if (!b->has_ceilings || b->is_loaded)
         return;
     open_object(w, "cache");
     string(w, "fits_in",
@@ -145,19 +145,21 @@ static void results(takt_json_writer *w, const takt_bench *b, const takt_bench_r
 
 /* ---- where and how ---- */
 
-static void engine(takt_json_writer *w, bool is_debug)
+static void engine(takt_json_writer *w, const takt_bench *b)
 {
     char value[256];
     open_object(w, "engine");
     string(w, "version", takt_version());
     string(w, "commit",
-           takt_fact_field(takt_build_info(), "commit", value, sizeof value) ? value : "");
+           b->is_loaded                                                        ? b->commit
+           : takt_fact_field(takt_build_info(), "commit", value, sizeof value) ? value
+                                                                               : "");
     string(w, "compiler",
            takt_fact_field(takt_build_info(), "compiler", value, sizeof value) ? value : "");
     takt_isa_text(value, sizeof value);
     string(w, "isa", value);
     takt_json_key(w, "debug_build");
-    takt_json_bool(w, is_debug);
+    takt_json_bool(w, b->is_debug);
     takt_json_close(w, '}');
 }
 
@@ -170,6 +172,10 @@ static void system_info(takt_json_writer *w, const takt_bench *b)
         string(w, "memory", b->memory);
         string(w, "os", b->os);
         string(w, "fingerprint", b->fingerprint);
+        if (b->usable > 0)
+            count(w, "cores_usable", (uint64_t)b->usable);
+        if (b->has_ceilings)
+            takt_ceilings_info_write(w, &b->ceilings);
     } else {
         takt_cpu_read(&facts);
         takt_machine_json(w, &facts, b->has_ceilings ? &b->ceilings : NULL);
@@ -210,9 +216,17 @@ static void info(takt_json_writer *w, const takt_bench *b)
     for (size_t i = 0; i < b->command_count; i++)
         takt_json_string(w, b->command[i]);
     takt_json_close(w, ']');
+    takt_json_key(w, "incomplete");
+    takt_json_bool(w, takt_bench_is_incomplete(b));
+    if (b->expected > 0) {
+        open_object(w, "cases");
+        count(w, "asked", b->expected);
+        count(w, "measured", b->count);
+        takt_json_close(w, '}');
+    }
     if (b->count > 0)
         config(w, &b->rows[0]);
-    engine(w, b->is_debug);
+    engine(w, b);
     system_info(w, b);
     open_object(w, "noise");
     number(w, "aa_floor_pct", takt_bench_noise_pct(b));
@@ -262,41 +276,5 @@ void takt_bench_json(takt_json_writer *w, const takt_bench *b)
         takt_json_close(w, ']');
         suggestion(w, b);
     }
-    takt_json_close(w, '}');
-}
-
-/* ---- for other programs ---- */
-
-void takt_bench_gbench(takt_json_writer *w, const takt_bench *b)
-{
-    takt_cpu_facts facts;
-    char name[160];
-    takt_cpu_read(&facts);
-    takt_json_open(w, '{');
-    open_object(w, "context");
-    string(w, "date", b->timestamp);
-    string(w, "executable", "takt");
-    takt_json_key(w, "num_cpus");
-    takt_json_integer(w, facts.usable);
-    string(w, "library_build_type", "release");
-    takt_json_close(w, '}');
-    takt_json_key(w, "benchmarks");
-    takt_json_open(w, '[');
-    for (size_t i = 0; i < b->count; i++) {
-        const takt_bench_row *r = &b->rows[i];
-        snprintf(name, sizeof name, "%.100s/batch:%lld/threads:%d", b->model, (long long)r->batch,
-                 r->threads);
-        takt_json_open(w, '{');
-        string(w, "name", name);
-        string(w, "run_name", name);
-        string(w, "run_type", "iteration");
-        count(w, "iterations", r->timing.count);
-        number(w, "real_time", r->timing.stats.median);
-        number(w, "cpu_time", r->timing.stats.median);
-        string(w, "time_unit", "ns");
-        number(w, "items_per_second", r->throughput.median);
-        takt_json_close(w, '}');
-    }
-    takt_json_close(w, ']');
     takt_json_close(w, '}');
 }

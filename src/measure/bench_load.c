@@ -156,6 +156,10 @@ static void read_info(takt_bench *b, const takt_json *info)
     b->others.steal_pct = number(noise, "steal_pct");
     b->others.processors = number(noise, "others_processors");
     b->others.usable = (int)fmin(1e6, fmax(0, number(noise, "processors")));
+    b->usable = (int)fmax(0, fmin(number(system, "cores_usable"), 1e6));
+    b->has_ceilings = takt_ceilings_info_read(member(system, "ceilings"), &b->ceilings);
+    b->commit = string(b, member(info, "engine"), "commit");
+    b->expected = (size_t)fmax(0, fmin(number(member(info, "cases"), "asked"), 1e9));
     const takt_json *debug = member(member(info, "engine"), "debug_build");
     b->is_debug = debug != NULL && debug->boolean;
 }

@@ -32,6 +32,10 @@ void takt_ceilings_write(takt_json_writer *w, const takt_ceilings *c);
 /* False if the text holds no such thing. */
 bool takt_ceilings_read(const takt_json *object, takt_ceilings *c);
 
+/* The key "ceilings" of a result's "system_info", and what is beneath it. */
+void takt_ceilings_info_write(takt_json_writer *w, const takt_ceilings *c);
+bool takt_ceilings_info_read(const takt_json *object, takt_ceilings *c);
+
 /* The level, 0 to 3, in which `bytes` of one thread's data stay. */
 int takt_ceilings_level(const takt_ceilings *c, double bytes);
 /* Bandwidth of that level, or of the next that was measured; 0 if none was. */

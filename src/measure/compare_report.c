@@ -260,6 +260,14 @@ static void write_html(const report *r)
 
 enum { MOST_BARS = 64 };
 
+static void first_row(const report *r)
+{
+    takt_text_add(r->text, "<tr><td>");
+    takt_html_text(r->text, r->of->a);
+    takt_text_add(r->text, "</td><td>%.5g &micro;s</td><td></td><td></td><td></td><td></td></tr>\n",
+                  r->c->a_ns * 1e-3);
+}
+
 static void table_row(const report *r)
 {
     const takt_comparison *c = r->c;
@@ -270,6 +278,27 @@ static void table_row(const report *r)
                   "%+.2f&nbsp;%%</td><td>%s</td><td>%zu</td></tr>\n",
                   c->b_ns * 1e-3, 100 * (c->ratio - 1), 100 * (c->ci.low - 1),
                   100 * (c->ci.high - 1), takt_verdict_name(c->verdict), c->blocks);
+}
+
+/* Do all have one first side? The cases of two result files have not. */
+static bool have_one_first(const report *reports, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(reports[i].of->a, reports->of->a) != 0)
+            return false;
+    return true;
+}
+
+static void page_title(const report *reports, size_t count)
+{
+    takt_text *text = reports->text;
+    if (have_one_first(reports, count)) {
+        takt_text_add(text, "<h1>%zu compared with ", count);
+        takt_html_text(text, reports->of->a);
+    } else {
+        takt_text_add(text, "<h1>%zu comparisons", count);
+    }
+    takt_text_add(text, "</h1>\n<div class=\"plots\">\n");
 }
 
 /* Everything against the first: one table, one picture, and the pairs one by one. */
@@ -286,19 +315,16 @@ static void write_page(const report *reports, size_t count)
     bars[shown] =
         (takt_plot_bar){"margin", -100 * reports->c->margin, 0, 100 * reports->c->margin, true};
     head(text);
-    takt_text_add(text, "<h1>%zu compared with ", count);
-    takt_html_text(text, reports->of->a);
-    takt_text_add(text, "</h1>\n<div class=\"plots\">\n");
+    page_title(reports, count);
     takt_plot_bars(text, "Difference in time, 95 % interval", "percent; right of 0: slower", bars,
                    shown + 1);
     takt_text_add(text, "</div>\n<table><tr><th></th><th>median</th><th>difference</th>"
-                        "<th>95&nbsp;%% interval</th><th>verdict</th><th>blocks</th></tr>\n"
-                        "<tr><td>");
-    takt_html_text(text, reports->of->a);
-    takt_text_add(text, "</td><td>%.5g &micro;s</td><td></td><td></td><td></td><td></td></tr>\n",
-                  reports->c->a_ns * 1e-3);
-    for (size_t i = 0; i < count; i++)
+                        "<th>95&nbsp;%% interval</th><th>verdict</th><th>blocks</th></tr>\n");
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || strcmp(reports[i].of->a, reports[i - 1].of->a) != 0)
+            first_row(&reports[i]);
         table_row(&reports[i]);
+    }
     takt_text_add(text, "</table>\n");
     for (size_t i = 0; i < count; i++) {
         takt_text_add(text, "<h2>%s: ", title_of(reports[i].c));

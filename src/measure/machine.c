@@ -102,7 +102,7 @@ static bool read_levels(const takt_json *object, const char *key, double *gbs)
 
 static bool read_one(const takt_json *root, const char *key, takt_ceiling *c)
 {
-    const takt_json *o = takt_json_get(root, key);
+    const takt_json *o = key != NULL ? takt_json_get(root, key) : root;
     double threads;
     if (o == NULL || o->kind != TAKT_JSON_OBJECT || !read_number(o, "threads", &threads) ||
         threads < 1 || threads > 1e6)
@@ -191,6 +191,22 @@ void takt_system_text(char *to, size_t size)
     snprintf(to, size, "%s %s", type, release);
 }
 
+void takt_ceilings_info_write(takt_json_writer *w, const takt_ceilings *c)
+{
+    takt_json_key(w, "ceilings");
+    takt_json_open(w, '{');
+    write_one(w, NULL, &c->all);
+    write_one(w, "one_thread", &c->one);
+    takt_json_close(w, '}');
+}
+
+bool takt_ceilings_info_read(const takt_json *object, takt_ceilings *c)
+{
+    *c = (takt_ceilings){.from_file = true};
+    return object != NULL && object->kind == TAKT_JSON_OBJECT && read_one(object, NULL, &c->all) &&
+           read_one(object, "one_thread", &c->one);
+}
+
 void takt_machine_json(takt_json_writer *w, const takt_cpu_facts *f, const takt_ceilings *c)
 {
     char text[256], fingerprint[17];
@@ -225,13 +241,8 @@ void takt_machine_json(takt_json_writer *w, const takt_cpu_facts *f, const takt_
     string(w, "isa", text);
     takt_fact_text("", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", text, sizeof text);
     string(w, "governor", text);
-    if (c != NULL) {
-        takt_json_key(w, "ceilings");
-        takt_json_open(w, '{');
-        write_one(w, NULL, &c->all);
-        write_one(w, "one_thread", &c->one);
-        takt_json_close(w, '}');
-    }
+    if (c != NULL)
+        takt_ceilings_info_write(w, c);
     takt_fingerprint_of(f, fingerprint);
     string(w, "fingerprint", fingerprint);
 }

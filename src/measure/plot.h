@@ -24,16 +24,25 @@ typedef struct takt_plot_point {
     const char *name;
 } takt_plot_point;
 
+/* A change between points at - 1 and at, marked with how much. */
+typedef struct takt_plot_step {
+    size_t at;
+    double change; /* 0.08: +8 % */
+} takt_plot_step;
+
 typedef struct takt_plot {
     const char *title, *x_label, *y_label;
     bool x_log, y_log, joined; /* joined: a line through the dots */
     const takt_plot_point *points;
     size_t count;
-    bool labels; /* names beside the dots */
+    bool labels; /* names beside the heaviest dots */
     double roof; /* of a roofline: y = min(slope * x, roof) for every slope; 0: none */
     double slopes[TAKT_LEVELS];
     const char *slope_names[TAKT_LEVELS];
-    size_t step; /* a change between points step - 1 and step, marked; 0: none */
+    const takt_plot_step *steps;
+    size_t step_count;
+    double level;  /* a line across, say the median; 0: none */
+    double y_most; /* dots above are drawn at the edge; 0: as far as they reach */
 } takt_plot;
 
 void takt_plot_points(takt_text *text, const takt_plot *p);

@@ -23,8 +23,7 @@ static double nice_step(double range)
     return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
 }
 
-/* "19.5k": exponents would not fit beside the axis. */
-static const char *takt_axis_label(double value, char to[static 24])
+const char *takt_axis_label(double value, char to[static 24])
 {
     const double size = fabs(value);
     const double unit = size >= 1e9 ? 1e9 : size >= 1e6 ? 1e6 : size >= 1e4 ? 1e3 : 1;
@@ -51,27 +50,84 @@ static void tick(takt_text *text, const takt_axis *a, double value, bool is_x)
 }
 
 /* Powers of ten, with 2 and 5 between them where there is room. */
-static void log_ticks(takt_text *text, const takt_axis *a, bool is_x)
+static size_t log_marks(const takt_axis *a, double *to, size_t most)
 {
     const bool wide = log10(a->high / a->low) > 3;
+    size_t count = 0;
     for (double v = pow(10, floor(log10(a->low))); v <= a->high * 1.000001; v *= 10)
         for (int i = 0; i < (wide ? 1 : 3); i++) {
             const double at = v * (i == 0 ? 1 : i == 1 ? 2 : 5);
-            if (at >= a->low * 0.999999 && at <= a->high * 1.000001)
-                tick(text, a, at, is_x);
+            if (at >= a->low * 0.999999 && at <= a->high * 1.000001 && count < most)
+                to[count++] = at;
         }
+    return count;
+}
+
+size_t takt_axis_marks(const takt_axis *a, double *to, size_t most)
+{
+    if (a->is_log)
+        return log_marks(a, to, most);
+    const double step = nice_step(fmax(a->high - a->low, 1e-12));
+    size_t count = 0;
+    for (double v = ceil(a->low / step) * step; v <= a->high && count < most; v += step)
+        to[count++] = fabs(v) < step * 1e-9 ? 0 : v;
+    return count;
 }
 
 void takt_axis_ticks(takt_text *text, const takt_axis *a, bool is_x)
 {
-    if (a->is_log) {
-        log_ticks(text, a, is_x);
-        return;
-    }
-    const double step = nice_step(fmax(a->high - a->low, 1e-12));
-    int count = 0;
-    for (double v = ceil(a->low / step) * step; v <= a->high && count < 20; v += step, count++)
-        tick(text, a, fabs(v) < step * 1e-9 ? 0 : v, is_x);
+    double marks[20];
+    const size_t count = takt_axis_marks(a, marks, sizeof marks / sizeof *marks);
+    for (size_t i = 0; i < count; i++)
+        tick(text, a, marks[i], is_x);
+}
+
+/* ---- times ---- */
+
+static const struct {
+    double scale;
+    const char *unit, *word;
+} times[] = {{1, "ns", "nanoseconds"},
+             {1e-3, "us", "microseconds"},
+             {1e-6, "ms", "milliseconds"},
+             {1e-9, "s", "seconds"}};
+
+static int time_index(double ns)
+{
+    return ns < 1e3 ? 0 : ns < 1e6 ? 1 : ns < 1e9 ? 2 : 3;
+}
+
+const char *takt_time_unit(double ns, double *scale)
+{
+    *scale = times[time_index(ns)].scale;
+    return times[time_index(ns)].unit;
+}
+
+const char *takt_time_word(double ns, double *scale)
+{
+    *scale = times[time_index(ns)].scale;
+    return times[time_index(ns)].word;
+}
+
+double takt_plot_end(const takt_timing *t)
+{
+    const takt_stats *s = &t->stats;
+    const double most = fmax(1.02 * s->percentiles[1].value, s->median + 12 * fmax(s->mad, 1));
+    return fmin(s->max, most);
+}
+
+void takt_plot_beyond(takt_text *text, const takt_timing *t, double end)
+{
+    size_t beyond = 0;
+    double scale;
+    for (size_t i = 0; i < t->count; i++)
+        beyond += t->samples[i] > end;
+    const char *unit = takt_time_unit(t->stats.max, &scale);
+    if (beyond > 0)
+        takt_text_add(text,
+                      "<text x=\"%d\" y=\"18\" text-anchor=\"end\">%zu beyond, up to %.3g %s"
+                      "</text>\n",
+                      WIDTH - RIGHT, beyond, t->stats.max * scale, unit);
 }
 
 void takt_plot_begin(takt_text *text, const char *title, const char *x_label, const char *y_label)

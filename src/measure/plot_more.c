@@ -24,14 +24,15 @@ static void percentile_mark(takt_text *text, const takt_axis *x, double part, co
 static void tail_line(takt_text *text, const double *sorted, size_t count, const takt_axis *x,
                       const takt_axis *y)
 {
-    double last = -10;
+    double last = -10, scale;
+    takt_time_word(sorted[count / 2], &scale);
     takt_text_add(text, "<polyline class=\"s\" points=\"");
     for (size_t i = 0; i < count; i++) {
         const double at = takt_axis_place(x, (double)count / (double)(count - i));
         if (at - last < 0.7 && i + 1 < count)
             continue; /* less than a pixel on */
         last = at;
-        takt_text_add(text, "%.1f,%.1f ", at, takt_axis_place(y, sorted[i] * 1e-3));
+        takt_text_add(text, "%.1f,%.1f ", at, takt_axis_place(y, sorted[i] * scale));
     }
     takt_text_add(text, "\"/>\n");
 }
@@ -51,10 +52,12 @@ void takt_plot_tail(takt_text *text, const takt_timing *t)
     double *sorted = block;
     memcpy(sorted, t->samples, t->count * sizeof(double));
     takt_sort_doubles(sorted, t->count);
-    const double low = sorted[0] * 1e-3, high = fmax(sorted[t->count - 1] * 1e-3, low * 1.05);
+    double scale;
+    const char *unit = takt_time_word(sorted[t->count / 2], &scale);
+    const double low = sorted[0] * scale, high = fmax(sorted[t->count - 1] * scale, low * 1.05);
     const takt_axis x = takt_x_axis(1, fmax(2, (double)t->count), true);
     const takt_axis y = takt_y_axis(low * 0.97, high * 1.03, high > 3 * low);
-    takt_plot_begin(text, "The slow end", "runs that are faster", "microseconds");
+    takt_plot_begin(text, "The slow end", "part of the runs that is faster", unit);
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (1 / (1 - marks[i].part) <= x.high)
             percentile_mark(text, &x, marks[i].part, marks[i].name);
@@ -66,37 +69,39 @@ void takt_plot_tail(takt_text *text, const takt_timing *t)
 
 /* ---- two series ---- */
 
-static double shown_end(const takt_timing *t)
-{
-    const takt_stats *s = &t->stats;
-    return fmin(s->max, fmax(s->percentiles[3].value, s->median + 12 * fmax(s->mad, 1)));
-}
+typedef struct pair {
+    takt_axis x, y;
+    double scale;
+} pair;
 
-static void one_of_two(takt_text *text, const takt_timing *t, const takt_axis *x,
-                       const takt_axis *y, const char *class)
+static void one_of_two(takt_text *text, const takt_timing *t, const pair *p, const char *class)
 {
     const size_t stride = t->count / 1000 + 1;
     const double radius = t->count > 200 ? 1.5 : 3;
+    const double middle = takt_axis_place(&p->y, t->stats.median * p->scale);
     for (size_t i = 0; i < t->count; i += stride)
         takt_text_add(text, "<circle class=\"%s\" r=\"%.1f\" cx=\"%.1f\" cy=\"%.1f\"/>\n", class,
-                      radius, takt_axis_place(x, (double)i / (double)t->count),
-                      takt_axis_place(y, fmin(t->samples[i] * 1e-3, y->high)));
+                      radius, takt_axis_place(&p->x, (double)i / (double)t->count),
+                      takt_axis_place(&p->y, fmin(t->samples[i] * p->scale, p->y.high)));
     takt_text_add(text, "<line class=\"%s l\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
-                  class, LEFT, WIDTH - RIGHT, takt_axis_place(y, t->stats.median * 1e-3),
-                  takt_axis_place(y, t->stats.median * 1e-3));
+                  class, LEFT, WIDTH - RIGHT, middle, middle);
 }
 
 void takt_plot_two(takt_text *text, const takt_timing *a, const takt_timing *b)
 {
-    const double low = fmin(a->stats.min, b->stats.min) * 1e-3;
-    const double high = fmax(shown_end(a), shown_end(b)) * 1e-3;
-    const takt_axis x = takt_x_axis(0, 1, false);
-    const takt_axis y = takt_y_axis(low - 0.03 * (high - low), fmax(high, low * 1.001), false);
-    takt_plot_begin(text, "Both in order, with their medians", "from first to last",
-                    "microseconds");
-    takt_axis_ticks(text, &y, false);
-    one_of_two(text, a, &x, &y, "d");
-    one_of_two(text, b, &x, &y, "w");
+    const double least = fmin(a->stats.min, b->stats.min);
+    const double most = fmax(takt_plot_end(a), takt_plot_end(b));
+    pair p = {.x = takt_x_axis(0, 1, false)};
+    const char *unit = takt_time_word(most, &p.scale);
+    const double low = least * p.scale, high = fmax(most * p.scale, low * 1.001);
+    /* Far apart, both would be lines at the edges. */
+    p.y = high > 5 * low
+              ? takt_y_axis(low / 1.1, high * 1.1, true)
+              : takt_y_axis(low - 0.03 * (high - low), high + 0.03 * (high - low), false);
+    takt_plot_begin(text, "Both in order, with their medians", "from first to last", unit);
+    takt_axis_ticks(text, &p.y, false);
+    one_of_two(text, a, &p, "d");
+    one_of_two(text, b, &p, "w");
     takt_text_add(
         text,
         "<circle class=\"d\" r=\"4\" cx=\"%d\" cy=\"14\"/><text x=\"%d\" y=\"18\">A</text>"

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "measure/glyphs.h"
+#include "measure/plot_axis.h"
 
 enum { WIDTH = 960, HEIGHT = 420, LEFT = 110, RIGHT = 24, TOP = 48, BOTTOM = 60 };
 enum { WHITE, GREY, INK, BLUE, ORANGE, COLOURS };
@@ -16,53 +18,13 @@ typedef struct canvas {
     double x_low, x_high, y_low, y_high;
 } canvas;
 
-/* ---- letters: seven rows of five bits, for the words of the axes ---- */
-
-typedef struct glyph {
-    char letter;
-    uint8_t row[7];
-} glyph;
-
-static const glyph glyphs[] = {
-    {'0', {0x0E, 0x11, 0x13, 0x15, 0x19, 0x11, 0x0E}},
-    {'1', {0x04, 0x0C, 0x04, 0x04, 0x04, 0x04, 0x0E}},
-    {'2', {0x0E, 0x11, 0x01, 0x02, 0x04, 0x08, 0x1F}},
-    {'3', {0x1F, 0x02, 0x04, 0x02, 0x01, 0x11, 0x0E}},
-    {'4', {0x02, 0x06, 0x0A, 0x12, 0x1F, 0x02, 0x02}},
-    {'5', {0x1F, 0x10, 0x1E, 0x01, 0x01, 0x11, 0x0E}},
-    {'6', {0x06, 0x08, 0x10, 0x1E, 0x11, 0x11, 0x0E}},
-    {'7', {0x1F, 0x01, 0x02, 0x04, 0x08, 0x08, 0x08}},
-    {'8', {0x0E, 0x11, 0x11, 0x0E, 0x11, 0x11, 0x0E}},
-    {'9', {0x0E, 0x11, 0x11, 0x0F, 0x01, 0x02, 0x0C}},
-    {'.', {0x00, 0x00, 0x00, 0x00, 0x00, 0x0C, 0x0C}},
-    {'-', {0x00, 0x00, 0x00, 0x1F, 0x00, 0x00, 0x00}},
-    {'+', {0x00, 0x04, 0x04, 0x1F, 0x04, 0x04, 0x00}},
-    {'/', {0x01, 0x01, 0x02, 0x04, 0x08, 0x10, 0x10}},
-    {'a', {0x00, 0x00, 0x0E, 0x01, 0x0F, 0x11, 0x0F}},
-    {'c', {0x00, 0x00, 0x0E, 0x10, 0x10, 0x11, 0x0E}},
-    {'e', {0x00, 0x00, 0x0E, 0x11, 0x1F, 0x10, 0x0E}},
-    {'g', {0x00, 0x00, 0x0F, 0x11, 0x0F, 0x01, 0x0E}},
-    {'h', {0x10, 0x10, 0x16, 0x19, 0x11, 0x11, 0x11}},
-    {'i', {0x04, 0x00, 0x0C, 0x04, 0x04, 0x04, 0x0E}},
-    {'l', {0x0C, 0x04, 0x04, 0x04, 0x04, 0x04, 0x0E}},
-    {'m', {0x00, 0x00, 0x1A, 0x15, 0x15, 0x11, 0x11}},
-    {'n', {0x00, 0x00, 0x16, 0x19, 0x11, 0x11, 0x11}},
-    {'o', {0x00, 0x00, 0x0E, 0x11, 0x11, 0x11, 0x0E}},
-    {'p', {0x00, 0x00, 0x1E, 0x11, 0x1E, 0x10, 0x10}},
-    {'r', {0x00, 0x00, 0x16, 0x19, 0x10, 0x10, 0x10}},
-    {'s', {0x00, 0x00, 0x0E, 0x10, 0x0E, 0x01, 0x1E}},
-    {'t', {0x08, 0x08, 0x1C, 0x08, 0x08, 0x09, 0x06}},
-    {'u', {0x00, 0x00, 0x11, 0x11, 0x11, 0x13, 0x0D}},
-    {'y', {0x00, 0x00, 0x11, 0x11, 0x0F, 0x01, 0x0E}},
-};
-
 static void dot(canvas *c, int x, int y, uint8_t colour)
 {
     if (x >= 0 && x < WIDTH && y >= 0 && y < HEIGHT)
         c->at[y * WIDTH + x] = colour;
 }
 
-static void draw_glyph(canvas *c, const glyph *g, int x, int y)
+static void draw_glyph(canvas *c, const takt_glyph *g, int x, int y)
 {
     for (int row = 0; row < 14; row++)
         for (int column = 0; column < 10; column++)
@@ -70,14 +32,23 @@ static void draw_glyph(canvas *c, const glyph *g, int x, int y)
                 dot(c, x + column, y + row, INK);
 }
 
-/* Capitals are written small; letters without a glyph leave a gap. */
+static const takt_glyph *glyph_of(char letter)
+{
+    for (size_t i = 0; i < sizeof takt_glyphs / sizeof *takt_glyphs; i++)
+        if (takt_glyphs[i].letter == letter)
+            return &takt_glyphs[i];
+    return NULL;
+}
+
+/* Capitals without a glyph are written small; others leave a gap. */
 static void write_text(canvas *c, const char *text, int x, int y)
 {
     for (; *text != '\0'; text++, x += 12) {
-        const char letter = *text >= 'A' && *text <= 'Z' ? (char)(*text - 'A' + 'a') : *text;
-        for (size_t i = 0; i < sizeof glyphs / sizeof *glyphs; i++)
-            if (glyphs[i].letter == letter)
-                draw_glyph(c, &glyphs[i], x, y);
+        const takt_glyph *g = glyph_of(*text);
+        if (g == NULL && *text >= 'A' && *text <= 'Z')
+            g = glyph_of((char)(*text - 'A' + 'a'));
+        if (g != NULL)
+            draw_glyph(c, g, x, y);
     }
 }
 
@@ -102,16 +73,17 @@ static void line(canvas *c, int x, int y, int to_x, int to_y, uint8_t colour)
         dot(c, x + (to_x - x) * i / steps, y + (to_y - y) * i / steps, colour);
 }
 
-static void disc(canvas *c, int x, int y, int radius)
+static void disc(canvas *c, int x, int y, int radius, uint8_t colour)
 {
     for (int dy = -radius; dy <= radius; dy++)
         for (int dx = -radius; dx <= radius; dx++)
             if (dx * dx + dy * dy <= radius * radius)
-                dot(c, x + dx, y + dy, BLUE);
+                dot(c, x + dx, y + dy, colour);
 }
 
 static void fit(canvas *c, const takt_plot *p)
 {
+    const double most = p->y_most > 0 ? p->y_most : INFINITY;
     *c = (canvas){c->at, INFINITY, -INFINITY, INFINITY, -INFINITY};
     for (size_t i = 0; i < p->count; i++) {
         const takt_plot_point *q = &p->points[i];
@@ -119,51 +91,84 @@ static void fit(canvas *c, const takt_plot *p)
         c->x_low = fmin(c->x_low, q->x);
         c->x_high = fmax(c->x_high, q->x);
         c->y_low = fmin(c->y_low, has_interval ? fmin(q->y, q->low) : q->y);
-        c->y_high = fmax(c->y_high, has_interval ? fmax(q->y, q->high) : q->y);
+        c->y_high = fmin(fmax(c->y_high, has_interval ? fmax(q->y, q->high) : q->y), most);
     }
-    const double x_room = c->x_high > c->x_low ? 0.04 * (c->x_high - c->x_low) : 1;
+    const double x_room = c->x_high > c->x_low ? 0.02 * (c->x_high - c->x_low) : 1;
     const double y_room =
-        c->y_high > c->y_low ? 0.1 * (c->y_high - c->y_low) : fmax(fabs(c->y_low) * 0.1, 1e-9);
+        c->y_high > c->y_low ? 0.08 * (c->y_high - c->y_low) : fmax(fabs(c->y_low) * 0.1, 1e-9);
     c->x_low -= x_room;
     c->x_high += x_room;
-    c->y_low -= y_room;
+    c->y_low = c->y_low >= 0 ? fmax(0, c->y_low - y_room) : c->y_low - y_room;
     c->y_high += y_room;
 }
 
 static void axes(canvas *c, const takt_plot *p)
 {
-    char text[32];
-    for (int i = 0; i <= 4; i++) {
-        const double y = c->y_low + (c->y_high - c->y_low) * i / 4;
-        const double x = c->x_low + (c->x_high - c->x_low) * i / 4;
-        line(c, LEFT, y_of(c, y), WIDTH - RIGHT, y_of(c, y), GREY);
-        snprintf(text, sizeof text, "%.3g", y);
-        write_text(c, text, LEFT - 8 - 12 * (int)strlen(text), y_of(c, y) - 7);
-        snprintf(text, sizeof text, "%.3g", x);
-        write_text(c, text, x_of(c, x) - 6 * (int)strlen(text), HEIGHT - BOTTOM + 12);
+    char text[24];
+    double marks[12];
+    const takt_axis y = {c->y_low, c->y_high, false, 0, 1}, x = {c->x_low, c->x_high, false, 0, 1};
+    size_t count = takt_axis_marks(&y, marks, 12);
+    for (size_t i = 0; i < count; i++) {
+        takt_axis_label(marks[i], text);
+        line(c, LEFT, y_of(c, marks[i]), WIDTH - RIGHT, y_of(c, marks[i]), GREY);
+        write_text(c, text, LEFT - 8 - 12 * (int)strlen(text), y_of(c, marks[i]) - 7);
+    }
+    count = takt_axis_marks(&x, marks, 12);
+    for (size_t i = 0; i < count; i++) {
+        takt_axis_label(marks[i], text);
+        line(c, x_of(c, marks[i]), HEIGHT - BOTTOM, x_of(c, marks[i]), HEIGHT - BOTTOM + 6, GREY);
+        write_text(c, text, x_of(c, marks[i]) - 6 * (int)strlen(text), HEIGHT - BOTTOM + 12);
     }
     write_text(c, p->title, LEFT, 14);
     write_text(c, p->y_label, LEFT + 12 * (int)strlen(p->title) + 24, 14);
     write_text(c, p->x_label, WIDTH - RIGHT - 12 * (int)strlen(p->x_label), HEIGHT - 24);
 }
 
-static void draw(canvas *c, const takt_plot *p)
+static void draw_steps(canvas *c, const takt_plot *p)
 {
-    fit(c, p);
-    axes(c, p);
+    char text[24];
+    for (size_t i = 0; i < p->step_count; i++) {
+        const size_t k = p->steps[i].at;
+        if (k == 0 || k >= p->count)
+            continue;
+        const int at = (x_of(c, p->points[k - 1].x) + x_of(c, p->points[k].x)) / 2;
+        line(c, at, TOP, at, HEIGHT - BOTTOM, ORANGE);
+        snprintf(text, sizeof text, "%+.1f %%", 100 * p->steps[i].change);
+        write_text(c, text, at > WIDTH - 120 ? at - 12 * (int)strlen(text) : at + 6, TOP + 4);
+    }
+}
+
+/* Dots beyond the edge are told apart and counted. */
+static void draw_dots(canvas *c, const takt_plot *p)
+{
+    size_t beyond = 0;
+    double most = 0;
     for (size_t i = 0; i < p->count; i++) {
         const takt_plot_point *q = &p->points[i], *last = i > 0 ? q - 1 : q;
         const int x = x_of(c, q->x), y = y_of(c, q->y);
+        const bool is_beyond = p->y_most > 0 && q->y > p->y_most;
         if (p->joined)
             line(c, x_of(c, last->x), y_of(c, last->y), x, y, BLUE);
         if (q->high > q->low)
             line(c, x, y_of(c, q->low), x, y_of(c, q->high), BLUE);
-        if (p->step > 0 && i == p->step) {
-            const int middle = (x_of(c, last->x) + x) / 2;
-            line(c, middle, TOP, middle, HEIGHT - BOTTOM, ORANGE);
-        }
-        disc(c, x, y, p->count > 100 ? 1 : 4);
+        disc(c, x, y, p->count > 100 ? 1 : 4, is_beyond ? ORANGE : BLUE);
+        beyond += is_beyond;
+        most = fmax(most, q->y);
     }
+    char text[64];
+    snprintf(text, sizeof text, "%zu beyond, up to %.3g", beyond, most);
+    if (beyond > 0)
+        write_text(c, text, WIDTH - RIGHT - 12 * (int)strlen(text), 14);
+}
+
+static void draw(canvas *c, const takt_plot *p)
+{
+    fit(c, p);
+    axes(c, p);
+    draw_steps(c, p);
+    draw_dots(c, p);
+    if (p->level > 0)
+        line(c, LEFT, y_of(c, p->level), WIDTH - RIGHT, y_of(c, p->level), ORANGE);
 }
 
 /* ---- the file ---- */

@@ -148,31 +148,3 @@ size_t takt_settle_index(const double *values, size_t count, double *scratch)
     }
     return from;
 }
-
-/* Median, and the sum of the distances from it. */
-static double level_of(const double *values, size_t count, double *scratch, double *distances)
-{
-    const double level = median_of(values, count, scratch);
-    for (size_t i = 0; i < count; i++)
-        *distances += fabs(values[i] - level);
-    return level;
-}
-
-/* The cut that leaves least distance to the medians on its sides, if it is worth a word. */
-size_t takt_step_index(const double *values, size_t count, double *scratch)
-{
-    size_t best = 0;
-    double least = INFINITY, jump = 0, base = 0;
-    for (size_t at = 2; at + 2 <= count; at++) {
-        double distances = 0;
-        const double before = level_of(values, at, scratch, &distances);
-        const double after = level_of(values + at, count - at, scratch, &distances);
-        if (distances < least) {
-            least = distances;
-            best = at;
-            jump = fabs(after - before);
-            base = fabs(before);
-        }
-    }
-    return best > 0 && jump > 0.01 * base && jump > 3 * least / (double)count ? best : 0;
-}

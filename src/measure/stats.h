@@ -39,9 +39,10 @@ double takt_hodges_lehmann(const double *values, size_t count, double *scratch);
  * noise, shown by Pettitt's rank test at 1 %. `scratch`: 2 * count numbers. */
 size_t takt_settle_index(const double *values, size_t count, double *scratch);
 
-/* Index at which the level of a series changes for good, either way: the medians before and after
- * differ by 1 % and by three times the mean distance within. 0: nowhere. `scratch`: count numbers.
- */
-size_t takt_step_index(const double *values, size_t count, double *scratch);
+/* Indices at which the level of a series changes for good, ascending: the medians of up to five
+ * values on each side differ by 1 % and by three times the noise, which is what neighbours differ
+ * by. At most `most`; returns how many. `scratch`: count numbers. */
+size_t takt_steps_find(const double *values, size_t count, double *scratch, size_t *steps,
+                       size_t most);
 
 #endif

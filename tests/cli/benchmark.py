@@ -87,6 +87,22 @@ def keys():
     expect(abs(shares - 1) < 1e-6, f"shares add up to {shares}")
 
 
+def google_keys(google):
+    """What compare.py of Google Benchmark reads, with its types."""
+    kinds = {"name": str, "run_name": str, "run_type": str, "iterations": int, "threads": int,
+             "real_time": (int, float), "cpu_time": (int, float), "time_unit": str,
+             "repetitions": int}
+    for row in google["benchmarks"]:
+        for key, kind in kinds.items():
+            expect(isinstance(row.get(key), kind), f"{key} of {row}")
+        expect((row["run_type"] == "aggregate") == ("aggregate_name" in row), f"{row}")
+    first, *rest = google["benchmarks"]
+    expect(first["run_type"] == "iteration" and first["iterations"] == 10, f"{first}")
+    expect([row["aggregate_name"] for row in rest] == ["mean", "median", "stddev"], f"{rest}")
+    expect(first["cpu_time"] != first["real_time"], "processor time is its own figure")
+    expect(google["context"]["num_cpus"] >= 1 and "caches" in google["context"], "context")
+
+
 def formats():
     takt("benchmark run model.takt --batch-size 1,4 --threads 1,2 --iterations 20 -o all.html")
     page = (TMP / "all.html").read_text()
@@ -99,6 +115,7 @@ def formats():
     expect(json.loads(lines[0])["n"] == 10, "jsonl")
     google = json.loads(takt("benchmark run model.takt --iterations 10 -o gbench"))
     expect(google["benchmarks"][0]["time_unit"] == "ns", "gbench")
+    google_keys(google)
 
 
 def profiles():
@@ -166,6 +183,37 @@ def verdicts():
         names.append(f"h{i}.json")
     trend = json.loads(takt("benchmark trends --json --fail-on step " + " ".join(names), 3))
     expect(trend["step_at"] == 5, f"step at {trend['step_at']}")
+    history(slow)
+
+
+def history(base):
+    """Up by 8 %, later down by 10 %: two steps, in the order of time, whatever the files' names."""
+    info, names = base["benchmark_info"], []
+    for i in range(20):
+        level = 1000 * (1.08 if 8 <= i else 1) * (0.9 if 15 <= i else 1) * (1 + 0.002 * (i % 3))
+        base["results"]["latency"]["samples_ns"] = [level] * 30
+        info["timestamp"], info["engine"]["commit"] = f"2026-10-{i + 1:02}T10:00:00Z", f"c{i}"
+        names.append(f"history_{19 - i:02}.json")
+        (TMP / names[-1]).write_text(json.dumps(base))
+    names.sort()
+    line = "benchmark trends --results " + " ".join(names)
+    trend = json.loads(takt(line + " --json"))
+    expect([step["at"] for step in trend["steps"]] == [8, 15] and trend["step_at"] == 15, trend)
+    expect([step["worse"] for step in trend["steps"]] == [True, False], trend["steps"])
+    expect([step["commit"] for step in trend["steps"]] == ["c8", "c15"], trend["steps"])
+    expect(abs(trend["steps"][0]["change_pct"] - 8) < 0.5, trend["steps"])
+    takt(line + " --fail-on step", 3, "(better) before result 16")
+    takt(line + " --fail-on slower:2%", 0) # what was slower is mended
+    worse = " ".join(names[5:])
+    takt(f"benchmark trends {worse} --fail-on slower:2%", 3, "a step of +8")
+    takt(f"benchmark trends {worse} --fail-on slower:20%", 0)
+    takt(f"benchmark trends {worse} --fail-on step:2", 2, "is no condition")
+    (TMP / "kept.png").write_text("old")
+    takt(f"benchmark trends {names[0]} missing.json -o kept.png", 1)
+    expect((TMP / "kept.png").read_text() == "old", "a failure leaves the old picture")
+    info["config"]["batch_size"] = 64
+    (TMP / "batch64.json").write_text(json.dumps(base))
+    takt(f"benchmark trends {names[-1]} batch64.json", 4, "holds nothing of batch")
 
 
 def metrics():

@@ -48,6 +48,9 @@ expect(json.loads(again) == dumped,
        "--dump-config of a dumped configuration differs")
 expect(parsed("run", "--json", "--config", write("dumped.json", text))["seed"] == 5, "dumped run")
 
+expect(json.loads(succeeds("run", MLP, "--config", config(memory_limit="64M"), "--dump-config"))[
+    "memory-limit"] == "64M", "underscores mean hyphens")
+
 # Mistakes.
 fails(2, "run", MLP, "--config", config(thread=2),
       says=['no flag "thread"', 'did you mean "threads"?'])

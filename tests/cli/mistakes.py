@@ -42,6 +42,8 @@ for words in (("help", "benchmark"), ("benchmark", "--help")):
 expect("takt benchmark run" in succeeds("help", "benchmark", "run"), "help of two words")
 fails(2, "benchmark", "prepare", says=["takt benchmark prepare wants MODEL"])
 fails(2, "benchmark", "run", "--walk", says=["takt benchmark run has no flag --walk"])
+fails(2, "benchmark", "walk", says=["there is no verb benchmark walk", "takt benchmark --help"])
+fails(2, "benchmark", "rnu", says=["did you mean `takt benchmark run`?"])
 fails(2, "help", "benchmark", "walk", says=["there is no verb benchmark walk"])
 expect("3 slower" in succeeds("help") and "5 too noisy" in succeeds("help"), "exit codes")
 

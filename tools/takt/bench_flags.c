@@ -43,7 +43,16 @@ static bool take_metrics(bench_job *j)
         if (!has_list || !take_metric(j, t->args[i]))
             t->args[kept++] = t->args[i];
     t->arg_count = kept;
-    return true;
+    const size_t models = tool_text_of(t, TAKT_F_MODEL) != NULL ? 0 : 1;
+    if (kept <= models)
+        return true;
+    if (has_list)
+        tool_usage_error(t, 1003, "there are latency, throughput, memory and energy",
+                         "there is no metric %s", t->args[models]);
+    else
+        tool_usage_error(t, 1003, "takt benchmark compare measures several",
+                         "one model is measured at a time, and %s is another", t->args[models]);
+    return false;
 }
 
 static bool take_count(takt_tool *t, tool_flag_id id, uint64_t *to)
@@ -120,7 +129,12 @@ static bool take_timing(bench_job *j)
         !tool_numbers(t, TAKT_F_BATCH_SIZES, j->batches, &j->batch_count) ||
         !tool_numbers(t, TAKT_F_THREAD_LIST, j->threads, &j->thread_count))
         return false;
-    const char *warmup = tool_text_of(t, TAKT_F_WARMUP);
+    const char *warmup = tool_text_of(t, TAKT_F_WARMUP), *runs = tool_text_of(t, TAKT_F_ITERATIONS);
+    if (runs != NULL && o->runs == 0 && strcmp(runs, "auto") != 0) {
+        tool_usage_error(t, 1003, "write a number, or auto", "--iterations %s measures nothing",
+                         runs);
+        return false;
+    }
     o->no_warmup = warmup != NULL && strcmp(warmup, "0") == 0;
     o->include_copy = tool_on(t, TAKT_F_INCLUDE_COPY);
     if (tool_text_of(t, TAKT_F_DURATION) != NULL)

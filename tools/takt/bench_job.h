@@ -13,7 +13,10 @@ typedef struct bench_job {
     takt_bench_case usual;
     uint64_t batches[TAKT_TOOL_LIST], threads[TAKT_TOOL_LIST];
     size_t batch_count, thread_count;
+    size_t left_out;   /* cases that --memory-limit has no room for */
     const char *event; /* to count; NULL: none */
+    const char *path;  /* of the result; "-": standard output */
+    takt_bench_format format;
     double load_ns;
     bool has_noted; /* what the flags do not change here */
 } bench_job;
@@ -22,6 +25,9 @@ typedef struct bench_job {
 bool bench_take_flags(bench_job *j);
 /* "p99=5ms". */
 bool bench_take_slo(takt_tool *t, takt_slo *slo);
+
+/* Whoever looks at a plain file meanwhile sees the old result or the new one, never a part. */
+int bench_save(bench_job *j, const char *path, takt_bench_format format);
 
 /* Every combination, until one fails or somebody interrupts. */
 int bench_measure_all(bench_job *j);

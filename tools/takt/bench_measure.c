@@ -77,13 +77,14 @@ static int64_t batch_of(const bench_job *j, uint64_t asked)
 }
 
 /* Of several batch sizes, those that do not fit into --memory-limit are left out. */
-static bool is_too_large(const bench_job *j, takt_status status, uint64_t batch)
+static bool is_too_large(bench_job *j, takt_status status, uint64_t batch)
 {
     if (j->batch_count < 2 || status != TAKT_ERR_LIMIT ||
         takt_last_error_info(j->t->ctx)->id != 4002)
         return false;
     fprintf(stderr, "note: batch %llu does not fit into --memory-limit\n",
             (unsigned long long)batch);
+    j->left_out++;
     return true;
 }
 
@@ -118,14 +119,27 @@ static int one(bench_job *j, uint64_t threads, uint64_t batch)
     return code;
 }
 
+/* What is there so far goes into the file: a process may be killed without a warning. */
+static int keep(bench_job *j, size_t asked)
+{
+    takt_bench_expect(j->bench, asked - j->left_out);
+    const size_t count = takt_bench_count(j->bench);
+    if (count == 0 || count == asked - j->left_out || strcmp(j->path, "-") == 0)
+        return TAKT_EXIT_OK;
+    return bench_save(j, j->path, j->format);
+}
+
 static int combinations(bench_job *j)
 {
     const size_t threads = j->thread_count > 0 ? j->thread_count : 1;
     const size_t batches = j->batch_count > 0 ? j->batch_count : 1;
+    takt_bench_expect(j->bench, threads * batches);
     for (size_t i = 0; i < threads; i++)
         for (size_t k = 0; k < batches; k++) {
-            const int code = one(j, j->thread_count > 0 ? j->threads[i] : 0,
-                                 j->batch_count > 0 ? j->batches[k] : 0);
+            int code = one(j, j->thread_count > 0 ? j->threads[i] : 0,
+                           j->batch_count > 0 ? j->batches[k] : 0);
+            if (code == TAKT_EXIT_OK)
+                code = keep(j, threads * batches);
             if (code != TAKT_EXIT_OK)
                 return code;
         }
@@ -136,12 +150,17 @@ static int combinations(bench_job *j)
 
 int bench_measure_all(bench_job *j)
 {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    enum { SIGNALS = sizeof signals / sizeof *signals };
     const struct sigaction act = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
-    struct sigaction before[2];
-    sigaction(SIGINT, &act, &before[0]);
-    sigaction(SIGTERM, &act, &before[1]);
+    struct sigaction before[SIGNALS];
+    for (int i = 0; i < SIGNALS; i++) {
+        sigaction(signals[i], &act, &before[i]);
+        if (before[i].sa_handler == SIG_IGN) /* nohup */
+            sigaction(signals[i], &before[i], NULL);
+    }
     const int code = combinations(j);
-    sigaction(SIGINT, &before[0], NULL);
-    sigaction(SIGTERM, &before[1], NULL);
+    for (int i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &before[i], NULL);
     return code;
 }

@@ -4,7 +4,7 @@
 
 #include "measure.h"
 
-enum { COMPARE_SIDES = 16 };
+enum { COMPARE_SIDES = 16, COMPARE_FOUND = 128 };
 
 typedef struct compare_side {
     const char *name;    /* for the report */
@@ -22,10 +22,14 @@ typedef struct compare_job {
     double inject;
     char backends[256]; /* cut into words */
     takt_pool *pool;
-    takt_comparison found[COMPARE_SIDES]; /* of several, until the report is written */
-    takt_timing times[COMPARE_SIDES][2];
+    takt_comparison found[COMPARE_FOUND]; /* of several, until the report is written */
+    takt_compared of[COMPARE_FOUND];
+    takt_timing times[COMPARE_FOUND][2];
+    char names[COMPARE_FOUND][2][160];
+    compare_side kept[COMPARE_FOUND][2]; /* how they were computed */
     size_t found_count;
-    bool gathers; /* one object or page for all of them */
+    const char *case_name; /* "batch 8, 2 threads", where results hold several; or NULL */
+    bool gathers;          /* one object or page for all of them */
 } compare_job;
 
 /* The first against another side. The report is printed or saved; the exit code says the rest. */
@@ -38,6 +42,8 @@ int compare_report(compare_job *j, size_t other, const takt_comparison *c, const
                    const takt_timing *b);
 /* Keeps how a side was computed, for the report. */
 void compare_keep_config(compare_side *side, const takt_run_config *config);
+/* The code that weighs more: a failure, then a regression, then doubt. */
+int compare_worse(int a, int b);
 /* Results of different machines, or of different ways of counting. */
 int compare_mixed(const takt_tool *t, const char *sentence);
 bool compare_is_result(const char *path);

@@ -32,24 +32,63 @@ static int load_both(compare_job *j, size_t other, takt_bench *benches[2])
     return code;
 }
 
+/* One case of both, by its name if there are several. */
+static int compare_case(compare_job *j, size_t other, takt_bench *const benches[2],
+                        const size_t at[2])
+{
+    takt_comparison c;
+    char name[64];
+    const takt_timing *a = takt_bench_timing(benches[0], at[0]);
+    const takt_timing *b = takt_bench_timing(benches[1], at[1]);
+    const bool several = takt_bench_count(benches[0]) > 1 || takt_bench_count(benches[1]) > 1;
+    takt_bench_case_name(benches[0], at[0], name, sizeof name);
+    j->case_name = several ? name : NULL;
+    takt_run_config config;
+    for (int i = 0; i < 2; i++)
+        if (takt_bench_config(benches[i], at[i], &config))
+            compare_keep_config(&j->sides[i == 0 ? 0 : other], &config);
+    int code = tool_finish(j->t, takt_timing_compare(j->t->ctx, a, b, j->margin, &c));
+    if (code != TAKT_EXIT_OK && takt_last_error_info(j->t->ctx)->id == 8001)
+        code = TAKT_EXIT_INCONCLUSIVE; /* too few times */
+    if (code == TAKT_EXIT_OK)
+        code = compare_report(j, other, &c, a, b);
+    j->case_name = NULL;
+    return code;
+}
+
+/* Cases that only one result has are named, and nothing is said about them. */
+static int compare_cases(compare_job *j, size_t other, takt_bench *const benches[2])
+{
+    int worst = TAKT_EXIT_OK;
+    size_t compared = 0;
+    char name[64], sentence[400];
+    for (size_t i = 0; i < takt_bench_count(benches[0]); i++) {
+        const size_t at[2] = {i, takt_bench_find_case(benches[1], benches[0], i)};
+        takt_bench_case_name(benches[0], i, name, sizeof name);
+        if (at[1] < takt_bench_count(benches[1])) {
+            worst = compare_worse(worst, compare_case(j, other, benches, at));
+            compared++;
+        } else if (takt_bench_count(benches[0]) > 1) {
+            fprintf(stderr, "note: %s holds nothing of %s\n", j->sides[other].name, name);
+        }
+    }
+    if (compared > 0)
+        return worst;
+    char theirs[64];
+    takt_bench_case_name(benches[0], 0, name, sizeof name);
+    takt_bench_case_name(benches[1], 0, theirs, sizeof theirs);
+    snprintf(sentence, sizeof sentence,
+             "the results have no case in common: %.80s is of %s, %.80s of %s", j->sides[0].name,
+             name, j->sides[other].name, theirs);
+    return compare_mixed(j->t, sentence);
+}
+
 int compare_files(compare_job *j, size_t other)
 {
     takt_bench *benches[2];
-    takt_comparison c;
     int code = load_both(j, other, benches);
-    if (code == TAKT_EXIT_OK) {
-        const takt_timing *a = takt_bench_timing(benches[0], 0);
-        const takt_timing *b = takt_bench_timing(benches[1], 0);
-        takt_run_config config;
-        for (int i = 0; i < 2; i++)
-            if (takt_bench_config(benches[i], 0, &config))
-                compare_keep_config(&j->sides[i == 0 ? 0 : other], &config);
-        code = tool_finish(j->t, takt_timing_compare(j->t->ctx, a, b, j->margin, &c));
-        if (code != TAKT_EXIT_OK && takt_last_error_info(j->t->ctx)->id == 8001)
-            code = TAKT_EXIT_INCONCLUSIVE; /* too few times */
-        if (code == TAKT_EXIT_OK)
-            code = compare_report(j, other, &c, a, b);
-    }
+    if (code == TAKT_EXIT_OK)
+        code = compare_cases(j, other, benches);
     takt_bench_destroy(benches[0]);
     takt_bench_destroy(benches[1]);
     return code;

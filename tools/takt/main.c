@@ -3,17 +3,35 @@
 
 #include "tool.h"
 
-static int unknown_verb(const takt_tool *t, const char *word)
+/* Is there a verb "group-..."? */
+static bool is_group(const char *group)
 {
-    const char *names[32];
+    const size_t length = strlen(group);
+    for (size_t i = 0; i < tool_verb_count; i++)
+        if (strncmp(tool_verbs[i]->name, group, length) == 0 && tool_verbs[i]->name[length] == '-')
+            return true;
+    return false;
+}
+
+/* `second` is the next word, or NULL: `takt benchmark rum` lacks no verb benchmark. */
+static int unknown_verb(const takt_tool *t, const char *word, const char *second)
+{
+    const char *names[64];
     char hint[160] = "`takt help` lists the verbs";
     size_t count = 0;
+    const bool in_group = second != NULL && second[0] != '-' && is_group(word);
+    const size_t skipped = in_group ? strlen(word) + 1 : 0;
     for (size_t i = 0; i < tool_verb_count && count < sizeof names / sizeof *names; i++)
-        names[count++] = tool_verbs[i]->name;
-    const int nearest = takt_nearest(word, names, count);
+        if (!in_group || strncmp(tool_verbs[i]->name, word, skipped - 1) == 0)
+            names[count++] = tool_verbs[i]->name + skipped;
+    const int nearest = takt_nearest(in_group ? second : word, names, count);
     if (nearest >= 0)
-        snprintf(hint, sizeof hint, "did you mean `takt %s`?", names[nearest]);
-    return tool_usage_error(t, 1002, hint, "there is no verb %s", word);
+        snprintf(hint, sizeof hint, "did you mean `takt %s%s%s`?", in_group ? word : "",
+                 in_group ? " " : "", names[nearest]);
+    else if (in_group)
+        snprintf(hint, sizeof hint, "`takt %s --help` lists what there is", word);
+    return tool_usage_error(t, 1002, hint, "there is no verb %s%s%s", word, in_group ? " " : "",
+                            in_group ? second : "");
 }
 
 static int check_args(const takt_tool *t)
@@ -100,7 +118,7 @@ int main(int argc, char **argv)
         code = argc == 2 ? TAKT_EXIT_USAGE : TAKT_EXIT_OK; /* as for `takt` alone */
     else
         code = t.verb == NULL
-                   ? unknown_verb(&t, word)
+                   ? unknown_verb(&t, group, argc > 2 ? argv[2] : NULL)
                    : run(&t, argc > taken ? argc - taken : 0, argc > taken ? argv + taken : NULL);
     if (argc < 2) /* the overview is for the lost; scripts must not take it for success */
         code = TAKT_EXIT_USAGE;

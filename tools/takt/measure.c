@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 uint64_t tool_now_ns(void)
 {
@@ -135,6 +136,22 @@ static int fail_to_write(const takt_tool *t, const char *path, int error)
 int tool_cannot_write(const takt_tool *t, const char *path)
 {
     return fail_to_write(t, path, errno);
+}
+
+bool tool_can_write(const takt_tool *t, const char *path, int *code)
+{
+    const bool is_new = access(path, F_OK) != 0;
+    if (strcmp(path, "-") == 0)
+        return true;
+    FILE *file = fopen(path, "ab");
+    if (file == NULL) {
+        *code = tool_cannot_write(t, path);
+        return false;
+    }
+    fclose(file);
+    if (is_new)
+        remove(path);
+    return true;
 }
 
 int tool_buffer_save(const takt_tool *t, tool_buffer *b, const char *path)

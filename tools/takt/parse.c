@@ -151,12 +151,22 @@ static bool take_environment(takt_tool *t)
 
 /* ---- the configuration file ---- */
 
+/* Python's spelling, batch_size, is taken for batch-size. */
+static const char *hyphened(const char *key, char to[static 64])
+{
+    snprintf(to, 64, "%s", key);
+    for (char *at = to; *at != '\0'; at++)
+        *at = *at == '_' ? '-' : *at;
+    return to;
+}
+
 /* A file may serve several verbs: a flag of another verb is no mistake, an unknown one is. */
-static takt_status take_setting(void *user, const char *key, const char *value)
+static takt_status take_setting(void *user, const char *given, const char *value)
 {
     takt_tool *t = user;
     const char *names[TAKT_FLAG_IDS];
-    char where[96];
+    char where[96], spelled[64];
+    const char *key = hyphened(given, spelled);
     bool is_known = false;
     for (int id = 0; id < TAKT_FLAG_IDS; id++) {
         names[id] = tool_flags[id].name;
@@ -178,7 +188,7 @@ static takt_status take_setting(void *user, const char *key, const char *value)
     if (nearest >= 0)
         snprintf(hint, sizeof hint, "did you mean \"%s\"?", names[nearest]);
     tool_usage_error(t, 1002, hint, "%s: there is no flag \"%s\"", tool_text_of(t, TAKT_F_CONFIG),
-                     key);
+                     given);
     return TAKT_ERR_CANCELLED;
 }
 

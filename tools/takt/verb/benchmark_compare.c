@@ -152,27 +152,33 @@ static takt_run_config config_of(const compare_side *s)
                              .numerics = is_known ? s->words[2] : NULL};
 }
 
-static takt_compared compared(const compare_job *j, size_t other, const takt_timing *a,
-                              const takt_timing *b)
+static void name_of(const compare_job *j, size_t side, char to[static 160])
 {
-    return (takt_compared){.a = j->sides[0].name,
-                           .b = j->sides[other].name,
-                           .a_timing = a,
-                           .b_timing = b,
-                           .format = TAKT_BENCH_TEXT,
-                           .a_config = config_of(&j->sides[0]),
-                           .b_config = config_of(&j->sides[other])};
+    snprintf(to, 160, "%.100s%s%.50s", j->sides[side].name, j->case_name != NULL ? ", " : "",
+             j->case_name != NULL ? j->case_name : "");
 }
 
 int compare_report(compare_job *j, size_t other, const takt_comparison *c, const takt_timing *a,
                    const takt_timing *b)
 {
-    takt_compared of = compared(j, other, a, b);
+    char first[160], second[160];
+    name_of(j, 0, first);
+    name_of(j, other, second);
+    takt_compared of = {.a = first,
+                        .b = second,
+                        .a_timing = a,
+                        .b_timing = b,
+                        .a_config = config_of(&j->sides[0]),
+                        .b_config = config_of(&j->sides[other])};
     int code = TAKT_EXIT_OK;
-    if (j->gathers) {
-        takt_timing *times = j->times[j->found_count];
-        j->found[j->found_count++] = *c;
-        if (!keep_times(a, &times[0]) || !keep_times(b, &times[1]))
+    if (j->gathers && j->found_count < COMPARE_FOUND) {
+        const size_t at = j->found_count++;
+        j->found[at] = *c;
+        memcpy(j->names[at][0], first, sizeof first);
+        memcpy(j->names[at][1], second, sizeof second);
+        j->kept[at][0] = j->sides[0];
+        j->kept[at][1] = j->sides[other];
+        if (!keep_times(a, &j->times[at][0]) || !keep_times(b, &j->times[at][1]))
             code = tool_finish(j->t, TAKT_ERR_MEMORY);
     } else {
         code = save(j, c, &of, 1);
@@ -187,10 +193,15 @@ int compare_report(compare_job *j, size_t other, const takt_comparison *c, const
 /* All comparisons in one report. */
 static int save_all(compare_job *j)
 {
-    takt_compared of[COMPARE_SIDES];
+    takt_compared *of = j->of;
     for (size_t i = 0; i < j->found_count; i++) {
         const takt_timing *a = &j->times[i][0], *b = &j->times[i][1];
-        of[i] = compared(j, i + 1, a->count > 0 ? a : NULL, b->count > 0 ? b : NULL);
+        of[i] = (takt_compared){.a = j->names[i][0],
+                                .b = j->names[i][1],
+                                .a_timing = a->count > 0 ? a : NULL,
+                                .b_timing = b->count > 0 ? b : NULL,
+                                .a_config = config_of(&j->kept[i][0]),
+                                .b_config = config_of(&j->kept[i][1])};
     }
     const int code = j->found_count > 0 ? save(j, j->found, of, j->found_count) : TAKT_EXIT_OK;
     for (size_t i = 0; i < j->found_count; i++) {
@@ -209,7 +220,11 @@ static int check_format(compare_job *j)
     if (format != TAKT_BENCH_TEXT && format != TAKT_BENCH_JSON && format != TAKT_BENCH_HTML)
         return tool_usage_error(j->t, 1003, "there are text, json and html",
                                 "a comparison has no such format");
-    j->gathers = j->count > 2 && (format != TAKT_BENCH_TEXT || strcmp(path, "-") != 0) &&
+    int code = TAKT_EXIT_OK;
+    if (!tool_can_write(j->t, path, &code))
+        return code;
+    const bool several = j->count > 2 || compare_is_result(j->sides[0].path);
+    j->gathers = several && (format != TAKT_BENCH_TEXT || strcmp(path, "-") != 0) &&
                  tool_text_of(j->t, TAKT_F_COUNTER) == NULL;
     return TAKT_EXIT_OK;
 }
@@ -223,19 +238,23 @@ static int compare_one(compare_job *j, size_t other)
     return compare_is_result(j->sides[0].path) ? compare_files(j, other) : compare_models(j, other);
 }
 
-/* A regression weighs more than doubt, and a failure ends it. */
+static bool is_verdict(int code)
+{
+    return code == TAKT_EXIT_OK || code == TAKT_EXIT_REGRESSION || code == TAKT_EXIT_INCONCLUSIVE;
+}
+
+int compare_worse(int a, int b)
+{
+    if (!is_verdict(a) || b == TAKT_EXIT_OK)
+        return a;
+    return !is_verdict(b) || a != TAKT_EXIT_REGRESSION ? b : a;
+}
+
 static int all(compare_job *j)
 {
     int worst = TAKT_EXIT_OK;
-    for (size_t i = 1; i < j->count; i++) {
-        const int code = compare_one(j, i);
-        const bool is_verdict =
-            code == TAKT_EXIT_OK || code == TAKT_EXIT_REGRESSION || code == TAKT_EXIT_INCONCLUSIVE;
-        if (!is_verdict || (worst != TAKT_EXIT_REGRESSION && code != TAKT_EXIT_OK))
-            worst = code;
-        if (!is_verdict)
-            break;
-    }
+    for (size_t i = 1; i < j->count && is_verdict(worst); i++)
+        worst = compare_worse(worst, compare_one(j, i));
     const int saved = save_all(j); /* what was compared before a failure, too */
     return saved != TAKT_EXIT_OK ? saved : worst;
 }

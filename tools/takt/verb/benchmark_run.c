@@ -6,17 +6,14 @@
 
 static int write_result(bench_job *j)
 {
-    takt_bench_format format;
-    const char *path;
-    tool_buffer text = {0};
-    if (!tool_bench_format_of(j->t, &format, &path))
-        return TAKT_EXIT_USAGE;
-    const int code = tool_finish(j->t, takt_bench_write(j->bench, format, tool_to_buffer, &text));
-    const int saved = tool_buffer_save(j->t, &text, path);
-    if (code == TAKT_EXIT_OK && saved == TAKT_EXIT_OK && strcmp(path, "-") != 0 &&
-        !tool_on(j->t, TAKT_F_QUIET))
-        return tool_finish(j->t, takt_bench_write(j->bench, TAKT_BENCH_TEXT, tool_to_stdout, NULL));
-    return code != TAKT_EXIT_OK ? code : saved;
+    const int code = bench_save(j, j->path, j->format);
+    const bool is_file = strcmp(j->path, "-") != 0;
+    /* What was measured is not lost because the disk is full. */
+    if (is_file && (code != TAKT_EXIT_OK || !tool_on(j->t, TAKT_F_QUIET))) {
+        const takt_status shown = takt_bench_write(j->bench, TAKT_BENCH_TEXT, tool_to_stdout, NULL);
+        return code != TAKT_EXIT_OK ? code : tool_finish(j->t, shown);
+    }
+    return code;
 }
 
 enum { WORDS = 64 };
@@ -49,11 +46,12 @@ static int work(bench_job *j)
     char timestamp[32], line[4096];
     const char *command[WORDS];
     takt_tool *t = j->t;
-    takt_bench_format format;
-    const char *path;
-    if (!tool_bench_format_of(t, &format, &path))
+    int code;
+    if (!tool_bench_format_of(t, &j->format, &j->path))
         return TAKT_EXIT_USAGE;
-    int code = tool_ceilings(t, false, &j->ceilings);
+    if (!tool_can_write(t, j->path, &code))
+        return code;
+    code = tool_ceilings(t, false, &j->ceilings);
     if (code != TAKT_EXIT_OK)
         return code;
     tool_timestamp(timestamp);
@@ -104,7 +102,8 @@ const takt_verb takt_verb_benchmark_run = {
     .about =
         "Lists of batch sizes and threads are measured in every combination. Percentiles that\n"
         "the sample is too small for are printed as bounds. Interrupted (ctrl-C), it leaves what\n"
-        "it measured, marked incomplete. Exit status 4: --slo is not kept.",
+        "it measured, marked incomplete; the file of -o holds it after each of several cases.\n"
+        "Exit status 4: --slo is not kept.",
     .example = "takt benchmark run examples/mlp.takt --batch-size 1,8,32 --threads 1,2 -o r.html",
     .flags = {TAKT_F_MODEL,        TAKT_F_SELECT,      TAKT_F_SHAPE,          TAKT_F_DIM,
               TAKT_F_SEED,         TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES,    TOOL_PLAN_FLAGS,

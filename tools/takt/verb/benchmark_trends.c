@@ -1,30 +1,60 @@
-/* benchmark_trends.c - several results in order, and the step between them. */
+/* benchmark_trends.c - several results in order, and the steps between them. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "measure.h"
 
+/* "step", or "slower:2%": how much worse the last step may be. */
+static bool read_condition(const char *text, double *limit)
+{
+    char *end;
+    *limit = 0;
+    if (text == NULL || strcmp(text, "step") == 0 || strcmp(text, "slower") == 0)
+        return true;
+    if (strncmp(text, "slower:", 7) != 0)
+        return false;
+    *limit = strtod(text + 7, &end);
+    const bool has_sign = *end == '%';
+    *limit = has_sign ? *limit / 100 : *limit;
+    return end > text + 7 && end[has_sign] == '\0' && *limit > 0;
+}
+
+static bool is_met(const char *condition, double limit, const takt_trend_steps *steps)
+{
+    if (condition == NULL || steps->count == 0)
+        return false;
+    return strcmp(condition, "step") == 0 || (steps->is_worse && fabs(steps->change) >= limit);
+}
+
 static int show(takt_tool *t, takt_bench *const *benches, size_t count)
 {
-    const char *metric = tool_text_of(t, TAKT_F_METRIC), *fail_on = tool_text_of(t, TAKT_F_FAIL_ON);
-    takt_trend trend = {.benches = benches, .count = count};
+    const char *fail_on = tool_text_of(t, TAKT_F_FAIL_ON);
+    takt_trend trend = {
+        .benches = benches, .count = count, .metric = tool_text_of(t, TAKT_F_METRIC)};
     const char *path;
     tool_buffer text = {0};
-    size_t step;
-    trend.metric = metric;
-    if (fail_on != NULL && strcmp(fail_on, "step") != 0)
-        return tool_usage_error(t, 1003, "write --fail-on step", "--fail-on %s is no condition",
-                                fail_on);
+    takt_trend_steps steps;
+    double limit;
+    if (!read_condition(fail_on, &limit))
+        return tool_usage_error(t, 1003, "write --fail-on step or --fail-on slower:2%",
+                                "--fail-on %s is no condition", fail_on);
     if (!tool_bench_format_of(t, &trend.format, &path))
         return TAKT_EXIT_USAGE;
     if (trend.format != TAKT_BENCH_TEXT && trend.format != TAKT_BENCH_JSON &&
         trend.format != TAKT_BENCH_HTML && trend.format != TAKT_BENCH_PNG)
         return tool_usage_error(t, 1003, "there are text, json, html and png",
                                 "a trend has no such format");
-    int code = tool_finish(t, takt_bench_trend(t->ctx, &trend, tool_to_buffer, &text, &step));
-    const int saved = tool_buffer_save(t, &text, path);
-    code = code != TAKT_EXIT_OK ? code : saved;
-    return code == TAKT_EXIT_OK && fail_on != NULL && step > 0 ? TAKT_EXIT_REGRESSION : code;
+    int code = tool_finish(t, takt_bench_trend(t->ctx, &trend, tool_to_buffer, &text, &steps));
+    if (code == TAKT_EXIT_OK)
+        code = tool_buffer_save(t, &text, path);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    if (strcmp(path, "-") != 0 && !tool_on(t, TAKT_F_QUIET)) {
+        trend.format = TAKT_BENCH_TEXT;
+        code = tool_finish(t, takt_bench_trend(t->ctx, &trend, tool_to_stdout, NULL, &steps));
+    }
+    return code == TAKT_EXIT_OK && is_met(fail_on, limit, &steps) ? TAKT_EXIT_REGRESSION : code;
 }
 
 static int run(takt_tool *t)
@@ -59,8 +89,10 @@ const takt_verb takt_verb_benchmark_trends = {
     .arg_min = 0,
     .arg_max = 100000,
     .about =
-        "Results are taken in the order given and must be of one machine. With --fail-on step\n"
-        "the exit status is 3 if there is one.",
+        "Results are taken in the order of their timestamps and must be of one machine and one\n"
+        "case: the first of the first result. A step is a change for good, of 1 % and three times\n"
+        "the noise, seen in two results at least. Exit status 3: --fail-on step, any step;\n"
+        "--fail-on slower:2%, the last step is for the worse by so much.",
     .example = "takt benchmark trends --results results_*.json --metric latency -o trends.html",
     .flags = {TAKT_F_RESULTS, TAKT_F_METRIC, TAKT_F_FAIL_ON, TAKT_F_FORMAT, TAKT_F_FILE,
               TAKT_FLAG_IDS},

@@ -1,0 +1,51 @@
+/**
+ * results.h - results of benchmarks beside each other: the same cases, and metrics over time.
+ *
+ *     takt_bench *results[2];                              // of takt_bench_load
+ *     takt_trend trend = {.benches = results, .count = 2, .metric = "latency"};
+ *     takt_trend_steps steps;
+ *     takt_bench_trend(ctx, &trend, sink, user, &steps);   // steps.count changes for good
+ */
+#ifndef TAKT_RESULTS_H
+#define TAKT_RESULTS_H
+
+#include <takt/measure.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** "batch 8, 2 threads", with scenario and streams where they are others than usual. */
+TAKT_API void takt_bench_case_name(const takt_bench *bench, size_t index, char *to, size_t size);
+/** The case of `bench` with the batch, threads, scenario and streams of case `index` of `like`;
+ *  SIZE_MAX if there is none. */
+TAKT_API size_t takt_bench_find_case(const takt_bench *bench, const takt_bench *like, size_t index);
+
+typedef struct takt_trend {
+    /** Of one machine. Taken by their timestamps; in the order given where one has none. */
+    takt_bench *const *benches;
+    size_t count;
+    /** "latency" (default), "mean", "p90", "p95", "p99", "throughput", "memory", "load", "plan",
+     *  "first", "cpu", "energy" or "instructions". Of the first result's first case. */
+    const char *metric;
+    takt_bench_format format; /**< TEXT, JSON, HTML or PNG */
+} takt_trend;
+
+/** Where the level of a metric changed for good. */
+typedef struct takt_trend_steps {
+    size_t count;
+    size_t last;   /**< results before the last step; 0: there is no step */
+    double change; /**< of the level at the last step: 0.08 is 8 % more */
+    bool is_worse; /**< than before the last step: slower, larger, or fewer a second */
+} takt_trend_steps;
+
+/** TAKT_ERR_REQUIREMENT for fewer than two results, results of different machines, and results
+ *  without this metric or case. */
+TAKT_API TAKT_MUST_USE takt_status takt_bench_trend(takt_ctx *ctx, const takt_trend *trend,
+                                                    takt_sink_fn *sink, void *user,
+                                                    takt_trend_steps *steps);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,110 @@
+"""benchmark_kept.py - what was measured is kept, whatever ends it; cases are told apart."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
+ENVIRONMENT = dict(os.environ, XDG_CACHE_HOME=str(TMP / "cache"))
+failures = 0
+
+
+def expect(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print("FAIL", what)
+
+
+def takt(line, code=0, text=None):
+    done = subprocess.run([TOOL, "benchmark", *line.split()], capture_output=True, text=True,
+                          cwd=TMP, env=ENVIRONMENT, check=False)
+    both = done.stdout + done.stderr
+    expect(done.returncode == code, f"{line}: status {done.returncode}, wanted {code}\n{both}")
+    expect(text is None or text in both, f"{line}: no {text!r}:\n{both}")
+    return done
+
+
+def broken_off(number, code):
+    """The first of two cases is done when the file is there; then the second is broken off."""
+    path = TMP / "kept.json"
+    path.unlink(missing_ok=True)
+    run = subprocess.Popen([TOOL, "benchmark", "run", "model.takt", "--batch-size", "1,2",
+                            "--duration", "1", "--threads", "1", "-o", "kept.json", "-q"],
+                           cwd=TMP, env=ENVIRONMENT)
+    for _ in range(600):
+        if path.exists():
+            break
+        time.sleep(0.05)
+    run.send_signal(number)
+    expect(run.wait(20) == code, f"status {run.returncode} after signal {number}")
+    data = json.loads(path.read_text())
+    info = data["benchmark_info"]
+    expect(info["incomplete"] is True and info["cases"]["asked"] == 2, info["cases"])
+    expect(data["results"]["incomplete"] is False and data["results"]["latency"]["n"] > 0, "first")
+    takt("analyze kept.json", 0, "INCOMPLETE" if info["cases"]["measured"] == 1 else "broken off")
+    expect(not (TMP / "kept.json.part").exists(), "no part is left")
+
+
+def whole():
+    takt("run model.takt --batch-size 1,2 --iterations 20 -o whole.json -q")
+    info = json.loads((TMP / "whole.json").read_text())["benchmark_info"]
+    expect(info["incomplete"] is False and info["cases"] == {"asked": 2, "measured": 2}, info)
+    takt("run model.takt --batch-size 1,8192 --iterations 5 --memory-limit 2M -o less.json -q")
+    info = json.loads((TMP / "less.json").read_text())["benchmark_info"]
+    expect(info["incomplete"] is False and info["cases"]["asked"] == 1, "what has no room is left")
+
+
+def unwritable():
+    start = time.monotonic()
+    takt("run model.takt --duration 20 -o nowhere/r.json", 1, "nowhere/r.json cannot be written")
+    takt("compare model.takt model.takt --duration 20 -o nowhere/r.html", 1, "cannot be written")
+    expect(time.monotonic() - start < 15, "that is known before anything is measured")
+    (TMP / "old.json").write_text("old")
+    takt("run missing.takt -o old.json", 1)
+    expect((TMP / "old.json").read_text() == "old", "a failure leaves the old file")
+    expect(not (TMP / "nowhere").exists(), "no folder is made")
+    full = takt("run model.takt --iterations 20 -o /dev/full --format json", 1, "/dev/full")
+    expect("median" in full.stdout, "figures are shown if they cannot be saved")
+
+
+def cases():
+    """Results with several cases are compared case by case, and only like with like."""
+    takt("run model.takt --batch-size 1,2 --threads 1 --iterations 60 -o two.json -q")
+    takt("run model.takt --batch-size 2,4 --threads 1 --iterations 60 -o more.json -q")
+    takt("run model.takt --batch-size 4 --threads 1 --iterations 60 -o four.json -q")
+    done = subprocess.run([TOOL, "benchmark", "compare", "two.json", "more.json", "--json"],
+                          capture_output=True, text=True, cwd=TMP, env=ENVIRONMENT, check=False)
+    pair = json.loads(done.stdout)
+    expect("more.json holds nothing of batch 1, 1 thread" in done.stderr, done.stderr)
+    expect("batch 2, 1 thread" in pair["a"] and "batch 2, 1 thread" in pair["b"], pair)
+    done = subprocess.run([TOOL, "benchmark", "compare", "two.json", "two.json", "--json"],
+                          capture_output=True, text=True, cwd=TMP, env=ENVIRONMENT, check=False)
+    pairs = json.loads(done.stdout)["comparisons"]
+    expect(len(pairs) == 2 and all(pair["ratio"] == 1 for pair in pairs), done.stdout)
+    takt("compare two.json four.json", 4, "no case in common: two.json is of batch 1, 1 thread")
+    slow = json.loads((TMP / "two.json").read_text())
+    times = slow["runs"][1]["results"]["latency"]
+    times["samples_ns"] = [9 * value for value in times["samples_ns"]]
+    (TMP / "slow.json").write_text(json.dumps(slow))
+    takt("compare two.json slow.json --fail-on slower:50%", 3, "batch 2, 1 thread is 9 times")
+
+
+def mistakes():
+    takt("run model.takt --metrics latency beauty", 2, "there is no metric beauty")
+    takt("run model.takt other.takt", 2, "one model is measured at a time")
+    takt("run model.takt --iterations 0", 2, "measures nothing")
+    takt("run model.takt --iterations auto --duration 20ms", 0, "median")
+
+
+TMP.mkdir(parents=True, exist_ok=True)
+shutil.copy("examples/mlp.takt", TMP / "model.takt")
+for part in (whole, unwritable, cases, mistakes):
+    part()
+for wanted in ((signal.SIGKILL, -9), (signal.SIGTERM, 130), (signal.SIGHUP, 130)):
+    broken_off(*wanted)
+sys.exit(failures > 0)

@@ -1,0 +1,33 @@
+/* bench_save.c - writes a benchmark's result: once it is done, and after each of several cases. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench_job.h"
+
+/* A file that may be replaced as a whole: links, pipes and devices are written through. */
+static bool is_plain(const char *path)
+{
+    struct stat found;
+    return lstat(path, &found) == 0 ? S_ISREG(found.st_mode) : errno == ENOENT;
+}
+
+int bench_save(bench_job *j, const char *path, takt_bench_format format)
+{
+    tool_buffer text = {0};
+    char part[4096];
+    const int length = snprintf(part, sizeof part, "%s.part", path);
+    const bool by_name = strcmp(path, "-") != 0 && (size_t)length < sizeof part && is_plain(path);
+    const int code = tool_finish(j->t, takt_bench_write(j->bench, format, tool_to_buffer, &text));
+    if (code != TAKT_EXIT_OK) {
+        free(text.at);
+        return code;
+    }
+    const int saved = tool_buffer_save(j->t, &text, by_name ? part : path);
+    if (saved == TAKT_EXIT_OK && by_name && rename(part, path) != 0)
+        return tool_cannot_write(j->t, path);
+    return saved;
+}
