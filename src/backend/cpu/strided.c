@@ -174,6 +174,55 @@ void takt_strided_copy(const takt_strided *w, const void *from, void *to, size_t
     walk(w, from, to, first, end, false);
 }
 
+enum { LINE = 64, FEW_ROWS = 16 }; /* elements, and rows of a transposition that share a line */
+
+/* A transposition of which each part would get so few rows that it reads a little of every line. */
+static bool is_cut_across(const takt_strided *w, size_t parts)
+{
+    const int inner = w->rank - 1;
+    return inner > 0 && (w->bytes == 4 || w->bytes == 1) && w->stride[inner - 1] == 1 &&
+           w->stride[inner] != 1 && w->count / (size_t)w->dim[inner] < FEW_ROWS * parts;
+}
+
+/* Blocks of FEW_ROWS columns, all rows of each. */
+static void copy_columns(const takt_strided *w, const char *from, char *to, size_t first,
+                         size_t end)
+{
+    const int inner = w->rank - 1;
+    const int64_t bytes = (int64_t)w->bytes;
+    const size_t rows = (size_t)w->dim[inner - 1], cols = (size_t)w->dim[inner];
+    const size_t blocks = (cols + FEW_ROWS - 1) / FEW_ROWS;
+    int64_t index[TAKT_MAX_RANK];
+    for (size_t b = first, n; b < end; b += n) {
+        const size_t matrix = b / blocks, at = b % blocks;
+        n = end - b < blocks - at ? end - b : blocks - at;
+        const size_t begin = at * FEW_ROWS, stop = (at + n) * FEW_ROWS;
+        const char *source = from + locate(w, matrix * rows * cols, index) * bytes;
+        const takt_matrix_at x = {(char *)(uintptr_t)source +
+                                      (int64_t)begin * w->stride[inner] * bytes,
+                                  w->stride[inner] * bytes};
+        const takt_matrix_at y = {to + (matrix * rows * cols + begin) * w->bytes,
+                                  (ptrdiff_t)(cols * w->bytes)};
+        (bytes == 4 ? takt_transpose_4 : takt_transpose_1)(x, y, rows,
+                                                           (stop < cols ? stop : cols) - begin);
+    }
+}
+
+void takt_strided_part(const takt_strided *w, const void *from, void *to, size_t index,
+                       size_t parts)
+{
+    size_t first, end;
+    if (w->count > 0 && parts > 1 && is_cut_across(w, parts)) {
+        const size_t rows = (size_t)w->dim[w->rank - 2], cols = (size_t)w->dim[w->rank - 1];
+        takt_cpu_share(w->count / (rows * cols) * ((cols + FEW_ROWS - 1) / FEW_ROWS), 1, index,
+                       parts, &first, &end);
+        copy_columns(w, from, to, first, end);
+        return;
+    }
+    takt_cpu_share(w->count, LINE, index, parts, &first, &end);
+    takt_strided_copy(w, from, (char *)to + first * w->bytes, first, end);
+}
+
 void takt_strided_spread(const takt_strided *w, const void *from, void *to, size_t first,
                          size_t end)
 {

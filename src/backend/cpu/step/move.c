@@ -40,12 +40,9 @@ static void run(const takt_step *s, const takt_task *t)
         bound = walk_of(f->node, &view);
         f = &bound;
     }
-    size_t first, end;
-    takt_cpu_share(f->walk.count, 64, t->index, s->task_count, &first, &end);
     const char *from = takt_view_data(t, &s->in[0]);
-    char *to = takt_view_data(t, &s->out[0]);
-    takt_strided_copy(&f->walk, from + f->start * (int64_t)f->walk.bytes,
-                      to + first * f->walk.bytes, first, end);
+    takt_strided_part(&f->walk, from + f->start * (int64_t)f->walk.bytes,
+                      takt_view_data(t, &s->out[0]), t->index, s->task_count);
 }
 
 static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)
