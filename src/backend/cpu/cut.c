@@ -30,3 +30,14 @@ takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks)
         best.grain = 1; /* an even share is worth more than full tiles */
     return best;
 }
+
+/* Several where a slow thread would hold up the others for long, and where small tasks cost little.
+ * Weights that stay in a thread's own cache are its own, though; and few rows are as fast as memory
+ * is read, which likes long runs. */
+size_t takt_cpu_tasks_each(size_t m, size_t rows, size_t threads, double bytes)
+{
+    enum { OWN_BYTES = 1 << 20, FEW_ROWS = 16 };
+    if (bytes >= (double)OWN_BYTES * (double)threads && m >= FEW_ROWS && m < 4 * rows)
+        return 4;
+    return m >= 4 * threads * rows ? 2 : 1;
+}

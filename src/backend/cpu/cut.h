@@ -20,4 +20,8 @@ typedef struct takt_cut {
  * all rows of its own. At most `tasks` of them. */
 takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks);
 
+/* Tasks for each thread of a product of `m` rows with `bytes` of weights, `rows` being those of a
+ * full tile. */
+size_t takt_cpu_tasks_each(size_t m, size_t rows, size_t threads, double bytes);
+
 #endif

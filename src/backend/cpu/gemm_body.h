@@ -275,24 +275,13 @@ static takt_status add_operands(takt_planner *p, facts *f)
     return takt_planner_packed(p, f->narrow.from, format, bytes, pack_constant, f, &f->b);
 }
 
-/* Tasks for each thread: several where a slow thread would hold up the others for long, and where
- * small ones cost little. Weights that stay in a thread's own cache are its own, though; and few
- * rows are as fast as memory is read, which likes long runs. */
-static size_t tasks_each(const facts *f, size_t threads, size_t rows, double bytes)
-{
-    enum { OWN_BYTES = 1 << 20, FEW_ROWS = 16 };
-    if (bytes >= (double)OWN_BYTES * (double)threads && f->mm.m >= FEW_ROWS && f->mm.m < 4 * rows)
-        return 4;
-    return f->mm.m >= 4 * threads * rows ? 2 : 1;
-}
-
 static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
 {
     const double flops = 2.0 * (double)f->mm.m * (double)f->mm.n * (double)f->mm.k;
     const double bytes = (double)f->narrow.bytes * (double)f->mm.n * (double)f->mm.k;
     const size_t panels = takt_panels_count(f->panels, f->mm.n);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    const size_t most = threads * tasks_each(f, threads, info->rows, bytes);
+    const size_t most = threads * takt_cpu_tasks_each(f->mm.m, info->rows, threads, bytes);
     const size_t tasks = takt_cpu_tasks(p, flops, bytes, most);
     const takt_cut_work work = {f->mm.m, panels, info->rows, 2};
     const takt_cut cut = takt_cpu_cut(&work, tasks);
