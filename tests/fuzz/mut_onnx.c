@@ -5,6 +5,7 @@
  * is left out, repeated, moved, given another number or another field's payload, and the lengths of
  * all messages around it are put right. One change in four stays libFuzzer's own.
  */
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -204,6 +205,24 @@ static uint64_t number(work *w, uint64_t old)
     }
 }
 
+/* One element of 4 or 8 bytes: the axes, sizes and scales that decide what an operation does. */
+static bool mutate_element(work *w, const choice *c)
+{
+    static const float floats[] = {0, -0.0f, 0.5f, 1, -1, 2, 1e-30f, 3e38f, INFINITY, NAN};
+    const size_t n = c->at.end - c->at.body, width = n % 8 == 0 && draw(&w->state, 3) != 0 ? 8 : 4;
+    if (n == 0 || n % width != 0)
+        return false;
+    uint8_t *at = w->bytes + c->at.body + width * draw(&w->state, n / width);
+    uint64_t value = 0;
+    memcpy(&value, at, width); /* both machines of a campaign are little-endian */
+    if (width == 4 && draw(&w->state, 2) == 0)
+        memcpy(&value, &floats[draw(&w->state, sizeof floats / sizeof *floats)], 4);
+    else
+        value = number(w, value);
+    memcpy(at, &value, width);
+    return true;
+}
+
 static bool mutate_payload(work *w, choice *c)
 {
     uint8_t spare[4096];
@@ -214,6 +233,8 @@ static bool mutate_payload(work *w, choice *c)
         varint(w->bytes, c->at.end, &at, &old);
         return replace_payload(w, c, spare, put_varint(spare, number(w, old)));
     }
+    if (!is_message(w->bytes, &c->at) && draw(&w->state, 2) == 0 && mutate_element(w, c))
+        return true;
     if (n > sizeof spare / 2)
         return false;
     memcpy(spare, w->bytes + c->at.body, n);
