@@ -141,6 +141,10 @@ def seeds():
     times = json.loads(done.stdout)["times"]
     expect("busy machine" in done.stderr or not files, done.stderr)
     expect(all(row["floor_us"] <= 1.04 * row["median_us"] for row in times), times)
+    reuse = [row for row in json.loads(done.stdout)["metrics"] if "best_possible" in row]
+    expect(len(reuse) == 1 and reuse[0]["achieved"] <= reuse[0]["best_possible"] * 1.001, reuse)
+    expect((reuse[0]["verdict"] == "impossible here") ==
+           (reuse[0]["best_possible"] < reuse[0]["target"]), reuse)
     (TMP / "targets.json").write_text('{"model": "model.takt", "latency": "10s", "memory": "1K"}')
     takt("seeds --targets targets.json --duration 20ms", 4, "not met")
     (TMP / "targets.json").write_text('{"model": "model.takt", "latency": "10s"}')
