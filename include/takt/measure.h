@@ -372,11 +372,10 @@ TAKT_API TAKT_MUST_USE takt_status takt_bench_analyze(const takt_bench *bench, t
 /* ---- is this machine fit to measure on? ---- */
 
 typedef struct takt_environment {
-    double noise_pct; /**< what a program compared with itself shows here and now */
-    double steal_pct, load;
+    double noise_pct;               /**< what a program compared with itself shows here and now */
+    double steal_pct, load, others; /**< others: processors that they kept busy meanwhile */
     size_t warnings;
-    char grade;    /**< 'A' to 'D' */
-    double others; /**< processors that others kept busy meanwhile */
+    char grade; /**< 'A' to 'D' */
 } takt_environment;
 
 /** Governor, turbo, SMT, limits, load, an A/A comparison; the report says how to mend each. */

@@ -19,7 +19,8 @@ const char *takt_step_weights(const takt_plan *plan, const takt_step *s)
 
 bool takt_step_is_fast(const takt_step *s)
 {
-    return s->kernel != NULL && strncmp(s->kernel, "gemm_bf16/", 10) == 0;
+    return s->kernel != NULL &&
+           (strncmp(s->kernel, "gemm_bf16/", 10) == 0 || strncmp(s->kernel, "gemm_f16/", 9) == 0);
 }
 
 /* The steps of a plan and of its subgraphs' plans. */
@@ -53,8 +54,8 @@ static const char *idle_numerics(const takt_plan *plan, const tally *t)
     if (!plan->settings.is_fast || t->fast > 0)
         return NULL;
     if (plan->backend != &takt_backend_cpu)
-        return "numerics fast changes nothing: only backend cpu has products by bf16";
-    return "numerics fast changes nothing: no step is a product by bf16 (takt kernels says why)";
+        return "numerics fast changes nothing: only backend cpu has products of 16 bits";
+    return "numerics fast changes nothing: no step is a product of 16 bits (takt kernels says why)";
 }
 
 static const char *idle_precision(const takt_plan *plan, const tally *t)
@@ -103,7 +104,7 @@ void takt_report_config(takt_report *r, const takt_plan *plan)
                       "read\n",
                       t.narrow, t.narrow == 1 ? "" : "s", t.stored);
     if (t.fast > 0)
-        takt_text_add(&r->text, "numerics fast: %zu step%s by dot products of bf16\n", t.fast,
+        takt_text_add(&r->text, "numerics fast: %zu step%s by products of 16 bits\n", t.fast,
                       t.fast == 1 ? "" : "s");
     if (c.note != NULL)
         takt_text_add(&r->text, "note: %s\n", c.note);

@@ -96,7 +96,7 @@ def count_all():
 
 
 def compare_methods():
-    """Callgrind's counts beside QEMU's: unless they agree, a record by one is none for the other."""
+    """Callgrind and QEMU must agree: else a record by one is none for the other."""
     worst, path = 0, plugin()
     for name in WORKLOADS if path is not None else ():
         one, other = by_callgrind(name), by_qemu(name, path)

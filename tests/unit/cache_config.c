@@ -5,7 +5,7 @@
 
 #include <takt/takt.h>
 
-enum { M = 131, K = 700, N = 203 };
+enum { M = 131, K = 700, N = 203, MOST = 1 << 18 };
 
 static const char text[] = "model m(x: f32[131, 700], z: f64[131, 300]) seed=4 {\n"
                            "  return y = dense(x, 203, act=relu), w = z @ transpose(z)\n"
@@ -78,6 +78,67 @@ static void the_tile_has_an_effect(void)
     EXPECT(run(&(takt_cache_config){.block_size = 1 << 14}, 1, y, w) < usual);
 }
 
+/* Every other step that multiplies: patches, 1x1, 1x1 before depthwise, Winograd, attention. */
+static const char *const others[] = {
+    "model m(x: f32[2, 24, 20, 20]) seed=1 {\n  return conv(x, 40, 5, stride=2)\n}\n",
+    "model m(x: f32[2, 300, 14, 14]) seed=1 {\n  return conv(x, 40, 1)\n}\n",
+    "model m(x: f32[1, 32, 40, 40]) seed=1 {\n"
+    "  return conv(conv(x, 96, 1, act=relu), 96, 3, groups=96)\n}\n",
+    "model m(x: f32[2, 32, 20, 20]) seed=1 {\n  return conv(x, 40, 3)\n}\n",
+    "model m(x: f32[2, 150, 64], y: f32[2, 300, 64]) {\n"
+    "  return attention(x, y, y, heads=2)\n}\n",
+};
+
+/* The digest of the results, and the scratch of the plan. */
+static size_t run_other(const char *source, const takt_cache_config *cache, float *sum)
+{
+    const takt_plan_options options = {.threads = 1, .cache = *cache};
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    takt_plan_info info;
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "text", source, strlen(source), NULL, &m));
+    EXPECT_OK(ctx, takt_plan_create(m, &options, &plan));
+    EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
+    for (size_t i = 0; i < takt_session_input_count(s); i++)
+        EXPECT_OK(ctx, takt_view_random(ctx, takt_session_input(s, i), 0, (uint32_t)i));
+    EXPECT_OK(ctx, takt_session_run(s));
+    const takt_tensor_view *y = takt_session_output(s, 0);
+    size_t count = 1;
+    for (int d = 0; d < y->rank; d++)
+        count *= (size_t)y->dims[d];
+    memcpy(sum, y->data, (count < MOST ? count : MOST) * sizeof *sum);
+    EXPECT(count <= MOST, "%zu elements", count);
+    takt_plan_query(plan, &info);
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+    return info.scratch;
+}
+
+static void other_steps(void)
+{
+    static const takt_cache_config cases[] = {
+        {.rows = 1},
+        {.rows = 8, .depth = 256, .columns = 24},
+        {.rows = 65536},
+        {.columns = 16},
+        {.depth = 256},
+        {.enable_prefetch = -1},
+        {.prefetch_distance = 7},
+    };
+    static float want[MOST], got[MOST];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const size_t usual = run_other(others[i], &(takt_cache_config){0}, want);
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+            const size_t scratch = run_other(others[i], &cases[k], got);
+            EXPECT(memcmp(got, want, sizeof got) == 0, "model %zu, case %zu", i, k);
+            if (k == 0)
+                EXPECT(scratch != usual, "model %zu: a block of one row takes as much", i);
+        }
+    }
+}
+
 static void mistakes_are_refused(void)
 {
     static const takt_cache_config cases[] = {
@@ -131,6 +192,7 @@ int main(void)
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "text", text, sizeof text - 1, NULL, &model));
     bits_stay();
     the_tile_has_an_effect();
+    other_steps();
     mistakes_are_refused();
     tiles_are_read();
     the_cache_of_plans_tells_them_apart();

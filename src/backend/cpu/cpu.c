@@ -111,6 +111,14 @@ const takt_backend takt_backend_cpu = {
 };
 
 /* Handing work to another thread costs about a microsecond; a task should be worth twenty. */
+takt_status takt_cpu_walk(takt_planner *p, const takt_gemm_walk **walk)
+{
+    *walk = NULL;
+    if (p->settings->is_walked)
+        *walk = takt_arena_copy(&p->plan->arena, &p->settings->walk, sizeof **walk);
+    return p->settings->is_walked && *walk == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
+}
+
 size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t most)
 {
     const double flops_per_us = 2e4, bytes_per_us = 2e4, us_per_task = 5;

@@ -14,7 +14,8 @@
 #include "kernel/pack/pack.h"
 #include "kernel/rows/rows.h"
 
-enum { BLOCK = 48 }; /* queries at a time: whole tiles of 6, 8, 12 and 16 rows */
+/* Queries at a time: whole tiles of 6, 8, 12 and 16 rows. */
+enum { BLOCK = 48, BLOCK_MOST = 1024 };
 
 typedef struct facts {
     takt_gemm_f32_fn *gemm;
@@ -29,6 +30,8 @@ typedef struct facts {
     int mask; /* index into step->in, or -1 */
     size_t mask_stride[4];
     size_t k_packed, v_packed, kernel_floats; /* floats */
+    size_t block;                             /* queries at a time */
+    const takt_gemm_walk *walk;               /* as the caller said, or NULL */
 } facts;
 
 static bool keeps(const takt_graph *g, const takt_node *n)
@@ -95,7 +98,8 @@ static void attend(const head *h, size_t first, size_t count)
                                   .b_n = f->keys,
                                   .c = h->scores,
                                   .ldc = f->keys,
-                                  .scratch = h->scratch};
+                                  .scratch = h->scratch,
+                                  .walk = f->walk};
     f->gemm(&scores);
     weigh(h, first, count);
     const takt_gemm_f32 values = {.m = count,
@@ -108,7 +112,8 @@ static void attend(const head *h, size_t first, size_t count)
                                   .b_n = f->value_dim,
                                   .c = h->out + first * f->heads * f->value_dim,
                                   .ldc = f->heads * f->value_dim,
-                                  .scratch = h->scratch};
+                                  .scratch = h->scratch,
+                                  .walk = f->walk};
     f->gemm(&values);
 }
 
@@ -151,12 +156,12 @@ static void run_shared(const takt_step *s, const takt_task *t, size_t b, size_t 
         h.out = (float *)takt_view_data(t, &s->out[0]) +
                 (b * f->queries * f->heads + at) * f->value_dim;
         h.scores = own + f->k_packed + f->v_packed;
-        h.scratch = h.scores + BLOCK * ((f->keys + 15) & ~(size_t)15);
+        h.scratch = h.scores + f->block * ((f->keys + 15) & ~(size_t)15);
         if (f->mask >= 0)
             h.mask = (const float *)takt_view_data(t, &s->in[f->mask]) + b * f->mask_stride[0] +
                      at * f->mask_stride[1];
-        for (size_t first = 0; first < f->queries; first += BLOCK)
-            attend(&h, first, f->queries - first < BLOCK ? f->queries - first : BLOCK);
+        for (size_t first = 0; first < f->queries; first += f->block)
+            attend(&h, first, f->queries - first < f->block ? f->queries - first : f->block);
     }
 }
 
@@ -223,10 +228,18 @@ static void set_kernels(takt_planner *p, facts *f)
     f->softmax = takt_kernel_as_rows_f32(takt_kernel_find("rows_f32", isas, NULL, 0, NULL));
     f->mul = takt_map_find(map, TAKT_MAP_MUL);
     f->add = takt_map_find(map, TAKT_MAP_ADD);
-    const takt_gemm_f32 first = {
-        .m = BLOCK, .n = f->keys, .k = f->dim, .a_row = f->heads * f->dim, .a_col = 1};
-    const takt_gemm_f32 second = {
-        .m = BLOCK, .n = f->value_dim, .k = f->keys, .a_row = f->keys, .a_col = 1};
+    const takt_gemm_f32 first = {.m = f->block,
+                                 .n = f->keys,
+                                 .k = f->dim,
+                                 .a_row = f->heads * f->dim,
+                                 .a_col = 1,
+                                 .walk = f->walk};
+    const takt_gemm_f32 second = {.m = f->block,
+                                  .n = f->value_dim,
+                                  .k = f->keys,
+                                  .a_row = f->keys,
+                                  .a_col = 1,
+                                  .walk = f->walk};
     const size_t a = info->scratch_bytes(&first), b = info->scratch_bytes(&second);
     f->kernel_floats = ((a > b ? a : b) + 3) / 4;
 }
@@ -244,11 +257,15 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(add_mask_input(p, n, f));
     TAKT_TRY(takt_planner_output(p, id, &index));
     set_sizes(p, n, f);
+    TAKT_TRY(takt_cpu_walk(p, &f->walk));
+    f->block = BLOCK;
+    if (f->walk != NULL && f->walk->rows > 0)
+        f->block = f->walk->rows < BLOCK_MOST ? f->walk->rows : BLOCK_MOST;
     set_kernels(p, f);
     p->step->run = run;
     p->step->data = f;
     p->step->scratch_each =
-        (f->k_packed + f->v_packed + BLOCK * ((f->keys + 15) & ~(size_t)15) + f->kernel_floats) *
+        (f->k_packed + f->v_packed + f->block * ((f->keys + 15) & ~(size_t)15) + f->kernel_floats) *
         sizeof(float);
     const double flops = 2.0 * (double)(f->batch * f->heads) * (double)(f->queries * f->keys) *
                          (double)(f->dim + f->value_dim);

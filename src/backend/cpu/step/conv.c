@@ -17,7 +17,7 @@
 
 /* What a row costs besides multiplying, in rows by panels. */
 enum { DIRECT_ROW = 2, GATHERED_ROW = 3 };
-enum { PATCH_BYTES = 256 << 10, ROWS_MIN = 48, ROWS_MAX = 192 };
+enum { PATCH_BYTES = 256 << 10, ASKED_BYTES = 16 << 20, ROWS_MIN = 48, ROWS_MAX = 192 };
 
 typedef struct facts {
     takt_conv_shape shape;
@@ -34,6 +34,7 @@ typedef struct facts {
     bool is_direct;            /* patches are rows of x */
     size_t group_floats, rows; /* packed weights of a group; positions of a block */
     size_t row_tasks, column_tasks, grain;
+    const takt_gemm_walk *walk;      /* as the caller said, or NULL */
     size_t patches, tile, registers; /* offsets in a worker's scratch; the kernel's comes first */
 } facts;
 
@@ -102,7 +103,8 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                        .c = c->is_nhwc ? y + b->row * outputs + first : tile,
                        .ldc = c->is_nhwc ? outputs : b->columns,
                        .epilogue = ends ? &epilogue : NULL,
-                       .scratch = t->scratch_own};
+                       .scratch = t->scratch_own,
+                       .walk = f->walk};
     takt_narrow_use(&g, &f->narrow, b->weights, takt_panels_columns(f->panels, c->cout), &stored);
     f->run(&g);
     if (!c->is_nhwc)
@@ -253,11 +255,16 @@ static void cut_tasks(takt_planner *p, facts *f)
     f->grain = cut.grain;
 }
 
-/* Positions of a block: a multiple of the tile, few enough for their patches to stay in L2. */
-static size_t block_rows(const takt_conv_shape *c, size_t tile)
+/* Positions of a block: a multiple of the tile, few enough for their patches to stay in L2; or as
+ * many as the caller wants, as far as that is no memory to speak of. */
+static size_t block_rows(const facts *f, size_t tile)
 {
-    const size_t fit = c->k > 0 ? PATCH_BYTES / sizeof(float) / c->k_row : ROWS_MAX;
-    const size_t rows = fit < ROWS_MIN ? ROWS_MIN : fit > ROWS_MAX ? ROWS_MAX : fit;
+    const takt_conv_shape *c = &f->shape;
+    const bool is_asked = f->walk != NULL && f->walk->rows > 0;
+    const size_t bytes = is_asked ? ASKED_BYTES : PATCH_BYTES;
+    const size_t fit = c->k > 0 ? bytes / sizeof(float) / c->k_row : ROWS_MAX;
+    const size_t least = is_asked ? tile : ROWS_MIN, most = is_asked ? f->walk->rows : ROWS_MAX;
+    const size_t rows = fit > most ? most : fit < least ? least : fit;
     return rows < tile ? tile : rows / tile * tile;
 }
 
@@ -275,7 +282,8 @@ static size_t kernel_bytes(const facts *f, const takt_gemm_f32_info *info, size_
                        .n = c->cout,
                        .k = c->k_row,
                        .a_row = f->is_direct ? c->x_at[2] : c->k_row,
-                       .a_col = 1};
+                       .a_col = 1,
+                       .walk = f->walk};
     takt_narrow_use(&g, &f->narrow, NULL, 0, &stored);
     return info->scratch_bytes(&g);
 }
@@ -348,7 +356,8 @@ static takt_status compile(takt_planner *p)
         return takt_conv_image_compile(p, gemm, &f->narrow);
     f->shape.k_row = f->is_direct ? f->shape.k : f->shape.k_row;
     f->grain = info->rows;
-    f->rows = block_rows(&f->shape, info->rows);
+    TAKT_TRY(takt_cpu_walk(p, &f->walk));
+    f->rows = block_rows(f, info->rows);
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, f->shape.groups * f->shape.cout, &f->end));
     takt_conv_memory_plan(p, f->shape.dtype, -1, &f->memory);

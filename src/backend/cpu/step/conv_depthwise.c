@@ -18,6 +18,7 @@ typedef struct facts {
     takt_conv_shape shape; /* of the 1x1 convolution */
     takt_conv_end end;     /* and what follows it */
     takt_gemm_f32_fn *run;
+    const takt_gemm_walk *walk; /* as the caller said, or NULL */
     takt_panels panels;
     size_t w;               /* index into step->in */
     takt_cpu_lines lines;   /* the depthwise convolution, and what follows it */
@@ -113,7 +114,8 @@ static void make_lines(const takt_step *s, const takt_task *t, size_t first, siz
                                  .c = ring_at(f, t, line),
                                  .ldc = c->cout,
                                  .epilogue = ends ? &epilogue : NULL,
-                                 .scratch = t->scratch_own};
+                                 .scratch = t->scratch_own,
+                                 .walk = f->walk};
         f->run(&g);
     }
 }
@@ -202,8 +204,12 @@ static size_t kernel_bytes(const facts *f, const takt_gemm_f32_info *info)
     const takt_conv_shape *c = &f->shape;
     size_t most = 0;
     for (size_t lines = 1; lines <= f->slots; lines++) {
-        const takt_gemm_f32 g = {
-            .m = lines * c->in[2], .n = c->cout, .k = c->k, .a_row = c->cin, .a_col = 1};
+        const takt_gemm_f32 g = {.m = lines * c->in[2],
+                                 .n = c->cout,
+                                 .k = c->k,
+                                 .a_row = c->cin,
+                                 .a_col = 1,
+                                 .walk = f->walk};
         const size_t bytes = info->scratch_bytes(&g);
         most = bytes > most ? bytes : most;
     }
@@ -221,6 +227,7 @@ static takt_status compile_halves(takt_planner *p, facts *f, const takt_group *w
     p->group = &first;
     f->shape = takt_conv_shape_of(p->graph, whole->nodes[0]);
     f->shape.k_row = f->shape.k;
+    TAKT_TRY(takt_cpu_walk(p, &f->walk));
     f->run = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
     f->lines.shape = takt_conv_shape_of(p->graph, second.nodes[0]);

@@ -24,6 +24,7 @@ typedef struct facts {
     takt_conv_shape shape;
     takt_conv_end end;
     takt_gemm_f32_fn *multiply;
+    const takt_gemm_walk *walk; /* as the caller said, or NULL */
     takt_winograd_f32_fn *transform;
     takt_panels panels;
     size_t w, weights_at; /* index into step->in; offset in scratch if not packed */
@@ -156,7 +157,8 @@ static void multiply(const takt_step *s, const takt_task *t, size_t count, const
                            .b_first = o->first,
                            .c = at(t->scratch_own, f->products) + p * stride_of(count, o->count),
                            .ldc = o->count,
-                           .scratch = t->scratch_own};
+                           .scratch = t->scratch_own,
+                           .walk = f->walk};
         takt_winograd_use(&g, &f->narrow, weights + p * each, width, &stored);
         f->multiply(&g);
     }
@@ -337,8 +339,13 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
 {
     const takt_conv_shape *c = &f->shape;
     takt_gemm_stored stored;
-    takt_gemm_f32 g = {
-        .m = f->block, .n = c->cout, .k = c->cin, .a_row = c->cin, .a_col = 1, .b_n = c->cout};
+    takt_gemm_f32 g = {.m = f->block,
+                       .n = c->cout,
+                       .k = c->cin,
+                       .a_row = c->cin,
+                       .a_col = 1,
+                       .b_n = c->cout,
+                       .walk = f->walk};
     takt_winograd_use(&g, &f->narrow, NULL, 0, &stored);
     f->inputs = (info->scratch_bytes(&g) + 63) & ~(size_t)63;
     f->products = f->inputs + aligned(POINTS * stride_of(f->block, c->cin));
@@ -363,6 +370,7 @@ static takt_status compile(takt_planner *p)
     const takt_gemm_f32_info *info = gemm->info;
     f->multiply = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
+    TAKT_TRY(takt_cpu_walk(p, &f->walk));
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, f->shape.cout, &f->end));
     set_block(f, info);
