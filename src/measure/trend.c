@@ -3,10 +3,10 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "measure/stats.h"
 
 static takt_status check(takt_ctx *ctx, const takt_trend *t)
@@ -33,29 +33,32 @@ typedef struct place {
     size_t given; /* its place among the arguments */
 } place;
 
-static int by_time(const void *a, const void *b)
+static bool is_earlier(const void *a, const void *b)
 {
     const place *p = a, *q = b;
     const int order = strcmp(takt_bench_time(p->bench), takt_bench_time(q->bench));
-    return order != 0 ? order : (p->given > q->given) - (p->given < q->given);
+    return order != 0 ? order < 0 : p->given < q->given;
 }
 
 /* results_10.json comes before results_2.json in a shell's list, but not in time. */
 static takt_status put_in_order(takt_ctx *ctx, const takt_trend *t, takt_trend_view *v)
 {
+    const size_t each = sizeof(place) + sizeof(void *);
     void *block;
     bool all_dated = true;
-    TAKT_TRY(takt_mem_zero(ctx, t->count, sizeof(place), "an order", &block));
+    TAKT_TRY(takt_mem_zero(ctx, t->count, each, "an order", &block));
     place *places = block;
+    const void **order = (const void **)(void *)(places + t->count);
     for (size_t i = 0; i < t->count; i++) {
         places[i] = (place){t->benches[i], i};
+        order[i] = &places[i];
         all_dated = all_dated && takt_bench_time(t->benches[i])[0] != '\0';
     }
     if (all_dated)
-        qsort(places, t->count, sizeof *places, by_time);
+        takt_sort_pointers(order, t->count, is_earlier);
     for (size_t i = 0; i < t->count; i++)
-        v->benches[i] = places[i].bench;
-    takt_mem_put(ctx, block, t->count * sizeof(place));
+        v->benches[i] = ((const place *)order[i])->bench;
+    takt_mem_put(ctx, block, t->count * each);
     return TAKT_OK;
 }
 

@@ -70,8 +70,10 @@ static void squares(const takt_strided *w, const char *from, char *to, bool spre
     if ((bytes == 4 || bytes == 2 || bytes == 1) && far == bytes) {
         const takt_matrix_at source = {(char *)(uintptr_t)from, spreads ? cols * bytes : near};
         const takt_matrix_at target = {to, spreads ? near : cols * bytes};
-        (bytes == 4 ? takt_transpose_4 : bytes == 2 ? takt_transpose_2 : takt_transpose_1)(
-            source, target, (size_t)(spreads ? cols : rows), (size_t)(spreads ? rows : cols));
+        (bytes == 4   ? takt_transpose_4
+         : bytes == 2 ? takt_transpose_2
+                      : takt_transpose_1)(source, target, (size_t)(spreads ? cols : rows),
+                                          (size_t)(spreads ? rows : cols));
         return;
     }
     for (int64_t c = 0; c < cols; c += SIDE) {
