@@ -197,8 +197,7 @@ static bool has_fast(const takt_plan_settings *s, const char *family)
 static bool narrows_maps(const takt_plan_settings *s)
 {
     return s->is_fast && s->fuse && !s->lower_all && s->backend == &takt_backend_cpu &&
-           has_fast(s, "product_bf16") && has_fast(s, "depthwise_bf16") &&
-           has_fast(s, "winograd_bf16");
+           has_fast(s, "product_bf16") && has_fast(s, "depthwise_bf16");
 }
 
 static takt_status settle_numerics(takt_ctx *ctx, const char *word, takt_plan_settings *s)

@@ -236,7 +236,7 @@ static void plan_winograd(takt_planner *p, facts *f)
                                          strips < threads ? strips : threads);
 }
 
-static takt_narrow_way way_of(const takt_conv_shape *c)
+static takt_narrow_way way_of(const takt_planner *p, const takt_conv_shape *c)
 {
     if (c->groups > 1)
         return TAKT_NARROW_DEPTHWISE;
@@ -245,7 +245,9 @@ static takt_narrow_way way_of(const takt_conv_shape *c)
         is_plain = is_plain && c->stride[i] == 1 && c->dilation[i] == 1;
         is_direct = is_direct && c->kernel[i] == 1 && c->stride[i] == 1 && c->in[i] == c->out[i];
     }
-    if (is_plain && c->cin >= CHANNELS && c->cout >= CHANNELS && c->cin <= TAKT_WINOGRAD_BF16_CIN)
+    const takt_kernel *winograd = takt_kernel_find("winograd_bf16", p->step->isas, NULL, 0, NULL);
+    if (is_plain && c->cin >= CHANNELS && c->cout >= CHANNELS && c->cin <= TAKT_WINOGRAD_BF16_CIN &&
+        winograd != NULL && winograd->rank > 0)
         return TAKT_NARROW_WINOGRAD;
     return is_direct ? TAKT_NARROW_DIRECT : TAKT_NARROW_GATHERED;
 }
@@ -259,7 +261,7 @@ static takt_status compile(takt_planner *p)
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
-    f->way = way_of(&f->shape);
+    f->way = way_of(p, &f->shape);
     f->kernel = takt_planner_kernel(p, families[f->way]);
     TAKT_TRY(add_operands(p, f));
     s->data = f;
