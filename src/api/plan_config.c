@@ -19,8 +19,12 @@ const char *takt_step_weights(const takt_plan *plan, const takt_step *s)
 
 bool takt_step_is_fast(const takt_step *s)
 {
-    return s->kernel != NULL &&
-           (strncmp(s->kernel, "gemm_bf16/", 10) == 0 || strncmp(s->kernel, "gemm_f16/", 9) == 0);
+    static const char *const families[] = {"gemm_bf16/", "gemm_f16/", "product_bf16/",
+                                           "depthwise_bf16/", "winograd_bf16/"};
+    for (size_t i = 0; s->kernel != NULL && i < sizeof families / sizeof *families; i++)
+        if (strncmp(s->kernel, families[i], strlen(families[i])) == 0)
+            return true;
+    return false;
 }
 
 /* The steps of a plan and of its subgraphs' plans. */

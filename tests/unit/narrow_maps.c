@@ -82,6 +82,9 @@ static void is_taken(takt_model *m, const sample *s)
     const takt_plan_options o = {.sizes = "n=1", .numerics = "fast"};
     if (EXPECT_OK(ctx, takt_plan_create(m, &o, &plan)))
         EXPECT_OK(ctx, takt_plan_kernels(plan, TAKT_FORMAT_TEXT, keep, &r));
+    takt_run_config config;
+    takt_plan_config(plan, &config);
+    EXPECT(config.note == NULL || !has(s->family), "%s: %s", s->family, config.note);
     takt_plan_destroy(plan);
     EXPECT((strstr(r.text, s->family) != NULL) == has(s->family), "%s:\n%s", s->family, r.text);
 }

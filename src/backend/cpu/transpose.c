@@ -149,21 +149,33 @@ static void single(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t c
                    from.data + (ptrdiff_t)c * from.step + r * SHORT, SHORT);
 }
 
-/* Eight source rows at a time; what is left of rows and columns element by element. */
-void takt_transpose_2(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols)
+/* A block whose lines are used up before others push them out: at most LINES rows. */
+static void block_of_shorts(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols)
 {
     const size_t whole = rows / EIGHT * EIGHT;
     size_t c = 0;
     for (; c + EIGHT <= cols; c += EIGHT) {
-        const takt_matrix_at source = {from.data + (ptrdiff_t)c * from.step, from.step};
-        const takt_matrix_at target = {to.data + c * SHORT, to.step};
+        char *source = from.data + (ptrdiff_t)c * from.step, *target = to.data + c * SHORT;
+        for (int i = 0; i < EIGHT; i++) /* what the next block reads */
+            __builtin_prefetch(source + i * from.step + rows * SHORT);
         for (size_t r = 0; r < whole; r += EIGHT)
-            turn_eight(source.data + r * SHORT, from.step, target.data + (ptrdiff_t)r * to.step,
-                       to.step);
-        const takt_matrix_at rest = {source.data + whole * SHORT, from.step};
-        single(rest, (takt_matrix_at){target.data + (ptrdiff_t)whole * to.step, to.step},
-               rows - whole, EIGHT);
+            turn_eight(source + r * SHORT, from.step, target + (ptrdiff_t)r * to.step, to.step);
+        single((takt_matrix_at){source + whole * SHORT, from.step},
+               (takt_matrix_at){target + (ptrdiff_t)whole * to.step, to.step}, rows - whole, EIGHT);
     }
     single((takt_matrix_at){from.data + (ptrdiff_t)c * from.step, from.step},
            (takt_matrix_at){to.data + c * SHORT, to.step}, rows, cols - c);
+}
+
+void takt_transpose_2(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols)
+{
+    enum { LINES = 32, MOST = 64 };
+    for (size_t c = 0; c < cols; c += MOST)
+        for (size_t r = 0; r < rows; r += LINES) {
+            const takt_matrix_at source = {from.data + (ptrdiff_t)c * from.step + r * SHORT,
+                                           from.step};
+            const takt_matrix_at target = {to.data + (ptrdiff_t)r * to.step + c * SHORT, to.step};
+            block_of_shorts(source, target, rows - r < LINES ? rows - r : LINES,
+                            cols - c < MOST ? cols - c : MOST);
+        }
 }

@@ -117,6 +117,14 @@ static inline void store_i32_n(int32_t *p, vf v, size_t n)
         D *d = dst;                                                                                \
         const S *s = src;                                                                          \
         size_t i = 0;                                                                              \
+        for (; i + 4 * VF <= n; i += 4 * VF) {                                                     \
+            const vf a = get(s + i), b = get(s + i + VF);                                          \
+            const vf c = get(s + i + 2 * VF), e = get(s + i + 3 * VF);                             \
+            put(d + i, a);                                                                         \
+            put(d + i + VF, b);                                                                    \
+            put(d + i + 2 * VF, c);                                                                \
+            put(d + i + 3 * VF, e);                                                                \
+        }                                                                                          \
         for (; i + VF <= n; i += VF)                                                               \
             put(d + i, get(s + i));                                                                \
         put##_n(d + i, get##_n(s + i, n - i), n - i);                                              \
