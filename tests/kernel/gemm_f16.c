@@ -240,9 +240,9 @@ void check_gemm_f16(takt_check *c, const takt_kernel *reference)
         whole(c, (shape){1 + 9 * i, 40 + i, 7 + 300 * (i % 5)}, i);
     whole(c, (shape){5, 26, 0}, 1);
     special(c);
-    static const shape timed[] = {{256, 256, 256},  {512, 512, 512}, {1024, 1024, 1024},
-                                  {1, 1024, 1024},  {1, 4096, 4096}, {8, 1024, 1024},
-                                  {32, 1024, 1024}, {32, 256, 784},  {3136, 64, 576}};
+    static const shape timed[] = {
+        {256, 256, 256}, {512, 512, 512}, {1024, 1024, 1024}, {1, 256, 784},  {1, 1024, 1024},
+        {1, 4096, 4096}, {8, 1024, 1024}, {32, 1024, 1024},   {32, 256, 784}, {3136, 64, 576}};
     for (size_t i = 0; c->bench && reference != c->kernel && i < sizeof timed / sizeof *timed; i++)
         bench(c, timed[i]);
 }

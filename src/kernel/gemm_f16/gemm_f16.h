@@ -7,8 +7,8 @@
  *              then rounded to f16
  *   B          f16 in `stored->data`, packed as takt_gemm_f16_pack does it for the kernel's info:
  *              the whole matrix times a power of two that brings its largest element to [1/2, 1)
- *   sums       TAKT_F16_SUM products in f16, and those sums in f32; a product with one row may be
- *              summed in f32 throughout. No sum of f16 can overflow: 64 * 512 * 1 < 65504
+ *   sums       at most TAKT_F16_SUM products in f16, and those sums in f32; fewer where that costs
+ *              nothing, as with one row. No sum of f16 can overflow: 64 * 512 * 1 < 65504
  *   error      |C - (exact sum of a * b)| <= takt_gemm_f16_bound(k) * (sum of |a * b|)
  *                  + k * 2^-23 * max |a of the row| * max |b|
  *              before the epilogue, where rows and B are 0 or their largest element is at least

@@ -1,8 +1,8 @@
-/* neon_row.h - one row by panels of B, sums in f32.
+/* neon_row.h - one row by panels of B: eight products summed in f16, and those sums in f32.
  *
- * A part of neon.h. Four streams are read at once: four distant panels, or the quarters of k of
- * one. v0 and v4-v6 hold eight of A for each, v1-v3 pass B through, v8-v31 are the sums of four
- * times 24 or 16 columns. A compiler would keep them in memory.
+ * A part of neon.h. Four streams are read in turns: four distant panels, or the quarters of k of
+ * one. v0 holds eight of A, v1-v3 pass B through, v4-v6 sum eight k in f16, v7 is 1, v8-v31 are the
+ * sums of four times 24 or 16 columns. A compiler would keep them in memory.
  */
 typedef struct streams {
     const uint16_t *a[4], *b[4];
@@ -37,20 +37,28 @@ ALWAYS void fma_lane(float32x4_t *sum, const uint16_t *b, float16x8_t a, const i
     }
 }
 
+/* Eight sums of f16 added to eight of f32. */
 #ifdef __ARM_FEATURE_FP16_FML
-
-#define LAL(s, b, a, l) "fmlal v" #s ".4s, v" #b ".4h, v" #a ".h[" #l "]\n\t"
-#define LAL2(s, b, a, l) "fmlal2 v" #s ".4s, v" #b ".4h, v" #a ".h[" #l "]\n\t"
-/* 24 columns of stream i by lane l of its A, into six sums; or 16, into four. */
-#define STREAM_3(i, a, l, p, q, r, s, t, u)                                                        \
-    "ldp q1, q2, [%[b" #i "]], #48\n\tldr q3, [%[b" #i "], #-16]\n\t" LAL(p, 1, a, l)              \
-        LAL2(q, 1, a, l) LAL(r, 2, a, l) LAL2(s, 2, a, l) LAL(t, 3, a, l) LAL2(u, 3, a, l)
-#define STREAM_2(i, a, l, p, q, r, s, t, u)                                                        \
-    "ldp q1, q2, [%[b" #i "]], #32\n\t" LAL(p, 1, a, l) LAL2(q, 1, a, l) LAL(r, 2, a, l)           \
-        LAL2(s, 2, a, l)
-#define STREAMS(W, l)                                                                              \
-    STREAM_##W(0, 0, l, 8, 9, 10, 11, 12, 13) STREAM_##W(1, 4, l, 14, 15, 16, 17, 18, 19)          \
-        STREAM_##W(2, 5, l, 20, 21, 22, 23, 24, 25) STREAM_##W(3, 6, l, 26, 27, 28, 29, 30, 31)
+#define WIDE_ADD(x, s, t)                                                                          \
+    "fmlal v" #s ".4s, v" #x ".4h, v7.4h\n\tfmlal2 v" #t ".4s, v" #x ".4h, v7.4h\n\t"
+#else
+#define WIDE_ADD(x, s, t)                                                                          \
+    "fcvtl v1.4s, v" #x ".4h\n\tfcvtl2 v2.4s, v" #x ".8h\n\t"                                      \
+    "fadd v" #s ".4s, v" #s ".4s, v1.4s\n\tfadd v" #t ".4s, v" #t ".4s, v2.4s\n\t"
+#endif
+#define TIMES(op, s, b, l) #op " v" #s ".8h, v" #b ".8h, v0.h[" #l "]\n\t"
+/* 24 columns of stream i by lane l of its A, or 16. */
+#define LANE_3(op, i, l)                                                                           \
+    "ldp q1, q2, [%[b" #i "]], #48\n\tldr q3, [%[b" #i "], #-16]\n\t" TIMES(op, 4, 1, l)           \
+        TIMES(op, 5, 2, l) TIMES(op, 6, 3, l)
+#define LANE_2(op, i, l) "ldp q1, q2, [%[b" #i "]], #32\n\t" TIMES(op, 4, 1, l) TIMES(op, 5, 2, l)
+/* Eight values of k of stream i, into six sums. */
+#define STREAM(W, i, p, q, r, s, t, u)                                                             \
+    "ldr q0, [%[a" #i "]], #16\n\t" LANE_##W(fmul, i, 0) LANE_##W(fmla, i, 1) LANE_##W(fmla, i, 2) \
+        LANE_##W(fmla, i, 3) LANE_##W(fmla, i, 4) LANE_##W(fmla, i, 5) LANE_##W(fmla, i, 6)        \
+            LANE_##W(fmla, i, 7) SUMS_##W(p, q, r, s, t, u)
+#define SUMS_3(p, q, r, s, t, u) SUMS_2(p, q, r, s, t, u) WIDE_ADD(6, t, u)
+#define SUMS_2(p, q, r, s, t, u) WIDE_ADD(4, p, q) WIDE_ADD(5, r, s)
 #define PUT_SUMS(p, q, r, s, t, u)                                                                 \
     "stp q" #p ", q" #q ", [%[sum]]\n\tstp q" #r ", q" #s ", [%[sum], #32]\n\t"                    \
     "stp q" #t ", q" #u ", [%[sum], #64]\n\tadd %[sum], %[sum], #96\n\t"
@@ -64,53 +72,20 @@ ALWAYS void fma_lane(float32x4_t *sum, const uint16_t *b, float16x8_t a, const i
         const uint16_t *b0 = x->b[0], *b1 = x->b[1], *b2 = x->b[2], *b3 = x->b[3];                 \
         size_t eights = x->eights;                                                                 \
         __asm__ volatile(EACH(MIX_8, ZERO_3)                                                       \
-            "cbz %[eights], 2f\n"                                                                  \
-            "1:\n\tldr q0, [%[a0]], #16\n\tldr q4, [%[a1]], #16\n\tldr q5, [%[a2]], #16\n\t"       \
-            "ldr q6, [%[a3]], #16\n\tsubs %[eights], %[eights], #1\n\t"                           \
-            STREAMS(W, 0) STREAMS(W, 1) STREAMS(W, 2) STREAMS(W, 3)                                \
-            STREAMS(W, 4) STREAMS(W, 5) STREAMS(W, 6) STREAMS(W, 7) "bne 1b\n"                     \
+            "cbz %[eights], 2f\n\tfmov v7.8h, #1.0\n"                                              \
+            "1:\n\tsubs %[eights], %[eights], #1\n\t"                                              \
+            STREAM(W, 0, 8, 9, 10, 11, 12, 13) STREAM(W, 1, 14, 15, 16, 17, 18, 19)                \
+            STREAM(W, 2, 20, 21, 22, 23, 24, 25) STREAM(W, 3, 26, 27, 28, 29, 30, 31) "bne 1b\n"   \
             "2:\n\t" PUT_SUMS(8, 9, 10, 11, 12, 13) PUT_SUMS(14, 15, 16, 17, 18, 19)               \
             PUT_SUMS(20, 21, 22, 23, 24, 25) PUT_SUMS(26, 27, 28, 29, 30, 31)                      \
             : [a0] "+r"(a0), [a1] "+r"(a1), [a2] "+r"(a2), [a3] "+r"(a3), [b0] "+r"(b0),           \
               [b1] "+r"(b1), [b2] "+r"(b2), [b3] "+r"(b3), [eights] "+r"(eights), [sum] "+r"(sum)  \
             :                                                                                      \
-            : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v8", "v9", "v10", "v11", "v12", "v13",    \
+            : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",    \
               "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",  \
               "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");                           \
     }
 /* clang-format on */
-
-#else
-
-ALWAYS void stream(const uint16_t *a, const uint16_t *b, size_t eights, float *to,
-                   const size_t vectors)
-{
-    float32x4_t sum[6] = {vdupq_n_f32(0), vdupq_n_f32(0), vdupq_n_f32(0),
-                          vdupq_n_f32(0), vdupq_n_f32(0), vdupq_n_f32(0)};
-    const size_t width = 8 * vectors;
-    for (; eights > 0; eights--, a += 8, b += 8 * width) {
-        const float16x8_t x = vreinterpretq_f16_u16(vld1q_u16(a));
-        fma_lane(sum, b, x, 0, vectors);
-        fma_lane(sum, b + width, x, 1, vectors);
-        fma_lane(sum, b + 2 * width, x, 2, vectors);
-        fma_lane(sum, b + 3 * width, x, 3, vectors);
-        fma_lane(sum, b + 4 * width, x, 4, vectors);
-        fma_lane(sum, b + 5 * width, x, 5, vectors);
-        fma_lane(sum, b + 6 * width, x, 6, vectors);
-        fma_lane(sum, b + 7 * width, x, 7, vectors);
-    }
-    for (size_t j = 0; j < 6; j++)
-        vst1q_f32(to + 4 * j, sum[j]);
-}
-
-#define STREAMS_FUNCTION(W)                                                                        \
-    static void streams_##W(const streams *x, float *sum)                                          \
-    {                                                                                              \
-        for (size_t i = 0; i < 4; i++)                                                             \
-            stream(x->a[i], x->b[i], x->eights, sum + 24 * i, W);                                  \
-    }
-
-#endif
 
 STREAMS_FUNCTION(3)
 STREAMS_FUNCTION(2)

@@ -1,7 +1,7 @@
 /* one_row.h - a product with one row: panels of four distant places at a time.
  *
  * A part of blocked.h. One stream of reads leaves a third of the memory's bandwidth unused, so four
- * panels a quarter of the columns apart are read at once. The sums are f32 all the way.
+ * panels a quarter of the columns apart are read at once.
  */
 /* Panels of `width` columns from column `first` to `end`, whose packed form begins at r.b; what is
  * left of the last one goes through `edge`. */
