@@ -253,12 +253,13 @@ void check_gemm_bf16(takt_check *c, const takt_kernel *reference)
     enum { MS = sizeof ms / sizeof *ms, NS = sizeof ns / sizeof *ns, KS = sizeof ks / sizeof *ks };
     for (unsigned i = 0; i < MS * NS * KS; i++)
         one(c, reference, (shape){ms[i % MS], ns[i / MS % NS], ks[i / MS / NS]}, i);
-    static const shape large[] = {
-        {300, 17, 30}, {20, 33, 1024}, {9, 40, 2060}, {260, 24, 1025}, {1, 300, 1500}};
+    static const shape large[] = {{300, 17, 30},   {20, 33, 1024}, {9, 40, 2060},
+                                  {260, 24, 1025}, {1, 300, 1500}, {1, 349, 1027}};
     for (unsigned i = 0; i < sizeof large / sizeof *large; i++)
         one(c, reference, large[i], i);
     for (unsigned i = 0; i < 8; i++)
         whole(c, (shape){1 + 9 * i, 40 + i, 7 + 300 * (i % 5)}, i);
+    whole(c, (shape){1, 700, 800}, 2);
     whole(c, (shape){5, 26, 0}, 1);
     images(c, reference);
     special(c);

@@ -238,6 +238,7 @@ void check_gemm_f16(takt_check *c, const takt_kernel *reference)
     one(c, (shape){10, 40, 3000}, SAME);
     for (unsigned i = 0; i < 8; i++)
         whole(c, (shape){1 + 9 * i, 40 + i, 7 + 300 * (i % 5)}, i);
+    whole(c, (shape){1, 700, 800}, 2);
     whole(c, (shape){5, 26, 0}, 1);
     special(c);
     static const shape timed[] = {
