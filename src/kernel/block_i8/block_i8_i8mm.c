@@ -96,23 +96,16 @@ static void mm_full(const mm_job *t)
     const size_t at = o.from * PAIRS * 4, end = least((o.from + o.blocks) * o.block, o.deep);
     if (o.first)
         memset(o.acc, 0, 2 * HALF * PAIRS * 16);
-    for (size_t j = 0; j < 8; j += HALF) {
-        for (size_t i = 0; !o.plain && i < o.blocks * HALF * PAIRS; i++) {
-            const size_t block = i / (HALF * PAIRS), c = i / PAIRS % HALF, r = i % PAIRS;
-            const int32x4_t sum = vld1q_s32(o.a.sum + at + (block * PAIRS + r) * 4);
-            vst1q_s32(o.b->start[block][c][r],
-                      vmlsq_s32(vdupq_n_s32(MAGIC_BITS), sum, vld1q_s32(o.b->zero[block][j + c])));
-        }
+    for (size_t j = 0; j < 8; j += HALF)
         mm_tile(&(mm_blocks){.q = o.a.q + o.from * o.block * 2 * PAIRS,
                              .b = o.b->bytes + 16 * j,
-                             .start = o.plain ? o.a.sum + at : o.b->start[0][0][0],
-                             .apart = o.plain ? 0 : sizeof o.b->start[0][0],
+                             .sum = o.a.sum + at,
+                             .zero = o.plain ? NULL : o.b->zero[0][j],
                              .scale = o.b->scale[0][j],
                              .dx = o.a.dx + at,
                              .steps = o.block / 16,
                              .left = (end - o.from * o.block) / 16},
                 o.acc + j * PAIRS * 4);
-    }
 }
 
 static void mm_strip(const mm_job *t)

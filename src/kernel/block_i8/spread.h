@@ -20,7 +20,6 @@ typedef struct piece {
     int8_t bytes[PIECE * 16];
     float scale[PIECE_BLOCKS][8][4];
     int32_t zero[PIECE_BLOCKS][8][4];
-    int32_t start[PIECE_BLOCKS][HALF][PAIRS][4]; /* of the half that is worked on */
 } piece;
 
 FIXED void spread_bits(const uint32_t *w, size_t k, int8_t *to, const unsigned bits)
