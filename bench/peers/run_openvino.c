@@ -88,11 +88,12 @@ const char *peer_load(const char *folder, int threads)
         return "OpenVINO computes f64 in f32";
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     snprintf(count, sizeof count, "%d", threads);
-    const bool is_exact = flat_is(folder, "exact");
+    const bool is_exact = flat_is(folder, "exact"), is_steps = flat_is(folder, "steps");
     ov_status_e status = ov_core_compile_model_from_file(
         state.core, path, "CPU", 10, &state.compiled, "INFERENCE_NUM_THREADS", count, "NUM_STREAMS",
-        "1", "PERFORMANCE_HINT", "LATENCY", "INFERENCE_PRECISION_HINT", is_exact ? "f32" : NARROW,
-        "DYNAMIC_QUANTIZATION_GROUP_SIZE", is_exact ? "0" : "32");
+        "1", "PERFORMANCE_HINT", "LATENCY", "INFERENCE_PRECISION_HINT",
+        is_exact || is_steps ? "f32" : NARROW, "DYNAMIC_QUANTIZATION_GROUP_SIZE",
+        is_exact ? "0" : "32");
     if (status == OK)
         status = ov_compiled_model_create_infer_request(state.compiled, &state.request);
     for (int i = 0; status == OK && i < state.data.value_count; i++)

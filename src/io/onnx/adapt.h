@@ -81,8 +81,14 @@ takt_id takt_onnx_gather(takt_call *c, takt_id x, takt_id index, int64_t axis);
 takt_id takt_onnx_shape(takt_call *c, takt_id x, const int64_t *dims, size_t rank);
 /* [C] to [C, 1, 1…], so that it meets axis 1 of `rank`. */
 takt_id takt_onnx_channel(takt_call *c, takt_id x, int rank);
-/* x in u8 with the scale and zero point that its extremes give (Quantize.c). */
-takt_id takt_onnx_dynamic(takt_call *c, takt_id x, takt_id *to_scale, takt_id *to_zero);
+/* x in u8 with the scale and zero point that its extremes give (dynamic.c). */
+takt_id takt_onnx_dynamic(takt_graph *g, takt_id x, takt_id *to_scale, takt_id *to_zero);
+/* A matrix of bytes [k, n] with scales and zero points: scalars, or [n]; zero may be absent. */
+typedef struct takt_bytes_matrix {
+    takt_id q, scale, zero;
+} takt_bytes_matrix;
+/* x, put into bytes so, times `w`: summed in integers, in floats again after that. */
+takt_id takt_onnx_dynamic_matmul(takt_graph *g, takt_id x, const takt_bytes_matrix *w);
 /* QuantizeLinear and DequantizeLinear, of any domain. */
 TAKT_MUST_USE takt_status takt_onnx_quantizer(takt_call *c);
 /* Attribute `name`: as many floats as `dims` say; refuses others. */

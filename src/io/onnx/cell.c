@@ -92,7 +92,11 @@ static takt_id peek(takt_graph *g, const takt_cell *cell, const takt_cell_in *in
 /* Gates in the order input, output, forget, cell. */
 static takt_cell_out lstm(takt_graph *g, const takt_cell *cell, const takt_cell_in *in)
 {
-    const takt_id all = takt_add(g, in->x, recurrent(g, in->h, in->r, in->rb));
+    const takt_bytes_matrix bytes = {in->r, in->r_scale, in->r_zero};
+    const takt_id back = in->r_scale == TAKT_NONE
+                             ? recurrent(g, in->h, in->r, in->rb)
+                             : takt_add(g, takt_onnx_dynamic_matmul(g, in->h, &bytes), in->rb);
+    const takt_id all = takt_add(g, in->x, back);
     takt_id i = peek(g, cell, in, gate(g, cell, all, 0), 0, in->c);
     takt_id f = peek(g, cell, in, gate(g, cell, all, 2), 2, in->c);
     i = activate(g, &cell->act[0], clipped(g, cell, i));

@@ -28,6 +28,8 @@ typedef struct takt_cell_in {
     takt_id r, rb; /* [gates * hidden, hidden]; [gates * hidden] */
     takt_id p;     /* LSTM's peepholes [3 * hidden], or TAKT_NONE */
     takt_id live;  /* bool [batch, 1]: the sequence has not ended, or TAKT_NONE */
+    /* LSTM with r in bytes, [hidden, gates * hidden]; TAKT_NONE: in floats, as above. */
+    takt_id r_scale, r_zero;
 } takt_cell_in;
 
 typedef struct takt_cell_out {
@@ -36,5 +38,7 @@ typedef struct takt_cell_out {
 
 takt_cell_out takt_cell_step(takt_graph *g, const takt_cell *cell, const takt_cell_in *in);
 bool takt_cell_knows(const char *activation);
+/* Adapts RNN, LSTM, GRU and DynamicQuantizeLSTM (op/Recurrent.c). */
+takt_status takt_onnx_recurrent(takt_call *c);
 
 #endif

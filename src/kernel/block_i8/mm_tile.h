@@ -58,7 +58,8 @@ static void mm_tile(const mm_blocks *t, float *acc)
         COMBINE(32, 14, 15, 16, 26, 27, 28) COMBINE(48, 17, 18, 19, 29, 30, 31)
         "add %[scale], %[scale], #128\n\tadd %[dx], %[dx], #48\n\t"
         "cbnz %[left], 1b\n\t" ALL_OF("stp")
-        : [q] "+&r"(q), [b] "+&r"(b), [sum] "+&r"(sum), [zero] "+&r"(zero), [scale] "+&r"(scale), [dx] "+&r"(dx),
+        : [q] "+&r"(q), [b] "+&r"(b), [sum] "+&r"(sum), [zero] "+&r"(zero),
+          [scale] "+&r"(scale), [dx] "+&r"(dx),
           [left] "+&r"(left), [steps] "=&r"(steps)
         : [acc] "r"(acc), [most] "r"(t->steps)
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",

@@ -122,7 +122,7 @@ static takt_status adapt(takt_call *c)
     if (is_gemm)
         return gemm(c, &p);
     if (is_dynamic)
-        p.in[0] = takt_onnx_dynamic(c, p.in[0], &p.a_scale, &p.in[TAKT_INTEGER_A_ZERO]);
+        p.in[0] = takt_onnx_dynamic(c->g, p.in[0], &p.a_scale, &p.in[TAKT_INTEGER_A_ZERO]);
     return to_float(c, &p, is_dynamic ? 4 : 6);
 }
 

@@ -77,30 +77,10 @@ static bool is_plain(const takt_type *scale, takt_dtype q, takt_dtype x, bool is
            x == TAKT_F32 && scale->dtype == TAKT_F32;
 }
 
-takt_id takt_onnx_dynamic(takt_call *c, takt_id x, takt_id *to_scale, takt_id *to_zero)
-{
-    takt_graph *g = c->g;
-    const takt_id zero = takt_onnx_scalar(c, TAKT_F32, 0);
-    takt_id low = takt_reduce_over(g, &takt_op_reduce_min, x, NULL, 0, false);
-    takt_id high = takt_reduce_over(g, &takt_op_reduce_max, x, NULL, 0, false);
-    low = takt_binary(g, &takt_op_min, low, zero);
-    high = takt_binary(g, &takt_op_max, high, zero);
-    const takt_id scale = takt_div(g, takt_sub(g, high, low), takt_onnx_scalar(c, TAKT_F32, 255));
-    takt_id point = takt_unary(g, &takt_op_round, takt_neg(g, takt_div(g, low, scale)));
-    if (point == TAKT_NONE)
-        return point;
-    point = takt_binary(g, &takt_op_max, point, zero);
-    point = takt_binary(g, &takt_op_min, point, takt_onnx_scalar(c, TAKT_F32, 255));
-    point = takt_cast(g, point, TAKT_U8);
-    *to_scale = scale;
-    *to_zero = point;
-    return quantized(c, x, scale, point, TAKT_U8);
-}
-
 static takt_status dynamic(takt_call *c)
 {
     takt_id scale = TAKT_NONE, zero = TAKT_NONE;
-    const takt_id q = takt_onnx_dynamic(c, takt_onnx_in(c, 0), &scale, &zero);
+    const takt_id q = takt_onnx_dynamic(c->g, takt_onnx_in(c, 0), &scale, &zero);
     takt_onnx_set(c, 1, scale);
     takt_onnx_set(c, 2, zero);
     return takt_onnx_done(c, q);

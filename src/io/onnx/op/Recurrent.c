@@ -9,6 +9,9 @@ typedef struct work {
     takt_cell cell;
     int gates, directions;
     bool is_batch_first;
+    bool is_bytes;      /* DynamicQuantizeLSTM */
+    takt_tensor weight; /* its recurrent weights, if they are constant: they go into the body */
+    bool is_constant;
     takt_dim steps, batch;
     takt_id x;    /* [steps, batch, input] */
     takt_id live; /* [steps, batch, 1], or TAKT_NONE */
@@ -20,6 +23,30 @@ static takt_id row(work *w, size_t input, int d)
 {
     const takt_id x = takt_onnx_in(w->c, input);
     return x == TAKT_NONE ? x : takt_onnx_squeeze(w->c, takt_slice(w->g, x, 0, d, d + 1, 1), 0);
+}
+
+/* Bytes of direction `d`, [k, n], if they are constant. */
+static bool constant_bytes(const work *w, size_t input, int d, takt_tensor *t)
+{
+    const takt_id x = takt_onnx_in(w->c, input);
+    const takt_node *n = x == TAKT_NONE ? NULL : takt_node_at(w->g, x);
+    if (n == NULL || n->op != &takt_op_constant)
+        return false;
+    *t = *n->attr[0].tensor;
+    const takt_type type = t->type;
+    t->type = (takt_type){.dtype = type.dtype, .rank = 2, .dim = {type.dim[1], type.dim[2]}};
+    t->offset += (size_t)d * (size_t)type.dim[1] * (size_t)type.dim[2];
+    return true;
+}
+
+/* Input `input` of direction `d`, whose scale and zero point are inputs `at` and `at` + 1. */
+static takt_bytes_matrix bytes_of(work *w, size_t input, size_t at, int d)
+{
+    takt_tensor t;
+    return (takt_bytes_matrix){.q = constant_bytes(w, input, d, &t) ? takt_graph_constant(w->g, &t)
+                                                                    : row(w, input, d),
+                               .scale = row(w, at, d),
+                               .zero = row(w, at + 1, d)};
 }
 
 static takt_id zeros(work *w, const takt_dim *dims, size_t rank)
@@ -40,10 +67,14 @@ static takt_id first_state(work *w, size_t input, int d)
 
 /* ---- over time ---- */
 
-/* The body's inputs in the order h, [c], x, [live], r, rb, [p]. */
+/* The body's inputs in the order h, [c], x, [live], [r], rb, [p], [r_scale], [r_zero]. */
 static takt_status fill_body(work *w, const takt_cell_in *all, takt_graph *body)
 {
-    takt_cell_in in = {.c = TAKT_NONE, .p = TAKT_NONE, .live = TAKT_NONE};
+    takt_cell_in in = {.c = TAKT_NONE,
+                       .p = TAKT_NONE,
+                       .live = TAKT_NONE,
+                       .r_scale = TAKT_NONE,
+                       .r_zero = TAKT_NONE};
     takt_type x = *takt_type_of(w->g, all->x), live = {.dtype = TAKT_BOOL, .rank = 2};
     x.rank = 2;
     x.dim[0] = live.dim[0] = w->batch;
@@ -55,10 +86,15 @@ static takt_status fill_body(work *w, const takt_cell_in *all, takt_graph *body)
     in.x = takt_graph_input(body, "x", &x);
     if (all->live != TAKT_NONE)
         in.live = takt_graph_input(body, "live", &live);
-    in.r = takt_graph_input(body, "r", takt_type_of(w->g, all->r));
+    in.r = w->is_constant ? takt_graph_constant(body, &w->weight)
+                          : takt_graph_input(body, "r", takt_type_of(w->g, all->r));
     in.rb = takt_graph_input(body, "rb", takt_type_of(w->g, all->rb));
     if (all->p != TAKT_NONE)
         in.p = takt_graph_input(body, "p", takt_type_of(w->g, all->p));
+    if (all->r_scale != TAKT_NONE)
+        in.r_scale = takt_graph_input(body, "r_scale", takt_type_of(w->g, all->r_scale));
+    if (all->r_zero != TAKT_NONE)
+        in.r_zero = takt_graph_input(body, "r_zero", takt_type_of(w->g, all->r_zero));
     const takt_cell_out out = takt_cell_step(body, &w->cell, &in);
     takt_graph_output(body, "h_next", out.h);
     if (all->c != TAKT_NONE)
@@ -74,10 +110,13 @@ static takt_cell_out scanned(work *w, const takt_cell_in *all, bool reverse)
     takt_status status = takt_graph_create(w->c->ctx, w->g, &body);
     if (status == TAKT_OK)
         status = fill_body(w, all, body);
-    const takt_id given[] = {all->h, all->c, all->x, all->live, all->r, all->rb, all->p};
-    takt_id in[7];
+    const takt_id given[] = {
+        all->h,  all->c, all->x,       all->live,  w->is_constant ? TAKT_NONE : all->r,
+        all->rb, all->p, all->r_scale, all->r_zero};
+    enum { GIVEN = sizeof given / sizeof *given };
+    takt_id in[GIVEN];
     size_t count = 0;
-    for (size_t i = 0; i < 7; i++)
+    for (size_t i = 0; i < GIVEN; i++)
         if (given[i] != TAKT_NONE)
             in[count++] = given[i];
     const bool has_c = all->c != TAKT_NONE;
@@ -98,12 +137,32 @@ static takt_cell_out scanned(work *w, const takt_cell_in *all, bool reverse)
     return out;
 }
 
+/* What all inputs give at once, and the weights that the state meets. */
+static void set_products(work *w, int d, takt_cell_in *in)
+{
+    if (!w->is_bytes) {
+        in->r = row(w, 2, d);
+        in->x = takt_matmul(w->g, w->x, row(w, 1, d), false, true);
+        return;
+    }
+    const takt_bytes_matrix x = bytes_of(w, 1, 8, d), r = bytes_of(w, 2, 10, d);
+    w->is_constant = constant_bytes(w, 2, d, &w->weight);
+    in->r = r.q;
+    in->r_scale = r.scale;
+    in->r_zero = r.zero;
+    in->x = x.q == TAKT_NONE || x.scale == TAKT_NONE || r.scale == TAKT_NONE
+                ? TAKT_NONE
+                : takt_onnx_dynamic_matmul(w->g, w->x, &x);
+}
+
 static takt_cell_out direction(work *w, int d, bool reverse)
 {
     const takt_dim width = w->gates * w->cell.hidden;
     takt_cell_in in = {.h = first_state(w, w->h_input, d),
                        .c = TAKT_NONE,
-                       .r = row(w, 2, d),
+                       .r = TAKT_NONE,
+                       .r_scale = TAKT_NONE,
+                       .r_zero = TAKT_NONE,
                        .p = w->p_input != 0 ? row(w, w->p_input, d) : TAKT_NONE,
                        .live = w->live};
     takt_id wb = TAKT_NONE;
@@ -116,7 +175,7 @@ static takt_cell_out direction(work *w, int d, bool reverse)
     } else {
         in.rb = zeros(w, &width, 1);
     }
-    in.x = takt_matmul(w->g, w->x, row(w, 1, d), false, true);
+    set_products(w, d, &in);
     if (wb != TAKT_NONE)
         in.x = takt_add(w->g, in.x, wb);
     if (in.x == TAKT_NONE || in.r == TAKT_NONE || in.rb == TAKT_NONE || in.h == TAKT_NONE)
@@ -168,12 +227,30 @@ static takt_id not_ended(work *w)
     return takt_binary(w->g, &takt_op_lt, time, takt_reshape(w->g, lengths, row, 3));
 }
 
+static takt_status check_bytes(takt_call *c)
+{
+    for (size_t i = 1; i <= 2; i++) {
+        const takt_type *w = takt_onnx_type(c, i);
+        if (c->status != TAKT_OK)
+            return c->status;
+        if ((w->dtype != TAKT_I8 && w->dtype != TAKT_U8) || w->rank != 3)
+            return takt_onnx_refuse(c, "weights of %s and rank %d", takt_dtype_name(w->dtype),
+                                    w->rank);
+        if (w->dim[0] != takt_onnx_type(c, 2)->dim[0])
+            return takt_onnx_refuse(c, "weights of different directions");
+        if (!takt_onnx_has(c, i == 1 ? 8 : 10))
+            return takt_onnx_refuse(c, "weights without a scale");
+    }
+    return TAKT_OK;
+}
+
 static takt_status read_settings(work *w)
 {
     takt_call *c = w->c;
-    w->cell.kind = takt_span_is(c->node->op, "LSTM")  ? TAKT_CELL_LSTM
-                   : takt_span_is(c->node->op, "GRU") ? TAKT_CELL_GRU
-                                                      : TAKT_CELL_RNN;
+    w->is_bytes = takt_span_is(c->node->op, "DynamicQuantizeLSTM");
+    w->cell.kind = takt_span_is(c->node->op, "LSTM") || w->is_bytes ? TAKT_CELL_LSTM
+                   : takt_span_is(c->node->op, "GRU")               ? TAKT_CELL_GRU
+                                                                    : TAKT_CELL_RNN;
     w->gates = w->cell.kind == TAKT_CELL_LSTM ? 4 : w->cell.kind == TAKT_CELL_GRU ? 3 : 1;
     w->cell.clip = takt_onnx_f(c, "clip", 0);
     w->cell.forgets_input = takt_onnx_i(c, "input_forget", 0) != 0;
@@ -185,10 +262,13 @@ static takt_status read_settings(work *w)
     const takt_type *x = takt_onnx_type(c, 0), *r = takt_onnx_type(c, 2);
     if (c->status != TAKT_OK)
         return c->status;
-    if (x->rank != 3 || r->rank != 3 || !takt_dim_is_number(r->dim[2]) || r->dim[0] < 1 ||
+    const int along = w->is_bytes ? 1 : 2; /* of r: the state */
+    if (x->rank != 3 || r->rank != 3 || !takt_dim_is_number(r->dim[along]) || r->dim[0] < 1 ||
         r->dim[0] > 2)
         return takt_onnx_refuse(c, "inputs of other ranks than 3");
-    w->cell.hidden = r->dim[2];
+    if (w->is_bytes)
+        TAKT_TRY(check_bytes(c));
+    w->cell.hidden = r->dim[along];
     w->directions = (int)r->dim[0];
     w->x = takt_onnx_in(c, 0);
     if (w->is_batch_first)
@@ -227,7 +307,7 @@ static takt_status give(work *w, const takt_cell_out *out)
     return c->status;
 }
 
-static takt_status adapt(takt_call *c)
+takt_status takt_onnx_recurrent(takt_call *c)
 {
     work w = {.c = c, .g = c->g};
     takt_cell_out out[2];
@@ -240,4 +320,5 @@ static takt_status adapt(takt_call *c)
     return give(&w, out);
 }
 
-const takt_onnx_op takt_onnx_Recurrent = {.names = {"RNN", "LSTM", "GRU"}, .adapt = adapt};
+const takt_onnx_op takt_onnx_Recurrent = {.names = {"RNN", "LSTM", "GRU"},
+                                          .adapt = takt_onnx_recurrent};
