@@ -8,17 +8,11 @@
 
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/json_keys.h"
 #include "base/json_scan.h"
-#include "base/mem.h"
 #include "base/size.h"
 
 static const uint32_t none = UINT32_MAX;
-
-typedef struct key_slot {
-    uint32_t value; /* index + 1 of a value with a key; 0: free */
-    uint32_t owner;
-} key_slot;
 
 typedef struct parser {
     takt_json_scan scan;
@@ -26,9 +20,7 @@ typedef struct parser {
     uint32_t count, capacity;
     uint32_t open; /* innermost open container, or none */
     uint64_t depth;
-    key_slot *keys; /* those seen, to find the second of a name */
-    size_t slots;
-    uint64_t seed;
+    takt_json_keys keys;
 } parser;
 
 /* Upper bounds by the first look. */
@@ -84,33 +76,7 @@ static takt_status prepare(parser *p, takt_arena *arena)
     if (p->scan.text == NULL)
         return ctx->error.status;
     p->scan.text_end = p->scan.text + text;
-    size_t slots = 16;
-    while (slots < b.keys + b.keys / 2)
-        slots *= 2;
-    void *keys;
-    TAKT_TRY(takt_mem_zero(ctx, slots, sizeof *p->keys, "the keys of a JSON text", &keys));
-    p->keys = keys;
-    p->slots = slots;
-    /* Addresses and time are what an author of colliding keys does not know. */
-    p->seed = takt_hash_word((uint64_t)(uintptr_t)keys, (uint64_t)(uintptr_t)p);
-    if (ctx->now_ns != NULL)
-        p->seed = takt_hash_word(p->seed, ctx->now_ns(ctx->clock_user));
-    return TAKT_OK;
-}
-
-/* Notes the key of value `index` as seen in the open object; false if it was. */
-static bool is_new_key(parser *p, uint32_t index)
-{
-    const char *key = p->values[index].key;
-    const uint64_t hash = takt_hash_bytes(takt_hash_word(p->seed, p->open), key, strlen(key));
-    size_t slot = (size_t)hash & (p->slots - 1);
-    for (; p->keys[slot].value != 0; slot = (slot + 1) & (p->slots - 1)) {
-        const key_slot *other = &p->keys[slot];
-        if (other->owner == p->open && strcmp(p->values[other->value - 1].key, key) == 0)
-            return false;
-    }
-    p->keys[slot] = (key_slot){.value = index + 1, .owner = p->open};
-    return true;
+    return takt_json_keys_open(&p->keys, ctx, b.keys);
 }
 
 /* The key of value `index`, whose text stands at `place`, must be the first of its name. Most
@@ -125,10 +91,10 @@ static takt_status note_key(parser *p, uint32_t index, size_t place)
     for (uint32_t i = 0; before <= SMALL && i < before; i++, member += p->values[member].size) {
         is_new = is_new && strcmp(p->values[member].key, p->values[index].key) != 0;
         if (before == SMALL)
-            (void)is_new_key(p, member);
+            (void)takt_json_keys_add(&p->keys, p->values, p->open, member);
     }
     if (before >= SMALL && is_new)
-        is_new = is_new_key(p, index);
+        is_new = takt_json_keys_add(&p->keys, p->values, p->open, index);
     if (is_new)
         return TAKT_OK;
     return takt_json_fail_at(&p->scan, place, "the key \"%.64s\" appears twice in one object",
@@ -254,7 +220,7 @@ takt_status takt_json_parse(takt_ctx *ctx, takt_arena *arena, const char *bytes,
     takt_status status = prepare(&p, arena);
     if (status == TAKT_OK)
         status = parse(&p);
-    takt_mem_put(ctx, p.keys, p.slots * sizeof *p.keys);
+    takt_json_keys_close(&p.keys, ctx);
     if (status != TAKT_OK)
         return status;
     p.values[0].is_last = true;

@@ -1,5 +1,5 @@
 /* json.c - JSON: good texts, every class of bad ones with its place, limits, writing, sweeps. */
-#include "base/json.h"
+#include "base/json_keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -329,5 +329,32 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, structure, numbers, strings, refuses, prefixes, depth, large, file_limit, writes,
-          sweeps, end)
+/* What a key costs does not depend on how many there are: looks at slots and keys are counted. */
+static void keys_are_linear(void)
+{
+    enum { MOST = 1 << 17 };
+    static takt_json values[MOST + 1];
+    static char text[MOST][16];
+    takt_ctx *own;
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &own)))
+        return;
+    for (uint32_t i = 0; i < MOST; i++) {
+        snprintf(text[i], sizeof text[i], "layer.%u.w", i);
+        values[i + 1].key = text[i];
+    }
+    for (uint32_t n = MOST / 64; n <= MOST; n += n / 2) { /* fuller and emptier tables */
+        takt_json_keys k;
+        if (!EXPECT_OK(own, takt_json_keys_open(&k, own, n)))
+            break;
+        for (uint32_t i = 1; i <= n; i++)
+            EXPECT(takt_json_keys_add(&k, values, 0, i), "key %u is new", (unsigned)i);
+        EXPECT((double)k.looks < 2.0 * n, "%u keys take %llu looks", (unsigned)n,
+               (unsigned long long)k.looks);
+        EXPECT(!takt_json_keys_add(&k, values, 0, n / 2), "a key twice");
+        takt_json_keys_close(&k, own);
+    }
+    takt_ctx_destroy(own);
+}
+
+TEST_MAIN(keys_are_linear, begin, structure, numbers, strings, refuses, prefixes, depth, large,
+          file_limit, writes, sweeps, end)

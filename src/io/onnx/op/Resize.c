@@ -2,55 +2,42 @@
 #include <math.h>
 #include <string.h>
 
-#include "io/onnx/adapt.h"
+#include "io/onnx/resize.h"
 
-enum { NEAREST, LINEAR, CUBIC };
-enum { HALF_PIXEL, SYMMETRIC, PYTORCH, CORNERS, ASYMMETRIC, TF_NEAREST, CROP };
-enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
-
-typedef struct resize {
-    int mode, place, nearest;
-    bool antialias, exclude_outside;
-    double cubic, beyond; /* coefficient a; value outside the picture for CROP */
-    double start, end;    /* of the axis, for CROP */
-    double scale;
-    int64_t in, out;
-} resize;
-
-static double position(const resize *r, double x)
+static double position(const takt_resize *r, double x)
 {
     /* The size before it was cut to a whole number. */
     const double in = (double)r->in, out = r->scale * in;
     switch (r->place) {
-    case SYMMETRIC: {
+    case TAKT_RESIZE_SYMMETRIC: {
         const double part = (double)r->out / out;
         return in / 2 * (1 - part) + (x + 0.5) / r->scale - 0.5;
     }
-    case PYTORCH: return r->out > 1 ? (x + 0.5) / r->scale - 0.5 : 0;
-    case CORNERS: return r->out > 1 ? x * (in - 1) / (out - 1) : 0;
-    case ASYMMETRIC: return x / r->scale;
-    case TF_NEAREST: return (x + 0.5) / r->scale;
-    case CROP:
+    case TAKT_RESIZE_PYTORCH: return r->out > 1 ? (x + 0.5) / r->scale - 0.5 : 0;
+    case TAKT_RESIZE_CORNERS: return r->out > 1 ? x * (in - 1) / (out - 1) : 0;
+    case TAKT_RESIZE_ASYMMETRIC: return x / r->scale;
+    case TAKT_RESIZE_TF_NEAREST: return (x + 0.5) / r->scale;
+    case TAKT_RESIZE_CROP:
         return r->out > 1 ? r->start * (in - 1) + x * (r->end - r->start) * (in - 1) / (out - 1)
                           : 0.5 * (r->start + r->end) * (in - 1);
     default: return (x + 0.5) / r->scale - 0.5;
     }
 }
 
-static int64_t nearest(const resize *r, double x)
+static int64_t nearest(const takt_resize *r, double x)
 {
     switch (r->nearest) {
-    case PREFER_CEIL: return (int64_t)floor(x + 0.5);
-    case FLOOR: return (int64_t)floor(x);
-    case CEIL: return (int64_t)ceil(x);
+    case TAKT_RESIZE_PREFER_CEIL: return (int64_t)floor(x + 0.5);
+    case TAKT_RESIZE_FLOOR: return (int64_t)floor(x);
+    case TAKT_RESIZE_CEIL: return (int64_t)ceil(x);
     default: return (int64_t)ceil(x - 0.5);
     }
 }
 
-static double kernel(const resize *r, double d)
+static double kernel(const takt_resize *r, double d)
 {
     const double a = r->cubic, x = fabs(d);
-    if (r->mode == LINEAR)
+    if (r->mode == TAKT_RESIZE_LINEAR)
         return x < 1 ? 1 - x : 0;
     if (x <= 1)
         return ((a + 2) * x - (a + 3)) * x * x + 1;
@@ -58,15 +45,15 @@ static double kernel(const resize *r, double d)
 }
 
 /* First tap relative to the element below, and how many there are. */
-static void reach(const resize *r, int64_t *first, int64_t *count)
+static void reach(const takt_resize *r, int64_t *first, int64_t *count)
 {
-    const double half = r->mode == LINEAR ? 1 : 2;
+    const double half = r->mode == TAKT_RESIZE_LINEAR ? 1 : 2;
     const double scale = r->antialias && r->scale < 1 ? r->scale : 1;
     *first = (int64_t)floor(-half / scale) + 1;
     *count = 2 - 2 * *first;
 }
 
-static void tap_row(const resize *r, int64_t o, int64_t first, int64_t count, int64_t *index,
+static void tap_row(const takt_resize *r, int64_t o, int64_t first, int64_t count, int64_t *index,
                     double *weight)
 {
     const double scale = r->antialias && r->scale < 1 ? r->scale : 1;
@@ -96,11 +83,11 @@ static takt_id scaled(takt_call *c, takt_id x, int axis, const double *v, int64_
 }
 
 /* Rows whose position lies outside the picture become one value. */
-static takt_id crop(takt_call *c, takt_id y, const resize *r, int axis)
+static takt_id crop(takt_call *c, takt_id y, const takt_resize *r, int axis)
 {
     double *out = takt_onnx_get(c, (size_t)r->out, sizeof *out);
     int64_t dims[TAKT_MAX_RANK];
-    if (r->place != CROP || out == NULL || y == TAKT_NONE)
+    if (r->place != TAKT_RESIZE_CROP || out == NULL || y == TAKT_NONE)
         return y;
     const takt_type t = *takt_type_of(c->g, y);
     for (int i = 0; i < t.rank; i++)
@@ -113,17 +100,17 @@ static takt_id crop(takt_call *c, takt_id y, const resize *r, int axis)
     return takt_select(c->g, mask, takt_onnx_scalar(c, t.dtype, r->beyond), y);
 }
 
-static takt_id along(takt_call *c, takt_id x, const resize *r, int axis)
+static takt_id along(takt_call *c, takt_id x, const takt_resize *r, int axis)
 {
     int64_t first = 0, count = 1;
-    if (r->mode != NEAREST)
+    if (r->mode != TAKT_RESIZE_NEAREST)
         reach(r, &first, &count);
     int64_t *index = takt_onnx_get(c, (size_t)(count * r->out), sizeof *index);
     double *weight = takt_onnx_get(c, (size_t)(count * r->out), sizeof *weight);
     if (index == NULL || weight == NULL)
         return TAKT_NONE;
     for (int64_t o = 0; o < r->out; o++) {
-        if (r->mode != NEAREST) {
+        if (r->mode != TAKT_RESIZE_NEAREST) {
             tap_row(r, o, first, count, index, weight);
             continue;
         }
@@ -134,7 +121,7 @@ static takt_id along(takt_call *c, takt_id x, const resize *r, int axis)
     for (int64_t k = 0; k < count; k++) {
         takt_id part =
             takt_onnx_gather(c, x, takt_onnx_i64s(c, index + k * r->out, (size_t)r->out), axis);
-        if (r->mode != NEAREST)
+        if (r->mode != TAKT_RESIZE_NEAREST)
             part = scaled(c, part, axis, weight + k * r->out, r->out);
         sum = sum == TAKT_NONE ? part : takt_add(c->g, sum, part);
     }
@@ -144,13 +131,14 @@ static takt_id along(takt_call *c, takt_id x, const resize *r, int axis)
 /* ---- settings ---- */
 
 typedef struct plan {
-    resize base;
+    takt_resize base;
     double scale[TAKT_MAX_RANK];
-    int64_t size[TAKT_MAX_RANK]; /* -1: from the scale */
+    takt_dim size[TAKT_MAX_RANK];
+    bool has_sizes; /* else sizes follow from the scales */
     bool is_resized[TAKT_MAX_RANK];
 } plan;
 
-static takt_status read_modes(takt_call *c, resize *r)
+static takt_status read_modes(takt_call *c, takt_resize *r)
 {
     static const char *const modes[] = {"nearest", "linear", "cubic", "bilinear", NULL};
     static const char *const places[] = {
@@ -160,10 +148,11 @@ static takt_status read_modes(takt_call *c, resize *r)
                                          NULL};
     const bool is_old = c->opset < 11 || takt_span_is(c->node->op, "Upsample");
     r->mode = takt_onnx_choice(c, "mode", "nearest", modes);
-    r->mode = r->mode == 3 ? LINEAR : r->mode;
-    r->place = is_old ? ASYMMETRIC
+    r->mode = r->mode == 3 ? TAKT_RESIZE_LINEAR : r->mode;
+    r->place = is_old ? TAKT_RESIZE_ASYMMETRIC
                       : takt_onnx_choice(c, "coordinate_transformation_mode", "half_pixel", places);
-    r->nearest = is_old ? FLOOR : takt_onnx_choice(c, "nearest_mode", "round_prefer_floor", rounds);
+    r->nearest = is_old ? TAKT_RESIZE_FLOOR
+                        : takt_onnx_choice(c, "nearest_mode", "round_prefer_floor", rounds);
     r->antialias = takt_onnx_i(c, "antialias", 0) != 0;
     r->exclude_outside = takt_onnx_i(c, "exclude_outside", 0) != 0;
     r->cubic = takt_onnx_f(c, "cubic_coeff_a", -0.75);
@@ -172,83 +161,129 @@ static takt_status read_modes(takt_call *c, resize *r)
 }
 
 /* One scale for all axes, so that the picture keeps its proportions. */
-static void keep_aspect(takt_call *c, plan *p, const takt_type *t)
+static takt_status keep_aspect(takt_call *c, plan *p, const takt_type *t)
 {
     static const char *const ways[] = {"stretch", "not_larger", "not_smaller", NULL};
     const int way = takt_onnx_choice(c, "keep_aspect_ratio_policy", "stretch", ways);
     double best = way == 1 ? INFINITY : 0;
-    for (int i = 0; i < t->rank; i++)
+    for (int i = 0; i < t->rank && way != 0; i++) {
+        if (p->is_resized[i] && isnan(p->scale[i]))
+            return takt_onnx_refuse(c, "proportions of a dimension without a number");
         if (p->is_resized[i])
             best = way == 1 ? fmin(best, p->scale[i]) : fmax(best, p->scale[i]);
+    }
     for (int i = 0; i < t->rank && way != 0; i++)
         if (p->is_resized[i]) {
             p->scale[i] = best;
             p->size[i] = (int64_t)floor(best * (double)t->dim[i] + 0.5);
         }
+    return c->status;
+}
+
+/* Where the numbers are: an old attribute, or one of two inputs. */
+typedef struct given {
+    const takt_pb_attr *old;
+    const takt_array *scales;
+    const takt_dim *sizes;
+    size_t count;
+} given;
+
+static takt_status find_given(takt_call *c, given *g)
+{
+    const bool is_up = takt_span_is(c->node->op, "Upsample");
+    const size_t at = is_up || c->opset < 11 ? 1 : 2;
+    *g = (given){.old = takt_onnx_attr(c, "scales")};
+    if (g->old != NULL) {
+        g->count = g->old->float_count;
+    } else if (takt_onnx_has(c, at) && takt_onnx_type(c, at)->dim[0] != 0) {
+        g->scales = takt_onnx_known_floats(c, at);
+        g->count = g->scales != NULL ? g->scales->count : 0;
+    } else {
+        if (takt_onnx_has(c, 3) && takt_dtype_is_float(takt_onnx_type(c, 3)->dtype))
+            return takt_onnx_refuse(c, "sizes that are no integers");
+        g->sizes = takt_onnx_dims(c, 3, &g->count);
+    }
+    return c->status;
+}
+
+/* The scale that takes `in` to `out`: NaN where that depends on a name. */
+static double scale_to(takt_call *c, takt_dim in, takt_dim out)
+{
+    if (takt_dim_is_number(in) && takt_dim_is_number(out))
+        return (double)out / (double)in;
+    return takt_dim_same(c->g->dims, in, out) ? 1 : NAN;
 }
 
 static takt_status read_sizes(takt_call *c, plan *p, const takt_type *t)
 {
-    const bool is_up = takt_span_is(c->node->op, "Upsample");
-    const size_t at = is_up || c->opset < 11 ? 1 : 2;
+    given g;
     const takt_ints axes = takt_onnx_ints(c, "axes");
-    const takt_pb_attr *old = takt_onnx_attr(c, "scales");
-    const takt_array *scales =
-        old == NULL && takt_onnx_has(c, at) && takt_onnx_type(c, at)->dim[0] != 0
-            ? takt_onnx_known_floats(c, at)
-            : NULL;
-    const takt_array *sizes = old == NULL && scales == NULL ? takt_onnx_known(c, 3) : NULL;
     const size_t count = axes.is_set ? axes.count : (size_t)t->rank;
-    if (c->status != TAKT_OK)
-        return c->status;
-    if (sizes != NULL && sizes->i == NULL)
-        return takt_onnx_refuse(c, "sizes that are no integers");
-    const size_t given = old != NULL      ? old->float_count
-                         : scales != NULL ? scales->count
-                                          : sizes->count;
-    if (given != count)
-        return takt_onnx_refuse(c, "%zu sizes for %zu axes", given, count);
+    TAKT_TRY(find_given(c, &g));
+    if (g.count != count)
+        return takt_onnx_refuse(c, "%zu sizes for %zu axes", g.count, count);
+    p->has_sizes = g.sizes != NULL;
     for (size_t i = 0; i < count; i++) {
         const int axis = axes.is_set ? takt_onnx_axis(c, axes.at[i], t->rank) : (int)i;
         p->is_resized[axis] = true;
-        p->size[axis] = sizes != NULL ? sizes->i[i] : -1;
-        p->scale[axis] = old != NULL      ? (double)old->floats[i]
-                         : scales != NULL ? scales->f[i]
-                                          : (double)sizes->i[i] / (double)t->dim[axis];
+        p->size[axis] = g.sizes != NULL ? g.sizes[i] : 0;
+        p->scale[axis] = g.old != NULL      ? (double)g.old->floats[i]
+                         : g.scales != NULL ? g.scales->f[i]
+                                            : scale_to(c, t->dim[axis], g.sizes[i]);
     }
-    if (sizes != NULL)
-        keep_aspect(c, p, t);
-    return c->status;
+    return p->has_sizes ? keep_aspect(c, p, t) : c->status;
+}
+
+/* The size of the result along an axis. */
+static takt_dim size_of(takt_call *c, const plan *p, const takt_resize *r, int axis)
+{
+    if (p->has_sizes)
+        return p->size[axis];
+    if (!takt_dim_is_number(r->in))
+        return takt_resize_scaled(c, r->in, r->scale);
+    const double wide = (double)r->in * r->scale;
+    if (wide >= 0 && wide <= INT32_MAX)
+        return (takt_dim)floor(wide);
+    (void)takt_onnx_refuse(c, "a scale of %g", r->scale);
+    return 0;
+}
+
+static takt_id apply_to(takt_call *c, takt_id x, takt_resize *r, int axis)
+{
+    const bool is_number = takt_dim_is_number(r->in) && takt_dim_is_number(r->out);
+    if ((takt_dim_same(c->g->dims, r->in, r->out) && r->scale == 1) &&
+        (r->place != TAKT_RESIZE_CROP || (r->start == 0 && r->end == 1)))
+        return x;
+    if (!is_number)
+        return takt_resize_named(c, x, r, axis);
+    if (!(r->scale > 0) || isinf(r->scale) || r->out > INT32_MAX || r->in < 1 ||
+        (double)r->in * r->scale > INT32_MAX) {
+        (void)takt_onnx_refuse(c, "a scale of %g", r->scale);
+        return TAKT_NONE;
+    }
+    return along(c, x, r, axis);
 }
 
 static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
 {
-    const takt_array *roi = p->base.place == CROP ? takt_onnx_known_floats(c, 1) : NULL;
+    const takt_array *roi = p->base.place == TAKT_RESIZE_CROP ? takt_onnx_known_floats(c, 1) : NULL;
     const takt_ints axes = takt_onnx_ints(c, "axes");
     const size_t count = axes.is_set ? axes.count : (size_t)t->rank;
     for (size_t i = 0; i < count && x != TAKT_NONE; i++) {
         const int axis = axes.is_set ? takt_onnx_axis(c, axes.at[i], t->rank) : (int)i;
-        resize r = p->base;
+        takt_resize r = p->base;
         r.in = t->dim[axis];
         r.scale = p->scale[axis];
-        const double wide = (double)r.in * r.scale; /* NaN and infinite scales are refused below */
-        r.out = p->size[axis] >= 0               ? p->size[axis]
-                : wide >= 0 && wide <= INT32_MAX ? (int64_t)floor(wide)
-                                                 : -1;
+        if (r.scale == 1 && !p->has_sizes && p->base.place != TAKT_RESIZE_CROP)
+            continue;
+        r.out = size_of(c, p, &r, axis);
+        if (c->status != TAKT_OK)
+            return TAKT_NONE;
         if (roi != NULL && roi->count == 2 * count) {
             r.start = roi->f[i];
             r.end = roi->f[count + i];
         }
-        const bool same =
-            r.out == r.in && r.scale == 1 && (r.place != CROP || (r.start == 0 && r.end == 1));
-        if (same)
-            continue;
-        if (!(r.scale > 0) || isinf(r.scale) || r.out < 0 || r.out > INT32_MAX || r.in < 1 ||
-            (double)r.in * r.scale > INT32_MAX) {
-            (void)takt_onnx_refuse(c, "a scale of %g", r.scale);
-            return TAKT_NONE;
-        }
-        x = along(c, x, &r, axis);
+        x = apply_to(c, x, &r, axis);
     }
     return x;
 }
@@ -260,10 +295,7 @@ static takt_status adapt(takt_call *c)
     takt_id x = takt_onnx_in(c, 0);
     TAKT_TRY(read_modes(c, &p.base));
     TAKT_TRY(read_sizes(c, &p, &t));
-    for (int i = 0; i < t.rank; i++)
-        if (p.is_resized[i] && !takt_dim_is_number(t.dim[i]) && p.scale[i] != 1)
-            return takt_onnx_refuse(c, "a dimension without a number");
-    const bool is_float = takt_dtype_is_float(t.dtype) || p.base.mode == NEAREST;
+    const bool is_float = takt_dtype_is_float(t.dtype) || p.base.mode == TAKT_RESIZE_NEAREST;
     x = is_float ? x : takt_onnx_cast(c, x, TAKT_F32);
     x = apply(c, &p, x, &t);
     if (!is_float && x != TAKT_NONE)

@@ -1,0 +1,34 @@
+/* resize.h - what Resize and Upsample ask for along one axis. */
+#ifndef TAKT_IO_ONNX_RESIZE_H
+#define TAKT_IO_ONNX_RESIZE_H
+
+#include "io/onnx/adapt.h"
+
+enum { TAKT_RESIZE_NEAREST, TAKT_RESIZE_LINEAR, TAKT_RESIZE_CUBIC };
+enum {
+    TAKT_RESIZE_HALF_PIXEL,
+    TAKT_RESIZE_SYMMETRIC,
+    TAKT_RESIZE_PYTORCH,
+    TAKT_RESIZE_CORNERS,
+    TAKT_RESIZE_ASYMMETRIC,
+    TAKT_RESIZE_TF_NEAREST,
+    TAKT_RESIZE_CROP
+};
+enum { TAKT_RESIZE_PREFER_FLOOR, TAKT_RESIZE_PREFER_CEIL, TAKT_RESIZE_FLOOR, TAKT_RESIZE_CEIL };
+
+typedef struct takt_resize {
+    int mode, place, nearest;
+    bool antialias, exclude_outside;
+    double cubic, beyond; /* coefficient a; value outside the picture for CROP */
+    double start, end;    /* of the axis, for CROP */
+    double scale;         /* NaN: out / in */
+    takt_dim in, out;
+} takt_resize;
+
+/* resize_named.c: where in or out is a name. Indices and weights are computed in f64 as they would
+ * be here, so the bits are those of a model whose sizes are known. */
+takt_id takt_resize_named(takt_call *c, takt_id x, const takt_resize *r, int axis);
+/* floor(d * scale) as a dimension; refuses what is none. */
+takt_dim takt_resize_scaled(takt_call *c, takt_dim d, double scale);
+
+#endif

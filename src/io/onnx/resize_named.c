@@ -1,0 +1,172 @@
+/* resize_named.c - Resize along an axis whose size has a name: tables are nodes of the graph. */
+#include "io/onnx/resize.h"
+
+#include <math.h>
+
+/* Scalars and vectors of f64. */
+typedef struct work {
+    takt_call *c;
+    takt_graph *g;
+    const takt_resize *r;
+    takt_id x, in, out, scale, place; /* sizes, and the position of every result */
+    int axis;
+} work;
+
+static takt_id num(const work *w, double value)
+{
+    return takt_onnx_scalar(w->c, TAKT_F64, value);
+}
+
+static takt_id op1(const work *w, const takt_op *op, takt_id a)
+{
+    return takt_unary(w->g, op, a);
+}
+
+static takt_id op2(const work *w, const takt_op *op, takt_id a, takt_id b)
+{
+    return takt_binary(w->g, op, a, b);
+}
+
+static takt_id size_of(const work *w, takt_id x, int axis)
+{
+    return takt_cast(
+        w->g,
+        takt_onnx_op1(w->c, &takt_op_dim, x, 1, &(takt_named_attr){"axis", takt_attr_i64(axis)}),
+        TAKT_F64);
+}
+
+/* (o + 0.5) / scale - less. */
+static takt_id half_pixel(const work *w, takt_id o, double less)
+{
+    const takt_id at = takt_div(w->g, takt_add(w->g, o, num(w, 0.5)), w->scale);
+    return less == 0 ? at : takt_sub(w->g, at, num(w, less));
+}
+
+/* `at`, or 0 if there is one result. */
+static takt_id unless_one(const work *w, takt_id at)
+{
+    return takt_select(w->g, op2(w, &takt_op_gt, w->out, num(w, 1)), at, num(w, 0));
+}
+
+static takt_id position(const work *w, takt_id o)
+{
+    takt_graph *g = w->g;
+    const takt_id wide = takt_mul(g, w->scale, w->in), one = num(w, 1);
+    switch (w->r->place) {
+    case TAKT_RESIZE_SYMMETRIC: {
+        const takt_id part = takt_div(g, w->out, wide);
+        const takt_id from = takt_mul(g, takt_div(g, w->in, num(w, 2)), takt_sub(g, one, part));
+        const takt_id at = takt_div(g, takt_add(g, o, num(w, 0.5)), w->scale);
+        return takt_sub(g, takt_add(g, from, at), num(w, 0.5));
+    }
+    case TAKT_RESIZE_PYTORCH: return unless_one(w, half_pixel(w, o, 0.5));
+    case TAKT_RESIZE_CORNERS:
+        return unless_one(
+            w, takt_div(g, takt_mul(g, o, takt_sub(g, w->in, one)), takt_sub(g, wide, one)));
+    case TAKT_RESIZE_ASYMMETRIC: return takt_div(g, o, w->scale);
+    case TAKT_RESIZE_TF_NEAREST: return half_pixel(w, o, 0);
+    default: return half_pixel(w, o, 0.5);
+    }
+}
+
+/* Elements of x at whole positions, those outside taken from the border. */
+static takt_id gathered(const work *w, takt_id at)
+{
+    const takt_id last = takt_sub(w->g, w->in, num(w, 1));
+    at = op2(w, &takt_op_min, op2(w, &takt_op_max, at, num(w, 0)), last);
+    return takt_onnx_gather(w->c, w->x, takt_cast(w->g, at, TAKT_I64), w->axis);
+}
+
+static takt_id nearest(const work *w)
+{
+    const takt_id half = num(w, 0.5);
+    switch (w->r->nearest) {
+    case TAKT_RESIZE_PREFER_CEIL: return op1(w, &takt_op_floor, takt_add(w->g, w->place, half));
+    case TAKT_RESIZE_FLOOR: return op1(w, &takt_op_floor, w->place);
+    case TAKT_RESIZE_CEIL: return op1(w, &takt_op_ceil, w->place);
+    default: return op1(w, &takt_op_ceil, takt_sub(w->g, w->place, half));
+    }
+}
+
+/* ((a x + b) x + c) x + d. */
+static takt_id cubic(const work *w, takt_id x, const double term[4])
+{
+    takt_id y = takt_mul(w->g, x, num(w, term[0]));
+    for (int i = 1; i < 4; i++) {
+        y = term[i] == 0 ? y : takt_add(w->g, y, num(w, term[i]));
+        y = i < 3 ? takt_mul(w->g, y, x) : y;
+    }
+    return y;
+}
+
+/* Of the element `k` after the one below; `part` is how far the position lies beyond that. */
+static takt_id weight(const work *w, int k, takt_id part)
+{
+    const double a = w->r->cubic;
+    const double inner[] = {a + 2, -(a + 3), 0, 1}, outer[] = {a, -5 * a, 8 * a, -4 * a};
+    const takt_id far = op1(w, &takt_op_abs, takt_sub(w->g, num(w, k), part));
+    if (w->r->mode == TAKT_RESIZE_LINEAR)
+        return takt_sub(w->g, num(w, 1), far);
+    return cubic(w, far, k == 0 || k == 1 ? inner : outer);
+}
+
+static takt_id weighted(const work *w)
+{
+    const takt_type t = *takt_type_of(w->g, w->x);
+    const int first = w->r->mode == TAKT_RESIZE_LINEAR ? 0 : -1, count = 2 - 2 * first;
+    const takt_id base = takt_sub(w->g, op1(w, &takt_op_ceil, w->place), num(w, 1));
+    const takt_id part = takt_sub(w->g, w->place, base);
+    takt_dim dims[TAKT_MAX_RANK];
+    takt_id sum = TAKT_NONE;
+    for (int d = 0; d < t.rank; d++)
+        dims[d] = d == w->axis ? w->r->out : 1;
+    for (int k = first; k < first + count; k++) {
+        const takt_id at = gathered(w, takt_add(w->g, base, num(w, k)));
+        const takt_id by = takt_cast(w->g, weight(w, k, part), t.dtype);
+        if (at == TAKT_NONE)
+            return TAKT_NONE;
+        const takt_id one = takt_mul(w->g, at, takt_reshape(w->g, by, dims, (size_t)t.rank));
+        sum = sum == TAKT_NONE ? one : takt_add(w->g, sum, one);
+    }
+    return sum;
+}
+
+takt_id takt_resize_named(takt_call *c, takt_id x, const takt_resize *r, int axis)
+{
+    work w = {.c = c, .g = c->g, .r = r, .x = x, .axis = axis};
+    if (r->antialias || r->exclude_outside || r->place == TAKT_RESIZE_CROP) {
+        (void)takt_onnx_refuse(c, "antialias, exclude_outside or a crop along a dimension without "
+                                  "a number");
+        return TAKT_NONE;
+    }
+    const takt_named_attr attrs[] = {{"dtype", takt_attr_dtype(TAKT_F64)},
+                                     {"shape", takt_attr_shape(&r->out, 1)}};
+    const takt_id o = takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
+    w.in = size_of(&w, x, axis);
+    w.out = size_of(&w, o, 0);
+    w.scale = isnan(r->scale) ? takt_div(c->g, w.out, w.in) : num(&w, r->scale);
+    w.place = position(&w, o);
+    if (c->g->status != TAKT_OK)
+        return TAKT_NONE;
+    return r->mode == TAKT_RESIZE_NEAREST ? gathered(&w, nearest(&w)) : weighted(&w);
+}
+
+/* A float is a whole number over a power of two. */
+takt_dim takt_resize_scaled(takt_call *c, takt_dim d, double scale)
+{
+    int64_t below = 1;
+    takt_dim out = 0;
+    while (scale * (double)below != floor(scale * (double)below) && below < INT64_C(1) << 40)
+        below *= 2;
+    const double above = scale * (double)below;
+    if (!(scale > 0) || !(above >= 1 && above <= 0x1p40) || above != floor(above)) {
+        (void)takt_onnx_refuse(c, "a scale of %g", scale);
+        return 0;
+    }
+    takt_status status = takt_dim_make(c->g->dims, TAKT_DIM_MUL, d, (takt_dim)above, &out);
+    if (status == TAKT_OK)
+        status = takt_dim_make(c->g->dims, TAKT_DIM_FLOORDIV, out, below, &out);
+    if (status != TAKT_OK && c->status == TAKT_OK)
+        c->status = status;
+    return out;
+}

@@ -1,0 +1,106 @@
+"""resize_named.py - Resize of dimensions with names: the bits of the same model with numbers.
+
+A run knows the sizes when it loads the model and makes tables of numbers. A model that is converted
+keeps its names, and has nodes that compute the tables: both must agree to the last bit.
+"""
+import itertools
+import os
+import struct
+import subprocess
+import sys
+
+from _pb import Graph, floats, ints, model, node, tensor, value
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOOL = os.environ.get("TAKT_TOOL", os.path.join(ROOT, "build", "takt"))
+TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
+PLACES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+          "asymmetric", "tf_half_pixel_for_nn")
+ROUNDS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+SHAPE = (2, 3, 9, 7)
+failures = []
+
+
+def path(name):
+    return os.path.join(TMP, name)
+
+
+def takt(*args):
+    run = subprocess.run([TOOL, *args], text=True, capture_output=True, check=False)
+    return run.returncode, run.stdout + run.stderr
+
+
+def write_npy():
+    count = SHAPE[0] * SHAPE[1] * SHAPE[2] * SHAPE[3]
+    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {SHAPE}, }}".encode()
+    head += b" " * (63 - (len(head) + 10) % 64) + b"\n"
+    with open(path("x.npy"), "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head)
+        file.write(floats(*[(37 * i % 101) / 7 - 5 for i in range(count)]))
+
+
+def digest(name):
+    code, text = takt("run", path(name), "-i", "x=" + path("x.npy"))
+    lines = [line for line in text.splitlines() if line.startswith(("y:", "digest"))]
+    return code, "\n".join(lines), text
+
+
+def check(name, nodes, weights, words=None):
+    """Same bits with names and with numbers; or the refusal has these words."""
+    graph = Graph(nodes, [value("x", ["n", 3, "h", "w"])], [value("y", ["a", "b", "c", "d"])],
+                  weights)
+    with open(path("m.onnx"), "wb") as file:
+        file.write(model(graph, 18))
+    code, text = takt("convert", path("m.onnx"), "-o", path("m.taktp"))
+    if words is not None:
+        if code == 0 or words not in text:
+            failures.append(f"{name}: refused with {text.strip()[:200]!r}")
+        return
+    if code != 0:
+        failures.append(f"{name}: {text.strip()[:300]}")
+        return
+    known, named = digest("m.onnx"), digest("m.taktp")
+    if known[0] != 0 or named[0] != 0 or known[1] != named[1] or "digest" not in known[1]:
+        failures.append(f"{name}: {known[2][:200]} and {named[2][:200]}")
+
+
+def main():
+    write_npy()
+    count = 0
+    sizes = [node("Shape", ["x"], ["s"]), node("Slice", ["s", "zero", "two"], ["nc"]),
+             node("Concat", ["nc", "hw"], ["z"], axis=0)]
+    lists = [tensor("zero", [1], 7, ints(0)), tensor("two", [1], 7, ints(2)),
+             tensor("hw", [2], 7, ints(16, 5))]
+    for mode, place in itertools.product(("nearest", "linear", "cubic"), PLACES):
+        for k, scale in enumerate((2.0, 0.5, 1.3)):
+            attrs = {"mode": mode, "coordinate_transformation_mode": place,
+                     "nearest_mode": ROUNDS[(k + PLACES.index(place)) % 4]}
+            check(f"{mode} {place} by {scale}", [node("Resize", ["x", "", "k"], ["y"], **attrs)],
+                  [tensor("k", [4], 1, floats(1, 1, scale, scale))])
+            count += 1
+        check(f"{mode} {place} to sizes", sizes + [node("Resize", ["x", "", "", "z"], ["y"],
+                                                        **attrs)], lists)
+        count += 1
+    # As feature pyramids have it: up again to the size of what was pooled.
+    pooled = [node("MaxPool", ["x"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+              node("Shape", ["x"], ["s"]), node("Resize", ["p", "", "", "s"], ["u"]),
+              node("Add", ["x", "u"], ["y"])]
+    check("pyramid", pooled, [])
+    for key, attr in (("crop", {"coordinate_transformation_mode": "tf_crop_and_resize"}),
+                      ("antialias", {"antialias": 1, "mode": "linear"})):
+        check(key, [node("Resize", ["x", "roi", "k"], ["y"], **attr)],
+              [tensor("k", [4], 1, floats(1, 1, 2, 2)),
+               tensor("roi", [8], 1, floats(0, 0, 0, 0, 1, 1, 1, 1))], "without a number")
+    check("a scale of nothing", [node("Resize", ["x", "", "k"], ["y"])],
+          [tensor("k", [4], 1, floats(1, 1, 0, 2))], "a scale of 0")
+    check("proportions", sizes + [node("Resize", ["x", "", "", "z"], ["y"],
+                                       keep_aspect_ratio_policy="not_larger")], lists,
+          "without a number")
+    for failure in failures:
+        print(f"FAILED: {failure}")
+    print(f"{count + 5} models, {len(failures)} failed")
+    sys.exit(1 if failures or count < 70 else 0)
+
+
+if __name__ == "__main__":
+    main()
