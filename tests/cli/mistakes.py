@@ -1,7 +1,12 @@
 """mistakes.py - what people type by mistake is answered with what they meant."""
 import json
+import os
+import sys
 
 from _cli import CNN, MLP, STREAM, expect, fails, finish, npy, path, succeeds, takt, write
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx"))
+import _pb  # noqa: E402
 
 # Misspelt verbs, flags, ops, passes, backends, inputs, outputs, dimensions.
 fails(2, "rnu", MLP, says=["did you mean `takt run`?"])
@@ -83,7 +88,8 @@ fails(2, "run", MLP, "--shape", "x:2x784", "-D", "batch=3",
 fails(1, "run", MLP, "-i", "x=missing.npy", says=["error[TAKT3001]", "missing.npy"])
 fails(1, "run", MLP, "-i", "x=" + MLP, says=["error[TAKT3201]", "no .npy file"])
 double = write("double.npy", npy((1, 784), [0.0] * 784, "<f8", "d"))
-fails(1, "run", MLP, "-i", "x=" + double, says=["error[TAKT5003]", "x is f32, the buffer is f64"])
+fails(2, "run", MLP, "-i", "x=" + double,
+      says=["error[TAKT1003]", "input x is f32, in " + double + " it is f64", "hint: Takt never"])
 good = write("x.npy", npy((1, 784), [0.5] * 784))
 fails(2, "run", MLP, "-i", good, "-i", "x=" + good, says=["input x is given twice"])
 fails(2, "run", MLP, "-i", good, "-D", "batch=2", says=["batch is 1 by " + good])
@@ -104,6 +110,18 @@ fails(1, "run", write("deep.takt", "model m(x: f32[1]) -> f32[1] { return " + "(
 fails(1, "run", write("huge.takt", "model m(x: f32[1000000, 1000000, 1000000]) -> f32[1] "
                                    "{ return reduce_sum(x, axes=[0, 1]) [0:1] }\n"), says=["error"])
 fails(1, "run", write("bytes.takt", b"\x00\x01\x02"), says=["error[TAKT3006]"])
+
+# Every node that an ONNX model asks for in vain, with the number to look up and what to do.
+lacking = write("lacking.onnx", _pb.model(_pb.Graph(
+    [_pb.node("Foo", ["x"], ["a"], name="first"), _pb.node("Bar", ["x"], ["b"], name="second")],
+    [_pb.value("x", [2])], [_pb.value("a", [2]), _pb.value("b", [2])])))
+for verb in ("run", "summary", "plan"):
+    fails(1, verb, lacking,
+          says=[lacking + ": error[TAKT3302]: first (Foo, opset 21): Takt has no such operator\n",
+                ": error[TAKT3302]: second (Bar, opset 21): Takt", "hint: `takt ops " + lacking])
+fails(1, "run", write("words.onnx", _pb.model(_pb.Graph([_pb.node("Identity", ["x"], ["y"])],
+                                                [_pb.value("x", [2], 8)], [_pb.value("y", [2], 8)]))),
+      says=["error[TAKT3302]", "input x has element type 8 (strings)"])
 
 # The same for programs.
 answer = json.loads(fails(1, "run", "--json", write("bad.takt", "model m(x: f32[2]) -> f32[2] "

@@ -55,6 +55,10 @@ static int load_one(tool_run *r, int index, const char *path)
                                           : takt_view_load_ordered(r->t->ctx, path, d->name, view);
     if (status != TAKT_OK)
         return tool_finish(r->t, status);
+    if (view->dtype != d->dtype)
+        return tool_usage_error(r->t, 1003, "Takt never converts silently: save it in that type",
+                                "input %s is %s, in %s it is %s", d->name,
+                                takt_dtype_name(d->dtype), path, takt_dtype_name(view->dtype));
     return tool_sizes_from(r->t, &r->sizes, d, view->rank, view->dims, path) ? TAKT_EXIT_OK
                                                                              : TAKT_EXIT_USAGE;
 }

@@ -127,8 +127,9 @@ static takt_status type_of(takt_import *im, const takt_pb_value *v, takt_type *o
     *out = (takt_type){.rank = (int)t->shape->dim_count};
     if (!takt_onnx_dtype(t->elem, &out->dtype))
         return takt_fail(im->ctx, TAKT_E_ONNX_UNSUPPORTED,
-                         "input %.*s has element type %lld, which Takt does not have",
-                         (int)v->name.length, v->name.at, (long long)t->elem);
+                         "input %.*s has element type %lld%s, which Takt does not have",
+                         (int)v->name.length, v->name.at, (long long)t->elem,
+                         takt_onnx_elem_note(t->elem));
     if (t->shape->dim_count > TAKT_MAX_RANK)
         return takt_wire_fail(im->ctx, v->at, "input %.*s has %zu dimensions", (int)v->name.length,
                               v->name.at, t->shape->dim_count);
@@ -299,6 +300,9 @@ static takt_status import_model(takt_import *im)
     for (size_t i = 0; i < graph->output_count; i++)
         TAKT_TRY(add_output(&scope, &graph->outputs[i]));
     if (im->has_failed) {
+        if (im->source->complaints != NULL)
+            takt_text_add(im->source->complaints, "hint: `takt ops %s` says what can be done\n",
+                          im->source->name);
         im->ctx->error = im->first;
         return im->first.status;
     }

@@ -101,6 +101,15 @@ void takt_onnx_each(takt_onnx_each_fn *visit, void *user)
         visit(user, missing[i].name, NULL, missing[i].why);
 }
 
+/* The message; it need not name the operator once more. */
+static const char *without_op(const takt_pb_node *node, const takt_error *e)
+{
+    const size_t n = node->op.length;
+    const bool begins = n > 0 && strncmp(e->message, node->op.at, n) == 0;
+    return begins && e->message[n] == ':' && e->message[n + 1] == ' ' ? e->message + n + 2
+                                                                      : e->message;
+}
+
 void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset)
 {
     takt_ctx *ctx = im->ctx;
@@ -108,8 +117,9 @@ void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset)
     if (ctx->error.offset < 0) /* what the graph refuses knows nothing of the file */
         (void)takt_fail_offset(ctx, node->at);
     if (im->source->complaints != NULL)
-        takt_text_add(im->source->complaints, "%.*s (%.*s, opset %d): %s\n", (int)name.length,
-                      name.at, (int)node->op.length, node->op.at, opset, ctx->error.message);
+        takt_text_add(im->source->complaints, "%s: error[TAKT%d]: %.*s (%.*s, opset %d): %s\n",
+                      im->source->name, (int)ctx->error.id, (int)name.length, name.at,
+                      (int)node->op.length, node->op.at, opset, without_op(node, &ctx->error));
     if (im->source->refusals != NULL)
         list(im->source->refusals, node, opset, &ctx->error);
     if (!im->has_failed)

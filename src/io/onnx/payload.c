@@ -26,6 +26,11 @@ bool takt_onnx_dtype(int64_t elem, takt_dtype *out)
     return true;
 }
 
+const char *takt_onnx_elem_note(int64_t elem)
+{
+    return elem == 8 ? " (strings)" : elem == 14 || elem == 15 ? " (complex numbers)" : "";
+}
+
 int64_t takt_onnx_elem(takt_dtype dtype)
 {
     for (size_t i = 1; i < sizeof dtypes / sizeof *dtypes; i++)

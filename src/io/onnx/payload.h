@@ -7,6 +7,8 @@
 
 /* TensorProto.DataType to ours; false for those that Takt does not have (strings, complex). */
 bool takt_onnx_dtype(int64_t elem, takt_dtype *out);
+/* " (strings)" and the like, for messages about those that Takt does not have. */
+const char *takt_onnx_elem_note(int64_t elem);
 int64_t takt_onnx_elem(takt_dtype dtype);
 /* The caller releases it. `source` says where external data may lie. */
 TAKT_MUST_USE takt_status takt_onnx_tensor(const takt_source *source, const takt_pb_tensor *t,
