@@ -71,6 +71,7 @@ typedef struct takt_timing_options {
     double ci_width;   /**< width of the median's interval over the median; default 0.01 */
     size_t max_runs;   /**< default 1,000,000 */
     bool include_copy; /**< every run begins with copying the inputs, and is timed with it */
+    size_t min_runs;   /**< not fewer, unless they take half of `max_ns`; default 0 */
 } takt_timing_options;
 
 typedef struct takt_timing {
@@ -187,8 +188,7 @@ typedef struct takt_compare_options {
 TAKT_API TAKT_MUST_USE takt_status takt_session_compare(takt_session *a, takt_session *b,
                                                         const takt_compare_options *options,
                                                         takt_comparison *comparison);
-/** Compares times that were not taken in turns: both are cut into blocks, in order; a drift of the
- * machine between them shows as a difference. */
+/** Times that were not taken in turns, cut into blocks: a drift shows as a difference. */
 TAKT_API TAKT_MUST_USE takt_status takt_timing_compare(takt_ctx *ctx, const takt_timing *a,
                                                        const takt_timing *b, double margin,
                                                        takt_comparison *comparison);

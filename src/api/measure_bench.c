@@ -174,6 +174,9 @@ takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case
     takt_bench_row *r;
     TAKT_TRY(takt_options_read(b->ctx, "takt_bench_case", settings, &given, sizeof given));
     TAKT_TRY(takt_bench_push(b, &r));
+    const size_t enough = o->slo.limit_ns > 0 ? takt_quantile_count(o->slo.part, 0.95) : 0;
+    if (given.timing.min_runs < enough)
+        given.timing.min_runs = enough;
     r->batch = o->batch > 0 ? o->batch : 1;
     r->threads = s->plan->threads;
     keep_config(b, s->plan, r);
@@ -198,6 +201,7 @@ takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case
     r->more.slo = o->slo;
     if (o->slo.limit_ns > 0)
         r->more.slo_ns = takt_timing_quantile(b->ctx, &r->timing, o->slo.part);
+    r->more.slo_sure = r->timing.count >= takt_quantile_count(o->slo.part, 0.95);
     r->more.slo_met = r->more.slo_ns <= o->slo.limit_ns && r->more.unanswered == 0 &&
                       (!o->find_peak || r->more.peak.qps > 0);
     TAKT_TRY(takt_noise_floor(b->ctx, r->timing.samples, r->timing.count, &r->noise));

@@ -152,7 +152,8 @@ static takt_status steady(clock_work *w)
         const uint64_t spent = now(w) - w->begun_ns;
         if (w->t->count >= LEAST_RUNS && spent >= w->max_ns)
             break;
-        if (w->t->count >= look && spent >= w->o->min_ns) {
+        const bool is_enough = w->t->count >= w->o->min_runs || spent >= w->max_ns / 2;
+        if (w->t->count >= look && spent >= w->o->min_ns && is_enough) {
             TAKT_TRY(is_narrow(w, &narrow));
             if (narrow)
                 break;

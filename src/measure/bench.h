@@ -25,6 +25,7 @@ typedef struct takt_bench_more {
     takt_slo slo; /* limit_ns 0: none */
     double slo_ns;
     bool slo_met;
+    bool slo_sure;      /* there are enough times for that percentile */
     double cpu_pct;     /* of the processors that the process may use; < 0: unknown */
     double joules;      /* per run */
     const char *energy; /* who counted; NULL: nobody */

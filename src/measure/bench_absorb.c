@@ -80,6 +80,7 @@ static takt_status absorb_row(takt_bench *b, size_t index, const takt_bench_row 
                          index + 1, (long long)r->batch, (long long)from->batch);
     r->timing.is_complete &= from->timing.is_complete;
     r->more.slo_met &= from->more.slo_met;
+    r->more.slo_sure |= from->more.slo_sure;
     r->more.slo_ns = fmax(r->more.slo_ns, from->more.slo_ns);
     r->rss_delta = from->rss_delta > r->rss_delta ? from->rss_delta : r->rss_delta;
     TAKT_TRY(append(b, &from->timing, &r->timing));

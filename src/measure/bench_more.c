@@ -71,6 +71,8 @@ static void write_slo(takt_json_writer *w, const takt_bench_more *m)
     number(w, "value_ms", m->slo_ns * 1e-6);
     takt_json_key(w, "met");
     takt_json_bool(w, m->slo_met);
+    takt_json_key(w, "resolved");
+    takt_json_bool(w, m->slo_sure);
     takt_json_close(w, '}');
 }
 
@@ -233,6 +235,7 @@ void takt_bench_more_read(takt_bench *b, const takt_json *results, takt_bench_ro
     m->slo = (takt_slo){value(slo, "percentile") / 100, value(slo, "limit_ms") * 1e6};
     m->slo_ns = value(slo, "value_ms") * 1e6;
     m->slo_met = is_true(slo, "met");
+    m->slo_sure = is_true(slo, "resolved");
     m->cpu_pct = cpu != NULL && cpu->kind == TAKT_JSON_NUMBER ? cpu->number : -1;
     const takt_json *joules = member(energy, "value");
     if (joules != NULL && joules->kind == TAKT_JSON_NUMBER) {

@@ -59,9 +59,10 @@ void takt_bench_more_text(takt_text *text, const takt_bench *b, const takt_bench
     if (m->peak.try_count > 0)
         say_peak(text, m);
     else if (m->slo.limit_ns > 0)
-        takt_text_add(text, "  promise: p%g is %.4g ms, %s %.4g ms\n", 100 * m->slo.part,
-                      m->slo_ns * 1e-6, m->slo_met ? "within" : "NOT within",
-                      m->slo.limit_ns * 1e-6);
+        takt_text_add(text, "  promise: p%g is %s%.4g ms, %s %.4g ms%s\n", 100 * m->slo.part,
+                      m->slo_sure ? "" : "at least ", m->slo_ns * 1e-6,
+                      m->slo_met ? "within" : "NOT within", m->slo.limit_ns * 1e-6,
+                      m->slo_sure ? "" : "; there are too few runs to be sure");
     if (m->processes > 1)
         say_processes(text, m);
     if (m->event != NULL)

@@ -70,6 +70,14 @@ takt_percentile takt_quantile_ci(const double *sorted, size_t count, double p, d
     return r;
 }
 
+/* All values lie below it with the probability p^n. */
+size_t takt_quantile_count(double p, double level)
+{
+    if (!(p > 0 && p < 1 && level < 1))
+        return 1;
+    return (size_t)fmin(1e9, ceil(log((1 - level) / 2) / log(fmax(p, 1 - p))));
+}
+
 /* ---- moments ---- */
 
 double takt_sample_mean(const double *values, size_t count)

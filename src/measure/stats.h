@@ -14,6 +14,8 @@ void takt_sort_doubles(double *values, size_t count);
 double takt_quantile(const double *sorted, size_t count, double p); /* linear between neighbours */
 /* By order statistics: covers with at least `level`, whatever the distribution. */
 takt_percentile takt_quantile_ci(const double *sorted, size_t count, double p, double level);
+/* The smallest sample whose quantile p has an upper bound: 368 for 0.99. */
+size_t takt_quantile_count(double p, double level);
 /* Everything; `scratch` has room for count numbers, for the deviations. */
 void takt_stats_sorted(const double *sorted, size_t count, double *scratch, takt_stats *stats);
 

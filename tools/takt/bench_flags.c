@@ -119,6 +119,8 @@ static bool take_scenario(bench_job *j)
     return false;
 }
 
+enum { P99_RUNS = 368 }; /* the least from which a p99 follows */
+
 static bool take_timing(bench_job *j)
 {
     takt_tool *t = j->t;
@@ -137,6 +139,7 @@ static bool take_timing(bench_job *j)
     }
     o->no_warmup = warmup != NULL && strcmp(warmup, "0") == 0;
     o->include_copy = tool_on(t, TAKT_F_INCLUDE_COPY);
+    o->min_runs = P99_RUNS;
     if (tool_text_of(t, TAKT_F_DURATION) != NULL)
         o->min_ns = o->max_ns; /* who asks for a duration wants it */
     return true;

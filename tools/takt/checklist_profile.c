@@ -79,9 +79,10 @@ void check_distance(check_sheet *s, check_result *r)
 {
     const bool known = profile_of(s) != NULL && s->profiled_ns > 0;
     const double part = known ? s->floor_ns / s->profiled_ns : 0;
+    char time[TAKT_TIME_TEXT];
     r->ticked = part >= 0.7;
-    SAY(r->evidence, "%.4g ms, %.0f %% of what this machine's ceilings would allow",
-        s->profiled_ns * 1e-6, 100 * part);
+    SAY(r->evidence, "%s, %.0f %% of what this machine's ceilings would allow",
+        tool_figure_time(s->profiled_ns, time), 100 * part);
     SAY(r->fix, "takt profile %s says which step and what bounds it", s->p->path);
 }
 
@@ -114,8 +115,9 @@ void check_latency(check_sheet *s, check_result *r)
         return;
     const double value = takt_timing_quantile(s->p->t->ctx, &timing, slo.part);
     r->ticked = value <= slo.limit_ns;
-    SAY(r->evidence, "p%.4g is %.4g ms, the promise %.4g ms", 100 * slo.part, value * 1e-6,
-        slo.limit_ns * 1e-6);
+    char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
+    SAY(r->evidence, "p%.4g is %s, the promise %s", 100 * slo.part, tool_figure_time(value, a),
+        tool_figure_time(slo.limit_ns, b));
     SAY(r->fix, "takt doctor %s --slow", s->p->path);
     takt_timing_free(s->p->t->ctx, &timing);
 }

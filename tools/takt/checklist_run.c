@@ -12,6 +12,7 @@
 /* Time now against that with other options: ticked if the change would not save 5 %. */
 static void timed(check_sheet *s, const takt_plan_options *o, const char *other, check_result *r)
 {
+    char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
     tool_trial x;
     r->ticked = true;
     if (!tool_try(s->p, o, 1, &x)) {
@@ -19,7 +20,8 @@ static void timed(check_sheet *s, const takt_plan_options *o, const char *other,
         return;
     }
     r->ticked = x.gain < 0.05;
-    SAY(r->evidence, "%.4g ms, and %.4g ms %s", x.now_ns * 1e-6, x.then_ns * 1e-6, other);
+    SAY(r->evidence, "%s, and %s %s", tool_figure_time(x.now_ns, a), tool_figure_time(x.then_ns, b),
+        other);
 }
 
 void check_threads(check_sheet *s, check_result *r)
@@ -67,21 +69,24 @@ void check_batch(check_sheet *s, check_result *r)
     o.sizes = sizes;
     if (!tool_try(s->p, &o, (double)now / (double)more, &x))
         return;
+    char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
     r->ticked = x.gain < 0.05;
-    SAY(r->evidence, "%.4g ms a sample at %" PRId64 ", %.4g ms at %" PRId64,
-        x.now_ns / (double)now * 1e-6, now, x.then_ns / (double)more * 1e-6, more);
+    SAY(r->evidence, "%s a sample at %" PRId64 ", %s at %" PRId64,
+        tool_figure_time(x.now_ns / (double)now, a), now,
+        tool_figure_time(x.then_ns / (double)more, b), more);
 }
 
 /* Against nothing at all: what the whole is worth. */
 void check_impact(check_sheet *s, check_result *r)
 {
     takt_plan_options o = s->p->options;
+    char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
     tool_trial x;
     o.level = -1;
     r->ticked = tool_try(s->p, &o, 1, &x);
     if (r->ticked)
-        SAY(r->evidence, "%.4g ms, and %.4g ms at -O0: %.3g times as fast", x.now_ns * 1e-6,
-            x.then_ns * 1e-6, x.then_ns / fmax(x.now_ns, 1));
+        SAY(r->evidence, "%s, and %s at -O0: %.3g times as fast", tool_figure_time(x.now_ns, a),
+            tool_figure_time(x.then_ns, b), x.then_ns / fmax(x.now_ns, 1));
     else
         SAY(r->evidence, "it does not run at -O0");
     SAY(r->fix, "takt profile %s --impact", s->p->path);
@@ -140,15 +145,17 @@ void check_copies(check_sheet *s, check_result *r)
 void check_transfers(check_sheet *s, check_result *r)
 {
     const double part = s->p->copy_ns / fmax(s->p->copy_ns + s->p->run_ns, 1);
+    char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
     r->ticked = part < 0.05;
-    SAY(r->evidence, "copying the inputs takes %.4g ms, a run %.4g ms", s->p->copy_ns * 1e-6,
-        s->p->run_ns * 1e-6);
+    SAY(r->evidence, "copying the inputs takes %s, a run %s", tool_figure_time(s->p->copy_ns, a),
+        tool_figure_time(s->p->run_ns, b));
     SAY(r->fix, "takt_session_bind uses your buffers where they lie");
 }
 
 /* A plan that was made before is found again. */
 void check_cache(check_sheet *s, check_result *r)
 {
+    char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
     takt_plan *first = NULL, *second = NULL;
     takt_status status = takt_plan_get(s->p->model, &s->p->options, &first);
     const uint64_t start = tool_now_ns();
@@ -156,8 +163,8 @@ void check_cache(check_sheet *s, check_result *r)
         status = takt_plan_get(s->p->model, &s->p->options, &second);
     const double ns = (double)(tool_now_ns() - start);
     r->ticked = status == TAKT_OK && first == second;
-    SAY(r->evidence, "a plan takes %.4g ms, from the cache %.4g ms",
-        (double)s->p->info.plan_ns * 1e-6, ns * 1e-6);
+    SAY(r->evidence, "a plan takes %s, from the cache %s",
+        tool_figure_time((double)s->p->info.plan_ns, a), tool_figure_time(ns, b));
     SAY(r->fix, "use takt_plan_get, or takt compile");
     takt_plan_destroy(first);
     takt_plan_destroy(second);

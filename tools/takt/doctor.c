@@ -5,6 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *tool_figure_time(double ns, char to[static TAKT_TIME_TEXT])
+{
+    const double scale = ns < 1e6 ? 1e-3 : ns < 1e9 ? 1e-6 : 1e-9;
+    snprintf(to, TAKT_TIME_TEXT, "%.4g %s", ns * scale, ns < 1e6 ? "us" : ns < 1e9 ? "ms" : "s");
+    return to;
+}
+
 tool_finding *tool_finding_add(tool_patient *p, const char *cause, double gain)
 {
     tool_finding *f = &p->findings[p->count < TAKT_FINDINGS ? p->count++ : TAKT_FINDINGS - 1];
@@ -157,18 +164,20 @@ int tool_patient_examine(takt_tool *t, int (*look)(tool_patient *p))
 
 static void try_optimised(tool_patient *p)
 {
+    char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
     takt_plan_options o;
     tool_trial x;
     if (!tool_all_on(p, &o) || !tool_try(p, &o, 1, &x))
         return;
     tool_finding *f = tool_finding_add(p, "optimisations switched off", x.gain);
-    SAY(f->figure, "%.4g ms now, %.4g ms with all passes and vector code%s", x.now_ns * 1e-6,
-        x.then_ns * 1e-6, doubt(&x, 1));
+    SAY(f->figure, "%s now, %s with all passes and vector code%s", tool_figure_time(x.now_ns, a),
+        tool_figure_time(x.then_ns, b), doubt(&x, 1));
     SAY(f->remedy, "leave out -O, --isa, --simd and --pass");
 }
 
 static void try_threads(tool_patient *p)
 {
+    char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
     takt_plan_options o = p->options;
     tool_trial x;
     o.threads = p->info.threads > 1 ? 1 : 0;
@@ -176,14 +185,15 @@ static void try_threads(tool_patient *p)
         return;
     tool_finding *f =
         tool_finding_add(p, o.threads == 1 ? "synchronisation" : "too few threads", x.gain);
-    SAY(f->figure, "%.4g ms with %d thread%s, %.4g ms with %s%s", x.now_ns * 1e-6, p->info.threads,
-        p->info.threads > 1 ? "s" : "", x.then_ns * 1e-6, o.threads == 1 ? "one" : "one per core",
-        doubt(&x, 1));
+    SAY(f->figure, "%s with %d thread%s, %s with %s%s", tool_figure_time(x.now_ns, a),
+        p->info.threads, p->info.threads > 1 ? "s" : "", tool_figure_time(x.then_ns, b),
+        o.threads == 1 ? "one" : "one per core", doubt(&x, 1));
     SAY(f->remedy, "%s", o.threads == 1 ? "--threads 1" : "leave out --threads");
 }
 
 static void try_batch(tool_patient *p)
 {
+    char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
     char text[TAKT_SIZES_TEXT];
     int64_t batch, now;
     takt_plan_options o = p->options;
@@ -194,14 +204,16 @@ static void try_batch(tool_patient *p)
     if (!tool_try(p, &o, (double)now / (double)batch, &x))
         return;
     tool_finding *f = tool_finding_add(p, "small batches", x.gain);
-    SAY(f->figure, "%.4g ms a sample at batch %" PRId64 ", %.4g ms at %" PRId64 "%s",
-        x.now_ns / (double)now * 1e-6, now, x.then_ns / (double)batch * 1e-6, batch,
+    SAY(f->figure, "%s a sample at batch %" PRId64 ", %s at %" PRId64 "%s",
+        tool_figure_time(x.now_ns / (double)now, a), now,
+        tool_figure_time(x.then_ns / (double)batch, b), batch,
         doubt(&x, (double)now / (double)batch));
     SAY(f->remedy, "takt benchmark run %s --batch-size 1-64*2 finds the best", p->path);
 }
 
 static void try_backends(tool_patient *p)
 {
+    char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
     static const char *const names[] = {"cpu", "blas"};
     const char *now = p->backend;
     for (size_t i = 0; i < 2; i++) {
@@ -212,8 +224,8 @@ static void try_backends(tool_patient *p)
             !tool_try(p, &o, 1, &x))
             continue;
         tool_finding *f = tool_finding_add(p, i == 0 ? "not on cpu" : "not on blas", x.gain);
-        SAY(f->figure, "%.4g ms on %s, %.4g ms on %s%s", x.now_ns * 1e-6, now, x.then_ns * 1e-6,
-            names[i], doubt(&x, 1));
+        SAY(f->figure, "%s on %s, %s on %s%s", tool_figure_time(x.now_ns, a), now,
+            tool_figure_time(x.then_ns, b), names[i], doubt(&x, 1));
         SAY(f->remedy, "--backend %s", names[i]);
     }
 }
@@ -221,6 +233,7 @@ static void try_backends(tool_patient *p)
 /* How far the steps are from what this machine was measured to reach. */
 static void say_distance(tool_patient *p, takt_session *s, const takt_ceilings *ceilings)
 {
+    char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
     const takt_profile_options options = {.ceilings = ceilings, .max_ns = p->max_ns};
     takt_profile_summary sum;
     takt_profile *profile;
@@ -232,8 +245,8 @@ static void say_distance(tool_patient *p, takt_session *s, const takt_ceilings *
     if (sum.floor_ns <= 0 || ns <= 0)
         return;
     tool_finding *f = tool_finding_add(p, "steps below the ceilings", 1 - sum.floor_ns / ns);
-    SAY(f->figure, "%.4g ms, where this machine's ceilings would allow %.4g ms", ns * 1e-6,
-        sum.floor_ns * 1e-6);
+    SAY(f->figure, "%s, where this machine's ceilings would allow %s", tool_figure_time(ns, a),
+        tool_figure_time(sum.floor_ns, b));
     SAY(f->remedy, "takt profile %s says which step and what bounds it", p->path);
 }
 
@@ -258,8 +271,10 @@ static void try_machine(tool_patient *p)
     takt_environment e;
     if (takt_environment_check(p->t->ctx, &e, TAKT_FORMAT_TEXT, ignore, NULL) != TAKT_OK)
         return;
-    tool_finding *f = tool_finding_add(p, "the machine", e.warnings > 0 ? -1 : 0);
-    SAY(f->figure, "grade %c, %zu findings, load %.1f", e.grade, e.warnings, e.load);
+    tool_finding *f = tool_finding_add(p, "the machine", e.grade > 'B' ? -1 : 0);
+    SAY(f->figure, "grade %c, %zu finding%s, load %.1f%s", e.grade, e.warnings,
+        e.warnings == 1 ? "" : "s", e.load,
+        e.grade > 'B' ? ": every figure here is of a busy machine" : "");
     SAY(f->remedy, "takt benchmark verify --env names each with its command");
 }
 
@@ -277,10 +292,11 @@ void tool_look_slow(tool_patient *p)
 
 static void try_copying(tool_patient *p)
 {
+    char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
     const double part = p->copy_ns / (p->copy_ns + p->run_ns);
     tool_finding *f = tool_finding_add(p, "data loading", part);
-    SAY(f->figure, "copying the inputs takes %.4g ms, a run %.4g ms", p->copy_ns * 1e-6,
-        p->run_ns * 1e-6);
+    SAY(f->figure, "copying the inputs takes %s, a run %s", tool_figure_time(p->copy_ns, a),
+        tool_figure_time(p->run_ns, b));
     SAY(f->remedy, "takt_session_bind uses your buffers where they lie");
 }
 

@@ -4,6 +4,10 @@
 
 #include "measure.h"
 
+enum { TAKT_TIME_TEXT = 32 };
+/* "15.8 us". */
+const char *tool_figure_time(double ns, char to[static TAKT_TIME_TEXT]);
+
 enum { TAKT_FINDINGS = 16, TAKT_FINDING_TEXT = 200, TAKT_SIZES_TEXT = 1100 };
 
 /* One cause. */

@@ -3,12 +3,11 @@
 
 #include <stdlib.h>
 
-/* The largest gain first; what is unknown before what is nothing. */
+/* What spoils everything else first (a busy machine, a leak), then the largest gain. */
 static int by_gain(const void *a, const void *b)
 {
     const double x = ((const tool_finding *)a)->gain, y = ((const tool_finding *)b)->gain;
-    const double u = x < 0 && x != -1 ? 0 : x == -1 ? 0.001 : x;
-    const double v = y < 0 && y != -1 ? 0 : y == -1 ? 0.001 : y;
+    const double u = x == -1 ? 2 : x < 0 ? 0 : x, v = y == -1 ? 2 : y < 0 ? 0 : y;
     return (u < v) - (u > v);
 }
 
@@ -41,8 +40,9 @@ static void print_json(const tool_patient *p)
 static void print_text(const tool_patient *p)
 {
     size_t causes = 0;
-    printf("a run takes %.4g ms with %d thread%s and %.4g MB\n", p->run_ns * 1e-6, p->info.threads,
-           p->info.threads > 1 ? "s" : "", (double)p->info.peak * 1e-6);
+    char time[TAKT_TIME_TEXT];
+    printf("a run takes %s with %d thread%s and %.4g MB\n", tool_figure_time(p->run_ns, time),
+           p->info.threads, p->info.threads > 1 ? "s" : "", (double)p->info.peak * 1e-6);
     for (size_t i = 0; i < p->count; i++) {
         const tool_finding *f = &p->findings[i];
         if (!is_cause(f))
