@@ -234,6 +234,7 @@ typedef enum takt_profile_view {
     TAKT_PROFILE_MEMORY, /**< what is live when */
     TAKT_PROFILE_TRACE,  /**< JSON for Perfetto and chrome://tracing */
     TAKT_PROFILE_FOLDED, /**< stacks and counts, for flame graphs */
+    TAKT_PROFILE_PAGE,   /**< an HTML page: steps, roofline, memory over the steps, what to do */
     TAKT_PROFILE_FLAME,  /**< the flame graph itself: an SVG file to zoom and to search */
 } takt_profile_view;
 

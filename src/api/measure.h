@@ -92,6 +92,7 @@ void takt_profile_causes(const takt_profile *p, takt_finding findings[TAKT_REST_
 TAKT_MUST_USE takt_status takt_profile_look_aside(takt_profile *p, takt_session *s);
 TAKT_MUST_USE takt_status takt_profile_trace(const takt_profile *p, takt_sink_fn *sink, void *user);
 TAKT_MUST_USE takt_status takt_profile_flame(const takt_profile *p, takt_sink_fn *sink, void *user);
+TAKT_MUST_USE takt_status takt_profile_page(const takt_profile *p, takt_sink_fn *sink, void *user);
 TAKT_MUST_USE takt_status takt_profile_folded(const takt_profile *p, takt_sink_fn *sink,
                                               void *user);
 

@@ -27,7 +27,7 @@ static void json(const takt_profile *p, takt_report *r)
     const takt_plan *plan = p->plan;
     uint64_t resident, most;
     takt_process_memory(&resident, &most);
-    takt_report_count(r, "allocations", 0);
+    takt_report_count(r, "allocations", (uint64_t)p->rest.allocations);
     takt_report_count(r, "resident_bytes", resident);
     takt_report_count(r, "resident_peak_bytes", most);
     takt_report_count(r, "total_bytes", held(plan) + plan->unshared_bytes);
@@ -59,7 +59,8 @@ void takt_profile_memory(const takt_profile *p, takt_report *r)
     takt_text *text = &r->text;
     uint64_t resident, most;
     takt_process_memory(&resident, &most);
-    takt_text_add(text, "Allocations: 0 in a run; all memory is planned before\n");
+    takt_text_add(text, "Allocations: %.3g in a run%s\n", p->rest.allocations,
+                  p->rest.allocations > 0 ? "" : "; all memory is planned before");
     takt_text_add(text, "Total memory: %s if no value shared memory with another\n",
                   takt_figure_bytes(held(plan) + plan->unshared_bytes, a));
     takt_text_add(text, "Peak memory: %s = weights %s + inputs and outputs %s + arena %s\n",

@@ -272,6 +272,8 @@ takt_status takt_profile_print(const takt_profile *p, takt_profile_view view, si
         return takt_profile_trace(p, sink, user);
     if (view == TAKT_PROFILE_FOLDED)
         return takt_profile_folded(p, sink, user);
+    if (view == TAKT_PROFILE_PAGE)
+        return takt_profile_page(p, sink, user);
     if (view == TAKT_PROFILE_FLAME)
         return takt_profile_flame(p, sink, user);
     takt_report_begin(&r, p->ctx, format);

@@ -112,8 +112,8 @@ const char *takt_time_word(double ns, double *scale)
 double takt_plot_end(const takt_timing *t)
 {
     const takt_stats *s = &t->stats;
-    const double most = fmax(1.02 * s->percentiles[1].value, s->median + 12 * fmax(s->mad, 1));
-    return fmin(s->max, most);
+    const double usual = fmin(1.02 * s->percentiles[1].value, 3 * s->median);
+    return fmin(s->max, fmax(usual, s->median + 12 * fmax(s->mad, 1)));
 }
 
 void takt_plot_beyond(takt_text *text, const takt_timing *t, double end)

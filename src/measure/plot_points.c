@@ -160,6 +160,7 @@ static void draw_steps(const drawing *d)
 /* A name beside its dot, moved down or up as far as those before it need. */
 typedef struct label {
     double left, right, y;
+    double dot_x, dot_y;
 } label;
 
 static bool is_free(const label *all, size_t count, const label *one)
@@ -171,13 +172,24 @@ static bool is_free(const label *all, size_t count, const label *one)
     return true;
 }
 
+/* Blocks of a model repeat: of dots on one place, one has a name. */
+static bool is_named(const label *all, size_t count, double x, double y)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fabs(all[i].dot_x - x) < LINE && fabs(all[i].dot_y - y) < LINE)
+            return true;
+    return false;
+}
+
 static void draw_label(const drawing *d, const takt_plot_point *q, label *all, size_t *count)
 {
     const double at = takt_axis_place(&d->x, q->x), height = takt_axis_place(&d->y, q->y) + 4;
     const double length = LETTER * (double)strlen(q->name);
     const bool is_left = at + 12 + length > WIDTH - RIGHT;
-    label one = {is_left ? at - 12 - length : at + 12, is_left ? at - 12 : at + 12 + length,
-                 height};
+    label one = {is_left ? at - 12 - length : at + 12, is_left ? at - 12 : at + 12 + length, height,
+                 at, height};
+    if (is_named(all, *count, at, height))
+        return;
     for (int i = 1; i < 9 && !is_free(all, *count, &one); i++)
         one.y = height + (i % 2 != 0 ? 1 : -1) * (i + 1) / 2 * LINE;
     all[(*count)++] = one;

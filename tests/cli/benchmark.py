@@ -130,6 +130,13 @@ def profiles():
     takt("profile model.takt --duration 0.05 --memory", text="Resident memory:")
     memory = json.loads(takt("profile model.takt --duration 0.05 --memory --json"))
     expect(memory["resident_peak_bytes"] >= memory["resident_bytes"] > 0, str(memory)[:200])
+    takt("profile model.takt -D batch=8 --duration 0.05 --brief -o page.html")
+    page = (TMP / "page.html").read_text()
+    for words in ("Memory over the steps", "Roofline of the steps", "What to do", "allocations a"):
+        expect(words in page, f"{words} on the page")
+    expect("What each optimisation" not in page and page.count("<rect class=\"k") >= 2, "boxes")
+    takt("profile model.takt -o page.png", 2, "as a page")
+    takt("profile model.takt -o nowhere/page.html", 1, "cannot be written")
     start = time.monotonic()
     takt("profile model.takt --duration 1.5 --brief")
     expect(time.monotonic() - start > 1.2, "who asks for a duration gets it")

@@ -115,6 +115,7 @@ def make():
         (TMP / names[-1]).write_text(json.dumps(base))
     takt("trends --output trend.html --results " + " ".join(names))
     whole("profile model.takt -D batch=8 --duration 50ms --flame flame.svg")
+    whole("profile model.takt -D batch=8 --duration 20ms --impact --brief -o profile.html")
     whole("run model.takt --repeat 3000 --monitor-report monitor.html --interval 10ms")
 
 
@@ -124,7 +125,8 @@ make()
 if BROWSER is None:
     print("SKIP: there is no chromium")
     sys.exit(77 if failures == 0 else 1)
-PAGES = {"run.html": 8, "compare.html": 4, "trend.html": 1, "monitor.html": 1, "flame.svg": 1}
+PAGES = {"run.html": 8, "compare.html": 4, "trend.html": 1, "monitor.html": 1, "flame.svg": 1,
+         "profile.html": 4}
 for name, least in PAGES.items():
     look(name, least)
 shoot(list(PAGES))

@@ -1,4 +1,7 @@
 /* profile.c - where the time of a run goes, and what could be done about it. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "cache_use.h"
 #include "measure.h"
 
@@ -15,6 +18,67 @@ static int save(takt_tool *t, const takt_profile *p, takt_profile_view view, too
     return code != TAKT_EXIT_OK ? code : saved;
 }
 
+/* ---- the page ---- */
+
+static int impact(takt_tool *t, takt_sink_fn *sink, void *user);
+
+/* Into HTML: a table of characters stays one. */
+static int add_escaped(tool_buffer *to, const tool_buffer *from)
+{
+    for (size_t i = 0; i < from->length; i++) {
+        const char c = from->at[i];
+        const char *word = c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : NULL;
+        if (tool_to_buffer(to, word != NULL ? word : &c, word != NULL ? strlen(word) : 1) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Before the end of the page: what each optimisation is worth, measured now. */
+static int add_impact(takt_tool *t, tool_buffer *page)
+{
+    static const char end[] = "</body></html>\n";
+    static const char title[] = "<h2>What each optimisation is worth</h2>\n<pre>";
+    tool_buffer text = {0};
+    int code = impact(t, tool_to_buffer, &text);
+    if (code == TAKT_EXIT_OK) {
+        page->length -= page->length >= sizeof end - 1 ? sizeof end - 1 : 0;
+        const int bad = tool_to_buffer(page, title, sizeof title - 1) + add_escaped(page, &text) +
+                        tool_to_buffer(page, "</pre>\n", 7) +
+                        tool_to_buffer(page, end, sizeof end - 1);
+        code = bad != 0 ? tool_finish(t, TAKT_ERR_MEMORY) : TAKT_EXIT_OK;
+    }
+    free(text.at);
+    return code;
+}
+
+static int save_page(takt_tool *t, const takt_profile *p)
+{
+    const char *path = tool_text_of(t, TAKT_F_FILE);
+    tool_buffer page = {0};
+    if (path == NULL)
+        return TAKT_EXIT_OK;
+    int code = tool_finish(
+        t, takt_profile_print(p, TAKT_PROFILE_PAGE, 0, TAKT_FORMAT_TEXT, tool_to_buffer, &page));
+    if (code == TAKT_EXIT_OK && tool_on(t, TAKT_F_IMPACT))
+        code = add_impact(t, &page);
+    if (code == TAKT_EXIT_OK)
+        return tool_buffer_save(t, &page, path);
+    free(page.at);
+    return code;
+}
+
+static bool check_page(const takt_tool *t, int *code)
+{
+    const char *path = tool_text_of(t, TAKT_F_FILE);
+    const char *dot = path != NULL ? strrchr(path, '.') : NULL;
+    if (path == NULL || (dot != NULL && strcmp(dot, ".html") == 0))
+        return path == NULL || tool_can_write(t, path, code);
+    *code = tool_usage_error(t, 1003, "write -o profile.html; --json prints the figures",
+                             "a profile is written as a page, not as %s", path);
+    return false;
+}
+
 static int print(takt_tool *t, const takt_profile *p)
 {
     const takt_profile_view view = tool_on(t, TAKT_F_LAYERS)   ? TAKT_PROFILE_LAYERS
@@ -26,6 +90,8 @@ static int print(takt_tool *t, const takt_profile *p)
         code = save(t, p, TAKT_PROFILE_FOLDED, TAKT_F_FOLDED);
     if (code == TAKT_EXIT_OK)
         code = save(t, p, TAKT_PROFILE_FLAME, TAKT_F_FLAME);
+    if (code == TAKT_EXIT_OK)
+        code = save_page(t, p);
     if (code != TAKT_EXIT_OK)
         return code;
     return tool_finish(t, takt_profile_print(p, view, (size_t)tool_number_of(t, TAKT_F_TOP, 0),
@@ -60,7 +126,7 @@ static int profile(takt_tool *t, tool_bench *b)
 }
 
 /* Plans of its own, so no session is needed. */
-static int impact(takt_tool *t)
+static int impact(takt_tool *t, takt_sink_fn *sink, void *user)
 {
     tool_sizes sizes;
     uint64_t max_ns;
@@ -74,8 +140,8 @@ static int impact(takt_tool *t)
     code =
         tool_sizes_init(t, model, &sizes) ? tool_request_init(t, sizes.text, &r) : TAKT_EXIT_USAGE;
     if (code == TAKT_EXIT_OK) {
-        code = tool_finish(t, takt_profile_impact(model, &r.options, max_ns, tool_format_of(t),
-                                                  tool_to_stdout, NULL));
+        code = tool_finish(
+            t, takt_profile_impact(model, &r.options, max_ns, tool_format_of(t), sink, user));
         tool_request_free(&r);
     }
     takt_model_destroy(model);
@@ -90,9 +156,12 @@ static int run(takt_tool *t)
     if (tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_COUNTERS) != NULL)
         return tool_usage_error(t, 1003, "ask for one of the two",
                                 "--impact shows no cache figures, which --counters asks for");
-    if (tool_on(t, TAKT_F_IMPACT))
-        return impact(t);
-    int code = tool_bench_open(t, &b);
+    int code;
+    if (!check_page(t, &code))
+        return code;
+    if (tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_FILE) == NULL)
+        return impact(t, tool_to_stdout, NULL);
+    code = tool_bench_open(t, &b);
     if (code != TAKT_EXIT_OK)
         return code;
     code = profile(t, &b);
@@ -108,17 +177,18 @@ const takt_verb takt_verb_profile = {
     .arg_max = 1,
     .about =
         "Every time has a 95 % confidence interval. The ceilings of this machine are measured\n"
-        "once and kept beneath ~/.cache/takt; `takt benchmark system --measure` renews them.\n\n"
+        "once and kept beneath ~/.cache/takt; `takt benchmark system --measure` renews them.\n"
+        "-o profile.html also writes a page with roofline and memory; --impact adds its table.\n\n"
         "--counters perf counts on the processor, where the kernel grants it; cachegrind runs the\n"
         "model in valgrind, about 80 times slower; model reckons from the plan's bytes and the\n"
         "caches' sizes. auto takes the first of them that can be had, cachegrind only if it takes\n"
         "less than about 10 s. perf and cachegrind use one thread.",
     .example = "takt profile examples/mlp.takt -D batch=32 --trace trace.json",
-    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,     TAKT_F_WEIGHTS,  TAKT_F_ALLOW_LINKS,
-              TAKT_F_INPUT,      TAKT_F_SHAPE,      TAKT_F_DIM,      TAKT_F_SEED,
-              TAKT_F_RANDOM,     TAKT_F_THREADS,    TOOL_PLAN_FLAGS, TAKT_F_DURATION,
-              TAKT_F_TRACE_FILE, TAKT_F_FOLDED,     TAKT_F_FLAME,    TAKT_F_LAYERS,
-              TAKT_F_MEMORY,     TAKT_F_TOP,        TAKT_F_BRIEF,    TAKT_F_IMPACT,
-              TAKT_F_COUNTERS,   TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,  TAKT_F_WEIGHTS,    TAKT_F_ALLOW_LINKS,
+              TAKT_F_INPUT,      TAKT_F_SHAPE,   TAKT_F_DIM,        TAKT_F_SEED,
+              TAKT_F_RANDOM,     TAKT_F_THREADS, TOOL_PLAN_FLAGS,   TAKT_F_DURATION,
+              TAKT_F_TRACE_FILE, TAKT_F_FOLDED,  TAKT_F_FLAME,      TAKT_F_LAYERS,
+              TAKT_F_MEMORY,     TAKT_F_TOP,     TAKT_F_BRIEF,      TAKT_F_IMPACT,
+              TAKT_F_COUNTERS,   TAKT_F_FILE,    TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
     .run = run,
 };
