@@ -24,22 +24,40 @@ INLINE vec exp_minus(vec x, vec m)
     return MATH(exp_down)(VEC(sub)(x, m));
 }
 
-/* lane = join(f(x)) over one chunk; if `keeps`, f(x) is left in `keep`. The vectors of a round are
- * worked out side by side, before any is stored: one after the other, each would wait for itself.
- */
-INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, T *keep, size_t n,
-                    const bool keeps)
+/* Where a pass leaves f(x), and what memory, which would be idle, brings meanwhile: the row that
+ * comes next, from where and to where; or this one again. */
+typedef struct place {
+    T *keep;
+    const T *next_x, *next_d;
+} place;
+
+INLINE void ask_for_next(const place *to, size_t i)
 {
+    for (size_t k = 0; k < ROUNDS * WIDE; k += 64 / sizeof(T)) {
+        __builtin_prefetch(to->next_x + i + k, 0, 2);
+        __builtin_prefetch(to->next_d + i + k, 1, 2);
+    }
+}
+
+/* lane = join(f(x)) over one chunk; if there is a place for f(x), it is left there. The vectors of
+ * a round are worked out side by side, before any is stored: one after the other, each would wait
+ * for itself.
+ */
+INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, size_t n, const place *to)
+{
+    const bool keeps = to != NULL;
     T lane[WIDE];
     vec acc[REGS], y[SIDE];
     for (int k = 0; k < REGS; k++)
         acc[k] = VEC(zero)();
     size_t i = 0;
     for (; i + ROUNDS * WIDE <= n; i += ROUNDS * WIDE) {
+        if (keeps)
+            ask_for_next(to, i);
         for (int k = 0; k < SIDE; k++)
             y[k] = f(VEC(load)(x + i + k * LANES), p);
         for (int k = 0; keeps && k < SIDE; k++)
-            VEC(store)(keep + i + k * LANES, y[k]);
+            VEC(store)(to->keep + i + k * LANES, y[k]);
         for (int k = 0; k < SIDE; k++)
             acc[k % REGS] = join(op, acc[k % REGS], y[k]);
     }
@@ -50,7 +68,7 @@ INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, T *keep
         T tail[LANES] = {0};
         VEC(store_n)(tail, z, m);
         if (keeps)
-            VEC(store_n)(keep + i, z, m);
+            VEC(store_n)(to->keep + i, z, m);
         acc[k] = join(op, acc[k], VEC(load)(tail));
     }
     for (int k = 0; k < REGS; k++)
@@ -58,13 +76,18 @@ INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, T *keep
     return fold(op, lane);
 }
 
-INLINE T pass(takt_reduce_op op, element_fn *f, T p, const T *x, T *keep, size_t n)
+INLINE T pass(takt_reduce_op op, element_fn *f, T p, const T *x, size_t n, const place *to)
 {
     T total = 0;
     for (size_t i = 0; i < n; i += CHUNK) {
         const size_t m = n - i < CHUNK ? n - i : CHUNK;
-        const T part = keep != NULL ? pass_chunk(op, f, VEC(set1)(p), x + i, keep + i, m, true)
-                                    : pass_chunk(op, f, VEC(set1)(p), x + i, NULL, m, false);
+        T part;
+        if (to != NULL) {
+            const place here = {to->keep + i, to->next_x + i, to->next_d + i};
+            part = pass_chunk(op, f, VEC(set1)(p), x + i, m, &here);
+        } else {
+            part = pass_chunk(op, f, VEC(set1)(p), x + i, m, NULL);
+        }
         total = i == 0 ? part : merge_one(op, total, part);
     }
     return total;
@@ -103,17 +126,17 @@ INLINE void scale_down(T *d, size_t n, vec scale)
             VEC(store)(d + i - WIDE + k, VEC(mul)(VEC(load)(d + i - WIDE + k), scale));
 }
 
-static void softmax(T *d, const T *x, size_t n)
+static void softmax(const place *to, const T *x, size_t n)
 {
-    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, largest(x, n), x, d, n);
-    scale_down(d, n, VEC(set1)((T)1 / sum));
+    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, largest(x, n), x, n, to);
+    scale_down(to->keep, n, VEC(set1)((T)1 / sum));
 }
 
 static void log_softmax(T *d, const T *x, size_t n)
 {
     const T most = largest(x, n);
     const vec top = VEC(set1)(most);
-    const vec log_sum = MATH(log)(VEC(set1)(pass(TAKT_REDUCE_SUM, exp_minus, most, x, NULL, n)));
+    const vec log_sum = MATH(log)(VEC(set1)(pass(TAKT_REDUCE_SUM, exp_minus, most, x, n, NULL)));
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
         VEC(store)(d + i, VEC(sub)(VEC(sub)(VEC(load)(x + i), top), log_sum));
@@ -152,7 +175,7 @@ static T inverse_root(T square_sum, size_t n, double epsilon)
 static void layer_norm(const takt_rows_step *r, T *d, const T *x)
 {
     const T mean = row(TAKT_REDUCE_SUM, x, r->n) / (T)r->n;
-    const T square_sum = pass(TAKT_REDUCE_SUMSQ, minus, mean, x, NULL, r->n);
+    const T square_sum = pass(TAKT_REDUCE_SUMSQ, minus, mean, x, r->n, NULL);
     apply(r, d, x, &mean, inverse_root(square_sum, r->n, r->epsilon));
 }
 
@@ -167,8 +190,10 @@ static void rows_run(const takt_rows_step *r)
     for (size_t i = 0; i < r->rows && r->n > 0; i++) {
         T *d = (T *)r->dst + i * r->dst_stride;
         const T *x = (const T *)r->src + i * r->src_stride;
+        const bool more = i + 1 < r->rows;
+        const place to = {d, more ? x + r->src_stride : x, more ? d + r->dst_stride : d};
         switch (r->op) {
-        case TAKT_ROWS_SOFTMAX: softmax(d, x, r->n); break;
+        case TAKT_ROWS_SOFTMAX: softmax(&to, x, r->n); break;
         case TAKT_ROWS_LOG_SOFTMAX: log_softmax(d, x, r->n); break;
         case TAKT_ROWS_LAYER_NORM: layer_norm(r, d, x); break;
         default: rms_norm(r, d, x); break;
