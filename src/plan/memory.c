@@ -110,7 +110,9 @@ takt_status takt_builder_buffer(takt_builder *b, takt_id node, uint32_t *buffer)
     return TAKT_OK;
 }
 
-static void dense_view(const takt_type *type, takt_view *view)
+/* False where a stride does not fit: a value that repeats another one needs no memory of its own,
+ * and may be larger than any. */
+static bool dense_view(const takt_type *type, takt_view *view)
 {
     view->dtype = type->dtype;
     view->rank = type->rank;
@@ -118,15 +120,19 @@ static void dense_view(const takt_type *type, takt_view *view)
     for (int d = type->rank - 1; d >= 0; d--) {
         view->dim[d] = type->dim[d];
         view->stride[d] = stride;
-        stride *= type->dim[d];
+        if (!takt_i64_mul(stride, type->dim[d], &stride))
+            return false;
     }
+    return true;
 }
 
 takt_status takt_planner_view(takt_planner *p, takt_id node, takt_view *view)
 {
     takt_builder *b = takt_builder_of(p);
     *view = (takt_view){0};
-    dense_view(takt_type_of(p->graph, node), view);
+    if (!dense_view(takt_type_of(p->graph, node), view))
+        return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "a %s result is too large",
+                         p->graph->nodes[node].op->name);
     TAKT_TRY(takt_builder_buffer(b, node, &view->buffer));
     view->offset = b->root_offset[node];
     takt_buffer *buffer = &p->plan->buffers[view->buffer];
@@ -224,7 +230,8 @@ takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k, siz
             return takt_planner_output(p, get, index);
     takt_view view = {0};
     const takt_type *type = &p->graph->nodes[anchor].type[k];
-    dense_view(type, &view);
+    if (!dense_view(type, &view))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a result is too large");
     *index = p->step->out_count;
     if (b->in_prologue) { /* there is no arena yet; unread constants are dropped in the end */
         TAKT_TRY(make_prologue(b, type, &view.buffer));

@@ -18,6 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CORPUS = os.path.join(ROOT, "tests", "corpus")
 MAX = (1 << 63) - 1
 WIRE, REFUSED, EXTERNAL, SHAPE, ATTR, NO_FORMAT = 3301, 3302, 3304, 2101, 2104, 3006
+PRODUCT = 2106
 
 
 def onnx(name, data, error=0, at=None):
@@ -187,6 +188,23 @@ def broken_graphs():
     onnx("17_domain_not_imported", Graph([gelu], [X], [Y]), WIRE, gelu)
 
 
+def vector(*numbers):
+    return [len(numbers)], 7, ints(*numbers)
+
+
+def huge_products():
+    """Sizes that are fine one by one, and whose products are not."""
+    point = ([1, 1, 1, 2], 1, floats(0, 0))
+    one("20_grid_sample_product", "GridSample", [1, 1, (1 << 62) + 3, 2], [point], error=PRODUCT)
+    one("20_max_unpool_product", "MaxUnpool", [1, 1 << 60, 2, 2], [([1], 7, ints(0))],
+        error=PRODUCT, kernel_shape=[2, 2], strides=[2, 2])
+    one("20_col2im_product", "Col2Im", [1, 4, 4], [vector(5, 5), vector(1 << 32, 1 << 32)])
+    one("20_col2im_negative", "Col2Im", [1, 4, 4], [vector(-5, 5), vector(2, 2)])
+    one("20_windows_many", "LpPool", [1, 1, 1 << 15, 1 << 15, 1 << 15], kernel_shape=[2, 2, 2])
+    one("20_sequence_long", "SplitToSequence", [1 << 40, 2], keepdims=0)
+    one("20_dft_long", "DFT", [1, 1 << 62, 1, 2], inverse=1, onesided=1)
+
+
 def operators():
     weight = ([4, 3, 3, 3], 1, floats(*[0.5] * 108))
     for name, attrs in (("stride_0", {"strides": [0, 1]}), ("dilation_0", {"dilations": [1, 0]}),
@@ -207,7 +225,6 @@ def operators():
     for name, index in (("size", 3), ("below", -4), ("least", -(1 << 63))):
         # An index is data: it is found out in the run (hostile.c).
         one(f"19_gather_{name}", "Gather", [3], [([1], 7, ints(index))], [1], error=0)
-    vector = lambda *numbers: ([len(numbers)], 7, ints(*numbers))
     one("20_slice_step_0", "Slice", [3], [vector(0), vector(2), vector(0), vector(0)], error=ATTR)
     one("20_slice_step_least", "Slice", [3], [vector(2), vector(0), vector(0), vector(-(1 << 63))],
         error=ATTR)
@@ -236,6 +253,7 @@ def operators():
         weights = [tensor(f"c{i}", *scalar(v)) for i, v in enumerate(numbers)]
         body = node("Range", ["c0", "c1", "c2"], ["y"])
         onnx(f"20_range_{name}", Graph([body], [X], [Y], weights), REFUSED, body)
+    huge_products()
     one("21_broadcast", "Add", [2], [([3], 1, ROW)], error=SHAPE)
     for rank in (65, 17):
         onnx(f"21_rank_{rank}", Graph([node("Relu", ["x"], ["y"])], [value("x", [1] * rank)], [Y]),

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/size.h"
+
 static bool fill(takt_call *c, const char *name, size_t count, int64_t fallback, int64_t *to)
 {
     const takt_ints list = takt_onnx_ints(c, name);
@@ -107,7 +109,8 @@ takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, doub
                             int64_t *out, takt_id *flat)
 {
     const takt_type t = *takt_type_of(c->g, x);
-    int64_t in[TAKT_ONNX_SPATIAL], size = 1, positions = 1, elements = 1;
+    int64_t in[TAKT_ONNX_SPATIAL], size = 1, positions = 1, elements = 1, all = 0;
+    bool fits = true;
     for (size_t i = 0; i < s->count; i++) {
         if (takt_dim_resolve(c->g->dims, t.dim[i + 2], &in[i]) != TAKT_OK ||
             !takt_dim_is_number(in[i])) {
@@ -115,18 +118,25 @@ takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, doub
             return TAKT_NONE;
         }
         out[i] = takt_spatial_out(s, i, in[i]);
-        size *= in[i];
-        positions *= out[i];
-        elements *= s->kernel[i];
+        fits = fits && takt_i64_mul(size, in[i], &size) &&
+               takt_i64_mul(positions, out[i], &positions) &&
+               takt_i64_mul(elements, s->kernel[i], &elements);
     }
-    int64_t *index = takt_onnx_get(c, (size_t)(positions * elements), sizeof *index);
+    /* Looked at before they are computed: small models can ask for many. */
+    if (!fits || !takt_i64_mul(positions, elements, &all) ||
+        (uint64_t)all > c->g->ctx->limits.tensor_bytes / sizeof(int64_t)) {
+        (void)takt_onnx_refuse(c, "windows of %lld elements at %lld places are too many",
+                               (long long)elements, (long long)positions);
+        return TAKT_NONE;
+    }
+    int64_t *index = takt_onnx_get(c, (size_t)all, sizeof *index);
     if (index == NULL)
         return TAKT_NONE;
     for (int64_t p = 0; p < positions; p++)
         for (int64_t e = 0; e < elements; e++)
             index[p * elements + e] = place(s, in, out, p, e);
     const int64_t grid[2] = {positions, elements};
-    const takt_id list = takt_onnx_i64s(c, index, (size_t)(positions * elements));
+    const takt_id list = takt_onnx_i64s(c, index, (size_t)all);
     *flat = takt_onnx_shape(c, list, grid, 2);
     takt_dim rows;
     if (takt_dim_make(c->g->dims, TAKT_DIM_MUL, t.dim[0], t.dim[1], &rows) != TAKT_OK)

@@ -96,7 +96,7 @@ static takt_status dft(takt_call *c)
     const int axis = takt_onnx_axis(c, place, t.rank);
     if (c->status != TAKT_OK)
         return c->status;
-    if (!takt_dim_is_number(t.dim[axis]) || axis == t.rank - 1)
+    if (!takt_dim_is_number(t.dim[axis]) || t.dim[axis] > INT32_MAX || axis == t.rank - 1)
         return takt_onnx_refuse(c, "axis %d of rank %d", axis, t.rank);
     takt_id x[2], b[2];
     parts(c, takt_onnx_in(c, 0), x);
@@ -136,7 +136,8 @@ static takt_status stft(takt_call *c)
         return c->status;
     const takt_dim window = takt_onnx_has(c, 2) ? takt_onnx_type(c, 2)->dim[0] : -1;
     const int64_t n = length > 0 ? length : window;
-    if (t.rank != 3 || !takt_dim_is_number(t.dim[1]) || n < 1 || step < 1 || n > t.dim[1])
+    if (t.rank != 3 || !takt_dim_is_number(t.dim[1]) || n < 1 || step < 1 || n > t.dim[1] ||
+        t.dim[1] > INT32_MAX)
         return takt_onnx_refuse(c, "frames of %lld", (long long)n);
     const int64_t frames = (t.dim[1] - n) / step + 1, grid[2] = {frames, n};
     int64_t *index = takt_onnx_get(c, (size_t)(frames * n), sizeof *index);

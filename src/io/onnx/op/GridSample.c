@@ -177,7 +177,7 @@ static takt_status adapt(takt_call *c)
         if (!takt_dim_is_number(x.dim[i + 2]))
             return takt_onnx_refuse(c, "a dimension without a number");
         s.size[i] = x.dim[i + 2];
-        whole *= x.dim[i + 2];
+        TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, whole, x.dim[i + 2], &whole));
         out[i + 2] = grid.dim[i + 1];
         TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, s.points, grid.dim[i + 1], &s.points));
     }

@@ -136,11 +136,13 @@ static takt_status adapt(takt_call *c)
                                 : takt_broadcast(c->g, takt_onnx_scalar(c, s.wide, 0),
                                                  (takt_dim[]){t.dim[0], kv_heads, dk, dv}, 4);
     takt_id state = TAKT_NONE, y = TAKT_NONE;
+    takt_dim width;
+    TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, heads, dv, &width));
     TAKT_TRY(scan(c, &s, in, count, &state, &y));
     if (y == TAKT_NONE)
         return takt_onnx_done(c, y);
     y = takt_transpose(c->g, y, (int64_t[]){1, 0, 2, 3}, 4);
-    takt_onnx_set(c, 0, takt_reshape(c->g, y, (takt_dim[]){t.dim[0], t.dim[1], heads * dv}, 3));
+    takt_onnx_set(c, 0, takt_reshape(c->g, y, (takt_dim[]){t.dim[0], t.dim[1], width}, 3));
     takt_onnx_set(c, 1, takt_onnx_cast(c, state, t.dtype));
     return c->status;
 }

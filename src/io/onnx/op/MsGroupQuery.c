@@ -40,8 +40,8 @@ static bool unpack(work *w, takt_id x[3])
         x[i] = takt_onnx_in(c, i);
     if (c->status != TAKT_OK)
         return false;
-    if (t.rank != 3 || !takt_dim_is_number(t.dim[2]) || t.dim[2] % all != 0 ||
-        is_packed == takt_onnx_has(c, 2)) {
+    if (t.rank != 3 || !takt_dim_is_number(t.dim[2]) || t.dim[2] > INT32_MAX ||
+        t.dim[2] % all != 0 || is_packed == takt_onnx_has(c, 2)) {
         (void)takt_onnx_refuse(c, "a query of rank %d for %lld heads", t.rank, (long long)all);
         return false;
     }

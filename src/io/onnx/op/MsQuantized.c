@@ -1,4 +1,5 @@
 /* MsQuantized.c - com.microsoft's QLinear… operators: dequantise, compute, quantise. */
+#include "base/size.h"
 #include "io/onnx/spatial.h"
 
 static takt_id opened(takt_call *c, size_t at)
@@ -77,7 +78,8 @@ static takt_status softmax(takt_call *c)
     const bool is_old = takt_onnx_i(c, "opset", 13) < 13 && axis + 1 < t.rank;
     takt_dim rest = 1;
     for (int i = axis; i < t.rank; i++)
-        rest = !takt_dim_is_number(t.dim[i]) || rest < 0 ? -1 : rest * t.dim[i];
+        if (rest >= 0 && (!takt_dim_is_number(t.dim[i]) || !takt_i64_mul(rest, t.dim[i], &rest)))
+            rest = -1;
     if (is_old && rest < 0)
         return takt_onnx_refuse(c, "a softmax over axes whose size is not known");
     takt_dim dims[TAKT_MAX_RANK];

@@ -1,5 +1,6 @@
 /* Place.c - Col2Im, MaxUnpool, ReverseSequence and TensorScatter: elements put where an index says.
  */
+#include "base/size.h"
 #include "io/onnx/spatial.h"
 
 static takt_id filled(takt_call *c, takt_dtype dtype, const takt_dim *dims, size_t rank)
@@ -31,10 +32,12 @@ static takt_status col2im(takt_call *c)
     picture.dim[0] = t.dim[0];
     for (size_t i = 0; i < image.count; i++) {
         picture.dim[i + 2] = image.at[i];
-        elements *= block.at[i];
-        size *= image.at[i];
+        if (image.at[i] < 0 || block.at[i] < 1 || !takt_i64_mul(elements, block.at[i], &elements) ||
+            !takt_i64_mul(size, image.at[i], &size))
+            return takt_onnx_refuse(c, "windows of %lld in %lld", (long long)block.at[i],
+                                    (long long)image.at[i]);
     }
-    if (elements < 1 || size < 0 || !takt_dim_is_number(t.dim[1]) || !takt_dim_is_number(t.dim[0]))
+    if (!takt_dim_is_number(t.dim[1]) || !takt_dim_is_number(t.dim[0]))
         return takt_onnx_refuse(c, "sizes that are not known");
     picture.dim[1] = t.dim[1] / elements;
     TAKT_TRY(takt_spatial_read(c, &picture, block.at, block.count, &s));
@@ -44,13 +47,15 @@ static takt_status col2im(takt_call *c)
     if (flat == TAKT_NONE)
         return takt_onnx_done(c, flat);
     /* Index -1, the padding, finds one element more, which is cut off again. */
-    const takt_dim positions = takt_type_of(c->g, flat)->dim[0], rows = t.dim[0] * picture.dim[1];
+    const takt_dim positions = takt_type_of(c->g, flat)->dim[0];
+    takt_dim rows, columns;
+    TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, t.dim[0], picture.dim[1], &rows));
+    TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, elements, positions, &columns));
     const takt_dim wide[3] = {rows, elements, positions};
     takt_id index = takt_transpose(c->g, flat, (int64_t[]){1, 0}, 2);
-    index = takt_reshape(c->g, takt_broadcast(c->g, index, wide, 3),
-                         (takt_dim[]){rows, elements * positions}, 2);
-    const takt_id u =
-        takt_reshape(c->g, takt_onnx_in(c, 0), (takt_dim[]){rows, elements * positions}, 2);
+    index =
+        takt_reshape(c->g, takt_broadcast(c->g, index, wide, 3), (takt_dim[]){rows, columns}, 2);
+    const takt_id u = takt_reshape(c->g, takt_onnx_in(c, 0), (takt_dim[]){rows, columns}, 2);
     const takt_id base = filled(c, t.dtype, (takt_dim[]){rows, size + 1}, 2);
     takt_id y = scatter(c, base, index, u, true, 1);
     y = takt_slice(c->g, y, 1, 0, size, 1);
@@ -67,15 +72,19 @@ static takt_status unpool(takt_call *c)
         return c->status;
     TAKT_TRY(takt_spatial_read(c, &t, kernel.at, kernel.count, &s));
     takt_dim small[TAKT_MAX_RANK] = {t.dim[0], t.dim[1]}; /* the size that the indices speak of */
-    for (size_t i = 0; i < s.count; i++)
-        small[i + 2] =
-            (t.dim[i + 2] - 1) * s.stride[i] + s.kernel[i] - s.pad[i] - s.pad[s.count + i];
     for (int i = 0; i < t.rank; i++) {
-        dims[i] = given.is_set && (size_t)i < given.count ? given.at[i] : small[i];
-        all *= small[i];
-        inner *= t.dim[i];
+        const int k = i - 2;
         if (!takt_dim_is_number(t.dim[i]))
             return takt_onnx_refuse(c, "a dimension without a number");
+        if (k >= 0) /* below 2^31 each: takt_spatial_read */
+            small[i] =
+                (t.dim[i] - 1) * s.stride[k] + s.kernel[k] - s.pad[k] - s.pad[(int)s.count + k];
+        dims[i] = given.is_set && (size_t)i < given.count ? given.at[i] : small[i];
+        if (small[i] < 0 || dims[i] < 0)
+            return takt_onnx_refuse(c, "%lld elements on axis %d",
+                                    (long long)(dims[i] < 0 ? dims[i] : small[i]), i);
+        TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, all, small[i], &all));
+        TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, inner, t.dim[i], &inner));
     }
     const takt_id u = takt_reshape(c->g, takt_onnx_in(c, 0), &inner, 1);
     const takt_id index = takt_reshape(c->g, takt_onnx_in(c, 1), &inner, 1);

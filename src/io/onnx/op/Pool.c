@@ -36,8 +36,12 @@ static takt_id indices(takt_call *c, takt_id x, const takt_spatial *s)
         takt_spatial_unfold(c, takt_onnx_cast(c, x, TAKT_F64), s, -INFINITY, out, &flat);
     if (w == TAKT_NONE)
         return w;
-    for (size_t i = 0; i < s->count; i++)
-        size *= t.dim[i + 2];
+    for (size_t i = 0; i < s->count; i++) { /* numbers with a product: takt_spatial_unfold */
+        takt_dim in = 0;
+        if (takt_dim_resolve(c->g->dims, t.dim[i + 2], &in) != TAKT_OK)
+            return TAKT_NONE;
+        size *= in;
+    }
     const takt_named_attr attrs[] = {{"axis", takt_attr_i64(2)}, {"keep", takt_attr_bool(true)}};
     const takt_id best = takt_onnx_op1(c, &takt_op_argmax, w, 2, attrs);
     const takt_type *wt = takt_type_of(c->g, w);

@@ -10,7 +10,10 @@ static takt_id spread(takt_call *c, takt_id s, int axis, int64_t size, takt_dim 
     takt_dim dims[TAKT_MAX_RANK], flat[TAKT_MAX_RANK];
     for (int i = 0, to = 0; i < t.rank; i++) {
         dims[to++] = t.dim[i];
-        flat[i] = i == axis ? t.dim[i] * size : t.dim[i];
+        flat[i] = t.dim[i];
+        if (i == axis &&
+            takt_dim_make(c->g->dims, TAKT_DIM_MUL, t.dim[i], size, &flat[i]) != TAKT_OK)
+            return takt_graph_fail(c->g, TAKT_ERR_SHAPE);
         if (i == axis)
             dims[to++] = size;
     }

@@ -263,8 +263,8 @@ static takt_status read_settings(work *w)
     if (c->status != TAKT_OK)
         return c->status;
     const int along = w->is_bytes ? 1 : 2; /* of r: the state */
-    if (x->rank != 3 || r->rank != 3 || !takt_dim_is_number(r->dim[along]) || r->dim[0] < 1 ||
-        r->dim[0] > 2)
+    if (x->rank != 3 || r->rank != 3 || !takt_dim_is_number(r->dim[along]) ||
+        r->dim[along] > INT32_MAX || r->dim[0] < 1 || r->dim[0] > 2)
         return takt_onnx_refuse(c, "inputs of other ranks than 3");
     if (w->is_bytes)
         TAKT_TRY(check_bytes(c));

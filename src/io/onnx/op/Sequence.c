@@ -2,6 +2,7 @@
  */
 #include <string.h>
 
+#include "base/size.h"
 #include "io/onnx/control.h"
 
 static takt_status set_list(takt_call *c, const takt_id *items, size_t count)
@@ -88,13 +89,17 @@ static takt_status split(takt_call *c)
     const int64_t each = !sizes.is_set ? 1 : sizes.count > 0 ? sizes.at[0] : 0, size = t.dim[axis];
     if (is_one && each < 1)
         return takt_onnx_refuse(c, "parts of %lld", (long long)each);
-    const size_t count = is_one ? (size_t)((size + each - 1) / each) : sizes.count;
+    const size_t count = is_one ? (size_t)(size / each + (size % each != 0)) : sizes.count;
+    if (count > c->g->ctx->limits.nodes)
+        return takt_onnx_refuse(c, "%zu parts of %lld elements", count, (long long)size);
     takt_id *items = takt_onnx_get(c, count, sizeof *items);
     if (items == NULL)
         return TAKT_ERR_MEMORY;
     int64_t at = 0;
     for (size_t i = 0; i < count; i++) {
-        const int64_t next = at + (is_one ? each : sizes.at[i]);
+        int64_t next;
+        if (!takt_i64_add(at, is_one ? each : sizes.at[i], &next))
+            return takt_onnx_refuse(c, "parts of %lld", (long long)sizes.at[i]);
         items[i] = takt_slice(c->g, x, axis, at, next < size ? next : size, 1);
         if (!keep)
             items[i] = takt_onnx_squeeze(c, items[i], axis);
