@@ -119,8 +119,9 @@ for verb in ("run", "summary", "plan"):
     fails(1, verb, lacking,
           says=[lacking + ": error[TAKT3302]: first (Foo, opset 21): Takt has no such operator\n",
                 ": error[TAKT3302]: second (Bar, opset 21): Takt", "hint: `takt ops " + lacking])
-fails(1, "run", write("words.onnx", _pb.model(_pb.Graph([_pb.node("Identity", ["x"], ["y"])],
-                                                [_pb.value("x", [2], 8)], [_pb.value("y", [2], 8)]))),
+words = _pb.Graph([_pb.node("Identity", ["x"], ["y"])], [_pb.value("x", [2], 8)],
+                  [_pb.value("y", [2], 8)])
+fails(1, "run", write("words.onnx", _pb.model(words)),
       says=["error[TAKT3302]", "input x has element type 8 (strings)"])
 
 # The same for programs.
