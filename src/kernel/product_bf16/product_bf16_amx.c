@@ -158,19 +158,32 @@ static void finish_rows(const takt_product_bf16 *g, const panel *o, size_t row, 
         }
 }
 
+enum { SUMS_BYTES = MR * WIDE * sizeof(float) };
+
+static size_t last_bytes(size_t k)
+{
+    return TILE * round_up(k, PIECE) * sizeof(uint16_t);
+}
+
+/* Sums, then the last rows. */
 static size_t scratch_bytes(size_t m, size_t n, size_t k)
 {
     (void)m;
     (void)n;
-    return TILE * round_up(k, PIECE) * sizeof(uint16_t);
+    return SUMS_BYTES + last_bytes(k);
+}
+
+static uint16_t *last_rows(const takt_product_bf16 *g)
+{
+    return (uint16_t *)(void *)((char *)g->scratch + SUMS_BYTES);
 }
 
 /* The last rows, fewer than a tile, as one with zeros around them. */
 static void pack_last(const takt_product_bf16 *g, size_t first)
 {
     const size_t row = round_up(g->k, PIECE);
-    uint16_t *to = g->scratch;
-    memset(to, 0, scratch_bytes(g->m, g->n, g->k));
+    uint16_t *to = last_rows(g);
+    memset(to, 0, last_bytes(g->k));
     for (size_t r = 0; first + r < g->m; r++)
         memcpy(to + r * row, g->a + (first + r) * g->a_row, g->k * sizeof *to);
     WRITTEN(to);
@@ -178,13 +191,13 @@ static void pack_last(const takt_product_bf16 *g, size_t first)
 
 static void one_panel(const takt_product_bf16 *g, const panel *o)
 {
-    float sums[MR][WIDE];
+    float(*sums)[WIDE] = g->scratch;
     for (size_t row = 0, rows; row < g->m; row += rows) {
         const size_t left = g->m - row;
         rows = left >= MR ? MR : least(left, TILE);
         strip s = {g->a + row * g->a_row, g->a_row, rows == MR, false};
         if (rows < TILE)
-            s = (strip){g->scratch, round_up(g->k, PIECE), false, true};
+            s = (strip){last_rows(g), round_up(g->k, PIECE), false, true};
         multiply(g, &s, o, sums);
         finish_rows(g, o, row, rows, sums);
     }
