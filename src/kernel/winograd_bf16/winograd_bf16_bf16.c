@@ -6,6 +6,7 @@
  */
 #include "kernel/winograd_bf16/winograd_bf16.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 #define INLINE static inline __attribute__((always_inline))
 
 enum { POINTS = TAKT_WINOGRAD_BF16_POINTS, PAIRS = MR / 2, IN = 4, ACROSS = 6 };
-enum { BLOCK_BYTES = 256 << 10, STRIPS_MAX = 8 };
+enum { BLOCK_BYTES = 360 << 10, STRIPS_MAX = 8 };
 
 TILE_FUNCTIONS(ZERO, SUMS)
 
@@ -54,12 +55,12 @@ static size_t strips_of(size_t cin, size_t cout)
 /* Bytes from one point to the next: an odd number of lines, or all would fall into few sets. */
 static size_t v_bytes(size_t cin, size_t strips)
 {
-    return (strips * v_count(cin) * sizeof(uint16_t) / 64 | 1) * 64 + 64;
+    return ((strips * v_count(cin) * sizeof(uint16_t) + 63) / 64 | 1) * 64;
 }
 
 static size_t m_bytes(size_t cout, size_t strips)
 {
-    return (strips * m_count(cout) * sizeof(float) / 64 | 1) * 64 + 64;
+    return ((strips * m_count(cout) * sizeof(float) + 63) / 64 | 1) * 64;
 }
 
 static size_t bias_bytes(size_t cout)
@@ -284,8 +285,8 @@ INLINE void store_four(uint16_t *to, uint16x4_t x, size_t n)
 typedef struct ending {
     float32x4_t lo, hi;
     const float *bias;
-    size_t step; /* bytes from point to point */
-    bool adds;   /* a residual */
+    size_t step;     /* bytes from point to point */
+    bool adds, caps; /* a residual; an upper bound */
 } ending;
 
 /* Channels [c, c + n) of a unit, n at most 4, from sums at `m`. */
@@ -306,8 +307,12 @@ INLINE void finish_four(const ending *e, const places *o, const char *m, size_t 
                 p = vaddq_f32(p, vreinterpretq_f32_u16(vzip1q_u16(none, r)));
                 q = vaddq_f32(q, vreinterpretq_f32_u16(vzip2q_u16(none, r)));
             }
-            p = vminq_f32(vmaxq_f32(p, e->lo), e->hi);
-            q = vminq_f32(vmaxq_f32(q, e->lo), e->hi);
+            p = vmaxq_f32(p, e->lo);
+            q = vmaxq_f32(q, e->lo);
+            if (e->caps) {
+                p = vminq_f32(p, e->hi);
+                q = vminq_f32(q, e->hi);
+            }
             const uint32x4_t both = vreinterpretq_u32_u16(vraddhn_high_u32(
                 vraddhn_u32(vreinterpretq_u32_f32(p), z), vreinterpretq_u32_f32(q), z));
             store_four(o->y[i][j] + c, vget_low_u16(vreinterpretq_u16_u32(vuzp1q_u32(both, both))),
@@ -317,18 +322,31 @@ INLINE void finish_four(const ending *e, const places *o, const char *m, size_t 
         }
 }
 
-/* `adds`: as the ending says, known when this is compiled. */
-INLINE void finish_columns(const ending *given, const places *places_, const char *m, size_t first,
-                           size_t end, const bool adds)
+/* `adds` and `caps`: as the ending says, known when this is compiled. */
+INLINE void finish_columns(const ending *given, const places *o, const char *m,
+                           const size_t range[2], const bool adds, const bool caps)
 {
     ending e = *given; /* whose fields stores cannot change */
-    const places o = *places_;
+    const places here = *o;
     e.adds = adds;
-    size_t c = first;
-    for (; c + 4 <= end; c += 4, m += 32)
-        finish_four(&e, &o, m, c, 4);
-    if (c < end)
-        finish_four(&e, &o, m, c, end - c);
+    e.caps = caps;
+    size_t c = range[0];
+    for (; c + 4 <= range[1]; c += 4, m += 32)
+        finish_four(&e, &here, m, c, 4);
+    if (c < range[1])
+        finish_four(&e, &here, m, c, range[1] - c);
+}
+
+static void finish_any(const ending *e, const places *o, const char *m, const size_t range[2])
+{
+    if (e->adds && e->caps)
+        finish_columns(e, o, m, range, true, true);
+    else if (e->adds)
+        finish_columns(e, o, m, range, true, false);
+    else if (e->caps)
+        finish_columns(e, o, m, range, false, true);
+    else
+        finish_columns(e, o, m, range, false, false);
 }
 
 static void transform_outputs(const block *b)
@@ -336,8 +354,8 @@ static void transform_outputs(const block *b)
     const takt_winograd_bf16 *w = b->w;
     const size_t wide = WIDE * takt_panels_wide(widths, w->cout),
                  strip_bytes = m_count(w->cout) * sizeof(float);
-    const ending e = {vdupq_n_f32(w->lo), vdupq_n_f32(w->hi), b->bias, b->m_bytes,
-                      w->residual != NULL};
+    const ending e = {vdupq_n_f32(w->lo), vdupq_n_f32(w->hi),  b->bias,
+                      b->m_bytes,         w->residual != NULL, w->hi < INFINITY};
     places o;
     for (size_t i = 0; i < b->units; i++) {
         const size_t strip = i / PAIRS, rest = b->units - strip * PAIRS;
@@ -347,11 +365,8 @@ static void transform_outputs(const block *b)
         for (size_t col = 0, width; col < w->cout; col += width) {
             width = col < wide ? WIDE : NARROW;
             const char *at = m + (col * 2 * pairs + i % PAIRS * 2 * width) * sizeof(float);
-            const size_t end = w->cout - col < width ? w->cout : col + width;
-            if (e.adds)
-                finish_columns(&e, &o, at, col, end, true);
-            else
-                finish_columns(&e, &o, at, col, end, false);
+            const size_t range[2] = {col, w->cout - col < width ? w->cout : col + width};
+            finish_any(&e, &o, at, range);
         }
     }
 }
