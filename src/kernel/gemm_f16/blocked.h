@@ -2,7 +2,7 @@
  *
  * A template: a variant defines the constants
  *     WIDE, NARROW  columns of B's panels     MR     rows of a full tile
- *     A_BYTES  of packed A to keep in L2
+ *     A_BYTES  of packed A to keep in L2      COPIES  of each element in packed A
  * includes this file, and supplies the functions declared below. A panel of one chunk of B stays in
  * L1 or L2 while the strips of a block of rows run past it; sums are added to C chunk by chunk, and
  * C is brought back from the powers of two in the end.
@@ -69,7 +69,7 @@ static int exponent_b(const takt_gemm_f32 *g)
 
 static size_t most_rows(const takt_gemm_f32 *g)
 {
-    const size_t fit = A_BYTES / sizeof(uint16_t) / (least(g->k, CHUNK) + 1);
+    const size_t fit = A_BYTES / sizeof(uint16_t) / COPIES / (least(g->k, CHUNK) + 1);
     return least(fit / MR * MR < MR ? MR : fit / MR * MR, ROWS_MAX);
 }
 
@@ -84,7 +84,7 @@ static size_t block_rows(const takt_gemm_f32 *g)
 static size_t a_bytes(const takt_gemm_f32 *g)
 {
     const size_t rows = round_up(least(g->m, most_rows(g)), MR) + MR;
-    return round_up(rows * round_up(least(g->k, CHUNK), 32) * sizeof(uint16_t), 64);
+    return round_up(rows * round_up(least(g->k, CHUNK), 32) * COPIES * sizeof(uint16_t), 64);
 }
 
 static size_t edge_bytes(void)

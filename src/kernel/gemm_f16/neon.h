@@ -8,7 +8,7 @@
 typedef float elem;
 typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
-enum { WIDE = 24, NARROW = 16, MR = 8, A_BYTES = 320 << 10 };
+enum { WIDE = 24, NARROW = 16, MR = 8, COPIES = 1, A_BYTES = 320 << 10 };
 
 #include "kernel/gemm_f32/epilogue.h"
 
