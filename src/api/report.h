@@ -59,6 +59,7 @@ typedef struct takt_layers {
     size_t count;
     uint32_t *table; /* open addressing by name */
     size_t table_size;
+    uint64_t constant_bytes; /* of weights that are constants */
 } takt_layers;
 
 /* `sizes` as for takt_model_summary. */

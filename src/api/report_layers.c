@@ -95,20 +95,36 @@ static takt_status add_slots(takt_layers *l)
     return TAKT_OK;
 }
 
-/* Where a model has no parameters, its weights are constants: those of a format that does not tell
- * the two apart. Indices and shapes are no weights. */
-static void add_constants(takt_layers *l)
+static bool is_weight(const takt_node *n)
 {
-    for (size_t i = 0; l->sized->slot_count == 0 && i < l->named->count; i++) {
-        const takt_node *n = &l->named->nodes[i];
-        size_t count = 0;
-        if (n->op != &takt_op_constant || n->origin == NULL || n->type->rank == 0 ||
-            (!takt_dtype_is_float(n->type->dtype) && takt_dtype_bits(n->type->dtype) > 8))
-            continue;
-        takt_layer *layer = find(l, n->origin->name, strlen(n->origin->name));
-        if (layer != NULL && takt_type_count(n->type, &count))
-            layer->parameters += count;
+    return n->op == &takt_op_constant && n->type->rank > 0 &&
+           (takt_dtype_is_float(n->type->dtype) || takt_dtype_bits(n->type->dtype) <= 8);
+}
+
+/* Where a model has no parameters, its weights are constants: those of a format that does not tell
+ * the two apart. Indices and shapes are no weights. A weight belongs to the first that reads it. */
+static takt_status add_constants(takt_layers *l)
+{
+    const takt_graph *g = l->named;
+    bool *seen = takt_arena_array(&l->arena, g->count, sizeof *seen);
+    if (seen == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; l->sized->slot_count == 0 && i < g->count; i++) {
+        const takt_node *n = &g->nodes[i];
+        takt_layer *layer = find(l, origin_of(n), strlen(origin_of(n)));
+        for (uint32_t k = 0; layer != NULL && k < n->in_count; k++) {
+            const takt_id id = n->in[k];
+            size_t count = 0, bytes = 0;
+            if (id == TAKT_NONE || seen[id] || !is_weight(&g->nodes[id]))
+                continue;
+            seen[id] = true;
+            if (takt_type_count(g->nodes[id].type, &count))
+                layer->parameters += count;
+            if (takt_type_bytes(g->nodes[id].type, &bytes))
+                l->constant_bytes += bytes;
+        }
     }
+    return TAKT_OK;
 }
 
 /* How often the body of a scan runs; 1 for what is known only at run time. */
@@ -264,7 +280,7 @@ static takt_status gather(takt_layers *l, const takt_model *m, const char *sizes
     TAKT_TRY(add_inputs(l));
     TAKT_TRY(add_nodes(l));
     TAKT_TRY(add_slots(l));
-    add_constants(l);
+    TAKT_TRY(add_constants(l));
     add_costs(l);
     return name_types(l);
 }

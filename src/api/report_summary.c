@@ -18,9 +18,10 @@ static totals add_up(const takt_layers *l)
     return t;
 }
 
-static uint64_t slot_bytes(const takt_layers *l)
+/* Of parameters and state; of weights that are constants. */
+static uint64_t held_bytes(const takt_layers *l)
 {
-    uint64_t sum = 0;
+    uint64_t sum = l->constant_bytes;
     for (size_t i = 0; i < l->sized->slot_count; i++) {
         size_t bytes = 0;
         (void)takt_type_bytes(&l->sized->slots[i].type, &bytes);
@@ -88,7 +89,7 @@ static takt_status write_text(takt_report *r, const takt_model *m, const takt_la
 {
     char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT];
     const totals sum = add_up(l);
-    const uint64_t bytes = slot_bytes(l);
+    const uint64_t bytes = held_bytes(l);
     TAKT_TRY(write_table(r, l, &sum));
     takt_text_add(&r->text,
                   "  Trainable parameters: %s; other state: ", takt_figure(sum.parameters, a));
@@ -123,7 +124,7 @@ static void write_json(takt_report *r, const takt_layers *l)
     takt_json_close(&r->json, ']');
     takt_report_count(r, "parameters", sum.parameters);
     takt_report_count(r, "state", sum.state);
-    takt_report_count(r, "bytes", slot_bytes(l));
+    takt_report_count(r, "bytes", held_bytes(l));
     takt_report_count(r, "macs", takt_whole(sum.macs));
     takt_report_count(r, "flops", takt_whole(sum.flops));
 }

@@ -1,7 +1,12 @@
 """verbs.py - every verb does its work, in text and in JSON, and explains itself on one screen."""
+import os
 import re
+import sys
 
-from _cli import CNN, MLP, STREAM, expect, finish, parsed, path, succeeds, takt
+from _cli import CNN, MLP, STREAM, expect, finish, parsed, path, succeeds, takt, write
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx"))
+import _pb  # noqa: E402
 
 VERBS = ["backends", "batch", "completion", "explain", "extract", "help", "inspect", "kernels",
          "ops", "opt", "plan", "run", "summary", "version"]
@@ -21,6 +26,17 @@ expect(re.search(r"dense_0 \(dense\) +f32\[batch, 256\] +200,960 +200,704", tabl
 expect(re.search(r"Total +203,530 +203,264", table), table)
 expect(re.search(r"Total +203,530 +6,504,448", succeeds("summary", "-D", "batch=32", MLP)),
        "-D does not change the multiply-adds")
+# Of an ONNX model, whose weights are constants: each belongs to the node that reads it.
+weighted = write("weighted.onnx", _pb.model(_pb.Graph(
+    [_pb.node("MatMul", ["x", "w"], ["h"], name="first"), _pb.node("Relu", ["h"], ["r"], name="act"),
+     _pb.node("MatMul", ["r", "v"], ["y"], name="second")],
+    [_pb.value("x", ["n", 3])], [_pb.value("y", ["n", 2])],
+    [_pb.tensor("w", [3, 5], 1, _pb.floats(*range(15))),
+     _pb.tensor("v", [5, 2], 1, _pb.floats(*range(10)))])))
+shown = parsed("summary", "--json", weighted)
+expect([(layer["name"], layer["parameters"], layer["macs"]) for layer in shown["layers"]] ==
+       [("x", 0, 0), ("first", 15, 15), ("act", 0, 0), ("second", 10, 10)], shown)
+expect(shown["parameters"] == 25 and shown["bytes"] == 100, shown)
 summary = parsed("summary", "--json", CNN)
 expect(summary["parameters"] == 9122 and summary["state"] == 48, summary)
 types = [layer["type"] for layer in summary["layers"][:3]]

@@ -117,6 +117,22 @@ def named_sizes():
           [node("ConvTranspose", ["x", "w"], ["y0"], strides=[2], pads=[1, 1], output_padding=[1])],
           ([1, 1, 4], x), [([1, 1, len(y)], y, 1)], [tensor("w", [1, 1, 3], 1, floats(*w))],
           ["n", 1, "t"])
+    # torch's expand: where(shape == -1, 1, shape); no dimension is -1.
+    check("Expand to a named size", 13,
+          [node("Shape", ["x"], ["s"]), node("Mul", ["ones", "minus"], ["m"]),
+           node("Equal", ["s", "m"], ["e"]), node("Where", ["e", "ones", "s"], ["t"]),
+           node("Expand", ["w", "t"], ["y0"])],
+          ([2, 3], [0.0] * 6), [([2, 3], [5.0] * 6, 1)],
+          [tensor("w", [1, 1], 1, floats(5)), tensor("ones", [2], 7, ints(1, 1)),
+           tensor("minus", [], 7, ints(-1))], ["n", "k"])
+    # A size that is compared with others: larger than nothing, and the same as itself.
+    check("comparisons of a named size", 13,
+          [node("Shape", ["x"], ["s"]), node("GreaterOrEqual", ["s", "zeros"], ["a"]),
+           node("Less", ["s", "zeros"], ["b"]), node("Equal", ["s", "s"], ["c"]),
+           node("Where", ["a", "s", "zeros"], ["t"]), node("Where", ["b", "zeros", "t"], ["u"]),
+           node("Where", ["c", "u", "zeros"], ["v"]), node("Expand", ["w", "v"], ["y0"])],
+          ([2, 3], [0.0] * 6), [([2, 3], [5.0] * 6, 1)],
+          [tensor("w", [1, 1], 1, floats(5)), tensor("zeros", [2], 7, ints(0, 0))], ["n", "k"])
 
 
 if __name__ == "__main__":
@@ -124,4 +140,4 @@ if __name__ == "__main__":
     inputs()
     named_sizes()
     print(f"{count} models, {len(failures)} failed")
-    sys.exit(1 if failures or count < 22 else 0)
+    sys.exit(1 if failures or count < 24 else 0)

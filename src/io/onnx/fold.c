@@ -131,7 +131,8 @@ static takt_status learn(takt_room *room, takt_id id)
         TAKT_TRY(know_input(room, id, f));
     else if (can_evaluate(room, n))
         TAKT_TRY(evaluate(room, id, f));
-    else if (takt_dtype_is_int(n->type[0].dtype) && n->type[0].rank <= 1 && n->out_count == 1) {
+    else if ((takt_dtype_is_int(n->type[0].dtype) || n->type[0].dtype == TAKT_BOOL) &&
+             n->type[0].rank <= 1 && n->out_count == 1) {
         TAKT_TRY(takt_fold_symbolic(room, id, &f->syms));
         f->state = f->syms.at != NULL ? TAKT_FACT_READY : TAKT_FACT_UNKNOWN;
     }

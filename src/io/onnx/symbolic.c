@@ -78,6 +78,47 @@ static bool combine(takt_room *room, const takt_op *op, takt_sym a, takt_sym b, 
     return true;
 }
 
+/* ---- comparisons ---- */
+
+/* a < b where it can be said: a dimension is not negative. */
+static bool is_less(takt_sym a, takt_sym b, bool *out)
+{
+    *out = !a.is_dim && (b.is_dim ? a.number < 0 : a.number < b.number);
+    return (!a.is_dim && !b.is_dim) || (a.is_dim && !b.is_dim && b.number <= 0) || *out;
+}
+
+static bool is_equal(takt_room *room, takt_sym a, takt_sym b, bool *out)
+{
+    bool less, more;
+    if (a.is_dim && b.is_dim) {
+        *out = takt_dim_same(room->g->dims, a.dim, b.dim);
+        return *out;
+    }
+    *out = !a.is_dim && !b.is_dim && a.number == b.number;
+    return (!a.is_dim && !b.is_dim) || (is_less(a, b, &less) && less) ||
+           (is_less(b, a, &more) && more);
+}
+
+static bool is_comparison(const takt_op *op)
+{
+    return op == &takt_op_eq || op == &takt_op_ne || op == &takt_op_lt || op == &takt_op_le ||
+           op == &takt_op_gt || op == &takt_op_ge;
+}
+
+/* False: it cannot be said. */
+static bool compare(takt_room *room, const takt_op *op, takt_sym a, takt_sym b, takt_sym *out)
+{
+    bool yes = false, is_known;
+    if (op == &takt_op_eq || op == &takt_op_ne)
+        is_known = is_equal(room, a, b, &yes);
+    else if (op == &takt_op_lt || op == &takt_op_ge)
+        is_known = is_less(a, b, &yes);
+    else
+        is_known = is_less(b, a, &yes);
+    *out = number(yes != (op == &takt_op_ne || op == &takt_op_ge || op == &takt_op_le));
+    return is_known;
+}
+
 /* ---- nodes ---- */
 
 typedef struct work {
@@ -160,7 +201,8 @@ static bool calculate(work *w)
         return false;
     for (size_t i = 0; i < w->count; i++) {
         const takt_sym x = a.at[a.count == 1 ? 0 : i], y = b.at[b.count == 1 ? 0 : i];
-        if (!combine(w->room, w->n->op, x, y, &w->out[i]))
+        if (is_comparison(w->n->op) ? !compare(w->room, w->n->op, x, y, &w->out[i])
+                                    : !combine(w->room, w->n->op, x, y, &w->out[i]))
             return false;
     }
     return true;
@@ -178,14 +220,14 @@ static bool product(work *w)
 
 static bool choose(work *w)
 {
-    const takt_array *condition = NULL;
-    const takt_syms a = input(w, 1), b = input(w, 2);
-    if (takt_fold_known(w->room, w->n->in[0], &condition) != TAKT_OK || condition == NULL ||
-        a.at == NULL || b.at == NULL)
+    const takt_syms c = input(w, 0), a = input(w, 1), b = input(w, 2);
+    if (c.at == NULL || a.at == NULL || b.at == NULL)
         return false;
     for (size_t i = 0; i < w->count; i++) {
-        const bool yes = condition->i[condition->count == 1 ? 0 : i] != 0;
-        w->out[i] = yes ? a.at[a.count == 1 ? 0 : i] : b.at[b.count == 1 ? 0 : i];
+        const takt_sym condition = c.at[c.count == 1 ? 0 : i];
+        if (condition.is_dim)
+            return false;
+        w->out[i] = condition.number != 0 ? a.at[a.count == 1 ? 0 : i] : b.at[b.count == 1 ? 0 : i];
     }
     return true;
 }
@@ -220,7 +262,7 @@ static bool solve(work *w)
     if (op == &takt_op_cast || op == &takt_op_reshape || op == &takt_op_squeeze ||
         op == &takt_op_unsqueeze || op == &takt_op_flatten || op == &takt_op_broadcast)
         return copy_all(w);
-    return dim_op(op, &unused) && calculate(w);
+    return (dim_op(op, &unused) || is_comparison(op)) && calculate(w);
 }
 
 takt_status takt_fold_symbolic(takt_room *room, takt_id id, takt_syms *out)
