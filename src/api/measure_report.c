@@ -210,9 +210,10 @@ static void table(const takt_profile *p, size_t top, takt_report *r)
 static void sums(const takt_profile *p, takt_text *text)
 {
     char a[FIGURE], b[FIGURE], c[FIGURE], d[FIGURE];
-    takt_text_add(text, "\n%zu steps take %s of a profiled run's %s; %s and %s a run\n",
-                  p->plan->step_count, takt_figure_time(p->watched_ns, a),
-                  takt_figure_time(p->run_ns, b), takt_figure_scaled(total(p, true), "FLOP", c),
+    takt_text_add(text, "\n%zu step%s%s of a profiled run's %s; %s and %s a run\n",
+                  p->plan->step_count, p->plan->step_count == 1 ? " takes " : "s take ",
+                  takt_figure_time(p->watched_ns, a), takt_figure_time(p->run_ns, b),
+                  takt_figure_scaled(total(p, true), "FLOP", c),
                   takt_figure_scaled(total(p, false), "B", d));
     if (p->has_ceilings)
         takt_text_add(text, "the fastest that this machine could do it: %s, so this is %.0f %%\n",

@@ -84,8 +84,9 @@ static void axes(const canvas *c)
     const takt_plan *plan = c->plan;
     takt_text_add(c->text, "<text x=\"%d\" y=\"22\" font-size=\"15\">", LEFT);
     escaped(c->text, plan->graph->name);
-    takt_text_add(c->text, ": arena of %s bytes over %zu steps; lower bound ",
-                  takt_figure(plan->arena_bytes, figure), plan->step_count);
+    takt_text_add(c->text, ": arena of %s bytes over %zu step%s; lower bound ",
+                  takt_figure(plan->arena_bytes, figure), plan->step_count,
+                  plan->step_count == 1 ? "" : "s");
     takt_text_add(c->text, "%s</text>\n", takt_figure(plan->lower_bound, figure));
     takt_text_add(c->text, "<line x1=\"%d\" x2=\"%d\" stroke=\"#c00\" stroke-dasharray=\"4 3\"",
                   LEFT, LEFT + WIDE);

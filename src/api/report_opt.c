@@ -62,7 +62,8 @@ static takt_status size_model(const takt_model *m, const char *text, bool traina
 
 static void trace_text(takt_report *r, const takt_pass_report *p)
 {
-    takt_text_add(&r->text, "# %zu rules fired, %zu refused\n", p->fired, p->refused);
+    takt_text_add(&r->text, "# %zu rule%s fired, %zu refused\n", p->fired, p->fired == 1 ? "" : "s",
+                  p->refused);
     for (const takt_pass_event *e = p->first; e != NULL; e = e->next) {
         takt_text_add(&r->text, "# %s: %s: %s%s%s\n", e->pass, e->node, e->law,
                       e->refused != NULL ? ": refused: " : "",

@@ -78,6 +78,7 @@ expect("write the model to F: .taktp" in succeeds("compile", "--help"), "its own
 # Wording.
 expect("plan of one: 1 step, " in succeeds("plan", ONE), "one step")
 expect("\n1 step, " in succeeds("run", ONE), "one step")
+expect("\n1 step takes " in succeeds("profile", ONE, *QUICK), "one step")
 fails(2, "plan", MLP, "--simd", "gemm_bf16=off", says=["--numerics fast"])
 fails(2, "plan", MLP, "--simd", "rows_f32=off", says=["belong to the family rows"])
 
