@@ -125,11 +125,6 @@ static void mm_strip(const mm_job *t)
 
 /* ---- scratch ---- */
 
-static bool is_plain(const takt_blocks *b)
-{
-    return is_small(b) && !b->zero;
-}
-
 /* Rows at a time, an even number. */
 static size_t mm_rows(const takt_block_i8 *g)
 {

@@ -22,6 +22,12 @@ typedef struct piece {
     int32_t zero[PIECE_BLOCKS][8][4];
 } piece;
 
+/* Small sums and one zero point for all, which is known with the sums of A. */
+static bool is_plain(const takt_blocks *b)
+{
+    return is_small(b) && !b->zero;
+}
+
 FIXED void spread_bits(const uint32_t *w, size_t k, int8_t *to, const unsigned bits)
 {
     /* Sixteen k: sixteen vectors of two columns by eight k. */
@@ -52,6 +58,27 @@ FIXED void spread_four(int32x4_t x, void *to)
     vst1q_s64((int64_t *)to + 2, vdupq_laneq_s64(wide, 1));
 }
 
+/* Of `count` times four columns, from number `at` on. */
+static void spread_scales(const takt_blocks *b, size_t at, size_t count, piece *to)
+{
+    const float *wide = (const float *)b->scale + at;
+    const uint16_t *narrow = (const uint16_t *)b->scale + at;
+    float(*out)[4] = to->scale[0];
+    for (size_t i = 0; b->scale_is_f16 && i < count; i++)
+        spread_four(vreinterpretq_s32_f32(vf_load_f16(narrow + 4 * i)), out[2 * i]);
+    for (size_t i = 0; !b->scale_is_f16 && i < count; i++)
+        spread_four(vreinterpretq_s32_f32(vf_load(wide + 4 * i)), out[2 * i]);
+}
+
+static void spread_zeros(const takt_blocks *b, size_t at, size_t count, piece *to)
+{
+    const int32x4_t shift = vdupq_n_s32(LEVEL_SHIFT(b->bits)), level = vdupq_n_s32(b->level);
+    for (size_t i = 0; i < count; i++) {
+        const int32x4_t zero = b->zero ? vi_load_u8(b->zero + at + 4 * i) : level;
+        spread_four(vsubq_s32(zero, shift), to->zero[0][2 * i]);
+    }
+}
+
 static void spread(const takt_blocks *b, size_t panel, size_t from, size_t blocks, piece *to)
 {
     const size_t deep = takt_blocks_deep(b->k), k = from * b->block;
@@ -65,12 +92,7 @@ static void spread(const takt_blocks *b, size_t panel, size_t from, size_t block
         spread_bits(w, steps, to->bytes, 4);
     else
         spread_bits(w, steps, to->bytes, 8);
-    for (size_t i = 0; i < blocks * 4; i++) {
-        const size_t c = at + 4 * i;
-        const int32x4_t zero = b->zero ? vi_load_u8(b->zero + c) : vdupq_n_s32(b->level);
-        const vf scale = b->scale_is_f16 ? vf_load_f16((const uint16_t *)b->scale + c)
-                                         : vf_load((const float *)b->scale + c);
-        spread_four(vreinterpretq_s32_f32(scale), to->scale[i / 4][i % 4 * 2]);
-        spread_four(vsubq_s32(zero, vdupq_n_s32(LEVEL_SHIFT(b->bits))), to->zero[i / 4][i % 4 * 2]);
-    }
+    spread_scales(b, at, blocks * 4, to);
+    if (!is_plain(b))
+        spread_zeros(b, at, blocks * 4, to);
 }

@@ -47,6 +47,20 @@ FILLS(8)
 
 typedef void fill_fn(const uint32_t *w, const block_parameters *o, const places *to, bool is_float);
 
+#if TAKT_SIMD_SET == 2
+#include "kernel/block_panels/neon_fill.h"
+#endif
+
+static fill_fn *fill_for(const takt_blocks *b)
+{
+    static fill_fn *const fns[3] = {fill_2, fill_4, fill_8};
+#if TAKT_SIMD_SET == 2
+    if (b->bits < 8 && !b->zero && !b->zero_f32)
+        return b->bits == 2 ? plain_2 : plain_4;
+#endif
+    return fns[b->bits / 4];
+}
+
 /* The places of sixteen columns of the result; false if a vector would lie in two panels, or
  * beyond the last column. */
 static bool find_places(const takt_block_panels *g, size_t column, size_t row, places *o)
@@ -125,9 +139,8 @@ static void one_panel(const takt_block_panels *g, size_t panel, fill_fn *to_floa
 
 static void run(const takt_block_panels *g)
 {
-    static fill_fn *const fns[3] = {fill_2, fill_4, fill_8};
     for (size_t p = 0; p < takt_blocks_panels(g->b.n); p++)
-        one_panel(g, p, fns[g->b.bits / 4]);
+        one_panel(g, p, fill_for(&g->b));
     clear_rest(g);
 }
 

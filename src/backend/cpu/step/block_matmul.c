@@ -15,7 +15,7 @@
  */
 typedef enum way { BYTES, FEW_ROWS, FLOATS } way;
 
-enum { STRIP = 192, ROWS_MOST = 256 }; /* columns and rows of a part */
+enum { STRIP = 384, ROWS_MOST = 256 }; /* columns and rows of a part */
 
 typedef struct operand {
     size_t in;      /* into step->in; SIZE_MAX: absent */
