@@ -28,7 +28,8 @@ expect(re.search(r"Total +203,530 +6,504,448", succeeds("summary", "-D", "batch=
        "-D does not change the multiply-adds")
 # Of an ONNX model, whose weights are constants: each belongs to the node that reads it.
 weighted = write("weighted.onnx", _pb.model(_pb.Graph(
-    [_pb.node("MatMul", ["x", "w"], ["h"], name="first"), _pb.node("Relu", ["h"], ["r"], name="act"),
+    [_pb.node("MatMul", ["x", "w"], ["h"], name="first"),
+     _pb.node("Relu", ["h"], ["r"], name="act"),
      _pb.node("MatMul", ["r", "v"], ["y"], name="second")],
     [_pb.value("x", ["n", 3])], [_pb.value("y", ["n", 2])],
     [_pb.tensor("w", [3, 5], 1, _pb.floats(*range(15))),
