@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "io/safetensors/safetensors.h"
 
-size_t load_live, load_peak;
+size_t load_live, load_peak, load_asked; /* now, at most, in all */
 
 static void *get(void *user, size_t size, size_t align)
 {
@@ -14,6 +14,7 @@ static void *get(void *user, size_t size, size_t align)
     void *block =
         size > SIZE_MAX - align ? NULL : aligned_alloc(align, (size + align - 1) & ~(align - 1));
     load_live += block != NULL ? size : 0;
+    load_asked += size;
     load_peak = load_live > load_peak ? load_live : load_peak;
     return block;
 }

@@ -141,26 +141,48 @@ static takt_status learn(takt_room *room, takt_id id)
     return TAKT_OK;
 }
 
+/* What waits to be learned: inputs before those that read them. */
+typedef struct waiting {
+    takt_id *at;
+    size_t count, capacity;
+} waiting;
+
+static takt_status wait_for(takt_room *room, waiting *w, takt_id id)
+{
+    void *at = w->at;
+    const takt_status status =
+        takt_mem_grow(room->im->ctx, &at, &w->capacity, w->count + 1, sizeof *w->at);
+    w->at = at;
+    if (status == TAKT_OK)
+        w->at[w->count++] = id;
+    return status;
+}
+
+/* Learns the last that waits, or adds what it needs. */
+static takt_status study_last(takt_room *room, waiting *w)
+{
+    const takt_id id = w->at[w->count - 1];
+    const takt_node *n = takt_node_at(room->g, id);
+    const size_t before = w->count;
+    for (uint32_t k = 0; room->facts[id].state == TAKT_FACT_NEW && k < n->in_count; k++)
+        if (n->in[k] != TAKT_NONE && room->facts[n->in[k]].state == TAKT_FACT_NEW)
+            TAKT_TRY(wait_for(room, w, n->in[k]));
+    if (w->count > before)
+        return TAKT_OK;
+    w->count--;
+    return learn(room, id);
+}
+
 static takt_status study(takt_room *room, takt_id id)
 {
     TAKT_TRY(make_room(room));
     if (room->facts[id].state != TAKT_FACT_NEW)
         return TAKT_OK;
-    void *block;
-    TAKT_TRY(takt_mem_zero(room->im->ctx, (size_t)id + 1, 1, "marks", &block));
-    unsigned char *need = block;
-    need[id] = 1;
-    for (takt_id i = id + 1; i-- > 0;) {
-        const takt_node *n = takt_node_at(room->g, i);
-        for (uint32_t k = 0; need[i] && k < n->in_count; k++)
-            if (n->in[k] != TAKT_NONE && room->facts[n->in[k]].state == TAKT_FACT_NEW)
-                need[n->in[k]] = 1;
-    }
-    takt_status status = TAKT_OK;
-    for (takt_id i = 0; i <= id && status == TAKT_OK; i++)
-        if (need[i])
-            status = learn(room, i);
-    takt_mem_put(room->im->ctx, block, (size_t)id + 1);
+    waiting w = {0};
+    takt_status status = wait_for(room, &w, id);
+    while (status == TAKT_OK && w.count > 0)
+        status = study_last(room, &w);
+    takt_mem_put(room->im->ctx, w.at, w.capacity * sizeof *w.at);
     return status;
 }
 
