@@ -1,5 +1,6 @@
 /* measure_bench_text.c - the result of a benchmark for people. */
 #include <math.h>
+#include <string.h>
 
 #include "api/measure.h"
 #include "api/measure_bench.h"
@@ -23,6 +24,36 @@ static void print_row(takt_table *t, const takt_bench_row *r)
     percentile_cell(t, &s->percentiles[3]);
     takt_table_cell(t, "%s", takt_figure_scaled(takt_bench_rate(r), "samples/s", a));
     takt_table_cell(t, "%s", takt_figure_bytes(r->planned_peak, b));
+}
+
+/* Of --type memory: what a run holds, asks for and moves. */
+static void print_memory(const takt_bench *b, takt_text *text)
+{
+    char a[TAKT_FIGURE_TEXT], c[TAKT_FIGURE_TEXT], d[TAKT_FIGURE_TEXT];
+    for (size_t i = 0; i < b->count; i++) {
+        const takt_bench_row *r = &b->rows[i];
+        double bytes = 0;
+        for (size_t k = 0; k < r->op_count; k++)
+            bytes += r->ops[k].bytes;
+        takt_text_add(text,
+                      "batch %lld, %d thread%s: peak %s, %s live on average, %llu allocations a "
+                      "run; resident memory grew by %s\n",
+                      (long long)r->batch, r->threads, r->threads == 1 ? "" : "s",
+                      takt_figure_bytes(r->planned_peak, a),
+                      takt_figure_bytes((uint64_t)r->live_mean, c),
+                      (unsigned long long)r->allocations, takt_figure_bytes(r->rss_delta, d));
+        if (bytes > 0)
+            takt_text_add(
+                text, "  a run moves %s, %s (from the plan, not counted)",
+                takt_figure_bytes((uint64_t)bytes, a),
+                takt_figure_scaled(bytes / fmax(1, r->timing.stats.median) * 1e9, "B/s", c));
+        if (bytes > 0 && b->has_ceilings && !b->is_loaded)
+            takt_text_add(
+                text, "; all of it fits into %s",
+                takt_level_names[takt_ceilings_level(&b->ceilings, (double)r->planned_peak)]);
+        takt_text_add(text, "%s", bytes > 0 ? "\n" : "");
+    }
+    takt_text_add(text, "\n");
 }
 
 static void print_phases(const takt_bench *b, takt_text *text)
@@ -92,6 +123,8 @@ takt_status takt_bench_text(const takt_bench *b, takt_text *text)
     const takt_status status = t.status;
     takt_table_deinit(&t);
     takt_text_add(text, "\n");
+    if (strcmp(b->type, "memory") == 0)
+        print_memory(b, text);
     print_phases(b, text);
     takt_text_add(text, "noise: grade %s; A/A shows differences of %.2f %%, steal time %.2f %%",
                   takt_bench_grade(b), takt_bench_noise_pct(b), b->others.steal_pct);

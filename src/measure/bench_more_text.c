@@ -3,18 +3,37 @@
 
 #include "measure/bench.h"
 #include "measure/cache.h"
+#include "measure/plot_axis.h"
+
+/* "534.7", "20560": no exponents. */
+static void put_rate(takt_text *text, double rate, const char *unit)
+{
+    takt_text_add(text, rate < 1000 ? "%.4g %s" : "%.0f %s", rate, unit);
+}
+
+/* "9.615 ms", "1 us". */
+static void put_time(takt_text *text, double ns)
+{
+    double scale;
+    const char *unit = takt_time_unit(ns, &scale);
+    takt_text_add(text, "%.4g %s", ns * scale, unit);
+}
 
 static void say_load(takt_text *text, const takt_bench_row *r)
 {
     const takt_bench_more *m = &r->more;
     takt_text_add(text, "  %s, %zu stream%s:", takt_scenario_name(m->scenario), m->streams,
                   m->streams == 1 ? "" : "s");
+    takt_text_add(text, " ");
     if (m->scenario == TAKT_SERVER)
-        takt_text_add(text, " %.4g queries/s asked,", m->qps_asked);
-    takt_text_add(text, " %.4g queries/s answered, %.4g samples/s", m->qps, takt_bench_rate(r));
-    if (m->scenario == TAKT_SERVER)
-        takt_text_add(text, "; half the queries wait %.3g us or less until somebody is free",
-                      m->waiting.median * 1e-3);
+        put_rate(text, m->qps_asked, "queries/s asked, ");
+    put_rate(text, m->qps, "queries/s answered, ");
+    put_rate(text, takt_bench_rate(r), "samples/s");
+    if (m->scenario == TAKT_SERVER) {
+        takt_text_add(text, "; half the queries wait ");
+        put_time(text, m->waiting.median);
+        takt_text_add(text, " or less until somebody is free");
+    }
     takt_text_add(text, "\n");
     if (m->unanswered > 0)
         takt_text_add(text,
@@ -25,16 +44,30 @@ static void say_load(takt_text *text, const takt_bench_row *r)
 
 static void say_peak(takt_text *text, const takt_bench_more *m)
 {
-    for (size_t i = 0; i < m->peak.try_count; i++)
-        takt_text_add(text, "  tried %10.4g queries/s: p%g %.4g ms, %s\n", m->peak.tries[i].qps,
-                      100 * m->slo.part, m->peak.tries[i].value_ns * 1e-6,
-                      m->peak.tries[i].met ? "kept" : "not kept");
+    for (size_t i = 0; i < m->peak.try_count; i++) {
+        takt_text_add(text, "  tried %8.0f queries/s: p%g ", m->peak.tries[i].qps,
+                      100 * m->slo.part);
+        put_time(text, m->peak.tries[i].value_ns);
+        takt_text_add(text, ", %s\n", m->peak.tries[i].met ? "kept" : "not kept");
+    }
+    takt_text_add(text, "  peak: ");
     if (m->peak.qps > 0)
-        takt_text_add(text, "  peak: %.4g queries/s with p%g within %.4g ms\n", m->peak.qps,
-                      100 * m->slo.part, m->slo.limit_ns * 1e-6);
+        put_rate(text, m->peak.qps, "queries/s with");
     else
-        takt_text_add(text, "  peak: none; p%g within %.4g ms was kept at no rate tried\n",
-                      100 * m->slo.part, m->slo.limit_ns * 1e-6);
+        takt_text_add(text, "none;");
+    takt_text_add(text, " p%g within ", 100 * m->slo.part);
+    put_time(text, m->slo.limit_ns);
+    takt_text_add(text, "%s\n", m->peak.qps > 0 ? "" : " was kept at no rate tried");
+}
+
+static void say_promise(takt_text *text, const takt_bench_more *m)
+{
+    takt_text_add(text, "  promise: p%g is %s", 100 * m->slo.part,
+                  m->slo_sure ? "" : "at least ");
+    put_time(text, m->slo_ns);
+    takt_text_add(text, ", %s ", m->slo_met ? "within" : "NOT within");
+    put_time(text, m->slo.limit_ns);
+    takt_text_add(text, "%s\n", m->slo_sure ? "" : "; there are too few runs to be sure");
 }
 
 static void say_processes(takt_text *text, const takt_bench_more *m)
@@ -59,10 +92,7 @@ void takt_bench_more_text(takt_text *text, const takt_bench *b, const takt_bench
     if (m->peak.try_count > 0)
         say_peak(text, m);
     else if (m->slo.limit_ns > 0)
-        takt_text_add(text, "  promise: p%g is %s%.4g ms, %s %.4g ms%s\n", 100 * m->slo.part,
-                      m->slo_sure ? "" : "at least ", m->slo_ns * 1e-6,
-                      m->slo_met ? "within" : "NOT within", m->slo.limit_ns * 1e-6,
-                      m->slo_sure ? "" : "; there are too few runs to be sure");
+        say_promise(text, m);
     if (m->processes > 1)
         say_processes(text, m);
     if (m->event != NULL)

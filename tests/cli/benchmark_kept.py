@@ -94,6 +94,20 @@ def cases():
     takt("compare two.json slow.json --fail-on slower:50%", 3, "batch 2, 1 thread is 9 times")
 
 
+def memory():
+    """What --type memory is asked for is told, not only times."""
+    text = takt("run model.takt --type memory --iterations 30").stdout
+    for words in ("peak 8", "live on average", "0 allocations a run", "a run moves", "fits into"):
+        expect(words in text, f"{words}: {text}")
+    expect("live on average" not in takt("run model.takt --iterations 30").stdout, "only there")
+
+
+def rates():
+    """Rates and times are written as people read them."""
+    text = takt("run model.takt --scenario offline --iterations 3000 --slo p50=1us", 4).stdout
+    expect("e+0" not in text and "NOT within 1 us" in text, text)
+
+
 def mistakes():
     takt("run model.takt --metrics latency beauty", 2, "there is no metric beauty")
     takt("run model.takt other.takt", 2, "one model is measured at a time")
@@ -103,7 +117,7 @@ def mistakes():
 
 TMP.mkdir(parents=True, exist_ok=True)
 shutil.copy("examples/mlp.takt", TMP / "model.takt")
-for part in (whole, unwritable, cases, mistakes):
+for part in (whole, unwritable, cases, memory, rates, mistakes):
     part()
 for wanted in ((signal.SIGKILL, -9), (signal.SIGTERM, 130), (signal.SIGHUP, 130)):
     broken_off(*wanted)
