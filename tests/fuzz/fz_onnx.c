@@ -61,7 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (takt_ctx_create(&config, &ctx) != TAKT_OK)
         return 0;
     const takt_status status = read_once(ctx, data, size, &first);
-    must(read_once(ctx, data, size, &second) == status && first == second);
+    if (size > 0 && data[size / 2] % 4 == 0) /* one in four: twice costs as much as another input */
+        must(read_once(ctx, data, size, &second) == status && first == second);
     takt_ctx_destroy(ctx);
     must(live == 0);
     return 0;

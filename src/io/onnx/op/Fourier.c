@@ -14,7 +14,8 @@ static takt_status basis(takt_call *c, takt_dtype dtype, const turn *t, takt_id 
 {
     const int64_t rows = t->rows, columns = t->columns, n = t->n;
     const double sign = t->sign;
-    if (rows < 1 || columns < 1 || rows > 1 << 14 || columns > 1 << 14)
+    if (rows < 1 || columns < 1 || rows > 1 << 14 || columns > 1 << 14 ||
+        (uint64_t)(rows * columns) > c->g->ctx->limits.tensor_bytes / sizeof(float))
         return takt_onnx_refuse(c, "a transform of %lld", (long long)n);
     double *v = takt_onnx_get(c, (size_t)(rows * columns), sizeof *v);
     if (v == NULL)
