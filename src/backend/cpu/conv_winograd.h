@@ -11,14 +11,4 @@ size_t takt_winograd_point_floats(const takt_conv_shape *s, takt_panels panels);
 /* U = G w Gt in double, rounded once: for each point, a packed matrix [cin][cout]. */
 void takt_winograd_pack(const takt_conv_shape *s, takt_panels panels, const float *w, float *to);
 
-/* The same from narrow weights: U * 64 in f16, so that small elements keep their bits. A weight
- * beyond 1000 does not fit. */
-TAKT_MUST_USE takt_status takt_winograd_pack_narrow(const takt_conv_shape *s, takt_panels panels,
-                                                    const takt_narrow_job *job,
-                                                    const takt_narrow *n, const void *from,
-                                                    void *to);
-/* Makes `g` read the packed weights of one point, narrow or not. */
-void takt_winograd_use(takt_gemm_f32 *g, const takt_narrow *n, const void *data, size_t columns,
-                       takt_gemm_stored *room);
-
 #endif

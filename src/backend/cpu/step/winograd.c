@@ -12,6 +12,7 @@
 #include "backend/cpu/conv_shape.h"
 #include "backend/cpu/conv_winograd.h"
 #include "backend/cpu/cut.h"
+#include "base/mem.h"
 #include "base/size.h"
 #include "kernel/winograd_f32/winograd_f32.h"
 #include "op/util/conv.h"
@@ -141,25 +142,23 @@ static void multiply(const takt_step *s, const takt_task *t, size_t count, const
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    const char *weights = f->is_packed ? takt_view_data(t, &s->in[f->w])
-                                       : (const void *)at(t->scratch, f->weights_at);
-    const size_t each = takt_winograd_point_floats(c, f->panels) * f->narrow.bytes;
-    const size_t width = takt_panels_columns(f->panels, c->cout);
+    const float *weights =
+        f->is_packed ? takt_view_data(t, &s->in[f->w]) : at(t->scratch, f->weights_at);
+    const size_t each = takt_winograd_point_floats(c, f->panels);
     for (size_t p = 0; p < POINTS; p++) {
-        takt_gemm_stored stored;
         takt_gemm_f32 g = {.m = count,
                            .n = o->count,
                            .k = c->cin,
                            .a = at(t->scratch_own, f->inputs) + p * stride_of(count, c->cin),
                            .a_row = c->cin,
                            .a_col = 1,
+                           .b = weights + p * each,
                            .b_n = c->cout,
                            .b_first = o->first,
                            .c = at(t->scratch_own, f->products) + p * stride_of(count, o->count),
                            .ldc = o->count,
                            .scratch = t->scratch_own,
                            .walk = f->walk};
-        takt_winograd_use(&g, &f->narrow, weights + p * each, width, &stored);
         f->multiply(&g);
     }
 }
@@ -263,17 +262,23 @@ static void after(const takt_step *s, const takt_task *t)
 
 /* ---- compiling ---- */
 
+/* Weights of 16 bits are widened first, and their form is one of f32: rounded to 16 bits again, its
+ * error would be enlarged tenfold by the transforms. */
 static takt_status pack_constant(void *user, const void *from, void *to)
 {
     const facts *f = user;
-    const takt_narrow_job job = {.ctx = f->ctx,
-                                 .count = f->w_count,
-                                 .packed =
-                                     POINTS * takt_winograd_point_floats(&f->shape, f->panels),
-                                 .to = TAKT_F16};
-    if (takt_is_narrow(&f->narrow))
-        return takt_winograd_pack_narrow(&f->shape, f->panels, &job, &f->narrow, from, to);
-    takt_winograd_pack(&f->shape, f->panels, from, to);
+    const takt_narrow *n = &f->narrow;
+    const size_t bytes = f->w_count * sizeof(float);
+    void *wide;
+    if (!takt_is_narrow(n)) {
+        takt_winograd_pack(&f->shape, f->panels, from, to);
+        return TAKT_OK;
+    }
+    TAKT_TRY(takt_narrow_check(f->ctx, n, from, f->w_count));
+    TAKT_TRY(takt_mem_get(f->ctx, bytes, "weights to pack", &wide));
+    n->convert(&(takt_convert){.to = TAKT_F32, .from = n->dtype}, wide, from, f->w_count);
+    takt_winograd_pack(&f->shape, f->panels, wide, to);
+    takt_mem_put(f->ctx, wide, bytes);
     return TAKT_OK;
 }
 
@@ -289,14 +294,9 @@ static takt_status add_operands(takt_planner *p, facts *f)
     f->narrow = takt_narrow_of(p, n->in[1], sizeof(float));
     f->ctx = p->ctx;
     (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->w_count);
-    const char *format =
-        takt_narrow_format(p, &f->narrow, c->is_nhwc ? "winograd nhwc" : "winograd nchw");
-    if (format == NULL)
-        return TAKT_ERR_MEMORY;
+    const char *format = c->is_nhwc ? "winograd nhwc" : "winograd nchw";
     if (f->is_packed)
-        return takt_planner_packed(p, f->narrow.from, format,
-                                   bytes / sizeof(float) * f->narrow.bytes, pack_constant, f,
-                                   &f->w);
+        return takt_planner_packed(p, f->narrow.from, format, bytes, pack_constant, f, &f->w);
     f->weights_at = takt_conv_reserve(p->step, bytes);
     return takt_planner_input(p, n->in[1], &f->w);
 }
@@ -338,7 +338,6 @@ static size_t aligned(size_t floats)
 static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
 {
     const takt_conv_shape *c = &f->shape;
-    takt_gemm_stored stored;
     takt_gemm_f32 g = {.m = f->block,
                        .n = c->cout,
                        .k = c->cin,
@@ -346,7 +345,6 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
                        .a_col = 1,
                        .b_n = c->cout,
                        .walk = f->walk};
-    takt_winograd_use(&g, &f->narrow, NULL, 0, &stored);
     f->inputs = (info->scratch_bytes(&g) + 63) & ~(size_t)63;
     f->products = f->inputs + aligned(POINTS * stride_of(f->block, c->cin));
     f->zeros = f->products + aligned(POINTS * stride_of(f->block, c->cout));
