@@ -62,8 +62,7 @@ static void say_peak(takt_text *text, const takt_bench_more *m)
 
 static void say_promise(takt_text *text, const takt_bench_more *m)
 {
-    takt_text_add(text, "  promise: p%g is %s", 100 * m->slo.part,
-                  m->slo_sure ? "" : "at least ");
+    takt_text_add(text, "  promise: p%g is %s", 100 * m->slo.part, m->slo_sure ? "" : "at least ");
     put_time(text, m->slo_ns);
     takt_text_add(text, ", %s ", m->slo_met ? "within" : "NOT within");
     put_time(text, m->slo.limit_ns);
