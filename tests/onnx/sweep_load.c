@@ -1,0 +1,123 @@
+/* sweep_load.c - every allocation of a load fails once, and from there on.
+ *
+ * All of the corpus, good and bad: a load that lacks memory says so, or says of a bad file what it
+ * says otherwise, and leaves nothing behind. Cases of ONNX's suite bring what the corpus is too
+ * small for: subgraphs, functions, recurrent cells, trees.
+ */
+#include <dirent.h>
+#include <string.h>
+
+#include "../test.h"
+#include "util/inject.h"
+#include "util/load.h"
+#include "util/onnx_case.h"
+
+enum { ROOM = 1 << 16 }; /* larger ones are about limits and take long */
+
+typedef struct job {
+    load_fn *how;
+    const void *bytes;
+    size_t length;
+    takt_status want;
+    bool is_known; /* what it comes to when nothing fails */
+} job;
+
+static takt_status scenario(takt_inject *inject, void *user)
+{
+    job *j = user;
+    takt_config config = {0};
+    takt_ctx *ctx;
+    takt_inject_config(inject, &config);
+    takt_status status = takt_ctx_create(&config, &ctx);
+    if (status != TAKT_OK)
+        return status;
+    status = j->how(ctx, j->bytes, j->length);
+    takt_ctx_destroy(ctx);
+    if (!j->is_known) {
+        j->want = status;
+        j->is_known = true;
+    }
+    return status == j->want ? TAKT_OK : status;
+}
+
+static size_t swept, runs;
+
+static void sweep(load_fn *how, const char *path)
+{
+    static uint8_t content[ROOM];
+    FILE *f = fopen(path, "rb");
+    if (!EXPECT(f != NULL, "%s cannot be opened", path))
+        return;
+    const size_t length = fread(content, 1, ROOM, f);
+    fclose(f);
+    if (length == ROOM)
+        return;
+    /* From a block of exactly its size, so that a sanitizer sees reads behind it. */
+    uint8_t *copy = malloc(length + 1);
+    memcpy(copy, content, length);
+    job j = {.how = how, .bytes = copy, .length = length};
+    const takt_sweep_report r = takt_sweep(scenario, &j, TAKT_INJECT_MEMORY);
+    EXPECT(r.is_good, "%s: %s", path, r.message);
+    EXPECT(r.runs >= r.operations, "%s: %llu of %llu operations failed", path,
+           (unsigned long long)r.runs, (unsigned long long)r.operations);
+    swept++;
+    runs += (size_t)r.runs;
+    free(copy);
+}
+
+static void folder(const char *name, load_fn *how, size_t least)
+{
+    char path[512];
+    snprintf(path, sizeof path, "tests/corpus/%s", name);
+    DIR *dir = opendir(path);
+    const size_t before = swept;
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
+        if (e->d_name[0] != '.') {
+            snprintf(path, sizeof path, "tests/corpus/%s/%.200s", name, e->d_name);
+            sweep(how, path);
+        }
+    if (dir != NULL)
+        closedir(dir);
+    EXPECT(swept - before >= least, "%s: %zu seeds", name, swept - before);
+}
+
+static void corpus(void)
+{
+    folder("onnx", load_onnx, 100);
+    folder("safetensors", load_safetensors, 30);
+    folder("npy", load_npy, 20);
+    folder("json", load_json, 20);
+}
+
+/* What the corpus has no small file of. */
+static void cases(void)
+{
+    static const char *const names[] = {"test_if",
+                                        "test_loop11",
+                                        "test_scan9_sum",
+                                        "test_lstm_with_peepholes",
+                                        "test_gru_defaults",
+                                        "test_ai_onnx_ml_tree_ensemble_set_membership",
+                                        "test_resize_upsample_scales_linear",
+                                        "test_sequence_map_add_2_sequences",
+                                        "test_softmax_axis_1_expanded",
+                                        "test_attention_3d",
+                                        "test_qlinearconv",
+                                        "test_dynamicquantizelinear_expanded"};
+    const char *data = onnx_case_data();
+    size_t found = 0;
+    for (size_t i = 0; data != NULL && i < sizeof names / sizeof *names; i++) {
+        char path[1400];
+        snprintf(path, sizeof path, "%s/onnx/backend-node/%s/model.onnx", data, names[i]);
+        FILE *f = fopen(path, "rb");
+        if (f == NULL)
+            continue;
+        fclose(f);
+        sweep(load_onnx, path);
+        found++;
+    }
+    EXPECT(data == NULL || found >= 8, "%zu cases", found);
+    printf("%zu files, %zu loads with a failure\n", swept, runs);
+}
+
+TEST_MAIN(corpus, cases)
