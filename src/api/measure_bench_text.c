@@ -126,8 +126,12 @@ takt_status takt_bench_text(const takt_bench *b, takt_text *text)
     if (strcmp(b->type, "memory") == 0)
         print_memory(b, text);
     print_phases(b, text);
-    takt_text_add(text, "noise: grade %s; A/A shows differences of %.2f %%, steal time %.2f %%",
-                  takt_bench_grade(b), takt_bench_noise_pct(b), b->others.steal_pct);
+    if (takt_bench_has_noise(b))
+        takt_text_add(text, "noise: grade %s; A/A shows differences of %.2f %%, ",
+                      takt_bench_grade(b), takt_bench_noise_pct(b));
+    else
+        takt_text_add(text, "noise: grade unknown, there are too few runs; ");
+    takt_text_add(text, "steal time %.2f %%", b->others.steal_pct);
     if (b->others.processors > 0.05)
         takt_text_add(text, ", others kept %.1f of %d processors busy", b->others.processors,
                       b->others.usable);

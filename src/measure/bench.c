@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/sha256.h"
 #include "io/read.h"
+#include "measure/compare.h"
 #include "os/cpu.h"
 #include "os/facts.h"
 
@@ -261,9 +262,19 @@ char takt_noise_grade(double noise_pct, const takt_others *o)
     return by_noise > by_load ? by_noise : by_load;
 }
 
+bool takt_bench_has_noise(const takt_bench *b)
+{
+    bool any = false;
+    for (size_t i = 0; i < b->count; i++)
+        any = any || b->rows[i].timing.count >= TAKT_NOISE_TIMES;
+    return any;
+}
+
 const char *takt_bench_grade(const takt_bench *b)
 {
     static const char *const names[] = {"A", "B", "C", "D"};
+    if (!takt_bench_has_noise(b))
+        return "unknown";
     return names[takt_noise_grade(takt_bench_noise_pct(b), &b->others) - 'A'];
 }
 

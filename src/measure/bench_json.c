@@ -229,7 +229,11 @@ static void info(takt_json_writer *w, const takt_bench *b)
     engine(w, b);
     system_info(w, b);
     open_object(w, "noise");
-    number(w, "aa_floor_pct", takt_bench_noise_pct(b));
+    takt_json_key(w, "aa_floor_pct");
+    if (takt_bench_has_noise(b))
+        takt_json_number(w, takt_bench_noise_pct(b));
+    else
+        takt_json_null(w);
     number(w, "steal_pct", b->others.steal_pct);
     number(w, "others_processors", b->others.processors);
     count(w, "processors", (uint64_t)b->others.usable);

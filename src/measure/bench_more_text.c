@@ -1,5 +1,6 @@
 /* bench_more_text.c - load, promise, utilisation, energy, events and processes for people. */
 #include <math.h>
+#include <string.h>
 
 #include "measure/bench.h"
 #include "measure/cache.h"
@@ -83,9 +84,22 @@ static void say_processes(takt_text *text, const takt_bench_more *m)
                   m->process_ci.high * 1e-6);
 }
 
+/* What is not as usual. */
+static void say_config(takt_text *text, const takt_run_config *c)
+{
+    if (c->backend == NULL || c->precision == NULL || c->numerics == NULL)
+        return;
+    if (strcmp(c->backend, "cpu") == 0 && strcmp(c->precision, "f32") == 0 &&
+        strcmp(c->numerics, "exact") == 0)
+        return;
+    takt_text_add(text, "  backend %s, weights in %s, numerics %s\n", c->backend, c->precision,
+                  c->numerics);
+}
+
 void takt_bench_more_text(takt_text *text, const takt_bench *b, const takt_bench_row *r)
 {
     const takt_bench_more *m = &r->more;
+    say_config(text, &r->config);
     if (m->scenario != TAKT_SINGLE_STREAM)
         say_load(text, r);
     if (m->peak.try_count > 0)

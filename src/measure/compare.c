@@ -163,6 +163,7 @@ bool takt_compare_is_done(const takt_comparison *c)
 
 takt_status takt_noise_floor(takt_ctx *ctx, const double *samples, size_t count, double *floor)
 {
+    _Static_assert(TAKT_NOISE_TIMES == 2 * NOISE_BLOCKS, "every block has a time");
     const size_t each = count / (2 * NOISE_BLOCKS);
     double a[NOISE_BLOCKS], b[NOISE_BLOCKS];
     void *block;

@@ -21,6 +21,7 @@ TAKT_MUST_USE takt_status takt_compare_finish(takt_ctx *ctx, const double *a, co
 bool takt_compare_is_look(size_t blocks);
 /* Whether it may end there: the same, or an interval that lies outside the margin as a whole. */
 bool takt_compare_is_done(const takt_comparison *c);
+enum { TAKT_NOISE_TIMES = 48 }; /* fewer tell no noise floor */
 /* The smallest difference that these times could show, as a part of their median: they are cut
  * into blocks that play A and B in turn. 0 if there are too few. */
 TAKT_MUST_USE takt_status takt_noise_floor(takt_ctx *ctx, const double *samples, size_t count,

@@ -9,12 +9,13 @@ typedef struct takt_ticks {
     uint64_t busy, idle, steal;
     uint64_t own_ns, when_ns; /* processor time of this process, and the clock */
     int processors;           /* 0: the system does not say */
+    int waiting;              /* threads that run or could run at this moment, besides the caller */
 } takt_ticks;
 
 /* Between two looks. */
 typedef struct takt_others {
     double steal_pct;  /* of all time: the machine beneath gave it to somebody else */
-    double processors; /* that others kept busy; 0 where time is too short to tell */
+    double processors; /* that others kept busy; of short times, by who was there at both ends */
     int usable;        /* processors in question; 0: the system does not say */
 } takt_others;
 

@@ -50,6 +50,8 @@ def scenarios():
     expect(peak["peak"]["qps"] > 0 and len(peak["peak"]["tries"]) >= 1, peak)
     takt("run model.takt --find-peak --slo p99=1us --duration 0.05 --streams 1", 4, "peak: none")
     takt("run model.takt --iterations 40 --slo p50=1ns", 4, "NOT within")
+    noise = result("--iterations 40")["benchmark_info"]["noise"]
+    expect(noise["grade"] == "unknown" and noise["aa_floor_pct"] is None, "40 runs show no noise")
     few = takt("run model.takt --iterations 40 --slo p99=10s", 0, "p99 is at least")
     expect("too few runs to be sure" in few, few)
     many = result("--slo p99=10s -t 1")["results"]

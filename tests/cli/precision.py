@@ -36,7 +36,8 @@ results = {}
 for name, flags in (("exact", ()), ("fast", ("--numerics", "fast")),
                     ("half", ("--precision", "bf16")), ("ref", ("--backend", "ref"))):
     results[name] = path(name + ".json")
-    succeeds("benchmark", "run", MLP, "--iterations", "40", "-o", results[name], *flags)
+    said = succeeds("benchmark", "run", MLP, "--iterations", "40", "-o", results[name], *flags)
+    expect(("  backend " in said) == (name != "exact"), f"{name}: {said}")
     with open(results[name], encoding="utf-8") as file:
         config = json.load(file)["benchmark_info"]["config"]
     expect((config["numerics"], config["precision"], config["backend"]) ==

@@ -303,6 +303,12 @@ static void others(void)
     EXPECT(o.usable == 2 && fabs(o.steal_pct - 5) < 1e-9, "%g", o.steal_pct);
     EXPECT(fabs(o.processors - 1.2) < 1e-6, "%g", o.processors);
     EXPECT(takt_others_disturb(&o, 1) && takt_noise_grade(0.1, &o) == 'D');
+    put("/proc/loadavg", "0.20 0.18 0.12 3/80 11206\n");
+    takt_ticks_read_at(root, &two, &before);
+    put("/proc/loadavg", "0.20 0.18 0.12 2/80 11207\n");
+    takt_ticks_read_at(root, &two, &after);
+    after.when_ns = before.when_ns + 1000000; /* too short for ticks: one other was there twice */
+    EXPECT(takt_ticks_between(&before, &after).processors == 1);
     const takt_others quiet = {.usable = 2, .processors = 0.02},
                       some = {.usable = 4, .processors = 0.2};
     EXPECT(!takt_others_disturb(&quiet, 2) && takt_noise_grade(0.1, &quiet) == 'A');

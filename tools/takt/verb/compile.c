@@ -56,7 +56,7 @@ static int save(takt_tool *t, const takt_model *model)
         return tool_usage_error(t, 1003, "write takt compile MODEL -o m.taktp",
                                 "there is no file to write to");
     if (to != NULL && strcmp(to, "-") == 0)
-        return tool_usage_error(t, 1003, "write -o m.taktp, or -o ./- for a file of that name",
+        return tool_usage_error(t, 1003, "write -o m.taktp",
                                 "a compiled model goes to a file, which it replaces as a whole: "
                                 "not to standard output");
     if ((to != NULL && !tool_model_ending(t, to)) || (emit != NULL && !tool_model_ending(t, emit)))
