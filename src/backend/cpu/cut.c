@@ -4,13 +4,15 @@
 /* Reading a panel from the last level of cache takes as long as multiplying about this many rows
  * with it: 3 on a Neoverse V1, 19 on an AVX-512 Xeon whose cores share 300 GB/s. */
 enum { PANEL_ROWS = 10, ROWS_LEAST = 4 };
+/* And from a cache of the thread's own, where so many bytes stay. */
+enum { NEAR_PANEL_ROWS = 3, NEAR_BYTES = 512 << 10 };
 
 static size_t divided(size_t n, size_t by)
 {
     return (n + by - 1) / by;
 }
 
-takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks)
+static takt_cut cut(const takt_cut_work *w, size_t tasks, double panel_rows)
 {
     const size_t most_rows = w->rows > ROWS_LEAST ? divided(w->rows, ROWS_LEAST) : 1;
     const size_t most_columns = w->panels < 1 ? 1 : w->panels;
@@ -19,7 +21,7 @@ takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks)
     for (size_t columns = 1; columns <= tasks && columns <= most_columns; columns++) {
         const size_t rows = tasks / columns < most_rows ? tasks / columns : most_rows;
         const double r = (double)divided(w->rows, rows), u = (double)divided(w->panels, columns);
-        const double cost = u * (r + PANEL_ROWS) + r * w->per_row;
+        const double cost = u * (r + panel_rows) + r * w->per_row;
         if (columns == 1 || cost < least) {
             least = cost;
             best.rows = rows;
@@ -29,6 +31,16 @@ takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks)
     if (w->rows < 4 * best.rows * w->tile)
         best.grain = 1; /* an even share is worth more than full tiles */
     return best;
+}
+
+takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks)
+{
+    return cut(w, tasks, PANEL_ROWS);
+}
+
+takt_cut takt_cpu_cut_of(const takt_cut_work *w, size_t tasks, double bytes)
+{
+    return cut(w, tasks, bytes <= NEAR_BYTES ? NEAR_PANEL_ROWS : PANEL_ROWS);
 }
 
 /* Several where a slow thread would hold up the others for long, and where small tasks cost little.

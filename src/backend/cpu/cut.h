@@ -19,6 +19,8 @@ typedef struct takt_cut {
 /* Tasks of equal size that do least beside multiplying: each reads all weights of its columns and
  * all rows of its own. At most `tasks` of them. */
 takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks);
+/* The same for `bytes` of weights in all: few stay in a thread's own cache. */
+takt_cut takt_cpu_cut_of(const takt_cut_work *w, size_t tasks, double bytes);
 
 /* Tasks for each thread of a product of `m` rows with `bytes` of weights, `rows` being those of a
  * full tile. */

@@ -284,7 +284,7 @@ static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
     const size_t most = threads * takt_cpu_tasks_each(f->mm.m, info->rows, threads, bytes);
     const size_t tasks = takt_cpu_tasks(p, flops, bytes, most);
     const takt_cut_work work = {f->mm.m, panels, info->rows, 2};
-    const takt_cut cut = takt_cpu_cut(&work, tasks);
+    const takt_cut cut = takt_cpu_cut_of(&work, tasks, bytes);
     f->row_tasks = cut.rows;
     f->column_tasks = cut.columns;
     f->row_grain = cut.grain;
