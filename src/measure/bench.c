@@ -247,7 +247,7 @@ int takt_bench_threads(const takt_bench *b, size_t index)
 
 bool takt_bench_config(const takt_bench *b, size_t index, takt_run_config *config)
 {
-    *config = index < b->count ? b->rows[index].config : (takt_run_config){NULL};
+    *config = index < b->count ? b->rows[index].config : (takt_run_config){0};
     return config->backend != NULL && config->precision != NULL && config->numerics != NULL;
 }
 
