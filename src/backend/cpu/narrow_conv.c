@@ -96,6 +96,7 @@ void takt_narrow_product(const takt_step *s, const takt_task *t)
     const takt_conv_shape *c = &f->shape;
     const takt_product_bf16_info *info = f->kernel->info;
     const bool is_direct = f->way == TAKT_NARROW_DIRECT;
+    const size_t group = info->pack.group; /* weights are packed to whole ones, with zeros */
     size_t row, end, first, last;
     takt_cpu_share(c->batch * c->positions, f->cut.grain, t->index / f->cut.columns, f->cut.rows,
                    &row, &end);
@@ -107,7 +108,7 @@ void takt_narrow_product(const takt_step *s, const takt_task *t)
     uint16_t *y = takt_view_data(t, &s->out[0]);
     uint16_t *patches = (uint16_t *)(void *)((char *)t->scratch_own + f->patches);
     takt_product_bf16 g = {.n = last - first,
-                           .k = is_direct ? c->k : c->k_row,
+                           .k = is_direct ? c->k : (c->k + group - 1) / group * group,
                            .a_row = is_direct ? c->x_at[2] : c->k_row,
                            .b = takt_narrow_weights(s, t),
                            .b_n = c->cout,
