@@ -76,12 +76,26 @@ takt_status takt_opts_simd(takt_plan_options *o, takt_family family, const char 
     return TAKT_OK;
 }
 
+/* The kernels of 16 bits that only `numerics = fast` takes; "gemm_bf16/dot" is one of gemm_bf16. */
+static bool is_of_fast(const char *name)
+{
+    static const char *const known[] = {"gemm_bf16", "gemm_f16", "product_bf16", "depthwise_bf16",
+                                        "winograd_bf16"};
+    const takt_span kernels = {name, strcspn(name, "/")};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (takt_span_is(kernels, known[i]))
+            return true;
+    return false;
+}
+
 static takt_status no_family(takt_ctx *ctx, const char *name)
 {
     takt_fail(ctx, TAKT_E_NAME, "there is no kernel family called %s", name);
-    if (strncmp(name, "gemm_bf16", 9) == 0)
-        return takt_fail_hint(ctx, "bf16 dot products are those of --numerics fast: leave it out, "
-                                   "or cap gemm and conv");
+    if (is_of_fast(name))
+        return takt_fail_hint(ctx,
+                              "%s kernels are those of --numerics fast: leave it out, or cap "
+                              "gemm and conv",
+                              name);
     const char *end = strchr(name, '_'); /* the kernels rows_f32 are those of rows */
     takt_family family;
     for (int f = 0; end != NULL && f < TAKT_FAMILIES; f++) {

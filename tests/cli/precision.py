@@ -80,7 +80,11 @@ expect("write the model to F: .taktp" in succeeds("compile", "--help"), "its own
 expect("plan of one: 1 step, " in succeeds("plan", ONE), "one step")
 expect("\n1 step, " in succeeds("run", ONE), "one step")
 expect("\n1 step takes " in succeeds("profile", ONE, *QUICK), "one step")
-fails(2, "plan", MLP, "--simd", "gemm_bf16=off", says=["--numerics fast"])
+for kernels in ("gemm_bf16", "gemm_f16", "product_bf16", "depthwise_bf16", "winograd_bf16",
+                "gemm_bf16/scalar"):
+    fails(2, "plan", MLP, "--simd", f"{kernels}=off",
+          says=[f"no kernel family called {kernels}", f"{kernels} kernels are those of --numerics "
+                "fast: leave it out, or cap gemm and conv"])
 fails(2, "plan", MLP, "--simd", "rows_f32=off", says=["belong to the family rows"])
 
 # A bound input that is read where it lies takes none of the session's memory; a moved one does.
