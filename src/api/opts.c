@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "os/pool.h"
 #include "pass/pass.h"
+#include "pass/passes.h"
 
 /* ---- levels ---- */
 
@@ -211,7 +212,8 @@ static bool has_fast(const takt_plan_settings *s, const char *family)
 static bool narrows_maps(const takt_plan_settings *s)
 {
     return s->is_fast && s->fuse && !s->lower_all && s->backend == &takt_backend_cpu &&
-           has_fast(s, "product_bf16") && has_fast(s, "depthwise_bf16");
+           takt_pass_is_on(&takt_pass_narrow_maps, s->passes_off) && has_fast(s, "product_bf16") &&
+           has_fast(s, "depthwise_bf16");
 }
 
 static takt_status settle_numerics(takt_ctx *ctx, const char *word, takt_plan_settings *s)

@@ -89,12 +89,14 @@ typedef struct takt_pipeline_options {
     void *watch_user;
 } takt_pipeline_options;
 
-/* The standard passes in their order (pipeline.c). */
+/* The standard passes in their order (pipeline.c), but for those that the plan applies itself. */
 TAKT_MUST_USE takt_status takt_pipeline_run(takt_ctx *ctx, const takt_graph *in,
                                             const takt_pipeline_options *options, takt_graph **out);
 size_t takt_pipeline_count(void);
 const takt_pass *takt_pipeline_pass(size_t index);
 const char *takt_pipeline_reason(size_t index); /* why it stands where it stands */
+/* One of the pipeline that `off`, of a choice, does not switch off. */
+bool takt_pass_is_on(const takt_pass *pass, uint64_t off);
 
 /* Puts sizes in for named dimensions (entries < 0 stay), in types and in attributes. */
 TAKT_MUST_USE takt_status takt_graph_specialize(const takt_graph *in, const int64_t *sizes,

@@ -25,9 +25,12 @@ static const stage stages[] = {
     {&takt_pass_winograd, "hides convolutions from rules, so after the last that looks for them"},
     {&takt_pass_reduce_strength, "cheaper arithmetic last, once nothing else will match its form"},
     {&takt_pass_widen_late, "after the passes that move weights about"},
+    {&takt_pass_narrow_maps,
+     "the plan does it, after all passes: only under `numerics = fast`, for the cpu backend"},
 };
 
-enum { STAGES = sizeof stages / sizeof *stages };
+/* The last is chosen like the others, but the plan applies it where its settings ask for it. */
+enum { STAGES = sizeof stages / sizeof *stages, STANDARD = STAGES - 1 };
 
 size_t takt_pipeline_count(void)
 {
@@ -42,6 +45,14 @@ const takt_pass *takt_pipeline_pass(size_t index)
 const char *takt_pipeline_reason(size_t index)
 {
     return stages[index].reason;
+}
+
+bool takt_pass_is_on(const takt_pass *pass, uint64_t off)
+{
+    for (size_t i = 0; i < STAGES; i++)
+        if (stages[i].pass == pass)
+            return (off >> i & 1) == 0;
+    return false;
 }
 
 static takt_status fail_unknown(takt_ctx *ctx, takt_span word)
@@ -148,7 +159,7 @@ takt_status takt_pipeline_run(takt_ctx *ctx, const takt_graph *in,
     *out = NULL;
     takt_graph *current;
     TAKT_TRY(copy_graph(in, (options->choice.off & 1) != 0, &current));
-    for (size_t i = 0; i < STAGES; i++) {
+    for (size_t i = 0; i < STANDARD; i++) {
         if ((options->choice.off >> i & 1) != 0)
             continue;
         takt_graph *next;

@@ -86,8 +86,7 @@ static size_t each_file(const char *folder, const char *end, void (*each)(const 
 /* Those of the pipeline, then those that run when they are asked for; NULL beyond. */
 static const takt_pass *pass_at(size_t index)
 {
-    static const takt_pass *const asked[] = {&takt_pass_precision_f16, &takt_pass_precision_bf16,
-                                             &takt_pass_narrow_maps};
+    static const takt_pass *const asked[] = {&takt_pass_precision_f16, &takt_pass_precision_bf16};
     const size_t count = takt_pipeline_count();
     if (index < count)
         return takt_pipeline_pass(index);

@@ -116,12 +116,42 @@ static void is_close(const sample *s)
     takt_model_destroy(m);
 }
 
+/* The pass is switched by name like any other, and without it convolutions are products of bf16. */
+static void is_switched_by_name(const sample *s)
+{
+    static float exact[MOST], with[MOST], other[MOST];
+    static const char *const same[] = {"+narrow-maps", "-narrow-maps,+narrow-maps"};
+    const bool is_there = has("product_bf16") && has("depthwise_bf16");
+    takt_model *m = model_of(s);
+    takt_plan_options o = {.sizes = "n=1"};
+    const size_t count = run_once(ctx, m, &o, (run_results){exact, MOST});
+    o.passes = "+narrow-maps";
+    run_once(ctx, m, &o, (run_results){other, MOST});
+    EXPECT(memcmp(other, exact, count * sizeof *exact) == 0, "%s: it runs in exact", s->family);
+    o = (takt_plan_options){.sizes = "n=1", .numerics = "fast"};
+    run_once(ctx, m, &o, (run_results){with, MOST});
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        o.passes = same[i];
+        run_once(ctx, m, &o, (run_results){other, MOST});
+        EXPECT(memcmp(with, other, count * sizeof *with) == 0, "%s: %s changes bits", s->family,
+               o.passes);
+    }
+    o.passes = "-narrow-maps";
+    run_once(ctx, m, &o, (run_results){other, MOST});
+    EXPECT((memcmp(with, other, count * sizeof *with) != 0) == is_there, "%s: %s changes nothing",
+           s->family, o.passes);
+    EXPECT(run_distance(other, exact, count) < 1.5e-2, "%s without the pass", s->family);
+    takt_model_destroy(m);
+}
+
 int main(void)
 {
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return 1;
     for (int i = 0; i < SAMPLES; i++)
         is_close(&samples[i]);
+    for (int i = 0; i < SAMPLES; i++)
+        is_switched_by_name(&samples[i]);
     takt_ctx_destroy(ctx);
     return test_done();
 }

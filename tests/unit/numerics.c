@@ -145,7 +145,7 @@ static void kernels_are_shown_and_kept_apart(void)
         EXPECT(kernels_have(&o, families[i]) == (k != NULL && k->rank > 0), "%s", families[i]);
     }
     o.level = 1;
-    EXPECT(!kernels_have(&o, "product_bf16"), "maps are narrow without fusion");
+    EXPECT(!kernels_have(&o, "product_bf16"), "maps are narrow without licensed passes");
     o.precision = "f16";
     EXPECT(kernels_have(&o, "gemm_f16/") == has("gemm_f16"), "f16 weights by another arithmetic");
     EXPECT(!has("gemm_f16") || !kernels_have(&o, "gemm_bf16"), "f16 weights by bf16");
