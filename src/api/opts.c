@@ -211,7 +211,7 @@ static bool has_fast(const takt_plan_settings *s, const char *family)
 /* Other backends have no kernels for maps in 16 bits. */
 static bool narrows_maps(const takt_plan_settings *s)
 {
-    return s->is_fast && s->fuse && !s->lower_all && s->backend == &takt_backend_cpu &&
+    return s->is_fast && !s->lower_all && s->backend == &takt_backend_cpu &&
            takt_pass_is_on(&takt_pass_narrow_maps, s->passes_off) && has_fast(s, "product_bf16") &&
            has_fast(s, "depthwise_bf16");
 }

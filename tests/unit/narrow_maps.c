@@ -120,7 +120,8 @@ static void is_close(const sample *s)
 static void is_switched_by_name(const sample *s)
 {
     static float exact[MOST], with[MOST], other[MOST];
-    static const char *const same[] = {"+narrow-maps", "-narrow-maps,+narrow-maps"};
+    static const char *const same[] = {"+narrow-maps", "-narrow-maps,+narrow-maps", "-fuse",
+                                       "fuse:min-gain=2"};
     const bool is_there = has("product_bf16") && has("depthwise_bf16");
     takt_model *m = model_of(s);
     takt_plan_options o = {.sizes = "n=1"};
