@@ -136,6 +136,8 @@ def profiles():
         expect(words in page, f"{words} on the page")
     expect("What each optimisation" not in page and page.count("<rect class=\"k") >= 2, "boxes")
     takt("profile model.takt -o page.png", 2, "as a page")
+    told = takt("profile --help")
+    expect("F.html" in told and "format of its ending" not in told, f"what -o takes: {told}")
     takt("profile model.takt -o nowhere/page.html", 1, "cannot be written")
     start = time.monotonic()
     takt("profile model.takt --duration 1.5 --brief")

@@ -54,7 +54,7 @@ static int add_impact(takt_tool *t, tool_buffer *page)
 
 static int save_page(takt_tool *t, const takt_profile *p)
 {
-    const char *path = tool_text_of(t, TAKT_F_FILE);
+    const char *path = tool_text_of(t, TAKT_F_PAGE_FILE);
     tool_buffer page = {0};
     if (path == NULL)
         return TAKT_EXIT_OK;
@@ -70,7 +70,7 @@ static int save_page(takt_tool *t, const takt_profile *p)
 
 static bool check_page(const takt_tool *t, int *code)
 {
-    const char *path = tool_text_of(t, TAKT_F_FILE);
+    const char *path = tool_text_of(t, TAKT_F_PAGE_FILE);
     const char *dot = path != NULL ? strrchr(path, '.') : NULL;
     if (path == NULL || (dot != NULL && strcmp(dot, ".html") == 0))
         return path == NULL || tool_can_write(t, path, code);
@@ -159,7 +159,7 @@ static int run(takt_tool *t)
     int code;
     if (!check_page(t, &code))
         return code;
-    if (tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_FILE) == NULL)
+    if (tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_PAGE_FILE) == NULL)
         return impact(t, tool_to_stdout, NULL);
     code = tool_bench_open(t, &b);
     if (code != TAKT_EXIT_OK)
@@ -184,11 +184,11 @@ const takt_verb takt_verb_profile = {
         "caches' sizes. auto takes the first of them that can be had, cachegrind only if it takes\n"
         "less than about 10 s. perf and cachegrind use one thread.",
     .example = "takt profile examples/mlp.takt -D batch=32 --trace trace.json",
-    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,  TAKT_F_WEIGHTS,    TAKT_F_ALLOW_LINKS,
-              TAKT_F_INPUT,      TAKT_F_SHAPE,   TAKT_F_DIM,        TAKT_F_SEED,
-              TAKT_F_RANDOM,     TAKT_F_THREADS, TOOL_PLAN_FLAGS,   TAKT_F_DURATION,
-              TAKT_F_TRACE_FILE, TAKT_F_FOLDED,  TAKT_F_FLAME,      TAKT_F_LAYERS,
-              TAKT_F_MEMORY,     TAKT_F_TOP,     TAKT_F_BRIEF,      TAKT_F_IMPACT,
-              TAKT_F_COUNTERS,   TAKT_F_FILE,    TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,    TAKT_F_WEIGHTS,    TAKT_F_ALLOW_LINKS,
+              TAKT_F_INPUT,      TAKT_F_SHAPE,     TAKT_F_DIM,        TAKT_F_SEED,
+              TAKT_F_RANDOM,     TAKT_F_THREADS,   TOOL_PLAN_FLAGS,   TAKT_F_DURATION,
+              TAKT_F_TRACE_FILE, TAKT_F_FOLDED,    TAKT_F_FLAME,      TAKT_F_LAYERS,
+              TAKT_F_MEMORY,     TAKT_F_TOP,       TAKT_F_BRIEF,      TAKT_F_IMPACT,
+              TAKT_F_COUNTERS,   TAKT_F_PAGE_FILE, TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
     .run = run,
 };
