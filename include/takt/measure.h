@@ -331,6 +331,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_bench_set_counter(takt_bench *bench, siz
                                                           const char *source);
 /** 0 if the case has no such counter; `*source` is then NULL. */
 TAKT_API double takt_bench_counter(const takt_bench *bench, size_t index, const char **source);
+/** Broken off: in a case, or before all of them were measured; or its file says so. */
+TAKT_API bool takt_bench_is_incomplete(const takt_bench *bench);
 /** False if a case had a promise and did not keep it. */
 TAKT_API bool takt_bench_keeps_slo(const takt_bench *bench, size_t index);
 /** How a case was computed; false if the result does not say. */

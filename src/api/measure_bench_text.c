@@ -107,6 +107,15 @@ static void print_suggestion(const takt_bench *b, takt_text *text)
                   (long long)s.formula, takt_figure_bytes((uint64_t)s.sample_bytes, a));
 }
 
+/* Before the figures, which are read otherwise then. */
+static void print_incomplete(const takt_bench *b, takt_text *text)
+{
+    if (b->count < b->expected)
+        takt_text_add(text, "INCOMPLETE: %zu of %zu cases were measured\n", b->count, b->expected);
+    else if (takt_bench_is_incomplete(b))
+        takt_text_add(text, "INCOMPLETE: the measurement was broken off\n");
+}
+
 takt_status takt_bench_text(const takt_bench *b, takt_text *text)
 {
     static const char *const names[] = {"batch", "threads", "median",     "95 % interval",
@@ -119,6 +128,7 @@ takt_status takt_bench_text(const takt_bench *b, takt_text *text)
     for (size_t i = 0; i < b->count; i++)
         print_row(&t, &b->rows[i]);
     takt_text_add(text, "%s\n", b->model);
+    print_incomplete(b, text);
     takt_table_print(&t, text);
     const takt_status status = t.status;
     takt_table_deinit(&t);
@@ -139,8 +149,6 @@ takt_status takt_bench_text(const takt_bench *b, takt_text *text)
     if (b->is_debug)
         takt_text_add(text, "NOT COMPARABLE: a debug build measured this; "
                             "cmake -DCMAKE_BUILD_TYPE=Release\n");
-    if (b->count < b->expected)
-        takt_text_add(text, "INCOMPLETE: %zu of %zu cases were measured\n", b->count, b->expected);
     if (b->count > 1)
         print_suggestion(b, text);
     return status;

@@ -198,7 +198,7 @@ void takt_bench_expect(takt_bench *b, size_t cases)
 
 bool takt_bench_is_incomplete(const takt_bench *b)
 {
-    bool broken = b->count < b->expected;
+    bool broken = b->is_cut || b->count < b->expected;
     for (size_t i = 0; i < b->count; i++)
         broken = broken || !b->rows[i].timing.is_complete;
     return broken;

@@ -64,6 +64,7 @@ struct takt_bench {
     int usable;     /* processors that the measuring process might use; 0: unknown */
     bool is_debug;  /* an unoptimised or instrumented build measured this */
     bool is_loaded; /* read from a file: the machine is not this one */
+    bool is_cut;    /* that file says that it is incomplete */
     takt_ceilings ceilings;
     takt_bench_row *rows;
     size_t count, capacity;
@@ -82,9 +83,6 @@ bool takt_bench_has_noise(const takt_bench *b);
 const char *takt_bench_grade(const takt_bench *b);
 /* The row with the most samples a second. */
 size_t takt_bench_best(const takt_bench *b);
-
-/* Broken off: in a case, or before all of them were measured. */
-bool takt_bench_is_incomplete(const takt_bench *b);
 
 /* Samples a second, whatever the scenario. */
 double takt_bench_rate(const takt_bench_row *r);

@@ -160,6 +160,8 @@ static void read_info(takt_bench *b, const takt_json *info)
     b->has_ceilings = takt_ceilings_info_read(member(system, "ceilings"), &b->ceilings);
     b->commit = string(b, member(info, "engine"), "commit");
     b->expected = (size_t)fmax(0, fmin(number(member(info, "cases"), "asked"), 1e9));
+    const takt_json *cut = member(info, "incomplete");
+    b->is_cut = cut != NULL && cut->boolean;
     const takt_json *debug = member(member(info, "engine"), "debug_build");
     b->is_debug = debug != NULL && debug->boolean;
 }

@@ -46,8 +46,35 @@ def broken_off(number, code):
     info = data["benchmark_info"]
     expect(info["incomplete"] is True and info["cases"]["asked"] == 2, info["cases"])
     expect(data["results"]["incomplete"] is False and data["results"]["latency"]["n"] > 0, "first")
-    takt("analyze kept.json", 0, "INCOMPLETE" if info["cases"]["measured"] == 1 else "broken off")
+    said = takt("analyze kept.json", 0).stdout.splitlines()[1]
+    expect(said == ("INCOMPLETE: 1 of 2 cases were measured" if info["cases"]["measured"] == 1 else
+                    "INCOMPLETE: the measurement was broken off"), said)
+    noted()
     expect(not (TMP / "kept.json.part").exists(), "no part is left")
+
+
+def noted():
+    """Whoever puts an incomplete result beside others is told so, once for each such file."""
+    note = "note: kept.json is incomplete: its measurement was broken off\n"
+    for line in ("compare whole.json kept.json", "compare kept.json whole.json whole.json",
+                 "trends whole.json kept.json", "trends kept.json whole.json --json"):
+        said = subprocess.run([TOOL, "benchmark", *line.split()], capture_output=True, text=True,
+                              cwd=TMP, env=ENVIRONMENT, check=False).stderr
+        expect(said.count(note) == 1 and said.count("is incomplete") == 1, f"{line}: {said}")
+        said = subprocess.run([TOOL, "benchmark", *line.replace("kept", "whole").split()],
+                              capture_output=True, text=True, cwd=TMP, env=ENVIRONMENT,
+                              check=False).stderr
+        expect("incomplete" not in said, f"{line} of whole results: {said}")
+
+
+def said_by_file():
+    """A file that calls itself incomplete is believed, also where its cases do not tell why."""
+    data = json.loads((TMP / "whole.json").read_text())
+    data["benchmark_info"]["incomplete"] = True
+    (TMP / "kept.json").write_text(json.dumps(data))
+    expect("INCOMPLETE" in takt("analyze kept.json").stdout.splitlines()[1], "analyze")
+    expect("INCOMPLETE" not in takt("analyze whole.json").stdout, "a whole one is not")
+    noted()
 
 
 def whole():
@@ -117,7 +144,7 @@ def mistakes():
 
 TMP.mkdir(parents=True, exist_ok=True)
 shutil.copy("examples/mlp.takt", TMP / "model.takt")
-for part in (whole, unwritable, cases, memory, rates, mistakes):
+for part in (whole, said_by_file, unwritable, cases, memory, rates, mistakes):
     part()
 for wanted in ((signal.SIGKILL, -9), (signal.SIGTERM, 130), (signal.SIGHUP, 130)):
     broken_off(*wanted)

@@ -23,8 +23,11 @@ static int load_both(compare_job *j, size_t other, takt_bench *benches[2])
     const size_t index[2] = {0, other};
     int code = TAKT_EXIT_OK;
     benches[0] = benches[1] = NULL;
-    for (int i = 0; i < 2 && code == TAKT_EXIT_OK; i++)
+    for (int i = 0; i < 2 && code == TAKT_EXIT_OK; i++) {
         code = tool_finish(j->t, takt_bench_load(j->t->ctx, j->sides[index[i]].path, &benches[i]));
+        if (code == TAKT_EXIT_OK && (i == 1 || other == 1)) /* the first is read for each other */
+            tool_note_incomplete(j->t, benches[i], j->sides[index[i]].path);
+    }
     if (code == TAKT_EXIT_OK &&
         strcmp(takt_bench_fingerprint(benches[0]), takt_bench_fingerprint(benches[1])) != 0)
         code = compare_mixed(

@@ -65,6 +65,8 @@ takt_status tool_plan_on(takt_tool *t, const takt_model *m, const char *backend,
 int tool_planned(const takt_tool *t, takt_status status);
 /* Says on standard error if a flag changes nothing in this plan, and why. */
 void tool_note_config(const takt_tool *t, const takt_plan *plan);
+/* Says on standard error if the result of this file was broken off. */
+void tool_note_incomplete(const takt_tool *t, const takt_bench *b, const char *path);
 /* The first; NULL: printed. */
 takt_plan *tool_plan_for(takt_tool *t, const takt_model *m, const char *sizes, int threads,
                          int *code);

@@ -138,6 +138,12 @@ void tool_note_config(const takt_tool *t, const takt_plan *plan)
         fprintf(stderr, "note: %s\n", config.note);
 }
 
+void tool_note_incomplete(const takt_tool *t, const takt_bench *b, const char *path)
+{
+    if (takt_bench_is_incomplete(b) && !tool_on(t, TAKT_F_QUIET))
+        fprintf(stderr, "note: %s is incomplete: its measurement was broken off\n", path);
+}
+
 takt_plan *tool_plan_for(takt_tool *t, const takt_model *m, const char *sizes, int threads,
                          int *code)
 {

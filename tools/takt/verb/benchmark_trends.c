@@ -72,6 +72,8 @@ static int run(takt_tool *t)
     for (size_t i = 0; i < most && code == TAKT_EXIT_OK; i++) {
         item = i < count ? tool_item_of(t, TAKT_F_RESULTS, i) : t->args[i - count];
         code = tool_finish(t, takt_bench_load(t->ctx, item, &benches[read]));
+        if (code == TAKT_EXIT_OK)
+            tool_note_incomplete(t, benches[read], item);
         read += code == TAKT_EXIT_OK;
     }
     if (code == TAKT_EXIT_OK)
