@@ -39,8 +39,8 @@ typedef struct takt_trend_steps {
     bool is_worse; /**< than before the last step: slower, larger, or fewer a second */
 } takt_trend_steps;
 
-/** TAKT_ERR_REQUIREMENT for fewer than two results, results of different machines, and results
- *  without this metric or case. */
+/** TAKT_ERR_REQUIREMENT for fewer than two results, results of different machines, of
+ *  different backends, precisions or numerics, and results without this metric or case. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_trend(takt_ctx *ctx, const takt_trend *trend,
                                                     takt_sink_fn *sink, void *user,
                                                     takt_trend_steps *steps);

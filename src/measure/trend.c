@@ -64,7 +64,36 @@ static takt_status put_in_order(takt_ctx *ctx, const takt_trend *t, takt_trend_v
 
 /* ---- the figures ---- */
 
-static takt_status point_of(takt_ctx *ctx, const takt_trend_view *v, size_t i)
+static bool differ(const char *a, const char *b)
+{
+    return a != NULL && b != NULL && a[0] != '\0' && b[0] != '\0' && strcmp(a, b) != 0;
+}
+
+/* Another backend, precision or numerics is another case; a result that does not say is taken. */
+static takt_status check_config(takt_ctx *ctx, takt_trend_view *v, size_t i,
+                                const takt_run_config *c)
+{
+    if (c->backend == NULL)
+        return TAKT_OK;
+    if (v->config == NULL)
+        v->config = c;
+    const struct {
+        const char *name, *first, *here;
+    } parts[] = {{"backend", v->config->backend, c->backend},
+                 {"numerics", v->config->numerics, c->numerics},
+                 {"weights stored in", v->config->precision, c->precision}};
+    for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++)
+        if (differ(parts[p].first, parts[p].here)) {
+            takt_fail(ctx, TAKT_E_RESULT_MIX,
+                      "result %zu, of %s, is not computed like those before it: %s %s, not %s",
+                      i + 1, takt_bench_time(v->benches[i]), parts[p].name, parts[p].here,
+                      parts[p].first);
+            return takt_fail_hint(ctx, "give results of one backend, precision and numerics");
+        }
+    return TAKT_OK;
+}
+
+static takt_status point_of(takt_ctx *ctx, takt_trend_view *v, size_t i)
 {
     const takt_bench *b = v->benches[i];
     const size_t row = takt_bench_find_case(b, v->benches[0], 0);
@@ -82,6 +111,7 @@ static takt_status point_of(takt_ctx *ctx, const takt_trend_view *v, size_t i)
                   takt_bench_time(b), v->metric->name);
         return takt_fail_hint(ctx, "measure it with takt benchmark run --metrics or --counter");
     }
+    TAKT_TRY(check_config(ctx, v, i, &b->rows[row].config));
     v->points[i] = (takt_plot_point){
         .x = (double)i + 1, .y = s.value, .low = s.low, .high = s.high, .name = takt_bench_time(b)};
     return TAKT_OK;

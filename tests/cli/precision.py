@@ -49,6 +49,19 @@ for name, words in (("fast", "numerics exact and fast"), ("half", "weights store
     expect("they are not computed alike: " + words in said, f"{name}: {said}")
 said = takt("benchmark", "compare", results["exact"], results["exact"]).stdout
 expect("computed alike" not in said and "interval" in said, said)
+for name, words in (("fast", "numerics fast, not exact"), ("ref", "backend ref, not cpu"),
+                    ("half", "weights stored in bf16, not f32")):
+    fails(4, "benchmark", "trends", results["exact"], results[name],
+          says=["TAKT8003", "result 2, of ", words, "one backend, precision and numerics"])
+    expect("no step" in succeeds("benchmark", "trends", *[results[name]] * 2), f"{name} twice")
+with open(results["fast"], encoding="utf-8") as file:
+    untold = json.load(file)
+for key in ("backend", "precision", "numerics"):
+    del untold["benchmark_info"]["config"][key]
+untold = write("untold.json", json.dumps(untold))
+for order in ((untold, results["exact"]), (results["exact"], untold)):
+    expect("no step" in succeeds("benchmark", "trends", *order), "a result that does not tell")
+fails(4, "benchmark", "trends", untold, results["exact"], results["fast"], says=["TAKT8003"])
 both = json.loads(takt("benchmark", "compare", MLP, compiled, "--blocks", "4", "--json").stdout)
 expect(both["a_config"]["precision"] == "f32" and both["b_config"]["precision"] == "bf16", both)
 profile = parsed("profile", MLP, "--json", "--numerics", "fast", *QUICK)
