@@ -9,8 +9,9 @@
  *   end        x = x + bias[c] unless bias is NULL; then, if `relu`, x < 0 ? +0 : x and
  *              minimum(x, limit); or, if `clips`, minimum(maximum(x, lo), limit)
  *   alignment  none beyond that of float
- *   reads      exactly x, w, bias and zeros[9][channels]; writes exactly
- * y[lines][columns][channels] aliasing   y overlaps no operand
+ *   reads      exactly x, w, bias and zeros[9][channels]
+ *   writes     exactly y[lines][columns][channels]
+ *   aliasing   y overlaps no operand
  */
 #ifndef TAKT_KERNEL_DEPTHWISE_F32_H
 #define TAKT_KERNEL_DEPTHWISE_F32_H

@@ -5,10 +5,12 @@
  *   B          packed in the panels that the kernel's info tells (kernel/pack/pack.h)
  *   order      k in chunks of TAKT_GEMM_CHUNK; in a chunk acc = +0, then acc = fma(a, b, acc) with
  *              k ascending; the first chunk is stored, later ones are added in order. Bits depend
- * on nothing else: a caller may cut m, and n where panels begin, wherever it likes. alignment  none
- * beyond that of double reads      exactly A, the panels of B, bias[n], residual[m,n] writes
- * exactly C[m,n] and the scratch aliasing   C overlaps no other operand: it holds partial sums
- * while k is walked k = 0      C = epilogue(+0)
+ *              on nothing else: a caller may cut m, and n where panels begin, wherever it likes
+ *   alignment  none beyond that of double
+ *   reads      exactly A, the panels of B, bias[n], residual[m,n]
+ *   writes     exactly C[m,n] and the scratch
+ *   aliasing   C overlaps no other operand: it holds partial sums while k is walked
+ *   k = 0      C = epilogue(+0)
  */
 #ifndef TAKT_KERNEL_GEMM_F64_H
 #define TAKT_KERNEL_GEMM_F64_H

@@ -4,14 +4,18 @@
  *              x(r, i) = src[r * across + i / run * run_stride + i % run * step]
  *              Rows are step = 1, columns across = 1; both are fast, anything else is right.
  *   order      float sum, sumsq, prod: element i goes to lane i mod 16 (from +0, or 1), lanes fold
- *              8-4-2-1, chunks of 4096 elements are combined in order. sumsq: lane = fma(x, x,
- * lane). To share one row among threads, cut i at multiples of TAKT_REDUCE_CHUNK and combine the
- * parts in order with the family's own +, *, min or max: the same bits. min, max   IEEE 754-2019
- * minimum and maximum; NaN propagates arg        dst is int64_t: the first index (_LAST: the last
- * one) of an element equal to the extreme; of a NaN if there is one n = 0      sum 0, prod 1, max
- * the lowest value, min the highest (floats: -inf, +inf), arg 0 integers   wrap aliasing   dst
- * overlaps nothing; alignment none beyond that of the element reads      exactly the elements named
- * above
+ *              8-4-2-1, chunks of 4096 elements are combined in order. sumsq: lane =
+ *              fma(x, x, lane). To share one row among threads, cut i at multiples of
+ *              TAKT_REDUCE_CHUNK and combine the parts in order with the family's own +, *, min or
+ *              max: the same bits
+ *   min, max   IEEE 754-2019 minimum and maximum; NaN propagates
+ *   arg        dst is int64_t: the first index (_LAST: the last one) of an element equal to the
+ *              extreme; of a NaN if there is one
+ *   n = 0      sum 0, prod 1, max the lowest value, min the highest (floats: -inf, +inf), arg 0
+ *   integers   wrap
+ *   alignment  none beyond that of the element
+ *   reads      exactly the elements named above
+ *   aliasing   dst overlaps nothing
  */
 #ifndef TAKT_KERNEL_REDUCE_REDUCE_H
 #define TAKT_KERNEL_REDUCE_REDUCE_H

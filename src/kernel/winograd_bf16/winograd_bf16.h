@@ -1,7 +1,7 @@
 /* winograd_bf16.h - contract of a 3x3 convolution of bf16 by Winograd's F(2x2, 3x3), channels last.
  *
- *     y = bf16(minimum(maximum(bias + residual + At (sum over cin of (G w Gt) * (Bt x B)) A, lo),
- * hi))
+ *     s = bias + residual + At (sum over cin of (G w Gt) * (Bt x B)) A
+ *     y = bf16(minimum(maximum(s, lo), hi))
  *
  *         [1  0 -1  0]        [ 1    0    0 ]
  *    Bt = [0  1  1  0]    G = [1/2  1/2  1/2]    At = [1  1  1  0]
@@ -12,11 +12,13 @@
  * rest.
  *
  *   units      two tiles side by side: 2 x 4 outputs, of which some may not exist. Those of a
- * sample are counted row by row error      before it is rounded to bf16, the result is within
- * takt_winograd_bf16_bound(cin) of the sum of |bias|, |residual| and |At| (sum of |G w Gt| * (|Bt|
- * |x| |B|)) |A| special    a NaN or an infinity among the inputs of a tile gives NaN or an infinity
- * in it reads      exactly x, u, bias, residual and zeros[cin]; writes the outputs of its units and
- * the scratch aliasing   y overlaps no operand
+ *              sample are counted row by row
+ *   error      before it is rounded to bf16, the result is within takt_winograd_bf16_bound(cin) of
+ *              the sum of |bias|, |residual| and |At| (sum of |G w Gt| * (|Bt| |x| |B|)) |A|
+ *   special    a NaN or an infinity among the inputs of a tile gives NaN or an infinity in it
+ *   reads      exactly x, u, bias, residual and zeros[cin]; writes the outputs of its units and the
+ *              scratch
+ *   aliasing   y overlaps no operand
  */
 #ifndef TAKT_KERNEL_WINOGRAD_BF16_H
 #define TAKT_KERNEL_WINOGRAD_BF16_H
