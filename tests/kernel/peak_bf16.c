@@ -1,39 +1,10 @@
-/* peak_bf16.c - the peaks add up what they say they do. */
-#include <math.h>
+/* peak_bf16.c - holds peaks of bf16 to what they say they add up; how is in check_peak_body.h. */
 #include <stdint.h>
 
-#include "check.h"
-#include "kernel/peak/peak.h"
+typedef uint16_t elem;
+#define ELEM 0x3f00 /* 0.5 */
+#define SQUARE 0.25
+#define AS_PEAK takt_kernel_as_peak_bf16
+#define CHECK check_peak_bf16
 
-/* `sum` must be what the count of operations implies, and no operation may be left out. */
-static void one(takt_check *c, takt_peak_fn *run, const void *x, double square, size_t rounds)
-{
-    double sum = -1, operations = 0;
-    check_case(c, "%zu rounds", rounds);
-    CHECK_CALL(c, operations = run(rounds, x, &sum));
-    c->cases++;
-    if (sum != square * operations / 2)
-        check_fail(c, "%.17g, expected %.17g", sum, square * operations / 2);
-    if ((operations > 0) != (rounds > 0))
-        check_fail(c, "%g operations", operations);
-}
-
-static void all(takt_check *c, takt_peak_fn *run, const void *x, double square)
-{
-    double sum = 0;
-    for (size_t rounds = 0; rounds < 20; rounds++)
-        one(c, run, x, square, rounds);
-    one(c, run, x, square, 1000);
-    const double operations = run(4000, x, &sum);
-    CHECK_BENCH(c, "x += y * z", 0, operations, run(4000, x, &sum));
-}
-
-void check_peak_bf16(takt_check *c, const takt_kernel *reference);
-void check_peak_bf16(takt_check *c, const takt_kernel *reference)
-{
-    uint16_t *x = check_place(c, 0, TAKT_PEAK_BYTES, CHECK_AT_END);
-    for (size_t i = 0; i < TAKT_PEAK_BYTES / sizeof *x; i++)
-        x[i] = 0x3f00; /* 0.5 */
-    (void)reference;
-    all(c, takt_kernel_as_peak_bf16(c->kernel), x, 0.25);
-}
+#include "check_peak_body.h"
