@@ -158,6 +158,10 @@ typedef struct takt_opt_options {
     /** Receives the graph's text after each pass; may be NULL. */
     takt_status (*each)(void *user, size_t index, const char *pass, const char *text);
     void *each_user;
+    /** What a plan made with these options does to the model, to the end: its sizes, passes,
+     *  numerics, precision and level count, and passes, sizes, trainable and each above do not.
+     *  NULL: the passes alone. */
+    const struct takt_plan_options *plan;
 } takt_opt_options;
 
 TAKT_API TAKT_MUST_USE takt_status takt_model_optimize(const takt_model *model,

@@ -90,11 +90,12 @@ static takt_status freeze(const takt_model *m, const takt_graph *g, takt_graph *
     return status;
 }
 
-static takt_status prepare(const takt_model *m, const takt_plan_options *o,
-                           const takt_plan_settings *s, takt_graph **g)
+takt_status takt_plan_graph(const takt_model *m, const takt_plan_options *o,
+                            const takt_plan_settings *s, takt_pass_report *report, takt_graph **g)
 {
-    const takt_pipeline_options pipeline = {.choice.off = s->passes_off};
+    const takt_pipeline_options pipeline = {.choice.off = s->passes_off, .report = report};
     takt_graph *next = NULL;
+    *g = NULL;
     if (o->outputs != NULL)
         TAKT_TRY(choose(m, o->outputs, g));
     TAKT_TRY(
@@ -109,9 +110,9 @@ static takt_status prepare(const takt_model *m, const takt_plan_options *o,
     /* Lowering uncovers reshapes and constants that the first round could not see. */
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
     if (s->precision != TAKT_F32)
-        TAKT_TRY(advance(g, takt_graph_narrow(*g, s->precision, NULL, &next), &next));
+        TAKT_TRY(advance(g, takt_graph_narrow(*g, s->precision, report, &next), &next));
     if (s->narrows_maps)
-        TAKT_TRY(advance(g, takt_pass_apply(&takt_pass_narrow_maps, *g, NULL, &next), &next));
+        TAKT_TRY(advance(g, takt_pass_apply(&takt_pass_narrow_maps, *g, report, &next), &next));
     return TAKT_OK;
 }
 
@@ -173,7 +174,7 @@ takt_status takt_plan_create(const takt_model *m, const takt_plan_options *optio
     TAKT_TRY(takt_options_read(m->ctx, "takt_plan_options", options, &o, sizeof o));
     TAKT_TRY(takt_plan_settle(m, &o, &settings));
     takt_graph *g = NULL;
-    takt_status status = prepare(m, &o, &settings, &g);
+    takt_status status = takt_plan_graph(m, &o, &settings, NULL, &g);
     if (status == TAKT_OK)
         status = takt_plan_search(m->ctx, g, &settings, plan);
     takt_graph_destroy(g);

@@ -2,6 +2,7 @@
  */
 #include <string.h>
 
+#include "api/opts.h"
 #include "api/report.h"
 #include "base/options.h"
 #include "pass/pass.h"
@@ -100,6 +101,17 @@ static takt_status run_passes(const takt_model *m, const takt_opt_options *o,
     return status;
 }
 
+/* The graph of a plan, and all that made it so. */
+static takt_status run_planned(const takt_model *m, const takt_plan_options *options,
+                               takt_pass_report *report, takt_graph **out)
+{
+    takt_plan_options o;
+    takt_plan_settings settings = {0};
+    TAKT_TRY(takt_options_read(m->ctx, "takt_plan_options", options, &o, sizeof o));
+    TAKT_TRY(takt_plan_settle(m, &o, &settings));
+    return takt_plan_graph(m, &o, &settings, report, out);
+}
+
 static void write_graph(takt_report *r, const takt_graph *g, const takt_print_options *print)
 {
     takt_text text;
@@ -127,7 +139,8 @@ takt_status takt_model_optimize(const takt_model *m, const takt_opt_options *opt
     takt_report r;
     takt_pass_report_init(&report, m->ctx);
     takt_report_begin(&r, m->ctx, format);
-    const takt_status status = run_passes(m, o, &report, &s, &g);
+    const takt_status status =
+        o->plan != NULL ? run_planned(m, o->plan, &report, &g) : run_passes(m, o, &report, &s, &g);
     if (status == TAKT_OK) {
         if ((o->trace || o->only_trace) && !r.is_json)
             trace_text(&r, &report);

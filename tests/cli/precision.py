@@ -100,6 +100,38 @@ for kernels in ("gemm_bf16", "gemm_f16", "product_bf16", "depthwise_bf16", "wino
                 "fast: leave it out, or cap gemm and conv"])
 fails(2, "plan", MLP, "--simd", "rows_f32=off", says=["belong to the family rows"])
 
+# explain shows the passes of the graph that is planned: numerics, precision and level decide.
+BODY = ("model m(x: f32[1, 9, 9, 32]) seed=1 {\n  param w: f32[32, 3, 3, 32] = normal(0, 0.1)\n"
+        "  return y = %s(op.conv(x, w, pad=[1, 1, 1, 1], layout=nhwc))\n}\n")
+RELU, SILU = (write(f"{act}.takt", BODY % act) for act in ("relu", "silu"))
+FAST = ("--numerics", "fast")
+
+
+def passes_of(*flags):
+    """The events of takt explain, by pass; those that fired are what is planned."""
+    events = parsed("explain", "--json", *flags)["passes"]["events"]
+    steps = succeeds("plan", *flags)
+    for name, op in (("winograd", "winograd_conv"), ("narrow-maps", "narrow_conv")):
+        fired = any(e["pass"] == name and e["refused"] is None for e in events)
+        expect(fired == (op in steps), f"{flags}: {name}: {events}\n{steps}")
+    return {e["pass"]: e["refused"] for e in events}
+
+
+expect(passes_of(RELU) == {"winograd": None} == passes_of(SILU), "winograd under exact")
+for flags in (("-O1",), ("--pass=-winograd",), ("--pass=-all",)):
+    expect("winograd" not in passes_of(RELU, *flags), f"winograd with {flags}")
+expect(not {"winograd", "narrow-maps"} & set(passes_of(RELU, *FAST, "-O1")), "fast at -O1")
+expect("precision-f16" in passes_of(RELU, "--precision", "f16"), "no rule of --precision")
+is_narrow = "narrow-maps" in passes_of(RELU, *FAST)
+expect(not is_narrow or passes_of(RELU, *FAST) == {"narrow-maps": None}, "fast")
+expect(not is_narrow or passes_of(SILU, *FAST) ==
+       {"narrow-maps": "what follows it is computed in f32"}, "silu under fast")
+expect("narrow-maps" not in passes_of(RELU, *FAST, "--pass=-narrow-maps"), "-narrow-maps")
+expect("winograd" in passes_of(RELU, *FAST, "--pass=+winograd"), "+winograd")
+digests = {parsed("run", "--json", RELU, *FAST, *flags)["digest"]
+           for flags in ((), ("--pass=-fuse",))}
+expect(len(digests) == 1, f"fuse changes bits under fast: {digests}")
+
 # A bound input that is read where it lies takes none of the session's memory; a moved one does.
 MOVES = write("moves.takt", "model m(x: f32[n, 8]) {\n"
                             "  return relu(x) + reduce_sum(x, axes=[0])\n}\n")

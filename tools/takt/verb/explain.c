@@ -55,13 +55,17 @@ static int explain_error(const takt_tool *t, int id)
 
 /* ---- models ---- */
 
+/* Of the graph that is planned: numerics, precision and level decide which passes run. */
 static int explain_passes(takt_tool *t, const takt_model *model, const tool_sizes *sizes)
 {
-    char *passes = tool_joined(t, TAKT_F_PASS);
-    const takt_opt_options options = {.passes = passes, .sizes = sizes->text, .only_trace = true};
+    tool_request r;
+    const int code = tool_request_init(t, sizes->text, &r);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    const takt_opt_options options = {.plan = &r.options, .only_trace = true};
     const takt_status status =
         takt_model_optimize(model, &options, tool_format_of(t), tool_to_stdout, NULL);
-    free(passes);
+    tool_request_free(&r);
     return tool_finish(t, status);
 }
 
@@ -122,6 +126,8 @@ const takt_verb takt_verb_explain = {
     .arguments = "MODEL | ERROR",
     .arg_min = 0,
     .arg_max = 1,
+    .about = "Passes run before and after composites are taken apart: what they refuse both times "
+             "is listed twice.",
     .example = "takt explain 2103; takt explain --node dense_0 examples/mlp.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
               TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_THREADS,
