@@ -225,6 +225,8 @@ typedef struct takt_profile_options {
     uint64_t max_ns;               /**< time for timing and profiling together; default 1 s */
     bool whole;                    /**< take all of `max_ns`, also when fewer runs would do */
     uint64_t load_ns;              /**< what loading the model took, if the report shall say so */
+    const char *model;             /**< its name on the page; default: its own */
+    const char *timestamp;         /**< on the page, in any form; NULL: left out */
 } takt_profile_options;
 
 typedef enum takt_profile_view {

@@ -37,6 +37,8 @@ struct takt_profile {
     takt_ctx *ctx;
     takt_plan *plan; /* retained */
     takt_arena arena;
+    const char *model, *timestamp; /* in the arena; timestamp may be NULL */
+    const char *inputs;            /* "x f32[8, 784]": the sizes that were measured */
     bool has_ceilings;
     takt_ceilings ceilings;
     takt_timing timing; /* without looking */

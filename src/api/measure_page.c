@@ -4,6 +4,7 @@
 
 #include "api/measure.h"
 #include "measure/plot_axis.h"
+#include "os/cpu.h"
 #include "plan/finish.h"
 
 enum { WIDTH = TAKT_PLOT_WIDTH, HEIGHT = TAKT_PLOT_HEIGHT, LEFT = TAKT_PLOT_LEFT };
@@ -185,15 +186,38 @@ static takt_status advice(takt_text *text, const takt_profile *p)
     return status;
 }
 
+/* What was measured, how, where and when: a page is read long after its command is gone. */
+static void head(takt_text *text, const takt_profile *p)
+{
+    takt_run_config c;
+    takt_cpu_facts facts;
+    takt_plan_config(p->plan, &c);
+    takt_cpu_read(&facts);
+    takt_text_add(text, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                        "<meta name=\"viewport\" content=\"width=device-width\">\n"
+                        "<title>Profile of ");
+    takt_html_text(text, p->model);
+    takt_text_add(text, " - Takt</title>\n<style>\n");
+    takt_html_style(text);
+    takt_text_add(text, "</style></head><body>\n<h1>Profile of ");
+    takt_html_text(text, p->model);
+    takt_text_add(text, "</h1>\n<p>");
+    takt_html_text(text, p->inputs);
+    takt_text_add(text, "%sbackend %s &middot; weights in %s &middot; numerics %s</p>\n<p>",
+                  p->inputs[0] != '\0' ? " &middot; " : "", c.backend, c.precision, c.numerics);
+    takt_html_text(text, facts.model);
+    if (p->timestamp != NULL) {
+        takt_text_add(text, " &middot; ");
+        takt_html_text(text, p->timestamp);
+    }
+    takt_text_add(text, "</p>\n");
+}
+
 takt_status takt_profile_page(const takt_profile *p, takt_sink_fn *sink, void *user)
 {
     takt_text text;
     takt_text_init(&text, p->ctx);
-    takt_text_add(&text, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                         "<meta name=\"viewport\" content=\"width=device-width\">\n"
-                         "<title>Profile - Takt</title>\n<style>\n");
-    takt_html_style(&text);
-    takt_text_add(&text, "</style></head><body>\n<h1>Profile</h1>\n");
+    head(&text, p);
     cards(&text, p);
     takt_text_add(&text, "<div class=\"plots\">\n");
     roofline(&text, p);

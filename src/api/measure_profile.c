@@ -203,6 +203,34 @@ static void time_moves(takt_profile *p, takt_session *s)
     }
 }
 
+static void add_input(takt_text *text, const takt_desc *d)
+{
+    takt_text_add(text, "%s%s %s[", text->length > 0 ? ", " : "", d->name,
+                  takt_dtype_name(d->dtype));
+    for (int i = 0; i < d->rank; i++)
+        takt_text_add(text, "%s%lld", i > 0 ? ", " : "", (long long)d->dims[i]);
+    takt_text_add(text, "]");
+}
+
+/* What the page is headed with; the session may be gone by then. */
+static takt_status keep_names(takt_profile *p, const takt_session *s, const takt_profile_options *o)
+{
+    takt_text text;
+    takt_text_init(&text, p->ctx);
+    for (size_t i = 0; i < p->plan->graph->input_count; i++)
+        add_input(&text, &s->input_descs[i]);
+    const takt_status status = text.status;
+    p->inputs = takt_arena_format(&p->arena, "%s", text.length > 0 ? takt_text_get(&text) : "");
+    takt_text_deinit(&text);
+    p->model =
+        takt_arena_format(&p->arena, "%s", o->model != NULL ? o->model : p->plan->graph->name);
+    if (o->timestamp != NULL)
+        p->timestamp = takt_arena_format(&p->arena, "%s", o->timestamp);
+    const bool is_short =
+        p->inputs == NULL || p->model == NULL || (o->timestamp != NULL && p->timestamp == NULL);
+    return status != TAKT_OK ? status : is_short ? TAKT_ERR_MEMORY : TAKT_OK;
+}
+
 static takt_status look(takt_profile *p, takt_session *s, const takt_profile_options *o)
 {
     const uint64_t half = (o->max_ns > 0 ? o->max_ns : 1000000000) / 2;
@@ -245,7 +273,9 @@ takt_status takt_profile_create(takt_session *s, const takt_profile_options *opt
     p->has_ceilings = o->ceilings != NULL;
     if (p->has_ceilings)
         p->ceilings = *o->ceilings;
-    const takt_status status = look(p, s, o);
+    takt_status status = keep_names(p, s, o);
+    if (status == TAKT_OK)
+        status = look(p, s, o);
     if (status != TAKT_OK) {
         takt_profile_destroy(p);
         return status;

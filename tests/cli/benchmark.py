@@ -132,6 +132,13 @@ def profiles():
     expect(memory["resident_peak_bytes"] >= memory["resident_bytes"] > 0, str(memory)[:200])
     takt("profile model.takt -D batch=8 --duration 0.05 --brief -o page.html")
     page = (TMP / "page.html").read_text()
+    top = page[:page.index('class="cards"')]
+    year = time.strftime("%Y-", time.gmtime())
+    for words in ("<h1>Profile of model.takt</h1>", "x f32[8, 784]", "weights in f32",
+                  "numerics exact", "backend cpu", " &middot; " + year):
+        expect(words in top, f"{words} at the top of the page: {top[-800:]}")
+    machine = json.loads((TMP / "results_v1.json").read_text())["benchmark_info"]["system_info"]
+    expect(f"<p>{machine['cpu']} &middot; " in top, f"{machine['cpu']} at the top: {top[-800:]}")
     for words in ("Memory over the steps", "Roofline of the steps", "What to do", "allocations a"):
         expect(words in page, f"{words} on the page")
     expect("What each optimisation" not in page and page.count("<rect class=\"k") >= 2, "boxes")

@@ -109,7 +109,14 @@ static int profile(takt_tool *t, tool_bench *b)
     int code = tool_ceilings(t, false, &ceilings);
     if (code != TAKT_EXIT_OK)
         return code;
+    const char *path = tool_text_of(t, TAKT_F_MODEL), *name = tool_text_of(t, TAKT_F_SELECT);
+    char now[32], model[512];
+    tool_timestamp(now);
+    snprintf(model, sizeof model, "%.400s%s%.80s", path != NULL ? path : t->args[0],
+             name != NULL ? ", " : "", name != NULL ? name : "");
     const takt_profile_options options = {.ceilings = &ceilings,
+                                          .model = model,
+                                          .timestamp = now,
                                           .max_ns = max_ns,
                                           .whole = tool_text_of(t, TAKT_F_DURATION) != NULL,
                                           .load_ns = (uint64_t)b->load_ns};
