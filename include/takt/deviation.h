@@ -28,6 +28,7 @@ typedef struct takt_deviation {
     size_t count;        /**< elements that were compared */
     size_t unlike;       /**< elements of which one is finite and the other not */
     char output[64];     /**< where the largest difference is */
+    const char *note;    /**< an option that changes nothing here, and why; or NULL */
 } takt_deviation;
 
 /** Makes two plans, one with `options` and one with the same but for `precision` and `numerics`,

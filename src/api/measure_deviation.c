@@ -99,6 +99,11 @@ takt_status takt_measure_deviation(const takt_model *m, const takt_plan_options 
         status = open_session(m, &exact, &exact_plan, &exact_session);
     if (status == TAKT_OK)
         status = run_both(m, session, exact_session, &in, deviation);
+    if (status == TAKT_OK) {
+        takt_run_config config;
+        takt_plan_config(plan, &config);
+        deviation->note = config.note; /* not the plan's memory */
+    }
     takt_session_destroy(session);
     takt_session_destroy(exact_session);
     takt_plan_destroy(plan);

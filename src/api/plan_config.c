@@ -30,14 +30,17 @@ bool takt_step_is_fast(const takt_step *s)
 /* The steps of a plan and of its subgraphs' plans. */
 typedef struct tally {
     size_t narrow, fast;
+    size_t asked;       /* of the narrow ones: as the options ask */
     const char *stored; /* of the first that stores weights narrowly */
 } tally;
 
 static void count(const takt_plan *plan, tally *t)
 {
+    const takt_dtype asked = plan->settings.precision;
     for (size_t i = 0; i < plan->step_count; i++) {
         const char *stored = takt_step_weights(plan, &plan->steps[i]);
         t->narrow += stored != NULL;
+        t->asked += stored != NULL && strcmp(stored, takt_dtype_name(asked)) == 0;
         t->stored = t->stored != NULL ? t->stored : stored;
         t->fast += takt_step_is_fast(&plan->steps[i]);
     }
@@ -62,12 +65,21 @@ static const char *idle_numerics(const takt_plan *plan, const tally *t)
     return "numerics fast changes nothing: no step is a product of 16 bits (takt kernels says why)";
 }
 
+/* The model's own weights have 16 bits of the other kind, which no precision changes. Numerics
+ * fast stores weights in bf16 in any case. */
+static bool is_narrow_already(const takt_plan *plan, const tally *t)
+{
+    return plan->settings.precision != TAKT_F32 && t->narrow > 0 && t->asked == 0 && t->fast == 0;
+}
+
 static const char *idle_precision(const takt_plan *plan, const tally *t)
 {
-    if (plan->settings.precision == TAKT_F32 || t->narrow > 0)
+    if (is_narrow_already(plan, t))
+        return plan->settings.precision == TAKT_F16
+                   ? "precision f16 changes nothing: weights are bf16 already, and left so"
+                   : "precision bf16 changes nothing: weights are f16 already, and left so";
+    if (plan->settings.precision == TAKT_F32 || t->narrow > 0 || t->fast > 0)
         return NULL;
-    if (t->fast > 0)
-        return NULL; /* which stores them in bf16 in any case */
     if (plan->backend != &takt_backend_cpu)
         return "weights are rounded to the precision, but only backend cpu stores them so";
     return "no step stores weights in that precision (takt kernels says why)";
@@ -78,10 +90,11 @@ void takt_plan_config(const takt_plan *plan, takt_run_config *c)
     const tally t = count_all(plan);
     const takt_dtype asked = plan->settings.precision;
     const char *numerics = idle_numerics(plan, &t);
+    const bool is_own = is_narrow_already(plan, &t) || (asked == TAKT_F32 && t.stored != NULL);
     *c = (takt_run_config){.backend = plan->backend->name,
-                           .precision = asked != TAKT_F32  ? takt_dtype_name(asked)
-                                        : t.stored != NULL ? t.stored
-                                                           : "f32",
+                           .precision = is_own              ? t.stored
+                                        : asked != TAKT_F32 ? takt_dtype_name(asked)
+                                                            : "f32",
                            .numerics = plan->settings.is_fast ? "fast" : "exact",
                            .note = numerics != NULL ? numerics : idle_precision(plan, &t)};
 }

@@ -42,8 +42,19 @@ with open(path("wide.takt"), "w", encoding="utf-8") as file:
 fails(1, "compile", path("wide.takt"), "--precision", "f16", "-o", path("wide.taktp"),
       says=["TAKT4006", "is infinite in f16", "--precision bf16"])
 expect(not os.path.exists(path("wide.taktp")), "a file that cannot run is not written")
-said = succeeds("run", path("f16.taktp"), "--precision", "bf16")
-expect("no result differs" in said, f"weights that are f16 already stay: {said}")
+for has, asks in (("f16", "bf16"), ("bf16", "f16")):
+    model, twice = (path(has + ".taktp"), "--precision", asks), path("twice.taktp")
+    words = f"precision {asks} changes nothing: weights are {has} already, and left so"
+    for said in (succeeds("run", *model), succeeds("compile", *model, "-o", twice)):
+        expect(f"precision {asks}: no result differs" in said and f"note: {words}\n" in said and
+               f"weights in {asks}" not in said, f"weights that are {has} already stay: {said}")
+    told = parsed("compile", *model, "-o", twice, "--json")["deviation"]
+    expect(told["note"] == words and told["max_abs"] == 0, told)
+    plan = parsed("plan", *model, "--json")["config"]
+    expect(plan["precision"] == has and plan["note"] == words, plan)
+    expect(digest(twice) == digest(path(has + ".taktp")), "what is left has the same bits")
+said = succeeds("compile", path("f16.taktp"), "--precision", "f16", "-o", path("twice.taktp"))
+expect("no result differs" in said and "note:" not in said, f"they are what was asked for: {said}")
 fails(2, "compile", MLP, "--precision", "f12", "-o", path("no.taktp"), says=["no precision f12"])
 fails(2, "run", MLP, "--precision", "f12", says=["no precision f12", "f32, f16 or bf16"])
 

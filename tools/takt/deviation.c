@@ -34,8 +34,9 @@ takt_status tool_deviation(takt_tool *t, const takt_model *m, const tool_sizes *
 
 void tool_print_deviation(const takt_tool *t, const takt_deviation *d, FILE *to)
 {
-    if (is_narrow(t))
-        fprintf(to, "weights in %s%s", tool_text_of(t, TAKT_F_PRECISION), is_fast(t) ? ", " : ": ");
+    if (is_narrow(t)) /* with a note, they may be in another precision */
+        fprintf(to, "%s %s%s", d->note != NULL ? "precision" : "weights in",
+                tool_text_of(t, TAKT_F_PRECISION), is_fast(t) ? ", " : ": ");
     if (is_fast(t))
         fprintf(to, "numerics fast: ");
     if (d->unlike > 0)
@@ -47,6 +48,8 @@ void tool_print_deviation(const takt_tool *t, const takt_deviation *d, FILE *to)
     else /* it may also be that no step could do it: takt kernels and takt explain tell */
         fprintf(to, "%s\n",
                 d->unlike > 0 ? "no other differs" : "no result differs from those without");
+    if (d->note != NULL)
+        fprintf(to, "note: %s\n", d->note);
 }
 
 void tool_json_deviation(const takt_deviation *d)
@@ -55,5 +58,9 @@ void tool_json_deviation(const takt_deviation *d)
            "\"unlike\": %zu, \"output\": ",
            d->max_abs, d->rms_relative, d->count, d->unlike);
     tool_print_string(stdout, d->output);
+    if (d->note != NULL) {
+        printf(", \"note\": ");
+        tool_print_string(stdout, d->note);
+    }
     printf("}");
 }
