@@ -101,7 +101,7 @@ static takt_status check_arity(takt_graph *g, const takt_op *op, size_t count)
 static takt_status check_input(takt_graph *g, const takt_op *op, size_t index, takt_id id)
 {
     if (id == TAKT_NONE) {
-        if (index >= (size_t)op->in_min)
+        if (index >= (size_t)op->in_min && op->in_max != TAKT_VARIADIC)
             return TAKT_OK;
         return takt_fail(g->ctx, TAKT_E_ARITY, "%s: input %zu may not be left out", op->name,
                          index);

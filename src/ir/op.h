@@ -147,7 +147,7 @@ struct takt_op {
     const char *name;
     const char *summary; /* one line for people */
     takt_onnx_name onnx[4];
-    int in_min, in_max; /* in_max may be TAKT_VARIADIC; 0,0 for leaves */
+    int in_min, in_max; /* in_max may be TAKT_VARIADIC: none may be left out; 0,0 for leaves */
     const char *in_names[8];
     int out_count; /* 0 means 1 */
     takt_attr_def attrs[TAKT_MAX_ATTRS];

@@ -17,7 +17,7 @@ static takt_status check_order(const takt_graph *g, size_t id)
     const takt_node *n = &g->nodes[id];
     for (size_t k = 0; k < n->in_count; k++) {
         if (n->in[k] == TAKT_NONE) {
-            if (k < (size_t)n->op->in_min)
+            if (k < (size_t)n->op->in_min || n->op->in_max == TAKT_VARIADIC)
                 return broken(g, id, "a required input is missing");
         } else if (n->in[k] >= id) {
             return broken(g, id, "an input comes after its user");

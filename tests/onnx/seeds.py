@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CORPUS = os.path.join(ROOT, "tests", "corpus")
 MAX = (1 << 63) - 1
 WIRE, REFUSED, EXTERNAL, SHAPE, ATTR, NO_FORMAT = 3301, 3302, 3304, 2101, 2104, 3006
-PRODUCT = 2106
+PRODUCT, ARITY = 2106, 2105
 
 
 def onnx(name, data, error=0, at=None):
@@ -275,6 +275,17 @@ def loops_and_rest():
     weights = [tensor("trip", [], 7, ints(MAX)), tensor("true", [], 9, b"\1")]
     onnx("legal_loop_endless",
          Graph([node("Loop", ["trip", "true", "x"], ["y"], body=body)], [X], [Y], weights))
+    for name, wrong in (("count", "trip"), ("condition", "true")):
+        mixed = [tensor(w, [], 1, floats(1)) if w == wrong else weight
+                 for w, weight in zip(("trip", "true"), weights)]
+        loop = node("Loop", ["trip", "true", "x"], ["y"], body=body)
+        onnx(f"25_loop_{name}_float", Graph([loop], [X], [Y], mixed), SHAPE, loop)
+    for op, attrs in (("Einsum", {"equation": "i,i,i"}), ("Concat", {"axis": 0}), ("Sum", {})):
+        gap = node(op, ["x", "", "x"], ["y"], **attrs)
+        onnx(f"25_{op.lower()}_gap", Graph([gap], [X], [Y]), ARITY, gap)
+    branch = Graph([node("Identity", ["x"], ["y"])], [], [Y])
+    choice = node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)
+    onnx("25_if_float", Graph([choice], [X], [Y], [tensor("c", [], 1, floats(1))]), REFUSED, choice)
 
     def sparse(name, indices, values=ROW[:8], dims=(4,)):
         weight = (field(1, tensor("w", [2], 1, values))

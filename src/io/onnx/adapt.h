@@ -46,6 +46,11 @@ const takt_array *takt_onnx_known_floats(takt_call *c, size_t i);
 int64_t takt_onnx_known_i(takt_call *c, size_t i, int64_t fallback);
 /* The same, or NULL if it is not known; no failure. */
 const takt_array *takt_onnx_peek(takt_call *c, size_t i);
+/* The one whole number or truth value of an array; NULL if there is none, or it holds others. */
+static inline const int64_t *takt_array_one(const takt_array *a)
+{
+    return a != NULL && a->count == 1 ? a->i : NULL;
+}
 takt_syms takt_onnx_syms(takt_call *c, size_t i);
 /* Elements as dimensions; negative numbers fail. */
 const takt_dim *takt_onnx_dims(takt_call *c, size_t i, size_t *count);

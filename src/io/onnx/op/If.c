@@ -31,14 +31,16 @@ static takt_status adapt(takt_call *c)
 {
     const takt_pb_graph *yes = takt_onnx_graph(c, "then_branch"),
                         *no = takt_onnx_graph(c, "else_branch");
-    const takt_array *known = takt_onnx_peek(c, 0);
+    const int64_t *known = takt_array_one(takt_onnx_peek(c, 0));
     takt_id condition = takt_onnx_in(c, 0);
     if (c->status != TAKT_OK || condition == TAKT_NONE)
         return takt_onnx_refuse(c, "the condition is missing");
+    if (takt_type_of(c->g, condition)->dtype != TAKT_BOOL)
+        return takt_onnx_refuse(c, "the condition is not bool");
     if (yes->output_count != c->out_count || no->output_count != c->out_count)
         return takt_onnx_refuse(c, "the branches have other results than the node");
-    if (known != NULL && known->count == 1)
-        return takt_subgraph_inline(c, known->i[0] != 0 ? yes : no, NULL, 0, c->out);
+    if (known != NULL)
+        return takt_subgraph_inline(c, *known != 0 ? yes : no, NULL, 0, c->out);
     if (takt_type_of(c->g, condition)->rank > 0)
         condition = takt_reshape(c->g, condition, NULL, 0);
     const takt_status status = both(c, condition, yes, no);

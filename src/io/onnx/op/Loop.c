@@ -9,6 +9,7 @@ typedef struct loop {
     const takt_pb_graph *body;
     size_t carried, scanned;
     int64_t trip; /* INT64_MAX if it has none; -1 if not known */
+    bool begins;  /* by its condition, if that is known */
 } loop;
 
 static takt_status take_scanned(takt_call *c, const loop *l, takt_id *const *rows, int64_t trips)
@@ -29,9 +30,8 @@ static takt_status unroll(takt_call *c, const loop *l, bool *is_done)
     takt_onnx_value *out = takt_onnx_get(c, l->body->output_count, sizeof *out);
     takt_id *rows[64];
     int64_t turn = 0;
-    const takt_array *condition = takt_onnx_has(c, 1) ? takt_onnx_peek(c, 1) : NULL;
     const int64_t limit = l->trip > UNROLL ? UNROLL : l->trip;
-    bool goes_on = condition == NULL ? true : condition->i[0] != 0;
+    bool goes_on = l->begins;
     *is_done = false;
     if (in == NULL || out == NULL)
         return TAKT_ERR_MEMORY;
@@ -54,7 +54,7 @@ static takt_status unroll(takt_call *c, const loop *l, bool *is_done)
             rows[i][turn] = out[1 + l->carried + i].id;
         const takt_array *known;
         TAKT_TRY(takt_fold_known(c->scope->room, out[0].id, &known));
-        if (known == NULL || known->count != 1)
+        if (takt_array_one(known) == NULL)
             return TAKT_OK; /* depends on data: a loop in the graph */
         goes_on = known->i[0] != 0;
     }
@@ -118,11 +118,13 @@ static takt_status adapt(takt_call *c)
         c->out_count > l.body->output_count - 1)
         return takt_onnx_refuse(c, "the body has %zu results", l.body->output_count);
     l.scanned = l.body->output_count - 1 - l.carried;
-    const takt_array *trip = takt_onnx_has(c, 0) ? takt_onnx_peek(c, 0) : NULL;
-    const takt_array *condition = takt_onnx_has(c, 1) ? takt_onnx_peek(c, 1) : NULL;
-    l.trip = !takt_onnx_has(c, 0) ? INT64_MAX : trip != NULL && trip->count == 1 ? trip->i[0] : -1;
+    const bool counts = takt_onnx_has(c, 0), asks = takt_onnx_has(c, 1);
+    const int64_t *trip = counts ? takt_array_one(takt_onnx_peek(c, 0)) : NULL;
+    const int64_t *begins = asks ? takt_array_one(takt_onnx_peek(c, 1)) : NULL;
+    l.trip = !counts ? INT64_MAX : trip != NULL ? *trip : -1;
+    l.begins = begins == NULL || *begins != 0;
     bool is_done = false;
-    if (l.trip >= 0 && (!takt_onnx_has(c, 1) || condition != NULL))
+    if (l.trip >= 0 && (!asks || begins != NULL))
         TAKT_TRY(unroll(c, &l, &is_done));
     return is_done ? c->status : keep(c, &l);
 }
