@@ -6,8 +6,10 @@ import shutil
 import subprocess
 import sys
 
+import _ceilings
+
 TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
-ENVIRONMENT = dict(os.environ, XDG_CACHE_HOME=str(TMP / "cache"))
+ENVIRONMENT = _ceilings.keep(TOOL, TMP / "cache")
 failures = 0
 
 

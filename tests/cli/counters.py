@@ -2,9 +2,11 @@
 import json
 import shutil
 
-from _cli import CNN, MLP, expect, fails, finish, parsed, path, succeeds, takt
+import _ceilings
+from _cli import CNN, MLP, TOOL, expect, fails, finish, parsed, path, succeeds, takt
 
 CALM = {"XDG_CACHE_HOME": path("cache")}
+_ceilings.keep(TOOL, CALM["XDG_CACHE_HOME"])
 QUICK = ("--duration", "50ms")
 
 

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import zlib
 
+import _ceilings
+
 TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
-ENVIRONMENT = dict(os.environ, XDG_CACHE_HOME=str(TMP / "cache"))
+ENVIRONMENT = _ceilings.keep(TOOL, TMP / "cache")
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 BACKGROUND = {"light": (0xFF, 0xFF, 0xFF), "dark": (0x12, 0x16, 0x1D)}
 WIDE, SCALE = 1100, 4

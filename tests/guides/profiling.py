@@ -6,6 +6,9 @@ import shutil
 import subprocess
 import sys
 
+sys.path.append("tests/cli")
+import _ceilings  # noqa: E402
+
 TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
 ROOT = pathlib.Path.cwd()
 # Programs of others may be missing, or not be allowed to look.
@@ -18,6 +21,7 @@ shutil.copytree(ROOT / "examples", TMP / "examples")
 (TMP / "bin/takt").symlink_to(TOOL)
 environment = {key: value for key, value in os.environ.items() if not key.startswith("TAKT_")}
 environment.update(PATH=f"{TMP / 'bin'}:{os.environ['PATH']}", XDG_CACHE_HOME=str(TMP / "cache"))
+_ceilings.keep(TOOL, TMP / "cache")
 text = (ROOT / "docs/profiling.md").read_text()
 lines = [line.split("  #")[0].strip() for block in
          re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)

@@ -13,6 +13,9 @@ import sys
 
 from _count import listing
 
+sys.path.append("tests/cli")
+import _ceilings  # noqa: E402
+
 TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
 BUILD, ROOT = os.environ["TAKT_BUILD_DIR"], pathlib.Path.cwd()
 HERE = ROOT / "tests/guides"
@@ -61,6 +64,7 @@ def prepare():
     (TMP / "bin/takt").symlink_to(TOOL)
     # Mirrors of flags must not leak in; the programs look for examples/ from the root.
     clean = {key: value for key, value in os.environ.items() if not key.startswith("TAKT_")}
+    _ceilings.keep(TOOL, TMP / "cache")
     return dict(clean, XDG_CACHE_HOME=str(TMP / "cache"), TAKT_ROOT=str(ROOT),
                 PATH=f"{TMP / 'bin'}:{os.environ['PATH']}")
 
