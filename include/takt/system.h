@@ -14,13 +14,20 @@
 extern "C" {
 #endif
 
-enum { TAKT_SCALING = 12 };
+enum { TAKT_SCALING = 12, TAKT_ISA_PEAKS = 24 };
 
 /** What so many threads reach together. */
 typedef struct takt_thread_rates {
     int threads;
     double f32_gflops, read_gbs; /**< multiply-adds, and reading memory */
 } takt_thread_rates;
+
+/** Multiply-adds of one element type by one instruction set: 10^9 operations a second. */
+typedef struct takt_isa_peak {
+    char type[8], isa[16]; /**< "int8", "i8mm" */
+    double one_thread, all_threads;
+    int threads; /**< that all are */
+} takt_isa_peak;
 
 /** What lies beyond processor and memory. Zero: unknown; the reason says why. */
 typedef struct takt_system_rates {
@@ -32,6 +39,8 @@ typedef struct takt_system_rates {
     char disk_reason[64], loopback_reason[64];
     takt_thread_rates scaling[TAKT_SCALING]; /**< 1, 2, 4, ... and all threads */
     int scaling_count;
+    takt_isa_peak peaks[TAKT_ISA_PEAKS]; /**< of every instruction set that runs here */
+    int peak_count;
     bool from_file;
 } takt_system_rates;
 

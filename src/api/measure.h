@@ -8,6 +8,7 @@
 #include "api/session.h"
 #include "measure/roofline.h"
 #include "os/others.h"
+#include "os/topology.h"
 
 enum { TAKT_TRACE_RUNS = 8 };
 
@@ -97,5 +98,11 @@ TAKT_MUST_USE takt_status takt_profile_flame(const takt_profile *p, takt_sink_fn
 TAKT_MUST_USE takt_status takt_profile_page(const takt_profile *p, takt_sink_fn *sink, void *user);
 TAKT_MUST_USE takt_status takt_profile_folded(const takt_profile *p, takt_sink_fn *sink,
                                               void *user);
+
+/* Sockets, nodes and caches; GPUs: rows of two cells, and keys of an open object. */
+void takt_topology_rows(takt_table *t, const takt_cpu_facts *facts, const takt_topology *o);
+void takt_gpu_rows(takt_table *t);
+void takt_topology_json(takt_json_writer *w, const takt_topology *o);
+void takt_gpu_json(takt_json_writer *w);
 
 #endif

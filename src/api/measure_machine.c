@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "api/measure.h"
+#include "base/mem.h"
 #include "os/facts.h"
-#include "os/gpu.h"
 
 static void line(takt_table *t, const char *what, const char *value)
 {
@@ -12,36 +12,22 @@ static void line(takt_table *t, const char *what, const char *value)
     takt_table_cell(t, "%s", value);
 }
 
-static void caches(takt_table *t, const takt_cpu_facts *f)
+static void specs(takt_table *t, const takt_cpu_facts *f, const takt_topology *topology)
 {
-    char a[TAKT_FIGURE_TEXT];
-    for (int i = 0; i < TAKT_CACHE_LEVELS; i++) {
-        if (f->data[i].bytes == 0)
-            continue;
-        takt_table_cell(t, "L%d cache", i + 1);
-        takt_table_cell(t, "%s, shared by %d, lines of %d bytes",
-                        takt_figure_bytes(f->data[i].bytes, a), f->data[i].shared_by,
-                        f->data[i].line_bytes);
-    }
-}
-
-static void specs(takt_table *t, const takt_cpu_facts *f)
-{
-    char text[256], a[TAKT_FIGURE_TEXT], fingerprint[17];
+    char text[256], a[TAKT_FIGURE_TEXT], fingerprint[17], quota[64], memory[64];
+    snprintf(quota, sizeof quota, "%.2f processors of time", f->quota);
+    snprintf(memory, sizeof memory, "%s of memory", takt_figure_bytes(f->memory_limit, a));
     line(t, "processor", f->model);
     takt_table_cell(t, "processors");
     takt_table_cell(t, "%d online, %d usable here, %d cores%s", f->logical, f->usable,
                     f->usable_cores, f->is_hybrid ? " of different strength" : "");
-    takt_table_cell(t, "cgroup quota");
-    if (f->quota > 0)
-        takt_table_cell(t, "%.2f processors", f->quota);
-    else
-        takt_table_cell(t, "none");
+    takt_table_cell(t, "cgroup limits");
+    takt_table_cell(t, "%s, %s", f->quota > 0 ? quota : "no quota of time",
+                    f->memory_limit > 0 ? memory : "none of memory");
     takt_isa_text(text, sizeof text);
     line(t, "instruction sets", text);
-    caches(t, f);
+    takt_topology_rows(t, f, topology);
     line(t, "memory", takt_figure_bytes(f->memory_bytes, a));
-    line(t, "memory limit", f->memory_limit > 0 ? takt_figure_bytes(f->memory_limit, a) : "none");
     line(t, "huge pages", f->huge_pages[0] != '\0' ? f->huge_pages : "unknown");
     takt_system_text(text, sizeof text);
     line(t, "system", text);
@@ -49,7 +35,7 @@ static void specs(takt_table *t, const takt_cpu_facts *f)
                         sizeof text))
         strcpy(text, "unavailable");
     line(t, "governor", text);
-    line(t, "GPU", takt_gpu_name("", text, sizeof text) ? text : "none that Takt knows");
+    takt_gpu_rows(t);
     takt_fingerprint_of(f, fingerprint);
     line(t, "fingerprint", fingerprint);
 }
@@ -79,6 +65,22 @@ static void ceilings(takt_table *t, const takt_ceilings *c)
         rate_row(t, what, c->one.read_gbs[i], c->all.read_gbs[i], "B/s");
         snprintf(what, sizeof what, "%s copy (both ways)", takt_level_names[i]);
         rate_row(t, what, c->one.copy_gbs[i], c->all.copy_gbs[i], "B/s");
+    }
+}
+
+/* One row for each type and instruction set. */
+static void peaks(takt_table *t, const takt_system_rates *r)
+{
+    char what[48];
+    takt_table_cell(t, "peaks by instruction set");
+    takt_table_cell(t, "1 thread");
+    takt_table_cell(t, "%d threads", r->peak_count > 0 ? r->peaks[0].threads : 1);
+    takt_table_rule(t);
+    for (int i = 0; i < r->peak_count; i++) {
+        const takt_isa_peak *p = &r->peaks[i];
+        snprintf(what, sizeof what, "%s by %s", p->type, p->isa);
+        rate_row(t, what, p->one_thread, p->all_threads,
+                 strcmp(p->type, "int8") == 0 ? "OP/s" : "FLOP/s");
     }
 }
 
@@ -113,15 +115,51 @@ static void moving(takt_table *t, const takt_system_rates *r)
     }
 }
 
-static takt_status moving_table(takt_report *r, const takt_system_rates *rates)
+static takt_status rates_table(takt_report *r, const char *align,
+                               void (*fill)(takt_table *, const takt_system_rates *),
+                               const takt_system_rates *rates)
 {
     takt_table t;
-    takt_table_init(&t, r->text.ctx, "ll");
-    moving(&t, rates);
+    takt_table_init(&t, r->text.ctx, align);
+    fill(&t, rates);
     takt_text_add(&r->text, "\n");
     takt_table_print(&t, &r->text);
     const takt_status status = t.status;
     takt_table_deinit(&t);
+    return status;
+}
+
+static takt_status describe(takt_report *r, const takt_topology *topology, const takt_ceilings *c,
+                            const takt_system_rates *rates)
+{
+    takt_cpu_facts facts;
+    takt_table t;
+    takt_cpu_read(&facts);
+    if (r->is_json) {
+        takt_machine_json(&r->json, &facts, c);
+        takt_topology_json(&r->json, topology);
+        takt_gpu_json(&r->json);
+        if (rates != NULL)
+            takt_system_rates_json(&r->json, rates);
+        return TAKT_OK;
+    }
+    takt_table_init(&t, r->text.ctx, "ll");
+    specs(&t, &facts, topology);
+    takt_table_print(&t, &r->text);
+    takt_status status = t.status;
+    takt_table_deinit(&t);
+    if (c != NULL) {
+        takt_text_add(&r->text, "\n");
+        takt_table_init(&t, r->text.ctx, "lrr");
+        ceilings(&t, c);
+        takt_table_print(&t, &r->text);
+        status = status != TAKT_OK ? status : t.status;
+        takt_table_deinit(&t);
+    }
+    if (rates != NULL && status == TAKT_OK)
+        status = rates_table(r, "lrr", peaks, rates);
+    if (rates != NULL && status == TAKT_OK)
+        status = rates_table(r, "ll", moving, rates);
     return status;
 }
 
@@ -135,32 +173,12 @@ takt_status takt_system_describe(takt_ctx *ctx, const takt_ceilings *c,
                                  const takt_system_rates *rates, takt_format format,
                                  takt_sink_fn *sink, void *user)
 {
-    takt_cpu_facts facts;
     takt_report r;
-    takt_table t;
-    takt_status status = TAKT_OK;
-    takt_cpu_read(&facts);
+    void *topology; /* too large for a stack */
+    TAKT_TRY(takt_mem_get(ctx, sizeof(takt_topology), "the topology", &topology));
+    takt_topology_read("", topology);
     takt_report_begin(&r, ctx, format);
-    if (r.is_json) {
-        takt_machine_json(&r.json, &facts, c);
-        if (rates != NULL)
-            takt_system_rates_json(&r.json, rates);
-        return takt_report_end(&r, status, sink, user);
-    }
-    takt_table_init(&t, ctx, "ll");
-    specs(&t, &facts);
-    takt_table_print(&t, &r.text);
-    status = t.status;
-    takt_table_deinit(&t);
-    if (c != NULL) {
-        takt_text_add(&r.text, "\n");
-        takt_table_init(&t, ctx, "lrr");
-        ceilings(&t, c);
-        takt_table_print(&t, &r.text);
-        status = status != TAKT_OK ? status : t.status;
-        takt_table_deinit(&t);
-    }
-    if (rates != NULL && status == TAKT_OK)
-        status = moving_table(&r, rates);
+    const takt_status status = describe(&r, topology, c, rates);
+    takt_mem_put(ctx, topology, sizeof(takt_topology));
     return takt_report_end(&r, status, sink, user);
 }

@@ -57,6 +57,19 @@ static takt_status measure_scaling(takt_ctx *ctx, takt_system_rates *r)
     return status;
 }
 
+static takt_status measure_peaks(takt_ctx *ctx, takt_system_rates *r)
+{
+    takt_cpu_facts facts;
+    takt_cpu_read(&facts);
+    const takt_probe one = {.ctx = ctx, .threads = 1};
+    takt_probe all = {.ctx = ctx, .threads = takt_cpu_threads(&facts)};
+    if (all.threads > 1)
+        TAKT_TRY(takt_pool_create(ctx, all.threads, NULL, &all.pool));
+    takt_isa_peaks_measure(&one, &all, r);
+    takt_pool_destroy(all.pool);
+    return TAKT_OK;
+}
+
 static takt_status measure(takt_ctx *ctx, const char *folder, takt_system_rates *r)
 {
     takt_disk_rates disk;
@@ -79,7 +92,8 @@ static takt_status measure(takt_ctx *ctx, const char *folder, takt_system_rates 
     } else {
         takt_os_reason(net_error, r->loopback_reason, sizeof r->loopback_reason);
     }
-    return measure_scaling(ctx, r);
+    TAKT_TRY(measure_scaling(ctx, r));
+    return measure_peaks(ctx, r);
 }
 
 /* ---- JSON ---- */
@@ -122,6 +136,7 @@ void takt_system_rates_json(takt_json_writer *w, const takt_system_rates *r)
         takt_json_close(w, '}');
     }
     takt_json_close(w, ']');
+    takt_isa_peaks_write(w, r);
 }
 
 static const takt_json *member(const takt_json *object, const char *key)
@@ -157,7 +172,7 @@ static bool read(const takt_json *root, takt_system_rates *r)
             (takt_thread_rates){.threads = (int)fmin(1e6, value(t, "threads")),
                                 .f32_gflops = value(t, "f32_gflops"),
                                 .read_gbs = value(t, "dram_gbs")};
-    return r->scaling_count > 0;
+    return r->scaling_count > 0 && takt_isa_peaks_read(member(root, "peaks"), r);
 }
 
 static bool load(takt_ctx *ctx, const char *path, takt_system_rates *r)

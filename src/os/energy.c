@@ -84,6 +84,8 @@ bool takt_energy_read(const char *root, takt_energy *e)
 
 double takt_energy_between(const takt_energy *a, const takt_energy *b)
 {
-    const double difference = b->joules - a->joules;
-    return difference >= 0 ? difference : difference + b->range;
+    double difference = b->joules - a->joules;
+    for (int i = 0; i < PACKAGES && difference < 0; i++) /* counters of several may begin anew */
+        difference += b->range;
+    return difference > 0 ? difference : 0;
 }

@@ -1,12 +1,19 @@
-/* gpu.h - the name of the machine's GPU. */
+/* gpu.h - the GPUs of the machine. */
 #ifndef TAKT_OS_GPU_H
 #define TAKT_OS_GPU_H
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* As the driver tells it, in one line; false if there is no GPU that Takt knows. `root` is put
- * before paths; only with "" is the driver's library asked. */
-bool takt_gpu_name(const char *root, char *to, size_t size);
+enum { TAKT_GPUS = 16, TAKT_GPU_TEXT = 128 };
+
+typedef struct takt_gpu {
+    char name[TAKT_GPU_TEXT]; /* as the driver tells it, in one line */
+    uint64_t memory_bytes;    /* 0: unknown */
+} takt_gpu;
+
+/* How many there are of those that Takt knows, which are NVIDIA's; up to TAKT_GPUS are described.
+ * `root` is put before paths; only with "" is the driver's library asked. */
+size_t takt_gpu_read(const char *root, takt_gpu gpus[static TAKT_GPUS]);
 
 #endif

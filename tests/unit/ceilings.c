@@ -89,6 +89,44 @@ static void foreign_files(void)
     }
 }
 
+/* Every instruction set that runs here, of every type; kept and read again; and what a file of
+ * another build lacks is measured anew. */
+static void peaks(void)
+{
+    static takt_system_rates first, second;
+    const char *folder = getenv("TAKT_TEST_TMP");
+    bool has_scalar = false, is_missing = false;
+    folder = folder != NULL ? folder : "/tmp";
+    remove(path);
+    EXPECT_OK(ctx, takt_system_rates_get(ctx, folder, path, false, &first));
+    EXPECT(!first.from_file && first.peak_count == takt_isa_peaks_here(), "%d", first.peak_count);
+    for (int i = 0; i < first.peak_count; i++) {
+        const takt_isa_peak *p = &first.peaks[i];
+        EXPECT(p->one_thread > 0 && p->all_threads >= p->one_thread && p->threads >= 1);
+        has_scalar |= strcmp(p->type, "f32") == 0 && strcmp(p->isa, "scalar") == 0;
+        is_missing |= strcmp(p->type, "f16") == 0 && strcmp(p->isa, "scalar") == 0;
+    }
+    EXPECT(has_scalar && !is_missing, "portable code has no arithmetic in 16 bits");
+    EXPECT_OK(ctx, takt_system_rates_get(ctx, folder, path, false, &second));
+    EXPECT(second.from_file && second.peak_count == first.peak_count);
+    EXPECT(memcmp(first.peaks, second.peaks, sizeof first.peaks) == 0);
+}
+
+static void fewer_peaks(void)
+{
+    static takt_system_rates r;
+    takt_arena arena;
+    const takt_json *list;
+    static const char text[] = "[{\"type\": \"f32\", \"isa\": \"scalar\", \"threads\": 1,"
+                               "\"one_thread_gops\": 3, \"all_threads_gops\": 3}]";
+    takt_arena_init(&arena, ctx);
+    EXPECT_OK(ctx, takt_json_parse(ctx, &arena, text, strlen(text), &list));
+    EXPECT(!takt_isa_peaks_read(list, &r), "the others are missing");
+    EXPECT(r.peak_count == 1 && r.peaks[0].one_thread == 3);
+    EXPECT(!takt_isa_peaks_read(NULL, &r) && r.peak_count == 0);
+    takt_arena_deinit(&arena);
+}
+
 static void levels(void)
 {
     takt_ceilings c = {.cache_bytes = {1000, 10000, 0, 1 << 30}};
@@ -163,4 +201,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, measured_and_kept, foreign_files, levels, roofs, end)
+TEST_MAIN(begin, measured_and_kept, foreign_files, peaks, fewer_peaks, levels, roofs, end)

@@ -11,7 +11,6 @@
 #include "os/cpu.h"
 #include "os/facts.h"
 #include "os/fp.h"
-#include "os/gpu.h"
 #include "os/memory.h"
 #include "os/os.h"
 #include "os/processes.h"
@@ -233,18 +232,6 @@ static void pages(void)
     EXPECT(takt_guarded_get(SIZE_MAX - 100, true, &g) == ENOMEM && g.base == NULL);
 }
 
-/* One line, whatever else the driver says of itself. */
-static void gpu(void)
-{
-    char name[64];
-    new_root();
-    EXPECT(!takt_gpu_name(root, name, sizeof name));
-    put("/proc/driver/nvidia/version", "NVRM version: Some Module  1.2\nGCC version:  13\n");
-    EXPECT(takt_gpu_name(root, name, sizeof name));
-    EXPECT(strcmp(name, "NVRM version: Some Module  1.2") == 0, "%s", name);
-    EXPECT(takt_gpu_name(root, name, 8) && strcmp(name, "NVRM ve") == 0, "%s", name);
-}
-
 static void huge_pages(void)
 {
     const size_t size = 4 << 20;
@@ -324,5 +311,5 @@ static void others(void)
     drop_root();
 }
 
-TEST_MAIN(others, hybrid_x86, hybrid_arm, cgroups, empty_machine, this_machine, parses, pages, gpu,
+TEST_MAIN(others, hybrid_x86, hybrid_arm, cgroups, empty_machine, this_machine, parses, pages,
           huge_pages, fp_state)

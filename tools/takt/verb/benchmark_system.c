@@ -24,14 +24,14 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_benchmark_system = {
     .name = "benchmark-system",
-    .summary = "the machine: processor, caches, memory, limits, measured ceilings",
+    .summary = "the machine: processor, topology, memory, limits, GPUs, measured ceilings",
     .arguments = "",
     .arg_min = 0,
     .arg_max = 0,
     .about =
-        "--measure times multiply-add peaks, the bandwidth of every cache level and of memory, on\n"
-        "one thread and on all, the disk, the loopback network, and how threads help. It takes\n"
-        "some seconds and keeps the figures.",
+        "--measure times multiply-add peaks of every type and instruction set, the bandwidth of\n"
+        "every cache level and of memory, on one thread and on all, the disk, the loopback\n"
+        "network, and how threads help. It takes some seconds and keeps the figures.",
     .example = "takt benchmark system --specs",
     .flags = {TAKT_F_SPECS, TAKT_F_MEASURE, TAKT_FLAG_IDS},
     .run = run,
