@@ -10,7 +10,7 @@
  *   GEMM(x)                names of the kernel family: takt_gemm_f32##x
  *   FAMILY, AS_GEMM        "gemm_f32", takt_kernel_as_gemm_f32
  *   FORMATS                what packed constants are called: {rows apart, columns apart}
- *   fast_kernel(p, weights, n)  another kernel with the same call, or NULL
+ *   fast_kernel(p, weights, rows, n)  another kernel with the same call, or NULL
  *   use_packed(g, n, data, columns, room)  makes g read packed weights, perhaps narrow (narrow.h)
  *   ending, ending_room    what follows the product, and one call's room for it, and
  *   ending_compile(p, columns, e), ending_scratch(e), ending_use(e, place, room)
@@ -357,7 +357,7 @@ static takt_status compile(takt_planner *p)
     f->mm = takt_product_of(p->graph, p->group->nodes[0]);
     const takt_id weights = p->graph->nodes[p->group->nodes[0]].in[1];
     f->narrow = takt_narrow_of(p, weights, sizeof(real));
-    const takt_kernel *gemm = fast_kernel(p, weights, &f->narrow);
+    const takt_kernel *gemm = fast_kernel(p, weights, f->mm.m, &f->narrow);
     gemm = gemm != NULL ? gemm : takt_planner_kernel(p, FAMILY);
     const GEMM(_info) *info = gemm->info; /* a fast kernel's begins like it */
     f->run = AS_GEMM(gemm);

@@ -30,19 +30,29 @@ takt_narrow takt_narrow_of(const takt_planner *p, takt_id weights, size_t bytes)
                          .convert = takt_kernel_as_convert(convert)};
 }
 
-static bool is_here(const takt_planner *p, const char *family)
+/* The scalar kernels of these families are no faster than those of f32. */
+static bool is_here(const takt_kernel *kernel)
 {
-    const takt_kernel *kernel = takt_kernel_find(family, p->step->isas, NULL, 0, NULL);
     return kernel != NULL && kernel->rank > 0;
 }
 
-const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, takt_narrow *n)
+bool takt_narrow_prefers_f16(const takt_kernel *f16, const takt_kernel *bf16, size_t rows)
+{
+    if (!is_here(f16) || !is_here(bf16))
+        return is_here(f16);
+    const size_t from = ((const takt_gemm_bf16_info *)bf16->info)->f16_rows;
+    return from == 0 || rows < from;
+}
+
+const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t rows, takt_narrow *n)
 {
     if (!p->settings->is_fast || takt_planner_in_prologue(p))
         return NULL;
-    const bool is_f16 = n->dtype == TAKT_F16 && is_here(p, "gemm_f16");
+    const takt_kernel *f16 = takt_kernel_find("gemm_f16", p->step->isas, NULL, 0, NULL);
+    const takt_kernel *bf16 = takt_kernel_find("gemm_bf16", p->step->isas, NULL, 0, NULL);
+    const bool is_f16 = n->dtype == TAKT_F16 && takt_narrow_prefers_f16(f16, bf16, rows);
     const char *why = NULL;
-    if (!is_f16 && !is_here(p, "gemm_bf16"))
+    if (!is_f16 && !is_here(bf16))
         why = n->dtype == TAKT_F16 ? "numerics fast: there is no f16 arithmetic here"
                                    : "numerics fast: there are no bf16 dot products here";
     else if (!takt_planner_is_constant(p, weights))
@@ -51,6 +61,8 @@ const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, takt_narro
         p->step->note = p->step->note != NULL ? p->step->note : why;
         return NULL;
     }
+    if (n->dtype == TAKT_F16 && !is_f16 && is_here(f16) && p->step->note == NULL)
+        p->step->note = "numerics fast: with so many rows f16 weights are faster as bf16 here";
     const takt_kernel *kernel = takt_planner_kernel(p, is_f16 ? "gemm_f16" : "gemm_bf16");
     n->fast = kernel->info; /* that of gemm_bf16 begins like it */
     n->is_fast_f16 = is_f16;

@@ -5,7 +5,7 @@
  * f32 product with the widened weights.
  *
  * Under `numerics = fast` constant weights are packed for arithmetic in 16 bits, where the machine
- * has it: those that are f16 in f16, others in bf16.
+ * has it: those that are f16 in f16, unless bf16 is much faster there; others in bf16.
  */
 #ifndef TAKT_BACKEND_CPU_NARROW_H
 #define TAKT_BACKEND_CPU_NARROW_H
@@ -28,9 +28,12 @@ typedef struct takt_narrow {
 /* What `weights`, the factor of the group's product, are stored as; `bytes` of an element if they
  * are not narrow. */
 takt_narrow takt_narrow_of(const takt_planner *p, takt_id weights, size_t bytes);
-/* The kernel of f16 or bf16 arithmetic if settings ask for one, the weights are constants and the
- * machine has it; `n` is for it then. Else NULL, and the step says why it was not to be had. */
-const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, takt_narrow *n);
+/* The kernel of f16 or bf16 arithmetic for a product with `rows` if settings ask for one, the
+ * weights are constants and the machine has it; `n` is for it then. Else NULL, and the step says
+ * why it was not to be had. */
+const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t rows, takt_narrow *n);
+/* Whether f16 weights are multiplied in f16, by these kernels of the two families; NULL: none. */
+bool takt_narrow_prefers_f16(const takt_kernel *f16, const takt_kernel *bf16, size_t rows);
 /* Facts of the fast kernel if it is one of bf16; else NULL. */
 const takt_gemm_bf16_info *takt_narrow_bf16(const takt_narrow *n);
 /* Elements of a packed matrix of the fast kernel. */

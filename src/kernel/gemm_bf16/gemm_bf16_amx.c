@@ -198,6 +198,10 @@ static size_t scratch_of_any(const takt_gemm_f32 *g)
     return g->image != NULL ? 0 : scratch_bytes(g);
 }
 
-static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_of_any}, GROUP, CHUNK, PIECE};
+/* Rows from which tiles of which some are empty beat vectors of f16 (bench/NOTES.md). */
+enum { F16_ROWS = 8 };
+
+static const takt_gemm_bf16_info info = {
+    {MR, {WIDE, NARROW}, scratch_of_any}, GROUP, CHUNK, PIECE, F16_ROWS};
 
 TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "amx_32x32", 40, run_any, &info));

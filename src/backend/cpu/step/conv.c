@@ -332,8 +332,9 @@ static const takt_kernel *choose_kernel(takt_planner *p, facts *f)
     f->narrow = (takt_narrow){.dtype = TAKT_F32, .bytes = sizeof(float), .from = weights};
     if (f->shape.dtype == TAKT_F32)
         f->narrow = takt_narrow_of(p, weights, sizeof(float));
+    const size_t rows = f->shape.batch * f->shape.positions;
     const takt_kernel *fast =
-        f->shape.dtype == TAKT_F32 ? takt_narrow_fast(p, weights, &f->narrow) : NULL;
+        f->shape.dtype == TAKT_F32 ? takt_narrow_fast(p, weights, rows, &f->narrow) : NULL;
     return fast != NULL ? fast : takt_planner_kernel(p, "gemm_f32");
 }
 

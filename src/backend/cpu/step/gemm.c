@@ -43,9 +43,9 @@ static const takt_epilogue_f32 *ending_use(const ending *e, const ending_place *
 
 #define use_packed takt_narrow_use
 
-static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, takt_narrow *n)
+static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, size_t rows, takt_narrow *n)
 {
-    return takt_narrow_fast(p, weights, n);
+    return takt_narrow_fast(p, weights, rows, n);
 }
 
 #include "backend/cpu/gemm_body.h"
