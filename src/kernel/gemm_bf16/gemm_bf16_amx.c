@@ -4,7 +4,6 @@
  */
 #include "kernel/gemm_bf16/gemm_bf16.h"
 
-#include <immintrin.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,38 +20,16 @@ enum { WIDE = 32, NARROW = 16, MR = 32, GROUP = 2, PIECE = 32, CHUNK = 1024, A_B
 
 #include "kernel/gemm_bf16/round512.h"
 
-/* Macros, since the intrinsics paste these numbers into register names. */
-#define SUM_00 0
-#define SUM_01 1
-#define SUM_10 2
-#define SUM_11 3
-#define A_0 4
-#define A_1 5
-#define B_0 6
-#define B_1 7
-
-/* gcc's intrinsics do not say that tile loads read memory. */
-#define WRITTEN(p) __asm__ volatile("" : : "r"(p) : "memory")
-
-typedef struct tile_config {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t column_bytes[16];
-    uint8_t rows[16];
-} tile_config;
+#include "kernel/simd/amx.h"
 
 static void begin(void)
 {
-    static const tile_config all_whole = {
-        .palette = 1,
-        .column_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
-        .rows = {16, 16, 16, 16, 16, 16, 16, 16},
-    };
-    _tile_loadconfig(&all_whole);
+    tiles_begin();
 }
 
 static void end(void)
 {
-    _tile_release();
+    tiles_end();
 }
 
 static size_t strip_elems(size_t rows, size_t k)
@@ -84,19 +61,8 @@ static inline __attribute__((always_inline)) void product(const part *o, const b
 {
     const char *a = (const char *)o->a, *b = (const char *)o->b;
     for (size_t i = 0; i < o->steps; i++, a += 64, b += 16 * o->b_stride) {
-        _tile_loadd(A_0, a, o->a_stride);
-        _tile_loadd(B_0, b, o->b_stride);
-        _tile_dpbf16ps(SUM_00, A_0, B_0);
-        if (two_panels) {
-            _tile_loadd(B_1, b + 64, o->b_stride);
-            _tile_dpbf16ps(SUM_01, A_0, B_1);
-        }
-        if (two_rows) {
-            _tile_loadd(A_1, a + 16 * o->a_stride, o->a_stride);
-            _tile_dpbf16ps(SUM_10, A_1, B_0);
-            if (two_panels)
-                _tile_dpbf16ps(SUM_11, A_1, B_1);
-        }
+        const tile_step now = {a, a + 16 * o->a_stride, b, b + 64, o->a_stride, o->b_stride};
+        TILES_MULTIPLY(_tile_dpbf16ps, now, two_rows, two_panels);
     }
 }
 
@@ -111,56 +77,10 @@ static inline __attribute__((always_inline)) void tile_fixed(const tile_job *t, 
     if (rest) {
         uint16_t last[16 * 64] = {0};
         memcpy(last, t->b + whole * 16 * line, rest * line * sizeof *last);
-        WRITTEN(last);
+        TILES_WRITTEN(last);
         o = (part){t->a + whole * PIECE, last, stride, 2 * line, 1};
         product(&o, two_rows, two_panels);
     }
-}
-
-static void clear_sums(void)
-{
-    _tile_zero(SUM_00);
-    _tile_zero(SUM_01);
-    _tile_zero(SUM_10);
-    _tile_zero(SUM_11);
-}
-
-/* Sums of 32 rows, or of 16, to or from `c`. */
-static void put_sums(float *c, size_t step, bool two_rows, bool two_panels)
-{
-    _tile_stored(SUM_00, c, step);
-    if (two_panels)
-        _tile_stored(SUM_01, c + 16, step);
-    if (two_rows)
-        _tile_stored(SUM_10, (char *)c + 16 * step, step);
-    if (two_rows && two_panels)
-        _tile_stored(SUM_11, (char *)(c + 16) + 16 * step, step);
-    WRITTEN(c);
-}
-
-static void get_sums(const float *c, size_t step, bool two_rows, bool two_panels)
-{
-    WRITTEN(c);
-    _tile_loadd(SUM_00, c, step);
-    if (two_panels)
-        _tile_loadd(SUM_01, c + 16, step);
-    if (two_rows)
-        _tile_loadd(SUM_10, (const char *)c + 16 * step, step);
-    if (two_rows && two_panels)
-        _tile_loadd(SUM_11, (const char *)(c + 16) + 16 * step, step);
-}
-
-static void multiply_tile(const tile_job *t, bool two_rows, bool two_panels)
-{
-    WRITTEN(t->a);
-    if (two_rows && two_panels)
-        tile_fixed(t, true, true);
-    else if (two_rows)
-        tile_fixed(t, true, false);
-    else if (two_panels)
-        tile_fixed(t, false, true);
-    else
-        tile_fixed(t, false, false);
 }
 
 /* Sums go straight to C where it has all rows of them, else through memory of their own: either way
@@ -174,11 +94,12 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
     for (size_t r = 0; !is_whole && t->adds && r < MR; r++)
         memcpy(sums[r], t->c + (r < rows ? r : 0) * t->ldc, cols * sizeof *c);
     if (t->adds)
-        get_sums(c, step, two_rows, two_panels);
+        tiles_load(c, step, two_rows, two_panels);
     else
-        clear_sums();
-    multiply_tile(t, two_rows, two_panels);
-    put_sums(c, step, two_rows, two_panels);
+        tiles_clear();
+    TILES_WRITTEN(t->a);
+    TILES_CALL(tile_fixed, two_rows, two_panels, t);
+    tiles_store(c, step, two_rows, two_panels);
     for (size_t r = 0; !is_whole && r < rows; r++)
         memcpy(t->c + r * t->ldc, sums[r], cols * sizeof *c);
 }

@@ -25,19 +25,9 @@ image_product(const takt_bf16_image *m, const image_pass *o, size_t position, co
         const size_t run = least(m->channels - c, left);
         left -= run;
         for (size_t i = 0; i < run; i += PIECE, a += PIECE, b += 16 * line) {
-            _tile_loadd(A_0, a, step);
-            _tile_loadd(B_0, b, line);
-            _tile_dpbf16ps(SUM_00, A_0, B_0);
-            if (two_panels) {
-                _tile_loadd(B_1, b + 64, line);
-                _tile_dpbf16ps(SUM_01, A_0, B_1);
-            }
-            if (two_rows) {
-                _tile_loadd(A_1, a + 16 * m->channels, step);
-                _tile_dpbf16ps(SUM_10, A_1, B_0);
-                if (two_panels)
-                    _tile_dpbf16ps(SUM_11, A_1, B_1);
-            }
+            const char *row = (const char *)a;
+            const tile_step now = {row, row + 16 * step, b, b + 64, step, line};
+            TILES_MULTIPLY(_tile_dpbf16ps, now, two_rows, two_panels);
         }
     }
 }
@@ -75,16 +65,9 @@ static void pass(const takt_gemm_f32 *g, const image_pass *o)
     float sums[MR][WIDE];
     for (size_t q = 0; q < o->positions; q += MR) {
         const size_t count = least(o->positions - q, MR);
-        clear_sums();
-        if (count > 16 && o->width == WIDE)
-            image_product(g->image, o, q, true, true);
-        else if (count > 16)
-            image_product(g->image, o, q, true, false);
-        else if (o->width == WIDE)
-            image_product(g->image, o, q, false, true);
-        else
-            image_product(g->image, o, q, false, false);
-        put_sums(sums[0], sizeof sums[0], count > 16, o->width == WIDE);
+        tiles_clear();
+        TILES_CALL(image_product, count > 16, o->width == WIDE, g->image, o, q);
+        tiles_store(sums[0], sizeof sums[0], count > 16, o->width == WIDE);
         put_image(g, o, q, count, (const float(*)[WIDE])sums);
     }
 }
@@ -112,7 +95,7 @@ static void run_image(const takt_gemm_f32 *g)
         return;
     image_pass o = {.positions = (g->m - 1) / m->width * m->pitch + (g->m - 1) % m->width + 1};
     begin();
-    WRITTEN(m->data);
+    TILES_WRITTEN(m->data);
     do {
         o.k = least(g->k - o.p, CHUNK);
         o.is_last = o.p + CHUNK >= g->k;

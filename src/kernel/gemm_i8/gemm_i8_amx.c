@@ -6,9 +6,8 @@
  */
 #include "kernel/gemm_i8/gemm_i8.h"
 
-#include <immintrin.h>
-
 #include "kernel/gemm_i8/requant.h"
+#include "kernel/simd/amx.h"
 
 #include "kernel/gemm_i8/narrow_avx512.h"
 
@@ -102,49 +101,6 @@ static void complete_b(const block *o)
 
 /* ---- tiles ---- */
 
-typedef struct tile_config {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t column_bytes[16];
-    uint8_t rows[16];
-} tile_config;
-
-static const tile_config all_whole = {
-    .palette = 1,
-    .column_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
-    .rows = {16, 16, 16, 16, 16, 16, 16, 16},
-};
-
-/* Macros, since the intrinsics paste these numbers into register names. */
-#define SUM_00 0
-#define SUM_01 1
-#define SUM_10 2
-#define SUM_11 3
-#define A_0 4
-#define A_1 5
-#define B_0 6
-#define B_1 7
-
-/* gcc's intrinsics do not say that tile loads read memory and tile stores write it. */
-#define FENCE() __asm__ volatile("" : : : "memory")
-
-/* One step: 64 values of k. */
-#define MULTIPLY(dp)                                                                               \
-    do {                                                                                           \
-        _tile_loadd(A_0, a, STEP);                                                                 \
-        _tile_loadd(B_0, b, STEP);                                                                 \
-        dp(SUM_00, A_0, B_0);                                                                      \
-        if (two_panels) {                                                                          \
-            _tile_loadd(B_1, b_next, STEP);                                                        \
-            dp(SUM_01, A_0, B_1);                                                                  \
-        }                                                                                          \
-        if (two_rows) {                                                                            \
-            _tile_loadd(A_1, a_next, STEP);                                                        \
-            dp(SUM_10, A_1, B_0);                                                                  \
-            if (two_panels)                                                                        \
-                dp(SUM_11, A_1, B_1);                                                              \
-        }                                                                                          \
-    } while (0)
-
 typedef struct part {
     const char *a, *a_next;
     const int8_t *b, *b_next;
@@ -156,13 +112,13 @@ typedef struct part {
 
 INLINE void product(const part *o, const bool two_rows, const bool two_panels)
 {
-    const char *a = o->a, *a_next = o->a_next;
-    const int8_t *b = o->b, *b_next = o->b_next;
-    for (size_t i = 0; i < o->steps; i++, a += TILE, a_next += TILE, b += TILE, b_next += TILE) {
+    for (size_t i = 0; i < o->steps; i++) {
+        const char *b = (const char *)o->b + i * TILE, *b_next = (const char *)o->b_next + i * TILE;
+        const tile_step now = {o->a + i * TILE, o->a_next + i * TILE, b, b_next, STEP, STEP};
         if (o->a_unsigned)
-            MULTIPLY(_tile_dpbusd);
+            TILES_MULTIPLY(_tile_dpbusd, now, two_rows, two_panels);
         else
-            MULTIPLY(_tile_dpbssd);
+            TILES_MULTIPLY(_tile_dpbssd, now, two_rows, two_panels);
     }
 }
 
@@ -173,38 +129,20 @@ INLINE void tile_fixed(const block *o, size_t first, int32_t *to, size_t step, c
     const char *a = (const char *)o->g->scratch + first * o->steps * STEP;
     part p = {a,        a + o->steps * TILE, panel(o, 0), panel(o, two_panels),
               o->whole, o->g->a_unsigned};
-    _tile_zero(SUM_00);
-    _tile_zero(SUM_01);
-    _tile_zero(SUM_10);
-    _tile_zero(SUM_11);
-    FENCE();
+    tiles_clear();
+    TILES_WRITTEN(a);
     product(&p, two_rows, two_panels);
     if (o->whole < o->steps) {
         p = (part){a + o->whole * TILE, p.a_next + o->whole * TILE, o->last, o->last + TILE, 1,
                    o->g->a_unsigned};
         product(&p, two_rows, two_panels);
     }
-    char *down = (char *)to + ROWS * step;
-    _tile_stored(SUM_00, to, step);
-    if (two_panels)
-        _tile_stored(SUM_01, to + 16, step);
-    if (two_rows)
-        _tile_stored(SUM_10, down, step);
-    if (two_rows && two_panels)
-        _tile_stored(SUM_11, down + 64, step);
-    FENCE();
+    tiles_store(to, step, two_rows, two_panels);
 }
 
 static void tile(const block *o, size_t first, size_t rows, int32_t *to, size_t step)
 {
-    if (rows > ROWS && o->cols > 16)
-        tile_fixed(o, first, to, step, true, true);
-    else if (rows > ROWS)
-        tile_fixed(o, first, to, step, true, false);
-    else if (o->cols > 16)
-        tile_fixed(o, first, to, step, false, true);
-    else
-        tile_fixed(o, first, to, step, false, false);
+    TILES_CALL(tile_fixed, rows > ROWS, o->cols > 16, o, first, to, step);
 }
 
 /* ---- blocks ---- */
@@ -323,7 +261,7 @@ static void run(const takt_gemm_i8 *g)
         return;
     }
     const size_t most = block_rows(g);
-    _tile_loadconfig(&all_whole);
+    tiles_begin();
     for (; o.row < g->m; o.row += o.rows) {
         o.rows = least(g->m - o.row, most);
         pack_block(&o);
@@ -332,7 +270,7 @@ static void run(const takt_gemm_i8 *g)
             columns_of_block(&o);
         }
     }
-    _tile_release();
+    tiles_end();
 }
 
 static const takt_gemm_i8_info info = {MR, NR, 4, scratch_bytes};

@@ -1,32 +1,20 @@
 /* peak_bf16_amx.c - how fast this processor multiplies and adds bf16, by tdpbf16ps. */
-#include <immintrin.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "kernel/peak/peak.h"
+#include "kernel/simd/amx.h"
 
 enum { ROWS = 16, ROW_BYTES = 64 };
-
-typedef struct tile_config {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t column_bytes[16];
-    uint8_t rows[16];
-} tile_config;
 
 /* Six sums, of two tiles: the units need no more than four to be busy. */
 static double run(size_t rounds, const void *operands, double *sum)
 {
-    static const tile_config all_whole = {
-        .palette = 1,
-        .column_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
-        .rows = {16, 16, 16, 16, 16, 16, 16, 16},
-    };
     _Alignas(64) uint16_t same[ROWS * ROW_BYTES / sizeof(uint16_t)];
     _Alignas(64) float out[ROWS * ROW_BYTES / sizeof(float)];
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         memcpy(&same[i], operands, sizeof *same);
-    __asm__ volatile("" : : "r"(same) : "memory"); /* gcc does not know that tile loads read it */
-    _tile_loadconfig(&all_whole);
+    TILES_WRITTEN(same);
+    tiles_begin();
 #define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #define X(i) _tile_zero(i);
     EACH(X)
@@ -41,12 +29,12 @@ static double run(size_t rounds, const void *operands, double *sum)
     double all = 0;
 #define X(i)                                                                                       \
     _tile_stored(i, out, ROW_BYTES);                                                               \
-    __asm__ volatile("" : : "r"(out) : "memory");                                                  \
+    TILES_WRITTEN(out);                                                                            \
     for (size_t k = 0; k < sizeof out / sizeof *out; k++)                                          \
         all += (double)out[k];
     EACH(X)
 #undef X
-    _tile_release();
+    tiles_end();
     *sum = all;
     return 2.0 * 6 * 16 * 16 * 32 * (double)rounds;
 }

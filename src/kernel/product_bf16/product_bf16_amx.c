@@ -6,33 +6,16 @@
  */
 #include "kernel/product_bf16/product_bf16.h"
 
-#include <immintrin.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "kernel/simd/amx.h"
 
 enum { WIDE = 32, NARROW = 16, TILE = 16, MR = 32, GROUP = 2, PIECE = 32, CHUNK = 1024 };
 
 static const takt_panels widths = {WIDE, NARROW};
 
-/* Macros, since the intrinsics paste these numbers into register names. */
-#define SUM_00 0
-#define SUM_01 1
-#define SUM_10 2
-#define SUM_11 3
-#define A_0 4
-#define A_1 5
-#define B_0 6
-#define B_1 7
-
-/* gcc's intrinsics do not say that tile loads read memory. */
-#define WRITTEN(p) __asm__ volatile("" : : "r"(p) : "memory")
 #define INLINE static inline __attribute__((always_inline))
-
-typedef struct tile_config {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t column_bytes[16];
-    uint8_t rows[16];
-} tile_config;
 
 static size_t least(size_t a, size_t b)
 {
@@ -61,19 +44,9 @@ typedef struct panel {
 INLINE void step(const uint16_t *a, size_t a_bytes, const uint16_t *b, size_t line,
                  const bool two_rows, const bool two_panels)
 {
-    _tile_loadd(A_0, a, a_bytes);
-    _tile_loadd(B_0, b, line);
-    _tile_dpbf16ps(SUM_00, A_0, B_0);
-    if (two_panels) {
-        _tile_loadd(B_1, b + 32, line);
-        _tile_dpbf16ps(SUM_01, A_0, B_1);
-    }
-    if (two_rows) {
-        _tile_loadd(A_1, (const char *)a + TILE * a_bytes, a_bytes);
-        _tile_dpbf16ps(SUM_10, A_1, B_0);
-        if (two_panels)
-            _tile_dpbf16ps(SUM_11, A_1, B_1);
-    }
+    const char *rows = (const char *)a, *columns = (const char *)b;
+    const tile_step now = {rows, rows + TILE * a_bytes, columns, columns + 64, a_bytes, line};
+    TILES_MULTIPLY(_tile_dpbf16ps, now, two_rows, two_panels);
 }
 
 /* The last k, less than a piece: both factors completed with zeros. */
@@ -85,8 +58,8 @@ INLINE void last_step(const strip *s, size_t p, size_t k, const uint16_t *b, con
     memcpy(right, b, groups * line * sizeof *right);
     for (size_t r = 0; !s->is_padded && r < (two_rows ? MR : TILE); r++)
         memcpy(left + r * PIECE, s->a + r * s->row + p, k * sizeof *left);
-    WRITTEN(left);
-    WRITTEN(right);
+    TILES_WRITTEN(left);
+    TILES_WRITTEN(right);
     const uint16_t *a = s->is_padded ? s->a + p : left;
     step(a, (s->is_padded ? s->row : PIECE) * sizeof *a, right, line * sizeof *right, two_rows,
          two_panels);
@@ -113,23 +86,9 @@ static void multiply(const takt_product_bf16 *g, const strip *s, const panel *o,
                      float (*sums)[WIDE])
 {
     const bool two_panels = o->width == WIDE;
-    _tile_zero(SUM_00);
-    _tile_zero(SUM_01);
-    _tile_zero(SUM_10);
-    _tile_zero(SUM_11);
-    if (s->two_rows && two_panels)
-        sums_of(g, s, o, true, true);
-    else if (s->two_rows)
-        sums_of(g, s, o, true, false);
-    else if (two_panels)
-        sums_of(g, s, o, false, true);
-    else
-        sums_of(g, s, o, false, false);
-    _tile_stored(SUM_00, sums[0], sizeof sums[0]);
-    _tile_stored(SUM_01, sums[0] + TILE, sizeof sums[0]);
-    _tile_stored(SUM_10, sums[TILE], sizeof sums[0]);
-    _tile_stored(SUM_11, sums[TILE] + TILE, sizeof sums[0]);
-    WRITTEN(sums);
+    tiles_clear();
+    TILES_CALL(sums_of, s->two_rows, two_panels, g, s, o);
+    tiles_store(sums[0], sizeof sums[0], true, true);
 }
 
 /* Sixteen results of a row, those of the mask. max and min give their second operand if one is NaN.
@@ -186,7 +145,7 @@ static void pack_last(const takt_product_bf16 *g, size_t first)
     memset(to, 0, last_bytes(g->k));
     for (size_t r = 0; first + r < g->m; r++)
         memcpy(to + r * row, g->a + (first + r) * g->a_row, g->k * sizeof *to);
-    WRITTEN(to);
+    TILES_WRITTEN(to);
 }
 
 static void one_panel(const takt_product_bf16 *g, const panel *o)
@@ -205,24 +164,19 @@ static void one_panel(const takt_product_bf16 *g, const panel *o)
 
 static void run(const takt_product_bf16 *g)
 {
-    static const tile_config all_whole = {
-        .palette = 1,
-        .column_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
-        .rows = {16, 16, 16, 16, 16, 16, 16, 16},
-    };
     const size_t wide = WIDE * takt_panels_wide(widths, g->b_n);
     panel o = {.b = g->b, .next = CHUNK * takt_panels_columns(widths, g->b_n)};
     if (g->m == 0 || g->n == 0)
         return;
     if (g->m % TILE != 0)
         pack_last(g, g->m / TILE * TILE);
-    WRITTEN(g->a);
-    _tile_loadconfig(&all_whole);
+    TILES_WRITTEN(g->a);
+    tiles_begin();
     for (; o.col < g->n; o.col += o.width) {
         o.width = g->b_first + o.col < wide ? WIDE : NARROW;
         one_panel(g, &o);
     }
-    _tile_release();
+    tiles_end();
 }
 
 static const takt_product_bf16_info info = {{{MR, {WIDE, NARROW}, NULL}, GROUP, CHUNK, 0, 0},

@@ -1,0 +1,122 @@
+/* amx.h - the tile registers of AMX as all kernels here use them: four sums of 16 x 16, two tiles
+ * of A and two of B, every one whole, 16 rows of 64 bytes.
+ *
+ * For variant files alone. The process must have been allowed to use the registers, which detecting
+ * the ISA does.
+ */
+#ifndef TAKT_KERNEL_SIMD_AMX_H
+#define TAKT_KERNEL_SIMD_AMX_H
+
+#include <immintrin.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Macros, since the intrinsics paste these numbers into register names. */
+#define SUM_00 0
+#define SUM_01 1
+#define SUM_10 2
+#define SUM_11 3
+#define A_0 4
+#define A_1 5
+#define B_0 6
+#define B_1 7
+
+/* gcc's intrinsics do not say that tile loads read memory and tile stores write it. */
+#define TILES_WRITTEN(p) __asm__ volatile("" : : "r"(p) : "memory")
+
+typedef struct tile_config {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t column_bytes[16];
+    uint8_t rows[16];
+} tile_config;
+
+static inline void tiles_begin(void)
+{
+    static const tile_config all_whole = {
+        .palette = 1,
+        .column_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
+        .rows = {16, 16, 16, 16, 16, 16, 16, 16},
+    };
+    _tile_loadconfig(&all_whole);
+}
+
+static inline void tiles_end(void)
+{
+    _tile_release();
+}
+
+/* Where the factors of a step lie; lines of a tile are so many bytes apart. */
+typedef struct tile_step {
+    const char *a, *a_next, *b, *b_next;
+    size_t a_line, b_line;
+} tile_step;
+
+/* Sums += A * B by the instruction `dp`: 32 x 32 of them, or 16 where there is no second tile. */
+#define TILES_MULTIPLY(dp, o, two_rows, two_panels)                                                \
+    do {                                                                                           \
+        _tile_loadd(A_0, (o).a, (o).a_line);                                                       \
+        _tile_loadd(B_0, (o).b, (o).b_line);                                                       \
+        dp(SUM_00, A_0, B_0);                                                                      \
+        if (two_panels) {                                                                          \
+            _tile_loadd(B_1, (o).b_next, (o).b_line);                                              \
+            dp(SUM_01, A_0, B_1);                                                                  \
+        }                                                                                          \
+        if (two_rows) {                                                                            \
+            _tile_loadd(A_1, (o).a_next, (o).a_line);                                              \
+            dp(SUM_10, A_1, B_0);                                                                  \
+            if (two_panels)                                                                        \
+                dp(SUM_11, A_1, B_1);                                                              \
+        }                                                                                          \
+    } while (0)
+
+static inline void tiles_clear(void)
+{
+    _tile_zero(SUM_00);
+    _tile_zero(SUM_01);
+    _tile_zero(SUM_10);
+    _tile_zero(SUM_11);
+}
+
+/* Sums of 32 rows, or of 16, whose lines are `line` bytes apart, four bytes each. */
+static inline __attribute__((always_inline)) void tiles_store(void *to, size_t line, bool two_rows,
+                                                              bool two_panels)
+{
+    char *first = to, *second = first + 16 * line;
+    _tile_stored(SUM_00, first, line);
+    if (two_panels)
+        _tile_stored(SUM_01, first + 64, line);
+    if (two_rows)
+        _tile_stored(SUM_10, second, line);
+    if (two_rows && two_panels)
+        _tile_stored(SUM_11, second + 64, line);
+    TILES_WRITTEN(to);
+}
+
+static inline void tiles_load(const void *from, size_t line, bool two_rows, bool two_panels)
+{
+    const char *first = from, *second = first + 16 * line;
+    TILES_WRITTEN(from);
+    _tile_loadd(SUM_00, first, line);
+    if (two_panels)
+        _tile_loadd(SUM_01, first + 64, line);
+    if (two_rows)
+        _tile_loadd(SUM_10, second, line);
+    if (two_rows && two_panels)
+        _tile_loadd(SUM_11, second + 64, line);
+}
+
+/* f(…, two_rows, two_panels) with both known to the compiler. */
+#define TILES_CALL(f, two_rows, two_panels, ...)                                                   \
+    do {                                                                                           \
+        if ((two_rows) && (two_panels))                                                            \
+            f(__VA_ARGS__, true, true);                                                            \
+        else if (two_rows)                                                                         \
+            f(__VA_ARGS__, true, false);                                                           \
+        else if (two_panels)                                                                       \
+            f(__VA_ARGS__, false, true);                                                           \
+        else                                                                                       \
+            f(__VA_ARGS__, false, false);                                                          \
+    } while (0)
+
+#endif
