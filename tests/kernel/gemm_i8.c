@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-enum { A, B, C, PLAIN, SUMS, SCRATCH, WANT, B_SCALAR };
+enum { A, B, C, PLAIN, SUMS, SCRATCH, WANT, B_SCALAR, IMAGE };
 
 typedef struct shape {
     size_t m, n, k;
@@ -102,44 +102,108 @@ static void compare(takt_check *c, const takt_gemm_i8 *g, const void *want)
         check_same_bytes(c, g->c, want, count * (g->requant->to == TAKT_REQUANT_I32 ? 4 : 1));
 }
 
+static takt_gemm_i8 product(shape s, unsigned bits, const columns *o, const takt_requant *q)
+{
+    return (takt_gemm_i8){.m = s.m,
+                          .n = s.n,
+                          .k = s.k,
+                          .a_row = s.k + bits % 3,
+                          .ldc = s.n + bits % 2,
+                          .a_unsigned = (bits & 16) != 0,
+                          .a_zero = bits & 32 ? 17 : 0,
+                          .b_sum = o->sum,
+                          .b_zero = bits & 64 ? o->zero : NULL,
+                          .requant = q};
+}
+
+/* g->a by B, whose sums go to `sums`, by the reference; then by the kernel, from the image if there
+ * is one. */
+static void hold(takt_check *c, const takt_kernel *reference, takt_gemm_i8 *g, int32_t *sums,
+                 const takt_i8_image *m, int where)
+{
+    const takt_gemm_i8_info *info = c->kernel->info;
+    const shape s = {g->m, g->n, g->k};
+    const int8_t *b = (const int8_t *)c->placed[PLAIN].p;
+    g->b = packed(c, B_SCALAR, s, b, 4, sums);
+    g->b_panel = ceil_div(s.k, 4) * 64;
+    cleared(g, c, WANT, CHECK_AT_END);
+    const void *want = g->c;
+    takt_kernel_as_gemm_i8(reference)(g);
+    g->b = packed(c, B, s, b, info->group, NULL);
+    g->b_panel = ceil_div(s.k, info->group) * 16 * info->group;
+    g->image = m;
+    g->a = m == NULL ? g->a : NULL;
+    cleared(g, c, C, where);
+    const size_t bytes = info->scratch_bytes(g);
+    g->scratch = check_place(c, SCRATCH, bytes, CHECK_AT_END);
+    memset(g->scratch, 0xee, bytes);
+    CHECK_CALL(c, takt_kernel_as_gemm_i8(c->kernel)(g));
+    compare(c, g, want);
+    check_intact(c, C);
+}
+
 static void one(takt_check *c, const takt_kernel *reference, shape s, unsigned bits, int where)
 {
     check_case(c, "m=%zu n=%zu k=%zu bits %#x place %d", s.m, s.n, s.k, bits, where);
-    const takt_gemm_i8_info *info = c->kernel->info;
     const columns o = make_columns(c, s.n);
     const takt_epilogue_f32 e = {.bias = o.scale, .act = TAKT_GEMM_ACT_RELU};
     const takt_requant q = choose_requant(&o, bits, &e);
     const bool extreme = (bits & 128) != 0;
-    takt_gemm_i8 g = {.m = s.m,
-                      .n = s.n,
-                      .k = s.k,
-                      .a_row = s.k + bits % 3,
-                      .ldc = s.n + bits % 2,
-                      .a_unsigned = (bits & 16) != 0,
-                      .a_zero = bits & 32 ? 17 : 0,
-                      .b_sum = o.sum,
-                      .b_zero = bits & 64 ? o.zero : NULL,
-                      .requant = &q};
+    takt_gemm_i8 g = product(s, bits, &o, &q);
     const size_t a_bytes = s.m && s.k ? (s.m - 1) * g.a_row + s.k : 0;
     void *a = check_place(c, A, a_bytes, where);
     int8_t *b = check_place(c, PLAIN, s.k * s.n, CHECK_AT_END);
     fill(c, a, a_bytes, extreme, g.a_unsigned ? 255 : -128);
     fill(c, b, s.k * s.n, extreme, -128);
     g.a = a;
-    g.b = packed(c, B_SCALAR, s, b, 4, o.sum);
-    g.b_panel = ceil_div(s.k, 4) * 64;
-    cleared(&g, c, WANT, CHECK_AT_END);
-    const void *want = g.c;
-    takt_kernel_as_gemm_i8(reference)(&g);
-    g.b = packed(c, B, s, b, info->group, NULL);
-    g.b_panel = ceil_div(s.k, info->group) * 16 * info->group;
-    cleared(&g, c, C, where);
-    const size_t bytes = info->scratch_bytes(&g);
-    g.scratch = check_place(c, SCRATCH, bytes, CHECK_AT_END);
-    memset(g.scratch, 0xee, bytes);
-    CHECK_CALL(c, takt_kernel_as_gemm_i8(c->kernel)(&g));
-    compare(c, &g, want);
-    check_intact(c, C);
+    hold(c, reference, &g, o.sum, NULL, where);
+}
+
+/* A in an image of rows with gaps between them, against the same rows one after another. */
+static void image(takt_check *c, const takt_kernel *reference, shape s, size_t channels,
+                  unsigned bits)
+{
+    enum { PITCH = 9, WIDTH = 7 };
+    const size_t taps = s.k / channels, lines = (s.m - 1) / WIDTH + 4;
+    const size_t count = (lines * PITCH + TAKT_I8_BEYOND) * channels;
+    size_t at[8];
+    check_case(c, "image of %zu channels, m=%zu n=%zu k=%zu bits %#x", channels, s.m, s.n, s.k,
+               bits);
+    const columns o = make_columns(c, s.n);
+    const takt_epilogue_f32 e = {.bias = o.scale, .act = TAKT_GEMM_ACT_RELU};
+    const takt_requant q = choose_requant(&o, bits, &e);
+    takt_gemm_i8 g = product(s, bits, &o, &q);
+    uint8_t *data = check_place(c, IMAGE, count, CHECK_AT_END);
+    uint8_t *a = check_place(c, A, s.m * g.a_row, CHECK_AT_END);
+    int8_t *b = check_place(c, PLAIN, s.k * s.n, CHECK_AT_END);
+    check_fill_bytes(c, data, count);
+    check_fill_bytes(c, b, s.k * s.n);
+    for (size_t t = 0; t < taps; t++)
+        at[t] = (t % 3 * PITCH + t / 3) * channels;
+    for (size_t i = 0; i < s.m * taps; i++) {
+        const size_t r = i / taps, t = i % taps;
+        memcpy(a + r * g.a_row + t * channels,
+               data + (r / WIDTH * PITCH + r % WIDTH) * channels + at[t], channels);
+    }
+    const takt_i8_image m = {
+        .data = data, .width = WIDTH, .pitch = PITCH, .channels = channels, .at = at};
+    g.a = a;
+    hold(c, reference, &g, o.sum, &m, CHECK_AT_END);
+    check_intact(c, IMAGE);
+}
+
+static void images(takt_check *c, const takt_kernel *reference)
+{
+    static const size_t ms[] = {1, 7, 8, 20, 33, 100}, ns[] = {1, 16, 33, 70};
+    const size_t least = ((const takt_gemm_i8_info *)c->kernel->info)->image;
+    unsigned bits = 0;
+    for (size_t i = 0; least > 0 && i < 24; i++)
+        for (size_t taps = 1; taps <= 5; taps += 4)
+            for (size_t more = 1; more <= 3; more += 2, bits = (bits + 37) % 128)
+                image(c, reference, (shape){ms[i % 6], ns[i / 6], taps * least * more},
+                      least * more, bits);
+    for (size_t n = 31; least > 0 && n < 34; n++) /* more than a chunk of k */
+        image(c, reference, (shape){40, n, 8 * 192}, 192, 80 + (unsigned)n);
 }
 
 /* p16x4 repacked for smmla is the same as packing for it. */
@@ -206,6 +270,7 @@ void check_gemm_i8(takt_check *c, const takt_kernel *reference)
     }
     one(c, reference, (shape){7, 5, 70000}, 3, CHECK_AT_END);
     one(c, reference, (shape){200, 16, 500}, 20, CHECK_AT_END);
+    images(c, reference);
     for (size_t k = 0; k < 20; k++)
         repacking(c, (shape){0, 1 + 3 * k, k});
     static const shape timed[] = {{256, 256, 256}, {512, 512, 512}, {1024, 1024, 1024},

@@ -78,7 +78,8 @@ static void the_tile_has_an_effect(void)
     EXPECT(run(&(takt_cache_config){.block_size = 1 << 14}, 1, y, w) < usual);
 }
 
-/* Every other step that multiplies: patches, 1x1, 1x1 before depthwise, Winograd, attention. */
+/* Every other step that multiplies: patches, 1x1, 1x1 before depthwise, Winograd, attention, and
+ * a convolution of bytes, which gathers patches for a block of rows and reads an image else. */
 static const char *const others[] = {
     "model m(x: f32[2, 24, 20, 20]) seed=1 {\n  return conv(x, 40, 5, stride=2)\n}\n",
     "model m(x: f32[2, 300, 14, 14]) seed=1 {\n  return conv(x, 40, 1)\n}\n",
@@ -87,6 +88,8 @@ static const char *const others[] = {
     "model m(x: f32[2, 32, 20, 20]) seed=1 {\n  return conv(x, 40, 3)\n}\n",
     "model m(x: f32[2, 150, 64], y: f32[2, 300, 64]) {\n"
     "  return attention(x, y, y, heads=2)\n}\n",
+    "model m(x: u8[2, 20, 21, 64], w: i8[40, 3, 3, 64], z: u8[]) {\n"
+    "  return op.integer_conv(x, w, z, pad=[1, 1, 1, 1], layout=nhwc)\n}\n",
 };
 
 /* The digest of the results, and the scratch of the plan. */

@@ -43,6 +43,14 @@ static const char *const large[] = {
     "pad=[1, 1, 2, 0, 3, 1], layout=nhwc)",
     "integer_conv(u8[2, 32, 31, 3], i8[24, 3, 3, 3], u8[], i8[24] in (0, 0), i32[24], f32[24] in "
     "(0.001, 0.01), u8[], stride=[2, 2], pad=[1, 1, 1, 1], layout=nhwc)",
+    "integer_conv(u8[2, 11, 9, 64], i8[35, 3, 3, 64], u8[], i8[35], i32[35], f32[35] in "
+    "(0.0001, 0.001), u8[], pad=[1, 1, 1, 1], layout=nhwc)",
+    "integer_conv(i8[3, 12, 17, 64], u8[33, 3, 2, 64], i8[], u8[33], stride=[2, 3], "
+    "dilation=[1, 2], pad=[2, 0, 1, 3], layout=nhwc)",
+    "integer_conv(u8[1, 9, 8, 128], i8[48, 1, 1, 128], u8[], i8[48] in (0, 0), i32[48], f32[] in "
+    "(0.001, 0.01), i8[], stride=[2, 2], pad=[1, 1, 0, 0], layout=nhwc)",
+    "integer_conv(u8[1, 30, 120, 256], i8[3, 2, 1, 256], u8[], pad=[1, 0, 0, 0], layout=nhwc)",
+    "integer_conv(i8[2, 40, 192], i8[20, 5, 192], i8[], stride=[3], pad=[7, 6], layout=nhwc)",
     "integer_conv(i8[1, 6, 5, 9, 2], i8[5, 5, 4, 3, 2], i8[], pad=[2, 1, 1, 2, 3, 0], layout=nhwc)",
     "max_pool(u8[2, 31, 30, 24], kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1], layout=nhwc)",
     "max_pool(i8[1, 21, 30, 19], kernel=[2, 5], stride=[1, 3], dilation=[2, 1], pad=[1, 3, 0, 2], "

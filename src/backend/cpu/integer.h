@@ -34,6 +34,7 @@ typedef struct takt_integer_block {
     const takt_step *step;
     const takt_task *task;
     const void *a;
+    const takt_i8_image *image;    /* A lies there instead; or NULL */
     size_t a_row, rows;            /* bytes; of A and C */
     size_t group, column, columns; /* column: within the group */
     void *c;

@@ -29,8 +29,15 @@ typedef struct tile_job {
     bool a_unsigned;
 } tile_job;
 
-/* `rows` rows of A from byte `p` on, k of them, as the tile wants them: packed_bytes. */
-static void pack_tile(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to);
+/* Rows of A, at most MR, from some byte on; `before`: bytes that may be read in front of it. */
+typedef struct strip {
+    const uint8_t *at[MR];
+    size_t rows, before;
+} strip;
+
+/* k bytes of each row, as the tile wants them: packed_bytes. Parts of k in multiples of PIECE
+ * follow each other. */
+static void pack_tile(const takt_gemm_i8 *g, const strip *s, size_t k, char *to);
 static size_t packed_bytes(size_t rows, size_t k);
 static void tile(size_t rows, size_t panels, const tile_job *t);
 /* sums[i * 16] of `count` panels (1 or 4) b_step bytes apart, over all steps, for one packed row.
@@ -101,6 +108,32 @@ typedef struct block {
 static void finish_block(const takt_gemm_i8 *g, const block *o);
 #endif
 
+static void pack_rows(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to)
+{
+    strip s = {.rows = rows, .before = p};
+    for (size_t r = 0; r < rows; r++)
+        s.at[r] = (const uint8_t *)g->a + (row + r) * g->a_row + p;
+    pack_tile(g, &s, k, to);
+}
+
+/* The same of an image, tap by tap. */
+static void pack_image(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to)
+{
+    const takt_i8_image *m = g->image;
+    const uint8_t *first[MR];
+    strip s = {.rows = rows};
+    for (size_t r = 0; r < rows; r++)
+        first[r] = takt_i8_image_row(m, row + r);
+    for (size_t run; k > 0; p += run, k -= run) {
+        const size_t c = p % m->channels, at = m->at[p / m->channels] + c;
+        run = least(m->channels - c, k);
+        for (size_t r = 0; r < rows; r++)
+            s.at[r] = first[r] + at;
+        pack_tile(g, &s, run, to);
+        to += packed_bytes(rows, run);
+    }
+}
+
 static void pack_block(const takt_gemm_i8 *g, const block *o)
 {
     char *to = g->scratch;
@@ -108,7 +141,10 @@ static void pack_block(const takt_gemm_i8 *g, const block *o)
         const size_t k = least(g->k - p, (size_t)CHUNK * GROUP);
         for (size_t i = 0, height; i < o->rows; i += height) {
             height = tile_rows(o->rows - i);
-            pack_tile(g, o->row + i, height, p, k, to);
+            if (g->image != NULL)
+                pack_image(g, o->row + i, height, p, k, to);
+            else
+                pack_rows(g, o->row + i, height, p, k, to);
             to += packed_bytes(height, k);
         }
     }

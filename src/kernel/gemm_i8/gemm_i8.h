@@ -3,7 +3,7 @@
  *     acc[m,n] = sum over k of (A[m,k] - a_zero) * (B[k,n] - b_zero[n])      modulo 2^32
  *     C[m,n] = requant(acc)
  *
- *   A          u8 or s8, row-major
+ *   A          u8 or s8, row-major; or in an image (below), where info says so
  *   B          s8, packed p16xg: [ceil(n/16)][ceil(k/g)][16][g], zero where there is no element;
  *              g is the kernel's `group`, 4 or 8 (takt_pack_i8 below)
  *   requant    acc = acc + bias[n]; then one of
@@ -41,6 +41,19 @@ typedef struct takt_requant {
     const takt_epilogue_f32 *epilogue; /* for F32; or NULL */
 } takt_requant;
 
+/* What a convolution multiplies, without its patches: every row of A is read from an image whose
+ * positions have `channels` bytes each,
+ *     A[r, t * channels + c] = data[(r / width * pitch + r % width) * channels + at[t] + c]
+ * with k = taps * channels. TAKT_I8_BEYOND positions behind the last one that a row needs may be
+ * read too, whatever lies there. */
+enum { TAKT_I8_BEYOND = 32 };
+typedef struct takt_i8_image {
+    const uint8_t *data;
+    size_t width, pitch; /* positions of a row that count, and from one row to the next */
+    size_t channels;
+    const size_t *at; /* of each tap, in bytes */
+} takt_i8_image;
+
 typedef struct takt_gemm_i8 {
     size_t m, n, k;
     const void *a;
@@ -54,7 +67,8 @@ typedef struct takt_gemm_i8 {
     void *c;
     size_t ldc; /* elements of C */
     const takt_requant *requant;
-    void *scratch; /* 64-byte aligned, of the size that the kernel's info tells */
+    void *scratch;              /* 64-byte aligned, of the size that the kernel's info tells */
+    const takt_i8_image *image; /* A lies there, and a and a_row are not read; or NULL */
 } takt_gemm_i8;
 
 typedef void takt_gemm_i8_fn(const takt_gemm_i8 *g);
@@ -62,8 +76,9 @@ typedef void takt_gemm_i8_fn(const takt_gemm_i8 *g);
 typedef struct takt_gemm_i8_info {
     size_t rows, columns; /* of a full tile */
     size_t group;         /* of B's layout */
-    /* For these m, n and k; bounded by about 1 MiB. */
+    /* For these m, n and k, and whether there is an image; bounded by about 1 MiB, and 4 * m. */
     size_t (*scratch_bytes)(const takt_gemm_i8 *g);
+    size_t image; /* channels of an image are a multiple of this; 0: none is read */
 } takt_gemm_i8_info;
 
 TAKT_KERNEL_FAMILY(gemm_i8, takt_gemm_i8_fn)
@@ -76,6 +91,12 @@ typedef struct takt_pack_i8_job {
     int8_t *dst;      /* ceil(n/16) * ceil(k/group) * 16 * group bytes */
     int32_t *sums;    /* n column sums of what is packed, or NULL */
 } takt_pack_i8_job;
+
+/* Where the bytes of row r of A lie, but for the offsets of taps. */
+static inline const uint8_t *takt_i8_image_row(const takt_i8_image *m, size_t r)
+{
+    return m->data + (r / m->width * m->pitch + r % m->width) * m->channels;
+}
 
 void takt_pack_i8(const takt_pack_i8_job *p);
 /* p16x4 (as files hold it) to p16x8. */

@@ -40,6 +40,8 @@ static size_t scratch_bytes(const takt_gemm_i8 *g)
 {
     if (g->m == 0 || g->n == 0)
         return 0;
+    if (g->image != NULL)
+        return MR * NR * sizeof(int32_t) + round_up(g->m * sizeof(uint32_t), 64);
     return a_bytes(g) + 2 * TILE + MR * NR * sizeof(int32_t) +
            round_up(block_rows(g) * sizeof(uint32_t), 64);
 }
@@ -147,17 +149,23 @@ static void tile(const block *o, size_t first, size_t rows, int32_t *to, size_t 
 
 /* ---- blocks ---- */
 
+/* Sums `i` of the tile are those of row o->row + at. */
+static void finish_sums(const block *o, size_t i, size_t at)
+{
+    const takt_gemm_i8 *g = o->g;
+    uint32_t *x = (uint32_t *)o->sums + i * NR;
+    correct(g, x, o->col, o->cols, o->shift, g->b_zero ? o->row_sums[at] : 0);
+    if (is_narrow(g))
+        narrow_row(g, x, o->row + at, o->col, o->cols);
+    else
+        requant_row(g, x, o->row + at, o->col, o->cols);
+}
+
 static void finish(const block *o, size_t first, size_t rows)
 {
     const takt_gemm_i8 *g = o->g;
-    for (size_t i = 0; i < rows; i++) {
-        uint32_t *x = (uint32_t *)o->sums + i * NR;
-        correct(g, x, o->col, o->cols, o->shift, g->b_zero ? o->row_sums[first + i] : 0);
-        if (is_narrow(g))
-            narrow_row(g, x, o->row + first + i, o->col, o->cols);
-        else
-            requant_row(g, x, o->row + first + i, o->col, o->cols);
-    }
+    for (size_t i = 0; i < rows; i++)
+        finish_sums(o, i, first + i);
     requant_tail(g, o->row + first, o->col, rows, o->cols);
 }
 
@@ -243,10 +251,16 @@ static void one_row(block *o)
     requant_tail(g, 0, 0, 1, g->n);
 }
 
+#include "kernel/gemm_i8/image_amx.h"
+
 static void run(const takt_gemm_i8 *g)
 {
     if (g->m == 0 || g->n == 0)
         return;
+    if (g->image != NULL) {
+        run_image(g);
+        return;
+    }
     char *last = (char *)g->scratch + a_bytes(g);
     block o = {.g = g,
                .shift = (uint32_t)g->a_zero,
@@ -273,6 +287,6 @@ static void run(const takt_gemm_i8 *g)
     tiles_end();
 }
 
-static const takt_gemm_i8_info info = {MR, NR, 4, scratch_bytes};
+static const takt_gemm_i8_info info = {MR, NR, 4, scratch_bytes, STEP};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "amx_32x32", 50, run, &info));

@@ -28,17 +28,17 @@ static size_t packed_bytes(size_t rows, size_t k)
 }
 
 /* To [k / 4][rows][4] of 16 bits. */
-static void pack_tile(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to)
+static void pack_tile(const takt_gemm_i8 *g, const strip *s, size_t k, char *to)
 {
-    for (size_t r = 0; r < rows; r++) {
-        const uint8_t *a = (const uint8_t *)g->a + (row + r) * g->a_row + p;
+    for (size_t r = 0; r < s->rows; r++) {
+        const uint8_t *a = s->at[r];
         for (size_t i = 0; i < k; i += 4) {
             uint8_t four[4] = {0};
             int16_t wide[4];
             memcpy(four, a + i, least(k - i, 4));
             for (size_t j = 0; j < 4; j++)
                 wide[j] = g->a_unsigned ? four[j] : (int8_t)four[j];
-            memcpy(to + (i / 4 * rows + r) * sizeof wide, wide, sizeof wide);
+            memcpy(to + (i / 4 * s->rows + r) * sizeof wide, wide, sizeof wide);
         }
     }
 }
@@ -113,6 +113,6 @@ static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, si
     }
 }
 
-static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes};
+static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes, PIECE};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "avx2_3x16", 20, run, &info));

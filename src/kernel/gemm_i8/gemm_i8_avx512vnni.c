@@ -47,11 +47,10 @@ static void pack_row(const char *a, size_t k, char *to, size_t step, int top)
 }
 
 /* To [k / 16][rows][16]. */
-static void pack_tile(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to)
+static void pack_tile(const takt_gemm_i8 *g, const strip *s, size_t k, char *to)
 {
-    for (size_t r = 0; r < rows; r++)
-        pack_row((const char *)g->a + (row + r) * g->a_row + p, k, to + 16 * r, 16 * rows,
-                 g->a_unsigned ? 0 : 0x80);
+    for (size_t r = 0; r < s->rows; r++)
+        pack_row((const char *)s->at[r], k, to + 16 * r, 16 * s->rows, g->a_unsigned ? 0 : 0x80);
 }
 
 INLINE __m512i four_of_a(const char *a)
@@ -150,6 +149,6 @@ static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, si
         dot_fixed(g->scratch, b, b_step, steps, sums, 1);
 }
 
-static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes};
+static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes, PIECE};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "avx512vnni_14x32", 40, run, &info));

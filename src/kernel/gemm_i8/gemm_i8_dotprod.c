@@ -29,15 +29,13 @@ static size_t packed_bytes(size_t rows, size_t k)
 }
 
 /* To [k / 16][rows][16]. */
-static void pack_tile(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to)
+static void pack_tile(const takt_gemm_i8 *g, const strip *s, size_t k, char *to)
 {
     const uint8x16_t top = vdupq_n_u8(g->a_unsigned ? 0x80 : 0);
-    for (size_t r = 0; r < rows; r++) {
-        const uint8_t *a = (const uint8_t *)g->a + (row + r) * g->a_row + p;
+    for (size_t r = 0; r < s->rows; r++)
         for (size_t i = 0; i < k; i += 16)
-            vst1q_u8((uint8_t *)to + i * rows + 16 * r,
-                     veorq_u8(load_part(a + i, k - i, p + i), top));
-    }
+            vst1q_u8((uint8_t *)to + i * s->rows + 16 * r,
+                     veorq_u8(load_part(s->at[r] + i, k - i, s->before + i), top));
 }
 
 #define elem int32_t
@@ -102,6 +100,6 @@ static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, si
         row_fixed(g->scratch, b, b_step, steps, sums, 1);
 }
 
-static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes};
+static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes, PIECE};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "dotprod_6x16", 20, run, &info));

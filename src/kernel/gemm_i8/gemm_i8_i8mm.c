@@ -30,16 +30,16 @@ static size_t packed_bytes(size_t rows, size_t k)
 }
 
 /* To [k / 8][rows / 2][2][8]; an odd last row is paired with itself. */
-static void pack_tile(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to)
+static void pack_tile(const takt_gemm_i8 *g, const strip *s, size_t k, char *to)
 {
-    const size_t pairs = (rows + 1) / 2;
+    const size_t pairs = (s->rows + 1) / 2;
+    (void)g;
     for (size_t r = 0; r < pairs; r++) {
-        const uint8_t *a = (const uint8_t *)g->a + (row + 2 * r) * g->a_row + p;
-        const uint8_t *b = 2 * r + 1 < rows ? a + g->a_row : a;
+        const uint8_t *a = s->at[2 * r], *b = s->at[2 * r + 1 < s->rows ? 2 * r + 1 : 2 * r];
         uint8_t *out = (uint8_t *)to + 16 * r;
         for (size_t i = 0; i < k; i += 16, out += 32 * pairs) {
-            const uint64x2_t x = vreinterpretq_u64_u8(load_part(a + i, k - i, i + p));
-            const uint64x2_t y = vreinterpretq_u64_u8(load_part(b + i, k - i, i + p));
+            const uint64x2_t x = vreinterpretq_u64_u8(load_part(a + i, k - i, i + s->before));
+            const uint64x2_t y = vreinterpretq_u64_u8(load_part(b + i, k - i, i + s->before));
             vst1q_u8(out, vreinterpretq_u8_u64(vzip1q_u64(x, y)));
             vst1q_u8(out + 16 * pairs, vreinterpretq_u8_u64(vzip2q_u64(x, y)));
         }
@@ -164,6 +164,6 @@ static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, si
         row_fixed(g, b, b_step, steps, sums, 1);
 }
 
-static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes};
+static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes, PIECE};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "i8mm_6x16", 30, run, &info));

@@ -5,12 +5,15 @@
 
 static uint32_t dot(const takt_gemm_i8 *g, size_t row, size_t col)
 {
-    const uint8_t *a = (const uint8_t *)g->a + row * g->a_row;
+    const takt_i8_image *m = g->image;
+    const uint8_t *a =
+        m == NULL ? (const uint8_t *)g->a + row * g->a_row : takt_i8_image_row(m, row);
     const int8_t *b = g->b + col / 16 * g->b_panel + col % 16 * 4;
     const int32_t b_zero = g->b_zero ? g->b_zero[col] : 0;
     uint32_t sum = 0;
     for (size_t p = 0; p < g->k; p++) {
-        const int32_t x = g->a_unsigned ? a[p] : (int8_t)a[p];
+        const uint8_t byte = m == NULL ? a[p] : a[m->at[p / m->channels] + p % m->channels];
+        const int32_t x = g->a_unsigned ? byte : (int8_t)byte;
         sum += ((uint32_t)x - (uint32_t)g->a_zero) *
                ((uint32_t)b[p / 4 * 64 + p % 4] - (uint32_t)b_zero);
     }
@@ -33,6 +36,6 @@ static size_t scratch_bytes(const takt_gemm_i8 *g)
     return 0;
 }
 
-static const takt_gemm_i8_info info = {1, 16, 4, scratch_bytes};
+static const takt_gemm_i8_info info = {1, 16, 4, scratch_bytes, 1};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "scalar", 0, run, &info));

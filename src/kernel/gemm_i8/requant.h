@@ -96,16 +96,26 @@ static inline void requant_tail(const takt_gemm_i8 *g, size_t row, size_t col, s
         e->tail(e->user, (float *)g->c + row * g->ldc + col, g->ldc, row, col, rows, cols);
 }
 
+static inline uint32_t sum_of_bytes(const uint8_t *a, size_t n, bool is_unsigned)
+{
+    int64_t sum = 0;
+    if (is_unsigned)
+        for (size_t p = 0; p < n; p++)
+            sum += a[p];
+    else
+        for (size_t p = 0; p < n; p++)
+            sum += (int8_t)a[p];
+    return (uint32_t)sum;
+}
+
 /* Sum of a row of A, less k * a_zero. */
 static inline uint32_t sum_of_row(const takt_gemm_i8 *g, size_t row)
 {
-    const uint8_t *a = (const uint8_t *)g->a + row * g->a_row;
-    int64_t sum = 0;
-    if (g->a_unsigned)
-        for (size_t p = 0; p < g->k; p++)
-            sum += a[p];
-    else
-        for (size_t p = 0; p < g->k; p++)
-            sum += (int8_t)a[p];
-    return (uint32_t)sum - (uint32_t)g->k * (uint32_t)g->a_zero;
+    const takt_i8_image *m = g->image;
+    uint32_t sum = 0;
+    if (m == NULL)
+        sum = sum_of_bytes((const uint8_t *)g->a + row * g->a_row, g->k, g->a_unsigned);
+    for (size_t t = 0; m != NULL && t * m->channels < g->k; t++)
+        sum += sum_of_bytes(takt_i8_image_row(m, row) + m->at[t], m->channels, g->a_unsigned);
+    return sum - (uint32_t)g->k * (uint32_t)g->a_zero;
 }

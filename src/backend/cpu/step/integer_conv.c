@@ -1,12 +1,14 @@
 /* integer_conv.c - convolutions of 8-bit integers, channels last, on integer kernels.
  *
- * As step/conv.c: a 1x1 convolution is a product on the data as it lies, others gather patches.
+ * As step/conv.c: a 1x1 convolution is a product on the data as it lies, others read an image where
+ * the kernel can, else they gather patches.
  */
 #include <string.h>
 
 #include "backend/cpu/conv_shape.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/integer.h"
+#include "backend/cpu/integer_image.h"
 #include "base/size.h"
 #include "op/util/conv.h"
 
@@ -186,6 +188,11 @@ static void before(const takt_step *s, const takt_task *t)
 
 /* ---- compiling ---- */
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 static size_t aligned(size_t bytes)
 {
     return (bytes + 63) & ~(size_t)63;
@@ -233,6 +240,8 @@ static takt_status set_scratch(takt_planner *p, facts *f)
     const size_t fit = c->k > 0 ? PATCH_BYTES / c->k : ROWS_MAX;
     size_t patches = 0;
     f->rows = fit < ROWS_MIN ? ROWS_MIN : fit > ROWS_MAX ? ROWS_MAX : fit;
+    if (p->settings->is_walked && p->settings->walk.rows > 0)
+        f->rows = least(p->settings->walk.rows, c->batch * c->positions);
     if (!f->is_direct && (!takt_size_mul(f->rows, c->k, &patches) || patches > SIZE_MAX / 16))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
     f->patches = kernel_bytes(f);
@@ -253,6 +262,8 @@ static takt_status compile(takt_planner *p)
     f->integer =
         (takt_integer){.n = c->cout, .k = c->k, .groups = c->groups, .row = 1, .col = c->k};
     TAKT_TRY(takt_integer_compile(p, &f->integer, true));
+    if (!f->is_direct && takt_integer_image_fits(p, c, f->integer.info))
+        return takt_integer_image_compile(p, c, &f->integer);
     cut_tasks(p, f);
     TAKT_TRY(set_scratch(p, f));
     s->data = f;

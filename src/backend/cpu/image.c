@@ -1,0 +1,138 @@
+/* image.c - where positions and taps of a convolution's image lie, and how it is filled. */
+#include "backend/cpu/image.h"
+
+#include <string.h>
+
+#include "base/size.h"
+
+enum { IMAGE_BYTES = 768 << 10 }; /* of a block, to stay in L2 beside the weights of a panel */
+enum { FILLED_ROW = 1 };          /* what a row costs besides multiplying, in rows by panels */
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The last tap of an axis, in steps of x. */
+static size_t reach(const takt_conv_shape *s, int axis)
+{
+    return (s->kernel[axis] - 1) * s->dilation[axis];
+}
+
+bool takt_image_fits(const takt_conv_shape *s, size_t multiple)
+{
+    return multiple > 0 && s->is_nhwc && s->groups == 1 && s->cin > 0 && s->cin % multiple == 0 &&
+           s->in[0] == 1 && s->kernel[0] == 1 && s->out[0] == 1 && s->before[0] == 0 &&
+           s->batch * s->positions > 0;
+}
+
+/* ---- planning ---- */
+
+static void set_phases(takt_image *o)
+{
+    const takt_conv_shape *s = &o->shape;
+    for (int i = 0; i < 2; i++)
+        o->phases[i] = least(s->stride[i + 1], reach(s, i + 1) + 1);
+    o->pitch = s->out[2] + reach(s, 2) / s->stride[2];
+    const size_t around = reach(s, 1) / s->stride[1];
+    const size_t line = o->phases[0] * o->phases[1] * o->pitch * s->cin * o->to_bytes;
+    const size_t fit = line > 0 ? IMAGE_BYTES / line : s->out[1];
+    o->rows = least(fit > around ? fit - around : 1, s->out[1]);
+    o->lines = o->rows + around;
+}
+
+static takt_status set_taps(takt_planner *p, takt_image *o)
+{
+    const takt_conv_shape *s = &o->shape;
+    size_t *at = takt_planner_get(p, s->taps * sizeof *at);
+    if (at == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < s->taps; i++) {
+        const size_t y = i / s->kernel[2] * s->dilation[1], x = i % s->kernel[2] * s->dilation[2];
+        const size_t phase =
+            y % s->stride[1] * o->phases[1] + x % s->stride[2]; /* each o->lines rows */
+        const size_t line = phase * o->lines + y / s->stride[1];
+        at[i] = (line * o->pitch + x / s->stride[2]) * s->cin;
+    }
+    o->at = at;
+    return TAKT_OK;
+}
+
+takt_status takt_image_plan(takt_planner *p, takt_image *o, size_t beyond)
+{
+    size_t positions, elements;
+    set_phases(o);
+    TAKT_TRY(set_taps(p, o));
+    if (!takt_size_mul(o->phases[0] * o->phases[1] * o->lines, o->pitch, &positions) ||
+        !takt_size_add(positions, beyond, &positions) ||
+        !takt_size_mul(positions, o->shape.cin, &elements) || elements > SIZE_MAX / 16)
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the image of a convolution is too large");
+    o->bytes = elements * o->to_bytes;
+    return TAKT_OK;
+}
+
+void takt_image_cut(takt_planner *p, takt_image *o, size_t panels, double operations,
+                    double weight_bytes)
+{
+    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    const takt_cut_work work = {o->shape.batch * o->shape.out[1], panels, 1, FILLED_ROW};
+    o->cut = takt_cpu_cut(&work, takt_cpu_tasks(p, operations, weight_bytes, threads));
+}
+
+/* ---- running ---- */
+
+takt_image_rows takt_image_share(const takt_image *o, size_t task)
+{
+    size_t first, end;
+    takt_cpu_share(o->shape.batch * o->shape.out[1], o->cut.grain, task / o->cut.columns,
+                   o->cut.rows, &first, &end);
+    return (takt_image_rows){first, end - first};
+}
+
+takt_image_rows takt_image_block(const takt_image *o, takt_image_rows rest)
+{
+    const size_t left = o->shape.out[1] - rest.row % o->shape.out[1];
+    return (takt_image_rows){rest.row, least(least(o->rows, rest.rows), left)};
+}
+
+/* The columns of a phase, one row of x: the border where x has none. */
+static void fill_line(const takt_image *o, const char *row, size_t phase, int border, char *to)
+{
+    const takt_conv_shape *s = &o->shape;
+    const takt_convert convert = {.to = TAKT_BF16, .from = TAKT_F32};
+    const size_t step = s->stride[2], before = s->before[2], each = s->cin * o->to_bytes;
+    const size_t first = before > phase ? least((before - phase + step - 1) / step, o->pitch) : 0;
+    const size_t room = s->in[2] + before > phase ? s->in[2] + before - phase : 0;
+    const size_t last = least((room + step - 1) / step, o->pitch); /* [first, last) are in x */
+    memset(to, border, first * each);
+    if (last < o->pitch)
+        memset(to + last * each, border, (o->pitch - last) * each);
+    for (size_t i = first, run; i < last; i += run) {
+        run = step == 1 ? last - first : 1;
+        const char *from = row + (i * step + phase - before) * s->cin * o->from_bytes;
+        if (o->convert != NULL)
+            o->convert(&convert, to + i * each, from, run * s->cin);
+        else
+            memcpy(to + i * each, from, run * each);
+    }
+}
+
+void takt_image_fill(const takt_image *o, const void *x, takt_image_rows block, int border,
+                     void *to)
+{
+    const takt_conv_shape *s = &o->shape;
+    const size_t each = o->pitch * s->cin * o->to_bytes, first = block.row % s->out[1];
+    const size_t lines = block.rows + reach(s, 1) / s->stride[1];
+    const char *sample = (const char *)x + block.row / s->out[1] * s->x_sample * o->from_bytes;
+    char *at = to;
+    for (size_t a = 0; a < o->phases[0]; a++)
+        for (size_t b = 0; b < o->phases[1]; b++, at += o->lines * each)
+            for (size_t j = 0; j < lines; j++) {
+                const size_t y = (first + j) * s->stride[1] + a;
+                if (y >= s->before[1] && y - s->before[1] < s->in[1])
+                    fill_line(o, sample + (y - s->before[1]) * s->x_at[1] * o->from_bytes, b,
+                              border, at + j * each);
+                else
+                    memset(at + j * each, border, each);
+            }
+}

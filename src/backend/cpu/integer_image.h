@@ -1,0 +1,16 @@
+/* integer_image.h - convolutions of bytes that read an image of their own instead of patches. */
+#ifndef TAKT_BACKEND_CPU_INTEGER_IMAGE_H
+#define TAKT_BACKEND_CPU_INTEGER_IMAGE_H
+
+#include "backend/cpu/conv_shape.h"
+#include "backend/cpu/integer.h"
+
+/* Whether the convolution is to be computed so: its kernel reads images of so many channels, and
+ * nobody asked for patches in blocks of their own (--tile). */
+bool takt_integer_image_fits(const takt_planner *p, const takt_conv_shape *s,
+                             const takt_gemm_i8_info *info);
+/* For p->group, whose first node is that convolution; `n` as takt_integer_compile left it. */
+TAKT_MUST_USE takt_status takt_integer_image_compile(takt_planner *p, const takt_conv_shape *s,
+                                                     const takt_integer *n);
+
+#endif
