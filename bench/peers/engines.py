@@ -218,7 +218,3 @@ def litert():
 
 
 PEERS = [onnxruntime, torch, openblas, blis, acl, openvino, ncnn, litert]
-
-if __name__ == "__main__":
-    os.makedirs(OUT, exist_ok=True)
-    install(lambda line: print(f"peers: {line}", flush=True))

@@ -1,9 +1,8 @@
 """graph.py - a workload as a list of operations, and the files that engines read it from."""
 import os
 
-import numpy as np
-
 import onnxfile
+from late import np
 
 
 class Graph:
@@ -30,12 +29,12 @@ class Graph:
             return self.random.integers(info.min, info.max + 1, shape, dtype=dtype)
         return (self.random.standard_normal(shape) * scale).astype(dtype)
 
-    def input(self, *shape, dtype=np.float32):
+    def input(self, *shape, dtype="float32"):
         name = self._name("x")
         self.inputs[name] = self._values(shape, dtype, 1.0)
         return self._know(name, self.inputs[name])
 
-    def weight(self, *shape, dtype=np.float32, scale=None):
+    def weight(self, *shape, dtype="float32", scale=None):
         """By default so small that sums keep the size of their terms."""
         fan = int(np.prod(shape[1:])) if len(shape) == 4 else shape[0]
         return self.constant(self._values(shape, dtype, scale or fan ** -0.5))

@@ -1,7 +1,7 @@
 """onnxfile.py - writes a graph as ONNX; the few fields of its protocol buffers that this takes."""
 import struct
 
-import numpy as np
+from late import np
 
 TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "float16": 10, "float64": 11}
 OPSET, IR_VERSION = 20, 9

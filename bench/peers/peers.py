@@ -7,10 +7,9 @@ import subprocess
 import sys
 import time
 
-import numpy as np
-
 import engines
 import report
+from late import np
 from machine import Machine
 from process import Failed, Process, Stable
 from workloads import everything
@@ -244,6 +243,20 @@ def commit():
     return done.stdout.strip()
 
 
+def provide():
+    """Installs what is missing; the packages of build/peers/venv are those that are used."""
+    if not os.environ.get("PEERS_NO_INSTALL"):
+        os.makedirs(engines.OUT, exist_ok=True)
+        engines.install(lambda line: print(f"peers: {line}", flush=True))
+    python = os.path.join(engines.VENV, "bin", "python")
+    here = os.path.realpath(sys.prefix) == os.path.realpath(engines.VENV)
+    if os.access(python, os.X_OK) and not here:
+        os.environ["PEERS_NO_INSTALL"] = "1"
+        os.execv(python, [python, *sys.argv])
+    if not engines.has("numpy"):
+        sys.exit("peers: this Python has no numpy, which all rows need")
+
+
 def run(arguments, rows):
     bench = Bench(arguments)
     everyone = len(os.sched_getaffinity(0))
@@ -285,6 +298,7 @@ def main():
         for row in rows:
             print(f"{row.group:10} {row.name}")
         return 0
+    provide()
     try:
         result = run(arguments, rows)
     except engines.Missing as problem:

@@ -5,7 +5,7 @@ The folder is `../shared/data/onnx` beside the project, or what TAKT_DATA says; 
 """
 import os
 
-import numpy as np
+from late import np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DATA = os.environ.get("TAKT_DATA", os.path.join(ROOT, "..", "shared", "data"))

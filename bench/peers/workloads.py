@@ -1,7 +1,6 @@
 """workloads.py - what is measured: every row of the table, defined once for all engines."""
-import numpy as np
-
 from graph import Graph
+from late import np
 from stored import Stored, folders
 
 SQUARE = (64, 128, 256, 512, 1000, 1024, 2048)
@@ -40,7 +39,7 @@ def resnet18_block():
 def resnet18_block_int8():
     """The same on bytes: quantise and dequantise between all steps."""
     g, scale, wide, last = Graph(), 0.05, 1.0, 20.0
-    x = g.dequantize(g.input(1, 64, 56, 56, dtype=np.uint8), scale)
+    x = g.dequantize(g.input(1, 64, 56, 56, dtype="uint8"), scale)
     h = g.relu(g.quantized_conv(x, 64, 3, scale))
     h = g.quantized_conv(g.dequantize(g.quantize(h, wide), wide), 64, 3, wide)
     h = g.dequantize(g.quantize(h, last), last)
@@ -109,29 +108,29 @@ def resnet50():
 
 # ---- single operations ----
 
-def gemm(m, n, k, dtype=np.float32):
+def gemm(m, n, k, dtype="float32"):
     """B is a weight: engines may pack it beforehand. Integers: u8 times s8, sums in i32."""
     g = Graph()
     integer = np.issubdtype(dtype, np.integer)
-    g.matmul(g.input(m, k, dtype=np.uint8 if integer else dtype), g.weight(k, n, dtype=dtype))
+    g.matmul(g.input(m, k, dtype="uint8" if integer else dtype), g.weight(k, n, dtype=dtype))
     return g
 
 
-def single(method, *shape, inputs=1, dtype=np.float32):
+def single(method, *shape, inputs=1, dtype="float32"):
     g = Graph()
     getattr(g, method)(*[g.input(*shape, dtype=dtype) for _ in range(inputs)])
     return g
 
 
 def _gemms(prefix, group, sizes, **more):
-    dtype = more.pop("dtype", np.float32)
+    dtype = more.pop("dtype", "float32")
     for m, n, k in sizes:
         yield Workload(f"{prefix}_{m}x{n}x{k}", group, lambda s=(m, n, k): gemm(*s, dtype=dtype),
                        **more)
 
 
 def everything():
-    f64 = np.float64
+    f64 = "float64"
     yield from _gemms("gemm", "gemm", [(n, n, n) for n in SQUARE])
     yield from _gemms("gemm", "skinny", [(m, n, k) for m in (1, 8, 32) for n, k in SKINNY])
     yield Workload("mlp_b1", "mlp", lambda: mlp(1))
@@ -147,7 +146,7 @@ def everything():
     yield Workload("mobilenet_v1_025", "mobilenet", mobilenet_v1)
     yield Workload("mobilenet_v2", "mobilenet", mobilenet_v2)
     yield Workload("resnet50", "resnet50", resnet50)
-    yield from _gemms("gemm_i8", "int8", INT8, dtype=np.int8, kind="i8")
+    yield from _gemms("gemm_i8", "int8", INT8, dtype="int8", kind="i8")
     yield Workload("resnet18_block_int8", "int8", resnet18_block_int8, "steps", kind="i8")
     for m in (1, 32):
         yield Workload(f"blocks4_{m}x4096x4096", "blocks", lambda m=m: blocks(m, 0))
