@@ -1,6 +1,7 @@
 /* driver.c - offers every live node to the rules of a pass and writes the new graph. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "ir/leaves.h"
 #include "pass/pass.h"
@@ -23,24 +24,64 @@ static const char *name_of(const takt_node *n)
     return n->origin != NULL ? n->origin->name : n->op->name;
 }
 
-/* A lost event costs a line of a trace, never the compilation. */
-static void record(takt_rewrite *r, const takt_node *n, const char *refused)
+/* Where refusals of this hash are chained; NULL if the memory of the table cannot be had. */
+static takt_pass_event **slot_of(takt_pass_report *report, const takt_pass_event *e)
 {
-    takt_pass_report *report = r->report;
-    if (report == NULL)
-        return;
-    *(refused != NULL ? &report->refused : &report->fired) += 1;
+    enum { SLOTS = 1024 };
+    if (report->slots == NULL) {
+        report->slots = takt_arena_array(&report->arena, SLOTS, sizeof(takt_pass_event *));
+        if (report->slots == NULL)
+            return NULL;
+        memset(report->slots, 0, SLOTS * sizeof(takt_pass_event *));
+    }
+    uint64_t hash = takt_hash_bytes(0, e->node, strlen(e->node));
+    hash = takt_hash_bytes(hash, e->pass, strlen(e->pass));
+    return &report->slots[takt_hash_bytes(hash, e->law, strlen(e->law)) % SLOTS];
+}
+
+static bool is_among(const takt_pass_event *chain, const takt_pass_event *e)
+{
+    for (; chain != NULL; chain = chain->in_slot)
+        if (strcmp(chain->node, e->node) == 0 && strcmp(chain->pass, e->pass) == 0 &&
+            strcmp(chain->law, e->law) == 0 && strcmp(chain->refused, e->refused) == 0)
+            return true;
+    return false;
+}
+
+/* A lost event costs a line of a trace, never the compilation. */
+static void append(takt_pass_report *report, takt_pass_event event)
+{
     takt_pass_event *e = takt_arena_array(&report->arena, 1, sizeof *e);
-    const char *name = name_of(n);
-    const char *copy = takt_arena_text(&report->arena, name, strlen(name));
-    if (e == NULL || copy == NULL)
+    event.node = takt_arena_text(&report->arena, event.node, strlen(event.node));
+    if (e == NULL || event.node == NULL)
         return;
-    *e = (takt_pass_event){.pass = r->pass->name, .law = r->law, .node = copy, .refused = refused};
+    *e = event;
     if (report->last != NULL)
         report->last->next = e;
     else
         report->first = e;
     report->last = e;
+    if (e->refused == NULL || report->slots == NULL)
+        return;
+    takt_pass_event **slot = slot_of(report, e);
+    e->in_slot = *slot;
+    *slot = e;
+}
+
+static void record(takt_rewrite *r, const takt_node *n, const char *refused)
+{
+    takt_pass_report *report = r->report;
+    if (report == NULL)
+        return;
+    const takt_pass_event e = {
+        .pass = r->pass->name, .law = r->law, .node = name_of(n), .refused = refused};
+    if (refused != NULL) {
+        takt_pass_event **slot = slot_of(report, &e);
+        if (slot != NULL && is_among(*slot, &e))
+            return;
+    }
+    *(refused != NULL ? &report->refused : &report->fired) += 1;
+    append(report, e);
 }
 
 takt_id takt_refuse(takt_rewrite *r, const takt_node *n, const char *why)

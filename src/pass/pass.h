@@ -17,12 +17,13 @@ typedef struct takt_pass_event {
     const char *pass, *law; /* static text */
     const char *node;       /* name or origin of the node, or its op */
     const char *refused;    /* NULL: the rule fired; else why it did not */
-    struct takt_pass_event *next;
+    struct takt_pass_event *next, *in_slot;
 } takt_pass_event;
 
 typedef struct takt_pass_report {
     takt_arena arena;
     takt_pass_event *first, *last;
+    takt_pass_event **slots; /* refusals by their hash; a pass that comes again adds none twice */
     size_t fired, refused;
 } takt_pass_report;
 

@@ -135,6 +135,12 @@ fails(2, "run", CHAIN, *X, *W, "--static", f"w={WEIGHTS}", says=["by -i and --st
 fails(2, "run", CHAIN, *X, "--static", "w", says=["NAME=FILE"])
 fails(2, "run", CHAIN, "--static", f"q={WEIGHTS}", says=["no input called q"])
 
+# explain: passes come round again, but what is refused twice for the same reason is said once
+for model in (MLP, ENCODER):
+    passes = parsed("explain", "--json", model)["passes"]
+    said = [tuple(event.values()) for event in passes["events"] if event["refused"] is not None]
+    expect(0 < len(said) == len(set(said)) == passes["refused"], f"{model}: {said}")
+
 # explain --fusions: every opportunity, its gain and its bytes; --pass fuse
 rows = parsed("explain", "--json", "--fusions", ENCODER)["fusions"]
 expect(any(row["fused"] for row in rows), rows)
