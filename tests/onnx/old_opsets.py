@@ -1,10 +1,12 @@
 """old_opsets.py - forms that exporters wrote for opset 7 to 10, where settings are attributes, and
 named sizes, against results worked out in plain Python."""
+import itertools
 import os
 import struct
 import subprocess
 import sys
 
+from _ml import f32
 from _pb import Graph, floats, ints, model, node, tensor, value
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -99,10 +101,45 @@ def inputs():
     one("Resize 10", 10, "Resize", ([1, 1, 1, 3], [1.0, 2, 3]), [([1, 1, 1, 6], [1, 1, 2, 2, 3, 3],
                                                                   1)],
         [tensor("s", [4], 1, floats(1, 1, 1, 2))], ["s"])
+    # One size down takes the next element, not the one before.
+    one("Resize 10, smaller", 10, "Resize", ([1, 4], [1.0, 2, 3, 4]), [([1, 2], [1, 3], 1)],
+        [tensor("s", [2], 1, floats(1, 0.6))], ["s"])
+    resized()
     one("Reshape 5", 7, "Reshape", ([2, 2, 2], [float(v) for v in range(8)]),
         [([2, 4], list(range(8)), 1)], [tensor("s", [2], 7, ints(0, -1))], ["s"])
     one("Expand 8", 8, "Expand", ([2, 1], [1.0, 2]), [([2, 3], [1, 1, 1, 2, 2, 2], 1)],
         [tensor("s", [2], 7, ints(1, 3))], ["s"])
+
+
+def resized():
+    """Scales are f32, products and quotients with them too; ties of sizes are ties."""
+    def row(n, places):
+        return ([1, n], [float(v) for v in range(n)]), [([1, len(places)], places, 1)]
+
+    for n, m, opset in itertools.product((3, 9, 11), (5, 17, 26), (9, 13)):
+        if m > n:
+            op, keys = ("Upsample", ["s"]) if opset == 9 else ("Resize", ["", "s"])
+            how = {} if opset == 9 else {"coordinate_transformation_mode": "asymmetric",
+                                         "nearest_mode": "floor"}
+            size = int(f32(n * f32(m / n)))
+            one(f"{op} {n} by {m}/{n}", opset, op,
+                *row(n, [min(int(f32(x / f32(m / n))), n - 1) for x in range(size)]),
+                [tensor("s", [2], 1, floats(1, m / n))], keys, **how)
+    one("Resize by 4/3", 13, "Resize", *row(3, [0, 0, 1, 2]),
+        [tensor("s", [2], 1, floats(1, 4 / 3))], ["", "s"], mode="nearest",
+        coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    for n, m in ((14, 17), (20, 14), (18, 39)):
+        for keys in (["", "", "s"], ["", "k"]):
+            one(f"Resize {n} to {m}, centres", 13, "Resize",
+                *row(n, [min(max(-(-((2 * x + 1) * n - 2 * m) // (2 * m)), 0), n - 1)
+                         for x in range(m)]),
+                [tensor("s", [2], 7, ints(1, m)), tensor("k", [2], 1, floats(1, m / n))], keys)
+    one("Resize 7 to 29, corners", 13, "Resize", *row(7, [(2 * x * 6 + 28) // 56
+                                                          for x in range(29)]),
+        [tensor("s", [2], 7, ints(1, 29))], ["", "", "s"],
+        coordinate_transformation_mode="align_corners", nearest_mode="round_prefer_ceil")
+    one("Resize 14 to 2", 13, "Resize", *row(14, [0, 7]), [tensor("s", [2], 7, ints(1, 2))],
+        ["", "", "s"], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 
 
 def named_sizes():
@@ -140,4 +177,4 @@ if __name__ == "__main__":
     inputs()
     named_sizes()
     print(f"{count} models, {len(failures)} failed")
-    sys.exit(1 if failures or count < 24 else 0)
+    sys.exit(1 if failures or count < 48 else 0)

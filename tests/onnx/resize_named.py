@@ -72,7 +72,7 @@ def main():
     lists = [tensor("zero", [1], 7, ints(0)), tensor("two", [1], 7, ints(2)),
              tensor("hw", [2], 7, ints(16, 5))]
     for mode, place in itertools.product(("nearest", "linear", "cubic"), PLACES):
-        for k, scale in enumerate((2.0, 0.5, 1.3)):
+        for k, scale in enumerate((2.0, 0.5, 1.3, 16 / 9, 5 / 7)):
             attrs = {"mode": mode, "coordinate_transformation_mode": place,
                      "nearest_mode": ROUNDS[(k + PLACES.index(place)) % 4]}
             check(f"{mode} {place} by {scale}", [node("Resize", ["x", "", "k"], ["y"], **attrs)],
@@ -93,13 +93,15 @@ def main():
                tensor("roi", [8], 1, floats(0, 0, 0, 0, 1, 1, 1, 1))], "without a number")
     check("a scale of nothing", [node("Resize", ["x", "", "k"], ["y"])],
           [tensor("k", [4], 1, floats(1, 1, 0, 2))], "a scale of 0")
+    check("a scale that is no fraction", [node("Resize", ["x", "", "k"], ["y"])],
+          [tensor("k", [4], 1, floats(1, 1, 2, 1.2345678))], "a scale of 1.23457 along a dimension")
     check("proportions", sizes + [node("Resize", ["x", "", "", "z"], ["y"],
                                        keep_aspect_ratio_policy="not_larger")], lists,
           "without a number")
     for failure in failures:
         print(f"FAILED: {failure}")
-    print(f"{count + 5} models, {len(failures)} failed")
-    sys.exit(1 if failures or count < 70 else 0)
+    print(f"{count + 6} models, {len(failures)} failed")
+    sys.exit(1 if failures or count < 100 else 0)
 
 
 if __name__ == "__main__":

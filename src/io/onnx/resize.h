@@ -15,20 +15,31 @@ enum {
     TAKT_RESIZE_CROP
 };
 enum { TAKT_RESIZE_PREFER_FLOOR, TAKT_RESIZE_PREFER_CEIL, TAKT_RESIZE_FLOOR, TAKT_RESIZE_CEIL };
+/* What was given: sizes, scales in f32, or sizes of which one scale was made. */
+enum { TAKT_RESIZE_BY_SIZE, TAKT_RESIZE_BY_SCALE, TAKT_RESIZE_BY_PROPORTION };
 
 typedef struct takt_resize {
     int mode, place, nearest;
     bool antialias, exclude_outside;
+    int basis;
     double cubic, beyond; /* coefficient a; value outside the picture for CROP */
     double start, end;    /* of the axis, for CROP */
     double scale;         /* NaN: out / in */
     takt_dim in, out;
 } takt_resize;
 
-/* resize_named.c: where in or out is a name. Indices and weights are computed in f64 as they would
- * be here, so the bits are those of a model whose sizes are known. */
+/* Positions are to be computed in single precision. */
+static inline bool takt_resize_is_single(const takt_resize *r)
+{
+    return r->basis == TAKT_RESIZE_BY_SCALE && r->mode == TAKT_RESIZE_NEAREST &&
+           r->place != TAKT_RESIZE_SYMMETRIC && r->place != TAKT_RESIZE_CORNERS &&
+           r->place != TAKT_RESIZE_CROP;
+}
+
+/* resize_named.c: where in or out is a name. Indices and weights are computed in the types that
+ * they would be here, so the bits are those of a model whose sizes are known. */
 takt_id takt_resize_named(takt_call *c, takt_id x, const takt_resize *r, int axis);
-/* floor(d * scale) as a dimension; refuses what is none. */
+/* floor(d * scale), the product rounded to f32, as a dimension; refuses what is none. */
 takt_dim takt_resize_scaled(takt_call *c, takt_dim d, double scale);
 
 #endif

@@ -8,7 +8,7 @@ typedef struct work {
     takt_call *c;
     takt_graph *g;
     const takt_resize *r;
-    takt_id x, in, out, scale, place; /* sizes, and the position of every result */
+    takt_id x, in, out, place; /* sizes, and the position of every result */
     int axis;
 } work;
 
@@ -35,38 +35,73 @@ static takt_id size_of(const work *w, takt_id x, int axis)
         TAKT_F64);
 }
 
-/* (o + 0.5) / scale - less. */
-static takt_id half_pixel(const work *w, takt_id o, double less)
+/* Places with centres of elements: half is added before a scale is taken, and off again. */
+static bool has_centres(const work *w)
 {
-    const takt_id at = takt_div(w->g, takt_add(w->g, o, num(w, 0.5)), w->scale);
-    return less == 0 ? at : takt_sub(w->g, at, num(w, less));
+    return w->r->place != TAKT_RESIZE_ASYMMETRIC && w->r->place != TAKT_RESIZE_CORNERS;
 }
 
-/* `at`, or 0 if there is one result. */
+static takt_id minus_half(const work *w, takt_id at, takt_id half)
+{
+    const bool is_there = !has_centres(w) || w->r->place == TAKT_RESIZE_TF_NEAREST;
+    return is_there ? at : takt_sub(w->g, at, half);
+}
+
+/* `at`, or 0 if there is one result, where that is asked for. */
 static takt_id unless_one(const work *w, takt_id at)
 {
+    if (w->r->place != TAKT_RESIZE_PYTORCH && w->r->place != TAKT_RESIZE_CORNERS)
+        return at;
     return takt_select(w->g, op2(w, &takt_op_gt, w->out, num(w, 1)), at, num(w, 0));
 }
 
-static takt_id position(const work *w, takt_id o)
+static takt_id position_by_size(const work *w, takt_id o)
 {
     takt_graph *g = w->g;
-    const takt_id wide = takt_mul(g, w->scale, w->in), one = num(w, 1);
-    switch (w->r->place) {
-    case TAKT_RESIZE_SYMMETRIC: {
-        const takt_id part = takt_div(g, w->out, wide);
-        const takt_id from = takt_mul(g, takt_div(g, w->in, num(w, 2)), takt_sub(g, one, part));
-        const takt_id at = takt_div(g, takt_add(g, o, num(w, 0.5)), w->scale);
-        return takt_sub(g, takt_add(g, from, at), num(w, 0.5));
-    }
-    case TAKT_RESIZE_PYTORCH: return unless_one(w, half_pixel(w, o, 0.5));
-    case TAKT_RESIZE_CORNERS:
-        return unless_one(
-            w, takt_div(g, takt_mul(g, o, takt_sub(g, w->in, one)), takt_sub(g, wide, one)));
-    case TAKT_RESIZE_ASYMMETRIC: return takt_div(g, o, w->scale);
-    case TAKT_RESIZE_TF_NEAREST: return half_pixel(w, o, 0);
-    default: return half_pixel(w, o, 0.5);
-    }
+    const takt_id one = num(w, 1), half = num(w, 0.5);
+    const bool by_corners = w->r->place == TAKT_RESIZE_CORNERS;
+    const takt_id in = by_corners ? takt_sub(g, w->in, one) : w->in;
+    const takt_id out = by_corners ? takt_sub(g, w->out, one) : w->out;
+    o = has_centres(w) ? takt_add(g, o, half) : o;
+    return minus_half(w, takt_div(g, takt_mul(g, o, in), out), half);
+}
+
+static takt_id position_single(const work *w, takt_id o)
+{
+    takt_graph *g = w->g;
+    const takt_id scale = takt_onnx_scalar(w->c, TAKT_F32, w->r->scale);
+    const takt_id half = takt_onnx_scalar(w->c, TAKT_F32, 0.5);
+    const takt_id narrow = takt_cast(g, o, TAKT_F32);
+    if (!has_centres(w))
+        return takt_cast(g, takt_div(g, narrow, scale), TAKT_F64);
+    const takt_id at = minus_half(w, takt_div(g, takt_add(g, narrow, half), scale), half);
+    const takt_id quotient =
+        takt_div(g, takt_cast(g, w->out, TAKT_F32), takt_cast(g, w->in, TAKT_F32));
+    return takt_select(g, op2(w, &takt_op_eq, quotient, scale), position_by_size(w, o),
+                       takt_cast(g, at, TAKT_F64));
+}
+
+static takt_id position_by_scale(const work *w, takt_id o)
+{
+    takt_graph *g = w->g;
+    const takt_id scale = num(w, w->r->scale), one = num(w, 1), half = num(w, 0.5);
+    const takt_id wide = takt_mul(g, scale, w->in);
+    if (w->r->place == TAKT_RESIZE_CORNERS)
+        return takt_div(g, takt_mul(g, o, takt_sub(g, w->in, one)), takt_sub(g, wide, one));
+    const takt_id at = takt_div(g, has_centres(w) ? takt_add(g, o, half) : o, scale);
+    if (w->r->place != TAKT_RESIZE_SYMMETRIC)
+        return minus_half(w, at, half);
+    const takt_id part = takt_div(g, w->out, wide);
+    const takt_id from = takt_mul(g, takt_div(g, w->in, num(w, 2)), takt_sub(g, one, part));
+    return takt_sub(g, takt_add(g, from, at), half);
+}
+
+/* As in Resize.c, in nodes. */
+static takt_id position(const work *w, takt_id o)
+{
+    return unless_one(w, w->r->basis == TAKT_RESIZE_BY_SIZE ? position_by_size(w, o)
+                         : takt_resize_is_single(w->r)      ? position_single(w, o)
+                                                            : position_by_scale(w, o));
 }
 
 /* Elements of x at whole positions, those outside taken from the border. */
@@ -144,26 +179,36 @@ takt_id takt_resize_named(takt_call *c, takt_id x, const takt_resize *r, int axi
     const takt_id o = takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
     w.in = size_of(&w, x, axis);
     w.out = size_of(&w, o, 0);
-    w.scale = isnan(r->scale) ? takt_div(c->g, w.out, w.in) : num(&w, r->scale);
     w.place = position(&w, o);
     if (c->g->status != TAKT_OK)
         return TAKT_NONE;
     return r->mode == TAKT_RESIZE_NEAREST ? gathered(&w, nearest(&w)) : weighted(&w);
 }
 
-/* A float is a whole number over a power of two. */
+/* `scale` as above / below with a small divisor, so that floor(d * above / below) is the product of
+ * d and `scale`, rounded to f32 and cut. Only a product that is a power of two can be rounded to
+ * less than the fraction says; a scale that is that much too small is none. */
+static bool as_fraction(double scale, int64_t *above, int64_t *below)
+{
+    for (*below = 1; *below <= 256; ++*below) {
+        const double whole = floor(scale * (double)*below + 0.5), exact = whole / (double)*below;
+        if (!(whole >= 1 && whole <= 65536) || (double)(float)exact != scale)
+            continue;
+        *above = (int64_t)whole;
+        return (*above & (*above - 1)) != 0 || scale >= exact * (1 - 0x1p-25);
+    }
+    return false;
+}
+
 takt_dim takt_resize_scaled(takt_call *c, takt_dim d, double scale)
 {
-    int64_t below = 1;
+    int64_t above, below;
     takt_dim out = 0;
-    while (scale * (double)below != floor(scale * (double)below) && below < INT64_C(1) << 40)
-        below *= 2;
-    const double above = scale * (double)below;
-    if (!(scale > 0) || !(above >= 1 && above <= 0x1p40) || above != floor(above)) {
-        (void)takt_onnx_refuse(c, "a scale of %g", scale);
+    if (!as_fraction(scale, &above, &below)) {
+        (void)takt_onnx_refuse(c, "a scale of %g along a dimension without a number", scale);
         return 0;
     }
-    takt_status status = takt_dim_make(c->g->dims, TAKT_DIM_MUL, d, (takt_dim)above, &out);
+    takt_status status = takt_dim_make(c->g->dims, TAKT_DIM_MUL, d, above, &out);
     if (status == TAKT_OK)
         status = takt_dim_make(c->g->dims, TAKT_DIM_FLOORDIV, out, below, &out);
     if (status != TAKT_OK && c->status == TAKT_OK)

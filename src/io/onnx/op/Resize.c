@@ -4,10 +4,46 @@
 
 #include "io/onnx/resize.h"
 
+/* Sizes are given: x by in over out is exact up to one division, so that ties are ties. */
+static double position_by_size(const takt_resize *r, double x)
+{
+    const double in = (double)r->in, out = (double)r->out;
+    switch (r->place) {
+    case TAKT_RESIZE_PYTORCH: return r->out > 1 ? (x + 0.5) * in / out - 0.5 : 0;
+    case TAKT_RESIZE_CORNERS: return r->out > 1 ? x * (in - 1) / (out - 1) : 0;
+    case TAKT_RESIZE_ASYMMETRIC: return x * in / out;
+    case TAKT_RESIZE_TF_NEAREST: return (x + 0.5) * in / out;
+    case TAKT_RESIZE_CROP:
+        return r->out > 1 ? r->start * (in - 1) + x * (r->end - r->start) * (in - 1) / (out - 1)
+                          : 0.5 * (r->start + r->end) * (in - 1);
+    default: return (x + 0.5) * in / out - 0.5;
+    }
+}
+
+/* The nearest by a scale in f32: 4/3 in f32 is a little more than that, and only a quotient that is
+ * rounded as well puts result 4 on element 3, not before it. Centres of elements meet halfway
+ * between others, so there a scale that is the quotient of the sizes stands for them. */
+static double position_single(const takt_resize *r, double x)
+{
+    const float scale = (float)r->scale;
+    if (r->place == TAKT_RESIZE_ASYMMETRIC)
+        return (double)((float)x / scale);
+    if ((float)r->out / (float)r->in == scale)
+        return position_by_size(r, x);
+    const float at = ((float)x + 0.5F) / scale;
+    if (r->place == TAKT_RESIZE_PYTORCH && r->out <= 1)
+        return 0;
+    return (double)(r->place == TAKT_RESIZE_TF_NEAREST ? at : at - 0.5F);
+}
+
 static double position(const takt_resize *r, double x)
 {
     /* The size before it was cut to a whole number. */
     const double in = (double)r->in, out = r->scale * in;
+    if (r->basis == TAKT_RESIZE_BY_SIZE)
+        return position_by_size(r, x);
+    if (takt_resize_is_single(r))
+        return position_single(r, x);
     switch (r->place) {
     case TAKT_RESIZE_SYMMETRIC: {
         const double part = (double)r->out / out;
@@ -166,6 +202,8 @@ static takt_status keep_aspect(takt_call *c, plan *p, const takt_type *t)
     static const char *const ways[] = {"stretch", "not_larger", "not_smaller", NULL};
     const int way = takt_onnx_choice(c, "keep_aspect_ratio_policy", "stretch", ways);
     double best = way == 1 ? INFINITY : 0;
+    if (way != 0)
+        p->base.basis = TAKT_RESIZE_BY_PROPORTION;
     for (int i = 0; i < t->rank && way != 0; i++) {
         if (p->is_resized[i] && isnan(p->scale[i]))
             return takt_onnx_refuse(c, "proportions of a dimension without a number");
@@ -223,6 +261,7 @@ static takt_status read_sizes(takt_call *c, plan *p, const takt_type *t)
     if (g.count != count)
         return takt_onnx_refuse(c, "%zu sizes for %zu axes", g.count, count);
     p->has_sizes = g.sizes != NULL;
+    p->base.basis = p->has_sizes ? TAKT_RESIZE_BY_SIZE : TAKT_RESIZE_BY_SCALE;
     for (size_t i = 0; i < count; i++) {
         const int axis = axes.is_set ? takt_onnx_axis(c, axes.at[i], t->rank) : (int)i;
         p->is_resized[axis] = true;
@@ -241,9 +280,10 @@ static takt_dim size_of(takt_call *c, const plan *p, const takt_resize *r, int a
         return p->size[axis];
     if (!takt_dim_is_number(r->in))
         return takt_resize_scaled(c, r->in, r->scale);
-    const double wide = (double)r->in * r->scale;
-    if (wide >= 0 && wide <= INT32_MAX)
-        return (takt_dim)floor(wide);
+    /* The product of two f32, rounded, as ONNX infers shapes: 9 by 17/9 are 17, not 16. */
+    const float wide = (float)r->in * (float)r->scale;
+    if (wide >= 0 && wide < 0x1p31F)
+        return (takt_dim)floorf(wide);
     (void)takt_onnx_refuse(c, "a scale of %g", r->scale);
     return 0;
 }
@@ -274,6 +314,9 @@ static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
         takt_resize r = p->base;
         r.in = t->dim[axis];
         r.scale = p->scale[axis];
+        /* Resize 10 does not say how; what it was exported for took the next element down there. */
+        if (c->opset == 10 && r.scale < 1)
+            r.nearest = TAKT_RESIZE_CEIL;
         if (r.scale == 1 && !p->has_sizes && p->base.place != TAKT_RESIZE_CROP)
             continue;
         r.out = size_of(c, p, &r, axis);
