@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from _ml import f32
-from _pb import Graph, floats, ints, model, node, tensor, value
+from _pb import Graph, field, floats, ints, model, node, tensor, value
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.environ.get("TAKT_TOOL", os.path.join(ROOT, "build", "takt"))
@@ -37,7 +37,8 @@ def check(name, opset, nodes, x, y, weights=(), named=None):
         os.remove(os.path.join(folder, file))
     outputs = [value(f"y{i}", [f"d{i}{k}" for k in range(len(dims))] if named else dims, kind)
                for i, (dims, _, kind) in enumerate(y)]
-    write(path, model(Graph(nodes, [value("x", named or x[0])], outputs, weights), opset))
+    graph = Graph(nodes, [value("x", named or x[0])], outputs, weights)
+    write(path, model(graph, opset, field(8, field(1, "ai.onnx.ml") + field(2, 1))))
     write(os.path.join(folder, "input_0.pb"), data("x", *x))
     for i, (dims, items, kind) in enumerate(y):
         write(os.path.join(folder, f"output_{i}.pb"), data(f"y{i}", dims, items, kind))
@@ -170,6 +171,13 @@ def named_sizes():
            node("Where", ["c", "u", "zeros"], ["v"]), node("Expand", ["w", "v"], ["y0"])],
           ([2, 3], [0.0] * 6), [([2, 3], [5.0] * 6, 1)],
           [tensor("w", [1, 1], 1, floats(5)), tensor("zeros", [2], 7, ints(0, 0))], ["n", "k"])
+    # scikit-learn's classifiers: labels by the place of the largest score.
+    check("labels of a named number of rows", 13,
+          [node("ArgMax", ["x"], ["i"], axis=1),
+           node("ArrayFeatureExtractor", ["labels", "i"], ["l"], domain="ai.onnx.ml"),
+           node("Reshape", ["l", "all"], ["y0"])],
+          ([3, 2], [0.0, 1, 2, 1, 0, 5]), [([3], [20, 10, 20], 7)],
+          [tensor("labels", [2], 7, ints(10, 20)), tensor("all", [1], 7, ints(-1))], ["n", 2])
 
 
 if __name__ == "__main__":
@@ -177,4 +185,4 @@ if __name__ == "__main__":
     inputs()
     named_sizes()
     print(f"{count} models, {len(failures)} failed")
-    sys.exit(1 if failures or count < 48 else 0)
+    sys.exit(1 if failures or count < 49 else 0)

@@ -86,6 +86,33 @@ static void states_and_names(void)
     same("model m(x: f32[n]) { return x |> op.pad(before=[1], after=[n]) }", "n=4", 1);
 }
 
+static bool file_has(const char *word)
+{
+    static char bytes[1 << 16];
+    FILE *f = fopen(file, "rb");
+    const size_t length = f != NULL ? fread(bytes, 1, sizeof bytes, f) : 0, n = strlen(word);
+    if (f != NULL)
+        fclose(f);
+    for (size_t i = 0; i + n <= length; i++)
+        if (memcmp(bytes + i, word, n) == 0)
+            return true;
+    return false;
+}
+
+/* Beside a transposed matrix a vector is written as a matrix: onnxruntime drops the Transpose of a
+ * product with a vector. */
+static void vectors(void)
+{
+    static const char *const texts[] = {
+        "model m(x: f32[5, n], w: f32[5]) { return op.matmul(x, w, transpose_a=true) }",
+        "model m(x: f32[5], w: f32[n, 5]) { return op.matmul(x, w, transpose_b=true) }",
+        "model m(x: f32[2, 5, n], w: f32[5]) { return op.matmul(x, w, transpose_a=true) }"};
+    for (size_t i = 0; i < 3; i++) {
+        same(texts[i], "n=3", 1);
+        EXPECT(file_has("Transpose") && file_has("Unsqueeze"), "%s", texts[i]);
+    }
+}
+
 /* Large weights beside the model; small ones stay in it. */
 static void outside(void)
 {
@@ -196,6 +223,7 @@ int main(void)
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return 1;
     states_and_names();
+    vectors();
     outside();
     refused();
     optimized();

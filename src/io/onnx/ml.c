@@ -199,11 +199,11 @@ takt_id takt_ml_flat(takt_call *c, takt_id x)
     const takt_type t = *takt_type_of(c->g, x);
     takt_dim count = 1;
     for (int i = 0; i < t.rank; i++) {
-        if (!takt_dim_is_number(t.dim[i]) || (t.dim[i] > 0 && count > INT32_MAX / t.dim[i])) {
-            (void)takt_onnx_refuse(c, "a tensor whose size is not known, or too large");
+        const takt_status status = takt_dim_make(c->g->dims, TAKT_DIM_MUL, count, t.dim[i], &count);
+        if (status != TAKT_OK) {
+            c->status = c->status == TAKT_OK ? status : c->status;
             return TAKT_NONE;
         }
-        count *= t.dim[i];
     }
     return takt_reshape(c->g, x, &count, 1);
 }

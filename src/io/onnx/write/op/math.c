@@ -80,6 +80,19 @@ static const char *turned(takt_emit *e, size_t i, bool turns)
     return takt_emit_transpose(e, takt_emit_fresh(e), takt_emit_in(e, i), perm, rank);
 }
 
+/* A transposed matrix and a vector, which becomes one row or column: onnxruntime 1.31 merges a
+ * Transpose into a product and forgets it if the other operand is a vector. */
+static void matmul_vector(takt_emit *e, const char *x, const char *y)
+{
+    const bool is_first = takt_emit_type(e, 0)->rank == 1;
+    const char **v = is_first ? &x : &y;
+    *v = takt_emit_2(e, "Unsqueeze", takt_emit_fresh(e), *v,
+                     takt_emit_vector(e, &(int64_t){is_first ? 0 : 1}, 1));
+    const char *product = takt_emit_2(e, "MatMul", takt_emit_fresh(e), x, y);
+    takt_emit_2(e, "Squeeze", e->out, product,
+                takt_emit_vector(e, &(int64_t){is_first ? -2 : -1}, 1));
+}
+
 static bool matmul(takt_emit *e, const takt_node *n)
 {
     enum { TRANSPOSE_A, TRANSPOSE_B };
@@ -94,6 +107,10 @@ static bool matmul(takt_emit *e, const takt_node *n)
         return true;
     }
     const char *x = turned(e, 0, ta), *y = turned(e, 1, tb);
+    if ((ta || tb) && is_float && (a->rank == 1) != (b->rank == 1)) {
+        matmul_vector(e, x, y);
+        return true;
+    }
     if (is_float || takt_dtype_bits(dtype) >= 32) {
         takt_emit_2(e, "MatMul", e->out, x, y);
         return true;
