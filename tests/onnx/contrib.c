@@ -1,7 +1,8 @@
 /* contrib.c - operators outside ONNX's own domain: models made here, results computed elsewhere.
  *
  * tests/onnx/contrib.txt holds the cases: a node with its attributes, its inputs and constants, and
- * what it gives (computed by onnxruntime), or words of the refusal. Each runs on ref and on cpu.
+ * what it gives (computed by onnxruntime), or words of the refusal. Each runs on ref and on cpu,
+ * where `step` names a kind of step that must be there.
  */
 #define _GNU_SOURCE /* strsep */
 #include <math.h>
@@ -25,7 +26,7 @@ typedef struct value {
 static pb model, graph, node, attr, made;
 static value ins[VALUES], outs[VALUES], constant;
 static size_t in_count, out_count, case_count;
-static char name[128], refusal[256];
+static char name[128], refusal[256], step[64];
 static double tolerance;
 
 static const struct {
@@ -137,6 +138,29 @@ static void compare(const value *want, const takt_tensor_view *got, const char *
     }
 }
 
+typedef struct listing {
+    char at[1 << 14];
+    size_t length;
+} listing;
+
+static int list(void *user, const char *text, size_t length)
+{
+    listing *to = user;
+    const size_t room = sizeof to->at - 1 - to->length, n = length < room ? length : room;
+    memcpy(to->at + to->length, text, n);
+    to->length += n;
+    to->at[to->length] = '\0';
+    return 0;
+}
+
+/* `step`: the plan for cpu has a step of this kind. */
+static void check_step(takt_ctx *ctx, const takt_plan *plan)
+{
+    listing text = {.length = 0};
+    EXPECT_OK(ctx, takt_plan_kernels(plan, TAKT_FORMAT_TEXT, list, &text));
+    EXPECT(strstr(text.at, step) != NULL, "%s has no %s:\n%s", name, step, text.at);
+}
+
 static void run_on(takt_ctx *ctx, const takt_model *m, const char *backend)
 {
     const takt_plan_options options = {.backend = backend, .threads = 1};
@@ -144,6 +168,8 @@ static void run_on(takt_ctx *ctx, const takt_model *m, const char *backend)
     takt_session *s;
     if (!EXPECT_OK(ctx, takt_plan_create(m, &options, &plan)))
         return;
+    if (step[0] != '\0' && strcmp(backend, "cpu") == 0)
+        check_step(ctx, plan);
     if (EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
         for (size_t i = 0; i < in_count; i++)
             EXPECT_OK(ctx, takt_session_bind(s, ins[i].name, &ins[i].view));
@@ -217,7 +243,7 @@ static void line(char *text)
     if (strcmp(word, "case") == 0) {
         snprintf(name, sizeof name, "%s", rest);
         graph.length = in_count = out_count = 0;
-        refusal[0] = '\0';
+        refusal[0] = step[0] = '\0';
         tolerance = 2e-5;
         pb_text(&graph, 2, "g");
     } else if (strcmp(word, "node") == 0) {
@@ -236,6 +262,8 @@ static void line(char *text)
         tolerance = strtod(rest, NULL);
     } else if (strcmp(word, "refuse") == 0) {
         snprintf(refusal, sizeof refusal, "%s", rest);
+    } else if (strcmp(word, "step") == 0) {
+        snprintf(step, sizeof step, "%s", rest);
     } else if (strcmp(word, "end") == 0) {
         run_case();
     } else {

@@ -1,14 +1,22 @@
 /* MsMatMulNBits.c - com.microsoft's MatMulNBits: a product with weights of 2, 4 or 8 bits in
  * blocks.
  *
- * It becomes block_matmul, with 8-bit products if accuracy_level allows them. Weights whose blocks
- * are scattered by g_idx, or too small, become floats by a few ops on constants. */
+ * It becomes block_matmul, with 8-bit products if accuracy_level allows them. Where g_idx scatters
+ * blocks over k, the members of each are brought together, in the weights now and in the input by a
+ * gather. Blocks of other sizes than multiples of 16, which the operator does not have, inputs of
+ * f64, and a g_idx that is computed, become floats by a few ops. */
+#include <string.h>
+
 #include "io/onnx/adapt.h"
 #include "op/util/block.h"
 
 typedef struct work {
     takt_call *c;
     int64_t k, n, bits, block, blocks;
+    /* A new order of k, by g_idx; NULL: as it is. Element k stands for nothing: it fills blocks. */
+    int64_t *order, *from; /* `from`: the scale of each block of `order` */
+    int64_t ordered, ordered_blocks;
+    bool has_gaps;
 } work;
 
 /* u8 [n, bytes] to [n, bytes * 8 / bits], low bits first, and the first `count` of each row. */
@@ -98,6 +106,99 @@ static takt_id block_zeros(const work *w)
     return takt_onnx_shape(c, z, (int64_t[]){w->n, w->blocks}, 2);
 }
 
+/* What the new order takes: group by group, and each begins a new block. */
+static void measure_order(work *w, const int64_t *group, int64_t *counts)
+{
+    for (int64_t i = 0; i < w->k; i++)
+        counts[group[i]]++;
+    for (int64_t b = 0; b < w->blocks; b++) {
+        if (counts[b] > 0)
+            w->ordered = w->ordered_blocks * w->block + counts[b];
+        w->ordered_blocks += (counts[b] + w->block - 1) / w->block;
+    }
+    w->has_gaps = w->ordered != w->k;
+}
+
+/* `at`: room for the places where groups go on. */
+static void put_in_order(work *w, const int64_t *group, const int64_t *counts, int64_t *at)
+{
+    int64_t end = 0;
+    for (int64_t b = 0; b < w->blocks; b++) {
+        at[b] = end * w->block;
+        for (int64_t i = 0; i < counts[b]; i += w->block)
+            w->from[end++] = b;
+    }
+    for (int64_t i = 0; i < w->ordered; i++)
+        w->order[i] = w->k;
+    for (int64_t i = 0; i < w->k; i++)
+        w->order[at[group[i]]++] = i;
+}
+
+/* Reads g_idx, if it is known; without one, or where it says what blocks say, nothing is moved. */
+static takt_status read_order(work *w, bool *is_known)
+{
+    takt_call *c = w->c;
+    const takt_array *g = takt_onnx_has(c, 4) ? takt_onnx_peek(c, 4) : NULL;
+    *is_known = g != NULL || !takt_onnx_has(c, 4);
+    if (g == NULL)
+        return c->status;
+    if (g->i == NULL || g->count < (size_t)w->k)
+        return takt_onnx_refuse(c, "g_idx must be %lld whole numbers", (long long)w->k);
+    bool is_plain = true;
+    for (int64_t i = 0; i < w->k; i++) {
+        if (g->i[i] < 0 || g->i[i] >= w->blocks)
+            return takt_onnx_refuse(c, "g_idx has %lld, of %lld blocks", (long long)g->i[i],
+                                    (long long)w->blocks);
+        is_plain = is_plain && g->i[i] == i / w->block;
+    }
+    if (is_plain)
+        return TAKT_OK;
+    int64_t *counts = takt_onnx_get(c, (size_t)w->blocks, sizeof *counts);
+    int64_t *at = takt_onnx_get(c, (size_t)w->blocks, sizeof *at);
+    if (counts == NULL || at == NULL)
+        return c->status;
+    memset(counts, 0, (size_t)w->blocks * sizeof *counts);
+    measure_order(w, g->i, counts);
+    w->from = takt_onnx_get(c, (size_t)w->ordered_blocks, sizeof *w->from);
+    w->order = takt_onnx_get(c, (size_t)w->ordered, sizeof *w->order);
+    if (w->from != NULL && w->order != NULL)
+        put_in_order(w, g->i, counts, at);
+    return c->status;
+}
+
+/* [.., k] in the new order. What fills blocks is 0 in the input, and any weight. */
+static takt_id ordered(const work *w, takt_id x, bool is_input)
+{
+    takt_call *c = w->c;
+    if (w->order == NULL || x == TAKT_NONE)
+        return x;
+    int64_t *order = w->order;
+    if (w->has_gaps && is_input) {
+        const takt_type t = *takt_type_of(c->g, x);
+        const int64_t before[TAKT_MAX_RANK] = {0};
+        takt_dim after[TAKT_MAX_RANK] = {0};
+        after[t.rank - 1] = 1;
+        const takt_named_attr attrs[] = {{"before", takt_attr_i64s(before, (size_t)t.rank)},
+                                         {"after", takt_attr_shape(after, (size_t)t.rank)}};
+        x = takt_onnx_op1(c, &takt_op_pad, x, 2, attrs);
+    } else if (w->has_gaps) {
+        order = takt_onnx_get(c, (size_t)w->ordered, sizeof *order);
+        for (int64_t i = 0; order != NULL && i < w->ordered; i++)
+            order[i] = w->order[i] == w->k ? 0 : w->order[i];
+    }
+    return order == NULL ? TAKT_NONE
+                         : takt_onnx_gather(c, x, takt_onnx_i64s(c, order, (size_t)w->ordered), -1);
+}
+
+/* [n, blocks] of the blocks in the new order. */
+static takt_id ordered_blocks(const work *w, takt_id x)
+{
+    const size_t count = (size_t)w->ordered_blocks;
+    if (w->order == NULL || x == TAKT_NONE || takt_type_of(w->c->g, x)->rank == 0)
+        return x;
+    return takt_onnx_gather(w->c, x, takt_onnx_i64s(w->c, w->from, count), 1);
+}
+
 static takt_status by_blocks(const work *w)
 {
     takt_call *c = w->c;
@@ -105,10 +206,11 @@ static takt_status by_blocks(const work *w)
     takt_id scale = takt_onnx_in(c, 2), bias = takt_onnx_in(c, 5);
     scale =
         takt_type_of(c->g, scale)->dtype == TAKT_F16 ? scale : takt_onnx_cast(c, scale, TAKT_F32);
-    scale = takt_onnx_shape(c, scale, (int64_t[]){w->n, w->blocks}, 2);
+    scale = ordered_blocks(w, takt_onnx_shape(c, scale, (int64_t[]){w->n, w->blocks}, 2));
     bias = bias == TAKT_NONE ? bias : takt_onnx_cast(c, bias, TAKT_F32);
-    const takt_id zero = block_zeros(w), a = takt_onnx_cast(c, takt_onnx_in(c, 0), TAKT_F32);
-    const takt_id in[] = {a, levels(w), scale, zero, bias};
+    const takt_id zero = ordered_blocks(w, block_zeros(w));
+    const takt_id a = ordered(w, takt_onnx_cast(c, takt_onnx_in(c, 0), TAKT_F32), true);
+    const takt_id in[] = {a, ordered(w, levels(w), false), scale, zero, bias};
     if (a == TAKT_NONE || in[1] == TAKT_NONE || scale == TAKT_NONE || zero == TAKT_NONE)
         return takt_onnx_done(c, TAKT_NONE);
     const bool has_bytes = takt_type_of(c->g, zero)->dtype != TAKT_F32;
@@ -158,8 +260,8 @@ static takt_status adapt(takt_call *c)
                                 takt_dtype_name(s.dtype));
     w.blocks = (w.k + w.block - 1) / w.block;
     const takt_dtype a = takt_onnx_type(c, 0)->dtype;
-    const bool fits = w.block % 16 == 0 && w.block <= TAKT_BLOCK_MOST && !takt_onnx_has(c, 4) &&
-                      (a == TAKT_F32 || a == TAKT_F16 || a == TAKT_BF16);
+    bool fits = w.block % 16 == 0 && w.block <= TAKT_BLOCK_MOST &&
+                (a == TAKT_F32 || a == TAKT_F16 || a == TAKT_BF16);
     int64_t size = 1;
     for (int i = 0; i < b.rank; i++)
         size = size >= 0 && size <= UINT32_MAX && b.dim[i] >= 0 && b.dim[i] <= INT32_MAX
@@ -168,6 +270,9 @@ static takt_status adapt(takt_call *c)
     if (size != w.n * w.blocks * w.block / 8 * w.bits)
         return takt_onnx_refuse(c, "the weights are not [%lld, %lld, %lld]", (long long)w.n,
                                 (long long)w.blocks, (long long)(w.block / 8 * w.bits));
+    bool is_known;
+    TAKT_TRY(read_order(&w, &is_known));
+    fits = fits && is_known && takt_onnx_type(c, 0)->rank > 0;
     return fits ? by_blocks(&w) : by_floats(&w, s.dtype);
 }
 
