@@ -60,6 +60,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_stats_compute(takt_ctx *ctx, const doubl
 
 /* ---- timing a session ---- */
 
+typedef struct takt_timing takt_timing;
+
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_timing_options {
     size_t size;
@@ -72,9 +74,14 @@ typedef struct takt_timing_options {
     size_t max_runs;   /**< default 1,000,000 */
     bool include_copy; /**< every run begins with copying the inputs, and is timed with it */
     size_t min_runs;   /**< not fewer, unless they take half of `max_ns`; default 0 */
+    /** Called between steady runs now and then, with what was measured so far, of which it may
+     *  fill in `stats`; or NULL. A failure ends the measurement. */
+    takt_status (*keep)(void *user, takt_timing *so_far);
+    void *keep_user;
+    uint64_t keep_ns; /**< how often; default 1 s, and never more than a part of the time */
 } takt_timing_options;
 
-typedef struct takt_timing {
+struct takt_timing {
     double *samples; /**< of the steady phase, in order; the context's memory */
     size_t count, capacity;
     takt_stats stats;
@@ -83,7 +90,7 @@ typedef struct takt_timing {
     double copy_ns;     /**< copying the inputs once, which a run does not do */
     bool is_settled;    /**< the interval became as narrow as asked */
     bool is_complete;   /**< not broken off by a failure or cancellation */
-} takt_timing;
+};
 
 /** Inputs must be bound or written. A failed or cancelled run ends the measurement: what was
  *  measured stays in `timing`, and the status is that of the run (see takt_session_error). */
@@ -299,6 +306,10 @@ typedef struct takt_bench_case {
     double qps;     /**< TAKT_SERVER: queries a second */
     bool find_peak; /**< TAKT_SERVER: instead of `qps`, the most that keeps the promise */
     takt_slo slo;   /**< whether it is kept goes into the result */
+    /** Called while a single stream is measured, so that the bench can be written: its last case is
+     *  marked incomplete. A process may be killed without a warning. NULL: nobody does. */
+    takt_status (*keep)(void *user);
+    void *keep_user;
 } takt_bench_case;
 
 /** Memory is counted from here on: create it before the model is loaded. */
@@ -311,6 +322,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_bench_add(takt_bench *bench, takt_sessio
                                                   const takt_bench_case *settings);
 /** So many cases shall come, and until they have, what is written is marked incomplete. */
 TAKT_API void takt_bench_expect(takt_bench *bench, size_t cases);
+/** Whatever is written from now on is marked incomplete, or no longer because of this. */
+TAKT_API void takt_bench_set_incomplete(takt_bench *bench, bool is_incomplete);
 /** Reads what takt_bench_write wrote as JSON or HTML; also a file that has only the seeds' keys. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_load(takt_ctx *ctx, const char *path,
                                                    takt_bench **bench);
@@ -373,20 +386,6 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_count(takt_session *session, con
 /** What a result says: the table, the costliest steps, and what to look at. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_analyze(const takt_bench *bench, takt_format format,
                                                       takt_sink_fn *sink, void *user);
-
-/* ---- is this machine fit to measure on? ---- */
-
-typedef struct takt_environment {
-    double noise_pct;               /**< what a program compared with itself shows here and now */
-    double steal_pct, load, others; /**< others: processors that they kept busy meanwhile */
-    size_t warnings;
-    char grade; /**< 'A' to 'D' */
-} takt_environment;
-
-/** Governor, turbo, SMT, limits, load, an A/A comparison; the report says how to mend each. */
-TAKT_API TAKT_MUST_USE takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found,
-                                                          takt_format format, takt_sink_fn *sink,
-                                                          void *user);
 
 #ifdef __cplusplus
 }

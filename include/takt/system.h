@@ -1,5 +1,5 @@
 /**
- * system.h - disk, network and threads of this machine, measured.
+ * system.h - disk, network and threads of this machine, measured; is it fit to measure on?
  *
  *     takt_system_rates rates;
  *     takt_system_rates_get(ctx, ".", NULL, true, &rates);
@@ -54,6 +54,20 @@ TAKT_API TAKT_MUST_USE takt_status takt_system_describe(takt_ctx *ctx,
                                                         const takt_system_rates *rates,
                                                         takt_format format, takt_sink_fn *sink,
                                                         void *user);
+
+/* ---- is this machine fit to measure on? ---- */
+
+typedef struct takt_environment {
+    double noise_pct;               /**< what a program compared with itself shows here and now */
+    double steal_pct, load, others; /**< others: processors that they kept busy meanwhile */
+    size_t warnings;
+    char grade; /**< 'A' to 'D' */
+} takt_environment;
+
+/** Governor, turbo, SMT, limits, load, an A/A comparison; the report says how to mend each. */
+TAKT_API TAKT_MUST_USE takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found,
+                                                          takt_format format, takt_sink_fn *sink,
+                                                          void *user);
 
 #ifdef __cplusplus
 }

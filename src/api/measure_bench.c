@@ -167,6 +167,56 @@ static void keep_config(takt_bench *b, const takt_plan *plan, takt_bench_row *r)
     r->config.note = NULL;
 }
 
+typedef struct case_work {
+    takt_bench *bench;
+    takt_session *session;
+    const takt_bench_case *o;
+    takt_bench_row *row;
+    meter meter;
+} case_work;
+
+/* What follows from the times: of all of them, or of those that are there so far. */
+static takt_status digest(case_work *w)
+{
+    takt_bench *b = w->bench;
+    takt_bench_row *r = w->row;
+    const takt_bench_case *o = w->o;
+    meter_end(b, &w->meter, r);
+    fill_others(b);
+    fill_memory(b, w->session, r);
+    if (r->timing.count == 0)
+        return TAKT_OK;
+    if (o->scenario == TAKT_SINGLE_STREAM)
+        TAKT_TRY(fill_throughput(r, b->ctx));
+    r->more.slo = o->slo;
+    if (o->slo.limit_ns > 0)
+        r->more.slo_ns = takt_timing_quantile(b->ctx, &r->timing, o->slo.part);
+    r->more.slo_sure = r->timing.count >= takt_quantile_count(o->slo.part, 0.95);
+    r->more.slo_met = r->more.slo_ns <= o->slo.limit_ns && r->more.unanswered == 0 &&
+                      (!o->find_peak || r->more.peak.qps > 0);
+    return takt_noise_floor(b->ctx, r->timing.samples, r->timing.count, &r->noise);
+}
+
+static takt_status keep(void *user, takt_timing *t)
+{
+    case_work *w = user;
+    TAKT_TRY(takt_stats_compute(w->bench->ctx, t->samples, t->count, &t->stats));
+    TAKT_TRY(digest(w));
+    return w->o->keep(w->o->keep_user);
+}
+
+static takt_status measure(case_work *w)
+{
+    takt_timing_options timing = w->o->timing;
+    if (w->o->scenario != TAKT_SINGLE_STREAM)
+        return takt_bench_measure_load(w->bench, w->session, w->o, w->row);
+    if (w->o->keep != NULL && timing.keep == NULL) {
+        timing.keep = keep;
+        timing.keep_user = w;
+    }
+    return takt_session_time(w->session, &timing, &w->row->timing);
+}
+
 takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case *settings)
 {
     takt_bench_case given;
@@ -183,30 +233,16 @@ takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case
     r->load_ns = o->load_ns;
     r->plan_ns = o->plan_ns;
     r->more.scenario = o->scenario;
-    meter m;
-    meter_begin(b, &m);
-    const takt_status status = o->scenario == TAKT_SINGLE_STREAM
-                                   ? takt_session_time(s, &o->timing, &r->timing)
-                                   : takt_bench_measure_load(b, s, o, r);
-    meter_end(b, &m, r);
-    fill_others(b);
-    fill_memory(b, s, r);
+    case_work w = {.bench = b, .session = s, .o = o, .row = r};
+    meter_begin(b, &w.meter);
+    const takt_status status = measure(&w), digested = digest(&w);
     if (r->timing.count == 0) {
         b->count--; /* nothing was measured */
         takt_timing_free(b->ctx, &r->timing);
         return status;
     }
-    if (o->scenario == TAKT_SINGLE_STREAM)
-        TAKT_TRY(fill_throughput(r, b->ctx));
-    r->more.slo = o->slo;
-    if (o->slo.limit_ns > 0)
-        r->more.slo_ns = takt_timing_quantile(b->ctx, &r->timing, o->slo.part);
-    r->more.slo_sure = r->timing.count >= takt_quantile_count(o->slo.part, 0.95);
-    r->more.slo_met = r->more.slo_ns <= o->slo.limit_ns && r->more.unanswered == 0 &&
-                      (!o->find_peak || r->more.peak.qps > 0);
-    TAKT_TRY(takt_noise_floor(b->ctx, r->timing.samples, r->timing.count, &r->noise));
-    if (status != TAKT_OK)
-        return status;
+    if (status != TAKT_OK || digested != TAKT_OK)
+        return status != TAKT_OK ? status : digested;
     TAKT_TRY(count_allocations(s, &r->allocations));
     return o->no_steps ? TAKT_OK : fill_steps(b, s, r);
 }

@@ -196,6 +196,11 @@ void takt_bench_expect(takt_bench *b, size_t cases)
     b->expected = cases;
 }
 
+void takt_bench_set_incomplete(takt_bench *b, bool is_incomplete)
+{
+    b->is_cut = is_incomplete;
+}
+
 bool takt_bench_is_incomplete(const takt_bench *b)
 {
     bool broken = b->is_cut || b->count < b->expected;

@@ -64,7 +64,7 @@ struct takt_bench {
     int usable;     /* processors that the measuring process might use; 0: unknown */
     bool is_debug;  /* an unoptimised or instrumented build measured this */
     bool is_loaded; /* read from a file: the machine is not this one */
-    bool is_cut;    /* that file says that it is incomplete */
+    bool is_cut;    /* that file, or whoever measures, says that it is incomplete */
     takt_ceilings ceilings;
     takt_bench_row *rows;
     size_t count, capacity;

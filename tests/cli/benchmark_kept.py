@@ -11,6 +11,7 @@ import time
 import _ceilings
 
 TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
+shutil.rmtree(TMP, ignore_errors=True)
 ENVIRONMENT = _ceilings.keep(TOOL, TMP / "cache")
 failures = 0
 
@@ -31,15 +32,19 @@ def takt(line, code=0, text=None):
     return done
 
 
+def first_is_done(path):
+    return path.exists() and json.loads(path.read_text())["results"]["incomplete"] is False
+
+
 def broken_off(number, code):
-    """The first of many cases is done when the file is there; then one of the next is broken off.
-    They would take a minute at least, so that it cannot have ended before."""
+    """When the first of many cases is done, one of the next is broken off. They would take a
+    minute at least, so that it cannot have ended before."""
     path = TMP / "kept.json"
     path.unlink(missing_ok=True)
     run = subprocess.Popen([TOOL, "benchmark", "run", "model.takt", "--batch-size", "1-60",
                             "--duration", "1", "--threads", "1", "-o", "kept.json", "-q"],
                            cwd=TMP, env=ENVIRONMENT)
-    while run.poll() is None and not path.exists():
+    while run.poll() is None and not first_is_done(path):
         time.sleep(0.05)
     run.send_signal(number)
     expect(run.wait() == code, f"status {run.returncode} after signal {number}")
@@ -55,6 +60,39 @@ def broken_off(number, code):
     noted()
     # who is killed cannot clear away what it was just writing
     expect(code < 0 or not (TMP / "kept.json.part").exists(), "no part is left")
+
+
+def killed():
+    """A single case of two minutes, killed without a warning: its times are there, and more come
+    every second. So do those of processes that have ended."""
+    path = TMP / "kept.json"
+    path.unlink(missing_ok=True)
+    run = subprocess.Popen([TOOL, "benchmark", "run", "model.takt", "--iterations", "100000000",
+                            "--threads", "1", "-o", "kept.json", "-q"], cwd=TMP, env=ENVIRONMENT)
+    counts = []
+    while run.poll() is None and len(counts) < 2:
+        time.sleep(0.05)
+        count = json.loads(path.read_text())["results"]["latency"]["n"] if path.exists() else 0
+        if count > (counts[-1] if counts else 0):
+            counts.append(count)
+    run.kill()
+    expect(run.wait() == -9 and len(counts) == 2, f"status {run.returncode}, {counts}")
+    data = json.loads(path.read_text())["results"]
+    expect(data["incomplete"] is True and data["latency"]["n"] == len(data["latency"]["samples_ns"])
+           and data["throughput"]["mean"] > 0 and data["memory_usage"]["planned_peak"] > 0, "rest")
+    said = takt("analyze kept.json", 0).stdout.splitlines()[1]
+    expect(said == "INCOMPLETE: the measurement was broken off", said)
+    path.unlink()
+    run = subprocess.Popen([TOOL, "benchmark", "run", "model.takt", "--iterations", "20", "-o",
+                            "kept.json", "--repeat-process", "1000", "-q"], cwd=TMP,
+                           env=ENVIRONMENT)
+    while run.poll() is None and not path.exists():
+        time.sleep(0.05)
+    run.kill()
+    run.wait()
+    data = json.loads(path.read_text())
+    expect(data["benchmark_info"]["incomplete"] is True, "processes are missing")
+    expect(data["results"]["latency"]["n"] % 20 == 0, data["results"]["latency"]["n"])
 
 
 def noted():
@@ -96,6 +134,10 @@ def unwritable():
     takt("compare model.takt model.takt --duration 20 -o nowhere/r.html", 1, "cannot be written")
     expect(time.monotonic() - start < 15, "that is known before anything is measured")
     (TMP / "old.json").write_text("old")
+    os.mkfifo(TMP / "pipe.json")
+    with subprocess.Popen(["cat", "pipe.json"], cwd=TMP, stdout=subprocess.PIPE) as read:
+        takt("run model.takt --batch-size 1,2 --iterations 5 -o pipe.json -q")
+        expect(len(json.loads(read.communicate()[0])["runs"]) == 2, "a pipe gets one result whole")
     takt("run missing.takt -o old.json", 1)
     expect((TMP / "old.json").read_text() == "old", "a failure leaves the old file")
     expect(not (TMP / "nowhere").exists(), "no folder is made")
@@ -146,9 +188,8 @@ def mistakes():
     takt("run model.takt --iterations auto --duration 20ms", 0, "median")
 
 
-TMP.mkdir(parents=True, exist_ok=True)
 shutil.copy("examples/mlp.takt", TMP / "model.takt")
-for part in (whole, said_by_file, unwritable, cases, memory, rates, mistakes):
+for part in (whole, killed, said_by_file, unwritable, cases, memory, rates, mistakes):
     part()
 for wanted in ((signal.SIGKILL, -9), (signal.SIGTERM, 130), (signal.SIGHUP, 130)):
     broken_off(*wanted)

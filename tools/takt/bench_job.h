@@ -18,7 +18,8 @@ typedef struct bench_job {
     const char *path;  /* of the result; "-": standard output */
     takt_bench_format format;
     double load_ns;
-    bool has_noted; /* what the flags do not change here */
+    bool has_noted;   /* what the flags do not change here */
+    bool cannot_keep; /* what is measured meanwhile: the file cannot be written */
 } bench_job;
 
 /* False: a usage error, printed. */
@@ -28,6 +29,10 @@ bool bench_take_slo(takt_tool *t, takt_slo *slo);
 
 /* Whoever looks at a plain file meanwhile sees the old result or the new one, never a part. */
 int bench_save(bench_job *j, const char *path, takt_bench_format format);
+
+/* Writes what is there so far, where that replaces a file: a process may be killed without a
+ * warning. */
+void bench_keep(bench_job *j);
 
 /* Every combination, until one fails or somebody interrupts. */
 int bench_measure_all(bench_job *j);

@@ -19,6 +19,12 @@ static void interrupt(int signal_number)
         takt_session_cancel(s);
 }
 
+static takt_status keep_part(void *user)
+{
+    bench_keep(user);
+    return TAKT_OK;
+}
+
 static int measure(bench_job *j, takt_plan *plan, int64_t batch, double plan_ns)
 {
     int code;
@@ -32,6 +38,8 @@ static int measure(bench_job *j, takt_plan *plan, int64_t batch, double plan_ns)
     c.batch = batch;
     c.load_ns = j->load_ns;
     c.plan_ns = plan_ns;
+    c.keep = keep_part;
+    c.keep_user = j;
     code = tool_fill_inputs(j->t, s);
     if (code == TAKT_EXIT_OK) {
         running = s;
@@ -119,14 +127,13 @@ static int one(bench_job *j, uint64_t threads, uint64_t batch)
     return code;
 }
 
-/* What is there so far goes into the file: a process may be killed without a warning. */
-static int keep(bench_job *j, size_t asked)
+/* After each of several cases. */
+static void keep(bench_job *j, size_t asked)
 {
     takt_bench_expect(j->bench, asked - j->left_out);
     const size_t count = takt_bench_count(j->bench);
-    if (count == 0 || count == asked - j->left_out || strcmp(j->path, "-") == 0)
-        return TAKT_EXIT_OK;
-    return bench_save(j, j->path, j->format);
+    if (count > 0 && count < asked - j->left_out)
+        bench_keep(j);
 }
 
 static int combinations(bench_job *j)
@@ -136,12 +143,11 @@ static int combinations(bench_job *j)
     takt_bench_expect(j->bench, threads * batches);
     for (size_t i = 0; i < threads; i++)
         for (size_t k = 0; k < batches; k++) {
-            int code = one(j, j->thread_count > 0 ? j->threads[i] : 0,
-                           j->batch_count > 0 ? j->batches[k] : 0);
-            if (code == TAKT_EXIT_OK)
-                code = keep(j, threads * batches);
+            const int code = one(j, j->thread_count > 0 ? j->threads[i] : 0,
+                                 j->batch_count > 0 ? j->batches[k] : 0);
             if (code != TAKT_EXIT_OK)
                 return code;
+            keep(j, threads * batches);
         }
     if (takt_bench_count(j->bench) > 0)
         return TAKT_EXIT_OK;

@@ -59,8 +59,12 @@ int bench_measure_processes(bench_job *j, uint64_t processes)
     int code = TAKT_EXIT_OK;
     if (!temporary(j->t, path, sizeof path))
         return TAKT_EXIT_FAILED;
-    for (uint64_t i = 0; i < processes && code == TAKT_EXIT_OK; i++)
+    for (uint64_t i = 0; i < processes && code == TAKT_EXIT_OK; i++) {
         code = one_process(j, path);
+        takt_bench_set_incomplete(j->bench, i + 1 < processes);
+        if (code == TAKT_EXIT_OK && i + 1 < processes)
+            bench_keep(j);
+    }
     unlink(path);
     return code;
 }

@@ -15,6 +15,14 @@ static bool is_plain(const char *path)
     return lstat(path, &found) == 0 ? S_ISREG(found.st_mode) : errno == ENOENT;
 }
 
+void bench_keep(bench_job *j)
+{
+    if (j->cannot_keep || strcmp(j->path, "-") == 0 || !is_plain(j->path))
+        return;
+    /* It was said; the measurement goes on, and its end is shown if it cannot be written either. */
+    j->cannot_keep = bench_save(j, j->path, j->format) != TAKT_EXIT_OK;
+}
+
 int bench_save(bench_job *j, const char *path, takt_bench_format format)
 {
     tool_buffer text = {0};

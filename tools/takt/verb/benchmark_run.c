@@ -102,8 +102,9 @@ const takt_verb takt_verb_benchmark_run = {
     .about =
         "Lists of batch sizes and threads are measured in every combination. Percentiles that\n"
         "the sample is too small for are printed as bounds. Interrupted (ctrl-C), it leaves what\n"
-        "it measured, marked incomplete; the file of -o holds it after each of several cases.\n"
-        "Exit status 4: no case keeps --slo.",
+        "it measured, marked incomplete; the file of -o holds it after each of several cases,\n"
+        "after each of several processes, and of a single stream every second. Exit status 4: no\n"
+        "case keeps --slo.",
     .example = "takt benchmark run examples/mlp.takt --batch-size 1,8,32 --threads 1,2 -o r.html",
     .flags = {TAKT_F_MODEL,        TAKT_F_SELECT,      TAKT_F_SHAPE,          TAKT_F_DIM,
               TAKT_F_SEED,         TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES,    TOOL_PLAN_FLAGS,
