@@ -17,5 +17,16 @@ int main(void)
     const takt_cut_work one = {1, 11, 8, 2}; /* a row is never cut */
     const takt_cut row = takt_cpu_cut_of(&one, 2, 400e3);
     EXPECT(row.rows == 1 && row.columns == 2, "%zu x %zu", row.rows, row.columns);
+    /* 28 lines of 28 by 8 panels: as lines of one position they would be too few to cut. */
+    const takt_cut_work image = {28, 8, 1, 1};
+    const takt_cut lines = takt_cpu_cut_lines(&image, 2, 28),
+                   points = takt_cpu_cut_lines(&image, 2, 1), usual = takt_cpu_cut(&image, 2);
+    EXPECT(lines.rows == 2 && lines.columns == 1, "%zu x %zu", lines.rows, lines.columns);
+    EXPECT(points.rows == usual.rows && points.columns == usual.columns, "%zu x %zu", points.rows,
+           points.columns);
+    EXPECT(usual.rows == 1 && usual.columns == 2, "%zu x %zu", usual.rows, usual.columns);
+    /* Seven lines for sixteen threads: a line may be a task of its own. */
+    const takt_cut few = takt_cpu_cut_lines(&(takt_cut_work){7, 2, 1, 1}, 16, 7);
+    EXPECT(few.rows == 7 && few.columns == 2, "%zu x %zu", few.rows, few.columns);
     return test_done();
 }

@@ -12,9 +12,9 @@ static size_t divided(size_t n, size_t by)
     return (n + by - 1) / by;
 }
 
-static takt_cut cut(const takt_cut_work *w, size_t tasks, double panel_rows)
+static takt_cut cut(const takt_cut_work *w, size_t tasks, double panel_rows, size_t rows_least)
 {
-    const size_t most_rows = w->rows > ROWS_LEAST ? divided(w->rows, ROWS_LEAST) : 1;
+    const size_t most_rows = w->rows > rows_least ? divided(w->rows, rows_least) : 1;
     const size_t most_columns = w->panels < 1 ? 1 : w->panels;
     takt_cut best = {1, 1, w->tile};
     double least = 0;
@@ -35,12 +35,18 @@ static takt_cut cut(const takt_cut_work *w, size_t tasks, double panel_rows)
 
 takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks)
 {
-    return cut(w, tasks, PANEL_ROWS);
+    return cut(w, tasks, PANEL_ROWS, ROWS_LEAST);
 }
 
 takt_cut takt_cpu_cut_of(const takt_cut_work *w, size_t tasks, double bytes)
 {
-    return cut(w, tasks, bytes <= NEAR_BYTES ? NEAR_PANEL_ROWS : PANEL_ROWS);
+    return cut(w, tasks, bytes <= NEAR_BYTES ? NEAR_PANEL_ROWS : PANEL_ROWS, ROWS_LEAST);
+}
+
+takt_cut takt_cpu_cut_lines(const takt_cut_work *w, size_t tasks, size_t positions)
+{
+    const size_t each = positions > 0 ? positions : 1;
+    return cut(w, tasks, (double)PANEL_ROWS / (double)each, divided(ROWS_LEAST, each));
 }
 
 /* Several where a slow thread would hold up the others for long, and where small tasks cost little.

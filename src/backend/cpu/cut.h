@@ -21,6 +21,8 @@ typedef struct takt_cut {
 takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks);
 /* The same for `bytes` of weights in all: few stay in a thread's own cache. */
 takt_cut takt_cpu_cut_of(const takt_cut_work *w, size_t tasks, double bytes);
+/* The same where a row is a line of so many of them, which stay together. */
+takt_cut takt_cpu_cut_lines(const takt_cut_work *w, size_t tasks, size_t positions);
 
 /* Tasks for each thread of a product of `m` rows with `bytes` of weights, `rows` being those of a
  * full tile. */

@@ -76,7 +76,8 @@ void takt_image_cut(takt_planner *p, takt_image *o, size_t panels, double operat
 {
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const takt_cut_work work = {o->shape.batch * o->shape.out[1], panels, 1, FILLED_ROW};
-    o->cut = takt_cpu_cut(&work, takt_cpu_tasks(p, operations, weight_bytes, threads));
+    o->cut = takt_cpu_cut_lines(&work, takt_cpu_tasks(p, operations, weight_bytes, threads),
+                                o->shape.out[2]);
 }
 
 /* ---- running ---- */
