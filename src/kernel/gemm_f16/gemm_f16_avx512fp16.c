@@ -147,41 +147,20 @@ INLINE void tile_fixed(const tile_job *t, const size_t rows, const size_t vector
 {
     size_t first = 0;
     do {
-        piece(t, first, least(t->k - first, SUM), rows, vectors);
+        piece(t, first, least(t->steps - first, SUM), rows, vectors);
         first += SUM;
-    } while (first < t->k);
+    } while (first < t->steps);
 }
 
-#define TILE(R)                                                                                    \
-    static void wide_##R(const tile_job *t)                                                        \
-    {                                                                                              \
-        tile_fixed(t, R, 2);                                                                       \
-    }                                                                                              \
-    static void narrow_##R(const tile_job *t)                                                      \
-    {                                                                                              \
-        tile_fixed(t, R, 1);                                                                       \
-    }
+#include "kernel/simd/heights.h"
 
-TILE(1)
-TILE(2)
-TILE(3)
-TILE(4)
-TILE(5)
-TILE(6)
-TILE(7)
-TILE(8)
-TILE(9)
-TILE(10)
-TILE(11)
-TILE(12)
+HEIGHTS_1_TO_12(TILE)
+HEIGHTS_1_TO_12(THIN)
 
 static void tile(size_t rows, size_t cols, const tile_job *t)
 {
-    static void (*const by_rows[2][MR])(const tile_job *) = {
-        {narrow_1, narrow_2, narrow_3, narrow_4, narrow_5, narrow_6, narrow_7, narrow_8, narrow_9,
-         narrow_10, narrow_11, narrow_12},
-        {wide_1, wide_2, wide_3, wide_4, wide_5, wide_6, wide_7, wide_8, wide_9, wide_10, wide_11,
-         wide_12}};
+    static void (*const by_rows[2][MR])(const tile_job *) = {{HEIGHTS_1_TO_12(THIN_NAME)},
+                                                             {HEIGHTS_1_TO_12(TILE_NAME)}};
     by_rows[cols == WIDE][rows - 1](t);
 }
 

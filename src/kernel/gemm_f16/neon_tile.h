@@ -115,7 +115,7 @@
         const void *a = t->a, *b = t->b;                                                           \
         size_t done = 0;                                                                           \
         do {                                                                                       \
-            const size_t k = least(t->k - done, SUM);                                              \
+            const size_t k = least(t->steps - done, SUM);                                          \
             size_t pairs = k / 2;                                                                  \
             float *c = t->c;                                                                       \
             __asm__ volatile(EACH(MIX_##R, ZERO_##W)                                               \
@@ -137,7 +137,7 @@
                   "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22",     \
                   "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");  \
             done += SUM;                                                                           \
-        } while (done < t->k);                                                                     \
+        } while (done < t->steps);                                                                 \
     }
 /* clang-format on */
 

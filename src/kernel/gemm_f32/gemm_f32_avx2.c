@@ -49,15 +49,11 @@ enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, MASKED = 0, HALF_ROWS = 1 };
 
 #include "kernel/gemm_f32/vector_half.h"
 
-TILE(2)
-TILE(3)
-TILE(4)
-TILE(5)
-TILE(6)
+HEIGHTS_2_TO_6(TILE)
 
 static void tile(size_t rows, size_t cols, const tile_job *t)
 {
-    static void (*const by_rows[])(const tile_job *) = {tile_2, tile_3, tile_4, tile_5, tile_6};
+    static void (*const by_rows[])(const tile_job *) = {HEIGHTS_2_TO_6(TILE_NAME)};
     (void)cols;
     by_rows[rows - 2](t);
 }

@@ -49,40 +49,13 @@ enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1, HALF_ROWS = 1 };
 
 #include "kernel/gemm_f32/vector_half.h"
 
-TILE(2)
-TILE(3)
-TILE(4)
-TILE(5)
-TILE(6)
-TILE(7)
-TILE(8)
-TILE(9)
-TILE(10)
-TILE(11)
-TILE(12)
-TILE(13)
-TILE(14)
-THIN(2)
-THIN(3)
-THIN(4)
-THIN(5)
-THIN(6)
-THIN(7)
-THIN(8)
-THIN(9)
-THIN(10)
-THIN(11)
-THIN(12)
-THIN(13)
-THIN(14)
+HEIGHTS_2_TO_14(TILE)
+HEIGHTS_2_TO_14(THIN)
 
 static void tile(size_t rows, size_t cols, const tile_job *t)
 {
-    static void (*const by_rows[2][MR - 1])(const tile_job *) = {
-        {thin_2, thin_3, thin_4, thin_5, thin_6, thin_7, thin_8, thin_9, thin_10, thin_11, thin_12,
-         thin_13, thin_14},
-        {tile_2, tile_3, tile_4, tile_5, tile_6, tile_7, tile_8, tile_9, tile_10, tile_11, tile_12,
-         tile_13, tile_14}};
+    static void (*const by_rows[2][MR - 1])(const tile_job *) = {{HEIGHTS_2_TO_14(THIN_NAME)},
+                                                                 {HEIGHTS_2_TO_14(TILE_NAME)}};
     by_rows[cols / PANEL - 1][rows - 2](t);
 }
 

@@ -220,13 +220,4 @@ static void row_panels(const row_job *r, size_t count, size_t width)
 }
 
 /* tile_<rows> and, where a tile has two panels, thin_<rows> for one. */
-#define TILE(R)                                                                                    \
-    static void tile_##R(const tile_job *t)                                                        \
-    {                                                                                              \
-        tile_fixed(t, R, 2);                                                                       \
-    }
-#define THIN(R)                                                                                    \
-    static void thin_##R(const tile_job *t)                                                        \
-    {                                                                                              \
-        tile_fixed(t, R, 1);                                                                       \
-    }
+#include "kernel/simd/heights.h"
