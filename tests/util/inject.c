@@ -52,13 +52,11 @@ static bool strikes_locked(takt_inject *inject, unsigned kind)
     return hit;
 }
 
+/* Each byte is compared with the one before it, by a function that takes many at once: sweeps look
+ * at gigabytes. */
 static bool all_are(const unsigned char *at, size_t count, unsigned char byte)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (at[i] != byte)
-            return false;
-    }
-    return true;
+    return count == 0 || (at[0] == byte && memcmp(at, at + 1, count - 1) == 0);
 }
 
 static void check_zones(takt_inject *inject, takt_inject_block *b)
