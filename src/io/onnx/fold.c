@@ -119,6 +119,26 @@ static takt_status evaluate(takt_room *room, takt_id id, takt_fact *f)
     return TAKT_OK;
 }
 
+/* Elements of a shape that are all numbers are known, though the shape may hold names beside them.
+ */
+static takt_status know_symbols(takt_room *room, const takt_type *type, takt_fact *f)
+{
+    f->state = f->syms.at != NULL ? TAKT_FACT_READY : TAKT_FACT_UNKNOWN;
+    for (size_t i = 0; f->syms.at != NULL && i < f->syms.count; i++)
+        if (f->syms.at[i].is_dim)
+            return TAKT_OK;
+    takt_array *array = f->syms.at != NULL ? new_arrays(room, 1) : NULL;
+    if (array == NULL)
+        return f->syms.at != NULL ? TAKT_ERR_MEMORY : TAKT_OK;
+    TAKT_TRY(takt_array_create(room->im->ctx, type, array));
+    for (size_t i = 0; i < f->syms.count; i++)
+        array->i[i] = f->syms.at[i].number;
+    takt_array_round(array);
+    f->known = array;
+    f->out_count = 1;
+    return TAKT_OK;
+}
+
 static takt_status learn(takt_room *room, takt_id id)
 {
     const takt_node *n = takt_node_at(room->g, id);
@@ -134,7 +154,7 @@ static takt_status learn(takt_room *room, takt_id id)
     else if ((takt_dtype_is_int(n->type[0].dtype) || n->type[0].dtype == TAKT_BOOL) &&
              n->type[0].rank <= 1 && n->out_count == 1) {
         TAKT_TRY(takt_fold_symbolic(room, id, &f->syms));
-        f->state = f->syms.at != NULL ? TAKT_FACT_READY : TAKT_FACT_UNKNOWN;
+        TAKT_TRY(know_symbols(room, &n->type[0], f));
     }
     if (f->state == TAKT_FACT_NEW)
         f->state = TAKT_FACT_UNKNOWN;

@@ -23,25 +23,40 @@ static takt_status of_numbers(takt_call *c, const takt_array *start, const takt_
     return v == NULL ? TAKT_ERR_MEMORY : takt_onnx_done(c, takt_onnx_floats(c, dtype, v, &n, 1));
 }
 
-/* 0, 1, … up to a dimension. */
+/* Input `i` as one whole number or dimension; of floats, those that were cast from one. */
+static takt_sym whole(takt_call *c, size_t i)
+{
+    const takt_array *known = takt_onnx_peek(c, i);
+    const takt_id id = takt_onnx_in(c, i);
+    const takt_node *n = id != TAKT_NONE ? takt_node_at(c->g, id) : NULL;
+    takt_syms syms = {0};
+    if (known != NULL && known->f != NULL && known->count == 1 && fabs(known->f[0]) < 0x1p24 &&
+        known->f[0] == floor(known->f[0]))
+        return (takt_sym){.number = (int64_t)known->f[0]};
+    if (known == NULL && n != NULL && n->op == &takt_op_cast && c->status == TAKT_OK)
+        c->status = takt_fold_syms(c->scope->room, n->in[0], &syms);
+    if (syms.at == NULL)
+        syms = takt_onnx_syms(c, i);
+    if (c->status == TAKT_OK && syms.count != 1)
+        (void)takt_onnx_refuse(c, "an input that is not one number");
+    return c->status == TAKT_OK ? syms.at[0] : (takt_sym){0};
+}
+
+/* start, start + 1, … up to a dimension. */
 static takt_status of_dimension(takt_call *c)
 {
-    const takt_syms start = takt_onnx_syms(c, 0), limit = takt_onnx_syms(c, 1),
-                    delta = takt_onnx_syms(c, 2);
+    const takt_sym start = whole(c, 0), limit = whole(c, 1), delta = whole(c, 2);
     if (c->status != TAKT_OK)
         return c->status;
-    if (start.count != 1 || limit.count != 1 || delta.count != 1)
-        return takt_onnx_refuse(c, "an input that is not one number");
-    if (start.at[0].is_dim || delta.at[0].is_dim || delta.at[0].number != 1 ||
-        start.at[0].number < 0)
+    if (start.is_dim || delta.is_dim || delta.number != 1 || start.number < 0)
         return takt_onnx_refuse(c, "a range of other numbers than whole ones up to a dimension");
-    takt_dim count = limit.at[0].is_dim ? limit.at[0].dim : limit.at[0].number;
-    TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_SUB, count, start.at[0].number, &count));
+    takt_dim count = limit.is_dim ? limit.dim : limit.number;
+    TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_SUB, count, start.number, &count));
     const takt_named_attr attrs[] = {{"shape", takt_attr_shape(&count, 1)},
                                      {"dtype", takt_attr_dtype(takt_onnx_type(c, 0)->dtype)}};
     takt_id y = takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
-    if (start.at[0].number != 0 && y != TAKT_NONE)
-        y = takt_add_scalar(c->g, y, (double)start.at[0].number);
+    if (start.number != 0 && y != TAKT_NONE)
+        y = takt_add_scalar(c->g, y, (double)start.number);
     return takt_onnx_done(c, y);
 }
 
@@ -51,9 +66,7 @@ static takt_status adapt(takt_call *c)
     for (size_t i = 0; i < 3; i++) {
         v[i] = takt_onnx_peek(c, i);
         if (v[i] == NULL || v[i]->count != 1)
-            return takt_dtype_is_int(takt_onnx_type(c, 0)->dtype) && c->status == TAKT_OK
-                       ? of_dimension(c)
-                       : (takt_onnx_known(c, i), c->status);
+            return c->status == TAKT_OK ? of_dimension(c) : c->status;
     }
     return of_numbers(c, v[0], v[1], v[2]);
 }

@@ -7,7 +7,7 @@ static int64_t tame(int64_t v)
     return v == INT64_MIN ? INT64_MIN + 1 : v;
 }
 
-static takt_status adapt(takt_call *c)
+static takt_status by_numbers(takt_call *c)
 {
     takt_ints start = takt_onnx_list(c, "starts", 1), stop = takt_onnx_list(c, "ends", 2);
     const takt_ints axes = takt_onnx_list(c, "axes", 3);
@@ -27,6 +27,91 @@ static takt_status adapt(takt_call *c)
                                      {"axes", takt_attr_i64s(axes.at, axes.count)},
                                      {"step", takt_attr_i64s(step.at, step.count)}};
     return takt_onnx_done(c, takt_onnx_op1(c, &takt_op_slice, takt_onnx_in(c, 0), 4, attrs));
+}
+
+/* ---- up to a dimension: the first `seq` of a table of positions ---- */
+
+/* 0, 1, … */
+static takt_id counted(takt_call *c, takt_dim count)
+{
+    const takt_named_attr attrs[] = {{"shape", takt_attr_shape(&count, 1)},
+                                     {"dtype", takt_attr_dtype(TAKT_I64)}};
+    return takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
+}
+
+/* A bound as a dimension: numbers below 0 count from the end, those beyond it mean the end. */
+static takt_status bound(takt_call *c, takt_sym v, takt_dim size, takt_dim *out)
+{
+    *out = v.is_dim ? v.dim : v.number;
+    if (v.is_dim)
+        return TAKT_OK;
+    if (v.number < 0)
+        return takt_dim_make(c->g->dims, TAKT_DIM_SUB, size, -tame(v.number), out);
+    if (v.number > INT32_MAX || (takt_dim_is_number(size) && v.number > size))
+        *out = size;
+    return TAKT_OK;
+}
+
+/* From start up to stop, on the understanding that the axis has so many elements: ONNX would cut
+ * what is beyond, which the sizes that follow could not say. A run that knows its sizes does. */
+static takt_id part_of(takt_call *c, takt_id x, int axis, takt_sym start, takt_sym stop)
+{
+    takt_dim from = 0, to = 0, count = 0;
+    const takt_dim size = takt_type_of(c->g, x)->dim[axis];
+    takt_status status = bound(c, start, size, &from);
+    status = status == TAKT_OK ? bound(c, stop, size, &to) : status;
+    if (status == TAKT_OK)
+        status = takt_dim_make(c->g->dims, TAKT_DIM_SUB, to, from, &count);
+    if (status != TAKT_OK) {
+        c->status = c->status == TAKT_OK ? status : c->status;
+        return TAKT_NONE;
+    }
+    if (from == 0 && takt_dim_same(c->g->dims, to, size))
+        return x;
+    takt_id index = counted(c, count);
+    if (from != 0 && takt_dim_is_number(from) && index != TAKT_NONE)
+        index = takt_add_scalar(c->g, index, (double)from);
+    else if (from != 0)
+        index = takt_add(c->g, index,
+                         takt_onnx_op1(c, &takt_op_dim, counted(c, from), 1,
+                                       &(takt_named_attr){"axis", takt_attr_i64(0)}));
+    return takt_onnx_gather(c, x, index, axis);
+}
+
+static takt_status by_names(takt_call *c, takt_syms start, takt_syms stop)
+{
+    const takt_ints axes = takt_onnx_list(c, "axes", 3), step = takt_onnx_known_ints(c, 4);
+    takt_id x = takt_onnx_in(c, 0);
+    const int rank = takt_onnx_type(c, 0)->rank;
+    if (c->status != TAKT_OK)
+        return c->status;
+    if (start.count != stop.count || (axes.is_set && axes.count != start.count) ||
+        (step.is_set && step.count != start.count) || start.count > (size_t)rank)
+        return takt_onnx_refuse(c, "%zu starts, %zu ends, %zu axes and %zu steps", start.count,
+                                stop.count, axes.count, step.count);
+    for (size_t i = 0; i < start.count && x != TAKT_NONE; i++) {
+        const int axis = takt_onnx_axis(c, axes.is_set ? axes.at[i] : (int64_t)i, rank);
+        const int64_t by = step.is_set ? step.at[i] : 1;
+        if (c->status != TAKT_OK)
+            return c->status;
+        if (!start.at[i].is_dim && !stop.at[i].is_dim)
+            x = takt_slice(c->g, x, axis, tame(start.at[i].number), tame(stop.at[i].number), by);
+        else if (by == 1)
+            x = part_of(c, x, axis, start.at[i], stop.at[i]);
+        else
+            return takt_onnx_refuse(c, "a step of %lld up to a dimension without a number",
+                                    (long long)by);
+    }
+    return takt_onnx_done(c, x);
+}
+
+static takt_status adapt(takt_call *c)
+{
+    const bool is_new = c->opset >= 10 && takt_onnx_has(c, 1) && takt_onnx_has(c, 2);
+    if (!is_new || (takt_onnx_peek(c, 1) != NULL && takt_onnx_peek(c, 2) != NULL))
+        return by_numbers(c);
+    const takt_syms start = takt_onnx_syms(c, 1), stop = takt_onnx_syms(c, 2);
+    return c->status != TAKT_OK ? c->status : by_names(c, start, stop);
 }
 
 const takt_onnx_op takt_onnx_Slice = {.names = {"Slice"}, .adapt = adapt};
