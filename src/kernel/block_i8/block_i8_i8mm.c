@@ -18,6 +18,8 @@ enum { DISTANT = 2, MR = 4 };
 
 #include "kernel/block_i8/mm_tile.h"
 
+#include "kernel/block_i8/mm_pair.h"
+
 typedef struct mm_job {
     strip a;
     piece *b;
@@ -108,10 +110,34 @@ static void mm_full(const mm_job *t)
                 o.acc + j * PAIRS * 4);
 }
 
+/* One or two pairs of rows by a panel, a pair at a time. */
+static void mm_rest(const mm_job *t)
+{
+    const mm_job o = *t;
+    const size_t pairs = o.a.pairs, at = o.from * pairs * 4;
+    const size_t end = least((o.from + o.blocks) * o.block, o.deep);
+    if (o.first)
+        memset(o.acc, 0, 8 * pairs * 16);
+    for (size_t r = 0; r < pairs; r++)
+        mm_pair(&(mm_blocks){.q = o.a.q + o.from * o.block * 2 * pairs + 16 * r,
+                             .b = o.b->bytes,
+                             .sum = o.a.sum + at + 4 * r,
+                             .zero = o.plain ? NULL : o.b->zero[0][0],
+                             .scale = o.b->scale[0][0],
+                             .dx = o.a.dx + at + 4 * r,
+                             .steps = o.block / 16,
+                             .left = (end - o.from * o.block) / 16},
+                o.acc + 4 * r, 16 * pairs);
+}
+
 static void mm_strip(const mm_job *t)
 {
-    if (t->a.pairs == PAIRS && t->small) {
+    if (t->small && t->a.pairs == PAIRS) {
         mm_full(t);
+        return;
+    }
+    if (t->small) {
+        mm_rest(t);
         return;
     }
     for (size_t half = 0; half < 2; half++)
@@ -227,7 +253,10 @@ static void one_piece(const mm_walk *o, mm_job *t)
 {
     const takt_block_i8 *g = o->g;
     const size_t count = takt_blocks_count(&g->b), end = t->from + t->blocks;
-    for (size_t s = 0; STRIP_ROWS * s < o->rows; s++) {
+    const size_t strips = (o->rows + STRIP_ROWS - 1) / STRIP_ROWS;
+    const follower next = follower_of(&g->b, o->panel * count + end, t->blocks);
+    for (size_t s = 0; s < strips; s++) {
+        ask_for(&next, s, strips);
         t->a = strip_of(g, &o->at, s, o->rows);
         t->acc = (float *)(void *)((char *)g->scratch + o->at.acc) + s * 8 * PAIRS * 4;
         mm_strip(t);
@@ -255,9 +284,15 @@ static void one_panel(const mm_walk *o)
     }
 }
 
+/* Four rows of levels that fill their bytes are the best of sdot, which spreads nothing. */
+static bool by_rows(const takt_block_i8 *g)
+{
+    return g->m < 2 || (g->m == MR && g->b.bits > 2) || g->b.k == 0 || g->b.block > PIECE;
+}
+
 static void run(const takt_block_i8 *g)
 {
-    if (g->m < 2 || g->b.k == 0 || g->b.block > PIECE) {
+    if (by_rows(g)) {
         run_rows(g);
         return;
     }
@@ -276,7 +311,7 @@ static void run(const takt_block_i8 *g)
 
 static size_t scratch_bytes(const takt_block_i8 *g)
 {
-    if (g->m < 2 || g->b.k == 0 || g->b.block > PIECE)
+    if (by_rows(g))
         return rows_scratch(g);
     return places_of(g).end;
 }

@@ -53,6 +53,41 @@ static inline int32_t block_bytes(const float *a, size_t n, float inverse, int8_
     return total;
 }
 
+#if TAKT_SIMD_SET == 2
+
+/* A block of sixteens: the sum of its bytes; `most` becomes max |a|. */
+static inline int32_t block_sixteens(const float *a, size_t n, float *most, int8_t *q)
+{
+    float32x4_t top[4] = {vf_zero(), vf_zero(), vf_zero(), vf_zero()};
+    for (size_t i = 0; i < n; i += 16)
+        for (size_t j = 0; j < 4; j++)
+            top[j] = vmaxq_f32(top[j], vabsq_f32(vld1q_f32(a + i + 4 * j)));
+    *most = vmaxvq_f32(vmaxq_f32(vmaxq_f32(top[0], top[1]), vmaxq_f32(top[2], top[3])));
+    const float32x4_t by = vdupq_n_f32(127 / *most);
+    int32_t sum = 0;
+    for (size_t i = 0; i < n; i += 16) {
+        int16x4_t x[4];
+        for (size_t j = 0; j < 4; j++)
+            x[j] = vqmovn_s32(vcvtnq_s32_f32(vmulq_f32(vld1q_f32(a + i + 4 * j), by)));
+        const int8x16_t bytes = vmaxq_s8(
+            vcombine_s8(vqmovn_s16(vcombine_s16(x[0], x[1])), vqmovn_s16(vcombine_s16(x[2], x[3]))),
+            vdupq_n_s8(-127));
+        vst1q_s8(q + i, bytes);
+        sum += vaddlvq_s8(bytes);
+    }
+    return sum;
+}
+
+#else
+
+static inline int32_t block_sixteens(const float *a, size_t n, float *most, int8_t *q)
+{
+    *most = block_most(a, n);
+    return block_bytes(a, n, 127 / *most, q);
+}
+
+#endif
+
 /* `deep` bytes, zero beyond k; `dx` and `sums` have one element for each block. */
 static inline void block_quantise(const takt_blocks *b, const float *a, int8_t *q, float *dx,
                                   int32_t *sums)
@@ -62,9 +97,14 @@ static inline void block_quantise(const takt_blocks *b, const float *a, int8_t *
     for (size_t i = 0; i < count; i++) {
         const size_t first = i * b->block, left = b->k - first;
         const size_t n = left < b->block ? left : b->block;
-        const float most = block_most(a + first, n);
+        float most;
+        if (n % 16 == 0) {
+            sums[i] = block_sixteens(a + first, n, &most, q + first);
+        } else {
+            most = block_most(a + first, n);
+            sums[i] = block_bytes(a + first, n, 127 / most, q + first);
+        }
         dx[i] = most / 127;
-        sums[i] = block_bytes(a + first, n, 127 / most, q + first);
     }
 }
 

@@ -96,3 +96,35 @@ static void spread(const takt_blocks *b, size_t panel, size_t from, size_t block
     if (!is_plain(b))
         spread_zeros(b, at, blocks * 4, to);
 }
+
+/* ---- the piece after this one, in memory: asked for while this one is worked on ---- */
+
+typedef struct follower {
+    const char *words, *scale;
+    size_t word_lines, scale_lines;
+} follower;
+
+/* Of `blocks` blocks, from number `at` of all panels on. */
+static follower follower_of(const takt_blocks *b, size_t at, size_t blocks)
+{
+    const size_t count = takt_blocks_count(b), panel = at / count, size = b->scale_is_f16 ? 2 : 4;
+    const size_t deep = panel * takt_blocks_deep(b->k) + at % count * b->block;
+    return (follower){
+        .words = (const char *)(b->words + takt_blocks_words(b->bits, deep)),
+        .scale = (const char *)b->scale + at * TAKT_BLOCKS_PANEL * size,
+        .word_lines = (takt_blocks_words(b->bits, blocks * b->block) * sizeof *b->words + 63) / 64,
+        .scale_lines = (blocks * TAKT_BLOCKS_PANEL * size + 63) / 64};
+}
+
+/* Into L2; in assembler, because gcc 12 takes calls of functions away that do nothing but ask. */
+static void ask_lines(const char *at, size_t from, size_t end)
+{
+    for (size_t i = from; i < end; i++)
+        __asm__ volatile("prfm pldl2keep, [%0]" ::"r"(at + 64 * i));
+}
+
+static void ask_for(const follower *f, size_t part, size_t parts)
+{
+    ask_lines(f->words, f->word_lines * part / parts, f->word_lines * (part + 1) / parts);
+    ask_lines(f->scale, f->scale_lines * part / parts, f->scale_lines * (part + 1) / parts);
+}
