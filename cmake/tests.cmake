@@ -71,6 +71,9 @@ if(check_files AND TARGET takt_static)
   else()
     add_test(NAME check_kernels COMMAND check_kernels)
     takt_test_properties(check_kernels kernel program)
+    add_test(NAME check_kernels_sweep
+             COMMAND check_kernels --sweep tile,prefetch --family attention)
+    takt_test_properties(check_kernels_sweep kernel program)
   endif()
 endif()
 

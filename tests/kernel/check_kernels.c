@@ -2,7 +2,7 @@
  *
  *     check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] [--bench] [--digest]
  *                   [--list]
- *     check_kernels --sweep tile,prefetch
+ *     check_kernels --sweep tile,prefetch [--family NAME]
  *
  * Variants are found in the registry, checks by the name of the family. A crash is caught, the
  * kernel named, and the run goes on. --digest prints one number per kernel: equal numbers on two
@@ -262,11 +262,11 @@ int main(int argc, char **argv)
     if (!parse(argc, argv, &o)) {
         fprintf(stderr,
                 "usage: check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] "
-                "[--bench] [--digest] [--list] | --sweep tile,prefetch\n");
+                "[--bench] [--digest] [--list] | --sweep tile,prefetch [--family NAME]\n");
         return 2;
     }
     if (o.sweep != NULL)
-        return check_sweep(o.sweep) != 0;
+        return check_sweep(o.sweep, o.family) != 0;
     if (!get_memory(&c)) {
         fprintf(stderr, "check_kernels: no memory for guarded buffers\n");
         return 2;

@@ -110,17 +110,23 @@ static int sweep_kernel(const takt_kernel *kernel, const char *what)
     return failed;
 }
 
-int check_sweep(const char *what)
+int check_sweep(const char *what, const char *family)
 {
     const takt_isa_set here = takt_isa_detect();
-    int failed = 0;
+    size_t swept = 0;
+    int failed = check_sweep_steps(what, family, &swept);
     for (size_t i = 0; i < takt_kernel_unit_count; i++) {
         const takt_kernel_unit *u = takt_kernel_units[i];
         if (strcmp(u->family, "gemm_f32") != 0 || u->isa == TAKT_ISA_scalar ||
-            (here >> u->isa & 1) == 0)
+            (family != NULL && strcmp(family, u->family) != 0) || (here >> u->isa & 1) == 0)
             continue;
-        for (size_t k = 0; k < u->count; k++)
+        for (size_t k = 0; k < u->count; k++, swept++)
             failed += sweep_kernel(&u->kernels[k], what);
+    }
+    if (swept == 0 || (strstr(what, "tile") == NULL && strstr(what, "prefetch") == NULL)) {
+        printf("FAIL nothing to sweep: knobs are tile and prefetch, families gemm_f32, gemm_f64, "
+               "gemm_f16, conv, conv_depthwise, winograd, attention\n");
+        failed++;
     }
     return failed;
 }

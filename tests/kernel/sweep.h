@@ -2,7 +2,13 @@
 #ifndef TAKT_TESTS_KERNEL_SWEEP_H
 #define TAKT_TESTS_KERNEL_SWEEP_H
 
-/* `what`: "tile", "prefetch" or both with a comma; the number of settings that changed bits. */
-int check_sweep(const char *what);
+#include <stddef.h>
+
+/* `what`: "tile", "prefetch" or both with a comma; `family`: one, or NULL for all; the number of
+ * settings that changed bits. */
+int check_sweep(const char *what, const char *family);
+/* Of the steps that hand the knobs to their products: f64, 16 bits, convolutions, attention; adds
+ * how many there were to `swept`. */
+int check_sweep_steps(const char *what, const char *family, size_t *swept);
 
 #endif
