@@ -184,6 +184,14 @@ size_t takt_dims_name_count(const takt_dims *dims)
     return count;
 }
 
+size_t takt_dims_bound(const takt_dims *dims)
+{
+    lock(dims);
+    const size_t count = dims->bound_count;
+    unlock(dims);
+    return count;
+}
+
 const char *takt_dims_name(const takt_dims *dims, size_t index)
 {
     lock(dims);

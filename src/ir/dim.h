@@ -52,6 +52,8 @@ TAKT_MUST_USE takt_status takt_dim_resolve(takt_dims *dims, takt_dim d, takt_dim
 /* The names in the table, in order of first use. */
 size_t takt_dims_name_count(const takt_dims *dims);
 const char *takt_dims_name(const takt_dims *dims, size_t index);
+/* How many of them unification has found a meaning for; it grows with every new one. */
+size_t takt_dims_bound(const takt_dims *dims);
 /* `d` with names replaced by sizes[index] (entries < 0 stay names). */
 TAKT_MUST_USE takt_status takt_dim_substitute(takt_dims *dims, takt_dim d, const int64_t *sizes,
                                               size_t size_count, takt_dim *out);

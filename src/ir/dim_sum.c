@@ -30,10 +30,13 @@ bool takt_dim_sum_add_term(dim_sum *to, const dim_term *term)
     uint32_t at = 0;
     if (term->factor == 0)
         return true;
+    if (term->factor == INT64_MIN) /* has no opposite, and everyone may turn a factor's sign */
+        return false;
     while (at < to->count && compare(&to->term[at], term) < 0)
         at++;
     if (at < to->count && compare(&to->term[at], term) == 0) {
-        if (!takt_i64_add(to->term[at].factor, term->factor, &to->term[at].factor))
+        if (!takt_i64_add(to->term[at].factor, term->factor, &to->term[at].factor) ||
+            to->term[at].factor == INT64_MIN)
             return false;
         if (to->term[at].factor == 0)
             remove_term(to, at);

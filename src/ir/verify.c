@@ -78,9 +78,16 @@ static takt_status check_edges(const takt_graph *g)
     return TAKT_OK;
 }
 
-takt_status takt_graph_verify(const takt_graph *graph)
+/* Which node it was, for those who cannot see numbers of nodes. */
+static takt_status at_node(const takt_graph *g, size_t id, takt_status status)
 {
-    takt_graph *g = (takt_graph *)graph; /* inference may record dimension equalities: no change */
+    if (status != TAKT_OK && status != TAKT_ERR_MEMORY && g->nodes[id].origin != NULL)
+        takt_fail_node(g->ctx, g->nodes[id].origin->name);
+    return status;
+}
+
+static takt_status verify_once(takt_graph *g)
+{
     TAKT_TRY(g->status);
     TAKT_TRY(check_edges(g));
     takt_arena arena;
@@ -89,10 +96,25 @@ takt_status takt_graph_verify(const takt_graph *graph)
     for (size_t i = 0; i < g->count && status == TAKT_OK; i++) {
         status = g->nodes[i].op == NULL ? broken(g, i, "it has no op") : check_order(g, i);
         if (status == TAKT_OK)
-            status = check_types(g, i, &arena);
+            status = at_node(g, i, check_types(g, i, &arena));
     }
     takt_arena_deinit(&arena);
     for (size_t i = 0; i < g->child_count && status == TAKT_OK; i++)
-        status = takt_graph_verify(g->children[i]); /* depth is limited when a child is added */
+        status = verify_once(g->children[i]); /* depth is limited when a child is added */
     return status;
+}
+
+/* Inference may find that two dimensions are one, and then what was inferred before must hold with
+ * that as well: it is looked at again until nothing is found any more. */
+takt_status takt_graph_verify(const takt_graph *graph)
+{
+    enum { ROUNDS = 16 };
+    takt_graph *g = (takt_graph *)graph; /* an equality of dimensions is no change */
+    for (int i = 0; i < ROUNDS; i++) {
+        const size_t known = takt_dims_bound(g->dims);
+        TAKT_TRY(verify_once(g));
+        if (takt_dims_bound(g->dims) == known)
+            return TAKT_OK;
+    }
+    return takt_fail(g->ctx, TAKT_E_DIM, "the dimensions are not settled after %d rounds", ROUNDS);
 }

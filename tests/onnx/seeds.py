@@ -12,6 +12,7 @@ import os
 import sys
 
 from _pb import Graph, attr, field, floats, ints, many, model, node, tensor, value
+from _seeds_load import all_loads
 from _seeds_weights import SEEDS, WANTS, all_npy, all_safetensors, want
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -369,6 +370,7 @@ def check_expected():
 if __name__ == "__main__":
     for part in (tensors, wire, structure, operators, loops_and_rest, all_safetensors, all_npy):
         part()
+    all_loads(onnx)
     if sys.argv[1:] == ["--write"]:
         for seed, content in SEEDS.items():
             with open(os.path.join(CORPUS, seed), "wb") as out:

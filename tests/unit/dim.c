@@ -194,6 +194,8 @@ static void limits(void)
     EXPECT_STATUS(ctx, takt_dim_make(dims, TAKT_DIM_MUL, INT64_MAX, 2, &d), TAKT_ERR_SHAPE);
     EXPECT_STATUS(ctx, takt_dim_make(dims, TAKT_DIM_ADD, -1000, 2, &d), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_dim_name(dims, takt_span_of(""), &d), TAKT_ERR_SHAPE);
+    const takt_dim least = sub(0, mul(name("a0"), INT64_MAX)); /* one less has no opposite */
+    EXPECT_STATUS(ctx, takt_dim_make(dims, TAKT_DIM_SUB, least, name("a0"), &d), TAKT_ERR_SHAPE);
     takt_status status = TAKT_OK;
     int terms = 1;
     for (; terms < 1000 && status == TAKT_OK; terms++) {

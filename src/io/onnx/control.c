@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/size.h"
+
 static size_t name_count(const takt_pb_graph *graph)
 {
     size_t names = graph->initializer_count + graph->sparse_count + graph->input_count;
@@ -61,6 +63,15 @@ takt_status takt_subgraph_inline(takt_call *c, const takt_pb_graph *graph,
     }
     TAKT_TRY(takt_import_nodes(&s, graph->nodes, graph->node_count));
     return results(&s, graph, outputs);
+}
+
+bool takt_subgraph_repeats(takt_call *c, const takt_pb_graph *graph, size_t times)
+{
+    size_t nodes;
+    if (!takt_size_mul(times, graph->node_count + 1, &nodes) || nodes > c->im->repeats)
+        return false;
+    c->im->repeats -= nodes;
+    return true;
 }
 
 /* ---- captures ---- */

@@ -149,7 +149,7 @@ static takt_status learn(takt_room *room, takt_id id)
         TAKT_TRY(know_tensor(room, f, n->attr[0].tensor));
     else if (n->op == &takt_op_input)
         TAKT_TRY(know_input(room, id, f));
-    else if (can_evaluate(room, n))
+    else if (can_evaluate(room, n) && takt_fold_affords(room, n))
         TAKT_TRY(evaluate(room, id, f));
     else if ((takt_dtype_is_int(n->type[0].dtype) || n->type[0].dtype == TAKT_BOOL) &&
              n->type[0].rank <= 1 && n->out_count == 1) {

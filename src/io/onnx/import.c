@@ -276,6 +276,19 @@ static void bound_inlining(takt_import *im)
         im->budget = ALWAYS + TIMES * written;
 }
 
+/* A dimension that got its size late may not fit what was inferred from its name before. */
+static takt_status check_sizes(takt_import *im)
+{
+    const takt_status status = takt_graph_verify(im->main->g);
+    if (status == TAKT_OK || status == TAKT_ERR_MEMORY)
+        return status;
+    takt_error error;
+    takt_error_copy(im->ctx, &error);
+    (void)takt_fail(im->ctx, TAKT_E_DIM, "the model's named dimensions contradict each other: %s",
+                    error.message);
+    return error.node[0] != '\0' ? takt_fail_node(im->ctx, error.node) : TAKT_ERR_SHAPE;
+}
+
 static takt_status import_model(takt_import *im)
 {
     const takt_pb_graph *graph = im->model.graph;
@@ -308,7 +321,9 @@ static takt_status import_model(takt_import *im)
     }
     const takt_span name = graph->name.length > 0 ? graph->name : takt_span_of("model");
     im->main->g->name = takt_arena_text(&im->main->g->arena, name.at, name.length);
-    return im->main->g->status;
+    if (im->main->g->name == NULL)
+        return TAKT_ERR_MEMORY;
+    return check_sizes(im);
 }
 
 /* ---- the reader ---- */
@@ -326,7 +341,12 @@ static bool recognises(const uint8_t *bytes, size_t length)
 static takt_status read(const takt_source *given, takt_graph **graph)
 {
     takt_source source = *given;
-    takt_import im = {.ctx = source.ctx, .source = &source, .budget = source.ctx->limits.nodes};
+    takt_import im = {.ctx = source.ctx,
+                      .source = &source,
+                      .budget = source.ctx->limits.nodes,
+                      .repeats = (1 << 14) + 16 * (uint64_t)source.length,
+                      .fold_work = 1 << 29, /* seconds of the interpreter's time */
+                      .fold_elements = (1 << 16) + 2 * (double)source.length};
     takt_arena_init(&im.arena, source.ctx);
     takt_status status = takt_pb_read_model(&im.arena, source.bytes, source.length, &im.model);
     if (status == TAKT_OK && im.model.graph != NULL && source.fixed != NULL)

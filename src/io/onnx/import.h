@@ -99,9 +99,12 @@ struct takt_import {
     takt_room *main;
     const takt_pb_function **functions; /* open addressing by name and domain */
     size_t function_slots;
-    uint64_t budget;  /* nodes that may still be imported: bounds inlining */
-    bool is_hopeless; /* nesting or number of nodes: what follows would fail the same way */
-    bool has_failed;  /* a node was refused; `first` says why */
+    uint64_t budget;      /* nodes that may still be imported: bounds inlining */
+    uint64_t repeats;     /* nodes that loops may still be unrolled to */
+    double fold_work;     /* operations that values may still be worked out with, */
+    double fold_elements; /* and elements that they may have */
+    bool is_hopeless;     /* nesting or number of nodes: what follows would fail the same way */
+    bool has_failed;      /* a node was refused; `first` says why */
     takt_error first;
 };
 
@@ -148,6 +151,9 @@ void takt_room_close(takt_room *room);
 /* What is known of result `index` of the node: NULL if nothing. Borrowed until the room dies. */
 TAKT_MUST_USE takt_status takt_fold_known(takt_room *room, takt_id id, const takt_array **known);
 TAKT_MUST_USE takt_status takt_fold_syms(takt_room *room, takt_id id, takt_syms *syms);
+/* fold_cost.c: whether a node, whose inputs are known, may still be worked out; the budget of the
+ * load is less afterwards. */
+bool takt_fold_affords(takt_room *room, const takt_node *n);
 /* symbolic.c: the elements of a node from those of its inputs; at == NULL if it cannot be said. */
 TAKT_MUST_USE takt_status takt_fold_symbolic(takt_room *room, takt_id id, takt_syms *out);
 

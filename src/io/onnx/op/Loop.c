@@ -124,7 +124,8 @@ static takt_status adapt(takt_call *c)
     l.trip = !counts ? INT64_MAX : trip != NULL ? *trip : -1;
     l.begins = begins == NULL || *begins != 0;
     bool is_done = false;
-    if (l.trip >= 0 && (!asks || begins != NULL))
+    if (l.trip >= 0 && (!asks || begins != NULL) &&
+        takt_subgraph_repeats(c, l.body, l.trip > UNROLL ? UNROLL : (size_t)l.trip))
         TAKT_TRY(unroll(c, &l, &is_done));
     return is_done ? c->status : keep(c, &l);
 }

@@ -1,0 +1,73 @@
+"""_seeds_load.py - ONNX models that are wrong, or endless, only when all of them is seen."""
+from _pb import Graph, floats, ints, node, tensor, value
+
+REFUSED, STATIC, DIM = 3302, 3303, 2106
+MAX = (1 << 63) - 1
+
+
+def vector(*numbers):
+    return [len(numbers)], 7, ints(*numbers)
+
+
+def late_sizes(onnx):
+    """What was inferred from a name must hold with the size that the name gets afterwards."""
+    def late(name, op, constants, error=DIM, **attrs):
+        row = [1, 1, "n"]
+        names = [f"c{i}" for i in range(len(constants))]
+        weights = [tensor(key, *constant) for key, constant in zip(names, constants)]
+        weights.append(tensor("w", [3], 1, floats(1, 1, 1)))
+        nodes = [node(op, ["x", *names], ["y"], **attrs), node("Add", ["x", "w"], ["z"])]
+        onnx(f"27_{name}", Graph(nodes, [value("x", row)], [value("y", row), value("z", row)],
+                                 weights), error)
+
+    for size in (5, 3):
+        late(f"late_conv_{size}", "Conv", [([1, 1, size], 1, floats(*[1] * size))],
+             DIM if size > 3 else 0)
+    late("late_pool", "MaxPool", [], kernel_shape=[5])
+    late("late_pad", "Pad", [vector(0, 0, -5, 0, 0, 0)])
+    late("late_top_k", "TopK", [vector(9)], 0)  # a plan is refused instead
+
+
+def long_loads(onnx):
+    """A shape that depends on hours of arithmetic: a load works out as much as it can afford."""
+    def ask(name, nodes, weights):
+        shape = node("Reshape", ["x", "t"], ["y"])
+        onnx(f"28_{name}", Graph([*nodes, shape], [value("x", [3])], [value("y", [3])],
+                                 [tensor(key, *of) for key, of in weights.items()]), STATIC, shape)
+
+    small = tensor("v", [1], 1, floats(1e-7))
+    ask("product", [node("ConstantOfShape", ["size"], ["a"], value=small),
+                    node("MatMul", ["a", "a"], ["b"]),
+                    node("ReduceMax", ["b"], ["c"], keepdims=0),
+                    node("Cast", ["c"], ["d"], to=7),
+                    node("Reshape", ["d", "one"], ["t"])],
+        {"size": vector(2000, 2000), "one": vector(1)})
+    inner = Graph([node("Identity", ["q"], ["r"]), node("Add", ["k", "zero"], ["l"])],
+                  [value("j", [], 7), value("q", [], 9), value("k", [1], 7)],
+                  [value("r", [], 9), value("l", [1], 7)])
+    outer = Graph([node("Identity", ["c"], ["d"]),
+                   node("Loop", ["trip", "true", "h"], ["o"], body=inner)],
+                  [value("i", [], 7), value("c", [], 9), value("h", [1], 7)],
+                  [value("d", [], 9), value("o", [1], 7)])
+    ask("loops_exponential", [node("Loop", ["trip", "true", "first"], ["t"], body=outer)],
+        {"trip": ([], 7, ints(MAX)), "true": ([], 9, b"\1"), "first": vector(-1),
+         "zero": vector(0)})
+
+
+def maps(onnx):
+    """For every item of a list all of them once more."""
+    inner = Graph([node("Relu", ["b"], ["p"])], [value("b", [1, 2])], [value("p", [1, 2])])
+    again = node("SequenceMap", ["s"], ["q"], body=inner)
+    outer = Graph([again, node("ConcatFromSequence", ["q"], ["r"], axis=0)], [value("a", [1, 2])],
+                  [value("r", [256, 2])])
+    onnx("28_maps_exponential",
+         Graph([node("SplitToSequence", ["x"], ["s"]),
+                node("SequenceMap", ["s"], ["m"], body=outer),
+                node("ConcatFromSequence", ["m"], ["y"], axis=0)], [value("x", [256, 2])],
+               [value("y", [65536, 2])]), REFUSED, again)
+
+
+def all_loads(onnx):
+    maps(onnx)
+    late_sizes(onnx)
+    long_loads(onnx)
