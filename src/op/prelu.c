@@ -26,7 +26,7 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 const takt_op takt_op_prelu = {
     .name = "prelu",
     .summary = "x where x > 0, else slope * x, slope being an input",
-    .onnx = {{"PRelu", 9, 0}},
+    .onnx = {{"PRelu", 7, 0}},
     .in_min = 2,
     .in_max = 2,
     .in_names = {"x", "slope"},

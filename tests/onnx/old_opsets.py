@@ -1,4 +1,4 @@
-"""old_opsets.py - forms that exporters wrote for opset 7 to 10, where settings are attributes, and
+"""old_opsets.py - forms that exporters wrote for opset 6 to 10, where settings are attributes, and
 named sizes, against results worked out in plain Python."""
 import itertools
 import os
@@ -91,6 +91,28 @@ def attributes():
         [tensor(n, [2], 1, floats(*v)) for n, v in
          (("s", (2, 3)), ("b", (1, 2)), ("m", (1, 1)), ("v", (4, 4)))],
         ["s", "b", "m", "v"], epsilon=0.0)
+
+
+def before_seven():
+    """The second operand met the first where attributes said; PRelu's slopes went by channel."""
+    x = ([2, 3, 1, 2], [float(v) for v in range(-6, 6)])
+    channel = [v // 2 % 3 for v in range(12)]
+    b = tensor("b", [3], 1, floats(1, 2, 4))
+    for op, of in (("Add", lambda p, q: p + q), ("Sub", lambda p, q: p - q),
+                   ("Mul", lambda p, q: p * q), ("Div", lambda p, q: p / q)):
+        for axis in (1, -3):
+            one(f"{op} 6 from axis {axis} on", 6, op, x,
+                [(x[0], [of(v, (1, 2, 4)[c]) for v, c in zip(x[1], channel)], 1)], [b], ["b"],
+                broadcast=1, axis=axis)
+    one("Add 6 at the end", 6, "Add", x, [(x[0], [v + (10, 20)[i % 2] for i, v in enumerate(x[1])],
+                                           1)],
+        [tensor("b", [2], 1, floats(10, 20))], ["b"], broadcast=1)
+    one("Greater 1", 6, "Greater", x, [(x[0], [v > 0 for v in x[1]], 9)],
+        [tensor("b", [1], 1, floats(0))], ["b"], broadcast=1)
+    sloped = [v if v > 0 else v * (1, 2, 4)[c] for v, c in zip(x[1], channel)]
+    one("PRelu 6", 6, "PRelu", x, [(x[0], sloped, 1)], [b], ["b"])
+    one("PRelu 7", 7, "PRelu", x, [(x[0], sloped, 1)], [tensor("b", [3, 1, 1], 1, floats(1, 2, 4))],
+        ["b"])
 
 
 def inputs():
@@ -208,8 +230,9 @@ def named_sizes():
 
 
 if __name__ == "__main__":
+    before_seven()
     attributes()
     inputs()
     named_sizes()
     print(f"{count} models, {len(failures)} failed")
-    sys.exit(1 if failures or count < 54 else 0)
+    sys.exit(1 if failures or count < 66 else 0)

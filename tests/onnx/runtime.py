@@ -20,7 +20,7 @@ except ImportError:
     PYTHON = os.path.join(VENV, "bin", "python")
     if os.path.exists(PYTHON) and os.environ.get("TAKT_IN_VENV") is None:
         os.environ["TAKT_IN_VENV"] = "1"
-        os.execv(PYTHON, [PYTHON, os.path.abspath(__file__), *sys.argv[1:]])
+        os.execv(PYTHON, [PYTHON, os.path.abspath(sys.argv[0]), *sys.argv[1:]])
     print("onnx and onnxruntime are not installed; `make venv` gets them")
     sys.exit(77)
 
