@@ -45,6 +45,7 @@ def all_safetensors():
     for name, size in (("0", 0), ("2_63", 1 << 63), ("most", -1), ("beyond", 100),
                        ("100_mb", 100000001)):
         safetensors(f"02_header_{name}", "{}", b"", size)
+    safetensors("02_header_whole", entry(), eight, 8 + len(entry()) + 8)  # of the file itself
     safetensors("03_leading_space", " {}", at=8)
     safetensors("03_array", "[]", at=8)
     safetensors("03_trailing_nul", b"{}\0\0", error=JSON, at=10)
@@ -74,6 +75,8 @@ def all_safetensors():
     safetensors("11_product", entry(shape="[4611686018427387904,4]"), eight, at="4]")
     safetensors("11_product_zero", entry(shape="[4611686018427387904,4,0]", offsets="[0,0]"),
                 at="4,0]")
+    safetensors("11_product_2_63", entry(shape="[9223372036854775808,4,0]", offsets="[0,0]"),
+                at="9223")
     safetensors("12_backwards", entry(offsets="[8,0]"), eight, at="[8,0]")
     safetensors("13_size", entry(offsets="[0,4]"), eight[:4], at="[0,4]")
     pair = ('{{"a":{{"dtype":"U8","shape":[2],"data_offsets":[0,2]}},'

@@ -49,9 +49,10 @@ def check(name, args, error, words):
         print(f"FAILED: {name}: {code} {text.strip()[:400]}")
 
 
-def model_in(folder, location="w.bin"):
-    weight = tensor("w", [3], 1, None, many(13, [field(1, "location") + field(2, location)])
-                    + field(14, 1))
+def model_in(folder, location="w.bin", **more):
+    entries = {"location": location, **more}
+    weight = tensor("w", [3], 1, None, many(13, [field(1, key) + field(2, text)
+                                                 for key, text in entries.items()]) + field(14, 1))
     graph = Graph([node("Add", ["x", "w"], ["y"])], [value("x", [3])], [value("y", [3])], [weight])
     return write(os.path.join(folder, "m.onnx"), model(graph))
 
@@ -90,8 +91,31 @@ def external_data():
          flags=["--allow-links"])
     case("nothing", lambda to, _: None)
     case("a short file", lambda to, _: write(to, good[:-1]))
+    places(good)
     case("a file outside", lambda to, _: None, "../outside/secret")
     case("a path from the root", lambda to, _: None, outside)
+
+
+def places(good):
+    """Parts of a file of 5 GiB that has data at its end alone, and a part that no float can lie at."""
+    folder = fresh("model")
+    with open(os.path.join(folder, "w.bin"), "wb") as file:
+        file.write(b"\0" + good)
+        file.truncate(5 << 30)
+        file.seek(-12, os.SEEK_END)
+        file.write(good)
+    end = (5 << 30) - 12
+    x = write(os.path.join(folder, "x.pb"), tensor("x", [3], 1, floats(10, 20, 30)))
+    for name, error, more in (
+            ("at the end of 5 GiB", None, {"offset": str(end), "length": "12"}),
+            ("between floats", None, {"offset": "1"}),
+            ("beyond the end", 3304, {"offset": str(end + 1)}),
+            ("begins beyond the end", 3304, {"offset": str(6 << 30)}),
+            ("longer than the weight", 3304, {"offset": "0", "length": str(5 << 30)}),
+            ("a length that wraps", 3304, {"offset": str(end), "length": str((1 << 63) - 1)}),
+            ("a length of 2^64", 3304, {"length": str(1 << 64)})):
+        words = ["11, 22, 33"] if error is None else []
+        check(f"data {name}", ["run", model_in(folder, **more), "-i", f"x={x}"], error, words)
 
 
 def safetensors(entries, data):
@@ -150,4 +174,4 @@ if __name__ == "__main__":
     external_data()
     shards()
     print(f"{count} cases, {len(failures)} failed")
-    sys.exit(1 if failures or count < 30 else 0)
+    sys.exit(1 if failures or count < 38 else 0)

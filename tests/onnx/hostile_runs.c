@@ -1,6 +1,7 @@
 /* hostile_runs.c - seeds whose defect is in their values: they load, and the run says it, or gives
  * what is defined. */
 #include <math.h>
+#include <string.h>
 
 #include <takt/takt.h>
 
@@ -12,13 +13,46 @@ typedef struct seed {
 } seed;
 
 static const seed seeds[] = {
-    {"19_gather_size", 1, 5001},       {"19_gather_below", 1, 5001},
-    {"19_gather_least", 1, 5001},      {"20_expand_huge", 1, 9002},
-    {"legal_loop_endless", 1, 5004},   {"legal_23_scale_0", 2, 0},
-    {"legal_23_scale_nan", 2, 0},      {"legal_23_scale_inf", 2, 0},
-    {"legal_23_scale_negative", 2, 0}, {"legal_23_scale_denormal", 2, 0},
-    {"13_unknown_fields", 1, 0},       {"legal_domain_twice", 1, 0},
+    {"19_gather_size", 1, 5001},
+    {"19_gather_below", 1, 5001},
+    {"19_gather_least", 1, 5001},
+    {"20_expand_huge", 1, 9002},
+    {"legal_loop_endless", 1, 5004},
+    {"legal_23_scale_0", 2, 0},
+    {"legal_23_scale_nan", 2, 0},
+    {"legal_23_scale_inf", 2, 0},
+    {"legal_23_scale_negative", 2, 0},
+    {"legal_23_scale_denormal", 2, 0},
+    {"13_unknown_fields", 1, 0},
+    {"legal_domain_twice", 1, 0},
+    {"19_gather_elements_size", 1, 5001},
+    {"19_gather_elements_below", 1, 5001},
+    {"19_gather_elements_least", 1, 5001},
+    {"19_gather_nd_size", 1, 5001},
+    {"19_gather_nd_below", 1, 5001},
+    {"19_gather_nd_least", 1, 5001},
+    {"19_scatter_elements_size", 1, 5001},
+    {"19_scatter_elements_below", 1, 5001},
+    {"19_scatter_elements_least", 1, 5001},
+    {"19_scatter_nd_size", 1, 5001},
+    {"19_scatter_nd_below", 1, 5001},
+    {"19_scatter_nd_least", 1, 5001},
+
+    {"legal_19_one_hot_size", 1, 0},
+    {"legal_19_one_hot_below", 1, 0},
+    {"legal_19_one_hot_least", 1, 0},
+    {"legal_16_shadowed_value", 1, 0},
+    {"legal_16_shadowed_input", 1, 0},
+    {"legal_add", 1, 0},
 };
+
+/* What some give. */
+static const struct {
+    const char *name;
+    float want[3];
+} floats[] = {{"legal_19_one_hot_size", {0, 0, 0}},   {"legal_19_one_hot_below", {0, 0, 0}},
+              {"legal_19_one_hot_least", {0, 0, 0}},  {"legal_16_shadowed_value", {1, 0, 3}},
+              {"legal_16_shadowed_input", {1, 0, 3}}, {"legal_add", {2, 0, 6}}};
 
 static float numbers[] = {1, -2, 3, 0, INFINITY, NAN};
 
@@ -32,6 +66,10 @@ static int run(takt_session *s, const seed *of, int8_t *out)
     const takt_tensor_view *y = takt_session_output(s, 0);
     for (int i = 0; y->dtype == TAKT_I8 && i < 6; i++)
         out[i] = ((const int8_t *)y->data)[i];
+    for (size_t k = 0; k < sizeof floats / sizeof *floats; k++)
+        for (int i = 0; strcmp(floats[k].name, of->name) == 0 && i < 3; i++)
+            EXPECT(y->dtype == TAKT_F32 && ((const float *)y->data)[i] == floats[k].want[i],
+                   "%s[%d] is %g", of->name, i, (double)((const float *)y->data)[i]);
     return 0;
 }
 

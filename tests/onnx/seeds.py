@@ -55,7 +55,8 @@ def tensors():
     with_weight("03_no_data", tensor("w", [3], 1))
     for kind, raw in (("short", ROW[:-1]), ("long", ROW + b"\0\0\0\0")):
         with_weight(f"04_raw_{kind}", tensor("w", [3], 1, raw), at=field(9, raw))
-    for kind, count, dtype in (("int4", 3, 22), ("uint4", 3, 21), ("int2", 5, 26)):
+    for kind, count, dtype in (("int4", 3, 22), ("uint4", 3, 21), ("int2", 5, 26),
+                               ("uint2", 5, 25)):
         with_weight(f"05_{kind}_short", tensor("w", [count], dtype, b"\x21"),
                     at=field(9, b"\x21"))
     with_weight("06_two_data_fields", tensor("w", [3], 1, ROW, field(4, ROW)), at=field(4, ROW))
@@ -177,6 +178,13 @@ def broken_graphs():
          node("Abs", ["x"], ["y"]))
     onnx("16_writes_an_input", Graph([relu("x", "x")], [X], [X]), WIRE, relu("x", "x"))
     onnx("16_input_twice", Graph([relu("x", "y")], [X, X], [Y]), WIRE, (X,))
+    nothing = tensor("t", [], 9, b"\1")
+    for name, inner in (("value", "a"), ("input", "x")):
+        branch = Graph([relu("x", inner)], (), [value(inner, [3])])
+        choice = node("If", ["t"], ["y"], then_branch=branch, else_branch=branch)
+        # What is inside counts there: that is defined, if not good.
+        onnx(f"legal_16_shadowed_{name}", Graph([node("Neg", ["x"], ["a"]), choice], [X], [Y],
+                                                [nothing]))
     onnx("16_output_without_name", Graph([relu("x", "y")], [X], [value("", [3])]), WIRE,
          value("", [3]))
     good = Graph([node("Relu", ["x"], ["y"])], [X], [Y])
@@ -212,7 +220,9 @@ def operators():
                         ("group_0", {"group": 0}), ("group_2", {"group": 2}),
                         ("pads_negative", {"pads": [-9, 0, 0, 0]}), ("pads_rank", {"pads": [1, 1]}),
                         ("strides_rank", {"strides": [1, 1, 1]}),
+                        ("dilations_rank", {"dilations": [1]}),
                         ("auto_pad", {"auto_pad": "SOMEHOW"}),
+                        ("auto_pad_and_pads", {"auto_pad": "VALID", "pads": [1, 1, 1, 1]}),
                         ("kernel_shape", {"kernel_shape": [2, 2]}),
                         ("stride_huge", {"strides": [MAX, 1]}),
                         ("pads_huge", {"pads": [MAX, 0, MAX, 0]})):
@@ -222,10 +232,29 @@ def operators():
     one("18_pool_kernel_0", "MaxPool", [1, 1, 4, 4], kernel_shape=[0, 2])
     one("18_pool_no_kernel", "MaxPool", [1, 1, 4, 4])
     one("18_pool_stride_0", "AveragePool", [1, 1, 4, 4], kernel_shape=[2, 2], strides=[0, 0])
+    one("18_pool_pads_larger", "MaxPool", [1, 1, 4, 4], kernel_shape=[2, 2], pads=[3, 0, 0, 0],
+        error=ATTR)
+    one("18_pool_pads_negative", "AveragePool", [1, 1, 4, 4], kernel_shape=[2, 2],
+        pads=[0, 0, -4, 0], error=ATTR)
+    turned = ([3, 4, 3, 3], 1, floats(*[0.5] * 108))
+    for name, attrs in (("stride_0", {"strides": [0, 1]}), ("pads_huge", {"pads": [0, 9, 0, 9]}),
+                        ("group_2", {"group": 2})):
+        one(f"18_conv_transpose_{name}", "ConvTranspose", [1, 3, 5, 5], [turned], [1, 4, 7, 7],
+            error=ATTR if name == "group_2" else REFUSED, **attrs)
     one("18_pool_kernel_larger", "MaxPool", [1, 1, 2, 2], error=SHAPE, kernel_shape=[5, 5])
     for name, index in (("size", 3), ("below", -4), ("least", -(1 << 63))):
         # An index is data: it is found out in the run (hostile.c).
         one(f"19_gather_{name}", "Gather", [3], [([1], 7, ints(index))], [1], error=0)
+        at, row, item = ([1], 7, ints(index)), ([1, 1], 7, ints(index)), ([1], 1, floats(5))
+        one(f"19_gather_elements_{name}", "GatherElements", [3], [at], [1], error=0)
+        one(f"19_gather_nd_{name}", "GatherND", [3], [row], [1], error=0)
+        one(f"19_scatter_elements_{name}", "ScatterElements", [3], [at, item], error=0)
+        one(f"19_scatter_nd_{name}", "ScatterND", [3], [row, item], error=0)
+        # Outside there is nothing to be hot: that is defined.
+        hot = node("OneHot", ["c0", "c1", "c2"], ["y"])
+        weights = [tensor("c0", *at), tensor("c1", [], 7, ints(3)),
+                   tensor("c2", [2], 1, floats(0, 1))]
+        onnx(f"legal_19_one_hot_{name}", Graph([hot], [X], [value("y", [1, 3])], weights))
     one("20_slice_step_0", "Slice", [3], [vector(0), vector(2), vector(0), vector(0)], error=ATTR)
     one("20_slice_step_least", "Slice", [3], [vector(2), vector(0), vector(0), vector(-(1 << 63))],
         error=ATTR)
@@ -239,6 +268,7 @@ def operators():
     one("20_transpose_rank", "Transpose", [2, 3], perm=[0])
     one("20_expand_huge", "Expand", [1], [vector(1 << 40, 1 << 40)], error=0)
     one("20_tile_huge", "Tile", [3, 3], [vector(1 << 62, 1 << 62)], error=ATTR)
+    one("20_tile_2_31", "Tile", [3], [vector(1 << 31)], [3 << 31], error=0)
     one("20_tile_negative", "Tile", [3], [vector(-1)], error=ATTR)
     one("20_pad_too_much_off", "Pad", [3], [vector(-9, 0)])
     one("20_pad_rank", "Pad", [3], [vector(1)])

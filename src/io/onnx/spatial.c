@@ -68,10 +68,16 @@ takt_status takt_spatial_read(takt_call *c, const takt_type *x, const int64_t *k
     TAKT_TRY(bounded(c, x, s));
     static const char *const ways[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
     const int way = takt_onnx_choice(c, "auto_pad", "NOTSET", ways);
-    if (way == 1 || way == 2)
-        return same(c, x, way == 1, s);
-    if (way == 3)
+    const takt_spatial given = *s;
+    if (way != 0)
         memset(s->pad, 0, sizeof s->pad);
+    if (way == 1 || way == 2)
+        TAKT_TRY(same(c, x, way == 1, s));
+    /* ONNX has one or the other; zeros beside auto_pad are what exporters leave. */
+    for (size_t i = 0; i < 2 * count; i++)
+        if (way != 0 && given.pad[i] != 0 && given.pad[i] != s->pad[i])
+            return takt_onnx_refuse(c, "auto_pad %s contradicts pads of %lld", ways[way],
+                                    (long long)given.pad[i]);
     return c->status;
 }
 
