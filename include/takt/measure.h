@@ -205,6 +205,7 @@ typedef struct takt_compared {
     const takt_timing *a_timing, *b_timing;
     takt_bench_format format;           /**< TEXT, JSON or HTML */
     takt_run_config a_config, b_config; /**< how each was computed; NULL: unknown */
+    bool a_incomplete, b_incomplete;    /**< results that were broken off */
 } takt_compared;
 
 TAKT_API TAKT_MUST_USE takt_status takt_comparison_write(takt_ctx *ctx,

@@ -82,7 +82,8 @@ void takt_profile_advice(const takt_profile *p, takt_report *r);
  * save at most. */
 typedef struct takt_finding {
     const char *cause;
-    double gain; /* 0 to 1 */
+    double gain;     /* 0 to 1 */
+    bool is_unknown; /* it could not be looked at here; `figure` says why */
     char figure[400], remedy[240];
 } takt_finding;
 

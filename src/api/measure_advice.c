@@ -235,30 +235,40 @@ static void say_machine(const takt_profile *p, takt_report *r)
         say(r, NULL, &f[TAKT_REST_MACHINE]);
 }
 
-/* What concerns the whole run; `waited`: what steps were blamed for already. */
-static void say_rest(const takt_profile *p, takt_report *r, double waited)
+/* What is not the cause; or what could not be looked at, which may be. */
+static void say_others(takt_report *r, const takt_finding *f, bool are_unknown)
 {
-    takt_finding f[TAKT_REST_FINDINGS];
     bool is_first = true;
-    takt_profile_causes(p, f);
-    for (size_t i = 0; i < TAKT_REST_MACHINE; i++)
-        if (f[i].gain >= least_gain && (i > 0 || waited < 0.8 * f[i].gain))
-            say(r, NULL, &f[i]);
     if (r->is_json) {
         takt_json_close(&r->json, ']');
-        takt_json_key(&r->json, "ruled_out");
+        takt_json_key(&r->json, are_unknown ? "unknown" : "ruled_out");
         takt_json_open(&r->json, '[');
     }
     for (size_t i = 0; i < TAKT_REST_FINDINGS; i++) {
-        if (f[i].gain >= least_gain)
+        if (f[i].gain >= least_gain || f[i].is_unknown != are_unknown)
             continue;
         if (r->is_json)
             say(r, NULL, &f[i]);
         else
-            takt_text_add(&r->text, "%s  %s: %s\n", is_first ? "not the cause:\n" : "", f[i].cause,
-                          f[i].figure);
+            takt_text_add(&r->text, "%s  %s: %s\n",
+                          !is_first     ? ""
+                          : are_unknown ? "not known here:\n"
+                                        : "not the cause:\n",
+                          f[i].cause, f[i].figure);
         is_first = false;
     }
+}
+
+/* What concerns the whole run; `waited`: what steps were blamed for already. */
+static void say_rest(const takt_profile *p, takt_report *r, double waited)
+{
+    takt_finding f[TAKT_REST_FINDINGS];
+    takt_profile_causes(p, f);
+    for (size_t i = 0; i < TAKT_REST_MACHINE; i++)
+        if (f[i].gain >= least_gain && (i > 0 || waited < 0.8 * f[i].gain))
+            say(r, NULL, &f[i]);
+    say_others(r, f, false);
+    say_others(r, f, true);
 }
 
 void takt_profile_advice(const takt_profile *p, takt_report *r)

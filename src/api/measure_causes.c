@@ -128,8 +128,12 @@ static void branches(const takt_profile *p, takt_finding *f)
 {
     *f = (takt_finding){.cause = "branch"};
     if (!(p->rest.cycles > 0)) {
-        snprintf(f->figure, sizeof f->figure, "unavailable (%s)",
-                 p->rest.counters[0] != '\0' ? p->rest.counters : "not counted");
+        f->is_unknown = true;
+        snprintf(
+            f->figure, sizeof f->figure,
+            "wrong guesses are unavailable: the processor's counters are not granted here%s%s%s",
+            p->rest.counters[0] != '\0' ? " (" : "", p->rest.counters,
+            p->rest.counters[0] != '\0' ? ")" : "");
         return;
     }
     f->gain = fmin(1, MISS_CYCLES * p->rest.branch_misses / p->rest.cycles);
@@ -144,7 +148,8 @@ static void machine(const takt_profile *p, takt_finding *f)
     const takt_others *o = &p->rest.others;
     *f = (takt_finding){.cause = "machine"};
     if (o->usable == 0) {
-        snprintf(f->figure, sizeof f->figure, "unavailable (the system does not tell its load)");
+        f->is_unknown = true;
+        snprintf(f->figure, sizeof f->figure, "unavailable: the system does not tell its load");
         return;
     }
     f->gain = takt_others_share(o, p->plan->threads);

@@ -68,6 +68,8 @@ static void head(takt_text *text, const takt_bench *b)
     if (b->count < b->expected)
         takt_text_add(text, "<p class=\"warn\">Incomplete: %zu of %zu cases were measured.</p>\n",
                       b->count, b->expected);
+    else if (takt_bench_is_incomplete(b))
+        takt_text_add(text, "<p class=\"warn\">Incomplete: the measurement was broken off.</p>\n");
     if (b->is_debug)
         takt_text_add(text, "<p class=\"warn\">A debug build measured this: compare it with "
                             "nothing.</p>\n");

@@ -140,6 +140,10 @@ static void write_members(const report *r, takt_json_writer *w)
     takt_json_string(w, r->of->b);
     write_config(w, "a_config", &r->of->a_config);
     write_config(w, "b_config", &r->of->b_config);
+    takt_json_key(w, "a_incomplete");
+    takt_json_bool(w, r->of->a_incomplete);
+    takt_json_key(w, "b_incomplete");
+    takt_json_bool(w, r->of->b_incomplete);
     takt_json_key(w, "verdict");
     takt_json_string(w, takt_verdict_name(c->verdict));
     number(w, "ratio", c->ratio);
@@ -215,6 +219,19 @@ static void plots(const report *r, const char *name, const takt_timing *t)
     takt_text_add(r->text, "</div>\n");
 }
 
+static void say_incomplete(const report *r)
+{
+    const takt_compared *of = r->of;
+    const char *const names[] = {of->a_incomplete ? of->a : NULL, of->b_incomplete ? of->b : NULL};
+    for (size_t i = 0; i < 2; i++) {
+        if (names[i] == NULL)
+            continue;
+        takt_text_add(r->text, "<p class=\"warn\">Incomplete: ");
+        takt_html_text(r->text, names[i]);
+        takt_text_add(r->text, " was broken off.</p>\n");
+    }
+}
+
 static void head(takt_text *text)
 {
     takt_text_add(text, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -240,7 +257,9 @@ static void write_html(const report *r)
     sentence(r, takt_html_text);
     takt_text_add(r->text, "</p>\n<p>");
     unlike(r, takt_html_text);
-    takt_text_add(r->text, "</p>\n<div class=\"plots\">\n");
+    takt_text_add(r->text, "</p>\n");
+    say_incomplete(r);
+    takt_text_add(r->text, "<div class=\"plots\">\n");
     const takt_plot_bar bars[] = {
         {"B against A", 100 * (c->ci.low - 1), 100 * (c->ratio - 1), 100 * (c->ci.high - 1), false},
         {"A against itself", -100 * c->noise, 0, 100 * c->noise, true},
@@ -333,7 +352,9 @@ static void write_page(const report *reports, size_t count)
         sentence(&reports[i], takt_html_text);
         takt_text_add(text, "</p>\n<p>");
         unlike(&reports[i], takt_html_text);
-        takt_text_add(text, "</p>\n<div class=\"plots\">\n");
+        takt_text_add(text, "</p>\n");
+        say_incomplete(&reports[i]);
+        takt_text_add(text, "<div class=\"plots\">\n");
         if (has_times(reports[i].of->a_timing) && has_times(reports[i].of->b_timing))
             takt_plot_two(text, reports[i].of->a_timing, reports[i].of->b_timing);
         if (has_times(reports[i].of->b_timing))

@@ -62,6 +62,8 @@ static void write_json(takt_text *text, const takt_trend_view *v)
         number(&w, "median", v->points[i].y);
         number(&w, "low", v->points[i].low);
         number(&w, "high", v->points[i].high);
+        takt_json_key(&w, "incomplete");
+        takt_json_bool(&w, takt_bench_is_incomplete(v->benches[i]));
         takt_json_close(&w, '}');
     }
     takt_json_close(&w, ']');
@@ -121,8 +123,9 @@ static void write_text(takt_text *text, const takt_trend_view *v)
             takt_text_add(text, "---- %+.1f %%\n", 100 * takt_trend_change(v, step));
         takt_text_add(text, "%-22s %10.5g %s  (%.5g to %.5g)", p->name, p->y * scale, unit,
                       p->low * scale, p->high * scale);
-        takt_text_add(text, "%s%.12s\n", commit != NULL && commit[0] != '\0' ? "  " : "",
-                      commit != NULL ? commit : "");
+        takt_text_add(text, "%s%.12s%s\n", commit != NULL && commit[0] != '\0' ? "  " : "",
+                      commit != NULL ? commit : "",
+                      takt_bench_is_incomplete(v->benches[i]) ? "  INCOMPLETE" : "");
     }
     say_steps(text, v);
     takt_text_add(text, "\n");
@@ -139,7 +142,10 @@ static void table(takt_text *text, const takt_trend_view *v, double scale, const
         const takt_plot_point *p = &v->points[i];
         takt_text_add(text, "<tr%s><td>", is_step(v, i, &step) ? " class=\"best\"" : "");
         takt_html_text(text, p->name);
-        takt_text_add(text, "</td><td><code>");
+        takt_text_add(text, "%s</td><td><code>",
+                      takt_bench_is_incomplete(v->benches[i])
+                          ? " <span class=\"warn\">incomplete</span>"
+                          : "");
         takt_html_text(text, v->benches[i]->commit);
         takt_text_add(text, "</code></td><td>%.5g</td><td>%.5g to %.5g</td><td>", p->y * scale,
                       p->low * scale, p->high * scale);
@@ -148,6 +154,16 @@ static void table(takt_text *text, const takt_trend_view *v, double scale, const
         takt_text_add(text, "</td></tr>\n");
     }
     takt_text_add(text, "</table>\n");
+}
+
+static void say_incomplete(takt_text *text, const takt_trend_view *v)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < v->count; i++)
+        count += takt_bench_is_incomplete(v->benches[i]);
+    if (count > 0)
+        takt_text_add(text, "<p class=\"warn\">Incomplete: %zu of %zu results %s broken off.</p>\n",
+                      count, v->count, count == 1 ? "was" : "were");
 }
 
 static void write_html(takt_text *text, const takt_trend_view *v, const takt_plot *plot,
@@ -163,7 +179,9 @@ static void write_html(takt_text *text, const takt_trend_view *v, const takt_plo
     takt_html_text(text, v->which);
     takt_text_add(text, "</p>\n<p>%zu results: ", v->count);
     say_steps(text, v);
-    takt_text_add(text, "</p>\n<div class=\"plots\">\n");
+    takt_text_add(text, "</p>\n");
+    say_incomplete(text, v);
+    takt_text_add(text, "<div class=\"plots\">\n");
     takt_plot_points(text, plot);
     takt_text_add(text, "</div>\n");
     table(text, v, scale, plot->y_label);

@@ -120,11 +120,28 @@ def formats():
     google_keys(google)
 
 
-def profiles():
-    takt("profile model.takt -D batch=32 --duration 0.1 --trace t.json --folded f.txt",
-         text="of ceiling")
+def traced():
+    """Steps, what each thread worked of them, and names for all that appears."""
     trace = json.loads((TMP / "t.json").read_text())["traceEvents"]
-    expect(all(event["ph"] == "X" and event["dur"] >= 0 for event in trace), "trace")
+    names = {event["tid"]: event["args"]["name"] for event in trace
+             if event["ph"] == "M" and event["name"] == "thread_name"}
+    expect(names == {1: "steps", 2: "work of thread 0 (the caller)", 3: "work of thread 1"}, names)
+    expect([event["args"]["name"] for event in trace if event["name"] == "process_name"] ==
+           ["model.takt"], trace[:2])
+    rest = [event for event in trace if event["ph"] != "M"]
+    expect(all(event["ph"] == "X" and event["dur"] >= 0 for event in rest), "trace")
+    steps = [event for event in rest if event["tid"] == 1 and event["name"] != "run"]
+    work = [event for event in rest if event["tid"] > 1]
+    expect(steps and work and {event["tid"] for event in rest} <= set(names), names)
+    for event in work:
+        expect(any(step["name"] == event["name"] and step["ts"] == event["ts"] and
+                   step["dur"] >= event["dur"] - 1e-6 for step in steps), event)
+
+
+def profiles():
+    takt("profile model.takt -D batch=32 -t 2 --duration 0.1 --trace t.json --folded f.txt",
+         text="of ceiling")
+    traced()
     for line in (TMP / "f.txt").read_text().splitlines():
         expect(line.startswith("run;") and line.rsplit(" ", 1)[1].isdigit(), line)
     takt("profile model.takt --duration 0.05 --layers", text="Total: ")

@@ -109,6 +109,30 @@ def noted():
         expect("incomplete" not in said, f"{line} of whole results: {said}")
 
 
+def pages():
+    """Pages and objects that incomplete results went into bear the mark, others do not."""
+    told = ('<p class="warn">Incomplete: kept.json',
+            '<p class="warn">Incomplete: 1 of 2 results was broken off.</p>',
+            '<p class="warn">Incomplete: ')
+    lines = ("compare whole.json kept.json", "trends whole.json kept.json", "analyze kept.json")
+    for line, words in zip(lines, told):
+        for name in ("kept", "whole"):
+            subprocess.run([TOOL, "benchmark", *line.replace("kept", name).split(), "-o",
+                            "page.html"], cwd=TMP, env=ENVIRONMENT, capture_output=True,
+                           check=False)
+            expect((words in (TMP / "page.html").read_text()) == (name == "kept"), f"{line} {name}")
+    pair = takt_json("compare whole.json kept.json --json")
+    expect(pair["comparisons"][0]["b_incomplete"] and not pair["comparisons"][0]["a_incomplete"],
+           pair)
+    trend = takt_json("trends whole.json kept.json --json")
+    expect([point["incomplete"] for point in trend["points"]].count(True) == 1, trend)
+
+
+def takt_json(line):
+    return json.loads(subprocess.run([TOOL, "benchmark", *line.split()], capture_output=True,
+                                     text=True, cwd=TMP, env=ENVIRONMENT, check=False).stdout)
+
+
 def said_by_file():
     """A file that calls itself incomplete is believed, also where its cases do not tell why."""
     data = json.loads((TMP / "whole.json").read_text())
@@ -117,6 +141,7 @@ def said_by_file():
     expect("INCOMPLETE" in takt("analyze kept.json").stdout.splitlines()[1], "analyze")
     expect("INCOMPLETE" not in takt("analyze whole.json").stdout, "a whole one is not")
     noted()
+    pages()
 
 
 def whole():

@@ -12,6 +12,7 @@ typedef struct compare_side {
     const char *backend; /* NULL: that of the flags */
     const char *program; /* another takt; NULL: this one */
     char words[3][32];   /* how it was computed: backend, precision, numerics; empty: unknown */
+    bool is_incomplete;  /* a result that was broken off */
 } compare_side;
 
 typedef struct compare_job {

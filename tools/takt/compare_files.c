@@ -25,7 +25,10 @@ static int load_both(compare_job *j, size_t other, takt_bench *benches[2])
     benches[0] = benches[1] = NULL;
     for (int i = 0; i < 2 && code == TAKT_EXIT_OK; i++) {
         code = tool_finish(j->t, takt_bench_load(j->t->ctx, j->sides[index[i]].path, &benches[i]));
-        if (code == TAKT_EXIT_OK && (i == 1 || other == 1)) /* the first is read for each other */
+        if (code != TAKT_EXIT_OK)
+            break;
+        j->sides[index[i]].is_incomplete = takt_bench_is_incomplete(benches[i]);
+        if (i == 1 || other == 1) /* the first is read for each other */
             tool_note_incomplete(j->t, benches[i], j->sides[index[i]].path);
     }
     if (code == TAKT_EXIT_OK &&

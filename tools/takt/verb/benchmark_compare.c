@@ -169,7 +169,9 @@ int compare_report(compare_job *j, size_t other, const takt_comparison *c, const
                         .a_timing = a,
                         .b_timing = b,
                         .a_config = config_of(&j->sides[0]),
-                        .b_config = config_of(&j->sides[other])};
+                        .b_config = config_of(&j->sides[other]),
+                        .a_incomplete = j->sides[0].is_incomplete,
+                        .b_incomplete = j->sides[other].is_incomplete};
     int code = TAKT_EXIT_OK;
     if (j->gathers && j->found_count < COMPARE_FOUND) {
         const size_t at = j->found_count++;
@@ -201,7 +203,9 @@ static int save_all(compare_job *j)
                                 .a_timing = a->count > 0 ? a : NULL,
                                 .b_timing = b->count > 0 ? b : NULL,
                                 .a_config = config_of(&j->kept[i][0]),
-                                .b_config = config_of(&j->kept[i][1])};
+                                .b_config = config_of(&j->kept[i][1]),
+                                .a_incomplete = j->kept[i][0].is_incomplete,
+                                .b_incomplete = j->kept[i][1].is_incomplete};
     }
     const int code = j->found_count > 0 ? save(j, j->found, of, j->found_count) : TAKT_EXIT_OK;
     for (size_t i = 0; i < j->found_count; i++) {
