@@ -88,21 +88,8 @@ static void roofline(takt_text *text, const takt_profile *p)
                                                 .name = row->step->name};
     }
     const takt_ceiling *c = p->plan->threads == 1 ? &p->ceilings.one : &p->ceilings.all;
-    takt_plot plot = {.title = "Roofline of the steps",
-                      .x_label = "FLOP per byte",
-                      .y_label = "GFLOP/s",
-                      .x_log = true,
-                      .y_log = true,
-                      .labels = true,
-                      .points = points,
-                      .count = count,
-                      .roof = c->f32_gflops};
-    for (int i = 0; i < TAKT_LEVELS; i++) {
-        plot.slopes[i] = c->read_gbs[i];
-        plot.slope_names[i] = takt_level_names[i];
-    }
-    if (count > 0 && p->has_ceilings)
-        takt_plot_points(text, &plot);
+    if (p->has_ceilings)
+        takt_plot_roofline(text, c, points, count);
     takt_arena_deinit(&arena);
 }
 

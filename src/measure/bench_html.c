@@ -241,21 +241,7 @@ static void roofline(takt_text *text, const takt_bench *b, const takt_bench_row 
     }
     const bool alone = r->threads == 1;
     const takt_ceiling *c = alone ? &b->ceilings.one : &b->ceilings.all;
-    takt_plot plot = {.title = "Roofline of the steps",
-                      .x_label = "FLOP per byte",
-                      .y_label = "GFLOP/s",
-                      .x_log = true,
-                      .y_log = true,
-                      .labels = true,
-                      .points = points,
-                      .count = count,
-                      .roof = c->f32_gflops};
-    for (int i = 0; i < TAKT_LEVELS; i++) {
-        plot.slopes[i] = c->read_gbs[i];
-        plot.slope_names[i] = takt_level_names[i];
-    }
-    if (count > 0)
-        takt_plot_points(text, &plot);
+    takt_plot_roofline(text, c, points, count);
     takt_arena_deinit(&arena);
 }
 

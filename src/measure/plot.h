@@ -46,6 +46,10 @@ typedef struct takt_plot {
 } takt_plot;
 
 void takt_plot_points(takt_text *text, const takt_plot *p);
+/* Steps by FLOP per byte and GFLOP/s beneath what the machine reaches; nothing if there are none.
+ */
+void takt_plot_roofline(takt_text *text, const takt_ceiling *c, const takt_plot_point *points,
+                        size_t count);
 
 /* The slow end: time against how many runs are at least so slow, both logarithmic. */
 void takt_plot_tail(takt_text *text, const takt_timing *t);

@@ -1,9 +1,10 @@
-/* plot_more.c - the slow end of a distribution, two series in one picture, intervals side by side.
+/* plot_more.c - the slow end of a distribution, two series in one picture, intervals, rooflines.
  */
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "measure/ceilings.h"
 #include "measure/plot_axis.h"
 #include "measure/stats.h"
 
@@ -144,4 +145,24 @@ void takt_plot_bars(takt_text *text, const char *title, const char *unit, const 
                           takt_axis_place(&x, bars[i].value), y);
     }
     takt_text_add(text, "</svg>\n");
+}
+
+void takt_plot_roofline(takt_text *text, const takt_ceiling *c, const takt_plot_point *points,
+                        size_t count)
+{
+    takt_plot plot = {.title = "Roofline of the steps",
+                      .x_label = "FLOP per byte",
+                      .y_label = "GFLOP/s",
+                      .x_log = true,
+                      .y_log = true,
+                      .labels = true,
+                      .points = points,
+                      .count = count,
+                      .roof = c->f32_gflops};
+    for (int i = 0; i < TAKT_LEVELS; i++) {
+        plot.slopes[i] = c->read_gbs[i];
+        plot.slope_names[i] = takt_level_names[i];
+    }
+    if (count > 0)
+        takt_plot_points(text, &plot);
 }
