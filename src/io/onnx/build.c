@@ -3,16 +3,19 @@
 
 #include "io/onnx/adapt.h"
 
+/* A call that has failed builds nothing more: its attributes may be what the failure left of them,
+ * and the graph's own complaint of those would hide the cause. */
 takt_id takt_onnx_op1(takt_call *c, const takt_op *op, takt_id x, size_t n,
                       const takt_named_attr *attrs)
 {
-    return x == TAKT_NONE ? TAKT_NONE : takt_graph_call(c->g, op, 1, &x, n, attrs);
+    return x == TAKT_NONE || c->status != TAKT_OK ? TAKT_NONE
+                                                  : takt_graph_call(c->g, op, 1, &x, n, attrs);
 }
 
 takt_id takt_onnx_op2(takt_call *c, const takt_op *op, takt_id a, takt_id b, size_t n,
                       const takt_named_attr *attrs)
 {
-    if (a == TAKT_NONE || b == TAKT_NONE)
+    if (a == TAKT_NONE || b == TAKT_NONE || c->status != TAKT_OK)
         return TAKT_NONE;
     return takt_graph_call(c->g, op, 2, (takt_id[]){a, b}, n, attrs);
 }
