@@ -1,7 +1,7 @@
 """_seeds_load.py - ONNX models that are wrong, or endless, only when all of them is seen."""
 from _pb import Graph, floats, ints, node, tensor, value
 
-REFUSED, STATIC, DIM = 3302, 3303, 2106
+REFUSED, STATIC, DIM, MEMORY = 3302, 3303, 2106, 9001
 MAX = (1 << 63) - 1
 
 
@@ -67,7 +67,20 @@ def maps(onnx):
                [value("y", [65536, 2])]), REFUSED, again)
 
 
+def tables(onnx):
+    """Constants that a few numbers ask for."""
+    numbers = {"bins": ([], 7, ints(16000)), "length": ([], 7, ints(1 << 19)),
+               "rate": ([], 7, ints(8000)), "low": ([], 1, floats(0)),
+               "high": ([], 1, floats(4000))}
+    weights = [tensor(key, *of) for key, of in numbers.items()]
+    onnx("28_mel_matrix", Graph([node("MelWeightMatrix", list(numbers), ["y"])], (),
+                                [value("y", [1, 1])], weights), MEMORY)
+    onnx("28_eye", Graph([node("EyeLike", ["x"], ["y"])], [value("x", [16384, 16384])],
+                         [value("y", [16384, 16384])]), MEMORY)
+
+
 def all_loads(onnx):
+    tables(onnx)
     maps(onnx)
     late_sizes(onnx)
     long_loads(onnx)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
+
 takt_status takt_onnx_refuse(takt_call *c, const char *format, ...)
 {
     char text[256];
@@ -29,6 +31,13 @@ static void invalid(takt_call *c, uint64_t at, const char *name, const char *why
 
 void *takt_onnx_get(takt_call *c, size_t count, size_t size)
 {
+    size_t bytes = SIZE_MAX;
+    if (count == SIZE_MAX || !takt_size_mul(count + 1, size, &bytes) || bytes > c->im->tables) {
+        c->status =
+            takt_fail_memory(c->ctx, "tables, which so small a file may not ask for", bytes);
+        return NULL;
+    }
+    c->im->tables -= bytes;
     void *p = takt_arena_array(&c->im->arena, count + 1, size);
     if (p == NULL)
         c->status = TAKT_ERR_MEMORY;

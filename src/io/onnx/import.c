@@ -345,6 +345,7 @@ static takt_status read(const takt_source *given, takt_graph **graph)
                       .source = &source,
                       .budget = source.ctx->limits.nodes,
                       .repeats = (1 << 14) + 16 * (uint64_t)source.length,
+                      .tables = (1 << 27) + 64 * source.length,
                       .fold_work = 1 << 29, /* seconds of the interpreter's time */
                       .fold_elements = (1 << 16) + 2 * (double)source.length};
     takt_arena_init(&im.arena, source.ctx);

@@ -101,6 +101,7 @@ struct takt_import {
     size_t function_slots;
     uint64_t budget;      /* nodes that may still be imported: bounds inlining */
     uint64_t repeats;     /* nodes that loops may still be unrolled to */
+    size_t tables;        /* bytes that adapters may still compute constants in */
     double fold_work;     /* operations that values may still be worked out with, */
     double fold_elements; /* and elements that they may have */
     bool is_hopeless;     /* nesting or number of nodes: what follows would fail the same way */
