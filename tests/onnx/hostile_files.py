@@ -97,7 +97,7 @@ def external_data():
 
 
 def places(good):
-    """Parts of a file of 5 GiB that has data at its end alone, and a part that no float can lie at."""
+    """Parts of a file of 5 GiB that has data at its ends alone, one where no float would lie."""
     folder = fresh("model")
     with open(os.path.join(folder, "w.bin"), "wb") as file:
         file.write(b"\0" + good)

@@ -1,7 +1,8 @@
 /* hostile_large.c - the bad inputs that are too large for the corpus, made while this runs, and
  * limits at their edge.
  *
- * Each is refused, or loads, within bounds of time and memory: 16 times its bytes and 1 MiB.
+ * Each is refused, or loads, within bounds of time and memory: 16 times its bytes and 1 MiB, and
+ * less where they are payload.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,44 @@ static size_t high_rank(char *to, size_t rank)
     return back_take(&b, to);
 }
 
+/* A weight whose payload takes `bytes`: raw, or packed numbers of one byte each. */
+static size_t one_weight(char *to, size_t bytes, bool is_raw)
+{
+    enum { U8 = 2, I64 = 7 };
+    back b = back_open(bytes + 1024);
+    back_opset(&b, 8, "", 21);
+    const uint8_t *mark = b.at;
+    before_value(&b, 12, "y", 1);
+    before_value(&b, 11, "x", 1);
+    const uint8_t *payload = b.at;
+    b.at -= bytes;
+    memset(b.at, 1, bytes);
+    back_wrap(&b, is_raw ? 9 : 7, payload);
+    back_text(&b, 8, "w");
+    back_int(&b, 2, is_raw ? U8 : I64);
+    back_int(&b, 1, bytes);
+    back_wrap(&b, 5, payload);
+    back_text(&b, 2, "g");
+    const uint8_t *reads = b.at; /* what nobody reads is not loaded */
+    back_text(&b, 4, "Identity");
+    back_text(&b, 2, "y");
+    back_text(&b, 1, "w");
+    back_wrap(&b, 1, reads);
+    back_wrap(&b, 7, mark);
+    back_int(&b, 1, 8);
+    return back_take(&b, to);
+}
+
+static size_t raw_weight(char *to, size_t bytes)
+{
+    return one_weight(to, bytes, true);
+}
+
+static size_t varint_weight(char *to, size_t bytes)
+{
+    return one_weight(to, bytes, false);
+}
+
 static size_t long_name(char *to, size_t length)
 {
     back b = back_open(4 * length + 1024);
@@ -248,6 +287,28 @@ static void whole(char *bytes)
     }
 }
 
+/* Payloads, which are most of a real file: 2 times raw ones and 8 times packed numbers, not 16. */
+static void payloads(char *bytes)
+{
+    static const struct {
+        const char *name;
+        load_fn *how;
+        make_fn *make;
+        size_t factor;
+    } inputs[] = {{"onnx, raw", load_onnx, raw_weight, 2},
+                  {"onnx, packed numbers", load_onnx, varint_weight, 8},
+                  {"safetensors", load_safetensors, one_tensor, 2},
+                  {"npy", load_npy, one_array, 2}};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        const size_t length = inputs[i].make(bytes, 16 << 20);
+        const int id = id_of(inputs[i].how, NULL, bytes, length);
+        printf("%s: %.1f MB of memory for %.1f MB\n", inputs[i].name, (double)load_peak / 1e6,
+               (double)length / 1e6);
+        EXPECT(id == 0 && load_peak <= inputs[i].factor * length + (1 << 20),
+               "%s: id %d, %zu bytes for %zu", inputs[i].name, id, load_peak, length);
+    }
+}
+
 /* ---- limits at their edge: one below and at the limit load, one above does not ---- */
 
 static void edge(const char *name, load_fn *how, make_fn *make, const takt_limits *limits,
@@ -306,8 +367,10 @@ static void limits(void)
 int main(void)
 {
     char *bytes = malloc((size_t)256 << 20);
-    if (EXPECT(bytes != NULL))
+    if (EXPECT(bytes != NULL)) {
         whole(bytes);
+        payloads(bytes);
+    }
     free(bytes);
     limits();
     return test_done();

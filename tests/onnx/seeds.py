@@ -14,6 +14,7 @@ import sys
 from _pb import Graph, attr, field, floats, ints, many, model, node, tensor, value
 from _seeds_load import all_loads
 from _seeds_weights import SEEDS, WANTS, all_npy, all_safetensors, want
+from _seeds_words import check_classes, check_words
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CORPUS = os.path.join(ROOT, "tests", "corpus")
@@ -349,29 +350,6 @@ def loops_and_rest():
     onnx("26_no_graph", field(1, 8) + field(8, field(2, 21)), WIRE, 0)
 
 
-# ---- fuzz dictionaries: every class has a word that leads a fuzzer to it ----
-
-WORDS = {
-    "onnx": ["location", "offset", "length", "../", "then_branch", "body", "Gather", "Slice",
-             "Reshape", "Concat", "Transpose", "Expand", "Tile", "Range", "Resize", "TopK", "Split",
-             "Loop", "QuantizeLinear", "strides", "dilations", "group", "pads", "auto_pad", "perm",
-             "my", "Constant", "takt.state."],
-    "safetensors": ["__metadata__", "dtype", "shape", "data_offsets", "F32", "F4", "1e3", "null"],
-    "npy": ["descr", "fortran_order", "shape", "|O", ">f4", "<f3", "Maybe"],
-    "json": ["1e999", "-0", "\\\\u0000", "\\\\ud800", "NaN", "Infinity", "//"],
-}
-
-
-def check_words():
-    wrong = []
-    for target, words in WORDS.items():
-        path = os.path.join(ROOT, "tests", "fuzz", target + ".dict")
-        with open(path, encoding="latin-1") as file:
-            text = file.read()
-        wrong += [f"tests/fuzz/{target}.dict lacks {word}" for word in words if word not in text]
-    return wrong
-
-
 # ---- what each is refused with ----
 
 EXPECTED = os.path.join(CORPUS, "expected.tsv")
@@ -406,9 +384,10 @@ if __name__ == "__main__":
             with open(os.path.join(CORPUS, seed), "wb") as out:
                 out.write(content)
         write_expected()
+        check_words(writes=True)
         print(f"{len(SEEDS)} seeds")
         sys.exit(0)
-    bad = check_words() + check_expected()
+    bad = check_words() + check_classes(SEEDS) + check_expected()
     for seed, content in SEEDS.items():
         try:
             with open(os.path.join(CORPUS, seed), "rb") as have:
