@@ -371,6 +371,7 @@ typedef struct takt_batch_suggestion {
     double best_rate, knee_rate; /**< samples a second */
     double sample_bytes;         /**< what one more sample takes; 0: unknown */
     int threads;                 /**< of `best` */
+    const char *precision;       /**< that its weights are stored in; NULL: unknown */
 } takt_batch_suggestion;
 
 TAKT_API TAKT_MUST_USE takt_status takt_suggest_batch(const takt_bench *bench,

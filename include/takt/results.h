@@ -21,6 +21,12 @@ TAKT_API void takt_bench_case_name(const takt_bench *bench, size_t index, char *
  *  SIZE_MAX if there is none. */
 TAKT_API size_t takt_bench_find_case(const takt_bench *bench, const takt_bench *like, size_t index);
 
+/** Of every case the steps that make 80 % of its time: what bounds each, what to do, and the part
+ *  of the run that this could save at most. */
+TAKT_API TAKT_MUST_USE takt_status takt_bench_bottlenecks(const takt_bench *bench,
+                                                          takt_format format, takt_sink_fn *sink,
+                                                          void *user);
+
 typedef struct takt_trend {
     /** Of one machine. Taken by their timestamps; in the order given where one has none. */
     takt_bench *const *benches;

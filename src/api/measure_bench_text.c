@@ -11,7 +11,21 @@ static void percentile_cell(takt_table *t, const takt_percentile *p)
     takt_table_cell(t, "%s%s", p->resolved ? "" : ">= ", takt_figure_time(p->value, a));
 }
 
-static void print_row(takt_table *t, const takt_bench_row *r)
+static const char *precision_of(const takt_bench_row *r)
+{
+    return r->config.precision != NULL ? r->config.precision : "f32";
+}
+
+/* Are weights stored otherwise than in f32 anywhere? */
+static bool has_precisions(const takt_bench *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (strcmp(precision_of(&b->rows[i]), "f32") != 0)
+            return true;
+    return false;
+}
+
+static void print_row(takt_table *t, const takt_bench_row *r, bool with_precision)
 {
     char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT];
     const takt_stats *s = &r->timing.stats;
@@ -24,6 +38,8 @@ static void print_row(takt_table *t, const takt_bench_row *r)
     percentile_cell(t, &s->percentiles[3]);
     takt_table_cell(t, "%s", takt_figure_scaled(takt_bench_rate(r), "samples/s", a));
     takt_table_cell(t, "%s", takt_figure_bytes(r->planned_peak, b));
+    if (with_precision)
+        takt_table_cell(t, "%s", precision_of(r));
 }
 
 /* Of --type memory: what a run holds, asks for and moves. */
@@ -61,10 +77,10 @@ static void print_phases(const takt_bench *b, takt_text *text)
     char a[TAKT_FIGURE_TEXT], c[TAKT_FIGURE_TEXT], d[TAKT_FIGURE_TEXT], e[TAKT_FIGURE_TEXT];
     for (size_t i = 0; i < b->count; i++) {
         const takt_bench_row *r = &b->rows[i];
+        takt_bench_label(text, r);
         takt_text_add(text,
-                      "batch %lld, %d thread%s: load %s, plan %s, first run %s, %zu to warm up, "
+                      ": load %s, plan %s, first run %s, %zu to warm up, "
                       "then %zu runs (%zu mild and %zu severe outliers); input copy %s%s\n",
-                      (long long)r->batch, r->threads, r->threads == 1 ? "" : "s",
                       takt_figure_time(r->load_ns, a), takt_figure_time(r->plan_ns, c),
                       takt_figure_time(r->timing.first_ns, d), r->timing.warmup_runs,
                       r->timing.stats.count, r->timing.stats.mild, r->timing.stats.severe,
@@ -89,8 +105,10 @@ static void print_suggestion(const takt_bench *b, takt_text *text)
     const takt_bench_row *best = &b->rows[takt_bench_best(b)];
     const bool promised = best->more.slo.limit_ns > 0;
     if (!promised)
-        takt_text_add(text, "most samples a second: batch %lld on %d thread%s\n",
-                      (long long)best->batch, best->threads, best->threads == 1 ? "" : "s");
+        takt_text_add(text, "most samples a second: batch %lld on %d thread%s%s%s\n",
+                      (long long)best->batch, best->threads, best->threads == 1 ? "" : "s",
+                      has_precisions(b) ? ", weights in " : "",
+                      has_precisions(b) ? precision_of(best) : "");
     if (!has_several_batches(b) || takt_suggest_batch(b, NULL, &s) != TAKT_OK)
         return;
     if (promised && s.best > 0)
@@ -118,15 +136,17 @@ static void print_incomplete(const takt_bench *b, takt_text *text)
 
 takt_status takt_bench_text(const takt_bench *b, takt_text *text)
 {
-    static const char *const names[] = {"batch", "threads", "median",     "95 % interval",
-                                        "p90",   "p99",     "throughput", "peak memory"};
+    static const char *const names[] = {"batch",         "threads",     "median",
+                                        "95 % interval", "p90",         "p99",
+                                        "throughput",    "peak memory", "weights"};
+    const bool with_precision = has_precisions(b);
     takt_table t;
-    takt_table_init(&t, b->ctx, "rrrrrrrr");
-    for (size_t i = 0; i < 8; i++)
+    takt_table_init(&t, b->ctx, with_precision ? "rrrrrrrrl" : "rrrrrrrr");
+    for (size_t i = 0; i < (with_precision ? 9 : 8); i++)
         takt_table_cell(&t, "%s", names[i]);
     takt_table_rule(&t);
     for (size_t i = 0; i < b->count; i++)
-        print_row(&t, &b->rows[i]);
+        print_row(&t, &b->rows[i], with_precision);
     takt_text_add(text, "%s\n", b->model);
     print_incomplete(b, text);
     takt_table_print(&t, text);

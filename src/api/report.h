@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "plan/plan.h"
 
-enum { TAKT_TABLE_COLUMNS = 8, TAKT_FIGURE_TEXT = 40 };
+enum { TAKT_TABLE_COLUMNS = 9, TAKT_FIGURE_TEXT = 40 };
 
 /* Rows of cells; columns are as wide as their widest cell. */
 typedef struct takt_table {

@@ -2,38 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/sort.h"
 #include "measure/bench.h"
 #include "measure/stats.h"
-
-static bool is_slower(const void *a, const void *b)
-{
-    const takt_bench_op *x = a, *y = b;
-    return x->time_us != y->time_us ? x->time_us > y->time_us : x < y;
-}
-
-static void bottlenecks(const takt_bench *b, const takt_bench_row *r, takt_text *text)
-{
-    takt_arena arena;
-    double seen = 0;
-    takt_arena_init(&arena, b->ctx);
-    const void **order = takt_arena_array(&arena, r->op_count, sizeof *order);
-    for (size_t i = 0; order != NULL && i < r->op_count; i++)
-        order[i] = &r->ops[i];
-    if (order != NULL)
-        takt_sort_pointers(order, r->op_count, is_slower);
-    for (size_t i = 0; order != NULL && i < r->op_count && seen < 0.8; i++) {
-        const takt_bench_op *op = order[i];
-        takt_text_add(text, "- %s: %.1f %% of the time", op->name, 100 * op->share);
-        if (op->bound != NULL)
-            takt_text_add(text, ", bound by %s at %.0f %% of the ceiling; at most %.1f %% to gain",
-                          op->bound, op->percent, 100 * op->share * fmax(0, 1 - op->percent / 100));
-        takt_text_add(text, "\n");
-        seen += op->share;
-    }
-    takt_arena_deinit(&arena);
-}
 
 static void findings(const takt_bench_row *r, takt_text *text)
 {
@@ -57,7 +27,7 @@ static void findings(const takt_bench_row *r, takt_text *text)
         takt_text_add(text, "- the measurement was broken off\n");
 }
 
-static takt_status deliver(takt_ctx *ctx, takt_text *text, takt_sink_fn *sink, void *user)
+takt_status takt_bench_deliver(takt_ctx *ctx, takt_text *text, takt_sink_fn *sink, void *user)
 {
     takt_status status = text->status;
     if (status == TAKT_OK && sink(user, takt_text_get(text), text->length) != 0)
@@ -76,7 +46,7 @@ takt_status takt_bench_analyze(const takt_bench *b, takt_format format, takt_sin
     takt_text_init(&text, b->ctx);
     for (size_t i = 0; i < b->count; i++) {
         findings(&b->rows[i], &text);
-        bottlenecks(b, &b->rows[i], &text);
+        takt_bottlenecks_text(b, &b->rows[i], false, &text);
     }
-    return deliver(b->ctx, &text, sink, user);
+    return takt_bench_deliver(b->ctx, &text, sink, user);
 }

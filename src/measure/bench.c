@@ -156,6 +156,8 @@ void takt_bench_label(takt_text *text, const takt_bench_row *r)
     if (m->scenario != TAKT_SINGLE_STREAM)
         takt_text_add(text, ", %s of %zu stream%s", takt_scenario_name(m->scenario), m->streams,
                       m->streams == 1 ? "" : "s");
+    if (r->config.precision != NULL && strcmp(r->config.precision, "f32") != 0)
+        takt_text_add(text, ", weights in %s", r->config.precision);
 }
 
 size_t takt_bench_count(const takt_bench *b)
@@ -177,18 +179,41 @@ void takt_bench_case_name(const takt_bench *b, size_t index, char *to, size_t si
     takt_text_deinit(&text);
 }
 
+static bool are_alike(const takt_bench_row *a, const takt_bench_row *b)
+{
+    return a->batch == b->batch && a->threads == b->threads &&
+           a->more.scenario == b->more.scenario && a->more.streams == b->more.streams;
+}
+
+static bool stored_alike(const takt_bench_row *a, const takt_bench_row *b)
+{
+    const char *x = a->config.precision, *y = b->config.precision;
+    return x == NULL || y == NULL || strcmp(x, y) == 0;
+}
+
+static size_t count_alike(const takt_bench *b, const takt_bench_row *like)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < b->count; i++)
+        count += are_alike(&b->rows[i], like);
+    return count;
+}
+
 size_t takt_bench_find_case(const takt_bench *b, const takt_bench *like, size_t index)
 {
     if (index >= like->count)
         return SIZE_MAX;
     const takt_bench_row *wanted = &like->rows[index];
+    size_t found = SIZE_MAX;
     for (size_t i = 0; i < b->count; i++) {
-        const takt_bench_row *r = &b->rows[i];
-        if (r->batch == wanted->batch && r->threads == wanted->threads &&
-            r->more.scenario == wanted->more.scenario && r->more.streams == wanted->more.streams)
+        if (!are_alike(&b->rows[i], wanted))
+            continue;
+        if (stored_alike(&b->rows[i], wanted))
             return i;
+        found = i;
     }
-    return SIZE_MAX;
+    /* Weights stored otherwise are what two results may differ in, unless one holds several. */
+    return count_alike(b, wanted) == 1 && count_alike(like, wanted) == 1 ? found : SIZE_MAX;
 }
 
 void takt_bench_expect(takt_bench *b, size_t cases)

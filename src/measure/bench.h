@@ -109,4 +109,11 @@ void takt_process_memory(uint64_t *now, uint64_t *most);
  * agree with each other and still be wrong. */
 char takt_noise_grade(double noise_pct, const takt_others *others);
 
+/* The steps that make 80 % of the time, a line or two each. */
+void takt_bottlenecks_text(const takt_bench *b, const takt_bench_row *r, bool with_remedies,
+                           takt_text *text);
+/* Hands a text over and frees it. */
+TAKT_MUST_USE takt_status takt_bench_deliver(takt_ctx *ctx, takt_text *text, takt_sink_fn *sink,
+                                             void *user);
+
 #endif

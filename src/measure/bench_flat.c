@@ -12,7 +12,13 @@ typedef struct cell {
     double real;
 } cell;
 
-enum { COLUMNS = 24 };
+enum { COLUMNS = 27 };
+
+/* A result that another program wrote may not say how it was computed. */
+static const char *known(const char *word)
+{
+    return word != NULL ? word : "unknown";
+}
 
 static size_t cells(const takt_bench *b, const takt_bench_row *r, cell *c)
 {
@@ -25,6 +31,9 @@ static size_t cells(const takt_bench *b, const takt_bench_row *r, cell *c)
         {"batch_size", WHOLE, NULL, (uint64_t)r->batch, 0},
         {"threads", WHOLE, NULL, (uint64_t)r->threads, 0},
         {"scenario", TEXT, takt_scenario_name(r->more.scenario), 0, 0},
+        {"backend", TEXT, known(r->config.backend), 0, 0},
+        {"precision", TEXT, known(r->config.precision), 0, 0},
+        {"numerics", TEXT, known(r->config.numerics), 0, 0},
         {"n", WHOLE, NULL, s->count, 0},
         {"median_ms", REAL, NULL, 0, s->median * 1e-6},
         {"median_low_ms", REAL, NULL, 0, s->median_ci.low * 1e-6},
@@ -112,20 +121,22 @@ void takt_bench_csv(takt_text *text, const takt_bench *b)
 
 void takt_bench_md(takt_text *text, const takt_bench *b)
 {
-    takt_text_add(text,
-                  "| batch | threads | median ms | 95 %% interval | p90 ms | p99 ms | samples/s "
-                  "| peak bytes | n |\n");
-    takt_text_add(text, "|--:|--:|--:|:-:|--:|--:|--:|--:|--:|\n");
+    takt_text_add(
+        text,
+        "| batch | threads | weights | median ms | 95 %% interval | p90 ms | p99 ms | samples/s "
+        "| peak bytes | n |\n");
+    takt_text_add(text, "|--:|--:|:--|--:|:-:|--:|--:|--:|--:|--:|\n");
     for (size_t i = 0; i < b->count; i++) {
         const takt_bench_row *r = &b->rows[i];
         const takt_stats *s = &r->timing.stats;
-        takt_text_add(text,
-                      "| %lld | %d | %.4g | %.4g to %.4g | %s%.4g | %s%.4g | %.*f | %llu | %zu |\n",
-                      (long long)r->batch, r->threads, s->median * 1e-6, s->median_ci.low * 1e-6,
-                      s->median_ci.high * 1e-6,
-                      s->percentiles[1].resolved ? "" : ">= ", s->percentiles[1].value * 1e-6,
-                      s->percentiles[3].resolved ? "" : ">= ", s->percentiles[3].value * 1e-6,
-                      takt_bench_rate(r) < 100 ? 2 : 0, takt_bench_rate(r),
-                      (unsigned long long)r->planned_peak, s->count);
+        takt_text_add(
+            text,
+            "| %lld | %d | %s | %.4g | %.4g to %.4g | %s%.4g | %s%.4g | %.*f | %llu | %zu |\n",
+            (long long)r->batch, r->threads, known(r->config.precision), s->median * 1e-6,
+            s->median_ci.low * 1e-6, s->median_ci.high * 1e-6,
+            s->percentiles[1].resolved ? "" : ">= ", s->percentiles[1].value * 1e-6,
+            s->percentiles[3].resolved ? "" : ">= ", s->percentiles[3].value * 1e-6,
+            takt_bench_rate(r) < 100 ? 2 : 0, takt_bench_rate(r),
+            (unsigned long long)r->planned_peak, s->count);
     }
 }

@@ -1,6 +1,7 @@
 /* suggest.c - which batch size to use: the best that keeps its promises, the knee, a rule of thumb.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/options.h"
 #include "measure/bench.h"
@@ -29,11 +30,14 @@ typedef struct choice {
     const takt_bench *b;
     int threads;
     uint64_t memory;
+    const char *precision; /* NULL: any */
 } choice;
 
 static bool is_asked(const choice *c, const takt_bench_row *r)
 {
-    return c->threads == 0 || r->threads == c->threads;
+    return (c->threads == 0 || r->threads == c->threads) &&
+           (c->precision == NULL || r->config.precision == NULL ||
+            strcmp(c->precision, r->config.precision) == 0);
 }
 
 static void find_best(const choice *c, takt_batch_suggestion *s)
@@ -47,10 +51,11 @@ static void find_best(const choice *c, takt_batch_suggestion *s)
         s->best = r->batch;
         s->best_rate = rate;
         s->threads = r->threads;
+        s->precision = r->config.precision;
     }
 }
 
-/* Beyond it more latency buys little. Among cases with the threads of the best one. */
+/* Beyond it more latency buys little. Among cases whose weights are stored as the best one's. */
 static void find_knee(const choice *c, takt_batch_suggestion *s)
 {
     double most = 0;
@@ -81,6 +86,7 @@ takt_status takt_suggest_batch(const takt_bench *b, const takt_batch_limits *lim
     c.memory = c.memory > 0 ? c.memory : takt_memory_allowed();
     c.memory = c.memory > 0 ? c.memory : UINT64_MAX;
     find_best(&c, s);
+    c.precision = s->precision;
     find_knee(&c, s);
     s->sample_bytes = sample_bytes(b, &fixed);
     takt_cpu_read(&facts);

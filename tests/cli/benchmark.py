@@ -51,10 +51,25 @@ def guides():
     takt("benchmark compare --results results_v1.json results_v2.json "
          "--output comparison_report.html", (0, 5), "interval")
     takt("benchmark analyze --results results_v1.json", text="of the time")
+    bottlenecks()
     takt("benchmark trends --results results_v1.json results_v2.json --metric latency "
          "--output trends.png")
     expect((TMP / "trends.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n", "png")
     takt("benchmark trends --results results_v1.json results_v2.json", text="no step")
+
+
+def bottlenecks():
+    """The steps that make 80 % of the time, slowest first, each with what to do."""
+    text = takt("benchmark analyze results_v1.json --bottlenecks")
+    expect(text.startswith("batch 8, ") and "to gain\n    " in text, text)
+    expect("noise" not in text and "outlier" not in text, f"nothing else: {text}")
+    steps = json.loads(takt("benchmark analyze results_v1.json --bottlenecks --format json"))
+    steps = steps["cases"][0]["steps"]
+    shares = [step["share"] for step in steps]
+    expect(sum(shares) >= 0.8 > sum(shares[:-1]) and shares == sorted(shares)[::-1], shares)
+    expect(all(0 <= step["largest_gain"] <= step["share"] and step["remedy"] for step in steps),
+           steps)
+    takt("benchmark analyze results_v1.json --bottlenecks -o b.html", 2, "no such format")
 
 
 def loaded():

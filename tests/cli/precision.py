@@ -69,6 +69,30 @@ expect(profile["config"]["numerics"] == "fast", profile["config"])
 
 # The error is told however the inputs come and wherever the results go.
 rows = write("rows.npy", npy((6, 784), [0.001 * (i % 97) for i in range(6 * 784)]))
+# A list of precisions is measured in turn, and cases of two results meet by it.
+both = path("both.json")
+text = succeeds("benchmark", "run", MLP, "--precision", "f32,bf16", "--batch-size", "1,4", "-t",
+                "1", "--iterations", "40", "-o", both)
+expect("most samples a second: batch 4 on 1 thread, weights in " in text, text)
+with open(both, encoding="utf-8") as file:
+    runs = json.load(file)["runs"]
+expect([(run["config"]["precision"], run["config"]["batch_size"]) for run in runs] ==
+       [("f32", 1), ("f32", 4), ("bf16", 1), ("bf16", 4)], [run["config"] for run in runs])
+expect([run["results"]["memory_usage"]["planned_peak"] for run in runs[::2]] !=
+       [runs[0]["results"]["memory_usage"]["planned_peak"]] * 2, "both take the same memory")
+said = takt("benchmark", "compare", both, both, "--json")
+pairs = json.loads(said.stdout)["comparisons"]
+expect(len(pairs) == 4 and all(pair["ratio"] == 1 for pair in pairs), said.stdout)
+expect("weights in bf16" in pairs[2]["a"] and "not computed alike" not in said.stdout, pairs[2])
+for words in ("f32,", ",f32", "f32,,bf16", "f32,a-word-that-is-no-precision"):
+    fails(2, "benchmark", "run", MLP, "--precision", words, says=("no list of precisions",))
+said = takt("benchmark", "run", MLP, "--precision", "f32,f17", "--iterations", "5")
+expect(said.returncode == 2 and "no precision f17" in said.stderr and said.stdout == "", said)
+table = succeeds("benchmark", "run", MLP, "--precision", "f32,f16", "--iterations", "5", "--format",
+                 "csv").splitlines()
+at = table[0].split(",").index("precision")
+expect([row.split(",")[at] for row in table[1:]] == ['"f32"', '"f16"'], table)
+
 half = ("run", MLP, "--precision", "bf16")
 words = "weights in bf16: largest error against f32"
 cut = succeeds(*half, "-i", f"x={rows}", "--batch-size", "2")

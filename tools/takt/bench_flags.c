@@ -145,6 +145,39 @@ static bool take_timing(bench_job *j)
     return true;
 }
 
+static bool is_precision(const char *word)
+{
+    return strcmp(word, "f32") == 0 || strcmp(word, "f16") == 0 || strcmp(word, "bf16") == 0;
+}
+
+/* "f32,bf16": each in turn. A word alone is the plan's to look at. */
+static bool take_precisions(bench_job *j)
+{
+    const char *list = tool_text_of(j->t, TAKT_F_PRECISION);
+    enum { MOST = sizeof j->precisions / sizeof *j->precisions };
+    if (list == NULL || strchr(list, ',') == NULL)
+        return true;
+    for (const char *at = list; *at != '\0' && j->precision_count < MOST;) {
+        const size_t length = strcspn(at, ",");
+        if (length == 0 || length >= sizeof *j->precisions)
+            break;
+        snprintf(j->precisions[j->precision_count++], sizeof *j->precisions, "%.*s", (int)length,
+                 at);
+        if (!is_precision(j->precisions[j->precision_count - 1])) {
+            tool_usage_error(j->t, 1003, "weights are stored in f32, f16 or bf16",
+                             "there is no precision %.*s", (int)length, at);
+            return false;
+        }
+        at += length;
+        at += *at == ',' && at[1] != '\0';
+        if (*at == '\0')
+            return true;
+    }
+    tool_usage_error(j->t, 1003, "write --precision f32,bf16",
+                     "--precision %s is no list of precisions", list);
+    return false;
+}
+
 static bool take_event(bench_job *j)
 {
     j->event = tool_text_of(j->t, TAKT_F_COUNTER);
@@ -166,7 +199,7 @@ bool bench_take_flags(bench_job *j)
     }
     j->info.type = type;
     if (!take_metrics(j) || !take_timing(j) || !bench_take_slo(t, &j->usual.slo) ||
-        !take_scenario(j) || !take_event(j) || !tool_cache_flag(t))
+        !take_scenario(j) || !take_precisions(j) || !take_event(j) || !tool_cache_flag(t))
         return false;
     const bool has_metric = j->info.latency || j->info.throughput || j->info.memory;
     if (type != NULL && strcmp(type, "memory") == 0 && !has_metric)

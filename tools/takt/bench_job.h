@@ -13,6 +13,8 @@ typedef struct bench_job {
     takt_bench_case usual;
     uint64_t batches[TAKT_TOOL_LIST], threads[TAKT_TOOL_LIST];
     size_t batch_count, thread_count;
+    char precisions[8][16]; /* of a list; none: as the flag says */
+    size_t precision_count;
     size_t left_out;   /* cases that --memory-limit has no room for */
     const char *event; /* to count; NULL: none */
     const char *path;  /* of the result; "-": standard output */

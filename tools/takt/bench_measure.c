@@ -140,15 +140,19 @@ static int combinations(bench_job *j)
 {
     const size_t threads = j->thread_count > 0 ? j->thread_count : 1;
     const size_t batches = j->batch_count > 0 ? j->batch_count : 1;
-    takt_bench_expect(j->bench, threads * batches);
-    for (size_t i = 0; i < threads; i++)
-        for (size_t k = 0; k < batches; k++) {
-            const int code = one(j, j->thread_count > 0 ? j->threads[i] : 0,
-                                 j->batch_count > 0 ? j->batches[k] : 0);
-            if (code != TAKT_EXIT_OK)
-                return code;
-            keep(j, threads * batches);
-        }
+    const size_t asked = threads * batches * (j->precision_count > 0 ? j->precision_count : 1);
+    takt_bench_expect(j->bench, asked);
+    for (size_t i = 0; i < asked; i++) {
+        const size_t thread = i / batches % threads, batch = i % batches;
+        if (j->precision_count > 0 &&
+            !tool_replace(j->t, TAKT_F_PRECISION, j->precisions[i / batches / threads]))
+            return tool_finish(j->t, TAKT_ERR_MEMORY);
+        const int code = one(j, j->thread_count > 0 ? j->threads[thread] : 0,
+                             j->batch_count > 0 ? j->batches[batch] : 0);
+        if (code != TAKT_EXIT_OK)
+            return code;
+        keep(j, asked);
+    }
     if (takt_bench_count(j->bench) > 0)
         return TAKT_EXIT_OK;
     return tool_report_error(j->t, takt_last_error_info(j->t->ctx)); /* no batch size fits */

@@ -104,6 +104,8 @@ bool tool_value_add(takt_tool *t, tool_flag_id id, tool_from from, const char *t
 bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const char *where);
 
 bool tool_on(const takt_tool *t, tool_flag_id id);
+/* One word of a list takes the place of the list; false if memory is short. */
+bool tool_replace(takt_tool *t, tool_flag_id id, const char *text);
 const char *tool_text_of(const takt_tool *t, tool_flag_id id); /* NULL: not given */
 uint64_t tool_number_of(const takt_tool *t, tool_flag_id id, uint64_t fallback);
 /* The index-th value of a list, or NULL after the last. */

@@ -82,6 +82,23 @@ const char *tool_text_of(const takt_tool *t, tool_flag_id id)
     return NULL;
 }
 
+bool tool_replace(takt_tool *t, tool_flag_id id, const char *text)
+{
+    const int from = winner(t, id);
+    bool good = true;
+    for (size_t i = 0; from >= 0 && i < t->value_count; i++) {
+        if (t->values[i].id != id || (int)t->values[i].from != from)
+            continue;
+        char *copy = malloc(strlen(text) + 1);
+        good = good && copy != NULL;
+        if (copy == NULL)
+            continue;
+        free(t->values[i].text);
+        t->values[i].text = strcpy(copy, text);
+    }
+    return good;
+}
+
 const char *tool_item_of(const takt_tool *t, tool_flag_id id, size_t index)
 {
     const int from = winner(t, id);

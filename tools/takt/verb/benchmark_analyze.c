@@ -1,6 +1,18 @@
 /* benchmark_analyze.c - what a result file says. */
 #include "measure.h"
 
+static takt_status write(const takt_tool *t, const takt_bench *bench, takt_bench_format format,
+                         tool_buffer *text)
+{
+    if (tool_on(t, TAKT_F_BOTTLENECKS))
+        return takt_bench_bottlenecks(
+            bench, format == TAKT_BENCH_JSON ? TAKT_FORMAT_JSON : TAKT_FORMAT_TEXT, tool_to_buffer,
+            text);
+    if (format == TAKT_BENCH_TEXT)
+        return takt_bench_analyze(bench, TAKT_FORMAT_TEXT, tool_to_buffer, text);
+    return takt_bench_write(bench, format, tool_to_buffer, text);
+}
+
 static int run(takt_tool *t)
 {
     const char *path = tool_item_of(t, TAKT_F_RESULTS, 0);
@@ -14,12 +26,12 @@ static int run(takt_tool *t)
                                 "there is no result to analyse");
     if (!tool_bench_format_of(t, &format, &to))
         return TAKT_EXIT_USAGE;
+    if (tool_on(t, TAKT_F_BOTTLENECKS) && format != TAKT_BENCH_TEXT && format != TAKT_BENCH_JSON)
+        return tool_usage_error(t, 1003, "text and json", "--bottlenecks has no such format");
     int code = tool_finish(t, takt_bench_load(t->ctx, path, &bench));
     if (code != TAKT_EXIT_OK)
         return code;
-    code = tool_finish(t, format == TAKT_BENCH_TEXT
-                              ? takt_bench_analyze(bench, TAKT_FORMAT_TEXT, tool_to_buffer, &text)
-                              : takt_bench_write(bench, format, tool_to_buffer, &text));
+    code = tool_finish(t, write(t, bench, format, &text));
     const int saved = tool_buffer_save(t, &text, to);
     takt_bench_destroy(bench);
     return code != TAKT_EXIT_OK ? code : saved;
@@ -31,8 +43,11 @@ const takt_verb takt_verb_benchmark_analyze = {
     .arguments = "RESULT",
     .arg_min = 0,
     .arg_max = 1,
-    .about = "Reads the JSON and the HTML that `takt benchmark run` writes.",
+    .about =
+        "Reads the JSON and the HTML that `takt benchmark run` writes. --bottlenecks tells only\n"
+        "the steps that make 80 % of the time, what bounds each, what to do, and what that could\n"
+        "save at most.",
     .example = "takt benchmark analyze --results result.json",
-    .flags = {TAKT_F_RESULTS, TAKT_F_FORMAT, TAKT_F_FILE, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_RESULTS, TAKT_F_BOTTLENECKS, TAKT_F_FORMAT, TAKT_F_FILE, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -100,7 +100,8 @@ const takt_verb takt_verb_benchmark_run = {
     .arg_min = 0,
     .arg_max = 64,
     .about =
-        "Lists of batch sizes and threads are measured in every combination. Percentiles that\n"
+        "Lists of batch sizes, threads and precisions (--precision f32,bf16) are measured in\n"
+        "every combination. Percentiles that\n"
         "the sample is too small for are printed as bounds. Interrupted (ctrl-C), it leaves what\n"
         "it measured, marked incomplete; the file of -o holds it after each of several cases,\n"
         "after each of several processes, and of a single stream every second. Exit status 4: no\n"
