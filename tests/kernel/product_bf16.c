@@ -106,6 +106,68 @@ static void one(takt_check *c, shape s, unsigned i)
         check_intact(c, slot);
 }
 
+/* A in an image of rows with gaps between them, against the same rows one after another. */
+static void image(takt_check *c, shape s, size_t channels, unsigned i)
+{
+    enum { PITCH = 9, WIDTH = 7 };
+    const size_t taps = s.k / channels, lines = (s.m - 1) / WIDTH + 4;
+    const size_t count = (lines * PITCH + TAKT_BF16_BEYOND) * channels;
+    size_t at[8];
+    check_case(c, "image of %zu channels, m=%zu n=%zu k=%zu", channels, s.m, s.n, s.k);
+    uint16_t *data = check_place(c, A, count * sizeof *data, CHECK_AT_END);
+    float *plain = check_place(c, PLAIN, s.k * s.n * sizeof *plain, CHECK_AT_END);
+    float *bias = check_place(c, BIAS, s.n * sizeof *bias, CHECK_AT_END);
+    uint16_t *residual = check_place(c, RESIDUAL, s.m * s.n * sizeof *residual, CHECK_AT_END);
+    uint16_t *rows = check_place(c, WIDE, s.m * s.k * sizeof *rows, CHECK_AT_END);
+    fill(c, data, count);
+    fill(c, residual, s.m * s.n);
+    check_fill_f32(c, plain, s.k * s.n, CHECK_PLAIN);
+    check_fill_f32(c, bias, s.n, CHECK_PLAIN);
+    for (size_t t = 0; t < taps; t++)
+        at[t] = (t % 3 * PITCH + t / 3) * channels;
+    const takt_bf16_image m = {
+        .data = data, .width = WIDTH, .pitch = PITCH, .channels = channels, .at = at};
+    for (size_t q = 0; q < s.m * s.k; q++)
+        rows[q] = *takt_bf16_image_at(&m, q / s.k, q % s.k);
+    takt_product_bf16 g = {.m = s.m,
+                           .n = s.n,
+                           .k = s.k,
+                           .image = &m,
+                           .b = packed(c, B, c->kernel, plain, s),
+                           .b_n = s.n,
+                           .bias = i % 2 ? bias : NULL,
+                           .residual = i % 3 == 0 ? residual : NULL,
+                           .ldr = s.n,
+                           .lo = i % 4 > 1 ? 0 : -INFINITY,
+                           .hi = i % 5 > 2 ? 6 : INFINITY,
+                           .ldc = s.n};
+    const size_t bytes = info_of(c->kernel)->scratch_bytes(g.m, g.n, g.k);
+    g.scratch = check_place(c, SCRATCH, (bytes + 63) & ~(size_t)63, CHECK_AT_END);
+    memset(g.scratch, 0xff, bytes);
+    g.c = check_place(c, C, s.m * s.n * sizeof *g.c, CHECK_AT_END);
+    memset(g.c, 0x5a, s.m * s.n * sizeof *g.c);
+    CHECK_CALL(c, takt_kernel_as_product_bf16(c->kernel)(&g));
+    c->cases++;
+    g.a = rows;
+    g.a_row = s.k;
+    hold(c, &g, plain, s.n);
+    for (int slot = A; slot <= SCRATCH; slot++)
+        check_intact(c, slot);
+}
+
+static void images(takt_check *c)
+{
+    static const size_t ms[] = {1, 7, 8, 20, 33, 100}, ns[] = {1, 16, 33, 70};
+    const size_t least = info_of(c->kernel)->pack.image;
+    unsigned round = 0;
+    for (size_t i = 0; least > 0 && i < 24; i++)
+        for (size_t taps = 1; taps <= 5; taps += 4)
+            for (size_t more = 1; more <= 3; more += 2)
+                image(c, (shape){ms[i % 6], ns[i / 6], taps * least * more}, least * more, round++);
+    for (size_t n = 31; least > 0 && n < 34; n++) /* more than a chunk of k */
+        image(c, (shape){40, n, 8 * 192}, 192, round++);
+}
+
 /* What is no number stays none, where it belongs and nowhere else; also between bounds. */
 static void special(takt_check *c)
 {
@@ -177,6 +239,7 @@ void check_product_bf16(takt_check *c, const takt_kernel *reference)
         {300, 17, 30}, {20, 33, 1024}, {9, 40, 2060}, {260, 24, 1025}, {5, 26, 0}};
     for (unsigned i = 0; i < sizeof large / sizeof *large; i++)
         one(c, large[i], i);
+    images(c);
     special(c);
     (void)reference; /* held to exact sums instead */
     static const shape timed[] = {{12544, 32, 27}, {12544, 96, 16}, {3136, 24, 144},

@@ -28,6 +28,10 @@ static const sample samples[] = {
     {40, 30, 48, 20, 1, 1, 1, "", "product_bf16"},
     {9, 11, 20, 21, 1, 1, 1, "stride=[2, 2]", "product_bf16"},
     {5, 5, 300, 12, 2, 2, 1, "", "product_bf16"},
+    {19, 17, 32, 35, 3, 3, 1, "pad=[1, 1, 1, 1]", "winograd_bf16"}, /* these read images, if any */
+    {14, 13, 64, 33, 3, 3, 1, "stride=[2, 2], pad=[1, 1, 1, 1]", "product_bf16"},
+    {12, 20, 32, 20, 5, 3, 1, "stride=[2, 3], dilation=[1, 2], pad=[2, 1, 1, 3]", "product_bf16"},
+    {9, 11, 96, 21, 1, 1, 1, "stride=[2, 2]", "product_bf16"},
     {21, 30, 44, 44, 3, 3, 44, "pad=[1, 1, 1, 1]", "depthwise_bf16"},
     {20, 33, 24, 24, 3, 3, 24, "pad=[0, 1, 0, 1], stride=[2, 2]", "depthwise_bf16"},
     {21, 30, 20, 20, 5, 4, 20, "stride=[2, 3], dilation=[2, 1], pad=[1, 2, 3, 0]",

@@ -3,7 +3,7 @@
 #define TAKT_BACKEND_CPU_NARROW_CONV_H
 
 #include "backend/cpu/conv_shape.h"
-#include "backend/cpu/cut.h"
+#include "backend/cpu/image.h"
 #include "kernel/depthwise_bf16/depthwise_bf16.h"
 #include "kernel/product_bf16/product_bf16.h"
 #include "kernel/winograd_bf16/winograd_bf16.h"
@@ -11,6 +11,7 @@
 typedef enum takt_narrow_way {
     TAKT_NARROW_DIRECT,   /* a product on the data as it lies */
     TAKT_NARROW_GATHERED, /* on patches */
+    TAKT_NARROW_IMAGE,    /* on an image with its padding */
     TAKT_NARROW_DEPTHWISE,
     TAKT_NARROW_WINOGRAD
 } takt_narrow_way;
@@ -26,13 +27,16 @@ typedef struct takt_narrow_conv {
     size_t w_at, b_at, wide_at;
     float lo, hi;
     takt_cut cut;
-    size_t rows;                     /* positions of a block of patches */
-    size_t x_step;                   /* of depthwise_bf16 */
-    size_t patches, zeros, pointers; /* offsets in a worker's scratch; the kernel's comes first */
+    takt_image image;
+    size_t rows;   /* positions of a block of patches */
+    size_t x_step; /* of depthwise_bf16 */
+    size_t patches, zeros,
+        pointers; /* or image; offsets in a worker's scratch; the kernel's comes first */
 } takt_narrow_conv;
 
 /* One task. */
 void takt_narrow_product(const takt_step *s, const takt_task *t);
+void takt_narrow_image(const takt_step *s, const takt_task *t);
 void takt_narrow_depthwise(const takt_step *s, const takt_task *t);
 void takt_narrow_winograd(const takt_step *s, const takt_task *t);
 

@@ -3,7 +3,8 @@
  *
  *     C[m,n] = bf16(minimum(maximum(A[m,k] * B[k,n] + bias[n] + residual[m,n], lo), hi))
  *
- *   A          bf16 as it lies: row i from a + i * a_row on
+ *   A          bf16 as it lies: row i from a + i * a_row on; or in an image (gemm_bf16.h), where
+ *              the info's pack.image says of which channels
  *   B          bf16, packed as takt_gemm_bf16_pack does it for the info's `pack`
  *   error      before it is rounded to bf16, the result is within takt_product_bf16_bound(k) of the
  *              sum of |a * b|, |bias| and |residual|; halves may be rounded away from zero
@@ -31,7 +32,8 @@ typedef struct takt_product_bf16 {
     float lo, hi;
     uint16_t *c;
     size_t ldc;
-    void *scratch; /* info->scratch_bytes, aligned to 64 */
+    void *scratch;                /* info->scratch_bytes, aligned to 64 */
+    const takt_bf16_image *image; /* A lies there, and a and a_row are not read; or NULL */
 } takt_product_bf16;
 
 typedef void takt_product_bf16_fn(const takt_product_bf16 *g);

@@ -105,16 +105,14 @@ INLINE void finish(const takt_product_bf16 *g, __m512 x, size_t row, size_t col,
     _mm256_mask_storeu_epi16(g->c + row * g->ldc + col, there, (__m256i)_mm512_cvtneps_pbh(x));
 }
 
-static void finish_rows(const takt_product_bf16 *g, const panel *o, size_t row, size_t rows,
-                        float (*sums)[WIDE])
+INLINE void finish_row(const takt_product_bf16 *g, const panel *o, size_t row, const float *sums)
 {
     const size_t cols = least(g->n - o->col, o->width);
-    for (size_t r = 0; r < rows; r++)
-        for (size_t j = 0; j < cols; j += 16) {
-            const size_t left = cols - j;
-            finish(g, _mm512_loadu_ps(&sums[r][j]), row + r, o->col + j,
-                   left >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1));
-        }
+    for (size_t j = 0; j < cols; j += 16) {
+        const size_t left = cols - j;
+        finish(g, _mm512_loadu_ps(sums + j), row, o->col + j,
+               left >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1));
+    }
 }
 
 enum { SUMS_BYTES = MR * WIDE * sizeof(float) };
@@ -158,9 +156,12 @@ static void one_panel(const takt_product_bf16 *g, const panel *o)
         if (rows < TILE)
             s = (strip){last_rows(g), round_up(g->k, PIECE), false, true};
         multiply(g, &s, o, sums);
-        finish_rows(g, o, row, rows, sums);
+        for (size_t r = 0; r < rows; r++)
+            finish_row(g, o, row + r, sums[r]);
     }
 }
+
+#include "kernel/product_bf16/image_amx.h"
 
 static void run(const takt_product_bf16 *g)
 {
@@ -168,18 +169,21 @@ static void run(const takt_product_bf16 *g)
     panel o = {.b = g->b, .next = CHUNK * takt_panels_columns(widths, g->b_n)};
     if (g->m == 0 || g->n == 0)
         return;
-    if (g->m % TILE != 0)
+    if (g->image == NULL && g->m % TILE != 0)
         pack_last(g, g->m / TILE * TILE);
-    TILES_WRITTEN(g->a);
+    TILES_WRITTEN(g->image == NULL ? g->a : g->image->data);
     tiles_begin();
     for (; o.col < g->n; o.col += o.width) {
         o.width = g->b_first + o.col < wide ? WIDE : NARROW;
-        one_panel(g, &o);
+        if (g->image != NULL)
+            panel_of_image(g, &o);
+        else
+            one_panel(g, &o);
     }
     tiles_end();
 }
 
-static const takt_product_bf16_info info = {{{MR, {WIDE, NARROW}, NULL}, GROUP, CHUNK, 0, 0},
+static const takt_product_bf16_info info = {{{MR, {WIDE, NARROW}, NULL}, GROUP, CHUNK, PIECE, 0},
                                             scratch_bytes};
 
 TAKT_KERNELS(product_bf16, TAKT_KERNEL(product_bf16, "amx_32x32", 40, run, &info));

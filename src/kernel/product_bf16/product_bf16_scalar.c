@@ -11,13 +11,14 @@ static const takt_panels panels = {P, P};
 
 static float sum(const takt_product_bf16 *g, size_t row, size_t col)
 {
-    const uint16_t *a = g->a + row * g->a_row;
+    const takt_bf16_image *m = g->image;
     const size_t column = g->b_first + col, all = takt_panels_columns(panels, g->b_n);
     float total = 0;
     for (size_t p = 0; p < g->k; p++) {
         const size_t chunk = p / CHUNK * CHUNK, k = g->k - chunk < CHUNK ? g->k - chunk : CHUNK;
         const uint16_t *b = g->b + chunk * all + column / P * P * k + (p - chunk) * P;
-        total = fmaf(widen(a[p]), widen(b[column % P]), total);
+        const uint16_t *a = m == NULL ? g->a + row * g->a_row + p : takt_bf16_image_at(m, row, p);
+        total = fmaf(widen(*a), widen(b[column % P]), total);
     }
     return total;
 }
@@ -41,6 +42,6 @@ static size_t scratch_bytes(size_t m, size_t n, size_t k)
     return 0;
 }
 
-static const takt_product_bf16_info info = {{{1, {P, P}, NULL}, 1, CHUNK, 0, 0}, scratch_bytes};
+static const takt_product_bf16_info info = {{{1, {P, P}, NULL}, 1, CHUNK, 1, 0}, scratch_bytes};
 
 TAKT_KERNELS(product_bf16, TAKT_KERNEL(product_bf16, "scalar", 0, run, &info));

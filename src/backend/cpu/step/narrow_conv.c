@@ -124,7 +124,7 @@ static void before(const takt_step *s, const takt_task *t)
 
 static takt_status add_weights(takt_planner *p, facts *f, takt_id w)
 {
-    static const char *const formats[] = {"narrow", "narrow", "narrow depthwise",
+    static const char *const formats[] = {"narrow", "narrow", "narrow", "narrow depthwise",
                                           "narrow winograd"};
     size_t bytes;
     if (!takt_size_mul(packed_count(f), sizeof(float), &bytes) || bytes > SIZE_MAX / 16)
@@ -177,6 +177,12 @@ static size_t aligned(size_t bytes)
     return (bytes + 63) & ~(size_t)63;
 }
 
+/* Positions whose patches are gathered at a time, if somebody said so (--tile); else 0. */
+static size_t rows_asked(const takt_planner *p)
+{
+    return p->settings->is_walked ? p->settings->walk.rows : 0;
+}
+
 static takt_status plan_product(takt_planner *p, facts *f)
 {
     const takt_conv_shape *c = &f->shape;
@@ -187,7 +193,8 @@ static takt_status plan_product(takt_planner *p, facts *f)
     const size_t rows = fit < ROWS_MIN ? ROWS_MIN : fit > ROWS_MAX ? ROWS_MAX : fit;
     const double flops = 2.0 * (double)m * (double)c->k * (double)c->cout / FASTER;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    f->rows = rows / tile * tile;
+    const size_t asked = rows_asked(p);
+    f->rows = asked > 0 ? (asked + tile - 1) / tile * tile : rows / tile * tile;
     const takt_cut_work work = {m, takt_panels_count(info->pack.gemm.panels, c->cout), tile,
                                 is_direct ? DIRECT_ROW : GATHERED_ROW};
     f->cut =
@@ -200,6 +207,24 @@ static takt_status plan_product(takt_planner *p, facts *f)
     p->step->scratch_each = f->patches + aligned(patches * sizeof(uint16_t));
     p->step->run = takt_narrow_product;
     p->step->task_count = f->cut.rows * f->cut.columns;
+    return TAKT_OK;
+}
+
+static takt_status plan_image(takt_planner *p, facts *f)
+{
+    const takt_conv_shape *c = &f->shape;
+    const takt_product_bf16_info *info = f->kernel->info;
+    const size_t each = sizeof(uint16_t);
+    const double flops =
+        2.0 * (double)(c->batch * c->positions) * (double)c->k * (double)c->cout / FASTER;
+    f->image = (takt_image){.shape = *c, .from_bytes = each, .to_bytes = each};
+    TAKT_TRY(takt_image_plan(p, &f->image, TAKT_BF16_BEYOND));
+    takt_image_cut(p, &f->image, takt_panels_count(info->pack.gemm.panels, c->cout), flops,
+                   2.0 * (double)packed_count(f));
+    f->patches = aligned(info->scratch_bytes(f->image.rows * c->out[2], c->cout, c->k));
+    p->step->scratch_each = f->patches + aligned(f->image.bytes);
+    p->step->run = takt_narrow_image;
+    p->step->task_count = f->image.cut.rows * f->image.cut.columns;
     return TAKT_OK;
 }
 
@@ -249,13 +274,18 @@ static takt_narrow_way way_of(const takt_planner *p, const takt_conv_shape *c)
     if (is_plain && c->cin >= CHANNELS && c->cout >= CHANNELS && c->cin <= TAKT_WINOGRAD_BF16_CIN &&
         winograd != NULL && winograd->rank > 0)
         return TAKT_NARROW_WINOGRAD;
-    return is_direct ? TAKT_NARROW_DIRECT : TAKT_NARROW_GATHERED;
+    if (is_direct)
+        return TAKT_NARROW_DIRECT;
+    const takt_kernel *product = takt_kernel_find("product_bf16", p->step->isas, NULL, 0, NULL);
+    const takt_product_bf16_info *info = product->info;
+    return rows_asked(p) == 0 && takt_image_fits(c, info->pack.image) ? TAKT_NARROW_IMAGE
+                                                                      : TAKT_NARROW_GATHERED;
 }
 
 static takt_status compile(takt_planner *p)
 {
-    static const char *const families[] = {"product_bf16", "product_bf16", "depthwise_bf16",
-                                           "winograd_bf16"};
+    static const char *const families[] = {"product_bf16", "product_bf16", "product_bf16",
+                                           "depthwise_bf16", "winograd_bf16"};
     takt_step *s = p->step;
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
@@ -271,7 +301,7 @@ static takt_status compile(takt_planner *p)
     else if (f->way == TAKT_NARROW_WINOGRAD)
         plan_winograd(p, f);
     else
-        return plan_product(p, f);
+        return f->way == TAKT_NARROW_IMAGE ? plan_image(p, f) : plan_product(p, f);
     return TAKT_OK;
 }
 
