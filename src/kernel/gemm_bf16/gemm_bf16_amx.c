@@ -106,10 +106,14 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
 
 #include "kernel/gemm_bf16/image_amx.h"
 
+#include "kernel/gemm_bf16/row512.h"
+
 static void run_any(const takt_gemm_f32 *g)
 {
     if (g->image != NULL)
         run_image(g);
+    else if (is_one_row(g))
+        run_row(g);
     else
         run(g);
 }

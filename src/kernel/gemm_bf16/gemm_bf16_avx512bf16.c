@@ -102,6 +102,16 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
     by_rows[cols == WIDE][rows - 1](t);
 }
 
+#include "kernel/gemm_bf16/row512.h"
+
+static void run_any(const takt_gemm_f32 *g)
+{
+    if (is_one_row(g))
+        run_row(g);
+    else
+        run(g);
+}
+
 static const takt_gemm_bf16_info info = {{MR, {WIDE, NARROW}, scratch_bytes}, GROUP, CHUNK, 2, 0};
 
-TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "avx512bf16_14x32", 30, run, &info));
+TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "avx512bf16_14x32", 30, run_any, &info));

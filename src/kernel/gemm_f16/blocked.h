@@ -11,6 +11,8 @@ enum { GROUP = 1, PIECE = 1, A_PAD = 32 }; /* one row needs a vector more than i
 
 #include "kernel/gemm_half/walk.h"
 
+#include "kernel/gemm_half/row.h"
+
 /* `rows` rows of A, k values each, times 2^exponent[row]. */
 typedef struct strip {
     const float *a;
@@ -22,16 +24,6 @@ typedef struct strip {
 static void pack_strip(const takt_gemm_f32 *g, const strip *s, uint16_t *to);
 /* The largest |a| of k, where none is NaN or infinite; else NaN or infinity. */
 static float largest_of(const float *a, size_t k);
-/* One row of A, k f16 of one chunk, by a panel of B of `cols` columns (WIDE or NARROW) and, if
- * `count` is 4, by three more that lie b_step apart, to pieces of C that lie c_step apart. */
-typedef struct row_job {
-    const uint16_t *a, *b;
-    size_t b_step, k;
-    float *c;
-    size_t c_step;
-    bool adds;
-} row_job;
-static void row_panels(const row_job *r, size_t count, size_t cols);
 /* k values of a row, times 2^exponent: the whole vectors that row_panels reads. */
 static void round_row(const float *a, size_t k, int exponent, uint16_t *to);
 
@@ -64,7 +56,22 @@ static int exponent_of_row(const takt_gemm_f32 *g, const float *a)
     return takt_gemm_f16_exponent(largest);
 }
 
-#include "kernel/gemm_f16/one_row.h"
+/* The part of A's row that a chunk needs. */
+static void round_chunk(const takt_gemm_f32 *g, const block *o)
+{
+    uint16_t *to = (uint16_t *)(void *)g->scratch;
+    const float *a = g->a + o->p * g->a_col;
+    if (g->a_col == 1) {
+        round_row(a, o->k, o->exponent[0], to);
+        return;
+    }
+    for (size_t i = 0; i < o->k; i += 32) {
+        float part[32] = {0};
+        for (size_t q = 0; q < 32 && i + q < o->k; q++)
+            part[q] = a[(i + q) * g->a_col];
+        round_row(part, 32, o->exponent[0], to + i);
+    }
+}
 
 static void pack_part(const takt_gemm_f32 *g, const block *o, size_t i, size_t rows, uint16_t *to)
 {
@@ -99,11 +106,12 @@ static void run(const takt_gemm_f32 *g)
 {
     if (g->m == 0 || g->n == 0)
         return;
-    if (g->m == 1) {
-        one_row(g);
-        return;
-    }
     char *after = (char *)g->scratch + a_bytes(g);
-    walk(g, (block){.edge = (float *)(void *)after,
-                    .exponent = (int *)(void *)(after + edge_bytes())});
+    const block o = {.rows = 1,
+                     .edge = (float *)(void *)after,
+                     .exponent = (int *)(void *)(after + edge_bytes())};
+    if (g->m == 1)
+        one_row(g, o);
+    else
+        walk(g, o);
 }
