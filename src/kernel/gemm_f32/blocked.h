@@ -143,8 +143,9 @@ static size_t scratch_bytes(const gemm *g)
         return 0;
     const bool is_one = g->k <= CHUNK; /* then only an edge needs sums */
     const size_t rows = least(g->m, is_one ? MR : rows_most(g));
-    const size_t columns = is_one ? NR : least(round_up(g->n, NR), SUM_BYTES / sizeof(elem) / rows);
-    const size_t sums = round_up(rows * (columns + NR + 2 * NARROW), 64 / sizeof(elem));
+    const size_t all = rows * (is_one ? NR : round_up(g->n, NR));
+    const size_t whole = least(all, SUM_BYTES / sizeof(elem)); /* not less for a row more */
+    const size_t sums = round_up(whole + rows * (NR + 2 * NARROW), 64 / sizeof(elem));
     return round_up((packed_a(g) + sums + widened_elems(g)) * sizeof(elem), 64);
 }
 

@@ -1,4 +1,4 @@
-/* gemm_f64_neon.c - tiles of 6 x 8, one row by four distant panels. */
+/* gemm_f64_neon.c - tiles of 8 x 6 and 8 x 4, one row by four distant panels. */
 #include "kernel/gemm_f64/gemm_f64.h"
 
 #include <arm_neon.h>
@@ -10,7 +10,7 @@ typedef double elem;
 typedef uint64_t word;
 typedef takt_gemm_f64 gemm;
 typedef takt_epilogue_f64 epilogue;
-enum { WIDE = 8, NARROW = 8, PANEL = 8, PANELS = 1, MR = 6, QUAD = 2, SHIFT = 3 };
+enum { WIDE = 6, NARROW = 4, PANELS = 1, MR = 8, QUAD = 2 };
 enum { A_BYTES = 512 << 10, B_BYTES = 320 << 10, MASKED = 0 };
 
 #include "kernel/gemm_f32/epilogue.h"
@@ -19,59 +19,87 @@ enum { A_BYTES = 512 << 10, B_BYTES = 320 << 10, MASKED = 0 };
 
 #include "kernel/gemm_f64/stored.h"
 
-#include "kernel/gemm_f32/pack_quads.h"
+#include "kernel/gemm_f64/neon_panel.h"
 
-#define TS "2d"
-#define ES "d"
-#define K_STEPS TWO_STEPS
-#define K_REST TWO_REST
-
-#include "kernel/gemm_f32/neon_float.h"
-
-#include "kernel/gemm_f32/neon_tile.h"
-
-typedef struct sums {
-    float64x2_t v[4];
-} sums;
-
-static inline __attribute__((always_inline)) void fma_row(sums *s, const double *b, double a)
+/* [k][rows, an even number]. */
+static size_t strip_elems(size_t rows, size_t k)
 {
-    for (int j = 0; j < 4; j++)
-        s->v[j] = vfmaq_n_f64(s->v[j], vld1q_f64(b + 2 * j), a);
+    return (rows + 1) / 2 * 2 * k;
 }
 
-/* One chunk of `count` panels. */
-static inline __attribute__((always_inline)) void
-row_chunk(const double *a, const double *b, size_t b_step, size_t k, sums *s, const size_t count)
+/* Two rows by two k are turned round; of an odd number of rows the last is there twice: what that
+ * gives is never used. */
+static inline __attribute__((always_inline)) void pack_pairs(const gemm *g, const double *a,
+                                                             size_t rows, size_t k, double *to)
 {
-    for (size_t i = 0; i < count; i++)
-        for (int j = 0; j < 4; j++)
-            s[i].v[j] = vdupq_n_f64(0);
-    for (size_t p = 0; p < k; p++)
-        for (size_t i = 0; i < count; i++)
-            fma_row(&s[i], b + i * b_step + p * PANEL, a[p]);
+    const size_t width = (rows + 1) / 2 * 2;
+    size_t p = 0;
+    for (; p + 2 <= k; p += 2, to += 2 * width)
+        for (size_t r = 0; r < rows; r += 2) {
+            const double *even = a + r * g->a_row + p, *odd = r + 1 < rows ? even + g->a_row : even;
+            const float64x2_t x = vld1q_f64(even), y = vld1q_f64(odd);
+            vst1q_f64(to + r, vzip1q_f64(x, y));
+            vst1q_f64(to + width + r, vzip2q_f64(x, y));
+        }
+    for (size_t r = 0; p < k && r < width; r++)
+        to[r] = a[(r < rows ? r : r - 1) * g->a_row + p];
 }
 
-static inline __attribute__((always_inline)) void row_fixed(const row_job *r, const size_t count)
+static void pack_strip(const gemm *g, const double *a, size_t rows, size_t k, double *to)
 {
-    sums s[4];
-    row_chunk(r->a, r->b, r->b_step, r->k, s, count);
+    const size_t width = (rows + 1) / 2 * 2;
+    if (g->a_col != 1) {
+        for (size_t p = 0; p < k; p++)
+            for (size_t r = 0; r < width; r++)
+                to[p * width + r] = a[(r < rows ? r : r - 1) * g->a_row + p * g->a_col];
+    } else if (rows == MR) {
+        pack_pairs(g, a, MR, k, to);
+    } else {
+        pack_pairs(g, a, rows, k, to);
+    }
+}
+
+static size_t rows_in_place(const gemm *g)
+{
+    (void)g;
+    return 0;
+}
+
+/* ---- one row ---- */
+
+/* One chunk of `count` panels of two columns times `vectors`. */
+static inline __attribute__((always_inline)) void row_fixed(const row_job *r, const size_t count,
+                                                            const size_t vectors)
+{
+    float64x2_t s[4][3];
     for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < 4; j++) {
+        for (size_t j = 0; j < vectors; j++)
+            s[i][j] = vdupq_n_f64(0);
+    for (size_t p = 0; p < r->k; p++)
+        for (size_t i = 0; i < count; i++) {
+            const double *b = r->b + i * r->b_step + p * vectors * 2;
+            for (size_t j = 0; j < vectors; j++)
+                s[i][j] = vfmaq_n_f64(s[i][j], vld1q_f64(b + 2 * j), r->a[p]);
+        }
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < vectors; j++) {
             double *to = r->c + i * r->c_step + 2 * j;
-            vst1q_f64(to, r->adds ? vaddq_f64(vld1q_f64(to), s[i].v[j]) : s[i].v[j]);
+            vst1q_f64(to, r->adds ? vaddq_f64(vld1q_f64(to), s[i][j]) : s[i][j]);
         }
 }
 
 static void row_panels(const row_job *r, size_t count, size_t width)
 {
-    (void)width;
-    if (count == 4)
-        row_fixed(r, 4);
+    if (count == 4 && width == WIDE)
+        row_fixed(r, 4, WIDE / 2);
+    else if (count == 4)
+        row_fixed(r, 4, NARROW / 2);
+    else if (width == WIDE)
+        row_fixed(r, 1, WIDE / 2);
     else
-        row_fixed(r, 1);
+        row_fixed(r, 1, NARROW / 2);
 }
 
 static const takt_gemm_f64_info info = {MR, {WIDE, NARROW}, scratch_bytes};
 
-TAKT_KERNELS(gemm_f64, TAKT_KERNEL(gemm_f64, "neon_6x8", 20, run, &info));
+TAKT_KERNELS(gemm_f64, TAKT_KERNEL(gemm_f64, "neon_8x6", 20, run, &info));

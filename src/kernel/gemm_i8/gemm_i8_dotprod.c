@@ -43,10 +43,8 @@ static void pack_tile(const takt_gemm_i8 *g, const strip *s, size_t k, char *to)
 #define ADD_(x, y) "add v" #x ".4s, v" #x ".4s, v" #y ".4s\n\t"
 #define FINISH(R)
 #define FINISH_IN
-#define K_STEPS FOUR_STEPS
-#define K_REST FOUR_REST
 
-#include "kernel/gemm_f32/neon_tile.h"
+#include "kernel/gemm_i8/neon_tile.h"
 
 #undef elem
 

@@ -1,8 +1,7 @@
-/* neon_tile.h - the tile of R rows by 64 bytes of columns, in assembly, for f32, f64 and bytes.
+/* neon_tile.h - the tile of R rows by 64 bytes of columns, in assembly, by sdot or usdot.
  *
  * A template: define FM(acc, b, a, l), which multiplies by lane l of A and adds, ADD_(x, y), which
- * adds, K_STEPS and K_REST (as FOUR_STEPS and FOUR_REST, or TWO_...), and FINISH(R) with its
- * FINISH_IN, what is done to sums before they are stored (neon_float.h).
+ * adds, and FINISH(R) with its FINISH_IN, what is done to sums before they are stored.
  *
  * Registers: v0-v5 hold one vector of k for each row of A, v6 and v7 pass the row of B through,
  * v8-v31 accumulate. Both multiplicands come from plain loads (others halve the rate of fmla on
@@ -31,7 +30,7 @@
     COLS_##R(6, l, 8, 12, 16, 20, 24, 28) "ldr q6, [%[b], #" #off " + 32]\n\t"                     \
     COLS_##R(7, l, 9, 13, 17, 21, 25, 29) "ldr q7, [%[b], #" #off " + 48]\n\t"
 
-/* A vector of A holds four k, or two: the loop's step, and the last 1 to 4 (or 2) k. */
+/* A vector of A holds four k: the loop's step, and the last 1 to 4 k. */
 #define FOUR_STEPS(R)                                                                              \
     K_STEP(R, 0, 0) K_STEP(R, 1, 64) K_STEP(R, 2, 128) K_STEP(R, 3, 192) "add %[b], %[b], #256\n\t"
 #define FOUR_REST(R)                                                                               \
@@ -39,10 +38,6 @@
     "21:" K_STEP(R, 0, 0) "cmp %[rest], #3\n\tbhs 22f\n\t" K_LAST(R, 1, 64) "b 3f\n"               \
     "22:" K_STEP(R, 1, 64) "cmp %[rest], #4\n\tbhs 23f\n\t" K_LAST(R, 2, 128) "b 3f\n"             \
     "23:" K_STEP(R, 2, 128) K_LAST(R, 3, 192)
-#define TWO_STEPS(R) K_STEP(R, 0, 0) K_STEP(R, 1, 64) "add %[b], %[b], #128\n\t"
-#define TWO_REST(R)                                                                                \
-    "cmp %[rest], #2\n\tbhs 21f\n\t" K_LAST(R, 0, 0) "b 3f\n"                                      \
-    "21:" K_STEP(R, 0, 0) K_LAST(R, 1, 64)
 /* clang-format on */
 
 #define LOAD_A_2 "ldp q0, q1, [%[a]], #32\n\t"
@@ -87,9 +82,9 @@
         const size_t ldc = t->ldc * sizeof(elem), rest = t->k - groups * QUAD;                     \
         __asm__ volatile(ROWS_##R(TOUCH) ROWS_##R(ZERO)                                            \
             "cbz %[rest], 3f\n\tldp q6, q7, [%[b]]\n\tcbz %[groups], 2f\n"                         \
-            "1:\n\t" LOAD_A_##R K_STEPS(R)                                                         \
+            "1:\n\t" LOAD_A_##R FOUR_STEPS(R)                                                      \
             "subs %[groups], %[groups], #1\n\tbne 1b\n"                                            \
-            "2:\n\t" LOAD_A_##R K_REST(R)                                                          \
+            "2:\n\t" LOAD_A_##R FOUR_REST(R)                                                       \
             "3:\n\t" EPILOGUE(R)                                                                   \
             : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [groups] "+r"(groups), [p] "+r"(p),           \
               [s] "=&r"(s)                                                                         \
