@@ -4,6 +4,9 @@
 # of mut_<target>.c where the format has lengths that must fit; otherwise
 # main_replay.c feeds it the corpus, with any compiler and on any machine.
 file(GLOB fuzz_files ${glob} tests/fuzz/fz_*.c)
+if(TAKT_FUZZ AND TARGET takt_tool)
+  set_target_properties(takt takt_tool PROPERTIES EXCLUDE_FROM_ALL ON) # targets need neither
+endif()
 foreach(file IN LISTS fuzz_files)
   if(NOT TARGET takt_static)
     break()

@@ -2,6 +2,8 @@
 
 # Instrumented code of variants that the machine cannot run anyway costs minutes of compiling.
 set(TAKT_WITHOUT_ISA "" CACHE STRING "ISAs whose variants are left out of the build")
+# Emulators do not know all instructions: what none can run is compiled to see that it can be.
+set(TAKT_UNRUN_ISA "" CACHE STRING "ISAs whose variants are compiled in a hurry, with -O1")
 
 # takt_isa(name [ON processor...] [FLAGS flag...]): files `<family>_<name>[_<note>].c` are compiled
 # with these flags, on these processors only.
@@ -13,6 +15,9 @@ function(takt_isa name)
   endif()
   if(NOT isa_ON OR CMAKE_SYSTEM_PROCESSOR IN_LIST isa_ON)
     set(takt_isa_here ${takt_isa_here} ${name} PARENT_SCOPE)
+    if(name IN_LIST TAKT_UNRUN_ISA)
+      list(APPEND isa_FLAGS -O1)
+    endif()
     set(takt_isa_flags_${name} ${isa_FLAGS} PARENT_SCOPE)
   endif()
 endfunction()
