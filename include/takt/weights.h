@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <takt/ctx.h>
+#include <takt/model.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,6 +22,10 @@ typedef struct takt_convert_options {
 TAKT_API TAKT_MUST_USE takt_status takt_weights_convert(takt_ctx *ctx, const char *from,
                                                         const char *to,
                                                         const takt_convert_options *options);
+/** Its tensors: names, types, bytes, and the part that holds them: `takt inspect`. */
+TAKT_API TAKT_MUST_USE takt_status takt_weights_inspect(takt_ctx *ctx, const char *path,
+                                                        takt_format format, takt_sink_fn *sink,
+                                                        void *user);
 /** Whether a file begins like one of weights, and not like a model. */
 TAKT_API TAKT_MUST_USE takt_status takt_weights_probe(takt_ctx *ctx, const char *path, bool *holds);
 

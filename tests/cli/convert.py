@@ -37,6 +37,13 @@ succeeds("convert", MLP, "-o", path("w.safetensors"))
 succeeds("convert", path("w.safetensors"), "-o", path("w.npz"))
 succeeds("convert", path("w.npz"), "--shard-size", "64K", "-o", path("w.safetensors.index.json"))
 expect(os.path.exists(path("w-00002-of-00002.safetensors")), str(os.listdir(path(""))))
+for file in ("w.safetensors", "w.npz", "w.safetensors.index.json"):
+    held = parsed("inspect", path(file), "--json")
+    names = {tensor["name"] for tensor in held["tensors"]}
+    expect(held["bytes"] == sum(tensor["bytes"] for tensor in held["tensors"]) > 0, str(held))
+    listed = succeeds("inspect", path(file))
+    expect(all(name in listed for name in names) and f"{len(names)} tensors" in listed, listed)
+    expect(("w-00002-of-00002.safetensors" in listed) == file.endswith("json"), listed)
 again = digest(MLP, "--weights", path("w.safetensors.index.json"))
 expect(again == digest(MLP), "the same weights")
 fails(1, "run", CNN, "--weights", path("w.npz"), says=["TAKT3402", "places", "is missing"])

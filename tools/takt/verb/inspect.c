@@ -1,9 +1,19 @@
-/* inspect.c - what a model consists of, without running it. */
+/* inspect.c - what a model or a file of weights consists of, without running it. */
 #include "tool.h"
+
+/* Files that cannot be opened are the model's business: it says why. */
+static bool holds_weights(takt_tool *t)
+{
+    bool holds = false;
+    return t->arg_count > 0 && takt_weights_probe(t->ctx, t->args[0], &holds) == TAKT_OK && holds;
+}
 
 static int run(takt_tool *t)
 {
     int code;
+    if (holds_weights(t))
+        return tool_finish(
+            t, takt_weights_inspect(t->ctx, t->args[0], tool_format_of(t), tool_to_stdout, NULL));
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
@@ -16,6 +26,7 @@ const takt_verb takt_verb_inspect = {
     .name = "inspect",
     .summary = "inputs, outputs, parameters, operations and arithmetic of a model",
     .arguments = "MODEL",
+    .about = "Of a file of weights (safetensors, its .index.json, npz or npy), the tensors.",
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt inspect --json examples/cnn.takt",
