@@ -72,7 +72,7 @@ void takt_html_style(takt_text *text)
 /* ---- times ---- */
 
 typedef struct histogram {
-    size_t bins[BINS], most;
+    size_t bins[BINS], count, most;
     double low, high, width;
 } histogram;
 
@@ -80,14 +80,16 @@ static void count_bins(const takt_timing *t, histogram *h)
 {
     h->low = t->stats.min;
     h->high = fmax(takt_plot_end(t), h->low + 1);
-    h->width = (h->high - h->low) / BINS;
+    /* A few times in many bins are a comb that shows nothing. */
+    h->count = (size_t)fmin(BINS, fmax(6, ceil(2 * sqrt((double)t->count))));
+    h->width = (h->high - h->low) / (double)h->count;
     h->most = 1;
     for (size_t i = 0; i < t->count; i++) {
         const double at = (t->samples[i] - h->low) / h->width;
         if (t->samples[i] <= h->high)
-            h->bins[at < BINS - 1 ? (size_t)fmax(at, 0) : BINS - 1]++;
+            h->bins[at < (double)h->count - 1 ? (size_t)fmax(at, 0) : h->count - 1]++;
     }
-    for (size_t i = 0; i < BINS; i++)
+    for (size_t i = 0; i < h->count; i++)
         h->most = h->bins[i] > h->most ? h->bins[i] : h->most;
 }
 
@@ -105,11 +107,11 @@ void takt_plot_distribution(takt_text *text, const takt_timing *t)
     count_bins(t, &h);
     const char *unit = takt_time_word(h.high, &scale);
     const takt_axis x = takt_x_axis(h.low * scale, h.high * scale, false),
-                    y = takt_y_axis(0, (double)h.most, false);
+                    y = takt_y_axis(0, fmax(4, (double)h.most), false); /* whole numbers */
     takt_plot_begin(text, "Distribution", unit, "runs");
     takt_axis_ticks(text, &x, true);
     takt_axis_ticks(text, &y, false);
-    for (size_t i = 0; i < BINS; i++) {
+    for (size_t i = 0; i < h.count; i++) {
         const double left = takt_axis_place(&x, (h.low + (double)i * h.width) * scale);
         const double right = takt_axis_place(&x, (h.low + (double)(i + 1) * h.width) * scale);
         const double top = takt_axis_place(&y, (double)h.bins[i]);

@@ -149,7 +149,8 @@ static void draw_steps(const drawing *d)
         const double at =
             (takt_axis_place(&d->x, p->points[k - 1].x) + takt_axis_place(&d->x, p->points[k].x)) /
             2;
-        const bool is_right = at > WIDTH - 90;
+        /* On the side where the line is low, if there is room. */
+        const bool is_right = at > WIDTH - 90 || (p->steps[i].change > 0 && at > LEFT + 60);
         line(d, at, TOP, at, HEIGHT - BOTTOM);
         takt_text_add(d->text, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%+.1f %%</text>\n",
                       at + (is_right ? -5 : 5), TOP + 12, is_right ? "end" : "start",

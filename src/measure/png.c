@@ -134,7 +134,9 @@ static void draw_steps(canvas *c, const takt_plot *p)
         const int at = (x_of(c, p->points[k - 1].x) + x_of(c, p->points[k].x)) / 2;
         line(c, at, TOP, at, HEIGHT - BOTTOM, ORANGE);
         snprintf(text, sizeof text, "%+.1f %%", 100 * p->steps[i].change);
-        write_text(c, text, at > WIDTH - 120 ? at - 12 * (int)strlen(text) : at + 6, TOP + 4);
+        const int wide = 12 * (int)strlen(text);
+        const bool is_left = at > WIDTH - 120 || (p->steps[i].change > 0 && at > LEFT + wide + 6);
+        write_text(c, text, is_left ? at - wide : at + 6, TOP + 4); /* where the line is low */
     }
 }
 
