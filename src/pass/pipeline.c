@@ -62,7 +62,7 @@ static takt_status fail_unknown(takt_ctx *ctx, takt_span word)
     memcpy(name, word.at, length);
     name[length] = '\0';
     const char *nearest = NULL;
-    size_t best = 4;
+    size_t best = length < 4 ? 2 : length < 9 ? 3 : 4; /* more than may be wrong */
     for (size_t i = 0; i < STAGES; i++) {
         const size_t d = takt_name_distance(name, stages[i].pass->name, best);
         if (d < best) {

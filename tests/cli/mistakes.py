@@ -27,14 +27,17 @@ fails(2, "run", MLP, "-i", "X=x.npy", says=["the model has no input called X", "
 fails(2, "run", STREAM, "-o", "z=z.npy", says=["the model has no output called z"])
 fails(2, "run", MLP, "--shape", "y:2x784", says=["the model has no input called y"])
 fails(2, "explain", "1999", says=["there is no error 1999"])
-fails(2, "help", "rum", says=["there is no verb rum"])
+fails(2, "explain", "99999", says=["there is no error 99999", "takt explain --list"])
+fails(2, "help", "rum", says=["there is no verb rum", "did you mean `takt run`?"])
+fails(2, "convert", MLP, "m.onnx", says=["not take the argument m.onnx", "-o model.takt`"])
 fails(2, "completion", "tcsh", says=["bash, zsh and fish"])
 fails(2, "explain", says=["wants MODEL or the number of an error"])
 fails(2, "opt", says=["takt opt wants MODEL", "takt opt --list"])
 fails(2, "explain", "--node", "nobody", MLP, says=["no step computes a node called nobody"])
 
 # Nothing is suggested where nothing is near.
-for words in (("xyz", MLP), ("run", MLP, "--zzzzz", "1"), ("frobnicate", MLP)):
+for words in (("xyz", MLP), ("run", MLP, "--zzzzz", "1"), ("frobnicate", MLP),
+              ("opt", MLP, "--pass=nope")):
     expect("did you mean" not in fails(2, *words), f"{words}: something far is suggested")
 
 # Verbs of two words.

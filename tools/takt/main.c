@@ -13,8 +13,7 @@ static bool is_group(const char *group)
     return false;
 }
 
-/* `second` is the next word, or NULL: `takt benchmark rum` lacks no verb benchmark. */
-static int unknown_verb(const takt_tool *t, const char *word, const char *second)
+int tool_unknown_verb(const takt_tool *t, const char *word, const char *second)
 {
     const char *names[64];
     char hint[160] = "`takt help` lists the verbs";
@@ -40,10 +39,11 @@ static int check_args(const takt_tool *t)
     const bool has_model =
         tool_verb_takes(v, TAKT_F_MODEL) && tool_text_of(t, TAKT_F_MODEL) != NULL;
     const int count = (int)t->arg_count + has_model;
-    char hint[160];
+    char hint[320];
     char name[64];
     tool_typed(v, name, sizeof name);
-    snprintf(hint, sizeof hint, "`takt %s --help` shows how it is called", name);
+    snprintf(hint, sizeof hint, "`takt %s --help` shows how it is called, as in `%.200s`", name,
+             v->example);
     if (count < v->arg_min)
         return tool_usage_error(t, 1003, hint, "takt %s wants %s", name, v->arguments);
     if (count > v->arg_max)
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
         code = argc == 2 ? TAKT_EXIT_USAGE : TAKT_EXIT_OK; /* as for `takt` alone */
     else
         code = t.verb == NULL
-                   ? unknown_verb(&t, group, argc > 2 ? argv[2] : NULL)
+                   ? tool_unknown_verb(&t, group, argc > 2 ? argv[2] : NULL)
                    : run(&t, argc > taken ? argc - taken : 0, argc > taken ? argv + taken : NULL);
     if (argc < 2) /* the overview is for the lost; scripts must not take it for success */
         code = TAKT_EXIT_USAGE;

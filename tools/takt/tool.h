@@ -127,6 +127,8 @@ void tool_print_string(FILE *to, const char *text); /* quoted, as JSON wants it 
 /* "error[TAKT1003]: ..." with a hint if there is one; returns TAKT_EXIT_USAGE. */
 int tool_usage_error(const takt_tool *t, int id, const char *hint, const char *format, ...)
     TAKT_PRINTF(4, 5);
+/* `second` is the next word, or NULL: `takt benchmark rum` lacks no verb benchmark. */
+int tool_unknown_verb(const takt_tool *t, const char *word, const char *second);
 /* Prints the failure and returns the exit code that belongs to it. */
 int tool_report_error(const takt_tool *t, const takt_error *error);
 /* The context's last error if `status` is a failure. */

@@ -6,14 +6,13 @@
 
 /* ---- errors ---- */
 
-/* The number in "2103" or "TAKT2103"; 0 if it is neither. */
-static int error_id(const char *text)
+/* The digits in "2103" or "TAKT2103"; NULL if it is neither. */
+static const char *error_id(const char *text)
 {
     if (strncmp(text, "TAKT", 4) == 0)
         text += 4;
-    if (strlen(text) != 4 || strspn(text, "0123456789") != 4)
-        return 0;
-    return atoi(text);
+    const size_t length = strlen(text);
+    return length > 0 && strspn(text, "0123456789") == length ? text : NULL;
 }
 
 static void print_error(const takt_tool *t, int id, const char *before)
@@ -43,11 +42,12 @@ static int list_errors(const takt_tool *t)
     return TAKT_EXIT_OK;
 }
 
-static int explain_error(const takt_tool *t, int id)
+static int explain_error(const takt_tool *t, const char *digits)
 {
+    const int id = strlen(digits) == 4 ? atoi(digits) : 0;
     if (takt_error_explain(id) == NULL)
-        return tool_usage_error(t, 1002, "`takt explain --list` lists them", "there is no error %d",
-                                id);
+        return tool_usage_error(t, 1002, "`takt explain --list` lists them",
+                                "there is no error %.40s", digits);
     print_error(t, id, "");
     printf("%s", tool_on(t, TAKT_F_JSON) ? "\n" : "");
     return TAKT_EXIT_OK;
@@ -109,9 +109,9 @@ static int run(takt_tool *t)
     if (t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
         return tool_usage_error(t, 1003, "`takt explain --list` lists the errors",
                                 "takt explain wants MODEL or the number of an error");
-    const int id = t->arg_count > 0 ? error_id(t->args[0]) : 0;
-    if (id != 0)
-        return explain_error(t, id);
+    const char *digits = t->arg_count > 0 ? error_id(t->args[0]) : NULL;
+    if (digits != NULL)
+        return explain_error(t, digits);
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;

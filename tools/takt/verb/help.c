@@ -17,12 +17,8 @@ static int run(takt_tool *t)
     const takt_verb *verb = tool_verb_find(t->arg_count > 1 ? pair : t->args[0]);
     if (verb == NULL && t->arg_count == 1 && tool_help_group(t->args[0]))
         return TAKT_EXIT_OK;
-    if (verb == NULL && t->arg_count > 1)
-        return tool_usage_error(t, 1002, "`takt help` lists the verbs", "there is no verb %s %s",
-                                t->args[0], t->args[1]);
     if (verb == NULL)
-        return tool_usage_error(t, 1002, "`takt help` lists the verbs", "there is no verb %s",
-                                t->args[0]);
+        return tool_unknown_verb(t, t->args[0], t->arg_count > 1 ? t->args[1] : NULL);
     tool_help_verb(verb);
     return TAKT_EXIT_OK;
 }
