@@ -1,0 +1,87 @@
+"""fuzz.py - scripts/fuzz: rows, findings that can be repeated, and machines that stood still."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import os
+import types
+
+from _cli import ROOT, expect, finish, path
+
+LOADER = importlib.machinery.SourceFileLoader("fuzz", os.path.join(ROOT, "scripts", "fuzz"))
+fuzz = importlib.util.module_from_spec(importlib.util.spec_from_loader("fuzz", LOADER))
+LOADER.exec_module(fuzz)
+
+GOOD = """#2\tINITED cov: 10 ft: 20 corp: 1/1b exec/s: 0 rss: 30Mb
+#50\tNEW    cov: 12 ft: 24 corp: 2/2b lim: 4 exec/s: 0 rss: 30Mb
+#74\tNEW    cov: 15 ft: 30 corp: 3/3b lim: 4 exec/s: 0 rss: 30Mb
+#80\tREDUCE cov: 15 ft: 30 corp: 3/3b lim: 4 exec/s: 0 rss: 30Mb
+#99\tNEW    cov: 17 ft: 30 corp: 3/3b lim: 4 exec/s: 0 rss: 30Mb
+#100\tDONE   cov: 17 ft: 30 corp: 3/3b lim: 4 exec/s: 0 rss: 30Mb
+stat::number_of_executed_units: 100
+"""
+CLOCK = "==1== ERROR: libFuzzer: timeout after 60 seconds\n"
+CRASH = "==1== ERROR: AddressSanitizer: SEGV\n    #0 0x1 in somewhere x.c:7\n"
+BYTES = b"\0bad\xff"
+
+
+def target(output, status=0, kept="", again="exit 0"):
+    """A stand-in for fz_some: writes its input where libFuzzer would, and ends so."""
+    build = path("build")
+    for folder in (build, path("build/findings"), path("build/findings/some")):
+        os.makedirs(folder, exist_ok=True)
+    artifact = os.path.join(build, "findings", "some", kept)
+    lines = ["#!/bin/sh", f'for last; do :; done; [ "$last" = "{artifact}" ] && {{ {again}; }}',
+             "cat << 'END'", output.rstrip("\n")]
+    if kept:
+        with open(artifact, "wb") as file:
+            file.write(BYTES)
+        lines.append(f"artifact_prefix='x'; Test unit written to {artifact}")
+    with open(os.path.join(build, "fz_some"), "w", encoding="ascii") as file:
+        file.write("\n".join([*lines, "END", f"exit {status}", ""]))
+    os.chmod(os.path.join(build, "fz_some"), 0o755)
+    return types.SimpleNamespace(smoke=True, build=build), artifact
+
+
+def run(options):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        good = fuzz.fuzz("some", options)
+    return good, said.getvalue()
+
+
+expect(fuzz.late_edges(GOOD, 100) == 2, "edges of the last quarter")
+expect(fuzz.late_edges("", 0) == 0, "no executions")
+
+options, _ = target(GOOD)
+good, text = run(options)
+expect(good and "100 executions" in text and "17 edges, 2 of them new" in text, text)
+expect(not [f for f in os.listdir(options.build) if f.startswith("smoke_")], "files are left")
+
+fuzz.ROOT = path("root")
+os.makedirs(fuzz.ROOT, exist_ok=True)
+options.smoke = False
+good, text = run(options)
+with open(path("root/trust/ledger.tsv"), encoding="ascii") as ledger:
+    row = ledger.read().splitlines()[-1].split("\t")
+expect(good and "; 2 new edges in the last quarter" in row[2] and row[3:5] == ["some", "100"]
+       and row[6:8] == ["17", "0"], str(row))
+
+options, artifact = target(GOOD + CRASH, 1, "crash-1")
+good, text = run(options)
+expect(not good and "1 findings" in text and "somewhere x.c:7" in text, text)
+expect("echo AGJhZP8= | base64 -d > crash-1" in text and os.path.isfile(artifact), text)
+
+options, artifact = target(GOOD + CLOCK, 70, "timeout-1")
+good, text = run(options)
+expect(good and "the machine was busy" in text and not os.path.exists(artifact), text)
+
+options, artifact = target(GOOD + CLOCK, 70, "timeout-2", "exit 70")
+good, text = run(options)
+expect(not good and "base64 -d > timeout-2" in text and os.path.isfile(artifact), text)
+
+options, _ = target("nothing")
+good, text = run(options)
+expect(not good and "ran nothing" in text, text)
+
+finish()
