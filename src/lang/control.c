@@ -286,14 +286,14 @@ void takt_eval_for(takt_frame *f, const takt_ast *a)
     if (takt_body_begin(f, a, &b))
         take_loop(f, l, &b);
     b.frame.is_loop = true;
-    const size_t errors = e->diagnostics->error_count;
+    const size_t errors = e->diagnostics->complaints;
     if (b.is_good)
         takt_eval_block(&b.frame, a->b);
     e->root = root;
     if (b.frame.returned != NULL && b.frame.returned->kind == TAKT_A_RETURN)
         takt_complain(f, b.frame.returned, TAKT_E_CALL, "assign to a name from outside",
                       "nothing is returned from within a loop");
-    else if (b.is_good && e->status == TAKT_OK && e->diagnostics->error_count == errors)
+    else if (b.is_good && e->status == TAKT_OK && e->diagnostics->complaints == errors)
         finish(f, l, &b);
     takt_body_end(f, &b);
 }

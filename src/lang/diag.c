@@ -98,11 +98,12 @@ takt_status takt_diagnostics_add(takt_diagnostics *list, const takt_place *place
                                  takt_diagnostic what)
 {
     char last[96];
+    const bool is_error = what.severity == TAKT_SEVERITY_ERROR;
     locate(place, &what);
     what.file = place->file;
+    list->complaints += is_error;
     if (is_known(list, &what) || list->is_full)
         return TAKT_OK;
-    const bool is_error = what.severity == TAKT_SEVERITY_ERROR;
     list->is_full = is_error && list->error_count >= list->arena.ctx->limits.errors;
     if (list->is_full) { /* the last word */
         snprintf(last, sizeof last, "there are more errors than the %zu above", list->error_count);

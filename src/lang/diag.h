@@ -30,6 +30,7 @@ typedef struct takt_diagnostics {
     takt_diagnostic *at;
     size_t count, capacity;
     size_t error_count;
+    size_t complaints; /* errors found, with those that are known or too many to be listed */
     bool is_full; /* limits.errors was passed; the last entry says so */
 } takt_diagnostics;
 

@@ -130,9 +130,9 @@ static takt_status follow(importer *m, size_t from, const takt_ast *at)
     while (made->to < m->count && strcmp(m->at[made->to].path, path) != 0)
         made->to++;
     if (made->to == m->count) {
-        const size_t errors = e->diagnostics->error_count;
+        const size_t errors = e->diagnostics->complaints;
         TAKT_TRY(check(m, in, at, path));
-        if (e->diagnostics->error_count > errors)
+        if (e->diagnostics->complaints > errors)
             return TAKT_OK;
         TAKT_TRY(add_file(m, in, at, path));
         if (made->to == m->count)

@@ -246,7 +246,7 @@ takt_value takt_eval_graph(takt_frame *f, const takt_ast *a)
     const takt_ast *root = e->root;
     const char *root_name = e->root_name;
     const bool takes_dims = e->takes_dims;
-    const size_t errors = e->diagnostics->error_count;
+    const size_t errors = e->diagnostics->complaints;
     takt_frame inner;
     takt_frame_init(&inner, e, f, a->function);
     inner.call = a;
@@ -260,7 +260,7 @@ takt_value takt_eval_graph(takt_frame *f, const takt_ast *a)
     e->root = root;
     e->root_name = root_name;
     f->graph->streams = graph->streams;
-    if (e->diagnostics->error_count > errors || e->status != TAKT_OK)
+    if (e->diagnostics->complaints > errors || e->status != TAKT_OK)
         return takt_value_poison();
     return (takt_value){.kind = TAKT_V_GRAPH, .graph = graph};
 }

@@ -225,6 +225,9 @@ static void limits(void)
     EXPECT(strstr(takt_last_error(ctx), "m.takt:256:8: a model consists of at most 256 files") !=
                NULL,
            "%s", takt_last_error(ctx));
+    reads = 0; /* more than errors are listed: what is not said is not done either */
+    EXPECT_STATUS(ctx, row(300), TAKT_ERR_NOT_FOUND);
+    EXPECT(reads == 255, "%zu files were read", reads);
 }
 
 int main(void)
