@@ -31,7 +31,7 @@ typedef struct takt_diagnostics {
     size_t count, capacity;
     size_t error_count;
     size_t complaints; /* errors found, with those that are known or too many to be listed */
-    bool is_full; /* limits.errors was passed; the last entry says so */
+    bool is_full;      /* limits.errors was passed; the last entry says so */
 } takt_diagnostics;
 
 void takt_diagnostics_init(takt_diagnostics *list, takt_ctx *ctx);

@@ -80,6 +80,10 @@ options, artifact = target(GOOD + CLOCK, 70, "timeout-2", "exit 70")
 good, text = run(options)
 expect(not good and "base64 -d > timeout-2" in text and os.path.isfile(artifact), text)
 
+options, _ = target(GOOD, 133)
+good, text = run(options)
+expect(not good and "ended with 133" in text, text)
+
 options, _ = target("nothing")
 good, text = run(options)
 expect(not good and "ran nothing" in text, text)
