@@ -185,6 +185,10 @@ def positions_by_name():
         check(f"Slice {name}", 13, shape + [node("Slice", ["table", start, stop], ["y0"])],
               zeros, [([count], [10.0 + first + v for v in range(count)], 1)], [table, *numbers],
               names)
+    check("Range between names", 13,
+          shape + [node("Squeeze", ["n"], ["from"]), node("Squeeze", ["nk"], ["to"]),
+                   node("Range", ["from", "to", "s1"], ["y0"])],
+          zeros, [([4], [2, 3, 4, 5], 7)], numbers, ["n", "k"])
     check("Range of floats to a name", 13,
           shape + [node("Gather", ["s", "s1"], ["one"]), node("Cast", ["one"], ["f"], to=1),
                    node("Range", ["f0", "f", "f1"], ["y0"])],
@@ -235,4 +239,4 @@ if __name__ == "__main__":
     inputs()
     named_sizes()
     print(f"{count} models, {len(failures)} failed")
-    sys.exit(1 if failures or count < 66 else 0)
+    sys.exit(1 if failures or count < 67 else 0)

@@ -42,21 +42,35 @@ static takt_sym whole(takt_call *c, size_t i)
     return c->status == TAKT_OK ? syms.at[0] : (takt_sym){0};
 }
 
-/* start, start + 1, … up to a dimension. */
+/* 0, 1, … */
+static takt_id counted(takt_call *c, takt_dim count, takt_dtype dtype)
+{
+    const takt_named_attr attrs[] = {{"shape", takt_attr_shape(&count, 1)},
+                                     {"dtype", takt_attr_dtype(dtype)}};
+    return takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
+}
+
+/* start, start + 1, … up to a dimension; start may be one too, as behind what a cache holds. */
 static takt_status of_dimension(takt_call *c)
 {
     const takt_sym start = whole(c, 0), limit = whole(c, 1), delta = whole(c, 2);
+    const takt_dtype dtype = takt_onnx_type(c, 0)->dtype;
     if (c->status != TAKT_OK)
         return c->status;
-    if (start.is_dim || delta.is_dim || delta.number != 1 || start.number < 0)
+    if (delta.is_dim || delta.number != 1 || (!start.is_dim && start.number < 0) ||
+        (!limit.is_dim && limit.number < 0))
         return takt_onnx_refuse(c, "a range of other numbers than whole ones up to a dimension");
+    const takt_dim from = start.is_dim ? start.dim : start.number;
     takt_dim count = limit.is_dim ? limit.dim : limit.number;
-    TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_SUB, count, start.number, &count));
-    const takt_named_attr attrs[] = {{"shape", takt_attr_shape(&count, 1)},
-                                     {"dtype", takt_attr_dtype(takt_onnx_type(c, 0)->dtype)}};
-    takt_id y = takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
-    if (start.number != 0 && y != TAKT_NONE)
-        y = takt_add_scalar(c->g, y, (double)start.number);
+    TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_SUB, count, from, &count));
+    takt_id y = counted(c, count, dtype);
+    if (start.is_dim) {
+        const takt_named_attr axis = {"axis", takt_attr_i64(0)};
+        const takt_id at = takt_onnx_op1(c, &takt_op_dim, counted(c, from, dtype), 1, &axis);
+        y = takt_add(c->g, y, takt_onnx_cast(c, at, dtype));
+    } else if (from != 0 && y != TAKT_NONE) {
+        y = takt_add_scalar(c->g, y, (double)from);
+    }
     return takt_onnx_done(c, y);
 }
 
