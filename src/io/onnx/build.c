@@ -3,13 +3,14 @@
 
 #include "io/onnx/adapt.h"
 
-/* A call that has failed builds nothing more: its attributes may be what the failure left of them,
- * and the graph's own complaint of those would hide the cause. */
+/* After a failure attributes may lack what was to be read: the op would complain of that instead.
+ */
 takt_id takt_onnx_op1(takt_call *c, const takt_op *op, takt_id x, size_t n,
                       const takt_named_attr *attrs)
 {
-    return x == TAKT_NONE || c->status != TAKT_OK ? TAKT_NONE
-                                                  : takt_graph_call(c->g, op, 1, &x, n, attrs);
+    if (x == TAKT_NONE || c->status != TAKT_OK)
+        return TAKT_NONE;
+    return takt_graph_call(c->g, op, 1, &x, n, attrs);
 }
 
 takt_id takt_onnx_op2(takt_call *c, const takt_op *op, takt_id a, takt_id b, size_t n,
