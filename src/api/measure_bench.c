@@ -96,7 +96,9 @@ static void fill_memory(takt_bench *b, takt_session *s, takt_bench_row *r)
     takt_plan_query(plan, &info);
     r->planned_peak = info.peak;
     takt_process_memory(&now, &most);
-    r->rss_delta = most > b->rss_before ? most - b->rss_before : 0;
+    /* What the process had before, and gave back, is not this benchmark's. */
+    const uint64_t reached = most > b->peak_before ? most : now;
+    r->rss_delta = reached > b->rss_before ? reached - b->rss_before : 0;
     double sum = 0, squares = 0;
     const double held = (double)(info.peak - info.arena), n = (double)plan->step_count;
     for (size_t i = 0; i < plan->step_count; i++) {

@@ -166,6 +166,7 @@ static void head(takt_text *text, const takt_profile *p, const flame *f)
     takt_text_add(
         text,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+        "style=\"max-width:100%%;height:auto\" "
         "height=\"%d\" font-family=\"system-ui, sans-serif\" font-size=\"12\">\n"
         "<style>.b{fill:#fff}.t{fill:#222}.f{cursor:pointer}.f text{fill:#1c1c1c;"
         "pointer-events:none}.f:hover rect{stroke:#222}.hit rect{fill:#c43be8}"

@@ -79,8 +79,7 @@ static takt_status fill(takt_bench *b, const takt_bench_info *info)
     b->has_ceilings = info->ceilings != NULL;
     if (b->has_ceilings)
         b->ceilings = *info->ceilings;
-    uint64_t most;
-    takt_process_memory(&b->rss_before, &most);
+    takt_process_memory(&b->rss_before, &b->peak_before);
     takt_ticks_read(&b->ticks);
     return b->model != NULL && b->type != NULL && b->timestamp != NULL && b->fingerprint != NULL
                ? TAKT_OK

@@ -153,6 +153,17 @@ def traced():
                    step["dur"] >= event["dur"] - 1e-6 for step in steps), event)
 
 
+def scheduled():
+    """So many runs are looked at; and what is no schedule."""
+    line = "profile model.takt --duration 0.02 --json --schedule "
+    for words, runs in (("wait=1,warmup=1,active=3", 3), ("active=5", 5)):
+        expect(json.loads(takt(line + words))["profiled_runs"] == runs, words)
+    for words in ("wait=1", "active=0", "active=x", "active", "active=3,late=1"):
+        takt(line + words, 2, "does not say which runs")
+    takt("profile model.takt model_v2.takt", 2, "one model")
+    takt("profile --memory m.json", 2, "no model")
+
+
 def profiles():
     takt("profile model.takt -D batch=32 -t 2 --duration 0.1 --trace t.json --folded f.txt",
          text="of ceiling")
@@ -164,6 +175,10 @@ def profiles():
     takt("profile model.takt --duration 0.05 --memory", text="Resident memory:")
     memory = json.loads(takt("profile model.takt --duration 0.05 --memory --json"))
     expect(memory["resident_peak_bytes"] >= memory["resident_bytes"] > 0, str(memory)[:200])
+    takt("profile model.takt --duration 0.02 --memory m.json", text="Peak memory:")
+    kept = json.loads((TMP / "m.json").read_text())
+    expect(kept["peak_bytes"] == memory["peak_bytes"] > 0, str(kept)[:200])
+    scheduled()
     takt("profile model.takt -D batch=8 --duration 0.05 --brief -o page.html")
     page = (TMP / "page.html").read_text()
     top = page[:page.index('class="cards"')]

@@ -1,9 +1,11 @@
 /* measure.c - timing, profiles, comparisons and results of a real session. */
+#define _GNU_SOURCE
 #include <takt/takt.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/json.h"
 #include "test.h"
@@ -203,6 +205,28 @@ static void comparisons(void)
     takt_session_destroy(other);
 }
 
+/* Memory that the process had before and gave back is no benchmark's. */
+static void resident(void)
+{
+    enum { BYTES = 96 << 20 };
+    static collected c;
+    takt_bench *bench;
+    const takt_bench_case settings = {.timing = {.runs = 5, .warmup = 1}, .no_steps = true};
+    void *block = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!EXPECT(block != MAP_FAILED))
+        return;
+    memset(block, 1, BYTES);
+    munmap(block, BYTES);
+    EXPECT_OK(ctx, takt_bench_create(ctx, NULL, &bench));
+    EXPECT_OK(ctx, takt_bench_add(bench, session, &settings));
+    c.length = 0;
+    EXPECT_OK(ctx, takt_bench_write(bench, TAKT_BENCH_JSON, collect, &c));
+    const char *at = strstr(c.at, "\"measured_peak_rss_delta\": ");
+    if (EXPECT(at != NULL))
+        EXPECT(atof(at + 27) < BYTES / 2.0, "%.40s", at);
+    takt_bench_destroy(bench);
+}
+
 static void results(void)
 {
     static collected c;
@@ -249,4 +273,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, timing, cancelled, profiles, moves, comparisons, results, end)
+TEST_MAIN(begin, timing, cancelled, profiles, moves, comparisons, resident, results, end)

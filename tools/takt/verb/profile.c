@@ -18,6 +18,77 @@ static int save(takt_tool *t, const takt_profile *p, takt_profile_view view, too
     return code != TAKT_EXIT_OK ? code : saved;
 }
 
+/* --memory F.json: the name comes as an argument, since the flag is used alone too. */
+static const char *memory_file(takt_tool *t)
+{
+    for (size_t i = 0; i < t->arg_count && tool_on(t, TAKT_F_MEMORY); i++) {
+        const char *name = t->args[i], *dot = strrchr(name, '.');
+        if (dot == NULL || strcmp(dot, ".json") != 0)
+            continue;
+        for (size_t k = i + 1; k < t->arg_count; k++)
+            t->args[k - 1] = t->args[k];
+        t->arg_count--;
+        return name;
+    }
+    return NULL;
+}
+
+static int save_memory(takt_tool *t, const takt_profile *p, const char *path)
+{
+    tool_buffer text = {0};
+    if (path == NULL)
+        return TAKT_EXIT_OK;
+    const int code = tool_finish(
+        t, takt_profile_print(p, TAKT_PROFILE_MEMORY, 0, TAKT_FORMAT_JSON, tool_to_buffer, &text));
+    const int saved = tool_buffer_save(t, &text, path);
+    return code != TAKT_EXIT_OK ? code : saved;
+}
+
+/* ---- which runs ---- */
+
+typedef struct schedule {
+    uint64_t wait, warmup, active; /* active 0: nothing was said */
+} schedule;
+
+/* "wait=1,warmup=1,active=3", any of them, as PyTorch's profiler has it. */
+static bool take_schedule(const takt_tool *t, schedule *s)
+{
+    const char *text = tool_text_of(t, TAKT_F_SCHEDULE);
+    const struct {
+        const char *key;
+        uint64_t *to;
+    } parts[] = {{"wait=", &s->wait}, {"warmup=", &s->warmup}, {"active=", &s->active}};
+    *s = (schedule){0};
+    for (const char *at = text; at != NULL && *at != '\0';) {
+        char number[24];
+        size_t i = 0;
+        while (i < 3 && strncmp(at, parts[i].key, strlen(parts[i].key)) != 0)
+            i++;
+        at += i < 3 ? strlen(parts[i].key) : 0;
+        const size_t length = strcspn(at, ",");
+        snprintf(number, sizeof number, "%.*s", (int)length, at);
+        if (i == 3 || !tool_read_number(TAKT_FLAG_NUMBER, number, parts[i].to)) {
+            s->active = 0;
+            break;
+        }
+        at += length + (at[length] == ',');
+    }
+    if (text == NULL || s->active > 0)
+        return true;
+    tool_usage_error(t, 1003, "write --schedule wait=1,warmup=1,active=3",
+                     "--schedule %s does not say which runs to look at", text);
+    return false;
+}
+
+/* The runs that nobody looks at. */
+static takt_status run_before(takt_session *session, const schedule *s)
+{
+    takt_status status = TAKT_OK;
+    for (uint64_t i = 0; i < s->wait + s->warmup && status == TAKT_OK; i++)
+        status = takt_session_run(session);
+    return status;
+}
+
 /* ---- the page ---- */
 
 static int impact(takt_tool *t, takt_sink_fn *sink, void *user);
@@ -98,7 +169,7 @@ static int print(takt_tool *t, const takt_profile *p)
                                              tool_format_of(t), tool_to_stdout, NULL));
 }
 
-static int profile(takt_tool *t, tool_bench *b)
+static int profile(takt_tool *t, tool_bench *b, const schedule *s, const char *memory_path)
 {
     takt_ceilings ceilings;
     takt_profile *p;
@@ -118,14 +189,19 @@ static int profile(takt_tool *t, tool_bench *b)
                                           .model = model,
                                           .timestamp = now,
                                           .max_ns = max_ns,
+                                          .runs = s->active,
                                           .whole = tool_text_of(t, TAKT_F_DURATION) != NULL,
                                           .load_ns = (uint64_t)b->load_ns};
-    const takt_status status = takt_profile_create(b->session, &options, &p);
+    takt_status status = run_before(b->session, s);
+    if (status == TAKT_OK)
+        status = takt_profile_create(b->session, &options, &p);
     if (status != TAKT_OK && takt_session_error(b->session)->status == status)
         return tool_report_error(t, takt_session_error(b->session));
     code = tool_finish(t, status);
     if (code == TAKT_EXIT_OK)
         code = tool_profile_cache(t, b, p);
+    if (code == TAKT_EXIT_OK)
+        code = save_memory(t, p, memory_path);
     if (code == TAKT_EXIT_OK)
         code = print(t, p);
     takt_profile_destroy(p);
@@ -158,20 +234,26 @@ static int impact(takt_tool *t, takt_sink_fn *sink, void *user)
 static int run(takt_tool *t)
 {
     tool_bench b;
-    if (!tool_cache_flag(t))
+    schedule s;
+    const char *memory_path = memory_file(t);
+    if (!tool_cache_flag(t) || !take_schedule(t, &s))
         return TAKT_EXIT_USAGE;
+    if (t->arg_count != (tool_text_of(t, TAKT_F_MODEL) != NULL ? 0 : 1))
+        return tool_usage_error(t, 1003, "takt profile MODEL",
+                                t->arg_count > 0 ? "one model is profiled at a time"
+                                                 : "there is no model to profile");
     if (tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_COUNTERS) != NULL)
         return tool_usage_error(t, 1003, "ask for one of the two",
                                 "--impact shows no cache figures, which --counters asks for");
     int code;
-    if (!check_page(t, &code))
+    if (!check_page(t, &code) || (memory_path != NULL && !tool_can_write(t, memory_path, &code)))
         return code;
     if (tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_PAGE_FILE) == NULL)
         return impact(t, tool_to_stdout, NULL);
     code = tool_bench_open(t, &b);
     if (code != TAKT_EXIT_OK)
         return code;
-    code = profile(t, &b);
+    code = profile(t, &b, &s, memory_path);
     tool_bench_close(&b);
     return code;
 }
@@ -181,7 +263,7 @@ const takt_verb takt_verb_profile = {
     .summary = "the time of every step, beside what this machine could do",
     .arguments = "MODEL",
     .arg_min = 1,
-    .arg_max = 1,
+    .arg_max = 2,
     .about =
         "Every time has a 95 % confidence interval. The ceilings of this machine are measured\n"
         "once and kept beneath ~/.cache/takt; `takt benchmark system --measure` renews them.\n"
@@ -191,11 +273,12 @@ const takt_verb takt_verb_profile = {
         "caches' sizes. auto takes the first of them that can be had, cachegrind only if it takes\n"
         "less than about 10 s. perf and cachegrind use one thread.",
     .example = "takt profile examples/mlp.takt -D batch=32 --trace trace.json",
-    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,    TAKT_F_WEIGHTS,    TAKT_F_ALLOW_LINKS,
-              TAKT_F_INPUT,      TAKT_F_SHAPE,     TAKT_F_DIM,        TAKT_F_SEED,
-              TAKT_F_RANDOM,     TAKT_F_THREADS,   TOOL_PLAN_FLAGS,   TAKT_F_DURATION,
-              TAKT_F_TRACE_FILE, TAKT_F_FOLDED,    TAKT_F_FLAME,      TAKT_F_LAYERS,
-              TAKT_F_MEMORY,     TAKT_F_TOP,       TAKT_F_BRIEF,      TAKT_F_IMPACT,
-              TAKT_F_COUNTERS,   TAKT_F_PAGE_FILE, TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,    TAKT_F_SELECT,     TAKT_F_WEIGHTS,   TAKT_F_ALLOW_LINKS,
+              TAKT_F_INPUT,    TAKT_F_SHAPE,      TAKT_F_DIM,       TAKT_F_SEED,
+              TAKT_F_RANDOM,   TAKT_F_THREADS,    TOOL_PLAN_FLAGS,  TAKT_F_DURATION,
+              TAKT_F_SCHEDULE, TAKT_F_TRACE_FILE, TAKT_F_FOLDED,    TAKT_F_FLAME,
+              TAKT_F_LAYERS,   TAKT_F_MEMORY,     TAKT_F_TOP,       TAKT_F_BRIEF,
+              TAKT_F_IMPACT,   TAKT_F_COUNTERS,   TAKT_F_PAGE_FILE, TOOL_THREAD_FLAGS,
+              TAKT_FLAG_IDS},
     .run = run,
 };
