@@ -17,12 +17,13 @@
         .name = #field, .def = (d)                                                                 \
     }
 
+/* What every message has: its name in errors, the size of its struct, where its place is kept. */
+#define DEF(type, text) .name = (text), .size = sizeof(takt_pb_##type), .at = AT(type, at)
+
 static const takt_pb_def graph_def, type_def, sequence_def, optional_def;
 
 static const takt_pb_def entry_def = {
-    .name = "StringStringEntry",
-    .size = sizeof(takt_pb_entry),
-    .at = AT(entry, at),
+    DEF(entry, "StringStringEntry"),
     .rules =
         {
             ONE(entry, 1, TEXT, key, NULL),
@@ -31,9 +32,7 @@ static const takt_pb_def entry_def = {
 };
 
 static const takt_pb_def tensor_def = {
-    .name = "tensor",
-    .size = sizeof(takt_pb_tensor),
-    .at = AT(tensor, at),
+    DEF(tensor, "tensor"),
     .body_at = AT(tensor, body),
     .rules =
         {
@@ -47,9 +46,7 @@ static const takt_pb_def tensor_def = {
 };
 
 static const takt_pb_def sparse_def = {
-    .name = "sparse tensor",
-    .size = sizeof(takt_pb_sparse),
-    .at = AT(sparse, at),
+    DEF(sparse, "sparse tensor"),
     .rules =
         {
             ONE(sparse, 1, MESSAGE, values, &tensor_def),
@@ -59,9 +56,7 @@ static const takt_pb_def sparse_def = {
 };
 
 static const takt_pb_def dim_def = {
-    .name = "dimension",
-    .size = sizeof(takt_pb_dim),
-    .at = AT(dim, at),
+    DEF(dim, "dimension"),
     .rules =
         {
             {.number = 1,
@@ -74,9 +69,7 @@ static const takt_pb_def dim_def = {
 };
 
 static const takt_pb_def shape_def = {
-    .name = "shape",
-    .size = sizeof(takt_pb_shape),
-    .at = AT(shape, at),
+    DEF(shape, "shape"),
     .rules =
         {
             MANY(shape, 1, MESSAGES, dims, dim_count, &dim_def),
@@ -84,9 +77,7 @@ static const takt_pb_def shape_def = {
 };
 
 static const takt_pb_def tensor_type_def = {
-    .name = "tensor type",
-    .size = sizeof(takt_pb_tensor_type),
-    .at = AT(tensor_type, at),
+    DEF(tensor_type, "tensor type"),
     .rules =
         {
             ONE(tensor_type, 1, I64, elem, NULL),
@@ -95,9 +86,7 @@ static const takt_pb_def tensor_type_def = {
 };
 
 static const takt_pb_def wrapper_def = {
-    .name = "sequence type",
-    .size = sizeof(takt_pb_wrapper),
-    .at = AT(wrapper, at),
+    DEF(wrapper, "sequence type"),
     .rules =
         {
             ONE(wrapper, 1, MESSAGE, elem, &type_def),
@@ -105,15 +94,11 @@ static const takt_pb_def wrapper_def = {
 };
 
 static const takt_pb_def map_def = {
-    .name = "map type",
-    .size = sizeof(takt_pb_wrapper),
-    .at = AT(wrapper, at),
+    DEF(wrapper, "map type"),
 };
 
 static const takt_pb_def type_def = {
-    .name = "type",
-    .size = sizeof(takt_pb_type),
-    .at = AT(type, at),
+    DEF(type, "type"),
     .nests = true,
     .rules =
         {
@@ -126,9 +111,7 @@ static const takt_pb_def type_def = {
 };
 
 static const takt_pb_def value_def = {
-    .name = "value",
-    .size = sizeof(takt_pb_value),
-    .at = AT(value, at),
+    DEF(value, "value"),
     .rules =
         {
             ONE(value, 1, TEXT, name, NULL),
@@ -137,9 +120,7 @@ static const takt_pb_def value_def = {
 };
 
 static const takt_pb_def attr_def = {
-    .name = "attribute",
-    .size = sizeof(takt_pb_attr),
-    .at = AT(attr, at),
+    DEF(attr, "attribute"),
     .rules =
         {
             ONE(attr, 1, TEXT, name, NULL),
@@ -160,9 +141,7 @@ static const takt_pb_def attr_def = {
 };
 
 static const takt_pb_def node_def = {
-    .name = "node",
-    .size = sizeof(takt_pb_node),
-    .at = AT(node, at),
+    DEF(node, "node"),
     .rules =
         {
             MANY(node, 1, TEXTS, inputs, input_count, NULL),
@@ -176,9 +155,7 @@ static const takt_pb_def node_def = {
 };
 
 static const takt_pb_def graph_def = {
-    .name = "graph",
-    .size = sizeof(takt_pb_graph),
-    .at = AT(graph, at),
+    DEF(graph, "graph"),
     .nests = true,
     .rules =
         {
@@ -193,9 +170,7 @@ static const takt_pb_def graph_def = {
 };
 
 static const takt_pb_def opset_def = {
-    .name = "opset import",
-    .size = sizeof(takt_pb_opset),
-    .at = AT(opset, at),
+    DEF(opset, "opset import"),
     .rules =
         {
             ONE(opset, 1, TEXT, domain, NULL),
@@ -204,9 +179,7 @@ static const takt_pb_def opset_def = {
 };
 
 static const takt_pb_def function_def = {
-    .name = "function",
-    .size = sizeof(takt_pb_function),
-    .at = AT(function, at),
+    DEF(function, "function"),
     .rules =
         {
             ONE(function, 1, TEXT, name, NULL),
@@ -222,9 +195,7 @@ static const takt_pb_def function_def = {
 };
 
 static const takt_pb_def model_def = {
-    .name = "model",
-    .size = sizeof(takt_pb_model),
-    .at = AT(model, at),
+    DEF(model, "model"),
     .rules =
         {
             ONE(model, 1, I64, ir_version, NULL),
@@ -240,9 +211,7 @@ static const takt_pb_def model_def = {
 };
 
 static const takt_pb_def sequence_def = {
-    .name = "sequence",
-    .size = sizeof(takt_pb_sequence),
-    .at = AT(sequence, at),
+    DEF(sequence, "sequence"),
     .nests = true,
     .rules =
         {
@@ -255,9 +224,7 @@ static const takt_pb_def sequence_def = {
 };
 
 static const takt_pb_def optional_def = {
-    .name = "optional",
-    .size = sizeof(takt_pb_optional),
-    .at = AT(optional, at),
+    DEF(optional, "optional"),
     .nests = true,
     .rules =
         {

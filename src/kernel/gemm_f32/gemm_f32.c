@@ -8,8 +8,11 @@
 typedef float elem;
 typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
+typedef takt_gemm_f32 gemm;
 
 #include "kernel/gemm_f32/epilogue.h"
+
+#include "kernel/gemm_f32/sum_body.h"
 
 void takt_gemm_widen_half(const takt_gemm_stored *s, const takt_gemm_piece *piece, float *to)
 {
@@ -24,10 +27,8 @@ void takt_gemm_f32_chunks(const takt_kernel *kernel, const takt_gemm_f32 *g, siz
 {
     const takt_panels panels = ((const takt_gemm_f32_info *)kernel->info)->panels;
     for (size_t i = first; i < last; i++) {
-        const size_t p = i * TAKT_GEMM_CHUNK, left = g->k - p;
-        takt_gemm_f32 one = *g;
-        one.k = left < TAKT_GEMM_CHUNK ? left : TAKT_GEMM_CHUNK;
-        one.a = g->a + p * g->a_col;
+        const size_t p = i * TAKT_GEMM_CHUNK;
+        gemm one = part_of(g, i, first, partial);
         takt_gemm_stored stored;
         if (g->stored) {
             stored = *g->stored;
@@ -36,26 +37,11 @@ void takt_gemm_f32_chunks(const takt_kernel *kernel, const takt_gemm_f32 *g, siz
         } else {
             one.b = g->b + p * takt_panels_columns(panels, g->b_n);
         }
-        one.c = partial + (i - first) * g->m * g->n;
-        one.ldc = g->n;
-        one.epilogue = NULL;
         takt_kernel_as_gemm_f32(kernel)(&one);
     }
 }
 
 void takt_gemm_f32_sum(const takt_gemm_f32 *g, const float *partial, size_t count)
 {
-    for (size_t row = 0; row < g->m; row++) {
-        float *to = g->c + row * g->ldc;
-        const float *from = partial + row * g->n;
-        for (size_t j = 0; j < g->n; j++)
-            to[j] = from[j];
-        for (size_t i = 1; i < count; i++)
-            add_row(to, from + i * g->m * g->n, g->n);
-        if (g->epilogue)
-            finish_row(g->epilogue, to, row, 0, g->n);
-    }
-    const takt_epilogue_f32 *e = g->epilogue;
-    if (e && e->tail && g->m && g->n)
-        e->tail(e->user, g->c, g->ldc, 0, 0, g->m, g->n);
+    sum_parts(g, partial, count);
 }

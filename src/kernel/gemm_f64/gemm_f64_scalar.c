@@ -8,6 +8,7 @@
 typedef double elem;
 typedef uint64_t word;
 typedef takt_epilogue_f64 epilogue;
+typedef takt_gemm_f64 gemm;
 
 #include "kernel/gemm_f32/epilogue.h"
 
@@ -15,42 +16,13 @@ enum { P = 8, CHUNK = TAKT_GEMM_CHUNK };
 
 static const takt_panels panels = {P, P};
 
-/* acc[P] of one row and one panel over the chunk from k = first. */
-static void chunk(const takt_gemm_f64 *g, size_t row, size_t panel, size_t first, double *acc)
+static const double *panel_of(const gemm *g, size_t first, size_t k, size_t col)
 {
-    const size_t k = g->k - first < CHUNK ? g->k - first : CHUNK;
-    const double *a = g->a + row * g->a_row + first * g->a_col;
-    const double *b =
-        g->b + first * takt_panels_columns(panels, g->b_n) + (g->b_first + panel * P) * k;
-    for (size_t j = 0; j < P; j++)
-        acc[j] = 0;
-    for (size_t p = 0; p < k; p++)
-        for (size_t j = 0; j < P; j++)
-            acc[j] = fma(a[p * g->a_col], b[p * P + j], acc[j]);
+    return g->b + first * takt_panels_columns(panels, g->b_n) + col * k;
 }
 
-static void row_of_panel(const takt_gemm_f64 *g, size_t row, size_t col)
-{
-    const size_t cols = g->n - col < P ? g->n - col : P;
-    double total[P], acc[P];
-    chunk(g, row, col / P, 0, total);
-    for (size_t p = CHUNK; p < g->k; p += CHUNK) {
-        chunk(g, row, col / P, p, acc);
-        add_row(total, acc, P);
-    }
-    if (g->epilogue)
-        finish_row(g->epilogue, total, row, col, cols);
-    memcpy(g->c + row * g->ldc + col, total, cols * sizeof *total);
-}
-
-static void run(const takt_gemm_f64 *g)
-{
-    for (size_t row = 0; row < g->m; row++)
-        for (size_t col = 0; col < g->n; col += P)
-            row_of_panel(g, row, col);
-    if (g->epilogue && g->epilogue->tail && g->m && g->n)
-        g->epilogue->tail(g->epilogue->user, g->c, g->ldc, 0, 0, g->m, g->n);
-}
+#define FMA fma
+#include "kernel/gemm_f32/scalar_body.h"
 
 static size_t scratch_bytes(const takt_gemm_f64 *g)
 {
