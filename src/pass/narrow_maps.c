@@ -55,6 +55,13 @@ static bool has_other_ends(const takt_graph *g, takt_id id)
     return false;
 }
 
+/* Whether it gathers patches of so few channels that f32 is faster. */
+static bool is_meagre(const takt_type *w)
+{
+    return w->dim[1] * w->dim[2] > 1 && w->dim[0] < TAKT_NARROW_CHANNELS &&
+           w->dim[3] < TAKT_NARROW_CHANNELS && w->dim[0] * w->dim[3] < TAKT_NARROW_CHANNELS;
+}
+
 static takt_id conv(takt_rewrite *r, const takt_node *n)
 {
     takt_graph *g = r->out;
@@ -68,6 +75,8 @@ static takt_id conv(takt_rewrite *r, const takt_node *n)
         return takt_refuse(r, n, "it has groups of several channels");
     if (groups != 1 && w->dim[1] * w->dim[2] > TAKT_NARROW_TAPS)
         return takt_refuse(r, n, "it has more than 64 taps");
+    if (groups == 1 && is_meagre(w))
+        return takt_refuse(r, n, "it has so few channels that f32 is faster");
     if (has_other_ends(r->in, r->id))
         return takt_refuse(r, n, "what follows it is computed in f32");
     takt_attr attr[TAKT_NARROW_MAX + 1];

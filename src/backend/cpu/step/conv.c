@@ -14,6 +14,7 @@
 #include "backend/cpu/cut.h"
 #include "backend/cpu/narrow.h"
 #include "base/size.h"
+#include "op/util/narrow.h"
 
 /* What a row costs besides multiplying, in rows by panels. */
 enum { DIRECT_ROW = 2, GATHERED_ROW = 3 };
@@ -325,6 +326,12 @@ static bool is_direct(const takt_conv_shape *c)
     return c->is_nhwc;
 }
 
+/* Whether it gathers patches of so few channels that products of 16 bits are slower than f32. */
+static bool is_meagre(const takt_conv_shape *c)
+{
+    return !is_direct(c) && c->cin * c->cout < TAKT_NARROW_CHANNELS;
+}
+
 /* Of f32, or of 16 bits where that is asked for; and what the weights will be packed as. */
 static const takt_kernel *choose_kernel(takt_planner *p, facts *f)
 {
@@ -333,8 +340,13 @@ static const takt_kernel *choose_kernel(takt_planner *p, facts *f)
     if (f->shape.dtype == TAKT_F32)
         f->narrow = takt_narrow_of(p, weights, sizeof(float));
     const size_t rows = f->shape.batch * f->shape.positions;
-    const takt_kernel *fast =
-        f->shape.dtype == TAKT_F32 ? takt_narrow_fast(p, weights, rows, &f->narrow) : NULL;
+    const bool is_slow = is_meagre(&f->shape);
+    const takt_kernel *fast = f->shape.dtype == TAKT_F32 && !is_slow
+                                  ? takt_narrow_fast(p, weights, rows, &f->narrow)
+                                  : NULL;
+    if (is_slow && p->settings->is_fast)
+        p->step->note =
+            p->step->note ? p->step->note : "numerics fast: so few channels are faster in f32";
     return fast != NULL ? fast : takt_planner_kernel(p, "gemm_f32");
 }
 
