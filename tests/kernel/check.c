@@ -261,13 +261,24 @@ static double peak_of(const takt_check *c)
     return strstr(family, "i8") != NULL ? c->ceiling.i8 : c->ceiling.f32;
 }
 
+/* Whether nearly all of the bytes are read: weights of products, what is reduced. */
+static bool only_reads(const char *family)
+{
+    static const char *const families[] = {"gemm_", "block_f32", "block_i8", "reduce_"};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strncmp(family, families[i], strlen(families[i])) == 0)
+            return true;
+    return false;
+}
+
 /* From the smallest level that holds so much. */
 static double bandwidth_of(const takt_check *c, double bytes)
 {
+    const double *gbs = only_reads(c->unit->family) ? c->ceiling.read_gbs : c->ceiling.copy_gbs;
     for (int i = 0; i < 3; i++)
         if (c->ceiling.level_bytes[i] > 0 && bytes <= c->ceiling.level_bytes[i])
-            return c->ceiling.gbs[i];
-    return c->ceiling.gbs[3];
+            return gbs[i];
+    return gbs[3];
 }
 
 void check_report(const takt_check *c, const char *what, double seconds, double bytes, double flops)

@@ -60,8 +60,8 @@ typedef struct takt_check {
     unsigned long cases, failures;
     bool bench;
     struct { /* what this machine can do at most on one thread; zero: unknown */
-        double f32, f64, i8, f16, bf16; /* GFLOP/s, Gop/s */
-        double gbs[4];                  /* reading from each level */
+        double f32, f64, i8, f16, bf16;  /* GFLOP/s, Gop/s */
+        double read_gbs[4], copy_gbs[4]; /* of each level; copy: whichever is faster */
         double level_bytes[4];
     } ceiling;
     void (*give_up)(void); /* planted kernels: ends the check at its first failure, in silence */

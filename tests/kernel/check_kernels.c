@@ -248,7 +248,8 @@ static void measure_ceiling(takt_check *c)
         c->ceiling.bf16 = all.one.bf16_gflops;
         for (int i = 0; i < 4; i++) {
             const double read = all.one.read_gbs[i], copy = all.one.copy_gbs[i];
-            c->ceiling.gbs[i] = read > copy ? read : copy;
+            c->ceiling.read_gbs[i] = read;
+            c->ceiling.copy_gbs[i] = read > copy ? read : copy;
             c->ceiling.level_bytes[i] = (double)all.cache_bytes[i];
         }
     }

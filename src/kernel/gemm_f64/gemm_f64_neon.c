@@ -67,20 +67,37 @@ static size_t rows_in_place(const gemm *g)
 
 /* ---- one row ---- */
 
+/* `vectors` of B's row, by one lane of A. */
+static inline __attribute__((always_inline)) void
+fma_row(float64x2_t *s, const double *b, float64x2_t a, const int lane, const size_t vectors)
+{
+    for (size_t j = 0; j < vectors; j++) {
+        const float64x2_t row = vld1q_f64(b + 2 * j);
+        s[j] = lane == 0 ? vfmaq_laneq_f64(s[j], row, a, 0) : vfmaq_laneq_f64(s[j], row, a, 1);
+    }
+}
+
 /* One chunk of `count` panels of two columns times `vectors`. */
 static inline __attribute__((always_inline)) void row_fixed(const row_job *r, const size_t count,
                                                             const size_t vectors)
 {
     float64x2_t s[4][3];
+    const size_t width = 2 * vectors;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < vectors; j++)
             s[i][j] = vdupq_n_f64(0);
-    for (size_t p = 0; p < r->k; p++)
+    size_t p = 0;
+    for (; p + 2 <= r->k; p += 2) {
+        const float64x2_t two = vld1q_f64(r->a + p);
         for (size_t i = 0; i < count; i++) {
-            const double *b = r->b + i * r->b_step + p * vectors * 2;
-            for (size_t j = 0; j < vectors; j++)
-                s[i][j] = vfmaq_n_f64(s[i][j], vld1q_f64(b + 2 * j), r->a[p]);
+            const double *b = r->b + i * r->b_step + p * width;
+            fma_row(s[i], b, two, 0, vectors);
+            fma_row(s[i], b + width, two, 1, vectors);
         }
+    }
+    if (p < r->k)
+        for (size_t i = 0; i < count; i++)
+            fma_row(s[i], r->b + i * r->b_step + p * width, vdupq_n_f64(r->a[p]), 0, vectors);
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < vectors; j++) {
             double *to = r->c + i * r->c_step + 2 * j;
