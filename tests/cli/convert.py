@@ -84,9 +84,9 @@ def tensor(name, values):
             + field(9, struct.pack(f"<{len(values)}f", *values)))
 
 
-def write(name, nodes):
-    graph = (nodes + field(2, "g") + field(5, tensor("one", [1.0])) + value(11, "x", ["n"])
-             + value(12, "y", ["n"]))
+def write(name, nodes, weights=b""):
+    graph = (nodes + field(2, "g") + field(5, tensor("one", [1.0])) + weights
+             + value(11, "x", ["n"]) + value(12, "y", ["n"]))
     with open(path(name), "wb") as file:
         file.write(field(1, 8) + field(2, "hand") + field(7, graph) + field(8, field(2, 13))
                    + field(14, field(1, "colour") + field(2, "blue")))
@@ -105,6 +105,18 @@ for words in ("2 of 3 nodes are refused", "first: Frobnicate, opset 13",
               "second: Twiddle, opset 13", "reason: ", "hint: "):
     expect(words in run.stdout, f"`{words}` is not in {run.stdout}")
 fails(1, "run", path("bad.onnx"), says=["Frobnicate", "Twiddle"])
+
+# What does not fit by names, and does by numbers.
+def number(name, n):
+    return field(5, field(1, 1) + field(2, 7) + field(8, name) + field(9, struct.pack("<q", n)))
+
+
+write("nine.onnx", node("Unsqueeze", ["x", "axis"], ["c"], "column")
+      + node("Mul", ["c", "x"], ["p"], "product") + node("Reshape", ["p", "nine"], ["y"], "flat"),
+      number("axis", 1) + number("nine", 9))
+run = takt("ops", path("nine.onnx"))
+expect(run.returncode == 1 and "f32[n, n]" in run.stdout and "--shape" in run.stdout, run.stdout)
+succeeds("ops", path("nine.onnx"), "--shape", "x:3")
 
 # The layout of ONNX's test data, alone and in a folder of folders.
 for number, result in ((0, [2.0, 3.0]), (1, [2.0, 3.5])):

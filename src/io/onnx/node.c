@@ -34,9 +34,23 @@ const takt_onnx_op *takt_onnx_adapter(size_t index)
     return index < sizeof adapters / sizeof *adapters ? adapters[index] : NULL;
 }
 
+/* Whether a type in the sentence, like f32[batch, 3], has a name among its sizes. */
+static bool has_names(const char *message)
+{
+    bool is_inside = false;
+    for (const char *at = message; *at != '\0'; at++) {
+        is_inside = *at == '[' || (is_inside && *at != ']');
+        if (is_inside && ((*at | 32) >= 'a' && (*at | 32) <= 'z'))
+            return true;
+    }
+    return false;
+}
+
 static const char *hint_of(const takt_error *e)
 {
-    if (e->hint[0] != '\0')
+    /* What does not fit by names may fit by numbers. */
+    const bool may_fit = e->status == TAKT_ERR_SHAPE && has_names(e->message);
+    if (e->hint[0] != '\0' && !may_fit)
         return e->hint;
     return e->id == TAKT_E_ONNX_STATIC
                ? "give the inputs that it depends on, with -i or --shape: they are then built in"
