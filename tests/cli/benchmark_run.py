@@ -121,7 +121,13 @@ def interruption():
 def aliases():
     takt("run --graph model.takt --num_runs 20 --warmup_runs 2 --num_threads 1", 0,
          "--num_runs is called --iterations")
-    takt("run model.takt -niter 20 -nireq 1 --scenario offline", 0, "offline")
+    takt("run model.takt -niter 20 -nireq 1 -hint latency --scenario offline", 0, "offline")
+    takt("run model.takt --warmUp=2 --num_runs 5", 0, "--warmUp is called --warmup")
+    usual = result("--iterations 5")["benchmark_info"]["config"]["threads"]
+    for word in ("auto", "physical"):
+        expect(result(f"--iterations 5 -t {word}")["benchmark_info"]["config"]["threads"] == usual,
+               word)
+    takt("run model.takt --threads many", 2, "no list")
     takt("run model.takt --repetitions 2 --iterations 10", 0, "2 processes")
 
 

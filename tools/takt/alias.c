@@ -11,6 +11,8 @@ static const char *const pairs[][2] = {
     {"graph", "model"},
     {"niter", "iterations"}, /* OpenVINO */
     {"nireq", "streams"},
+    {"hint", "hint"},     /* our name, with OpenVINO's one dash */
+    {"warmUp", "warmup"}, /* trtexec */
 };
 
 static bool verb_has(const takt_verb *verb, const char *name)

@@ -57,6 +57,9 @@ bool tool_numbers(const takt_tool *t, tool_flag_id id, uint64_t *to, size_t *cou
 {
     const char *text = tool_text_of(t, id);
     *count = 0;
+    if (id == TAKT_F_THREAD_LIST && text != NULL &&
+        (strcmp(text, "auto") == 0 || strcmp(text, "physical") == 0))
+        return true; /* one per core, as by default */
     for (const char *at = text; at != NULL && *at != '\0';) {
         char item[64];
         const size_t length = strcspn(at, ",");
