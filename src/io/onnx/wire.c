@@ -11,7 +11,7 @@ takt_status takt_wire_fail(takt_ctx *ctx, uint64_t at, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    (void)takt_fail(ctx, TAKT_E_ONNX, "%s (at byte %llu)", text, (unsigned long long)at);
+    (void)takt_fail(ctx, TAKT_E_ONNX, "%s", text);
     return takt_fail_offset(ctx, at);
 }
 

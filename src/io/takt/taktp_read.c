@@ -21,9 +21,15 @@ static bool recognises(const uint8_t *bytes, size_t length)
     return length >= 6 && memcmp(bytes, TAKTP_MAGIC, length < 8 ? length : 8) == 0;
 }
 
+static takt_status hinted(takt_ctx *ctx)
+{
+    return takt_fail_hint(ctx, "the file is cut off or damaged: fetch it or compile it again");
+}
+
 static takt_status damaged(const reader *r, const char *what)
 {
-    return takt_fail(r->source->ctx, TAKT_E_TAKTP, "%s: %s", r->source->name, what);
+    takt_fail(r->source->ctx, TAKT_E_TAKTP, "%s: %s", r->source->name, what);
+    return hinted(r->source->ctx);
 }
 
 static takt_status too_new(const reader *r, const char *what, uint32_t value)
@@ -69,9 +75,11 @@ static takt_status read_header(const reader *r, uint32_t *sections)
         return too_new(r, "version", major);
     if (numerics != TAKTP_EXACT)
         return too_new(r, "arithmetic", numerics);
-    if (length != r->source->length)
-        return takt_fail(r->source->ctx, TAKT_E_TAKTP, "%s: has %zu bytes, its header says %llu",
-                         r->source->name, r->source->length, (unsigned long long)length);
+    if (length != r->source->length) {
+        takt_fail(r->source->ctx, TAKT_E_TAKTP, "%s: has %zu bytes, its header says %llu",
+                  r->source->name, r->source->length, (unsigned long long)length);
+        return hinted(r->source->ctx);
+    }
     const size_t room = (r->source->length - TAKTP_HEADER) / TAKTP_ENTRY;
     if (*sections > TAKTP_SECTIONS || *sections > room)
         return damaged(r, "the table of sections is too long");
@@ -110,9 +118,11 @@ static takt_status read_section(reader *r, takt_cursor *c, size_t *end)
         return damaged(r, "there are bytes between two sections");
     *end = (size_t)(offset + length);
     const takt_span span = {(const char *)bytes + offset, (size_t)length};
-    if (kind != TAKTP_DATA && takt_crc32c(0, span.at, span.length) != crc)
-        return takt_fail(r->source->ctx, TAKT_E_TAKTP, "%s: the checksum of section %.4s is wrong",
-                         r->source->name, (const char *)c->base + c->pos - TAKTP_ENTRY);
+    if (kind != TAKTP_DATA && takt_crc32c(0, span.at, span.length) != crc) {
+        takt_fail(r->source->ctx, TAKT_E_TAKTP, "%s: the checksum of section %.4s is wrong",
+                  r->source->name, (const char *)c->base + c->pos - TAKTP_ENTRY);
+        return hinted(r->source->ctx);
+    }
     return keep_section(r, kind, flags, span);
 }
 
@@ -169,9 +179,11 @@ static takt_status read_weight(reader *r, takt_cursor *c, size_t *end)
     const uint8_t *from = (const uint8_t *)r->data.at + offset;
     if (!is_zero(from - (offset - *end), (size_t)offset - *end))
         return damaged(r, "there are bytes between two weights");
-    if (takt_crc32c(0, from, bytes) != crc)
-        return takt_fail(ctx, TAKT_E_TAKTP, "%s: the checksum of weight %zu is wrong",
-                         r->source->name, r->count);
+    if (takt_crc32c(0, from, bytes) != crc) {
+        takt_fail(ctx, TAKT_E_TAKTP, "%s: the checksum of weight %zu is wrong", r->source->name,
+                  r->count);
+        return hinted(ctx);
+    }
     void *array = r->tensors;
     const takt_status grown =
         takt_mem_grow(ctx, &array, &r->capacity, r->count + 1, sizeof *r->tensors);

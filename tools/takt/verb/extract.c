@@ -11,8 +11,11 @@ static int run(takt_tool *t)
         return code;
     char *from = tool_joined(t, TAKT_F_FROM), *to = tool_joined(t, TAKT_F_TO);
     code = tool_finish(t, takt_model_extract(model, from, to, &part));
+    /* Who asks for names alone gets them; megabytes of weights would hide them. */
+    const bool lists = from == NULL && to == NULL && tool_text_of(t, TAKT_F_MODEL_FILE) == NULL;
     if (part != NULL)
-        code = tool_write_model(t, part, "takt extract");
+        code = lists ? tool_finish(t, takt_model_print(part, true, tool_to_stdout, NULL))
+                     : tool_write_model(t, part, "takt extract");
     free(from);
     free(to);
     takt_model_destroy(part);
@@ -26,11 +29,12 @@ const takt_verb takt_verb_extract = {
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "Without --from and --to it prints the whole model, with the name of every value; a\n"
-             "layer's name stands for its last value. The part is printed as text, or written to\n"
-             "-o: as text (.takt), compiled (.taktp) or .onnx. Parts that run in order,\n"
-             "each fed with the results of the one before, give the bits of the whole, unless a\n"
-             "licensed pass would work across the cut (a batch norm folded into a convolution).",
+    .about = "Without --from, --to and -o it prints the whole model, with the name of every\n"
+             "value and large constants shortened; a layer's name stands for its last value.\n"
+             "The part is printed as text, or written to -o: as text (.takt), compiled (.taktp)\n"
+             "or .onnx. Parts that run in order, each fed with the results of the one before,\n"
+             "give the bits of the whole, unless a licensed pass would work across the cut (a\n"
+             "batch norm folded into a convolution).",
     .example = "takt extract examples/mlp.takt --to dense_0 -o first.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_FROM, TAKT_F_TO, TAKT_F_MODEL_FILE,
               TAKT_FLAG_IDS},
