@@ -57,7 +57,12 @@ expect("3 slower" in succeeds("help") and "5 too noisy" in succeeds("help"), "ex
 
 # Files that are not what they should be are named, with what to do.
 write("cut.onnx", b"\x08\x07\x3a\xd2\x01\x0a\x05")
-fails(1, "inspect", path("cut.onnx"), says=["cut.onnx", "cut off", "hint: "])
+said = fails(1, "inspect", path("cut.onnx"), says=["cut.onnx", "cut off", "hint: "])
+expect(said.count("at byte") == 1, f"where it is cut off is not said once: {said}")
+succeeds("compile", MLP, "-o", path("whole.taktp"))
+with open(path("whole.taktp"), "rb") as whole:
+    write("cut.taktp", whole.read()[:-1])
+fails(1, "inspect", path("cut.taktp"), says=["its header says", "hint: ", "compile it again"])
 write("bad.json", b'{"threads": 2,, }')
 fails(2, "run", MLP, "--config", path("bad.json"), says=["bad.json", "line 1", "--dump-config"])
 fails(2, "run", MLP, "--shape", "x:2x3", says=["dimension 1", "x is f32[batch, 784]"])
