@@ -79,7 +79,25 @@ def tables(onnx):
                          [value("y", [16384, 16384])]), MEMORY)
 
 
+def gaps(onnx):
+    """Inputs of nodes with subgraphs that are left out, and that the subgraphs take."""
+    flag, rows = tensor("true", [], 9, b"\1"), value("x", [3, 2])
+    body = Graph([node("Identity", ["c"], ["d"]), node("Identity", ["h"], ["k"])],
+                 [value("i", [], 7), value("c", [], 9), value("h", [3])],
+                 [value("d", [], 9), value("k", [3])])
+    loop = node("Loop", ["trip", "true", ""], ["y"], body=body)
+    onnx("29_loop_gap", Graph([loop], (), [value("y", [3])],
+                              [tensor("trip", [], 7, ints(3)), flag]), REFUSED, loop)
+    plain = Graph([node("Relu", ["a"], ["r"])], [value("a", [1, 2]), value("b", [1, 2])],
+                  [value("r", [1, 2])])
+    each = node("SequenceMap", ["s", ""], ["m"], body=plain)
+    onnx("29_map_gap", Graph([node("SplitToSequence", ["x"], ["s"]), each,
+                              node("ConcatFromSequence", ["m"], ["y"], axis=0)], [rows],
+                             [value("y", [3, 2])]), REFUSED, each)
+
+
 def all_loads(onnx):
+    gaps(onnx)
     tables(onnx)
     maps(onnx)
     late_sizes(onnx)

@@ -117,6 +117,9 @@ static takt_status adapt(takt_call *c)
     if (l.carried > 62 || l.body->output_count > 62 || l.body->output_count < 1 + l.carried ||
         c->out_count > l.body->output_count - 1)
         return takt_onnx_refuse(c, "the body has %zu results", l.body->output_count);
+    for (size_t i = 0; i < l.carried; i++)
+        if (!takt_onnx_has(c, 2 + i))
+            return takt_onnx_refuse(c, "carried value %zu is left out", i);
     l.scanned = l.body->output_count - 1 - l.carried;
     const bool counts = takt_onnx_has(c, 0), asks = takt_onnx_has(c, 1);
     const int64_t *trip = counts ? takt_array_one(takt_onnx_peek(c, 0)) : NULL;

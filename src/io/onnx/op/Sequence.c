@@ -134,6 +134,9 @@ static takt_status map(takt_call *c)
             return TAKT_ERR_MEMORY;
     if (items == NULL || out == NULL || body->output_count < c->out_count)
         return takt_onnx_refuse(c, "the body has too few results");
+    for (size_t k = 0; k < c->in_count; k++)
+        if (!takt_onnx_has(c, k))
+            return takt_onnx_refuse(c, "input %zu is left out", k);
     if (!takt_subgraph_repeats(c, body, first->item_count))
         return takt_onnx_refuse(c, "its body for %zu items makes the model too large",
                                 first->item_count);
