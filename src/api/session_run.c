@@ -44,7 +44,8 @@ static takt_status run(takt_session *s, uint64_t deadline_ns)
     takt_session_copy_in(s);
     const takt_status status = takt_execute(&x);
     takt_fp_leave(fp);
-    atomic_store(&s->cancel, false);
+    if (status == TAKT_ERR_CANCELLED) /* one that came too late for this run is for the next */
+        atomic_store(&s->cancel, false);
     if (status == TAKT_OK)
         takt_session_copy_out(s);
     if (s->ctx->recorder != NULL)

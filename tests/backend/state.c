@@ -172,6 +172,9 @@ static void cancelled(void)
             const bool is_old = kept(&f)[0] == 0 && turns(&f) == 0;
             EXPECT(status == TAKT_OK ? is_new : is_old, "cancelled in step %zu: status %d, %g, %d",
                    at, status, (double)kept(&f)[0], (int)turns(&f));
+            f.session->watch = NULL;
+            EXPECT(status != TAKT_OK || takt_session_run(f.session) == TAKT_ERR_CANCELLED,
+                   "what came too late for a run stops the next");
         }
     }
     end(&f);
