@@ -231,7 +231,7 @@ static takt_status collect(takt_builder *b, item *items, item **list, size_t *co
     for (size_t i = 0; i < n; i++) {
         list[i] = &items[i];
         if (!takt_size_align(items[i].bytes, TAKT_ALIGN, &items[i].bytes) ||
-            !takt_size_add(total, items[i].bytes, &total))
+            !takt_size_add(total, items[i].bytes, &total) || total > INT64_MAX)
             return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "the plan's values do not fit in memory");
     }
     b->p.plan->unshared_bytes = total;
