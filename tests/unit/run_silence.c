@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "test.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -246,6 +247,39 @@ static bool close_the_door(void)
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
+/* The system call that thread `id` of this process is in; -1 if it is in none, or nobody tells. */
+static long call_of(const char *id)
+{
+    char path[300], line[64] = "", *rest = line;
+    snprintf(path, sizeof path, "/proc/self/task/%s/syscall", id);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return -1;
+    const bool was_read = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    const long call = strtol(line, &rest, 10);
+    return was_read && rest != line ? call : -1;
+}
+
+/* A thread that has only just been created still calls the system: until all others wait for work,
+ * for at most a minute. Where the system does not tell, a second has to do. */
+static void settle(void)
+{
+    char own[32];
+    snprintf(own, sizeof own, "%d", (int)getpid());
+    const bool is_told = call_of(own) >= 0;
+    for (int left = is_told ? 6000 : 100, busy = 1; left > 0 && busy > 0; left--) {
+        usleep(10000);
+        DIR *tasks = opendir("/proc/self/task");
+        busy = tasks == NULL || !is_told;
+        for (struct dirent *e; tasks != NULL && (e = readdir(tasks)) != NULL;)
+            busy += e->d_name[0] != '.' && strcmp(e->d_name, own) != 0 &&
+                    call_of(e->d_name) != SYS_futex;
+        if (tasks != NULL)
+            closedir(tasks);
+    }
+}
+
 enum { CHILD_OK = 0, CHILD_FAILED = 1, CHILD_NO_FILTER = 2, CHILD_CAUGHT = 3 };
 
 static void child(size_t model, int threads)
@@ -257,7 +291,7 @@ static void child(size_t model, int threads)
     for (int k = 0; k < 3; k++) /* what starts up, starts now */
         run(&f);
     if (threads > 1)
-        usleep(100000); /* a thread that has only just been created still calls the system */
+        settle();
     if (!close_the_door())
         _exit(CHILD_NO_FILTER);
     int failed = 0;
