@@ -21,17 +21,44 @@ fails(4, "plan", CNN, "--memory-limit=1k", says=["error[TAKT4002]"])
 fails(4, "run", CNN, "--deadline", "1ns", "--repeat", "5", says=["error[TAKT5005]"])
 succeeds("run", MLP, "--memory-limit", "64M", "--deadline", "60s")
 
+
+
+def start(*args):
+    return subprocess.Popen([TOOL, "run", *args], cwd=ROOT, env=CLEAN, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def catches_interrupts(process):
+    with open(f"/proc/{process.pid}/status", encoding="utf-8") as status:
+        caught = [line.split()[1] for line in status if line.startswith("SigCgt:")]
+    return int(caught[0], 16) >> (signal.SIGINT - 1) & 1
+
+
 # Interrupted: the run ends between two steps.
-process = subprocess.Popen([TOOL, "run", MLP, "--repeat", "2000000000", "-D", "batch=64"], cwd=ROOT,
-                           env=CLEAN, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-time.sleep(1.0)
-if process.poll() is None:
+with start(MLP, "--repeat", "200000000", "-D", "batch=64", "--monitor", "--interval",
+           "10ms") as process:
+    first = process.stderr.readline()
+    expect(first.startswith("monitor "), f"it runs: {first}")
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    expect(process.returncode in (130, -signal.SIGINT), f"interrupted: {process.returncode}")
+    _, errors = process.communicate()
+    expect(process.returncode == 130, f"interrupted: {process.returncode}")
+    expect("error[TAKT5006]" in errors, errors)
+
+# Before there is a run: 64 MB of weights are made first, and one of many tries comes meanwhile.
+LARGE = write("large.takt", "model m(x: f32[1, 4096]) -> f32[1, 4096] {\n"
+              "  param w: f32[4096, 4096] = uniform(-1, 1)\n  return x @ w\n}\n")
+for _ in range(50):
+    with start(LARGE, "--repeat", "200000000") as process:
+        while process.poll() is None and not catches_interrupts(process):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+        expect(process.returncode == 130, f"interrupted early: {process.returncode}")
+    if errors == "takt: interrupted before the run began\n":
+        break
     expect("error[TAKT5006]" in errors, errors)
 else:
-    expect(False, f"a long run ended at once: {process.communicate()[1]}")
+    expect(False, "nothing catches an interrupt before the run")
 
 # A reader that goes away, and a full disk.
 expect(takt("help").returncode == 0, "takt help")

@@ -5,15 +5,28 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 /* A signal handler has no other way to reach the session. */
 static takt_session *volatile running;
 
+/* A run ends between two steps; what comes before it holds nothing that has to be put away. */
 static void interrupt(int signal_number)
 {
+    static const char words[] = "takt: interrupted before the run began\n";
     (void)signal_number;
-    if (running != NULL)
-        takt_session_cancel(running);
+    if (running == NULL) {
+        const ssize_t told = write(STDERR_FILENO, words, sizeof words - 1);
+        (void)told; /* there is nobody else to tell */
+        _exit(TAKT_EXIT_INTERRUPTED);
+    }
+    takt_session_cancel(running);
+}
+
+static void catch_interrupts(bool is_caught)
+{
+    const struct sigaction act = {.sa_handler = is_caught ? interrupt : SIG_DFL};
+    sigaction(SIGINT, &act, NULL);
 }
 
 static uint64_t now_ns(void)
@@ -26,22 +39,19 @@ static uint64_t now_ns(void)
 static int repeat(tool_run *r, takt_session *s)
 {
     const uint64_t budget = tool_number_of(r->t, TAKT_F_DEADLINE, 0);
-    const struct sigaction act = {.sa_handler = interrupt};
-    struct sigaction old;
     takt_status status = TAKT_OK;
     tool_monitor m;
     int code;
     if (!tool_monitor_begin(r->t, s, &m, &code))
         return code;
     running = s;
-    sigaction(SIGINT, &act, &old);
     for (size_t i = 0; i < r->runs && status == TAKT_OK; i++) {
         const uint64_t start = now_ns();
         status = budget > 0 ? takt_session_run_deadline(s, budget) : takt_session_run(s);
         r->times_ns[i] = now_ns() - start;
         tool_monitor_tell(&m);
     }
-    sigaction(SIGINT, &old, NULL);
+    catch_interrupts(false);
     running = NULL;
     code = status == TAKT_OK ? TAKT_EXIT_OK : tool_report_error(r->t, takt_session_error(s));
     return tool_monitor_end(&m, code);
@@ -114,6 +124,7 @@ static int run_model(tool_run *r)
     int code = tool_load_inputs(r);
     if (code != TAKT_EXIT_OK)
         return code;
+    catch_interrupts(!is_cut);
     r->runs = (size_t)tool_number_of(r->t, TAKT_F_REPEAT, 1);
     r->times_ns = calloc(r->runs, sizeof *r->times_ns);
     code = r->times_ns == NULL ? tool_finish(r->t, TAKT_ERR_MEMORY)
@@ -148,6 +159,7 @@ static int run(takt_tool *t)
         return code;
     if (tool_item_of(t, TAKT_F_TEST, 0) != NULL)
         return tool_run_tests(t);
+    catch_interrupts(true);
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
