@@ -7,7 +7,7 @@
 #include <takt/plan.h>
 #include <takt/version.h>
 
-#include "api/report.h"
+#include "api/report/report.h"
 
 static const takt_backend *const backends[] = {&takt_backend_cpu, &takt_backend_blas,
                                                &takt_backend_ref};

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "api/cache.h"
-#include "api/recorder.h"
+#include "api/monitor/recorder.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "os/cpu.h"

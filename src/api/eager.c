@@ -6,7 +6,7 @@
 
 #include "api/cache.h"
 #include "api/model.h"
-#include "api/session.h"
+#include "api/session/session.h"
 #include "base/hash.h"
 #include "base/mem.h"
 

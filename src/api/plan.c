@@ -8,7 +8,7 @@
 #include "api/model.h"
 #include "api/opts.h"
 #include "api/require.h"
-#include "api/session.h"
+#include "api/session/session.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "op/ops.h"

@@ -3,7 +3,7 @@
 
 #include "api/cache.h"
 #include "api/model.h"
-#include "api/session.h"
+#include "api/session/session.h"
 #include "base/mem.h"
 #include "base/options.h"
 

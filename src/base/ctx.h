@@ -36,8 +36,9 @@ struct takt_ctx {
     _Atomic bool shares_busy;            /* held for a few instructions */
     const struct takt_backend *added[4]; /* backends besides our own: api/backends.h */
     struct takt_native_op *natives;      /* functions for custom ops: base/native.h */
-    struct takt_recorder *recorder;      /* between takt_profile_start and stop: api/recorder.h */
-    takt_cpu_budget cpu;                 /* what runs may take of the processors: api/usage.c */
+    struct takt_recorder
+        *recorder;       /* between takt_profile_start and stop: api/monitor/recorder.h */
+    takt_cpu_budget cpu; /* what runs may take of the processors: api/monitor/usage.c */
 };
 
 /* The same services, limits and memory under an error of its own: for code that runs beside other

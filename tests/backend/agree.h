@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "api/model.h"
-#include "api/session.h"
+#include "api/session/session.h"
 #include "backend/bound.h"
 #include "backend/spread.h"
 #include "interp/interp.h"

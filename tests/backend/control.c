@@ -1,5 +1,5 @@
 /* control.c - subgraphs on the cpu backend: nested, failing inside, and not ending. */
-#include "api/session.h"
+#include "api/session/session.h"
 #include "plan/backend.h"
 #include "test.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/session.h"
+#include "api/session/session.h"
 
 /* Buffers that were bound, one per input. */
 typedef struct spread_buffers {

@@ -1,5 +1,5 @@
 /* state.c - state updated in place: nothing is copied, and after any failure it is as it was. */
-#include "api/session.h"
+#include "api/session/session.h"
 #include "plan/backend.h"
 #include "test.h"
 

@@ -3,7 +3,7 @@
  * Every case is planned twice: as it is, and with one more result of the body, which no cell has
  * and which therefore goes through the body's own plan, turn by turn.
  */
-#include "api/session.h"
+#include "api/session/session.h"
 #include "plan/plan.h"
 #include "test.h"
 #include "util/rnn_text.h"

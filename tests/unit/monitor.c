@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/monitor.h"
+#include "api/monitor/monitor.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "os/os.h"

@@ -19,7 +19,7 @@
 
 #include <takt/takt.h>
 
-#include "api/session.h"
+#include "api/session/session.h"
 #include "util/inject.h"
 
 static const struct {

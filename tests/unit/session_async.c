@@ -9,7 +9,7 @@
 
 #include <takt/takt.h>
 
-#include "api/session.h"
+#include "api/session/session.h"
 #include "util/inject.h"
 
 static const char text[] = "model m(x: f32[n, 64]) -> (y: f32[n, 64]) seed=4 {\n"

@@ -6,7 +6,7 @@
 
 #include <takt/takt.h>
 
-#include "api/session.h"
+#include "api/session/session.h"
 
 static const char stream_text[] = "layer causal(x, filters: int, kernel: int) {\n"
                                   "  state past: f32[1, dim(x, 1), kernel - 1] = 0\n"

@@ -14,7 +14,7 @@
 
 #include <takt/takt.h>
 
-#include "api/session.h"
+#include "api/session/session.h"
 #include "os/cpu.h"
 
 /* Wide enough that its steps have several tasks. */

@@ -1,5 +1,5 @@
 /* session_views.c - inputs bound as slices and in Fortran order: read where they lie, or moved. */
-#include "api/session.h"
+#include "api/session/session.h"
 #include "base/ctx.h"
 #include "test.h"
 

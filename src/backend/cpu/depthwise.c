@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "backend/cpu/conv_finish.h"
-#include "backend/cpu/conv_run.h"
+#include "backend/cpu/conv/finish.h"
+#include "backend/cpu/conv/run.h"
 
 enum { PACE = 3 }; /* times as long as a product takes for its operations, at best */
 

@@ -2,8 +2,8 @@
 #ifndef TAKT_BACKEND_CPU_DEPTHWISE_H
 #define TAKT_BACKEND_CPU_DEPTHWISE_H
 
-#include "backend/cpu/conv_end.h"
-#include "backend/cpu/conv_shape.h"
+#include "backend/cpu/conv/end.h"
+#include "backend/cpu/conv/shape.h"
 #include "kernel/depthwise_f32/depthwise_f32.h"
 
 enum {

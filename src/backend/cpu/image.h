@@ -9,7 +9,7 @@
 #ifndef TAKT_BACKEND_CPU_IMAGE_H
 #define TAKT_BACKEND_CPU_IMAGE_H
 
-#include "backend/cpu/conv_shape.h"
+#include "backend/cpu/conv/shape.h"
 #include "backend/cpu/cut.h"
 #include "kernel/convert/convert.h"
 

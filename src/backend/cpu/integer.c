@@ -1,7 +1,7 @@
 /* integer.c - operands of the integer products: packing, zero points, requantisation. */
 #include "backend/cpu/integer.h"
 
-#include "backend/cpu/conv_run.h"
+#include "backend/cpu/conv/run.h"
 #include "base/size.h"
 #include "op/util/conv.h"
 

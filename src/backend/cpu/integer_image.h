@@ -2,7 +2,7 @@
 #ifndef TAKT_BACKEND_CPU_INTEGER_IMAGE_H
 #define TAKT_BACKEND_CPU_INTEGER_IMAGE_H
 
-#include "backend/cpu/conv_shape.h"
+#include "backend/cpu/conv/shape.h"
 #include "backend/cpu/integer.h"
 
 /* Whether the convolution is to be computed so: its kernel reads images of so many channels, and

@@ -2,7 +2,7 @@
 #ifndef TAKT_BACKEND_CPU_NARROW_CONV_H
 #define TAKT_BACKEND_CPU_NARROW_CONV_H
 
-#include "backend/cpu/conv_shape.h"
+#include "backend/cpu/conv/shape.h"
 #include "backend/cpu/image.h"
 #include "kernel/depthwise_bf16/depthwise_bf16.h"
 #include "kernel/product_bf16/product_bf16.h"

@@ -1,7 +1,7 @@
 /* block_matmul.c - products with block-quantised weights, which stay packed in their few bits. */
 #include <string.h>
 
-#include "backend/cpu/conv_run.h"
+#include "backend/cpu/conv/run.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/cut.h"
 #include "base/size.h"

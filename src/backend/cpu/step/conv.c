@@ -2,15 +2,15 @@
  *
  * A 1x1 convolution with channels last is a product on the data as it lies. Otherwise each task
  * gathers the patches of a block of positions into its scratch and multiplies them there, so that
- * the patch matrix never exists as a whole (conv_image.c does without patches in bf16). The sum's
+ * the patch matrix never exists as a whole (conv/image.c does without patches in bf16). The sum's
  * order is that of a product over the flat (taps, channels), whichever way is taken.
  */
 #include "op/util/conv.h"
-#include "backend/cpu/conv_end.h"
-#include "backend/cpu/conv_generic.h"
-#include "backend/cpu/conv_image.h"
-#include "backend/cpu/conv_patch.h"
-#include "backend/cpu/conv_run.h"
+#include "backend/cpu/conv/end.h"
+#include "backend/cpu/conv/generic.h"
+#include "backend/cpu/conv/image.h"
+#include "backend/cpu/conv/patch.h"
+#include "backend/cpu/conv/run.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/narrow.h"
 #include "base/size.h"

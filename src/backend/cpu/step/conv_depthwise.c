@@ -5,7 +5,7 @@
  * them while they are near; as a whole it never exists. Lines at the border of two tasks are
  * computed by both. Every element is computed as by two steps.
  */
-#include "backend/cpu/conv_patch.h"
+#include "backend/cpu/conv/patch.h"
 #include "backend/cpu/depthwise.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* conv_grad.c - gradients of a convolution with respect to its input and to its weights. */
-#include "backend/cpu/conv_grad.h"
-#include "backend/cpu/conv_generic.h"
-#include "backend/cpu/conv_run.h"
+#include "backend/cpu/conv/generic.h"
+#include "backend/cpu/conv/grad.h"
+#include "backend/cpu/conv/run.h"
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "backend/cpu/conv_shape.h"
+#include "backend/cpu/conv/shape.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/integer.h"
 #include "backend/cpu/integer_image.h"

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "backend/cpu/conv_run.h"
-#include "backend/cpu/conv_shape.h"
+#include "backend/cpu/conv/run.h"
+#include "backend/cpu/conv/shape.h"
 #include "backend/cpu/integer.h"
 #include "kernel/depthwise_i8/depthwise_i8.h"
 #include "op/util/conv.h"

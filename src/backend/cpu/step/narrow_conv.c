@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/cpu/conv_run.h"
+#include "backend/cpu/conv/run.h"
 #include "base/mem.h"
 #include "base/size.h"
 #include "op/util/narrow.h"

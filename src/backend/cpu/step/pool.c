@@ -1,8 +1,8 @@
 /* pool.c - pools and their gradients: f32 with channels last by rows, the rest by planes. */
 #include <string.h>
 
-#include "backend/cpu/conv_pool.h"
-#include "backend/cpu/conv_shape.h"
+#include "backend/cpu/conv/pool.h"
+#include "backend/cpu/conv/shape.h"
 #include "kernel/pool_f32/pool_f32.h"
 
 typedef struct facts {

@@ -3,7 +3,7 @@
  * The product of all inputs with their weights is a step before this one. Here R is packed when the
  * plan is made, or once at the start of the step; the bits are those of the body run turn by turn.
  */
-#include "backend/cpu/rnn_run.h"
+#include "backend/cpu/rnn/run.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "backend/cpu/child.h"
 #include "backend/cpu/element.h"
 #include "backend/cpu/index.h"
-#include "backend/cpu/rnn_match.h"
+#include "backend/cpu/rnn/match.h"
 
 typedef struct facts {
     takt_child body;

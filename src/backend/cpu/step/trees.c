@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/trees_join.h"
-#include "backend/cpu/trees_plain.h"
+#include "backend/cpu/trees/join.h"
+#include "backend/cpu/trees/plain.h"
 
 enum { ROWS_MOST = 256, TREES_MOST = 32 }; /* at a time */
 enum { KEY_BYTES = 1 << 16, SUM_BYTES = 1 << 16, SHARED_BYTES = 1 << 22 };

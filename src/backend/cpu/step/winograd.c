@@ -6,11 +6,11 @@
  */
 #include <string.h>
 
-#include "backend/cpu/conv_end.h"
-#include "backend/cpu/conv_finish.h"
-#include "backend/cpu/conv_run.h"
-#include "backend/cpu/conv_shape.h"
-#include "backend/cpu/conv_winograd.h"
+#include "backend/cpu/conv/end.h"
+#include "backend/cpu/conv/finish.h"
+#include "backend/cpu/conv/run.h"
+#include "backend/cpu/conv/shape.h"
+#include "backend/cpu/conv/winograd.h"
 #include "backend/cpu/cut.h"
 #include "base/mem.h"
 #include "base/size.h"

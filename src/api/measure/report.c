@@ -1,0 +1,339 @@
+/* report.c - a profile as a table, in three lines, by layers, and as JSON. */
+#include <math.h>
+#include <string.h>
+
+#include "api/measure/measure.h"
+#include "base/sort.h"
+#include "measure/stats_json.h"
+
+enum { FIGURE = TAKT_FIGURE_TEXT };
+
+/* ---- shared ---- */
+
+static void headline(const takt_profile *p, takt_report *r)
+{
+    takt_text *text = &r->text;
+    char a[FIGURE], b[FIGURE], c[FIGURE];
+    const takt_stats *s = &p->timing.stats;
+    takt_text_add(text, "%s a run (95 %% interval %s to %s, %zu runs), %d thread%s",
+                  takt_figure_time(s->median, a), takt_figure_time(s->median_ci.low, b),
+                  takt_figure_time(s->median_ci.high, c), s->count, p->plan->threads,
+                  p->plan->threads > 1 ? "s" : "");
+    takt_text_add(text, "\nfirst run %s, settled after %zu run%s, copying the inputs %s\n",
+                  takt_figure_time(p->timing.first_ns, a), p->timing.warmup_runs,
+                  p->timing.warmup_runs == 1 ? "" : "s", takt_figure_time(p->timing.copy_ns, b));
+    takt_report_config(r, p->plan);
+}
+
+/* The least time that the ceilings allow the whole run. */
+static double floor_of(const takt_profile *p)
+{
+    double sum = 0;
+    for (size_t i = 0; i < p->plan->step_count; i++)
+        sum += p->rows[i].roof.floor_ns;
+    return sum;
+}
+
+static double total(const takt_profile *p, bool flops)
+{
+    double sum = 0;
+    for (size_t i = 0; i < p->plan->step_count; i++)
+        sum += flops ? p->rows[i].roof.flops : p->rows[i].roof.bytes;
+    return sum;
+}
+
+static bool is_slower(const void *a, const void *b)
+{
+    const takt_profile_row *x = a, *y = b;
+    return x->median_ns != y->median_ns ? x->median_ns > y->median_ns : x < y;
+}
+
+/* ---- JSON ---- */
+
+static void json_number(takt_json_writer *w, const char *key, double value)
+{
+    takt_json_key(w, key);
+    takt_json_number(w, value);
+}
+
+/* What each thread did of a step that they share. */
+static void threads_json(takt_json_writer *w, const takt_profile *p, const takt_profile_row *row)
+{
+    const size_t threads = (size_t)p->plan->threads, step = (size_t)(row - p->rows);
+    if (row->step->task_count <= 1 || threads <= 1)
+        return;
+    json_number(w, "wait", row->wait);
+    json_number(w, "imbalance", row->imbalance);
+    takt_json_key(w, "per_thread");
+    takt_json_open(w, '[');
+    for (size_t t = 0; t < threads; t++) {
+        const double busy = p->busy_ns[step * threads + t];
+        takt_json_open(w, '{');
+        json_number(w, "busy_us", busy * 1e-3);
+        json_number(w, "wait_us", fmax(0, row->median_ns - busy) * 1e-3);
+        takt_json_close(w, '}');
+    }
+    takt_json_close(w, ']');
+}
+
+static void row_json(takt_json_writer *w, const takt_profile *p, const takt_profile_row *row)
+{
+    takt_json_open(w, '{');
+    takt_json_key(w, "name");
+    takt_json_string(w, row->step->name);
+    takt_json_key(w, "type");
+    takt_json_string(w, row->step->kind);
+    takt_json_key(w, "kernel");
+    takt_json_string(w, row->step->kernel != NULL ? row->step->kernel : "generic");
+    json_number(w, "time_us", row->median_ns * 1e-3);
+    takt_json_key(w, "ci95_us");
+    takt_json_open(w, '[');
+    takt_json_number(w, row->ci.low * 1e-3);
+    takt_json_number(w, row->ci.high * 1e-3);
+    takt_json_close(w, ']');
+    json_number(w, "min_us", row->min_ns * 1e-3);
+    json_number(w, "max_us", row->max_ns * 1e-3);
+    json_number(w, "share", row->share);
+    json_number(w, "flops", row->roof.flops);
+    json_number(w, "bytes", row->roof.bytes);
+    takt_json_key(w, "threads");
+    takt_json_integer(w, row->roof.threads);
+    threads_json(w, p, row);
+    if (p->has_ceilings) {
+        takt_json_key(w, "bound");
+        takt_json_string(w, row->bound);
+        json_number(w, "pct_of_ceiling", row->percent);
+        json_number(w, "best_possible_us", row->roof.floor_ns * 1e-3);
+    }
+    takt_json_key(w, "device");
+    takt_json_string(w, "cpu");
+    takt_json_close(w, '}');
+}
+
+static void steps_json(const takt_profile *p, takt_report *r)
+{
+    takt_json_writer *w = &r->json;
+    takt_json_key(w, "schema");
+    takt_json_string(w, "takt-profile/1");
+    takt_json_key(w, "latency");
+    takt_json_open(w, '{');
+    takt_json_key(w, "unit");
+    takt_json_string(w, "ms");
+    takt_stats_write(w, &p->timing.stats, 1e-6);
+    takt_json_close(w, '}');
+    takt_json_key(w, "threads");
+    takt_json_integer(w, p->plan->threads);
+    takt_report_config(r, p->plan);
+    takt_json_key(w, "profiled_runs");
+    takt_json_unsigned(w, p->runs);
+    json_number(w, "profiled_run_us", p->run_ns * 1e-3);
+    takt_json_key(w, "moved_buffers");
+    takt_json_unsigned(w, p->moves);
+    json_number(w, "moves_us", p->moves_ns * 1e-3);
+    json_number(w, "steps_us", p->watched_ns * 1e-3);
+    takt_json_key(w, "source");
+    takt_json_string(w, "measured");
+    if (p->has_ceilings) {
+        takt_json_key(w, "ceilings");
+        takt_json_open(w, '{');
+        takt_ceilings_write(w, &p->ceilings);
+        takt_json_close(w, '}');
+    }
+    takt_json_key(w, "per_op");
+    takt_json_open(w, '[');
+    for (size_t i = 0; i < p->plan->step_count; i++)
+        row_json(w, p, &p->rows[i]);
+    takt_json_close(w, ']');
+}
+
+/* ---- the table ---- */
+
+/* What the step reaches of what bounds it. */
+static void rate_cell(takt_table *t, const takt_profile_row *row)
+{
+    char rate[FIGURE];
+    const double ns = fmax(row->median_ns, 1);
+    if (row->bound != NULL && strcmp(row->bound, "compute") != 0)
+        takt_table_cell(t, "%s", takt_figure_scaled(row->roof.bytes / ns * 1e9, "B/s", rate));
+    else
+        takt_table_cell(t, "%s", takt_figure_scaled(row->roof.flops / ns * 1e9, "FLOP/s", rate));
+}
+
+static void table_row(takt_table *t, const takt_profile *p, const takt_profile_row *row)
+{
+    char a[FIGURE], b[FIGURE];
+    takt_table_cell(t, "%s", row->step->name);
+    takt_table_cell(t, "%s", row->step->kernel != NULL ? row->step->kernel : "generic");
+    takt_table_cell(t, "%s", takt_figure_time(row->median_ns, a));
+    takt_table_cell(t, "+-%s", takt_figure_time((row->ci.high - row->ci.low) / 2, b));
+    takt_table_cell(t, "%.1f %%", 100 * row->share);
+    rate_cell(t, row);
+    if (p->has_ceilings) {
+        takt_table_cell(t, "%s", row->bound);
+        takt_table_cell(t, "%.0f %%", row->percent);
+    }
+}
+
+static void table_head(takt_table *t, const takt_profile *p)
+{
+    static const char *const names[] = {"step",  "kernel", "time",  "",
+                                        "share", "rate",   "bound", "of ceiling"};
+    for (size_t i = 0; i < (p->has_ceilings ? 8 : 6); i++)
+        takt_table_cell(t, "%s", names[i]);
+    takt_table_rule(t);
+}
+
+static void table(const takt_profile *p, size_t top, takt_report *r)
+{
+    const size_t steps = p->plan->step_count;
+    takt_table t;
+    takt_table_init(&t, p->ctx, p->has_ceilings ? "llrrrrlr" : "llrrrr");
+    const void **order = takt_arena_array(&t.arena, steps, sizeof *order);
+    if (order == NULL) {
+        r->text.status = TAKT_ERR_MEMORY;
+    } else {
+        for (size_t i = 0; i < steps; i++)
+            order[i] = &p->rows[i];
+        takt_sort_pointers(order, steps, is_slower);
+        table_head(&t, p);
+        for (size_t i = 0; i < steps && (top == 0 || i < top); i++)
+            table_row(&t, p, order[i]);
+        takt_table_print(&t, &r->text);
+        if (t.status != TAKT_OK)
+            r->text.status = t.status;
+        if (top > 0 && steps > top)
+            takt_text_add(&r->text, "  and %zu more\n", steps - top);
+    }
+    takt_table_deinit(&t);
+}
+
+static void sums(const takt_profile *p, takt_text *text)
+{
+    char a[FIGURE], b[FIGURE], c[FIGURE], d[FIGURE];
+    takt_text_add(text, "\n%zu step%s%s of a profiled run's %s; %s and %s a run\n",
+                  p->plan->step_count, p->plan->step_count == 1 ? " takes " : "s take ",
+                  takt_figure_time(p->watched_ns, a), takt_figure_time(p->run_ns, b),
+                  takt_figure_scaled(total(p, true), "FLOP", c),
+                  takt_figure_scaled(total(p, false), "B", d));
+    if (p->has_ceilings)
+        takt_text_add(text, "the fastest that this machine could do it: %s, so this is %.0f %%\n",
+                      takt_figure_time(floor_of(p), a),
+                      100 * floor_of(p) / fmax(p->timing.stats.median, 1));
+}
+
+static void moves(const takt_profile *p, takt_text *text)
+{
+    char a[FIGURE];
+    if (p->moves > 0)
+        takt_text_add(
+            text,
+            "move: %zu bound buffer%s (%s) %s not dense, row-major and aligned: copied in "
+            "every run, %s\n",
+            p->moves, p->moves == 1 ? "" : "s", p->move_names, p->moves == 1 ? "is" : "are",
+            takt_figure_time(p->moves_ns, a));
+}
+
+void takt_profile_steps(const takt_profile *p, size_t top, takt_report *r)
+{
+    if (r->is_json) {
+        steps_json(p, r);
+        takt_profile_advice(p, r);
+        return;
+    }
+    headline(p, r);
+    takt_text_add(&r->text, "\n");
+    table(p, top, r);
+    moves(p, &r->text);
+    sums(p, &r->text);
+    takt_profile_advice(p, r);
+}
+
+void takt_profile_brief(const takt_profile *p, takt_report *r)
+{
+    if (r->is_json) {
+        steps_json(p, r);
+        return;
+    }
+    char a[FIGURE], b[FIGURE];
+    headline(p, r);
+    const double ns = fmax(p->timing.stats.median, 1), flops = total(p, true);
+    takt_text_add(&r->text, "%s", takt_figure_scaled(flops / ns * 1e9, "FLOP/s", a));
+    if (p->has_ceilings)
+        takt_text_add(&r->text, ": %.0f %% of what this machine could reach here (%s a run)",
+                      100 * floor_of(p) / ns, takt_figure_time(floor_of(p), b));
+    takt_text_add(&r->text, "\n");
+}
+
+/* ---- layers ---- */
+
+typedef struct layer_sum {
+    const char *name;
+    size_t length;
+    const char *kind;
+    double ns, top_ns;
+} layer_sum;
+
+static size_t sum_layers(const takt_profile *p, layer_sum *layers)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < p->plan->step_count; i++) {
+        const takt_profile_row *row = &p->rows[i];
+        const char *name;
+        const size_t length = takt_step_layer(row->step, &name);
+        size_t at = 0;
+        while (at < count &&
+               (layers[at].length != length || memcmp(layers[at].name, name, length) != 0))
+            at++;
+        if (at == count)
+            layers[count++] = (layer_sum){.name = name, .length = length, .top_ns = -1};
+        layers[at].ns += row->median_ns;
+        if (row->median_ns > layers[at].top_ns) {
+            layers[at].top_ns = row->median_ns;
+            layers[at].kind = row->step->kind;
+        }
+    }
+    return count;
+}
+
+void takt_profile_layers(const takt_profile *p, takt_report *r)
+{
+    takt_arena arena;
+    takt_arena_init(&arena, p->ctx);
+    layer_sum *layers = takt_arena_array(&arena, p->plan->step_count, sizeof *layers);
+    const size_t count = layers != NULL ? sum_layers(p, layers) : 0;
+    r->text.status = layers != NULL ? r->text.status : TAKT_ERR_MEMORY;
+    if (r->is_json) {
+        takt_json_key(&r->json, "layers");
+        takt_json_open(&r->json, '[');
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!r->is_json) {
+            takt_text_add(&r->text, "Layer %zu (%s, %.*s): %.4gms\n", i + 1, layers[i].kind,
+                          (int)layers[i].length, layers[i].name, layers[i].ns * 1e-6);
+            continue;
+        }
+        const char *name = takt_arena_text(&arena, layers[i].name, layers[i].length);
+        takt_json_open(&r->json, '{');
+        takt_json_key(&r->json, "name");
+        takt_json_string(&r->json, name != NULL ? name : "");
+        takt_json_key(&r->json, "type");
+        takt_json_string(&r->json, layers[i].kind);
+        json_number(&r->json, "time_ms", layers[i].ns * 1e-6);
+        takt_json_close(&r->json, '}');
+    }
+    if (r->is_json) {
+        takt_json_close(&r->json, ']');
+        json_number(&r->json, "total_ms", p->steps_ns * 1e-6);
+    } else {
+        takt_text_add(&r->text, "Total: %.4gms\n", p->steps_ns * 1e-6);
+    }
+    takt_arena_deinit(&arena);
+}
+
+void takt_profile_summarize(const takt_profile *p, takt_profile_summary *summary)
+{
+    *summary = (takt_profile_summary){.latency = p->timing.stats,
+                                      .floor_ns = p->has_ceilings ? floor_of(p) : 0,
+                                      .flops = total(p, true),
+                                      .bytes = total(p, false)};
+}

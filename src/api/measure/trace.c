@@ -1,0 +1,152 @@
+/* trace.c - a profile for other programs: Chrome's trace format, and folded stacks. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/measure/measure.h"
+
+static void number(takt_json_writer *w, const char *key, double value)
+{
+    takt_json_key(w, key);
+    takt_json_number(w, value);
+}
+
+static void event(takt_json_writer *w, const char *name, const char *category, size_t thread,
+                  double from_ns, double ns)
+{
+    takt_json_open(w, '{');
+    takt_json_key(w, "name");
+    takt_json_string(w, name);
+    takt_json_key(w, "cat");
+    takt_json_string(w, category);
+    takt_json_key(w, "ph");
+    takt_json_string(w, "X");
+    number(w, "ts", from_ns * 1e-3);
+    number(w, "dur", ns * 1e-3);
+    takt_json_key(w, "pid");
+    takt_json_integer(w, 1);
+    takt_json_key(w, "tid");
+    takt_json_unsigned(w, thread);
+}
+
+/* What Perfetto calls a process or a thread. */
+static void name_event(takt_json_writer *w, const char *what, size_t thread, const char *name)
+{
+    takt_json_open(w, '{');
+    takt_json_key(w, "name");
+    takt_json_string(w, what);
+    takt_json_key(w, "ph");
+    takt_json_string(w, "M");
+    takt_json_key(w, "pid");
+    takt_json_integer(w, 1);
+    takt_json_key(w, "tid");
+    takt_json_unsigned(w, thread);
+    takt_json_key(w, "args");
+    takt_json_open(w, '{');
+    takt_json_key(w, "name");
+    takt_json_string(w, name);
+    takt_json_close(w, '}');
+    takt_json_close(w, '}');
+}
+
+static void name_events(const takt_profile *p, takt_json_writer *w)
+{
+    char name[64];
+    name_event(w, "process_name", 1, p->model != NULL ? p->model : "takt");
+    name_event(w, "thread_name", 1, "steps");
+    for (int t = 0; p->plan->threads > 1 && t < p->plan->threads; t++) {
+        snprintf(name, sizeof name, t == 0 ? "work of thread %d (the caller)" : "work of thread %d",
+                 t);
+        name_event(w, "thread_name", (size_t)t + 2, name);
+    }
+}
+
+/* How long every thread worked for a step that they shared, from its begin on. */
+static void thread_events(const takt_profile *p, takt_json_writer *w, size_t run, size_t step)
+{
+    const size_t threads = (size_t)p->plan->threads, steps = p->plan->step_count;
+    const uint64_t *at = &p->starts[2 * (run * steps + step)];
+    if (run >= p->kept_runs || p->rows[step].step->task_count <= 1)
+        return;
+    for (size_t t = 0; threads > 1 && t < threads; t++) {
+        const double part = (double)p->busy_samples[(step * p->kept_runs + run) * threads + t];
+        if (!(part > 0))
+            continue;
+        event(w, p->rows[step].step->name, "work", t + 2, (double)(at[0] - p->starts[0]),
+              part * (double)(at[1] - at[0]));
+        takt_json_close(w, '}');
+    }
+}
+
+static void step_event(takt_json_writer *w, const takt_profile_row *row, double from, double ns)
+{
+    event(w, row->step->name, row->step->kind, 1, from, ns);
+    takt_json_key(w, "args");
+    takt_json_open(w, '{');
+    takt_json_key(w, "kernel");
+    takt_json_string(w, row->step->kernel != NULL ? row->step->kernel : "generic");
+    number(w, "flops", row->roof.flops);
+    number(w, "bytes", row->roof.bytes);
+    if (row->bound != NULL) {
+        takt_json_key(w, "bound");
+        takt_json_string(w, row->bound);
+        number(w, "pct_of_ceiling", row->percent);
+    }
+    takt_json_close(w, '}');
+    takt_json_close(w, '}');
+}
+
+takt_status takt_profile_trace(const takt_profile *p, takt_sink_fn *sink, void *user)
+{
+    const size_t steps = p->plan->step_count;
+    takt_text text;
+    takt_json_writer w;
+    takt_text_init(&text, p->ctx);
+    takt_json_begin(&w, &text, false);
+    takt_json_open(&w, '{');
+    takt_json_key(&w, "displayTimeUnit");
+    takt_json_string(&w, "ns");
+    takt_json_key(&w, "traceEvents");
+    takt_json_open(&w, '[');
+    name_events(p, &w);
+    for (size_t run = 0; run < p->trace_runs && steps > 0; run++) {
+        const uint64_t *at = &p->starts[2 * run * steps], origin = p->starts[0];
+        event(&w, "run", "run", 1, (double)(at[0] - origin), (double)(at[2 * steps - 1] - at[0]));
+        takt_json_close(&w, '}');
+        for (size_t i = 0; i < steps; i++) {
+            step_event(&w, &p->rows[i], (double)(at[2 * i] - origin),
+                       (double)(at[2 * i + 1] - at[2 * i]));
+            thread_events(p, &w, run, i);
+        }
+    }
+    takt_json_close(&w, ']');
+    takt_json_close(&w, '}');
+    takt_text_put(&text, "\n", 1);
+    return takt_sink_text(p->ctx, &text, sink, user);
+}
+
+/* "model;layer;step nanoseconds": semicolons and line ends in names would break the format. */
+static void add_frame(takt_text *text, const char *name, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        const char c = name[i] == ';' || name[i] == '\n' ? ',' : name[i];
+        takt_text_put(text, &c, 1);
+    }
+}
+
+takt_status takt_profile_folded(const takt_profile *p, takt_sink_fn *sink, void *user)
+{
+    takt_text text;
+    takt_text_init(&text, p->ctx);
+    for (size_t i = 0; i < p->plan->step_count; i++) {
+        const takt_profile_row *row = &p->rows[i];
+        const char *name;
+        const size_t length = takt_step_layer(row->step, &name);
+        takt_text_add(&text, "run;");
+        add_frame(&text, name, length);
+        takt_text_add(&text, ";");
+        add_frame(&text, name, strlen(name));
+        takt_text_add(&text, " %.0f\n", fmax(1, row->median_ns));
+    }
+    return takt_sink_text(p->ctx, &text, sink, user);
+}

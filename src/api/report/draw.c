@@ -1,0 +1,138 @@
+/* draw.c - the arena over the steps of a plan, as an SVG picture.
+ *
+ * Steps go from left to right, bytes from bottom to top. Every value is a box from the step that
+ * makes it to the last that reads it; scratch is hatched by its own colour.
+ */
+#include <takt/plan.h>
+
+#include "api/report/report.h"
+#include "plan/finish.h"
+
+enum { LEFT = 90, TOP = 40, HEIGHT = 420, WIDE = 900 };
+
+typedef struct canvas {
+    takt_text *text;
+    const takt_plan *plan;
+    double step, byte; /* pixels of one */
+} canvas;
+
+/* Text in SVG is text in XML. */
+static void escaped(takt_text *text, const char *from)
+{
+    for (; *from != '\0'; from++) {
+        switch (*from) {
+        case '<': takt_text_add(text, "&lt;"); break;
+        case '>': takt_text_add(text, "&gt;"); break;
+        case '&': takt_text_add(text, "&amp;"); break;
+        case '"': takt_text_add(text, "&quot;"); break;
+        default: takt_text_put(text, from, 1);
+        }
+    }
+}
+
+/* In tenths of a pixel, so that no locale can turn the point into a comma. */
+static void attribute(takt_text *text, const char *name, double value)
+{
+    const long long tenths = (long long)(value * 10 + 0.5);
+    takt_text_add(text, " %s=\"%lld.%lld\"", name, tenths / 10, tenths % 10);
+}
+
+static void box(const canvas *c, const takt_buffer *b, const char *name, const char *colour)
+{
+    const int first = b->first < 0 ? 0 : b->first;
+    const int last = b->last < first                       ? first
+                     : b->last >= (int)c->plan->step_count ? (int)c->plan->step_count - 1
+                                                           : b->last;
+    const double height = (double)b->bytes * c->byte;
+    takt_text_add(c->text, "<rect");
+    attribute(c->text, "x", LEFT + first * c->step);
+    attribute(c->text, "y", TOP + HEIGHT - (double)b->offset * c->byte - height);
+    attribute(c->text, "width", (last - first + 1) * c->step);
+    attribute(c->text, "height", height);
+    takt_text_add(c->text, " fill=\"%s\" stroke=\"#333\" stroke-width=\"0.5\"><title>", colour);
+    escaped(c->text, name);
+    takt_text_add(c->text, ": %zu bytes at %zu, steps %d to %d</title></rect>\n", b->bytes,
+                  b->offset, first, last);
+}
+
+static void boxes(const canvas *c)
+{
+    static const char *const colours[] = {"#8ecae6", "#a8dadc", "#bde0fe", "#cdb4db",
+                                          "#b7e4c7", "#ffd6a5", "#fdffb6", "#ffc8dd"};
+    const takt_plan *plan = c->plan;
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const takt_buffer *b = &plan->buffers[i];
+        if (b->place != TAKT_PLACE_ARENA || b->bytes == 0)
+            continue;
+        const char *name =
+            b->value != TAKT_NONE ? takt_node_label(&plan->graph->nodes[b->value]) : "scratch";
+        box(c, b, name, colours[i % (sizeof colours / sizeof *colours)]);
+    }
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const takt_step *s = &plan->steps[i];
+        const size_t bytes = takt_step_scratch(s, plan->threads);
+        const takt_buffer scratch = {
+            .bytes = bytes, .offset = s->scratch_offset, .first = (int)i, .last = (int)i};
+        if (bytes > 0)
+            box(c, &scratch, "scratch", "#bbbbbb");
+    }
+}
+
+static void axes(const canvas *c)
+{
+    char figure[TAKT_FIGURE_TEXT];
+    const takt_plan *plan = c->plan;
+    takt_text_add(c->text, "<text x=\"%d\" y=\"22\" font-size=\"15\">", LEFT);
+    escaped(c->text, plan->graph->name);
+    takt_text_add(c->text, ": arena of %s bytes over %zu step%s; lower bound ",
+                  takt_figure(plan->arena_bytes, figure), plan->step_count,
+                  plan->step_count == 1 ? "" : "s");
+    takt_text_add(c->text, "%s</text>\n", takt_figure(plan->lower_bound, figure));
+    takt_text_add(c->text, "<line x1=\"%d\" x2=\"%d\" stroke=\"#c00\" stroke-dasharray=\"4 3\"",
+                  LEFT, LEFT + WIDE);
+    attribute(c->text, "y1", TOP + HEIGHT - (double)plan->lower_bound * c->byte);
+    attribute(c->text, "y2", TOP + HEIGHT - (double)plan->lower_bound * c->byte);
+    takt_text_add(c->text, "><title>lower bound</title></line>\n");
+    for (int quarter = 0; quarter <= 4; quarter++)
+        takt_text_add(c->text,
+                      "<text x=\"%d\" y=\"%d\" font-size=\"11\" text-anchor=\"end\">%s</text>\n",
+                      LEFT - 6, TOP + HEIGHT - HEIGHT * quarter / 4 + 4,
+                      takt_figure(plan->arena_bytes / 4 * (size_t)quarter, figure));
+}
+
+static void step_names(const canvas *c)
+{
+    for (size_t i = 0; i < c->plan->step_count; i++) {
+        takt_text_add(c->text,
+                      "<rect fill=\"none\" stroke=\"#ddd\" stroke-width=\"0.3\" y=\"%d\" "
+                      "height=\"%d\"",
+                      TOP, HEIGHT);
+        attribute(c->text, "x", LEFT + (double)i * c->step);
+        attribute(c->text, "width", c->step);
+        takt_text_add(c->text, " pointer-events=\"all\"><title>step %zu: ", i);
+        escaped(c->text, c->plan->steps[i].name);
+        takt_text_add(c->text, "</title></rect>\n");
+    }
+}
+
+takt_status takt_plan_draw(const takt_plan *plan, takt_sink_fn *sink, void *user)
+{
+    takt_text text;
+    takt_text_init(&text, plan->ctx);
+    const size_t bytes = plan->arena_bytes > 0 ? plan->arena_bytes : 1;
+    const size_t steps = plan->step_count > 0 ? plan->step_count : 1;
+    const canvas c = {.text = &text,
+                      .plan = plan,
+                      .step = (double)WIDE / (double)steps,
+                      .byte = (double)HEIGHT / (double)bytes};
+    takt_text_add(&text,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                  "font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" "
+                  "fill=\"white\"/>\n",
+                  LEFT + WIDE + 30, TOP + HEIGHT + 40);
+    step_names(&c);
+    boxes(&c);
+    axes(&c);
+    takt_text_add(&text, "</svg>\n");
+    return takt_sink_text(plan->ctx, &text, sink, user);
+}

@@ -1,0 +1,92 @@
+/* report.h - what reports share: tables, figures for people, and the way out. */
+#ifndef TAKT_API_REPORT_REPORT_H
+#define TAKT_API_REPORT_REPORT_H
+
+#include "api/model.h"
+#include "base/json.h"
+#include "plan/plan.h"
+
+enum { TAKT_TABLE_COLUMNS = 9, TAKT_FIGURE_TEXT = 40 };
+
+/* Rows of cells; columns are as wide as their widest cell. */
+typedef struct takt_table {
+    takt_arena arena;
+    const char *align; /* one 'l' or 'r' per column */
+    size_t columns, count, capacity;
+    const char **cells; /* count of them, row by row */
+    size_t width[TAKT_TABLE_COLUMNS];
+    takt_status status;
+} takt_table;
+
+/* `align` is static text: "lrr" means three columns. */
+void takt_table_init(takt_table *t, takt_ctx *ctx, const char *align);
+void takt_table_deinit(takt_table *t);
+void takt_table_cell(takt_table *t, const char *format, ...) TAKT_PRINTF(2, 3);
+/* A rule from edge to edge in place of a row. */
+void takt_table_rule(takt_table *t);
+/* Two spaces before every row; no white space at line ends. */
+void takt_table_print(const takt_table *t, takt_text *text);
+
+/* "203,530". */
+const char *takt_figure(uint64_t value, char to[static TAKT_FIGURE_TEXT]);
+/* "1.6 MB", "712 B". */
+const char *takt_figure_bytes(uint64_t bytes, char to[static TAKT_FIGURE_TEXT]);
+/* A non-negative count of operations that came as a double. */
+uint64_t takt_whole(double value);
+
+/* What one layer, or one statement outside all layers, consists of. */
+typedef struct takt_layer {
+    const char *name;
+    const char *type;     /* "conv", or the op that does most of the work */
+    const takt_type *out; /* type of its last value, in the graph with names */
+    uint64_t parameters;  /* elements of trainable slots */
+    uint64_t state;       /* elements of the others */
+    double macs, flops;   /* at the sizes asked for, 1 where nothing was said */
+    size_t nodes;
+    double top_flops; /* of the costliest node, which names the type */
+    bool has_slots, is_input, is_called;
+} takt_layer;
+
+typedef struct takt_layers {
+    takt_arena arena;
+    takt_graph *named; /* names stay where nothing was said */
+    takt_graph *plain; /* numbers everywhere */
+    takt_graph *sized; /* the same, lowered */
+    int64_t *sizes;    /* of named dimensions in `plain`, by index */
+    size_t size_count;
+    bool is_all_one; /* every one that nobody chose is 1 */
+    takt_layer *at;
+    size_t count;
+    uint32_t *table; /* open addressing by name */
+    size_t table_size;
+    uint64_t constant_bytes; /* of weights that are constants */
+} takt_layers;
+
+/* `sizes` as for takt_model_summary. */
+TAKT_MUST_USE takt_status takt_layers_init(takt_layers *l, const takt_model *m, const char *sizes);
+void takt_layers_deinit(takt_layers *l);
+
+/* A text that was begun with takt_text_init, with the writer on top of it if JSON is wanted. */
+typedef struct takt_report {
+    takt_ctx *ctx;
+    takt_text text;
+    takt_json_writer json;
+    bool is_json;
+} takt_report;
+
+void takt_report_begin(takt_report *r, takt_ctx *ctx, takt_format format);
+/* Hands the text over and frees it; `status` is passed on if it is a failure. */
+TAKT_MUST_USE takt_status takt_report_end(takt_report *r, takt_status status, takt_sink_fn *sink,
+                                          void *user);
+/* The type that a step's weights are stored in if it is narrower than f32: "bf16"; or NULL. */
+const char *takt_step_weights(const takt_plan *plan, const takt_step *step);
+/* By products of 16 bits. */
+bool takt_step_is_fast(const takt_step *step);
+/* How the plan computes: "config" in JSON; in text, what is not as usual. */
+void takt_report_config(takt_report *r, const takt_plan *plan);
+void takt_report_pair(takt_report *r, const char *key, const char *value);
+void takt_report_count(takt_report *r, const char *key, uint64_t value);
+/* What the model is for, if its author said so. */
+void takt_report_doc(takt_report *r, const takt_graph *g);
+
+#endif

@@ -1,0 +1,89 @@
+/* arena.c - the arena of a session: the caller's, the context's memory, or huge pages. */
+#include <string.h>
+
+#include "api/session/session.h"
+#include "base/mem.h"
+#include "base/size.h"
+#include "os/cpu.h"
+
+static takt_status take_given(takt_session *s, const takt_session_options *o)
+{
+    const bool is_odd = (uintptr_t)o->arena % TAKT_ALIGN != 0;
+    if (o->arena_bytes < s->plan->arena_bytes || is_odd) {
+        takt_fail(s->ctx, TAKT_E_BINDING, "the arena has %llu bytes%s; the plan needs %zu",
+                  (unsigned long long)o->arena_bytes, is_odd ? " and is not 64-byte aligned" : "",
+                  s->plan->arena_bytes);
+        return takt_fail_hint(s->ctx, "takt_alloc gives aligned memory; takt_plan_query tells how "
+                                      "much is needed");
+    }
+    s->arena = o->arena;
+    s->arena_given = o->arena_bytes;
+    return TAKT_OK;
+}
+
+/* Pages do not come from the context's allocator, but count against its limit all the same. */
+static bool count(takt_ctx *ctx, size_t bytes)
+{
+    const uint64_t before = atomic_fetch_add(&ctx->live_bytes, bytes), limit = ctx->limits.bytes;
+    if (limit == 0 || (before <= limit && bytes <= limit - before))
+        return true;
+    atomic_fetch_sub(&ctx->live_bytes, bytes);
+    return false;
+}
+
+static takt_status get_pages(takt_session *s, takt_huge_pages want)
+{
+    takt_cpu_facts facts;
+    size_t bytes;
+    void *at;
+    takt_cpu_read(&facts);
+    const size_t page = facts.huge_page_bytes > 0 ? facts.huge_page_bytes : takt_page_size();
+    if (!takt_size_align(s->plan->arena_bytes, page, &bytes) || !count(s->ctx, bytes))
+        return takt_fail_memory(s->ctx, "arena", s->plan->arena_bytes);
+    if (takt_pages_get_huge(bytes, want, &at, &s->pages, s->pages_reason) != 0) {
+        atomic_fetch_sub(&s->ctx->live_bytes, bytes);
+        return takt_fail_memory(s->ctx, "arena", bytes);
+    }
+    s->arena = at;
+    s->arena_pages = bytes;
+    if (s->pages_reason[0] != '\0')
+        takt_log(s->ctx, TAKT_LOG_WARNING, "no huge pages as asked for: %s", s->pages_reason);
+    return TAKT_OK;
+}
+
+takt_status takt_session_get_arena(takt_session *s, const takt_session_options *o)
+{
+    if ((unsigned)o->huge_pages > TAKT_HUGE_EXPLICIT)
+        return takt_fail(s->ctx, TAKT_E_OPTION, "there is no kind %d of huge pages",
+                         (int)o->huge_pages);
+    if (o->arena != NULL)
+        return take_given(s, o);
+    if (s->plan->arena_bytes == 0) {
+        s->arena = (unsigned char *)s; /* never looked at */
+        return TAKT_OK;
+    }
+    if (o->huge_pages != TAKT_HUGE_AUTO)
+        return get_pages(s, o->huge_pages);
+    void *block;
+    TAKT_TRY(takt_mem_get(s->ctx, s->plan->arena_bytes, "arena", &block));
+    s->arena = block;
+    s->owns_arena = true;
+    return TAKT_OK;
+}
+
+void takt_session_put_arena(takt_session *s)
+{
+    if (s->owns_arena)
+        takt_mem_put(s->ctx, s->arena, s->plan->arena_bytes);
+    if (s->arena_pages == 0)
+        return;
+    takt_pages_put(s->arena, s->arena_pages);
+    atomic_fetch_sub(&s->ctx->live_bytes, s->arena_pages);
+}
+
+takt_huge_pages takt_session_huge_pages(const takt_session *s, const char **reason)
+{
+    if (reason != NULL)
+        *reason = s->pages_reason;
+    return s->pages;
+}

@@ -1,0 +1,92 @@
+/* async.c - runs on a thread of the session's own.
+ *
+ * One word says what is going on: idle, busy, or stop. The caller makes it busy, the thread makes
+ * it idle again; whoever waits sleeps on it.
+ */
+#include "api/session/session.h"
+#include "os/fp.h"
+#include "os/os.h"
+
+static void body(void *arg)
+{
+    takt_session *s = arg;
+    takt_runner *r = &s->runner;
+    takt_fp_enter();
+    for (;;) {
+        const uint32_t phase = atomic_load(&r->phase);
+        if (phase == TAKT_RUNNER_STOP)
+            return;
+        if (phase == TAKT_RUNNER_IDLE) {
+            takt_doze_wait(&r->doze, &r->phase, phase);
+            continue;
+        }
+        takt_done_fn *done = r->done;
+        void *done_arg = r->arg;
+        const takt_status status = takt_session_run(s);
+        atomic_store(&r->status, status);
+        atomic_store(&r->phase, TAKT_RUNNER_IDLE); /* `done` may start the next run */
+        takt_doze_wake(&r->doze, &r->phase, 2);
+        if (done != NULL)
+            done(done_arg, s, status);
+    }
+}
+
+static takt_status start(takt_session *s)
+{
+    takt_runner *r = &s->runner;
+    char reason[64];
+    if (r->thread != NULL)
+        return TAKT_OK;
+    int error = takt_doze_init(&r->doze);
+    if (error == 0)
+        error = s->ctx->threads.start(s->ctx->threads.user, body, s, &r->thread);
+    if (error == 0)
+        return TAKT_OK;
+    r->thread = NULL;
+    takt_doze_deinit(&r->doze);
+    takt_fail(s->ctx, TAKT_E_MEMORY, "no thread can be started for a run: %s",
+              takt_os_reason(error, reason, sizeof reason));
+    return takt_fail_hint(s->ctx, "takt_session_run needs none");
+}
+
+takt_status takt_run_async(takt_session *s, takt_done_fn *done, void *arg)
+{
+    takt_runner *r = &s->runner;
+    if (atomic_load(&r->phase) != TAKT_RUNNER_IDLE) {
+        takt_fail(s->ctx, TAKT_E_STATE, "a run of this session is under way");
+        return takt_fail_hint(s->ctx, "wait for it with takt_session_wait, or give each run a "
+                                      "session: takt_session_clone");
+    }
+    TAKT_TRY(start(s));
+    r->done = done;
+    r->arg = arg;
+    atomic_store(&r->phase, TAKT_RUNNER_BUSY);
+    takt_doze_wake(&r->doze, &r->phase, 2);
+    return TAKT_OK;
+}
+
+static void wait_idle(takt_runner *r)
+{
+    while (atomic_load(&r->phase) == TAKT_RUNNER_BUSY)
+        takt_doze_wait(&r->doze, &r->phase, TAKT_RUNNER_BUSY);
+}
+
+takt_status takt_session_wait(takt_session *s)
+{
+    wait_idle(&s->runner);
+    return (takt_status)atomic_load(&s->runner.status);
+}
+
+void takt_runner_end(takt_session *s)
+{
+    takt_runner *r = &s->runner;
+    if (r->thread == NULL)
+        return;
+    for (uint32_t idle = TAKT_RUNNER_IDLE;
+         !atomic_compare_exchange_strong(&r->phase, &idle, TAKT_RUNNER_STOP);
+         idle = TAKT_RUNNER_IDLE)
+        wait_idle(r);
+    takt_doze_wake(&r->doze, &r->phase, 2);
+    s->ctx->threads.join(s->ctx->threads.user, r->thread);
+    takt_doze_deinit(&r->doze);
+}

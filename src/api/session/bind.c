@@ -1,0 +1,334 @@
+/* bind.c - where inputs and outputs lie: the caller's buffers, or the session's own memory.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/session/session.h"
+#include "base/mem.h"
+
+/* ---- checking ---- */
+
+static bool is_plain(const takt_tensor_view *v)
+{
+    for (int d = 0; d < v->rank; d++)
+        if (v->strides[d] != 0)
+            return false;
+    return true;
+}
+
+bool takt_view_is_dense(const takt_tensor_view *v)
+{
+    int64_t dense = 1;
+    bool same = true;
+    for (int d = v->rank - 1; d >= 0; d--) {
+        if (v->dims[d] == 0)
+            return true;
+        same = same && (v->strides[d] == dense || v->dims[d] == 1);
+        dense *= v->dims[d];
+    }
+    return same || is_plain(v);
+}
+
+static bool is_aligned(const takt_tensor_view *v)
+{
+    const size_t bytes = (size_t)takt_dtype_bits(v->dtype) / 8;
+    return bytes <= 1 || (uintptr_t)v->data % bytes == 0;
+}
+
+/* Two elements of an output at one place would leave open which of them is seen. */
+static bool repeats(const takt_tensor_view *v)
+{
+    for (int d = 0; d < v->rank; d++)
+        if (v->strides[d] == 0 && v->dims[d] > 1)
+            return true;
+    return false;
+}
+
+static takt_status check_view(takt_session *s, const takt_desc *d, const takt_tensor_view *v,
+                              bool is_input)
+{
+    if (v->dtype != d->dtype)
+        return takt_error_set(&s->error, TAKT_E_BINDING, "%s is %s, the buffer is %s", d->name,
+                              takt_dtype_name(d->dtype),
+                              (unsigned)v->dtype < TAKT_DTYPE_COUNT ? takt_dtype_name(v->dtype)
+                                                                    : "of no known type");
+    if (v->rank != d->rank)
+        return takt_error_set(&s->error, TAKT_E_BINDING, "%s has %d dimensions, the buffer has %d",
+                              d->name, d->rank, v->rank);
+    for (int i = 0; i < d->rank; i++)
+        if (v->dims[i] != d->dims[i])
+            return takt_error_set(&s->error, TAKT_E_BINDING,
+                                  "%s: dimension %d is %lld, the buffer has %lld", d->name, i,
+                                  (long long)d->dims[i], (long long)v->dims[i]);
+    if (takt_view_is_dense(v))
+        return TAKT_OK;
+    if (takt_dtype_bits(v->dtype) < 8)
+        return takt_error_set(&s->error, TAKT_E_BINDING,
+                              "%s: %s elements share bytes, so the buffer must be dense row-major",
+                              d->name, takt_dtype_name(v->dtype));
+    if (!is_input && repeats(v))
+        return takt_error_set(&s->error, TAKT_E_BINDING,
+                              "%s: the output's buffer has several elements at one place", d->name);
+    return TAKT_OK;
+}
+
+/* ---- binding ---- */
+
+static int find(const takt_desc *descs, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(descs[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static takt_session_port *port_at(takt_session *s, takt_place_kind place, size_t index)
+{
+    return place == TAKT_PLACE_INPUT ? &s->inputs[index] : &s->outputs[index];
+}
+
+takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t index)
+{
+    takt_session_port *port = port_at(s, place, index);
+    if (port->own == NULL && port->own_bytes == 0)
+        port->own = s; /* nothing is read or written there */
+    if (port->own == NULL) {
+        /* Not through takt_mem_get: the context's error is not this session's alone. */
+        const takt_allocator *memory = &s->ctx->allocator;
+        port->own = memory->get(memory->user, port->own_bytes, TAKT_ALIGN);
+        if (port->own == NULL)
+            return takt_error_memory(&s->error, "an input or output", port->own_bytes);
+        memset(port->own, 0, port->own_bytes);
+    }
+    port->view.data = port->own;
+    takt_session_set_base(s, place, index, port->own);
+    return TAKT_OK;
+}
+
+/* What costs a copy is said once, where somebody listens. */
+static void tell_copy(const takt_session *s, const char *name, const takt_tensor_view *view,
+                      const takt_step *obstacle)
+{
+    char line[300];
+    if (s->ctx->log == NULL)
+        return;
+    snprintf(line, sizeof line, "%.100s: the buffer is %s, so every run copies it%s%.100s", name,
+             takt_view_is_dense(view) ? "not aligned for its elements" : "not dense row-major",
+             obstacle != NULL ? ": dense is what is read by " : "",
+             obstacle != NULL ? obstacle->name : "");
+    s->ctx->log(s->ctx->log_user, TAKT_LOG_INFO, line);
+}
+
+/* ---- views ---- */
+
+static void set_view(takt_session *s, size_t index, bool is_view)
+{
+    takt_session_port *port = &s->inputs[index];
+    s->view_count += (size_t)is_view - (size_t)port->is_view;
+    port->is_view = is_view;
+    s->strides[index] = is_view ? port->stride : NULL;
+}
+
+takt_status takt_session_copy_of(takt_session *s, size_t input, const takt_tensor_view *view)
+{
+    TAKT_TRY(takt_session_own(s, TAKT_PLACE_INPUT, input));
+    set_view(s, input, false);
+    s->inputs[input].strided = *view;
+    return TAKT_OK;
+}
+
+/* Axes of one element may have any stride: here they get the dense one. */
+static void normalise(const takt_tensor_view *v, int64_t *stride)
+{
+    int64_t dense = 1;
+    for (int d = v->rank - 1; d >= 0; d--) {
+        stride[d] = v->dims[d] == 1 ? dense : v->strides[d];
+        dense *= v->dims[d];
+    }
+}
+
+const takt_step *takt_session_obstacle(const takt_session *s, size_t index, const int64_t *stride)
+{
+    const takt_plan *plan = s->plan;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const takt_step *step = &plan->steps[i];
+        for (size_t k = 0; k < step->in_count + step->out_count; k++) {
+            const bool reads = k < step->in_count;
+            const takt_view *v = reads ? &step->in[k] : &step->out[k - step->in_count];
+            const takt_buffer *b = &plan->buffers[v->buffer];
+            if (b->place != TAKT_PLACE_INPUT || b->index != index)
+                continue;
+            const takt_desc *d = &s->input_descs[index];
+            if (!reads || step->reads_view == NULL || v->offset != 0 || v->rank != d->rank ||
+                memcmp(v->dim, d->dims, (size_t)d->rank * sizeof *v->dim) != 0 ||
+                !step->reads_view(step, k, stride))
+                return step;
+        }
+    }
+    return NULL;
+}
+
+/* Not dense, or not aligned: a view if all readers take it, else a copy in every run. */
+static takt_status bind_strided(takt_session *s, takt_place_kind place, size_t index,
+                                const takt_tensor_view *view)
+{
+    takt_session_port *port = port_at(s, place, index);
+    const bool is_input = place == TAKT_PLACE_INPUT;
+    const takt_step *obstacle = NULL;
+    int64_t stride[TAKT_MAX_RANK] = {0};
+    normalise(view, stride);
+    memcpy(port->stride, stride, sizeof stride);
+    if (is_input && is_aligned(view)) {
+        obstacle = takt_session_obstacle(s, index, stride);
+        if (obstacle == NULL) {
+            port->strided = *view;
+            port->view.data = view->data;
+            set_view(s, index, true);
+            takt_session_set_base(s, place, index, view->data);
+            return TAKT_OK;
+        }
+    }
+    TAKT_TRY(takt_session_own(s, place, index));
+    if (is_input)
+        set_view(s, index, false);
+    port->strided = *view;
+    tell_copy(s, is_input ? s->input_descs[index].name : s->output_descs[index].name, view,
+              obstacle);
+    return TAKT_OK;
+}
+
+takt_status takt_session_bind(takt_session *s, const char *name, const takt_tensor_view *view)
+{
+    const takt_graph *g = s->plan->graph;
+    if (name == NULL || view == NULL)
+        return takt_error_set(&s->error, TAKT_E_ARGUMENT, "takt_session_bind: %s is NULL",
+                              name == NULL ? "the name" : "the view");
+    int index = find(s->input_descs, g->input_count, name);
+    const bool is_input = index >= 0;
+    if (!is_input)
+        index = find(s->output_descs, g->output_count, name);
+    if (index < 0)
+        return takt_error_set(&s->error, TAKT_E_NAME, "the model has no input or output called %s",
+                              name);
+    const takt_place_kind place = is_input ? TAKT_PLACE_INPUT : TAKT_PLACE_OUTPUT;
+    takt_session_port *port = port_at(s, place, (size_t)index);
+    const takt_desc *desc = is_input ? &s->input_descs[index] : &s->output_descs[index];
+    if (view->data != NULL)
+        TAKT_TRY(check_view(s, desc, view, is_input));
+    if (view->data != NULL && (!takt_view_is_dense(view) || !is_aligned(view)))
+        return bind_strided(s, place, (size_t)index, view);
+    if (is_input)
+        set_view(s, (size_t)index, false);
+    port->strided.data = NULL;
+    port->view.data = view->data != NULL ? view->data : port->own;
+    takt_session_set_base(s, place, (size_t)index, port->view.data);
+    return TAKT_OK;
+}
+
+/* ---- copying ---- */
+
+typedef struct walk {
+    int64_t at[TAKT_MAX_RANK], stride[TAKT_MAX_RANK]; /* strides in bytes */
+    size_t element, row;                              /* bytes of one, and how many in a row */
+} walk;
+
+static walk walk_of(const takt_tensor_view *v)
+{
+    walk w = {.element = (size_t)takt_dtype_bits(v->dtype) / 8, .row = 1};
+    int64_t dense = 1;
+    for (int d = v->rank - 1; d >= 0; d--) {
+        w.stride[d] = (is_plain(v) ? dense : v->strides[d]) * (int64_t)w.element;
+        dense *= v->dims[d];
+    }
+    if (v->rank > 0)
+        w.row = (size_t)v->dims[v->rank - 1];
+    return w;
+}
+
+static void copy_row(const walk *w, char *dense, char *strided, int64_t step, bool is_in)
+{
+    if (step == (int64_t)w->element) {
+        memcpy(is_in ? dense : strided, is_in ? strided : dense, w->row * w->element);
+        return;
+    }
+    for (size_t i = 0; i < w->row; i++, dense += w->element, strided += step)
+        memcpy(is_in ? dense : strided, is_in ? strided : dense, w->element);
+}
+
+static void copy(const takt_session_port *port, bool is_in)
+{
+    const takt_tensor_view *v = &port->strided;
+    walk w = walk_of(v);
+    char *dense = port->own, *strided = v->data;
+    const int last = v->rank - 1;
+    if (port->bytes == 0)
+        return;
+    for (;;) {
+        copy_row(&w, dense, strided, last >= 0 ? w.stride[last] : 0, is_in);
+        dense += w.row * w.element;
+        int d = last - 1;
+        for (; d >= 0 && ++w.at[d] == v->dims[d]; d--) {
+            strided -= w.stride[d] * (v->dims[d] - 1);
+            w.at[d] = 0;
+        }
+        if (d < 0)
+            return;
+        strided += w.stride[d];
+    }
+}
+
+void takt_session_copy_in(takt_session *s)
+{
+    for (size_t i = 0; i < s->plan->graph->input_count; i++)
+        if (takt_port_moves(&s->inputs[i]))
+            copy(&s->inputs[i], true);
+}
+
+void takt_session_copy_out(takt_session *s)
+{
+    for (size_t i = 0; i < s->plan->graph->output_count; i++)
+        if (takt_port_moves(&s->outputs[i]))
+            copy(&s->outputs[i], false);
+}
+
+/* ---- looking ---- */
+
+static const takt_tensor_view *look(takt_session *s, takt_place_kind place, size_t index)
+{
+    takt_session_port *port = port_at(s, place, index);
+    if (port->strided.data != NULL)
+        return &port->strided;
+    if (port->view.data == NULL && takt_session_own(s, place, index) != TAKT_OK)
+        return NULL;
+    return &port->view;
+}
+
+const takt_tensor_view *takt_session_input(takt_session *s, size_t index)
+{
+    return index < s->plan->graph->input_count ? look(s, TAKT_PLACE_INPUT, index) : NULL;
+}
+
+const takt_tensor_view *takt_session_output(takt_session *s, size_t index)
+{
+    return index < s->plan->graph->output_count ? look(s, TAKT_PLACE_OUTPUT, index) : NULL;
+}
+
+size_t takt_session_input_count(const takt_session *s)
+{
+    return s->plan->graph->input_count;
+}
+
+size_t takt_session_output_count(const takt_session *s)
+{
+    return s->plan->graph->output_count;
+}
+
+const takt_desc *takt_session_input_desc(const takt_session *s, size_t index)
+{
+    return index < s->plan->graph->input_count ? &s->input_descs[index] : NULL;
+}
+
+const takt_desc *takt_session_output_desc(const takt_session *s, size_t index)
+{
+    return index < s->plan->graph->output_count ? &s->output_descs[index] : NULL;
+}

@@ -1,0 +1,127 @@
+/* run.c - running: everything was made ready before, so that a run only computes. */
+#include <string.h>
+
+#include "api/monitor/monitor.h"
+#include "api/monitor/recorder.h"
+#include "api/session/session.h"
+#include "base/mem.h"
+#include "os/fp.h"
+
+static takt_status ready(takt_session *s)
+{
+    const takt_graph *g = s->plan->graph;
+    for (size_t i = 0; i < g->input_count; i++)
+        if (s->inputs[i].view.data == NULL) {
+            takt_error_set(&s->error, TAKT_E_STATE, "input %s has no data: bind a buffer to it",
+                           s->input_descs[i].name);
+            takt_error_node(&s->error, s->input_descs[i].name);
+            return takt_error_hint(&s->error, "takt_session_bind binds one; takt_session_input "
+                                              "gives the session's own to be written");
+        }
+    for (size_t i = 0; i < g->output_count; i++)
+        if (s->outputs[i].view.data == NULL)
+            TAKT_TRY(takt_session_own(s, TAKT_PLACE_OUTPUT, i));
+    return TAKT_OK;
+}
+
+static takt_status run(takt_session *s, uint64_t deadline_ns)
+{
+    takt_record record;
+    TAKT_TRY(ready(s));
+    takt_cpu_wait(s->ctx);
+    const uint64_t start = s->monitor != NULL ? s->ctx->now_ns(s->ctx->clock_user) : 0;
+    const takt_execution x = {.plan = s->plan,
+                              .base = s->base,
+                              .arena = s->arena,
+                              .pool = s->pool,
+                              .fault = &s->fault,
+                              .error = &s->error,
+                              .cancel = &s->cancel,
+                              .deadline_ns = deadline_ns,
+                              .watch = s->watch != NULL ? s->watch : takt_record_begin(&record, s),
+                              .strides = s->view_count > 0 ? s->strides : NULL};
+    const uint64_t fp = takt_fp_enter(); /* a caller that flushes denormals gets the same bits */
+    takt_session_copy_in(s);
+    const takt_status status = takt_execute(&x);
+    takt_fp_leave(fp);
+    if (status == TAKT_ERR_CANCELLED) /* one that came too late for this run is for the next */
+        atomic_store(&s->cancel, false);
+    if (status == TAKT_OK)
+        takt_session_copy_out(s);
+    if (s->ctx->recorder != NULL)
+        takt_record_copies(s);
+    if (s->monitor != NULL)
+        takt_monitor_note(s->monitor, start, status);
+    return status;
+}
+
+takt_status takt_session_run(takt_session *s)
+{
+    return run(s, 0);
+}
+
+takt_status takt_session_run_deadline(takt_session *s, uint64_t budget_ns)
+{
+    const uint64_t now = s->ctx->now_ns(s->ctx->clock_user);
+    const uint64_t end = now > UINT64_MAX - budget_ns ? UINT64_MAX : now + budget_ns;
+    return run(s, end > 0 ? end : 1);
+}
+
+void takt_session_cancel(takt_session *s)
+{
+    atomic_store(&s->cancel, true);
+}
+
+const takt_error *takt_session_error(const takt_session *s)
+{
+    return &s->error;
+}
+
+/* ---- the first run as fast as the others ---- */
+
+static void nothing(void *user, size_t task, int thread)
+{
+    (void)user;
+    (void)task;
+    (void)thread;
+}
+
+static bool has_inputs(const takt_session *s)
+{
+    for (size_t i = 0; i < s->plan->graph->input_count; i++)
+        if (s->inputs[i].view.data == NULL)
+            return false;
+    return true;
+}
+
+/* One run; a fault in it is the caller's business when he runs, not now. */
+static takt_status try_out(takt_session *s)
+{
+    const size_t bytes = s->plan->state_bytes;
+    void *saved = NULL, *state = NULL;
+    const takt_error error = s->error;
+    if (bytes > 0 && s->plan->graph->slot_count > 0) {
+        TAKT_TRY(takt_mem_get(s->ctx, bytes, "state", &saved));
+        state = takt_storage_data(s->state[0].storage);
+        memcpy(saved, state, bytes);
+    }
+    const takt_status status = run(s, 0);
+    if (saved != NULL)
+        memcpy(state, saved, bytes);
+    takt_mem_put(s->ctx, saved, bytes);
+    if (status == TAKT_ERR_MEMORY)
+        return status;
+    s->error = error;
+    return TAKT_OK;
+}
+
+takt_status takt_session_warmup(takt_session *s)
+{
+    for (size_t i = 0; i < s->plan->graph->output_count; i++)
+        if (s->outputs[i].view.data == NULL)
+            TAKT_TRY(takt_session_own(s, TAKT_PLACE_OUTPUT, i));
+    memset(s->arena, 0, s->plan->arena_bytes);
+    takt_pool_share(s->pool, nothing, NULL, (size_t)takt_pool_threads(s->pool));
+    /* A run would use up what was donated to it. */
+    return has_inputs(s) && s->plan->settings.donated == NULL ? try_out(s) : TAKT_OK;
+}

@@ -1,0 +1,204 @@
+/* session.c - memory for running a plan: making it, giving it back, and what state begins with. */
+#include "api/session/session.h"
+
+#include <string.h>
+
+#include "api/model.h"
+#include "base/mem.h"
+#include "base/options.h"
+#include "ir/storage.h"
+
+/* ---- tables ---- */
+
+/* Where the tables lie in their one block; with `block` NULL only their size is told. */
+static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
+{
+    const takt_graph *g = plan->graph;
+    const size_t sizes[] = {
+        g->input_count * sizeof *s->input_descs, g->output_count * sizeof *s->output_descs,
+        g->input_count * sizeof *s->inputs,      g->output_count * sizeof *s->outputs,
+        g->slot_count * sizeof *s->state,        plan->buffer_count * sizeof *s->base,
+        g->input_count * sizeof *s->strides,
+    };
+    void *at[7];
+    size_t total = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        at[i] = block != NULL ? block + total : NULL;
+        total += (sizes[i] + 15) & ~(size_t)15;
+    }
+    if (block != NULL) {
+        s->input_descs = at[0];
+        s->output_descs = at[1];
+        s->inputs = at[2];
+        s->outputs = at[3];
+        s->state = at[4];
+        s->base = at[5];
+        s->strides = at[6];
+    }
+    return total > 0 ? total : 1;
+}
+
+size_t takt_session_overhead(const takt_plan *plan)
+{
+    return sizeof(takt_session) + lay_tables(plan, NULL, NULL) +
+           (plan->graph->slot_count > 0 ? takt_storage_overhead() : 0);
+}
+
+static takt_status make_port(takt_session *s, const takt_port *from, takt_desc *desc,
+                             takt_session_port *port)
+{
+    const takt_type *type = takt_type_of(s->plan->graph, from->id);
+    *desc = (takt_desc){.name = from->name, .dtype = type->dtype, .rank = type->rank};
+    for (int d = 0; d < type->rank; d++) {
+        takt_dim dim;
+        TAKT_TRY(takt_dim_resolve(s->plan->graph->dims, type->dim[d], &dim));
+        desc->dims[d] = dim;
+    }
+    if (!takt_type_bytes(type, &port->bytes))
+        return takt_fail(s->ctx, TAKT_E_OVERFLOW, "%s is too large", desc->name);
+    port->own_bytes = (port->bytes + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
+    port->view = (takt_tensor_view){.dtype = desc->dtype, .rank = desc->rank};
+    memcpy(port->view.dims, desc->dims, sizeof desc->dims);
+    return TAKT_OK;
+}
+
+/* Names stay in the plan's graph, which lives as long as the session. */
+static takt_status make_tables(takt_session *s)
+{
+    const takt_graph *g = s->plan->graph;
+    TAKT_TRY(takt_mem_zero(s->ctx, 1, lay_tables(s->plan, NULL, NULL), "session", &s->tables));
+    lay_tables(s->plan, s->tables, s);
+    for (size_t i = 0; i < g->input_count; i++)
+        TAKT_TRY(make_port(s, &g->inputs[i], &s->input_descs[i], &s->inputs[i]));
+    for (size_t i = 0; i < g->output_count; i++)
+        TAKT_TRY(make_port(s, &g->outputs[i], &s->output_descs[i], &s->outputs[i]));
+    return TAKT_OK;
+}
+
+/* ---- memory ---- */
+
+static takt_status make_state(takt_session *s)
+{
+    const takt_graph *g = s->plan->graph;
+    takt_storage *storage;
+    size_t offset = 0, bytes;
+    if (g->slot_count == 0)
+        return TAKT_OK;
+    TAKT_TRY(takt_storage_create(s->ctx, s->plan->state_bytes, &storage));
+    memset(takt_storage_data(storage), 0, s->plan->state_bytes);
+    for (size_t i = 0; i < g->slot_count; i++) {
+        s->state[i] = (takt_tensor){
+            .type = g->slots[i].type, .storage = takt_storage_retain(storage), .offset = offset};
+        if (takt_type_bytes(&g->slots[i].type, &bytes))
+            offset += (bytes + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
+    }
+    takt_storage_release(storage);
+    takt_session_reset(s);
+    return TAKT_OK;
+}
+
+void takt_session_set_base(takt_session *s, takt_place_kind place, size_t index, void *data)
+{
+    for (size_t i = 0; i < s->plan->buffer_count; i++)
+        if (s->plan->buffers[i].place == place && s->plan->buffers[i].index == index)
+            s->base[i] = data;
+}
+
+static void set_bases(takt_session *s)
+{
+    const takt_plan *plan = s->plan;
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const takt_buffer *b = &plan->buffers[i];
+        if (b->place == TAKT_PLACE_ARENA)
+            s->base[i] = s->arena + b->offset;
+        else if (b->place == TAKT_PLACE_CONSTANT && plan->constants[b->index].storage != NULL)
+            s->base[i] = takt_tensor_data(&plan->constants[b->index]);
+        else if (b->place == TAKT_PLACE_STATE)
+            s->base[i] = takt_tensor_data(&s->state[b->index]);
+    }
+}
+
+/* ---- the whole ---- */
+
+static takt_status make_session(takt_session *s, const takt_session_options *options)
+{
+    if (s->plan->is_dry)
+        return takt_fail(s->ctx, TAKT_E_STATE, "the plan is dry: it only tells sizes");
+    TAKT_TRY(make_tables(s));
+    TAKT_TRY(make_state(s));
+    TAKT_TRY(takt_session_get_arena(s, options));
+    set_bases(s);
+    s->static_shapes = options->static_shapes;
+    s->wants_pages = options->huge_pages;
+    return takt_session_get_pool(s, options);
+}
+
+takt_status takt_session_create(takt_plan *plan, const takt_session_options *options,
+                                takt_session **session)
+{
+    takt_session_options o;
+    *session = NULL;
+    void *block;
+    TAKT_TRY(takt_options_read(plan->ctx, "takt_session_options", options, &o, sizeof o));
+    TAKT_TRY(takt_mem_zero(plan->ctx, 1, sizeof(takt_session), "session", &block));
+    takt_session *s = block;
+    s->ctx = plan->ctx;
+    s->plan = plan;
+    s->error.offset = -1;
+    takt_plan_retain_internal(plan);
+    const takt_status status = make_session(s, &o);
+    if (status != TAKT_OK) {
+        takt_session_destroy(s);
+        return status;
+    }
+    *session = s;
+    return TAKT_OK;
+}
+
+static void free_port(takt_session *s, takt_session_port *port)
+{
+    if (port->own_bytes > 0)
+        takt_mem_put(s->ctx, port->own, port->own_bytes);
+}
+
+void takt_session_destroy(takt_session *s)
+{
+    if (s == NULL)
+        return;
+    const takt_graph *g = s->plan->graph;
+    takt_runner_end(s);
+    if (s->owns_pool)
+        takt_pool_destroy(s->pool);
+    for (size_t i = 0; s->tables != NULL && i < g->input_count; i++)
+        free_port(s, &s->inputs[i]);
+    for (size_t i = 0; s->tables != NULL && i < g->output_count; i++)
+        free_port(s, &s->outputs[i]);
+    for (size_t i = 0; s->tables != NULL && i < g->slot_count; i++)
+        takt_tensor_release(&s->state[i]);
+    takt_session_put_arena(s);
+    takt_mem_put(s->ctx, s->tables, lay_tables(s->plan, NULL, NULL));
+    takt_plan_release_internal(s->plan);
+    takt_mem_put(s->ctx, s, sizeof *s);
+}
+
+void takt_session_reset(takt_session *s)
+{
+    for (size_t i = 0; i < s->plan->graph->slot_count; i++) {
+        const takt_tensor *from = &s->plan->initial[i];
+        void *to = takt_tensor_data(&s->state[i]);
+        if (from->storage != NULL)
+            memcpy(to, takt_tensor_data(from), takt_tensor_bytes(from));
+        else
+            memset(to, 0, takt_tensor_bytes(&s->state[i]));
+    }
+}
+
+takt_status takt_pool_open(takt_ctx *ctx, int threads, takt_pool **pool)
+{
+    return takt_pool_create(ctx, threads, NULL, pool);
+}
+
+void takt_pool_close(takt_pool *pool)
+{
+    takt_pool_destroy(pool);
+}

@@ -1,0 +1,99 @@
+/* session.h - what a session holds. */
+#ifndef TAKT_API_SESSION_SESSION_H
+#define TAKT_API_SESSION_SESSION_H
+
+#include <takt/session.h>
+
+#include "os/doze.h"
+#include "os/memory.h"
+#include "plan/execute.h"
+
+typedef struct takt_session_port {
+    takt_tensor_view view;         /* dense; data: the bound buffer, or `own`, or NULL so far */
+    takt_tensor_view strided;      /* data: what the caller bound that is not dense, or NULL */
+    bool is_view;                  /* steps read `strided` where it lies; else a run copies it */
+    int64_t stride[TAKT_MAX_RANK]; /* its strides, dense ones for axes of one element */
+    void *own;
+    size_t bytes, own_bytes; /* own_bytes: rounded to 64 */
+} takt_session_port;
+
+/* A thread of the session's own for takt_run_async. */
+typedef struct takt_runner {
+    void *thread; /* NULL: none so far */
+    takt_doze doze;
+    _Atomic uint32_t phase; /* TAKT_RUNNER_... */
+    takt_done_fn *done;
+    void *arg;
+    _Atomic int status; /* of the last run */
+} takt_runner;
+
+enum { TAKT_RUNNER_IDLE, TAKT_RUNNER_BUSY, TAKT_RUNNER_STOP };
+
+struct takt_session {
+    takt_ctx *ctx;
+    /* From here to static_shapes: what takt_session_reshape puts others in the place of. */
+    takt_plan *plan;
+    void *tables; /* one block: descriptions, ports, bases and state tensors */
+    takt_desc *input_descs, *output_descs;
+    takt_session_port *inputs, *outputs;
+    takt_tensor *state; /* per slot, all in one storage */
+    unsigned char *arena;
+    uint64_t arena_given; /* bytes, if the caller brought it; else 0 */
+    size_t arena_pages;   /* bytes of pages that the arena is, counted in the context; 0: none */
+    takt_huge_pages pages;
+    char pages_reason[TAKT_HUGE_REASON];
+    void **base;             /* per buffer of the plan */
+    const int64_t **strides; /* per input: of one that is a view, else NULL */
+    size_t view_count;
+    takt_pool *pool;
+    bool owns_arena, owns_pool;
+    bool static_shapes;
+    takt_huge_pages wants_pages;
+    takt_runner runner;
+    _Atomic bool cancel;
+    takt_fault_slot fault;
+    takt_error error;
+    const takt_watch *watch;      /* NULL unless profiling */
+    struct takt_monitor *monitor; /* or NULL: monitor.h */
+};
+
+/* Bytes of a session itself and its tables. */
+size_t takt_session_overhead(const takt_plan *plan);
+/* Where buffers of this place and index lie. */
+void takt_session_set_base(takt_session *s, takt_place_kind place, size_t index, void *data);
+/* The session's own memory for a port, made when first asked for; failures go into s->error. */
+TAKT_MUST_USE takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t index);
+/* Every run copies what is bound there. */
+static inline bool takt_port_moves(const takt_session_port *port)
+{
+    return port->strided.data != NULL && !port->is_view;
+}
+/* Elements lie one after another, in row-major order. */
+bool takt_view_is_dense(const takt_tensor_view *v);
+/* The step that cannot read input `index` with these strides; NULL: all that read it can. */
+const takt_step *takt_session_obstacle(const takt_session *s, size_t index, const int64_t *stride);
+/* Every run reads a copy of `view`, whatever it is. */
+TAKT_MUST_USE takt_status takt_session_copy_of(takt_session *s, size_t input,
+                                               const takt_tensor_view *view);
+/* Between the caller's strided buffers and the dense ones that steps use. */
+void takt_session_copy_in(takt_session *s);
+void takt_session_copy_out(takt_session *s);
+
+/* The arena that the options ask for, and giving it back. */
+TAKT_MUST_USE takt_status takt_session_get_arena(takt_session *s, const takt_session_options *o);
+void takt_session_put_arena(takt_session *s);
+/* The pool that they ask for, its workers bound. */
+TAKT_MUST_USE takt_status takt_session_get_pool(takt_session *s, const takt_session_options *o);
+/* Waits for the runner's last run and ends its thread. */
+void takt_runner_end(takt_session *s);
+
+/* How many inputs and outputs there are, and port `i` of them, inputs first. */
+size_t takt_report_ports(const takt_session *s);
+const takt_session_port *takt_report_port(const takt_session *s, size_t i, const takt_desc **desc);
+
+struct takt_report;
+/* The memory statement; `minimum`: the arena of the best order; `s`: or NULL. */
+void takt_report_memory(struct takt_report *r, const takt_plan *plan, const takt_session *s,
+                        size_t minimum);
+
+#endif

@@ -1,0 +1,156 @@
+/* dw.c - gradient of a convolution with respect to its weights.
+ *
+ * dW[o][k] is a sum over samples and positions. Each task owns some columns k; it takes 256
+ * positions at a time (fewer at the end of a sample, where chunks restart), gathers the patches of
+ * its columns as the right-hand side of a product, and adds the product of dy transposed.
+ */
+#include <string.h>
+
+#include "backend/cpu/conv/grad.h"
+#include "backend/cpu/conv/patch.h"
+#include "backend/cpu/conv/run.h"
+#include "kernel/gemm_f32/gemm_f32.h"
+
+enum { COLUMNS = 128 }; /* of a block: their patches take 128 KiB */
+
+typedef struct facts {
+    takt_conv_shape shape;
+    takt_conv_memory memory;
+    takt_gemm_f32_fn *run;
+    takt_panels widths;
+    size_t blocks;                 /* of columns, in a group */
+    size_t panels, product, total; /* offsets in a worker's scratch; the kernel's comes first */
+} facts;
+
+static void add(float *to, const float *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = to[i] + from[i];
+}
+
+/* A range of columns of one group. */
+typedef struct block {
+    size_t group, column, columns;
+} block;
+
+/* [cout][columns] += the chunk of `count` positions from `row`, counted over all samples. */
+static void chunk(const takt_step *s, const takt_task *t, const block *b, size_t row, size_t count,
+                  bool is_first)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    char *own = t->scratch_own;
+    float *panels = (float *)(void *)(own + f->panels), *total = (float *)(void *)(own + f->total);
+    float *product = is_first ? total : (float *)(void *)(own + f->product);
+    const takt_conv_part part = {b->group, row, count, b->column, b->columns, f->widths};
+    takt_conv_panels(c, takt_conv_in(&f->memory, s, t, 0), &part, panels);
+    const float *dy = takt_conv_in(&f->memory, s, t, 1) + b->group * c->cout * c->y_channel +
+                      row / c->positions * c->y_sample + row % c->positions * c->y_position;
+    const takt_gemm_f32 g = {.m = c->cout,
+                             .n = b->columns,
+                             .k = count,
+                             .a = dy,
+                             .a_row = c->y_channel,
+                             .a_col = c->y_position,
+                             .b = panels,
+                             .b_n = b->columns,
+                             .c = product,
+                             .ldc = b->columns,
+                             .scratch = t->scratch_own};
+    f->run(&g);
+    if (!is_first)
+        add(total, product, c->cout * b->columns);
+}
+
+static void store(const takt_conv_shape *c, const block *b, const float *total, float *dw)
+{
+    for (size_t o = 0; o < c->cout; o++)
+        for (size_t j = 0; j < b->columns; j++) {
+            const size_t k = b->column + j;
+            dw[(b->group * c->cout + o) * c->w_out + k / c->cin * c->w_tap + k % c->cin * c->w_in] =
+                total[o * b->columns + j];
+        }
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    float *total = (float *)(void *)((char *)t->scratch_own + f->total);
+    size_t first, end;
+    takt_cpu_share(f->blocks * c->groups, 1, t->index, s->task_count, &first, &end);
+    for (size_t i = first; i < end; i++) {
+        block b = {.group = i / f->blocks, .column = i % f->blocks * COLUMNS};
+        b.columns = c->k - b.column < COLUMNS ? c->k - b.column : COLUMNS;
+        memset(total, 0, c->cout * b.columns * sizeof *total);
+        for (size_t n = 0; n < c->batch; n++)
+            for (size_t p = 0; p < c->positions; p += TAKT_GEMM_CHUNK) {
+                const size_t left = c->positions - p;
+                chunk(s, t, &b, n * c->positions + p,
+                      left < TAKT_GEMM_CHUNK ? left : TAKT_GEMM_CHUNK, n == 0 && p == 0);
+            }
+        store(c, &b, total, takt_conv_out(&f->memory, s, t));
+    }
+}
+
+static void before(const takt_step *s, const takt_task *t)
+{
+    takt_conv_widen(&((const facts *)s->data)->memory, s, t);
+}
+
+static void after(const takt_step *s, const takt_task *t)
+{
+    takt_conv_narrow(&((const facts *)s->data)->memory, s, t);
+}
+
+static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
+{
+    const takt_conv_shape *c = &f->shape;
+    const size_t columns = c->k < COLUMNS ? c->k : COLUMNS;
+    const size_t rows = c->positions < TAKT_GEMM_CHUNK ? c->positions : TAKT_GEMM_CHUNK;
+    const size_t sums = (c->cout * columns * sizeof(float) + 63) & ~(size_t)63;
+    size_t kernel = 0;
+    for (size_t n = 1; n <= columns; n++) {
+        const takt_gemm_f32 g = {
+            .m = c->cout, .n = n, .k = rows, .a_row = c->y_channel, .a_col = c->y_position};
+        const size_t bytes = info->scratch_bytes(&g);
+        kernel = bytes > kernel ? bytes : kernel;
+    }
+    f->panels = (kernel + 63) & ~(size_t)63;
+    f->product = f->panels + rows * (columns + 2 * f->widths.wide) * sizeof(float);
+    f->product = (f->product + 63) & ~(size_t)63;
+    f->total = f->product + sums;
+    s->scratch_each = f->total + sums;
+}
+
+takt_status takt_conv_dw_compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    takt_step *s = p->step;
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    f->shape = takt_conv_shape_of(p->graph, id);
+    const takt_conv_shape *c = &f->shape;
+    const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
+    f->run = takt_kernel_as_gemm_f32(gemm);
+    f->widths = ((const takt_gemm_f32_info *)gemm->info)->panels;
+    f->blocks = (c->k + COLUMNS - 1) / COLUMNS;
+    size_t index;
+    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    TAKT_TRY(takt_planner_input(p, n->in[1], &index));
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    takt_conv_memory_plan(p, c->dtype, -1, &f->memory);
+    set_scratch(s, f, gemm->info);
+    takt_cost cost = {0};
+    n->op->cost(p->graph, n, &cost);
+    s->data = f;
+    s->run = run;
+    if (c->dtype != TAKT_F32) {
+        s->before = before;
+        s->after = after;
+    }
+    s->task_count = takt_cpu_tasks(p, cost.flops, cost.bytes, f->blocks * c->groups);
+    return TAKT_OK;
+}

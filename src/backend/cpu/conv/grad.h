@@ -1,0 +1,10 @@
+/* grad.h - gradients of convolutions in f32, f16 and bf16: each fills in p->step. */
+#ifndef TAKT_BACKEND_CPU_CONV_GRAD_H
+#define TAKT_BACKEND_CPU_CONV_GRAD_H
+
+#include "backend/cpu/cpu.h"
+
+TAKT_MUST_USE takt_status takt_conv_dx_compile(takt_planner *p);
+TAKT_MUST_USE takt_status takt_conv_dw_compile(takt_planner *p);
+
+#endif

@@ -1,0 +1,293 @@
+/* patch.c - gathers patches and packs weights. */
+#include "backend/cpu/conv/patch.h"
+
+#include <string.h>
+
+#include "base/size.h"
+#include "kernel/gemm_f32/gemm_f32.h"
+
+/* Short runs are the common case, and a call of memcpy costs more than they do. */
+static inline void copy(float *to, const float *from, size_t n)
+{
+    if (n >= 64) {
+        memcpy(to, from, n * sizeof *to);
+        return;
+    }
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        memcpy(to + i, from + i, 4 * sizeof *to);
+    if (i < n && n >= 4) {
+        memcpy(to + n - 4, from + n - 4, 4 * sizeof *to); /* some of them twice */
+        return;
+    }
+    for (; i < n; i++)
+        to[i] = from[i];
+}
+
+/* What is no patch any more at the end of a row, up to three floats; not a loop, of which compilers
+ * would make a call of memset. */
+static inline void clear_rest(float *to, size_t n)
+{
+    if (n > 0)
+        to[0] = 0;
+    if (n > 1)
+        to[1] = 0;
+    if (n > 2)
+        to[2] = 0;
+}
+
+static inline void clear(float *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = 0;
+}
+
+/* The first input coordinate of a window, which padding may make negative. */
+static inline ptrdiff_t start(const takt_conv_shape *s, int axis, size_t at)
+{
+    return (ptrdiff_t)(at * s->stride[axis]) - (ptrdiff_t)s->before[axis];
+}
+
+static inline bool inside(const takt_conv_shape *s, int axis, ptrdiff_t at)
+{
+    return at >= 0 && at < (ptrdiff_t)s->in[axis];
+}
+
+/* Taps of the last axis at `row`, the row of x they read: cin floats each. */
+static float *tap_by_tap(const takt_conv_shape *s, const float *row, ptrdiff_t from, float *to)
+{
+    for (size_t j = 0; j < s->kernel[2]; j++, to += s->cin) {
+        const ptrdiff_t at = from + (ptrdiff_t)(j * s->dilation[2]);
+        if (!inside(s, 2, at)) {
+            clear(to, s->cin);
+        } else if (s->x_channel == 1) {
+            copy(to, row + (size_t)at * s->x_at[2], s->cin);
+        } else {
+            const float *x = row + (size_t)at * s->x_at[2];
+            for (size_t c = 0; c < s->cin; c++)
+                to[c] = x[c * s->x_channel];
+        }
+    }
+    return to;
+}
+
+/* The same where taps and channels follow each other in memory. */
+static float *run_of_taps(const takt_conv_shape *s, const float *row, ptrdiff_t from, float *to)
+{
+    const ptrdiff_t taps = (ptrdiff_t)s->kernel[2], width = (ptrdiff_t)s->in[2];
+    const ptrdiff_t first = from >= 0 ? 0 : -from < taps ? -from : taps;
+    const ptrdiff_t room = width - from < taps ? width - from : taps;
+    const ptrdiff_t last = room > first ? room : first; /* taps [first, last) are inside */
+    clear(to, (size_t)first * s->cin);
+    if (last > first)
+        copy(to + (size_t)first * s->cin, row + (size_t)(from + first) * s->cin,
+             (size_t)(last - first) * s->cin);
+    clear(to + (size_t)last * s->cin, (size_t)(taps - last) * s->cin);
+    return to + (size_t)taps * s->cin;
+}
+
+static void patch(const takt_conv_shape *s, const float *x, const size_t at[3], float *to)
+{
+    const ptrdiff_t from[3] = {start(s, 0, at[0]), start(s, 1, at[1]), start(s, 2, at[2])};
+    const bool is_run = s->is_nhwc && s->groups == 1 && s->dilation[2] == 1;
+    for (size_t a = 0; a < s->kernel[0]; a++) {
+        const ptrdiff_t i = from[0] + (ptrdiff_t)(a * s->dilation[0]);
+        for (size_t b = 0; b < s->kernel[1]; b++) {
+            const ptrdiff_t j = from[1] + (ptrdiff_t)(b * s->dilation[1]);
+            if (!inside(s, 0, i) || !inside(s, 1, j)) {
+                clear(to, s->kernel[2] * s->cin);
+                to += s->kernel[2] * s->cin;
+                continue;
+            }
+            const float *row = x + (size_t)i * s->x_at[0] + (size_t)j * s->x_at[1];
+            to = is_run ? run_of_taps(s, row, from[2], to) : tap_by_tap(s, row, from[2], to);
+        }
+    }
+}
+
+enum { LINES = 16 };
+
+/* The rows of x that a row of outputs reads, or NULL; false if there are too many, or their taps do
+ * not follow each other in memory. */
+static bool find_lines(const takt_conv_shape *s, const float *x, const size_t at[3],
+                       const float **line)
+{
+    const size_t lines = s->kernel[0] * s->kernel[1];
+    if (!s->is_nhwc || s->groups > 1 || s->dilation[2] > 1 || lines > LINES)
+        return false;
+    for (size_t i = 0; i < lines; i++) {
+        const ptrdiff_t a = start(s, 0, at[0]) + (ptrdiff_t)(i / s->kernel[1] * s->dilation[0]);
+        const ptrdiff_t b = start(s, 1, at[1]) + (ptrdiff_t)(i % s->kernel[1] * s->dilation[1]);
+        line[i] = inside(s, 0, a) && inside(s, 1, b)
+                      ? x + (size_t)a * s->x_at[0] + (size_t)b * s->x_at[1]
+                      : NULL;
+    }
+    return true;
+}
+
+/* Patches of `lines` whole runs of taps, from element `from` of each line on. */
+static inline __attribute__((always_inline)) void patches_of(const takt_conv_shape *s,
+                                                             const float *const *line, size_t from,
+                                                             size_t count, float *to,
+                                                             const size_t run)
+{
+    const size_t lines = s->kernel[0] * s->kernel[1], rest = s->k_row - s->k;
+    const size_t step = s->stride[2] * s->cin, row = s->k_row;
+    for (size_t i = 0; i < lines; i++, to += run) {
+        const float *x = line[i];
+        for (size_t r = 0; x != NULL && r < count; r++)
+            copy(to + r * row, x + from + r * step, run);
+        for (size_t r = 0; x == NULL && r < count; r++)
+            clear(to + r * row, run);
+    }
+    for (size_t r = 0; rest > 0 && r < count; r++)
+        clear_rest(to + r * row, rest);
+}
+
+/* The first layers of most networks have three channels and 3x3 or 7x7 taps. */
+static void whole_patches(const takt_conv_shape *s, const float *const *line, size_t from,
+                          size_t count, float *to)
+{
+    const size_t run = s->kernel[2] * s->cin;
+    if (run == 9)
+        patches_of(s, line, from, count, to, 9);
+    else if (run == 21)
+        patches_of(s, line, from, count, to, 21);
+    else
+        patches_of(s, line, from, count, to, run);
+}
+
+/* Of `count` windows from column `at` on, how many from the first lie inside x; 0 if it does not.
+ */
+static size_t windows_inside(const takt_conv_shape *s, size_t at, size_t count)
+{
+    const ptrdiff_t from = start(s, 2, at), room = (ptrdiff_t)s->in[2] - (ptrdiff_t)s->kernel[2];
+    if (from < 0 || from > room)
+        return 0;
+    const size_t fit = (size_t)(room - from) / s->stride[2] + 1;
+    return fit < count ? fit : count;
+}
+
+/* `count` patches of one row of outputs. */
+static void row_of_patches(const takt_conv_shape *s, const float *x, size_t at[3], size_t count,
+                           float *to)
+{
+    const float *line[LINES];
+    const bool is_fast = find_lines(s, x, at, line);
+    for (size_t r = 0, part; r < count; r += part, at[2] += part, to += part * s->k_row) {
+        part = is_fast ? windows_inside(s, at[2], count - r) : 0;
+        if (part > 0) {
+            whole_patches(s, line, (size_t)start(s, 2, at[2]) * s->cin, part, to);
+            continue;
+        }
+        part = 1;
+        patch(s, x, at, to);
+        clear(to + s->k, s->k_row - s->k);
+    }
+}
+
+void takt_conv_patches(const takt_conv_shape *s, const float *x, size_t group, size_t first,
+                       size_t count, float *to)
+{
+    x += group * s->cin * s->x_channel;
+    for (size_t r = 0, part; r < count; r += part, to += part * s->k_row) {
+        size_t at[3];
+        takt_conv_unflatten(s->out, (first + r) % s->positions, at);
+        part = s->out[2] - at[2] < count - r ? s->out[2] - at[2] : count - r;
+        row_of_patches(s, x + (first + r) / s->positions * s->x_sample, at, part, to);
+    }
+}
+
+/* Where element `k` of the patch at `at` lies in its sample; false: in the padding. */
+static bool locate(const takt_conv_shape *s, const size_t at[3], size_t k, size_t *flat)
+{
+    size_t tap[3];
+    takt_conv_unflatten(s->kernel, k / s->cin, tap);
+    *flat = k % s->cin * s->x_channel;
+    for (int i = 0; i < 3; i++) {
+        const ptrdiff_t in = start(s, i, at[i]) + (ptrdiff_t)(tap[i] * s->dilation[i]);
+        if (!inside(s, i, in))
+            return false;
+        *flat += (size_t)in * s->x_at[i];
+    }
+    return true;
+}
+
+/* One row of patches, columns [column, column + columns), each run of channels at once. */
+static void part_of_row(const takt_conv_shape *s, const float *x, const size_t at[3], size_t column,
+                        size_t columns, float *row)
+{
+    for (size_t i = 0, run; i < columns; i += run) {
+        const size_t left = s->cin - (column + i) % s->cin;
+        run = left < columns - i ? left : columns - i;
+        size_t flat;
+        if (!locate(s, at, column + i, &flat))
+            clear(row + i, run);
+        else if (s->x_channel == 1)
+            copy(row + i, x + flat, run);
+        else
+            for (size_t c = 0; c < run; c++)
+                row[i + c] = x[flat + c * s->x_channel];
+    }
+}
+
+void takt_conv_panels(const takt_conv_shape *s, const float *x, const takt_conv_part *p, float *to)
+{
+    const size_t panels = takt_panels_count(p->panels, p->columns);
+    x += p->group * s->cin * s->x_channel;
+    for (size_t r = 0; r < p->count; r++) {
+        size_t at[3];
+        takt_conv_unflatten(s->out, (p->first + r) % s->positions, at);
+        const float *sample = x + (p->first + r) / s->positions * s->x_sample;
+        for (size_t i = 0; i < panels; i++) {
+            const size_t c = takt_panels_column(p->panels, p->columns, i);
+            const size_t whole = takt_panels_column(p->panels, p->columns, i + 1) - c;
+            const size_t width = p->columns - c < whole ? p->columns - c : whole;
+            float *row = to + c * p->count + r * whole;
+            part_of_row(s, sample, at, p->column + c, width, row);
+            clear(row + width, whole - width);
+        }
+    }
+}
+
+/* One column: its k weights, `width` floats apart within a chunk. */
+static void pack_column(const takt_conv_shape *s, takt_panels panels, size_t j, const float *w,
+                        float *to)
+{
+    const bool is_flat = s->w_in == 1 && s->w_tap == s->cin;
+    const size_t panel = takt_panels_of(panels, s->cout, j);
+    const size_t width =
+        takt_panels_column(panels, s->cout, panel + 1) - takt_panels_column(panels, s->cout, panel);
+    for (size_t p = 0; p < s->k; p += TAKT_GEMM_CHUNK) {
+        float *at = to + takt_packed_at(panels, s->k_row, s->cout, p, j);
+        const size_t end = s->k - p < TAKT_GEMM_CHUNK ? s->k : p + TAKT_GEMM_CHUNK;
+        for (size_t q = p; q < end; q++, at += width)
+            *at = w[is_flat ? q : q / s->cin * s->w_tap + q % s->cin * s->w_in];
+    }
+}
+
+void takt_conv_pack_weights(const takt_conv_shape *s, takt_panels panels, const float *w, float *to)
+{
+    const size_t columns = takt_panels_columns(panels, s->cout);
+    for (size_t g = 0; g < s->groups; g++, to += columns * s->k_row) {
+        clear(to, columns * s->k_row);
+        for (size_t j = 0; j < s->cout; j++)
+            pack_column(s, panels, j, w + (g * s->cout + j) * s->w_out, to);
+    }
+}
+
+void takt_conv_order_weights(const takt_conv_shape *s, const float *w, float *to)
+{
+    for (size_t j = 0; j < s->groups * s->cout; j++, w += s->w_out, to += s->k_row) {
+        for (size_t q = 0; q < s->k; q++)
+            to[q] = w[q / s->cin * s->w_tap + q % s->cin * s->w_in];
+        clear(to + s->k, s->k_row - s->k);
+    }
+}
+
+bool takt_conv_packed_floats(const takt_conv_shape *s, takt_panels panels, size_t *floats)
+{
+    size_t each;
+    return takt_size_mul(takt_panels_columns(panels, s->cout), s->k_row, &each) &&
+           takt_size_mul(each, s->groups, floats) && *floats <= SIZE_MAX / 16;
+}

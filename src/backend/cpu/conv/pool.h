@@ -1,0 +1,30 @@
+/* pool.h - a pool node as numbers and strides, and pools of every element type.
+ *
+ * As in shape.h, spatial axes are right-aligned in arrays of three.
+ */
+#ifndef TAKT_BACKEND_CPU_CONV_POOL_H
+#define TAKT_BACKEND_CPU_CONV_POOL_H
+
+#include "backend/cpu/cpu.h"
+
+typedef struct takt_pool_shape {
+    takt_dtype dtype;
+    const takt_op *op;
+    bool is_nhwc, count_pad;
+    size_t batch, channels;
+    size_t in[3], out[3], kernel[3], stride[3], dilation[3], before[3], after[3];
+    size_t area, positions; /* of x and of y in one sample */
+    /* In elements, x and y alike: */
+    size_t x_sample, x_position, x_channel;
+    size_t y_sample, y_position, y_channel;
+} takt_pool_shape;
+
+takt_pool_shape takt_pool_shape_of(const takt_graph *g, takt_id node);
+/* Windows that an average of output `at` divides by. */
+double takt_pool_divisor(const takt_pool_shape *s, const size_t at[3]);
+/* Any of the five ops on sample and channel number `plane`: `a` and `b` are its inputs (b NULL if
+ * it has one), `sums` room for one double per position of x. */
+void takt_pool_plane(const takt_pool_shape *s, size_t plane, const void *a, const void *b, void *to,
+                     double *sums);
+
+#endif

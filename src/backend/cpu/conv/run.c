@@ -1,0 +1,61 @@
+/* run.c - helpers that the convolution steps share. */
+#include "backend/cpu/conv/run.h"
+
+static size_t count_of(const takt_view *v)
+{
+    size_t count = 1;
+    for (int d = 0; d < v->rank; d++)
+        count *= (size_t)v->dim[d];
+    return count;
+}
+
+size_t takt_conv_reserve(takt_step *s, size_t bytes)
+{
+    const size_t at = (s->scratch_bytes + 63) & ~(size_t)63;
+    s->scratch_bytes = at + ((bytes + 63) & ~(size_t)63);
+    return at;
+}
+
+void takt_conv_memory_plan(takt_planner *p, takt_dtype dtype, int skip, takt_conv_memory *m)
+{
+    *m = (takt_conv_memory){.dtype = dtype};
+    if (dtype == TAKT_F32)
+        return;
+    takt_step *s = p->step;
+    m->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
+    for (int k = 0; k < 2; k++) {
+        m->in_count[k] = k == skip || (size_t)k >= s->in_count ? 0 : count_of(&s->in[k]);
+        m->in[k] = takt_conv_reserve(s, m->in_count[k] * sizeof(float));
+    }
+    m->out_count = count_of(&s->out[0]);
+    m->out = takt_conv_reserve(s, m->out_count * sizeof(float));
+}
+
+void takt_conv_widen(const takt_conv_memory *m, const takt_step *s, const takt_task *t)
+{
+    const takt_convert c = {.to = TAKT_F32, .from = m->dtype};
+    for (int k = 0; k < 2 && m->convert != NULL; k++)
+        if (m->in_count[k] > 0)
+            m->convert(&c, (char *)t->scratch + m->in[k], takt_view_data(t, &s->in[k]),
+                       m->in_count[k]);
+}
+
+void takt_conv_narrow(const takt_conv_memory *m, const takt_step *s, const takt_task *t)
+{
+    const takt_convert c = {.to = m->dtype, .from = TAKT_F32};
+    if (m->convert != NULL)
+        m->convert(&c, takt_view_data(t, &s->out[0]), (char *)t->scratch + m->out, m->out_count);
+}
+
+const float *takt_conv_in(const takt_conv_memory *m, const takt_step *s, const takt_task *t, int k)
+{
+    return m->convert != NULL && m->in_count[k] > 0
+               ? (const float *)(const void *)((const char *)t->scratch + m->in[k])
+               : takt_view_data(t, &s->in[k]);
+}
+
+float *takt_conv_out(const takt_conv_memory *m, const takt_step *s, const takt_task *t)
+{
+    return m->convert != NULL ? (float *)(void *)((char *)t->scratch + m->out)
+                              : takt_view_data(t, &s->out[0]);
+}

@@ -1,0 +1,76 @@
+/* shape.c - a convolution node as numbers and strides. */
+#include "backend/cpu/conv/shape.h"
+
+#include "op/util/conv.h"
+
+/* Which of x, w and y are the node's inputs and result. */
+static void find_types(const takt_graph *g, const takt_node *n, const takt_type **x,
+                       const takt_type **w, const takt_type **y)
+{
+    const takt_type *a = takt_type_of(g, n->in[0]), *b = takt_type_of(g, n->in[1]);
+    *x = n->op == &takt_op_conv_dx ? n->type : a;
+    *w = n->op == &takt_op_conv_dw ? n->type : b;
+    *y = n->op == &takt_op_conv_dx ? a : n->op == &takt_op_conv_dw ? b : n->type;
+}
+
+static void set_strides(takt_conv_shape *s)
+{
+    const size_t channels = s->groups * s->cin, outputs = s->groups * s->cout;
+    s->x_channel = s->is_nhwc ? 1 : s->area;
+    s->x_at[2] = s->is_nhwc ? channels : 1;
+    s->x_at[1] = s->x_at[2] * s->in[2];
+    s->x_at[0] = s->x_at[1] * s->in[1];
+    s->x_sample = channels * s->area;
+    s->y_channel = s->is_nhwc ? 1 : s->positions;
+    s->y_position = s->is_nhwc ? outputs : 1;
+    s->y_sample = outputs * s->positions;
+    s->w_in = s->is_nhwc ? 1 : s->taps;
+    s->w_tap = s->is_nhwc ? s->cin : 1;
+    s->w_out = s->k;
+}
+
+takt_conv_shape takt_conv_shape_of(const takt_graph *g, takt_id node)
+{
+    static const takt_window_attrs at = {.kernel = -1,
+                                         .stride = TAKT_CONV_STRIDE,
+                                         .dilation = TAKT_CONV_DILATION,
+                                         .pad = TAKT_CONV_PAD,
+                                         .layout = TAKT_CONV_LAYOUT,
+                                         .ceil = -1};
+    const takt_node *n = &g->nodes[node];
+    const takt_type *x, *w, *y;
+    find_types(g, n, &x, &w, &y);
+    const takt_window win = takt_window_read(n->attr, &at, x->rank);
+    takt_conv_shape s = {.dtype = n->type->dtype,
+                         .is_nhwc = win.first == 1,
+                         .batch = (size_t)x->dim[0],
+                         .groups = (size_t)n->attr[TAKT_CONV_GROUPS].i64,
+                         .cin = (size_t)w->dim[win.channel],
+                         .positions = 1,
+                         .area = 1,
+                         .taps = 1};
+    s.cout = (size_t)w->dim[0] / s.groups;
+    for (int i = 0; i < 3; i++) {
+        const int from = i - (3 - win.spatial); /* the window's axes are left-aligned */
+        const bool is_used = from >= 0;
+        s.in[i] = is_used ? (size_t)x->dim[win.first + from] : 1;
+        s.out[i] = is_used ? (size_t)y->dim[win.first + from] : 1;
+        s.kernel[i] = is_used ? (size_t)w->dim[win.first + from] : 1;
+        s.stride[i] = is_used ? (size_t)win.stride[from] : 1;
+        s.dilation[i] = is_used ? (size_t)win.dilation[from] : 1;
+        s.before[i] = is_used ? (size_t)win.before[from] : 0;
+        s.positions *= s.out[i];
+        s.area *= s.in[i];
+        s.taps *= s.kernel[i];
+    }
+    s.k = s.taps * s.cin;
+    s.k_row = (s.k + 3) / 4 * 4;
+    set_strides(&s);
+    return s;
+}
+
+bool takt_conv_is_depthwise(const takt_graph *g, takt_id node)
+{
+    const takt_conv_shape s = takt_conv_shape_of(g, node);
+    return s.dtype == TAKT_F32 && s.is_nhwc && s.groups > 1 && s.cin == 1 && s.cout == 1;
+}

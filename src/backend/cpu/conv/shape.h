@@ -1,0 +1,43 @@
+/* shape.h - a convolution node as numbers and strides: what every way of computing it needs.
+ *
+ * Spatial axes are held right-aligned in arrays of three; absent ones have size, kernel, stride and
+ * dilation 1. Positions, taps and channels are counted row-major, so that a flat number is enough
+ * wherever the layout allows it.
+ */
+#ifndef TAKT_BACKEND_CPU_CONV_SHAPE_H
+#define TAKT_BACKEND_CPU_CONV_SHAPE_H
+
+#include "backend/cpu/cpu.h"
+
+typedef struct takt_conv_shape {
+    takt_dtype dtype;
+    bool is_nhwc;
+    size_t batch, groups;
+    size_t cin, cout; /* channels of one group */
+    size_t in[3], out[3], kernel[3], stride[3], dilation[3], before[3];
+    size_t positions; /* of y in one sample */
+    size_t area;      /* positions of x in one sample */
+    size_t taps;
+    size_t k;     /* taps * cin: what one element of y sums */
+    size_t k_row; /* of gathered patches and their weights: zeros follow up to a multiple of 4 */
+    /* In elements: */
+    size_t x_sample, x_at[3], x_channel;
+    size_t y_sample, y_position, y_channel;
+    size_t w_out, w_tap, w_in;
+} takt_conv_shape;
+
+/* Of a conv, conv_dx, conv_dw or winograd_conv node; all sizes are known to fit memory. */
+takt_conv_shape takt_conv_shape_of(const takt_graph *g, takt_id node);
+
+/* One channel in, one out, channels last, f32: what the depthwise step takes. */
+bool takt_conv_is_depthwise(const takt_graph *g, takt_id node);
+
+/* The coordinates of flat position `flat` in a box of `size`. */
+static inline void takt_conv_unflatten(const size_t size[3], size_t flat, size_t at[3])
+{
+    at[2] = flat % size[2];
+    at[1] = flat / size[2] % size[1];
+    at[0] = flat / size[2] / size[1];
+}
+
+#endif

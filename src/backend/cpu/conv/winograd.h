@@ -1,0 +1,14 @@
+/* winograd.h - the weights of a 3x3 convolution in Winograd's form. */
+#ifndef TAKT_BACKEND_CPU_CONV_WINOGRAD_H
+#define TAKT_BACKEND_CPU_CONV_WINOGRAD_H
+
+#include "backend/cpu/conv/shape.h"
+#include "backend/cpu/narrow.h"
+#include "kernel/pack/panels.h"
+
+/* Floats of the weights of one of the 36 points. */
+size_t takt_winograd_point_floats(const takt_conv_shape *s, takt_panels panels);
+/* U = G w Gt in double, rounded once: for each point, a packed matrix [cin][cout]. */
+void takt_winograd_pack(const takt_conv_shape *s, takt_panels panels, const float *w, float *to);
+
+#endif

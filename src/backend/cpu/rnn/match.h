@@ -1,0 +1,27 @@
+/* match.h - seeing a recurrent cell in the body of a scan. */
+#ifndef TAKT_BACKEND_CPU_RNN_MATCH_H
+#define TAKT_BACKEND_CPU_RNN_MATCH_H
+
+#include "backend/cpu/cpu.h"
+#include "kernel/rnn/rnn.h"
+
+/* What the body itself holds as a constant has this and its node as a number. */
+enum { TAKT_RNN_INNER = 1 << 24 };
+
+/* Inputs are numbered as the scan's, which are the body's; -1: there is none. R, bias and peepholes
+ * may be constants of the body. */
+typedef struct takt_rnn_match {
+    takt_rnn_form form;
+    size_t batch, units, gates; /* x is [batch, gates * units] */
+    int h, c, x, live, r, bias, peephole;
+    int gate[TAKT_RNN_GATES];    /* per gate of the kernel: which part of x, r and bias */
+    int eye[TAKT_RNN_PEEPHOLES]; /* likewise of the peepholes; -1: none */
+    bool is_transposed;          /* r is [gates * units, units] */
+    int h_out, c_out, y;         /* results of the scan */
+} takt_rnn_match;
+
+/* NULL if the body of `scan` is a cell that a kernel computes with the bits of the body; "" if it
+ * multiplies nothing that it carries; else why it is none. */
+const char *takt_rnn_find(const takt_node *scan, takt_rnn_match *match);
+
+#endif

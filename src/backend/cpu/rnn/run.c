@@ -1,0 +1,373 @@
+/* run.c - runs a recurrent cell over a sequence. */
+#include "backend/cpu/rnn/run.h"
+
+#include <string.h>
+
+#include "plan/execute.h"
+
+/* One call: rows [first, end) of the batch. */
+typedef struct call {
+    const takt_rnn_facts *f;
+    const takt_step *s;
+    const takt_task *t;
+    takt_crew *crew;
+    size_t first, end;
+} call;
+
+static char *shared(const takt_task *t, size_t at)
+{
+    return (char *)t->scratch + at;
+}
+
+static bool widens(const takt_rnn_facts *f)
+{
+    return f->dtype != f->compute;
+}
+
+static void widen(const takt_rnn_facts *f, void *to, const void *from, size_t count)
+{
+    const takt_convert how = {.to = f->compute, .from = f->dtype};
+    f->convert(&how, to, from, count);
+}
+
+static void narrow(const takt_rnn_facts *f, void *to, const void *from, size_t count)
+{
+    const takt_convert how = {.to = f->dtype, .from = f->compute};
+    f->convert(&how, to, from, count);
+}
+
+/* ---- R ---- */
+
+/* Gates of the block side by side: rows of `ordered` if R is transposed, else columns. */
+static void order_block(const takt_rnn_facts *f, const takt_rnn_product *p, const char *r,
+                        size_t block, char *ordered)
+{
+    const size_t units = f->m.units, all = f->m.gates * units, first = block * f->block;
+    const size_t n = units - first < f->block ? units - first : f->block;
+    const size_t runs = f->m.is_transposed ? 1 : units, run = f->m.is_transposed ? n * units : n;
+    for (size_t i = 0; i < runs; i++)
+        for (size_t k = 0; k < p->count; k++) {
+            const size_t at = (size_t)f->m.gate[p->gates[k]] * units + first;
+            const char *from = r + f->size * (f->m.is_transposed ? at * units : i * all + at);
+            char *to = ordered + f->wide * (i * p->count + k) * run;
+            if (widens(f))
+                widen(f, to, from, run);
+            else
+                memcpy(to, from, run * f->size);
+        }
+}
+
+void takt_rnn_pack(const takt_rnn_facts *f, const void *r, void *ordered, void *to)
+{
+    const size_t units = f->m.units;
+    for (size_t h = 0; h < f->halves; h++)
+        for (size_t b = 0; b < f->blocks; b++) {
+            const takt_rnn_product *p = &f->product[h];
+            const size_t left = units - b * f->block, n = left < f->block ? left : f->block;
+            order_block(f, p, r, b, ordered);
+            const takt_pack pack = {.k = units,
+                                    .n = p->count * n,
+                                    .src = ordered,
+                                    .row = f->m.is_transposed ? 1 : p->count * n,
+                                    .col = f->m.is_transposed ? units : 1,
+                                    .dst = (char *)to + f->wide * (p->at + b * p->block),
+                                    .bytes = f->wide,
+                                    .panels = f->panels};
+            f->pack(&pack);
+        }
+}
+
+/* ---- state ---- */
+
+/* Where the state after turn `turn` is; the last one is the step's result. */
+static char *state_after(const call *c, size_t turn)
+{
+    const takt_rnn_facts *f = c->f;
+    const size_t which = (f->length - 1 - turn) % 2;
+    if (which == 0 && !widens(f))
+        return takt_view_data(c->t, &c->s->out[f->m.h_out]);
+    return shared(c->t, f->state_at[which]);
+}
+
+static const char *state_before(const call *c, size_t turn)
+{
+    if (turn > 0)
+        return state_after(c, turn - 1);
+    return widens(c->f) ? shared(c->t, c->f->state_at[c->f->length % 2])
+                        : takt_view_data(c->t, &c->s->in[c->f->m.h]);
+}
+
+static char *cell_of(const call *c)
+{
+    return widens(c->f) ? shared(c->t, c->f->cell_at)
+                        : takt_view_data(c->t, &c->s->out[c->f->m.c_out]);
+}
+
+static void open_vectors(const call *c)
+{
+    const takt_rnn_facts *f = c->f;
+    const size_t count = f->m.batch * f->m.units;
+    const takt_view *in = c->s->in;
+    if (widens(f)) {
+        widen(f, shared(c->t, f->state_at[f->length % 2]), takt_view_data(c->t, &in[f->m.h]),
+              count);
+        if (f->m.bias >= 0)
+            widen(f, shared(c->t, f->bias_at), takt_view_data(c->t, &in[f->m.bias]),
+                  f->m.gates * f->m.units);
+        if (f->m.peephole >= 0)
+            widen(f, shared(c->t, f->peephole_at), takt_view_data(c->t, &in[f->m.peephole]),
+                  TAKT_RNN_PEEPHOLES * f->m.units);
+        if (f->m.c >= 0)
+            widen(f, cell_of(c), takt_view_data(c->t, &in[f->m.c]), count);
+    } else if (f->m.c >= 0) {
+        memcpy(cell_of(c), takt_view_data(c->t, &in[f->m.c]), count * f->size);
+    }
+}
+
+void takt_rnn_before(const takt_step *s, const takt_task *t)
+{
+    const takt_rnn_facts *f = s->data;
+    const call c = {.f = f, .s = s, .t = t};
+    if (!f->is_packed)
+        takt_rnn_pack(f, takt_view_data(t, &s->in[f->m.r]), shared(t, f->ordered_at),
+                      shared(t, f->packed_at));
+    open_vectors(&c);
+    takt_crew_open((takt_crew *)(void *)shared(t, f->crew_at), f->parts, f->length * f->halves);
+}
+
+void takt_rnn_after(const takt_step *s, const takt_task *t)
+{
+    const takt_rnn_facts *f = s->data;
+    const call c = {.f = f, .s = s, .t = t};
+    const size_t count = f->m.batch * f->m.units;
+    takt_crew_close((takt_crew *)(void *)shared(t, f->crew_at));
+    if (widens(f)) {
+        narrow(f, takt_view_data(t, &s->out[f->m.h_out]), shared(t, f->state_at[0]), count);
+        if (f->m.c >= 0)
+            narrow(f, takt_view_data(t, &s->out[f->m.c_out]), cell_of(&c), count);
+    } else if (f->length == 0) {
+        memcpy(takt_view_data(t, &s->out[f->m.h_out]), takt_view_data(t, &s->in[f->m.h]),
+               count * f->size);
+    }
+}
+
+/* ---- a turn ---- */
+
+/* Rows [row, row + rows) of block `block` in half `half` of turn `turn`. */
+typedef struct piece {
+    size_t turn, half, block, row, rows;
+    size_t first, n; /* units */
+} piece;
+
+static const char *packed_of(const call *c, const piece *p)
+{
+    const takt_rnn_facts *f = c->f;
+    const char *all =
+        f->is_packed ? takt_view_data(c->t, &c->s->in[f->packed]) : shared(c->t, f->packed_at);
+    const takt_rnn_product *product = &f->product[p->half];
+    return all + f->wide * (product->at + p->block * product->block);
+}
+
+/* result[rows, gates * n] = state @ R. */
+static void multiply(const call *c, const piece *p, const char *state, char *result)
+{
+    const takt_rnn_facts *f = c->f;
+    const size_t n = f->product[p->half].count * p->n, units = f->m.units;
+    const char *a = state + f->wide * p->row * units, *b = packed_of(c, p);
+    if (f->compute == TAKT_F64) {
+        const takt_gemm_f64 g = {.m = p->rows,
+                                 .n = n,
+                                 .k = units,
+                                 .a = (const double *)(const void *)a,
+                                 .a_row = units,
+                                 .a_col = 1,
+                                 .b = (const double *)(const void *)b,
+                                 .b_n = n,
+                                 .c = (double *)(void *)result,
+                                 .ldc = n,
+                                 .scratch = c->t->scratch_own};
+        f->gemm_f64(&g);
+        return;
+    }
+    const takt_gemm_f32 g = {.m = p->rows,
+                             .n = n,
+                             .k = units,
+                             .a = (const float *)(const void *)a,
+                             .a_row = units,
+                             .a_col = 1,
+                             .b = (const float *)(const void *)b,
+                             .b_n = n,
+                             .c = (float *)(void *)result,
+                             .ldc = n,
+                             .scratch = c->t->scratch_own};
+    f->gemm_f32(&g);
+}
+
+/* Which element of the sequences the turn is about. */
+static size_t element_of(const takt_rnn_facts *f, size_t turn)
+{
+    return f->reverse ? f->length - 1 - turn : turn;
+}
+
+/* Inputs of the gates: where they lie, or widened in own memory. */
+static void set_x(const call *c, const piece *p, takt_rnn_turn *turn)
+{
+    const takt_rnn_facts *f = c->f;
+    const takt_rnn_product *product = &f->product[p->half];
+    const char *x = (const char *)takt_view_data(c->t, &c->s->in[f->m.x]) +
+                    f->size * (element_of(f, p->turn) * f->x.turn + p->row * f->x.row + p->first);
+    char *own = (char *)c->t->scratch_own + f->x_at;
+    turn->x_stride = widens(f) ? product->count * p->n : f->x.row;
+    for (size_t k = 0; k < product->count; k++) {
+        const int gate = product->gates[k];
+        const char *from = x + f->size * (size_t)f->m.gate[gate] * f->m.units;
+        turn->x[gate] = widens(f) ? own + f->wide * k * p->n : from;
+        for (size_t i = 0; widens(f) && i < p->rows; i++)
+            widen(f, own + f->wide * (i * product->count + k) * p->n, from + f->size * i * f->x.row,
+                  p->n);
+    }
+}
+
+static const char *vector_of(const call *c, int input, size_t at)
+{
+    return widens(c->f) ? shared(c->t, at) : takt_view_data(c->t, &c->s->in[input]);
+}
+
+static void set_vectors(const call *c, const piece *p, takt_rnn_turn *turn)
+{
+    const takt_rnn_facts *f = c->f;
+    const takt_rnn_product *product = &f->product[p->half];
+    for (size_t k = 0; f->m.bias >= 0 && k < product->count; k++) {
+        const int gate = product->gates[k];
+        turn->bias[gate] = vector_of(c, f->m.bias, f->bias_at) +
+                           f->wide * ((size_t)f->m.gate[gate] * f->m.units + p->first);
+    }
+    for (int k = 0; f->m.peephole >= 0 && k < TAKT_RNN_PEEPHOLES; k++)
+        if (f->m.eye[k] >= 0)
+            turn->peephole[k] = vector_of(c, f->m.peephole, f->peephole_at) +
+                                f->wide * ((size_t)f->m.eye[k] * f->m.units + p->first);
+    if (f->m.live >= 0)
+        turn->live = (const unsigned char *)takt_view_data(c->t, &c->s->in[f->m.live]) +
+                     element_of(f, p->turn) * f->live.turn + p->row * f->live.row;
+    turn->live_stride = f->live.row;
+}
+
+/* What goes into the turn and comes out of it; two halves hand over what is between them. */
+static void set_state(const call *c, const piece *p, takt_rnn_turn *turn)
+{
+    const takt_rnn_facts *f = c->f;
+    const size_t at = f->wide * (p->row * f->m.units + p->first);
+    const bool is_first_half = f->halves == 2 && p->half == 0;
+    turn->stride = f->m.units;
+    turn->h = state_before(c, p->turn) + at;
+    turn->h_next = (is_first_half ? shared(c->t, f->reset_at) : state_after(c, p->turn)) + at;
+    if (f->m.c >= 0)
+        turn->c = turn->c_next = cell_of(c) + at;
+    else if (f->halves == 2)
+        turn->c = turn->c_next = shared(c->t, f->update_at) + at;
+    if (f->m.y >= 0 && !is_first_half) {
+        char *y = (char *)takt_view_data(c->t, &c->s->out[f->m.y]) +
+                  f->size * (element_of(f, p->turn) * f->y.turn + p->row * f->y.row + p->first);
+        turn->y = widens(f) ? (char *)c->t->scratch_own + f->y_at : y;
+        turn->y_stride = widens(f) ? p->n : f->y.row;
+    }
+}
+
+static void give_y(const call *c, const piece *p, const takt_rnn_turn *turn)
+{
+    const takt_rnn_facts *f = c->f;
+    char *y = (char *)takt_view_data(c->t, &c->s->out[f->m.y]) +
+              f->size * (element_of(f, p->turn) * f->y.turn + p->row * f->y.row + p->first);
+    for (size_t i = 0; i < p->rows; i++)
+        narrow(f, y + f->size * i * f->y.row, (const char *)turn->y + f->wide * i * p->n, p->n);
+}
+
+static void run_piece(const call *c, const piece *p)
+{
+    const takt_rnn_facts *f = c->f;
+    const takt_rnn_product *product = &f->product[p->half];
+    char *result = (char *)c->t->scratch_own + f->result_at;
+    takt_rnn_turn turn = {.form = &f->form[p->half], .rows = p->rows, .n = p->n};
+    multiply(c, p, p->half == 0 ? state_before(c, p->turn) : shared(c->t, f->reset_at), result);
+    turn.r_stride = product->count * p->n;
+    for (size_t k = 0; k < product->count; k++)
+        turn.r[product->gates[k]] = result + f->wide * k * p->n;
+    set_x(c, p, &turn);
+    set_vectors(c, p, &turn);
+    set_state(c, p, &turn);
+    f->cell(&turn);
+    if (widens(f) && turn.y != NULL)
+        give_y(c, p, &turn);
+}
+
+static void run_blocks(const call *c, size_t step, size_t first, size_t end)
+{
+    const takt_rnn_facts *f = c->f;
+    piece p = {.turn = step / f->halves, .half = step % f->halves};
+    for (p.block = first; p.block < end; p.block++) {
+        p.first = p.block * f->block;
+        p.n = f->m.units - p.first < f->block ? f->m.units - p.first : f->block;
+        for (p.row = c->first; p.row < c->end; p.row += p.rows) {
+            p.rows = c->end - p.row < TAKT_RNN_ROWS ? c->end - p.row : TAKT_RNN_ROWS;
+            run_piece(c, &p);
+        }
+    }
+}
+
+static void run_part(void *user, size_t step, size_t part)
+{
+    const call *c = user;
+    size_t first, end;
+    takt_cpu_share(c->f->blocks, 1, part, c->f->parts, &first, &end);
+    run_blocks(c, step, first, end);
+}
+
+/* ---- all turns ---- */
+
+/* A run that is cancelled or late ends between two turns, as it would between two steps. */
+static bool goes_on(void *user, size_t step)
+{
+    enum { EVERY = 16 }; /* turns between two looks at the clock */
+    const call *c = user;
+    const takt_execution *x = c->t->execution;
+    if (x == NULL)
+        return true;
+    /* The caller's clock is asked on the caller's thread, which always takes part. */
+    const bool is_late = x->deadline_ns != 0 && c->t->worker == 0 && step % EVERY == 0 &&
+                         x->plan->ctx->now_ns(x->plan->ctx->clock_user) >= x->deadline_ns;
+    const bool is_cancelled =
+        x->cancel != NULL && atomic_load_explicit(x->cancel, memory_order_relaxed);
+    if (!is_late && !is_cancelled)
+        return true;
+    if (takt_crew_stop(c->crew)) {
+        takt_error_set(x->error, is_cancelled ? TAKT_E_CANCELLED : TAKT_E_DEADLINE,
+                       "%s at turn %zu of %zu of %s",
+                       is_cancelled ? "the run was cancelled" : "the deadline passed",
+                       step / c->f->halves + 1, c->f->length, c->s->name);
+        takt_fault_merge(c->t->fault, &(takt_fault){.index = 0});
+    }
+    return false;
+}
+
+static bool is_stopped(const call *c)
+{
+    return atomic_load_explicit(&c->crew->stopped, memory_order_relaxed) != 0;
+}
+
+void takt_rnn_run(const takt_step *s, const takt_task *t)
+{
+    const takt_rnn_facts *f = s->data;
+    call c = {.f = f, .s = s, .t = t, .end = f->m.batch};
+    c.crew = (takt_crew *)(void *)shared(t, f->crew_at);
+    if (f->parts > 1) {
+        const takt_crew_work work = {run_part, goes_on, &c};
+        takt_crew_run(c.crew, t->index, &work);
+        return;
+    }
+    takt_cpu_share(f->m.batch, 1, t->index, s->task_count, &c.first, &c.end);
+    for (size_t i = 0; i < f->length * f->halves; i++) {
+        if (is_stopped(&c) || !goes_on(&c, i))
+            return;
+        run_blocks(&c, i, 0, f->blocks);
+    }
+}

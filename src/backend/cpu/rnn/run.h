@@ -1,0 +1,64 @@
+/* run.h - a recurrent cell over a whole sequence: what is known when the plan is made.
+ *
+ * Units are cut into blocks. A turn of a block is one product of the state with the columns of R
+ * that belong to the block, all gates side by side, and the cell's arithmetic on the result while
+ * it is hot. Threads share the rows of the batch, which have nothing to do with each other, or the
+ * blocks, and then wait for each other after every turn (crew.h).
+ */
+#ifndef TAKT_BACKEND_CPU_RNN_RUN_H
+#define TAKT_BACKEND_CPU_RNN_RUN_H
+
+#include "backend/cpu/crew.h"
+#include "backend/cpu/rnn/match.h"
+#include "kernel/convert/convert.h"
+#include "kernel/gemm_f64/gemm_f64.h"
+#include "kernel/pack/pack.h"
+
+enum { TAKT_RNN_ROWS = 48 }; /* of a product: whole tiles of 6, 8, 12 and 16 rows */
+
+/* One product of a turn: `count` gates of the kernel's from `first` on, but for those left out. */
+typedef struct takt_rnn_product {
+    int gates[TAKT_RNN_GATES];
+    size_t count;
+    size_t at;    /* elements into the packed matrices */
+    size_t block; /* elements of a packed block */
+} takt_rnn_product;
+
+/* Where a tensor of [turns, rows] lies; elements. */
+typedef struct takt_rnn_lane {
+    size_t turn, row;
+} takt_rnn_lane;
+
+typedef struct takt_rnn_facts {
+    takt_rnn_match m;
+    takt_rnn_form form[2]; /* of the one or two halves of a turn */
+    takt_rnn_product product[2];
+    size_t halves;
+    takt_dtype dtype, compute;
+    size_t size, wide; /* bytes of an element, stored and computed */
+    takt_rnn_fn *cell;
+    takt_gemm_f32_fn *gemm_f32;
+    takt_gemm_f64_fn *gemm_f64;
+    takt_pack_fn *pack;
+    takt_convert_fn *convert;
+    takt_panels panels;
+    takt_ctx *ctx; /* for packing at plan time */
+    size_t length, block, blocks;
+    takt_rnn_lane x, y, live;
+    bool reverse;
+    bool is_packed; /* R, when the plan is made: step->in[packed] */
+    size_t packed, packed_count;
+    size_t parts; /* of the blocks; 1: tasks share rows */
+    /* Bytes into the shared scratch. */
+    size_t crew_at, packed_at, ordered_at, state_at[2], cell_at, update_at, reset_at, bias_at,
+        peephole_at;
+    /* And into a worker's own, which begins with what the product's kernel needs. */
+    size_t result_at, x_at, y_at;
+} takt_rnn_facts;
+
+takt_step_run_fn takt_rnn_before, takt_rnn_run, takt_rnn_after;
+/* Packs R, as it is in the graph, for the products; `ordered` has room for its elements, widened.
+ */
+void takt_rnn_pack(const takt_rnn_facts *f, const void *r, void *ordered, void *to);
+
+#endif

@@ -1,0 +1,220 @@
+/* sum.c - the pieces of a recurrent cell's body: gates, sums, activations. */
+#include "backend/cpu/rnn/sum.h"
+
+#include <math.h>
+
+#include "backend/cpu/index.h"
+
+const takt_node *takt_rnn_node(const takt_rnn_matcher *x, takt_id id, const takt_op *op)
+{
+    return id != TAKT_NONE && x->g->nodes[id].op == op ? &x->g->nodes[id] : NULL;
+}
+
+/* The input of the body that `id` is, or -1. */
+int takt_rnn_input(const takt_rnn_matcher *x, takt_id id)
+{
+    for (size_t i = 0; i < x->g->input_count; i++)
+        if (x->g->inputs[i].id == id)
+            return (int)i;
+    return -1;
+}
+
+int takt_rnn_weight(const takt_rnn_matcher *x, takt_id id)
+{
+    const takt_node *n = takt_rnn_node(x, id, &takt_op_constant);
+    if (n == NULL || n->type->rank == 0 || (int)id >= TAKT_RNN_INNER)
+        return takt_rnn_input(x, id);
+    return TAKT_RNN_INNER | (int)id;
+}
+
+bool takt_rnn_scalar(const takt_rnn_matcher *x, takt_id id, double *value)
+{
+    const takt_node *n = takt_rnn_node(x, id, &takt_op_constant);
+    if (n == NULL || takt_tensor_count(n->attr[0].tensor) != 1 ||
+        !takt_dtype_is_float(n->type->dtype))
+        return false;
+    *value = takt_dtype_get_f(n->type->dtype, takt_tensor_data(n->attr[0].tensor), 0);
+    return true;
+}
+
+/* ---- gates ---- */
+
+static bool agree(int *gate, int found)
+{
+    if (*gate < 0)
+        *gate = found;
+    return *gate == found;
+}
+
+/* What `id` is a part of along `axis`, and which part; itself, if it is none. */
+static takt_id whole(const takt_rnn_matcher *x, takt_id id, int axis, int *gate)
+{
+    const takt_node *n = takt_rnn_node(x, id, &takt_op_slice);
+    if (n == NULL)
+        return id;
+    const takt_type *from = takt_type_of(x->g, n->in[0]);
+    const takt_attr *axes = &n->attr[takt_op_attr_index(n->op, "axes", 4)],
+                    *start = &n->attr[takt_op_attr_index(n->op, "start", 5)],
+                    *step = &n->attr[takt_op_attr_index(n->op, "step", 4)];
+    const int64_t units = (int64_t)x->m.units;
+    if (start->count != 1 || (step->count == 1 && step->i64s[0] != 1))
+        return TAKT_NONE;
+    const int64_t at = axes->count == 0 ? 0 : axes->i64s[0];
+    const int64_t first = start->i64s[0] < 0 ? start->i64s[0] + from->dim[axis] : start->i64s[0];
+    if ((at < 0 ? at + from->rank : at) != axis || n->type->dim[axis] != units ||
+        first % units != 0 || !agree(gate, (int)(first / units)))
+        return TAKT_NONE;
+    return n->in[0];
+}
+
+static takt_id whole_row(const takt_rnn_matcher *x, takt_id id, int *gate)
+{
+    const takt_type *t = takt_type_of(x->g, id);
+    return t->rank == 0 ? id : whole(x, id, t->rank - 1, gate);
+}
+
+/* Adopts `found` as the one input of its kind. */
+bool takt_rnn_settle(int *kept, int found)
+{
+    return found >= 0 && agree(kept, found);
+}
+
+bool takt_rnn_is_x(const takt_rnn_matcher *x, takt_id id, int *gate)
+{
+    return whole_row(x, id, gate) == x->x;
+}
+
+/* left @ r, or the part of it that `gate` tells. */
+static bool is_product(takt_rnn_matcher *x, takt_id id, takt_id left, int *gate)
+{
+    const takt_node *n = takt_rnn_node(x, whole_row(x, id, gate), &takt_op_matmul);
+    if (n == NULL || n->in[0] != left || takt_node_int(n, "transpose_a") != 0)
+        return false;
+    const bool transposed = takt_node_int(n, "transpose_b") != 0;
+    const takt_type *t = takt_type_of(x->g, n->in[1]);
+    const takt_id r = t->rank != 2 ? TAKT_NONE : whole(x, n->in[1], transposed ? 0 : 1, gate);
+    const bool is_first = x->m.r < 0;
+    if (r == TAKT_NONE || !takt_rnn_settle(&x->m.r, takt_rnn_weight(x, r)))
+        return false;
+    if (is_first)
+        x->m.is_transposed = transposed;
+    return x->m.is_transposed == transposed;
+}
+
+static bool is_bias(takt_rnn_matcher *x, takt_id id, int *gate)
+{
+    const takt_id all = whole_row(x, id, gate);
+    return all != TAKT_NONE && takt_rnn_settle(&x->m.bias, takt_rnn_weight(x, all));
+}
+
+/* left @ r + bias. */
+bool takt_rnn_is_recurrent(takt_rnn_matcher *x, takt_id id, takt_id left, int *gate)
+{
+    const takt_node *n = takt_rnn_node(x, whole_row(x, id, gate), &takt_op_add);
+    const bool had = x->m.bias >= 0;
+    bool biased = false;
+    for (int k = 0; n != NULL && !biased && k < 2; k++)
+        biased = is_product(x, n->in[k], left, gate) && is_bias(x, n->in[1 - k], gate);
+    if (x->knows_bias && biased != had)
+        return false;
+    x->knows_bias = true;
+    return biased || is_product(x, id, left, gate);
+}
+
+/* A gate that was cut out nowhere is the only one. */
+bool takt_rnn_settle_gate(takt_rnn_matcher *x, int gate, int found)
+{
+    if (found < 0 && x->m.gates == 1)
+        found = 0;
+    x->m.gate[gate] = found;
+    return found >= 0 && found < (int)x->m.gates;
+}
+
+/* x + (h @ r + bias). */
+static bool is_sum(takt_rnn_matcher *x, takt_id id, int gate)
+{
+    int found = -1;
+    const takt_node *n = takt_rnn_node(x, whole_row(x, id, &found), &takt_op_add);
+    for (int k = 0; n != NULL && k < 2; k++) {
+        int here = found;
+        if (takt_rnn_is_x(x, n->in[k], &here) &&
+            takt_rnn_is_recurrent(x, n->in[1 - k], x->h, &here))
+            return takt_rnn_settle_gate(x, gate, here);
+    }
+    return false;
+}
+
+/* The sum of a gate, with a look at `cell` through peephole `eye` or without. */
+static bool is_peeping_sum(takt_rnn_matcher *x, takt_id id, int gate, int eye, takt_id cell)
+{
+    const takt_node *n = takt_rnn_node(x, id, &takt_op_add);
+    for (int k = 0; n != NULL && k < 2; k++) {
+        const takt_node *look = takt_rnn_node(x, n->in[k], &takt_op_mul);
+        for (int j = 0; look != NULL && j < 2; j++) {
+            int found = -1;
+            if (look->in[j] != cell)
+                continue;
+            const takt_id all = whole_row(x, look->in[1 - j], &found);
+            if (all == TAKT_NONE || found < 0 ||
+                !takt_rnn_settle(&x->m.peephole, takt_rnn_weight(x, all)))
+                return false;
+            x->m.eye[eye] = found;
+            return is_sum(x, n->in[1 - k], gate);
+        }
+    }
+    x->m.eye[eye] = -1;
+    return is_sum(x, id, gate);
+}
+
+/* ---- activations ---- */
+
+/* What is clipped: max(min(v, hi), lo). All are, or none. */
+static takt_id unclipped(takt_rnn_matcher *x, takt_id id)
+{
+    double lo = 0, hi = 0;
+    takt_id v = id;
+    bool clips = false;
+    const takt_node *low = takt_rnn_node(x, id, &takt_op_max);
+    for (int k = 0; low != NULL && !clips && k < 2; k++) {
+        const takt_node *high = takt_rnn_node(x, low->in[k], &takt_op_min);
+        for (int j = 0; high != NULL && !clips && j < 2; j++) {
+            v = high->in[j];
+            clips = takt_rnn_scalar(x, low->in[1 - k], &lo) &&
+                    takt_rnn_scalar(x, high->in[1 - j], &hi) && !isnan(lo) && !isnan(hi);
+        }
+    }
+    takt_rnn_form *f = &x->m.form;
+    if (x->knows_clip && (f->clips != clips || (clips && (f->lo != lo || f->hi != hi))))
+        return TAKT_NONE;
+    x->knows_clip = true;
+    f->clips = clips;
+    f->lo = clips ? lo : 0;
+    f->hi = clips ? hi : 0;
+    return clips ? v : id;
+}
+
+/* What activation number `which` is applied to. */
+takt_id takt_rnn_inside(takt_rnn_matcher *x, takt_id id, int which)
+{
+    static const takt_op *const ops[TAKT_RNN_ACTS] = {&takt_op_sigmoid, &takt_op_tanh,
+                                                      &takt_op_relu};
+    for (int i = 0; i < TAKT_RNN_ACTS; i++) {
+        const takt_node *n = takt_rnn_node(x, id, ops[i]);
+        x->m.form.act[which] = n != NULL ? (takt_rnn_act)i : x->m.form.act[which];
+        if (n != NULL)
+            return unclipped(x, n->in[0]);
+    }
+    return TAKT_NONE;
+}
+
+bool takt_rnn_is_gate(takt_rnn_matcher *x, takt_id id, int gate)
+{
+    const takt_id v = takt_rnn_inside(x, id, gate);
+    return v != TAKT_NONE && is_sum(x, v, gate);
+}
+
+bool takt_rnn_is_peeping_gate(takt_rnn_matcher *x, takt_id id, int gate, int eye, takt_id cell)
+{
+    const takt_id v = takt_rnn_inside(x, id, gate);
+    return v != TAKT_NONE && is_peeping_sum(x, v, gate, eye, cell);
+}

@@ -1,0 +1,37 @@
+/* sum.h - the pieces of a recurrent cell's body: gates, sums, activations. */
+#ifndef TAKT_BACKEND_CPU_RNN_SUM_H
+#define TAKT_BACKEND_CPU_RNN_SUM_H
+
+#include "backend/cpu/rnn/match.h"
+
+typedef struct takt_rnn_matcher {
+    const takt_graph *g; /* the body */
+    takt_rnn_match m;
+    takt_id h, c, x; /* its inputs */
+    bool knows_clip, knows_bias;
+    bool gives_more; /* a cell, but not only its states are given */
+} takt_rnn_matcher;
+
+/* The node, if it computes `op`; else NULL. */
+const takt_node *takt_rnn_node(const takt_rnn_matcher *x, takt_id id, const takt_op *op);
+/* The input of the body that `id` is, or -1. */
+int takt_rnn_input(const takt_rnn_matcher *x, takt_id id);
+/* The same, or the number of a constant of the body that is no scalar. */
+int takt_rnn_weight(const takt_rnn_matcher *x, takt_id id);
+bool takt_rnn_scalar(const takt_rnn_matcher *x, takt_id id, double *value);
+/* Adopts `found` as the one input of its kind; false if there is another, or it is none. */
+bool takt_rnn_settle(int *kept, int found);
+/* A gate that was cut out nowhere is the only one. */
+bool takt_rnn_settle_gate(takt_rnn_matcher *x, int gate, int found);
+/* x, or the part of it that is `gate`, which is found out if it is negative. */
+bool takt_rnn_is_x(const takt_rnn_matcher *x, takt_id id, int *gate);
+/* left @ r + bias, likewise. */
+bool takt_rnn_is_recurrent(takt_rnn_matcher *x, takt_id id, takt_id left, int *gate);
+/* What activation number `which` is applied to, without the clip; TAKT_NONE: none is. */
+takt_id takt_rnn_inside(takt_rnn_matcher *x, takt_id id, int which);
+/* activation(clip(x + (h @ r + bias))). */
+bool takt_rnn_is_gate(takt_rnn_matcher *x, takt_id id, int gate);
+/* The same, with a look at `cell` through peephole `eye` or without. */
+bool takt_rnn_is_peeping_gate(takt_rnn_matcher *x, takt_id id, int gate, int eye, takt_id cell);
+
+#endif
