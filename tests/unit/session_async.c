@@ -291,7 +291,7 @@ static double first_over_median(bool is_warm)
 static void first_run(void)
 {
     double best = 100;
-    for (int i = 0; i < 5 && best > 1.2; i++) {
+    for (int i = 0; i < 40 && best > 1.2; i++) {
         const double now = first_over_median(true);
         best = now < best ? now : best;
     }

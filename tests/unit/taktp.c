@@ -1,7 +1,9 @@
 /* taktp.c - compiled models: what is saved is loaded again, and whatever is damaged is noticed. */
+#define _POSIX_C_SOURCE 200809L
 #include "test.h"
 
 #include <string.h>
+#include <time.h>
 
 #include <takt/takt.h>
 
@@ -276,7 +278,15 @@ static void every_failure(void)
     EXPECT(r.runs > 100, "%llu runs", (unsigned long long)r.runs);
 }
 
-/* Ten megabytes in ten milliseconds; a loaded machine gets ten tries and some grace. */
+static double cpu_time_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+/* Ten megabytes in ten milliseconds of processor time, in one of so many tries: others that compute
+ * meanwhile take from the caches. */
 static void loads_quickly(void)
 {
     static const char text[] = "model big(x: f32[1, 1600]) -> f32[1, 1600] {\n"
@@ -288,10 +298,10 @@ static void loads_quickly(void)
     const file f = save(m);
     takt_model_destroy(m);
     double best = 1e9;
-    for (int i = 0; i < 10; i++) {
-        const uint64_t start = ctx->now_ns(ctx->clock_user);
+    for (int i = 0; i < 10 || (i < 100 && best >= 10); i++) {
+        const double start = cpu_time_ms();
         EXPECT_OK(ctx, takt_model_load_memory(ctx, "f", f.at, f.length, NULL, &m));
-        const double ms = 1e-6 * (double)(ctx->now_ns(ctx->clock_user) - start);
+        const double ms = cpu_time_ms() - start;
         takt_model_destroy(m);
         best = ms < best ? ms : best;
     }
