@@ -155,14 +155,19 @@ def whole():
 
 def unwritable():
     start = time.monotonic()
-    takt("run model.takt --duration 20 -o nowhere/r.json", 1, "nowhere/r.json cannot be written")
-    takt("compare model.takt model.takt --duration 20 -o nowhere/r.html", 1, "cannot be written")
-    expect(time.monotonic() - start < 15, "that is known before anything is measured")
+    takt("run model.takt --duration 600 -o nowhere/r.json", 1, "nowhere/r.json cannot be written")
+    takt("compare model.takt model.takt --duration 600 -o nowhere/r.html", 1, "cannot be written")
+    expect(time.monotonic() - start < 300, "that is known before anything is measured")
     (TMP / "old.json").write_text("old")
     os.mkfifo(TMP / "pipe.json")
     with subprocess.Popen(["cat", "pipe.json"], cwd=TMP, stdout=subprocess.PIPE) as read:
         takt("run model.takt --batch-size 1,2 --iterations 5 -o pipe.json -q")
-        expect(len(json.loads(read.communicate()[0])["runs"]) == 2, "a pipe gets one result whole")
+        try:
+            got = read.communicate(timeout=60)[0]
+        except subprocess.TimeoutExpired:  # nobody has opened the other end
+            read.kill()
+            got = b'{"runs": []}'
+        expect(len(json.loads(got)["runs"]) == 2, "a pipe gets one result whole")
     takt("run missing.takt -o old.json", 1)
     expect((TMP / "old.json").read_text() == "old", "a failure leaves the old file")
     expect(not (TMP / "nowhere").exists(), "no folder is made")
