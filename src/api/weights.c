@@ -190,17 +190,14 @@ takt_status takt_weights_probe(takt_ctx *ctx, const char *path, bool *holds)
 {
     uint8_t start[64];
     size_t done = 0;
-    uint64_t total = 0;
     takt_file *file;
     *holds = false;
     if (path == NULL || ctx->files.open_read(ctx->files.user, path, &file) != 0)
         return takt_fail(ctx, TAKT_E_FILE_OPEN, "cannot open %s", path != NULL ? path : "NULL");
-    int error = ctx->files.size(ctx->files.user, file, &total);
-    if (error == 0)
-        error = ctx->files.read(ctx->files.user, file, 0, start, sizeof start, &done);
+    const int error = ctx->files.read(ctx->files.user, file, 0, start, sizeof start, &done);
     ctx->files.close(ctx->files.user, file);
     if (error != 0)
         return takt_fail(ctx, TAKT_E_FILE_READ, "cannot read %s", path);
-    *holds = takt_weights_recognises(start, done, total);
+    *holds = takt_weights_recognises(start, done);
     return TAKT_OK;
 }

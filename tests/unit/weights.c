@@ -69,6 +69,19 @@ static void every_kind(void)
     takt_model_destroy(m);
 }
 
+/* Its first 20 bytes, which end within the header. */
+static void cut(const char *from, const char *to)
+{
+    char bytes[20];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    if (EXPECT(in != NULL && out != NULL))
+        EXPECT(fread(bytes, 1, 20, in) == 20 && fwrite(bytes, 1, 20, out) == 20);
+    if (in != NULL)
+        fclose(in);
+    if (out != NULL)
+        fclose(out);
+}
+
 static void conversions(void)
 {
     static const char *const chain[] = {"w.safetensors", "c.npz", "c.index.json", "d.safetensors"};
@@ -99,6 +112,12 @@ static void conversions(void)
     EXPECT_STATUS(ctx, takt_weights_convert(ctx, at("missing"), at("x.npz"), NULL), TAKT_ERR_IO);
     EXPECT_STATUS(ctx, takt_weights_probe(ctx, at("missing"), &holds), TAKT_ERR_IO);
     EXPECT(takt_weights_probe(ctx, "examples/mlp.takt", &holds) == TAKT_OK && !holds);
+    cut(at("b.safetensors"), at("cut.safetensors"));
+    EXPECT(takt_weights_probe(ctx, at("cut.safetensors"), &holds) == TAKT_OK && holds);
+    EXPECT_STATUS(ctx, takt_weights_convert(ctx, at("cut.safetensors"), at("x.npz"), NULL),
+                  TAKT_ERR_FORMAT);
+    EXPECT(strstr(takt_last_error(ctx), "longer than the file") != NULL, "%s",
+           takt_last_error(ctx));
     takt_model_destroy(m);
     takt_model_destroy(n);
 }

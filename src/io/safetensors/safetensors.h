@@ -17,7 +17,7 @@ typedef struct takt_weight_list {
     size_t count;
 } takt_weight_list;
 
-/* Whether the bytes begin like such a file. */
+/* Whether the bytes begin like such a file, of which more may follow, or may have been lost. */
 bool takt_safetensors_recognises(const uint8_t *bytes, size_t length);
 /* Checks everything: after it, each weight lies inside the file. `file` is for messages. */
 TAKT_MUST_USE takt_status takt_safetensors_read(takt_arena *arena, const char *file,

@@ -46,7 +46,8 @@ bool takt_safetensors_recognises(const uint8_t *bytes, size_t length)
 {
     takt_cursor c = takt_cursor_of(bytes, length, 0);
     const uint64_t size = takt_cursor_u64le(&c);
-    return !c.failed && size >= 2 && size <= takt_cursor_left(&c) && takt_cursor_u8(&c) == '{';
+    const bool is_object = takt_cursor_u8(&c) == '{';
+    return !c.failed && size >= 2 && size <= HEADER_MAX && is_object;
 }
 
 typedef struct reader {
@@ -216,8 +217,10 @@ takt_status takt_safetensors_read(takt_arena *arena, const char *file, const uin
     *weights = (takt_weight_list){0};
     if (c.failed)
         return refuse_at(&r, length, "", "the file is too short");
-    if (size < 2 || size > HEADER_MAX || size > takt_cursor_left(&c))
+    if (size < 2 || size > HEADER_MAX)
         return refuse_at(&r, 0, "", "the header's size is impossible");
+    if (size > takt_cursor_left(&c))
+        return refuse_at(&r, 0, "", "the header is longer than the file, which may have been cut");
     const char *text = (const char *)takt_cursor_take(&c, (size_t)size);
     if (text[0] != '{')
         return refuse(&r, 0, "", "the header does not begin with {");

@@ -14,8 +14,8 @@ typedef takt_status takt_weights_fn(void *user, const char *file, const char *na
 /* Every tensor of the file and its parts. */
 TAKT_MUST_USE takt_status takt_weights_each(takt_ctx *ctx, const char *path, takt_weights_fn *visit,
                                             void *user);
-/* Whether a file of `total` bytes that begins with these is one of weights, and not a model. */
-bool takt_weights_recognises(const uint8_t *bytes, size_t length, uint64_t total);
+/* Whether a file that begins with these bytes is one of weights, and not a model. */
+bool takt_weights_recognises(const uint8_t *bytes, size_t length);
 /* Whether takt_weights_save knows the ending. */
 bool takt_weights_ending(const char *path);
 /* .safetensors, .npz, .npy (one tensor), or .index.json: parts of at most `shard_bytes` (0: 5 GB)

@@ -1,7 +1,6 @@
 /* weights_read.c - tensors by name out of whatever file holds them. */
 #include <string.h>
 
-#include "base/cursor.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -23,29 +22,20 @@ static bool starts(const uint8_t *bytes, size_t length, const char *magic)
     return length >= n && memcmp(bytes, magic, n) == 0;
 }
 
-/* Eight bytes of length, then a JSON object. */
-static bool is_safetensors(const uint8_t *bytes, size_t length, uint64_t total)
-{
-    takt_cursor c = takt_cursor_of(bytes, length, 0);
-    const uint64_t header = takt_cursor_u64le(&c);
-    const bool is_object = takt_cursor_u8(&c) == '{';
-    return !c.failed && header >= 2 && header <= total - 8 && is_object;
-}
-
-static bool is_index(const uint8_t *bytes, size_t length, uint64_t total)
+static bool is_index(const uint8_t *bytes, size_t length)
 {
     size_t i = 0;
     while (i < length &&
            (bytes[i] == ' ' || bytes[i] == '\n' || bytes[i] == '\t' || bytes[i] == '\r'))
         i++;
-    return i < length && bytes[i] == '{' && !is_safetensors(bytes, length, total);
+    return i < length && bytes[i] == '{' && !takt_safetensors_recognises(bytes, length);
 }
 
-bool takt_weights_recognises(const uint8_t *bytes, size_t length, uint64_t total)
+bool takt_weights_recognises(const uint8_t *bytes, size_t length)
 {
     return starts(bytes, length, "\x93NUMPY") || starts(bytes, length, "PK\x03\x04") ||
-           starts(bytes, length, "PK\x05\x06") || is_safetensors(bytes, length, total) ||
-           is_index(bytes, length, total);
+           starts(bytes, length, "PK\x05\x06") || takt_safetensors_recognises(bytes, length) ||
+           is_index(bytes, length);
 }
 
 /* ---- one file ---- */
@@ -237,8 +227,8 @@ static takt_status read_any(reader *r, const uint8_t *bytes, size_t length)
     if (starts(bytes, length, "PK\x03\x04") || starts(bytes, length, "PK\x05\x06"))
         return takt_npz_each(r->ctx, r->path, (takt_span){(const char *)bytes, length},
                              visit_member, r);
-    return is_index(bytes, length, length) ? read_index(r, bytes, length)
-                                           : read_safetensors(r, r->path, bytes, length);
+    return is_index(bytes, length) ? read_index(r, bytes, length)
+                                   : read_safetensors(r, r->path, bytes, length);
 }
 
 takt_status takt_weights_each(takt_ctx *ctx, const char *path, takt_weights_fn *visit, void *user)
