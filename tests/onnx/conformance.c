@@ -181,6 +181,11 @@ static void write_docs(void)
     score(f);
     list_domain(f, "com.microsoft");
     list_domain(f, "ai.onnx.ml");
+    fputs("\n"
+          "Resize by scales whose products with the sizes are no whole numbers follows ONNX's\n"
+          "reference evaluator for align_corners and tf_crop_and_resize: it takes the fractional\n"
+          "length, where onnxruntime takes the whole one.\n",
+          f);
     fputs("\n| case | why it is refused |\n|---|---|\n", f);
     for (size_t i = 0; i < case_count; i++)
         if (cases[i].result != CASE_PASS)
