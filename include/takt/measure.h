@@ -169,8 +169,9 @@ typedef struct takt_comparison {
     double detectable; /**< the smallest change that so many blocks show 8 times in 10 */
     double noise;      /**< what comparing the first with itself shows */
     size_t blocks;
-    size_t more_blocks; /**< that it would take, if inconclusive */
+    size_t more_blocks; /**< that it would take, if inconclusive; of results: processes each */
     double a_ns, b_ns;  /**< blocks: A's median, and that times the ratio; results: medians */
+    size_t processes;   /**< results measured apart: of how many processes, the fewer; else 0 */
 } takt_comparison;
 
 /** Zero in any field means the default, so `{0}` is always valid. */
@@ -206,6 +207,7 @@ typedef struct takt_compared {
     takt_bench_format format;           /**< TEXT, JSON or HTML */
     takt_run_config a_config, b_config; /**< how each was computed; NULL: unknown */
     bool a_incomplete, b_incomplete;    /**< results that were broken off */
+    const char *a_grade, *b_grade;      /**< of takt_bench_grade; NULL: unknown */
 } takt_compared;
 
 TAKT_API TAKT_MUST_USE takt_status takt_comparison_write(takt_ctx *ctx,

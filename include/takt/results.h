@@ -21,6 +21,17 @@ TAKT_API void takt_bench_case_name(const takt_bench *bench, size_t index, char *
  *  SIZE_MAX if there is none. */
 TAKT_API size_t takt_bench_find_case(const takt_bench *bench, const takt_bench *like, size_t index);
 
+/** "A" to "D": how much the times agree with each other, and who else computed meanwhile; "unknown"
+ *  where no case has times enough. C and D: a busy machine. */
+TAKT_API const char *takt_bench_grade(const takt_bench *bench);
+/** A case of one result and one of another, which were measured apart. Processes differ: those that
+ *  a result tells (takt_bench_absorb) count as one figure each; for a single one 1 % is allowed
+ * for, 2 % on a busy machine, besides what its own times differ by. No verdict is on a difference
+ * below `detectable`. `margin` 0: 0.01. */
+TAKT_API TAKT_MUST_USE takt_status takt_bench_compare(const takt_bench *a, size_t a_index,
+                                                      const takt_bench *b, size_t b_index,
+                                                      double margin, takt_comparison *comparison);
+
 /** Of every case the steps that make 80 % of its time: what bounds each, what to do, and the part
  *  of the run that this could save at most. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_bottlenecks(const takt_bench *bench,

@@ -76,11 +76,9 @@ struct takt_bench {
 
 /* A new row at the end, zeroed. */
 TAKT_MUST_USE takt_status takt_bench_push(takt_bench *b, takt_bench_row **row);
-/* The worst of the rows, in percent, and the grade of the whole: "A" to "D", "unknown" where no row
- * has times enough for an A/A comparison. */
+/* The worst of the rows, in percent; whether a row has times enough for an A/A comparison. */
 double takt_bench_noise_pct(const takt_bench *b);
 bool takt_bench_has_noise(const takt_bench *b);
-const char *takt_bench_grade(const takt_bench *b);
 /* The row with the most samples a second. */
 size_t takt_bench_best(const takt_bench *b);
 

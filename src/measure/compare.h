@@ -5,6 +5,7 @@
 #include <takt/measure.h>
 
 #include "base/error.h"
+#include "base/json.h"
 
 /* From the medians of A and B in each of `count` blocks. `margin` (0.01 = 1 %) is the difference
  * below which they count as the same. */
@@ -26,6 +27,14 @@ enum { TAKT_NOISE_TIMES = 48 }; /* fewer tell no noise floor */
  * into blocks that play A and B in turn. 0 if there are too few. */
 TAKT_MUST_USE takt_status takt_noise_floor(takt_ctx *ctx, const double *samples, size_t count,
                                            double *floor);
+/* Two results that were not computed alike: a line that says what differs. */
+void takt_compared_unlike(takt_text *text, const takt_compared *of,
+                          void (*name)(takt_text *text, const char *value));
+/* Results that were measured apart: what they could show, and of what grade they are. */
+void takt_compared_doubt(takt_text *text, const takt_comparison *c, const takt_compared *of);
+void takt_compared_grade(takt_json_writer *w, const char *key, const char *grade);
+/* Warnings of a page: incomplete, or of a busy machine. */
+void takt_compared_warn(takt_text *text, const takt_compared *of);
 /* p of "the means of log ratios lie outside (-margin, margin)": two one-sided t tests. */
 double takt_equivalence_p(const double *values, size_t count, double margin);
 

@@ -38,7 +38,12 @@ static void sentence(const report *r, void (*name)(takt_text *text, const char *
     case TAKT_INCONCLUSIVE:
         takt_text_add(r->text, " may be faster or slower than ");
         name(r->text, r->of->a);
-        takt_text_add(r->text, ": inconclusive; about %zu more blocks would tell", c->more_blocks);
+        if (c->processes == 0)
+            takt_text_add(r->text, ": inconclusive; about %zu more blocks would tell",
+                          c->more_blocks);
+        else
+            takt_text_add(r->text, ": inconclusive; --repeat-process %zu on each might tell",
+                          c->processes + c->more_blocks);
         break;
     default:
         if (c->ratio >= 2 || c->ratio <= 0.5)
@@ -49,34 +54,11 @@ static void sentence(const report *r, void (*name)(takt_text *text, const char *
         name(r->text, r->of->a);
         break;
     }
-    takt_text_add(r->text, " (difference %.2f %%, 95 %% interval %.2f to %.2f %%, %zu blocks)",
-                  100 * (c->ratio - 1), 100 * (c->ci.low - 1), 100 * (c->ci.high - 1), c->blocks);
-}
-
-static bool differ(const char *a, const char *b)
-{
-    return a != NULL && b != NULL && strcmp(a, b) != 0;
-}
-
-/* Two results that were not computed alike: what differs. */
-static void unlike(const report *r, void (*name)(takt_text *text, const char *value))
-{
-    const takt_run_config *a = &r->of->a_config, *b = &r->of->b_config;
-    const char *const pairs[][3] = {{"backend", a->backend, b->backend},
-                                    {"weights stored in", a->precision, b->precision},
-                                    {"numerics", a->numerics, b->numerics}};
-    bool is_first = true;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (differ(pairs[i][1], pairs[i][2])) {
-            takt_text_add(r->text, "%s%s ", is_first ? "they are not computed alike: " : "; ",
-                          pairs[i][0]);
-            name(r->text, pairs[i][1]);
-            takt_text_add(r->text, " and ");
-            name(r->text, pairs[i][2]);
-            is_first = false;
-        }
-    if (!is_first)
-        takt_text_add(r->text, "\n");
+    takt_text_add(r->text, " (difference %.2f %%, 95 %% interval %.2f to %.2f %%, %zu %s)",
+                  100 * (c->ratio - 1), 100 * (c->ci.low - 1), 100 * (c->ci.high - 1), c->blocks,
+                  c->processes == 0   ? "blocks"
+                  : c->processes == 1 ? "process each"
+                                      : "processes each");
 }
 
 static void plain(takt_text *text, const char *value)
@@ -89,9 +71,13 @@ static void write_text(const report *r)
     const takt_comparison *c = r->c;
     sentence(r, plain);
     takt_text_add(r->text, "\n");
-    unlike(r, plain);
+    takt_compared_unlike(r->text, r->of, plain);
     takt_text_add(r->text, "%s: %.4g us, %s: %.4g us\n", r->of->a, c->a_ns * 1e-3, r->of->b,
                   c->b_ns * 1e-3);
+    if (c->processes > 0) {
+        takt_compared_doubt(r->text, c, r->of);
+        return;
+    }
     takt_text_add(r->text,
                   "%s against itself shows %.2f %% today; the smallest change that this "
                   "comparison could see is about %.2f %%\n",
@@ -144,6 +130,12 @@ static void write_members(const report *r, takt_json_writer *w)
     takt_json_bool(w, r->of->a_incomplete);
     takt_json_key(w, "b_incomplete");
     takt_json_bool(w, r->of->b_incomplete);
+    takt_compared_grade(w, "a_grade", r->of->a_grade);
+    takt_compared_grade(w, "b_grade", r->of->b_grade);
+    if (c->processes > 0) {
+        takt_json_key(w, "processes");
+        takt_json_unsigned(w, c->processes);
+    }
     takt_json_key(w, "verdict");
     takt_json_string(w, takt_verdict_name(c->verdict));
     number(w, "ratio", c->ratio);
@@ -162,6 +154,8 @@ static void write_members(const report *r, takt_json_writer *w)
     takt_json_unsigned(w, c->more_blocks);
     number(w, "a_us", c->a_ns * 1e-3);
     number(w, "b_us", c->b_ns * 1e-3);
+    if (c->processes > 0)
+        return;
     write_times(w, "a_blocks_ns", r->of->a_timing, c->blocks);
     write_times(w, "b_blocks_ns", r->of->b_timing, c->blocks);
 }
@@ -203,8 +197,8 @@ static void details(const report *r)
     takt_html_text(r->text, r->of->b);
     takt_text_add(r->text,
                   "</td><td>%.5g &micro;s</td></tr>\n</table>\n<p>Equivalence test: p = %.3g. The "
-                  "smallest change that %zu blocks show 8 times in 10 is about %.2f&nbsp;%%.</p>\n",
-                  c->b_ns * 1e-3, c->same_p, c->blocks, 100 * c->detectable);
+                  "smallest change that shows 8 times in 10 is about %.2f&nbsp;%%.</p>\n",
+                  c->b_ns * 1e-3, c->same_p, 100 * c->detectable);
 }
 
 static void plots(const report *r, const char *name, const takt_timing *t)
@@ -217,19 +211,6 @@ static void plots(const report *r, const char *name, const takt_timing *t)
     takt_plot_distribution(r->text, t);
     takt_plot_series(r->text, t);
     takt_text_add(r->text, "</div>\n");
-}
-
-static void say_incomplete(const report *r)
-{
-    const takt_compared *of = r->of;
-    const char *const names[] = {of->a_incomplete ? of->a : NULL, of->b_incomplete ? of->b : NULL};
-    for (size_t i = 0; i < 2; i++) {
-        if (names[i] == NULL)
-            continue;
-        takt_text_add(r->text, "<p class=\"warn\">Incomplete: ");
-        takt_html_text(r->text, names[i]);
-        takt_text_add(r->text, " was broken off.</p>\n");
-    }
 }
 
 static void head(takt_text *text)
@@ -256,9 +237,9 @@ static void write_html(const report *r)
     takt_text_add(r->text, "<h1>%s</h1>\n<p>", title_of(c));
     sentence(r, takt_html_text);
     takt_text_add(r->text, "</p>\n<p>");
-    unlike(r, takt_html_text);
+    takt_compared_unlike(r->text, r->of, takt_html_text);
     takt_text_add(r->text, "</p>\n");
-    say_incomplete(r);
+    takt_compared_warn(r->text, r->of);
     takt_text_add(r->text, "<div class=\"plots\">\n");
     const takt_plot_bar bars[] = {
         {"B against A", 100 * (c->ci.low - 1), 100 * (c->ratio - 1), 100 * (c->ci.high - 1), false},
@@ -351,9 +332,9 @@ static void write_page(const report *reports, size_t count)
         takt_text_add(text, "</h2>\n<p>");
         sentence(&reports[i], takt_html_text);
         takt_text_add(text, "</p>\n<p>");
-        unlike(&reports[i], takt_html_text);
+        takt_compared_unlike(text, reports[i].of, takt_html_text);
         takt_text_add(text, "</p>\n");
-        say_incomplete(&reports[i]);
+        takt_compared_warn(text, reports[i].of);
         takt_text_add(text, "<div class=\"plots\">\n");
         if (has_times(reports[i].of->a_timing) && has_times(reports[i].of->b_timing))
             takt_plot_two(text, reports[i].of->a_timing, reports[i].of->b_timing);

@@ -85,6 +85,24 @@ def counted_files():
     compare("m1.json n1.json --counter instructions", 1, "TAKT8004")
 
 
+def apart():
+    """Results of one process each: 2 % is no verdict, 10 % is; a busy machine is told."""
+    times = [1000 + at % 3 for at in range(60)]
+    for name, factor, others in (("q1", 1, 0), ("q2", 1.02, 0), ("q3", 1.1, 0), ("d1", 1.02, 2)):
+        result = {"benchmark_info": {"model": "a", "system_info": {"fingerprint": "f" * 16},
+                                     "noise": {"others_processors": others, "processors": 2}},
+                  "results": {"latency": {"samples_ns": [factor * value for value in times]}}}
+        (TMP / f"{name}.json").write_text(json.dumps(result))
+    quiet = compare("q1.json q2.json --fail-on slower:1%", 5, "--repeat-process")
+    expect("grade" not in quiet.stdout and "1 process each" in quiet.stdout, quiet.stdout)
+    compare("q1.json q3.json --fail-on slower:1%", 3, "10 % slower")
+    compare("q1.json d1.json", 5, "noise: d1.json has grade D")
+    told = json.loads(compare("q1.json d1.json --json", 5).stdout)
+    expect((told["a_grade"], told["b_grade"], told["processes"]) == ("A", "D", 1), told)
+    compare("q1.json d1.json -o apart.html", 5)
+    expect("d1.json has grade D" in (TMP / "apart.html").read_text(), "the page warns")
+
+
 def mistakes():
     compare("a.takt", 2, "two or more")
     compare("a.takt b.takt c.takt -o x.png", 2, "no such format")
@@ -98,6 +116,6 @@ for letter in "abc":
     shutil.copy("examples/mlp.takt", TMP / f"{letter}.takt")
 (TMP / "larger.takt").write_text(
     (TMP / "a.takt").read_text().replace("256", "288"))
-for part in (models, backends, builds, counts, counted_files, mistakes):
+for part in (models, backends, builds, counts, counted_files, apart, mistakes):
     part()
 sys.exit(failures > 0)

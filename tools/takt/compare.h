@@ -13,6 +13,7 @@ typedef struct compare_side {
     const char *program; /* another takt; NULL: this one */
     char words[3][32];   /* how it was computed: backend, precision, numerics; empty: unknown */
     bool is_incomplete;  /* a result that was broken off */
+    char grade[8];       /* a result's noise; empty: unknown */
 } compare_side;
 
 typedef struct compare_job {

@@ -27,9 +27,11 @@ static int load_both(compare_job *j, size_t other, takt_bench *benches[2])
         code = tool_finish(j->t, takt_bench_load(j->t->ctx, j->sides[index[i]].path, &benches[i]));
         if (code != TAKT_EXIT_OK)
             break;
-        j->sides[index[i]].is_incomplete = takt_bench_is_incomplete(benches[i]);
+        compare_side *side = &j->sides[index[i]];
+        side->is_incomplete = takt_bench_is_incomplete(benches[i]);
+        snprintf(side->grade, sizeof side->grade, "%s", takt_bench_grade(benches[i]));
         if (i == 1 || other == 1) /* the first is read for each other */
-            tool_note_incomplete(j->t, benches[i], j->sides[index[i]].path);
+            tool_note_incomplete(j->t, benches[i], side->path);
     }
     if (code == TAKT_EXIT_OK &&
         strcmp(takt_bench_fingerprint(benches[0]), takt_bench_fingerprint(benches[1])) != 0)
@@ -53,7 +55,8 @@ static int compare_case(compare_job *j, size_t other, takt_bench *const benches[
     for (int i = 0; i < 2; i++)
         if (takt_bench_config(benches[i], at[i], &config))
             compare_keep_config(&j->sides[i == 0 ? 0 : other], &config);
-    int code = tool_finish(j->t, takt_timing_compare(j->t->ctx, a, b, j->margin, &c));
+    int code =
+        tool_finish(j->t, takt_bench_compare(benches[0], at[0], benches[1], at[1], j->margin, &c));
     if (code != TAKT_EXIT_OK && takt_last_error_info(j->t->ctx)->id == 8001)
         code = TAKT_EXIT_INCONCLUSIVE; /* too few times */
     if (code == TAKT_EXIT_OK)

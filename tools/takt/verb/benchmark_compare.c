@@ -152,6 +152,11 @@ static takt_run_config config_of(const compare_side *s)
                              .numerics = is_known ? s->words[2] : NULL};
 }
 
+static const char *grade_of(const compare_side *s)
+{
+    return s->grade[0] != '\0' ? s->grade : NULL;
+}
+
 static void name_of(const compare_job *j, size_t side, char to[static 160])
 {
     snprintf(to, 160, "%.100s%s%.50s", j->sides[side].name, j->case_name != NULL ? ", " : "",
@@ -171,7 +176,9 @@ int compare_report(compare_job *j, size_t other, const takt_comparison *c, const
                         .a_config = config_of(&j->sides[0]),
                         .b_config = config_of(&j->sides[other]),
                         .a_incomplete = j->sides[0].is_incomplete,
-                        .b_incomplete = j->sides[other].is_incomplete};
+                        .b_incomplete = j->sides[other].is_incomplete,
+                        .a_grade = grade_of(&j->sides[0]),
+                        .b_grade = grade_of(&j->sides[other])};
     int code = TAKT_EXIT_OK;
     if (j->gathers && j->found_count < COMPARE_FOUND) {
         const size_t at = j->found_count++;
@@ -205,7 +212,9 @@ static int save_all(compare_job *j)
                                 .a_config = config_of(&j->kept[i][0]),
                                 .b_config = config_of(&j->kept[i][1]),
                                 .a_incomplete = j->kept[i][0].is_incomplete,
-                                .b_incomplete = j->kept[i][1].is_incomplete};
+                                .b_incomplete = j->kept[i][1].is_incomplete,
+                                .a_grade = grade_of(&j->kept[i][0]),
+                                .b_grade = grade_of(&j->kept[i][1])};
     }
     const int code = j->found_count > 0 ? save(j, j->found, of, j->found_count) : TAKT_EXIT_OK;
     for (size_t i = 0; i < j->found_count; i++) {
@@ -303,8 +312,10 @@ const takt_verb takt_verb_benchmark_compare = {
     .arg_max = 64,
     .about =
         "Models are run in turns, A B B A, until the verdict is clear: faster, slower, same or\n"
-        "inconclusive; every further one is compared with the first. Exit status 3: slower than\n"
-        "--fail-on allows; 4: not comparable; 5: inconclusive.",
+        "inconclusive; every further one is compared with the first. Results were measured apart:\n"
+        "where each is of one process, changes below 4 % do not show; measure with\n"
+        "--repeat-process for less. Exit status 3: slower than --fail-on allows; 4: not\n"
+        "comparable; 5: inconclusive.",
     .example = "takt benchmark compare old.takt new.takt --fail-on slower:2%",
     .flags = {TAKT_F_MODELS,  TAKT_F_RESULTS,     TAKT_F_BACKENDS,    TAKT_F_BIN_A,
               TAKT_F_BIN_B,   TAKT_F_SELECT,      TAKT_F_SHAPE,       TAKT_F_DIM,
