@@ -32,8 +32,16 @@ def takt(line, code=0, text=None):
     return done
 
 
+def is_written(path):
+    """Whether it can be written is tried first: for a moment it is there and empty."""
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
 def first_is_done(path):
-    return path.exists() and json.loads(path.read_text())["results"]["incomplete"] is False
+    return is_written(path) and json.loads(path.read_text())["results"]["incomplete"] is False
 
 
 def broken_off(number, code):
@@ -72,7 +80,7 @@ def killed():
     counts = []
     while run.poll() is None and len(counts) < 2:
         time.sleep(0.05)
-        count = json.loads(path.read_text())["results"]["latency"]["n"] if path.exists() else 0
+        count = json.loads(path.read_text())["results"]["latency"]["n"] if is_written(path) else 0
         if count > (counts[-1] if counts else 0):
             counts.append(count)
     run.kill()
@@ -86,13 +94,34 @@ def killed():
     run = subprocess.Popen([TOOL, "benchmark", "run", "model.takt", "--iterations", "20", "-o",
                             "kept.json", "--repeat-process", "1000", "-q"], cwd=TMP,
                            env=ENVIRONMENT)
-    while run.poll() is None and not path.exists():
+    while run.poll() is None and not is_written(path):
         time.sleep(0.05)
     run.kill()
     run.wait()
     data = json.loads(path.read_text())
     expect(data["benchmark_info"]["incomplete"] is True, "processes are missing")
     expect(data["results"]["latency"]["n"] % 20 == 0, data["results"]["latency"]["n"])
+
+
+def told_to_end():
+    """Of a thousand processes the second or a later one is broken off: what they measured is there,
+    and neither a process nor a temporary file is left."""
+    path, folder = TMP / "kept.json", TMP / "temporary"
+    folder.mkdir(exist_ok=True)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        path.unlink(missing_ok=True)
+        run = subprocess.Popen([TOOL, "benchmark", "run", "model.takt", "--iterations", "20", "-o",
+                                "kept.json", "--repeat-process", "1000", "-q"], cwd=TMP,
+                               env={**ENVIRONMENT, "TMPDIR": str(folder)},
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        while run.poll() is None and not is_written(path):
+            time.sleep(0.05)
+        run.send_signal(number)
+        expect(run.wait() == 130, f"status {run.returncode} after signal {number}")
+        data = json.loads(path.read_text())
+        expect(data["benchmark_info"]["incomplete"] is True, "processes are missing")
+        expect(1 <= data["results"]["processes"]["n"] < 1000, data["results"]["processes"]["n"])
+        expect(not list(folder.iterdir()), f"left behind: {list(folder.iterdir())}")
 
 
 def noted():
@@ -219,7 +248,7 @@ def mistakes():
 
 
 shutil.copy("examples/mlp.takt", TMP / "model.takt")
-for part in (whole, killed, said_by_file, unwritable, cases, memory, rates, mistakes):
+for part in (whole, killed, told_to_end, said_by_file, unwritable, cases, memory, rates, mistakes):
     part()
 for wanted in ((signal.SIGKILL, -9), (signal.SIGTERM, 130), (signal.SIGHUP, 130)):
     broken_off(*wanted)

@@ -2,6 +2,8 @@
 #ifndef TAKT_TOOL_BENCH_JOB_H
 #define TAKT_TOOL_BENCH_JOB_H
 
+#include <signal.h>
+
 #include "measure.h"
 
 typedef struct bench_job {
@@ -36,10 +38,11 @@ int bench_save(bench_job *j, const char *path, takt_bench_format format);
  * warning. */
 void bench_keep(bench_job *j);
 
-/* Every combination, until one fails or somebody interrupts. */
-int bench_measure_all(bench_job *j);
-/* The same in so many fresh processes. */
-int bench_measure_processes(bench_job *j, uint64_t processes);
+/* Every combination, in so many fresh processes if that is more than one, until one fails or
+ * somebody interrupts. */
+int bench_measure_all(bench_job *j, uint64_t processes);
+/* Until `stop` is set. */
+int bench_measure_processes(bench_job *j, uint64_t processes, const volatile sig_atomic_t *stop);
 /* Counts the event for every case: `sizes` and threads are those of the case. */
 int bench_count_events(bench_job *j, size_t index, const char *sizes);
 /* What --counters asks for, of a case. */

@@ -158,7 +158,7 @@ static int combinations(bench_job *j)
     return tool_report_error(j->t, takt_last_error_info(j->t->ctx)); /* no batch size fits */
 }
 
-int bench_measure_all(bench_job *j)
+int bench_measure_all(bench_job *j, uint64_t processes)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     enum { SIGNALS = sizeof signals / sizeof *signals };
@@ -169,7 +169,8 @@ int bench_measure_all(bench_job *j)
         if (before[i].sa_handler == SIG_IGN) /* nohup */
             sigaction(signals[i], &before[i], NULL);
     }
-    const int code = combinations(j);
+    const int code =
+        processes > 1 ? bench_measure_processes(j, processes, &is_interrupted) : combinations(j);
     for (int i = 0; i < SIGNALS; i++)
         sigaction(signals[i], &before[i], NULL);
     return code;

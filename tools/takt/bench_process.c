@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench_job.h"
@@ -21,12 +22,25 @@ static bool temporary(const takt_tool *t, char *to, size_t size)
     return file >= 0;
 }
 
-static int one_process(bench_job *j, const char *path)
+/* What a process measured before it was told to end, if that is anything. */
+static int take_part(bench_job *j, const char *path)
+{
+    takt_bench *part = NULL;
+    struct stat found;
+    if (stat(path, &found) == 0 && found.st_size > 0 &&
+        takt_bench_load(j->t->ctx, path, &part) == TAKT_OK && takt_bench_count(part) > 0 &&
+        takt_bench_timing(part, 0)->count > 0 && takt_bench_absorb(j->bench, part) != TAKT_OK)
+        fputs("note: what the last process measured is left out\n", stderr);
+    takt_bench_destroy(part);
+    return TAKT_EXIT_INTERRUPTED;
+}
+
+static int one_process(bench_job *j, const char *path, const volatile sig_atomic_t *stop)
 {
     static const tool_flag_id ours[] = {TAKT_F_REPEAT_PROCESS, TAKT_F_FILE,  TAKT_F_FORMAT,
                                         TAKT_F_JSON,           TAKT_F_QUIET, TAKT_F_METRICS,
                                         TAKT_FLAG_IDS};
-    tool_command c = {0};
+    tool_command c = {.stop = stop};
     tool_buffer err = {0};
     takt_bench *part = NULL;
     char self[4096];
@@ -41,6 +55,10 @@ static int one_process(bench_job *j, const char *path)
     tool_command_again(&c, j->t, ours);
     int code = tool_spawn(&c, NULL, &err);
     tool_command_free(&c);
+    if (*stop != 0) {
+        free(err.at);
+        return take_part(j, path);
+    }
     if (code != TAKT_EXIT_OK && code != TAKT_EXIT_BUDGET && err.at != NULL)
         fputs(err.at, stderr);
     free(err.at);
@@ -53,18 +71,23 @@ static int one_process(bench_job *j, const char *path)
     return code;
 }
 
-int bench_measure_processes(bench_job *j, uint64_t processes)
+int bench_measure_processes(bench_job *j, uint64_t processes, const volatile sig_atomic_t *stop)
 {
-    char path[1024];
+    char path[1024], part[1040];
     int code = TAKT_EXIT_OK;
     if (!temporary(j->t, path, sizeof path))
         return TAKT_EXIT_FAILED;
     for (uint64_t i = 0; i < processes && code == TAKT_EXIT_OK; i++) {
-        code = one_process(j, path);
-        takt_bench_set_incomplete(j->bench, i + 1 < processes);
+        if (truncate(path, 0) != 0) /* what the last one wrote */
+            code = tool_cannot_write(j->t, path);
+        else
+            code = *stop != 0 ? TAKT_EXIT_INTERRUPTED : one_process(j, path, stop);
+        takt_bench_set_incomplete(j->bench, code != TAKT_EXIT_OK || i + 1 < processes);
         if (code == TAKT_EXIT_OK && i + 1 < processes)
             bench_keep(j);
     }
     unlink(path);
+    snprintf(part, sizeof part, "%s.part", path);
+    unlink(part); /* of one that was killed */
     return code;
 }

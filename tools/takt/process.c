@@ -1,18 +1,16 @@
 /* process.c - starts programs and reads what they print. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 void tool_command_add(tool_command *c, const char *format, ...)
 {
@@ -60,13 +58,19 @@ void tool_command_again(tool_command *c, const takt_tool *t, const tool_flag_id 
 
 /* ---- running ---- */
 
-static void drain(int fd[2], tool_buffer *to[2])
+static void drain(const tool_command *c, pid_t child, const int fd[2], tool_buffer *const to[2])
 {
+    bool asked = c->stop == NULL;
     struct pollfd look[2] = {{.fd = fd[0], .events = POLLIN}, {.fd = fd[1], .events = POLLIN}};
     char text[4096];
     while (look[0].fd >= 0 || look[1].fd >= 0) {
-        if (poll(look, 2, -1) < 0 && errno != EINTR)
+        const int ready = poll(look, 2, asked ? -1 : 200); /* a signal may come before the poll */
+        if (!asked && *c->stop != 0)
+            asked = kill(child, SIGTERM) == 0;
+        if (ready < 0 && errno != EINTR)
             break;
+        if (ready <= 0)
+            continue;
         for (int i = 0; i < 2; i++) {
             if (look[i].fd < 0 || look[i].revents == 0)
                 continue;
@@ -88,27 +92,38 @@ static int wait_for(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* Between fork and exec: only what a signal handler might do. */
+static _Noreturn void become(const tool_command *c, pid_t parent, const int out[2])
+{
+    if (c->stop != NULL) {
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(127);
+    }
+    if (dup2(out[0], 1) >= 0 && dup2(out[1], 2) >= 0)
+        execvp(c->words[0], c->words);
+    _exit(127);
+}
+
+/* Ends of the pipes that others must not inherit; those that the child writes to are copied. */
+static bool make_pipes(int pipes[2][2])
+{
+    return pipe2(pipes[0], O_CLOEXEC) == 0 && pipe2(pipes[1], O_CLOEXEC) == 0;
+}
+
 int tool_spawn(const tool_command *c, tool_buffer *out, tool_buffer *err)
 {
     int pipes[2][2] = {{-1, -1}, {-1, -1}}, code = -1;
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    if (c->is_broken || pipe(pipes[0]) != 0)
-        return -1;
-    if (pipe(pipes[1]) == 0 && posix_spawn_file_actions_init(&actions) == 0) {
-        for (int i = 0; i < 2; i++) {
-            fcntl(pipes[i][0], F_SETFD, FD_CLOEXEC);
-            posix_spawn_file_actions_adddup2(&actions, pipes[i][1], i + 1);
-            posix_spawn_file_actions_addclose(&actions, pipes[i][1]);
-        }
-        const bool started =
-            posix_spawnp(&child, c->words[0], &actions, NULL, c->words, environ) == 0;
-        posix_spawn_file_actions_destroy(&actions);
+    if (!c->is_broken && make_pipes(pipes)) {
+        const pid_t parent = getpid(), child = fork();
+        if (child == 0)
+            become(c, parent, (int[2]){pipes[0][1], pipes[1][1]});
         close(pipes[0][1]);
         close(pipes[1][1]);
         pipes[0][1] = pipes[1][1] = -1;
-        if (started) {
-            drain((int[2]){pipes[0][0], pipes[1][0]}, (tool_buffer *[2]){out, err});
+        if (child > 0) {
+            drain(c, child, (int[2]){pipes[0][0], pipes[1][0]}, (tool_buffer *[2]){out, err});
             code = wait_for(child);
         }
     }

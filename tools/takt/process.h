@@ -2,6 +2,8 @@
 #ifndef TAKT_TOOL_PROCESS_H
 #define TAKT_TOOL_PROCESS_H
 
+#include <signal.h>
+
 #include "measure.h"
 
 enum { TOOL_WORDS = 256 };
@@ -11,6 +13,10 @@ typedef struct tool_command {
     char *words[TOOL_WORDS + 1]; /* owned; ends with NULL */
     size_t count;
     bool is_broken;
+    /* Once this is set, the program is asked to end (SIGTERM), and waited for. It is then in a
+     * process group of its own, so that ctrl-C reaches it only so, and dies if this process does.
+     * NULL: it is a process like any other. */
+    const volatile sig_atomic_t *stop;
 } tool_command;
 
 void tool_command_add(tool_command *c, const char *format, ...) TAKT_PRINTF(2, 3);
@@ -22,7 +28,7 @@ const char *tool_self(char *to, size_t size);
 void tool_command_again(tool_command *c, const takt_tool *t, const tool_flag_id *except);
 
 /* Runs it and waits. Standard output and error go to the buffers, or nowhere if NULL. Returns the
- * exit status, 128 + signal, or -1 if it could not be started. */
+ * exit status, 128 + signal, 127 if there is no such program, or -1. */
 int tool_spawn(const tool_command *c, tool_buffer *out, tool_buffer *err);
 
 #endif

@@ -72,7 +72,7 @@ static int work(bench_job *j)
     j->load_ns = (double)(tool_now_ns() - start);
     const uint64_t processes = tool_number_of(t, TAKT_F_REPEAT_PROCESS, 1);
     if (j->model != NULL)
-        code = processes > 1 ? bench_measure_processes(j, processes) : bench_measure_all(j);
+        code = bench_measure_all(j, processes);
     /* A benchmark that broke off leaves what it measured. */
     if (j->model != NULL && takt_bench_count(j->bench) > 0) {
         const int written = write_result(j);
