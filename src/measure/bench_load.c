@@ -59,9 +59,12 @@ static takt_status read_samples(takt_bench *b, const takt_json *list, takt_timin
     TAKT_TRY(takt_mem_zero(b->ctx, list->count, sizeof(double), "samples", &samples));
     t->samples = samples;
     t->capacity = list->count;
-    for (const takt_json *v = takt_json_first(list); v != NULL; v = takt_json_next(v))
+    for (const takt_json *v = takt_json_first(list); v != NULL; v = takt_json_next(v)) {
+        if (v->kind == TAKT_JSON_NUMBER && v->number > 1e18) /* 30 years */
+            return takt_fail(b->ctx, TAKT_E_RESULT_FILE, "a sample of %g ns is no time", v->number);
         if (v->kind == TAKT_JSON_NUMBER && v->number > 0)
             t->samples[t->count++] = v->number;
+    }
     return TAKT_OK;
 }
 

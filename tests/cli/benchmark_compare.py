@@ -105,6 +105,10 @@ def apart():
 
 def mistakes():
     compare("a.takt", 2, "two or more")
+    long = json.loads((TMP / "q1.json").read_text())
+    long["results"]["latency"]["samples_ns"][5] = 1e308
+    (TMP / "long.json").write_text(json.dumps(long))
+    compare("q1.json long.json", 1, "1e+308 ns is no time")
     compare("a.takt b.takt c.takt -o x.png", 2, "no such format")
     compare("a.takt b.takt -o x.csv", 2, "no such format")
     compare("a.takt b.takt --inject much", 2, "no part")
