@@ -60,6 +60,13 @@ for _ in range(50):
 else:
     expect(False, "nothing catches an interrupt before the run")
 
+# A run of one step is nearly always in its last.
+with start(LARGE, "--repeat", "200000000", "--monitor", "--interval", "10ms") as process:
+    process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+    expect(process.returncode == 130 and "error[TAKT5006]" in errors, errors)
+
 # A reader that goes away, and a full disk.
 expect(takt("help").returncode == 0, "takt help")
 with open("/dev/full", "w", encoding="utf-8") as full:
