@@ -72,10 +72,6 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_load_memory(takt_ctx *ctx, const c
  * other names are left out. What does not fit is told all at once. On failure the model is as it
  * was. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_load_weights(takt_model *model, const char *path);
-/** All parameters and state to a file, which replaces what was there: .npz, .npy, the parts of a
- *  .index.json, or, for any other ending, safetensors. */
-TAKT_API TAKT_MUST_USE takt_status takt_model_save_weights(const takt_model *model,
-                                                           const char *path);
 /** Accepts NULL. Plans and sessions made from the model live on. */
 TAKT_API void takt_model_destroy(takt_model *model);
 

@@ -16,6 +16,11 @@ typedef struct takt_convert_options {
     uint64_t shard_bytes; /**< of one part of a .index.json; default 5 GB */
 } takt_convert_options;
 
+/** All parameters and state of a model to a file, which replaces what was there: .npz, .npy, the
+ *  parts of a .index.json, or, for any other ending, safetensors. Options may be NULL. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_save_weights(const takt_model *model,
+                                                           const char *path,
+                                                           const takt_convert_options *options);
 /** Reads safetensors, the parts that a .index.json lists, .npz or .npy, found out from the
  * contents, and writes the kind that the ending of `to` says. An .npy file holds one array; its
  * name is the file's. On failure `to` is as it was. */

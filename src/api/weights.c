@@ -105,7 +105,8 @@ takt_status takt_model_load_weights(takt_model *m, const char *path)
     return status;
 }
 
-takt_status takt_model_save_weights(const takt_model *m, const char *path)
+takt_status takt_model_save_weights(const takt_model *m, const char *path,
+                                    const takt_convert_options *options)
 {
     takt_arena arena;
     size_t count = 0;
@@ -116,8 +117,9 @@ takt_status takt_model_save_weights(const takt_model *m, const char *path)
     for (size_t i = 0; list != NULL && i < m->graph->slot_count; i++)
         if (m->slots[i].storage != NULL)
             list[count++] = (takt_named_tensor){m->graph->slots[i].name, &m->slots[i]};
+    const uint64_t shard_bytes = options != NULL ? options->shard_bytes : 0;
     const takt_status status =
-        list != NULL ? takt_weights_save(m->ctx, path, list, count, 0) : TAKT_ERR_MEMORY;
+        list != NULL ? takt_weights_save(m->ctx, path, list, count, shard_bytes) : TAKT_ERR_MEMORY;
     takt_arena_deinit(&arena);
     return status;
 }

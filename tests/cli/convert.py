@@ -37,6 +37,8 @@ succeeds("convert", MLP, "-o", path("w.safetensors"))
 succeeds("convert", path("w.safetensors"), "-o", path("w.npz"))
 succeeds("convert", path("w.npz"), "--shard-size", "64K", "-o", path("w.safetensors.index.json"))
 expect(os.path.exists(path("w-00002-of-00002.safetensors")), str(os.listdir(path(""))))
+succeeds("convert", MLP, "--shard-size", "64K", "-o", path("m.index.json"))
+expect(os.path.exists(path("m-00002-of-00002.safetensors")), str(os.listdir(path(""))))
 for file in ("w.safetensors", "w.npz", "w.safetensors.index.json"):
     held = parsed("inspect", path(file), "--json")
     names = {tensor["name"] for tensor in held["tensors"]}
@@ -52,6 +54,8 @@ fails(1, "run", CNN, "--weights", path("w.npz"), says=["TAKT3402", "places", "is
 fails(2, "convert", MLP, says=["no file to write to"])
 fails(2, "convert", MLP, "-o", path("m.pt"), says=["names no format", ".onnx"])
 fails(2, "convert", path("w.npz"), "-o", path("m.onnx"), says=["holds weights", "--weights"])
+fails(2, "convert", MLP, "--shard-size", "64K", "-o", path("m.onnx"), says=["is one file"])
+fails(2, "convert", path("w.npz"), "-D", "batch=3", "-o", path("d.npz"), says=["are for models"])
 fails(1, "convert", path("nothing"), "-o", path("m.onnx"), says=["cannot open"])
 fails(1, "convert", path("w.npz"), "-o", path("w.npy"), says=["holds one array"])
 

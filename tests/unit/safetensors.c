@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <takt/model.h>
+#include <takt/weights.h>
 
 #include "../test.h"
 #include "base/mem.h"
@@ -113,7 +113,7 @@ static void models(void)
     const char *path = path_of("w.safetensors");
     if (!EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, sizeof text - 1, NULL, &m)))
         return;
-    EXPECT_OK(ctx, takt_model_save_weights(m, path));
+    EXPECT_OK(ctx, takt_model_save_weights(m, path, NULL));
     EXPECT_OK(ctx, takt_model_load_weights(m, path));
     if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", other, sizeof other - 1, NULL, &n))) {
         EXPECT_STATUS(ctx, takt_model_load_weights(n, path), TAKT_ERR_NOT_FOUND);

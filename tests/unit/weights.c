@@ -60,7 +60,7 @@ static void every_kind(void)
         takt_model *n = model_of("2");
         digest_of(n, before);
         EXPECT(strcmp(want, before) != 0);
-        EXPECT_OK(ctx, takt_model_save_weights(m, at(kinds[i])));
+        EXPECT_OK(ctx, takt_model_save_weights(m, at(kinds[i]), NULL));
         EXPECT_OK(ctx, takt_model_load_weights(n, at(kinds[i])));
         digest_of(n, got);
         EXPECT(strcmp(want, got) == 0, "%s", kinds[i]);
@@ -89,7 +89,7 @@ static void conversions(void)
     takt_model *m = model_of("1"), *n = model_of("2");
     char want[TAKT_DIGEST_TEXT], got[TAKT_DIGEST_TEXT];
     bool holds;
-    EXPECT_OK(ctx, takt_model_save_weights(m, at(chain[0])));
+    EXPECT_OK(ctx, takt_model_save_weights(m, at(chain[0]), NULL));
     for (size_t i = 0; i + 1 < 4; i++) {
         EXPECT_OK(ctx, takt_weights_convert(ctx, at(chain[i]), at(chain[i + 1]), &options));
         EXPECT(takt_weights_probe(ctx, at(chain[i]), &holds) == TAKT_OK && holds, "%s", chain[i]);
@@ -170,7 +170,7 @@ static void mismatches(void)
     takt_model *m = model_of("1"), *n = NULL;
     char before[TAKT_DIGEST_TEXT], after[TAKT_DIGEST_TEXT];
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "n.takt", text, strlen(text), NULL, &n));
-    EXPECT_OK(ctx, takt_model_save_weights(m, at("w.npz")));
+    EXPECT_OK(ctx, takt_model_save_weights(m, at("w.npz"), NULL));
     digest_of(n, before);
     EXPECT_STATUS(ctx, takt_model_load_weights(n, at("w.npz")), TAKT_ERR_NOT_FOUND);
     EXPECT(takt_last_error_info(ctx)->id == TAKT_E_WEIGHTS);

@@ -33,12 +33,20 @@ static int tell(const takt_tool *t, const char *from, const char *to)
     return TAKT_EXIT_OK;
 }
 
+static takt_convert_options parts(const takt_tool *t)
+{
+    return (takt_convert_options){.shard_bytes = tool_number_of(t, TAKT_F_SHARD_SIZE, 0)};
+}
+
 static int convert_weights(takt_tool *t, const char *from, const char *to, bool makes_weights)
 {
-    const takt_convert_options options = {.shard_bytes = tool_number_of(t, TAKT_F_SHARD_SIZE, 0)};
+    const takt_convert_options options = parts(t);
     if (!makes_weights)
         return tool_usage_error(t, 1003, "write takt convert MODEL --weights WEIGHTS -o OUT",
                                 "%s holds weights: they alone are no model", from);
+    if (tool_item_of(t, TAKT_F_DIM, 0) != NULL || tool_item_of(t, TAKT_F_SHAPE, 0) != NULL)
+        return tool_usage_error(t, 1003, NULL, "-D and --shape are for models, %s holds weights",
+                                from);
     return tool_finish(t, takt_weights_convert(t->ctx, from, to, &options));
 }
 
@@ -54,7 +62,8 @@ static int convert_model(takt_tool *t, const char *from, const char *to, bool ma
         const takt_save_options options = {.source = from,
                                            .command = "takt convert",
                                            .sizes = sizes.length > 0 ? sizes.text : NULL};
-        code = tool_finish(t, makes_weights ? takt_model_save_weights(model, to)
+        const takt_convert_options cut = parts(t);
+        code = tool_finish(t, makes_weights ? takt_model_save_weights(model, to, &cut)
                                             : takt_model_save(model, to, &options));
     }
     takt_model_destroy(model);
@@ -78,6 +87,9 @@ static int run(takt_tool *t)
                                 "models: .onnx, .takt, .taktp; weights: .safetensors, .npz, .npy, "
                                 ".index.json",
                                 "the ending of %s names no format", to);
+    if (tool_text_of(t, TAKT_F_SHARD_SIZE) != NULL && !ends_with(to, ".index.json"))
+        return tool_usage_error(t, 1003, "write -o NAME.index.json",
+                                "--shard-size is for weights in parts, %s is one file", to);
     int code = tool_finish(t, takt_weights_probe(t->ctx, from, &holds_weights));
     if (code == TAKT_EXIT_OK)
         code = holds_weights ? convert_weights(t, from, to, makes_weights)

@@ -9,7 +9,6 @@
 
 /* A signal handler has no other way to reach the session. */
 static takt_session *volatile running;
-static volatile sig_atomic_t is_interrupted;
 
 /* A run ends between two steps; what comes before it holds nothing that has to be put away. */
 static void interrupt(int signal_number)
@@ -21,7 +20,6 @@ static void interrupt(int signal_number)
         (void)told; /* there is nobody else to tell */
         _exit(TAKT_EXIT_INTERRUPTED);
     }
-    is_interrupted = 1;
     takt_session_cancel(running);
 }
 
@@ -52,8 +50,6 @@ static int repeat(tool_run *r, takt_session *s)
         status = budget > 0 ? takt_session_run_deadline(s, budget) : takt_session_run(s);
         r->times_ns[i] = now_ns() - start;
         tool_monitor_tell(&m);
-        if (is_interrupted) /* in the last step, after which a run forgets it: for the next */
-            takt_session_cancel(s);
     }
     catch_interrupts(false);
     running = NULL;
