@@ -37,40 +37,66 @@ typedef struct facts {
 
 /* ---- phases ---- */
 
-static void set_axis(const takt_conv_shape *c, int i, size_t residue, phase *p)
+/* Which taps of an axis reach a residue: the first one, and all further ones in equal steps. */
+typedef struct axis_taps {
+    size_t *first; /* by residue; the size of the kernel where there is none */
+    size_t step;
+} axis_taps;
+
+/* In time that the stride bounds: a file may ask for a kernel of any size. */
+static takt_status find_taps(takt_planner *p, const takt_conv_shape *c, int axis, axis_taps *taps)
 {
-    const size_t stride = c->stride[i], offset = c->before[i] % stride;
-    p->first[i] = (residue + stride - offset) % stride;
-    p->count[i] = p->first[i] < c->in[i] ? (c->in[i] - p->first[i] + stride - 1) / stride : 0;
-    p->taps[i] = 0;
-    for (size_t t = 0; t < c->kernel[i]; t++) {
-        if (t * c->dilation[i] % stride != residue)
-            continue;
-        if (p->taps[i] == 0)
-            p->tap[i] = t;
-        else if (p->taps[i] == 1)
-            p->tap_step[i] = t - p->tap[i];
-        p->taps[i]++;
+    const size_t stride = c->stride[axis], kernel = c->kernel[axis];
+    const size_t pace = c->dilation[axis] % stride;
+    taps->first = takt_planner_get(p, stride * sizeof *taps->first);
+    if (taps->first == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < stride; i++)
+        taps->first[i] = kernel;
+    size_t t = 0;
+    for (size_t residue = 0; t < kernel && (t == 0 || residue != 0); t++) {
+        taps->first[residue] = t;
+        residue = (residue + pace) % stride;
     }
+    taps->step = t;
+    return TAKT_OK;
 }
 
-static void set_phases(facts *f)
+static void set_axis(const takt_conv_shape *c, int i, size_t residue, const axis_taps *taps,
+                     phase *p)
+{
+    const size_t stride = c->stride[i], offset = c->before[i] % stride;
+    const size_t first = taps->first[residue];
+    p->first[i] = (residue + stride - offset) % stride;
+    p->count[i] = p->first[i] < c->in[i] ? (c->in[i] - p->first[i] + stride - 1) / stride : 0;
+    if (first == c->kernel[i])
+        return;
+    p->tap[i] = first;
+    p->taps[i] = 1 + (c->kernel[i] - 1 - first) / taps->step;
+    p->tap_step[i] = p->taps[i] > 1 ? taps->step : 0;
+}
+
+static takt_status set_phases(takt_planner *planner, facts *f)
 {
     const takt_conv_shape *c = &f->shape;
     const size_t columns = takt_panels_columns(f->panels, c->cin);
     size_t packed = 0;
+    axis_taps taps[3];
+    for (int axis = 0; axis < 3; axis++)
+        TAKT_TRY(find_taps(planner, c, axis, &taps[axis]));
     for (size_t i = 0; i < f->phase_count; i++) {
         phase *p = &f->phases[i];
         size_t residue[3];
         takt_conv_unflatten(c->stride, i, residue);
         for (int axis = 0; axis < 3; axis++)
-            set_axis(c, axis, residue[axis], p);
+            set_axis(c, axis, residue[axis], &taps[axis], p);
         p->rows = p->count[0] * p->count[1] * p->count[2];
         p->k = p->taps[0] * p->taps[1] * p->taps[2] * c->cout;
         p->packed = packed;
         packed += p->k * columns;
     }
     f->group_floats = packed;
+    return TAKT_OK;
 }
 
 /* The flat tap of the convolution that is tap number `t` of the phase. */
@@ -294,7 +320,7 @@ takt_status takt_conv_dx_compile(takt_planner *p)
     const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
     const takt_gemm_f32_info *info = gemm->info;
     f->panels = info->panels;
-    set_phases(f);
+    TAKT_TRY(set_phases(p, f));
     f->run = takt_kernel_as_gemm_f32(gemm);
     f->grain = info->rows;
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
