@@ -51,12 +51,8 @@ static void head(takt_text *text, const takt_bench *b)
 {
     takt_cpu_facts facts;
     takt_cpu_read(&facts);
-    takt_text_add(text, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                        "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
-    takt_html_text(text, b->model);
-    takt_text_add(text, " - Takt</title>\n<style>\n");
-    takt_html_style(text);
-    takt_text_add(text, "</style></head><body>\n<h1>");
+    takt_html_begin(text, "", b->model);
+    takt_text_add(text, "<h1>");
     takt_html_text(text, b->model);
     takt_text_add(text, "</h1>\n<p>");
     takt_html_text(text, b->type);

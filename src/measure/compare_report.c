@@ -46,7 +46,7 @@ static void sentence(const report *r, void (*name)(takt_text *text, const char *
                           c->processes + c->more_blocks);
         break;
     default:
-        if (c->ratio >= 2 || c->ratio <= 0.5)
+        if (c->ratio > 1.9995 || c->ratio < 0.50005) /* what is written as 2 times, or half */
             takt_text_add(r->text, " is %.3g times as %s as ",
                           c->ratio > 1 ? c->ratio : 1 / c->ratio, c->ratio > 1 ? "slow" : "fast");
         else
@@ -213,15 +213,6 @@ static void plots(const report *r, const char *name, const takt_timing *t)
     takt_text_add(r->text, "</div>\n");
 }
 
-static void head(takt_text *text)
-{
-    takt_text_add(text, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                        "<meta name=\"viewport\" content=\"width=device-width\">\n"
-                        "<title>Comparison - Takt</title>\n<style>\n");
-    takt_html_style(text);
-    takt_text_add(text, "</style></head><body>\n");
-}
-
 static const char *title_of(const takt_comparison *c)
 {
     return c->verdict == TAKT_SAME     ? "The same"
@@ -233,7 +224,7 @@ static const char *title_of(const takt_comparison *c)
 static void write_html(const report *r)
 {
     const takt_comparison *c = r->c;
-    head(r->text);
+    takt_html_begin(r->text, "Comparison", "");
     takt_text_add(r->text, "<h1>%s</h1>\n<p>", title_of(c));
     sentence(r, takt_html_text);
     takt_text_add(r->text, "</p>\n<p>");
@@ -314,7 +305,7 @@ static void write_page(const report *reports, size_t count)
     }
     bars[shown] =
         (takt_plot_bar){"margin", -100 * reports->c->margin, 0, 100 * reports->c->margin, true};
-    head(text);
+    takt_html_begin(text, "Comparison", "");
     page_title(reports, count);
     takt_plot_bars(text, "Difference in time, 95 % interval", "percent; right of 0: slower", bars,
                    shown + 1);

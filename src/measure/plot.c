@@ -23,7 +23,8 @@ void takt_html_text(takt_text *text, const char *value)
     }
 }
 
-void takt_html_style(takt_text *text)
+/* Colours, fonts and boxes of every report. */
+static void style(takt_text *text)
 {
     takt_text_add(
         text,
@@ -67,6 +68,18 @@ void takt_html_style(takt_text *text)
         "pre,code{font:13px/1.5 ui-monospace,monospace;color:var(--soft);white-space:pre-wrap;"
         "overflow-wrap:anywhere}footer{margin-top:2rem;border-top:1px solid var(--line);"
         "padding-top:.8rem}\n");
+}
+
+void takt_html_begin(takt_text *text, const char *title, const char *name)
+{
+    takt_text_add(text,
+                  "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                  "<meta name=\"viewport\" content=\"width=device-width\">\n<title>%s",
+                  title);
+    takt_html_text(text, name);
+    takt_text_add(text, " - Takt</title>\n<style>\n");
+    style(text);
+    takt_text_add(text, "</style></head><body>\n");
 }
 
 /* ---- times ---- */

@@ -8,8 +8,8 @@
 
 /* `value` with &, <, > and quotes written as HTML wants them. */
 void takt_html_text(takt_text *text, const char *value);
-/* Colours, fonts and boxes of a report; goes between <style> tags. */
-void takt_html_style(takt_text *text);
+/* A report up to its body; its title is `title` and `name`, which may hold any text. */
+void takt_html_begin(takt_text *text, const char *title, const char *name);
 
 /* How often which time was seen, with the median and its interval; times in nanoseconds. */
 void takt_plot_distribution(takt_text *text, const takt_timing *t);

@@ -169,11 +169,8 @@ static void say_incomplete(takt_text *text, const takt_trend_view *v)
 static void write_html(takt_text *text, const takt_trend_view *v, const takt_plot *plot,
                        double scale)
 {
-    takt_text_add(text, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                        "<meta name=\"viewport\" content=\"width=device-width\">"
-                        "<title>Trend - Takt</title>\n<style>\n");
-    takt_html_style(text);
-    takt_text_add(text, "</style></head><body>\n<h1>%s of ", v->metric->title);
+    takt_html_begin(text, "Trend", "");
+    takt_text_add(text, "<h1>%s of ", v->metric->title);
     takt_html_text(text, v->benches[0]->model);
     takt_text_add(text, "</h1>\n<p>");
     takt_html_text(text, v->which);

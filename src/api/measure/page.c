@@ -180,13 +180,8 @@ static void head(takt_text *text, const takt_profile *p)
     takt_cpu_facts facts;
     takt_plan_config(p->plan, &c);
     takt_cpu_read(&facts);
-    takt_text_add(text, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                        "<meta name=\"viewport\" content=\"width=device-width\">\n"
-                        "<title>Profile of ");
-    takt_html_text(text, p->model);
-    takt_text_add(text, " - Takt</title>\n<style>\n");
-    takt_html_style(text);
-    takt_text_add(text, "</style></head><body>\n<h1>Profile of ");
+    takt_html_begin(text, "Profile of ", p->model);
+    takt_text_add(text, "<h1>Profile of ");
     takt_html_text(text, p->model);
     takt_text_add(text, "</h1>\n<p>");
     takt_html_text(text, p->inputs);

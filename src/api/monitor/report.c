@@ -202,11 +202,8 @@ static void write_page(const takt_monitor *m, takt_text *text)
     takt_text table;
     takt_text_init(&table, m->ctx);
     write_table(m, &table);
-    takt_text_add(text, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                        "<meta name=\"viewport\" content=\"width=device-width\">\n"
-                        "<title>Monitor - Takt</title>\n<style>\n");
-    takt_html_style(text);
-    takt_text_add(text, "</style></head><body>\n<h1>Monitor</h1>\n");
+    takt_html_begin(text, "Monitor", "");
+    takt_text_add(text, "<h1>Monitor</h1>\n");
     cards(m, text);
     takt_text_add(text, "<div class=\"plots\">\n");
     curve(m, text, "p50 and p99 in ms", pick_p50, pick_p99);
