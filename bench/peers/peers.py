@@ -99,6 +99,10 @@ class Bench:
         left = dict(there)
         for number in range(self.mode.blocks):
             order = list(left)
+            if all(process.threads == 1 for process in left.values()):
+                cpu = self.machine.fastest()
+                for process in left.values():
+                    process.pin(cpu)
             for name in order:
                 blocks[name].append([])
             for name in order + order[::-1]:

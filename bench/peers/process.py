@@ -18,7 +18,7 @@ class Failed(Exception):
 class Process:
     def __init__(self, engine, threads, log):
         cpus = sorted(os.sched_getaffinity(0))
-        self.cpus = set(cpus[:1] if threads == 1 else cpus)
+        self.cpus = set(cpus[:1] if threads == 1 else cpus)  # one thread is moved: pin
         self.threads, self.engine = threads, engine
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
         # pylint: disable-next=consider-using-with
@@ -49,6 +49,14 @@ class Process:
         if "problem" in answer:
             raise Failed(answer["problem"])
         return answer
+
+    def pin(self, cpu):
+        """Moves all its threads to one processor."""
+        for thread in os.listdir(f"/proc/{self.child.pid}/task"):
+            try:
+                os.sched_setaffinity(int(thread), {cpu})
+            except OSError:  # the thread has ended meanwhile
+                pass
 
     def _wake(self):
         if self.is_asleep:

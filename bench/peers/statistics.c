@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/peak/peak.h"
 #include "measure/ceilings.h"
 #include "measure/compare.h"
 
@@ -77,4 +78,28 @@ PEERS_API void peers_ceiling(int all_threads, double out[5 + 2 * TAKT_LEVELS])
 PEERS_API int peers_level(double bytes_per_thread)
 {
     return takt_ceilings_level(&ceilings, bytes_per_thread);
+}
+
+static double peak_seconds(takt_peak_fn *peak, const void *operands, size_t rounds)
+{
+    takt_ctx *ctx = context();
+    double sum;
+    const uint64_t start = ctx->now_ns(ctx->clock_user);
+    peak(rounds, operands, &sum);
+    return (double)(ctx->now_ns(ctx->clock_user) - start) * 1e-9;
+}
+
+/* Seconds that the calling thread needs for some 0.3 ms of f32 arithmetic where it is now: shows
+ * which processor shares its units with a stranger. */
+PEERS_API double peers_pace(void)
+{
+    enum { ROUNDS = 16384 };
+    const takt_kernel *k = takt_kernel_find("peak_f32", takt_isa_detect(), NULL, 0, NULL);
+    _Alignas(64) float operands[TAKT_PEAK_BYTES / sizeof(float)];
+    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++)
+        operands[i] = 1;
+    if (k == NULL || context() == NULL)
+        return 0;
+    peak_seconds((takt_peak_fn *)k->run, operands, ROUNDS / 4);
+    return peak_seconds((takt_peak_fn *)k->run, operands, ROUNDS);
 }
