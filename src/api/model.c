@@ -207,18 +207,24 @@ takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
     *model = NULL;
     if (path == NULL)
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_model_load: path is NULL");
-    void *bytes;
-    size_t length, folder_bytes;
+    takt_skim skim;
+    size_t folder_bytes;
     char *folder;
-    TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
-    takt_status status = folder_of(ctx, path, &folder, &folder_bytes);
+    TAKT_TRY(takt_skim_open(ctx, path, &skim));
+    takt_status status = takt_read_skimmed(&skim);
+    if (status == TAKT_OK)
+        status = folder_of(ctx, path, &folder, &folder_bytes);
     if (status == TAKT_OK) {
-        takt_source source = {
-            .name = path, .folder = folder, .bytes = bytes, .length = length, .refusals = refusals};
+        takt_source source = {.name = path,
+                              .folder = folder,
+                              .bytes = skim.bytes,
+                              .length = skim.length,
+                              .skim = &skim,
+                              .refusals = refusals};
         status = load(ctx, &source, options, model);
         takt_mem_put(ctx, folder, folder_bytes);
     }
-    takt_mem_put(ctx, bytes, length);
+    takt_skim_close(&skim);
     return status;
 }
 

@@ -39,6 +39,23 @@ takt_status takt_read_graph(const takt_source *source, takt_graph **graph)
                      source->name);
 }
 
+takt_status takt_read_skimmed(takt_skim *s)
+{
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+        if (readers[i]->skim != NULL && readers[i]->recognises(s->bytes, s->have))
+            return readers[i]->skim(s);
+    return takt_skim_need(s, s->length);
+}
+
+takt_status takt_source_copy(const takt_source *source, const uint8_t *from, void *to, size_t count)
+{
+    if (source->skim != NULL)
+        return takt_skim_copy(source->skim, from, to, count);
+    if (count > 0)
+        memcpy(to, from, count);
+    return TAKT_OK;
+}
+
 takt_status takt_fail_file(takt_ctx *ctx, takt_error_id id, const char *path, const char *what,
                            int error)
 {

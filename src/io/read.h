@@ -3,6 +3,7 @@
 #define TAKT_IO_READ_H
 
 #include "base/text.h"
+#include "io/skim.h"
 #include "ir/graph.h"
 
 /* The value that an input will have: for formats in which shapes may depend on it. */
@@ -31,6 +32,7 @@ typedef struct takt_source {
     const char *folder; /* where external data may lie, or NULL */
     const uint8_t *bytes;
     size_t length;
+    const takt_skim *skim; /* whose memory `bytes` is, or NULL: then all of them are there */
     const char *model;     /* which one, if the file holds several, or NULL */
     takt_text *complaints; /* rendered diagnostics of a text, or NULL */
     bool allow_links;
@@ -46,12 +48,19 @@ typedef struct takt_reader {
     const char *summary;
     bool (*recognises)(const uint8_t *bytes, size_t length);
     takt_status (*read)(const takt_source *source, takt_graph **graph);
+    takt_status (*skim)(takt_skim *s); /* all that `read` looks at; or NULL: the whole file */
 } takt_reader;
 
 extern const takt_reader takt_reader_text, takt_reader_onnx, takt_reader_taktp;
 
 /* By the first reader that recognises the bytes. */
 TAKT_MUST_USE takt_status takt_read_graph(const takt_source *source, takt_graph **graph);
+
+/* What the reader that recognises the file wants of it in memory. */
+TAKT_MUST_USE takt_status takt_read_skimmed(takt_skim *s);
+/* Bytes of the source, wherever they are. */
+TAKT_MUST_USE takt_status takt_source_copy(const takt_source *source, const uint8_t *from, void *to,
+                                           size_t count);
 
 /* A whole file in memory, at most limits.file_bytes; give back with takt_mem_put. */
 TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes,

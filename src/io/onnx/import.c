@@ -374,4 +374,5 @@ const takt_reader takt_reader_onnx = {
     .summary = "ONNX models (.onnx)",
     .recognises = recognises,
     .read = read,
+    .skim = takt_onnx_skim,
 };

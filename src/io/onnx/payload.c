@@ -1,8 +1,6 @@
 /* payload.c - decodes the message of a tensor. */
 #include "io/onnx/payload.h"
 
-#include <string.h>
-
 #include "base/size.h"
 
 enum { STRING = 8, FLOAT_DATA = 4, INT32_DATA = 5, STRING_DATA = 6, INT64_DATA = 7, RAW_DATA = 9 };
@@ -90,15 +88,15 @@ static takt_status type_of(takt_ctx *ctx, const takt_pb_tensor *t, takt_type *ty
 
 /* ---- data ---- */
 
-static takt_status put_raw(takt_ctx *ctx, const takt_field *f, takt_dtype dtype, uint8_t *to,
-                           size_t bytes)
+static takt_status put_raw(const takt_source *source, const takt_field *f, takt_dtype dtype,
+                           uint8_t *to, size_t bytes)
 {
     const takt_span raw = takt_wire_span(f);
     if (raw.length != bytes)
-        return takt_wire_fail(ctx, f->at, "raw_data has %zu bytes; its type and shape need %zu",
-                              raw.length, bytes);
-    if (bytes > 0)
-        memcpy(to, raw.at, bytes);
+        return takt_wire_fail(source->ctx, f->at,
+                              "raw_data has %zu bytes; its type and shape need %zu", raw.length,
+                              bytes);
+    TAKT_TRY(takt_source_copy(source, (const uint8_t *)raw.at, to, bytes));
     for (size_t i = 0; dtype == TAKT_BOOL && i < bytes; i++)
         to[i] = to[i] != 0;
     return TAKT_OK;
@@ -140,9 +138,10 @@ static takt_status put_typed(takt_ctx *ctx, const takt_field *f, takt_dtype dtyp
     return TAKT_OK;
 }
 
-static takt_status put_data(takt_ctx *ctx, const takt_pb_tensor *t, takt_dtype dtype, uint8_t *to,
-                            size_t bytes)
+static takt_status put_data(const takt_source *source, const takt_pb_tensor *t, takt_dtype dtype,
+                            uint8_t *to, size_t bytes)
 {
+    takt_ctx *ctx = source->ctx;
     const int bits = takt_dtype_bits(dtype);
     const size_t room = bits < 8 ? bytes : bytes / ((size_t)bits / 8);
     size_t count = 0;
@@ -166,7 +165,7 @@ static takt_status put_data(takt_ctx *ctx, const takt_pb_tensor *t, takt_dtype d
         seen = f.number;
         if (f.number == RAW_DATA) {
             TAKT_TRY(takt_wire_expect(ctx, &f, TAKT_WIRE_BYTES, "raw_data"));
-            TAKT_TRY(put_raw(ctx, &f, dtype, to, bytes));
+            TAKT_TRY(put_raw(source, &f, dtype, to, bytes));
             count = room;
         } else {
             TAKT_TRY(put_typed(ctx, &f, dtype, to, room, &count));
@@ -193,7 +192,7 @@ takt_status takt_onnx_tensor(const takt_source *source, const takt_pb_tensor *t,
     uint8_t *to = takt_tensor_data(out);
     const takt_status status = t->data_location == EXTERNAL
                                    ? takt_onnx_external(source, t, to, bytes)
-                                   : put_data(ctx, t, type.dtype, to, bytes);
+                                   : put_data(source, t, type.dtype, to, bytes);
     if (status != TAKT_OK)
         takt_tensor_release(out);
     return status;

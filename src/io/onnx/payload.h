@@ -1,4 +1,4 @@
-/* payload.h - ONNX's tensors to ours: bytes are copied once, into their final place. */
+/* payload.h - ONNX's tensors to ours: bytes go once to their final place. */
 #ifndef TAKT_IO_ONNX_PAYLOAD_H
 #define TAKT_IO_ONNX_PAYLOAD_H
 
@@ -15,6 +15,8 @@ TAKT_MUST_USE takt_status takt_onnx_tensor(const takt_source *source, const takt
                                            takt_tensor *out);
 TAKT_MUST_USE takt_status takt_onnx_sparse(const takt_source *source, const takt_pb_sparse *t,
                                            takt_tensor *out);
+/* skim.c: leaves out what takt_onnx_tensor reads into its place. */
+TAKT_MUST_USE takt_status takt_onnx_skim(takt_skim *s);
 /* external.c: the bytes of a tensor that lies in another file. */
 TAKT_MUST_USE takt_status takt_onnx_external(const takt_source *source, const takt_pb_tensor *t,
                                              void *to, size_t bytes);

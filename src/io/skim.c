@@ -1,0 +1,135 @@
+/* skim.c - reads a file from its beginning to its end, and leaves out what it is told to. */
+#include "io/skim.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/read.h"
+
+enum { CHUNK = 64 << 10, LEAST = 256 << 10 };
+
+static takt_status read_at(const takt_skim *s, size_t offset, void *to, size_t count)
+{
+    takt_ctx *ctx = s->ctx;
+    size_t done = 0;
+    const int error = ctx->files.read(ctx->files.user, s->file, offset, to, count, &done);
+    if (error != 0)
+        return takt_fail_file(ctx, TAKT_E_FILE_READ, s->path, "read", error);
+    if (done != count)
+        return takt_fail(ctx, TAKT_E_FILE_READ, "%s became shorter while it was read", s->path);
+    return TAKT_OK;
+}
+
+static takt_status read_up_to(takt_skim *s, size_t end)
+{
+    if (end <= s->have)
+        return TAKT_OK;
+    TAKT_TRY(read_at(s, s->have, s->bytes + s->have, end - s->have));
+    s->have = end;
+    return TAKT_OK;
+}
+
+takt_status takt_skim_need(takt_skim *s, size_t end)
+{
+    if (end <= s->have)
+        return TAKT_OK;
+    const size_t left = s->length - s->have, chunk = s->chunk < left ? s->chunk : left;
+    return read_up_to(s, end - s->have > chunk ? end : s->have + chunk);
+}
+
+static takt_status open_memory(takt_skim *s)
+{
+    takt_ctx *ctx = s->ctx;
+    uint64_t size;
+    const int error = ctx->files.size(ctx->files.user, s->file, &size);
+    if (error != 0)
+        return takt_fail_file(ctx, TAKT_E_FILE_READ, s->path, "read", error);
+    if (size > ctx->limits.file_bytes || size > SIZE_MAX)
+        return takt_fail(ctx, TAKT_E_FILE_SIZE, "%s has %llu bytes, the limit is %llu", s->path,
+                         (unsigned long long)size, (unsigned long long)ctx->limits.file_bytes);
+    void *block;
+    TAKT_TRY(takt_mem_get(ctx, (size_t)size, "file", &block));
+    s->bytes = block;
+    s->length = (size_t)size;
+    return takt_skim_need(s, s->length > 0 ? 1 : 0);
+}
+
+takt_status takt_skim_open(takt_ctx *ctx, const char *path, takt_skim *s)
+{
+    *s = (takt_skim){.ctx = ctx, .path = path, .chunk = CHUNK, .least = LEAST};
+    const int error = ctx->files.open_read(ctx->files.user, path, &s->file);
+    if (error != 0)
+        return takt_fail_file(ctx, TAKT_E_FILE_OPEN, path, "open", error);
+    const takt_status status = open_memory(s);
+    if (status != TAKT_OK)
+        takt_skim_close(s);
+    return status;
+}
+
+void takt_skim_close(takt_skim *s)
+{
+    takt_mem_put(s->ctx, s->gaps, s->gap_room * sizeof *s->gaps);
+    takt_mem_put(s->ctx, s->bytes, s->length);
+    s->ctx->files.close(s->ctx->files.user, s->file);
+}
+
+static takt_status make_room(takt_skim *s)
+{
+    if (s->gap_count < s->gap_room)
+        return TAKT_OK;
+    const size_t room = s->gap_room > 0 ? 2 * s->gap_room : 64;
+    void *block;
+    TAKT_TRY(takt_mem_get(s->ctx, room * sizeof *s->gaps, "parts of a file", &block));
+    if (s->gap_count > 0)
+        memcpy(block, s->gaps, s->gap_count * sizeof *s->gaps);
+    takt_mem_put(s->ctx, s->gaps, s->gap_room * sizeof *s->gaps);
+    s->gaps = block;
+    s->gap_room = room;
+    return TAKT_OK;
+}
+
+takt_status takt_skim_leave(takt_skim *s, size_t first, size_t end)
+{
+    first = first > s->have ? first : s->have;
+    if (end <= first || end - first < s->least)
+        return read_up_to(s, end);
+    TAKT_TRY(read_up_to(s, first));
+    TAKT_TRY(make_room(s));
+    s->gaps[s->gap_count++] = (takt_gap){first, end};
+    s->have = end;
+    return TAKT_OK;
+}
+
+/* The first gap that ends behind `at`; NULL if there is none. */
+static const takt_gap *gap_at(const takt_skim *s, size_t at)
+{
+    size_t low = 0, high = s->gap_count;
+    while (low < high) {
+        const size_t mid = low + (high - low) / 2;
+        if (s->gaps[mid].end <= at)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < s->gap_count ? &s->gaps[low] : NULL;
+}
+
+takt_status takt_skim_copy(const takt_skim *s, const uint8_t *from, void *to, size_t count)
+{
+    size_t at = (size_t)(from - s->bytes);
+    const size_t end = at + count;
+    uint8_t *out = to;
+    while (at < end) {
+        const takt_gap *gap = gap_at(s, at);
+        const bool is_gap = gap != NULL && gap->first <= at;
+        const size_t stop = gap == NULL ? end : is_gap ? gap->end : gap->first;
+        const size_t part = (stop < end ? stop : end) - at;
+        if (is_gap)
+            TAKT_TRY(read_at(s, at, out, part));
+        else
+            memcpy(out, s->bytes + at, part);
+        at += part;
+        out += part;
+    }
+    return TAKT_OK;
+}

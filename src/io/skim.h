@@ -1,0 +1,40 @@
+/* skim.h - a file in memory but for its largest parts, which are read when they are wanted,
+ * straight into their final place.
+ *
+ * The memory is as long as the file, so that offsets are the file's; what is left out stays
+ * untouched, and the system gives no pages for it.
+ */
+#ifndef TAKT_IO_SKIM_H
+#define TAKT_IO_SKIM_H
+
+#include "base/error.h"
+
+typedef struct takt_gap {
+    size_t first, end; /* offsets in the file */
+} takt_gap;
+
+typedef struct takt_skim {
+    takt_ctx *ctx;
+    const char *path; /* for messages */
+    takt_file *file;
+    uint8_t *bytes;
+    size_t length;
+    size_t have;         /* everything before it has been read, or is in a gap */
+    size_t chunk, least; /* bytes read at once, and of a gap */
+    takt_gap *gaps;      /* in order */
+    size_t gap_count, gap_room;
+} takt_skim;
+
+/* Opens the file and reads its beginning. Needs takt_skim_close if it succeeds. */
+TAKT_MUST_USE takt_status takt_skim_open(takt_ctx *ctx, const char *path, takt_skim *s);
+void takt_skim_close(takt_skim *s);
+/* The bytes before `end`, which is within the file, are there, those in gaps excepted. */
+TAKT_MUST_USE takt_status takt_skim_need(takt_skim *s, size_t end);
+/* What has not been read of [first, end) stays unread, if that is worth it; nothing behind it may
+ * be there yet but what was read with the beginning. */
+TAKT_MUST_USE takt_status takt_skim_leave(takt_skim *s, size_t first, size_t end);
+/* `count` bytes that lie at `from` in the skim's memory, or belong there. */
+TAKT_MUST_USE takt_status takt_skim_copy(const takt_skim *s, const uint8_t *from, void *to,
+                                         size_t count);
+
+#endif
