@@ -85,7 +85,8 @@ static takt_id position_by_scale(const work *w, takt_id o)
 {
     takt_graph *g = w->g;
     const takt_id scale = num(w, w->r->scale), one = num(w, 1), half = num(w, 0.5);
-    const takt_id wide = takt_mul(g, scale, w->in);
+    const takt_id narrow = takt_onnx_scalar(w->c, TAKT_F32, w->r->scale);
+    const takt_id wide = takt_cast(g, takt_mul(g, narrow, takt_cast(g, w->in, TAKT_F32)), TAKT_F64);
     if (w->r->place == TAKT_RESIZE_CORNERS)
         return takt_div(g, takt_mul(g, o, takt_sub(g, w->in, one)), takt_sub(g, wide, one));
     const takt_id at = takt_div(g, has_centres(w) ? takt_add(g, o, half) : o, scale);

@@ -4,6 +4,16 @@
 
 #include "io/onnx/resize.h"
 
+/* In f32 and in this order: whether the last element lies on the border or beyond it, where another
+ * value is, hangs on one rounding, and others round so. */
+static double position_in_crop(const takt_resize *r, double x, double last)
+{
+    const float start = (float)r->start, end = (float)r->end, wide = (float)(r->in - 1);
+    if (r->out <= 1)
+        return (double)(0.5F * (start + end) * wide);
+    return (double)(start * wide + (float)x * (end - start) * wide / (float)last);
+}
+
 /* Sizes are given: x by in over out is exact up to one division, so that ties are ties. */
 static double position_by_size(const takt_resize *r, double x)
 {
@@ -13,9 +23,7 @@ static double position_by_size(const takt_resize *r, double x)
     case TAKT_RESIZE_CORNERS: return r->out > 1 ? x * (in - 1) / (out - 1) : 0;
     case TAKT_RESIZE_ASYMMETRIC: return x * in / out;
     case TAKT_RESIZE_TF_NEAREST: return (x + 0.5) * in / out;
-    case TAKT_RESIZE_CROP:
-        return r->out > 1 ? r->start * (in - 1) + x * (r->end - r->start) * (in - 1) / (out - 1)
-                          : 0.5 * (r->start + r->end) * (in - 1);
+    case TAKT_RESIZE_CROP: return position_in_crop(r, x, out - 1);
     default: return (x + 0.5) * in / out - 0.5;
     }
 }
@@ -36,10 +44,17 @@ static double position_single(const takt_resize *r, double x)
     return (double)(r->place == TAKT_RESIZE_TF_NEAREST ? at : at - 0.5F);
 }
 
+/* The size before it was cut to a whole number. 5 by 1.4 is 7, as the size itself, only if the
+ * product is rounded as the scale was: else the last element would lie beyond the border. */
+static double uncut(const takt_resize *r)
+{
+    return r->basis == TAKT_RESIZE_BY_SCALE ? (double)((float)r->scale * (float)r->in)
+                                            : r->scale * (double)r->in;
+}
+
 static double position(const takt_resize *r, double x)
 {
-    /* The size before it was cut to a whole number. */
-    const double in = (double)r->in, out = r->scale * in;
+    const double in = (double)r->in, out = uncut(r);
     if (r->basis == TAKT_RESIZE_BY_SIZE)
         return position_by_size(r, x);
     if (takt_resize_is_single(r))
@@ -53,9 +68,7 @@ static double position(const takt_resize *r, double x)
     case TAKT_RESIZE_CORNERS: return r->out > 1 ? x * (in - 1) / (out - 1) : 0;
     case TAKT_RESIZE_ASYMMETRIC: return x / r->scale;
     case TAKT_RESIZE_TF_NEAREST: return (x + 0.5) / r->scale;
-    case TAKT_RESIZE_CROP:
-        return r->out > 1 ? r->start * (in - 1) + x * (r->end - r->start) * (in - 1) / (out - 1)
-                          : 0.5 * (r->start + r->end) * (in - 1);
+    case TAKT_RESIZE_CROP: return position_in_crop(r, x, out - 1);
     default: return (x + 0.5) / r->scale - 0.5;
     }
 }
