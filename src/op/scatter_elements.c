@@ -2,6 +2,7 @@
 #include "op/util/check.h"
 #include "op/util/elements.h"
 #include "op/util/make.h"
+#include "op/util/scatter_grad.h"
 
 enum { AXIS, REDUCE };
 
@@ -35,55 +36,20 @@ static takt_status eval(takt_eval *e)
 
 /* Where several elements of u go to one place the last one stays: scatter their positions along
  * the axis the same way and see which survive. */
-static void grad_set(takt_graph *g, const takt_node *n, takt_id dy, takt_id *dx)
+static takt_id kept(takt_graph *g, const takt_node *n, int64_t axis)
 {
-    const int64_t axis = n->attr[AXIS].i64;
     const takt_type *x = &n->type[0], *u = takt_type_of(g, n->in[2]);
     const int at = (int)(axis < 0 ? axis + u->rank : axis);
     const takt_id place = takt_make_iota(g, u->dim, u->rank, at);
     const takt_id nobody = takt_broadcast(g, takt_scalar_i64(g, -1), x->dim, (size_t)x->rank);
     const takt_id last = takt_elements_scatter(g, nobody, n->in[1], place, axis, TAKT_SET);
-    const takt_id kept =
-        takt_binary(g, &takt_op_eq, place, takt_elements_gather(g, last, n->in[1], axis));
-    const takt_id zeros = takt_make_filled(g, n->in[2], 0);
-    dx[0] = takt_elements_scatter(g, dy, n->in[1], zeros, axis, TAKT_SET);
-    dx[2] = takt_select(g, kept, takt_elements_gather(g, dy, n->in[1], axis), zeros);
-}
-
-/* y is a product: dy/du = y / u, and dy/dx is the product of the u alone. */
-static void grad_mul(takt_graph *g, const takt_node *n, takt_id y, takt_id dy, takt_id *dx)
-{
-    const int64_t axis = n->attr[AXIS].i64;
-    const takt_id ones = takt_make_filled(g, n->in[0], 1);
-    const takt_id rest = takt_elements_scatter(g, ones, n->in[1], n->in[2], axis, TAKT_MUL);
-    dx[0] = takt_mul(g, dy, rest);
-    dx[2] = takt_div(g, takt_elements_gather(g, takt_mul(g, dy, y), n->in[1], axis), n->in[2]);
-}
-
-/* dy goes to whoever equals the result. */
-static void grad_extreme(takt_graph *g, const takt_node *n, takt_id y, takt_id dy, takt_id *dx)
-{
-    const int64_t axis = n->attr[AXIS].i64;
-    const takt_id zero = takt_scalar_like(g, dy, 0);
-    const takt_id picked = takt_elements_gather(g, y, n->in[1], axis);
-    dx[0] = takt_select(g, takt_binary(g, &takt_op_eq, n->in[0], y), dy, zero);
-    dx[2] = takt_select(g, takt_binary(g, &takt_op_eq, n->in[2], picked),
-                        takt_elements_gather(g, dy, n->in[1], axis), zero);
+    return takt_binary(g, &takt_op_eq, place, takt_elements_gather(g, last, n->in[1], axis));
 }
 
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
-    const takt_node n = *takt_node_at(g, id);
-    switch ((takt_scatter)n.attr[REDUCE].i64) {
-    case TAKT_SET: grad_set(g, &n, dy[0], dx); break;
-    case TAKT_ADD:
-        dx[0] = dy[0];
-        dx[2] = takt_elements_gather(g, dy[0], n.in[1], n.attr[AXIS].i64);
-        break;
-    case TAKT_MUL: grad_mul(g, &n, id, dy[0], dx); break;
-    case TAKT_MAX:
-    case TAKT_MIN: grad_extreme(g, &n, id, dy[0], dx); break;
-    }
+    static const takt_scatter_way way = {takt_elements_gather, takt_elements_scatter, kept};
+    takt_scatter_grad(g, id, dy[0], dx, &way);
 }
 
 const takt_op takt_op_scatter_elements = {

@@ -2,6 +2,7 @@
 #include "op/util/check.h"
 #include "op/util/make.h"
 #include "op/util/nd.h"
+#include "op/util/scatter_grad.h"
 
 enum { BATCH, REDUCE };
 
@@ -40,56 +41,25 @@ static takt_id row_numbers(takt_graph *g, const takt_type *index)
 }
 
 /* Where several rows go to one place the last stays: scatter their numbers and see which do. */
-static void grad_set(takt_graph *g, const takt_node *n, takt_id dy, takt_id *dx)
+static takt_id kept(takt_graph *g, const takt_node *n, int64_t batch)
 {
-    const int64_t batch = n->attr[BATCH].i64;
     const takt_type *x = &n->type[0], *index = takt_type_of(g, n->in[1]);
-    const takt_type *u = takt_type_of(g, n->in[2]);
-    const takt_id zeros = takt_make_filled(g, n->in[2], 0);
     const size_t places = (size_t)(batch + index->dim[index->rank - 1]);
     const takt_id nobody = takt_broadcast(g, takt_scalar_i64(g, -1), x->dim, places);
     const takt_id rows = row_numbers(g, index);
     const takt_id last = takt_nd_scatter(g, nobody, n->in[1], rows, batch, TAKT_SET);
-    takt_id kept = takt_binary(g, &takt_op_eq, rows, takt_nd_gather(g, last, n->in[1], batch));
-    takt_type wide = *u; /* the rows' flags, once for each block */
-    for (int i = index->rank - 1; i < wide.rank; i++)
+    const takt_id flags =
+        takt_binary(g, &takt_op_eq, rows, takt_nd_gather(g, last, n->in[1], batch));
+    takt_type wide = *takt_type_of(g, n->in[2]); /* the rows' flags, once for each block */
+    for (int i = takt_type_of(g, n->in[1])->rank - 1; i < wide.rank; i++)
         wide.dim[i] = 1;
-    kept = takt_reshape(g, kept, wide.dim, (size_t)wide.rank);
-    dx[0] = takt_nd_scatter(g, dy, n->in[1], zeros, batch, TAKT_SET);
-    dx[2] = takt_select(g, kept, takt_nd_gather(g, dy, n->in[1], batch), zeros);
-}
-
-static void grad_mul(takt_graph *g, const takt_node *n, takt_id y, takt_id dy, takt_id *dx)
-{
-    const int64_t batch = n->attr[BATCH].i64;
-    const takt_id ones = takt_make_filled(g, n->in[0], 1);
-    dx[0] = takt_mul(g, dy, takt_nd_scatter(g, ones, n->in[1], n->in[2], batch, TAKT_MUL));
-    dx[2] = takt_div(g, takt_nd_gather(g, takt_mul(g, dy, y), n->in[1], batch), n->in[2]);
-}
-
-static void grad_extreme(takt_graph *g, const takt_node *n, takt_id y, takt_id dy, takt_id *dx)
-{
-    const int64_t batch = n->attr[BATCH].i64;
-    const takt_id zero = takt_scalar_like(g, dy, 0);
-    const takt_id picked = takt_nd_gather(g, y, n->in[1], batch);
-    dx[0] = takt_select(g, takt_binary(g, &takt_op_eq, n->in[0], y), dy, zero);
-    dx[2] = takt_select(g, takt_binary(g, &takt_op_eq, n->in[2], picked),
-                        takt_nd_gather(g, dy, n->in[1], batch), zero);
+    return takt_reshape(g, flags, wide.dim, (size_t)wide.rank);
 }
 
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
-    const takt_node n = *takt_node_at(g, id);
-    switch ((takt_scatter)n.attr[REDUCE].i64) {
-    case TAKT_SET: grad_set(g, &n, dy[0], dx); break;
-    case TAKT_ADD:
-        dx[0] = dy[0];
-        dx[2] = takt_nd_gather(g, dy[0], n.in[1], n.attr[BATCH].i64);
-        break;
-    case TAKT_MUL: grad_mul(g, &n, id, dy[0], dx); break;
-    case TAKT_MAX:
-    case TAKT_MIN: grad_extreme(g, &n, id, dy[0], dx); break;
-    }
+    static const takt_scatter_way way = {takt_nd_gather, takt_nd_scatter, kept};
+    takt_scatter_grad(g, id, dy[0], dx, &way);
 }
 
 const takt_op takt_op_scatter_nd = {

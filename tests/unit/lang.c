@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "test.h"
+#include "util/golden.h"
 
 #define GOLDEN "tests/unit/lang.txt"
 
@@ -29,59 +30,16 @@ static void print(const char *text, size_t length, takt_text *out)
     takt_diagnostics_deinit(&list);
 }
 
-static char *read_file(const char *path)
+/* What is printed reads back as the same graph. */
+static void print_twice(const char *text, size_t length, takt_text *out)
 {
-    FILE *file = fopen(path, "rb");
-    if (!EXPECT(file != NULL, "%s", path))
-        return NULL;
-    char *text = calloc(1, 1 << 20);
-    EXPECT(fread(text, 1, (1 << 20) - 1, file) > 0, "%s", path);
-    fclose(file);
-    return text;
-}
-
-/* One case at `at`; what it gives now is added to `fresh`. Returns the next one. */
-static const char *one_case(const char *at, takt_text *fresh)
-{
-    const char *text = strchr(at, '\n') + 1;
-    const char *middle = strstr(text, "---\n"), *end = strstr(text, "\n=== ");
-    end = end != NULL ? end + 1 : text + strlen(text);
-    if (!EXPECT(middle != NULL && middle < end, "no --- after %.40s", at))
-        return end;
-    const char *want = middle + 4;
-    takt_text got, again;
-    takt_text_init(&got, ctx);
+    takt_text again;
     takt_text_init(&again, ctx);
-    print(text, (size_t)(middle - text), &got);
-    print(takt_text_get(&got), got.length, &again);
-    EXPECT(got.length == (size_t)(end - want) && memcmp(takt_text_get(&got), want, got.length) == 0,
-           "%.*s\ngives\n%s\ninstead of\n%.*s", (int)(text - at - 1), at, takt_text_get(&got),
-           (int)(end - want), want);
-    EXPECT(strcmp(takt_text_get(&got), takt_text_get(&again)) == 0, "%s\nreads back as\n%s",
-           takt_text_get(&got), takt_text_get(&again));
-    takt_text_put(fresh, at, (size_t)(want - at));
-    takt_text_put(fresh, takt_text_get(&got), got.length);
+    print(text, length, out);
+    print(takt_text_get(out), out->length, &again);
+    EXPECT(strcmp(takt_text_get(out), takt_text_get(&again)) == 0, "%s\nreads back as\n%s",
+           takt_text_get(out), takt_text_get(&again));
     takt_text_deinit(&again);
-    takt_text_deinit(&got);
-    return end;
-}
-
-static size_t all_cases(bool bless)
-{
-    char *golden = read_file(GOLDEN);
-    size_t count = 0;
-    takt_text fresh;
-    takt_text_init(&fresh, ctx);
-    for (const char *at = golden; at != NULL && *at != '\0'; count++)
-        at = one_case(at, &fresh);
-    FILE *file = bless ? fopen(GOLDEN, "wb") : NULL;
-    if (file != NULL) {
-        fwrite(takt_text_get(&fresh), 1, fresh.length, file);
-        fclose(file);
-    }
-    takt_text_deinit(&fresh);
-    free(golden);
-    return count;
 }
 
 /* Every layer has a text that defines it, and belongs to the list in order. */
@@ -134,7 +92,8 @@ int main(int argc, char **argv)
 {
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return 1;
-    const size_t count = all_cases(argc > 1 && strcmp(argv[1], "--bless") == 0);
+    const size_t count = golden_cases(ctx, GOLDEN, "gives",
+                                      argc > 1 && strcmp(argv[1], "--bless") == 0, print_twice);
     EXPECT(count >= 18, "%zu cases", count);
     layers();
     weights();

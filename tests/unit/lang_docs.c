@@ -8,21 +8,9 @@
 #include <takt/takt.h>
 
 #include "test.h"
+#include "util/golden.h"
 
 static takt_ctx *ctx;
-
-static char *read_file(const char *path, size_t *length)
-{
-    FILE *file = fopen(path, "rb");
-    *length = 0;
-    if (!EXPECT(file != NULL, "%s", path))
-        return NULL;
-    char *text = calloc(1, 1 << 20);
-    *length = fread(text, 1, (1 << 20) - 1, file);
-    EXPECT(*length > 0, "%s", path);
-    fclose(file);
-    return text;
-}
 
 static void build(const char *name, const char *text, size_t length)
 {
@@ -91,7 +79,7 @@ static void example(const char *text, size_t length, size_t count)
 static void language(void)
 {
     size_t length, count = 0;
-    char *doc = read_file("docs/language.md", &length);
+    char *doc = golden_file("docs/language.md", &length);
     for (const char *at = doc; at != NULL && (at = strstr(at, "```takt\n")) != NULL; count++) {
         const char *text = at + 8, *end = strstr(text, "\n```");
         if (!EXPECT(end != NULL, "a block is not closed"))
@@ -121,7 +109,7 @@ static void examples(void)
         if (n < 5 || strcmp(e->d_name + n - 5, ".takt") != 0)
             continue;
         snprintf(path, sizeof path, "examples/%s", e->d_name);
-        char *text = read_file(path, &length);
+        char *text = golden_file(path, &length);
         if (text != NULL) {
             build(path, text, length);
             run(path);

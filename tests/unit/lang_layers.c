@@ -13,22 +13,12 @@
 #include "base/hash.h"
 #include "interp/interp.h"
 #include "test.h"
+#include "util/golden.h"
 
 #define CASES "tests/unit/lang_layers.txt"
 enum { MOST = 64 };
 
 static takt_ctx *ctx;
-
-static char *read_file(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    if (!EXPECT(file != NULL, "%s", path))
-        return NULL;
-    char *text = calloc(1, 1 << 20);
-    EXPECT(fread(text, 1, (1 << 20) - 1, file) > 0, "%s", path);
-    fclose(file);
-    return text;
-}
 
 /* Values between 0.1 and 1 for slots (variances are positive), -1 and 1 for inputs. */
 static void fill(const char *name, const takt_type *type, bool is_slot, takt_tensor *out)
@@ -109,7 +99,8 @@ static void compare(const char *title, int length, const ran *a, const ran *b)
 
 static void cases(void)
 {
-    char *text = read_file(CASES);
+    size_t length;
+    char *text = golden_file(CASES, &length);
     size_t count = 0;
     for (const char *at = text; at != NULL && *at != '\0'; count++) {
         const char *first = strchr(at, '\n') + 1, *middle = strstr(first, "---\n");
