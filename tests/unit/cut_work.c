@@ -3,8 +3,54 @@
 
 #include "backend/cpu/cut.h"
 
+/* 512^3 in panels of 16 columns for sixteen threads: each has several tasks of its own columns, and
+ * one after another. */
+static void finer(void)
+{
+    const takt_cut_work work = {512, 32, 14, 2};
+    const takt_cut_pace many = {16, 2.7e8, 1e6}, few = {2, 2.7e8, 1e6}, small = {16, 1e6, 1e6};
+    const takt_cut each = takt_cpu_cut_of(&work, 16, 1e6);
+    const takt_cut fine = takt_cpu_cut_finer(&work, each, &many);
+    EXPECT(each.rows * each.columns == 16 && !each.is_tall);
+    EXPECT(fine.columns == each.columns && fine.rows > each.rows && fine.is_tall, "%zu x %zu",
+           fine.rows, fine.columns);
+    for (size_t i = 0; i < fine.rows * fine.columns; i++)
+        EXPECT(takt_cut_column(&fine, i) == i / fine.rows && takt_cut_row(&fine, i) < fine.rows);
+    const takt_cut even = takt_cpu_cut_finer(&work, takt_cpu_cut_of(&work, 2, 1e6), &few);
+    EXPECT(even.rows * even.columns == 2, "two threads are as fast as each other");
+    const takt_cut short_work = takt_cpu_cut_finer(&work, each, &small);
+    EXPECT(short_work.rows * short_work.columns == 16, "%zu x %zu", short_work.rows,
+           short_work.columns);
+    const takt_cut_work row = {1, 256, 14, 2}; /* has only columns to cut */
+    const takt_cut_pace read = {16, 3.4e7, 6.7e7};
+    const takt_cut wide = takt_cpu_cut_finer(&row, takt_cpu_cut_of(&row, 16, 6.7e7), &read);
+    EXPECT(wide.rows == 1 && wide.columns > 16 && !wide.is_tall, "%zu columns", wide.columns);
+    const takt_cut_work none = {0, 256, 14, 2}; /* weights, but nothing to multiply them with */
+    const takt_cut empty = takt_cpu_cut_finer(&none, takt_cpu_cut_of(&none, 16, 6.7e7), &read);
+    EXPECT(empty.rows == 1 && empty.columns == 16, "%zu x %zu", empty.rows, empty.columns);
+}
+
+/* Twelve products for sixteen threads, three for two; and those that are shared evenly as they are
+ * or are too short. */
+static void products(void)
+{
+    const takt_cut_work head = {128, 8, 14, 2};
+    const takt_cut_pace sixteen = {16, 2.1e6, 3.3e4}, two = {2, 2.1e6, 3.3e4},
+                        short_one = {16, 2e5, 3e4};
+    EXPECT(takt_cpu_cut_products(&head, 12, &sixteen).rows >= 4);
+    EXPECT(takt_cpu_cut_products(&head, 3, &two).rows == 2);
+    EXPECT(takt_cpu_cut_products(&head, 12, &two).rows == 1);
+    EXPECT(takt_cpu_cut_products(&head, 64, &sixteen).rows == 1);
+    EXPECT(takt_cpu_cut_products(&head, 12, &short_one).rows == 1);
+    EXPECT(takt_cpu_cut_products(&(takt_cut_work){128, 0, 14, 2}, 12, &sixteen).rows == 1);
+    EXPECT(takt_cpu_cut_products(&(takt_cut_work){0, 8, 14, 2}, 12, &sixteen).rows == 1);
+    EXPECT(takt_cpu_cut_products(&head, 12, &(takt_cut_pace){1, 2.1e6, 3.3e4}).rows == 1);
+}
+
 int main(void)
 {
+    finer();
+    products();
     /* 32 rows by 11 panels for two threads: 6 and 5 panels are no even shares, but each reads half
      * of the weights. That counts where they come from far away. */
     const takt_cut_work work = {32, 11, 8, 2};

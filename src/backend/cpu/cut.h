@@ -2,6 +2,7 @@
 #ifndef TAKT_BACKEND_CPU_CUT_H
 #define TAKT_BACKEND_CPU_CUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The unit of work is one row by one panel. */
@@ -11,9 +12,19 @@ typedef struct takt_cut_work {
     double per_row; /* reading, gathering and packing a row, which every task does for its rows */
 } takt_cut_work;
 
+/* Products of 16 bits beside those of f32. */
+enum { TAKT_CUT_FASTER = 4 };
+
+typedef struct takt_cut_pace {
+    size_t threads;
+    double flops; /* of all, as many as take so long in f32 */
+    double bytes; /* of the weights */
+} takt_cut_pace;
+
 typedef struct takt_cut {
     size_t rows, columns; /* tasks = rows * columns */
     size_t grain;         /* rows that stay together */
+    bool is_tall;         /* tasks of the same columns follow each other, else those of a row */
 } takt_cut;
 
 /* Tasks of equal size that do least beside multiplying: each reads all weights of its columns and
@@ -27,5 +38,27 @@ takt_cut takt_cpu_cut_lines(const takt_cut_work *w, size_t tasks, size_t positio
 /* Tasks for each thread of a product of `m` rows with `bytes` of weights, `rows` being those of a
  * full tile. */
 size_t takt_cpu_tasks_each(size_t m, size_t rows, size_t threads, double bytes);
+
+/* At most so many tasks where each of the threads may have `each` of them: one if they are many,
+ * and a finer cut follows. */
+size_t takt_cpu_tasks_most(size_t each, size_t threads);
+
+/* A cut with a task for each of many threads, cut further, so that a thread that is slower than the
+ * others leaves some of its share to them. Tasks of one thread's share stay neighbours. */
+takt_cut takt_cpu_cut_finer(const takt_cut_work *w, takt_cut c, const takt_cut_pace *pace);
+
+/* Parts of the rows of each of several equal products, which are too few to be shared evenly;
+ * `pace` is of one of them. */
+takt_cut takt_cpu_cut_products(const takt_cut_work *w, size_t products, const takt_cut_pace *pace);
+
+static inline size_t takt_cut_row(const takt_cut *c, size_t task)
+{
+    return c->is_tall ? task % c->rows : task / c->columns;
+}
+
+static inline size_t takt_cut_column(const takt_cut *c, size_t task)
+{
+    return c->is_tall ? task / c->rows : task % c->columns;
+}
 
 #endif

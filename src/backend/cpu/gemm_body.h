@@ -41,74 +41,17 @@ typedef struct facts {
     size_t packed_count; /* elements of one packed matrix */
     size_t a_count, b_count, c_count;
     size_t a_at, b_at, c_at; /* bytes into shared scratch, of widened operands and the result */
-    size_t row_tasks;        /* tasks = row_tasks * column_tasks, or one product after another */
-    size_t column_tasks;
-    size_t row_grain;
-    size_t kernel_scratch; /* bytes; the ending's registers follow, then a packed matrix */
+    takt_cut cut;            /* of one product; of several, each only by rows */
+    bool is_shared;          /* all threads pack b before the tasks begin */
+    size_t kernel_scratch;   /* bytes; the ending's registers follow, then a packed matrix */
     size_t register_bytes;
     takt_gemm_walk walk;
     bool is_walked; /* as the caller said */
 } facts;
 
-static bool widens(const facts *f)
-{
-    return f->dtype != REAL;
-}
-
-static void pack_one(const facts *f, const void *b, void *to)
-{
-    const takt_pack p = {.k = f->mm.k,
-                         .n = f->mm.n,
-                         .src = b,
-                         .row = f->mm.b_row,
-                         .col = f->mm.b_col,
-                         .dst = to,
-                         .bytes = f->narrow.bytes,
-                         .panels = f->panels};
-    f->pack(&p);
-}
-
-static void pack_all(const facts *f, const void *from, void *to)
-{
-    const size_t bytes = f->narrow.bytes;
-    for (size_t i = 0; i < f->mm.b_matrices; i++)
-        pack_one(f, (const char *)from + i * f->mm.k * f->mm.n * bytes,
-                 (char *)to + i * f->packed_count * bytes);
-}
-
-static takt_status pack_constant(void *user, const void *from, void *to)
-{
-    const facts *f = user;
-    if (f->narrow.fast != NULL) {
-        const takt_product *mm = &f->mm;
-        const takt_narrow_job job = {.ctx = f->ctx, .count = f->b_count};
-        const takt_fast_weights w = {mm->b_matrices, mm->k,     mm->n,
-                                     mm->b_row,      mm->b_col, mm->k * mm->n};
-        return takt_narrow_pack_fast(&job, &f->narrow, &w, from, to);
-    }
-    TAKT_TRY(takt_narrow_check(f->ctx, &f->narrow, from, f->b_count));
-    if (!widens(f) || takt_is_narrow(&f->narrow)) {
-        pack_all(f, from, to);
-        return TAKT_OK;
-    }
-    void *wide;
-    const takt_convert how = {.to = REAL, .from = f->dtype};
-    TAKT_TRY(takt_mem_get(f->ctx, f->b_count * sizeof(real), "weights to pack", &wide));
-    f->convert(&how, wide, from, f->b_count);
-    pack_all(f, wide, to);
-    takt_mem_put(f->ctx, wide, f->b_count * sizeof(real));
-    return TAKT_OK;
-}
+#include "backend/cpu/gemm_pack.h"
 
 /* ---- running ---- */
-
-static const real *operand(const takt_step *s, const takt_task *t, size_t index, size_t at)
-{
-    const facts *f = s->data;
-    const bool is_wide = widens(f) && !(index == f->b && f->is_packed);
-    return is_wide ? (const real *)(const void *)((char *)t->scratch + at)
-                   : takt_view_data(t, &s->in[index]);
-}
 
 static void before(const takt_step *s, const takt_task *t)
 {
@@ -119,29 +62,6 @@ static void before(const takt_step *s, const takt_task *t)
         if (!f->is_packed)
             f->convert(&how, (char *)t->scratch + f->b_at, takt_view_data(t, &s->in[f->b]),
                        f->b_count);
-    }
-}
-
-/* Some panels of a computed matrix, chunk by chunk of k. */
-static void prepare(const takt_step *s, const takt_task *t)
-{
-    const facts *f = s->data;
-    const takt_product *mm = &f->mm;
-    const real *b = operand(s, t, f->b, f->b_at);
-    const size_t columns = takt_panels_columns(f->panels, mm->n);
-    size_t first, end;
-    takt_panels_share(f->panels, mm->n, t->index, s->prepare_count, &first, &end);
-    for (size_t p = 0, rows; first < end && p < mm->k; p += rows) {
-        rows = mm->k - p < TAKT_GEMM_CHUNK ? mm->k - p : TAKT_GEMM_CHUNK;
-        const takt_pack part = {.k = rows,
-                                .n = end - first,
-                                .src = b + p * mm->b_row + first * mm->b_col,
-                                .row = mm->b_row,
-                                .col = mm->b_col,
-                                .dst = (real *)t->scratch + p * columns + first * rows,
-                                .bytes = sizeof *b,
-                                .panels = f->panels};
-        f->pack(&part);
     }
 }
 
@@ -219,10 +139,10 @@ static void run_single(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     size_t range[4];
-    takt_cpu_share(f->mm.m, f->row_grain, t->index / f->column_tasks, f->row_tasks, &range[0],
+    takt_cpu_share(f->mm.m, f->cut.grain, takt_cut_row(&f->cut, t->index), f->cut.rows, &range[0],
                    &range[1]);
-    takt_panels_share(f->panels, f->mm.n, t->index % f->column_tasks, f->column_tasks, &range[2],
-                      &range[3]);
+    takt_panels_share(f->panels, f->mm.n, takt_cut_column(&f->cut, t->index), f->cut.columns,
+                      &range[2], &range[3]);
     if (range[0] == range[1] || range[2] == range[3])
         return;
     product(s, t, 0, range, f->is_packed ? takt_view_data(t, &s->in[f->b]) : t->scratch);
@@ -233,18 +153,19 @@ static void run_batch(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     void *own = (char *)t->scratch_own + f->kernel_scratch + f->register_bytes;
     const real *data = operand(s, t, f->b, f->b_at);
-    const size_t packed_bytes = f->packed_count * f->narrow.bytes;
-    const size_t range[4] = {0, f->mm.m, 0, f->mm.n};
-    size_t first, end, held = SIZE_MAX;
-    takt_cpu_share(f->mm.batch, 1, t->index, s->task_count, &first, &end);
+    const char *packed = f->is_packed ? (const void *)data : t->scratch;
+    const size_t packed_bytes = f->packed_count * f->narrow.bytes, parts = f->cut.rows;
+    size_t first, end, held = SIZE_MAX, range[4] = {0, 0, 0, f->mm.n};
+    takt_cpu_share(f->mm.batch * parts, 1, t->index, s->task_count, &first, &end);
     for (size_t i = first; i < end; i++) {
+        const bool is_own = !f->is_packed && !f->is_shared;
         size_t a, b;
-        takt_product_pair(&f->mm, i, &a, &b);
-        if (!f->is_packed && b != held)
+        takt_product_pair(&f->mm, i / parts, &a, &b);
+        takt_cpu_share(f->mm.m, 1, i % parts, parts, &range[0], &range[1]);
+        if (is_own && b != held)
             pack_one(f, data + b * f->mm.k * f->mm.n, own);
         held = b;
-        product(s, t, i, range,
-                f->is_packed ? (const void *)((const char *)data + b * packed_bytes) : own);
+        product(s, t, i / parts, range, is_own ? own : packed + b * packed_bytes);
     }
 }
 
@@ -281,13 +202,26 @@ static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
     const double bytes = (double)f->narrow.bytes * (double)f->mm.n * (double)f->mm.k;
     const size_t panels = takt_panels_count(f->panels, f->mm.n);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    const size_t most = threads * takt_cpu_tasks_each(f->mm.m, info->rows, threads, bytes);
-    const size_t tasks = takt_cpu_tasks(p, flops, bytes, most);
+    const size_t each = takt_cpu_tasks_each(f->mm.m, info->rows, threads, bytes);
+    const size_t tasks = takt_cpu_tasks(p, flops, bytes, takt_cpu_tasks_most(each, threads));
     const takt_cut_work work = {f->mm.m, panels, info->rows, 2};
-    const takt_cut cut = takt_cpu_cut_of(&work, tasks, bytes);
-    f->row_tasks = cut.rows;
-    f->column_tasks = cut.columns;
-    f->row_grain = cut.grain;
+    const takt_cut_pace pace = {threads, flops / (f->narrow.fast != NULL ? TAKT_CUT_FASTER : 1),
+                                bytes};
+    if (f->mm.batch > 1) {
+        f->cut = takt_cpu_cut_products(&work, f->mm.batch, &pace);
+    } else {
+        f->cut = takt_cpu_cut_of(&work, tasks, bytes);
+        f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
+    }
+    f->is_shared = !f->is_packed && (f->mm.batch == 1 || f->cut.rows > 1);
+}
+
+/* Tasks of several products: one for each part of a product if they were cut. */
+static size_t count_batch(const takt_planner *p, const facts *f)
+{
+    const double flops = 2.0 * (double)f->mm.m * (double)f->mm.n * (double)f->mm.k;
+    const size_t tasks = takt_cpu_tasks(p, flops * (double)f->mm.batch, 0, f->mm.batch);
+    return tasks > 1 ? tasks * f->cut.rows : 1;
 }
 
 /* Adds room for `count` elements to the shared scratch. */
@@ -302,11 +236,11 @@ static size_t share(takt_step *s, size_t count)
 static size_t kernel_bytes(const facts *f, const GEMM(_info) * info)
 {
     size_t most = 0, first, end;
-    for (size_t i = 0; i < f->row_tasks; i++) {
-        takt_cpu_share(f->mm.m, f->row_grain, i, f->row_tasks, &first, &end);
+    for (size_t i = 0; i < f->cut.rows; i++) {
+        takt_cpu_share(f->mm.m, f->cut.grain, i, f->cut.rows, &first, &end);
         takt_gemm_stored stored;
         GEMM()
-        g = {.m = f->mm.batch == 1 ? end - first : f->mm.m,
+        g = {.m = end - first,
              .n = f->mm.n,
              .k = f->mm.k,
              .a_row = f->mm.a_row,
@@ -324,10 +258,10 @@ static void set_scratch(takt_step *s, facts *f, const GEMM(_info) * info)
     f->kernel_scratch = kernel_bytes(f, info);
     f->register_bytes = ending_scratch(&f->end);
     s->scratch_each = f->kernel_scratch + f->register_bytes;
-    if (!f->is_packed && f->mm.batch > 1)
-        s->scratch_each += f->packed_count * sizeof(real);
+    if (f->is_shared)
+        (void)share(s, f->packed_count * f->mm.b_matrices);
     else if (!f->is_packed)
-        (void)share(s, f->packed_count);
+        s->scratch_each += f->packed_count * sizeof(real);
     if (!widens(f))
         return;
     f->a_at = share(s, f->a_count);
@@ -376,16 +310,15 @@ static takt_status compile(takt_planner *p)
     set_scratch(s, f, info);
     s->data = f;
     s->before = widens(f) ? before : NULL;
-    s->prepare = !f->is_packed && f->mm.batch == 1 ? prepare : NULL;
-    s->prepare_count = takt_cpu_tasks(p, 0, 2.0 * sizeof(real) * (double)f->packed_count,
-                                      takt_panels_count(f->panels, f->mm.n));
+    s->prepare = !f->is_shared ? NULL : f->mm.batch == 1 ? prepare : prepare_many;
+    s->prepare_count = takt_cpu_tasks(
+        p, 0, 2.0 * sizeof(real) * (double)f->packed_count * (double)f->mm.b_matrices,
+        f->mm.batch == 1 ? takt_panels_count(f->panels, f->mm.n) : f->mm.b_matrices);
     s->after = widens(f) ? after : NULL;
     s->run = f->mm.batch == 1 ? run_single : run_batch;
-    s->task_count = f->row_tasks * f->column_tasks;
+    s->task_count = f->cut.rows * f->cut.columns;
     if (f->mm.batch != 1)
-        s->task_count = takt_cpu_tasks(
-            p, 2.0 * (double)f->mm.batch * (double)f->mm.m * (double)f->mm.n * (double)f->mm.k, 0,
-            f->mm.batch);
+        s->task_count = count_batch(p, f);
     return TAKT_OK;
 }
 

@@ -34,7 +34,8 @@ typedef struct facts {
     size_t packed_at;          /* else: offset of the packed form in shared scratch */
     bool is_direct;            /* patches are rows of x */
     size_t group_floats, rows; /* packed weights of a group; positions of a block */
-    size_t row_tasks, column_tasks, grain;
+    size_t grain;              /* rows of a tile */
+    takt_cut cut;
     const takt_gemm_walk *walk;      /* as the caller said, or NULL */
     size_t patches, tile, registers; /* offsets in a worker's scratch; the kernel's comes first */
 } facts;
@@ -123,13 +124,13 @@ static void run(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
     size_t first, end, unit, last;
-    takt_cpu_share(c->batch * c->positions, f->grain, t->index / f->column_tasks, f->row_tasks,
-                   &first, &end);
+    const size_t column = takt_cut_column(&f->cut, t->index);
+    takt_cpu_share(c->batch * c->positions, f->cut.grain, takt_cut_row(&f->cut, t->index),
+                   f->cut.rows, &first, &end);
     if (c->groups > 1)
-        takt_cpu_share(c->groups, 1, t->index % f->column_tasks, f->column_tasks, &unit, &last);
+        takt_cpu_share(c->groups, 1, column, f->cut.columns, &unit, &last);
     else
-        takt_panels_share(f->panels, c->cout, t->index % f->column_tasks, f->column_tasks, &unit,
-                          &last);
+        takt_panels_share(f->panels, c->cout, column, f->cut.columns, &unit, &last);
     const float *x = takt_conv_in(&f->memory, s, t, 0);
     const char *weights = packed_weights(s, t);
     float *patches = (float *)(void *)((char *)t->scratch_own + f->patches);
@@ -247,13 +248,16 @@ static void cut_tasks(takt_planner *p, facts *f)
     const size_t units = c->groups > 1 ? c->groups : takt_panels_count(f->panels, c->cout);
     const double flops = 2.0 * (double)m * (double)c->k * (double)c->cout * (double)c->groups;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    const size_t tasks = takt_cpu_tasks(p, flops, 4.0 * (double)(f->group_floats * c->groups),
-                                        m >= 4 * threads * f->rows ? 4 * threads : threads);
+    const double bytes = (double)f->narrow.bytes * (double)(f->group_floats * c->groups);
+    const size_t tasks =
+        takt_cpu_tasks(p, flops, 4.0 * (double)(f->group_floats * c->groups),
+                       takt_cpu_tasks_most(m >= 4 * threads * f->rows ? 4 : 1, threads));
     const takt_cut_work work = {m, units, f->grain, f->is_direct ? DIRECT_ROW : GATHERED_ROW};
-    const takt_cut cut = takt_cpu_cut(&work, tasks);
-    f->row_tasks = cut.rows;
-    f->column_tasks = cut.columns;
-    f->grain = cut.grain;
+    const takt_cut_pace pace = {threads, flops / (f->narrow.fast != NULL ? TAKT_CUT_FASTER : 1),
+                                bytes};
+    f->cut = takt_cpu_cut(&work, tasks);
+    if (c->groups == 1)
+        f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
 }
 
 /* Positions of a block: a multiple of the tile, few enough for their patches to stay in L2; or as
@@ -294,8 +298,8 @@ static size_t most_kernel_bytes(const facts *f, const takt_gemm_f32_info *info, 
 {
     const size_t m = f->shape.batch * f->shape.positions;
     size_t most = 0, first, end;
-    for (size_t i = 0; i < (f->is_direct ? f->row_tasks : rows); i++) {
-        takt_cpu_share(m, f->grain, i, f->row_tasks, &first, &end);
+    for (size_t i = 0; i < (f->is_direct ? f->cut.rows : rows); i++) {
+        takt_cpu_share(m, f->cut.grain, i, f->cut.rows, &first, &end);
         const size_t bytes = kernel_bytes(f, info, f->is_direct ? end - first : i + 1);
         most = bytes > most ? bytes : most;
     }
@@ -380,7 +384,7 @@ static takt_status compile(takt_planner *p)
     s->run = run;
     s->before = f->is_packed ? NULL : before;
     s->after = f->shape.dtype != TAKT_F32 ? after : NULL;
-    s->task_count = f->row_tasks * f->column_tasks;
+    s->task_count = f->cut.rows * f->cut.columns;
     return TAKT_OK;
 }
 

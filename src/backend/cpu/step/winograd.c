@@ -34,8 +34,8 @@ typedef struct facts {
     takt_ctx *ctx;        /* for packing at plan time */
     size_t w_count;       /* elements of w */
     size_t across, tiles; /* tiles in a row of the image, and in the whole batch */
-    size_t block, grain;  /* tiles of a block, and those that a cut between tasks keeps together */
-    size_t row_tasks, column_tasks;
+    size_t block;         /* tiles of a block */
+    takt_cut cut;
     size_t inputs, products, zeros, registers; /* offsets in a worker's scratch */
     size_t x_at, y_at; /* offsets in scratch of the forms with channels last, for nchw */
 } facts;
@@ -216,9 +216,10 @@ static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     size_t first, end, from, to;
-    takt_cpu_share(f->tiles, f->grain, t->index / f->column_tasks, f->row_tasks, &first, &end);
-    takt_panels_share(f->panels, f->shape.cout, t->index % f->column_tasks, f->column_tasks, &from,
-                      &to);
+    takt_cpu_share(f->tiles, f->cut.grain, takt_cut_row(&f->cut, t->index), f->cut.rows, &first,
+                   &end);
+    takt_panels_share(f->panels, f->shape.cout, takt_cut_column(&f->cut, t->index), f->cut.columns,
+                      &from, &to);
     const columns o = {from, to - from};
     if (o.count == 0)
         return;
@@ -302,20 +303,20 @@ static takt_status add_operands(takt_planner *p, facts *f)
 }
 
 /* By tiles and by channels; each task transforms the inputs of its tiles for itself. */
-static void cut_tasks(takt_planner *p, facts *f)
+static void cut_tasks(takt_planner *p, facts *f, size_t rows)
 {
     const takt_conv_shape *c = &f->shape;
     const double flops = 2.0 * POINTS * (double)f->tiles * (double)c->cin * (double)c->cout;
     const double bytes = 4.0 * POINTS * (double)c->cin * (double)c->cout;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const size_t panels = takt_panels_count(f->panels, c->cout);
-    const size_t tasks =
-        takt_cpu_tasks(p, flops, bytes, f->tiles >= 4 * threads * f->block ? 4 * threads : threads);
-    const takt_cut_work work = {f->tiles, panels, 1, TRANSFORM};
-    const takt_cut cut = takt_cpu_cut(&work, tasks);
-    f->row_tasks = cut.rows;
-    f->column_tasks = cut.columns;
-    f->grain = cut.grain;
+    const size_t tasks = takt_cpu_tasks(
+        p, flops, bytes, takt_cpu_tasks_most(f->tiles >= 4 * threads * f->block ? 4 : 1, threads));
+    const takt_cut_pace pace = {threads, flops, bytes};
+    takt_cut_work work = {f->tiles, panels, 1, TRANSFORM};
+    f->cut = takt_cpu_cut(&work, tasks);
+    work.tile = rows;
+    f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
 }
 
 static void set_block(facts *f, const takt_gemm_f32_info *info)
@@ -324,7 +325,6 @@ static void set_block(facts *f, const takt_gemm_f32_info *info)
     const size_t each = POINTS * sizeof(float) * (c->cin + c->cout);
     const size_t fit = each > 0 ? BLOCK_BYTES / each : TILES_MAX;
     const size_t tiles = fit < TILES_MIN ? TILES_MIN : fit > TILES_MAX ? TILES_MAX : fit;
-    f->grain = 1;
     f->block = tiles < info->rows ? info->rows : tiles;
     f->across = (c->out[2] + OUT - 1) / OUT;
     f->tiles = c->batch * f->across * ((c->out[1] + OUT - 1) / OUT);
@@ -372,13 +372,13 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, f->shape.cout, &f->end));
     set_block(f, info);
-    cut_tasks(p, f);
+    cut_tasks(p, f, info->rows);
     set_scratch(s, f, info);
     s->data = f;
     s->run = run;
     s->before = f->is_packed && f->shape.is_nhwc ? NULL : before;
     s->after = f->shape.is_nhwc ? NULL : after;
-    s->task_count = f->row_tasks * f->column_tasks;
+    s->task_count = f->cut.rows * f->cut.columns;
     return TAKT_OK;
 }
 

@@ -1,0 +1,102 @@
+/* gemm_pack.h - packing the right-hand side of a product: when the plan is made, or in a step.
+ *
+ * A part of gemm_body.h.
+ */
+#ifndef TAKT_BACKEND_CPU_GEMM_PACK_H
+#define TAKT_BACKEND_CPU_GEMM_PACK_H
+
+static bool widens(const facts *f)
+{
+    return f->dtype != REAL;
+}
+
+static void pack_one(const facts *f, const void *b, void *to)
+{
+    const takt_pack p = {.k = f->mm.k,
+                         .n = f->mm.n,
+                         .src = b,
+                         .row = f->mm.b_row,
+                         .col = f->mm.b_col,
+                         .dst = to,
+                         .bytes = f->narrow.bytes,
+                         .panels = f->panels};
+    f->pack(&p);
+}
+
+static void pack_all(const facts *f, const void *from, void *to)
+{
+    const size_t bytes = f->narrow.bytes;
+    for (size_t i = 0; i < f->mm.b_matrices; i++)
+        pack_one(f, (const char *)from + i * f->mm.k * f->mm.n * bytes,
+                 (char *)to + i * f->packed_count * bytes);
+}
+
+static takt_status pack_constant(void *user, const void *from, void *to)
+{
+    const facts *f = user;
+    if (f->narrow.fast != NULL) {
+        const takt_product *mm = &f->mm;
+        const takt_narrow_job job = {.ctx = f->ctx, .count = f->b_count};
+        const takt_fast_weights w = {mm->b_matrices, mm->k,     mm->n,
+                                     mm->b_row,      mm->b_col, mm->k * mm->n};
+        return takt_narrow_pack_fast(&job, &f->narrow, &w, from, to);
+    }
+    TAKT_TRY(takt_narrow_check(f->ctx, &f->narrow, from, f->b_count));
+    if (!widens(f) || takt_is_narrow(&f->narrow)) {
+        pack_all(f, from, to);
+        return TAKT_OK;
+    }
+    void *wide;
+    const takt_convert how = {.to = REAL, .from = f->dtype};
+    TAKT_TRY(takt_mem_get(f->ctx, f->b_count * sizeof(real), "weights to pack", &wide));
+    f->convert(&how, wide, from, f->b_count);
+    pack_all(f, wide, to);
+    takt_mem_put(f->ctx, wide, f->b_count * sizeof(real));
+    return TAKT_OK;
+}
+
+/* ---- in a step ---- */
+
+static const real *operand(const takt_step *s, const takt_task *t, size_t index, size_t at)
+{
+    const facts *f = s->data;
+    const bool is_wide = widens(f) && !(index == f->b && f->is_packed);
+    return is_wide ? (const real *)(const void *)((char *)t->scratch + at)
+                   : takt_view_data(t, &s->in[index]);
+}
+
+/* Some panels of a computed matrix, chunk by chunk of k. */
+static void prepare(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_product *mm = &f->mm;
+    const real *b = operand(s, t, f->b, f->b_at);
+    const size_t columns = takt_panels_columns(f->panels, mm->n);
+    size_t first, end;
+    takt_panels_share(f->panels, mm->n, t->index, s->prepare_count, &first, &end);
+    for (size_t p = 0, rows; first < end && p < mm->k; p += rows) {
+        rows = mm->k - p < TAKT_GEMM_CHUNK ? mm->k - p : TAKT_GEMM_CHUNK;
+        const takt_pack part = {.k = rows,
+                                .n = end - first,
+                                .src = b + p * mm->b_row + first * mm->b_col,
+                                .row = mm->b_row,
+                                .col = mm->b_col,
+                                .dst = (real *)t->scratch + p * columns + first * rows,
+                                .bytes = sizeof *b,
+                                .panels = f->panels};
+        f->pack(&part);
+    }
+}
+
+/* Some of several computed matrices, each as a whole. */
+static void prepare_many(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const real *b = operand(s, t, f->b, f->b_at);
+    size_t first, end;
+    takt_cpu_share(f->mm.b_matrices, 1, t->index, s->prepare_count, &first, &end);
+    for (size_t i = first; i < end; i++)
+        pack_one(f, b + i * f->mm.k * f->mm.n, (real *)t->scratch + i * f->packed_count);
+}
+
+#endif
