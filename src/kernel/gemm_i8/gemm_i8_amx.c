@@ -23,7 +23,10 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* ---- scratch: packed A, B's last step, sums of a tile, sums of A's rows ---- */
+/* ---- scratch: packed A, B's last step, sums of two tiles, sums of A's rows ---- */
+
+/* Two of finish_amx.h's. */
+enum { SUMS_BYTES = 2 * (MR * NR * 4 + 512) };
 
 static size_t block_rows(const takt_gemm_i8 *g)
 {
@@ -41,19 +44,18 @@ static size_t scratch_bytes(const takt_gemm_i8 *g)
     if (g->m == 0 || g->n == 0)
         return 0;
     if (g->image != NULL)
-        return MR * NR * sizeof(int32_t) + round_up(g->m * sizeof(uint32_t), 64);
-    return a_bytes(g) + 2 * TILE + MR * NR * sizeof(int32_t) +
-           round_up(block_rows(g) * sizeof(uint32_t), 64);
+        return SUMS_BYTES + round_up(g->m * sizeof(uint32_t), 64);
+    return a_bytes(g) + 2 * TILE + SUMS_BYTES + round_up(block_rows(g) * sizeof(uint32_t), 64);
 }
 
 typedef struct block {
     const takt_gemm_i8 *g;
     size_t row, rows, col, cols;
     uint32_t shift;
-    size_t steps;  /* of 64 values of k, in all */
-    size_t whole;  /* of which B has all */
-    int8_t *last;  /* two tiles of B, completed with zeros, if whole < steps */
-    int32_t *sums; /* [MR][NR] */
+    size_t steps;           /* of 64 values of k, in all */
+    size_t whole;           /* of which B has all */
+    int8_t *last;           /* two tiles of B, completed with zeros, if whole < steps */
+    struct tile_sums *sums; /* two of them */
     uint32_t *row_sums;
     bool is_direct; /* C takes the sums as they are */
 } block;
@@ -101,89 +103,95 @@ static void complete_b(const block *o)
         memcpy(o->last + TILE, panel(o, 1) + o->whole * TILE, bytes);
 }
 
+#define INLINE static inline __attribute__((always_inline))
+
+#include "kernel/gemm_i8/finish_amx.h"
+
+_Static_assert(2 * sizeof(tile_sums) <= SUMS_BYTES, "there is room for the sums of two tiles");
+
 /* ---- tiles ---- */
+
+/* The columns of a block, and what their sums become. */
+typedef struct tiles_of {
+    const block *o;
+    constants f;
+} tiles_of;
 
 typedef struct part {
     const char *a, *a_next;
     const int8_t *b, *b_next;
     size_t steps;
-    bool a_unsigned;
 } part;
 
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE void product(const part *o, const bool two_rows, const bool two_panels)
+INLINE void product(const tiles_of *w, const part *p, tile_sums *late, const bool two_rows,
+                    const bool two_panels)
 {
-    for (size_t i = 0; i < o->steps; i++) {
-        const char *b = (const char *)o->b + i * TILE, *b_next = (const char *)o->b_next + i * TILE;
-        const tile_step now = {o->a + i * TILE, o->a_next + i * TILE, b, b_next, STEP, STEP};
-        if (o->a_unsigned)
+    const size_t rows = late->count / (w->o->steps + 1) + 1;
+    for (size_t i = 0; i < p->steps; i++) {
+        const char *b = (const char *)p->b + i * TILE, *b_next = (const char *)p->b_next + i * TILE;
+        const tile_step now = {p->a + i * TILE, p->a_next + i * TILE, b, b_next, STEP, STEP};
+        if (w->o->g->a_unsigned)
             TILES_MULTIPLY(_tile_dpbusd, now, two_rows, two_panels);
         else
             TILES_MULTIPLY(_tile_dpbssd, now, two_rows, two_panels);
+        finish_some(w->o, &w->f, late, rows);
     }
 }
 
-/* Sums of a tile, to `to`, `step` bytes from row to row. */
-INLINE void tile_fixed(const block *o, size_t first, int32_t *to, size_t step, const bool two_rows,
+/* All of k of a tile, and what waits. */
+INLINE void tile_fixed(const tiles_of *w, size_t first, tile_sums *late, const bool two_rows,
                        const bool two_panels)
 {
+    const block *o = w->o;
     const char *a = (const char *)o->g->scratch + first * o->steps * STEP;
-    part p = {a,        a + o->steps * TILE, panel(o, 0), panel(o, two_panels),
-              o->whole, o->g->a_unsigned};
+    part p = {a, a + o->steps * TILE, panel(o, 0), panel(o, two_panels), o->whole};
     tiles_clear();
     TILES_WRITTEN(a);
-    product(&p, two_rows, two_panels);
+    product(w, &p, late, two_rows, two_panels);
     if (o->whole < o->steps) {
-        p = (part){a + o->whole * TILE, p.a_next + o->whole * TILE, o->last, o->last + TILE, 1,
-                   o->g->a_unsigned};
-        product(&p, two_rows, two_panels);
+        p = (part){a + o->whole * TILE, p.a_next + o->whole * TILE, o->last, o->last + TILE, 1};
+        product(w, &p, late, two_rows, two_panels);
     }
-    tiles_store(to, step, two_rows, two_panels);
-}
-
-static void tile(const block *o, size_t first, size_t rows, int32_t *to, size_t step)
-{
-    TILES_CALL(tile_fixed, rows > ROWS, o->cols > 16, o, first, to, step);
+    finish_some(o, &w->f, late, MR);
 }
 
 /* ---- blocks ---- */
 
-/* Sums `i` of the tile are those of row o->row + at. */
-static void finish_sums(const block *o, size_t i, size_t at)
+static void set_rows(tile_sums *s, size_t first, size_t rows)
 {
-    const takt_gemm_i8 *g = o->g;
-    uint32_t *x = (uint32_t *)o->sums + i * NR;
-    correct(g, x, o->col, o->cols, o->shift, g->b_zero ? o->row_sums[at] : 0);
-    if (is_narrow(g))
-        narrow_row(g, x, o->row + at, o->col, o->cols);
-    else
-        requant_row(g, x, o->row + at, o->col, o->cols);
-}
-
-static void finish(const block *o, size_t first, size_t rows)
-{
-    const takt_gemm_i8 *g = o->g;
-    for (size_t i = 0; i < rows; i++)
-        finish_sums(o, i, first + i);
-    requant_tail(g, o->row + first, o->col, rows, o->cols);
+    s->done = 0;
+    s->count = rows;
+    for (size_t i = 0; i < rows; i++) {
+        s->from[i] = (uint8_t)i;
+        s->to[i] = first + i;
+    }
 }
 
 /* All rows of a block by up to two panels. */
 static void columns_of_block(const block *o)
 {
     const takt_gemm_i8 *g = o->g;
+    const tiles_of w = {o, constants_of(o)};
+    const bool two_panels = o->cols > 16;
+    size_t turn = 0;
     complete_b(o);
+    o->sums[0].count = o->sums[1].count = 0;
     for (size_t i = 0, rows; i < o->rows; i += MR) {
         rows = least(o->rows - i, MR);
+        const bool two_rows = rows > ROWS;
+        TILES_CALL(tile_fixed, two_rows, two_panels, &w, i, &o->sums[!turn]);
         if (o->is_direct && rows % ROWS == 0 && o->cols % 16 == 0) {
             int32_t *c = (int32_t *)g->c + (o->row + i) * g->ldc + o->col;
-            tile(o, i, rows, c, g->ldc * sizeof *c);
-        } else {
-            tile(o, i, rows, o->sums, NR * sizeof *o->sums);
-            finish(o, i, rows);
+            tiles_store(c, g->ldc * sizeof *c, two_rows, two_panels);
+            continue;
         }
+        tile_sums *now = &o->sums[turn];
+        tiles_store(now->at, sizeof now->at[0], two_rows, two_panels);
+        set_rows(now, i, rows);
+        turn ^= 1;
     }
+    finish_some(o, &w.f, &o->sums[!turn], MR);
+    requant_tail(g, o->row, o->col, o->rows, o->cols);
 }
 
 /* ---- one row: vectors, since a tile would multiply fifteen rows of zeros ---- */
@@ -232,17 +240,18 @@ static void one_row(block *o)
     const takt_gemm_i8 *g = o->g;
     const size_t panels = (g->n + 15) / 16, quarter = panels / 4, steps = (g->k + 3) / 4;
     const uint32_t row_sum = g->b_zero ? sum_of_row(g, 0) : 0;
+    int32_t sums[4 * 16];
     o->shift += g->a_unsigned ? 0 : 128;
     pack_row(g, g->scratch);
     for (size_t j = 0; j < quarter + panels % 4; j++) {
         const size_t count = j < quarter ? 4 : 1, first = count == 4 ? j : j + 3 * quarter;
         const int8_t *b = g->b + first * g->b_panel;
         if (count == 4)
-            row_fixed(g->scratch, b, quarter * g->b_panel, steps, o->sums, 4);
+            row_fixed(g->scratch, b, quarter * g->b_panel, steps, sums, 4);
         else
-            row_fixed(g->scratch, b, 0, steps, o->sums, 1);
+            row_fixed(g->scratch, b, 0, steps, sums, 1);
         for (size_t i = 0; i < count; i++) {
-            uint32_t *x = (uint32_t *)o->sums + 16 * i;
+            uint32_t *x = (uint32_t *)sums + 16 * i;
             const size_t col = 16 * (first + i * quarter), cols = least(g->n - col, 16);
             correct(g, x, col, cols, o->shift, row_sum);
             requant_row(g, x, 0, col, cols);
@@ -267,8 +276,8 @@ static void run(const takt_gemm_i8 *g)
                .steps = (g->k + STEP - 1) / STEP,
                .whole = g->k / STEP,
                .last = (int8_t *)last,
-               .sums = (int32_t *)(void *)(last + 2 * TILE),
-               .row_sums = (uint32_t *)(void *)(last + 2 * TILE + MR * NR * sizeof(int32_t))};
+               .sums = (tile_sums *)(void *)(last + 2 * TILE),
+               .row_sums = (uint32_t *)(void *)(last + 2 * TILE + SUMS_BYTES)};
     o.is_direct = g->requant->to == TAKT_REQUANT_I32 && !g->requant->bias && !g->b_zero && !o.shift;
     if (g->m == 1) {
         one_row(&o);

@@ -5,12 +5,14 @@
  * when sums become results.
  */
 
-/* All of k, for positions from `position` on by the columns of a block. */
-INLINE void image_product(const block *o, size_t position, const bool a_unsigned,
-                          const bool two_rows, const bool two_panels)
+/* All of k, for positions from `position` on by the columns of a block; and what waits. */
+INLINE void image_product(const tiles_of *w, size_t position, tile_sums *late,
+                          const bool a_unsigned, const bool two_rows, const bool two_panels)
 {
+    const block *o = w->o;
     const takt_i8_image *m = o->g->image;
     const char *b = (const char *)panel(o, 0), *b_next = (const char *)panel(o, two_panels);
+    const size_t rows = late->count / (o->g->k / STEP) + 1;
     for (size_t t = 0; t * m->channels < o->g->k; t++) {
         const char *a = (const char *)m->data + position * m->channels + m->at[t];
         for (size_t c = 0; c < m->channels; c += STEP, b += TILE, b_next += TILE) {
@@ -20,39 +22,48 @@ INLINE void image_product(const block *o, size_t position, const bool a_unsigned
                 TILES_MULTIPLY(_tile_dpbusd, now, two_rows, two_panels);
             else
                 TILES_MULTIPLY(_tile_dpbssd, now, two_rows, two_panels);
+            finish_some(o, &w->f, late, rows);
         }
     }
 }
 
-/* `count` sums of positions from `position` on, to the rows of C that they belong to. */
-static void put_image(const block *o, size_t position, size_t count)
+/* Which sums of positions from `position` on count, and the rows of C that they belong to. */
+static void set_positions(const takt_i8_image *m, tile_sums *s, size_t position, size_t count)
 {
-    const takt_i8_image *m = o->g->image;
     size_t x = position % m->pitch, first = position / m->pitch * m->width;
+    s->count = s->done = 0;
     for (size_t i = 0; i < count; i++, x++) {
         if (x == m->pitch) {
             x = 0;
             first += m->width;
         }
-        if (x < m->width)
-            finish_sums(o, i, first + x);
+        if (x < m->width) {
+            s->from[s->count] = (uint8_t)i;
+            s->to[s->count++] = first + x;
+        }
     }
 }
 
 /* All positions by up to two panels. */
 static void columns_of_image(const block *o, size_t positions)
 {
-    for (size_t q = 0; q < positions; q += MR) {
+    const tiles_of w = {o, constants_of(o)};
+    size_t turn = 0;
+    o->sums[0].count = o->sums[1].count = 0;
+    for (size_t q = 0; q < positions; q += MR, turn ^= 1) {
         const size_t count = least(positions - q, MR);
         const bool two_rows = count > ROWS, two_panels = o->cols > 16;
+        tile_sums *now = &o->sums[turn], *late = &o->sums[!turn];
         tiles_clear();
         if (o->g->a_unsigned)
-            TILES_CALL(image_product, two_rows, two_panels, o, q, true);
+            TILES_CALL(image_product, two_rows, two_panels, &w, q, late, true);
         else
-            TILES_CALL(image_product, two_rows, two_panels, o, q, false);
-        tiles_store(o->sums, NR * sizeof *o->sums, two_rows, two_panels);
-        put_image(o, q, count);
+            TILES_CALL(image_product, two_rows, two_panels, &w, q, late, false);
+        finish_some(o, &w.f, late, MR);
+        tiles_store(now->at, sizeof now->at[0], two_rows, two_panels);
+        set_positions(o->g->image, now, q, count);
     }
+    finish_some(o, &w.f, &o->sums[!turn], MR);
     requant_tail(o->g, 0, o->col, o->g->m, o->cols);
 }
 
@@ -64,7 +75,7 @@ static void run_image(const takt_gemm_i8 *g)
                .rows = g->m,
                .shift = (uint32_t)g->a_zero,
                .sums = g->scratch,
-               .row_sums = (uint32_t *)g->scratch + MR * NR};
+               .row_sums = (uint32_t *)(void *)((char *)g->scratch + SUMS_BYTES)};
     for (size_t i = 0; g->b_zero && i < g->m; i++)
         o.row_sums[i] = sum_of_row(g, i);
     tiles_begin();

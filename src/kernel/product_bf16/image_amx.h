@@ -4,20 +4,21 @@
  * between the rows of the image are left out when sums become results.
  */
 
-/* All of k, for positions from `position` on by the columns of a panel. */
-INLINE void sums_of_image(const takt_product_bf16 *g, size_t position, const panel *o,
-                          const bool two_rows, const bool two_panels)
+/* All of k; channels are whole pieces. */
+INLINE void sums_of_image(work *w, const strip *s, const panel *o, const bool two_rows,
+                          const bool two_panels)
 {
+    const takt_product_bf16 *g = w->g;
     const takt_bf16_image *m = g->image;
-    const uint16_t *rows = m->data + position * m->channels, *b = o->b;
-    const size_t line = two_panels ? 64 : 32;
+    const size_t line = two_panels ? 64 : 32, rows = (w->late->count + w->steps - 1) / w->steps;
+    const uint16_t *b = g->b;
     size_t tap = 0, c = 0;
-    for (size_t first = 0; first < g->k; first += CHUNK, b += o->next) {
+    for (size_t first = 0; first < g->k; first += CHUNK, b += w->next) {
         const size_t k = least(g->k - first, CHUNK);
         const uint16_t *at = b + (g->b_first + o->col) * k;
         for (size_t p = 0; p < k; p += PIECE, at += PIECE / GROUP * line) {
-            step(rows + m->at[tap] + c, m->channels * sizeof *rows, at, line * sizeof *at, two_rows,
-                 two_panels);
+            step(s, m->at[tap] + c, at, two_rows, two_panels);
+            finish_late(w, rows);
             c += PIECE;
             tap += c == m->channels;
             c = c == m->channels ? 0 : c;
@@ -25,32 +26,32 @@ INLINE void sums_of_image(const takt_product_bf16 *g, size_t position, const pan
     }
 }
 
-/* `count` sums of positions from `position` on, to the rows of C that they belong to. */
-static void put_image(const takt_product_bf16 *g, const panel *o, size_t position, size_t count)
+static size_t positions_of(const takt_product_bf16 *g)
 {
     const takt_bf16_image *m = g->image;
-    float(*sums)[WIDE] = g->scratch;
+    return g->m == 0 ? 0 : (g->m - 1) / m->width * m->pitch + (g->m - 1) % m->width + 1;
+}
+
+/* The strip that begins with `position`; how many it has. */
+static size_t set_positions(const work *w, strip *s, size_t position)
+{
+    const takt_bf16_image *m = w->g->image;
+    const size_t count = least(positions_of(w->g) - position, MR);
     size_t x = position % m->pitch, first = position / m->pitch * m->width;
+    s->a = m->data + position * m->channels;
+    s->a_next = s->a + TILE * m->channels;
+    s->line = m->channels * sizeof *s->a;
+    s->two_rows = count > TILE;
+    s->count = 0;
     for (size_t i = 0; i < count; i++, x++) {
         if (x == m->pitch) {
             x = 0;
             first += m->width;
         }
-        if (x < m->width)
-            finish_row(g, o, first + x, sums[i]);
+        if (x < m->width) {
+            s->from[s->count] = i;
+            s->to[s->count++] = first + x;
+        }
     }
-}
-
-static void panel_of_image(const takt_product_bf16 *g, const panel *o)
-{
-    const takt_bf16_image *m = g->image;
-    const size_t positions = (g->m - 1) / m->width * m->pitch + (g->m - 1) % m->width + 1;
-    const bool two_panels = o->width == WIDE;
-    for (size_t q = 0; q < positions; q += MR) {
-        const size_t count = least(positions - q, MR);
-        tiles_clear();
-        TILES_CALL(sums_of_image, count > TILE, two_panels, g, q, o);
-        tiles_store(g->scratch, WIDE * sizeof(float), count > TILE, two_panels);
-        put_image(g, o, q, count);
-    }
+    return count;
 }

@@ -1,8 +1,9 @@
 /* product_bf16_amx.c - tiles of 32 x 32 in AMX, rows of A read where they lie.
  *
- * Sixteen rows of A are a tile as they lie in memory; only rows that are fewer are copied, and the
- * last k where they fill no tile. Sums stay in the tile registers over all of k. The process must
- * have been allowed to use them, which detecting the ISA does.
+ * Sixteen rows of A are a tile as they lie in memory; rows are copied only where there are fewer,
+ * or where k has no even part of at most 32. Sums stay in the tile registers over all of k, and
+ * become results while the next ones are multiplied: with few channels that is as much work as the
+ * products. The process must have been allowed to use the registers, which detecting the ISA does.
  */
 #include "kernel/product_bf16/product_bf16.h"
 
@@ -12,6 +13,7 @@
 #include "kernel/simd/amx.h"
 
 enum { WIDE = 32, NARROW = 16, TILE = 16, MR = 32, GROUP = 2, PIECE = 32, CHUNK = 1024 };
+enum { B_BYTES = 768 << 10 }; /* of weights that stay in L2 while all rows pass them */
 
 static const takt_panels widths = {WIDE, NARROW};
 
@@ -27,69 +29,35 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Rows of A, 16 or 32 of them that may be read as a whole: `row` elements apart. */
+/* Two tiles of sixteen rows of A, or one; sums[from[i]] of them are results of row to[i]. */
 typedef struct strip {
-    const uint16_t *a;
-    size_t row;
-    bool two_rows, is_padded; /* padded: zeros follow up to a multiple of PIECE */
+    const uint16_t *a, *a_next;
+    size_t line; /* bytes from row to row */
+    bool two_rows;
+    size_t count;
+    size_t from[MR], to[MR];
 } strip;
 
-/* The columns of a panel: 32 or 16. */
+/* Some columns of C: 32 or 16, but that n may end among them. */
 typedef struct panel {
-    const uint16_t *b; /* of the first chunk */
-    size_t next;       /* elements from a chunk to the next */
     size_t col, width;
+    __mmask16 there[2]; /* of its columns */
 } panel;
 
-INLINE void step(const uint16_t *a, size_t a_bytes, const uint16_t *b, size_t line,
-                 const bool two_rows, const bool two_panels)
-{
-    const char *rows = (const char *)a, *columns = (const char *)b;
-    const tile_step now = {rows, rows + TILE * a_bytes, columns, columns + 64, a_bytes, line};
-    TILES_MULTIPLY(_tile_dpbf16ps, now, two_rows, two_panels);
-}
+typedef struct work {
+    const takt_product_bf16 *g;
+    size_t piece, steps; /* values of k in a tile, and tiles of k */
+    size_t next;         /* elements of B from a chunk to the next */
+    uint16_t *padded;    /* rows that were copied, with zeros behind them */
+    float (*sums)[MR][WIDE];
+    size_t turn; /* of the two sums */
+    /* Sums that are no results yet. */
+    const strip *late;
+    panel late_panel;
+    size_t late_turn, done;
+} work;
 
-/* The last k, less than a piece: both factors completed with zeros. */
-INLINE void last_step(const strip *s, size_t p, size_t k, const uint16_t *b, const bool two_rows,
-                      const bool two_panels)
-{
-    const size_t line = two_panels ? 64 : 32, groups = (k + GROUP - 1) / GROUP;
-    uint16_t left[MR * PIECE] = {0}, right[TILE * 64] = {0};
-    memcpy(right, b, groups * line * sizeof *right);
-    for (size_t r = 0; !s->is_padded && r < (two_rows ? MR : TILE); r++)
-        memcpy(left + r * PIECE, s->a + r * s->row + p, k * sizeof *left);
-    TILES_WRITTEN(left);
-    TILES_WRITTEN(right);
-    const uint16_t *a = s->is_padded ? s->a + p : left;
-    step(a, (s->is_padded ? s->row : PIECE) * sizeof *a, right, line * sizeof *right, two_rows,
-         two_panels);
-}
-
-INLINE void sums_of(const takt_product_bf16 *g, const strip *s, const panel *o, const bool two_rows,
-                    const bool two_panels)
-{
-    const size_t line = two_panels ? 64 : 32, a_bytes = s->row * sizeof *s->a;
-    const uint16_t *b = o->b;
-    for (size_t first = 0; first < g->k; first += CHUNK, b += o->next) {
-        const size_t k = least(g->k - first, CHUNK), whole = k / PIECE * PIECE;
-        /* What lies before a panel in its chunk depends on the chunk's k. */
-        const uint16_t *at = b + (g->b_first + o->col) * round_up(k, GROUP);
-        for (size_t p = 0; p < whole; p += PIECE)
-            step(s->a + first + p, a_bytes, at + p / GROUP * line, line * sizeof *at, two_rows,
-                 two_panels);
-        if (whole < k)
-            last_step(s, first + whole, k - whole, at + whole / GROUP * line, two_rows, two_panels);
-    }
-}
-
-static void multiply(const takt_product_bf16 *g, const strip *s, const panel *o,
-                     float (*sums)[WIDE])
-{
-    const bool two_panels = o->width == WIDE;
-    tiles_clear();
-    TILES_CALL(sums_of, s->two_rows, two_panels, g, s, o);
-    tiles_store(sums[0], sizeof sums[0], true, true);
-}
+/* ---- results ---- */
 
 /* Sixteen results of a row, those of the mask. max and min give their second operand if one is NaN.
  */
@@ -105,81 +73,195 @@ INLINE void finish(const takt_product_bf16 *g, __m512 x, size_t row, size_t col,
     _mm256_mask_storeu_epi16(g->c + row * g->ldc + col, there, (__m256i)_mm512_cvtneps_pbh(x));
 }
 
-INLINE void finish_row(const takt_product_bf16 *g, const panel *o, size_t row, const float *sums)
+/* The next `rows` rows of the sums that wait. */
+INLINE void finish_late(work *w, size_t rows)
 {
-    const size_t cols = least(g->n - o->col, o->width);
-    for (size_t j = 0; j < cols; j += 16) {
-        const size_t left = cols - j;
-        finish(g, _mm512_loadu_ps(sums + j), row, o->col + j,
-               left >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1));
+    const strip *s = w->late;
+    const panel *o = &w->late_panel;
+    const size_t end = least(w->done + rows, s->count);
+    for (; w->done < end; w->done++) {
+        const float *sums = w->sums[w->late_turn][s->from[w->done]];
+        finish(w->g, _mm512_loadu_ps(sums), s->to[w->done], o->col, o->there[0]);
+        if (o->there[1])
+            finish(w->g, _mm512_loadu_ps(sums + 16), s->to[w->done], o->col + 16, o->there[1]);
     }
 }
 
-enum { SUMS_BYTES = MR * WIDE * sizeof(float) };
+/* ---- products ---- */
 
-static size_t last_bytes(size_t k)
+INLINE void step(const strip *s, size_t a, const uint16_t *b, const bool two_rows,
+                 const bool two_panels)
 {
-    return TILE * round_up(k, PIECE) * sizeof(uint16_t);
+    const char *columns = (const char *)b;
+    const tile_step now = {
+        (const char *)(s->a + a), (const char *)(s->a_next + a), columns, columns + 64, s->line,
+        two_panels ? 128 : 64};
+    TILES_MULTIPLY(_tile_dpbf16ps, now, two_rows, two_panels);
 }
 
-/* Sums, then the last rows. */
-static size_t scratch_bytes(size_t m, size_t n, size_t k)
+/* The last k, less than a piece: B is completed with zeros, as A was. */
+INLINE void last_step(const strip *s, size_t a, const uint16_t *b, size_t k, const bool two_rows,
+                      const bool two_panels)
 {
-    (void)m;
-    (void)n;
-    return SUMS_BYTES + last_bytes(k);
+    const size_t line = two_panels ? 64 : 32;
+    uint16_t right[TILE * 64] = {0};
+    memcpy(right, b, round_up(k, GROUP) / GROUP * line * sizeof *right);
+    TILES_WRITTEN(right);
+    step(s, a, right, two_rows, two_panels);
 }
 
-static uint16_t *last_rows(const takt_product_bf16 *g)
+INLINE void sums_of(work *w, const strip *s, const panel *o, const bool two_rows,
+                    const bool two_panels)
 {
-    return (uint16_t *)(void *)((char *)g->scratch + SUMS_BYTES);
-}
-
-/* The last rows, fewer than a tile, as one with zeros around them. */
-static void pack_last(const takt_product_bf16 *g, size_t first)
-{
-    const size_t row = round_up(g->k, PIECE);
-    uint16_t *to = last_rows(g);
-    memset(to, 0, last_bytes(g->k));
-    for (size_t r = 0; first + r < g->m; r++)
-        memcpy(to + r * row, g->a + (first + r) * g->a_row, g->k * sizeof *to);
-    TILES_WRITTEN(to);
-}
-
-static void one_panel(const takt_product_bf16 *g, const panel *o)
-{
-    float(*sums)[WIDE] = g->scratch;
-    for (size_t row = 0, rows; row < g->m; row += rows) {
-        const size_t left = g->m - row;
-        rows = left >= MR ? MR : least(left, TILE);
-        strip s = {g->a + row * g->a_row, g->a_row, rows == MR, false};
-        if (rows < TILE)
-            s = (strip){last_rows(g), round_up(g->k, PIECE), false, true};
-        multiply(g, &s, o, sums);
-        for (size_t r = 0; r < rows; r++)
-            finish_row(g, o, row + r, sums[r]);
+    const takt_product_bf16 *g = w->g;
+    const size_t line = two_panels ? 64 : 32, rows = (w->late->count + w->steps - 1) / w->steps;
+    const uint16_t *b = g->b;
+    for (size_t first = 0; first < g->k; first += CHUNK, b += w->next) {
+        const size_t k = least(g->k - first, CHUNK);
+        /* What lies before a panel in its chunk depends on the chunk's k. */
+        const uint16_t *at = b + (g->b_first + o->col) * round_up(k, GROUP);
+        size_t p = 0;
+        for (; p + w->piece <= k; p += w->piece, at += w->piece / GROUP * line) {
+            step(s, first + p, at, two_rows, two_panels);
+            finish_late(w, rows);
+        }
+        if (p < k)
+            last_step(s, first + p, at, k - p, two_rows, two_panels);
     }
 }
 
 #include "kernel/product_bf16/image_amx.h"
 
+/* All of k, and the results that waited; then these sums wait. */
+static void multiply(work *w, const strip *s, const panel *o)
+{
+    const bool two_rows = s->two_rows, two_panels = o->width == WIDE;
+    float(*sums)[WIDE] = w->sums[w->turn];
+    tiles_clear();
+    if (w->g->image != NULL)
+        TILES_CALL(sums_of_image, two_rows, two_panels, w, s, o);
+    else
+        TILES_CALL(sums_of, two_rows, two_panels, w, s, o);
+    finish_late(w, MR);
+    TILES_WRITTEN(sums);
+    tiles_store(sums[0], sizeof sums[0], two_rows, two_panels);
+    w->late = s;
+    w->late_panel = *o;
+    w->late_turn = w->turn;
+    w->done = 0;
+    w->turn ^= 1;
+}
+
+/* ---- rows ---- */
+
+static void add_rows(strip *s, size_t from, size_t to, size_t count)
+{
+    for (size_t i = 0; i < count; i++, s->count++) {
+        s->from[s->count] = from + i;
+        s->to[s->count] = to + i;
+    }
+}
+
+static void copy_rows(const work *w, strip *s, size_t row, size_t rows)
+{
+    const takt_product_bf16 *g = w->g;
+    const size_t step = round_up(g->k, PIECE);
+    for (size_t r = 0; r < rows; r++) {
+        uint16_t *to = w->padded + r * step;
+        memcpy(to, g->a + (row + r) * g->a_row, g->k * sizeof *to);
+        memset(to + g->k, 0, (step - g->k) * sizeof *to);
+    }
+    TILES_WRITTEN(w->padded);
+    s->a = w->padded;
+    s->a_next = s->a + TILE * step;
+    s->line = step * sizeof *s->a;
+    add_rows(s, 0, row, rows);
+}
+
+/* The strip that begins with `row`; how many rows it has. The last tile of rows ends with the last
+ * row, and rows that it shares with the one before are not stored twice. */
+static size_t set_rows(const work *w, strip *s, size_t row)
+{
+    const takt_product_bf16 *g = w->g;
+    const size_t rows = least(g->m - row, MR);
+    s->count = 0;
+    s->two_rows = rows > TILE;
+    if (g->m < TILE || g->k % w->piece != 0) {
+        copy_rows(w, s, row, rows);
+        return rows;
+    }
+    const size_t first = least(row, g->m - TILE), next = least(row + TILE, g->m - TILE);
+    s->a = g->a + first * g->a_row;
+    s->a_next = g->a + next * g->a_row;
+    s->line = g->a_row * sizeof *s->a;
+    add_rows(s, row - first, row, least(rows, TILE));
+    if (s->two_rows)
+        add_rows(s, TILE + row + TILE - next, row + TILE, rows - TILE);
+    return rows;
+}
+
+/* ---- all of it ---- */
+
+/* Values of k in a tile: an even part of k, if there is one that takes hardly more of them. */
+static size_t piece_of(size_t k)
+{
+    const size_t tiles = (k + PIECE - 1) / PIECE;
+    for (size_t i = tiles; k <= CHUNK && i > 0 && i <= tiles + 2; i++)
+        if (k % (GROUP * i) == 0)
+            return k / i;
+    return PIECE;
+}
+
+static size_t scratch_bytes(size_t m, size_t n, size_t k)
+{
+    (void)m;
+    (void)n;
+    return 2 * sizeof(float[MR][WIDE]) + MR * round_up(k, PIECE) * sizeof(uint16_t);
+}
+
+static __mmask16 mask_of(size_t columns)
+{
+    return columns >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << columns) - 1);
+}
+
+/* Columns [first, end) of a strip, panel by panel. */
+static void row_of_panels(work *w, const strip *s, size_t first, size_t end)
+{
+    const takt_product_bf16 *g = w->g;
+    const size_t wide = WIDE * takt_panels_wide(widths, g->b_n);
+    for (panel o = {.col = first}; o.col < end; o.col += o.width) {
+        const size_t left = g->n - o.col;
+        o.width = g->b_first + o.col < wide ? WIDE : NARROW;
+        o.there[0] = mask_of(left);
+        o.there[1] = left > 16 && o.width == WIDE ? mask_of(left - 16) : 0;
+        multiply(w, s, &o);
+    }
+}
+
 static void run(const takt_product_bf16 *g)
 {
-    const size_t wide = WIDE * takt_panels_wide(widths, g->b_n);
-    panel o = {.b = g->b, .next = CHUNK * takt_panels_columns(widths, g->b_n)};
+    const size_t panels = B_BYTES / (WIDE * sizeof *g->b * (g->k + 1));
+    const size_t block = WIDE * (panels > 0 ? panels : 1);
+    const size_t rows = g->image != NULL ? positions_of(g) : g->m;
+    strip strips[2] = {{.count = 0}};
+    work w = {.g = g,
+              .piece = piece_of(g->k),
+              .next = CHUNK * takt_panels_columns(widths, g->b_n),
+              .sums = g->scratch,
+              .late = &strips[1]};
     if (g->m == 0 || g->n == 0)
         return;
-    if (g->image == NULL && g->m % TILE != 0)
-        pack_last(g, g->m / TILE * TILE);
+    w.steps = g->k < w.piece ? 1 : g->k / w.piece;
+    w.padded = (uint16_t *)(void *)(w.sums + 2);
     TILES_WRITTEN(g->image == NULL ? g->a : g->image->data);
-    tiles_begin();
-    for (; o.col < g->n; o.col += o.width) {
-        o.width = g->b_first + o.col < wide ? WIDE : NARROW;
-        if (g->image != NULL)
-            panel_of_image(g, &o);
-        else
-            one_panel(g, &o);
-    }
+    tiles_begin_with(w.piece / GROUP);
+    for (size_t first = 0, at = 0; first < g->n; first += block)
+        for (size_t row = 0; row < rows; at ^= 1) {
+            row += g->image != NULL ? set_positions(&w, &strips[at], row)
+                                    : set_rows(&w, &strips[at], row);
+            row_of_panels(&w, &strips[at], first, least(first + block, g->n));
+        }
+    finish_late(&w, MR);
     tiles_end();
 }
 

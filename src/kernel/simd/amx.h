@@ -1,5 +1,5 @@
 /* amx.h - the tile registers of AMX as all kernels here use them: four sums of 16 x 16, two tiles
- * of A and two of B, every one whole, 16 rows of 64 bytes.
+ * of A and two of B, 16 rows of 64 bytes unless steps are shorter.
  *
  * For variant files alone. The process must have been allowed to use the registers, which detecting
  * the ISA does.
@@ -31,14 +31,23 @@ typedef struct tile_config {
     uint8_t rows[16];
 } tile_config;
 
+/* For steps of so many groups of k, at most 16: four bytes of a row of A, a row of B. */
+static inline void tiles_begin_with(size_t groups)
+{
+    const uint16_t bytes = (uint16_t)(4 * groups);
+    const uint8_t rows = (uint8_t)groups;
+    const tile_config config = {
+        .palette = 1,
+        .column_bytes = {64, 64, 64, 64, bytes, bytes, 64, 64},
+        .rows = {16, 16, 16, 16, 16, 16, rows, rows},
+    };
+    TILES_WRITTEN(&config);
+    _tile_loadconfig(&config);
+}
+
 static inline void tiles_begin(void)
 {
-    static const tile_config all_whole = {
-        .palette = 1,
-        .column_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
-        .rows = {16, 16, 16, 16, 16, 16, 16, 16},
-    };
-    _tile_loadconfig(&all_whole);
+    tiles_begin_with(16);
 }
 
 static inline void tiles_end(void)
