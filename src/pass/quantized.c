@@ -194,6 +194,15 @@ static bool cuts_at_zero(const takt_graph *g, const takt_node *n)
     return takt_match_value(g, zero, n->type->dtype == TAKT_U8 ? 0 : -128);
 }
 
+/* Quantising keeps the order of values: `id` is known and greater than zero. */
+static bool is_positive(const takt_graph *g, takt_id id)
+{
+    const takt_node *n = takt_match_op(g, id, &takt_op_constant);
+    return n != NULL && n->type->rank == 0 && n->type->dtype == TAKT_F32 &&
+           takt_dtype_get_f(TAKT_F32, takt_tensor_data(n->attr[0].tensor), 0) > 0;
+}
+
+/* A relu becomes a lower bound: the zero point, which is what 0 is quantised to. */
 static takt_id quantize(takt_rewrite *r, const takt_node *n)
 {
     takt_graph *g = r->out;
@@ -201,8 +210,9 @@ static takt_id quantize(takt_rewrite *r, const takt_node *n)
     const takt_node *sum = scaled(g, relu != NULL ? relu->in[0] : n->in[0]);
     if (sum == NULL || !is_byte(n->type->dtype) || sum->in_count > TAKT_INTEGER_SCALE + 1)
         return TAKT_NONE;
-    if (relu != NULL && !cuts_at_zero(g, n))
-        return takt_refuse(r, n, "it keeps values below the relu's zero");
+    const bool has_bound = relu != NULL && !cuts_at_zero(g, n);
+    if (has_bound && !is_positive(g, n->in[1]))
+        return takt_refuse(r, n, "a relu before it counts, and its scale may be negative");
     if (!takt_match_single(r, 0))
         return takt_refuse(r, n, "what it quantises is used elsewhere too");
     if (takt_type_of(g, n->in[1])->rank != 0)
@@ -214,7 +224,9 @@ static takt_id quantize(takt_rewrite *r, const takt_node *n)
     in[TAKT_INTEGER_SCALE] = takt_div(g, old.in[TAKT_INTEGER_SCALE], n->in[1]);
     in[TAKT_INTEGER_ZERO] =
         zero_of(n) != TAKT_NONE ? n->in[2] : takt_cast(g, takt_scalar_i64(g, 0), n->type->dtype);
-    return takt_graph_append(g, old.op, TAKT_INTEGER_INPUTS, in, old.attr);
+    const takt_id sum_of_bytes = takt_graph_append(g, old.op, TAKT_INTEGER_INPUTS, in, old.attr);
+    const takt_id bound[] = {sum_of_bytes, in[TAKT_INTEGER_ZERO]};
+    return has_bound ? takt_graph_append(g, &takt_op_max, 2, bound, NULL) : sum_of_bytes;
 }
 
 static const takt_rule rules[] = {

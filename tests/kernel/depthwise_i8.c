@@ -86,7 +86,9 @@ static void one(takt_check *c, const takt_kernel *reference, takt_depthwise_i8 d
                             .scale = scale,
                             .scale_per_column = (bits & 8) != 0,
                             .zero = bits & 32 ? 0 : 3,
-                            .lo = (bits & 3) == TAKT_REQUANT_U8 ? 0 : -128,
+                            .lo = bits & 8                        ? 2
+                                  : (bits & 3) == TAKT_REQUANT_U8 ? 0
+                                                                  : -128,
                             .hi = (bits & 3) == TAKT_REQUANT_U8 ? 255
                                   : bits & 4                    ? 100
                                                                 : 127};

@@ -70,7 +70,9 @@ static takt_requant choose_requant(const columns *o, unsigned bits, const takt_e
                           .scale = o->scale,
                           .scale_per_column = (bits & 8) != 0,
                           .zero = 3,
-                          .lo = to == TAKT_REQUANT_U8 ? 0 : -128,
+                          .lo = bits & 8                ? 2
+                                : to == TAKT_REQUANT_U8 ? 0
+                                                        : -128,
                           .hi = to == TAKT_REQUANT_U8 ? 255
                                 : bits & 4            ? 100
                                                       : 127,

@@ -63,6 +63,41 @@ static takt_status add_weights(takt_planner *p, takt_integer *f, takt_id node)
     return takt_planner_packed(p, node, format, bytes, pack_constant, f, &f->in[TAKT_INTEGER_B]);
 }
 
+/* ---- what follows ---- */
+
+/* The byte that `n` does not go below; false: it is no such bound. */
+static bool low_of(const takt_graph *g, const takt_node *n, int32_t *low)
+{
+    for (uint32_t k = 0; n->op == &takt_op_max && k < 2; k++) {
+        const takt_node *c = &g->nodes[n->in[k]];
+        if (c->op == &takt_op_constant && c->type->rank == 0) {
+            const void *data = takt_tensor_data(c->attr[0].tensor);
+            *low = (int32_t)takt_dtype_get_i(c->type->dtype, data, 0);
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *takt_integer_absorbs(const takt_graph *g, takt_id anchor, takt_id node)
+{
+    const takt_dtype dtype = takt_type_of(g, anchor)->dtype;
+    int32_t low;
+    if ((dtype != TAKT_I8 && dtype != TAKT_U8) || !low_of(g, &g->nodes[node], &low))
+        return "only a lower bound of bytes is kept inside the step";
+    return NULL;
+}
+
+/* The greatest of the bounds that the group has. */
+static int32_t lowest(const takt_planner *p)
+{
+    int32_t most = INT32_MIN, low;
+    for (size_t i = 1; i < p->group->count; i++)
+        if (low_of(p->graph, &p->graph->nodes[p->group->nodes[i]], &low) && low > most)
+            most = low;
+    return most;
+}
+
 takt_status takt_integer_compile(takt_planner *p, takt_integer *f, bool use_panels)
 {
     const takt_id id = p->group->nodes[0];
@@ -89,7 +124,8 @@ takt_status takt_integer_compile(takt_planner *p, takt_integer *f, bool use_pane
         else if (k != TAKT_INTEGER_B)
             TAKT_TRY(takt_planner_input(p, n->in[k], &f->in[k]));
     }
-    return takt_planner_output(p, id, &index);
+    f->low = lowest(p);
+    return takt_planner_output(p, p->group->nodes[p->group->count - 1], &index);
 }
 
 /* ---- parameters ---- */
@@ -148,6 +184,7 @@ takt_requant takt_integer_requant_of(const takt_integer *f, const takt_step *s, 
         q.lo = 0;
         q.hi = 255;
     }
+    q.lo = f->low > q.lo ? f->low : q.lo;
     q.zero = zero == NULL ? 0 : byte_at(zero, 0, f->to == TAKT_REQUANT_U8);
     return q;
 }

@@ -18,11 +18,15 @@ typedef struct takt_integer {
     size_t panels_bytes, group_bytes; /* of a group: panels alone, and with their sums */
     takt_requant_to to;
     size_t result_bytes; /* of one element */
+    int32_t low;         /* results of bytes are at least this */
 } takt_integer;
 
 /* A convolution of bytes, channels last, with one of them in and out of each group. */
 bool takt_integer_is_depthwise(const takt_graph *g, const takt_node *n);
 
+/* A lower bound of bytes, which a relu before they were quantised has become: NULL if `node` is one
+ * and may follow the integer op `anchor` inside its step. */
+const char *takt_integer_absorbs(const takt_graph *g, takt_id anchor, takt_id node);
 /* n, k, groups, row and col are set. Adds the inputs and the result to the step; `use_panels`:
  * weights are packed for the product kernels; else the caller adds them. */
 TAKT_MUST_USE takt_status takt_integer_compile(takt_planner *p, takt_integer *f, bool use_panels);

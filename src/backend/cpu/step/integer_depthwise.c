@@ -242,5 +242,6 @@ static takt_status compile(takt_planner *p)
 const takt_cpu_kind takt_cpu_integer_depthwise = {.name = "integer_conv",
                                                   .family = TAKT_FAMILY_CONV,
                                                   .accepts = accepts,
+                                                  .absorbs = takt_integer_absorbs,
                                                   .keeps = takt_integer_is_depthwise,
                                                   .compile = compile};

@@ -98,5 +98,6 @@ static takt_status compile(takt_planner *p)
 const takt_cpu_kind takt_cpu_integer_matmul = {.name = "integer_matmul",
                                                .family = TAKT_FAMILY_GEMM,
                                                .accepts = accepts,
+                                               .absorbs = takt_integer_absorbs,
                                                .keeps = keeps,
                                                .compile = compile};
