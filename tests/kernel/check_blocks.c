@@ -1,6 +1,7 @@
 /* check_blocks.c - random block-quantised weights, packed as a plan packs them. */
 #include "check_blocks.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "kernel/simd/half.h"
@@ -10,6 +11,16 @@ static void fill_scales(takt_check *c, float *x, size_t n, unsigned manner)
     check_fill_f32(c, x, n, manner & BLOCKS_ODD ? CHECK_MIXED : CHECK_PLAIN);
 }
 
+/* Scales as models have them, above zero and small, are a case of their own for some kernels; so
+ * are those that are small and of both signs, and those of which one in 64 is anything. */
+static void make_small(takt_check *c, float *x, size_t n)
+{
+    const unsigned kind = check_random(c) % 4;
+    for (size_t i = 0; kind > 0 && i < n; i++)
+        if (kind < 3 || check_random(c) % 64 != 0)
+            x[i] = (kind == 1 ? x[i] : fabsf(x[i])) * 0x1p-7F;
+}
+
 static void add_scales(takt_check *c, takt_blocks *b, unsigned manner)
 {
     const size_t count = takt_blocks_count(b), all = b->n * count;
@@ -17,6 +28,7 @@ static void add_scales(takt_check *c, takt_blocks *b, unsigned manner)
     const bool is_f16 = (manner & BLOCKS_F16) != 0;
     float *plain = check_place(c, BLOCKS_PLAIN, all * 4 + 4, CHECK_AT_START);
     fill_scales(c, plain, all, manner);
+    make_small(c, plain, all);
     for (size_t i = 0; is_f16 && i < all; i++) {
         const uint16_t h = half_to_f16(plain[i]);
         memcpy((char *)plain + 2 * i, &h, 2);
@@ -34,6 +46,8 @@ static void add_zeros(takt_check *c, takt_blocks *b, unsigned manner)
     const size_t padded = takt_blocks_panels(b->n) * 16 * count;
     const bool is_f32 = (manner & BLOCKS_FLOATS) != 0;
     b->level = manner & BLOCKS_EXTREME ? 0 : (uint8_t)(1U << (b->bits - 1));
+    if (!(manner & BLOCKS_EXTREME) && check_random(c) % 4 == 0)
+        b->level = (uint8_t)(check_random(c) % (1U << b->bits));
     if (!(manner & BLOCKS_ZEROS))
         return;
     void *plain = check_place(c, BLOCKS_PLAIN, all * 4 + 4, CHECK_AT_START);

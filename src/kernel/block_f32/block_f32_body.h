@@ -33,11 +33,14 @@ typedef struct shape {
     size_t rows;
     unsigned bits;
     bool is_float; /* zero points are floats */
+    bool adds;     /* neon_small.h */
 } shape;
 
 typedef struct panel_job {
     const takt_block_f32 *g;
     size_t row, panel;
+    bool is_small, adds; /* neon_small.h: it may be used, and how */
+    size_t blocks;
 } panel_job;
 
 /* Four k, of which `count` exist: part j of the words at w. */
@@ -80,34 +83,72 @@ FIXED void last_quad(const quad_job t, const four *a, const block_parameters *o,
 }
 
 /* Rows [k, end) of the weights, inside a block and a chunk; k is a multiple of 16. */
-FIXED void stretch(const panel_job *t, size_t k, size_t end, vf (*acc)[VECTORS], const shape f)
-{
-    const takt_block_f32 *g = t->g;
-    const uint32_t *w = g->b.words +
-                        t->panel * takt_blocks_words(f.bits, takt_blocks_deep(g->b.k)) +
-                        takt_blocks_words(f.bits, k);
+typedef struct stretch_job {
     const float *from[TAKT_BLOCK_ROWS];
+    const uint32_t *w; /* of row k */
+    size_t k, end, block;
+} stretch_job;
+
+#if TAKT_SIMD_SET == 2
+#include "kernel/block_f32/neon_small.h"
+#else
+FIXED void small_stretch(const panel_job *p, stretch_job *t, vf (*acc)[VECTORS], const shape f)
+{
+    (void)p, (void)t, (void)acc, (void)f;
+}
+static void small_check(panel_job *t)
+{
+    (void)t;
+}
+#endif
+
+FIXED void last_rows(const stretch_job *t, const block_parameters *o, vf (*acc)[VECTORS],
+                     const shape f)
+{
+    size_t k = t->k;
+    for (unsigned q = 0; k < t->end; q++, k += 4) {
+        float part[TAKT_BLOCK_ROWS][4];
+        four a[TAKT_BLOCK_ROWS];
+        const size_t left = t->end - k < 4 ? t->end - k : 4;
+        UNROLL for (size_t r = 0; r < f.rows; r++)
+        {
+            memcpy(part[r], t->from[r] + k, left * sizeof(float));
+            a[r] = four_load(part[r]);
+        }
+        last_quad((quad_job){t->w + q / (8 / f.bits) * 16, q % (8 / f.bits), (unsigned)left}, a, o,
+                  acc, f);
+    }
+}
+
+FIXED void stretch(const panel_job *p, stretch_job *t, vf (*acc)[VECTORS], const shape f)
+{
+    small_stretch(p, t, acc, f);
+    if (t->k == t->end)
+        return;
     block_parameters o;
-    block_open(&g->b, t->panel, k / g->b.block, &o);
-    UNROLL for (size_t r = 0; r < f.rows; r++) from[r] = g->a + (t->row + r) * g->a_row;
-    for (; k + 16 <= end; k += 16, w += f.bits / 2 * 16)
+    block_open(&p->g->b, p->panel, t->block, &o);
+    for (; t->k + 16 <= t->end; t->k += 16, t->w += f.bits / 2 * 16)
         UNROLL for (unsigned q = 0; q < 4; q++)
         {
             four a[TAKT_BLOCK_ROWS];
-            UNROLL for (size_t r = 0; r < f.rows; r++) a[r] = four_load(from[r] + k + 4 * q);
-            quad((quad_job){w + q / (8 / f.bits) * 16, q % (8 / f.bits), 4}, a, &o, acc, f);
+            UNROLL for (size_t r = 0; r < f.rows; r++) a[r] = four_load(t->from[r] + t->k + 4 * q);
+            quad((quad_job){t->w + q / (8 / f.bits) * 16, q % (8 / f.bits), 4}, a, &o, acc, f);
         }
-    for (unsigned q = 0; k < end; q++, k += 4) {
-        float part[TAKT_BLOCK_ROWS][4];
-        four a[TAKT_BLOCK_ROWS];
-        const size_t left = end - k < 4 ? end - k : 4;
-        UNROLL for (size_t r = 0; r < f.rows; r++)
-        {
-            memcpy(part[r], from[r] + k, left * sizeof(float));
-            a[r] = four_load(part[r]);
-        }
-        last_quad((quad_job){w + q / (8 / f.bits) * 16, q % (8 / f.bits), (unsigned)left}, a, &o,
-                  acc, f);
+    last_rows(t, &o, acc, f);
+}
+
+/* Rows [from, to) of the weights, a chunk. */
+FIXED void chunk(const panel_job *p, size_t from, size_t to, vf (*acc)[VECTORS], const shape f)
+{
+    const takt_blocks *b = &p->g->b;
+    stretch_job t = {.k = from, .block = from / b->block};
+    const uint32_t *words = b->words + p->panel * takt_blocks_words(f.bits, takt_blocks_deep(b->k));
+    UNROLL for (size_t r = 0; r < f.rows; r++) t.from[r] = p->g->a + (p->row + r) * p->g->a_row;
+    for (size_t k = from, begin = t.block * b->block; k < to; k = t.end, t.block++) {
+        t.k = k;
+        t.end = begin = to - begin > b->block ? begin + b->block : to;
+        t.w = words + takt_blocks_words(f.bits, k);
+        stretch(p, &t, acc, f);
     }
 }
 
@@ -131,18 +172,14 @@ FIXED void put(const takt_block_f32 *g, size_t row, size_t column, vf x, bool ad
 FIXED void panel_fixed(const panel_job *t, const shape f)
 {
     const takt_block_f32 *g = t->g;
-    const size_t k = g->b.k, block = g->b.block;
+    const size_t k = g->b.k;
     size_t from = 0;
     do {
         const size_t to = from + TAKT_GEMM_CHUNK < k ? from + TAKT_GEMM_CHUNK : k;
         vf acc[TAKT_BLOCK_ROWS][VECTORS];
         UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t v = 0; v < VECTORS; v++)
             acc[r][v] = vf_zero();
-        for (size_t p = from, next; p < to; p = next) {
-            next = (p / block + 1) * block;
-            next = next < to ? next : to;
-            stretch(t, p, next, acc, f);
-        }
+        chunk(t, from, to, acc, f);
         UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t v = 0; v < VECTORS; v++)
             put(g, t->row + r, t->panel * TAKT_BLOCKS_PANEL + v * VF, acc[r][v], from > 0, to == k);
         from = to;
@@ -153,7 +190,7 @@ typedef void panel_fn(const panel_job *t);
 #define PANEL(name, rows, bits, is_float)                                                          \
     static void name(const panel_job *t)                                                           \
     {                                                                                              \
-        panel_fixed(t, (shape){rows, bits, is_float});                                             \
+        panel_fixed(t, (shape){rows, bits, is_float, false});                                      \
     }
 #define PANELS(bits)                                                                               \
     PANEL(one_##bits, 1, bits, false)                                                              \
@@ -174,7 +211,8 @@ PANELS(8)
 static void run(const takt_block_f32 *g)
 {
     static panel_fn *const fns[3][2][2] = {NAMES(2), NAMES(4), NAMES(8)};
-    panel_job t = {.g = g};
+    panel_job t = {.g = g, .blocks = takt_blocks_count(&g->b)};
+    small_check(&t);
     for (t.panel = 0; t.panel < takt_blocks_panels(g->b.n); t.panel++)
         for (t.row = 0; t.row < g->m;) {
             const bool all = g->m - t.row >= TAKT_BLOCK_ROWS;
