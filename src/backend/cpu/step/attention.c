@@ -1,14 +1,17 @@
 /* attention.c - attention as one step: the scores of a block of queries never leave the near
  * caches.
  *
- * Every task takes heads of k and v, packs them, and walks the queries that use them in blocks:
+ * Every task takes heads of k and v, packs them, and walks the queries that use them in blocks; if
+ * heads are too few to be shared evenly, all are packed first and tasks take parts of the queries:
  * scores = q k' by the product kernel, scaled, masked, softmax over whole rows (exact maximum, no
  * rescaling), then the product with v. The order of arithmetic is that of the lowering.
  */
 #include <math.h>
 #include <string.h>
 
+#include "backend/cpu/cut.h"
 #include "backend/cpu/index.h"
+#include "base/size.h"
 #include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/map/map.h"
 #include "kernel/pack/pack.h"
@@ -31,7 +34,8 @@ typedef struct facts {
     size_t mask_stride[4];
     size_t k_packed, v_packed, kernel_floats; /* floats */
     size_t block;                             /* queries at a time */
-    const takt_gemm_walk *walk;               /* as the caller said, or NULL */
+    size_t parts; /* of the queries of a head of k and v; 1: tasks pack for themselves */
+    const takt_gemm_walk *walk; /* as the caller said, or NULL */
 } facts;
 
 static bool keeps(const takt_graph *g, const takt_node *n)
@@ -139,39 +143,74 @@ static void pack_pair(const facts *f, const float *k, const float *v, float *to)
     f->pack(&values);
 }
 
-static void run_shared(const takt_step *s, const takt_task *t, size_t b, size_t kv)
+/* Heads of k and v of all sequences. */
+static size_t count_pairs(const facts *f)
+{
+    return f->batch * f->shared;
+}
+
+static void pack_at(const takt_step *s, const takt_task *t, size_t pair, float *to)
 {
     const facts *f = s->data;
-    float *own = t->scratch_own;
-    const float *k =
-        (const float *)takt_view_data(t, &s->in[1]) + (b * f->keys * f->shared + kv) * f->dim;
-    const float *v =
-        (const float *)takt_view_data(t, &s->in[2]) + (b * f->keys * f->shared + kv) * f->value_dim;
-    pack_pair(f, k, v, own);
-    for (size_t i = 0; i < f->group; i++) {
-        const size_t at = kv * f->group + i;
-        head h = {.f = f, .k_packed = own, .v_packed = own + f->k_packed};
-        h.q =
-            (const float *)takt_view_data(t, &s->in[0]) + (b * f->queries * f->heads + at) * f->dim;
-        h.out = (float *)takt_view_data(t, &s->out[0]) +
-                (b * f->queries * f->heads + at) * f->value_dim;
-        h.scores = own + f->k_packed + f->v_packed;
-        h.scratch = h.scores + f->block * ((f->keys + 15) & ~(size_t)15);
-        if (f->mask >= 0)
-            h.mask = (const float *)takt_view_data(t, &s->in[f->mask]) + b * f->mask_stride[0] +
-                     at * f->mask_stride[1];
-        for (size_t first = 0; first < f->queries; first += f->block)
-            attend(&h, first, f->queries - first < f->block ? f->queries - first : f->block);
+    const size_t at = pair / f->shared * f->keys * f->shared + pair % f->shared;
+    const float *k = takt_view_data(t, &s->in[1]), *v = takt_view_data(t, &s->in[2]);
+    pack_pair(f, k + at * f->dim, v + at * f->value_dim, to);
+}
+
+static void prepare(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    size_t first, end;
+    takt_cpu_share(count_pairs(f), 1, t->index, s->prepare_count, &first, &end);
+    for (size_t i = first; i < end; i++)
+        pack_at(s, t, i, (float *)t->scratch + i * (f->k_packed + f->v_packed));
+}
+
+static head head_of(const takt_step *s, const takt_task *t, size_t b, size_t at)
+{
+    const facts *f = s->data;
+    const size_t row = b * f->queries * f->heads + at;
+    const float *q = takt_view_data(t, &s->in[0]);
+    head h = {.f = f, .q = q + row * f->dim};
+    h.out = (float *)takt_view_data(t, &s->out[0]) + row * f->value_dim;
+    h.scores = (float *)t->scratch_own + (f->parts > 1 ? 0 : f->k_packed + f->v_packed);
+    h.scratch = h.scores + f->block * ((f->keys + 15) & ~(size_t)15);
+    if (f->mask >= 0)
+        h.mask = (const float *)takt_view_data(t, &s->in[f->mask]) + b * f->mask_stride[0] +
+                 at * f->mask_stride[1];
+    return h;
+}
+
+/* Queries [row, end) of those that use a pair, head after head. */
+static void run_pair(const takt_step *s, const takt_task *t, size_t pair, size_t row, size_t end)
+{
+    const facts *f = s->data;
+    const float *packed = t->scratch_own;
+    if (f->parts > 1)
+        packed = (const float *)t->scratch + pair * (f->k_packed + f->v_packed);
+    else
+        pack_at(s, t, pair, t->scratch_own);
+    while (row < end) {
+        const size_t first = row % f->queries, at = row / f->queries, rest = f->queries - first;
+        const size_t last = rest < end - row ? f->queries : first + (end - row);
+        head h = head_of(s, t, pair / f->shared, pair % f->shared * f->group + at);
+        h.k_packed = packed;
+        h.v_packed = packed + f->k_packed;
+        for (size_t i = first; i < last; i += f->block)
+            attend(&h, i, last - i < f->block ? last - i : f->block);
+        row += last - first;
     }
 }
 
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    size_t first, end;
-    takt_cpu_share(f->batch * f->shared, 1, t->index, s->task_count, &first, &end);
-    for (size_t i = first; i < end; i++)
-        run_shared(s, t, i / f->shared, i % f->shared);
+    size_t first, end, row, row_end;
+    takt_cpu_share(count_pairs(f) * f->parts, 1, t->index, s->task_count, &first, &end);
+    for (size_t i = first; i < end; i++) {
+        takt_cpu_share(f->group * f->queries, 1, i % f->parts, f->parts, &row, &row_end);
+        run_pair(s, t, i / f->parts, row, row_end);
+    }
 }
 
 /* ---- compiling ---- */
@@ -214,7 +253,7 @@ static void set_sizes(const takt_planner *p, const takt_node *n, facts *f)
     f->is_causal = takt_node_int(n, "causal") != 0;
 }
 
-static void set_kernels(takt_planner *p, facts *f)
+static size_t set_kernels(takt_planner *p, facts *f)
 {
     const takt_isa_set isas = p->step->isas;
     const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
@@ -242,6 +281,30 @@ static void set_kernels(takt_planner *p, facts *f)
                                   .walk = f->walk};
     const size_t a = info->scratch_bytes(&first), b = info->scratch_bytes(&second);
     f->kernel_floats = ((a > b ? a : b) + 3) / 4;
+    return info->rows;
+}
+
+static takt_status cut_tasks(takt_planner *p, facts *f, size_t tile)
+{
+    enum { SOFTMAX = 16 }; /* operations for a score */
+    const size_t pairs = count_pairs(f), rows = f->group * f->queries;
+    const size_t pair_bytes = (f->k_packed + f->v_packed) * sizeof(float);
+    const double scores = (double)rows * (double)f->keys;
+    const double flops = scores * 2 * (double)(f->dim + f->value_dim);
+    const takt_cut_work work = {rows, takt_panels_count(f->panels, f->keys), tile, 2};
+    const takt_cut_pace pace = {(size_t)(p->settings->threads < 1 ? 1 : p->settings->threads),
+                                flops + scores * SOFTMAX, (double)pair_bytes};
+    const size_t tasks = takt_cpu_tasks(p, flops * (double)pairs, 0, pairs);
+    const bool is_shared = takt_cpu_tasks(p, flops * (double)pairs, 0, SIZE_MAX) > 1;
+    f->parts = is_shared ? takt_cpu_cut_products(&work, pairs, &pace).rows : 1;
+    p->step->task_count = f->parts > 1 ? pairs * f->parts : tasks;
+    if (f->parts == 1)
+        return TAKT_OK;
+    if (!takt_size_mul(pairs, pair_bytes, &p->step->scratch_bytes))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed keys and values are too large");
+    p->step->prepare = prepare;
+    p->step->prepare_count = takt_cpu_tasks(p, 0, 2.0 * (double)pairs * (double)pair_bytes, pairs);
+    return TAKT_OK;
 }
 
 static takt_status compile(takt_planner *p)
@@ -261,15 +324,13 @@ static takt_status compile(takt_planner *p)
     f->block = BLOCK;
     if (f->walk != NULL && f->walk->rows > 0)
         f->block = f->walk->rows < BLOCK_MOST ? f->walk->rows : BLOCK_MOST;
-    set_kernels(p, f);
+    const size_t tile = set_kernels(p, f);
     p->step->run = run;
     p->step->data = f;
+    TAKT_TRY(cut_tasks(p, f, tile));
+    const size_t own = f->parts > 1 ? 0 : f->k_packed + f->v_packed;
     p->step->scratch_each =
-        (f->k_packed + f->v_packed + f->block * ((f->keys + 15) & ~(size_t)15) + f->kernel_floats) *
-        sizeof(float);
-    const double flops = 2.0 * (double)(f->batch * f->heads) * (double)(f->queries * f->keys) *
-                         (double)(f->dim + f->value_dim);
-    p->step->task_count = takt_cpu_tasks(p, flops, 0, f->batch * f->shared);
+        (own + f->block * ((f->keys + 15) & ~(size_t)15) + f->kernel_floats) * sizeof(float);
     return TAKT_OK;
 }
 
