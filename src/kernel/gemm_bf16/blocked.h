@@ -48,14 +48,14 @@ static void begin_block(const takt_gemm_f32 *g, const block *o)
     (void)o;
 }
 
-static void finish_block(const takt_gemm_f32 *g, const block *o)
+static void finish_columns(const takt_gemm_f32 *g, const block *o, size_t col, size_t cols)
 {
     const takt_epilogue_f32 *e = g->epilogue;
-    float *c = g->c + o->row * g->ldc;
+    float *c = g->c + o->row * g->ldc + col;
     for (size_t i = 0; e && i < o->rows; i++)
-        finish_row(e, c + i * g->ldc, o->row + i, 0, g->n);
+        finish_row(e, c + i * g->ldc, o->row + i, col, cols);
     if (e && e->tail)
-        e->tail(e->user, c, g->ldc, o->row, 0, o->rows, g->n);
+        e->tail(e->user, c, g->ldc, o->row, col, o->rows, cols);
 }
 
 static void run(const takt_gemm_f32 *g)

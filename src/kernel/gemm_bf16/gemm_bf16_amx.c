@@ -12,6 +12,7 @@ typedef float elem;
 typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
 enum { WIDE = 32, NARROW = 16, MR = 32, GROUP = 2, PIECE = 32, CHUNK = 1024, A_BYTES = 1024 << 10 };
+enum { B_BYTES = 1024 << 10, BY_PANELS = 1 };
 
 #define IMAGE_IN_PLACE
 #include "kernel/gemm_f32/epilogue.h"
@@ -37,31 +38,41 @@ static size_t strip_elems(size_t rows, size_t k)
     return round_up(rows, 16) * round_up(k, PIECE);
 }
 
-/* To [rows][k], padded both ways: zeros add nothing. */
+/* Values [p, p + 32) of a row of k, zeros beyond its end. */
+static inline __m512i piece_of(const takt_gemm_f32 *g, const float *a, size_t p, size_t k)
+{
+    if (g->a_col == 1 && k - p >= PIECE)
+        return (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(a + p + 16), _mm512_loadu_ps(a + p));
+    const __m256i low = sixteen_of(g, a, p, k);
+    const __m256i high = k - p > 16 ? sixteen_of(g, a, p + 16, k) : _mm256_setzero_si256();
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+/* To [k / 32][rows][32], padded both ways: zeros add nothing. A tile is one piece of memory. */
 static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size_t k, uint16_t *to)
 {
-    const size_t step = round_up(k, PIECE);
-    for (size_t r = 0; r < round_up(rows, 16); r++, to += step) {
-        size_t p = 0;
-        for (; r < rows && p < k; p += 16)
-            _mm256_storeu_si256((__m256i *)(void *)(to + p), sixteen_of(g, a + r * g->a_row, p, k));
-        memset(to + p, 0, (step - p) * sizeof *to);
-    }
+    const size_t all = round_up(rows, 16), step = all * PIECE;
+    for (size_t r = 0; r < all; r++)
+        for (size_t p = 0; p < k; p += PIECE)
+            _mm512_storeu_si512(to + p / PIECE * step + r * PIECE,
+                                r < rows ? piece_of(g, a + r * g->a_row, p, k)
+                                         : _mm512_setzero_si512());
 }
 
 /* Whole tiles of B: where they lie, and their number. */
 typedef struct part {
     const uint16_t *a, *b;
-    size_t a_stride, b_stride; /* bytes */
     size_t steps;
 } part;
 
 static inline __attribute__((always_inline)) void product(const part *o, const bool two_rows,
                                                           const bool two_panels)
 {
+    enum { TILE = 16 * 64 };
+    const size_t line = two_panels ? 128 : 64, a_step = two_rows ? 2 * TILE : TILE;
     const char *a = (const char *)o->a, *b = (const char *)o->b;
-    for (size_t i = 0; i < o->steps; i++, a += 64, b += 16 * o->b_stride) {
-        const tile_step now = {a, a + 16 * o->a_stride, b, b + 64, o->a_stride, o->b_stride};
+    for (size_t i = 0; i < o->steps; i++, a += a_step, b += 16 * line) {
+        const tile_step now = {a, a + TILE, b, b + 64, 64, line};
         TILES_MULTIPLY(_tile_dpbf16ps, now, two_rows, two_panels);
     }
 }
@@ -71,15 +82,13 @@ static inline __attribute__((always_inline)) void tile_fixed(const tile_job *t, 
                                                              const bool two_panels)
 {
     const size_t whole = t->steps / 16, rest = t->steps % 16, line = two_panels ? 64 : 32;
-    const size_t stride = round_up(t->steps * GROUP, PIECE) * sizeof(uint16_t);
-    part o = {t->a, t->b, stride, 2 * line, whole};
-    product(&o, two_rows, two_panels);
+    product(&(part){t->a, t->b, whole}, two_rows, two_panels);
     if (rest) {
         uint16_t last[16 * 64] = {0};
         memcpy(last, t->b + whole * 16 * line, rest * line * sizeof *last);
         TILES_WRITTEN(last);
-        o = (part){t->a + whole * PIECE, last, stride, 2 * line, 1};
-        product(&o, two_rows, two_panels);
+        const uint16_t *a = t->a + whole * PIECE * (two_rows ? MR : 16);
+        product(&(part){a, last, 1}, two_rows, two_panels);
     }
 }
 

@@ -10,6 +10,7 @@ typedef float elem;
 typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
 enum { WIDE = 32, NARROW = 16, MR = 14, GROUP = 2, PIECE = 16, CHUNK = 1024, A_BYTES = 768 << 10 };
+enum { B_BYTES = 0, BY_PANELS = 0 };
 
 #include "kernel/gemm_f32/epilogue.h"
 

@@ -14,6 +14,7 @@ typedef float elem;
 typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
 enum { WIDE = 12, NARROW = 8, MR = 8, GROUP = 4, PIECE = 4, CHUNK = 1024, A_BYTES = 320 << 10 };
+enum { B_BYTES = 0, BY_PANELS = 0 };
 
 #include "kernel/gemm_f32/epilogue.h"
 

@@ -91,7 +91,7 @@ static void one_row(const takt_gemm_f32 *g)
         multiply(&rest, &o);
         o.p += CHUNK;
     } while (o.p < g->k);
-    finish_block(g, &o);
+    finish_columns(g, &o, 0, g->n);
 }
 
 /* From L2 one stream is as good. */

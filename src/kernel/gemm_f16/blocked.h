@@ -7,7 +7,13 @@
  * declared below. C is brought back from the powers of two in the end.
  */
 enum { CHUNK = TAKT_F16_CHUNK, SUM = TAKT_F16_SUM };
-enum { GROUP = 1, PIECE = 1, A_PAD = 32 }; /* one row needs a vector more than its k */
+enum {
+    GROUP = 1,
+    PIECE = 1,
+    B_BYTES = 0,
+    BY_PANELS = 0,
+    A_PAD = 32
+}; /* one row needs a vector more than its k */
 
 #include "kernel/gemm_half/walk.h"
 
@@ -88,18 +94,18 @@ static void begin_block(const takt_gemm_f32 *g, const block *o)
         o->exponent[i] = exponent_of_row(g, g->a + (o->row + i) * g->a_row);
 }
 
-static void finish_block(const takt_gemm_f32 *g, const block *o)
+static void finish_columns(const takt_gemm_f32 *g, const block *o, size_t col, size_t cols)
 {
     const takt_epilogue_f32 *e = g->epilogue;
-    float *c = g->c + o->row * g->ldc;
+    float *c = g->c + o->row * g->ldc + col;
     const int packed = exponent_b(g);
     for (size_t i = 0; i < o->rows; i++) {
-        takt_gemm_f16_unscale(c + i * g->ldc, g->n, -o->exponent[i] - packed);
+        takt_gemm_f16_unscale(c + i * g->ldc, cols, -o->exponent[i] - packed);
         if (e)
-            finish_row(e, c + i * g->ldc, o->row + i, 0, g->n);
+            finish_row(e, c + i * g->ldc, o->row + i, col, cols);
     }
     if (e && e->tail)
-        e->tail(e->user, c, g->ldc, o->row, 0, o->rows, g->n);
+        e->tail(e->user, c, g->ldc, o->row, col, o->rows, cols);
 }
 
 static void run(const takt_gemm_f32 *g)

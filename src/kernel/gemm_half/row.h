@@ -61,5 +61,5 @@ static void one_row(const takt_gemm_f32 *g, block o)
         row_of_panels(g, r, wide, g->n, o.edge);
         o.p += CHUNK;
     } while (o.p < g->k);
-    finish_block(g, &o);
+    finish_columns(g, &o, 0, g->n);
 }

@@ -6,6 +6,9 @@
  *     GROUP    values of k that lie together  COPIES  of each element in packed A
  *     PIECE    k is padded to this in packed A, A_PAD in the memory that is asked for it
  *     A_BYTES  of packed A to keep in L2
+ *     B_BYTES  if a chunk of B is no larger, all of it stays there while strips of A pass, packed
+ *              one at a time; 0: never
+ *     BY_PANELS  1: what follows the product is done panel by panel, else row by row
  * include this file, and supply the functions declared below. A panel of one chunk of B stays in L1
  * or L2 while the strips of a block of rows run past it from L2; sums are added to C chunk by
  * chunk.
@@ -34,9 +37,10 @@ static void tile(size_t rows, size_t cols, const tile_job *t);
 static void pack_part(const takt_gemm_f32 *g, const block *o, size_t i, size_t rows, uint16_t *to);
 static size_t strip_elems(size_t rows, size_t k);
 static const uint16_t *packed_b(const takt_gemm_f32 *g);
-/* Before anything of a block is packed, and when its sums are complete. */
+/* Before anything of a block is packed. */
 static void begin_block(const takt_gemm_f32 *g, const block *o);
-static void finish_block(const takt_gemm_f32 *g, const block *o);
+/* What follows the product, for columns [col, col + cols) of a block whose sums are complete. */
+static void finish_columns(const takt_gemm_f32 *g, const block *o, size_t col, size_t cols);
 
 static const takt_panels widths = {WIDE, NARROW};
 
@@ -54,6 +58,8 @@ static size_t most_rows(const takt_gemm_f32 *g)
 {
     const size_t k = round_up(least(g->k, CHUNK) + 1, PIECE);
     const size_t fit = A_BYTES / sizeof(uint16_t) / COPIES / k;
+    if (B_BYTES > 0 && k * g->n * sizeof(uint16_t) <= B_BYTES)
+        return MR;
     return least(fit / MR * MR < MR ? MR : fit / MR * MR, ROWS_MAX);
 }
 
@@ -127,6 +133,8 @@ static void multiply(const takt_gemm_f32 *g, const block *o)
             t.a += strip_elems(rows, o->k);
             t.c += rows * g->ldc;
         }
+        if (BY_PANELS && o->p + CHUNK >= g->k)
+            finish_columns(g, o, col, least(g->n - col, width));
     }
 }
 
@@ -144,6 +152,7 @@ static void walk(const takt_gemm_f32 *g, block o)
             multiply(g, &o);
             o.p += CHUNK;
         } while (o.p < g->k);
-        finish_block(g, &o);
+        if (!BY_PANELS)
+            finish_columns(g, &o, 0, g->n);
     }
 }
