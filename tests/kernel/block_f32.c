@@ -52,9 +52,7 @@ static void bench(takt_check *c, size_t m, unsigned bits, size_t block)
         snprintf(what, sizeof what, "%zux%dx%d, %u bits, blocks of %zu", m, N, K, bits, block);
         check_fill_bytes(c, memory, words);
         check_fill_f32(c, (float *)(void *)(memory + words), all / 4 - words / 4, CHECK_PLAIN);
-        float *x = (float *)(void *)(memory + words);
-        for (size_t i = 0; i < scales / 4; i++)
-            x[i] = 0.01F + 0.001F * (float)(i % 7);
+        check_blocks_usual((float *)(void *)(memory + words), scales / 4);
         g.b.words = (const uint32_t *)(const void *)memory;
         g.b.scale = memory + words;
         g.a = (const float *)(const void *)(memory + words + scales);

@@ -45,7 +45,7 @@ static void bench(takt_check *c, unsigned bits)
     if (memory) {
         snprintf(what, sizeof what, "%d columns, %d rows of %u bits", N, K, bits);
         check_fill_bytes(c, memory, words);
-        check_fill_f32(c, (float *)(void *)(memory + words), scales / 4, CHECK_PLAIN);
+        check_blocks_usual((float *)(void *)(memory + words), scales / 4);
         g.b.words = (const uint32_t *)(const void *)memory;
         g.b.scale = memory + words;
         g.dst = (float *)(void *)(memory + words + scales);

@@ -2,6 +2,9 @@
  */
 #include "kernel/block_f32/block_f32.h"
 #include "kernel/blocks/widen.h"
+#if TAKT_SIMD_SET == 2
+#include "kernel/blocks/neon_small.h"
+#endif
 
 /* Four values of a row of A, one of which is multiplied at a time. */
 #if TAKT_SIMD_SET == 2
@@ -33,14 +36,16 @@ typedef struct shape {
     size_t rows;
     unsigned bits;
     bool is_float; /* zero points are floats */
-    bool adds;     /* neon_small.h */
+    bool adds;     /* neon_rows.h */
 } shape;
 
 typedef struct panel_job {
     const takt_block_f32 *g;
     size_t row, panel;
-    bool is_small, adds; /* neon_small.h: it may be used, and how */
-    size_t blocks;
+    size_t blocks; /* of a column */
+#if TAKT_SIMD_SET == 2
+    small_ways ways;
+#endif
 } panel_job;
 
 /* Four k, of which `count` exist: part j of the words at w. */
@@ -90,15 +95,11 @@ typedef struct stretch_job {
 } stretch_job;
 
 #if TAKT_SIMD_SET == 2
-#include "kernel/block_f32/neon_small.h"
+#include "kernel/block_f32/neon_rows.h"
 #else
 FIXED void small_stretch(const panel_job *p, stretch_job *t, vf (*acc)[VECTORS], const shape f)
 {
     (void)p, (void)t, (void)acc, (void)f;
-}
-static void small_check(panel_job *t)
-{
-    (void)t;
 }
 #endif
 
@@ -212,7 +213,9 @@ static void run(const takt_block_f32 *g)
 {
     static panel_fn *const fns[3][2][2] = {NAMES(2), NAMES(4), NAMES(8)};
     panel_job t = {.g = g, .blocks = takt_blocks_count(&g->b)};
-    small_check(&t);
+#if TAKT_SIMD_SET == 2
+    t.ways = small_find(&g->b);
+#endif
     for (t.panel = 0; t.panel < takt_blocks_panels(g->b.n); t.panel++)
         for (t.row = 0; t.row < g->m;) {
             const bool all = g->m - t.row >= TAKT_BLOCK_ROWS;

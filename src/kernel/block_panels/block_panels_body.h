@@ -48,18 +48,31 @@ FILLS(8)
 typedef void fill_fn(const uint32_t *w, const block_parameters *o, const places *to, bool is_float);
 
 #if TAKT_SIMD_SET == 2
-#include "kernel/block_panels/neon_fill.h"
-#endif
+#include "kernel/blocks/neon_small.h"
 
-static fill_fn *fill_for(const takt_blocks *b)
+#include "kernel/block_panels/neon_fill.h"
+#else
+typedef struct filling {
+    const takt_blocks *b;
+    block_parameters o; /* of the block that is open */
+} filling;
+
+static void filling_init(filling *f, const takt_blocks *b)
+{
+    f->b = b;
+}
+
+static void filling_open(filling *f, size_t panel, size_t block)
+{
+    block_open(f->b, panel, block, &f->o);
+}
+
+static void filling_fill(const filling *f, const uint32_t *w, const places *to)
 {
     static fill_fn *const fns[3] = {fill_2, fill_4, fill_8};
-#if TAKT_SIMD_SET == 2
-    if (b->bits < 8 && !b->zero && !b->zero_f32)
-        return b->bits == 2 ? plain_2 : plain_4;
-#endif
-    return fns[b->bits / 4];
+    fns[f->b->bits / 4](w, &f->o, to, f->b->zero_f32 != NULL);
 }
+#endif
 
 /* The places of sixteen columns of the result; false if a vector would lie in two panels, or
  * beyond the last column. */
@@ -108,28 +121,28 @@ static void clear_rest(const takt_block_panels *g)
     }
 }
 
-static void one_panel(const takt_block_panels *g, size_t panel, fill_fn *to_floats)
+static void one_panel(const takt_block_panels *g, size_t panel)
 {
     const takt_blocks *b = &g->b;
     const size_t column = panel * SIDE;
     const uint32_t *w = b->words + panel * takt_blocks_words(b->bits, takt_blocks_deep(b->k));
     square s;
-    block_parameters o;
+    filling f;
     places direct, aside;
     for (size_t v = 0; v < VECTORS; v++) {
         aside.at[v] = s.x[0] + v * VF;
         aside.width[v] = SIDE;
     }
+    filling_init(&f, b);
     const bool fits = find_places(g, column, 0, &direct);
     for (size_t row = 0, open = SIZE_MAX; row < g->k; row += STEP) {
         const size_t k = g->first + row, rows = g->k - row < STEP ? g->k - row : STEP;
         const bool is_direct = fits && rows == STEP;
         if (k / b->block != open) {
             open = k / b->block;
-            block_open(b, panel, open, &o);
+            filling_open(&f, panel, open);
         }
-        to_floats(w + takt_blocks_words(b->bits, k), &o, is_direct ? &direct : &aside,
-                  b->zero_f32 != NULL);
+        filling_fill(&f, w + takt_blocks_words(b->bits, k), is_direct ? &direct : &aside);
         if (!is_direct)
             place(g, &s, column, row, rows);
         for (size_t v = 0; is_direct && v < VECTORS; v++)
@@ -140,7 +153,7 @@ static void one_panel(const takt_block_panels *g, size_t panel, fill_fn *to_floa
 static void run(const takt_block_panels *g)
 {
     for (size_t p = 0; p < takt_blocks_panels(g->b.n); p++)
-        one_panel(g, p, fill_for(&g->b));
+        one_panel(g, p);
     clear_rest(g);
 }
 

@@ -1,85 +1,125 @@
-/* neon_fill.h - levels of 2 or 4 bits that share one zero point, by tables.
- *
- * A level less the zero point is a small whole number: as a float its low half is zero, and its two
- * high bytes come from tables of sixteen.
- */
+/* neon_fill.h - sixteen columns by sixteen k of levels that are floats as they lie
+ * (blocks/neon_small.h), whole rows at a time, so that lines are written from end to end. */
 
-/* Second highest and highest bytes of the floats 0 - zero to 15 - zero. */
-typedef struct level_tables {
-    uint8x16_t low, high;
-} level_tables;
+/* Written out, since gcc 12 copies and spills what these keep: bytes of four vectors of words in
+ * registers 0 to 15, scales in 16 to 19, the mask in 20; weights come to be in 21 to 24. */
+/* clang-format off */
+#define FILL_AND(t, a) "and v" t ".16b, v" a ".16b, v20.16b\n\t"
+#define FILL_ADD_OPEN(j)
+#define FILL_ADD(a, b, c, d)                                                                       \
+    FILL_AND("25", a) FILL_AND("26", b) FILL_AND("27", c) FILL_AND("28", d)                        \
+    "ldp q21, q22, [%[o], #256]\n\tldp q23, q24, [%[o], #288]\n\t"                                 \
+    "fmla v21.4s, v25.4s, v16.4s\n\tfmla v22.4s, v26.4s, v17.4s\n\t"                               \
+    "fmla v23.4s, v27.4s, v18.4s\n\tfmla v24.4s, v28.4s, v19.4s\n\t"
+#define FILL_SUBTRACT_OPEN(j)                                                                      \
+    "ldp q25, q26, [%[o], #256+64*" j "]\n\tldp q27, q28, [%[o], #288+64*" j "]\n\t"
+#define FILL_SUBTRACT(a, b, c, d)                                                                  \
+    FILL_AND("21", a) FILL_AND("22", b) FILL_AND("23", c) FILL_AND("24", d)                        \
+    "fsub v21.4s, v21.4s, v25.4s\n\tfsub v22.4s, v22.4s, v26.4s\n\t"                               \
+    "fsub v23.4s, v23.4s, v27.4s\n\tfsub v24.4s, v24.4s, v28.4s\n\t"                               \
+    "fmul v21.4s, v21.4s, v16.4s\n\tfmul v22.4s, v22.4s, v17.4s\n\t"                               \
+    "fmul v23.4s, v23.4s, v18.4s\n\tfmul v24.4s, v24.4s, v19.4s\n\t"
+#define FILL_ROW(make, a, b, c, d)                                                                 \
+    make(a, b, c, d)                                                                               \
+    "st1 {v21.4s}, [%[p]], %[x]\n\tst1 {v22.4s}, [%[q]], %[y]\n\t"                                 \
+    "st1 {v23.4s}, [%[r]], %[z]\n\tst1 {v24.4s}, [%[s]], %[u]\n\t"
+#define FILL_PART(make, j)                                                                         \
+    "ldp q16, q17, [%[o], #64*" j "]\n\tldp q18, q19, [%[o], #32+64*" j "]\n\t"                    \
+    "ldr q20, [%[m], #16*" j "]\n\t" make##_OPEN(j)                                                \
+    FILL_ROW(make, "0", "4", "8", "12") FILL_ROW(make, "1", "5", "9", "13")                        \
+    FILL_ROW(make, "2", "6", "10", "14") FILL_ROW(make, "3", "7", "11", "15")
+#define FILL_PARTS_8(make) FILL_PART(make, "0")
+#define FILL_PARTS_4(make) FILL_PARTS_8(make) FILL_PART(make, "1")
+#define FILL_PARTS_2(make) FILL_PARTS_4(make) FILL_PART(make, "2") FILL_PART(make, "3")
+#define FILL_WORDS(bits, make)                                                                     \
+    __asm__ volatile(                                                                              \
+        SMALL_WORDS("0", "0", "1", "2", "3") SMALL_WORDS("16", "4", "5", "6", "7")                 \
+        SMALL_WORDS("32", "8", "9", "10", "11") SMALL_WORDS("48", "12", "13", "14", "15")          \
+        FILL_PARTS_##bits(make)                                                                    \
+        : [p] "+r"(at.at[0]), [q] "+r"(at.at[1]), [r] "+r"(at.at[2]), [s] "+r"(at.at[3])           \
+        : [x] "r"(4 * at.width[0]), [y] "r"(4 * at.width[1]), [z] "r"(4 * at.width[2]),            \
+          [u] "r"(4 * at.width[3]), [w] "r"(w), [m] "r"(mask), [o] "r"(o)                          \
+        : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",  \
+          "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",      \
+          "v26", "v27", "v28", "memory")
+/* clang-format on */
 
-static inline level_tables tables_of(const block_parameters *o)
+FIXED void small_fill(const uint32_t *w, const small_parameters *o, const places *to,
+                      const unsigned bits, const bool adds)
 {
-    static const float iota[16] = {0x1p23F + 0,  0x1p23F + 1,  0x1p23F + 2,  0x1p23F + 3,
-                                   0x1p23F + 4,  0x1p23F + 5,  0x1p23F + 6,  0x1p23F + 7,
-                                   0x1p23F + 8,  0x1p23F + 9,  0x1p23F + 10, 0x1p23F + 11,
-                                   0x1p23F + 12, 0x1p23F + 13, 0x1p23F + 14, 0x1p23F + 15};
-    uint16x8_t x[4];
-    UNROLL for (int i = 0; i < 4; i++) x[i] =
-        vreinterpretq_u16_f32(vsubq_f32(vld1q_f32(iota + 4 * i), o->base[0]));
-    const uint8x16_t a = vreinterpretq_u8_u16(vuzp2q_u16(x[0], x[1])),
-                     b = vreinterpretq_u8_u16(vuzp2q_u16(x[2], x[3]));
-    return (level_tables){vuzp1q_u8(a, b), vuzp2q_u8(a, b)};
+    const uint32_t(*mask)[4] = small_masks(bits);
+    places at = *to;
+    for (unsigned k = 0; k < 16; k += 32 / bits, w += TAKT_BLOCKS_PANEL)
+        if (bits == 2 && adds)
+            FILL_WORDS(2, FILL_ADD);
+        else if (bits == 2)
+            FILL_WORDS(2, FILL_SUBTRACT);
+        else if (bits == 4 && adds)
+            FILL_WORDS(4, FILL_ADD);
+        else if (bits == 4)
+            FILL_WORDS(4, FILL_SUBTRACT);
+        else if (adds)
+            FILL_WORDS(8, FILL_ADD);
+        else
+            FILL_WORDS(8, FILL_SUBTRACT);
 }
 
-FIXED float32x4_t raised(uint16x4_t high)
+/* How the open block is filled. */
+typedef struct filling {
+    const takt_blocks *b;
+    size_t count; /* blocks of a column */
+    small_ways ways;
+    bool is_small, adds;
+    block_parameters o;
+    small_parameters small;
+} filling;
+
+static void filling_init(filling *f, const takt_blocks *b)
 {
-    return vreinterpretq_f32_u32(vshll_n_u16(high, 16));
+    f->b = b;
+    f->count = takt_blocks_count(b);
+    f->ways = small_find(b);
 }
 
-/* High halves of four columns by four k, from bytes in the order of k. */
-typedef struct halves {
-    uint16x8_t a, b;
-} halves;
+#define FILL_OPEN(bits)                                                                            \
+    if (f->ways.adds && small_open(f->b, at, &f->small, bits, true))                               \
+        f->is_small = f->adds = true;                                                              \
+    else                                                                                           \
+        f->is_small = small_open(f->b, at, &f->small, bits, false)
 
-FIXED halves halves_of(level_tables t, uint8x16_t level)
+static void filling_open(filling *f, size_t panel, size_t block)
 {
-    const uint8x16_t low = vqtbl1q_u8(t.low, level), high = vqtbl1q_u8(t.high, level);
-    return (halves){vreinterpretq_u16_u8(vzip1q_u8(low, high)),
-                    vreinterpretq_u16_u8(vzip2q_u8(low, high))};
-}
-
-FIXED float32x4_t row_of(halves h, const unsigned i)
-{
-    const uint16x8_t x = i < 2 ? h.a : h.b;
-    return raised(i % 2 == 0 ? vget_low_u16(x) : vget_high_u16(x));
-}
-
-/* Whole rows at a time, so that lines are written from end to end. */
-FIXED void fill_plain(const uint32_t *w, const block_parameters *o, const places *to,
-                      const unsigned bits)
-{
-    static const uint8_t by_k[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
-    const uint8x16_t order = vld1q_u8(by_k), mask = vdupq_n_u8((uint8_t)((1U << bits) - 1));
-    const level_tables t = tables_of(o);
-    const places at = *to;
-    float32x4_t scale[VECTORS];
-    UNROLL for (size_t v = 0; v < VECTORS; v++) scale[v] = o->scale[v];
-    UNROLL for (unsigned q = 0; q < 4; q++)
-    {
-        const unsigned part = q % (8 / bits);
-        halves h[VECTORS];
-        UNROLL for (size_t v = 0; v < VECTORS; v++)
-        {
-            const uint32_t *from = w + q / (8 / bits) * 16 + v * VF;
-            const uint8x16_t word = vqtbl1q_u8(vreinterpretq_u8_u32(vld1q_u32(from)), order);
-            const uint8x16_t down = part == 0 ? word : (uint8x16_t)(word >> (uint8_t)(bits * part));
-            h[v] = halves_of(t, vandq_u8(down, mask));
+    const size_t at = (panel * f->count + block) * TAKT_BLOCKS_PANEL;
+    f->is_small = f->adds = false;
+    if (f->ways.is_small && !f->b->zero_f32) {
+        if (f->b->bits == 2) {
+            FILL_OPEN(2);
+        } else if (f->b->bits == 4) {
+            FILL_OPEN(4);
+        } else {
+            FILL_OPEN(8);
         }
-        UNROLL for (unsigned i = 0; i < 4; i++) UNROLL for (size_t v = 0; v < VECTORS; v++)
-            vst1q_f32(at.at[v] + (4 * q + i) * at.width[v], vmulq_f32(row_of(h[v], i), scale[v]));
     }
+    if (!f->is_small)
+        block_open(f->b, panel, block, &f->o);
 }
 
-static void plain_2(const uint32_t *w, const block_parameters *o, const places *to, bool is_float)
+static void filling_fill(const filling *f, const uint32_t *w, const places *to)
 {
-    (void)is_float;
-    fill_plain(w, o, to, 2);
-}
-
-static void plain_4(const uint32_t *w, const block_parameters *o, const places *to, bool is_float)
-{
-    (void)is_float;
-    fill_plain(w, o, to, 4);
+    static fill_fn *const fns[3] = {fill_2, fill_4, fill_8};
+    const unsigned bits = f->b->bits;
+    if (!f->is_small)
+        fns[bits / 4](w, &f->o, to, f->b->zero_f32 != NULL);
+    else if (bits == 4 && f->adds)
+        small_fill(w, &f->small, to, 4, true);
+    else if (bits == 4)
+        small_fill(w, &f->small, to, 4, false);
+    else if (bits == 2 && f->adds)
+        small_fill(w, &f->small, to, 2, true);
+    else if (bits == 2)
+        small_fill(w, &f->small, to, 2, false);
+    else if (f->adds)
+        small_fill(w, &f->small, to, 8, true);
+    else
+        small_fill(w, &f->small, to, 8, false);
 }

@@ -1,62 +1,4 @@
-/* neon_small.h - levels as the smallest floats: one operation makes a float of a level.
- *
- * The bits of a float, as a whole number below 2^24, are that many times 2^-149, subnormal or not.
- * A level among the bits 16 to 23 so is a float as it lies there, level * 2^(place - 149), and no
- * exponent has to be put in and taken away again. What was
- *
- *     tbl, orr, fsub, fmul    is    and, fsub, fmul    with a scale of 2^(149 - place) times as
- * much or                            and, fmla          where zero * scale is exact
- *
- * and a shift for each byte of the words, with the same bits, since only the last rounding is one.
- * (fmla gives +0 where fmul gave a zero with the sign of the scale: scales are above zero here.)
- * Arm's cores take subnormal floats at full speed, which x86-64's do not, unless the program has
- * them flushed to zero.
- */
-
-/* In memory: a product of two vectors that were computed has half the rate on a Neoverse V1. */
-typedef struct small_parameters {
-    float scale[4][TAKT_BLOCKS_PANEL]; /* [j]: of levels at bit 16 + bits * j */
-    float zero[4][TAKT_BLOCKS_PANEL];  /* as such levels; or -zero * scale, to which is added */
-} small_parameters;
-
-static void small_check(panel_job *t)
-{
-    const takt_blocks *b = &t->g->b;
-    const volatile float least = 0x1p-149F;
-    t->is_small = least * 0x1p127F == 0x1p-22F; /* subnormal floats are not flushed to zero */
-    t->adds = !b->zero && (b->level & (b->level - 1)) == 0; /* zero * scale is exact */
-}
-
-/* False if a scale is zero or subnormal or too large for its factor, or negative and added to. */
-FIXED bool small_open(const takt_blocks *b, size_t at, small_parameters *s, const shape f)
-{
-    const uint32_t least = 0x00800000, end = 0x3d000000; /* 2^-126, 2^-5 */
-    uint32x4_t fits = vdupq_n_u32(~0U);
-    vf scale[VECTORS];
-    UNROLL for (size_t v = 0; v < VECTORS; v++) scale[v] =
-        b->scale_is_f16 ? vf_load_f16((const uint16_t *)b->scale + at + v * VF)
-                        : vf_load((const float *)b->scale + at + v * VF);
-    UNROLL for (size_t v = 0; v < VECTORS; v++)
-    {
-        const uint32x4_t bits = vreinterpretq_u32_f32(scale[v]);
-        const vf level =
-            f.adds || !b->zero ? vf_set1(b->level) : vf_from_vi(vi_load_u8(b->zero + at + v * VF));
-        const uint32x4_t size = f.adds ? bits : vbicq_u32(bits, vdupq_n_u32(0x80000000));
-        fits = vandq_u32(fits,
-                         vcltq_u32(vsubq_u32(size, vdupq_n_u32(least)), vdupq_n_u32(end - least)));
-        UNROLL for (unsigned j = 0; j < 8 / f.bits; j++)
-        {
-            const uint32x4_t up = vaddq_u32(bits, vdupq_n_u32((133 - f.bits * j) << 23));
-            const vf unit = vf_set1(0x1p-133F * (float)(1U << f.bits * j));
-            vf_store(s->scale[j] + v * VF, vreinterpretq_f32_u32(up));
-            if (!f.adds)
-                vf_store(s->zero[j] + v * VF, vf_mul(level, unit));
-        }
-        if (f.adds)
-            vf_store(s->zero[0] + v * VF, vf_mul(vnegq_f32(level), scale[v]));
-    }
-    return vminvq_u32(fits) != 0;
-}
+/* neon_rows.h - one or four rows by levels that are floats as they lie (blocks/neon_small.h). */
 
 /* Written out, since gcc 12 copies and spills what these keep.
  *
@@ -64,10 +6,6 @@ FIXED bool small_open(const takt_blocks *b, size_t at, small_parameters *s, cons
  * and SUBTRACT make a weight of each; HALF is four rows of the weights, whose levels lie at the
  * same place, by four values of A. */
 /* clang-format off */
-#define SMALL_WORDS(at, a, b, c, d)                                                                \
-    "ldr q" c ", [%[w], #" at "]\n\tshl v" a ".4s, v" c ".4s, #16\n\t"                             \
-    "shl v" b ".4s, v" c ".4s, #8\n\tushr v" d ".4s, v" c ".4s, #8\n\t"
-
 /* Two vectors from byte v of the panel on: levels in registers 24 and 25, scales in 12 and 13. */
 #define SMALL_ADD_OPEN_2(j, v)
 #define SMALL_ADD_2(v)                                                                             \
@@ -146,17 +84,11 @@ FIXED bool small_open(const takt_blocks *b, size_t at, small_parameters *s, cons
         else                                                                                       \
             rows(8, SMALL_SUBTRACT);                                                               \
     } while (0)
-#define SMALL_MASK(x) {(x) << 16, (x) << 16, (x) << 16, (x) << 16}
 /* clang-format on */
 
 FIXED void small_rows(stretch_job *t, const small_parameters *o, vf (*acc)[VECTORS], const shape f)
 {
-    static const uint32_t masks[3][4][4] = {
-        {SMALL_MASK(0x03U), SMALL_MASK(0x0cU), SMALL_MASK(0x30U), SMALL_MASK(0xc0U)},
-        {SMALL_MASK(0x0fU), SMALL_MASK(0xf0U)},
-        {SMALL_MASK(0xffU)},
-    };
-    const uint32_t(*mask)[4] = masks[f.bits / 4], *w = t->w;
+    const uint32_t(*mask)[4] = small_masks(f.bits), *w = t->w;
     const size_t end = t->end - t->end % TAKT_BLOCKS_STEP;
     for (size_t k = t->k; k < end; k += 32 / f.bits, w += TAKT_BLOCKS_PANEL)
         if (f.rows == 1) {
@@ -176,11 +108,11 @@ FIXED void small_stretch(const panel_job *p, stretch_job *t, vf (*acc)[VECTORS],
     const takt_blocks *b = &p->g->b;
     const size_t at = (p->panel * p->blocks + t->block) * TAKT_BLOCKS_PANEL;
     small_parameters s;
-    if (f.is_float || !p->is_small)
+    if (f.is_float || !p->ways.is_small)
         return;
     const shape add = {f.rows, f.bits, false, true};
-    if (p->adds && small_open(b, at, &s, add))
+    if (p->ways.adds && small_open(b, at, &s, f.bits, true))
         small_rows(t, &s, acc, add);
-    else if (small_open(b, at, &s, f))
+    else if (small_open(b, at, &s, f.bits, false))
         small_rows(t, &s, acc, f);
 }
