@@ -7,30 +7,37 @@
 
 #include "backend/cpu/narrow.h"
 
-static const takt_gemm_bf16_info slow_info = {.f16_rows = 0}, quick_info = {.f16_rows = 8};
+static const takt_gemm_bf16_info slow_info = {.f16_rows = 0},
+                                 quick_info = {.f16_rows = 8, .f16_rows_near = 2};
 static const takt_kernel f16 = {.name = "f16", .rank = 40},
                          scalar = {.name = "scalar", .info = &quick_info},
                          bf16 = {.name = "bf16", .rank = 20, .info = &slow_info},
                          tiles = {.name = "tiles", .rank = 40, .info = &quick_info};
 
+enum { NEAR = 784 * 256, FAR = 1024 * 1024 }; /* weights */
+
 static void rows_decide_where_both_are_there(void)
 {
-    EXPECT(takt_narrow_prefers_f16(&f16, &tiles, 1), "one row reads the weights once");
-    EXPECT(takt_narrow_prefers_f16(&f16, &tiles, 7), "tiles are mostly empty");
-    EXPECT(!takt_narrow_prefers_f16(&f16, &tiles, 8), "tiles are faster");
-    EXPECT(!takt_narrow_prefers_f16(&f16, &tiles, 1 << 20), "tiles are faster");
+    EXPECT(takt_narrow_prefers_f16(&f16, &tiles, 1, NEAR), "one row reads the weights once");
+    EXPECT(!takt_narrow_prefers_f16(&f16, &tiles, 2, NEAR), "weights come from L2");
+    EXPECT(takt_narrow_prefers_f16(&f16, &bf16, 2, NEAR), "f16 keeps more bits");
+    EXPECT(takt_narrow_prefers_f16(&f16, &tiles, 1, FAR), "one row reads the weights once");
+    EXPECT(takt_narrow_prefers_f16(&f16, &tiles, 7, FAR), "tiles are mostly empty");
+    EXPECT(!takt_narrow_prefers_f16(&f16, &tiles, 8, FAR), "tiles are faster");
+    EXPECT(!takt_narrow_prefers_f16(&f16, &tiles, 1 << 20, FAR), "tiles are faster");
     for (size_t rows = 0; rows < 2000; rows += 13)
-        EXPECT(takt_narrow_prefers_f16(&f16, &bf16, rows), "%zu rows: f16 keeps more bits", rows);
+        EXPECT(takt_narrow_prefers_f16(&f16, &bf16, rows, FAR), "%zu rows: f16 keeps more bits",
+               rows);
 }
 
 static void what_is_not_there_is_not_taken(void)
 {
-    EXPECT(takt_narrow_prefers_f16(&f16, NULL, 100), "no bf16 at all");
-    EXPECT(takt_narrow_prefers_f16(&f16, &scalar, 100), "bf16 in scalar code alone");
-    EXPECT(!takt_narrow_prefers_f16(NULL, &tiles, 1), "no f16 at all");
-    EXPECT(!takt_narrow_prefers_f16(&scalar, &tiles, 1), "f16 in scalar code alone");
-    EXPECT(!takt_narrow_prefers_f16(&scalar, &scalar, 1), "neither");
-    EXPECT(!takt_narrow_prefers_f16(NULL, NULL, 100), "neither");
+    EXPECT(takt_narrow_prefers_f16(&f16, NULL, 100, FAR), "no bf16 at all");
+    EXPECT(takt_narrow_prefers_f16(&f16, &scalar, 100, FAR), "bf16 in scalar code alone");
+    EXPECT(!takt_narrow_prefers_f16(NULL, &tiles, 1, FAR), "no f16 at all");
+    EXPECT(!takt_narrow_prefers_f16(&scalar, &tiles, 1, FAR), "f16 in scalar code alone");
+    EXPECT(!takt_narrow_prefers_f16(&scalar, &scalar, 1, FAR), "neither");
+    EXPECT(!takt_narrow_prefers_f16(NULL, NULL, 100, FAR), "neither");
 }
 
 /* Of the kernels that are built here, by instruction sets that this machine need not have. */
@@ -45,9 +52,9 @@ static void every_machine_chooses(void)
                           *other = takt_kernel_find("gemm_bf16", set, NULL, 0, NULL);
         const bool has_f16 = one != NULL && one->rank > 0;
         const bool has_tiles = other != NULL && strncmp(other->name, "amx", 3) == 0;
-        EXPECT(takt_narrow_prefers_f16(one, other, 1) == has_f16, "%s, one row", caps[i]);
-        EXPECT(takt_narrow_prefers_f16(one, other, 32) == (has_f16 && !has_tiles), "%s, 32 rows",
-               caps[i]);
+        EXPECT(takt_narrow_prefers_f16(one, other, 1, FAR) == has_f16, "%s, one row", caps[i]);
+        EXPECT(takt_narrow_prefers_f16(one, other, 32, FAR) == (has_f16 && !has_tiles),
+               "%s, 32 rows", caps[i]);
     }
 }
 

@@ -80,7 +80,8 @@ static bool prefers_f16(size_t rows)
 {
     const takt_isa_set isas = takt_isa_detect();
     return takt_narrow_prefers_f16(takt_kernel_find("gemm_f16", isas, NULL, 0, NULL),
-                                   takt_kernel_find("gemm_bf16", isas, NULL, 0, NULL), rows);
+                                   takt_kernel_find("gemm_bf16", isas, NULL, 0, NULL), rows,
+                                   70 * 45);
 }
 
 static void fast_is_close_and_says_so(int which)

@@ -36,12 +36,21 @@ static bool is_here(const takt_kernel *kernel)
     return kernel != NULL && kernel->rank > 0;
 }
 
-bool takt_narrow_prefers_f16(const takt_kernel *f16, const takt_kernel *bf16, size_t rows)
+bool takt_narrow_prefers_f16(const takt_kernel *f16, const takt_kernel *bf16, size_t rows,
+                             size_t weights)
 {
+    enum { NEAR_WEIGHTS = (1 << 20) / sizeof(uint16_t) }; /* that stay in L2 from run to run */
     if (!is_here(f16) || !is_here(bf16))
         return is_here(f16);
-    const size_t from = ((const takt_gemm_bf16_info *)bf16->info)->f16_rows;
+    const takt_gemm_bf16_info *info = bf16->info;
+    const size_t from = weights <= NEAR_WEIGHTS ? info->f16_rows_near : info->f16_rows;
     return from == 0 || rows < from;
+}
+
+static size_t count_of(const takt_planner *p, takt_id weights)
+{
+    size_t count;
+    return takt_type_count(takt_type_of(p->graph, weights), &count) ? count : SIZE_MAX;
 }
 
 const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t rows, takt_narrow *n)
@@ -50,7 +59,8 @@ const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t row
         return NULL;
     const takt_kernel *f16 = takt_kernel_find("gemm_f16", p->step->isas, NULL, 0, NULL);
     const takt_kernel *bf16 = takt_kernel_find("gemm_bf16", p->step->isas, NULL, 0, NULL);
-    const bool is_f16 = n->dtype == TAKT_F16 && takt_narrow_prefers_f16(f16, bf16, rows);
+    const bool is_f16 =
+        n->dtype == TAKT_F16 && takt_narrow_prefers_f16(f16, bf16, rows, count_of(p, weights));
     const char *why = NULL;
     if (!is_f16 && !is_here(bf16))
         why = n->dtype == TAKT_F16 ? "numerics fast: there is no f16 arithmetic here"

@@ -32,8 +32,10 @@ takt_narrow takt_narrow_of(const takt_planner *p, takt_id weights, size_t bytes)
  * weights are constants and the machine has it; `n` is for it then. Else NULL, and the step says
  * why it was not to be had. */
 const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t rows, takt_narrow *n);
-/* Whether f16 weights are multiplied in f16, by these kernels of the two families; NULL: none. */
-bool takt_narrow_prefers_f16(const takt_kernel *f16, const takt_kernel *bf16, size_t rows);
+/* Whether so many f16 weights are multiplied in f16, by these kernels of the two families; NULL:
+ * none. */
+bool takt_narrow_prefers_f16(const takt_kernel *f16, const takt_kernel *bf16, size_t rows,
+                             size_t weights);
 /* Facts of the fast kernel if it is one of bf16; else NULL. */
 const takt_gemm_bf16_info *takt_narrow_bf16(const takt_narrow *n);
 /* Elements of a packed matrix of the fast kernel. */

@@ -40,7 +40,9 @@ typedef struct takt_gemm_bf16_info {
     size_t group;            /* values of k that lie together: 1, 2 or 4 */
     size_t chunk;            /* of k in the packed form, a multiple of 4 */
     size_t image;            /* channels of an image are a multiple of this; 0: none is read */
-    size_t f16_rows; /* faster than gemm_f16 of the same machine from so many rows on; 0: never */
+    /* Faster than gemm_f16 of the same machine from so many rows on, and with weights that stay in
+     * L2; 0: never. */
+    size_t f16_rows, f16_rows_near;
 } takt_gemm_bf16_info;
 
 TAKT_KERNEL_FAMILY(gemm_bf16, takt_gemm_f32_fn)
