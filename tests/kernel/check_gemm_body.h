@@ -262,9 +262,9 @@ static void check_all(takt_check *c, const takt_kernel *reference)
     for (unsigned i = 0; i < 128; i++)
         one(c, reference, (shape){i & 1 ? 40 : 9, 44, 8},
             (variety){false, 0, CHECK_AT_END, MINUS_ZEROS, i});
-    static const shape large[] = {{20, 20, 2048}, {21, 33, 4100},  {400, 17, 30}, {121, 5, 2048},
-                                  {1, 300, 1000}, {60, 140, 2100}, {70, 24, 64},  {70, 40, 512},
-                                  {65, 16, 300},  {9, 700, 600}};
+    static const shape large[] = {{20, 20, 2048}, {21, 33, 4100},  {400, 17, 30},  {121, 5, 2048},
+                                  {1, 300, 1000}, {60, 140, 2100}, {70, 24, 64},   {70, 40, 512},
+                                  {65, 16, 300},  {9, 700, 600},   {200, 70, 300}, {1, 210, 300}};
     for (unsigned i = 0; i < sizeof large / sizeof *large; i++)
         one(c, reference, large[i], (variety){i % 2, 1, CHECK_AT_END, CHECK_PLAIN, 19 + 8 * i});
     scratch_grows(c, 64);

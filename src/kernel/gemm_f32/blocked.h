@@ -1,10 +1,11 @@
 /* blocked.h - the walk over a large product, shared by every vector variant and element type.
  *
  * A template: a variant defines the types elem, gemm, epilogue, the constants
- *     WIDE, NARROW  columns of B's panels         MR    rows of a full tile
- *     PANELS   panels of a full tile (1 or 2)     QUAD  values of k in one vector of 16 bytes
+ *     WIDE, NARROW  columns of B's panels         MR    rows of a full tile, of at most two panels
+ *     PANELS   of the widest tile (1 to 3)        QUAD  values of k in one vector of 16 bytes
  *     A_BYTES  of packed A to keep in L2          B_BYTES  of one chunk of B to keep there
  *     MASKED   whether a tile can end within a panel
+ *     STREAMS  panels that one row reads at a time (4 or 8)
  * includes this file, and supplies the functions declared below; stored.h has those about B in
  * another form. It defines RUNS as 1 if a tile may be a run of them (tile_job.count); PANELS is 1
  * then.
@@ -18,7 +19,8 @@ enum {
     K_BLOCK = 8 * CHUNK, /* k of one packed block of A */
     ROWS_MAX = 192,      /* rows of one block: a multiple of every MR but 14 */
     NR = WIDE * PANELS,
-    SUM_BYTES = 160 << 10 /* of partial sums at a time */
+    BROAD = PANELS == 3 ? 2 * MR / 3 : MR, /* rows of the widest tile: as many sums */
+    SUM_BYTES = 160 << 10                  /* of partial sums at a time */
 };
 
 /* One tile: C[rows, cols] (+)= A * B over one chunk. */
@@ -84,70 +86,7 @@ static size_t wide_columns(const gemm *g)
 
 #include "kernel/gemm_f32/low_rows.h"
 
-/* k of one packed block of A. */
-static size_t k_block(const gemm *g)
-{
-    return g->walk && g->walk->k > 0 ? round_up(g->walk->k, CHUNK) : K_BLOCK;
-}
-
-/* The most rows that a block may have. */
-static size_t rows_most(const gemm *g)
-{
-    if (g->walk && g->walk->rows > 0)
-        return round_up(g->walk->rows, MR);
-    const size_t bytes = g->walk && g->walk->a_bytes > 0 ? g->walk->a_bytes : A_BYTES;
-    const size_t fit = bytes / sizeof(elem) / round_up(least(g->k, k_block(g)) + 1, QUAD) / MR * MR;
-    return least(fit < MR ? MR : fit, ROWS_MAX / MR * MR);
-}
-
-/* Even blocks, of whole strips; none of a single row, for which there is no tile. */
-static size_t rows_now(const gemm *g, size_t left)
-{
-    const size_t most = rows_most(g), blocks = (left + most - 1) / most;
-    const size_t rows = round_up((left + blocks - 1) / blocks, MR);
-    return left <= rows ? left : left == rows + 1 ? rows - 1 : rows;
-}
-
-/* Strips are about equally tall: a low one costs almost as much as a tall one. */
-static size_t strip_rows(size_t left, size_t most)
-{
-    const size_t strips = (left + most - 1) / most;
-    return (left + strips - 1) / strips;
-}
-
-/* Columns of a block: as much of B as stays in L2; all of it if nothing comes back to it. */
-static size_t block_columns(const gemm *g, size_t rows)
-{
-    const size_t k = g->k > 0 ? least(g->k, CHUNK) : 1;
-    const size_t asked = g->walk ? round_up(g->walk->cols, NR) : 0;
-    const bool is_once = rows <= MR || is_low(g, rows); /* B goes by once */
-    const size_t fit = B_BYTES / (k * sizeof(elem));
-    const size_t by_b = is_stored(g) ? fit : asked > 0 ? asked : is_once ? g->n : fit;
-    const size_t by_sums = g->k > CHUNK ? SUM_BYTES / (rows * sizeof(elem)) : g->n;
-    const size_t columns = least(by_b, by_sums) / NR * NR;
-    return columns > 0 ? columns : NR;
-}
-
-static size_t packed_a(const gemm *g)
-{
-    const size_t one = g->a_col == 1 ? 0 : round_up(g->k, NR);
-    const size_t rows = round_up(least(g->m, rows_most(g)), 8);
-    const size_t many = g->m > 1 ? rows * round_up(least(g->k, k_block(g)), QUAD) : 0;
-    return round_up(one > many ? one : many, NR);
-}
-
-/* Never less for more rows or more columns, so that callers may cut a product as they like. */
-static size_t scratch_bytes(const gemm *g)
-{
-    if (g->m == 0 || g->n == 0)
-        return 0;
-    const bool is_one = g->k <= CHUNK; /* then only an edge needs sums */
-    const size_t rows = least(g->m, is_one ? MR : rows_most(g));
-    const size_t all = rows * (is_one ? NR : round_up(g->n, NR));
-    const size_t whole = least(all, SUM_BYTES / sizeof(elem)); /* not less for a row more */
-    const size_t sums = round_up(whole + rows * (NR + 2 * NARROW), 64 / sizeof(elem));
-    return round_up((packed_a(g) + sums + widened_elems(g)) * sizeof(elem), 64);
-}
+#include "kernel/gemm_f32/block_sizes.h"
 
 #include "kernel/gemm_f32/one_row.h"
 
@@ -156,6 +95,7 @@ typedef struct block {
     size_t col, cols;       /* these columns of C */
     size_t wide;            /* of C's columns lie in wide panels */
     size_t most;            /* rows of a strip */
+    size_t panels;          /* of a tile */
     size_t a_chunk;         /* elements of a packed chunk */
     elem *sums;             /* [strip][tile][height][width]; only an edge's if k is one chunk */
     elem *widened;          /* [panel][k][width] of this chunk, or of one tile; NULL: B is f32 */
@@ -217,6 +157,14 @@ static void fuse(tile_job *t, const epilogue *e, size_t row, size_t col)
 #include "kernel/gemm_f32/tile_run.h"
 #endif
 
+/* Of a tile, `left` columns before the end: two panels twice rather than three and one. */
+static size_t tile_columns(const block *o, size_t left, size_t panel)
+{
+    const size_t most = PANELS == 3 ? o->panels : PANELS;
+    const bool is_even = most == 3 && left > 3 * panel && left <= 4 * panel;
+    return least(left, (is_even ? 2 : most) * panel);
+}
+
 /* All tiles of a strip. */
 static void strip_of_tiles(const gemm *g, const block *o, strip *s)
 {
@@ -236,7 +184,7 @@ static void strip_of_tiles(const gemm *g, const block *o, strip *s)
         if (cols > 0)
             continue;
 #endif
-        cols = least(end - col, PANELS * panel);
+        cols = tile_columns(o, end - col, panel);
         t.b_panel = panel * s->k;
         if (o->widened)
             t.b = widened_at(g, o, s, col, round_up(cols, panel));
@@ -279,7 +227,8 @@ static void look_ahead(const gemm *g, const block *o, strip *s)
 {
     enum { LEAST = CHUNK / QUAD * 64 / sizeof(elem) }; /* what a tile asks for */
     const bool more = s->p + CHUNK < o->k, wider = o->col + o->cols < g->n;
-    const size_t strips = (o->rows + o->most - 1) / o->most, tiles = (o->cols + NR - 1) / NR;
+    const size_t strips = (o->rows + o->most - 1) / o->most, width = o->panels * WIDE;
+    const size_t tiles = (o->cols + width - 1) / width;
     if (strips < 2 || s->k < CHUNK || (!more && !wider) || o->widened ||
         (g->walk && g->walk->asks_nothing))
         return;
@@ -338,7 +287,8 @@ static void block_of_rows(const gemm *g, size_t row, size_t rows)
     block o = {.row = row,
                .rows = rows,
                .wide = wide_columns(g),
-               .most = height > 0 ? height : MR,
+               .most = height > 0 ? height : tallest(g),
+               .panels = tile_panels(g),
                .sums = g->scratch + packed_a(g),
                .in_place = height > 0};
     if (is_stored(g))

@@ -14,11 +14,13 @@ typedef __m256 vec;
 typedef int v_mask;             /* unused: tiles are whole */
 typedef __m256_u vec_in_memory; /* anywhere */
 enum { WIDE = 16, NARROW = 16, PANEL = 16, PANELS = 1, MR = 6, QUAD = 4, W = 8 };
-enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, MASKED = 0, HALF_ROWS = 1 };
+enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, MASKED = 0, HALF_ROWS = 1, STREAMS = 4 };
 
 #define V_BROADCAST "vbroadcastss"
 #define V_FMA "vfmadd231ps"
-#define V_SECOND "4" /* bytes of an element */
+#define V_SECOND "4" /* bytes of an element, of two and of three */
+#define V_THIRD "8"
+#define V_FOURTH "12"
 #define v_zero() _mm256_setzero_ps()
 #define v_load(p) _mm256_loadu_ps(p)
 #define v_store(p, x) _mm256_storeu_ps(p, x)

@@ -1,4 +1,5 @@
-/* gemm_f32_avx512.c - tiles of 14 x 32: twenty-eight sums over two panels of B. */
+/* gemm_f32_avx512.c - tiles of 14 x 32 and 9 x 48: as many sums over panels of B as registers hold.
+ */
 #include "kernel/gemm_f32/gemm_f32.h"
 
 #include <immintrin.h>
@@ -13,12 +14,15 @@ typedef takt_epilogue_f32 epilogue;
 typedef __m512 vec;
 typedef __mmask16 v_mask;
 typedef __m512_u vec_in_memory; /* anywhere */
-enum { WIDE = 16, NARROW = 16, PANEL = 16, PANELS = 2, MR = 14, QUAD = 4, W = 16 };
-enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1, HALF_ROWS = 1 };
+enum { WIDE = 16, NARROW = 16, PANEL = 16, PANELS = 3, MR = 14, QUAD = 4, W = 16 };
+enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1, HALF_ROWS = 1, STREAMS = 8 };
 
 #define V_BROADCAST "vbroadcastss"
 #define V_FMA "vfmadd231ps"
-#define V_SECOND "4" /* bytes of an element */
+#define V_EMBED "%{1to16%}"
+#define V_SECOND "4" /* bytes of an element, of two and of three */
+#define V_THIRD "8"
+#define V_FOURTH "12"
 #define v_zero() _mm512_setzero_ps()
 #define v_load(p) _mm512_loadu_ps(p)
 #define v_store(p, x) _mm512_storeu_ps(p, x)
@@ -51,12 +55,17 @@ enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1, HALF_ROWS = 1 };
 
 HEIGHTS_2_TO_14(TILE)
 HEIGHTS_2_TO_14(THIN)
+HEIGHTS_2_TO_9(BROAD_TILE)
 
 static void tile(size_t rows, size_t cols, const tile_job *t)
 {
     static void (*const by_rows[2][MR - 1])(const tile_job *) = {{HEIGHTS_2_TO_14(THIN_NAME)},
                                                                  {HEIGHTS_2_TO_14(TILE_NAME)}};
-    by_rows[cols / PANEL - 1][rows - 2](t);
+    static void (*const broad[BROAD - 1])(const tile_job *) = {HEIGHTS_2_TO_9(BROAD_NAME)};
+    if (cols == 3 * PANEL)
+        broad[rows - 2](t);
+    else
+        by_rows[cols / PANEL - 1][rows - 2](t);
 }
 
 static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes};

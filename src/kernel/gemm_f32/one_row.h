@@ -1,7 +1,7 @@
-/* one_row.h - a product with one row: panels of four distant places at a time.
+/* one_row.h - a product with one row: panels of several distant places at a time.
  *
- * A part of blocked.h. One stream of reads leaves a third of the memory's bandwidth unused, so four
- * panels a quarter of the columns apart are read at once.
+ * A part of blocked.h. One stream of reads leaves a third of the memory's bandwidth unused, so
+ * panels of STREAMS places, equally far apart, are read at once.
  */
 /* One row of A by panels of B that lie b_step apart, to pieces of C that lie c_step apart, over one
  * chunk of k. */
@@ -17,7 +17,7 @@ typedef struct row_job {
     size_t p; /* its first k */
 } row_job;
 
-/* `count` (1 or 4) panels of `width` columns. */
+/* `count` (STREAMS, 4 or 1) panels of `width` columns. */
 static void row_panels(const row_job *r, size_t count, size_t width);
 /* The same on 16-bit elements. */
 static void row_half(const row_job *r, size_t count, size_t width);
@@ -51,18 +51,16 @@ static void row_of_b(const gemm *g, row_job *r, size_t col, size_t count, size_t
  * through r.edge. */
 static void row_of_panels(const gemm *g, row_job r, size_t first, size_t end, size_t width)
 {
-    const size_t whole = (end - first) / width, quarter = whole / 4;
-    r.b_step = quarter * width * r.k;
-    r.c_step = quarter * width;
     size_t col = first;
-    for (size_t j = 0; j < quarter; j++, col += width) {
-        r.c = g->c + col;
-        row_of_b(g, &r, col, 4, width);
-    }
-    col += 3 * quarter * width;
-    for (size_t j = 4 * quarter; j < whole; j++, col += width) {
-        r.c = g->c + col;
-        row_of_b(g, &r, col, 1, width);
+    for (size_t count = STREAMS; count > 0; count = count > 4 ? 4 : count > 1 ? 1 : 0) {
+        const size_t each = (end - col) / width / count;
+        r.b_step = each * width * r.k;
+        r.c_step = each * width;
+        for (size_t j = 0; j < each; j++, col += width) {
+            r.c = g->c + col;
+            row_of_b(g, &r, col, count, width);
+        }
+        col += (count - 1) * each * width;
     }
     const size_t rest = end - col;
     if (rest == 0)

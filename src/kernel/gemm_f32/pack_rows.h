@@ -29,5 +29,5 @@ static size_t rows_in_place(const gemm *g)
     const size_t step = g->a_row * sizeof(elem), apart = step % PAGE;
     const bool collides = step > LINE_BYTES && g->k * sizeof(elem) > LINE_BYTES &&
                           (apart < LINE_BYTES || apart > PAGE - LINE_BYTES);
-    return g->a_col == 1 && g->a_row > 0 && g->k > 0 && !collides ? MR : 0;
+    return g->a_col == 1 && g->a_row > 0 && g->k > 0 && !collides ? tallest(g) : 0;
 }

@@ -9,7 +9,7 @@ static size_t widened_elems(const gemm *g)
     const size_t k = least(g->k, CHUNK), room = B_BYTES / sizeof(elem) + 48 * k;
     if (!is_stored(g) || (g->m == 1 && reads_half(g)))
         return 0;
-    return (g->m <= MR ? 0 : least(room, round_up(g->n, NR) * k)) + (NR + 2 * NARROW) * k;
+    return (g->m <= BROAD ? 0 : least(room, round_up(g->n, NR) * k)) + (NR + 2 * NARROW) * k;
 }
 
 /* Whole panels of B as f32: made by the first strip, found there by the others. */

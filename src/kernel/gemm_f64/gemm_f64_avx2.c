@@ -14,11 +14,13 @@ typedef __m256d vec;
 typedef int v_mask;              /* unused: tiles are whole */
 typedef __m256d_u vec_in_memory; /* anywhere */
 enum { WIDE = 8, NARROW = 8, PANEL = 8, PANELS = 1, MR = 6, QUAD = 2, W = 4 };
-enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, MASKED = 0 };
+enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, MASKED = 0, STREAMS = 4 };
 
 #define V_BROADCAST "vbroadcastsd"
 #define V_FMA "vfmadd231pd"
-#define V_SECOND "8" /* bytes of an element */
+#define V_SECOND "8" /* bytes of an element, of two and of three */
+#define V_THIRD "16"
+#define V_FOURTH "24"
 #define v_zero() _mm256_setzero_pd()
 #define v_load(p) _mm256_loadu_pd(p)
 #define v_store(p, x) _mm256_storeu_pd(p, x)

@@ -1,4 +1,5 @@
-/* gemm_f64_avx512.c - tiles of 14 x 16: twenty-eight sums over two panels of B. */
+/* gemm_f64_avx512.c - tiles of 14 x 16 and 9 x 24: as many sums over panels of B as registers hold.
+ */
 #include "kernel/gemm_f64/gemm_f64.h"
 
 #include <immintrin.h>
@@ -13,12 +14,15 @@ typedef takt_epilogue_f64 epilogue;
 typedef __m512d vec;
 typedef __mmask8 v_mask;
 typedef __m512d_u vec_in_memory; /* anywhere */
-enum { WIDE = 8, NARROW = 8, PANEL = 8, PANELS = 2, MR = 14, QUAD = 2, W = 8 };
-enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1 };
+enum { WIDE = 8, NARROW = 8, PANEL = 8, PANELS = 3, MR = 14, QUAD = 2, W = 8 };
+enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1, STREAMS = 8 };
 
 #define V_BROADCAST "vbroadcastsd"
 #define V_FMA "vfmadd231pd"
-#define V_SECOND "8" /* bytes of an element */
+#define V_EMBED "%{1to8%}"
+#define V_SECOND "8" /* bytes of an element, of two and of three */
+#define V_THIRD "16"
+#define V_FOURTH "24"
 #define v_zero() _mm512_setzero_pd()
 #define v_load(p) _mm512_loadu_pd(p)
 #define v_store(p, x) _mm512_storeu_pd(p, x)
@@ -46,12 +50,17 @@ enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1 };
 
 HEIGHTS_2_TO_14(TILE)
 HEIGHTS_2_TO_14(THIN)
+HEIGHTS_2_TO_9(BROAD_TILE)
 
 static void tile(size_t rows, size_t cols, const tile_job *t)
 {
     static void (*const by_rows[2][MR - 1])(const tile_job *) = {{HEIGHTS_2_TO_14(THIN_NAME)},
                                                                  {HEIGHTS_2_TO_14(TILE_NAME)}};
-    by_rows[cols / PANEL - 1][rows - 2](t);
+    static void (*const broad[BROAD - 1])(const tile_job *) = {HEIGHTS_2_TO_9(BROAD_NAME)};
+    if (cols == 3 * PANEL)
+        broad[rows - 2](t);
+    else
+        by_rows[cols / PANEL - 1][rows - 2](t);
 }
 
 static const takt_gemm_f64_info info = {MR, {WIDE, NARROW}, scratch_bytes};
