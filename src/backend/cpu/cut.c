@@ -9,7 +9,7 @@ enum { NEAR_PANEL_ROWS = 3, NEAR_BYTES = 512 << 10 };
 enum { OWN_BYTES = 1 << 20 }; /* that a thread finds in a cache of its own when it comes back */
 enum { MANY_THREADS = 8 };    /* of which some are slower than others */
 enum { LEAST_US = 5 };        /* that a task is worth where it need not be one */
-#define WAITING 0.5           /* for the last task, as a part of it */
+#define WAITING 0.75          /* for the last task, as a part of it */
 
 static size_t divided(size_t n, size_t by)
 {
@@ -73,11 +73,11 @@ size_t takt_cpu_tasks_most(size_t each, size_t threads)
 static double task_cost(const takt_cut_work *w, const takt_cut *c, double bytes, size_t rows,
                         size_t columns)
 {
-    enum { STRIP = 2 }; /* beginning a strip, in rows */
+    enum { STRIP = 3 }; /* what a strip takes beside its rows: reading B once more */
     const size_t r = divided(w->rows, c->rows * rows), strips = divided(r, w->tile);
     const size_t u = divided(w->panels, c->columns * columns);
     const double height = (double)divided(r, strips);
-    const bool is_near = (double)u * bytes / (double)w->panels <= NEAR_BYTES;
+    const bool is_near = (double)u * bytes / (double)w->panels <= OWN_BYTES;
     const double reading = is_near ? PANEL_ROWS / (double)rows : PANEL_ROWS;
     return (double)u * ((double)strips * (height + STRIP) + reading) + (double)r * w->per_row;
 }
