@@ -97,18 +97,21 @@ INLINE T pass(takt_reduce_op op, element_fn *f, T p, const T *x, size_t n, const
  * sum of exponentials anyhow. */
 static T largest(const T *x, size_t n)
 {
-    vec top[4];
-    T lane[4 * LANES], most = -(T)INFINITY;
-    for (int k = 0; k < 4; k++)
-        top[k] = VEC(set1)(most);
+    T lane[LANES], most = -(T)INFINITY;
     size_t i = 0;
-    for (; i + 4 * LANES <= n; i += 4 * LANES)
+    if (n >= LANES) {
+        vec top[4];
         for (int k = 0; k < 4; k++)
-            top[k] = VEC(larger)(top[k], VEC(load)(x + i + k * LANES));
-    for (int k = 0; k < 4; k++)
-        VEC(store)(lane + k * LANES, top[k]);
-    for (int k = 0; k < 4 * LANES; k++)
-        most = lane[k] > most ? lane[k] : most;
+            top[k] = VEC(set1)(most);
+        for (; i + 4 * LANES <= n; i += 4 * LANES)
+            for (int k = 0; k < 4; k++)
+                top[k] = VEC(larger)(top[k], VEC(load)(x + i + k * LANES));
+        for (; i + LANES <= n; i += LANES)
+            top[0] = VEC(larger)(top[0], VEC(load)(x + i));
+        VEC(store)(lane, VEC(larger)(VEC(larger)(top[0], top[1]), VEC(larger)(top[2], top[3])));
+        for (int k = 0; k < LANES; k++)
+            most = lane[k] > most ? lane[k] : most;
+    }
     for (; i < n; i++)
         most = x[i] > most ? x[i] : most;
     return most;
