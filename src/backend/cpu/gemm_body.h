@@ -10,7 +10,7 @@
  *   GEMM(x)                names of the kernel family: takt_gemm_f32##x
  *   FAMILY, AS_GEMM        "gemm_f32", takt_kernel_as_gemm_f32
  *   FORMATS                what packed constants are called: {rows apart, columns apart}
- *   fast_kernel(p, weights, rows, n)  another kernel with the same call, or NULL
+ *   fast_kernel(p, weights, mm, n)  another kernel with the same call, or NULL
  *   use_packed(g, n, data, columns, room)  makes g read packed weights, perhaps narrow (narrow.h)
  *   ending, ending_room    what follows the product, and one call's room for it, and
  *   ending_compile(p, columns, e), ending_scratch(e), ending_use(e, place, room)
@@ -154,7 +154,8 @@ static void run_batch(const takt_step *s, const takt_task *t)
     void *own = (char *)t->scratch_own + f->kernel_scratch + f->register_bytes;
     const real *data = operand(s, t, f->b, f->b_at);
     const char *packed = f->is_packed ? (const void *)data : t->scratch;
-    const size_t packed_bytes = f->packed_count * f->narrow.bytes, parts = f->cut.rows;
+    const size_t bytes = f->is_packed ? f->narrow.bytes : sizeof(real); /* room for rounding, too */
+    const size_t packed_bytes = f->packed_count * bytes, parts = f->cut.rows;
     size_t first, end, held = SIZE_MAX, range[4] = {0, 0, 0, f->mm.n};
     takt_cpu_share(f->mm.batch * parts, 1, t->index, s->task_count, &first, &end);
     for (size_t i = first; i < end; i++) {
@@ -185,10 +186,10 @@ static takt_status add_operands(takt_planner *p, facts *f)
     (void)takt_type_count(takt_type_of(p->graph, n->in[0]), &f->a_count);
     (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->b_count);
     (void)takt_type_count(n->type, &f->c_count);
-    if (!f->is_packed)
-        return takt_planner_input(p, n->in[1], &f->b);
     if (f->narrow.fast != NULL)
         f->packed_count = takt_narrow_count(&f->narrow, f->mm.k, f->mm.n);
+    if (!f->is_packed)
+        return takt_planner_input(p, n->in[1], &f->b);
     const char *format = takt_narrow_format(p, &f->narrow, formats[f->mm.b_col == 1 ? 0 : 1]);
     if (format == NULL)
         return TAKT_ERR_MEMORY;
@@ -291,7 +292,7 @@ static takt_status compile(takt_planner *p)
     f->mm = takt_product_of(p->graph, p->group->nodes[0]);
     const takt_id weights = p->graph->nodes[p->group->nodes[0]].in[1];
     f->narrow = takt_narrow_of(p, weights, sizeof(real));
-    const takt_kernel *gemm = fast_kernel(p, weights, f->mm.m, &f->narrow);
+    const takt_kernel *gemm = fast_kernel(p, weights, &f->mm, &f->narrow);
     gemm = gemm != NULL ? gemm : takt_planner_kernel(p, FAMILY);
     const GEMM(_info) *info = gemm->info; /* a fast kernel's begins like it */
     f->run = AS_GEMM(gemm);

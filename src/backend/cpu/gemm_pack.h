@@ -12,6 +12,11 @@ static bool widens(const facts *f)
 
 static void pack_one(const facts *f, const void *b, void *to)
 {
+    if (f->narrow.fast != NULL) {
+        const takt_gemm_bf16_matrix m = {f->mm.k, f->mm.n, b, f->mm.b_row, f->mm.b_col};
+        takt_narrow_pack_computed(&f->narrow, f->convert, &m, to);
+        return;
+    }
     const takt_pack p = {.k = f->mm.k,
                          .n = f->mm.n,
                          .src = b,

@@ -80,6 +80,34 @@ const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t row
     return kernel;
 }
 
+const takt_kernel *takt_narrow_computed(takt_planner *p, size_t rows, takt_narrow *n)
+{
+    enum { ROWS = 16 }; /* fewer do not pay for packing */
+    const takt_kernel *bf16 = takt_kernel_find("gemm_bf16", p->step->isas, NULL, 0, NULL);
+    if (!p->settings->is_fast || takt_planner_in_prologue(p) || !is_here(bf16))
+        return NULL;
+    if (rows < ROWS) {
+        p->step->note =
+            p->step->note != NULL
+                ? p->step->note
+                : "numerics fast: the second factor is computed, for fewer than 16 rows";
+        return NULL;
+    }
+    const takt_kernel *kernel = takt_planner_kernel(p, "gemm_bf16");
+    n->fast = kernel->info;
+    n->bytes = sizeof(uint16_t);
+    return kernel;
+}
+
+void takt_narrow_pack_computed(const takt_narrow *n, takt_convert_fn *convert,
+                               const takt_gemm_bf16_matrix *m, uint16_t *to)
+{
+    uint16_t *rounded = to + takt_narrow_count(n, m->k, m->n);
+    const takt_gemm_bf16_rounded from = {m->k, m->n, rounded, m->row, m->col};
+    convert(&(takt_convert){.to = TAKT_BF16, .from = TAKT_F32}, rounded, m->src, m->k * m->n);
+    takt_gemm_bf16_pack_rounded(takt_narrow_bf16(n), &from, to);
+}
+
 const takt_gemm_bf16_info *takt_narrow_bf16(const takt_narrow *n)
 {
     return n->is_fast_f16 ? NULL : (const takt_gemm_bf16_info *)(const void *)n->fast;

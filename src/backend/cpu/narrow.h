@@ -32,6 +32,13 @@ takt_narrow takt_narrow_of(const takt_planner *p, takt_id weights, size_t bytes)
  * weights are constants and the machine has it; `n` is for it then. Else NULL, and the step says
  * why it was not to be had. */
 const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t rows, takt_narrow *n);
+/* The same for products with a second factor that is computed, of f32: a bf16 kernel or NULL. Each
+ * is packed when it is there, by: */
+const takt_kernel *takt_narrow_computed(takt_planner *p, size_t rows, takt_narrow *n);
+/* `to` has room for as many elements again: those of the matrix, rounded. They lie one after
+ * another, in either order. */
+void takt_narrow_pack_computed(const takt_narrow *n, takt_convert_fn *convert,
+                               const takt_gemm_bf16_matrix *m, uint16_t *to);
 /* Whether so many f16 weights are multiplied in f16, by these kernels of the two families; NULL:
  * none. */
 bool takt_narrow_prefers_f16(const takt_kernel *f16, const takt_kernel *bf16, size_t rows,

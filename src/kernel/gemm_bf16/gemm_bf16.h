@@ -58,6 +58,14 @@ typedef struct takt_gemm_bf16_matrix {
 size_t takt_gemm_bf16_count(const takt_gemm_bf16_info *info, size_t k, size_t n);
 void takt_gemm_bf16_pack(const takt_gemm_bf16_info *info, const takt_gemm_bf16_matrix *m,
                          uint16_t *dst);
+/* The same of values that are bf16 already: k * n of them, `row` and `col` elements apart. */
+typedef struct takt_gemm_bf16_rounded {
+    size_t k, n;
+    const uint16_t *src;
+    size_t row, col;
+} takt_gemm_bf16_rounded;
+void takt_gemm_bf16_pack_rounded(const takt_gemm_bf16_info *info, const takt_gemm_bf16_rounded *m,
+                                 uint16_t *dst);
 /* Where the values from p on lie of row r of A; they go on for what is left of p's tap. */
 static inline const uint16_t *takt_bf16_image_at(const takt_bf16_image *m, size_t r, size_t p)
 {

@@ -43,9 +43,12 @@ static const takt_epilogue_f32 *ending_use(const ending *e, const ending_place *
 
 #define use_packed takt_narrow_use
 
-static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, size_t rows, takt_narrow *n)
+static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, const takt_product *mm,
+                                      takt_narrow *n)
 {
-    return takt_narrow_fast(p, weights, rows, n);
+    if (mm->batch > 1 && !takt_planner_is_constant(p, weights))
+        return takt_narrow_computed(p, mm->m, n);
+    return takt_narrow_fast(p, weights, mm->m, n);
 }
 
 #include "backend/cpu/gemm_body.h"

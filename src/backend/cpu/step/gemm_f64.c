@@ -50,11 +50,12 @@ static const takt_epilogue_f64 *ending_use(const ending *e, const ending_place *
     return NULL;
 }
 
-static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, size_t rows, takt_narrow *n)
+static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, const takt_product *mm,
+                                      takt_narrow *n)
 {
     (void)p;
     (void)weights;
-    (void)rows;
+    (void)mm;
     (void)n;
     return NULL;
 }
