@@ -75,13 +75,18 @@ static void one(takt_check *c, shape s, unsigned i)
                            .lo = i % 2 ? 0 : -INFINITY,
                            .hi = i % 4 > 1 ? 6 : INFINITY,
                            .ldc = s.n + i % 4};
-    const size_t rows = (s.m - 1) * g.a_row + s.k, span = (s.m - 1) * g.ldc + s.n;
+    g.a_padded = i % 5 == 4;
+    g.a_row = g.a_padded ? (s.k + 31) / 32 * 32 : g.a_row;
+    const size_t rows = g.a_padded ? s.m * g.a_row : (s.m - 1) * g.a_row + s.k;
+    const size_t span = (s.m - 1) * g.ldc + s.n;
     uint16_t *a = check_place(c, A, rows * sizeof *a, CHECK_AT_END);
     float *plain = check_place(c, PLAIN, s.k * s.n * sizeof *plain, CHECK_AT_END);
     float *bias = check_place(c, BIAS, s.n * sizeof *bias, CHECK_AT_END);
     const size_t beside = (s.m - 1) * g.ldr + s.n;
     uint16_t *residual = check_place(c, RESIDUAL, beside * sizeof *residual, CHECK_AT_END);
     fill(c, a, rows);
+    for (size_t q = 0; g.a_padded && q < rows; q++)
+        a[q] = q % g.a_row < s.k ? a[q] : 0;
     fill(c, residual, beside);
     check_fill_f32(c, plain, s.k * s.n, CHECK_PLAIN);
     check_fill_f32(c, bias, s.n, CHECK_PLAIN);

@@ -56,37 +56,72 @@ static void gather_edge(const takt_conv_shape *c, const uint16_t *row, size_t co
     }
 }
 
+/* `count` runs of n values, `step` apart, to patches `to_step` apart. Runs of a few taps of a few
+ * channels are two vectors each, which have some values in common. */
+static void copy_runs(uint16_t *to, size_t to_step, const uint16_t *from, size_t step, size_t n,
+                      size_t count)
+{
+    if (n >= 8 && n <= 16)
+        for (; count > 0; count--, to += to_step, from += step) {
+            memcpy(to, from, 8 * sizeof *to);
+            memcpy(to + n - 8, from + n - 8, 8 * sizeof *to);
+        }
+    else if (n > 16 && n <= 32)
+        for (; count > 0; count--, to += to_step, from += step) {
+            memcpy(to, from, 16 * sizeof *to);
+            memcpy(to + n - 16, from + n - 16, 16 * sizeof *to);
+        }
+    else
+        for (; count > 0; count--, to += to_step, from += step)
+            copy(to, from, n);
+}
+
+/* The first output of a line that reads nothing before x, and the first that reads beyond it. */
+static void inside(const takt_conv_shape *c, size_t *first, size_t *end)
+{
+    const size_t step = c->stride[2], room = c->in[2] + c->before[2];
+    *first = (c->before[2] + step - 1) / step;
+    *end = room >= c->kernel[2] ? (room - c->kernel[2]) / step + 1 : 0;
+}
+
 /* Row i of the windows of `count` outputs of one line, from column `first` on. */
-static void gather_line(const takt_conv_shape *c, const uint16_t *row, size_t first, size_t count,
+static void gather_line(const takt_narrow_conv *f, const uint16_t *row, size_t first, size_t count,
                         uint16_t *to)
 {
-    const size_t line = c->kernel[2] * c->cin;
-    for (size_t q = first; q < first + count; q++, to += c->k_row) {
-        const size_t at = q * c->stride[2] - c->before[2]; /* wraps around before x */
-        if (row != NULL && c->dilation[2] == 1 && at < c->in[2] && c->in[2] - at >= c->kernel[2])
-            copy(to, row + at * c->cin, line);
-        else
-            gather_edge(c, row, q, to);
-    }
+    const takt_conv_shape *c = &f->shape;
+    const size_t end = first + count, step = c->stride[2];
+    size_t low, high, q = first;
+    inside(c, &low, &high);
+    if (row == NULL || c->dilation[2] != 1)
+        high = 0;
+    high = high < end ? high : end;
+    for (; q < end && (q < low || q >= high); q++)
+        gather_edge(c, row, q, to + (q - first) * f->k_row);
+    if (q < high)
+        copy_runs(to + (q - first) * f->k_row, f->k_row, row + (q * step - c->before[2]) * c->cin,
+                  step * c->cin, c->kernel[2] * c->cin, high - q);
+    for (q = q < high ? high : q; q < end; q++)
+        gather_edge(c, row, q, to + (q - first) * f->k_row);
 }
 
 /* The patches of `rows` positions from `first` on: [k_row] each. */
-static void gather(const takt_conv_shape *c, const uint16_t *x, size_t first, size_t rows,
+static void gather(const takt_narrow_conv *f, const uint16_t *x, size_t first, size_t rows,
                    uint16_t *to)
 {
-    for (size_t end = first + rows, count; first < end; first += count, to += count * c->k_row) {
+    const takt_conv_shape *c = &f->shape;
+    for (size_t end = first + rows, count; first < end; first += count, to += count * f->k_row) {
         const uint16_t *sample = x + first / c->positions * c->x_sample;
         size_t at[3];
         takt_conv_unflatten(c->out, first % c->positions, at);
         count = c->out[2] - at[2] < end - first ? c->out[2] - at[2] : end - first;
         for (size_t i = 0; i < c->kernel[1]; i++) {
             const size_t row = at[1] * c->stride[1] + i * c->dilation[1] - c->before[1];
-            gather_line(c, row < c->in[1] ? sample + row * c->x_at[1] : NULL, at[2], count,
+            gather_line(f, row < c->in[1] ? sample + row * c->x_at[1] : NULL, at[2], count,
                         to + i * c->kernel[2] * c->cin);
         }
         for (size_t r = 0; r < count; r++)
-            for (size_t k = c->k; k < c->k_row; k++)
-                to[r * c->k_row + k] = 0;
+            for (size_t k = c->k; k < f->k_row; k++)
+                to[r * f->k_row + k] = 0;
     }
 }
 
@@ -109,7 +144,8 @@ void takt_narrow_product(const takt_step *s, const takt_task *t)
     uint16_t *patches = (uint16_t *)(void *)((char *)t->scratch_own + f->patches);
     takt_product_bf16 g = {.n = last - first,
                            .k = is_direct ? c->k : (c->k + group - 1) / group * group,
-                           .a_row = is_direct ? c->x_at[2] : c->k_row,
+                           .a_row = is_direct ? c->x_at[2] : f->k_row,
+                           .a_padded = !is_direct && f->k_row % 32 == 0,
                            .b = takt_narrow_weights(s, t),
                            .b_n = c->cout,
                            .b_first = first,
@@ -122,7 +158,7 @@ void takt_narrow_product(const takt_step *s, const takt_task *t)
     for (; row < end && first < last; row += g.m) {
         g.m = is_direct || end - row < f->rows ? end - row : f->rows;
         if (!is_direct)
-            gather(c, x, row, g.m, patches);
+            gather(f, x, row, g.m, patches);
         g.a = is_direct ? x + row * c->x_at[2] : patches;
         g.residual = residual != NULL ? residual + row * c->cout + first : NULL;
         g.c = y + row * c->cout + first;

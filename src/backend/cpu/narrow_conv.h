@@ -29,6 +29,7 @@ typedef struct takt_narrow_conv {
     takt_cut cut;
     takt_image image;
     size_t rows;   /* positions of a block of patches */
+    size_t k_row;  /* elements from a patch to the next; zeros follow its own */
     size_t x_step; /* of depthwise_bf16 */
     size_t patches, zeros,
         pointers; /* or image; offsets in a worker's scratch; the kernel's comes first */

@@ -27,6 +27,7 @@ image_product(const takt_bf16_image *m, const image_pass *o, size_t position, co
         for (size_t i = 0; i < run; i += PIECE, a += PIECE, b += 16 * line) {
             const char *row = (const char *)a;
             const tile_step now = {row, row + 16 * step, b, b + 64, step, line};
+            tiles_ask(b, 16 * line);
             TILES_MULTIPLY(_tile_dpbf16ps, now, two_rows, two_panels);
         }
     }

@@ -130,6 +130,9 @@ INLINE void product(const tiles_of *w, const part *p, tile_sums *late, const boo
     for (size_t i = 0; i < p->steps; i++) {
         const char *b = (const char *)p->b + i * TILE, *b_next = (const char *)p->b_next + i * TILE;
         const tile_step now = {p->a + i * TILE, p->a_next + i * TILE, b, b_next, STEP, STEP};
+        tiles_ask(b, TILE);
+        if (two_panels)
+            tiles_ask(b_next, TILE);
         if (w->o->g->a_unsigned)
             TILES_MULTIPLY(_tile_dpbusd, now, two_rows, two_panels);
         else

@@ -18,6 +18,9 @@ INLINE void image_product(const tiles_of *w, size_t position, tile_sums *late,
         for (size_t c = 0; c < m->channels; c += STEP, b += TILE, b_next += TILE) {
             const char *a_next = a + ROWS * m->channels + c;
             const tile_step now = {a + c, a_next, b, b_next, m->channels, STEP};
+            tiles_ask(b, TILE);
+            if (two_panels)
+                tiles_ask(b_next, TILE);
             if (a_unsigned)
                 TILES_MULTIPLY(_tile_dpbusd, now, two_rows, two_panels);
             else

@@ -16,6 +16,7 @@
 #ifndef TAKT_KERNEL_PRODUCT_BF16_H
 #define TAKT_KERNEL_PRODUCT_BF16_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernel/gemm_bf16/gemm_bf16.h"
@@ -24,6 +25,7 @@ typedef struct takt_product_bf16 {
     size_t m, n, k;
     const uint16_t *a;
     size_t a_row;
+    bool a_padded; /* zeros follow each row of A up to a multiple of 32 */
     const uint16_t *b;
     size_t b_n, b_first; /* columns of the packed B; the first that is computed begins a panel */
     const float *bias;   /* [n], with 16 bits of 0 at the end of every NaN; or NULL */

@@ -1,9 +1,10 @@
 /* product_bf16_amx.c - tiles of 32 x 32 in AMX, rows of A read where they lie.
  *
  * Sixteen rows of A are a tile as they lie in memory; rows are copied only where there are fewer,
- * or where k has no even part of at most 32. Sums stay in the tile registers over all of k, and
- * become results while the next ones are multiplied: with few channels that is as much work as the
- * products. The process must have been allowed to use the registers, which detecting the ISA does.
+ * or where k has no even part of at most 32 and nothing follows it. Sums stay in the tile registers
+ * over all of k, and become results while the next ones are multiplied: with few channels that is
+ * as much work as the products. The process must have been allowed to use the registers, which
+ * detecting the ISA does.
  */
 #include "kernel/product_bf16/product_bf16.h"
 
@@ -96,6 +97,7 @@ INLINE void step(const strip *s, size_t a, const uint16_t *b, const bool two_row
     const tile_step now = {
         (const char *)(s->a + a), (const char *)(s->a_next + a), columns, columns + 64, s->line,
         two_panels ? 128 : 64};
+    tiles_ask(b, two_panels ? 2048 : 1024);
     TILES_MULTIPLY(_tile_dpbf16ps, now, two_rows, two_panels);
 }
 
@@ -186,7 +188,7 @@ static size_t set_rows(const work *w, strip *s, size_t row)
     const size_t rows = least(g->m - row, MR);
     s->count = 0;
     s->two_rows = rows > TILE;
-    if (g->m < TILE || g->k % w->piece != 0) {
+    if (g->m < TILE || (g->k % w->piece != 0 && !g->a_padded)) {
         copy_rows(w, s, row, rows);
         return rows;
     }

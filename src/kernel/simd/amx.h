@@ -79,6 +79,15 @@ typedef struct tile_step {
         }                                                                                          \
     } while (0)
 
+/* Asks for what the second step from now reads of B, `bytes` a step: tile registers are too few for
+ * loads to be begun that early. */
+static inline __attribute__((always_inline)) void tiles_ask(const void *b, const size_t bytes)
+{
+    const uintptr_t next = (uintptr_t)b + 2 * bytes; /* may lie behind the end */
+    for (size_t i = 0; i < bytes; i += 64)
+        _mm_prefetch((const char *)(next + i), _MM_HINT_T0);
+}
+
 static inline void tiles_clear(void)
 {
     _tile_zero(SUM_00);

@@ -189,7 +189,9 @@ static takt_status plan_product(takt_planner *p, facts *f)
     const takt_product_bf16_info *info = f->kernel->info;
     const bool is_direct = f->way == TAKT_NARROW_DIRECT;
     const size_t m = c->batch * c->positions, tile = info->pack.gemm.rows;
-    const size_t fit = c->k > 0 ? PATCH_BYTES / sizeof(uint16_t) / c->k_row : ROWS_MAX;
+    const size_t piece = info->pack.image > 0 ? info->pack.image : 1;
+    f->k_row = (c->k_row + piece - 1) / piece * piece; /* as images, patches are read by pieces */
+    const size_t fit = c->k > 0 ? PATCH_BYTES / sizeof(uint16_t) / f->k_row : ROWS_MAX;
     const size_t rows = fit < ROWS_MIN ? ROWS_MIN : fit > ROWS_MAX ? ROWS_MAX : fit;
     const double flops = 2.0 * (double)m * (double)c->k * (double)c->cout / FASTER;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
@@ -201,9 +203,9 @@ static takt_status plan_product(takt_planner *p, facts *f)
         takt_cpu_cut(&work, takt_cpu_tasks(p, flops, 2.0 * (double)packed_count(f),
                                            m >= 4 * threads * f->rows ? 4 * threads : threads));
     size_t patches = 0;
-    if (!is_direct && (!takt_size_mul(f->rows, c->k_row, &patches) || patches > SIZE_MAX / 16))
+    if (!is_direct && (!takt_size_mul(f->rows, f->k_row, &patches) || patches > SIZE_MAX / 16))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
-    f->patches = aligned(info->scratch_bytes(is_direct ? m : f->rows, c->cout, c->k_row));
+    f->patches = aligned(info->scratch_bytes(is_direct ? m : f->rows, c->cout, f->k_row));
     p->step->scratch_each = f->patches + aligned(patches * sizeof(uint16_t));
     p->step->run = takt_narrow_product;
     p->step->task_count = f->cut.rows * f->cut.columns;
