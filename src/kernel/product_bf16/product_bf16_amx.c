@@ -60,9 +60,9 @@ typedef struct work {
 
 /* ---- results ---- */
 
-/* Sixteen results of a row, those of the mask. max and min give their second operand if one is NaN.
- */
-INLINE void finish(const takt_product_bf16 *g, __m512 x, size_t row, size_t col, __mmask16 there)
+/* What follows the sums of sixteen columns, those of the mask. max and min give their second
+ * operand if one is NaN. */
+INLINE __m512 ended(const takt_product_bf16 *g, __m512 x, size_t row, size_t col, __mmask16 there)
 {
     if (g->bias != NULL)
         x = _mm512_add_ps(x, _mm512_maskz_loadu_ps(there, g->bias + col));
@@ -70,22 +70,34 @@ INLINE void finish(const takt_product_bf16 *g, __m512 x, size_t row, size_t col,
         const __m256i y = _mm256_maskz_loadu_epi16(there, g->residual + row * g->ldr + col);
         x = _mm512_add_ps(x, _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(y), 16)));
     }
-    x = _mm512_min_ps(_mm512_set1_ps(g->hi), _mm512_max_ps(_mm512_set1_ps(g->lo), x));
-    _mm256_mask_storeu_epi16(g->c + row * g->ldc + col, there, (__m256i)_mm512_cvtneps_pbh(x));
+    return _mm512_min_ps(_mm512_set1_ps(g->hi), _mm512_max_ps(_mm512_set1_ps(g->lo), x));
+}
+
+/* One row of sums; all 32 columns, a line of memory, at once. */
+INLINE void finish(const takt_product_bf16 *g, const panel *o, const float *sums, size_t row)
+{
+    const __mmask16 all = (__mmask16)0xffff;
+    uint16_t *to = g->c + row * g->ldc + o->col;
+    const __m512 low = ended(g, _mm512_loadu_ps(sums), row, o->col, o->there[0]);
+    if (o->there[1] == 0) {
+        _mm256_mask_storeu_epi16(to, o->there[0], (__m256i)_mm512_cvtneps_pbh(low));
+        return;
+    }
+    const __m512 high = ended(g, _mm512_loadu_ps(sums + 16), row, o->col + 16, o->there[1]);
+    const __m512i both = (__m512i)_mm512_cvtne2ps_pbh(high, low);
+    if (o->there[1] == all)
+        _mm512_storeu_si512(to, both);
+    else
+        _mm512_mask_storeu_epi16(to, all | (__mmask32)o->there[1] << 16, both);
 }
 
 /* The next `rows` rows of the sums that wait. */
 INLINE void finish_late(work *w, size_t rows)
 {
     const strip *s = w->late;
-    const panel *o = &w->late_panel;
     const size_t end = least(w->done + rows, s->count);
-    for (; w->done < end; w->done++) {
-        const float *sums = w->sums[w->late_turn][s->from[w->done]];
-        finish(w->g, _mm512_loadu_ps(sums), s->to[w->done], o->col, o->there[0]);
-        if (o->there[1])
-            finish(w->g, _mm512_loadu_ps(sums + 16), s->to[w->done], o->col + 16, o->there[1]);
-    }
+    for (; w->done < end; w->done++)
+        finish(w->g, &w->late_panel, w->sums[w->late_turn][s->from[w->done]], s->to[w->done]);
 }
 
 /* ---- products ---- */
