@@ -63,6 +63,9 @@ static const char *const texts[] = {
     "model c(x: f32[4, 2, n, 37], z: f32[4, 1, 37, 64]) -> (y: f32[4, 2, n, 64]) {\n"
     "  return y = relu(op.matmul(x, relu(z)))\n"
     "}\n",
+    "model d(x: f32[2, n, 700], z: f32[2, 700, 20]) -> (y: f32[2, n, 20]) {\n"
+    "  return y = op.matmul(x, z)\n"
+    "}\n",
 };
 
 static bool has_bf16(void)
@@ -97,6 +100,8 @@ int main(void)
             one_model(texts[i], "n=16", true);
             one_model(texts[i], "n=29", true);
             one_model(texts[i], "n=15", false);
+            if (i == 3) /* large enough for several threads to share a product */
+                one_model(texts[i], "n=400", true);
         }
     takt_ctx_destroy(ctx);
     return test_done();
