@@ -95,6 +95,10 @@ void check_block_i8(takt_check *c, const takt_kernel *reference)
         one(c, reference, 2, (check_blocks_shape){3, 66000, 65536, 8}, bits | BLOCKS_EXTREME);
     }
     one(c, reference, 140, (check_blocks_shape){3, 4100, 32, 4}, 3);
+    for (unsigned bits = 0; bits < 36; bits += 5) { /* strips of rows, pieces of odd blocks */
+        one(c, reference, 33, (check_blocks_shape){19, 1500, 80, 2U << bits % 3}, bits);
+        one(c, reference, 18, (check_blocks_shape){3, 2300, 1024 + bits % 2 * 16, 4}, bits);
+    }
     static const size_t rows[] = {1, 8, 32, 128};
     for (size_t i = 0; c->bench && c->kernel->rank > 0 && i < 4; i++) {
         bench(c, rows[i], 4, 32);

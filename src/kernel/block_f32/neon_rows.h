@@ -86,9 +86,9 @@
     } while (0)
 /* clang-format on */
 
-FIXED void small_rows(stretch_job *t, const small_parameters *o, vf (*acc)[VECTORS], const shape f)
+FIXED void small_rows(stretch_job *t, const small_parameters *o, vf (*acc)[WIDTH], const shape f)
 {
-    const uint32_t(*mask)[4] = small_masks(f.bits), *w = t->w;
+    const uint32_t(*mask)[4] = small_masks(f.bits), *w = t->w[0];
     const size_t end = t->end - t->end % TAKT_BLOCKS_STEP;
     for (size_t k = t->k; k < end; k += 32 / f.bits, w += TAKT_BLOCKS_PANEL)
         if (f.rows == 1) {
@@ -99,18 +99,19 @@ FIXED void small_rows(stretch_job *t, const small_parameters *o, vf (*acc)[VECTO
             UNROLL for (size_t v = 0; v < VECTORS; v++) SMALL_WAYS(SMALL_FOUR);
         }
     t->k = end;
-    t->w = w;
+    t->w[0] = w;
 }
 
 /* All whole groups of 16 rows, if it can. */
-FIXED void small_stretch(const panel_job *p, stretch_job *t, vf (*acc)[VECTORS], const shape f)
+FIXED void small_stretch(const panel_job *p, stretch_job *t, vf (*acc)[WIDTH], const shape f)
 {
     const takt_blocks *b = &p->g->b;
     const size_t at = (p->panel * p->blocks + t->block) * TAKT_BLOCKS_PANEL;
     small_parameters s;
-    if (f.is_float || !p->ways.is_small)
+    if (f.subtracts || !p->ways.is_small)
         return;
-    const shape add = {f.rows, f.bits, false, true};
+    shape add = f;
+    add.adds = true;
     if (p->ways.adds && small_open(b, at, &s, f.bits, true))
         small_rows(t, &s, acc, add);
     else if (small_open(b, at, &s, f.bits, false))

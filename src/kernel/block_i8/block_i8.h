@@ -37,7 +37,7 @@ typedef void takt_block_i8_fn(const takt_block_i8 *g);
 
 typedef struct takt_block_i8_info {
     size_t rows; /* of a full tile */
-    /* For this m, k and block; reads no pointer; bounded by about 1.5 MiB + 16 * k. */
+    /* For this m, k and block; reads no pointer; bounded by about 1.5 MiB + 48 * k. */
     size_t (*scratch_bytes)(const takt_block_i8 *g);
 } takt_block_i8_info;
 

@@ -78,6 +78,30 @@ static inline int32_t block_sixteens(const float *a, size_t n, float *most, int8
     return sum;
 }
 
+#elif TAKT_SIMD_SET == 4
+
+/* Of bits without their sign the greatest are those of a NaN. */
+static inline int32_t block_sixteens(const float *a, size_t n, float *most, int8_t *q)
+{
+    const __m512 top = _mm512_set1_ps(127), bottom = _mm512_set1_ps(-127);
+    __m512i bits = _mm512_setzero_si512(), sum = bits;
+    for (size_t i = 0; i < n; i += 16)
+        bits = _mm512_max_epu32(
+            bits, _mm512_and_si512(_mm512_loadu_si512(a + i), _mm512_set1_epi32(0x7fffffff)));
+    const uint32_t greatest = _mm512_reduce_max_epu32(bits);
+    memcpy(most, &greatest, sizeof *most);
+    const __m512 by = _mm512_set1_ps(127 / *most);
+    for (size_t i = 0; i < n; i += 16) {
+        const __m512 x = _mm512_mul_ps(_mm512_loadu_ps(a + i), by);
+        const __mmask16 number = _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q);
+        const __m512i y =
+            _mm512_maskz_cvtps_epi32(number, _mm512_max_ps(bottom, _mm512_min_ps(top, x)));
+        vi_store_u8((uint8_t *)q + i, y);
+        sum = _mm512_add_epi32(sum, y);
+    }
+    return _mm512_reduce_add_epi32(sum);
+}
+
 #else
 
 static inline int32_t block_sixteens(const float *a, size_t n, float *most, int8_t *q)

@@ -15,7 +15,7 @@ typedef struct places {
 } places;
 
 FIXED void fill(const uint32_t *w, const block_parameters *parameters, const places *to,
-                const unsigned bits, const bool is_float)
+                const unsigned bits, const bool subtracts)
 {
     const block_parameters o = *parameters; /* not changed by the stores */
     UNROLL for (size_t v = 0; v < VECTORS; v++)
@@ -25,18 +25,18 @@ FIXED void fill(const uint32_t *w, const block_parameters *parameters, const pla
         UNROLL for (unsigned q = 0; q < 4; q++)
         {
             const int32_t *from = (const int32_t *)w + q / (8 / bits) * 16 + v * VF;
-            const vi part = block_part(vi_load(from), bits, q % (8 / bits));
+            const vi words = vi_load(from);
             UNROLL for (unsigned i = 0; i < 4; i++, at += width)
-                vf_store(at, block_weights(&o, v, block_byte(part, i), is_float));
+                vf_store(at, block_row(&o, v, words, bits, q % (8 / bits) * 4 + i, subtracts));
         }
     }
 }
 
 #define FILLS(bits)                                                                                \
     static void fill_##bits(const uint32_t *w, const block_parameters *o, const places *to,        \
-                            bool is_float)                                                         \
+                            bool subtracts)                                                        \
     {                                                                                              \
-        if (is_float)                                                                              \
+        if (subtracts)                                                                             \
             fill(w, o, to, bits, true);                                                            \
         else                                                                                       \
             fill(w, o, to, bits, false);                                                           \
@@ -45,7 +45,8 @@ FILLS(2)
 FILLS(4)
 FILLS(8)
 
-typedef void fill_fn(const uint32_t *w, const block_parameters *o, const places *to, bool is_float);
+typedef void fill_fn(const uint32_t *w, const block_parameters *o, const places *to,
+                     bool subtracts);
 
 #if TAKT_SIMD_SET == 2
 #include "kernel/blocks/neon_small.h"
@@ -60,6 +61,7 @@ typedef struct filling {
 static void filling_init(filling *f, const takt_blocks *b)
 {
     f->b = b;
+    block_begin(b, &f->o);
 }
 
 static void filling_open(filling *f, size_t panel, size_t block)
@@ -70,7 +72,7 @@ static void filling_open(filling *f, size_t panel, size_t block)
 static void filling_fill(const filling *f, const uint32_t *w, const places *to)
 {
     static fill_fn *const fns[3] = {fill_2, fill_4, fill_8};
-    fns[f->b->bits / 4](w, &f->o, to, f->b->zero_f32 != NULL);
+    fns[f->b->bits / 4](w, &f->o, to, block_subtracts(f->b));
 }
 #endif
 

@@ -48,7 +48,63 @@ typedef struct block_parameters {
     vf scale[VECTORS];
     vf base[VECTORS];  /* 2^23, with a zero point that is a level */
     vf minus[VECTORS]; /* a zero point that is a float */
+#if TAKT_SIMD_SET == 4
+    vf table; /* what four bits mean whose lowest are a level */
+#endif
 } block_parameters;
+
+#if TAKT_SIMD_SET == 4
+
+/* Sixteen floats are a table that a permutation looks up by the four lowest bits of a lane: one
+ * instruction in the place of a mask, 2^23 and a subtraction. It has the zero point in it where
+ * that is one for all; others are taken away as floats. */
+FIXED bool block_subtracts(const takt_blocks *b)
+{
+    return b->zero != NULL || b->zero_f32 != NULL;
+}
+
+/* What all blocks have in common. */
+FIXED void block_begin(const takt_blocks *b, block_parameters *o)
+{
+    const float one = block_subtracts(b) ? 0 : b->level;
+    const vi order = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    o->base[0] = vf_set1(0x1p23F + one);
+    o->table = vf_sub(vf_from_vi(vi_and(order, vi_set1((1 << b->bits) - 1))), vf_set1(one));
+}
+
+FIXED void block_open(const takt_blocks *b, size_t panel, size_t block, block_parameters *o)
+{
+    const size_t at = (panel * takt_blocks_count(b) + block) * TAKT_BLOCKS_PANEL;
+    o->scale[0] = b->scale_is_f16 ? vf_load_f16((const uint16_t *)b->scale + at)
+                                  : vf_load((const float *)b->scale + at);
+    o->minus[0] = b->zero_f32 ? vf_load(b->zero_f32 + at)
+                  : b->zero   ? vf_from_vi(vi_load_u8(b->zero + at))
+                              : vf_zero();
+}
+
+/* The weights of vector v in row number `row` of a group of words. */
+FIXED vf block_row(const block_parameters *o, size_t v, vi words, const unsigned bits,
+                   const unsigned row, const bool subtracts)
+{
+    const vf level =
+        bits == 8
+            ? vf_sub(block_byte(words, row), o->base[v])
+            : _mm512_permutexvar_ps(vi_shr(words, (int)(row / 4 * bits + row % 4 * 8)), o->table);
+    return vf_mul(subtracts ? vf_sub(level, o->minus[v]) : level, o->scale[v]);
+}
+
+#else
+
+FIXED bool block_subtracts(const takt_blocks *b)
+{
+    return b->zero_f32 != NULL;
+}
+
+FIXED void block_begin(const takt_blocks *b, block_parameters *o)
+{
+    (void)b;
+    (void)o;
+}
 
 FIXED void block_open(const takt_blocks *b, size_t panel, size_t block, block_parameters *o)
 {
@@ -64,11 +120,14 @@ FIXED void block_open(const takt_blocks *b, size_t panel, size_t block, block_pa
     }
 }
 
-/* The weights of vector v in row 4 * j + i of a group of words. */
-FIXED vf block_weights(const block_parameters *o, size_t v, vf level, const bool is_float)
+/* The weights of vector v in row number `row` of a group of words. */
+FIXED vf block_row(const block_parameters *o, size_t v, vi words, const unsigned bits,
+                   const unsigned row, const bool subtracts)
 {
-    const vf whole = vf_sub(level, o->base[v]);
-    return vf_mul(is_float ? vf_sub(whole, o->minus[v]) : whole, o->scale[v]);
+    const vf whole = vf_sub(block_byte(block_part(words, bits, row / 4), row % 4), o->base[v]);
+    return vf_mul(subtracts ? vf_sub(whole, o->minus[v]) : whole, o->scale[v]);
 }
+
+#endif
 
 #endif

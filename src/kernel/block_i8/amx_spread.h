@@ -1,0 +1,117 @@
+/* amx_spread.h - rows and pieces of panels as tiles of bytes. A part of block_i8_amx.c.
+ *
+ * A block is cut into `steps` of `width` k, which is what one tile takes; the last block is
+ * completed with zeros. Bytes of weights are levels less their zero point, or, of 8 bits, less 128.
+ */
+enum { HEIGHT = 16, PIECE = 1024 }; /* rows of a tile; k of a piece, and the most of a block */
+
+/* How blocks become tiles. */
+typedef struct tiling {
+    size_t block;        /* k of one, all alike */
+    size_t width, steps; /* of a tile; tiles of a block */
+    size_t most;         /* blocks of a piece */
+} tiling;
+
+/* Sixteen rows, in scratch. */
+typedef struct strip {
+    int8_t *q;     /* [blocks][steps][16][width] */
+    float *dx;     /* [blocks][16] */
+    int32_t *sums; /* [blocks][16] */
+    float *acc;    /* [16][16], between pieces of a chunk */
+} strip;
+
+/* A piece of a panel, in scratch. */
+typedef struct piece {
+    int8_t bytes[PIECE * TAKT_BLOCKS_PANEL];
+    float scale[PIECE / TAKT_BLOCKS_STEP][TAKT_BLOCKS_PANEL];
+    int32_t zero[PIECE / TAKT_BLOCKS_STEP][TAKT_BLOCKS_PANEL]; /* less 128; of 8 bits alone */
+} piece;
+
+static tiling tiling_of(const takt_blocks *b)
+{
+    const size_t deep = takt_blocks_deep(b->k), block = least(b->block, deep > 0 ? deep : 16);
+    tiling o = {.block = block};
+    for (o.width = 64; block % o.width != 0;)
+        o.width -= 16;
+    o.steps = block / o.width;
+    o.most = PIECE / block;
+    return o;
+}
+
+/* A row of bytes to its places in the tiles. */
+static void place_row(const tiling *o, const int8_t *q, size_t deep, int8_t *to)
+{
+    for (size_t k = 0; k < deep; k += o->width, to += HEIGHT * o->width)
+        for (size_t i = 0; i < o->width && k + i < deep; i += 16)
+            _mm_storeu_si128((__m128i *)(void *)(to + i),
+                             _mm_loadu_si128((const __m128i *)(const void *)(q + k + i)));
+}
+
+/* Rows [row, row + rows) of A, at most sixteen; `one` has room for the bytes, scales and sums of
+ * one. */
+static void quantise_strip(const takt_block_i8 *g, const tiling *o, size_t row, size_t rows,
+                           const rows_i8 *one, const strip *to)
+{
+    memset(to->q, 0, one->count * o->block * HEIGHT);
+    memset(to->dx, 0, one->count * HEIGHT * sizeof *to->dx);
+    memset(to->sums, 0, one->count * HEIGHT * sizeof *to->sums);
+    for (size_t r = 0; r < rows; r++) {
+        block_quantise(&g->b, g->a + (row + r) * g->a_row, one->q, one->dx, one->sums);
+        place_row(o, one->q, one->deep, to->q + r * o->width);
+        for (size_t i = 0; i < one->count; i++) {
+            to->dx[i * HEIGHT + r] = one->dx[i];
+            to->sums[i * HEIGHT + r] = one->sums[i];
+        }
+    }
+}
+
+/* `words` vectors of words. */
+FIXED void spread_words(const uint32_t *w, size_t words, __m512i minus, int8_t *to,
+                        const unsigned bits)
+{
+    for (size_t i = 0; i < words; i++)
+        UNROLL for (unsigned j = 0; j < 8 / bits; j++, to += 64) _mm512_storeu_si512(
+            to, _mm512_sub_epi8(levels(_mm512_loadu_si512(w + 16 * i), bits, j), minus));
+}
+
+/* Zero points of a block, each four times; those of 8 bits are taken away elsewhere. */
+static __m512i zeros_of(const takt_blocks *b, size_t at)
+{
+    if (b->bits == 8)
+        return _mm512_set1_epi8((char)128);
+    if (!b->zero)
+        return _mm512_set1_epi8((char)b->level);
+    return vi_mul(vi_load_u8(b->zero + at), vi_set1(0x01010101));
+}
+
+static void spread_block(const takt_blocks *b, const uint32_t *w, size_t k, size_t at, int8_t *to)
+{
+    const size_t words = k * b->bits / 32;
+    const __m512i minus = zeros_of(b, at);
+    if (b->bits == 2)
+        spread_words(w, words, minus, to, 2);
+    else if (b->bits == 4)
+        spread_words(w, words, minus, to, 4);
+    else
+        spread_words(w, words, minus, to, 8);
+}
+
+/* Blocks [from, to) of a panel. */
+static void spread(const takt_blocks *b, const tiling *o, size_t panel, size_t from, size_t to,
+                   piece *out)
+{
+    const size_t deep = takt_blocks_deep(b->k), count = takt_blocks_count(b);
+    const uint32_t *w = b->words + panel * takt_blocks_words(b->bits, deep);
+    for (size_t i = from; i < to; i++) {
+        const size_t at = (panel * count + i) * TAKT_BLOCKS_PANEL, n = i - from;
+        const size_t first = i * o->block, k = least(deep - first, o->block);
+        int8_t *bytes = out->bytes + n * o->block * TAKT_BLOCKS_PANEL;
+        spread_block(b, w + takt_blocks_words(b->bits, first), k, at, bytes);
+        memset(bytes + k * TAKT_BLOCKS_PANEL, 0, (o->block - k) * TAKT_BLOCKS_PANEL);
+        vf_store(out->scale[n], b->scale_is_f16 ? vf_load_f16((const uint16_t *)b->scale + at)
+                                                : vf_load((const float *)b->scale + at));
+        if (b->bits == 8)
+            vi_store(out->zero[n],
+                     vi_sub(b->zero ? vi_load_u8(b->zero + at) : vi_set1(b->level), vi_set1(128)));
+    }
+}

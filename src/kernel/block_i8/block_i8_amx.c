@@ -1,0 +1,239 @@
+/* block_i8_amx.c - sixteen rows by a panel: levels become bytes once for all rows, tdpbssd sums a
+ * block of them, and vectors add the sums up while the next ones are worked out. One row, and
+ * blocks that are longer than a piece, by vpdpbusd. */
+#include "kernel/block_i8/block_i8.h"
+
+#include "kernel/block_i8/vnni.h"
+#include "kernel/simd/amx.h"
+
+#include "kernel/block_i8/body.h"
+
+#include "kernel/block_i8/amx_spread.h"
+
+enum { BATCH = 4, SUMS = HEIGHT * TAKT_BLOCKS_PANEL };
+
+typedef int32_t batch_sums[BATCH][SUMS];
+
+/* A strip of rows by a piece of a panel. */
+typedef struct work {
+    const takt_block_i8 *g;
+    const tiling *o;
+    const piece *p;
+    strip a; /* from the piece's first block on */
+    size_t blocks;
+    batch_sums *sums; /* two */
+} work;
+
+/* Sums of block `i`, by tiles of the numbers given. */
+#define PRODUCT(t, i, to, sum, a_tile, b_tile)                                                     \
+    do {                                                                                           \
+        const size_t line = (t)->o->width, bytes = HEIGHT * line;                                  \
+        const char *a = (const char *)(t)->a.q + (i) * (t)->o->block * HEIGHT;                     \
+        const char *b = (const char *)(t)->p->bytes + (i) * (t)->o->block * TAKT_BLOCKS_PANEL;     \
+        _tile_zero(sum);                                                                           \
+        for (size_t s = 0; s < (t)->o->steps; s++, a += bytes, b += bytes) {                       \
+            _tile_loadd(a_tile, a, line);                                                          \
+            _tile_loadd(b_tile, b, 64);                                                            \
+            _tile_dpbssd(sum, a_tile, b_tile);                                                     \
+        }                                                                                          \
+        _tile_stored(sum, to, 64);                                                                 \
+    } while (0)
+
+/* Sums of blocks from `i` on, BATCH of them if there are so many. */
+FIXED void products(const work *t, size_t i, batch_sums *to)
+{
+    TILES_WRITTEN(to);
+    PRODUCT(t, i, (*to)[0], SUM_00, A_0, B_0);
+    if (i + 1 < t->blocks)
+        PRODUCT(t, i + 1, (*to)[1], SUM_01, A_1, B_1);
+    if (i + 2 < t->blocks)
+        PRODUCT(t, i + 2, (*to)[2], SUM_10, A_0, B_0);
+    if (i + 3 < t->blocks)
+        PRODUCT(t, i + 3, (*to)[3], SUM_11, A_1, B_1);
+    TILES_WRITTEN(to);
+}
+
+/* acc += (scale * dx) * sums of block i. */
+FIXED void join(const work *t, size_t i, const int32_t *sums, vf *acc, const size_t rows,
+                const bool has_zero)
+{
+    const vf scale = vf_load(t->p->scale[i]);
+    const vi zero = has_zero ? vi_load(t->p->zero[i]) : vi_set1(0);
+    UNROLL for (size_t r = 0; r < rows; r++)
+    {
+        vi sum = vi_load(sums + r * TAKT_BLOCKS_PANEL);
+        if (has_zero)
+            sum = vi_sub(sum, vi_mul(zero, vi_set1(t->a.sums[i * HEIGHT + r])));
+        const vf by = vf_mul(scale, vf_set1(t->a.dx[i * HEIGHT + r]));
+        acc[r] = vf_fma(by, vf_from_vi(sum), acc[r]);
+    }
+}
+
+/* All blocks of a piece; `begins` and `ends` a chunk. */
+FIXED void piece_fixed(const work *t, bool begins, const size_t rows, const bool has_zero)
+{
+    vf acc[HEIGHT];
+    UNROLL for (size_t r = 0; r < rows; r++) acc[r] =
+        begins ? vf_zero() : vf_load(t->a.acc + r * TAKT_BLOCKS_PANEL);
+    products(t, 0, &t->sums[0]);
+    for (size_t i = 0; i < t->blocks; i += BATCH) {
+        const int32_t *now = t->sums[i / BATCH % 2][0];
+        if (i + BATCH < t->blocks)
+            products(t, i + BATCH, &t->sums[(i / BATCH + 1) % 2]);
+        for (size_t n = 0; n < least(BATCH, t->blocks - i); n++)
+            join(t, i + n, now + n * SUMS, acc, rows, has_zero);
+    }
+    UNROLL for (size_t r = 0; r < rows; r++) vf_store(t->a.acc + r * TAKT_BLOCKS_PANEL, acc[r]);
+}
+
+#define PIECES(rows)                                                                               \
+    static void piece_##rows(const work *t, bool begins, bool has_zero)                            \
+    {                                                                                              \
+        if (has_zero)                                                                              \
+            piece_fixed(t, begins, rows, true);                                                    \
+        else                                                                                       \
+            piece_fixed(t, begins, rows, false);                                                   \
+    }
+PIECES(4)
+PIECES(8)
+PIECES(12)
+PIECES(16)
+
+/* Where a strip lies in C. */
+typedef struct target {
+    size_t row, rows, panel;
+} target;
+
+static void put_strip(const takt_block_i8 *g, const target *to, const float *acc, bool adds,
+                      bool ends)
+{
+    const tile_job job = {.g = g};
+    for (size_t r = 0; r < to->rows; r++)
+        put(&job, to->row + r, to->panel * TAKT_BLOCKS_PANEL, vf_load(acc + r * TAKT_BLOCKS_PANEL),
+            adds, ends);
+}
+
+/* ---- scratch ---- */
+
+/* What lies where in scratch, in bytes; strips follow each other. */
+typedef struct room {
+    tiling o;
+    size_t count, deep;
+    size_t strips; /* at a time */
+    size_t strip_bytes;
+    size_t piece_at, one_at, one_each, strips_at, bytes;
+} room;
+
+static room room_of(const takt_block_i8 *g)
+{
+    room o = {
+        .o = tiling_of(&g->b), .count = takt_blocks_count(&g->b), .deep = takt_blocks_deep(g->b.k)};
+    o.strip_bytes = HEIGHT * o.count * (o.o.block + 8) + SUMS * sizeof(float);
+    o.strips = least((g->m + HEIGHT - 1) / HEIGHT, 1 + A_BYTES / o.strip_bytes);
+    o.piece_at = 2 * sizeof(batch_sums);
+    o.one_at = o.piece_at + sizeof(piece);
+    o.one_each = round_up(o.count * sizeof(float), 64);
+    o.strips_at = o.one_at + round_up(o.deep, 64) + 2 * o.one_each;
+    o.bytes = o.strips_at + o.strips * o.strip_bytes;
+    return o;
+}
+
+static strip strip_of(const takt_block_i8 *g, const room *o, size_t number)
+{
+    char *at = (char *)g->scratch + o->strips_at + number * o->strip_bytes;
+    const size_t bytes = o->count * o->o.block * HEIGHT, each = o->count * HEIGHT * sizeof(float);
+    return (strip){(int8_t *)at, (float *)(void *)(at + bytes),
+                   (int32_t *)(void *)(at + bytes + each),
+                   (float *)(void *)(at + bytes + 2 * each)};
+}
+
+/* Where one row is quantised before it is spread. */
+static rows_i8 one_of(const takt_block_i8 *g, const room *o)
+{
+    char *at = (char *)g->scratch + o->one_at, *dx = at + round_up(o->deep, 64);
+    return (rows_i8){(int8_t *)at, (float *)(void *)dx, (int32_t *)(void *)(dx + o->one_each),
+                     o->deep, o->count};
+}
+
+/* ---- walking ---- */
+
+static void shapes(size_t width, size_t rows)
+{
+    tile_config c = {.palette = 1};
+    for (int i = SUM_00; i <= B_1; i++) {
+        c.column_bytes[i] = (uint16_t)(i == A_0 || i == A_1 ? width : 64);
+        c.rows[i] = (uint8_t)(i >= B_0 ? width / 4 : rows);
+    }
+    _tile_loadconfig(&c);
+}
+
+typedef void piece_fn(const work *t, bool begins, bool has_zero);
+
+/* Blocks [from, to) of a panel, which lie in one chunk, by all strips. */
+static void piece_of_strips(const takt_block_i8 *g, const room *o, target at, size_t from,
+                            size_t to, size_t rows)
+{
+    static piece_fn *const fns[] = {piece_4, piece_8, piece_12, piece_16};
+    const bool begins = from % TAKT_GEMM_CHUNK == 0, ends = to == o->count;
+    const bool has_zero = g->b.bits == 8 && (g->b.zero || g->b.level != 128);
+    piece *p = (piece *)(void *)((char *)g->scratch + o->piece_at);
+    spread(&g->b, &o->o, at.panel, from, to, p);
+    for (size_t i = 0; i * HEIGHT < rows; i++) {
+        const target now = {at.row + i * HEIGHT, least(rows - i * HEIGHT, HEIGHT), at.panel};
+        work t = {g, &o->o, p, strip_of(g, o, i), to - from, g->scratch};
+        t.a.q += from * o->o.block * HEIGHT;
+        t.a.dx += from * HEIGHT;
+        t.a.sums += from * HEIGHT;
+        fns[(now.rows - 1) / 4](&t, begins, has_zero);
+        if (ends || to % TAKT_GEMM_CHUNK == 0)
+            put_strip(g, &now, t.a.acc, to > TAKT_GEMM_CHUNK, ends);
+    }
+}
+
+/* Rows [row, row + rows), quantised, by all panels. */
+static void all_panels(const takt_block_i8 *g, const room *o, size_t row, size_t rows)
+{
+    target at = {.row = row};
+    for (; at.panel < takt_blocks_panels(g->b.n); at.panel++)
+        for (size_t from = 0, to; from < o->count; from = to) {
+            const size_t end = (from / TAKT_GEMM_CHUNK + 1) * TAKT_GEMM_CHUNK;
+            to = least(least(from + o->o.most, end), o->count);
+            piece_of_strips(g, o, at, from, to, rows);
+        }
+}
+
+static bool takes_tiles(const takt_block_i8 *g)
+{
+    return g->m > 1 && g->b.k > 0 && least(g->b.block, takt_blocks_deep(g->b.k)) <= PIECE;
+}
+
+static void run(const takt_block_i8 *g)
+{
+    if (!takes_tiles(g)) {
+        run_rows(g);
+        return;
+    }
+    if (g->b.n == 0)
+        return;
+    const room o = room_of(g);
+    const rows_i8 one = one_of(g, &o);
+    shapes(o.o.width, g->m < HEIGHT ? round_up(g->m, 4) : HEIGHT);
+    for (size_t row = 0, rows; row < g->m; row += rows) {
+        rows = least(g->m - row, o.strips * HEIGHT);
+        for (size_t i = 0; i < rows; i += HEIGHT) {
+            const strip to = strip_of(g, &o, i / HEIGHT);
+            quantise_strip(g, &o.o, row + i, least(rows - i, HEIGHT), &one, &to);
+        }
+        all_panels(g, &o, row, rows);
+    }
+    tiles_end();
+}
+
+static size_t scratch_bytes(const takt_block_i8 *g)
+{
+    return takes_tiles(g) ? room_of(g).bytes : rows_scratch(g);
+}
+
+static const takt_block_i8_info info = {HEIGHT, scratch_bytes};
+
+TAKT_KERNELS(block_i8, TAKT_KERNEL(block_i8, "amx_16x16", 50, run, &info));
