@@ -115,3 +115,38 @@ static void spread(const takt_blocks *b, const tiling *o, size_t panel, size_t f
                      vi_sub(b->zero ? vi_load_u8(b->zero + at) : vi_set1(b->level), vi_set1(128)));
     }
 }
+
+/* ---- the piece after this one, in memory: asked for while this one is worked on ---- */
+
+typedef struct follower {
+    const char *words, *words_end, *scale, *scale_end;
+    size_t word_bytes, scale_bytes; /* of a block */
+} follower;
+
+/* Of up to `blocks` blocks, from number `at` of all panels on: they lie one behind the other. */
+static follower follower_of(const takt_blocks *b, const tiling *o, size_t at, size_t blocks)
+{
+    const size_t count = takt_blocks_count(b), panels = takt_blocks_panels(b->n);
+    const size_t deep = takt_blocks_deep(b->k), each = TAKT_BLOCKS_PANEL * b->bits / 8;
+    const size_t first = at / count * deep + at % count * o->block;
+    follower f = {.word_bytes = o->block * each,
+                  .scale_bytes = TAKT_BLOCKS_PANEL * (b->scale_is_f16 ? 2 : 4)};
+    f.words = (const char *)b->words + first * each;
+    f.words_end = f.words + least(blocks * o->block, panels * deep - first) * each;
+    f.scale = (const char *)b->scale + at * f.scale_bytes;
+    f.scale_end = f.scale + least(blocks, panels * count - at) * f.scale_bytes;
+    return f;
+}
+
+/* One block of it, into L2. */
+FIXED void ask_for(follower *f)
+{
+    const size_t bytes = least(f->word_bytes, (size_t)(f->words_end - f->words));
+    for (size_t i = 0; i < bytes; i += 64)
+        _mm_prefetch(f->words + i, _MM_HINT_T1);
+    f->words += bytes;
+    if (f->scale < f->scale_end) {
+        _mm_prefetch(f->scale, _MM_HINT_T1);
+        f->scale += f->scale_bytes;
+    }
+}

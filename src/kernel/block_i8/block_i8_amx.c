@@ -22,6 +22,7 @@ typedef struct work {
     strip a; /* from the piece's first block on */
     size_t blocks;
     batch_sums *sums; /* two */
+    follower *next;   /* or NULL */
 } work;
 
 /* Sums of block `i`, by tiles of the numbers given. */
@@ -69,7 +70,7 @@ FIXED void join(const work *t, size_t i, const int32_t *sums, vf *acc, const siz
     }
 }
 
-/* All blocks of a piece; `begins` and `ends` a chunk. */
+/* All blocks of a piece, which may begin a chunk. */
 FIXED void piece_fixed(const work *t, bool begins, const size_t rows, const bool has_zero)
 {
     vf acc[HEIGHT];
@@ -80,8 +81,11 @@ FIXED void piece_fixed(const work *t, bool begins, const size_t rows, const bool
         const int32_t *now = t->sums[i / BATCH % 2][0];
         if (i + BATCH < t->blocks)
             products(t, i + BATCH, &t->sums[(i / BATCH + 1) % 2]);
-        for (size_t n = 0; n < least(BATCH, t->blocks - i); n++)
+        for (size_t n = 0; n < least(BATCH, t->blocks - i); n++) {
+            if (t->next)
+                ask_for(t->next);
             join(t, i + n, now + n * SUMS, acc, rows, has_zero);
+        }
     }
     UNROLL for (size_t r = 0; r < rows; r++) vf_store(t->a.acc + r * TAKT_BLOCKS_PANEL, acc[r]);
 }
@@ -177,10 +181,11 @@ static void piece_of_strips(const takt_block_i8 *g, const room *o, target at, si
     const bool begins = from % TAKT_GEMM_CHUNK == 0, ends = to == o->count;
     const bool has_zero = g->b.bits == 8 && (g->b.zero || g->b.level != 128);
     piece *p = (piece *)(void *)((char *)g->scratch + o->piece_at);
+    follower next = follower_of(&g->b, &o->o, at.panel * o->count + to, to - from);
     spread(&g->b, &o->o, at.panel, from, to, p);
     for (size_t i = 0; i * HEIGHT < rows; i++) {
         const target now = {at.row + i * HEIGHT, least(rows - i * HEIGHT, HEIGHT), at.panel};
-        work t = {g, &o->o, p, strip_of(g, o, i), to - from, g->scratch};
+        work t = {g, &o->o, p, strip_of(g, o, i), to - from, g->scratch, i == 0 ? &next : NULL};
         t.a.q += from * o->o.block * HEIGHT;
         t.a.dx += from * HEIGHT;
         t.a.sums += from * HEIGHT;
