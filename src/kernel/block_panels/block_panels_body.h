@@ -152,10 +152,31 @@ static void one_panel(const takt_block_panels *g, size_t panel)
     }
 }
 
+/* Rows of a panel are a short run of memory, which ends before hardware has seen it coming: they
+ * are asked for one panel ahead. */
+FIXED void ask_for(const takt_block_panels *g, size_t panel)
+{
+    const takt_blocks *b = &g->b;
+    const size_t deep = takt_blocks_deep(g->k), count = takt_blocks_count(b);
+    const size_t words = panel * takt_blocks_words(b->bits, takt_blocks_deep(b->k));
+    const size_t size = TAKT_BLOCKS_PANEL * (b->scale_is_f16 ? 2 : 4), open = g->first / b->block;
+    const char *w = (const char *)(b->words + words + takt_blocks_words(b->bits, g->first));
+    const char *scale = (const char *)b->scale + (panel * count + open) * size;
+    const size_t last = g->k > 0 ? (g->first + g->k - 1) / b->block : open;
+    for (size_t i = 0; i < takt_blocks_words(b->bits, deep) * sizeof *b->words; i += 64)
+        __builtin_prefetch(w + i);
+    for (size_t i = 0; i < (last - open + 1) * size; i += 64)
+        __builtin_prefetch(scale + i);
+}
+
 static void run(const takt_block_panels *g)
 {
-    for (size_t p = 0; p < takt_blocks_panels(g->b.n); p++)
+    const size_t panels = takt_blocks_panels(g->b.n);
+    for (size_t p = 0; p < panels; p++) {
+        if (p + 1 < panels)
+            ask_for(g, p + 1);
         one_panel(g, p);
+    }
     clear_rest(g);
 }
 
