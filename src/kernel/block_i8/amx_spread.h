@@ -38,31 +38,43 @@ static tiling tiling_of(const takt_blocks *b)
     return o;
 }
 
-/* A row of bytes to its places in the tiles. */
-static void place_row(const tiling *o, const int8_t *q, size_t deep, int8_t *to)
+/* A block of a row, by way of bytes in a row, to its places in the tiles at `to`. */
+static int32_t round_block(const tiling *o, const float *a, size_t n, float *most, int8_t *to)
 {
-    for (size_t k = 0; k < deep; k += o->width, to += HEIGHT * o->width)
-        for (size_t i = 0; i < o->width && k + i < deep; i += 16)
-            _mm_storeu_si128((__m128i *)(void *)(to + i),
-                             _mm_loadu_si128((const __m128i *)(const void *)(q + k + i)));
+    int8_t bytes[PIECE];
+    if (n == o->block && o->steps == 1)
+        return block_round(a, n, most, to);
+    const int32_t sum = block_round(a, n, most, bytes);
+    memset(bytes + n, 0, o->block - n);
+    for (size_t i = 0; i < o->steps; i++)
+        for (size_t j = 0; j < o->width; j += 16)
+            _mm_storeu_si128(
+                (__m128i *)(void *)(to + i * HEIGHT * o->width + j),
+                _mm_loadu_si128((const __m128i *)(const void *)(bytes + i * o->width + j)));
+    return sum;
 }
 
-/* Rows [row, row + rows) of A, at most sixteen; `one` has room for the bytes, scales and sums of
- * one. */
+/* Rows [row, row + rows) of A, at most sixteen. */
 static void quantise_strip(const takt_block_i8 *g, const tiling *o, size_t row, size_t rows,
-                           const rows_i8 *one, const strip *to)
+                           const strip *to)
 {
-    memset(to->q, 0, one->count * o->block * HEIGHT);
-    memset(to->dx, 0, one->count * HEIGHT * sizeof *to->dx);
-    memset(to->sums, 0, one->count * HEIGHT * sizeof *to->sums);
-    for (size_t r = 0; r < rows; r++) {
-        block_quantise(&g->b, g->a + (row + r) * g->a_row, one->q, one->dx, one->sums);
-        place_row(o, one->q, one->deep, to->q + r * o->width);
-        for (size_t i = 0; i < one->count; i++) {
-            to->dx[i * HEIGHT + r] = one->dx[i];
-            to->sums[i * HEIGHT + r] = one->sums[i];
-        }
+    const size_t count = takt_blocks_count(&g->b);
+    if (rows < HEIGHT) {
+        memset(to->q, 0, count * o->block * HEIGHT);
+        memset(to->dx, 0, count * HEIGHT * sizeof *to->dx);
+        memset(to->sums, 0, count * HEIGHT * sizeof *to->sums);
     }
+    for (size_t r = 0; r < rows; r++)
+        for (size_t i = 0; i < count; i++) {
+            const size_t first = i * o->block;
+            float most;
+            const int32_t sum =
+                round_block(o, g->a + (row + r) * g->a_row + first, least(g->b.k - first, o->block),
+                            &most, to->q + first * HEIGHT + r * o->width);
+            to->dx[i * HEIGHT + r] = most / 127;
+            if (g->b.bits == 8)
+                to->sums[i * HEIGHT + r] = sum;
+        }
 }
 
 /* `words` vectors of words. */

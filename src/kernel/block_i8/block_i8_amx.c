@@ -122,22 +122,18 @@ static void put_strip(const takt_block_i8 *g, const target *to, const float *acc
 /* What lies where in scratch, in bytes; strips follow each other. */
 typedef struct room {
     tiling o;
-    size_t count, deep;
+    size_t count;
     size_t strips; /* at a time */
     size_t strip_bytes;
-    size_t piece_at, one_at, one_each, strips_at, bytes;
+    size_t strips_at, bytes;
 } room;
 
 static room room_of(const takt_block_i8 *g)
 {
-    room o = {
-        .o = tiling_of(&g->b), .count = takt_blocks_count(&g->b), .deep = takt_blocks_deep(g->b.k)};
+    room o = {.o = tiling_of(&g->b), .count = takt_blocks_count(&g->b)};
     o.strip_bytes = HEIGHT * o.count * (o.o.block + 8) + SUMS * sizeof(float);
     o.strips = least((g->m + HEIGHT - 1) / HEIGHT, 1 + A_BYTES / o.strip_bytes);
-    o.piece_at = 2 * sizeof(batch_sums);
-    o.one_at = o.piece_at + sizeof(piece);
-    o.one_each = round_up(o.count * sizeof(float), 64);
-    o.strips_at = o.one_at + round_up(o.deep, 64) + 2 * o.one_each;
+    o.strips_at = 2 * sizeof(batch_sums) + sizeof(piece);
     o.bytes = o.strips_at + o.strips * o.strip_bytes;
     return o;
 }
@@ -149,14 +145,6 @@ static strip strip_of(const takt_block_i8 *g, const room *o, size_t number)
     return (strip){(int8_t *)at, (float *)(void *)(at + bytes),
                    (int32_t *)(void *)(at + bytes + each),
                    (float *)(void *)(at + bytes + 2 * each)};
-}
-
-/* Where one row is quantised before it is spread. */
-static rows_i8 one_of(const takt_block_i8 *g, const room *o)
-{
-    char *at = (char *)g->scratch + o->one_at, *dx = at + round_up(o->deep, 64);
-    return (rows_i8){(int8_t *)at, (float *)(void *)dx, (int32_t *)(void *)(dx + o->one_each),
-                     o->deep, o->count};
 }
 
 /* ---- walking ---- */
@@ -180,7 +168,7 @@ static void piece_of_strips(const takt_block_i8 *g, const room *o, target at, si
     static piece_fn *const fns[] = {piece_4, piece_8, piece_12, piece_16};
     const bool begins = from % TAKT_GEMM_CHUNK == 0, ends = to == o->count;
     const bool has_zero = g->b.bits == 8 && (g->b.zero || g->b.level != 128);
-    piece *p = (piece *)(void *)((char *)g->scratch + o->piece_at);
+    piece *p = (piece *)(void *)((char *)g->scratch + 2 * sizeof(batch_sums));
     follower next = follower_of(&g->b, &o->o, at.panel * o->count + to, to - from);
     spread(&g->b, &o->o, at.panel, from, to, p);
     for (size_t i = 0; i * HEIGHT < rows; i++) {
@@ -221,13 +209,12 @@ static void run(const takt_block_i8 *g)
     if (g->b.n == 0)
         return;
     const room o = room_of(g);
-    const rows_i8 one = one_of(g, &o);
     shapes(o.o.width, g->m < HEIGHT ? round_up(g->m, 4) : HEIGHT);
     for (size_t row = 0, rows; row < g->m; row += rows) {
         rows = least(g->m - row, o.strips * HEIGHT);
         for (size_t i = 0; i < rows; i += HEIGHT) {
             const strip to = strip_of(g, &o, i / HEIGHT);
-            quantise_strip(g, &o.o, row + i, least(rows - i, HEIGHT), &one, &to);
+            quantise_strip(g, &o.o, row + i, least(rows - i, HEIGHT), &to);
         }
         all_panels(g, &o, row, rows);
     }

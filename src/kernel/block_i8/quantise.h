@@ -112,6 +112,15 @@ static inline int32_t block_sixteens(const float *a, size_t n, float *most, int8
 
 #endif
 
+/* One block of any length: the sum of its bytes; `most` becomes max |a|. */
+static inline int32_t block_round(const float *a, size_t n, float *most, int8_t *q)
+{
+    if (n % 16 == 0)
+        return block_sixteens(a, n, most, q);
+    *most = block_most(a, n);
+    return block_bytes(a, n, 127 / *most, q);
+}
+
 /* `deep` bytes, zero beyond k; `dx` and `sums` have one element for each block. */
 static inline void block_quantise(const takt_blocks *b, const float *a, int8_t *q, float *dx,
                                   int32_t *sums)
@@ -122,12 +131,7 @@ static inline void block_quantise(const takt_blocks *b, const float *a, int8_t *
         const size_t first = i * b->block, left = b->k - first;
         const size_t n = left < b->block ? left : b->block;
         float most;
-        if (n % 16 == 0) {
-            sums[i] = block_sixteens(a + first, n, &most, q + first);
-        } else {
-            most = block_most(a + first, n);
-            sums[i] = block_bytes(a + first, n, 127 / most, q + first);
-        }
+        sums[i] = block_round(a + first, n, &most, q + first);
         dx[i] = most / 127;
     }
 }
