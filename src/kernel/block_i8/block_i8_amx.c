@@ -10,9 +10,7 @@
 
 #include "kernel/block_i8/amx_spread.h"
 
-enum { BATCH = 4, SUMS = HEIGHT * TAKT_BLOCKS_PANEL };
-
-typedef int32_t batch_sums[BATCH][SUMS];
+enum { BATCH = 4, SUMS = HEIGHT * TAKT_BLOCKS_PANEL, SUM_BYTES = BATCH * SUMS * 4 };
 
 /* A strip of rows by a piece of a panel. */
 typedef struct work {
@@ -21,12 +19,12 @@ typedef struct work {
     const piece *p;
     strip a; /* from the piece's first block on */
     size_t blocks;
-    batch_sums *sums; /* two */
-    follower *next;   /* or NULL */
+    int32_t (*sums)[SUMS]; /* BATCH of them */
+    follower *next;        /* or NULL */
 } work;
 
-/* Sums of block `i`, by tiles of the numbers given. */
-#define PRODUCT(t, i, to, sum, a_tile, b_tile)                                                     \
+/* Sums of block `i`, in the tiles of the numbers given. */
+#define PRODUCT(t, i, sum, a_tile, b_tile)                                                         \
     do {                                                                                           \
         const size_t line = (t)->o->width, bytes = HEIGHT * line;                                  \
         const char *a = (const char *)(t)->a.q + (i) * (t)->o->block * HEIGHT;                     \
@@ -37,20 +35,29 @@ typedef struct work {
             _tile_loadd(b_tile, b, 64);                                                            \
             _tile_dpbssd(sum, a_tile, b_tile);                                                     \
         }                                                                                          \
-        _tile_stored(sum, to, 64);                                                                 \
     } while (0)
 
-/* Sums of blocks from `i` on, BATCH of them if there are so many. */
-FIXED void products(const work *t, size_t i, batch_sums *to)
+/* Sums of blocks from `i` on, BATCH of them if there are so many, stay in their tiles: a load that
+ * comes after a store waits for it if the last twelve bits of their addresses agree, so all of a
+ * batch is loaded before any of it is stored. */
+FIXED void products(const work *t, size_t i)
 {
-    TILES_WRITTEN(to);
-    PRODUCT(t, i, (*to)[0], SUM_00, A_0, B_0);
+    TILES_WRITTEN(t->sums);
+    PRODUCT(t, i, SUM_00, A_0, B_0);
     if (i + 1 < t->blocks)
-        PRODUCT(t, i + 1, (*to)[1], SUM_01, A_1, B_1);
+        PRODUCT(t, i + 1, SUM_01, A_1, B_1);
     if (i + 2 < t->blocks)
-        PRODUCT(t, i + 2, (*to)[2], SUM_10, A_0, B_0);
+        PRODUCT(t, i + 2, SUM_10, A_0, B_0);
     if (i + 3 < t->blocks)
-        PRODUCT(t, i + 3, (*to)[3], SUM_11, A_1, B_1);
+        PRODUCT(t, i + 3, SUM_11, A_1, B_1);
+}
+
+FIXED void store_sums(int32_t (*to)[SUMS])
+{
+    _tile_stored(SUM_00, to[0], 64);
+    _tile_stored(SUM_01, to[1], 64);
+    _tile_stored(SUM_10, to[2], 64);
+    _tile_stored(SUM_11, to[3], 64);
     TILES_WRITTEN(to);
 }
 
@@ -76,16 +83,19 @@ FIXED void piece_fixed(const work *t, bool begins, const size_t rows, const bool
     vf acc[HEIGHT];
     UNROLL for (size_t r = 0; r < rows; r++) acc[r] =
         begins ? vf_zero() : vf_load(t->a.acc + r * TAKT_BLOCKS_PANEL);
-    products(t, 0, &t->sums[0]);
+    products(t, 0);
+    store_sums(t->sums);
     for (size_t i = 0; i < t->blocks; i += BATCH) {
-        const int32_t *now = t->sums[i / BATCH % 2][0];
-        if (i + BATCH < t->blocks)
-            products(t, i + BATCH, &t->sums[(i / BATCH + 1) % 2]);
+        const bool more = i + BATCH < t->blocks;
+        if (more)
+            products(t, i + BATCH);
         for (size_t n = 0; n < least(BATCH, t->blocks - i); n++) {
             if (t->next)
                 ask_for(t->next);
-            join(t, i + n, now + n * SUMS, acc, rows, has_zero);
+            join(t, i + n, t->sums[n], acc, rows, has_zero);
         }
+        if (more)
+            store_sums(t->sums);
     }
     UNROLL for (size_t r = 0; r < rows; r++) vf_store(t->a.acc + r * TAKT_BLOCKS_PANEL, acc[r]);
 }
@@ -133,7 +143,7 @@ static room room_of(const takt_block_i8 *g)
     room o = {.o = tiling_of(&g->b), .count = takt_blocks_count(&g->b)};
     o.strip_bytes = HEIGHT * o.count * (o.o.block + 8) + SUMS * sizeof(float);
     o.strips = least((g->m + HEIGHT - 1) / HEIGHT, 1 + A_BYTES / o.strip_bytes);
-    o.strips_at = 2 * sizeof(batch_sums) + sizeof(piece);
+    o.strips_at = SUM_BYTES + sizeof(piece);
     o.bytes = o.strips_at + o.strips * o.strip_bytes;
     return o;
 }
@@ -168,7 +178,7 @@ static void piece_of_strips(const takt_block_i8 *g, const room *o, target at, si
     static piece_fn *const fns[] = {piece_4, piece_8, piece_12, piece_16};
     const bool begins = from % TAKT_GEMM_CHUNK == 0, ends = to == o->count;
     const bool has_zero = g->b.bits == 8 && (g->b.zero || g->b.level != 128);
-    piece *p = (piece *)(void *)((char *)g->scratch + 2 * sizeof(batch_sums));
+    piece *p = (piece *)(void *)((char *)g->scratch + SUM_BYTES);
     follower next = follower_of(&g->b, &o->o, at.panel * o->count + to, to - from);
     spread(&g->b, &o->o, at.panel, from, to, p);
     for (size_t i = 0; i * HEIGHT < rows; i++) {
