@@ -70,7 +70,10 @@ static size_t block_columns(const gemm *g, size_t rows)
     const size_t asked = g->walk ? round_up(g->walk->cols, NR) : 0;
     const bool is_once = rows <= tallest(g) || is_low(g, rows); /* B goes by once */
     const size_t fit = B_BYTES / (k * sizeof(elem));
-    const size_t by_b = is_stored(g) ? fit : asked > 0 ? asked : is_once ? g->n : fit;
+    const size_t by_b = is_stored(g) ? (asked > 0 ? least(asked, fit) : fit)
+                        : asked > 0  ? asked
+                        : is_once    ? g->n
+                                     : fit;
     const size_t by_sums = g->k > CHUNK ? SUM_BYTES / (rows * sizeof(elem)) : g->n;
     const size_t width = tile_panels(g) * WIDE, columns = least(by_b, by_sums) / width * width;
     return columns > 0 ? columns : width;

@@ -1,21 +1,18 @@
 /* block_matmul.c - products with block-quantised weights, which stay packed in their few bits. */
 #include <string.h>
 
+#include "backend/cpu/block_floats.h"
 #include "backend/cpu/conv/run.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/cut.h"
 #include "base/size.h"
 #include "kernel/block_f32/block_f32.h"
 #include "kernel/block_i8/block_i8.h"
-#include "kernel/block_panels/block_panels.h"
-#include "kernel/gemm_f32/gemm_f32.h"
 #include "op/util/block.h"
 
 /* By bytes; a few rows by floats in registers; more rows by packed floats of a part of the weights.
  */
 typedef enum way { BYTES, FEW_ROWS, FLOATS } way;
-
-enum { STRIP = 384, ROWS_MOST = 256 }; /* columns and rows of a part */
 
 typedef struct operand {
     size_t in;      /* into step->in; SIZE_MAX: absent */
@@ -35,11 +32,8 @@ typedef struct facts {
     takt_block_i8_fn *bytes;
     const takt_block_i8_info *bytes_info;
     takt_block_f32_fn *few;
-    takt_block_panels_fn *panels;
-    takt_gemm_f32_fn *gemm;
-    const takt_gemm_f32_info *gemm_info;
+    takt_block_floats floats;
     takt_cut cut;
-    size_t sums_at, gemm_at; /* in a worker's scratch, behind the packed floats */
 } facts;
 
 static bool keeps(const takt_graph *g, const takt_node *n)
@@ -180,71 +174,6 @@ static takt_blocks weights(const facts *f, const takt_step *s, const takt_task *
     return b;
 }
 
-/* What one task multiplies: rows of A by a run of columns. */
-typedef struct part {
-    const float *a, *bias;
-    takt_blocks b;
-    size_t m;
-    float *c;
-    void *scratch;
-} part;
-
-/* Sums of one chunk of k to C, whose rows have f->b.n elements. */
-static void add_chunk(const facts *f, const part *o, const float *sums, bool adds, bool ends)
-{
-    const size_t n = o->b.n;
-    for (size_t r = 0; r < o->m; r++, sums += n) {
-        float *c = o->c + r * f->b.n;
-        for (size_t j = 0; !adds && j < n; j++)
-            c[j] = sums[j];
-        for (size_t j = 0; adds && j < n; j++)
-            c[j] += sums[j];
-        for (size_t j = 0; ends && o->bias && j < n; j++)
-            c[j] += o->bias[j];
-    }
-}
-
-/* At most ROWS_MOST rows by STRIP columns: a chunk of the weights becomes packed floats in L2. */
-static void strip(const facts *f, const part *o)
-{
-    float *floats = o->scratch, *sums = (float *)(void *)((char *)o->scratch + f->sums_at);
-    size_t k = 0;
-    do {
-        const size_t left = f->b.k - k, deep = left < TAKT_GEMM_CHUNK ? left : TAKT_GEMM_CHUNK;
-        const takt_block_panels w = {o->b, k, deep, f->gemm_info->panels, floats};
-        const takt_gemm_f32 g = {.m = o->m,
-                                 .n = o->b.n,
-                                 .k = deep,
-                                 .a = o->a + k,
-                                 .a_row = f->b.k,
-                                 .a_col = 1,
-                                 .b = floats,
-                                 .b_n = o->b.n,
-                                 .c = sums,
-                                 .ldc = o->b.n,
-                                 .scratch = (float *)(void *)((char *)o->scratch + f->gemm_at)};
-        f->panels(&w);
-        f->gemm(&g);
-        add_chunk(f, o, sums, k > 0, k + deep == f->b.k);
-        k += deep;
-    } while (k < f->b.k);
-}
-
-static void by_floats(const facts *f, const part *all)
-{
-    for (size_t row = 0; row < all->m; row += ROWS_MOST)
-        for (size_t column = 0; column < all->b.n; column += STRIP) {
-            const size_t rows = all->m - row, columns = all->b.n - column;
-            part o = *all;
-            o.m = rows < ROWS_MOST ? rows : ROWS_MOST;
-            o.b = takt_blocks_cut(&all->b, column, columns < STRIP ? columns : STRIP);
-            o.a += row * f->b.k;
-            o.c += row * f->b.n + column;
-            o.bias = all->bias ? all->bias + column : NULL;
-            strip(f, &o);
-        }
-}
-
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
@@ -256,12 +185,13 @@ static void run(const takt_step *s, const takt_task *t)
         return;
     const takt_blocks all = weights(f, s, t);
     const float *bias = f->bias == SIZE_MAX ? NULL : takt_view_data(t, &s->in[f->bias]);
-    const part o = {.a = (const float *)takt_view_data(t, &s->in[f->a]) + row * f->b.k,
-                    .bias = bias ? bias + column : NULL,
-                    .b = takt_blocks_cut(&all, column, column_end - column),
-                    .m = row_end - row,
-                    .c = (float *)takt_view_data(t, &s->out[0]) + row * f->b.n + column,
-                    .scratch = t->scratch_own};
+    const takt_block_part o = {.a = (const float *)takt_view_data(t, &s->in[f->a]) + row * f->b.k,
+                               .bias = bias ? bias + column : NULL,
+                               .b = takt_blocks_cut(&all, column, column_end - column),
+                               .m = row_end - row,
+                               .ldc = f->b.n,
+                               .c = (float *)takt_view_data(t, &s->out[0]) + row * f->b.n + column,
+                               .scratch = t->scratch_own};
     if (f->way == BYTES) {
         const takt_block_i8 g = {o.m, o.a, f->b.k, o.b, o.bias, o.c, f->b.n, o.scratch};
         f->bytes(&g);
@@ -269,7 +199,7 @@ static void run(const takt_step *s, const takt_task *t)
         const takt_block_f32 g = {o.m, o.a, f->b.k, o.b, o.bias, o.c, f->b.n};
         f->few(&g);
     } else {
-        by_floats(f, &o);
+        takt_block_floats_run(&f->floats, &o);
     }
 }
 
@@ -289,10 +219,10 @@ static void choose(takt_planner *p, facts *f)
     } else if (f->way == FEW_ROWS) {
         f->few = takt_kernel_as_block_f32(takt_planner_kernel(p, "block_f32"));
     } else {
-        f->panels = takt_kernel_as_block_panels(takt_planner_kernel(p, "block_panels"));
+        f->floats.panels = takt_kernel_as_block_panels(takt_planner_kernel(p, "block_panels"));
         const takt_kernel *k = takt_planner_kernel(p, "gemm_f32");
-        f->gemm = takt_kernel_as_gemm_f32(k);
-        f->gemm_info = k->info;
+        f->floats.gemm = takt_kernel_as_gemm_f32(k);
+        f->floats.info = k->info;
     }
 }
 
@@ -304,23 +234,10 @@ static size_t scratch_of(facts *f)
         return 0;
     for (size_t i = 0; i < f->cut.rows; i++) {
         takt_cpu_share(f->m, f->cut.grain, i, f->cut.rows, &first, &end);
-        size_t bytes;
-        if (f->way == BYTES) {
-            const takt_block_i8 g = {.m = end - first, .b = f->b};
-            bytes = f->bytes_info->scratch_bytes(&g);
-        } else {
-            const size_t rows = end - first < ROWS_MOST ? end - first : ROWS_MOST;
-            const takt_gemm_f32 g = {.m = rows,
-                                     .n = STRIP,
-                                     .k = TAKT_GEMM_CHUNK,
-                                     .a_row = f->b.k,
-                                     .a_col = 1,
-                                     .b_n = STRIP};
-            f->sums_at = aligned((takt_panels_columns(f->gemm_info->panels, STRIP) + 32) *
-                                 TAKT_GEMM_CHUNK * sizeof(float));
-            f->gemm_at = f->sums_at + aligned(ROWS_MOST * STRIP * sizeof(float));
-            bytes = f->gemm_at + f->gemm_info->scratch_bytes(&g);
-        }
+        const takt_block_i8 g = {.m = end - first, .b = f->b};
+        const size_t bytes = f->way == BYTES
+                                 ? f->bytes_info->scratch_bytes(&g)
+                                 : takt_block_floats_scratch(&f->floats, end - first, &f->b);
         most = bytes > most ? bytes : most;
     }
     return aligned(most);
