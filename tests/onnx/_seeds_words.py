@@ -36,8 +36,13 @@ WORDS = {
     "json": [
         ["[[[["], ["1e999", "-0", "0123"], [r"\\u0000", r"\\ud800"], [r"\"a\":1,\"a\":1"], [",]"],
         [r"\xef\xbb\xbf"], ["NaN", "Infinity"], [r"\"k1\":"], [r"\""], ["//"]],
+    "taktp": [
+        [r"\x89TAKTP\x1a\x0a"], [r"\x00\x00\x00\x00"], [r"\x02\x00\x00\x00"], [r"\x41\x00\x00\x00"],
+        ["grph", "wght", "line", "data", "new!"],
+        [r"\x11\x00\x00\x00", r"\xff" * 8, r"\x00" * 7 + r"\x80"],
+        [r"\x40\x00\x00\x00\x00\x00\x00\x00"], ["ref=0", "ref=-1", "tensor("]],
 }
-CLASSES = {"onnx": 26, "safetensors": 22, "npy": 8, "json": 10}
+CLASSES = {"onnx": 26, "safetensors": 22, "npy": 8, "json": 10, "taktp": 8}
 
 
 def check_words(writes=False):
@@ -69,6 +74,7 @@ def check_classes(seeds):
         if digits.isdigit():
             numbers[target].add(int(digits))
     elsewhere = {"safetensors": {21, 22}, "onnx": {22}}
-    return [f"{target} has no seed of class {n}" for target in ("onnx", "safetensors", "npy")
+    written = ("onnx", "safetensors", "npy", "taktp")
+    return [f"{target} has no seed of class {n}" for target in written
             for n in range(1, CLASSES[target] + 1)
             if n not in numbers[target] | elsewhere.get(target, set())]

@@ -138,15 +138,17 @@ static void corpus(bool writes)
     } formats[] = {{"json", load_json},
                    {"npy", load_npy},
                    {"onnx", load_onnx},
-                   {"safetensors", load_safetensors}};
-    for (size_t i = 0; i < 4; i++)
+                   {"safetensors", load_safetensors},
+                   {"taktp", load_onnx}}; /* a model, whatever its format */
+    const size_t count = sizeof formats / sizeof *formats;
+    for (size_t i = 0; i < count; i++)
         list_folder(formats[i].folder);
     qsort(seeds, seed_count, sizeof *seeds, by_name);
     FILE *out = writes ? fopen("tests/corpus/expected.tsv", "w") : NULL;
     if (!writes)
         read_expected();
     for (size_t i = 0; i < seed_count; i++)
-        for (size_t k = 0; k < 4; k++)
+        for (size_t k = 0; k < count; k++)
             if (strncmp(seeds[i].name, formats[k].folder, strlen(formats[k].folder)) == 0)
                 check(formats[k].how, &seeds[i], writes, out);
     if (out != NULL)

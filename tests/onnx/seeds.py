@@ -1,18 +1,18 @@
-"""seeds.py - the named bad inputs of ONNX, safetensors, npy and JSON, written by code.
+"""seeds.py - the named bad inputs of ONNX, safetensors, npy, JSON and .taktp, written by code.
 
     seeds.py            checks that tests/corpus and the dictionaries hold what this writes
     seeds.py --write    writes it, and what each is refused with into tests/corpus/expected.tsv
 
-What a seed is refused with is said here, beside the defect: an error id, and the bytes that are
-wrong, whose place in the file is the offset. A message is named by its first byte, a field by its
-tag, what a node does by the node. The first two digits of a name are its class. Names that begin
-with `legal` must load. Inputs that are large are made by tests/onnx/hostile.c while it runs.
+What a seed is refused with stands beside its defect: an error id, and the bytes that are wrong,
+whose place is the offset: of a message its first byte, of a field its tag, of what a node does the
+node. The first two digits of a name are its class; `legal` ones load; hostile.c makes large ones.
 """
 import os
 import sys
 
 from _pb import Graph, attr, field, floats, ints, many, model, node, tensor, value
 from _seeds_load import all_loads
+from _seeds_taktp import all_taktp
 from _seeds_weights import SEEDS, WANTS, all_npy, all_safetensors, want
 from _seeds_words import check_classes, check_words
 
@@ -376,7 +376,8 @@ def check_expected():
 
 
 if __name__ == "__main__":
-    for part in (tensors, wire, structure, operators, loops_and_rest, all_safetensors, all_npy):
+    for part in (tensors, wire, structure, operators, loops_and_rest, all_safetensors, all_npy,
+                 all_taktp):
         part()
     all_loads(onnx)
     if sys.argv[1:] == ["--write"]:
