@@ -7,6 +7,15 @@
 
 #include "base/size.h"
 
+/* False where something was refused before, by the graph too: what is wrong after it follows from
+ * it, and must not be told in its stead. */
+static bool is_good(takt_call *c)
+{
+    if (c->status == TAKT_OK)
+        c->status = c->g->status;
+    return c->status == TAKT_OK;
+}
+
 takt_status takt_onnx_refuse(takt_call *c, const char *format, ...)
 {
     char text[256];
@@ -14,7 +23,7 @@ takt_status takt_onnx_refuse(takt_call *c, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (c->status == TAKT_OK) {
+    if (is_good(c)) {
         (void)takt_fail(c->ctx, TAKT_E_ONNX_UNSUPPORTED, "%.*s: %s", (int)c->node->op.length,
                         c->node->op.at, text);
         c->status = takt_fail_offset(c->ctx, c->node->at);
@@ -182,7 +191,7 @@ const takt_array *takt_onnx_peek(takt_call *c, size_t i)
 const takt_array *takt_onnx_known(takt_call *c, size_t i)
 {
     const takt_array *known = takt_onnx_peek(c, i);
-    if (known == NULL && c->status == TAKT_OK) {
+    if (known == NULL && is_good(c)) {
         (void)takt_fail(c->ctx, TAKT_E_ONNX_STATIC,
                         "%.*s: input %zu (%.*s) must be known when the model is loaded",
                         (int)c->node->op.length, c->node->op.at, i,
@@ -280,11 +289,9 @@ void takt_onnx_set(takt_call *c, size_t i, takt_id id)
         return;
     c->out[i].kind = TAKT_ONNX_TENSOR;
     c->out[i].id = id;
-    if (id == TAKT_NONE && c->status == TAKT_OK)
-        c->status = c->g->status != TAKT_OK
-                        ? c->g->status
-                        : takt_fail(c->ctx, TAKT_E_ARITY, "%.*s: an input is missing",
-                                    (int)c->node->op.length, c->node->op.at);
+    if (id == TAKT_NONE && is_good(c))
+        c->status = takt_fail(c->ctx, TAKT_E_ARITY, "%.*s: an input is missing",
+                              (int)c->node->op.length, c->node->op.at);
 }
 
 int takt_onnx_axis(takt_call *c, int64_t axis, int rank)
