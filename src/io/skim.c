@@ -1,6 +1,7 @@
 /* skim.c - reads a file from its beginning to its end, and leaves out what it is told to. */
 #include "io/skim.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -68,6 +69,7 @@ takt_status takt_skim_open(takt_ctx *ctx, const char *path, takt_skim *s)
 
 void takt_skim_close(takt_skim *s)
 {
+    atomic_fetch_add(&s->ctx->live_bytes, s->uncounted);
     takt_mem_put(s->ctx, s->gaps, s->gap_room * sizeof *s->gaps);
     takt_mem_put(s->ctx, s->bytes, s->length);
     s->ctx->files.close(s->ctx->files.user, s->file);
@@ -97,6 +99,8 @@ takt_status takt_skim_leave(takt_skim *s, size_t first, size_t end)
     TAKT_TRY(make_room(s));
     s->gaps[s->gap_count++] = (takt_gap){first, end};
     s->have = end;
+    s->uncounted += end - first;
+    atomic_fetch_sub(&s->ctx->live_bytes, end - first);
     return TAKT_OK;
 }
 

@@ -23,6 +23,7 @@ typedef struct takt_skim {
     size_t chunk, least; /* bytes read at once, and of a gap */
     takt_gap *gaps;      /* in order */
     size_t gap_count, gap_room;
+    size_t uncounted; /* bytes of gaps, which no page is used for: not counted as memory in use */
 } takt_skim;
 
 /* Opens the file and reads its beginning. Needs takt_skim_close if it succeeds. */

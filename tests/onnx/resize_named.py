@@ -64,11 +64,9 @@ def check(name, nodes, weights, words=None):
         failures.append(f"{name}: {known[2][:200]} and {named[2][:200]}")
 
 
-def check_border(height, width):
+def check_border(height, width, **attrs):
     """Scales that f32 makes a little too small give what the sizes give that they stand for: the
     last row and column lie on the border, not beyond it."""
-    attrs = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize",
-             "extrapolation_value": 99.0}
     roi = tensor("roi", [8], 1, floats(0, 0, 0, 0, 1, 1, 1, 1))
     ways = ((["x", "roi", "k"], tensor("k", [4], 1, floats(1, 1, height / SHAPE[2],
                                                            width / SHAPE[3]))),
@@ -81,13 +79,17 @@ def check_border(height, width):
             file.write(model(graph, 18))
         found.append(digest("m.onnx"))
     if found[0][0] != 0 or "digest" not in found[0][1] or found[0][1] != found[1][1]:
-        failures.append(f"crop to {height} x {width}: {found[0][2][:200]}, {found[1][2][:200]}")
+        failures.append(f"{attrs} to {height} x {width}: {found[0][2][:200]}, {found[1][2][:200]}")
 
 
 def main():
     write_npy()
     for height, width in ((13, 5), (14, 10), (25, 17), (5, 3)):
-        check_border(height, width)
+        check_border(height, width, mode="linear", extrapolation_value=99.0,
+                     coordinate_transformation_mode="tf_crop_and_resize")
+        for k, place in enumerate(("half_pixel_symmetric", "align_corners")):
+            check_border(height, width, mode="nearest", nearest_mode=ROUNDS[2 + k],
+                         coordinate_transformation_mode=place)
     count = 0
     sizes = [node("Shape", ["x"], ["s"]), node("Slice", ["s", "zero", "two"], ["nc"]),
              node("Concat", ["nc", "hw"], ["z"], axis=0)]
@@ -122,7 +124,7 @@ def main():
           "without a number")
     for failure in failures:
         print(f"FAILED: {failure}")
-    print(f"{count + 10} models, {len(failures)} failed")
+    print(f"{count + 18} models, {len(failures)} failed")
     sys.exit(1 if failures or count < 100 else 0)
 
 

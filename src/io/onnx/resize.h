@@ -28,12 +28,18 @@ typedef struct takt_resize {
     takt_dim in, out;
 } takt_resize;
 
+/* Positions hang on the length of the result, not on the scale alone. */
+static inline bool takt_resize_by_length(const takt_resize *r)
+{
+    return r->place == TAKT_RESIZE_SYMMETRIC || r->place == TAKT_RESIZE_CORNERS ||
+           r->place == TAKT_RESIZE_CROP;
+}
+
 /* Positions are to be computed in single precision. */
 static inline bool takt_resize_is_single(const takt_resize *r)
 {
     return r->basis == TAKT_RESIZE_BY_SCALE && r->mode == TAKT_RESIZE_NEAREST &&
-           r->place != TAKT_RESIZE_SYMMETRIC && r->place != TAKT_RESIZE_CORNERS &&
-           r->place != TAKT_RESIZE_CROP;
+           !takt_resize_by_length(r);
 }
 
 /* resize_named.c: where in or out is a name. Indices and weights are computed in the types that

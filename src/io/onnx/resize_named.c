@@ -66,6 +66,16 @@ static takt_id position_by_size(const work *w, takt_id o)
     return minus_half(w, takt_div(g, takt_mul(g, o, in), out), half);
 }
 
+/* `at`, or the position by the sizes if the scale is their quotient. */
+static takt_id unless_sizes(const work *w, takt_id o, takt_id at)
+{
+    takt_graph *g = w->g;
+    const takt_id scale = takt_onnx_scalar(w->c, TAKT_F32, w->r->scale);
+    const takt_id quotient =
+        takt_div(g, takt_cast(g, w->out, TAKT_F32), takt_cast(g, w->in, TAKT_F32));
+    return takt_select(g, op2(w, &takt_op_eq, quotient, scale), position_by_size(w, o), at);
+}
+
 static takt_id position_single(const work *w, takt_id o)
 {
     takt_graph *g = w->g;
@@ -75,26 +85,29 @@ static takt_id position_single(const work *w, takt_id o)
     if (!has_centres(w))
         return takt_cast(g, takt_div(g, narrow, scale), TAKT_F64);
     const takt_id at = minus_half(w, takt_div(g, takt_add(g, narrow, half), scale), half);
-    const takt_id quotient =
-        takt_div(g, takt_cast(g, w->out, TAKT_F32), takt_cast(g, w->in, TAKT_F32));
-    return takt_select(g, op2(w, &takt_op_eq, quotient, scale), position_by_size(w, o),
-                       takt_cast(g, at, TAKT_F64));
+    return unless_sizes(w, o, takt_cast(g, at, TAKT_F64));
+}
+
+static takt_id position_by_length(const work *w, takt_id o)
+{
+    takt_graph *g = w->g;
+    const takt_id scale = num(w, w->r->scale), one = num(w, 1), half = num(w, 0.5);
+    const takt_id wide = takt_mul(g, scale, w->in);
+    if (w->r->place == TAKT_RESIZE_CORNERS)
+        return takt_div(g, takt_mul(g, o, takt_sub(g, w->in, one)), takt_sub(g, wide, one));
+    const takt_id at = takt_div(g, takt_add(g, o, half), scale);
+    const takt_id part = takt_div(g, w->out, wide);
+    const takt_id from = takt_mul(g, takt_div(g, w->in, num(w, 2)), takt_sub(g, one, part));
+    return takt_sub(g, takt_add(g, from, at), half);
 }
 
 static takt_id position_by_scale(const work *w, takt_id o)
 {
     takt_graph *g = w->g;
-    const takt_id scale = num(w, w->r->scale), one = num(w, 1), half = num(w, 0.5);
-    const takt_id narrow = takt_onnx_scalar(w->c, TAKT_F32, w->r->scale);
-    const takt_id wide = takt_cast(g, takt_mul(g, narrow, takt_cast(g, w->in, TAKT_F32)), TAKT_F64);
-    if (w->r->place == TAKT_RESIZE_CORNERS)
-        return takt_div(g, takt_mul(g, o, takt_sub(g, w->in, one)), takt_sub(g, wide, one));
-    const takt_id at = takt_div(g, has_centres(w) ? takt_add(g, o, half) : o, scale);
-    if (w->r->place != TAKT_RESIZE_SYMMETRIC)
-        return minus_half(w, at, half);
-    const takt_id part = takt_div(g, w->out, wide);
-    const takt_id from = takt_mul(g, takt_div(g, w->in, num(w, 2)), takt_sub(g, one, part));
-    return takt_sub(g, takt_add(g, from, at), half);
+    const takt_id scale = num(w, w->r->scale), half = num(w, 0.5);
+    if (takt_resize_by_length(w->r))
+        return unless_sizes(w, o, position_by_length(w, o));
+    return minus_half(w, takt_div(g, has_centres(w) ? takt_add(g, o, half) : o, scale), half);
 }
 
 /* As in Resize.c, in nodes. */

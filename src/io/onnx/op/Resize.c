@@ -9,7 +9,7 @@
 static double position_in_crop(const takt_resize *r, double x, double last)
 {
     const float start = (float)r->start, end = (float)r->end, wide = (float)(r->in - 1);
-    if (r->out <= 1)
+    if (last <= 0)
         return (double)(0.5F * (start + end) * wide);
     return (double)(start * wide + (float)x * (end - start) * wide / (float)last);
 }
@@ -44,18 +44,20 @@ static double position_single(const takt_resize *r, double x)
     return (double)(r->place == TAKT_RESIZE_TF_NEAREST ? at : at - 0.5F);
 }
 
-/* The size before it was cut to a whole number. 5 by 1.4 is 7, as the size itself, only if the
- * product is rounded as the scale was: else the last element would lie beyond the border. */
-static double uncut(const takt_resize *r)
+/* A scale that is the quotient of the sizes in f32 stands for them. 5 by 1.4 is not quite 7 in more
+ * digits, and the last element would lie beside the border. */
+static bool means_sizes(const takt_resize *r)
 {
-    return r->basis == TAKT_RESIZE_BY_SCALE ? (double)((float)r->scale * (float)r->in)
-                                            : r->scale * (double)r->in;
+    return r->basis == TAKT_RESIZE_BY_SIZE ||
+           (r->basis == TAKT_RESIZE_BY_SCALE && takt_resize_by_length(r) &&
+            (float)r->out / (float)r->in == (float)r->scale);
 }
 
 static double position(const takt_resize *r, double x)
 {
-    const double in = (double)r->in, out = uncut(r);
-    if (r->basis == TAKT_RESIZE_BY_SIZE)
+    /* The size before it was cut to a whole number. */
+    const double in = (double)r->in, out = r->scale * in;
+    if (means_sizes(r))
         return position_by_size(r, x);
     if (takt_resize_is_single(r))
         return position_single(r, x);
