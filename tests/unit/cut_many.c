@@ -74,7 +74,7 @@ static size_t most_tasks(takt_ctx *ctx, const takt_model *model, const takt_plan
 static void check(takt_ctx *ctx, const work *w, const char *numerics)
 {
     static conv_result want, have;
-    static const int threads[] = {1, 2, 8, 13, 16};
+    static const int threads[] = {1, 2, 13, 16};
     takt_model *model;
     if (!EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", w->text, strlen(w->text), NULL, &model)))
         return;
