@@ -8,6 +8,7 @@ enum { PANEL_ROWS = 10, ROWS_LEAST = 4 };
 enum { NEAR_PANEL_ROWS = 3, NEAR_BYTES = 512 << 10 };
 enum { OWN_BYTES = 1 << 20 }; /* that a thread finds in a cache of its own when it comes back */
 enum { MANY_THREADS = 8 };    /* of which some are slower than others */
+enum { MOST = 8 };            /* tasks for each, or parts of a product */
 enum { LEAST_US = 5 };        /* that a task is worth where it need not be one */
 #define WAITING 0.75          /* for the last task, as a part of it */
 
@@ -69,70 +70,93 @@ size_t takt_cpu_tasks_most(size_t each, size_t threads)
     return threads >= MANY_THREADS ? threads : each * threads;
 }
 
-/* What a task takes, in units of work, if `rows` and `columns` are made of a thread's share. */
-static double task_cost(const takt_cut_work *w, const takt_cut *c, double bytes, size_t rows,
-                        size_t columns)
+/* Whether weights stay in the threads' own caches from run to run. */
+static bool is_kept(const takt_cut_pace *pace)
 {
-    enum { STRIP = 3 }; /* what a strip takes beside its rows: reading B once more */
-    const size_t r = divided(w->rows, c->rows * rows), strips = divided(r, w->tile);
-    const size_t u = divided(w->panels, c->columns * columns);
-    const double height = (double)divided(r, strips);
-    const bool is_near = (double)u * bytes / (double)w->panels <= OWN_BYTES;
-    const double reading = is_near ? PANEL_ROWS / (double)rows : PANEL_ROWS;
-    return (double)u * ((double)strips * (height + STRIP) + reading) + (double)r * w->per_row;
+    return pace->bytes < (double)OWN_BYTES * (double)pace->threads;
 }
 
-/* And in microseconds, with taking it. */
-static double task_us(const takt_cut_work *w, const takt_cut *c, const takt_cut_pace *pace,
-                      size_t rows, size_t columns)
+/* What a task takes, in units of work. Tasks of the same columns follow each other, so weights that
+ * fit a thread's own cache come from far away only for the first. */
+static double task_cost(const takt_cut_work *w, const takt_cut *c, const takt_cut_pace *pace)
+{
+    enum { STRIP = 3 };              /* what a strip takes beside its rows: reading B once more */
+    static const double alone = 0.3; /* a panel without another beside it, if it is at hand */
+    const size_t r = divided(w->rows, c->rows), strips = divided(r, w->tile);
+    const size_t u = divided(w->panels, c->columns), tasks = c->rows * c->columns;
+    const double height = (double)divided(r, strips), each = (double)tasks / (double)pace->threads;
+    const bool is_own = is_kept(pace);
+    const double multiplying = (double)u + (u % 2 && is_own ? alone : 0);
+    const double reading = (double)u * PANEL_ROWS;
+    const bool is_near = is_own && (double)u * pace->bytes / (double)w->panels <= OWN_BYTES;
+    const double same = !is_near || each < 1 ? 1 : each < (double)c->rows ? each : (double)c->rows;
+    return multiplying * (double)strips * (height + STRIP) + reading / same +
+           (double)r * w->per_row;
+}
+
+/* And in microseconds, with taking it, if all tasks of `whole` take what `pace` says. */
+static double task_us(const takt_cut_work *w, const takt_cut *c, const takt_cut *whole,
+                      const takt_cut_pace *pace)
 {
     static const double flops_per_us = 6e4, near_per_us = 4e4, far_per_us = 1e4, taking_us = 0.3;
-    const bool is_near = pace->bytes < (double)OWN_BYTES * (double)pace->threads;
     const double by_flops = pace->flops / flops_per_us;
-    const double by_bytes = pace->bytes / (is_near ? near_per_us : far_per_us);
+    const double by_bytes = pace->bytes / (is_kept(pace) ? near_per_us : far_per_us);
     const double all_us = by_flops > by_bytes ? by_flops : by_bytes;
-    const double all = (double)(c->rows * c->columns) * task_cost(w, c, pace->bytes, 1, 1);
-    return taking_us + all_us * task_cost(w, c, pace->bytes, rows, columns) / all;
+    const double all = (double)(whole->rows * whole->columns) * task_cost(w, whole, pace);
+    return taking_us + all_us * task_cost(w, c, pace) / all;
+}
+
+/* Until the last of so many tasks is done. */
+static double until_end(double us, size_t tasks, const takt_cut_pace *pace)
+{
+    const double waiting = pace->threads < MANY_THREADS ? 0 : WAITING;
+    return us * ((double)divided(tasks, pace->threads) + waiting);
 }
 
 takt_cut takt_cpu_cut_finer(const takt_cut_work *w, takt_cut c, const takt_cut_pace *pace)
 {
-    enum { MOST = 8 };
-    if (pace->threads < MANY_THREADS || c.rows * c.columns < 2 || w->rows == 0 || w->panels == 0)
+    const double loss = is_kept(pace) ? 1.2 : 1.3; /* at most, if all were equally fast */
+    const size_t coarse = c.rows * c.columns, most = MOST * pace->threads;
+    if (pace->threads < MANY_THREADS || coarse < 2 || w->rows == 0 || w->panels == 0)
         return c;
     takt_cut best = c;
-    double least = task_us(w, &c, pace, 1, 1) * (1 + WAITING);
-    for (size_t i = 2; i < 2 * MOST; i++) {
-        const size_t parts = i / 2 + 1, rows = i % 2 ? parts : 1, columns = i % 2 ? 1 : parts;
-        if (c.rows * rows > w->rows || c.columns * columns > w->panels)
-            continue;
-        const double us = task_us(w, &c, pace, rows, columns);
-        const double all = us * ((double)parts + WAITING);
-        if (us >= LEAST_US && all < least) {
-            least = all;
-            best = (takt_cut){c.rows * rows, c.columns * columns, 1, rows > 1};
+    const double even = task_us(w, &c, &c, pace) * (double)divided(coarse, pace->threads);
+    double least = until_end(task_us(w, &c, &c, pace), coarse, pace);
+    for (size_t columns = 1; columns <= most && columns <= w->panels; columns++)
+        for (size_t rows = 1; rows <= most / columns && rows <= w->rows; rows++) {
+            const takt_cut try = {rows, columns, 1, true};
+            if (divided(w->rows, divided(w->rows, rows)) != rows ||
+                divided(w->panels, divided(w->panels, columns)) != columns)
+                continue; /* fewer would be as large */
+            const double us = task_us(w, &try, &c, pace);
+            const double all = until_end(us, rows * columns, pace);
+            if (us * (double)divided(rows * columns, pace->threads) > loss * even)
+                continue;
+            if ((us >= LEAST_US || rows * columns <= coarse) && all < least) {
+                least = all;
+                best = try;
+            }
         }
-    }
     return best;
 }
 
 takt_cut takt_cpu_cut_products(const takt_cut_work *w, size_t products, const takt_cut_pace *pace)
 {
-    enum { MOST = 8, ENOUGH = 4 };
+    enum { ENOUGH = 4 };
     static const double gain = 0.9; /* at least: packing apart from multiplying costs something */
     const takt_cut whole = {1, 1, w->tile, false};
     takt_cut best = whole;
-    if (pace->threads < 2 || products >= ENOUGH * pace->threads || w->panels == 0)
+    if (pace->threads < 2 || products >= ENOUGH * pace->threads || w->rows == 0 || w->panels == 0)
         return whole;
-    const double waiting = pace->threads < MANY_THREADS ? 0 : WAITING;
-    double least = 0;
-    for (size_t parts = 1; parts <= MOST && parts <= w->rows; parts++) {
-        const double us = task_us(w, &whole, pace, parts, 1);
-        const double all = us * ((double)divided(products * parts, pace->threads) + waiting);
-        if (parts == 1 || (us >= LEAST_US && all < least)) {
-            least = parts == 1 ? all * gain : all;
-            best = (takt_cut){parts, 1, 1, true};
+    double least = gain * until_end(task_us(w, &whole, &whole, pace), products, pace);
+    for (size_t parts = 2; parts <= MOST && parts <= w->rows; parts++) {
+        const takt_cut try = {parts, 1, 1, true};
+        const double us = task_us(w, &try, &whole, pace);
+        const double all = until_end(us, products * parts, pace);
+        if (us >= LEAST_US && all < least) {
+            least = all;
+            best = try;
         }
     }
-    return best.rows > 1 ? best : whole;
+    return best;
 }

@@ -43,8 +43,8 @@ size_t takt_cpu_tasks_each(size_t m, size_t rows, size_t threads, double bytes);
  * and a finer cut follows. */
 size_t takt_cpu_tasks_most(size_t each, size_t threads);
 
-/* A cut with a task for each of many threads, cut further, so that a thread that is slower than the
- * others leaves some of its share to them. Tasks of one thread's share stay neighbours. */
+/* For many threads: several tasks for each, so that one that is slower than the others leaves some
+ * of its share to them; else `c`, as where the work is too small for more tasks. */
 takt_cut takt_cpu_cut_finer(const takt_cut_work *w, takt_cut c, const takt_cut_pace *pace);
 
 /* Parts of the rows of each of several equal products, which are too few to be shared evenly;
