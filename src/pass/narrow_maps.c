@@ -200,6 +200,14 @@ static takt_id transpose(takt_rewrite *r, const takt_node *n)
     return takt_cast(g, takt_graph_append(g, n->op, 1, &narrow, n->attr), TAKT_F32);
 }
 
+/* The largest of some numbers is one of them. */
+static takt_id max_pool(takt_rewrite *r, const takt_node *n)
+{
+    if (takt_match_attr(n, "layout")->i64 != TAKT_NHWC)
+        return TAKT_NONE;
+    return transpose(r, n);
+}
+
 static const takt_rule rules[] = {
     {&takt_op_conv, "conv(x, w) = widen(narrow_conv(round(x), round(w)))", conv},
     {&takt_op_add, "narrow_conv + y = narrow_conv with its bias or residual", add},
@@ -208,6 +216,7 @@ static const takt_rule rules[] = {
     {&takt_op_min, "min(narrow_conv, c) = narrow_conv, at most c", bound},
     {&takt_op_transpose, "transpose(widen(narrow_conv)) = widen(transpose(narrow_conv))",
      transpose},
+    {&takt_op_max_pool, "max_pool(widen(narrow_conv)) = widen(max_pool(narrow_conv))", max_pool},
     {&takt_op_concat, "concat(widen(x), widen(y)) = widen(concat(x, y))", concat},
 };
 

@@ -53,6 +53,9 @@ static const char *const large[] = {
     "integer_conv(i8[2, 40, 192], i8[20, 5, 192], i8[], stride=[3], pad=[7, 6], layout=nhwc)",
     "integer_conv(i8[1, 6, 5, 9, 2], i8[5, 5, 4, 3, 2], i8[], pad=[2, 1, 1, 2, 3, 0], layout=nhwc)",
     "max_pool(u8[2, 31, 30, 24], kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1], layout=nhwc)",
+    "max_pool(bf16[2, 15, 17, 9], kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1], layout=nhwc)",
+    "max_pool(bf16[1, 5, 8, 7, 33], kernel=[2, 5, 2], stride=[1, 3, 2], dilation=[1, 1, 2], "
+    "pad=[1, 2, 1, 0, 1, 0], layout=nhwc)",
     "max_pool(i8[1, 21, 30, 19], kernel=[2, 5], stride=[1, 3], dilation=[2, 1], pad=[1, 3, 0, 2], "
     "layout=nhwc)",
     "conv(f32[2, 30, 31, 3], f32[20, 3, 3, 3], stride=[2, 2], pad=[0, 1, 0, 1], layout=nhwc)",

@@ -1,4 +1,4 @@
-/* pool.c - pools and their gradients: f32 with channels last by rows, the rest by planes. */
+/* pool.c - pools and their gradients: with channels last by rows, the rest by planes. */
 #include <string.h>
 
 #include "backend/cpu/conv/pool.h"
@@ -142,6 +142,18 @@ static void run_bytes(const takt_step *s, const takt_task *t)
     }
 }
 
+/* ---- largest bf16, channels last ---- */
+
+static void run_halves(const takt_step *s, const takt_task *t)
+{
+    const takt_pool_shape *c = &((const facts *)s->data)->shape;
+    size_t first, end;
+    takt_cpu_share(c->batch * c->out[0] * c->out[1], 1, t->index, s->task_count, &first, &end);
+    for (size_t row = first; row < end; row++)
+        takt_pool_half(c, takt_view_data(t, &s->in[0]), takt_view_data(t, &s->out[0]), row,
+                       t->scratch_own);
+}
+
 /* ---- planes ---- */
 
 static void run_planes(const takt_step *s, const takt_task *t)
@@ -167,6 +179,11 @@ static bool has_bytes(const takt_pool_shape *s)
     return (s->dtype == TAKT_U8 || s->dtype == TAKT_I8) && s->is_nhwc && s->op == &takt_op_max_pool;
 }
 
+static bool has_halves(const takt_pool_shape *s)
+{
+    return s->dtype == TAKT_BF16 && s->is_nhwc && s->op == &takt_op_max_pool;
+}
+
 static takt_status compile(takt_planner *p)
 {
     const takt_id id = p->group->nodes[0];
@@ -184,9 +201,10 @@ static takt_status compile(takt_planner *p)
     const double taps = (double)c->kernel[0] * (double)c->kernel[1] * (double)c->kernel[2];
     const double work = (double)c->batch * (double)c->channels * (double)c->positions;
     s->data = f;
-    if (has_bytes(c)) {
-        s->run = run_bytes;
-        s->scratch_each = (c->in[2] * c->channels + 63) & ~(size_t)63;
+    if (has_bytes(c) || has_halves(c)) {
+        s->run = has_bytes(c) ? run_bytes : run_halves;
+        s->scratch_each =
+            has_bytes(c) ? (c->in[2] * c->channels + 63) & ~(size_t)63 : takt_pool_half_scratch(c);
         s->task_count = takt_cpu_tasks(p, work * taps, 2 * work, c->batch * c->out[0] * c->out[1]);
         return TAKT_OK;
     }
