@@ -74,7 +74,7 @@ static inline __attribute__((always_inline)) void product(const part *o, const b
     for (size_t i = 0; i < o->steps; i++, a += a_step, b += 16 * line) {
         const tile_step now = {a, a + TILE, b, b + 64, 64, line};
         tiles_ask(b, 16 * line);
-        TILES_MULTIPLY(_tile_dpbf16ps, now, two_rows, two_panels);
+        TILES_MULTIPLY_PASSING(_tile_dpbf16ps, now, two_rows, two_panels);
     }
 }
 

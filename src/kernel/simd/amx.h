@@ -61,14 +61,19 @@ typedef struct tile_step {
     size_t a_line, b_line;
 } tile_step;
 
-/* Sums += A * B by the instruction `dp`: 32 x 32 of them, or 16 where there is no second tile. */
+/* Sums += A * B by the instruction `dp`: 32 x 32 of them, or 16 where there is no second tile. B is
+ * kept in L1 like A, or passes by. */
 #define TILES_MULTIPLY(dp, o, two_rows, two_panels)                                                \
+    TILES_MULTIPLY_BY(_tile_loadd, dp, o, two_rows, two_panels)
+#define TILES_MULTIPLY_PASSING(dp, o, two_rows, two_panels)                                        \
+    TILES_MULTIPLY_BY(_tile_stream_loadd, dp, o, two_rows, two_panels)
+#define TILES_MULTIPLY_BY(load_b, dp, o, two_rows, two_panels)                                     \
     do {                                                                                           \
         _tile_loadd(A_0, (o).a, (o).a_line);                                                       \
-        _tile_loadd(B_0, (o).b, (o).b_line);                                                       \
+        load_b(B_0, (o).b, (o).b_line);                                                            \
         dp(SUM_00, A_0, B_0);                                                                      \
         if (two_panels) {                                                                          \
-            _tile_loadd(B_1, (o).b_next, (o).b_line);                                              \
+            load_b(B_1, (o).b_next, (o).b_line);                                                   \
             dp(SUM_01, A_0, B_1);                                                                  \
         }                                                                                          \
         if (two_rows) {                                                                            \
