@@ -25,17 +25,26 @@ INLINE vec exp_minus(vec x, vec m)
 }
 
 /* Where a pass leaves f(x), and what memory, which would be idle, brings meanwhile: the row that
- * comes next, from where and to where; or this one again. */
+ * comes next, from where and to where; or this one again. On x86-64 the places that this row goes
+ * to are brought while its largest element is looked for: both in one pass are more than one core
+ * has requests for. */
 typedef struct place {
     T *keep;
     const T *next_x, *next_d;
 } place;
 
+#if TAKT_SIMD_SET == 3 || TAKT_SIMD_SET == 4
+enum { ASKS_EARLY = 1 };
+#else
+enum { ASKS_EARLY = 0 };
+#endif
+
 INLINE void ask_for_next(const place *to, size_t i)
 {
     for (size_t k = 0; k < ROUNDS * WIDE; k += 64 / sizeof(T)) {
         __builtin_prefetch(to->next_x + i + k, 0, 2);
-        __builtin_prefetch(to->next_d + i + k, 1, 2);
+        if (!ASKS_EARLY)
+            __builtin_prefetch(to->next_d + i + k, 1, 2);
     }
 }
 
@@ -93,9 +102,9 @@ INLINE T pass(takt_reduce_op op, element_fn *f, T p, const T *x, size_t n, const
     return total;
 }
 
-/* The largest element, of several zeros any; any number if there is a NaN, which makes a NaN of the
- * sum of exponentials anyhow. */
-static T largest(const T *x, size_t n)
+/* The largest element of a row that goes to `d`, of several zeros any; any number if there is a
+ * NaN, which makes a NaN of the sum of exponentials anyhow. */
+static T largest(const T *x, size_t n, const T *d)
 {
     T lane[LANES], most = -(T)INFINITY;
     size_t i = 0;
@@ -103,9 +112,12 @@ static T largest(const T *x, size_t n)
         vec top[4];
         for (int k = 0; k < 4; k++)
             top[k] = VEC(set1)(most);
-        for (; i + 4 * LANES <= n; i += 4 * LANES)
+        for (; i + 4 * LANES <= n; i += 4 * LANES) {
+            for (size_t k = 0; ASKS_EARLY && k < 4 * LANES; k += 64 / sizeof(T))
+                __builtin_prefetch(d + i + k, 1, 2);
             for (int k = 0; k < 4; k++)
                 top[k] = VEC(larger)(top[k], VEC(load)(x + i + k * LANES));
+        }
         for (; i + LANES <= n; i += LANES)
             top[0] = VEC(larger)(top[0], VEC(load)(x + i));
         VEC(store)(lane, VEC(larger)(VEC(larger)(top[0], top[1]), VEC(larger)(top[2], top[3])));
@@ -131,13 +143,13 @@ INLINE void scale_down(T *d, size_t n, vec scale)
 
 static void softmax(const place *to, const T *x, size_t n)
 {
-    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, largest(x, n), x, n, to);
+    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, largest(x, n, to->keep), x, n, to);
     scale_down(to->keep, n, VEC(set1)((T)1 / sum));
 }
 
 static void log_softmax(T *d, const T *x, size_t n)
 {
-    const T most = largest(x, n);
+    const T most = largest(x, n, d);
     const vec top = VEC(set1)(most);
     const vec log_sum = MATH(log)(VEC(set1)(pass(TAKT_REDUCE_SUM, exp_minus, most, x, n, NULL)));
     size_t i = 0;
