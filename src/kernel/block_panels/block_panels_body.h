@@ -123,6 +123,10 @@ static void clear_rest(const takt_block_panels *g)
     }
 }
 
+#if TAKT_SIMD_SET != 2
+#include "kernel/block_panels/whole.h"
+#endif
+
 static void one_panel(const takt_block_panels *g, size_t panel)
 {
     const takt_blocks *b = &g->b;
@@ -137,6 +141,12 @@ static void one_panel(const takt_block_panels *g, size_t panel)
     }
     filling_init(&f, b);
     const bool fits = find_places(g, column, 0, &direct);
+#if TAKT_SIMD_SET != 2
+    if (fits && g->k % STEP == 0) {
+        whole(g, panel, &direct);
+        return;
+    }
+#endif
     for (size_t row = 0, open = SIZE_MAX; row < g->k; row += STEP) {
         const size_t k = g->first + row, rows = g->k - row < STEP ? g->k - row : STEP;
         const bool is_direct = fits && rows == STEP;
