@@ -77,55 +77,68 @@ static void quantise_strip(const takt_block_i8 *g, const tiling *o, size_t row, 
         }
 }
 
-/* `words` vectors of words. */
-FIXED void spread_words(const uint32_t *w, size_t words, __m512i minus, int8_t *to,
-                        const unsigned bits)
+/* Rows of a panel, `k` of them. */
+FIXED void spread_bits(const uint32_t *w, size_t k, __m512i minus, int8_t *to, const unsigned bits)
 {
-    for (size_t i = 0; i < words; i++)
-        UNROLL for (unsigned j = 0; j < 8 / bits; j++, to += 64) _mm512_storeu_si512(
-            to, _mm512_sub_epi8(levels(_mm512_loadu_si512(w + 16 * i), bits, j), minus));
+    for (const uint32_t *end = w + takt_blocks_words(bits, k); w < end; w += TAKT_BLOCKS_PANEL) {
+        const __m512i words = _mm512_loadu_si512(w);
+        UNROLL for (unsigned j = 0; j < 8 / bits; j++, to += 64)
+            _mm512_storeu_si512(to, _mm512_sub_epi8(levels(words, bits, j), minus));
+    }
 }
 
-/* Zero points of a block, each four times; those of 8 bits are taken away elsewhere. */
-static __m512i zeros_of(const takt_blocks *b, size_t at)
+static void spread_rows(const takt_blocks *b, const uint32_t *w, size_t k, __m512i minus,
+                        int8_t *to)
 {
-    if (b->bits == 8)
-        return _mm512_set1_epi8((char)128);
-    if (!b->zero)
-        return _mm512_set1_epi8((char)b->level);
-    return vi_mul(vi_load_u8(b->zero + at), vi_set1(0x01010101));
-}
-
-static void spread_block(const takt_blocks *b, const uint32_t *w, size_t k, size_t at, int8_t *to)
-{
-    const size_t words = k * b->bits / 32;
-    const __m512i minus = zeros_of(b, at);
     if (b->bits == 2)
-        spread_words(w, words, minus, to, 2);
+        spread_bits(w, k, minus, to, 2);
     else if (b->bits == 4)
-        spread_words(w, words, minus, to, 4);
+        spread_bits(w, k, minus, to, 4);
     else
-        spread_words(w, words, minus, to, 8);
+        spread_bits(w, k, minus, to, 8);
+}
+
+/* Bytes of blocks [from, to) of a panel, whose zero points are of one block each. */
+static void spread_blocks(const takt_blocks *b, const tiling *o, const uint32_t *w, size_t at,
+                          size_t k, int8_t *to)
+{
+    for (size_t i = 0; i < k; i += o->block, at += TAKT_BLOCKS_PANEL)
+        spread_rows(b, w + takt_blocks_words(b->bits, i), least(k - i, o->block),
+                    vi_mul(vi_load_u8(b->zero + at), vi_set1(0x01010101)),
+                    to + i * TAKT_BLOCKS_PANEL);
+}
+
+/* Zero points of 8 bits, less 128. */
+static void spread_zeros(const takt_blocks *b, size_t at, size_t blocks, piece *out)
+{
+    for (size_t i = 0; i < blocks; i++) {
+        const vi zero =
+            b->zero ? vi_load_u8(b->zero + at + i * TAKT_BLOCKS_PANEL) : vi_set1(b->level);
+        vi_store(out->zero[i], vi_sub(zero, vi_set1(128)));
+    }
 }
 
 /* Blocks [from, to) of a panel. */
 static void spread(const takt_blocks *b, const tiling *o, size_t panel, size_t from, size_t to,
                    piece *out)
 {
-    const size_t deep = takt_blocks_deep(b->k), count = takt_blocks_count(b);
-    const uint32_t *w = b->words + panel * takt_blocks_words(b->bits, deep);
-    for (size_t i = from; i < to; i++) {
-        const size_t at = (panel * count + i) * TAKT_BLOCKS_PANEL, n = i - from;
-        const size_t first = i * o->block, k = least(deep - first, o->block);
-        int8_t *bytes = out->bytes + n * o->block * TAKT_BLOCKS_PANEL;
-        spread_block(b, w + takt_blocks_words(b->bits, first), k, at, bytes);
-        memset(bytes + k * TAKT_BLOCKS_PANEL, 0, (o->block - k) * TAKT_BLOCKS_PANEL);
-        vf_store(out->scale[n], b->scale_is_f16 ? vf_load_f16((const uint16_t *)b->scale + at)
-                                                : vf_load((const float *)b->scale + at));
-        if (b->bits == 8)
-            vi_store(out->zero[n],
-                     vi_sub(b->zero ? vi_load_u8(b->zero + at) : vi_set1(b->level), vi_set1(128)));
-    }
+    const size_t deep = takt_blocks_deep(b->k), first = from * o->block, blocks = to - from;
+    const size_t k = least(deep - first, blocks * o->block);
+    const size_t at = (panel * takt_blocks_count(b) + from) * TAKT_BLOCKS_PANEL;
+    const uint32_t *w =
+        b->words + panel * takt_blocks_words(b->bits, deep) + takt_blocks_words(b->bits, first);
+    if (b->bits < 8 && b->zero)
+        spread_blocks(b, o, w, at, k, out->bytes);
+    else
+        spread_rows(b, w, k, _mm512_set1_epi8((char)(b->bits == 8 ? 128 : b->level)), out->bytes);
+    if (k < blocks * o->block)
+        memset(out->bytes + k * TAKT_BLOCKS_PANEL, 0, (blocks * o->block - k) * TAKT_BLOCKS_PANEL);
+    if (b->bits == 8)
+        spread_zeros(b, at, blocks, out);
+    for (size_t i = 0; i < blocks * TAKT_BLOCKS_PANEL; i += TAKT_BLOCKS_PANEL)
+        vf_store(out->scale[0] + i, b->scale_is_f16
+                                        ? vf_load_f16((const uint16_t *)b->scale + at + i)
+                                        : vf_load((const float *)b->scale + at + i));
 }
 
 /* ---- the piece after this one, in memory: asked for while this one is worked on ---- */

@@ -1,6 +1,6 @@
 /* block_i8_amx.c - sixteen rows by a panel: levels become bytes once for all rows, tdpbssd sums a
- * block of them, and vectors add the sums up while the next ones are worked out. One row, and
- * blocks that are longer than a piece, by vpdpbusd. */
+ * block of them, and vectors add the sums up while the next ones are worked out. Few rows,
+ * and blocks that are longer than a piece, by vpdpbusd. */
 #include "kernel/block_i8/block_i8.h"
 
 #include "kernel/block_i8/vnni.h"
@@ -10,7 +10,7 @@
 
 #include "kernel/block_i8/amx_spread.h"
 
-enum { BATCH = 4, SUMS = HEIGHT * TAKT_BLOCKS_PANEL, SUM_BYTES = BATCH * SUMS * 4 };
+enum { BATCH = 2, SUMS = HEIGHT * TAKT_BLOCKS_PANEL, SUM_BYTES = BATCH * SUMS * 4, ROWS_FEW = 8 };
 
 /* A strip of rows by a piece of a panel. */
 typedef struct work {
@@ -37,27 +37,20 @@ typedef struct work {
         }                                                                                          \
     } while (0)
 
-/* Sums of blocks from `i` on, BATCH of them if there are so many, stay in their tiles: a load that
- * comes after a store waits for it if the last twelve bits of their addresses agree, so all of a
- * batch is loaded before any of it is stored. */
+/* Sums of blocks from `i` on, BATCH of them if there are so many, stay in their tiles while those
+ * before them are added up. */
 FIXED void products(const work *t, size_t i)
 {
     TILES_WRITTEN(t->sums);
     PRODUCT(t, i, SUM_00, A_0, B_0);
     if (i + 1 < t->blocks)
         PRODUCT(t, i + 1, SUM_01, A_1, B_1);
-    if (i + 2 < t->blocks)
-        PRODUCT(t, i + 2, SUM_10, A_0, B_0);
-    if (i + 3 < t->blocks)
-        PRODUCT(t, i + 3, SUM_11, A_1, B_1);
 }
 
 FIXED void store_sums(int32_t (*to)[SUMS])
 {
     _tile_stored(SUM_00, to[0], 64);
     _tile_stored(SUM_01, to[1], 64);
-    _tile_stored(SUM_10, to[2], 64);
-    _tile_stored(SUM_11, to[3], 64);
     TILES_WRITTEN(to);
 }
 
@@ -205,9 +198,10 @@ static void all_panels(const takt_block_i8 *g, const room *o, size_t row, size_t
         }
 }
 
+/* For fewer rows spreading the weights is not worth it. */
 static bool takes_tiles(const takt_block_i8 *g)
 {
-    return g->m > 1 && g->b.k > 0 && least(g->b.block, takt_blocks_deep(g->b.k)) <= PIECE;
+    return g->m > ROWS_FEW && g->b.k > 0 && least(g->b.block, takt_blocks_deep(g->b.k)) <= PIECE;
 }
 
 static void run(const takt_block_i8 *g)
