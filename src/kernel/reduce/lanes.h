@@ -60,9 +60,17 @@ INLINE T fold(takt_reduce_op op, T *lane)
             const vec a = VEC(load)(lane + i), b = VEC(load)(lane + i + half);
             VEC(store)(lane + i, merge(op, a, b));
         }
+#ifdef SIMD_UPPER
+    /* The same pairs, in a register; other lanes hold what nobody reads. */
+    vec all = VEC(load)(lane);
+    for (int half = LANES / 2; half > 0; half /= 2)
+        all = merge(op, all, VEC(upper)(all, half));
+    VEC(store)(lane, all);
+#else
     for (size_t half = LANES / 2; half > 0; half /= 2)
         for (size_t i = 0; i < half; i++)
             lane[i] = merge_one(op, lane[i], lane[i + half]);
+#endif
     return lane[0];
 }
 

@@ -87,6 +87,13 @@ static inline vf vf_copysign(vf mag, vf sign)
         _mm512_ternarylogic_epi32(_mm512_set1_epi32(INT32_MIN), _mm512_castps_si512(sign),
                                   _mm512_castps_si512(mag), CHOOSE));
 }
+/* Lane i is lane i + n, as far as there is one. */
+#define SIMD_UPPER
+static inline vf vf_upper(vf a, int n)
+{
+    const vi order = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    return _mm512_permutexvar_ps(_mm512_add_epi32(order, _mm512_set1_epi32(n)), a);
+}
 #define SIMD_SCALE
 static inline vf vf_scale(vf a, vf n) { return _mm512_scalef_ps(a, n); }
 static inline vf vf_larger(vf a, vf b) { return _mm512_max_ps(a, b); }

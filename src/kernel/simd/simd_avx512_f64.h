@@ -91,6 +91,11 @@ static inline vl vl_shl(vl a, int n) { return (vl)((simd_u64x8)a << (unsigned)n)
 static inline vl vl_shr(vl a, int n) { return (vl)((simd_u64x8)a >> (unsigned)n); }
 static inline vmd vl_eq(vl a, vl b) { return _mm512_cmpeq_epi64_mask(a, b); }
 
+static inline vd vd_upper(vd a, int n)
+{
+    const __m512i order = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+    return _mm512_permutexvar_pd(_mm512_add_epi64(order, _mm512_set1_epi64(n)), a);
+}
 static inline vd vd_lo(vf a) { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }
 static inline vd vd_hi(vf a) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1)); }
 static inline vf vf_from_vd(vd lo, vd hi)
