@@ -27,12 +27,6 @@ static takt_status advance(takt_graph **g, takt_status status, takt_graph *const
     return status;
 }
 
-static bool keeps(void *user, const takt_graph *g, const takt_node *n)
-{
-    const takt_backend *backend = user;
-    return backend->keeps != NULL && backend->keeps(g, n);
-}
-
 /* The order in which an einsum contracts decides its bits, so it is settled while the sizes that a
  * caller may choose are still names. */
 static bool is_no_einsum(void *user, const takt_graph *g, const takt_node *n)
@@ -105,8 +99,7 @@ takt_status takt_plan_graph(const takt_model *m, const takt_plan_options *o,
         TAKT_TRY(advance(g, takt_fix_inputs(m, o, *g, &next), &next));
     TAKT_TRY(advance(g, freeze(m, *g, &next), &next));
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
-    takt_keep_fn *keep = s->lower_all ? NULL : keeps;
-    TAKT_TRY(advance(g, takt_graph_lower(*g, keep, (void *)s->backend, &next), &next));
+    TAKT_TRY(advance(g, takt_graph_lower(*g, takt_plan_keeps, (void *)(uintptr_t)s, &next), &next));
     /* Lowering uncovers reshapes and constants that the first round could not see. */
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
     if (s->precision != TAKT_F32)

@@ -136,6 +136,7 @@ typedef enum takt_trait {
     TAKT_REDUCES = 1 << 8,
     TAKT_CONTRACTS = 1 << 9, /* matmul, conv */
     TAKT_INDEXED = 1 << 10,  /* an input holds indices: may fault at run time */
+    TAKT_WHOLE = 1 << 11,    /* plans never lower it: kernels know it, its bits are theirs */
 } takt_trait;
 
 typedef struct takt_onnx_name {

@@ -27,7 +27,7 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
     const takt_pair p = takt_loss_pair(g, n);
     const takt_id yes = floored(g, takt_unary(g, &takt_op_log, p.x));
-    const takt_id no = floored(g, takt_log1p(g, takt_neg(g, p.x)));
+    const takt_id no = floored(g, takt_unary(g, &takt_op_log1p, takt_neg(g, p.x)));
     const takt_id rest = takt_sub(g, takt_scalar_like(g, p.t, 1), p.t);
     const takt_id gain = takt_add(g, takt_mul(g, p.t, yes), takt_mul(g, rest, no));
     out[0] = takt_loss_finish(g, n, takt_neg(g, gain));
@@ -44,7 +44,7 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     const takt_id slope = takt_div(g, takt_sub(g, p.x, p.t), spread);
     dx[0] = takt_loss_grad(g, &node, dy[0], slope);
     const takt_id yes = floored(g, takt_unary(g, &takt_op_log, p.x));
-    const takt_id no = floored(g, takt_log1p(g, takt_neg(g, p.x)));
+    const takt_id no = floored(g, takt_unary(g, &takt_op_log1p, takt_neg(g, p.x)));
     dx[1] = takt_loss_grad(g, &node, dy[0], takt_sub(g, no, yes));
 }
 

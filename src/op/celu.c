@@ -24,7 +24,7 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     const takt_id x = n->in[0];
     const double alpha = n->attr[ALPHA].f64;
     const takt_id inner = takt_div(g, x, takt_scalar_like(g, x, alpha));
-    const takt_id below = takt_mul_scalar(g, takt_expm1(g, inner), alpha);
+    const takt_id below = takt_mul_scalar(g, takt_unary(g, &takt_op_expm1, inner), alpha);
     out[0] = takt_select(g, takt_is_above(g, x, 0), x, below);
 }
 

@@ -23,7 +23,7 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
     const takt_id x = n->in[0];
-    const takt_id below = takt_mul_scalar(g, takt_expm1(g, x), n->attr[ALPHA].f64);
+    const takt_id below = takt_mul_scalar(g, takt_unary(g, &takt_op_expm1, x), n->attr[ALPHA].f64);
     const takt_id elu = takt_select(g, takt_is_above(g, x, 0), x, below);
     out[0] = takt_mul_scalar(g, elu, n->attr[SCALE].f64);
 }

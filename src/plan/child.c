@@ -2,10 +2,12 @@
 #include "pass/pass.h"
 #include "plan/builder.h"
 
-static bool keeps(void *user, const takt_graph *g, const takt_node *n)
+bool takt_plan_keeps(void *user, const takt_graph *g, const takt_node *n)
 {
-    const takt_backend *backend = user;
-    return backend->keeps != NULL && backend->keeps(g, n);
+    const takt_plan_settings *s = user;
+    if ((n->op->traits & TAKT_WHOLE) != 0)
+        return true;
+    return !s->lower_all && s->backend->keeps != NULL && s->backend->keeps(g, n);
 }
 
 /* The same stages as for a whole model; sizes were put in when its own were. */
@@ -16,8 +18,7 @@ static takt_status prepare(const takt_planner *p, const takt_graph *from, takt_g
     takt_graph *first = NULL, *lowered = NULL;
     takt_status status = takt_pipeline_run(p->ctx, from, &pipeline, &first);
     if (status == TAKT_OK)
-        status = takt_graph_lower(first, s->lower_all ? NULL : keeps, (void *)(uintptr_t)s->backend,
-                                  &lowered);
+        status = takt_graph_lower(first, takt_plan_keeps, (void *)(uintptr_t)s, &lowered);
     takt_graph *last = NULL;
     if (status == TAKT_OK)
         status = takt_pipeline_run(p->ctx, lowered, &pipeline, &last);

@@ -160,7 +160,7 @@ typedef struct takt_plan_settings {
     const char *donated; /* names of inputs that steps may write over: "x,y"; or NULL */
     bool is_dry;         /* no constant is packed or computed: sizes only */
     uint64_t passes_off; /* for subgraphs: what takt_pass_choose said of the whole */
-    bool lower_all;      /* for subgraphs: no composite is kept */
+    bool lower_all;      /* for subgraphs: no composite is kept but those of TAKT_WHOLE */
     takt_gemm_walk walk; /* of matrix products, if is_walked */
     bool is_walked;
     bool is_fast;         /* products by bf16 dot products where the machine has them */
@@ -211,6 +211,9 @@ struct takt_plan {
     const takt_fusion *fusions; /* every opportunity, in graph order */
     size_t fusion_count;
 };
+
+/* Whether a plan with these settings (`user`) takes a composite whole: a takt_keep_fn. */
+bool takt_plan_keeps(void *user, const takt_graph *g, const takt_node *n);
 
 /* `graph`: concrete and verified, parameters frozen to constants. Retained by the plan. One order
  * is planned, the one that the settings name. */

@@ -141,6 +141,13 @@ for model in (MLP, ENCODER):
     said = [tuple(event.values()) for event in passes["events"] if event["refused"] is not None]
     expect(0 < len(said) == len(set(said)) == passes["refused"], f"{model}: {said}")
 
+# expm1 and log1p are never taken apart, at any level: their kernel's bits are the model's
+for act, inner in (("elu", "expm1"), ("softplus", "log1p")):
+    own = write(f"own_{act}.takt", f"model m(x: f32[64]) {{ return y = {act}(x) }}\n")
+    for level in ("-O0", "-O2"):
+        said = succeeds("explain", own, level)
+        expect(f": {inner} ->" in said and ": div ->" not in said, f"{act} {level}: {said}")
+
 # explain --fusions: every opportunity, its gain and its bytes; --pass fuse
 rows = parsed("explain", "--json", "--fusions", ENCODER)["fusions"]
 expect(any(row["fused"] for row in rows), rows)

@@ -1,4 +1,4 @@
-/* exp_f32.h - exp, sigmoid, tanh and gelu by tanh of floats on the simd vocabulary.
+/* exp_f32.h - exp, expm1, sigmoid, tanh and gelu by tanh of floats on the simd vocabulary.
  *
  * One sequence of operations for every ISA, each operation rounded as written, so the bits agree
  * everywhere. The polynomials are minimax in the relative error of the result (Remez exchange in
@@ -79,6 +79,16 @@ static inline vf exp_f32_fine(vf x)
 static inline vf exp_f32(vf x)
 {
     return exp_f32_plain(vf_clamp(x, -104.0f, 89.0f));
+}
+
+/* 2^n (exp(r) - 1) + (2^n - 1), everything halved until the end so that 2^128 is not needed. Where
+ * n = 0 it is exp(r) - 1, with nothing lost. */
+static inline vf expm1_f32(vf x)
+{
+    const exp_f32_parts e = exp_f32_reduce(vf_clamp(x, -64.0f, 89.0f));
+    const vf half = vi_as_vf(vi_add(vi_shl(e.bits, 23), vi_set1(126 << 23)));
+    const vf p = vf_fma(half, exp_f32_rest(e.r, e.r), vf_sub(half, vf_set1(0.5f)));
+    return vf_copysign(vf_add(p, p), x);
 }
 
 /* exp_f32(x), bit for bit, of x <= 0: 2^(n + 64) is a float for every n there is. */

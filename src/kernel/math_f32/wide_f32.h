@@ -14,11 +14,9 @@
     }
 
 WIDE_F32(exp2)
-WIDE_F32(expm1)
 WIDE_F32(sinh)
 WIDE_F32(cosh)
 WIDE_F32(log2)
-WIDE_F32(log1p)
 WIDE_F32(asinh)
 WIDE_F32(acosh)
 WIDE_F32(atanh)

@@ -42,7 +42,7 @@ takt_id takt_softplus(takt_graph *g, takt_id x)
 {
     const takt_id size = takt_unary(g, &takt_op_abs, x);
     const takt_id tail = takt_unary(g, &takt_op_exp, takt_neg(g, size));
-    return takt_add(g, takt_unary(g, &takt_op_relu, x), takt_log1p(g, tail));
+    return takt_add(g, takt_unary(g, &takt_op_relu, x), takt_unary(g, &takt_op_log1p, tail));
 }
 
 /* t - t^3/3 + t^5/5 - …, for |t| <= tan(pi/16), where thirteen terms reach f64. */
