@@ -271,30 +271,40 @@ static bool only_reads(const char *family)
     return false;
 }
 
-/* From the smallest level that holds so much. */
-static double bandwidth_of(const takt_check *c, double bytes)
+/* The smallest level that holds so much. */
+static int level_of(const takt_check *c, double bytes)
 {
-    const double *gbs = only_reads(c->unit->family) ? c->ceiling.read_gbs : c->ceiling.copy_gbs;
-    for (int i = 0; i < 3; i++)
-        if (c->ceiling.level_bytes[i] > 0 && bytes <= c->ceiling.level_bytes[i])
-            return gbs[i];
-    return gbs[3];
+    int level = 0;
+    while (level < 3 &&
+           (c->ceiling.level_bytes[level] <= 0 || bytes > c->ceiling.level_bytes[level]))
+        level++;
+    return level;
+}
+
+/* Whichever of bandwidth and arithmetic is nearer to its ceiling, and that. */
+static void print_share(const takt_check *c, double bytes, double gbs, double gflops)
+{
+    static const char *const levels[] = {"L1", "L2", "L3", "DRAM"};
+    const bool reads = only_reads(c->unit->family);
+    const int level = level_of(c, bytes);
+    const double most = (reads ? c->ceiling.read_gbs : c->ceiling.copy_gbs)[level];
+    const double peak = peak_of(c);
+    const double moved = most > 0 ? gbs / most : 0, done = peak > 0 ? gflops / peak : 0;
+    if (done > moved)
+        printf("  %5.1f %% of the ceiling: %.1f GFLOP/s", 100 * done, peak);
+    else if (moved > 0)
+        printf("  %5.1f %% of the ceiling: %.1f GB/s %s %s", 100 * moved, most,
+               reads ? "read from" : "through", levels[level]);
 }
 
 void check_report(const takt_check *c, const char *what, double seconds, double bytes, double flops)
 {
     const double gbs = bytes / seconds * 1e-9, gflops = flops / seconds * 1e-9;
-    double share = 0;
     printf("%-12s %-10s %-28s %10.2f us", c->unit->family, c->kernel->name, what, seconds * 1e6);
     if (bytes > 0)
         printf(" %8.2f GB/s", gbs);
     if (flops > 0)
         printf(" %8.2f GFLOP/s", gflops);
-    if (bytes > 0 && bandwidth_of(c, bytes) > 0)
-        share = gbs / bandwidth_of(c, bytes);
-    if (flops > 0 && peak_of(c) > 0 && gflops / peak_of(c) > share)
-        share = gflops / peak_of(c);
-    if (share > 0)
-        printf(" %5.1f %% of the ceiling", 100 * share);
+    print_share(c, bytes, gbs, gflops);
     printf("\n");
 }

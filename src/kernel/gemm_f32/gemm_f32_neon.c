@@ -157,10 +157,14 @@ static void row_panels(const row_job *r, size_t count, size_t width)
 {
     if (width == WIDE && count == 4)
         row_fixed(r, 4, 3);
+    else if (width == WIDE && count == 2)
+        row_fixed(r, 2, 3);
     else if (width == WIDE)
         row_fixed(r, 1, 3);
     else if (count == 4)
         row_fixed(r, 4, 2);
+    else if (count == 2)
+        row_fixed(r, 2, 2);
     else
         row_fixed(r, 1, 2);
 }

@@ -17,9 +17,9 @@ typedef struct row_job {
     size_t p; /* its first k */
 } row_job;
 
-/* `count` (STREAMS, 4 or 1) panels of `width` columns. */
+/* `count` (STREAMS, 4, 2 or 1) panels of `width` columns. */
 static void row_panels(const row_job *r, size_t count, size_t width);
-/* The same on 16-bit elements. */
+/* The same on 16-bit elements, never 2 of them. */
 static void row_half(const row_job *r, size_t count, size_t width);
 
 /* `count` panels, the first of which begins at column `col` of C and of its row of B. */
@@ -47,12 +47,19 @@ static void row_of_b(const gemm *g, row_job *r, size_t col, size_t count, size_t
     }
 }
 
+/* How many panels are taken at a time where `count` are too many: one alone waits for its own sums
+ * half of the time. */
+static size_t fewer_panels(const gemm *g, size_t count)
+{
+    return count > 4 ? 4 : count > 2 && !is_stored(g) ? 2 : count > 1 ? 1 : 0;
+}
+
 /* Panels of `width` columns from column `first` to `end`; what is left of the last one goes
  * through r.edge. */
 static void row_of_panels(const gemm *g, row_job r, size_t first, size_t end, size_t width)
 {
     size_t col = first;
-    for (size_t count = STREAMS; count > 0; count = count > 4 ? 4 : count > 1 ? 1 : 0) {
+    for (size_t count = STREAMS; count > 0; count = fewer_panels(g, count)) {
         const size_t each = (end - col) / width / count;
         r.b_step = each * width * r.k;
         r.c_step = each * width;

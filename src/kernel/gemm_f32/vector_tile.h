@@ -277,6 +277,8 @@ static void row_panels(const row_job *r, size_t count, size_t width)
         row_fixed(r, STREAMS);
     else if (count == 4)
         row_fixed(r, 4);
+    else if (count == 2)
+        row_fixed(r, 2);
     else
         row_fixed(r, 1);
 }

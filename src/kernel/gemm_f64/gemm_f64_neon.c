@@ -111,6 +111,10 @@ static void row_panels(const row_job *r, size_t count, size_t width)
         row_fixed(r, 4, WIDE / 2);
     else if (count == 4)
         row_fixed(r, 4, NARROW / 2);
+    else if (count == 2 && width == WIDE)
+        row_fixed(r, 2, WIDE / 2);
+    else if (count == 2)
+        row_fixed(r, 2, NARROW / 2);
     else if (width == WIDE)
         row_fixed(r, 1, WIDE / 2);
     else
