@@ -23,7 +23,7 @@ svg .faint { fill: var(--faint); }
 svg .rule { stroke: var(--rule); } svg .unit { stroke: var(--ink); }
 .one { fill: var(--one); stroke: var(--one); } .all { fill: var(--all); stroke: var(--all); }
 """
-WIDTH, LEFT, ROW = 960, 210, 22
+WIDTH, LEFT, ROW, HEAD = 960, 210, 22, 18
 
 
 def _key(least, most):
@@ -34,17 +34,20 @@ def _key(least, most):
                    f"<text x='{LEFT + x + 9}' y='16'>{t}</text>" for x, c, t in marks)
 
 
-def _plot(names, height, body, label):
+def _plot(names, height, key, body, label):
     rows = "".join(f"<text x='{LEFT - 12}' y='{44 + ROW * i}' text-anchor='end'>{html.escape(n)}"
                    f"</text>" for i, n in enumerate(names))
-    return (f"<svg viewBox='0 0 {WIDTH} {height}' role='img' aria-label='{html.escape(label)}'>"
-            f"{body}{rows}</svg>")
+    return (f"<svg viewBox='0 0 {WIDTH} {height + HEAD}' role='img' "
+            f"aria-label='{html.escape(label)}'>{key}<g transform='translate(0 {HEAD})'>"
+            f"{body}{rows}</g></svg>")
 
 
 def _axis(ticks, place, height):
+    """With its numbers above and below: a plot is longer than a screen."""
     return "".join(f"<line class='{'unit' if t == 1 else 'rule'}' x1='{place(t):.1f}' y1='26' "
-                   f"x2='{place(t):.1f}' y2='{height - 22}'/><text class='faint' "
-                   f"x='{place(t):.1f}' y='{height - 6}' text-anchor='middle'>{text}</text>"
+                   f"x2='{place(t):.1f}' y2='{height - 22}'/>" +
+                   "".join(f"<text class='faint' x='{place(t):.1f}' y='{y}' "
+                           f"text-anchor='middle'>{text}</text>" for y in (20, height - 6))
                    for t, text in ticks)
 
 
@@ -73,7 +76,7 @@ def ratios(rows):
 
     marks = (0.05, 0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5, 10, 20)
     ticks = [(t, f"{t:g}x") for t in marks if low < t < high]
-    body = _axis(ticks, place, height) + _key(least, most)
+    body = _axis(ticks, place, height)
     for i, group in enumerate(groups):
         for r in group:
             kind = "one" if r["threads"] == least else "all"
@@ -84,7 +87,8 @@ def ratios(rows):
             body += (f"<g><title>{html.escape(title)}</title><line class='{kind}' stroke-width='2' "
                      f"x1='{place(ends[0]):.1f}' x2='{place(ends[1]):.1f}' y1='{y}' y2='{y}'/>"
                      f"<circle class='{kind}' cx='{place(r['ratio']):.1f}' cy='{y}' r='4'/></g>")
-    return _plot(names, height, body, "Time of the best peer over Takt's, by workload")
+    label = "Time of the best peer over Takt's, by workload"
+    return _plot(names, height, _key(least, most), body, label)
 
 
 def shares(rows):
@@ -99,7 +103,7 @@ def shares(rows):
         return LEFT + (WIDTH - LEFT - 20) * v / top
 
     ticks = [(t / 4, f"{25 * t} %") for t in range(int(top * 4) + 1)]
-    body = _axis(ticks, place, height) + _key(least, most)
+    body = _axis(ticks, place, height)
     for i, group in enumerate(groups):
         for k, r in enumerate(group):
             y, h = 32 + ROW * i + 8 * k, 7 if len(group) > 1 else 14
@@ -108,7 +112,8 @@ def shares(rows):
             body += (f"<rect class='{kind}' x='{LEFT}' y='{y}' "
                      f"width='{place(r['share']) - LEFT:.1f}' height='{h}' stroke='none'>"
                      f"<title>{html.escape(title)}</title></rect>")
-    return _plot(names, height, body, "Share of the machine's ceiling, by workload")
+    label = "Share of the machine's ceiling, by workload"
+    return _plot(names, height, _key(least, most), body, label)
 
 
 def _cell(row, name, span):
@@ -155,10 +160,11 @@ def _engines(result):
     return f"<div class='wide'><table>{head}{body}</table></div>"
 
 
-def page(result, span, ratio):
+def page(result, span, ratio, behind):
     machine, rows = result["machine"], result["rows"]
     ahead = sum(1 for r in rows if (r["ratio"] or 0) >= 1)
     title = f"Takt beside its peers on {html.escape(machine['cpu'])}"
+    slower = f"<p>Behind: {html.escape(', '.join(behind))}.</p>" if behind else ""
     missing = "".join(f"<li>Without {n}: {html.escape(why)}.</li>"
                       for n, why in result["missing"].items())
     return f"""<!doctype html>
@@ -167,6 +173,7 @@ def page(result, span, ratio):
 <h1>{title}</h1>
 <p>Takt is ahead of every peer on {ahead} of {len(rows)} rows. All engines did the same work on the
 same data with the same number of threads, in turns (A B B A); answers were compared.</p>
+{slower}
 <p class="faint">{machine['cores']} cores, {html.escape(machine['system'])}; made
 {result['made']} at {html.escape(result['commit'])}{' (quick run)' if result['quick'] else ''}.</p>
 <h2>Time of the best peer over Takt's</h2>

@@ -1,6 +1,7 @@
 """peers.py - Takt beside its peers: the same work, data and threads, in turns; `make peers`."""
 import argparse
 import datetime
+import difflib
 import json
 import os
 import subprocess
@@ -223,8 +224,12 @@ def selected(text):
     found = [r for r in rows if any(w in (r.group, r.name) for w in words)]
     unknown = [w for w in words if not any(w in (r.group, r.name) for r in rows)]
     if unknown:
-        groups = ", ".join(dict.fromkeys(r.group for r in rows))
-        sys.exit(f"peers: there is no row or group {', '.join(unknown)}; groups: {groups}")
+        groups = list(dict.fromkeys(r.group for r in rows))
+        near = dict.fromkeys(n for w in unknown for n in difflib.get_close_matches(
+            w, dict.fromkeys([*groups, *(r.name for r in rows)]), 2))
+        meant = f" (perhaps {' or '.join(near)})" if near else ""
+        sys.exit(f"peers: there is no row or group {', '.join(unknown)}{meant}; "
+                 f"groups: {', '.join(groups)}; --list names the rows")
     return found
 
 

@@ -25,6 +25,17 @@ def ratio(row):
     return f"{row['ratio']:.2f}"
 
 
+def behind(result):
+    """The rows on which a peer is ahead, the worst first: "relu_1m 1T 0.980 of torch"."""
+    rows = [r for r in result["rows"] if r["ratio"] is not None and r["ratio"] < 1]
+    return [f"{_name(r)} {r['threads']}T {r['ratio']:.3f} of {r['best']}"
+            for r in sorted(rows, key=lambda r: r["ratio"])]
+
+
+def _name(row):
+    return row["workload"] + ("" if row["numerics"] == "exact" else f" {row['numerics']}")
+
+
 def heading(bench):
     names = "".join(f"{e.name:>12}" for e in bench.peers)
     return f"{'workload':24}{'T':>3}{'takt':>11}{names}  {'ratio':>6}  {'interval':>12}  share"
@@ -33,8 +44,7 @@ def heading(bench):
 def line(row, peers):
     times = "".join(f"{peer(row, e.name):>12}" for e in peers)
     low_high = "-".join(f"{v:.2f}" for v in row.get("ratio_interval") or [])
-    name = row["workload"] + ("" if row["numerics"] == "exact" else f" {row['numerics']}")
-    return (f"{name:24}{row['threads']:3}{span(row['takt']):>11}{times}  {ratio(row):>6}  "
+    return (f"{_name(row):24}{row['threads']:3}{span(row['takt']):>11}{times}  {ratio(row):>6}  "
             f"{low_high:>12}  {100 * row['share']:3.0f} % {row['bound']} {row.get('verdict', '')}")
 
 
@@ -55,6 +65,8 @@ def markdown(result):
                  " to ".join(f"{v:.3f}" for v in r.get("ratio_interval") or []),
                  f"{100 * r['share']:.0f} % of {r['bound']}", r.get("verdict", "")]
         out.append("| " + " | ".join(cells) + " |")
+    if behind(result):
+        out += ["", "Behind: " + ", ".join(behind(result)) + "."]
     out += ["", "| engine | version | called by | code |", "|---|---|---|--:|"]
     out += [f"| {n} | {e['version']} | {e['call']} | {e['code_bytes'] / 1e6:.1f} MB |"
             for n, e in result["engines"].items()]
@@ -73,12 +85,13 @@ def steadiness(result, names):
     rows = [r for r in result["rows"] if r["workload"] == "mlp_b1"]
     if not rows:
         return []
-    out = ["", "p99 over median of mlp_b1:", "", "| T | takt | " + " | ".join(names) + " |",
-           "|--:|" + "--:|" * (len(names) + 1)]
+    out = ["", "p99 over median of mlp_b1:", "",
+           "| T | numerics | takt | " + " | ".join(names) + " |",
+           "|--:|---|" + "--:|" * (len(names) + 1)]
     for r in rows:
         cells = [f"{r['p99'][n] / r[n]:.2f}" if n in r["p99"] else "-"
                  for n in ("takt", *names)]
-        out.append(f"| {r['threads']} | " + " | ".join(cells) + " |")
+        out.append(f"| {r['threads']} | {r['numerics']} | " + " | ".join(cells) + " |")
     return out
 
 
@@ -119,10 +132,12 @@ def write(result, folder):
     with open(stem + ".md", "w", encoding="utf-8") as file:
         file.write(markdown(result))
     with open(stem + ".html", "w", encoding="utf-8") as file:
-        file.write(page.page(result, span, ratio))
+        file.write(page.page(result, span, ratio, behind(result)))
     ahead = sum(1 for r in result["rows"] if (r["ratio"] or 0) >= 1)
     print(f"peers: ahead of every peer on {ahead} of {len(result['rows'])} rows; "
           f"{stem}.json, .md, .html")
+    if behind(result):
+        print(f"peers: behind: {', '.join(behind(result))}")
     slow = [r["workload"] for r in result["rows"] if r.get("over_one_thread", 0) > 1.02]
     if slow:
         print(f"peers: slower with all threads than with one: {', '.join(slow)}")

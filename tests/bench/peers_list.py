@@ -25,6 +25,28 @@ assert {row.split()[0] for row in some.stdout.splitlines()} >= {"mlp", "encoder"
 assert len(some.stdout.splitlines()) < len(listed), some.stdout
 wrong = peers("--rows", "nothing")
 assert wrong.returncode == 1 and "no row or group nothing" in wrong.stderr, wrong.stderr
+near = peers("--rows", "mlp_b2")
+assert "perhaps mlp_b" in near.stderr and "--list" in near.stderr, near.stderr
 assert "--limit" in peers("--help").stdout
 assert os.listdir(COPY) == ["bench"], os.listdir(COPY)
+
+# what is behind is named, in the Markdown and on the page, and nothing else is
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(COPY, "bench", "peers"))
+import page  # noqa: E402
+import report  # noqa: E402
+
+RATIOS = {"relu_1m": 0.9, "add_1m": 1.1}
+made = [{"workload": name, "threads": 1, "numerics": "exact", "takt": 9.0, "best": "torch",
+         "torch": 9 * ratio, "ratio": ratio, "agree": True, "reasons": {}, "share": 0.5,
+         "bound": "L3", "p99": {"takt": 9.9}, "interval": {"takt": [9, 9], "torch": [9, 9]}}
+        for name, ratio in RATIOS.items()]
+engine = {"version": "1", "call": "C", "code_bytes": 1}
+result = {"machine": {"cpu": "C", "cores": 1, "system": "S"}, "made": "M", "commit": "c",
+          "quick": True, "rows": made, "engines": {"takt": engine, "torch": engine}, "missing": {}}
+SAID = "Behind: relu_1m 1T 0.900 of torch."
+assert SAID in report.markdown(result), report.markdown(result)
+assert SAID in page.page(result, report.span, report.ratio, report.behind(result))
+made[0]["ratio"] = 1.2
+assert "Behind" not in report.markdown(result), "nothing is behind"
 print("rows are listed, and mistakes found, before anything is installed")
