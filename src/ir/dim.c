@@ -104,17 +104,35 @@ takt_status takt_dim_make(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim 
     return status;
 }
 
+/* Most who ask want a yes or a no. */
+static takt_status noted(takt_dims *dims, takt_status status)
+{
+    if (status == TAKT_ERR_MEMORY)
+        atomic_store_explicit(&dims->is_short, true, memory_order_relaxed);
+    return status;
+}
+
 bool takt_dim_same(takt_dims *dims, takt_dim a, takt_dim b)
 {
     if (a == b)
         return true;
     if (takt_dim_is_number(a) && takt_dim_is_number(b))
         return false;
-    takt_dim x, y;
+    takt_dim x = 0, y = 0;
     lock(dims);
-    const bool same = resolve(dims, a, &x) == TAKT_OK && resolve(dims, b, &y) == TAKT_OK && x == y;
+    takt_status status = resolve(dims, a, &x);
+    if (status == TAKT_OK)
+        status = resolve(dims, b, &y);
     unlock(dims);
-    return same;
+    return noted(dims, status) == TAKT_OK && x == y;
+}
+
+takt_status takt_dims_blame(takt_dims *dims, takt_status status)
+{
+    if (!atomic_load_explicit(&dims->is_short, memory_order_relaxed))
+        return status;
+    atomic_store_explicit(&dims->is_short, false, memory_order_relaxed);
+    return takt_fail_memory(dims->ctx, "comparing dimensions", sizeof *dims->entry);
 }
 
 /* Text of a side for a message, in a buffer that numbers need. */
@@ -160,7 +178,7 @@ takt_status takt_dim_unify(takt_dims *dims, takt_dim a, takt_dim b)
     lock(dims);
     const takt_status status = unify(dims, a, b);
     unlock(dims);
-    return status;
+    return noted(dims, status);
 }
 
 takt_status takt_dim_resolve(takt_dims *dims, takt_dim d, takt_dim *out)

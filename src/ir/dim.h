@@ -43,8 +43,12 @@ TAKT_MUST_USE takt_status takt_dim_name(takt_dims *dims, takt_span name, takt_di
 /* `a op b` in normal form. Fails on a negative or overflowing number, division by zero. */
 TAKT_MUST_USE takt_status takt_dim_make(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim b,
                                         takt_dim *out);
-/* Known to be the same, bindings by unification taken into account. */
+/* Known to be the same, bindings by unification taken into account. Without memory nothing is
+ * known; whoever refuses because dimensions differ asks takt_dims_blame. */
 bool takt_dim_same(takt_dims *dims, takt_dim a, takt_dim b);
+/* `status`, or TAKT_ERR_MEMORY where memory ran out in takt_dim_same or takt_dim_unify since the
+ * last call. */
+TAKT_MUST_USE takt_status takt_dims_blame(takt_dims *dims, takt_status status);
 /* Makes them the same, or fails with both sides in the message. */
 TAKT_MUST_USE takt_status takt_dim_unify(takt_dims *dims, takt_dim a, takt_dim b);
 /* `d` with everything that unification found put in. */

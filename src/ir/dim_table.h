@@ -64,7 +64,8 @@ struct takt_dims {
     size_t stack_capacity;
     size_t bound_count;
     uint64_t stamp;
-    dim_sum a, b, c, d; /* too large for the stack */
+    atomic_bool is_short; /* memory ran out while two were compared or made the same */
+    dim_sum a, b, c, d;   /* too large for the stack */
 };
 
 static inline takt_dim dim_of(uint32_t entry)

@@ -326,7 +326,7 @@ takt_id takt_graph_append(takt_graph *g, const takt_op *op, size_t in_count, con
     takt_infer infer = {
         .graph = g, .ctx = g->ctx, .dims = g->dims, .op = op, .in_count = in_count, .in = in};
     takt_id id = TAKT_NONE;
-    const takt_status status = append(g, &infer, attrs, &id);
+    const takt_status status = takt_dims_blame(g->dims, append(g, &infer, attrs, &id));
     const char *name = g->next_name;
     g->next_name = NULL;
     if (status == TAKT_OK)

@@ -112,7 +112,7 @@ takt_status takt_graph_verify(const takt_graph *graph)
     takt_graph *g = (takt_graph *)graph; /* an equality of dimensions is no change */
     for (int i = 0; i < ROUNDS; i++) {
         const size_t known = takt_dims_bound(g->dims);
-        TAKT_TRY(verify_once(g));
+        TAKT_TRY(takt_dims_blame(g->dims, verify_once(g)));
         if (takt_dims_bound(g->dims) == known)
             return TAKT_OK;
     }

@@ -51,6 +51,8 @@ static void add(takt_frame *f, const takt_ast *at, takt_diagnostic what)
 {
     char note[320];
     f->has_failed = f->has_failed || what.severity == TAKT_SEVERITY_ERROR;
+    if (f->e->status == TAKT_OK && f->graph != NULL)
+        f->e->status = takt_dims_blame(f->graph->dims, TAKT_OK);
     trail(f, note, sizeof note);
     const takt_frame *shown = users_frame(f, &at);
     const takt_source *source = shown->function->source;
@@ -80,7 +82,7 @@ takt_value takt_complain_last(takt_frame *f, const takt_ast *at)
     const takt_error last = f->e->ctx->error;
     const bool is_final = last.status == TAKT_ERR_MEMORY || last.status == TAKT_ERR_INTERNAL ||
                           last.id == TAKT_E_GRAPH_FULL;
-    if (last.status == TAKT_ERR_MEMORY)
+    if (last.status == TAKT_ERR_MEMORY || f->graph->status == TAKT_ERR_MEMORY)
         return takt_out_of_memory(f);
     add(f, at, (takt_diagnostic){.id = last.id, .message = last.message, .hint = last.hint});
     if (!is_final)

@@ -213,28 +213,37 @@ static bool check(takt_frame *f, const takt_call *c, const takt_function *layer)
 
 enum { CALL_STEPS = 64 }; /* what a call costs beside its statements */
 
-/* "block_0.dense_1", or with name="head" "block_0.head". */
+static const char *nameless(takt_frame *f)
+{
+    (void)takt_out_of_memory(f);
+    return NULL;
+}
+
+/* "block_0.dense_1", or with name="head" "block_0.head"; NULL once the reason was told. */
 static const char *scope_of(takt_frame *f, const takt_call *c, const takt_function *layer)
 {
-    const char *dot = f->scope[0] != '\0' ? "." : "";
+    const char *dot = f->scope[0] != '\0' ? "." : "", *name = NULL;
     for (size_t i = c->positional; i < c->count; i++) {
         if (strcmp(c->key[i]->text, "name") != 0)
             continue;
         if (c->value[i].kind == TAKT_V_STRING && c->value[i].text.length == 0 &&
             f->scope[0] != '\0')
             return f->scope; /* a layer that is another one in other words */
-        if (c->value[i].kind == TAKT_V_STRING && c->value[i].text.length > 0)
-            return takt_arena_format(&f->arena, "%s%s%.*s", f->scope, dot,
-                                     (int)c->value[i].text.length, c->value[i].text.at);
-        takt_complain(f, c->place[i], TAKT_E_CALL, "name=\"head\"",
-                      "the name of a layer is a string");
-        return NULL;
+        if (c->value[i].kind != TAKT_V_STRING || c->value[i].text.length == 0) {
+            takt_complain(f, c->place[i], TAKT_E_CALL, "name=\"head\"",
+                          "the name of a layer is a string");
+            return NULL;
+        }
+        name = takt_arena_format(&f->arena, "%s%s%.*s", f->scope, dot, (int)c->value[i].text.length,
+                                 c->value[i].text.at);
+        return name != NULL ? name : nameless(f);
     }
     uint32_t *calls = takt_symbol_map_put(&f->layers, &f->arena, layer->name);
-    if (calls == NULL)
-        return NULL;
-    *calls = *calls == UINT32_MAX ? 0 : *calls + 1;
-    return takt_arena_format(&f->arena, "%s%s%s_%u", f->scope, dot, layer->name->text, *calls);
+    if (calls != NULL) {
+        *calls = *calls == UINT32_MAX ? 0 : *calls + 1;
+        name = takt_arena_format(&f->arena, "%s%s%s_%u", f->scope, dot, layer->name->text, *calls);
+    }
+    return name != NULL ? name : nameless(f);
 }
 
 /* The line of the user's text from which this call comes. */

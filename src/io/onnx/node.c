@@ -340,6 +340,8 @@ static takt_status import_node(takt_scope *scope, const takt_pb_node *n)
         takt_graph_set_origin(c.g, text != NULL ? text : "", 0);
         takt_status status = adapt(&c);
         status = status != TAKT_OK ? status : c.status != TAKT_OK ? c.status : c.g->status;
+        if (c.g->status == TAKT_ERR_MEMORY && status != TAKT_ERR_MEMORY) /* all else follows */
+            status = takt_fail_memory(im->ctx, "nodes", sizeof(takt_node));
         if (status == TAKT_ERR_MEMORY || im->is_hopeless)
             return status;
         if (status != TAKT_OK) {
