@@ -38,6 +38,19 @@ static void put(void *user, void *block, size_t size)
     free(block);
 }
 
+/* Every value is met by walking, and every member is found by its key, which is there once. */
+static uint32_t walk(const takt_json *container)
+{
+    uint32_t seen = 1;
+    for (const takt_json *v = takt_json_first(container); v != NULL; v = takt_json_next(v)) {
+        if (container->kind == TAKT_JSON_OBJECT)
+            must(container->count > 64 || takt_json_get(container, v->key) == v);
+        seen += v->size;
+    }
+    must(takt_json_get(container, "\xff") == NULL); /* no key is that */
+    return seen;
+}
+
 static uint64_t digest(const takt_json *root)
 {
     uint64_t h = 0;
@@ -51,6 +64,7 @@ static uint64_t digest(const takt_json *root)
         h = takt_hash_bytes(h, v->key, v->key != NULL ? strlen(v->key) : 0);
         h = takt_hash_bytes(h, v->text, v->text_length);
         must(v->text == NULL || v->text[v->text_length] == '\0');
+        must(walk(v) == v->size);
     }
     return h;
 }

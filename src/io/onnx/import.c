@@ -352,8 +352,10 @@ static takt_status read(const takt_source *given, takt_graph **graph)
     takt_status status = takt_pb_read_model(&im.arena, source.bytes, source.length, &im.model);
     if (status == TAKT_OK && im.model.graph != NULL && source.fixed != NULL)
         status = name_fixed(&im, im.model.graph, &source);
-    if (status == TAKT_OK && source.lineage != NULL)
+    if (status == TAKT_OK && source.lineage != NULL) {
         takt_import_lineage(&im, source.lineage);
+        status = source.lineage->status;
+    }
     if (status == TAKT_OK)
         status = takt_import_functions(&im);
     if (status == TAKT_OK)

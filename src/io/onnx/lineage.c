@@ -1,21 +1,18 @@
 /* lineage.c - what an ONNX file says of itself, as JSON. */
-#include <stdio.h>
-
 #include "base/json.h"
 #include "base/utf8.h"
 #include "io/onnx/import.h"
 
 enum { LONGEST = 4096 }; /* of a value that is kept */
 
-static const char *text_of(takt_arena *arena, takt_span s)
+/* Where memory runs out, what is written says so. */
+static const char *text_of(takt_json_writer *json, takt_arena *arena, takt_span s)
 {
-    char size[48];
-    const char *made = NULL;
-    if (s.length > LONGEST || takt_utf8_check(s.at, s.length) != s.length) {
-        (void)snprintf(size, sizeof size, "(%zu bytes)", s.length);
-        return takt_arena_format(arena, "%s", size);
-    }
-    made = takt_arena_text(arena, s.at, s.length);
+    const bool is_kept = s.length <= LONGEST && takt_utf8_check(s.at, s.length) == s.length;
+    const char *made = is_kept ? takt_arena_text(arena, s.at, s.length)
+                               : takt_arena_format(arena, "(%zu bytes)", s.length);
+    if (made == NULL)
+        json->text->status = TAKT_ERR_MEMORY;
     return made != NULL ? made : "";
 }
 
@@ -24,7 +21,7 @@ static void pair(takt_json_writer *json, takt_arena *arena, const char *key, tak
     if (value.length == 0)
         return;
     takt_json_key(json, key);
-    takt_json_string(json, text_of(arena, value));
+    takt_json_string(json, text_of(json, arena, value));
 }
 
 void takt_import_lineage(const takt_import *im, takt_text *text)
@@ -42,7 +39,7 @@ void takt_import_lineage(const takt_import *im, takt_text *text)
     takt_json_open(&json, '{');
     for (size_t i = 0; i < m->opset_count && i < 64; i++) {
         const takt_span domain = m->opsets[i].domain;
-        takt_json_key(&json, domain.length > 0 ? text_of(arena, domain) : "ai.onnx");
+        takt_json_key(&json, domain.length > 0 ? text_of(&json, arena, domain) : "ai.onnx");
         takt_json_integer(&json, m->opsets[i].version);
     }
     takt_json_close(&json, '}');
@@ -54,8 +51,8 @@ void takt_import_lineage(const takt_import *im, takt_text *text)
         takt_json_key(&json, "metadata");
         takt_json_open(&json, '{');
         for (size_t i = 0; i < m->metadata_count && i < 256; i++) {
-            takt_json_key(&json, text_of(arena, m->metadata[i].key));
-            takt_json_string(&json, text_of(arena, m->metadata[i].value));
+            takt_json_key(&json, text_of(&json, arena, m->metadata[i].key));
+            takt_json_string(&json, text_of(&json, arena, m->metadata[i].value));
         }
         takt_json_close(&json, '}');
     }

@@ -340,7 +340,8 @@ static takt_status import_node(takt_scope *scope, const takt_pb_node *n)
         takt_graph_set_origin(c.g, text != NULL ? text : "", 0);
         takt_status status = adapt(&c);
         status = status != TAKT_OK ? status : c.status != TAKT_OK ? c.status : c.g->status;
-        if (c.g->status == TAKT_ERR_MEMORY && status != TAKT_ERR_MEMORY) /* all else follows */
+        const bool is_short = c.status == TAKT_ERR_MEMORY || c.g->status == TAKT_ERR_MEMORY;
+        if (is_short && im->ctx->error.status != TAKT_ERR_MEMORY) /* what else is wrong follows */
             status = takt_fail_memory(im->ctx, "nodes", sizeof(takt_node));
         if (status == TAKT_ERR_MEMORY || im->is_hopeless)
             return status;
