@@ -35,7 +35,7 @@ static void put(void *user, void *block, size_t size)
 /* What is asked of a machine that is slow, watched by sanitizers and busy otherwise. A step is not
  * interrupted, nor is the filling of inputs, so what they may cost is bounded beforehand; the
  * deadline is for many. */
-enum { TENSOR_BYTES = 1 << 16, MEMORY = 1 << 21, FLOPS = 1 << 25, DEADLINE_NS = 200000000 };
+enum { TENSOR_BYTES = 1 << 16, MEMORY = 1 << 21, FLOPS = 1 << 22, DEADLINE_NS = 200000000 };
 
 /* The status of a run on random inputs, and the digest of its first output. */
 static takt_status run_once(takt_ctx *ctx, takt_session *s, char digest[TAKT_DIGEST_TEXT])
