@@ -1,6 +1,9 @@
 /* tensor.c - storages and tensors: references, borrowing, limits; arrays to and from them. */
 #include "ir/tensor.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "ir/array.h"
 #include "test.h"
 
@@ -77,4 +80,42 @@ static void arrays(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(references, limits, arrays)
+static void *get_filled(void *user, size_t size, size_t align)
+{
+    void *block = aligned_alloc(align, (size + align - 1) & ~(align - 1));
+    if (block != NULL)
+        memset(block, *(int *)user, size);
+    return block;
+}
+
+static void put_filled(void *user, void *block, size_t size)
+{
+    (void)user;
+    (void)size;
+    free(block);
+}
+
+/* Bits that no element has are the same whatever lay in memory before: digests see them. */
+static void last_bits(void)
+{
+    int filling = 0xff;
+    const takt_allocator allocator = {.user = &filling, .get = get_filled, .put = put_filled};
+    const takt_config config = {.allocator = &allocator};
+    static const takt_dtype narrow[] = {TAKT_U2, TAKT_I2, TAKT_U4, TAKT_I4};
+    takt_ctx *ctx;
+    EXPECT_OK(NULL, takt_ctx_create(&config, &ctx));
+    for (size_t d = 0; d < 4; d++) {
+        const takt_type type = {.dtype = narrow[d], .rank = 1, .dim = {5}};
+        takt_tensor t;
+        EXPECT_OK(ctx, takt_tensor_create(ctx, &type, &t));
+        const uint8_t *bytes = takt_tensor_data(&t);
+        for (size_t i = 0; i < 5; i++)
+            takt_dtype_put_i(type.dtype, takt_tensor_data(&t), i, 1);
+        EXPECT(bytes[takt_tensor_bytes(&t) - 1] == 1, "%s: %02x", takt_dtype_name(type.dtype),
+               bytes[takt_tensor_bytes(&t) - 1]);
+        takt_tensor_release(&t);
+    }
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(references, limits, arrays, last_bits)
