@@ -20,6 +20,18 @@ GOOD = """#2\tINITED cov: 10 ft: 20 corp: 1/1b exec/s: 0 rss: 30Mb
 #100\tDONE   cov: 17 ft: 30 corp: 3/3b lim: 4 exec/s: 0 rss: 30Mb
 stat::number_of_executed_units: 100
 """
+PLACES = """#2\tINITED cov: 10 ft: 20 corp: 1/1b exec/s: 0 rss: 30Mb
+\tNEW_PC: 0x1 in early /takt/build/../src/io/onnx/wire.c:7:9
+#74\tNEW    cov: 11 ft: 24 corp: 2/2b lim: 4 exec/s: 0 rss: 30Mb
+\tNEW_PC: 0x2 in takt_wire_next /takt/build/../src/io/onnx/wire.c
+\tNEW_PC: 0x3 in infer /takt/build/../src/op/concat.c:12:5
+#76\tNEW    cov: 13 ft: 26 corp: 3/3b lim: 4 exec/s: 0 rss: 30Mb
+\tNEW_PC: 0x4 in eval /takt/build/../src/op/slice.c:12:5
+#99\tREDUCE cov: 14 ft: 26 corp: 3/3b lim: 4 exec/s: 0 rss: 30Mb
+\tNEW_PC: 0x5 (/takt/build/fz_some+0x77)
+#100\tRELOAD cov: 15 ft: 26 corp: 3/3b lim: 4 exec/s: 0 rss: 30Mb
+stat::number_of_executed_units: 100
+"""
 CLOCK = "==1== ERROR: libFuzzer: timeout after 60 seconds\n"
 CRASH = "==1== ERROR: AddressSanitizer: SEGV\n    #0 0x1 in somewhere x.c:7\n"
 BYTES = b"\0bad\xff"
@@ -52,6 +64,10 @@ def run(options):
 
 expect(fuzz.late_edges(GOOD, 100) == 2, "edges of the last quarter")
 expect(fuzz.late_edges("", 0) == 0, "no executions")
+expect([line.split()[1] for line in fuzz.late_places(PLACES, 100)] == ["0x2", "0x3", "0x4", "0x5"],
+       "places of the last quarter")
+expect(fuzz.in_parser("text", "in a /x/src/lang/lex.c:1") and
+       not fuzz.in_parser("onnx", "in a /x/src/lang/lex.c:1"), "lang reads texts alone")
 
 options, _ = target(GOOD)
 good, text = run(options)
@@ -64,8 +80,14 @@ options.smoke = False
 good, text = run(options)
 with open(path("root/trust/ledger.tsv"), encoding="ascii") as ledger:
     row = ledger.read().splitlines()[-1].split("\t")
-expect(good and "; 2 new edges in the last quarter" in row[2] and row[3:5] == ["some", "100"]
-       and row[6:8] == ["17", "0"], str(row))
+expect(good and "; 0 new edges in the parser and 0 elsewhere in the last quarter" in row[2]
+       and row[3:5] == ["some", "100"] and row[6:8] == ["17", "0"], str(row))
+options, _ = target(PLACES)
+options.smoke = False
+good, text = run(options)
+expect(good and "; 2 new edges in the parser and 2 elsewhere in the last quarter" in
+       text.replace("15 edges, ", "; ") and "new in the last quarter: NEW_PC: 0x2" in text and
+       "takt_wire_next" in text and "0x3" not in text, text)
 
 options, artifact = target(GOOD + CRASH, 1, "crash-1")
 good, text = run(options)

@@ -201,7 +201,7 @@ static uint64_t number(work *w, uint64_t old)
     case 2: return draw(&w->state, 32);
     case 3: return old ^ 1ull << draw(&w->state, 64);
     case 4: return UINT64_MAX - draw(&w->state, 4);
-    default: return (1ull << draw(&w->state, 64)) - draw(&w->state, 3);
+    default: return (1ull << draw(&w->state, 64)) + draw(&w->state, 5) - 2;
     }
 }
 
@@ -289,8 +289,11 @@ static bool change(work *w)
     choice c;
     if (!choose(w, NULL, &c))
         return false;
-    switch (draw(&w->state, 8)) {
+    switch (draw(&w->state, 9)) {
     case 0: return replace_field(w, &c, w->bytes, 0);
+    case 8: /* a name that is left out: inputs that a node does without */
+        return (c.at.key & 7) == 2 && !is_message(w->bytes, &c.at) &&
+               replace_payload(w, &c, w->bytes, 0);
     case 1:
     case 2:
     case 3: {
