@@ -11,7 +11,7 @@ import os
 import sys
 
 from _pb import Graph, attr, field, floats, ints, many, model, node, tensor, value
-from _seeds_load import all_loads
+from _seeds_legal import all_models
 from _seeds_taktp import all_taktp
 from _seeds_weights import SEEDS, WANTS, all_npy, all_safetensors, want
 from _seeds_words import check_classes, check_words
@@ -379,7 +379,7 @@ if __name__ == "__main__":
     for part in (tensors, wire, structure, operators, loops_and_rest, all_safetensors, all_npy,
                  all_taktp):
         part()
-    all_loads(onnx)
+    all_models(onnx)
     if sys.argv[1:] == ["--write"]:
         for seed, content in SEEDS.items():
             with open(os.path.join(CORPUS, seed), "wb") as out:

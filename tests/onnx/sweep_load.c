@@ -25,7 +25,7 @@ typedef struct job {
 static takt_status scenario(takt_inject *inject, void *user)
 {
     job *j = user;
-    takt_config config = {0};
+    takt_config config = {.limits = {.bytes = 1 << 30}}; /* else each context asks the machine */
     takt_ctx *ctx;
     takt_inject_config(inject, &config);
     takt_status status = takt_ctx_create(&config, &ctx);
@@ -65,6 +65,19 @@ static void sweep(load_fn *how, const char *path)
     free(copy);
 }
 
+/* Of the many seeds of single operations (classes 30 to 32) every third is swept, and all that work
+ * out shapes. */
+static bool is_swept(const char *name)
+{
+    unsigned sum = 0;
+    for (const char *at = name; *at != '\0'; at++)
+        sum += (unsigned char)*at;
+    const char *class = strncmp(name, "legal_", 6) == 0 ? name + 6 : name;
+    const bool has_many =
+        class[0] == '3' && strncmp(class, "31_shape", 8) != 0 && strncmp(class, "31_until", 8) != 0;
+    return strstr(name, "exponential") == NULL && (!has_many || sum % 3 == 0);
+}
+
 static void folder(const char *name, load_fn *how, size_t least)
 {
     char path[512];
@@ -72,7 +85,7 @@ static void folder(const char *name, load_fn *how, size_t least)
     DIR *dir = opendir(path);
     const size_t before = swept;
     for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
-        if (e->d_name[0] != '.' && strstr(e->d_name, "exponential") == NULL) {
+        if (e->d_name[0] != '.' && is_swept(e->d_name)) {
             snprintf(path, sizeof path, "tests/corpus/%s/%.200s", name, e->d_name);
             sweep(how, path);
         }

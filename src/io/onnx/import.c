@@ -1,4 +1,5 @@
 /* import.c - from the description of a model to a graph. */
+#include <math.h>
 #include <string.h>
 
 #include "io/onnx/adapt.h"
@@ -338,16 +339,26 @@ static bool recognises(const uint8_t *bytes, size_t length)
            tag == 0x3A || tag == 0x42;
 }
 
+/* What a load may work out: by the length of the file, and less where the context's limits are low.
+ * By default that is 128 MiB of tables and seconds of the interpreter's time. */
+static void set_budgets(takt_import *im)
+{
+    enum { TABLES = 1 << 27, WORK = 1 << 29, WORK_OF_A_TURN = 1024 };
+    const takt_limits *limits = &im->ctx->limits;
+    const size_t length = im->source->length;
+    im->budget = limits->nodes;
+    im->repeats = (1 << 14) + 16 * (uint64_t)length;
+    im->tables = limits->tensor_bytes < TABLES ? (size_t)limits->tensor_bytes : TABLES;
+    im->tables += 64 * length;
+    im->fold_work = fmin(WORK, WORK_OF_A_TURN * (double)limits->trip_count);
+    im->fold_elements = (1 << 16) + 2 * (double)length;
+}
+
 static takt_status read(const takt_source *given, takt_graph **graph)
 {
     takt_source source = *given;
-    takt_import im = {.ctx = source.ctx,
-                      .source = &source,
-                      .budget = source.ctx->limits.nodes,
-                      .repeats = (1 << 14) + 16 * (uint64_t)source.length,
-                      .tables = (1 << 27) + 64 * source.length,
-                      .fold_work = 1 << 29, /* seconds of the interpreter's time */
-                      .fold_elements = (1 << 16) + 2 * (double)source.length};
+    takt_import im = {.ctx = source.ctx, .source = &source};
+    set_budgets(&im);
     takt_arena_init(&im.arena, source.ctx);
     takt_status status = takt_pb_read_model(&im.arena, source.bytes, source.length, &im.model);
     if (status == TAKT_OK && im.model.graph != NULL && source.fixed != NULL)

@@ -43,9 +43,13 @@ static bool convert_own(takt_call *c, const takt_attr_def *def, const takt_pb_at
         return a->type == TAKT_PB_INTS;
     }
     takt_tensor value;
-    if (a->type != TAKT_PB_TENSOR || a->t == NULL ||
-        takt_onnx_tensor(c->im->source, a->t, &value) != TAKT_OK)
+    if (a->type != TAKT_PB_TENSOR || a->t == NULL)
         return false;
+    const takt_status status = takt_onnx_tensor(c->im->source, a->t, &value);
+    if (status != TAKT_OK) {
+        c->status = status == TAKT_ERR_MEMORY ? status : c->status;
+        return false;
+    }
     const bool fits = value.type.dtype == TAKT_F64 && takt_tensor_count(&value) == 1;
     if (fits)
         *out = takt_attr_f64(takt_dtype_get_f(TAKT_F64, takt_tensor_data(&value), 0));
@@ -98,8 +102,10 @@ takt_status takt_import_record(takt_call *c, const takt_op *op)
         const takt_span name = c->node->attrs[i].name;
         const takt_attr_def *def = definition(op, name, takt_span_is(c->node->domain, "takt"));
         char text[64] = {0};
+        if (name.length >= sizeof text)
+            return takt_onnx_refuse(c, "attribute %.60s... is not understood", name.at);
         if (name.length > 0)
-            memcpy(text, name.at, name.length < sizeof text ? name.length : sizeof text - 1);
+            memcpy(text, name.at, name.length);
         if (takt_span_is(name, "consumed_inputs"))
             continue; /* of the first opsets: a hint */
         const takt_pb_attr *a = takt_onnx_attr(c, text);

@@ -1,6 +1,7 @@
 /* symbolic.c - integer vectors whose elements are dimensions: what shapes are computed from. */
 #include <string.h>
 
+#include "base/size.h"
 #include "io/onnx/import.h"
 
 static takt_sym number(int64_t v)
@@ -11,6 +12,21 @@ static takt_sym number(int64_t v)
 static takt_sym of_dim(takt_dim d)
 {
     return takt_dim_is_number(d) ? number(d) : (takt_sym){.is_dim = true, .dim = d};
+}
+
+typedef struct work {
+    takt_room *room;
+    const takt_node *n;
+    takt_sym *out;
+    size_t count;
+    takt_status status; /* of memory: what else fails is only not known */
+} work;
+
+static bool fails(work *w, takt_status status)
+{
+    if (status == TAKT_ERR_MEMORY)
+        w->status = status;
+    return false;
 }
 
 /* ---- arithmetic on one element ---- */
@@ -49,7 +65,7 @@ static bool dim_op(const takt_op *op, takt_dim_op *out)
     return false;
 }
 
-static bool combine(takt_room *room, const takt_op *op, takt_sym a, takt_sym b, takt_sym *out)
+static bool combine(work *w, const takt_op *op, takt_sym a, takt_sym b, takt_sym *out)
 {
     *out = (takt_sym){0};
     if (!a.is_dim && !b.is_dim)
@@ -59,6 +75,8 @@ static bool combine(takt_room *room, const takt_op *op, takt_sym a, takt_sym b, 
         return false;
     if (how == TAKT_DIM_ADD && (!a.is_dim ? a.number : b.is_dim ? 0 : b.number) < 0) {
         const int64_t by = !a.is_dim ? a.number : b.number; /* n + -1 is n - 1 */
+        if (by == INT64_MIN)
+            return false;
         if (!a.is_dim)
             a = b;
         b = number(-by);
@@ -66,13 +84,15 @@ static bool combine(takt_room *room, const takt_op *op, takt_sym a, takt_sym b, 
     }
     if ((!a.is_dim && a.number < 0) || (!b.is_dim && b.number < 0))
         return false;
-    takt_ctx *ctx = room->im->ctx;
+    takt_ctx *ctx = w->room->im->ctx;
     const takt_error before = ctx->error;
     takt_dim d;
-    if (takt_dim_make(room->g->dims, how, a.is_dim ? a.dim : a.number, b.is_dim ? b.dim : b.number,
-                      &d) != TAKT_OK) {
-        ctx->error = before;
-        return false;
+    const takt_status status = takt_dim_make(w->room->g->dims, how, a.is_dim ? a.dim : a.number,
+                                             b.is_dim ? b.dim : b.number, &d);
+    if (status != TAKT_OK) {
+        if (status != TAKT_ERR_MEMORY)
+            ctx->error = before;
+        return fails(w, status);
     }
     *out = of_dim(d);
     return true;
@@ -121,19 +141,16 @@ static bool compare(takt_room *room, const takt_op *op, takt_sym a, takt_sym b, 
 
 /* ---- nodes ---- */
 
-typedef struct work {
-    takt_room *room;
-    const takt_node *n;
-    takt_sym *out;
-    size_t count;
-} work;
-
-static takt_syms input(const work *w, uint32_t i)
+static takt_syms input(work *w, uint32_t i)
 {
     takt_syms syms = {0};
-    if (i >= w->n->in_count || w->n->in[i] == TAKT_NONE ||
-        takt_fold_syms(w->room, w->n->in[i], &syms) != TAKT_OK)
+    if (i >= w->n->in_count || w->n->in[i] == TAKT_NONE)
+        return syms;
+    const takt_status status = takt_fold_syms(w->room, w->n->in[i], &syms);
+    if (status != TAKT_OK) {
+        fails(w, status);
         return (takt_syms){0};
+    }
     return syms;
 }
 
@@ -186,10 +203,12 @@ static bool cut(work *w)
     at = at < 0 ? (step > 0 ? 0 : -1) : at;
     if (step < 0 && at >= size)
         at = size - 1;
-    for (size_t i = 0; i < w->count; i++, at += step) {
+    for (size_t i = 0; i < w->count; i++) {
         if (at < 0 || at >= size)
             return false;
         w->out[i] = x.at[at];
+        if (!takt_i64_add(at, step, &at)) /* behind the last */
+            return i + 1 == w->count;
     }
     return true;
 }
@@ -202,7 +221,7 @@ static bool calculate(work *w)
     for (size_t i = 0; i < w->count; i++) {
         const takt_sym x = a.at[a.count == 1 ? 0 : i], y = b.at[b.count == 1 ? 0 : i];
         if (is_comparison(w->n->op) ? !compare(w->room, w->n->op, x, y, &w->out[i])
-                                    : !combine(w->room, w->n->op, x, y, &w->out[i]))
+                                    : !combine(w, w->n->op, x, y, &w->out[i]))
             return false;
     }
     return true;
@@ -213,7 +232,7 @@ static bool product(work *w)
     const takt_syms a = input(w, 0);
     w->out[0] = number(1);
     for (size_t i = 0; a.at != NULL && i < a.count; i++)
-        if (!combine(w->room, &takt_op_mul, w->out[0], a.at[i], &w->out[0]))
+        if (!combine(w, &takt_op_mul, w->out[0], a.at[i], &w->out[0]))
             return false;
     return a.at != NULL && w->count == 1;
 }
@@ -237,8 +256,9 @@ static bool size_of(work *w)
     const takt_type *t = takt_type_of(w->room->g, w->n->in[0]);
     const int64_t axis = w->n->attr[0].i64 < 0 ? w->n->attr[0].i64 + t->rank : w->n->attr[0].i64;
     takt_dim d;
-    if (takt_dim_resolve(w->room->g->dims, t->dim[axis], &d) != TAKT_OK)
-        return false;
+    const takt_status status = takt_dim_resolve(w->room->g->dims, t->dim[axis], &d);
+    if (status != TAKT_OK)
+        return fails(w, status);
     w->out[0] = of_dim(d);
     return true;
 }
@@ -277,5 +297,5 @@ takt_status takt_fold_symbolic(takt_room *room, takt_id id, takt_syms *out)
         return TAKT_ERR_MEMORY;
     if (solve(&w))
         *out = (takt_syms){w.out, w.count};
-    return TAKT_OK;
+    return w.status;
 }

@@ -123,6 +123,8 @@ static takt_status reverse(takt_call *c)
     takt_dim dims[TAKT_MAX_RANK];
     if (c->status != TAKT_OK || !takt_onnx_has(c, 1))
         return takt_onnx_refuse(c, "the lengths are missing");
+    if (batch == time)
+        return takt_onnx_refuse(c, "batch_axis and time_axis are both %d", time);
     for (int i = 0; i < t.rank; i++)
         dims[i] = i == batch ? t.dim[i] : 1;
     const takt_id length =
@@ -144,6 +146,8 @@ static takt_status tensor_scatter(takt_call *c)
     const int axis = takt_onnx_axis(c, takt_onnx_i(c, "axis", -2), t.rank);
     if (c->status != TAKT_OK)
         return c->status;
+    if (axis == 0)
+        return takt_onnx_refuse(c, "axis 0 is the batch");
     takt_id index = line(c, u.dim[axis], axis, u.rank);
     if (takt_onnx_has(c, 2)) {
         takt_dim dims[TAKT_MAX_RANK];

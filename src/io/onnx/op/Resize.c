@@ -324,6 +324,10 @@ static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
     const takt_array *roi = p->base.place == TAKT_RESIZE_CROP ? takt_onnx_known_floats(c, 1) : NULL;
     const takt_ints axes = takt_onnx_ints(c, "axes");
     const size_t count = axes.is_set ? axes.count : (size_t)t->rank;
+    if (roi != NULL && roi->count != 2 * count) {
+        (void)takt_onnx_refuse(c, "roi has %zu values for %zu axes", roi->count, count);
+        return TAKT_NONE;
+    }
     for (size_t i = 0; i < count && x != TAKT_NONE; i++) {
         const int axis = axes.is_set ? takt_onnx_axis(c, axes.at[i], t->rank) : (int)i;
         takt_resize r = p->base;
@@ -337,7 +341,7 @@ static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
         r.out = size_of(c, p, &r, axis);
         if (c->status != TAKT_OK)
             return TAKT_NONE;
-        if (roi != NULL && roi->count == 2 * count) {
+        if (roi != NULL) {
             r.start = roi->f[i];
             r.end = roi->f[count + i];
         }

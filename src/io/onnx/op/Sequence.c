@@ -31,8 +31,12 @@ static const takt_onnx_value *list(takt_call *c, size_t i)
 static size_t position(takt_call *c, size_t input, size_t count, size_t fallback, size_t end)
 {
     const takt_ints at = takt_onnx_known_ints(c, input);
-    if (!at.is_set || at.count != 1)
+    if (!at.is_set)
         return fallback;
+    if (at.count != 1) {
+        (void)takt_onnx_refuse(c, "a position of %zu numbers", at.count);
+        return 0;
+    }
     const int64_t v = at.at[0] < 0 ? at.at[0] + (int64_t)count : at.at[0];
     if (v >= 0 && (uint64_t)v < end)
         return (size_t)v;
