@@ -185,21 +185,22 @@ static takt_id bias(takt_rewrite *r, const takt_node *n)
     return takt_graph_append(g, old.op, TAKT_INTEGER_SCALE + 1, in, old.attr);
 }
 
-/* Nothing below zero survives the quantisation, so a relu before it does nothing. */
-static bool cuts_at_zero(const takt_graph *g, const takt_node *n)
-{
-    const takt_id zero = zero_of(n);
-    if (zero == TAKT_NONE)
-        return n->type->dtype == TAKT_U8;
-    return takt_match_value(g, zero, n->type->dtype == TAKT_U8 ? 0 : -128);
-}
-
 /* Quantising keeps the order of values: `id` is known and greater than zero. */
 static bool is_positive(const takt_graph *g, takt_id id)
 {
     const takt_node *n = takt_match_op(g, id, &takt_op_constant);
     return n != NULL && n->type->rank == 0 && n->type->dtype == TAKT_F32 &&
            takt_dtype_get_f(TAKT_F32, takt_tensor_data(n->attr[0].tensor), 0) > 0;
+}
+
+/* Nothing below zero survives the quantisation by a positive scale, so a relu before it does
+ * nothing. */
+static bool cuts_at_zero(const takt_graph *g, const takt_node *n)
+{
+    const takt_id zero = zero_of(n);
+    if (zero == TAKT_NONE)
+        return n->type->dtype == TAKT_U8;
+    return takt_match_value(g, zero, n->type->dtype == TAKT_U8 ? 0 : -128);
 }
 
 /* A relu becomes a lower bound: the zero point, which is what 0 is quantised to. */
@@ -210,13 +211,12 @@ static takt_id quantize(takt_rewrite *r, const takt_node *n)
     const takt_node *sum = scaled(g, relu != NULL ? relu->in[0] : n->in[0]);
     if (sum == NULL || !is_byte(n->type->dtype) || sum->in_count > TAKT_INTEGER_SCALE + 1)
         return TAKT_NONE;
-    const bool has_bound = relu != NULL && !cuts_at_zero(g, n);
-    if (has_bound && !is_positive(g, n->in[1]))
-        return takt_refuse(r, n, "a relu before it counts, and its scale may be negative");
     if (!takt_match_single(r, 0))
         return takt_refuse(r, n, "what it quantises is used elsewhere too");
     if (takt_type_of(g, n->in[1])->rank != 0)
         return takt_refuse(r, n, "it has several scales");
+    if (relu != NULL && !is_positive(g, n->in[1]))
+        return takt_refuse(r, n, "a relu before it counts, and its scale may be negative");
     const takt_node old = *sum;
     takt_id in[TAKT_INTEGER_INPUTS];
     for (uint32_t k = 0; k < TAKT_INTEGER_SCALE; k++)
@@ -226,6 +226,7 @@ static takt_id quantize(takt_rewrite *r, const takt_node *n)
         zero_of(n) != TAKT_NONE ? n->in[2] : takt_cast(g, takt_scalar_i64(g, 0), n->type->dtype);
     const takt_id sum_of_bytes = takt_graph_append(g, old.op, TAKT_INTEGER_INPUTS, in, old.attr);
     const takt_id bound[] = {sum_of_bytes, in[TAKT_INTEGER_ZERO]};
+    const bool has_bound = relu != NULL && !cuts_at_zero(g, n);
     return has_bound ? takt_graph_append(g, &takt_op_max, 2, bound, NULL) : sum_of_bytes;
 }
 

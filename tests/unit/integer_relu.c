@@ -12,6 +12,7 @@ typedef struct text {
     const char *what, *model;
     size_t count;
     uint8_t zero;
+    bool is_negative; /* the scale is, or may be: the relu stays what it is */
 } text;
 
 #define MODEL(x, w, call, quantize)                                                                \
@@ -27,18 +28,40 @@ typedef struct text {
 #define TO_U8 "op.quantize(y, constant(f32[], [64]), constant(u8[], [90]), dtype=u8)"
 #define TO_I8 "op.quantize(y, constant(f32[], [32]), constant(i8[], [-5]))"
 #define NO_ZERO "op.quantize(y, constant(f32[], [64]), dtype=i8)"
+/* Negative scales turn the order round: a relu is no lower bound, and it cuts what bytes hold. */
+#define TURNED_U8 "op.quantize(y, constant(f32[], [-64]), constant(u8[], [0]), dtype=u8)"
+#define TURNED_I8 "op.quantize(y, constant(f32[], [-64]), constant(i8[], [-128]))"
+#define TURNED_NO_ZERO "op.quantize(y, constant(f32[], [-64]), dtype=u8)"
+#define TURNED_BETWEEN "op.quantize(y, constant(f32[], [-64]), constant(i8[], [3]))"
+#define TURNED_BY_INPUT                                                                            \
+    "op.quantize(y, op.reduce_min(op.cast(x, dtype=f32), axes=[0, 1]) - 64, dtype=u8)"
 
 static const text texts[] = {
     {"3x3",
      MODEL("1, 9, 10, 64", "33, 3, 3, 64", "op.conv(xd, wd, pad=[1, 1, 1, 1], layout=nhwc)", TO_U8),
-     9 * 10 * 33, 90},
+     9 * 10 * 33, 90, false},
     {"1x1", MODEL("1, 9, 10, 20", "17, 1, 1, 20", "op.conv(xd, wd, layout=nhwc)", TO_I8),
-     9 * 10 * 17, 251},
+     9 * 10 * 17, 251, false},
     {"depthwise",
      MODEL("1, 9, 10, 40", "40, 3, 3, 1",
            "op.conv(xd, wd, groups=40, pad=[1, 1, 1, 1], layout=nhwc)", TO_U8),
-     9 * 10 * 40, 90},
-    {"product", MODEL("21, 70", "70, 37", "op.matmul(xd, wd)", NO_ZERO), 21 * 37, 0},
+     9 * 10 * 40, 90, false},
+    {"product", MODEL("21, 70", "70, 37", "op.matmul(xd, wd)", NO_ZERO), 21 * 37, 0, false},
+    {"product, cut at 0",
+     MODEL("21, 70", "70, 37", "op.matmul(xd, wd)",
+           "op.quantize(y, constant(f32[], [64]), constant(u8[], [0]), dtype=u8)"),
+     21 * 37, 0, false},
+    {"turned, u8", MODEL("21, 70", "70, 37", "op.matmul(xd, wd)", TURNED_U8), 21 * 37, 0, true},
+    {"turned, i8", MODEL("21, 70", "70, 37", "op.matmul(xd, wd)", TURNED_I8), 21 * 37, 128, true},
+    {"turned, no zero", MODEL("21, 70", "70, 37", "op.matmul(xd, wd)", TURNED_NO_ZERO), 21 * 37, 0,
+     true},
+    {"turned, zero between", MODEL("21, 70", "70, 37", "op.matmul(xd, wd)", TURNED_BETWEEN),
+     21 * 37, 3, true},
+    {"turned by an input", MODEL("21, 70", "70, 37", "op.matmul(xd, wd)", TURNED_BY_INPUT), 21 * 37,
+     0, true},
+    {"turned, 1x1",
+     MODEL("1, 9, 10, 20", "17, 1, 1, 20", "op.conv(xd, wd, layout=nhwc)", TURNED_U8), 9 * 10 * 17,
+     0, true},
 };
 
 static size_t bytes_of(const takt_tensor_view *v)
@@ -84,11 +107,12 @@ static void one(const text *t)
     run(m, (takt_plan_options){.backend = "ref", .passes = "-quantized"}, want, t->count);
     EXPECT(memcmp(got, want, t->count) == 0, "%s: bytes differ", t->what);
     EXPECT(memcmp(wide, want, t->count) == 0, "%s: bytes differ in floats", t->what);
-    EXPECT(steps == 1, "%s: %zu steps", t->what, steps);
+    EXPECT((steps == 1) == !t->is_negative, "%s: %zu steps", t->what, steps);
     size_t low = 0;
     for (size_t i = 0; i < t->count; i++)
         low += got[i] == t->zero;
-    EXPECT(low > 0 && low < t->count, "%s: %zu of %zu are the zero point", t->what, low, t->count);
+    EXPECT(low > 0 && (low < t->count || t->is_negative), "%s: %zu of %zu are the zero point",
+           t->what, low, t->count);
     takt_model_destroy(m);
 }
 
