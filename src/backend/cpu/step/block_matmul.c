@@ -267,6 +267,16 @@ static facts *facts_of(takt_planner *p, const takt_node *n)
     return f;
 }
 
+/* Tasks for each of many threads, of which some may be half as fast as others. Every task rounds
+ * all rows to bytes, which is little beside the weights only if the rows are several. */
+static size_t tasks_each(const facts *f, size_t threads)
+{
+    enum { MANY_THREADS = 8, SEVERAL = 8 };
+    if (threads < MANY_THREADS || (f->way == BYTES && f->m < SEVERAL))
+        return 1;
+    return f->way == FEW_ROWS ? 4 : 2;
+}
+
 static takt_status compile(takt_planner *p)
 {
     takt_step *s = p->step;
@@ -289,8 +299,8 @@ static takt_status compile(takt_planner *p)
     const takt_cut_work work = {f->m, takt_blocks_panels(f->b.n), 8, 4};
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const double bytes = (double)f->b.n * (double)f->b.k / 8 * f->b.bits;
-    f->cut = takt_cpu_cut(
-        &work, takt_cpu_tasks(p, f->way == BYTES ? operations / 4 : operations, bytes, threads));
+    f->cut = takt_cpu_cut(&work, takt_cpu_tasks(p, f->way == BYTES ? operations / 4 : operations,
+                                                bytes, tasks_each(f, threads) * threads));
     s->scratch_each = scratch_of(f);
     s->run = run;
     s->before = f->words.is_packed && f->scale.is_packed &&
