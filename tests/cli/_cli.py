@@ -64,6 +64,15 @@ def write(name, content):
     return path(name)
 
 
+def is_written(file):
+    """Whether a result is there. That it can be written is tried first: for a moment the file is
+    there and empty, and then gone again."""
+    try:
+        return os.stat(file).st_size > 0
+    except FileNotFoundError:
+        return False
+
+
 def npy(shape, values, descr="<f4", letter="f"):
     """The bytes of an .npy file."""
     sizes = ", ".join(str(size) for size in shape) + ("," if len(shape) == 1 else "")

@@ -9,6 +9,7 @@ import sys
 import time
 
 import _ceilings
+from _cli import is_written
 
 TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
 shutil.rmtree(TMP, ignore_errors=True)
@@ -30,14 +31,6 @@ def takt(line, code=0, text=None):
     expect(done.returncode == code, f"{line}: status {done.returncode}, wanted {code}\n{both}")
     expect(text is None or text in both, f"{line}: no {text!r}:\n{both}")
     return done
-
-
-def is_written(path):
-    """Whether it can be written is tried first: for a moment it is there and empty."""
-    try:
-        return path.stat().st_size > 0
-    except FileNotFoundError:
-        return False
 
 
 def first_is_done(path):

@@ -10,6 +10,7 @@ import sys
 import time
 
 import _ceilings
+from _cli import is_written
 
 TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
 ENVIRONMENT = _ceilings.keep(TOOL, TMP / "cache")
@@ -125,7 +126,7 @@ def interruption():
     broken.unlink(missing_ok=True)
     run = subprocess.Popen([TOOL, "benchmark", "run", "model.takt", "--iterations", "100000000",
                             "-o", "broken.json", "-q"], cwd=TMP, env=ENVIRONMENT)
-    while run.poll() is None and not broken.exists():
+    while run.poll() is None and not is_written(broken):
         time.sleep(0.05)
     run.send_signal(signal.SIGINT)
     expect(run.wait() == 130, f"status {run.returncode} after an interrupt")
