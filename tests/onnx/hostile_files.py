@@ -30,8 +30,8 @@ def write(path, body):
 
 
 def run(*args):
-    """10 s: whoever opens a pipe waits for ever."""
-    done = subprocess.run([TOOL, *args], text=True, capture_output=True, check=False, timeout=10)
+    """Whoever opens a pipe waits for ever; two minutes are more than a busy machine needs."""
+    done = subprocess.run([TOOL, *args], text=True, capture_output=True, check=False, timeout=120)
     return done.returncode, done.stdout + done.stderr
 
 
