@@ -27,9 +27,16 @@ bool takt_step_is_fast(const takt_step *s)
     return false;
 }
 
+static bool tells_of_fast(const takt_step *s)
+{
+    static const char start[] = "numerics fast:";
+    return s->note != NULL && strncmp(s->note, start, sizeof start - 1) == 0;
+}
+
 /* The steps of a plan and of its subgraphs' plans. */
 typedef struct tally {
     size_t narrow, fast;
+    size_t told;        /* steps that say why they are not fast */
     size_t asked;       /* of the narrow ones: as the options ask */
     const char *stored; /* of the first that stores weights narrowly */
 } tally;
@@ -43,6 +50,7 @@ static void count(const takt_plan *plan, tally *t)
         t->asked += stored != NULL && strcmp(stored, takt_dtype_name(asked)) == 0;
         t->stored = t->stored != NULL ? t->stored : stored;
         t->fast += takt_step_is_fast(&plan->steps[i]);
+        t->told += tells_of_fast(&plan->steps[i]);
     }
 }
 
@@ -62,7 +70,10 @@ static const char *idle_numerics(const takt_plan *plan, const tally *t)
         return NULL;
     if (plan->backend != &takt_backend_cpu)
         return "numerics fast changes nothing: only backend cpu has products of 16 bits";
-    return "numerics fast changes nothing: no step is a product of 16 bits (takt kernels says why)";
+    return t->told > 0
+               ? "numerics fast changes nothing: no step is a product of 16 bits (takt "
+                 "kernels says why beside each)"
+               : "numerics fast changes nothing: no step is a product that 16 bits could do";
 }
 
 /* The model's own weights have 16 bits of the other kind, which no precision changes. Numerics

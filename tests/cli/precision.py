@@ -28,6 +28,16 @@ for backend, flag, words in (("ref", "--numerics=fast", "numerics fast changes n
     expect(words in said, f"plan on {backend} {flag}: {said}")
     run = takt("benchmark", "run", MLP, "--iterations", "5", "--backend", backend, flag)
     expect(run.returncode == 0 and words in run.stderr, f"run {flag}: {run.stderr}")
+ATTENTION = write("attention.takt", "model a(q: f32[1, 32, 64]) {\n"
+                  "  return op.attention(q, q, q, heads=4)\n}\n")
+nothing = "note: numerics fast changes nothing: "
+said = succeeds("kernels", ATTENTION, "--numerics", "fast")
+expect(nothing + "no step is a product of 16 bits (takt kernels says why beside each)" in said and
+       "numerics fast: attention as one step is computed in f32" in said, said)
+expect("numerics" not in succeeds("kernels", ATTENTION), "not asked for")
+said = succeeds("kernels", ONE, "--numerics", "fast")
+expect(nothing + "no step is a product that 16 bits could do\n" in said and
+       "says why" not in said, said)
 said = succeeds("kernels", LSTM, "--precision", "bf16")
 expect("leaves recurrent weights as they are" in said, said)
 

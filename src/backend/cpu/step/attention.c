@@ -325,6 +325,8 @@ static takt_status compile(takt_planner *p)
     if (f->walk != NULL && f->walk->rows > 0)
         f->block = f->walk->rows < BLOCK_MOST ? f->walk->rows : BLOCK_MOST;
     const size_t tile = set_kernels(p, f);
+    if (p->settings->is_fast && !takt_planner_in_prologue(p))
+        p->step->note = "numerics fast: attention as one step is computed in f32";
     p->step->run = run;
     p->step->data = f;
     TAKT_TRY(cut_tasks(p, f, tile));
