@@ -32,7 +32,7 @@ typedef struct takt_file takt_file;
 
 /** Where files come from. Every call returns 0 or a positive errno. Thread-safe. */
 typedef struct takt_files {
-    /** `path` for reading; regular files only. */
+    /** `path` for reading; regular files only: EISDIR of a folder, ESPIPE of a pipe or device. */
     int (*open_read)(void *user, const char *path, takt_file **file);
     /** `name` beneath folder `dir` for reading; never leaves it, follows no link, unless
      *  `allow_links`. */

@@ -61,7 +61,10 @@ takt_status takt_fail_file(takt_ctx *ctx, takt_error_id id, const char *path, co
 {
     char reason[128];
     takt_os_reason(error, reason, sizeof reason);
-    return takt_fail(ctx, id, "cannot %s %s: %s", what, path, reason);
+    const takt_status status = takt_fail(ctx, id, "cannot %s %s: %s", what, path, reason);
+    if (id != TAKT_E_FILE_OPEN || strcmp(path, "-") != 0)
+        return status;
+    return takt_fail_hint(ctx, "standard input is not read; a regular file is needed");
 }
 
 static takt_status read_opened(takt_ctx *ctx, const char *path, takt_file *file, void **bytes,

@@ -1,6 +1,8 @@
 /* clock.c - the monotonic clock, sleep, processor time, and the names of system errors. */
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -37,7 +39,9 @@ uint64_t takt_os_cpu_ns(void)
 
 const char *takt_os_reason(int error, char *to, size_t size)
 {
-    if (strerror_r(error, to, size) != 0 && size > 0)
+    if (error == ESPIPE) /* what file.c says of them: the system would speak of seeking */
+        snprintf(to, size, "it is a pipe or device; a regular file is needed");
+    else if (strerror_r(error, to, size) != 0 && size > 0)
         to[0] = '\0';
     return to;
 }

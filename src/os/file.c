@@ -64,7 +64,7 @@ static int check_kind(int fd, int allow_links)
     if (S_ISDIR(about.st_mode))
         return EISDIR;
     if (!S_ISREG(about.st_mode))
-        return EINVAL;
+        return ESPIPE;
     return allow_links || about.st_nlink <= 1 ? 0 : EMLINK;
 }
 
@@ -134,7 +134,7 @@ static int check_target(int dir, const char *name)
         return errno == ENOENT ? 0 : errno;
     if (S_ISDIR(about.st_mode))
         return EISDIR;
-    return S_ISREG(about.st_mode) || S_ISLNK(about.st_mode) ? 0 : EINVAL;
+    return S_ISREG(about.st_mode) || S_ISLNK(about.st_mode) ? 0 : ESPIPE;
 }
 
 static int create_temp(takt_file *f)

@@ -1,9 +1,14 @@
 """exits.py - exit codes: 0 ok, 1 failed, 2 usage, 4 limit or deadline not met, 130 interrupted."""
+import os
 import signal
 import subprocess
 import time
 
-from _cli import CNN, MLP, ROOT, TOOL, CLEAN, expect, fails, finish, succeeds, takt, write
+from _cli import CNN, MLP, ROOT, TOOL, CLEAN, expect, fails, finish, path, succeeds, takt, write
+
+PIPE = path("pipe.takt")
+if os.path.exists(PIPE):
+    os.remove(PIPE)
 
 succeeds("run", MLP)
 fails(1, "run", "no/such/model.takt", says=["error[TAKT3001]", "no/such/model.takt"])
@@ -11,6 +16,15 @@ fails(1, "run", write("bad.takt", "model m(x: f32[2]) -> f32[2] { return y }\n")
       says=["2202", "bad.takt:1", "^"])
 fails(1, "run", write("empty.takt", ""), says=["TAKT3006", "is empty"])
 fails(1, "run", "examples", says=["error[TAKT3001]"])
+os.mkfifo(PIPE)
+for name in ("/dev/null", PIPE):
+    for call in (("run", name), ("inspect", name), ("run", MLP, "-i", "x=" + name)):
+        fails(1, *call, says=[f"error[TAKT3001]: cannot open {name}: it is a pipe or device; "
+                              "a regular file is needed"])
+fails(1, "run", "/dev/stdin", input="model m(x: f32[2]) { return x }", says=[
+    "error[TAKT3001]: cannot open /dev/stdin: it is a pipe or device; a regular file is needed"])
+fails(1, "run", "-", says=["error[TAKT3001]: cannot open -: ",
+                           "hint: standard input is not read; a regular file is needed"])
 fails(2, says=[])
 fails(2, "nonsense", says=["error[TAKT1002]: there is no verb nonsense"])
 fails(2, "run", says=["takt run wants MODEL", "takt run --help"])
