@@ -191,7 +191,7 @@ takt_status takt_dim_resolve(takt_dims *dims, takt_dim d, takt_dim *out)
     if (status == TAKT_OK)
         status = check_result(dims, *out);
     unlock(dims);
-    return status;
+    return noted(dims, status);
 }
 
 size_t takt_dims_name_count(const takt_dims *dims)

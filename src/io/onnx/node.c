@@ -340,6 +340,7 @@ static takt_status import_node(takt_scope *scope, const takt_pb_node *n)
         takt_graph_set_origin(c.g, text != NULL ? text : "", 0);
         takt_status status = adapt(&c);
         status = status != TAKT_OK ? status : c.status != TAKT_OK ? c.status : c.g->status;
+        status = takt_dims_blame(c.g->dims, status);
         const bool is_short = c.status == TAKT_ERR_MEMORY || c.g->status == TAKT_ERR_MEMORY;
         if (is_short && im->ctx->error.status != TAKT_ERR_MEMORY) /* what else is wrong follows */
             status = takt_fail_memory(im->ctx, "nodes", sizeof(takt_node));
