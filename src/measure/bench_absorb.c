@@ -25,6 +25,18 @@ static takt_status append(takt_bench *b, const takt_timing *from, takt_timing *t
     return TAKT_OK;
 }
 
+static void copy_config(takt_bench *b, takt_run_config *c)
+{
+    *c = (takt_run_config){copy(b, c->backend), copy(b, c->precision), copy(b, c->numerics),
+                           copy(b, c->note)};
+}
+
+static void copy_cache(takt_bench *b, takt_cache_use *use)
+{
+    use->source = copy(b, use->source);
+    use->note = copy(b, use->note);
+}
+
 /* A row like `from`, whose names and times are the bench's own. */
 static takt_status first_of(takt_bench *b, const takt_bench_row *from, takt_bench_row **row)
 {
@@ -38,6 +50,9 @@ static takt_status first_of(takt_bench *b, const takt_bench_row *from, takt_benc
     r->more.energy = copy(b, from->more.energy);
     r->more.event = copy(b, from->more.event);
     r->more.source = copy(b, from->more.source);
+    copy_config(b, &r->config);
+    copy_cache(b, &r->more.cache);
+    copy_cache(b, &r->more.modelled);
     r->op_count = 0;
     r->ops = takt_arena_array(&b->arena, from->op_count, sizeof *r->ops);
     for (size_t i = 0; r->ops != NULL && i < from->op_count; i++) {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "measure/bench.h"
 #include "os/counter.h"
 #include "os/energy.h"
 #include "os/traffic.h"
@@ -106,7 +107,8 @@ static void traffic(void)
 static void add_case(takt_text *t, int batch, double ms, int peak, bool met)
 {
     takt_text_add(t,
-                  "%s{\"config\":{\"batch_size\":%d,\"threads\":2},\"results\":{\"latency\":"
+                  "%s{\"config\":{\"batch_size\":%d,\"threads\":2,\"backend\":\"cpu\","
+                  "\"precision\":\"bf16\",\"numerics\":\"fast\"},\"results\":{\"latency\":"
                   "{\"samples_ns\":[%g,%g,%g,%g]},\"throughput\":{\"median\":%g},"
                   "\"memory_usage\":{\"peak\":%d},\"slo\":{\"percentile\":99,\"limit_ms\":2,"
                   "\"value_ms\":%g,\"met\":%s}}}",
@@ -159,14 +161,36 @@ static void batches(void)
     takt_bench_destroy(empty);
 }
 
+/* `text` is `want`, and not the very words of another, which may go. */
+static bool is_own(const char *text, const char *of_other, const char *want)
+{
+    return text != NULL && text != of_other && strcmp(text, want) == 0;
+}
+
+static void owns_words(const takt_bench *all, const takt_bench *other)
+{
+    for (size_t i = 0; i < takt_bench_count(all); i++) {
+        const takt_bench_row *r = &all->rows[i], *from = &other->rows[i];
+        EXPECT(is_own(r->config.backend, from->config.backend, "cpu"));
+        EXPECT(is_own(r->config.precision, from->config.precision, "bf16"));
+        EXPECT(is_own(r->config.numerics, from->config.numerics, "fast"));
+        EXPECT(is_own(r->more.cache.source, from->more.cache.source, "simulated"));
+        EXPECT(is_own(r->more.cache.note, from->more.cache.note, "no counters"));
+    }
+}
+
 static void processes(void)
 {
     takt_bench *all, *a = made_up(1), *b = made_up(1.5);
     const char *source;
     EXPECT_OK(ctx, takt_bench_create(ctx, NULL, &all));
     if (a != NULL && b != NULL) {
+        const takt_cache_use use = {"simulated", 100, 10, 1, 1 << 15, 1 << 20, "no counters"};
+        for (size_t i = 0; i < takt_bench_count(a); i++)
+            EXPECT_OK(ctx, takt_bench_set_cache(a, i, &use));
         EXPECT_OK(ctx, takt_bench_absorb(all, a));
         EXPECT_OK(ctx, takt_bench_absorb(all, b));
+        owns_words(all, a);
         EXPECT(takt_bench_count(all) == 4 && takt_bench_timing(all, 0)->count == 8);
         EXPECT(takt_bench_timing(all, 0)->stats.max == 1.53e6, "%g",
                takt_bench_timing(all, 0)->stats.max);
