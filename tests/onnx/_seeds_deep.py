@@ -23,6 +23,7 @@ def all_deep(onnx):
     known(onnx)
     captured(onnx)
     bodies(onnx)
+    nothing(onnx)
     forms(legal)
     narrow(legal)
     heads(legal)
@@ -140,6 +141,17 @@ def bodies(onnx):
     grad = node("Gradient", ["x"], ["y"], domain=TRAINING, xs=["x"], zs=["w", "v"], y="l")
     onnx("legal_32_gradient_few", model(Graph([square, total, grad], [ROW], [value("y", [3])]), 21,
                                         more))
+
+
+def nothing(onnx):
+    """A list where a number is wanted, while the graph has no value at all."""
+    def after_a_list(name, last):
+        onnx(f"32_nothing_{name}", Graph([node("SequenceEmpty", [], ["s"]), last], [],
+                                         [value("y", [3])]), REFUSED, last)
+
+    after_a_list("reduce", node("ReduceSum", ["s", "s"], ["y"]))
+    branch = Graph([node("Identity", ["s"], ["o"])], [], [value("o", [1])])
+    after_a_list("if", node("If", ["s"], ["y"], then_branch=branch, else_branch=branch))
 
 
 def forms(legal):

@@ -206,10 +206,17 @@ static takt_status study(takt_room *room, takt_id id)
     return status;
 }
 
+/* Also of a list or an optional, which is no value of the graph: while that has none, any number is
+ * beyond its end. */
+static bool is_nothing(const takt_room *room, takt_id id)
+{
+    return id == TAKT_NONE || id >= room->g->count;
+}
+
 takt_status takt_fold_known(takt_room *room, takt_id id, const takt_array **known)
 {
     *known = NULL;
-    if (id == TAKT_NONE)
+    if (is_nothing(room, id))
         return TAKT_OK;
     TAKT_TRY(study(room, id));
     *known = room->facts[id].known;
@@ -219,7 +226,7 @@ takt_status takt_fold_known(takt_room *room, takt_id id, const takt_array **know
 takt_status takt_fold_syms(takt_room *room, takt_id id, takt_syms *syms)
 {
     *syms = (takt_syms){0};
-    if (id == TAKT_NONE)
+    if (is_nothing(room, id))
         return TAKT_OK;
     TAKT_TRY(study(room, id));
     takt_fact *f = &room->facts[id];
