@@ -5,6 +5,8 @@
  */
 #include "backend/cpu/block_floats.h"
 
+#include "backend/cpu/cpu.h"
+
 enum { STRIP = 384, ROWS_MOST = 256 }; /* columns and rows of a strip */
 enum { PIECE = 32 };                   /* columns of a piece: a chunk of them stays in L1 */
 
@@ -12,11 +14,6 @@ static bool takes_pieces(const takt_block_floats *f)
 {
     const takt_panels p = f->info->panels;
     return p.wide % TAKT_BLOCKS_PANEL == 0 && p.narrow % TAKT_BLOCKS_PANEL == 0;
-}
-
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
 }
 
 /* ---- pieces ---- */
@@ -134,9 +131,9 @@ static size_t strips_scratch(takt_block_floats *f, size_t m, const takt_blocks *
                              .a_row = b->k,
                              .a_col = 1,
                              .b_n = STRIP};
-    f->sums_at = aligned((takt_panels_columns(f->info->panels, STRIP) + 32) * TAKT_GEMM_CHUNK *
-                         sizeof(float));
-    f->gemm_at = f->sums_at + aligned(ROWS_MOST * STRIP * sizeof(float));
+    f->sums_at = takt_cpu_aligned((takt_panels_columns(f->info->panels, STRIP) + 32) *
+                                  TAKT_GEMM_CHUNK * sizeof(float));
+    f->gemm_at = f->sums_at + takt_cpu_aligned(ROWS_MOST * STRIP * sizeof(float));
     return f->gemm_at + f->info->scratch_bytes(&g);
 }
 

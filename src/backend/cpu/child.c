@@ -14,11 +14,6 @@ takt_status takt_scratch_add(takt_planner *p, size_t bytes, size_t *at)
     return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a subgraph needs too much memory");
 }
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
-}
-
 static size_t pointers(const takt_plan *plan)
 {
     return plan->buffer_count + plan->graph->input_count + plan->graph->output_count;
@@ -29,7 +24,8 @@ takt_status takt_child_compile(takt_planner *p, const takt_graph *g, takt_child 
     takt_plan *plan;
     TAKT_TRY(takt_planner_child(p, g, &plan));
     child->plan = plan;
-    if (!takt_size_add(aligned(pointers(plan) * sizeof(void *)) + aligned(sizeof(takt_fault_slot)),
+    if (!takt_size_add(takt_cpu_aligned(pointers(plan) * sizeof(void *)) +
+                           takt_cpu_aligned(sizeof(takt_fault_slot)),
                        plan->arena_bytes, &child->bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a subgraph needs too much memory");
     return takt_scratch_add(p, child->bytes, &child->at);
@@ -42,9 +38,9 @@ takt_child_room takt_child_open(const takt_child *child, const takt_task *t)
     takt_child_room room = {.base = (void **)(void *)memory};
     room.in = (const void **)(void *)(room.base + plan->buffer_count);
     room.out = room.base + plan->buffer_count + plan->graph->input_count;
-    memory += aligned(pointers(plan) * sizeof(void *));
+    memory += takt_cpu_aligned(pointers(plan) * sizeof(void *));
     room.fault = (takt_fault_slot *)(void *)memory;
-    room.arena = memory + aligned(sizeof(takt_fault_slot));
+    room.arena = memory + takt_cpu_aligned(sizeof(takt_fault_slot));
     return room;
 }
 

@@ -6,6 +6,7 @@
 #ifndef TAKT_BACKEND_CPU_H
 #define TAKT_BACKEND_CPU_H
 
+#include "base/mem.h"
 #include "op/ops.h"
 #include "plan/backend.h"
 
@@ -33,5 +34,11 @@ size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t 
  */
 void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size_t *first,
                     size_t *end);
+
+/* To whole cache lines: where the next piece of scratch memory may begin. */
+static inline size_t takt_cpu_aligned(size_t bytes)
+{
+    return (bytes + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
+}
 
 #endif

@@ -8,11 +8,6 @@
 
 enum { PACE = 3 }; /* times as long as a product takes for its operations, at best */
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
 /* ---- compiling ---- */
 
 /* [channels][taps] to [taps][channels]. */
@@ -59,11 +54,11 @@ takt_status takt_lines_compile(takt_planner *p, takt_cpu_lines *f)
     TAKT_TRY(takt_conv_end_compile(p, c->groups, &f->end));
     const size_t taps = c->kernel[0] * c->kernel[1];
     f->x_step = c->kernel[0] == 1 && c->dilation[1] == 1 ? c->stride[1] : taps;
-    f->zeros = aligned(s->scratch_each);
-    f->pointers = f->zeros + aligned(TAKT_DEPTHWISE_ZEROS * c->groups * sizeof(float));
-    f->registers =
-        f->pointers + aligned(((TAKT_DEPTHWISE_LINES - 1) * f->x_step + taps) * sizeof(float *));
-    s->scratch_each = f->registers + aligned(takt_conv_end_scratch(&f->end));
+    f->zeros = takt_cpu_aligned(s->scratch_each);
+    f->pointers = f->zeros + takt_cpu_aligned(TAKT_DEPTHWISE_ZEROS * c->groups * sizeof(float));
+    f->registers = f->pointers + takt_cpu_aligned(((TAKT_DEPTHWISE_LINES - 1) * f->x_step + taps) *
+                                                  sizeof(float *));
+    s->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
     return TAKT_OK;
 }
 

@@ -7,11 +7,6 @@
 
 /* ---- packing ---- */
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
 static void pack(const takt_integer *f, const int8_t *from, char *to)
 {
     for (size_t g = 0; g < f->groups; g++) {
@@ -47,8 +42,8 @@ static takt_status add_weights(takt_planner *p, takt_integer *f, takt_id node)
     if (!takt_size_mul(panels * 16, (f->k + group - 1) / group * group, &f->panels_bytes) ||
         f->panels_bytes > SIZE_MAX / 4)
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed weights of 8 bits are too large");
-    f->panels_bytes = aligned(f->panels_bytes);
-    f->group_bytes = f->panels_bytes + aligned(f->n * sizeof(int32_t));
+    f->panels_bytes = takt_cpu_aligned(f->panels_bytes);
+    f->group_bytes = f->panels_bytes + takt_cpu_aligned(f->n * sizeof(int32_t));
     if (!takt_size_mul(f->group_bytes, f->groups, &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed weights of 8 bits are too large");
     f->is_packed = takt_planner_is_constant(p, node) && !takt_planner_in_prologue(p);

@@ -69,11 +69,6 @@ static void before(const takt_step *s, const takt_task *t)
     takt_integer_pack(&((const facts *)s->data)->integer, s, t);
 }
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
 /* The most for any block: fewer rows may need more. */
 static size_t kernel_bytes(const facts *f)
 {
@@ -85,7 +80,7 @@ static size_t kernel_bytes(const facts *f)
         const size_t bytes = f->integer.info->scratch_bytes(&g);
         most = bytes > most ? bytes : most;
     }
-    return aligned(most);
+    return takt_cpu_aligned(most);
 }
 
 takt_status takt_integer_image_compile(takt_planner *p, const takt_conv_shape *s,
@@ -102,8 +97,8 @@ takt_status takt_integer_image_compile(takt_planner *p, const takt_conv_shape *s
     takt_image_cut(p, &f->image, (s->cout + 15) / 16, operations / 4,
                    (double)s->k * (double)s->cout);
     f->image_at = kernel_bytes(f);
-    f->zeros = f->image_at + aligned(f->image.bytes);
-    p->step->scratch_each = f->zeros + aligned(s->cout * sizeof(int32_t));
+    f->zeros = f->image_at + takt_cpu_aligned(f->image.bytes);
+    p->step->scratch_each = f->zeros + takt_cpu_aligned(s->cout * sizeof(int32_t));
     p->step->data = f;
     p->step->run = run;
     p->step->before = f->integer.is_packed ? NULL : before;

@@ -130,20 +130,15 @@ static void cut_tasks(takt_planner *p, facts *f)
                    2.0 * (double)c->k * (double)c->cout);
 }
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
 static void set_scratch(takt_planner *p, facts *f)
 {
     const takt_conv_shape *c = &f->image.shape;
     const takt_bf16_image image = {.width = c->out[2], .pitch = f->image.pitch, .channels = c->cin};
     const takt_gemm_f32 g = {
         .m = f->image.rows * c->out[2], .n = c->cout, .k = c->k, .image = &image};
-    f->image_at = aligned(f->narrow.fast->scratch_bytes(&g));
-    f->registers = f->image_at + aligned(f->image.bytes);
-    p->step->scratch_each = f->registers + aligned(takt_conv_end_scratch(&f->end));
+    f->image_at = takt_cpu_aligned(f->narrow.fast->scratch_bytes(&g));
+    f->registers = f->image_at + takt_cpu_aligned(f->image.bytes);
+    p->step->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
 }
 
 takt_status takt_conv_image_compile(takt_planner *p, const takt_kernel *kernel,

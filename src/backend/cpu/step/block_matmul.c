@@ -205,11 +205,6 @@ static void run(const takt_step *s, const takt_task *t)
 
 /* ---- planning ---- */
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
 static void choose(takt_planner *p, facts *f)
 {
     if (f->way == BYTES) {
@@ -240,7 +235,7 @@ static size_t scratch_of(facts *f)
                                  : takt_block_floats_scratch(&f->floats, end - first, &f->b);
         most = bytes > most ? bytes : most;
     }
-    return aligned(most);
+    return takt_cpu_aligned(most);
 }
 
 static facts *facts_of(takt_planner *p, const takt_node *n)

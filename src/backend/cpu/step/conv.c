@@ -273,11 +273,6 @@ static size_t block_rows(const facts *f, size_t tile)
     return rows < tile ? tile : rows / tile * tile;
 }
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
 /* What the product needs for `rows` positions. */
 static size_t kernel_bytes(const facts *f, const takt_gemm_f32_info *info, size_t rows)
 {
@@ -315,10 +310,10 @@ static takt_status set_scratch(takt_planner *p, facts *f, const takt_gemm_f32_in
     size_t patches = 0;
     if (!f->is_direct && (!takt_size_mul(rows, c->k_row, &patches) || patches > SIZE_MAX / 16))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
-    f->patches = aligned(kernel);
-    f->tile = f->patches + aligned(patches * sizeof(float));
-    f->registers = f->tile + (c->is_nhwc ? 0 : aligned(rows * c->cout * sizeof(float)));
-    p->step->scratch_each = f->registers + aligned(takt_conv_end_scratch(&f->end));
+    f->patches = takt_cpu_aligned(kernel);
+    f->tile = f->patches + takt_cpu_aligned(patches * sizeof(float));
+    f->registers = f->tile + (c->is_nhwc ? 0 : takt_cpu_aligned(rows * c->cout * sizeof(float)));
+    p->step->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
     return TAKT_OK;
 }
 

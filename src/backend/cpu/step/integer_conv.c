@@ -193,11 +193,6 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
 static bool is_direct(const takt_conv_shape *c)
 {
     for (int i = 0; i < 3; i++)
@@ -231,7 +226,7 @@ static size_t kernel_bytes(const facts *f)
         const size_t bytes = f->integer.info->scratch_bytes(&g);
         most = bytes > most ? bytes : most;
     }
-    return aligned(most);
+    return takt_cpu_aligned(most);
 }
 
 static takt_status set_scratch(takt_planner *p, facts *f)
@@ -245,8 +240,8 @@ static takt_status set_scratch(takt_planner *p, facts *f)
     if (!f->is_direct && (!takt_size_mul(f->rows, c->k, &patches) || patches > SIZE_MAX / 16))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
     f->patches = kernel_bytes(f);
-    f->zeros = f->patches + aligned(patches + SLACK);
-    p->step->scratch_each = f->zeros + aligned(c->groups * c->cout * sizeof(int32_t));
+    f->zeros = f->patches + takt_cpu_aligned(patches + SLACK);
+    p->step->scratch_each = f->zeros + takt_cpu_aligned(c->groups * c->cout * sizeof(int32_t));
     return TAKT_OK;
 }
 

@@ -28,11 +28,6 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return takt_integer_is_depthwise(g, &g->nodes[node]) ? NULL : "";
 }
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
 /* ---- weights ---- */
 
 static int32_t weight(const facts *f, const uint8_t *w, size_t channel, size_t tap)
@@ -197,8 +192,8 @@ static takt_status add_weights(takt_planner *p, facts *f)
 {
     const takt_id node = p->graph->nodes[p->group->nodes[0]].in[TAKT_INTEGER_B];
     const size_t channels = f->shape.groups, taps = f->shape.taps;
-    f->dot = aligned(channels * taps * sizeof(int16_t));
-    f->sum = f->dot + aligned((taps + 3) / 4 * 4 * channels);
+    f->dot = takt_cpu_aligned(channels * taps * sizeof(int16_t));
+    f->sum = f->dot + takt_cpu_aligned((taps + 3) / 4 * 4 * channels);
     const size_t bytes = f->sum + channels * sizeof(int32_t);
     f->is_packed = takt_planner_is_constant(p, node) && !takt_planner_in_prologue(p);
     if (f->is_packed)
@@ -212,11 +207,11 @@ static takt_status add_weights(takt_planner *p, facts *f)
 static void set_scratch(takt_planner *p, facts *f)
 {
     const takt_conv_shape *c = &f->shape;
-    f->rows = aligned(c->groups);
-    f->at = f->rows + aligned(c->kernel[0] * c->kernel[1] * sizeof(void *));
-    f->bias = f->at + aligned(POSITIONS * c->taps * sizeof(void *));
-    f->shifted = f->bias + aligned(c->groups * sizeof(int32_t));
-    p->step->scratch_each = f->shifted + aligned(c->groups * c->taps * sizeof(int16_t));
+    f->rows = takt_cpu_aligned(c->groups);
+    f->at = f->rows + takt_cpu_aligned(c->kernel[0] * c->kernel[1] * sizeof(void *));
+    f->bias = f->at + takt_cpu_aligned(POSITIONS * c->taps * sizeof(void *));
+    f->shifted = f->bias + takt_cpu_aligned(c->groups * sizeof(int32_t));
+    p->step->scratch_each = f->shifted + takt_cpu_aligned(c->groups * c->taps * sizeof(int16_t));
 }
 
 static takt_status compile(takt_planner *p)

@@ -172,11 +172,6 @@ static takt_status add_operands(takt_planner *p, facts *f)
     return takt_planner_output(p, p->group->nodes[0], &at);
 }
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
 /* Positions whose patches are gathered at a time, if somebody said so (--tile); else 0. */
 static size_t rows_asked(const takt_planner *p)
 {
@@ -205,8 +200,8 @@ static takt_status plan_product(takt_planner *p, facts *f)
     size_t patches = 0;
     if (!is_direct && (!takt_size_mul(f->rows, f->k_row, &patches) || patches > SIZE_MAX / 16))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
-    f->patches = aligned(info->scratch_bytes(is_direct ? m : f->rows, c->cout, f->k_row));
-    p->step->scratch_each = f->patches + aligned(patches * sizeof(uint16_t));
+    f->patches = takt_cpu_aligned(info->scratch_bytes(is_direct ? m : f->rows, c->cout, f->k_row));
+    p->step->scratch_each = f->patches + takt_cpu_aligned(patches * sizeof(uint16_t));
     p->step->run = takt_narrow_product;
     p->step->task_count = f->cut.rows * f->cut.columns;
     return TAKT_OK;
@@ -223,8 +218,8 @@ static takt_status plan_image(takt_planner *p, facts *f)
     TAKT_TRY(takt_image_plan(p, &f->image, TAKT_BF16_BEYOND));
     takt_image_cut(p, &f->image, takt_panels_count(info->pack.gemm.panels, c->cout), flops,
                    2.0 * (double)packed_count(f));
-    f->patches = aligned(info->scratch_bytes(f->image.rows * c->out[2], c->cout, c->k));
-    p->step->scratch_each = f->patches + aligned(f->image.bytes);
+    f->patches = takt_cpu_aligned(info->scratch_bytes(f->image.rows * c->out[2], c->cout, c->k));
+    p->step->scratch_each = f->patches + takt_cpu_aligned(f->image.bytes);
     p->step->run = takt_narrow_image;
     p->step->task_count = f->image.cut.rows * f->image.cut.columns;
     return TAKT_OK;
@@ -238,9 +233,9 @@ static void plan_depthwise(takt_planner *p, facts *f)
     const double outputs = (double)lines * (double)c->out[2] * (double)c->groups;
     f->cut.grain = 2;
     f->x_step = c->dilation[1] == 1 ? c->stride[1] : c->kernel[1];
-    f->pointers = f->zeros + aligned(2 * c->groups * sizeof(uint16_t));
+    f->pointers = f->zeros + takt_cpu_aligned(2 * c->groups * sizeof(uint16_t));
     const size_t rows = (TAKT_NARROW_LINES - 1) * f->x_step + c->kernel[1];
-    p->step->scratch_each = f->pointers + aligned(rows * sizeof(uint16_t *));
+    p->step->scratch_each = f->pointers + takt_cpu_aligned(rows * sizeof(uint16_t *));
     p->step->run = takt_narrow_depthwise;
     p->step->task_count =
         takt_cpu_tasks(p, 2 * PACE * outputs * (double)c->taps, 4 * outputs, (lines + 1) / 2);
@@ -255,8 +250,8 @@ static void plan_winograd(takt_planner *p, facts *f)
     const double flops = 16.0 * 4 * (double)units * (double)c->cin * (double)c->cout / FASTER;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     f->cut.grain = STRIP;
-    f->zeros = aligned(info->scratch_bytes(c->cin, c->cout));
-    p->step->scratch_each = f->zeros + aligned(c->cin * sizeof(uint16_t));
+    f->zeros = takt_cpu_aligned(info->scratch_bytes(c->cin, c->cout));
+    p->step->scratch_each = f->zeros + takt_cpu_aligned(c->cin * sizeof(uint16_t));
     p->step->run = takt_narrow_winograd;
     const size_t strips = (units + STRIP - 1) / STRIP;
     p->step->task_count = takt_cpu_tasks(p, flops, 2.0 * (double)packed_count(f),

@@ -150,16 +150,11 @@ static void join_rows(const takt_step *s, const takt_task *t)
 
 /* ---- planning ---- */
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
 /* Bytes of keys and leaves for `rows` rows and `trees` trees at a time. */
 static size_t places_for(facts *f, size_t rows, size_t trees)
 {
-    f->leaf_at = aligned(rows * f->form.columns * sizeof(int32_t));
-    return f->leaf_at + aligned(rows * trees * sizeof(uint32_t));
+    f->leaf_at = takt_cpu_aligned(rows * f->form.columns * sizeof(int32_t));
+    return f->leaf_at + takt_cpu_aligned(rows * trees * sizeof(uint32_t));
 }
 
 /* Bytes of sums for a block, from `at` on; where they end. */
@@ -167,8 +162,8 @@ static size_t sums_for(facts *f, size_t at)
 {
     const size_t cells = f->block * f->trees.targets;
     f->sum_at = at;
-    f->has_at = f->sum_at + aligned(cells * sizeof(double));
-    return f->has_at + aligned(cells);
+    f->has_at = f->sum_at + takt_cpu_aligned(cells * sizeof(double));
+    return f->has_at + takt_cpu_aligned(cells);
 }
 
 static size_t block_of(const facts *f)
