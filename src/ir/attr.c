@@ -191,7 +191,7 @@ void takt_string_print(const char *text, takt_text *to)
     takt_text_put(to, "\"", 1);
 }
 
-static void print_list(const takt_dims *dims, const takt_attr_def *def, const takt_attr *attr,
+static void print_list(takt_dims *dims, const takt_attr_def *def, const takt_attr *attr,
                        takt_text *text)
 {
     takt_text_put(text, "[", 1);
@@ -210,7 +210,7 @@ static void print_list(const takt_dims *dims, const takt_attr_def *def, const ta
     takt_text_put(text, "]", 1);
 }
 
-void takt_attr_print(const takt_dims *dims, const takt_attr_def *def, const takt_attr *attr,
+void takt_attr_print(takt_dims *dims, const takt_attr_def *def, const takt_attr *attr,
                      takt_text *text)
 {
     switch (def->type) {

@@ -234,8 +234,13 @@ takt_status takt_dim_substitute(takt_dims *dims, takt_dim d, const int64_t *size
     return status;
 }
 
-void takt_dim_print(const takt_dims *dims, takt_dim d, takt_text *text)
+void takt_dim_print(takt_dims *dims, takt_dim d, takt_text *text)
 {
+    takt_dim known;
+    if (takt_dim_resolve(dims, d, &known) == TAKT_OK)
+        d = known; /* a name may have been bound after it was used */
+    else
+        text->status = TAKT_ERR_MEMORY;
     if (takt_dim_is_number(d)) {
         takt_text_add(text, "%" PRId64, d);
         return;

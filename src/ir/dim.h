@@ -61,7 +61,7 @@ size_t takt_dims_bound(const takt_dims *dims);
 /* `d` with names replaced by sizes[index] (entries < 0 stay names). */
 TAKT_MUST_USE takt_status takt_dim_substitute(takt_dims *dims, takt_dim d, const int64_t *sizes,
                                               size_t size_count, takt_dim *out);
-/* "batch", "2*seq + 1". */
-void takt_dim_print(const takt_dims *dims, takt_dim d, takt_text *text);
+/* "batch", "2*seq + 1"; what unification found is put in. */
+void takt_dim_print(takt_dims *dims, takt_dim d, takt_text *text);
 
 #endif

@@ -51,7 +51,7 @@ bool takt_type_bytes(const takt_type *type, size_t *bytes)
     return takt_type_count(type, &count) && takt_dtype_bytes(type->dtype, count, bytes);
 }
 
-void takt_type_print(const takt_dims *dims, const takt_type *type, takt_text *text)
+void takt_type_print(takt_dims *dims, const takt_type *type, takt_text *text)
 {
     const char *name = takt_dtype_name(type->dtype);
     takt_text_add(text, "%s[", name != NULL ? name : "?");

@@ -149,6 +149,10 @@ def nothing(onnx):
         onnx(f"32_nothing_{name}", Graph([node("SequenceEmpty", [], ["s"]), last], [],
                                          [value("y", [3])]), REFUSED, last)
 
+    nameless = field(1, "x") + field(2, "y") + field(7, "takt")
+    more = field(8, field(1, "takt") + field(2, 1))
+    onnx("32_nothing_named", model(Graph([nameless], [ROW], [value("y", [3])]), 21, more),
+         REFUSED, nameless)
     after_a_list("reduce", node("ReduceSum", ["s", "s"], ["y"]))
     branch = Graph([node("Identity", ["s"], ["o"])], [], [value("o", [1])])
     after_a_list("if", node("If", ["s"], ["y"], then_branch=branch, else_branch=branch))

@@ -15,7 +15,8 @@ const size_t takt_op_count = sizeof takt_ops / sizeof *takt_ops;
 static int compare(const char *name, size_t length, const char *with)
 {
     const size_t other = strlen(with);
-    const int order = memcmp(name, with, length < other ? length : other);
+    const size_t shared = length < other ? length : other;
+    const int order = shared > 0 ? memcmp(name, with, shared) : 0; /* no name may be NULL */
     return order != 0 ? order : (length > other) - (length < other);
 }
 
