@@ -86,6 +86,13 @@ def spatial(refused):
     refused("resize_large", "Resize", x(1, 1, 1 << 30), None, f32(1, 1, 1e6))
     refused("resize_roi", "Resize", x(1, 1, 4), f32(0, 0), None, i64(1, 1, 3),
             coordinate_transformation_mode="tf_crop_and_resize")
+    for name, end in (("nan", float("nan")), ("far", 1e30)):
+        refused(f"resize_roi_{name}", "Resize", x(1, 1, 4), f32(0, 0, 0, 1, 1, end), None,
+                i64(1, 1, 3), coordinate_transformation_mode="tf_crop_and_resize")
+    refused("resize_proportion", "Resize", x(1, 1, 2, 1 << 62), None, None, i64(1, 1, 9, 9),
+            keep_aspect_ratio_policy="not_smaller", mode="nearest")
+    refused("resize_wide", "Resize", x(1, 1, 1 << 40), None, None, i64(1, 1, 3), antialias=1,
+            mode="linear")
     refused("upsample_first", "Upsample", x(1, 1, 2, 2), opset=1, mode="bilinear",
             height_scale=2.0, width_scale=1.5)
     refused("roi_pool_shape", "MaxRoiPool", x(1, 1, 4, 4), x(1, 5), pooled_shape=[2])

@@ -75,13 +75,19 @@ static double position(const takt_resize *r, double x)
     }
 }
 
+/* A whole number of elements, or one that lies beyond any border. */
+static int64_t whole(double x)
+{
+    return (int64_t)fmax(-0x1p62, fmin(x, 0x1p62));
+}
+
 static int64_t nearest(const takt_resize *r, double x)
 {
     switch (r->nearest) {
-    case TAKT_RESIZE_PREFER_CEIL: return (int64_t)floor(x + 0.5);
-    case TAKT_RESIZE_FLOOR: return (int64_t)floor(x);
-    case TAKT_RESIZE_CEIL: return (int64_t)ceil(x);
-    default: return (int64_t)ceil(x - 0.5);
+    case TAKT_RESIZE_PREFER_CEIL: return whole(floor(x + 0.5));
+    case TAKT_RESIZE_FLOOR: return whole(floor(x));
+    case TAKT_RESIZE_CEIL: return whole(ceil(x));
+    default: return whole(ceil(x - 0.5));
     }
 }
 
@@ -112,7 +118,7 @@ static void tap_row(const takt_resize *r, int64_t o, int64_t first, int64_t coun
     const double base = x == floor(x) ? x - 1 : floor(x);
     double sum = 0;
     for (int64_t k = 0; k < count; k++) {
-        const int64_t at = (int64_t)base + first + k;
+        const int64_t at = whole(base) + first + k;
         double w = kernel(r, scale * ((double)(first + k) - (x - base)));
         if (r->exclude_outside && (at < 0 || at >= r->in))
             w = 0;
@@ -227,8 +233,11 @@ static takt_status keep_aspect(takt_call *c, plan *p, const takt_type *t)
     }
     for (int i = 0; i < t->rank && way != 0; i++)
         if (p->is_resized[i]) {
+            const double size = floor(best * (double)t->dim[i] + 0.5);
+            if (!(size >= 0 && size <= INT32_MAX))
+                return takt_onnx_refuse(c, "a scale of %g", best);
             p->scale[i] = best;
-            p->size[i] = (int64_t)floor(best * (double)t->dim[i] + 0.5);
+            p->size[i] = (int64_t)size;
         }
     return c->status;
 }
@@ -311,12 +320,19 @@ static takt_id apply_to(takt_call *c, takt_id x, takt_resize *r, int axis)
         return x;
     if (!is_number)
         return takt_resize_named(c, x, r, axis);
-    if (!(r->scale > 0) || isinf(r->scale) || r->out > INT32_MAX || r->in < 1 ||
+    const bool is_wide = r->antialias && r->scale < 1e-6; /* of too many elements a mean */
+    if (!(r->scale > 0) || isinf(r->scale) || r->out > INT32_MAX || r->in < 1 || is_wide ||
         (double)r->in * r->scale > INT32_MAX) {
         (void)takt_onnx_refuse(c, "a scale of %g", r->scale);
         return TAKT_NONE;
     }
     return along(c, x, r, axis);
+}
+
+/* Positions beyond it could be no numbers of elements; NaN is none either. */
+static bool is_near(double border)
+{
+    return fabs(border) <= 1e6;
 }
 
 static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
@@ -344,6 +360,10 @@ static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
         if (roi != NULL) {
             r.start = roi->f[i];
             r.end = roi->f[count + i];
+        }
+        if (!is_near(r.start) || !is_near(r.end)) {
+            (void)takt_onnx_refuse(c, "roi from %g to %g", r.start, r.end);
+            return TAKT_NONE;
         }
         x = apply_to(c, x, &r, axis);
     }
