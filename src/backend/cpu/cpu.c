@@ -124,7 +124,8 @@ size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t 
     const double flops_per_us = 2e4, bytes_per_us = 2e4, us_per_task = 5;
     const double by_flops = flops / flops_per_us, by_bytes = bytes / bytes_per_us;
     const double us = by_flops > by_bytes ? by_flops : by_bytes;
-    size_t tasks = us < 2 * us_per_task ? 1 : (size_t)(us / us_per_task);
+    const double many = us / us_per_task; /* perhaps more than there are numbers */
+    size_t tasks = many < 2 ? 1 : many < 1e6 ? (size_t)many : 1000000;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     if (threads == 1 || tasks < 1 || takt_planner_is_alone(p))
         tasks = 1;
