@@ -8,7 +8,30 @@
 
 #include "check_blocks.h"
 
-enum { A = BLOCKS_SLOTS, BIAS, C, WANT, SCRATCH };
+enum { A = BLOCKS_SLOTS, BIAS, C, WANT, SCRATCH, ROUNDED };
+
+/* Rows rounded before, in parts, and the columns in two calls that both read them. */
+static void by_parts(takt_check *c, const takt_block_i8 *whole, const takt_block_i8_info *info)
+{
+    enum { PARTS = 3 };
+    takt_block_i8 g = *whole;
+    const size_t bytes = info->rounded_bytes(&g), left = g.b.n / 2 / TAKT_BLOCKS_PANEL;
+    char *rounded = check_place(c, ROUNDED, bytes, CHECK_AT_END);
+    memset(rounded, 0xee, bytes);
+    for (size_t i = 0; i < PARTS; i++)
+        CHECK_CALL(c, info->round(&g, i, PARTS, rounded));
+    g.rounded = rounded;
+    const size_t own = info->scratch_bytes(&g), columns = left * TAKT_BLOCKS_PANEL;
+    g.scratch = check_place(c, SCRATCH, own, CHECK_AT_END);
+    memset(g.scratch, 0xee, own);
+    for (size_t i = 0, first; i < 2; i++) {
+        first = i == 0 ? 0 : columns;
+        g.b = takt_blocks_cut(&whole->b, first, i == 0 ? columns : whole->b.n - columns);
+        g.bias = whole->bias ? whole->bias + first : NULL;
+        g.c = whole->c + first;
+        CHECK_CALL(c, takt_kernel_as_block_i8(c->kernel)(&g));
+    }
+}
 
 static void one(takt_check *c, const takt_kernel *reference, size_t m, check_blocks_shape s,
                 unsigned bits)
@@ -43,6 +66,13 @@ static void one(takt_check *c, const takt_kernel *reference, size_t m, check_blo
     CHECK_CALL(c, takt_kernel_as_block_i8(c->kernel)(&g));
     check_same_f32(c, got, want, c_count);
     check_intact(c, C);
+    if (info->round != NULL && g.b.n > 0) {
+        memset(got, 0x5a, c_count * 4);
+        by_parts(c, &g, info);
+        check_same_f32(c, got, want, c_count);
+        check_intact(c, C);
+        check_intact(c, ROUNDED);
+    }
 }
 
 static void bench(takt_check *c, size_t m, unsigned bits, size_t block)

@@ -26,6 +26,10 @@ static const char *const large[] = {
     "matmul(u64[67, 70], u64[70, 71])",
     "integer_matmul(u8[67, 96], i8[96, 71], u8[], i8[71], i32[71], f32[71] in (0.001, 0.01), u8[])",
     "integer_matmul(i8[1, 700], u8[700, 333], i8[], u8[])",
+    "block_matmul(f32[33, 1010], u4[130, 1010] in (0, 15), f32[130, 32] in (0.01, 0.1), "
+    "u4[130, 32] in (0, 15), f32[130], compute=int8)",
+    "block_matmul(f32[4, 8200], i8[97, 8200] in (-128, 127), f16[97, 129] in (0.01, 0.1), "
+    "block=64, compute=int8)",
     "integer_conv(u8[2, 19, 17, 33], i8[35, 3, 3, 33], u8[], i8[35], i32[35], f32[35] in "
     "(0.0001, 0.001), u8[], pad=[1, 1, 1, 1], layout=nhwc)",
     "integer_conv(u8[1, 30, 31, 3], u8[20, 5, 7, 3], u8[], u8[], stride=[2, 3], pad=[2, 9, 1, 8], "

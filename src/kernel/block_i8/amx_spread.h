@@ -54,18 +54,18 @@ static int32_t round_block(const tiling *o, const float *a, size_t n, float *mos
     return sum;
 }
 
-/* Rows [row, row + rows) of A, at most sixteen. */
-static void quantise_strip(const takt_block_i8 *g, const tiling *o, size_t row, size_t rows,
-                           const strip *to)
+/* Blocks [from, end) of sixteen rows of A, or those there are, from `row` on. */
+static void quantise_strip(const takt_block_i8 *g, const tiling *o, size_t row, size_t from,
+                           size_t end, const strip *to)
 {
-    const size_t count = takt_blocks_count(&g->b);
+    const size_t rows = least(g->m - row, HEIGHT);
     if (rows < HEIGHT) {
-        memset(to->q, 0, count * o->block * HEIGHT);
-        memset(to->dx, 0, count * HEIGHT * sizeof *to->dx);
-        memset(to->sums, 0, count * HEIGHT * sizeof *to->sums);
+        memset(to->q + from * o->block * HEIGHT, 0, (end - from) * o->block * HEIGHT);
+        memset(to->dx + from * HEIGHT, 0, (end - from) * HEIGHT * sizeof *to->dx);
+        memset(to->sums + from * HEIGHT, 0, (end - from) * HEIGHT * sizeof *to->sums);
     }
     for (size_t r = 0; r < rows; r++)
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = from; i < end; i++) {
             const size_t first = i * o->block;
             float most;
             const int32_t sum =

@@ -31,6 +31,8 @@ typedef struct takt_block_i8 {
     float *c;
     size_t ldc;
     void *scratch; /* 64-byte aligned, of the size that the kernel's info tells */
+    /* All m rows of A by the kernel's `round`, 64-byte aligned; NULL: rounded in scratch. */
+    const void *rounded;
 } takt_block_i8;
 
 typedef void takt_block_i8_fn(const takt_block_i8 *g);
@@ -39,6 +41,11 @@ typedef struct takt_block_i8_info {
     size_t rows; /* of a full tile */
     /* For this m, k and block; reads no pointer; bounded by about 1.5 MiB + 48 * k. */
     size_t (*scratch_bytes)(const takt_block_i8 *g);
+    /* Rows of A rounded once for several calls, each with some columns of B; NULL: there is no such
+     * thing. Of any number of columns, for this m, k and block. */
+    size_t (*rounded_bytes)(const takt_block_i8 *g);
+    /* Part `part` of `parts`; needs A, the scratch and all of B but its words and scales. */
+    void (*round)(const takt_block_i8 *g, size_t part, size_t parts, void *rounded);
 } takt_block_i8_info;
 
 TAKT_KERNEL_FAMILY(block_i8, takt_block_i8_fn)

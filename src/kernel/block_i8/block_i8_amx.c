@@ -128,26 +128,37 @@ typedef struct room {
     size_t count;
     size_t strips; /* at a time */
     size_t strip_bytes;
-    size_t strips_at, bytes;
+    size_t acc_at, strips_at, bytes;
 } room;
 
 static room room_of(const takt_block_i8 *g)
 {
     room o = {.o = tiling_of(&g->b), .count = takt_blocks_count(&g->b)};
-    o.strip_bytes = HEIGHT * o.count * (o.o.block + 8) + SUMS * sizeof(float);
+    o.strip_bytes = HEIGHT * o.count * (o.o.block + 8);
     o.strips = least((g->m + HEIGHT - 1) / HEIGHT, 1 + A_BYTES / o.strip_bytes);
-    o.strips_at = SUM_BYTES + sizeof(piece);
-    o.bytes = o.strips_at + o.strips * o.strip_bytes;
+    o.acc_at = SUM_BYTES + sizeof(piece);
+    o.strips_at = o.acc_at + o.strips * SUMS * sizeof(float);
+    o.bytes = o.strips_at + (g->rounded ? 0 : o.strips * o.strip_bytes);
     return o;
 }
 
-static strip strip_of(const takt_block_i8 *g, const room *o, size_t number)
+/* Number `index` of those at `at`. */
+static strip strip_at(const room *o, char *at, size_t index)
 {
-    char *at = (char *)g->scratch + o->strips_at + number * o->strip_bytes;
     const size_t bytes = o->count * o->o.block * HEIGHT, each = o->count * HEIGHT * sizeof(float);
+    at += index * o->strip_bytes;
     return (strip){(int8_t *)at, (float *)(void *)(at + bytes),
-                   (int32_t *)(void *)(at + bytes + each),
-                   (float *)(void *)(at + bytes + 2 * each)};
+                   (int32_t *)(void *)(at + bytes + each), NULL};
+}
+
+/* The one whose first row is `row`, number `index` of those in scratch. */
+static strip strip_of(const takt_block_i8 *g, const room *o, size_t row, size_t index)
+{
+    char *own = g->scratch;
+    strip a = g->rounded ? strip_at(o, (char *)(uintptr_t)g->rounded, row / HEIGHT)
+                         : strip_at(o, own + o->strips_at, index);
+    a.acc = (float *)(void *)(own + o->acc_at) + index * SUMS;
+    return a;
 }
 
 /* ---- walking ---- */
@@ -176,7 +187,8 @@ static void piece_of_strips(const takt_block_i8 *g, const room *o, target at, si
     spread(&g->b, &o->o, at.panel, from, to, p);
     for (size_t i = 0; i * HEIGHT < rows; i++) {
         const target now = {at.row + i * HEIGHT, least(rows - i * HEIGHT, HEIGHT), at.panel};
-        work t = {g, &o->o, p, strip_of(g, o, i), to - from, g->scratch, i == 0 ? &next : NULL};
+        work t = {
+            g, &o->o, p, strip_of(g, o, now.row, i), to - from, g->scratch, i == 0 ? &next : NULL};
         t.a.q += from * o->o.block * HEIGHT;
         t.a.dx += from * HEIGHT;
         t.a.sums += from * HEIGHT;
@@ -216,9 +228,9 @@ static void run(const takt_block_i8 *g)
     shapes(o.o.width, g->m < HEIGHT ? round_up(g->m, 4) : HEIGHT);
     for (size_t row = 0, rows; row < g->m; row += rows) {
         rows = least(g->m - row, o.strips * HEIGHT);
-        for (size_t i = 0; i < rows; i += HEIGHT) {
-            const strip to = strip_of(g, &o, i / HEIGHT);
-            quantise_strip(g, &o.o, row + i, least(rows - i, HEIGHT), &to);
+        for (size_t i = 0; !g->rounded && i < rows; i += HEIGHT) {
+            const strip to = strip_of(g, &o, row + i, i / HEIGHT);
+            quantise_strip(g, &o.o, row + i, 0, o.count, &to);
         }
         all_panels(g, &o, row, rows);
     }
@@ -230,6 +242,29 @@ static size_t scratch_bytes(const takt_block_i8 *g)
     return takes_tiles(g) ? room_of(g).bytes : rows_scratch(g);
 }
 
-static const takt_block_i8_info info = {HEIGHT, scratch_bytes};
+static size_t rounded_bytes(const takt_block_i8 *g)
+{
+    return takes_tiles(g) ? (g->m + HEIGHT - 1) / HEIGHT * room_of(g).strip_bytes
+                          : rows_rounded_bytes(g);
+}
+
+/* Strips are cut between blocks: rows of one share lines of memory. */
+static void round_part(const takt_block_i8 *g, size_t part, size_t parts, void *rounded)
+{
+    if (!takes_tiles(g)) {
+        rows_round(g, part, parts, rounded);
+        return;
+    }
+    const room o = room_of(g);
+    const size_t all = (g->m + HEIGHT - 1) / HEIGHT * o.count, end = all * (part + 1) / parts;
+    for (size_t at = all * part / parts, next; at < end; at = next) {
+        const size_t index = at / o.count, first = index * o.count;
+        const strip to = strip_at(&o, rounded, index);
+        next = least(end, first + o.count);
+        quantise_strip(g, &o.o, index * HEIGHT, at - first, next - first, &to);
+    }
+}
+
+static const takt_block_i8_info info = {HEIGHT, scratch_bytes, rounded_bytes, round_part};
 
 TAKT_KERNELS(block_i8, TAKT_KERNEL(block_i8, "amx_16x16", 50, run, &info));

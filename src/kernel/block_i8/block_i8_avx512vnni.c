@@ -15,6 +15,6 @@ static size_t scratch_bytes(const takt_block_i8 *g)
     return rows_scratch(g);
 }
 
-static const takt_block_i8_info info = {MR, scratch_bytes};
+static const takt_block_i8_info info = {MR, scratch_bytes, rows_rounded_bytes, rows_round};
 
 TAKT_KERNELS(block_i8, TAKT_KERNEL(block_i8, "avx512vnni_4x16", 40, run, &info));

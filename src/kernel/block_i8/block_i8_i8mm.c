@@ -158,20 +158,23 @@ static size_t mm_rows(const takt_block_i8 *g)
     return round_up(least(g->m, fit < STRIP_ROWS ? STRIP_ROWS : fit), 2);
 }
 
+/* Where each begins, in bytes: sums, two rows and a piece in scratch, behind them or elsewhere
+ * rounded rows. */
 typedef struct places {
-    size_t q, dx, sum, acc, row, piece, end; /* where each begins, in bytes */
+    size_t row, piece, own;  /* sums lie at 0 */
+    size_t dx, sum, rounded; /* bytes of rows lie at 0 */
 } places;
 
-static places places_of(const takt_block_i8 *g)
+/* `rows` of A, and what a thread has besides for as many as it takes at a time. */
+static places places_of(const takt_block_i8 *g, size_t rows)
 {
-    const size_t rows = mm_rows(g), deep = takt_blocks_deep(g->b.k);
-    const size_t count = takt_blocks_count(&g->b);
-    places p = {.dx = round_up(rows * deep, 64)};
-    p.sum = p.dx + round_up(rows * count * 8, 64);
-    p.acc = p.sum + round_up(rows * count * 8, 64);
-    p.row = p.acc + round_up(round_up(rows, STRIP_ROWS) * 64, 64);
+    const size_t deep = takt_blocks_deep(g->b.k), count = takt_blocks_count(&g->b);
+    places p = {.row = round_up(round_up(mm_rows(g), STRIP_ROWS) * 64, 64)};
     p.piece = p.row + round_up(2 * (deep + count * 8), 64);
-    p.end = p.piece + round_up(sizeof(piece), 64);
+    p.own = p.piece + round_up(sizeof(piece), 64);
+    p.dx = round_up(rows * deep, 64);
+    p.sum = p.dx + round_up(rows * count * 8, 64);
+    p.rounded = p.sum + round_up(rows * count * 8, 64);
     return p;
 }
 
@@ -204,16 +207,29 @@ static void add_pair(const takt_block_i8 *g, const places *p, size_t row, size_t
     }
 }
 
-/* Strip number `index` of `rows` rows: all but the last are full. */
-static strip strip_of(const takt_block_i8 *g, const places *p, size_t index, size_t rows)
+/* Strip number `index` of `rows` rounded rows at `at`: all but the last are full. */
+static strip strip_of(const takt_block_i8 *g, const places *p, const char *at, size_t index,
+                      size_t rows)
 {
     const size_t deep = takt_blocks_deep(g->b.k), count = takt_blocks_count(&g->b);
-    const char *at = g->scratch;
     const size_t left = (rows - STRIP_ROWS * index + 1) / 2;
-    return (strip){(const int8_t *)at + p->q + index * STRIP_ROWS * deep,
+    return (strip){(const int8_t *)at + index * STRIP_ROWS * deep,
                    (const float *)(const void *)(at + p->dx) + index * count * PAIRS * 4,
                    (const int32_t *)(const void *)(at + p->sum) + index * count * PAIRS * 4,
                    least(left, PAIRS)};
+}
+
+/* Rows [first, end) of `count` that have places of their own; the first of these is row `row`. */
+typedef struct span {
+    size_t row, first, end, count;
+} span;
+
+static void round_rows(const takt_block_i8 *g, const places *p, span o, char *to)
+{
+    for (size_t r = o.first; r < o.end; r += 2) {
+        const strip s = strip_of(g, p, to, r / STRIP_ROWS, o.count);
+        add_pair(g, p, o.row + r, least(2, o.end - r), &s, r % STRIP_ROWS / 2);
+    }
 }
 
 /* ---- the walk ---- */
@@ -222,6 +238,8 @@ typedef struct mm_walk {
     const takt_block_i8 *g;
     places at;
     size_t row, rows, panel;
+    const char *rounded;
+    size_t first, count; /* of the rows there, the one that is `row`, and how many there are */
 } mm_walk;
 
 /* Four columns of a row: stored or added, and the bias. */
@@ -236,8 +254,7 @@ FIXED void put_four(const mm_walk *o, size_t row, size_t column, float32x4_t x, 
 /* Sums of a chunk of blocks to C. */
 static void flush(const mm_walk *o, size_t index, size_t pairs, bool adds, bool ends)
 {
-    const float *acc =
-        (const float *)(void *)((char *)o->g->scratch + o->at.acc) + index * 8 * PAIRS * 4;
+    const float *acc = (const float *)o->g->scratch + index * 8 * PAIRS * 4;
     for (size_t r = 0; r < pairs; r++)
         for (size_t j = 0; j < 8; j += 2) {
             const float64x2_t x = vreinterpretq_f64_f32(vld1q_f32(acc + (j * pairs + r) * 4));
@@ -257,8 +274,8 @@ static void one_piece(const mm_walk *o, mm_job *t)
     const follower next = follower_of(&g->b, o->panel * count + end, t->blocks);
     for (size_t s = 0; s < strips; s++) {
         ask_for(&next, s, strips);
-        t->a = strip_of(g, &o->at, s, o->rows);
-        t->acc = (float *)(void *)((char *)g->scratch + o->at.acc) + s * 8 * PAIRS * 4;
+        t->a = strip_of(g, &o->at, o->rounded, o->first / STRIP_ROWS + s, o->count);
+        t->acc = (float *)g->scratch + s * 8 * PAIRS * 4;
         mm_strip(t);
         if (end == count || end % TAKT_GEMM_CHUNK == 0)
             flush(o, s, t->a.pairs, end > TAKT_GEMM_CHUNK, end == count);
@@ -297,13 +314,15 @@ static void run(const takt_block_i8 *g)
         return;
     }
     const size_t most = mm_rows(g);
-    mm_walk o = {.g = g, .at = places_of(g)};
+    mm_walk o = {.g = g, .at = places_of(g, g->rounded ? round_up(g->m, 2) : most)};
+    char *own = (char *)g->scratch + o.at.own;
+    o.rounded = g->rounded ? g->rounded : own;
     for (; o.row < g->m; o.row += o.rows) {
         o.rows = least(most, g->m - o.row);
-        for (size_t r = 0; r < o.rows; r += 2) {
-            const strip s = strip_of(g, &o.at, r / STRIP_ROWS, o.rows);
-            add_pair(g, &o.at, o.row + r, least(2, o.rows - r), &s, r % STRIP_ROWS / 2);
-        }
+        o.first = g->rounded ? o.row : 0;
+        o.count = g->rounded ? g->m : o.rows;
+        if (!g->rounded)
+            round_rows(g, &o.at, (span){o.row, 0, o.rows, o.rows}, own);
         for (o.panel = 0; o.panel < takt_blocks_panels(g->b.n); o.panel++)
             one_panel(&o);
     }
@@ -313,9 +332,27 @@ static size_t scratch_bytes(const takt_block_i8 *g)
 {
     if (by_rows(g))
         return rows_scratch(g);
-    return places_of(g).end;
+    const places p = places_of(g, mm_rows(g));
+    return p.own + (g->rounded ? 0 : p.rounded);
 }
 
-static const takt_block_i8_info info = {STRIP_ROWS, scratch_bytes};
+static size_t rounded_bytes(const takt_block_i8 *g)
+{
+    return by_rows(g) ? rows_rounded_bytes(g) : places_of(g, round_up(g->m, 2)).rounded;
+}
+
+static void round_part(const takt_block_i8 *g, size_t part, size_t parts, void *rounded)
+{
+    if (by_rows(g)) {
+        rows_round(g, part, parts, rounded);
+        return;
+    }
+    const places p = places_of(g, round_up(g->m, 2));
+    const size_t pairs = (g->m + 1) / 2, first = 2 * (pairs * part / parts);
+    const span rows = {0, first, least(2 * (pairs * (part + 1) / parts), g->m), g->m};
+    round_rows(g, &p, rows, rounded);
+}
+
+static const takt_block_i8_info info = {STRIP_ROWS, scratch_bytes, rounded_bytes, round_part};
 
 TAKT_KERNELS(block_i8, TAKT_KERNEL(block_i8, "i8mm_6x8", 30, run, &info));

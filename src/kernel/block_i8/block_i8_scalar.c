@@ -79,6 +79,6 @@ static size_t scratch_bytes(const takt_block_i8 *g)
     return takt_blocks_count(&g->b) * sizeof(float) + g->b.k;
 }
 
-static const takt_block_i8_info info = {1, scratch_bytes};
+static const takt_block_i8_info info = {1, scratch_bytes, NULL, NULL};
 
 TAKT_KERNELS(block_i8, TAKT_KERNEL(block_i8, "scalar", 0, run, &info));

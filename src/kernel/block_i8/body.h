@@ -294,24 +294,24 @@ static size_t block_rows(const takt_block_i8 *g)
     return least(g->m, fit < MR ? MR : fit);
 }
 
-static size_t rows_bytes(const takt_block_i8 *g)
+static size_t rows_bytes(const takt_blocks *b, size_t rows)
 {
-    return round_up(block_rows(g) * takt_blocks_deep(g->b.k), 64);
+    return round_up(rows * takt_blocks_deep(b->k), 64) +
+           2 * round_up(rows * takt_blocks_count(b) * 4, 64);
 }
 
 static size_t rows_scratch(const takt_block_i8 *g)
 {
-    return rows_bytes(g) + 2 * round_up(block_rows(g) * takt_blocks_count(&g->b) * 4, 64);
+    return g->rounded ? 0 : rows_bytes(&g->b, block_rows(g));
 }
 
-static rows_i8 rows_of(const takt_block_i8 *g)
+/* Rows from `first` on of `rows` at `at`. */
+static rows_i8 rows_at(const takt_blocks *b, char *at, size_t rows, size_t first)
 {
-    char *at = g->scratch;
-    const size_t count = takt_blocks_count(&g->b);
-    return (rows_i8){
-        (int8_t *)at, (float *)(void *)(at + rows_bytes(g)),
-        (int32_t *)(void *)(at + rows_bytes(g) + round_up(block_rows(g) * count * 4, 64)),
-        takt_blocks_deep(g->b.k), count};
+    const size_t count = takt_blocks_count(b), deep = takt_blocks_deep(b->k);
+    char *dx = at + round_up(rows * deep, 64), *sums = dx + round_up(rows * count * 4, 64);
+    return (rows_i8){(int8_t *)at + first * deep, (float *)(void *)dx + first * count,
+                     (int32_t *)(void *)sums + first * count, deep, count};
 }
 
 static bool is_small(const takt_blocks *b)
@@ -328,17 +328,32 @@ static void quantise_rows(const takt_block_i8 *g, const rows_i8 *a, size_t row, 
 
 static void run_rows(const takt_block_i8 *g)
 {
-    const rows_i8 a = rows_of(g);
+    rows_i8 a = rows_at(&g->b, g->scratch, block_rows(g), 0);
     const size_t most = block_rows(g);
     tile_job t = {.g = g, .a = &a, .small = is_small(&g->b)};
     if (g->b.n == 0)
         return;
     for (size_t rows; t.row < g->m; t.row += rows) {
         rows = least(most, g->m - t.row);
-        quantise_rows(g, &a, t.row, rows);
+        if (g->rounded)
+            a = rows_at(&g->b, (char *)(uintptr_t)g->rounded, g->m, t.row);
+        else
+            quantise_rows(g, &a, t.row, rows);
         if (rows == 1)
             one_row(&t);
         else
             several_rows(&t, rows);
     }
+}
+
+static size_t rows_rounded_bytes(const takt_block_i8 *g)
+{
+    return rows_bytes(&g->b, g->m);
+}
+
+static void rows_round(const takt_block_i8 *g, size_t part, size_t parts, void *rounded)
+{
+    const size_t first = g->m * part / parts, end = g->m * (part + 1) / parts;
+    const rows_i8 to = rows_at(&g->b, rounded, g->m, first);
+    quantise_rows(g, &to, first, end - first);
 }

@@ -34,6 +34,8 @@ typedef struct facts {
     takt_block_f32_fn *few;
     takt_block_floats floats;
     takt_cut cut;
+    bool is_rounded_once; /* A, to bytes, before all tasks instead of by each */
+    size_t rounded_at;    /* in shared scratch */
 } facts;
 
 static bool keeps(const takt_graph *g, const takt_node *n)
@@ -174,6 +176,25 @@ static takt_blocks weights(const facts *f, const takt_step *s, const takt_task *
     return b;
 }
 
+/* A part of the rows to bytes, for all tasks. */
+static void round_rows(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_block_i8 g = {.m = f->m,
+                             .a = takt_view_data(t, &s->in[f->a]),
+                             .a_row = f->b.k,
+                             .b = weights(f, s, t),
+                             .scratch = t->scratch_own};
+    f->bytes_info->round(&g, t->index, s->prepare_count, (char *)t->scratch + f->rounded_at);
+}
+
+static void run_bytes(const facts *f, const takt_task *t, const takt_block_part *o)
+{
+    const void *rounded = f->is_rounded_once ? (const char *)t->scratch + f->rounded_at : NULL;
+    const takt_block_i8 g = {o->m, o->a, f->b.k, o->b, o->bias, o->c, f->b.n, o->scratch, rounded};
+    f->bytes(&g);
+}
+
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
@@ -193,8 +214,7 @@ static void run(const takt_step *s, const takt_task *t)
                                .c = (float *)takt_view_data(t, &s->out[0]) + row * f->b.n + column,
                                .scratch = t->scratch_own};
     if (f->way == BYTES) {
-        const takt_block_i8 g = {o.m, o.a, f->b.k, o.b, o.bias, o.c, f->b.n, o.scratch};
-        f->bytes(&g);
+        run_bytes(f, t, &o);
     } else if (f->way == FEW_ROWS) {
         const takt_block_f32 g = {o.m, o.a, f->b.k, o.b, o.bias, o.c, f->b.n};
         f->few(&g);
@@ -229,7 +249,8 @@ static size_t scratch_of(facts *f)
         return 0;
     for (size_t i = 0; i < f->cut.rows; i++) {
         takt_cpu_share(f->m, f->cut.grain, i, f->cut.rows, &first, &end);
-        const takt_block_i8 g = {.m = end - first, .b = f->b};
+        const takt_block_i8 g = {
+            .m = end - first, .b = f->b, .rounded = f->is_rounded_once ? f : NULL};
         const size_t bytes = f->way == BYTES
                                  ? f->bytes_info->scratch_bytes(&g)
                                  : takt_block_floats_scratch(&f->floats, end - first, &f->b);
@@ -262,14 +283,52 @@ static facts *facts_of(takt_planner *p, const takt_node *n)
     return f;
 }
 
-/* Tasks for each of many threads, of which some may be half as fast as others. Every task rounds
- * all rows to bytes, which is little beside the weights only if the rows are several. */
+/* Tasks for each of many threads, of which some may be half as fast as others. */
 static size_t tasks_each(const facts *f, size_t threads)
 {
-    enum { MANY_THREADS = 8, SEVERAL = 8 };
-    if (threads < MANY_THREADS || (f->way == BYTES && f->m < SEVERAL))
+    enum { MANY_THREADS = 8 };
+    if (threads < MANY_THREADS || (f->way == BYTES && !f->is_rounded_once))
         return 1;
-    return f->way == FEW_ROWS ? 4 : 2;
+    return f->way == FLOATS ? 2 : 4;
+}
+
+/* Rows that every task would round are rounded before, if that is worth a phase of its own, if
+ * they stay in the last level of cache, and if there are columns for all. */
+static bool rounds_once(const facts *f, size_t threads)
+{
+    enum { LEAST = 32 << 10, MOST = 4 << 20 };
+    return f->way == BYTES && f->bytes_info->round != NULL && threads > 1 &&
+           takt_blocks_panels(f->b.n) >= 2 * threads && f->b.k > 0 && f->m <= MOST / f->b.k &&
+           f->m * f->b.k >= LEAST;
+}
+
+static void plan_rounding(takt_step *s, facts *f, size_t threads)
+{
+    enum { EACH = 8 << 10 }; /* elements: some microseconds */
+    const takt_block_i8 g = {.m = f->m, .b = f->b};
+    const size_t parts = f->m * f->b.k / EACH;
+    f->rounded_at = takt_conv_reserve(s, f->bytes_info->rounded_bytes(&g));
+    s->prepare = round_rows;
+    s->prepare_count = parts < threads ? parts : threads;
+}
+
+static void plan_tasks(takt_planner *p, facts *f)
+{
+    const double operations = 2.0 * (double)f->m * (double)f->b.n * (double)f->b.k;
+    const takt_cut_work work = {f->m, takt_blocks_panels(f->b.n), 8, 4};
+    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    const double bytes = (double)f->b.n * (double)f->b.k / 8 * f->b.bits;
+    f->is_rounded_once = rounds_once(f, threads);
+    const size_t tasks = takt_cpu_tasks(p, f->way == BYTES ? operations / 4 : operations, bytes,
+                                        tasks_each(f, threads) * threads);
+    f->is_rounded_once &= tasks > 1;
+    if (f->is_rounded_once) {
+        f->cut = (takt_cut){1, tasks < work.panels ? tasks : work.panels, f->m, false};
+        plan_rounding(p->step, f, threads);
+    } else {
+        f->cut = takt_cpu_cut(&work, tasks);
+    }
+    p->step->task_count = f->cut.rows * f->cut.columns;
 }
 
 static takt_status compile(takt_planner *p)
@@ -290,19 +349,13 @@ static takt_status compile(takt_planner *p)
     if (bias != TAKT_NONE)
         TAKT_TRY(takt_planner_input(p, bias, &f->bias));
     TAKT_TRY(takt_planner_output(p, id, &index));
-    const double operations = 2.0 * (double)f->m * (double)f->b.n * (double)f->b.k;
-    const takt_cut_work work = {f->m, takt_blocks_panels(f->b.n), 8, 4};
-    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    const double bytes = (double)f->b.n * (double)f->b.k / 8 * f->b.bits;
-    f->cut = takt_cpu_cut(&work, takt_cpu_tasks(p, f->way == BYTES ? operations / 4 : operations,
-                                                bytes, tasks_each(f, threads) * threads));
+    plan_tasks(p, f);
     s->scratch_each = scratch_of(f);
     s->run = run;
     s->before = f->words.is_packed && f->scale.is_packed &&
                         (f->zeros.in == SIZE_MAX || f->zero_is_one || f->zeros.is_packed)
                     ? NULL
                     : before;
-    s->task_count = f->cut.rows * f->cut.columns;
     return TAKT_OK;
 }
 
