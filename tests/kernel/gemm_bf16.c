@@ -137,6 +137,9 @@ void check_gemm_bf16(takt_check *c, const takt_kernel *reference)
         whole(c, (shape){1 + 9 * i, 40 + i, 7 + 300 * (i % 5)}, i);
     whole(c, (shape){1, 700, 800}, 2);
     whole(c, (shape){5, 26, 0}, 1);
+    /* Blocks of rows, several of k, and many panels whose ends are put off. */
+    whole(c, (shape){200, 130, 4200}, 7);
+    whole(c, (shape){70, 600, 40}, 5);
     images(c, reference);
     special(c);
     static const shape timed[] = {

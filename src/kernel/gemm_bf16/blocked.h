@@ -17,20 +17,24 @@ typedef struct strip {
 } strip;
 static void pack_image(const takt_bf16_image *m, const strip *s, uint16_t *to);
 #endif
+#ifndef WALKS_ITSELF
 /* Before the first tile of a product, and after the last. */
 static void begin(void);
 static void end(void);
+#endif
 
 static const uint16_t *packed_b(const takt_gemm_f32 *g)
 {
     return g->stored->data;
 }
 
+static size_t a_bytes(const takt_gemm_f32 *g);
 static size_t scratch_bytes(const takt_gemm_f32 *g)
 {
     return g->m == 0 || g->n == 0 ? 0 : a_bytes(g) + edge_bytes();
 }
 
+#ifndef WALKS_ITSELF
 static void pack_part(const takt_gemm_f32 *g, const block *o, size_t i, size_t rows, uint16_t *to)
 {
 #ifndef IMAGE_IN_PLACE
@@ -41,6 +45,7 @@ static void pack_part(const takt_gemm_f32 *g, const block *o, size_t i, size_t r
 #endif
     pack_strip(g, g->a + (o->row + i) * g->a_row + o->p * g->a_col, rows, o->k, to);
 }
+#endif
 
 static void begin_block(const takt_gemm_f32 *g, const block *o)
 {
@@ -58,6 +63,7 @@ static void finish_columns(const takt_gemm_f32 *g, const block *o, size_t col, s
         e->tail(e->user, c, g->ldc, o->row, col, o->rows, cols);
 }
 
+#ifndef WALKS_ITSELF
 static void run(const takt_gemm_f32 *g)
 {
     if (g->m == 0 || g->n == 0)
@@ -66,3 +72,4 @@ static void run(const takt_gemm_f32 *g)
     walk(g, (block){.edge = (float *)(void *)((char *)g->scratch + a_bytes(g))});
     end();
 }
+#endif

@@ -95,7 +95,7 @@ static void run_image(const takt_gemm_f32 *g)
     if (g->m == 0 || g->n == 0)
         return;
     image_pass o = {.positions = (g->m - 1) / m->width * m->pitch + (g->m - 1) % m->width + 1};
-    begin();
+    tiles_begin();
     TILES_WRITTEN(m->data);
     do {
         o.k = least(g->k - o.p, CHUNK);
@@ -103,5 +103,5 @@ static void run_image(const takt_gemm_f32 *g)
         chunk_of_image(g, &o);
         o.p += CHUNK;
     } while (o.p < g->k);
-    end();
+    tiles_end();
 }

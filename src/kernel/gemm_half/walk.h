@@ -9,12 +9,20 @@
  *     B_BYTES  if a chunk of B is no larger, all of it stays there while strips of A pass, packed
  *              one at a time; 0: never
  *     BY_PANELS  1: what follows the product is done panel by panel, else row by row
- * include this file, and supply the functions declared below. A panel of one chunk of B stays in L1
+ * include this file, and supply the functions declared below. One that defines WALKS_ITSELF has a
+ * walk of its own, and only shares what is left. A panel of one chunk of B stays in L1
  * or L2 while the strips of a block of rows run past it from L2; sums are added to C chunk by
  * chunk.
  */
 enum { ROWS_MAX = 30 * MR };
 
+typedef struct block {
+    size_t row, rows, p, k;
+    float *edge;
+    int *exponent; /* of each row, where they have one */
+} block;
+
+#ifndef WALKS_ITSELF
 /* c[rows, cols] (+)= A * B over at most one chunk. */
 typedef struct tile_job {
     const uint16_t *a, *b;
@@ -24,17 +32,12 @@ typedef struct tile_job {
     bool adds; /* to what is in c */
 } tile_job;
 
-typedef struct block {
-    size_t row, rows, p, k;
-    float *edge;
-    int *exponent; /* of each row, where they have one */
-} block;
-
 /* Writes whole panels (`cols` is WIDE or NARROW) and `rows` rows, at most MR. */
 static void tile(size_t rows, size_t cols, const tile_job *t);
 /* `rows` rows of the block's part of A from its row `i` on, as tile wants them: strip_elems of 16
  * bits. */
 static void pack_part(const takt_gemm_f32 *g, const block *o, size_t i, size_t rows, uint16_t *to);
+#endif
 static size_t strip_elems(size_t rows, size_t k);
 static const uint16_t *packed_b(const takt_gemm_f32 *g);
 /* Before anything of a block is packed. */
@@ -54,6 +57,7 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
+#ifndef WALKS_ITSELF
 static size_t most_rows(const takt_gemm_f32 *g)
 {
     const size_t k = round_up(least(g->k, CHUNK) + 1, PIECE);
@@ -75,6 +79,7 @@ static size_t a_bytes(const takt_gemm_f32 *g)
     const size_t rows = round_up(least(g->m, most_rows(g)), MR) + MR;
     return round_up(rows * round_up(least(g->k, CHUNK), A_PAD) * COPIES * sizeof(uint16_t), 64);
 }
+#endif
 
 static size_t edge_bytes(void)
 {
@@ -88,6 +93,7 @@ static size_t strip_rows(size_t left)
     return (left + strips - 1) / strips;
 }
 
+#ifndef WALKS_ITSELF
 static void pack_block(const takt_gemm_f32 *g, const block *o)
 {
     uint16_t *to = (uint16_t *)(void *)g->scratch;
@@ -156,3 +162,4 @@ static void walk(const takt_gemm_f32 *g, block o)
             finish_columns(g, &o, 0, g->n);
     }
 }
+#endif

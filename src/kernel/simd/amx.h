@@ -93,6 +93,18 @@ static inline __attribute__((always_inline)) void tiles_ask(const void *b, const
         _mm_prefetch((const char *)(next + i), _MM_HINT_T0);
 }
 
+/* Asks for the line of memory at `to`, which will be written. */
+static inline __attribute__((always_inline)) void tiles_ask_to_write(void *to)
+{
+#ifdef __x86_64__
+    __asm__ volatile("prefetchw %0"
+                     :
+                     : "m"(*(const char *)to)); /* every processor with AMX has it */
+#else
+    __builtin_prefetch(to, 1);
+#endif
+}
+
 static inline void tiles_clear(void)
 {
     _tile_zero(SUM_00);

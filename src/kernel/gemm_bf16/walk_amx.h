@@ -1,0 +1,266 @@
+/* walk_amx.h - the walk over a large product by AMX; part of gemm_bf16_amx.c.
+ *
+ * Rows of A are packed for all of k, up to DEEP values of it, and stay in L2 while the panels of B
+ * pass; sums stay in the tile registers over all of it. Memory is asked early for what a tile will
+ * need: the lines of C that it goes to, and the panel of B that comes after this one. What follows
+ * the product is done for several panels at once, a row of them every few steps of the next ones:
+ * vectors work while the tiles do.
+ */
+enum { DEEP = 4096, LATE_COLS = 256, LATE_FLOATS = 32 << 10 };
+
+/* Sums that are complete, of which rows up to `next` are finished. */
+typedef struct late {
+    size_t row, end, col, cols;
+} late;
+
+typedef struct work {
+    const takt_gemm_f32 *g;
+    block o;
+    size_t strips;
+    late late;
+    size_t every, until; /* steps from one row that is finished to the next */
+} work;
+
+/* Some rows of A by one panel. */
+typedef struct strip_job {
+    const uint16_t *a;
+    size_t index, rows, col, width;
+    float *c;
+    size_t ldc;
+    bool adds; /* to what is in c */
+} strip_job;
+
+/* ---- what follows the product ---- */
+
+static void finish_next(work *w)
+{
+    const takt_gemm_f32 *g = w->g;
+    late *l = &w->late;
+    w->until = w->every;
+    if (l->row == l->end)
+        return;
+    finish_columns(g, &(block){.row = l->row, .rows = 1}, l->col, l->cols);
+    l->row++;
+}
+
+static void finish_all(work *w)
+{
+    const late *l = &w->late;
+    if (l->row < l->end)
+        finish_columns(w->g, &(block){.row = l->row, .rows = l->end - l->row}, l->col, l->cols);
+    w->late.row = l->end;
+}
+
+/* ---- a tile ---- */
+
+/* Where a step is: in A, in the panel after this one, of which it asks for some lines, and in C, of
+ * which it asks for a row. */
+typedef struct place {
+    const char *a, *ahead;
+    size_t lines;
+    float *c;
+    size_t ldc, rows;
+} place;
+
+static inline __attribute__((always_inline)) void ask_ahead(place *q)
+{
+    for (size_t i = 0; i < q->lines; i++)
+        _mm_prefetch(q->ahead + 64 * i, _MM_HINT_T1);
+    q->ahead = (const char *)((uintptr_t)q->ahead + 64 * q->lines);
+    if (q->rows > 0) {
+        tiles_ask_to_write(q->c);
+        tiles_ask_to_write(q->c + WIDE - 1);
+        q->c += q->ldc;
+        q->rows--;
+    }
+}
+
+/* All whole steps of a chunk. */
+static inline __attribute__((always_inline)) void
+steps_of(work *w, const char *b, size_t steps, place *q, const bool two_rows, const bool two_panels)
+{
+    enum { TILE = 16 * 64 };
+    const size_t line = two_panels ? 128 : 64, a_step = two_rows ? 2 * TILE : TILE;
+    const char *a = q->a;
+    for (size_t i = 0; i < steps; i++, a += a_step, b += 16 * line) {
+        const tile_step now = {a, a + TILE, b, b + 64, 64, line};
+        tiles_ask(b, 16 * line);
+        ask_ahead(q);
+        TILES_MULTIPLY_PASSING(_tile_dpbf16ps, now, two_rows, two_panels);
+        if (--w->until == 0)
+            finish_next(w);
+    }
+    q->a = a;
+}
+
+static inline __attribute__((always_inline)) void
+sums_of(work *w, const strip_job *t, const bool two_rows, const bool two_panels)
+{
+    const size_t line = two_panels ? 128 : 64, columns = takt_panels_columns(widths, w->g->b_n);
+    place q = {.a = (const char *)t->a,
+               .lines = w->strips > 1 ? (line / 4 + w->strips - 1) / w->strips : 0,
+               .c = t->c,
+               .ldc = t->ldc,
+               .rows = t->rows};
+    for (size_t p = 0; p < w->o.k; p += CHUNK) {
+        const size_t k = round_up(least(w->o.k - p, CHUNK), GROUP), panel = t->width * k;
+        const char *b =
+            (const char *)(packed_b(w->g) + (w->o.p + p) * columns + (w->g->b_first + t->col) * k);
+        const size_t whole = k / PIECE, rest = k % PIECE;
+        q.ahead = (const char *)((uintptr_t)b + 2 * panel + t->index * whole * q.lines * 64);
+        steps_of(w, b, whole, &q, two_rows, two_panels);
+        if (rest == 0)
+            continue;
+        /* The k that fill no tile: B is completed with zeros. */
+        uint16_t last[16 * 64] = {0};
+        memcpy(last, b + whole * 16 * line, rest / GROUP * line);
+        TILES_WRITTEN(last);
+        steps_of(w, (const char *)last, 1, &q, two_rows, two_panels);
+    }
+}
+
+/* Sums go straight to C where it has all rows of them, else through memory of their own: either way
+ * what is in C is what they begin with. */
+static void tile_of(work *w, const strip_job *t)
+{
+    const bool two_rows = t->rows > 16, two_panels = t->width == WIDE, is_whole = t->rows % 16 == 0;
+    float sums[MR][WIDE];
+    float *c = is_whole ? t->c : sums[0];
+    const size_t step = is_whole ? t->ldc * sizeof *c : sizeof sums[0];
+    for (size_t r = 0; !is_whole && t->adds && r < MR; r++)
+        memcpy(sums[r], t->c + (r < t->rows ? r : 0) * t->ldc, t->width * sizeof *c);
+    if (t->adds)
+        tiles_load(c, step, two_rows, two_panels);
+    else
+        tiles_clear();
+    TILES_WRITTEN(t->a);
+    TILES_CALL(sums_of, two_rows, two_panels, w, t);
+    tiles_store(c, step, two_rows, two_panels);
+    for (size_t r = 0; !is_whole && r < t->rows; r++)
+        memcpy(t->c + r * t->ldc, sums[r], t->width * sizeof *c);
+}
+
+/* A panel that C has not all columns of: through a tile in scratch. */
+static void tile_at_edge(work *w, const strip_job *t, size_t cols)
+{
+    float *edge = w->o.edge;
+    strip_job whole = *t;
+    whole.c = edge;
+    whole.ldc = t->width;
+    for (size_t i = 0; t->adds && i < t->rows; i++)
+        memcpy(edge + i * t->width, t->c + i * t->ldc, cols * sizeof *edge);
+    tile_of(w, &whole);
+    for (size_t i = 0; i < t->rows; i++)
+        memcpy(t->c + i * t->ldc, edge + i * t->width, cols * sizeof *edge);
+}
+
+/* ---- the walk ---- */
+
+static size_t most_rows(const takt_gemm_f32 *g)
+{
+    const size_t k = round_up(least(g->k, DEEP) + 1, PIECE);
+    const size_t fit = A_BYTES / sizeof(uint16_t) / k;
+    if (k * g->n * sizeof(uint16_t) <= B_BYTES)
+        return MR;
+    return least(fit / MR * MR < MR ? MR : fit / MR * MR, ROWS_MAX);
+}
+
+static size_t block_rows(const takt_gemm_f32 *g)
+{
+    const size_t most = most_rows(g), blocks = (g->m + most - 1) / most;
+    return round_up((g->m + blocks - 1) / blocks, MR);
+}
+
+/* Scratch: packed A, then a tile for edges. Grows with m, n and k. */
+static size_t a_bytes(const takt_gemm_f32 *g)
+{
+    const size_t rows = round_up(least(g->m, most_rows(g)), MR) + MR;
+    return round_up(rows * round_up(least(g->k, DEEP), PIECE) * sizeof(uint16_t), 64);
+}
+
+/* One panel by all strips of the block. */
+static void panel_of(work *w, size_t col, size_t width)
+{
+    const takt_gemm_f32 *g = w->g;
+    strip_job t = {.a = (const uint16_t *)(const void *)g->scratch,
+                   .col = col,
+                   .width = width,
+                   .c = g->c + w->o.row * g->ldc + col,
+                   .ldc = g->ldc,
+                   .adds = w->o.p > 0};
+    for (size_t i = 0; i < w->o.rows; i += t.rows, t.index++) {
+        t.rows = strip_rows(w->o.rows - i);
+        if (g->n - col < width)
+            tile_at_edge(w, &t, g->n - col);
+        else
+            tile_of(w, &t);
+        t.a += strip_elems(t.rows, w->o.k);
+        t.c += t.rows * g->ldc;
+    }
+}
+
+/* Sums of columns [first, end) of the block wait to be finished. */
+static void put_off(work *w, size_t first, size_t end)
+{
+    if (w->g->epilogue == NULL || w->o.p + w->o.k < w->g->k)
+        return;
+    finish_all(w);
+    w->late = (late){w->o.row, w->o.row + w->o.rows, first, end - first};
+    const size_t steps = (end - first) / WIDE * w->strips * (w->o.k / PIECE);
+    w->every = w->until = steps / (w->o.rows + 1) + 1;
+}
+
+/* All panels by one block of rows. */
+static void multiply(work *w)
+{
+    const takt_gemm_f32 *g = w->g;
+    const size_t wide = WIDE * takt_panels_wide(widths, g->b_n);
+    const size_t fit = least(LATE_FLOATS / w->o.rows, LATE_COLS);
+    size_t first = 0;
+    for (size_t col = 0, width; col < g->n; col += width) {
+        width = g->b_first + col < wide ? WIDE : NARROW;
+        if (col > first && col + width - first > fit) {
+            put_off(w, first, col);
+            first = col;
+        }
+        panel_of(w, col, width);
+    }
+    put_off(w, first, g->n);
+}
+
+static void pack_block(const work *w)
+{
+    const takt_gemm_f32 *g = w->g;
+    const float *a = g->a + w->o.row * g->a_row + w->o.p * g->a_col;
+    uint16_t *to = (uint16_t *)(void *)g->scratch;
+    for (size_t i = 0, rows; i < w->o.rows; i += rows) {
+        rows = strip_rows(w->o.rows - i);
+        pack_strip(g, a + i * g->a_row, rows, w->o.k, to);
+        to += strip_elems(rows, w->o.k);
+    }
+}
+
+static void run(const takt_gemm_f32 *g)
+{
+    if (g->m == 0 || g->n == 0)
+        return;
+    const size_t most = block_rows(g);
+    work w = {.g = g,
+              .o.edge = (float *)(void *)((char *)g->scratch + a_bytes(g)),
+              .every = SIZE_MAX,
+              .until = SIZE_MAX};
+    tiles_begin();
+    for (; w.o.row < g->m; w.o.row += w.o.rows) {
+        w.o.rows = least(g->m - w.o.row, most);
+        w.strips = (w.o.rows + MR - 1) / MR;
+        w.o.p = 0;
+        do {
+            w.o.k = least(g->k - w.o.p, DEEP);
+            pack_block(&w);
+            multiply(&w);
+            w.o.p += DEEP;
+        } while (w.o.p < g->k);
+    }
+    finish_all(&w);
+    tiles_end();
+}
