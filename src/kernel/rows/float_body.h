@@ -120,9 +120,17 @@ static T largest(const T *x, size_t n, const T *d)
         }
         for (; i + LANES <= n; i += LANES)
             top[0] = VEC(larger)(top[0], VEC(load)(x + i));
-        VEC(store)(lane, VEC(larger)(VEC(larger)(top[0], top[1]), VEC(larger)(top[2], top[3])));
+        vec all = VEC(larger)(VEC(larger)(top[0], top[1]), VEC(larger)(top[2], top[3]));
+#ifdef SIMD_UPPER
+        for (int half = LANES / 2; half > 0; half /= 2)
+            all = VEC(larger)(all, VEC(upper)(all, half));
+        VEC(store)(lane, all);
+        most = lane[0] > most ? lane[0] : most;
+#else
+        VEC(store)(lane, all);
         for (int k = 0; k < LANES; k++)
             most = lane[k] > most ? lane[k] : most;
+#endif
     }
     for (; i < n; i++)
         most = x[i] > most ? x[i] : most;
