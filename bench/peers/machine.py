@@ -10,9 +10,8 @@ PEAKS = ["f32", "f64", "i8", "f16", "bf16"]  # what the products of a row are he
 
 class Machine:
     def __init__(self, library):
-        self.lib = ctypes.CDLL(library)
+        self.lib, self.usable = ctypes.CDLL(library), os.sched_getaffinity(0)
         self.lib.peers_verdict.restype = ctypes.c_char_p
-        self.lib.peers_pace.restype = ctypes.c_double
         fingerprint, threads = ctypes.create_string_buffer(17), ctypes.c_int()
         if self.lib.peers_measure(fingerprint, ctypes.byref(threads)) != 0:
             raise RuntimeError("the machine's ceilings cannot be measured")
@@ -48,18 +47,21 @@ class Machine:
         word = {"faster": "slower", "slower": "faster"}.get(word, word)
         return {"interval": [out[1], out[2]], "verdict": word}
 
-    def fastest(self):
-        """The processor that computes fastest just now: on a shared host some have a stranger on
-        their other thread, who halves what is measured there."""
-        usable = os.sched_getaffinity(0)
-        paces = {}
-        try:
-            for number in sorted(usable)[:64]:
-                os.sched_setaffinity(0, {number})
-                paces[number] = self.lib.peers_pace()
-        finally:
-            os.sched_setaffinity(0, usable)
-        return min(paces, key=paces.get)
+    def probe(self, cpu):
+        """What one thread reaches on that processor just now, in arithmetic and in reading from
+        L2; the driver stays there, where it sleeps while an engine runs."""
+        os.sched_setaffinity(0, {cpu})
+        out = (ctypes.c_double * 2)()
+        if self.lib.peers_probe(out) != 0:
+            raise RuntimeError("the processor cannot be probed")
+        return tuple(out)
+
+    def cpus(self):
+        """Those that the driver may use, some of them where there are very many."""
+        return sorted(self.usable)[:64]
+
+    def release(self):
+        os.sched_setaffinity(0, self.usable)
 
     def floor(self, graph, kind, threads):
         """The least time for the products, or for moving every byte once, in microseconds."""

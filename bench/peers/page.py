@@ -124,22 +124,25 @@ def _cell(row, name, span):
         return f"<td title='{html.escape(why, quote=True)}'>-</td>"
     low, high = row["interval"][name]
     note, star = (f"; {why}", "*") if "differs" in why else ("", "")
+    again = row.get("repeated", {}).get(name)
+    note += f"; {again} turns repeated" if again else ""
     return f"<td{kind} title='{span(low)} to {span(high)}{note}'>{span(value)}{star}</td>"
 
 
-def table(result, span, ratio):
+def table(result, words):
     names = [n for n in result["engines"] if n != "takt"]
     head = "".join(f"<th>{n}</th>" for n in ("workload", "T", "numerics", "takt", *names, "ratio",
-                                             "interval", "share", "p99/p50", "verdict"))
+                                             "interval", "share", "p99/p50", "repeated", "verdict"))
     body = ""
     for r in result["rows"]:
         behind = " class='behind'" if r["ratio"] is None or r["ratio"] < 1 else ""
         ends = " - ".join(f"{v:.3f}" for v in r.get("ratio_interval") or [])
         body += (f"<tr><td>{r['workload']}</td><td>{r['threads']}</td><td>{r['numerics']}</td>"
-                 + "".join(_cell(r, n, span) for n in ("takt", *names))
-                 + f"<td{behind}>{ratio(r)}</td><td>{ends}</td><td>{100 * r['share']:.0f} % "
+                 + "".join(_cell(r, n, words.span) for n in ("takt", *names))
+                 + f"<td{behind}>{words.ratio(r)}</td><td>{ends}</td><td>{100 * r['share']:.0f} % "
                  f"{r['bound']}</td><td>{r['p99']['takt'] / r['takt']:.2f}</td>"
-                 f"<td>{r.get('verdict', '')}</td></tr>\n")
+                 f"<td>{sum(r.get('repeated', {}).values()) or ''}</td>"
+                 f"<td>{words.verdict(r)}</td></tr>\n")
     return f"<div class='wide'><table><tr>{head}</tr>\n{body}</table></div>"
 
 
@@ -160,11 +163,13 @@ def _engines(result):
     return f"<div class='wide'><table>{head}{body}</table></div>"
 
 
-def page(result, span, ratio, behind):
-    machine, rows = result["machine"], result["rows"]
+def page(result, words):
+    """`words` is the module that says things of rows: report."""
+    machine, rows, behind = result["machine"], result["rows"], words.behind(result)
     ahead = sum(1 for r in rows if (r["ratio"] or 0) >= 1)
     title = f"Takt beside its peers on {html.escape(machine['cpu'])}"
     slower = f"<p>Behind: {html.escape(', '.join(behind))}.</p>" if behind else ""
+    again = "".join(f"<p>{html.escape(text)}</p>" for text in words.repeats(result))
     missing = "".join(f"<li>Without {n}: {html.escape(why)}.</li>"
                       for n, why in result["missing"].items())
     return f"""<!doctype html>
@@ -184,8 +189,9 @@ same data with the same number of threads, in turns (A B B A); answers were comp
 100 %: the algorithm does fewer multiplications than the definition.</p>
 {shares(rows)}
 <h2>All numbers</h2>
-<p>Medians; the best peer is bold, intervals and reasons appear on pointing.</p>
-{table(result, span, ratio)}
+<p>Medians; the best peer is bold, intervals, reasons and repeated turns appear on pointing.</p>
+{table(result, words)}
+{again}
 <h2>Engines</h2>
 <p>First result: from loading the library to the first result, in a process made for it.</p>
 {_engines(result)}

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import sys
 
 import page
 
@@ -36,6 +37,12 @@ def _name(row):
     return row["workload"] + ("" if row["numerics"] == "exact" else f" {row['numerics']}")
 
 
+def verdict(row):
+    """Who is faster; and that the processor never was at its full rate for long enough."""
+    words = row.get("verdict"), "unsteady" if row.get("unsteady") else None
+    return ", ".join(w for w in words if w)
+
+
 def heading(bench):
     names = "".join(f"{e.name:>12}" for e in bench.peers)
     return f"{'workload':24}{'T':>3}{'takt':>11}{names}  {'ratio':>6}  {'interval':>12}  share"
@@ -45,7 +52,7 @@ def line(row, peers):
     times = "".join(f"{peer(row, e.name):>12}" for e in peers)
     low_high = "-".join(f"{v:.2f}" for v in row.get("ratio_interval") or [])
     return (f"{_name(row):24}{row['threads']:3}{span(row['takt']):>11}{times}  {ratio(row):>6}  "
-            f"{low_high:>12}  {100 * row['share']:3.0f} % {row['bound']} {row.get('verdict', '')}")
+            f"{low_high:>12}  {100 * row['share']:3.0f} % {row['bound']} {verdict(row)}")
 
 
 def markdown(result):
@@ -63,10 +70,11 @@ def markdown(result):
         cells = [r["workload"], str(r["threads"]), r["numerics"], span(r["takt"]),
                  *[peer(r, n) for n in names], r["best"] or "-", ratio(r),
                  " to ".join(f"{v:.3f}" for v in r.get("ratio_interval") or []),
-                 f"{100 * r['share']:.0f} % of {r['bound']}", r.get("verdict", "")]
+                 f"{100 * r['share']:.0f} % of {r['bound']}", verdict(r)]
         out.append("| " + " | ".join(cells) + " |")
     if behind(result):
         out += ["", "Behind: " + ", ".join(behind(result)) + "."]
+    out += [line for text in repeats(result) for line in ("", text)]
     out += ["", "| engine | version | called by | code |", "|---|---|---|--:|"]
     out += [f"| {n} | {e['version']} | {e['call']} | {e['code_bytes'] / 1e6:.1f} MB |"
             for n, e in result["engines"].items()]
@@ -78,6 +86,23 @@ def markdown(result):
                 if "start_ms" in e else f"| {n} | {e['problem']} | |" for n, e in found.items()]
     out += ["", *[f"Without {n}: {why}." for n, why in result["missing"].items()]]
     return "\n".join(out).rstrip() + "\n"
+
+
+def repeats(result):
+    """How many turns of each engine did not count, and which rows have none at full rate."""
+    total = {}
+    for r in result["rows"]:
+        for name, count in r.get("repeated", {}).items():
+            total[name] = total.get(name, 0) + count
+    unsteady = [_name(r) for r in result["rows"] if r.get("unsteady")]
+    out = []
+    if total:
+        out.append("Turns repeated because the processor was not at its full rate, with one "
+                   "thread: " + ", ".join(f"{n} {c}" for n, c in total.items()) + ".")
+    if unsteady:
+        out.append("Unsteady, since it was not for long enough at its full rate: "
+                   + ", ".join(unsteady) + ".")
+    return out
 
 
 def steadiness(result, names):
@@ -132,7 +157,7 @@ def write(result, folder):
     with open(stem + ".md", "w", encoding="utf-8") as file:
         file.write(markdown(result))
     with open(stem + ".html", "w", encoding="utf-8") as file:
-        file.write(page.page(result, span, ratio, behind(result)))
+        file.write(page.page(result, sys.modules[__name__]))
     ahead = sum(1 for r in result["rows"] if (r["ratio"] or 0) >= 1)
     print(f"peers: ahead of every peer on {ahead} of {len(result['rows'])} rows; "
           f"{stem}.json, .md, .html")

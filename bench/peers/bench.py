@@ -1,0 +1,252 @@
+"""bench.py - one row: who takes part, whose answers agree, turns in blocks, and what they say."""
+import os
+import time
+
+import engines
+from gate import Block, Gate
+from late import np
+from machine import Machine
+from process import Failed, Process, Stable
+
+NARROW = ("fast", "f16", "f16-exact")  # rows that are held against f32, Takt's own answer too
+SLOW = 3  # a peer that takes so many times as long as the best one leaves after the trial
+
+
+class Mode:
+    """How many blocks, and how long an engine's turn is; before each it runs itself warm. A row of
+    long runs has enough with the least number of blocks."""
+
+    def __init__(self, quick):
+        self.blocks, self.least, self.trial = (6, 4, 1) if quick else (12, 8, 2)
+        self.warm_ns, self.slice_ns = (2e6, 4e6) if quick else (4e6, 20e6)
+        self.row_s = 0.8 if quick else 6
+        self.starts = 1 if quick else 3
+
+
+class Taken:
+    """What was measured of a row with so many threads, and what it was found to mean."""
+
+    def __init__(self, row, threads):
+        self.row, self.threads, self.passes = row, threads, 0
+        self.blocks, self.reasons, self.errors, self.repeated = [], {}, {}, {}
+        self.counted, self.out = None, None
+
+    def stayed(self):
+        """Who is in every block."""
+        return list(self.blocks[-1].samples)
+
+    def samples(self, name):
+        """Of who left early, all that there is."""
+        chosen = self.counted if name in self.stayed() else self.blocks
+        return [b.samples[name] for b in chosen if name in b.samples]
+
+    def drop(self, name):
+        for block in self.blocks:
+            block.samples.pop(name, None)
+
+    def is_in_doubt(self):
+        """More rounds may tell: it is not known well who is ahead, or by the numbers a peer is."""
+        low, high = self.out.get("ratio_interval") or (1, 1)
+        return high / low > 1.05 and (self.out["verdict"] != "faster" or self.out["ratio"] < 1) \
+            or self.out["unsteady"]
+
+
+class Bench:
+    def __init__(self, arguments):
+        self.mode = Mode(arguments.quick)
+        os.makedirs(engines.OUT, exist_ok=True)
+        log = os.path.join(engines.OUT, "engines.log")
+        self.log = open(log, "wb")  # pylint: disable=consider-using-with
+        self.takt, self.peers, self.missing = engines.takt(), [], {}
+        self.machine = Machine(engines.statistics())
+        self.gate = Gate(self.machine)
+        self.stable = Stable(self.log)
+        wanted = arguments.peers.split(",") if arguments.peers else None
+        for make in engines.PEERS:
+            name = make.__name__.strip("_")
+            if wanted is not None and name not in wanted:
+                continue
+            try:
+                engine = make()
+                self.stable.get(engine, 1)
+                self.peers.append(engine)
+            except (engines.Missing, Failed) as problem:
+                self.missing[name] = str(problem)
+                print(f"peers: without {name}: {problem}", flush=True)
+        limit = arguments.limit or (220 if arguments.quick else 1440)
+        self.deadline = time.monotonic() + limit
+
+    # ---- one row ----
+
+    def load(self, engine, row, threads):
+        """The engine's process with the workload loaded, and its answer."""
+        process = self.stable.get(engine, threads)
+        process.ask(do="load", folder=row.folder, threads=threads)
+        path = os.path.join(engines.OUT, "output.bin")
+        process.ask(do="output", path=path)
+        answer = np.fromfile(path, row.graph.types[row.graph.output]).astype(np.float64)
+        return process, answer
+
+    def field(self, taken):
+        """Who takes part: {name: process}; notes who not and why, and how far answers are from
+        Takt's in f32; for a row of 16 bits Takt's own too."""
+        row, threads, errors, reasons = taken.row, taken.threads, taken.errors, taken.reasons
+        if row.numerics in NARROW:
+            say(row, "exact")
+            truth = self.load(self.takt, row, threads)[1]
+            say(row, row.numerics)
+        process, answer = self.load(self.takt, row, threads)
+        if row.numerics in NARROW:
+            errors["takt"] = difference(truth, answer)
+        else:
+            truth = answer
+        there = {"takt": process}
+        for engine in self.peers:
+            try:
+                process, answer = self.load(engine, row, threads)
+            except Failed as problem:
+                reasons[engine.name] = str(problem)
+                continue
+            errors[engine.name] = difference(truth, answer)
+            if not errors[engine.name] <= row.tolerance:
+                reasons[engine.name] = f"its answer differs by {errors[engine.name]:.1e}"
+            there[engine.name] = process
+        if errors.get("takt", 0) > row.tolerance:
+            reasons["takt"] = f"its answer differs by {errors['takt']:.1e}"
+        return there
+
+    def turn(self, name, process):
+        """Samples of one engine and, with one thread, the probes around them."""
+        def run(cpu):
+            if cpu is not None:
+                process.pin(cpu)
+            got = process.ask(do="time", warm=self.mode.warm_ns, budget=self.mode.slice_ns)
+            return got["samples"], got["share"]
+        return self.gate.turn(name, run) if process.threads == 1 else (run(None)[0], None)
+
+    def block(self, taken, left):
+        """There and back through the engines, so that drifts fall on all alike."""
+        order, block = list(left), Block(left)
+        taken.blocks.append(block)
+        self.gate.begin_block()
+        for name in order + order[::-1]:
+            if name not in left:
+                continue
+            try:
+                block.add(name, *self.turn(name, left[name]))
+            except Failed as problem:  # a peer alone is no reason to have no row
+                if name == "takt":
+                    raise
+                taken.reasons[name] = str(problem)
+                taken.drop(name)
+                del left[name]
+
+    def rivals(self, taken, left):
+        """Those that are not far behind the best after the trial."""
+        level = {name: self.machine.stats(taken.blocks[0].samples[name])["median"]
+                 for name in left}
+        best = min((v for name, v in level.items() if name != "takt"
+                    and "differs" not in taken.reasons.get(name, "")), default=0)
+        return {name: p for name, p in left.items()
+                if name == "takt" or level[name] <= SLOW * best}
+
+    def turns(self, taken, left):
+        """Blocks of one pass; in a second one who left stays away."""
+        self.gate.begin(taken.threads)
+        start = time.monotonic()
+        for number in range(self.mode.blocks):
+            if number >= self.mode.least and time.monotonic() - start > self.mode.row_s:
+                break
+            self.block(taken, left)
+            if taken.passes == 0 and number + 1 == self.mode.trial:
+                left = self.rivals(taken, left)
+        self.gate.end()
+        for name, count in self.gate.repeated.items():
+            taken.repeated[name] = taken.repeated.get(name, 0) + count
+        taken.passes += 1
+
+    def measure(self, taken):
+        """One row of the table, or more of it."""
+        if taken.passes == 0:
+            there = self.field(taken)
+        else:
+            known = {e.name: e for e in [self.takt, *self.peers]}
+            there = {name: self.load(known[name], taken.row, taken.threads)[0]
+                     for name in taken.stayed()}
+        self.turns(taken, there)
+        return self.judged(taken)
+
+    def judged(self, taken):
+        """What the blocks say that count by the best probe known now; times in microseconds."""
+        counted, is_steady = self.gate.counting(taken.blocks)
+        if taken.out and taken.counted == counted:
+            taken.out["unsteady"] = not is_steady
+            return taken.out
+        taken.counted, row, reasons = list(counted), taken.row, taken.reasons
+        names = list(taken.blocks[0].samples)
+        all_of = {n: self.machine.stats(sum(taken.samples(n), [])) for n in names}
+        out = {"workload": row.name, "group": row.group, "threads": taken.threads,
+               "numerics": row.numerics, "takt": all_of["takt"]["median"] / 1e3}
+        for engine in self.peers:
+            stats = all_of.get(engine.name)
+            out[engine.name] = stats and stats["median"] / 1e3
+        out["agree"] = all("differs" not in text for text in reasons.values())
+        # One whose answer is another one is shown, but nobody's rival.
+        rivals = {name: s["median"] for name, s in all_of.items()
+                  if name != "takt" and "differs" not in reasons.get(name, "")}
+        out["best"] = min(rivals, key=rivals.get) if rivals else None
+        out["ratio"] = rivals[out["best"]] / all_of["takt"]["median"] if rivals else None
+        if rivals:
+            mine, best = ([self.machine.stats(b)["median"] for b in taken.samples(name)]
+                          for name in ("takt", out["best"]))
+            count = min(len(mine), len(best))
+            compared = self.machine.compare(mine[:count], best[:count])
+            out.update(ratio_interval=compared["interval"], verdict=compared["verdict"])
+        out["interval"] = {n: [s["low"] / 1e3, s["high"] / 1e3] for n, s in all_of.items()}
+        out["p99"] = {n: s["p99"] / 1e3 for n, s in all_of.items()}
+        out["runs"] = {n: sum(map(len, taken.samples(n))) for n in names}
+        out.update(unsteady=not is_steady, repeated=taken.repeated, passes=taken.passes,
+                   blocks=len(counted))
+        out.update(self.machine.floor(row.graph, row.kind, taken.threads))
+        out["share"] = out["floor"] / out["takt"]
+        out.update(errors=taken.errors, reasons=reasons)
+        taken.out = {**(taken.out or {}), **out}
+        return taken.out
+
+    # ---- starting, memory, size ----
+
+    def start(self, row):
+        """Each engine's way to the first result of a workload, in a process made for it."""
+        out = {}
+        for engine in [self.takt, *self.peers]:
+            times, memory = [], 0
+            try:
+                for _ in range(self.mode.starts):
+                    process = Process(engine, 1, self.log)
+                    got = process.ask(do="load", folder=row.folder, threads=1)
+                    process.close()
+                    times.append(got["start_ms"])
+                    memory = max(memory, got["memory"])
+                out[engine.name] = {"start_ms": sorted(times)[len(times) // 2],
+                                    "peak_memory_bytes": memory}
+            except Failed as problem:
+                out[engine.name] = {"problem": str(problem)}
+        return out
+
+    def close(self):
+        self.stable.close()
+        self.log.close()
+
+
+def difference(truth, answer):
+    """Infinite if the answers cannot be compared at all."""
+    if truth.shape != answer.shape or not np.isfinite(answer).all():
+        return float("inf")
+    scale = np.abs(truth).max()
+    return float(np.abs(truth - answer).max() / (scale if scale > 0 else 1))
+
+
+def say(row, numerics):
+    """What the engines read in the row's folder."""
+    with open(os.path.join(row.folder, "numerics"), "w", encoding="ascii") as file:
+        file.write(numerics + "\n")

@@ -1,0 +1,116 @@
+"""peers_gate.py - turns on a slow processor are repeated and counted, and every row ends."""
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.getcwd(), "bench", "peers"))
+import gate  # noqa: E402
+
+FAST, SLOW = (100.0, 50.0), (55.0, 28.0)
+
+
+class Machine:
+    """Processors whose pace at a time is a function; probing and running take time."""
+
+    def __init__(self, pace, count=2):
+        self.pace, self.count, self.time, self.released = pace, count, 0.0, False
+
+    def cpus(self):
+        return list(range(self.count))
+
+    def probe(self, cpu):
+        self.time += 0.0002
+        return self.pace(self.time, cpu)
+
+    def release(self):
+        self.released = True
+
+    def clock(self):
+        return self.time
+
+    def sleep(self, seconds):
+        self.time += seconds
+
+
+def row(machine, found, blocks=6, share=lambda time: 1.0):
+    """Blocks of two engines as the driver takes them; a run of 6 ms tells how fast it was."""
+    found.begin(1)
+    taken = []
+    for _ in range(blocks):
+        found.begin_block()
+        taken.append(gate.Block(["takt", "peer"]))
+        for name in ("takt", "peer", "peer", "takt"):
+            def run(cpu):
+                rate = machine.pace(machine.time, cpu)[0]
+                part = share(machine.time)
+                machine.time += 0.006
+                return [rate], part
+            taken[-1].add(name, *found.turn(name, run))
+    found.end()
+    assert machine.released, "the driver stays on one processor"
+    return taken
+
+
+def made(pace, count=2):
+    machine = Machine(pace, count)
+    return machine, gate.Gate(machine, machine.clock, machine.sleep)
+
+
+def rates_of(taken):
+    return {r for block in taken for samples in block.samples.values() for r in samples}
+
+
+# alone on the machine: nothing is repeated, all counts; reading may swing by a fifth
+machine, found = made(lambda time, cpu: (100.0, 50.0 if int(time * 1e4) % 2 else 41.0))
+taken = row(machine, found)
+assert found.repeated == {} and found.counting(taken) == (taken, True), found.repeated
+assert machine.time < 6 * 4 * 0.0075, machine.time
+assert found.summary()["slow"] == 0 and found.summary()["probes"] >= 48, found.summary()
+
+# a stranger for 30 ms in every 100, on the only processor: those turns are repeated, whose ever
+machine, found = made(lambda time, cpu: SLOW if 0.03 < time % 0.1 < 0.06 else FAST, count=1)
+taken = row(machine, found)
+counted, is_steady = found.counting(taken)
+assert is_steady and rates_of(counted) == {100.0}, rates_of(counted)
+assert sum(found.repeated.values()) > 0 and set(found.repeated) <= {"takt", "peer"}, found.repeated
+assert all(len(block.samples[name]) == 2 for block in taken for name in ("takt", "peer"))
+
+# a stranger in reading alone is one too
+machine, found = made(lambda time, cpu: (100.0, 28.0 if 0.03 < time % 0.1 < 0.06 else 50.0), 1)
+row(machine, found)
+assert sum(found.repeated.values()) > 0
+
+# one processor becomes slow for good: the other is taken, and hardly a turn is lost
+machine, found = made(lambda time, cpu: SLOW if cpu == 0 and time > 0.05 else FAST)
+taken = row(machine, found)
+assert found.cpu == 1 and sum(found.repeated.values()) <= 1, (found.cpu, found.repeated)
+assert found.counting(taken) == (taken, True)
+
+# other processes of this system have the processor: probes do not see that, the engine's time does
+machine, found = made(lambda time, cpu: FAST)
+taken = row(machine, found, share=lambda time: 0.5 if 0.03 < time % 0.1 < 0.06 else 1.0)
+assert sum(found.repeated.values()) > 0 and found.counting(taken)[1]
+
+# fast once and never again: the row ends, says that it is unsteady, keeps all, and treats all alike
+machine, found = made(lambda time, cpu: FAST if time < 0.001 else SLOW)
+taken = row(machine, found)
+assert found.counting(taken) == (taken, False)
+assert abs(found.repeated["takt"] - found.repeated["peer"]) <= 1, found.repeated
+plain = 6 * 4 * 0.006
+assert machine.time < plain + 4 * (gate.PATIENCE + gate.TRIES * (gate.WAIT + 0.02)), machine.time
+assert found.summary()["slow"] > 0.9, found.summary()
+
+# slow from the start and fast later: what was taken before is known to be slow then
+machine, found = made(lambda time, cpu: SLOW if time < 0.5 else FAST)
+early = row(machine, found, blocks=3)
+assert found.repeated == {} and found.counting(early)[1], "nobody knows better yet"
+machine.time = 0.6
+late = row(machine, found, blocks=5)
+assert found.counting(early) == (early, False)
+assert found.counting(early + late) == (late, True)
+
+# a block with more threads has no probes and counts
+block = gate.Block(["takt"])
+block.add("takt", [1.0], None)
+assert found.counting([block]) == ([block], True)
+print("slow turns are repeated and counted, and a machine that is always slow ends")
