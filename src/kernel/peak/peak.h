@@ -5,7 +5,7 @@
  *   operands   TAKT_PEAK_BYTES at a multiple of 64, every element the same value x
  *   result     the number of operations done, a multiplication and an addition counting as two;
  *              *sum is the total of all accumulators, which is x * x * operations / 2
- *   rounds     i8: rounds * x * x must stay below 2^31 / 16; f16: the sum is right up to 2048
+ *   rounds     i8: rounds * x * x must stay below 2^31 / 64; f16: the sum is right up to 2048
  *              rounds of a power of two
  *
  * At least one factor of every product comes straight from a vector load: some cores (Neoverse V1)
