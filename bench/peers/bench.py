@@ -160,7 +160,11 @@ class Bench:
             self.block(taken, left)
             if taken.passes == 0 and number + 1 == self.mode.trial:
                 left = self.rivals(taken, left)
+        if taken.threads == 1:  # where the turns were
+            self.machine.look(taken.row.graph, taken.row.kind, taken.threads)
         self.gate.end()
+        if taken.threads != 1:
+            self.machine.look(taken.row.graph, taken.row.kind, taken.threads)
         for name, count in self.gate.repeated.items():
             taken.repeated[name] = taken.repeated.get(name, 0) + count
         taken.passes += 1
@@ -181,7 +185,7 @@ class Bench:
         counted, is_steady = self.gate.counting(taken.blocks)
         if taken.out and taken.counted == counted:
             taken.out["unsteady"] = not is_steady
-            return taken.out
+            return self.held(taken)
         taken.counted, row, reasons = list(counted), taken.row, taken.reasons
         names = list(taken.blocks[0].samples)
         all_of = {n: self.machine.stats(sum(taken.samples(n), [])) for n in names}
@@ -207,11 +211,17 @@ class Bench:
         out["runs"] = {n: sum(map(len, taken.samples(n))) for n in names}
         out.update(unsteady=not is_steady, repeated=taken.repeated, passes=taken.passes,
                    blocks=len(counted))
-        out.update(self.machine.floor(row.graph, row.kind, taken.threads))
-        out["share"] = out["floor"] / out["takt"]
         out.update(errors=taken.errors, reasons=reasons)
-        taken.out = {**(taken.out or {}), **out}
-        return taken.out
+        taken.out = out
+        return self.held(taken)
+
+    def held(self, taken):
+        """Beside it what the machine allows, by what is known of it now."""
+        out = taken.out
+        row = taken.row
+        out.update(self.machine.floor(row.graph, row.kind, taken.threads, out["takt"]))
+        out["share"] = out["floor"] / out["takt"]
+        return out
 
     # ---- starting, memory, size ----
 

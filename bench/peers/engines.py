@@ -145,8 +145,9 @@ def takt():
 
 def statistics():
     library = _library()
-    return build("statistics.c", "-I", os.path.join(ROOT, "include"), "-I",
-                 os.path.join(ROOT, "src"), library, "-lm", "-lpthread", parts=[library])
+    rates = os.path.join(HERE, "rates.c")
+    return build("statistics.c", rates, "-I", os.path.join(ROOT, "include"), "-I",
+                 os.path.join(ROOT, "src"), library, "-lm", "-lpthread", parts=[library, rates])
 
 
 def onnxruntime():

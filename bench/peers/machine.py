@@ -3,19 +3,23 @@ import ctypes
 import os
 import platform
 import subprocess
+import time
 
 LEVELS = ["L1", "L2", "L3", "DRAM"]
 PEAKS = ["f32", "f64", "i8", "f16", "bf16"]  # what the products of a row are held against
+RAISE_S = 10  # seconds between two measurements of the peaks
 
 
 class Machine:
     def __init__(self, library):
         self.lib, self.usable = ctypes.CDLL(library), os.sched_getaffinity(0)
         self.lib.peers_verdict.restype = ctypes.c_char_p
+        self.lib.peers_bandwidth.restype = ctypes.c_double
         fingerprint, threads = ctypes.create_string_buffer(17), ctypes.c_int()
         if self.lib.peers_measure(fingerprint, ctypes.byref(threads)) != 0:
             raise RuntimeError("the machine's ceilings cannot be measured")
-        self.ceilings = {1: self._ceiling(0), threads.value: self._ceiling(1)}
+        self.threads, self.bandwidths, self.raised = threads.value, {}, {}
+        self.ceilings = {1: self._ceiling(0), self.threads: self._ceiling(1)}
         self.facts = {"cpu": cpu(), "architecture": platform.machine(),
                       "cores": len(os.sched_getaffinity(0)), "system": platform.platform(),
                       "fingerprint": fingerprint.value.decode(), "ceilings": self.ceilings}
@@ -63,19 +67,47 @@ class Machine:
     def release(self):
         os.sched_setaffinity(0, self.usable)
 
-    def floor(self, graph, kind, threads):
-        """The least time for the products, or for moving every byte once, in microseconds."""
-        c = self.ceilings.get(threads) or self.ceilings[max(self.ceilings)]
-        peak = c["i8_gops" if kind == "i8" else f"{kind}_gflops"] or c["f32_gflops"]
-        level = LEVELS[self.lib.peers_level(ctypes.c_double(graph.bytes / threads))]
+    def look(self, graph, kind, threads):
+        """Peaks, now and then, and the bandwidth of what a row moves, measured where and when its
+        turns were: the best of a sitting is the ceiling."""
+        if threads not in self.ceilings:
+            return
+        every = int(threads != 1)
+        if time.monotonic() - self.raised.get(threads, 0) > RAISE_S:
+            self.lib.peers_raise(every)
+            self.ceilings[threads].update(self._ceiling(every))
+            self.raised[threads] = time.monotonic()
+        arithmetic, moving, _ = self._floors(graph, kind, threads)
+        key = self._moved(graph, threads)
+        if moving > 0.5 * arithmetic:
+            now = self.lib.peers_bandwidth(ctypes.c_double(key[0]), int(key[1]), every)
+            self.bandwidths[key] = max(self.bandwidths.get(key, 0), now)
+
+    @staticmethod
+    def _moved(graph, threads):
+        """Bytes of each thread, whether a good part of them is written, threads."""
         out = graph.types[graph.output].itemsize
         for size in graph.shapes[graph.output]:
             out *= size
-        bandwidth = c["copy_gbs" if out > 0.2 * graph.bytes else "read_gbs"][level]
-        floors = {"fma": graph.flops / peak / 1e3 if peak else 0,
-                  level: graph.bytes / bandwidth / 1e3 if bandwidth else 0}
-        bound = max(floors, key=floors.get)
-        return {"floor": floors[bound], "bound": bound}
+        return graph.bytes / threads, out > 0.2 * graph.bytes, threads
+
+    def _floors(self, graph, kind, threads):
+        """Of arithmetic and of memory, in microseconds, and the level of the latter."""
+        c = self.ceilings.get(threads) or self.ceilings[self.threads]
+        peak = c["i8_gops" if kind == "i8" else f"{kind}_gflops"] or c["f32_gflops"]
+        bytes_each, is_copy, _ = key = self._moved(graph, threads)
+        level = LEVELS[self.lib.peers_level(ctypes.c_double(bytes_each))]
+        bandwidth = self.bandwidths.get(key) or c["copy_gbs" if is_copy else "read_gbs"][level]
+        return (graph.flops / peak / 1e3 if peak else 0,
+                graph.bytes / bandwidth / 1e3 if bandwidth else 0, level)
+
+    def floor(self, graph, kind, threads, took):
+        """The least time for the products, or for moving every byte once, in microseconds."""
+        arithmetic, moving, level = self._floors(graph, kind, threads)
+        if kind == "f16" and took < arithmetic:  # then the factors were multiplied as bf16
+            arithmetic, moving, level = self._floors(graph, "bf16", threads)
+        bound = "fma" if arithmetic >= moving else level
+        return {"floor": max(arithmetic, moving), "bound": bound, "moving": moving}
 
 
 def cpu():

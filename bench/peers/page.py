@@ -163,6 +163,15 @@ def _engines(result):
     return f"<div class='wide'><table>{head}{body}</table></div>"
 
 
+def _limits(result, words):
+    if not result.get("limits"):
+        return ""
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in words.limits.cells(e))
+                   + "</tr>\n" for e in result["limits"])
+    return ("<h2>Close to the limit</h2>\n<div class='wide'><table><tr><th>limit</th>"
+            f"<th>wanted</th><th>reached</th><th></th></tr>\n{body}</table></div>")
+
+
 def page(result, words):
     """`words` is the module that says things of rows: report."""
     machine, rows, behind = result["machine"], result["rows"], words.behind(result)
@@ -188,6 +197,7 @@ same data with the same number of threads, in turns (A B B A); answers were comp
 <p>The least time for the multiplications, or for moving every byte once, over Takt's time. Above
 100 %: the algorithm does fewer multiplications than the definition.</p>
 {shares(rows)}
+{_limits(result, words)}
 <h2>All numbers</h2>
 <p>Medians; the best peer is bold, intervals, reasons and repeated turns appear on pointing.</p>
 {table(result, words)}

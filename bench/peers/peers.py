@@ -8,6 +8,7 @@ import sys
 import time
 
 import engines
+import limits
 import report
 from bench import Bench, Taken, say
 from process import Failed
@@ -33,11 +34,13 @@ def prepare(row):
 
 def scaling(rows):
     """Beside a row with more threads: its time over that of one thread, both Takt's."""
-    alone = {(r["workload"], r["numerics"]): r["takt"] for r in rows if r["threads"] == 1}
+    alone = {(r["workload"], r["numerics"]): r for r in rows if r["threads"] == 1}
     for r in rows:
         one = alone.get((r["workload"], r["numerics"]))
         if r["threads"] != 1 and one is not None:
-            r["over_one_thread"] = r["takt"] / one
+            r["over_one_thread"] = r["takt"] / one["takt"]
+            (low, high), (least, most) = r["interval"]["takt"], one["interval"]["takt"]
+            r["over_one_thread_interval"] = [low / most, high / least]
 
 
 def selected(text):
@@ -145,6 +148,8 @@ def run(arguments, rows):
                            "quick": arguments.quick} for t in all_taken]
         scaling(result["rows"])
         result["processor"] = bench.gate.summary()
+        if not arguments.rows:
+            result["overhead"] = limits.overhead()
         result["engines"] = {e.name: {"version": e.version, "call": e.note, "code_bytes": e.size}
                              for e in [bench.takt, *bench.peers]}
     finally:

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 
+import limits
 import page
 
 
@@ -75,6 +76,7 @@ def markdown(result):
     if behind(result):
         out += ["", "Behind: " + ", ".join(behind(result)) + "."]
     out += [line for text in repeats(result) for line in ("", text)]
+    out += limits.markdown(result.get("limits", []))
     out += ["", "| engine | version | called by | code |", "|---|---|---|--:|"]
     out += [f"| {n} | {e['version']} | {e['call']} | {e['code_bytes'] / 1e6:.1f} MB |"
             for n, e in result["engines"].items()]
@@ -145,11 +147,13 @@ def merged(result, folder, order):
     rows.update((key(r), r) for r in result["rows"])
     return {**result, "rows": [rows[k] for k in sorted(rows)],
             "engines": {**old["engines"], **result["engines"]},
-            "start": {**old.get("start", {}), **result.get("start", {})}}
+            "start": {**old.get("start", {}), **result.get("start", {})},
+            "overhead": result.get("overhead") or old.get("overhead", {})}
 
 
 def write(result, folder):
     os.makedirs(folder, exist_ok=True)
+    result["limits"] = limits.limits(result)
     stem = _stem(result, folder)
     with open(stem + ".json", "w", encoding="utf-8") as file:
         json.dump(result, file, indent=1)
@@ -163,6 +167,8 @@ def write(result, folder):
           f"{stem}.json, .md, .html")
     if behind(result):
         print(f"peers: behind: {', '.join(behind(result))}")
+    if result["limits"]:
+        print(limits.text(result["limits"]))
     slow = [r["workload"] for r in result["rows"] if r.get("over_one_thread", 0) > 1.02]
     if slow:
         print(f"peers: slower with all threads than with one: {', '.join(slow)}")

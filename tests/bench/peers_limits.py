@@ -1,0 +1,67 @@
+"""peers_limits.py - the table of limits is computed from the rows, and misses are named."""
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.getcwd(), "bench", "peers"))
+import limits  # noqa: E402
+import peers  # noqa: E402
+
+
+def row(workload, threads, took, **more):
+    return {"workload": workload, "threads": threads, "numerics": "exact", "takt": took,
+            "torch": 2 * took, "share": 0.95, "moving": 0.95 * took,
+            "interval": {"takt": [0.99 * took, 1.01 * took]},
+            "p99": {"takt": 1.1 * took, "torch": 2.4 * took}, **more}
+
+
+def found(rows, **more):
+    peers.scaling(rows)
+    return {e["what"].split(",")[0]: e for e in limits.limits({"rows": rows, **more})}
+
+
+rows = [row("gemm_512x512x512", 1, 100.0), row("gemm_512x512x512", 2, 60.0),
+        row("gemm_1024x1024x1024", 1, 800.0, share=0.91),
+        row("gemm_256x256x256", 1, 20.0, share=0.5),
+        row("gemm_1x1024x1024", 1, 9.0), row("add_1m", 2, 9.0, moving=8.0),
+        row("gemm_i8_1024x1024x1024", 1, 200.0), row("mlp_b1", 1, 10.0, moving=8.0),
+        row("resnet50", 1, 10.0, share=0.79)]
+cost = {"step_ns": 31.0, "wake_ns": 1200.0}
+all_of = found(rows, overhead=cost)
+
+# small products have no limit; one that misses is named, with the others' numbers
+gemm = all_of["products of 512 and more"]
+assert gemm["rows"] == {"gemm_512x512x512 1T": 0.95, "gemm_1024x1024x1024 1T": 0.91}, gemm
+assert limits.cells(gemm)[1:] == ["at least 92.0 %", "91.0 % to 95.0 %",
+                                  "1 of 2, worst gemm_1024x1024x1024 1T"], limits.cells(gemm)
+narrow = [e for e in limits.limits({"rows": rows}) if e["what"].startswith("one row")]
+assert [sorted(e["rows"]) for e in narrow] == [["gemm_1x1024x1024 1T"], ["add_1m 2T"]], narrow
+assert [limits.cells(e)[3] for e in narrow] == ["held", "missed"], narrow
+assert limits.cells(all_of["resnet50"])[3] == "missed"
+assert abs(all_of["bytes over f32"]["worst"] - 4) < 1e-9, all_of["bytes over f32"]
+
+# time over reading once, and p99 over median beside the best peer's 1.2
+mlp = [e for e in limits.limits({"rows": rows}) if e["what"].startswith("mlp_b1")]
+assert [round(e["worst"], 3) for e in mlp] == [1.25, 0.917], mlp
+assert [limits.cells(e)[3] for e in mlp] == ["held", "held"], mlp
+
+# threads: the end of the interval that is worst for them
+threads = all_of["all threads over one"]
+assert abs(threads["worst"] - 0.6 * 1.01 / 0.99) < 1e-9 and threads["held"] == 1, threads
+slow = found([row("relu_1m", 1, 10.0), row("relu_1m", 2, 10.1)])["all threads over one"]
+assert limits.cells(slow)[3] == "missed", slow
+
+# overhead comes from its own program, whose words are these
+with open(os.path.join("bench", "overhead", "overhead.c"), encoding="utf-8") as file:
+    source = file.read()
+assert "a step beside its kernel:" in source and "a worker that looks out:" in source
+SAID = "a step beside its kernel:    31.0 ns, kernel 9 ns\na worker that looks out:     1200 ns (1"
+assert limits.parsed(SAID) == cost, limits.parsed(SAID)
+assert limits.cells(all_of["a step beside its kernel"])[2:] == ["31 ns", "held"]
+assert limits.cells(all_of["waking a worker that looks out"])[3] == "missed"
+
+# rows of an older table say nothing of what they do not have
+old = [{k: v for k, v in r.items() if k != "moving"} for r in rows]
+assert "mlp_b1, 1 thread" not in limits.text(limits.limits({"rows": old}))
+assert limits.limits({"rows": []}) == [] and limits.markdown([]) == []
+print("limits are held or missed by their worst row")
