@@ -69,7 +69,7 @@ if(check_files AND TARGET takt_static)
       takt_test_properties(check_kernels_${family} kernel program)
     endforeach()
   else()
-    add_test(NAME check_kernels COMMAND check_kernels)
+    add_test(NAME check_kernels COMMAND check_kernels --once)
     takt_test_properties(check_kernels kernel program)
     add_test(NAME check_kernels_sweep
              COMMAND check_kernels --sweep tile,prefetch --family attention)

@@ -77,24 +77,24 @@ static void one(takt_check *c, const takt_kernel *reference, size_t m, check_blo
 
 static void bench(takt_check *c, size_t m, unsigned bits, size_t block)
 {
-    enum { N = 4096, K = 4096 };
+    const size_t n = c->kernel->rank > 0 ? 4096 : 256, k = n;
     const takt_block_i8_info *info = c->kernel->info;
-    const size_t words = N / 16 * takt_blocks_words(bits, K) * 4, scales = N * K / block * 4;
-    takt_block_i8 g = {.m = m, .a_row = K, .ldc = N};
-    g.b = (takt_blocks){.n = N, .k = K, .block = block, .bits = bits, .level = 8};
-    const size_t all = words + scales + m * (N + K) * 4;
+    const size_t words = n / 16 * takt_blocks_words(bits, k) * 4, scales = n * k / block * 4;
+    takt_block_i8 g = {.m = m, .a_row = k, .ldc = n};
+    g.b = (takt_blocks){.n = n, .k = k, .block = block, .bits = bits, .level = 8};
+    const size_t all = words + scales + m * (n + k) * 4;
     char *memory = aligned_alloc(64, all);
     g.scratch = aligned_alloc(64, (info->scratch_bytes(&g) + 63) / 64 * 64);
     if (memory && g.scratch) {
         char what[64];
-        snprintf(what, sizeof what, "%zux%dx%d, %u bits, blocks of %zu", m, N, K, bits, block);
+        snprintf(what, sizeof what, "%zux%zux%zu, %u bits, blocks of %zu", m, n, k, bits, block);
         check_fill_bytes(c, memory, words);
         check_fill_f32(c, (float *)(void *)(memory + words), all / 4 - words / 4, CHECK_PLAIN);
         g.b.words = (const uint32_t *)(const void *)memory;
         g.b.scale = memory + words;
         g.a = (const float *)(const void *)(memory + words + scales);
-        g.c = (float *)(void *)(memory + words + scales + m * K * 4);
-        CHECK_BENCH(c, what, (double)all, 2.0 * (double)m * N * K,
+        g.c = (float *)(void *)(memory + words + scales + m * k * 4);
+        CHECK_BENCH(c, what, (double)all, 2.0 * (double)(m * n * k),
                     takt_kernel_as_block_i8(c->kernel)(&g));
     }
     free(memory);
@@ -130,7 +130,7 @@ void check_block_i8(takt_check *c, const takt_kernel *reference)
         one(c, reference, 18, (check_blocks_shape){3, 2300, 1024 + bits % 2 * 16, 4}, bits);
     }
     static const size_t rows[] = {1, 8, 32, 128};
-    for (size_t i = 0; c->bench && c->kernel->rank > 0 && i < 4; i++) {
+    for (size_t i = 0, count = check_timed(c, 4, 1); i < count; i++) {
         bench(c, rows[i], 4, 32);
         bench(c, rows[i], 4, 128);
         bench(c, rows[i], 8, 32);

@@ -63,6 +63,6 @@ void check_block_panels(takt_check *c, const takt_kernel *reference)
         const check_blocks_shape s = {ns[i % 11], ks[i / 11 % 9], blocks[i % 5], 2U << i / 2 % 3};
         one(c, reference, s, i % 2 * TAKT_GEMM_CHUNK, i * 7);
     }
-    for (unsigned bits = 2; c->bench && c->kernel->rank > 0 && bits <= 8; bits *= 2)
-        bench(c, bits);
+    for (size_t i = 0, count = check_timed(c, 3, 1); i < count; i++)
+        bench(c, 2U << i);
 }

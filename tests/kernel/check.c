@@ -248,6 +248,18 @@ double check_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+bool check_goes_on(const takt_check *c, int round, double begin)
+{
+    return round == 0 || (!c->once && round < 7 && check_now() - begin < 0.5);
+}
+
+size_t check_timed(const takt_check *c, size_t all, size_t few)
+{
+    if (!c->bench)
+        return 0;
+    return c->once ? 1 : c->kernel->rank > 0 ? all : few;
+}
+
 /* The most that the machine can do of what the family does. */
 static double peak_of(const takt_check *c)
 {
@@ -281,8 +293,9 @@ static int level_of(const takt_check *c, double bytes)
     return level;
 }
 
-/* Whichever of bandwidth and arithmetic is nearer to its ceiling, and that. */
-static void print_share(const takt_check *c, double bytes, double gbs, double gflops)
+/* Whichever of bandwidth and arithmetic is nearer to its ceiling, and that; false if neither is
+ * known. */
+static bool print_share(const takt_check *c, double bytes, double gbs, double gflops)
 {
     static const char *const levels[] = {"L1", "L2", "L3", "DRAM"};
     const bool reads = only_reads(c->unit->family);
@@ -295,16 +308,21 @@ static void print_share(const takt_check *c, double bytes, double gbs, double gf
     else if (moved > 0)
         printf("  %5.1f %% of the ceiling: %.1f GB/s %s %s", 100 * moved, most,
                reads ? "read from" : "through", levels[level]);
+    return done > 0 || moved > 0;
 }
 
-void check_report(const takt_check *c, const char *what, double seconds, double bytes, double flops)
+void check_report(takt_check *c, const char *what, double seconds, double bytes, double flops)
 {
+    if (c->once) { /* without ceilings: whether there would be one to compare with */
+        c->timed += bytes > 0 || flops > 0;
+        return;
+    }
     const double gbs = bytes / seconds * 1e-9, gflops = flops / seconds * 1e-9;
     printf("%-12s %-10s %-28s %10.2f us", c->unit->family, c->kernel->name, what, seconds * 1e6);
     if (bytes > 0)
         printf(" %8.2f GB/s", gbs);
     if (flops > 0)
         printf(" %8.2f GFLOP/s", gflops);
-    print_share(c, bytes, gbs, gflops);
+    c->timed += print_share(c, bytes, gbs, gflops) || !c->ceiling.is_known;
     printf("\n");
 }

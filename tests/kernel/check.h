@@ -58,11 +58,13 @@ typedef struct takt_check {
     uint64_t random; /* state of the generator; the same for every variant of a family */
     uint64_t digest; /* of all results that were compared, NaN counted as one value */
     unsigned long cases, failures;
-    bool bench;
-    struct { /* what this machine can do at most on one thread; zero: unknown */
+    unsigned long timed; /* lines of this kernel, each with its ceiling where that is known */
+    bool bench, once;    /* once: everything that would be timed runs once, nothing is printed */
+    struct {             /* what this machine can do at most on one thread; zero: unknown */
         double f32, f64, i8, f16, bf16;  /* GFLOP/s, Gop/s */
         double read_gbs[4], copy_gbs[4]; /* of each level; copy: whichever is faster */
         double level_bytes[4];
+        bool is_known;
     } ceiling;
     void (*give_up)(void); /* planted kernels: ends the check at its first failure, in silence */
     char label[160];       /* the current case */
@@ -121,15 +123,20 @@ void check_registers(takt_check *c);
 
 /* Seconds, monotonic. */
 double check_now(void);
-void check_report(const takt_check *c, const char *what, double seconds, double bytes,
-                  double flops);
+bool check_goes_on(const takt_check *c, int round, double begin);
+void check_report(takt_check *c, const char *what, double seconds, double bytes, double flops);
 
-/* Times `statement` if asked to: best of several rounds of about 5 ms. `bytes` and `flops` are of
- * one execution; 0 for what does not apply. */
+/* How many of `all` cases to time: none if not asked to, one under --once, of the scalar variant,
+ * which would take minutes for large ones, the first `few`. */
+size_t check_timed(const takt_check *c, size_t all, size_t few);
+
+/* Times `statement` if asked to: best of seven rounds of about 5 ms, of fewer where that takes half
+ * a second. `bytes` and `flops` are of one execution; 0 for what does not apply. */
 #define CHECK_BENCH(c, what, bytes, flops, statement)                                              \
     do {                                                                                           \
         double check_best_ = 1e30;                                                                 \
-        for (int round_ = 0; (c)->bench && round_ < 7; round_++) {                                 \
+        const double begin_ = check_now();                                                         \
+        for (int round_ = 0; (c)->bench && check_goes_on(c, round_, begin_); round_++) {           \
             long calls_ = 0;                                                                       \
             const double from_ = check_now();                                                      \
             double spent_ = 0;                                                                     \
@@ -137,7 +144,7 @@ void check_report(const takt_check *c, const char *what, double seconds, double 
                 statement;                                                                         \
                 calls_++;                                                                          \
                 spent_ = check_now() - from_;                                                      \
-            } while (spent_ < 5e-3);                                                               \
+            } while (!(c)->once && spent_ < 5e-3);                                                 \
             check_best_ =                                                                          \
                 spent_ / (double)calls_ < check_best_ ? spent_ / (double)calls_ : check_best_;     \
         }                                                                                          \

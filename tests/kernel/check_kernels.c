@@ -1,12 +1,13 @@
 /* check_kernels.c - holds every kernel variant that runs here to its scalar reference.
  *
- *     check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] [--bench] [--digest]
- *                   [--list]
+ *     check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] [--bench] [--once]
+ *                   [--digest] [--list]
  *     check_kernels --sweep tile,prefetch [--family NAME]
  *
  * Variants are found in the registry, checks by the name of the family. A crash is caught, the
  * kernel named, and the run goes on. --digest prints one number per kernel: equal numbers on two
- * machines mean equal bits.
+ * machines mean equal bits. --bench shows every variant beside its ceiling, and it is a failure if
+ * one shows none; --once looks for that alone, without the time.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -154,7 +155,7 @@ static const takt_kernel *find_reference(const char *family)
 typedef struct options {
     const char *family, *kernel, *isa, *sweep;
     uint64_t seed;
-    bool bench, digest, list;
+    bool bench, once, digest, list;
 } options;
 
 static void compare_with_recorded(takt_check *c)
@@ -188,10 +189,14 @@ static int check_unit(takt_check *c, const takt_kernel_unit *unit, const options
         }
         c->random = o->seed;
         c->digest = UINT64_C(0xcbf29ce484222325);
+        c->timed = 0;
         failed += run(c, check, reference);
         check_case(c, "all cases");
-        if (o->seed == 1 && !o->bench && c->failures == 0) {
-            compare_with_recorded(c);
+        if (c->failures == 0) {
+            if (c->bench && c->timed == 0)
+                check_fail(c, "no time beside its ceiling");
+            if (o->seed == 1)
+                compare_with_recorded(c);
             failed += c->failures > 0;
         }
         if (o->digest)
@@ -206,6 +211,8 @@ static bool parse(int argc, char **argv, options *o)
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--bench") == 0)
             o->bench = true;
+        else if (strcmp(argv[i], "--once") == 0)
+            o->once = true;
         else if (strcmp(argv[i], "--digest") == 0)
             o->digest = true;
         else if (strcmp(argv[i], "--list") == 0)
@@ -241,6 +248,7 @@ static void measure_ceiling(takt_check *c)
     if (takt_ctx_create(NULL, &ctx) != TAKT_OK)
         return;
     if (takt_ceilings_get(ctx, NULL, false, &all) == TAKT_OK) {
+        c->ceiling.is_known = true;
         c->ceiling.f32 = all.one.f32_gflops;
         c->ceiling.f64 = all.one.f64_gflops;
         c->ceiling.i8 = all.one.int8_gops;
@@ -263,7 +271,7 @@ int main(int argc, char **argv)
     if (!parse(argc, argv, &o)) {
         fprintf(stderr,
                 "usage: check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] "
-                "[--bench] [--digest] [--list] | --sweep tile,prefetch [--family NAME]\n");
+                "[--bench] [--once] [--digest] [--list] | --sweep tile,prefetch [--family NAME]\n");
         return 2;
     }
     if (o.sweep != NULL)
@@ -274,8 +282,9 @@ int main(int argc, char **argv)
     }
     catch_crashes();
     setvbuf(stdout, NULL, _IOLBF, 0);
-    c.bench = o.bench;
-    if (o.bench)
+    c.bench = o.bench || o.once;
+    c.once = o.once;
+    if (c.bench && !c.once)
         measure_ceiling(&c);
     const takt_isa_set isas = takt_isa_detect();
     int failed = 0;
@@ -288,6 +297,7 @@ int main(int argc, char **argv)
     }
     if (!o.list && !o.bench && !o.digest && o.family == NULL && o.kernel == NULL && o.isa == NULL) {
         c.give_up = give_up;
+        c.bench = false;
         failed += check_planted(&c, run);
     }
     printf("%lu cases, seed %" PRIu64 ": %s\n", c.cases, o.seed, failed ? "FAILED" : "all equal");

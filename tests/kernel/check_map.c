@@ -137,7 +137,8 @@ void check_map(takt_check *c, const takt_kernel *reference, map_type type)
         s.n = LONG;
         for (s.round = 0; s.round < CHECK_PLACES; s.round++)
             check_once(c, reference, &s);
-        if (c->bench)
-            bench(c, &s);
     }
+    for (int op = 0; c->bench && op < TAKT_MAP_OP_COUNT; op++)
+        if (takt_map_find(c->kernel, (takt_map_op)op))
+            bench(c, &(setting){(takt_map_op)op, type, 0, 0});
 }

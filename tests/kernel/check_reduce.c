@@ -131,9 +131,8 @@ static void bench(takt_check *c, takt_reduce_op op, reduce_type type)
 
 void check_reduce(takt_check *c, const takt_kernel *reference, reduce_type type)
 {
-    for (int op = 0; op < TAKT_REDUCE_OP_COUNT; op++) {
+    for (int op = 0; op < TAKT_REDUCE_OP_COUNT; op++)
         check_op(c, reference, (takt_reduce_op)op, type);
-        if (c->bench)
-            bench(c, (takt_reduce_op)op, type);
-    }
+    for (int op = 0; c->bench && op < TAKT_REDUCE_OP_COUNT; op++)
+        bench(c, (takt_reduce_op)op, type);
 }

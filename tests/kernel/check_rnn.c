@@ -206,8 +206,8 @@ void check_rnn(takt_check *c, const takt_kernel *reference, size_t size)
                     if (round == 1)
                         check_in_place(&s, &t, round);
                 }
-        const subject plain = {.c = c, .size = size};
-        if (c->bench)
-            bench(&plain, (takt_rnn_kind)kind);
     }
+    const subject plain = {.c = c, .size = size};
+    for (int kind = 0; c->bench && kind < TAKT_RNN_KINDS; kind++)
+        bench(&plain, (takt_rnn_kind)kind);
 }

@@ -106,7 +106,7 @@ void check_rows(takt_check *c, const takt_kernel *reference, size_t size)
                                 .epsilon = 1e-5};
             check_once(c, reference, &r, size, (int)i);
         }
-        if (c->bench)
-            bench(c, (takt_rows_op)op, size);
     }
+    for (int op = 0; c->bench && op < TAKT_ROWS_OP_COUNT; op++)
+        bench(c, (takt_rows_op)op, size);
 }

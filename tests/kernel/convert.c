@@ -105,6 +105,7 @@ void check_convert(takt_check *c, const takt_kernel *reference)
                                           {TAKT_F32, TAKT_BF16, true}, {TAKT_BF16, TAKT_F32, true},
                                           {TAKT_F32, TAKT_I8, true},   {TAKT_I8, TAKT_F32, true},
                                           {TAKT_F32, TAKT_I32, true},  {TAKT_I32, TAKT_F32, true}};
-    for (size_t i = 0; c->bench && i < sizeof common / sizeof *common; i++)
+    const size_t all = sizeof common / sizeof *common, count = check_timed(c, all, all);
+    for (size_t i = 0; i < count; i++)
         bench(c, &common[i]);
 }

@@ -27,10 +27,11 @@ void check_gemm_f32(takt_check *c, const takt_kernel *reference)
     check_all(c, reference);
     check_gemm_f32_stored(c, reference);
     static const shape timed[] = {
-        {64, 64, 64},    {128, 128, 128}, {256, 256, 256},  {512, 512, 512}, {1024, 1024, 1024},
-        {1, 256, 784},   {1, 1024, 1024}, {1, 4096, 4096},  {8, 256, 784},   {8, 1024, 1024},
-        {8, 4096, 4096}, {32, 256, 784},  {32, 1024, 1024}, {32, 4096, 4096}};
-    for (size_t i = 0; c->bench && i < sizeof timed / sizeof *timed; i++)
-        if (reference != c->kernel || i < 3)
-            bench(c, timed[i]);
+        {64, 64, 64},    {128, 128, 128}, {256, 256, 256},   {512, 512, 512},  {1024, 1024, 1024},
+        {1, 256, 784},   {1, 1024, 1024}, {1, 4096, 4096},   {8, 256, 784},    {8, 1024, 1024},
+        {8, 4096, 4096}, {32, 256, 784},  {32, 1024, 1024},  {32, 4096, 4096}, {1, 3072, 768},
+        {8, 3072, 768},  {32, 3072, 768}, {2048, 2048, 2048}};
+    const size_t count = check_timed(c, sizeof timed / sizeof *timed, 3);
+    for (size_t i = 0; i < count; i++)
+        bench(c, timed[i]);
 }

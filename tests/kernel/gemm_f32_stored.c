@@ -214,8 +214,8 @@ void check_gemm_f32_stored(takt_check *c, const takt_kernel *reference)
     }
     static const shape timed[] = {{1, 256, 784},   {1, 1024, 1024},  {1, 4096, 4096},
                                   {8, 4096, 4096}, {32, 1024, 1024}, {512, 512, 512}};
-    for (size_t i = 0; c->bench && reference != c->kernel && i < sizeof timed / sizeof *timed;
-         i++) {
+    const size_t count = check_timed(c, sizeof timed / sizeof *timed, 1);
+    for (size_t i = 0; i < count; i++) {
         bench(c, timed[i], TAKT_F16);
         bench(c, timed[i], TAKT_BF16);
     }

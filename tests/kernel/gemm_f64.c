@@ -19,7 +19,7 @@ void check_gemm_f64(takt_check *c, const takt_kernel *reference)
     check_all(c, reference);
     static const shape timed[] = {
         {64, 64, 64}, {256, 256, 256}, {1000, 1000, 1000}, {1, 1024, 1024}, {8, 1024, 1024}};
-    for (size_t i = 0; c->bench && i < sizeof timed / sizeof *timed; i++)
-        if (reference != c->kernel || i < 2)
-            bench(c, timed[i]);
+    const size_t count = check_timed(c, sizeof timed / sizeof *timed, 2);
+    for (size_t i = 0; i < count; i++)
+        bench(c, timed[i]);
 }

@@ -277,9 +277,9 @@ void check_gemm_i8(takt_check *c, const takt_kernel *reference)
         repacking(c, (shape){0, 1 + 3 * k, k});
     static const shape timed[] = {{256, 256, 256}, {512, 512, 512}, {1024, 1024, 1024},
                                   {1, 4096, 4096}, {8, 4096, 4096}, {32, 3072, 768}};
-    for (size_t i = 0; c->bench && i < sizeof timed / sizeof *timed; i++)
-        if (reference != c->kernel || i < 1) {
-            bench(c, timed[i], TAKT_REQUANT_I32);
-            bench(c, timed[i], TAKT_REQUANT_S8);
-        }
+    const size_t count = check_timed(c, sizeof timed / sizeof *timed, 1);
+    for (size_t i = 0; i < count; i++) {
+        bench(c, timed[i], TAKT_REQUANT_I32);
+        bench(c, timed[i], TAKT_REQUANT_S8);
+    }
 }

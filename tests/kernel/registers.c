@@ -74,7 +74,7 @@ void check_stub(void);
 takt_kernel_fn *check_guard(takt_check *c, takt_kernel_fn *kernel)
 {
 #ifndef NO_STUB
-    if (c->bench || kernel == NULL)
+    if ((c->bench && !c->once) || kernel == NULL)
         return kernel;
     check_stub_frame.target = kernel;
     for (size_t i = 0; i < KEPT; i++)

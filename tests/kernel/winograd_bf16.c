@@ -153,24 +153,26 @@ static void special(takt_check *c)
 
 static void bench(takt_check *c)
 {
-    enum { N = 64, S = 56 };
-    takt_winograd_bf16 w = {.cin = N, .cout = N, .in = {S, S}, .out = {S, S}, .before = {1, 1}};
-    uint16_t *x = check_place(c, X, S * S * N * sizeof *x, CHECK_AT_START);
+    enum { N = 64 };
+    const size_t side = c->kernel->rank > 0 ? 56 : 14, all = side * side * N;
+    takt_winograd_bf16 w = {.cin = N, .cout = N, .in = {side, side}, .before = {1, 1}};
+    uint16_t *x = check_place(c, X, all * sizeof *x, CHECK_AT_START);
     const size_t count = takt_winograd_bf16_count(&info_of(c)->pack, N, N);
     uint16_t *u = check_place(c, U, count * sizeof *u, CHECK_AT_START);
     uint16_t *zeros = check_place(c, ZEROS, N * sizeof *zeros, CHECK_AT_START);
-    fill(c, x, S * S * N);
+    fill(c, x, all);
     fill(c, u, count);
     memset(zeros, 0, N * sizeof *zeros);
+    w.out[0] = w.out[1] = side;
     w.x = x;
     w.u = u;
     w.zeros = zeros;
     w.hi = 6;
-    w.y = check_place(c, Y, S * S * N * sizeof *x, CHECK_AT_START);
+    w.y = check_place(c, Y, all * sizeof *x, CHECK_AT_START);
     w.scratch = check_place(c, SCRATCH, (info_of(c)->scratch_bytes(N, N) + 63) & ~(size_t)63,
                             CHECK_AT_START);
     w.count = takt_winograd_bf16_units(w.out);
-    CHECK_BENCH(c, "56x56x64", 0, 18.0 * S * S * N * N,
+    CHECK_BENCH(c, side == 56 ? "56x56x64" : "14x14x64", 0, 18.0 * (double)all * N,
                 takt_kernel_as_winograd_bf16(c->kernel)(&w));
 }
 
@@ -191,6 +193,6 @@ void check_winograd_bf16(takt_check *c, const takt_kernel *reference)
     }
     one(c, (takt_winograd_bf16){.cin = 160, .cout = 40, .in = {20, 34}, .out = {18, 32}}, 15);
     special(c);
-    if (c->kernel->rank > 0)
+    if (c->bench)
         bench(c);
 }
