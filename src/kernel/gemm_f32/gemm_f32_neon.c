@@ -126,15 +126,16 @@ static inline __attribute__((always_inline)) void row_fixed(const row_job *r, co
                                                             const size_t vectors)
 {
     float32x4_t s[4][3];
-    const size_t width = 4 * vectors;
+    const size_t width = 4 * vectors, k = r->k, apart = r->b_step;
+    const float *a = r->a, *first = r->b;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < vectors; j++)
             s[i][j] = vdupq_n_f32(0);
     size_t p = 0;
-    for (; p + 4 <= r->k; p += 4) {
-        const float32x4_t four = vld1q_f32(r->a + p);
+    for (; p + 4 <= k; p += 4) {
+        const float32x4_t four = vld1q_f32(a + p);
         for (size_t i = 0; i < count; i++) {
-            const float *b = r->b + i * r->b_step + p * width;
+            const float *b = first + i * apart + p * width;
             fma_row(s[i], b, four, 0, vectors);
             fma_row(s[i], b + width, four, 1, vectors);
             fma_row(s[i], b + 2 * width, four, 2, vectors);
@@ -146,11 +147,15 @@ static inline __attribute__((always_inline)) void row_fixed(const row_job *r, co
         for (size_t i = 0; i < count; i++)
             fma_row(s[i], r->b + i * r->b_step + p * width, one, 0, vectors);
     }
+    const bool adds = r->adds; /* as read before the stores, which could have changed it */
+    float *to = r->c;
+    const size_t step = r->c_step;
+    for (size_t i = 0; adds && i < count; i++)
+        for (size_t j = 0; j < vectors; j++)
+            s[i][j] = vaddq_f32(vld1q_f32(to + i * step + 4 * j), s[i][j]);
     for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < vectors; j++) {
-            float *to = r->c + i * r->c_step + 4 * j;
-            vst1q_f32(to, r->adds ? vaddq_f32(vld1q_f32(to), s[i][j]) : s[i][j]);
-        }
+        for (size_t j = 0; j < vectors; j++)
+            vst1q_f32(to + i * step + 4 * j, s[i][j]);
 }
 
 static void row_panels(const row_job *r, size_t count, size_t width)
