@@ -194,12 +194,15 @@ takt_status takt_weights_probe(takt_ctx *ctx, const char *path, bool *holds)
     size_t done = 0;
     takt_file *file;
     *holds = false;
-    if (path == NULL || ctx->files.open_read(ctx->files.user, path, &file) != 0)
-        return takt_fail(ctx, TAKT_E_FILE_OPEN, "cannot open %s", path != NULL ? path : "NULL");
-    const int error = ctx->files.read(ctx->files.user, file, 0, start, sizeof start, &done);
+    if (path == NULL)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_weights_probe: the path is NULL");
+    int error = ctx->files.open_read(ctx->files.user, path, &file);
+    if (error != 0)
+        return takt_fail_file(ctx, TAKT_E_FILE_OPEN, path, "open", error);
+    error = ctx->files.read(ctx->files.user, file, 0, start, sizeof start, &done);
     ctx->files.close(ctx->files.user, file);
     if (error != 0)
-        return takt_fail(ctx, TAKT_E_FILE_READ, "cannot read %s", path);
+        return takt_fail_file(ctx, TAKT_E_FILE_READ, path, "read", error);
     *holds = takt_weights_recognises(start, done);
     return TAKT_OK;
 }

@@ -1,11 +1,8 @@
-/* read.c - files as a whole, and the choice of a reader. */
+/* read.c - the choice of a reader, and what a model's files are to it. */
 #include "io/read.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "base/mem.h"
-#include "os/os.h"
 
 static const takt_reader *const readers[] = {
     &takt_reader_taktp, &takt_reader_onnx,
@@ -56,54 +53,6 @@ takt_status takt_source_copy(const takt_source *source, const uint8_t *from, voi
     return TAKT_OK;
 }
 
-takt_status takt_fail_file(takt_ctx *ctx, takt_error_id id, const char *path, const char *what,
-                           int error)
-{
-    char reason[128];
-    takt_os_reason(error, reason, sizeof reason);
-    const takt_status status = takt_fail(ctx, id, "cannot %s %s: %s", what, path, reason);
-    if (id != TAKT_E_FILE_OPEN || strcmp(path, "-") != 0)
-        return status;
-    return takt_fail_hint(ctx, "standard input is not read; a regular file is needed");
-}
-
-static takt_status read_opened(takt_ctx *ctx, const char *path, takt_file *file, void **bytes,
-                               size_t *length)
-{
-    uint64_t size;
-    int error = ctx->files.size(ctx->files.user, file, &size);
-    if (error != 0)
-        return takt_fail_file(ctx, TAKT_E_FILE_READ, path, "read", error);
-    if (size > ctx->limits.file_bytes || size > SIZE_MAX)
-        return takt_fail(ctx, TAKT_E_FILE_SIZE, "%s has %llu bytes, the limit is %llu", path,
-                         (unsigned long long)size, (unsigned long long)ctx->limits.file_bytes);
-    TAKT_TRY(takt_mem_get(ctx, (size_t)size, "file", bytes));
-    size_t done = 0;
-    error = ctx->files.read(ctx->files.user, file, 0, *bytes, (size_t)size, &done);
-    if (error == 0 && done == size) {
-        *length = (size_t)size;
-        return TAKT_OK;
-    }
-    takt_mem_put(ctx, *bytes, (size_t)size);
-    *bytes = NULL;
-    if (error != 0)
-        return takt_fail_file(ctx, TAKT_E_FILE_READ, path, "read", error);
-    return takt_fail(ctx, TAKT_E_FILE_READ, "%s became shorter while it was read", path);
-}
-
-takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes, size_t *length)
-{
-    *bytes = NULL;
-    *length = 0;
-    takt_file *file;
-    const int error = ctx->files.open_read(ctx->files.user, path, &file);
-    if (error != 0)
-        return takt_fail_file(ctx, TAKT_E_FILE_OPEN, path, "open", error);
-    const takt_status status = read_opened(ctx, path, file, bytes, length);
-    ctx->files.close(ctx->files.user, file);
-    return status;
-}
-
 takt_status takt_read_beneath(const takt_source *source, const char *path, void **bytes,
                               size_t *length)
 {
@@ -118,20 +67,7 @@ takt_status takt_read_beneath(const takt_source *source, const char *path, void 
         ctx->files.open_beneath(ctx->files.user, source->folder, path, source->allow_links, &file);
     if (error != 0)
         return takt_fail_file(ctx, TAKT_E_FILE_OPEN, path, "open", error);
-    const takt_status status = read_opened(ctx, path, file, bytes, length);
+    const takt_status status = takt_file_whole(ctx, path, file, bytes, length);
     ctx->files.close(ctx->files.user, file);
     return status;
-}
-
-takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes, size_t length)
-{
-    takt_file *file;
-    int error = ctx->files.create(ctx->files.user, path, &file);
-    if (error != 0)
-        return takt_fail_file(ctx, TAKT_E_FILE_WRITE, path, "write", error);
-    error = ctx->files.write(ctx->files.user, file, bytes, length);
-    if (error == 0)
-        error = ctx->files.commit(ctx->files.user, file);
-    ctx->files.close(ctx->files.user, file);
-    return error == 0 ? TAKT_OK : takt_fail_file(ctx, TAKT_E_FILE_WRITE, path, "write", error);
 }

@@ -3,6 +3,7 @@
 #define TAKT_IO_READ_H
 
 #include "base/text.h"
+#include "io/file.h"
 #include "io/skim.h"
 #include "ir/graph.h"
 
@@ -62,20 +63,11 @@ TAKT_MUST_USE takt_status takt_read_skimmed(takt_skim *s);
 TAKT_MUST_USE takt_status takt_source_copy(const takt_source *source, const uint8_t *from, void *to,
                                            size_t count);
 
-/* A whole file in memory, at most limits.file_bytes; give back with takt_mem_put. */
-TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes,
-                                         size_t *length);
 /* A whole file beneath the source's folder, never reached through links unless allow_links says so.
  * `path` is relative to it. */
 TAKT_MUST_USE takt_status takt_read_beneath(const takt_source *source, const char *path,
                                             void **bytes, size_t *length);
-/* "cannot WHAT PATH: the system's reason". */
-takt_status takt_fail_file(takt_ctx *ctx, takt_error_id id, const char *path, const char *what,
-                           int error);
 /* Puts a file's name before the message of a malformed file, unless it is there. */
 takt_status takt_fail_in_file(takt_ctx *ctx, const char *name);
-/* Replaces `path` by these bytes, or leaves what was there. */
-TAKT_MUST_USE takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes,
-                                          size_t length);
 
 #endif

@@ -5,20 +5,13 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/read.h"
+#include "io/file.h"
 
 enum { CHUNK = 64 << 10, LEAST = 256 << 10 };
 
 static takt_status read_at(const takt_skim *s, size_t offset, void *to, size_t count)
 {
-    takt_ctx *ctx = s->ctx;
-    size_t done = 0;
-    const int error = ctx->files.read(ctx->files.user, s->file, offset, to, count, &done);
-    if (error != 0)
-        return takt_fail_file(ctx, TAKT_E_FILE_READ, s->path, "read", error);
-    if (done != count)
-        return takt_fail(ctx, TAKT_E_FILE_READ, "%s became shorter while it was read", s->path);
-    return TAKT_OK;
+    return takt_file_part(s->ctx, s->path, s->file, offset, to, count);
 }
 
 static takt_status read_up_to(takt_skim *s, size_t end)
@@ -40,18 +33,12 @@ takt_status takt_skim_need(takt_skim *s, size_t end)
 
 static takt_status open_memory(takt_skim *s)
 {
-    takt_ctx *ctx = s->ctx;
-    uint64_t size;
-    const int error = ctx->files.size(ctx->files.user, s->file, &size);
-    if (error != 0)
-        return takt_fail_file(ctx, TAKT_E_FILE_READ, s->path, "read", error);
-    if (size > ctx->limits.file_bytes || size > SIZE_MAX)
-        return takt_fail(ctx, TAKT_E_FILE_SIZE, "%s has %llu bytes, the limit is %llu", s->path,
-                         (unsigned long long)size, (unsigned long long)ctx->limits.file_bytes);
+    size_t length;
     void *block;
-    TAKT_TRY(takt_mem_get(ctx, (size_t)size, "file", &block));
+    TAKT_TRY(takt_file_length(s->ctx, s->path, s->file, &length));
+    TAKT_TRY(takt_mem_get(s->ctx, length, "file", &block));
     s->bytes = block;
-    s->length = (size_t)size;
+    s->length = length;
     return takt_skim_need(s, s->length > 0 ? 1 : 0);
 }
 

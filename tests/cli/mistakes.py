@@ -127,6 +127,14 @@ for verb in ("run", "summary", "plan"):
     fails(1, verb, lacking,
           says=[lacking + ": error[TAKT3302]: first (Foo, opset 21): Takt has no such operator\n",
                 ": error[TAKT3302]: second (Bar, opset 21): Takt", "hint: `takt ops " + lacking])
+nameless = write("nameless.onnx", _pb.model(_pb.Graph(
+    [_pb.node("Foo", ["x"], [""], name=""), _pb.node("", ["x"], ["y"], name="n")],
+    [_pb.value("x", [2])], [_pb.value("y", [2])])))
+fails(1, "run", nameless, says=["]: a node without a name (Foo, opset 21): Takt has",
+                                "]: n (no operator, opset 21): the node names no operator\n"])
+listed = takt("ops", nameless).stdout
+expect("  a node without a name: Foo, opset 21\n" in listed and
+       "  n: no operator, opset 21\n    reason: the node names no operator\n" in listed, listed)
 words = _pb.Graph([_pb.node("Identity", ["x"], ["y"])], [_pb.value("x", [2], 8)],
                   [_pb.value("y", [2], 8)])
 fails(1, "run", write("words.onnx", _pb.model(words)),

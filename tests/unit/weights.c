@@ -111,6 +111,9 @@ static void conversions(void)
                   TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_weights_convert(ctx, at("missing"), at("x.npz"), NULL), TAKT_ERR_IO);
     EXPECT_STATUS(ctx, takt_weights_probe(ctx, at("missing"), &holds), TAKT_ERR_IO);
+    EXPECT(strstr(takt_last_error(ctx), "missing: No such file") != NULL, "%s",
+           takt_last_error(ctx));
+    EXPECT_STATUS(ctx, takt_weights_probe(ctx, NULL, &holds), TAKT_ERR_ARGUMENT);
     EXPECT(takt_weights_probe(ctx, "examples/mlp.takt", &holds) == TAKT_OK && !holds);
     cut(at("b.safetensors"), at("cut.safetensors"));
     EXPECT(takt_weights_probe(ctx, at("cut.safetensors"), &holds) == TAKT_OK && holds);

@@ -40,7 +40,8 @@ void onnx_case_run(const char *folder, const char *backend, case_tolerance toler
                    case_report *report);
 /* Cases whose expected values another generator of random numbers drew. */
 bool onnx_case_is_random(const char *name);
-/* The folder of real models and data: $TAKT_DATA, ../shared/data; NULL if there is none. */
+/* The folder of real models and data, which several checkouts may share: $TAKT_DATA, else
+ * ../shared/data; NULL if there is none. */
 const char *onnx_case_data(void);
 
 #endif

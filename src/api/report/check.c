@@ -1,6 +1,11 @@
 /* check.c - which nodes of a model in another format cannot be taken over. */
 #include "api/report/report.h"
 
+static const char *or_say(const char *text, const char *words)
+{
+    return text[0] != '\0' ? text : words;
+}
+
 static void write_text(takt_report *r, const char *path, const takt_refusals *list)
 {
     if (list->count == 0) {
@@ -11,8 +16,9 @@ static void write_text(takt_report *r, const char *path, const takt_refusals *li
     takt_text_add(&r->text, "%s: %zu of %zu nodes %s refused\n", path, list->count,
                   list->node_count, list->count == 1 ? "is" : "are");
     for (const takt_refusal *f = list->first; f != NULL; f = f->next) {
-        takt_text_add(&r->text, "  %s: %s%s%s, opset %d\n", f->node, f->domain,
-                      f->domain[0] != '\0' ? "." : "", f->type, f->opset);
+        takt_text_add(&r->text, "  %s: %s%s%s, opset %d\n",
+                      or_say(f->node, "a node without a name"), f->domain,
+                      f->domain[0] != '\0' ? "." : "", or_say(f->type, "no operator"), f->opset);
         takt_text_add(&r->text, "    reason: %s\n    hint: %s\n", f->reason, f->hint);
     }
 }

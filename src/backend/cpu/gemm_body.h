@@ -228,7 +228,7 @@ static size_t count_batch(const takt_planner *p, const facts *f)
 /* Adds room for `count` elements to the shared scratch. */
 static size_t share(takt_step *s, size_t count)
 {
-    const size_t at = (s->scratch_bytes + 63) & ~(size_t)63;
+    const size_t at = takt_cpu_aligned(s->scratch_bytes);
     s->scratch_bytes = at + count * sizeof(real);
     return at;
 }
@@ -251,7 +251,7 @@ static size_t kernel_bytes(const facts *f, const GEMM(_info) * info)
         const size_t bytes = info->scratch_bytes(&g);
         most = bytes > most ? bytes : most;
     }
-    return (most + 63) & ~(size_t)63;
+    return takt_cpu_aligned(most);
 }
 
 static void set_scratch(takt_step *s, facts *f, const GEMM(_info) * info)

@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/size.h"
+#include "io/file.h"
 #include "io/npy/npy.h"
-#include "io/read.h"
 
 struct takt_npy {
     takt_ctx *ctx;
@@ -67,19 +67,13 @@ static bool settle(takt_npy *n, uint64_t *bytes)
 
 static takt_status read_at(takt_npy *n, uint64_t offset, void *to, size_t count)
 {
-    size_t done = 0;
-    const int error = n->ctx->files.read(n->ctx->files.user, n->file, offset, to, count, &done);
-    if (error != 0)
-        return takt_fail_file(n->ctx, TAKT_E_FILE_READ, n->path, "read", error);
-    if (done == count)
-        return TAKT_OK;
-    return takt_fail(n->ctx, TAKT_E_FILE_READ, "%s became shorter while it was read", n->path);
+    return takt_file_part(n->ctx, n->path, n->file, offset, to, count);
 }
 
 static takt_status read_header(takt_npy *n)
 {
     enum { MOST = TAKT_NPY_HEADER + 12 };
-    uint64_t size, bytes;
+    uint64_t size = 0, bytes;
     void *block;
     const int error = n->ctx->files.size(n->ctx->files.user, n->file, &size);
     if (error != 0)

@@ -65,6 +65,11 @@ static takt_span name_of(const takt_pb_node *n)
     return n->name.length > 0 || n->output_count == 0 ? n->name : n->outputs[0];
 }
 
+static takt_span or_say(takt_span text, const char *words)
+{
+    return text.length > 0 ? text : takt_span_of(words);
+}
+
 static const char *copy(takt_arena *arena, takt_span text)
 {
     const char *made = takt_arena_text(arena, text.at, text.length);
@@ -127,13 +132,14 @@ static const char *without_op(const takt_pb_node *node, const takt_error *e)
 void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset)
 {
     takt_ctx *ctx = im->ctx;
-    const takt_span name = name_of(node);
+    const takt_span name = or_say(name_of(node), "a node without a name");
+    const takt_span op = or_say(node->op, "no operator");
     if (ctx->error.offset < 0) /* what the graph refuses knows nothing of the file */
         (void)takt_fail_offset(ctx, node->at);
     if (im->source->complaints != NULL)
         takt_text_add(im->source->complaints, "%s: error[TAKT%d]: %.*s (%.*s, opset %d): %s\n",
                       im->source->name, (int)ctx->error.id, (int)name.length, name.at,
-                      (int)node->op.length, node->op.at, opset, without_op(node, &ctx->error));
+                      (int)op.length, op.at, opset, without_op(node, &ctx->error));
     if (im->source->refusals != NULL)
         list(im->source->refusals, node, opset, &ctx->error);
     if (!im->has_failed)
@@ -245,6 +251,8 @@ static takt_status call_function(takt_call *c, const takt_pb_function *f)
 static takt_status adapt(takt_call *c)
 {
     const takt_pb_node *n = c->node;
+    if (n->op.length == 0)
+        return takt_wire_fail(c->ctx, n->at, "the node names no operator");
     const takt_pb_function *f = find_function(c->im, n);
     if (f != NULL)
         return call_function(c, f);
@@ -330,7 +338,7 @@ static takt_status import_node(takt_scope *scope, const takt_pb_node *n)
     if (im->source->refusals != NULL)
         im->source->refusals->node_count++;
     TAKT_TRY(gather_inputs(&c, &is_poisoned));
-    if (is_poisoned && !is_known(&c)) {
+    if (is_poisoned && n->op.length > 0 && !is_known(&c)) {
         (void)takt_onnx_refuse(&c, "Takt has no such operator");
         takt_import_refuse(im, n, c.opset);
     }

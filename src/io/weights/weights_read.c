@@ -7,6 +7,7 @@
 #include "io/npy/npy.h"
 #include "io/read.h"
 #include "io/weights/weights.h"
+#include "os/os.h"
 
 typedef struct reader {
     takt_ctx *ctx;
@@ -84,23 +85,6 @@ static takt_status read_npy(reader *r, const uint8_t *bytes, size_t length)
 
 /* ---- in parts ---- */
 
-static takt_status read_bytes(reader *r, takt_file *file, const char *name, void **bytes,
-                              size_t *length)
-{
-    takt_ctx *ctx = r->ctx;
-    uint64_t size = 0;
-    size_t done = 0;
-    const int error = ctx->files.size(ctx->files.user, file, &size);
-    if (error != 0 || size > ctx->limits.file_bytes || size > SIZE_MAX)
-        return takt_fail(ctx, TAKT_E_FILE_SIZE, "%s: the part %s is too large", r->path, name);
-    TAKT_TRY(takt_mem_get(ctx, (size_t)size, "weights", bytes));
-    *length = (size_t)size;
-    if (ctx->files.read(ctx->files.user, file, 0, *bytes, *length, &done) == 0 && done == *length)
-        return TAKT_OK;
-    takt_mem_put(ctx, *bytes, *length);
-    return takt_fail(ctx, TAKT_E_FILE_READ, "%s: cannot read the part %s", r->path, name);
-}
-
 /* What the index says, and what was found of it. */
 typedef struct shards {
     reader *r;
@@ -158,16 +142,24 @@ static takt_status visit_part(shards *s, const char *part, const uint8_t *bytes,
     return TAKT_OK;
 }
 
+static takt_status cannot_open(const shards *s, const char *name, int error)
+{
+    char reason[128];
+    takt_os_reason(error, reason, sizeof reason);
+    return takt_fail(s->r->ctx, TAKT_E_FILE_OPEN, "%s: cannot open the part %s beneath %s: %s",
+                     s->r->path, name, s->folder, reason);
+}
+
 static takt_status read_part(shards *s, const char *name)
 {
     takt_ctx *ctx = s->r->ctx;
     takt_file *file;
     void *bytes = NULL;
     size_t length = 0;
-    if (ctx->files.open_beneath(ctx->files.user, s->folder, name, 0, &file) != 0)
-        return takt_fail(ctx, TAKT_E_FILE_OPEN, "%s: cannot open the part %s beneath %s",
-                         s->r->path, name, s->folder);
-    takt_status status = read_bytes(s->r, file, name, &bytes, &length);
+    const int error = ctx->files.open_beneath(ctx->files.user, s->folder, name, 0, &file);
+    if (error != 0)
+        return cannot_open(s, name, error);
+    takt_status status = takt_file_whole(ctx, name, file, &bytes, &length);
     ctx->files.close(ctx->files.user, file);
     TAKT_TRY(status);
     s->read[s->read_count++] = name;

@@ -108,7 +108,7 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
     const takt_conv_shape *c = &f->shape;
     const size_t columns = c->k < COLUMNS ? c->k : COLUMNS;
     const size_t rows = c->positions < TAKT_GEMM_CHUNK ? c->positions : TAKT_GEMM_CHUNK;
-    const size_t sums = (c->cout * columns * sizeof(float) + 63) & ~(size_t)63;
+    const size_t sums = takt_cpu_aligned(c->cout * columns * sizeof(float));
     size_t kernel = 0;
     for (size_t n = 1; n <= columns; n++) {
         const takt_gemm_f32 g = {
@@ -116,9 +116,9 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
         const size_t bytes = info->scratch_bytes(&g);
         kernel = bytes > kernel ? bytes : kernel;
     }
-    f->panels = (kernel + 63) & ~(size_t)63;
+    f->panels = takt_cpu_aligned(kernel);
     f->product = f->panels + rows * (columns + 2 * f->widths.wide) * sizeof(float);
-    f->product = (f->product + 63) & ~(size_t)63;
+    f->product = takt_cpu_aligned(f->product);
     f->total = f->product + sums;
     s->scratch_each = f->total + sums;
 }

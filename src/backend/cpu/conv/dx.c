@@ -295,9 +295,9 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
         patches = rows * p->k > patches ? rows * p->k : patches;
         tile = rows * c->cin > tile ? rows * c->cin : tile;
     }
-    f->patches = (kernel + 63) & ~(size_t)63;
-    f->tile = f->patches + ((patches * sizeof(float) + 63) & ~(size_t)63);
-    s->scratch_each = f->tile + ((tile * sizeof(float) + 63) & ~(size_t)63);
+    f->patches = takt_cpu_aligned(kernel);
+    f->tile = f->patches + takt_cpu_aligned(patches * sizeof(float));
+    s->scratch_each = f->tile + takt_cpu_aligned(tile * sizeof(float));
 }
 
 takt_status takt_conv_dx_compile(takt_planner *p)

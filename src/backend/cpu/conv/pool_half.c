@@ -84,7 +84,7 @@ static void put(const int16_t *restrict best, size_t n, bool any, uint16_t *rest
 
 size_t takt_pool_half_scratch(const takt_pool_shape *c)
 {
-    return ((c->in[2] + 1) * c->channels * sizeof(int16_t) + 63) & ~(size_t)63;
+    return takt_cpu_aligned((c->in[2] + 1) * c->channels * sizeof(int16_t));
 }
 
 void takt_pool_half(const takt_pool_shape *c, const uint16_t *x, uint16_t *y, size_t row,

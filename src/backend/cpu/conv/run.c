@@ -11,8 +11,8 @@ static size_t count_of(const takt_view *v)
 
 size_t takt_conv_reserve(takt_step *s, size_t bytes)
 {
-    const size_t at = (s->scratch_bytes + 63) & ~(size_t)63;
-    s->scratch_bytes = at + ((bytes + 63) & ~(size_t)63);
+    const size_t at = takt_cpu_aligned(s->scratch_bytes);
+    s->scratch_bytes = at + takt_cpu_aligned(bytes);
     return at;
 }
 

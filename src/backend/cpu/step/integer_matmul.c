@@ -60,7 +60,7 @@ static size_t kernel_bytes(const facts *f)
         const size_t bytes = f->integer.info->scratch_bytes(&g);
         most = bytes > most ? bytes : most;
     }
-    return (most + 63) & ~(size_t)63;
+    return takt_cpu_aligned(most);
 }
 
 static takt_status compile(takt_planner *p)
@@ -87,7 +87,7 @@ static takt_status compile(takt_planner *p)
     f->cut = takt_cpu_cut(&work,
                           takt_cpu_tasks(p, operations / 4, (double)i->n * (double)i->k, threads));
     f->zeros_at = kernel_bytes(f);
-    s->scratch_each = f->zeros_at + ((i->n * sizeof(int32_t) + 63) & ~(size_t)63);
+    s->scratch_each = f->zeros_at + takt_cpu_aligned(i->n * sizeof(int32_t));
     s->data = f;
     s->run = run;
     s->before = i->is_packed ? NULL : before;

@@ -204,21 +204,21 @@ static takt_status compile(takt_planner *p)
     if (has_bytes(c) || has_halves(c)) {
         s->run = has_bytes(c) ? run_bytes : run_halves;
         s->scratch_each =
-            has_bytes(c) ? (c->in[2] * c->channels + 63) & ~(size_t)63 : takt_pool_half_scratch(c);
+            has_bytes(c) ? takt_cpu_aligned(c->in[2] * c->channels) : takt_pool_half_scratch(c);
         s->task_count = takt_cpu_tasks(p, work * taps, 2 * work, c->batch * c->out[0] * c->out[1]);
         return TAKT_OK;
     }
     if (!has_rows(c)) {
         s->note = "only f32 with channels last has a kernel";
-        s->scratch_each = (c->area * sizeof(double) + 63) & ~(size_t)63;
+        s->scratch_each = takt_cpu_aligned(c->area * sizeof(double));
         s->run = run_planes;
         s->task_count =
             takt_cpu_tasks(p, 50 * work * taps, 8 * work, (c->batch * c->channels + 15) / 16);
         return TAKT_OK;
     }
     f->run = takt_kernel_as_pool_f32(takt_planner_kernel(p, "pool_f32"));
-    f->divisors = (c->kernel[0] * c->kernel[1] * sizeof(float *) + 63) & ~(size_t)63;
-    s->scratch_each = f->divisors + ((c->out[2] * sizeof(float) + 63) & ~(size_t)63);
+    f->divisors = takt_cpu_aligned(c->kernel[0] * c->kernel[1] * sizeof(float *));
+    s->scratch_each = f->divisors + takt_cpu_aligned(c->out[2] * sizeof(float));
     s->run = run_rows;
     s->task_count = takt_cpu_tasks(p, 2 * work * taps, 8 * work, c->batch * c->out[0] * c->out[1]);
     return TAKT_OK;

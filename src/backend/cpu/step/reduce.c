@@ -121,7 +121,7 @@ static void reduce_gathered(const facts *f, const char *x, char *row, char *y, s
                             size_t end)
 {
     const size_t in = bytes_of(f->from), wide = bytes_of(f->compute), out = f->is_arg ? 8 : wide;
-    char *widened = f->from == f->compute ? row : row + ((f->n * in + 63) & ~(size_t)63);
+    char *widened = f->from == f->compute ? row : row + takt_cpu_aligned(f->n * in);
     const takt_convert c = {.to = f->compute, .from = f->from};
     for (size_t i = first; i < end; i++) {
         takt_strided_copy(&f->walk, x, row, i * f->n, (i + 1) * f->n);
@@ -158,7 +158,7 @@ static char *results(const takt_step *s, const takt_task *t)
     if (!narrows(f))
         return takt_view_data(t, &s->out[0]);
     const size_t wide = f->is_plain ? f->count * f->n * bytes_of(f->compute) : 0;
-    return (char *)t->scratch + ((wide + 63) & ~(size_t)63);
+    return (char *)t->scratch + takt_cpu_aligned(wide);
 }
 
 static void run(const takt_step *s, const takt_task *t)
@@ -267,9 +267,9 @@ static void set_scratch(takt_step *s, const facts *f)
 {
     const size_t wide = bytes_of(f->compute);
     if (!f->is_plain) {
-        s->scratch_each = ((f->n * bytes_of(f->from) + 63) & ~(size_t)63) + f->n * wide;
+        s->scratch_each = takt_cpu_aligned(f->n * bytes_of(f->from)) + f->n * wide;
     } else if (f->from != f->compute) {
-        s->scratch_bytes = (f->count * f->n * wide + 63) & ~(size_t)63;
+        s->scratch_bytes = takt_cpu_aligned(f->count * f->n * wide);
         s->before = widen;
     }
     if (narrows(f)) {

@@ -276,8 +276,8 @@ static takt_status choose_kernels(takt_planner *p, takt_rnn_facts *f)
 
 static size_t own(takt_step *s, size_t bytes)
 {
-    const size_t at = (s->scratch_each + 63) & ~(size_t)63;
-    s->scratch_each = (at + bytes + 63) & ~(size_t)63;
+    const size_t at = takt_cpu_aligned(s->scratch_each);
+    s->scratch_each = takt_cpu_aligned(at + bytes);
     return at;
 }
 

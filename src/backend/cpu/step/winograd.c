@@ -332,7 +332,7 @@ static void set_block(facts *f, const takt_gemm_f32_info *info)
 
 static size_t aligned(size_t floats)
 {
-    return (floats * sizeof(float) + 63) & ~(size_t)63;
+    return takt_cpu_aligned(floats * sizeof(float));
 }
 
 static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
@@ -345,11 +345,11 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
                        .a_col = 1,
                        .b_n = c->cout,
                        .walk = f->walk};
-    f->inputs = (info->scratch_bytes(&g) + 63) & ~(size_t)63;
+    f->inputs = takt_cpu_aligned(info->scratch_bytes(&g));
     f->products = f->inputs + aligned(POINTS * stride_of(f->block, c->cin));
     f->zeros = f->products + aligned(POINTS * stride_of(f->block, c->cout));
     f->registers = f->zeros + aligned(c->cin);
-    s->scratch_each = f->registers + ((takt_conv_end_scratch(&f->end) + 63) & ~(size_t)63);
+    s->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
     if (!c->is_nhwc) {
         f->x_at = takt_conv_reserve(s, c->batch * c->x_sample * sizeof(float));
         f->y_at = takt_conv_reserve(s, c->batch * c->y_sample * sizeof(float));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/trees/nodes.h"
 
 /* ---- the block ---- */
@@ -12,7 +13,7 @@
 static void *take(char *block, size_t *at, size_t count, size_t size)
 {
     void *here = block != NULL ? block + *at : NULL;
-    *at += (count * size + 63) & ~(size_t)63;
+    *at += takt_cpu_aligned(count * size);
     return here;
 }
 

@@ -1,0 +1,31 @@
+/* file.h - files through the context: whole ones, parts of them, and the sentences when they fail.
+ *
+ * A `path` is what messages call the file; an opened one stays the caller's to close.
+ */
+#ifndef TAKT_IO_FILE_H
+#define TAKT_IO_FILE_H
+
+#include "base/error.h"
+
+/* "cannot WHAT PATH: the system's reason". */
+takt_status takt_fail_file(takt_ctx *ctx, takt_error_id id, const char *path, const char *what,
+                           int error);
+
+/* How long an opened file is; at most limits.file_bytes. */
+TAKT_MUST_USE takt_status takt_file_length(takt_ctx *ctx, const char *path, takt_file *file,
+                                           size_t *length);
+/* `count` bytes from `offset`; a file without them has become shorter. */
+TAKT_MUST_USE takt_status takt_file_part(takt_ctx *ctx, const char *path, takt_file *file,
+                                         uint64_t offset, void *to, size_t count);
+/* All of an opened file; give back with takt_mem_put. */
+TAKT_MUST_USE takt_status takt_file_whole(takt_ctx *ctx, const char *path, takt_file *file,
+                                          void **bytes, size_t *length);
+
+/* A whole file in memory, at most limits.file_bytes; give back with takt_mem_put. */
+TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes,
+                                         size_t *length);
+/* Replaces `path` by these bytes, or leaves what was there. */
+TAKT_MUST_USE takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes,
+                                          size_t length);
+
+#endif
