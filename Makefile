@@ -17,7 +17,9 @@ setup: ## install the Debian packages that are missing
 venv: ## Python packages in build/venv for tests that compare with onnxruntime; skipped without them
 	@scripts/venv
 
-run: setup build ## show the main job on the models in examples/
+run: setup ## build the command alone and show the main job on the models in examples/
+	@TARGET=takt scripts/build $(PRESET)
+	@ln -sfn $(PRESET)/takt build/takt
 	@scripts/demo
 
 test: setup build ## run every test; TAKT_FUZZ_SECONDS (20) is the time per fuzz target
