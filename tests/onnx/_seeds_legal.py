@@ -9,6 +9,7 @@ from _seeds_load import all_loads
 from _seeds_ops import MAX, ML, MS, REFUSED, all_ops, built, f32, i64, i64_0, tree
 from _seeds_ops import x as given
 from _seeds_ops import zeros
+from _seeds_rest import all_rest
 
 STATIC, DTYPE, DIM = 3303, 2103, 2106
 LEAST = -(1 << 63)
@@ -21,6 +22,7 @@ def all_models(onnx):
     all_loads(onnx)
     all_ops(onnx)
     all_deep(onnx)
+    all_rest(onnx)
     names_of_sizes(onnx)
     symbols(onnx)
     ranges(onnx)

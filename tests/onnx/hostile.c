@@ -42,7 +42,7 @@ static outcome load(load_fn *how, const uint8_t *bytes, size_t length)
 
 /* ---- the corpus ---- */
 
-enum { ROOM = 1 << 20, SEEDS = 1024 };
+enum { ROOM = 1 << 20, SEEDS = 4096 };
 
 typedef struct seed {
     char name[160];

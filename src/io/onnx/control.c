@@ -48,8 +48,6 @@ takt_status takt_subgraph_inline(takt_call *c, const takt_pb_graph *graph,
                                  takt_onnx_value *outputs)
 {
     takt_scope s;
-    if (graph == NULL || c->status != TAKT_OK)
-        return c->status;
     if (graph->input_count > input_count)
         return takt_onnx_refuse(c, "the subgraph has %zu inputs, %zu are given", graph->input_count,
                                 input_count);
@@ -101,19 +99,16 @@ static takt_status capture(takt_call *c, takt_span name, takt_captures *list)
     return TAKT_OK;
 }
 
-static takt_status scan_graph(takt_call *c, const takt_pb_graph *graph, takt_captures *list,
-                              uint64_t depth)
+/* Nests as the messages do, which was limited when they were read. */
+static takt_status scan_graph(takt_call *c, const takt_pb_graph *graph, takt_captures *list)
 {
-    if (depth > c->ctx->limits.depth)
-        return takt_wire_fail(c->ctx, graph->at, "subgraphs nest deeper than %llu",
-                              (unsigned long long)c->ctx->limits.depth);
     for (size_t i = 0; i < graph->node_count; i++) {
         const takt_pb_node *n = &graph->nodes[i];
         for (size_t k = 0; k < n->input_count; k++)
             TAKT_TRY(capture(c, n->inputs[k], list));
         for (size_t k = 0; k < n->attr_count; k++)
             if (n->attrs[k].g != NULL)
-                TAKT_TRY(scan_graph(c, n->attrs[k].g, list, depth + 1));
+                TAKT_TRY(scan_graph(c, n->attrs[k].g, list));
     }
     for (size_t i = 0; i < graph->output_count; i++)
         TAKT_TRY(capture(c, graph->outputs[i].name, list));
@@ -122,7 +117,7 @@ static takt_status scan_graph(takt_call *c, const takt_pb_graph *graph, takt_cap
 
 takt_status takt_subgraph_captures(takt_call *c, const takt_pb_graph *graph, takt_captures *list)
 {
-    return graph == NULL ? c->status : scan_graph(c, graph, list, 1);
+    return scan_graph(c, graph, list);
 }
 
 /* ---- a room ---- */

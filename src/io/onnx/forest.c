@@ -7,7 +7,7 @@ enum { DEEPEST = 4096 };
  * has of them: a number in it must not ask for gigabytes. */
 static bool fits(const takt_forest *f, size_t rows)
 {
-    return f->targets <= (64 * f->weight_count + (1 << 16)) / (rows > 0 ? rows : 1);
+    return f->targets <= (64 * f->weight_count + (1 << 16)) / rows;
 }
 
 takt_status takt_forest_alloc(takt_forest *f)
@@ -57,13 +57,7 @@ static takt_status sort(takt_forest *f, size_t *level, size_t *order)
     return done == n ? TAKT_OK : takt_onnx_refuse(f->c, "a branch leads back to itself");
 }
 
-static void mark(takt_forest *f, int64_t *tree, size_t place, int64_t t)
-{
-    f->is_shared = f->is_shared || (tree[place] >= 0 && tree[place] != t);
-    tree[place] = t;
-}
-
-/* Which tree each leaf belongs to: that of the branch that leads to it. */
+/* Which tree each leaf belongs to: that of the branch that leads to it; the last of several. */
 static takt_status find_trees(takt_forest *f, const size_t *order)
 {
     const size_t n = f->branches;
@@ -73,11 +67,11 @@ static takt_status find_trees(takt_forest *f, const size_t *order)
     for (size_t i = 0; i < takt_forest_places(f); i++)
         tree[i] = -1;
     for (size_t t = 0; t < f->trees; t++)
-        mark(f, tree, (size_t)f->root[t], (int64_t)t);
+        tree[f->root[t]] = (int64_t)t;
     for (size_t i = 0; i < n; i++)
         for (int k = 0; k < 2; k++)
             if (tree[order[i]] >= 0)
-                mark(f, tree, (size_t)f->next[k][order[i]], tree[order[i]]);
+                tree[f->next[k][order[i]]] = tree[order[i]];
     for (size_t i = 0; i < f->leaves; i++)
         f->tree[i] = tree[n + i];
     return TAKT_OK;
@@ -88,17 +82,9 @@ takt_status takt_forest_check(takt_forest *f)
     takt_call *c = f->c;
     const takt_dim width = takt_type_of(c->g, f->x)->dim[1];
     for (size_t i = 0; i < f->branches; i++)
-        for (int k = 0; k < 2; k++)
-            if (f->next[k][i] < 0 || (size_t)f->next[k][i] >= takt_forest_places(f))
-                return takt_onnx_refuse(c, "branch %zu leads to %lld of %zu", i,
-                                        (long long)f->next[k][i], takt_forest_places(f));
-    for (size_t i = 0; i < f->branches; i++)
         if (f->feature[i] < 0 || f->feature[i] >= width)
             return takt_onnx_refuse(c, "branch %zu looks at feature %lld of %lld", i,
                                     (long long)f->feature[i], (long long)width);
-    for (size_t i = 0; i < f->trees; i++)
-        if (f->root[i] < 0 || (size_t)f->root[i] >= takt_forest_places(f))
-            return takt_onnx_refuse(c, "a tree begins at %lld", (long long)f->root[i]);
     size_t *level = takt_onnx_get(c, f->branches, sizeof *level);
     size_t *order = takt_onnx_get(c, f->branches, sizeof *order);
     if (level == NULL || order == NULL)

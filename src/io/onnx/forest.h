@@ -40,7 +40,6 @@ typedef struct takt_forest {
     takt_numbers members; /* of all branches of mode MEMBER one after the other, NaN after each */
     int64_t *root;        /* of each tree, a place */
     int64_t *tree;        /* of each leaf; a leaf that is not reached: -1 */
-    bool is_shared;       /* some leaf belongs to several trees */
     takt_forest_weight *weights;
     size_t weight_count; /* room for so many */
     size_t depth;        /* of the deepest tree */
@@ -52,11 +51,12 @@ static inline size_t takt_forest_places(const takt_forest *f)
 }
 /* Room for what the counts say. */
 TAKT_MUST_USE takt_status takt_forest_alloc(takt_forest *f);
-/* Sees that the places lead from the roots to leaves; finds `depth` and `tree`. */
+/* Sees that the places, which exist, lead from the roots to leaves; finds `depth` and `tree`. */
 TAKT_MUST_USE takt_status takt_forest_check(takt_forest *f);
 /* [rows, targets] by tree_ensemble; `none` for a target of which no tree had a weight. */
 takt_id takt_forest_scores(takt_forest *f, int how, double none);
-/* Whether every target has a tree all of whose leaves have a weight of it. */
+/* Whether every target has a tree all of whose leaves have a weight of it; each leaf has one tree.
+ */
 bool takt_forest_is_complete(takt_forest *f);
 /* Attributes of TreeEnsembleClassifier and -Regressor (forest_nodes.c): `what` is "class" or
  * "target". */

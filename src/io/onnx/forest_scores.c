@@ -81,7 +81,7 @@ bool takt_forest_is_complete(takt_forest *f)
     const size_t cells = f->trees * f->targets;
     bool *lacks = takt_onnx_get(f->c, cells, sizeof *lacks);
     size_t *last = takt_onnx_get(f->c, f->leaves * f->targets, sizeof *last);
-    if (lacks == NULL || last == NULL || f->is_shared)
+    if (lacks == NULL || last == NULL)
         return false;
     for (size_t i = 0; i < f->weight_count; i++)
         last[f->weights[i].leaf * f->targets + f->weights[i].target] = 1;

@@ -255,7 +255,10 @@ static takt_status add_output(takt_scope *s, const takt_pb_value *out)
     if (name == NULL)
         return TAKT_ERR_MEMORY;
     const char *slot = takt_import_state_of(im, out->name);
-    if (slot != NULL && v->kind == TAKT_ONNX_TENSOR)
+    if (slot != NULL && v->kind != TAKT_ONNX_TENSOR)
+        return takt_wire_fail(im->ctx, out->at, "%s, the next value of state %s, is no tensor",
+                              name, slot);
+    if (slot != NULL)
         takt_graph_set_next(s->room->g, slot, v->id);
     else if (v->kind == TAKT_ONNX_TENSOR)
         takt_graph_output(s->room->g, name, v->id);

@@ -161,7 +161,7 @@ static takt_numbers of_tensor(takt_call *c, const takt_pb_tensor *tensor)
 takt_numbers takt_ml_numbers(takt_call *c, const char *name, const char *tensor)
 {
     const takt_pb_attr *list = name != NULL ? takt_onnx_attr(c, name) : NULL;
-    const takt_pb_attr *a = tensor != NULL ? takt_onnx_attr(c, tensor) : NULL;
+    const takt_pb_attr *a = takt_onnx_attr(c, tensor);
     takt_numbers n = {0};
     if (c->status != TAKT_OK)
         return n;

@@ -128,12 +128,15 @@ static takt_status materialize(takt_scope *owner, takt_onnx_value *v)
 /* `id` of the room `from`, brought inward to `to`. */
 static takt_id bring(takt_room *to, const takt_room *from, takt_id id)
 {
-    takt_room *path[128];
     size_t count = 0;
-    for (takt_room *r = to; r != from && r != NULL && count < 128; r = r->outer)
-        path[count++] = r;
-    while (count > 0 && id != TAKT_NONE)
-        id = takt_room_capture(path[--count], id);
+    for (const takt_room *r = to; r != from; r = r->outer)
+        count++;
+    for (; count > 0 && id != TAKT_NONE; count--) { /* the outermost of those between first */
+        takt_room *r = to;
+        for (size_t i = 1; i < count; i++)
+            r = r->outer;
+        id = takt_room_capture(r, id);
+    }
     return id;
 }
 

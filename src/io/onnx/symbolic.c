@@ -48,6 +48,7 @@ static bool numbers(const takt_op *op, int64_t a, int64_t b, int64_t *out)
     return true;
 }
 
+/* False where there is none for it. */
 static bool dim_op(const takt_op *op, takt_dim_op *out)
 {
     const struct {
@@ -70,9 +71,8 @@ static bool combine(work *w, const takt_op *op, takt_sym a, takt_sym b, takt_sym
     *out = (takt_sym){0};
     if (!a.is_dim && !b.is_dim)
         return numbers(op, a.number, b.number, &out->number);
-    takt_dim_op how;
-    if (!dim_op(op, &how))
-        return false;
+    takt_dim_op how = TAKT_DIM_MUL;
+    (void)dim_op(op, &how); /* calculate() has no others */
     if (how == TAKT_DIM_ADD && (!a.is_dim ? a.number : b.is_dim ? 0 : b.number) < 0) {
         const int64_t by = !a.is_dim ? a.number : b.number; /* n + -1 is n - 1 */
         if (by == INT64_MIN)
@@ -144,8 +144,6 @@ static bool compare(takt_room *room, const takt_op *op, takt_sym a, takt_sym b, 
 static takt_syms input(work *w, uint32_t i)
 {
     takt_syms syms = {0};
-    if (i >= w->n->in_count || w->n->in[i] == TAKT_NONE)
-        return syms;
     const takt_status status = takt_fold_syms(w->room, w->n->in[i], &syms);
     if (status != TAKT_OK) {
         fails(w, status);
@@ -161,6 +159,20 @@ static bool copy_all(work *w)
         return false;
     for (size_t i = 0; i < w->count; i++)
         w->out[i] = a.at[a.count == 1 ? 0 : i];
+    return true;
+}
+
+/* A name keeps its value in 64 bits and, as sizes are, in 32; in fewer it may be another number. */
+static bool cast_all(work *w)
+{
+    const takt_dtype to = w->n->type[0].dtype;
+    if (!copy_all(w))
+        return false;
+    for (size_t i = 0; i < w->count && to != TAKT_I64 && to != TAKT_I32; i++) {
+        if (w->out[i].is_dim)
+            return false;
+        w->out[i].number = takt_dtype_wrap(to, w->out[i].number);
+    }
     return true;
 }
 
@@ -216,7 +228,7 @@ static bool cut(work *w)
 static bool calculate(work *w)
 {
     const takt_syms a = input(w, 0), b = input(w, 1);
-    if (a.at == NULL || b.at == NULL || a.count == 0 || b.count == 0)
+    if (a.at == NULL || b.at == NULL)
         return false;
     for (size_t i = 0; i < w->count; i++) {
         const takt_sym x = a.at[a.count == 1 ? 0 : i], y = b.at[b.count == 1 ? 0 : i];
@@ -279,8 +291,10 @@ static bool solve(work *w)
         return product(w);
     if (op == &takt_op_select)
         return choose(w);
-    if (op == &takt_op_cast || op == &takt_op_reshape || op == &takt_op_squeeze ||
-        op == &takt_op_unsqueeze || op == &takt_op_flatten || op == &takt_op_broadcast)
+    if (op == &takt_op_cast)
+        return cast_all(w);
+    if (op == &takt_op_reshape || op == &takt_op_squeeze || op == &takt_op_unsqueeze ||
+        op == &takt_op_flatten || op == &takt_op_broadcast)
         return copy_all(w);
     return (dim_op(op, &unused) || is_comparison(op)) && calculate(w);
 }

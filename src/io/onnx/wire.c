@@ -120,9 +120,8 @@ takt_status takt_wire_numbers(takt_ctx *ctx, const takt_field *f, takt_wire wire
     }
     takt_cursor c = f->body;
     while (takt_cursor_left(&c) > 0) {
-        const uint64_t v = wire == TAKT_WIRE_VARINT ? takt_cursor_varint(&c)
-                           : wire == TAKT_WIRE_32   ? takt_cursor_u32le(&c)
-                                                    : takt_cursor_u64le(&c);
+        const uint64_t v =
+            wire == TAKT_WIRE_VARINT ? takt_cursor_varint(&c) : takt_cursor_u32le(&c);
         if (c.failed)
             return takt_wire_fail(ctx, takt_cursor_offset(&c), "a packed number is malformed");
         *out++ = v;

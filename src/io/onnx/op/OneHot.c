@@ -12,8 +12,8 @@ static takt_status adapt(takt_call *c)
     const int axis = takt_onnx_axis(c, takt_onnx_i(c, "axis", -1), t.rank + 1);
     if (n < 0)
         return takt_onnx_refuse(c, "depth is %g", depth);
-    takt_dim dims[TAKT_MAX_RANK] = {0};
-    for (int i = 0; i <= t.rank && i < TAKT_MAX_RANK; i++)
+    takt_dim dims[TAKT_MAX_RANK + 1];
+    for (int i = 0; i <= t.rank; i++)
         dims[i] = i == axis ? n : 1;
     const takt_named_attr attrs[] = {{"shape", takt_attr_shape(dims, (size_t)t.rank + 1)},
                                      {"axis", takt_attr_i64(axis)}};

@@ -7,7 +7,7 @@ static takt_id spread(takt_call *c, takt_id s, int axis, int64_t size, takt_dim 
     if (s == TAKT_NONE)
         return s;
     const takt_type t = *takt_type_of(c->g, s);
-    takt_dim dims[TAKT_MAX_RANK], flat[TAKT_MAX_RANK];
+    takt_dim dims[TAKT_MAX_RANK + 1], flat[TAKT_MAX_RANK];
     for (int i = 0, to = 0; i < t.rank; i++) {
         dims[to++] = t.dim[i];
         flat[i] = t.dim[i];

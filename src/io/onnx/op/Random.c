@@ -69,8 +69,11 @@ static takt_status draw(takt_call *c, bool is_normal, bool is_like)
         if (shape.count > TAKT_MAX_RANK)
             return takt_onnx_refuse(c, "%zu axes", shape.count);
         type.rank = (int)shape.count;
-        for (size_t i = 0; i < shape.count; i++)
+        for (size_t i = 0; i < shape.count; i++) {
             type.dim[i] = shape.at[i];
+            if (shape.at[i] < 0) /* which would be a name */
+                return takt_onnx_refuse(c, "a size is %lld", (long long)shape.at[i]);
+        }
     }
     const bool has_float = (TAKT_FLOATS & TAKT_IN(type.dtype)) != 0;
     type.dtype = takt_onnx_to(c, "dtype", has_float ? type.dtype : TAKT_F32);

@@ -321,8 +321,7 @@ static takt_id apply_to(takt_call *c, takt_id x, takt_resize *r, int axis)
     if (!is_number)
         return takt_resize_named(c, x, r, axis);
     const bool is_wide = r->antialias && r->scale < 1e-6; /* of too many elements a mean */
-    if (!(r->scale > 0) || isinf(r->scale) || r->out > INT32_MAX || r->in < 1 || is_wide ||
-        (double)r->in * r->scale > INT32_MAX) {
+    if (!(r->scale > 0) || isinf(r->scale) || r->out > INT32_MAX || r->in < 1 || is_wide) {
         (void)takt_onnx_refuse(c, "a scale of %g", r->scale);
         return TAKT_NONE;
     }

@@ -79,9 +79,9 @@ static takt_status mel_matrix(takt_call *c)
             const double x = (double)r;
             if (x == b && b == a)
                 v[r * n + i] = 1;
-            else if (x >= a && x <= b && b != a)
+            else if (x >= a && x <= b)
                 v[r * n + i] = (x - a) / (b - a);
-            else if (x >= b && x < d && d != b)
+            else if (x >= b && x < d)
                 v[r * n + i] = (d - x) / (d - b);
         }
     }
