@@ -140,13 +140,14 @@ static T largest(const T *x, size_t n, const T *d)
 /* d[i] *= scale, from the end: what was written last is still near. */
 INLINE void scale_down(T *d, size_t n, vec scale)
 {
+    enum { EACH = ROUNDS * WIDE }; /* at least four vectors */
     size_t i = n - n % LANES;
     VEC(store_n)(d + i, VEC(mul)(VEC(load_n)(d + i, n - i), scale), n - i);
-    for (; i % WIDE != 0; i -= LANES)
+    for (; i % EACH != 0; i -= LANES)
         VEC(store)(d + i - LANES, VEC(mul)(VEC(load)(d + i - LANES), scale));
-    for (; i > 0; i -= WIDE)
-        for (size_t k = 0; k < WIDE; k += LANES)
-            VEC(store)(d + i - WIDE + k, VEC(mul)(VEC(load)(d + i - WIDE + k), scale));
+    for (T *to = d + i; to != d; to -= EACH)
+        for (size_t k = 0; k < EACH; k += LANES)
+            VEC(store)(to - EACH + k, VEC(mul)(VEC(load)(to - EACH + k), scale));
 }
 
 static void softmax(const place *to, const T *x, size_t n)
