@@ -1,4 +1,5 @@
 """bench.py - one row: who takes part, whose answers agree, turns in blocks, and what they say."""
+import math
 import os
 import time
 
@@ -9,6 +10,7 @@ from machine import Machine
 from process import Failed, Process, Stable
 
 NARROW = ("fast", "f16", "f16-exact")  # rows that are held against f32, Takt's own answer too
+WIDE, SURE = math.log(1.05), 1.5  # intervals that are worth more rounds: see Taken.certainty
 SLOW = 3  # a peer that takes so many times as long as the best one leaves after the trial
 
 
@@ -44,11 +46,15 @@ class Taken:
         for block in self.blocks:
             block.samples.pop(name, None)
 
-    def is_in_doubt(self):
-        """More rounds may tell: it is not known well who is ahead, or by the numbers a peer is."""
+    def certainty(self):
+        """How far the ratio is from 1, in widths of its interval, whoever is ahead; None where more
+        rounds would tell nothing new."""
         low, high = self.out.get("ratio_interval") or (1, 1)
-        return high / low > 1.05 and (self.out["verdict"] != "faster" or self.out["ratio"] < 1) \
-            or self.out["unsteady"]
+        width = math.log(high / low)
+        far = abs(math.log(self.out["ratio"] or 1))
+        if self.out["unsteady"]:
+            return far / max(width, WIDE)
+        return far / width if width > WIDE and far < SURE * width else None
 
 
 class Bench:

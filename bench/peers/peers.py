@@ -115,21 +115,19 @@ def first_pass(bench, rows, threads, result):
 
 
 def more_passes(bench, all_taken):
-    """Rows in doubt again, those least often measured first, while there is time."""
-    while True:
-        doubtful = [t for t in all_taken if 0 < t.passes < PASSES and bench.judged(t)
-                    and t.is_in_doubt()]
-        if not doubtful or time.monotonic() > bench.deadline:
+    """Rows in doubt again while there is time, those least often measured and least certain first,
+    whoever is ahead in them."""
+    while time.monotonic() < bench.deadline:
+        found = [(t.passes, bench.judged(t) and t.certainty(), n) for n, t in enumerate(all_taken)]
+        doubtful = [f for f in found if f[0] < PASSES and f[1] is not None]
+        if not doubtful:
             return
-        least = min(t.passes for t in doubtful)
-        for taken in (t for t in doubtful if t.passes == least):
-            if time.monotonic() > bench.deadline:
-                return
-            try:
-                print(report.line(bench.measure(taken), bench.peers), flush=True)
-            except Failed as problem:  # what the passes before gave stays
-                print(f"{taken.row.name} {taken.threads}: not again: {problem}", flush=True)
-                taken.passes = PASSES
+        taken = all_taken[min(doubtful)[2]]
+        try:
+            print(report.line(bench.measure(taken), bench.peers), flush=True)
+        except Failed as problem:  # what the passes before gave stays
+            print(f"{taken.row.name} {taken.threads}: not again: {problem}", flush=True)
+            taken.passes = PASSES
 
 
 def run(arguments, rows):

@@ -4,6 +4,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.getcwd(), "bench", "peers"))
+import bench  # noqa: E402
 import gate  # noqa: E402
 
 FAST, SLOW = (100.0, 50.0), (55.0, 28.0)
@@ -113,4 +114,19 @@ assert found.counting(early + late) == (late, True)
 block = gate.Block(["takt"])
 block.add("takt", [1.0], None)
 assert found.counting([block]) == ([block], True)
+# more rounds go to rows whose winner is least certain, whoever that is
+def certainty(ratio, low, high, unsteady=False):
+    doubtful = bench.Taken(None, 1)
+    doubtful.out = {"ratio": ratio, "ratio_interval": [low, high], "unsteady": unsteady}
+    return doubtful.certainty()
+
+
+assert certainty(1.01, 1.0, 1.02) is None and certainty(0.99, 0.98, 1.0) is None, "narrow"
+assert certainty(3.0, 2.8, 3.1) is None and certainty(1 / 3, 1 / 3.1, 1 / 2.8) is None, "far"
+assert certainty(1.05, 0.95, 1.15) < certainty(1.1, 0.95, 1.15) < certainty(1.2, 1.05, 1.25)
+assert abs(certainty(1.1, 1.0, 1.2) - certainty(1 / 1.1, 1 / 1.2, 1.0)) < 1e-9, "both sides alike"
+assert certainty(3.0, 2.9, 3.1, unsteady=True) is not None
+none = bench.Taken(None, 1)
+none.out = {"ratio": None, "unsteady": False}
+assert none.certainty() is None, "there is no rival"
 print("slow turns are repeated and counted, and a machine that is always slow ends")
