@@ -39,9 +39,9 @@ static void one(takt_check *c, const takt_kernel *reference, size_t m, check_blo
     check_intact(c, C);
 }
 
-static void bench(takt_check *c, size_t m, unsigned bits, size_t block)
+static void bench(takt_check *c, size_t m, unsigned bits, float scale)
 {
-    const size_t n = c->kernel->rank > 0 ? 4096 : 256, k = n;
+    const size_t n = c->kernel->rank > 0 ? 4096 : 256, k = n, block = 32;
     const size_t words = n / 16 * takt_blocks_words(bits, k) * 4, scales = n * k / block * 4;
     takt_block_f32 g = {.m = m, .a_row = k, .ldc = n};
     g.b = (takt_blocks){.n = n, .k = k, .block = block, .bits = bits, .level = 8};
@@ -49,10 +49,10 @@ static void bench(takt_check *c, size_t m, unsigned bits, size_t block)
     char *memory = aligned_alloc(64, all);
     if (memory) {
         char what[64];
-        snprintf(what, sizeof what, "%zux%zux%zu, %u bits, blocks of %zu", m, n, k, bits, block);
+        snprintf(what, sizeof what, "%zux%zux%zu, %u bits, scale %g", m, n, k, bits, (double)scale);
         check_fill_bytes(c, memory, words);
         check_fill_f32(c, (float *)(void *)(memory + words), all / 4 - words / 4, CHECK_PLAIN);
-        check_blocks_usual((float *)(void *)(memory + words), scales / 4);
+        check_blocks_usual((float *)(void *)(memory + words), scales / 4, scale);
         g.b.words = (const uint32_t *)(const void *)memory;
         g.b.scale = memory + words;
         g.a = (const float *)(const void *)(memory + words + scales);
@@ -81,6 +81,6 @@ void check_block_f32(takt_check *c, const takt_kernel *reference)
         one(c, reference, 1, (check_blocks_shape){70, 77, 32, 2U << bits % 3}, bits);
         one(c, reference, 5, (check_blocks_shape){21, 287, 16, 2U << bits % 3}, bits);
     }
-    for (size_t i = 0, count = check_timed(c, 6, 2); i < count; i++)
-        bench(c, i % 2 == 0 ? 1 : 4, 2U << i / 2, 32);
+    for (size_t i = 0, count = check_timed(c, 12, 2); i < count; i++)
+        bench(c, i % 2 == 0 ? 1 : 4, 2U << i / 2 % 3, i < 6 ? 0.01F : 0.1F);
 }

@@ -34,7 +34,7 @@ static void one(takt_check *c, const takt_kernel *reference, check_blocks_shape 
     check_intact(c, C);
 }
 
-static void bench(takt_check *c, unsigned bits)
+static void bench(takt_check *c, unsigned bits, float scale)
 {
     enum { N = 192, K = 256, BLOCK = 32 };
     const size_t words = N / 16 * takt_blocks_words(bits, K) * 4, scales = N * K / BLOCK * 4;
@@ -43,9 +43,10 @@ static void bench(takt_check *c, unsigned bits)
     takt_block_panels g = {.k = K, .panels = {12, 8}};
     g.b = (takt_blocks){.n = N, .k = K, .block = BLOCK, .bits = bits, .level = 8};
     if (memory) {
-        snprintf(what, sizeof what, "%d columns, %d rows of %u bits", N, K, bits);
+        snprintf(what, sizeof what, "%d columns, %d rows of %u bits, scale %g", N, K, bits,
+                 (double)scale);
         check_fill_bytes(c, memory, words);
-        check_blocks_usual((float *)(void *)(memory + words), scales / 4);
+        check_blocks_usual((float *)(void *)(memory + words), scales / 4, scale);
         g.b.words = (const uint32_t *)(const void *)memory;
         g.b.scale = memory + words;
         g.dst = (float *)(void *)(memory + words + scales);
@@ -63,6 +64,6 @@ void check_block_panels(takt_check *c, const takt_kernel *reference)
         const check_blocks_shape s = {ns[i % 11], ks[i / 11 % 9], blocks[i % 5], 2U << i / 2 % 3};
         one(c, reference, s, i % 2 * TAKT_GEMM_CHUNK, i * 7);
     }
-    for (size_t i = 0, count = check_timed(c, 3, 1); i < count; i++)
-        bench(c, 2U << i);
+    for (size_t i = 0, count = check_timed(c, 6, 1); i < count; i++)
+        bench(c, 2U << i % 3, i < 3 ? 0.01F : 0.1F);
 }

@@ -12,13 +12,19 @@ static void fill_scales(takt_check *c, float *x, size_t n, unsigned manner)
 }
 
 /* Scales as models have them, above zero and small, are a case of their own for some kernels; so
- * are those that are small and of both signs, and those of which one in 64 is anything. */
-static void make_small(takt_check *c, float *x, size_t n)
+ * are those that are small and of both signs, those of which one in 64 is anything, and those above
+ * zero that are not small, or of any size (of both signs they are as they were filled). */
+static void make_usual(takt_check *c, float *x, size_t n)
 {
-    const unsigned kind = check_random(c) % 4;
-    for (size_t i = 0; kind > 0 && i < n; i++)
-        if (kind < 3 || check_random(c) % 64 != 0)
-            x[i] = (kind == 1 ? x[i] : fabsf(x[i])) * 0x1p-7F;
+    const unsigned kind = check_random(c) % 8;
+    for (size_t i = 0; kind > 1 && i < n; i++) {
+        const uint64_t random = check_random(c);
+        const float size = kind < 5    ? 0x1p-7F
+                           : kind == 7 ? ldexpf(1, (int)(random >> 8 & 127) - 100)
+                                       : 1;
+        if (kind != 4 || random % 64 != 0)
+            x[i] = (kind == 2 ? x[i] : fabsf(x[i])) * size;
+    }
 }
 
 static void add_scales(takt_check *c, takt_blocks *b, unsigned manner)
@@ -28,7 +34,7 @@ static void add_scales(takt_check *c, takt_blocks *b, unsigned manner)
     const bool is_f16 = (manner & BLOCKS_F16) != 0;
     float *plain = check_place(c, BLOCKS_PLAIN, all * 4 + 4, CHECK_AT_START);
     fill_scales(c, plain, all, manner);
-    make_small(c, plain, all);
+    make_usual(c, plain, all);
     for (size_t i = 0; is_f16 && i < all; i++) {
         const uint16_t h = half_to_f16(plain[i]);
         memcpy((char *)plain + 2 * i, &h, 2);
@@ -88,8 +94,8 @@ takt_blocks check_blocks(takt_check *c, check_blocks_shape s, unsigned manner)
     return b;
 }
 
-void check_blocks_usual(float *scale, size_t n)
+void check_blocks_usual(float *scale, size_t n, float least)
 {
     for (size_t i = 0; i < n; i++)
-        scale[i] = 0.01F + 0.001F * (float)(i % 7);
+        scale[i] = least * (1 + 0.1F * (float)(i % 7));
 }

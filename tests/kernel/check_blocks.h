@@ -23,7 +23,7 @@ enum {
 };
 
 takt_blocks check_blocks(takt_check *c, check_blocks_shape s, unsigned manner);
-/* Scales as models have them, for measuring. */
-void check_blocks_usual(float *scale, size_t n);
+/* Scales as models have them, from `least` on, for measuring. */
+void check_blocks_usual(float *scale, size_t n, float least);
 
 #endif

@@ -110,11 +110,23 @@ typedef struct stretch_job {
 } stretch_job;
 
 #if TAKT_SIMD_SET == 2
+/* A chunk of the rows, see neon_rows.h. */
+typedef struct lifted_rows {
+    size_t first, end; /* of the weights' rows */
+    unsigned lift;     /* that the last block had */
+    enum { UNKNOWN, LIFTED, TOO_LARGE } state;
+    float a[TAKT_BLOCK_ROWS][TAKT_GEMM_CHUNK];
+} lifted_rows;
 #include "kernel/block_f32/neon_rows.h"
 #else
-FIXED void small_stretch(const panel_job *p, stretch_job *t, vf (*acc)[WIDTH], const shape f)
+typedef struct lifted_rows {
+    size_t first, end;
+} lifted_rows;
+
+FIXED void small_stretch(const panel_job *p, stretch_job *t, lifted_rows *o, vf (*acc)[WIDTH],
+                         const shape f)
 {
-    (void)p, (void)t, (void)acc, (void)f;
+    (void)p, (void)t, (void)o, (void)acc, (void)f;
 }
 #endif
 
@@ -139,7 +151,6 @@ FIXED void last_rows(const stretch_job *t, const block_parameters *o, vf (*acc)[
 FIXED void stretch(const panel_job *p, stretch_job *t, block_parameters *o, vf (*acc)[WIDTH],
                    const shape f)
 {
-    small_stretch(p, t, acc, f);
     if (t->k == t->end)
         return;
     UNROLL for (size_t i = 0; i < f.vectors / VECTORS; i++)
@@ -164,6 +175,13 @@ FIXED void chunk(const panel_job *p, size_t from, size_t to, vf (*acc)[WIDTH], c
     const size_t each = takt_blocks_words(f.bits, takt_blocks_deep(b->k));
     stretch_job t = {.k = from, .block = from / b->block};
     block_parameters o[DISTANT];
+    lifted_rows lifted;
+    lifted.first = from;
+    lifted.end = to;
+#if TAKT_SIMD_SET == 2
+    lifted.state = UNKNOWN;
+    lifted.lift = SMALL_LIFT;
+#endif
     UNROLL for (size_t i = 0; i < f.vectors / VECTORS; i++) block_begin(b, o + i);
     UNROLL for (size_t r = 0; r < f.rows; r++) t.from[r] = p->g->a + (p->row + r) * p->g->a_row;
     for (size_t k = from, begin = t.block * b->block; k < to; k = t.end, t.block++) {
@@ -171,6 +189,7 @@ FIXED void chunk(const panel_job *p, size_t from, size_t to, vf (*acc)[WIDTH], c
         t.end = begin = to - begin > b->block ? begin + b->block : to;
         UNROLL for (size_t i = 0; i < f.vectors / VECTORS; i++) t.w[i] =
             b->words + (p->panel + i * p->apart) * each + takt_blocks_words(f.bits, k);
+        small_stretch(p, &t, &lifted, acc, f);
         stretch(p, &t, o, acc, f);
     }
 }

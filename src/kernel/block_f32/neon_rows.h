@@ -102,8 +102,26 @@ FIXED void small_rows(stretch_job *t, const small_parameters *o, vf (*acc)[WIDTH
     t->w[0] = w;
 }
 
-/* All whole groups of 16 rows, if it can. */
-FIXED void small_stretch(const panel_job *p, stretch_job *t, vf (*acc)[WIDTH], const shape f)
+/* The rows of A in this chunk, lifted by what scales are short of; false if one is too large. */
+static bool lift_rows(const panel_job *p, lifted_rows *o, size_t rows)
+{
+    uint32x4_t most = vdupq_n_u32(0);
+    const size_t count = (o->end - o->first) / 4 * 4; /* the rest is no whole group */
+    for (size_t r = 0; r < rows; r++) {
+        const float *from = p->g->a + (p->row + r) * p->g->a_row + o->first;
+        for (size_t k = 0; k < count; k += 4) {
+            const vf x = vf_load(from + k);
+            most = vmaxq_u32(most, vreinterpretq_u32_f32(vabsq_f32(x)));
+            vf_store(o->a[r] + k, vf_mul(x, vf_set1(SMALL_UP)));
+        }
+    }
+    return vmaxvq_u32(most) < (255U - SMALL_SHORT) << 23;
+}
+
+/* All whole groups of 16 rows, if it can. Where weights are short of what they are, A is lifted
+ * instead, once for a chunk: the products are the same. */
+FIXED void small_stretch(const panel_job *p, stretch_job *t, lifted_rows *o, vf (*acc)[WIDTH],
+                         const shape f)
 {
     const takt_blocks *b = &p->g->b;
     const size_t at = (p->panel * p->blocks + t->block) * TAKT_BLOCKS_PANEL;
@@ -112,8 +130,27 @@ FIXED void small_stretch(const panel_job *p, stretch_job *t, vf (*acc)[WIDTH], c
         return;
     shape add = f;
     add.adds = true;
-    if (p->ways.adds && small_open(b, at, &s, f.bits, true))
-        small_rows(t, &s, acc, add);
-    else if (small_open(b, at, &s, f.bits, false))
-        small_rows(t, &s, acc, f);
+    const bool adds = p->ways.adds && small_open_any(b, at, &o->lift, &s, f.bits, true);
+    if (!adds && !small_open_any(b, at, &o->lift, &s, f.bits, false))
+        return;
+    stretch_job small = *t;
+    size_t first = 0;
+    if (o->lift != SMALL_LIFT) {
+        if (o->state == UNKNOWN)
+            o->state = lift_rows(p, o, f.rows) ? LIFTED : TOO_LARGE;
+        if (o->state == TOO_LARGE) {
+            o->lift = SMALL_LIFT;
+            return;
+        }
+        first = o->first;
+        UNROLL for (size_t r = 0; r < f.rows; r++) small.from[r] = o->a[r];
+        small.k -= first;
+        small.end -= first;
+    }
+    if (adds)
+        small_rows(&small, &s, acc, add);
+    else
+        small_rows(&small, &s, acc, f);
+    t->k = small.k + first;
+    t->w[0] = small.w[0];
 }

@@ -19,50 +19,49 @@
     "fsub v23.4s, v23.4s, v27.4s\n\tfsub v24.4s, v24.4s, v28.4s\n\t"                               \
     "fmul v21.4s, v21.4s, v16.4s\n\tfmul v22.4s, v22.4s, v17.4s\n\t"                               \
     "fmul v23.4s, v23.4s, v18.4s\n\tfmul v24.4s, v24.4s, v19.4s\n\t"
-#define FILL_ROW(make, a, b, c, d)                                                                 \
-    make(a, b, c, d)                                                                               \
+/* Weights that come out short of what they are are multiplied once more, by register 29. */
+#define FILL_WHOLE_OPEN
+#define FILL_WHOLE
+#define FILL_SHORT_OPEN "ld1r {v29.4s}, [%[l]]\n\t"
+#define FILL_SHORT                                                                                 \
+    "fmul v21.4s, v21.4s, v29.4s\n\tfmul v22.4s, v22.4s, v29.4s\n\t"                               \
+    "fmul v23.4s, v23.4s, v29.4s\n\tfmul v24.4s, v24.4s, v29.4s\n\t"
+#define FILL_ROW(make, size, a, b, c, d)                                                           \
+    make(a, b, c, d) size                                                                          \
     "st1 {v21.4s}, [%[p]], %[x]\n\tst1 {v22.4s}, [%[q]], %[y]\n\t"                                 \
     "st1 {v23.4s}, [%[r]], %[z]\n\tst1 {v24.4s}, [%[s]], %[u]\n\t"
-#define FILL_PART(make, j)                                                                         \
+#define FILL_PART(make, size, j)                                                                   \
     "ldp q16, q17, [%[o], #64*" j "]\n\tldp q18, q19, [%[o], #32+64*" j "]\n\t"                    \
     "ldr q20, [%[m], #16*" j "]\n\t" make##_OPEN(j)                                                \
-    FILL_ROW(make, "0", "4", "8", "12") FILL_ROW(make, "1", "5", "9", "13")                        \
-    FILL_ROW(make, "2", "6", "10", "14") FILL_ROW(make, "3", "7", "11", "15")
-#define FILL_PARTS_8(make) FILL_PART(make, "0")
-#define FILL_PARTS_4(make) FILL_PARTS_8(make) FILL_PART(make, "1")
-#define FILL_PARTS_2(make) FILL_PARTS_4(make) FILL_PART(make, "2") FILL_PART(make, "3")
-#define FILL_WORDS(bits, make)                                                                     \
-    __asm__ volatile(                                                                              \
+    FILL_ROW(make, size, "0", "4", "8", "12") FILL_ROW(make, size, "1", "5", "9", "13")            \
+    FILL_ROW(make, size, "2", "6", "10", "14") FILL_ROW(make, size, "3", "7", "11", "15")
+#define FILL_PARTS_8(make, size) FILL_PART(make, size, "0")
+#define FILL_PARTS_4(make, size) FILL_PARTS_8(make, size) FILL_PART(make, size, "1")
+#define FILL_PARTS_2(make, size)                                                                   \
+    FILL_PARTS_4(make, size) FILL_PART(make, size, "2") FILL_PART(make, size, "3")
+#define FILL_WORDS(bits, make, size)                                                               \
+    __asm__ volatile(size##_OPEN                                                                   \
         SMALL_WORDS("0", "0", "1", "2", "3") SMALL_WORDS("16", "4", "5", "6", "7")                 \
         SMALL_WORDS("32", "8", "9", "10", "11") SMALL_WORDS("48", "12", "13", "14", "15")          \
-        FILL_PARTS_##bits(make)                                                                    \
+        FILL_PARTS_##bits(make, size)                                                              \
         : [p] "+r"(at.at[0]), [q] "+r"(at.at[1]), [r] "+r"(at.at[2]), [s] "+r"(at.at[3])           \
         : [x] "r"(4 * at.width[0]), [y] "r"(4 * at.width[1]), [z] "r"(4 * at.width[2]),            \
-          [u] "r"(4 * at.width[3]), [w] "r"(w), [m] "r"(mask), [o] "r"(o)                          \
+          [u] "r"(4 * at.width[3]), [w] "r"(w), [m] "r"(mask), [o] "r"(&f->small), [l] "r"(&up)    \
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",  \
           "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",      \
-          "v26", "v27", "v28", "memory")
+          "v26", "v27", "v28", "v29", "memory")
+#define FILL_WAYS(bits)                                                                            \
+    do {                                                                                           \
+        if (f->adds && !is_short)                                                               \
+            FILL_WORDS(bits, FILL_ADD, FILL_WHOLE);                                                \
+        else if (f->adds)                                                                          \
+            FILL_WORDS(bits, FILL_ADD, FILL_SHORT);                                                \
+        else if (!is_short)                                                                     \
+            FILL_WORDS(bits, FILL_SUBTRACT, FILL_WHOLE);                                           \
+        else                                                                                       \
+            FILL_WORDS(bits, FILL_SUBTRACT, FILL_SHORT);                                           \
+    } while (0)
 /* clang-format on */
-
-FIXED void small_fill(const uint32_t *w, const small_parameters *o, const places *to,
-                      const unsigned bits, const bool adds)
-{
-    const uint32_t(*mask)[4] = small_masks(bits);
-    places at = *to;
-    for (unsigned k = 0; k < 16; k += 32 / bits, w += TAKT_BLOCKS_PANEL)
-        if (bits == 2 && adds)
-            FILL_WORDS(2, FILL_ADD);
-        else if (bits == 2)
-            FILL_WORDS(2, FILL_SUBTRACT);
-        else if (bits == 4 && adds)
-            FILL_WORDS(4, FILL_ADD);
-        else if (bits == 4)
-            FILL_WORDS(4, FILL_SUBTRACT);
-        else if (adds)
-            FILL_WORDS(8, FILL_ADD);
-        else
-            FILL_WORDS(8, FILL_SUBTRACT);
-}
 
 /* How the open block is filled. */
 typedef struct filling {
@@ -70,6 +69,7 @@ typedef struct filling {
     size_t count; /* blocks of a column */
     small_ways ways;
     bool is_small, adds;
+    unsigned lift; /* of the last block that was small */
     block_parameters o;
     small_parameters small;
 } filling;
@@ -79,18 +79,19 @@ static void filling_init(filling *f, const takt_blocks *b)
     f->b = b;
     f->count = takt_blocks_count(b);
     f->ways = small_find(b);
+    f->lift = SMALL_LIFT;
 }
 
 #define FILL_OPEN(bits)                                                                            \
-    if (f->ways.adds && small_open(f->b, at, &f->small, bits, true))                               \
-        f->is_small = f->adds = true;                                                              \
-    else                                                                                           \
-        f->is_small = small_open(f->b, at, &f->small, bits, false)
+    f->adds = f->ways.adds && small_open_any(f->b, at, &f->lift, &f->small, bits, true);           \
+    f->is_small = f->adds || small_open_any(f->b, at, &f->lift, &f->small, bits, false)
 
 static void filling_open(filling *f, size_t panel, size_t block)
 {
     const size_t at = (panel * f->count + block) * TAKT_BLOCKS_PANEL;
-    f->is_small = f->adds = false;
+    f->is_small = false;
+    if (block == 0)
+        f->lift = SMALL_LIFT;
     if (f->ways.is_small && !f->b->zero_f32) {
         if (f->b->bits == 2) {
             FILL_OPEN(2);
@@ -104,22 +105,31 @@ static void filling_open(filling *f, size_t panel, size_t block)
         block_open(f->b, panel, block, &f->o);
 }
 
+FIXED void small_fill(const filling *f, const uint32_t *w, const places *to, const unsigned bits)
+{
+    static const float up = SMALL_UP;
+    const uint32_t(*mask)[4] = small_masks(bits);
+    const bool is_short = f->lift != SMALL_LIFT;
+    places at = *to;
+    for (unsigned k = 0; k < 16; k += 32 / bits, w += TAKT_BLOCKS_PANEL)
+        if (bits == 2)
+            FILL_WAYS(2);
+        else if (bits == 4)
+            FILL_WAYS(4);
+        else
+            FILL_WAYS(8);
+}
+
 static void filling_fill(const filling *f, const uint32_t *w, const places *to)
 {
     static fill_fn *const fns[3] = {fill_2, fill_4, fill_8};
     const unsigned bits = f->b->bits;
     if (!f->is_small)
         fns[bits / 4](w, &f->o, to, f->b->zero_f32 != NULL);
-    else if (bits == 4 && f->adds)
-        small_fill(w, &f->small, to, 4, true);
     else if (bits == 4)
-        small_fill(w, &f->small, to, 4, false);
-    else if (bits == 2 && f->adds)
-        small_fill(w, &f->small, to, 2, true);
+        small_fill(f, w, to, 4);
     else if (bits == 2)
-        small_fill(w, &f->small, to, 2, false);
-    else if (f->adds)
-        small_fill(w, &f->small, to, 8, true);
+        small_fill(f, w, to, 2);
     else
-        small_fill(w, &f->small, to, 8, false);
+        small_fill(f, w, to, 8);
 }

@@ -34,11 +34,19 @@ static inline small_ways small_find(const takt_blocks *b)
     return (small_ways){least * 0x1p127F == 0x1p-22F, !b->zero && (b->level & (b->level - 1)) == 0};
 }
 
-/* False if a scale is zero or subnormal or too large for its factor, or negative and added to. */
-FIXED bool small_open(const takt_blocks *b, size_t at, small_parameters *s, const unsigned bits,
-                      const bool adds)
+/* By how many powers of two a scale is lifted: as many as a level lies below what it means; or,
+ * where that would be no float any more, fewer by SMALL_SHORT, so that a weight comes out as
+ * 2^-SMALL_SHORT of itself, with the same digits. */
+enum { SMALL_LIFT = 133, SMALL_SHORT = 32 };
+#define SMALL_UP 0x1p32F /* 2^SMALL_SHORT */
+
+/* False if a scale has no such lift: it is zero, subnormal, too small or too large, or negative and
+ * added to. */
+FIXED bool small_open(const takt_blocks *b, size_t at, unsigned lift, small_parameters *s,
+                      const unsigned bits, const bool adds)
 {
-    const uint32_t least = 0x00800000, end = 0x3d000000; /* 2^-126, 2^-5 */
+    const uint32_t least = (SMALL_LIFT + 1 - lift) << 23, end = (255 - lift) << 23;
+    const float minus = -b->level * (lift == SMALL_LIFT ? 1 : 1 / SMALL_UP);
     uint32x4_t fits = vdupq_n_u32(~0U);
     vf scale[VECTORS];
     UNROLL for (size_t v = 0; v < VECTORS; v++) scale[v] =
@@ -54,16 +62,28 @@ FIXED bool small_open(const takt_blocks *b, size_t at, small_parameters *s, cons
                          vcltq_u32(vsubq_u32(size, vdupq_n_u32(least)), vdupq_n_u32(end - least)));
         UNROLL for (unsigned j = 0; j < 8 / bits; j++)
         {
-            const uint32x4_t up = vaddq_u32(x, vdupq_n_u32((133 - bits * j) << 23));
+            const uint32x4_t up = vaddq_u32(x, vdupq_n_u32((lift - bits * j) << 23));
             const vf unit = vf_set1(0x1p-133F * (float)(1U << bits * j));
             vf_store(s->scale[j] + v * VF, vreinterpretq_f32_u32(up));
             if (!adds)
                 vf_store(s->zero[j] + v * VF, vf_mul(level, unit));
         }
         if (adds)
-            vf_store(s->zero[0] + v * VF, vf_mul(vnegq_f32(level), scale[v]));
+            vf_store(s->zero[0] + v * VF, vf_mul(vf_set1(minus), scale[v]));
     }
     return vminvq_u32(fits) != 0;
+}
+
+/* With *lift, or with the other one, which it is then. */
+FIXED bool small_open_any(const takt_blocks *b, size_t at, unsigned *lift, small_parameters *s,
+                          const unsigned bits, const bool adds)
+{
+    for (int tries = 0; tries < 2; tries++) {
+        if (small_open(b, at, *lift, s, bits, adds))
+            return true;
+        *lift = 2 * SMALL_LIFT - SMALL_SHORT - *lift;
+    }
+    return false;
 }
 
 /* clang-format off */
