@@ -4,9 +4,9 @@
  *     TEST_MAIN(adds)
  *
  * A program runs each of its functions, prints what failed and where, and exits with 1 if anything
- * did; TEST_SKIP ends it with 77, which the runner counts as skipped. Programs start in the root of
- * the repository; the environment gives TAKT_TOOL (the command), TAKT_TEST_TMP (an own, existing
- * folder for files) and TAKT_BUILD_DIR.
+ * did; TEST_SKIP ends it with 77, which the runner counts as skipped, unless something failed
+ * before. Programs start in the root of the repository; the environment gives TAKT_TOOL (the
+ * command), TAKT_TEST_TMP (an own, existing folder for files) and TAKT_BUILD_DIR.
  */
 #ifndef TAKT_TESTS_TEST_H
 #define TAKT_TESTS_TEST_H
@@ -66,7 +66,10 @@ static inline bool test_status(const takt_ctx *ctx, takt_status got, takt_status
                       takt_status_name(want), ctx != NULL ? takt_last_error(ctx) : "");
 }
 
-#define TEST_SKIP(...) (printf("skipped: " __VA_ARGS__), putchar('\n'), exit(TEST_EXIT_SKIPPED))
+/* What failed before is no less a failure. */
+#define TEST_SKIP(...)                                                                             \
+    (printf("skipped: " __VA_ARGS__), putchar('\n'),                                               \
+     exit(test_failures > 0 ? EXIT_FAILURE : TEST_EXIT_SKIPPED))
 
 static inline int test_done(void)
 {

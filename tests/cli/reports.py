@@ -151,7 +151,7 @@ TMP.mkdir(parents=True, exist_ok=True)
 shutil.copy("examples/mlp.takt", TMP / "model.takt")
 make()
 if BROWSER is None:
-    print("SKIP: there is no chromium")
+    print("skipped: there is no chromium")
     sys.exit(77 if failures == 0 else 1)
 PAGES = {"run.html": 8, "compare.html": 4, "trend.html": 1, "monitor.html": 1, "flame.svg": 1,
          "profile.html": 4}

@@ -4,14 +4,12 @@
  *     onnx_conformance NAME...    cases whose names contain one of the words, each with its result
  *     onnx_conformance --write    all cases, and docs/onnx.md and tests/onnx/score.txt anew
  *
- * The newest cases lie with the other data; those stored from PyTorch are in Debian's
- * libonnx-testdata ($TAKT_ONNX_TESTDATA: another folder like it), which has older ones of the rest
- * too: they stand in where the newest are missing.
+ * Debian's libonnx-testdata has the cases stored from PyTorch, and older ones of the rest: they
+ * stand in where the newest are missing (util/onnx_case.h).
  */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "../test.h"
 #include "io/onnx/import.h"
@@ -73,16 +71,9 @@ static void list_suite(suite *s, char **words, int count)
 
 static void find_suites(void)
 {
-    struct stat info;
-    const char *data = onnx_case_data(), *debian = getenv("TAKT_ONNX_TESTDATA");
-    debian = debian != NULL ? debian : "/usr/share/libonnx-testdata/data";
     for (size_t i = 0; i < SUITES; i++) {
         suite *s = &suites[i];
-        if (s->is_debian)
-            snprintf(s->path, sizeof s->path, "%s/%s", debian, s->name);
-        else if (data != NULL)
-            snprintf(s->path, sizeof s->path, "%s/onnx/%s", data, s->name);
-        s->is_here = s->path[0] != '\0' && stat(s->path, &info) == 0 &&
+        s->is_here = onnx_case_suite(s->name, s->path, sizeof s->path) &&
                      !(s->stands_in && suites[i - 2].is_here);
     }
 }
@@ -94,26 +85,20 @@ static double atol_of(const char *name)
     return strstr(name, "test_dft_inverse") != NULL ? 1e-6 : 1e-7;
 }
 
-/* Cases of Debian's that contradict themselves: a model without the epsilon that its results were
- * made with, and bf16 whose data have another rank than the model says. */
-static bool is_wrong(const one *c)
-{
-    return strcmp(c->name, "node/test_adam_multiple") == 0 ||
-           (strncmp(c->name, "node/test_castlike", 18) == 0 && strstr(c->name, "BFLOAT16") != NULL);
-}
-
 static void run_one(one *c)
 {
     static const char *const backends[] = {"ref", "cpu"};
     char folder[1400];
-    snprintf(folder, sizeof folder, "%s%s", c->suite->path, strchr(c->name, '/'));
+    const char *slash = strchr(c->name, '/');
+    const bool is_wrong = onnx_case_is_wrong(c->suite->name, slash + 1);
+    snprintf(folder, sizeof folder, "%s%s", c->suite->path, slash);
     for (size_t i = 0; i < 2 && c->result == CASE_PASS; i++) {
         case_report report;
         onnx_case_run(
             folder, backends[i],
             (case_tolerance){1e-3, atol_of(c->name), 0, NULL, onnx_case_is_random(c->name)},
             &report);
-        c->result = report.result == CASE_FAIL && is_wrong(c) ? CASE_REFUSED : report.result;
+        c->result = report.result == CASE_FAIL && is_wrong ? CASE_REFUSED : report.result;
         c->used_inputs = report.used_inputs;
         if (report.result != CASE_PASS)
             snprintf(c->why, sizeof c->why, "%s: %.380s", backends[i], report.why);

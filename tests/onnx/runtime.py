@@ -21,7 +21,7 @@ except ImportError:
     if os.path.exists(PYTHON) and os.environ.get("TAKT_IN_VENV") is None:
         os.environ["TAKT_IN_VENV"] = "1"
         os.execv(PYTHON, [PYTHON, os.path.abspath(sys.argv[0]), *sys.argv[1:]])
-    print("onnx and onnxruntime are not installed; `make venv` gets them")
+    print("skipped: onnx and onnxruntime are not installed; `make venv` gets them")
     sys.exit(77)
 
 MODELS = ["mnist-8", "super-resolution-10", "shufflenet-v2-12-int8", "yunet-n-320", "dtln-1",

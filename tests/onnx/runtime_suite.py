@@ -82,7 +82,7 @@ def main(words):
              for name in sorted(os.listdir(os.path.join(root, suite)))
              if not words or any(word in name for word in words)]
     if not cases:
-        print("the suite is not here")
+        print("skipped: the suite is not here; set TAKT_DATA")
         return 77
     for suite, name in cases:
         kind, why = judge(os.path.join(root, suite, name))

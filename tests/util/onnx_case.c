@@ -374,17 +374,3 @@ void onnx_case_run(const char *folder, const char *backend, case_tolerance toler
     takt_ctx_destroy(r->ctx);
     free(r);
 }
-
-const char *onnx_case_data(void)
-{
-    struct stat info;
-    const char *given = getenv("TAKT_DATA");
-    given = given != NULL ? given : "../shared/data";
-    return stat(given, &info) == 0 ? given : NULL;
-}
-
-bool onnx_case_is_random(const char *name)
-{
-    return strstr(name, "test_bernoulli") != NULL ||
-           (strstr(name, "test_training_dropout") != NULL && strstr(name, "zero_ratio") == NULL);
-}

@@ -40,8 +40,15 @@ void onnx_case_run(const char *folder, const char *backend, case_tolerance toler
                    case_report *report);
 /* Cases whose expected values another generator of random numbers drew. */
 bool onnx_case_is_random(const char *name);
+/* Cases of Debian's that contradict themselves: a model without the epsilon that its results were
+ * made with, and bf16 whose data have another rank than the model says. */
+bool onnx_case_is_wrong(const char *suite, const char *name);
 /* The folder of real models and data, which several checkouts may share: $TAKT_DATA, else
  * ../shared/data; NULL if there is none. */
 const char *onnx_case_data(void);
+/* The folder of a suite of ONNX's cases: the newest, "backend-node" and "backend-simple", lie with
+ * the other data; "node" and "simple", older ones, and those stored from PyTorch in Debian's
+ * libonnx-testdata ($TAKT_ONNX_TESTDATA: another folder like it). False if it is not there. */
+bool onnx_case_suite(const char *name, char *path, size_t size);
 
 #endif

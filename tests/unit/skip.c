@@ -1,0 +1,37 @@
+/* skip.c - a program that is skipped says so, but never hides what failed in it before. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../test.h"
+
+static void child(bool fails)
+{
+    if (freopen("/dev/null", "w", stdout) == NULL)
+        _exit(2);
+    test_failures = 0;
+    EXPECT(!fails);
+    TEST_SKIP("for a reason");
+}
+
+static int status_of(bool fails)
+{
+    int status = -1;
+    fflush(stdout);
+    const pid_t pid = fork();
+    if (pid == 0)
+        child(fails);
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status)
+                                                                           : -1;
+}
+
+static void skips(void)
+{
+    EXPECT(status_of(false) == TEST_EXIT_SKIPPED);
+}
+
+static void fails(void)
+{
+    EXPECT(status_of(true) == 1);
+}
+
+TEST_MAIN(skips, fails)
