@@ -6,24 +6,6 @@ static takt_status infer(takt_infer *in)
     return takt_conv_infer(in, in->type[0], in->type[1], &in->out[0]);
 }
 
-static takt_status eval(takt_eval *e)
-{
-    takt_conv_eval(e->attr, TAKT_CONV_Y, &e->in[0], &e->in[1], &e->out[0], &e->out[0]);
-    return TAKT_OK;
-}
-
-static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
-{
-    const takt_node n = *takt_node_at(g, id);
-    dx[0] = takt_conv_make_dx(g, &n, dy[0], n.in[1], takt_type_of(g, n.in[0]));
-    dx[1] = takt_conv_make_dw(g, &n, n.in[0], dy[0], takt_type_of(g, n.in[1]));
-}
-
-static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
-{
-    takt_conv_cost(g, n, &n->type[0], takt_type_of(g, n->in[1]), cost);
-}
-
 const takt_op takt_op_conv = {
     .name = "conv",
     .summary = "convolution over one to three spatial axes, without bias",
@@ -34,9 +16,9 @@ const takt_op takt_op_conv = {
     .traits = TAKT_PRIMITIVE | TAKT_CONTRACTS,
     .dtypes = TAKT_NUMBERS,
     .infer = infer,
-    .eval = eval,
-    .grad = grad,
-    .cost = cost,
+    .eval = takt_conv_y_eval,
+    .grad = takt_conv_y_grad,
+    .cost = takt_conv_y_cost,
     .samples = {"conv(f32[2, 3, 5, 6], f32[4, 3, 3, 3], pad=[1, 1, 1, 1])",
                 "conv(f32[1, 4, 7, 5], f32[6, 2, 3, 2], stride=[2, 1], dilation=[1, 2], groups=2, "
                 "pad=[0, 1, 2, 0])",

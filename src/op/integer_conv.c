@@ -19,11 +19,6 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = takt_integer_finish(g, n, takt_conv_make(g, n, x, w), is_nhwc ? 0 : rank - 2);
 }
 
-static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
-{
-    takt_conv_cost(g, n, &n->type[0], takt_type_of(g, n->in[1]), cost);
-}
-
 const takt_op takt_op_integer_conv = {
     .name = "integer_conv",
     .summary = "convolution of 8-bit integers less their zero points, summed in i32, and "
@@ -37,7 +32,7 @@ const takt_op takt_op_integer_conv = {
     .is_mixed = true,
     .infer = infer,
     .lower = lower,
-    .cost = cost,
+    .cost = takt_conv_y_cost,
     .samples = {"integer_conv(u8[2, 3, 5, 6], i8[4, 3, 3, 3], u8[], pad=[1, 1, 1, 1])",
                 "integer_conv(i8[1, 7, 5, 6], u8[4, 3, 2, 6], i8[], u8[4], layout=nhwc, "
                 "stride=[2, 1], pad=[1, 0, 0, 2])",

@@ -61,11 +61,6 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = takt_cast(g, y, TAKT_BF16);
 }
 
-static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
-{
-    takt_conv_cost(g, n, &n->type[0], takt_type_of(g, n->in[1]), cost);
-}
-
 const takt_op takt_op_narrow_conv = {
     .name = "narrow_conv",
     .summary = "convolution of bf16, then + bias, + residual, at least min, at most max: summed in "
@@ -87,7 +82,7 @@ const takt_op takt_op_narrow_conv = {
     .is_mixed = true,
     .infer = infer,
     .lower = lower,
-    .cost = cost,
+    .cost = takt_conv_y_cost,
     .samples = {"narrow_conv(bf16[2, 5, 6, 3], bf16[4, 3, 3, 3], f32[4], bf16[2, 5, 6, 4], "
                 "pad=[1, 1, 1, 1], layout=nhwc, min=0, max=6)",
                 "narrow_conv(bf16[1, 7, 5, 6], bf16[4, 3, 2, 6], stride=[2, 1], pad=[1, 0, 0, 2], "

@@ -1,19 +1,12 @@
 /* random_normal.c - random numbers of a normal distribution, by position: seed, step, stream and
  * element decide. */
-#include "op/util/check.h"
 #include "op/util/random.h"
 
 enum { STREAM, MEAN, DEVIATION, DTYPE, SHAPE };
 
 static takt_status infer(takt_infer *in)
 {
-    TAKT_TRY(takt_random_infer(in, 0, STREAM));
-    TAKT_TRY(takt_check_set_shape(in, SHAPE, &in->out[0]));
-    in->out[0].dtype = in->attr[DTYPE].dtype;
-    if ((TAKT_FLOATS & TAKT_IN(in->out[0].dtype)) == 0)
-        return takt_fail(in->ctx, TAKT_E_DTYPE, "random_normal: dtype must be a float, got %s",
-                         takt_dtype_name(in->out[0].dtype));
-    return TAKT_OK;
+    return takt_random_infer_shaped(in, STREAM, DTYPE, SHAPE);
 }
 
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
@@ -35,14 +28,8 @@ const takt_op takt_op_random_normal = {
                         .type = TAKT_ATTR_F64,
                         .fallback.f64 = 1,
                         .summary = "the standard deviation"},
-         [DTYPE] = {.name = "dtype",
-                    .type = TAKT_ATTR_DTYPE,
-                    .fallback.dtype = TAKT_F32,
-                    .summary = "element type of the result"},
-         [SHAPE] = {.name = "shape",
-                    .type = TAKT_ATTR_SHAPE,
-                    .is_required = true,
-                    .summary = "dimensions of the result"}},
+         [DTYPE] = TAKT_RANDOM_DTYPE_ATTR,
+         [SHAPE] = TAKT_RANDOM_SHAPE_ATTR},
     .dtypes = TAKT_IN(TAKT_U64),
     .infer = infer,
     .lower = lower,

@@ -1,19 +1,12 @@
 /* random_uniform.c - random numbers between low and high, by position: seed, step, stream and
  * element decide. */
-#include "op/util/check.h"
 #include "op/util/random.h"
 
 enum { STREAM, LOW, HIGH, DTYPE, SHAPE };
 
 static takt_status infer(takt_infer *in)
 {
-    TAKT_TRY(takt_random_infer(in, 0, STREAM));
-    TAKT_TRY(takt_check_set_shape(in, SHAPE, &in->out[0]));
-    in->out[0].dtype = in->attr[DTYPE].dtype;
-    if ((TAKT_FLOATS & TAKT_IN(in->out[0].dtype)) == 0)
-        return takt_fail(in->ctx, TAKT_E_DTYPE, "random_uniform: dtype must be a float, got %s",
-                         takt_dtype_name(in->out[0].dtype));
-    return TAKT_OK;
+    return takt_random_infer_shaped(in, STREAM, DTYPE, SHAPE);
 }
 
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
@@ -38,14 +31,8 @@ const takt_op takt_op_random_uniform = {
                         .type = TAKT_ATTR_F64,
                         .fallback.f64 = 1,
                         .summary = "what all values are below"},
-              [DTYPE] = {.name = "dtype",
-                         .type = TAKT_ATTR_DTYPE,
-                         .fallback.dtype = TAKT_F32,
-                         .summary = "element type of the result"},
-              [SHAPE] = {.name = "shape",
-                         .type = TAKT_ATTR_SHAPE,
-                         .is_required = true,
-                         .summary = "dimensions of the result"}},
+              [DTYPE] = TAKT_RANDOM_DTYPE_ATTR,
+              [SHAPE] = TAKT_RANDOM_SHAPE_ATTR},
     .dtypes = TAKT_IN(TAKT_U64),
     .infer = infer,
     .lower = lower,

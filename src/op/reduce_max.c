@@ -29,17 +29,6 @@ static takt_status eval(takt_eval *e)
     return takt_fold_eval(e, &fold);
 }
 
-/* Equal ones share the gradient, as in PyTorch. */
-static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
-{
-    const takt_reduction r = takt_reduction_of(takt_node_at(g, id));
-    const takt_id is_best = takt_binary(g, &takt_op_eq, r.x, takt_unreduce(g, id, &r));
-    const takt_id marks = takt_cast(g, is_best, takt_type_of(g, r.x)->dtype);
-    const takt_id ties = takt_unreduce(g, takt_reduce_by(g, &takt_op_reduce_sum, marks, &r), &r);
-    const takt_id share = takt_div(g, takt_unreduce(g, dy[0], &r), ties);
-    dx[0] = takt_keep_where(g, is_best, share);
-}
-
 const takt_op takt_op_reduce_max = {
     .name = "reduce_max",
     .summary = "the greatest element over axes",
@@ -51,7 +40,7 @@ const takt_op takt_op_reduce_max = {
     .dtypes = TAKT_COMPUTE,
     .infer = takt_reduce_infer,
     .eval = eval,
-    .grad = grad,
+    .grad = takt_reduce_best_grad,
     .cost = takt_reduce_cost,
     .samples = {"reduce_max(f32[2, 3])", "reduce_max(f64[3, 4, 5], axes=[1])",
                 "reduce_max(f32[2, 3, 4], axes=[0, -1], keep=true)",

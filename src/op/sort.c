@@ -1,7 +1,5 @@
 /* sort.c - values in order along an axis, and where they came from. */
 #include "op/util/check.h"
-#include "op/util/elements.h"
-#include "op/util/make.h"
 #include "op/util/order.h"
 
 enum { AXIS, DESCENDING };
@@ -28,21 +26,14 @@ static takt_status eval(takt_eval *e)
     for (size_t l = 0; l < takt_line_count(x, axis); l++) {
         const takt_line line = takt_line_at(x, axis, l);
         takt_order(&line, e->attr[DESCENDING].boolean, order, order + line.count);
-        for (size_t i = 0; i < line.count; i++) {
-            const size_t to = line.first + i * line.stride;
-            takt_index_move(&e->out[0], to, x, line.first + order[i] * line.stride);
-            e->out[1].i[to] = (int64_t)order[i];
-        }
+        takt_order_put(e, &line, &line, order);
     }
     return TAKT_OK;
 }
 
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
-    const takt_node n = *takt_node_at(g, id);
-    if (dy[0] != TAKT_NONE)
-        dx[0] = takt_elements_scatter(g, takt_make_filled(g, n.in[0], 0), takt_graph_get(g, id, 1),
-                                      dy[0], n.attr[AXIS].i64, TAKT_ADD);
+    takt_order_grad(g, id, dy[0], AXIS, dx);
 }
 
 const takt_op takt_op_sort = {

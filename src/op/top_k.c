@@ -1,7 +1,5 @@
 /* top_k.c - the k largest or smallest values along an axis, and where they came from. */
 #include "op/util/check.h"
-#include "op/util/elements.h"
-#include "op/util/make.h"
 #include "op/util/order.h"
 
 enum { K, AXIS, LARGEST, SORTED };
@@ -56,21 +54,14 @@ static takt_status eval(takt_eval *e)
         takt_order(&line, e->attr[LARGEST].boolean, order, order + line.count);
         if (!e->attr[SORTED].boolean)
             by_position(order, (size_t)k);
-        for (size_t i = 0; i < out.count; i++) {
-            const size_t to = out.first + i * out.stride;
-            takt_index_move(&e->out[0], to, x, line.first + order[i] * line.stride);
-            e->out[1].i[to] = (int64_t)order[i];
-        }
+        takt_order_put(e, &line, &out, order);
     }
     return TAKT_OK;
 }
 
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
-    const takt_node n = *takt_node_at(g, id);
-    if (dy[0] != TAKT_NONE)
-        dx[0] = takt_elements_scatter(g, takt_make_filled(g, n.in[0], 0), takt_graph_get(g, id, 1),
-                                      dy[0], n.attr[AXIS].i64, TAKT_ADD);
+    takt_order_grad(g, id, dy[0], AXIS, dx);
 }
 
 const takt_op takt_op_top_k = {

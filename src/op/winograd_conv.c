@@ -30,25 +30,6 @@ static takt_status infer(takt_infer *in)
     return takt_fail_hint(in->ctx, "conv takes every convolution");
 }
 
-static takt_status eval(takt_eval *e)
-{
-    takt_conv_eval(e->attr, TAKT_CONV_Y, &e->in[0], &e->in[1], &e->out[0], &e->out[0]);
-    return TAKT_OK;
-}
-
-static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
-{
-    const takt_node n = *takt_node_at(g, id);
-    dx[0] = takt_conv_make_dx(g, &n, dy[0], n.in[1], takt_type_of(g, n.in[0]));
-    dx[1] = takt_conv_make_dw(g, &n, n.in[0], dy[0], takt_type_of(g, n.in[1]));
-}
-
-/* The multiplications of the direct form: what a reader of flops expects. */
-static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
-{
-    takt_conv_cost(g, n, &n->type[0], takt_type_of(g, n->in[1]), cost);
-}
-
 const takt_op takt_op_winograd_conv = {
     .name = "winograd_conv",
     .summary = "3x3 convolution by Winograd's transform, without bias",
@@ -59,9 +40,9 @@ const takt_op takt_op_winograd_conv = {
     .traits = TAKT_PRIMITIVE | TAKT_CONTRACTS,
     .dtypes = TAKT_FLOATS,
     .infer = infer,
-    .eval = eval,
-    .grad = grad,
-    .cost = cost,
+    .eval = takt_conv_y_eval,
+    .grad = takt_conv_y_grad,
+    .cost = takt_conv_y_cost, /* of the direct form: what a reader of flops expects */
     .samples = {"winograd_conv(f32[2, 3, 5, 6], f32[4, 3, 3, 3], pad=[1, 1, 1, 1])",
                 "winograd_conv(f32[1, 5, 9, 3], f32[4, 3, 3, 3], pad=[0, 2, 1, 0], layout=nhwc)",
                 "winograd_conv(f64[1, 2, 4, 4], f64[2, 2, 3, 3])"},

@@ -226,3 +226,21 @@ void takt_conv_cost(const takt_graph *g, const takt_node *n, const takt_type *y,
     cost->flops = 2 * takt_make_count(y) * takt_make_count(w) / outputs;
     cost->bytes = takt_make_bytes(g, n);
 }
+
+takt_status takt_conv_y_eval(takt_eval *e)
+{
+    takt_conv_eval(e->attr, TAKT_CONV_Y, &e->in[0], &e->in[1], &e->out[0], &e->out[0]);
+    return TAKT_OK;
+}
+
+void takt_conv_y_grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_node n = *takt_node_at(g, id);
+    dx[0] = takt_conv_make_dx(g, &n, dy[0], n.in[1], takt_type_of(g, n.in[0]));
+    dx[1] = takt_conv_make_dw(g, &n, n.in[0], dy[0], takt_type_of(g, n.in[1]));
+}
+
+void takt_conv_y_cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
+{
+    takt_conv_cost(g, n, &n->type[0], takt_type_of(g, n->in[1]), cost);
+}

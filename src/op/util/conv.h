@@ -57,4 +57,9 @@ takt_id takt_conv_make_dw(takt_graph *g, const takt_node *n, takt_id x, takt_id 
 void takt_conv_cost(const takt_graph *g, const takt_node *n, const takt_type *y, const takt_type *w,
                     takt_cost *cost);
 
+/* The records of ops whose inputs 0 and 1 are x and w, and whose result is y. */
+TAKT_MUST_USE takt_status takt_conv_y_eval(takt_eval *e);
+void takt_conv_y_grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx);
+void takt_conv_y_cost(const takt_graph *g, const takt_node *n, takt_cost *cost);
+
 #endif

@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "op/util/elements.h"
 #include "op/util/index.h"
+#include "op/util/make.h"
 
 static bool is_less(const takt_array *a, size_t i, size_t j)
 {
@@ -53,4 +55,21 @@ takt_line takt_line_at(const takt_array *array, int axis, size_t i)
                        .first = i / inner * count * inner + i % inner,
                        .stride = inner,
                        .count = count};
+}
+
+void takt_order_put(takt_eval *e, const takt_line *from, const takt_line *to, const size_t *order)
+{
+    for (size_t i = 0; i < to->count; i++) {
+        const size_t at = to->first + i * to->stride;
+        takt_index_move(&e->out[0], at, from->array, from->first + order[i] * from->stride);
+        e->out[1].i[at] = (int64_t)order[i];
+    }
+}
+
+void takt_order_grad(takt_graph *g, takt_id id, takt_id dy, int axis, takt_id *dx)
+{
+    const takt_node n = *takt_node_at(g, id);
+    if (dy != TAKT_NONE)
+        dx[0] = takt_elements_scatter(g, takt_make_filled(g, n.in[0], 0), takt_graph_get(g, id, 1),
+                                      dy, n.attr[axis].i64, TAKT_ADD);
 }

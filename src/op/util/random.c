@@ -12,6 +12,17 @@ takt_status takt_random_infer(takt_infer *in, size_t first, int stream)
     return takt_check_range(in, stream, 0, UINT32_MAX);
 }
 
+takt_status takt_random_infer_shaped(takt_infer *in, int stream, int dtype, int shape)
+{
+    TAKT_TRY(takt_random_infer(in, 0, stream));
+    TAKT_TRY(takt_check_set_shape(in, shape, &in->out[0]));
+    in->out[0].dtype = in->attr[dtype].dtype;
+    if ((TAKT_FLOATS & TAKT_IN(in->out[0].dtype)) == 0)
+        return takt_fail(in->ctx, TAKT_E_DTYPE, "%s: dtype must be a float, got %s", in->op->name,
+                         takt_dtype_name(in->out[0].dtype));
+    return TAKT_OK;
+}
+
 takt_id takt_random_draw(takt_graph *g, const takt_node *n, size_t first, int stream, int dist,
                          const takt_type *type)
 {

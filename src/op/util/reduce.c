@@ -124,3 +124,13 @@ takt_id takt_mean(takt_graph *g, const takt_reduction *r)
     const takt_id sum = takt_reduce_by(g, &takt_op_reduce_sum, takt_widen(g, r->x), r);
     return takt_cast(g, takt_div(g, sum, takt_reduced_count(g, sum, r)), dtype);
 }
+
+void takt_reduce_best_grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
+{
+    const takt_reduction r = takt_reduction_of(takt_node_at(g, id));
+    const takt_id is_best = takt_binary(g, &takt_op_eq, r.x, takt_unreduce(g, id, &r));
+    const takt_id marks = takt_cast(g, is_best, takt_type_of(g, r.x)->dtype);
+    const takt_id ties = takt_unreduce(g, takt_reduce_by(g, &takt_op_reduce_sum, marks, &r), &r);
+    const takt_id share = takt_div(g, takt_unreduce(g, dy[0], &r), ties);
+    dx[0] = takt_keep_where(g, is_best, share);
+}

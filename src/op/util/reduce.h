@@ -40,6 +40,8 @@ takt_reduction takt_reduction_of(const takt_node *n);
 takt_id takt_reduce_by(takt_graph *g, const takt_op *op, takt_id x, const takt_reduction *r);
 /* A result or its gradient with the reduced dimensions put back as 1: it broadcasts against x. */
 takt_id takt_unreduce(takt_graph *g, takt_id y, const takt_reduction *r);
+/* Of the greatest or least element: equal ones share it, as in PyTorch. */
+void takt_reduce_best_grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx);
 
 /* How many elements are reduced into one, as a scalar of the dtype of `like`. */
 takt_id takt_reduced_count(takt_graph *g, takt_id like, const takt_reduction *r);
