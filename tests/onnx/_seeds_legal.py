@@ -5,6 +5,7 @@ import struct
 
 from _pb import Graph, attr, field, floats, ints, many, model, node, tensor, value
 from _seeds_deep import all_deep
+from _seeds_edges import all_edges
 from _seeds_load import all_loads
 from _seeds_ops import MAX, ML, MS, REFUSED, all_ops, built, f32, i64, i64_0, tree
 from _seeds_ops import x as given
@@ -23,6 +24,7 @@ def all_models(onnx):
     all_ops(onnx)
     all_deep(onnx)
     all_rest(onnx)
+    all_edges(onnx)
     names_of_sizes(onnx)
     symbols(onnx)
     ranges(onnx)

@@ -365,6 +365,8 @@ static takt_status import_node(takt_scope *scope, const takt_pb_node *n)
 
 takt_status takt_import_nodes(takt_scope *scope, const takt_pb_node *nodes, size_t count)
 {
+    /* Inputs of a subgraph that did not fit: a refusal of its first node would hide that. */
+    TAKT_TRY(scope->room->g->status);
     for (size_t i = 0; i < count; i++)
         TAKT_TRY(import_node(scope, &nodes[i]));
     return TAKT_OK;

@@ -105,7 +105,8 @@ takt_id takt_room_capture(takt_room *room, takt_id outer)
     if (name == NULL)
         return takt_graph_fail(g, TAKT_ERR_MEMORY);
     const takt_id inner = takt_graph_input(g, name, takt_type_of(room->outer->g, outer));
-    room->captures[room->capture_count++] = (takt_capture){inner, outer};
+    if (inner != TAKT_NONE)
+        room->captures[room->capture_count++] = (takt_capture){inner, outer};
     return inner;
 }
 
@@ -119,10 +120,13 @@ static takt_status materialize(takt_scope *owner, takt_onnx_value *v)
         TAKT_TRY(takt_onnx_sparse(source, v->sparse, &tensor));
     else
         TAKT_TRY(takt_onnx_tensor(source, v->initializer, &tensor));
-    v->id = takt_graph_constant(owner->room->g, &tensor);
-    v->kind = TAKT_ONNX_TENSOR;
+    const takt_id id = takt_graph_constant(owner->room->g, &tensor);
     takt_tensor_release(&tensor);
-    return owner->room->g->status;
+    if (id == TAKT_NONE) /* it stays what it is: nodes that are refused later may ask again */
+        return owner->room->g->status;
+    v->id = id;
+    v->kind = TAKT_ONNX_TENSOR;
+    return TAKT_OK;
 }
 
 /* `id` of the room `from`, brought inward to `to`. */

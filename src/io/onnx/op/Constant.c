@@ -1,33 +1,37 @@
 /* Constant.c - Constant: a value in an attribute. */
 #include "io/onnx/adapt.h"
 
-static takt_id numbers(takt_call *c, const takt_pb_attr *a, bool is_list)
+static takt_id numbers(takt_call *c, const takt_pb_attr *a, takt_pb_attr_type type)
 {
-    if (a->type == TAKT_PB_INT || a->type == TAKT_PB_INTS) {
-        if (is_list)
-            return takt_onnx_i64s(c, a->ints, a->int_count);
+    if (type == TAKT_PB_INTS)
+        return takt_onnx_i64s(c, a->ints, a->int_count);
+    if (type == TAKT_PB_INT)
         return takt_scalar_i64(c->g, a->i);
-    }
+    if (type == TAKT_PB_FLOAT)
+        return takt_onnx_scalar(c, TAKT_F32, (double)a->f);
     const int64_t dims[1] = {(int64_t)a->float_count};
-    double *v = takt_onnx_get(c, a->float_count + 1, sizeof *v);
-    if (v == NULL)
-        return TAKT_NONE;
-    v[0] = (double)a->f;
-    for (size_t i = 0; is_list && i < a->float_count; i++)
+    double *v = takt_onnx_get(c, a->float_count, sizeof *v);
+    for (size_t i = 0; v != NULL && i < a->float_count; i++)
         v[i] = (double)a->floats[i];
-    return takt_onnx_floats(c, TAKT_F32, v, dims, is_list ? 1 : 0);
+    return v != NULL ? takt_onnx_floats(c, TAKT_F32, v, dims, 1) : TAKT_NONE;
 }
 
 static takt_status adapt(takt_call *c)
 {
+    static const struct {
+        const char *name;
+        takt_pb_attr_type type;
+    } kinds[] = {{"value_ints", TAKT_PB_INTS},
+                 {"value_int", TAKT_PB_INT},
+                 {"value_floats", TAKT_PB_FLOATS},
+                 {"value_float", TAKT_PB_FLOAT}};
     const takt_pb_attr *a = NULL;
-    const char *const lists[] = {"value_ints", "value_floats"}, *const ones[] = {"value_int",
-                                                                                 "value_float"};
-    for (size_t i = 0; i < 2; i++) {
-        if ((a = takt_onnx_attr(c, lists[i])) != NULL)
-            return takt_onnx_done(c, numbers(c, a, true));
-        if ((a = takt_onnx_attr(c, ones[i])) != NULL)
-            return takt_onnx_done(c, numbers(c, a, false));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if ((a = takt_onnx_attr(c, kinds[i].name)) == NULL)
+            continue;
+        if (a->type != (int64_t)kinds[i].type && a->type != TAKT_PB_UNDEFINED)
+            return takt_onnx_refuse(c, "%s has the wrong type", kinds[i].name);
+        return takt_onnx_done(c, numbers(c, a, kinds[i].type));
     }
     takt_tensor t;
     if ((a = takt_onnx_attr(c, "value")) != NULL && a->t != NULL)

@@ -16,7 +16,7 @@ static takt_id vector(takt_call *c, const char *ints, const char *floats, const 
         return takt_onnx_i64s(c, list.at, list.count);
     if (count > 0)
         return takt_onnx_attr_floats(c, floats, &count, 1);
-    return tensor == NULL ? TAKT_NONE : takt_ml_flat(c, takt_ml_tensor(c, tensor));
+    return takt_ml_flat(c, takt_ml_tensor(c, tensor));
 }
 
 /* a == b, with NaN equal to NaN. */

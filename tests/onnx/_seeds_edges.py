@@ -1,0 +1,85 @@
+"""_seeds_edges.py - what is left of the adapters A to L when all other seeds have run: one side of
+a condition each, told by the edges that no input had reached."""
+from _pb import Graph, field, floats, ints, model, node, tensor, value
+from _seeds_ops import REFUSED, TRAINING, built, i64_0
+from _seeds_ops import x as given
+
+WIRE, ARITY, DTYPE, DIM = 3301, 2105, 2103, 2106
+FLAG, COUNT = value("b", [], 9), value("n", [], 7)
+
+
+def all_edges(onnx):
+    def legal(name, op, *inputs, **rest):
+        onnx(f"legal_33_{name}", built(op, inputs, **rest)[0])
+
+    def refused(name, op, *inputs, error=REFUSED, **rest):
+        content, body = built(op, inputs, **rest)
+        onnx(f"33_{name}", content, error, body)
+
+    heads = 1 << 40
+    refused("attention_width", "Attention", given(0, 2, heads), given(0, 2, 1),
+            given(0, 2, heads), opset=23, q_num_heads=heads, kv_num_heads=1, error=DIM)
+    refused("stft_basis", "STFT", given(1, 20000, 1), i64_0(1 << 20), None, i64_0(20000))
+    legal("linear_attention_scale", "LinearAttention", *[given(1, 2, 4)] * 3, None,
+          given(1, 2, 4), given(1, 2, 2), outputs=("y", "z"), opset=26, q_num_heads=2,
+          kv_num_heads=2, scale=0.5)
+    refused("linear_attention_width", "LinearAttention", given(0, 0, heads), given(0, 0, 1),
+            given(0, 0, heads), opset=26, q_num_heads=heads, kv_num_heads=1, update_rule="linear",
+            error=DIM)
+    refused("grid_bool", "GridSample", given(1, 1, 2, 2, dtype=9), given(1, 2, 2, 2), error=DTYPE)
+    legal("grid_bool_nearest", "GridSample", given(1, 1, 2, 2, dtype=9), given(1, 2, 2, 2),
+          mode="nearest")
+    for key, wrong in (("value_float", "a"), ("value_float", 1), ("value_floats", [1]),
+                       ("value_int", 1.5), ("value_ints", [1.5])):
+        refused(f"constant_{key}_{type(wrong).__name__}", "Constant", **{key: wrong})
+    gradients(onnx)
+    no_results(onnx)
+    full(onnx)
+
+
+def gradients(onnx):
+    """y is an initializer that cannot be read."""
+    short = tensor("w", [3], 1, floats(1))
+    body = node("Gradient", ["x"], ["y"], domain=TRAINING, xs=["x"], y="w")
+    graph = Graph([body], [value("x", [3])], [value("y", [3])], [short])
+    onnx("33_gradient_weight", model(graph, 21, field(8, field(1, TRAINING) + field(2, 1))), WIRE,
+         field(9, floats(1)))
+
+
+def no_results(onnx):
+    """Branches and loops whose results nobody takes, or that have none."""
+    relu = Graph([node("Relu", ["x"], ["z"])], (), [value("z", [3])])
+    empty = Graph([node("Relu", ["x"], ["z"])])
+    row, out = value("x", [3]), value("y", [3])
+    after = node("Relu", ["x"], ["y"])
+    choice = node("If", ["b"], [], then_branch=empty, else_branch=empty)
+    onnx("33_if_nothing", Graph([choice, after], [row, FLAG], [out]), ARITY, choice)
+    onnx("legal_33_if_taken_by_nobody", Graph([node("If", ["b"], [""], then_branch=relu,
+                                              else_branch=relu), after], [row, FLAG], [out]))
+    body = Graph([node("Identity", ["c"], ["d"])], [value("i", [], 7), value("c", [], 9)],
+                 [value("d", [], 9)])
+    for name, inputs in (("count", ["n", "b"]), ("condition", ["", "b"])):
+        loop = node("Loop", inputs, [], body=body)
+        onnx(f"33_loop_nothing_{name}", Graph([loop, after], [row, FLAG, COUNT], [out]), ARITY,
+             loop)
+    keeps = Graph([node("Identity", ["c"], ["d"]), node("Relu", ["h"], ["k"])],
+                  [value("i", [], 7), value("c", [], 9), value("h", [3])],
+                  [value("d", [], 9), value("k", [3])])
+    loop = node("Loop", ["n", "b", "x"], [], body=keeps)
+    onnx("legal_33_loop_taken_by_nobody", Graph([loop, after], [row, FLAG, COUNT], [out]))
+
+
+def full(onnx):
+    """A loop that is unrolled, whose body has a node and a loop that captures the turn's number:
+    sweep_limits.c lets the graph be full at each node of it."""
+    inner = Graph([node("Identity", ["q"], ["r"]), node("Add", ["k", "i"], ["l"])],
+                  [value("j", [], 7), value("q", [], 9), value("k", [1], 7)],
+                  [value("r", [], 9), value("l", [1], 7)])
+    outer = Graph([node("Identity", ["c"], ["d"]), node("Neg", ["i"], ["m"]),
+                   node("Loop", ["n", "b", "h"], ["o"], body=inner)],
+                  [value("i", [], 7), value("c", [], 9), value("h", [1], 7)],
+                  [value("d", [], 9), value("o", [1], 7)])
+    loop = node("Loop", ["trip", "true", "x"], ["y"], body=outer)
+    weights = [tensor("trip", [], 7, ints(3)), tensor("true", [], 9, b"\1")]
+    onnx("legal_33_full_loops", Graph([loop], [value("x", [1], 7), FLAG, COUNT],
+                                      [value("y", [1], 7)], weights))

@@ -1,0 +1,79 @@
+/* sweep_limits.c - a model whose graph may have few nodes, and its adapters few tables.
+ *
+ * All of the corpus under every number of nodes up to what it needs: the node that is one too many
+ * can be any that an adapter builds, and what it was for must not be used. A load that meets a
+ * limit says so and leaves nothing behind.
+ */
+#include <dirent.h>
+#include <string.h>
+
+#include "../test.h"
+#include "util/load.h"
+
+enum { ROOM = 1 << 13, MOST = 160 }; /* larger ones are about other limits and take long */
+
+static size_t files, runs, refused;
+
+static takt_status load(const void *bytes, size_t length, uint64_t nodes, uint64_t tensor_bytes,
+                        const char *path)
+{
+    const takt_config config = {
+        .allocator = &load_allocator,
+        .limits = {.bytes = 1 << 28, .nodes = nodes, .tensor_bytes = tensor_bytes}};
+    takt_ctx *ctx;
+    if (takt_ctx_create(&config, &ctx) != TAKT_OK)
+        return TAKT_ERR_INTERNAL;
+    const takt_status status = load_onnx(ctx, bytes, length);
+    EXPECT(status != TAKT_ERR_INTERNAL && (status == TAKT_OK || takt_last_error(ctx)[0] != '\0'),
+           "%s, %llu nodes: status %d, \"%s\"", path, (unsigned long long)nodes, (int)status,
+           takt_last_error(ctx));
+    takt_ctx_destroy(ctx);
+    EXPECT(load_live == 0, "%s, %llu nodes: %zu bytes are left", path, (unsigned long long)nodes,
+           load_live);
+    runs++;
+    return status;
+}
+
+/* Until more nodes change nothing any more: twice in a row what it comes to with all of them. */
+static void sweep(const char *path)
+{
+    static uint8_t content[ROOM];
+    FILE *f = fopen(path, "rb");
+    if (!EXPECT(f != NULL, "%s cannot be opened", path))
+        return;
+    const size_t length = fread(content, 1, ROOM, f);
+    fclose(f);
+    if (length == ROOM)
+        return;
+    /* From a block of exactly its size, so that a sanitizer sees reads behind it. */
+    uint8_t *copy = malloc(length + 1);
+    memcpy(copy, content, length);
+    const takt_status want = load(copy, length, 2000, 1 << 18, path);
+    for (uint64_t nodes = 1, same = 0; nodes <= MOST && same < 12; nodes++) {
+        const takt_status status = load(copy, length, nodes, 1 << 18, path);
+        same = status == want ? same + 1 : 0;
+        refused += status == TAKT_ERR_LIMIT;
+    }
+    for (uint64_t bytes = 16; bytes <= 1 << 14; bytes *= 4)
+        (void)load(copy, length, 2000, bytes, path);
+    files++;
+    free(copy);
+}
+
+static void corpus(void)
+{
+    DIR *dir = opendir("tests/corpus/onnx");
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
+        if (e->d_name[0] != '.' && strstr(e->d_name, "exponential") == NULL) {
+            char path[512];
+            snprintf(path, sizeof path, "tests/corpus/onnx/%.200s", e->d_name);
+            sweep(path);
+        }
+    if (dir != NULL)
+        closedir(dir);
+    EXPECT(files >= 100, "%zu seeds", files);
+    EXPECT(refused >= 1000, "%zu loads met the limit", refused);
+    printf("%zu files, %zu loads, %zu of them beyond the limit of nodes\n", files, runs, refused);
+}
+
+TEST_MAIN(corpus)
