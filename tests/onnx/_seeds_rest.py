@@ -40,12 +40,12 @@ def words(onnx):
     """Sizes that end, or have a space or a strange letter, at every place of an expression."""
     texts = ["N + 1", "n + {", "a{b + 1", "Z*2", "n -", "n - ", "n *", "n * ", "n //", "n // ",
              "n +", "(n", "( n ", "( n )", "(n) ", "( )", "(", "( ", "n + 1 ", "n+1", "12 + 3",
-             "n*12", "floordiv (n, 2)", "floordiv( n , 2 )", "floordiv", "floordiv (", "floordiv + 1",
-             "ceildiv(", "ceildiv(n", "ceildiv(n ", "ceildiv(n,", "ceildiv(n, ", "ceildiv(n, 2",
-             "ceildiv(n, 2 ", "ceildiv (n, 2) ", "mod (n, 2)", "mod * 2", "min (n, 2)",
-             "max (n, 2)", "max + 1", "maxi(n, 2)", "ceildiv + 1", "[n] + 1",
-             "~ * 2", "n@ + 1", "`+1",
-             "n_1*2", "n  -  1", "(n)(m)", "n m + 1", "(-n)", "2n + 1", "*", "-", " - ", "a - b", "(a - b)"]
+             "n*12", "floordiv (n, 2)", "floordiv( n , 2 )", "floordiv", "floordiv (",
+             "floordiv + 1", "ceildiv(", "ceildiv(n", "ceildiv(n ", "ceildiv(n,", "ceildiv(n, ",
+             "ceildiv(n, 2", "ceildiv(n, 2 ", "ceildiv (n, 2) ", "mod (n, 2)", "mod * 2",
+             "min (n, 2)", "max (n, 2)", "max + 1", "maxi(n, 2)", "ceildiv + 1", "[n] + 1",
+             "~ * 2", "n@ + 1", "`+1", "n_1*2", "n  -  1", "(n)(m)", "n m + 1", "(-n)", "2n + 1",
+             "*", "-", " - ", "a - b", "(a - b)"]
     for number in range(0, len(texts), 12):
         part = texts[number:number + 12]
         onnx(f"legal_29_sizes_{number:02}", Graph(
