@@ -102,7 +102,6 @@ def spatial(refused):
     refused("split_sum_large", "Split", x(4), i64(MAX, MAX), outputs=("y", "z"))
     refused("split_negative", "Split", x(4), i64(-1, 5), outputs=("y", "z"))
     refused("one_hot_depth", "OneHot", x(2, dtype=7), i64_0(BIG), f32(0, 1))
-    refused("unique_rows", "Unique", zeros(4097))
     refused("random_rank", "RandomNormal", shape=[1] * 17)
     refused("slice_lists", "Slice", x("n"), i64(0), i64(2), i64(0), i64(1, 1), error=ATTR)
 

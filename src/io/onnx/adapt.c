@@ -53,6 +53,15 @@ void *takt_onnx_get(takt_call *c, size_t count, size_t size)
     return p;
 }
 
+bool takt_onnx_affords(takt_call *c, double operations)
+{
+    if (operations > c->im->fold_work)
+        (void)takt_onnx_refuse(c, "it would take too long while the model is loaded");
+    else
+        c->im->fold_work -= operations;
+    return c->status == TAKT_OK;
+}
+
 /* ---- attributes ---- */
 
 static const takt_pb_attr *among(const takt_pb_attr *attrs, size_t count, takt_span name)

@@ -100,6 +100,9 @@ TAKT_MUST_USE takt_status takt_onnx_quantizer(takt_call *c);
 takt_id takt_onnx_attr_floats(takt_call *c, const char *name, const int64_t *dims, int rank);
 size_t takt_onnx_attr_length(takt_call *c, const char *name); /* 0 if absent */
 void *takt_onnx_get(takt_call *c, size_t count, size_t size);
+/* Takes operations from those that the load may still spend; refuses the node where they are more.
+ */
+bool takt_onnx_affords(takt_call *c, double operations);
 /* axis + rank if negative; refuses what is out of range. */
 int takt_onnx_axis(takt_call *c, int64_t axis, int rank);
 

@@ -5,6 +5,7 @@
 #include "io/onnx/adapt.h"
 
 typedef struct work {
+    takt_call *c;
     const takt_array *boxes, *scores;
     bool is_center;
     int64_t most;
@@ -41,7 +42,7 @@ static void pick(work *w, int64_t batch, int64_t class, unsigned char *gone)
     const double *scores = w->scores->f + (batch * w->scores->dim[1] + class) * n;
     for (int64_t i = 0; i < n; i++)
         gone[i] = w->score > -INFINITY && !(scores[i] > w->score);
-    for (int64_t taken = 0; taken < w->most; taken++) {
+    for (int64_t taken = 0; taken < w->most && takt_onnx_affords(w->c, 8 * (double)n); taken++) {
         int64_t best = -1;
         for (int64_t i = 0; i < n; i++)
             if (!gone[i] && (best < 0 || scores[i] > scores[best]))
@@ -61,7 +62,8 @@ static void pick(work *w, int64_t batch, int64_t class, unsigned char *gone)
 
 static takt_status adapt(takt_call *c)
 {
-    work w = {.boxes = takt_onnx_known_floats(c, 0), .scores = takt_onnx_known_floats(c, 1)};
+    work w = {
+        .c = c, .boxes = takt_onnx_known_floats(c, 0), .scores = takt_onnx_known_floats(c, 1)};
     const takt_ints most = takt_onnx_known_ints(c, 2);
     w.most = most.count > 0 ? most.at[0] : 0;
     w.overlap = takt_onnx_known_f(c, 3, 0);
@@ -79,6 +81,8 @@ static takt_status adapt(takt_call *c)
     for (int64_t b = 0; b < w.scores->dim[0]; b++)
         for (int64_t k = 0; k < w.scores->dim[1]; k++)
             pick(&w, b, k, gone);
+    if (c->status != TAKT_OK)
+        return c->status;
     const takt_id list = takt_onnx_i64s(c, w.out, 3 * w.count);
     return takt_onnx_done(c, takt_onnx_shape(c, list, (int64_t[]){(int64_t)w.count, 3}, 2));
 }

@@ -1,4 +1,7 @@
 /* Unique.c - Unique: which rows differ must be known when the model is loaded. */
+#include <math.h>
+
+#include "base/sort.h"
 #include "io/onnx/adapt.h"
 
 /* x as rows along an axis: element `k` of row `r`. */
@@ -7,20 +10,31 @@ typedef struct rows {
     size_t count, outer, inner;
 } rows;
 
-static double element(const rows *s, size_t r, size_t k)
+static size_t element(const rows *s, size_t r, size_t k)
 {
-    const size_t flat = (k / s->inner * s->count + r) * s->inner + k % s->inner;
-    return s->x->f != NULL ? s->x->f[flat] : (double)s->x->i[flat];
+    return (k / s->inner * s->count + r) * s->inner + k % s->inner;
+}
+
+/* NaN is one value, after all numbers, as NumPy has it. */
+static int compare_floats(double p, double q)
+{
+    return isnan(p) || isnan(q) ? isnan(p) - isnan(q) : (p > q) - (p < q);
 }
 
 static int compare(const rows *s, size_t a, size_t b)
 {
-    for (size_t k = 0; k < s->outer * s->inner; k++) {
-        const double p = element(s, a, k), q = element(s, b, k);
-        if (p != q)
-            return p < q ? -1 : 1;
+    int order = 0;
+    for (size_t k = 0; order == 0 && k < s->outer * s->inner; k++) {
+        const size_t p = element(s, a, k), q = element(s, b, k);
+        if (s->x->f != NULL)
+            order = compare_floats(s->x->f[p], s->x->f[q]);
+        else if (s->x->dtype == TAKT_U64)
+            order = ((uint64_t)s->x->i[p] > (uint64_t)s->x->i[q]) -
+                    ((uint64_t)s->x->i[p] < (uint64_t)s->x->i[q]);
+        else
+            order = (s->x->i[p] > s->x->i[q]) - (s->x->i[p] < s->x->i[q]);
     }
-    return 0;
+    return order;
 }
 
 static rows rows_of(takt_call *c, const takt_array *x)
@@ -37,41 +51,78 @@ static rows rows_of(takt_call *c, const takt_array *x)
     return s;
 }
 
-/* First occurrences into `first`, how often into `times`, which of them each row is into `of`. */
-static size_t find(const rows *s, int64_t *first, int64_t *of, int64_t *times)
+typedef struct row {
+    const rows *s;
+    size_t index;
+} row;
+
+/* Equal rows stand as they did: the first of them is the one that counts. */
+static bool is_before(const void *a, const void *b)
 {
-    size_t count = 0;
-    for (size_t r = 0; r < s->count; r++) {
-        size_t u = 0;
-        while (u < count && compare(s, (size_t)first[u], r) != 0)
-            u++;
-        if (u == count)
-            first[count++] = (int64_t)r;
-        of[r] = (int64_t)u;
-        times[u]++;
-    }
-    return count;
+    const row *p = a, *q = b;
+    const int order = compare(p->s, p->index, q->index);
+    return order != 0 ? order < 0 : p->index < q->index;
 }
 
-static void sort(const rows *s, size_t count, int64_t *first, int64_t *of, int64_t *times,
-                 int64_t *place)
+/* What is found: of each different row where it is first and how often, of each row which it is. */
+typedef struct found {
+    size_t count;
+    int64_t *first, *of, *times;
+} found;
+
+/* In the order of the rows' values. */
+static void find(const rows *s, const row **sorted, found *f)
 {
-    for (size_t i = 0; i < count; i++) { /* place[old] = new */
-        place[i] = 0;
-        for (size_t k = 0; k < count; k++)
-            place[i] += compare(s, (size_t)first[k], (size_t)first[i]) < 0;
+    takt_sort_pointers((const void **)sorted, s->count, is_before);
+    for (size_t i = 0; i < s->count; i++) {
+        const size_t r = sorted[i]->index;
+        if (i == 0 || compare(s, sorted[i - 1]->index, r) != 0)
+            f->first[f->count++] = (int64_t)r;
+        f->of[r] = (int64_t)f->count - 1;
+        f->times[f->count - 1]++;
     }
-    int64_t *old_first = place + count, *old_times = place + 2 * count;
-    for (size_t i = 0; i < count; i++) {
-        old_first[i] = first[i];
-        old_times[i] = times[i];
+}
+
+/* In the order in which they come; `place` has room for three numbers of each. */
+static void unsort(const rows *s, found *f, int64_t *place)
+{
+    int64_t *first = place + f->count, *times = place + 2 * f->count, next = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        first[i] = f->first[i];
+        times[i] = f->times[i];
     }
-    for (size_t i = 0; i < count; i++) {
-        first[place[i]] = old_first[i];
-        times[place[i]] = old_times[i];
+    for (size_t r = 0; r < s->count; r++) {
+        const int64_t old = f->of[r];
+        if (first[old] == (int64_t)r) {
+            place[old] = next++;
+            f->first[place[old]] = first[old];
+            f->times[place[old]] = times[old];
+        }
+        f->of[r] = place[old];
     }
-    for (size_t r = 0; r < s->count; r++)
-        of[r] = place[of[r]];
+}
+
+static takt_status find_all(takt_call *c, const rows *s, found *f)
+{
+    const double size = (double)s->count, each = (double)(s->outer * s->inner);
+    if (!takt_onnx_affords(c, 2 * size * log2(size + 2) * (each + 1)))
+        return c->status;
+    *f = (found){.first = takt_onnx_get(c, s->count, sizeof *f->first),
+                 .of = takt_onnx_get(c, s->count, sizeof *f->of),
+                 .times = takt_onnx_get(c, s->count, sizeof *f->times)};
+    int64_t *place = takt_onnx_get(c, 3 * s->count, sizeof *place);
+    row *each_row = takt_onnx_get(c, s->count, sizeof *each_row);
+    const row **sorted = takt_onnx_get(c, s->count, sizeof *sorted);
+    if (c->status != TAKT_OK)
+        return c->status;
+    for (size_t i = 0; i < s->count; i++) {
+        each_row[i] = (row){s, i};
+        sorted[i] = &each_row[i];
+    }
+    find(s, sorted, f);
+    if (takt_onnx_i(c, "sorted", 1) == 0)
+        unsort(s, f, place);
+    return c->status;
 }
 
 static takt_status adapt(takt_call *c)
@@ -80,26 +131,17 @@ static takt_status adapt(takt_call *c)
     if (c->status != TAKT_OK)
         return c->status;
     const rows s = rows_of(c, x);
-    if (s.count > 4096)
-        return takt_onnx_refuse(c, "%zu rows", s.count);
-    int64_t *first = takt_onnx_get(c, s.count, sizeof *first);
-    int64_t *of = takt_onnx_get(c, s.count, sizeof *of);
-    int64_t *times = takt_onnx_get(c, s.count, sizeof *times);
-    int64_t *place = takt_onnx_get(c, 3 * s.count, sizeof *place);
-    if (first == NULL || of == NULL || times == NULL || place == NULL)
-        return TAKT_ERR_MEMORY;
-    const size_t count = find(&s, first, of, times);
-    if (takt_onnx_i(c, "sorted", 1) != 0)
-        sort(&s, count, first, of, times, place);
+    found f = {0};
+    TAKT_TRY(find_all(c, &s, &f));
     takt_id in = takt_onnx_in(c, 0);
     const int64_t all = (int64_t)x->count;
     if (takt_onnx_attr(c, "axis") == NULL)
         in = takt_onnx_shape(c, in, &all, 1);
-    const takt_id index = takt_onnx_i64s(c, first, count);
+    const takt_id index = takt_onnx_i64s(c, f.first, f.count);
     takt_onnx_set(c, 0, takt_onnx_gather(c, in, index, takt_onnx_i(c, "axis", 0)));
     takt_onnx_set(c, 1, index);
-    takt_onnx_set(c, 2, takt_onnx_i64s(c, of, s.count));
-    takt_onnx_set(c, 3, takt_onnx_i64s(c, times, count));
+    takt_onnx_set(c, 2, takt_onnx_i64s(c, f.of, s.count));
+    takt_onnx_set(c, 3, takt_onnx_i64s(c, f.times, f.count));
     return c->status;
 }
 
