@@ -15,6 +15,11 @@
  * No wake-up is lost: a worker announces itself in `sleepers` before it compares `epoch`, the
  * caller raises `epoch` before he looks at `sleepers`, all in one total order; likewise `waiting`
  * and `finished`.
+ *
+ * Runs of few tasks are the first workers' own. Who had none in many runs goes to rest: he neither
+ * looks at `epoch`, which all that do are slower to see, nor is among the sleepers of whom some are
+ * woken. A run of more tasks recalls all who rest; they announce themselves in `resting` as others
+ * do in `sleepers`.
  */
 #include "os/pool.h"
 
@@ -28,10 +33,9 @@
 #include "os/os.h"
 
 enum { DEFAULT_SPIN_NS = 50000, PAUSES = 32 };
-enum {
-    LOW_BITS = 16,
-    LOW = (1 << LOW_BITS) - 1
-}; /* words hold run << LOW_BITS | number of tasks */
+enum { REST_AFTER = 1000 }; /* runs: to come back costs some hundred times what it saves in one */
+/* Words hold run << LOW_BITS | number of tasks. */
+enum { LOW_BITS = 16, LOW = (1 << LOW_BITS) - 1 };
 
 typedef struct worker {
     _Alignas(TAKT_ALIGN) _Atomic uint64_t left;     /* of its share, tasks that nobody has taken */
@@ -51,6 +55,7 @@ struct takt_pool {
     _Alignas(TAKT_ALIGN) _Atomic uint32_t sleepers;
     _Atomic uint32_t is_leased, is_stopping;
     _Atomic uint32_t waiting; /* the caller sleeps until every task is done */
+    _Atomic uint32_t resting, recalls;
 
     takt_ctx *ctx;
     takt_doze doze;
@@ -150,14 +155,16 @@ static size_t do_tasks(takt_pool *pool, const job *j, size_t self)
     return done;
 }
 
-static void join_run(takt_pool *pool, int thread)
+/* False: the run has no task for this thread. */
+static bool join_run(takt_pool *pool, int thread)
 {
     const job j = read_job(pool);
     if (do_tasks(pool, &j, (size_t)thread) == 0)
-        return;
+        return (size_t)thread < j.count;
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load(&pool->waiting) != 0 && atomic_exchange(&pool->waiting, 0) != 0)
         takt_doze_wake(&pool->doze, &pool->waiting, 1);
+    return true;
 }
 
 static void sleep_until(takt_pool *pool, uint32_t seen)
@@ -168,6 +175,23 @@ static void sleep_until(takt_pool *pool, uint32_t seen)
     atomic_fetch_sub(&pool->sleepers, 1);
 }
 
+/* Until a run has more tasks than threads that do not rest. */
+static void rest(takt_pool *pool, uint32_t seen)
+{
+    const uint32_t recalls = atomic_load(&pool->recalls);
+    atomic_fetch_add(&pool->resting, 1);
+    if (atomic_load(&pool->epoch) == seen)
+        while (atomic_load(&pool->is_stopping) == 0 && atomic_load(&pool->recalls) == recalls)
+            takt_doze_wait(&pool->doze, &pool->recalls, recalls);
+    atomic_fetch_sub(&pool->resting, 1);
+}
+
+static void recall(takt_pool *pool)
+{
+    atomic_fetch_add(&pool->recalls, 1);
+    takt_doze_wake(&pool->doze, &pool->recalls, TAKT_POOL_MAX);
+}
+
 static void work(void *arg)
 {
     worker *self = arg;
@@ -176,11 +200,16 @@ static void work(void *arg)
     atomic_store(&self->id, (uint32_t)takt_cpu_thread_id());
     takt_doze_wake(&pool->doze, &self->id, 1);
     uint32_t seen = 0; /* before any run: one that was opened meanwhile is seen as new */
+    int idle = 0;      /* runs without a task for this thread, one after the other */
     while (atomic_load(&pool->is_stopping) == 0) {
         if (!spin(pool, is_called, NULL, seen))
             sleep_until(pool, seen);
         seen = atomic_load(&pool->epoch);
-        join_run(pool, self->index);
+        idle = join_run(pool, self->index) ? 0 : idle + 1;
+        if (idle == REST_AFTER) {
+            rest(pool, seen);
+            idle = 0;
+        }
     }
 }
 
@@ -222,9 +251,12 @@ static void run_together(takt_pool *pool, takt_task_fn *task, void *user, size_t
     atomic_store_explicit(&pool->user, user, memory_order_relaxed);
     atomic_store_explicit(&pool->call, j.run << LOW_BITS | count, memory_order_release);
     atomic_fetch_add(&pool->epoch, 1);
+    const int workers = pool->workers;
+    const size_t resting = atomic_load(&pool->resting);
+    if (resting > 0 && count + resting > (size_t)workers + 1)
+        recall(pool);
     if (atomic_load(&pool->sleepers) > 0) {
         const size_t wanted = count - 1;
-        const int workers = pool->workers;
         takt_doze_wake(&pool->doze, &pool->epoch, wanted < (size_t)workers ? (int)wanted : workers);
     }
     finish_run(pool, &j, do_tasks(pool, &j, 0));
@@ -350,6 +382,7 @@ void takt_pool_destroy(takt_pool *pool)
     atomic_store(&pool->is_stopping, 1);
     atomic_fetch_add(&pool->epoch, 1);
     takt_doze_wake(&pool->doze, &pool->epoch, TAKT_POOL_MAX);
+    recall(pool);
     for (int i = 0; i < pool->workers; i++)
         ctx->threads.join(ctx->threads.user, pool->worker[i + 1].handle);
     takt_doze_deinit(&pool->doze);

@@ -80,6 +80,45 @@ static void short_runs(void)
     }
 }
 
+/* Who had no task in thousands of runs rests, and comes back for a run that has one for him: tasks
+ * that wait for each other are done by as many threads. */
+typedef struct meeting {
+    _Atomic int present;
+    int wanted;
+} meeting;
+
+static void meet(void *user, size_t task, int thread)
+{
+    meeting *m = user;
+    (void)task, (void)thread;
+    atomic_fetch_add(&m->present, 1);
+    while (atomic_load(&m->present) < m->wanted)
+        usleep(50);
+}
+
+static void resting(void)
+{
+    enum { THREADS = 5, SMALL = 4000, TIMES = 3 };
+    static const int64_t spins[] = {100000, TAKT_SPIN_NONE};
+    for (size_t s = 0; s < 2; s++) {
+        takt_pool *pool;
+        job j = {.done = {0}};
+        const takt_pool_options options = {.spin_ns = spins[s]};
+        EXPECT_OK(ctx, takt_pool_create(ctx, THREADS, &options, &pool));
+        EXPECT(takt_pool_try_lease(pool));
+        for (int i = 0; i < TIMES; i++) {
+            meeting m = {.wanted = THREADS};
+            for (unsigned k = 0; k < SMALL; k++)
+                takt_pool_run(pool, count_task, &j, 2);
+            takt_pool_run(pool, meet, &m, THREADS);
+            EXPECT(m.present == THREADS, "%d", m.present);
+        }
+        EXPECT(j.done[0] == j.done[1] && j.done[0] == TIMES * SMALL, "%u", j.done[0]);
+        takt_pool_release(pool);
+        takt_pool_destroy(pool); /* some rest, some do not */
+    }
+}
+
 static void without_a_pool(void)
 {
     job j = {.done = {0}};
@@ -312,5 +351,5 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, each_task_once, short_runs, without_a_pool, cycles, lease, two_users, threads_fail,
-          sweeps, idle, bad_arguments, binds, fp_state, end)
+TEST_MAIN(begin, each_task_once, short_runs, resting, without_a_pool, cycles, lease, two_users,
+          threads_fail, sweeps, idle, bad_arguments, binds, fp_state, end)
