@@ -86,14 +86,17 @@ size_t takt_epilogue_scratch(const takt_cpu_epilogue *e)
     return e->program != NULL ? takt_map_scratch(e->program) : 0;
 }
 
+/* Short rows that follow each other are one run of elements. */
 static void tail(void *user, float *tile, size_t ld, size_t row, size_t col, size_t rows,
                  size_t cols)
 {
     const takt_epilogue_run *run = user;
     const takt_cpu_epilogue *e = run->epilogue;
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < cols; c += TAKT_MAP_TILE) {
-            const size_t n = cols - c < TAKT_MAP_TILE ? cols - c : TAKT_MAP_TILE;
+    const bool is_whole = cols == e->columns && ld == cols && cols <= TAKT_MAP_TILE / 4;
+    const size_t runs = is_whole ? 1 : rows, length = is_whole ? rows * cols : cols;
+    for (size_t r = 0; r < runs; r++)
+        for (size_t c = 0; c < length; c += TAKT_MAP_TILE) {
+            const size_t n = length - c < TAKT_MAP_TILE ? length - c : TAKT_MAP_TILE;
             const size_t first = (run->row + row + r) * e->columns + run->column + col + c;
             takt_map_finish(e->program, run->step, run->task, run->registers, first, n,
                             tile + r * ld + c);
