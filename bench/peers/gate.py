@@ -8,10 +8,10 @@ that, whoever comes first; a row has it for as long as its patience lasts.
 """
 import time
 
-# Of the best probe: arithmetic is the same within 1 % on a processor of one's own, reading from L2
-# within a fifth, by what lay there before. The last is the part of a turn in which the engine's
-# process had the processor: other processes of this system had the rest.
-FULL = (0.9, 0.75, 0.9)
+# Of the best probe: on a processor of one's own arithmetic is the same within 1 %, reading from L2
+# within 3 %. The last is the part of a turn in which the engine's process had the processor: other
+# processes of this system had the rest.
+FULL = (0.9, 0.9, 0.9)
 LEAST = 4  # blocks, below which none is left out
 TRIES, WAIT = 3, 0.05  # of a turn at most; seconds for a processor at its full rate
 PATIENCE, SHARE = 0.4, 0.5  # seconds of a row for both, and as a part of the time that counted

@@ -27,11 +27,13 @@ class Process:
              os.path.join(HERE, "host.py"), engine.runner, engine.library],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment,
             preexec_fn=lambda: os.sched_setaffinity(0, self.cpus))
-        self.is_asleep = False
+        self.is_asleep, self.cpu = False, None
         engine.version = self.ask(do="open")["version"]
 
     def ask(self, **what):
         """Wakes the process, waits for its answer, and puts it to sleep again."""
+        if what["do"] == "load":
+            self.cpu = None  # it may start threads
         self._wake()
         try:
             self.child.stdin.write(json.dumps(what).encode() + b"\n")
@@ -51,7 +53,10 @@ class Process:
         return answer
 
     def pin(self, cpu):
-        """Moves all its threads to one processor."""
+        """Moves all its threads to one processor, unless they are there."""
+        if cpu == self.cpu:
+            return
+        self.cpu = cpu
         for thread in os.listdir(f"/proc/{self.child.pid}/task"):
             try:
                 os.sched_setaffinity(int(thread), {cpu})

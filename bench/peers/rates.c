@@ -1,6 +1,8 @@
 /* rates.c - what this machine can do at most, and how fast the calling thread is just now. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -111,11 +113,11 @@ static double seconds_since(takt_ctx *ctx, uint64_t start)
     return (double)(took > 0 ? took : 1) * 1e-9;
 }
 
-/* 10^9 f32 operations a second, the best of some slices of about 30 us: one interrupt is no
- * stranger. */
+/* 10^9 f32 operations a second, the best of some slices of about 20 us: the first of them finds
+ * wide units asleep, and one interrupt is no stranger. */
 static double pace(takt_ctx *ctx)
 {
-    enum { ROUNDS = 8192, SLICES = 3 };
+    enum { ROUNDS = 5461, SLICES = 5 };
     const takt_kernel *k = takt_kernel_find("peak_f32", takt_isa_detect(), NULL, 0, NULL);
     _Alignas(64) float operands[TAKT_PEAK_BYTES / sizeof(float)];
     double best = 0, sum;
@@ -129,23 +131,28 @@ static double pace(takt_ctx *ctx)
     return best;
 }
 
-/* 10^9 bytes a second read from L2: a quarter of it, walked once without a look at the clock, then
- * the best of some walks of about 15 us. */
+/* 10^9 bytes a second read from L2, the best of some walks of about 10 us; the first of them brings
+ * the data there. In one large page, since what pages cost depends on what ran before. */
 static double reach(takt_ctx *ctx)
 {
-    enum { MOST = 512 << 10, LEAST = 128 << 10, SLICES = 4, WALKS = 3 };
-    _Alignas(64) static float memory[MOST / sizeof(float)];
-    const uint64_t quarter = ceilings.cache_bytes[1] / 4;
-    const size_t bytes = quarter > MOST ? MOST : quarter < LEAST ? LEAST : (size_t)quarter;
+    enum { PAGE = 2 << 20, BYTES = 192 << 10, SLICES = 4, WALKS = 4 };
+    static float *memory;
+    if (memory == NULL) {
+        memory = aligned_alloc(PAGE, PAGE);
+        if (memory == NULL)
+            return 0;
+        madvise(memory, PAGE, MADV_HUGEPAGE);
+        memset(memory, 0, PAGE);
+    }
     const takt_kernel *k = takt_kernel_find("stream", takt_isa_detect(), NULL, 0, NULL);
     takt_stream walk = {.kind = TAKT_STREAM_READ, .streams = 4, .a = memory, .b = memory};
-    walk.count = bytes / sizeof(float) / TAKT_STREAM_COUNT * TAKT_STREAM_COUNT;
-    double best = 0, sum = takt_kernel_as_stream(k)(&walk);
+    walk.count = BYTES / sizeof(float);
+    double best = 0, sum = 0;
     for (int i = 0; i < SLICES; i++) {
         const uint64_t start = ctx->now_ns(ctx->clock_user);
         for (int w = 0; w < WALKS; w++)
             sum += takt_kernel_as_stream(k)(&walk);
-        best = fmax(best, WALKS * (double)bytes / seconds_since(ctx, start) * 1e-9);
+        best = fmax(best, WALKS * (double)BYTES / seconds_since(ctx, start) * 1e-9);
     }
     return sum == 0 ? best : 0;
 }
