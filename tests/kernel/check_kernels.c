@@ -3,6 +3,7 @@
  *     check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] [--bench] [--once]
  *                   [--digest] [--list]
  *     check_kernels --sweep tile,prefetch [--family NAME]
+ *     check_kernels --sweep levels [--family NAME]
  *
  * Variants are found in the registry, checks by the name of the family. A crash is caught, the
  * kernel named, and the run goes on. --digest prints one number per kernel: equal numbers on two
@@ -271,11 +272,13 @@ int main(int argc, char **argv)
     if (!parse(argc, argv, &o)) {
         fprintf(stderr,
                 "usage: check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] "
-                "[--bench] [--once] [--digest] [--list] | --sweep tile,prefetch [--family NAME]\n");
+                "[--bench] [--once] [--digest] [--list] | --sweep tile,prefetch | --sweep levels "
+                "[--family NAME]\n");
         return 2;
     }
     if (o.sweep != NULL)
-        return check_sweep(o.sweep, o.family) != 0;
+        return (strcmp(o.sweep, "levels") == 0 ? check_sweep_levels(o.family)
+                                               : check_sweep(o.sweep, o.family)) != 0;
     if (!get_memory(&c)) {
         fprintf(stderr, "check_kernels: no memory for guarded buffers\n");
         return 2;

@@ -65,11 +65,11 @@ static inline vec mod_of(vec a, vec b)
 #define X0 operand_of(src[0], is_scalar[0])
 #define X1 operand_of(src[1], is_scalar[1])
 
-#define UNARY(name, function, four)                                                                \
+#define UNARY(name, function, four, asks)                                                          \
     static void map_##name(ARGS)                                                                   \
     {                                                                                              \
         (void)fault;                                                                               \
-        unary(dst, X0, n, function, four);                                                         \
+        unary(dst, X0, n, function, four, asks);                                                   \
     }
 #define BINARY(name, function, four)                                                               \
     static void map_##name(ARGS)                                                                   \
@@ -96,8 +96,7 @@ static inline vec mod_of(vec a, vec b)
     X(FLOOR, VEC(floor))                                                                           \
     X(CEIL, VEC(ceil))                                                                             \
     X(ROUND, VEC(round))                                                                           \
-    X(TRUNC, VEC(trunc))                                                                           \
-    X(RELU, VEC(relu))
+    X(TRUNC, VEC(trunc))
 #define HOT_OPS(X)                                                                                 \
     X(SIGMOID, sigmoid)                                                                            \
     X(TANH, tanh)                                                                                  \
@@ -123,15 +122,16 @@ static inline vec mod_of(vec a, vec b)
     X(ACOSH, acosh)                                                                                \
     X(ATANH, atanh)
 
-#define X(name, function) UNARY(name, function, true)
+#define X(name, function) UNARY(name, function, true, false)
 LIGHT_OPS(X)
 #undef X
-#define X(name, function) UNARY(name, MATH(function), HOT_BY_FOUR)
+#define X(name, function) UNARY(name, MATH(function), HOT_BY_FOUR, false)
 HOT_OPS(X)
 #undef X
-#define X(name, function) UNARY(name, MATH(function), false)
+#define X(name, function) UNARY(name, MATH(function), false, false)
 HEAVY_OPS(X)
 #undef X
+UNARY(RELU, VEC(relu), true, TAKT_SIMD_SET == 2) /* two instructions there, one elsewhere */
 BINARY(ADD, VEC(add), true)
 BINARY(SUB, VEC(sub), true)
 BINARY(MUL, VEC(mul), true)
@@ -158,9 +158,10 @@ static void map_SELECT(ARGS)
 
 #define ROW(name) [TAKT_MAP_##name] = map_##name,
 #define X(name, function) ROW(name)
-static const takt_map_table table = {{LIGHT_OPS(X) HOT_OPS(X) HEAVY_OPS(X) ROW(ADD) ROW(SUB) ROW(
-    MUL) ROW(DIV) ROW(MIN) ROW(MAX) ROW(POW) ROW(MOD) ROW(REM) ROW(EQ) ROW(NE) ROW(LT) ROW(LE)
-                                          ROW(GT) ROW(GE) ROW(IS_NAN) ROW(IS_INF) ROW(SELECT)}};
+static const takt_map_table table = {
+    {LIGHT_OPS(X) HOT_OPS(X) HEAVY_OPS(X) ROW(RELU) ROW(ADD) ROW(SUB) ROW(MUL) ROW(DIV) ROW(MIN)
+         ROW(MAX) ROW(POW) ROW(MOD) ROW(REM) ROW(EQ) ROW(NE) ROW(LT) ROW(LE) ROW(GT) ROW(GE)
+             ROW(IS_NAN) ROW(IS_INF) ROW(SELECT)}};
 #undef X
 
 #endif

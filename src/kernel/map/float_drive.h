@@ -4,7 +4,8 @@
  * MASK(name). Drivers are inlined with their function, so an operation costs no call. With `four`,
  * operations take four vectors a round, which gives the processor independent work; the rarer
  * functions take one, in a quarter of the code. All loads of a round come before its stores,
- * so dst may be an operand.
+ * so dst may be an operand. With `asks`, what comes 2 KB later is asked for: beyond L1 the loads of
+ * an operation that is more than one instruction are not seen far enough ahead.
  */
 #ifndef TAKT_KERNEL_MAP_FLOAT_DRIVE_H
 #define TAKT_KERNEL_MAP_FLOAT_DRIVE_H
@@ -35,10 +36,13 @@ INLINE vec take_n(operand x, size_t i, size_t n)
 
 /* The tail has its own copy of the operation: the calls it needs would keep the compiler from
  * holding constants in registers. It also serves a single operand, whose result fills dst. */
-INLINE void unary(T *d, operand x, size_t n, vec (*op)(vec), bool four)
+INLINE void unary(T *d, operand x, size_t n, vec (*op)(vec), bool four, bool asks)
 {
+    enum { AHEAD = 2048 / sizeof(T) };
     size_t i = 0;
     for (; four && !x.is_one && i + 4 * LANES <= n; i += 4 * LANES) {
+        if (asks)
+            __builtin_prefetch(x.p + i + AHEAD);
         const vec a = op(VEC(load)(x.p + i)), b = op(VEC(load)(x.p + i + LANES));
         const vec c = op(VEC(load)(x.p + i + 2 * LANES)), e = op(VEC(load)(x.p + i + 3 * LANES));
         VEC(store)(d + i, a);
