@@ -3,8 +3,10 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import _ceilings
 
@@ -54,6 +56,22 @@ def builds():
     compare(f"a.takt --bin-a {TOOL} --bin-b {TOOL} --blocks 4", (0, 5), "4 blocks")
     compare(f"a.takt --bin-a {TOOL} --bin-b /bin/false", 1, "/bin/false")
     compare(f"a.takt --bin-a {TOOL}", 2, "two programs")
+    ENVIRONMENT["TMPDIR"] = str(TMP / "nowhere")
+    compare(f"a.takt --bin-a {TOOL} --bin-b {TOOL}", 1, "set TMPDIR to a folder that can be")
+    folder = TMP / "temporary"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    ENVIRONMENT["TMPDIR"] = str(folder)
+    run = subprocess.Popen([TOOL, "benchmark", "compare", "a.takt", "--bin-a", TOOL, "--bin-b",
+                            TOOL, "--blocks", "24", "--duration", "600"], cwd=TMP, env=ENVIRONMENT,
+                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                           stdout=subprocess.DEVNULL)
+    while run.poll() is None and not any(f.stat().st_size > 0 for f in folder.iterdir()):
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    expect(run.wait() == 130, f"status {run.returncode} after an interrupt")
+    expect(not list(folder.iterdir()), f"left behind: {list(folder.iterdir())}")
+    del ENVIRONMENT["TMPDIR"]
 
 
 def counts():

@@ -1,10 +1,10 @@
 /* bench_measure.c - runs every combination of a benchmark, until it is done or interrupted. */
 #define _POSIX_C_SOURCE 200809L
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench_job.h"
+#include "signals.h"
 
 /* A handler has no argument to find these by. */
 static takt_session *volatile running;
@@ -160,18 +160,10 @@ static int combinations(bench_job *j)
 
 int bench_measure_all(bench_job *j, uint64_t processes)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    enum { SIGNALS = sizeof signals / sizeof *signals };
-    const struct sigaction act = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
-    struct sigaction before[SIGNALS];
-    for (int i = 0; i < SIGNALS; i++) {
-        sigaction(signals[i], &act, &before[i]);
-        if (before[i].sa_handler == SIG_IGN) /* nohup */
-            sigaction(signals[i], &before[i], NULL);
-    }
+    tool_signals signals;
+    tool_signals_catch(&signals, interrupt);
     const int code =
         processes > 1 ? bench_measure_processes(j, processes, &is_interrupted) : combinations(j);
-    for (int i = 0; i < SIGNALS; i++)
-        sigaction(signals[i], &before[i], NULL);
+    tool_signals_restore(&signals);
     return code;
 }

@@ -8,20 +8,6 @@
 #include "bench_job.h"
 #include "process.h"
 
-/* A new name in the folder for temporary files; false: printed. */
-static bool temporary(const takt_tool *t, char *to, size_t size)
-{
-    const char *folder = getenv("TMPDIR");
-    const int length = snprintf(to, size, "%s/takt-XXXXXX", folder != NULL ? folder : "/tmp");
-    const int file = length > 0 && (size_t)length < size ? mkstemp(to) : -1;
-    if (file >= 0)
-        close(file);
-    else
-        tool_usage_error(t, 1003, "set TMPDIR to a folder that can be written",
-                         "no temporary file can be made");
-    return file >= 0;
-}
-
 /* What a process measured before it was told to end, if that is anything. */
 static int take_part(bench_job *j, const char *path)
 {
@@ -75,7 +61,7 @@ int bench_measure_processes(bench_job *j, uint64_t processes, const volatile sig
 {
     char path[1024], part[1040];
     int code = TAKT_EXIT_OK;
-    if (!temporary(j->t, path, sizeof path))
+    if (!tool_temporary(j->t, path, sizeof path))
         return TAKT_EXIT_FAILED;
     for (uint64_t i = 0; i < processes && code == TAKT_EXIT_OK; i++) {
         if (truncate(path, 0) != 0) /* what the last one wrote */

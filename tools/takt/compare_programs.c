@@ -6,13 +6,23 @@
 
 #include "compare.h"
 #include "process.h"
+#include "signals.h"
+
+/* A handler has no argument to find it by. */
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signal_number)
+{
+    (void)signal_number;
+    is_interrupted = 1;
+}
 
 enum { LEAST_BLOCKS = 6, MOST_BLOCKS = 24 };
 
 typedef struct shift {
     compare_job *j;
     compare_side *side[2];
-    char path[64];
+    char path[1024];
     double times[2][MOST_BLOCKS];
     size_t blocks;
 } shift;
@@ -24,7 +34,7 @@ static int time_once(shift *s, int which, double *ns)
         TAKT_F_BIN_A,  TAKT_F_BIN_B,    TAKT_F_FILE,   TAKT_F_FORMAT, TAKT_F_JSON,
         TAKT_F_QUIET,  TAKT_F_FAIL_ON,  TAKT_F_MARGIN, TAKT_F_MODELS, TAKT_F_RESULTS,
         TAKT_F_BLOCKS, TAKT_F_DURATION, TAKT_F_INJECT, TAKT_FLAG_IDS};
-    tool_command c = {0};
+    tool_command c = {.stop = &is_interrupted};
     tool_buffer err = {0};
     takt_bench *bench = NULL;
     tool_command_add(&c, "%s", s->side[which]->program);
@@ -37,7 +47,9 @@ static int time_once(shift *s, int which, double *ns)
     tool_command_again(&c, s->j->t, ours);
     int code = tool_spawn(&c, NULL, &err);
     tool_command_free(&c);
-    if (code != TAKT_EXIT_OK) {
+    if (is_interrupted != 0) {
+        code = TAKT_EXIT_INTERRUPTED;
+    } else if (code != TAKT_EXIT_OK) {
         fprintf(stderr, "%s%s: status %d\n", err.at != NULL ? err.at : "", s->side[which]->program,
                 code);
         code = TAKT_EXIT_FAILED;
@@ -100,12 +112,14 @@ static int fight(shift *s, size_t other)
 
 int compare_programs(compare_job *j, size_t other)
 {
-    shift s = {.j = j, .side = {&j->sides[0], &j->sides[other]}, .path = "/tmp/takt-XXXXXX"};
-    const int file = mkstemp(s.path);
-    if (file < 0)
-        return tool_usage_error(j->t, 1003, NULL, "no temporary file can be made");
-    close(file);
-    const int code = fight(&s, other);
-    unlink(s.path);
+    shift s = {.j = j, .side = {&j->sides[0], &j->sides[other]}};
+    tool_signals signals;
+    int code = TAKT_EXIT_FAILED;
+    tool_signals_catch(&signals, interrupt);
+    if (tool_temporary(j->t, s.path, sizeof s.path)) {
+        code = fight(&s, other);
+        unlink(s.path);
+    }
+    tool_signals_restore(&signals);
     return code;
 }

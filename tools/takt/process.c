@@ -136,3 +136,16 @@ int tool_spawn(const tool_command *c, tool_buffer *out, tool_buffer *err)
         tool_to_buffer(err, "", 1);
     return code;
 }
+
+bool tool_temporary(const takt_tool *t, char *to, size_t size)
+{
+    const char *folder = getenv("TMPDIR");
+    const int length = snprintf(to, size, "%s/takt-XXXXXX", folder != NULL ? folder : "/tmp");
+    const int file = length > 0 && (size_t)length < size ? mkstemp(to) : -1;
+    if (file >= 0)
+        close(file);
+    else
+        tool_usage_error(t, 1003, "set TMPDIR to a folder that can be written",
+                         "no temporary file can be made");
+    return file >= 0;
+}
