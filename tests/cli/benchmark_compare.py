@@ -69,7 +69,8 @@ def builds():
     while run.poll() is None and not any(f.stat().st_size > 0 for f in folder.iterdir()):
         time.sleep(0.05)
     run.send_signal(signal.SIGINT)
-    expect(run.wait() == 130, f"status {run.returncode} after an interrupt")
+    # 0, 5: it was done before the signal came
+    expect(run.wait() in (130, 0, 5), f"status {run.returncode} after an interrupt")
     expect(not list(folder.iterdir()), f"left behind: {list(folder.iterdir())}")
     del ENVIRONMENT["TMPDIR"]
 
