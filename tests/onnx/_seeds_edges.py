@@ -1,6 +1,6 @@
 """_seeds_edges.py - what is left of the adapters A to L when all other seeds have run: one side of
 a condition each, told by the edges that no input had reached."""
-from _pb import Graph, field, floats, ints, model, node, tensor, value
+from _pb import Graph, attr, field, floats, ints, many, model, node, tensor, value
 from _seeds_ops import REFUSED, TRAINING, built, i64_0
 from _seeds_ops import x as given
 
@@ -32,6 +32,11 @@ def all_edges(onnx):
     for key, wrong in (("value_float", "a"), ("value_float", 1), ("value_floats", [1]),
                        ("value_int", 1.5), ("value_ints", [1.5])):
         refused(f"constant_{key}_{type(wrong).__name__}", "Constant", **{key: wrong})
+    legal("constant_floats", "Constant", value_floats=[1.0, 2.0])
+    legal("constant_float", "Constant", value_float=1.5)
+    for name, kind in (("floats", 6), ("ints", 7)):
+        body = many(2, ["y"]) + field(4, "Constant") + field(5, attr(f"value_{name}", [], kind))
+        onnx(f"legal_33_constant_no_{name}", Graph([body], [], [value("y", [0])]))
     gradients(onnx)
     no_results(onnx)
     full(onnx)
@@ -44,6 +49,18 @@ def gradients(onnx):
     graph = Graph([body], [value("x", [3])], [value("y", [3])], [short])
     onnx("33_gradient_weight", model(graph, 21, field(8, field(1, TRAINING) + field(2, 1))), WIRE,
          field(9, floats(1)))
+    imports = field(8, field(1, TRAINING) + field(2, 1))
+    product = node("Mul", ["x", "w"], ["z"])
+    for name, others in (("zs", ["w"]), ("zs_unknown", ["q"]), ("zs_other", ["x"])):
+        body = node("Gradient", ["x", "w"], ["y"], domain=TRAINING, xs=["x"], zs=others, y="z")
+        graph = Graph([product, body], [value("x", [3]), value("w", [3])], [value("y", [3])])
+        error, at = (0, None) if name == "zs" else (REFUSED, body)
+        onnx(f"33_gradient_{name}", model(graph, 21, imports), error, at)
+    nowhere = field(1, "xs") + field(21, "xs")
+    body = (many(1, ["x"]) + many(2, ["y"]) + field(4, "Gradient") + field(5, nowhere)
+            + field(7, TRAINING))
+    graph = Graph([body], [value("x", [3])], [value("y", [3])])
+    onnx("33_gradient_reference", model(graph, 21, imports), WIRE, nowhere)
 
 
 def no_results(onnx):
