@@ -1,6 +1,7 @@
 """_seeds_rest.py - branches of the reader that nothing else takes: names of sizes word by word,
 depths that add up, values that are worked out in rare ways, and what would take long."""
 from _pb import Graph, field, floats, ints, many, model, node, tensor, value, varint
+from _seeds_empty import all_empty
 from _seeds_forms import all_forms
 from _seeds_ops import BIG, MAX, REFUSED, STATIC, WIRE
 
@@ -16,6 +17,7 @@ def all_rest(onnx):
     long_lists(onnx)
     own_ops(onnx)
     all_forms(onnx)
+    all_empty(onnx)
 
 
 def words(onnx):

@@ -255,9 +255,7 @@ static bool choose(work *w)
     if (c.at == NULL || a.at == NULL || b.at == NULL)
         return false;
     for (size_t i = 0; i < w->count; i++) {
-        const takt_sym condition = c.at[c.count == 1 ? 0 : i];
-        if (condition.is_dim)
-            return false;
+        const takt_sym condition = c.at[c.count == 1 ? 0 : i]; /* no name: cast_all */
         w->out[i] = condition.number != 0 ? a.at[a.count == 1 ? 0 : i] : b.at[b.count == 1 ? 0 : i];
     }
     return true;
