@@ -23,6 +23,7 @@ typedef struct variety {
     size_t gap;      /* elements between the rows of A and of C */
     int where, values;
     unsigned epilogue; /* 0: none; else bits: bias, residual, last; then the activation */
+    bool is_far;       /* B as if it were large */
 } variety;
 
 static takt_panels panels_of(const takt_kernel *kernel)
@@ -113,8 +114,10 @@ static void cleared(gemm *g, takt_check *c, int slot, int where)
 
 static void one(takt_check *c, const takt_kernel *reference, shape s, variety v)
 {
-    check_case(c, "m=%zu n=%zu k=%zu %s gap %zu place %d values %d epilogue %u", s.m, s.n, s.k,
-               v.transposed ? "A transposed" : "", v.gap, v.where, v.values, v.epilogue);
+    static const takt_gemm_walk far = {.is_far = true};
+    check_case(c, "m=%zu n=%zu k=%zu %s gap %zu place %d values %d epilogue %u%s", s.m, s.n, s.k,
+               v.transposed ? "A transposed" : "", v.gap, v.where, v.values, v.epilogue,
+               v.is_far ? " far" : "");
     const epilogue e = choose_epilogue(c, s, &v);
     gemm g = prepare(c, s, &v, &e);
     cleared(&g, c, WANT, CHECK_AT_END);
@@ -124,6 +127,7 @@ static void one(takt_check *c, const takt_kernel *reference, shape s, variety v)
     AS_GEMM(reference)(&g);
     cleared(&g, c, C, v.where);
     g.b = packed_for(c, c->kernel, plain, s, v.where);
+    g.walk = v.is_far ? &far : NULL;
     g.scratch = scratch_for(c, &g);
     CHECK_CALL(c, AS_GEMM(c->kernel)(&g));
     SAME(c, g.c, want, span(s.m, s.n, g.ldc));
@@ -254,19 +258,27 @@ static void check_all(takt_check *c, const takt_kernel *reference)
         if (s.m * s.n * s.k < 150000)
             one(c, reference, s,
                 (variety){i % 3 == 1, i % 4, (int)(i % CHECK_PLACES), (int)(i / 2 % CHECK_VALUES),
-                          i % 128});
+                          i % 128, i % 3 == 2 && s.m <= 14});
     }
     for (unsigned i = 0; i < 128; i++)
         one(c, reference, (shape){13, 37, 19},
-            (variety){false, 3, (int)(i % CHECK_PLACES), (int)(i % CHECK_VALUES), i});
+            (variety){false, 3, (int)(i % CHECK_PLACES), (int)(i % CHECK_VALUES), i, false});
     for (unsigned i = 0; i < 128; i++)
         one(c, reference, (shape){i & 1 ? 40 : 9, 44, 8},
-            (variety){false, 0, CHECK_AT_END, MINUS_ZEROS, i});
+            (variety){false, 0, CHECK_AT_END, MINUS_ZEROS, i, false});
     static const shape large[] = {{20, 20, 2048}, {21, 33, 4100},  {400, 17, 30},  {121, 5, 2048},
                                   {1, 300, 1000}, {60, 140, 2100}, {70, 24, 64},   {70, 40, 512},
-                                  {65, 16, 300},  {9, 700, 600},   {200, 70, 300}, {1, 210, 300}};
+                                  {65, 16, 300},  {9, 700, 600},   {200, 70, 300}, {1, 210, 300},
+                                  {1, 270, 700},  {300, 100, 65},  {150, 64, 256}, {14, 270, 300}};
     for (unsigned i = 0; i < sizeof large / sizeof *large; i++)
-        one(c, reference, large[i], (variety){i % 2, 1, CHECK_AT_END, CHECK_PLAIN, 19 + 8 * i});
+        one(c, reference, large[i],
+            (variety){i % 2, 1, CHECK_AT_END, CHECK_PLAIN, 19 + 8 * i, false});
+    for (size_t m = 1; m <= 14; m++) {
+        one(c, reference, (shape){m, 70 + m, 300 + m},
+            (variety){m % 5 == 0, m % 2, CHECK_AT_END, CHECK_PLAIN, 11 * (unsigned)m, true});
+        one(c, reference, (shape){m, 32 + m, 30 + m},
+            (variety){false, m % 2, CHECK_AT_END, CHECK_PLAIN, 0, true});
+    }
     scratch_grows(c, 64);
     scratch_grows(c, 1024);
     scratch_grows(c, 5000);

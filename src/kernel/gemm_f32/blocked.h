@@ -5,10 +5,11 @@
  *     PANELS   of the widest tile (1 to 3)        QUAD  values of k in one vector of 16 bytes
  *     A_BYTES  of packed A to keep in L2          B_BYTES  of one chunk of B to keep there
  *     MASKED   whether a tile can end within a panel
- *     STREAMS  panels that one row reads at a time (4 or 8)
+ *     STREAMS  panels that one row reads at a time (4 or 8), FAR_STREAMS from beyond the caches
+ *     ASKS_FAR  whether tiles ask for B from there themselves (tile_job.is_far)
  * includes this file, and supplies the functions declared below; stored.h has those about B in
  * another form. It defines RUNS as 1 if a tile may be a run of them (tile_job.count); PANELS is 1
- * then.
+ * then. It defines BELOW as 1 if a run may only be of tiles below each other, whose A is in place.
  *
  * Order: blocks of rows, blocks of k, blocks of columns, chunks of k, strips of MR rows, tiles. A
  * strip of A stays in L1 while B runs past it from L2 in one unbroken stream. Partial sums lie
@@ -20,7 +21,8 @@ enum {
     ROWS_MAX = 192,      /* rows of one block: a multiple of every MR but 14 */
     NR = WIDE * PANELS,
     BROAD = PANELS == 3 ? 2 * MR / 3 : MR, /* rows of the widest tile: as many sums */
-    SUM_BYTES = 160 << 10                  /* of partial sums at a time */
+    SUM_BYTES = 160 << 10,                 /* of partial sums at a time */
+    FAR_BYTES = 16 << 20                   /* B of so many is not expected in any cache */
 };
 
 /* One tile: C[rows, cols] (+)= A * B over one chunk. */
@@ -42,7 +44,9 @@ typedef struct tile_job {
     elem lo, hi;
     const elem *ahead; /* to be asked for into L2: one line for every QUAD of k, */
     size_t ahead_step; /* so many bytes apart; 0: nothing, `ahead` is near */
-    /* A run of tiles, if RUNS; else 0: */
+    bool is_far;       /* B comes from beyond the caches, and nothing else was asked for */
+    const elem *start; /* sums to go on from, [rows][panels][panel], if ASKS_FAR; NULL: zero */
+    /* A run of tiles, if RUNS or BELOW; else 0: */
     size_t count;
     bool is_below;                        /* each other, from strip to strip, instead of beside */
     size_t c_step, sum_step, ahead_share; /* elements from one tile to the next */
@@ -84,6 +88,12 @@ static size_t wide_columns(const gemm *g)
     return wide < g->b_first ? 0 : least(wide - g->b_first, g->n);
 }
 
+/* Whether B comes from beyond the caches. */
+static bool is_far(const gemm *g)
+{
+    return g->n * g->k * sizeof(elem) >= FAR_BYTES || (g->walk && g->walk->is_far);
+}
+
 #include "kernel/gemm_f32/low_rows.h"
 
 #include "kernel/gemm_f32/block_sizes.h"
@@ -100,6 +110,7 @@ typedef struct block {
     elem *sums;             /* [strip][tile][height][width]; only an edge's if k is one chunk */
     elem *widened;          /* [panel][k][width] of this chunk, or of one tile; NULL: B is f32 */
     bool in_place;
+    bool is_far; /* B goes by once, from beyond the caches */
 } block;
 
 /* Chunk after chunk: strips of one chunk follow each other, so that the hardware's prefetching runs
@@ -174,7 +185,8 @@ static void strip_of_tiles(const gemm *g, const block *o, strip *s)
                   .a_row = o->in_place ? g->a_row : 0,
                   .b = o->widened ? o->widened : g->b + chunk + (g->b_first + o->col) * s->k,
                   .k = s->k,
-                  .ahead = s->a};
+                  .ahead = s->a,
+                  .is_far = o->is_far};
     elem *c = g->c + s->row * g->ldc + o->col;
     s->whole = end;
     for (size_t col = o->col, cols; col < end; col += cols, c += cols, t.b += cols * s->k) {
@@ -245,6 +257,9 @@ static void look_ahead(const gemm *g, const block *o, strip *s)
 #ifdef RUNS
 #include "kernel/gemm_f32/low_block.h"
 #endif
+#ifdef BELOW
+#include "kernel/gemm_f32/tiles_below.h"
+#endif
 
 /* One block of columns: every chunk of this block of k. */
 static void columns_of_block(const gemm *g, const block *o)
@@ -290,7 +305,8 @@ static void block_of_rows(const gemm *g, size_t row, size_t rows)
                .most = height > 0 ? height : tallest(g),
                .panels = tile_panels(g),
                .sums = g->scratch + packed_a(g),
-               .in_place = height > 0};
+               .in_place = height > 0,
+               .is_far = ASKS_FAR && !is_stored(g) && g->m <= tallest(g) && is_far(g)};
     if (is_stored(g))
         o.widened = g->scratch + scratch_bytes(g) / sizeof(elem) -
                     round_up(widened_elems(g), 64 / sizeof(elem));
@@ -319,6 +335,12 @@ static void run(const gemm *g)
 #ifdef RUNS
     if (is_all_below(g)) {
         all_below(g);
+        return;
+    }
+#endif
+#ifdef BELOW
+    if (is_small(g)) {
+        small(g);
         return;
     }
 #endif

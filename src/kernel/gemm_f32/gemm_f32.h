@@ -59,6 +59,7 @@ typedef struct takt_gemm_walk {
     size_t line;          /* bytes from one request for B to the next */
     size_t skip;          /* so many lines of what comes next are not asked for */
     bool asks_nothing;    /* of B beforehand */
+    bool is_far;          /* as if B were too large for any cache */
 } takt_gemm_walk;
 
 /* Rows [p, p + k) of B, all in one chunk, by `cols` columns: whole panels from column `col` on. */

@@ -15,7 +15,9 @@ typedef __m512 vec;
 typedef __mmask16 v_mask;
 typedef __m512_u vec_in_memory; /* anywhere */
 enum { WIDE = 16, NARROW = 16, PANEL = 16, PANELS = 3, MR = 14, QUAD = 4, W = 16 };
-enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1, HALF_ROWS = 1, STREAMS = 8 };
+enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1, HALF_ROWS = 1 };
+enum { STREAMS = 8, FAR_STREAMS = 2, ASKS_FAR = 1 };
+#define BELOW 1
 
 #define V_BROADCAST "vbroadcastss"
 #define V_FMA "vfmadd231ps"
@@ -57,15 +59,22 @@ HEIGHTS_2_TO_14(TILE)
 HEIGHTS_2_TO_14(THIN)
 HEIGHTS_2_TO_9(BROAD_TILE)
 
+#include "kernel/gemm_f32/far_tile.h"
+
+HEIGHTS_2_TO_14(FAR_TILE)
+HEIGHTS_2_TO_9(FAR_BROAD)
+
 static void tile(size_t rows, size_t cols, const tile_job *t)
 {
-    static void (*const by_rows[2][MR - 1])(const tile_job *) = {{HEIGHTS_2_TO_14(THIN_NAME)},
-                                                                 {HEIGHTS_2_TO_14(TILE_NAME)}};
-    static void (*const broad[BROAD - 1])(const tile_job *) = {HEIGHTS_2_TO_9(BROAD_NAME)};
+    static void (*const by_rows[3][MR - 1])(const tile_job *) = {{HEIGHTS_2_TO_14(THIN_NAME)},
+                                                                 {HEIGHTS_2_TO_14(TILE_NAME)},
+                                                                 {HEIGHTS_2_TO_14(FAR_TILE_NAME)}};
+    static void (*const broad[2][BROAD - 1])(const tile_job *) = {{HEIGHTS_2_TO_9(BROAD_NAME)},
+                                                                  {HEIGHTS_2_TO_9(FAR_BROAD_NAME)}};
     if (cols == 3 * PANEL)
-        broad[rows - 2](t);
+        broad[t->is_far][rows - 2](t);
     else
-        by_rows[cols / PANEL - 1][rows - 2](t);
+        by_rows[cols == PANEL ? 0 : 1 + t->is_far][rows - 2](t);
 }
 
 static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes};

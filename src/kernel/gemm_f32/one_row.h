@@ -1,7 +1,8 @@
 /* one_row.h - a product with one row: panels of several distant places at a time.
  *
  * A part of blocked.h. One stream of reads leaves a third of the memory's bandwidth unused, so
- * panels of STREAMS places, equally far apart, are read at once.
+ * panels of STREAMS places, equally far apart, are read at once; fewer where B comes from beyond
+ * the caches, which serve two streams best on x86-64.
  */
 /* One row of A by panels of B that lie b_step apart, to pieces of C that lie c_step apart, over one
  * chunk of k. */
@@ -47,6 +48,16 @@ static void row_of_b(const gemm *g, row_job *r, size_t col, size_t count, size_t
     }
 }
 
+/* How many panels are taken at a time: rows of 16-bit elements never two. */
+static size_t row_streams(const gemm *g)
+{
+    enum { L2_BYTES = 2 << 20 };
+    const size_t elems = g->n * g->k, bytes = is_stored(g) ? elems * 2 : elems * sizeof(elem);
+    if (FAR_STREAMS == STREAMS || (bytes <= L2_BYTES && !is_far(g)))
+        return STREAMS;
+    return is_far(g) && !is_stored(g) ? FAR_STREAMS : 4;
+}
+
 /* How many panels are taken at a time where `count` are too many: one alone waits for its own sums
  * half of the time. */
 static size_t fewer_panels(const gemm *g, size_t count)
@@ -59,7 +70,7 @@ static size_t fewer_panels(const gemm *g, size_t count)
 static void row_of_panels(const gemm *g, row_job r, size_t first, size_t end, size_t width)
 {
     size_t col = first;
-    for (size_t count = STREAMS; count > 0; count = fewer_panels(g, count)) {
+    for (size_t count = row_streams(g); count > 0; count = fewer_panels(g, count)) {
         const size_t each = (end - col) / width / count;
         r.b_step = each * width * r.k;
         r.c_step = each * width;

@@ -7,7 +7,7 @@
  * v_all, v_first, v_load_some, v_store_some, which leave lanes out if the variant is MASKED. A tile
  * has two vectors per row: two halves of a panel, or two panels; or three panels, if PANELS is 3.
  * V_EMBED, if an operand of V_FMA can be an element that is broadcast from memory, is how assembly
- * writes that.
+ * writes that. A tile may be a run of them below each other.
  */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -126,14 +126,15 @@ INLINE void advance(const char **base, size_t bytes, const size_t rows)
     }
 }
 
-INLINE void product(const tile_job *t, vec (*acc)[VECS], const size_t rows, const size_t wide)
+INLINE void product(const tile_job *t, const elem *a, vec (*acc)[VECS], const size_t rows,
+                    const size_t wide)
 {
     const size_t step = (t->a_row ? t->a_row : t->k) * sizeof(elem);
     const size_t second = t->b_panel * sizeof(elem), ahead_step = t->ahead_step;
     const char *base[BASES], *ahead = (const char *)t->ahead;
     const elem *b = t->b;
     UNROLL for (size_t i = 0; i < (rows + SPAN - 1) / SPAN; i++) base[i] =
-        (const char *)t->a + i * SPAN * step;
+        (const char *)a + i * SPAN * step;
     FENCE();
     for (size_t p = t->k / 4; p > 0; p--, b += 4 * PANEL, ahead += 4 / QUAD * ahead_step) {
         _mm_prefetch(ahead, _MM_HINT_T1);
@@ -172,16 +173,16 @@ INLINE void product(const tile_job *t, vec (*acc)[VECS], const size_t rows, cons
 
 /* What follows the product, one operation for all sums after the other: a branch for each operation
  * of a tile, not of a vector. `some`: the lanes of each vector of a row that exist. */
-INLINE void finish(const tile_job *t, vec (*acc)[VECS], const v_mask *some, const size_t rows,
-                   const size_t wide)
+INLINE void finish(const tile_job *t, const elem *residual, vec (*acc)[VECS], const v_mask *some,
+                   const size_t rows, const size_t wide)
 {
     const elem lo = t->lo, hi = t->hi;
     if (t->sum)
         EACH(x = v_add(v_load_some(some[j], t->sum + r * t->sum_ld + j * W), x))
     if (t->bias)
         EACH(x = v_add(x, v_load_some(some[j], t->bias + j * W)))
-    if (t->residual)
-        EACH(x = v_add(x, v_load_some(some[j], t->residual + r * t->residual_stride + j * W)))
+    if (residual)
+        EACH(x = v_add(x, v_load_some(some[j], residual + r * t->residual_stride + j * W)))
     if (t->act == TAKT_GEMM_ACT_RELU || t->act == TAKT_GEMM_ACT_RELU_MIN)
         EACH(x = v_max(v_zero(), x))
     if (t->act == TAKT_GEMM_ACT_RELU_MIN && hi != 0)
@@ -196,21 +197,39 @@ INLINE void finish(const tile_job *t, vec (*acc)[VECS], const v_mask *some, cons
     }
 }
 
-INLINE void tile_fixed(const tile_job *t, const size_t rows, const size_t wide)
+INLINE void one_tile(const tile_job *t, const elem *a, const elem *residual, elem *c,
+                     const size_t rows, const size_t wide)
 {
     vec acc[MR][VECS];
     UNROLL for (size_t r = 0; r < rows; r++) UNROLL for (size_t i = 0; i < wide; i++) acc[r][i] =
         v_zero();
-    product(t, acc, rows, wide);
+    if (ASKS_FAR && t->start)
+        UNROLL for (size_t r = 0; r < rows; r++) UNROLL for (size_t i = 0; i < wide; i++)
+            acc[r][i] = v_load(t->start + (r * wide + i) * W);
+    product(t, a, acc, rows, wide);
     const v_mask last = v_first(t->cols - (wide - 1) * W);
     const v_mask some[3] = {wide > 1 ? v_all() : last, wide > 2 ? v_all() : last, last};
-    if (t->sum || t->bias || t->residual || t->act != TAKT_GEMM_ACT_NONE)
-        finish(t, acc, some, rows, wide);
-    elem *c = t->c;
+    if (t->sum || t->bias || residual || t->act != TAKT_GEMM_ACT_NONE)
+        finish(t, residual, acc, some, rows, wide);
     const size_t ldc = t->ldc;
     UNROLL for (size_t r = 0; r < rows; r++, c += ldc)
     {
         UNROLL for (size_t i = 0; i < wide; i++) v_store_some(some[i], c + i * W, acc[r][i]);
+    }
+}
+
+INLINE void tile_fixed(const tile_job *t, const size_t rows, const size_t wide)
+{
+    const elem *a = t->a, *residual = t->residual;
+    elem *c = t->c;
+    for (size_t left = t->count;; left--) {
+        one_tile(t, a, residual, c, rows, wide);
+        if (left <= 1)
+            return;
+        a += rows * t->a_row;
+        c += rows * t->ldc;
+        residual += residual ? rows * t->residual_stride : 0;
+        __asm__("" : "+r"(a), "+r"(c)); /* or a compiler keeps an address for every row */
     }
 }
 
