@@ -24,27 +24,36 @@ INLINE vec exp_minus(vec x, vec m)
     return MATH(exp_down)(VEC(sub)(x, m));
 }
 
-/* Where a pass leaves f(x), and what memory, which would be idle, brings meanwhile: the row that
- * comes next, from where and to where; or this one again. On x86-64 the places that this row goes
- * to are brought while its largest element is looked for: both in one pass are more than one core
- * has requests for. */
-typedef struct place {
-    T *keep;
-    const T *next_x, *next_d;
-} place;
-
 #if TAKT_SIMD_SET == 3 || TAKT_SIMD_SET == 4
-enum { ASKS_EARLY = 1 };
+enum { PIPED = 1 };
 #else
-enum { ASKS_EARLY = 0 };
+enum { PIPED = 0 };
 #endif
 
-INLINE void ask_for_next(const place *to, size_t i)
+/* Where a pass leaves f(x), and what else it does for the row that comes next, from where and to
+ * where: memory, which would be idle, brings both; on x86-64, where that alone leaves the reading
+ * to be waited for, the next row is copied to its place and its largest elements are found. */
+typedef struct place {
+    T *keep;
+    bool has_next;
+    const T *next_x;
+    T *next_d;
+    vec *top; /* two, of the largest elements, if PIPED */
+} place;
+
+INLINE void begin_next(const place *to, size_t i)
 {
-    for (size_t k = 0; k < ROUNDS * WIDE; k += 64 / sizeof(T)) {
+    enum { AHEAD = 1024 / sizeof(T) };
+    for (size_t k = 0; !PIPED && k < ROUNDS * WIDE; k += 64 / sizeof(T)) {
         __builtin_prefetch(to->next_x + i + k, 0, 2);
-        if (!ASKS_EARLY)
-            __builtin_prefetch(to->next_d + i + k, 1, 2);
+        __builtin_prefetch(to->next_d + i + k, 1, 2);
+    }
+    for (size_t k = 0; PIPED && k < SIDE; k++) {
+        const vec x = VEC(load)(to->next_x + i + k * LANES);
+        if (k * LANES % (64 / sizeof(T)) == 0)
+            __builtin_prefetch(to->next_x + i + k * LANES + AHEAD, 0, 3);
+        VEC(store)(to->next_d + i + k * LANES, x);
+        to->top[k % 2] = VEC(larger)(to->top[k % 2], x);
     }
 }
 
@@ -61,8 +70,8 @@ INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, size_t 
         acc[k] = VEC(zero)();
     size_t i = 0;
     for (; i + ROUNDS * WIDE <= n; i += ROUNDS * WIDE) {
-        if (keeps)
-            ask_for_next(to, i);
+        if (keeps && to->has_next)
+            begin_next(to, i);
         for (int k = 0; k < SIDE; k++)
             y[k] = f(VEC(load)(x + i + k * LANES), p);
         for (int k = 0; keeps && k < SIDE; k++)
@@ -92,7 +101,8 @@ INLINE T pass(takt_reduce_op op, element_fn *f, T p, const T *x, size_t n, const
         const size_t m = n - i < CHUNK ? n - i : CHUNK;
         T part;
         if (to != NULL) {
-            const place here = {to->keep + i, to->next_x + i, to->next_d + i};
+            const place here = {to->keep + i, to->has_next, to->next_x + i, to->next_d + i,
+                                to->top};
             part = pass_chunk(op, f, VEC(set1)(p), x + i, m, &here);
         } else {
             part = pass_chunk(op, f, VEC(set1)(p), x + i, m, NULL);
@@ -102,39 +112,39 @@ INLINE T pass(takt_reduce_op op, element_fn *f, T p, const T *x, size_t n, const
     return total;
 }
 
-/* The largest element of a row that goes to `d`, of several zeros any; any number if there is a
+/* The largest of x[i..n) and of the lanes of `top`, of several zeros any; any number if there is a
  * NaN, which makes a NaN of the sum of exponentials anyhow. */
-static T largest(const T *x, size_t n, const T *d)
+static T largest_of(const T *x, size_t i, size_t n, vec top)
 {
     T lane[LANES], most = -(T)INFINITY;
-    size_t i = 0;
-    if (n >= LANES) {
-        vec top[4];
-        for (int k = 0; k < 4; k++)
-            top[k] = VEC(set1)(most);
-        for (; i + 4 * LANES <= n; i += 4 * LANES) {
-            for (size_t k = 0; ASKS_EARLY && k < 4 * LANES; k += 64 / sizeof(T))
-                __builtin_prefetch(d + i + k, 1, 2);
-            for (int k = 0; k < 4; k++)
-                top[k] = VEC(larger)(top[k], VEC(load)(x + i + k * LANES));
-        }
-        for (; i + LANES <= n; i += LANES)
-            top[0] = VEC(larger)(top[0], VEC(load)(x + i));
-        vec all = VEC(larger)(VEC(larger)(top[0], top[1]), VEC(larger)(top[2], top[3]));
+    for (; i + LANES <= n; i += LANES)
+        top = VEC(larger)(top, VEC(load)(x + i));
 #ifdef SIMD_UPPER
-        for (int half = LANES / 2; half > 0; half /= 2)
-            all = VEC(larger)(all, VEC(upper)(all, half));
-        VEC(store)(lane, all);
-        most = lane[0] > most ? lane[0] : most;
+    for (int half = LANES / 2; half > 0; half /= 2)
+        top = VEC(larger)(top, VEC(upper)(top, half));
+    VEC(store)(lane, top);
+    most = n >= LANES && lane[0] > most ? lane[0] : most;
 #else
-        VEC(store)(lane, all);
-        for (int k = 0; k < LANES; k++)
-            most = lane[k] > most ? lane[k] : most;
+    VEC(store)(lane, top);
+    for (int k = 0; k < LANES && n >= LANES; k++)
+        most = lane[k] > most ? lane[k] : most;
 #endif
-    }
     for (; i < n; i++)
         most = x[i] > most ? x[i] : most;
     return most;
+}
+
+static T largest(const T *x, size_t n)
+{
+    vec top[4];
+    for (int k = 0; k < 4; k++)
+        top[k] = VEC(set1)(-(T)INFINITY);
+    size_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES)
+        for (int k = 0; k < 4; k++)
+            top[k] = VEC(larger)(top[k], VEC(load)(x + i + k * LANES));
+    const vec low = VEC(larger)(top[0], top[1]), high = VEC(larger)(top[2], top[3]);
+    return largest_of(x, i, n, VEC(larger)(low, high));
 }
 
 /* d[i] *= scale, from the end: what was written last is still near. */
@@ -150,15 +160,46 @@ INLINE void scale_down(T *d, size_t n, vec scale)
             VEC(store)(to - EACH + k, VEC(mul)(VEC(load)(to - EACH + k), scale));
 }
 
-static void softmax(const place *to, const T *x, size_t n)
+INLINE void softmax(const place *to, const T *x, T most, size_t n)
 {
-    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, largest(x, n, to->keep), x, n, to);
+    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, most, x, n, to);
     scale_down(to->keep, n, VEC(set1)((T)1 / sum));
+}
+
+/* What passes in rounds left of the next row; its largest element. */
+static T end_next(const place *to, size_t n)
+{
+    const size_t done = n - n % (ROUNDS * WIDE);
+    memcpy(to->next_d + done, to->next_x + done, (n - done) * sizeof *to->keep);
+    return largest_of(to->next_x, done, n, VEC(larger)(to->top[0], to->top[1]));
+}
+
+/* Row i, and what comes of the next one meanwhile, whose largest element is returned. */
+static T softmax_and_next(const takt_rows_step *r, size_t i, const T *x, T most)
+{
+    T *d = (T *)r->dst + i * r->dst_stride;
+    const T *next = (const T *)r->src + (i + 1) * r->src_stride;
+    vec top[2] = {VEC(set1)(-(T)INFINITY), VEC(set1)(-(T)INFINITY)};
+    const place to = {d, true, next, d + r->dst_stride, top};
+    softmax(&to, x, most, r->n);
+    return PIPED ? end_next(&to, r->n) : largest(next, r->n);
+}
+
+static void softmax_rows(const takt_rows_step *r)
+{
+    const T *x = r->src;
+    T *d = r->dst, most = largest(x, r->n);
+    for (size_t i = 0; i + 1 < r->rows; i++, d += r->dst_stride) {
+        most = softmax_and_next(r, i, x, most);
+        x = PIPED ? d + r->dst_stride : (const T *)r->src + (i + 1) * r->src_stride;
+    }
+    const place to = {d, false, x, d, NULL};
+    softmax(&to, x, most, r->n);
 }
 
 static void log_softmax(T *d, const T *x, size_t n)
 {
-    const T most = largest(x, n, d);
+    const T most = largest(x, n);
     const vec top = VEC(set1)(most);
     const vec log_sum = MATH(log)(VEC(set1)(pass(TAKT_REDUCE_SUM, exp_minus, most, x, n, NULL)));
     size_t i = 0;
@@ -211,13 +252,14 @@ static void rms_norm(const takt_rows_step *r, T *d, const T *x)
 
 static void rows_run(const takt_rows_step *r)
 {
+    if (r->op == TAKT_ROWS_SOFTMAX && r->rows > 0 && r->n > 0) {
+        softmax_rows(r);
+        return;
+    }
     for (size_t i = 0; i < r->rows && r->n > 0; i++) {
         T *d = (T *)r->dst + i * r->dst_stride;
         const T *x = (const T *)r->src + i * r->src_stride;
-        const bool more = i + 1 < r->rows;
-        const place to = {d, more ? x + r->src_stride : x, more ? d + r->dst_stride : d};
         switch (r->op) {
-        case TAKT_ROWS_SOFTMAX: softmax(&to, x, r->n); break;
         case TAKT_ROWS_LOG_SOFTMAX: log_softmax(d, x, r->n); break;
         case TAKT_ROWS_LAYER_NORM: layer_norm(r, d, x); break;
         default: rms_norm(r, d, x); break;
