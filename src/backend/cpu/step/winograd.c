@@ -20,6 +20,8 @@
 enum { OUT = TAKT_WINOGRAD_OUT, IN = TAKT_WINOGRAD_IN, POINTS = TAKT_WINOGRAD_POINTS };
 enum { TRANSFORM = 3 }; /* of a tile's inputs, in products of a tile by a panel */
 enum { BLOCK_BYTES = 904 << 10, TILES_MIN = 12, TILES_MAX = 96 };
+/* Weights that every block brings from far away are worth larger ones. */
+enum { FAR_BYTES = 4 << 20, FAR_BLOCK_BYTES = 1800 << 10 };
 
 typedef struct facts {
     takt_conv_shape shape;
@@ -302,13 +304,18 @@ static takt_status add_operands(takt_planner *p, facts *f)
     return takt_planner_input(p, n->in[1], &f->w);
 }
 
+static size_t threads_of(const takt_planner *p)
+{
+    return (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+}
+
 /* By tiles and by channels; each task transforms the inputs of its tiles for itself. */
 static void cut_tasks(takt_planner *p, facts *f, size_t rows)
 {
     const takt_conv_shape *c = &f->shape;
     const double flops = 2.0 * POINTS * (double)f->tiles * (double)c->cin * (double)c->cout;
     const double bytes = 4.0 * POINTS * (double)c->cin * (double)c->cout;
-    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    const size_t threads = threads_of(p);
     const size_t panels = takt_panels_count(f->panels, c->cout);
     const size_t tasks = takt_cpu_tasks(
         p, flops, bytes, takt_cpu_tasks_most(f->tiles >= 4 * threads * f->block ? 4 : 1, threads));
@@ -319,11 +326,13 @@ static void cut_tasks(takt_planner *p, facts *f, size_t rows)
     f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
 }
 
-static void set_block(facts *f, const takt_gemm_f32_info *info)
+static void set_block(facts *f, const takt_gemm_f32_info *info, size_t threads)
 {
     const takt_conv_shape *c = &f->shape;
     const size_t each = POINTS * sizeof(float) * (c->cin + c->cout);
-    const size_t fit = each > 0 ? BLOCK_BYTES / each : TILES_MAX;
+    const size_t weights = takt_winograd_point_floats(c, f->panels) * POINTS * sizeof(float);
+    const size_t bytes = weights / threads >= FAR_BYTES ? FAR_BLOCK_BYTES : BLOCK_BYTES;
+    const size_t fit = each > 0 ? bytes / each : TILES_MAX;
     const size_t tiles = fit < TILES_MIN ? TILES_MIN : fit > TILES_MAX ? TILES_MAX : fit;
     f->block = tiles < info->rows ? info->rows : tiles;
     f->across = (c->out[2] + OUT - 1) / OUT;
@@ -371,7 +380,7 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_cpu_walk(p, &f->walk));
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, f->shape.cout, &f->end));
-    set_block(f, info);
+    set_block(f, info, threads_of(p));
     cut_tasks(p, f, info->rows);
     set_scratch(s, f, info);
     s->data = f;
