@@ -260,6 +260,15 @@ static void cut_tasks(takt_planner *p, facts *f)
         f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
 }
 
+/* Some more positions than `rows`, a multiple of the tile, if else the last block had few: it would
+ * read all weights for them. A single row is a product of its own kind, which is quick. */
+static size_t with_rest(size_t m, size_t rows, size_t tile)
+{
+    const size_t blocks = m / rows, rest = m % rows;
+    const bool merges = blocks > 0 && rest >= 2 && rest <= rows / 4;
+    return merges ? ((m + blocks - 1) / blocks + tile - 1) / tile * tile : rows;
+}
+
 /* Positions of a block: a multiple of the tile, few enough for their patches to stay in L2; or as
  * many as the caller wants, as far as that is no memory to speak of. */
 static size_t block_rows(const facts *f, size_t tile)
@@ -270,7 +279,8 @@ static size_t block_rows(const facts *f, size_t tile)
     const size_t fit = c->k > 0 ? bytes / sizeof(float) / c->k_row : ROWS_MAX;
     const size_t least = is_asked ? tile : ROWS_MIN, most = is_asked ? f->walk->rows : ROWS_MAX;
     const size_t rows = fit > most ? most : fit < least ? least : fit;
-    return rows < tile ? tile : rows / tile * tile;
+    const size_t whole = rows < tile ? tile : rows / tile * tile;
+    return is_asked ? whole : with_rest(c->batch * c->positions, whole, tile);
 }
 
 /* What the product needs for `rows` positions. */
