@@ -32,15 +32,20 @@ typedef struct strip_job {
 
 /* ---- what follows the product ---- */
 
+static size_t late_rows(size_t cols)
+{
+    return cols < LATE_COLS ? LATE_COLS / cols : 1;
+}
+
+/* A row, or several short ones. */
 static void finish_next(work *w)
 {
-    const takt_gemm_f32 *g = w->g;
     late *l = &w->late;
+    const size_t rows = least(l->end - l->row, late_rows(l->cols));
     w->until = w->every;
-    if (l->row == l->end)
-        return;
-    finish_columns(g, &(block){.row = l->row, .rows = 1}, l->col, l->cols);
-    l->row++;
+    if (rows > 0)
+        finish_columns(w->g, &(block){.row = l->row, .rows = rows}, l->col, l->cols);
+    l->row += rows;
 }
 
 static void finish_all(work *w)
@@ -81,16 +86,22 @@ steps_of(work *w, const char *b, size_t steps, place *q, const bool two_rows, co
 {
     enum { TILE = 16 * 64 };
     const size_t line = two_panels ? 128 : 64, a_step = two_rows ? 2 * TILE : TILE;
-    const char *a = q->a;
-    for (size_t i = 0; i < steps; i++, a += a_step, b += 16 * line) {
-        const tile_step now = {a, a + TILE, b, b + 64, 64, line};
-        tiles_ask(b, 16 * line);
+    tile_step o = {q->a, q->a + TILE, b, b + 64, 64, line};
+    q->a += steps * a_step;
+    if (steps > 0)
+        TILES_LOAD(o, two_rows, two_panels);
+    for (; steps > 0; steps--) {
+        tiles_ask(o.b, 16 * line);
         ask_ahead(q);
-        TILES_MULTIPLY_PASSING(_tile_dpbf16ps, now, two_rows, two_panels);
+        o = (tile_step){o.a + a_step, o.a_next + a_step, o.b + 16 * line, o.b_next + 16 * line, 64,
+                        line};
+        if (steps > 1)
+            TILES_MULTIPLY_LOADED(_tile_dpbf16ps, true, o, two_rows, two_panels);
+        else
+            TILES_MULTIPLY_LOADED(_tile_dpbf16ps, false, o, two_rows, two_panels);
         if (--w->until == 0)
             finish_next(w);
     }
-    q->a = a;
 }
 
 static inline __attribute__((always_inline)) void
@@ -207,7 +218,7 @@ static void put_off(work *w, size_t first, size_t end)
     finish_all(w);
     w->late = (late){w->o.row, w->o.row + w->o.rows, first, end - first};
     const size_t steps = (end - first) / WIDE * w->strips * (w->o.k / PIECE);
-    w->every = w->until = steps / (w->o.rows + 1) + 1;
+    w->every = w->until = steps / (w->o.rows / late_rows(end - first) + 1) + 1;
 }
 
 /* All panels by one block of rows. */

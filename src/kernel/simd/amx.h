@@ -61,19 +61,14 @@ typedef struct tile_step {
     size_t a_line, b_line;
 } tile_step;
 
-/* Sums += A * B by the instruction `dp`: 32 x 32 of them, or 16 where there is no second tile. B is
- * kept in L1 like A, or passes by. */
+/* Sums += A * B by the instruction `dp`: 32 x 32 of them, or 16 where there is no second tile. */
 #define TILES_MULTIPLY(dp, o, two_rows, two_panels)                                                \
-    TILES_MULTIPLY_BY(_tile_loadd, dp, o, two_rows, two_panels)
-#define TILES_MULTIPLY_PASSING(dp, o, two_rows, two_panels)                                        \
-    TILES_MULTIPLY_BY(_tile_stream_loadd, dp, o, two_rows, two_panels)
-#define TILES_MULTIPLY_BY(load_b, dp, o, two_rows, two_panels)                                     \
     do {                                                                                           \
         _tile_loadd(A_0, (o).a, (o).a_line);                                                       \
-        load_b(B_0, (o).b, (o).b_line);                                                            \
+        _tile_loadd(B_0, (o).b, (o).b_line);                                                       \
         dp(SUM_00, A_0, B_0);                                                                      \
         if (two_panels) {                                                                          \
-            load_b(B_1, (o).b_next, (o).b_line);                                                   \
+            _tile_loadd(B_1, (o).b_next, (o).b_line);                                              \
             dp(SUM_01, A_0, B_1);                                                                  \
         }                                                                                          \
         if (two_rows) {                                                                            \
@@ -82,6 +77,36 @@ typedef struct tile_step {
             if (two_panels)                                                                        \
                 dp(SUM_11, A_1, B_1);                                                              \
         }                                                                                          \
+    } while (0)
+
+/* The same of tiles that are loaded already; those of the next step, if there is one, take their
+ * places as soon as they are free. B passes by: it is not kept in L1. */
+#define TILES_LOAD(o, two_rows, two_panels)                                                        \
+    do {                                                                                           \
+        _tile_loadd(A_0, (o).a, (o).a_line);                                                       \
+        _tile_stream_loadd(B_0, (o).b, (o).b_line);                                                \
+        if (two_panels)                                                                            \
+            _tile_stream_loadd(B_1, (o).b_next, (o).b_line);                                       \
+        if (two_rows)                                                                              \
+            _tile_loadd(A_1, (o).a_next, (o).a_line);                                              \
+    } while (0)
+#define TILES_MULTIPLY_LOADED(dp, has_next, next, two_rows, two_panels)                            \
+    do {                                                                                           \
+        dp(SUM_00, A_0, B_0);                                                                      \
+        if (two_panels)                                                                            \
+            dp(SUM_01, A_0, B_1);                                                                  \
+        if (has_next)                                                                              \
+            _tile_loadd(A_0, (next).a, (next).a_line);                                             \
+        if ((two_rows) && (two_panels))                                                            \
+            dp(SUM_11, A_1, B_1);                                                                  \
+        if ((has_next) && (two_panels))                                                            \
+            _tile_stream_loadd(B_1, (next).b_next, (next).b_line);                                 \
+        if (two_rows)                                                                              \
+            dp(SUM_10, A_1, B_0);                                                                  \
+        if ((has_next) && (two_rows))                                                              \
+            _tile_loadd(A_1, (next).a_next, (next).a_line);                                        \
+        if (has_next)                                                                              \
+            _tile_stream_loadd(B_0, (next).b, (next).b_line);                                      \
     } while (0)
 
 /* Asks for what the second step from now reads of B, `bytes` a step: tile registers are too few for
