@@ -31,20 +31,15 @@ class Taken:
     def __init__(self, row, threads):
         self.row, self.threads, self.passes = row, threads, 0
         self.blocks, self.reasons, self.errors, self.repeated = [], {}, {}, {}
-        self.counted, self.out = None, None
+        self.known, self.out = None, None
 
     def stayed(self):
         """Who is in every block."""
-        return list(self.blocks[-1].samples)
-
-    def samples(self, name):
-        """Of who left early, all that there is."""
-        chosen = self.counted if name in self.stayed() else self.blocks
-        return [b.samples[name] for b in chosen if name in b.samples]
+        return list(self.blocks[-1].turns)
 
     def drop(self, name):
         for block in self.blocks:
-            block.samples.pop(name, None)
+            block.turns.pop(name, None)
 
     def certainty(self):
         """How far the ratio is from 1, in widths of its interval, whoever is ahead; None where more
@@ -134,7 +129,7 @@ class Bench:
         """There and back through the engines, so that drifts fall on all alike."""
         order, block = list(left), Block(left)
         taken.blocks.append(block)
-        self.gate.begin_block()
+        self.gate.begin_block(2 * len(order))
         for name in order + order[::-1]:
             if name not in left:
                 continue
@@ -149,7 +144,8 @@ class Bench:
 
     def rivals(self, taken, left):
         """Those that are not far behind the best after the trial."""
-        level = {name: self.machine.stats(taken.blocks[0].samples[name])["median"]
+        first = taken.blocks[0]
+        level = {name: self.machine.stats(first.counted(name, lambda rates: True))["median"]
                  for name in left}
         best = min((v for name, v in level.items() if name != "takt"
                     and "differs" not in taken.reasons.get(name, "")), default=0)
@@ -188,13 +184,12 @@ class Bench:
 
     def judged(self, taken):
         """What the blocks say that count by the best probe known now; times in microseconds."""
-        counted, is_steady = self.gate.counting(taken.blocks)
-        if taken.out and taken.counted == counted:
-            taken.out["unsteady"] = not is_steady
+        known = self.gate.best, taken.passes
+        if taken.out and taken.known == known:
             return self.held(taken)
-        taken.counted, row, reasons = list(counted), taken.row, taken.reasons
-        names = list(taken.blocks[0].samples)
-        all_of = {n: self.machine.stats(sum(taken.samples(n), [])) for n in names}
+        counted, is_steady = self.gate.counting(taken.blocks)
+        taken.known, row, reasons = known, taken.row, taken.reasons
+        all_of = {n: self.machine.stats(sum(of, [])) for n, of in counted.items()}
         out = {"workload": row.name, "group": row.group, "threads": taken.threads,
                "numerics": row.numerics, "takt": all_of["takt"]["median"] / 1e3}
         for engine in self.peers:
@@ -207,16 +202,16 @@ class Bench:
         out["best"] = min(rivals, key=rivals.get) if rivals else None
         out["ratio"] = rivals[out["best"]] / all_of["takt"]["median"] if rivals else None
         if rivals:
-            mine, best = ([self.machine.stats(b)["median"] for b in taken.samples(name)]
+            mine, best = ([self.machine.stats(b)["median"] for b in counted[name]]
                           for name in ("takt", out["best"]))
             count = min(len(mine), len(best))
             compared = self.machine.compare(mine[:count], best[:count])
             out.update(ratio_interval=compared["interval"], verdict=compared["verdict"])
         out["interval"] = {n: [s["low"] / 1e3, s["high"] / 1e3] for n, s in all_of.items()}
         out["p99"] = {n: s["p99"] / 1e3 for n, s in all_of.items()}
-        out["runs"] = {n: sum(map(len, taken.samples(n))) for n in names}
+        out["runs"] = {n: sum(map(len, of)) for n, of in counted.items()}
         out.update(unsteady=not is_steady, repeated=taken.repeated, passes=taken.passes,
-                   blocks=len(counted))
+                   blocks=len(counted["takt"]))
         out.update(errors=taken.errors, reasons=reasons)
         taken.out = out
         return self.held(taken)

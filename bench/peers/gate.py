@@ -1,21 +1,23 @@
 """gate.py - with one thread, turns count only if the processor was at its full rate.
 
-On a shared host a stranger on the other thread of a core halves what is measured there, for
-seconds at a time. So the processor is probed right before and after every turn of every engine.
-Where it was below a part (FULL) of the best seen in this sitting the turn is repeated, on a
-processor that is at its full rate if there is one. Every turn of a block has the same right to
-that, whoever comes first; a row has it for as long as its patience lasts.
+On a shared host a stranger on the other thread of a core takes a part of what is measured there,
+for tenths of seconds to minutes. So the processor is probed right before and after every turn of
+every engine. Where it was below a part (FULL) of the best seen in this sitting the turn is
+repeated, on a processor that is at its full rate if there is one. Every turn of a block has the
+same right to that, whoever comes first; a row has it for as long as its patience lasts.
 """
 import time
 
 # Of the best probe: on a processor of one's own arithmetic is the same within 1 %, reading from L2
-# within 3 %. The last is the part of a turn in which the engine's process had the processor: other
-# processes of this system had the rest.
-FULL = (0.9, 0.9, 0.9)
-LEAST = 4  # blocks, below which none is left out
-TRIES, WAIT = 3, 0.05  # of a turn at most; seconds for a processor at its full rate
-PATIENCE, SHARE = 0.4, 0.5  # seconds of a row for both, and as a part of the time that counted
-REST = 0.01  # seconds between two looks for a processor at its full rate
+# within 3 %; the clock of a busy host moves both by a tenth, a stranger reading by a fifth.
+# The last is the part of a turn in which the engine's process had the processor: other processes of
+# this system had the rest.
+FULL = (0.85, 0.88, 0.9)
+LEAST = 4  # blocks of every engine, below which none is left out
+TRIES = 3  # of a turn at most
+PATIENCE, SHARE = 0.3, 0.5  # seconds of a row to wait and repeat; part of the time that counted
+REST = 0.005  # seconds between two looks for one
+NEAREST, SETTLE = 3, 4  # processors that are looked at again, and how often: idle ones rise slowly
 
 
 class Gate:
@@ -23,8 +25,8 @@ class Gate:
 
     def __init__(self, machine, clock=time.monotonic, sleep=time.sleep):
         self.machine, self.clock, self.sleep = machine, clock, sleep
-        self.best, self.cpu, self.patience, self.may_repeat = None, machine.cpus()[0], 0, False
-        self.seen = []  # every probe
+        self.best, self.cpu, self.patience, self.allowed = None, machine.cpus()[0], 0, 0
+        self.seen, self.last = [], None  # every probe; the one that ended a turn here
         self.repeated = {}
 
     def level(self, rates):
@@ -39,60 +41,83 @@ class Gate:
 
     def begin(self, threads):
         """A row begins; with one thread where the processor is fastest."""
-        self.patience, self.repeated = PATIENCE, {}
+        self.patience, self.repeated, self.last = PATIENCE, {}, None
         if threads == 1:
             self._move()
 
-    def begin_block(self):
-        """Whether turns may be repeated is said for all engines alike."""
-        self.may_repeat = self.patience > 0
+    def begin_block(self, turns):
+        """How long a turn may wait and be repeated is said for all engines alike: twice its part
+        of the patience, since most need none."""
+        self.allowed = max(0, 2 * self.patience / turns)
 
     def _move(self):
+        """To the processor that is fastest just now."""
         found = {cpu: self._probe(cpu) for cpu in self.machine.cpus()}
-        self.cpu = max(found, key=lambda cpu: self.level(found[cpu]))
+        ranked = sorted(found, key=lambda cpu: self.level(found[cpu]), reverse=True)[:NEAREST]
+        for cpu in ranked:
+            for _ in range(SETTLE):
+                found[cpu] = max(found[cpu], self._probe(cpu), key=self.level)
+                if self.level(found[cpu]) >= 1:
+                    self.cpu = cpu
+                    return found[cpu]
+        self.cpu = max(ranked, key=lambda cpu: self.level(found[cpu]))
+        self._probe(self.cpu)  # so that the driver is there
         return found[self.cpu]
 
-    def _ready(self):
+    def _ready(self, until):
         """The probe before a turn: elsewhere or later, if that helps."""
-        rates, start = self._probe(self.cpu), self.clock()
-        while self.level(rates) < 1 and self.may_repeat and self.clock() - start < WAIT:
+        rates = self.last or self._probe(self.cpu)
+        while self.level(rates) < 1 and self.clock() < until:
             rates = self._move()
             if self.level(rates) < 1:
                 self.sleep(REST)
-        self.patience -= self.clock() - start
         return rates
 
     def turn(self, name, run):
         """The samples of run(cpu), which also says what part of the processor it had, and the
         lower of the probes around it. Of several tries the one with the best probes is taken,
         whatever the engine's times."""
-        tries = []
+        tries, begun = [], self.clock()
+        until = begun + self.allowed
         while True:
-            before = self._ready()
+            before = self._ready(until)
             start = self.clock()
             samples, share = run(self.cpu)
             took = self.clock() - start
-            rates = tuple(map(min, before, self._probe(self.cpu), (*before[:-1], share)))
+            self.last = self._probe(self.cpu)
+            rates = tuple(map(min, before, self.last, (*before[:-1], share)))
             tries.append((rates, samples))
-            if self.level(rates) >= 1:
-                self.patience += SHARE * took
+            if self.level(rates) >= 1 or len(tries) == TRIES or self.clock() >= until:
                 break
-            if not self.may_repeat or len(tries) == TRIES:
-                break
-            self.patience -= took
             self.repeated[name] = self.repeated.get(name, 0) + 1
         rates, samples = max(tries, key=lambda t: self.level(t[0]))
+        self.patience -= self.clock() - begun - took
+        if self.level(rates) >= 1:
+            self.patience += SHARE * took
         return samples, rates
 
     def end(self):
         self.machine.release()
 
     def counting(self, blocks):
-        """The blocks at full rate by the best probe known now, and whether enough of them are
-        left; if not, all."""
-        full = [b for b in blocks if b.rates is None or self.level(b.rates) >= 1]
-        is_steady = len(full) >= min(LEAST, len(blocks))
-        return full if is_steady else blocks, is_steady
+        """Of every engine the samples that count, block by block: those of turns at full rate by
+        the best probe known now, and whether that is so; if some engine that stayed to the end has
+        too few, all turns count, of all."""
+        found = {n: [b.counted(n, self._is_full) for b in blocks] for n in blocks[0].turns}
+        found = {n: [s for s in of if s] for n, of in found.items()}
+        enough = min(LEAST, len(blocks))
+        if all(len(found[n]) >= enough for n in blocks[-1].turns):
+            early = [n for n in found if n not in blocks[-1].turns]
+            return {**found, **{n: self._all(blocks, n) for n in early}}, True
+        return {n: self._all(blocks, n) for n in found}, False
+
+    def _is_full(self, rates):
+        return rates is None or self.level(rates) >= 1
+
+    @staticmethod
+    def _all(blocks, name):
+        found = [b.counted(name, lambda rates: True) for b in blocks if name in b.turns]
+        return [s for s in found if s]
 
     def summary(self):
         """What was seen of the processor, for the result: of all probes the best, and the parts of
@@ -107,12 +132,15 @@ class Gate:
 
 
 class Block:
-    """One time there and back through the engines: the samples of each, the lowest probe."""
+    """One time there and back through the engines: the turns of each, with their lowest probe."""
 
     def __init__(self, names):
-        self.samples, self.rates = {name: [] for name in names}, None
+        self.turns = {name: [] for name in names}
 
     def add(self, name, samples, rates):
-        self.samples[name] += samples
-        if rates is not None:
-            self.rates = tuple(map(min, rates, self.rates or rates))
+        self.turns[name].append((samples, rates))
+
+    def counted(self, name, is_full):
+        """The samples of the turns that count."""
+        return [x for samples, rates in self.turns.get(name, []) if is_full(rates)
+                for x in samples]

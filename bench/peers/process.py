@@ -21,6 +21,8 @@ class Process:
         self.cpus = set(cpus[:1] if threads == 1 else cpus)  # one thread is moved: pin
         self.threads, self.engine = threads, engine
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        if threads > 1:  # threads that spin, woken on one processor, would wait for each other
+            environment.setdefault("OMP_PROC_BIND", "true")
         # pylint: disable-next=consider-using-with
         self.child = subprocess.Popen(
             [sys.executable, *([] if engine.runner.endswith(".py") else ["-S"]),
