@@ -12,7 +12,7 @@ import time
 # within 3 %; the clock of a busy host moves both by a tenth, a stranger reading by a fifth.
 # The last is the part of a turn in which the engine's process had the processor: other processes of
 # this system had the rest.
-FULL = (0.85, 0.88, 0.9)
+FULL = (0.8, 0.85, 0.9)
 LEAST = 4  # blocks of every engine, below which none is left out
 TRIES = 3  # of a turn at most
 PATIENCE, SHARE = 0.3, 0.5  # seconds of a row to wait and repeat; part of the time that counted
