@@ -110,6 +110,33 @@ static void check_op(takt_check *c, const takt_kernel *reference, takt_reduce_op
     check_once(c, reference, &r, type);
 }
 
+/* Many rows, and more chunks of one than are taken at a time, of numbers whose sums are numbers.
+ * They come after all others, and the recorded digest is of those. */
+static void check_long(takt_check *c, const takt_kernel *reference, takt_reduce_op op,
+                       reduce_type type)
+{
+    enum { MOST = 69 * TAKT_REDUCE_CHUNK + 77 };
+    const takt_reduce shapes[] = {rows_of(op, 1, MOST, 0), rows_of(op, 150, 19, 2),
+                                  rows_of(op, 65, 4200, 0), rows_of(op, 64, 4096, 0)};
+    const uint64_t digest = c->digest;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        takt_reduce r = shapes[i];
+        const size_t elements = span(&r), out = r.count * (is_arg(op) ? 8 : sizes[type]);
+        void *x = check_place(c, 1, elements * sizes[type], CHECK_AT_END);
+        fill(c, x, elements, type, CHECK_PLAIN);
+        check_case(c, "%s, %zu rows of %zu", names[op], r.count, r.n);
+        r.src = x;
+        void *want = r.dst = check_place(c, WANT, out, CHECK_AT_END);
+        takt_kernel_as_reduce_f32(reference)(&r);
+        r.dst = check_place(c, 0, out, CHECK_AT_END);
+        memset(r.dst, 0x5a, out);
+        CHECK_CALL(c, takt_kernel_as_reduce_f32(c->kernel)(&r));
+        check_same_bytes(c, r.dst, want, out);
+        check_intact(c, 0);
+    }
+    c->digest = digest;
+}
+
 static void bench(takt_check *c, takt_reduce_op op, reduce_type type)
 {
     const size_t rows = 64, n = 256;
@@ -133,6 +160,8 @@ void check_reduce(takt_check *c, const takt_kernel *reference, reduce_type type)
 {
     for (int op = 0; op < TAKT_REDUCE_OP_COUNT; op++)
         check_op(c, reference, (takt_reduce_op)op, type);
+    for (int op = 0; op <= TAKT_REDUCE_MIN; op++)
+        check_long(c, reference, (takt_reduce_op)op, type);
     for (int op = 0; c->bench && op < TAKT_REDUCE_OP_COUNT; op++)
         bench(c, (takt_reduce_op)op, type);
 }

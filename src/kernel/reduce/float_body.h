@@ -16,8 +16,10 @@ INLINE void rows(takt_reduce_op op, const takt_reduce *r)
     T *d = r->dst;
     const T *x = r->src;
     size_t i = 0;
-    for (; i + STREAMS <= r->count; i += STREAMS)
-        four_rows(op, d + i, x + i * r->across, r->across, r->n);
+    for (size_t apart = FAR; apart > 0; apart = apart > 1 ? 1 : 0)
+        for (; i + STREAMS * apart <= r->count; i += STREAMS * apart)
+            for (size_t j = 0; j < apart; j++)
+                four_rows(op, d + i + j, x + (i + j) * r->across, apart * r->across, apart, r->n);
     for (; i < r->count; i++)
         d[i] = row(op, x + i * r->across, r->n);
 }

@@ -2,7 +2,9 @@
  *
  * Included after T, vec, LANES and VEC(name), as in map/float_drive.h. The contract fixes sixteen
  * lanes, so speed comes from taking several streams (rows, or chunks of one row) at once: one
- * stream alone leaves most of a processor's adders waiting.
+ * stream alone leaves most of a processor's adders waiting. Of many rows or chunks those are taken
+ * together that are FAR apart, since distant streams are read faster from beyond the caches than
+ * neighbouring ones.
  */
 #ifndef TAKT_KERNEL_REDUCE_LANES_H
 #define TAKT_KERNEL_REDUCE_LANES_H
@@ -15,7 +17,8 @@ enum {
     WIDE = TAKT_REDUCE_LANES,
     CHUNK = TAKT_REDUCE_CHUNK,
     REGS = TAKT_REDUCE_LANES / LANES, /* vectors that hold the lanes of one stream */
-    STREAMS = 4
+    STREAMS = 4,
+    FAR = 16
 };
 
 INLINE T identity(takt_reduce_op op)
@@ -113,17 +116,29 @@ INLINE void chunks(takt_reduce_op op, T *out, const T *const *x, int streams, si
         out[s] = fold(op, lane[s]);
 }
 
+/* The values of four whole chunks that are `apart` chunks apart, as the values shall be. */
+INLINE void four_chunks(takt_reduce_op op, T *out, const T *x, size_t apart)
+{
+    T part[STREAMS];
+    const T *const from[STREAMS] = {x, x + apart * CHUNK, x + 2 * apart * CHUNK,
+                                    x + 3 * apart * CHUNK};
+    chunks(op, part, from, STREAMS, CHUNK);
+    for (size_t s = 0; s < STREAMS; s++)
+        out[s * apart] = part[s];
+}
+
 /* All of one contiguous row: four whole chunks at a time while there are as many. */
 INLINE T row(takt_reduce_op op, const T *x, size_t n)
 {
-    T part[STREAMS], total = identity(op);
+    T part[STREAMS * FAR], total = identity(op);
     size_t i = 0;
-    for (; i + STREAMS * CHUNK <= n; i += STREAMS * CHUNK) {
-        const T *const from[STREAMS] = {x + i, x + i + CHUNK, x + i + 2 * CHUNK, x + i + 3 * CHUNK};
-        chunks(op, part, from, STREAMS, CHUNK);
-        for (int s = 0; s < STREAMS; s++)
-            total = i + (size_t)s == 0 ? part[s] : merge_one(op, total, part[s]);
-    }
+    for (size_t apart = FAR; apart > 0; apart = apart > 1 ? 1 : 0)
+        for (; i + STREAMS * apart * CHUNK <= n; i += STREAMS * apart * CHUNK) {
+            for (size_t j = 0; j < apart; j++)
+                four_chunks(op, part + j, x + i + j * CHUNK, apart);
+            for (size_t j = 0; j < STREAMS * apart; j++)
+                total = i + j == 0 ? part[j] : merge_one(op, total, part[j]);
+        }
     for (; i < n; i += CHUNK) {
         const T *const from[1] = {x + i};
         chunks(op, part, from, 1, n - i < CHUNK ? n - i : CHUNK);
@@ -132,9 +147,10 @@ INLINE T row(takt_reduce_op op, const T *x, size_t n)
     return total;
 }
 
-/* Four rows, `stride` apart, side by side. */
-INLINE void four_rows(takt_reduce_op op, T *out, const T *x, size_t stride, size_t n)
+/* Four rows, `stride` elements and `apart` results from each other, side by side. */
+INLINE void four_rows(takt_reduce_op op, T *to, const T *x, size_t stride, size_t apart, size_t n)
 {
+    T out[STREAMS];
     for (int s = 0; s < STREAMS; s++)
         out[s] = identity(op);
     for (size_t i = 0; i < n; i += CHUNK) {
@@ -145,6 +161,8 @@ INLINE void four_rows(takt_reduce_op op, T *out, const T *x, size_t stride, size
         for (int s = 0; s < STREAMS; s++)
             out[s] = i == 0 ? part[s] : merge_one(op, out[s], part[s]);
     }
+    for (size_t s = 0; s < STREAMS; s++)
+        to[s * apart] = out[s];
 }
 
 #endif
