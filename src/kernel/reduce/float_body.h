@@ -16,10 +16,12 @@ INLINE void rows(takt_reduce_op op, const takt_reduce *r)
     T *d = r->dst;
     const T *x = r->src;
     size_t i = 0;
-    for (size_t apart = FAR; apart > 0; apart = apart > 1 ? 1 : 0)
-        for (; i + STREAMS * apart <= r->count; i += STREAMS * apart)
-            for (size_t j = 0; j < apart; j++)
-                four_rows(op, d + i + j, x + (i + j) * r->across, apart * r->across, apart, r->n);
+    while (i + STREAMS <= r->count) {
+        const size_t apart = i + STREAMS * FAR <= r->count ? FAR : 1;
+        for (size_t j = 0; j < apart; j++)
+            four_rows(op, d + i + j, x + (i + j) * r->across, apart * r->across, apart, r->n);
+        i += STREAMS * apart;
+    }
     for (; i < r->count; i++)
         d[i] = row(op, x + i * r->across, r->n);
 }

@@ -18,7 +18,7 @@ enum {
     CHUNK = TAKT_REDUCE_CHUNK,
     REGS = TAKT_REDUCE_LANES / LANES, /* vectors that hold the lanes of one stream */
     STREAMS = 4,
-    FAR = 16
+    FAR = 8
 };
 
 INLINE T identity(takt_reduce_op op)
@@ -116,15 +116,14 @@ INLINE void chunks(takt_reduce_op op, T *out, const T *const *x, int streams, si
         out[s] = fold(op, lane[s]);
 }
 
-/* The values of four whole chunks that are `apart` chunks apart, as the values shall be. */
-INLINE void four_chunks(takt_reduce_op op, T *out, const T *x, size_t apart)
+/* The values of four whole chunks that are FAR from each other, and so are the values. */
+INLINE void far_chunks(takt_reduce_op op, T *out, const T *x)
 {
     T part[STREAMS];
-    const T *const from[STREAMS] = {x, x + apart * CHUNK, x + 2 * apart * CHUNK,
-                                    x + 3 * apart * CHUNK};
+    const T *const from[STREAMS] = {x, x + FAR * CHUNK, x + 2 * FAR * CHUNK, x + 3 * FAR * CHUNK};
     chunks(op, part, from, STREAMS, CHUNK);
     for (size_t s = 0; s < STREAMS; s++)
-        out[s * apart] = part[s];
+        out[s * FAR] = part[s];
 }
 
 /* All of one contiguous row: four whole chunks at a time while there are as many. */
@@ -132,13 +131,18 @@ INLINE T row(takt_reduce_op op, const T *x, size_t n)
 {
     T part[STREAMS * FAR], total = identity(op);
     size_t i = 0;
-    for (size_t apart = FAR; apart > 0; apart = apart > 1 ? 1 : 0)
-        for (; i + STREAMS * apart * CHUNK <= n; i += STREAMS * apart * CHUNK) {
-            for (size_t j = 0; j < apart; j++)
-                four_chunks(op, part + j, x + i + j * CHUNK, apart);
-            for (size_t j = 0; j < STREAMS * apart; j++)
-                total = i + j == 0 ? part[j] : merge_one(op, total, part[j]);
-        }
+    for (; i + STREAMS * FAR * CHUNK <= n; i += STREAMS * FAR * CHUNK) {
+        for (size_t j = 0; j < FAR; j++)
+            far_chunks(op, part + j, x + i + j * CHUNK);
+        for (size_t j = 0; j < STREAMS * FAR; j++)
+            total = i + j == 0 ? part[j] : merge_one(op, total, part[j]);
+    }
+    for (; i + STREAMS * CHUNK <= n; i += STREAMS * CHUNK) {
+        const T *const from[STREAMS] = {x + i, x + i + CHUNK, x + i + 2 * CHUNK, x + i + 3 * CHUNK};
+        chunks(op, part, from, STREAMS, CHUNK);
+        for (int s = 0; s < STREAMS; s++)
+            total = i + (size_t)s == 0 ? part[s] : merge_one(op, total, part[s]);
+    }
     for (; i < n; i += CHUNK) {
         const T *const from[1] = {x + i};
         chunks(op, part, from, 1, n - i < CHUNK ? n - i : CHUNK);
