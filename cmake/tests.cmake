@@ -74,6 +74,8 @@ if(check_files AND TARGET takt_static)
     add_test(NAME check_kernels_sweep
              COMMAND check_kernels --sweep tile,prefetch --family attention)
     takt_test_properties(check_kernels_sweep kernel program)
+    add_test(NAME check_kernels_levels COMMAND check_kernels --sweep levels --once)
+    takt_test_properties(check_kernels_levels kernel program)
   endif()
 endif()
 

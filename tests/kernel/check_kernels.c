@@ -3,7 +3,7 @@
  *     check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] [--bench] [--once]
  *                   [--digest] [--list]
  *     check_kernels --sweep tile,prefetch [--family NAME]
- *     check_kernels --sweep levels [--family NAME]
+ *     check_kernels --sweep levels [--family NAME] [--once]
  *
  * Variants are found in the registry, checks by the name of the family. A crash is caught, the
  * kernel named, and the run goes on. --digest prints one number per kernel: equal numbers on two
@@ -273,11 +273,11 @@ int main(int argc, char **argv)
         fprintf(stderr,
                 "usage: check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] "
                 "[--bench] [--once] [--digest] [--list] | --sweep tile,prefetch | --sweep levels "
-                "[--family NAME]\n");
+                "[--family NAME] [--once]\n");
         return 2;
     }
     if (o.sweep != NULL)
-        return (strcmp(o.sweep, "levels") == 0 ? check_sweep_levels(o.family)
+        return (strcmp(o.sweep, "levels") == 0 ? check_sweep_levels(o.family, o.once)
                                                : check_sweep(o.sweep, o.family)) != 0;
     if (!get_memory(&c)) {
         fprintf(stderr, "check_kernels: no memory for guarded buffers\n");

@@ -39,7 +39,7 @@ typedef struct bench {
     takt_ceilings ceilings;
 } bench;
 
-static void once(const bench *b, const operation *o, size_t n)
+static void apply(const bench *b, const operation *o, size_t n)
 {
     const void *src[] = {b->x[1], b->x[2]};
     const unsigned char none[] = {0, 0};
@@ -66,7 +66,7 @@ static double seconds(const bench *b, const operation *o, size_t n)
         long calls = 0;
         for (; spent < 2e-3; calls++, spent = check_now() - from)
             for (size_t i = 0; i < (1 << 14) / n + 1; i++) /* the clock takes as long as 2^10 */
-                once(b, o, n);
+                apply(b, o, n);
         best = fmin(best, spent / (double)calls / (double)((1 << 14) / n + 1));
     }
     return best;
@@ -120,7 +120,7 @@ static bool open_bench(bench *b)
     return is_open;
 }
 
-int check_sweep_levels(const char *family)
+int check_sweep_levels(const char *family, bool once)
 {
     bench b = {0};
     int failed = !open_bench(&b);
@@ -128,7 +128,7 @@ int check_sweep_levels(const char *family)
         const bool is_map = operations[i].map >= 0;
         if (family && strcmp(family, is_map ? "map_f32" : "reduce_f32") != 0)
             continue;
-        for (int power = LEAST; power <= MOST; power += 2)
+        for (int power = LEAST; power <= (once ? LEAST : MOST); power += 2)
             failed += !one(&b, &operations[i], (size_t)1 << power);
     }
     for (int i = 0; i < ARRAYS; i++)
