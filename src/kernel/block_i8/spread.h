@@ -73,9 +73,10 @@ static void spread_scales(const takt_blocks *b, size_t at, size_t count, piece *
 static void spread_zeros(const takt_blocks *b, size_t at, size_t count, piece *to)
 {
     const int32x4_t shift = vdupq_n_s32(LEVEL_SHIFT(b->bits)), level = vdupq_n_s32(b->level);
+    int32_t(*out)[4] = to->zero[0];
     for (size_t i = 0; i < count; i++) {
         const int32x4_t zero = b->zero ? vi_load_u8(b->zero + at + 4 * i) : level;
-        spread_four(vsubq_s32(zero, shift), to->zero[0][2 * i]);
+        spread_four(vsubq_s32(zero, shift), out[2 * i]);
     }
 }
 

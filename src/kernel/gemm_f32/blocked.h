@@ -213,12 +213,14 @@ static void strip_of_tiles(const gemm *g, const block *o, strip *s)
         t.sum_ld = s->resumes ? g->ldc : cols;
         t.ahead_step = s->ahead < s->ahead_end ? s->line : 0;
         t.ahead = s->ahead < s->ahead_end ? s->ahead : t.b;
-        s->ahead += t.ahead_step ? s->share : 0;
+        if (t.ahead_step)
+            s->ahead += s->share;
         if (o->widened && s->row == o->row)
             ask_stored(g, o, s, col + cols, &t);
         t.cols = cols;
         tile(s->rows, round_up(cols, panel), &t);
-        s->sums += g->k > CHUNK ? s->rows * cols : 0;
+        if (g->k > CHUNK)
+            s->sums += s->rows * cols;
     }
 }
 

@@ -24,5 +24,6 @@ static void edge_tile(const gemm *g, strip *s, tile_job *t, elem *c, size_t cols
     tile(s->rows, whole, t);
     if (s->is_end)
         copy_rows(c, g->ldc, sums, whole, s->rows, cols);
-    s->sums += g->k > CHUNK ? s->rows * whole : 0;
+    if (g->k > CHUNK)
+        s->sums += s->rows * whole;
 }

@@ -50,7 +50,8 @@ static void panel_of_tiles(const gemm *g, const block *o, strip *s, size_t col, 
         tile(height, panel, &t);
         t.a += t.count * strip_elems(height, s->k);
         t.ahead += t.ahead_step ? t.count * t.ahead_share : 0;
-        s->sums += g->k > CHUNK ? t.count * height * panel : 0;
+        if (g->k > CHUNK)
+            s->sums += t.count * height * panel;
     }
 }
 

@@ -27,9 +27,11 @@ static size_t run_of_tiles(const gemm *g, const block *o, strip *s, tile_job *t,
     t->ahead_step = asks ? s->line : 0;
     t->ahead = asks ? s->ahead : t->b;
     t->ahead_share = asks ? s->share : 0;
-    s->ahead += asks ? t->count * s->share : 0;
+    if (asks)
+        s->ahead += t->count * s->share;
     tile(s->rows, panel, t);
-    s->sums += g->k > CHUNK ? t->count * beside : 0;
+    if (g->k > CHUNK)
+        s->sums += t->count * beside;
     const size_t columns = t->count * panel;
     t->count = 0;
     return columns;
