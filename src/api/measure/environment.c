@@ -254,7 +254,7 @@ takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found, takt_
     takt_table t;
     takt_busy busiest[TAKT_BUSIEST];
     takt_others others;
-    size_t busy;
+    size_t busy = 0;
     *found = (takt_environment){.grade = 'D', .load = read_load()};
     TAKT_TRY(run_watched(ctx, found, &others, busiest, &busy));
     found->grade = grade(found, &others);
