@@ -52,17 +52,34 @@ static void closed_loops(void)
     }
 }
 
-/* Arrivals are those of a Poisson process, whoever answers: few queries, and none waits long. */
-static void a_patient_server(void)
+/* When the last of 200 queries came, in milliseconds: the end less what it took, unless another one
+ * ended later because its thread stood still. */
+static double last_arrival(void)
 {
     takt_load load;
+    double ms = 0;
     const takt_scenario_options o = {.scenario = TAKT_SERVER, .qps = 1000, .queries = 200};
-    EXPECT_OK(ctx, takt_sessions_load(sessions, STREAMS, &o, &load));
-    EXPECT(load.timing.count == 200 && load.unanswered == 0);
-    /* 200 exponential intervals of 1 ms: their sum is within five deviations of 200 ms. */
-    EXPECT(fabs(load.wall_ns * 1e-6 - 200) < 5 * sqrt(200.0) + 50, "%g ms", load.wall_ns * 1e-6);
+    if (!EXPECT_OK(ctx, takt_sessions_load(sessions, STREAMS, &o, &load)))
+        return 0;
+    if (EXPECT(load.timing.count == 200 && load.unanswered == 0))
+        ms = (load.wall_ns - load.timing.samples[199]) * 1e-6;
     EXPECT(load.waiting.count == 200 && load.waiting.median < load.timing.stats.median);
     takt_load_free(ctx, &load);
+    return ms;
+}
+
+/* Arrivals are those of a Poisson process, whoever answers. 200 exponential intervals of 1 ms:
+ * their sum is within five deviations of 200 ms. On a busy machine it can seem longer, hardly five
+ * times on end. */
+static void a_patient_server(void)
+{
+    const double far = 5 * sqrt(200.0);
+    double ms = 0;
+    for (int i = 0; i < 5 && (i == 0 || ms > 200 + far); i++) {
+        ms = last_arrival();
+        EXPECT(ms > 200 - far, "%g ms", ms);
+    }
+    EXPECT(ms < 200 + far, "%g ms", ms);
 }
 
 /* More comes than can be done: the queue grows, the times grow with it, and time runs out. */
