@@ -1,10 +1,11 @@
 """_seeds_edges.py - what is left of the adapters A to L when all other seeds have run: one side of
 a condition each, told by the edges that no input had reached."""
 from _pb import Graph, attr, field, floats, ints, many, model, node, tensor, value
-from _seeds_ops import REFUSED, TRAINING, built, i64_0
+from _seeds_ops import ML, REFUSED, TRAINING, built, i64_0
 from _seeds_ops import x as given
+from _seeds_ops import zeros
 
-WIRE, ARITY, DTYPE, DIM = 3301, 2105, 2103, 2106
+WIRE, SHAPE, DTYPE, ATTR, ARITY, DIM = 3301, 2101, 2103, 2104, 2105, 2106
 FLAG, COUNT = value("b", [], 9), value("n", [], 7)
 
 
@@ -37,6 +38,9 @@ def all_edges(onnx):
     for name, kind in (("floats", 6), ("ints", 7)):
         body = many(2, ["y"]) + field(4, "Constant") + field(5, attr(f"value_{name}", [], kind))
         onnx(f"legal_33_constant_no_{name}", Graph([body], [], [value("y", [0])]))
+    names(refused, legal)
+    long_names(onnx)
+    nothing(onnx, legal)
     gradients(onnx)
     no_results(onnx)
     full(onnx)
@@ -61,6 +65,55 @@ def gradients(onnx):
             + field(7, TRAINING))
     graph = Graph([body], [value("x", [3])], [value("y", [3])])
     onnx("33_gradient_reference", model(graph, 21, imports), WIRE, nowhere)
+
+
+def names(refused, legal):
+    """A size that has a name is no number to divide by."""
+    legal("group_norm_named", "GroupNormalization", given(1, 6, 4), given("g"), given("g"),
+          opset=18, num_groups=2)
+    for heads in (1, 2):
+        legal(f"flex_heads_{heads}", "FlexAttention", given(1, "h", 2, 4), given(1, heads, 2, 4),
+              given(1, heads, 2, 4), domain="ai.onnx.preview", opset=26)
+    for of in (given(1, 2, "w"), given(1, 1, 2, "w")):
+        refused(f"rotary_width_{len(of[1])}", "RotaryEmbedding", of, given(8, 2), given(8, 2),
+                given(1, 2, dtype=7), opset=23, num_heads=1)
+    # One row: full before it is one of several, its width is none (sweep_limits.c).
+    legal("full_linear_row", "LinearClassifier", given(3), domain=ML, outputs=("y", "z"),
+          coefficients=[1.5, -1.0, 0.5], intercepts=[0.5], classlabels_ints=[3, 25])
+
+
+def long_names(onnx):
+    """Names that messages cut, at each byte of a character, and bytes that are none."""
+    for number, text in enumerate(["é" * 300, "a" + "é" * 300, *[k * "a" + "🎈" * 150
+                                                                for k in range(4)]]):
+        text = text.encode()
+        for what, error in (("node", ATTR), ("op", REFUSED), ("size", SHAPE)):
+            op = text if what == "op" else "Einsum" if what == "node" else "Add"
+            body = (many(1, ["x", "w"]) + many(2, ["y"]) + field(3, text if what == "node" else "n")
+                    + field(4, op))
+            shape = [text.decode(), 3] if what == "size" else [3]
+            graph = Graph([body], [value("x", shape), value("w", [4])], [value("y", [3])])
+            onnx(f"33_long_{what}_{number}", graph, error, body)
+    body = many(1, ["x"]) + many(2, ["y"]) + field(3, b"\x80" * 300) + field(4, "Nothing")
+    onnx("33_long_bytes", Graph([body], [value("x", [3])], [value("y", [3])]), REFUSED, body)
+
+
+def nothing(onnx, legal):
+    """Boxes, rows and sizes that there are none of; an attribute from nowhere, inside a branch."""
+    for name, boxes, scores in (("batch", (0, 2, 4), (0, 1, 2)), ("class", (1, 2, 4), (1, 0, 2)),
+                                ("box", (1, 0, 4), (1, 1, 0))):
+        legal(f"boxes_no_{name}", "NonMaxSuppression", zeros(*boxes), zeros(*scores), i64_0(3))
+    legal("unique_none", "Unique", zeros(0), outputs=("y", "a", "b", "c"))
+    weight = (field(1, tensor("w", [2], 1, floats(1, 2)))
+              + field(2, tensor("i", [2, 0], 7, b"")))
+    onnx("33_sparse_scalar", Graph([node("Add", ["x", "w"], ["y"])], [value("x", [4])],
+                                   [value("y", [4])], (), field(15, weight)), WIRE, weight)
+    nowhere = field(1, "axis") + field(21, "q")
+    inner = many(1, ["x"]) + many(2, ["z"]) + field(4, "Softmax") + field(5, nowhere)
+    branch = Graph([inner], (), [value("z", [3])])
+    choice = node("If", ["b"], ["y"], then_branch=branch, else_branch=branch)
+    onnx("33_reference_in_branch", Graph([choice], [value("x", [3]), FLAG], [value("y", [3])]),
+         WIRE, nowhere)
 
 
 def no_results(onnx):

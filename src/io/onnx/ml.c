@@ -20,8 +20,10 @@ takt_id takt_ml_rows(takt_call *c, takt_dtype dtype)
         (void)takt_onnx_refuse(c, "the input has rank %d, or a width that is not known", t.rank);
         return TAKT_NONE;
     }
-    const takt_id x = takt_onnx_cast(c, takt_onnx_in(c, 0), dtype);
-    return t.rank == 2 ? x : takt_onnx_unsqueeze(c, x, 0);
+    takt_id x = takt_onnx_cast(c, takt_onnx_in(c, 0), dtype);
+    x = t.rank == 2 ? x : takt_onnx_unsqueeze(c, x, 0);
+    c->status = c->g->status; /* a graph that is full: callers divide by the width */
+    return x;
 }
 
 /* ---- transforms ---- */

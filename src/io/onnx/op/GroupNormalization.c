@@ -5,7 +5,7 @@
 static takt_id per_channel(takt_call *c, takt_id p, takt_dim channels)
 {
     const takt_dim groups = takt_type_of(c->g, p)->dim[0];
-    if (groups == channels || groups == 0 || !takt_dim_is_number(channels))
+    if (groups == channels || groups < 1 || !takt_dim_is_number(channels))
         return p;
     const takt_id column = takt_reshape(c->g, p, (takt_dim[]){groups, 1}, 2);
     const takt_id all = takt_broadcast(c->g, column, (takt_dim[]){groups, channels / groups}, 2);
