@@ -23,6 +23,8 @@ def all_empty(onnx):
     ranges(onnx)
     files(onnx)
     shapes(onnx)
+    within(onnx)
+    last_ones(refused, legal)
 
 
 def nothing(refused, legal):
@@ -118,6 +120,8 @@ def files(onnx):
                                                 [value("y", [2, 4], 2)]), 21, more))
     onnx("29_q_softmax_product", model(Graph([old[0]], [value("x", [WIDE, WIDE], 2), *parts],
                                              [value("y", [1], 2)]), 21, more), REFUSED, old[0])
+    onnx("29_q_softmax_named", model(Graph([old[0]], [value("x", ["n", 4], 2), *parts],
+                                           [value("y", [1], 2)]), 21, more), REFUSED, old[0])
 
 
 def shapes(onnx):
@@ -143,3 +147,59 @@ def shapes(onnx):
     onnx("29_known_scan_of_numbers", Graph(
         [scan, node("Reshape", ["a", "one"], ["t"]), last], [], [value("y", [6])],
         [tensor("h", [], 7, ints(0)), vector("rows", 1, 2, 3), vector("one", 1)]))
+
+
+def within(onnx):
+    """An attribute of the caller, in a branch of a function; branches without results in a loop."""
+    softmax = many(1, ["a"]) + many(2, ["r"]) + field(4, "Softmax") + field(
+        5, field(1, "axis") + field(21, "side") + field(20, 2))
+    branch = Graph([softmax], (), [value("r", [2, 3])])
+    choice = [node("Constant", [], ["t"], value=tensor("", [], 9, b"\1")),
+              node("If", ["t"], ["b"], then_branch=branch, else_branch=branch)]
+    function = field(25, field(1, "f") + field(4, "a") + field(5, "b") + field(6, "side")
+                     + many(7, choice) + field(9, field(2, 21)) + field(10, "my"))
+    call = node("f", ["x"], ["y"], domain="my", side=1)
+    onnx("legal_29_attribute_within", model(
+        Graph([call], [value("x", [2, 3])], [value("y", [2, 3])]), 21,
+        field(8, field(1, "my") + field(2, 1)) + function))
+    empty = Graph([])
+    idle = node("If", ["b"], [], then_branch=empty, else_branch=empty)
+    onnx("29_branches_of_nothing", Graph([idle, node("Relu", ["x"], ["y"])],
+                                         [ROW, value("b", [], 9)], [value("y", [3])]), 2105, idle)
+    extract = node("ArrayFeatureExtractor", ["x", "s"], ["y"], domain=ML)
+    more = field(8, field(1, ML) + field(2, 1))
+    onnx("29_columns_of_a_list", model(Graph(
+        [node("SequenceEmpty", [], ["s"]), extract], [value("x", [WIDE, WIDE])],
+        [value("y", [1])]), 21, more), REFUSED, extract)
+
+
+def last_ones(refused, legal):
+    leaf = {"nodes_treeids": [0], "nodes_nodeids": [0], "nodes_featureids": [0],
+            "nodes_modes": ["LEAF"], "nodes_values": [0.0], "nodes_truenodeids": [0],
+            "nodes_falsenodeids": [0]}
+    weight = {"treeids": [0], "nodeids": [0], "ids": [0], "weights": [2.0]}
+    target = {f"target_{k}": v for k, v in weight.items()}
+    labels = {f"class_{k}": v for k, v in weight.items()}
+    legal("trees_of_one_leaf", "TreeEnsembleRegressor", x(1, 1), domain=ML, **leaf, **target)
+    for name, given in (("one_leaf", labels), ("no_weights", {k: [] for k in labels})):
+        legal(f"classes_of_{name}", "TreeEnsembleClassifier", x(1, 1), domain=ML,
+              outputs=("y", "z"), classlabels_int64s=[0, 1, 2], **leaf, **given)
+    two = {k: v * 2 for k, v in leaf.items()}
+    legal("trees_with_a_lost_leaf", "TreeEnsembleClassifier", x(1, 1), domain=ML,
+          outputs=("y", "z"), classlabels_int64s=[0, 1, 2], **{**two, "nodes_nodeids": [0, 1]},
+          **labels)
+    good = {"K": 16, "N": 2, "block_size": 16, "domain": MS}
+    scale = f32(1, 1)
+    for bits in (2, 8):
+        legal(f"n_bits_{bits}_computed", "MatMulNBits", x(1, 16), x(2, 1, 2 * bits, dtype=2), scale,
+              bits=bits, **good)
+    levels = "weight", [2, 1, 8], 2, bytes(16)
+    refused("n_bits_order_short", "MatMulNBits", x(1, 16), levels, scale, None,
+            ("weight", [8], 6, bytes(32)), **good)
+    refused("n_bits_order_float", "MatMulNBits", x(1, 16), levels, scale, None, f32(*[0] * 16),
+            **good)
+    legal("tf_idf_alone", "TfIdfVectorizer", x(1, 4, dtype=7), mode="IDF", min_gram_length=1,
+          max_gram_length=1, max_skip_count=0, ngram_counts=[0], ngram_indexes=[0, 1],
+          pool_int64s=[2, 3])
+    refused("resize_beyond", "Resize", x(1, 1, "4611686018427387904 * n"), None, f32(1, 1, 4),
+            error=PRODUCT)

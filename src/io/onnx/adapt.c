@@ -125,13 +125,12 @@ const char *takt_onnx_s(takt_call *c, const char *name, const char *fallback)
 {
     const takt_pb_attr *a = typed(c, name, TAKT_PB_STRING);
     const char *text = a != NULL ? takt_arena_text(&c->im->arena, a->s.at, a->s.length) : fallback;
-    return text != NULL || fallback == NULL ? text : fallback;
+    return text != NULL ? text : fallback;
 }
 
 bool takt_onnx_is(takt_call *c, const char *name, const char *fallback, const char *value)
 {
-    const char *s = takt_onnx_s(c, name, fallback);
-    return s != NULL && strcmp(s, value) == 0;
+    return strcmp(takt_onnx_s(c, name, fallback), value) == 0;
 }
 
 int takt_onnx_choice(takt_call *c, const char *name, const char *fallback,

@@ -84,7 +84,7 @@ takt_id takt_onnx_unsqueeze(takt_call *c, takt_id x, int64_t axis);
 takt_id takt_onnx_gather(takt_call *c, takt_id x, takt_id index, int64_t axis);
 /* Reshape to numbers. */
 takt_id takt_onnx_shape(takt_call *c, takt_id x, const int64_t *dims, size_t rank);
-/* [C] to [C, 1, 1…], so that it meets axis 1 of `rank`. */
+/* [C] to [C, 1, 1…], so that it meets axis 1 of `rank`, which is 3 or more. */
 takt_id takt_onnx_channel(takt_call *c, takt_id x, int rank);
 /* x in u8 with the scale and zero point that its extremes give (dynamic.c). */
 takt_id takt_onnx_dynamic(takt_graph *g, takt_id x, takt_id *to_scale, takt_id *to_zero);

@@ -94,13 +94,11 @@ takt_id takt_onnx_shape(takt_call *c, takt_id x, const int64_t *dims, size_t ran
 
 takt_id takt_onnx_channel(takt_call *c, takt_id x, int rank)
 {
-    if (x == TAKT_NONE)
-        return x;
     const takt_type *t = takt_type_of(c->g, x);
     takt_dim dims[TAKT_MAX_RANK] = {t->rank == 1 ? t->dim[0] : 1};
     for (int i = 1; i < rank - 1; i++)
         dims[i] = 1;
-    return rank <= 2 ? x : takt_reshape(c->g, x, dims, (size_t)rank - 1);
+    return takt_reshape(c->g, x, dims, (size_t)rank - 1);
 }
 
 takt_id takt_onnx_attr_floats(takt_call *c, const char *name, const int64_t *dims, int rank)

@@ -196,14 +196,14 @@ takt_id takt_ml_tensor(takt_call *c, const char *name)
 
 takt_id takt_ml_flat(takt_call *c, takt_id x)
 {
-    if (x == TAKT_NONE || takt_type_of(c->g, x)->rank == 1)
+    if (x == TAKT_NONE || c->status != TAKT_OK || takt_type_of(c->g, x)->rank == 1)
         return x;
     const takt_type t = *takt_type_of(c->g, x);
     takt_dim count = 1;
     for (int i = 0; i < t.rank; i++) {
         const takt_status status = takt_dim_make(c->g->dims, TAKT_DIM_MUL, count, t.dim[i], &count);
         if (status != TAKT_OK) {
-            c->status = c->status == TAKT_OK ? status : c->status;
+            c->status = status;
             return TAKT_NONE;
         }
     }

@@ -17,7 +17,7 @@ static takt_id activated(takt_call *c, takt_id y)
                                         "LeakyRelu", "Clip", "HardSigmoid", NULL};
     static const takt_op *const plain[] = {NULL, &takt_op_relu, &takt_op_tanh, &takt_op_sigmoid};
     const int which = takt_onnx_choice(c, "activation", "", names);
-    if (which == 0 || c->status != TAKT_OK)
+    if (which == 0)
         return y;
     if (which < 4)
         return takt_unary(c->g, plain[which], y);
