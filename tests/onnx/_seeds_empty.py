@@ -24,6 +24,7 @@ def all_empty(onnx):
     files(onnx)
     shapes(onnx)
     within(onnx)
+    bound(onnx)
     last_ones(refused, legal)
 
 
@@ -203,3 +204,24 @@ def last_ones(refused, legal):
           pool_int64s=[2, 3])
     refused("resize_beyond", "Resize", x(1, 1, "4611686018427387904 * n"), None, f32(1, 1, 4),
             error=PRODUCT)
+
+
+def bound(onnx):
+    """Sizes whose name has got a number, where that number is a value: what they give is in
+    hostile_runs.c."""
+    first = node("Add", ["x", "zero"], ["a"])
+    zero = tensor("zero", [3], 1, floats(0, 0, 0))
+    scatter = [node("Unsqueeze", ["x", "around"], ["c"]),
+               node("TensorScatter", ["c", "row", "at"], ["d"], mode="circular"),
+               node("Squeeze", ["d", "around"], ["y"])]
+    onnx("legal_29_circular_bound", Graph(
+        [first, *scatter], [value("x", ["n"])], [value("y", ["n"])],
+        [zero, vector("around", 0, 2), tensor("row", [1, 1, 1], 1, floats(7)), vector("at", 4)]))
+    pool = [node("Unsqueeze", ["x", "before"], ["c"]),
+            node("MaxPool", ["c"], ["m", "i"], kernel_shape=[1, 1], storage_order=1),
+            node("Squeeze", ["i", "before"], ["s"]), node("Cast", ["s"], ["y"], to=1)]
+    onnx("legal_29_columns_bound", Graph(
+        [first, *pool], [value("x", ["n"])], [value("y", ["n"])],
+        [zero, vector("before", 0, 1, 2)]))
+    onnx("legal_29_circular_named", Graph(scatter, [value("x", ["n"])], [value("y", ["n"])], [
+        vector("around", 0, 2), tensor("row", [1, 1, 1], 1, floats(7)), vector("at", 4)]))

@@ -44,6 +44,8 @@ static const seed seeds[] = {
     {"legal_16_shadowed_value", 1, 0},
     {"legal_16_shadowed_input", 1, 0},
     {"legal_add", 1, 0},
+    {"legal_29_circular_bound", 1, 0},
+    {"legal_29_columns_bound", 1, 0},
 };
 
 /* What some give. */
@@ -52,7 +54,8 @@ static const struct {
     float want[3];
 } floats[] = {{"legal_19_one_hot_size", {0, 0, 0}},   {"legal_19_one_hot_below", {0, 0, 0}},
               {"legal_19_one_hot_least", {0, 0, 0}},  {"legal_16_shadowed_value", {1, 0, 3}},
-              {"legal_16_shadowed_input", {1, 0, 3}}, {"legal_add", {2, 0, 6}}};
+              {"legal_16_shadowed_input", {1, 0, 3}}, {"legal_add", {2, 0, 6}},
+              {"legal_29_circular_bound", {1, 7, 3}}, {"legal_29_columns_bound", {0, 1, 2}}};
 
 static float numbers[] = {1, -2, 3, 0, INFINITY, NAN};
 

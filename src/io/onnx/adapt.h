@@ -82,6 +82,8 @@ takt_id takt_onnx_cast(takt_call *c, takt_id x, takt_dtype dtype);
 takt_id takt_onnx_squeeze(takt_call *c, takt_id x, int64_t axis);
 takt_id takt_onnx_unsqueeze(takt_call *c, takt_id x, int64_t axis);
 takt_id takt_onnx_gather(takt_call *c, takt_id x, takt_id index, int64_t axis);
+/* The size of an axis as a scalar: a constant, or found out when its name has got a number. */
+takt_id takt_onnx_size(takt_call *c, takt_id x, int axis);
 /* Reshape to numbers. */
 takt_id takt_onnx_shape(takt_call *c, takt_id x, const int64_t *dims, size_t rank);
 /* [C] to [C, 1, 1…], so that it meets axis 1 of `rank`, which is 3 or more. */

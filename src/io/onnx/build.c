@@ -87,6 +87,14 @@ takt_id takt_onnx_gather(takt_call *c, takt_id x, takt_id index, int64_t axis)
                          &(takt_named_attr){"axis", takt_attr_i64(axis)});
 }
 
+takt_id takt_onnx_size(takt_call *c, takt_id x, int axis)
+{
+    takt_dim d = takt_type_of(c->g, x)->dim[axis];
+    if (takt_dim_resolve(c->g->dims, d, &d) == TAKT_OK && takt_dim_is_number(d))
+        return takt_scalar_i64(c->g, d);
+    return takt_onnx_op1(c, &takt_op_dim, x, 1, &(takt_named_attr){"axis", takt_attr_i64(axis)});
+}
+
 takt_id takt_onnx_shape(takt_call *c, takt_id x, const int64_t *dims, size_t rank)
 {
     return x == TAKT_NONE ? x : takt_reshape(c->g, x, dims, rank);

@@ -156,7 +156,7 @@ static takt_status tensor_scatter(takt_call *c)
         index = takt_add(c->g, index, takt_reshape(c->g, takt_onnx_in(c, 2), dims, (size_t)t.rank));
     }
     if (wraps)
-        index = takt_binary(c->g, &takt_op_mod, index, takt_scalar_i64(c->g, t.dim[axis]));
+        index = takt_binary(c->g, &takt_op_mod, index, takt_onnx_size(c, takt_onnx_in(c, 0), axis));
     index = index == TAKT_NONE ? index : takt_broadcast(c->g, index, u.dim, (size_t)u.rank);
     return takt_onnx_done(c,
                           scatter(c, takt_onnx_in(c, 0), index, takt_onnx_in(c, 1), false, axis));

@@ -50,9 +50,9 @@ static takt_id indices(takt_call *c, takt_id x, const takt_spatial *s)
                                &(takt_named_attr){"axis", takt_attr_i64(2)});
     at = takt_onnx_squeeze(c, at, 2);
     if (by_columns && s->count == 2) { /* the flat index of the transposed picture */
-        const takt_id width = takt_scalar_i64(c->g, t.dim[3]);
+        const takt_id width = takt_onnx_size(c, x, 3);
         const takt_id column = takt_binary(c->g, &takt_op_mod, at, width);
-        at = takt_add(c->g, takt_mul(c->g, column, takt_scalar_i64(c->g, t.dim[2])),
+        at = takt_add(c->g, takt_mul(c->g, column, takt_onnx_size(c, x, 2)),
                       takt_div(c->g, at, width));
     }
     const takt_dim rows = wt->dim[0];

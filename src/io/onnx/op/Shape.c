@@ -1,15 +1,6 @@
 /* Shape.c - Shape and Size: dimensions as numbers. */
 #include "io/onnx/adapt.h"
 
-static takt_id dimension(takt_call *c, takt_id x, int axis)
-{
-    const takt_dim d = takt_type_of(c->g, x)->dim[axis];
-    takt_dim now = d;
-    if (takt_dim_resolve(c->g->dims, d, &now) == TAKT_OK && takt_dim_is_number(now))
-        return takt_scalar_i64(c->g, now);
-    return takt_onnx_op1(c, &takt_op_dim, x, 1, &(takt_named_attr){"axis", takt_attr_i64(axis)});
-}
-
 static int64_t clamp(int64_t v, int rank)
 {
     v = v < 0 ? v + rank : v;
@@ -29,7 +20,7 @@ static takt_status adapt(takt_call *c)
     if (takt_span_is(c->node->op, "Size")) {
         takt_id product = takt_scalar_i64(c->g, 1);
         for (int i = 0; i < rank; i++)
-            product = takt_mul(c->g, product, dimension(c, x, i));
+            product = takt_mul(c->g, product, takt_onnx_size(c, x, i));
         return takt_onnx_done(c, product);
     }
     const int64_t stop = clamp(takt_onnx_i(c, "end", rank), rank);
@@ -38,7 +29,7 @@ static takt_status adapt(takt_call *c)
         TAKT_TRY(takt_dim_resolve(c->g->dims, d, &d));
         numbers[count] = d;
         known = known && takt_dim_is_number(d);
-        parts[count++] = dimension(c, x, (int)i);
+        parts[count++] = takt_onnx_size(c, x, (int)i);
     }
     if (known)
         return takt_onnx_done(c, takt_onnx_i64s(c, numbers, count));
