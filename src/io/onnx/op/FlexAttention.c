@@ -6,7 +6,7 @@
 static takt_id repeat(takt_call *c, takt_id x, takt_dim heads)
 {
     const takt_type t = *takt_type_of(c->g, x);
-    if (t.dim[1] == heads || t.dim[1] < 1)
+    if (t.dim[1] == heads || t.dim[1] < 1 || heads < 0) /* a name will be the number of the keys */
         return x;
     x = takt_reshape(c->g, x, (takt_dim[]){t.dim[0], t.dim[1], 1, t.dim[2], t.dim[3]}, 5);
     x = takt_broadcast(c->g, x,
