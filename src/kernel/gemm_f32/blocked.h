@@ -88,10 +88,11 @@ static size_t wide_columns(const gemm *g)
     return wide < g->b_first ? 0 : least(wide - g->b_first, g->n);
 }
 
-/* Whether B comes from beyond the caches. */
+/* Whether B, in its own form, comes from beyond the caches. */
 static bool is_far(const gemm *g)
 {
-    return g->n * g->k * sizeof(elem) >= FAR_BYTES || (g->walk && g->walk->is_far);
+    const size_t size = is_stored(g) ? sizeof(uint16_t) : sizeof(elem);
+    return g->n * g->k >= FAR_BYTES / size || (g->walk && g->walk->is_far);
 }
 
 #include "kernel/gemm_f32/low_rows.h"

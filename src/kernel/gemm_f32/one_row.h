@@ -48,14 +48,12 @@ static void row_of_b(const gemm *g, row_job *r, size_t col, size_t count, size_t
     }
 }
 
-/* How many panels are taken at a time: rows of 16-bit elements never two. */
+/* How many panels are taken at a time; of 16-bit elements never two. */
 static size_t row_streams(const gemm *g)
 {
-    enum { L2_BYTES = 2 << 20 };
-    const size_t elems = g->n * g->k, bytes = is_stored(g) ? elems * 2 : elems * sizeof(elem);
-    if (FAR_STREAMS == STREAMS || (bytes <= L2_BYTES && !is_far(g)))
+    if (!is_far(g))
         return STREAMS;
-    return is_far(g) && !is_stored(g) ? FAR_STREAMS : 4;
+    return is_stored(g) ? 4u : FAR_STREAMS;
 }
 
 /* How many panels are taken at a time where `count` are too many: one alone waits for its own sums

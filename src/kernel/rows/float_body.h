@@ -126,7 +126,7 @@ static T largest_of(const T *x, size_t i, size_t n, vec top)
     most = n >= LANES && lane[0] > most ? lane[0] : most;
 #else
     VEC(store)(lane, top);
-    for (int k = 0; k < LANES && n >= LANES; k++)
+    for (int k = 0; k < LANES; k++)
         most = lane[k] > most ? lane[k] : most;
 #endif
     for (; i < n; i++)
@@ -136,10 +136,15 @@ static T largest_of(const T *x, size_t i, size_t n, vec top)
 
 static T largest(const T *x, size_t n)
 {
+    T most = -(T)INFINITY;
+    size_t i = 0;
+    for (; n < LANES && i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    if (n < LANES)
+        return most;
     vec top[4];
     for (int k = 0; k < 4; k++)
-        top[k] = VEC(set1)(-(T)INFINITY);
-    size_t i = 0;
+        top[k] = VEC(set1)(most);
     for (; i + 4 * LANES <= n; i += 4 * LANES)
         for (int k = 0; k < 4; k++)
             top[k] = VEC(larger)(top[k], VEC(load)(x + i + k * LANES));
@@ -174,27 +179,38 @@ static T end_next(const place *to, size_t n)
     return largest_of(to->next_x, done, n, VEC(larger)(to->top[0], to->top[1]));
 }
 
-/* Row i, and what comes of the next one meanwhile, whose largest element is returned. */
-static T softmax_and_next(const takt_rows_step *r, size_t i, const T *x, T most)
+/* A row to `d`, and what is done for the next one meanwhile, whose largest element is returned. */
+static T softmax_and_next(const takt_rows_step *r, T *d, const T *x, T most, const T *next)
 {
-    T *d = (T *)r->dst + i * r->dst_stride;
-    const T *next = (const T *)r->src + (i + 1) * r->src_stride;
     vec top[2] = {VEC(set1)(-(T)INFINITY), VEC(set1)(-(T)INFINITY)};
     const place to = {d, true, next, d + r->dst_stride, top};
     softmax(&to, x, most, r->n);
     return PIPED ? end_next(&to, r->n) : largest(next, r->n);
 }
 
+static void softmax_alone(T *d, const T *x, T most, size_t n)
+{
+    const place to = {d, false, x, d, NULL};
+    softmax(&to, x, most, n);
+}
+
 static void softmax_rows(const takt_rows_step *r)
 {
-    const T *x = r->src;
+    const bool is_piped = PIPED && r->n >= ROUNDS * WIDE;
+    const T *x = r->src, *from = x; /* the row, and where it is read: where it goes if copied */
     T *d = r->dst, most = largest(x, r->n);
-    for (size_t i = 0; i + 1 < r->rows; i++, d += r->dst_stride) {
-        most = softmax_and_next(r, i, x, most);
-        x = PIPED ? d + r->dst_stride : (const T *)r->src + (i + 1) * r->src_stride;
+    for (size_t i = 1; i < r->rows; i++) {
+        x += r->src_stride;
+        if (is_piped || !PIPED) {
+            most = softmax_and_next(r, d, from, most, x);
+        } else {
+            softmax_alone(d, from, most, r->n);
+            most = largest(x, r->n);
+        }
+        d += r->dst_stride;
+        from = is_piped ? d : x;
     }
-    const place to = {d, false, x, d, NULL};
-    softmax(&to, x, most, r->n);
+    softmax_alone(d, from, most, r->n);
 }
 
 static void log_softmax(T *d, const T *x, size_t n)
