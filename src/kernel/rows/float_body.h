@@ -123,7 +123,7 @@ static T largest_of(const T *x, size_t i, size_t n, vec top)
     for (int half = LANES / 2; half > 0; half /= 2)
         top = VEC(larger)(top, VEC(upper)(top, half));
     VEC(store)(lane, top);
-    most = n >= LANES && lane[0] > most ? lane[0] : most;
+    most = lane[0] > most ? lane[0] : most;
 #else
     VEC(store)(lane, top);
     for (int k = 0; k < LANES; k++)
