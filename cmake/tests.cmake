@@ -43,7 +43,6 @@ endfunction()
 set(cross_programs model_same_bits unit_half unit_dtype unit_philox unit_digest unit_map_semantics
     unit_kernel_registry)
 set(cross_scripts guard_instructions) # counted by QEMU
-set(cross_families map_f32 map_i32 reduce_f32 rows_f32 convert pack)
 
 file(GLOB program_files ${glob} tests/*/*.c)
 foreach(file IN LISTS program_files)
@@ -61,25 +60,7 @@ foreach(file IN LISTS program_files)
   takt_test_properties(${folder}_${stem} ${folder} program)
 endforeach()
 
-# check_kernels with the options `ARGN`.
-function(takt_test_kernels name)
-  add_test(NAME ${name} COMMAND check_kernels ${ARGN})
-  takt_test_properties(${name} kernel program)
-endfunction()
-
-if(check_files AND TARGET takt_static)
-  takt_test_program(check_kernels ${check_files})
-  if(CMAKE_CROSSCOMPILING)
-    foreach(family IN LISTS cross_families)
-      takt_test_kernels(check_kernels_${family} --family ${family})
-    endforeach()
-  else()
-    takt_test_kernels(check_kernels --once)
-    takt_test_kernels(check_kernels_sweep --sweep tile,prefetch --family attention)
-    takt_test_kernels(check_kernels_levels --sweep levels --once)
-  endif()
-endif()
-
+include(cmake/tests_kernels.cmake)
 include(cmake/tests_sve.cmake)
 
 # Scripts look at the sources, the libraries and the command of a build for this machine.
