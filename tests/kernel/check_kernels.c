@@ -3,7 +3,7 @@
  *     check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] [--bench] [--once]
  *                   [--digest] [--list]
  *     check_kernels --sweep tile,prefetch [--family NAME]
- *     check_kernels --sweep levels [--family NAME] [--once]
+ *     check_kernels --sweep levels [--family NAME]
  *
  * Variants are found in the registry, checks by the name of the family. A crash is caught, the
  * kernel named, and the run goes on. --digest prints one number per kernel: equal numbers on two
@@ -273,11 +273,11 @@ int main(int argc, char **argv)
         fprintf(stderr,
                 "usage: check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] "
                 "[--bench] [--once] [--digest] [--list] | --sweep tile,prefetch | --sweep levels "
-                "[--family NAME] [--once]\n");
+                "[--family NAME]\n");
         return 2;
     }
     if (o.sweep != NULL)
-        return (strcmp(o.sweep, "levels") == 0 ? check_sweep_levels(o.family, o.once)
+        return (strcmp(o.sweep, "levels") == 0 ? check_sweep_levels(o.family, false)
                                                : check_sweep(o.sweep, o.family)) != 0;
     if (!get_memory(&c)) {
         fprintf(stderr, "check_kernels: no memory for guarded buffers\n");
@@ -302,6 +302,7 @@ int main(int argc, char **argv)
         c.give_up = give_up;
         c.bench = false;
         failed += check_planted(&c, run);
+        failed += o.once && check_sweep_levels(NULL, true) != 0;
     }
     printf("%lu cases, seed %" PRIu64 ": %s\n", c.cases, o.seed, failed ? "FAILED" : "all equal");
     return failed != 0;
