@@ -19,9 +19,9 @@ class Mode:
     long runs has enough with the least number of blocks."""
 
     def __init__(self, quick):
-        self.blocks, self.least, self.trial = (6, 4, 1) if quick else (12, 8, 2)
+        self.blocks, self.least, self.trial = (5, 4, 1) if quick else (12, 8, 2)
         self.warm_ns, self.slice_ns = (2e6, 4e6) if quick else (4e6, 20e6)
-        self.row_s = 0.8 if quick else 6
+        self.row_s = 0.6 if quick else 6
         self.starts = 1 if quick else 3
 
 
@@ -74,7 +74,7 @@ class Bench:
             except (engines.Missing, Failed) as problem:
                 self.missing[name] = str(problem)
                 print(f"peers: without {name}: {problem}", flush=True)
-        limit = arguments.limit or (220 if arguments.quick else 1440)
+        limit = arguments.limit or (260 if arguments.quick else 1440)
         self.deadline = time.monotonic() + limit
 
     # ---- one row ----

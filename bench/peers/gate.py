@@ -15,7 +15,7 @@ import time
 FULL = (0.8, 0.85, 0.9)
 LEAST = 4  # blocks of every engine, below which none is left out
 TRIES = 3  # of a turn at most
-PATIENCE, SHARE = 0.3, 0.5  # seconds of a row to wait and repeat; part of the time that counted
+PATIENCE, SHARE = 0.2, 0.5  # seconds of a row to wait and repeat; part of the time that counted
 REST = 0.005  # seconds between two looks for one
 NEAREST, SETTLE = 3, 4  # processors that are looked at again, and how often: idle ones rise slowly
 

@@ -67,7 +67,7 @@ def options():
     parser.add_argument("--threads", default="", help="numbers of threads; default 1 and all")
     parser.add_argument("--quick", action="store_true", help="shorter slices, fewer blocks")
     parser.add_argument("--limit", type=float, default=0,
-                        help="seconds, then rows are left out; default 1440, quick 220")
+                        help="seconds, then rows are left out; default 1440, quick 260")
     parser.add_argument("--list", action="store_true", help="the rows, and stop")
     parser.add_argument("--out", help="folder of the results; default: bench/results for all rows")
     return parser.parse_args()
