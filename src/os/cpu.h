@@ -24,6 +24,14 @@ static inline void takt_cpu_set_add(takt_cpu_set *set, int cpu)
         set->bits[cpu / 64] |= UINT64_C(1) << (cpu % 64);
 }
 
+static inline int takt_cpu_set_count(const takt_cpu_set *set)
+{
+    int count = 0;
+    for (int cpu = 0; cpu < TAKT_CPU_MAX; cpu++)
+        count += takt_cpu_set_has(set, cpu);
+    return count;
+}
+
 typedef struct takt_cache {
     uint64_t bytes; /* of one instance; 0: unknown */
     int shared_by;  /* logical processors that share it */

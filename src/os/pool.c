@@ -16,10 +16,10 @@
  * caller raises `epoch` before he looks at `sleepers`, all in one total order; likewise `waiting`
  * and `finished`.
  *
- * Runs of few tasks are the first workers' own. Who had none in many runs goes to rest: he neither
- * looks at `epoch`, which all that do are slower to see, nor is among the sleepers of whom some are
- * woken. A run of more tasks recalls all who rest; they announce themselves in `resting` as others
- * do in `sleepers`.
+ * Runs of few tasks are the first workers' own, and of whoever was woken for them. Who had none in
+ * many runs goes to rest: he neither looks at `epoch`, which all that do are slower to see, nor is
+ * among the sleepers. A run with a task for the first who rests recalls all; `rest_from` announces
+ * them as `sleepers` does others.
  */
 #include "os/pool.h"
 
@@ -54,8 +54,8 @@ struct takt_pool {
 
     _Alignas(TAKT_ALIGN) _Atomic uint32_t sleepers;
     _Atomic uint32_t is_leased, is_stopping;
-    _Atomic uint32_t waiting; /* the caller sleeps until every task is done */
-    _Atomic uint32_t resting, recalls;
+    _Atomic uint32_t waiting;            /* the caller sleeps until every task is done */
+    _Atomic uint32_t rest_from, recalls; /* the first who rests, TAKT_POOL_MAX: nobody */
 
     takt_ctx *ctx;
     takt_doze doze;
@@ -136,12 +136,12 @@ static bool take(worker *owner, const job *j, size_t threads, size_t *task)
     return true;
 }
 
-/* The thread's own share, then what is left of the others'. With one task each at most, only the
- * caller looks for tasks that their owners have not taken: others would be in their way. */
-static size_t do_tasks(takt_pool *pool, const job *j, size_t self)
+/* The thread's own share, then what is left of the others'. With one task each at most, only who
+ * `helps` looks for tasks that their owners have not taken: others would be in their way. */
+static size_t do_tasks(takt_pool *pool, const job *j, size_t self, bool helps)
 {
     const size_t threads = (size_t)pool->workers + 1;
-    const size_t reach = self == 0 || j->count > threads ? threads : 1;
+    const size_t reach = helps || j->count > threads ? threads : 1;
     size_t done = 0, task;
     for (size_t k = 0; k < reach; k++) {
         worker *owner = &pool->worker[(self + k) % threads];
@@ -155,16 +155,17 @@ static size_t do_tasks(takt_pool *pool, const job *j, size_t self)
     return done;
 }
 
-/* False: the run has no task for this thread. */
-static bool join_run(takt_pool *pool, int thread)
+/* False: the run has no task of this thread's own. Whoever was woken helps: as many are as there
+ * are tasks, and their owners may be others, who sleep on. */
+static bool join_run(takt_pool *pool, int thread, bool was_woken)
 {
     const job j = read_job(pool);
-    if (do_tasks(pool, &j, (size_t)thread) == 0)
-        return (size_t)thread < j.count;
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load(&pool->waiting) != 0 && atomic_exchange(&pool->waiting, 0) != 0)
-        takt_doze_wake(&pool->doze, &pool->waiting, 1);
-    return true;
+    if (do_tasks(pool, &j, (size_t)thread, was_woken) > 0) {
+        atomic_thread_fence(memory_order_seq_cst);
+        if (atomic_load(&pool->waiting) != 0 && atomic_exchange(&pool->waiting, 0) != 0)
+            takt_doze_wake(&pool->doze, &pool->waiting, 1);
+    }
+    return (size_t)thread < j.count;
 }
 
 static void sleep_until(takt_pool *pool, uint32_t seen)
@@ -175,19 +176,21 @@ static void sleep_until(takt_pool *pool, uint32_t seen)
     atomic_fetch_sub(&pool->sleepers, 1);
 }
 
-/* Until a run has more tasks than threads that do not rest. */
-static void rest(takt_pool *pool, uint32_t seen)
+/* Until a run has a task for the first who rests. */
+static void rest(takt_pool *pool, uint32_t seen, uint32_t self)
 {
     const uint32_t recalls = atomic_load(&pool->recalls);
-    atomic_fetch_add(&pool->resting, 1);
+    uint32_t first = atomic_load(&pool->rest_from);
+    while (self < first && !atomic_compare_exchange_weak(&pool->rest_from, &first, self))
+        continue;
     if (atomic_load(&pool->epoch) == seen)
         while (atomic_load(&pool->is_stopping) == 0 && atomic_load(&pool->recalls) == recalls)
             takt_doze_wait(&pool->doze, &pool->recalls, recalls);
-    atomic_fetch_sub(&pool->resting, 1);
 }
 
 static void recall(takt_pool *pool)
 {
+    atomic_store(&pool->rest_from, TAKT_POOL_MAX); /* before: who rests from now on is told again */
     atomic_fetch_add(&pool->recalls, 1);
     takt_doze_wake(&pool->doze, &pool->recalls, TAKT_POOL_MAX);
 }
@@ -202,12 +205,13 @@ static void work(void *arg)
     uint32_t seen = 0; /* before any run: one that was opened meanwhile is seen as new */
     int idle = 0;      /* runs without a task for this thread, one after the other */
     while (atomic_load(&pool->is_stopping) == 0) {
-        if (!spin(pool, is_called, NULL, seen))
+        const bool sleeps = !spin(pool, is_called, NULL, seen);
+        if (sleeps)
             sleep_until(pool, seen);
         seen = atomic_load(&pool->epoch);
-        idle = join_run(pool, self->index) ? 0 : idle + 1;
+        idle = join_run(pool, self->index, sleeps) ? 0 : idle + 1;
         if (idle == REST_AFTER) {
-            rest(pool, seen);
+            rest(pool, seen, (uint32_t)self->index);
             idle = 0;
         }
     }
@@ -251,15 +255,11 @@ static void run_together(takt_pool *pool, takt_task_fn *task, void *user, size_t
     atomic_store_explicit(&pool->user, user, memory_order_relaxed);
     atomic_store_explicit(&pool->call, j.run << LOW_BITS | count, memory_order_release);
     atomic_fetch_add(&pool->epoch, 1);
-    const int workers = pool->workers;
-    const size_t resting = atomic_load(&pool->resting);
-    if (resting > 0 && count + resting > (size_t)workers + 1)
+    if (count > atomic_load(&pool->rest_from))
         recall(pool);
-    if (atomic_load(&pool->sleepers) > 0) {
-        const size_t wanted = count - 1;
-        takt_doze_wake(&pool->doze, &pool->epoch, wanted < (size_t)workers ? (int)wanted : workers);
-    }
-    finish_run(pool, &j, do_tasks(pool, &j, 0));
+    if (atomic_load(&pool->sleepers) > 0)
+        takt_doze_wake(&pool->doze, &pool->epoch, (int)count - 1);
+    finish_run(pool, &j, do_tasks(pool, &j, 0, true));
 }
 
 void takt_pool_run(takt_pool *pool, takt_task_fn *task, void *user, size_t count)
@@ -336,11 +336,8 @@ static uint64_t choose_spin(const takt_pool_options *options, int threads)
     if (options->spin_ns != 0)
         return options->spin_ns > 0 ? (uint64_t)options->spin_ns : 0;
     takt_cpu_set usable;
-    int processors = 0;
-    takt_cpu_usable(&usable);
-    for (int cpu = 0; cpu < TAKT_CPU_MAX; cpu++)
-        processors += takt_cpu_set_has(&usable, cpu);
-    return threads <= processors ? DEFAULT_SPIN_NS : 0; /* else who spins is in somebody's way */
+    takt_cpu_usable(&usable); /* more threads: who spins is in somebody's way */
+    return threads <= takt_cpu_set_count(&usable) ? DEFAULT_SPIN_NS : 0;
 }
 
 takt_status takt_pool_create(takt_ctx *ctx, int threads, const takt_pool_options *options,
@@ -363,6 +360,7 @@ takt_status takt_pool_create(takt_ctx *ctx, int threads, const takt_pool_options
     pool->ctx = ctx;
     pool->bytes = bytes;
     pool->room = threads - 1;
+    pool->rest_from = TAKT_POOL_MAX;
     pool->spin_ns = choose_spin(options, threads);
     if (takt_doze_init(&pool->doze) != 0) {
         takt_mem_put(ctx, pool, bytes);

@@ -80,11 +80,11 @@ static void short_runs(void)
     }
 }
 
-/* Who had no task in thousands of runs rests, and comes back for a run that has one for him: tasks
- * that wait for each other are done by as many threads. */
+/* Tasks that wait for each other: all are done only by as many threads. Ten seconds, then not. */
 typedef struct meeting {
     _Atomic int present;
     int wanted;
+    _Atomic bool missed;
 } meeting;
 
 static void meet(void *user, size_t task, int thread)
@@ -92,13 +92,40 @@ static void meet(void *user, size_t task, int thread)
     meeting *m = user;
     (void)task, (void)thread;
     atomic_fetch_add(&m->present, 1);
-    while (atomic_load(&m->present) < m->wanted)
+    for (int i = 0; i < 200000 && atomic_load(&m->present) < m->wanted; i++)
         usleep(50);
+    if (atomic_load(&m->present) < m->wanted)
+        m->missed = true;
 }
 
+static void expect_to_meet(takt_pool *pool, int wanted)
+{
+    meeting m = {.wanted = wanted};
+    takt_pool_run(pool, meet, &m, (size_t)wanted);
+    EXPECT(!m.missed && m.present == wanted, "%d tasks", wanted);
+}
+
+/* Fewer tasks than threads, all of whom sleep: whoever is woken does them, their owners or not. */
+static void few_tasks_for_sleepers(void)
+{
+    enum { THREADS = 8 };
+    takt_pool *pool;
+    const takt_pool_options options = {.spin_ns = TAKT_SPIN_NONE};
+    EXPECT_OK(ctx, takt_pool_create(ctx, THREADS, &options, &pool));
+    EXPECT(takt_pool_try_lease(pool));
+    for (int wanted = 2; wanted <= THREADS; wanted++)
+        for (int i = 0; i < 5; i++) {
+            usleep(1000);
+            expect_to_meet(pool, wanted);
+        }
+    takt_pool_release(pool);
+    takt_pool_destroy(pool);
+}
+
+/* Who had no task in thousands of runs rests, and comes back for a run that has one for him. */
 static void resting(void)
 {
-    enum { THREADS = 5, SMALL = 4000, TIMES = 3 };
+    enum { THREADS = 5, SMALL = 4000 };
     static const int64_t spins[] = {100000, TAKT_SPIN_NONE};
     for (size_t s = 0; s < 2; s++) {
         takt_pool *pool;
@@ -106,14 +133,12 @@ static void resting(void)
         const takt_pool_options options = {.spin_ns = spins[s]};
         EXPECT_OK(ctx, takt_pool_create(ctx, THREADS, &options, &pool));
         EXPECT(takt_pool_try_lease(pool));
-        for (int i = 0; i < TIMES; i++) {
-            meeting m = {.wanted = THREADS};
+        for (int wanted = 3; wanted <= THREADS; wanted++) {
             for (unsigned k = 0; k < SMALL; k++)
                 takt_pool_run(pool, count_task, &j, 2);
-            takt_pool_run(pool, meet, &m, THREADS);
-            EXPECT(m.present == THREADS, "%d", m.present);
+            expect_to_meet(pool, wanted);
         }
-        EXPECT(j.done[0] == j.done[1] && j.done[0] == TIMES * SMALL, "%u", j.done[0]);
+        EXPECT(j.done[0] == j.done[1] && j.done[0] == 3 * SMALL, "%u", j.done[0]);
         takt_pool_release(pool);
         takt_pool_destroy(pool); /* some rest, some do not */
     }
@@ -351,5 +376,5 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, each_task_once, short_runs, resting, without_a_pool, cycles, lease, two_users,
-          threads_fail, sweeps, idle, bad_arguments, binds, fp_state, end)
+TEST_MAIN(begin, each_task_once, short_runs, few_tasks_for_sleepers, resting, without_a_pool,
+          cycles, lease, two_users, threads_fail, sweeps, idle, bad_arguments, binds, fp_state, end)

@@ -130,9 +130,7 @@ static void affinity(void)
     threads_on(cpu, &bound);
     takt_cpu_set usable;
     takt_cpu_usable(&usable);
-    int count = 0;
-    for (int i = 0; i < TAKT_CPU_MAX; i++)
-        count += takt_cpu_set_has(&usable, i);
+    const int count = takt_cpu_set_count(&usable);
     EXPECT(bound == before + 1 || count == 1, "%d threads are bound to %d, before %d", bound, cpu,
            before);
     EXPECT(takt_set_affinity(s, 2, cpu) == TAKT_ERR_ARGUMENT);

@@ -175,7 +175,7 @@ INLINE void softmax(const place *to, const T *x, T most, size_t n)
 static T end_next(const place *to, size_t n)
 {
     const size_t done = n - n % (ROUNDS * WIDE);
-    memcpy(to->next_d + done, to->next_x + done, (n - done) * sizeof *to->keep);
+    memmove(to->next_d + done, to->next_x + done, (n - done) * sizeof *to->keep);
     return largest_of(to->next_x, done, n, VEC(larger)(to->top[0], to->top[1]));
 }
 
