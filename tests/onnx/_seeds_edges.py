@@ -5,7 +5,8 @@ from _seeds_ops import ML, REFUSED, TRAINING, built, i64_0
 from _seeds_ops import x as given
 from _seeds_ops import zeros
 
-WIRE, SHAPE, DTYPE, ATTR, ARITY, DIM = 3301, 2101, 2103, 2104, 2105, 2106
+WIRE, STATIC = 3301, 3303
+SHAPE, DTYPE, ATTR, ARITY, DIM = 2101, 2103, 2104, 2105, 2106
 FLAG, COUNT = value("b", [], 9), value("n", [], 7)
 
 
@@ -103,6 +104,11 @@ def nothing(onnx, legal):
     for name, boxes, scores in (("batch", (0, 2, 4), (0, 1, 2)), ("class", (1, 2, 4), (1, 0, 2)),
                                 ("box", (1, 0, 4), (1, 1, 0))):
         legal(f"boxes_no_{name}", "NonMaxSuppression", zeros(*boxes), zeros(*scores), i64_0(3))
+    # No element, but 2^32 places to look for it: not worked out.
+    last = node("Reshape", ["x", "s"], ["y"])
+    onnx("33_empty_wide", Graph([node("Softmax", ["w"], ["s"], axis=2), last], [value("x", [4])],
+                                [value("y", [4])], [tensor("w", [1 << 31, 2, 0], 1, b"")]),
+         STATIC, last)
     legal("unique_none", "Unique", zeros(0), outputs=("y", "a", "b", "c"))
     weight = (field(1, tensor("w", [2], 1, floats(1, 2)))
               + field(2, tensor("i", [2, 0], 7, b"")))

@@ -9,6 +9,16 @@
 #include "io/onnx/import.h"
 #include "op/util/make.h"
 
+/* Elements, or where there are none because one size is 0, the places that the others make: an
+ * evaluation may walk over them all to find nothing. */
+static double places(const takt_type *t)
+{
+    double count = 1;
+    for (int i = 0; i < t->rank; i++)
+        count *= fmax((double)t->dim[i], 1);
+    return count;
+}
+
 /* Arithmetic and elements touched, without what subgraphs do. */
 static double own_cost(const takt_graph *g, const takt_node *n)
 {
@@ -18,9 +28,9 @@ static double own_cost(const takt_graph *g, const takt_node *n)
         n->op->cost(g, n, &cost);
     for (uint32_t i = 0; i < n->in_count; i++)
         if (n->in[i] != TAKT_NONE)
-            elements += takt_make_count(takt_type_of(g, n->in[i]));
+            elements += places(takt_type_of(g, n->in[i]));
     for (uint32_t i = 0; i < n->out_count; i++)
-        elements += takt_make_count(&n->type[i]);
+        elements += places(&n->type[i]);
     return elements + fmax(cost.flops, 0);
 }
 
