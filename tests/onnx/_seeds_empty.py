@@ -225,7 +225,7 @@ def bound(onnx):
         [zero, vector("before", 0, 1, 2)]))
     flex = node("FlexAttention", ["q", "k", "k"], ["y"], domain="ai.onnx.preview")
     onnx("legal_29_flex_heads_bound", model(Graph(
-        [flex, node("Add", ["q", "two"], ["z"])], [value("q", [1, "h", 2, 4]),
+        [node("Add", ["q", "two"], ["z"]), flex], [value("q", [1, "h", 2, 4]),
                                                    value("k", [1, 2, 2, 4])],
         [value("y", [1, "h", 2, 4])], [tensor("two", [1, 2, 1, 1], 1, floats(0, 0))]), 21,
         field(8, field(1, "ai.onnx.preview") + field(2, 1))))

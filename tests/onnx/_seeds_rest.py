@@ -3,6 +3,7 @@ depths that add up, values that are worked out in rare ways, and what would take
 from _pb import Graph, field, floats, ints, many, model, node, tensor, value, varint
 from _seeds_empty import all_empty
 from _seeds_forms import all_forms
+from _seeds_named import all_named
 from _seeds_ops import BIG, MAX, REFUSED, STATIC, WIRE
 
 ROW, FLAG = value("x", [3]), tensor("t", [], 9, b"\1")
@@ -18,6 +19,7 @@ def all_rest(onnx):
     own_ops(onnx)
     all_forms(onnx)
     all_empty(onnx)
+    all_named(onnx)
 
 
 def words(onnx):

@@ -9,53 +9,62 @@
 
 typedef struct seed {
     const char *name;
-    int rank, id; /* of x, [3] or [2, 3]; of the error, 0 if there is none */
+    int rank, id;      /* of x, [3] or [2, 3]; of the error, 0 if there is none */
+    const char *sizes; /* of names; NULL: 1 each */
 } seed;
 
 static const seed seeds[] = {
-    {"19_gather_size", 1, 5001},
-    {"19_gather_below", 1, 5001},
-    {"19_gather_least", 1, 5001},
-    {"20_expand_huge", 1, 9002},
-    {"legal_loop_endless", 1, 5004},
-    {"legal_23_scale_0", 2, 0},
-    {"legal_23_scale_nan", 2, 0},
-    {"legal_23_scale_inf", 2, 0},
-    {"legal_23_scale_negative", 2, 0},
-    {"legal_23_scale_denormal", 2, 0},
-    {"13_unknown_fields", 1, 0},
-    {"legal_domain_twice", 1, 0},
-    {"19_gather_elements_size", 1, 5001},
-    {"19_gather_elements_below", 1, 5001},
-    {"19_gather_elements_least", 1, 5001},
-    {"19_gather_nd_size", 1, 5001},
-    {"19_gather_nd_below", 1, 5001},
-    {"19_gather_nd_least", 1, 5001},
-    {"19_scatter_elements_size", 1, 5001},
-    {"19_scatter_elements_below", 1, 5001},
-    {"19_scatter_elements_least", 1, 5001},
-    {"19_scatter_nd_size", 1, 5001},
-    {"19_scatter_nd_below", 1, 5001},
-    {"19_scatter_nd_least", 1, 5001},
+    {"19_gather_size", 1, 5001, NULL},
+    {"19_gather_below", 1, 5001, NULL},
+    {"19_gather_least", 1, 5001, NULL},
+    {"20_expand_huge", 1, 9002, NULL},
+    {"legal_loop_endless", 1, 5004, NULL},
+    {"legal_23_scale_0", 2, 0, NULL},
+    {"legal_23_scale_nan", 2, 0, NULL},
+    {"legal_23_scale_inf", 2, 0, NULL},
+    {"legal_23_scale_negative", 2, 0, NULL},
+    {"legal_23_scale_denormal", 2, 0, NULL},
+    {"13_unknown_fields", 1, 0, NULL},
+    {"legal_domain_twice", 1, 0, NULL},
+    {"19_gather_elements_size", 1, 5001, NULL},
+    {"19_gather_elements_below", 1, 5001, NULL},
+    {"19_gather_elements_least", 1, 5001, NULL},
+    {"19_gather_nd_size", 1, 5001, NULL},
+    {"19_gather_nd_below", 1, 5001, NULL},
+    {"19_gather_nd_least", 1, 5001, NULL},
+    {"19_scatter_elements_size", 1, 5001, NULL},
+    {"19_scatter_elements_below", 1, 5001, NULL},
+    {"19_scatter_elements_least", 1, 5001, NULL},
+    {"19_scatter_nd_size", 1, 5001, NULL},
+    {"19_scatter_nd_below", 1, 5001, NULL},
+    {"19_scatter_nd_least", 1, 5001, NULL},
 
-    {"legal_19_one_hot_size", 1, 0},
-    {"legal_19_one_hot_below", 1, 0},
-    {"legal_19_one_hot_least", 1, 0},
-    {"legal_16_shadowed_value", 1, 0},
-    {"legal_16_shadowed_input", 1, 0},
-    {"legal_add", 1, 0},
-    {"legal_29_circular_bound", 1, 0},
-    {"legal_29_columns_bound", 1, 0},
+    {"legal_19_one_hot_size", 1, 0, NULL},
+    {"legal_19_one_hot_below", 1, 0, NULL},
+    {"legal_19_one_hot_least", 1, 0, NULL},
+    {"legal_16_shadowed_value", 1, 0, NULL},
+    {"legal_16_shadowed_input", 1, 0, NULL},
+    {"legal_add", 1, 0, NULL},
+    {"legal_29_circular_bound", 1, 0, NULL},
+    {"legal_29_columns_bound", 1, 0, NULL},
+    {"legal_29_gather_shorter", 1, 0, "n=3"},
+    {"legal_29_scatter_shorter", 1, 0, "n=3"},
+    {"legal_29_blocks_named", 1, 0, "n=3"},
+    {"legal_29_columns_of_three", 1, 0, NULL},
+    {"legal_29_lowest_pool", 1, 0, NULL},
 };
 
 /* What some give. */
 static const struct {
     const char *name;
     float want[3];
-} floats[] = {{"legal_19_one_hot_size", {0, 0, 0}},   {"legal_19_one_hot_below", {0, 0, 0}},
-              {"legal_19_one_hot_least", {0, 0, 0}},  {"legal_16_shadowed_value", {1, 0, 3}},
-              {"legal_16_shadowed_input", {1, 0, 3}}, {"legal_add", {2, 0, 6}},
-              {"legal_29_circular_bound", {1, 7, 3}}, {"legal_29_columns_bound", {0, 1, 2}}};
+} floats[] = {{"legal_19_one_hot_size", {0, 0, 0}},    {"legal_19_one_hot_below", {0, 0, 0}},
+              {"legal_19_one_hot_least", {0, 0, 0}},   {"legal_16_shadowed_value", {1, 0, 3}},
+              {"legal_16_shadowed_input", {1, 0, 3}},  {"legal_add", {2, 0, 6}},
+              {"legal_29_circular_bound", {1, 7, 3}},  {"legal_29_columns_bound", {0, 1, 2}},
+              {"legal_29_gather_shorter", {1, 1, -2}}, {"legal_29_scatter_shorter", {9, 8, 3}},
+              {"legal_29_blocks_named", {2, -4, 13}},  {"legal_29_columns_of_three", {0, 1, 2}},
+              {"legal_29_lowest_pool", {0, 3, 0}}};
 
 static float numbers[] = {1, -2, 3, 0, INFINITY, NAN};
 
@@ -78,7 +87,7 @@ static int run(takt_session *s, const seed *of, int8_t *out)
 
 static int id_of(takt_ctx *ctx, const seed *of, const char *backend, int8_t *out)
 {
-    const takt_plan_options options = {.backend = backend, .threads = 1};
+    const takt_plan_options options = {.backend = backend, .threads = 1, .sizes = of->sizes};
     char path[200];
     takt_model *m = NULL;
     takt_plan *plan = NULL;

@@ -64,16 +64,39 @@ takt_id takt_heads_sum(takt_call *c, takt_id a, takt_id b)
     return takt_add(c->g, a, b);
 }
 
-/* Every head of x serves heads / its own heads of the queries. */
-static takt_id repeat(takt_call *c, takt_id x, takt_dim heads)
+takt_id takt_heads_repeat(takt_call *c, takt_id x, takt_dim heads)
 {
-    const takt_type t = *takt_type_of(c->g, x);
-    if (heads == t.dim[1] || t.dim[1] < 1 || heads < 0)
+    if (x == TAKT_NONE)
         return x;
-    const takt_dim times = heads / t.dim[1];
-    x = takt_reshape(c->g, x, (takt_dim[]){t.dim[0], t.dim[1], 1, t.dim[2], t.dim[3]}, 5);
-    x = takt_broadcast(c->g, x, (takt_dim[]){t.dim[0], t.dim[1], times, t.dim[2], t.dim[3]}, 5);
+    const takt_type t = *takt_type_of(c->g, x);
+    takt_dim own = 0;
+    takt_graph_fail_if(c->g, takt_dim_resolve(c->g->dims, t.dim[1], &own));
+    takt_graph_fail_if(c->g, takt_dim_resolve(c->g->dims, heads, &heads));
+    if (c->g->status != TAKT_OK)
+        return TAKT_NONE;
+    if (heads == own || own == 0 || (own == 1 && heads < 0)) /* one serves any number */
+        return x;
+    if (!takt_dim_is_number(own) || !takt_dim_is_number(heads)) {
+        (void)takt_onnx_refuse(c, "heads without a number");
+        return TAKT_NONE;
+    }
+    x = takt_reshape(c->g, x, (takt_dim[]){t.dim[0], own, 1, t.dim[2], t.dim[3]}, 5);
+    x = takt_broadcast(c->g, x, (takt_dim[]){t.dim[0], own, heads / own, t.dim[2], t.dim[3]}, 5);
     return takt_reshape(c->g, x, (takt_dim[]){t.dim[0], heads, t.dim[2], t.dim[3]}, 4);
+}
+
+double takt_heads_scale(takt_call *c, takt_dim size)
+{
+    takt_graph_fail_if(c->g, takt_dim_resolve(c->g->dims, size, &size));
+    if (!takt_dim_is_number(size))
+        (void)takt_onnx_refuse(c, "heads whose size is without a number");
+    return size > 0 ? 1 / sqrt((double)size) : 1;
+}
+
+/* Here the keys have as many heads as they are told to have: a name is that number. */
+static takt_id served(takt_call *c, takt_id x, takt_dim heads)
+{
+    return takt_dim_is_number(takt_type_of(c->g, x)->dim[1]) ? takt_heads_repeat(c, x, heads) : x;
 }
 
 takt_id takt_heads_attend(takt_call *c, const takt_heads *h)
@@ -83,12 +106,12 @@ takt_id takt_heads_attend(takt_call *c, const takt_heads *h)
         return TAKT_NONE;
     const takt_type q = *takt_type_of(g, h->q);
     const takt_dtype wide = takt_dtype_bits(q.dtype) < 32 ? TAKT_F32 : q.dtype;
-    if (h->scale == 0 && !takt_dim_is_number(q.dim[3])) {
-        (void)takt_onnx_refuse(c, "the size of a head is not known");
+    const double scale = h->scale != 0 ? h->scale : takt_heads_scale(c, q.dim[3]);
+    const takt_id k = served(c, h->k, q.dim[1]);
+    const takt_id v = served(c, h->v, q.dim[1]);
+    if (c->status != TAKT_OK || k == TAKT_NONE || v == TAKT_NONE)
         return TAKT_NONE;
-    }
-    const double scale = h->scale != 0 ? h->scale : 1 / sqrt((double)q.dim[3]);
-    takt_id s = takt_matmul(g, h->q, repeat(c, h->k, q.dim[1]), false, true);
+    takt_id s = takt_matmul(g, h->q, k, false, true);
     s = takt_onnx_cast(c, s, wide);
     if (s == TAKT_NONE)
         return s;
@@ -99,7 +122,7 @@ takt_id takt_heads_attend(takt_call *c, const takt_heads *h)
         s = takt_add(g, s, takt_onnx_cast(c, h->added, wide));
     s = takt_onnx_op1(c, &takt_op_softmax, s, 1, &(takt_named_attr){"axis", takt_attr_i64(-1)});
     s = takt_onnx_cast(c, s, q.dtype);
-    return s == TAKT_NONE ? s : takt_matmul(g, s, repeat(c, h->v, q.dim[1]), false, false);
+    return s == TAKT_NONE ? s : takt_matmul(g, s, v, false, false);
 }
 
 typedef struct pair {

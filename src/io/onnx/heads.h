@@ -19,6 +19,12 @@ takt_id takt_heads_bar(takt_call *c, takt_id seen, double value);
 /* a + b, where each may be TAKT_NONE. */
 takt_id takt_heads_sum(takt_call *c, takt_id a, takt_id b);
 
+/* x [batch, heads, sequence, size] for `heads` queries' heads, each of x serving as many; refuses
+ * names whose number is not known. */
+takt_id takt_heads_repeat(takt_call *c, takt_id x, takt_dim heads);
+/* 1 / sqrt(size); refuses a name whose number is not known. */
+double takt_heads_scale(takt_call *c, takt_dim size);
+
 typedef struct takt_heads {
     takt_id q, k, v; /* [batch, heads, sequence, size]; those of k and v may divide those of q */
     takt_id added;   /* f32, to the scores; or TAKT_NONE */

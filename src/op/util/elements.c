@@ -10,11 +10,12 @@ takt_status takt_elements_infer(takt_infer *in, int64_t given, int *axis)
     TAKT_TRY(takt_check_axis(in, given, x->rank, axis));
     bool fits = x->rank == index->rank;
     for (int i = 0; fits && i < x->rank; i++) {
-        const bool both = takt_dim_is_number(x->dim[i]) && takt_dim_is_number(index->dim[i]);
-        if (i != *axis && both)
-            fits = index->dim[i] <= x->dim[i];
-        else if (i != *axis)
-            TAKT_TRY(takt_check_agree(in, x->dim[i], index->dim[i], &fits));
+        takt_dim have = 0, want = 0;
+        TAKT_TRY(takt_dim_resolve(in->dims, x->dim[i], &have));
+        TAKT_TRY(takt_dim_resolve(in->dims, index->dim[i], &want));
+        /* A name says nothing: index may be shorter, and is looked at again with numbers. */
+        if (i != *axis && takt_dim_is_number(have) && takt_dim_is_number(want))
+            fits = want <= have;
     }
     if (fits)
         return TAKT_OK;

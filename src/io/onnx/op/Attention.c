@@ -1,7 +1,7 @@
 /* Attention.c - Attention of opset 23 and 24: grouped heads, cache, masks, soft cap. */
 #include <math.h>
 
-#include "io/onnx/adapt.h"
+#include "io/onnx/heads.h"
 
 typedef struct work {
     takt_call *c;
@@ -23,18 +23,6 @@ static takt_id spread(work *w, takt_id x, takt_dim heads)
         return TAKT_NONE;
     x = takt_reshape(w->g, x, (takt_dim[]){t.dim[0], t.dim[1], heads, size}, 4);
     return takt_transpose(w->g, x, (int64_t[]){0, 2, 1, 3}, 4);
-}
-
-/* Every key head serves heads / kv_heads query heads. */
-static takt_id repeat(work *w, takt_id x)
-{
-    const takt_type t = *takt_type_of(w->g, x);
-    if (w->heads == t.dim[1] || t.dim[1] < 1 || w->heads < 0)
-        return x;
-    const takt_dim times = w->heads / t.dim[1];
-    x = takt_reshape(w->g, x, (takt_dim[]){t.dim[0], t.dim[1], 1, t.dim[2], t.dim[3]}, 5);
-    x = takt_broadcast(w->g, x, (takt_dim[]){t.dim[0], t.dim[1], times, t.dim[2], t.dim[3]}, 5);
-    return takt_reshape(w->g, x, (takt_dim[]){t.dim[0], w->heads, t.dim[2], t.dim[3]}, 4);
 }
 
 static takt_id counting(work *w, takt_dim n, bool as_column)
@@ -122,11 +110,16 @@ static takt_id attend(work *w, takt_id q, takt_id k, takt_id v)
 {
     takt_call *c = w->c;
     const takt_dim size = takt_type_of(w->g, q)->dim[3];
-    const double scale = takt_onnx_f(c, "scale", 1 / sqrt(size > 0 ? (double)size : 1));
+    const double scale =
+        takt_onnx_attr(c, "scale") != NULL ? takt_onnx_f(c, "scale", 1) : takt_heads_scale(c, size);
     const double cap = takt_onnx_f(c, "softcap", 0);
     const int64_t mode = takt_onnx_i(c, "qk_matmul_output_mode", 0);
     q = takt_mul_scalar(w->g, q, sqrt(scale));
-    k = takt_mul_scalar(w->g, repeat(w, k), sqrt(scale));
+    k = takt_heads_repeat(c, k, w->heads);
+    v = takt_heads_repeat(c, v, w->heads);
+    if (c->status != TAKT_OK || k == TAKT_NONE || v == TAKT_NONE)
+        return TAKT_NONE;
+    k = takt_mul_scalar(w->g, k, sqrt(scale));
     takt_id s = takt_matmul(w->g, q, k, false, true), seen = s;
     s = takt_onnx_cast(c, s, w->wide);
     const takt_id added = bias(w);
@@ -143,7 +136,7 @@ static takt_id attend(work *w, takt_id q, takt_id k, takt_id v)
     if (mode == 3)
         seen = s;
     takt_onnx_set(c, 3, takt_onnx_cast(c, seen, w->dtype));
-    return takt_matmul(w->g, takt_onnx_cast(c, s, w->dtype), repeat(w, v), false, false);
+    return takt_matmul(w->g, takt_onnx_cast(c, s, w->dtype), v, false, false);
 }
 
 static takt_status adapt(takt_call *c)
@@ -159,6 +152,10 @@ static takt_status adapt(takt_call *c)
     w.queries = q.dim[w.is_flat ? 1 : 2];
     w.heads = w.is_flat ? takt_onnx_i(c, "q_num_heads", 1) : q.dim[1];
     w.kv_heads = w.is_flat ? takt_onnx_i(c, "kv_num_heads", 1) : k.dim[1];
+    TAKT_TRY(takt_dim_resolve(c->g->dims, w.heads, &w.heads));
+    TAKT_TRY(takt_dim_resolve(c->g->dims, w.kv_heads, &w.kv_heads));
+    if (!w.is_flat && (!takt_dim_is_number(w.heads) || !takt_dim_is_number(w.kv_heads)))
+        return takt_onnx_refuse(c, "heads without a number");
     if (q.rank < 3 || q.rank > 4 || k.rank != q.rank || w.heads < 1 || w.kv_heads < 1 ||
         w.heads % w.kv_heads != 0)
         return takt_onnx_refuse(c, "ranks or heads that do not fit");

@@ -2,17 +2,7 @@
 #include <math.h>
 
 #include "io/onnx/control.h"
-
-static takt_id repeat(takt_call *c, takt_id x, takt_dim heads)
-{
-    const takt_type t = *takt_type_of(c->g, x);
-    if (t.dim[1] == heads || t.dim[1] < 1 || heads < 0) /* a name will be the number of the keys */
-        return x;
-    x = takt_reshape(c->g, x, (takt_dim[]){t.dim[0], t.dim[1], 1, t.dim[2], t.dim[3]}, 5);
-    x = takt_broadcast(c->g, x,
-                       (takt_dim[]){t.dim[0], t.dim[1], heads / t.dim[1], t.dim[2], t.dim[3]}, 5);
-    return takt_reshape(c->g, x, (takt_dim[]){t.dim[0], heads, t.dim[2], t.dim[3]}, 4);
-}
+#include "io/onnx/heads.h"
 
 static takt_status modify(takt_call *c, const char *name, takt_id *x)
 {
@@ -35,17 +25,21 @@ static takt_status adapt(takt_call *c)
     const takt_type t = *takt_onnx_type(c, 0);
     if (c->status != TAKT_OK || k == TAKT_NONE || v == TAKT_NONE || t.rank != 4)
         return takt_onnx_refuse(c, "inputs that are not of rank 4");
-    const double scale = takt_onnx_f(c, "scale", 1 / sqrt(t.dim[3] > 0 ? (double)t.dim[3] : 1));
+    const double scale = takt_onnx_attr(c, "scale") != NULL ? takt_onnx_f(c, "scale", 1)
+                                                            : takt_heads_scale(c, t.dim[3]);
     const takt_dtype wide =
         takt_onnx_to(c, "softmax_precision", takt_dtype_bits(t.dtype) < 32 ? TAKT_F32 : t.dtype);
     q = takt_mul_scalar(c->g, q, sqrt(scale));
-    k = takt_mul_scalar(c->g, repeat(c, k, t.dim[1]), sqrt(scale));
+    k = takt_heads_repeat(c, k, t.dim[1]);
+    v = takt_heads_repeat(c, v, t.dim[1]);
+    if (c->status != TAKT_OK || k == TAKT_NONE || v == TAKT_NONE)
+        return takt_onnx_done(c, TAKT_NONE);
+    k = takt_mul_scalar(c->g, k, sqrt(scale));
     takt_id s = takt_onnx_cast(c, takt_matmul(c->g, q, k, false, true), wide);
     TAKT_TRY(modify(c, "score_mod", &s));
     s = takt_onnx_op1(c, &takt_op_softmax, s, 1, &(takt_named_attr){"axis", takt_attr_i64(3)});
     TAKT_TRY(modify(c, "prob_mod", &s));
-    return takt_onnx_done(
-        c, takt_matmul(c->g, takt_onnx_cast(c, s, t.dtype), repeat(c, v, t.dim[1]), false, false));
+    return takt_onnx_done(c, takt_matmul(c->g, takt_onnx_cast(c, s, t.dtype), v, false, false));
 }
 
 const takt_onnx_op takt_onnx_FlexAttention = {

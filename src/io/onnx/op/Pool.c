@@ -25,41 +25,74 @@ static takt_id folded(takt_call *c, takt_id y, const takt_type *x, const takt_sp
     return takt_reshape(c->g, y, dims, s->count + 2);
 }
 
+/* flat [positions, elements] with the first element of the window that is no padding in place of
+ * -1: padding is found first only where all are -inf. `none` says which windows have no such. */
+static takt_id without_padding(takt_call *c, takt_id flat, int64_t size, takt_id *none)
+{
+    const int64_t axis = 1;
+    const takt_id end = takt_scalar_i64(c->g, size);
+    const takt_id outside = takt_binary(c->g, &takt_op_lt, flat, takt_scalar_i64(c->g, 0));
+    const takt_id inner = takt_select(c->g, outside, end, flat);
+    const takt_id first = takt_reduce_over(c->g, &takt_op_reduce_min, inner, &axis, 1, true);
+    if (first == TAKT_NONE)
+        return first;
+    *none = takt_binary(c->g, &takt_op_eq, first, end);
+    return takt_select(c->g, outside, first, flat);
+}
+
+/* Flat indices by the last axis first to those by the first axis first. */
+static takt_id columns(takt_call *c, takt_id flat, const int64_t *in, size_t count)
+{
+    takt_id sum = takt_scalar_i64(c->g, 0);
+    int64_t before = 1; /* elements of the axes before, whose product fits */
+    for (size_t i = 0; i < count; i++) {
+        int64_t after = 1;
+        for (size_t k = i + 1; k < count; k++)
+            after *= in[k];
+        const takt_id at =
+            takt_binary(c->g, &takt_op_mod, takt_div(c->g, flat, takt_scalar_i64(c->g, after)),
+                        takt_scalar_i64(c->g, in[i]));
+        sum = takt_add(c->g, sum, takt_mul(c->g, at, takt_scalar_i64(c->g, before)));
+        before *= in[i];
+    }
+    return sum;
+}
+
 /* Which element of the input the maximum is: found among the elements of each window. */
 static takt_id indices(takt_call *c, takt_id x, const takt_spatial *s)
 {
     const takt_type t = *takt_type_of(c->g, x);
     const bool by_columns = takt_onnx_i(c, "storage_order", 0) != 0;
-    int64_t out[TAKT_ONNX_SPATIAL], size = 1;
-    takt_id flat = TAKT_NONE;
+    int64_t in[TAKT_ONNX_SPATIAL], out[TAKT_ONNX_SPATIAL], size = 1;
+    takt_id flat = TAKT_NONE, none = TAKT_NONE;
     const takt_id w =
         takt_spatial_unfold(c, takt_onnx_cast(c, x, TAKT_F64), s, -INFINITY, out, &flat);
     if (w == TAKT_NONE)
         return w;
     for (size_t i = 0; i < s->count; i++) { /* numbers with a product: takt_spatial_unfold */
-        takt_dim in = 0;
-        if (takt_dim_resolve(c->g->dims, t.dim[i + 2], &in) != TAKT_OK)
+        if (takt_dim_resolve(c->g->dims, t.dim[i + 2], &in[i]) != TAKT_OK)
             return TAKT_NONE;
-        size *= in;
+        size *= in[i];
     }
+    flat = without_padding(c, flat, size, &none);
+    if (by_columns && size > 0)
+        flat = columns(c, flat, in, s->count);
+    flat = flat == TAKT_NONE ? flat : takt_select(c->g, none, takt_scalar_i64(c->g, -1), flat);
+    if (flat == TAKT_NONE)
+        return flat;
     const takt_named_attr attrs[] = {{"axis", takt_attr_i64(2)}, {"keep", takt_attr_bool(true)}};
     const takt_id best = takt_onnx_op1(c, &takt_op_argmax, w, 2, attrs);
-    const takt_type *wt = takt_type_of(c->g, w);
-    const takt_id all = takt_broadcast(c->g, flat, wt->dim, 3);
+    const takt_type wt = *takt_type_of(c->g, w);
+    const takt_id all = takt_broadcast(c->g, flat, wt.dim, 3);
     takt_id at = takt_onnx_op2(c, &takt_op_gather_elements, all, best, 1,
                                &(takt_named_attr){"axis", takt_attr_i64(2)});
     at = takt_onnx_squeeze(c, at, 2);
-    if (by_columns && s->count == 2) { /* the flat index of the transposed picture */
-        const takt_id width = takt_onnx_size(c, x, 3);
-        const takt_id column = takt_binary(c->g, &takt_op_mod, at, width);
-        at = takt_add(c->g, takt_mul(c->g, column, takt_onnx_size(c, x, 2)),
-                      takt_div(c->g, at, width));
-    }
-    const takt_dim rows = wt->dim[0];
-    const takt_named_attr iota[] = {{"shape", takt_attr_shape((takt_dim[]){rows, 1}, 2)}};
+    const takt_named_attr iota[] = {{"shape", takt_attr_shape((takt_dim[]){wt.dim[0], 1}, 2)}};
     const takt_id row = takt_graph_call(c->g, &takt_op_iota, 0, NULL, 1, iota);
-    at = takt_add(c->g, at, takt_mul(c->g, row, takt_scalar_i64(c->g, size)));
-    return folded(c, at, &t, s, out);
+    const takt_id lost = takt_binary(c->g, &takt_op_lt, at, takt_scalar_i64(c->g, 0));
+    const takt_id placed = takt_add(c->g, at, takt_mul(c->g, row, takt_scalar_i64(c->g, size)));
+    at = takt_select(c->g, lost, at, placed); /* a window of padding alone has none */
+    return at == TAKT_NONE ? at : folded(c, at, &t, s, out);
 }
 
 static takt_id lp(takt_call *c, takt_id x, const takt_spatial *s)

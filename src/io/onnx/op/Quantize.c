@@ -1,11 +1,22 @@
 /* Quantize.c - QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear. */
 #include "io/onnx/adapt.h"
 
+/* Scales per block for an axis `want` without a number: element i has the scale i / size. */
+static takt_id spread_named(takt_call *c, takt_id s, int axis, int64_t size, takt_dim want)
+{
+    const takt_named_attr attrs[] = {{"shape", takt_attr_shape(&want, 1)}};
+    const takt_id at = takt_graph_call(c->g, &takt_op_iota, 0, NULL, 1, attrs);
+    return takt_onnx_gather(c, s, takt_div(c->g, at, takt_scalar_i64(c->g, size)), axis);
+}
+
 /* Scales per block: each repeated `size` times along the axis. */
 static takt_id spread(takt_call *c, takt_id s, int axis, int64_t size, takt_dim want)
 {
     if (s == TAKT_NONE)
         return s;
+    takt_graph_fail_if(c->g, takt_dim_resolve(c->g->dims, want, &want));
+    if (!takt_dim_is_number(want))
+        return spread_named(c, s, axis, size, want);
     const takt_type t = *takt_type_of(c->g, s);
     takt_dim dims[TAKT_MAX_RANK + 1], flat[TAKT_MAX_RANK];
     for (int i = 0, to = 0; i < t.rank; i++) {
