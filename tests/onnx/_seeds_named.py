@@ -3,7 +3,7 @@ MaxPool: what those that load give is in hostile_runs.c."""
 import math
 import struct
 
-from _pb import Graph, floats, ints, node, tensor, value
+from _pb import Graph, floats, ints, model, node, tensor, value
 from _seeds_ops import REFUSED, built, x
 
 NAMED = value("x", ["n"])
@@ -18,6 +18,7 @@ def all_named(onnx):
     blocks(onnx)
     pools(onnx)
     heads(onnx)
+    causal(onnx)
 
 
 def elements(onnx):
@@ -73,3 +74,21 @@ def heads(onnx):
         legal(f"{name}_size_scaled", op, size, size, size, scale=.5, **way)
         refused(f"{name}_queries_named", op, count, *[x(1, 2, 2, 4)] * 2, **way)
         refused(f"{name}_keys_named", op, x(1, 4, 2, 4), count, count, **way)
+
+
+def causal(onnx):
+    """What a query may see depends on how many came before, and on how many queries there are."""
+    def seed(name, inputs, weights):
+        nodes = [node("Unsqueeze", ["x", "around"], ["c"]), node("Mul", ["c", "zero"], ["none"]),
+                 node("Attention", inputs, ["y", "a", "b"], is_causal=1)]
+        graph = Graph(nodes, [NAMED], [value("y", [1, 1, 3, 1])],
+                      [vector("around", 0, 1, 3), tensor("zero", [], 1, floats(0)), *weights])
+        onnx(f"legal_29_causal_{name}", model(graph, 24))
+
+    def column(name, *numbers):
+        return tensor(name, [1, 1, len(numbers), 1], 1, floats(*numbers))
+
+    seed("past", ["q", "k", "v", "", "none", "c"],
+         [column("q", 0, 0, 0), column("k", 0), column("v", 10)])
+    seed("lengths", ["none", "k", "v", "", "", "", "used"],
+         [column("k", 0, 0, 0, 0), column("v", 0, 0, 0, 4), vector("used", 4)])

@@ -7,7 +7,7 @@ typedef struct work {
     takt_call *c;
     takt_graph *g;
     bool is_flat; /* inputs are [batch, sequence, heads * size] */
-    takt_dim batch, queries, keys, heads, kv_heads, past;
+    takt_dim batch, queries, keys, heads, kv_heads;
     takt_dtype dtype, wide; /* of the data, and of the softmax */
 } work;
 
@@ -76,9 +76,11 @@ static takt_id bias(work *w)
         lengths = takt_reshape(w->g, lengths, (takt_dim[]){w->batch, 1, 1, 1}, 4);
     if (takt_onnx_i(c, "is_causal", 0) != 0) {
         takt_id row = counting(w, w->queries, true);
-        takt_id offset = takt_scalar_i64(w->g, takt_dim_is_number(w->past) ? w->past : 0);
+        takt_id offset = takt_onnx_has(c, 4) ? takt_onnx_size(c, takt_onnx_in(c, 4), 2)
+                                             : takt_scalar_i64(w->g, 0);
         if (lengths != TAKT_NONE)
-            offset = takt_sub(w->g, lengths, takt_scalar_i64(w->g, w->queries));
+            offset =
+                takt_sub(w->g, lengths, takt_onnx_size(c, takt_onnx_in(c, 0), w->is_flat ? 1 : 2));
         row = takt_add(w->g, row, offset);
         const takt_id later = takt_binary(w->g, &takt_op_lt, row, counting(w, w->keys, false));
         sum = joined(w, sum, barred(w, later));
@@ -163,7 +165,6 @@ static takt_status adapt(takt_call *c)
     takt_id ks = spread(&w, takt_onnx_in(c, 1), w.kv_heads);
     takt_id vs = spread(&w, takt_onnx_in(c, 2), w.kv_heads);
     if (takt_onnx_has(c, 4)) {
-        w.past = takt_onnx_type(c, 4)->dim[2];
         ks = takt_concat(c->g, (takt_id[]){takt_onnx_in(c, 4), ks}, 2, 2);
         vs = takt_concat(c->g, (takt_id[]){takt_onnx_in(c, 5), vs}, 2, 2);
     }
