@@ -78,9 +78,9 @@ def heads(onnx):
 
 def causal(onnx):
     """What a query may see depends on how many came before, and on how many queries there are."""
-    def seed(name, inputs, weights):
+    def seed(name, inputs, weights, **attrs):
         nodes = [node("Unsqueeze", ["x", "around"], ["c"]), node("Mul", ["c", "zero"], ["none"]),
-                 node("Attention", inputs, ["y", "a", "b"], is_causal=1)]
+                 node("Attention", inputs, ["y", "a", "b"], **attrs)]
         graph = Graph(nodes, [NAMED], [value("y", [1, 1, 3, 1])],
                       [vector("around", 0, 1, 3), tensor("zero", [], 1, floats(0)), *weights])
         onnx(f"legal_29_causal_{name}", model(graph, 24))
@@ -89,6 +89,11 @@ def causal(onnx):
         return tensor(name, [1, 1, len(numbers), 1], 1, floats(*numbers))
 
     seed("past", ["q", "k", "v", "", "none", "c"],
-         [column("q", 0, 0, 0), column("k", 0), column("v", 10)])
+         [column("q", 0, 0, 0), column("k", 0), column("v", 10)], is_causal=1)
     seed("lengths", ["none", "k", "v", "", "", "", "used"],
-         [column("k", 0, 0, 0, 0), column("v", 0, 0, 0, 4), vector("used", 4)])
+         [column("k", 0, 0, 0, 0), column("v", 0, 0, 0, 4), vector("used", 4)], is_causal=1)
+    seed("window", ["none", "k", "v"], [column("k", 0, 0, 0, 0), column("v", 2, 4, 6, 8)],
+         left_window_size=0, right_window_size=1)
+    of = x(1, 1, 2, 4)
+    content, body = built("Attention", [of] * 3, opset=25, left_window_size=-2)
+    onnx("29_attention_window", content, REFUSED, body)

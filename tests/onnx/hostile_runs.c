@@ -54,6 +54,7 @@ static const seed seeds[] = {
     {"legal_29_lowest_pool", 1, 0, NULL},
     {"legal_29_causal_past", 1, 0, "n=3"},
     {"legal_29_causal_lengths", 1, 0, "n=3"},
+    {"legal_29_causal_window", 1, 0, "n=3"},
 };
 
 /* What some give. */
@@ -67,7 +68,7 @@ static const struct {
               {"legal_29_gather_shorter", {1, 1, -2}}, {"legal_29_scatter_shorter", {9, 8, 3}},
               {"legal_29_blocks_named", {2, -4, 13}},  {"legal_29_columns_of_three", {0, 1, 2}},
               {"legal_29_lowest_pool", {0, 3, 0}},     {"legal_29_causal_past", {3, 3, 3}},
-              {"legal_29_causal_lengths", {0, 0, 1}}};
+              {"legal_29_causal_lengths", {0, 0, 1}},  {"legal_29_causal_window", {3, 5, 7}}};
 
 static float numbers[] = {1, -2, 3, 0, INFINITY, NAN};
 

@@ -1,4 +1,4 @@
-/* Attention.c - Attention of opset 23 and 24: grouped heads, cache, masks, soft cap. */
+/* Attention.c - Attention of opset 23 to 25: grouped heads, cache, masks, windows, soft cap. */
 #include <math.h>
 
 #include "io/onnx/heads.h"
@@ -66,6 +66,26 @@ static takt_id given_mask(work *w)
     return m;
 }
 
+/* Each query's place among the keys, as a column. */
+static takt_id places(work *w, takt_id lengths)
+{
+    takt_call *c = w->c;
+    takt_id offset =
+        takt_onnx_has(c, 4) ? takt_onnx_size(c, takt_onnx_in(c, 4), 2) : takt_scalar_i64(w->g, 0);
+    if (lengths != TAKT_NONE)
+        offset = takt_sub(w->g, lengths, takt_onnx_size(c, takt_onnx_in(c, 0), w->is_flat ? 1 : 2));
+    return takt_add(w->g, counting(w, w->queries, true), offset);
+}
+
+/* How far a query sees to one side; -1 as far as there are keys. */
+static int64_t reach(work *w, const char *name)
+{
+    const int64_t n = takt_onnx_i(w->c, name, -1);
+    if (n < -1)
+        (void)takt_onnx_refuse(w->c, "%s is %lld", name, (long long)n);
+    return n < INT32_MAX ? n : INT32_MAX;
+}
+
 /* All that is added to the scores, or TAKT_NONE. */
 static takt_id bias(work *w)
 {
@@ -74,16 +94,17 @@ static takt_id bias(work *w)
     takt_id lengths = takt_onnx_in(c, 6); /* keys that are no padding, per batch */
     if (lengths != TAKT_NONE)
         lengths = takt_reshape(w->g, lengths, (takt_dim[]){w->batch, 1, 1, 1}, 4);
-    if (takt_onnx_i(c, "is_causal", 0) != 0) {
-        takt_id row = counting(w, w->queries, true);
-        takt_id offset = takt_onnx_has(c, 4) ? takt_onnx_size(c, takt_onnx_in(c, 4), 2)
-                                             : takt_scalar_i64(w->g, 0);
-        if (lengths != TAKT_NONE)
-            offset =
-                takt_sub(w->g, lengths, takt_onnx_size(c, takt_onnx_in(c, 0), w->is_flat ? 1 : 2));
-        row = takt_add(w->g, row, offset);
-        const takt_id later = takt_binary(w->g, &takt_op_lt, row, counting(w, w->keys, false));
+    const int64_t left = reach(w, "left_window_size"), wide = reach(w, "right_window_size"),
+                  right = takt_onnx_i(c, "is_causal", 0) != 0 ? 0 : wide;
+    if (right >= 0) {
+        const takt_id last = takt_add_scalar(w->g, places(w, lengths), (double)right);
+        const takt_id later = takt_binary(w->g, &takt_op_lt, last, counting(w, w->keys, false));
         sum = joined(w, sum, barred(w, later));
+    }
+    if (left >= 0) {
+        const takt_id first = takt_add_scalar(w->g, places(w, lengths), -(double)left);
+        const takt_id before = takt_binary(w->g, &takt_op_lt, counting(w, w->keys, false), first);
+        sum = joined(w, sum, barred(w, before));
     }
     if (lengths != TAKT_NONE) {
         const takt_id beyond = takt_binary(w->g, &takt_op_le, lengths, counting(w, w->keys, false));
@@ -125,6 +146,8 @@ static takt_id attend(work *w, takt_id q, takt_id k, takt_id v)
     takt_id s = takt_matmul(w->g, q, k, false, true), seen = s;
     s = takt_onnx_cast(c, s, w->wide);
     const takt_id added = bias(w);
+    if (c->status != TAKT_OK)
+        return TAKT_NONE;
     if (cap != 0)
         s = takt_mul_scalar(
             w->g, takt_unary(w->g, &takt_op_tanh, takt_mul_scalar(w->g, s, 1 / cap)), cap);
