@@ -42,15 +42,17 @@ static void pick(work *w, int64_t batch, int64_t class, unsigned char *gone)
     const double *scores = w->scores->f + (batch * w->scores->dim[1] + class) * n;
     for (int64_t i = 0; i < n; i++)
         gone[i] = w->score > -INFINITY && !(scores[i] > w->score);
-    for (int64_t taken = 0; taken < w->most && takt_onnx_affords(w->c, 8 * (double)n); taken++) {
+    /* Comparing two boxes takes about 40 operations, most of them calls of fmin and fmax. */
+    for (int64_t taken = 0; taken < w->most && takt_onnx_affords(w->c, 40 * (double)n); taken++) {
         int64_t best = -1;
         for (int64_t i = 0; i < n; i++)
             if (!gone[i] && (best < 0 || scores[i] > scores[best]))
                 best = i;
         if (best < 0)
             return;
+        const box chosen = box_at(w, batch, best);
         for (int64_t i = 0; i < n; i++)
-            if (!gone[i] && shared(box_at(w, batch, best), box_at(w, batch, i)) > w->overlap)
+            if (!gone[i] && shared(chosen, box_at(w, batch, i)) > w->overlap)
                 gone[i] = 1;
         gone[best] = 1;
         const int64_t row[3] = {batch, class, best};
