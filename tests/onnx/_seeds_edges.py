@@ -44,6 +44,7 @@ def all_edges(onnx):
     nothing(onnx, legal)
     gradients(onnx)
     no_results(onnx)
+    classes_of_no_boxes(onnx)
     full(onnx)
 
 
@@ -159,3 +160,11 @@ def full(onnx):
     weights = [tensor("trip", [], 7, ints(3)), tensor("true", [], 9, b"\1")]
     onnx("legal_33_full_loops", Graph([loop], [value("x", [1], 7), FLAG, COUNT],
                                       [value("y", [1], 7)], weights))
+
+
+def classes_of_no_boxes(onnx):
+    """Billions of them take no byte, and no time either."""
+    boxes = node("NonMaxSuppression", ["b", "s", "most"], ["y"])
+    onnx("33_classes_of_no_boxes", Graph([boxes], [], [value("y", [0, 3], 7)], [
+        tensor("b", [1, 0, 4], 1, b""), tensor("s", [1, 1 << 39, 0], 1, b""),
+        tensor("most", [], 7, ints(5))]), REFUSED, boxes)
