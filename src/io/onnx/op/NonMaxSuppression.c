@@ -81,7 +81,7 @@ static takt_status adapt(takt_call *c)
     if (gone == NULL || w.out == NULL)
         return TAKT_ERR_MEMORY;
     for (int64_t b = 0; b < w.scores->dim[0]; b++)
-        for (int64_t k = 0; k < w.scores->dim[1] && takt_onnx_affords(c, 4); k++)
+        for (int64_t k = 0; k < w.scores->dim[1] && takt_onnx_affords(c, 40); k++)
             pick(&w, b, k, gone); /* of no boxes there may be billions of classes */
     if (c->status != TAKT_OK)
         return c->status;
