@@ -37,17 +37,11 @@ static takt_status load(const void *bytes, size_t length, uint64_t nodes, uint64
 /* Until more nodes change nothing any more: twice in a row what it comes to with all of them. */
 static void sweep(const char *path)
 {
-    static uint8_t content[ROOM];
-    FILE *f = fopen(path, "rb");
-    if (!EXPECT(f != NULL, "%s cannot be opened", path))
+    size_t length;
+    uint8_t *copy = load_file(path, ROOM, &length);
+    EXPECT(copy != NULL || length > 0, "%s cannot be opened", path);
+    if (copy == NULL)
         return;
-    const size_t length = fread(content, 1, ROOM, f);
-    fclose(f);
-    if (length == ROOM)
-        return;
-    /* From a block of exactly its size, so that a sanitizer sees reads behind it. */
-    uint8_t *copy = malloc(length + 1);
-    memcpy(copy, content, length);
     const takt_status want = load(copy, length, 2000, 1 << 18, path);
     for (uint64_t nodes = 1, same = 0; nodes <= MOST && same < 12; nodes++) {
         const takt_status status = load(copy, length, nodes, 1 << 18, path);

@@ -44,17 +44,11 @@ static size_t swept, runs;
 
 static void sweep(load_fn *how, const char *path)
 {
-    static uint8_t content[ROOM];
-    FILE *f = fopen(path, "rb");
-    if (!EXPECT(f != NULL, "%s cannot be opened", path))
+    size_t length;
+    uint8_t *copy = load_file(path, ROOM, &length);
+    EXPECT(copy != NULL || length > 0, "%s cannot be opened", path);
+    if (copy == NULL)
         return;
-    const size_t length = fread(content, 1, ROOM, f);
-    fclose(f);
-    if (length == ROOM)
-        return;
-    /* From a block of exactly its size, so that a sanitizer sees reads behind it. */
-    uint8_t *copy = malloc(length + 1);
-    memcpy(copy, content, length);
     job j = {.how = how, .bytes = copy, .length = length};
     const takt_sweep_report r = takt_sweep(scenario, &j, TAKT_INJECT_MEMORY);
     EXPECT(r.is_good, "%s: %s", path, r.message);

@@ -1,7 +1,9 @@
 /* load.c - bytes of each format loaded, over memory that is counted. */
 #include "load.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "io/safetensors/safetensors.h"
@@ -62,4 +64,21 @@ takt_status load_json(takt_ctx *ctx, const void *bytes, size_t length)
     const takt_status status = takt_json_parse(ctx, &arena, bytes, length, &root);
     takt_arena_deinit(&arena);
     return status;
+}
+
+unsigned char *load_file(const char *path, size_t most, size_t *length)
+{
+    FILE *f = fopen(path, "rb");
+    *length = 0;
+    if (f == NULL)
+        return NULL;
+    unsigned char *room = malloc(most), *exact = NULL;
+    *length = fread(room, 1, most, f);
+    fclose(f);
+    if (*length < most) {
+        exact = malloc(*length + 1);
+        memcpy(exact, room, *length);
+    }
+    free(room);
+    return exact;
 }
