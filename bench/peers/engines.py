@@ -145,9 +145,9 @@ def takt():
 
 def statistics():
     library = _library()
-    rates = os.path.join(HERE, "rates.c")
-    return build("statistics.c", rates, "-I", os.path.join(ROOT, "include"), "-I",
-                 os.path.join(ROOT, "src"), library, "-lm", "-lpthread", parts=[library, rates])
+    parts = [os.path.join(HERE, name) for name in ("rates.c", "context.c")]
+    return build("statistics.c", *parts, "-I", os.path.join(ROOT, "include"), "-I",
+                 os.path.join(ROOT, "src"), library, "-lm", "-lpthread", parts=[library, *parts])
 
 
 def onnxruntime():

@@ -4,28 +4,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/error.h"
 #include "base/mem.h"
+#include "context.h"
 #include "kernel/peak/peak.h"
 #include "kernel/stream/stream.h"
 #include "measure/ceilings.h"
-
-#define PEERS_API __attribute__((visibility("default")))
-
-static takt_ctx *context(void)
-{
-    static takt_ctx *ctx;
-    if (ctx == NULL && takt_ctx_create(NULL, &ctx) != TAKT_OK)
-        return NULL;
-    return ctx;
-}
 
 static takt_ceilings ceilings;
 
 /* Measures what the machine can do. */
 PEERS_API int peers_measure(char fingerprint[17], int *threads)
 {
-    takt_ctx *ctx = context();
+    takt_ctx *ctx = peers_context();
     if (ctx == NULL || takt_ceilings_get(ctx, NULL, true, &ceilings) != TAKT_OK)
         return 1;
     memcpy(fingerprint, ceilings.fingerprint, sizeof ceilings.fingerprint);
@@ -62,9 +52,10 @@ static takt_probe *load(int all_threads)
     static takt_probe probes[2];
     takt_probe *p = &probes[all_threads != 0];
     const takt_probe *other = &probes[all_threads == 0];
-    if (p->threads > 0 || context() == NULL)
+    if (p->threads > 0 || peers_context() == NULL)
         return p;
-    takt_probe made = {.ctx = context(), .threads = 1, .bytes = BYTES, .memory = other->memory};
+    takt_probe made = {
+        .ctx = peers_context(), .threads = 1, .bytes = BYTES, .memory = other->memory};
     if (all_threads) {
         if (takt_pool_create(made.ctx, ceilings.all.threads, NULL, &made.pool) != TAKT_OK)
             return p;
@@ -161,7 +152,7 @@ static double reach(takt_ctx *ctx)
  * 10^9 a second; takes about 0.2 ms. A stranger on the core's other thread lowers both. */
 PEERS_API int peers_probe(double out[2])
 {
-    takt_ctx *ctx = context();
+    takt_ctx *ctx = peers_context();
     if (ctx == NULL)
         return 1;
     out[0] = pace(ctx);

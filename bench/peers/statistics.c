@@ -1,24 +1,14 @@
 /* statistics.c - what the driver says about samples, by the same code as `takt benchmark`. */
 #include <string.h>
 
-#include "base/error.h"
+#include "context.h"
 #include "measure/compare.h"
-
-#define PEERS_API __attribute__((visibility("default")))
-
-static takt_ctx *context(void)
-{
-    static takt_ctx *ctx;
-    if (ctx == NULL && takt_ctx_create(NULL, &ctx) != TAKT_OK)
-        return NULL;
-    return ctx;
-}
 
 /* median, its interval, p99. */
 PEERS_API int peers_stats(const double *values, size_t count, double out[4])
 {
     takt_stats s;
-    takt_ctx *ctx = context();
+    takt_ctx *ctx = peers_context();
     if (ctx == NULL || takt_stats_compute(ctx, values, count, &s) != TAKT_OK)
         return 1;
     const double all[4] = {s.median, s.median_ci.low, s.median_ci.high, s.percentiles[3].value};
@@ -32,7 +22,7 @@ PEERS_API int peers_compare(const double *a, const double *b, size_t count, doub
                             double out[4])
 {
     takt_comparison c;
-    takt_ctx *ctx = context();
+    takt_ctx *ctx = peers_context();
     if (ctx == NULL || takt_compare_blocks(ctx, a, b, count, margin, &c) != TAKT_OK)
         return 1;
     const double all[4] = {c.ratio, c.ci.low, c.ci.high, (double)c.verdict};

@@ -1,5 +1,6 @@
 /* array.c - tensors in the caller's memory: random ones, digests, text; settings and names. */
 #include "test.h"
+#include "util/sheet.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,22 +9,6 @@
 #include <takt/settings.h>
 
 static takt_ctx *ctx;
-
-typedef struct sheet {
-    char at[8192];
-    size_t length;
-} sheet;
-
-static int collect(void *user, const char *text, size_t length)
-{
-    sheet *s = user;
-    if (length >= sizeof s->at - s->length)
-        return 1;
-    memcpy(s->at + s->length, text, length);
-    s->length += length;
-    s->at[s->length] = '\0';
-    return 0;
-}
 
 static int refuse(void *user, const char *text, size_t length)
 {
@@ -34,7 +19,7 @@ static int refuse(void *user, const char *text, size_t length)
 static void prints(const takt_tensor_view *v, takt_format format, const char *want)
 {
     sheet s = {.length = 0};
-    EXPECT_OK(ctx, takt_view_print(ctx, v, format, collect, &s));
+    EXPECT_OK(ctx, takt_view_print(ctx, v, format, sheet_keep, &s));
     EXPECT(strcmp(s.at, want) == 0, "\n%s\nexpected\n%s", s.at, want);
 }
 
@@ -61,7 +46,7 @@ static void prints_for_people(void)
            TAKT_FORMAT_JSON,
            "{\"dtype\":\"f32\",\"shape\":[3],\"truncated\":false,\"values\":[1,-0.5,null]}");
     const takt_tensor_view none = {.dtype = TAKT_F32, .rank = 1, .dims = {3}};
-    EXPECT_STATUS(ctx, takt_view_print(ctx, &none, TAKT_FORMAT_TEXT, collect, NULL),
+    EXPECT_STATUS(ctx, takt_view_print(ctx, &none, TAKT_FORMAT_TEXT, sheet_keep, NULL),
                   TAKT_ERR_ARGUMENT);
     const takt_tensor_view some = {.dtype = TAKT_F32, .rank = 1, .dims = {3}, .data = few};
     EXPECT_STATUS(ctx, takt_view_print(ctx, &some, TAKT_FORMAT_TEXT, refuse, NULL), TAKT_ERR_IO);
@@ -126,10 +111,10 @@ static void fills_with_random_numbers(void)
 static takt_status note(void *user, const char *key, const char *value)
 {
     sheet *s = user;
-    collect(s, key, strlen(key));
-    collect(s, "=", 1);
-    collect(s, value, strlen(value));
-    collect(s, ";", 1);
+    sheet_keep(s, key, strlen(key));
+    sheet_keep(s, "=", 1);
+    sheet_keep(s, value, strlen(value));
+    sheet_keep(s, ";", 1);
     return strcmp(key, "stop") == 0 ? TAKT_ERR_STATE : TAKT_OK;
 }
 

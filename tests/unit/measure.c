@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "test.h"
+#include "util/sheet.h"
 
 static const char text[] = "model m(x: f32[batch, 64]) -> f32[batch, 10] {\n"
                            "  h = dense(x, 128, act=relu)\n  return dense(h, 10, act=softmax)\n}\n";
@@ -70,22 +71,6 @@ static void cancelled(void)
     EXPECT_OK(ctx, takt_session_run(session));
 }
 
-typedef struct collected {
-    char at[65536];
-    size_t length;
-} collected;
-
-static int collect(void *user, const char *piece, size_t length)
-{
-    collected *c = user;
-    if (length > sizeof c->at - 1 - c->length)
-        return 1;
-    memcpy(c->at + c->length, piece, length);
-    c->length += length;
-    c->at[c->length] = '\0';
-    return 0;
-}
-
 static bool is_json(const char *bytes, size_t length)
 {
     takt_arena arena;
@@ -99,7 +84,7 @@ static bool is_json(const char *bytes, size_t length)
 /* What is set is printed in every view; what cannot be is refused. */
 static void caches(takt_profile *p)
 {
-    static collected c;
+    static sheet c;
     takt_cache_use use;
     EXPECT_OK(ctx, takt_profile_model_cache(p, &use));
     EXPECT(strcmp(use.source, "modelled") == 0 && use.accesses > 0 && use.l1_misses >= 0 &&
@@ -117,21 +102,21 @@ static void caches(takt_profile *p)
     EXPECT_OK(ctx, takt_profile_set_cache(p, &use));
     for (int view = TAKT_PROFILE_STEPS; view <= TAKT_PROFILE_MEMORY; view++) {
         c.length = 0;
-        EXPECT_OK(ctx,
-                  takt_profile_print(p, (takt_profile_view)view, 0, TAKT_FORMAT_JSON, collect, &c));
+        EXPECT_OK(ctx, takt_profile_print(p, (takt_profile_view)view, 0, TAKT_FORMAT_JSON,
+                                          sheet_keep, &c));
         EXPECT(is_json(c.at, c.length) && strstr(c.at, "\"hit_rate\": 0.75") != NULL &&
                    strstr(c.at, "ll_hit_rate") == NULL && strstr(c.at, "because") != NULL,
                "view %d: %s", view, c.at);
     }
     c.length = 0;
-    EXPECT_OK(ctx, takt_profile_print(p, TAKT_PROFILE_BRIEF, 0, TAKT_FORMAT_TEXT, collect, &c));
+    EXPECT_OK(ctx, takt_profile_print(p, TAKT_PROFILE_BRIEF, 0, TAKT_FORMAT_TEXT, sheet_keep, &c));
     EXPECT(strstr(c.at, "cache (measured): 75 % of 1000 accesses a run hit L1\n") != NULL, "%s",
            c.at);
 }
 
 static void profiles(void)
 {
-    static collected c;
+    static sheet c;
     takt_ceilings ceilings = {.one = {.threads = 1, .f32_gflops = 50, .f64_gflops = 25},
                               .cache_bytes = {65536, 1 << 20, 1 << 25, 1 << 30}};
     for (int i = 0; i < TAKT_LEVELS; i++)
@@ -146,17 +131,17 @@ static void profiles(void)
     EXPECT(s.latency.median > 0 && s.floor_ns > 0 && s.flops >= 2.0 * 4 * 64 * 128, "%g", s.flops);
     for (int view = TAKT_PROFILE_STEPS; view <= TAKT_PROFILE_FOLDED; view++) {
         c.length = 0;
-        EXPECT_OK(ctx,
-                  takt_profile_print(p, (takt_profile_view)view, 0, TAKT_FORMAT_JSON, collect, &c));
+        EXPECT_OK(ctx, takt_profile_print(p, (takt_profile_view)view, 0, TAKT_FORMAT_JSON,
+                                          sheet_keep, &c));
         if (view != TAKT_PROFILE_FOLDED)
             EXPECT(is_json(c.at, c.length), "view %d: %s", view, c.at);
         EXPECT(c.length > 20, "view %d", view);
         c.length = 0;
-        EXPECT_OK(ctx,
-                  takt_profile_print(p, (takt_profile_view)view, 1, TAKT_FORMAT_TEXT, collect, &c));
+        EXPECT_OK(ctx, takt_profile_print(p, (takt_profile_view)view, 1, TAKT_FORMAT_TEXT,
+                                          sheet_keep, &c));
     }
     c.length = 0;
-    EXPECT_OK(ctx, takt_profile_print(p, TAKT_PROFILE_MEMORY, 0, TAKT_FORMAT_TEXT, collect, &c));
+    EXPECT_OK(ctx, takt_profile_print(p, TAKT_PROFILE_MEMORY, 0, TAKT_FORMAT_TEXT, sheet_keep, &c));
     EXPECT(strncmp(c.at, "Allocations:", 12) == 0 && strstr(c.at, "\nTotal memory:") != NULL &&
                strstr(c.at, "\nPeak memory:") != NULL,
            "%s", c.at);
@@ -168,7 +153,7 @@ static void profiles(void)
 /* A buffer in an order that no step takes costs one copy, which the profile shows. */
 static void moves(void)
 {
-    static collected c;
+    static sheet c;
     static float columns[64][4];
     takt_session *s = open_session();
     takt_profile *p = NULL;
@@ -185,8 +170,8 @@ static void moves(void)
         EXPECT(bound == 0 || takt_session_bind(s, "x", &v) == TAKT_OK);
         c.length = 0;
         if (EXPECT_OK(ctx, takt_profile_create(s, &options, &p)))
-            EXPECT_OK(ctx,
-                      takt_profile_print(p, TAKT_PROFILE_STEPS, 0, TAKT_FORMAT_TEXT, collect, &c));
+            EXPECT_OK(ctx, takt_profile_print(p, TAKT_PROFILE_STEPS, 0, TAKT_FORMAT_TEXT,
+                                              sheet_keep, &c));
         EXPECT((strstr(c.at, "move: 1 bound buffer (x) is not dense") != NULL) == (bound == 2),
                "%s", c.at);
         takt_profile_destroy(p);
@@ -209,7 +194,7 @@ static void comparisons(void)
 static void resident(void)
 {
     enum { BYTES = 96 << 20 };
-    static collected c;
+    static sheet c;
     takt_bench *bench;
     const takt_bench_case settings = {.timing = {.runs = 5, .warmup = 1}, .no_steps = true};
     void *block = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -220,7 +205,7 @@ static void resident(void)
     EXPECT_OK(ctx, takt_bench_create(ctx, NULL, &bench));
     EXPECT_OK(ctx, takt_bench_add(bench, session, &settings));
     c.length = 0;
-    EXPECT_OK(ctx, takt_bench_write(bench, TAKT_BENCH_JSON, collect, &c));
+    EXPECT_OK(ctx, takt_bench_write(bench, TAKT_BENCH_JSON, sheet_keep, &c));
     const char *at = strstr(c.at, "\"measured_peak_rss_delta\": ");
     if (EXPECT(at != NULL))
         EXPECT(atof(at + 27) < BYTES / 2.0, "%.40s", at);
@@ -229,7 +214,7 @@ static void resident(void)
 
 static void results(void)
 {
-    static collected c;
+    static sheet c;
     takt_bench *bench, *again;
     const takt_bench_info info = {.model = "none.takt", .timestamp = "2026-11-15T10:00:00Z"};
     const takt_bench_case settings = {.batch = 4, .timing = {.runs = 60, .warmup = 3}};
@@ -242,12 +227,12 @@ static void results(void)
         c.length = 0;
         if (format == TAKT_BENCH_HTML)
             continue; /* larger than the buffer here; the command's test reads one */
-        EXPECT_OK(ctx, takt_bench_write(bench, (takt_bench_format)format, collect, &c));
+        EXPECT_OK(ctx, takt_bench_write(bench, (takt_bench_format)format, sheet_keep, &c));
         if (format == TAKT_BENCH_JSON || format == TAKT_BENCH_GBENCH)
             EXPECT(is_json(c.at, c.length));
     }
     c.length = 0;
-    EXPECT_OK(ctx, takt_bench_write(bench, TAKT_BENCH_JSON, collect, &c));
+    EXPECT_OK(ctx, takt_bench_write(bench, TAKT_BENCH_JSON, sheet_keep, &c));
     snprintf(path, sizeof path, "%s/result.json", folder != NULL ? folder : "/tmp");
     FILE *file = fopen(path, "wb");
     if (EXPECT(file != NULL)) {

@@ -11,6 +11,7 @@
 
 #include "kernel/kernel.h"
 #include "util/run_once.h"
+#include "util/sheet.h"
 
 static takt_ctx *ctx;
 
@@ -63,34 +64,19 @@ static takt_model *model_of(const sample *s)
     return run_model(ctx, text);
 }
 
-typedef struct report {
-    char text[8192];
-    size_t length;
-} report;
-
-static int keep(void *user, const char *text, size_t length)
-{
-    report *r = user;
-    if (length > sizeof r->text - 1 - r->length)
-        return 1;
-    memcpy(r->text + r->length, text, length);
-    r->length += length;
-    return 0;
-}
-
 static void is_taken(takt_model *m, const sample *s)
 {
-    static report r;
-    r = (report){.length = 0};
+    static sheet r;
+    r = (sheet){.length = 0};
     takt_plan *plan;
     const takt_plan_options o = {.sizes = "n=1", .numerics = "fast"};
     if (EXPECT_OK(ctx, takt_plan_create(m, &o, &plan)))
-        EXPECT_OK(ctx, takt_plan_kernels(plan, TAKT_FORMAT_TEXT, keep, &r));
+        EXPECT_OK(ctx, takt_plan_kernels(plan, TAKT_FORMAT_TEXT, sheet_keep, &r));
     takt_run_config config;
     takt_plan_config(plan, &config);
     EXPECT(config.note == NULL || !has(s->family), "%s: %s", s->family, config.note);
     takt_plan_destroy(plan);
-    EXPECT((strstr(r.text, s->family) != NULL) == has(s->family), "%s:\n%s", s->family, r.text);
+    EXPECT((strstr(r.at, s->family) != NULL) == has(s->family), "%s:\n%s", s->family, r.at);
 }
 
 static void is_close(const sample *s)

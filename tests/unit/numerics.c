@@ -11,6 +11,7 @@
 #include "backend/cpu/narrow.h"
 #include "kernel/kernel.h"
 #include "util/run_once.h"
+#include "util/sheet.h"
 
 static takt_ctx *ctx;
 
@@ -117,32 +118,17 @@ static void fast_is_close_and_says_so(int which)
     takt_model_destroy(m);
 }
 
-typedef struct report {
-    char text[16384];
-    size_t length;
-} report;
-
-static int keep(void *user, const char *text, size_t length)
-{
-    report *r = user;
-    if (length > sizeof r->text - 1 - r->length)
-        return 1;
-    memcpy(r->text + r->length, text, length);
-    r->length += length;
-    return 0;
-}
-
 static bool kernels_have(const takt_plan_options *o, const char *words)
 {
-    static report r;
-    r = (report){.length = 0};
+    static sheet r;
+    r = (sheet){.length = 0};
     takt_model *m = run_model(ctx, texts[3]);
     takt_plan *plan;
     if (EXPECT_OK(ctx, takt_plan_create(m, o, &plan)))
-        EXPECT_OK(ctx, takt_plan_kernels(plan, TAKT_FORMAT_TEXT, keep, &r));
+        EXPECT_OK(ctx, takt_plan_kernels(plan, TAKT_FORMAT_TEXT, sheet_keep, &r));
     takt_plan_destroy(plan);
     takt_model_destroy(m);
-    return strstr(r.text, words) != NULL;
+    return strstr(r.at, words) != NULL;
 }
 
 static void kernels_are_shown_and_kept_apart(void)
@@ -218,12 +204,12 @@ static void half_models_are_multiplied_in_f16(void)
     run_once(ctx, m, &o, (run_results){got, MOST});
     EXPECT(run_distance(got, exact, count) < (prefers_f16(9) ? 3e-3 : 1e-2), "%g",
            run_distance(got, exact, count));
-    static report r;
-    r = (report){.length = 0};
+    static sheet r;
+    r = (sheet){.length = 0};
     takt_plan *plan;
     if (EXPECT_OK(ctx, takt_plan_create(m, &o, &plan)))
-        EXPECT_OK(ctx, takt_plan_kernels(plan, TAKT_FORMAT_TEXT, keep, &r));
-    EXPECT((strstr(r.text, "gemm_f16/") != NULL) == prefers_f16(9), "%s", r.text);
+        EXPECT_OK(ctx, takt_plan_kernels(plan, TAKT_FORMAT_TEXT, sheet_keep, &r));
+    EXPECT((strstr(r.at, "gemm_f16/") != NULL) == prefers_f16(9), "%s", r.at);
     takt_plan_destroy(plan);
     takt_model_destroy(m);
 }

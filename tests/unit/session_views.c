@@ -2,6 +2,7 @@
 #include "api/session/session.h"
 #include "base/ctx.h"
 #include "test.h"
+#include "util/sheet.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -87,24 +88,18 @@ static void spread(const pattern *p, size_t size, const char *dense, char *strid
                    strided + (p->first + i * p->row + k * p->column) * (int64_t)size, size);
 }
 
-static int collect(void *user, const char *bytes, size_t length)
-{
-    char *to = user;
-    if (strlen(to) + length < 16000)
-        strncat(to, bytes, length);
-    return 0;
-}
-
 /* The plan as the session runs it tells the same. */
 static void check_told(const takt_session *s, size_t size, bool is_view, const char *what)
 {
-    char text[16384] = "", moves[80];
-    EXPECT_OK(ctx, takt_session_describe(s, TAKT_FORMAT_TEXT, collect, text));
+    static sheet text;
+    char moves[80];
+    text.length = 0;
+    EXPECT_OK(ctx, takt_session_describe(s, TAKT_FORMAT_TEXT, sheet_keep, &text));
     snprintf(moves, sizeof moves, "is moved, %zu bytes a run", COUNT * size);
-    EXPECT((strstr(text, "is read where it lies: 0 bytes are moved") != NULL) == is_view, "%s\n%s",
-           what, text);
-    EXPECT((strstr(text, moves) != NULL) == !is_view, "%s\n%s", what, text);
-    EXPECT((strstr(text, "x, as it is bound") != NULL) == !is_view, "%s\n%s", what, text);
+    EXPECT((strstr(text.at, "is read where it lies: 0 bytes are moved") != NULL) == is_view,
+           "%s\n%s", what, text.at);
+    EXPECT((strstr(text.at, moves) != NULL) == !is_view, "%s\n%s", what, text.at);
+    EXPECT((strstr(text.at, "x, as it is bound") != NULL) == !is_view, "%s\n%s", what, text.at);
 }
 
 static void check_pattern(takt_session *s, const row *r, int which, const char *dense)

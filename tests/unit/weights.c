@@ -6,6 +6,7 @@
 
 #include "../test.h"
 #include "base/error.h"
+#include "util/sheet.h"
 
 static takt_ctx *ctx;
 static char folder[1024];
@@ -125,31 +126,17 @@ static void conversions(void)
     takt_model_destroy(n);
 }
 
-typedef struct page {
-    char at[4096];
-    size_t length;
-} page;
-
-static int keep(void *user, const char *text, size_t length)
-{
-    page *p = user;
-    if (p->length + length >= sizeof p->at)
-        return 1;
-    memcpy(p->at + p->length, text, length);
-    p->length += length;
-    p->at[p->length] = '\0';
-    return 0;
-}
-
 /* Names, types and bytes of each kind of file, and the parts that hold them. */
 static void contents(void)
 {
     static const char *const files[] = {"w.safetensors", "c.npz", "c.index.json", "b.npy"};
     for (size_t i = 0; i < 4; i++) {
-        page text = {.length = 0}, json = {.length = 0};
+        sheet text = {.length = 0}, json = {.length = 0};
         const bool is_one = i == 3;
-        EXPECT_OK(ctx, takt_weights_inspect(ctx, at(files[i]), TAKT_FORMAT_TEXT, keep, &text));
-        EXPECT_OK(ctx, takt_weights_inspect(ctx, at(files[i]), TAKT_FORMAT_JSON, keep, &json));
+        EXPECT_OK(ctx,
+                  takt_weights_inspect(ctx, at(files[i]), TAKT_FORMAT_TEXT, sheet_keep, &text));
+        EXPECT_OK(ctx,
+                  takt_weights_inspect(ctx, at(files[i]), TAKT_FORMAT_JSON, sheet_keep, &json));
         EXPECT(strstr(text.at, is_one ? "1 tensor, 4 elements, 16 bytes"
                                       : "2 tensors, 16 elements, 64 bytes") != NULL,
                "%s: %s", files[i], text.at);
@@ -158,8 +145,9 @@ static void contents(void)
         EXPECT((strstr(text.at, "c-00002-of-00002") != NULL) == (i == 2), "%s: %s", files[i],
                text.at);
     }
-    page none = {.length = 0};
-    EXPECT_STATUS(ctx, takt_weights_inspect(ctx, at("missing"), TAKT_FORMAT_TEXT, keep, &none),
+    sheet none = {.length = 0};
+    EXPECT_STATUS(ctx,
+                  takt_weights_inspect(ctx, at("missing"), TAKT_FORMAT_TEXT, sheet_keep, &none),
                   TAKT_ERR_IO);
     EXPECT(none.length == 0, "%s", none.at);
 }

@@ -16,7 +16,7 @@ typedef struct run_results {
 } run_results;
 
 /* NULL, and a failed test, if it does not load. */
-static takt_model *run_model(takt_ctx *ctx, const char *source)
+static inline takt_model *run_model(takt_ctx *ctx, const char *source)
 {
     takt_model *m = NULL;
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", source, strlen(source), NULL, &m));
@@ -24,8 +24,8 @@ static takt_model *run_model(takt_ctx *ctx, const char *source)
 }
 
 /* The first output, and how many elements it has; more than `most` fail the test. */
-static size_t run_once(takt_ctx *ctx, const takt_model *m, const takt_plan_options *o,
-                       run_results to)
+static inline size_t run_once(takt_ctx *ctx, const takt_model *m, const takt_plan_options *o,
+                              run_results to)
 {
     takt_plan *plan;
     takt_session *s = NULL;
@@ -49,7 +49,7 @@ static size_t run_once(takt_ctx *ctx, const takt_model *m, const takt_plan_optio
 }
 
 /* sqrt(sum of squared differences / sum of squares of b). */
-static double run_distance(const float *a, const float *b, size_t count)
+static inline double run_distance(const float *a, const float *b, size_t count)
 {
     double error = 0, size = 0;
     for (size_t i = 0; i < count; i++) {

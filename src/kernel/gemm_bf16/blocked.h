@@ -28,7 +28,6 @@ static const uint16_t *packed_b(const takt_gemm_f32 *g)
     return g->stored->data;
 }
 
-static size_t a_bytes(const takt_gemm_f32 *g);
 static size_t scratch_bytes(const takt_gemm_f32 *g)
 {
     return g->m == 0 || g->n == 0 ? 0 : a_bytes(g) + edge_bytes();

@@ -12,7 +12,7 @@ typedef float elem;
 typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
 enum { WIDE = 32, NARROW = 16, MR = 32, GROUP = 2, PIECE = 32, CHUNK = 1024, A_BYTES = 1024 << 10 };
-enum { B_BYTES = 1024 << 10 };
+enum { B_BYTES = 1024 << 10, DEEP = 4096 };
 
 #define IMAGE_IN_PLACE
 #define WALKS_ITSELF

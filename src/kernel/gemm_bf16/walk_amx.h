@@ -6,7 +6,7 @@
  * the product is done for several panels at once, a row of them every few steps of the next ones:
  * vectors work while the tiles do.
  */
-enum { DEEP = 4096, LATE_COLS = 256, LATE_FLOATS = 32 << 10 };
+enum { LATE_COLS = 256, LATE_FLOATS = 32 << 10 };
 
 /* Sums that are complete, of which rows up to `next` are finished. */
 typedef struct late {
@@ -166,28 +166,6 @@ static void tile_at_edge(work *w, const strip_job *t, size_t cols)
 }
 
 /* ---- the walk ---- */
-
-static size_t most_rows(const takt_gemm_f32 *g)
-{
-    const size_t k = round_up(least(g->k, DEEP) + 1, PIECE);
-    const size_t fit = A_BYTES / sizeof(uint16_t) / k;
-    if (k * g->n * sizeof(uint16_t) <= B_BYTES)
-        return MR;
-    return least(fit / MR * MR < MR ? MR : fit / MR * MR, ROWS_MAX);
-}
-
-static size_t block_rows(const takt_gemm_f32 *g)
-{
-    const size_t most = most_rows(g), blocks = (g->m + most - 1) / most;
-    return round_up((g->m + blocks - 1) / blocks, MR);
-}
-
-/* Scratch: packed A, then a tile for edges. Grows with m, n and k. */
-static size_t a_bytes(const takt_gemm_f32 *g)
-{
-    const size_t rows = round_up(least(g->m, most_rows(g)), MR) + MR;
-    return round_up(rows * round_up(least(g->k, DEEP), PIECE) * sizeof(uint16_t), 64);
-}
 
 /* One panel by all strips of the block. */
 static void panel_of(work *w, size_t col, size_t width)

@@ -9,12 +9,17 @@
  *     B_BYTES  if a chunk of B is no larger, all of it stays there while strips of A pass, packed
  *              one at a time; 0: never
  *     BY_PANELS  1: what follows the product is done panel by panel, else row by row
- * include this file, and supply the functions declared below. One that defines WALKS_ITSELF has a
- * walk of its own, and only shares what is left. A panel of one chunk of B stays in L1
+ * include this file, and supply the functions declared below. A panel of one chunk of B stays in L1
  * or L2 while the strips of a block of rows run past it from L2; sums are added to C chunk by
  * chunk.
+ *
+ * One that defines WALKS_ITSELF has a walk of its own and shares only the sizes of blocks; it also
+ * says DEEP, the values of k that a block of packed A has at most.
  */
 enum { ROWS_MAX = 30 * MR };
+#ifndef WALKS_ITSELF
+enum { DEEP = CHUNK };
+#endif
 
 typedef struct block {
     size_t row, rows, p, k;
@@ -57,10 +62,9 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-#ifndef WALKS_ITSELF
 static size_t most_rows(const takt_gemm_f32 *g)
 {
-    const size_t k = round_up(least(g->k, CHUNK) + 1, PIECE);
+    const size_t k = round_up(least(g->k, DEEP) + 1, PIECE);
     const size_t fit = A_BYTES / sizeof(uint16_t) / COPIES / k;
     if (B_BYTES > 0 && k * g->n * sizeof(uint16_t) <= B_BYTES)
         return MR;
@@ -77,9 +81,8 @@ static size_t block_rows(const takt_gemm_f32 *g)
 static size_t a_bytes(const takt_gemm_f32 *g)
 {
     const size_t rows = round_up(least(g->m, most_rows(g)), MR) + MR;
-    return round_up(rows * round_up(least(g->k, CHUNK), A_PAD) * COPIES * sizeof(uint16_t), 64);
+    return round_up(rows * round_up(least(g->k, DEEP), A_PAD) * COPIES * sizeof(uint16_t), 64);
 }
-#endif
 
 static size_t edge_bytes(void)
 {
