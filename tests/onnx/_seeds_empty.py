@@ -63,8 +63,10 @@ def products(refused):
             error=PRODUCT)
     refused("reshape_product", "Reshape", x(WIDE, WIDE), i64(-1), error=PRODUCT)
     refused("reshape_rest", "Reshape", x(4), i64(WIDE, WIDE, -1), error=PRODUCT)
-    refused("blocks_product", "QuantizeLinear", x(WIDE, 4), x(WIDE, 4), x(WIDE, 4, dtype=2), axis=0,
-            block_size=(1 << 31) - 1, error=PRODUCT)
+    most, block = (1 << 63) - 1, (1 << 31) - 1
+    count = most // block + 1  # of blocks, whose last one ends behind 2^63
+    refused("blocks_product", "QuantizeLinear", x(most), x(count), x(count, dtype=2), axis=0,
+            block_size=block, error=PRODUCT)
 
 
 def ranges(onnx):

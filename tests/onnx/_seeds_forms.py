@@ -150,8 +150,9 @@ def bytes_of(refused, legal):
                  x(dtype=2)]
         where[gap] = None
         refused(f"q_where_no_{name}", "QLinearWhere", *where, domain=MS)
-    refused("quantize_rank_16", "QuantizeLinear", x(*[2] * 16), x(*[1] * 16), x(*[1] * 16, dtype=2),
-            axis=0, block_size=2, error=2102)
+    one_block = [1] + [2] * 15
+    refused("quantize_rank_16", "QuantizeLinear", x(*[2] * 16), x(*one_block),
+            x(*one_block, dtype=2), axis=0, block_size=2, error=2102)
 
 
 def rows(refused, legal):

@@ -272,6 +272,12 @@ def quantized(refused):
         refused(f"n_bits_{name}", "MatMulNBits", x(1, 16), levels, scale, None, order, domain=MS,
                 **good)
     refused("quantize_block", "QuantizeLinear", x(2, 4), x(2, 2), None, axis=1, block_size=BIG)
+    for name, count in (("more", 3), ("fewer", 1)):
+        refused(f"quantize_{name}_blocks", "QuantizeLinear", x(2, 4), x(2, count), None, axis=1,
+                block_size=2)
+        refused(f"quantize_{name}_zeros", "QuantizeLinear", x(2, 4), x(2, 2),
+                x(2, count, dtype=2), axis=1, block_size=2)
+    refused("quantize_rows", "QuantizeLinear", x(2, 4), x(1, 2), axis=1, block_size=2)
     refused("quantize_bool", "QuantizeLinear", x(2), x(), x(dtype=9))
     refused("qconcat_none", "QLinearConcat", x(), x(dtype=2), domain=MS, axis=0)
     refused("qconcat_gap", "QLinearConcat", x(), x(dtype=2), None, x(), x(dtype=2), domain=MS,

@@ -286,6 +286,35 @@ static void unsupported(void)
            takt_last_error(ctx));
 }
 
+/* Three elements in blocks of two have two scales. */
+static void blocks(void)
+{
+    static const char *const names[] = {"axis", "block_size"};
+    for (int64_t count = 1; count <= 3; count++) {
+        graph.length = 0;
+        pb_node(&node, "QuantizeLinear", "x", "w", "y");
+        for (uint64_t i = 0; i < 2; i++) {
+            other.length = 0;
+            pb_text(&other, 1, names[i]);
+            pb_int(&other, 3, 2 * i);
+            pb_int(&other, 20, 2);
+            pb_message(&node, 5, &other);
+        }
+        pb_message(&graph, 1, &node);
+        pb_text(&graph, 2, "g");
+        pb_value(&value, "x", 1, 1, three);
+        pb_message(&graph, 11, &value);
+        pb_value(&value, "w", 1, 1, &count);
+        pb_message(&graph, 11, &value);
+        pb_value(&value, "y", 2, 1, three);
+        pb_message(&graph, 12, &value);
+        char words[80];
+        snprintf(words, sizeof words,
+                 "the scale is f32[%d], but one for each block of 2 needs f32[2]", (int)count);
+        expect(count == 2 ? TAKT_OK : TAKT_ERR_UNSUPPORTED, count == 2 ? "" : words);
+    }
+}
+
 int main(void)
 {
     if (takt_ctx_create(NULL, &ctx) != TAKT_OK)
@@ -299,6 +328,7 @@ int main(void)
     opsets();
     nesting();
     functions();
+    blocks();
     takt_ctx_destroy(ctx);
     return test_done();
 }

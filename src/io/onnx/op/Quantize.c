@@ -124,6 +124,32 @@ static takt_status check_types(takt_call *c, bool is_quantize, takt_dtype to)
     return c->status;
 }
 
+/* Scales and zero points per block are like x, but along the axis each block has one. Sizes that
+ * are names are not compared. */
+static takt_status check_blocks(takt_call *c, size_t which, int axis, int64_t block)
+{
+    if (!takt_onnx_has(c, which))
+        return TAKT_OK;
+    takt_dims *dims = c->g->dims;
+    takt_type want = *takt_onnx_type(c, 0), got = *takt_onnx_type(c, which);
+    want.dtype = got.dtype;
+    if (want.rank > 0)
+        TAKT_TRY(takt_dim_make(dims, TAKT_DIM_CEILDIV, want.dim[axis], block, &want.dim[axis]));
+    bool agree = got.rank == want.rank && want.rank > 0;
+    for (int i = 0; agree && i < want.rank; i++) {
+        TAKT_TRY(takt_dim_resolve(dims, want.dim[i], &want.dim[i]));
+        TAKT_TRY(takt_dim_resolve(dims, got.dim[i], &got.dim[i]));
+        agree = want.dim[i] == got.dim[i] || !takt_dim_is_number(want.dim[i]) ||
+                !takt_dim_is_number(got.dim[i]);
+    }
+    char tg[TAKT_TYPE_TEXT], tw[TAKT_TYPE_TEXT];
+    return agree ? TAKT_OK
+                 : takt_onnx_refuse(c, "%s is %s, but one for each block of %lld needs %s",
+                                    which == 1 ? "the scale" : "the zero point",
+                                    takt_type_text(dims, &got, tg), (long long)block,
+                                    takt_type_text(dims, &want, tw));
+}
+
 takt_status takt_onnx_quantizer(takt_call *c)
 {
     if (takt_span_is(c->node->op, "DynamicQuantizeLinear"))
@@ -159,6 +185,8 @@ takt_status takt_onnx_quantizer(takt_call *c)
                                                  zero == TAKT_NONE ? 2 : 3,
                                                  (takt_id[]){x, scale, zero}, 2, attrs));
     }
+    for (size_t i = 1; i <= 2 && block > 0; i++)
+        TAKT_TRY(check_blocks(c, i, axis, block));
     const takt_dim size = t.rank > 0 ? t.dim[axis] : 1;
     scale = block > 0 ? spread(c, scale, axis, block, size) : aligned(c, scale, axis, t.rank);
     const bool has_zero = zero != TAKT_NONE;
