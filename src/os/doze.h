@@ -32,4 +32,14 @@ void takt_doze_wait(takt_doze *doze, _Atomic uint32_t *word, uint32_t value);
 /* Wakes at least `count` of those that wait for `word`, or all. */
 void takt_doze_wake(takt_doze *doze, _Atomic uint32_t *word, int count);
 
+/* For who looks at a word again and again instead: leaves the core to its other thread a moment. */
+static inline void takt_doze_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb");
+#endif
+}
+
 #endif

@@ -56,6 +56,7 @@ struct takt_pool {
     _Atomic uint32_t is_leased, is_stopping;
     _Atomic uint32_t waiting;            /* the caller sleeps until every task is done */
     _Atomic uint32_t rest_from, recalls; /* the first who rests, TAKT_POOL_MAX: nobody */
+    _Atomic uint32_t rests;              /* how often anybody went to rest */
 
     takt_ctx *ctx;
     takt_doze doze;
@@ -64,15 +65,6 @@ struct takt_pool {
     size_t bytes;
     worker worker[]; /* by thread; the first is the caller's, who brings his own thread */
 };
-
-static void pause_a_little(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("isb");
-#endif
-}
 
 typedef struct job {
     takt_task_fn *task;
@@ -93,7 +85,7 @@ static bool spin(takt_pool *pool, happened_fn *happened, const job *j, size_t nu
     const uint64_t start = takt_os_now_ns(NULL);
     do {
         for (int i = 0; i < PAUSES; i++) {
-            pause_a_little();
+            takt_doze_pause();
             if (happened(pool, j, number))
                 return true;
         }
@@ -183,6 +175,7 @@ static void rest(takt_pool *pool, uint32_t seen, uint32_t self)
     uint32_t first = atomic_load(&pool->rest_from);
     while (self < first && !atomic_compare_exchange_weak(&pool->rest_from, &first, self))
         continue;
+    atomic_fetch_add(&pool->rests, 1);
     if (atomic_load(&pool->epoch) == seen)
         while (atomic_load(&pool->is_stopping) == 0 && atomic_load(&pool->recalls) == recalls)
             takt_doze_wait(&pool->doze, &pool->recalls, recalls);
@@ -292,6 +285,11 @@ void takt_pool_share(takt_pool *pool, takt_task_fn *task, void *user, size_t cou
 int takt_pool_threads(const takt_pool *pool)
 {
     return pool != NULL ? pool->workers + 1 : 1;
+}
+
+uint32_t takt_pool_rests(takt_pool *pool)
+{
+    return atomic_load(&pool->rests);
 }
 
 int takt_pool_default_threads(void)

@@ -4,15 +4,6 @@
 enum { PAUSES = 1000 }; /* before a task falls asleep: some ten microseconds */
 #define STOPPED UINT32_C(0x80000000)
 
-static void pause_a_little(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("isb");
-#endif
-}
-
 void takt_crew_open(takt_crew *crew, size_t parts, size_t turns)
 {
     atomic_init(&crew->done, 0);
@@ -42,7 +33,7 @@ static void await(takt_crew *crew, uint32_t count)
     for (int i = 0; i < PAUSES || !crew->can_doze; i++) {
         if (is_reached(crew, count))
             return;
-        pause_a_little();
+        takt_doze_pause();
     }
     atomic_fetch_add(&crew->sleepers, 1);
     for (uint32_t seen; (seen = atomic_load(&crew->done)) < count;)
