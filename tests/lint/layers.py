@@ -1,12 +1,10 @@
-"""layers.py - a folder of src/ includes only folders above it in LAYERS, or what GRANTS names."""
+"""layers.py - a folder of src/ includes only folders above it in LAYERS; ARCHITECTURE.md says what
+each is for, in this order."""
 import re
 
 from _lint import complain, files, finish, read
 
-LAYERS = """base os kernel ir op lang interp grad pass quant plan backend io train shrink text dist
-export measure zoo serve api""".split()
-# (folder, folder below it that it may include): why
-GRANTS = {}
+LAYERS = "base os kernel ir op lang interp grad pass plan backend io measure api".split()
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<(takt/[^>]+)>)', re.MULTILINE)
 GENERATED = re.compile(r"^(build_info\.h|layers\.inc|\w+_list\.inc)$")
 
@@ -18,7 +16,7 @@ def check_source(path):
         return
     for name, _ in INCLUDE.findall(read(path)):
         other = name.split("/")[0]
-        if not name or GENERATED.match(name) or other == own or (own, other) in GRANTS:
+        if not name or GENERATED.match(name) or other == own:
             continue
         if "/" not in name or other not in LAYERS:
             complain(f'{path}: "{name}": name headers from src/ on, e.g. "base/arena.h"')
@@ -27,7 +25,7 @@ def check_source(path):
 
 
 def check_outside(path):
-    """Tools and bindings see the public headers and their own folder."""
+    """Tools see the public headers and their own folder."""
     own = path.rsplit("/", 1)[0] + "/"
     home = "/".join(path.split("/")[:2]) + "/"
     known = set(files(".h", ".def", under=home.rstrip("/")))
@@ -46,9 +44,11 @@ def check_public(path):
 
 for source in files(".c", ".h", ".S", ".def", under="src"):
     check_source(source)
-for source in files(".c", ".h"):
-    if source.startswith(("tools/", "bind/")):
-        check_outside(source)
+for source in files(".c", ".h", under="tools"):
+    check_outside(source)
 for header in files(".h", under="include"):
     check_public(header)
+told = re.findall(r"^\| `(\w+)/", read("ARCHITECTURE.md"), re.MULTILINE)
+if told != LAYERS:
+    complain(f"ARCHITECTURE.md has the folders {' '.join(told)}, not {' '.join(LAYERS)}")
 finish()
