@@ -1,36 +1,9 @@
 /* fz_e2e.c - any bytes as a model of any format: what loads is planned and run, on both backends.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include <takt/takt.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* What must hold. libFuzzer keeps the input of an abort everywhere, of a trap not on ARM. */
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
-static size_t live;
-
-static void *get(void *user, size_t size, size_t align)
-{
-    (void)user;
-    void *block =
-        size > SIZE_MAX - align ? NULL : aligned_alloc(align, (size + align - 1) & ~(align - 1));
-    live += block != NULL ? size : 0;
-    return block;
-}
-
-static void put(void *user, void *block, size_t size)
-{
-    (void)user;
-    live -= block != NULL ? size : 0;
-    free(block);
-}
+#include "fuzz/target.h"
+#include "util/meter.h"
 
 /* What is asked of a machine that is slow, watched by sanitizers and busy otherwise. A step is not
  * interrupted, nor is the filling of inputs, so what they may cost is bounded beforehand; the
@@ -85,7 +58,8 @@ static void run_model(takt_ctx *ctx, const takt_model *m, const char *backend)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const takt_allocator allocator = {.get = get, .put = put};
+    meter memory = {0};
+    const takt_allocator allocator = METER_ALLOCATOR(&memory);
     const takt_config config = {
         .allocator = &allocator,
         .limits = {.bytes = 1 << 27, .tensor_bytes = TENSOR_BYTES, .nodes = 500, .trip_count = 50}};
@@ -99,6 +73,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         takt_model_destroy(m);
     }
     takt_ctx_destroy(ctx);
-    must(live == 0);
+    must(memory.live == 0);
     return 0;
 }

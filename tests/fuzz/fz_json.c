@@ -1,42 +1,8 @@
 /* fz_json.c - any bytes as JSON: two readings agree, what was written reads back as the same. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/hash.h"
 #include "base/json.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* What must hold. libFuzzer keeps the input of an abort everywhere, of a trap not on ARM. */
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
-typedef struct meter {
-    size_t live, peak;
-} meter;
-
-static void *get(void *user, size_t size, size_t align)
-{
-    meter *m = user;
-    if (size > SIZE_MAX - align)
-        return NULL;
-    void *block = aligned_alloc(align, (size + align - 1) & ~(align - 1));
-    if (block == NULL)
-        return NULL;
-    m->live += size;
-    m->peak = m->live > m->peak ? m->live : m->peak;
-    return block;
-}
-
-static void put(void *user, void *block, size_t size)
-{
-    meter *m = user;
-    m->live -= size;
-    free(block);
-}
+#include "fuzz/target.h"
+#include "util/meter.h"
 
 /* Every value is met by walking, and every member is found by its key, which is there once. */
 static uint32_t walk(const takt_json *container)
@@ -141,7 +107,7 @@ static void check_writing(takt_ctx *ctx, const takt_json *root)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     meter m = {0};
-    const takt_allocator allocator = {.get = get, .put = put, .user = &m};
+    const takt_allocator allocator = METER_ALLOCATOR(&m);
     const takt_config config = {.allocator = &allocator, .limits.bytes = 1 << 30};
     takt_ctx *ctx;
     takt_arena first, second;

@@ -1,42 +1,8 @@
 /* fz_npy.c - any bytes as .npy: two readings agree, and what was read is written and read again. */
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <takt/array.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* What must hold. libFuzzer keeps the input of an abort everywhere, of a trap not on ARM. */
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
-typedef struct meter {
-    size_t live, peak;
-} meter;
-
-static void *get(void *user, size_t size, size_t align)
-{
-    meter *m = user;
-    if (size > SIZE_MAX - align)
-        return NULL;
-    void *block = aligned_alloc(align, (size + align - 1) & ~(align - 1));
-    if (block == NULL)
-        return NULL;
-    m->live += size;
-    m->peak = m->live > m->peak ? m->live : m->peak;
-    return block;
-}
-
-static void put(void *user, void *block, size_t size)
-{
-    meter *m = user;
-    m->live -= size;
-    free(block);
-}
+#include "fuzz/target.h"
+#include "util/meter.h"
 
 typedef struct sheet {
     takt_ctx *ctx;
@@ -64,7 +30,7 @@ static int read_back(void *user, const char *text, size_t length)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     meter m = {0};
-    const takt_allocator allocator = {.get = get, .put = put, .user = &m};
+    const takt_allocator allocator = METER_ALLOCATOR(&m);
     const takt_config config = {.allocator = &allocator, .limits.bytes = 1 << 30};
     takt_ctx *ctx;
     takt_tensor_view a, b;

@@ -1,40 +1,8 @@
 /* fz_onnx.c - any bytes as an ONNX model: two readings agree; a model that loads is a valid graph.
  */
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz/target.h"
 #include "io/read.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* What must hold. libFuzzer keeps the input of an abort everywhere, of a trap not on ARM. */
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
-static size_t live;
-static int filling = -1; /* of what is fresh: a second reading finds other bytes there */
-
-static void *get(void *user, size_t size, size_t align)
-{
-    (void)user;
-    if (size > SIZE_MAX - align)
-        return NULL;
-    void *block = aligned_alloc(align, (size + align - 1) & ~(align - 1));
-    live += block != NULL ? size : 0;
-    if (block != NULL && filling >= 0)
-        memset(block, filling, size);
-    return block;
-}
-
-static void put(void *user, void *block, size_t size)
-{
-    (void)user;
-    live -= size;
-    free(block);
-}
+#include "util/meter.h"
 
 static takt_status read_once(takt_ctx *ctx, const uint8_t *data, size_t size, uint64_t *digest)
 {
@@ -57,7 +25,8 @@ static takt_status read_once(takt_ctx *ctx, const uint8_t *data, size_t size, ui
  * for it fail. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const takt_allocator allocator = {.get = get, .put = put};
+    meter memory = {0};
+    const takt_allocator allocator = METER_ALLOCATOR(&memory);
     const takt_config config = {
         .allocator = &allocator,
         .limits = {.bytes = 1 << 28, .tensor_bytes = 1 << 18, .nodes = 2000, .trip_count = 256}};
@@ -68,13 +37,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     /* One in four: twice costs as much as another input. */
     const bool is_twice = size > 0 && data[size / 2] % 4 == 0;
-    filling = is_twice ? 0xff : -1;
+    memory.fills = is_twice; /* a second reading finds other bytes in what is fresh */
+    memory.filling = 0xff;
     const takt_status status = read_once(ctx, data, size, &first);
-    filling = is_twice ? 0 : -1;
+    memory.filling = 0;
     if (is_twice)
         must(read_once(ctx, data, size, &second) == status && first == second);
-    filling = -1;
     takt_ctx_destroy(ctx);
-    must(live == 0);
+    must(memory.live == 0);
     return 0;
 }

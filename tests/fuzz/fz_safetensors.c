@@ -1,17 +1,6 @@
 /* fz_safetensors.c - any bytes as safetensors: every weight lies inside, without holes. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz/target.h"
 #include "io/safetensors/safetensors.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* What must hold. libFuzzer keeps the input of an abort everywhere, of a trap not on ARM. */
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,20 +1,10 @@
 /* fz_taktp.c - any bytes as a compiled model, as they are and with every checksum put right:
  * refused with a sentence, or loaded, saved and loaded again as the same file; nothing is left. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "api/model.h"
 #include "base/crc32c.h"
 #include "base/ctx.h"
+#include "fuzz/target.h"
 #include "io/takt/taktp.h"
-
-/* What must hold. libFuzzer keeps the input of an abort everywhere, of a trap not on ARM. */
-static void must(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static uint64_t get(const uint8_t *from, int bytes)
 {

@@ -1,19 +1,9 @@
 /* fz_text.c - any bytes as a text model: refused with a sentence, or read, printed and read again
  * as the same graph; nothing is left behind. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/ctx.h"
 #include "base/mem.h"
+#include "fuzz/target.h"
 #include "lang/parse.h"
-
-/* What must hold. libFuzzer keeps the input of an abort everywhere, of a trap not on ARM. */
-static void must(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void again(takt_ctx *ctx, const takt_graph *graph)
 {

@@ -3,12 +3,9 @@
  * So a corpus is replayed by every compiler and on every machine, whether or not it has libFuzzer.
  */
 #include <dirent.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz/target.h"
 
 /* False if the file cannot be read. The copy has exactly `size` bytes, so that a sanitizer sees a
  * read behind its end. */

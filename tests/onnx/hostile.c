@@ -28,14 +28,14 @@ static outcome load(load_fn *how, const uint8_t *bytes, size_t length)
     uint8_t *copy = malloc(length != 0 ? length : 1);
     if (length > 0)
         memcpy(copy, bytes, length);
-    load_live = load_peak = load_asked = 0;
+    load_meter = (meter){0};
     if (EXPECT_OK(NULL, takt_ctx_create(&config, &ctx))) {
         if (how(ctx, copy, length) != TAKT_OK)
             o = (outcome){takt_last_error_info(ctx)->id,
                           (long long)takt_last_error_info(ctx)->offset};
         takt_ctx_destroy(ctx);
     }
-    EXPECT(load_live == 0, "%zu bytes leak", load_live);
+    EXPECT(load_meter.live == 0, "%zu bytes leak", load_meter.live);
     free(copy);
     return o;
 }
@@ -85,7 +85,8 @@ static void check(load_fn *how, const seed *s, bool writes, FILE *out)
     const bool is_large =
         strstr(s->name, "exponential") != NULL || strstr(s->name, "tables_of") != NULL;
     const size_t most = is_large ? 32 << 20 : 16 * length + (1 << 20);
-    EXPECT(load_peak <= most, "%s: %zu bytes of memory for %zu", s->name, load_peak, length);
+    EXPECT(load_meter.peak <= most, "%s: %zu bytes of memory for %zu", s->name, load_meter.peak,
+           length);
     EXPECT(seconds <= 1 || TEST_SANITIZED, "%s takes %g s", s->name, seconds);
     EXPECT(!is_legal || o.id == 0, "%s is refused with %d", s->name, o.id);
     if (writes)
@@ -272,8 +273,8 @@ static double seconds_of(load_fn *how, const char *bytes, size_t length, size_t 
         EXPECT(o.id == 0, "id %d", o.id);
         best = s < best ? s : best;
     }
-    memory[0] = load_peak;
-    memory[1] = load_asked;
+    memory[0] = load_meter.peak;
+    memory[1] = load_meter.asked;
     return best;
 }
 

@@ -21,12 +21,12 @@ static int id_of(load_fn *how, const takt_limits *limits, const void *bytes, siz
     int id = -1;
     if (limits != NULL)
         config.limits = *limits;
-    load_live = load_peak = 0;
+    load_meter = (meter){0};
     if (!EXPECT_OK(NULL, takt_ctx_create(&config, &ctx)))
         return id;
     id = how(ctx, bytes, length) == TAKT_OK ? 0 : takt_last_error_info(ctx)->id;
     takt_ctx_destroy(ctx);
-    EXPECT(load_live == 0, "%zu bytes leak", load_live);
+    EXPECT(load_meter.live == 0, "%zu bytes leak", load_meter.live);
     return id;
 }
 
@@ -279,10 +279,10 @@ static void whole(char *bytes)
         const int id = id_of(inputs[i].how, NULL, bytes, length);
         const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
         printf("%s: %.1f MB, %.2f s, %.1f MB of memory\n", inputs[i].name, (double)length / 1e6,
-               seconds, (double)load_peak / 1e6);
+               seconds, (double)load_meter.peak / 1e6);
         EXPECT(id == inputs[i].id, "%s: id %d", inputs[i].name, id);
-        EXPECT(load_peak <= 16 * length + (1 << 20), "%s: %zu bytes for %zu", inputs[i].name,
-               load_peak, length);
+        EXPECT(load_meter.peak <= 16 * length + (1 << 20), "%s: %zu bytes for %zu", inputs[i].name,
+               load_meter.peak, length);
         EXPECT(seconds <= inputs[i].seconds || TEST_SANITIZED, "%s: %g s", inputs[i].name, seconds);
     }
 }
@@ -302,10 +302,10 @@ static void payloads(char *bytes)
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         const size_t length = inputs[i].make(bytes, 16 << 20);
         const int id = id_of(inputs[i].how, NULL, bytes, length);
-        printf("%s: %.1f MB of memory for %.1f MB\n", inputs[i].name, (double)load_peak / 1e6,
+        printf("%s: %.1f MB of memory for %.1f MB\n", inputs[i].name, (double)load_meter.peak / 1e6,
                (double)length / 1e6);
-        EXPECT(id == 0 && load_peak <= inputs[i].factor * length + (1 << 20),
-               "%s: id %d, %zu bytes for %zu", inputs[i].name, id, load_peak, length);
+        EXPECT(id == 0 && load_meter.peak <= inputs[i].factor * length + (1 << 20),
+               "%s: id %d, %zu bytes for %zu", inputs[i].name, id, load_meter.peak, length);
     }
 }
 

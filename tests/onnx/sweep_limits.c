@@ -28,8 +28,8 @@ static takt_status load(const void *bytes, size_t length, uint64_t nodes, uint64
            "%s, %llu nodes: status %d, \"%s\"", path, (unsigned long long)nodes, (int)status,
            takt_last_error(ctx));
     takt_ctx_destroy(ctx);
-    EXPECT(load_live == 0, "%s, %llu nodes: %zu bytes are left", path, (unsigned long long)nodes,
-           load_live);
+    EXPECT(load_meter.live == 0, "%s, %llu nodes: %zu bytes are left", path,
+           (unsigned long long)nodes, load_meter.live);
     runs++;
     return status;
 }

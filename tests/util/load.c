@@ -8,27 +8,9 @@
 #include "base/json.h"
 #include "io/safetensors/safetensors.h"
 
-size_t load_live, load_peak, load_asked; /* now, at most, in all */
+meter load_meter;
 
-static void *get(void *user, size_t size, size_t align)
-{
-    (void)user;
-    void *block =
-        size > SIZE_MAX - align ? NULL : aligned_alloc(align, (size + align - 1) & ~(align - 1));
-    load_live += block != NULL ? size : 0;
-    load_asked += size;
-    load_peak = load_live > load_peak ? load_live : load_peak;
-    return block;
-}
-
-static void put(void *user, void *block, size_t size)
-{
-    (void)user;
-    load_live -= block != NULL ? size : 0;
-    free(block);
-}
-
-const takt_allocator load_allocator = {.get = get, .put = put};
+const takt_allocator load_allocator = METER_ALLOCATOR(&load_meter);
 
 takt_status load_onnx(takt_ctx *ctx, const void *bytes, size_t length)
 {

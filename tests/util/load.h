@@ -6,6 +6,8 @@
 
 #include <takt/takt.h>
 
+#include "util/meter.h"
+
 typedef takt_status load_fn(takt_ctx *ctx, const void *bytes, size_t length);
 
 /* Each loads and lets go again. */
@@ -15,8 +17,8 @@ load_fn load_onnx, load_safetensors, load_npy, load_json;
  * if it has `most` bytes or more, or cannot be opened: then `length` is 0. */
 unsigned char *load_file(const char *path, size_t most, size_t *length);
 
-/* Bytes in use by contexts over load_allocator, and the most since it was set to 0. */
-extern size_t load_live, load_peak, load_asked;
+/* What contexts over load_allocator use. */
+extern meter load_meter;
 extern const takt_allocator load_allocator;
 
 #endif

@@ -1,0 +1,20 @@
+/* target.h - what every fuzz target has: its entry, and how it says that something is wrong. */
+#ifndef TAKT_TESTS_FUZZ_TARGET_H
+#define TAKT_TESTS_FUZZ_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whatever the bytes are, it returns 0, with nothing left behind. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What must hold. libFuzzer keeps the input of an abort everywhere, of a trap not on ARM. */
+static inline void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+#endif
