@@ -289,7 +289,7 @@ static takt_status settle_donated(const takt_model *m, const takt_plan_options *
         if (!found) {
             takt_fail(m->ctx, TAKT_E_NAME, "the model has no input called %.*s", (int)length,
                       words);
-            return takt_fail_hint(m->ctx, "inputs are donated by their names: x,y");
+            return takt_fail_hint(m->ctx, "`takt inspect MODEL` shows its inputs");
         }
         words += length + (words[length] == ',');
     }

@@ -20,6 +20,34 @@ takt_status takt_fail_in_file(takt_ctx *ctx, const char *name)
     return e->status;
 }
 
+/* What people take for models, by the bytes at `offset`. */
+static const struct stranger {
+    size_t offset, length;
+    const char *bytes, *hint;
+} strangers[] = {
+    {0, 6, "\x93NUMPY",
+     "it holds an array: that is an input, -i NAME=FILE, or a weight, --weights"},
+    {8, 2, "{\"", "it holds weights alone: give it with --weights beside the model"},
+    {0, 4, "PK\3\4",
+     "it is an archive: NumPy's .npz holds weights, --weights, or inputs, -i; models of PyTorch "
+     "come as ONNX, by torch.onnx.export"},
+    {0, 2, "\x1f\x8b", "it is compressed: unpack it first"},
+    {0, 4, "GGUF", "GGUF is not read; models come as text, .onnx or .taktp"},
+    {0, 4, "\x89HDF", "HDF5 is not read: models of Keras come as ONNX, by model.export"},
+    {4, 4, "TFL3", "TensorFlow Lite is not read; tf2onnx makes ONNX of it"},
+};
+
+static const char *what_it_is(const takt_source *source)
+{
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+        const struct stranger *s = &strangers[i];
+        if (source->length >= s->offset + s->length &&
+            memcmp(source->bytes + s->offset, s->bytes, s->length) == 0)
+            return s->hint;
+    }
+    return "models are text (.takt), ONNX (.onnx) or compiled (.taktp)";
+}
+
 takt_status takt_read_graph(const takt_source *source, takt_graph **graph)
 {
     *graph = NULL;
@@ -32,8 +60,8 @@ takt_status takt_read_graph(const takt_source *source, takt_graph **graph)
         }
     if (source->length == 0)
         return takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is empty", source->name);
-    return takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is no model that Takt can read",
-                     source->name);
+    takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is no model that Takt can read", source->name);
+    return takt_fail_hint(source->ctx, "%s", what_it_is(source));
 }
 
 takt_status takt_read_skimmed(takt_skim *s)

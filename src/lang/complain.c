@@ -97,26 +97,6 @@ void takt_warn(takt_frame *f, const takt_ast *at, const char *message)
     add(f, at, (takt_diagnostic){.severity = TAKT_SEVERITY_WARNING, .message = message});
 }
 
-takt_nearest takt_nearest_to(const char *wanted)
-{
-    /* A third of the letters may be wrong, three at most; short names forgive one, single letters
-     * none. */
-    const size_t length = strlen(wanted);
-    const size_t limit = length < 2 ? 0 : length < 4 ? 1 : length < 9 ? 2 : 3;
-    return (takt_nearest){.wanted = wanted, .distance = limit + 1};
-}
-
-void takt_nearest_try(takt_nearest *n, const char *candidate)
-{
-    if (n->distance <= 1 || strcmp(n->wanted, candidate) == 0)
-        return;
-    const size_t distance = takt_name_distance(n->wanted, candidate, n->distance - 1);
-    if (distance < n->distance) {
-        n->distance = distance;
-        n->best = candidate;
-    }
-}
-
 const char *takt_nearest_hint(const takt_nearest *n, char buffer[static TAKT_HINT_TEXT])
 {
     if (n->best == NULL)

@@ -8,6 +8,7 @@
 #ifndef TAKT_LANG_ELAB_H
 #define TAKT_LANG_ELAB_H
 
+#include "base/near.h"
 #include "lang/parse.h"
 #include "lang/syntax.h"
 #include "lang/value.h"
@@ -94,12 +95,6 @@ void takt_warn(takt_frame *f, const takt_ast *at, const char *message);
 takt_value takt_out_of_memory(takt_frame *f);
 /* "did you mean relu?" in `buffer`, or NULL. */
 enum { TAKT_HINT_TEXT = 160 };
-typedef struct takt_nearest {
-    const char *wanted, *best;
-    size_t distance;
-} takt_nearest;
-takt_nearest takt_nearest_to(const char *wanted);
-void takt_nearest_try(takt_nearest *n, const char *candidate);
 const char *takt_nearest_hint(const takt_nearest *n, char buffer[static TAKT_HINT_TEXT]);
 
 /* ---- expressions ---- */

@@ -161,13 +161,19 @@ static takt_status build(takt_batcher *b)
     return b->out->status;
 }
 
+static takt_status fail_taken(takt_ctx *ctx, const char *dim)
+{
+    takt_fail(ctx, TAKT_E_DUPLICATE, "the model has a dimension called %s already", dim);
+    return takt_fail_hint(ctx, "give the new one another name; -D %.60s=8 gives that one its size",
+                          dim);
+}
+
 static takt_status begin(takt_batcher *b, const char *dim)
 {
     const takt_graph *g = b->in;
     for (size_t i = 0; i < takt_dims_name_count(g->dims); i++)
         if (strcmp(takt_dims_name(g->dims, i), dim) == 0)
-            return takt_fail(g->ctx, TAKT_E_DUPLICATE,
-                             "the model has a dimension called %s already", dim);
+            return fail_taken(g->ctx, dim);
     b->map = takt_arena_array(&b->arena, g->count, sizeof *b->map);
     b->is_many = takt_arena_array(&b->arena, g->count, 1);
     if (b->map == NULL || b->is_many == NULL)

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/near.h"
 #include "ir/leaves.h"
 #include "ir/name.h"
 #include "pass/pass.h"
@@ -42,6 +43,29 @@ static takt_id find_origin(const takt_graph *g, const char *name)
     return TAKT_NONE;
 }
 
+static takt_status fail_unknown(const extraction *x, const char *name)
+{
+    const takt_graph *g = x->in;
+    takt_nearest near = takt_nearest_to(name);
+    for (size_t i = 0; i < g->input_count; i++)
+        takt_nearest_try(&near, g->inputs[i].name);
+    for (size_t i = 0; i < g->output_count; i++)
+        takt_nearest_try(&near, g->outputs[i].name);
+    for (size_t i = 0; i < g->count; i++) {
+        if (x->names.of[i] != NULL)
+            takt_nearest_try(&near, x->names.of[i]);
+        for (const takt_origin *o = g->nodes[i].origin; o != NULL; o = o->next)
+            if ((g->nodes[i].op->traits & TAKT_LEAF) == 0)
+                takt_nearest_try(&near, o->name);
+    }
+    takt_fail(g->ctx, TAKT_E_NAME, "the model has no value called %s", name);
+    return takt_fail_hint(g->ctx,
+                          "%s%.100s%s`takt extract MODEL` prints all values with their names, "
+                          "`takt summary` the layers",
+                          near.best != NULL ? "did you mean " : "",
+                          near.best != NULL ? near.best : "", near.best != NULL ? "? " : "");
+}
+
 /* An input, an output, a value as it is printed, or a layer. */
 static takt_status find(extraction *x, const char *name, takt_id *id)
 {
@@ -54,11 +78,8 @@ static takt_status find(extraction *x, const char *name, takt_id *id)
             *id = (takt_id)i;
     if (*id == TAKT_NONE)
         *id = find_origin(g, name);
-    if (*id == TAKT_NONE) {
-        takt_fail(g->ctx, TAKT_E_NAME, "the model has no value called %s", name);
-        return takt_fail_hint(g->ctx, "`takt extract MODEL` prints all values with their names, "
-                                      "`takt summary` the layers");
-    }
+    if (*id == TAKT_NONE)
+        return fail_unknown(x, name);
     if (g->nodes[*id].out_count != 1)
         return takt_fail(g->ctx, TAKT_E_NAME, "%s has %u results: cut at one of them", name,
                          g->nodes[*id].out_count);

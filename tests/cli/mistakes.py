@@ -71,6 +71,52 @@ fails(2, "run", MLP, "-D", "batch=99999999999999999999", says=["the size is too 
 fails(4, "run", MLP, "--deadline", "1ns", says=["step 1 of", "takt profile", "node: "])
 fails(2, "compile", MLP, "-o", "-", says=["goes to a file", "-o m.taktp"])
 
+# Files that are not there, and files that are no models.
+fails(1, "run", "examples/mlp", says=["did you mean examples/mlp.takt?"])
+fails(1, "run", "examples/mpl.takt", says=["did you mean examples/mlp.takt?"])
+fails(1, "run", "exampels/mlp.takt", says=["there is no folder exampels/"])
+write("near.npy", npy((1, 784), [0.5] * 784))
+fails(1, "run", MLP, "-i", "x=" + path("naer.npy"), says=["did you mean " + path("near.npy")])
+expect("hint" not in fails(1, "run", "nothing-like-it"), "something far is suggested for a file")
+fails(1, "ops", "nothing.onnx", says=["error[TAKT3001]", "cannot open nothing.onnx"])
+succeeds("convert", MLP, "-o", path("alone.safetensors"))
+for name, content, says in (("array.takt", npy((1,), [1.0]), "it holds an array"),
+                            ("alone.npz", b"PK\3\4" + bytes(60), "NumPy's .npz"),
+                            ("packed.takt", b"\x1f\x8b" + bytes(60), "unpack it first"),
+                            ("lite.tflite", b"\x1c\0\0\0TFL3" + bytes(60), "tf2onnx"),
+                            ("noise.onnx", b"\xff\xfe\0\1" * 9, "ONNX (.onnx)")):
+    fails(1, "summary", write(name, content), says=["error[TAKT3006]", says])
+fails(1, "summary", path("alone.safetensors"), says=["error[TAKT3006]", "it holds weights alone"])
+
+# Flags in the wrong place, for nothing, or in words that were not expected.
+fails(2, "--threads", "2", "run", MLP, says=["--threads is no verb: flags come after one"])
+expect(succeeds("-V") == succeeds("--version"), "-V")
+fails(2, "run", MLP, "--rtol", "1", says=["--rtol is that of --test", "--test DIR"])
+fails(2, "run", MLP, "--monitor-report", "m.pdf", says=["m.pdf names no format", "F.html"])
+fails(2, "plan", MLP, "--svg", "--json", says=["--svg is no JSON"])
+fails(2, "profile", MLP, "--flame", "f.png", says=["a picture in SVG", "flame.svg"])
+fails(1, "profile", MLP, "--trace", "/nowhere/t.json", says=["/nowhere/t.json"])
+fails(2, "profile", MLP, "--impact", "--trace", "t.json", says=["which --trace asks for"])
+fails(2, "batch", STREAM, "8", says=["8 is no name of a dimension", "-D NAME=8"])
+fails(1, "batch", MLP, says=["a dimension called batch already", "another name"])
+fails(2, "benchmark", "run", MLP, "--ci-width", "5", says=["--ci-width 5 is no part", "1%"])
+fails(2, "benchmark", "trends", says=["there are no results", "results_*.json"])
+fails(2, "benchmark", "compare", MLP, "--bin-a", "/nowhere/takt", "--bin-b", "/nowhere/takt",
+      says=["/nowhere/takt cannot be run: No such file"])
+succeeds("run", MLP, "--memory-limit", "64mb")
+fails(4, "run", MLP, "--memory-limit", "1kb", says=["the limit is 1000"])
+succeeds("profile", MLP, "--memory=" + path("live.json"), "--duration", "5ms")
+with open(path("live.json"), encoding="utf-8") as live:
+    expect("timeline" in json.load(live), "--memory=F.json writes no file")
+
+# Names of values, nodes and errors.
+for words in (("extract", MLP, "--to", "dense_7"), ("run", MLP, "--outputs", "dens_0")):
+    fails(2, *words, says=["did you mean dense_0?", "takt extract MODEL"])
+fails(2, "explain", MLP, "--node", "dense_0.x", says=["did you mean dense_0"])
+fails(2, "run", MLP, "--donate", "z", says=["no input called z", "takt inspect MODEL"])
+for spelled in ("TAKT2103", "takt2103", "error[TAKT2103]", "error[TAKT2103]:"):
+    expect(succeeds("explain", spelled).startswith("TAKT2103: "), spelled)
+
 # Values of the wrong form.
 for flag, value, wants in (("--threads", "0", "a number from 1"),
                            ("--threads", "-1", "a number from 1"),

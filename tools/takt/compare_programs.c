@@ -1,5 +1,6 @@
 /* compare_programs.c - two builds of Takt on one model, each run in a fresh process, in turns. */
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,6 +50,10 @@ static int time_once(shift *s, int which, double *ns)
     tool_command_free(&c);
     if (is_interrupted != 0) {
         code = TAKT_EXIT_INTERRUPTED;
+    } else if (code == 127 && access(s->side[which]->program, X_OK) != 0 &&
+               strchr(s->side[which]->program, '/') != NULL) {
+        code = tool_usage_error(s->j->t, 1003, "give the path of a takt that was built",
+                                "%s cannot be run: %s", s->side[which]->program, strerror(errno));
     } else if (code != TAKT_EXIT_OK) {
         fprintf(stderr, "%s%s: status %d\n", err.at != NULL ? err.at : "", s->side[which]->program,
                 code);

@@ -1,5 +1,6 @@
 /* flags.c - the table of flags, the list of verbs, and how numbers are written in them. */
 #include <string.h>
+#include <strings.h>
 
 #include "tool.h"
 
@@ -55,16 +56,16 @@ typedef struct unit {
 } unit;
 
 static const unit bytes[] = {
-    {"", 1},         {"B", 1},           {"k", 1u << 10},   {"K", 1u << 10}, {"kB", 1000},
-    {"KB", 1000},    {"KiB", 1u << 10},  {"M", 1u << 20},   {"MB", 1000000}, {"MiB", 1u << 20},
-    {"G", 1u << 30}, {"GB", 1000000000}, {"GiB", 1u << 30}, {NULL, 0},
+    {"", 1},           {"B", 1},           {"K", 1u << 10},   {"KB", 1000},
+    {"KiB", 1u << 10}, {"M", 1u << 20},    {"MB", 1000000},   {"MiB", 1u << 20},
+    {"G", 1u << 30},   {"GB", 1000000000}, {"GiB", 1u << 30}, {NULL, 0},
 };
 static const unit times[] = {
     {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {NULL, 0},
 };
 static const unit plain[] = {{"", 1}, {NULL, 0}};
 
-/* Digits with at most three after a point, then a unit: exact in integers. */
+/* Digits with at most three after a point, then a unit in any case: exact in integers. */
 static bool read_scaled(const char *text, const unit *units, uint64_t *value)
 {
     uint64_t whole = 0, thousandths = 0, place = 1000;
@@ -81,7 +82,7 @@ static bool read_scaled(const char *text, const unit *units, uint64_t *value)
             thousandths += place * (uint64_t)(*text - '0');
         }
     for (; digits > 0 && units->name != NULL; units++) {
-        if (strcmp(units->name, text) != 0)
+        if (strcasecmp(units->name, text) != 0)
             continue;
         if (whole > UINT64_MAX / units->scale - 1)
             return units->scale == 1 && thousandths == 0 && (*value = whole, true);

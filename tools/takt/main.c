@@ -24,6 +24,9 @@ int tool_unknown_verb(const takt_tool *t, const char *word, const char *second)
         if (!in_group || strncmp(tool_verbs[i]->name, word, skipped - 1) == 0)
             names[count++] = tool_verbs[i]->name + skipped;
     const int nearest = takt_nearest(in_group ? second : word, names, count);
+    if (word[0] == '-')
+        return tool_usage_error(t, 1003, "write takt VERB [flags]; `takt help` lists the verbs",
+                                "%s is no verb: flags come after one", word);
     if (nearest >= 0)
         snprintf(hint, sizeof hint, "did you mean `takt %s%s%s`?", in_group ? word : "",
                  in_group ? " " : "", names[nearest]);
@@ -106,7 +109,7 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : "help";
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         word = "help";
-    else if (strcmp(word, "--version") == 0)
+    else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         word = "version";
     char pair[64]; /* `takt benchmark run` is the verb benchmark-run */
     const bool has_pair = join_words(argc, argv, word, pair, sizeof pair);

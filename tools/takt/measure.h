@@ -34,11 +34,11 @@ typedef struct tool_buffer {
 
 /* A sink; `user` is the buffer. */
 int tool_to_buffer(void *user, const char *text, size_t length);
-/* Writes it to `path` ("-": standard output) and frees it; prints what went wrong. */
 /* With errno as the reason. */
 int tool_cannot_write(const takt_tool *t, const char *path);
 /* Found out before anything is measured; "-" can always be. False: printed, `*code` set. */
 bool tool_can_write(const takt_tool *t, const char *path, int *code);
+/* Writes it to `path` ("-": standard output) and frees it; prints what went wrong. */
 int tool_buffer_save(const takt_tool *t, tool_buffer *b, const char *path);
 
 uint64_t tool_now_ns(void);

@@ -13,7 +13,8 @@ bool tool_percent(const takt_tool *t, tool_flag_id id, double fallback, double *
     if (text == NULL)
         return true;
     const double value = strtod(text, &end);
-    if (end == text || (*end != '\0' && strcmp(end, "%") != 0) || !(value > 0) || value > 1e4) {
+    if (end == text || (*end != '\0' && strcmp(end, "%") != 0) || !(value > 0) ||
+        value > (*end == '%' ? 1e4 : 1)) {
         tool_usage_error(t, 1003, "write 1% or 0.01", "--%s %s is no part", tool_flags[id].name,
                          text);
         return false;

@@ -55,6 +55,11 @@ static bool take(takt_tool *t, tool_flag_id id, const char *value, words *w)
     const tool_flag *flag = &tool_flags[id];
     char where[40];
     snprintf(where, sizeof where, "--%s", flag->name);
+    const char *dot = value != NULL ? strrchr(value, '.') : NULL;
+    if (id == TAKT_F_MEMORY && dot != NULL && strcmp(dot, ".json") == 0) {
+        t->args[t->arg_count++] = value; /* --memory=F.json is --memory F.json */
+        value = NULL;
+    }
     if (flag->kind == TAKT_FLAG_SWITCH)
         value = value != NULL ? value : "true";
     else if (value == NULL && w->next < w->count)

@@ -85,8 +85,25 @@ static int exit_code(const takt_error *e)
     return e->id >= 1001 && e->id <= 1003 ? TAKT_EXIT_USAGE : TAKT_EXIT_FAILED;
 }
 
-int tool_report_error(const takt_tool *t, const takt_error *e)
+/* Every verb opens files: the path is read back from the one sentence that says so. */
+static takt_error with_near_file(const takt_error *e)
 {
+    static const char words[] = "cannot open ";
+    takt_error told = *e;
+    const char *colon = strrchr(e->message, ':');
+    if (e->id != 3001 || e->hint[0] != '\0' || colon == NULL ||
+        strncmp(e->message, words, sizeof words - 1) != 0)
+        return told;
+    char path[TAKT_ERROR_TEXT];
+    const char *begin = e->message + sizeof words - 1;
+    snprintf(path, sizeof path, "%.*s", (int)(colon - begin), begin);
+    tool_near_file(path, told.hint, sizeof told.hint);
+    return told;
+}
+
+int tool_report_error(const takt_tool *t, const takt_error *error)
+{
+    const takt_error told = with_near_file(error), *e = &told;
     fflush(stdout);
     if (tool_on(t, TAKT_F_JSON))
         error_json(t, e);

@@ -1,5 +1,6 @@
 /* run_monitor.c - what `takt run --monitor` prints while it runs, and the limits of a run. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "run.h"
 
@@ -29,6 +30,13 @@ static void print_line(const takt_metrics *x, const char *what)
             x->p95_ns * 1e-6, x->p99_ns * 1e-6, x->cpu_pct, (double)x->memory_bytes * 1e-6);
 }
 
+static bool is_report(const char *path)
+{
+    const char *dot = path != NULL ? strrchr(path, '.') : ".txt";
+    return dot != NULL &&
+           (strcmp(dot, ".json") == 0 || strcmp(dot, ".html") == 0 || strcmp(dot, ".txt") == 0);
+}
+
 bool tool_monitor_begin(takt_tool *t, takt_session *s, tool_monitor *m, int *code)
 {
     const uint64_t interval = tool_number_of(t, TAKT_F_INTERVAL, 1000000000) / 1000000;
@@ -36,7 +44,11 @@ bool tool_monitor_begin(takt_tool *t, takt_session *s, tool_monitor *m, int *cod
     *code = TAKT_EXIT_OK;
     if (!tool_on(t, TAKT_F_MONITOR) && tool_text_of(t, TAKT_F_MONITOR_REPORT) == NULL)
         return true;
-    if (interval == 0 || interval > UINT32_MAX)
+    if (!is_report(tool_text_of(t, TAKT_F_MONITOR_REPORT)))
+        *code = tool_usage_error(t, 1003, "write --monitor-report F.json, F.html or F.txt",
+                                 "the ending of %s names no format of reports",
+                                 tool_text_of(t, TAKT_F_MONITOR_REPORT));
+    else if (interval == 0 || interval > UINT32_MAX)
         *code = tool_usage_error(t, 1003, "1ms is the shortest", "--interval is out of range");
     else {
         const takt_monitor_options options = {

@@ -134,6 +134,9 @@ int tool_report_error(const takt_tool *t, const takt_error *error);
 /* The context's last error if `status` is a failure. */
 int tool_finish(const takt_tool *t, takt_status status);
 
+/* What was meant by a path at which there is nothing; `hint` stays as it is if nothing is near. */
+void tool_near_file(const char *path, char *hint, size_t size);
+
 /* "benchmark-run" as it is typed: benchmark run. */
 const char *tool_typed(const takt_verb *v, char *to, size_t size);
 void tool_help_verb(const takt_verb *verb);

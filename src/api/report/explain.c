@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/report/report.h"
+#include "base/near.h"
 #include "plan/finish.h"
 
 /* True if the step computes a node that is called so, or comes from there. */
@@ -173,14 +174,29 @@ static void write_json(takt_report *r, const takt_plan *plan, const char *node)
     fusions_json(r, plan, node);
 }
 
+static takt_status fail_unknown(const takt_plan *plan, const char *node)
+{
+    takt_nearest near = takt_nearest_to(node);
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const takt_step *s = &plan->steps[i];
+        takt_nearest_try(&near, s->name);
+        for (size_t k = 0; k < s->node_count; k++)
+            for (const takt_origin *o = plan->graph->nodes[s->nodes[k]].origin; o != NULL;
+                 o = o->next)
+                takt_nearest_try(&near, o->name);
+    }
+    takt_fail(plan->ctx, TAKT_E_NAME, "no step computes a node called %s", node);
+    return near.best != NULL
+               ? takt_fail_hint(plan->ctx, "did you mean %.100s?", near.best)
+               : takt_fail_hint(plan->ctx, "without a name all steps and their nodes are listed");
+}
+
 takt_status takt_plan_explain(const takt_plan *plan, const char *node, takt_format format,
                               takt_sink_fn *sink, void *user)
 {
     takt_report r;
-    if (steps_about(plan, node) == 0 && node != NULL) {
-        takt_fail(plan->ctx, TAKT_E_NAME, "no step computes a node called %s", node);
-        return takt_fail_hint(plan->ctx, "without a name all steps and their nodes are listed");
-    }
+    if (steps_about(plan, node) == 0 && node != NULL)
+        return fail_unknown(plan, node);
     takt_report_begin(&r, plan->ctx, format);
     if (r.is_json)
         write_json(&r, plan, node);

@@ -4,11 +4,14 @@
 static int run(takt_tool *t)
 {
     int code;
+    const size_t first = tool_text_of(t, TAKT_F_MODEL) == NULL ? 1 : 0;
+    const char *dim = t->arg_count > first ? t->args[first] : "batch";
+    if (dim[0] >= '0' && dim[0] <= '9') /* a name in the language, if in quotes; never meant so */
+        return tool_usage_error(t, 1003, "give it a name; `takt run -D NAME=8` then gives the size",
+                                "%s is no name of a dimension", dim);
     takt_model *model = tool_open_model(t, &code), *batched = NULL;
     if (model == NULL)
         return code;
-    const size_t first = tool_text_of(t, TAKT_F_MODEL) == NULL ? 1 : 0;
-    const char *dim = t->arg_count > first ? t->args[first] : "batch";
     code = tool_finish(t, takt_model_batch(model, dim, &batched));
     if (batched != NULL)
         code = tool_write_model(t, batched, "takt batch");

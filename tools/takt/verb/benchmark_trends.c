@@ -64,6 +64,9 @@ static int run(takt_tool *t)
     while (tool_item_of(t, TAKT_F_RESULTS, count) != NULL)
         count++;
     most += count;
+    if (most == 0)
+        return tool_usage_error(t, 1003, "takt benchmark trends results_*.json",
+                                "there are no results to put in order");
     takt_bench **benches = calloc(most + 1, sizeof *benches);
     if (benches == NULL)
         return tool_finish(t, TAKT_ERR_MEMORY);

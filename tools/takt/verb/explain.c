@@ -1,18 +1,25 @@
 /* explain.c - what an error means, or what the compiler did to a model and why. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "tool.h"
 
 /* ---- errors ---- */
 
-/* The digits in "2103" or "TAKT2103"; NULL if it is neither. */
-static const char *error_id(const char *text)
+/* The digits in "2103", "TAKT2103" or, as messages have it, "error[TAKT2103]:"; "" if it is none
+ * of these. */
+static const char *error_id(const char *text, char digits[static 16])
 {
-    if (strncmp(text, "TAKT", 4) == 0)
-        text += 4;
-    const size_t length = strlen(text);
-    return length > 0 && strspn(text, "0123456789") == length ? text : NULL;
+    static const char bracket[] = "error[";
+    const bool is_copied = strncasecmp(text, bracket, sizeof bracket - 1) == 0;
+    text += is_copied ? sizeof bracket - 1 : 0;
+    text += strncasecmp(text, "TAKT", 4) == 0 ? 4 : 0;
+    const size_t length = strspn(text, "0123456789");
+    const char *rest = text + length;
+    rest += is_copied && rest[0] == ']' ? 1 + (rest[1] == ':') : 0;
+    snprintf(digits, 16, "%.*s", length < 16 && *rest == '\0' ? (int)length : 0, text);
+    return digits;
 }
 
 static void print_error(const takt_tool *t, int id, const char *before)
@@ -109,8 +116,8 @@ static int run(takt_tool *t)
     if (t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
         return tool_usage_error(t, 1003, "`takt explain --list` lists the errors",
                                 "takt explain wants MODEL or the number of an error");
-    const char *digits = t->arg_count > 0 ? error_id(t->args[0]) : NULL;
-    if (digits != NULL)
+    char digits[16];
+    if (t->arg_count > 0 && error_id(t->args[0], digits)[0] != '\0')
         return explain_error(t, digits);
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)

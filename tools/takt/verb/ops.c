@@ -1,12 +1,14 @@
 /* ops.c - the operations, from their own records; or which nodes of a model are not among them. */
+#include <string.h>
 #include <sys/stat.h>
 
 #include "tool.h"
 
+/* A file, or what can only have been meant as one: no operation has a point in its name. */
 static bool is_file(const char *path)
 {
     struct stat about;
-    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+    return strpbrk(path, "./") != NULL || (stat(path, &about) == 0 && S_ISREG(about.st_mode));
 }
 
 static int run(takt_tool *t)

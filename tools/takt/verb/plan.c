@@ -37,6 +37,8 @@ static int describe(const tool_run *r)
 static int run(takt_tool *t)
 {
     int code;
+    if (tool_on(t, TAKT_F_SVG) && tool_on(t, TAKT_F_JSON))
+        return tool_usage_error(t, 1003, "leave one of them away", "a picture of --svg is no JSON");
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;

@@ -150,6 +150,32 @@ static bool check_page(const takt_tool *t, int *code)
     return false;
 }
 
+/* What is beside the table: found out before anything is measured. */
+static bool check_files(const takt_tool *t, int *code)
+{
+    static const tool_flag_id files[] = {TAKT_F_TRACE_FILE, TAKT_F_FOLDED, TAKT_F_FLAME};
+    const char *flame = tool_text_of(t, TAKT_F_FLAME);
+    const char *dot = flame != NULL ? strrchr(flame, '.') : NULL;
+    const bool is_impact = tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_PAGE_FILE) == NULL;
+    if (flame != NULL && strcmp(flame, "-") != 0 && (dot == NULL || strcmp(dot, ".svg") != 0)) {
+        *code = tool_usage_error(t, 1003, "write --flame flame.svg",
+                                 "a flame graph is a picture in SVG, not %s", flame);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *path = tool_text_of(t, files[i]);
+        if (path != NULL && is_impact) {
+            *code = tool_usage_error(t, 1003, "ask for one of the two, or add -o profile.html",
+                                     "--impact looks at no steps, which --%s asks for",
+                                     tool_flags[files[i]].name);
+            return false;
+        }
+        if (path != NULL && !tool_can_write(t, path, code))
+            return false;
+    }
+    return true;
+}
+
 static int print(takt_tool *t, const takt_profile *p)
 {
     const takt_profile_view view = tool_on(t, TAKT_F_LAYERS)   ? TAKT_PROFILE_LAYERS
@@ -246,7 +272,8 @@ static int run(takt_tool *t)
         return tool_usage_error(t, 1003, "ask for one of the two",
                                 "--impact shows no cache figures, which --counters asks for");
     int code;
-    if (!check_page(t, &code) || (memory_path != NULL && !tool_can_write(t, memory_path, &code)))
+    if (!check_page(t, &code) || !check_files(t, &code) ||
+        (memory_path != NULL && !tool_can_write(t, memory_path, &code)))
         return code;
     if (tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_PAGE_FILE) == NULL)
         return impact(t, tool_to_stdout, NULL);

@@ -155,6 +155,11 @@ static int run(takt_tool *t)
     if (tool_text_of(t, TAKT_F_INTERVAL) != NULL && !tool_on(t, TAKT_F_MONITOR) &&
         tool_text_of(t, TAKT_F_MONITOR_REPORT) == NULL)
         return tool_usage_error(t, 1003, "add --monitor", "--interval is that of --monitor");
+    static const tool_flag_id of_tests[] = {TAKT_F_RTOL, TAKT_F_ATOL};
+    for (size_t i = 0; i < 2; i++)
+        if (tool_text_of(t, of_tests[i]) != NULL && tool_item_of(t, TAKT_F_TEST, 0) == NULL)
+            return tool_usage_error(t, 1003, "add --test DIR", "--%s is that of --test",
+                                    tool_flags[of_tests[i]].name);
     if (!tool_cpu_limit(t, &code))
         return code;
     if (tool_item_of(t, TAKT_F_TEST, 0) != NULL)

@@ -1,0 +1,16 @@
+/* near.h - which of many names was meant by one that is misspelt. */
+#ifndef TAKT_BASE_NEAR_H
+#define TAKT_BASE_NEAR_H
+
+#include <stddef.h>
+
+typedef struct takt_nearest {
+    const char *wanted, *best; /* best: NULL until a candidate is near */
+    size_t distance;
+} takt_nearest;
+
+takt_nearest takt_nearest_to(const char *wanted);
+/* Candidates are borrowed: `best` is one of them. */
+void takt_nearest_try(takt_nearest *n, const char *candidate);
+
+#endif
