@@ -48,7 +48,8 @@ peers: setup build ## Takt beside its peers, all rows; ROWS=gemm,mlp for some, Q
 format: ## let clang-format rewrite all C files
 	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
-install: build ## install into PREFIX (/usr/local); DESTDIR is honoured
+install: ## build what is installed and put it into PREFIX (/usr/local); DESTDIR is honoured
+	@TARGET="takt_tool takt_static libtakt.so" scripts/build $(PRESET)
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 clean: ## remove everything that was built

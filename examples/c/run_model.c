@@ -1,7 +1,23 @@
-/* run_model.c - loads a model, runs it on a batch of zeros, and prints the first row. */
+/* run_model.c - loads a model, runs it on random numbers, prints the first row of the result. */
 #include <stdio.h>
 
 #include <takt/takt.h>
+
+/* Inputs get random numbers here; write yours to ->data, or bind memory of your own. */
+static takt_status run(takt_ctx *ctx, takt_session *session)
+{
+    takt_status status = TAKT_OK;
+    for (size_t i = 0; i < takt_session_input_count(session) && status == TAKT_OK; i++)
+        status = takt_view_random(ctx, takt_session_input(session, i), 0, (uint32_t)i);
+    return status == TAKT_OK ? takt_session_run(session) : status;
+}
+
+static void print_row(const takt_tensor_view *y)
+{
+    if (y->dtype == TAKT_F32 && y->rank > 0)
+        for (int64_t i = 0; i < y->dims[y->rank - 1]; i++)
+            printf("%g\n", ((const float *)y->data)[i]);
+}
 
 int main(int argc, char **argv)
 {
@@ -13,14 +29,16 @@ int main(int argc, char **argv)
     if (status == TAKT_OK)
         status = takt_model_load(ctx, argc > 1 ? argv[1] : "examples/mlp.takt", NULL, &model);
     if (status == TAKT_OK)
-        status = takt_plan_create(model, &(takt_plan_options){.sizes = "batch=4"}, &plan);
+        status = takt_plan_create(model, NULL, &plan); /* named sizes are 1 unless .sizes says */
     if (status == TAKT_OK)
         status = takt_session_create(plan, NULL, &session);
-    if (status == TAKT_OK && takt_session_input(session, 0) != NULL)
-        status = takt_session_run(session);
-    for (int i = 0; status == TAKT_OK && i < 10; i++)
-        printf("%g\n", ((const float *)takt_session_output(session, 0)->data)[i]);
-    if (status != TAKT_OK)
+    if (status == TAKT_OK)
+        status = run(ctx, session);
+    if (status == TAKT_OK)
+        print_row(takt_session_output(session, 0));
+    else if (session != NULL && takt_session_error(session)->status == status)
+        fprintf(stderr, "%s\n", takt_session_error(session)->message); /* its own failures */
+    else
         fprintf(stderr, "%s\n", takt_last_error(ctx));
     takt_session_destroy(session);
     takt_plan_destroy(plan);

@@ -153,10 +153,9 @@ rows = parsed("explain", "--json", "--fusions", ENCODER)["fusions"]
 expect(any(row["fused"] for row in rows), rows)
 expect(all(row["gain"] > 1 and row["bytes_saved"] > 0 for row in rows), rows)
 expect(all((row["refused"] is None) == row["fused"] for row in rows), rows)
-with open("twice.takt", "w", encoding="utf-8") as out:
-    out.write("model m(x: f32[4, 8]) {\n  h = x |> dense(8)\n"
-              "  return h / reduce_sum(relu(h), axes=[0])\n}\n")
-said = succeeds("explain", "--fusions", "twice.takt")
+twice = write("twice.takt", "model m(x: f32[4, 8]) {\n  h = x |> dense(8)\n"
+                            "  return h / reduce_sum(relu(h), axes=[0])\n}\n")
+said = succeeds("explain", "--fusions", twice)
 expect("used elsewhere too" in said and "bytes saved" in said and "fused" in said, said)
 middle = sorted(row["gain"] for row in rows if row["fused"])[len(rows) // 2]
 fewer = parsed("explain", "--json", "--fusions", ENCODER, "--pass", f"fuse:min-gain={middle}")
