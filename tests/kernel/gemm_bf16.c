@@ -130,7 +130,8 @@ void check_gemm_bf16(takt_check *c, const takt_kernel *reference)
     for (unsigned i = 0; i < MS * NS * KS; i++)
         one(c, reference, (shape){ms[i % MS], ns[i / MS % NS], ks[i / MS / NS]}, i);
     static const shape large[] = {{300, 17, 30},   {20, 33, 1024}, {9, 40, 2060},
-                                  {260, 24, 1025}, {1, 300, 1500}, {1, 349, 1027}};
+                                  {260, 24, 1025}, {1, 300, 1500}, {1, 349, 1027},
+                                  {1, 64, 1033},   {1, 28, 2500},  {1, 256, 263}};
     for (unsigned i = 0; i < sizeof large / sizeof *large; i++)
         one(c, reference, large[i], i);
     for (unsigned i = 0; i < 8; i++)

@@ -57,12 +57,46 @@ static void four_panels(const row_job *r)
     /* clang-format on */
 }
 
-/* Whole wide panels of one chunk, four at a time; how many columns that were. */
-static size_t row_of_panels(const takt_gemm_f32 *g, const block *o, const uint16_t *b)
+/* Two neighbours of 8 columns, the last of a matrix: one alone waits for its four sums. */
+#define NARROW_OF(i, a, p, q, r, s)                                                                \
+    "ldp q4, q5, [%[b" #i "]], #64\n\tldp q6, q7, [%[b" #i "], #-32]\n\t" MM(p, a, 4) MM(q, a, 5)  \
+        MM(r, a, 6) MM(s, a, 7)
+#define BOTH(a) NARROW_OF(0, a, 8, 9, 10, 11) NARROW_OF(1, a, 14, 15, 16, 17)
+#define NARROW_ROW_OF(p, q, r, s)                                                                  \
+    LOWER(p, q)                                                                                    \
+    LOWER(r, s)                                                                                    \
+    "cbz %[adds], 5f\n\tldp q4, q5, [%[c]]\n\t" AD(p, 4) AD(r, 5) "5:\n\tstp q" #p ", q" #r        \
+                                                                  ", [%[c]], #32\n\t"
+
+static void two_narrow(const row_job *r)
+{
+    const uint16_t *a = r->a, *b0 = r->b, *b1 = b0 + r->b_step;
+    size_t fours = r->steps / 4, rest = r->steps % 4;
+    float *c = r->c;
+    /* clang-format off */
+    __asm__ volatile(Z(8) Z(9) Z(10) Z(11) Z(14) Z(15) Z(16) Z(17)
+        "cbz %[fours], 2f\n"
+        "1:\n\tldp q0, q1, [%[a]], #64\n\tldp q2, q3, [%[a], #-32]\n\t"
+        BOTH(0) BOTH(1) BOTH(2) BOTH(3) "subs %[fours], %[fours], #1\n\tbne 1b\n"
+        "2:\n\tcbz %[rest], 4f\n"
+        "3:\n\tldr q0, [%[a]], #16\n\t" BOTH(0) "subs %[rest], %[rest], #1\n\tbne 3b\n"
+        "4:\n\t" NARROW_ROW_OF(8, 9, 10, 11) NARROW_ROW_OF(14, 15, 16, 17)
+        : [a] "+r"(a), [b0] "+r"(b0), [b1] "+r"(b1), [c] "+r"(c), [fours] "+r"(fours),
+          [rest] "+r"(rest)
+        : [adds] "r"((size_t)r->adds)
+        : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v14", "v15",
+          "v16", "v17", "cc", "memory");
+    /* clang-format on */
+}
+
+/* Whole panels of one chunk: wide ones four at a time, and the last two if they are narrow. What is
+ * left for tiles lies between: from `*first` on, `*count` columns. */
+static void row_of_panels(const takt_gemm_f32 *g, const block *o, const uint16_t *b, size_t *first,
+                          size_t *count)
 {
     const size_t k = round_up(o->k, GROUP), all = WIDE * takt_panels_wide(widths, g->b_n),
-                 wide = all > g->b_first ? least(all - g->b_first, g->n) / WIDE : 0,
-                 quarter = wide / 4;
+                 wide = all > g->b_first ? least(all - g->b_first, g->n) : 0,
+                 quarter = wide / WIDE / 4;
     row_job r = {.a = (const uint16_t *)(const void *)g->scratch,
                  .b = b,
                  .b_step = quarter * WIDE * k,
@@ -72,7 +106,15 @@ static size_t row_of_panels(const takt_gemm_f32 *g, const block *o, const uint16
                  .adds = o->p > 0};
     for (size_t i = 0; i < quarter; i++, r.b += WIDE * k, r.c += WIDE)
         four_panels(&r);
-    return 4 * quarter * WIDE;
+    *first = 4 * quarter * WIDE;
+    *count = g->n - *first;
+    if (g->n - wide != 2 * NARROW)
+        return;
+    r.b = b + wide * k;
+    r.b_step = NARROW * k;
+    r.c = g->c + wide;
+    two_narrow(&r);
+    *count = wide - *first;
 }
 
 static void one_row(const takt_gemm_f32 *g)
@@ -84,20 +126,20 @@ static void one_row(const takt_gemm_f32 *g)
         const size_t k = round_up(o.k, GROUP), columns = takt_panels_columns(widths, g->b_n);
         const uint16_t *b = (const uint16_t *)g->stored->data + o.p * columns + g->b_first * k;
         takt_gemm_f32 rest = *g;
-        const size_t done = row_of_panels(g, &o, b);
-        rest.n -= done;
-        rest.c += done;
-        rest.b_first += done;
+        size_t first;
+        row_of_panels(g, &o, b, &first, &rest.n);
+        rest.c += first;
+        rest.b_first += first;
         multiply(&rest, &o);
         o.p += CHUNK;
     } while (o.p < g->k);
     finish_columns(g, &o, 0, g->n);
 }
 
-/* From L2 one stream is as good. */
+/* From L1 one stream is as good; from L2 its time is another one in each process. */
 static void run_any(const takt_gemm_f32 *g)
 {
-    enum { LARGE = 1 << 18 }; /* elements of B */
+    enum { LARGE = 1 << 16 }; /* elements of B */
     if (g->m == 1 && g->n > 0 && g->image == NULL && g->k >= LARGE / g->n)
         one_row(g);
     else
