@@ -47,19 +47,10 @@ static void products(void)
     EXPECT(takt_cpu_cut_products(&head, 12, &(takt_cut_pace){1, 2.1e6, 3.3e4}).rows == 1);
 }
 
-/* A row of some microseconds is worth few of many threads, a longer one all of them. */
-static void rows(void)
-{
-    EXPECT(takt_cpu_tasks_of_row(8, 16) == 4 && takt_cpu_tasks_of_row(14, 16) == 7);
-    EXPECT(takt_cpu_tasks_of_row(16, 16) == 16 && takt_cpu_tasks_of_row(40, 16) == 40);
-    EXPECT(takt_cpu_tasks_of_row(3, 16) == 3 && takt_cpu_tasks_of_row(3, 4) == 3);
-}
-
 int main(void)
 {
     finer();
     products();
-    rows();
     /* 32 rows by 11 panels for two threads: 6 and 5 panels are no even shares, but each reads half
      * of the weights. That counts where they come from far away. */
     const takt_cut_work work = {32, 11, 8, 2};

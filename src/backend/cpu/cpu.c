@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "backend/cpu/worth.h"
+
 #define TAKT_CPU(kind) extern const takt_cpu_kind takt_cpu_##kind;
 #include "cpu_list.inc"
 #undef TAKT_CPU
@@ -110,7 +112,6 @@ const takt_backend takt_backend_cpu = {
     .compile = compile,
 };
 
-/* Handing work to another thread costs about a microsecond; a task should be worth twenty. */
 takt_status takt_cpu_walk(takt_planner *p, const takt_gemm_walk **walk)
 {
     *walk = NULL;
@@ -121,17 +122,12 @@ takt_status takt_cpu_walk(takt_planner *p, const takt_gemm_walk **walk)
 
 size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t most)
 {
-    const double flops_per_us = 2e4, bytes_per_us = 2e4, us_per_task = 5;
-    const double by_flops = flops / flops_per_us, by_bytes = bytes / bytes_per_us;
-    const double us = by_flops > by_bytes ? by_flops : by_bytes;
-    const double many = us / us_per_task; /* perhaps more than there are numbers */
-    size_t tasks = many < 2 ? 1 : many < 1e6 ? (size_t)many : 1000000;
+    const takt_worth *worth = takt_worth_of(p->step->isas);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    if (threads == 1 || tasks < 1 || takt_planner_is_alone(p))
-        tasks = 1;
-    const size_t enough = 4 * threads; /* some slack, so that a slow thread does not hold all up */
-    tasks = tasks > enough ? enough : tasks > threads ? tasks / threads * threads : tasks;
-    return tasks < most ? tasks : most < 1 ? 1 : most;
+    if (threads == 1 || most < 2 || takt_planner_is_alone(p))
+        return 1;
+    const size_t tasks = takt_worth_tasks(worth, takt_worth_us(worth, flops, bytes), threads);
+    return tasks < most ? tasks : most;
 }
 
 void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size_t *first,

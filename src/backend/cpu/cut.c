@@ -70,14 +70,6 @@ size_t takt_cpu_tasks_most(size_t each, size_t threads)
     return threads >= MANY_THREADS ? threads : each * threads;
 }
 
-size_t takt_cpu_tasks_of_row(size_t tasks, size_t threads)
-{
-    enum { FEW = 4 };
-    if (threads < MANY_THREADS || tasks >= threads || tasks <= FEW)
-        return tasks;
-    return tasks / 2 > FEW ? tasks / 2 : FEW;
-}
-
 /* Whether weights stay in the threads' own caches from run to run. */
 static bool is_kept(const takt_cut_pace *pace)
 {

@@ -43,10 +43,6 @@ size_t takt_cpu_tasks_each(size_t m, size_t rows, size_t threads, double bytes);
  * and a finer cut follows. */
 size_t takt_cpu_tasks_most(size_t each, size_t threads);
 
-/* Of a single row too short for all of many threads: a few microseconds, in which one more of them
- * saves little, and may be late. */
-size_t takt_cpu_tasks_of_row(size_t tasks, size_t threads);
-
 /* For many threads: several tasks for each, so that one that is slower than the others leaves some
  * of its share to them; else `c`, as where the work is too small for more tasks. */
 takt_cut takt_cpu_cut_finer(const takt_cut_work *w, takt_cut c, const takt_cut_pace *pace);

@@ -204,14 +204,13 @@ static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
     const size_t panels = takt_panels_count(f->panels, f->mm.n);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const size_t each = takt_cpu_tasks_each(f->mm.m, info->rows, threads, bytes);
-    size_t tasks = takt_cpu_tasks(p, flops, bytes, takt_cpu_tasks_most(each, threads));
     const takt_cut_work work = {f->mm.m, panels, info->rows, 2};
     const takt_cut_pace pace = {threads, flops / (f->narrow.fast != NULL ? TAKT_CUT_FASTER : 1),
                                 bytes};
+    const size_t tasks = takt_cpu_tasks(p, pace.flops, bytes, takt_cpu_tasks_most(each, threads));
     if (f->mm.batch > 1) {
         f->cut = takt_cpu_cut_products(&work, f->mm.batch, &pace);
     } else {
-        tasks = f->mm.m == 1 ? takt_cpu_tasks_of_row(tasks, threads) : tasks;
         f->cut = takt_cpu_cut_of(&work, tasks, bytes);
         f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
     }

@@ -249,12 +249,12 @@ static void cut_tasks(takt_planner *p, facts *f)
     const double flops = 2.0 * (double)m * (double)c->k * (double)c->cout * (double)c->groups;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const double bytes = (double)f->narrow.bytes * (double)(f->group_floats * c->groups);
-    const size_t tasks =
-        takt_cpu_tasks(p, flops, 4.0 * (double)(f->group_floats * c->groups),
-                       takt_cpu_tasks_most(m >= 4 * threads * f->rows ? 4 : 1, threads));
     const takt_cut_work work = {m, units, f->grain, f->is_direct ? DIRECT_ROW : GATHERED_ROW};
     const takt_cut_pace pace = {threads, flops / (f->narrow.fast != NULL ? TAKT_CUT_FASTER : 1),
                                 bytes};
+    const size_t tasks =
+        takt_cpu_tasks(p, pace.flops, 4.0 * (double)(f->group_floats * c->groups),
+                       takt_cpu_tasks_most(m >= 4 * threads * f->rows ? 4 : 1, threads));
     f->cut = takt_cpu_cut(&work, tasks);
     if (c->groups == 1)
         f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);

@@ -186,6 +186,7 @@ static bool has_halves(const takt_pool_shape *s)
 
 static takt_status compile(takt_planner *p)
 {
+    enum { POSITION = 600 }; /* in operations: finding its window */
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
     takt_step *s = p->step;
@@ -199,7 +200,8 @@ static takt_status compile(takt_planner *p)
         TAKT_TRY(takt_planner_input(p, n->in[k], &index));
     TAKT_TRY(takt_planner_output(p, id, &index));
     const double taps = (double)c->kernel[0] * (double)c->kernel[1] * (double)c->kernel[2];
-    const double work = (double)c->batch * (double)c->channels * (double)c->positions;
+    const double places = (double)c->batch * (double)c->positions;
+    const double work = places * (double)c->channels;
     s->data = f;
     if (has_bytes(c) || has_halves(c)) {
         s->run = has_bytes(c) ? run_bytes : run_halves;
@@ -220,7 +222,8 @@ static takt_status compile(takt_planner *p)
     f->divisors = takt_cpu_aligned(c->kernel[0] * c->kernel[1] * sizeof(float *));
     s->scratch_each = f->divisors + takt_cpu_aligned(c->out[2] * sizeof(float));
     s->run = run_rows;
-    s->task_count = takt_cpu_tasks(p, 2 * work * taps, 8 * work, c->batch * c->out[0] * c->out[1]);
+    s->task_count = takt_cpu_tasks(p, 2 * work * taps + POSITION * places, 8 * work,
+                                   c->batch * c->out[0] * c->out[1]);
     return TAKT_OK;
 }
 
