@@ -158,6 +158,30 @@ static void chains(void)
     CONV_CASES(cases);
 }
 
+/* Few channels of outputs, whose inputs are read where they lie. */
+static void near_inputs(void)
+{
+    static const conv_case cases[] = {
+        {"model m(x: f32[2, 1, 28, 29]) { return conv(x, 8, 5, act=relu) }", 300, true},
+        {"model m(x: f32[1, 14, 14, 8]) { return conv(x, 16, 5, layout=nhwc) }", 300, true},
+        {"model m(x: f32[1, 3, 31, 33]) { return conv(x, 16, 3, stride=2, pad=1, act=relu) }", 300,
+         true},
+        {"model m(x: f32[3, 2, 17, 40]) { return conv(x, 3, 4, pad=valid, bias=false) }", 300,
+         true},
+        {"model m(x: f32[1, 4, 20, 21]) { return conv(x, 5, [3, 2], stride=[1, 3], dilation=[2, 3],"
+         " pad=[4, 0, 1, 9]) }",
+         300, true},
+        {"model m(x: f32[2, 16, 9, 11]) { return min(max(conv(x, 13, 4), -0.05), 0.1) }", 300,
+         true},
+        {"model m(x: f32[2, 5, 9, 11]) { return min(relu(conv(x, 9, 5)), 0.1) }", 300, true},
+        {"model m(x: f32[1, 6, 9, 9], r: f32[1, 12, 9, 9]) { return relu(conv(x, 12, 5) + r) * 2 }",
+         300, true},
+        {"model m(x: f32[70, 2, 30]) { return sigmoid(conv(x, 6, 5)) }", 300, true},
+        {"model m(x: f32[1, 2, 7, 6]) { return conv(x, 4, 3, pad=9) }", 300, true},
+    };
+    CONV_CASES(cases);
+}
+
 /* An upper limit at every place where an ending can have one. */
 static void limits(void)
 {
@@ -217,4 +241,4 @@ static void batch_position(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(convolutions, depthwise, pools, gradients, chains, limits, batch_position)
+TEST_MAIN(convolutions, depthwise, pools, gradients, chains, near_inputs, limits, batch_position)

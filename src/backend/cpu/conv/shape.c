@@ -74,3 +74,11 @@ bool takt_conv_is_depthwise(const takt_graph *g, takt_id node)
     const takt_conv_shape s = takt_conv_shape_of(g, node);
     return s.dtype == TAKT_F32 && s.is_nhwc && s.groups > 1 && s.cin == 1 && s.cout == 1;
 }
+
+bool takt_conv_is_pointwise(const takt_conv_shape *s)
+{
+    for (int i = 0; i < 3; i++)
+        if (s->kernel[i] != 1 || s->stride[i] != 1 || s->in[i] != s->out[i])
+            return false;
+    return s->is_nhwc;
+}

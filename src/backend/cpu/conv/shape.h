@@ -32,6 +32,9 @@ takt_conv_shape takt_conv_shape_of(const takt_graph *g, takt_id node);
 /* One channel in, one out, channels last, f32: what the depthwise step takes. */
 bool takt_conv_is_depthwise(const takt_graph *g, takt_id node);
 
+/* One tap and no stride, channels last: a patch is a row of x. */
+bool takt_conv_is_pointwise(const takt_conv_shape *s);
+
 /* The coordinates of flat position `flat` in a box of `size`. */
 static inline void takt_conv_unflatten(const size_t size[3], size_t flat, size_t at[3])
 {

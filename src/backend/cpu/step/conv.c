@@ -2,13 +2,14 @@
  *
  * A 1x1 convolution with channels last is a product on the data as it lies. Otherwise each task
  * gathers the patches of a block of positions into its scratch and multiplies them there, so that
- * the patch matrix never exists as a whole (conv/image.c does without patches in bf16). The sum's
- * order is that of a product over the flat (taps, channels), whichever way is taken.
+ * the patch matrix never exists as a whole (conv/image.c does without patches in bf16, conv/near.c
+ * with few channels). The sum's order is that of a product over the flat (taps, channels).
  */
 #include "op/util/conv.h"
 #include "backend/cpu/conv/end.h"
 #include "backend/cpu/conv/generic.h"
 #include "backend/cpu/conv/image.h"
+#include "backend/cpu/conv/near.h"
 #include "backend/cpu/conv/patch.h"
 #include "backend/cpu/conv/run.h"
 #include "backend/cpu/cut.h"
@@ -16,8 +17,7 @@
 #include "base/size.h"
 #include "op/util/narrow.h"
 
-/* What a row costs besides multiplying, in rows by panels. */
-enum { DIRECT_ROW = 2, GATHERED_ROW = 3 };
+enum { DIRECT_ROW = 2, GATHERED_ROW = 3 }; /* costs besides multiplying, in rows by panels */
 enum { PATCH_BYTES = 256 << 10, ASKED_BYTES = 16 << 20, ROWS_MIN = 48, ROWS_MAX = 192 };
 
 typedef struct facts {
@@ -327,18 +327,10 @@ static takt_status set_scratch(takt_planner *p, facts *f, const takt_gemm_f32_in
     return TAKT_OK;
 }
 
-static bool is_direct(const takt_conv_shape *c)
-{
-    for (int i = 0; i < 3; i++)
-        if (c->kernel[i] != 1 || c->stride[i] != 1 || c->in[i] != c->out[i])
-            return false;
-    return c->is_nhwc;
-}
-
 /* Whether it gathers patches of so few channels that products of 16 bits are slower than f32. */
 static bool is_meagre(const takt_conv_shape *c)
 {
-    return !is_direct(c) && c->cin * c->cout < TAKT_NARROW_CHANNELS;
+    return !takt_conv_is_pointwise(c) && c->cin * c->cout < TAKT_NARROW_CHANNELS;
 }
 
 /* Of f32, or of 16 bits where that is asked for; and what the weights will be packed as. */
@@ -348,20 +340,26 @@ static const takt_kernel *choose_kernel(takt_planner *p, facts *f)
     f->narrow = (takt_narrow){.dtype = TAKT_F32, .bytes = sizeof(float), .from = weights};
     if (f->shape.dtype == TAKT_F32)
         f->narrow = takt_narrow_of(p, weights, sizeof(float));
-    const size_t rows = f->shape.batch * f->shape.positions;
     const bool is_slow = is_meagre(&f->shape);
-    const takt_kernel *fast = f->shape.dtype == TAKT_F32 && !is_slow
-                                  ? takt_narrow_fast(p, weights, rows, &f->narrow)
-                                  : NULL;
+    const takt_kernel *fast = NULL;
+    if (f->shape.dtype == TAKT_F32 && !is_slow)
+        fast = takt_narrow_fast(p, weights, f->shape.batch * f->shape.positions, &f->narrow);
     if (is_slow && p->settings->is_fast)
         p->step->note =
             p->step->note ? p->step->note : "numerics fast: so few channels are faster in f32";
     return fast != NULL ? fast : takt_planner_kernel(p, "gemm_f32");
 }
 
+/* Patches are gathered, the weights are f32 constants, and nobody asked for other blocks. */
+static bool is_plain(takt_planner *p, const facts *f)
+{
+    return !f->is_direct && f->walk == NULL && f->narrow.fast == NULL &&
+           !takt_is_narrow(&f->narrow) && takt_planner_is_constant(p, f->narrow.from) &&
+           !takt_planner_in_prologue(p);
+}
+
 static takt_status compile(takt_planner *p)
 {
-    takt_step *s = p->step;
     if (!takt_conv_is_f32(takt_type_of(p->graph, p->group->nodes[0])->dtype))
         return takt_conv_generic_compile(p);
     facts *f = takt_planner_get(p, sizeof *f);
@@ -372,24 +370,26 @@ static takt_status compile(takt_planner *p)
     const takt_gemm_f32_info *info = gemm->info; /* that of gemm_bf16 begins like it */
     f->run = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
-    f->is_direct = is_direct(&f->shape);
+    f->is_direct = takt_conv_is_pointwise(&f->shape);
     const takt_gemm_bf16_info *bf16 = takt_narrow_bf16(&f->narrow);
     if (bf16 != NULL && !f->is_direct && takt_conv_image_fits(&f->shape, bf16))
         return takt_conv_image_compile(p, gemm, &f->narrow);
+    TAKT_TRY(takt_cpu_walk(p, &f->walk));
+    if (is_plain(p, f) && takt_conv_near_fits(p, &f->shape))
+        return takt_conv_near_compile(p);
     f->shape.k_row = f->is_direct ? f->shape.k : f->shape.k_row;
     f->grain = info->rows;
-    TAKT_TRY(takt_cpu_walk(p, &f->walk));
     f->rows = block_rows(f, info->rows);
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, f->shape.groups * f->shape.cout, &f->end));
     takt_conv_memory_plan(p, f->shape.dtype, -1, &f->memory);
     cut_tasks(p, f);
     TAKT_TRY(set_scratch(p, f, info));
-    s->data = f;
-    s->run = run;
-    s->before = f->is_packed ? NULL : before;
-    s->after = f->shape.dtype != TAKT_F32 ? after : NULL;
-    s->task_count = f->cut.rows * f->cut.columns;
+    p->step->data = f;
+    p->step->run = run;
+    p->step->before = f->is_packed ? NULL : before;
+    p->step->after = f->shape.dtype != TAKT_F32 ? after : NULL;
+    p->step->task_count = f->cut.rows * f->cut.columns;
     return TAKT_OK;
 }
 

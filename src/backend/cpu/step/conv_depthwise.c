@@ -38,10 +38,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
 
 static bool is_pointwise(const takt_conv_shape *c)
 {
-    for (int i = 0; i < 3; i++)
-        if (c->kernel[i] != 1 || c->stride[i] != 1 || c->in[i] != c->out[i])
-            return false;
-    return c->dtype == TAKT_F32 && c->is_nhwc && c->groups == 1 && c->k > 0;
+    return takt_conv_is_pointwise(c) && c->dtype == TAKT_F32 && c->groups == 1 && c->k > 0;
 }
 
 static bool has_lines(const takt_conv_shape *c)

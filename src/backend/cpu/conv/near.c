@@ -1,0 +1,225 @@
+/* near.c - convolutions of few inputs for each output, which are read where they lie.
+ *
+ * Gathering patches costs as much for an output as a panel of weights does; where there are few of
+ * these, as in first layers, it takes longer than the product. Here the kernel reads x itself, or
+ * the lines of it that some lines of outputs need, copied once to where there is padding.
+ */
+#include "backend/cpu/conv/near.h"
+
+#include <string.h>
+
+#include "backend/cpu/conv/end.h"
+#include "backend/cpu/conv/finish.h"
+#include "backend/cpu/conv/patch.h"
+#include "kernel/conv_f32/conv_f32.h"
+
+enum {
+    COPIED_BYTES = 24 << 10, /* of lines, to stay in L1 beside a panel of weights */
+    LINE_BYTES = 64 << 10,   /* of one line at most */
+    COLUMNS_MIN = 6          /* outputs of a line: sums that do not wait for themselves */
+};
+
+typedef struct facts {
+    takt_conv_shape shape;
+    takt_conv_end end;
+    takt_conv_f32_fn *run;
+    const size_t *at;       /* of each element of a patch: floats from the first */
+    size_t w;               /* index into step->in */
+    bool is_copied;         /* lines of x to scratch, with padding */
+    size_t pitch;           /* floats of such a line, or of one of x */
+    size_t lines;           /* of outputs of a block */
+    size_t copy, registers; /* offsets in a worker's scratch */
+} facts;
+
+/* The last tap of an axis, in steps of x. */
+static size_t reach(const takt_conv_shape *s, int axis)
+{
+    return (s->kernel[axis] - 1) * s->dilation[axis];
+}
+
+/* Positions of an axis that outputs read. */
+static size_t extent(const takt_conv_shape *s, int axis, size_t outputs)
+{
+    return (outputs - 1) * s->stride[axis] + reach(s, axis) + 1;
+}
+
+static bool is_inside(const takt_conv_shape *s, int axis)
+{
+    return s->before[axis] == 0 && extent(s, axis, s->out[axis]) <= s->in[axis];
+}
+
+static double flops(const takt_conv_shape *s)
+{
+    return 2.0 * (double)(s->batch * s->positions) * (double)s->k * (double)s->cout;
+}
+
+bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
+{
+    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    const takt_kernel *kernel = takt_kernel_find("conv_f32", p->step->isas, NULL, 0, NULL);
+    if (s->cout > ((const takt_conv_f32_info *)kernel->info)->channels)
+        return false;
+    if (s->dtype != TAKT_F32 || !s->is_nhwc || s->groups > 1 || s->k == 0 ||
+        s->k > TAKT_GEMM_CHUNK || s->batch * s->positions == 0)
+        return false;
+    if (s->in[0] > 1 || s->kernel[0] > 1 || s->before[0] > 0 || s->out[2] < COLUMNS_MIN)
+        return false;
+    return extent(s, 2, s->out[2]) <= LINE_BYTES / sizeof(float) / s->cin &&
+           s->batch * s->out[1] >= takt_cpu_tasks(p, flops(s), 0, threads);
+}
+
+/* ---- running ---- */
+
+/* Line `y` of the padded sample. */
+static void copy_line(const facts *f, const float *sample, size_t y, float *to)
+{
+    const takt_conv_shape *s = &f->shape;
+    if (y < s->before[1] || y - s->before[1] >= s->in[1]) {
+        memset(to, 0, f->pitch * sizeof *to);
+        return;
+    }
+    const size_t before = s->before[2] * s->cin, first = before < f->pitch ? before : f->pitch;
+    const size_t room = f->pitch - first, width = s->in[2] * s->cin;
+    const size_t inside = width < room ? width : room;
+    memset(to, 0, first * sizeof *to);
+    memcpy(to + first, sample + (y - s->before[1]) * s->x_at[1], inside * sizeof *to);
+    memset(to + first + inside, 0, (room - inside) * sizeof *to);
+}
+
+/* What the outputs of lines [line, line + lines) of a sample read. */
+static const float *inputs(const facts *f, const float *sample, size_t line, size_t lines,
+                           float *copy)
+{
+    const takt_conv_shape *s = &f->shape;
+    const size_t first = line * s->stride[1], count = extent(s, 1, lines);
+    if (!f->is_copied)
+        return sample + first * f->pitch;
+    for (size_t i = 0; i < count; i++)
+        copy_line(f, sample, first + i, copy + i * f->pitch);
+    return copy;
+}
+
+/* `c` has all but y and what follows the sums: from line `row` of all samples. */
+static void compute(const takt_step *s, const takt_task *t, takt_conv_f32 *c, size_t row)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *o = &f->shape;
+    takt_conv_ending ending = {.end = &f->end,
+                               .run = {.epilogue = &f->end.epilogue,
+                                       .step = s,
+                                       .task = t,
+                                       .registers = (char *)t->scratch_own + f->registers,
+                                       .row = row * o->out[2]}};
+    takt_epilogue_f32 e;
+    const bool ends = takt_conv_end_for(&ending, &e);
+    const bool clips = takt_conv_end_clips(&f->end);
+    const bool is_known =
+        f->end.epilogue.residual < 0 && (clips || takt_conv_end_is_simple(&f->end));
+    c->bias = is_known && ends ? e.bias : NULL;
+    c->relu = is_known && f->end.epilogue.act == TAKT_GEMM_ACT_RELU;
+    c->clips = clips;
+    c->lo = f->end.lo;
+    c->limit = clips ? f->end.hi : f->end.limit;
+    c->y = (float *)takt_view_data(t, &s->out[0]) + row * o->out[2] * o->cout;
+    f->run(c);
+    const takt_conv_block block = {
+        .y = c->y, .ld = o->cout, .rows = c->lines * o->out[2], .columns = o->cout};
+    if (ends && !is_known)
+        takt_conv_finish(&e, &block);
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *o = &f->shape;
+    const float *x = takt_view_data(t, &s->in[0]);
+    float *copy = (float *)(void *)((char *)t->scratch_own + f->copy);
+    takt_conv_f32 c = {.columns = o->out[2],
+                       .channels = o->cout,
+                       .k = o->k,
+                       .at = f->at,
+                       .line = o->stride[1] * f->pitch,
+                       .step = o->stride[2] * o->cin,
+                       .w = takt_view_data(t, &s->in[f->w]),
+                       .adds_zero = o->k_row > o->k};
+    size_t first, end;
+    takt_cpu_share(o->batch * o->out[1], 1, t->index, s->task_count, &first, &end);
+    for (size_t row = first; row < end; row += c.lines) {
+        const size_t line = row % o->out[1], left = o->out[1] - line;
+        c.lines = end - row < left ? end - row : left;
+        c.lines = c.lines < f->lines ? c.lines : f->lines;
+        c.x = inputs(f, x + row / o->out[1] * o->x_sample, line, c.lines, copy);
+        compute(s, t, &c, row);
+    }
+}
+
+/* ---- compiling ---- */
+
+static const takt_panels panels = {TAKT_CONV_PANEL, TAKT_CONV_PANEL};
+
+static takt_status pack_constant(void *user, const void *from, void *to)
+{
+    takt_conv_shape s = ((const facts *)user)->shape;
+    s.k_row = s.k; /* nothing is padded */
+    takt_conv_pack_weights(&s, panels, from, to);
+    return TAKT_OK;
+}
+
+static takt_status add_operands(takt_planner *p, facts *f)
+{
+    const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
+    size_t x;
+    TAKT_TRY(takt_planner_input(p, n->in[0], &x));
+    const size_t floats = takt_panels_columns(panels, f->shape.cout) * f->shape.k;
+    return takt_planner_packed(p, n->in[1], "conv near", floats * sizeof(float), pack_constant, f,
+                               &f->w);
+}
+
+static takt_status set_taps(takt_planner *p, facts *f)
+{
+    const takt_conv_shape *s = &f->shape;
+    size_t *at = takt_planner_get(p, s->k * sizeof *at);
+    if (at == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < s->k; i++) {
+        const size_t tap = i / s->cin;
+        at[i] = tap / s->kernel[2] * s->dilation[1] * f->pitch +
+                tap % s->kernel[2] * s->dilation[2] * s->cin + i % s->cin;
+    }
+    f->at = at;
+    return TAKT_OK;
+}
+
+/* Lines of outputs whose inputs stay near; all of them if x is read where it is. */
+static void choose_lines(facts *f)
+{
+    const takt_conv_shape *s = &f->shape;
+    f->is_copied = !is_inside(s, 1) || !is_inside(s, 2);
+    f->pitch = f->is_copied ? extent(s, 2, s->out[2]) * s->cin : s->x_at[1];
+    f->lines = f->is_copied ? 1 : s->out[1];
+    while (f->lines < s->out[1] &&
+           extent(s, 1, f->lines + 1) * f->pitch * sizeof(float) <= COPIED_BYTES)
+        f->lines++;
+}
+
+takt_status takt_conv_near_compile(takt_planner *p)
+{
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
+    p->step->kernel = NULL; /* instead of the product's */
+    f->run = takt_kernel_as_conv_f32(takt_planner_kernel(p, "conv_f32"));
+    const takt_conv_shape *s = &f->shape;
+    choose_lines(f);
+    TAKT_TRY(set_taps(p, f));
+    TAKT_TRY(add_operands(p, f));
+    TAKT_TRY(takt_conv_end_compile(p, s->cout, &f->end));
+    const size_t copied = f->is_copied ? extent(s, 1, f->lines) * f->pitch * sizeof(float) : 0;
+    f->registers = takt_cpu_aligned(copied);
+    p->step->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
+    p->step->data = f;
+    p->step->run = run;
+    p->step->task_count = takt_cpu_tasks(p, flops(s), 0, s->batch * s->out[1]);
+    return TAKT_OK;
+}

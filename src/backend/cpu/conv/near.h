@@ -1,0 +1,12 @@
+/* near.h - convolutions of few inputs for each output, which are read where they lie. */
+#ifndef TAKT_BACKEND_CPU_CONV_NEAR_H
+#define TAKT_BACKEND_CPU_CONV_NEAR_H
+
+#include "backend/cpu/conv/shape.h"
+
+/* Whether the f32 convolution of `s` with constant weights is faster so than as a product. */
+bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s);
+/* For p->group, whose first node is that convolution. */
+TAKT_MUST_USE takt_status takt_conv_near_compile(takt_planner *p);
+
+#endif

@@ -1,0 +1,52 @@
+/* conv_f32.h - contract of some lines of a convolution that reads its inputs where they lie.
+ *
+ *     y[l][q][o] = end(sum over i < k of x[l*line + q*step + at[i]] * w[i][o])
+ *
+ *   order      acc = +0, then acc = fma(x, w, acc) with i ascending; then acc + 0 if `adds_zero`:
+ *              the bits of gemm_f32 on rows of x that zeros follow
+ *   k          at most TAKT_GEMM_CHUNK
+ *   w          panels of TAKT_CONV_PANEL columns, each [k][TAKT_CONV_PANEL]; what is behind the
+ *              last column is read, and does not matter
+ *   end        x = x + bias[o] unless bias is NULL; then, if `relu`, x < 0 ? +0 : x and
+ *              minimum(x, limit); or, if `clips`, minimum(maximum(x, lo), limit)
+ *   alignment  none beyond that of float
+ *   reads      exactly the elements of x that are summed, w, at, bias
+ *   writes     exactly y[lines][columns][channels]
+ *   aliasing   y overlaps no operand
+ */
+#ifndef TAKT_KERNEL_CONV_F32_H
+#define TAKT_KERNEL_CONV_F32_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "kernel/kernel.h"
+#include "kernel/pack/panels.h"
+
+enum { TAKT_CONV_PANEL = 16 };
+
+typedef struct takt_conv_f32 {
+    size_t lines, columns, channels; /* of y */
+    size_t k;
+    const size_t *at;  /* [k] floats from the first that an output reads */
+    size_t line, step; /* floats of x from one line and from one output to the next */
+    const float *x;
+    const float *w;
+    const float *bias; /* [channels], or NULL */
+    bool adds_zero;
+    bool relu, clips; /* at most one of them */
+    float limit;      /* infinite: none */
+    float lo;         /* neither is NaN */
+    float *y;
+} takt_conv_f32;
+
+typedef void takt_conv_f32_fn(const takt_conv_f32 *c);
+
+/* takt_kernel.info of this family. */
+typedef struct takt_conv_f32_info {
+    size_t channels; /* of y, at most so many: with more, a product of patches is faster */
+} takt_conv_f32_info;
+
+TAKT_KERNEL_FAMILY(conv_f32, takt_conv_f32_fn)
+
+#endif

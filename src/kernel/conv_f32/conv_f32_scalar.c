@@ -1,0 +1,26 @@
+/* conv_f32_scalar.c - lines of a convolution, one output at a time. */
+#include "kernel/conv_f32/end.h"
+
+static void one(const takt_conv_f32 *c, const float *x, size_t column, float *y)
+{
+    const float *w =
+        c->w + column / TAKT_CONV_PANEL * TAKT_CONV_PANEL * c->k + column % TAKT_CONV_PANEL;
+    vf acc = vf_zero();
+    for (size_t i = 0; i < c->k; i++, w += TAKT_CONV_PANEL)
+        acc = vf_fma(vf_load(x + c->at[i]), vf_load(w), acc);
+    finish(c, column, VF, &acc, 1);
+    vf_store(y + column, acc);
+}
+
+static void run(const takt_conv_f32 *c)
+{
+    for (size_t l = 0; l < c->lines; l++)
+        for (size_t q = 0; q < c->columns; q++)
+            for (size_t o = 0; o < c->channels; o++)
+                one(c, c->x + l * c->line + q * c->step, o,
+                    c->y + (l * c->columns + q) * c->channels);
+}
+
+static const takt_conv_f32_info info = {TAKT_CONV_PANEL};
+
+TAKT_KERNELS(conv_f32, TAKT_KERNEL(conv_f32, SIMD_NAME, SIMD_RANK, run, &info));

@@ -1,0 +1,118 @@
+/* conv_f32.c - holds lines of convolutions to the scalar ones: columns, outputs, offsets, ends. */
+#include "kernel/conv_f32/conv_f32.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+
+check_fn check_conv_f32;
+
+enum { X, W, Y, BIAS, AT, REST };
+
+typedef struct operands {
+    float *x, *w, *bias;
+    size_t *at;
+    size_t in, weights, out;
+} operands;
+
+/* Offsets into a few lines, in the order of taps or in any. */
+static void place(takt_check *c, takt_conv_f32 *d, int where, operands *o)
+{
+    const size_t reach = d->k + check_below(c, 9);
+    const size_t panels = (d->channels + TAKT_CONV_PANEL - 1) / TAKT_CONV_PANEL;
+    o->in = (d->lines - 1) * d->line + (d->columns - 1) * d->step + reach;
+    o->weights = panels * TAKT_CONV_PANEL * d->k;
+    o->out = d->lines * d->columns * d->channels;
+    o->x = check_place(c, X, o->in * sizeof *o->x, where);
+    o->w = check_place(c, W, o->weights * sizeof *o->w, where);
+    o->bias = check_place(c, BIAS, d->channels * sizeof *o->bias, where);
+    o->at = check_place(c, AT, d->k * sizeof *o->at, CHECK_AT_END);
+    const bool in_order = check_below(c, 2) == 0;
+    for (size_t i = 0; i < d->k; i++)
+        o->at[i] = in_order ? i : check_below(c, reach);
+    d->x = o->x;
+    d->w = o->w;
+    d->at = o->at;
+}
+
+/* Every sum is -0, and some with the bias too. */
+static void fill_minus_zeros(const operands *o, size_t n)
+{
+    for (size_t i = 0; i < o->in; i++)
+        o->x[i] = 1e-30f;
+    for (size_t i = 0; i < o->weights; i++)
+        o->w[i] = -1e-30f;
+    for (size_t i = 0; i < n; i++)
+        o->bias[i] = i % 3 == 0 ? 0.0f : -0.0f;
+}
+
+static void choose_end(takt_check *c, takt_conv_f32 *d)
+{
+    static const float bounds[] = {-INFINITY, -1.5f, -0.0f, 0.0f, 1.5f, INFINITY};
+    const int end = (int)check_below(c, 3);
+    d->relu = end == 1;
+    d->clips = end == 2;
+    d->lo = bounds[check_below(c, 6)];
+    d->limit = check_below(c, 2) ? bounds[check_below(c, 6)] : INFINITY;
+    d->adds_zero = check_below(c, 2) == 0;
+}
+
+static void one(takt_check *c, const takt_kernel *reference, takt_conv_f32 d, int round)
+{
+    const int values = (int)check_below(c, CHECK_VALUES), where = round % CHECK_PLACES;
+    operands o;
+    check_case(c, "lines=%zu columns=%zu channels=%zu k=%zu line %zu step %zu", d.lines, d.columns,
+               d.channels, d.k, d.line, d.step);
+    place(c, &d, where, &o);
+    check_fill_f32(c, o.x, o.in, values);
+    check_fill_f32(c, o.w, o.weights, values);
+    check_fill_f32(c, o.bias, d.channels, CHECK_PLAIN);
+    if (check_below(c, 4) == 0)
+        fill_minus_zeros(&o, d.channels);
+    d.bias = check_below(c, 2) ? o.bias : NULL;
+    choose_end(c, &d);
+    float *want = check_place(c, REST, o.out * sizeof *want, CHECK_AT_END);
+    d.y = want;
+    takt_kernel_as_conv_f32(reference)(&d);
+    d.y = check_place(c, Y, o.out * sizeof *want, where);
+    memset(d.y, 0x5a, o.out * sizeof *want);
+    CHECK_CALL(c, takt_kernel_as_conv_f32(c->kernel)(&d));
+    check_same_f32(c, d.y, want, o.out);
+    for (int slot = X; slot <= AT; slot++)
+        if (slot != Y)
+            check_intact(c, slot);
+}
+
+static void bench(takt_check *c, const char *name, takt_conv_f32 d)
+{
+    operands o;
+    place(c, &d, CHECK_AT_START, &o);
+    for (size_t i = 0; i < d.k; i++)
+        o.at[i] = i;
+    check_fill_f32(c, o.x, o.in, CHECK_PLAIN);
+    check_fill_f32(c, o.w, o.weights, CHECK_PLAIN);
+    d.limit = INFINITY;
+    d.y = check_place(c, Y, o.out * sizeof *d.y, CHECK_AT_START);
+    CHECK_BENCH(c, name, 0, 2.0 * (double)d.k * (double)o.out,
+                takt_kernel_as_conv_f32(c->kernel)(&d));
+}
+
+void check_conv_f32(takt_check *c, const takt_kernel *reference)
+{
+    int round = 0;
+    for (size_t columns = 1; columns <= 40; columns++)
+        for (size_t n = 1; n <= 40; n += 1 + check_below(c, 3), round++) {
+            takt_conv_f32 d = {.lines = 1 + check_below(c, 3),
+                               .columns = columns,
+                               .channels = n,
+                               .k = round % 9 == 0 ? TAKT_GEMM_CHUNK : 1 + check_below(c, 30),
+                               .line = check_below(c, 70),
+                               .step = check_below(c, 9)};
+            one(c, reference, d, round);
+        }
+    bench(c, "16 of 27",
+          (takt_conv_f32){.lines = 3, .columns = 160, .channels = 16, .k = 27, .step = 6});
+    bench(c, "16 of 200",
+          (takt_conv_f32){.lines = 14, .columns = 14, .channels = 16, .k = 200, .step = 8});
+}
