@@ -3,9 +3,9 @@
  * One sweep. A value may have two forms: the model's own, and one with channels last; each is made
  * when it is first asked for. A convolution or pool with channels first asks for the second form of
  * its operands and makes the second form of its result. What follows it and does not care about the
- * order of axes (element-wise operations, quantisation, concat, pad, slice, reductions over space)
- * is computed on the second form too, so chains need no transposes inside; everything else asks for
- * the first.
+ * order of axes (element-wise operations, quantisation, concat, pad, slice, gather, reductions over
+ * space) is computed on the second form too, so chains need no transposes inside; everything else
+ * asks for the first.
  *
  * Sums keep their order: that of a convolution does not depend on the layout, and a reduction is
  * only moved if its axes keep theirs. So no bit changes.

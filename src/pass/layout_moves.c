@@ -114,7 +114,26 @@ static bool slice(takt_layout *l, takt_id id, const takt_node *n)
     return true;
 }
 
+/* Elements along any axis but that of the channels, which then lie together. */
+static bool gather(takt_layout *l, takt_id id, const takt_node *n)
+{
+    const int rank = n->type->rank;
+    if (n->op != &takt_op_gather || takt_type_of(l->c.in, n->in[0])->rank != rank)
+        return false;
+    takt_attr attrs[TAKT_MAX_ATTRS];
+    const int at = takt_layout_attr(n, "axis");
+    const int64_t axis = takt_layout_axis(n->attr[at].i64, rank);
+    if (axis == rank - 1 || !l->is_moved[n->in[0]])
+        return false;
+    takt_layout_attrs(n, attrs);
+    attrs[at] = takt_attr_i64(axis);
+    const takt_id in[2] = {takt_layout_last(l, n->in[0]), takt_layout_plain(l, n->in[1])};
+    takt_layout_moved(l, id, in, attrs, "gather(transpose(x), i) = transpose(gather(x, i))");
+    return true;
+}
+
 bool takt_layout_move(takt_layout *l, takt_id id, const takt_node *n)
 {
-    return affine(l, id, n) || concat(l, id, n) || pad(l, id, n) || slice(l, id, n);
+    return affine(l, id, n) || concat(l, id, n) || pad(l, id, n) || slice(l, id, n) ||
+           gather(l, id, n);
 }
