@@ -27,6 +27,7 @@ typedef struct tile_job {
     const int32_t *sum; /* c or NULL: nothing to add to */
     size_t sum_ld;
     bool a_unsigned;
+    size_t near, far; /* bytes from what a step reads of B to what it may ask for */
 } tile_job;
 
 /* Rows of A, at most MR, from some byte on; `before`: bytes that may be read in front of it. */
@@ -152,6 +153,15 @@ static void pack_block(const takt_gemm_i8 *g, const block *o)
         o->row_sums[i] = sum_of_row(g, o->row + i);
 }
 
+/* Tile `which` of a chunk. The first two of several ask for the lines of the chunk that comes next,
+ * one after the other, so that memory is read while all of them multiply; the others find their
+ * part of B in L1. One that is alone goes ahead of itself. */
+static void ask_ahead(tile_job *t, size_t which, bool is_alone, size_t next)
+{
+    t->near = is_alone ? 2048 + 64 : which == 0 ? 1024 : 0;
+    t->far = is_alone ? 2048 : which < 2 ? next + 64 * which : 0;
+}
+
 static void multiply(const takt_gemm_i8 *g, const block *o)
 {
     const size_t panels = (o->cols + 15) / 16;
@@ -167,9 +177,11 @@ static void multiply(const takt_gemm_i8 *g, const block *o)
                       .sum = p ? o->sums : NULL,
                       .sum_ld = NR,
                       .a_unsigned = g->a_unsigned};
-        for (size_t i = 0, height; i < o->rows; i += height) {
+        const size_t next = t.k * LINE; /* of this panel or another: they follow each other */
+        for (size_t i = 0, which = 0, height; i < o->rows; i += height, which++) {
             height = tile_rows(o->rows - i);
             t.a = a;
+            ask_ahead(&t, which, height == o->rows, next);
             tile(height, panels, &t);
             a += packed_bytes(height, k);
             t.c += height * NR;

@@ -56,13 +56,15 @@ static void pack_tile(const takt_gemm_i8 *g, const strip *s, size_t k, char *to)
 #define HALF_1(R, op)                                                                              \
     PAIR_##R(op, 4, 8, 16, 24) LOAD_B(4, 64) PAIR_##R(op, 5, 9, 17, 25) LOAD_B(5, 80)              \
         PAIR_##R(op, 6, 10, 18, 26) LOAD_B(6, 96) PAIR_##R(op, 7, 11, 19, 27) LOAD_B(7, 112)
-/* The two lines of B that are 16 steps ahead. */
-#define ASK_B "prfm pldl1keep, [%[b], #2048]\n\tprfm pldl1keep, [%[b], #2112]\n\t"
+/* Both lines of a step that comes later. */
+#define ASK_2 "prfm pldl1keep, [%[b], %[near]]\n\tprfm pldl2keep, [%[b], %[far]]\n\t"
+#define ASK_1 "prfm pldl1keep, [%[b], %[near]]\n\tprfm pldl1keep, [%[b], %[far]]\n\t"
+#define ASK_3 ASK_2
 #define STEP(R, op)                                                                                \
     HALF_1(R, op)                                                                                  \
     PAIR_##R(op, 4, 12, 20, 28) LOAD_B(4, 128) PAIR_##R(op, 5, 13, 21, 29) LOAD_B(5, 144)          \
         PAIR_##R(op, 6, 14, 22, 30) LOAD_B(6, 160) PAIR_##R(op, 7, 15, 23, 31) LOAD_B(7, 176)      \
-            ASK_B "add %[b], %[b], #128\n\t"
+            ASK_##R "add %[b], %[b], #128\n\t"
 #define LAST(R, op)                                                                                \
     HALF_1(R, op)                                                                                  \
     PAIR_##R(op, 4, 12, 20, 28) PAIR_##R(op, 5, 13, 21, 29) PAIR_##R(op, 6, 14, 22, 30)            \
@@ -108,7 +110,7 @@ static void pack_tile(const takt_gemm_i8 *g, const strip *s, size_t k, char *to)
             "2:\n\t" LOAD_A_##R LAST(R, op)                                                        \
             "3:\n\t" PAIRS_##R(STORE)                                                              \
             : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [steps] "+r"(steps), [rows] "+r"(rows)        \
-            : [add] "r"(t->sum)                                                                    \
+            : [add] "r"(t->sum), [far] "r"(t->far), [near] "r"(t->near)                            \
             : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",     \
               "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24",  \
               "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");                    \
