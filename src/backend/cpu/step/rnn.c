@@ -208,21 +208,22 @@ static takt_status set_blocks(takt_planner *p, takt_rnn_facts *f)
  * the units read only their own. That costs a meeting after every turn. */
 static void set_tasks(takt_planner *p, takt_rnn_facts *f)
 {
-    enum { ROWS_ENOUGH = 16 };
+    enum { ROWS_ENOUGH = 16, GATE = 200 }; /* a gate takes as long as so many operations */
     const double turns = (double)f->length, units = (double)f->m.units;
     const double gates = (double)f->m.gates, rows = (double)f->m.batch;
-    const double flops = 2 * rows * units * units * gates + 15 * rows * units * gates;
+    const double product = 2 * rows * units * units * gates, cell = rows * units * gates;
     const double bytes = units * units * gates * (double)f->wide;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    const size_t tasks = takt_cpu_tasks(p, turns * flops, turns * bytes, threads);
+    const double work = product + GATE * cell;
+    const size_t tasks = takt_cpu_tasks(p, turns * work, turns * bytes, threads);
     const size_t most = (f->m.units + 7) / 8;
-    p->step->cost.flops = turns * flops;
+    p->step->cost.flops = turns * (product + 15 * cell);
     f->parts = 1;
     if (tasks == 1)
         return;
     if (f->m.batch < tasks * ROWS_ENOUGH && turns * 2 * (double)threads < 1e9) {
         const size_t crew = threads < TAKT_CREW_MOST ? threads : TAKT_CREW_MOST;
-        f->parts = takt_cpu_tasks(p, flops, bytes, crew < most ? crew : most);
+        f->parts = takt_cpu_tasks(p, work, bytes, crew < most ? crew : most);
     }
     p->step->task_count = f->parts > 1 ? f->parts : tasks < f->m.batch ? tasks : f->m.batch;
 }
