@@ -90,5 +90,5 @@ def read_npy(content, letter="f"):
             list(struct.unpack(f"<{len(data) // struct.calcsize(letter)}{letter}", data)))
 
 
-def finish():
-    sys.exit(1 if _failures else 0)
+def finish(code=0):
+    sys.exit(1 if _failures else code)

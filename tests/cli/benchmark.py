@@ -1,38 +1,19 @@
 """benchmark.py - the command lines of the guides, results read back, verdicts, and bad input."""
 import json
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import time
 
-import _ceilings
+from _benchmark import TMP, held
+from _cli import expect, finish
 
-TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
 MODEL = str(pathlib.Path("examples/mlp.takt").resolve())
-ENVIRONMENT = _ceilings.keep(TOOL, TMP / "cache")
-failures = 0
-
-
-def expect(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print("FAIL", what)
 
 
 def takt(line, code=0, text=None):
-    """Runs `takt line` in the folder for files; returns its output."""
-    done = subprocess.run([TOOL, *line.split()], capture_output=True, text=True, cwd=TMP,
-                          env=ENVIRONMENT, check=False)
-    codes = code if isinstance(code, tuple) else (code,)
-    expect(done.returncode in codes, f"takt {line}: status {done.returncode}, wanted {code}\n"
-           f"{done.stdout}{done.stderr}")
-    if text:
-        expect(text in done.stdout + done.stderr, f"takt {line}: no {text!r}:\n{done.stdout}"
-               f"{done.stderr}")
-    return done.stdout
+    return held(line, code, text).stdout
 
 
 def guides():
@@ -332,10 +313,9 @@ def prepared():
     takt("benchmark prepare missing.takt", 1, "missing.takt")
 
 
-TMP.mkdir(parents=True, exist_ok=True)
 shutil.copy(MODEL, TMP / "model.takt")
 shutil.copy(MODEL, TMP / "model_v2.takt")
 for part in (guides, keys, formats, profiles, mistakes, verdicts, metrics, several, prepared,
              loaded):
     part()
-sys.exit(failures > 0)
+finish()

@@ -1,35 +1,17 @@
 """benchmark_compare.py - models, backends, builds, counts; injected slowdowns; exit codes."""
 import json
-import os
-import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
-import _ceilings
+from _benchmark import ENVIRONMENT, TMP, held, start
+from _cli import TOOL, expect, finish
 
-TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
-ENVIRONMENT = _ceilings.keep(TOOL, TMP / "cache")
-failures = 0
-
-
-def expect(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print("FAIL", what)
 
 
 def compare(line, code=0, text=None):
-    done = subprocess.run([TOOL, "benchmark", "compare", *line.split()], capture_output=True,
-                          text=True, cwd=TMP, env=ENVIRONMENT, check=False)
-    both = done.stdout + done.stderr
-    codes = code if isinstance(code, tuple) else (code,)
-    expect(done.returncode in codes, f"{line}: status {done.returncode}, wanted {code}\n{both}")
-    expect(text is None or text in both, f"{line}: no {text!r}:\n{both}")
-    return done
+    return held("benchmark compare " + line, code, text)
 
 
 def models():
@@ -62,10 +44,9 @@ def builds():
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     ENVIRONMENT["TMPDIR"] = str(folder)
-    run = subprocess.Popen([TOOL, "benchmark", "compare", "a.takt", "--bin-a", TOOL, "--bin-b",
-                            TOOL, "--blocks", "24", "--duration", "600"], cwd=TMP, env=ENVIRONMENT,
-                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-                           stdout=subprocess.DEVNULL)
+    run = start(f"benchmark compare a.takt --bin-a {TOOL} --bin-b {TOOL} --blocks 24 "
+                "--duration 600", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                stdout=subprocess.DEVNULL)
     while run.poll() is None and not any(f.stat().st_size > 0 for f in folder.iterdir()):
         time.sleep(0.05)
     run.send_signal(signal.SIGINT)
@@ -134,11 +115,10 @@ def mistakes():
     compare("a.takt missing.takt", 1, "missing.takt")
 
 
-TMP.mkdir(parents=True, exist_ok=True)
 for letter in "abc":
     shutil.copy("examples/mlp.takt", TMP / f"{letter}.takt")
 (TMP / "larger.takt").write_text(
     (TMP / "a.takt").read_text().replace("256", "288"))
 for part in (models, backends, builds, counts, counted_files, apart, mistakes):
     part()
-sys.exit(failures > 0)
+finish()

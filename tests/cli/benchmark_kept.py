@@ -1,36 +1,20 @@
 """benchmark_kept.py - what was measured is kept, whatever ends it; cases are told apart."""
 import json
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
-import _ceilings
-from _cli import is_written
+from _benchmark import ENVIRONMENT, TMP, call, held, start
+from _cli import expect, finish, is_written
 
-TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
-shutil.rmtree(TMP, ignore_errors=True)
-ENVIRONMENT = _ceilings.keep(TOOL, TMP / "cache")
-failures = 0
+THOUSAND = "benchmark run model.takt --iterations 20 -o kept.json --repeat-process 1000 -q"
 
-
-def expect(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print("FAIL", what)
 
 
 def takt(line, code=0, text=None):
-    done = subprocess.run([TOOL, "benchmark", *line.split()], capture_output=True, text=True,
-                          cwd=TMP, env=ENVIRONMENT, check=False)
-    both = done.stdout + done.stderr
-    expect(done.returncode == code, f"{line}: status {done.returncode}, wanted {code}\n{both}")
-    expect(text is None or text in both, f"{line}: no {text!r}:\n{both}")
-    return done
+    return held("benchmark " + line, code, text)
 
 
 def first_is_done(path):
@@ -42,9 +26,8 @@ def broken_off(number, code):
     minute at least, so that it cannot have ended before."""
     path = TMP / "kept.json"
     path.unlink(missing_ok=True)
-    run = subprocess.Popen([TOOL, "benchmark", "run", "model.takt", "--batch-size", "1-60",
-                            "--duration", "1", "--threads", "1", "-o", "kept.json", "-q"],
-                           cwd=TMP, env=ENVIRONMENT)
+    run = start("benchmark run model.takt --batch-size 1-60 --duration 1 --threads 1 "
+                "-o kept.json -q")
     while run.poll() is None and not first_is_done(path):
         time.sleep(0.05)
     run.send_signal(number)
@@ -68,8 +51,7 @@ def killed():
     every second. So do those of processes that have ended."""
     path = TMP / "kept.json"
     path.unlink(missing_ok=True)
-    run = subprocess.Popen([TOOL, "benchmark", "run", "model.takt", "--iterations", "100000000",
-                            "--threads", "1", "-o", "kept.json", "-q"], cwd=TMP, env=ENVIRONMENT)
+    run = start("benchmark run model.takt --iterations 100000000 --threads 1 -o kept.json -q")
     counts = []
     while run.poll() is None and len(counts) < 2:
         time.sleep(0.05)
@@ -84,9 +66,7 @@ def killed():
     said = takt("analyze kept.json", 0).stdout.splitlines()[1]
     expect(said == "INCOMPLETE: the measurement was broken off", said)
     path.unlink()
-    run = subprocess.Popen([TOOL, "benchmark", "run", "model.takt", "--iterations", "20", "-o",
-                            "kept.json", "--repeat-process", "1000", "-q"], cwd=TMP,
-                           env=ENVIRONMENT)
+    run = start(THOUSAND)
     while run.poll() is None and not is_written(path):
         time.sleep(0.05)
     run.kill()
@@ -103,10 +83,8 @@ def told_to_end():
     folder.mkdir(exist_ok=True)
     for number in (signal.SIGINT, signal.SIGTERM):
         path.unlink(missing_ok=True)
-        run = subprocess.Popen([TOOL, "benchmark", "run", "model.takt", "--iterations", "20", "-o",
-                                "kept.json", "--repeat-process", "1000", "-q"], cwd=TMP,
-                               env={**ENVIRONMENT, "TMPDIR": str(folder)},
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        run = start(THOUSAND, env={**ENVIRONMENT, "TMPDIR": str(folder)},
+                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         while run.poll() is None and not is_written(path):
             time.sleep(0.05)
         run.send_signal(number)
@@ -122,12 +100,9 @@ def noted():
     note = "note: kept.json is incomplete: its measurement was broken off\n"
     for line in ("compare whole.json kept.json", "compare kept.json whole.json whole.json",
                  "trends whole.json kept.json", "trends kept.json whole.json --json"):
-        said = subprocess.run([TOOL, "benchmark", *line.split()], capture_output=True, text=True,
-                              cwd=TMP, env=ENVIRONMENT, check=False).stderr
+        said = call("benchmark " + line).stderr
         expect(said.count(note) == 1 and said.count("is incomplete") == 1, f"{line}: {said}")
-        said = subprocess.run([TOOL, "benchmark", *line.replace("kept", "whole").split()],
-                              capture_output=True, text=True, cwd=TMP, env=ENVIRONMENT,
-                              check=False).stderr
+        said = call("benchmark " + line.replace("kept", "whole")).stderr
         expect("incomplete" not in said, f"{line} of whole results: {said}")
 
 
@@ -139,9 +114,7 @@ def pages():
     lines = ("compare whole.json kept.json", "trends whole.json kept.json", "analyze kept.json")
     for line, words in zip(lines, told):
         for name in ("kept", "whole"):
-            subprocess.run([TOOL, "benchmark", *line.replace("kept", name).split(), "-o",
-                            "page.html"], cwd=TMP, env=ENVIRONMENT, capture_output=True,
-                           check=False)
+            call(f"benchmark {line.replace('kept', name)} -o page.html")
             expect((words in (TMP / "page.html").read_text()) == (name == "kept"), f"{line} {name}")
     pair = takt_json("compare whole.json kept.json --json")
     expect(pair["comparisons"][0]["b_incomplete"] and not pair["comparisons"][0]["a_incomplete"],
@@ -151,8 +124,7 @@ def pages():
 
 
 def takt_json(line):
-    return json.loads(subprocess.run([TOOL, "benchmark", *line.split()], capture_output=True,
-                                     text=True, cwd=TMP, env=ENVIRONMENT, check=False).stdout)
+    return json.loads(call("benchmark " + line).stdout)
 
 
 def said_by_file():
@@ -202,13 +174,11 @@ def cases():
     takt("run model.takt --batch-size 1,2 --threads 1 --iterations 60 -o two.json -q")
     takt("run model.takt --batch-size 2,4 --threads 1 --iterations 60 -o more.json -q")
     takt("run model.takt --batch-size 4 --threads 1 --iterations 60 -o four.json -q")
-    done = subprocess.run([TOOL, "benchmark", "compare", "two.json", "more.json", "--json"],
-                          capture_output=True, text=True, cwd=TMP, env=ENVIRONMENT, check=False)
+    done = call("benchmark compare two.json more.json --json")
     pair = json.loads(done.stdout)
     expect("more.json holds nothing of batch 1, 1 thread" in done.stderr, done.stderr)
     expect("batch 2, 1 thread" in pair["a"] and "batch 2, 1 thread" in pair["b"], pair)
-    done = subprocess.run([TOOL, "benchmark", "compare", "two.json", "two.json", "--json"],
-                          capture_output=True, text=True, cwd=TMP, env=ENVIRONMENT, check=False)
+    done = call("benchmark compare two.json two.json --json")
     pairs = json.loads(done.stdout)["comparisons"]
     expect(len(pairs) == 2 and all(pair["ratio"] == 1 for pair in pairs), done.stdout)
     takt("compare two.json four.json", 4, "no case in common: two.json is of batch 1, 1 thread")
@@ -245,4 +215,4 @@ for part in (whole, killed, told_to_end, said_by_file, unwritable, cases, memory
     part()
 for wanted in ((signal.SIGKILL, -9), (signal.SIGTERM, 130), (signal.SIGHUP, 130)):
     broken_off(*wanted)
-sys.exit(failures > 0)
+finish()

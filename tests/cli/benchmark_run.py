@@ -2,36 +2,18 @@
 import glob
 import json
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
-import _ceilings
-from _cli import is_written
+from _benchmark import ENVIRONMENT, TMP, call, held, start
+from _cli import expect, finish, is_written
 
-TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
-ENVIRONMENT = _ceilings.keep(TOOL, TMP / "cache")
-failures = 0
-
-
-def expect(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print("FAIL", what)
 
 
 def takt(line, code=0, text=None):
-    """Runs `takt benchmark line`; returns its output."""
-    done = subprocess.run([TOOL, "benchmark", *line.split()], capture_output=True, text=True,
-                          cwd=TMP, env=ENVIRONMENT, check=False)
-    both = done.stdout + done.stderr
-    expect(done.returncode == code, f"{line}: status {done.returncode}, wanted {code}\n{both}")
-    expect(text is None or text in both, f"{line}: no {text!r}:\n{both}")
-    return done.stdout
+    return held("benchmark " + line, code, text).stdout
 
 
 def result(line, code=0):
@@ -41,10 +23,7 @@ def result(line, code=0):
 def in_time(line, is_good):
     """The result of the first of ten tries that is good: a busy machine may be late for one."""
     for _ in range(10):
-        done = subprocess.run([TOOL, "benchmark", "run", "model.takt", "--format", "json",
-                               *line.split()], capture_output=True, text=True, cwd=TMP,
-                              env=ENVIRONMENT, check=False)
-        expect(done.returncode in (0, 4), f"{line}: status {done.returncode}\n{done.stderr}")
+        done = held(f"benchmark run model.takt --format json {line}", (0, 4))
         told = json.loads(done.stdout)
         if is_good(told["results"]):
             break
@@ -109,8 +88,7 @@ def costs():
 
 def counters():
     lines = "--counter instructions --iterations 5 -t 1"
-    done = subprocess.run([TOOL, "benchmark", "run", "model.takt", *lines.split(), "--json"],
-                          capture_output=True, text=True, cwd=TMP, env=ENVIRONMENT, check=False)
+    done = call(f"benchmark run model.takt {lines} --json")
     if "8004" in done.stdout + done.stderr or '"counters"' not in done.stdout:
         print("SKIP counters: neither perf nor valgrind")
         return
@@ -124,8 +102,7 @@ def interruption():
     """Interrupted once there is something in the file; it would run for minutes."""
     broken = TMP / "broken.json"
     broken.unlink(missing_ok=True)
-    run = subprocess.Popen([TOOL, "benchmark", "run", "model.takt", "--iterations", "100000000",
-                            "-o", "broken.json", "-q"], cwd=TMP, env=ENVIRONMENT)
+    run = start("benchmark run model.takt --iterations 100000000 -o broken.json -q")
     while run.poll() is None and not is_written(broken):
         time.sleep(0.05)
     run.send_signal(signal.SIGINT)
@@ -201,8 +178,7 @@ def seeds():
             for name in ("f32_gflops", "f64_gflops", "int8_gops"):
                 kept[key][name] = 0.001 * kept[key]["threads"]
         path.write_text(json.dumps(kept))
-    done = subprocess.run([TOOL, "benchmark", "seeds", "--duration", "5ms", "--json"], cwd=TMP,
-                          capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    done = call("benchmark seeds --duration 5ms --json")
     times = json.loads(done.stdout)["times"]
     expect("busy machine" in done.stderr, done.stderr)
     expect(all(row["floor_us"] <= 1.04 * row["median_us"] for row in times), times)
@@ -229,9 +205,8 @@ def mistakes():
     takt("run model.takt --counter smiles", 2, "nothing to count")
 
 
-TMP.mkdir(parents=True, exist_ok=True)
 shutil.copy("examples/mlp.takt", TMP / "model.takt")
 for part in (scenarios, batches, processes, costs, counters, interruption, aliases, system,
              driver, seeds, mistakes):
     part()
-sys.exit(failures > 0)
+finish()

@@ -1,39 +1,21 @@
 """reports.py - a real browser opens every report, without a network, light and dark."""
 import json
-import os
-import pathlib
 import re
 import shutil
 import struct
 import subprocess
-import sys
 import zlib
 
-import _ceilings
+from _benchmark import TMP, held
+from _cli import expect, finish
 
-TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
-ENVIRONMENT = _ceilings.keep(TOOL, TMP / "cache")
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 BACKGROUND = {"light": (0xFF, 0xFF, 0xFF), "dark": (0x12, 0x16, 0x1D)}
 WIDE, SCALE = 1100, 4
-failures = 0
 
 
-def expect(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print("FAIL", what)
-
-
-def takt(line, codes=(0,)):
-    whole("benchmark " + line, codes)
-
-
-def whole(line, codes=(0,)):
-    done = subprocess.run([TOOL, *line.split()], capture_output=True, text=True,
-                          cwd=TMP, env=ENVIRONMENT, check=False)
-    expect(done.returncode in codes, f"{line}: {done.returncode}\n{done.stdout}{done.stderr}")
+def takt(line, codes=0):
+    held("benchmark " + line, codes)
 
 
 def browse(page, *more):
@@ -142,20 +124,19 @@ def make():
         names.append(f"t{i}.json")
         (TMP / names[-1]).write_text(json.dumps(base))
     takt("trends --output trend.html --results " + " ".join(names))
-    whole("profile model.takt -D batch=8 --duration 50ms --flame flame.svg")
-    whole("profile model.takt -D batch=8 --duration 20ms --impact --brief -o profile.html")
-    whole("run model.takt --repeat 3000 --monitor-report monitor.html --interval 10ms")
+    held("profile model.takt -D batch=8 --duration 50ms --flame flame.svg")
+    held("profile model.takt -D batch=8 --duration 20ms --impact --brief -o profile.html")
+    held("run model.takt --repeat 3000 --monitor-report monitor.html --interval 10ms")
 
 
-TMP.mkdir(parents=True, exist_ok=True)
 shutil.copy("examples/mlp.takt", TMP / "model.takt")
 make()
 if BROWSER is None:
     print("skipped: there is no chromium")
-    sys.exit(77 if failures == 0 else 1)
+    finish(77)
 PAGES = {"run.html": 8, "compare.html": 4, "trend.html": 1, "monitor.html": 1, "flame.svg": 1,
          "profile.html": 4}
 hang(PAGES)
 look(PAGES)
 shoot(list(PAGES))
-sys.exit(failures > 0)
+finish()
