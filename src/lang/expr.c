@@ -48,6 +48,25 @@ static takt_value dim_called(takt_frame *f, const takt_ast *a)
     return takt_value_dim(dim);
 }
 
+/* Our word for an element type of NumPy, PyTorch or C; NULL if it is none. */
+static const char *dtype_elsewhere(const char *name)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } words[] = {
+        {"float", "f32"},     {"float16", "f16"},  {"float32", "f32"}, {"float64", "f64"},
+        {"fp16", "f16"},      {"fp32", "f32"},     {"fp64", "f64"},    {"half", "f16"},
+        {"bfloat16", "bf16"}, {"double", "f64"},   {"int", "i32"},     {"int8", "i8"},
+        {"int16", "i16"},     {"int32", "i32"},    {"int64", "i64"},   {"long", "i64"},
+        {"uint8", "u8"},      {"uint16", "u16"},   {"uint32", "u32"},  {"uint64", "u64"},
+        {"byte", "u8"},       {"boolean", "bool"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].theirs, name) == 0)
+            return words[i].ours;
+    return NULL;
+}
+
 static takt_value undefined(takt_frame *f, const takt_ast *a)
 {
     const char *name = a->name->text;
@@ -64,6 +83,8 @@ static takt_value undefined(takt_frame *f, const takt_ast *a)
     for (const takt_frame *outer = f->caller; text == NULL && outer != NULL; outer = outer->caller)
         if (takt_frame_find(outer, a->name) != NULL)
             text = "layers and graphs see only their own parameters: pass it in";
+    if (dtype_elsewhere(name) != NULL)
+        near.best = dtype_elsewhere(name);
     if (text == NULL)
         text = takt_nearest_hint(&near, hint);
     if (text == NULL && (takt_op_find(name, strlen(name)) != NULL || takt_layer_text(name) != NULL))

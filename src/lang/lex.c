@@ -43,6 +43,9 @@ static char peek(const takt_lexer *lexer, size_t ahead)
 static bool skip_space(takt_lexer *lexer)
 {
     bool starts_line = lexer->at == 0;
+    if (starts_line && peek(lexer, 0) == '\xef' && peek(lexer, 1) == '\xbb' &&
+        peek(lexer, 2) == '\xbf') /* some editors begin UTF-8 so */
+        lexer->at = 3;
     while (lexer->at < lexer->source->length) {
         const char c = peek(lexer, 0);
         if (c == '#') {

@@ -3,7 +3,7 @@ import json
 import os
 import sys
 
-from _cli import CNN, MLP, STREAM, expect, fails, finish, npy, path, succeeds, takt, write
+from _cli import CNN, MLP, ROOT, STREAM, expect, fails, finish, npy, path, succeeds, takt, write
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx"))
 import _pb  # noqa: E402
@@ -87,6 +87,21 @@ for name, content, says in (("array.takt", npy((1,), [1.0]), "it holds an array"
                             ("noise.onnx", b"\xff\xfe\0\1" * 9, "ONNX (.onnx)")):
     fails(1, "summary", write(name, content), says=["error[TAKT3006]", says])
 fails(1, "summary", path("alone.safetensors"), says=["error[TAKT3006]", "it holds weights alone"])
+
+# A model is never written over by what is made of it, and results have the ending of arrays.
+with open(os.path.join(ROOT, MLP), encoding="utf-8") as text:
+    source = text.read()
+kept = write("kept.takt", source)
+for words in (("extract", kept, "-o", kept), ("convert", kept, "-o", kept),
+              ("compile", kept, "-o", kept), ("compile", kept, "--emit", kept),
+              ("run", kept, "-o", kept), ("run", kept, "-o", "out=" + kept)):
+    fails(2, *words, says=["is the model itself", "another file"])
+with open(kept, encoding="utf-8") as text:
+    expect(text.read() == source, "a model was written over")
+fails(2, "run", MLP, "-o", path("y.csv"), says=["y.csv would be none", "F.npz"])
+expect("written to " + path("w.npy") in succeeds("run", MLP, "-o", path("w.npy")), "where it went")
+both = succeeds("compile", MLP, "-o", path("b.taktp"), "--emit", path("b.onnx"))
+expect(path("b.taktp") in both and path("b.onnx") + ": mlp, optimised" in both, both)
 
 # Flags in the wrong place, for nothing, or in words that were not expected.
 fails(2, "--threads", "2", "run", MLP, says=["--threads is no verb: flags come after one"])

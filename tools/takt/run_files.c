@@ -219,6 +219,27 @@ static int save_item(tool_run *r, const tool_results *o, const char *item, bool 
     return no_such_port(r, "output", name, false);
 }
 
+/* Before anything runs: a name that cannot have been meant. */
+bool tool_check_outputs(const takt_tool *t)
+{
+    static const char *const others[] = {".json", ".csv",  ".txt",   ".html",       ".png",
+                                         ".takt", ".onnx", ".taktp", ".safetensors"};
+    const char *item;
+    for (size_t i = 0; (item = tool_item_of(t, TAKT_F_OUTPUT, i)) != NULL; i++) {
+        const char *equals = strchr(item, '='), *path = equals != NULL ? equals + 1 : item;
+        if (!tool_spares_model(t, path))
+            return false;
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+            if (!ends_with(path, others[k]) || is_folder(path))
+                continue;
+            tool_usage_error(t, 1003, "write -o F.npy, F.npz or a folder; --json prints values",
+                             "results are arrays of NumPy, %s would be none by its ending", path);
+            return false;
+        }
+    }
+    return true;
+}
+
 int tool_save_outputs(tool_run *r, const tool_results *o, bool *printed)
 {
     const char *item;

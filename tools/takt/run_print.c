@@ -119,6 +119,32 @@ static void print_deviation(const tool_run *r, FILE *to)
     tool_print_deviation(r->t, r->deviation, to);
 }
 
+/* Where results went that are printed as well; those of batches have it beside their names. */
+static void print_files(const tool_run *r, const tool_results *o)
+{
+    const char *item;
+    bool beside = false;
+    for (size_t i = 0; i < o->count; i++)
+        beside |= o->paths[i][0] != '\0';
+    for (size_t i = 0; !beside && (item = tool_item_of(r->t, TAKT_F_OUTPUT, i)) != NULL; i++) {
+        const char *equals = strchr(item, '=');
+        printf("written to %s\n", equals != NULL ? equals + 1 : item);
+    }
+}
+
+/* "45.9 us", "4.78 ms": in the unit that suits it. */
+static const char *duration(uint64_t ns, char text[static 24])
+{
+    const double us = (double)ns / 1e3;
+    if (us < 1000)
+        snprintf(text, 24, "%.1f us", us);
+    else if (us < 1e6)
+        snprintf(text, 24, "%.2f ms", us / 1e3);
+    else
+        snprintf(text, 24, "%.2f s", us / 1e6);
+    return text;
+}
+
 static int print_text(tool_run *r, const takt_plan *plan, const tool_results *o, const char *sha)
 {
     takt_plan_info info;
@@ -133,18 +159,19 @@ static int print_text(tool_run *r, const takt_plan *plan, const tool_results *o,
     if (quiet)
         return TAKT_EXIT_OK;
     print_deviation(r, stdout);
-    const double us = (double)r->times_ns[r->runs / 2] / 1e3;
-    char backend[256];
+    print_files(r, o);
+    char backend[256], a[24], b[24], c[24];
     takt_plan_backend(plan, backend, sizeof backend);
     if (strcmp(backend, "cpu") != 0)
         printf("%s\n", backend);
     printf("%zu step%s, %d thread%s, %llu bytes; ", info.steps, info.steps == 1 ? "" : "s",
            info.threads, info.threads == 1 ? "" : "s", (unsigned long long)info.peak);
     if (r->runs == 1)
-        printf("the run took %.1f us\n", us);
+        printf("the run took %s\n", duration(r->times_ns[0], a));
     else
-        printf("%zu runs took %.1f us each (median; %.1f to %.1f)\n", r->runs, us,
-               (double)r->times_ns[0] / 1e3, (double)r->times_ns[r->runs - 1] / 1e3);
+        printf("%zu runs took %s each (median; %s to %s)\n", r->runs,
+               duration(r->times_ns[r->runs / 2], a), duration(r->times_ns[0], b),
+               duration(r->times_ns[r->runs - 1], c));
     return TAKT_EXIT_OK;
 }
 

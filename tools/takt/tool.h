@@ -155,7 +155,9 @@ typedef struct tool_sizes {
 
 /* The model that the command line names. NULL: `*code` is the exit code, all is printed. */
 takt_model *tool_open_model(takt_tool *t, int *code);
-/* Whether the ending of a path names a format of models; false: a usage error, printed. */
+/* False if the path is that of the model that is read: a usage error, printed. */
+bool tool_spares_model(const takt_tool *t, const char *path);
+/* The same, and whether its ending names a format of models. */
 bool tool_model_ending(const takt_tool *t, const char *path);
 /* A model that a verb made, to -o: text, or with the ending .taktp compiled; without it to standard
  * output. `command` is kept in a compiled one. */

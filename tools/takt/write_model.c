@@ -1,31 +1,8 @@
 /* write_model.c - models that verbs make: as text or compiled, to a file or to standard output. */
-#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tool.h"
-
-static int to_file(void *user, const char *text, size_t length)
-{
-    return fwrite(text, 1, length, user) != length;
-}
-
-static int cannot_write(const takt_tool *t, const char *path)
-{
-    takt_error error = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
-    snprintf(error.message, sizeof error.message, "cannot write %.500s: %s", path, strerror(errno));
-    return tool_report_error(t, &error);
-}
-
-static int write_text(const takt_tool *t, const takt_model *model, const char *path)
-{
-    FILE *file = fopen(path, "wb");
-    if (file == NULL)
-        return cannot_write(t, path);
-    const takt_status status = takt_model_print(model, false, to_file, file);
-    if (fclose(file) != 0)
-        return cannot_write(t, path);
-    return tool_finish(t, status);
-}
 
 static void tell(const takt_tool *t, const takt_model *model, const char *path)
 {
@@ -48,8 +25,23 @@ static bool ends_with(const char *path, const char *end)
     return n > k && strcmp(path + n - k, end) == 0;
 }
 
+bool tool_spares_model(const takt_tool *t, const char *path)
+{
+    const char *flag = tool_text_of(t, TAKT_F_MODEL);
+    const char *model = flag != NULL ? flag : t->arg_count > 0 ? t->args[0] : NULL;
+    struct stat a, b;
+    if (model == NULL || stat(model, &a) != 0 || stat(path, &b) != 0 || a.st_dev != b.st_dev ||
+        a.st_ino != b.st_ino)
+        return true;
+    tool_usage_error(t, 1003, "write to another file",
+                     "%s is the model itself, which would be written over", path);
+    return false;
+}
+
 bool tool_model_ending(const takt_tool *t, const char *path)
 {
+    if (!tool_spares_model(t, path))
+        return false;
     if (ends_with(path, ".taktp") || ends_with(path, ".onnx") || ends_with(path, ".takt"))
         return true;
     tool_usage_error(t, 1003,
@@ -67,9 +59,7 @@ int tool_write_model(takt_tool *t, const takt_model *model, const char *command)
     if (!tool_model_ending(t, path))
         return TAKT_EXIT_USAGE;
     const takt_save_options options = {.command = command};
-    const int code = ends_with(path, ".takt")
-                         ? write_text(t, model, path)
-                         : tool_finish(t, takt_model_save(model, path, &options));
+    const int code = tool_finish(t, takt_model_save(model, path, &options));
     if (code == TAKT_EXIT_OK)
         tell(t, model, path);
     return code;

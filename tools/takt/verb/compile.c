@@ -25,12 +25,16 @@ static bool measure(takt_tool *t, const takt_model *model, const tool_sizes *siz
     return l->is_known || error->id != TAKT_WEIGHT_RANGE;
 }
 
-static int tell(takt_tool *t, const takt_model *model, const loss *l, const char *to)
+/* `emit`: what was written besides, or NULL. */
+static int tell(takt_tool *t, const takt_model *model, const loss *l, const char *to,
+                const char *emit)
 {
     if (tool_on(t, TAKT_F_QUIET))
         return TAKT_EXIT_OK;
     if (!tool_on(t, TAKT_F_JSON)) {
         printf("%s: %s\n", to, takt_model_name(model));
+        if (emit != NULL)
+            printf("%s: %s, optimised\n", emit, takt_model_name(model));
         if (l->is_known)
             tool_print_deviation(t, &l->deviation, stdout);
         else if (tool_deviates(t))
@@ -41,6 +45,10 @@ static int tell(takt_tool *t, const takt_model *model, const loss *l, const char
     tool_print_string(stdout, takt_model_name(model));
     printf(", \"file\": ");
     tool_print_string(stdout, to);
+    if (emit != NULL) {
+        printf(", \"emitted\": ");
+        tool_print_string(stdout, emit);
+    }
     if (l->is_known)
         tool_json_deviation(&l->deviation);
     printf("}\n");
@@ -82,7 +90,9 @@ static int save(takt_tool *t, const takt_model *model)
     options.optimize = true;
     if (code == TAKT_EXIT_OK && emit != NULL)
         code = tool_finish(t, takt_model_save(model, emit, &options));
-    return code == TAKT_EXIT_OK ? tell(t, model, &l, to != NULL ? to : emit) : code;
+    return code == TAKT_EXIT_OK
+               ? tell(t, model, &l, to != NULL ? to : emit, to != NULL ? emit : NULL)
+               : code;
 }
 
 static int run(takt_tool *t)

@@ -81,6 +81,8 @@ static int run(takt_tool *t)
     if (to == NULL)
         return tool_usage_error(t, 1003, "write takt convert IN -o OUT",
                                 "there is no file to write to");
+    if (!tool_spares_model(t, to))
+        return TAKT_EXIT_USAGE;
     const bool makes_weights = is_among(to, weights);
     if (!makes_weights && !is_among(to, models))
         return tool_usage_error(t, 1003,
