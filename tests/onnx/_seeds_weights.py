@@ -115,6 +115,9 @@ def all_npy():
     npy("03_nested", "{'shape': " + "(" * 500 + ")" * 500 + "}\n", at=10 + 11)
     npy("03_code", "{'descr': __import__('os'), 'fortran_order': False, 'shape': (2,), }\n", eight,
         at="__import__")
+    whole = header()[:-len("}\n")]
+    for key in ("descr", "fortran_order", "shape"):
+        npy(f"03_twice_{key}", f"{whole}'{key}': 0, }}\n", eight, at=10 + len(f"{whole}'{key}':"))
     npy("04_order", header(order="Maybe"), eight, at="Maybe")
     npy("05_object", header("'|O'"), eight, at="'|O'")
     npy("05_structure", header("[('a', '<f4')]"), eight, at="[('a'")
