@@ -11,29 +11,35 @@ INLINE vf load(const float *p, size_t n)
     return n == VF ? vf_load(p) : vf_load_n(p, n);
 }
 
-/* Taps [*first, *end) of output q lie inside the row. */
-INLINE void inner_taps(const takt_pool_f32 *p, size_t q, size_t *first, size_t *end)
+/* Output q, and its taps [first, end) that lie inside the row. */
+typedef struct place {
+    size_t q, first, end;
+} place;
+
+INLINE place place_of(const takt_pool_f32 *p, size_t q)
 {
     const size_t at = q * p->stride;
-    *first = at < p->before ? (p->before - at + p->dilation - 1) / p->dilation : 0;
-    *end = at < p->width + p->before ? (p->width + p->before - at - 1) / p->dilation + 1 : 0;
-    *end = *end < p->taps ? *end : p->taps;
+    place o = {q, 0, p->taps};
+    if (at >= p->before && at + (p->taps - 1) * p->dilation < p->width + p->before)
+        return o; /* as most do: without a division */
+    o.first = at < p->before ? (p->before - at + p->dilation - 1) / p->dilation : 0;
+    o.end = at < p->width + p->before ? (p->width + p->before - at - 1) / p->dilation + 1 : 0;
+    o.end = o.end < p->taps ? o.end : p->taps;
+    return o;
 }
 
 /* `count` vectors of channels from c; n lanes of the last one, which is whole if count > 1. */
-INLINE void vectors(const takt_pool_f32 *p, size_t q, size_t c, const size_t count, size_t n)
+INLINE void vectors(const takt_pool_f32 *p, place o, size_t c, const size_t count, size_t n)
 {
     vf acc[ABREAST];
     for (size_t v = 0; v < count; v++)
         acc[v] = p->divisor != NULL ? vf_zero() : vf_set1(-INFINITY);
-    size_t first, end;
-    inner_taps(p, q, &first, &end);
     for (size_t i = 0; i < p->rows; i++) {
         if (p->x[i] == NULL)
             continue;
-        for (size_t j = first; j < end; j++) {
+        for (size_t j = o.first; j < o.end; j++) {
             const float *x =
-                p->x[i] + (q * p->stride + j * p->dilation - p->before) * p->channels + c;
+                p->x[i] + (o.q * p->stride + j * p->dilation - p->before) * p->channels + c;
             for (size_t v = 0; v < count; v++) {
                 const vf e = load(x + v * VF, n);
                 acc[v] = p->divisor != NULL ? vf_add(acc[v], e) : vf_max(acc[v], e);
@@ -42,8 +48,8 @@ INLINE void vectors(const takt_pool_f32 *p, size_t q, size_t c, const size_t cou
     }
     for (size_t v = 0; v < count; v++) {
         if (p->divisor != NULL)
-            acc[v] = p->divisor[q] > 0 ? vf_div(acc[v], vf_set1(p->divisor[q])) : vf_zero();
-        float *y = p->y + q * p->channels + c + v * VF;
+            acc[v] = p->divisor[o.q] > 0 ? vf_div(acc[v], vf_set1(p->divisor[o.q])) : vf_zero();
+        float *y = p->y + o.q * p->channels + c + v * VF;
         if (n == VF)
             vf_store(y, acc[v]);
         else
@@ -51,16 +57,66 @@ INLINE void vectors(const takt_pool_f32 *p, size_t q, size_t c, const size_t cou
     }
 }
 
+/* `n` channels from c of an output whose taps are all inside, `size` by `size` of them. */
+INLINE void largest(const takt_pool_f32 *p, size_t q, size_t c, size_t n, const size_t size)
+{
+    const size_t at = (q * p->stride - p->before) * p->channels + c;
+    vf acc = load(p->x[0] + at, n);
+#pragma GCC unroll 9
+    for (size_t t = 1; t < size * size; t++)
+        acc = vf_max(acc, load(p->x[t / size] + at + t % size * p->channels, n));
+    float *y = p->y + q * p->channels + c;
+    if (n == VF)
+        vf_store(y, acc);
+    else
+        vf_store_n(y, acc, n);
+}
+
+INLINE void window(const takt_pool_f32 *p, size_t q, const size_t size)
+{
+    size_t c = 0;
+    for (; c + VF <= p->channels; c += VF)
+        largest(p, q, c, VF, size);
+    if (c < p->channels)
+        largest(p, q, c, p->channels - c, size);
+}
+
+/* Outputs [q, return value) are done: square windows without dilation, as most pools have them. */
+static size_t whole_windows(const takt_pool_f32 *given, size_t q)
+{
+    takt_pool_f32 copy = *given;
+    const takt_pool_f32 *p = &copy;
+    const float *rows[3];
+    if (p->divisor != NULL || p->dilation != 1 || p->rows != p->taps || p->rows < 2 || p->rows > 3)
+        return q;
+    for (size_t i = 0; i < p->rows; i++)
+        if ((rows[i] = p->x[i]) == NULL)
+            return q;
+    const size_t room = p->width + p->before;
+    copy.x = rows;
+    for (; q < p->columns && q * p->stride + p->taps <= room; q++)
+        if (p->rows == 2)
+            window(p, q, 2);
+        else
+            window(p, q, 3);
+    return q;
+}
+
 static void run(const takt_pool_f32 *p)
 {
     for (size_t q = 0; q < p->columns; q++) {
+        if (q * p->stride >= p->before && (q == 0 || (q - 1) * p->stride < p->before))
+            q = whole_windows(p, q);
+        if (q == p->columns)
+            return;
+        const place o = place_of(p, q);
         size_t c = 0;
         for (; c + ABREAST * VF <= p->channels; c += ABREAST * VF)
-            vectors(p, q, c, ABREAST, VF);
+            vectors(p, o, c, ABREAST, VF);
         for (; c + VF <= p->channels; c += VF)
-            vectors(p, q, c, 1, VF);
+            vectors(p, o, c, 1, VF);
         if (c < p->channels)
-            vectors(p, q, c, 1, p->channels - c);
+            vectors(p, o, c, 1, p->channels - c);
     }
 }
 
