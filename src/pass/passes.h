@@ -13,6 +13,7 @@ extern const takt_pass takt_pass_bytes;
 extern const takt_pass takt_pass_quantized;
 extern const takt_pass takt_pass_layout;
 extern const takt_pass takt_pass_fold_weights;
+extern const takt_pass takt_pass_siblings;
 extern const takt_pass takt_pass_winograd;
 extern const takt_pass takt_pass_reduce_strength;
 extern const takt_pass takt_pass_widen_late;
