@@ -150,9 +150,8 @@ static inline void vf_store_f16(uint16_t *p, vf v)
 }
 static inline vf vf_load_bf16(const uint16_t *p)
 {
-    const vi bits = vi_shl(vreinterpretq_s32_u32(vmovl_u16(vld1_u16(p))), 16);
-    const vm nan = vmvnq_u32(vceqq_f32(vi_as_vf(bits), vi_as_vf(bits)));
-    return vi_as_vf(vi_or(bits, vi_and((vi)nan, vi_set1(0x400000))));
+    const vf v = vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
+    return vmaxq_f32(v, v); /* makes a NaN quiet and changes nothing else */
 }
 static inline void vf_store_bf16(uint16_t *p, vf v)
 {
