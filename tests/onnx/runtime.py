@@ -127,8 +127,25 @@ def check_real(name):
     check(name, model, inputs, known)
 
 
+def check_empty():
+    """Sizes that are found out when the written model runs may be 0, and mean that."""
+    path = os.path.join(TMP, "empty.onnx")
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Unsqueeze", ["x", "axis"], ["u"]),
+         onnx.helper.make_node("Relu", ["u"], ["y"])], "empty",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", "k"])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["n", 1, "k"])],
+        [onnx.numpy_helper.from_array(np.array([1]), "axis")])
+    onnx.save(onnx.helper.make_model(
+        graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8), path)
+    for shape in ((0, 3), (2, 0), (2, 3)):
+        check(f"sizes {shape}", path, {"x": np.ones(shape, np.float32)})
+
+
 if __name__ == "__main__":
     words = sys.argv[1:]
+    if not words or "empty" in words:
+        check_empty()
     for text in TEXTS:
         if not words or any(word in text for word in words):
             check(text, text, None)

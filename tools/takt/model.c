@@ -28,8 +28,7 @@ typedef struct known {
     char *sizes; /* of -D; owned */
 } known;
 
-/* "32x784" */
-static bool read_shape(const char *text, int64_t *dims, int *rank)
+bool tool_read_shape(const char *text, int64_t *dims, int *rank)
 {
     *rank = 0;
     for (const char *at = text; *at != '\0' && *rank < TAKT_MAX_RANK; (*rank)++) {
@@ -78,7 +77,8 @@ static bool gather_known(const takt_tool *t, known *k)
     }
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_SHAPE, i)) != NULL; i++) {
         takt_tensor_view *v = &k->at[k->count < 64 ? k->count : 63].view;
-        if (!name_known(k, item, ':') || !read_shape(strrchr(item, ':') + 1, v->dims, &v->rank))
+        if (!name_known(k, item, ':') ||
+            !tool_read_shape(strrchr(item, ':') + 1, v->dims, &v->rank))
             continue;
         v->dtype = TAKT_DTYPE_COUNT;
         k->count++;
@@ -92,8 +92,10 @@ static takt_status load_model(takt_tool *t, const char *path, takt_load_options 
                               takt_model **model)
 {
     takt_status status = takt_model_load(t->ctx, path, options, model);
-    if (status == TAKT_OK)
+    if (status == TAKT_OK) {
+        tool_refit_given(t, path, options, model);
         return status;
+    }
     options->complaint = complain;
     known *k = calloc(1, sizeof *k);
     if (k == NULL)
@@ -149,10 +151,12 @@ takt_model *tool_open_known(takt_tool *t, const takt_known_input *inputs, size_t
     takt_model *model = NULL;
     takt_load_options options = load_options(t);
     takt_status status = takt_model_load(t->ctx, path_of(t), &options, &model);
-    if (status != TAKT_OK) {
+    options.known = inputs;
+    options.known_count = count;
+    if (status == TAKT_OK) {
+        tool_refit(t, path_of(t), &options, &model);
+    } else {
         options.complaint = complain;
-        options.known = inputs;
-        options.known_count = count;
         status = takt_model_load(t->ctx, path_of(t), &options, &model);
     }
     return finish_open(t, status, model, code);
@@ -291,7 +295,7 @@ static bool add_shape(const takt_tool *t, const takt_model *m, const char *text,
                false;
     memcpy(name, text, length);
     name[length] = '\0';
-    if (!read_shape(colon + 1, dims, &rank))
+    if (!tool_read_shape(colon + 1, dims, &rank))
         return tool_usage_error(t, 1003, "write --shape x:32x784", "%s is no shape", where), false;
     const takt_desc *d = find_input(t, m, name);
     return d != NULL && tool_sizes_from(t, s, d, rank, dims, where);

@@ -164,6 +164,15 @@ bool tool_model_ending(const takt_tool *t, const char *path);
 int tool_write_model(takt_tool *t, const takt_model *model, const char *command);
 /* The same with these inputs if a shape depends on them. */
 takt_model *tool_open_known(takt_tool *t, const takt_known_input *inputs, size_t count, int *code);
+/* Reads a model again for the shapes of `options->known` if they fit its dimensions only by
+ * broadcasting; else, or if it cannot be read so, it stays. */
+void tool_refit(const takt_tool *t, const char *path, const takt_load_options *options,
+                takt_model **model);
+/* The same for the shapes of -i and --shape. */
+void tool_refit_given(takt_tool *t, const char *path, const takt_load_options *options,
+                      takt_model **model);
+/* "32x784" */
+bool tool_read_shape(const char *text, int64_t *dims, int *rank);
 /* takt_model_check of it, printed; the exit code. */
 int tool_check_model(takt_tool *t);
 bool tool_sizes_add(const takt_tool *t, tool_sizes *sizes, const char *name, int64_t size,

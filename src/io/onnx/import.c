@@ -31,14 +31,6 @@ static takt_status check_opsets(takt_import *im)
 
 /* ---- inputs ---- */
 
-static const takt_fixed *fixed_of(const takt_import *im, takt_span name)
-{
-    for (size_t i = 0; i < im->source->fixed_count; i++)
-        if (takt_span_is(name, im->source->fixed[i].name))
-            return &im->source->fixed[i];
-    return NULL;
-}
-
 /* Gives those that were given by their place the name of the input there. */
 static takt_status name_fixed(takt_import *im, const takt_pb_graph *graph, takt_source *source)
 {
@@ -66,79 +58,6 @@ static takt_status name_fixed(takt_import *im, const takt_pb_graph *graph, takt_
     return TAKT_OK;
 }
 
-/* The size that the caller gave to a name, or -1. */
-static int64_t size_of(const char *sizes, takt_span name)
-{
-    for (const char *at = sizes; at != NULL && *at != '\0'; at += *at == ',') {
-        const size_t length = strcspn(at, ","), word = strcspn(at, "=,");
-        int64_t size = 0;
-        if (word == name.length && memcmp(at, name.at, word) == 0 && at[word] == '=') {
-            for (size_t i = word + 1; i < length && at[i] >= '0' && at[i] <= '9' && i < word + 19;
-                 i++)
-                size = size * 10 + (at[i] - '0');
-            return size;
-        }
-        at += length;
-    }
-    return -1;
-}
-
-static takt_status dim_of(takt_import *im, const takt_pb_value *v, size_t index, takt_dim *out)
-{
-    const takt_pb_dim *d = &v->type->tensor->shape->dims[index];
-    if (d->has_value && d->value >= 0) {
-        *out = d->value;
-        return TAKT_OK;
-    }
-    takt_span name = d->param;
-    if (name.length == 0) {
-        const char *text =
-            takt_arena_format(&im->arena, "%.*s_%zu", (int)v->name.length, v->name.at, index);
-        if (text == NULL)
-            return TAKT_ERR_MEMORY;
-        name = takt_span_of(text);
-    }
-    const int64_t size = size_of(im->source->sizes, name);
-    if (size >= 0) {
-        *out = size;
-        return TAKT_OK;
-    }
-    return takt_onnx_dim(im->ctx, im->main->g->dims, name, out);
-}
-
-static takt_status type_of(takt_import *im, const takt_pb_value *v, takt_type *out)
-{
-    const takt_fixed *fixed = fixed_of(im, v->name);
-    const takt_pb_tensor_type *t = v->type != NULL ? v->type->tensor : NULL;
-    takt_dtype dtype;
-    if (fixed != NULL && fixed->tensor.type.dtype == TAKT_DTYPE_COUNT && t != NULL &&
-        takt_onnx_dtype(t->elem, &dtype)) { /* the shape alone is given */
-        *out = fixed->tensor.type;
-        out->dtype = dtype;
-        return TAKT_OK;
-    }
-    if (fixed != NULL &&
-        (t == NULL || !takt_onnx_dtype(t->elem, &dtype) || dtype == fixed->tensor.type.dtype)) {
-        *out = fixed->tensor.type; /* what is known need not be named */
-        return TAKT_OK;
-    }
-    if (t == NULL || t->shape == NULL)
-        return takt_fail(im->ctx, TAKT_E_ONNX_STATIC, "input %.*s has no %s in the file",
-                         (int)v->name.length, v->name.at, t == NULL ? "tensor type" : "shape");
-    *out = (takt_type){.rank = (int)t->shape->dim_count};
-    if (!takt_onnx_dtype(t->elem, &out->dtype))
-        return takt_fail(im->ctx, TAKT_E_ONNX_UNSUPPORTED,
-                         "input %.*s has element type %lld%s, which Takt does not have",
-                         (int)v->name.length, v->name.at, (long long)t->elem,
-                         takt_onnx_elem_note(t->elem));
-    if (t->shape->dim_count > TAKT_MAX_RANK)
-        return takt_wire_fail(im->ctx, v->at, "input %.*s has %zu dimensions", (int)v->name.length,
-                              v->name.at, t->shape->dim_count);
-    for (size_t i = 0; i < t->shape->dim_count; i++)
-        TAKT_TRY(dim_of(im, v, i, &out->dim[i]));
-    return TAKT_OK;
-}
-
 /* A sequence has as many items as were fixed: "name.0", "name.1", … */
 static takt_status add_sequence(takt_scope *s, const takt_pb_value *in, takt_onnx_value *v)
 {
@@ -149,7 +68,7 @@ static takt_status add_sequence(takt_scope *s, const takt_pb_value *in, takt_onn
             takt_arena_format(&im->arena, "%.*s.%zu", (int)in->name.length, in->name.at, count);
         if (name == NULL)
             return TAKT_ERR_MEMORY;
-        if (fixed_of(im, takt_span_of(name)) == NULL)
+        if (takt_import_fixed(im, takt_span_of(name)) == NULL)
             break;
         count++;
     }
@@ -159,8 +78,8 @@ static takt_status add_sequence(takt_scope *s, const takt_pb_value *in, takt_onn
             takt_arena_format(&im->arena, "%.*s.%zu", (int)in->name.length, in->name.at, i);
         if (name == NULL)
             return TAKT_ERR_MEMORY;
-        items[i] =
-            takt_graph_input(s->room->g, name, &fixed_of(im, takt_span_of(name))->tensor.type);
+        items[i] = takt_graph_input(s->room->g, name,
+                                    &takt_import_fixed(im, takt_span_of(name))->tensor.type);
     }
     v->kind = TAKT_ONNX_SEQUENCE;
     v->items = items;
@@ -205,12 +124,12 @@ static takt_status add_input(takt_scope *s, const takt_pb_value *in)
             v->kind = TAKT_ONNX_NOTHING;
         return TAKT_OK;
     }
-    if (is_optional && fixed_of(s->im, in->name) == NULL)
+    if (is_optional && takt_import_fixed(s->im, in->name) == NULL)
         return TAKT_OK;
     takt_type type;
     takt_pb_value plain = *in;
     plain.type = (takt_pb_type *)(uintptr_t)t;
-    TAKT_TRY(type_of(s->im, &plain, &type));
+    TAKT_TRY(takt_import_type(s->im, &plain, &type));
     const char *name = takt_arena_text(&s->im->arena, in->name.at, in->name.length);
     if (name == NULL)
         return TAKT_ERR_MEMORY;

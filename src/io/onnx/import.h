@@ -164,6 +164,9 @@ TAKT_MUST_USE takt_status takt_import_functions(takt_import *im);
 TAKT_MUST_USE takt_status takt_import_nodes(takt_scope *scope, const takt_pb_node *nodes,
                                             size_t count);
 TAKT_MUST_USE takt_status takt_import_initializers(takt_scope *scope, const takt_pb_graph *graph);
+/* input.c: what the caller knows of an input, NULL if nothing; the type of one. */
+const takt_fixed *takt_import_fixed(const takt_import *im, takt_span name);
+TAKT_MUST_USE takt_status takt_import_type(takt_import *im, const takt_pb_value *v, takt_type *out);
 /* dim_text.c: a dim_param: an expression of names, or a name. */
 TAKT_MUST_USE takt_status takt_onnx_dim(takt_ctx *ctx, takt_dims *dims, takt_span text,
                                         takt_dim *out);

@@ -14,12 +14,9 @@ typedef struct loop {
 
 static takt_status take_scanned(takt_call *c, const loop *l, takt_id *const *rows, int64_t trips)
 {
-    for (size_t i = 0; i < l->scanned; i++) {
-        if (trips == 0)
-            return takt_onnx_refuse(c, "scanned results of no iteration");
+    for (size_t i = 0; i < l->scanned; i++)
         takt_onnx_set(c, l->carried + i,
                       takt_graph_call(c->g, &takt_op_stack, (size_t)trips, rows[i], 0, NULL));
-    }
     return c->status;
 }
 
@@ -35,6 +32,8 @@ static takt_status unroll(takt_call *c, const loop *l, bool *is_done)
     *is_done = false;
     if (in == NULL || out == NULL)
         return TAKT_ERR_MEMORY;
+    if (l->scanned > 0 && l->trip == 0)
+        return TAKT_OK; /* only a loop in the graph has the types of what never was */
     for (size_t i = 0; i < l->scanned; i++)
         if ((rows[i] = takt_onnx_get(c, UNROLL, sizeof **rows)) == NULL)
             return TAKT_ERR_MEMORY;
@@ -66,6 +65,29 @@ static takt_status unroll(takt_call *c, const loop *l, bool *is_done)
     return take_scanned(c, l, rows, turn);
 }
 
+static bool is_true(const takt_tensor *t)
+{
+    return t->type.dtype == TAKT_BOOL && takt_tensor_count(t) == 1 &&
+           *(const unsigned char *)takt_tensor_data(t) != 0;
+}
+
+/* Scanned results are as long as there are iterations, which ours must know: nothing but the trip
+ * count may end it. */
+static takt_status check_length(takt_call *c, const loop *l, const takt_graph *body)
+{
+    if (l->scanned == 0 || l->trip == 0)
+        return TAKT_OK;
+    const takt_id goes_on = body->outputs[0].id;
+    const takt_node *n = takt_node_at(body, goes_on);
+    const bool is_passed = goes_on == body->inputs[1].id;
+    const bool is_constant = n->op == &takt_op_constant;
+    if (!is_passed && !(is_constant && is_true(n->attr[0].tensor)))
+        return takt_onnx_refuse(c, "scanned results whose number a condition in the body decides");
+    if (takt_onnx_has(c, 1))
+        (void)takt_onnx_known(c, 1);
+    return c->status;
+}
+
 static takt_status keep(takt_call *c, const loop *l)
 {
     takt_captures captures = {0};
@@ -85,9 +107,9 @@ static takt_status keep(takt_call *c, const loop *l)
                                              : takt_onnx_refuse(c, "scanned results of any length");
     TAKT_TRY(takt_subgraph_build(c, l->body, types, 2 + l->carried, &captures, &g));
     takt_id *in = takt_onnx_get(c, 2 + l->carried + captures.count, sizeof *in);
-    if (in != NULL) {
-        in[0] = takt_onnx_has(c, 0) ? takt_onnx_shape(c, takt_onnx_in(c, 0), NULL, 0)
-                                    : takt_scalar_i64(c->g, INT64_MAX);
+    if (check_length(c, l, g) == TAKT_OK && in != NULL) {
+        in[0] = l->trip >= 0 ? takt_scalar_i64(c->g, l->trip)
+                             : takt_onnx_shape(c, takt_onnx_in(c, 0), NULL, 0);
         in[1] = takt_onnx_has(c, 1) ? takt_onnx_shape(c, takt_onnx_in(c, 1), NULL, 0)
                                     : takt_onnx_scalar(c, TAKT_BOOL, 1);
         for (size_t i = 0; i < l->carried; i++)
@@ -126,6 +148,7 @@ static takt_status adapt(takt_call *c)
     const int64_t *begins = asks ? takt_array_one(takt_onnx_peek(c, 1)) : NULL;
     l.trip = !counts ? INT64_MAX : trip != NULL ? *trip : -1;
     l.begins = begins == NULL || *begins != 0;
+    l.trip = l.begins ? l.trip : 0;
     bool is_done = false;
     if (l.trip >= 0 && (!asks || begins != NULL) &&
         takt_subgraph_repeats(c, l.body, l.trip > UNROLL ? UNROLL : (size_t)l.trip))

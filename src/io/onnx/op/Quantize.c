@@ -47,6 +47,14 @@ static takt_id aligned(takt_call *c, takt_id s, int axis, int rank)
     return takt_reshape(c->g, s, dims, (size_t)rank);
 }
 
+/* [1] as a scalar: others take one for the other, even where the scale is this and its zero point
+ * that. */
+static takt_id single(takt_call *c, takt_id s)
+{
+    const takt_type *t = s != TAKT_NONE ? takt_type_of(c->g, s) : NULL;
+    return t != NULL && t->rank == 1 && t->dim[0] == 1 ? takt_reshape(c->g, s, NULL, 0) : s;
+}
+
 static const struct {
     takt_dtype dtype;
     double low, high;
@@ -170,10 +178,8 @@ takt_status takt_onnx_quantizer(takt_call *c)
         is_plain(&s, is_quantize ? to : t.dtype, is_quantize ? t.dtype : to, is_quantize)) {
         const takt_named_attr attrs[] = {{"axis", takt_attr_i64(axis)},
                                          {"dtype", takt_attr_dtype(to)}};
-        if (s.rank == 1 && s.dim[0] == 1) {
-            scale = takt_reshape(c->g, scale, NULL, 0);
-            zero = zero == TAKT_NONE ? zero : takt_reshape(c->g, zero, NULL, 0);
-        }
+        scale = single(c, scale);
+        zero = single(c, zero);
         return takt_onnx_done(
             c, takt_graph_call(c->g, is_quantize ? &takt_op_quantize : &takt_op_dequantize,
                                zero == TAKT_NONE ? 2 : 3, (takt_id[]){x, scale, zero}, 2, attrs));

@@ -369,6 +369,20 @@ static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
     return x;
 }
 
+/* Means over a window are rounded. What lies between two whole numbers is cut, as others do it;
+ * what is one but for the rounding of its weights stays it, so that a plain area keeps its colour.
+ */
+static takt_id whole_numbers(takt_call *c, takt_id x, takt_dtype dtype, bool antialias)
+{
+    if (x == TAKT_NONE)
+        return x;
+    if (antialias)
+        x = takt_unary(c->g, &takt_op_round, x);
+    else if (takt_dtype_bits(dtype) <= 16)
+        x = takt_mul_scalar(c->g, x, 1 + 0x1p-20);
+    return takt_onnx_cast(c, x, dtype);
+}
+
 static takt_status adapt(takt_call *c)
 {
     plan p = {0};
@@ -379,9 +393,7 @@ static takt_status adapt(takt_call *c)
     const bool is_float = takt_dtype_is_float(t.dtype) || p.base.mode == TAKT_RESIZE_NEAREST;
     x = is_float ? x : takt_onnx_cast(c, x, TAKT_F32);
     x = apply(c, &p, x, &t);
-    if (!is_float && x != TAKT_NONE)
-        x = takt_onnx_cast(c, takt_unary(c->g, &takt_op_round, x), t.dtype);
-    return takt_onnx_done(c, x);
+    return takt_onnx_done(c, is_float ? x : whole_numbers(c, x, t.dtype, p.base.antialias));
 }
 
 const takt_onnx_op takt_onnx_Resize = {.names = {"Resize", "Upsample"}, .adapt = adapt};

@@ -7,6 +7,14 @@ static int64_t tame(int64_t v)
     return v == INT64_MIN ? INT64_MIN + 1 : v;
 }
 
+/* Backwards from before the first element is from the first one: ONNX cuts where to begin to what
+ * is there, ours, as Python, takes nothing. */
+static int64_t first(int64_t start, takt_dim size, int64_t step)
+{
+    const bool is_before = step < 0 && takt_dim_is_number(size) && size > 0 && start < -size;
+    return is_before ? 0 : tame(start);
+}
+
 static takt_status by_numbers(takt_call *c)
 {
     takt_ints start = takt_onnx_list(c, "starts", 1), stop = takt_onnx_list(c, "ends", 2);
@@ -18,8 +26,12 @@ static takt_status by_numbers(takt_call *c)
         return c->status;
     if (start.count != stop.count)
         return takt_onnx_refuse(c, "%zu starts and %zu ends", start.count, stop.count);
+    const takt_type t = *takt_onnx_type(c, 0);
     for (size_t i = 0; i < start.count; i++) {
-        from[i] = tame(start.at[i]);
+        const int64_t at = i < axes.count ? axes.at[i] : (int64_t)i;
+        const int64_t axis = at < 0 ? at + t.rank : at;
+        const takt_dim size = axis >= 0 && axis < t.rank ? t.dim[axis] : 0;
+        from[i] = first(start.at[i], size, i < step.count ? step.at[i] : 1);
         to[i] = tame(stop.at[i]);
     }
     const takt_named_attr attrs[] = {{"start", takt_attr_i64s(from, start.count)},
@@ -95,7 +107,9 @@ static takt_status by_names(takt_call *c, takt_syms start, takt_syms stop)
         if (c->status != TAKT_OK)
             return c->status;
         if (!start.at[i].is_dim && !stop.at[i].is_dim)
-            x = takt_slice(c->g, x, axis, tame(start.at[i].number), tame(stop.at[i].number), by);
+            x = takt_slice(c->g, x, axis,
+                           first(start.at[i].number, takt_type_of(c->g, x)->dim[axis], by),
+                           tame(stop.at[i].number), by);
         else if (by == 1)
             x = part_of(c, x, axis, start.at[i], stop.at[i]);
         else

@@ -1,0 +1,102 @@
+/* input.c - the types of a model's inputs: what the file says and what the caller knows. */
+#include <string.h>
+
+#include "io/onnx/import.h"
+
+const takt_fixed *takt_import_fixed(const takt_import *im, takt_span name)
+{
+    for (size_t i = 0; i < im->source->fixed_count; i++)
+        if (takt_span_is(name, im->source->fixed[i].name))
+            return &im->source->fixed[i];
+    return NULL;
+}
+
+/* The size that the caller gave to a name, or -1. */
+static int64_t size_of(const char *sizes, takt_span name)
+{
+    for (const char *at = sizes; at != NULL && *at != '\0'; at += *at == ',') {
+        const size_t length = strcspn(at, ","), word = strcspn(at, "=,");
+        int64_t size = 0;
+        if (word == name.length && memcmp(at, name.at, word) == 0 && at[word] == '=') {
+            for (size_t i = word + 1; i < length && at[i] >= '0' && at[i] <= '9' && i < word + 19;
+                 i++)
+                size = size * 10 + (at[i] - '0');
+            return size;
+        }
+        at += length;
+    }
+    return -1;
+}
+
+static takt_status dim_of(takt_import *im, const takt_pb_value *v, size_t index, takt_dim *out)
+{
+    const takt_pb_dim *d = &v->type->tensor->shape->dims[index];
+    if (d->has_value && d->value >= 0) {
+        *out = d->value;
+        return TAKT_OK;
+    }
+    takt_span name = d->param;
+    if (name.length == 0) {
+        const char *text =
+            takt_arena_format(&im->arena, "%.*s_%zu", (int)v->name.length, v->name.at, index);
+        if (text == NULL)
+            return TAKT_ERR_MEMORY;
+        name = takt_span_of(text);
+    }
+    const int64_t size = size_of(im->source->sizes, name);
+    if (size >= 0) {
+        *out = size;
+        return TAKT_OK;
+    }
+    return takt_onnx_dim(im->ctx, im->main->g->dims, name, out);
+}
+
+/* A number of the file is one for the caller as well. */
+static takt_status check_fixed(const takt_import *im, const takt_pb_value *v, const takt_type *t)
+{
+    const takt_pb_tensor_type *said = v->type != NULL ? v->type->tensor : NULL;
+    if (said == NULL || said->shape == NULL || said->shape->dim_count != (size_t)t->rank)
+        return TAKT_OK;
+    for (int i = 0; i < t->rank; i++) {
+        const takt_pb_dim *d = &said->shape->dims[i];
+        if (d->has_value && d->value >= 0 && d->value != t->dim[i])
+            return takt_fail(im->ctx, TAKT_E_SHAPE,
+                             "dimension %d of input %.*s is %lld in the file, %lld is given", i,
+                             (int)v->name.length, v->name.at, (long long)d->value,
+                             (long long)t->dim[i]);
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_import_type(takt_import *im, const takt_pb_value *v, takt_type *out)
+{
+    const takt_fixed *fixed = takt_import_fixed(im, v->name);
+    const takt_pb_tensor_type *t = v->type != NULL ? v->type->tensor : NULL;
+    takt_dtype dtype;
+    if (fixed != NULL && fixed->tensor.type.dtype == TAKT_DTYPE_COUNT && t != NULL &&
+        takt_onnx_dtype(t->elem, &dtype)) { /* the shape alone is given */
+        *out = fixed->tensor.type;
+        out->dtype = dtype;
+        return check_fixed(im, v, out);
+    }
+    if (fixed != NULL &&
+        (t == NULL || !takt_onnx_dtype(t->elem, &dtype) || dtype == fixed->tensor.type.dtype)) {
+        *out = fixed->tensor.type; /* what is known need not be named */
+        return check_fixed(im, v, out);
+    }
+    if (t == NULL || t->shape == NULL)
+        return takt_fail(im->ctx, TAKT_E_ONNX_STATIC, "input %.*s has no %s in the file",
+                         (int)v->name.length, v->name.at, t == NULL ? "tensor type" : "shape");
+    *out = (takt_type){.rank = (int)t->shape->dim_count};
+    if (!takt_onnx_dtype(t->elem, &out->dtype))
+        return takt_fail(im->ctx, TAKT_E_ONNX_UNSUPPORTED,
+                         "input %.*s has element type %lld%s, which Takt does not have",
+                         (int)v->name.length, v->name.at, (long long)t->elem,
+                         takt_onnx_elem_note(t->elem));
+    if (t->shape->dim_count > TAKT_MAX_RANK)
+        return takt_wire_fail(im->ctx, v->at, "input %.*s has %zu dimensions", (int)v->name.length,
+                              v->name.at, t->shape->dim_count);
+    for (size_t i = 0; i < t->shape->dim_count; i++)
+        TAKT_TRY(dim_of(im, v, i, &out->dim[i]));
+    return TAKT_OK;
+}

@@ -1,0 +1,174 @@
+"""corners.py - corners in which Takt once differed from onnxruntime: whole numbers where floats are
+usual, sizes of 0 and 1, loops that may end early. Results are onnxruntime's or the standard's."""
+import os
+import struct
+import subprocess
+import sys
+
+from _pb import Graph, ints, model, node, tensor, value
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOOL = os.environ.get("TAKT_TOOL", os.path.join(ROOT, "build", "takt"))
+TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
+F32, U8, I8, I32, I64, BOOL = 1, 2, 3, 6, 7, 9
+FORMATS = {F32: "f", U8: "B", I8: "b", I32: "i", I64: "q", BOOL: "?"}
+failures = []
+count = 0
+
+
+def data(name, dims, items, dtype):
+    return tensor(name, dims, dtype, struct.pack(f"<{len(items)}{FORMATS[dtype]}", *items))
+
+
+def write(path, body):
+    with open(path, "wb") as file:
+        file.write(body)
+    return path
+
+
+def takt(*words):
+    return subprocess.run([TOOL, *words], text=True, capture_output=True, check=False)
+
+
+def fail(name, why):
+    failures.append(name)
+    print(f"FAILED: {name}: {why.strip()[:400]}")
+
+
+def store(opset, nodes, given, results, weights=(), names=None):
+    """A model and its test data. `given` and `results`: {name: (dims, numbers, type)}; `names`: the
+    dimensions of inputs that have other ones in the file."""
+    folder, path = os.path.join(TMP, "corner"), os.path.join(TMP, "corner.onnx")
+    os.makedirs(folder, exist_ok=True)
+    for file in os.listdir(folder):
+        os.remove(os.path.join(folder, file))
+    inputs = [value(key, (names or {}).get(key, dims), kind)
+              for key, (dims, _, kind) in given.items()]
+    outputs = [value(key, [f"{key}_{i}" for i in range(len(dims))], kind)
+               for key, (dims, _, kind) in results.items()]
+    write(path, model(Graph(nodes, inputs, outputs, weights), opset))
+    for kind, values in (("input", given), ("output", results)):
+        for i, (key, (dims, items, dtype)) in enumerate(values.items()):
+            write(os.path.join(folder, f"{kind}_{i}.pb"), data(key, dims, items, dtype))
+    return path, folder
+
+
+def check(name, opset, nodes, given, results, weights=(), names=None):
+    global count
+    count += 1
+    path, folder = store(opset, nodes, given, results, weights, names)
+    for backend in ("ref", "cpu"):
+        run = takt("run", path, "--test", folder, "--backend", backend, "--rtol", "1e-5")
+        if run.returncode != 0:
+            fail(name, run.stdout + run.stderr)
+            return
+
+
+def slices():
+    """Backwards from before the first element is from the first one; Python takes nothing."""
+    for start, stop, step, want in ((-9, -99, -1, [0.0]), (-5, -6, -2, [0.0]), (-4, -99, -1, [0.0]),
+                                    (2, -99, -1, [2.0, 1, 0]), (-9, 2, 1, [0.0, 1])):
+        settings = [tensor(key, [1], I64, ints(v))
+                    for key, v in (("a", start), ("b", stop), ("c", 0), ("d", step))]
+        check(f"Slice {start}:{stop}:{step}", 13, [node("Slice", ["x", "a", "b", "c", "d"], ["y"])],
+              {"x": ([4], [0.0, 1, 2, 3], F32)}, {"y": ([len(want)], want, F32)}, settings)
+    settings = [tensor("b", [1], I64, ints(-99)), tensor("c", [1], I64, ints(0)),
+                tensor("d", [1], I64, ints(-1))]
+    check("Slice from a number that is given", 13,
+          [node("Slice", ["x", "a", "b", "c", "d"], ["y"])],
+          {"x": ([2, 1], [5.0, 6], F32), "a": ([1], [-3], I64)}, {"y": ([1, 1], [5.0], F32)},
+          settings)
+
+
+def whole_numbers():
+    x = ([2, 3], [1, 2, 4, -1, -2, -5], I32)
+    for op, want in (("ReduceMean", [2, -2]), ("ReduceL2", [4, 5]), ("ReduceLogSumExp", [4, 0])):
+        given = x if op != "ReduceLogSumExp" else ([2, 3], [1, 2, 4, -1, -2, 0], I32)
+        check(f"{op} of i32", 13, [node(op, ["x"], ["y"], axes=[1], keepdims=0)], {"x": given},
+              {"y": ([2], want, I32)})
+    check("ReduceLogSum of i64", 18, [node("ReduceLogSum", ["x", "a"], ["y"])],
+          {"x": ([1, 3], [3, 4, 14], I64)}, {"y": ([1, 1], [3], I64)},
+          [tensor("a", [1], I64, ints(1))])
+    check("ReduceL2 of each", 18, [node("ReduceL2", ["x"], ["y"], noop_with_empty_axes=1)],
+          {"x": ([2], [-3, 4], I32)}, {"y": ([2], [3, 4], I32)})
+    # Between two bytes the lower one; where neighbours are equal that is what they are.
+    half = {"mode": "linear", "coordinate_transformation_mode": "asymmetric"}
+    scales = tensor("s", [4], F32, struct.pack("<4f", 1, 1, 1, 3))
+    check("Resize of bytes", 13, [node("Resize", ["x", "", "s"], ["y"], **half)],
+          {"x": ([1, 1, 1, 3], [0, 4, 4], U8)},
+          {"y": ([1, 1, 1, 9], [0, 1, 2, 4, 4, 4, 4, 4, 4], U8)}, [scales])
+    check("Upsample of signed bytes", 9, [node("Upsample", ["x", "s"], ["y"], mode="linear")],
+          {"x": ([1, 1, 1, 2], [-4, 1], I8)}, {"y": ([1, 1, 1, 6], [-4, -2, 0, 1, 1, 1], I8)},
+          [scales])
+
+
+def quantised():
+    for scale, zero in (([], [1]), ([1], []), ([1], [1]), ([], [])):
+        weights = [tensor("s", scale, F32, struct.pack("<f", 0.5)), tensor("z", zero, U8, b"\x03")]
+        check(f"a scale of {scale}, a zero point of {zero}", 13,
+              [node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+               node("DequantizeLinear", ["q", "s", "z"], ["y"])],
+              {"x": ([2, 3], [0.0, .5, 1.2, -9, 200, -1], F32)},
+              {"y": ([2, 3], [0.0, .5, 1, -1.5, 126, -1], F32)}, weights)
+
+
+def broadcasts():
+    """Dimensions of different names meet, and one of them is 1."""
+    x, y = ([2, 3], [1.0, 2, 3, 4, 5, 6], F32), ([1, 3], [10.0, 20, 30], F32)
+    named = {"x": ["n", "k"], "y": ["m", "l"]}
+    want = {"z": ([2, 3], [11.0, 22, 33, 14, 25, 36], F32)}
+    nodes = [node("Add", ["x", "y"], ["z"])]
+    check("names that broadcast", 13, nodes, {"x": x, "y": y}, want, names=named)
+    check("names that broadcast, the other way", 13, [node("Add", ["y", "x"], ["z"])],
+          {"x": x, "y": y}, want, names=named)
+    check("a name that broadcasts to a number", 13, nodes, {"x": x, "y": y}, want,
+          names={"y": ["m", "l"]})
+    path, _ = store(13, nodes, {"x": x, "y": y}, want, names=named)
+    for shape, code in (("1x3", 0), ("2x1", 0), ("1x1", 0), ("2x3", 0), ("3x3", 2), ("2x2", 2)):
+        run = takt("plan", path, "--shape", "x:2x3", "--shape", f"y:{shape}")
+        if run.returncode != code or (code != 0 and "but" not in run.stderr):
+            fail(f"a plan for [{shape}]", f"exit code {run.returncode}: {run.stderr}")
+    path, _ = store(13, nodes, {"x": x, "y": y}, want)
+    run = takt("plan", path, "--shape", "x:3x3")
+    if run.returncode != 2 or "dimension 0 of input x is 2" not in run.stderr:
+        fail("a number of the file", run.stdout + run.stderr)
+
+
+def loop(condition):
+    """s = s + x as long as `condition`, with every s."""
+    body = Graph([node("Add", ["s", "x"], ["t"]), node("Identity", ["t"], ["row"]), *condition],
+                 [value("i", [], I64), value("c", [], BOOL), value("s", [2])],
+                 [value("d", [], BOOL), value("t", [2]), value("row", [2])],
+                 [tensor("one", [], I64, ints(1))])
+    return node("Loop", ["n", "go", "x"], ["y", "rows"], body=body)
+
+
+def loops():
+    passed, counted = [node("Identity", ["c"], ["d"])], [node("Less", ["i", "one"], ["d"])]
+    x, on, off = ([2], [1.0, 2], F32), ([], [True], BOOL), ([], [False], BOOL)
+    trips = [tensor("n", [], I64, ints(3))]
+    check("a loop that goes on", 13, [loop(passed)], {"x": x, "go": on},
+          {"y": ([2], [4.0, 8], F32), "rows": ([3, 2], [2.0, 4, 3, 6, 4, 8], F32)}, trips)
+    check("a loop that is ended by its body", 13, [loop(counted)], {"x": x, "go": on},
+          {"y": ([2], [3.0, 6], F32), "rows": ([2, 2], [2.0, 4, 3, 6], F32)}, trips)
+    check("a loop that does not begin", 13, [loop(passed)], {"x": x, "go": off},
+          {"y": x, "rows": ([0, 2], [], F32)}, trips)
+    check("a loop of no iteration", 13, [loop(passed)],
+          {"x": x, "go": on, "n": ([], [0], I64)}, {"y": x, "rows": ([0, 2], [], F32)})
+    # What ends it is a sum of the input: nothing is known until it runs, and it may not be guessed.
+    ended = [node("ReduceSum", ["t"], ["u"], keepdims=0), node("Cast", ["u"], ["d"], to=BOOL)]
+    path, _ = store(13, [loop(ended)], {"x": x, "go": on}, {"y": x, "rows": ([0, 2], [], F32)},
+                    trips)
+    run = takt("inspect", path)
+    if run.returncode == 0 or "a condition in the body decides" not in run.stderr:
+        fail("a loop that its data ends", run.stdout + run.stderr)
+
+
+if __name__ == "__main__":
+    slices()
+    whole_numbers()
+    quantised()
+    broadcasts()
+    loops()
+    print(f"{count} models, {len(failures)} failed")
+    sys.exit(1 if failures or count < 24 else 0)

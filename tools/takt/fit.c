@@ -1,0 +1,138 @@
+/* fit.c - shapes that broadcasting allows although a model's names do not.
+ *
+ * Read without sizes, an ONNX model in which two named dimensions meet has them for one. Where the
+ * shapes of a run say that one of them is 1, the model is read again for these shapes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool.h"
+
+enum { MOST = 64 };
+
+typedef struct shapes {
+    takt_known_input at[MOST];
+    char names[MOST][256];
+    size_t count;
+} shapes;
+
+/* ---- do they fit? ---- */
+
+static const takt_desc *input_of(const takt_model *m, const takt_known_input *given, size_t place)
+{
+    for (size_t i = 0; given->name != NULL && i < takt_model_input_count(m); i++)
+        if (strcmp(takt_model_input(m, i)->name, given->name) == 0)
+            return takt_model_input(m, i);
+    return given->name == NULL ? takt_model_input(m, place) : NULL;
+}
+
+/* Whether `name` is `size` in what comes before dimension `axis` of input `place`. */
+static bool agrees(const takt_model *m, const takt_known_input *given, size_t place, int axis)
+{
+    const takt_desc *last = input_of(m, &given[place], place);
+    for (size_t i = 0; i <= place; i++) {
+        const takt_desc *d = input_of(m, &given[i], i);
+        for (int k = 0; d != NULL && k < (i < place ? d->rank : axis); k++)
+            if (d->dim_names[k] != NULL && strcmp(d->dim_names[k], last->dim_names[axis]) == 0 &&
+                k < given[i].view.rank && given[i].view.dims[k] != given[place].view.dims[axis])
+                return false;
+    }
+    return true;
+}
+
+static bool fit(const takt_model *m, const takt_known_input *given, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const takt_desc *d = input_of(m, &given[i], i);
+        if (d == NULL || d->rank != given[i].view.rank)
+            continue; /* a mistake that is told elsewhere */
+        for (int k = 0; k < d->rank; k++)
+            if (d->dim_names[k] == NULL ? d->dims[k] != given[i].view.dims[k]
+                                        : !agrees(m, given, i, k))
+                return false;
+    }
+    return true;
+}
+
+void tool_refit(const takt_tool *t, const char *path, const takt_load_options *options,
+                takt_model **model)
+{
+    takt_model *better = NULL;
+    if (fit(*model, options->known, options->known_count) ||
+        takt_model_load(t->ctx, path, options, &better) != TAKT_OK)
+        return; /* what does not fit is told by those who want the sizes */
+    takt_model_destroy(*model);
+    *model = better;
+}
+
+/* ---- shapes of the command line ---- */
+
+static takt_known_input *next(shapes *s, const char *name, size_t length)
+{
+    if (s->count == MOST || length >= sizeof *s->names)
+        return NULL;
+    memcpy(s->names[s->count], name, length);
+    s->names[s->count][length] = '\0';
+    s->at[s->count].name = s->names[s->count];
+    return &s->at[s->count];
+}
+
+/* A file that cannot be read is told of when its values are wanted. */
+static void add_file(const takt_tool *t, shapes *s, const char *name, size_t length,
+                     const char *path)
+{
+    takt_known_input *at = next(s, name, length);
+    takt_tensor_view v = {.rank = 0};
+    if (at == NULL || takt_view_load(t->ctx, path, at->name, &v) != TAKT_OK)
+        return;
+    at->view = v;
+    at->view.data = NULL; /* the shape alone */
+    at->view.dtype = TAKT_DTYPE_COUNT;
+    takt_view_free(t->ctx, &v);
+    s->count++;
+}
+
+static void gather(const takt_tool *t, const takt_model *m, shapes *s)
+{
+    const char *item;
+    for (size_t i = 0; (item = tool_item_of(t, TAKT_F_INPUT, i)) != NULL; i++) {
+        const char *equals = strchr(item, '=');
+        if (equals != NULL)
+            add_file(t, s, item, (size_t)(equals - item), equals + 1);
+        for (size_t k = 0; equals == NULL && k < takt_model_input_count(m); k++) {
+            const char *name = takt_model_input(m, k)->name;
+            add_file(t, s, name, strlen(name), item);
+        }
+    }
+    for (size_t i = 0; (item = tool_item_of(t, TAKT_F_SHAPE, i)) != NULL; i++) {
+        const char *colon = strrchr(item, ':');
+        takt_known_input *at = colon != NULL ? next(s, item, (size_t)(colon - item)) : NULL;
+        if (at == NULL || !tool_read_shape(colon + 1, at->view.dims, &at->view.rank))
+            continue;
+        at->view.dtype = TAKT_DTYPE_COUNT;
+        s->count++;
+    }
+}
+
+void tool_refit_given(takt_tool *t, const char *path, const takt_load_options *options,
+                      takt_model **model)
+{
+    const bool is_given =
+        tool_item_of(t, TAKT_F_INPUT, 0) != NULL || tool_item_of(t, TAKT_F_SHAPE, 0) != NULL;
+    const bool is_cut = tool_text_of(t, TAKT_F_BATCH_SIZE) != NULL; /* files of any length */
+    if (!is_given || is_cut || takt_model_lineage(*model) == NULL)
+        return;
+    shapes *s = calloc(1, sizeof *s);
+    char *sizes = tool_joined(t, TAKT_F_DIM);
+    takt_model *const first = *model;
+    takt_load_options again = *options;
+    if (s != NULL) {
+        gather(t, first, s);
+        again.known = s->at;
+        again.known_count = s->count;
+        again.sizes = sizes;
+        tool_refit(t, path, &again, model);
+        t->has_fixed_sizes = t->has_fixed_sizes || (*model != first && sizes != NULL);
+    }
+    free(sizes);
+    free(s);
+}
