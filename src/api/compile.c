@@ -113,9 +113,7 @@ static takt_status save_text(const takt_model *m, const takt_graph *g, const tak
     if (status == TAKT_OK)
         takt_graph_print(g, &(takt_print_options){.slots = given}, &text);
     if (status == TAKT_OK)
-        status = text.status;
-    if (status == TAKT_OK)
-        status = takt_write_file(m->ctx, path, takt_text_get(&text), text.length);
+        status = takt_write_text(m->ctx, path, &text);
     takt_text_deinit(&text);
     takt_arena_deinit(&arena);
     return status;

@@ -84,3 +84,9 @@ takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes, 
     ctx->files.close(ctx->files.user, file);
     return error == 0 ? TAKT_OK : takt_fail_file(ctx, TAKT_E_FILE_WRITE, path, "write", error);
 }
+
+takt_status takt_write_text(takt_ctx *ctx, const char *path, const takt_text *text)
+{
+    TAKT_TRY(text->status);
+    return takt_write_file(ctx, path, takt_text_get(text), text->length);
+}

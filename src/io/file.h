@@ -5,7 +5,7 @@
 #ifndef TAKT_IO_FILE_H
 #define TAKT_IO_FILE_H
 
-#include "base/error.h"
+#include "base/text.h"
 
 /* "cannot WHAT PATH: the system's reason". */
 takt_status takt_fail_file(takt_ctx *ctx, takt_error_id id, const char *path, const char *what,
@@ -27,5 +27,7 @@ TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *path, void *
 /* Replaces `path` by these bytes, or leaves what was there. */
 TAKT_MUST_USE takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes,
                                           size_t length);
+/* The same with a text, unless that has failed. */
+TAKT_MUST_USE takt_status takt_write_text(takt_ctx *ctx, const char *path, const takt_text *text);
 
 #endif

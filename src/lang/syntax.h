@@ -34,6 +34,10 @@ TAKT_MUST_USE takt_status takt_syntax_file(takt_syntax *s, takt_function **model
 
 takt_ast *takt_syntax_expression(takt_syntax *s);
 takt_ast *takt_syntax_type(takt_syntax *s);
+/* An ARGUMENT: [name =] value. */
+takt_ast *takt_syntax_named(takt_syntax *s);
+/* Gives `node` the name, then [: type] [= value]. */
+takt_ast *takt_syntax_declared(takt_syntax *s, takt_ast *node, const takt_ast *name);
 takt_ast *takt_syntax_block(takt_syntax *s, bool *good);
 takt_ast *takt_syntax_graph(takt_syntax *s);
 /* name: type = default, ... up to ')'. */

@@ -76,7 +76,7 @@ static takt_ast *range(takt_syntax *s, takt_ast *node)
     return node;
 }
 
-static takt_ast *argument(takt_syntax *s)
+takt_ast *takt_syntax_named(takt_syntax *s)
 {
     takt_ast *node = takt_syntax_node(s, TAKT_A_ARGUMENT, &s->token);
     if (node == NULL)
@@ -87,7 +87,13 @@ static takt_ast *argument(takt_syntax *s)
         takt_syntax_advance(s);
     }
     node->a = takt_syntax_expression(s);
-    if (node->a == NULL)
+    return node->a != NULL ? takt_syntax_close(s, node) : NULL;
+}
+
+static takt_ast *argument(takt_syntax *s)
+{
+    takt_ast *node = takt_syntax_named(s);
+    if (node == NULL)
         return NULL;
     if (s->takes_ranges && takt_syntax_is(s, "in") && range(s, node) == NULL)
         return NULL;

@@ -1,13 +1,8 @@
 /* syntax_file.c - models, layers and graph literals: what has parameters and a body. */
 #include "lang/syntax.h"
 
-/* name [: type] [= default] */
-static takt_ast *parameter(takt_syntax *s)
+takt_ast *takt_syntax_declared(takt_syntax *s, takt_ast *node, const takt_ast *name)
 {
-    takt_ast *node = takt_syntax_node(s, TAKT_A_ARGUMENT, &s->token);
-    takt_ast *name = node != NULL ? takt_syntax_name(s, "a parameter's name") : NULL;
-    if (name == NULL)
-        return NULL;
     node->name = name->name;
     node->is_quoted = name->is_quoted;
     if (takt_syntax_take(s, TAKT_T_COLON) && (node->a = takt_syntax_type(s)) == NULL)
@@ -15,6 +10,13 @@ static takt_ast *parameter(takt_syntax *s)
     if (takt_syntax_take(s, TAKT_T_ASSIGN) && (node->b = takt_syntax_expression(s)) == NULL)
         return NULL;
     return takt_syntax_close(s, node);
+}
+
+static takt_ast *parameter(takt_syntax *s)
+{
+    takt_ast *node = takt_syntax_node(s, TAKT_A_ARGUMENT, &s->token);
+    takt_ast *name = node != NULL ? takt_syntax_name(s, "a parameter's name") : NULL;
+    return name != NULL ? takt_syntax_declared(s, node, name) : NULL;
 }
 
 bool takt_syntax_parameters(takt_syntax *s, takt_ast **list)

@@ -20,15 +20,7 @@ static takt_ast *declaration(takt_syntax *s, takt_ast_kind kind)
     takt_ast *name =
         takt_syntax_name(s, kind == TAKT_A_PARAM ? "the parameter's name" : "the state's name");
     takt_ast *node = name != NULL ? takt_syntax_node(s, kind, &from) : NULL;
-    if (node == NULL)
-        return NULL;
-    node->name = name->name;
-    node->is_quoted = name->is_quoted;
-    if (takt_syntax_take(s, TAKT_T_COLON) && (node->a = takt_syntax_type(s)) == NULL)
-        return NULL;
-    if (takt_syntax_take(s, TAKT_T_ASSIGN) && (node->b = takt_syntax_expression(s)) == NULL)
-        return NULL;
-    return takt_syntax_close(s, node);
+    return node != NULL ? takt_syntax_declared(s, node, name) : NULL;
 }
 
 static takt_ast *next(takt_syntax *s)
@@ -43,21 +35,6 @@ static takt_ast *next(takt_syntax *s)
     return node->a != NULL ? takt_syntax_close(s, node) : NULL;
 }
 
-/* One item of return: [name =] value. */
-static takt_ast *result(takt_syntax *s)
-{
-    takt_ast *node = takt_syntax_node(s, TAKT_A_ARGUMENT, &s->token);
-    if (node == NULL)
-        return NULL;
-    if (s->token.kind == TAKT_T_NAME && takt_syntax_peek(s)->kind == TAKT_T_ASSIGN) {
-        node->name = s->token.name;
-        takt_syntax_advance(s);
-        takt_syntax_advance(s);
-    }
-    node->a = takt_syntax_expression(s);
-    return node->a != NULL ? takt_syntax_close(s, node) : NULL;
-}
-
 static takt_ast *give_back(takt_syntax *s)
 {
     takt_ast *node = takt_syntax_node(s, TAKT_A_RETURN, &s->token);
@@ -66,7 +43,7 @@ static takt_ast *give_back(takt_syntax *s)
         return node; /* a model may have nothing but next states */
     takt_ast **end = &node->a;
     do {
-        *end = result(s);
+        *end = takt_syntax_named(s);
         if (*end == NULL)
             return NULL;
         end = &(*end)->next;

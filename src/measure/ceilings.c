@@ -232,9 +232,7 @@ static takt_status save(takt_ctx *ctx, const char *path, const takt_ceilings *c)
     takt_json_string(&w, "takt-ceilings/1");
     takt_ceilings_write(&w, c);
     takt_json_close(&w, '}');
-    takt_status status = text.status;
-    if (status == TAKT_OK)
-        status = takt_write_file(ctx, path, takt_text_get(&text), text.length);
+    const takt_status status = takt_write_text(ctx, path, &text);
     takt_text_deinit(&text);
     return status;
 }

@@ -236,9 +236,7 @@ takt_status takt_monitor_report(const takt_monitor *m, const char *path)
         write_page(m, &text);
     else
         write_table(m, &text);
-    takt_status status = text.status;
-    if (status == TAKT_OK)
-        status = takt_write_file(m->ctx, path, takt_text_get(&text), text.length);
+    const takt_status status = takt_write_text(m->ctx, path, &text);
     takt_text_deinit(&text);
     return status;
 }

@@ -63,7 +63,7 @@ takt_status takt_npy_save(takt_ctx *ctx, const char *path, const takt_tensor_vie
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_npy_save: path is NULL");
     takt_status status = whole(ctx, view, &text);
     if (status == TAKT_OK)
-        status = takt_write_file(ctx, path, takt_text_get(&text), text.length);
+        status = takt_write_text(ctx, path, &text);
     takt_text_deinit(&text);
     return status;
 }

@@ -278,10 +278,8 @@ takt_status takt_npz_save(takt_ctx *ctx, const char *path, const char *const *na
         put_directory(&text, entries, count);
         status = text.length > UINT32_MAX
                      ? takt_fail(ctx, TAKT_E_OVERFLOW, "an .npz archive holds at most 4 GiB")
-                     : text.status;
+                     : takt_write_text(ctx, path, &text);
     }
-    if (status == TAKT_OK)
-        status = takt_write_file(ctx, path, text.at, text.length);
     takt_text_deinit(&text);
     takt_mem_put(ctx, entries, count * sizeof(entry));
     return status;

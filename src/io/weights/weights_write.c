@@ -139,9 +139,7 @@ static takt_status save_index(takt_ctx *ctx, const char *path, const takt_named_
     takt_json_close(&json, '}');
     takt_json_close(&json, '}');
     if (status == TAKT_OK)
-        status = text.status;
-    if (status == TAKT_OK)
-        status = takt_write_file(ctx, path, takt_text_get(&text), text.length);
+        status = takt_write_text(ctx, path, &text);
     takt_text_deinit(&text);
     return status;
 }
