@@ -67,6 +67,8 @@ TAKT_MUST_USE takt_status takt_planner_view(takt_planner *p, takt_id node, takt_
 /* Adds `node` to step->in and gives its index. */
 TAKT_MUST_USE takt_status takt_planner_input(takt_planner *p, takt_id node, size_t *index);
 TAKT_MUST_USE takt_status takt_planner_output(takt_planner *p, takt_id node, size_t *index);
+/* Adds all that `n` reads to step->in, in their order. */
+TAKT_MUST_USE takt_status takt_planner_inputs(takt_planner *p, const takt_node *n);
 /* The same for result `k` of the anchor, if it has several; one that nobody takes gets memory for
  * the duration of the step. */
 TAKT_MUST_USE takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k,

@@ -174,6 +174,14 @@ takt_status takt_planner_input(takt_planner *p, takt_id node, size_t *index)
     return add_view(p, &p->step->in, &p->step->in_count, &b->in_capacity, &view);
 }
 
+takt_status takt_planner_inputs(takt_planner *p, const takt_node *n)
+{
+    size_t index;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    return TAKT_OK;
+}
+
 takt_status takt_planner_output(takt_planner *p, takt_id node, size_t *index)
 {
     takt_builder *b = takt_builder_of(p);

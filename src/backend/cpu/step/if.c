@@ -32,8 +32,7 @@ static takt_status compile(takt_planner *p)
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     size_t index;
-    for (uint32_t k = 0; k < n->in_count; k++)
-        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    TAKT_TRY(takt_planner_inputs(p, n));
     for (uint32_t k = 0; k < n->out_count; k++)
         TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
                                    : takt_planner_result(p, id, k, &index));

@@ -35,9 +35,7 @@ static takt_status compile(takt_planner *p)
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    size_t index;
-    for (uint32_t k = 0; k < n->in_count; k++)
-        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    TAKT_TRY(takt_planner_inputs(p, n));
     f->x = takt_axis_split_of(n->type, takt_node_int(n, "axis"));
     (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->picks);
     p->step->run = run;

@@ -97,8 +97,7 @@ static takt_status add_ports(takt_planner *p, const takt_node *n, facts *f)
 {
     const takt_id id = p->group->nodes[0];
     size_t index;
-    for (uint32_t k = 0; k < n->in_count; k++)
-        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    TAKT_TRY(takt_planner_inputs(p, n));
     for (uint32_t k = 0; k < n->out_count; k++) {
         TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
                                    : takt_planner_result(p, id, k, &index));

@@ -196,8 +196,7 @@ static takt_status compile(takt_planner *p)
     f->shape = takt_pool_shape_of(p->graph, id);
     const takt_pool_shape *c = &f->shape;
     size_t index;
-    for (uint32_t k = 0; k < n->in_count; k++)
-        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    TAKT_TRY(takt_planner_inputs(p, n));
     TAKT_TRY(takt_planner_output(p, id, &index));
     const double taps = (double)c->kernel[0] * (double)c->kernel[1] * (double)c->kernel[2];
     const double places = (double)c->batch * (double)c->positions;

@@ -69,8 +69,7 @@ static takt_status compile(takt_planner *p)
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     size_t index;
-    for (uint32_t k = 0; k < n->in_count; k++)
-        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    TAKT_TRY(takt_planner_inputs(p, n));
     TAKT_TRY(takt_planner_output(p, id, &index));
     (void)takt_type_count(n->type, &f->count);
     f->run = takt_kernel_as_affine_f32(takt_planner_kernel(p, "affine_f32"));

@@ -104,8 +104,7 @@ static takt_status compile(takt_planner *p)
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     size_t index;
-    for (uint32_t k = 0; k < n->in_count; k++)
-        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    TAKT_TRY(takt_planner_inputs(p, n));
     TAKT_TRY(takt_planner_output(p, id, &index));
     f->roi = takt_roi_of(n, p->step->in[0].dim, p->step->in[1].dim);
     f->bins = (size_t)(f->roi.rows * f->roi.columns);

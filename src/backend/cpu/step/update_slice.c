@@ -81,8 +81,7 @@ static takt_status compile(takt_planner *p)
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     size_t index;
-    for (uint32_t k = 0; k < n->in_count; k++)
-        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    TAKT_TRY(takt_planner_inputs(p, n));
     f->x = takt_axis_split_of(n->type, takt_node_int(n, "axis"));
     f->part = takt_axis_split_of(takt_type_of(p->graph, n->in[1]), takt_node_int(n, "axis")).size;
     f->bits = takt_dtype_bits(n->type->dtype);
