@@ -80,7 +80,6 @@ static takt_status compile(takt_planner *p)
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    size_t index;
     TAKT_TRY(takt_planner_inputs(p, n));
     f->x = takt_axis_split_of(n->type, takt_node_int(n, "axis"));
     f->part = takt_axis_split_of(takt_type_of(p->graph, n->in[1]), takt_node_int(n, "axis")).size;
