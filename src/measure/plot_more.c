@@ -150,7 +150,7 @@ void takt_plot_bars(takt_text *text, const char *title, const char *unit, const 
 void takt_plot_roofline(takt_text *text, const takt_ceiling *c, const takt_plot_point *points,
                         size_t count)
 {
-    takt_plot plot = {.title = "Roofline of the steps",
+    takt_plot plot = {.title = "Roofline",
                       .x_label = "FLOP per byte",
                       .y_label = "GFLOP/s",
                       .x_log = true,

@@ -120,7 +120,7 @@ static void axes(canvas *c, const takt_plot *p)
         write_text(c, text, x_of(c, marks[i]) - 6 * (int)strlen(text), HEIGHT - BOTTOM + 12);
     }
     write_text(c, p->title, LEFT, 14);
-    write_text(c, p->y_label, LEFT + 12 * (int)strlen(p->title) + 24, 14);
+    write_text(c, p->y_label, LEFT + 12 * (int)strlen(p->title) + 12, 14);
     write_text(c, p->x_label, WIDTH - RIGHT - 12 * (int)strlen(p->x_label), HEIGHT - 24);
 }
 

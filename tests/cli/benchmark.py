@@ -169,7 +169,7 @@ def profiles():
         expect(words in top, f"{words} at the top of the page: {top[-800:]}")
     machine = json.loads((TMP / "results_v1.json").read_text())["benchmark_info"]["system_info"]
     expect(f"<p>{machine['cpu']} &middot; " in top, f"{machine['cpu']} at the top: {top[-800:]}")
-    for words in ("Memory over the steps", "Roofline of the steps", "What to do", "allocations a"):
+    for words in ("Memory over the steps", "Roofline", "What to do", "allocations a"):
         expect(words in page, f"{words} on the page")
     expect("What each optimisation" not in page and page.count("<rect class=\"k") >= 2, "boxes")
     takt("profile model.takt -o page.png", 2, "as a page")

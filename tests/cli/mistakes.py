@@ -201,7 +201,10 @@ words = _pb.Graph([_pb.node("Identity", ["x"], ["y"])], [_pb.value("x", [2], 8)]
 fails(1, "run", write("words.onnx", _pb.model(words)),
       says=["error[TAKT3302]", "input x has element type 8 (strings)"])
 
-# The same for programs.
+# The same for programs, whatever bytes a name has.
+run = takt("run", "--json", MLP, b"--outputs=a\xfc\xe2\x82\xac\xed\xa0\x80", text=False)
+answer = json.loads(run.stderr)  # fails if it is no UTF-8
+expect(answer["error"]["message"].endswith(" a\ufffd\u20ac\ufffd\ufffd\ufffd"), answer)
 answer = json.loads(fails(1, "run", "--json", write("bad.takt", "model m(x: f32[2]) -> f32[2] "
                                                                 "{ return y }\n")))
 expect(answer["error"]["id"] == 2202 and "^" in answer["error"]["complaints"], answer)

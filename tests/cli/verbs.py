@@ -87,6 +87,8 @@ expect(all(b["offset"] + b["bytes"] <= memory["arena"] for b in plan["buffers"] 
 expect("peak" in succeeds("plan", CNN), "takt plan states no peak")
 svg = succeeds("plan", "--svg", CNN)
 expect(svg.startswith("<svg") and svg.endswith("</svg>\n") and "<rect" in svg, svg[:200])
+for words in (">scratch<", ">bytes<", ">step<", ">0</text>"):
+    expect(words in svg, f"the arena's picture does not say {words}")
 
 # kernels
 text = succeeds("kernels", MLP, "--isa", "scalar")

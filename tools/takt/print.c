@@ -15,19 +15,47 @@ takt_format tool_format_of(const takt_tool *t)
     return tool_on(t, TAKT_F_JSON) ? TAKT_FORMAT_JSON : TAKT_FORMAT_TEXT;
 }
 
+/* Bytes of the character at `at` in UTF-8; 0 if it is none: names of files may be anything. */
+static int character(const unsigned char *at)
+{
+    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const int length = at[0] < 0x80                     ? 1
+                       : at[0] >= 0xc2 && at[0] <= 0xdf ? 2
+                       : at[0] >= 0xe0 && at[0] <= 0xef ? 3
+                       : at[0] >= 0xf0 && at[0] <= 0xf4 ? 4
+                                                        : 0;
+    unsigned code = length < 2 ? at[0] : at[0] & (0x7fu >> length);
+    for (int i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (at[i] & 0x3fu);
+    }
+    return length < 2 ||
+                   (code >= least[length] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff))
+               ? length
+               : 0;
+}
+
 void tool_print_string(FILE *to, const char *text)
 {
     fputc('"', to);
     for (; *text != '\0'; text++) {
         const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
+        const int length = character((const unsigned char *)text);
+        if (length == 0) {
+            fputs("\\ufffd", to);
+        } else if (length > 1) {
+            fwrite(text, 1, (size_t)length, to);
+            text += length - 1;
+        } else if (c == '"' || c == '\\') {
             fprintf(to, "\\%c", c);
-        else if (c == '\n')
+        } else if (c == '\n') {
             fputs("\\n", to);
-        else if (c < 0x20)
+        } else if (c < 0x20) {
             fprintf(to, "\\u%04x", c);
-        else
+        } else {
             fputc(c, to);
+        }
     }
     fputc('"', to);
 }

@@ -131,7 +131,7 @@ static void draw(takt_text *text, const flame *all, const frame *f)
     attribute(text, "x", f->from * scale + 4);
     takt_text_add(text, ">");
     if (width > 3 * LETTER)
-        escaped(text, label_of(f), (size_t)(width / LETTER) - 1);
+        escaped(text, label_of(f), (size_t)(width / LETTER) - 2);
     takt_text_add(text, "</text></g>\n");
 }
 
@@ -147,7 +147,7 @@ static const char script[] =
     "  f.g.style.display=above||inside?'':'none'; f.g.style.opacity=above?.55:1;\n"
     "  const r=f.g.querySelector('rect'),t=f.g.querySelector('text'),X=above?0:x,V=above?W:w;\n"
     "  r.setAttribute('x',X);r.setAttribute('width',Math.max(V-.5,.2));t.setAttribute('x',X+4);\n"
-    "  const m=Math.floor(V/7)-1;t.textContent=V>21?(f.l.length>m?f.l.slice(0,m)+'..':f.l):'';}}\n"
+    "  const m=Math.floor(V/7)-2;t.textContent=V>21?(f.l.length>m?f.l.slice(0,m)+'..':f.l):'';}}\n"
     "function search(q){let sum=0;for(const f of F){const hit=q!==''&&f.n.toLowerCase()\n"
     "  .includes(q.toLowerCase());f.g.classList.toggle('hit',hit);f.hit=hit;}\n"
     "  for(const f of F)if(f.hit&&!F.some(o=>o!==f&&o.hit&&o.d<f.d&&o.x<=f.x+.01&&\n"
@@ -176,14 +176,16 @@ static void head(takt_text *text, const takt_profile *p, const flame *f)
         "<text class=\"t\" x=\"6\" y=\"20\" font-size=\"15\">",
         WIDE, high, WIDE, high);
     takt_html_text(text, p->plan->graph->name);
-    takt_text_add(text,
-                  ": %s in %zu step%s</text>\n<text class=\"t\" id=\"note\" x=\"6\" y=\"38\">"
-                  "</text>\n"
-                  "<foreignObject x=\"%d\" y=\"6\" width=\"234\" height=\"32\"><input "
-                  "xmlns=\"http://www.w3.org/1999/xhtml\" id=\"q\" placeholder=\"search\" "
-                  "style=\"width:220px;padding:4px\"/></foreignObject>\n",
-                  takt_figure_time(f->total, figure), p->plan->step_count,
-                  p->plan->step_count == 1 ? "" : "s", WIDE - 240);
+    takt_text_add(
+        text,
+        ": %s in %zu step%s</text>\n<text class=\"t\" id=\"note\" x=\"6\" y=\"38\">"
+        "</text>\n"
+        "<foreignObject x=\"%d\" y=\"6\" width=\"234\" height=\"32\"><input "
+        "xmlns=\"http://www.w3.org/1999/xhtml\" id=\"q\" placeholder=\"search\" "
+        "style=\"display:block;box-sizing:border-box;width:230px;height:26px;"
+                  "padding:4px\"/></foreignObject>\n",
+        takt_figure_time(f->total, figure), p->plan->step_count,
+        p->plan->step_count == 1 ? "" : "s", WIDE - 240);
 }
 
 static void legend(takt_text *text, const flame *f)

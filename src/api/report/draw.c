@@ -1,9 +1,12 @@
 /* draw.c - the arena over the steps of a plan, as an SVG picture.
  *
  * Steps go from left to right, bytes from bottom to top. Every value is a box from the step that
- * makes it to the last that reads it; scratch is hatched by its own colour.
+ * makes it to the last that reads it; scratch is grey. A box says what it is where there is room,
+ * and in any case to the mouse.
  */
 #include <takt/plan.h>
+
+#include <string.h>
 
 #include "api/report/report.h"
 #include "plan/finish.h"
@@ -16,10 +19,12 @@ typedef struct canvas {
     double step, byte; /* pixels of one */
 } canvas;
 
-/* Text in SVG is text in XML. */
-static void escaped(takt_text *text, const char *from)
+/* Text in SVG is text in XML. At most so many bytes, and no part of a character. */
+static void escaped_part(takt_text *text, const char *from, size_t most)
 {
-    for (; *from != '\0'; from++) {
+    while (most > 0 && most < strlen(from) && ((unsigned char)from[most] & 0xc0) == 0x80)
+        most--;
+    for (; *from != '\0' && most > 0; from++, most--) {
         switch (*from) {
         case '<': takt_text_add(text, "&lt;"); break;
         case '>': takt_text_add(text, "&gt;"); break;
@@ -30,11 +35,51 @@ static void escaped(takt_text *text, const char *from)
     }
 }
 
+static void escaped(takt_text *text, const char *from)
+{
+    escaped_part(text, from, SIZE_MAX);
+}
+
 /* In tenths of a pixel, so that no locale can turn the point into a comma. */
 static void attribute(takt_text *text, const char *name, double value)
 {
     const long long tenths = (long long)(value * 10 + 0.5);
     takt_text_add(text, " %s=\"%lld.%lld\"", name, tenths / 10, tenths % 10);
+}
+
+/* The end of a dotted name says more than its beginning, which its neighbours share. */
+static void shortened(takt_text *text, const char *name, size_t letters)
+{
+    const char *end = name;
+    while (end != NULL && strlen(end) > letters - (end > name ? 2 : 0)) {
+        end = strchr(end, '.');
+        end = end != NULL ? end + 1 : NULL;
+    }
+    takt_text_add(text, "%s", end != NULL && end > name ? ".." : "");
+    escaped_part(text, end != NULL ? end : name, end != NULL ? letters : letters - 2);
+    takt_text_add(text, "%s", end == NULL ? ".." : "");
+}
+
+/* What is in a box, where it fits: the name, and beneath it the bytes. */
+static void label(const canvas *c, const takt_buffer *b, const char *name, const double at[4])
+{
+    enum { LETTER = 7, LINE = 14 };
+    char figure[TAKT_FIGURE_TEXT];
+    const size_t letters = (size_t)((at[2] - 6) / LETTER);
+    if (at[2] < 6 + 4 * LETTER || at[3] < LINE + 2)
+        return;
+    takt_text_add(c->text, "<text font-size=\"11\" pointer-events=\"none\"");
+    attribute(c->text, "x", at[0] + 4);
+    attribute(c->text, "y", at[1] + LINE - 2);
+    takt_text_add(c->text, ">");
+    shortened(c->text, name, letters);
+    takt_figure(b->bytes, figure);
+    if (at[3] >= 2 * LINE + 2 && strlen(figure) <= letters) {
+        takt_text_add(c->text, "<tspan dy=\"%d\"", LINE);
+        attribute(c->text, "x", at[0] + 4);
+        takt_text_add(c->text, ">%s</tspan>", figure);
+    }
+    takt_text_add(c->text, "</text>\n");
 }
 
 static void box(const canvas *c, const takt_buffer *b, const char *name, const char *colour)
@@ -44,15 +89,19 @@ static void box(const canvas *c, const takt_buffer *b, const char *name, const c
                      : b->last >= (int)c->plan->step_count ? (int)c->plan->step_count - 1
                                                            : b->last;
     const double height = (double)b->bytes * c->byte;
+    const double at[4] = {LEFT + first * c->step,
+                          TOP + HEIGHT - (double)b->offset * c->byte - height,
+                          (last - first + 1) * c->step, height};
     takt_text_add(c->text, "<rect");
-    attribute(c->text, "x", LEFT + first * c->step);
-    attribute(c->text, "y", TOP + HEIGHT - (double)b->offset * c->byte - height);
-    attribute(c->text, "width", (last - first + 1) * c->step);
-    attribute(c->text, "height", height);
+    attribute(c->text, "x", at[0]);
+    attribute(c->text, "y", at[1]);
+    attribute(c->text, "width", at[2]);
+    attribute(c->text, "height", at[3]);
     takt_text_add(c->text, " fill=\"%s\" stroke=\"#333\" stroke-width=\"0.5\"><title>", colour);
     escaped(c->text, name);
     takt_text_add(c->text, ": %zu bytes at %zu, steps %d to %d</title></rect>\n", b->bytes,
                   b->offset, first, last);
+    label(c, b, name, at);
 }
 
 static void boxes(const canvas *c)
@@ -115,6 +164,22 @@ static void step_names(const canvas *c)
     }
 }
 
+/* As many numbers of steps beneath the picture as there is room for. */
+static void step_numbers(const canvas *c)
+{
+    const size_t each = (size_t)(30 / c->step) + 1;
+    for (size_t i = 0; i < c->plan->step_count; i += each) {
+        takt_text_add(c->text, "<text y=\"%d\" font-size=\"11\" text-anchor=\"middle\"",
+                      TOP + HEIGHT + 16);
+        attribute(c->text, "x", LEFT + ((double)i + 0.5) * c->step);
+        takt_text_add(c->text, ">%zu</text>\n", i);
+    }
+    takt_text_add(c->text,
+                  "<text x=\"%d\" y=\"%d\" font-size=\"11\" text-anchor=\"end\">step</text>\n"
+                  "<text x=\"%d\" y=\"22\" font-size=\"11\" text-anchor=\"end\">bytes</text>\n",
+                  LEFT + WIDE, TOP + HEIGHT + 32, LEFT - 6);
+}
+
 takt_status takt_plan_draw(const takt_plan *plan, takt_sink_fn *sink, void *user)
 {
     takt_text text;
@@ -133,6 +198,7 @@ takt_status takt_plan_draw(const takt_plan *plan, takt_sink_fn *sink, void *user
     step_names(&c);
     boxes(&c);
     axes(&c);
+    step_numbers(&c);
     takt_text_add(&text, "</svg>\n");
     return takt_sink_text(plan->ctx, &text, sink, user);
 }
