@@ -176,16 +176,15 @@ static void head(takt_text *text, const takt_profile *p, const flame *f)
         "<text class=\"t\" x=\"6\" y=\"20\" font-size=\"15\">",
         WIDE, high, WIDE, high);
     takt_html_text(text, p->plan->graph->name);
-    takt_text_add(
-        text,
-        ": %s in %zu step%s</text>\n<text class=\"t\" id=\"note\" x=\"6\" y=\"38\">"
-        "</text>\n"
-        "<foreignObject x=\"%d\" y=\"6\" width=\"234\" height=\"32\"><input "
-        "xmlns=\"http://www.w3.org/1999/xhtml\" id=\"q\" placeholder=\"search\" "
-        "style=\"display:block;box-sizing:border-box;width:230px;height:26px;"
+    takt_text_add(text,
+                  ": %s in %zu step%s</text>\n<text class=\"t\" id=\"note\" x=\"6\" y=\"38\">"
+                  "</text>\n"
+                  "<foreignObject x=\"%d\" y=\"6\" width=\"234\" height=\"32\"><input "
+                  "xmlns=\"http://www.w3.org/1999/xhtml\" id=\"q\" placeholder=\"search\" "
+                  "style=\"display:block;box-sizing:border-box;width:230px;height:26px;"
                   "padding:4px\"/></foreignObject>\n",
-        takt_figure_time(f->total, figure), p->plan->step_count,
-        p->plan->step_count == 1 ? "" : "s", WIDE - 240);
+                  takt_figure_time(f->total, figure), p->plan->step_count,
+                  p->plan->step_count == 1 ? "" : "s", WIDE - 240);
 }
 
 static void legend(takt_text *text, const flame *f)
