@@ -113,6 +113,8 @@ void check_conv_f32(takt_check *c, const takt_kernel *reference)
         }
     bench(c, "16 of 27",
           (takt_conv_f32){.lines = 3, .columns = 160, .channels = 16, .k = 27, .step = 6});
+    bench(c, "16 of 27, step 2",
+          (takt_conv_f32){.lines = 3, .columns = 160, .channels = 16, .k = 27, .step = 2});
     bench(c, "16 of 200",
           (takt_conv_f32){.lines = 14, .columns = 14, .channels = 16, .k = 200, .step = 8});
 }

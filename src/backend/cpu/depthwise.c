@@ -49,7 +49,9 @@ takt_status takt_lines_compile(takt_planner *p, takt_cpu_lines *f)
     takt_step *s = p->step;
     const takt_conv_shape *c = &f->shape;
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
-    f->run = takt_kernel_as_depthwise_f32(takt_planner_kernel(p, "depthwise_f32"));
+    const takt_kernel *kernel = takt_planner_kernel(p, "depthwise_f32");
+    f->run = takt_kernel_as_depthwise_f32(kernel);
+    f->grain = ((const takt_depthwise_f32_info *)kernel->info)->lines;
     TAKT_TRY(add_weights(p, f));
     TAKT_TRY(takt_conv_end_compile(p, c->groups, &f->end));
     const size_t taps = c->kernel[0] * c->kernel[1];
@@ -68,7 +70,7 @@ size_t takt_lines_tasks(const takt_planner *p, const takt_cpu_lines *f)
     const size_t lines = c->batch * c->out[0] * c->out[1];
     const double outputs = (double)lines * (double)c->out[2] * (double)c->groups;
     return takt_cpu_tasks(p, 2 * PACE * outputs * (double)c->taps, 8 * outputs,
-                          (lines + TAKT_DEPTHWISE_GRAIN - 1) / TAKT_DEPTHWISE_GRAIN);
+                          (lines + f->grain - 1) / f->grain);
 }
 
 /* ---- running ---- */

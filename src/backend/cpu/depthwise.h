@@ -6,15 +6,13 @@
 #include "backend/cpu/conv/shape.h"
 #include "kernel/depthwise_f32/depthwise_f32.h"
 
-enum {
-    TAKT_DEPTHWISE_LINES = 9, /* of outputs at a time; none is left alone if there are more */
-    TAKT_DEPTHWISE_GRAIN = 2  /* lines that a task does together: kernels are fastest with two */
-};
+enum { TAKT_DEPTHWISE_LINES = 9 }; /* of outputs at a time; none is left alone if there are more */
 
 typedef struct takt_cpu_lines {
     takt_conv_shape shape;
     takt_conv_end end;
     takt_depthwise_f32_fn *run;
+    size_t grain; /* lines that a task does together */
     size_t w;
     bool is_packed;
     size_t packed_at;                  /* of the weights in shared scratch, unless is_packed */

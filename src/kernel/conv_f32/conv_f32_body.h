@@ -7,7 +7,7 @@
 #include "kernel/conv_f32/end.h"
 
 /* Sums at a time: as many as leave registers for a row of weights and an input. */
-enum { SUMS = VF == 16 ? 16 : VF == 8 ? 12 : 20, MOST = 16, FEW = 4 };
+enum { SUMS = VF == 16 ? 16 : VF == 8 ? 12 : 20, MOST = 16, LEAST = 8, FEW = 4 };
 enum { PANEL_VECTORS = TAKT_CONV_PANEL / VF };
 
 /* Outputs abreast with so many vectors of columns. */
@@ -23,9 +23,10 @@ typedef struct tile {
     size_t column, n; /* its first channel, and how many of the last vector's lanes are some */
 } tile;
 
-/* `rows` outputs by `vectors` of columns. Four outputs share a pointer: with one for each there
- * would not be registers enough. */
-INLINE void sum(const takt_conv_f32 *c, const tile *t, const size_t rows, const size_t vectors)
+/* `rows` outputs by `vectors` of columns; `fixed` is the step where it is a constant, else 0. Then
+ * four outputs share a pointer: with one for each there would not be registers enough. */
+INLINE void sum(const takt_conv_f32 *c, const tile *t, const size_t rows, const size_t vectors,
+                const size_t fixed)
 {
     vf acc[PANEL_VECTORS][MOST];
 #pragma GCC unroll 16
@@ -34,20 +35,22 @@ INLINE void sum(const takt_conv_f32 *c, const tile *t, const size_t rows, const 
         for (size_t r = 0; r < rows; r++)
             acc[v][r] = vf_zero();
     const float *w = t->w;
-    const size_t step = c->step;
+    const size_t step = fixed > 0 ? fixed : c->step, few = fixed > 0 ? MOST : FEW;
     for (size_t i = 0; i < c->k; i++, w += TAKT_CONV_PANEL) {
         const float *x = t->x + c->at[i];
+        if (VF == 16)
+            __asm__("" : "+r"(x)); /* one register for the address */
         vf weight[PANEL_VECTORS];
 #pragma GCC unroll 16
         for (size_t v = 0; v < vectors; v++)
             weight[v] = vf_load(w + v * VF);
 #pragma GCC unroll 16
         for (size_t r = 0; r < rows; r++) {
-            if (r > 0 && r % FEW == 0) {
-                x += FEW * step;
+            if (r > 0 && r % few == 0) {
+                x += few * step;
                 __asm__("" : "+r"(x));
             }
-            const vf a = vf_set1(x[r % FEW * step]);
+            const vf a = vf_set1(x[r % few * step]);
 #pragma GCC unroll 16
             for (size_t v = 0; v < vectors; v++)
                 acc[v][r] = vf_fma(a, weight[v], acc[v][r]);
@@ -68,12 +71,14 @@ INLINE void sum(const takt_conv_f32 *c, const tile *t, const size_t rows, const 
 
 #define HEIGHT(n)                                                                                  \
     case n:                                                                                        \
-        if (n <= height(vectors))                                                                  \
-            sum(c, t, n, vectors);                                                                 \
+        if (n <= height(vectors) && n >= least)                                                    \
+            sum(c, t, n, vectors, fixed);                                                          \
         break;
 
-INLINE void sum_rows(const takt_conv_f32 *c, const tile *t, size_t rows, const size_t vectors)
+INLINE void sum_rows(const takt_conv_f32 *c, const tile *t, size_t rows, const size_t vectors,
+                     const size_t fixed)
 {
+    const size_t least = fixed > 0 ? LEAST : 1;
     switch (rows) {
         HEIGHT(1)
         HEIGHT(2)
@@ -96,7 +101,7 @@ INLINE void sum_rows(const takt_conv_f32 *c, const tile *t, size_t rows, const s
 }
 
 /* All lines of one panel's columns; a line's outputs in parts as equal as can be. */
-INLINE void panel(const takt_conv_f32 *c, tile t, const size_t vectors)
+INLINE void lines(const takt_conv_f32 *c, tile t, const size_t vectors, const size_t fixed)
 {
     const size_t most = height(vectors), parts = (c->columns + most - 1) / most;
     const float *x = c->x;
@@ -106,15 +111,31 @@ INLINE void panel(const takt_conv_f32 *c, tile t, const size_t vectors)
             const size_t rows = c->columns / parts + (p < c->columns % parts);
             t.x = x + q * c->step;
             t.y = y + q * c->channels;
-            sum_rows(c, &t, rows, vectors);
+            sum_rows(c, &t, rows, vectors, fixed);
             q += rows;
         }
+}
+
+/* Where vectors are long an instruction multiplies and loads, if it need not add for the address:
+ * steps of one channel, with or without stride, and of eight. */
+INLINE void panel(const takt_conv_f32 *c, const tile *t, const size_t vectors)
+{
+    const size_t most = height(vectors), parts = (c->columns + most - 1) / most;
+    const size_t step = VF == 16 && c->columns / parts >= LEAST ? c->step : 0;
+    if (VF == 16 && step == 1)
+        lines(c, *t, vectors, 1);
+    else if (VF == 16 && step == 2)
+        lines(c, *t, vectors, 2);
+    else if (VF == 16 && step == 8)
+        lines(c, *t, vectors, 8);
+    else
+        lines(c, *t, vectors, 0);
 }
 
 #define PANEL(name, vectors)                                                                       \
     static void name(const takt_conv_f32 *c, const tile *t)                                        \
     {                                                                                              \
-        panel(c, *t, vectors <= PANEL_VECTORS ? vectors : 1);                                      \
+        panel(c, t, vectors <= PANEL_VECTORS ? vectors : 1);                                       \
     }
 PANEL(one_vector, 1)
 PANEL(two_vectors, 2)

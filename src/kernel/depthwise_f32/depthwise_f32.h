@@ -43,6 +43,11 @@ typedef struct takt_depthwise_f32 {
 
 typedef void takt_depthwise_f32_fn(const takt_depthwise_f32 *d);
 
+/* takt_kernel.info of this family. */
+typedef struct takt_depthwise_f32_info {
+    size_t lines; /* that it is fastest with: they share what they read */
+} takt_depthwise_f32_info;
+
 TAKT_KERNEL_FAMILY(depthwise_f32, takt_depthwise_f32_fn)
 
 #endif

@@ -376,7 +376,10 @@ static void all_lines(const takt_depthwise_f32 *given)
 
 #ifndef DEPTHWISE_RUN
 #define DEPTHWISE_RUN all_lines
+#define DEPTHWISE_LINES 1
 #endif
 static void DEPTHWISE_RUN(const takt_depthwise_f32 *given);
 
-TAKT_KERNELS(depthwise_f32, TAKT_KERNEL(depthwise_f32, SIMD_NAME, SIMD_RANK, DEPTHWISE_RUN, NULL));
+static const takt_depthwise_f32_info info = {DEPTHWISE_LINES};
+
+TAKT_KERNELS(depthwise_f32, TAKT_KERNEL(depthwise_f32, SIMD_NAME, SIMD_RANK, DEPTHWISE_RUN, &info));

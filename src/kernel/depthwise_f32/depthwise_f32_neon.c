@@ -1,5 +1,6 @@
 /* depthwise_f32_neon.c - depthwise convolution, four channels at a time. */
 #define DEPTHWISE_RUN blocks_or_all
+#define DEPTHWISE_LINES 2
 #include "kernel/depthwise_f32/depthwise_f32_body.h"
 
 #include "kernel/depthwise_f32/neon_block.h"

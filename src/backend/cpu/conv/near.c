@@ -25,8 +25,11 @@ typedef struct facts {
     takt_conv_f32_fn *run;
     const size_t *at;       /* of each element of a patch: floats from the first */
     size_t w;               /* index into step->in */
+    bool is_planar;         /* x has channels first */
     bool is_copied;         /* lines of x to scratch, with padding */
-    size_t pitch;           /* floats of such a line, or of one of x */
+    size_t pitch;           /* floats from such a line, or from one of x, to the next */
+    size_t channel;         /* from one channel to the next */
+    size_t position;        /* from one position of a line to the next */
     size_t lines;           /* of outputs of a block */
     size_t copy, registers; /* offsets in a worker's scratch */
 } facts;
@@ -56,7 +59,8 @@ static double flops(const takt_conv_shape *s)
 bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
 {
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    const takt_kernel *kernel = takt_kernel_find("conv_f32", p->step->isas, NULL, 0, NULL);
+    const takt_kernel *kernel =
+        takt_kernel_find("conv_f32", p->settings->family_isas[TAKT_FAMILY_CONV], NULL, 0, NULL);
     if (s->cout > ((const takt_conv_f32_info *)kernel->info)->channels)
         return false;
     if (s->dtype != TAKT_F32 || !s->is_nhwc || s->groups > 1 || s->k == 0 ||
@@ -70,20 +74,28 @@ bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
 
 /* ---- running ---- */
 
-/* Line `y` of the padded sample. */
+/* `count` floats to where `room` of them fit, `first` of them zeros, as is what follows. */
+static void copy_row(const float *from, size_t count, size_t first, float *to, size_t room)
+{
+    first = first < room ? first : room;
+    const size_t inside = count < room - first ? count : room - first;
+    memset(to, 0, first * sizeof *to);
+    memcpy(to + first, from, inside * sizeof *to);
+    memset(to + first + inside, 0, (room - first - inside) * sizeof *to);
+}
+
+/* Line `y` of the padded sample, where channels are rows of their own if x has them first. */
 static void copy_line(const facts *f, const float *sample, size_t y, float *to)
 {
     const takt_conv_shape *s = &f->shape;
-    if (y < s->before[1] || y - s->before[1] >= s->in[1]) {
+    const size_t rows = f->is_planar ? s->cin : 1, each = f->is_planar ? 1 : s->cin;
+    const size_t width = s->in[2] * each;
+    if (y < s->before[1] || y - s->before[1] >= s->in[1])
         memset(to, 0, f->pitch * sizeof *to);
-        return;
-    }
-    const size_t before = s->before[2] * s->cin, first = before < f->pitch ? before : f->pitch;
-    const size_t room = f->pitch - first, width = s->in[2] * s->cin;
-    const size_t inside = width < room ? width : room;
-    memset(to, 0, first * sizeof *to);
-    memcpy(to + first, sample + (y - s->before[1]) * s->x_at[1], inside * sizeof *to);
-    memset(to + first + inside, 0, (room - inside) * sizeof *to);
+    else
+        for (size_t c = 0; c < rows; c++)
+            copy_row(sample + (c * s->in[1] + y - s->before[1]) * width, width, s->before[2] * each,
+                     to + c * f->channel, f->pitch / rows);
 }
 
 /* What the outputs of lines [line, line + lines) of a sample read. */
@@ -139,7 +151,7 @@ static void run(const takt_step *s, const takt_task *t)
                        .k = o->k,
                        .at = f->at,
                        .line = o->stride[1] * f->pitch,
-                       .step = o->stride[2] * o->cin,
+                       .step = o->stride[2] * f->position,
                        .w = takt_view_data(t, &s->in[f->w]),
                        .adds_zero = o->k_row > o->k};
     size_t first, end;
@@ -165,11 +177,11 @@ static takt_status pack_constant(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
-static takt_status add_operands(takt_planner *p, facts *f)
+static takt_status add_operands(takt_planner *p, facts *f, takt_id from)
 {
     const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
     size_t x;
-    TAKT_TRY(takt_planner_input(p, n->in[0], &x));
+    TAKT_TRY(takt_planner_input(p, from, &x));
     const size_t floats = takt_panels_columns(panels, f->shape.cout) * f->shape.k;
     return takt_planner_packed(p, n->in[1], "conv near", floats * sizeof(float), pack_constant, f,
                                &f->w);
@@ -184,25 +196,28 @@ static takt_status set_taps(takt_planner *p, facts *f)
     for (size_t i = 0; i < s->k; i++) {
         const size_t tap = i / s->cin;
         at[i] = tap / s->kernel[2] * s->dilation[1] * f->pitch +
-                tap % s->kernel[2] * s->dilation[2] * s->cin + i % s->cin;
+                tap % s->kernel[2] * s->dilation[2] * f->position + i % s->cin * f->channel;
     }
     f->at = at;
     return TAKT_OK;
 }
 
-/* Lines of outputs whose inputs stay near; all of them if x is read where it is. */
+/* Where things lie, and lines of outputs whose inputs stay near: all, if x is read where it is. */
 static void choose_lines(facts *f)
 {
     const takt_conv_shape *s = &f->shape;
     f->is_copied = !is_inside(s, 1) || !is_inside(s, 2);
-    f->pitch = f->is_copied ? extent(s, 2, s->out[2]) * s->cin : s->x_at[1];
+    const size_t width = f->is_copied ? extent(s, 2, s->out[2]) : s->in[2];
+    f->position = f->is_planar ? 1 : s->cin;
+    f->channel = !f->is_planar ? 1 : f->is_copied ? width : s->in[1] * width;
+    f->pitch = f->is_planar && !f->is_copied ? width : width * s->cin;
     f->lines = f->is_copied ? 1 : s->out[1];
     while (f->lines < s->out[1] &&
            extent(s, 1, f->lines + 1) * f->pitch * sizeof(float) <= COPIED_BYTES)
         f->lines++;
 }
 
-takt_status takt_conv_near_compile(takt_planner *p)
+takt_status takt_conv_near_compile(takt_planner *p, takt_id planes)
 {
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
@@ -211,9 +226,11 @@ takt_status takt_conv_near_compile(takt_planner *p)
     p->step->kernel = NULL; /* instead of the product's */
     f->run = takt_kernel_as_conv_f32(takt_planner_kernel(p, "conv_f32"));
     const takt_conv_shape *s = &f->shape;
+    f->is_planar = planes != TAKT_NONE;
     choose_lines(f);
     TAKT_TRY(set_taps(p, f));
-    TAKT_TRY(add_operands(p, f));
+    const takt_id x = p->graph->nodes[p->group->nodes[0]].in[0];
+    TAKT_TRY(add_operands(p, f, f->is_planar ? planes : x));
     TAKT_TRY(takt_conv_end_compile(p, s->cout, &f->end));
     const size_t copied = f->is_copied ? extent(s, 1, f->lines) * f->pitch * sizeof(float) : 0;
     f->registers = takt_cpu_aligned(copied);

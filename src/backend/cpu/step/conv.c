@@ -376,7 +376,7 @@ static takt_status compile(takt_planner *p)
         return takt_conv_image_compile(p, gemm, &f->narrow);
     TAKT_TRY(takt_cpu_walk(p, &f->walk));
     if (is_plain(p, f) && takt_conv_near_fits(p, &f->shape))
-        return takt_conv_near_compile(p);
+        return takt_conv_near_compile(p, TAKT_NONE);
     f->shape.k_row = f->is_direct ? f->shape.k : f->shape.k_row;
     f->grain = info->rows;
     f->rows = block_rows(f, info->rows);

@@ -11,6 +11,7 @@
 enum {
     RING_BYTES = 256 << 10,  /* of lines that are kept */
     BETWEEN_BYTES = 1 << 20, /* for each thread: smaller values stay near as they are */
+    TURN_MIN = 2,            /* lines of outputs at a time at least */
     TWICE = 8                /* at most one in so many lines is computed twice */
 };
 
@@ -148,7 +149,7 @@ static void run(const takt_step *s, const takt_task *t)
     takt_depthwise_f32 d;
     takt_lines_begin(&f->lines, s, t, &d);
     size_t row, end, made = 0;
-    takt_cpu_share(c->batch * c->out[1], TAKT_DEPTHWISE_GRAIN, t->index, s->task_count, &row, &end);
+    takt_cpu_share(c->batch * c->out[1], f->lines.grain, t->index, s->task_count, &row, &end);
     for (; row < end; row += d.lines) {
         const size_t plane = c->out[1] - row % c->out[1];
         size_t first, last;
@@ -189,8 +190,7 @@ static void choose_turn(facts *f)
     const takt_conv_shape *c = &f->lines.shape;
     const size_t line = f->shape.in[2] * f->shape.cout * sizeof(float);
     size_t turn = TAKT_DEPTHWISE_LINES - 1;
-    while (turn > TAKT_DEPTHWISE_GRAIN &&
-           ((turn - 1) * c->stride[1] + c->kernel[1]) * line > RING_BYTES)
+    while (turn > TURN_MIN && ((turn - 1) * c->stride[1] + c->kernel[1]) * line > RING_BYTES)
         turn--;
     f->turn = turn;
     f->slots = (turn - 1) * c->stride[1] + c->kernel[1];
