@@ -148,6 +148,11 @@ for act, inner in (("elu", "expm1"), ("softplus", "log1p")):
         said = succeeds("explain", own, level)
         expect(f": {inner} ->" in said and ": div ->" not in said, f"{act} {level}: {said}")
 
+# plan tries steps on one thread to save memory: those of two anchors too
+with open("first.takt", "w", encoding="utf-8") as out:
+    out.write("model m(x: f32[1, 3, 64, 64]) {\n  return x |> conv(8, 3) |> relu() |> conv(12, 5)\n}\n")
+expect("conv_planes" in succeeds("plan", "--threads", "16", "first.takt"), "no conv_planes")
+
 # explain --fusions: every opportunity, its gain and its bytes; --pass fuse
 rows = parsed("explain", "--json", "--fusions", ENCODER)["fusions"]
 expect(any(row["fused"] for row in rows), rows)

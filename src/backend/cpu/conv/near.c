@@ -16,6 +16,7 @@
 enum {
     COPIED_BYTES = 24 << 10, /* of lines, to stay in L1 beside a panel of weights */
     LINE_BYTES = 64 << 10,   /* of one line at most */
+    LINE_FLOPS = 100000,     /* of so few lines as threads, at most: a task's work */
     COLUMNS_MIN = 6          /* outputs of a line: sums that do not wait for themselves */
 };
 
@@ -69,7 +70,7 @@ bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
     if (s->in[0] > 1 || s->kernel[0] > 1 || s->before[0] > 0 || s->out[2] < COLUMNS_MIN)
         return false;
     return extent(s, 2, s->out[2]) <= LINE_BYTES / sizeof(float) / s->cin &&
-           s->batch * s->out[1] >= takt_cpu_tasks(p, flops(s), 0, threads);
+           (s->batch * s->out[1] >= threads || flops(s) < LINE_FLOPS * (double)s->out[1]);
 }
 
 /* ---- running ---- */
