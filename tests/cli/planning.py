@@ -150,7 +150,8 @@ for act, inner in (("elu", "expm1"), ("softplus", "log1p")):
 
 # plan tries steps on one thread to save memory: those of two anchors too
 with open("first.takt", "w", encoding="utf-8") as out:
-    out.write("model m(x: f32[1, 3, 64, 64]) {\n  return x |> conv(8, 3) |> relu() |> conv(12, 5)\n}\n")
+    out.write("model m(x: f32[1, 3, 64, 64]) {\n"
+              "  return x |> conv(8, 3) |> relu() |> conv(12, 5)\n}\n")
 expect("conv_planes" in succeeds("plan", "--threads", "16", "first.takt"), "no conv_planes")
 
 # explain --fusions: every opportunity, its gain and its bytes; --pass fuse

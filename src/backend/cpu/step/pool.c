@@ -201,12 +201,13 @@ static takt_status compile(takt_planner *p)
     const double taps = (double)c->kernel[0] * (double)c->kernel[1] * (double)c->kernel[2];
     const double places = (double)c->batch * (double)c->positions;
     const double work = places * (double)c->channels;
+    const double moved = work + (double)c->batch * (double)c->channels * (double)c->area;
     s->data = f;
     if (has_bytes(c) || has_halves(c)) {
         s->run = has_bytes(c) ? run_bytes : run_halves;
         s->scratch_each =
             has_bytes(c) ? takt_cpu_aligned(c->in[2] * c->channels) : takt_pool_half_scratch(c);
-        s->task_count = takt_cpu_tasks(p, work * taps, 2 * work, c->batch * c->out[0] * c->out[1]);
+        s->task_count = takt_cpu_tasks(p, work * taps, 2 * moved, c->batch * c->out[0] * c->out[1]);
         return TAKT_OK;
     }
     if (!has_rows(c)) {
@@ -221,7 +222,7 @@ static takt_status compile(takt_planner *p)
     f->divisors = takt_cpu_aligned(c->kernel[0] * c->kernel[1] * sizeof(float *));
     s->scratch_each = f->divisors + takt_cpu_aligned(c->out[2] * sizeof(float));
     s->run = run_rows;
-    s->task_count = takt_cpu_tasks(p, 2 * work * taps + POSITION * places, 8 * work,
+    s->task_count = takt_cpu_tasks(p, 2 * work * taps + POSITION * places, 4 * moved,
                                    c->batch * c->out[0] * c->out[1]);
     return TAKT_OK;
 }
