@@ -8,7 +8,7 @@
 #include "plan/plan.h"
 
 typedef struct planes_case {
-    const char *text, *numerics;
+    const char *text;
     const char *kinds; /* of the steps */
 } planes_case;
 
@@ -27,7 +27,7 @@ static void check(const planes_case *c)
     takt_model *model;
     takt_plan *plan;
     char kinds[256];
-    const takt_plan_options o = {.threads = 1, .numerics = c->numerics};
+    const takt_plan_options o = {.threads = 1, .isa = "scalar"}; /* which takes them */
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     if (EXPECT_OK(ctx,
@@ -47,8 +47,8 @@ static void joined(void)
     static const planes_case cases[] = {
         {"model m(x: f32[1, 3, 32, 32]) { return relu(conv(x, 8, 3, stride=2, pad=1)) |> "
          "global_avg_pool() }",
-         NULL, "conv_planes reduce map"},
-        {"model m(x: f32[4, 2, 90]) { return conv(x, 8, 5) |> global_avg_pool() }", NULL,
+         "conv_planes reduce map"},
+        {"model m(x: f32[4, 2, 90]) { return conv(x, 8, 5) |> global_avg_pool() }",
          "conv_planes reduce map"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -59,21 +59,21 @@ static void apart(void)
 {
     static const planes_case cases[] = {
         /* one channel lies the same way in both layouts */
-        {"model m(x: f32[1, 1, 32, 32]) { return conv(x, 8, 3) |> global_avg_pool() }", NULL,
+        {"model m(x: f32[1, 1, 32, 32]) { return conv(x, 8, 3) |> global_avg_pool() }",
          "conv reduce map"},
         /* another convolution reads the transpose too */
         {"model m(x: f32[1, 3, 32, 32]) { return global_avg_pool(conv(x, 8, 3)), "
          "global_avg_pool(conv(x, 4, 5)) }",
-         NULL, "move conv reduce map conv reduce map"},
+         "move conv reduce map conv reduce map"},
         /* too many outputs for sums of single inputs */
-        {"model m(x: f32[1, 3, 32, 32]) { return conv(x, 64, 3) |> global_avg_pool() }", NULL,
+        {"model m(x: f32[1, 3, 32, 32]) { return conv(x, 64, 3) |> global_avg_pool() }",
          "move conv reduce map"},
         /* weights that are not known before the run */
         {"model m(x: f32[1, 3, 32, 32], w: f32[8, 3, 3, 3]) { return op.conv(x, w) |> "
          "global_avg_pool() }",
-         NULL, "move move conv reduce map"},
+         "move move conv reduce map"},
         /* a patch is a row of x */
-        {"model m(x: f32[1, 3, 32, 32]) { return conv(x, 8, 1) |> global_avg_pool() }", NULL,
+        {"model m(x: f32[1, 3, 32, 32]) { return conv(x, 8, 1) |> global_avg_pool() }",
          "move conv reduce map"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

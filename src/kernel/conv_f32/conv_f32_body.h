@@ -156,6 +156,6 @@ static void run(const takt_conv_f32 *c)
     }
 }
 
-static const takt_conv_f32_info info = {TAKT_CONV_PANEL};
+static const takt_conv_f32_info info = {TAKT_CONV_PANEL, VF > 4};
 
 TAKT_KERNELS(conv_f32, TAKT_KERNEL(conv_f32, SIMD_NAME, SIMD_RANK, run, &info));

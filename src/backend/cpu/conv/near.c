@@ -57,15 +57,22 @@ static double flops(const takt_conv_shape *s)
     return 2.0 * (double)(s->batch * s->positions) * (double)s->k * (double)s->cout;
 }
 
+static const takt_conv_f32_info *info_of(const takt_planner *p)
+{
+    const takt_isa_set isas = p->settings->family_isas[TAKT_FAMILY_CONV];
+    return takt_kernel_find("conv_f32", isas, NULL, 0, NULL)->info;
+}
+
+bool takt_conv_near_takes_planes(const takt_planner *p)
+{
+    return info_of(p)->planes;
+}
+
 bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
 {
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    const takt_kernel *kernel =
-        takt_kernel_find("conv_f32", p->settings->family_isas[TAKT_FAMILY_CONV], NULL, 0, NULL);
-    if (s->cout > ((const takt_conv_f32_info *)kernel->info)->channels)
-        return false;
-    if (s->dtype != TAKT_F32 || !s->is_nhwc || s->groups > 1 || s->k == 0 ||
-        s->k > TAKT_GEMM_CHUNK || s->batch * s->positions == 0)
+    if (s->cout > info_of(p)->channels || s->dtype != TAKT_F32 || !s->is_nhwc || s->groups > 1 ||
+        s->k == 0 || s->k > TAKT_GEMM_CHUNK || s->batch * s->positions == 0)
         return false;
     if (s->in[0] > 1 || s->kernel[0] > 1 || s->before[0] > 0 || s->out[2] < COLUMNS_MIN)
         return false;
@@ -99,6 +106,18 @@ static void copy_line(const facts *f, const float *sample, size_t y, float *to)
                      to + c * f->channel, f->pitch / rows);
 }
 
+/* Line `y` is needed next: rows of planes are too short for the hardware to see them coming. */
+static void ask_for(const facts *f, const float *sample, size_t y)
+{
+    enum { LINE = 64 / sizeof(float) };
+    const takt_conv_shape *s = &f->shape;
+    if (!f->is_planar || y < s->before[1] || y - s->before[1] >= s->in[1])
+        return;
+    for (size_t c = 0; c < s->cin; c++)
+        for (size_t i = 0; i < s->in[2]; i += LINE)
+            __builtin_prefetch(sample + (c * s->in[1] + y - s->before[1]) * s->in[2] + i);
+}
+
 /* What the outputs of lines [line, line + lines) of a sample read. */
 static const float *inputs(const facts *f, const float *sample, size_t line, size_t lines,
                            float *copy)
@@ -109,6 +128,8 @@ static const float *inputs(const facts *f, const float *sample, size_t line, siz
         return sample + first * f->pitch;
     for (size_t i = 0; i < count; i++)
         copy_line(f, sample, first + i, copy + i * f->pitch);
+    for (size_t i = count; i < extent(s, 1, 2 * lines); i++)
+        ask_for(f, sample, first + i);
     return copy;
 }
 
