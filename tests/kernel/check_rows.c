@@ -44,6 +44,7 @@ static void check_once(takt_check *c, const takt_kernel *reference, takt_rows_st
         memcpy(c->placed[WANT].p, want, out * size);
         r->src = r->dst;
     }
+    r->is_back = round % 2 == 1;
     CHECK_CALL(c, takt_kernel_as_rows_f32(c->kernel)(r));
     for (size_t i = 0; i < r->rows; i++) {
         const size_t at = i * r->dst_stride * size;

@@ -30,13 +30,14 @@ enum { PIPED = 1 };
 enum { PIPED = 0 };
 #endif
 
-/* Where a pass leaves f(x), and what else it does for the row that comes next, from where and to
- * where: memory, which would be idle, brings both; on x86-64, where that alone leaves the reading
- * to be waited for, the next row is copied to its place and its largest elements are found. */
+/* Where a pass leaves f(x), and what else it does for two other rows: memory would be idle. That
+ * before is finished: its elements are multiplied by `scale`. That which comes next is asked for;
+ * on x86-64, where asking leaves the reading to be waited for, its largest elements are found. */
 typedef struct place {
     T *keep;
-    bool has_next;
-    const T *next_x;
+    T *before; /* NULL: none */
+    vec scale;
+    const T *next_x; /* NULL: none */
     T *next_d;
     vec *top; /* two, of the largest elements, if PIPED */
 } place;
@@ -44,17 +45,20 @@ typedef struct place {
 INLINE void begin_next(const place *to, size_t i)
 {
     enum { AHEAD = 1024 / sizeof(T) };
-    for (size_t k = 0; !PIPED && k < ROUNDS * WIDE; k += 64 / sizeof(T)) {
-        __builtin_prefetch(to->next_x + i + k, 0, 2);
-        __builtin_prefetch(to->next_d + i + k, 1, 2);
+    for (size_t k = 0; k < ROUNDS * WIDE; k += 64 / sizeof(T)) {
+        __builtin_prefetch(to->next_x + i + k + (PIPED ? AHEAD : 0), 0, PIPED ? 3 : 2);
+        if (!PIPED)
+            __builtin_prefetch(to->next_d + i + k, 1, 2);
     }
-    for (size_t k = 0; PIPED && k < SIDE; k++) {
-        const vec x = VEC(load)(to->next_x + i + k * LANES);
-        if (k * LANES % (64 / sizeof(T)) == 0)
-            __builtin_prefetch(to->next_x + i + k * LANES + AHEAD, 0, 3);
-        VEC(store)(to->next_d + i + k * LANES, x);
-        to->top[k % 2] = VEC(larger)(to->top[k % 2], x);
-    }
+    for (size_t k = 0; PIPED && k < SIDE; k++)
+        to->top[k % 2] = VEC(larger)(to->top[k % 2], VEC(load)(to->next_x + i + k * LANES));
+}
+
+INLINE void end_before(const place *to, size_t i)
+{
+    T *d = to->before + i;
+    for (size_t k = 0; k < SIDE; k++, d += LANES)
+        VEC(store)(d, VEC(mul)(VEC(load)(d), to->scale));
 }
 
 /* lane = join(f(x)) over one chunk; if there is a place for f(x), it is left there. The vectors of
@@ -70,8 +74,10 @@ INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, size_t 
         acc[k] = VEC(zero)();
     size_t i = 0;
     for (; i + ROUNDS * WIDE <= n; i += ROUNDS * WIDE) {
-        if (keeps && to->has_next)
+        if (keeps && to->next_x != NULL)
             begin_next(to, i);
+        if (keeps && to->before != NULL)
+            end_before(to, i);
         for (int k = 0; k < SIDE; k++)
             y[k] = f(VEC(load)(x + i + k * LANES), p);
         for (int k = 0; keeps && k < SIDE; k++)
@@ -101,8 +107,9 @@ INLINE T pass(takt_reduce_op op, element_fn *f, T p, const T *x, size_t n, const
         const size_t m = n - i < CHUNK ? n - i : CHUNK;
         T part;
         if (to != NULL) {
-            const place here = {to->keep + i, to->has_next, to->next_x + i, to->next_d + i,
-                                to->top};
+            const place here = {to->keep + i,   to->before != NULL ? to->before + i : NULL,
+                                to->scale,      to->next_x != NULL ? to->next_x + i : NULL,
+                                to->next_d + i, to->top};
             part = pass_chunk(op, f, VEC(set1)(p), x + i, m, &here);
         } else {
             part = pass_chunk(op, f, VEC(set1)(p), x + i, m, NULL);
@@ -165,52 +172,77 @@ INLINE void scale_down(T *d, size_t n, vec scale)
             VEC(store)(to - EACH + k, VEC(mul)(VEC(load)(to - EACH + k), scale));
 }
 
-INLINE void softmax(const place *to, const T *x, T most, size_t n)
-{
-    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, most, x, n, to);
-    scale_down(to->keep, n, VEC(set1)((T)1 / sum));
-}
-
-/* What passes in rounds left of the next row; its largest element. */
-static T end_next(const place *to, size_t n)
+/* What passes in rounds left of the row before: the end of every chunk. CHUNK is whole rounds. */
+static void finish_before(const place *to, size_t n)
 {
     const size_t done = n - n % (ROUNDS * WIDE);
-    memmove(to->next_d + done, to->next_x + done, (n - done) * sizeof *to->keep);
+    scale_down(to->before + done, n - done, to->scale);
+}
+
+/* A row to `to->keep`, not yet divided by its sum; returns what it is to be multiplied by. */
+static T softmax_begin(const place *to, const T *x, T most, size_t n)
+{
+    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, most, x, n, to);
+    if (to->before != NULL)
+        finish_before(to, n);
+    return (T)1 / sum;
+}
+
+/* The largest element of the next row, whose whole rounds a pass has looked at if PIPED. */
+static T largest_next(const place *to, size_t n)
+{
+    if (!PIPED)
+        return largest(to->next_x, n);
+    const size_t done = n - n % (ROUNDS * WIDE);
     return largest_of(to->next_x, done, n, VEC(larger)(to->top[0], to->top[1]));
 }
 
-/* A row to `d`, and what is done for the next one meanwhile, whose largest element is returned. */
-static T softmax_and_next(const takt_rows_step *r, T *d, const T *x, T most, const T *next)
+/* Short rows, one after the other. */
+static void softmax_apart(const takt_rows_step *r)
 {
-    vec top[2] = {VEC(set1)(-(T)INFINITY), VEC(set1)(-(T)INFINITY)};
-    const place to = {d, true, next, d + r->dst_stride, top};
-    softmax(&to, x, most, r->n);
-    return PIPED ? end_next(&to, r->n) : largest(next, r->n);
+    const T *x = r->src;
+    T *d = r->dst, most = largest(x, r->n);
+    for (size_t i = 1;; i++, d += r->dst_stride) {
+        const place to = {.keep = d, .next_d = d};
+        const T sum = pass(TAKT_REDUCE_SUM, exp_minus, most, x, r->n, &to);
+        scale_down(d, r->n, VEC(set1)((T)1 / sum));
+        if (i == r->rows)
+            return;
+        x += r->src_stride;
+        most = largest(x, r->n);
+    }
 }
 
-static void softmax_alone(T *d, const T *x, T most, size_t n)
-{
-    const place to = {d, false, x, d, NULL};
-    softmax(&to, x, most, n);
-}
-
+/* A row is finished while the next one is taken: alone that would wait for memory. */
 static void softmax_rows(const takt_rows_step *r)
 {
-    const bool is_piped = PIPED && r->n >= ROUNDS * WIDE;
-    const T *x = r->src, *from = x; /* the row, and where it is read: where it goes if copied */
-    T *d = r->dst, most = largest(x, r->n);
-    for (size_t i = 1; i < r->rows; i++) {
-        x += r->src_stride;
-        if (is_piped || !PIPED) {
-            most = softmax_and_next(r, d, from, most, x);
-        } else {
-            softmax_alone(d, from, most, r->n);
-            most = largest(x, r->n);
-        }
-        d += r->dst_stride;
-        from = is_piped ? d : x;
+    if (r->n < ROUNDS * WIDE) {
+        softmax_apart(r);
+        return;
     }
-    softmax_alone(d, from, most, r->n);
+    const size_t first = r->is_back ? r->rows - 1 : 0;
+    const ptrdiff_t way = r->is_back ? -1 : 1;
+    const ptrdiff_t x_step = way * (ptrdiff_t)r->src_stride;
+    const ptrdiff_t d_step = way * (ptrdiff_t)r->dst_stride;
+    const T *x = (const T *)r->src + first * r->src_stride;
+    T *d = (T *)r->dst + first * r->dst_stride, *before = NULL, most = largest(x, r->n), scale = 0;
+    for (size_t left = r->rows;; left--) {
+        vec top[2] = {VEC(set1)(-(T)INFINITY), VEC(set1)(-(T)INFINITY)};
+        const place to = {.keep = d,
+                          .before = before,
+                          .scale = VEC(set1)(scale),
+                          .next_x = left > 1 ? x + x_step : NULL,
+                          .next_d = left > 1 ? d + d_step : d,
+                          .top = top};
+        scale = softmax_begin(&to, x, most, r->n);
+        if (left == 1)
+            break;
+        most = largest_next(&to, r->n);
+        before = d;
+        x = to.next_x;
+        d = to.next_d;
+    }
+    scale_down(d, r->n, VEC(set1)(scale));
 }
 
 static void log_softmax(T *d, const T *x, size_t n)
@@ -273,8 +305,9 @@ static void rows_run(const takt_rows_step *r)
         return;
     }
     for (size_t i = 0; i < r->rows && r->n > 0; i++) {
-        T *d = (T *)r->dst + i * r->dst_stride;
-        const T *x = (const T *)r->src + i * r->src_stride;
+        const size_t row = r->is_back ? r->rows - 1 - i : i;
+        T *d = (T *)r->dst + row * r->dst_stride;
+        const T *x = (const T *)r->src + row * r->src_stride;
         switch (r->op) {
         case TAKT_ROWS_LOG_SOFTMAX: log_softmax(d, x, r->n); break;
         case TAKT_ROWS_LAYER_NORM: layer_norm(r, d, x); break;

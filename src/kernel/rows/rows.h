@@ -16,6 +16,7 @@
 #ifndef TAKT_KERNEL_ROWS_ROWS_H
 #define TAKT_KERNEL_ROWS_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "kernel/kernel.h"
@@ -36,6 +37,7 @@ typedef struct takt_rows_step {
     size_t dst_stride, src_stride; /* elements from one row to the next */
     const void *gamma, *beta;      /* norms only */
     double epsilon;                /* norms only; rounded to the family's type */
+    bool is_back;                  /* rows from the last to the first, if they are long */
 } takt_rows_step;
 
 typedef void takt_rows_fn(const takt_rows_step *r);
