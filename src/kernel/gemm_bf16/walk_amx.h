@@ -59,12 +59,12 @@ static void finish_all(work *w)
 /* ---- a tile ---- */
 
 /* Where a step is: in A, in the panel after this one, of which it asks for some lines, and in C, of
- * which it asks for a row. */
+ * which it asks for a row or two. */
 typedef struct place {
     const char *a, *ahead;
     size_t lines;
     float *c;
-    size_t ldc, rows;
+    size_t ldc, rows, rows_each;
 } place;
 
 static inline __attribute__((always_inline)) void ask_ahead(place *q)
@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void ask_ahead(place *q)
     for (size_t i = 0; i < q->lines; i++)
         _mm_prefetch(q->ahead + 64 * i, _MM_HINT_T1);
     q->ahead = (const char *)((uintptr_t)q->ahead + 64 * q->lines);
-    if (q->rows > 0) {
+    for (size_t i = 0; i < q->rows_each && q->rows > 0; i++) {
         tiles_ask_to_write(q->c);
         tiles_ask_to_write(q->c + WIDE - 1);
         q->c += q->ldc;
@@ -91,7 +91,6 @@ steps_of(work *w, const char *b, size_t steps, place *q, const bool two_rows, co
     if (steps > 0)
         TILES_LOAD(o, two_rows, two_panels);
     for (; steps > 0; steps--) {
-        tiles_ask(o.b, 16 * line);
         ask_ahead(q);
         o = (tile_step){o.a + a_step, o.a_next + a_step, o.b + 16 * line, o.b_next + 16 * line, 64,
                         line};
@@ -112,7 +111,8 @@ sums_of(work *w, const strip_job *t, const bool two_rows, const bool two_panels)
                .lines = w->strips > 1 ? (line / 4 + w->strips - 1) / w->strips : 0,
                .c = t->c,
                .ldc = t->ldc,
-               .rows = t->rows};
+               .rows = t->rows,
+               .rows_each = w->o.k / PIECE < t->rows ? 2 : 1};
     for (size_t p = 0; p < w->o.k; p += CHUNK) {
         const size_t k = round_up(least(w->o.k - p, CHUNK), GROUP), panel = t->width * k;
         const char *b =

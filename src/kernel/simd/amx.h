@@ -80,7 +80,9 @@ typedef struct tile_step {
     } while (0)
 
 /* The same of tiles that are loaded already; those of the next step, if there is one, take their
- * places as soon as they are free. B passes by: it is not kept in L1. */
+ * places as soon as they are free. B passes by: it is not kept in L1 longer than for the step after
+ * the next one, for which it is asked in quarters between the products: all at once they hold up
+ * the loads. */
 #define TILES_LOAD(o, two_rows, two_panels)                                                        \
     do {                                                                                           \
         _tile_loadd(A_0, (o).a, (o).a_line);                                                       \
@@ -92,15 +94,20 @@ typedef struct tile_step {
     } while (0)
 #define TILES_MULTIPLY_LOADED(dp, has_next, next, two_rows, two_panels)                            \
     do {                                                                                           \
+        const size_t step_ = 16 * (next).b_line;                                                   \
+        tiles_ask_quarter((next).b, step_, 0);                                                     \
         dp(SUM_00, A_0, B_0);                                                                      \
+        tiles_ask_quarter((next).b, step_, 1);                                                     \
         if (two_panels)                                                                            \
             dp(SUM_01, A_0, B_1);                                                                  \
+        tiles_ask_quarter((next).b, step_, 2);                                                     \
         if (has_next)                                                                              \
             _tile_loadd(A_0, (next).a, (next).a_line);                                             \
         if ((two_rows) && (two_panels))                                                            \
             dp(SUM_11, A_1, B_1);                                                                  \
         if ((has_next) && (two_panels))                                                            \
             _tile_stream_loadd(B_1, (next).b_next, (next).b_line);                                 \
+        tiles_ask_quarter((next).b, step_, 3);                                                     \
         if (two_rows)                                                                              \
             dp(SUM_10, A_1, B_0);                                                                  \
         if ((has_next) && (two_rows))                                                              \
@@ -108,6 +115,15 @@ typedef struct tile_step {
         if (has_next)                                                                              \
             _tile_stream_loadd(B_0, (next).b, (next).b_line);                                      \
     } while (0)
+
+/* Asks for a quarter of the `bytes` that follow those of the step whose B is at `b`. */
+static inline __attribute__((always_inline)) void tiles_ask_quarter(const void *b, size_t bytes,
+                                                                    const size_t quarter)
+{
+    const uintptr_t next = (uintptr_t)b + bytes + quarter * bytes / 4; /* may be behind the end */
+    for (size_t i = 0; i < bytes / 4; i += 64)
+        _mm_prefetch((const char *)(next + i), _MM_HINT_T0);
+}
 
 /* Asks for what the second step from now reads of B, `bytes` a step: tile registers are too few for
  * loads to be begun that early. */
