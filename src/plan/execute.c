@@ -71,13 +71,22 @@ static void run_edge(void (*edge)(const takt_step *, const takt_task *), const c
         busy_ns[0] += now(c) - start;
 }
 
+static void run_backwards(call *c, takt_task_fn *task, size_t count)
+{
+    while (count-- > 0)
+        task(c, count, 0);
+}
+
 static void run_tasks(call *c, takt_pool *pool, size_t count, bool is_watched)
 {
     const takt_task alone = task_of(c, 0, 0);
+    takt_task_fn *task = is_watched ? run_task_watched : run_task;
     if (count == 1)
         c->run(c->step, &alone);
+    else if (takt_pool_threads(pool) == 1 && c->execution != NULL && c->execution->is_back)
+        run_backwards(c, task, count);
     else
-        takt_pool_run(pool, is_watched ? run_task_watched : run_task, c, count);
+        takt_pool_run(pool, task, c, count);
 }
 
 static void run_step(call *c, takt_pool *pool)

@@ -30,6 +30,9 @@ struct takt_execution {
     /* Per input of the graph: strides in elements of a bound view that steps read where it lies, or
      * NULL; NULL at all: every input is dense. */
     const int64_t *const *strides;
+    /* One thread takes tasks from the last to the first: said of every other run, which so begins
+     * with what the run before left in the caches. */
+    bool is_back;
 };
 
 /* The strides of an input of the step whose reads_view took them; NULL: dense. */

@@ -39,7 +39,9 @@ static takt_status run(takt_session *s, uint64_t deadline_ns)
                               .cancel = &s->cancel,
                               .deadline_ns = deadline_ns,
                               .watch = s->watch != NULL ? s->watch : takt_record_begin(&record, s),
-                              .strides = s->view_count > 0 ? s->strides : NULL};
+                              .strides = s->view_count > 0 ? s->strides : NULL,
+                              .is_back = s->is_back};
+    s->is_back = !s->is_back;
     const uint64_t fp = takt_fp_enter(); /* a caller that flushes denormals gets the same bits */
     takt_session_copy_in(s);
     const takt_status status = takt_execute(&x);

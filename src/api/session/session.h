@@ -53,6 +53,7 @@ struct takt_session {
     _Atomic bool cancel;
     takt_fault_slot fault;
     takt_error error;
+    bool is_back;                 /* of the next run (takt_execution) */
     const takt_watch *watch;      /* NULL unless profiling */
     struct takt_monitor *monitor; /* or NULL: monitor.h */
 };

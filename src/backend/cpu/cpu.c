@@ -130,6 +130,19 @@ size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t 
     return tasks < most ? tasks : most;
 }
 
+/* What is a little too large for L2 would never be found there by runs that all begin at the same
+ * end. Processors with AVX-512 have 1 or 2 MB of it and an L3 that is a quarter as fast; on a
+ * Neoverse V1, whose L3 is fast, it gains nothing. */
+size_t takt_cpu_turns(const takt_planner *p, double bytes, size_t most)
+{
+    enum { LEAST = 3 << 19, MOST = 16 << 20, PARTS = 8 };
+    const bool is_one = p->settings->threads <= 1 && !takt_planner_in_prologue(p);
+    const bool pays = (p->step->isas >> TAKT_ISA_avx512 & 1) != 0;
+    if (!is_one || !pays || bytes < LEAST || bytes > MOST)
+        return 1;
+    return most < 1 ? 1 : most < PARTS ? most : PARTS;
+}
+
 void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size_t *first,
                     size_t *end)
 {

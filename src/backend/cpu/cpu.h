@@ -30,6 +30,9 @@ typedef struct takt_cpu_kind {
 TAKT_MUST_USE takt_status takt_cpu_walk(takt_planner *p, const takt_gemm_walk **walk);
 /* How many tasks are worth making of work that costs `flops` and moves `bytes`, at most `most`. */
 size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t most);
+/* How many parts are worth making, for a single thread, of work that reads and writes `bytes`, at
+ * most `most`: every other run takes them from the last to the first (takt_execution.is_back). */
+size_t takt_cpu_turns(const takt_planner *p, double bytes, size_t most);
 /* Items [*first, *end) of `count` that task `index` of `tasks` does, cut at multiples of `grain`.
  */
 void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size_t *first,

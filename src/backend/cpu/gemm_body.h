@@ -197,6 +197,22 @@ static takt_status add_operands(takt_planner *p, facts *f)
     return takt_planner_packed(p, f->narrow.from, format, bytes, pack_constant, f, &f->b);
 }
 
+/* Parts for one thread, which takes them in turn from both ends: of the weights that a single row
+ * passes by; of rows in 16 bits if all weights stay near. Products of f32 are not held up by L3. */
+static takt_cut cut_turns(const takt_planner *p, const facts *f, size_t rows, double bytes)
+{
+    enum { NEAR_BYTES = 1 << 20 };
+    const double m = (double)f->mm.m, n = (double)f->mm.n, k = (double)f->mm.k;
+    const double all = bytes + (double)sizeof(real) * m * (n + k);
+    const size_t panels = takt_panels_count(f->panels, f->mm.n);
+    takt_cut c = {1, 1, rows, false};
+    if (f->mm.m == 1)
+        c.columns = takt_cpu_turns(p, all, panels / 8);
+    else if (f->narrow.fast != NULL && bytes <= NEAR_BYTES)
+        c.rows = takt_cpu_turns(p, all, f->mm.m / (4 * rows));
+    return c;
+}
+
 static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
 {
     const double flops = 2.0 * (double)f->mm.m * (double)f->mm.n * (double)f->mm.k;
@@ -211,8 +227,8 @@ static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
     if (f->mm.batch > 1) {
         f->cut = takt_cpu_cut_products(&work, f->mm.batch, &pace);
     } else {
-        f->cut = takt_cpu_cut_of(&work, tasks, bytes);
-        f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
+        f->cut = tasks > 1 ? takt_cpu_cut_finer(&work, takt_cpu_cut_of(&work, tasks, bytes), &pace)
+                           : cut_turns(p, f, info->rows, bytes);
     }
     f->is_shared = !f->is_packed && (f->mm.batch == 1 || f->cut.rows > 1);
 }

@@ -80,6 +80,18 @@ static takt_status compile_cast(takt_planner *p)
     return TAKT_OK;
 }
 
+static double written(const takt_step *s)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < s->out_count; i++) {
+        double count = takt_dtype_bits(s->out[i].dtype) / 8.0;
+        for (int d = 0; d < s->out[i].rank; d++)
+            count *= (double)s->out[i].dim[d];
+        bytes += count;
+    }
+    return bytes;
+}
+
 static takt_status compile(takt_planner *p)
 {
     if (is_cast(p))
@@ -98,6 +110,8 @@ static takt_status compile(takt_planner *p)
     s->fault_id = TAKT_E_DIVIDE;
     s->task_count = takt_cpu_tasks(p, (double)m->count * (double)m->code_count * 4, bytes,
                                    (m->count + TAKT_MAP_TILE - 1) / TAKT_MAP_TILE);
+    if (s->task_count == 1)
+        s->task_count = takt_cpu_turns(p, bytes + written(s), m->count / TAKT_MAP_TILE);
     return TAKT_OK;
 }
 

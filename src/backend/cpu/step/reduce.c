@@ -311,6 +311,9 @@ static takt_status compile(takt_planner *p)
         p->step->after = join_long;
         p->step->task_count =
             takt_cpu_tasks(p, work, work * (double)bytes_of(f->from), (chunks + 3) / 4);
+        if (p->step->task_count == 1)
+            p->step->task_count =
+                takt_cpu_turns(p, work * (double)bytes_of(f->from), (chunks + 3) / 4);
         return TAKT_OK;
     }
     p->step->task_count =

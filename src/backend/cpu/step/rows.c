@@ -94,6 +94,7 @@ static void run(const takt_step *s, const takt_task *t)
     r.dst = (char *)takt_view_data(t, &s->out[0]) + first * r.n * f->element;
     r.gamma = f->gamma >= 0 ? takt_view_data(t, &s->in[f->gamma]) : NULL;
     r.beta = f->beta >= 0 ? takt_view_data(t, &s->in[f->beta]) : NULL;
+    r.is_back = t->execution != NULL && t->execution->is_back;
     f->run(&r);
 }
 
