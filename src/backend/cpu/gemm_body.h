@@ -213,6 +213,23 @@ static takt_cut cut_turns(const takt_planner *p, const facts *f, size_t rows, do
     return c;
 }
 
+/* The same cut, where it is fine, with whole broad tiles in every task and no more rows than
+ * weights pass by at a time: more would read them again. */
+static takt_cut cut_broad(const facts *f, const GEMM(_info) * info, takt_cut c)
+{
+    const size_t m = f->mm.m, tall = info->broad, tasks = c.rows * c.columns;
+    if (tall == 0 || !c.is_tall || takt_panels_count(f->panels, f->mm.n) <= 4 ||
+        (m + c.rows - 1) / c.rows < 3 * tall)
+        return c;
+    const size_t fit = info->block_bytes / sizeof(real) / (f->mm.k + 1) / tall * tall;
+    c.grain = tall;
+    if (fit > 0 && (m + c.rows - 1) / c.rows > fit) {
+        c.rows = (m + fit - 1) / fit;
+        c.columns = tasks / c.rows > 1 ? tasks / c.rows : 1;
+    }
+    return c;
+}
+
 static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
 {
     const double flops = 2.0 * (double)f->mm.m * (double)f->mm.n * (double)f->mm.k;
@@ -229,6 +246,7 @@ static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
     } else {
         f->cut = tasks > 1 ? takt_cpu_cut_finer(&work, takt_cpu_cut_of(&work, tasks, bytes), &pace)
                            : cut_turns(p, f, info->rows, bytes);
+        f->cut = cut_broad(f, info, f->cut);
     }
     f->is_shared = !f->is_packed && (f->mm.batch == 1 || f->cut.rows > 1);
 }

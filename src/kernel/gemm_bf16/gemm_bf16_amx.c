@@ -75,6 +75,6 @@ static size_t scratch_of_any(const takt_gemm_f32 *g)
 enum { F16_ROWS = 8, F16_ROWS_NEAR = 2 };
 
 static const takt_gemm_bf16_info info = {
-    {MR, {WIDE, NARROW}, scratch_of_any}, GROUP, CHUNK, PIECE, F16_ROWS, F16_ROWS_NEAR};
+    {MR, {WIDE, NARROW}, scratch_of_any, 0, 0}, GROUP, CHUNK, PIECE, F16_ROWS, F16_ROWS_NEAR};
 
 TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "amx_32x32", 40, run_any, &info));

@@ -114,6 +114,6 @@ static void run_any(const takt_gemm_f32 *g)
 }
 
 static const takt_gemm_bf16_info info = {
-    {MR, {WIDE, NARROW}, scratch_bytes}, GROUP, CHUNK, 2, 0, 0};
+    {MR, {WIDE, NARROW}, scratch_bytes, 0, 0}, GROUP, CHUNK, 2, 0, 0};
 
 TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "avx512bf16_14x32", 30, run_any, &info));

@@ -155,6 +155,6 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
 #include "kernel/gemm_bf16/neon_row.h"
 
 static const takt_gemm_bf16_info info = {
-    {MR, {WIDE, NARROW}, scratch_bytes}, GROUP, CHUNK, 8, 0, 0};
+    {MR, {WIDE, NARROW}, scratch_bytes, 0, 0}, GROUP, CHUNK, 8, 0, 0};
 
 TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "bf16_8x12", 20, run_any, &info));

@@ -64,6 +64,6 @@ static size_t scratch_bytes(const takt_gemm_f32 *g)
     return 0;
 }
 
-static const takt_gemm_bf16_info info = {{1, {P, P}, scratch_bytes}, 1, CHUNK, 1, 0, 0};
+static const takt_gemm_bf16_info info = {{1, {P, P}, scratch_bytes, 0, 0}, 1, CHUNK, 1, 0, 0};
 
 TAKT_KERNELS(gemm_bf16, TAKT_KERNEL(gemm_bf16, "scalar", 0, run, &info));

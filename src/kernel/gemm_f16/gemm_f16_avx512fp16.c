@@ -210,6 +210,6 @@ static void row_panels(const row_job *r, size_t count, size_t cols)
         row_fixed(r, 1, 2);
 }
 
-static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes};
+static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes, 0, 0};
 
 TAKT_KERNELS(gemm_f16, TAKT_KERNEL(gemm_f16, "avx512fp16_12x64", 40, run, &info));

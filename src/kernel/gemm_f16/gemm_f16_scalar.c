@@ -67,6 +67,6 @@ static size_t scratch_bytes(const takt_gemm_f32 *g)
     return 0;
 }
 
-static const takt_gemm_f32_info info = {1, {P, P}, scratch_bytes};
+static const takt_gemm_f32_info info = {1, {P, P}, scratch_bytes, 0, 0};
 
 TAKT_KERNELS(gemm_f16, TAKT_KERNEL(gemm_f16, "scalar", 0, run, &info));

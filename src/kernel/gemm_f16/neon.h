@@ -136,4 +136,4 @@ static void pack_strip(const takt_gemm_f32 *g, const strip *s, uint16_t *to)
 
 #include "kernel/gemm_f16/neon_row.h"
 
-static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes};
+static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes, 0, 0};

@@ -108,6 +108,9 @@ typedef struct takt_gemm_f32_info {
     /* For these m, n, k, a_row, a_col, walk, and whether B is stored in another form; bounded by
      * about 1.7 MiB + 4 * k. */
     size_t (*scratch_bytes)(const takt_gemm_f32 *g);
+    /* Rows of a tile of three panels, which products of more than four have, and bytes of rows that
+     * weights pass by at a time; 0: there is no such tile. */
+    size_t broad, block_bytes;
 } takt_gemm_f32_info;
 
 TAKT_KERNEL_FAMILY(gemm_f32, takt_gemm_f32_fn)

@@ -62,6 +62,6 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
     by_rows[rows - 2](t);
 }
 
-static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes};
+static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes, 0, 0};
 
 TAKT_KERNELS(gemm_f32, TAKT_KERNEL(gemm_f32, "avx2_6x16", 20, run, &info));

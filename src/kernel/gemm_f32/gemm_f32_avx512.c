@@ -77,6 +77,6 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
         by_rows[cols == PANEL ? 0 : 1 + t->is_far][rows - 2](t);
 }
 
-static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes};
+static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes, BROAD, A_BYTES};
 
 TAKT_KERNELS(gemm_f32, TAKT_KERNEL(gemm_f32, "avx512_14x32", 30, run, &info));

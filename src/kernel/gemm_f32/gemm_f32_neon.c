@@ -195,6 +195,6 @@ static void clip_or_run(const gemm *g)
     run(&same);
 }
 
-static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes};
+static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes, 0, 0};
 
 TAKT_KERNELS(gemm_f32, TAKT_KERNEL(gemm_f32, "neon_8x12", 20, clip_or_run, &info));

@@ -32,6 +32,6 @@ static size_t scratch_bytes(const takt_gemm_f32 *g)
     return g->stored && g->m && g->n ? P * CHUNK * sizeof(float) : 0;
 }
 
-static const takt_gemm_f32_info info = {1, {P, P}, scratch_bytes};
+static const takt_gemm_f32_info info = {1, {P, P}, scratch_bytes, 0, 0};
 
 TAKT_KERNELS(gemm_f32, TAKT_KERNEL(gemm_f32, "scalar", 0, run, &info));

@@ -65,6 +65,7 @@ typedef struct takt_gemm_f64_info {
     takt_panels panels; /* of packed B; a product may be cut wherever one begins */
     /* For these m, n, k, a_row and a_col; reads no pointer; bounded by about 1 MiB + 8 * k. */
     size_t (*scratch_bytes)(const takt_gemm_f64 *g);
+    size_t broad, block_bytes; /* as in gemm_f32.h */
 } takt_gemm_f64_info;
 
 TAKT_KERNEL_FAMILY(gemm_f64, takt_gemm_f64_fn)

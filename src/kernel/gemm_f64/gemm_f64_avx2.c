@@ -57,6 +57,6 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
     by_rows[rows - 2](t);
 }
 
-static const takt_gemm_f64_info info = {MR, {WIDE, NARROW}, scratch_bytes};
+static const takt_gemm_f64_info info = {MR, {WIDE, NARROW}, scratch_bytes, 0, 0};
 
 TAKT_KERNELS(gemm_f64, TAKT_KERNEL(gemm_f64, "avx2_6x8", 20, run, &info));

@@ -65,6 +65,6 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
         by_rows[cols / PANEL - 1][rows - 2](t);
 }
 
-static const takt_gemm_f64_info info = {MR, {WIDE, NARROW}, scratch_bytes};
+static const takt_gemm_f64_info info = {MR, {WIDE, NARROW}, scratch_bytes, BROAD, A_BYTES};
 
 TAKT_KERNELS(gemm_f64, TAKT_KERNEL(gemm_f64, "avx512_14x16", 30, run, &info));

@@ -122,6 +122,6 @@ static void row_panels(const row_job *r, size_t count, size_t width)
         row_fixed(r, 1, NARROW / 2);
 }
 
-static const takt_gemm_f64_info info = {MR, {WIDE, NARROW}, scratch_bytes};
+static const takt_gemm_f64_info info = {MR, {WIDE, NARROW}, scratch_bytes, 0, 0};
 
 TAKT_KERNELS(gemm_f64, TAKT_KERNEL(gemm_f64, "neon_8x6", 20, run, &info));

@@ -30,6 +30,6 @@ static size_t scratch_bytes(const takt_gemm_f64 *g)
     return 0;
 }
 
-static const takt_gemm_f64_info info = {1, {P, P}, scratch_bytes};
+static const takt_gemm_f64_info info = {1, {P, P}, scratch_bytes, 0, 0};
 
 TAKT_KERNELS(gemm_f64, TAKT_KERNEL(gemm_f64, "scalar", 0, run, &info));

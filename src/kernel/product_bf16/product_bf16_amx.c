@@ -279,7 +279,7 @@ static void run(const takt_product_bf16 *g)
     tiles_end();
 }
 
-static const takt_product_bf16_info info = {{{MR, {WIDE, NARROW}, NULL}, GROUP, CHUNK, PIECE, 0, 0},
-                                            scratch_bytes};
+static const takt_product_bf16_info info = {
+    {{MR, {WIDE, NARROW}, NULL, 0, 0}, GROUP, CHUNK, PIECE, 0, 0}, scratch_bytes};
 
 TAKT_KERNELS(product_bf16, TAKT_KERNEL(product_bf16, "amx_32x32", 40, run, &info));

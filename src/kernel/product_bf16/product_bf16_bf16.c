@@ -257,7 +257,7 @@ static void run(const takt_product_bf16 *g)
     }
 }
 
-static const takt_product_bf16_info info = {{{MR, {WIDE, NARROW}, NULL}, GROUP, CHUNK, 0, 0, 0},
-                                            scratch_bytes};
+static const takt_product_bf16_info info = {
+    {{MR, {WIDE, NARROW}, NULL, 0, 0}, GROUP, CHUNK, 0, 0, 0}, scratch_bytes};
 
 TAKT_KERNELS(product_bf16, TAKT_KERNEL(product_bf16, "bf16_8x12", 20, run, &info));

@@ -42,6 +42,7 @@ static size_t scratch_bytes(size_t m, size_t n, size_t k)
     return 0;
 }
 
-static const takt_product_bf16_info info = {{{1, {P, P}, NULL}, 1, CHUNK, 1, 0, 0}, scratch_bytes};
+static const takt_product_bf16_info info = {{{1, {P, P}, NULL, 0, 0}, 1, CHUNK, 1, 0, 0},
+                                            scratch_bytes};
 
 TAKT_KERNELS(product_bf16, TAKT_KERNEL(product_bf16, "scalar", 0, run, &info));

@@ -393,6 +393,6 @@ static void run(const takt_winograd_bf16 *w)
 }
 
 static const takt_winograd_bf16_info info = {
-    {{MR, {WIDE, NARROW}, NULL}, GROUP, TAKT_WINOGRAD_BF16_CIN, 0, 0, 0}, scratch_bytes};
+    {{MR, {WIDE, NARROW}, NULL, 0, 0}, GROUP, TAKT_WINOGRAD_BF16_CIN, 0, 0, 0}, scratch_bytes};
 
 TAKT_KERNELS(winograd_bf16, TAKT_KERNEL(winograd_bf16, "bf16", 20, run, &info));

@@ -82,6 +82,6 @@ static size_t scratch_bytes(size_t cin, size_t cout)
 }
 
 static const takt_winograd_bf16_info info = {
-    {{1, {P, P}, NULL}, 1, TAKT_WINOGRAD_BF16_CIN, 0, 0, 0}, scratch_bytes};
+    {{1, {P, P}, NULL, 0, 0}, 1, TAKT_WINOGRAD_BF16_CIN, 0, 0, 0}, scratch_bytes};
 
 TAKT_KERNELS(winograd_bf16, TAKT_KERNEL(winograd_bf16, "scalar", 0, run, &info));
