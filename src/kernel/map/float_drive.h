@@ -34,15 +34,37 @@ INLINE vec take_n(operand x, size_t i, size_t n)
     return x.is_one ? x.one : VEC(load_n)(x.p + i, n);
 }
 
+/* `count` vectors a round, as many rounds as there are; how far they went. */
+INLINE size_t rounds(T *d, const T *x, size_t n, vec (*op)(vec), const size_t count, bool asks)
+{
+    enum { AHEAD = 2048 / sizeof(T), MOST = 8 };
+    size_t i = 0;
+    for (; i + count * LANES <= n; i += count * LANES) {
+        vec y[MOST];
+        if (asks)
+            __builtin_prefetch(x + i + AHEAD);
+        for (size_t j = 0; j < count; j++)
+            y[j] = op(VEC(load)(x + i + j * LANES));
+        for (size_t j = 0; j < count; j++)
+            VEC(store)(d + i + j * LANES, y[j]);
+    }
+    return i;
+}
+
+/* From L3 on, asking gains. From nearer it costs more than it gives; so it does from memory, where
+ * the processor asks by itself. */
+INLINE size_t asking_rounds(T *d, const T *x, size_t n, vec (*op)(vec))
+{
+    const bool is_far = n > (384 << 10) / sizeof(T) && n <= (24 << 20) / sizeof(T);
+    return is_far ? rounds(d, x, n, op, 4, true) : rounds(d, x, n, op, 8, false);
+}
+
 /* The tail has its own copy of the operation: the calls it needs would keep the compiler from
  * holding constants in registers. It also serves a single operand, whose result fills dst. */
 INLINE void unary(T *d, operand x, size_t n, vec (*op)(vec), bool four, bool asks)
 {
-    enum { AHEAD = 2048 / sizeof(T) };
-    size_t i = 0;
-    for (; four && !x.is_one && i + 4 * LANES <= n; i += 4 * LANES) {
-        if (asks)
-            __builtin_prefetch(x.p + i + AHEAD);
+    size_t i = asks && !x.is_one ? asking_rounds(d, x.p, n, op) : 0;
+    for (; four && !asks && !x.is_one && i + 4 * LANES <= n; i += 4 * LANES) {
         const vec a = op(VEC(load)(x.p + i)), b = op(VEC(load)(x.p + i + LANES));
         const vec c = op(VEC(load)(x.p + i + 2 * LANES)), e = op(VEC(load)(x.p + i + 3 * LANES));
         VEC(store)(d + i, a);
