@@ -120,13 +120,47 @@ takt_status takt_cpu_walk(takt_planner *p, const takt_gemm_walk **walk)
     return p->settings->is_walked && *walk == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
 }
 
+static bool writes(const takt_step *s, uint32_t buffer)
+{
+    for (size_t i = 0; i < s->out_count; i++)
+        if (s->out[i].buffer == buffer)
+            return true;
+    return false;
+}
+
+static double bytes_of(const takt_view *v)
+{
+    double bytes = takt_dtype_bits(v->dtype) / 8.0;
+    for (int i = 0; i < v->rank; i++)
+        bytes *= (double)v->dim[i];
+    return bytes;
+}
+
+/* What the step reads of steps just before it that were shared: it lies in several caches. */
+static double spread_bytes(const takt_planner *p)
+{
+    enum { LOOK_BACK = 4 };
+    const size_t count = p->plan->step_count, look = count < LOOK_BACK ? count : LOOK_BACK;
+    double bytes = 0;
+    for (size_t i = 0; i < p->step->in_count; i++)
+        for (size_t k = 1; k <= look; k++) {
+            const takt_step *s = &p->plan->steps[count - k];
+            if (writes(s, p->step->in[i].buffer)) {
+                bytes += s->task_count > 1 ? bytes_of(&p->step->in[i]) : 0;
+                break;
+            }
+        }
+    return bytes;
+}
+
 size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t most)
 {
-    const takt_worth *worth = takt_worth_of(p->step->isas);
+    const takt_worth *w = takt_worth_of(p->step->isas);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     if (threads == 1 || most < 2 || takt_planner_is_alone(p))
         return 1;
-    const size_t tasks = takt_worth_tasks(worth, takt_worth_us(worth, flops, bytes), threads);
+    const double us = takt_worth_us(w, flops, bytes) + spread_bytes(p) / w->moved_per_us;
+    const size_t tasks = takt_worth_tasks(w, us, threads);
     return tasks < most ? tasks : most;
 }
 

@@ -20,6 +20,7 @@
 
 #include "backend/cpu/cut.h"
 #include "backend/cpu/narrow.h"
+#include "backend/cpu/worth.h"
 #include "base/mem.h"
 #include "base/size.h"
 #include "plan/execute.h"
@@ -232,7 +233,8 @@ static takt_cut cut_broad(const facts *f, const GEMM(_info) * info, takt_cut c)
 
 static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
 {
-    const double flops = 2.0 * (double)f->mm.m * (double)f->mm.n * (double)f->mm.k;
+    const double columns = (double)takt_panels_columns(f->panels, f->mm.n);
+    const double flops = 2.0 * (double)f->mm.m * columns * (double)f->mm.k;
     const double bytes = (double)f->narrow.bytes * (double)f->mm.n * (double)f->mm.k;
     const size_t panels = takt_panels_count(f->panels, f->mm.n);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
@@ -240,7 +242,11 @@ static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
     const takt_cut_work work = {f->mm.m, panels, info->rows, 2};
     const takt_cut_pace pace = {threads, flops / (f->narrow.fast != NULL ? TAKT_CUT_FASTER : 1),
                                 bytes};
-    const size_t tasks = takt_cpu_tasks(p, pace.flops, bytes, takt_cpu_tasks_most(each, threads));
+    const takt_worth *worth = takt_worth_of(p->step->isas);
+    const size_t whole = (size_t)columns * sizeof(real) / sizeof(float) / worth->row_columns;
+    const size_t most = takt_cpu_tasks_most(each, threads);
+    const size_t tasks = takt_cpu_tasks(p, f->narrow.fast != NULL ? flops / worth->narrow : flops,
+                                        bytes, f->mm.m == 1 && whole < most ? whole : most);
     if (f->mm.batch > 1) {
         f->cut = takt_cpu_cut_products(&work, f->mm.batch, &pace);
     } else {

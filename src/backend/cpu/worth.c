@@ -1,22 +1,25 @@
 /* worth.c - weighs a share of the work against calling a thread for it. */
 #include "backend/cpu/worth.h"
 
-enum { LEAST_US = 5 };          /* of a task, where one for each thread would do */
-enum { MOST = 4 };              /* tasks for each thread */
-static const double GAIN = 0.9; /* of the time alone: what others must leave of it at most */
+#include <stdbool.h>
+
+enum { MANY_THREADS = 8 };          /* of which some are slower than others */
+enum { LEAST_US = 5, MANY_US = 3 }; /* of a task, where one for each thread would do */
+enum { MOST = 4 };                  /* tasks for each thread */
 static const double FOREVER = 1e12;
 
-/* Measured on a Neoverse V1 of two cores and a Xeon of eight with two threads each: bench/NOTES.md.
- */
-static const takt_worth arm = {6e4, 6e4, 0.3, 0.1};
-static const takt_worth avx512 = {1e5, 5e4, 0.8, 0.15};
-static const takt_worth avx2 = {6e4, 4e4, 0.8, 0.15};
-static const takt_worth plain = {5e3, 2e4, 0.8, 0.15};
+/* Measured on a Neoverse V1 of two cores and a Xeon whose 16 threads are 8 cores (bench/NOTES.md);
+ * the others lie between. */
+static const takt_worth arm = {6e4, 6e4, 1e5, 0.3, 0.1, 0.9, 4, 8};
+static const takt_worth avx512 = {1.2e5, 9e4, 6e3, 0.6, 0.15, 0.75, 4, 32};
+static const takt_worth amx = {1.2e5, 9e4, 6e3, 0.6, 0.15, 0.75, 8, 32};
+static const takt_worth avx2 = {6e4, 6e4, 6e3, 0.6, 0.15, 0.75, 1, 16};
+static const takt_worth plain = {5e3, 2e4, 6e3, 0.6, 0.15, 0.75, 1, 1};
 
 const takt_worth *takt_worth_of(takt_isa_set isas)
 {
     if (isas & 1u << TAKT_ISA_avx512)
-        return &avx512;
+        return isas & 1u << TAKT_ISA_amx ? &amx : &avx512;
     if (isas & 1u << TAKT_ISA_avx2)
         return &avx2;
     return isas & 1u << TAKT_ISA_neon ? &arm : &plain;
@@ -28,12 +31,12 @@ double takt_worth_us(const takt_worth *w, double flops, double bytes)
     return by_flops > by_bytes ? by_flops : by_bytes;
 }
 
-size_t takt_worth_threads(const takt_worth *w, double us, size_t threads)
+/* How many of up to `most` threads end work of `us` soonest. */
+static size_t soonest(const takt_worth *w, double us, size_t most)
 {
-    us = us < FOREVER ? us : FOREVER; /* a share of infinity is no less */
     size_t best = 1;
-    double least = GAIN * us;
-    for (size_t n = 2; n <= threads; n++) {
+    double least = w->gain * us;
+    for (size_t n = 2; n <= most; n++) {
         const double all = us / (double)n + w->call_us + w->each_us * (double)n;
         if (all < least) {
             least = all;
@@ -47,9 +50,10 @@ size_t takt_worth_threads(const takt_worth *w, double us, size_t threads)
 
 size_t takt_worth_tasks(const takt_worth *w, double us, size_t threads)
 {
-    const size_t n = takt_worth_threads(w, us, threads);
-    const double each = us / (double)(threads * LEAST_US);
-    if (n < threads || n == 1 || each < 2)
-        return n;
-    return n * (each < MOST ? (size_t)each : MOST);
+    us = us < FOREVER ? us : FOREVER; /* a share of infinity is no less */
+    const bool are_many = threads >= MANY_THREADS;
+    const double each = us / ((double)threads * (are_many ? MANY_US : LEAST_US));
+    if (threads > 1 && each >= 2 && soonest(w, us, threads) == threads)
+        return threads * (each < MOST ? (size_t)each : MOST);
+    return soonest(w, us, are_many ? threads / 2 : threads);
 }

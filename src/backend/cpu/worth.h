@@ -6,7 +6,11 @@
  *
  * A step of `us` microseconds takes about us / n + call_us + n * each_us with n threads. So one
  * that is short is done by the caller alone, a longer one by some of the threads, a long one by
- * all. Only speed depends on it, and a plan is the same whenever it is made for the same machine.
+ * all. Of many threads some are slower than others, since they share cores or a stranger runs
+ * there, and who has one of as many tasks as there are threads waits for the slowest: work that is
+ * too short for several tasks each is done by half of them.
+ *
+ * Only speed depends on it, and a plan is the same whenever it is made for the same machine.
  */
 #ifndef TAKT_BACKEND_CPU_WORTH_H
 #define TAKT_BACKEND_CPU_WORTH_H
@@ -18,18 +22,21 @@
 /* A kind of machine. */
 typedef struct takt_worth {
     double flops_per_us, bytes_per_us; /* of one thread, as kernels reach on small work */
-    double call_us; /* until others have begun, and until the caller has seen that they ended */
-    double each_us; /* more for each: it waits for cache lines that another thread wrote */
+    double moved_per_us;               /* bytes that another thread wrote just before */
+    double call_us;     /* until others have begun, and until the caller has seen that they ended */
+    double each_us;     /* more for each of them */
+    double gain;        /* of the time alone: what others must leave of it at most */
+    double narrow;      /* products of 16 bits are so many times as fast as those of f32 */
+    size_t row_columns; /* of a one-row product: fewer wait for sums more than for weights */
 } takt_worth;
 
 /* The kind of machine that has these instructions. */
 const takt_worth *takt_worth_of(takt_isa_set isas);
 /* What work of so many operations and bytes takes one thread. */
 double takt_worth_us(const takt_worth *w, double flops, double bytes);
-/* How many of the threads end work of `us` soonest; 1 unless that is clearly sooner than alone. */
-size_t takt_worth_threads(const takt_worth *w, double us, size_t threads);
-/* Tasks for so many threads: several for each of all if tasks remain long enough, so that a slow
- * thread leaves some of its share to others. */
+/* Tasks of work of `us` for so many threads: one for each that is worth calling, 1 if others would
+ * not end it clearly sooner; several for each of all if they remain long, so that a slow thread
+ * leaves some of its share to others. */
 size_t takt_worth_tasks(const takt_worth *w, double us, size_t threads);
 
 #endif

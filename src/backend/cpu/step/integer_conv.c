@@ -203,14 +203,16 @@ static bool is_direct(const takt_conv_shape *c)
 
 static void cut_tasks(takt_planner *p, facts *f)
 {
+    enum { TAP = 160 }; /* in operations: to find a tap of a position and copy its channels */
     const takt_conv_shape *c = &f->shape;
     const size_t m = c->batch * c->positions, panels = c->groups > 1 ? 1 : (c->cout + 15) / 16;
     const double operations = 2.0 * (double)m * (double)c->k * (double)(c->cout * c->groups);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const takt_cut_work work = {m, panels, f->integer.info->rows,
                                 f->is_direct ? DIRECT_ROW : GATHERED_ROW};
-    f->cut = takt_cpu_cut(
-        &work, takt_cpu_tasks(p, operations / 4, (double)c->k * (double)c->cout, threads));
+    const double gathering = f->is_direct ? 0 : TAP * (double)m * (double)(c->taps * c->groups);
+    f->cut = takt_cpu_cut(&work, takt_cpu_tasks(p, operations / 4 + gathering,
+                                                (double)c->k * (double)c->cout, threads));
 }
 
 /* The most that the kernel needs for any share, or any block of one. */

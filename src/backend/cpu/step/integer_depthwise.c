@@ -216,6 +216,7 @@ static void set_scratch(takt_planner *p, facts *f)
 
 static takt_status compile(takt_planner *p)
 {
+    enum { PACE = 3 }; /* operations take so long beside those of products */
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
@@ -229,8 +230,8 @@ static takt_status compile(takt_planner *p)
     const size_t positions = c->batch * c->positions;
     p->step->data = f;
     p->step->run = run;
-    p->step->task_count = takt_cpu_tasks(p, 2.0 * (double)positions * (double)(c->groups * c->taps),
-                                         0, (positions + 3) / 4);
+    p->step->task_count = takt_cpu_tasks(
+        p, 2.0 * PACE * (double)positions * (double)(c->groups * c->taps), 0, (positions + 3) / 4);
     return TAKT_OK;
 }
 

@@ -219,7 +219,7 @@ static takt_status compile(takt_planner *p)
     p->step->run = run;
     p->step->data = f;
     const size_t most = takt_dtype_bits(f->narrow) < 8 ? 1 : (f->count + TILE - 1) / TILE;
-    p->step->task_count = takt_cpu_tasks(p, 8.0 * (double)f->count, 0, most);
+    p->step->task_count = takt_cpu_tasks(p, 24.0 * (double)f->count, 0, most);
     return TAKT_OK;
 }
 

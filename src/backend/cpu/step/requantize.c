@@ -76,7 +76,7 @@ static takt_status compile(takt_planner *p)
     p->step->run = run;
     p->step->data = f;
     p->step->task_count =
-        takt_cpu_tasks(p, 4.0 * (double)f->count, 0, (f->count + GRAIN - 1) / GRAIN);
+        takt_cpu_tasks(p, 16.0 * (double)f->count, 0, (f->count + GRAIN - 1) / GRAIN);
     return TAKT_OK;
 }
 

@@ -111,7 +111,7 @@ static takt_status add_vector(takt_planner *p, const takt_node *n, uint32_t k, i
 
 static takt_status compile(takt_planner *p)
 {
-    enum { ROW = 3000 }; /* in operations: what a row costs beside its elements */
+    enum { ROW = 3000, EXP = 60, NORM = 30 }; /* in operations: a row, and its elements */
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
     facts *f = takt_planner_get(p, sizeof *f);
@@ -137,7 +137,9 @@ static takt_status compile(takt_planner *p)
     p->step->run = run;
     p->step->reads_view = reads_view;
     p->step->data = f;
-    p->step->task_count = takt_cpu_tasks(p, 16.0 * (double)count + ROW * (double)f->rows.rows,
+    const bool has_exp = f->rows.op == TAKT_ROWS_SOFTMAX || f->rows.op == TAKT_ROWS_LOG_SOFTMAX;
+    const double each = has_exp ? EXP : NORM;
+    p->step->task_count = takt_cpu_tasks(p, each * (double)count + ROW * (double)f->rows.rows,
                                          8.0 * (double)count, f->rows.rows);
     return TAKT_OK;
 }
