@@ -16,19 +16,43 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return op == &takt_op_gather || op == &takt_op_dynamic_slice ? NULL : "";
 }
 
+/* Elements at[0 .. count) of a row of x one after another. */
+static void pick(const facts *f, void *y, size_t to, const void *x, size_t from, const int64_t *at,
+                 size_t count)
+{
+    enum { WORD = 4 };
+    if (f->row == 1 && f->bits == 8 * WORD) { /* as often, with a size that the compiler knows */
+        for (size_t j = 0; j < count; j++)
+            memcpy((char *)y + WORD * (to + j), (const char *)x + WORD * (from + (size_t)at[j]),
+                   WORD);
+        return;
+    }
+    for (size_t j = 0; j < count; j++)
+        takt_copy_elements(f->bits, y, (to + j) * f->row, x, (from + (size_t)at[j]) * f->row,
+                           f->row);
+}
+
+/* By the outer part where it is enough: tasks that pick for the same of it write side by side, into
+ * the same cache lines. */
 static void run_gather(const takt_step *s, const takt_task *t)
 {
+    enum { AT_ONCE = 64 };
     const facts *f = s->data;
     const void *x = takt_view_data(t, &s->in[0]);
     void *y = takt_view_data(t, &s->out[0]);
     takt_index_reader index = takt_index_open(t, &s->in[1]);
-    size_t first, end;
-    takt_cpu_share(f->picks, 1, t->index, s->task_count, &first, &end);
-    for (size_t j = first; j < end; j++) {
-        const int64_t at = takt_index_next(&index, j, (int64_t)f->x.size);
-        for (size_t o = 0; o < f->x.outer && at >= 0; o++)
-            takt_copy_elements(f->bits, y, (o * f->picks + j) * f->row, x,
-                               (o * f->x.size + (size_t)at) * f->row, f->row);
+    size_t first = 0, end = f->picks, o_first = 0, o_end = f->x.outer;
+    if (f->x.outer >= s->task_count)
+        takt_cpu_share(f->x.outer, 1, t->index, s->task_count, &o_first, &o_end);
+    else
+        takt_cpu_share(f->picks, 1, t->index, s->task_count, &first, &end);
+    for (size_t j = first; j < end; j += AT_ONCE) {
+        int64_t at[AT_ONCE];
+        const size_t count = end - j < AT_ONCE ? end - j : AT_ONCE;
+        for (size_t i = 0; i < count; i++)
+            at[i] = takt_index_next(&index, j + i, (int64_t)f->x.size);
+        for (size_t o = o_first; o < o_end && f->x.size > 0; o++)
+            pick(f, y, o * f->picks + j, x, o * f->x.size, at, count);
     }
     takt_clear_tail(f->bits, y, f->x.outer * f->picks * f->row);
     takt_index_close(&index, t);
@@ -50,6 +74,7 @@ static void run_piece(const takt_step *s, const takt_task *t)
 
 static takt_status compile(takt_planner *p)
 {
+    enum { PICK = 60 }; /* in operations: to copy a row, beside its bytes */
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
     facts *f = takt_planner_get(p, sizeof *f);
@@ -67,14 +92,16 @@ static takt_status compile(takt_planner *p)
         f->picks = takt_axis_split_of(n->type, takt_node_int(n, "axis")).size;
     else
         (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->picks);
+    const size_t most = f->x.outer > f->picks ? f->x.outer : f->picks;
     p->step->run = f->is_piece ? run_piece : run_gather;
     p->step->data = f;
     p->step->can_fault = true;
     p->step->fault_id = TAKT_E_INDEX;
     if (!f->is_piece)
         p->step->task_count =
-            takt_cpu_tasks(p, 0, (double)(f->picks * f->x.outer * f->row) * f->bits / 4,
-                           f->bits < 8 ? 1 : f->picks); /* two tasks may not write to one byte */
+            takt_cpu_tasks(p, PICK * (double)(f->picks * f->x.outer),
+                           (double)(f->picks * f->x.outer * f->row) * f->bits / 4,
+                           f->bits < 8 ? 1 : most); /* two tasks may not write to one byte */
     return TAKT_OK;
 }
 
