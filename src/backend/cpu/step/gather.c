@@ -16,19 +16,25 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return op == &takt_op_gather || op == &takt_op_dynamic_slice ? NULL : "";
 }
 
-/* Elements at[0 .. count) of a row of x one after another. */
-static void pick(const facts *f, void *y, size_t to, const void *x, size_t from, const int64_t *at,
-                 size_t count)
+enum { AT_ONCE = 64 };
+
+typedef struct places {
+    int64_t at[AT_ONCE];
+    size_t count;
+} places;
+
+/* Rows of x at some places behind `from`, one after another. */
+static void pick(const facts *f, void *y, size_t to, const void *x, size_t from, const places *p)
 {
     enum { WORD = 4 };
     if (f->row == 1 && f->bits == 8 * WORD) { /* as often, with a size that the compiler knows */
-        for (size_t j = 0; j < count; j++)
-            memcpy((char *)y + WORD * (to + j), (const char *)x + WORD * (from + (size_t)at[j]),
+        for (size_t j = 0; j < p->count; j++)
+            memcpy((char *)y + WORD * (to + j), (const char *)x + WORD * (from + (size_t)p->at[j]),
                    WORD);
         return;
     }
-    for (size_t j = 0; j < count; j++)
-        takt_copy_elements(f->bits, y, (to + j) * f->row, x, (from + (size_t)at[j]) * f->row,
+    for (size_t j = 0; j < p->count; j++)
+        takt_copy_elements(f->bits, y, (to + j) * f->row, x, (from + (size_t)p->at[j]) * f->row,
                            f->row);
 }
 
@@ -36,7 +42,6 @@ static void pick(const facts *f, void *y, size_t to, const void *x, size_t from,
  * the same cache lines. */
 static void run_gather(const takt_step *s, const takt_task *t)
 {
-    enum { AT_ONCE = 64 };
     const facts *f = s->data;
     const void *x = takt_view_data(t, &s->in[0]);
     void *y = takt_view_data(t, &s->out[0]);
@@ -47,12 +52,11 @@ static void run_gather(const takt_step *s, const takt_task *t)
     else
         takt_cpu_share(f->picks, 1, t->index, s->task_count, &first, &end);
     for (size_t j = first; j < end; j += AT_ONCE) {
-        int64_t at[AT_ONCE];
-        const size_t count = end - j < AT_ONCE ? end - j : AT_ONCE;
-        for (size_t i = 0; i < count; i++)
-            at[i] = takt_index_next(&index, j + i, (int64_t)f->x.size);
+        places p = {.count = end - j < AT_ONCE ? end - j : AT_ONCE};
+        for (size_t i = 0; i < p.count; i++)
+            p.at[i] = takt_index_next(&index, j + i, (int64_t)f->x.size);
         for (size_t o = o_first; o < o_end && f->x.size > 0; o++)
-            pick(f, y, o * f->picks + j, x, o * f->x.size, at, count);
+            pick(f, y, o * f->picks + j, x, o * f->x.size, &p);
     }
     takt_clear_tail(f->bits, y, f->x.outer * f->picks * f->row);
     takt_index_close(&index, t);
