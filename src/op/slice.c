@@ -57,6 +57,8 @@ static takt_status bound(takt_infer *in, int64_t v, takt_dim size, takt_dim *out
 {
     if (v >= 0 && v == INT64_MAX)
         *out = size;
+    else if (v == 1)
+        *out = 1; /* a name is taken to stand for something */
     else if (v >= 0)
         return takt_dim_make(in->dims, TAKT_DIM_MIN, v, size, out);
     else

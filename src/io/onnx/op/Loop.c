@@ -8,8 +8,10 @@ enum { UNROLL = 256 };
 typedef struct loop {
     const takt_pb_graph *body;
     size_t carried, scanned;
-    int64_t trip; /* INT64_MAX if it has none; -1 if not known */
-    bool begins;  /* by its condition, if that is known */
+    int64_t trip;    /* INT64_MAX if it has none; -1 if not known */
+    bool is_named;   /* the trip count is not known but as `length`, a dimension */
+    takt_dim length; /* of scanned results */
+    bool begins;     /* by its condition, if that is known */
 } loop;
 
 static takt_status take_scanned(takt_call *c, const loop *l, takt_id *const *rows, int64_t trips)
@@ -102,7 +104,7 @@ static takt_status keep(takt_call *c, const loop *l)
     TAKT_TRY(takt_subgraph_captures(c, l->body, &captures));
     if (c->status != TAKT_OK)
         return c->status;
-    if (l->scanned > 0 && (l->trip < 0 || l->trip > INT32_MAX))
+    if (l->scanned > 0 && !l->is_named && (l->trip < 0 || l->trip > INT32_MAX))
         return takt_onnx_known(c, 0) == NULL ? c->status
                                              : takt_onnx_refuse(c, "scanned results of any length");
     TAKT_TRY(takt_subgraph_build(c, l->body, types, 2 + l->carried, &captures, &g));
@@ -116,10 +118,9 @@ static takt_status keep(takt_call *c, const loop *l)
             in[2 + i] = takt_onnx_in(c, 2 + i);
         for (size_t i = 0; i < captures.count; i++)
             in[2 + l->carried + i] = captures.ids[i];
-        const takt_dim length = l->trip;
         const takt_named_attr attrs[] = {{"body", takt_attr_graph(g)},
                                          {"carried", takt_attr_i64((int64_t)l->carried)},
-                                         {"length", takt_attr_shape(&length, 1)}};
+                                         {"length", takt_attr_shape(&l->length, 1)}};
         const takt_id y = takt_graph_call(c->g, &takt_op_loop, 2 + l->carried + captures.count, in,
                                           l->scanned > 0 ? 3 : 2, attrs);
         for (size_t i = 0; i < c->out_count; i++)
@@ -128,6 +129,19 @@ static takt_status keep(takt_call *c, const loop *l)
                 y == TAKT_NONE || l->body->output_count == 2 ? y : takt_graph_get(c->g, y, i));
     }
     takt_graph_destroy(g);
+    return c->status;
+}
+
+/* "for t in range(x.shape[0])": as many as a dimension, whatever its size will be. */
+static takt_status name_length(takt_call *c, loop *l)
+{
+    takt_syms trip = {0};
+    l->length = l->trip;
+    if (l->trip >= 0 || !takt_onnx_has(c, 0))
+        return TAKT_OK;
+    TAKT_TRY(takt_fold_syms(c->scope->room, takt_onnx_in(c, 0), &trip));
+    l->is_named = trip.at != NULL && trip.count == 1 && trip.at[0].is_dim;
+    l->length = l->is_named ? trip.at[0].dim : l->length;
     return c->status;
 }
 
@@ -149,6 +163,7 @@ static takt_status adapt(takt_call *c)
     l.trip = !counts ? INT64_MAX : trip != NULL ? *trip : -1;
     l.begins = begins == NULL || *begins != 0;
     l.trip = l.begins ? l.trip : 0;
+    TAKT_TRY(name_length(c, &l));
     bool is_done = false;
     if (l.trip >= 0 && (!asks || begins != NULL) &&
         takt_subgraph_repeats(c, l.body, l.trip > UNROLL ? UNROLL : (size_t)l.trip))

@@ -1,7 +1,7 @@
-/* TopK.c - TopK: k is an attribute, from opset 10 on an input. */
+/* TopK.c - TopK: k is an attribute, from opset 10 on an input; by names all are put in order. */
 #include "io/onnx/adapt.h"
 
-static takt_status adapt(takt_call *c)
+static takt_status by_number(takt_call *c)
 {
     const takt_ints k = c->opset >= 10 ? takt_onnx_known_ints(c, 1) : (takt_ints){0};
     const int64_t count = k.count > 0 ? k.at[0] : takt_onnx_i(c, "k", 0);
@@ -15,6 +15,38 @@ static takt_status adapt(takt_call *c)
     takt_onnx_set(c, 0, takt_graph_get(c->g, y, 0));
     takt_onnx_set(c, 1, takt_graph_get(c->g, y, 1));
     return c->status;
+}
+
+/* As many as a dimension without a number says: a sort, and unless that is all the first of it. */
+static takt_status by_name(takt_call *c, takt_dim k)
+{
+    const takt_type t = *takt_onnx_type(c, 0);
+    const int axis = takt_onnx_axis(c, takt_onnx_i(c, "axis", -1), t.rank);
+    const takt_named_attr attrs[] = {
+        {"axis", takt_attr_i64(axis)},
+        {"descending", takt_attr_bool(takt_onnx_i(c, "largest", 1) != 0)}};
+    if (c->status != TAKT_OK)
+        return c->status;
+    const takt_id y = takt_onnx_op1(c, &takt_op_sort, takt_onnx_in(c, 0), 2, attrs);
+    const bool is_all = takt_dim_same(c->g->dims, k, t.dim[axis]);
+    const takt_named_attr shape = {"shape", takt_attr_shape(&k, 1)};
+    const takt_id first = takt_graph_call(c->g, &takt_op_iota, 0, NULL, 1, &shape);
+    for (size_t i = 0; i < 2; i++) {
+        const takt_id all = y == TAKT_NONE ? y : takt_graph_get(c->g, y, i);
+        takt_onnx_set(c, i, is_all ? all : takt_onnx_gather(c, all, first, axis));
+    }
+    return c->status;
+}
+
+static takt_status adapt(takt_call *c)
+{
+    if (c->opset < 10 || takt_onnx_peek(c, 1) != NULL)
+        return by_number(c);
+    size_t count = 0;
+    const takt_dim *k = takt_onnx_dims(c, 1, &count);
+    if (c->status != TAKT_OK)
+        return c->status;
+    return count == 1 ? by_name(c, k[0]) : takt_onnx_refuse(c, "k has %zu elements", count);
 }
 
 const takt_onnx_op takt_onnx_TopK = {.names = {"TopK"}, .adapt = adapt};

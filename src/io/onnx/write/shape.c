@@ -54,19 +54,34 @@ static const char *operation(takt_emit *e, const dim_entry *entry)
     return "";
 }
 
+/* A term without its sign. */
+static const char *product_of(takt_emit *e, const dim_term *t)
+{
+    const int64_t factor = t->factor < 0 ? -t->factor : t->factor;
+    const char *product = factor != 1 || t->count == 0 ? one(e, factor) : NULL;
+    for (uint32_t k = 0; k < t->count; k++) {
+        const char *atom = size_of(e, dim_of(t->atom[k]));
+        product = product == NULL ? atom : pair(e, "Mul", product, atom);
+    }
+    return product;
+}
+
+/* What is taken away comes last, so that no size on the way is negative: readers, Takt's as well,
+ * may know sizes of names, but none below 0. */
 static const char *sum(takt_emit *e, const dim_entry *entry)
 {
     const char *total = NULL;
     for (uint32_t i = 0; i < entry->count; i++) {
-        const dim_term *t = &entry->term[i];
-        const char *product = t->factor != 1 || t->count == 0 ? one(e, t->factor) : NULL;
-        for (uint32_t k = 0; k < t->count; k++) {
-            const char *atom = size_of(e, dim_of(t->atom[k]));
-            product = product == NULL ? atom : pair(e, "Mul", product, atom);
-        }
+        if (entry->term[i].factor < 0)
+            continue;
+        const char *product = product_of(e, &entry->term[i]);
         total = total == NULL ? product : pair(e, "Add", total, product);
     }
-    return total != NULL ? total : one(e, 0);
+    total = total != NULL ? total : one(e, 0);
+    for (uint32_t i = 0; i < entry->count; i++)
+        if (entry->term[i].factor < 0)
+            total = pair(e, "Sub", total, product_of(e, &entry->term[i]));
+    return total;
 }
 
 static void remember(takt_emit *e, takt_dim d, const char *name)
