@@ -1,20 +1,12 @@
-/* compare_report.c - a comparison as a sentence, as JSON, and as a page with distributions. */
+/* compare_report.c - comparisons as sentences and as JSON; compare_html.c has pages. */
 #include <math.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "measure/compare.h"
-#include "measure/plot.h"
-
-typedef struct report {
-    const takt_comparison *c;
-    const takt_compared *of;
-    takt_text *text;
-} report;
+#include "measure/compare_report.h"
 
 /* How much faster or slower, in percent, with the interval the same way round. */
-static void change(const report *r, double *estimate, double *low, double *high)
+static void change(const takt_compare_report *r, double *estimate, double *low, double *high)
 {
     const takt_comparison *c = r->c;
     const bool faster = c->ratio < 1;
@@ -23,7 +15,8 @@ static void change(const report *r, double *estimate, double *low, double *high)
     *high = 100 * (faster ? 1 - c->ci.low : c->ci.high - 1);
 }
 
-static void sentence(const report *r, void (*name)(takt_text *text, const char *value))
+void takt_compare_sentence(const takt_compare_report *r,
+                           void (*name)(takt_text *text, const char *value))
 {
     const takt_comparison *c = r->c;
     double estimate, low, high;
@@ -66,10 +59,10 @@ static void plain(takt_text *text, const char *value)
     takt_text_add(text, "%s", value);
 }
 
-static void write_text(const report *r)
+static void write_text(const takt_compare_report *r)
 {
     const takt_comparison *c = r->c;
-    sentence(r, plain);
+    takt_compare_sentence(r, plain);
     takt_text_add(r->text, "\n");
     takt_compared_unlike(r->text, r->of, plain);
     takt_text_add(r->text, "%s: %.4g us, %s: %.4g us\n", r->of->a, c->a_ns * 1e-3, r->of->b,
@@ -117,7 +110,7 @@ static void write_times(takt_json_writer *w, const char *key, const takt_timing 
     takt_json_close(w, ']');
 }
 
-static void write_members(const report *r, takt_json_writer *w)
+static void write_members(const takt_compare_report *r, takt_json_writer *w)
 {
     const takt_comparison *c = r->c;
     takt_json_key(w, "a");
@@ -160,7 +153,7 @@ static void write_members(const report *r, takt_json_writer *w)
     write_times(w, "b_blocks_ns", r->of->b_timing, c->blocks);
 }
 
-static void write_json(const report *reports, size_t count)
+static void write_json(const takt_compare_report *reports, size_t count)
 {
     takt_json_writer w;
     takt_json_begin(&w, reports->text, true);
@@ -183,159 +176,6 @@ static void write_json(const report *reports, size_t count)
     takt_text_put(reports->text, "\n", 1);
 }
 
-static bool has_times(const takt_timing *t)
-{
-    return t != NULL && t->count > 0;
-}
-
-static void details(const report *r)
-{
-    const takt_comparison *c = r->c;
-    takt_text_add(r->text, "<table><tr><th></th><th>median</th></tr>\n<tr><td>A: ");
-    takt_html_text(r->text, r->of->a);
-    takt_text_add(r->text, "</td><td>%.5g &micro;s</td></tr>\n<tr><td>B: ", c->a_ns * 1e-3);
-    takt_html_text(r->text, r->of->b);
-    takt_text_add(r->text,
-                  "</td><td>%.5g &micro;s</td></tr>\n</table>\n<p>Equivalence test: p = %.3g. The "
-                  "smallest change that shows 8 times in 10 is about %.2f&nbsp;%%.</p>\n",
-                  c->b_ns * 1e-3, c->same_p, 100 * c->detectable);
-}
-
-static void plots(const report *r, const char *name, const takt_timing *t)
-{
-    if (!has_times(t))
-        return;
-    takt_text_add(r->text, "<h2>");
-    takt_html_text(r->text, name);
-    takt_text_add(r->text, "</h2>\n<div class=\"plots\">\n");
-    takt_plot_distribution(r->text, t);
-    takt_plot_series(r->text, t);
-    takt_text_add(r->text, "</div>\n");
-}
-
-static const char *title_of(const takt_comparison *c)
-{
-    return c->verdict == TAKT_SAME     ? "The same"
-           : c->verdict == TAKT_FASTER ? "Faster"
-           : c->verdict == TAKT_SLOWER ? "Slower"
-                                       : "Inconclusive";
-}
-
-static void write_html(const report *r)
-{
-    const takt_comparison *c = r->c;
-    takt_html_begin(r->text, "Comparison", "");
-    takt_text_add(r->text, "<h1>%s</h1>\n<p>", title_of(c));
-    sentence(r, takt_html_text);
-    takt_text_add(r->text, "</p>\n<p>");
-    takt_compared_unlike(r->text, r->of, takt_html_text);
-    takt_text_add(r->text, "</p>\n");
-    takt_compared_warn(r->text, r->of);
-    takt_text_add(r->text, "<div class=\"plots\">\n");
-    const takt_plot_bar bars[] = {
-        {"B against A", 100 * (c->ci.low - 1), 100 * (c->ratio - 1), 100 * (c->ci.high - 1), false},
-        {"A against itself", -100 * c->noise, 0, 100 * c->noise, true},
-        {"margin", -100 * c->margin, 0, 100 * c->margin, true}};
-    takt_plot_bars(r->text, "Difference in time, 95 % interval", "percent; right of 0: B is slower",
-                   bars, 3);
-    if (has_times(r->of->a_timing) && has_times(r->of->b_timing))
-        takt_plot_two(r->text, r->of->a_timing, r->of->b_timing);
-    takt_text_add(r->text, "</div>\n");
-    details(r);
-    plots(r, r->of->a, r->of->a_timing);
-    plots(r, r->of->b, r->of->b_timing);
-    takt_text_add(r->text, "</body></html>\n");
-}
-
-/* ---- several ---- */
-
-enum { MOST_BARS = 64 };
-
-static void first_row(const report *r)
-{
-    takt_text_add(r->text, "<tr><td>");
-    takt_html_text(r->text, r->of->a);
-    takt_text_add(r->text, "</td><td>%.5g &micro;s</td><td></td><td></td><td></td><td></td></tr>\n",
-                  r->c->a_ns * 1e-3);
-}
-
-static void table_row(const report *r)
-{
-    const takt_comparison *c = r->c;
-    takt_text_add(r->text, "<tr><td>");
-    takt_html_text(r->text, r->of->b);
-    takt_text_add(r->text,
-                  "</td><td>%.5g &micro;s</td><td>%+.2f&nbsp;%%</td><td>%+.2f to "
-                  "%+.2f&nbsp;%%</td><td>%s</td><td>%zu</td></tr>\n",
-                  c->b_ns * 1e-3, 100 * (c->ratio - 1), 100 * (c->ci.low - 1),
-                  100 * (c->ci.high - 1), takt_verdict_name(c->verdict), c->blocks);
-}
-
-/* Do all have one first side? The cases of two result files have not. */
-static bool have_one_first(const report *reports, size_t count)
-{
-    for (size_t i = 1; i < count; i++)
-        if (strcmp(reports[i].of->a, reports->of->a) != 0)
-            return false;
-    return true;
-}
-
-static void page_title(const report *reports, size_t count)
-{
-    takt_text *text = reports->text;
-    if (have_one_first(reports, count)) {
-        takt_text_add(text, "<h1>%zu compared with ", count);
-        takt_html_text(text, reports->of->a);
-    } else {
-        takt_text_add(text, "<h1>%zu comparisons", count);
-    }
-    takt_text_add(text, "</h1>\n<div class=\"plots\">\n");
-}
-
-/* Everything against the first: one table, one picture, and the pairs one by one. */
-static void write_page(const report *reports, size_t count)
-{
-    takt_text *text = reports->text;
-    takt_plot_bar bars[MOST_BARS];
-    const size_t shown = count < MOST_BARS - 1 ? count : MOST_BARS - 1;
-    for (size_t i = 0; i < shown; i++) {
-        const takt_comparison *c = reports[i].c;
-        bars[i] = (takt_plot_bar){reports[i].of->b, 100 * (c->ci.low - 1), 100 * (c->ratio - 1),
-                                  100 * (c->ci.high - 1), false};
-    }
-    bars[shown] =
-        (takt_plot_bar){"margin", -100 * reports->c->margin, 0, 100 * reports->c->margin, true};
-    takt_html_begin(text, "Comparison", "");
-    page_title(reports, count);
-    takt_plot_bars(text, "Difference in time, 95 % interval", "percent; right of 0: slower", bars,
-                   shown + 1);
-    takt_text_add(text, "</div>\n<table><tr><th></th><th>median</th><th>difference</th>"
-                        "<th>95&nbsp;%% interval</th><th>verdict</th><th>blocks</th></tr>\n");
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || strcmp(reports[i].of->a, reports[i - 1].of->a) != 0)
-            first_row(&reports[i]);
-        table_row(&reports[i]);
-    }
-    takt_text_add(text, "</table>\n");
-    for (size_t i = 0; i < count; i++) {
-        takt_text_add(text, "<h2>%s: ", title_of(reports[i].c));
-        takt_html_text(text, reports[i].of->b);
-        takt_text_add(text, "</h2>\n<p>");
-        sentence(&reports[i], takt_html_text);
-        takt_text_add(text, "</p>\n<p>");
-        takt_compared_unlike(text, reports[i].of, takt_html_text);
-        takt_text_add(text, "</p>\n");
-        takt_compared_warn(text, reports[i].of);
-        takt_text_add(text, "<div class=\"plots\">\n");
-        if (has_times(reports[i].of->a_timing) && has_times(reports[i].of->b_timing))
-            takt_plot_two(text, reports[i].of->a_timing, reports[i].of->b_timing);
-        if (has_times(reports[i].of->b_timing))
-            takt_plot_distribution(text, reports[i].of->b_timing);
-        takt_text_add(text, "</div>\n");
-    }
-    takt_text_add(text, "</body></html>\n");
-}
-
 takt_status takt_comparisons_write(takt_ctx *ctx, const takt_comparison *comparisons,
                                    const takt_compared *of, size_t count, takt_sink_fn *sink,
                                    void *user)
@@ -344,24 +184,22 @@ takt_status takt_comparisons_write(takt_ctx *ctx, const takt_comparison *compari
     void *block;
     if (count == 0)
         return takt_fail(ctx, TAKT_E_ARGUMENT, "there are no comparisons to write");
-    TAKT_TRY(takt_mem_zero(ctx, count, sizeof(report), "comparisons", &block));
-    report *reports = block;
+    TAKT_TRY(takt_mem_zero(ctx, count, sizeof(takt_compare_report), "comparisons", &block));
+    takt_compare_report *reports = block;
     takt_text_init(&text, ctx);
     for (size_t i = 0; i < count; i++)
-        reports[i] = (report){&comparisons[i], &of[i], &text};
+        reports[i] = (takt_compare_report){&comparisons[i], &of[i], &text};
     if (of->format == TAKT_BENCH_JSON)
         write_json(reports, count);
-    else if (of->format == TAKT_BENCH_HTML && count == 1)
-        write_html(reports);
     else if (of->format == TAKT_BENCH_HTML)
-        write_page(reports, count);
+        takt_compare_html(reports, count);
     for (size_t i = 0; i < count && of->format == TAKT_BENCH_TEXT; i++)
         write_text(&reports[i]);
     takt_status status = text.status;
     if (status == TAKT_OK && sink(user, takt_text_get(&text), text.length) != 0)
         status = takt_fail(ctx, TAKT_E_FILE_WRITE, "the reader of a report refused it");
     takt_text_deinit(&text);
-    takt_mem_put(ctx, block, count * sizeof(report));
+    takt_mem_put(ctx, block, count * sizeof(takt_compare_report));
     return status;
 }
 

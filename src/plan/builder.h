@@ -4,7 +4,8 @@
  *   fusion.c   what fusing is worth
  *   order.c    the order of the groups, and which run twice
  *   alias.c    values that are other values seen differently
- *   memory.c   buffers, their lives, and the backend's questions about them
+ *   memory.c   buffers of values
+ *   planner.c  what backends ask for step by step; it lengthens the lives of buffers
  *   place.c    offsets in the arena, and the lower bound
  *   build.c    the order of all this; constant steps run here
  */
@@ -77,6 +78,11 @@ TAKT_MUST_USE takt_status takt_builder_new_buffer(takt_builder *b, takt_buffer b
                                                   uint32_t *index);
 TAKT_MUST_USE takt_status takt_builder_new_constant(takt_builder *b, const takt_tensor *tensor,
                                                     uint32_t *buffer);
+/* A constant that a step of the prologue is about to compute. */
+TAKT_MUST_USE takt_status takt_builder_new_computed(takt_builder *b, const takt_type *type,
+                                                    uint32_t *buffer);
+/* The output that takes the value of `root` directly, since it sees all of its buffer; or -1. */
+int takt_builder_direct_output(const takt_builder *b, takt_id root, size_t bytes);
 /* Adds a view to the step's results. */
 TAKT_MUST_USE takt_status takt_builder_add_out(takt_builder *b, const takt_view *view);
 /* The next value of the slot has been written over its old one already. */

@@ -1,8 +1,5 @@
-/* memory.c - buffers and their lives, as backends ask for them step by step. */
-#include <string.h>
-
+/* memory.c - buffers of values, made when somebody first asks for them. */
 #include "base/mem.h"
-#include "base/size.h"
 #include "ir/leaves.h"
 #include "ir/storage.h"
 #include "plan/builder.h"
@@ -41,8 +38,7 @@ takt_status takt_builder_new_constant(takt_builder *b, const takt_tensor *tensor
     return TAKT_OK;
 }
 
-/* An output takes the value directly if it sees the whole buffer. */
-static int direct_output(const takt_builder *b, takt_id root, size_t bytes)
+int takt_builder_direct_output(const takt_builder *b, takt_id root, size_t bytes)
 {
     const takt_graph *g = b->p.graph;
     const uint32_t i = b->output_of[root];
@@ -53,8 +49,7 @@ static int direct_output(const takt_builder *b, takt_id root, size_t bytes)
     return (int)i;
 }
 
-/* The memory of a constant that a prologue step is about to compute. */
-static takt_status make_prologue(takt_builder *b, const takt_type *type, uint32_t *buffer)
+takt_status takt_builder_new_computed(takt_builder *b, const takt_type *type, uint32_t *buffer)
 {
     takt_tensor tensor = {.type = *type};
     size_t bytes;
@@ -78,7 +73,7 @@ static takt_status make_buffer(takt_builder *b, takt_id root, uint32_t *buffer)
     if (n->op == &takt_op_constant)
         return takt_builder_new_constant(b, n->attr[0].tensor, buffer);
     if (b->in_prologue)
-        return make_prologue(b, n->type, buffer);
+        return takt_builder_new_computed(b, n->type, buffer);
     if (n->op == &takt_op_input) {
         made.place = TAKT_PLACE_INPUT;
         made.index = b->port_of[root];
@@ -88,7 +83,7 @@ static takt_status make_buffer(takt_builder *b, takt_id root, uint32_t *buffer)
         made.index = b->port_of[root];
         made.first = -1;
     } else {
-        const int output = direct_output(b, root, made.bytes);
+        const int output = takt_builder_direct_output(b, root, made.bytes);
         if (output >= 0) {
             made.place = TAKT_PLACE_OUTPUT;
             made.index = (uint32_t)output;
@@ -108,278 +103,4 @@ takt_status takt_builder_buffer(takt_builder *b, takt_id node, uint32_t *buffer)
     b->p.plan->buffer_of[node] = *known;
     *buffer = *known;
     return TAKT_OK;
-}
-
-/* False where a stride does not fit: a value that repeats another one needs no memory of its own,
- * and may be larger than any. */
-static bool dense_view(const takt_type *type, takt_view *view)
-{
-    view->dtype = type->dtype;
-    view->rank = type->rank;
-    int64_t stride = 1;
-    for (int d = type->rank - 1; d >= 0; d--) {
-        view->dim[d] = type->dim[d];
-        view->stride[d] = stride;
-        if (!takt_i64_mul(stride, type->dim[d], &stride))
-            return false;
-    }
-    return true;
-}
-
-takt_status takt_planner_view(takt_planner *p, takt_id node, takt_view *view)
-{
-    takt_builder *b = takt_builder_of(p);
-    *view = (takt_view){0};
-    if (!dense_view(takt_type_of(p->graph, node), view))
-        return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "a %s result is too large",
-                         p->graph->nodes[node].op->name);
-    TAKT_TRY(takt_builder_buffer(b, node, &view->buffer));
-    view->offset = b->root_offset[node];
-    takt_buffer *buffer = &p->plan->buffers[view->buffer];
-    if (buffer->place != TAKT_PLACE_CONSTANT && buffer->last < b->step_index)
-        buffer->last = b->step_index;
-    p->plan->view_of[node] = *view;
-    return TAKT_OK;
-}
-
-static takt_status add_view(takt_planner *p, takt_view **views, size_t *count, size_t *capacity,
-                            const takt_view *view)
-{
-    if (*count == *capacity) {
-        const size_t more = *capacity == 0 ? 4 : 2 * *capacity;
-        takt_view *grown = takt_arena_array(&p->plan->arena, more, sizeof *grown);
-        if (grown == NULL)
-            return TAKT_ERR_MEMORY;
-        if (*count > 0)
-            memcpy(grown, *views, *count * sizeof *grown);
-        *views = grown;
-        *capacity = more;
-    }
-    (*views)[(*count)++] = *view;
-    return TAKT_OK;
-}
-
-takt_status takt_builder_add_out(takt_builder *b, const takt_view *view)
-{
-    takt_step *s = b->p.step;
-    return add_view(&b->p, &s->out, &s->out_count, &b->out_capacity, view);
-}
-
-takt_status takt_planner_input(takt_planner *p, takt_id node, size_t *index)
-{
-    takt_builder *b = takt_builder_of(p);
-    takt_view view;
-    TAKT_TRY(takt_planner_view(p, node, &view));
-    *index = p->step->in_count;
-    return add_view(p, &p->step->in, &p->step->in_count, &b->in_capacity, &view);
-}
-
-takt_status takt_planner_inputs(takt_planner *p, const takt_node *n)
-{
-    size_t index;
-    for (uint32_t k = 0; k < n->in_count; k++)
-        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
-    return TAKT_OK;
-}
-
-takt_status takt_planner_output(takt_planner *p, takt_id node, size_t *index)
-{
-    takt_builder *b = takt_builder_of(p);
-    takt_view view;
-    TAKT_TRY(takt_planner_view(p, node, &view));
-    *index = p->step->out_count;
-    return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
-}
-
-/* The step reads the value in more ways than one: as itself and as a slice or another view of it,
- * or, where elements do not stay in their places, twice. It must not be overwritten meanwhile. */
-static bool is_read_twice(const takt_builder *b, takt_id value)
-{
-    const takt_group *group = b->p.group;
-    takt_id reader = TAKT_NONE;
-    for (size_t i = 0; i < group->count; i++) {
-        const takt_node *n = &b->p.graph->nodes[group->nodes[i]];
-        for (uint32_t k = 0; k < n->in_count; k++) {
-            if (n->in[k] == TAKT_NONE || b->root[n->in[k]] != b->root[value])
-                continue;
-            if (reader != TAKT_NONE && (reader != n->in[k] || !group->is_map))
-                return true;
-            reader = n->in[k];
-        }
-    }
-    return false;
-}
-
-takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input, size_t *index)
-{
-    takt_builder *b = takt_builder_of(p);
-    const takt_view *in = &p->step->in[input];
-    const takt_buffer *buffer = &p->plan->buffers[in->buffer];
-    const takt_id root = b->root[node];
-    size_t bytes;
-    const bool fits = takt_type_bytes(takt_type_of(p->graph, node), &bytes) && in->offset == 0 &&
-                      bytes == buffer->bytes &&
-                      (buffer->place == TAKT_PLACE_ARENA || takt_builder_is_donated(b, buffer));
-    if (fits && p->settings->reuse && p->settings->in_place && root == node && !b->in_prologue &&
-        buffer->value != TAKT_NONE && p->plan->buffer_of[root] == UINT32_MAX &&
-        direct_output(b, root, bytes) < 0 && !is_read_twice(b, buffer->value) &&
-        b->last_read[buffer->value] <= b->position) {
-        p->plan->buffer_of[root] = in->buffer;
-        p->plan->buffers[in->buffer].value = root;
-    }
-    return takt_planner_output(p, node, index);
-}
-
-takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k, size_t *index)
-{
-    takt_builder *b = takt_builder_of(p);
-    for (takt_id get = b->gets[anchor]; get != TAKT_NONE; get = b->next_get[get])
-        if (p->graph->nodes[get].attr[0].i64 == (int64_t)k)
-            return takt_planner_output(p, get, index);
-    takt_view view = {0};
-    const takt_type *type = &p->graph->nodes[anchor].type[k];
-    if (!dense_view(type, &view))
-        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a result is too large");
-    *index = p->step->out_count;
-    if (b->in_prologue) { /* there is no arena yet; unread constants are dropped in the end */
-        TAKT_TRY(make_prologue(b, type, &view.buffer));
-        return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
-    }
-    takt_buffer made = {.place = TAKT_PLACE_ARENA,
-                        .first = b->step_index,
-                        .last = b->step_index,
-                        .value = TAKT_NONE};
-    if (!takt_type_bytes(type, &made.bytes))
-        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a result is too large");
-    TAKT_TRY(takt_builder_new_buffer(b, made, &view.buffer));
-    return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
-}
-
-bool takt_planner_is_constant(const takt_planner *p, takt_id node)
-{
-    return p->is_constant[node] != 0;
-}
-
-bool takt_planner_in_prologue(const takt_planner *p)
-{
-    return ((const takt_builder *)p)->in_prologue;
-}
-
-static const void *constant_bytes(takt_builder *b, takt_id node, takt_status *status)
-{
-    uint32_t buffer;
-    *status = takt_builder_buffer(b, node, &buffer);
-    if (*status != TAKT_OK)
-        return NULL;
-    const takt_tensor *t = &b->p.plan->constants[b->p.plan->buffers[buffer].index];
-    return (const char *)takt_tensor_data(t) + b->root_offset[node];
-}
-
-/* Where the bytes of a constant are: a node's, or a tensor's of a subgraph. */
-typedef struct pack_source {
-    takt_id node;
-    const takt_tensor *tensor; /* or NULL */
-} pack_source;
-
-/* The packed form of `from`, as a constant of raw bytes. */
-static takt_status make_pack(takt_builder *b, const pack_source *from, size_t bytes,
-                             takt_fill_fn *fill, void *user, uint32_t *buffer)
-{
-    takt_type type = {.dtype = TAKT_U8, .rank = 1};
-    type.dim[0] = (takt_dim)bytes;
-    takt_tensor packed = {.type = type};
-    if (b->p.settings->is_dry)
-        TAKT_TRY(takt_storage_borrow(b->p.ctx, NULL, bytes, NULL, NULL, &packed.storage));
-    else
-        TAKT_TRY(takt_tensor_create(b->p.ctx, &type, &packed));
-    takt_status status = TAKT_OK;
-    if (!b->p.settings->is_dry) {
-        const void *source = from->tensor != NULL ? takt_tensor_data(from->tensor)
-                                                  : constant_bytes(b, from->node, &status);
-        if (status == TAKT_OK)
-            status = fill(user, source, takt_tensor_data(&packed));
-        if (status == TAKT_OK)
-            status = takt_storage_share(&packed.storage);
-    }
-    if (status == TAKT_OK)
-        status = takt_builder_new_constant(b, &packed, buffer);
-    takt_tensor_release(&packed);
-    if (status == TAKT_OK)
-        b->p.plan->packed_bytes += bytes;
-    return status;
-}
-
-/* Adds a buffer of raw bytes to the step's inputs. */
-static takt_status add_raw(takt_planner *p, uint32_t buffer, size_t bytes, size_t *index)
-{
-    takt_view view = {.dtype = TAKT_U8, .rank = 1, .buffer = buffer};
-    view.dim[0] = (int64_t)bytes;
-    view.stride[0] = 1;
-    *index = p->step->in_count;
-    return add_view(p, &p->step->in, &p->step->in_count, &takt_builder_of(p)->in_capacity, &view);
-}
-
-takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, size_t bytes,
-                               takt_fill_fn *fill, void *user, size_t *index)
-{
-    uint32_t buffer;
-    const pack_source source = {.node = TAKT_NONE, .tensor = from};
-    TAKT_TRY(make_pack(takt_builder_of(p), &source, bytes, fill, user, &buffer));
-    return add_raw(p, buffer, bytes, index);
-}
-
-takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format, size_t bytes,
-                                takt_fill_fn *fill, void *user, size_t *index)
-{
-    takt_builder *b = takt_builder_of(p);
-    uint32_t buffer = UINT32_MAX;
-    for (uint32_t i = b->pack_of[from]; i != UINT32_MAX; i = b->packs[i].next)
-        if (strcmp(b->packs[i].format, format) == 0)
-            buffer = b->packs[i].buffer;
-    if (buffer == UINT32_MAX) {
-        TAKT_TRY(make_pack(b, &(pack_source){.node = from}, bytes, fill, user, &buffer));
-        void *packs = b->packs;
-        const takt_status status =
-            takt_mem_grow(p->ctx, &packs, &b->pack_capacity, b->pack_count + 1, sizeof *b->packs);
-        b->packs = packs;
-        TAKT_TRY(status);
-        const char *copy = takt_arena_text(&b->scratch, format, strlen(format));
-        if (copy == NULL)
-            return TAKT_ERR_MEMORY;
-        b->packs[b->pack_count] = (takt_pack_key){from, copy, buffer, b->pack_of[from]};
-        b->pack_of[from] = (uint32_t)b->pack_count++;
-    }
-    return add_raw(p, buffer, bytes, index);
-}
-
-void *takt_planner_get(takt_planner *p, size_t bytes)
-{
-    return takt_arena_array(&p->plan->arena, 1, bytes);
-}
-
-const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family)
-{
-    const takt_kernel *k = takt_kernel_find(family, p->step->isas, NULL, 0, NULL);
-    if (k != NULL && p->step->kernel == NULL)
-        p->step->kernel = takt_arena_format(&p->plan->arena, "%s/%s", family, k->name);
-    return k;
-}
-
-bool takt_planner_is_alone(const takt_planner *p)
-{
-    for (size_t i = 0; i < p->settings->alone_count; i++)
-        if (p->settings->alone[i] == p->group->nodes[0])
-            return true;
-    return false;
-}
-
-bool takt_planner_escapes(const takt_planner *p, takt_id id)
-{
-    uint32_t inside = 0;
-    for (size_t i = 0; i < p->group->count; i++) {
-        const takt_node *n = &p->graph->nodes[p->group->nodes[i]];
-        for (uint32_t k = 0; k < n->in_count; k++)
-            inside += n->in[k] == id;
-    }
-    return p->uses[id] > inside;
 }
