@@ -16,14 +16,12 @@ static void by_parts(takt_check *c, const takt_block_i8 *whole, const takt_block
     enum { PARTS = 3 };
     takt_block_i8 g = *whole;
     const size_t bytes = info->rounded_bytes(&g), left = g.b.n / 2 / TAKT_BLOCKS_PANEL;
-    char *rounded = check_place(c, ROUNDED, bytes, CHECK_AT_END);
-    memset(rounded, 0xee, bytes);
+    char *rounded = check_scratch(c, ROUNDED, bytes);
     for (size_t i = 0; i < PARTS; i++)
         CHECK_CALL(c, info->round(&g, i, PARTS, rounded));
     g.rounded = rounded;
     const size_t own = info->scratch_bytes(&g), columns = left * TAKT_BLOCKS_PANEL;
-    g.scratch = check_place(c, SCRATCH, own, CHECK_AT_END);
-    memset(g.scratch, 0xee, own);
+    g.scratch = check_scratch(c, SCRATCH, own);
     for (size_t i = 0, first; i < 2; i++) {
         first = i == 0 ? 0 : columns;
         g.b = takt_blocks_cut(&whole->b, first, i == 0 ? columns : whole->b.n - columns);
@@ -53,19 +51,18 @@ static void one(takt_check *c, const takt_kernel *reference, size_t m, check_blo
     float *want = check_place(c, WANT, c_count * 4, CHECK_AT_END);
     memset(want, 0x5a, c_count * 4);
     g.c = want;
-    g.scratch = check_place(
-        c, SCRATCH, ((const takt_block_i8_info *)reference->info)->scratch_bytes(&g), CHECK_AT_END);
+    g.scratch =
+        check_scratch(c, SCRATCH, ((const takt_block_i8_info *)reference->info)->scratch_bytes(&g));
     takt_kernel_as_block_i8(reference)(&g);
     float *got = check_place(c, C, c_count * 4, where);
     memset(got, 0x5a, c_count * 4);
     g.c = got;
     const takt_block_i8_info *info = c->kernel->info ? c->kernel->info : reference->info;
-    const size_t bytes = info->scratch_bytes(&g);
-    g.scratch = check_place(c, SCRATCH, bytes, CHECK_AT_END);
-    memset(g.scratch, 0xee, bytes);
+    g.scratch = check_scratch(c, SCRATCH, info->scratch_bytes(&g));
     CHECK_CALL(c, takt_kernel_as_block_i8(c->kernel)(&g));
     check_same_f32(c, got, want, c_count);
     check_intact(c, C);
+    check_intact(c, SCRATCH);
     if (info->round != NULL && g.b.n > 0) {
         memset(got, 0x5a, c_count * 4);
         by_parts(c, &g, info);

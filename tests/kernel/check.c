@@ -38,8 +38,9 @@ void *check_place(takt_check *c, int slot, size_t bytes, int where)
     unsigned char *start = c->slot[slot], *end = start + CHECK_SLOT_BYTES, *p = start;
     if (where == CHECK_AT_END)
         p = end - bytes;
-    else if (where ==
-             CHECK_MISALIGNED) /* a multiple of 8, so that every element type may lie here */
+    else if (where == CHECK_SCRATCH)
+        p = end - (bytes + 63) / 64 * 64;
+    else if (where == CHECK_MISALIGNED) /* by 8: every element type may lie there */
         p = start + CANARY_BYTES + 8 * (1 + check_below(c, 7));
     c->placed[slot].p = p;
     c->placed[slot].bytes = bytes;
@@ -48,6 +49,11 @@ void *check_place(takt_check *c, int slot, size_t bytes, int where)
     memset(p - low, CANARY, low);
     memset(p + bytes, CANARY, after < CANARY_BYTES ? after : CANARY_BYTES);
     return p;
+}
+
+void *check_scratch(takt_check *c, int slot, size_t bytes)
+{
+    return memset(check_place(c, slot, bytes, CHECK_SCRATCH), 0xff, bytes);
 }
 
 static bool is_canary(const unsigned char *p, size_t bytes)

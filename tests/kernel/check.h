@@ -39,7 +39,8 @@ typedef enum check_where {
     CHECK_AT_END,
     CHECK_AT_START,
     CHECK_MISALIGNED,
-    CHECK_PLACES
+    CHECK_PLACES,
+    CHECK_SCRATCH = CHECK_PLACES /* near the end, 64-byte aligned; for check_scratch */
 } check_where;
 
 /* What values a buffer gets. */
@@ -84,6 +85,8 @@ __attribute__((format(printf, 2, 3))) void check_fail(takt_check *c, const char 
 
 /* `bytes` of memory in `slot`, with canaries on the sides that touch no inaccessible page. */
 void *check_place(takt_check *c, int slot, size_t bytes, int where);
+/* The same for a kernel's scratch, aligned as contracts promise it, and full of NaN. */
+void *check_scratch(takt_check *c, int slot, size_t bytes);
 /* Fails the case if anything around the buffer of `slot` was written. */
 void check_intact(takt_check *c, int slot);
 

@@ -79,14 +79,11 @@ static elem *packed_for(takt_check *c, const takt_kernel *kernel, const elem *pl
     return b;
 }
 
-/* Scratch ends at the inaccessible page and holds NaN. */
 static elem *scratch_for(takt_check *c, const gemm *g)
 {
     const info_type *info = c->kernel->info;
     const size_t bytes = info->scratch_bytes(g);
-    elem *p = check_place(c, SCRATCH, bytes, CHECK_AT_END);
-    memset(p, 0xff, bytes);
-    return p;
+    return check_scratch(c, SCRATCH, bytes);
 }
 
 static gemm prepare(takt_check *c, shape s, const variety *v, const epilogue *e)

@@ -34,10 +34,7 @@ static void *packed(takt_check *c, int slot, const takt_kernel *kernel, const fl
 
 static float *scratch_for(takt_check *c, const takt_gemm_f32 *g)
 {
-    const size_t bytes = gemm_of(c->kernel)->scratch_bytes(g);
-    float *p = check_place(c, SCRATCH, bytes, CHECK_AT_END);
-    memset(p, 0xff, bytes);
-    return p;
+    return check_scratch(c, SCRATCH, gemm_of(c->kernel)->scratch_bytes(g));
 }
 
 /* Small whole numbers: every variant is exact, so the epilogue, cuts and the tail must be too. */

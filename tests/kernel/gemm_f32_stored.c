@@ -63,9 +63,7 @@ static void *packed(takt_check *c, int slot, const takt_kernel *kernel, const ma
 static float *scratch_for(takt_check *c, const takt_kernel *kernel, const takt_gemm_f32 *g)
 {
     const size_t bytes = ((const takt_gemm_f32_info *)kernel->info)->scratch_bytes(g);
-    float *p = check_place(c, SCRATCH, bytes, CHECK_AT_END);
-    memset(p, 0xff, bytes);
-    return p;
+    return check_scratch(c, SCRATCH, bytes);
 }
 
 static uint16_t *random_bits(takt_check *c, size_t count, takt_dtype dtype, bool plain)

@@ -136,9 +136,7 @@ static void hold(takt_check *c, const takt_kernel *reference, takt_gemm_i8 *g, i
     g->image = m;
     g->a = m == NULL ? g->a : NULL;
     cleared(g, c, C, where);
-    const size_t bytes = info->scratch_bytes(g);
-    g->scratch = check_place(c, SCRATCH, bytes, CHECK_AT_END);
-    memset(g->scratch, 0xee, bytes);
+    g->scratch = check_scratch(c, SCRATCH, info->scratch_bytes(g));
     CHECK_CALL(c, takt_kernel_as_gemm_i8(c->kernel)(g));
     compare(c, g, want);
     check_intact(c, C);

@@ -101,8 +101,7 @@ static void one(takt_check *c, shape s, unsigned i)
         g.bias = i % 8 < 4 ? bias + first : NULL;
         g.residual = i % 3 == 0 ? residual + first : NULL;
         const size_t bytes = info_of(c->kernel)->scratch_bytes(g.m, g.n, g.k);
-        g.scratch = check_place(c, SCRATCH, (bytes + 63) & ~(size_t)63, CHECK_AT_END);
-        memset(g.scratch, 0xff, bytes);
+        g.scratch = check_scratch(c, SCRATCH, bytes);
         CHECK_CALL(c, takt_kernel_as_product_bf16(c->kernel)(&g));
         c->cases++;
         hold(c, &g, plain, s.n);
@@ -147,8 +146,7 @@ static void image(takt_check *c, shape s, size_t channels, unsigned i)
                            .hi = i % 5 > 2 ? 6 : INFINITY,
                            .ldc = s.n};
     const size_t bytes = info_of(c->kernel)->scratch_bytes(g.m, g.n, g.k);
-    g.scratch = check_place(c, SCRATCH, (bytes + 63) & ~(size_t)63, CHECK_AT_END);
-    memset(g.scratch, 0xff, bytes);
+    g.scratch = check_scratch(c, SCRATCH, bytes);
     g.c = check_place(c, C, s.m * s.n * sizeof *g.c, CHECK_AT_END);
     memset(g.c, 0x5a, s.m * s.n * sizeof *g.c);
     CHECK_CALL(c, takt_kernel_as_product_bf16(c->kernel)(&g));
@@ -192,9 +190,7 @@ static void special(takt_check *c)
     g.ldc = N;
     g.c = check_place(c, C, sizeof *g.c * M * N, CHECK_AT_END);
     for (int round = 0; round < 2; round++, g.hi = INFINITY) {
-        g.scratch =
-            check_place(c, SCRATCH, (info_of(c->kernel)->scratch_bytes(M, N, K) + 63) & ~(size_t)63,
-                        CHECK_AT_END);
+        g.scratch = check_scratch(c, SCRATCH, info_of(c->kernel)->scratch_bytes(M, N, K));
         CHECK_CALL(c, takt_kernel_as_product_bf16(c->kernel)(&g));
         for (int j = 0; j < N; j++)
             if (widen(g.c[j]) != g.hi || !isnan(widen(g.c[N + j])) ||

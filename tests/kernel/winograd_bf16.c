@@ -104,9 +104,7 @@ static void one(takt_check *c, takt_winograd_bf16 w, unsigned round)
     w.hi = round & 8 ? 6 : INFINITY;
     w.y = check_place(c, Y, out * sizeof *w.y, CHECK_AT_END);
     memset(w.y, 0x5a, out * sizeof *w.y);
-    const size_t bytes = (info_of(c)->scratch_bytes(w.cin, w.cout) + 63) & ~(size_t)63;
-    w.scratch = check_place(c, SCRATCH, bytes, CHECK_AT_END);
-    memset(w.scratch, 0xff, bytes);
+    w.scratch = check_scratch(c, SCRATCH, info_of(c)->scratch_bytes(w.cin, w.cout));
     w.count = units / 3;
     CHECK_CALL(c, takt_kernel_as_winograd_bf16(c->kernel)(&w));
     w.first = w.count;
@@ -142,8 +140,7 @@ static void special(takt_check *c)
                             .u = u,
                             .hi = 6,
                             .y = y};
-    w.scratch =
-        check_place(c, SCRATCH, (info_of(c)->scratch_bytes(C, C) + 63) & ~(size_t)63, CHECK_AT_END);
+    w.scratch = check_scratch(c, SCRATCH, info_of(c)->scratch_bytes(C, C));
     CHECK_CALL(c, takt_kernel_as_winograd_bf16(c->kernel)(&w));
     c->cases++;
     for (size_t i = 0; i < N * N; i++)
@@ -169,8 +166,7 @@ static void bench(takt_check *c)
     w.zeros = zeros;
     w.hi = 6;
     w.y = check_place(c, Y, all * sizeof *x, CHECK_AT_START);
-    w.scratch = check_place(c, SCRATCH, (info_of(c)->scratch_bytes(N, N) + 63) & ~(size_t)63,
-                            CHECK_AT_START);
+    w.scratch = check_scratch(c, SCRATCH, info_of(c)->scratch_bytes(N, N));
     w.count = takt_winograd_bf16_units(w.out);
     CHECK_BENCH(c, side == 56 ? "56x56x64" : "14x14x64", 0, 18.0 * (double)all * N,
                 takt_kernel_as_winograd_bf16(c->kernel)(&w));
