@@ -5,6 +5,8 @@ static takt_status lp(takt_call *c)
 {
     const takt_id x = takt_onnx_in(c, 0);
     const int64_t axis = takt_onnx_i(c, "axis", -1), p = takt_onnx_i(c, "p", 2);
+    if (p != 1 && p != 2)
+        return takt_onnx_refuse(c, "p is %lld, not 1 or 2", (long long)p);
     const takt_op *op = p == 1 ? &takt_op_reduce_l1 : &takt_op_reduce_l2;
     const takt_id norm = takt_reduce_over(c->g, op, x, &axis, 1, true);
     if (norm == TAKT_NONE)
