@@ -7,7 +7,7 @@ import sys
 import time
 
 from _benchmark import TMP, held
-from _cli import expect, finish
+from _cli import expect, finish, npy
 
 MODEL = str(pathlib.Path("examples/mlp.takt").resolve())
 
@@ -313,9 +313,29 @@ def prepared():
     takt("benchmark prepare missing.takt", 1, "missing.takt")
 
 
+def inputs():
+    """The batch is what the sizes say, whoever gives them, and files are what is measured."""
+    (TMP / "eight.npy").write_bytes(npy((8, 784), [0.5] * 8 * 784))
+    (TMP / "turns.npy").write_bytes(npy((), [20000], "<i8", "q"))
+    (TMP / "turns.takt").write_text("model m(n: i64[], x: f32[4]) {\n  y = x\n  for i in n {\n"
+                                    "    y = y * 0.5 + x\n  }\n  return y\n}\n")
+    takt("convert model.takt -o weights.safetensors")
+    for flags in ("--shape x:8x784", "-D batch=8", "-i x=eight.npy", "-i eight.npy",
+                  "--batch-size 8 -w weights.safetensors"):
+        result = json.loads(takt(f"benchmark run model.takt --iterations 5 --format json {flags}"))
+        batch = result["benchmark_info"]["config"]["batch_size"]
+        expect(batch == 8, f"{flags}: batch {batch}")
+    few, many = [json.loads(takt(f"benchmark run turns.takt --iterations 5 --format json {flags}"))
+                 ["results"]["latency"]["median"] for flags in ("", "-i n=turns.npy")]
+    expect(many > 10 * few, f"a file of -i is not what is measured: {few} and {many} ms")
+    takt("benchmark run model.takt --batch-size 1,8 -i x=eight.npy", 2, "batch is 1 by --batch")
+    takt("benchmark run model.takt -i z=eight.npy", 2, "no input called z")
+    takt("benchmark run model.takt -w missing.npz", 1, "missing.npz")
+
+
 shutil.copy(MODEL, TMP / "model.takt")
 shutil.copy(MODEL, TMP / "model_v2.takt")
 for part in (guides, keys, formats, profiles, mistakes, verdicts, metrics, several, prepared,
-             loaded):
+             loaded, inputs):
     part()
 finish()

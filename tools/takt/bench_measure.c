@@ -57,11 +57,11 @@ static int measure(bench_job *j, takt_plan *plan, int64_t batch, double plan_ns)
     return code;
 }
 
-/* The sizes of -D and --shape, and this batch size. */
+/* The sizes of -D, --shape and -i, and this batch size. */
 static bool sizes_for(bench_job *j, uint64_t batch, tool_sizes *sizes)
 {
     const char *name = tool_batch_name(j->model);
-    if (!tool_sizes_init(j->t, j->model, sizes))
+    if (!tool_sizes_given(j->t, j->model, sizes))
         return false;
     if (batch == 0)
         return true;
@@ -72,16 +72,12 @@ static bool sizes_for(bench_job *j, uint64_t batch, tool_sizes *sizes)
     return false;
 }
 
-static int64_t batch_of(const bench_job *j, uint64_t asked)
+/* Whoever gave it: --batch-size, -D, --shape or a file. */
+static int64_t batch_of(const bench_job *j, const tool_sizes *sizes)
 {
-    const char *item;
     const char *name = tool_batch_name(j->model);
-    if (asked > 0)
-        return (int64_t)asked;
-    for (size_t i = 0; name != NULL && (item = tool_item_of(j->t, TAKT_F_DIM, i)) != NULL; i++)
-        if (strncmp(item, name, strlen(name)) == 0 && item[strlen(name)] == '=')
-            return strtoll(item + strlen(name) + 1, NULL, 10);
-    return 1;
+    const long long size = name != NULL ? tool_size_of(sizes, name) : -1;
+    return size >= 0 ? size : 1;
 }
 
 /* Of several batch sizes, those that do not fit into --memory-limit are left out. */
@@ -117,7 +113,7 @@ static int one(bench_job *j, uint64_t threads, uint64_t batch)
         return is_too_large(j, status, batch) ? TAKT_EXIT_OK : tool_planned(j->t, status);
     const double plan_ns = (double)(tool_now_ns() - start);
     const size_t before = takt_bench_count(j->bench);
-    code = measure(j, plan, batch_of(j, batch), plan_ns);
+    code = measure(j, plan, batch_of(j, &sizes), plan_ns);
     takt_plan_destroy(plan);
     if (code == TAKT_EXIT_OK && j->event != NULL && takt_bench_count(j->bench) > before)
         code = bench_count_events(j, before, sizes.text);

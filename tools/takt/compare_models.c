@@ -39,7 +39,7 @@ static int open_model(both *b, int index)
     b->threads = count > 0 ? (int)list[0] : 0;
     const char *name = tool_batch_name(s->model);
     if (!tool_numbers(t, TAKT_F_BATCH_SIZES, list, &count) ||
-        !tool_sizes_init(t, s->model, &s->sizes))
+        !tool_sizes_given(t, s->model, &s->sizes))
         return TAKT_EXIT_USAGE;
     if (count > 0 && name != NULL &&
         !tool_sizes_add(t, &s->sizes, name, (int64_t)list[0], "--batch-size"))

@@ -142,7 +142,7 @@ int tool_patient_examine(takt_tool *t, int (*look)(tool_patient *p))
         p->model = model;
         p->path = t->arg_count > 0 ? t->args[0] : tool_text_of(t, TAKT_F_MODEL);
         code = !tool_duration(t, TAKT_F_DURATION, 100000000, &p->max_ns) ||
-                       !tool_sizes_init(t, model, &p->sizes)
+                       !tool_sizes_given(t, model, &p->sizes)
                    ? TAKT_EXIT_USAGE
                    : tool_request_init(t, p->sizes.text, &r);
         if (code == TAKT_EXIT_OK) {

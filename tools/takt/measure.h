@@ -72,7 +72,9 @@ takt_plan *tool_plan_for(takt_tool *t, const takt_model *m, const char *sizes, i
                          int *code);
 /* The name of the dimension that --batch-size means, or NULL. */
 const char *tool_batch_name(const takt_model *m);
-/* Random numbers into every input of the session. */
+/* The sizes of -D, --shape and the files of -i. False: printed. */
+bool tool_sizes_given(takt_tool *t, const takt_model *m, tool_sizes *sizes);
+/* The files of -i into the inputs of the session, random numbers into the others. */
 int tool_fill_inputs(takt_tool *t, takt_session *s);
 
 #endif

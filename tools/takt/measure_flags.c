@@ -168,17 +168,3 @@ const char *tool_batch_name(const takt_model *m)
     }
     return first;
 }
-
-int tool_fill_inputs(takt_tool *t, takt_session *s)
-{
-    const uint64_t seed = tool_number_of(t, TAKT_F_SEED, 0);
-    for (size_t i = 0; i < takt_session_input_count(s); i++) {
-        const takt_tensor_view *own = takt_session_input(s, i);
-        if (own == NULL)
-            return tool_finish(t, TAKT_ERR_MEMORY);
-        const int code = tool_finish(t, takt_view_random(t->ctx, own, seed, (uint32_t)i));
-        if (code != TAKT_EXIT_OK)
-            return code;
-    }
-    return TAKT_EXIT_OK;
-}

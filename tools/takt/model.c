@@ -192,8 +192,7 @@ int tool_check_model(takt_tool *t)
 
 /* ---- sizes ---- */
 
-/* The size of `name` so far, or -1. */
-static long long size_of(const tool_sizes *s, const char *name)
+long long tool_size_of(const tool_sizes *s, const char *name)
 {
     const size_t length = strlen(name);
     for (const char *at = s->text; *at != '\0'; at += strcspn(at, ","), at += *at == ',')
@@ -205,7 +204,7 @@ static long long size_of(const tool_sizes *s, const char *name)
 bool tool_sizes_add(const takt_tool *t, tool_sizes *s, const char *name, int64_t size,
                     const char *where)
 {
-    const long long old = size_of(s, name);
+    const long long old = tool_size_of(s, name);
     if (old >= 0 && old != size)
         tool_usage_error(t, 1003, NULL, "%s is %lld by %s, but %lld by what was said before", name,
                          (long long)size, where, old);

@@ -175,6 +175,8 @@ void tool_refit_given(takt_tool *t, const char *path, const takt_load_options *o
 bool tool_read_shape(const char *text, int64_t *dims, int *rank);
 /* takt_model_check of it, printed; the exit code. */
 int tool_check_model(takt_tool *t);
+/* The size of `name` so far, or -1. */
+long long tool_size_of(const tool_sizes *sizes, const char *name);
 bool tool_sizes_add(const takt_tool *t, tool_sizes *sizes, const char *name, int64_t size,
                     const char *where);
 /* From -D and --shape. */

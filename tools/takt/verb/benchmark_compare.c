@@ -317,11 +317,11 @@ const takt_verb takt_verb_benchmark_compare = {
         "--repeat-process for less. Exit status 3: slower than --fail-on allows; 4: not\n"
         "comparable; 5: inconclusive.",
     .example = "takt benchmark compare old.takt new.takt --fail-on slower:2%",
-    .flags = {TAKT_F_MODELS,  TAKT_F_RESULTS,     TAKT_F_BACKENDS,    TAKT_F_BIN_A,
-              TAKT_F_BIN_B,   TAKT_F_SELECT,      TAKT_F_SHAPE,       TAKT_F_DIM,
-              TAKT_F_SEED,    TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES, TOOL_PLAN_FLAGS,
-              TAKT_F_TYPE,    TAKT_F_DURATION,    TAKT_F_BLOCKS,      TAKT_F_MARGIN,
-              TAKT_F_FAIL_ON, TAKT_F_COUNTER,     TAKT_F_INJECT,      TAKT_F_FORMAT,
-              TAKT_F_FILE,    TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODELS,      TAKT_F_RESULTS,  TAKT_F_BACKENDS,    TAKT_F_BIN_A,
+              TAKT_F_BIN_B,       TAKT_F_SELECT,   TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
+              TAKT_F_SHAPE,       TAKT_F_DIM,      TAKT_F_SEED,        TAKT_F_THREAD_LIST,
+              TAKT_F_BATCH_SIZES, TOOL_PLAN_FLAGS, TAKT_F_TYPE,        TAKT_F_DURATION,
+              TAKT_F_BLOCKS,      TAKT_F_MARGIN,   TAKT_F_FAIL_ON,     TAKT_F_COUNTER,
+              TAKT_F_INJECT,      TAKT_F_FORMAT,   TAKT_F_FILE,        TAKT_FLAG_IDS},
     .run = run,
 };

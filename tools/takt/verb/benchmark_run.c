@@ -101,18 +101,19 @@ const takt_verb takt_verb_benchmark_run = {
     .arg_max = 64,
     .about =
         "Lists of batch sizes, threads and precisions (--precision f32,bf16) are measured in\n"
-        "every combination. Percentiles that\n"
-        "the sample is too small for are printed as bounds. Interrupted (ctrl-C), it leaves what\n"
-        "it measured, marked incomplete; the file of -o holds it after each of several cases,\n"
-        "after each of several processes, and of a single stream every second. Exit status 4: no\n"
-        "case keeps --slo.",
+        "every combination. Inputs without -i are random. Percentiles that the sample is too\n"
+        "small for are printed as bounds. Interrupted (ctrl-C), it leaves what it measured,\n"
+        "marked incomplete; the file of -o holds it after each of several cases, after each of\n"
+        "several processes, and of a single stream every second. Exit status 4: no case keeps\n"
+        "--slo.",
     .example = "takt benchmark run examples/mlp.takt --batch-size 1,8,32 --threads 1,2 -o r.html",
-    .flags = {TAKT_F_MODEL,        TAKT_F_SELECT,      TAKT_F_SHAPE,          TAKT_F_DIM,
-              TAKT_F_SEED,         TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES,    TOOL_PLAN_FLAGS,
-              TAKT_F_TYPE,         TAKT_F_SCENARIO,    TAKT_F_STREAMS,        TAKT_F_QPS,
-              TAKT_F_SLO,          TAKT_F_FIND_PEAK,   TAKT_F_REPEAT_PROCESS, TAKT_F_COUNTER,
-              TAKT_F_COUNTERS,     TAKT_F_ITERATIONS,  TAKT_F_WARMUP,         TAKT_F_DURATION,
-              TAKT_F_INCLUDE_COPY, TAKT_F_METRICS,     TAKT_F_CI_WIDTH,       TAKT_F_FORMAT,
-              TAKT_F_FILE,         TOOL_THREAD_FLAGS,  TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,       TAKT_F_SELECT,         TAKT_F_WEIGHTS,  TAKT_F_ALLOW_LINKS,
+              TAKT_F_INPUT,       TAKT_F_SHAPE,          TAKT_F_DIM,      TAKT_F_SEED,
+              TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES,    TOOL_PLAN_FLAGS, TAKT_F_TYPE,
+              TAKT_F_SCENARIO,    TAKT_F_STREAMS,        TAKT_F_QPS,      TAKT_F_SLO,
+              TAKT_F_FIND_PEAK,   TAKT_F_REPEAT_PROCESS, TAKT_F_COUNTER,  TAKT_F_COUNTERS,
+              TAKT_F_ITERATIONS,  TAKT_F_WARMUP,         TAKT_F_DURATION, TAKT_F_INCLUDE_COPY,
+              TAKT_F_METRICS,     TAKT_F_CI_WIDTH,       TAKT_F_FORMAT,   TAKT_F_FILE,
+              TOOL_THREAD_FLAGS,  TAKT_FLAG_IDS},
     .run = run,
 };

@@ -140,7 +140,8 @@ const takt_verb takt_verb_checklist = {
     .about = "A box is ticked if what it asks for is so, or would not save 5 % of the time; under\n"
              "the others stands what would tick them. What no program can know is listed last.",
     .example = "takt checklist examples/mlp.takt -D batch=32 --memory-limit 80%",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED, TAKT_F_THREADS,
-              TOOL_PLAN_FLAGS, TAKT_F_SLO, TAKT_F_QPS, TAKT_F_DURATION, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
+              TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_SLO,
+              TAKT_F_QPS, TAKT_F_DURATION, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -95,8 +95,8 @@ const takt_verb takt_verb_doctor = {
         "cause is what would save 5 % or more; the largest gain comes first. Inputs are random.\n"
         "Without --slow, --memory or --throughput: --slow.",
     .example = "takt doctor examples/mlp.takt --slow",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED, TAKT_F_THREADS,
-              TOOL_PLAN_FLAGS, TAKT_F_SLOW, TAKT_F_HIGH_MEMORY, TAKT_F_THROUGHPUT, TAKT_F_DURATION,
-              TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
+              TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_SLOW,
+              TAKT_F_HIGH_MEMORY, TAKT_F_THROUGHPUT, TAKT_F_DURATION, TAKT_FLAG_IDS},
     .run = run,
 };
