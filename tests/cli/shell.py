@@ -2,7 +2,7 @@
 import shutil
 import subprocess
 
-from _cli import TOOL, expect, finish, succeeds
+from _cli import ROOT, TOOL, expect, finish, succeeds
 
 CHECKS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-execute"]}
 for shell, command in CHECKS.items():
@@ -18,7 +18,7 @@ def offered(*words):
     script = succeeds("completion", "bash") + (
         f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _takt; "
         "echo ${COMPREPLY[@]}")
-    return subprocess.run(["bash", "-c", script], text=True, capture_output=True,
+    return subprocess.run(["bash", "-c", script], text=True, capture_output=True, cwd=ROOT,
                           check=True).stdout.split()
 
 
@@ -26,6 +26,14 @@ if shutil.which("bash"):
     expect(offered("takt", "su") == ["summary"], "verbs are not completed")
     expect(offered("takt", "run", "--mem") == ["--memory-limit"], "flags are not completed")
     expect(offered("takt", "summary", "--mem") == [], "flags of another verb are offered")
+    expect(offered("takt", "bench") == ["benchmark"], "a verb of two words: the first")
+    expect(offered("takt", "benchmark", "r") == ["run"], "a verb of two words: the second")
+    expect(offered("takt", "benchmark", "run", "--scen") == ["--scenario"], "and its flags")
+    expect(offered("takt", "run", "--scen") == [], "flags of a verb of two words")
+    expect(offered("takt", "help", "su") == ["summary"], "what help can be had for")
+    expect(offered("takt", "completion", "z") == ["zsh"], "shells")
+    expect(offered("takt", "run", "examples/mlp") == ["examples/mlp.takt"], "files")
+    expect(offered("takt", "benchmark", "run", "examples/mlp") == ["examples/mlp.takt"], "files")
 
 page = succeeds("help", "--man")
 for part in (".TH TAKT 1", ".SH NAME", "memory\\-limit", ".SH EXIT STATUS", "TAKT_"):

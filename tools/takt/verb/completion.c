@@ -3,6 +3,47 @@
 
 #include "tool.h"
 
+/* ---- verbs of two words: "benchmark-run" is typed as benchmark run ---- */
+
+/* Length of the first word of a verb that has two, else 0. */
+static size_t group_length(const takt_verb *v)
+{
+    const char *hyphen = strchr(v->name, '-');
+    return hyphen != NULL ? (size_t)(hyphen - v->name) : 0;
+}
+
+/* The list is in alphabetical order: is this the first verb of its group? */
+static bool begins_group(size_t i)
+{
+    const size_t length = group_length(tool_verbs[i]);
+    return length > 0 && (i == 0 || group_length(tool_verbs[i - 1]) != length ||
+                          strncmp(tool_verbs[i - 1]->name, tool_verbs[i]->name, length) != 0);
+}
+
+static bool is_in_group_of(const takt_verb *v, const takt_verb *of)
+{
+    const size_t length = group_length(of);
+    return group_length(v) == length && strncmp(v->name, of->name, length) == 0;
+}
+
+/* The second words of the group, each before `after`. */
+static void second_words(const takt_verb *of, const char *after)
+{
+    for (size_t i = 0; i < tool_verb_count; i++)
+        if (is_in_group_of(tool_verbs[i], of))
+            printf("%s%s", tool_verbs[i]->name + group_length(of) + 1, after);
+}
+
+/* Whatever may come first. */
+static void first_words(void)
+{
+    for (size_t i = 0; i < tool_verb_count; i++)
+        if (group_length(tool_verbs[i]) == 0 || begins_group(i))
+            printf("%.*s ", (int)strcspn(tool_verbs[i]->name, "-"), tool_verbs[i]->name);
+}
+
+/* ---- bash ---- */
+
 static void bash_verb(const takt_verb *v)
 {
     printf("    %s) words=\"", v->name);
@@ -12,29 +53,56 @@ static void bash_verb(const takt_verb *v)
     printf("\" ;;\n");
 }
 
+/* What the second word may be: NAME) words="..." ;; */
+static void bash_second(void)
+{
+    for (size_t i = 0; i < tool_verb_count; i++) {
+        if (!begins_group(i))
+            continue;
+        printf("    %.*s) words=\"", (int)group_length(tool_verbs[i]), tool_verbs[i]->name);
+        second_words(tool_verbs[i], " ");
+        printf("\" ;;\n");
+    }
+    printf("    completion) words=\"bash zsh fish\" ;;\n    help) words=\"");
+    first_words();
+    printf("\" ;;\n");
+}
+
 static void bash(void)
 {
     printf("# takt completion for bash: eval \"$(takt completion bash)\"\n"
            "_takt() {\n"
-           "  local word=${COMP_WORDS[COMP_CWORD]} words=\n"
+           "  local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} words=\n"
            "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
            "    words=\"");
-    for (size_t i = 0; i < tool_verb_count; i++)
-        printf("%s ", tool_verbs[i]->name);
+    first_words();
     printf("\"\n"
+           "  elif [ \"$COMP_CWORD\" -eq 2 ] && [ \"${word#-}\" = \"$word\" ]; then\n"
+           "    case $verb in\n");
+    bash_second();
+    printf("    esac\n"
            "  elif [ \"${word#-}\" != \"$word\" ]; then\n"
-           "    case ${COMP_WORDS[1]} in\n");
+           "    case $verb in\n");
+    for (size_t i = 0; i < tool_verb_count; i++)
+        if (begins_group(i))
+            printf("    %.*s) verb=$verb-${COMP_WORDS[2]} ;;\n", (int)group_length(tool_verbs[i]),
+                   tool_verbs[i]->name);
+    printf("    esac\n"
+           "    case $verb in\n");
     for (size_t i = 0; i < tool_verb_count; i++)
         bash_verb(tool_verbs[i]);
     printf("    esac\n"
-           "  else\n"
-           "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
-           "    return\n"
            "  fi\n"
-           "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+           "  if [ -z \"$words\" ] && [ \"${word#-}\" = \"$word\" ]; then\n"
+           "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
+           "  else\n"
+           "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+           "  fi\n"
            "}\n"
            "complete -o filenames -F _takt takt\n");
 }
+
+/* ---- zsh ---- */
 
 /* Without what shells would take for their own. */
 static void plain(const char *text)
@@ -44,45 +112,111 @@ static void plain(const char *text)
             putchar(*text);
 }
 
+/* 'name:what it does' of the verbs in the group of `of`, or of what comes first if it is NULL. */
+static void zsh_words(const takt_verb *of)
+{
+    for (size_t i = 0; i < tool_verb_count; i++) {
+        const takt_verb *v = tool_verbs[i];
+        if (of != NULL ? !is_in_group_of(v, of) : group_length(v) > 0 && !begins_group(i))
+            continue;
+        const bool is_group = of == NULL && group_length(v) > 0;
+        printf(" '%.*s:", is_group ? (int)group_length(v) : (int)strlen(v->name),
+               of != NULL ? v->name + group_length(of) + 1 : v->name);
+        if (is_group)
+            second_words(v, " ");
+        else
+            plain(v->summary);
+        printf("'");
+    }
+}
+
+static void zsh_flags(const takt_verb *v)
+{
+    printf("    %s) _arguments", v->name);
+    for (int id = 0; id < TAKT_FLAG_IDS; id++) {
+        if (!tool_verb_takes(v, (tool_flag_id)id))
+            continue;
+        printf(" '--%s[", tool_flags[id].name);
+        plain(tool_flags[id].summary);
+        printf("]%s'", tool_flags[id].kind == TAKT_FLAG_SWITCH ? "" : ":value:_files");
+    }
+    printf(" '*:file:_files' ;;\n");
+}
+
 static void zsh(void)
 {
     printf("#compdef takt\n"
            "# takt completion for zsh: eval \"$(takt completion zsh)\"\n"
            "_takt() {\n"
+           "  local -a verbs\n"
+           "  local verb=$words[2]\n"
            "  if (( CURRENT == 2 )); then\n"
-           "    local -a verbs=(");
+           "    verbs=(");
+    zsh_words(NULL);
+    printf(" )\n    _describe verb verbs\n    return\n  fi\n");
     for (size_t i = 0; i < tool_verb_count; i++) {
-        printf(" '%s:", tool_verbs[i]->name);
-        plain(tool_verbs[i]->summary);
-        printf("'");
+        if (!begins_group(i))
+            continue;
+        printf("  if [[ $verb == %.*s ]]; then\n    verb=$verb-$words[3]\n    verbs=(",
+               (int)group_length(tool_verbs[i]), tool_verbs[i]->name);
+        zsh_words(tool_verbs[i]);
+        printf(" )\n    (( CURRENT == 3 )) && { _describe verb verbs; return; }\n  fi\n");
     }
-    printf(" )\n    _describe verb verbs\n    return\n  fi\n  case $words[2] in\n");
-    for (size_t i = 0; i < tool_verb_count; i++) {
-        printf("    %s) _arguments", tool_verbs[i]->name);
-        for (int id = 0; id < TAKT_FLAG_IDS; id++) {
-            if (!tool_verb_takes(tool_verbs[i], (tool_flag_id)id))
-                continue;
-            printf(" '--%s[", tool_flags[id].name);
-            plain(tool_flags[id].summary);
-            printf("]%s'", tool_flags[id].kind == TAKT_FLAG_SWITCH ? "" : ":value:_files");
-        }
-        printf(" '*:file:_files' ;;\n");
-    }
+    printf("  case $verb in\n");
+    for (size_t i = 0; i < tool_verb_count; i++)
+        zsh_flags(tool_verbs[i]);
     printf("  esac\n}\n(( $+functions[compdef] )) && compdef _takt takt\n");
+}
+
+/* ---- fish ---- */
+
+/* When a verb's flags are offered: `run` alone is not `benchmark run`. */
+static void fish_seen(const takt_verb *v)
+{
+    const size_t length = group_length(v);
+    if (length > 0) {
+        printf("'__fish_seen_subcommand_from %.*s; and __fish_seen_subcommand_from %s'",
+               (int)length, v->name, v->name + length + 1);
+        return;
+    }
+    printf("'__fish_seen_subcommand_from %s", v->name);
+    for (size_t i = 0; i < tool_verb_count; i++)
+        if (begins_group(i))
+            printf("; and not __fish_seen_subcommand_from %.*s", (int)group_length(tool_verbs[i]),
+                   tool_verbs[i]->name);
+    printf("'");
+}
+
+static void fish_verb(size_t i)
+{
+    const takt_verb *v = tool_verbs[i];
+    const size_t length = group_length(v);
+    if (begins_group(i))
+        printf("complete -c takt -n __fish_use_subcommand -a %.*s\n", (int)length, v->name);
+    if (length > 0) {
+        printf("complete -c takt -n '__fish_seen_subcommand_from %.*s; and not "
+               "__fish_seen_subcommand_from ",
+               (int)length, v->name);
+        second_words(v, " ");
+        printf("' -a %s -d '", v->name + length + 1);
+    } else {
+        printf("complete -c takt -n __fish_use_subcommand -a %s -d '", v->name);
+    }
+    plain(v->summary);
+    printf("'\n");
 }
 
 static void fish(void)
 {
     printf("# takt completion for fish: takt completion fish | source\n");
     for (size_t i = 0; i < tool_verb_count; i++) {
-        printf("complete -c takt -n __fish_use_subcommand -a %s -d '", tool_verbs[i]->name);
-        plain(tool_verbs[i]->summary);
-        printf("'\n");
+        fish_verb(i);
         for (int id = 0; id < TAKT_FLAG_IDS; id++) {
             if (!tool_verb_takes(tool_verbs[i], (tool_flag_id)id))
                 continue;
-            printf("complete -c takt -n '__fish_seen_subcommand_from %s' -l %s",
-                   tool_verbs[i]->name, tool_flags[id].name);
+            printf("complete -c takt -n ");
+            fish_seen(tool_verbs[i]);
+            printf(" -l %s", tool_flags[id].name);
             if (tool_flags[id].letter != 0)
                 printf(" -s %c", tool_flags[id].letter);
             printf("%s -d '", tool_flags[id].kind == TAKT_FLAG_SWITCH ? "" : " -r");
