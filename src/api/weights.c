@@ -78,11 +78,22 @@ static takt_status check(loader *l)
     return takt_fail_hint(l->m->ctx, "`takt inspect` shows the model's parameters");
 }
 
+/* Weights of ONNX files and of what --emit writes are constants of the graph, without names. */
+static takt_status fail_without(const takt_model *m, const char *path)
+{
+    takt_fail(m->ctx, TAKT_E_WEIGHTS, "%s: model %s has no parameters, its weights are constants",
+              path, m->graph->name);
+    return takt_fail_hint(m->ctx, "they go with the model into .onnx, .taktp and .takt files; "
+                                  "parameters by name has a model as its text declares them");
+}
+
 takt_status takt_model_load_weights(takt_model *m, const char *path)
 {
     loader l = {.m = m, .path = path};
     if (path == NULL)
         return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_model_load_weights: path is NULL");
+    if (m->graph->slot_count == 0)
+        return fail_without(m, path);
     takt_arena_init(&l.arena, m->ctx);
     takt_text_init(&l.problems, m->ctx);
     const size_t count = m->graph->slot_count;
@@ -112,6 +123,8 @@ takt_status takt_model_save_weights(const takt_model *m, const char *path,
     size_t count = 0;
     if (path == NULL)
         return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_model_save_weights: path is NULL");
+    if (m->graph->slot_count == 0)
+        return fail_without(m, path);
     takt_arena_init(&arena, m->ctx);
     takt_named_tensor *list = takt_arena_array(&arena, m->graph->slot_count, sizeof *list);
     for (size_t i = 0; list != NULL && i < m->graph->slot_count; i++)

@@ -32,8 +32,8 @@ void takt_compare_sentence(const takt_compare_report *r,
         takt_text_add(r->text, " may be faster or slower than ");
         name(r->text, r->of->a);
         if (c->processes == 0)
-            takt_text_add(r->text, ": inconclusive; about %zu more blocks would tell",
-                          c->more_blocks);
+            takt_text_add(r->text, ": inconclusive; about %zu more block%s would tell",
+                          c->more_blocks, c->more_blocks == 1 ? "" : "s");
         else
             takt_text_add(r->text, ": inconclusive; --repeat-process %zu on each might tell",
                           c->processes + c->more_blocks);

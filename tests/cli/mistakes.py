@@ -103,6 +103,14 @@ expect("written to " + path("w.npy") in succeeds("run", MLP, "-o", path("w.npy")
 both = succeeds("compile", MLP, "-o", path("b.taktp"), "--emit", path("b.onnx"))
 expect(path("b.taktp") in both and path("b.onnx") + ": mlp, optimised" in both, both)
 
+# Weights for a model that has no parameters, and files that hold none.
+succeeds("convert", MLP, "-o", path("constant.onnx"))
+for words in (("run", path("constant.onnx"), "--weights", path("alone.safetensors")),
+              ("convert", path("constant.onnx"), "-o", path("none.safetensors"))):
+    fails(1, *words, says=["error[TAKT3402]", "has no parameters, its weights are constants"])
+fails(1, "run", MLP, "--weights", MLP, says=["error[TAKT3401]", "takt convert MODEL -o w.npz"])
+fails(2, "help", "run", "plan", says=["plan is no part of takt run", "one at a time"])
+
 # Flags in the wrong place, for nothing, or in words that were not expected.
 fails(2, "--threads", "2", "run", MLP, says=["--threads is no verb: flags come after one"])
 expect(succeeds("-V") == succeeds("--version"), "-V")

@@ -217,8 +217,12 @@ takt_status takt_safetensors_read(takt_arena *arena, const char *file, const uin
     *weights = (takt_weight_list){0};
     if (c.failed)
         return refuse_at(&r, length, "", "the file is too short");
-    if (size < 2 || size > HEADER_MAX)
-        return refuse_at(&r, 0, "", "the header's size is impossible");
+    if (size < 2 || size > HEADER_MAX) {
+        refuse_at(&r, 0, "", "the header's size is impossible");
+        return takt_fail_hint(r.ctx,
+                              "weights come as safetensors, its .index.json, or npz; those of "
+                              "a model are taken out by `takt convert MODEL -o w.npz`");
+    }
     if (size > takt_cursor_left(&c))
         return refuse_at(&r, 0, "", "the header is longer than the file, which may have been cut");
     const char *text = (const char *)takt_cursor_take(&c, (size_t)size);
