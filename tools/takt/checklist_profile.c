@@ -122,8 +122,16 @@ void check_latency(check_sheet *s, check_result *r)
     takt_timing_free(s->p->t->ctx, &timing);
 }
 
+/* 178460, not 1.7846e+05; but 0.001. */
+static const char *plainly(double value, char to[static 32])
+{
+    snprintf(to, 32, value >= 1e5 && value < 1e15 ? "%.0f" : "%.5g", value);
+    return to;
+}
+
 void check_rate(check_sheet *s, check_result *r)
 {
+    char a[32], b[32];
     const char *text = tool_text_of(s->p->t, TAKT_F_QPS);
     const double want = text != NULL ? strtod(text, NULL) : 0;
     char sizes[TAKT_SIZES_TEXT];
@@ -133,9 +141,9 @@ void check_rate(check_sheet *s, check_result *r)
     const double rate = (double)batch * 1e9 / fmax(s->p->run_ns, 1);
     r->ticked = want > 0 && rate >= want;
     if (want > 0)
-        SAY(r->evidence, "%.5g samples a second, %.5g are wanted", rate, want);
+        SAY(r->evidence, "%s samples a second, %s are wanted", plainly(rate, a), plainly(want, b));
     else
-        SAY(r->evidence, "%.5g samples a second; no requirement is given", rate);
+        SAY(r->evidence, "%s samples a second; no requirement is given", plainly(rate, a));
     if (want > 0)
         SAY(r->fix, "takt doctor %s --throughput", s->p->path);
     else
