@@ -6,7 +6,8 @@
  *     takt_profile_start(ctx);
  *     takt_session_run(session);
  *     takt_profile_stop(ctx, &results);
- *     printf("%.2f ms, %llu allocations\n", results.total_ns / 1e6, results.allocations);
+ *     printf("%.2f ms, %llu allocations\n", results.total_ns / 1e6,
+ *            (unsigned long long)results.allocations);
  *     takt_profile_results_free(ctx, &results);
  *
  *     takt_monitor *monitor;

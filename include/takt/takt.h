@@ -1,4 +1,15 @@
-/** takt.h - all of Takt. */
+/** takt.h - all of Takt. Where to begin:
+ *
+ *  ctx.h          a context: memory, limits, and the last error
+ *  model.h        a model in it: from a text, an .onnx or a .taktp file
+ *  plan.h         a plan of the model for given sizes: steps and memory, to the byte
+ *  session.h      a session of the plan: inputs in, run, outputs out
+ *
+ *  and they are destroyed in the opposite order. Functions that can fail return a takt_status
+ *  (status.h); the sentence is takt_last_error(ctx), for sessions takt_session_error(session).
+ *  Arrays in files are array.h, parameters weights.h, single operations eager.h; time is measured by
+ *  measure.h, results.h, load.h and counters.h and watched by monitor.h.
+ */
 #ifndef TAKT_TAKT_H
 #define TAKT_TAKT_H
 

@@ -1,5 +1,7 @@
-"""headers.py - each public header compiles alone, as C17 and as C++17; takt.h includes them all."""
+"""headers.py - each public header compiles alone, as C17 and as C++17, and so do the examples in
+their comments; takt.h includes them all."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -24,4 +26,30 @@ else:
     for header in headers:
         if header != "takt/takt.h" and f"#include <{header}>" not in read("include/takt/takt.h"):
             complain(f"takt.h does not include {header}")
+
+# What the examples take for granted; each may declare the first three itself.
+GIVEN = ("takt_ctx *ctx;", "takt_model *model;", "takt_plan *plan;", "takt_session *session;",
+         "takt_session *sessions[2];", "takt_profile *profile;", "takt_tensor_pool *pool;",
+         "takt_tensor_view ab[2], c;", "takt_sink_fn *sink;", "void *user;", "float numbers[6];",
+         "float pixels[32 * 784];")
+program = ["#include <stdio.h>", "#include <takt/takt.h>"]
+for header in headers:
+    text = read(os.path.join("include", header))
+    for lines in re.findall(r"((?:^ \*     .*\n)+)", text, re.MULTILINE):
+        code = re.sub(r"^ \*     ", "", lines, flags=re.MULTILINE)
+        code = re.sub(r"^\.\.\. (.*) \.\.\.$", r"\1;", code, flags=re.MULTILINE)
+        code = re.sub(r"^ *\.\.\.$", "", code, flags=re.MULTILINE).replace(") ...", ") return;")
+        if "takt_" not in code or "graph(" in code or ".run = " in code:
+            continue  # in the model language, or about a function of the reader's
+        given = "\n".join(line for line in GIVEN if line not in code)
+        program.append(f"void example_{len(program)}(void);\nvoid example_{len(program)}(void)\n"
+                       f"{{\n{given}\n{{\n{code}}}\n}}")
+if len(program) < 12:
+    complain("the examples in the headers are not found any more")
+run = subprocess.run([*modes[0], "-Wall", "-Werror", "-Wno-unused", "-Wno-uninitialized",
+                      "-Wno-unused-result", "-fsyntax-only", "-Iinclude", "-"],
+                     cwd=ROOT, input="\n".join(program), text=True, capture_output=True,
+                     check=False)
+if run.returncode != 0:
+    complain(f"the examples in the headers do not compile:\n{run.stderr}")
 finish()
