@@ -7,8 +7,8 @@
  *
  *  and they are destroyed in the opposite order. Functions that can fail return a takt_status
  *  (status.h); the sentence is takt_last_error(ctx), for sessions takt_session_error(session).
- *  Arrays in files are array.h, parameters weights.h, single operations eager.h; time is measured by
- *  measure.h, results.h, load.h and counters.h and watched by monitor.h.
+ *  Arrays in files are array.h, parameters weights.h, single operations eager.h. Time is measured
+ *  by measure.h, results.h, load.h and counters.h, and watched by monitor.h.
  */
 #ifndef TAKT_TAKT_H
 #define TAKT_TAKT_H
