@@ -80,4 +80,27 @@ static void apart(void)
         check(&cases[i]);
 }
 
-TEST_MAIN(joined, apart)
+/* A file may ask for any dilation: what is copied stays small. */
+static void scratch_is_bounded(void)
+{
+    static const char text[] = "model m(x: f32[1, 2, 9, 30]) { return conv(x, 4, [3, 1], "
+                               "dilation=[900000, 1], pad=[900000, 0, 900000, 0]) }";
+    takt_ctx *ctx;
+    takt_model *model;
+    takt_plan *plan;
+    const takt_plan_options o = {.threads = 1};
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return;
+    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "far", text, strlen(text), NULL, &model))) {
+        if (EXPECT_OK(ctx, takt_plan_create(model, &o, &plan))) {
+            for (size_t i = 0; i < plan->step_count; i++)
+                EXPECT(plan->steps[i].scratch_each < 1 << 20, "step %zu wants %zu bytes", i,
+                       plan->steps[i].scratch_each);
+            takt_plan_destroy(plan);
+        }
+        takt_model_destroy(model);
+    }
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(joined, apart, scratch_is_bounded)

@@ -16,6 +16,7 @@
 enum {
     COPIED_BYTES = 24 << 10, /* of lines, to stay in L1 beside a panel of weights */
     LINE_BYTES = 64 << 10,   /* of one line at most */
+    LINES_BYTES = 256 << 10, /* and of what one line of outputs reads, far apart as that may be */
     LINE_FLOPS = 100000,     /* of so few lines as threads, at most: a task's work */
     COLUMNS_MIN = 6          /* outputs of a line: sums that do not wait for themselves */
 };
@@ -76,7 +77,9 @@ bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
         return false;
     if (s->in[0] > 1 || s->kernel[0] > 1 || s->before[0] > 0 || s->out[2] < COLUMNS_MIN)
         return false;
-    return extent(s, 2, s->out[2]) <= LINE_BYTES / sizeof(float) / s->cin &&
+    const size_t line = extent(s, 2, s->out[2]);
+    return line <= LINE_BYTES / sizeof(float) / s->cin &&
+           extent(s, 1, 1) <= LINES_BYTES / sizeof(float) / s->cin / line &&
            (s->batch * s->out[1] >= threads || flops(s) < LINE_FLOPS * (double)s->out[1]);
 }
 
