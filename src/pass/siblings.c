@@ -80,7 +80,7 @@ static bool is_narrow(const takt_graph *g, takt_id id)
     for (int d = 1; d < w->rank - 1; d++)
         if (w->dim[d] != 1)
             return false;
-    return w->dim[0] < NARROW;
+    return w->dim[0] > 0 && w->dim[0] < NARROW;
 }
 
 /* One element for each channel, and none for anything else. */
@@ -105,13 +105,13 @@ static bool find_stage(const family *f, member *m, int stage)
     const takt_id id = f->user[before];
     const takt_node *n = &g->nodes[id];
     m->node[stage] = id;
-    if (stage == DEPTHWISE) {
+    if (stage == DEPTHWISE && n->op == &takt_op_conv) {
         m->fixed[stage] = n->in[1];
         return is_plain_conv(g, id) && n->in[0] == before &&
                n->attr[TAKT_CONV_GROUPS].i64 == m->channels &&
                takt_type_of(g, n->in[1])->dim[0] == m->channels;
     }
-    if (n->op != &takt_op_add || !takt_match_type(g, before, n->type))
+    if (stage == DEPTHWISE || n->op != &takt_op_add || !takt_match_type(g, before, n->type))
         return false;
     m->fixed[stage] = n->in[n->in[0] == before ? 1 : 0];
     return is_bias(g, m->fixed[stage], m, n->type);
