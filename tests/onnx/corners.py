@@ -208,6 +208,27 @@ def sizes():
                               node("Slice", ["x", "h", "most", "1"], ["y"])], x,
           {"y": ([2, 2], [5.0, 3, 2, 4], F32)},
           [zero, one, two, tensor("most", [1], I64, ints(2**63 - 1))])
+    most = tensor("most", [1], I64, ints(2**63 - 1))
+    for name, of in (("Neg", ["n"]), ("Mul", ["n", "-"]), ("Sub", ["0", "n"])):
+        sized(f"as many of the end as there are rows, by {name}",
+              [*size, node(name, of, ["m"]), node("Slice", ["x", "m", "most", "1"], ["y"])], x,
+              {"y": ([2, 2], [5.0, 3, 2, 4], F32)},
+              [zero, one, most, tensor("-", [1], I64, ints(-1))])
+    sized("a roll: -1 modulo a size", [
+        *size, node("Mod", ["-", "k"], ["m"]), node("Slice", ["x", "m", "k", "1"], ["a"]),
+        node("Slice", ["x", "0", "m", "1"], ["b"]), node("Concat", ["a", "b"], ["y"], axis=1)], x,
+          {"y": ([2, 3], [3.0, 1, 5, 4, 6, 2], F32)},
+          [zero, one, tensor("-", [1], I64, ints(-1))])
+    # Up to 4 columns, with the pads turned as PyTorch writes them: pairs, last axis first.
+    sized("pads that are worked out in a table", [
+        *size, node("Sub", ["4", "k"], ["p"]), node("Concat", ["0", "p", "0", "0"], ["f"], axis=0),
+        node("Reshape", ["f", "pairs"], ["t"]),
+        node("Slice", ["t", "-", "far", "0", "-"], ["u"]),
+        node("Transpose", ["u"], ["v"], perm=[1, 0]), node("Reshape", ["v", "-"], ["pads"]),
+        node("Pad", ["x", "pads"], ["y"])], x,
+          {"y": ([2, 4], [1.0, 5, 3, 0, 6, 2, 4, 0], F32)},
+          [zero, one, tensor("4", [1], I64, ints(4)), tensor("pairs", [2], I64, ints(-1, 2)),
+           tensor("-", [1], I64, ints(-1)), tensor("far", [1], I64, ints(1 - 2**63))])
     body = Graph([node("Gather", ["x", "i"], ["row"], axis=0), node("Add", ["s", "row"], ["t"]),
                   node("Neg", ["t"], ["u"]), node("Identity", ["c"], ["d"])],
                  [value("i", [], I64), value("c", [], BOOL), value("s", ["k"])],
@@ -228,4 +249,4 @@ if __name__ == "__main__":
     broadcasts()
     loops()
     print(f"{count} models, {len(failures)} failed")
-    sys.exit(1 if failures or count < 32 else 0)
+    sys.exit(1 if failures or count < 37 else 0)

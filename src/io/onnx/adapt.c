@@ -257,7 +257,7 @@ double takt_onnx_known_f(takt_call *c, size_t i, double fallback)
     return known->f != NULL ? known->f[0] : takt_dtype_to_double(known->dtype, known->i[0]);
 }
 
-takt_syms takt_onnx_syms(takt_call *c, size_t i)
+takt_syms takt_onnx_signed(takt_call *c, size_t i)
 {
     takt_syms syms = {0};
     const takt_id id = takt_onnx_in(c, i);
@@ -268,8 +268,21 @@ takt_syms takt_onnx_syms(takt_call *c, size_t i)
     const takt_status status = takt_fold_syms(c->scope->room, id, &syms);
     if (status != TAKT_OK && c->status == TAKT_OK)
         c->status = status;
+    if (takt_onnx_type(c, i)->rank > 1)
+        syms = (takt_syms){0}; /* a table is no list of sizes */
     if (syms.at == NULL)
         (void)takt_onnx_known(c, i); /* says what is missing */
+    return syms;
+}
+
+takt_syms takt_onnx_syms(takt_call *c, size_t i)
+{
+    takt_syms syms = takt_onnx_signed(c, i);
+    for (size_t k = 0; syms.at != NULL && k < syms.count; k++)
+        if (syms.at[k].is_minus)
+            syms = (takt_syms){0};
+    if (syms.at == NULL && c->status == TAKT_OK)
+        (void)takt_onnx_known(c, i);
     return syms;
 }
 

@@ -52,6 +52,8 @@ static inline const int64_t *takt_array_one(const takt_array *a)
     return a != NULL && a->count == 1 ? a->i : NULL;
 }
 takt_syms takt_onnx_syms(takt_call *c, size_t i);
+/* The same, and minus dimensions among them. */
+takt_syms takt_onnx_signed(takt_call *c, size_t i);
 /* Elements as dimensions; negative numbers fail. */
 const takt_dim *takt_onnx_dims(takt_call *c, size_t i, size_t *count);
 

@@ -7,7 +7,7 @@
 #include "ir/leaves.h"
 
 /* Larger values are weights or data; no shape depends on all of one. */
-enum { BIG = 1 << 22 };
+enum { BIG = 1 << 22, TABLE = 4 };
 
 static takt_status make_room(takt_room *room)
 {
@@ -152,7 +152,7 @@ static takt_status learn(takt_room *room, takt_id id)
     else if (can_evaluate(room, n) && takt_fold_affords(room, n))
         TAKT_TRY(evaluate(room, id, f));
     else if ((takt_dtype_is_int(n->type[0].dtype) || n->type[0].dtype == TAKT_BOOL) &&
-             n->type[0].rank <= 1 && n->out_count == 1) {
+             n->type[0].rank <= TABLE && n->out_count == 1) {
         TAKT_TRY(takt_fold_symbolic(room, id, &f->syms));
         TAKT_TRY(know_symbols(room, &n->type[0], f));
     }
@@ -230,7 +230,8 @@ takt_status takt_fold_syms(takt_room *room, takt_id id, takt_syms *syms)
         return TAKT_OK;
     TAKT_TRY(study(room, id));
     takt_fact *f = &room->facts[id];
-    if (f->syms.at == NULL && f->known != NULL && f->known->i != NULL && f->known->rank <= 1) {
+    const bool is_small = f->known != NULL && (f->known->rank <= 1 || f->known->count <= 64);
+    if (f->syms.at == NULL && is_small && f->known->i != NULL && f->known->rank <= TABLE) {
         takt_sym *at = takt_arena_array(&room->im->arena, f->known->count + 1, sizeof *at);
         if (at == NULL)
             return TAKT_ERR_MEMORY;

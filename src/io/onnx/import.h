@@ -18,9 +18,10 @@ typedef struct takt_import takt_import;
 typedef struct takt_room takt_room;
 typedef struct takt_scope takt_scope;
 
-/* A number or a dimension. */
+/* A number or a dimension; or, where a list of settings counts from the end, minus one. */
 typedef struct takt_sym {
     bool is_dim;
+    bool is_minus; /* then is_dim as well */
     int64_t number;
     takt_dim dim;
 } takt_sym;
@@ -157,6 +158,12 @@ TAKT_MUST_USE takt_status takt_fold_syms(takt_room *room, takt_id id, takt_syms 
 bool takt_fold_affords(takt_room *room, const takt_node *n);
 /* symbolic.c: the elements of a node from those of its inputs; at == NULL if it cannot be said. */
 TAKT_MUST_USE takt_status takt_fold_symbolic(takt_room *room, takt_id id, takt_syms *out);
+
+/* symbolic_move.c: whether a node only moves elements, some in tables of several axes; and the
+ * elements of what it makes, if those of its inputs are known. */
+bool takt_symbolic_moves(const takt_graph *g, const takt_node *n);
+TAKT_MUST_USE takt_status takt_symbolic_move(takt_room *room, const takt_node *n, takt_sym *out,
+                                             size_t count, bool *is_done);
 
 /* ---- graphs and nodes (import.c, node.c, control.c) ---- */
 

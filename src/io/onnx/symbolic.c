@@ -31,6 +31,8 @@ static bool fails(work *w, takt_status status)
 
 /* ---- arithmetic on one element ---- */
 
+static bool combine(work *w, const takt_op *op, takt_sym a, takt_sym b, takt_sym *out);
+
 static bool numbers(const takt_op *op, int64_t a, int64_t b, int64_t *out)
 {
     if (op == &takt_op_add)
@@ -66,11 +68,53 @@ static bool dim_op(const takt_op *op, takt_dim_op *out)
     return false;
 }
 
+static takt_sym minus(takt_sym a)
+{
+    a.is_minus = a.is_dim && !a.is_minus;
+    a.number = a.is_dim ? 0 : -a.number;
+    return a;
+}
+
+/* -k modulo n, of the sign of n: what a shift by k becomes. */
+static bool wrapped(work *w, int64_t k, takt_dim n, takt_sym *out)
+{
+    takt_dims *dims = w->room->g->dims;
+    takt_dim d = 0;
+    takt_status status = takt_dim_make(dims, TAKT_DIM_MOD, k, n, &d);
+    status = status == TAKT_OK ? takt_dim_make(dims, TAKT_DIM_SUB, n, d, &d) : status;
+    status = status == TAKT_OK ? takt_dim_make(dims, TAKT_DIM_MOD, d, n, &d) : status;
+    *out = of_dim(d);
+    return status == TAKT_OK || fails(w, status);
+}
+
+/* What involves minus a dimension, or makes one; false if that is not it, or cannot be said. */
+static bool combine_signed(work *w, const takt_op *op, takt_sym a, takt_sym b, takt_sym *out)
+{
+    if (op == &takt_op_sub && !a.is_dim && a.number == 0)
+        *out = minus(b);
+    else if (op == &takt_op_mul && !a.is_dim && a.number == -1)
+        *out = minus(b);
+    else if (op == &takt_op_mul && !b.is_dim && b.number == -1)
+        *out = minus(a);
+    else if (op == &takt_op_mod && !a.is_dim && a.number < 0 && a.number > INT32_MIN && b.is_dim &&
+             !b.is_minus)
+        return wrapped(w, -a.number, b.dim, out);
+    else if (op == &takt_op_add && a.is_dim && b.is_dim && a.is_minus != b.is_minus)
+        return combine(w, &takt_op_sub, a.is_minus ? b : a, minus(a.is_minus ? a : b), out);
+    else
+        return false;
+    return true;
+}
+
 static bool combine(work *w, const takt_op *op, takt_sym a, takt_sym b, takt_sym *out)
 {
     *out = (takt_sym){0};
     if (!a.is_dim && !b.is_dim)
         return numbers(op, a.number, b.number, &out->number);
+    if (combine_signed(w, op, a, b, out))
+        return true;
+    if (a.is_minus || b.is_minus)
+        return false;
     takt_dim_op how = TAKT_DIM_MUL;
     (void)dim_op(op, &how); /* calculate() has no others */
     if (how == TAKT_DIM_ADD && (!a.is_dim ? a.number : b.is_dim ? 0 : b.number) < 0) {
@@ -129,6 +173,8 @@ static bool is_comparison(const takt_op *op)
 static bool compare(takt_room *room, const takt_op *op, takt_sym a, takt_sym b, takt_sym *out)
 {
     bool yes = false, is_known;
+    if (a.is_minus || b.is_minus)
+        return false;
     if (op == &takt_op_eq || op == &takt_op_ne)
         is_known = is_equal(room, a, b, &yes);
     else if (op == &takt_op_lt || op == &takt_op_ge)
@@ -159,6 +205,18 @@ static bool copy_all(work *w)
         return false;
     for (size_t i = 0; i < w->count; i++)
         w->out[i] = a.at[a.count == 1 ? 0 : i];
+    return true;
+}
+
+static bool negate(work *w)
+{
+    if (!copy_all(w))
+        return false;
+    for (size_t i = 0; i < w->count; i++) {
+        if (w->out[i].number == INT64_MIN)
+            return false;
+        w->out[i] = minus(w->out[i]);
+    }
     return true;
 }
 
@@ -225,10 +283,16 @@ static bool cut(work *w)
     return true;
 }
 
+/* One for all, or one for each: tables are not spread. */
+static bool suits(const work *w, takt_syms a)
+{
+    return a.at != NULL && (a.count == 1 || a.count == w->count);
+}
+
 static bool calculate(work *w)
 {
     const takt_syms a = input(w, 0), b = input(w, 1);
-    if (a.at == NULL || b.at == NULL)
+    if (!suits(w, a) || !suits(w, b))
         return false;
     for (size_t i = 0; i < w->count; i++) {
         const takt_sym x = a.at[a.count == 1 ? 0 : i], y = b.at[b.count == 1 ? 0 : i];
@@ -252,7 +316,7 @@ static bool product(work *w)
 static bool choose(work *w)
 {
     const takt_syms c = input(w, 0), a = input(w, 1), b = input(w, 2);
-    if (c.at == NULL || a.at == NULL || b.at == NULL)
+    if (!suits(w, c) || !suits(w, a) || !suits(w, b))
         return false;
     for (size_t i = 0; i < w->count; i++) {
         const takt_sym condition = c.at[c.count == 1 ? 0 : i]; /* no name: cast_all */
@@ -279,6 +343,11 @@ static bool solve(work *w)
     takt_dim_op unused;
     if (op == &takt_op_dim)
         return size_of(w);
+    if (takt_symbolic_moves(w->room->g, w->n)) {
+        bool is_done = false;
+        const takt_status status = takt_symbolic_move(w->room, w->n, w->out, w->count, &is_done);
+        return status == TAKT_OK ? is_done : fails(w, status);
+    }
     if (op == &takt_op_concat || op == &takt_op_stack)
         return join(w);
     if (op == &takt_op_gather)
@@ -291,6 +360,8 @@ static bool solve(work *w)
         return choose(w);
     if (op == &takt_op_cast)
         return cast_all(w);
+    if (op == &takt_op_neg)
+        return negate(w);
     if (op == &takt_op_reshape || op == &takt_op_squeeze || op == &takt_op_unsqueeze ||
         op == &takt_op_flatten || op == &takt_op_broadcast)
         return copy_all(w);

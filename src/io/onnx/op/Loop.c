@@ -140,7 +140,7 @@ static takt_status name_length(takt_call *c, loop *l)
     if (l->trip >= 0 || !takt_onnx_has(c, 0))
         return TAKT_OK;
     TAKT_TRY(takt_fold_syms(c->scope->room, takt_onnx_in(c, 0), &trip));
-    l->is_named = trip.at != NULL && trip.count == 1 && trip.at[0].is_dim;
+    l->is_named = trip.at != NULL && trip.count == 1 && trip.at[0].is_dim && !trip.at[0].is_minus;
     l->length = l->is_named ? trip.at[0].dim : l->length;
     return c->status;
 }

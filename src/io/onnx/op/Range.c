@@ -58,7 +58,7 @@ static takt_status of_dimension(takt_call *c)
     if (c->status != TAKT_OK)
         return c->status;
     if (delta.is_dim || delta.number != 1 || (!start.is_dim && start.number < 0) ||
-        (!limit.is_dim && limit.number < 0))
+        (!limit.is_dim && limit.number < 0) || start.is_minus || limit.is_minus)
         return takt_onnx_refuse(c, "a range of other numbers than whole ones up to a dimension");
     const takt_dim from = start.is_dim ? start.dim : start.number;
     takt_dim count = limit.is_dim ? limit.dim : limit.number;

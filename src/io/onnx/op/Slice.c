@@ -55,6 +55,8 @@ static takt_id counted(takt_call *c, takt_dim count)
 static takt_status bound(takt_call *c, takt_sym v, takt_dim size, takt_dim *out)
 {
     *out = v.is_dim ? v.dim : v.number;
+    if (v.is_minus)
+        return takt_dim_make(c->g->dims, TAKT_DIM_SUB, size, v.dim, out);
     if (v.is_dim)
         return TAKT_OK;
     if (v.number < 0)
@@ -124,7 +126,7 @@ static takt_status adapt(takt_call *c)
     const bool is_new = c->opset >= 10 && takt_onnx_has(c, 1) && takt_onnx_has(c, 2);
     if (!is_new || (takt_onnx_peek(c, 1) != NULL && takt_onnx_peek(c, 2) != NULL))
         return by_numbers(c);
-    const takt_syms start = takt_onnx_syms(c, 1), stop = takt_onnx_syms(c, 2);
+    const takt_syms start = takt_onnx_signed(c, 1), stop = takt_onnx_signed(c, 2);
     return c->status != TAKT_OK ? c->status : by_names(c, start, stop);
 }
 
