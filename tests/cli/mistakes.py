@@ -2,6 +2,7 @@
 import json
 import os
 import sys
+import zipfile
 
 from _cli import CNN, MLP, ROOT, STREAM, expect, fails, finish, npy, path, succeeds, takt, write
 
@@ -166,7 +167,16 @@ fails(1, "run", MLP, "-i", "x=missing.npy", says=["error[TAKT3001]", "missing.np
 fails(1, "run", MLP, "-i", "x=" + MLP, says=["error[TAKT3201]", "no .npy file"])
 double = write("double.npy", npy((1, 784), [0.0] * 784, "<f8", "d"))
 fails(2, "run", MLP, "-i", "x=" + double,
-      says=["error[TAKT1003]", "input x is f32, in " + double + " it is f64", "hint: Takt never"])
+      says=["error[TAKT1003]", "input x is f32, in " + double + " it is f64", "hint: Takt never",
+            "x.astype('float32')"])
+single = write("single.npy", npy((784,), [0.5] * 784))
+fails(2, "run", MLP, "-i", single, says=["input x has 2 dimensions", "x[None] makes"])
+with zipfile.ZipFile(path("nameless.npz"), "w") as archive:
+    archive.writestr("arr_0.npy", npy((1, 784), [0.5] * 784))
+    archive.writestr("other.npy", npy((1, 784), [0.5] * 784))
+fails(2, "run", MLP, "-i", "x=" + path("nameless.npz"),
+      says=["has no array called x", "it holds arr_0, other;", "numpy.savez"])
+fails(1, "run", MLP, "-i", write("table.csv", "1,2,3\n"), says=["numpy.save(file, x)"])
 good = write("x.npy", npy((1, 784), [0.5] * 784))
 fails(2, "run", MLP, "-i", good, "-i", "x=" + good, says=["input x is given twice"])
 fails(2, "run", MLP, "-i", good, "-D", "batch=2", says=["batch is 1 by " + good])

@@ -248,6 +248,9 @@ bool tool_sizes_from(const takt_tool *t, tool_sizes *s, const takt_desc *d, int 
     if (rank != d->rank) {
         char hint[200];
         describe(d, hint, sizeof hint);
+        const size_t length = strlen(hint);
+        if (rank == d->rank - 1 && (d->dim_names[0] != NULL || d->dims[0] == 1))
+            snprintf(hint + length, sizeof hint - length, "; x[None] makes one sample a batch");
         tool_usage_error(t, 1003, hint, "input %s has %d dimensions, %s has %d", d->name, d->rank,
                          where, rank);
         return false;

@@ -41,6 +41,26 @@ static int no_such_port(const tool_run *r, const char *what, const char *name, b
     return tool_usage_error(r->t, 1002, hint, "the model has no %s called %s", what, name);
 }
 
+/* As NumPy calls it; types that it has not are kept in bytes. */
+static const char *numpy_name(takt_dtype dtype)
+{
+    switch (dtype) {
+    case TAKT_F64: return "'float64'";
+    case TAKT_F32: return "'float32'";
+    case TAKT_F16: return "'float16'";
+    case TAKT_I64: return "'int64'";
+    case TAKT_I32: return "'int32'";
+    case TAKT_I16: return "'int16'";
+    case TAKT_I8: return "'int8'";
+    case TAKT_U64: return "'uint64'";
+    case TAKT_U32: return "'uint32'";
+    case TAKT_U16: return "'uint16'";
+    case TAKT_U8: return "'uint8'";
+    case TAKT_BOOL: return "'bool'";
+    default: return "its type";
+    }
+}
+
 static int load_one(tool_run *r, int index, const char *path)
 {
     takt_tensor_view *view = &r->inputs[index];
@@ -55,10 +75,14 @@ static int load_one(tool_run *r, int index, const char *path)
                                           : takt_view_load_ordered(r->t->ctx, path, d->name, view);
     if (status != TAKT_OK)
         return tool_finish(r->t, status);
-    if (view->dtype != d->dtype)
-        return tool_usage_error(r->t, 1003, "Takt never converts silently: save it in that type",
-                                "input %s is %s, in %s it is %s", d->name,
+    if (view->dtype != d->dtype) {
+        char hint[160];
+        snprintf(hint, sizeof hint,
+                 "Takt never converts silently: numpy.save(file, %.40s.astype(%s))", d->name,
+                 numpy_name(d->dtype));
+        return tool_usage_error(r->t, 1003, hint, "input %s is %s, in %s it is %s", d->name,
                                 takt_dtype_name(d->dtype), path, takt_dtype_name(view->dtype));
+    }
     return tool_sizes_from(r->t, &r->sizes, d, view->rank, view->dims, path) ? TAKT_EXIT_OK
                                                                              : TAKT_EXIT_USAGE;
 }

@@ -3,6 +3,7 @@
  * Reading goes by the central directory at the end. Every offset is checked against the file before
  * it is used, the checksum of the member afterwards. Compressed members are refused.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cursor.h"
@@ -128,20 +129,42 @@ static bool is_called(const entry *e, const char *member)
            memcmp(e->name.at + length, ".npy", 4) == 0;
 }
 
+/* With what the archive holds; names come as NumPy's savez was told them, arr_0 if it was not. */
+static takt_status fail_member(const archive *a, const char *member, takt_cursor directory,
+                               size_t count)
+{
+    char list[200] = "";
+    size_t length = 0, i = 0;
+    entry e;
+    for (; i < count && length < sizeof list - 40 && next_entry(a, &directory, &e) == TAKT_OK;
+         i++) {
+        const size_t own = e.name.length > 4 ? e.name.length - 4 : e.name.length;
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%.*s", i > 0 ? ", " : "",
+                                   own > 30 ? 30 : (int)own, e.name.at);
+    }
+    if (member != NULL)
+        takt_fail(a->ctx, TAKT_E_NAME, "%s has no array called %s", a->name, member);
+    else
+        takt_fail(a->ctx, TAKT_E_NAME, "%s holds %zu arrays: say which", a->name, count);
+    return takt_fail_hint(a->ctx, "it holds %s%s; numpy.savez(file, x=x) calls one x", list,
+                          i < count ? ", ..." : "");
+}
+
 static takt_status read_archive(const archive *a, const char *member, takt_tensor_view *view)
 {
     takt_cursor directory;
     size_t count = 0;
     TAKT_TRY(find_directory(a, &directory, &count));
+    const takt_cursor first = directory;
     if (count != 1 && member == NULL)
-        return takt_fail(a->ctx, TAKT_E_NAME, "%s holds %zu arrays: say which", a->name, count);
+        return fail_member(a, NULL, first, count);
     for (size_t i = 0; i < count; i++) {
         entry e;
         TAKT_TRY(next_entry(a, &directory, &e));
         if (member == NULL || is_called(&e, member))
             return read_member(a, &e, view);
     }
-    return takt_fail(a->ctx, TAKT_E_NAME, "%s has no array called %s", a->name, member);
+    return fail_member(a, member, first, count);
 }
 
 takt_status takt_npz_each(takt_ctx *ctx, const char *name, takt_span bytes, takt_npz_fn *visit,
