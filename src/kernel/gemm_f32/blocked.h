@@ -6,7 +6,8 @@
  *     A_BYTES  of packed A to keep in L2          B_BYTES  of one chunk of B to keep there
  *     MASKED   whether a tile can end within a panel
  *     STREAMS  panels that one row reads at a time (4 or 8), FAR_STREAMS from beyond the caches
- *     ASKS_FAR  whether tiles ask for B from there themselves (tile_job.is_far)
+ *     ASKS_FAR  bytes of B from which on a single strip's tiles ask for it themselves
+ *               (tile_job.is_far); 0: never
  * includes this file, and supplies the functions declared below; stored.h has those about B in
  * another form. It defines RUNS as 1 if a tile may be a run of them (tile_job.count); PANELS is 1
  * then. It defines BELOW as 1 if a run may only be of tiles below each other, whose A is in place.
@@ -44,7 +45,7 @@ typedef struct tile_job {
     elem lo, hi;
     const elem *ahead; /* to be asked for into L2: one line for every QUAD of k, */
     size_t ahead_step; /* so many bytes apart; 0: nothing, `ahead` is near */
-    bool is_far;       /* B comes from beyond the caches, and nothing else was asked for */
+    bool is_far;       /* B comes from far enough away, and nothing else was asked for */
     const elem *start; /* sums to go on from, [rows][panels][panel], if ASKS_FAR; NULL: zero */
     /* A run of tiles, if RUNS or BELOW; else 0: */
     size_t count;
@@ -111,7 +112,7 @@ typedef struct block {
     elem *sums;             /* [strip][tile][height][width]; only an edge's if k is one chunk */
     elem *widened;          /* [panel][k][width] of this chunk, or of one tile; NULL: B is f32 */
     bool in_place;
-    bool is_far; /* B goes by once, from beyond the caches */
+    bool is_far; /* B goes by once, and tiles ask for it */
 } block;
 
 /* Chunk after chunk: strips of one chunk follow each other, so that the hardware's prefetching runs
@@ -299,6 +300,14 @@ static void columns_of_block(const gemm *g, const block *o)
     }
 }
 
+/* Whether B goes by once, and its tiles ask for it. */
+static bool asks_far(const gemm *g)
+{
+    const bool is_large = g->n * g->k + 1 > ASKS_FAR / sizeof(elem) || (g->walk && g->walk->is_far);
+    return ASKS_FAR > 0 && is_large && !is_stored(g) && g->m <= tallest(g) &&
+           !(g->walk && g->walk->asks_nothing);
+}
+
 static void block_of_rows(const gemm *g, size_t row, size_t rows)
 {
     const size_t columns = block_columns(g, rows), height = rows_in_place(g);
@@ -309,7 +318,7 @@ static void block_of_rows(const gemm *g, size_t row, size_t rows)
                .panels = tile_panels(g),
                .sums = g->scratch + packed_a(g),
                .in_place = height > 0,
-               .is_far = ASKS_FAR && !is_stored(g) && g->m <= tallest(g) && is_far(g)};
+               .is_far = asks_far(g)};
     if (is_stored(g))
         o.widened = g->scratch + scratch_bytes(g) / sizeof(elem) -
                     round_up(widened_elems(g), 64 / sizeof(elem));

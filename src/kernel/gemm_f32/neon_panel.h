@@ -108,10 +108,10 @@ _Static_assert(offsetof(tile_run, bias) == 24 && offsetof(tile_run, act) == 48 &
 #define LAST_2(R, x, y) C0_##R(4, x, y) C1_##R(5, x, y)
 
 /* 1: four k at a time, but never the last; 2: the one to four that are left. */
-#define PACKED(R, W, T, LEVEL)                                                                     \
+#define PACKED(R, W, T, ASK)                                                                       \
     "cbz %[rest], 3f\n\t" T##_FIRST B_FIRST_##W "cbz %[groups], 2f\n"                              \
-    "1:\n\t" STEP_##W(R, T, 0, 0, 1, 2, 3) "prfm " LEVEL ", [%[f]]\n\t"                            \
-    STEP_##W(R, T, 1, 2, 3, 0, 1) "add %[f], %[f], %[fs]\n\t"                                      \
+    "1:\n\t" STEP_##W(R, T, 0, 0, 1, 2, 3) ASK##_0                                                 \
+    STEP_##W(R, T, 1, 2, 3, 0, 1) ASK##_1                                                          \
     STEP_##W(R, T, 2, 0, 1, 2, 3) STEP_##W(R, T, 3, 2, 3, 0, 1) T##_STEP B_STEP_##W                \
     "subs %[groups], %[groups], #1\n\tbne 1b\n"                                                    \
     "2: cmp %[rest], #2\n\tbhs 21f\n\t" LAST_##W(R, 0, 1) "b 3f\n"                                 \
@@ -220,14 +220,14 @@ static tile_run run_of(const tile_job *t)
     "v28", "v29", "v30", "v31", "cc", "memory"
 
 /* 0: a tile; then A begins again and B moves on, or the reverse. */
-#define PACKED_RUN(R, W, T, LEVEL)                                                                 \
+#define PACKED_RUN(R, W, T, ASK)                                                                   \
     "0:\n\tmov %[p], %[c]\n\t" E_##R(TOUCH) E_##R(ZERO_##W)                                        \
     "ldp %[a], %[f], [%[t], #64]\n\tldp %[p], %[s], [%[t], #80]\n\tadd %[p], %[a], %[p]\n\t"       \
     "add %[s], %[f], %[s]\n\tstp %[p], %[s], [%[t], #64]\n\tmov %[groups], %[fours]\n\t"           \
-    PACKED(R, W, T, LEVEL) FINISH(R, W, PACKED)                                                    \
+    PACKED(R, W, T, ASK) FINISH(R, W, PACKED)                                                      \
     "ldp %[p], %[s], [%[t], #96]\n\tadd %[b], %[b], %[p]\n\tadd %[c], %[c], %[s]\n\t"              \
     "ldr %[s], [%[t], #112]\n\tsubs %[s], %[s], #1\n\tstr %[s], [%[t], #112]\n\tbgt 0b\n\t"
-#define PACKED_TILE(name, R, W, T, LEVEL)                                                          \
+#define PACKED_TILE(name, R, W, T, ASK)                                                            \
     static void name##_##R##_##W(const tile_job *t)                                                \
     {                                                                                              \
         const float *a, *f, *b = t->b;                                                             \
@@ -241,7 +241,7 @@ static tile_run run_of(const tile_job *t)
         run.bias_step = t->is_below ? 0 : W * 16;                                                  \
         run.residual_step = t->is_below ? R * run.residual_ld : W * 16;                            \
         run.c_step -= R * ldc;                                                                     \
-        __asm__ volatile(PACKED_RUN(R, W, T, LEVEL)                                                \
+        __asm__ volatile(PACKED_RUN(R, W, T, ASK)                                                  \
             : [a] "=&r"(a), [f] "=&r"(f), [b] "+r"(b), [c] "+r"(c), [groups] "=&r"(groups),        \
               [p] "=&r"(p), [s] "=&r"(s)                                                           \
             : [rest] "r"(rest), [fours] "r"(fours), [fs] "r"(t->ahead_step), [ldc] "r"(ldc),       \
@@ -279,12 +279,21 @@ _Static_assert(TAKT_GEMM_ACT_RELU == 1 && TAKT_GEMM_ACT_CLIP == 2 && TAKT_GEMM_A
                "the assembly tests bits 0 and 1");
 
 /* Beside each other, tiles ask for B of the next block, into L2; below each other, for the next
- * panel, into L1. */
+ * panel, into L1. Where rows are a single strip and B goes by once, they ask for all of B, 4 KB
+ * ahead: at 2 KB it is too late, at 6 KB it is slower than without, and so is a line of three. */
+#define BESIDE_0 "prfm pldl2keep, [%[f]]\n\t"
+#define BESIDE_1 "add %[f], %[f], %[fs]\n\t"
+#define BELOW_0 "prfm pldl1keep, [%[f]]\n\t"
+#define BELOW_1 BESIDE_1
+#define ALONE_0 "prfm pldl2keep, [%[b], #4096]\n\tprfm pldl2keep, [%[b], #4160]\n\t"
+#define ALONE_1 "prfm pldl2keep, [%[b], #4224]\n\t"
 #define PACKED_TILES(R, T)                                                                         \
-    PACKED_TILE(beside, R, 3, T, "pldl2keep")                                                      \
-    PACKED_TILE(beside, R, 2, T, "pldl2keep")                                                      \
-    PACKED_TILE(below, R, 3, T, "pldl1keep")                                                       \
-    PACKED_TILE(below, R, 2, T, "pldl1keep")
+    PACKED_TILE(beside, R, 3, T, BESIDE)                                                           \
+    PACKED_TILE(beside, R, 2, T, BESIDE)                                                           \
+    PACKED_TILE(below, R, 3, T, BELOW)                                                             \
+    PACKED_TILE(below, R, 2, T, BELOW)                                                             \
+    PACKED_TILE(alone, R, 3, T, ALONE)                                                             \
+    PACKED_TILE(alone, R, 2, T, ALONE)
 
 PACKED_TILES(2, LOW)
 PACKED_TILES(3, LOW)
@@ -316,8 +325,14 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
     static tile_fn *const below[2][7] = {
         {below_2_2, below_3_2, below_4_2, below_5_2, below_6_2, below_7_2, below_8_2},
         {below_2_3, below_3_3, below_4_3, below_5_3, below_6_3, below_7_3, below_8_3}};
+    static tile_fn *const alone[2][7] = {
+        {alone_2_2, alone_3_2, alone_4_2, alone_5_2, alone_6_2, alone_7_2, alone_8_2},
+        {alone_2_3, alone_3_3, alone_4_3, alone_5_3, alone_6_3, alone_7_3, alone_8_3}};
     static tile_fn *const placed[2][7] = {
         {placed_2_2, placed_3_2, placed_4_2, placed_5_2, placed_6_2, placed_7_2, placed_8_2},
         {placed_2_3, placed_3_3, placed_4_3, placed_5_3, placed_6_3, placed_7_3, NULL}};
-    (t->a_row > 0 ? placed : t->is_below ? below : beside)[cols == WIDE][rows - 2](t);
+    (t->a_row > 0  ? placed
+     : t->is_below ? below
+     : t->is_far   ? alone
+                   : beside)[cols == WIDE][rows - 2](t);
 }
