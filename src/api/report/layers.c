@@ -168,6 +168,18 @@ static void add_costs(takt_layers *l)
     }
 }
 
+/* Nodes that with these sizes are those of other layers: what they were. */
+static void name_merged(takt_layers *l)
+{
+    for (size_t i = 0; i < l->named->count; i++) {
+        const takt_node *n = &l->named->nodes[i];
+        takt_layer *layer =
+            (n->op->traits & TAKT_LEAF) != 0 ? NULL : find(l, origin_of(n), strlen(origin_of(n)));
+        if (layer != NULL && layer->type == NULL)
+            layer->type = n->op->name;
+    }
+}
+
 /* The layer that was called, where the text said so. Else "stage_0.conv_1" is a conv if it has
  * parameters or there is such an op, or the costliest op gives the name. */
 static takt_status name_types(takt_layers *l)
@@ -191,6 +203,7 @@ static takt_status name_types(takt_layers *l)
             layer->top_flops = cost.flops;
         }
     }
+    name_merged(l);
     for (size_t i = 0; i < l->count; i++) {
         takt_layer *layer = &l->at[i];
         const char *dot = strrchr(layer->name, '.'), *last = dot != NULL ? dot + 1 : layer->name;
@@ -199,8 +212,9 @@ static takt_status name_types(takt_layers *l)
             strspn(bar + 1, "0123456789") != strlen(bar + 1))
             continue;
         const size_t length = (size_t)(bar - last);
-        if (layer->has_slots || takt_op_find(last, length) != NULL)
-            layer->type = takt_arena_text(&l->arena, last, length);
+        if (!layer->has_slots && takt_op_find(last, length) == NULL)
+            continue;
+        layer->type = takt_arena_text(&l->arena, last, length);
         if (layer->type == NULL)
             return TAKT_ERR_MEMORY;
     }

@@ -6,8 +6,42 @@ static bool is_set(const takt_array *a, size_t i)
     return a->f != NULL ? a->f[i] != 0 : a->i[i] != 0;
 }
 
+/* One value, not 0, everywhere: whatever the sizes will be, all positions are found. Exporters
+ * wrote 0, 1, … so before there was Range. */
+static bool is_everywhere(takt_call *c)
+{
+    const takt_id x = takt_onnx_in(c, 0);
+    const takt_array *value = NULL;
+    if (x == TAKT_NONE || takt_onnx_peek(c, 0) != NULL)
+        return false;
+    const takt_node *n = takt_node_at(c->g, x);
+    if (n->op != &takt_op_broadcast || n->type[0].rank == 0)
+        return false;
+    const takt_status status = takt_fold_known(c->scope->room, n->in[0], &value);
+    c->status = c->status == TAKT_OK ? status : c->status;
+    return value != NULL && value->count == 1 && is_set(value, 0);
+}
+
+static takt_status every_position(takt_call *c)
+{
+    const takt_type t = *takt_onnx_type(c, 0);
+    takt_id rows[TAKT_MAX_RANK];
+    takt_dim all = 1;
+    for (int i = 0; i < t.rank; i++)
+        TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, all, t.dim[i], &all));
+    for (int i = 0; i < t.rank; i++) {
+        const takt_named_attr attrs[] = {{"shape", takt_attr_shape(t.dim, (size_t)t.rank)},
+                                         {"axis", takt_attr_i64(i)}};
+        rows[i] = takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
+        rows[i] = takt_reshape(c->g, rows[i], &all, 1);
+    }
+    return takt_onnx_done(c, takt_graph_call(c->g, &takt_op_stack, (size_t)t.rank, rows, 0, NULL));
+}
+
 static takt_status non_zero(takt_call *c)
 {
+    if (is_everywhere(c))
+        return every_position(c);
     const takt_array *x = takt_onnx_known(c, 0);
     if (c->status != TAKT_OK)
         return c->status;
