@@ -250,7 +250,36 @@ def sizes():
           [tensor("first", [], I64, ints(0))])
 
 
+def written(name, op, nodes, given, results):
+    """What is written of it is `op` again, for other engines."""
+    check(name, 16, nodes, given, results)
+    kept = os.path.join(TMP, "kept.onnx")
+    for words in (("convert", os.path.join(TMP, "corner.onnx"), "-o", kept),
+                  ("run", kept, "--test", os.path.join(TMP, "corner"), "--rtol", "1e-5")):
+        run = takt(*words)
+        if run.returncode != 0:
+            fail(f"{name}, written", run.stdout + run.stderr)
+    with open(kept, "rb") as file:
+        if op.encode() not in file.read():
+            fail(name, f"no {op} is written")
+
+
+def regions():
+    x, rois = ([1, 1, 2, 2], [1.0, 2, 3, 4], F32), ([1, 4], [0.0, 0, 2, 2], F32)
+    batch = ([1], [0], I64)
+    for mode, shift, want in (("avg", "half_pixel", 2.5), ("avg", "output_half_pixel", 4),
+                              ("max", "half_pixel", 1)):
+        written(f"RoiAlign, {mode}, {shift}", "RoiAlign", [
+            node("RoiAlign", ["x", "r", "b"], ["y"], mode=mode, sampling_ratio=1,
+                 coordinate_transformation_mode=shift)], {"x": x, "r": rois, "b": batch},
+                {"y": ([1, 1, 1, 1], [want], F32)})
+    written("MaxRoiPool", "MaxRoiPool", [
+        node("MaxRoiPool", ["x", "r"], ["y"], pooled_shape=[1, 2])],
+            {"x": x, "r": ([1, 5], [0.0, 0, 0, 1, 1], F32)}, {"y": ([1, 1, 1, 2], [3.0, 4], F32)})
+
+
 if __name__ == "__main__":
+    regions()
     sizes()
     slices()
     whole_numbers()
@@ -258,4 +287,4 @@ if __name__ == "__main__":
     broadcasts()
     loops()
     print(f"{count} models, {len(failures)} failed")
-    sys.exit(1 if failures or count < 39 else 0)
+    sys.exit(1 if failures or count < 43 else 0)
