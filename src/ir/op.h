@@ -191,5 +191,9 @@ const char *takt_op_nearest(const char *name);
 size_t takt_op_attr_count(const takt_op *op);
 /* Index of an attribute, or -1. */
 int takt_op_attr_index(const takt_op *op, const char *name, size_t length);
+/* A node's attribute; NULL if its op has none of that name. */
+const takt_attr *takt_node_attr(const takt_node *n, const char *name);
+/* The same as an integer or a truth value; 0 if there is none. */
+int64_t takt_node_int(const takt_node *n, const char *name);
 
 #endif

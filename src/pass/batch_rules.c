@@ -103,7 +103,7 @@ static takt_id slice(const takt_batch_node *x)
     int64_t axes[TAKT_MAX_RANK];
     const int which = takt_op_attr_index(x->n->op, "axes", 4);
     memcpy(attrs, x->n->attr, takt_op_attr_count(x->n->op) * sizeof *attrs);
-    const takt_attr *start = &x->n->attr[takt_op_attr_index(x->n->op, "start", 5)];
+    const takt_attr *start = takt_node_attr(x->n, "start");
     const bool is_plain = attrs[which].count == 0;
     attrs[which].count = start->count;
     attrs[which].is_set = true;

@@ -4,12 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-const takt_attr *takt_match_attr(const takt_node *n, const char *name)
-{
-    const int i = takt_op_attr_index(n->op, name, strlen(name));
-    return i >= 0 ? &n->attr[i] : NULL;
-}
-
 const takt_node *takt_match_op(const takt_graph *g, takt_id id, const takt_op *op)
 {
     return id != TAKT_NONE && g->nodes[id].op == op ? &g->nodes[id] : NULL;

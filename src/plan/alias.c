@@ -8,13 +8,12 @@
 static bool contiguous_slice(const takt_graph *g, const takt_node *n, size_t *offset)
 {
     const takt_type *from = takt_type_of(g, n->in[0]), *to = n->type;
-    const int axes = takt_op_attr_index(n->op, "axes", 4),
-              start = takt_op_attr_index(n->op, "start", 5),
-              step = takt_op_attr_index(n->op, "step", 4);
-    if (axes < 0 || start < 0 || step < 0 || takt_dtype_bits(from->dtype) < 8)
+    const takt_attr *axes = takt_node_attr(n, "axes"), *start = takt_node_attr(n, "start"),
+                    *step = takt_node_attr(n, "step");
+    if (axes == NULL || start == NULL || step == NULL || takt_dtype_bits(from->dtype) < 8)
         return false;
-    for (uint32_t i = 0; i < n->attr[step].count; i++)
-        if (n->attr[step].i64s[i] != 1)
+    for (uint32_t i = 0; i < step->count; i++)
+        if (step->i64s[i] != 1)
             return false;
     int sliced = -1;
     for (int d = 0; d < from->rank; d++) {
@@ -34,10 +33,10 @@ static bool contiguous_slice(const takt_graph *g, const takt_node *n, size_t *of
     int64_t inner = takt_dtype_bits(from->dtype) / 8, at = 0;
     for (int d = sliced + 1; d < from->rank; d++)
         inner *= from->dim[d];
-    for (uint32_t i = 0; i < n->attr[start].count; i++) {
-        const int64_t axis = n->attr[axes].count == 0 ? (int64_t)i : n->attr[axes].i64s[i];
+    for (uint32_t i = 0; i < start->count; i++) {
+        const int64_t axis = axes->count == 0 ? (int64_t)i : axes->i64s[i];
         if ((axis < 0 ? axis + from->rank : axis) == sliced)
-            at = n->attr[start].i64s[i];
+            at = start->i64s[i];
     }
     at += at < 0 ? from->dim[sliced] : 0;
     at = at < 0 ? 0 : at > from->dim[sliced] ? from->dim[sliced] : at;
@@ -60,7 +59,7 @@ static bool is_alias(const takt_graph *g, const takt_node *n, size_t *offset)
 /* The pieces lie one after another if everything before the axis is 1. */
 static bool is_stack(const takt_node *n)
 {
-    int64_t axis = n->attr[takt_op_attr_index(n->op, "axis", 4)].i64;
+    int64_t axis = takt_node_int(n, "axis");
     axis += axis < 0 ? n->type->rank : 0;
     for (int d = 0; d < axis; d++)
         if (n->type->dim[d] != 1)

@@ -132,8 +132,8 @@ static double turns(const takt_graph *g, const takt_node *n)
 {
     if (n->op != &takt_op_scan)
         return 1;
-    const takt_attr *carried = &n->attr[takt_op_attr_index(n->op, "carried", 7)];
-    const takt_attr *axes = &n->attr[takt_op_attr_index(n->op, "axes", 4)];
+    const takt_attr *carried = takt_node_attr(n, "carried");
+    const takt_attr *axes = takt_node_attr(n, "axes");
     const takt_type *sequence = takt_type_of(g, n->in[carried->i64]);
     const int64_t axis = axes->count > 0 ? axes->i64s[0] : 0;
     const takt_dim length = sequence->dim[axis < 0 ? axis + sequence->rank : axis];

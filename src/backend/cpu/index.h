@@ -47,12 +47,4 @@ static inline void takt_index_close(const takt_index_reader *r, const takt_task 
         takt_fault_merge(t->fault, &r->fault);
 }
 
-/* Sizes around an axis: x is [outer, size, inner]. */
-typedef struct takt_axis_split {
-    size_t outer, size, inner;
-} takt_axis_split;
-takt_axis_split takt_axis_split_of(const takt_type *type, int64_t axis);
-/* The attribute `name` of a node as an integer; 0 if the op has none. */
-int64_t takt_node_int(const takt_node *n, const char *name);
-
 #endif

@@ -1,12 +1,6 @@
 /* matrix.c - a matmul node as strides. */
 #include "backend/cpu/matrix.h"
 
-static bool flag(const takt_node *n, const char *name, size_t length)
-{
-    const int i = takt_op_attr_index(n->op, name, length);
-    return i >= 0 && n->attr[i].boolean;
-}
-
 /* Rows, columns and their strides of the last two axes (one axis: as `alone` says). */
 static void sides(const takt_type *t, bool transposed, bool is_left, size_t size[2],
                   size_t stride[2])
@@ -45,9 +39,9 @@ takt_product takt_product_of(const takt_graph *g, takt_id node)
     const takt_type *a = takt_type_of(g, n->in[0]), *b = takt_type_of(g, n->in[1]);
     takt_product mm = {.batch = 1};
     size_t size_a[2], size_b[2], stride_a[2], stride_b[2];
-    const bool transpose_a = flag(n, "transpose_a", 11);
+    const bool transpose_a = takt_node_int(n, "transpose_a") != 0;
     sides(a, transpose_a, true, size_a, stride_a);
-    sides(b, flag(n, "transpose_b", 11), false, size_b, stride_b);
+    sides(b, takt_node_int(n, "transpose_b") != 0, false, size_b, stride_b);
     mm.m = size_a[0];
     mm.k = size_a[1];
     mm.n = size_b[1];

@@ -235,7 +235,7 @@ void takt_strided_spread(const takt_strided *w, const void *from, void *to, size
 
 static void transpose(const takt_node *n, const takt_view *x, int64_t *stride)
 {
-    const takt_attr *perm = &n->attr[takt_op_attr_index(n->op, "perm", 4)];
+    const takt_attr *perm = takt_node_attr(n, "perm");
     for (int d = 0; d < x->rank; d++) {
         const int64_t from =
             perm->count == 0 ? x->rank - 1 - d : perm->i64s[d]; /* empty: reversed */
@@ -251,9 +251,9 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high)
 /* Python's rule: negative numbers count from the end, those beyond it are cut. */
 static int64_t slice(const takt_node *n, const takt_view *x, int64_t *stride)
 {
-    const takt_attr *axes = &n->attr[takt_op_attr_index(n->op, "axes", 4)];
-    const takt_attr *start = &n->attr[takt_op_attr_index(n->op, "start", 5)];
-    const takt_attr *step = &n->attr[takt_op_attr_index(n->op, "step", 4)];
+    const takt_attr *axes = takt_node_attr(n, "axes");
+    const takt_attr *start = takt_node_attr(n, "start");
+    const takt_attr *step = takt_node_attr(n, "step");
     int64_t at = 0;
     for (int d = 0; d < x->rank; d++)
         stride[d] = x->stride[d];

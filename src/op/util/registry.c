@@ -67,3 +67,17 @@ int takt_op_attr_index(const takt_op *op, const char *name, size_t length)
             return (int)i;
     return -1;
 }
+
+const takt_attr *takt_node_attr(const takt_node *n, const char *name)
+{
+    const int i = takt_op_attr_index(n->op, name, strlen(name));
+    return i >= 0 ? &n->attr[i] : NULL;
+}
+
+int64_t takt_node_int(const takt_node *n, const char *name)
+{
+    const int i = takt_op_attr_index(n->op, name, strlen(name));
+    if (i < 0)
+        return 0;
+    return n->op->attrs[i].type == TAKT_ATTR_BOOL ? (int64_t)n->attr[i].boolean : n->attr[i].i64;
+}

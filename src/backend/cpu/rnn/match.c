@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "backend/cpu/index.h"
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/rnn/sum.h"
 
 /* 1 - something; that is told. */
@@ -246,7 +246,7 @@ static bool multiplies_state(const takt_graph *g, int carried)
 
 const char *takt_rnn_find(const takt_node *scan, takt_rnn_match *match)
 {
-    const takt_graph *g = scan->attr[takt_op_attr_index(scan->op, "body", 4)].graph;
+    const takt_graph *g = takt_node_attr(scan, "body")->graph;
     const int carried = (int)takt_node_int(scan, "carried"),
               sequences = (int)takt_node_int(scan, "sequences");
     if (!multiplies_state(g, carried))

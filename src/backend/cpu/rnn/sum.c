@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "backend/cpu/index.h"
+#include "backend/cpu/cpu.h"
 
 const takt_node *takt_rnn_node(const takt_rnn_matcher *x, takt_id id, const takt_op *op)
 {
@@ -53,9 +53,8 @@ static takt_id whole(const takt_rnn_matcher *x, takt_id id, int axis, int *gate)
     if (n == NULL)
         return id;
     const takt_type *from = takt_type_of(x->g, n->in[0]);
-    const takt_attr *axes = &n->attr[takt_op_attr_index(n->op, "axes", 4)],
-                    *start = &n->attr[takt_op_attr_index(n->op, "start", 5)],
-                    *step = &n->attr[takt_op_attr_index(n->op, "step", 4)];
+    const takt_attr *axes = takt_node_attr(n, "axes"), *start = takt_node_attr(n, "start"),
+                    *step = takt_node_attr(n, "step");
     const int64_t units = (int64_t)x->m.units;
     if (start->count != 1 || (step->count == 1 && step->i64s[0] != 1))
         return TAKT_NONE;

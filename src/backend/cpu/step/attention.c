@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/cut.h"
-#include "backend/cpu/index.h"
 #include "base/size.h"
 #include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/map/map.h"

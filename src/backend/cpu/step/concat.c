@@ -50,7 +50,7 @@ static takt_status compile(takt_planner *p)
     size_t *piece = takt_planner_get(p, n->in_count * sizeof *piece);
     if (f == NULL || piece == NULL)
         return TAKT_ERR_MEMORY;
-    int64_t axis = n->attr[takt_op_attr_index(n->op, "axis", 4)].i64;
+    int64_t axis = takt_node_int(n, "axis");
     axis += axis < 0 ? n->type->rank : 0;
     f->outer = 1;
     for (int d = 0; d < axis; d++)

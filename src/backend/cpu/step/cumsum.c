@@ -1,7 +1,8 @@
 /* cumsum.c - running sums, added one by one; f16 and bf16 are summed in f32. */
 #include <string.h>
 
-#include "backend/cpu/index.h"
+#include "backend/cpu/axis.h"
+#include "backend/cpu/cpu.h"
 #include "kernel/convert/convert.h"
 
 typedef struct facts {

@@ -1,5 +1,6 @@
 /* fill.c - values that depend on position and shape alone: iota and dim. */
-#include "backend/cpu/index.h"
+#include "backend/cpu/axis.h"
+#include "backend/cpu/cpu.h"
 #include "kernel/convert/convert.h"
 
 typedef struct facts {

@@ -1,4 +1,5 @@
 /* gather.c - rows at given indices along an axis, and a piece that starts at a given index. */
+#include "backend/cpu/axis.h"
 #include "backend/cpu/element.h"
 #include "backend/cpu/index.h"
 

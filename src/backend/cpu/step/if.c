@@ -1,6 +1,6 @@
 /* if.c - one of two subgraphs, each planned for itself; their memory is the same. */
 #include "backend/cpu/child.h"
-#include "backend/cpu/index.h"
+#include "backend/cpu/cpu.h"
 
 typedef struct facts {
     takt_child yes, no;
@@ -36,10 +36,10 @@ static takt_status compile(takt_planner *p)
     for (uint32_t k = 0; k < n->out_count; k++)
         TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
                                    : takt_planner_result(p, id, k, &index));
-    TAKT_TRY(takt_child_compile(p, n->attr[takt_op_attr_index(n->op, "then", 4)].graph, &f->yes));
+    TAKT_TRY(takt_child_compile(p, takt_node_attr(n, "then")->graph, &f->yes));
     const size_t first = p->step->scratch_bytes;
     p->step->scratch_bytes = 0; /* only one of them runs */
-    TAKT_TRY(takt_child_compile(p, n->attr[takt_op_attr_index(n->op, "else", 4)].graph, &f->no));
+    TAKT_TRY(takt_child_compile(p, takt_node_attr(n, "else")->graph, &f->no));
     if (p->step->scratch_bytes < first)
         p->step->scratch_bytes = first;
     p->step->run = run;

@@ -1,4 +1,5 @@
 /* index_add.c - rows of u added to rows of x, in the order of the indices. */
+#include "backend/cpu/axis.h"
 #include "backend/cpu/combine.h"
 #include "backend/cpu/index.h"
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "backend/cpu/child.h"
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/element.h"
-#include "backend/cpu/index.h"
 #include "base/ctx.h"
 
 /* What the body sees of the loop itself, in scratch. */
@@ -124,7 +124,7 @@ static takt_status compile(takt_planner *p)
                  .carried_count = (size_t)takt_node_int(n, "carried")};
     TAKT_TRY(add_ports(p, n, f));
     TAKT_TRY(takt_scratch_add(p, sizeof(counter), &f->counter_at));
-    TAKT_TRY(takt_child_compile(p, n->attr[takt_op_attr_index(n->op, "body", 4)].graph, &f->body));
+    TAKT_TRY(takt_child_compile(p, takt_node_attr(n, "body")->graph, &f->body));
     p->step->run = run;
     p->step->data = f;
     p->step->can_fault = true;

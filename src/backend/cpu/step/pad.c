@@ -92,8 +92,8 @@ static takt_status compile(takt_planner *p)
     size_t index;
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
     TAKT_TRY(takt_planner_output(p, id, &index));
-    const takt_attr *before = &n->attr[takt_op_attr_index(n->op, "before", 6)];
-    f->mode = n->attr[takt_op_attr_index(n->op, "mode", 4)].i64;
+    const takt_attr *before = takt_node_attr(n, "before");
+    f->mode = takt_node_int(n, "mode");
     f->rank = n->type->rank > 0 ? n->type->rank : 1;
     f->from[0] = f->to[0] = 1; /* of a scalar, which is only copied */
     f->rows = 1;

@@ -4,8 +4,9 @@
  * integers of at most 16 bits it is done in f32, where it is exact but for the one rounding that
  * the definition has; everything else in double.
  */
+#include "backend/cpu/axis.h"
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/element.h"
-#include "backend/cpu/index.h"
 #include "kernel/affine_f32/affine_f32.h"
 #include "kernel/convert/convert.h"
 

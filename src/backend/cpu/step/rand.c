@@ -3,7 +3,7 @@
  * Normal numbers use the map kernels' own logarithm, sine and cosine in double, so their bits do
  * not depend on the C library.
  */
-#include "backend/cpu/index.h"
+#include "backend/cpu/cpu.h"
 #include "base/philox.h"
 #include "kernel/convert/convert.h"
 #include "kernel/map/map.h"

@@ -9,21 +9,21 @@
 #include <string.h>
 
 #include "backend/cpu/child.h"
-#include "backend/cpu/index.h"
+#include "backend/cpu/cpu.h"
 #include "base/mem.h"
 #include "base/size.h"
 
 /* Axis `i` of the list `name`: which one of the tensor of rank 3 is walked. */
-static int axis_of(const takt_node *n, const char *name, size_t length, size_t i)
+static int axis_of(const takt_node *n, const char *name, size_t i)
 {
-    const takt_attr *list = &n->attr[takt_op_attr_index(n->op, name, length)];
+    const takt_attr *list = takt_node_attr(n, name);
     const int64_t axis = i < list->count ? list->i64s[i] : 0;
     return (int)(axis < 0 ? axis + 3 : axis);
 }
 
 static int sequence_axis(const takt_node *n, int input)
 {
-    return axis_of(n, "axes", 4, (size_t)input - (size_t)takt_node_int(n, "carried"));
+    return axis_of(n, "axes", (size_t)input - (size_t)takt_node_int(n, "carried"));
 }
 
 /* NULL if the scan is a cell that lies in memory as the kernels read it. */
@@ -32,7 +32,7 @@ static const char *find(const takt_node *n, takt_rnn_match *m)
     const char *why = takt_rnn_find(n, m);
     if (why != NULL)
         return why;
-    if (sequence_axis(n, m->x) == 2 || (m->y >= 0 && axis_of(n, "out_axes", 8, 0) == 2))
+    if (sequence_axis(n, m->x) == 2 || (m->y >= 0 && axis_of(n, "out_axes", 0) == 2))
         return "a recurrent cell whose units do not lie side by side";
     return NULL;
 }
@@ -83,7 +83,7 @@ static void renumber(int *number, const size_t *index)
 /* The constant of the body with that number. */
 static const takt_tensor *inner(const takt_node *n, int number)
 {
-    const takt_graph *body = n->attr[takt_op_attr_index(n->op, "body", 4)].graph;
+    const takt_graph *body = takt_node_attr(n, "body")->graph;
     return body->nodes[number & (TAKT_RNN_INNER - 1)].attr[0].tensor;
 }
 
@@ -152,7 +152,7 @@ static takt_status add_results(takt_planner *p, const takt_node *n, takt_rnn_fac
     renumber(&m->c_out, index);
     renumber(&m->y, index);
     if (m->y >= 0)
-        f->y = lane_of(&p->step->out[m->y], axis_of(n, "out_axes", 8, 0));
+        f->y = lane_of(&p->step->out[m->y], axis_of(n, "out_axes", 0));
     return TAKT_OK;
 }
 

@@ -1,7 +1,7 @@
 /* scan.c - a body run for each element of sequences; carried values go back and forth. */
 #include "backend/cpu/child.h"
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/element.h"
-#include "backend/cpu/index.h"
 #include "backend/cpu/rnn/match.h"
 
 typedef struct facts {
@@ -57,9 +57,9 @@ static void run(const takt_step *s, const takt_task *t)
     }
 }
 
-static int64_t axis_of(const takt_node *n, const char *name, size_t length, size_t i)
+static int64_t axis_of(const takt_node *n, const char *name, size_t i)
 {
-    const takt_attr *list = &n->attr[takt_op_attr_index(n->op, name, length)];
+    const takt_attr *list = takt_node_attr(n, name);
     return i < list->count ? list->i64s[i] : 0;
 }
 
@@ -71,8 +71,8 @@ static takt_status add_ports(takt_planner *p, const takt_node *n, facts *f)
         TAKT_TRY(takt_planner_input(p, n->in[k], &index));
         const size_t i = k - f->carried_count;
         if (k >= f->carried_count && i < f->sequence_count)
-            TAKT_TRY(takt_lane_compile(p, &p->step->in[index], axis_of(n, "axes", 4, i),
-                                       &f->sequences[i]));
+            TAKT_TRY(
+                takt_lane_compile(p, &p->step->in[index], axis_of(n, "axes", i), &f->sequences[i]));
     }
     for (uint32_t k = 0; k < n->out_count; k++) {
         TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
@@ -81,7 +81,7 @@ static takt_status add_ports(takt_planner *p, const takt_node *n, facts *f)
         if (k < f->carried_count)
             TAKT_TRY(takt_carried_compile(p, k, index, &f->carried[k]));
         else
-            TAKT_TRY(takt_lane_compile(p, &p->step->out[index], axis_of(n, "out_axes", 8, i),
+            TAKT_TRY(takt_lane_compile(p, &p->step->out[index], axis_of(n, "out_axes", i),
                                        &f->results[i]));
     }
     return TAKT_OK;
@@ -102,7 +102,7 @@ static takt_status compile(takt_planner *p)
                  .sequence_count = (size_t)takt_node_int(n, "sequences"),
                  .reverse = takt_node_int(n, "reverse") != 0};
     TAKT_TRY(add_ports(p, n, f));
-    TAKT_TRY(takt_child_compile(p, n->attr[takt_op_attr_index(n->op, "body", 4)].graph, &f->body));
+    TAKT_TRY(takt_child_compile(p, takt_node_attr(n, "body")->graph, &f->body));
     takt_rnn_match cell;
     const char *why = takt_rnn_find(n, &cell);
     if (why == NULL || why[0] != '\0')

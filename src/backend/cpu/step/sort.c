@@ -1,6 +1,7 @@
 /* sort.c - sort and top_k: one line along the axis after another, in scratch. */
+#include "backend/cpu/axis.h"
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/element.h"
-#include "backend/cpu/index.h"
 #include "backend/cpu/order.h"
 #include "base/size.h"
 

@@ -3,6 +3,7 @@
  * If x is state and the result its next value, the state is written where it lies; what was there
  * is kept until the run has succeeded.
  */
+#include "backend/cpu/axis.h"
 #include "backend/cpu/element.h"
 #include "backend/cpu/index.h"
 
