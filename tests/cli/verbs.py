@@ -1,9 +1,10 @@
 """verbs.py - every verb does its work, in text and in JSON, and explains itself on one screen."""
 import os
 import re
+import shutil
 import sys
 
-from _cli import CNN, MLP, STREAM, expect, finish, parsed, path, succeeds, takt, write
+from _cli import CNN, MLP, ROOT, STREAM, expect, finish, parsed, path, succeeds, takt, write
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx"))
 import _pb  # noqa: E402
@@ -114,6 +115,18 @@ expect("compiler: " in build and "flags: " in build, build)
 expect({"version", "commit", "flags"} <= set(parsed("version", "--build", "--json")),
        "version --build --json")
 expect(list(parsed("version", "--json")) == ["version"], "version --json")
+listed = {verb["name"]: verb for verb in parsed("help", "--json")["verbs"]}
+expect({"run", "benchmark run"} <= set(listed), "help --json lacks verbs")
+expect({"name": "threads", "letter": "t", "kind": "count"}.items() <= next(
+    flag for flag in listed["run"]["flags"] if flag["name"] == "threads").items(), "a flag")
+expect([verb["name"] for verb in parsed("help", "plan", "--json")["verbs"]] == ["plan"], "help")
+for words in (("extract", MLP, "--to", "h"), ("extract", MLP), ("batch", STREAM)):
+    cut = parsed(*words, "--json")
+    expect(cut["text"].startswith(f"model {cut['model']}("), f"{words}: {cut}")
+shutil.copy(os.path.join(ROOT, MLP), path("ready.takt"))
+ready = parsed("benchmark", "prepare", path("ready.takt"), "--json")
+expect(ready["inputs"] == [path("ready.takt.x.npy")] and os.path.exists(ready["settings"]) and
+       os.path.exists(ready["compiled"]) and ready["threads"] >= 1, f"prepare --json: {ready}")
 expect(succeeds("--version") == succeeds("version"), "takt --version")
 
 # run

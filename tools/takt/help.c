@@ -57,6 +57,58 @@ void tool_help_all(void)
            exits);
 }
 
+static void member(const char *key, const char *value, const char *before)
+{
+    printf("%s\"%s\": ", before, key);
+    tool_print_string(stdout, value);
+}
+
+static void flags_json(const takt_verb *v)
+{
+    static const char *const kinds[] = {
+        [TAKT_FLAG_SWITCH] = "switch", [TAKT_FLAG_TEXT] = "text",     [TAKT_FLAG_LIST] = "list",
+        [TAKT_FLAG_COUNT] = "count",   [TAKT_FLAG_NUMBER] = "number", [TAKT_FLAG_BYTES] = "bytes",
+        [TAKT_FLAG_TIME] = "time",     [TAKT_FLAG_LEVEL] = "level"};
+    const char *before = "";
+    for (int id = 0; id < TAKT_FLAG_IDS; id++) {
+        const tool_flag *f = &tool_flags[id];
+        const char letter[2] = {f->letter, '\0'};
+        if (!tool_verb_takes(v, (tool_flag_id)id))
+            continue;
+        printf("%s\n    {", before);
+        member("name", f->name, "");
+        if (f->letter != 0)
+            member("letter", letter, ", ");
+        member("kind", kinds[f->kind], ", ");
+        member("argument", f->argument, ", ");
+        member("summary", f->summary, ", ");
+        printf("}");
+        before = ",";
+    }
+}
+
+void tool_help_json(const takt_verb *only)
+{
+    const char *before = "";
+    char name[64];
+    printf("{\"version\": \"%s\", \"verbs\": [", takt_version());
+    for (size_t i = 0; i < tool_verb_count; i++) {
+        const takt_verb *v = tool_verbs[i];
+        if (only != NULL && v != only)
+            continue;
+        printf("%s\n  {", before);
+        member("name", tool_typed(v, name, sizeof name), "");
+        member("summary", v->summary, ", ");
+        member("arguments", v->arguments, ", ");
+        member("example", v->example, ", ");
+        printf(", \"flags\": [");
+        flags_json(v);
+        printf("]}");
+        before = ",";
+    }
+    printf("]}\n");
+}
+
 bool tool_help_group(const char *group)
 {
     const size_t length = strlen(group);

@@ -141,6 +141,8 @@ void tool_near_file(const char *path, char *hint, size_t size);
 const char *tool_typed(const takt_verb *v, char *to, size_t size);
 void tool_help_verb(const takt_verb *verb);
 void tool_help_all(void);
+/* All verbs with their flags, or one of them, as an object. */
+void tool_help_json(const takt_verb *only);
 /* The verbs `group-...`, which are written as two words; false if there is none. */
 bool tool_help_group(const char *group);
 void tool_help_man(void);
@@ -159,6 +161,8 @@ takt_model *tool_open_model(takt_tool *t, int *code);
 bool tool_spares_model(const takt_tool *t, const char *path);
 /* The same, and whether its ending names a format of models. */
 bool tool_model_ending(const takt_tool *t, const char *path);
+/* Its text, or an object that holds it; `shortened`: large constants only begin. */
+int tool_print_model(const takt_tool *t, const takt_model *model, bool shortened);
 /* A model that a verb made, to -o: text, or with the ending .taktp compiled; without it to standard
  * output. `command` is kept in a compiled one. */
 int tool_write_model(takt_tool *t, const takt_model *model, const char *command);

@@ -1,8 +1,9 @@
 /* write_model.c - models that verbs make: as text or compiled, to a file or to standard output. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tool.h"
+#include "measure.h"
 
 static void tell(const takt_tool *t, const takt_model *model, const char *path)
 {
@@ -51,11 +52,28 @@ bool tool_model_ending(const takt_tool *t, const char *path)
     return false;
 }
 
+int tool_print_model(const takt_tool *t, const takt_model *model, bool shortened)
+{
+    tool_buffer text = {0};
+    if (!tool_on(t, TAKT_F_JSON))
+        return tool_finish(t, takt_model_print(model, shortened, tool_to_stdout, NULL));
+    const int code = tool_finish(t, takt_model_print(model, shortened, tool_to_buffer, &text));
+    if (code == TAKT_EXIT_OK && tool_to_buffer(&text, "", 1) == 0) {
+        printf("{\"model\": ");
+        tool_print_string(stdout, takt_model_name(model));
+        printf(", \"text\": ");
+        tool_print_string(stdout, text.at);
+        printf("}\n");
+    }
+    free(text.at);
+    return code;
+}
+
 int tool_write_model(takt_tool *t, const takt_model *model, const char *command)
 {
     const char *path = tool_text_of(t, TAKT_F_MODEL_FILE);
     if (path == NULL || strcmp(path, "-") == 0)
-        return tool_finish(t, takt_model_print(model, false, tool_to_stdout, NULL));
+        return tool_print_model(t, model, false);
     if (!tool_model_ending(t, path))
         return TAKT_EXIT_USAGE;
     const takt_save_options options = {.command = command};

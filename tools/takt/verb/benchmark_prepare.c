@@ -4,9 +4,22 @@
 
 #include "measure.h"
 
+/* A file that was written: a line, or a member of the object. */
+static void tell(const takt_tool *t, const char *what, const char *path)
+{
+    if (!tool_on(t, TAKT_F_JSON)) {
+        printf("%-9s %s\n", what, path);
+        return;
+    }
+    printf(", \"%s\": ", what);
+    tool_print_string(stdout, path);
+}
+
 /* <model>.<input>.npy for every input, so that all later runs have the same data. */
 static int save_inputs(takt_tool *t, const tool_bench *b, const char *model)
 {
+    const bool json = tool_on(t, TAKT_F_JSON);
+    printf("%s", json ? ", \"inputs\": [" : "");
     for (size_t i = 0; i < takt_session_input_count(b->session); i++) {
         char path[2048];
         const takt_desc *d = takt_session_input_desc(b->session, i);
@@ -17,8 +30,14 @@ static int save_inputs(takt_tool *t, const tool_bench *b, const char *model)
             tool_finish(t, takt_npy_save(t->ctx, path, takt_session_input(b->session, i)));
         if (code != TAKT_EXIT_OK)
             return code;
-        printf("input     %s\n", path);
+        if (json) {
+            printf("%s", i > 0 ? ", " : "");
+            tool_print_string(stdout, path);
+        } else {
+            tell(t, "input", path);
+        }
     }
+    printf("%s", json ? "]" : "");
     return TAKT_EXIT_OK;
 }
 
@@ -60,7 +79,7 @@ static int save_config(takt_tool *t, const tool_bench *b, const char *model)
     fprintf(to, "\n}\n");
     if (fclose(to) != 0)
         return tool_cannot_write(t, path);
-    printf("settings  %s\n", path);
+    tell(t, "settings", path);
     return TAKT_EXIT_OK;
 }
 
@@ -77,7 +96,7 @@ static int save_compiled(takt_tool *t, const tool_bench *b, const char *model)
     const takt_save_options options = {.source = model, .command = "takt benchmark prepare"};
     const int code = tool_finish(t, takt_model_save(b->model, path, &options));
     if (code == TAKT_EXIT_OK)
-        printf("compiled  %s\n", path);
+        tell(t, "compiled", path);
     return code;
 }
 
@@ -85,6 +104,7 @@ static int run(takt_tool *t)
 {
     tool_bench b;
     takt_plan_info info;
+    const bool json = tool_on(t, TAKT_F_JSON);
     const char *model = tool_text_of(t, TAKT_F_MODEL);
     int code = tool_bench_open(t, &b);
     if (code != TAKT_EXIT_OK)
@@ -95,15 +115,20 @@ static int run(takt_tool *t)
                ? TAKT_EXIT_OK
                : tool_report_error(t, takt_session_error(b.session));
     if (code == TAKT_EXIT_OK) {
-        printf("loaded    in %.3f ms\nplanned   in %.3f ms: %zu steps, %llu bytes, %d threads\n",
-               b.load_ns * 1e-6, b.plan_ns * 1e-6, info.steps, (unsigned long long)info.peak,
-               info.threads);
+        printf(
+            json
+                ? "{\"load_ms\": %.3f, \"plan_ms\": %.3f, \"steps\": %zu, \"peak_bytes\": %llu, "
+                  "\"threads\": %d"
+                : "loaded    in %.3f ms\nplanned   in %.3f ms: %zu steps, %llu bytes, %d threads\n",
+            b.load_ns * 1e-6, b.plan_ns * 1e-6, info.steps, (unsigned long long)info.peak,
+            info.threads);
         code = save_compiled(t, &b, model);
     }
     if (code == TAKT_EXIT_OK)
         code = save_inputs(t, &b, model);
     if (code == TAKT_EXIT_OK)
         code = save_config(t, &b, model);
+    printf("%s", json && code == TAKT_EXIT_OK ? "}\n" : "");
     tool_bench_close(&b);
     return code;
 }

@@ -14,8 +14,7 @@ static int run(takt_tool *t)
     /* Who asks for names alone gets them; megabytes of weights would hide them. */
     const bool lists = from == NULL && to == NULL && tool_text_of(t, TAKT_F_MODEL_FILE) == NULL;
     if (part != NULL)
-        code = lists ? tool_finish(t, takt_model_print(part, true, tool_to_stdout, NULL))
-                     : tool_write_model(t, part, "takt extract");
+        code = lists ? tool_print_model(t, part, true) : tool_write_model(t, part, "takt extract");
     free(from);
     free(to);
     takt_model_destroy(part);

@@ -7,8 +7,12 @@ static int run(takt_tool *t)
         tool_help_man();
         return TAKT_EXIT_OK;
     }
+    const bool json = tool_on(t, TAKT_F_JSON);
     if (t->arg_count == 0) {
-        tool_help_all();
+        if (json)
+            tool_help_json(NULL);
+        else
+            tool_help_all();
         return TAKT_EXIT_OK;
     }
     char pair[64] = "";
@@ -22,7 +26,10 @@ static int run(takt_tool *t)
         return TAKT_EXIT_OK;
     if (verb == NULL)
         return tool_unknown_verb(t, t->args[0], t->arg_count > 1 ? t->args[1] : NULL);
-    tool_help_verb(verb);
+    if (json)
+        tool_help_json(verb);
+    else
+        tool_help_verb(verb);
     return TAKT_EXIT_OK;
 }
 
