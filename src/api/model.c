@@ -205,6 +205,8 @@ takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
                                     takt_model **model)
 {
     *model = NULL;
+    if (ctx == NULL)
+        return TAKT_ERR_ARGUMENT;
     if (path == NULL)
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_model_load: path is NULL");
     takt_skim skim;

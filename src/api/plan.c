@@ -161,6 +161,8 @@ takt_status takt_plan_create(const takt_model *m, const takt_plan_options *optio
                              takt_plan **plan)
 {
     *plan = NULL;
+    if (m == NULL)
+        return TAKT_ERR_ARGUMENT; /* what could not be loaded has no context to tell */
     takt_plan_options o;
     const uint64_t start = m->ctx->now_ns(m->ctx->clock_user);
     takt_plan_settings settings = {0};

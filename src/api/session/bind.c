@@ -199,6 +199,8 @@ static takt_status bind_strided(takt_session *s, takt_place_kind place, size_t i
 
 takt_status takt_session_bind(takt_session *s, const char *name, const takt_tensor_view *view)
 {
+    if (s == NULL)
+        return TAKT_ERR_ARGUMENT;
     const takt_graph *g = s->plan->graph;
     if (name == NULL || view == NULL)
         return takt_error_set(&s->error, TAKT_E_ARGUMENT, "takt_session_bind: %s is NULL",
@@ -305,30 +307,30 @@ static const takt_tensor_view *look(takt_session *s, takt_place_kind place, size
 
 const takt_tensor_view *takt_session_input(takt_session *s, size_t index)
 {
-    return index < s->plan->graph->input_count ? look(s, TAKT_PLACE_INPUT, index) : NULL;
+    return index < takt_session_input_count(s) ? look(s, TAKT_PLACE_INPUT, index) : NULL;
 }
 
 const takt_tensor_view *takt_session_output(takt_session *s, size_t index)
 {
-    return index < s->plan->graph->output_count ? look(s, TAKT_PLACE_OUTPUT, index) : NULL;
+    return index < takt_session_output_count(s) ? look(s, TAKT_PLACE_OUTPUT, index) : NULL;
 }
 
 size_t takt_session_input_count(const takt_session *s)
 {
-    return s->plan->graph->input_count;
+    return s != NULL ? s->plan->graph->input_count : 0;
 }
 
 size_t takt_session_output_count(const takt_session *s)
 {
-    return s->plan->graph->output_count;
+    return s != NULL ? s->plan->graph->output_count : 0;
 }
 
 const takt_desc *takt_session_input_desc(const takt_session *s, size_t index)
 {
-    return index < s->plan->graph->input_count ? &s->input_descs[index] : NULL;
+    return index < takt_session_input_count(s) ? &s->input_descs[index] : NULL;
 }
 
 const takt_desc *takt_session_output_desc(const takt_session *s, size_t index)
 {
-    return index < s->plan->graph->output_count ? &s->output_descs[index] : NULL;
+    return index < takt_session_output_count(s) ? &s->output_descs[index] : NULL;
 }

@@ -59,11 +59,13 @@ static takt_status run(takt_session *s, uint64_t deadline_ns)
 
 takt_status takt_session_run(takt_session *s)
 {
-    return run(s, 0);
+    return s != NULL ? run(s, 0) : TAKT_ERR_ARGUMENT;
 }
 
 takt_status takt_session_run_deadline(takt_session *s, uint64_t budget_ns)
 {
+    if (s == NULL)
+        return TAKT_ERR_ARGUMENT;
     const uint64_t now = s->ctx->now_ns(s->ctx->clock_user);
     const uint64_t end = now > UINT64_MAX - budget_ns ? UINT64_MAX : now + budget_ns;
     return run(s, end > 0 ? end : 1);
@@ -76,7 +78,12 @@ void takt_session_cancel(takt_session *s)
 
 const takt_error *takt_session_error(const takt_session *s)
 {
-    return &s->error;
+    static const takt_error no_session = {
+        .status = TAKT_ERR_ARGUMENT,
+        .offset = -1,
+        .message = "there is no session",
+    };
+    return s != NULL ? &s->error : &no_session;
 }
 
 /* ---- the first run as fast as the others ---- */

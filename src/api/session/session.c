@@ -139,6 +139,8 @@ takt_status takt_session_create(takt_plan *plan, const takt_session_options *opt
     takt_session_options o;
     *session = NULL;
     void *block;
+    if (plan == NULL)
+        return TAKT_ERR_ARGUMENT;
     TAKT_TRY(takt_options_read(plan->ctx, "takt_session_options", options, &o, sizeof o));
     TAKT_TRY(takt_mem_zero(plan->ctx, 1, sizeof(takt_session), "session", &block));
     takt_session *s = block;

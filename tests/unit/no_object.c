@@ -1,0 +1,37 @@
+/* no_object.c - a program that looks at no status goes on with objects that are NULL: it fails from
+ * there on, and does not fall. */
+#include "test.h"
+
+#include <string.h>
+
+#include <takt/takt.h>
+
+int main(void)
+{
+    takt_ctx *ctx = NULL;
+    takt_model *model = NULL;
+    takt_plan *plan = NULL;
+    takt_session *session = NULL;
+    const takt_tensor_view view = {.dtype = TAKT_F32};
+    EXPECT(takt_model_load(NULL, "examples/mlp.takt", NULL, &model) == TAKT_ERR_ARGUMENT);
+    EXPECT_OK(ctx, takt_ctx_create(NULL, &ctx));
+    EXPECT_STATUS(ctx, takt_model_load(ctx, "nowhere.takt", NULL, &model), TAKT_ERR_IO);
+    EXPECT(takt_plan_create(model, NULL, &plan) == TAKT_ERR_ARGUMENT);
+    EXPECT(takt_session_create(plan, NULL, &session) == TAKT_ERR_ARGUMENT);
+    EXPECT(model == NULL && plan == NULL && session == NULL);
+    EXPECT(takt_session_input_count(session) == 0 && takt_session_output_count(session) == 0);
+    EXPECT(takt_session_input(session, 0) == NULL && takt_session_output(session, 0) == NULL);
+    EXPECT(takt_session_input_desc(session, 0) == NULL);
+    EXPECT(takt_session_output_desc(session, 0) == NULL);
+    EXPECT(takt_session_bind(session, "x", &view) == TAKT_ERR_ARGUMENT);
+    EXPECT(takt_session_run(session) == TAKT_ERR_ARGUMENT);
+    EXPECT(takt_session_run_deadline(session, 1) == TAKT_ERR_ARGUMENT);
+    EXPECT(takt_session_error(session)->status == TAKT_ERR_ARGUMENT);
+    EXPECT(strcmp(takt_session_error(session)->message, "there is no session") == 0);
+    EXPECT(strstr(takt_last_error(ctx), "nowhere.takt") != NULL); /* the first failure is kept */
+    takt_session_destroy(session);
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
+    takt_ctx_destroy(ctx);
+    return test_done();
+}
