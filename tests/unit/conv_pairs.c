@@ -132,40 +132,6 @@ static void apart(void)
         check(&cases[i]);
 }
 
-/* Of many threads another made what one reads, so smaller values are worth it; not if half of them
- * were computed twice. */
-static void many_threads(void)
-{
-    static const struct {
-        const char *text;
-        size_t pairs;
-    } cases[] = {
-        {"model m(x: f32[1, 8, 64, 64]) { return x |> conv(66, 1) |> depthwise(3) |> conv(2, 1) }",
-         1},
-        {"model m(x: f32[1, 8, 60, 70]) { return x |> conv(66, 1) |> depthwise(3) |> conv(2, 1) }",
-         0},
-        {"model m(x: f32[1, 8, 64, 64]) { return x |> conv(60, 1) |> depthwise(3) |> conv(2, 1) }",
-         0},
-    };
-    static conv_result one, many;
-    takt_ctx *ctx;
-    takt_model *model;
-    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
-        return;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *text = cases[i].text;
-        const takt_plan_options alone = {.threads = 1}, together = {.threads = 16};
-        if (!EXPECT_OK(ctx, takt_model_load_memory(ctx, "pair", text, strlen(text), NULL, &model)))
-            break;
-        EXPECT(pairs_with(model, 16, NULL) == cases[i].pairs, "%s\n    with 16 threads", text);
-        if (EXPECT_OK(ctx, conv_run(model, &alone, false, &one)) &&
-            EXPECT_OK(ctx, conv_run(model, &together, false, &many)))
-            EXPECT(conv_difference(&one, &many) == one.count, "%s\n    differs", text);
-        takt_model_destroy(model);
-    }
-    takt_ctx_destroy(ctx);
-}
-
 /* Weights in 16 bits, or products by bf16 dot products, are other steps' business. */
 static void other_numbers(void)
 {
@@ -189,4 +155,4 @@ static void other_numbers(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(joined, apart, many_threads, other_numbers)
+TEST_MAIN(joined, apart, other_numbers)

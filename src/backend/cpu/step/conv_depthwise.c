@@ -12,9 +12,7 @@ enum {
     RING_BYTES = 256 << 10,  /* of lines that are kept */
     BETWEEN_BYTES = 1 << 20, /* for each thread: smaller values stay near as they are */
     TURN_MIN = 2,            /* lines of outputs at a time at least */
-    TWICE = 8,               /* at most one in so many lines is computed twice */
-    MANY = 8,                /* threads of which another made what one reads: it is not near, */
-    MANY_TWICE = 2           /* and computing more of it again takes less time */
+    TWICE = 8                /* at most one in so many lines is computed twice */
 };
 
 typedef struct facts {
@@ -70,12 +68,10 @@ static const char *continues(const takt_planner *p, const takt_group *group, tak
     if (!has_plain_weights(p, first) || !has_plain_weights(p, node) || p->settings->is_fast)
         return "the convolutions' weights are not f32 constants";
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    const size_t sharing = threads < MANY ? threads : 1;
-    if (a.batch * a.positions / sharing < BETWEEN_BYTES / sizeof(float) / a.cout)
+    if (a.batch * a.positions / threads < BETWEEN_BYTES / sizeof(float) / a.cout)
         return "the value between the convolutions is small enough to stay near";
     const size_t twice = threads > 1 ? b.kernel[1] - b.stride[1] : 0;
-    const size_t most = threads < MANY ? TWICE : MANY_TWICE;
-    if (b.batch * b.out[1] / threads * b.stride[1] < most * twice)
+    if (b.batch * b.out[1] / threads * b.stride[1] < TWICE * twice)
         return "too many lines would be computed twice";
     return NULL;
 }
