@@ -7,7 +7,7 @@
  *     MASKED   whether a tile can end within a panel
  *     STREAMS  panels that one row reads at a time (4 or 8), FAR_STREAMS from beyond the caches
  *     ASKS_FAR  bytes of B from which on a single strip's tiles ask for it themselves
- *               (tile_job.is_far); 0: never
+ *               (tile_job.is_far); 0: never. ASKS_NEAR  bytes up to which they do so from L2, or 0
  * includes this file, and supplies the functions declared below; stored.h has those about B in
  * another form. It defines RUNS as 1 if a tile may be a run of them (tile_job.count); PANELS is 1
  * then. It defines BELOW as 1 if a run may only be of tiles below each other, whose A is in place.
@@ -300,11 +300,14 @@ static void columns_of_block(const gemm *g, const block *o)
     }
 }
 
-/* Whether B goes by once, and its tiles ask for it. */
+/* Whether B goes by once, and its tiles ask for it. What L3 holds some processors bring faster if
+ * nobody asks, but not what L2 holds. */
 static bool asks_far(const gemm *g)
 {
-    const bool is_large = g->n * g->k + 1 > ASKS_FAR / sizeof(elem) || (g->walk && g->walk->is_far);
-    return ASKS_FAR > 0 && is_large && !is_stored(g) && g->m <= tallest(g) &&
+    const size_t size = sizeof(elem), count = g->n * g->k;
+    const bool is_near = count <= ASKS_NEAR / size && count > ASKS_NEAR / size / 8;
+    const bool comes_far = count + 1 > ASKS_FAR / size || (g->walk && g->walk->is_far);
+    return ASKS_FAR > 0 && (is_near || comes_far) && !is_stored(g) && g->m <= tallest(g) &&
            !(g->walk && g->walk->asks_nothing);
 }
 

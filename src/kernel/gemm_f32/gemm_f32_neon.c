@@ -14,7 +14,7 @@ typedef takt_gemm_f32 gemm;
 typedef takt_epilogue_f32 epilogue;
 enum { WIDE = 12, NARROW = 8, PANELS = 1, MR = 8, QUAD = 4 };
 enum { A_BYTES = 1024 << 10, B_BYTES = 192 << 10, MASKED = 0, HALF_ROWS = 1 };
-enum { STREAMS = 4, FAR_STREAMS = STREAMS, ASKS_FAR = 128 << 10 };
+enum { STREAMS = 4, FAR_STREAMS = STREAMS, ASKS_FAR = 16 << 20, ASKS_NEAR = 1 << 20 };
 
 #include "kernel/gemm_f32/epilogue.h"
 

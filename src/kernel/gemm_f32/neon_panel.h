@@ -279,14 +279,14 @@ _Static_assert(TAKT_GEMM_ACT_RELU == 1 && TAKT_GEMM_ACT_CLIP == 2 && TAKT_GEMM_A
                "the assembly tests bits 0 and 1");
 
 /* Beside each other, tiles ask for B of the next block, into L2; below each other, for the next
- * panel, into L1. Where rows are a single strip and B goes by once, they ask for all of B, 4 KB
- * ahead: at 2 KB it is too late, at 6 KB it is slower than without, and so is a line of three. */
+ * panel, into L1. Where rows are a single strip and B goes by once, they ask for all of B, 3.5
+ * KB ahead: 2 KB are too few, with 4 or 6 it is slower than without, and so is a line of three. */
 #define BESIDE_0 "prfm pldl2keep, [%[f]]\n\t"
 #define BESIDE_1 "add %[f], %[f], %[fs]\n\t"
 #define BELOW_0 "prfm pldl1keep, [%[f]]\n\t"
 #define BELOW_1 BESIDE_1
-#define ALONE_0 "prfm pldl2keep, [%[b], #4096]\n\tprfm pldl2keep, [%[b], #4160]\n\t"
-#define ALONE_1 "prfm pldl2keep, [%[b], #4224]\n\t"
+#define ALONE_0 "prfm pldl2keep, [%[b], #3584]\n\tprfm pldl2keep, [%[b], #3648]\n\t"
+#define ALONE_1 "prfm pldl2keep, [%[b], #3712]\n\t"
 #define PACKED_TILES(R, T)                                                                         \
     PACKED_TILE(beside, R, 3, T, BESIDE)                                                           \
     PACKED_TILE(beside, R, 2, T, BESIDE)                                                           \
