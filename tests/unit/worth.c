@@ -9,7 +9,7 @@
 #include "plan/plan.h"
 
 /* A microsecond to call others, a quarter more for each. */
-static const takt_worth slow_call = {1e4, 2e4, 1e4, 1, 0.25, 0.9, 4, 1};
+static const takt_worth slow_call = {1e4, 2e4, 1e4, 1e4, 1, 0.25, 0.9, 4, 1};
 
 /* Tasks for 2, 8 and 16 threads: none, some, half of many, or several for each. */
 static void tasks_of(void)
@@ -17,10 +17,10 @@ static void tasks_of(void)
     static const struct {
         double us;
         size_t of_2, of_8, of_16;
-    } cases[] = {{0, 1, 1, 1},     {1, 1, 1, 1},         {3, 1, 1, 1},   {3.7, 1, 4, 4},
-                 {4, 2, 4, 4},     {9, 2, 4, 6},         {16, 2, 4, 8},  {20, 4, 4, 8},
-                 {40, 8, 4, 8},    {48, 8, 16, 8},       {90, 8, 24, 8}, {96, 8, 32, 32},
-                 {1e4, 8, 32, 64}, {INFINITY, 8, 32, 64}};
+    } cases[] = {{0, 1, 1, 1},    {1, 1, 1, 1},    {3, 1, 1, 1},     {3.7, 1, 4, 4},
+                 {4, 2, 4, 4},    {9, 2, 4, 6},    {16, 2, 4, 8},    {20, 4, 4, 8},
+                 {31, 6, 4, 8},   {32, 6, 16, 8},  {48, 8, 24, 8},   {63, 8, 24, 8},
+                 {64, 8, 32, 32}, {96, 8, 32, 48}, {1e4, 8, 32, 64}, {INFINITY, 8, 32, 64}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const double us = cases[i].us;
         const size_t two = takt_worth_tasks(&slow_call, us, 2),
@@ -62,6 +62,8 @@ static void never_longer(void)
 static void by_the_slower(void)
 {
     EXPECT(takt_worth_us(&slow_call, 1e6, 1e6) == 100 && takt_worth_us(&slow_call, 1e5, 1e6) == 50);
+    /* A megabyte from near by, two from far away. */
+    EXPECT(takt_worth_us(&slow_call, 0, 3 << 20) == (1 << 20) / 2e4 + (2 << 20) / 1e4);
     EXPECT(takt_worth_of(1) != takt_worth_of(1u << TAKT_ISA_avx512 | 1));
     EXPECT(takt_worth_of(1u << TAKT_ISA_avx512 | 1u << TAKT_ISA_avx2)->flops_per_us >
            takt_worth_of(1u << TAKT_ISA_avx2)->flops_per_us);
@@ -95,9 +97,9 @@ static void steps(void)
         "  param a: f32[40, 30] = normal(0, 0.1)\n  param b: f32[30, 1200] = normal(0, 0.1)\n"
         "  param c: f32[1200, 3000] = normal(0, 0.1)\n"
         "  y = op.matmul(x, a)\n  z = op.matmul(y, b)\n  return op.matmul(z, c)\n}\n";
-    static const char move[] = "model m(x: f32[64, 40]) { return op.transpose(x, perm=[1, 0]) }\n";
-    static const char moved[] = "model m(x: f32[64, 64]) seed=1 {\n"
-                                "  param w: f32[64, 40] = normal(0, 0.1)\n"
+    static const char move[] = "model m(x: f32[68, 50]) { return op.transpose(x, perm=[1, 0]) }\n";
+    static const char moved[] = "model m(x: f32[68, 64]) seed=1 {\n"
+                                "  param w: f32[64, 50] = normal(0, 0.1)\n"
                                 "  return op.transpose(op.matmul(x, w), perm=[1, 0])\n}\n";
     static const int threads[] = {1, 2, 8, 16};
     takt_ctx *ctx;

@@ -250,8 +250,10 @@ static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
     if (f->mm.batch > 1) {
         f->cut = takt_cpu_cut_products(&work, f->mm.batch, &pace);
     } else {
-        f->cut = tasks > 1 ? takt_cpu_cut_finer(&work, takt_cpu_cut_of(&work, tasks, bytes), &pace)
-                           : cut_turns(p, f, info->rows, bytes);
+        f->cut =
+            tasks > 1 ? takt_cpu_cut_of(&work, tasks, bytes) : cut_turns(p, f, info->rows, bytes);
+        if (tasks > 1 && tasks >= threads)
+            f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
         f->cut = cut_broad(f, info, f->cut);
     }
     f->is_shared = !f->is_packed && (f->mm.batch == 1 || f->cut.rows > 1);

@@ -4,17 +4,18 @@
 #include <stdbool.h>
 
 enum { MANY_THREADS = 8 };          /* of which some are slower than others */
-enum { LEAST_US = 5, MANY_US = 3 }; /* of a task, where one for each thread would do */
+enum { LEAST_US = 5, MANY_US = 2 }; /* of a task, where one for each thread would do */
 enum { MOST = 4 };                  /* tasks for each thread */
 static const double FOREVER = 1e12;
+static const double NEAR_BYTES = 1 << 20; /* that stay in a thread's own caches */
 
 /* Measured on a Neoverse V1 of two cores and a Xeon whose 16 threads are 8 cores (bench/NOTES.md);
  * the others lie between. */
-static const takt_worth arm = {6e4, 6e4, 1e5, 0.3, 0.1, 0.9, 4, 8};
-static const takt_worth avx512 = {1.2e5, 9e4, 6e3, 0.6, 0.15, 0.75, 4, 32};
-static const takt_worth amx = {1.2e5, 9e4, 6e3, 0.6, 0.15, 0.75, 8, 32};
-static const takt_worth avx2 = {6e4, 6e4, 6e3, 0.6, 0.15, 0.75, 1, 16};
-static const takt_worth plain = {5e3, 2e4, 6e3, 0.6, 0.15, 0.75, 1, 1};
+static const takt_worth arm = {6e4, 6e4, 3e4, 1e5, 0.3, 0.1, 0.9, 4, 8};
+static const takt_worth avx512 = {1.2e5, 9e4, 2e4, 6e3, 0.9, 0.15, 0.75, 4, 32};
+static const takt_worth amx = {1.2e5, 9e4, 2e4, 6e3, 0.9, 0.15, 0.75, 16, 32};
+static const takt_worth avx2 = {6e4, 6e4, 2e4, 6e3, 0.9, 0.15, 0.75, 1, 16};
+static const takt_worth plain = {5e3, 2e4, 2e4, 6e3, 0.9, 0.15, 0.75, 1, 1};
 
 const takt_worth *takt_worth_of(takt_isa_set isas)
 {
@@ -27,7 +28,9 @@ const takt_worth *takt_worth_of(takt_isa_set isas)
 
 double takt_worth_us(const takt_worth *w, double flops, double bytes)
 {
-    const double by_flops = flops / w->flops_per_us, by_bytes = bytes / w->bytes_per_us;
+    const double near = bytes < NEAR_BYTES ? bytes : NEAR_BYTES, far = bytes - near;
+    const double by_flops = flops / w->flops_per_us;
+    const double by_bytes = near / w->bytes_per_us + far / w->far_per_us;
     return by_flops > by_bytes ? by_flops : by_bytes;
 }
 

@@ -22,6 +22,7 @@
 /* A kind of machine. */
 typedef struct takt_worth {
     double flops_per_us, bytes_per_us; /* of one thread, as kernels reach on small work */
+    double far_per_us;                 /* bytes beyond its own caches */
     double moved_per_us;               /* bytes that another thread wrote just before */
     double call_us;     /* until others have begun, and until the caller has seen that they ended */
     double each_us;     /* more for each of them */

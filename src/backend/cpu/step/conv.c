@@ -17,7 +17,7 @@
 #include "base/size.h"
 #include "op/util/narrow.h"
 
-enum { DIRECT_ROW = 2, GATHERED_ROW = 3 }; /* costs besides multiplying, in rows by panels */
+enum { DIRECT_ROW = 2, GATHERED_ROW = 3, TAP = 60 }; /* costs in rows by panels, in operations */
 enum { PATCH_BYTES = 256 << 10, ASKED_BYTES = 16 << 20, ROWS_MIN = 48, ROWS_MAX = 192 };
 
 typedef struct facts {
@@ -243,20 +243,20 @@ static takt_status add_operands(takt_planner *p, facts *f)
 /* By positions, and by groups or channels. */
 static void cut_tasks(takt_planner *p, facts *f)
 {
-    enum { TAP = 60 }; /* in operations: to find a tap of a position and copy its channels */
     const takt_conv_shape *c = &f->shape;
-    const size_t m = c->batch * c->positions;
+    const size_t m = c->batch * c->positions, taps = f->is_direct ? 0 : c->taps;
     const size_t units = c->groups > 1 ? c->groups : takt_panels_count(f->panels, c->cout);
-    const size_t taps = f->is_direct ? 0 : c->taps, all = takt_panels_columns(f->panels, c->cout);
+    const size_t all = takt_panels_columns(f->panels, c->cout);
     const double flops = (double)(m * c->groups) * (double)(2 * c->k * all + TAP * taps);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const double bytes = (double)f->narrow.bytes * (double)(f->group_floats * c->groups);
     const takt_cut_work work = {m, units, f->grain, f->is_direct ? DIRECT_ROW : GATHERED_ROW};
-    const takt_cut_pace pace = {threads, flops / (f->narrow.fast != NULL ? TAKT_CUT_FASTER : 1),
-                                bytes};
+    const double faster = f->narrow.fast != NULL ? TAKT_CUT_FASTER : 1;
+    const takt_cut_pace pace = {threads, flops / faster, bytes};
     const size_t most = takt_cpu_tasks_most(m >= 4 * threads * f->rows ? 4 : 1, threads);
-    f->cut = takt_cpu_cut(&work, takt_cpu_tasks(p, pace.flops, bytes, most));
-    if (c->groups == 1)
+    const size_t tasks = takt_cpu_tasks(p, pace.flops, bytes, most);
+    f->cut = takt_cpu_cut(&work, tasks);
+    if (c->groups == 1 && tasks >= threads)
         f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
 }
 

@@ -1,6 +1,7 @@
 /* map.c - the step for element-wise nodes: one pass over memory, tile by tile. */
 #include "backend/cpu/map_program.h"
 #include "kernel/convert/convert.h"
+#include "plan/finish.h"
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
@@ -94,12 +95,16 @@ static double written(const takt_step *s)
 
 static takt_status compile(takt_planner *p)
 {
+    enum { PACE = 4 }; /* operations take so long beside those of products */
     if (is_cast(p))
         return compile_cast(p);
     takt_map_program *m;
     TAKT_TRY(takt_map_compile(p, p->group->nodes, p->group->count, TAKT_NONE, &m));
     takt_step *s = p->step;
     double bytes = 0;
+    takt_cost cost = {0};
+    for (size_t i = 0; i < p->group->count; i++)
+        takt_add_cost(p->graph, p->group->nodes[i], &cost);
     for (size_t i = 0; i < m->operand_count; i++)
         bytes += (double)m->count * m->operands[i].bytes;
     s->run = run;
@@ -108,8 +113,8 @@ static takt_status compile(takt_planner *p)
     s->scratch_each = takt_map_scratch(m);
     s->can_fault = m->can_fault;
     s->fault_id = TAKT_E_DIVIDE;
-    s->task_count = takt_cpu_tasks(p, (double)m->count * (double)m->code_count * 4, bytes,
-                                   (m->count + TAKT_MAP_TILE - 1) / TAKT_MAP_TILE);
+    s->task_count =
+        takt_cpu_tasks(p, PACE * cost.flops, bytes, (m->count + TAKT_MAP_TILE - 1) / TAKT_MAP_TILE);
     if (s->task_count == 1)
         s->task_count = takt_cpu_turns(p, bytes + written(s), m->count / TAKT_MAP_TILE);
     return TAKT_OK;

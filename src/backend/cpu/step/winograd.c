@@ -323,7 +323,8 @@ static void cut_tasks(takt_planner *p, facts *f, size_t rows)
     takt_cut_work work = {f->tiles, panels, 1, TRANSFORM};
     f->cut = takt_cpu_cut(&work, tasks);
     work.tile = rows;
-    f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
+    if (tasks >= threads)
+        f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
 }
 
 static void set_block(facts *f, const takt_gemm_f32_info *info, size_t threads)
