@@ -164,9 +164,9 @@ def loops():
         fail("a loop that its data ends", run.stdout + run.stderr)
 
 
-def sized(name, nodes, x, results, weights=()):
-    """Settings that are sizes of x [n, k]: the model is read without them, written, and read."""
-    check(name, 13, nodes, {"x": x}, results, weights, {"x": ["n", "k"]})
+def sized(name, nodes, x, results, weights=(), names=("n", "k"), opset=13):
+    """Settings that are sizes of x: the model is read without them, written, and read."""
+    check(name, opset, nodes, {"x": x}, results, weights, {"x": names})
     folder = os.path.join(TMP, "corner")
     for kind in ("taktp", "onnx"):
         kept = os.path.join(TMP, f"kept.{kind}")
@@ -238,6 +238,11 @@ def sizes():
           {"y": ([2, 4], [1.0, 5, 3, 0, 6, 2, 4, 0], F32)},
           [zero, one, tensor("4", [1], I64, ints(4)), tensor("pairs", [2], I64, ints(-1, 2)),
            tensor("-", [1], I64, ints(-1)), tensor("far", [1], I64, ints(1 - 2**63))])
+    sized("Col2Im of any number of pictures", [node("Col2Im", ["x", "image", "block"], ["y"])],
+          ([2, 2, 2], [1.0, 2, 3, 4, 5, 6, 7, 8], F32),
+          {"y": ([2, 1, 1, 3], [1.0, 5, 4, 5, 13, 8], F32)},
+          [tensor("image", [2], I64, ints(1, 3)), tensor("block", [2], I64, ints(1, 2))],
+          ("n", 2, 2), 18)
     body = Graph([node("Gather", ["x", "i"], ["row"], axis=0), node("Add", ["s", "row"], ["t"]),
                   node("Neg", ["t"], ["u"]), node("Identity", ["c"], ["d"])],
                  [value("i", [], I64), value("c", [], BOOL), value("s", ["k"])],
@@ -287,4 +292,4 @@ if __name__ == "__main__":
     broadcasts()
     loops()
     print(f"{count} models, {len(failures)} failed")
-    sys.exit(1 if failures or count < 43 else 0)
+    sys.exit(1 if failures or count < 44 else 0)

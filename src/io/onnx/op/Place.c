@@ -37,8 +37,8 @@ static takt_status col2im(takt_call *c)
             return takt_onnx_refuse(c, "windows of %lld in %lld", (long long)block.at[i],
                                     (long long)image.at[i]);
     }
-    if (!takt_dim_is_number(t.dim[1]) || !takt_dim_is_number(t.dim[0]))
-        return takt_onnx_refuse(c, "sizes that are not known");
+    if (!takt_dim_is_number(t.dim[1]))
+        return takt_onnx_refuse(c, "a number of columns that is not known");
     picture.dim[1] = t.dim[1] / elements;
     TAKT_TRY(takt_spatial_read(c, &picture, block.at, block.count, &s));
     const takt_id zero = filled(c, t.dtype, picture.dim, (size_t)picture.rank);
