@@ -283,7 +283,21 @@ def regions():
             {"x": x, "r": ([1, 5], [0.0, 0, 0, 1, 1], F32)}, {"y": ([1, 1, 1, 2], [3.0, 4], F32)})
 
 
+def alone():
+    """A file without a name is the only input's, also where its values are built in."""
+    x = ([3], [1.0, 0, 2], F32)
+    path, folder = store(13, [node("NonZero", ["x"], ["y"])], {"x": x},
+                         {"y": ([1, 2], [0, 2], I64)}, names={"x": ["n"]})
+    for words, code, text in ((("-i", os.path.join(folder, "input_0.pb")), 0, "[[0, 2]]"),
+                              (("-i", "x=" + os.path.join(folder, "input_0.pb")), 0, "[[0, 2]]"),
+                              (("-i", "none.npy"), 2, "none.npy"), ((), 1, "must be known")):
+        run = takt("run", path, *words)
+        if (run.returncode == 0) != (code == 0) or text not in run.stdout + run.stderr:
+            fail(f"NonZero with {words}", f"exit code {run.returncode}: {run.stdout + run.stderr}")
+
+
 if __name__ == "__main__":
+    alone()
     regions()
     sizes()
     slices()

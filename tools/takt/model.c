@@ -67,6 +67,13 @@ static bool gather_known(const takt_tool *t, known *k)
     const char *item;
     k->sizes = tool_joined(t, TAKT_F_DIM);
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_INPUT, i)) != NULL; i++) {
+        /* FILE alone is the only input; which members of an archive are which nobody knows yet. */
+        if (strchr(item, '=') == NULL && k->count == 0 && strstr(item, ".npz") == NULL) {
+            if (takt_view_load(t->ctx, item, NULL, &k->at[0].view) != TAKT_OK)
+                return false;
+            k->count++;
+            continue;
+        }
         if (!name_known(k, item, '='))
             continue;
         const takt_known_input *at = &k->at[k->count];

@@ -53,7 +53,8 @@ static const char *hint_of(const takt_error *e)
     if (e->hint[0] != '\0' && !may_fit)
         return e->hint;
     return e->id == TAKT_E_ONNX_STATIC
-               ? "give the inputs that it depends on, with -i or --shape: they are then built in"
+               ? "give the inputs that it depends on, with -i NAME=FILE or --shape: they are "
+                 "then built in"
            : e->status == TAKT_ERR_SHAPE || strstr(e->message, "without a number") != NULL
                ? "give numbers for named dimensions with --shape or -D"
                : "export the model with another opset, or with this node made of simpler ones";
