@@ -53,14 +53,10 @@ static takt_map_op op_of(const takt_graph *g, const takt_node *n)
     const takt_dtype dtype = deciding_dtype(g, n);
     if (n->op == &takt_op_broadcast)
         return TAKT_MAP_COPY;
-    if (n->op == &takt_op_mod) {
-        const int fmod = takt_op_attr_index(n->op, "fmod", 4);
-        return fmod >= 0 && n->attr[fmod].boolean ? TAKT_MAP_REM : TAKT_MAP_MOD;
-    }
-    if (n->op == &takt_op_gelu) {
-        const int form = takt_op_attr_index(n->op, "approximate", 11);
-        return form >= 0 && n->attr[form].i64 != 0 ? TAKT_MAP_GELU_TANH : TAKT_MAP_GELU;
-    }
+    if (n->op == &takt_op_mod)
+        return takt_node_int(n, "fmod") != 0 ? TAKT_MAP_REM : TAKT_MAP_MOD;
+    if (n->op == &takt_op_gelu)
+        return takt_node_int(n, "approximate") != 0 ? TAKT_MAP_GELU_TANH : TAKT_MAP_GELU;
     if (n->op == &takt_op_shr && (dtype == TAKT_I8 || dtype == TAKT_U8))
         return TAKT_MAP_SHR8;
     if (n->op == &takt_op_shr && (dtype == TAKT_I16 || dtype == TAKT_U16))
@@ -253,11 +249,11 @@ static takt_status choose_kernel(compiler *c, const takt_node *n, takt_map_instr
     code->narrow = (takt_convert){.to = to, .from = compute};
     code->widen = (takt_convert){.to = compute, .from = to};
     if (is_cast(n)) {
-        const int saturate = takt_op_attr_index(n->op, "saturate", 8);
+        const takt_attr *saturate = takt_node_attr(n, "saturate");
         code->cast = (takt_convert){
             .to = to,
             .from = takt_map_compute_type(takt_type_of(c->p->graph, n->in[0])->dtype),
-            .saturate = saturate < 0 || n->attr[saturate].boolean};
+            .saturate = saturate == NULL || saturate->boolean};
     } else {
         const takt_dtype in = takt_map_compute_type(deciding_dtype(c->p->graph, n));
         const takt_kernel *k = takt_planner_kernel(c->p, family_of(in));

@@ -240,7 +240,7 @@ static void set_sizes(const takt_planner *p, const takt_node *n, facts *f)
     const takt_type *q = takt_type_of(p->graph, n->in[0]), *k = takt_type_of(p->graph, n->in[1]);
     const takt_type *v = takt_type_of(p->graph, n->in[2]);
     const int64_t shared = takt_node_int(n, "kv_heads");
-    const int scale = takt_op_attr_index(n->op, "scale", 5);
+    const takt_attr *scale = takt_node_attr(n, "scale");
     f->batch = (size_t)q->dim[0];
     f->heads = (size_t)takt_node_int(n, "heads");
     f->shared = shared == 0 ? f->heads : (size_t)shared;
@@ -249,7 +249,7 @@ static void set_sizes(const takt_planner *p, const takt_node *n, facts *f)
     f->keys = (size_t)k->dim[1];
     f->dim = (size_t)q->dim[2] / f->heads;
     f->value_dim = (size_t)v->dim[2] / f->shared;
-    f->scale = (float)(n->attr[scale].is_set ? n->attr[scale].f64 : 1 / sqrt((double)f->dim));
+    f->scale = (float)(scale->is_set ? scale->f64 : 1 / sqrt((double)f->dim));
     f->is_causal = takt_node_int(n, "causal") != 0;
 }
 

@@ -1,8 +1,6 @@
 /* conv_planes.c - a convolution that reads x with channels first where they are, and computes with
  * channels last: the transpose before it, which alone it reads, is not computed.
  */
-#include <string.h>
-
 #include "backend/cpu/conv/near.h"
 #include "backend/cpu/epilogue.h"
 
@@ -18,7 +16,7 @@ static bool moves_channels(const takt_node *n)
 {
     if (n->op != &takt_op_transpose)
         return false;
-    const takt_attr *perm = &n->attr[takt_op_attr_index(n->op, "perm", strlen("perm"))];
+    const takt_attr *perm = takt_node_attr(n, "perm");
     const int rank = n->type->rank;
     if (rank < 3 || perm->count != (uint32_t)rank)
         return false;

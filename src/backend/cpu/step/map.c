@@ -66,10 +66,10 @@ static takt_status compile_cast(takt_planner *p)
         return TAKT_ERR_MEMORY;
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
     TAKT_TRY(takt_planner_output(p, p->group->nodes[0], &index));
-    const int saturate = takt_op_attr_index(n->op, "saturate", 8);
+    const takt_attr *saturate = takt_node_attr(n, "saturate");
     c->how = (takt_convert){.to = n->type->dtype,
                             .from = s->in[0].dtype,
-                            .saturate = saturate < 0 || n->attr[saturate].boolean};
+                            .saturate = saturate == NULL || saturate->boolean};
     (void)takt_type_count(n->type, &c->count);
     c->from = (size_t)takt_dtype_bits(c->how.from) / 8;
     c->to = (size_t)takt_dtype_bits(c->how.to) / 8;

@@ -104,11 +104,11 @@ static takt_status compile(takt_planner *p)
     p->step->data = f;
     p->step->run = run_move;
     if (n->op == &takt_op_cast) {
-        const int saturate = takt_op_attr_index(n->op, "saturate", 8);
+        const takt_attr *saturate = takt_node_attr(n, "saturate");
         f->convert = takt_kernel_as_convert(takt_planner_kernel(p, "convert"));
         f->how = (takt_convert){.to = n->type->dtype,
                                 .from = p->step->in[0].dtype,
-                                .saturate = saturate < 0 || n->attr[saturate].boolean};
+                                .saturate = saturate == NULL || saturate->boolean};
         p->step->run = run_cast;
         p->step->task_count = takt_cpu_tasks(p, 0, 8.0 * (double)f->count, (f->count + 63) / 64);
     }

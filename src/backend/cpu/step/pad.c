@@ -104,7 +104,7 @@ static takt_status compile(takt_planner *p)
         f->rows *= d + 1 < n->type->rank ? (size_t)f->to[d] : 1;
     }
     f->bits = takt_dtype_bits(n->type->dtype);
-    set_value(f, n->type->dtype, n->attr[takt_op_attr_index(n->op, "value", 5)].f64);
+    set_value(f, n->type->dtype, takt_node_attr(n, "value")->f64);
     p->step->run = run;
     p->step->data = f;
     const double bytes = (double)f->rows * (double)f->to[f->rank - 1] * f->bits / 4;

@@ -37,8 +37,7 @@ static takt_reduce_op op_of(const takt_node *n)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].node == n->op)
             return table[i].op;
-    const int last = takt_op_attr_index(n->op, "last", 4);
-    const bool is_last = last >= 0 && n->attr[last].boolean;
+    const bool is_last = takt_node_int(n, "last") != 0;
     if (n->op == &takt_op_argmax)
         return is_last ? TAKT_REDUCE_ARGMAX_LAST : TAKT_REDUCE_ARGMAX;
     if (n->op == &takt_op_argmin)
@@ -214,18 +213,13 @@ static void narrow(const takt_step *s, const takt_task *t)
 
 static void find_axes(const takt_node *n, int rank, bool *is_reduced)
 {
-    const int axes = takt_op_attr_index(n->op, "axes", 4),
-              axis = takt_op_attr_index(n->op, "axis", 4);
+    const takt_attr *axes = takt_node_attr(n, "axes"), *axis = takt_node_attr(n, "axis");
     for (int d = 0; d < rank; d++)
-        is_reduced[d] = axes >= 0 && n->attr[axes].count == 0;
-    for (uint32_t i = 0; axes >= 0 && i < n->attr[axes].count; i++) {
-        const int64_t d = n->attr[axes].i64s[i];
-        is_reduced[d < 0 ? d + rank : d] = true;
-    }
-    if (axes < 0 && axis >= 0) {
-        const int64_t d = n->attr[axis].i64;
-        is_reduced[d < 0 ? d + rank : d] = true;
-    }
+        is_reduced[d] = axes != NULL && axes->count == 0;
+    for (uint32_t i = 0; axes != NULL && i < axes->count; i++)
+        is_reduced[axes->i64s[i] < 0 ? axes->i64s[i] + rank : axes->i64s[i]] = true;
+    if (axes == NULL && axis != NULL)
+        is_reduced[axis->i64 < 0 ? axis->i64 + rank : axis->i64] = true;
 }
 
 /* [outer, n, inner] if the reduced axes are neighbours, else a walk with strides. */

@@ -11,12 +11,6 @@ typedef struct facts {
     size_t element;      /* bytes */
 } facts;
 
-static const takt_attr *attr(const takt_node *n, const char *name, size_t length)
-{
-    const int i = takt_op_attr_index(n->op, name, length);
-    return i >= 0 ? &n->attr[i] : NULL;
-}
-
 static takt_rows_op op_of(const takt_node *n)
 {
     if (n->op == &takt_op_softmax)
@@ -40,7 +34,7 @@ static bool keeps(const takt_graph *g, const takt_node *n)
     if (op_of(n) == TAKT_ROWS_OP_COUNT)
         return false;
     const takt_type *t = n->type;
-    const takt_attr *axis = attr(n, "axis", 4);
+    const takt_attr *axis = takt_node_attr(n, "axis");
     if ((t->dtype != TAKT_F32 && t->dtype != TAKT_F64) || t->rank == 0 || axis == NULL)
         return false;
     if (axis->i64 != -1 && axis->i64 != t->rank - 1)
@@ -123,7 +117,7 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(add_vector(p, n, 2, &f->beta));
     TAKT_TRY(takt_planner_output_over(p, id, 0, &index));
     (void)takt_type_count(n->type, &count);
-    const takt_attr *epsilon = attr(n, "epsilon", 7);
+    const takt_attr *epsilon = takt_node_attr(n, "epsilon");
     const size_t columns = (size_t)n->type->dim[n->type->rank - 1];
     f->rows = (takt_rows_step){.op = op_of(n),
                                .rows = columns > 0 ? count / columns : 0,
