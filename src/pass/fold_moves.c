@@ -14,7 +14,7 @@ static takt_id same_as_input(takt_rewrite *r, const takt_node *n)
 /* A slice of everything may still reverse. */
 static takt_id whole_slice(takt_rewrite *r, const takt_node *n)
 {
-    const takt_attr *step = takt_match_attr(n, "step");
+    const takt_attr *step = takt_node_attr(n, "step");
     for (uint32_t i = 0; i < step->count; i++)
         if (step->i64s[i] < 0)
             return TAKT_NONE;
@@ -24,7 +24,7 @@ static takt_id whole_slice(takt_rewrite *r, const takt_node *n)
 /* Not by its type alone: what is added before may be cut off after. */
 static takt_id pad_nothing(takt_rewrite *r, const takt_node *n)
 {
-    const takt_attr *before = takt_match_attr(n, "before"), *after = takt_match_attr(n, "after");
+    const takt_attr *before = takt_node_attr(n, "before"), *after = takt_node_attr(n, "after");
     for (uint32_t i = 0; i < before->count; i++)
         if (before->i64s[i] != 0 || after->dims[i] != 0)
             return TAKT_NONE;
@@ -41,7 +41,7 @@ static takt_id reshape_twice(takt_rewrite *r, const takt_node *n)
 /* An empty permutation reverses, and axes may count from the end; the rules below know neither. */
 static takt_id spell_out(takt_rewrite *r, const takt_node *n)
 {
-    const takt_attr *perm = takt_match_attr(n, "perm");
+    const takt_attr *perm = takt_node_attr(n, "perm");
     const int rank = n->type->rank;
     int64_t axes[TAKT_MAX_RANK];
     bool changed = perm->count == 0 && rank > 0;
@@ -64,7 +64,7 @@ static bool is_identity(const takt_attr *perm)
 static takt_id transpose_nothing(takt_rewrite *r, const takt_node *n)
 {
     (void)r;
-    return is_identity(takt_match_attr(n, "perm")) ? n->in[0] : TAKT_NONE;
+    return is_identity(takt_node_attr(n, "perm")) ? n->in[0] : TAKT_NONE;
 }
 
 static takt_id transpose_twice(takt_rewrite *r, const takt_node *n)
@@ -72,7 +72,7 @@ static takt_id transpose_twice(takt_rewrite *r, const takt_node *n)
     const takt_node *inner = takt_match_op(r->out, n->in[0], &takt_op_transpose);
     if (inner == NULL)
         return TAKT_NONE;
-    const takt_attr *second = takt_match_attr(n, "perm"), *first = takt_match_attr(inner, "perm");
+    const takt_attr *second = takt_node_attr(n, "perm"), *first = takt_node_attr(inner, "perm");
     int64_t perm[TAKT_MAX_RANK];
     for (uint32_t i = 0; i < second->count; i++)
         perm[i] = first->i64s[second->i64s[i]];
@@ -83,7 +83,7 @@ static takt_id transpose_twice(takt_rewrite *r, const takt_node *n)
 static takt_id transpose_ones(takt_rewrite *r, const takt_node *n)
 {
     const takt_type *type = takt_type_of(r->out, n->in[0]);
-    const takt_attr *perm = takt_match_attr(n, "perm");
+    const takt_attr *perm = takt_node_attr(n, "perm");
     int64_t last = -1;
     for (uint32_t i = 0; i < perm->count; i++) {
         if (type->dim[perm->i64s[i]] == 1)
@@ -123,7 +123,7 @@ static const takt_attr *common_perm(takt_rewrite *r, const takt_node *n)
         const takt_node *t = takt_match_op(r->out, n->in[k], &takt_op_transpose);
         if (t == NULL || t->type->rank != n->type->rank)
             return NULL;
-        const takt_attr *own = takt_match_attr(t, "perm");
+        const takt_attr *own = takt_node_attr(t, "perm");
         if (perm != NULL && !same_perm(perm, own))
             return NULL;
         perm = own;
@@ -170,8 +170,8 @@ static takt_id interleave(takt_rewrite *r, const takt_node *n)
     const takt_node *found = apart != NULL ? takt_match_op(g, apart->in[0], &takt_op_concat) : NULL;
     const int rank = n->type->rank;
     if (found == NULL || rank < 2 || found->in_count > MOST || found->type->rank != rank - 1 ||
-        !swaps_last_two(takt_match_attr(n, "perm")) ||
-        (takt_match_attr(found, "axis")->i64 + rank - 1) % (rank - 1) != rank - 2)
+        !swaps_last_two(takt_node_attr(n, "perm")) ||
+        (takt_node_attr(found, "axis")->i64 + rank - 1) % (rank - 1) != rank - 2)
         return TAKT_NONE;
     const takt_node whole = *found;
     takt_dim dims[TAKT_MAX_RANK];
@@ -193,12 +193,12 @@ static takt_id interleave(takt_rewrite *r, const takt_node *n)
 static takt_id matmul_transposed(takt_rewrite *r, const takt_node *n)
 {
     takt_id in[2] = {n->in[0], n->in[1]};
-    bool flags[2] = {takt_match_attr(n, "transpose_a")->boolean,
-                     takt_match_attr(n, "transpose_b")->boolean};
+    bool flags[2] = {takt_node_attr(n, "transpose_a")->boolean,
+                     takt_node_attr(n, "transpose_b")->boolean};
     bool changed = false;
     for (int k = 0; k < 2; k++) {
         const takt_node *t = takt_match_op(r->out, in[k], &takt_op_transpose);
-        if (t == NULL || !swaps_last_two(takt_match_attr(t, "perm")))
+        if (t == NULL || !swaps_last_two(takt_node_attr(t, "perm")))
             continue;
         in[k] = t->in[0];
         flags[k] = !flags[k];

@@ -13,7 +13,7 @@ enum { LARGEST = 4096 /* elements */ };
 static takt_id known_dim(takt_rewrite *r, const takt_node *n)
 {
     const takt_type *type = takt_type_of(r->out, n->in[0]);
-    int64_t axis = takt_match_attr(n, "axis")->i64;
+    int64_t axis = takt_node_attr(n, "axis")->i64;
     axis += axis < 0 ? type->rank : 0;
     takt_dim dim;
     if (takt_dim_resolve(r->out->dims, type->dim[axis], &dim) != TAKT_OK)

@@ -43,8 +43,8 @@ static takt_id batch_norm(takt_rewrite *r, const takt_node *n)
     for (uint32_t k = 1; k < n->in_count; k++)
         if (!takt_match_is_fixed(g, n->in[k]))
             return takt_refuse(r, n, "its statistics are not constants");
-    const double epsilon = takt_match_attr(n, "epsilon")->f64;
-    const int64_t layout = takt_match_attr(n, "layout")->i64;
+    const double epsilon = takt_node_attr(n, "epsilon")->f64;
+    const int64_t layout = takt_node_attr(n, "layout")->i64;
     const takt_node *conv = own_conv(r, n);
     const takt_id root = takt_unary(g, &takt_op_sqrt, takt_add_scalar(g, n->in[4], epsilon));
     const takt_id scale = takt_div(g, n->in[1], root);
@@ -88,7 +88,7 @@ static takt_id scale_conv(takt_rewrite *r, const takt_node *n)
     const takt_node *conv = own_conv(r, n);
     if (conv == NULL)
         return TAKT_NONE;
-    const bool is_nhwc = takt_match_attr(conv, "layout")->i64 == TAKT_NHWC;
+    const bool is_nhwc = takt_node_attr(conv, "layout")->i64 == TAKT_NHWC;
     const int channel = is_nhwc ? n->type->rank - 1 : 1;
     const int axis = only_axis(g, n->in[1], n->type->rank);
     if (axis != -1 && axis != channel)
@@ -108,8 +108,8 @@ static takt_id scale_matmul(takt_rewrite *r, const takt_node *n)
     const int last = n->type->rank - 1, axis = only_axis(g, n->in[1], n->type->rank);
     if (axis != -1 && axis != last)
         return takt_refuse(r, n, "the factor is not one per column");
-    const bool transposed = takt_match_attr(mm, "transpose_b")->boolean;
-    const bool transpose_a = takt_match_attr(mm, "transpose_a")->boolean;
+    const bool transposed = takt_node_attr(mm, "transpose_b")->boolean;
+    const bool transpose_a = takt_node_attr(mm, "transpose_a")->boolean;
     const takt_id x = mm->in[0], w = mm->in[1];
     const takt_dim column[2] = {n->type->dim[last], 1};
     takt_id factor = flat(g, n->in[1], n->type->dim[last]);

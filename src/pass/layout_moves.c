@@ -35,7 +35,7 @@ bool takt_layout_shuffle(takt_layout *l, takt_id id, const takt_node *n)
     if (apart == NULL || rank < 3 || rank + 1 > TAKT_MAX_RANK || t->type->rank != rank + 1 ||
         !l->is_moved[apart->in[0]] || !takt_match_type(g, apart->in[0], n->type))
         return false;
-    const takt_attr *perm = takt_match_attr(t, "perm");
+    const takt_attr *perm = takt_node_attr(t, "perm");
     takt_dim split[TAKT_MAX_RANK];
     int64_t swap[TAKT_MAX_RANK];
     for (int d = 0; d <= rank; d++) {

@@ -5,11 +5,6 @@
 #include "op/ops.h"
 #include "pass/pass.h"
 
-/* The attribute called `name`; the record must have it. */
-static inline const takt_attr *takt_match_attr(const takt_node *n, const char *name)
-{
-    return takt_node_attr(n, name);
-}
 /* The node, if it computes `op`; else NULL. */
 const takt_node *takt_match_op(const takt_graph *g, takt_id id, const takt_op *op);
 /* Every element is this value (sign of zero included); constants of up to 64 elements only. */

@@ -203,7 +203,7 @@ static takt_id transpose(takt_rewrite *r, const takt_node *n)
 /* The largest of some numbers is one of them. */
 static takt_id max_pool(takt_rewrite *r, const takt_node *n)
 {
-    if (takt_match_attr(n, "layout")->i64 != TAKT_NHWC)
+    if (takt_node_attr(n, "layout")->i64 != TAKT_NHWC)
         return TAKT_NONE;
     return transpose(r, n);
 }

@@ -21,7 +21,7 @@ static const takt_node *opened(const takt_graph *g, takt_id id, int axis)
     if (n == NULL || n->type->dtype != TAKT_F32 || !is_byte(takt_type_of(g, n->in[0])->dtype) ||
         takt_type_of(g, n->in[1])->dtype != TAKT_F32)
         return NULL;
-    const int64_t along = takt_match_attr(n, "axis")->i64;
+    const int64_t along = takt_node_attr(n, "axis")->i64;
     const int rank = takt_type_of(g, n->in[1])->rank;
     if (rank == 0 || (rank == 1 && axis >= 0 && (along + n->type->rank) % n->type->rank == axis))
         return n;
@@ -74,11 +74,11 @@ static takt_id conv(takt_rewrite *r, const takt_node *n)
 static takt_id matmul(takt_rewrite *r, const takt_node *n)
 {
     takt_graph *g = r->out;
-    const bool flips = takt_match_attr(n, "transpose_b")->boolean;
+    const bool flips = takt_node_attr(n, "transpose_b")->boolean;
     const takt_node *x = opened(g, n->in[0], -1), *w = opened(g, n->in[1], flips ? 0 : 1);
     if (x == NULL || w == NULL || x->type->rank < 2)
         return TAKT_NONE;
-    if (w->type->rank != 2 || takt_match_attr(n, "transpose_a")->boolean)
+    if (w->type->rank != 2 || takt_node_attr(n, "transpose_a")->boolean)
         return takt_refuse(r, n, "its first factor is transposed, or the second is no matrix");
     if (!fits(w->type, flips ? 0 : 1))
         return takt_refuse(r, n, "its sums may not fit into 32 bits");
@@ -95,10 +95,10 @@ static takt_id by_blocks(takt_rewrite *r, const takt_node *n)
     const takt_node *w = takt_match_op(g, n->in[1], &takt_op_block_dequantize);
     if (w == NULL || n->type->dtype != TAKT_F32 || w->type->rank != 2)
         return TAKT_NONE;
-    const bool flips = !takt_match_attr(n, "transpose_b")->boolean;
-    const int64_t block = takt_match_attr(w, "block")->i64, axis = takt_match_attr(w, "axis")->i64;
+    const bool flips = !takt_node_attr(n, "transpose_b")->boolean;
+    const int64_t block = takt_node_attr(w, "block")->i64, axis = takt_node_attr(w, "axis")->i64;
     const takt_type q = *takt_type_of(g, w->in[0]);
-    if ((axis + 2) % 2 != (flips ? 0 : 1) || takt_match_attr(n, "transpose_a")->boolean)
+    if ((axis + 2) % 2 != (flips ? 0 : 1) || takt_node_attr(n, "transpose_a")->boolean)
         return takt_refuse(r, n, "its first factor is transposed, or blocks do not go along k");
     if (block % 16 != 0 || block > TAKT_BLOCK_MOST || (TAKT_BLOCK_LEVELS & TAKT_IN(q.dtype)) == 0)
         return takt_refuse(r, n, "blocks must be multiples of 16, weights have 2, 4 or 8 bits");

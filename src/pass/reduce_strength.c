@@ -75,7 +75,7 @@ static takt_id divide_by_two(takt_rewrite *r, const takt_node *n)
 static takt_id reduce_one(takt_rewrite *r, const takt_node *n)
 {
     const takt_type *type = takt_type_of(r->out, n->in[0]);
-    const takt_attr *axes = takt_match_attr(n, "axes");
+    const takt_attr *axes = takt_node_attr(n, "axes");
     for (uint32_t i = 0; i < axes->count; i++)
         if (type->dim[axes->i64s[i] < 0 ? axes->i64s[i] + type->rank : axes->i64s[i]] != 1)
             return TAKT_NONE;
