@@ -50,34 +50,3 @@ const char *takt_op_nearest(const char *name)
     }
     return nearest;
 }
-
-size_t takt_op_attr_count(const takt_op *op)
-{
-    size_t count = 0;
-    while (count < TAKT_MAX_ATTRS && op->attrs[count].type != TAKT_ATTR_NONE)
-        count++;
-    return count;
-}
-
-int takt_op_attr_index(const takt_op *op, const char *name, size_t length)
-{
-    const size_t count = takt_op_attr_count(op);
-    for (size_t i = 0; i < count; i++)
-        if (strlen(op->attrs[i].name) == length && memcmp(op->attrs[i].name, name, length) == 0)
-            return (int)i;
-    return -1;
-}
-
-const takt_attr *takt_node_attr(const takt_node *n, const char *name)
-{
-    const int i = takt_op_attr_index(n->op, name, strlen(name));
-    return i >= 0 ? &n->attr[i] : NULL;
-}
-
-int64_t takt_node_int(const takt_node *n, const char *name)
-{
-    const int i = takt_op_attr_index(n->op, name, strlen(name));
-    if (i < 0)
-        return 0;
-    return n->op->attrs[i].type == TAKT_ATTR_BOOL ? (int64_t)n->attr[i].boolean : n->attr[i].i64;
-}
