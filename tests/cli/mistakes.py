@@ -133,6 +133,13 @@ succeeds("profile", MLP, "--memory=" + path("live.json"), "--duration", "5ms")
 with open(path("live.json"), encoding="utf-8") as live:
     expect("timeline" in json.load(live), "--memory=F.json writes no file")
 
+# Variables of the environment: a misspelt one is noted, one of somebody else's is not.
+run = takt("version", env={"TAKT_THREAD": "2"})
+expect("TAKT_THREAD mirrors no flag; did you mean TAKT_THREADS?" in run.stderr, run.stderr)
+expect(run.returncode == 0 and run.stdout.startswith("takt "), "a note is no failure")
+run = takt("version", env={"TAKT_DATA": "x", "TAKT_HOME": "x", "TAKT_THREADS": "2"})
+expect(run.stderr == "", f"variables that are nobody's business: {run.stderr}")
+
 # Names of values, nodes and errors.
 for words in (("extract", MLP, "--to", "dense_7"), ("run", MLP, "--outputs", "dens_0")):
     fails(2, *words, says=["did you mean dense_0?", "takt extract MODEL"])

@@ -135,16 +135,45 @@ static bool take_words(takt_tool *t, words *w)
 
 /* ---- the environment ---- */
 
+/* "--memory-limit" is TAKT_MEMORY_LIMIT. */
+static void mirror(const char *flag, char to[static 48])
+{
+    snprintf(to, 48, "TAKT_%s", flag);
+    for (char *at = to; *at != '\0'; at++)
+        *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+}
+
+/* A misspelt variable would be passed over in silence. Only what follows TAKT_ is compared, and
+ * what is far from every flag belongs to somebody else. */
+static void note_misspelt(const takt_tool *t)
+{
+    extern char **environ;
+    char mirrors[TAKT_FLAG_IDS][48];
+    const char *names[TAKT_FLAG_IDS];
+    for (int id = 0; id < TAKT_FLAG_IDS; id++) {
+        mirror(tool_flags[id].name, mirrors[id]);
+        names[id] = mirrors[id] + 5;
+    }
+    for (char **at = environ; *at != NULL && !tool_on(t, TAKT_F_QUIET); at++) {
+        char name[48];
+        bool is_flag = strncmp(*at, "TAKT_", 5) != 0;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(*at, "="), *at);
+        for (int id = 0; id < TAKT_FLAG_IDS && !is_flag; id++)
+            is_flag = strcmp(name, mirrors[id]) == 0;
+        const int nearest = is_flag ? -1 : takt_nearest(name + 5, names, TAKT_FLAG_IDS);
+        if (nearest >= 0 && names[nearest][0] == name[5])
+            fprintf(stderr, "note: %s mirrors no flag; did you mean %s?\n", name, mirrors[nearest]);
+    }
+}
+
 static bool take_environment(takt_tool *t)
 {
+    note_misspelt(t);
     for (int id = 0; id < TAKT_FLAG_IDS; id++) {
-        char name[48] = "TAKT_";
+        char name[48];
         if (id == TAKT_F_HELP || !tool_verb_takes(t->verb, (tool_flag_id)id))
             continue;
-        for (size_t i = 0; tool_flags[id].name[i] != '\0' && i < sizeof name - 6; i++) {
-            const char c = tool_flags[id].name[i];
-            name[5 + i] = c == '-' ? '_' : (char)toupper((unsigned char)c);
-        }
+        mirror(tool_flags[id].name, name);
         const char *value = getenv(name);
         if (value != NULL && value[0] != '\0' &&
             !(tool_value_check(t, (tool_flag_id)id, value, name) &&
