@@ -137,7 +137,7 @@ with open(path("live.json"), encoding="utf-8") as live:
 run = takt("version", env={"TAKT_THREAD": "2"})
 expect("TAKT_THREAD mirrors no flag; did you mean TAKT_THREADS?" in run.stderr, run.stderr)
 expect(run.returncode == 0 and run.stdout.startswith("takt "), "a note is no failure")
-run = takt("version", env={"TAKT_DATA": "x", "TAKT_HOME": "x", "TAKT_THREADS": "2"})
+run = takt("version", env={"TAKT_DATA": "x", "TAKT_VENV": "x", "TAKT_THREADS": "2"})
 expect(run.stderr == "", f"variables that are nobody's business: {run.stderr}")
 
 # Names of values, nodes and errors.
