@@ -6,6 +6,27 @@
 
 #include <takt/takt.h>
 
+/* A name that the model does not have is answered with one that it has. */
+static void misspelt(takt_ctx *ctx)
+{
+    static const char text[] = "model m(image: f32[2], mask: f32[2]) { return image * mask }\n";
+    takt_model *m = NULL;
+    takt_plan *p = NULL;
+    takt_session *s = NULL;
+    float two[2] = {1, 2};
+    const takt_tensor_view v = {.dtype = TAKT_F32, .rank = 1, .dims = {2}, .data = two};
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "text", text, sizeof text - 1, NULL, &m));
+    EXPECT_OK(ctx, takt_plan_create(m, NULL, &p));
+    EXPECT_OK(ctx, takt_session_create(p, NULL, &s));
+    EXPECT(takt_session_bind(s, "imgae", &v) == TAKT_ERR_NOT_FOUND);
+    EXPECT(strcmp(takt_session_error(s)->hint, "did you mean image?") == 0);
+    EXPECT(takt_session_bind(s, "nothing like it", &v) == TAKT_ERR_NOT_FOUND);
+    EXPECT(strcmp(takt_session_error(s)->hint, "the first of its 2 inputs is image") == 0);
+    takt_session_destroy(s);
+    takt_plan_destroy(p);
+    takt_model_destroy(m);
+}
+
 int main(void)
 {
     takt_ctx *ctx = NULL;
@@ -29,6 +50,7 @@ int main(void)
     EXPECT(takt_session_error(session)->status == TAKT_ERR_ARGUMENT);
     EXPECT(strcmp(takt_session_error(session)->message, "there is no session") == 0);
     EXPECT(strstr(takt_last_error(ctx), "nowhere.takt") != NULL); /* the first failure is kept */
+    misspelt(ctx);
     takt_session_destroy(session);
     takt_plan_destroy(plan);
     takt_model_destroy(model);

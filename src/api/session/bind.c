@@ -5,6 +5,7 @@
 
 #include "api/session/session.h"
 #include "base/mem.h"
+#include "base/near.h"
 
 /* ---- checking ---- */
 
@@ -197,6 +198,21 @@ static takt_status bind_strided(takt_session *s, takt_place_kind place, size_t i
     return TAKT_OK;
 }
 
+static takt_status fail_unknown(takt_session *s, const char *name)
+{
+    const takt_graph *g = s->plan->graph;
+    takt_nearest near = takt_nearest_to(name);
+    for (size_t i = 0; i < g->input_count; i++)
+        takt_nearest_try(&near, s->input_descs[i].name);
+    for (size_t i = 0; i < g->output_count; i++)
+        takt_nearest_try(&near, s->output_descs[i].name);
+    takt_error_set(&s->error, TAKT_E_NAME, "the model has no input or output called %s", name);
+    if (near.best != NULL)
+        return takt_error_hint(&s->error, "did you mean %.100s?", near.best);
+    return takt_error_hint(&s->error, "the first of its %zu inputs is %.100s", g->input_count,
+                           g->input_count > 0 ? s->input_descs[0].name : "none");
+}
+
 takt_status takt_session_bind(takt_session *s, const char *name, const takt_tensor_view *view)
 {
     if (s == NULL)
@@ -210,8 +226,7 @@ takt_status takt_session_bind(takt_session *s, const char *name, const takt_tens
     if (!is_input)
         index = find(s->output_descs, g->output_count, name);
     if (index < 0)
-        return takt_error_set(&s->error, TAKT_E_NAME, "the model has no input or output called %s",
-                              name);
+        return fail_unknown(s, name);
     const takt_place_kind place = is_input ? TAKT_PLACE_INPUT : TAKT_PLACE_OUTPUT;
     takt_session_port *port = port_at(s, place, (size_t)index);
     const takt_desc *desc = is_input ? &s->input_descs[index] : &s->output_descs[index];
