@@ -84,8 +84,9 @@ TAKT_MUST_USE takt_status takt_planner_output_over(takt_planner *p, takt_id node
 TAKT_MUST_USE takt_status takt_planner_output_state(takt_planner *p, takt_id node, size_t input,
                                                     size_t bytes, size_t *kept, bool *is_state);
 /* A new constant of `bytes` bytes that step->in[*index] then views as raw u8, made at plan time by
- * `fill` (not called for a dry plan) from the constant node `from`. Equal (from, format) requests
- * share. */
+ * `fill` (not called for a dry plan) from the constant node `from`. Equal (from, format, bytes,
+ * fill) requests share: `format` says all that `fill` depends on, sizes of the step's own view too.
+ */
 typedef takt_status takt_fill_fn(void *user, const void *from, void *to);
 TAKT_MUST_USE takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format,
                                               size_t bytes, takt_fill_fn *fill, void *user,

@@ -19,6 +19,8 @@ enum { TAKT_NO_GROUP = -1, TAKT_FOREVER = INT32_MAX };
 typedef struct takt_pack_key {
     takt_id from;
     const char *format;
+    size_t bytes;
+    takt_fill_fn *fill;
     uint32_t buffer;
     uint32_t next; /* pack of the same node, or UINT32_MAX */
 } takt_pack_key;

@@ -231,7 +231,8 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
     takt_builder *b = takt_builder_of(p);
     uint32_t buffer = UINT32_MAX;
     for (uint32_t i = b->pack_of[from]; i != UINT32_MAX; i = b->packs[i].next)
-        if (strcmp(b->packs[i].format, format) == 0)
+        if (b->packs[i].bytes == bytes && b->packs[i].fill == fill &&
+            strcmp(b->packs[i].format, format) == 0)
             buffer = b->packs[i].buffer;
     if (buffer == UINT32_MAX) {
         TAKT_TRY(make_pack(b, &(pack_source){.node = from}, bytes, fill, user, &buffer));
@@ -243,7 +244,12 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
         const char *copy = takt_arena_text(&b->scratch, format, strlen(format));
         if (copy == NULL)
             return TAKT_ERR_MEMORY;
-        b->packs[b->pack_count] = (takt_pack_key){from, copy, buffer, b->pack_of[from]};
+        b->packs[b->pack_count] = (takt_pack_key){.from = from,
+                                                  .format = copy,
+                                                  .bytes = bytes,
+                                                  .fill = fill,
+                                                  .buffer = buffer,
+                                                  .next = b->pack_of[from]};
         b->pack_of[from] = (uint32_t)b->pack_count++;
     }
     return add_raw(p, buffer, bytes, index);
