@@ -175,10 +175,11 @@ static void rest(takt_pool *pool, uint32_t seen, uint32_t self)
     uint32_t first = atomic_load(&pool->rest_from);
     while (self < first && !atomic_compare_exchange_weak(&pool->rest_from, &first, self))
         continue;
+    if (atomic_load(&pool->epoch) != seen)
+        return;
     atomic_fetch_add(&pool->rests, 1);
-    if (atomic_load(&pool->epoch) == seen)
-        while (atomic_load(&pool->is_stopping) == 0 && atomic_load(&pool->recalls) == recalls)
-            takt_doze_wait(&pool->doze, &pool->recalls, recalls);
+    while (atomic_load(&pool->is_stopping) == 0 && atomic_load(&pool->recalls) == recalls)
+        takt_doze_wait(&pool->doze, &pool->recalls, recalls);
 }
 
 static void recall(takt_pool *pool)
