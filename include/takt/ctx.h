@@ -105,6 +105,9 @@ TAKT_API const takt_error *takt_last_error_info(const takt_ctx *ctx);
 TAKT_API const char *takt_last_error(const takt_ctx *ctx);
 /** The limits in force, defaults filled in. */
 TAKT_API const takt_limits *takt_ctx_limits(const takt_ctx *ctx);
+/** Its files: for files of one's own that look at every call and hand it on to those of another
+ *  context. As long as `ctx` lives. */
+TAKT_API const takt_files *takt_ctx_files(const takt_ctx *ctx);
 
 #ifdef __cplusplus
 }

@@ -135,3 +135,8 @@ const takt_limits *takt_ctx_limits(const takt_ctx *ctx)
 {
     return &ctx->limits;
 }
+
+const takt_files *takt_ctx_files(const takt_ctx *ctx)
+{
+    return &ctx->files;
+}

@@ -1,6 +1,7 @@
 /* ctx.c - making contexts: defaults, limits at their edges, other versions' configurations. */
 #include "base/ctx.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <takt/version.h>
@@ -49,6 +50,22 @@ static void limit_edge(void)
     takt_mem_put(ctx, b, 400);
     EXPECT(ctx->live_bytes == 0);
     takt_ctx_destroy(ctx);
+}
+
+/* What one context has serves another. */
+static void own_files(void)
+{
+    takt_ctx *under, *over;
+    takt_file *file = NULL;
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &under));
+    const takt_files files = *takt_ctx_files(under);
+    const takt_config config = {.files = &files};
+    EXPECT_OK(NULL, takt_ctx_create(&config, &over));
+    EXPECT(takt_ctx_files(over)->open_read == files.open_read);
+    EXPECT(takt_ctx_files(over)->user == files.user);
+    EXPECT(takt_ctx_files(over)->open_read(files.user, "/nowhere/at/all", &file) == ENOENT);
+    takt_ctx_destroy(over);
+    takt_ctx_destroy(under);
 }
 
 static void *never(void *user, size_t size, size_t align)
@@ -129,4 +146,4 @@ static void version(void)
     EXPECT(strstr(takt_build_info(), "\nflags: ") != NULL);
 }
 
-TEST_MAIN(defaults, limit_edge, bad_configurations, other_versions, sweeps, version)
+TEST_MAIN(defaults, own_files, limit_edge, bad_configurations, other_versions, sweeps, version)

@@ -59,12 +59,8 @@ static int check_args(const takt_tool *t)
 static int confine(takt_tool *t)
 {
     const uint64_t bytes = tool_number_of(t, TAKT_F_MAX_RAM, 0);
-    if (bytes > 0) {
-        const takt_config config = {.limits.bytes = bytes};
-        takt_ctx_destroy(t->ctx);
-        if (takt_ctx_create(&config, &t->ctx) != TAKT_OK)
-            return tool_usage_error(t, 1003, NULL, "--max-ram is too small to begin with");
-    }
+    if (bytes > 0 && !tool_make_context(t, bytes))
+        return tool_usage_error(t, 1003, NULL, "--max-ram is too small to begin with");
     const char *mask =
         tool_verb_takes(t->verb, TAKT_F_CPU_MASK) ? tool_text_of(t, TAKT_F_CPU_MASK) : NULL;
     return mask != NULL ? tool_finish(t, takt_cpu_mask(t->ctx, mask)) : TAKT_EXIT_OK;
@@ -83,6 +79,8 @@ static int run(takt_tool *t, int argc, char **argv)
         return TAKT_EXIT_OK;
     }
     int code = check_args(t);
+    if (code == TAKT_EXIT_OK && !tool_check_written(t))
+        code = TAKT_EXIT_USAGE;
     if (code == TAKT_EXIT_OK)
         code = confine(t);
     return code != TAKT_EXIT_OK ? code : t->verb->run(t);
@@ -102,7 +100,7 @@ int main(int argc, char **argv)
 {
     takt_tool t = {0};
     int code;
-    if (takt_ctx_create(NULL, &t.ctx) != TAKT_OK) {
+    if (!tool_make_context(&t, 0)) {
         fprintf(stderr, "error: out of memory\n");
         return TAKT_EXIT_FAILED;
     }

@@ -132,8 +132,10 @@ static takt_model *finish_open(takt_tool *t, takt_status status, takt_model *mod
     if (status == TAKT_OK && weights != NULL)
         status = takt_model_load_weights(model, weights);
     *code = tool_finish(t, status);
-    if (status == TAKT_OK)
+    if (status == TAKT_OK && tool_spares_reads(t))
         return model;
+    if (status == TAKT_OK)
+        *code = TAKT_EXIT_USAGE;
     takt_model_destroy(model);
     return NULL;
 }

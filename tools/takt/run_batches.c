@@ -172,8 +172,11 @@ static int make_results(batches *b, const takt_session *s)
     }
     for (size_t i = 0; i < o->count; i++) {
         if (is_cut(b, takt_model_output(b->r->model, i)) &&
-            tool_output_file(b->r, o, i, o->paths[i]))
+            tool_output_file(b->r, o, i, o->paths[i])) {
+            if (!tool_spares(b->r->t, o->paths[i]))
+                return TAKT_EXIT_USAGE;
             continue;
+        }
         o->paths[i][0] = '\0';
         const int code = tool_finish(b->r->t, takt_view_alloc(b->r->t->ctx, &o->views[i]));
         if (code != TAKT_EXIT_OK)

@@ -216,7 +216,7 @@ static int save_folder(tool_run *r, const tool_results *o, const char *folder)
         if (!folder_path(folder, o->names[i], path))
             return tool_usage_error(r->t, 1003, "write -o NAME=FILE",
                                     "output %s cannot be a file's name", o->names[i]);
-        code = save_one(r, o, i, path, &printed);
+        code = tool_spares(r->t, path) ? save_one(r, o, i, path, &printed) : TAKT_EXIT_USAGE;
     }
     return code;
 }
@@ -251,8 +251,6 @@ bool tool_check_outputs(const takt_tool *t)
     const char *item;
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_OUTPUT, i)) != NULL; i++) {
         const char *equals = strchr(item, '='), *path = equals != NULL ? equals + 1 : item;
-        if (!tool_spares_model(t, path))
-            return false;
         for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
             if (!ends_with(path, others[k]) || is_folder(path))
                 continue;

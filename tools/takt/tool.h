@@ -81,8 +81,11 @@ typedef struct tool_value {
     char *text; /* owned */
 } tool_value;
 
+typedef struct tool_reads tool_reads;
+
 struct takt_tool {
     takt_ctx *ctx;
+    tool_reads *reads;
     const takt_verb *verb;
     tool_value *values;
     size_t value_count;
@@ -147,6 +150,23 @@ void tool_help_json(const takt_verb *only);
 bool tool_help_group(const char *group);
 void tool_help_man(void);
 
+/* ---- files that are read and written ---- */
+
+/* A context, in place of the one that is there, that remembers which files were read. */
+bool tool_make_context(takt_tool *t, uint64_t bytes);
+void tool_free_context(takt_tool *t);
+/* By any spelling or link. */
+bool tool_has_read(const takt_tool *t, const char *path);
+/* From now on what was read cannot be replaced; what was refused, or NULL. */
+void tool_spare_reads(takt_tool *t);
+const char *tool_spared(const takt_tool *t);
+/* Whether the files that the command line writes to are neither among those that it reads nor
+ * twice the same. False: usage error, printed. */
+bool tool_check_written(const takt_tool *t);
+/* The same of a file and of what has been read by now, for files that others name. */
+bool tool_spares(const takt_tool *t, const char *path);
+bool tool_spares_reads(const takt_tool *t);
+
 /* ---- models ---- */
 
 /* "batch=8,seq=2" as it grows; says so when two sources disagree. */
@@ -157,9 +177,7 @@ typedef struct tool_sizes {
 
 /* The model that the command line names. NULL: `*code` is the exit code, all is printed. */
 takt_model *tool_open_model(takt_tool *t, int *code);
-/* False if the path is that of the model that is read: a usage error, printed. */
-bool tool_spares_model(const takt_tool *t, const char *path);
-/* The same, and whether its ending names a format of models. */
+/* False if its ending names no format of models: a usage error, printed. */
 bool tool_model_ending(const takt_tool *t, const char *path);
 /* Its text, or an object that holds it; `shortened`: large constants only begin. */
 int tool_print_model(const takt_tool *t, const takt_model *model, bool shortened);

@@ -25,7 +25,7 @@ void tool_free(takt_tool *t)
     free(t->values);
     free(t->args);
     free(t->complaints);
-    takt_ctx_destroy(t->ctx);
+    tool_free_context(t);
 }
 
 static bool is_true(const char *text)

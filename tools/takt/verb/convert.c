@@ -38,6 +38,17 @@ static takt_convert_options parts(const takt_tool *t)
     return (takt_convert_options){.shard_bytes = tool_number_of(t, TAKT_F_SHARD_SIZE, 0)};
 }
 
+/* Parts have names of their own, which may be those of parts that were read. */
+static int finish(const takt_tool *t, takt_status status)
+{
+    const char *spared = tool_spared(t);
+    if (spared != NULL)
+        return tool_usage_error(t, 1003, "write to another file or folder",
+                                "%s is a file that was read for this, which would be written over",
+                                spared);
+    return tool_finish(t, status);
+}
+
 static int convert_weights(takt_tool *t, const char *from, const char *to, bool makes_weights)
 {
     const takt_convert_options options = parts(t);
@@ -47,7 +58,8 @@ static int convert_weights(takt_tool *t, const char *from, const char *to, bool 
     if (tool_item_of(t, TAKT_F_DIM, 0) != NULL || tool_item_of(t, TAKT_F_SHAPE, 0) != NULL)
         return tool_usage_error(t, 1003, NULL, "-D and --shape are for models, %s holds weights",
                                 from);
-    return tool_finish(t, takt_weights_convert(t->ctx, from, to, &options));
+    tool_spare_reads(t);
+    return finish(t, takt_weights_convert(t->ctx, from, to, &options));
 }
 
 static int convert_model(takt_tool *t, const char *from, const char *to, bool makes_weights)
@@ -63,8 +75,9 @@ static int convert_model(takt_tool *t, const char *from, const char *to, bool ma
                                            .command = "takt convert",
                                            .sizes = sizes.length > 0 ? sizes.text : NULL};
         const takt_convert_options cut = parts(t);
-        code = tool_finish(t, makes_weights ? takt_model_save_weights(model, to, &cut)
-                                            : takt_model_save(model, to, &options));
+        tool_spare_reads(t);
+        code = finish(t, makes_weights ? takt_model_save_weights(model, to, &cut)
+                                       : takt_model_save(model, to, &options));
     }
     takt_model_destroy(model);
     return code;
@@ -81,8 +94,6 @@ static int run(takt_tool *t)
     if (to == NULL)
         return tool_usage_error(t, 1003, "write takt convert IN -o OUT",
                                 "there is no file to write to");
-    if (!tool_spares_model(t, to))
-        return TAKT_EXIT_USAGE;
     const bool makes_weights = is_among(to, weights);
     if (!makes_weights && !is_among(to, models))
         return tool_usage_error(t, 1003,

@@ -1,0 +1,196 @@
+/* reads.c - which files a command has read, so that none of them is written over by its results.
+ *
+ * A model may name others: external data of ONNX, the parts of an index. All are opened through the
+ * context, whose files these are.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tool.h"
+
+typedef struct identity {
+    dev_t device;
+    ino_t node;
+} identity;
+
+struct tool_reads {
+    takt_ctx *under; /* whose files do the work */
+    takt_files inner, files;
+    pthread_mutex_t lock;
+    identity *at;
+    size_t count, room;
+    bool is_strict; /* create() refuses what was read */
+    char refused[1024];
+};
+
+static bool find(const tool_reads *r, const struct stat *about)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->at[i].device == about->st_dev && r->at[i].node == about->st_ino)
+            return true;
+    return false;
+}
+
+static int keep(tool_reads *r, const struct stat *about)
+{
+    if (find(r, about))
+        return 0;
+    if (r->count == r->room) {
+        const size_t room = r->room * 2 + 16;
+        identity *at = realloc(r->at, room * sizeof *at);
+        if (at == NULL)
+            return ENOMEM;
+        r->at = at;
+        r->room = room;
+    }
+    r->at[r->count++] = (identity){about->st_dev, about->st_ino};
+    return 0;
+}
+
+/* What was opened as `path`; one that has gone in the meantime cannot be written over. */
+static int note(tool_reads *r, const char *path, takt_file **file)
+{
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return 0;
+    pthread_mutex_lock(&r->lock);
+    const int error = keep(r, &about);
+    pthread_mutex_unlock(&r->lock);
+    if (error != 0) {
+        r->inner.close(r->inner.user, *file);
+        *file = NULL;
+    }
+    return error;
+}
+
+static int open_read(void *user, const char *path, takt_file **file)
+{
+    tool_reads *r = user;
+    const int error = r->inner.open_read(r->inner.user, path, file);
+    return error != 0 ? error : note(r, path, file);
+}
+
+static int open_beneath(void *user, const char *dir, const char *name, int allow_links,
+                        takt_file **file)
+{
+    tool_reads *r = user;
+    int error = r->inner.open_beneath(r->inner.user, dir, name, allow_links, file);
+    const size_t size = strlen(dir) + strlen(name) + 4;
+    char *path = error == 0 ? malloc(size) : NULL;
+    if (error != 0)
+        return error;
+    if (path == NULL) {
+        r->inner.close(r->inner.user, *file);
+        *file = NULL;
+        return ENOMEM;
+    }
+    snprintf(path, size, "%s/%s", *dir != '\0' ? dir : ".", name);
+    error = note(r, path, file);
+    free(path);
+    return error;
+}
+
+static int create(void *user, const char *path, takt_file **file)
+{
+    tool_reads *r = user;
+    struct stat about;
+    *file = NULL;
+    if (r->is_strict && stat(path, &about) == 0 && find(r, &about)) {
+        snprintf(r->refused, sizeof r->refused, "%s", path);
+        return EEXIST;
+    }
+    return r->inner.create(r->inner.user, path, file);
+}
+
+static int size_of(void *user, takt_file *file, uint64_t *bytes)
+{
+    const tool_reads *r = user;
+    return r->inner.size(r->inner.user, file, bytes);
+}
+
+static int read_at(void *user, takt_file *file, uint64_t offset, void *to, size_t count,
+                   size_t *done)
+{
+    const tool_reads *r = user;
+    return r->inner.read(r->inner.user, file, offset, to, count, done);
+}
+
+static int write_on(void *user, takt_file *file, const void *from, size_t count)
+{
+    const tool_reads *r = user;
+    return r->inner.write(r->inner.user, file, from, count);
+}
+
+static int commit(void *user, takt_file *file)
+{
+    const tool_reads *r = user;
+    return r->inner.commit(r->inner.user, file);
+}
+
+static void close_file(void *user, takt_file *file)
+{
+    const tool_reads *r = user;
+    r->inner.close(r->inner.user, file);
+}
+
+static bool begin(takt_tool *t)
+{
+    tool_reads *r = calloc(1, sizeof *r);
+    if (r == NULL || takt_ctx_create(NULL, &r->under) != TAKT_OK) {
+        free(r);
+        return false;
+    }
+    pthread_mutex_init(&r->lock, NULL);
+    r->inner = *takt_ctx_files(r->under);
+    r->files = (takt_files){.open_read = open_read,
+                            .open_beneath = open_beneath,
+                            .create = create,
+                            .size = size_of,
+                            .read = read_at,
+                            .write = write_on,
+                            .commit = commit,
+                            .close = close_file,
+                            .user = r};
+    t->reads = r;
+    return true;
+}
+
+bool tool_make_context(takt_tool *t, uint64_t bytes)
+{
+    if (t->reads == NULL && !begin(t))
+        return false;
+    const takt_config config = {.files = &t->reads->files, .limits.bytes = bytes};
+    takt_ctx_destroy(t->ctx);
+    return takt_ctx_create(&config, &t->ctx) == TAKT_OK;
+}
+
+void tool_free_context(takt_tool *t)
+{
+    takt_ctx_destroy(t->ctx);
+    if (t->reads == NULL)
+        return;
+    takt_ctx_destroy(t->reads->under);
+    pthread_mutex_destroy(&t->reads->lock);
+    free(t->reads->at);
+    free(t->reads);
+}
+
+bool tool_has_read(const takt_tool *t, const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode) && find(t->reads, &about);
+}
+
+void tool_spare_reads(takt_tool *t)
+{
+    t->reads->is_strict = true;
+}
+
+const char *tool_spared(const takt_tool *t)
+{
+    return t->reads->refused[0] != '\0' ? t->reads->refused : NULL;
+}
