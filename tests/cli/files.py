@@ -34,6 +34,9 @@ with zipfile.ZipFile(path("all.npz")) as archive:
     for name in ("y", "level"):
         with open(path(f"folder/{name}.npy"), "rb") as file:
             expect(file.read() == archive.read(name + ".npy"), f"{name} differs")
+succeeds("run", STREAM, "-o", "level=" + path("one.npz"))
+with zipfile.ZipFile(path("one.npz")) as archive:
+    expect(archive.namelist() == ["level.npy"], "an archive of one result")
 chunk = npy((1, 4, 16), [i / 64 for i in range(64)])
 stored = io.BytesIO()
 with zipfile.ZipFile(stored, "w") as archive:

@@ -99,7 +99,12 @@ for words in (("extract", kept, "-o", kept), ("convert", kept, "-o", kept),
     fails(2, *words, says=["is the model itself", "another file"])
 with open(kept, encoding="utf-8") as text:
     expect(text.read() == source, "a model was written over")
-fails(2, "run", MLP, "-o", path("y.csv"), says=["y.csv would be none", "F.npz"])
+for ending in (".csv", ".data", ".bin", ".npyy", ".NPY", ".1"):
+    for before in ("", "out="):
+        fails(2, "run", MLP, "-o", before + path("y" + ending),
+              says=["y" + ending + " would be none", "F.npy, F.npz, a folder", "or - for"])
+    expect(not os.path.exists(path("y" + ending)), ending)
+succeeds("run", MLP, "-o", path("endless"))
 expect("written to " + path("w.npy") in succeeds("run", MLP, "-o", path("w.npy")), "where it went")
 both = succeeds("compile", MLP, "-o", path("b.taktp"), "--emit", path("b.onnx"))
 expect(path("b.taktp") in both and path("b.onnx") + ": mlp, optimised" in both, both)

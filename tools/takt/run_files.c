@@ -238,26 +238,35 @@ static int save_item(tool_run *r, const tool_results *o, const char *item, bool 
     char name[256];
     snprintf(name, sizeof name, "%.*s", (int)(equals - item), item);
     for (size_t i = 0; i < count; i++)
-        if (strcmp(o->names[i], name) == 0)
+        if (strcmp(o->names[i], name) == 0 && ends_with(equals, ".npz"))
+            return tool_finish(r->t,
+                               takt_npz_save(r->t->ctx, equals + 1, &o->names[i], &o->views[i], 1));
+        else if (strcmp(o->names[i], name) == 0)
             return save_one(r, o, i, equals + 1, printed);
     return no_such_port(r, "output", name, false);
+}
+
+/* By its ending; a name without one may be that of an array or of a folder. */
+static bool is_taken(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    const char *dot = name[0] != '\0' ? strrchr(name + 1, '.') : NULL;
+    return dot == NULL || strcmp(dot, ".npy") == 0 || strcmp(dot, ".npz") == 0 || is_folder(path);
 }
 
 /* Before anything runs: a name that cannot have been meant. */
 bool tool_check_outputs(const takt_tool *t)
 {
-    static const char *const others[] = {".json", ".csv",  ".txt",   ".html",       ".png",
-                                         ".takt", ".onnx", ".taktp", ".safetensors"};
     const char *item;
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_OUTPUT, i)) != NULL; i++) {
         const char *equals = strchr(item, '='), *path = equals != NULL ? equals + 1 : item;
-        for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
-            if (!ends_with(path, others[k]) || is_folder(path))
-                continue;
-            tool_usage_error(t, 1003, "write -o F.npy, F.npz or a folder; --json prints values",
-                             "results are arrays of NumPy, %s would be none by its ending", path);
-            return false;
-        }
+        if (is_taken(path))
+            continue;
+        tool_usage_error(t, 1003,
+                         "write -o F.npy, F.npz, a folder that is there, or - for standard output; "
+                         "--json prints values",
+                         "results are arrays of NumPy, %s would be none by its ending", path);
+        return false;
     }
     return true;
 }
@@ -285,7 +294,7 @@ bool tool_output_file(const tool_run *r, const tool_results *o, size_t i, char p
         if (equals != NULL &&
             (strlen(o->names[i]) != length || strncmp(o->names[i], item, length) != 0))
             continue;
-        if (strcmp(file, "-") == 0 || (equals == NULL && ends_with(file, ".npz")))
+        if (strcmp(file, "-") == 0 || ends_with(file, ".npz"))
             return false;
         const bool fits = equals == NULL && is_folder(file) ? folder_path(file, o->names[i], path)
                                                             : strlen(file) < 1024;
