@@ -113,7 +113,8 @@ expect(path("b.taktp") in both and path("b.onnx") + ": mlp, optimised" in both, 
 succeeds("convert", MLP, "-o", path("constant.onnx"))
 for words in (("run", path("constant.onnx"), "--weights", path("alone.safetensors")),
               ("convert", path("constant.onnx"), "-o", path("none.safetensors"))):
-    fails(1, *words, says=["error[TAKT3402]", "has no parameters, its weights are constants"])
+    fails(1, *words, says=["error[TAKT3402]", "has no parameters, its weights are constants",
+                           "constants are saved with the model, as .onnx", "only parameters that"])
 fails(1, "run", MLP, "--weights", MLP, says=["error[TAKT3401]", "takt convert MODEL -o w.npz"])
 fails(2, "help", "run", "plan", says=["plan is no part of takt run", "one at a time"])
 
