@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/near.h"
 
 static takt_status type_of(takt_ctx *ctx, const takt_known_input *known, takt_type *type,
                            size_t *bytes)
@@ -22,10 +23,15 @@ static takt_status type_of(takt_ctx *ctx, const takt_known_input *known, takt_ty
 
 static takt_status check_name(const takt_model *m, const char *name)
 {
-    for (size_t i = 0; i < m->graph->input_count; i++)
+    takt_nearest near = takt_nearest_to(name);
+    for (size_t i = 0; i < m->graph->input_count; i++) {
         if (strcmp(m->graph->inputs[i].name, name) == 0)
             return TAKT_OK;
+        takt_nearest_try(&near, m->graph->inputs[i].name);
+    }
     takt_fail(m->ctx, TAKT_E_NAME, "the model has no input called %s", name);
+    if (near.best != NULL)
+        return takt_fail_hint(m->ctx, "did you mean %s?", near.best);
     return m->graph->input_count > 0
                ? takt_fail_hint(m->ctx, "its first one is %s", m->graph->inputs[0].name)
                : takt_fail_hint(m->ctx, "it has no inputs at all");

@@ -84,9 +84,12 @@ takt_status takt_settings_read(takt_ctx *ctx, const char *path, takt_setting_fn 
 int takt_nearest(const char *word, const char *const *names, size_t count)
 {
     const size_t length = strlen(word);
-    size_t best = (length < 3 ? 1 : length / 3) + 1; /* a third of it may be wrong */
+    /* A third of it may be wrong; of a single letter only whether it is a capital. */
+    size_t best = (length < 2 ? 0 : length < 3 ? 1 : length / 3) + 1;
     int nearest = -1;
     for (size_t i = 0; i < count; i++) {
+        if (length > 0 && takt_same_letters(word, names[i]))
+            return (int)i;
         const size_t distance = takt_name_distance(word, names[i], best);
         if (distance < best) {
             best = distance;

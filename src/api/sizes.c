@@ -1,8 +1,10 @@
 /* sizes.c - numbers for named dimensions, as "batch=8,seq=128". */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/model.h"
 #include "base/mem.h"
+#include "base/near.h"
 
 /* A name that the model itself has bound to a number takes no other. */
 static takt_status check_size(takt_ctx *ctx, const takt_dims *dims, takt_span name, int64_t size)
@@ -16,6 +18,22 @@ static takt_status check_size(takt_ctx *ctx, const takt_dims *dims, takt_span na
     return takt_fail(ctx, TAKT_E_OPTION, "%.*s=%lld: in this model %.*s is always %lld",
                      (int)name.length, name.at, (long long)size, (int)name.length, name.at,
                      (long long)dim);
+}
+
+static takt_status fail_unknown(takt_ctx *ctx, const takt_dims *dims, takt_span name)
+{
+    char wanted[128];
+    snprintf(wanted, sizeof wanted, "%.*s", (int)(name.length < 127 ? name.length : 127), name.at);
+    takt_nearest near = takt_nearest_to(wanted);
+    for (size_t i = 0; i < takt_dims_name_count(dims); i++)
+        takt_nearest_try(&near, takt_dims_name(dims, i));
+    takt_fail(ctx, TAKT_E_NAME, "the model has no dimension called %.*s", (int)name.length,
+              name.at);
+    if (near.best != NULL)
+        return takt_fail_hint(ctx, "did you mean %s?", near.best);
+    return takt_dims_name_count(dims) > 0
+               ? takt_fail_hint(ctx, "its first one is %s", takt_dims_name(dims, 0))
+               : takt_fail_hint(ctx, "all its dimensions are numbers");
 }
 
 static takt_status set_size(takt_ctx *ctx, const takt_dims *dims, takt_span name, takt_span value,
@@ -38,11 +56,7 @@ static takt_status set_size(takt_ctx *ctx, const takt_dims *dims, takt_span name
             sizes[i] = size;
             return check_size(ctx, dims, name, size);
         }
-    takt_fail(ctx, TAKT_E_NAME, "the model has no dimension called %.*s", (int)name.length,
-              name.at);
-    return takt_dims_name_count(dims) > 0
-               ? takt_fail_hint(ctx, "its first one is %s", takt_dims_name(dims, 0))
-               : takt_fail_hint(ctx, "all its dimensions are numbers");
+    return fail_unknown(ctx, dims, name);
 }
 
 takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *dims,

@@ -16,7 +16,13 @@ takt_nearest takt_nearest_to(const char *wanted)
 
 void takt_nearest_try(takt_nearest *n, const char *candidate)
 {
-    if (n->distance <= 1 || strcmp(n->wanted, candidate) == 0)
+    if (strcmp(n->wanted, candidate) == 0)
+        return;
+    if (takt_same_letters(n->wanted, candidate)) {
+        n->distance = 0;
+        n->best = candidate;
+    }
+    if (n->distance <= 1)
         return;
     const size_t distance = takt_name_distance(n->wanted, candidate, n->distance - 1);
     if (distance < n->distance) {

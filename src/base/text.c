@@ -132,3 +132,14 @@ size_t takt_name_distance(const char *a, const char *b, size_t limit)
     }
     return least(last[nb], limit + 1);
 }
+
+bool takt_same_letters(const char *a, const char *b)
+{
+    for (; *a != '\0' && *b != '\0'; a++, b++) {
+        const char x = *a >= 'A' && *a <= 'Z' ? (char)(*a + 32) : *a;
+        const char y = *b >= 'A' && *b <= 'Z' ? (char)(*b + 32) : *b;
+        if (x != y)
+            return false;
+    }
+    return *a == *b;
+}

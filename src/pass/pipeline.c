@@ -1,6 +1,7 @@
 /* pipeline.c - the order of the passes and why each stands where it stands. */
 #include <string.h>
 
+#include "base/near.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "pass/pass.h"
@@ -62,18 +63,15 @@ static takt_status fail_unknown(takt_ctx *ctx, takt_span word)
     const size_t length = word.length < sizeof name - 1 ? word.length : sizeof name - 1;
     memcpy(name, word.at, length);
     name[length] = '\0';
-    const char *nearest = NULL;
-    size_t best = length < 4 ? 2 : length < 9 ? 3 : 4; /* more than may be wrong */
-    for (size_t i = 0; i < STAGES; i++) {
-        const size_t d = takt_name_distance(name, stages[i].pass->name, best);
-        if (d < best) {
-            best = d;
-            nearest = stages[i].pass->name;
-        }
-    }
+    takt_nearest near = takt_nearest_to(name);
+    for (size_t i = 0; i < STAGES; i++)
+        takt_nearest_try(&near, stages[i].pass->name);
+    static const char *const others[] = {"fuse", "all", "licensed"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        takt_nearest_try(&near, others[i]);
     takt_fail(ctx, TAKT_E_NAME, "there is no pass called %s", name);
-    return nearest != NULL ? takt_fail_hint(ctx, "did you mean %s?", nearest)
-                           : takt_fail_hint(ctx, "`takt opt --list` shows them");
+    return near.best != NULL ? takt_fail_hint(ctx, "did you mean %s?", near.best)
+                             : takt_fail_hint(ctx, "`takt opt --list` shows them");
 }
 
 /* "fuse", or "fuse:min-gain=1.5": no pass over graphs, but chosen like one. */

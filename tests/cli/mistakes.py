@@ -23,10 +23,13 @@ fails(2, "run", MLP, "--pass=+nothing-like-it", says=["there is no pass called n
 fails(2, "run", MLP, "--backend", "gpu",
       says=["there is no backend called gpu", "backends are cpu"])
 fails(2, "run", MLP, "--isa", "mmx", says=["there is no instruction set called mmx"])
-fails(2, "run", MLP, "-D", "bacth=3", says=["no dimension called bacth"])
+fails(2, "run", MLP, "-D", "bacth=3", says=["no dimension called bacth", "did you mean batch?"])
 fails(2, "run", MLP, "-i", "X=x.npy", says=["the model has no input called X", "hint: "])
 fails(2, "run", STREAM, "-o", "z=z.npy", says=["the model has no output called z"])
-fails(2, "run", MLP, "--shape", "y:2x784", says=["the model has no input called y"])
+fails(2, "run", MLP, "--shape", "y:2x784", says=["the model has no input called y", "first one"])
+fails(2, "run", MLP, "--shape", "X:2x784", says=["no input called X", "did you mean x?"])
+for misspelt, meant in (("-fuze", "fuse"), ("+licenced", "licensed"), ("-al", "all")):
+    fails(2, "run", MLP, "--pass", misspelt, says=[f"did you mean {meant}?"])
 fails(2, "explain", "1999", says=["there is no error 1999"])
 fails(2, "explain", "99999", says=["there is no error 99999", "takt explain --list"])
 fails(2, "help", "rum", says=["there is no verb rum", "did you mean `takt run`?"])
@@ -78,6 +81,9 @@ fails(1, "run", "examples/mpl.takt", says=["did you mean examples/mlp.takt?"])
 fails(1, "run", "exampels/mlp.takt", says=["there is no folder exampels/"])
 write("near.npy", npy((1, 784), [0.5] * 784))
 fails(1, "run", MLP, "-i", "x=" + path("naer.npy"), says=["did you mean " + path("near.npy")])
+for far in ("relu.takt", "zzz.takt", "cat.takt"):
+    expect("did you mean" not in fails(1, "run", "examples/" + far), far)
+fails(1, "run", "examples/mlp.tkat", says=["did you mean examples/mlp.takt?"])
 expect("hint" not in fails(1, "run", "nothing-like-it"), "something far is suggested for a file")
 fails(1, "ops", "nothing.onnx", says=["error[TAKT3001]", "cannot open nothing.onnx"])
 succeeds("convert", MLP, "-o", path("alone.safetensors"))
@@ -119,7 +125,10 @@ fails(1, "run", MLP, "--weights", MLP, says=["error[TAKT3401]", "takt convert MO
 fails(2, "help", "run", "plan", says=["plan is no part of takt run", "one at a time"])
 
 # Flags in the wrong place, for nothing, or in words that were not expected.
-fails(2, "--threads", "2", "run", MLP, says=["--threads is no verb: flags come after one"])
+fails(2, "--threads", "2", "run", MLP,
+      says=["--threads is no verb: flags come after one", "write takt run --threads 2 ..."])
+fails(2, "--json", "benchmark", "run", MLP, says=["write takt benchmark run --json ..."])
+fails(2, "--threads", "2", says=["flags come after one", "takt help"])
 expect(succeeds("-V") == succeeds("--version"), "-V")
 fails(2, "run", MLP, "--rtol", "1", says=["--rtol is that of --test", "--test DIR"])
 fails(2, "run", MLP, "--monitor-report", "m.pdf", says=["m.pdf names no format", "F.html"])

@@ -149,15 +149,16 @@ static void reads_settings(void)
 
 static void finds_the_nearest(void)
 {
-    static const char *const names[] = {"threads", "seed", "memory-limit", "json"};
+    static const char *const names[] = {"threads", "seed", "memory-limit", "json", "x"};
     static const struct {
         const char *word;
         int nearest;
     } cases[] = {{"thread", 0}, {"memory_limit", 2}, {"sed", 1},
-                 {"jsno", 3},   {"output", -1},      {"", -1}};
+                 {"jsno", 3},   {"output", -1},      {"", -1},
+                 {"X", 4},      {"y", -1},           {"THREADS", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        EXPECT(takt_nearest(cases[i].word, names, 4) == cases[i].nearest, "%s: %d", cases[i].word,
-               takt_nearest(cases[i].word, names, 4));
+        EXPECT(takt_nearest(cases[i].word, names, 5) == cases[i].nearest, "%s: %d", cases[i].word,
+               takt_nearest(cases[i].word, names, 5));
 }
 
 int main(void)

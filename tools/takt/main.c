@@ -96,6 +96,24 @@ static bool join_words(int argc, char **argv, const char *first, char *to, size_
     return length > 0 && (size_t)length < size && tool_verb_find(to) != NULL;
 }
 
+/* `takt --threads 2 run m.takt`: the verb that comes later is said first. */
+static int misplaced(const takt_tool *t, int argc, char **argv)
+{
+    char hint[400] = "write takt ";
+    int verb = 2;
+    while (verb < argc && tool_verb_find(argv[verb]) == NULL && !is_group(argv[verb]))
+        verb++;
+    if (verb >= argc)
+        return tool_unknown_verb(t, argv[1], NULL);
+    const int last = is_group(argv[verb]) && verb + 1 < argc ? verb + 1 : verb;
+    for (int i = verb; i <= last; i++)
+        snprintf(hint + strlen(hint), sizeof hint - strlen(hint), "%.60s ", argv[i]);
+    for (int i = 1; i < verb; i++)
+        snprintf(hint + strlen(hint), sizeof hint - strlen(hint), "%.60s ", argv[i]);
+    snprintf(hint + strlen(hint), sizeof hint - strlen(hint), "...");
+    return tool_usage_error(t, 1003, hint, "%s is no verb: flags come after one", argv[1]);
+}
+
 int main(int argc, char **argv)
 {
     takt_tool t = {0};
@@ -117,6 +135,8 @@ int main(int argc, char **argv)
     const bool is_bare = argc == 2 || (argc == 3 && strcmp(argv[2], "--help") == 0);
     if (t.verb == NULL && is_bare && tool_help_group(group))
         code = argc == 2 ? TAKT_EXIT_USAGE : TAKT_EXIT_OK; /* as for `takt` alone */
+    else if (t.verb == NULL && word[0] == '-')
+        code = misplaced(&t, argc, argv);
     else
         code = t.verb == NULL
                    ? tool_unknown_verb(&t, group, argc > 2 ? argv[2] : NULL)

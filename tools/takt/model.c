@@ -286,7 +286,14 @@ static const takt_desc *find_input(const takt_tool *t, const takt_model *m, cons
         if (strcmp(takt_model_input(m, i)->name, name) == 0)
             return takt_model_input(m, i);
     char hint[128] = "it has no inputs at all";
-    if (takt_model_input_count(m) > 0)
+    const char *names[64];
+    size_t count = 0;
+    for (; count < takt_model_input_count(m) && count < sizeof names / sizeof *names; count++)
+        names[count] = takt_model_input(m, count)->name;
+    const int nearest = takt_nearest(name, names, count);
+    if (nearest >= 0)
+        snprintf(hint, sizeof hint, "did you mean %.100s?", names[nearest]);
+    else if (count > 0)
         snprintf(hint, sizeof hint, "its first one is %.100s", takt_model_input(m, 0)->name);
     tool_usage_error(t, 1002, hint, "the model has no input called %s", name);
     return NULL;

@@ -49,6 +49,49 @@ static int with_ending(const char *name, const listing *l)
     return -1;
 }
 
+/* Among names with this ending, which says nothing about whether the rest is near. It is cut off
+ * for so long. */
+static int with_same_ending(const char *name, const char *dot, listing *l)
+{
+    const size_t length = (size_t)(dot - name), tail = strlen(dot);
+    char *stem = strndup(name, length);
+    const char **stems = calloc(l->count + 1, sizeof *stems);
+    for (size_t i = 0; stems != NULL && i < l->count; i++) {
+        const size_t n = strlen(l->names[i]);
+        const bool has_it = n > tail && strcmp(l->names[i] + n - tail, dot) == 0;
+        stems[i] = has_it ? l->names[i] : "";
+        if (has_it)
+            l->names[i][n - tail] = '\0';
+    }
+    const int found = stem != NULL && stems != NULL ? takt_nearest(stem, stems, l->count) : -1;
+    for (size_t i = 0; stems != NULL && i < l->count; i++)
+        if (stems[i][0] != '\0')
+            l->names[i][strlen(l->names[i])] = '.';
+    free(stem);
+    free(stems);
+    return found;
+}
+
+/* The same name with a misspelt ending. */
+static int with_same_stem(const char *name, const char *dot, const listing *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const char *const one = l->names[i];
+        if (strncmp(one, name, (size_t)(dot - name) + 1) == 0 && takt_nearest(name, &one, 1) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+static int nearest_of(const char *name, listing *l)
+{
+    const char *dot = strrchr(name, '.');
+    if (dot == NULL || dot == name)
+        return takt_nearest(name, (const char *const *)l->names, l->count);
+    const int found = with_same_ending(name, dot, l);
+    return found >= 0 ? found : with_same_stem(name, dot, l);
+}
+
 /* A missing folder is what is wrong, whatever the file beneath it would be called. */
 static bool lacks_folder(const char *folder, char *hint, size_t size)
 {
@@ -65,7 +108,7 @@ static void look_in(const char *folder, const char *name, const char *before, ch
     list_folder(folder, &l);
     int found = with_ending(name, &l);
     if (found < 0)
-        found = takt_nearest(name, (const char *const *)l.names, l.count);
+        found = nearest_of(name, &l);
     if (found >= 0)
         snprintf(hint, size, "did you mean %.200s%.200s?", before, l.names[found]);
     for (size_t i = 0; i < l.count; i++)
