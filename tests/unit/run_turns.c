@@ -60,7 +60,7 @@ static void two_threads(takt_ctx *ctx)
     takt_pool_destroy(pool);
 }
 
-/* Larger than the L2 of most processors, which is where steps may be cut for one thread. */
+/* Large enough for steps to be cut: for one thread where that pays, for two everywhere. */
 static const char *const models[] = {
     "model m(x: f32[33, 9001]) -> (y: f32[33, 9001]) { return y = softmax(x) }",
     "model m(x: f32[300001]) -> (y: f32[300001]) { return y = relu(x) }",
@@ -78,25 +78,36 @@ static void fill(uint32_t *x, size_t count)
     }
 }
 
-static takt_session *session_of(takt_ctx *ctx, const char *text)
+static bool is_cut(const takt_session *s)
 {
-    const takt_plan_options options = {.threads = 1};
+    for (size_t i = 0; i < s->plan->step_count; i++)
+        if (s->plan->steps[i].task_count > 1)
+            return true;
+    return false;
+}
+
+/* Of one thread; `pool`, of one thread as well, is for a plan that is cut for two. */
+static takt_session *session_of(takt_ctx *ctx, const char *text, takt_pool *pool)
+{
+    const takt_plan_options options = {.threads = pool != NULL ? 2 : 1};
+    const takt_session_options one = {.pool = pool};
     takt_model *model = NULL;
     takt_plan *plan = NULL;
     takt_session *s = NULL;
     if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model)) &&
         EXPECT_OK(ctx, takt_plan_create(model, &options, &plan)))
-        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
+        EXPECT_OK(ctx, takt_session_create(plan, &one, &s));
     takt_plan_destroy(plan);
     takt_model_destroy(model);
     return s;
 }
 
-static void same_bits(takt_ctx *ctx, const char *text)
+static void same_bits(takt_ctx *ctx, const char *text, takt_pool *pool)
 {
-    takt_session *s = session_of(ctx, text);
+    takt_session *s = session_of(ctx, text, pool);
     if (s == NULL)
         return;
+    EXPECT(pool == NULL || is_cut(s), "no step has several tasks: %s", text);
     fill(takt_session_input(s, 0)->data, s->inputs[0].bytes / sizeof(uint32_t));
     EXPECT(takt_session_run(s) == TAKT_OK);
     const size_t bytes = s->outputs[0].bytes;
@@ -118,8 +129,13 @@ int main(void)
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     one_thread(ctx);
     two_threads(ctx);
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        same_bits(ctx, models[i]);
+    takt_pool *pool = NULL;
+    EXPECT_OK(ctx, takt_pool_open(ctx, 1, &pool));
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        same_bits(ctx, models[i], NULL);
+        same_bits(ctx, models[i], pool);
+    }
+    takt_pool_close(pool);
     takt_ctx_destroy(ctx);
     return test_done();
 }
