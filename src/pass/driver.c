@@ -68,6 +68,15 @@ static void append(takt_pass_report *report, takt_pass_event event)
     *slot = e;
 }
 
+void takt_pass_fired(takt_pass_report *report, const char *pass, const char *law,
+                     const takt_node *n)
+{
+    if (report == NULL)
+        return;
+    report->fired++;
+    append(report, (takt_pass_event){.pass = pass, .law = law, .node = name_of(n)});
+}
+
 static void record(takt_rewrite *r, const takt_node *n, const char *refused)
 {
     takt_pass_report *report = r->report;

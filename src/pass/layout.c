@@ -108,20 +108,7 @@ void takt_layout_moved(takt_layout *l, takt_id id, const takt_id *in, const takt
     takt_graph_inherit(l->c.out, n);
     l->last[id] = takt_graph_append(l->c.out, n->op, n->in_count, in, attr);
     l->is_moved[id] = 1;
-    takt_pass_report *report = l->report;
-    if (report == NULL)
-        return;
-    report->fired++;
-    const char *label = n->name != NULL     ? n->name
-                        : n->origin != NULL ? n->origin->name
-                                            : n->op->name;
-    takt_pass_event *e = takt_arena_array(&report->arena, 1, sizeof *e);
-    const char *copy = takt_arena_text(&report->arena, label, strlen(label));
-    if (e == NULL || copy == NULL)
-        return; /* a lost event costs a line of a trace, never the compilation */
-    *e = (takt_pass_event){.pass = takt_pass_layout.name, .law = law, .node = copy};
-    *(report->last != NULL ? &report->last->next : &report->first) = e;
-    report->last = e;
+    takt_pass_fired(l->report, takt_pass_layout.name, law, n);
 }
 
 void takt_layout_attrs(const takt_node *n, takt_attr *attrs)

@@ -29,6 +29,9 @@ typedef struct takt_pass_report {
 
 void takt_pass_report_init(takt_pass_report *report, takt_ctx *ctx);
 void takt_pass_report_deinit(takt_pass_report *report);
+/* A pass without rules tells what it did to a node; nothing is told where nobody asks (NULL). */
+void takt_pass_fired(takt_pass_report *report, const char *pass, const char *law,
+                     const takt_node *n);
 
 typedef struct takt_pass takt_pass;
 

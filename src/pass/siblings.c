@@ -130,27 +130,6 @@ static int common_stages(const family *f, member *m, size_t count)
 
 /* ---- joining ---- */
 
-static void note(family *f, takt_id id)
-{
-    const takt_node *n = &f->c.in->nodes[id];
-    takt_pass_report *report = f->report;
-    if (report == NULL)
-        return;
-    report->fired++;
-    const char *label = n->name != NULL     ? n->name
-                        : n->origin != NULL ? n->origin->name
-                                            : n->op->name;
-    takt_pass_event *e = takt_arena_array(&report->arena, 1, sizeof *e);
-    const char *copy = takt_arena_text(&report->arena, label, strlen(label));
-    if (e == NULL || copy == NULL)
-        return; /* a lost event costs a line of a trace, never the compilation */
-    *e = (takt_pass_event){.pass = takt_pass_siblings.name,
-                           .law = "conv(x, v), conv(x, w) = parts of conv(x, concat(v, w))",
-                           .node = copy};
-    *(report->last != NULL ? &report->last->next : &report->first) = e;
-    report->last = e;
-}
-
 /* The weights or biases of a stage, one after another. */
 static takt_id fixed_of(family *f, const member *m, size_t count, int stage)
 {
@@ -203,7 +182,9 @@ static void join(family *f, member *m, size_t count)
         first += m[i].channels;
         for (int stage = CONV; stage < stages; stage++)
             f->is_done[m[i].node[stage]] = 1;
-        note(f, m[i].node[CONV]);
+        takt_pass_fired(f->report, takt_pass_siblings.name,
+                        "conv(x, v), conv(x, w) = parts of conv(x, concat(v, w))",
+                        &f->c.in->nodes[m[i].node[CONV]]);
     }
 }
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "check.h"
+#include "check_lines.h"
 
 check_fn check_conv_f32;
 
@@ -36,25 +36,13 @@ static void place(takt_check *c, takt_conv_f32 *d, int where, operands *o)
     d->at = o->at;
 }
 
-/* Every sum is -0, and some with the bias too. */
-static void fill_minus_zeros(const operands *o, size_t n)
-{
-    for (size_t i = 0; i < o->in; i++)
-        o->x[i] = 1e-30f;
-    for (size_t i = 0; i < o->weights; i++)
-        o->w[i] = -1e-30f;
-    for (size_t i = 0; i < n; i++)
-        o->bias[i] = i % 3 == 0 ? 0.0f : -0.0f;
-}
-
 static void choose_end(takt_check *c, takt_conv_f32 *d)
 {
-    static const float bounds[] = {-INFINITY, -1.5f, -0.0f, 0.0f, 1.5f, INFINITY};
-    const int end = (int)check_below(c, 3);
-    d->relu = end == 1;
-    d->clips = end == 2;
-    d->lo = bounds[check_below(c, 6)];
-    d->limit = check_below(c, 2) ? bounds[check_below(c, 6)] : INFINITY;
+    const check_end end = check_any_end(c);
+    d->relu = end.relu;
+    d->clips = end.clips;
+    d->lo = end.lo;
+    d->limit = end.limit;
     d->adds_zero = check_below(c, 2) == 0;
 }
 
@@ -69,7 +57,7 @@ static void one(takt_check *c, const takt_kernel *reference, takt_conv_f32 d, in
     check_fill_f32(c, o.w, o.weights, values);
     check_fill_f32(c, o.bias, d.channels, CHECK_PLAIN);
     if (check_below(c, 4) == 0)
-        fill_minus_zeros(&o, d.channels);
+        check_minus_zeros(&(check_lines){o.x, o.w, o.bias, o.in, o.weights, d.channels});
     d.bias = check_below(c, 2) ? o.bias : NULL;
     choose_end(c, &d);
     float *want = check_place(c, REST, o.out * sizeof *want, CHECK_AT_END);

@@ -1,10 +1,9 @@
 /* depthwise_f32.c - holds depthwise convolutions to the scalar one: geometry, borders, tails. */
 #include "kernel/depthwise_f32/depthwise_f32.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "check.h"
+#include "check_lines.h"
 
 check_fn check_depthwise_f32;
 
@@ -21,25 +20,13 @@ static void fill_all(takt_check *c, const operands *o, depthwise *d)
     check_fill_f32(c, o->w, o->weights, CHECK_PLAIN);
 }
 
-/* Every sum is -0, and some with the bias too. */
-static void fill_minus_zeros(const operands *o, size_t n)
-{
-    for (size_t i = 0; i < o->in; i++)
-        o->x[i] = 1e-30f;
-    for (size_t i = 0; i < o->weights; i++)
-        o->w[i] = -1e-30f;
-    for (size_t i = 0; i < n; i++)
-        o->bias[i] = i % 3 == 0 ? 0.0f : -0.0f;
-}
-
 static void choose_end(takt_check *c, depthwise *d)
 {
-    static const float bounds[] = {-INFINITY, -1.5f, -0.0f, 0.0f, 1.5f, INFINITY};
-    const int end = (int)check_below(c, 3);
-    d->relu = end == 1;
-    d->clips = end == 2;
-    d->lo = bounds[check_below(c, 6)];
-    d->limit = check_below(c, 2) ? bounds[check_below(c, 6)] : INFINITY;
+    const check_end end = check_any_end(c);
+    d->relu = end.relu;
+    d->clips = end.clips;
+    d->lo = end.lo;
+    d->limit = end.limit;
 }
 
 static void one(takt_check *c, const takt_kernel *reference, depthwise d, int round)
@@ -52,7 +39,7 @@ static void one(takt_check *c, const takt_kernel *reference, depthwise d, int ro
     check_fill_f32(c, o.w, o.weights, values);
     check_fill_f32(c, o.bias, d.channels, CHECK_PLAIN);
     if (check_below(c, 4) == 0)
-        fill_minus_zeros(&o, d.channels);
+        check_minus_zeros(&(check_lines){o.x, o.w, o.bias, o.in, o.weights, d.channels});
     leave_out_rows(c, &d, &o);
     d.bias = check_below(c, 2) ? o.bias : NULL;
     choose_end(c, &d);
