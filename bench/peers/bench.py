@@ -8,6 +8,7 @@ from gate import Block, Gate
 from late import np
 from machine import Machine
 from process import Failed, Process, Stable
+from scaling import Scaling
 
 NARROW = ("fast", "f16", "f16-exact")  # rows that are held against f32, Takt's own answer too
 WIDE, SURE = math.log(1.05), 1.5  # intervals that are worth more rounds: see Taken.certainty
@@ -31,7 +32,7 @@ class Taken:
     def __init__(self, row, threads):
         self.row, self.threads, self.passes = row, threads, 0
         self.blocks, self.reasons, self.errors, self.repeated = [], {}, {}, {}
-        self.known, self.out = None, None
+        self.known, self.out, self.beside_one = None, None, {}
 
     def stayed(self):
         """Who is in every block."""
@@ -223,6 +224,16 @@ class Bench:
         out.update(self.machine.floor(row.graph, row.kind, taken.threads, out["takt"]))
         out["share"] = out["floor"] / out["takt"]
         return out
+
+    def scale(self, row, counts):
+        """Takt with so many threads beside itself with one, where each has the row loaded."""
+        there = {}
+        for count in [1, *counts]:
+            process = self.stable.get(self.takt, count)
+            if process.folder != row.folder:
+                process = self.load(self.takt, row, count)[0]
+            there[count] = process
+        return Scaling(self.machine, self.mode).measure(there)
 
     # ---- starting, memory, size ----
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 
 import engines
+import scaling
 
 GEMMS = re.compile(r"gemm_(\d+)x(\d+)x(\d+)$")
 MAPS = ("add_1m", "relu_1m", "sum_1m", "add_f64_1m", "relu_f64_1m", "sum_f64_1m")
@@ -81,10 +82,22 @@ def limits(result):
     for key, what, most in (("step_ns", "a step beside its kernel", 60),
                             ("wake_ns", "waking a worker that looks out", 1000)):
         out += _entry(what, most, "ns", {key: cost[key]} if key in cost else {}, False)
-    out += _entry("all threads over one, upper end of the interval", 1.02, "x",
-                  _named([r for r in exact if "over_one_thread_interval" in r],
-                         lambda r: r["over_one_thread_interval"][1]), False)
-    return out + _tail(exact)
+    return out + _threads(result["rows"]) + _tail(exact)
+
+
+def _threads(rows):
+    """More threads beside one: two, and as many as the rows have."""
+    out = []
+    for count in sorted({c for r in rows for c in r.get("beside_one", {})}, key=int):
+        values = {_of(r): r["beside_one"][count]["interval"][1] for r in rows
+                  if count in r.get("beside_one", {})}
+        out += _entry(f"{count} threads over one, upper end of the interval", scaling.LIMIT, "x",
+                      values, False)
+    return out
+
+
+def _of(row):
+    return row["workload"] + ("" if row["numerics"] == "exact" else f" {row['numerics']}")
 
 
 def _tail(exact):

@@ -132,7 +132,8 @@ def _cell(row, name, span):
 def table(result, words):
     names = [n for n in result["engines"] if n != "takt"]
     head = "".join(f"<th>{n}</th>" for n in ("workload", "T", "numerics", "takt", *names, "ratio",
-                                             "interval", "share", "p99/p50", "repeated", "verdict"))
+                                             "interval", "share", "over 1T", "p99/p50", "repeated",
+                                             "verdict"))
     body = ""
     for r in result["rows"]:
         behind = " class='behind'" if r["ratio"] is None or r["ratio"] < 1 else ""
@@ -140,7 +141,8 @@ def table(result, words):
         body += (f"<tr><td>{r['workload']}</td><td>{r['threads']}</td><td>{r['numerics']}</td>"
                  + "".join(_cell(r, n, words.span) for n in ("takt", *names))
                  + f"<td{behind}>{words.ratio(r)}</td><td>{ends}</td><td>{100 * r['share']:.0f} % "
-                 f"{r['bound']}</td><td>{r['p99']['takt'] / r['takt']:.2f}</td>"
+                 f"{r['bound']}</td><td>{words.over_one(r)}</td>"
+                 f"<td>{r['p99']['takt'] / r['takt']:.2f}</td>"
                  f"<td>{sum(r.get('repeated', {}).values()) or ''}</td>"
                  f"<td>{words.verdict(r)}</td></tr>\n")
     return f"<div class='wide'><table><tr>{head}</tr>\n{body}</table></div>"
@@ -199,7 +201,8 @@ same data with the same number of threads, in turns (A B B A); answers were comp
 {shares(rows)}
 {_limits(result, words)}
 <h2>All numbers</h2>
-<p>Medians; the best peer is bold, intervals, reasons and repeated turns appear on pointing.</p>
+<p>Medians; the best peer is bold, intervals, reasons and repeated turns appear on pointing. Over
+1T: Takt's time with these threads over that with one, both in turns from the same processor.</p>
 {table(result, words)}
 {again}
 <h2>Engines</h2>

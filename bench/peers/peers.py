@@ -10,6 +10,7 @@ import time
 import engines
 import limits
 import report
+import scaling
 from bench import Bench, Taken, say
 from process import Failed
 from workloads import everything
@@ -30,17 +31,6 @@ def prepare(row):
     row.tolerance = TOLERANCE[row.kind if row.numerics == "exact" else row.numerics]
     row.graph.bytes = row.graph.traffic() / (1 if row.numerics == "exact" else 2)
     row.graph.inputs = row.graph.weights = None
-
-
-def scaling(rows):
-    """Beside a row with more threads: its time over that of one thread, both Takt's."""
-    alone = {(r["workload"], r["numerics"]): r for r in rows if r["threads"] == 1}
-    for r in rows:
-        one = alone.get((r["workload"], r["numerics"]))
-        if r["threads"] != 1 and one is not None:
-            r["over_one_thread"] = r["takt"] / one["takt"]
-            (low, high), (least, most) = r["interval"]["takt"], one["interval"]["takt"]
-            r["over_one_thread_interval"] = [low / most, high / least]
 
 
 def selected(text):
@@ -101,17 +91,36 @@ def first_pass(bench, rows, threads, result):
             result["left_out"].append(row.name)
             continue
         prepare(row)
+        of_row = []
         for count in threads:
             taken = Taken(row, count)
             try:
                 print(report.line(bench.measure(taken), bench.peers), flush=True)
-                all_taken.append(taken)
+                of_row.append(taken)
             except Failed as problem:
                 print(f"{row.name} {count}: Takt failed: {problem}", flush=True)
                 result["left_out"].append(f"{row.name}, {count} threads: {problem}")
+        beside_one(bench, row, of_row)
+        all_taken += of_row
         if row.name in ("mlp_b1", "mobilenet_v2") and row.numerics == "exact":
             result.setdefault("start", {})[row.name] = bench.start(row)
     return all_taken
+
+
+def beside_one(bench, row, of_row):
+    """How much sooner more threads are done than one."""
+    threads = [taken.threads for taken in of_row]
+    counts = scaling.counts(threads, len(bench.machine.cpus()))
+    if not counts:
+        return
+    try:
+        found = bench.scale(row, counts)
+    except Failed as problem:
+        print(f"{row.name}: not beside one thread: {problem}", flush=True)
+        return
+    for taken in of_row:
+        taken.beside_one = scaling.of_row(found, taken.threads, threads)
+    print(report.scaling_line(row, found), flush=True)
 
 
 def more_passes(bench, all_taken):
@@ -143,8 +152,8 @@ def run(arguments, rows):
         all_taken = first_pass(bench, rows, threads, result)
         more_passes(bench, all_taken)
         result["rows"] = [{**bench.judged(t), "made": result["made"], "commit": result["commit"],
-                           "quick": arguments.quick} for t in all_taken]
-        scaling(result["rows"])
+                           "quick": arguments.quick, "beside_one": t.beside_one}
+                          for t in all_taken]
         result["processor"] = bench.gate.summary()
         if not arguments.rows:
             result["overhead"] = limits.overhead()

@@ -29,13 +29,13 @@ class Process:
              os.path.join(HERE, "host.py"), engine.runner, engine.library],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment,
             preexec_fn=lambda: os.sched_setaffinity(0, self.cpus))
-        self.is_asleep, self.cpu = False, None
+        self.is_asleep, self.cpu, self.folder = False, None, None
         engine.version = self.ask(do="open")["version"]
 
     def ask(self, **what):
         """Wakes the process, waits for its answer, and puts it to sleep again."""
         if what["do"] == "load":
-            self.cpu = None  # it may start threads
+            self.cpu, self.folder = None, what["folder"]  # it may start threads
         self._wake()
         try:
             self.child.stdin.write(json.dumps(what).encode() + b"\n")
@@ -56,12 +56,27 @@ class Process:
 
     def pin(self, cpu):
         """Moves all its threads to one processor, unless they are there."""
-        if cpu == self.cpu:
-            return
-        self.cpu = cpu
-        for thread in os.listdir(f"/proc/{self.child.pid}/task"):
+        if cpu != self.cpu:
+            self._place({cpu}, {cpu})
+            self.cpu = cpu
+
+    def hold(self, cpu):
+        """The thread that calls on one processor, its helpers on the others."""
+        if self.threads == 1:
+            self.pin(cpu)
+        else:
+            self._place({cpu}, self.cpus - {cpu} or {cpu})
+
+    def free(self):
+        """Threads that it starts may be anywhere again."""
+        if self.threads > 1:
+            self._place(self.cpus, self.cpus)
+
+    def _place(self, caller, helpers):
+        for name in os.listdir(f"/proc/{self.child.pid}/task"):
+            thread = int(name)
             try:
-                os.sched_setaffinity(int(thread), {cpu})
+                os.sched_setaffinity(thread, caller if thread == self.child.pid else helpers)
             except OSError:  # the thread has ended meanwhile
                 pass
 

@@ -6,6 +6,7 @@ import sys
 
 import limits
 import page
+import scaling
 
 
 def span(us):
@@ -56,6 +57,30 @@ def line(row, peers):
             f"{low_high:>12}  {100 * row['share']:3.0f} % {row['bound']} {verdict(row)}")
 
 
+def scaling_line(row, found):
+    """On the terminal below a row's lines: "relu_1m: 2T 0.55 (0.54-0.57), 16T ... of 1T"."""
+    name = _name({"workload": row.name, "numerics": row.numerics})
+    return f"{name}: " + ", ".join(f"{count}T {_over_one(of, '-')}"
+                                   for count, of in found.items()) + " of 1T"
+
+
+def _over_one(of, dash):
+    return f"{of['ratio']:.3f} ({dash.join(f'{v:.3f}' for v in of['interval'])})"
+
+
+def over_one(row):
+    """A row's time with its threads over that with one, both taken in turns, and the interval."""
+    of = row.get("beside_one", {}).get(str(row["threads"]))
+    return _over_one(of, " to ") if of else ""
+
+
+def slower(result):
+    """Where more threads take longer than one, the worst first: "relu_1m 2T 1.03"."""
+    found = [(of["ratio"], f"{_name(r)} {count}T {of['ratio']:.2f}") for r in result["rows"]
+             for count, of in r.get("beside_one", {}).items() if of["ratio"] > scaling.LIMIT]
+    return [text for _, text in sorted(found, reverse=True)]
+
+
 def markdown(result):
     names = [n for n in result["engines"] if n != "takt"]
     out = [f"# Takt beside its peers on {result['machine']['cpu']}", "",
@@ -63,15 +88,16 @@ def markdown(result):
            f"made {result['made']} by `make peers` at {result['commit']}. Medians; ratio: the best "
            "peer's median over Takt's, so above 1 Takt is ahead; share: the time that this "
            "machine's measured ceiling allows, over Takt's. *: its answer differs by more than the "
-           "row allows, so it is no rival.", "",
+           "row allows, so it is no rival; over 1T: Takt's time with these threads over that with "
+           "one, both in turns from the same processor, with its 95 % interval.", "",
            "| workload | T | numerics | takt | " + " | ".join(names) +
-           " | best | ratio | interval | share | verdict |",
-           "|---|--:|---|" + "--:|" * (len(names) + 1) + "---|--:|---|--:|---|"]
+           " | best | ratio | interval | share | over 1T | verdict |",
+           "|---|--:|---|" + "--:|" * (len(names) + 1) + "---|--:|---|--:|--:|---|"]
     for r in result["rows"]:
         cells = [r["workload"], str(r["threads"]), r["numerics"], span(r["takt"]),
                  *[peer(r, n) for n in names], r["best"] or "-", ratio(r),
                  " to ".join(f"{v:.3f}" for v in r.get("ratio_interval") or []),
-                 f"{100 * r['share']:.0f} % of {r['bound']}", verdict(r)]
+                 f"{100 * r['share']:.0f} % of {r['bound']}", over_one(r), verdict(r)]
         out.append("| " + " | ".join(cells) + " |")
     if behind(result):
         out += ["", "Behind: " + ", ".join(behind(result)) + "."]
@@ -169,6 +195,5 @@ def write(result, folder):
         print(f"peers: behind: {', '.join(behind(result))}")
     if result["limits"]:
         print(limits.text(result["limits"]))
-    slow = [r["workload"] for r in result["rows"] if r.get("over_one_thread", 0) > 1.02]
-    if slow:
-        print(f"peers: slower with all threads than with one: {', '.join(slow)}")
+    if slower(result):
+        print(f"peers: slower with more threads than with one: {', '.join(slower(result))}")

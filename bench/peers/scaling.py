@@ -1,0 +1,77 @@
+"""scaling.py - Takt with more threads beside itself with one, in turns under the same conditions.
+
+In the rows a turn of one thread counts only at the processor's full rate, on the fastest one there
+is (gate.py); one of more threads always counts, since no probe sees all their processors. So those
+times must not be divided by each other. Here nothing is gated: the thread that calls is on the same
+processor in all turns of a block, its helpers are on the others, and every block has another
+processor, fast or slow. A gate on the caller's processor would hold the best of them against the
+mean of all.
+"""
+import statistics
+import time
+
+LIMIT = 1.02  # of the time of one thread: what others may cost where they are of no use
+AGAIN = 3  # times as many blocks in all, where the first ones leave it open
+STRIDE = 37  # from processor to processor, past the neighbours, which may share a core
+
+
+def counts(threads, processors):
+    """How many threads are held beside one: as many as the rows have, and two."""
+    more = {count for count in threads if count > 1}
+    return sorted(more | {2}) if more and processors > 1 else sorted(more)
+
+
+def of_row(found, threads, all_threads):
+    """What a row shows of it: its own number of threads, and of the largest also two."""
+    shown = {threads, 2} if threads == max(all_threads) else {threads}
+    return {str(count): of for count, of in found.items() if count in shown}
+
+
+def is_open(found):
+    """Whether the limit lies in an interval."""
+    return any(low <= LIMIT <= high for low, high in (of["interval"] for of in found.values()))
+
+
+class Scaling:
+    """`machine` has cpus(), stats(samples) and compare(a, b)."""
+
+    def __init__(self, machine, mode, clock=time.monotonic):
+        self.machine, self.mode, self.clock = machine, mode, clock
+
+    def measure(self, processes):
+        """{threads: ratio to one, interval, blocks} of {threads: process}, 1 among them."""
+        blocks = []
+        try:
+            self._take(processes, blocks, self.mode.blocks, self.mode.least)
+            if is_open(self._found(blocks)):
+                self._take(processes, blocks, AGAIN * self.mode.blocks, 0)
+        finally:
+            for process in processes.values():
+                process.free()
+        return self._found(blocks)
+
+    def _take(self, processes, blocks, most, least):
+        """Blocks up to so many in all; of long runs the least number, or what time there is."""
+        start, cpus = self.clock(), self.machine.cpus()
+        while len(blocks) < most and \
+                (len(blocks) < least or self.clock() - start < self.mode.row_s):
+            blocks.append(self._block(processes, cpus[len(blocks) * STRIDE % len(cpus)]))
+
+    def _block(self, processes, cpu):
+        """The median of each number of threads, there and back."""
+        samples = {count: [] for count in processes}
+        for process in processes.values():
+            process.hold(cpu)
+        for count in [*processes, *reversed(processes)]:
+            samples[count] += processes[count].ask(
+                do="time", warm=self.mode.warm_ns, budget=self.mode.slice_ns)["samples"]
+        return {count: self.machine.stats(of)["median"] for count, of in samples.items()}
+
+    def _found(self, blocks):
+        one, out = [block[1] for block in blocks], {}
+        for count in (c for c in blocks[0] if c != 1):
+            many = [block[count] for block in blocks]
+            out[count] = {"ratio": statistics.median(m / o for m, o in zip(many, one)),
+                          "interval": self.machine.compare(one, many)["interval"],
+                          "blocks": len(blocks)}
+        return out
