@@ -4,6 +4,7 @@ import os
 import time
 
 import engines
+import tails
 from gate import Block, Gate
 from late import np
 from machine import Machine
@@ -216,6 +217,14 @@ class Bench:
         out.update(errors=taken.errors, reasons=reasons)
         taken.out = out
         return self.held(taken)
+
+    def tail(self, taken):
+        """The interval of Takt's p99 over median over the best peer's."""
+        best = taken.out["best"]
+        if taken.row.name != tails.ROW or best is None:
+            return None
+        counted = self.gate.counting(taken.blocks)[0]
+        return tails.interval(counted["takt"], counted[best])
 
     def held(self, taken):
         """Beside it what the machine allows, by what is known of it now."""

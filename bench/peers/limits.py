@@ -5,6 +5,7 @@ import subprocess
 
 import engines
 import scaling
+import tails
 
 GEMMS = re.compile(r"gemm_(\d+)x(\d+)x(\d+)$")
 MAPS = ("add_1m", "relu_1m", "sum_1m", "add_f64_1m", "relu_f64_1m", "sum_f64_1m")
@@ -37,11 +38,12 @@ def _is_gemm(row, least, most):
 
 
 def _entry(what, wanted, unit, values, is_least):
-    """`values`: {name: number}; the worst of them decides."""
+    """`values`: {name: number}; the worst of them decides. Without a wanted one it is told only."""
     if not values:
         return []
     worst = (min if is_least else max)(values, key=values.get)
-    held = [n for n, v in values.items() if (v >= wanted if is_least else v <= wanted)]
+    held = [n for n, v in values.items()
+            if wanted is not None and (v >= wanted if is_least else v <= wanted)]
     return [{"what": what, "wanted": wanted, "is_least": is_least, "unit": unit,
              "worst": values[worst], "worst_row": worst, "rows": values, "held": len(held),
              "best": (max if is_least else min)(values.values())}]
@@ -101,14 +103,14 @@ def _of(row):
 
 
 def _tail(exact):
-    """p99 over median of mlp_b1, as a part of the best peer's."""
-    values = {}
-    for r in (r for r in exact if r["workload"] == "mlp_b1"):
-        tails = {n: p / r[n] for n, p in r["p99"].items() if r.get(n)}
-        peers = [v for n, v in tails.items() if n != "takt"]
-        if peers:
-            values[f"mlp_b1 {r['threads']}T"] = tails["takt"] / min(peers)
-    return _entry("mlp_b1, p99 over median, over the best peer's", 1, "x", values, False)
+    """p99 over median as a part of the best peer's, who is the fastest, and of the smallest."""
+    rows, out = [r for r in exact if r["workload"] == tails.ROW], []
+    for whose, wanted, value in (("best (fastest)", 1, tails.over_best),
+                                 ("steadiest", None, tails.over_steadiest)):
+        values = _named([r for r in rows if value(r) is not None], value)
+        out += _entry(f"{tails.ROW}, p99 over median, over the {whose} peer's", wanted, "x",
+                      values, False)
+    return out
 
 
 def _number(value, unit):
@@ -120,9 +122,11 @@ def cells(entry):
     """what, wanted, reached, held: as words."""
     ends = [_number(entry[k], entry["unit"]) for k in ("worst", "best")]
     reached = ends[0] if len(entry["rows"]) == 1 else f"{ends[0]} to {ends[1]}"
+    count = len(entry["rows"])
+    if entry["wanted"] is None:
+        return [entry["what"], "-", reached, "" if count == 1 else f"worst {entry['worst_row']}"]
     wanted = ("at least " if entry["is_least"] else "at most ") + \
         _number(entry["wanted"], entry["unit"])
-    count = len(entry["rows"])
     held = "held" if entry["held"] == count else "missed" if count == 1 else \
         f"{entry['held']} of {count}, worst {entry['worst_row']}"
     return [entry["what"], wanted, reached, held]

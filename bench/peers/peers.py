@@ -152,7 +152,8 @@ def run(arguments, rows):
         all_taken = first_pass(bench, rows, threads, result)
         more_passes(bench, all_taken)
         result["rows"] = [{**bench.judged(t), "made": result["made"], "commit": result["commit"],
-                           "quick": arguments.quick, "beside_one": t.beside_one}
+                           "quick": arguments.quick, "beside_one": t.beside_one,
+                           "tail_interval": bench.tail(t)}
                           for t in all_taken]
         result["processor"] = bench.gate.summary()
         if not arguments.rows:

@@ -7,6 +7,7 @@ import sys
 import limits
 import page
 import scaling
+import tails
 
 
 def span(us):
@@ -135,15 +136,18 @@ def repeats(result):
 
 def steadiness(result, names):
     """How far the slowest of a hundred runs is from the usual one, where that is felt most."""
-    rows = [r for r in result["rows"] if r["workload"] == "mlp_b1"]
+    rows = [r for r in result["rows"] if r["workload"] == tails.ROW]
     if not rows:
         return []
-    out = ["", "p99 over median of mlp_b1:", "",
-           "| T | numerics | takt | " + " | ".join(names) + " |",
-           "|--:|---|" + "--:|" * (len(names) + 1)]
+    out = ["", f"p99 over median of {tails.ROW}, and Takt's over that of the best peer, which is "
+           "the fastest, with its 95 % interval:", "",
+           "| T | numerics | takt | " + " | ".join(names) + " | over the best's | interval |",
+           "|--:|---|" + "--:|" * (len(names) + 2) + "---|"]
     for r in rows:
-        cells = [f"{r['p99'][n] / r[n]:.2f}" if n in r["p99"] else "-"
-                 for n in ("takt", *names)]
+        found, over = tails.of_row(r), tails.over_best(r)
+        cells = [f"{found[n]:.2f}" if n in found else "-" for n in ("takt", *names)]
+        cells.append(f"{over:.2f} {r['best']}" if over else "-")
+        cells.append(" to ".join(f"{v:.2f}" for v in r.get("tail_interval") or []))
         out.append(f"| {r['threads']} | {r['numerics']} | " + " | ".join(cells) + " |")
     return out
 

@@ -1,16 +1,19 @@
 """peers_limits.py - the table of limits is computed from the rows, and misses are named."""
+import importlib.util
 import os
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.getcwd(), "bench", "peers"))
 import limits  # noqa: E402
+import tails  # noqa: E402
 
 
 def row(workload, threads, took, **more):
     return {"workload": workload, "threads": threads, "numerics": "exact", "takt": took,
-            "torch": 2 * took, "share": 0.95, "moving": 0.95 * took,
-            "p99": {"takt": 1.1 * took, "torch": 2.4 * took}, **more}
+            "torch": 2 * took, "ncnn": 3 * took, "best": "torch", "share": 0.95,
+            "moving": 0.95 * took,
+            "p99": {"takt": 1.1 * took, "torch": 2.4 * took, "ncnn": 3.15 * took}, **more}
 
 
 def found(rows, **more):
@@ -37,10 +40,23 @@ assert [limits.cells(e)[3] for e in narrow] == ["held", "missed"], narrow
 assert limits.cells(all_of["resnet50"])[3] == "missed"
 assert abs(all_of["bytes over f32"]["worst"] - 4) < 1e-9, all_of["bytes over f32"]
 
-# time over reading once, and p99 over median beside the best peer's 1.2
+# time over reading once; p99 over median beside the 1.2 of the best peer, who is the fastest, and
+# beside the 1.05 of the steadiest, of which nothing is wanted
 mlp = [e for e in limits.limits({"rows": rows}) if e["what"].startswith("mlp_b1")]
-assert [round(e["worst"], 3) for e in mlp] == [1.25, 0.917], mlp
-assert [limits.cells(e)[3] for e in mlp] == ["held", "held"], mlp
+assert [round(e["worst"], 3) for e in mlp] == [1.25, 0.917, 1.048], mlp
+assert [limits.cells(e)[3] for e in mlp] == ["held", "held", ""], mlp
+assert limits.cells(mlp[2])[:3] == ["mlp_b1, p99 over median, over the steadiest peer's", "-",
+                                    "1.05"], limits.cells(mlp[2])
+alone = [{**r, "best": None, "p99": {"takt": 1.0}} for r in rows]
+assert not [e for e in limits.limits({"rows": alone}) if "p99" in e["what"]], "there is no peer"
+
+# the interval of a tail over another: drawn from blocks, of which the same few are taken of both
+if importlib.util.find_spec("numpy") is not None:
+    steady = [[10.0] * 98 + [11.0] * 2] * 5
+    assert tails.interval(steady, steady) == [1.0, 1.0], tails.interval(steady, steady)
+    slower = [[10.0] * 98 + [12.1 + 0.5 * i] * 2 for i in range(6)]
+    low, high = tails.interval(slower, steady)
+    assert 1.09 < low < high < 1.4, (low, high)
 
 # threads: the end of the interval that is worst for them, of every number and of all numerics
 def beside(low, high):
