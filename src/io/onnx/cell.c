@@ -1,24 +1,67 @@
 /* cell.c - one step of RNN, LSTM and GRU in our ops. */
 #include "io/onnx/cell.h"
 
-#include <string.h>
 #include <strings.h>
 
-static const char *const names[] = {"Sigmoid",         "Tanh",       "Relu",        "Affine",
-                                    "LeakyRelu",       "ScaledTanh", "HardSigmoid", "Elu",
-                                    "ThresholdedRelu", "Softsign",   "Softplus"};
+typedef enum shape {
+    SIGMOID,
+    TANH,
+    RELU,
+    AFFINE,
+    LEAKY_RELU,
+    SCALED_TANH,
+    HARD_SIGMOID,
+    ELU,
+    THRESHOLDED_RELU,
+    SOFTSIGN,
+    SOFTPLUS,
+    SHAPES
+} shape;
+
+static const struct {
+    const char *name;
+    double alpha, beta;
+    bool has_alpha, has_beta;
+} shapes[SHAPES] = {
+    [SIGMOID] = {.name = "Sigmoid"},
+    [TANH] = {.name = "Tanh"},
+    [RELU] = {.name = "Relu"},
+    [AFFINE] = {"Affine", 1, 0, true, true},
+    [LEAKY_RELU] = {"LeakyRelu", 0.01, 0, true, false},
+    [SCALED_TANH] = {"ScaledTanh", 1, 0, true, true},
+    [HARD_SIGMOID] = {"HardSigmoid", 0.2, 0.5, true, true},
+    [ELU] = {"Elu", 1, 0, true, false},
+    [THRESHOLDED_RELU] = {"ThresholdedRelu", 1, 0, true, false},
+    [SOFTSIGN] = {.name = "Softsign"},
+    [SOFTPLUS] = {.name = "Softplus"},
+};
 
 static int which(const char *name)
 {
-    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        if (strcasecmp(names[i], name) == 0)
-            return i;
-    return -1;
+    int i = 0;
+    while (i < SHAPES && strcasecmp(shapes[i].name, name) != 0)
+        i++;
+    return i;
 }
 
-bool takt_cell_knows(const char *name)
+bool takt_activation_init(takt_activation *a)
 {
-    return which(name) >= 0;
+    const int i = which(a->name);
+    if (i == SHAPES)
+        return false;
+    a->alpha = shapes[i].alpha;
+    a->beta = shapes[i].beta;
+    return true;
+}
+
+bool takt_activation_has_alpha(const takt_activation *a)
+{
+    return shapes[which(a->name)].has_alpha;
+}
+
+bool takt_activation_has_beta(const takt_activation *a)
+{
+    return shapes[which(a->name)].has_beta;
 }
 
 static takt_id with(takt_graph *g, const takt_op *op, takt_id x, const char *name, double v)
@@ -39,18 +82,18 @@ static takt_id activate(takt_graph *g, const takt_activation *a, takt_id x)
     if (x == TAKT_NONE)
         return x;
     switch (which(a->name)) {
-    case 0: return takt_unary(g, &takt_op_sigmoid, x);
-    case 1: return takt_unary(g, &takt_op_tanh, x);
-    case 2: return takt_unary(g, &takt_op_relu, x);
-    case 3: return takt_add_scalar(g, takt_mul_scalar(g, x, a->alpha), a->beta);
-    case 4: return with(g, &takt_op_leaky_relu, x, "slope", a->alpha);
-    case 5:
+    case SIGMOID: return takt_unary(g, &takt_op_sigmoid, x);
+    case TANH: return takt_unary(g, &takt_op_tanh, x);
+    case RELU: return takt_unary(g, &takt_op_relu, x);
+    case AFFINE: return takt_add_scalar(g, takt_mul_scalar(g, x, a->alpha), a->beta);
+    case LEAKY_RELU: return with(g, &takt_op_leaky_relu, x, "slope", a->alpha);
+    case SCALED_TANH:
         return takt_mul_scalar(g, takt_unary(g, &takt_op_tanh, takt_mul_scalar(g, x, a->beta)),
                                a->alpha);
-    case 6: return hard_sigmoid(g, a, x);
-    case 7: return with(g, &takt_op_elu, x, "alpha", a->alpha);
-    case 8: return with(g, &takt_op_thresholded_relu, x, "alpha", a->alpha);
-    case 9: return takt_unary(g, &takt_op_softsign, x);
+    case HARD_SIGMOID: return hard_sigmoid(g, a, x);
+    case ELU: return with(g, &takt_op_elu, x, "alpha", a->alpha);
+    case THRESHOLDED_RELU: return with(g, &takt_op_thresholded_relu, x, "alpha", a->alpha);
+    case SOFTSIGN: return takt_unary(g, &takt_op_softsign, x);
     default: return takt_unary(g, &takt_op_softplus, x);
     }
 }
@@ -89,7 +132,8 @@ static takt_id peek(takt_graph *g, const takt_cell *cell, const takt_cell_in *in
     return takt_add(g, sum, takt_mul(g, gate(g, cell, in->p, index), c));
 }
 
-/* Gates in the order input, output, forget, cell. */
+/* Gates in the order input, output, forget, cell. The standard clips what goes into any activation,
+ * so the cell on its way to h, too; onnxruntime leaves that one out. */
 static takt_cell_out lstm(takt_graph *g, const takt_cell *cell, const takt_cell_in *in)
 {
     const takt_bytes_matrix bytes = {in->r, in->r_scale, in->r_zero};

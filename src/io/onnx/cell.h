@@ -37,7 +37,10 @@ typedef struct takt_cell_out {
 } takt_cell_out;
 
 takt_cell_out takt_cell_step(takt_graph *g, const takt_cell *cell, const takt_cell_in *in);
-bool takt_cell_knows(const char *activation);
+/* Sets the constants of an activation to the usual ones; false if its name is unknown. */
+bool takt_activation_init(takt_activation *a);
+bool takt_activation_has_alpha(const takt_activation *a);
+bool takt_activation_has_beta(const takt_activation *a);
 /* Adapts RNN, LSTM, GRU and DynamicQuantizeLSTM (op/Recurrent.c). */
 takt_status takt_onnx_recurrent(takt_call *c);
 

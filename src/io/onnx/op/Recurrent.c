@@ -1,6 +1,4 @@
 /* Recurrent.c - RNN, LSTM and GRU: one matrix product for all inputs, then a scan over time. */
-#include <string.h>
-
 #include "io/onnx/cell.h"
 
 typedef struct work {
@@ -16,6 +14,7 @@ typedef struct work {
     takt_id x;    /* [steps, batch, input] */
     takt_id live; /* [steps, batch, 1], or TAKT_NONE */
     size_t p_input, h_input, c_input;
+    size_t alphas, betas; /* taken from the lists of the activations' constants */
 } work;
 
 /* Row `d` of an input with a leading axis of directions; TAKT_NONE if it was left out. */
@@ -55,14 +54,33 @@ static takt_id zeros(work *w, const takt_dim *dims, size_t rank)
     return takt_broadcast(w->g, takt_onnx_scalar(w->c, dtype, 0), dims, rank);
 }
 
+static takt_id lengths(work *w, const takt_dim *dims, size_t rank)
+{
+    const takt_id l = takt_onnx_cast(w->c, takt_onnx_in(w->c, 4), TAKT_I64);
+    return takt_reshape(w->g, l, dims, rank);
+}
+
+/* A sequence of no step ends in zeros, whatever it began with: so onnxruntime, where ONNX is
+ * silent.
+ */
+static takt_id begun(work *w, takt_id state)
+{
+    if (w->live == TAKT_NONE || state == TAKT_NONE)
+        return state;
+    const takt_id none = takt_onnx_scalar(w->c, TAKT_I64, 0);
+    const takt_id has_steps =
+        takt_binary(w->g, &takt_op_lt, none, lengths(w, (takt_dim[]){w->batch, 1}, 2));
+    return takt_select(w->g, has_steps, state, takt_scalar_like(w->g, state, 0));
+}
+
 static takt_id first_state(work *w, size_t input, int d)
 {
     if (!takt_onnx_has(w->c, input))
         return zeros(w, (takt_dim[]){w->batch, w->cell.hidden}, 2);
     if (!w->is_batch_first)
-        return row(w, input, d);
+        return begun(w, row(w, input, d));
     const takt_id x = takt_slice(w->g, takt_onnx_in(w->c, input), 1, d, d + 1, 1);
-    return takt_onnx_squeeze(w->c, x, 1);
+    return begun(w, takt_onnx_squeeze(w->c, x, 1));
 }
 
 /* ---- over time ---- */
@@ -185,34 +203,35 @@ static takt_cell_out direction(work *w, int d, bool reverse)
 
 /* ---- settings ---- */
 
+/* The next of a list of floats, for which activations queue; `fallback` after its end. */
+static double next_float(work *w, const char *list, size_t *at, double fallback)
+{
+    const takt_pb_attr *given = takt_onnx_attr(w->c, list);
+    return given != NULL && *at < given->float_count ? (double)given->floats[(*at)++] : fallback;
+}
+
 static takt_status read_activations(work *w, int d)
 {
     static const char *const usual[3][3] = {
         {"Tanh", "Tanh", "Tanh"}, {"Sigmoid", "Tanh", "Tanh"}, {"Sigmoid", "Tanh", "Tanh"}};
     takt_call *c = w->c;
     const size_t each = w->cell.kind == TAKT_CELL_RNN ? 1 : w->cell.kind == TAKT_CELL_GRU ? 2 : 3;
-    const takt_pb_attr *list = takt_onnx_attr(c, "activations"),
-                       *alpha = takt_onnx_attr(c, "activation_alpha"),
-                       *beta = takt_onnx_attr(c, "activation_beta");
+    const takt_pb_attr *list = takt_onnx_attr(c, "activations");
     for (size_t i = 0; i < each; i++) {
         const size_t at = (size_t)d * each + i;
         takt_activation *a = &w->cell.act[i];
-        *a = (takt_activation){.name = usual[w->cell.kind][i], .alpha = 1, .beta = 0};
+        *a = (takt_activation){.name = usual[w->cell.kind][i]};
         if (list != NULL && at < list->string_count)
             a->name =
                 takt_arena_text(&c->im->arena, list->strings[at].at, list->strings[at].length);
         if (a->name == NULL)
             return TAKT_ERR_MEMORY;
-        if (!takt_cell_knows(a->name))
+        if (!takt_activation_init(a))
             return takt_onnx_refuse(c, "activation %s", a->name);
-        a->alpha = strcmp(a->name, "HardSigmoid") == 0 ? 0.2
-                   : strcmp(a->name, "LeakyRelu") == 0 ? 0.01
-                                                       : 1;
-        a->beta = strcmp(a->name, "HardSigmoid") == 0 ? 0.5 : 0;
-        if (alpha != NULL && at < alpha->float_count)
-            a->alpha = (double)alpha->floats[at];
-        if (beta != NULL && at < beta->float_count)
-            a->beta = (double)beta->floats[at];
+        if (takt_activation_has_alpha(a))
+            a->alpha = next_float(w, "activation_alpha", &w->alphas, a->alpha);
+        if (takt_activation_has_beta(a))
+            a->beta = next_float(w, "activation_beta", &w->betas, a->beta);
     }
     return TAKT_OK;
 }
@@ -220,11 +239,10 @@ static takt_status read_activations(work *w, int d)
 /* Which steps lie before the end of each sequence. */
 static takt_id not_ended(work *w)
 {
-    const takt_dim line[] = {w->steps, 1, 1}, row[] = {1, w->batch, 1};
+    const takt_dim line[] = {w->steps, 1, 1};
     const takt_named_attr shape = {"shape", takt_attr_shape(line, 3)};
     const takt_id time = takt_graph_call(w->g, &takt_op_iota, 0, NULL, 1, &shape);
-    const takt_id lengths = takt_onnx_cast(w->c, takt_onnx_in(w->c, 4), TAKT_I64);
-    return takt_binary(w->g, &takt_op_lt, time, takt_reshape(w->g, lengths, row, 3));
+    return takt_binary(w->g, &takt_op_lt, time, lengths(w, (takt_dim[]){1, w->batch, 1}, 3));
 }
 
 static takt_status check_bytes(takt_call *c)
