@@ -55,19 +55,26 @@ static takt_id masked(work *w, size_t input, takt_dim keys)
     return takt_heads_bar(c, takt_onnx_cast(c, m, TAKT_BOOL), value);
 }
 
-/* Query s sees keys up to past + s. */
+/* Query s sees keys up to past + s. The last one sees all: where there are more keys than
+ * past and queries, onnxruntime leaves it so, and a decoder that keeps its cache itself asks with
+ * one query for many keys. */
 static takt_id causal(work *w, takt_dim keys)
 {
     takt_graph *g = w->c->g;
     const takt_id row = takt_heads_count(w->c, w->queries, 2),
                   key = takt_heads_count(w->c, keys, 3);
     const takt_id past = takt_heads_count(w->c, takt_heads_dim(w->c, TAKT_DIM_ADD, w->past, 1), 3);
-    const int64_t last = 3;
+    const int64_t down = 2, last = 3;
     if (row == TAKT_NONE || key == TAKT_NONE || past == TAKT_NONE)
         return TAKT_NONE;
     const takt_id offset = takt_reduce_over(g, &takt_op_reduce_max, past, &last, 1, true);
-    return takt_heads_bar(w->c, takt_binary(g, &takt_op_le, key, takt_add(g, row, offset)),
-                          -INFINITY);
+    takt_id seen = takt_binary(g, &takt_op_le, key, takt_add(g, row, offset));
+    const takt_dim usual = takt_heads_dim(w->c, TAKT_DIM_ADD, w->past, w->queries);
+    if (!takt_dim_same(g->dims, keys, usual)) {
+        const takt_id end = takt_reduce_over(g, &takt_op_reduce_max, row, &down, 1, true);
+        seen = takt_binary(g, &takt_op_or, seen, takt_binary(g, &takt_op_eq, row, end));
+    }
+    return takt_heads_bar(w->c, seen, -INFINITY);
 }
 
 static takt_id attended(work *w, size_t mask, size_t bias)
