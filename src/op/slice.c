@@ -53,9 +53,12 @@ static void resolve(range r, int64_t size, int64_t *first, int64_t *count)
 
 /* ---- inference ---- */
 
+/* No axis is so long: exporters write the ends of the integers for those of the axis. */
+enum { FAR = INT32_MAX };
+
 static takt_status bound(takt_infer *in, int64_t v, takt_dim size, takt_dim *out)
 {
-    if (v >= 0 && v == INT64_MAX)
+    if (v >= FAR)
         *out = size;
     else if (v == 1)
         *out = 1; /* a name is taken to stand for something */
@@ -66,28 +69,63 @@ static takt_status bound(takt_infer *in, int64_t v, takt_dim size, takt_dim *out
     return TAKT_OK;
 }
 
-static takt_status named(takt_infer *in, range r, takt_dim size, takt_dim *out)
+/* Nothing, whatever the size is. */
+static bool is_empty(range r)
 {
-    takt_dim start = 0, stop = 0, span = 0;
-    if (r.step < 0 && (r.start != -1 && r.start < TAKT_CHECK_BIG)) /* other than all, reversed */
+    const bool is_same_end = (r.start < 0) == (r.stop < 0);
+    if (r.step > 0)
+        return (is_same_end && r.stop <= r.start) || r.start >= FAR || r.stop <= -FAR;
+    return is_same_end && r.stop >= r.start;
+}
+
+/* Elements from where a negative step begins down to the first one, at most all. */
+static takt_status below(takt_infer *in, int64_t start, takt_dim size, takt_dim *out)
+{
+    if (start == -1 || start >= FAR)
+        *out = size;
+    else if (start < 0)
+        return takt_dim_make(in->dims, TAKT_DIM_SUB, size, -1 - start, out);
+    else
+        return takt_dim_make(in->dims, TAKT_DIM_MIN, start + 1, size, out);
+    return TAKT_OK;
+}
+
+static takt_status backwards(takt_infer *in, range r, takt_dim size, takt_dim *span)
+{
+    if (r.stop <= -FAR)
+        return below(in, r.start, size, span);
+    if (r.stop < 0 && r.start >= 0 && r.start < FAR)
         return takt_fail(in->ctx, TAKT_E_ATTR,
-                         "slice: on an axis without a number a negative step "
-                         "must take the whole axis, from -1 to the beginning; start is %lld",
-                         (long long)r.start);
-    if (r.step < 0 && r.stop > -TAKT_CHECK_BIG)
-        return takt_fail(in->ctx, TAKT_E_ATTR,
-                         "slice: on an axis without a number a negative step "
-                         "must take the whole axis, from -1 to the beginning; stop is %lld",
-                         (long long)r.stop);
-    if (r.step < 0)
-        return takt_dim_make(in->dims, TAKT_DIM_CEILDIV, size, -r.step, out);
+                         "slice: on an axis without a number a negative step from element %lld "
+                         "cannot stop at one counted from the end, %lld",
+                         (long long)r.start, (long long)r.stop);
+    TAKT_TRY(below(in, r.start, size, span));
+    if (r.stop >= 0)
+        return takt_dim_make(in->dims, TAKT_DIM_SUB, *span, r.stop + 1, span);
+    const int64_t most = (r.start < 0 ? r.start : -1) - r.stop;
+    return takt_dim_make(in->dims, TAKT_DIM_MIN, most, *span, span);
+}
+
+static takt_status forwards(takt_infer *in, range r, takt_dim size, takt_dim *span)
+{
+    takt_dim start = 0, stop = 0;
     if (r.start >= 0)
         start = r.start; /* the axis is taken to be that long */
-    else
+    else if (r.start > -FAR)
         TAKT_TRY(bound(in, r.start, size, &start));
     TAKT_TRY(bound(in, r.stop, size, &stop));
-    TAKT_TRY(takt_dim_make(in->dims, TAKT_DIM_SUB, stop, start, &span));
-    return takt_dim_make(in->dims, TAKT_DIM_CEILDIV, span, r.step, out);
+    return takt_dim_make(in->dims, TAKT_DIM_SUB, stop, start, span);
+}
+
+static takt_status named(takt_infer *in, range r, takt_dim size, takt_dim *out)
+{
+    takt_dim span = 0;
+    if (is_empty(r)) {
+        *out = 0;
+        return TAKT_OK;
+    }
+    TAKT_TRY(r.step > 0 ? forwards(in, r, size, &span) : backwards(in, r, size, &span));
+    return takt_dim_make(in->dims, TAKT_DIM_CEILDIV, span, r.step > 0 ? r.step : -r.step, out);
 }
 
 static takt_status check(takt_infer *in)
@@ -183,7 +221,7 @@ static takt_id widen_by_index(takt_graph *g, takt_id dy, int axis, range r, takt
     int64_t first = r.start, count = 0;
     if (takt_dim_is_number(size))
         resolve(r, size, &first, &count);
-    else if (r.step < 0)
+    else if (r.step < 0 && r.start >= FAR)
         first = -1;
     const takt_id line = takt_make_iota(g, &rows, 1, 0);
     const takt_id index =

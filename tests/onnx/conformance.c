@@ -169,7 +169,10 @@ static void write_docs(void)
     fputs("\n"
           "Resize by scales whose products with the sizes are no whole numbers follows ONNX's\n"
           "reference evaluator for align_corners and tf_crop_and_resize: it takes the fractional\n"
-          "length, where onnxruntime takes the whole one.\n",
+          "length, where onnxruntime takes the whole one.\n\n"
+          "`clip` of LSTM is for the inputs of all activations, as ONNX says; onnxruntime leaves\n"
+          "out the cell, which goes into the last one. A Slice with a negative step that stops at\n"
+          "the largest integer is empty, as ONNX says; onnxruntime goes to the first element.\n",
           f);
     fputs("\n| case | why it is refused |\n|---|---|\n", f);
     for (size_t i = 0; i < case_count; i++)

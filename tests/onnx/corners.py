@@ -80,6 +80,22 @@ def slices():
           settings)
 
 
+def named_slices():
+    """Of an axis that has a name: backwards, and nothing at all."""
+    x = ([4], [0.0, 1, 2, 3], F32)
+    far = 2**31 - 1
+    for start, stop, step, want in (
+            (-1, -99, -1, [3.0, 2, 1, 0]), (-1, -3, -1, [3.0, 2]), (far, -99, -2, [3.0, 1]),
+            (-1, 0, -1, [3.0, 2, 1]), (2, 0, -1, [2.0, 1]), (9, -far, -1, [3.0, 2, 1, 0]),
+            (-far - 1, -far - 1, -1, [0.0]), (3, 1, 1, []), (-1, -3, 1, []), (1, 3, -1, []),
+            (far, 99, 1, []), (-far, 2, 1, [0.0, 1])):
+        settings = [tensor(key, [1], I64, ints(v))
+                    for key, v in (("a", start), ("b", stop), ("c", 0), ("d", step))]
+        sized(f"Slice {start}:{stop}:{step} of a name",
+              [node("Slice", ["x", "a", "b", "c", "d"], ["y"])], x,
+              {"y": ([len(want)], want, F32)}, settings, ("n",))
+
+
 def whole_numbers():
     x = ([2, 3], [1, 2, 4, -1, -2, -5], I32)
     for op, want in (("ReduceMean", [2, -2]), ("ReduceL2", [4, 5]), ("ReduceLogSumExp", [4, 0])):
@@ -301,9 +317,10 @@ if __name__ == "__main__":
     regions()
     sizes()
     slices()
+    named_slices()
     whole_numbers()
     quantised()
     broadcasts()
     loops()
     print(f"{count} models, {len(failures)} failed")
-    sys.exit(1 if failures or count < 44 else 0)
+    sys.exit(1 if failures or count < 56 else 0)

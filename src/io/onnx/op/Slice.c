@@ -9,10 +9,15 @@ static int64_t tame(int64_t v)
 
 /* Backwards from before the first element is from the first one: ONNX cuts where to begin to what
  * is there, ours, as Python, takes nothing. */
-static int64_t first(int64_t start, takt_dim size, int64_t step)
+static int64_t first(takt_call *c, int64_t start, takt_dim size, int64_t step)
 {
-    const bool is_before = step < 0 && takt_dim_is_number(size) && size > 0 && start < -size;
-    return is_before ? 0 : tame(start);
+    const bool is_number = takt_dim_is_number(size);
+    if (step > 0 || start >= -1 || size == 0)
+        return tame(start);
+    if (!is_number && start > -INT32_MAX)
+        (void)takt_onnx_refuse(c, "a step of %lld from %lld on an axis without a number",
+                               (long long)step, (long long)start);
+    return is_number && start >= -size ? start : 0;
 }
 
 static takt_status by_numbers(takt_call *c)
@@ -31,9 +36,11 @@ static takt_status by_numbers(takt_call *c)
         const int64_t at = i < axes.count ? axes.at[i] : (int64_t)i;
         const int64_t axis = at < 0 ? at + t.rank : at;
         const takt_dim size = axis >= 0 && axis < t.rank ? t.dim[axis] : 0;
-        from[i] = first(start.at[i], size, i < step.count ? step.at[i] : 1);
+        from[i] = first(c, start.at[i], size, i < step.count ? step.at[i] : 1);
         to[i] = tame(stop.at[i]);
     }
+    if (c->status != TAKT_OK)
+        return c->status;
     const takt_named_attr attrs[] = {{"start", takt_attr_i64s(from, start.count)},
                                      {"stop", takt_attr_i64s(to, start.count)},
                                      {"axes", takt_attr_i64s(axes.at, axes.count)},
@@ -110,7 +117,7 @@ static takt_status by_names(takt_call *c, takt_syms start, takt_syms stop)
             return c->status;
         if (!start.at[i].is_dim && !stop.at[i].is_dim)
             x = takt_slice(c->g, x, axis,
-                           first(start.at[i].number, takt_type_of(c->g, x)->dim[axis], by),
+                           first(c, start.at[i].number, takt_type_of(c->g, x)->dim[axis], by),
                            tame(stop.at[i].number), by);
         else if (by == 1)
             x = part_of(c, x, axis, start.at[i], stop.at[i]);
