@@ -190,3 +190,36 @@ takt_id takt_spatial_conv(takt_call *c)
     return with_bias(
         c, takt_onnx_op2(c, &takt_op_conv, takt_onnx_in(c, 0), takt_onnx_in(c, 1), 4, attrs));
 }
+
+/* Axis `from` moved to `to`; the others keep their order. */
+static takt_id moved(takt_call *c, takt_id x, int from, int to)
+{
+    if (x == TAKT_NONE)
+        return x;
+    const int rank = takt_type_of(c->g, x)->rank;
+    int64_t order[TAKT_MAX_RANK];
+    from = from < 0 ? rank + from : from;
+    to = to < 0 ? rank + to : to;
+    for (int i = 0, next = 0; i < rank; i++) {
+        next += next == from;
+        order[i] = i == to ? from : next++;
+    }
+    return takt_transpose(c->g, x, order, (size_t)rank);
+}
+
+takt_status takt_spatial_either(takt_call *c, takt_status (*adapt)(takt_call *c))
+{
+    const takt_type *x = takt_onnx_type(c, 0);
+    if (takt_onnx_i(c, "channels_last", 0) == 0)
+        return adapt(c);
+    if (x->rank < 2)
+        return takt_onnx_refuse(c, "channels_last of rank %d", x->rank);
+    takt_onnx_value *kept = c->in[0], first = *kept;
+    first.id = moved(c, kept->id, -1, 1);
+    c->in[0] = &first;
+    const takt_status status = adapt(c);
+    c->in[0] = kept;
+    if (status == TAKT_OK)
+        takt_onnx_set(c, 0, moved(c, c->out[0].id, 1, -1));
+    return status == TAKT_OK ? c->status : status;
+}

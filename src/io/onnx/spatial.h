@@ -26,5 +26,8 @@ takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, doub
                             int64_t *out, takt_id *flat);
 /* What Conv computes of inputs 0 and 1, and the bias in 2 if there is one. */
 takt_id takt_spatial_conv(takt_call *c);
+/* Adapts by `adapt`, which has channels before the spatial axes; where the attribute channels_last
+ * is set, input 0 and the result have them after. */
+TAKT_MUST_USE takt_status takt_spatial_either(takt_call *c, takt_status (*adapt)(takt_call *c));
 
 #endif

@@ -43,8 +43,6 @@ static takt_status concat(takt_call *c)
 
 static takt_status average(takt_call *c)
 {
-    if (takt_onnx_i(c, "channels_last", 0) != 0)
-        return takt_onnx_refuse(c, "channels_last");
     return closed(c, takt_unary(c->g, &takt_op_global_avg_pool, opened(c, 0)), 3);
 }
 
@@ -53,8 +51,6 @@ static takt_status pool(takt_call *c)
     const takt_ints kernel = takt_onnx_ints(c, "kernel_shape");
     const takt_type *x = takt_onnx_type(c, 0);
     takt_spatial s;
-    if (takt_onnx_i(c, "channels_last", 0) != 0)
-        return takt_onnx_refuse(c, "channels_last");
     if (c->status != TAKT_OK)
         return c->status;
     TAKT_TRY(takt_spatial_read(c, x, kernel.at, kernel.count, &s));
@@ -119,9 +115,9 @@ static takt_status adapt(takt_call *c)
     if (takt_span_is(op, "QLinearConcat"))
         return concat(c);
     if (takt_span_is(op, "QLinearGlobalAveragePool"))
-        return average(c);
+        return takt_spatial_either(c, average);
     if (takt_span_is(op, "QLinearAveragePool"))
-        return pool(c);
+        return takt_spatial_either(c, pool);
     if (takt_span_is(op, "QLinearSoftmax"))
         return softmax(c);
     if (takt_span_is(op, "QLinearReduceMean"))
