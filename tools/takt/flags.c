@@ -11,6 +11,23 @@ const tool_flag tool_flags[TAKT_FLAG_IDS] = {
 #undef X
 };
 
+bool tool_flag_is_list(tool_flag_id id)
+{
+    const tool_flag_kind kind = tool_flags[id].kind;
+    return kind == TAKT_FLAG_LIST || kind == TAKT_FLAG_READS || kind == TAKT_FLAG_WRITES;
+}
+
+bool tool_flag_reads(tool_flag_id id)
+{
+    return tool_flags[id].kind == TAKT_FLAG_READ || tool_flags[id].kind == TAKT_FLAG_READS;
+}
+
+bool tool_flag_writes(tool_flag_id id)
+{
+    const tool_flag_kind kind = tool_flags[id].kind;
+    return kind == TAKT_FLAG_WRITE || kind == TAKT_FLAG_WRITES || kind == TAKT_FLAG_MAYBE_WRITE;
+}
+
 const tool_flag_id tool_common_flags[] = {TAKT_F_JSON,   TAKT_F_QUIET,       TAKT_F_MAX_RAM,
                                           TAKT_F_CONFIG, TAKT_F_DUMP_CONFIG, TAKT_F_HELP,
                                           TAKT_FLAG_IDS};

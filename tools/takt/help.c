@@ -66,9 +66,13 @@ static void member(const char *key, const char *value, const char *before)
 static void flags_json(const takt_verb *v)
 {
     static const char *const kinds[] = {
-        [TAKT_FLAG_SWITCH] = "switch", [TAKT_FLAG_TEXT] = "text",     [TAKT_FLAG_LIST] = "list",
-        [TAKT_FLAG_COUNT] = "count",   [TAKT_FLAG_NUMBER] = "number", [TAKT_FLAG_BYTES] = "bytes",
-        [TAKT_FLAG_TIME] = "time",     [TAKT_FLAG_LEVEL] = "level"};
+        [TAKT_FLAG_SWITCH] = "switch", [TAKT_FLAG_TEXT] = "text",
+        [TAKT_FLAG_LIST] = "list",     [TAKT_FLAG_READ] = "text",
+        [TAKT_FLAG_READS] = "list",    [TAKT_FLAG_WRITE] = "text",
+        [TAKT_FLAG_WRITES] = "list",   [TAKT_FLAG_MAYBE_WRITE] = "switch",
+        [TAKT_FLAG_COUNT] = "count",   [TAKT_FLAG_NUMBER] = "number",
+        [TAKT_FLAG_BYTES] = "bytes",   [TAKT_FLAG_TIME] = "time",
+        [TAKT_FLAG_LEVEL] = "level"};
     const char *before = "";
     for (int id = 0; id < TAKT_FLAG_IDS; id++) {
         const tool_flag *f = &tool_flags[id];
@@ -80,6 +84,8 @@ static void flags_json(const takt_verb *v)
         if (f->letter != 0)
             member("letter", letter, ", ");
         member("kind", kinds[f->kind], ", ");
+        if (tool_flag_reads((tool_flag_id)id) || tool_flag_writes((tool_flag_id)id))
+            member("file", tool_flag_reads((tool_flag_id)id) ? "read" : "written", ", ");
         member("argument", f->argument, ", ");
         member("summary", f->summary, ", ");
         printf("}");

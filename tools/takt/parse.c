@@ -49,21 +49,30 @@ typedef struct words {
     char **at;
 } words;
 
-/* `value`: what followed in the same word, or NULL: then the next word is taken. */
+static bool is_switch(tool_flag_kind kind)
+{
+    return kind == TAKT_FLAG_SWITCH || kind == TAKT_FLAG_MAYBE_WRITE;
+}
+
+/* A switch leaves the next word alone, unless it may have a file and that is one. */
+static bool takes_next(tool_flag_kind kind, const words *w)
+{
+    if (w->next >= w->count || kind == TAKT_FLAG_SWITCH)
+        return false;
+    const char *dot = strrchr(w->at[w->next], '.');
+    return kind != TAKT_FLAG_MAYBE_WRITE || (dot != NULL && strcmp(dot, ".json") == 0);
+}
+
+/* `value`: what followed in the same word, or NULL: then the next word may be taken. */
 static bool take(takt_tool *t, tool_flag_id id, const char *value, words *w)
 {
     const tool_flag *flag = &tool_flags[id];
     char where[40];
     snprintf(where, sizeof where, "--%s", flag->name);
-    const char *dot = value != NULL ? strrchr(value, '.') : NULL;
-    if (id == TAKT_F_MEMORY && dot != NULL && strcmp(dot, ".json") == 0) {
-        t->args[t->arg_count++] = value; /* --memory=F.json is --memory F.json */
-        value = NULL;
-    }
-    if (flag->kind == TAKT_FLAG_SWITCH)
-        value = value != NULL ? value : "true";
-    else if (value == NULL && w->next < w->count)
+    if (value == NULL && takes_next(flag->kind, w))
         value = w->at[w->next++];
+    if (value == NULL && is_switch(flag->kind))
+        value = "true";
     if (value == NULL) {
         tool_usage_error(t, 1003, NULL, "--%s wants a value: --%s %s", flag->name, flag->name,
                          flag->argument);
@@ -101,7 +110,7 @@ static bool take_short(takt_tool *t, const char *word, words *w)
                              tool_typed(t->verb, verb, sizeof verb), *word);
             return false;
         }
-        if (tool_flags[id].kind != TAKT_FLAG_SWITCH)
+        if (!is_switch(tool_flags[id].kind))
             return take(t, id, word[1] == '=' ? word + 2 : word[1] != '\0' ? word + 1 : NULL, w);
         if (!take(t, id, NULL, w))
             return false;

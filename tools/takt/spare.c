@@ -6,20 +6,6 @@
 
 #include "tool.h"
 
-/* Flags whose values are files to write. */
-static const tool_flag_id written[] = {
-    TAKT_F_OUTPUT,     TAKT_F_MODEL_FILE, TAKT_F_CONVERTED, TAKT_F_EMIT, TAKT_F_MONITOR_REPORT,
-    TAKT_F_TRACE_FILE, TAKT_F_FOLDED,     TAKT_F_FLAME,     TAKT_F_FILE, TAKT_F_PAGE_FILE};
-enum { WRITTEN = sizeof written / sizeof *written };
-
-/* What one of them writes, with NAME= before it left out. NULL after the last; "-" is no file. */
-static const char *output_of(const takt_tool *t, tool_flag_id id, size_t index)
-{
-    const char *item = tool_item_of(t, id, index);
-    const char *equals = item != NULL && id == TAKT_F_OUTPUT ? strchr(item, '=') : NULL;
-    return equals != NULL ? equals + 1 : item;
-}
-
 /* The folder's one name, a slash, and what the file is called in it; free() it. */
 static char *full_name(const char *path)
 {
@@ -58,14 +44,14 @@ static bool refuse(const takt_tool *t, const char *path, const char *what)
     return false;
 }
 
-static bool spares_item(const takt_tool *t, const char *path, tool_flag_id id, bool has_name)
+/* What the flag reads. */
+static bool spares_flag(const takt_tool *t, const char *path, tool_flag_id id)
 {
-    const char *item;
-    for (size_t i = 0; (item = tool_item_of(t, id, i)) != NULL; i++) {
-        const char *equals = has_name ? strchr(item, '=') : NULL;
+    const char *read;
+    for (size_t i = 0; (read = tool_file_of(t, id, i)) != NULL; i++) {
         char what[80];
         snprintf(what, sizeof what, "what --%s reads", tool_flags[id].name);
-        if (is_same(path, equals != NULL ? equals + 1 : item))
+        if (is_same(path, read))
             return refuse(t, path, what);
     }
     return true;
@@ -78,7 +64,7 @@ bool tool_spares_model(const takt_tool *t, const char *path)
     return model == NULL || !is_same(path, model) || refuse(t, path, "the model itself");
 }
 
-/* What the command line names; results are arguments, too. */
+/* What the command line names; results and models that are compared are arguments, too. */
 static bool spares_named(const takt_tool *t, const char *path)
 {
     if (tool_verb_takes(t->verb, TAKT_F_MODEL) && !tool_spares_model(t, path))
@@ -87,38 +73,54 @@ static bool spares_named(const takt_tool *t, const char *path)
         for (size_t i = 0; i < t->arg_count; i++)
             if (is_same(path, t->args[i]))
                 return refuse(t, path, "one of the files that are read");
-    return spares_item(t, path, TAKT_F_WEIGHTS, false) &&
-           spares_item(t, path, TAKT_F_INPUT, true) && spares_item(t, path, TAKT_F_STATIC, true) &&
-           spares_item(t, path, TAKT_F_CONFIG, false) &&
-           spares_item(t, path, TAKT_F_RESULTS, false) &&
-           spares_item(t, path, TAKT_F_TARGETS, false);
+    for (int id = 0; id < TAKT_FLAG_IDS; id++)
+        if (tool_flag_reads((tool_flag_id)id) && !spares_flag(t, path, (tool_flag_id)id))
+            return false;
+    return true;
+}
+
+/* Calls `visit` with every file that flags of the command write, and stops at the first false. */
+typedef bool visit_fn(const takt_tool *t, tool_flag_id id, size_t index, const char *path);
+
+static bool visit_written(const takt_tool *t, visit_fn *visit)
+{
+    const char *path;
+    for (int id = 0; id < TAKT_FLAG_IDS; id++)
+        for (size_t i = 0; tool_flag_writes((tool_flag_id)id) &&
+                           (path = tool_file_of(t, (tool_flag_id)id, i)) != NULL;
+             i++)
+            if (strcmp(path, "-") != 0 && !visit(t, (tool_flag_id)id, i, path))
+                return false;
+    return true;
 }
 
 /* Against all outputs that come after this one. */
-static bool is_alone(const takt_tool *t, size_t flag, size_t index)
+static bool is_alone(const takt_tool *t, tool_flag_id flag, size_t index, const char *path)
 {
-    const char *path = output_of(t, written[flag], index), *other;
-    for (size_t f = flag; f < WRITTEN; f++)
-        for (size_t i = f == flag ? index + 1 : 0; (other = output_of(t, written[f], i)) != NULL;
-             i++) {
+    const char *other;
+    for (int id = (int)flag; id < TAKT_FLAG_IDS; id++) {
+        if (!tool_flag_writes((tool_flag_id)id))
+            continue;
+        for (size_t i = id == (int)flag ? index + 1 : 0;
+             (other = tool_file_of(t, (tool_flag_id)id, i)) != NULL; i++) {
             if (strcmp(other, "-") == 0 || !is_same(path, other))
                 continue;
             tool_usage_error(t, 1003, "write to two files", "--%s %s and --%s %s are one file",
-                             tool_flags[written[flag]].name, path, tool_flags[written[f]].name,
-                             other);
+                             tool_flags[flag].name, path, tool_flags[id].name, other);
             return false;
         }
+    }
     return true;
+}
+
+static bool is_fit(const takt_tool *t, tool_flag_id flag, size_t index, const char *path)
+{
+    return spares_named(t, path) && is_alone(t, flag, index, path);
 }
 
 bool tool_check_written(const takt_tool *t)
 {
-    const char *path;
-    for (size_t f = 0; f < WRITTEN; f++)
-        for (size_t i = 0; (path = output_of(t, written[f], i)) != NULL; i++)
-            if (strcmp(path, "-") != 0 && (!spares_named(t, path) || !is_alone(t, f, i)))
-                return false;
-    return true;
+    return visit_written(t, is_fit);
 }
 
 bool tool_spares(const takt_tool *t, const char *path)
@@ -126,12 +128,14 @@ bool tool_spares(const takt_tool *t, const char *path)
     return !tool_has_read(t, path) || refuse(t, path, "a file that was read for this");
 }
 
+static bool was_not_read(const takt_tool *t, tool_flag_id flag, size_t index, const char *path)
+{
+    (void)flag;
+    (void)index;
+    return tool_spares(t, path);
+}
+
 bool tool_spares_reads(const takt_tool *t)
 {
-    const char *path;
-    for (size_t f = 0; f < WRITTEN; f++)
-        for (size_t i = 0; (path = output_of(t, written[f], i)) != NULL; i++)
-            if (!tool_spares(t, path))
-                return false;
-    return true;
+    return visit_written(t, was_not_read);
 }

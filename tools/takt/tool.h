@@ -24,12 +24,17 @@ enum {
 typedef enum tool_flag_kind {
     TAKT_FLAG_SWITCH, /* no argument; true or false in environment and configuration */
     TAKT_FLAG_TEXT,
-    TAKT_FLAG_LIST,   /* may be given several times */
-    TAKT_FLAG_COUNT,  /* 1, 2, ... */
-    TAKT_FLAG_NUMBER, /* 0 .. 2^64 - 1 */
-    TAKT_FLAG_BYTES,  /* 64M */
-    TAKT_FLAG_TIME,   /* 5ms */
-    TAKT_FLAG_LEVEL,  /* 0 .. 3 */
+    TAKT_FLAG_LIST,        /* may be given several times */
+    TAKT_FLAG_READ,        /* a file that is read */
+    TAKT_FLAG_READS,       /* a list of them, NAME= before each if the argument is written so */
+    TAKT_FLAG_WRITE,       /* a file that is written; "-" is standard output */
+    TAKT_FLAG_WRITES,      /* a list of them, as above */
+    TAKT_FLAG_MAYBE_WRITE, /* a switch that may be given a file, F.json, to write */
+    TAKT_FLAG_COUNT,       /* 1, 2, ... */
+    TAKT_FLAG_NUMBER,      /* 0 .. 2^64 - 1 */
+    TAKT_FLAG_BYTES,       /* 64M */
+    TAKT_FLAG_TIME,        /* 5ms */
+    TAKT_FLAG_LEVEL,       /* 0 .. 3 */
 } tool_flag_kind;
 
 typedef enum tool_flag_id {
@@ -47,6 +52,9 @@ typedef struct tool_flag {
 } tool_flag;
 
 extern const tool_flag tool_flags[TAKT_FLAG_IDS];
+bool tool_flag_is_list(tool_flag_id id);
+bool tool_flag_reads(tool_flag_id id);
+bool tool_flag_writes(tool_flag_id id);
 
 /* ---- verbs ---- */
 
@@ -110,6 +118,10 @@ bool tool_on(const takt_tool *t, tool_flag_id id);
 /* One word of a list takes the place of the list; false if memory is short. */
 bool tool_replace(takt_tool *t, tool_flag_id id, const char *text);
 const char *tool_text_of(const takt_tool *t, tool_flag_id id); /* NULL: not given */
+/* The file in a text of such a flag, which may begin with NAME=. */
+const char *tool_file_in(tool_flag_id id, const char *text);
+/* The file of a flag that has or may have one; NULL: not given. */
+const char *tool_file_of(const takt_tool *t, tool_flag_id id, size_t index);
 uint64_t tool_number_of(const takt_tool *t, tool_flag_id id, uint64_t fallback);
 /* The index-th value of a list, or NULL after the last. */
 const char *tool_item_of(const takt_tool *t, tool_flag_id id, size_t index);

@@ -40,12 +40,39 @@ static bool is_false(const char *text)
            strcmp(text, "off") == 0;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), tail = strlen(end);
+    return length > tail && strcmp(text + length - tail, end) == 0;
+}
+
+static bool is_good(tool_flag_kind kind, const char *text)
+{
+    uint64_t value;
+    switch (kind) {
+    case TAKT_FLAG_SWITCH: return is_true(text) || is_false(text);
+    case TAKT_FLAG_MAYBE_WRITE: return is_true(text) || is_false(text) || ends_with(text, ".json");
+    case TAKT_FLAG_TEXT:
+    case TAKT_FLAG_LIST:
+    case TAKT_FLAG_READ:
+    case TAKT_FLAG_READS:
+    case TAKT_FLAG_WRITE:
+    case TAKT_FLAG_WRITES: return text[0] != '\0';
+    default: return tool_read_number(kind, text, &value);
+    }
+}
+
 bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const char *where)
 {
     static const char *const wants[] = {
         [TAKT_FLAG_SWITCH] = "true or false",
         [TAKT_FLAG_TEXT] = "a text",
         [TAKT_FLAG_LIST] = "a text",
+        [TAKT_FLAG_READ] = "a file",
+        [TAKT_FLAG_READS] = "a file",
+        [TAKT_FLAG_WRITE] = "a file",
+        [TAKT_FLAG_WRITES] = "a file",
+        [TAKT_FLAG_MAYBE_WRITE] = "true, false or a file F.json",
         [TAKT_FLAG_COUNT] = "a number from 1",
         [TAKT_FLAG_NUMBER] = "a number from 0",
         [TAKT_FLAG_BYTES] = "a size such as 64M, 1.5GiB or 80%",
@@ -53,11 +80,7 @@ bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const cha
         [TAKT_FLAG_LEVEL] = "a level from 0 to 3",
     };
     const tool_flag_kind kind = tool_flags[id].kind;
-    uint64_t value;
-    const bool good = kind == TAKT_FLAG_SWITCH ? is_true(text) || is_false(text)
-                      : kind == TAKT_FLAG_TEXT || kind == TAKT_FLAG_LIST
-                          ? text[0] != '\0'
-                          : tool_read_number(kind, text, &value);
+    const bool good = is_good(kind, text);
     if (!good)
         tool_usage_error(t, 1003, NULL, "%s wants %s, not \"%s\"", where, wants[kind], text);
     return good;
@@ -111,7 +134,24 @@ const char *tool_item_of(const takt_tool *t, tool_flag_id id, size_t index)
 bool tool_on(const takt_tool *t, tool_flag_id id)
 {
     const char *text = tool_text_of(t, id);
-    return text != NULL && is_true(text);
+    return text != NULL && (is_true(text) || tool_file_of(t, id, 0) != NULL);
+}
+
+const char *tool_file_in(tool_flag_id id, const char *text)
+{
+    const bool has_name = strstr(tool_flags[id].argument, "NAME=") != NULL;
+    const char *equals = has_name ? strchr(text, '=') : NULL;
+    return equals != NULL ? equals + 1 : text;
+}
+
+const char *tool_file_of(const takt_tool *t, tool_flag_id id, size_t index)
+{
+    const char *item = tool_item_of(t, id, index);
+    if (item == NULL || (!tool_flag_reads(id) && !tool_flag_writes(id)))
+        return NULL;
+    if (tool_flags[id].kind == TAKT_FLAG_MAYBE_WRITE && (is_true(item) || is_false(item)))
+        return NULL;
+    return tool_file_in(id, item);
 }
 
 uint64_t tool_number_of(const takt_tool *t, tool_flag_id id, uint64_t fallback)
@@ -145,7 +185,8 @@ static void dump_value(FILE *to, tool_flag_id id, const char *text)
 {
     uint64_t value;
     const tool_flag_kind kind = tool_flags[id].kind;
-    if (kind == TAKT_FLAG_SWITCH)
+    const bool is_word = is_true(text) || is_false(text);
+    if (kind == TAKT_FLAG_SWITCH || (kind == TAKT_FLAG_MAYBE_WRITE && is_word))
         fprintf(to, "%s", is_true(text) ? "true" : "false");
     else if ((kind == TAKT_FLAG_COUNT || kind == TAKT_FLAG_LEVEL) &&
              tool_read_number(kind, text, &value))
@@ -161,7 +202,7 @@ void tool_dump_flag(const takt_tool *t, FILE *to, tool_flag_id id, const char **
         return;
     fprintf(to, "%s\n  \"%s\": ", *before, tool_flags[id].name);
     *before = ",";
-    if (tool_flags[id].kind != TAKT_FLAG_LIST) {
+    if (!tool_flag_is_list(id)) {
         dump_value(to, id, item);
         return;
     }

@@ -4,12 +4,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tool.h"
+#include "measure.h"
 
 typedef struct emitter {
     const takt_tool *t;
     const char *folder;
-    bool has_failed;
+    int code; /* of what went wrong, which is printed */
 } emitter;
 
 static bool write_text(const char *path, const char *text)
@@ -28,14 +28,15 @@ static takt_status emit(void *user, size_t index, const char *pass, const char *
     emitter *e = user;
     char path[1024];
     const int length = snprintf(path, sizeof path, "%s/%02zu-%s.takt", e->folder, index + 1, pass);
+    const bool fits = length > 0 && (size_t)length < sizeof path;
+    if (fits && !tool_spares(e->t, path)) {
+        e->code = TAKT_EXIT_USAGE;
+        return TAKT_ERR_ARGUMENT;
+    }
     errno = ENAMETOOLONG;
-    if (length > 0 && (size_t)length < sizeof path && write_text(path, text))
+    if (fits && write_text(path, text))
         return TAKT_OK;
-    e->has_failed = true;
-    const takt_error error = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
-    takt_error full = error;
-    snprintf(full.message, sizeof full.message, "cannot write %.500s: %s", path, strerror(errno));
-    tool_report_error(e->t, &full);
+    e->code = tool_cannot_write(e->t, path);
     return TAKT_ERR_IO;
 }
 
@@ -61,7 +62,7 @@ static int optimize(takt_tool *t, const takt_model *m)
     const takt_status status =
         takt_model_optimize(m, &options, tool_format_of(t), tool_to_stdout, NULL);
     free(passes);
-    return e.has_failed ? TAKT_EXIT_FAILED : tool_finish(t, status);
+    return e.code != TAKT_EXIT_OK ? e.code : tool_finish(t, status);
 }
 
 static int run(takt_tool *t)

@@ -7,39 +7,13 @@
 
 static int save(takt_tool *t, const takt_profile *p, takt_profile_view view, tool_flag_id flag)
 {
-    const char *path = tool_text_of(t, flag);
+    const char *path = tool_file_of(t, flag, 0);
     tool_buffer text = {0};
     if (path == NULL)
         return TAKT_EXIT_OK;
     const takt_status status =
         takt_profile_print(p, view, 0, TAKT_FORMAT_JSON, tool_to_buffer, &text);
     const int code = tool_finish(t, status);
-    const int saved = tool_buffer_save(t, &text, path);
-    return code != TAKT_EXIT_OK ? code : saved;
-}
-
-/* --memory F.json: the name comes as an argument, since the flag is used alone too. */
-static const char *memory_file(takt_tool *t)
-{
-    for (size_t i = 0; i < t->arg_count && tool_on(t, TAKT_F_MEMORY); i++) {
-        const char *name = t->args[i], *dot = strrchr(name, '.');
-        if (dot == NULL || strcmp(dot, ".json") != 0)
-            continue;
-        for (size_t k = i + 1; k < t->arg_count; k++)
-            t->args[k - 1] = t->args[k];
-        t->arg_count--;
-        return name;
-    }
-    return NULL;
-}
-
-static int save_memory(takt_tool *t, const takt_profile *p, const char *path)
-{
-    tool_buffer text = {0};
-    if (path == NULL)
-        return TAKT_EXIT_OK;
-    const int code = tool_finish(
-        t, takt_profile_print(p, TAKT_PROFILE_MEMORY, 0, TAKT_FORMAT_JSON, tool_to_buffer, &text));
     const int saved = tool_buffer_save(t, &text, path);
     return code != TAKT_EXIT_OK ? code : saved;
 }
@@ -153,7 +127,8 @@ static bool check_page(const takt_tool *t, int *code)
 /* What is beside the table: found out before anything is measured. */
 static bool check_files(const takt_tool *t, int *code)
 {
-    static const tool_flag_id files[] = {TAKT_F_TRACE_FILE, TAKT_F_FOLDED, TAKT_F_FLAME};
+    static const tool_flag_id files[] = {TAKT_F_TRACE_FILE, TAKT_F_FOLDED, TAKT_F_FLAME,
+                                         TAKT_F_MEMORY};
     const char *flame = tool_text_of(t, TAKT_F_FLAME);
     const char *dot = flame != NULL ? strrchr(flame, '.') : NULL;
     const bool is_impact = tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_PAGE_FILE) == NULL;
@@ -163,7 +138,7 @@ static bool check_files(const takt_tool *t, int *code)
         return false;
     }
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        const char *path = tool_text_of(t, files[i]);
+        const char *path = tool_file_of(t, files[i], 0);
         if (path != NULL && is_impact) {
             *code = tool_usage_error(t, 1003, "ask for one of the two, or add -o profile.html",
                                      "--impact looks at no steps, which --%s asks for",
@@ -184,6 +159,8 @@ static int print(takt_tool *t, const takt_profile *p)
                                                                : TAKT_PROFILE_STEPS;
     int code = save(t, p, TAKT_PROFILE_TRACE, TAKT_F_TRACE_FILE);
     if (code == TAKT_EXIT_OK)
+        code = save(t, p, TAKT_PROFILE_MEMORY, TAKT_F_MEMORY);
+    if (code == TAKT_EXIT_OK)
         code = save(t, p, TAKT_PROFILE_FOLDED, TAKT_F_FOLDED);
     if (code == TAKT_EXIT_OK)
         code = save(t, p, TAKT_PROFILE_FLAME, TAKT_F_FLAME);
@@ -195,7 +172,7 @@ static int print(takt_tool *t, const takt_profile *p)
                                              tool_format_of(t), tool_to_stdout, NULL));
 }
 
-static int profile(takt_tool *t, tool_bench *b, const schedule *s, const char *memory_path)
+static int profile(takt_tool *t, tool_bench *b, const schedule *s)
 {
     takt_ceilings ceilings;
     takt_profile *p;
@@ -226,8 +203,6 @@ static int profile(takt_tool *t, tool_bench *b, const schedule *s, const char *m
     code = tool_finish(t, status);
     if (code == TAKT_EXIT_OK)
         code = tool_profile_cache(t, b, p);
-    if (code == TAKT_EXIT_OK)
-        code = save_memory(t, p, memory_path);
     if (code == TAKT_EXIT_OK)
         code = print(t, p);
     takt_profile_destroy(p);
@@ -261,26 +236,20 @@ static int run(takt_tool *t)
 {
     tool_bench b;
     schedule s;
-    const char *memory_path = memory_file(t);
     if (!tool_cache_flag(t) || !take_schedule(t, &s))
         return TAKT_EXIT_USAGE;
-    if (t->arg_count != (tool_text_of(t, TAKT_F_MODEL) != NULL ? 0 : 1))
-        return tool_usage_error(t, 1003, "takt profile MODEL",
-                                t->arg_count > 0 ? "one model is profiled at a time"
-                                                 : "there is no model to profile");
     if (tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_COUNTERS) != NULL)
         return tool_usage_error(t, 1003, "ask for one of the two",
                                 "--impact shows no cache figures, which --counters asks for");
     int code;
-    if (!check_page(t, &code) || !check_files(t, &code) ||
-        (memory_path != NULL && !tool_can_write(t, memory_path, &code)))
+    if (!check_page(t, &code) || !check_files(t, &code))
         return code;
     if (tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_PAGE_FILE) == NULL)
         return impact(t, tool_to_stdout, NULL);
     code = tool_bench_open(t, &b);
     if (code != TAKT_EXIT_OK)
         return code;
-    code = profile(t, &b, &s, memory_path);
+    code = profile(t, &b, &s);
     tool_bench_close(&b);
     return code;
 }
@@ -290,7 +259,7 @@ const takt_verb takt_verb_profile = {
     .summary = "the time of every step, beside what this machine could do",
     .arguments = "MODEL",
     .arg_min = 1,
-    .arg_max = 2,
+    .arg_max = 1,
     .about =
         "Every time has a 95 % confidence interval. The ceilings of this machine are measured\n"
         "once and kept beneath ~/.cache/takt; `takt benchmark system --measure` renews them.\n"
