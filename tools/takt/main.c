@@ -68,8 +68,9 @@ static int confine(takt_tool *t)
 
 static int run(takt_tool *t, int argc, char **argv)
 {
-    if (!tool_parse(t, argc, argv))
-        return TAKT_EXIT_USAGE;
+    int code;
+    if (!tool_parse(t, argc, argv, &code))
+        return code;
     if (tool_on(t, TAKT_F_HELP)) {
         tool_help_verb(t->verb);
         return TAKT_EXIT_OK;
@@ -78,7 +79,7 @@ static int run(takt_tool *t, int argc, char **argv)
         tool_dump_config(t);
         return TAKT_EXIT_OK;
     }
-    int code = check_args(t);
+    code = check_args(t);
     if (code == TAKT_EXIT_OK && !tool_check_written(t))
         code = TAKT_EXIT_USAGE;
     if (code == TAKT_EXIT_OK)

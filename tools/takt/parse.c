@@ -246,9 +246,11 @@ static bool take_config(takt_tool *t)
     return status == TAKT_OK;
 }
 
-bool tool_parse(takt_tool *t, int argc, char **argv)
+bool tool_parse(takt_tool *t, int argc, char **argv, int *code)
 {
     words w = {.count = argc, .at = argv};
     t->args = calloc((size_t)argc + 1, sizeof *t->args);
-    return t->args != NULL && take_words(t, &w) && take_environment(t) && take_config(t);
+    *code = TAKT_EXIT_USAGE;
+    return t->args != NULL && take_words(t, &w) && take_environment(t) &&
+           tool_take_stdin(t, code) && take_config(t) && tool_take_stdin(t, code);
 }

@@ -6,6 +6,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -67,9 +68,10 @@ static int note(tool_reads *r, const char *path, takt_file **file)
     return error;
 }
 
-static int open_read(void *user, const char *path, takt_file **file)
+static int open_read(void *user, const char *name, takt_file **file)
 {
     tool_reads *r = user;
+    const char *path = tool_readable(name);
     const int error = r->inner.open_read(r->inner.user, path, file);
     return error != 0 ? error : note(r, path, file);
 }
@@ -94,11 +96,21 @@ static int open_beneath(void *user, const char *dir, const char *name, int allow
     return error;
 }
 
+/* Standing for standard output; never looked into. */
+static takt_file *printed(tool_reads *r)
+{
+    return (takt_file *)(void *)r;
+}
+
 static int create(void *user, const char *path, takt_file **file)
 {
     tool_reads *r = user;
     struct stat about;
     *file = NULL;
+    if (strcmp(path, TOOL_STDOUT) == 0) {
+        *file = printed(r);
+        return 0;
+    }
     if (r->is_strict && stat(path, &about) == 0 && find(r, &about)) {
         snprintf(r->refused, sizeof r->refused, "%s", path);
         return EEXIST;
@@ -121,20 +133,25 @@ static int read_at(void *user, takt_file *file, uint64_t offset, void *to, size_
 
 static int write_on(void *user, takt_file *file, const void *from, size_t count)
 {
-    const tool_reads *r = user;
+    tool_reads *r = user;
+    if (file == printed(r))
+        return fwrite(from, 1, count, stdout) == count ? 0 : errno;
     return r->inner.write(r->inner.user, file, from, count);
 }
 
 static int commit(void *user, takt_file *file)
 {
-    const tool_reads *r = user;
+    tool_reads *r = user;
+    if (file == printed(r))
+        return fflush(stdout) == 0 ? 0 : errno;
     return r->inner.commit(r->inner.user, file);
 }
 
 static void close_file(void *user, takt_file *file)
 {
-    const tool_reads *r = user;
-    r->inner.close(r->inner.user, file);
+    tool_reads *r = user;
+    if (file != printed(r))
+        r->inner.close(r->inner.user, file);
 }
 
 static bool begin(takt_tool *t)

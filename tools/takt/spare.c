@@ -51,7 +51,7 @@ static bool spares_flag(const takt_tool *t, const char *path, tool_flag_id id)
     for (size_t i = 0; (read = tool_file_of(t, id, i)) != NULL; i++) {
         char what[80];
         snprintf(what, sizeof what, "what --%s reads", tool_flags[id].name);
-        if (is_same(path, read))
+        if (is_same(path, tool_readable(read)))
             return refuse(t, path, what);
     }
     return true;
@@ -61,7 +61,8 @@ bool tool_spares_model(const takt_tool *t, const char *path)
 {
     const char *flag = tool_text_of(t, TAKT_F_MODEL);
     const char *model = flag != NULL ? flag : t->arg_count > 0 ? t->args[0] : NULL;
-    return model == NULL || !is_same(path, model) || refuse(t, path, "the model itself");
+    return model == NULL || !is_same(path, tool_readable(model)) ||
+           refuse(t, path, "the model itself");
 }
 
 /* What the command line names; results and models that are compared are arguments, too. */
@@ -71,7 +72,7 @@ static bool spares_named(const takt_tool *t, const char *path)
         return false;
     if (tool_verb_takes(t->verb, TAKT_F_RESULTS))
         for (size_t i = 0; i < t->arg_count; i++)
-            if (is_same(path, t->args[i]))
+            if (is_same(path, tool_readable(t->args[i])))
                 return refuse(t, path, "one of the files that are read");
     for (int id = 0; id < TAKT_FLAG_IDS; id++)
         if (tool_flag_reads((tool_flag_id)id) && !spares_flag(t, path, (tool_flag_id)id))

@@ -104,8 +104,8 @@ struct takt_tool {
     bool has_fixed_sizes; /* -D went into the model when it was loaded */
 };
 
-/* Command line after the verb, then environment and configuration. False: usage error, printed. */
-bool tool_parse(takt_tool *t, int argc, char **argv);
+/* Command line after the verb, then environment and configuration. False: printed, `*code` set. */
+bool tool_parse(takt_tool *t, int argc, char **argv, int *code);
 /* Our flag for one that other benchmark tools have ("num_runs"), or NULL. */
 const char *tool_alias(const takt_tool *t, const char *word, size_t length);
 void tool_free(takt_tool *t);
@@ -163,6 +163,15 @@ bool tool_help_group(const char *group);
 void tool_help_man(void);
 
 /* ---- files that are read and written ---- */
+
+/* What stands for "-" wherever a file is read. A file of this name is reached as ./<stdin>. */
+#define TOOL_STDIN "<stdin>"
+/* Makes it readable like a file if the command line names it. False: printed, `*code` set. */
+bool tool_take_stdin(takt_tool *t, int *code);
+/* The path to open for such a name, or for any other. */
+const char *tool_readable(const char *path);
+/* A model that is saved to this name goes to standard output as text. */
+#define TOOL_STDOUT "<stdout>.takt"
 
 /* A context, in place of the one that is there, that remembers which files were read. */
 bool tool_make_context(takt_tool *t, uint64_t bytes);

@@ -106,10 +106,14 @@ static int run(takt_tool *t)
     takt_plan_info info;
     const bool json = tool_on(t, TAKT_F_JSON);
     const char *model = tool_text_of(t, TAKT_F_MODEL);
+    model = model != NULL ? model : t->args[0];
+    if (strcmp(model, TOOL_STDIN) == 0)
+        return tool_usage_error(t, 1003, "keep it in a file first",
+                                "what is prepared lies beside the model, standard input has no "
+                                "place");
     int code = tool_bench_open(t, &b);
     if (code != TAKT_EXIT_OK)
         return code;
-    model = model != NULL ? model : t->args[0];
     takt_plan_query(b.plan, &info);
     code = takt_session_run(b.session) == TAKT_OK
                ? TAKT_EXIT_OK

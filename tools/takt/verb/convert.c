@@ -19,7 +19,7 @@ static bool is_among(const char *path, const char *const *endings)
 
 static int tell(const takt_tool *t, const char *from, const char *to)
 {
-    if (tool_on(t, TAKT_F_QUIET))
+    if (tool_on(t, TAKT_F_QUIET) || strcmp(to, TOOL_STDOUT) == 0)
         return TAKT_EXIT_OK;
     if (!tool_on(t, TAKT_F_JSON)) {
         printf("%s: from %s\n", to, from);
@@ -94,6 +94,7 @@ static int run(takt_tool *t)
     if (to == NULL)
         return tool_usage_error(t, 1003, "write takt convert IN -o OUT",
                                 "there is no file to write to");
+    to = strcmp(to, "-") == 0 ? TOOL_STDOUT : to;
     const bool makes_weights = is_among(to, weights);
     if (!makes_weights && !is_among(to, models))
         return tool_usage_error(t, 1003,
@@ -118,7 +119,8 @@ const takt_verb takt_verb_convert = {
     .arg_max = 1,
     .about = "The input's format is found out from its contents, the output's is its ending:\n"
              ".onnx .takt .taktp for models, .safetensors .npz .npy and .index.json (weights in\n"
-             "parts) for weights. A model written as weights gives its parameters.",
+             "parts) for weights. A model written as weights gives its parameters. -o - prints a\n"
+             "model as text, and - as IN reads what is piped in.",
     .example = "takt convert model.onnx -o model.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_CONVERTED, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SHARD_SIZE, TAKT_F_ALLOW_LINKS, TAKT_FLAG_IDS},

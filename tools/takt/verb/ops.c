@@ -8,6 +8,7 @@
 static bool is_file(const char *path)
 {
     struct stat about;
+    path = tool_readable(path);
     return strpbrk(path, "./") != NULL || (stat(path, &about) == 0 && S_ISREG(about.st_mode));
 }
 
