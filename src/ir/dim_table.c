@@ -100,7 +100,7 @@ static takt_status keep_text(takt_dims *dims, takt_text *text, dim_entry *e)
     if (status == TAKT_OK && text->length > DIM_TEXT)
         status = takt_fail(dims->ctx, TAKT_E_DIM,
                            "a dimension's expression needs more than %d "
-                           "characters: %.60s\u2026",
+                           "characters: %.60s...",
                            DIM_TEXT, takt_text_get(text));
     if (status == TAKT_OK) {
         e->text = takt_arena_text(&dims->arena, takt_text_get(text), text->length);

@@ -86,7 +86,7 @@ static bool add_dim(const takt_dims *dims, takt_dim d, char *buffer, size_t *len
 const char *takt_type_text(const takt_dims *dims, const takt_type *type,
                            char buffer[static TAKT_TYPE_TEXT])
 {
-    static const char cut[] = "\u2026]";
+    static const char cut[] = "...]";
     const char *name = takt_dtype_name(type->dtype);
     size_t length = 0;
     bool fits = add(buffer, &length, name != NULL ? name : "?") && add(buffer, &length, "[");

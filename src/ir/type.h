@@ -18,7 +18,7 @@ bool takt_type_count(const takt_type *type, size_t *count);
 bool takt_type_bytes(const takt_type *type, size_t *bytes);
 /* "f32[batch, 784]". */
 void takt_type_print(takt_dims *dims, const takt_type *type, takt_text *text);
-/* The same in a fixed buffer, for messages; cut with … when it does not fit. Returns `buffer`. */
+/* The same in a fixed buffer, for messages; cut with ... when it does not fit. Returns `buffer`. */
 enum { TAKT_TYPE_TEXT = 160 };
 const char *takt_type_text(const takt_dims *dims, const takt_type *type,
                            char buffer[static TAKT_TYPE_TEXT]);

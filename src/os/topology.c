@@ -119,7 +119,7 @@ const char *takt_cpu_list(const takt_cpu_set *set, char to[static TAKT_CPU_LIST]
         while (takt_cpu_set_has(set, last + 1))
             last++;
         if (length + 16 > TAKT_CPU_LIST) {
-            snprintf(to + length, TAKT_CPU_LIST - length, ",…");
+            snprintf(to + length, TAKT_CPU_LIST - length, ",...");
             return to;
         }
         length += (size_t)snprintf(to + length, TAKT_CPU_LIST - length, "%s%d",

@@ -31,7 +31,7 @@ typedef struct takt_topology {
 void takt_topology_read(const char *root, takt_topology *t);
 /* The processors of the group whose lowest is `first`. */
 void takt_cpu_group(const takt_cpu_groups *groups, int first, takt_cpu_set *set);
-/* "0-3,8"; ends in "…" where there is no room. Returns `to`. */
+/* "0-3,8"; ends in "..." where there is no room. Returns `to`. */
 const char *takt_cpu_list(const takt_cpu_set *set, char to[static TAKT_CPU_LIST]);
 
 #endif

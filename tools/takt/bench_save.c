@@ -34,6 +34,11 @@ int bench_save(bench_job *j, const char *path, takt_bench_format format)
         free(text.at);
         return code;
     }
+    if (format == TAKT_BENCH_TEXT && strcmp(path, "-") == 0) {
+        tool_to_screen(j->t, text.at, text.length); /* main() looks at the stream's state */
+        free(text.at);
+        return TAKT_EXIT_OK;
+    }
     const int saved = tool_buffer_save(j->t, &text, by_name ? part : path);
     if (saved == TAKT_EXIT_OK && by_name && rename(part, path) != 0)
         return tool_cannot_write(j->t, path);

@@ -137,6 +137,8 @@ void tool_dump_flag(const takt_tool *t, FILE *to, tool_flag_id id, const char **
 
 /* A sink to standard output; `user` is not used. */
 int tool_to_stdout(void *user, const char *text, size_t length);
+/* A sink for reports, to standard output as its reader can show them; `user` is the tool. */
+int tool_to_screen(void *user, const char *text, size_t length);
 takt_format tool_format_of(const takt_tool *t);
 void tool_print_string(FILE *to, const char *text); /* quoted, as JSON wants it */
 /* "error[TAKT1003]: ..." with a hint if there is one; returns TAKT_EXIT_USAGE. */

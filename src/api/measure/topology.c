@@ -54,7 +54,7 @@ static void node_rows(takt_table *t, const takt_topology *o)
     }
 }
 
-/* "shared by processors 0-3", or by 0,4 · 1,5 · 2,6 · 3,7. */
+/* "shared by processors 0-3", or by 0,4; 1,5; 2,6; 3,7. */
 static void sharers(takt_text *text, const takt_cpu_groups *g)
 {
     char list[TAKT_CPU_LIST];
@@ -65,7 +65,7 @@ static void sharers(takt_text *text, const takt_cpu_groups *g)
         if (g->first[cpu] != cpu)
             continue;
         takt_cpu_group(g, cpu, &set);
-        takt_text_add(text, "%s %s", shown > 0 ? " ·" : "", takt_cpu_list(&set, list));
+        takt_text_add(text, "%s %s", shown > 0 ? ";" : "", takt_cpu_list(&set, list));
         shown++;
     }
     if (g->count > shown)

@@ -3,7 +3,7 @@
 
 static int run(takt_tool *t)
 {
-    return tool_finish(t, takt_backend_list(t->ctx, tool_format_of(t), tool_to_stdout, NULL));
+    return tool_finish(t, takt_backend_list(t->ctx, tool_format_of(t), tool_to_screen, t));
 }
 
 const takt_verb takt_verb_backends = {

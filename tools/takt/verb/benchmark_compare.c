@@ -120,7 +120,7 @@ static int save(compare_job *j, const takt_comparison *c, takt_compared *of, siz
     of[0].format = TAKT_BENCH_TEXT;
     if (code == TAKT_EXIT_OK && strcmp(path, "-") != 0 && !tool_on(j->t, TAKT_F_QUIET))
         code = tool_finish(j->t,
-                           takt_comparisons_write(j->t->ctx, c, of, count, tool_to_stdout, NULL));
+                           takt_comparisons_write(j->t->ctx, c, of, count, tool_to_screen, j->t));
     return code;
 }
 

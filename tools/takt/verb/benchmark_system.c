@@ -10,16 +10,16 @@ int tool_measure_system(takt_tool *t)
         code = tool_system_rates(t, true, &rates);
     if (code != TAKT_EXIT_OK)
         return code;
-    return tool_finish(t, takt_system_describe(t->ctx, &ceilings, &rates, tool_format_of(t),
-                                               tool_to_stdout, NULL));
+    return tool_finish(
+        t, takt_system_describe(t->ctx, &ceilings, &rates, tool_format_of(t), tool_to_screen, t));
 }
 
 static int run(takt_tool *t)
 {
     if (tool_on(t, TAKT_F_MEASURE))
         return tool_measure_system(t);
-    return tool_finish(
-        t, takt_machine_describe(t->ctx, NULL, tool_format_of(t), tool_to_stdout, NULL));
+    return tool_finish(t,
+                       takt_machine_describe(t->ctx, NULL, tool_format_of(t), tool_to_screen, t));
 }
 
 const takt_verb takt_verb_benchmark_system = {

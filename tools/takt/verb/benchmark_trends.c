@@ -52,7 +52,7 @@ static int show(takt_tool *t, takt_bench *const *benches, size_t count)
         return code;
     if (strcmp(path, "-") != 0 && !tool_on(t, TAKT_F_QUIET)) {
         trend.format = TAKT_BENCH_TEXT;
-        code = tool_finish(t, takt_bench_trend(t->ctx, &trend, tool_to_stdout, NULL, &steps));
+        code = tool_finish(t, takt_bench_trend(t->ctx, &trend, tool_to_screen, t, &steps));
     }
     return code == TAKT_EXIT_OK && is_met(fail_on, limit, &steps) ? TAKT_EXIT_REGRESSION : code;
 }

@@ -82,7 +82,7 @@ static int verify_machine(takt_tool *t)
 {
     takt_environment found;
     return tool_finish(
-        t, takt_environment_check(t->ctx, &found, tool_format_of(t), tool_to_stdout, NULL));
+        t, takt_environment_check(t->ctx, &found, tool_format_of(t), tool_to_screen, t));
 }
 
 static int run(takt_tool *t)

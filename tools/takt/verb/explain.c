@@ -83,7 +83,7 @@ static int explain_plan(takt_tool *t, const takt_model *model, const tool_sizes 
     if (plan == NULL)
         return code;
     code = tool_finish(t, takt_plan_explain(plan, tool_text_of(t, TAKT_F_NODE), tool_format_of(t),
-                                            tool_to_stdout, NULL));
+                                            tool_to_screen, t));
     takt_plan_destroy(plan);
     return code;
 }

@@ -13,11 +13,11 @@ static int run(takt_tool *t)
     int code;
     if (holds_weights(t))
         return tool_finish(
-            t, takt_weights_inspect(t->ctx, t->args[0], tool_format_of(t), tool_to_stdout, NULL));
+            t, takt_weights_inspect(t->ctx, t->args[0], tool_format_of(t), tool_to_screen, t));
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
-    code = tool_finish(t, takt_model_inspect(model, tool_format_of(t), tool_to_stdout, NULL));
+    code = tool_finish(t, takt_model_inspect(model, tool_format_of(t), tool_to_screen, t));
     takt_model_destroy(model);
     return code;
 }

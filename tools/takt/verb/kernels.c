@@ -10,7 +10,7 @@ static int list(takt_tool *t, const takt_model *model)
     takt_plan *plan = tool_make_plan(t, model, &sizes, false, &code);
     if (plan == NULL)
         return code;
-    code = tool_finish(t, takt_plan_kernels(plan, tool_format_of(t), tool_to_stdout, NULL));
+    code = tool_finish(t, takt_plan_kernels(plan, tool_format_of(t), tool_to_screen, t));
     takt_plan_destroy(plan);
     return code;
 }

@@ -17,7 +17,7 @@ static int run(takt_tool *t)
     const char *name = t->arg_count > 0 ? t->args[0] : NULL;
     if (name != NULL && is_file(name))
         return tool_check_model(t);
-    return tool_finish(t, takt_op_list(t->ctx, name, tool_format_of(t), tool_to_stdout, NULL));
+    return tool_finish(t, takt_op_list(t->ctx, name, tool_format_of(t), tool_to_screen, t));
 }
 
 const takt_verb takt_verb_ops = {

@@ -12,7 +12,7 @@ static int describe_bound(const tool_run *r, takt_plan *plan)
             code = tool_report_error(r->t, takt_session_error(s));
     if (code == TAKT_EXIT_OK)
         code =
-            tool_finish(r->t, takt_session_describe(s, tool_format_of(r->t), tool_to_stdout, NULL));
+            tool_finish(r->t, takt_session_describe(s, tool_format_of(r->t), tool_to_screen, r->t));
     takt_session_destroy(s);
     return code;
 }
@@ -29,7 +29,7 @@ static int describe(const tool_run *r)
     else if (tool_item_of(t, TAKT_F_INPUT, 0) != NULL)
         code = describe_bound(r, plan);
     else
-        code = tool_finish(t, takt_plan_describe(plan, tool_format_of(t), tool_to_stdout, NULL));
+        code = tool_finish(t, takt_plan_describe(plan, tool_format_of(t), tool_to_screen, t));
     takt_plan_destroy(plan);
     return code;
 }

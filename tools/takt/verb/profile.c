@@ -169,7 +169,7 @@ static int print(takt_tool *t, const takt_profile *p)
     if (code != TAKT_EXIT_OK)
         return code;
     return tool_finish(t, takt_profile_print(p, view, (size_t)tool_number_of(t, TAKT_F_TOP, 0),
-                                             tool_format_of(t), tool_to_stdout, NULL));
+                                             tool_format_of(t), tool_to_screen, t));
 }
 
 static int profile(takt_tool *t, tool_bench *b, const schedule *s)
@@ -245,7 +245,7 @@ static int run(takt_tool *t)
     if (!check_page(t, &code) || !check_files(t, &code))
         return code;
     if (tool_on(t, TAKT_F_IMPACT) && tool_text_of(t, TAKT_F_PAGE_FILE) == NULL)
-        return impact(t, tool_to_stdout, NULL);
+        return impact(t, tool_to_screen, t);
     code = tool_bench_open(t, &b);
     if (code != TAKT_EXIT_OK)
         return code;

@@ -11,7 +11,7 @@ static int run(takt_tool *t)
     code = TAKT_EXIT_USAGE;
     if (tool_sizes_init(t, model, &sizes))
         code = tool_finish(
-            t, takt_model_summary(model, sizes.text, tool_format_of(t), tool_to_stdout, NULL));
+            t, takt_model_summary(model, sizes.text, tool_format_of(t), tool_to_screen, t));
     takt_model_destroy(model);
     return code;
 }

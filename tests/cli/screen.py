@@ -1,0 +1,89 @@
+"""screen.py - reports on a terminal: a row is a line, in the characters of the locale."""
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import termios
+
+from _cli import CLEAN, MLP, ROOT, TOOL, expect, finish, succeeds, takt, write
+
+UTF8 = {"LC_ALL": "C.UTF-8", "COLUMNS": ""}
+NAME = "a_layer_whose_name_is_as_long_as_those_that_other_programs_write_"
+LONG = write("long.takt", f"""model long(x: f32[batch, 784]) {{
+  {NAME}first = relu(x)
+  {NAME}last = dense({NAME}first, 10)
+  return {NAME}first, {NAME}last
+}}
+""")
+NAMES = ["summary", "plan", "kernels", "explain", "inspect"]
+
+
+def on_terminal(columns, *words, env=None):
+    """What a terminal of so many columns shows, line by line."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen([TOOL, *words], cwd=ROOT, env={**CLEAN, **UTF8, **(env or {})},
+                          stdout=slave) as run:
+        os.close(slave)
+        shown = b""
+        try:
+            while part := os.read(master, 1 << 16):
+                shown += part
+        except OSError:  # the other end is closed
+            pass
+    os.close(master)
+    expect(run.returncode == 0, f"takt {words} exits with {run.returncode}")
+    return shown.decode().replace("\r\n", "\n").splitlines()
+
+
+def rules(lines):
+    return [line for line in lines if line.strip() and not line.strip("─- ")]
+
+
+for columns in (80, 100, 133):
+    for words in (["summary", LONG], ["plan", LONG]):
+        lines = on_terminal(columns, *words)
+        table = [line for line in lines if line.startswith("  ") and "  " in line.strip()]
+        expect(len(table) >= 4, f"{words}: {lines}")
+        for line in table + rules(lines):
+            expect(len(line) <= columns, f"{words}: {len(line)} characters in {columns}: {line}")
+        expect(any("…" in line for line in table) or columns > 110, f"{words}: {table}")
+        expect(any("relu" in line.split("…")[-1] for line in table), f"the ends are kept: {table}")
+lines = on_terminal(200, "summary", LONG)
+expect(f"{NAME}first (relu)" in "\n".join(lines), "nothing is shortened where there is room")
+expect(lines == takt("summary", LONG, env=UTF8).stdout.splitlines(), "and all is as in a pipe")
+expect(f"{NAME}first (relu)" in succeeds("summary", LONG, env={**UTF8, "COLUMNS": "40"}),
+       "a pipe has no width")
+expect(max(map(len, rules(on_terminal(200, "summary", LONG, env={"COLUMNS": "90"})))) <= 90,
+       "COLUMNS goes before the terminal")
+
+# Prose goes on below itself, and none of it is lost.
+wide, narrow = (on_terminal(columns, "ops") for columns in (400, 90))
+expect(all(len(line) <= 90 for line in narrow), [line for line in narrow if len(line) > 90])
+expect(" ".join(" ".join(wide).split()) == " ".join(" ".join(narrow).split()), "words are lost")
+
+# Figures are not shortened.
+figures = {word for line in takt("plan", LONG, env=UTF8).stdout.splitlines()
+           for word in line.split() if word.replace(",", "").isdigit()}
+shown = {word for line in on_terminal(80, "plan", LONG) for word in line.split()}
+expect(figures <= shown, f"lost: {figures - shown}")
+
+# Characters of the locale.
+for locale, mark in (({"LC_ALL": "C"}, "-"), ({"LC_ALL": "POSIX"}, "-"),
+                     ({"LC_ALL": "", "LANG": "de_DE.utf8"}, "─"), (UTF8, "─"),
+                     ({"LC_ALL": "", "LC_CTYPE": "C", "LANG": "de_DE.UTF-8"}, "-")):
+    clean = {"LC_ALL": "", "LC_CTYPE": "", "LANG": "", **locale}
+    for name in NAMES:
+        text = takt(name, MLP, env=clean, text=False).stdout.decode()
+        expect(mark == "─" or text.isascii(), f"{locale}: takt {name} is not ASCII: {text}")
+    text = succeeds("summary", MLP, env=clean)
+    expect(rules(text.splitlines()) and set(rules(text.splitlines())[0]) == {" ", mark},
+           f"{locale}: {text}")
+    text = "\n".join(on_terminal(80, "plan", LONG, env=clean))
+    expect(mark == "─" or (text.isascii() and ".." in text), f"{locale}: {text}")
+unicode_model = write("name.takt", "model `größe`(x: f32[2]) { return x }")
+expect("größe" in takt("summary", unicode_model, env={"LC_ALL": "C"}, encoding="utf-8").stdout,
+       "names are the model's, whatever the locale")
+
+finish()
