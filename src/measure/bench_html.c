@@ -13,7 +13,7 @@ static void put_time(takt_text *text, double ns)
     const double unit = ns < 1e3 ? 1 : ns < 1e6 ? 1e3 : ns < 1e9 ? 1e6 : 1e9;
     takt_text_add(text, "%.4g&nbsp;%s", ns / unit,
                   unit == 1     ? "ns"
-                  : unit == 1e3 ? "&micro;s"
+                  : unit == 1e3 ? "us"
                   : unit == 1e6 ? "ms"
                                 : "s");
 }

@@ -14,10 +14,10 @@ static void details(const takt_compare_report *r)
     const takt_comparison *c = r->c;
     takt_text_add(r->text, "<table><tr><th></th><th>median</th></tr>\n<tr><td>A: ");
     takt_html_text(r->text, r->of->a);
-    takt_text_add(r->text, "</td><td>%.5g &micro;s</td></tr>\n<tr><td>B: ", c->a_ns * 1e-3);
+    takt_text_add(r->text, "</td><td>%.5g us</td></tr>\n<tr><td>B: ", c->a_ns * 1e-3);
     takt_html_text(r->text, r->of->b);
     takt_text_add(r->text,
-                  "</td><td>%.5g &micro;s</td></tr>\n</table>\n<p>Equivalence test: p = %.3g. The "
+                  "</td><td>%.5g us</td></tr>\n</table>\n<p>Equivalence test: p = %.3g. The "
                   "smallest change that shows 8 times in 10 is about %.2f&nbsp;%%.</p>\n",
                   c->b_ns * 1e-3, c->same_p, 100 * c->detectable);
 }
@@ -76,7 +76,7 @@ static void first_row(const takt_compare_report *r)
 {
     takt_text_add(r->text, "<tr><td>");
     takt_html_text(r->text, r->of->a);
-    takt_text_add(r->text, "</td><td>%.5g &micro;s</td><td></td><td></td><td></td><td></td></tr>\n",
+    takt_text_add(r->text, "</td><td>%.5g us</td><td></td><td></td><td></td><td></td></tr>\n",
                   r->c->a_ns * 1e-3);
 }
 
@@ -86,7 +86,7 @@ static void table_row(const takt_compare_report *r)
     takt_text_add(r->text, "<tr><td>");
     takt_html_text(r->text, r->of->b);
     takt_text_add(r->text,
-                  "</td><td>%.5g &micro;s</td><td>%+.2f&nbsp;%%</td><td>%+.2f to "
+                  "</td><td>%.5g us</td><td>%+.2f&nbsp;%%</td><td>%+.2f to "
                   "%+.2f&nbsp;%%</td><td>%s</td><td>%zu</td></tr>\n",
                   c->b_ns * 1e-3, 100 * (c->ratio - 1), 100 * (c->ci.low - 1),
                   100 * (c->ci.high - 1), takt_verdict_name(c->verdict), c->blocks);

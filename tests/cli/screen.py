@@ -6,7 +6,7 @@ import struct
 import subprocess
 import termios
 
-from _cli import CLEAN, MLP, ROOT, TOOL, expect, finish, succeeds, takt, write
+from _cli import CLEAN, MLP, ROOT, TMP, TOOL, expect, finish, succeeds, takt, write
 
 UTF8 = {"LC_ALL": "C.UTF-8", "COLUMNS": ""}
 NAME = "a_layer_whose_name_is_as_long_as_those_that_other_programs_write_"
@@ -86,4 +86,14 @@ unicode_model = write("name.takt", "model `größe`(x: f32[2]) { return x }")
 expect("größe" in takt("summary", unicode_model, env={"LC_ALL": "C"}, encoding="utf-8").stdout,
        "names are the model's, whatever the locale")
 
+# One spelling of microseconds, on the terminal and in pages; both are read.
+kept = {"XDG_CACHE_HOME": TMP}
+for file in ("page.html", "page.md"):
+    page = os.path.join(TMP, file)
+    succeeds("benchmark", "run", MLP, "--iterations", "20", "-q", "-o", page, env=kept)
+    with open(page, encoding="utf-8") as written:
+        text = written.read()
+    expect("&micro;" not in text and "µ" not in text and " us" in text or file.endswith(".md"),
+           f"{file} writes microseconds otherwise")
+succeeds("run", MLP, "--deadline", "900000µs")
 finish()

@@ -78,7 +78,8 @@ static const unit bytes[] = {
     {"G", 1u << 30},   {"GB", 1000000000}, {"GiB", 1u << 30}, {NULL, 0},
 };
 static const unit times[] = {
-    {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {NULL, 0},
+    {"ns", 1},       {"us", 1000},      {"\u00b5s", 1000}, {"\u03bcs", 1000}, /* both letters mu */
+    {"ms", 1000000}, {"s", 1000000000}, {NULL, 0},
 };
 static const unit plain[] = {{"", 1}, {NULL, 0}};
 
