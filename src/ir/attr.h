@@ -50,9 +50,9 @@ bool takt_attr_same(const takt_attr_def *def, const takt_attr *a, const takt_att
 /* Deep copy into g's arena; holds references to tensors and subgraphs. */
 TAKT_MUST_USE takt_status takt_attr_copy(takt_graph *g, const takt_attr_def *def,
                                          const takt_attr *from, takt_attr *to);
-/* "[1, 1]", "relu", "f32": as the parser reads it. TENSOR and GRAPH are the printer's business. */
 /* In quotes, with escapes, as the language reads it. */
 void takt_string_print(const char *string, takt_text *text);
+/* "[1, 1]", "relu", "f32": as the parser reads it. TENSOR and GRAPH are the printer's business. */
 void takt_attr_print(takt_dims *dims, const takt_attr_def *def, const takt_attr *attr,
                      takt_text *text);
 

@@ -343,7 +343,7 @@ takt_id takt_graph_call(takt_graph *g, const takt_op *op, size_t in_count, const
     if (g->status != TAKT_OK)
         return TAKT_NONE;
     for (size_t i = 0; i < attr_count; i++) {
-        const int index = takt_op_attr_index(op, attrs[i].name, strlen(attrs[i].name));
+        const int index = takt_op_attr_index(op, attrs[i].name);
         if (index < 0)
             return takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_ATTR, "%s: has no attribute %s",
                                                 op->name, attrs[i].name));

@@ -190,7 +190,9 @@ const takt_op *takt_op_find(const char *name, size_t length); /* NULL if there i
 const char *takt_op_nearest(const char *name);
 size_t takt_op_attr_count(const takt_op *op);
 /* Index of an attribute, or -1. */
-int takt_op_attr_index(const takt_op *op, const char *name, size_t length);
+int takt_op_attr_index(const takt_op *op, const char *name);
+/* All attributes of a node, zeros beyond: to be changed and given to another node. */
+void takt_node_attrs(const takt_node *n, takt_attr attrs[static TAKT_MAX_ATTRS]);
 /* A node's attribute; NULL if its op has none of that name. */
 const takt_attr *takt_node_attr(const takt_node *n, const char *name);
 /* The same as an integer or a truth value; 0 if there is none. */

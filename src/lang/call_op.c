@@ -64,7 +64,7 @@ bool takt_call_fits_op(const takt_call *c, const takt_op *op)
                 return false;
             continue;
         }
-        const int index = takt_op_attr_index(op, c->key[i]->text, c->key[i]->length);
+        const int index = takt_op_attr_index(op, c->key[i]->text);
         if (index < 0 || !is_kind(&op->attrs[index], v))
             return false;
     }
@@ -125,7 +125,7 @@ static bool collect(takt_frame *f, const takt_call *c, const takt_op *op, shape 
         good = set_attr(f, c, op, i, (int)next, attrs);
     }
     for (size_t i = c->positional; i < c->count; i++) {
-        const int index = takt_op_attr_index(op, c->key[i]->text, c->key[i]->length);
+        const int index = takt_op_attr_index(op, c->key[i]->text);
         good =
             (index < 0 ? unknown_attr(f, c, op, i) : set_attr(f, c, op, i, index, attrs)) && good;
     }
@@ -135,7 +135,7 @@ static bool collect(takt_frame *f, const takt_call *c, const takt_op *op, shape 
 /* The model's layout, where the op has one and the call does not say. */
 static void default_layout(const takt_frame *f, const takt_op *op, takt_attr *attrs)
 {
-    const int index = takt_op_attr_index(op, "layout", 6);
+    const int index = takt_op_attr_index(op, "layout");
     if (f->e->layout == NULL || index < 0 || attrs[index].is_set ||
         op->attrs[index].type != TAKT_ATTR_ENUM)
         return;

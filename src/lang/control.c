@@ -218,10 +218,10 @@ static takt_id append(takt_frame *f, loop *l, const takt_body *b, size_t collect
     attrs[0] = (takt_attr){.is_set = true, .graph = b->frame.graph};
     attrs[1] = (takt_attr){.is_set = true, .i64 = (int64_t)l->carried.count};
     if (l->is_scan) {
-        attrs[takt_op_attr_index(op, "axes", 4)] =
+        attrs[takt_op_attr_index(op, "axes")] =
             (takt_attr){.is_set = true, .i64s = axes, .count = 1};
         if (collected > 0)
-            attrs[takt_op_attr_index(op, "out_axes", 8)] =
+            attrs[takt_op_attr_index(op, "out_axes")] =
                 (takt_attr){.is_set = true, .i64s = axes, .count = (uint32_t)collected};
     } else if (collected > 0) {
         attrs[2] = (takt_attr){.is_set = true, .dims = &l->over.dim, .count = 1};

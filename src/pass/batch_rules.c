@@ -77,7 +77,7 @@ static takt_id along(const takt_batch_node *x)
     const size_t count = takt_op_attr_count(x->n->op);
     if (!is_alone(x, 0))
         return TAKT_NONE;
-    memcpy(attrs, x->n->attr, count * sizeof *attrs);
+    takt_node_attrs(x->n, attrs);
     for (size_t i = 0; i < count; i++) {
         const char *name = x->n->op->attrs[i].name;
         if (strcmp(name, "axis") == 0)
@@ -101,8 +101,8 @@ static takt_id slice(const takt_batch_node *x)
 {
     takt_attr attrs[TAKT_MAX_ATTRS];
     int64_t axes[TAKT_MAX_RANK];
-    const int which = takt_op_attr_index(x->n->op, "axes", 4);
-    memcpy(attrs, x->n->attr, takt_op_attr_count(x->n->op) * sizeof *attrs);
+    const int which = takt_op_attr_index(x->n->op, "axes");
+    takt_node_attrs(x->n, attrs);
     const takt_attr *start = takt_node_attr(x->n, "start");
     const bool is_plain = attrs[which].count == 0;
     attrs[which].count = start->count;
@@ -121,7 +121,7 @@ static takt_id concat(const takt_batch_node *x)
         return takt_graph_fail(x->b->out, TAKT_ERR_MEMORY);
     for (uint32_t i = 0; i < x->n->in_count; i++)
         in[i] = spread(x, i);
-    memcpy(attrs, x->n->attr, takt_op_attr_count(x->n->op) * sizeof *attrs);
+    takt_node_attrs(x->n, attrs);
     attrs[0].i64 = shifted(attrs[0].i64);
     attrs[0].is_set = true;
     return append(x, in, attrs);
@@ -131,7 +131,7 @@ static takt_id concat(const takt_batch_node *x)
 static takt_id gather(const takt_batch_node *x)
 {
     takt_attr attrs[TAKT_MAX_ATTRS];
-    memcpy(attrs, x->n->attr, takt_op_attr_count(x->n->op) * sizeof *attrs);
+    takt_node_attrs(x->n, attrs);
     const int64_t axis = attrs[0].i64;
     attrs[0].is_set = true;
     if (is_alone(x, 1) && (axis == 0 || axis == -type_in(x, 0)->rank))
@@ -174,9 +174,9 @@ static takt_id pad(const takt_batch_node *x)
     static const char *const names[] = {"before", "after"};
     if (!is_alone(x, 0))
         return TAKT_NONE;
-    memcpy(attrs, x->n->attr, takt_op_attr_count(x->n->op) * sizeof *attrs);
+    takt_node_attrs(x->n, attrs);
     for (int side = 0; side < 2; side++) {
-        takt_attr *a = &attrs[takt_op_attr_index(x->n->op, names[side], strlen(names[side]))];
+        takt_attr *a = &attrs[takt_op_attr_index(x->n->op, names[side])];
         for (uint32_t i = 0; i < a->count && i < TAKT_MAX_RANK; i++)
             room[side][i + 1] = a->i64s[i];
         a->i64s = room[side];
@@ -194,7 +194,7 @@ static takt_id matmul(const takt_batch_node *x)
     const takt_type type = takt_batch_type(x->b, &x->n->type[0]);
     takt_id in[2] = {x->in[0], x->in[1]};
     takt_attr attrs[TAKT_MAX_ATTRS];
-    memcpy(attrs, x->n->attr, takt_op_attr_count(x->n->op) * sizeof *attrs);
+    takt_node_attrs(x->n, attrs);
     if (is_alone(x, 0) && t[0]->rank >= 2 && t[1]->rank <= 2)
         return append(x, in, attrs); /* [dim, ..., m, k] by a matrix or a vector */
     const int rank = t[0]->rank > t[1]->rank ? t[0]->rank : t[1]->rank;
@@ -278,7 +278,7 @@ takt_id takt_batch_rule(const takt_batch_node *x)
     if ((op->traits & TAKT_ELEMENTWISE) != 0)
         return elementwise(x);
     if ((op->traits & TAKT_REDUCES) != 0 &&
-        (takt_op_attr_index(op, "axes", 4) >= 0 || takt_op_attr_index(op, "axis", 4) >= 0))
+        (takt_op_attr_index(op, "axes") >= 0 || takt_op_attr_index(op, "axis") >= 0))
         return along(x);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].op == op)

@@ -10,12 +10,10 @@
  * Sums keep their order: that of a convolution does not depend on the layout, and a reduction is
  * only moved if its axes keep theirs. So no bit changes.
  */
-#include <string.h>
-
+#include "pass/layout.h"
 #include "op/util/conv.h"
 #include "op/util/integer.h"
 #include "op/util/pool.h"
-#include "pass/layout.h"
 #include "pass/match.h"
 #include "pass/passes.h"
 
@@ -111,18 +109,6 @@ void takt_layout_moved(takt_layout *l, takt_id id, const takt_id *in, const takt
     takt_pass_fired(l->report, takt_pass_layout.name, law, n);
 }
 
-void takt_layout_attrs(const takt_node *n, takt_attr *attrs)
-{
-    memset(attrs, 0, TAKT_MAX_ATTRS * sizeof *attrs);
-    if (n->attr != NULL)
-        memcpy(attrs, n->attr, takt_op_attr_count(n->op) * sizeof *attrs);
-}
-
-int takt_layout_attr(const takt_node *n, const char *name)
-{
-    return takt_op_attr_index(n->op, name, strlen(name));
-}
-
 static bool has_window(const takt_op *op)
 {
     const takt_op *const ops[] = {
@@ -138,14 +124,14 @@ static bool has_window(const takt_op *op)
 /* Convolutions, pools and their gradients: operands, result and the shape attribute move alike. */
 static bool window(takt_layout *l, takt_id id, const takt_node *n)
 {
-    const int rank = n->type->rank, at = takt_layout_attr(n, "layout"),
-              shape = takt_layout_attr(n, "shape");
+    const int rank = n->type->rank, at = takt_op_attr_index(n->op, "layout"),
+              shape = takt_op_attr_index(n->op, "shape");
     if (!has_window(n->op) || n->attr[at].i64 != TAKT_NCHW)
         return false;
     takt_attr attrs[TAKT_MAX_ATTRS];
     takt_dim dims[TAKT_MAX_RANK];
     takt_id in[TAKT_INTEGER_INPUTS];
-    takt_layout_attrs(n, attrs);
+    takt_node_attrs(n, attrs);
     attrs[at] = takt_attr_i64(TAKT_NHWC);
     for (int d = 0; shape >= 0 && d < rank; d++)
         dims[takt_layout_axis(d, rank)] = n->attr[shape].dims[d];
@@ -163,12 +149,12 @@ static bool normalise(takt_layout *l, takt_id id, const takt_node *n)
 {
     const bool is_known = n->op == &takt_op_batch_norm || n->op == &takt_op_global_avg_pool ||
                           n->op == &takt_op_global_max_pool;
-    const int at = is_known ? takt_layout_attr(n, "layout") : -1;
+    const int at = is_known ? takt_op_attr_index(n->op, "layout") : -1;
     if (!is_known || n->attr[at].i64 != TAKT_NCHW)
         return false;
     takt_attr attrs[TAKT_MAX_ATTRS];
     takt_id in[8];
-    takt_layout_attrs(n, attrs);
+    takt_node_attrs(n, attrs);
     attrs[at] = takt_attr_i64(TAKT_NHWC);
     in[0] = takt_layout_last(l, n->in[0]);
     for (uint32_t k = 1; k < n->in_count; k++)
@@ -233,7 +219,7 @@ static takt_id remaining(takt_layout *l, takt_id x, const int64_t *axes, size_t 
 
 static bool reduction(takt_layout *l, takt_id id, const takt_node *n)
 {
-    const int at = takt_layout_attr(n, "axes"), keep = takt_layout_attr(n, "keep");
+    const int at = takt_op_attr_index(n->op, "axes"), keep = takt_op_attr_index(n->op, "keep");
     if ((n->op->traits & TAKT_REDUCES) == 0 || at < 0 || keep < 0 || n->in_count != 1)
         return false;
     takt_attr attrs[TAKT_MAX_ATTRS];
@@ -242,7 +228,7 @@ static bool reduction(takt_layout *l, takt_id id, const takt_node *n)
     const size_t count = moved_axes(&n->attr[at], rank, axes);
     if (count == 0)
         return false;
-    takt_layout_attrs(n, attrs);
+    takt_node_attrs(n, attrs);
     attrs[at] = takt_attr_i64s(axes, count);
     takt_layout_moved(l, id, (const takt_id[]){takt_layout_last(l, n->in[0])}, attrs,
                       "reduce(transpose(x)) = transpose(reduce(x)) if the axes keep their order");

@@ -22,8 +22,6 @@ takt_id takt_layout_last(takt_layout *l, takt_id id);
 /* What node `id` becomes: its op on `in` with `attr`, remembered as the form with channels last. */
 void takt_layout_moved(takt_layout *l, takt_id id, const takt_id *in, const takt_attr *attr,
                        const char *law);
-void takt_layout_attrs(const takt_node *n, takt_attr *attrs);
-int takt_layout_attr(const takt_node *n, const char *name);
 
 /* layout_moves.c: node `id` is moved if it quantises, or changes the places of elements alone; or
  * shuffles channels, which looks at what is before it. */

@@ -12,8 +12,8 @@ static bool affine(takt_layout *l, takt_id id, const takt_node *n)
         return false;
     takt_attr attrs[TAKT_MAX_ATTRS];
     takt_id in[TAKT_LAYOUT_MOST];
-    const int at = takt_layout_attr(n, "axis");
-    takt_layout_attrs(n, attrs);
+    const int at = takt_op_attr_index(n->op, "axis");
+    takt_node_attrs(n, attrs);
     if (at >= 0 && takt_type_of(l->c.in, n->in[1])->rank > 0)
         attrs[at] = takt_attr_i64(takt_layout_axis(n->attr[at].i64, n->type->rank));
     for (uint32_t k = 0; k < n->in_count; k++)
@@ -54,8 +54,8 @@ bool takt_layout_shuffle(takt_layout *l, takt_id id, const takt_node *n)
     for (int d = 0; d < rank; d++)
         whole[takt_layout_axis(d, rank)] = n->type->dim[d];
     takt_attr attrs[TAKT_MAX_ATTRS];
-    takt_layout_attrs(n, attrs);
-    attrs[takt_layout_attr(n, "shape")] = takt_attr_shape(whole, (size_t)rank);
+    takt_node_attrs(n, attrs);
+    attrs[takt_op_attr_index(n->op, "shape")] = takt_attr_shape(whole, (size_t)rank);
     takt_layout_moved(l, id, &x, attrs, "channels shuffled first = channels shuffled last");
     return true;
 }
@@ -66,8 +66,8 @@ static bool concat(takt_layout *l, takt_id id, const takt_node *n)
         return false;
     takt_attr attrs[TAKT_MAX_ATTRS];
     takt_id in[TAKT_LAYOUT_MOST];
-    const int at = takt_layout_attr(n, "axis");
-    takt_layout_attrs(n, attrs);
+    const int at = takt_op_attr_index(n->op, "axis");
+    takt_node_attrs(n, attrs);
     attrs[at] = takt_attr_i64(takt_layout_axis(n->attr[at].i64, n->type->rank));
     for (uint32_t k = 0; k < n->in_count; k++)
         in[k] = takt_layout_last(l, n->in[k]);
@@ -82,9 +82,9 @@ static bool pad(takt_layout *l, takt_id id, const takt_node *n)
     takt_attr attrs[TAKT_MAX_ATTRS];
     int64_t before[TAKT_MAX_RANK];
     takt_dim after[TAKT_MAX_RANK];
-    const int rank = n->type->rank, b = takt_layout_attr(n, "before"),
-              a = takt_layout_attr(n, "after");
-    takt_layout_attrs(n, attrs);
+    const int rank = n->type->rank, b = takt_op_attr_index(n->op, "before"),
+              a = takt_op_attr_index(n->op, "after");
+    takt_node_attrs(n, attrs);
     for (int d = 0; d < rank; d++) {
         before[takt_layout_axis(d, rank)] = n->attr[b].i64s[d];
         after[takt_layout_axis(d, rank)] = n->attr[a].dims[d];
@@ -102,9 +102,9 @@ static bool slice(takt_layout *l, takt_id id, const takt_node *n)
         return false;
     takt_attr attrs[TAKT_MAX_ATTRS];
     int64_t axes[TAKT_MAX_RANK];
-    const int at = takt_layout_attr(n, "axes");
-    const uint32_t count = n->attr[takt_layout_attr(n, "start")].count;
-    takt_layout_attrs(n, attrs);
+    const int at = takt_op_attr_index(n->op, "axes");
+    const uint32_t count = n->attr[takt_op_attr_index(n->op, "start")].count;
+    takt_node_attrs(n, attrs);
     for (uint32_t i = 0; i < count; i++)
         axes[i] = takt_layout_axis(n->attr[at].count == 0 ? (int64_t)i : n->attr[at].i64s[i],
                                    n->type->rank);
@@ -121,11 +121,11 @@ static bool gather(takt_layout *l, takt_id id, const takt_node *n)
     if (n->op != &takt_op_gather || takt_type_of(l->c.in, n->in[0])->rank != rank)
         return false;
     takt_attr attrs[TAKT_MAX_ATTRS];
-    const int at = takt_layout_attr(n, "axis");
+    const int at = takt_op_attr_index(n->op, "axis");
     const int64_t axis = takt_layout_axis(n->attr[at].i64, rank);
     if (axis == rank - 1 || !l->is_moved[n->in[0]])
         return false;
-    takt_layout_attrs(n, attrs);
+    takt_node_attrs(n, attrs);
     attrs[at] = takt_attr_i64(axis);
     const takt_id in[2] = {takt_layout_last(l, n->in[0]), takt_layout_plain(l, n->in[1])};
     takt_layout_moved(l, id, in, attrs, "gather(transpose(x), i) = transpose(gather(x, i))");

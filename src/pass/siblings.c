@@ -151,7 +151,7 @@ static takt_id join_stage(family *f, const member *m, size_t count, int stage, c
     takt_graph_inherit(out, n);
     out->next_name = NULL;
     if (n->op == &takt_op_conv) {
-        memcpy(attrs, n->attr, takt_op_attr_count(n->op) * sizeof *attrs);
+        takt_node_attrs(n, attrs);
         if (stage == DEPTHWISE)
             attrs[TAKT_CONV_GROUPS] = takt_attr_i64(takt_type_of(out, in[1])->dim[0]);
     }

@@ -57,7 +57,7 @@ static double agree_largest(const takt_array *a, double most)
  * activation, and is no measure of what went in. The largest value that is there is. */
 static bool agree_is_recurrent(const takt_node *n)
 {
-    const int body = n->op == &takt_op_scan ? takt_op_attr_index(n->op, "body", 4) : -1;
+    const int body = n->op == &takt_op_scan ? takt_op_attr_index(n->op, "body") : -1;
     const takt_graph *g = body >= 0 ? n->attr[body].graph : NULL;
     for (size_t i = 0; g != NULL && i < g->count; i++)
         if (g->nodes[i].op == &takt_op_matmul)

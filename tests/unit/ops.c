@@ -50,8 +50,7 @@ static void check_attrs(const takt_op *op)
                a->name);
         EXPECT((a->type == TAKT_ATTR_ENUM) == (a->names != NULL), "%s: %s has %s names", op->name,
                a->name, a->names != NULL ? "superfluous" : "no");
-        EXPECT(takt_op_attr_index(op, a->name, strlen(a->name)) == (int)i, "%s: two called %s",
-               op->name, a->name);
+        EXPECT(takt_op_attr_index(op, a->name) == (int)i, "%s: two called %s", op->name, a->name);
         const bool needs_value =
             a->type == TAKT_ATTR_TENSOR || a->type == TAKT_ATTR_GRAPH || a->type == TAKT_ATTR_TYPE;
         EXPECT(!needs_value || a->is_required || a->is_optional, "%s: %s has no fallback", op->name,

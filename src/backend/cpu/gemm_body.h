@@ -341,7 +341,7 @@ static takt_status compile(takt_planner *p)
     const GEMM(_info) *info = gemm->info; /* a fast kernel's begins like it */
     f->run = AS_GEMM(gemm);
     f->info = info;
-    const int transposes = takt_op_attr_index(&takt_op_matmul, "transpose_a", 11);
+    const int transposes = takt_op_attr_index(&takt_op_matmul, "transpose_a");
     f->transposes_a = p->graph->nodes[p->group->nodes[0]].attr[transposes].boolean;
     s->reads_view = reads_view;
     f->panels = info->panels;
