@@ -8,8 +8,20 @@
 
 typedef struct job {
     const char *text;
-    takt_status want; /* of a run in which nothing fails */
+    takt_status want;    /* of a run in which nothing fails */
+    const char *printed; /* its graph */
 } job;
+
+/* What is read although a request was refused is what was meant. */
+static void expect_same(takt_ctx *ctx, const takt_graph *graph, const job *j)
+{
+    takt_text text;
+    takt_text_init(&text, ctx);
+    takt_graph_print(graph, NULL, &text);
+    EXPECT(text.status != TAKT_OK || strcmp(takt_text_get(&text), j->printed) == 0,
+           "%s\nwas read as\n%s", j->text, takt_text_get(&text));
+    takt_text_deinit(&text);
+}
 
 /* A text with mistakes is refused in the same way whenever memory suffices. */
 static takt_status scenario(takt_inject *inject, void *user)
@@ -28,6 +40,8 @@ static takt_status scenario(takt_inject *inject, void *user)
     status = takt_parse(ctx, "m.takt", j->text, strlen(j->text), &options, &graph);
     EXPECT((status == TAKT_OK) == (graph != NULL));
     EXPECT(status == TAKT_OK || takt_last_error(ctx)[0] != '\0');
+    if (graph != NULL)
+        expect_same(ctx, graph, j);
     takt_text text;
     takt_text_init(&text, ctx);
     takt_diagnostics_render(&list, "m.takt", j->text, strlen(j->text), &text);
@@ -40,11 +54,23 @@ static takt_status scenario(takt_inject *inject, void *user)
 
 static void sweep(const char *text, takt_status want)
 {
-    job j = {text, want};
+    takt_ctx *ctx;
+    takt_graph *graph;
+    takt_text printed;
+    EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK);
+    takt_text_init(&printed, ctx);
+    EXPECT(takt_parse(ctx, "m.takt", text, strlen(text), NULL, &graph) == want, "%s",
+           takt_last_error(ctx));
+    if (graph != NULL)
+        takt_graph_print(graph, NULL, &printed);
+    job j = {text, want, takt_text_get(&printed)};
     const takt_sweep_report r = takt_sweep(scenario, &j, TAKT_INJECT_MEMORY);
     EXPECT(r.is_good, "%s\n%s", text, r.message);
     EXPECT(r.operations > 5 && r.runs > r.operations, "%llu operations",
            (unsigned long long)r.operations);
+    takt_graph_destroy(graph);
+    takt_text_deinit(&printed);
+    takt_ctx_destroy(ctx);
 }
 
 static void models(void)
@@ -62,6 +88,23 @@ static void models(void)
         "  return a, `the value` = z, reshape(x, shape=[-1, 2])\n"
         "}\n",
         TAKT_OK);
+}
+
+static void loops(void)
+{
+    sweep("model m(x: f32[n, 4], c: bool[], k: i64[]) {\n"
+          "  h = x[0]\n"
+          "  repeat 30 {\n"
+          "    for row in x {\n"
+          "      h = h + row\n"
+          "      collect y = h * 2\n"
+          "    }\n"
+          "    for i in k { h = h * 0.5 }\n"
+          "  }\n"
+          "  for i in n { collect z = h }\n"
+          "  return h if c else -h, y, z\n"
+          "}\n",
+          TAKT_OK);
 }
 
 static void mistakes(void)
@@ -99,4 +142,4 @@ static void samples(void)
     EXPECT(r.is_good, "%s", r.message);
 }
 
-TEST_MAIN(models, mistakes, samples)
+TEST_MAIN(models, loops, mistakes, samples)

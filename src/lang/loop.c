@@ -1,66 +1,13 @@
-/* control.c - choices and loops at run time: `a if c else b`, `for x in xs { ... }`.
+/* loop.c - loops at run time: `for x in xs { ... }` and what they collect.
  *
- * What they contain becomes a subgraph. The tensors of the frame around it that are named inside
- * are handed in as inputs; a loop carries those of them that it assigns to.
+ * What a loop contains becomes a subgraph. The tensors of the frame around it that are named inside
+ * are handed in as inputs; it carries those of them that it assigns to.
  */
+#include <string.h>
+
+#include "ir/attr.h"
 #include "lang/body.h"
 #include "op/ops.h"
-
-/* ---- a if c else b ---- */
-
-/* A number beside a tensor takes its element type. */
-static takt_dtype dtype_of(takt_frame *const frames[2], const takt_value v[2])
-{
-    for (int i = 0; i < 2; i++)
-        if (v[i].kind == TAKT_V_TENSOR)
-            return takt_type_of(frames[i]->graph, v[i].id)->dtype;
-    return TAKT_F32;
-}
-
-takt_value takt_eval_choice(takt_frame *f, const takt_ast *a, takt_value condition)
-{
-    takt_elab *e = f->e;
-    const takt_ast *root = e->root;
-    const takt_ast *parts[2] = {a->a, a->c};
-    takt_names *used = takt_arena_array(&f->arena, 1, sizeof *used);
-    takt_body b[2];
-    if (used == NULL)
-        return takt_out_of_memory(f);
-    takt_names_walk(a->a, false, used);
-    takt_names_walk(a->c, false, used);
-    takt_names_keep_tensors(f, used);
-    if (used->is_full)
-        return takt_complain(f, a, TAKT_E_GRAPH_FULL, NULL, "a choice names more than %d values",
-                             TAKT_NAMES);
-    takt_value v[2] = {takt_value_poison(), takt_value_poison()}, out = takt_value_poison();
-    e->root = NULL;
-    for (int i = 0; i < 2; i++) {
-        if (takt_body_begin(f, a, &b[i]))
-            takt_body_take_all(f, &b[i], used);
-        if (b[i].is_good)
-            v[i] = takt_eval_word(&b[i].frame, parts[i]);
-    }
-    const takt_dtype dtype = dtype_of((takt_frame *const[]){&b[0].frame, &b[1].frame}, v);
-    for (int i = 0; i < 2; i++)
-        if (b[i].is_good)
-            takt_body_give(&b[i], parts[i], "out", v[i], dtype);
-    e->root = root;
-    takt_value *in = takt_frame_items(f, used->count + 1);
-    if (b[0].is_good && b[1].is_good && in != NULL) {
-        takt_attr attrs[TAKT_MAX_ATTRS] = {{.is_set = false}};
-        in[0] = condition;
-        for (size_t i = 0; i < used->count; i++)
-            in[i + 1] = *takt_frame_find(f, used->at[i]);
-        attrs[0] = (takt_attr){.is_set = true, .graph = b[0].frame.graph};
-        attrs[1] = (takt_attr){.is_set = true, .graph = b[1].frame.graph};
-        out = takt_value_tensor(takt_elab_append(f, a, &takt_op_if, in, used->count + 1, attrs));
-    }
-    takt_body_end(f, &b[0]);
-    takt_body_end(f, &b[1]);
-    return out;
-}
-
-/* ---- for x in xs { ... } ---- */
 
 typedef struct loop {
     const takt_ast *at;
@@ -68,6 +15,8 @@ typedef struct loop {
     bool is_scan;
     int64_t axis;
     takt_names carried, used; /* tensors around it: assigned inside, or only read */
+    const char *goes_on;      /* what the body calls its condition, which no text sees */
+    const char *collected;    /* ... and what stands before the names of what is collected */
     takt_value *in;           /* of the node */
     size_t in_count;
 } loop;
@@ -136,12 +85,41 @@ static bool find_names(takt_frame *f, loop *l)
                       TAKT_NAMES);
         return false;
     }
-    size_t kept = 0;
+    size_t carried = 0, used = 0;
+    for (size_t i = 0; i < l->carried.count; i++) /* a tensor of the variable's name is hidden */
+        if (l->carried.at[i] != l->at->name)
+            l->carried.at[carried++] = l->carried.at[i];
+    l->carried.count = carried;
     for (size_t i = 0; i < l->used.count; i++)
         if (!takt_names_have(&l->carried, l->used.at[i]) && l->used.at[i] != l->at->name)
-            l->used.at[kept++] = l->used.at[i];
-    l->used.count = kept;
+            l->used.at[used++] = l->used.at[i];
+    l->used.count = used;
     return true;
+}
+
+static bool some_begin(const takt_names *n, const char *with)
+{
+    for (size_t i = 0; i < n->count; i++)
+        if (strncmp(n->at[i]->text, with, strlen(with)) == 0)
+            return true;
+    return false;
+}
+
+/* `wish` behind as many dots as it takes that no name of the text begins so; NULL when memory is
+ * short. */
+static const char *unlike_names(takt_frame *f, const loop *l, const char *wish)
+{
+    while (wish != NULL && (some_begin(&l->carried, wish) || some_begin(&l->used, wish) ||
+                            strncmp(l->at->name->text, wish, strlen(wish)) == 0))
+        wish = takt_arena_format(&f->arena, ".%s", wish);
+    return wish;
+}
+
+static bool choose_names(takt_frame *f, loop *l)
+{
+    l->goes_on = unlike_names(f, l, "goes.on");
+    l->collected = unlike_names(f, l, "collect.");
+    return (l->goes_on != NULL && l->collected != NULL) || takt_out_of_memory(f).b;
 }
 
 static takt_type element_type(takt_frame *f, const loop *l)
@@ -160,8 +138,8 @@ static void take_loop(takt_frame *f, loop *l, takt_body *b)
     const takt_type number = {.dtype = TAKT_I64}, truth = {.dtype = TAKT_BOOL};
     if (!l->is_scan) {
         takt_body_take(b, l->at->name, &number);
-        if (takt_graph_input(b->frame.graph, "goes.on", &truth) == TAKT_NONE)
-            b->is_good = false;
+        if (takt_graph_input(b->frame.graph, l->goes_on, &truth) == TAKT_NONE)
+            b->is_good = takt_complain_last(&b->frame, l->at).b;
     }
     takt_body_take_all(f, b, &l->carried);
     if (l->is_scan) {
@@ -175,13 +153,17 @@ static void give_loop(loop *l, takt_body *b)
 {
     takt_frame *inner = &b->frame;
     if (!l->is_scan)
-        takt_graph_output(inner->graph, "goes.on", inner->graph->inputs[1].id);
+        takt_graph_output(inner->graph, l->goes_on, inner->graph->inputs[1].id);
     for (size_t i = 0; b->is_good && i < l->carried.count; i++)
         takt_body_give(b, l->at, l->carried.at[i]->text, *takt_frame_find(inner, l->carried.at[i]),
                        TAKT_F32);
-    for (const takt_collected *c = inner->collected; b->is_good && c != NULL; c = c->next)
-        takt_body_give(b, c->at, takt_arena_format(&inner->arena, "collect.%s", c->name->text),
-                       c->value, TAKT_F32);
+    for (const takt_collected *c = inner->collected; b->is_good && c != NULL; c = c->next) {
+        const char *name = takt_arena_format(&inner->arena, "%s%s", l->collected, c->name->text);
+        if (name != NULL)
+            takt_body_give(b, c->at, name, c->value, TAKT_F32);
+        else
+            b->is_good = takt_out_of_memory(inner).b;
+    }
 }
 
 static bool inputs(takt_frame *f, loop *l)
@@ -206,26 +188,30 @@ static bool inputs(takt_frame *f, loop *l)
     return true;
 }
 
+static void set(takt_attr *attrs, const takt_op *op, const char *name, takt_attr value)
+{
+    attrs[takt_op_attr_index(op, name)] = value;
+}
+
 static takt_id append(takt_frame *f, loop *l, const takt_body *b, size_t collected)
 {
     takt_attr attrs[TAKT_MAX_ATTRS] = {{.is_set = false}};
     const takt_op *op = l->is_scan ? &takt_op_scan : &takt_op_loop;
     int64_t *axes = takt_arena_array(&f->arena, collected + 1, sizeof *axes);
-    if (axes == NULL)
+    if (axes == NULL) {
+        takt_out_of_memory(f);
         return TAKT_NONE;
+    }
     for (size_t i = 0; i <= collected; i++)
         axes[i] = l->axis;
-    attrs[0] = (takt_attr){.is_set = true, .graph = b->frame.graph};
-    attrs[1] = (takt_attr){.is_set = true, .i64 = (int64_t)l->carried.count};
-    if (l->is_scan) {
-        attrs[takt_op_attr_index(op, "axes")] =
-            (takt_attr){.is_set = true, .i64s = axes, .count = 1};
-        if (collected > 0)
-            attrs[takt_op_attr_index(op, "out_axes")] =
-                (takt_attr){.is_set = true, .i64s = axes, .count = (uint32_t)collected};
-    } else if (collected > 0) {
-        attrs[2] = (takt_attr){.is_set = true, .dims = &l->over.dim, .count = 1};
-    }
+    set(attrs, op, "body", takt_attr_graph(b->frame.graph));
+    set(attrs, op, "carried", takt_attr_i64((int64_t)l->carried.count));
+    if (l->is_scan)
+        set(attrs, op, "axes", takt_attr_i64s(axes, 1));
+    if (l->is_scan && collected > 0)
+        set(attrs, op, "out_axes", takt_attr_i64s(axes, collected));
+    if (!l->is_scan && collected > 0)
+        set(attrs, op, "length", takt_attr_shape(&l->over.dim, 1));
     return takt_elab_append(f, l->at, op, l->in, l->in_count, attrs);
 }
 
@@ -280,7 +266,7 @@ void takt_eval_for(takt_frame *f, const takt_ast *a)
         const char *row = takt_arena_format(&f->arena, "for %s", a->name->text);
         takt_graph_set_origin(f->graph, row != NULL ? row : "for", (int)a->line);
     }
-    if (!read_source(f, l) || !find_names(f, l) || !takt_may_name(f, a))
+    if (!read_source(f, l) || !find_names(f, l) || !choose_names(f, l) || !takt_may_name(f, a))
         return;
     e->root = NULL;
     if (takt_body_begin(f, a, &b))
