@@ -12,7 +12,16 @@
 
 /* ---- levels ---- */
 
-static const takt_level levels[] = {
+/* Settings of an optimisation level, as docs/options.md lists them. */
+typedef struct plan_level {
+    bool is_scalar;  /* no vector code unless it is asked for by name */
+    bool lowers_all; /* every composite is taken apart */
+    bool is_fused;   /* nodes share a step where they can */
+    const char *passes;
+    bool searches; /* other orders of the steps are tried */
+} plan_level;
+
+static const plan_level levels[] = {
     {.is_scalar = true, .lowers_all = true, .is_fused = false, .passes = "-all"},
     {.is_scalar = false, .lowers_all = false, .is_fused = false, .passes = "-licensed"},
     {.is_scalar = false, .lowers_all = false, .is_fused = true, .passes = NULL},
@@ -21,9 +30,10 @@ static const takt_level levels[] = {
 
 enum { LEVELS = sizeof levels / sizeof *levels, USUAL = 2 };
 
-const takt_level *takt_level_of(int level)
+/* `given` as in the options: -1 for -O0, 0 for the default. NULL: there is none. */
+static const plan_level *level_of(int given)
 {
-    const int number = level == -1 ? 0 : level == 0 ? USUAL : level;
+    const int number = given == -1 ? 0 : given == 0 ? USUAL : given;
     return number >= 0 && number < LEVELS ? &levels[number] : NULL;
 }
 
@@ -175,7 +185,7 @@ takt_status takt_opts_simd_words(takt_ctx *ctx, takt_plan_options *o, const char
 /* ---- settings ---- */
 
 /* What the steps of each family may use: a family's own word counts more than the level. */
-static takt_status settle_isas(takt_ctx *ctx, const takt_plan_options *o, const takt_level *level,
+static takt_status settle_isas(takt_ctx *ctx, const takt_plan_options *o, const plan_level *level,
                                takt_plan_settings *s)
 {
     takt_isa_set all = takt_isa_detect(), scalar;
@@ -225,7 +235,7 @@ static takt_status settle_numerics(takt_ctx *ctx, const char *word, takt_plan_se
     return takt_fail_hint(ctx, "numerics are exact and fast");
 }
 
-static takt_status settle_passes(takt_ctx *ctx, const takt_plan_options *o, const takt_level *level,
+static takt_status settle_passes(takt_ctx *ctx, const takt_plan_options *o, const plan_level *level,
                                  takt_plan_settings *s)
 {
     takt_pass_choice choice = {0};
@@ -240,7 +250,7 @@ static takt_status settle_passes(takt_ctx *ctx, const takt_plan_options *o, cons
     return TAKT_OK;
 }
 
-static takt_status settle_hint(takt_ctx *ctx, const takt_plan_options *o, const takt_level *level,
+static takt_status settle_hint(takt_ctx *ctx, const takt_plan_options *o, const plan_level *level,
                                takt_plan_settings *s)
 {
     const char *hint = o->hint != NULL ? o->hint : "latency";
@@ -300,7 +310,7 @@ static takt_status settle_donated(const takt_model *m, const takt_plan_options *
 takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, takt_plan_settings *s)
 {
     takt_ctx *ctx = m->ctx;
-    const takt_level *level = takt_level_of(o->level);
+    const plan_level *level = level_of(o->level);
     const char *backend = o->backend != NULL ? o->backend : m->graph->backend;
     TAKT_TRY(takt_require_words(ctx, o->require));
     TAKT_TRY(takt_backend_find(ctx, backend != NULL ? backend : "cpu", &s->backend));

@@ -22,16 +22,5 @@ TAKT_MUST_USE takt_status takt_settle_walk(takt_ctx *ctx, const takt_cache_confi
                                            takt_plan_settings *settings);
 /* "f32" (also NULL), "f16" or "bf16". */
 TAKT_MUST_USE takt_status takt_precision_of(takt_ctx *ctx, const char *word, takt_dtype *precision);
-/* Settings of an optimisation level, as docs/options.md lists them. */
-typedef struct takt_level {
-    bool is_scalar;  /* no vector code unless it is asked for by name */
-    bool lowers_all; /* every composite is taken apart */
-    bool is_fused;   /* nodes share a step where they can */
-    const char *passes;
-    bool searches; /* other orders of the steps are tried */
-} takt_level;
-
-/* `level` as in the options: -1 for -O0, 0 for the default. NULL: there is none. */
-const takt_level *takt_level_of(int level);
 
 #endif

@@ -17,7 +17,8 @@ const char *takt_step_weights(const takt_plan *plan, const takt_step *s)
     return s->weights;
 }
 
-bool takt_step_is_fast(const takt_step *s)
+/* By products of 16 bits. */
+static bool is_fast(const takt_step *s)
 {
     static const char *const families[] = {"gemm_bf16/", "gemm_f16/", "product_bf16/",
                                            "depthwise_bf16/", "winograd_bf16/"};
@@ -49,7 +50,7 @@ static void count(const takt_plan *plan, tally *t)
         t->narrow += stored != NULL;
         t->asked += stored != NULL && strcmp(stored, takt_dtype_name(asked)) == 0;
         t->stored = t->stored != NULL ? t->stored : stored;
-        t->fast += takt_step_is_fast(&plan->steps[i]);
+        t->fast += is_fast(&plan->steps[i]);
         t->told += tells_of_fast(&plan->steps[i]);
     }
 }

@@ -43,7 +43,5 @@ typedef enum takt_interp_way {
 TAKT_MUST_USE takt_status takt_interpret_node_by(takt_ctx *ctx, const takt_graph *g,
                                                  const takt_node *n, takt_interp_way way,
                                                  const takt_array *in, takt_array *out);
-/* Whether the record can evaluate these input types itself. */
-bool takt_interp_is_direct(const takt_graph *g, const takt_node *n);
 
 #endif

@@ -75,7 +75,8 @@ static takt_status check_lowering(interp *it, const takt_graph *g, const takt_no
     return TAKT_OK;
 }
 
-bool takt_interp_is_direct(const takt_graph *g, const takt_node *n)
+/* Whether the record can evaluate these input types itself. */
+static bool is_direct(const takt_graph *g, const takt_node *n)
 {
     if (n->op->eval != NULL)
         return true;
@@ -108,13 +109,12 @@ static takt_status by_record(interp *it, const takt_graph *g, const takt_node *n
 static takt_status evaluate(interp *it, const takt_graph *g, const takt_node *n,
                             takt_interp_way way, const takt_array *in, takt_array *out)
 {
-    const bool lower =
-        n->op->lower != NULL && (way == TAKT_INTERP_LOWER || !takt_interp_is_direct(g, n));
+    const bool lower = n->op->lower != NULL && (way == TAKT_INTERP_LOWER || !is_direct(g, n));
     if (lower) {
         TAKT_TRY(by_lowering(it, g, n, in, out));
         return check_lowering(it, g, n, out);
     }
-    if (!takt_interp_is_direct(g, n))
+    if (!is_direct(g, n))
         return takt_fail(it->ctx, TAKT_E_INTERNAL, "%s: has no evaluation for these types",
                          n->op->name);
     return by_record(it, g, n, in, out);

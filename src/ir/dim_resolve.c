@@ -126,7 +126,8 @@ static takt_status visit(walk *w, takt_dim d)
     return push(w, dim_entry_of(d));
 }
 
-takt_status takt_dim_occurs(takt_dims *dims, uint32_t name, takt_dim d, bool *occurs)
+/* Whether `name` (an entry) occurs in `d`, which is resolved. */
+static takt_status find_name(takt_dims *dims, uint32_t name, takt_dim d, bool *occurs)
 {
     walk w = {dims, NULL, 0, 0};
     *occurs = false;
@@ -176,7 +177,7 @@ static takt_status solve_term(takt_dims *dims, uint32_t at, bool *done)
             return takt_dim_too_large(dims);
     }
     TAKT_TRY(takt_dim_store(dims, &dims->c, &rest));
-    TAKT_TRY(takt_dim_occurs(dims, name, rest, &occurs));
+    TAKT_TRY(find_name(dims, name, rest, &occurs));
     int64_t number;
     if (occurs || (takt_dim_sum_number(&dims->c, &number) && number < 0))
         return TAKT_OK;

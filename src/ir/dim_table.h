@@ -109,8 +109,6 @@ takt_status takt_dim_apply(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim
 /* With bindings put in, and names replaced by sizes unless `sizes` is NULL. */
 takt_status takt_dim_expand(takt_dims *dims, takt_dim d, const int64_t *sizes, size_t size_count,
                             takt_dim *out);
-/* Whether `name` (an entry) occurs in `d`, which is resolved. */
-takt_status takt_dim_occurs(takt_dims *dims, uint32_t name, takt_dim d, bool *occurs);
 /* Binds a name so that a = b, or says with `*done` false that there is no way. Both resolved. */
 takt_status takt_dim_solve(takt_dims *dims, takt_dim a, takt_dim b, bool *done);
 

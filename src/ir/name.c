@@ -35,8 +35,9 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* A letter first, then letters and digits; parts joined by single dots. */
-bool takt_name_is_plain(const char *name)
+/* It can stand without backquotes: a letter first, then letters and digits; parts joined by single
+ * dots. */
+static bool is_plain(const char *name)
 {
     if (!is_letter(name[0]))
         return false;
@@ -50,7 +51,7 @@ bool takt_name_is_plain(const char *name)
 
 void takt_name_print(const char *name, takt_text *text)
 {
-    if (takt_name_is_plain(name)) {
+    if (is_plain(name)) {
         takt_text_add(text, "%s", name);
         return;
     }

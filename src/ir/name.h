@@ -18,8 +18,6 @@ void takt_name_table_deinit(takt_name_table *t);
 takt_id takt_name_table_get(const takt_name_table *t, const takt_graph *g, takt_id id,
                             uint32_t index);
 
-/* True if `name` can stand without backquotes. */
-bool takt_name_is_plain(const char *name);
 /* Words that cannot be names of values. */
 bool takt_name_is_reserved(const char *name, size_t length);
 void takt_name_print(const char *name, takt_text *text);

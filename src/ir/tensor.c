@@ -75,11 +75,6 @@ void *takt_storage_data(takt_storage *storage)
     return storage->data;
 }
 
-size_t takt_storage_bytes(const takt_storage *storage)
-{
-    return storage->bytes;
-}
-
 takt_status takt_tensor_create(takt_ctx *ctx, const takt_type *type, takt_tensor *out)
 {
     size_t bytes;

@@ -15,7 +15,6 @@ TAKT_MUST_USE takt_status takt_storage_borrow(takt_ctx *ctx, void *data, size_t 
 takt_storage *takt_storage_retain(takt_storage *storage);
 void takt_storage_release(takt_storage *storage); /* accepts NULL */
 void *takt_storage_data(takt_storage *storage);
-size_t takt_storage_bytes(const takt_storage *storage);
 
 /* Dense, row-major, concrete. Holding one means holding a reference to its storage. */
 typedef struct takt_tensor {

@@ -18,7 +18,7 @@ static const char *sign(uint8_t token)
 }
 
 /* Lists nest no deeper than TAKT_MAX_RANK, so this recursion is bounded. */
-bool takt_value_same(takt_frame *f, const takt_value *a, const takt_value *b)
+static bool is_same(takt_frame *f, const takt_value *a, const takt_value *b)
 {
     if (takt_value_is_number(a) && takt_value_is_number(b) && a->kind != b->kind)
         return takt_value_double(a) == takt_value_double(b);
@@ -45,7 +45,7 @@ bool takt_value_same(takt_frame *f, const takt_value *a, const takt_value *b)
     case TAKT_V_LIST: {
         bool same = a->count == b->count;
         for (uint32_t i = 0; same && i < a->count; i++)
-            same = takt_value_same(f, &a->items[i], &b->items[i]);
+            same = is_same(f, &a->items[i], &b->items[i]);
         return same;
     }
     default: return false;
@@ -222,7 +222,7 @@ takt_value takt_compute(takt_frame *f, const takt_ast *a, uint8_t token, const t
             return lists(f, a, &v[0], &v[1]);
     }
     if (token == TAKT_T_EQ || token == TAKT_T_NE)
-        return takt_value_bool(takt_value_same(f, &v[0], &v[1]) == (token == TAKT_T_EQ));
+        return takt_value_bool(is_same(f, &v[0], &v[1]) == (token == TAKT_T_EQ));
     if (takt_value_is_number(&v[0]) && v[1].kind == TAKT_V_DIM)
         return unknown_size(f, a, &v[1]);
     if (takt_value_is_number(&v[1]) && v[0].kind == TAKT_V_DIM)

@@ -118,7 +118,6 @@ bool takt_eval_type(takt_frame *f, const takt_ast *a, takt_type *type);
 /* dtype[items] as a TYPE. */
 takt_value takt_eval_sizes(takt_frame *f, const takt_ast *a, takt_dtype dtype);
 takt_value takt_compute(takt_frame *f, const takt_ast *a, uint8_t token, const takt_value v[2]);
-bool takt_value_same(takt_frame *f, const takt_value *a, const takt_value *b);
 
 /* ---- calls ---- */
 

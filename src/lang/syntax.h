@@ -40,8 +40,6 @@ takt_ast *takt_syntax_named(takt_syntax *s);
 takt_ast *takt_syntax_declared(takt_syntax *s, takt_ast *node, const takt_ast *name);
 takt_ast *takt_syntax_block(takt_syntax *s, bool *good);
 takt_ast *takt_syntax_graph(takt_syntax *s);
-/* name: type = default, ... up to ')'. */
-bool takt_syntax_parameters(takt_syntax *s, takt_ast **list);
 
 void takt_syntax_advance(takt_syntax *s);
 const takt_token *takt_syntax_peek(takt_syntax *s);

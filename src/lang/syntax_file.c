@@ -19,7 +19,8 @@ static takt_ast *parameter(takt_syntax *s)
     return name != NULL ? takt_syntax_declared(s, node, name) : NULL;
 }
 
-bool takt_syntax_parameters(takt_syntax *s, takt_ast **list)
+/* name: type = default, ... up to ')'. */
+static bool parameters(takt_syntax *s, takt_ast **list)
 {
     takt_ast **end = list;
     *list = NULL;
@@ -44,7 +45,7 @@ static bool results(takt_syntax *s, takt_function *f)
         return true;
     f->has_results = true;
     if (s->token.kind == TAKT_T_OPEN)
-        return takt_syntax_parameters(s, &f->results);
+        return parameters(s, &f->results);
     takt_ast *node = takt_syntax_node(s, TAKT_A_ARGUMENT, &s->token);
     if (node == NULL || (node->a = takt_syntax_type(s)) == NULL)
         return false;
@@ -78,8 +79,7 @@ static takt_function *function(takt_syntax *s, bool is_named)
     takt_syntax_advance(s);
     if (is_named && (f->place = takt_syntax_name(s, "a name")) != NULL)
         f->name = f->place->name;
-    if (f->place == NULL || !takt_syntax_parameters(s, &f->parameters) || !results(s, f) ||
-        !options(s, f))
+    if (f->place == NULL || !parameters(s, &f->parameters) || !results(s, f) || !options(s, f))
         return NULL;
     bool good;
     f->body = takt_syntax_block(s, &good);

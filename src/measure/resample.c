@@ -1,4 +1,5 @@
-/* resample.c - bootstrap, Hodges and Lehmann's estimate, and where a series settles. */
+/* resample.c - drawing again, medians, Hodges and Lehmann's estimate, and where a series settles.
+ */
 #include <math.h>
 
 #include "base/philox.h"
@@ -52,21 +53,6 @@ double takt_median_in_place(double *values, size_t count)
     for (size_t i = 1; i < upper; i++)
         lower = values[i] > lower ? values[i] : lower;
     return (lower + values[upper]) / 2;
-}
-
-takt_interval takt_bootstrap_mean(const double *values, size_t count, double level, uint64_t seed,
-                                  double *scratch, size_t resamples)
-{
-    const takt_philox_at at = {.seed = seed, .stream = 0x7a6b};
-    double *drawn = scratch + resamples;
-    uint64_t word = 0;
-    for (size_t r = 0; r < resamples; r++) {
-        takt_draw(&at, &word, values, drawn, count);
-        scratch[r] = takt_sample_mean(drawn, count);
-    }
-    takt_sort_doubles(scratch, resamples);
-    return (takt_interval){takt_quantile(scratch, resamples, (1 - level) / 2),
-                           takt_quantile(scratch, resamples, (1 + level) / 2)};
 }
 
 double takt_hodges_lehmann(const double *values, size_t count, double *scratch)

@@ -29,7 +29,8 @@ static double fraction(double a, double b, double x)
     return value;
 }
 
-double takt_beta_cdf(double a, double b, double x)
+/* I_x(a, b), the regularised incomplete beta function; a, b > 0 and 0 <= x <= 1. */
+static double beta_cdf(double a, double b, double x)
 {
     if (x <= 0)
         return 0;
@@ -45,12 +46,12 @@ double takt_binomial_cdf(double k, double n, double p)
 {
     if (k < 0)
         return 0;
-    return k >= n ? 1 : takt_beta_cdf(n - k, k + 1, 1 - p);
+    return k >= n ? 1 : beta_cdf(n - k, k + 1, 1 - p);
 }
 
 double takt_student_cdf(double t, double freedom)
 {
-    const double tail = 0.5 * takt_beta_cdf(freedom / 2, 0.5, freedom / (freedom + t * t));
+    const double tail = 0.5 * beta_cdf(freedom / 2, 0.5, freedom / (freedom + t * t));
     return t > 0 ? 1 - tail : tail;
 }
 
@@ -59,25 +60,17 @@ double takt_normal_cdf(double z)
     return 0.5 * erfc(-z / sqrt(2.0));
 }
 
-typedef double cdf_fn(double x, double freedom);
-
-static double normal(double z, double unused)
-{
-    (void)unused;
-    return takt_normal_cdf(z);
-}
-
 /* For p < 1/2, where the cdf has its full precision: the point lies in (-2^64, 0). */
-static double lower_quantile(cdf_fn *cdf, double p, double freedom)
+static double lower_quantile(double p, double freedom)
 {
     double low = -1, high = 0;
-    while (cdf(low, freedom) > p && low > -0x1p64)
+    while (takt_student_cdf(low, freedom) > p && low > -0x1p64)
         low *= 2;
     for (int i = 0; i < 200 && low < high; i++) {
         const double middle = low + (high - low) / 2;
         if (middle <= low || middle >= high)
             break;
-        if (cdf(middle, freedom) < p)
+        if (takt_student_cdf(middle, freedom) < p)
             low = middle;
         else
             high = middle;
@@ -85,19 +78,9 @@ static double lower_quantile(cdf_fn *cdf, double p, double freedom)
     return high;
 }
 
-static double quantile(cdf_fn *cdf, double p, double freedom)
+double takt_student_quantile(double p, double freedom)
 {
     if (p == 0.5)
         return 0;
-    return p < 0.5 ? lower_quantile(cdf, p, freedom) : -lower_quantile(cdf, 1 - p, freedom);
-}
-
-double takt_student_quantile(double p, double freedom)
-{
-    return quantile(takt_student_cdf, p, freedom);
-}
-
-double takt_normal_quantile(double p)
-{
-    return quantile(normal, p, 0);
+    return p < 0.5 ? lower_quantile(p, freedom) : -lower_quantile(1 - p, freedom);
 }

@@ -2,15 +2,12 @@
 #ifndef TAKT_MEASURE_SPECIAL_H
 #define TAKT_MEASURE_SPECIAL_H
 
-/* I_x(a, b), the regularised incomplete beta function; a, b > 0 and 0 <= x <= 1. */
-double takt_beta_cdf(double a, double b, double x);
 /* P(at most k of n succeed), each with probability p; 0 <= k. */
 double takt_binomial_cdf(double k, double n, double p);
 /* Student's t with `freedom` degrees: P(T <= t), and its inverse for 0 < p < 1. */
 double takt_student_cdf(double t, double freedom);
 double takt_student_quantile(double p, double freedom);
-/* The standard normal: P(Z <= z), and its inverse for 0 < p < 1. */
+/* The standard normal: P(Z <= z). */
 double takt_normal_cdf(double z);
-double takt_normal_quantile(double p);
 
 #endif

@@ -115,7 +115,8 @@ static void count_outliers(const double *sorted, size_t count, takt_stats *s)
     }
 }
 
-void takt_stats_sorted(const double *sorted, size_t count, double *scratch, takt_stats *s)
+/* Everything; `scratch` has room for count numbers, for the deviations. */
+static void describe(const double *sorted, size_t count, double *scratch, takt_stats *s)
 {
     static const double p[TAKT_PERCENTILES] = {0.50, 0.90, 0.95, 0.99};
     *s = (takt_stats){.count = count, .min = sorted[0], .max = sorted[count - 1]};
@@ -146,7 +147,7 @@ takt_status takt_stats_compute(takt_ctx *ctx, const double *values, size_t count
     double *sorted = block;
     memcpy(sorted, values, count * sizeof *values);
     takt_sort_doubles(sorted, count);
-    takt_stats_sorted(sorted, count, sorted + count, s);
+    describe(sorted, count, sorted + count, s);
     takt_mem_put(ctx, block, 2 * count * sizeof *values);
     return TAKT_OK;
 }

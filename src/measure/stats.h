@@ -16,17 +16,10 @@ double takt_quantile(const double *sorted, size_t count, double p); /* linear be
 takt_percentile takt_quantile_ci(const double *sorted, size_t count, double p, double level);
 /* The smallest sample whose quantile p has an upper bound: 368 for 0.99. */
 size_t takt_quantile_count(double p, double level);
-/* Everything; `scratch` has room for count numbers, for the deviations. */
-void takt_stats_sorted(const double *sorted, size_t count, double *scratch, takt_stats *stats);
 
 double takt_sample_mean(const double *values, size_t count);
 /* Of a sample: divided by count - 1; 0 if count is 1. */
 double takt_sample_deviation(const double *values, size_t count, double mean);
-
-/* Bootstrap of the mean by percentiles, `resamples` of them; the generator's key is `seed`. Needs
- * scratch for `resamples` + count numbers. */
-takt_interval takt_bootstrap_mean(const double *values, size_t count, double level, uint64_t seed,
-                                  double *scratch, size_t resamples);
 
 /* `count` values of `from`, drawn with replacement; *word is the generator's place. */
 void takt_draw(const takt_philox_at *at, uint64_t *word, const double *from, double *to,

@@ -96,7 +96,9 @@ static void explain(char reason[TAKT_HUGE_REASON], const char *what, int error)
     snprintf(reason, TAKT_HUGE_REASON, "%s: %s", what, takt_os_reason(error, text, sizeof text));
 }
 
-int takt_pages_advise_huge(void *at, size_t size, char reason[TAKT_HUGE_REASON])
+/* Asks for huge pages for the whole pages inside [at, at + size). Returns 0, or an errno with the
+ * reason as a sentence; the memory is usable either way. */
+static int advise_huge(void *at, size_t size, char reason[TAKT_HUGE_REASON])
 {
     reason[0] = '\0';
 #ifdef MADV_HUGEPAGE
@@ -183,7 +185,7 @@ int takt_pages_get_huge(size_t size, takt_huge_pages want, void **at, takt_huge_
         advise_small(*at, size);
     if (error != 0 || want == TAKT_HUGE_OFF)
         return error;
-    if (takt_pages_advise_huge(*at, size, next_reason) == 0)
+    if (advise_huge(*at, size, next_reason) == 0)
         *got = TAKT_HUGE_TRANSPARENT;
     else if (reason[0] == '\0')
         memcpy(reason, next_reason, sizeof next_reason);

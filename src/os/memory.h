@@ -30,9 +30,6 @@ void takt_guarded_put(takt_guarded *guarded);
 
 enum { TAKT_HUGE_REASON = 160 };
 
-/* Asks for huge pages for the whole pages inside [at, at + size). Returns 0, or an errno with the
- * reason as a sentence; the memory is usable either way. */
-int takt_pages_advise_huge(void *at, size_t size, char reason[TAKT_HUGE_REASON]);
 /* Pages of the wanted kind, which is not AUTO, or of the next humbler kind that can be had. `*got`
  * says which; `reason` says why not as wanted, "" if as wanted. */
 int takt_pages_get_huge(size_t size, takt_huge_pages want, void **at, takt_huge_pages *got,

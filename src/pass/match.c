@@ -60,11 +60,6 @@ bool takt_match_type(const takt_graph *g, takt_id a, const takt_type *type)
     return takt_type_same(g->dims, takt_type_of(g, a), type);
 }
 
-bool takt_match_same_type(const takt_graph *g, takt_id a, takt_id b)
-{
-    return takt_match_type(g, a, takt_type_of(g, b));
-}
-
 bool takt_match_single(const takt_rewrite *r, uint32_t k)
 {
     return r->uses[r->in->nodes[r->id].in[k]] == 1;

@@ -13,7 +13,6 @@ bool takt_match_is_constant(const takt_graph *g, takt_id id);
 /* Computed from constants alone, through a few nodes at most. */
 bool takt_match_is_fixed(const takt_graph *g, takt_id id);
 /* Same element type and dimensions. */
-bool takt_match_same_type(const takt_graph *g, takt_id a, takt_id b);
 bool takt_match_type(const takt_graph *g, takt_id a, const takt_type *type);
 /* The input of the original graph behind input `k` of the node being rewritten has one user. */
 bool takt_match_single(const takt_rewrite *r, uint32_t k);

@@ -199,15 +199,14 @@ struct takt_plan {
     int threads;
     bool is_parallel; /* some step has more than one task */
     takt_isa_set isas, family_isas[TAKT_FAMILIES];
-    size_t arena_bytes;      /* activations and scratch */
-    size_t activation_bytes; /* highest sum of live values */
-    size_t scratch_bytes;    /* largest scratch of a step */
-    size_t lower_bound;      /* no plan with this step order can need less arena */
-    size_t unshared_bytes;   /* if nothing were reused */
-    size_t given_bytes;      /* arena in the graph's own order; 0: no other was tried */
+    size_t arena_bytes;    /* activations and scratch */
+    size_t scratch_bytes;  /* largest scratch of a step */
+    size_t lower_bound;    /* no plan with this step order can need less arena */
+    size_t unshared_bytes; /* if nothing were reused */
+    size_t given_bytes;    /* arena in the graph's own order; 0: no other was tried */
     size_t moved_steps, repeated_steps, alone_steps;
     takt_plan_settings settings; /* what it was made with; pointers are the plan's own or NULL */
-    size_t weight_bytes, packed_bytes, state_bytes, io_bytes, plan_bytes;
+    size_t weight_bytes, packed_bytes, state_bytes, io_bytes;
     const takt_fusion *fusions; /* every opportunity, in graph order */
     size_t fusion_count;
 };

@@ -80,8 +80,6 @@ TAKT_MUST_USE takt_status takt_report_end(takt_report *r, takt_status status, ta
                                           void *user);
 /* The type that a step's weights are stored in if it is narrower than f32: "bf16"; or NULL. */
 const char *takt_step_weights(const takt_plan *plan, const takt_step *step);
-/* By products of 16 bits. */
-bool takt_step_is_fast(const takt_step *step);
 /* How the plan computes: "config" in JSON; in text, what is not as usual. */
 void takt_report_config(takt_report *r, const takt_plan *plan);
 void takt_report_pair(takt_report *r, const char *key, const char *value);

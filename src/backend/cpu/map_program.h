@@ -87,7 +87,5 @@ void takt_map_finish(const takt_map_program *program, const takt_step *step, con
 
 /* NULL if the map machine can compute the node, else the reason. */
 const char *takt_map_accepts(const takt_graph *g, takt_id node);
-/* The type that values of `dtype` are computed in; TAKT_DTYPE_COUNT if there is none. */
-takt_dtype takt_map_compute_type(takt_dtype dtype);
 
 #endif

@@ -1,4 +1,4 @@
-/* strided.c - copying between dense memory and a pattern of strides.
+/* strided.c - copying from a pattern of strides to dense memory.
  *
  * A transpose reads or writes far apart; taking a square of the two last loops at a time keeps
  * whole cache lines in use on both sides.
@@ -32,55 +32,50 @@ takt_strided takt_strided_of(const int64_t *dim, const int64_t *stride, int rank
     return w;
 }
 
-/* `n` elements whose distances are `a` bytes at the source and `b` at the target. */
-static void run_of(const char *from, int64_t a, char *to, int64_t b, size_t n, size_t bytes)
+/* `n` elements that lie `step` bytes apart. */
+static void run_of(const char *from, int64_t step, char *to, size_t n, size_t bytes)
 {
-    if (a == (int64_t)bytes && b == (int64_t)bytes) {
+    if (step == (int64_t)bytes) {
         memcpy(to, from, n * bytes);
         return;
     }
     switch (bytes) {
     case 1:
-        for (size_t i = 0; i < n; i++, from += a, to += b)
-            *to = *from;
+        for (size_t i = 0; i < n; i++, from += step)
+            to[i] = *from;
         break;
     case 2:
-        for (size_t i = 0; i < n; i++, from += a, to += b)
-            memcpy(to, from, 2);
+        for (size_t i = 0; i < n; i++, from += step)
+            memcpy(to + 2 * i, from, 2);
         break;
     case 4:
-        for (size_t i = 0; i < n; i++, from += a, to += b)
-            memcpy(to, from, 4);
+        for (size_t i = 0; i < n; i++, from += step)
+            memcpy(to + 4 * i, from, 4);
         break;
     default:
-        for (size_t i = 0; i < n; i++, from += a, to += b)
-            memcpy(to, from, 8);
+        for (size_t i = 0; i < n; i++, from += step)
+            memcpy(to + 8 * i, from, 8);
         break;
     }
 }
 
 /* `rows` rows of the two innermost loops, square by square. */
-static void squares(const takt_strided *w, const char *from, char *to, bool spreads, int64_t rows)
+static void squares(const takt_strided *w, const char *from, char *to, int64_t rows)
 {
     enum { SIDE = 16 };
     const int64_t bytes = (int64_t)w->bytes, cols = w->dim[w->rank - 1];
     const int64_t far = w->stride[w->rank - 2] * bytes, near = w->stride[w->rank - 1] * bytes;
-    const int64_t from_row = spreads ? cols * bytes : far, from_col = spreads ? bytes : near;
-    const int64_t to_row = spreads ? far : cols * bytes, to_col = spreads ? near : bytes;
     if ((bytes == 4 || bytes == 2 || bytes == 1) && far == bytes) {
-        const takt_matrix_at source = {(char *)(uintptr_t)from, spreads ? cols * bytes : near};
-        const takt_matrix_at target = {to, spreads ? near : cols * bytes};
+        const takt_matrix_at source = {(char *)(uintptr_t)from, near}, target = {to, cols * bytes};
         (bytes == 4   ? takt_transpose_4
          : bytes == 2 ? takt_transpose_2
-                      : takt_transpose_1)(source, target, (size_t)(spreads ? cols : rows),
-                                          (size_t)(spreads ? rows : cols));
+                      : takt_transpose_1)(source, target, (size_t)rows, (size_t)cols);
         return;
     }
     for (int64_t c = 0; c < cols; c += SIDE) {
         const size_t n = (size_t)(cols - c < SIDE ? cols - c : SIDE);
         for (int64_t r = 0; r < rows; r++)
-            run_of(from + r * from_row + c * from_col, from_col, to + r * to_row + c * to_col,
-                   to_col, n, w->bytes);
+            run_of(from + r * far + c * near, near, to + (r * cols + c) * bytes, n, w->bytes);
     }
 }
 
@@ -135,8 +130,7 @@ static int64_t rows_at_once(const takt_strided *w, const int64_t *index, size_t 
     return rest < whole ? rest : whole;
 }
 
-static void walk(const takt_strided *w, const char *from, char *to, size_t first, size_t end,
-                 bool spreads)
+void takt_strided_copy(const takt_strided *w, const void *from, void *to, size_t first, size_t end)
 {
     if (first >= end)
         return;
@@ -144,36 +138,29 @@ static void walk(const takt_strided *w, const char *from, char *to, size_t first
     int64_t at = locate(w, first, index);
     const int64_t bytes = (int64_t)w->bytes;
     const int inner = w->rank - 1;
+    char *dst = to;
     while (first < end) {
-        const char *src = spreads ? from : from + at * bytes;
-        char *dst = spreads ? to + at * bytes : to;
+        const char *src = (const char *)from + at * bytes;
         const int64_t turned = rows_at_once(w, index, end - first);
-        const int64_t copied = spreads ? 0 : copy_rows(w, index, src, dst, end - first);
-        const int64_t rows = turned > 0 ? turned : copied;
+        const int64_t rows = turned > 0 ? turned : copy_rows(w, index, src, dst, end - first);
         size_t n;
         if (rows > 0) {
             if (turned > 0)
-                squares(w, src, dst, spreads, rows);
+                squares(w, src, dst, rows);
             n = (size_t)(rows * w->dim[inner]);
             index[inner - 1] += rows - 1;
             at += (rows - 1) * w->stride[inner - 1];
         } else {
             n = (size_t)(w->dim[inner] - index[inner]);
             n = n < end - first ? n : end - first;
-            const int64_t step = w->stride[inner] * bytes;
-            run_of(src, spreads ? bytes : step, dst, spreads ? step : bytes, n, w->bytes);
+            run_of(src, w->stride[inner] * bytes, dst, n, w->bytes);
             at -= index[inner] * w->stride[inner];
             index[inner] = 0;
         }
         at = advance(w, index, at, inner - 1);
-        *(spreads ? &from : (const char **)&to) += n * w->bytes;
+        dst += n * w->bytes;
         first += n;
     }
-}
-
-void takt_strided_copy(const takt_strided *w, const void *from, void *to, size_t first, size_t end)
-{
-    walk(w, from, to, first, end, false);
 }
 
 enum { LINE = 64, FEW_ROWS = 16 }; /* elements, and rows of a transposition that share a line */
@@ -223,12 +210,6 @@ void takt_strided_part(const takt_strided *w, const void *from, void *to, size_t
     }
     takt_cpu_share(w->count, LINE, index, parts, &first, &end);
     takt_strided_copy(w, from, (char *)to + first * w->bytes, first, end);
-}
-
-void takt_strided_spread(const takt_strided *w, const void *from, void *to, size_t first,
-                         size_t end)
-{
-    walk(w, from, to, first, end, true);
 }
 
 /* ---- ops as patterns ---- */

@@ -1,4 +1,4 @@
-/* strided.h - copying between dense memory and a pattern of strides, for elements of any size. */
+/* strided.h - copying from a pattern of strides to dense memory, for elements of any size. */
 #ifndef TAKT_BACKEND_CPU_STRIDED_H
 #define TAKT_BACKEND_CPU_STRIDED_H
 
@@ -19,9 +19,6 @@ void takt_strided_copy(const takt_strided *w, const void *from, void *to, size_t
  */
 void takt_strided_part(const takt_strided *w, const void *from, void *to, size_t index,
                        size_t parts);
-/* The other way: dense `from` to the pattern at `to`. */
-void takt_strided_spread(const takt_strided *w, const void *from, void *to, size_t first,
-                         size_t end);
 
 /* How transpose, slice, broadcast, and operands that broadcast to the result of `n`, read `x`: the
  * stride of each axis of the result; returns the element that the first one comes from. */

@@ -55,7 +55,8 @@ void takt_trees_sets(const takt_trees *t, size_t *set)
     }
 }
 
-bool takt_trees_holds(const takt_trees *t, size_t branch, double x, const size_t *set)
+/* Whether `x` goes where true leads. */
+static bool test_holds(const takt_trees *t, size_t branch, double x, const size_t *set)
 {
     const double split = t->split[branch];
     if (t->branch[branch][2] != 0 && isnan(x))
@@ -104,7 +105,7 @@ double takt_trees_join(int aggregate, double so_far, double weight, bool has)
 static size_t walk(const takt_trees *t, const size_t *set, const double *x, size_t place)
 {
     for (size_t i = 0; i < t->depth && place < t->branches; i++) {
-        const bool holds = takt_trees_holds(t, place, x[t->branch[place][0]], set);
+        const bool holds = test_holds(t, place, x[t->branch[place][0]], set);
         place = (size_t)takt_trees_next(t, place, holds);
     }
     return place;

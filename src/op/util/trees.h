@@ -68,8 +68,6 @@ typedef struct takt_trees_index {
 /* For each branch of mode IS_MEMBER where its set begins in `member`: sets lie there in the order
  * of the branches, each up to a NaN or the end. `set` has room for all branches. */
 void takt_trees_sets(const takt_trees *t, size_t *set);
-/* Whether `x` goes where true leads. */
-bool takt_trees_holds(const takt_trees *t, size_t branch, double x, const size_t *set);
 /* The weights of leaf k are order[start[k]] to order[start[k + 1]], as they stand in `give`. Room:
  * leaves + 1, gives. */
 void takt_trees_sort(const takt_trees *t, size_t *start, size_t *order);

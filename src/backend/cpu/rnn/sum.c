@@ -19,7 +19,8 @@ int takt_rnn_input(const takt_rnn_matcher *x, takt_id id)
     return -1;
 }
 
-int takt_rnn_weight(const takt_rnn_matcher *x, takt_id id)
+/* The same, or the number of a constant of the body that is no scalar. */
+static int weight_of(const takt_rnn_matcher *x, takt_id id)
 {
     const takt_node *n = takt_rnn_node(x, id, &takt_op_constant);
     if (n == NULL || n->type->rank == 0 || (int)id >= TAKT_RNN_INNER)
@@ -93,7 +94,7 @@ static bool is_product(takt_rnn_matcher *x, takt_id id, takt_id left, int *gate)
     const takt_type *t = takt_type_of(x->g, n->in[1]);
     const takt_id r = t->rank != 2 ? TAKT_NONE : whole(x, n->in[1], transposed ? 0 : 1, gate);
     const bool is_first = x->m.r < 0;
-    if (r == TAKT_NONE || !takt_rnn_settle(&x->m.r, takt_rnn_weight(x, r)))
+    if (r == TAKT_NONE || !takt_rnn_settle(&x->m.r, weight_of(x, r)))
         return false;
     if (is_first)
         x->m.is_transposed = transposed;
@@ -103,7 +104,7 @@ static bool is_product(takt_rnn_matcher *x, takt_id id, takt_id left, int *gate)
 static bool is_bias(takt_rnn_matcher *x, takt_id id, int *gate)
 {
     const takt_id all = whole_row(x, id, gate);
-    return all != TAKT_NONE && takt_rnn_settle(&x->m.bias, takt_rnn_weight(x, all));
+    return all != TAKT_NONE && takt_rnn_settle(&x->m.bias, weight_of(x, all));
 }
 
 /* left @ r + bias. */
@@ -155,7 +156,7 @@ static bool is_peeping_sum(takt_rnn_matcher *x, takt_id id, int gate, int eye, t
                 continue;
             const takt_id all = whole_row(x, look->in[1 - j], &found);
             if (all == TAKT_NONE || found < 0 ||
-                !takt_rnn_settle(&x->m.peephole, takt_rnn_weight(x, all)))
+                !takt_rnn_settle(&x->m.peephole, weight_of(x, all)))
                 return false;
             x->m.eye[eye] = found;
             return is_sum(x, n->in[1 - k], gate);

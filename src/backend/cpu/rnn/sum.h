@@ -16,8 +16,6 @@ typedef struct takt_rnn_matcher {
 const takt_node *takt_rnn_node(const takt_rnn_matcher *x, takt_id id, const takt_op *op);
 /* The input of the body that `id` is, or -1. */
 int takt_rnn_input(const takt_rnn_matcher *x, takt_id id);
-/* The same, or the number of a constant of the body that is no scalar. */
-int takt_rnn_weight(const takt_rnn_matcher *x, takt_id id);
 bool takt_rnn_scalar(const takt_rnn_matcher *x, takt_id id, double *value);
 /* Adopts `found` as the one input of its kind; false if there is another, or it is none. */
 bool takt_rnn_settle(int *kept, int found);

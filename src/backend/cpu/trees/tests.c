@@ -10,7 +10,8 @@
 #define NEVER INT32_MIN        /* below all, and equal to none */
 #define ALWAYS (INT32_MAX - 1) /* not below any number */
 
-int32_t takt_trees_key(float x)
+/* Of a float that is a number. */
+static int32_t key_of(float x)
 {
     int32_t bits;
     x += 0.0F; /* -0 becomes +0 */
@@ -120,9 +121,9 @@ static void number(takt_trees_test **order, size_t count, bool is_f64, takt_tree
         const size_t start = to->value_start[test->column];
         if (is_f64 && (to->values == start || to->value[to->values - 1] != test->value))
             to->value[to->values++] = test->value;
-        test->key = (is_f64 ? 2 * (int32_t)(to->values - 1 - start) + 1
-                            : takt_trees_key((float)test->value)) -
-                    test->is_less;
+        test->key =
+            (is_f64 ? 2 * (int32_t)(to->values - 1 - start) + 1 : key_of((float)test->value)) -
+            test->is_less;
     }
     to->value_start[to->columns] = (uint32_t)to->values;
 }

@@ -43,7 +43,5 @@ static inline bool takt_trees_asks_nan(const takt_trees *t, size_t branch)
 
 TAKT_MUST_USE takt_status takt_trees_make_tests(takt_arena *arena, const takt_trees *t, bool is_f64,
                                                 takt_trees_tests *to);
-/* The key of a float that is a number. */
-int32_t takt_trees_key(float x);
 
 #endif
