@@ -110,70 +110,7 @@ static void pack_strip(const gemm *g, const float *a, size_t rows, size_t k, flo
     by_element(g, a, rows, p, k, to);
 }
 
-/* `vectors` of B's row, by one lane of A. */
-static inline __attribute__((always_inline)) void
-fma_row(float32x4_t *s, const float *b, float32x4_t a, const int lane, const size_t vectors)
-{
-    for (size_t j = 0; j < vectors; j++) {
-        const float32x4_t row = vld1q_f32(b + 4 * j);
-        s[j] = lane == 0   ? vfmaq_laneq_f32(s[j], row, a, 0)
-               : lane == 1 ? vfmaq_laneq_f32(s[j], row, a, 1)
-               : lane == 2 ? vfmaq_laneq_f32(s[j], row, a, 2)
-                           : vfmaq_laneq_f32(s[j], row, a, 3);
-    }
-}
-
-static inline __attribute__((always_inline)) void row_fixed(const row_job *r, const size_t count,
-                                                            const size_t vectors)
-{
-    float32x4_t s[4][3];
-    const size_t width = 4 * vectors, k = r->k, apart = r->b_step;
-    const float *a = r->a, *first = r->b;
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < vectors; j++)
-            s[i][j] = vdupq_n_f32(0);
-    size_t p = 0;
-    for (; p + 4 <= k; p += 4) {
-        const float32x4_t four = vld1q_f32(a + p);
-        for (size_t i = 0; i < count; i++) {
-            const float *b = first + i * apart + p * width;
-            fma_row(s[i], b, four, 0, vectors);
-            fma_row(s[i], b + width, four, 1, vectors);
-            fma_row(s[i], b + 2 * width, four, 2, vectors);
-            fma_row(s[i], b + 3 * width, four, 3, vectors);
-        }
-    }
-    for (; p < r->k; p++) {
-        const float32x4_t one = vsetq_lane_f32(r->a[p], vdupq_n_f32(0), 0);
-        for (size_t i = 0; i < count; i++)
-            fma_row(s[i], r->b + i * r->b_step + p * width, one, 0, vectors);
-    }
-    const bool adds = r->adds; /* as read before the stores, which could have changed it */
-    float *to = r->c;
-    const size_t step = r->c_step;
-    for (size_t i = 0; adds && i < count; i++)
-        for (size_t j = 0; j < vectors; j++)
-            s[i][j] = vaddq_f32(vld1q_f32(to + i * step + 4 * j), s[i][j]);
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < vectors; j++)
-            vst1q_f32(to + i * step + 4 * j, s[i][j]);
-}
-
-static void row_panels(const row_job *r, size_t count, size_t width)
-{
-    if (width == WIDE && count == 4)
-        row_fixed(r, 4, 3);
-    else if (width == WIDE && count == 2)
-        row_fixed(r, 2, 3);
-    else if (width == WIDE)
-        row_fixed(r, 1, 3);
-    else if (count == 4)
-        row_fixed(r, 4, 2);
-    else if (count == 2)
-        row_fixed(r, 2, 2);
-    else
-        row_fixed(r, 1, 2);
-}
+#include "kernel/gemm_f32/neon_row.h"
 
 #include "kernel/gemm_f32/neon_half.h"
 

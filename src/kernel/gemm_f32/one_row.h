@@ -88,6 +88,22 @@ static void row_of_panels(const gemm *g, row_job r, size_t first, size_t end, si
     memcpy(g->c + col, r.edge, rest * sizeof *r.c);
 }
 
+#ifdef RUNS
+#include "kernel/gemm_f32/row_runs.h"
+#endif
+
+/* One chunk of k, all columns. */
+static void row_chunk(const gemm *g, const row_job *r, size_t wide)
+{
+    size_t done = 0;
+#ifdef RUNS
+    if (!is_stored(g))
+        done = row_of_runs(g, r, wide);
+#endif
+    row_of_panels(g, *r, least(done, wide), wide, WIDE);
+    row_of_panels(g, *r, done > wide ? done : wide, g->n, NARROW);
+}
+
 static void one_row(const gemm *g)
 {
     const elem *a = g->a;
@@ -103,8 +119,7 @@ static void one_row(const gemm *g)
                            .adds = p > 0,
                            .edge = g->scratch + packed_a(g),
                            .p = p};
-        row_of_panels(g, r, 0, wide, WIDE);
-        row_of_panels(g, r, wide, g->n, NARROW);
+        row_chunk(g, &r, wide);
         p += CHUNK;
     } while (p < g->k);
     const epilogue *e = g->epilogue;
