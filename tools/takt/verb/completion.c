@@ -104,12 +104,16 @@ static void bash(void)
 
 /* ---- zsh ---- */
 
-/* Without what shells would take for their own. */
-static void plain(const char *text)
+/* Inside single quotes, with a backslash before each of `special`. */
+static void quoted(const char *text, const char *special)
 {
-    for (; *text != '\0'; text++)
-        if (strchr("[]'`\":$\\", *text) == NULL)
-            putchar(*text);
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            printf("'\\'");
+        else if (strchr(special, *text) != NULL)
+            putchar('\\');
+        putchar(*text);
+    }
 }
 
 /* 'name:what it does' of the verbs in the group of `of`, or of what comes first if it is NULL. */
@@ -125,20 +129,52 @@ static void zsh_words(const takt_verb *of)
         if (is_group)
             second_words(v, " ");
         else
-            plain(v->summary);
+            quoted(v->summary, "\\");
         printf("'");
     }
+}
+
+/* Where words come next: (( CURRENT == 3 )) after `condition`. */
+static void zsh_choice(const char *condition, const takt_verb *of)
+{
+    printf("  if [[ $verb == %s ]]; then\n    words_of=(", condition);
+    zsh_words(of);
+    printf(" )\n    (( CURRENT == 3 )) && { _describe verb words_of; return; }\n");
+}
+
+static void zsh_flag(tool_flag_id id, const char *dashes, const char *name)
+{
+    const tool_flag *f = &tool_flags[id];
+    const bool is_switch = f->kind == TAKT_FLAG_SWITCH || f->kind == TAKT_FLAG_MAYBE_WRITE;
+    const bool is_file = tool_flag_reads(id) || tool_flag_writes(id);
+    printf(" '");
+    if (tool_flag_is_list(id))
+        printf("*");
+    else if (f->letter != 0)
+        printf("(-%c --%s)", f->letter, f->name);
+    printf("%s%s%s[", dashes, name, is_switch || dashes[1] == '\0' ? "" : "=");
+    quoted(f->summary, "[]:\\");
+    printf("]");
+    if (!is_switch) {
+        printf(":");
+        quoted(f->argument, "[]:\\");
+        printf(":%s", !is_file                               ? " "
+                      : strstr(f->argument, "NAME=") != NULL ? "{compset -P \"*=\"; _files}"
+                                                             : "_files");
+    }
+    printf("'");
 }
 
 static void zsh_flags(const takt_verb *v)
 {
     printf("    %s) _arguments", v->name);
     for (int id = 0; id < TAKT_FLAG_IDS; id++) {
+        const char letter[2] = {tool_flags[id].letter, '\0'};
         if (!tool_verb_takes(v, (tool_flag_id)id))
             continue;
-        printf(" '--%s[", tool_flags[id].name);
-        plain(tool_flags[id].summary);
-        printf("]%s'", tool_flags[id].kind == TAKT_FLAG_SWITCH ? "" : ":value:_files");
+        if (letter[0] != '\0')
+            zsh_flag((tool_flag_id)id, "-", letter);
+        zsh_flag((tool_flag_id)id, "--", tool_flags[id].name);
     }
     printf(" '*:file:_files' ;;\n");
 }
@@ -148,21 +184,26 @@ static void zsh(void)
     printf("#compdef takt\n"
            "# takt completion for zsh: eval \"$(takt completion zsh)\"\n"
            "_takt() {\n"
-           "  local -a verbs\n"
+           "  local -a words_of\n"
            "  local verb=$words[2]\n"
            "  if (( CURRENT == 2 )); then\n"
-           "    verbs=(");
+           "    words_of=(");
     zsh_words(NULL);
-    printf(" )\n    _describe verb verbs\n    return\n  fi\n");
+    printf(" )\n    _describe verb words_of\n    return\n  fi\n");
+    zsh_choice("help", NULL);
+    printf("  fi\n  if [[ $verb == completion ]]; then\n"
+           "    compadd bash zsh fish\n    return\n  fi\n");
     for (size_t i = 0; i < tool_verb_count; i++) {
+        char group[64];
         if (!begins_group(i))
             continue;
-        printf("  if [[ $verb == %.*s ]]; then\n    verb=$verb-$words[3]\n    verbs=(",
-               (int)group_length(tool_verbs[i]), tool_verbs[i]->name);
-        zsh_words(tool_verbs[i]);
-        printf(" )\n    (( CURRENT == 3 )) && { _describe verb verbs; return; }\n  fi\n");
+        snprintf(group, sizeof group, "%.*s", (int)group_length(tool_verbs[i]),
+                 tool_verbs[i]->name);
+        zsh_choice(group, tool_verbs[i]);
+        printf("    verb=$verb-$words[3]\n"
+               "    shift words\n    (( CURRENT-- ))\n  fi\n");
     }
-    printf("  case $verb in\n");
+    printf("  shift words\n  (( CURRENT-- ))\n  case $verb in\n");
     for (size_t i = 0; i < tool_verb_count; i++)
         zsh_flags(tool_verbs[i]);
     printf("  esac\n}\n(( $+functions[compdef] )) && compdef _takt takt\n");
@@ -187,42 +228,53 @@ static void fish_seen(const takt_verb *v)
     printf("'");
 }
 
+/* Verbs, in whose place no file can stand (-f). */
 static void fish_verb(size_t i)
 {
     const takt_verb *v = tool_verbs[i];
     const size_t length = group_length(v);
     if (begins_group(i))
-        printf("complete -c takt -n __fish_use_subcommand -a %.*s\n", (int)length, v->name);
+        printf("complete -c takt -f -n __fish_use_subcommand -a %.*s\n", (int)length, v->name);
     if (length > 0) {
-        printf("complete -c takt -n '__fish_seen_subcommand_from %.*s; and not "
+        printf("complete -c takt -f -n '__fish_seen_subcommand_from %.*s; and not "
                "__fish_seen_subcommand_from ",
                (int)length, v->name);
         second_words(v, " ");
         printf("' -a %s -d '", v->name + length + 1);
     } else {
-        printf("complete -c takt -n __fish_use_subcommand -a %s -d '", v->name);
+        printf("complete -c takt -f -n __fish_use_subcommand -a %s -d '", v->name);
     }
-    plain(v->summary);
+    quoted(v->summary, "\\");
+    printf("'\n");
+}
+
+static void fish_flag(const takt_verb *v, tool_flag_id id)
+{
+    const tool_flag *f = &tool_flags[id];
+    const bool is_switch = f->kind == TAKT_FLAG_SWITCH || f->kind == TAKT_FLAG_MAYBE_WRITE;
+    const bool is_file = tool_flag_reads(id) || tool_flag_writes(id);
+    printf("complete -c takt -n ");
+    fish_seen(v);
+    printf(" -l %s", f->name);
+    if (f->letter != 0)
+        printf(" -s %c", f->letter);
+    printf("%s -d '", is_switch ? "" : is_file ? " -r" : " -x");
+    quoted(f->summary, "\\");
     printf("'\n");
 }
 
 static void fish(void)
 {
-    printf("# takt completion for fish: takt completion fish | source\n");
+    printf("# takt completion for fish: takt completion fish | source\n"
+           "complete -c takt -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n"
+           "complete -c takt -f -n '__fish_seen_subcommand_from help' -a '");
+    first_words();
+    printf("'\n");
     for (size_t i = 0; i < tool_verb_count; i++) {
         fish_verb(i);
-        for (int id = 0; id < TAKT_FLAG_IDS; id++) {
-            if (!tool_verb_takes(tool_verbs[i], (tool_flag_id)id))
-                continue;
-            printf("complete -c takt -n ");
-            fish_seen(tool_verbs[i]);
-            printf(" -l %s", tool_flags[id].name);
-            if (tool_flags[id].letter != 0)
-                printf(" -s %c", tool_flags[id].letter);
-            printf("%s -d '", tool_flags[id].kind == TAKT_FLAG_SWITCH ? "" : " -r");
-            plain(tool_flags[id].summary);
-            printf("'\n");
-        }
+        for (int id = 0; id < TAKT_FLAG_IDS; id++)
+            if (tool_verb_takes(tool_verbs[i], (tool_flag_id)id))
+                fish_flag(tool_verbs[i], (tool_flag_id)id);
     }
 }
 
