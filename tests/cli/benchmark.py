@@ -161,12 +161,13 @@ def profiles():
     kept = json.loads((TMP / "m.json").read_text())
     expect(kept["peak_bytes"] == memory["peak_bytes"] > 0, str(kept)[:200])
     scheduled()
+    year = time.strftime("%Y-", time.gmtime())
     takt("profile model.takt -D batch=8 --duration 0.05 --brief -o page.html")
     page = (TMP / "page.html").read_text()
     top = page[:page.index('class="cards"')]
-    year = time.strftime("%Y-", time.gmtime())
+    expect(" &middot; " + year in top or time.strftime("%Y-", time.gmtime()) in top, top[-800:])
     for words in ("<h1>Profile of model.takt</h1>", "x f32[8, 784]", "weights in f32",
-                  "numerics exact", "backend cpu", " &middot; " + year):
+                  "numerics exact", "backend cpu"):
         expect(words in top, f"{words} at the top of the page: {top[-800:]}")
     machine = json.loads((TMP / "results_v1.json").read_text())["benchmark_info"]["system_info"]
     expect(f"<p>{machine['cpu']} &middot; " in top, f"{machine['cpu']} at the top: {top[-800:]}")
@@ -181,9 +182,9 @@ def profiles():
     takt("profile model.takt --duration 0.7 --brief")
     expect(time.monotonic() - start > 0.6, "who asks for a duration gets it")
     takt("profile model.takt --duration 0.05 --brief", text="95 % interval")
-    shares = []
-    while len(shares) < 10 and not (shares and 0.7 < shares[-1] < 1.1):  # others may disturb one
-        data = json.loads(takt("profile model.takt -D batch=32 --duration 0.3 --json"))
+    shares = []  # one thread: its steps are shorter than its turn, and medians leave out the rest
+    while len(shares) < 10 and not (shares and 0.7 < shares[-1] < 1.1):
+        data = json.loads(takt("profile model.takt -D batch=32 -t 1 --duration 0.3 --json"))
         shares.append(sum(op["time_us"] for op in data["per_op"]) / data["profiled_run_us"])
     expect(0.7 < shares[-1] < 1.1, f"the steps take {shares} of a run")
 
@@ -218,12 +219,14 @@ def mistakes():
 
 
 def verdicts():
+    """Of times that are written down: those of a busy machine may differ by more than a factor."""
     slow = json.loads((TMP / "results_v1.json").read_text())
     latency = slow["results"]["latency"]
-    latency["samples_ns"] = [2 * value for value in latency["samples_ns"]]
-    (TMP / "slow.json").write_text(json.dumps(slow))
-    takt("benchmark compare results_v1.json slow.json --fail-on slower:2%", 3, "times as slow")
-    takt("benchmark compare slow.json results_v1.json --fail-on slower:2%", 0, "times as fast")
+    for name, factor in (("steady.json", 1), ("slow.json", 2)):
+        latency["samples_ns"] = [factor * (15000 + 10 * (i % 7)) for i in range(400)]
+        (TMP / name).write_text(json.dumps(slow))
+    takt("benchmark compare steady.json slow.json --fail-on slower:2%", 3, "times as slow")
+    takt("benchmark compare slow.json steady.json --fail-on slower:2%", 0, "times as fast")
     names = []
     for i in range(8):
         factor = 1.0 + 0.001 * (i % 3) + (0.5 if i >= 5 else 0)
@@ -286,10 +289,10 @@ def metrics():
 
 def several():
     """Three and more in one page and one object."""
-    names = "results_v1.json results_v2.json slow.json"
+    names = "steady.json results_v2.json slow.json"
     takt(f"benchmark compare --results {names} --output three.html", (0, 5))
     page = (TMP / "three.html").read_text()
-    expect("2 compared with results_v1.json" in page and page.count("<h2>") == 2, "a page of two")
+    expect("2 compared with steady.json" in page and page.count("<h2>") == 2, "a page of two")
     both = json.loads(takt(f"benchmark compare --results {names} --json", (0, 5)))
     expect([one["b"] for one in both["comparisons"]] == ["results_v2.json", "slow.json"], f"{both}")
     expect(both["comparisons"][1]["verdict"] == "slower", f"{both}")
@@ -326,8 +329,8 @@ def inputs():
         result = json.loads(takt(f"benchmark run model.takt --iterations 5 --format json {flags}"))
         batch = result["benchmark_info"]["config"]["batch_size"]
         expect(batch == 8, f"{flags}: batch {batch}")
-    few, many = [json.loads(takt(f"benchmark run turns.takt --iterations 5 --format json {flags}"))
-                 ["results"]["latency"]["median"] for flags in ("", "-i n=turns.npy")]
+    few, many = [json.loads(takt(f"benchmark run turns.takt --iterations 50 --format json {flags}"))
+                 ["results"]["latency"]["min"] for flags in ("", "-i n=turns.npy")]
     expect(many > 10 * few, f"a file of -i is not what is measured: {few} and {many} ms")
     takt("benchmark run model.takt --batch-size 1,8 -i x=eight.npy", 2, "batch is 1 by --batch")
     takt("benchmark run model.takt -i z=eight.npy", 2, "no input called z")
