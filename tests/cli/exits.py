@@ -21,10 +21,6 @@ for name in ("/dev/null", PIPE):
     for call in (("run", name), ("inspect", name), ("run", MLP, "-i", "x=" + name)):
         fails(1, *call, says=[f"error[TAKT3001]: cannot open {name}: it is a pipe or device; "
                               "a regular file is needed"])
-fails(1, "run", "/dev/stdin", input="model m(x: f32[2]) { return x }", says=[
-    "error[TAKT3001]: cannot open /dev/stdin: it is a pipe or device; a regular file is needed"])
-fails(1, "run", "-", says=["error[TAKT3001]: cannot open -: ",
-                           "hint: standard input is not read; a regular file is needed"])
 fails(2, says=[])
 fails(2, "nonsense", says=["error[TAKT1002]: there is no verb nonsense"])
 fails(2, "run", says=["takt run wants MODEL", "takt run --help"])

@@ -60,6 +60,9 @@ expect(again["results"]["latency"]["n"] == 10, "processes that are started read 
 expect(parsed("run", MLP, "--dump-config", "--config", "-", input='{"threads": 1}')["threads"] == 1,
        "a configuration")
 
+expect(parsed("run", "--json", "/dev/stdin", input=content(CNN))["digest"] == digest,
+       "the other name of standard input")
+
 # What cannot be read, or not so.
 fails(1, "run", "-", says=["<stdin> is empty"], input="")
 fails(1, "run", "-", says=["<stdin>:1:33: error 2201"], input="model m(x: f32[2]) { return x + }")

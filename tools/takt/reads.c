@@ -134,8 +134,10 @@ static int read_at(void *user, takt_file *file, uint64_t offset, void *to, size_
 static int write_on(void *user, takt_file *file, const void *from, size_t count)
 {
     tool_reads *r = user;
-    if (file == printed(r))
-        return fwrite(from, 1, count, stdout) == count ? 0 : errno;
+    if (file == printed(r)) {
+        fwrite(from, 1, count, stdout); /* main() looks at the stream's state */
+        return 0;
+    }
     return r->inner.write(r->inner.user, file, from, count);
 }
 
@@ -143,7 +145,7 @@ static int commit(void *user, takt_file *file)
 {
     tool_reads *r = user;
     if (file == printed(r))
-        return fflush(stdout) == 0 ? 0 : errno;
+        return 0;
     return r->inner.commit(r->inner.user, file);
 }
 

@@ -24,6 +24,11 @@ const char *tool_readable(const char *path)
 
 /* ---- who reads it ---- */
 
+static bool is_meant(const char *path)
+{
+    return strcmp(path, "-") == 0 || strcmp(path, device) == 0;
+}
+
 static bool reads_arguments(const takt_verb *v)
 {
     return tool_verb_takes(v, TAKT_F_MODEL) || tool_verb_takes(v, TAKT_F_RESULTS) ||
@@ -47,7 +52,7 @@ static bool count_uses(takt_tool *t, size_t *uses)
 {
     *uses = 0;
     for (size_t i = 0; i < t->arg_count && reads_arguments(t->verb); i++) {
-        if (strcmp(t->args[i], "-") == 0)
+        if (is_meant(t->args[i]))
             t->args[i] = TOOL_STDIN;
         *uses += strcmp(t->args[i], TOOL_STDIN) == 0;
     }
@@ -56,7 +61,7 @@ static bool count_uses(takt_tool *t, size_t *uses)
         if (!tool_flag_reads(v->id))
             continue;
         const char *file = tool_file_in(v->id, v->text);
-        if (strcmp(file, "-") == 0 && !rename_value(v, (size_t)(file - v->text)))
+        if (is_meant(file) && !rename_value(v, (size_t)(file - v->text)))
             return false;
         *uses += strcmp(tool_file_in(v->id, v->text), TOOL_STDIN) == 0;
     }
