@@ -29,7 +29,7 @@ static void fetch(takt_syntax *s, takt_token *token)
     while (token->kind == TAKT_T_BAD) {
         if (s->lexer.problem == NULL) {
             s->status = TAKT_ERR_MEMORY;
-        } else if (s->status == TAKT_OK && s->error_line != token->line) {
+        } else if (s->status == TAKT_OK && !s->is_skipping && s->error_line != token->line) {
             s->error_line = token->line;
             const takt_place place = {s->source->text, s->source->length, token->at, token->length,
                                       takt_source_file(s->source)};

@@ -15,6 +15,7 @@ typedef struct takt_syntax {
     takt_lexer lexer;
     takt_token token, ahead; /* the current one and the next */
     bool has_ahead;
+    bool is_skipping;  /* what is read is no part of a model: nothing is wrong with it */
     bool takes_ranges; /* samples: f32[2] in (0, 1) */
     size_t last_end;   /* end of the token before the current one, and its line */
     uint32_t last_line;

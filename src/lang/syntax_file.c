@@ -144,8 +144,10 @@ takt_status takt_syntax_file(takt_syntax *s, takt_function **models, takt_functi
                 "a text has models, `model name(inputs) { ... }`, layers, "
                 "`layer name(parameters) { ... }`, and imports, `import \"file.takt\"`",
                 "expected 'model', 'layer' or 'import', found");
+            s->is_skipping = true;
             takt_syntax_advance(s);
             recover(s);
+            s->is_skipping = false;
             continue;
         }
         takt_function *f = function(s, true);

@@ -1,10 +1,12 @@
 """mistakes.py - what people type by mistake is answered with what they meant."""
 import json
 import os
+import subprocess
 import sys
 import zipfile
 
-from _cli import CNN, MLP, ROOT, STREAM, expect, fails, finish, npy, path, succeeds, takt, write
+from _cli import (CLEAN, CNN, MLP, ROOT, STREAM, TOOL, expect, fails, finish, npy, path, succeeds,
+                  takt, write)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx"))
 import _pb  # noqa: E402
@@ -44,11 +46,40 @@ for words in (("xyz", MLP), ("run", MLP, "--zzzzz", "1"), ("frobnicate", MLP),
               ("opt", MLP, "--pass=nope")):
     expect("did you mean" not in fails(2, *words), f"{words}: something far is suggested")
 
+# What others call it, and verbs of two words of which one was said.
+for said, meant in (("info", "inspect"), ("predict", "run"), ("compare", "benchmark compare"),
+                    ("trends", "benchmark trends"), ("optimize", "opt"), ("layers", "summary")):
+    fails(2, said, MLP, says=[f"there is no verb {said}", f"did you mean `takt {meant}`?"])
+
+# Folders: misspelt, missing, in place of a file, and those that results were to go to.
+fails(1, "run", "exampels/mlp.takt", says=["hint: did you mean examples/mlp.takt?"])
+fails(1, "run", "exampels/nothing.takt", says=["hint: there is no folder exampels/"])
+fails(1, "run", "examples/nowhere/deep/mlp.takt", says=["no folder examples/nowhere/\n"])
+fails(1, "run", "examples", says=["hint: name a file in it, such as examples/"])
+fails(1, "run", MLP, "-o", path("nowhere/y.npy"), "--repeat", "1000000000", "--threads", "1",
+      says=["y.npy: there is no folder", "nowhere/"])
+
+# A text that is no model is one mistake, and names never command the terminal.
+told = fails(1, "run", "README.md", says=["README.md:3:1", "expected 'model', 'layer' or 'import'"])
+expect(told.count("error 2201") == 1, told)
+write("red\x1b[31m.takt", "model m(x: f32[2]) { return x }")
+told = fails(1, "run", path("red[31m.takt"), says=["did you mean", "red?[31m.takt?"])
+expect("\x1b" not in told, repr(told))
+
+# What was measured is shown although the disk is full.
+full = takt("profile", MLP, "--duration", "50ms", "--trace", "/dev/full",
+            env={"XDG_CACHE_HOME": path("cache")})
+expect(full.returncode == 1 and "/dev/full" in full.stderr and " a run " in full.stdout, full)
+with open("/dev/full", "w", encoding="utf-8") as nowhere:
+    run = subprocess.run([TOOL, "convert", MLP, "-o", "-"], cwd=ROOT, env=CLEAN, stdout=nowhere,
+                         stderr=subprocess.PIPE, text=True, check=False)
+expect(run.returncode == 1 and run.stderr == "error: standard output cannot be written\n", run)
+
 # Verbs of two words.
 for words in (("benchmark",), ("bench",)):
     run = takt(*words)
     expect(run.returncode == 2 and "benchmark compare" in run.stdout, f"{words}: {run.stdout}")
-for words in (("help", "benchmark"), ("benchmark", "--help")):
+for words in (("help", "benchmark"), ("benchmark", "--help"), ("benchmark", "help")):
     text = succeeds(*words)
     expect("benchmark run" in text and "benchmark compare" in text, f"{words}: {text}")
 expect("takt benchmark run" in succeeds("help", "benchmark", "run"), "help of two words")
@@ -78,7 +109,6 @@ fails(2, "compile", MLP, "-o", "-", says=["goes to a file", "-o m.taktp"])
 # Files that are not there, and files that are no models.
 fails(1, "run", "examples/mlp", says=["did you mean examples/mlp.takt?"])
 fails(1, "run", "examples/mpl.takt", says=["did you mean examples/mlp.takt?"])
-fails(1, "run", "exampels/mlp.takt", says=["there is no folder exampels/"])
 write("near.npy", npy((1, 784), [0.5] * 784))
 fails(1, "run", MLP, "-i", "x=" + path("naer.npy"), says=["did you mean " + path("near.npy")])
 for far in ("relu.takt", "zzz.takt", "cat.takt"):

@@ -222,8 +222,7 @@ static void print_name(const table *t, span cell, size_t width)
     put(after(cell, all - (width - mark - head)));
 }
 
-/* Word by word in lines of `width`, each below the first. */
-static void print_prose(span cell, size_t width, size_t indent)
+void screen_prose(span cell, size_t width, size_t indent)
 {
     size_t used = 0;
     while (cell.bytes > 0) {
@@ -256,7 +255,7 @@ static void print_row(const table *t, span row)
         if (cell.bytes > 0) {
             blanks(owed + lead);
             if (c->is_prose)
-                print_prose(cell, c->width, place);
+                screen_prose(cell, c->width, place);
             else
                 print_name(t, cell, c->width);
             owed = c->width - lead - shown;

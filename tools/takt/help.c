@@ -1,11 +1,31 @@
 /* help.c - what can be asked of the command: an overview, a screen per verb, a manual page. */
-#include <ctype.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "tool.h"
+#include "screen.h"
 
-static const char exits[] = "exit: 0 ok, 1 failed, 2 usage, 3 slower than --fail-on allows, "
-                            "4 limit or deadline not\nmet, 5 too noisy to tell, 130 interrupted\n";
+static const char exits[] = "exit: 0 ok, 1 failed, 2 usage, 3 slower than --fail-on allows,\n"
+                            "4 limit or deadline not met, 5 too noisy to tell, 130 interrupted\n";
+
+/* Beside what stands there already, `indent` wide; below itself where a line ends. */
+static void beside(const char *text, size_t indent)
+{
+    const size_t room = screen_room();
+    screen_prose((span){text, strlen(text)}, room > indent + 20 ? room - indent : SIZE_MAX, indent);
+    printf("\n");
+}
+
+/* Lines, each of which may be too long for the screen. */
+static void lines(const char *text)
+{
+    while (*text != '\0') {
+        char line[256];
+        const size_t length = strcspn(text, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, text);
+        beside(line, 0);
+        text += length + (text[length] == '\n');
+    }
+}
 
 static void print_flag(tool_flag_id id)
 {
@@ -15,7 +35,8 @@ static void print_flag(tool_flag_id id)
         snprintf(letter, sizeof letter, "-%c, ", f->letter);
     snprintf(left, sizeof left, "%s--%s%s%s", letter, f->name, f->argument[0] != '\0' ? " " : "",
              f->argument);
-    printf("  %-26s %s\n", left, f->summary);
+    printf("  %-26s ", left);
+    beside(f->summary, 29);
 }
 
 const char *tool_typed(const takt_verb *v, char *to, size_t size)
@@ -29,12 +50,16 @@ const char *tool_typed(const takt_verb *v, char *to, size_t size)
 
 void tool_help_verb(const takt_verb *v)
 {
-    char name[64];
+    char name[64], title[256];
     tool_typed(v, name, sizeof name);
-    printf("takt %s - %s\n\nusage: takt %s [flags]%s%s\n", name, v->summary, name,
-           v->arguments[0] != '\0' ? " " : "", v->arguments);
-    if (v->about != NULL)
-        printf("\n%s\n", v->about);
+    snprintf(title, sizeof title, "takt %s - %s", name, v->summary);
+    lines(title);
+    printf("\nusage: takt %s [flags]%s%s\n", name, v->arguments[0] != '\0' ? " " : "",
+           v->arguments);
+    if (v->about != NULL) {
+        printf("\n");
+        lines(v->about);
+    }
     printf("\nflags:\n");
     for (const tool_flag_id *id = v->flags; *id != TAKT_FLAG_IDS; id++)
         print_flag(*id);
@@ -46,15 +71,16 @@ void tool_help_verb(const takt_verb *v)
 void tool_help_all(void)
 {
     char name[64];
-    printf("takt %s - a neural-network engine: models in, plans out, results with the same bits\n\n"
+    printf("takt %s - a neural-network engine: models in, plans out, the same bits\n\n"
            "usage: takt VERB [flags] [arguments]\n\n",
            takt_version());
-    for (size_t i = 0; i < tool_verb_count; i++)
-        printf("  %-18s %s\n", tool_typed(tool_verbs[i], name, sizeof name),
-               tool_verbs[i]->summary);
+    for (size_t i = 0; i < tool_verb_count; i++) {
+        printf("  %-18s ", tool_typed(tool_verbs[i], name, sizeof name));
+        beside(tool_verbs[i]->summary, 21);
+    }
     printf("\n`takt VERB --help` shows a verb's flags. Every flag can also be given in the\n"
-           "environment (--memory-limit as TAKT_MEMORY_LIMIT) or in a file (--config).\n%s",
-           exits);
+           "environment (--memory-limit as TAKT_MEMORY_LIMIT) or in a file (--config).\n");
+    lines(exits);
 }
 
 static void member(const char *key, const char *value, const char *before)
@@ -126,10 +152,13 @@ bool tool_help_group(const char *group)
         if (!found)
             printf("usage: takt %s WORD [flags] [arguments]\n\n", group);
         found = true;
-        printf("  %s %-11s %s\n", group, v->name + length + 1, v->summary);
+        printf("  %s %-11s ", group, v->name + length + 1);
+        beside(v->summary, length + 15);
     }
-    if (found)
-        printf("\n`takt %s WORD --help` shows the flags of one.\n%s", group, exits);
+    if (found) {
+        printf("\n`takt %s WORD --help` shows the flags of one.\n", group);
+        lines(exits);
+    }
     return found;
 }
 

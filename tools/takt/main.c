@@ -13,25 +13,67 @@ static bool is_group(const char *group)
     return false;
 }
 
-int tool_unknown_verb(const takt_tool *t, const char *word, const char *second)
+/* What others call it: "info" is our inspect. */
+static const char *synonym(const char *word)
+{
+    static const char *const pairs[][2] = {
+        {"info", "inspect"},       {"show", "inspect"},   {"describe", "inspect"},
+        {"layers", "summary"},     {"infer", "run"},      {"inference", "run"},
+        {"predict", "run"},        {"eval", "run"},       {"test", "run --test"},
+        {"build", "compile"},      {"export", "convert"}, {"optimize", "opt"},
+        {"optimise", "opt"},       {"check", "ops"},      {"diagnose", "doctor"},
+        {"time", "benchmark run"}, {"memory", "plan"},    {"perf", "profile"},
+        {"trace", "profile"},      {"man", "help --man"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (strcmp(word, pairs[i][0]) == 0)
+            return pairs[i][1];
+    return NULL;
+}
+
+/* "compare" alone: the verb `benchmark compare`. */
+static const takt_verb *by_second_word(const char *word)
+{
+    for (size_t i = 0; i < tool_verb_count; i++) {
+        const char *dash = strchr(tool_verbs[i]->name, '-');
+        if (dash != NULL && strcmp(dash + 1, word) == 0)
+            return tool_verbs[i];
+    }
+    return NULL;
+}
+
+static void hint_of_verb(const char *word, const char *group, char *hint, size_t size)
 {
     const char *names[64];
-    char hint[160] = "`takt help` lists the verbs";
+    char typed[64];
     size_t count = 0;
-    const bool in_group = second != NULL && second[0] != '-' && is_group(word);
-    const size_t skipped = in_group ? strlen(word) + 1 : 0;
+    const size_t skipped = group != NULL ? strlen(group) + 1 : 0;
     for (size_t i = 0; i < tool_verb_count && count < sizeof names / sizeof *names; i++)
-        if (!in_group || strncmp(tool_verbs[i]->name, word, skipped - 1) == 0)
+        if (group == NULL || strncmp(tool_verbs[i]->name, group, skipped - 1) == 0)
             names[count++] = tool_verbs[i]->name + skipped;
-    const int nearest = takt_nearest(in_group ? second : word, names, count);
+    const takt_verb *second = group == NULL ? by_second_word(word) : NULL;
+    const char *ours = second != NULL  ? tool_typed(second, typed, sizeof typed)
+                       : group == NULL ? synonym(word)
+                                       : NULL;
+    const int nearest = takt_nearest(word, names, count);
+    if (ours != NULL)
+        snprintf(hint, size, "did you mean `takt %s`?", ours);
+    else if (nearest >= 0)
+        snprintf(hint, size, "did you mean `takt %s%s%s`?", group != NULL ? group : "",
+                 group != NULL ? " " : "", names[nearest]);
+    else if (group != NULL)
+        snprintf(hint, size, "`takt %s --help` lists what there is", group);
+    else
+        snprintf(hint, size, "`takt help` lists the verbs");
+}
+
+int tool_unknown_verb(const takt_tool *t, const char *word, const char *second)
+{
+    char hint[160];
+    const bool in_group = second != NULL && second[0] != '-' && is_group(word);
     if (word[0] == '-')
         return tool_usage_error(t, 1003, "write takt VERB [flags]; `takt help` lists the verbs",
                                 "%s is no verb: flags come after one", word);
-    if (nearest >= 0)
-        snprintf(hint, sizeof hint, "did you mean `takt %s%s%s`?", in_group ? word : "",
-                 in_group ? " " : "", names[nearest]);
-    else if (in_group)
-        snprintf(hint, sizeof hint, "`takt %s --help` lists what there is", word);
+    hint_of_verb(in_group ? second : word, in_group ? word : NULL, hint, sizeof hint);
     return tool_usage_error(t, 1002, hint, "there is no verb %s%s%s", word, in_group ? " " : "",
                             in_group ? second : "");
 }
@@ -115,6 +157,11 @@ static int misplaced(const takt_tool *t, int argc, char **argv)
     return tool_usage_error(t, 1003, hint, "%s is no verb: flags come after one", argv[1]);
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
 int main(int argc, char **argv)
 {
     takt_tool t = {0};
@@ -133,7 +180,7 @@ int main(int argc, char **argv)
     const int taken = has_pair ? 3 : 2;
     t.verb = tool_verb_find(has_pair ? pair : word);
     const char *group = strcmp(word, "bench") == 0 ? "benchmark" : word;
-    const bool is_bare = argc == 2 || (argc == 3 && strcmp(argv[2], "--help") == 0);
+    const bool is_bare = argc == 2 || (argc == 3 && is_help(argv[2]));
     if (t.verb == NULL && is_bare && tool_help_group(group))
         code = argc == 2 ? TAKT_EXIT_USAGE : TAKT_EXIT_OK; /* as for `takt` alone */
     else if (t.verb == NULL && word[0] == '-')

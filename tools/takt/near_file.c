@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tool.h"
@@ -92,25 +93,78 @@ static int nearest_of(const char *name, listing *l)
     return found >= 0 ? found : with_same_stem(name, dot, l);
 }
 
-/* A missing folder is what is wrong, whatever the file beneath it would be called. */
-static bool lacks_folder(const char *folder, char *hint, size_t size)
-{
-    if (access(folder, F_OK) == 0 || errno != ENOENT)
-        return false;
-    snprintf(hint, size, "there is no folder %.200s", folder);
-    return true;
-}
-
-static void look_in(const char *folder, const char *name, const char *before, char *hint,
-                    size_t size)
+/* The name in `folder` that is nearest to `name`, or NULL; free() it. */
+static char *nearest_in(const char *folder, const char *name, bool is_file)
 {
     listing l = {0};
     list_folder(folder, &l);
-    int found = with_ending(name, &l);
-    if (found < 0)
-        found = nearest_of(name, &l);
-    if (found >= 0)
-        snprintf(hint, size, "did you mean %.200s%.200s?", before, l.names[found]);
+    int found = is_file ? with_ending(name, &l) : -1;
+    if (found < 0 && l.count > 0)
+        found = is_file ? nearest_of(name, &l)
+                        : takt_nearest(name, (const char *const *)l.names, l.count);
+    char *nearest = found >= 0 ? strdup(l.names[found]) : NULL;
+    for (size_t i = 0; i < l.count; i++)
+        free(l.names[i]);
+    free(l.names);
+    return nearest;
+}
+
+/* The first folder of the path that is not there, as its end in `path`; 0 if all are. */
+static size_t missing_folder(const char *path)
+{
+    char folder[512];
+    for (const char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        const size_t length = (size_t)(slash - path);
+        if (length >= sizeof folder)
+            return 0;
+        memcpy(folder, path, length);
+        folder[length] = '\0';
+        if (access(folder, F_OK) != 0)
+            return errno == ENOENT ? length : 0;
+    }
+    return 0;
+}
+
+/* "in" of the path up to `end`: the folder that it lies in, and its name there. */
+static const char *cut(const char *path, size_t end, char folder[512], char name[256])
+{
+    size_t start = end;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    snprintf(folder, 512, "%.*s", (int)start, path);
+    snprintf(name, 256, "%.*s", (int)(end - start), path + start);
+    return start > 0 ? folder : ".";
+}
+
+/* A missing folder is what is wrong: the same file in one of nearly that name, if it is there. */
+static void other_folder(const char *path, size_t end, char *hint, size_t size)
+{
+    char folder[512], name[256], meant[1024];
+    const char *where = cut(path, end, folder, name);
+    char *near = nearest_in(where, name, false);
+    const int length =
+        snprintf(meant, sizeof meant, "%s%s%s", folder, near != NULL ? near : "", path + end);
+    if (near != NULL && length > 0 && (size_t)length < sizeof meant && access(meant, F_OK) == 0)
+        snprintf(hint, size, "did you mean %.400s?", meant);
+    else
+        snprintf(hint, size, "there is no folder %.*s/", end < 200 ? (int)end : 200, path);
+    free(near);
+}
+
+/* A folder, where a file is wanted: one of those in it. */
+static void file_within(const char *path, char *hint, size_t size)
+{
+    static const char *const endings[] = {".takt", ".onnx", ".taktp"};
+    listing l = {0};
+    list_folder(path, &l);
+    const size_t length = strlen(path);
+    for (size_t e = 0; e < sizeof endings / sizeof *endings && hint[0] == '\0'; e++)
+        for (size_t i = 0; i < l.count && hint[0] == '\0'; i++) {
+            const size_t n = strlen(l.names[i]), tail = strlen(endings[e]);
+            if (n > tail && strcmp(l.names[i] + n - tail, endings[e]) == 0)
+                snprintf(hint, size, "name a file in it, such as %.200s%s%.200s", path,
+                         length > 0 && path[length - 1] == '/' ? "" : "/", l.names[i]);
+        }
     for (size_t i = 0; i < l.count; i++)
         free(l.names[i]);
     free(l.names);
@@ -118,14 +172,23 @@ static void look_in(const char *folder, const char *name, const char *before, ch
 
 void tool_near_file(const char *path, char *hint, size_t size)
 {
-    char folder[512];
-    const char *slash = strrchr(path, '/');
-    const size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
-    if (path[0] == '\0' || length >= sizeof folder || access(path, F_OK) == 0 || errno != ENOENT)
+    char folder[512], name[256];
+    struct stat about;
+    if (path[0] == '\0' || strlen(path) >= sizeof folder)
         return;
-    memcpy(folder, path, length);
-    folder[length] = '\0';
-    const char *where = length > 0 ? folder : ".";
-    if (!lacks_folder(where, hint, size))
-        look_in(where, path + length, folder, hint, size);
+    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
+        file_within(path, hint, size);
+        return;
+    }
+    if (access(path, F_OK) == 0 || errno != ENOENT)
+        return;
+    const size_t end = missing_folder(path);
+    if (end > 0) {
+        other_folder(path, end, hint, size);
+        return;
+    }
+    char *near = nearest_in(cut(path, strlen(path), folder, name), name, true);
+    if (near != NULL)
+        snprintf(hint, size, "did you mean %.200s%.200s?", folder, near);
+    free(near);
 }

@@ -84,18 +84,29 @@ static void error_json(const takt_tool *t, const takt_error *e)
     fprintf(stderr, "}}\n");
 }
 
+/* Names come from files and folders: none of them may be a command to the terminal. */
+static void line(const char *before, const char *text)
+{
+    fputs(before, stderr);
+    for (; *text != '\0'; text++) {
+        const unsigned char c = (unsigned char)*text;
+        fputc((c < 0x20 && c != '\n' && c != '\t') || c == 0x7F ? '?' : c, stderr);
+    }
+    fputc('\n', stderr);
+}
+
 static void error_text(const takt_error *e)
 {
-    fprintf(stderr, e->id != 0 ? "error[TAKT%d]: " : "error: ", e->id);
-    fprintf(stderr, "%s\n", e->message);
+    fprintf(stderr, e->id != 0 ? "error[TAKT%d]" : "error", e->id);
+    line(": ", e->message);
     if (e->node[0] != '\0')
-        fprintf(stderr, "  node: %s\n", e->node);
+        line("  node: ", e->node);
     if (e->line > 0)
         fprintf(stderr, "  line %d, column %d\n", e->line, e->column);
     if (e->offset >= 0)
         fprintf(stderr, "  at byte %lld\n", (long long)e->offset);
     if (e->hint[0] != '\0')
-        fprintf(stderr, "hint: %s\n", e->hint);
+        line("hint: ", e->hint);
 }
 
 static int exit_code(const takt_error *e)

@@ -39,8 +39,8 @@ void tool_free_inputs(tool_run *r);
 bool tool_input_given(const tool_run *r, size_t i);
 /* Binds what was loaded and fills the rest with random numbers. */
 int tool_bind_inputs(tool_run *r, takt_session *s);
-/* Whether -o names what results can go to; false: a usage error, printed. */
-bool tool_check_outputs(const takt_tool *t);
+/* Whether -o names what results can go to; the exit code, all is printed. */
+int tool_check_outputs(const takt_tool *t);
 /* Writes outputs where -o says. `*printed`: one of them went to standard output. */
 int tool_save_outputs(tool_run *r, const tool_results *o, bool *printed);
 /* The .npy file that output `i` goes to and nothing else; false if there is no such file. */

@@ -254,21 +254,37 @@ static bool is_taken(const char *path)
     return dot == NULL || strcmp(dot, ".npy") == 0 || strcmp(dot, ".npz") == 0 || is_folder(path);
 }
 
-/* Before anything runs: a name that cannot have been meant. */
-bool tool_check_outputs(const takt_tool *t)
+/* The run may be long: a folder that is not there is told before it. */
+static int check_folder(const takt_tool *t, const char *path)
 {
-    const char *item;
-    for (size_t i = 0; (item = tool_item_of(t, TAKT_F_OUTPUT, i)) != NULL; i++) {
-        const char *equals = strchr(item, '='), *path = equals != NULL ? equals + 1 : item;
-        if (is_taken(path))
-            continue;
-        tool_usage_error(t, 1003,
+    char folder[1024];
+    const char *slash = strrchr(path, '/');
+    const size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    if (length == 0 || length >= sizeof folder)
+        return TAKT_EXIT_OK;
+    snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+    if (is_folder(folder))
+        return TAKT_EXIT_OK;
+    takt_error e = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
+    snprintf(e.message, sizeof e.message, "cannot write %.400s: there is no folder %.400s", path,
+             folder);
+    return tool_report_error(t, &e);
+}
+
+int tool_check_outputs(const takt_tool *t)
+{
+    const char *path;
+    int code = TAKT_EXIT_OK;
+    for (size_t i = 0; (path = tool_file_of(t, TAKT_F_OUTPUT, i)) != NULL && code == TAKT_EXIT_OK;
+         i++)
+        code = is_taken(path)
+                   ? check_folder(t, path)
+                   : tool_usage_error(
+                         t, 1003,
                          "write -o F.npy, F.npz, a folder that is there, or - for standard output; "
                          "--json prints values",
                          "results are arrays of NumPy, %s would be none by its ending", path);
-        return false;
-    }
-    return true;
+    return code;
 }
 
 int tool_save_outputs(tool_run *r, const tool_results *o, bool *printed)

@@ -26,8 +26,7 @@ static bool has_utf8(void)
            (strncasecmp(code, ".utf-8", 6) == 0 || strncasecmp(code, ".utf8", 5) == 0);
 }
 
-/* Characters in a line; none is too long where nobody looks at a screen. */
-static size_t room_of_line(void)
+size_t screen_room(void)
 {
     struct winsize size;
     const char *said = getenv("COLUMNS");
@@ -61,7 +60,7 @@ static span *split(const char *text, size_t length, size_t *count)
 int tool_to_screen(void *user, const char *text, size_t length)
 {
     const takt_tool *t = user;
-    const size_t room = room_of_line();
+    const size_t room = screen_room();
     const bool is_ascii = !has_utf8();
     size_t count = 0;
     span *lines = tool_on(t, TAKT_F_JSON) || (room == SIZE_MAX && !is_ascii)

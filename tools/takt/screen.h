@@ -12,6 +12,10 @@ typedef struct span {
 
 /* A row of several cells, or a rule. */
 bool screen_is_of_table(span line);
+/* Characters in a line of standard output; SIZE_MAX where nobody looks at a screen. */
+size_t screen_room(void);
+/* Word by word in lines of `width`, each after the first `indent` blanks from the edge. */
+void screen_prose(span text, size_t width, size_t indent);
 /* Prints lines of tables, each in `room` characters if that can be done. */
 void screen_table(const span *lines, size_t count, size_t room, bool is_ascii);
 

@@ -157,19 +157,23 @@ static int print(takt_tool *t, const takt_profile *p)
                                    : tool_on(t, TAKT_F_MEMORY) ? TAKT_PROFILE_MEMORY
                                    : tool_on(t, TAKT_F_BRIEF)  ? TAKT_PROFILE_BRIEF
                                                                : TAKT_PROFILE_STEPS;
-    int code = save(t, p, TAKT_PROFILE_TRACE, TAKT_F_TRACE_FILE);
-    if (code == TAKT_EXIT_OK)
-        code = save(t, p, TAKT_PROFILE_MEMORY, TAKT_F_MEMORY);
-    if (code == TAKT_EXIT_OK)
-        code = save(t, p, TAKT_PROFILE_FOLDED, TAKT_F_FOLDED);
-    if (code == TAKT_EXIT_OK)
-        code = save(t, p, TAKT_PROFILE_FLAME, TAKT_F_FLAME);
-    if (code == TAKT_EXIT_OK)
-        code = save_page(t, p);
-    if (code != TAKT_EXIT_OK)
-        return code;
-    return tool_finish(t, takt_profile_print(p, view, (size_t)tool_number_of(t, TAKT_F_TOP, 0),
-                                             tool_format_of(t), tool_to_screen, t));
+    static const struct {
+        takt_profile_view view;
+        tool_flag_id flag;
+    } files[] = {{TAKT_PROFILE_TRACE, TAKT_F_TRACE_FILE},
+                 {TAKT_PROFILE_MEMORY, TAKT_F_MEMORY},
+                 {TAKT_PROFILE_FOLDED, TAKT_F_FOLDED},
+                 {TAKT_PROFILE_FLAME, TAKT_F_FLAME}};
+    int code = save_page(t, p);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const int saved = save(t, p, files[i].view, files[i].flag);
+        code = code != TAKT_EXIT_OK ? code : saved;
+    }
+    /* What was measured is not lost because the disk is full. */
+    const int shown =
+        tool_finish(t, takt_profile_print(p, view, (size_t)tool_number_of(t, TAKT_F_TOP, 0),
+                                          tool_format_of(t), tool_to_screen, t));
+    return code != TAKT_EXIT_OK ? code : shown;
 }
 
 static int profile(takt_tool *t, tool_bench *b, const schedule *s)

@@ -160,8 +160,9 @@ static int run(takt_tool *t)
         if (tool_text_of(t, of_tests[i]) != NULL && tool_item_of(t, TAKT_F_TEST, 0) == NULL)
             return tool_usage_error(t, 1003, "add --test DIR", "--%s is that of --test",
                                     tool_flags[of_tests[i]].name);
-    if (!tool_check_outputs(t))
-        return TAKT_EXIT_USAGE;
+    code = tool_check_outputs(t);
+    if (code != TAKT_EXIT_OK)
+        return code;
     if (!tool_cpu_limit(t, &code))
         return code;
     if (tool_item_of(t, TAKT_F_TEST, 0) != NULL)
