@@ -103,7 +103,7 @@ static bool sizes(const wanted *w, const takt_value *v, takt_attr *attr)
     if (to == NULL)
         return takt_out_of_memory(w->f).b;
     for (uint32_t i = 0; i < attr->count; i++) {
-        if (!takt_value_is_size(&from[i]) || (from[i].kind == TAKT_V_INT && from[i].i < 0))
+        if (!takt_value_is_size(&from[i]))
             return refuse(w, v, "a list of sizes");
         to[i] = from[i].dim;
     }

@@ -94,7 +94,7 @@ static takt_value type(takt_frame *f, const takt_call *c)
     for (uint32_t i = 0; i < sizes->count; i++) {
         const takt_value *v = &sizes->items[i];
         char text[TAKT_VALUE_TEXT];
-        if (!takt_value_is_size(v) || (v->kind == TAKT_V_INT && v->i < 0))
+        if (!takt_value_is_size(v))
             return takt_complain(f, c->ast, TAKT_E_DIM, NULL, "%s is no size",
                                  takt_value_text(f->graph, v, text));
         made.dim[i] = v->dim;
@@ -119,9 +119,10 @@ static takt_value extreme(takt_frame *f, const takt_call *c, takt_dim_op op)
 {
     const takt_value *a = &c->value[0], *b = &c->value[1];
     takt_dim out;
-    if (takt_value_is_number(a) && takt_value_is_number(b)) {
+    const bool is_known = takt_value_is_number(a) && takt_value_is_number(b);
+    if (is_known || !takt_value_is_size(a) || !takt_value_is_size(b)) {
         const takt_value less = takt_compute(f, c->ast, TAKT_T_LT, c->value);
-        return less.b == (op == TAKT_DIM_MIN) ? *a : *b;
+        return less.kind == TAKT_V_POISON ? less : less.b == (op == TAKT_DIM_MIN) ? *a : *b;
     }
     if (takt_dim_make(f->graph->dims, op, a->dim, b->dim, &out) != TAKT_OK)
         return takt_complain_last(f, c->ast);

@@ -23,12 +23,11 @@ static bool is_same(takt_frame *f, const takt_value *a, const takt_value *b)
     if (takt_value_is_number(a) && takt_value_is_number(b) && a->kind != b->kind)
         return takt_value_double(a) == takt_value_double(b);
     if (takt_value_is_size(a) && takt_value_is_size(b))
-        return (a->kind == TAKT_V_INT && b->kind == TAKT_V_INT)
-                   ? a->i == b->i
-                   : takt_dim_same(f->graph->dims, a->dim, b->dim);
+        return takt_dim_same(f->graph->dims, a->dim, b->dim);
     if (a->kind != b->kind)
         return false;
     switch ((takt_value_kind)a->kind) {
+    case TAKT_V_INT: return a->i == b->i;
     case TAKT_V_BIG: return a->u == b->u;
     case TAKT_V_FLOAT: return a->f == b->f;
     case TAKT_V_BOOL: return a->b == b->b;
@@ -146,10 +145,17 @@ static takt_value unknown_size(takt_frame *f, const takt_ast *a, const takt_valu
 static takt_value compare_dims(takt_frame *f, const takt_ast *a, uint8_t token,
                                const takt_value v[2])
 {
-    const bool same = takt_dim_same(f->graph->dims, v[0].dim, v[1].dim);
-    if (same)
+    for (int i = 0; i < 2; i++) /* below every size, as it is below 0 */
+        if (!takt_value_is_size(&v[i]))
+            return ints(f, a, token, i == 0 ? v[0].i : 0, i == 1 ? v[1].i : 0);
+    if (takt_dim_same(f->graph->dims, v[0].dim, v[1].dim))
         return takt_value_bool(token == TAKT_T_EQ || token == TAKT_T_LE || token == TAKT_T_GE);
     return unknown_size(f, a, v[0].kind == TAKT_V_DIM ? &v[0] : &v[1]);
+}
+
+static bool is_whole(const takt_value *v)
+{
+    return v->kind == TAKT_V_INT || v->kind == TAKT_V_DIM;
 }
 
 static takt_value dims(takt_frame *f, const takt_ast *a, uint8_t token, const takt_value v[2])
@@ -214,7 +220,7 @@ takt_value takt_compute(takt_frame *f, const takt_ast *a, uint8_t token, const t
     if (!is_logic && token != TAKT_T_AT) {
         if (v[0].kind == TAKT_V_INT && v[1].kind == TAKT_V_INT)
             return ints(f, a, token, v[0].i, v[1].i);
-        if (takt_value_is_size(&v[0]) && takt_value_is_size(&v[1]))
+        if (is_whole(&v[0]) && is_whole(&v[1]))
             return dims(f, a, token, v);
         if (takt_value_is_number(&v[0]) && takt_value_is_number(&v[1]))
             return floats(token, takt_value_double(&v[0]), takt_value_double(&v[1]));

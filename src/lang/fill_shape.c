@@ -35,7 +35,7 @@ bool takt_fill_shape(takt_frame *f, const takt_call *c)
         good = multiply(f, &total, type.dim[i]);
     for (uint32_t i = 0; good && i < shape->count; i++) {
         const takt_value *v = &shape->items[i];
-        if (!takt_value_is_size(v) || (v->kind == TAKT_V_INT && v->i < -1))
+        if (i != at && !takt_value_is_size(v))
             return true; /* the attribute's own check says so */
         good = i == at || multiply(f, &rest, v->dim);
     }

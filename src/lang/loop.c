@@ -68,9 +68,11 @@ static bool read_source(takt_frame *f, loop *l)
         return count_up(f, l);
     if (takt_value_is_size(&l->over) || (type != NULL && type->dtype == TAKT_I64))
         return true;
+    char text[TAKT_VALUE_TEXT];
     takt_complain(f, l->at->a, TAKT_E_CALL, "for x in xs, for i in 10, for i in count",
                   "a loop goes over a tensor or counts to a size or an i64 scalar, not %s",
-                  takt_value_kind_text(&l->over));
+                  l->over.kind == TAKT_V_INT ? takt_value_text(f->graph, &l->over, text)
+                                             : takt_value_kind_text(&l->over));
     return false;
 }
 

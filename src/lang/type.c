@@ -15,7 +15,7 @@ static bool sizes(takt_frame *f, const takt_ast *at, const takt_value *items, si
         const takt_value *v = &items[i];
         if (v->kind == TAKT_V_POISON)
             return false;
-        if (!takt_value_is_size(v) || (v->kind == TAKT_V_INT && v->i < 0)) {
+        if (!takt_value_is_size(v)) {
             takt_complain(f, at, TAKT_E_DIM,
                           "sizes are numbers, names such as batch, and sums and "
                           "products of them",

@@ -79,9 +79,10 @@ static inline bool takt_value_is_number(const takt_value *v)
 {
     return v->kind == TAKT_V_INT || v->kind == TAKT_V_BIG || v->kind == TAKT_V_FLOAT;
 }
+/* So its `dim` is one; a negative number would be read there as some dimension's name. */
 static inline bool takt_value_is_size(const takt_value *v)
 {
-    return v->kind == TAKT_V_INT || v->kind == TAKT_V_DIM;
+    return (v->kind == TAKT_V_INT && v->i >= 0) || v->kind == TAKT_V_DIM;
 }
 static inline bool takt_value_is_word(const takt_value *v, const char *word)
 {
