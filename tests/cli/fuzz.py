@@ -70,6 +70,10 @@ expect(fuzz.in_parser("text", "in a /x/src/lang/lex.c:1") and
        not fuzz.in_parser("onnx", "in a /x/src/lang/lex.c:1"), "lang reads texts alone")
 
 options, _ = target(GOOD)
+seeds = [os.path.join(folder, name) for folder in fuzz.cases("text", options.build)
+         for name in os.listdir(folder)]
+models = sum(open(seed, "rb").read().startswith(b"model m(") for seed in seeds)
+expect(models > 100 and fuzz.cases("json", options.build) == [], "cases of the language are seeds")
 good, text = run(options)
 expect(good and "100 executions" in text and "17 edges, 2 of them new" in text, text)
 expect(not [f for f in os.listdir(options.build) if f.startswith("smoke_")], "files are left")

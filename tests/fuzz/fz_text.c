@@ -74,9 +74,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     takt_diagnostics list;
     takt_diagnostics_init(&list, ctx);
     self s = {ctx, data, size};
+    takt_tensor weight; /* ref=0 */
+    if (table(&s, "w", NULL, &weight) != TAKT_OK)
+        memset(&weight, 0, sizeof weight);
     const takt_parse_files files = {.user = &s, .text = import, .tensor = table};
     const bool has_folder = size == 0 || data[size - 1] != '#'; /* texts may come from nowhere */
-    const takt_parse_options options = {.diagnostics = &list, .files = has_folder ? &files : NULL};
+    const takt_parse_options options = {.diagnostics = &list,
+                                        .files = has_folder ? &files : NULL,
+                                        .weights = &weight,
+                                        .weight_count = weight.storage != NULL};
     const takt_status status = takt_parse(ctx, "text", (const char *)data, size, &options, &graph);
     must((status == TAKT_OK) == (graph != NULL));
     must(status == TAKT_OK || takt_last_error(ctx)[0] != '\0');
@@ -90,6 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     takt_text_deinit(&out);
     takt_graph_destroy(graph);
     takt_diagnostics_deinit(&list);
+    takt_tensor_release(&weight);
     must(ctx->live_bytes == 0);
     takt_ctx_destroy(ctx);
     return 0;
