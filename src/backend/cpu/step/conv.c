@@ -6,9 +6,9 @@
  * with few channels). The sum's order is that of a product over the flat (taps, channels).
  */
 #include "op/util/conv.h"
+#include "backend/cpu/conv/bf16_image.h"
 #include "backend/cpu/conv/end.h"
 #include "backend/cpu/conv/generic.h"
-#include "backend/cpu/conv/image.h"
 #include "backend/cpu/conv/near.h"
 #include "backend/cpu/conv/patch.h"
 #include "backend/cpu/conv/run.h"

@@ -5,8 +5,8 @@
  * them while they are near; as a whole it never exists. Lines at the border of two tasks are
  * computed by both. Every element is computed as by two steps.
  */
+#include "backend/cpu/conv/depthwise.h"
 #include "backend/cpu/conv/patch.h"
-#include "backend/cpu/depthwise.h"
 
 enum {
     RING_BYTES = 256 << 10,  /* of lines that are kept */

@@ -1,6 +1,6 @@
 /* depthwise.c - convolution of each channel by itself, channels last, some output rows at a time.
  */
-#include "backend/cpu/depthwise.h"
+#include "backend/cpu/conv/depthwise.h"
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {

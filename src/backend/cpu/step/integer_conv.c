@@ -5,10 +5,10 @@
  */
 #include <string.h>
 
+#include "backend/cpu/conv/integer_image.h"
 #include "backend/cpu/conv/shape.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/integer.h"
-#include "backend/cpu/integer_image.h"
 #include "base/size.h"
 #include "op/util/conv.h"
 

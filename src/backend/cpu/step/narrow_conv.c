@@ -1,5 +1,5 @@
 /* narrow_conv.c - convolutions on bf16 maps: which way they are computed, and their weights. */
-#include "backend/cpu/narrow_conv.h"
+#include "backend/cpu/conv/narrow_conv.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* narrow_image.c - one task of narrow_conv by products on an image: x with its padding. */
-#include "backend/cpu/narrow_conv.h"
+#include "backend/cpu/conv/narrow_conv.h"
 
 static void multiply(const takt_step *s, const takt_task *t, takt_image_rows of, size_t first,
                      size_t columns)

@@ -1,5 +1,5 @@
-/* image.c - where positions and taps of a convolution's image lie, and how it is filled. */
-#include "backend/cpu/image.h"
+/* images.c - where positions and taps of a convolution's image lie, and how it is filled. */
+#include "backend/cpu/conv/images.h"
 
 #include <string.h>
 

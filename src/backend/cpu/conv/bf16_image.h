@@ -1,6 +1,6 @@
-/* image.h - convolutions in bf16 that read an image of their own instead of patches. */
-#ifndef TAKT_BACKEND_CPU_CONV_IMAGE_H
-#define TAKT_BACKEND_CPU_CONV_IMAGE_H
+/* bf16_image.h - convolutions in bf16 that read an image of their own instead of patches. */
+#ifndef TAKT_BACKEND_CPU_CONV_BF16_IMAGE_H
+#define TAKT_BACKEND_CPU_CONV_BF16_IMAGE_H
 
 #include "backend/cpu/conv/shape.h"
 #include "backend/cpu/narrow.h"

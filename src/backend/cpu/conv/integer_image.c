@@ -3,9 +3,9 @@
  * A task copies the rows of x that a block of its outputs needs, with the zero point around them,
  * and multiplies them where they lie, or packs them straight from there.
  */
-#include "backend/cpu/integer_image.h"
+#include "backend/cpu/conv/integer_image.h"
 
-#include "backend/cpu/image.h"
+#include "backend/cpu/conv/images.h"
 
 typedef struct facts {
     takt_integer integer;

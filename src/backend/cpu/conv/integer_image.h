@@ -1,6 +1,6 @@
 /* integer_image.h - convolutions of bytes that read an image of their own instead of patches. */
-#ifndef TAKT_BACKEND_CPU_INTEGER_IMAGE_H
-#define TAKT_BACKEND_CPU_INTEGER_IMAGE_H
+#ifndef TAKT_BACKEND_CPU_CONV_INTEGER_IMAGE_H
+#define TAKT_BACKEND_CPU_CONV_INTEGER_IMAGE_H
 
 #include "backend/cpu/conv/shape.h"
 #include "backend/cpu/integer.h"

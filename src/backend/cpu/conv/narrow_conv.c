@@ -1,5 +1,5 @@
 /* narrow_conv.c - one task of narrow_conv: by products, depthwise, or by Winograd's transform. */
-#include "backend/cpu/narrow_conv.h"
+#include "backend/cpu/conv/narrow_conv.h"
 
 #include <string.h>
 

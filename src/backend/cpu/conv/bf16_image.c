@@ -1,14 +1,14 @@
-/* image.c - convolutions in bf16 that read an image of their own instead of patches.
+/* bf16_image.c - convolutions in bf16 that read an image of their own instead of patches.
  *
  * A task rounds the rows of x that a block of its outputs needs to bf16 and multiplies them where
  * they lie.
  */
-#include "backend/cpu/conv/image.h"
+#include "backend/cpu/conv/bf16_image.h"
 
 #include "backend/cpu/conv/end.h"
+#include "backend/cpu/conv/images.h"
 #include "backend/cpu/conv/patch.h"
 #include "backend/cpu/conv/run.h"
-#include "backend/cpu/image.h"
 
 typedef struct facts {
     takt_image image;

@@ -1,9 +1,9 @@
 /* narrow_conv.h - what the ways to compute narrow_conv share. */
-#ifndef TAKT_BACKEND_CPU_NARROW_CONV_H
-#define TAKT_BACKEND_CPU_NARROW_CONV_H
+#ifndef TAKT_BACKEND_CPU_CONV_NARROW_CONV_H
+#define TAKT_BACKEND_CPU_CONV_NARROW_CONV_H
 
+#include "backend/cpu/conv/images.h"
 #include "backend/cpu/conv/shape.h"
-#include "backend/cpu/image.h"
 #include "kernel/depthwise_bf16/depthwise_bf16.h"
 #include "kernel/product_bf16/product_bf16.h"
 #include "kernel/winograd_bf16/winograd_bf16.h"

@@ -1,5 +1,5 @@
 /* depthwise.c - lines of a depthwise convolution, for the steps that compute some. */
-#include "backend/cpu/depthwise.h"
+#include "backend/cpu/conv/depthwise.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* depthwise.h - lines of a depthwise convolution, for the steps that compute some. */
-#ifndef TAKT_BACKEND_CPU_DEPTHWISE_H
-#define TAKT_BACKEND_CPU_DEPTHWISE_H
+#ifndef TAKT_BACKEND_CPU_CONV_DEPTHWISE_H
+#define TAKT_BACKEND_CPU_CONV_DEPTHWISE_H
 
 #include "backend/cpu/conv/end.h"
 #include "backend/cpu/conv/shape.h"

@@ -1,4 +1,4 @@
-/* image.h - images that convolutions read instead of patches: where their positions and taps lie,
+/* images.h - images that convolutions read instead of patches: where their positions and taps lie,
  * and how a block of one is filled.
  *
  * A block holds the rows of x that some rows of outputs need, padding included. Where strides are
@@ -6,8 +6,8 @@
  * that neighbouring outputs read neighbouring positions of one phase and a tap is nothing but an
  * offset.
  */
-#ifndef TAKT_BACKEND_CPU_IMAGE_H
-#define TAKT_BACKEND_CPU_IMAGE_H
+#ifndef TAKT_BACKEND_CPU_CONV_IMAGES_H
+#define TAKT_BACKEND_CPU_CONV_IMAGES_H
 
 #include "backend/cpu/conv/shape.h"
 #include "backend/cpu/cut.h"
