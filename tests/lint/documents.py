@@ -1,5 +1,5 @@
-"""documents.py - files and folders that ARCHITECTURE.md and docs/ name exist, and ARCHITECTURE.md
-names all folders of src/ and tests/ but families of kernels and the tests' data.
+"""documents.py - files, folders and built programs that ARCHITECTURE.md and docs/ name exist, and
+ARCHITECTURE.md names all folders of src/ and tests/ but families of kernels and the tests' data.
 
 What is in backquotes is looked at if it has an ending of code, or begins with a folder of the root
 or of src/. It may be the end of a path, `group.c` or `cpu/cpu.h`; * stands for anything, and so
@@ -13,6 +13,7 @@ from _lint import complain, files, finish, read
 
 NAME = re.compile(r"`([\w*.-]+(?:/[\w*.-]+)*)/?`")
 CODE = (".c", ".h", ".py", ".def", ".cmake", ".sh")
+BUILT = re.compile(r"`build/([\w./-]+)")
 PLACEHOLDER = re.compile(r"(?<![\w-])[A-Z]+(?![\w-])")
 
 paths = set(files(""))
@@ -20,6 +21,7 @@ for path in list(paths):
     while path := os.path.dirname(path):
         paths.add(path)
 ends = {"/" + path for path in paths}
+presets = read("CMakePresets.json")
 tops = {path for path in paths if "/" not in path} | {
     path.split("/")[1] for path in paths if path.startswith("src/")}
 
@@ -31,6 +33,17 @@ def is_there(name):
     return any(end.endswith("/" + name) for end in ends)
 
 
+def is_built(name):
+    """The command, what peers need, and in a preset's folder programs of the tests, unit_ops of
+    tests/unit/ops.c; files that programs write there are not looked at."""
+    folder, _, program = name.partition("/")
+    kind, _, stem = program.partition("_")
+    is_program = program == "check_kernels" or bool(
+        {f"tests/{kind}/{stem}.c", f"tests/fuzz/{program}.c"} & paths)
+    return folder in ("takt", "peers") or (
+        f'"name": "{folder}"' in presets and ("." in program or is_program))
+
+
 for document in files(".md"):
     if document != "ARCHITECTURE.md" and not document.startswith("docs/"):
         continue
@@ -39,6 +52,9 @@ for document in files(".md"):
         is_code = name.endswith(CODE) and not name.startswith(".")
         if (is_path or is_code) and not is_there(name):
             complain(f"{document}: there is no `{name}`")
+    for name in BUILT.findall(read(document)):
+        if not is_built(name):
+            complain(f"{document}: nothing is built as build/{name}")
 told = set(re.findall(r"([\w-]+)/", read("ARCHITECTURE.md")))
 for folder in {os.path.dirname(path) for path in files(".c", ".h", ".py", ".sh")}:
     if re.match(r"src/(?!kernel/)|tests/\w+$", folder) and os.path.basename(folder) not in told:
