@@ -279,8 +279,9 @@ _Static_assert(TAKT_GEMM_ACT_RELU == 1 && TAKT_GEMM_ACT_CLIP == 2 && TAKT_GEMM_A
                "the assembly tests bits 0 and 1");
 
 /* Beside each other, tiles ask for B of the next block, into L2; below each other, for the next
- * panel, into L1. Where rows are a single strip and B goes by once, they ask for all of B, 3.5
- * KB ahead: 2 KB are too few, with 4 or 6 it is slower than without, and so is a line of three. */
+ * panel, into L1. Where B comes from far away, past a single strip or the first of a block, they
+ * ask for all of it, 3.5 KB ahead: for a single strip 2 KB are too few, with 4 or 6 it is slower
+ * than without, and so is a line of three. */
 #define BESIDE_0 "prfm pldl2keep, [%[f]]\n\t"
 #define BESIDE_1 "add %[f], %[f], %[fs]\n\t"
 #define BELOW_0 "prfm pldl1keep, [%[f]]\n\t"

@@ -5,6 +5,14 @@
  */
 enum { A_NEAR_BYTES = 32 << 10 }; /* of A, while panels of B pass */
 
+/* Whether tiles ask for the B that they read. The first of several strips does: of what the block
+ * before it asked for, little is left in L2 where packed A fills it. */
+static bool asks_itself(const gemm *g, const block *o, const strip *s)
+{
+    const bool is_first = s->row == o->row && s->rows < o->rows;
+    return o->is_far || (is_first && !(g->walk && g->walk->asks_nothing));
+}
+
 /* From column `col` on; how many columns that makes, or 0 if there is no whole panel. */
 static size_t run_of_tiles(const gemm *g, const block *o, strip *s, tile_job *t, size_t col)
 {
@@ -29,6 +37,7 @@ static size_t run_of_tiles(const gemm *g, const block *o, strip *s, tile_job *t,
     t->ahead_share = asks ? s->share : 0;
     if (asks)
         s->ahead += t->count * s->share;
+    t->is_far = asks_itself(g, o, s);
     tile(s->rows, panel, t);
     if (g->k > CHUNK)
         s->sums += t->count * beside;
