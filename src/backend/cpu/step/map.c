@@ -1,5 +1,6 @@
 /* map.c - the step for element-wise nodes: one pass over memory, tile by tile. */
 #include "backend/cpu/map_program.h"
+#include "backend/cpu/worth.h"
 #include "kernel/convert/convert.h"
 #include "plan/finish.h"
 
@@ -93,6 +94,21 @@ static double written(const takt_step *s)
     return bytes;
 }
 
+/* Work that only moves bytes stands still where a task begins: by then what describes it has left
+ * the caches. Of few threads each has tasks of 4 MB therefore; of many, small ones, since some are
+ * slower than others. */
+static size_t longer_tasks(const takt_planner *p, size_t tasks, double flops, double bytes)
+{
+    enum { MANY_THREADS = 8, LEAST_BYTES = 4 << 20 };
+    const takt_worth *w = takt_worth_of(p->step->isas);
+    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    const bool moves = takt_worth_us(w, flops, 0) < takt_worth_us(w, 0, bytes);
+    if (!moves || threads >= MANY_THREADS || tasks <= threads)
+        return tasks;
+    const size_t each = (size_t)(bytes / LEAST_BYTES) / threads, now = tasks / threads;
+    return threads * (each < 1 ? 1 : each < now ? each : now);
+}
+
 static takt_status compile(takt_planner *p)
 {
     enum { PACE = 4 }; /* operations take so long beside those of products */
@@ -113,10 +129,11 @@ static takt_status compile(takt_planner *p)
     s->scratch_each = takt_map_scratch(m);
     s->can_fault = m->can_fault;
     s->fault_id = TAKT_E_DIVIDE;
-    s->task_count =
-        takt_cpu_tasks(p, PACE * cost.flops, bytes, (m->count + TAKT_MAP_TILE - 1) / TAKT_MAP_TILE);
+    const double flops = PACE * cost.flops, moved = bytes + written(s);
+    s->task_count = takt_cpu_tasks(p, flops, bytes, (m->count + TAKT_MAP_TILE - 1) / TAKT_MAP_TILE);
+    s->task_count = longer_tasks(p, s->task_count, flops, moved);
     if (s->task_count == 1)
-        s->task_count = takt_cpu_turns(p, bytes + written(s), m->count / TAKT_MAP_TILE);
+        s->task_count = takt_cpu_turns(p, moved, m->count / TAKT_MAP_TILE);
     return TAKT_OK;
 }
 
