@@ -235,14 +235,15 @@ class Bench:
         return out
 
     def scale(self, row, counts):
-        """Takt with so many threads beside itself with one, where each has the row loaded."""
-        there = {}
-        for count in [1, *counts]:
-            process = self.stable.get(self.takt, count)
-            if process.folder != row.folder:
-                process = self.load(self.takt, row, count)[0]
-            there[count] = process
-        return Scaling(self.machine, self.mode).measure(there)
+        """Takt with so many threads beside itself with one."""
+        def load(is_anew):
+            there = {}
+            for count in [1, *counts]:
+                there[count] = self.stable.get(self.takt, count, is_anew)
+                if there[count].folder != row.folder:
+                    there[count].ask(do="load", folder=row.folder, threads=count)
+            return there
+        return Scaling(self.machine, self.mode).measure(load)
 
     # ---- starting, memory, size ----
 

@@ -73,6 +73,8 @@ class Process:
             self._place(self.cpus, self.cpus)
 
     def _place(self, caller, helpers):
+        if not self.is_alive():  # which the next question tells
+            return
         for name in os.listdir(f"/proc/{self.child.pid}/task"):
             thread = int(name)
             try:
@@ -102,8 +104,10 @@ class Stable:
     def __init__(self, log):
         self.log, self.processes = log, {}
 
-    def get(self, engine, threads):
+    def get(self, engine, threads, is_anew=False):
         process = self.processes.get((engine.name, threads))
+        if process is not None and is_anew:
+            process.close()
         if process is None or not process.is_alive():
             process = Process(engine, threads, self.log)
             self.processes[engine.name, threads] = process

@@ -5,13 +5,14 @@ is (gate.py); one of more threads always counts, since no probe sees all their p
 times must not be divided by each other. Here nothing is gated: the thread that calls is on the same
 processor in all turns of a block, its helpers are on the others, and every block has another
 processor, fast or slow. A gate on the caller's processor would hold the best of them against the
-mean of all.
+mean of all. Two processes that do the same may differ for as long as they live, by where their
+memory lies: more blocks are of new ones.
 """
 import statistics
 import time
 
 LIMIT = 1.02  # of the time of one thread: what others may cost where they are of no use
-AGAIN = 3  # times as many blocks in all, where the first ones leave it open
+AGAIN = 2  # rounds more, where the first leaves it open
 STRIDE = 37  # from processor to processor, past the neighbours, which may share a core
 
 
@@ -38,24 +39,27 @@ class Scaling:
     def __init__(self, machine, mode, clock=time.monotonic):
         self.machine, self.mode, self.clock = machine, mode, clock
 
-    def measure(self, processes):
-        """{threads: ratio to one, interval, blocks} of {threads: process}, 1 among them."""
-        blocks = []
+    def measure(self, load):
+        """{threads: ratio to one, interval, blocks}. load(is_anew) gives {threads: process}, with 1
+        among them, each with the row loaded, new ones if that is said."""
+        blocks = self._round(load(False), 0, self.mode.least)
+        if is_open(self._found(blocks)):
+            for _ in range(AGAIN):
+                blocks += self._round(load(True), len(blocks), 1)
+        return self._found(blocks)
+
+    def _round(self, processes, before, least):
+        """The mode's number of blocks, fewer if they are long; `before`: those that there are."""
+        blocks, start, cpus = [], self.clock(), self.machine.cpus()
         try:
-            self._take(processes, blocks, self.mode.blocks, self.mode.least)
-            if is_open(self._found(blocks)):
-                self._take(processes, blocks, AGAIN * self.mode.blocks, 0)
+            while len(blocks) < self.mode.blocks and \
+                    (len(blocks) < least or self.clock() - start < self.mode.row_s):
+                cpu = cpus[(before + len(blocks)) * STRIDE % len(cpus)]
+                blocks.append(self._block(processes, cpu))
         finally:
             for process in processes.values():
                 process.free()
-        return self._found(blocks)
-
-    def _take(self, processes, blocks, most, least):
-        """Blocks up to so many in all; of long runs the least number, or what time there is."""
-        start, cpus = self.clock(), self.machine.cpus()
-        while len(blocks) < most and \
-                (len(blocks) < least or self.clock() - start < self.mode.row_s):
-            blocks.append(self._block(processes, cpus[len(blocks) * STRIDE % len(cpus)]))
+        return blocks
 
     def _block(self, processes, cpu):
         """The median of each number of threads, there and back."""
