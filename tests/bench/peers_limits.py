@@ -37,6 +37,11 @@ assert limits.cells(gemm)[1:] == ["at least 92.0 %", "91.0 % to 95.0 %",
 narrow = [e for e in limits.limits({"rows": rows}) if e["what"].startswith("one row")]
 assert [sorted(e["rows"]) for e in narrow] == [["gemm_1x1024x1024 1T"], ["add_1m 2T"]], narrow
 assert [limits.cells(e)[3] for e in narrow] == ["held", "missed"], narrow
+called = [{**r, "call": 0.3 if r["threads"] > 1 else 0} for r in rows]
+narrow = [e for e in limits.limits({"rows": called}) if e["what"].startswith("one row")]
+assert [round(e["worst"], 3) for e in narrow] == [0.95, round(8.3 / 9, 3)], narrow
+assert [limits.cells(e)[3] for e in narrow] == ["held", "held"], narrow
+assert [e["what"].endswith("calling the threads") for e in narrow] == [False, True], narrow
 assert limits.cells(all_of["resnet50"])[3] == "missed"
 assert abs(all_of["bytes over f32"]["worst"] - 4) < 1e-9, all_of["bytes over f32"]
 
