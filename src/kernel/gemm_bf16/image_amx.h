@@ -17,20 +17,22 @@ static inline __attribute__((always_inline)) void
 image_product(const takt_bf16_image *m, const image_pass *o, size_t position, const bool two_rows,
               const bool two_panels)
 {
-    const size_t line = (two_panels ? 64 : 32) * sizeof(uint16_t), step = m->channels * 2;
-    const char *b = (const char *)o->b;
+    const size_t line = two_panels ? 128 : 64, step = m->channels * sizeof(uint16_t);
+    const uint16_t *a = m->data + position * m->channels;
     size_t tap = o->p / m->channels, c = o->p % m->channels;
-    for (size_t left = o->k; left > 0; tap++, c = 0) {
-        const uint16_t *a = m->data + position * m->channels + m->at[tap] + c;
-        const size_t run = least(m->channels - c, left);
-        left -= run;
-        for (size_t i = 0; i < run; i += PIECE, a += PIECE, b += 16 * line) {
-            const char *row = (const char *)a;
-            const tile_step now = {row, row + 16 * step, b, b + 64, step, line};
-            tiles_ask(b, 16 * line);
-            TILES_MULTIPLY(_tile_dpbf16ps, now, two_rows, two_panels);
-        }
+    const char *row = (const char *)(a + m->at[tap] + c), *b = (const char *)o->b;
+    tile_step now = {row, row + 16 * step, b, b + 64, step, line};
+    TILES_LOAD(now, two_rows, two_panels);
+    for (size_t left = o->k - PIECE; left > 0; left -= PIECE) {
+        c += PIECE;
+        tap += c == m->channels;
+        c = c == m->channels ? 0 : c;
+        row = (const char *)(a + m->at[tap] + c);
+        b += 16 * line;
+        now = (tile_step){row, row + 16 * step, b, b + 64, step, line};
+        TILES_MULTIPLY_LOADED(_tile_dpbf16ps, true, now, two_rows, two_panels);
     }
+    TILES_MULTIPLY_LOADED(_tile_dpbf16ps, false, now, two_rows, two_panels);
 }
 
 /* `count` sums of positions from `position` on, to the rows of C that they belong to. */

@@ -54,7 +54,7 @@ typedef struct block {
     uint32_t shift;
     size_t steps;           /* of 64 values of k, in all */
     size_t whole;           /* of which B has all */
-    int8_t *last;           /* two tiles of B, completed with zeros, if whole < steps */
+    char *last;             /* two tiles of B, completed with zeros, if whole < steps */
     struct tile_sums *sums; /* two of them */
     uint32_t *row_sums;
     bool is_direct; /* C takes the sums as they are */
@@ -87,9 +87,9 @@ static void pack_block(const block *o)
         o->row_sums[i] = sum_of_row(g, o->row + i);
 }
 
-static const int8_t *panel(const block *o, size_t index)
+static const char *panel(const block *o, size_t index)
 {
-    return o->g->b + (o->col / 16 + index) * o->g->b_panel;
+    return (const char *)o->g->b + (o->col / 16 + index) * o->g->b_panel;
 }
 
 static void complete_b(const block *o)
@@ -117,26 +117,36 @@ typedef struct tiles_of {
     constants f;
 } tiles_of;
 
+/* Where the first of some steps of one tile lies. */
 typedef struct part {
-    const char *a, *a_next;
-    const int8_t *b, *b_next;
+    const char *a, *a_next, *b, *b_next;
     size_t steps;
 } part;
+
+/* The step that is loaded; `next` is loaded then, if there is one. */
+INLINE void step(bool has_next, tile_step next, bool a_unsigned, const bool two_rows,
+                 const bool two_panels)
+{
+    if (has_next && a_unsigned)
+        TILES_MULTIPLY_LOADED(_tile_dpbusd, true, next, two_rows, two_panels);
+    else if (has_next)
+        TILES_MULTIPLY_LOADED(_tile_dpbssd, true, next, two_rows, two_panels);
+    else if (a_unsigned)
+        TILES_MULTIPLY_LOADED(_tile_dpbusd, false, next, two_rows, two_panels);
+    else
+        TILES_MULTIPLY_LOADED(_tile_dpbssd, false, next, two_rows, two_panels);
+}
 
 INLINE void product(const tiles_of *w, const part *p, tile_sums *late, const bool two_rows,
                     const bool two_panels)
 {
     const size_t rows = late->count / (w->o->steps + 1) + 1;
-    for (size_t i = 0; i < p->steps; i++) {
-        const char *b = (const char *)p->b + i * TILE, *b_next = (const char *)p->b_next + i * TILE;
-        const tile_step now = {p->a + i * TILE, p->a_next + i * TILE, b, b_next, STEP, STEP};
-        tiles_ask(b, TILE);
-        if (two_panels)
-            tiles_ask(b_next, TILE);
-        if (w->o->g->a_unsigned)
-            TILES_MULTIPLY(_tile_dpbusd, now, two_rows, two_panels);
-        else
-            TILES_MULTIPLY(_tile_dpbssd, now, two_rows, two_panels);
+    tile_step o = {p->a, p->a_next, p->b, p->b_next, STEP, STEP};
+    if (p->steps > 0)
+        TILES_LOAD(o, two_rows, two_panels);
+    for (size_t i = 1; i <= p->steps; i++) {
+        o = (tile_step){o.a + TILE, o.a_next + TILE, o.b + TILE, o.b_next + TILE, STEP, STEP};
+        step(i < p->steps, o, w->o->g->a_unsigned, two_rows, two_panels);
         finish_some(w->o, &w->f, late, rows);
     }
 }
@@ -152,7 +162,8 @@ INLINE void tile_fixed(const tiles_of *w, size_t first, tile_sums *late, const b
     TILES_WRITTEN(a);
     product(w, &p, late, two_rows, two_panels);
     if (o->whole < o->steps) {
-        p = (part){a + o->whole * TILE, p.a_next + o->whole * TILE, o->last, o->last + TILE, 1};
+        const size_t at = o->whole * TILE;
+        p = (part){a + at, p.a_next + at, o->last, o->last + TILE, 1};
         product(w, &p, late, two_rows, two_panels);
     }
     finish_some(o, &w->f, late, MR);
@@ -278,7 +289,7 @@ static void run(const takt_gemm_i8 *g)
                .shift = (uint32_t)g->a_zero,
                .steps = (g->k + STEP - 1) / STEP,
                .whole = g->k / STEP,
-               .last = (int8_t *)last,
+               .last = last,
                .sums = (tile_sums *)(void *)(last + 2 * TILE),
                .row_sums = (uint32_t *)(void *)(last + 2 * TILE + SUMS_BYTES)};
     o.is_direct = g->requant->to == TAKT_REQUANT_I32 && !g->requant->bias && !g->b_zero && !o.shift;

@@ -11,22 +11,21 @@ INLINE void image_product(const tiles_of *w, size_t position, tile_sums *late,
 {
     const block *o = w->o;
     const takt_i8_image *m = o->g->image;
-    const char *b = (const char *)panel(o, 0), *b_next = (const char *)panel(o, two_panels);
-    const size_t rows = late->count / (o->g->k / STEP) + 1;
-    for (size_t t = 0; t * m->channels < o->g->k; t++) {
-        const char *a = (const char *)m->data + position * m->channels + m->at[t];
-        for (size_t c = 0; c < m->channels; c += STEP, b += TILE, b_next += TILE) {
-            const char *a_next = a + ROWS * m->channels + c;
-            const tile_step now = {a + c, a_next, b, b_next, m->channels, STEP};
-            tiles_ask(b, TILE);
-            if (two_panels)
-                tiles_ask(b_next, TILE);
-            if (a_unsigned)
-                TILES_MULTIPLY(_tile_dpbusd, now, two_rows, two_panels);
-            else
-                TILES_MULTIPLY(_tile_dpbssd, now, two_rows, two_panels);
-            finish_some(o, &w->f, late, rows);
-        }
+    const char *b = panel(o, 0), *b_next = panel(o, two_panels);
+    const size_t steps = o->g->k / STEP, rows = late->count / steps + 1;
+    const char *first = (const char *)m->data + position * m->channels, *a = first + m->at[0];
+    size_t tap = 0, c = 0;
+    tile_step now = {a, a + ROWS * m->channels, b, b_next, m->channels, STEP};
+    TILES_LOAD(now, two_rows, two_panels);
+    for (size_t i = 1; i <= steps; i++) {
+        c += STEP;
+        tap += c == m->channels;
+        c = c == m->channels ? 0 : c;
+        a = i < steps ? first + m->at[tap] + c : a;
+        now = (tile_step){a,   a + ROWS * m->channels, b + i * TILE, b_next + i * TILE, m->channels,
+                          STEP};
+        step(i < steps, now, a_unsigned, two_rows, two_panels);
+        finish_some(o, &w->f, late, rows);
     }
 }
 

@@ -16,12 +16,17 @@ INLINE void sums_of_image(work *w, const strip *s, const panel *o, const bool tw
     for (size_t first = 0; first < g->k; first += CHUNK, b += w->next) {
         const size_t k = least(g->k - first, CHUNK);
         const uint16_t *at = b + (g->b_first + o->col) * k;
-        for (size_t p = 0; p < k; p += PIECE, at += PIECE / GROUP * line) {
-            step(s, m->at[tap] + c, at, two_rows, two_panels);
-            finish_late(w, rows);
+        tile_step now = step_at(s, m->at[tap] + c, at, two_panels);
+        TILES_LOAD(now, two_rows, two_panels);
+        for (size_t p = PIECE; p <= k; p += PIECE) {
+            const bool has_next = p < k;
+            at += PIECE / GROUP * line;
             c += PIECE;
             tap += c == m->channels;
             c = c == m->channels ? 0 : c;
+            now = step_at(s, has_next ? m->at[tap] + c : 0, at, two_panels);
+            step(has_next, now, two_rows, two_panels);
+            finish_late(w, rows);
         }
     }
 }

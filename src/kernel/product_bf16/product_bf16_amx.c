@@ -102,15 +102,22 @@ INLINE void finish_late(work *w, size_t rows)
 
 /* ---- products ---- */
 
-INLINE void step(const strip *s, size_t a, const uint16_t *b, const bool two_rows,
-                 const bool two_panels)
+/* Values of k from `a` on, whose rows of B are at `b`. */
+INLINE tile_step step_at(const strip *s, size_t a, const uint16_t *b, const bool two_panels)
 {
     const char *columns = (const char *)b;
-    const tile_step now = {
+    return (tile_step){
         (const char *)(s->a + a), (const char *)(s->a_next + a), columns, columns + 64, s->line,
         two_panels ? 128 : 64};
-    tiles_ask(b, two_panels ? 2048 : 1024);
-    TILES_MULTIPLY(_tile_dpbf16ps, now, two_rows, two_panels);
+}
+
+/* The step that is loaded; `next` is loaded then, if there is one. */
+INLINE void step(bool has_next, tile_step next, const bool two_rows, const bool two_panels)
+{
+    if (has_next)
+        TILES_MULTIPLY_LOADED(_tile_dpbf16ps, true, next, two_rows, two_panels);
+    else
+        TILES_MULTIPLY_LOADED(_tile_dpbf16ps, false, next, two_rows, two_panels);
 }
 
 /* The last k, less than a piece: B is completed with zeros, as A was. */
@@ -121,7 +128,8 @@ INLINE void last_step(const strip *s, size_t a, const uint16_t *b, size_t k, con
     uint16_t right[TILE * 64] = {0};
     memcpy(right, b, round_up(k, GROUP) / GROUP * line * sizeof *right);
     TILES_WRITTEN(right);
-    step(s, a, right, two_rows, two_panels);
+    const tile_step now = step_at(s, a, right, two_panels);
+    TILES_MULTIPLY(_tile_dpbf16ps, now, two_rows, two_panels);
 }
 
 INLINE void sums_of(work *w, const strip *s, const panel *o, const bool two_rows,
@@ -135,8 +143,13 @@ INLINE void sums_of(work *w, const strip *s, const panel *o, const bool two_rows
         /* What lies before a panel in its chunk depends on the chunk's k. */
         const uint16_t *at = b + (g->b_first + o->col) * round_up(k, GROUP);
         size_t p = 0;
-        for (; p + w->piece <= k; p += w->piece, at += w->piece / GROUP * line) {
-            step(s, first + p, at, two_rows, two_panels);
+        tile_step now = step_at(s, first, at, two_panels);
+        if (w->piece <= k)
+            TILES_LOAD(now, two_rows, two_panels);
+        for (size_t end; (end = p + w->piece) <= k; p = end) {
+            at += w->piece / GROUP * line;
+            now = step_at(s, first + end, at, two_panels);
+            step(end + w->piece <= k, now, two_rows, two_panels);
             finish_late(w, rows);
         }
         if (p < k)

@@ -94,20 +94,19 @@ typedef struct tile_step {
     } while (0)
 #define TILES_MULTIPLY_LOADED(dp, has_next, next, two_rows, two_panels)                            \
     do {                                                                                           \
-        const size_t step_ = 16 * (next).b_line;                                                   \
-        tiles_ask_quarter((next).b, step_, 0);                                                     \
+        tiles_ask_quarter(&(next), 0, two_panels);                                                 \
         dp(SUM_00, A_0, B_0);                                                                      \
-        tiles_ask_quarter((next).b, step_, 1);                                                     \
+        tiles_ask_quarter(&(next), 1, two_panels);                                                 \
         if (two_panels)                                                                            \
             dp(SUM_01, A_0, B_1);                                                                  \
-        tiles_ask_quarter((next).b, step_, 2);                                                     \
+        tiles_ask_quarter(&(next), 2, two_panels);                                                 \
         if (has_next)                                                                              \
             _tile_loadd(A_0, (next).a, (next).a_line);                                             \
         if ((two_rows) && (two_panels))                                                            \
             dp(SUM_11, A_1, B_1);                                                                  \
         if ((has_next) && (two_panels))                                                            \
             _tile_stream_loadd(B_1, (next).b_next, (next).b_line);                                 \
-        tiles_ask_quarter((next).b, step_, 3);                                                     \
+        tiles_ask_quarter(&(next), 3, two_panels);                                                 \
         if (two_rows)                                                                              \
             dp(SUM_10, A_1, B_0);                                                                  \
         if ((has_next) && (two_rows))                                                              \
@@ -116,22 +115,17 @@ typedef struct tile_step {
             _tile_stream_loadd(B_0, (next).b, (next).b_line);                                      \
     } while (0)
 
-/* Asks for a quarter of the `bytes` that follow those of the step whose B is at `b`. */
-static inline __attribute__((always_inline)) void tiles_ask_quarter(const void *b, size_t bytes,
-                                                                    const size_t quarter)
+/* Asks for a quarter of what follows the B of step `o`: two panels are line by line one piece, or
+ * two pieces. */
+static inline __attribute__((always_inline)) void
+tiles_ask_quarter(const tile_step *o, const size_t quarter, const bool two_panels)
 {
-    const uintptr_t next = (uintptr_t)b + bytes + quarter * bytes / 4; /* may be behind the end */
-    for (size_t i = 0; i < bytes / 4; i += 64)
-        _mm_prefetch((const char *)(next + i), _MM_HINT_T0);
-}
-
-/* Asks for what the second step from now reads of B, `bytes` a step: tile registers are too few for
- * loads to be begun that early. */
-static inline __attribute__((always_inline)) void tiles_ask(const void *b, const size_t bytes)
-{
-    const uintptr_t next = (uintptr_t)b + 2 * bytes; /* may lie behind the end */
-    for (size_t i = 0; i < bytes; i += 64)
-        _mm_prefetch((const char *)(next + i), _MM_HINT_T0);
+    const bool is_two = two_panels && o->b_line == 64;
+    const size_t bytes = 16 * o->b_line, some = is_two ? bytes / 2 : bytes / 4;
+    const char *b = is_two && quarter >= 2 ? o->b_next : o->b;
+    const uintptr_t from = (uintptr_t)b + bytes + (is_two ? quarter % 2 : quarter) * some;
+    for (size_t i = 0; i < some; i += 64)
+        _mm_prefetch((const char *)(from + i), _MM_HINT_T0); /* may be behind the end */
 }
 
 /* Asks for the line of memory at `to`, which will be written. */
