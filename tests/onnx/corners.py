@@ -299,6 +299,14 @@ def regions():
             {"x": x, "r": ([1, 5], [0.0, 0, 0, 1, 1], F32)}, {"y": ([1, 1, 1, 2], [3.0, 4], F32)})
 
 
+def shifts():
+    for direction, want in (("LEFT", [2, 128, 0, 0]), ("RIGHT", [0, 0, 0, 255])):
+        written(f"BitShift {direction} by what is given", "BitShift", [
+            node("BitShift", ["x", "n"], ["y"], direction=direction)],
+                {"x": ([4], [1, 1, 255, 255 if direction == "RIGHT" else 0], U8),
+                 "n": ([4], [1, 7, 8, 0], U8)}, {"y": ([4], want, U8)})
+
+
 def alone():
     """A file without a name is the only input's, also where its values are built in."""
     x = ([3], [1.0, 0, 2], F32)
@@ -315,6 +323,7 @@ def alone():
 if __name__ == "__main__":
     alone()
     regions()
+    shifts()
     sizes()
     slices()
     named_slices()
@@ -323,4 +332,4 @@ if __name__ == "__main__":
     broadcasts()
     loops()
     print(f"{count} models, {len(failures)} failed")
-    sys.exit(1 if failures or count < 56 else 0)
+    sys.exit(1 if failures or count < 58 else 0)

@@ -51,19 +51,31 @@ static bool modulo(takt_emit *e, const takt_node *n)
     return true;
 }
 
-/* BitShift is for unsigned numbers and leaves shifts by the width or more open. */
+static bool stays_within(const takt_tensor *by, takt_dtype dtype)
+{
+    size_t i = 0;
+    while (by != NULL && i < takt_tensor_count(by) &&
+           (uint64_t)takt_dtype_get_i(dtype, takt_tensor_data(by), i) <
+               (uint64_t)takt_dtype_bits(dtype))
+        i++;
+    return by != NULL && i == takt_tensor_count(by);
+}
+
+/* BitShift is for unsigned numbers and leaves shifts by the width or more open: ours give 0. */
 static bool shift(takt_emit *e, const takt_node *n)
 {
     const takt_dtype dtype = n->type[0].dtype;
-    const takt_tensor *by = takt_emit_constant(e, 1);
-    if (!takt_dtype_is_unsigned(dtype) || by == NULL)
+    if (!takt_dtype_is_unsigned(dtype))
         return false;
-    for (size_t i = 0; i < takt_tensor_count(by); i++)
-        if ((uint64_t)takt_dtype_get_i(dtype, takt_tensor_data(by), i) >=
-            (uint64_t)takt_dtype_bits(dtype))
-            return false;
+    const bool is_open = !stays_within(takt_emit_constant(e, 1), dtype);
+    const char *x = takt_emit_in(e, 0), *by = takt_emit_in(e, 1);
     takt_emit_s(e, "direction", n->op == &takt_op_shl ? "LEFT" : "RIGHT");
-    takt_emit_2(e, "BitShift", e->out, takt_emit_in(e, 0), takt_emit_in(e, 1));
+    const char *y = takt_emit_2(e, "BitShift", is_open ? takt_emit_fresh(e) : e->out, x, by);
+    if (!is_open)
+        return true;
+    const char *width = takt_emit_scalar(e, dtype, takt_dtype_bits(dtype));
+    const char *is_within = takt_emit_2(e, "Less", takt_emit_fresh(e), by, width);
+    takt_emit_3(e, "Where", e->out, is_within, y, takt_emit_scalar(e, dtype, 0));
     return true;
 }
 
