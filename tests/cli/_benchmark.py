@@ -2,6 +2,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 
 import _ceilings
@@ -19,9 +20,15 @@ def call(line):
                           env=ENVIRONMENT, check=False)
 
 
+def hear_interrupts():
+    """Jobs in the background of a shell are started deaf to them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(line, **more):
     """The same, without waiting for its end."""
-    return subprocess.Popen([TOOL, *line.split()], cwd=TMP, **{"env": ENVIRONMENT, **more})
+    return subprocess.Popen([TOOL, *line.split()], cwd=TMP, preexec_fn=hear_interrupts,
+                            **{"env": ENVIRONMENT, **more})
 
 
 def held(line, code=0, text=None):
