@@ -1,8 +1,9 @@
 /* file.c - files of the operating system: read in place, replaced only as a whole.
  *
- * A created file is written under a name of its own in the target's folder. Commit makes it
- * durable, renames it over the target, and makes the rename durable; until then the target is as it
- * was.
+ * A created file is written in the target's folder without a name, so that nothing is left of it
+ * if the process is killed, or under a name of its own where the file system has no such files.
+ * Commit makes it durable, renames it over the target, and makes the rename durable; until then the
+ * target is as it was.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,9 +24,9 @@ struct takt_file {
     int fd;
     int dir; /* folder of a created file, else -1 */
     bool is_committed;
-    size_t size; /* of this record */
-    char temp[TEMP_NAME];
-    char name[]; /* of the target in `dir` */
+    size_t size;          /* of this record */
+    char temp[TEMP_NAME]; /* "": it has no name yet */
+    char name[];          /* of the target in `dir` */
 };
 
 static int new_file(const takt_allocator *memory, const char *name, takt_file **file)
@@ -137,12 +138,39 @@ static int check_target(int dir, const char *name)
     return S_ISREG(about.st_mode) || S_ISLNK(about.st_mode) ? 0 : ESPIPE;
 }
 
+static void make_name(takt_file *f, int attempt)
+{
+    snprintf(f->temp, sizeof f->temp, ".takt-%ld-%llx-%d.tmp", (long)getpid(),
+             (unsigned long long)takt_os_now_ns(NULL), attempt);
+}
+
+/* How a file without a name is called where it gets one. */
+static void name_by_number(const takt_file *f, char to[static 32])
+{
+    snprintf(to, 32, "/proc/self/fd/%d", f->fd);
+}
+
+static bool create_nameless(takt_file *f)
+{
+    char path[32];
+    f->fd = openat(f->dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    if (f->fd < 0)
+        return false;
+    name_by_number(f, path);
+    if (access(path, F_OK) == 0)
+        return true;
+    close(f->fd);
+    f->fd = -1;
+    return false;
+}
+
 static int create_temp(takt_file *f)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    if (create_nameless(f))
+        return 0;
     for (int i = 0; i < ATTEMPTS; i++) {
-        snprintf(f->temp, sizeof f->temp, ".takt-%ld-%llx-%d.tmp", (long)getpid(),
-                 (unsigned long long)takt_os_now_ns(NULL), i);
+        make_name(f, i);
         f->fd = openat(f->dir, f->temp, flags, 0666);
         if (f->fd >= 0)
             return 0;
@@ -151,6 +179,23 @@ static int create_temp(takt_file *f)
     }
     const int error = errno;
     f->temp[0] = '\0'; /* none of ours to remove */
+    return error;
+}
+
+/* Only for the moment until it is renamed: a link cannot take the place of a file. */
+static int give_name(takt_file *f)
+{
+    char path[32];
+    name_by_number(f, path);
+    for (int i = 0; i < ATTEMPTS; i++) {
+        make_name(f, i);
+        if (linkat(AT_FDCWD, path, f->dir, f->temp, AT_SYMLINK_FOLLOW) == 0)
+            return 0;
+        if (errno != EEXIST)
+            break;
+    }
+    const int error = errno;
+    f->temp[0] = '\0';
     return error;
 }
 
@@ -244,6 +289,8 @@ static int commit(void *user, takt_file *file)
         return EBADF;
     /* After a failed fsync the kernel may have dropped the pages: never try the same file again. */
     int error = fsync(file->fd) != 0 ? errno : 0;
+    if (error == 0 && file->temp[0] == '\0')
+        error = give_name(file);
     const int closed = close(file->fd) != 0 ? errno : 0;
     file->fd = -1;
     if (error != 0 || (closed != 0 && closed != EINTR))

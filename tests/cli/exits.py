@@ -77,6 +77,32 @@ with start(LARGE, "--repeat", "200000000", "--monitor", "--interval", "10ms") as
     _, errors = process.communicate()
     expect(process.returncode == 130 and "error[TAKT5006]" in errors, errors)
 
+# Killed while a file is written: the folder is as it was.
+def is_writing(process, folder):
+    """Whether it has a file open there that has no name."""
+    files = f"/proc/{process.pid}/fd"
+    try:
+        links = [os.readlink(os.path.join(files, one)) for one in os.listdir(files)]
+    except FileNotFoundError:
+        return False
+    return any(link.startswith(folder) and link.endswith(" (deleted)") for link in links)
+
+
+killed = path("killed")
+os.makedirs(killed, exist_ok=True)
+for _ in range(20):
+    with subprocess.Popen([TOOL, "compile", LARGE, "-o", os.path.join(killed, "large.taktp")],
+                          env=CLEAN, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None and not is_writing(process, killed):
+            time.sleep(0.001)
+        process.kill()
+    if process.returncode == -signal.SIGKILL:
+        expect(not os.listdir(killed), f"left behind: {os.listdir(killed)}")
+        break
+    os.remove(os.path.join(killed, "large.taktp"))
+else:
+    print("SKIP killed: the file system has no files without names")
+
 # A reader that goes away, and a full disk.
 expect(takt("help").returncode == 0, "takt help")
 with open("/dev/full", "w", encoding="utf-8") as full:
