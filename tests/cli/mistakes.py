@@ -32,6 +32,9 @@ fails(2, "run", MLP, "--shape", "y:2x784", says=["the model has no input called 
 fails(2, "run", MLP, "--shape", "X:2x784", says=["no input called X", "did you mean x?"])
 for misspelt, meant in (("-fuze", "fuse"), ("+licenced", "licensed"), ("-al", "all")):
     fails(2, "run", MLP, "--pass", misspelt, says=[f"did you mean {meant}?"])
+expect(succeeds("ops", "Relu") == succeeds("ops", "relu"), "ONNX's name of an operation")
+fails(2, "ops", "Gemm", says=["no operation called Gemm", "ONNX's Gemm is read"])
+fails(2, "explain", "nonsense", says=["nonsense is neither a file nor the number of an error"])
 fails(2, "explain", "1999", says=["there is no error 1999"])
 fails(2, "explain", "99999", says=["there is no error 99999", "takt explain --list"])
 fails(2, "help", "rum", says=["there is no verb rum", "did you mean `takt run`?"])

@@ -236,16 +236,47 @@ static void onnx_json(takt_report *r)
     takt_json_close(&r->json, ']');
 }
 
+/* By its own name or by that of ONNX; NULL if it is neither. */
+static const takt_op *find_op(const char *name)
+{
+    const takt_op *op = takt_op_find(name, strlen(name));
+    for (size_t i = 0; i < takt_op_count && op == NULL; i++)
+        for (size_t k = 0; k < 4 && takt_ops[i]->onnx[k].name != NULL; k++)
+            if (strcmp(takt_ops[i]->onnx[k].name, name) == 0)
+                op = takt_ops[i];
+    return op;
+}
+
+typedef struct wanted {
+    const char *name;
+    bool is_read;
+} wanted;
+
+static void look_for(void *user, const char *name, const char *domain, const char *missing)
+{
+    wanted *w = user;
+    (void)domain;
+    w->is_read = w->is_read || (missing == NULL && strcmp(name, w->name) == 0);
+}
+
+static takt_status unknown_op(takt_ctx *ctx, const char *name)
+{
+    const char *nearest = takt_op_nearest(name);
+    wanted w = {.name = name};
+    takt_onnx_each(look_for, &w);
+    takt_fail(ctx, TAKT_E_UNKNOWN_OP, "there is no operation called %s", name);
+    if (w.is_read)
+        return takt_fail_hint(ctx, "ONNX's %s is read, and becomes several of ours", name);
+    return nearest != NULL ? takt_fail_hint(ctx, "did you mean %s?", nearest)
+                           : takt_fail_hint(ctx, "`takt ops` lists them");
+}
+
 takt_status takt_op_list(takt_ctx *ctx, const char *name, takt_format format, takt_sink_fn *sink,
                          void *user)
 {
-    const takt_op *op = name != NULL ? takt_op_find(name, strlen(name)) : NULL;
-    if (name != NULL && op == NULL) {
-        const char *nearest = takt_op_nearest(name);
-        takt_fail(ctx, TAKT_E_UNKNOWN_OP, "there is no operation called %s", name);
-        return nearest != NULL ? takt_fail_hint(ctx, "did you mean %s?", nearest)
-                               : takt_fail_hint(ctx, "`takt ops` lists them");
-    }
+    const takt_op *op = name != NULL ? find_op(name) : NULL;
+    if (name != NULL && op == NULL)
+        return unknown_op(ctx, name);
     takt_report r;
     takt_report_begin(&r, ctx, format);
     if (r.is_json) {

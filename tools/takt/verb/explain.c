@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "tool.h"
 
@@ -119,6 +120,10 @@ static int run(takt_tool *t)
     char digits[16];
     if (t->arg_count > 0 && error_id(t->args[0], digits)[0] != '\0')
         return explain_error(t, digits);
+    if (t->arg_count > 0 && access(tool_readable(t->args[0]), F_OK) != 0 &&
+        strpbrk(t->args[0], "./") == NULL)
+        return tool_usage_error(t, 1003, "`takt explain --list` lists the errors",
+                                "%s is neither a file nor the number of an error", t->args[0]);
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
