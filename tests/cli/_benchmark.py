@@ -20,14 +20,15 @@ def call(line):
                           env=ENVIRONMENT, check=False)
 
 
-def hear_interrupts():
-    """Jobs in the background of a shell are started deaf to them."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def hear_signals():
+    """A job in the background is deaf to SIGINT, one under nohup to SIGHUP, and so are its own."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def start(line, **more):
     """The same, without waiting for its end."""
-    return subprocess.Popen([TOOL, *line.split()], cwd=TMP, preexec_fn=hear_interrupts,
+    return subprocess.Popen([TOOL, *line.split()], cwd=TMP, preexec_fn=hear_signals,
                             **{"env": ENVIRONMENT, **more})
 
 
