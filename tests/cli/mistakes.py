@@ -1,6 +1,8 @@
 """mistakes.py - what people type by mistake is answered with what they meant."""
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import zipfile
@@ -68,6 +70,29 @@ expect(told.count("error 2201") == 1, told)
 write("red\x1b[31m.takt", "model m(x: f32[2]) { return x }")
 told = fails(1, "run", path("red[31m.takt"), says=["did you mean", "red?[31m.takt?"])
 expect("\x1b" not in told, repr(told))
+
+# A file that cannot be written stays as it was, and nothing lies beside it: files of 4096 bytes.
+small = path("small")
+os.makedirs(small, exist_ok=True)
+page = os.path.join(small, "page.html")
+with open(page, "w", encoding="utf-8") as file:
+    file.write("as it was")
+
+
+def limit_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+for words in (["profile", MLP, "--duration", "50ms", "-o", page], ["compile", MLP, "-o", "m.taktp"],
+              ["benchmark", "run", MLP, "--iterations", "500", "--format", "json", "-o", page]):
+    words = [os.path.join(small, word) if word == "m.taktp" else word for word in words]
+    fails(1, *words, says=["error[TAKT3003]", "File too large"], preexec_fn=limit_files,
+          restore_signals=False, env={"XDG_CACHE_HOME": path("cache")})
+    expect(os.listdir(small) == ["page.html"], f"{words}: {os.listdir(small)}")
+    with open(page, encoding="utf-8") as file:
+        expect(file.read() == "as it was", f"{words}: the old file is gone")
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 
 # What was measured is shown although the disk is full.
 full = takt("profile", MLP, "--duration", "50ms", "--trace", "/dev/full",

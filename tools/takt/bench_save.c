@@ -3,21 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench_job.h"
 
-/* A file that may be replaced as a whole: links, pipes and devices are written through. */
-static bool is_plain(const char *path)
-{
-    struct stat found;
-    return lstat(path, &found) == 0 ? S_ISREG(found.st_mode) : errno == ENOENT;
-}
-
 void bench_keep(bench_job *j)
 {
-    if (j->cannot_keep || strcmp(j->path, "-") == 0 || !is_plain(j->path))
+    if (j->cannot_keep || strcmp(j->path, "-") == 0 || !tool_is_plain(j->path))
         return;
     /* It was said; the measurement goes on, and its end is shown if it cannot be written either. */
     j->cannot_keep = bench_save(j, j->path, j->format) != TAKT_EXIT_OK;
@@ -28,7 +20,8 @@ int bench_save(bench_job *j, const char *path, takt_bench_format format)
     tool_buffer text = {0};
     char part[4096];
     const int length = snprintf(part, sizeof part, "%s.part", path);
-    const bool by_name = strcmp(path, "-") != 0 && (size_t)length < sizeof part && is_plain(path);
+    const bool by_name =
+        strcmp(path, "-") != 0 && (size_t)length < sizeof part && tool_is_plain(path);
     const int code = tool_finish(j->t, takt_bench_write(j->bench, format, tool_to_buffer, &text));
     if (code != TAKT_EXIT_OK) {
         free(text.at);
@@ -39,8 +32,15 @@ int bench_save(bench_job *j, const char *path, takt_bench_format format)
         free(text.at);
         return TAKT_EXIT_OK;
     }
-    const int saved = tool_buffer_save(j->t, &text, by_name ? part : path);
-    if (saved == TAKT_EXIT_OK && by_name && rename(part, path) != 0)
-        return tool_cannot_write(j->t, path);
-    return saved;
+    if (!by_name)
+        return tool_buffer_save(j->t, &text, path);
+    /* It is saved every second: nobody waits for the disk meanwhile. */
+    const bool is_saved = tool_write_through(&text, part) == 0 && rename(part, path) == 0;
+    const int error = errno;
+    free(text.at);
+    if (is_saved)
+        return TAKT_EXIT_OK;
+    unlink(part);
+    errno = error;
+    return tool_cannot_write(j->t, path);
 }

@@ -157,21 +157,44 @@ bool tool_can_write(const takt_tool *t, const char *path, int *code)
     return true;
 }
 
+bool tool_is_plain(const char *path)
+{
+    struct stat found;
+    return lstat(path, &found) == 0 ? S_ISREG(found.st_mode) : errno == ENOENT;
+}
+
+/* As a whole, in place of what was there; false if that cannot be begun here. */
+static bool replace(const takt_tool *t, const tool_buffer *b, const char *path, int *error)
+{
+    const takt_files *files = takt_ctx_files(t->ctx);
+    takt_file *file;
+    if (!tool_is_plain(path) || files->create(files->user, path, &file) != 0)
+        return false;
+    *error = files->write(files->user, file, b->at, b->length);
+    if (*error == 0)
+        *error = files->commit(files->user, file);
+    files->close(files->user, file);
+    return true;
+}
+
+int tool_write_through(const tool_buffer *b, const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    bool good = file != NULL && fwrite(b->at, 1, b->length, file) == b->length;
+    good = (file == NULL || fclose(file) == 0) && good;
+    return good ? 0 : (errno != 0 ? errno : EIO);
+}
+
 int tool_buffer_save(const takt_tool *t, tool_buffer *b, const char *path)
 {
-    int code = TAKT_EXIT_OK;
-    if (strcmp(path, "-") == 0) {
+    int error = 0;
+    if (strcmp(path, "-") == 0)
         fwrite(b->at, 1, b->length, stdout); /* main() looks at the stream's state */
-    } else {
-        FILE *file = fopen(path, "wb");
-        bool good = file != NULL && fwrite(b->at, 1, b->length, file) == b->length;
-        good = (file == NULL || fclose(file) == 0) && good;
-        if (!good)
-            code = fail_to_write(t, path, errno);
-    }
+    else if (!replace(t, b, path, &error))
+        error = tool_write_through(b, path);
     free(b->at);
     *b = (tool_buffer){0};
-    return code;
+    return error != 0 ? fail_to_write(t, path, error) : TAKT_EXIT_OK;
 }
 
 /* ---- figures ---- */

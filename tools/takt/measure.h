@@ -38,7 +38,12 @@ int tool_to_buffer(void *user, const char *text, size_t length);
 int tool_cannot_write(const takt_tool *t, const char *path);
 /* Found out before anything is measured; "-" can always be. False: printed, `*code` set. */
 bool tool_can_write(const takt_tool *t, const char *path, int *code);
-/* Writes it to `path` ("-": standard output) and frees it; prints what went wrong. */
+/* A file that may be replaced as a whole: links, pipes and devices are written through. */
+bool tool_is_plain(const char *path);
+/* Into what stands at `path`, or a new file; 0 or errno. */
+int tool_write_through(const tool_buffer *b, const char *path);
+/* Writes it to `path` ("-": standard output) and frees it; prints what went wrong. What was there
+ * stays until all is written. */
 int tool_buffer_save(const takt_tool *t, tool_buffer *b, const char *path);
 
 uint64_t tool_now_ns(void);
