@@ -112,7 +112,7 @@ static span cell_of(span row, const column *c)
     return s;
 }
 
-/* Marks the characters at which no row is blank; `taken` has room for the longest. */
+/* Marks the places at which a row has no blank; `taken` has room for the longest. */
 static void mark_taken(const table *t, bool *taken)
 {
     for (size_t i = 0; i < t->line_count; i++) {
