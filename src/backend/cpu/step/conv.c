@@ -2,7 +2,7 @@
  *
  * A 1x1 convolution with channels last is a product on the data as it lies. Otherwise each task
  * gathers the patches of a block of positions into its scratch and multiplies them there, so that
- * the patch matrix never exists as a whole (conv/image.c does without patches in bf16, conv/near.c
+ * the patch matrix never exists as a whole (conv/bf16_image.c does without patches, conv/near.c
  * with few channels). The sum's order is that of a product over the flat (taps, channels).
  */
 #include "op/util/conv.h"
