@@ -76,10 +76,30 @@ static bool read_source(takt_frame *f, loop *l)
     return false;
 }
 
+/* What is known while the model is built would have its old value in every turn, and afterwards. */
+static bool may_assign(takt_frame *f, const loop *l)
+{
+    bool good = true;
+    for (size_t i = 0; i < l->carried.count; i++) {
+        const takt_symbol *name = l->carried.at[i];
+        const takt_value *v = name != l->at->name ? takt_frame_find(f, name) : NULL;
+        if (v == NULL || v->kind == TAKT_V_TENSOR || v->kind == TAKT_V_POISON)
+            continue;
+        takt_complain(f, l->at, TAKT_E_CALL,
+                      "begin with a tensor, such as constant(f32[], 0), or take another name",
+                      "the loop assigns to %s, which is %s outside: it carries tensors alone",
+                      name->text, takt_value_kind_text(v));
+        good = false;
+    }
+    return good;
+}
+
 static bool find_names(takt_frame *f, loop *l)
 {
     takt_names_walk(l->at->b, true, &l->carried);
     takt_names_walk(l->at->b, false, &l->used);
+    if (!may_assign(f, l))
+        return false;
     takt_names_keep_tensors(f, &l->carried);
     takt_names_keep_tensors(f, &l->used);
     if (l->carried.is_full || l->used.is_full) {
