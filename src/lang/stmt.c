@@ -203,7 +203,7 @@ static void repeat(takt_frame *f, const takt_ast *a)
     if (v.kind != TAKT_V_INT || v.i < 0) {
         takt_complain(f, a->a, TAKT_E_CALL,
                       v.kind == TAKT_V_DIM || v.kind == TAKT_V_TENSOR
-                          ? "a count that is known only at run time needs loop(...)"
+                          ? "a count that is known only at run time is `for i in count { ... }`"
                           : NULL,
                       "repeat takes a number of times, not %s",
                       takt_value_text(f->graph, &v, text));
@@ -235,7 +235,7 @@ static void condition(takt_frame *f, const takt_ast *a)
             takt_complain(
                 f, a->a, TAKT_E_CALL,
                 c.kind == TAKT_V_TENSOR
-                    ? "a choice at run time is select(c, a, b) or if(c, then=graph..., else=...)"
+                    ? "a choice at run time is `a if c else b`, or select(c, a, b) for each element"
                     : NULL,
                 "the condition is %s, not a truth value known now", takt_value_kind_text(&c));
             return;
