@@ -1,44 +1,18 @@
-/* conv.c - convolution as a product: rows are output positions, columns output channels.
- *
- * A 1x1 convolution with channels last is a product on the data as it lies. Otherwise each task
- * gathers the patches of a block of positions into its scratch and multiplies them there, so that
- * the patch matrix never exists as a whole (conv/bf16_image.c does without patches, conv/near.c
- * with few channels). The sum's order is that of a product over the flat (taps, channels).
+/* conv.c - convolution as a product: which kernel, how the weights are packed, and how the work is
+ * cut. conv/product.c is one task of it; conv/bf16_image.c does without patches, conv/near.c with
+ * few channels.
  */
 #include "op/util/conv.h"
 #include "backend/cpu/conv/bf16_image.h"
-#include "backend/cpu/conv/end.h"
 #include "backend/cpu/conv/generic.h"
 #include "backend/cpu/conv/near.h"
 #include "backend/cpu/conv/patch.h"
-#include "backend/cpu/conv/run.h"
-#include "backend/cpu/cut.h"
-#include "backend/cpu/narrow.h"
+#include "backend/cpu/conv/product.h"
 #include "base/size.h"
 #include "op/util/narrow.h"
 
 enum { DIRECT_ROW = 2, GATHERED_ROW = 3, TAP = 60 }; /* costs in rows by panels, in operations */
 enum { PATCH_BYTES = 256 << 10, ASKED_BYTES = 16 << 20, ROWS_MIN = 48, ROWS_MAX = 192 };
-
-typedef struct facts {
-    takt_conv_shape shape;
-    takt_conv_memory memory;
-    takt_conv_end end;
-    takt_gemm_f32_fn *run;
-    takt_panels panels;
-    size_t w;                  /* index into step->in */
-    bool is_packed;            /* w is packed already */
-    takt_narrow narrow;        /* what it is packed as */
-    takt_ctx *ctx;             /* for packing at plan time */
-    size_t w_count;            /* elements of w */
-    size_t packed_at;          /* else: offset of the packed form in shared scratch */
-    bool is_direct;            /* patches are rows of x */
-    size_t group_floats, rows; /* packed weights of a group; positions of a block */
-    size_t grain;              /* rows of a tile */
-    takt_cut cut;
-    const takt_gemm_walk *walk;      /* as the caller said, or NULL */
-    size_t patches, tile, registers; /* offsets in a worker's scratch; the kernel's comes first */
-} facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
@@ -56,132 +30,19 @@ static const char *absorbs(const takt_graph *g, takt_id anchor, takt_id node)
     return takt_epilogue_absorbs(g, anchor, node);
 }
 
-/* ---- running ---- */
-
-/* What one call of the product computes. */
-typedef struct block {
-    size_t group, row, rows, column, columns; /* columns: channels of the group */
-    const void *weights;
-} block;
-
-/* A block of C, [rows][columns], to where channels come first. */
-static void spread(const takt_conv_shape *s, const block *b, const float *from, float *y)
-{
-    for (size_t c = 0; c < b->columns; c++) {
-        float *channel = y + (b->group * s->cout + b->column + c) * s->y_channel;
-        for (size_t r = 0; r < b->rows; r++) {
-            const size_t row = b->row + r;
-            channel[row / s->positions * s->y_sample + row % s->positions] =
-                from[r * b->columns + c];
-        }
-    }
-}
-
-static void multiply(const takt_step *s, const takt_task *t, const block *b, const float *x)
-{
-    const facts *f = s->data;
-    const takt_conv_shape *c = &f->shape;
-    char *own = t->scratch_own;
-    const size_t outputs = c->groups * c->cout, first = b->group * c->cout + b->column;
-    takt_conv_ending ending = {.end = &f->end,
-                               .run = {.epilogue = &f->end.epilogue,
-                                       .step = s,
-                                       .task = t,
-                                       .registers = own + f->registers,
-                                       .row = b->row,
-                                       .column = first}};
-    takt_epilogue_f32 epilogue;
-    const bool ends = takt_conv_end_for(&ending, &epilogue);
-    float *y = takt_conv_out(&f->memory, s, t), *tile = (float *)(void *)(own + f->tile);
-    takt_gemm_stored stored;
-    takt_gemm_f32 g = {.m = b->rows,
-                       .n = b->columns,
-                       .k = c->k_row,
-                       .a = x,
-                       .a_row = f->is_direct ? c->x_at[2] : c->k_row,
-                       .a_col = 1,
-                       .b_n = c->cout,
-                       .b_first = b->column,
-                       .c = c->is_nhwc ? y + b->row * outputs + first : tile,
-                       .ldc = c->is_nhwc ? outputs : b->columns,
-                       .epilogue = ends ? &epilogue : NULL,
-                       .scratch = t->scratch_own,
-                       .walk = f->walk};
-    takt_narrow_use(&g, &f->narrow, b->weights, takt_panels_columns(f->panels, c->cout), &stored);
-    f->run(&g);
-    if (!c->is_nhwc)
-        spread(c, b, tile, y);
-}
-
-static const char *packed_weights(const takt_step *s, const takt_task *t)
-{
-    const facts *f = s->data;
-    return f->is_packed ? takt_view_data(t, &s->in[f->w]) : (const char *)t->scratch + f->packed_at;
-}
-
-static void run(const takt_step *s, const takt_task *t)
-{
-    const facts *f = s->data;
-    const takt_conv_shape *c = &f->shape;
-    size_t first, end, unit, last;
-    const size_t column = takt_cut_column(&f->cut, t->index);
-    takt_cpu_share(c->batch * c->positions, f->cut.grain, takt_cut_row(&f->cut, t->index),
-                   f->cut.rows, &first, &end);
-    if (c->groups > 1)
-        takt_cpu_share(c->groups, 1, column, f->cut.columns, &unit, &last);
-    else
-        takt_panels_share(f->panels, c->cout, column, f->cut.columns, &unit, &last);
-    const float *x = takt_conv_in(&f->memory, s, t, 0);
-    const char *weights = packed_weights(s, t);
-    float *patches = (float *)(void *)((char *)t->scratch_own + f->patches);
-    const size_t step = f->is_direct ? end - first : f->rows;
-    for (size_t row = first; row < end; row += step)
-        for (size_t g = c->groups > 1 ? unit : 0; g < (c->groups > 1 ? last : 1) && unit < last;
-             g++) {
-            block b = {.group = g,
-                       .row = row,
-                       .rows = end - row < step ? end - row : step,
-                       .columns = c->cout,
-                       .weights = weights + g * f->group_floats * f->narrow.bytes};
-            if (c->groups == 1) {
-                b.column = unit;
-                b.columns = last - unit;
-            }
-            if (!f->is_direct)
-                takt_conv_patches(c, x, g, row, b.rows, patches);
-            multiply(s, t, &b, f->is_direct ? x + row * c->x_at[2] + g * c->cin : patches);
-        }
-}
-
-static void before(const takt_step *s, const takt_task *t)
-{
-    const facts *f = s->data;
-    takt_conv_widen(&f->memory, s, t);
-    if (!f->is_packed)
-        takt_conv_pack_weights(&f->shape, f->panels, takt_conv_in(&f->memory, s, t, 1),
-                               (float *)(void *)((char *)t->scratch + f->packed_at));
-}
-
-static void after(const takt_step *s, const takt_task *t)
-{
-    takt_conv_narrow(&((const facts *)s->data)->memory, s, t);
-}
-
-/* ---- compiling ---- */
-
 static void pack_floats(void *user, const float *from, float *to)
 {
-    const facts *f = user;
+    const takt_conv_product *f = user;
     takt_conv_pack_weights(&f->shape, f->panels, from, to);
 }
 
 static void order_floats(void *user, const float *from, float *to)
 {
-    const facts *f = user;
+    const takt_conv_product *f = user;
     takt_conv_order_weights(&f->shape, from, to);
 }
 
-static takt_status pack_fast(const facts *f, const void *from, void *to)
+static takt_status pack_fast(const takt_conv_product *f, const void *from, void *to)
 {
     const takt_conv_shape *c = &f->shape;
     const takt_narrow_job job = {.ctx = f->ctx,
@@ -195,7 +56,7 @@ static takt_status pack_fast(const facts *f, const void *from, void *to)
 
 static takt_status pack_constant(void *user, const void *from, void *to)
 {
-    const facts *f = user;
+    const takt_conv_product *f = user;
     if (f->narrow.fast != NULL)
         return pack_fast(f, from, to);
     if (takt_is_narrow(&f->narrow)) {
@@ -211,7 +72,7 @@ static takt_status pack_constant(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
-static takt_status add_operands(takt_planner *p, facts *f)
+static takt_status add_operands(takt_planner *p, takt_conv_product *f)
 {
     const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
     const takt_conv_shape *c = &f->shape;
@@ -241,7 +102,7 @@ static takt_status add_operands(takt_planner *p, facts *f)
 }
 
 /* By positions, and by groups or channels. */
-static void cut_tasks(takt_planner *p, facts *f)
+static void cut_tasks(takt_planner *p, takt_conv_product *f)
 {
     const takt_conv_shape *c = &f->shape;
     const size_t m = c->batch * c->positions, taps = f->is_direct ? 0 : c->taps;
@@ -271,7 +132,7 @@ static size_t with_rest(size_t m, size_t rows, size_t tile)
 
 /* Positions of a block: a multiple of the tile, few enough for their patches to stay in L2; or as
  * many as the caller wants, as far as that is no memory to speak of. */
-static size_t block_rows(const facts *f, size_t tile)
+static size_t block_rows(const takt_conv_product *f, size_t tile)
 {
     const takt_conv_shape *c = &f->shape;
     const bool is_asked = f->walk != NULL && f->walk->rows > 0;
@@ -284,7 +145,7 @@ static size_t block_rows(const facts *f, size_t tile)
 }
 
 /* What the product needs for `rows` positions. */
-static size_t kernel_bytes(const facts *f, const takt_gemm_f32_info *info, size_t rows)
+static size_t kernel_bytes(const takt_conv_product *f, const takt_gemm_f32_info *info, size_t rows)
 {
     const takt_conv_shape *c = &f->shape;
     takt_gemm_stored stored;
@@ -299,7 +160,8 @@ static size_t kernel_bytes(const facts *f, const takt_gemm_f32_info *info, size_
 }
 
 /* The most for any share, or for any block of one: fewer rows may need more. */
-static size_t most_kernel_bytes(const facts *f, const takt_gemm_f32_info *info, size_t rows)
+static size_t most_kernel_bytes(const takt_conv_product *f, const takt_gemm_f32_info *info,
+                                size_t rows)
 {
     const size_t m = f->shape.batch * f->shape.positions;
     size_t most = 0, first, end;
@@ -311,7 +173,8 @@ static size_t most_kernel_bytes(const facts *f, const takt_gemm_f32_info *info, 
     return most;
 }
 
-static takt_status set_scratch(takt_planner *p, facts *f, const takt_gemm_f32_info *info)
+static takt_status set_scratch(takt_planner *p, takt_conv_product *f,
+                               const takt_gemm_f32_info *info)
 {
     const takt_conv_shape *c = &f->shape;
     const size_t m = c->batch * c->positions;
@@ -334,7 +197,7 @@ static bool is_meagre(const takt_conv_shape *c)
 }
 
 /* Of f32, or of 16 bits where that is asked for; and what the weights will be packed as. */
-static const takt_kernel *choose_kernel(takt_planner *p, facts *f)
+static const takt_kernel *choose_kernel(takt_planner *p, takt_conv_product *f)
 {
     const takt_id weights = p->graph->nodes[p->group->nodes[0]].in[1];
     f->narrow = (takt_narrow){.dtype = TAKT_F32, .bytes = sizeof(float), .from = weights};
@@ -351,7 +214,7 @@ static const takt_kernel *choose_kernel(takt_planner *p, facts *f)
 }
 
 /* Patches are gathered, the weights are f32 constants, and nobody asked for other blocks. */
-static bool is_plain(takt_planner *p, const facts *f)
+static bool is_plain(takt_planner *p, const takt_conv_product *f)
 {
     return !f->is_direct && f->walk == NULL && f->narrow.fast == NULL &&
            !takt_is_narrow(&f->narrow) && takt_planner_is_constant(p, f->narrow.from) &&
@@ -362,7 +225,7 @@ static takt_status compile(takt_planner *p)
 {
     if (!takt_conv_is_f32(takt_type_of(p->graph, p->group->nodes[0])->dtype))
         return takt_conv_generic_compile(p);
-    facts *f = takt_planner_get(p, sizeof *f);
+    takt_conv_product *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
@@ -386,9 +249,9 @@ static takt_status compile(takt_planner *p)
     cut_tasks(p, f);
     TAKT_TRY(set_scratch(p, f, info));
     p->step->data = f;
-    p->step->run = run;
-    p->step->before = f->is_packed ? NULL : before;
-    p->step->after = f->shape.dtype != TAKT_F32 ? after : NULL;
+    p->step->run = takt_conv_product_run;
+    p->step->before = f->is_packed ? NULL : takt_conv_product_before;
+    p->step->after = f->shape.dtype != TAKT_F32 ? takt_conv_product_after : NULL;
     p->step->task_count = f->cut.rows * f->cut.columns;
     return TAKT_OK;
 }

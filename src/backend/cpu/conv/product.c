@@ -1,0 +1,113 @@
+/* product.c - one task of a convolution as a product. */
+#include "backend/cpu/conv/product.h"
+
+#include "backend/cpu/conv/patch.h"
+
+/* What one call of the product computes. */
+typedef struct block {
+    size_t group, row, rows, column, columns; /* columns: channels of the group */
+    const void *weights;
+} block;
+
+/* A block of C, [rows][columns], to where channels come first. */
+static void spread(const takt_conv_shape *s, const block *b, const float *from, float *y)
+{
+    for (size_t c = 0; c < b->columns; c++) {
+        float *channel = y + (b->group * s->cout + b->column + c) * s->y_channel;
+        for (size_t r = 0; r < b->rows; r++) {
+            const size_t row = b->row + r;
+            channel[row / s->positions * s->y_sample + row % s->positions] =
+                from[r * b->columns + c];
+        }
+    }
+}
+
+static void multiply(const takt_step *s, const takt_task *t, const block *b, const float *x)
+{
+    const takt_conv_product *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    char *own = t->scratch_own;
+    const size_t outputs = c->groups * c->cout, first = b->group * c->cout + b->column;
+    takt_conv_ending ending = {.end = &f->end,
+                               .run = {.epilogue = &f->end.epilogue,
+                                       .step = s,
+                                       .task = t,
+                                       .registers = own + f->registers,
+                                       .row = b->row,
+                                       .column = first}};
+    takt_epilogue_f32 epilogue;
+    const bool ends = takt_conv_end_for(&ending, &epilogue);
+    float *y = takt_conv_out(&f->memory, s, t), *tile = (float *)(void *)(own + f->tile);
+    takt_gemm_stored stored;
+    takt_gemm_f32 g = {.m = b->rows,
+                       .n = b->columns,
+                       .k = c->k_row,
+                       .a = x,
+                       .a_row = f->is_direct ? c->x_at[2] : c->k_row,
+                       .a_col = 1,
+                       .b_n = c->cout,
+                       .b_first = b->column,
+                       .c = c->is_nhwc ? y + b->row * outputs + first : tile,
+                       .ldc = c->is_nhwc ? outputs : b->columns,
+                       .epilogue = ends ? &epilogue : NULL,
+                       .scratch = t->scratch_own,
+                       .walk = f->walk};
+    takt_narrow_use(&g, &f->narrow, b->weights, takt_panels_columns(f->panels, c->cout), &stored);
+    f->run(&g);
+    if (!c->is_nhwc)
+        spread(c, b, tile, y);
+}
+
+static const char *packed_weights(const takt_step *s, const takt_task *t)
+{
+    const takt_conv_product *f = s->data;
+    return f->is_packed ? takt_view_data(t, &s->in[f->w]) : (const char *)t->scratch + f->packed_at;
+}
+
+void takt_conv_product_run(const takt_step *s, const takt_task *t)
+{
+    const takt_conv_product *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    size_t first, end, unit, last;
+    const size_t column = takt_cut_column(&f->cut, t->index);
+    takt_cpu_share(c->batch * c->positions, f->cut.grain, takt_cut_row(&f->cut, t->index),
+                   f->cut.rows, &first, &end);
+    if (c->groups > 1)
+        takt_cpu_share(c->groups, 1, column, f->cut.columns, &unit, &last);
+    else
+        takt_panels_share(f->panels, c->cout, column, f->cut.columns, &unit, &last);
+    const float *x = takt_conv_in(&f->memory, s, t, 0);
+    const char *weights = packed_weights(s, t);
+    float *patches = (float *)(void *)((char *)t->scratch_own + f->patches);
+    const size_t step = f->is_direct ? end - first : f->rows;
+    for (size_t row = first; row < end; row += step)
+        for (size_t g = c->groups > 1 ? unit : 0; g < (c->groups > 1 ? last : 1) && unit < last;
+             g++) {
+            block b = {.group = g,
+                       .row = row,
+                       .rows = end - row < step ? end - row : step,
+                       .columns = c->cout,
+                       .weights = weights + g * f->group_floats * f->narrow.bytes};
+            if (c->groups == 1) {
+                b.column = unit;
+                b.columns = last - unit;
+            }
+            if (!f->is_direct)
+                takt_conv_patches(c, x, g, row, b.rows, patches);
+            multiply(s, t, &b, f->is_direct ? x + row * c->x_at[2] + g * c->cin : patches);
+        }
+}
+
+void takt_conv_product_before(const takt_step *s, const takt_task *t)
+{
+    const takt_conv_product *f = s->data;
+    takt_conv_widen(&f->memory, s, t);
+    if (!f->is_packed)
+        takt_conv_pack_weights(&f->shape, f->panels, takt_conv_in(&f->memory, s, t, 1),
+                               (float *)(void *)((char *)t->scratch + f->packed_at));
+}
+
+void takt_conv_product_after(const takt_step *s, const takt_task *t)
+{
+    takt_conv_narrow(&((const takt_conv_product *)s->data)->memory, s, t);
+}

@@ -1,0 +1,43 @@
+/* product.h - convolution as a product: what is known when the plan is made, and one task.
+ *
+ * Rows are output positions, columns output channels. A 1x1 convolution with channels last is a
+ * product on the data as it lies. Otherwise each task gathers the patches of a block of positions
+ * into its scratch and multiplies them there, so that the patch matrix never exists as a whole. The
+ * sum's order is that of a product over the flat (taps, channels).
+ */
+#ifndef TAKT_BACKEND_CPU_CONV_PRODUCT_H
+#define TAKT_BACKEND_CPU_CONV_PRODUCT_H
+
+#include "backend/cpu/conv/end.h"
+#include "backend/cpu/conv/run.h"
+#include "backend/cpu/conv/shape.h"
+#include "backend/cpu/cut.h"
+#include "backend/cpu/narrow.h"
+
+typedef struct takt_conv_product {
+    takt_conv_shape shape;
+    takt_conv_memory memory;
+    takt_conv_end end;
+    takt_gemm_f32_fn *run;
+    takt_panels panels;
+    size_t w;                  /* index into step->in */
+    bool is_packed;            /* w is packed already */
+    takt_narrow narrow;        /* what it is packed as */
+    takt_ctx *ctx;             /* for packing at plan time */
+    size_t w_count;            /* elements of w */
+    size_t packed_at;          /* else: offset of the packed form in shared scratch */
+    bool is_direct;            /* patches are rows of x */
+    size_t group_floats, rows; /* packed weights of a group; positions of a block */
+    size_t grain;              /* rows of a tile */
+    takt_cut cut;
+    const takt_gemm_walk *walk;      /* as the caller said, or NULL */
+    size_t patches, tile, registers; /* offsets in a worker's scratch; the kernel's comes first */
+} takt_conv_product;
+
+/* Of a step whose data is that: widens operands and packs weights, computes one task, and rounds
+ * the result to its type. */
+void takt_conv_product_before(const takt_step *s, const takt_task *t);
+void takt_conv_product_run(const takt_step *s, const takt_task *t);
+void takt_conv_product_after(const takt_step *s, const takt_task *t);
+
+#endif
