@@ -1,0 +1,46 @@
+/* winograd_run.h - 3x3 convolution by Winograd's F(4x4, 3x3): what is known when the plan is made,
+ * and one task.
+ *
+ * A task takes blocks of tiles small enough for their transformed forms to stay in L2: it
+ * transforms the inputs of the block, multiplies them point by point with the transformed weights,
+ * and transforms the products back, where the epilogue is applied while they are in registers.
+ */
+#ifndef TAKT_BACKEND_CPU_CONV_WINOGRAD_RUN_H
+#define TAKT_BACKEND_CPU_CONV_WINOGRAD_RUN_H
+
+#include "backend/cpu/conv/end.h"
+#include "backend/cpu/conv/shape.h"
+#include "backend/cpu/cut.h"
+#include "backend/cpu/narrow.h"
+#include "kernel/winograd_f32/winograd_f32.h"
+
+typedef struct takt_winograd_conv {
+    takt_conv_shape shape;
+    takt_conv_end end;
+    takt_gemm_f32_fn *multiply;
+    const takt_gemm_walk *walk; /* as the caller said, or NULL */
+    takt_winograd_f32_fn *transform;
+    takt_panels panels;
+    size_t w, weights_at; /* index into step->in; offset in scratch if not packed */
+    bool is_packed;
+    takt_narrow narrow;   /* what the weights were */
+    takt_ctx *ctx;        /* for packing at plan time */
+    size_t w_count;       /* elements of w */
+    size_t across, tiles; /* tiles in a row of the image, and in the whole batch */
+    size_t block;         /* tiles of a block */
+    takt_cut cut;
+    size_t inputs, products, zeros, registers; /* offsets in a worker's scratch */
+    size_t x_at, y_at; /* offsets in scratch of the forms with channels last, for nchw */
+} takt_winograd_conv;
+
+/* Floats from one point of a block to the next: an odd number of cache lines, or all 36 would fall
+ * into a few sets of the nearest cache. */
+size_t takt_winograd_stride(size_t tiles, size_t channels);
+
+/* Of a step whose data is that: puts channels last and transforms weights where the plan did not,
+ * computes one task, and puts channels first again. */
+void takt_winograd_before(const takt_step *s, const takt_task *t);
+void takt_winograd_run(const takt_step *s, const takt_task *t);
+void takt_winograd_after(const takt_step *s, const takt_task *t);
+
+#endif
