@@ -43,7 +43,8 @@ def clipped_cell():
     """Gates of 0.5 make the cell 2; the standard clips it, too, on its way into the last tanh."""
     zeros = [tensor(key, [1, 4, 1], F32, floats(0, 0, 0, 0)) for key in ("w", "r")]
     check("LSTM that clips", 14,
-          [node("LSTM", ["x", "w", "r", "", "", "", "c"], ["y", "", "yc"], hidden_size=1, clip=1.0)],
+          [node("LSTM", ["x", "w", "r", "", "", "", "c"], ["y", "", "yc"], hidden_size=1,
+                clip=1.0)],
           {"x": ([1, 1, 1], [7.0], F32), "c": ([1, 1, 1], [4.0], F32)},
           {"y": ([1, 1, 1, 1], [0.38079708], F32), "yc": ([1, 1, 1], [2.0], F32)}, zeros)
 
