@@ -55,8 +55,8 @@ typedef struct tile_job {
 
 /* `cols`: the tile's whole panels. */
 static void tile(size_t rows, size_t cols, const tile_job *t);
-/* Rows of A, k columns; and how many elements that takes, at most rows rounded up to 8 by k rounded
- * up to QUAD. */
+/* Rows of A, k columns; and how many elements that takes: k times those of one k, which are at most
+ * rows rounded up to 8. */
 static void pack_strip(const gemm *g, const elem *a, size_t rows, size_t k, elem *to);
 static size_t strip_elems(size_t rows, size_t k);
 /* Rows of a tile that reads A where it lies; 0: A is packed. */
@@ -108,28 +108,49 @@ typedef struct block {
     size_t wide;            /* of C's columns lie in wide panels */
     size_t most;            /* rows of a strip */
     size_t panels;          /* of a tile */
-    size_t a_chunk;         /* elements of a packed chunk */
+    size_t a_column;        /* elements of packed A for one k; 0: there is one chunk */
     elem *sums;             /* [strip][tile][height][width]; only an edge's if k is one chunk */
     elem *widened;          /* [panel][k][width] of this chunk, or of one tile; NULL: B is f32 */
     bool in_place;
     bool is_far; /* B goes by once, and tiles ask for it */
 } block;
 
-/* Chunk after chunk: strips of one chunk follow each other, so that the hardware's prefetching runs
- * on from one to the next. */
+/* Elements of packed A for one k. */
+static size_t packed_column(const block *o)
+{
+    size_t count = 0;
+    for (size_t i = 0, height; i < o->rows; i += height) {
+        height = strip_rows(o->rows - i, o->most);
+        count += strip_elems(height, 1);
+    }
+    return count;
+}
+
+/* Values of k from p to `end` of the strip at row i, before which `at` elements of one k lie; how
+ * many rows that makes. */
+static size_t pack_chunks(const gemm *g, const block *o, size_t i, size_t at, size_t p, size_t end)
+{
+    const size_t height = strip_rows(o->rows - i, o->most);
+    for (size_t part; p < end; p += part) {
+        part = least(end - p, CHUNK);
+        pack_strip(g, g->a + (o->row + i) * g->a_row + (o->p + p) * g->a_col, height, part,
+                   g->scratch + p * o->a_column + at * part);
+    }
+    return height;
+}
+
+/* Strips of one chunk lie behind each other, so that the hardware's prefetching runs on from one to
+ * the next. They are made strip after strip, so that it runs on along the rows of A; but chunk
+ * after chunk if its columns are rows, of which two strips share lines. */
 static void pack_block(const gemm *g, block *o)
 {
-    elem *to = g->scratch;
-    for (size_t p = 0, part; p < o->k; p += part) {
-        part = least(o->k - p, CHUNK);
-        for (size_t i = 0, height; i < o->rows; i += height) {
-            height = strip_rows(o->rows - i, o->most);
-            pack_strip(g, g->a + (o->row + i) * g->a_row + (o->p + p) * g->a_col, height, part, to);
-            to += strip_elems(height, part);
+    const size_t span = g->a_col == 1 ? o->k : CHUNK;
+    o->a_column = o->k > CHUNK ? packed_column(o) : 0;
+    for (size_t p = 0; p < o->k; p += span)
+        for (size_t i = 0, at = 0, height; i < o->rows; i += height) {
+            height = pack_chunks(g, o, i, at, p, least(p + span, o->k));
+            at += strip_elems(height, 1);
         }
-        if (p == 0)
-            o->a_chunk = (size_t)(to - g->scratch);
-    }
 }
 
 /* Whether registers can hold what follows the product; else it is done on rows in L1. */
@@ -273,7 +294,7 @@ static void columns_of_block(const gemm *g, const block *o)
         const bool is_last = o->p + p + CHUNK >= g->k;
         strip s = {.p = p,
                    .k = least(o->k - p, CHUNK),
-                   .a = g->scratch + p / CHUNK * o->a_chunk,
+                   .a = g->scratch + p * o->a_column,
                    .sums = o->sums,
                    .is_first = o->p + p == 0,
                    .is_end = p + CHUNK >= o->k,
