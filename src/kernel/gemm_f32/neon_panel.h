@@ -177,7 +177,9 @@ _Static_assert(offsetof(tile_run, bias) == 24 && offsetof(tile_run, act) == 48 &
 #define LOAD_2 "ldp q0, q1, [%[p]]\n\t"
 #define NEXT_P "add %[p], %[p], %[s]\n\t"
 #define NEXT_C "add %[c], %[c], %[ldc]\n\t"
-#define TOUCH(x, y, z) "prfm pstl1keep, [%[p]]\n\tadd %[p], %[p], %[ldc]\n\t"
+/* The end of a tile's row: where it begins the tile before has been. */
+#define TOUCH_3(x, y, z) "prfm pstl1keep, [%[p], #40]\n\tadd %[p], %[p], %[ldc]\n\t"
+#define TOUCH_2(x, y, z) "prfm pstl1keep, [%[p], #24]\n\tadd %[p], %[p], %[ldc]\n\t"
 #define ZERO_3(x, y, z) ZERO_(x) ZERO_(y) ZERO_(z)
 #define ZERO_2(x, y, z) ZERO_(x) ZERO_(y)
 #define ADD_3(x, y, z) ADD_(x, 0) ADD_(y, 1) ADD_(z, 2)
@@ -242,7 +244,7 @@ static tile_run run_of(const tile_job *t)
 
 /* 0: a tile; then A begins again and B moves on, or the reverse. */
 #define PACKED_RUN(R, W, T, ASK)                                                                   \
-    "0:\n\tmov %[p], %[c]\n\t" E_##R(TOUCH) E_##R(ZERO_##W)                                        \
+    "0:\n\tmov %[p], %[c]\n\t" E_##R(TOUCH_##W) E_##R(ZERO_##W)                                    \
     "ldp %[a], %[f], [%[t], #64]\n\tldp %[p], %[s], [%[t], #80]\n\tadd %[p], %[a], %[p]\n\t"       \
     "add %[s], %[f], %[s]\n\tstp %[p], %[s], [%[t], #64]\n\tmov %[groups], %[fours]\n\t"           \
     PACKED(R, W, T, ASK) FINISH(R, W, PACKED)                                                      \
@@ -272,7 +274,7 @@ static tile_run run_of(const tile_job *t)
 
 /* The same with A in place: B begins again, A and C move on. */
 #define PLACED_RUN(R, W)                                                                           \
-    "0:\n\tmov %[p], %[c]\n\t" E_##R(TOUCH) E_##R(ZERO_##W)                                        \
+    "0:\n\tmov %[p], %[c]\n\t" E_##R(TOUCH_##W) E_##R(ZERO_##W)                                    \
     "mov %[o], %[from]\n\tmov %[b], %[b0]\n\tmov %[groups], %[fours]\n\t" PLACED(R, W)            \
     FINISH(R, W, PLACED) "add %[from], %[from], %[down]\n\t"                                       \
     "subs %[count], %[count], #1\n\tbgt 0b\n\t"
