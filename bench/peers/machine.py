@@ -8,17 +8,19 @@ import time
 LEVELS = ["L1", "L2", "L3", "DRAM"]
 PEAKS = ["f32", "f64", "i8", "f16", "bf16"]  # what the products of a row are held against
 RAISE_S = 10  # seconds between two measurements of the peaks
+MIXES = (0, 1 / 2, 1 / 3)  # what part of the bytes is written: reading, copying, adding two arrays
 
 
 class Machine:
     def __init__(self, library):
         self.lib, self.usable = ctypes.CDLL(library), os.sched_getaffinity(0)
         self.lib.peers_verdict.restype = ctypes.c_char_p
-        self.lib.peers_bandwidth.restype = ctypes.c_double
+        self.lib.peers_bandwidth.restype = self.lib.peers_call_us.restype = ctypes.c_double
         fingerprint, threads = ctypes.create_string_buffer(17), ctypes.c_int()
         if self.lib.peers_measure(fingerprint, ctypes.byref(threads)) != 0:
             raise RuntimeError("the machine's ceilings cannot be measured")
         self.threads, self.bandwidths, self.raised = threads.value, {}, {}
+        self.calls = {}
         self.ceilings = {1: self._ceiling(0), self.threads: self._ceiling(1)}
         self.facts = {"cpu": cpu(), "architecture": platform.machine(),
                       "cores": len(os.sched_getaffinity(0)), "system": platform.platform(),
@@ -68,46 +70,53 @@ class Machine:
         os.sched_setaffinity(0, self.usable)
 
     def look(self, graph, kind, threads):
-        """Peaks, now and then, and the bandwidth of what a row moves, measured where and when its
-        turns were: the best of a sitting is the ceiling."""
+        """Peaks and the call of all threads, now and then, and the bandwidth of what a row moves,
+        measured where and when its turns were: the best of a sitting is the ceiling."""
         if threads not in self.ceilings:
             return
         every = int(threads != 1)
         if time.monotonic() - self.raised.get(threads, 0) > RAISE_S:
             self.lib.peers_raise(every)
             self.ceilings[threads].update(self._ceiling(every))
+            if every:
+                call = self.lib.peers_call_us()
+                self.calls[threads] = min(self.calls.get(threads, call), call)
             self.raised[threads] = time.monotonic()
         arithmetic, moving, _ = self._floors(graph, kind, threads)
         key = self._moved(graph, threads)
         if moving > 0.5 * arithmetic:
-            now = self.lib.peers_bandwidth(ctypes.c_double(key[0]), int(key[1]), every)
+            now = self.lib.peers_bandwidth(ctypes.c_double(key[0]), key[1], every)
             self.bandwidths[key] = max(self.bandwidths.get(key, 0), now)
 
     @staticmethod
     def _moved(graph, threads):
-        """Bytes of each thread, whether a good part of them is written, threads."""
+        """Bytes of each thread, the number of the nearest mix of reading and writing, threads."""
         out = graph.types[graph.output].itemsize
         for size in graph.shapes[graph.output]:
             out *= size
-        return graph.bytes / threads, out > 0.2 * graph.bytes, threads
+        nearest = min(range(len(MIXES)), key=lambda i: abs(MIXES[i] - out / graph.bytes))
+        return graph.bytes / threads, nearest, threads
 
     def _floors(self, graph, kind, threads):
         """Of arithmetic and of memory, in microseconds, and the level of the latter."""
         c = self.ceilings.get(threads) or self.ceilings[self.threads]
         peak = c["i8_gops" if kind == "i8" else f"{kind}_gflops"] or c["f32_gflops"]
-        bytes_each, is_copy, _ = key = self._moved(graph, threads)
+        bytes_each, mix, _ = key = self._moved(graph, threads)
         level = LEVELS[self.lib.peers_level(ctypes.c_double(bytes_each))]
-        bandwidth = self.bandwidths.get(key) or c["copy_gbs" if is_copy else "read_gbs"][level]
+        bandwidth = self.bandwidths.get(key) or c["copy_gbs" if mix else "read_gbs"][level]
         return (graph.flops / peak / 1e3 if peak else 0,
                 graph.bytes / bandwidth / 1e3 if bandwidth else 0, level)
 
     def floor(self, graph, kind, threads, took):
-        """The least time for the products, or for moving every byte once, in microseconds."""
+        """The least time for the products, or for moving every byte once, in microseconds; beside
+        it `moving` alone, by a loop that reads and writes in the row's mix, and `call`: what it
+        takes any engine at least to call all threads and to hear from them, 0 with one."""
         arithmetic, moving, level = self._floors(graph, kind, threads)
         if kind == "f16" and took < arithmetic:  # then the factors were multiplied as bf16
             arithmetic, moving, level = self._floors(graph, "bf16", threads)
         bound = "fma" if arithmetic >= moving else level
-        return {"floor": max(arithmetic, moving), "bound": bound, "moving": moving}
+        return {"floor": max(arithmetic, moving), "bound": bound, "moving": moving,
+                "call": self.calls.get(threads, 0)}
 
 
 def cpu():

@@ -1,5 +1,6 @@
 /* rates.c - what this machine can do at most, and how fast the calling thread is just now. */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +12,12 @@
 #include "measure/ceilings.h"
 
 static takt_ceilings ceilings;
+
+static double seconds_since(takt_ctx *ctx, uint64_t start)
+{
+    const uint64_t took = ctx->now_ns(ctx->clock_user) - start;
+    return (double)(took > 0 ? took : 1) * 1e-9;
+}
 
 /* Measures what the machine can do. */
 PEERS_API int peers_measure(char fingerprint[17], int *threads)
@@ -86,23 +93,74 @@ PEERS_API void peers_raise(int all_threads)
     }
 }
 
-/* 10^9 bytes a second read, or read and written, where every thread has so many; 0 if there is no
- * memory for that. */
-PEERS_API double peers_bandwidth(double bytes, int is_copy, int all_threads)
+/* 10^9 bytes a second where every thread has so many, of a kind: 0 read, 1 read and written, 2 two
+ * read and one written; 0 if there is no memory for that. */
+PEERS_API double peers_bandwidth(double bytes, int kind, int all_threads)
 {
     const takt_probe *p = load(all_threads);
     if (p->threads == 0)
         return 0;
-    return is_copy ? takt_probe_copy(p, (size_t)bytes) : takt_probe_read(p, (size_t)bytes);
+    return kind == 0   ? takt_probe_read(p, (size_t)bytes)
+           : kind == 1 ? takt_probe_copy(p, (size_t)bytes)
+                       : takt_probe_add(p, (size_t)bytes);
+}
+
+/* ---- what it takes to call all threads, whoever does it ---- */
+
+enum { CALLS = 100, CALL_BLOCKS = 50 };
+
+/* One word that all look at, and one of each thread's own that the first looks at. */
+typedef struct calling {
+    _Alignas(64) _Atomic int call;
+    struct {
+        _Alignas(64) _Atomic int heard;
+    } thread[TAKT_POOL_MAX];
+    int threads;
+    double best; /* seconds of a call */
+} calling;
+
+static void call_all(calling *c, int number)
+{
+    atomic_store_explicit(&c->call, number, memory_order_release);
+    for (int i = 1; i < c->threads; i++)
+        while (atomic_load_explicit(&c->thread[i].heard, memory_order_acquire) != number)
+            continue;
+}
+
+/* The first calls, the others answer. */
+static void call_or_answer(void *user, size_t task, int thread)
+{
+    calling *c = user;
+    takt_ctx *ctx = peers_context();
+    (void)thread;
+    for (int seen = 0; task != 0 && seen < CALLS * CALL_BLOCKS;) {
+        const int number = atomic_load_explicit(&c->call, memory_order_acquire);
+        if (number != seen)
+            atomic_store_explicit(&c->thread[task].heard, seen = number, memory_order_release);
+    }
+    for (int i = 0, number = 0; task == 0 && i < CALL_BLOCKS; i++) {
+        const uint64_t start = ctx->now_ns(ctx->clock_user);
+        for (int k = 0; k < CALLS; k++)
+            call_all(c, ++number);
+        c->best = fmin(c->best, seconds_since(ctx, start) / CALLS);
+    }
+}
+
+/* Microseconds until all threads have heard of a job and the caller that they are done with it, if
+ * it is none: a word goes there and one comes back from each. 0 with one thread. */
+PEERS_API double peers_call_us(void)
+{
+    static calling c;
+    const takt_probe *p = load(1);
+    if (p->threads < 2 || takt_pool_threads(p->pool) < p->threads || !takt_pool_try_lease(p->pool))
+        return 0;
+    c = (calling){.threads = p->threads, .best = INFINITY};
+    takt_pool_run(p->pool, call_or_answer, &c, (size_t)p->threads);
+    takt_pool_release(p->pool);
+    return c.best * 1e6;
 }
 
 /* ---- how fast the calling thread is where it is now ---- */
-
-static double seconds_since(takt_ctx *ctx, uint64_t start)
-{
-    const uint64_t took = ctx->now_ns(ctx->clock_user) - start;
-    return (double)(took > 0 ? took : 1) * 1e-9;
-}
 
 /* 10^9 f32 operations a second, the best of some slices of about 20 us: the first of them finds
  * wide units asleep, and one interrupt is no stranger. */

@@ -20,9 +20,11 @@ typedef struct takt_probe {
 
 /* 10^9 operations a second by this kernel of a family "peak_…", on every thread at once. */
 double takt_probe_peak(const takt_probe *p, const char *family, const takt_kernel *kernel);
-/* 10^9 bytes a second, those written counted too, over `bytes` of memory per thread. */
+/* 10^9 bytes a second, those written counted too, over `bytes` of memory per thread, by the best of
+ * several loops; `add`: two arrays are read and a third is written. */
 double takt_probe_read(const takt_probe *p, size_t bytes);
 double takt_probe_copy(const takt_probe *p, size_t bytes);
+double takt_probe_add(const takt_probe *p, size_t bytes);
 
 /* Measures everything; no file is touched. */
 TAKT_MUST_USE takt_status takt_ceilings_measure(takt_ctx *ctx, const takt_cpu_facts *facts,

@@ -6,7 +6,7 @@
 #include "kernel/stream/stream.h"
 #include "measure/ceilings.h"
 
-enum { TRIES = 12 };
+enum { TRIES = 12, GLANCES = 3 };   /* so few of a loop that may not be the best one */
 static const double slice = 1.2e-3; /* seconds of one try */
 
 typedef struct load {
@@ -35,7 +35,7 @@ static void run_stream(void *user, size_t task, int thread)
     double sum = 0;
     (void)thread;
     s.a += task * l->stride;
-    s.b = s.a;
+    s.b += task * l->stride;
     s.c += task * l->stride;
     for (size_t r = 0; r < l->rounds; r++)
         sum += l->stream(&s);
@@ -50,16 +50,21 @@ static double time_of(const takt_probe *p, takt_task_fn *task, load *l)
     return (double)(end - start > 0 ? end - start : 1) * 1e-9;
 }
 
-/* Seconds of one round, at best. */
-static double best_round(const takt_probe *p, takt_task_fn *task, load *l, size_t limit)
+/* So many rounds that one try takes a slice. */
+static void find_rounds(const takt_probe *p, takt_task_fn *task, load *l, size_t limit)
 {
-    double best = INFINITY;
     l->rounds = 1;
     for (double t = 0; (t = time_of(p, task, l)) < slice && l->rounds < limit;) {
         const double grow = fmin(fmax(1.5, 1.2 * slice / t), 64);
         l->rounds = (size_t)fmin((double)limit, ceil((double)l->rounds * grow));
     }
-    for (int i = 0; i < TRIES; i++)
+}
+
+/* Seconds of one round, at best. */
+static double best_round(const takt_probe *p, takt_task_fn *task, load *l, int tries)
+{
+    double best = INFINITY;
+    for (int i = 0; i < tries; i++)
         best = fmin(best, time_of(p, task, l) / (double)l->rounds);
     return best;
 }
@@ -93,28 +98,67 @@ double takt_probe_peak(const takt_probe *p, const char *family, const takt_kerne
     fill_ones(family, operands);
     load l = {.peak = (takt_peak_fn *)kernel->run, .operands = operands};
     const double operations = l.peak(1, operands, &sum);
-    return operations * p->threads / best_round(p, run_peak, &l, 1 << 24) * 1e-9;
+    find_rounds(p, run_peak, &l, 1 << 24);
+    return operations * p->threads / best_round(p, run_peak, &l, TRIES) * 1e-9;
+}
+
+/* ---- bandwidth: what is best in one place is not in another, so several loops are tried ---- */
+
+enum { SHIFT = 17 * 64 / sizeof(float) }; /* elements: another place in a page, a whole line */
+
+/* The arrays of every thread follow each other, `shift` elements more than their length apart. */
+static void place_arrays(const takt_probe *p, load *l, size_t arrays, size_t shift)
+{
+    const size_t step = l->walk.count + shift;
+    float *first = p->memory;
+    l->walk.a = first;
+    l->walk.b = first + (arrays > 2 ? step : 0);
+    l->walk.c = first + (arrays - 1) * step;
+    l->stride = arrays * step;
+}
+
+/* The best of all forms, as a few tries show it, remains in the load. */
+static void choose_form(const takt_probe *p, load *l, size_t arrays)
+{
+    static const int streams[] = {1, 4, 6};
+    static const size_t aheads[] = {0, 512, 1024};
+    enum { PLACES = 3, FORMS = 9 };
+    const int count = arrays > 1 ? 2 * FORMS : FORMS; /* one array has no other place */
+    const int tries = l->rounds > 1 ? GLANCES : 1;    /* a round of many bytes is long enough */
+    takt_stream best = l->walk;
+    size_t stride = l->stride;
+    double least = INFINITY;
+    for (int i = 0; i < count; i++) {
+        l->walk.streams = streams[i % PLACES];
+        l->walk.ahead = aheads[i % FORMS / PLACES];
+        place_arrays(p, l, arrays, i < FORMS ? 0 : SHIFT);
+        const double seconds = best_round(p, run_stream, l, tries);
+        if (seconds < least) {
+            least = seconds;
+            best = l->walk;
+            stride = l->stride;
+        }
+    }
+    l->walk = best;
+    l->stride = stride;
 }
 
 static double stream_rate(const takt_probe *p, takt_stream_kind kind, size_t bytes)
 {
     const takt_kernel *kernel = takt_kernel_find("stream", takt_isa_detect(), NULL, 0, NULL);
-    const size_t arrays = kind == TAKT_STREAM_READ ? 1 : 2;
-    size_t most = p->bytes / (size_t)p->threads;
-    most = bytes < most ? bytes : most;
+    const size_t arrays = kind == TAKT_STREAM_READ ? 1 : kind == TAKT_STREAM_COPY ? 2 : 3;
+    const size_t room = p->bytes / (size_t)p->threads, shifts = arrays * SHIFT * sizeof(float);
+    const size_t most = room < shifts ? 0 : bytes < room - shifts ? bytes : room - shifts;
     const size_t count = most / arrays / sizeof(float) / TAKT_STREAM_COUNT * TAKT_STREAM_COUNT;
-    double best = 0;
     if (count == 0)
         return 0;
-    load l = {.stream = takt_kernel_as_stream(kernel), .stride = count * arrays};
-    l.walk = (takt_stream){.kind = kind, .count = count, .a = p->memory};
-    l.walk.c = (float *)p->memory + (arrays - 1) * count;
-    for (int streams = 1; streams <= 4; streams += 3) {
-        l.walk.streams = streams;
-        const double seconds = best_round(p, run_stream, &l, 1 << 20);
-        best = fmax(best, (double)(arrays * count * sizeof(float)) * p->threads / seconds * 1e-9);
-    }
-    return best;
+    load l = {.stream = takt_kernel_as_stream(kernel)};
+    l.walk = (takt_stream){.kind = kind, .count = count, .streams = 1};
+    place_arrays(p, &l, arrays, 0);
+    find_rounds(p, run_stream, &l, 1 << 20);
+    choose_form(p, &l, arrays);
+    const double seconds = best_round(p, run_stream, &l, TRIES);
+    return (double)(arrays * count * sizeof(float)) * p->threads / seconds * 1e-9;
 }
 
 double takt_probe_read(const takt_probe *p, size_t bytes)
@@ -125,4 +169,9 @@ double takt_probe_read(const takt_probe *p, size_t bytes)
 double takt_probe_copy(const takt_probe *p, size_t bytes)
 {
     return stream_rate(p, TAKT_STREAM_COPY, bytes);
+}
+
+double takt_probe_add(const takt_probe *p, size_t bytes)
+{
+    return stream_rate(p, TAKT_STREAM_TRIAD, bytes);
 }

@@ -5,9 +5,10 @@
 
 enum { A, B, C };
 
-static void one(takt_check *c, const takt_kernel *reference, size_t count, int streams)
+static void one(takt_check *c, const takt_kernel *reference, size_t count, int streams,
+                size_t ahead)
 {
-    takt_stream s = {.count = count, .streams = streams};
+    takt_stream s = {.count = count, .streams = streams, .ahead = ahead};
     const size_t bytes = count * sizeof *s.c;
     float *a = check_place(c, A, bytes, CHECK_AT_END), *b = check_place(c, B, bytes, CHECK_AT_END);
     float *want = check_place(c, C + 1, bytes, CHECK_AT_END);
@@ -20,7 +21,8 @@ static void one(takt_check *c, const takt_kernel *reference, size_t count, int s
     s.a = a;
     s.b = b;
     for (s.kind = TAKT_STREAM_READ; s.kind <= TAKT_STREAM_TRIAD; s.kind++) {
-        check_case(c, "kind %d, %zu elements, %d streams", s.kind, count, streams);
+        check_case(c, "kind %d, %zu elements, %d streams, %zu ahead", s.kind, count, streams,
+                   ahead);
         s.c = want;
         (void)takt_kernel_as_stream(reference)(&s);
         s.c = check_place(c, C, bytes, CHECK_AT_END);
@@ -36,9 +38,11 @@ static void one(takt_check *c, const takt_kernel *reference, size_t count, int s
 void check_stream(takt_check *c, const takt_kernel *reference);
 void check_stream(takt_check *c, const takt_kernel *reference)
 {
+    static const int streams[] = {1, 4, 6};
     for (size_t blocks = 0; blocks <= 12; blocks++)
-        for (int streams = 1; streams <= 4; streams += 3)
-            one(c, reference, blocks * TAKT_STREAM_COUNT, streams);
+        for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
+            for (size_t ahead = 0; ahead <= 512; ahead += 512)
+                one(c, reference, blocks * TAKT_STREAM_COUNT, streams[i], ahead);
     enum { COUNT = 1 << 18 };
     float *a = check_place(c, A, COUNT * sizeof *a, CHECK_AT_END);
     float *d = check_place(c, C, COUNT * sizeof *d, CHECK_AT_END);

@@ -4,8 +4,9 @@
  *   copy   c[i] = a[i]
  *   triad  c[i] = fma(3, b[i], a[i])
  *
- *   streams    1, or 4: the arrays are then walked at four places, a quarter apart, at once, since
+ *   streams    1, 4 or 6: the arrays are walked at so many places, equally far apart, at once, as
  *              one sequential stream leaves bandwidth unused on many processors
+ *   ahead      what is read so many bytes later is asked for; 0: nothing
  *   count      a multiple of TAKT_STREAM_COUNT
  *   alignment  64 bytes
  *   aliasing   c overlaps neither a nor b
@@ -28,6 +29,7 @@ typedef enum takt_stream_kind {
 typedef struct takt_stream {
     takt_stream_kind kind;
     int streams;
+    size_t ahead; /* bytes */
     size_t count; /* elements */
     const float *a, *b;
     float *c;

@@ -15,66 +15,106 @@ static double total(vf v)
     return sum;
 }
 
-/* One block of each of the places, `apart` elements apart; `places` is known when compiled. */
-static inline void read_blocks(const float *a, size_t apart, size_t places, vf *acc)
+#define INLINE static inline __attribute__((always_inline))
+
+/* A part of the arrays, [first, first + places * apart), walked at `places` at once; how many those
+ * are and whether it asks is known when compiled. */
+typedef struct walk {
+    const takt_stream *s;
+    size_t first, apart, places;
+    bool asks;
+} walk;
+
+/* Lines of one block, so many bytes on. */
+INLINE void ask(const float *from, size_t ahead)
 {
-    for (size_t p = 0; p < places; p++)
-        for (size_t v = 0; v < VECTORS; v++)
-            acc[(p * VECTORS + v) & 7] =
-                vf_add(acc[(p * VECTORS + v) & 7], vf_load(a + p * apart + v * VF));
+    enum { LINE = 64 / sizeof(float) };
+    for (size_t i = 0; i < BLOCK; i += LINE)
+        __builtin_prefetch((const char *)(from + i) + ahead);
 }
 
-static inline double read_all(const takt_stream *s, size_t places)
+INLINE double read_all(const walk w)
 {
-    const size_t apart = s->count / places;
     vf acc[8] = {vf_set1(0), vf_set1(0), vf_set1(0), vf_set1(0),
                  vf_set1(0), vf_set1(0), vf_set1(0), vf_set1(0)};
     double sum = 0;
-    for (size_t at = 0; at < apart; at += BLOCK)
-        read_blocks(s->a + at, apart, places, acc);
+    for (size_t at = w.first; at < w.first + w.apart; at += BLOCK)
+        for (size_t p = 0; p < w.places; p++) {
+            const float *a = w.s->a + at + p * w.apart;
+            if (w.asks)
+                ask(a, w.s->ahead);
+            for (size_t v = 0; v < VECTORS; v++)
+                acc[(p * VECTORS + v) & 7] =
+                    vf_add(acc[(p * VECTORS + v) & 7], vf_load(a + v * VF));
+        }
     for (int i = 0; i < 8; i++)
         sum += total(acc[i]);
     return sum;
 }
 
-static inline void copy_all(const takt_stream *s, size_t places)
+INLINE void copy_all(const walk w)
 {
-    const size_t apart = s->count / places;
-    const float *a = s->a;
-    float *restrict c = s->c;
-    for (size_t at = 0; at < apart; at += BLOCK)
-        for (size_t p = 0; p < places; p++)
+    const float *a = w.s->a;
+    float *restrict c = w.s->c;
+    const size_t ahead = w.s->ahead;
+    for (size_t at = w.first; at < w.first + w.apart; at += BLOCK)
+        for (size_t p = 0; p < w.places; p++) {
+            const size_t i = at + p * w.apart;
+            if (w.asks)
+                ask(a + i, ahead);
             for (size_t v = 0; v < VECTORS; v++)
-                vf_store(c + at + p * apart + v * VF, vf_load(a + at + p * apart + v * VF));
-}
-
-static inline void triad_all(const takt_stream *s, size_t places)
-{
-    const size_t apart = s->count / places;
-    const float *a = s->a, *b = s->b;
-    float *restrict c = s->c;
-    const vf three = vf_set1(3.0f);
-    for (size_t at = 0; at < apart; at += BLOCK)
-        for (size_t k = 0; k < places * VECTORS; k++) {
-            const size_t i = at + k / VECTORS * apart + k % VECTORS * VF;
-            vf_store(c + i, vf_fma(three, vf_load(b + i), vf_load(a + i)));
+                vf_store(c + i + v * VF, vf_load(a + i + v * VF));
         }
 }
 
-static inline double walk(const takt_stream *s, size_t places)
+INLINE void triad_all(const walk w)
 {
-    if (s->kind == TAKT_STREAM_READ)
-        return read_all(s, places);
-    if (s->kind == TAKT_STREAM_COPY)
-        copy_all(s, places);
+    const float *a = w.s->a, *b = w.s->b;
+    float *restrict c = w.s->c;
+    const size_t ahead = w.s->ahead;
+    const vf three = vf_set1(3.0f);
+    for (size_t at = w.first; at < w.first + w.apart; at += BLOCK)
+        for (size_t p = 0; p < w.places; p++) {
+            const size_t i = at + p * w.apart;
+            if (w.asks) {
+                ask(a + i, ahead);
+                ask(b + i, ahead);
+            }
+            for (size_t v = 0; v < VECTORS; v++) {
+                const vf x = vf_load(a + i + v * VF), y = vf_load(b + i + v * VF);
+                vf_store(c + i + v * VF, vf_fma(three, y, x));
+            }
+        }
+}
+
+INLINE double walk_all(const walk w)
+{
+    if (w.s->kind == TAKT_STREAM_READ)
+        return read_all(w);
+    if (w.s->kind == TAKT_STREAM_COPY)
+        copy_all(w);
     else
-        triad_all(s, places);
+        triad_all(w);
     return 0;
+}
+
+/* What the places leave is walked at one. */
+INLINE double walk_places(const takt_stream *s, size_t places, bool asks)
+{
+    const size_t apart = s->count / places / BLOCK * BLOCK, done = apart * places;
+    const double sum = walk_all((walk){s, 0, apart, places, asks});
+    return places == 1 ? sum : sum + walk_all((walk){s, done, s->count - done, 1, asks});
 }
 
 static double run(const takt_stream *s)
 {
-    return s->streams == 4 ? walk(s, 4) : walk(s, 1);
+    if (s->ahead > 0)
+        return s->streams == 6   ? walk_places(s, 6, true)
+               : s->streams == 4 ? walk_places(s, 4, true)
+                                 : walk_places(s, 1, true);
+    return s->streams == 6   ? walk_places(s, 6, false)
+           : s->streams == 4 ? walk_places(s, 4, false)
+                             : walk_places(s, 1, false);
 }
 
 TAKT_KERNELS(stream, TAKT_KERNEL(stream, SIMD_NAME, SIMD_RANK, run, NULL));
