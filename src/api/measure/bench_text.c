@@ -11,6 +11,18 @@ static void percentile_cell(takt_table *t, const takt_percentile *p)
     takt_table_cell(t, "%s%s", p->resolved ? "" : ">= ", takt_figure_time(p->value, a));
 }
 
+/* "16.1 to 16.3 us": the unit once if it is the same. */
+static void interval_cell(takt_table *t, takt_interval ci)
+{
+    char low[TAKT_FIGURE_TEXT], high[TAKT_FIGURE_TEXT];
+    takt_figure_time(ci.low, low);
+    takt_figure_time(ci.high, high);
+    char *unit = strchr(low, ' ');
+    if (unit != NULL && strchr(high, ' ') != NULL && strcmp(unit, strchr(high, ' ')) == 0)
+        *unit = '\0';
+    takt_table_cell(t, "%s to %s", low, high);
+}
+
 static const char *precision_of(const takt_bench_row *r)
 {
     return r->config.precision != NULL ? r->config.precision : "f32";
@@ -32,8 +44,7 @@ static void print_row(takt_table *t, const takt_bench_row *r, bool with_precisio
     takt_table_cell(t, "%lld", (long long)r->batch);
     takt_table_cell(t, "%d", r->threads);
     takt_table_cell(t, "%s", takt_figure_time(s->median, a));
-    takt_table_cell(t, "%s to %s", takt_figure_time(s->median_ci.low, a),
-                    takt_figure_time(s->median_ci.high, b));
+    interval_cell(t, s->median_ci);
     percentile_cell(t, &s->percentiles[1]);
     percentile_cell(t, &s->percentiles[3]);
     takt_table_cell(t, "%s", takt_figure_scaled(takt_bench_rate(r), "samples/s", a));
@@ -136,9 +147,8 @@ static void print_incomplete(const takt_bench *b, takt_text *text)
 
 takt_status takt_bench_text(const takt_bench *b, takt_text *text)
 {
-    static const char *const names[] = {"batch",         "threads",     "median",
-                                        "95 % interval", "p90",         "p99",
-                                        "throughput",    "peak memory", "weights"};
+    static const char *const names[] = {"batch", "threads",    "median", "95 % interval", "p90",
+                                        "p99",   "throughput", "memory", "weights"};
     const bool with_precision = has_precisions(b);
     takt_table t;
     takt_table_init(&t, b->ctx, with_precision ? "rrrrrrrrl" : "rrrrrrrr");
