@@ -100,21 +100,16 @@ static void list_json(takt_text *text)
         const char *why = reason(backends[i]);
         char version[512];
         takt_json_open(&w, '{');
-        takt_json_key(&w, "name");
-        takt_json_string(&w, backends[i]->name);
-        takt_json_key(&w, "available");
-        takt_json_bool(&w, why == NULL);
+        takt_json_put_string(&w, "name", backends[i]->name);
+        takt_json_put_bool(&w, "available", why == NULL);
         takt_json_key(&w, "reason");
         if (why != NULL)
             takt_json_string(&w, why);
         else
             takt_json_null(&w);
-        takt_json_key(&w, "version");
-        takt_json_string(&w, version_of(backends[i], version, sizeof version));
-        takt_json_key(&w, "summary");
-        takt_json_string(&w, backends[i]->summary);
-        takt_json_key(&w, "good_for");
-        takt_json_string(&w, backends[i]->good_for);
+        takt_json_put_string(&w, "version", version_of(backends[i], version, sizeof version));
+        takt_json_put_string(&w, "summary", backends[i]->summary);
+        takt_json_put_string(&w, "good_for", backends[i]->good_for);
         takt_json_close(&w, '}');
     }
     takt_json_close(&w, ']');

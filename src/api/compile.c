@@ -37,12 +37,6 @@ static const char *last_part(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static void pair(takt_json_writer *json, const char *key, const char *value)
-{
-    takt_json_key(json, key);
-    takt_json_string(json, value);
-}
-
 /* Only the last part of the path: a file that is given away should not tell where it was made. */
 static takt_status write_lineage(const takt_model *m, const takt_save_options *o, takt_text *text)
 {
@@ -52,12 +46,12 @@ static takt_status write_lineage(const takt_model *m, const takt_save_options *o
     takt_json_open(&json, '{');
     if (o->source != NULL) {
         TAKT_TRY(hash_file(m->ctx, o->source, hex));
-        pair(&json, "source", last_part(o->source));
-        pair(&json, "sha256", hex);
+        takt_json_put_string(&json, "source", last_part(o->source));
+        takt_json_put_string(&json, "sha256", hex);
     }
-    pair(&json, "takt", takt_version());
+    takt_json_put_string(&json, "takt", takt_version());
     if (o->command != NULL)
-        pair(&json, "command", o->command);
+        takt_json_put_string(&json, "command", o->command);
     takt_json_close(&json, '}');
     return text->status;
 }

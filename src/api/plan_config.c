@@ -117,8 +117,7 @@ void takt_report_config(takt_report *r, const takt_plan *plan)
     const tally t = count_all(plan);
     takt_plan_config(plan, &c);
     if (r->is_json) {
-        takt_json_key(&r->json, "config");
-        takt_json_open(&r->json, '{');
+        takt_json_put_open(&r->json, "config", '{');
         takt_report_pair(r, "backend", c.backend);
         takt_report_pair(r, "precision", c.precision);
         takt_report_pair(r, "numerics", c.numerics);

@@ -122,17 +122,13 @@ static void json(takt_text *text, const takt_tensor_view *v, size_t count)
     takt_json_writer w;
     takt_json_begin(&w, text, false);
     takt_json_open(&w, '{');
-    takt_json_key(&w, "dtype");
-    takt_json_string(&w, takt_dtype_name(v->dtype));
-    takt_json_key(&w, "shape");
-    takt_json_open(&w, '[');
+    takt_json_put_string(&w, "dtype", takt_dtype_name(v->dtype));
+    takt_json_put_open(&w, "shape", '[');
     for (int d = 0; d < v->rank; d++)
         takt_json_integer(&w, v->dims[d]);
     takt_json_close(&w, ']');
-    takt_json_key(&w, "truncated");
-    takt_json_bool(&w, count > JSON_VALUES);
-    takt_json_key(&w, "values");
-    takt_json_open(&w, '[');
+    takt_json_put_bool(&w, "truncated", count > JSON_VALUES);
+    takt_json_put_open(&w, "values", '[');
     for (size_t i = 0; i < count && i < JSON_VALUES; i++) {
         if (takt_dtype_is_float(v->dtype))
             takt_json_number(&w, takt_dtype_get_f(v->dtype, v->data, i));

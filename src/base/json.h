@@ -59,5 +59,12 @@ void takt_json_integer(takt_json_writer *w, int64_t value);
 void takt_json_unsigned(takt_json_writer *w, uint64_t value);
 void takt_json_bool(takt_json_writer *w, bool value);
 void takt_json_null(takt_json_writer *w);
+/* Members of an object: a key and its value. */
+void takt_json_put_string(takt_json_writer *w, const char *key, const char *text); /* NULL: "" */
+void takt_json_put_number(takt_json_writer *w, const char *key, double value);
+void takt_json_put_integer(takt_json_writer *w, const char *key, int64_t value);
+void takt_json_put_unsigned(takt_json_writer *w, const char *key, uint64_t value);
+void takt_json_put_bool(takt_json_writer *w, const char *key, bool value);
+void takt_json_put_open(takt_json_writer *w, const char *key, char bracket);
 
 #endif

@@ -148,3 +148,39 @@ void takt_json_null(takt_json_writer *w)
     lead(w);
     takt_text_put(w->text, "null", 4);
 }
+
+void takt_json_put_string(takt_json_writer *w, const char *key, const char *text)
+{
+    takt_json_key(w, key);
+    takt_json_string(w, text != NULL ? text : "");
+}
+
+void takt_json_put_number(takt_json_writer *w, const char *key, double value)
+{
+    takt_json_key(w, key);
+    takt_json_number(w, value);
+}
+
+void takt_json_put_integer(takt_json_writer *w, const char *key, int64_t value)
+{
+    takt_json_key(w, key);
+    takt_json_integer(w, value);
+}
+
+void takt_json_put_unsigned(takt_json_writer *w, const char *key, uint64_t value)
+{
+    takt_json_key(w, key);
+    takt_json_unsigned(w, value);
+}
+
+void takt_json_put_bool(takt_json_writer *w, const char *key, bool value)
+{
+    takt_json_key(w, key);
+    takt_json_bool(w, value);
+}
+
+void takt_json_put_open(takt_json_writer *w, const char *key, char bracket)
+{
+    takt_json_key(w, key);
+    takt_json_open(w, bracket);
+}

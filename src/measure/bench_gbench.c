@@ -4,48 +4,28 @@
 #include "measure/bench.h"
 #include "os/cpu.h"
 
-static void string(takt_json_writer *w, const char *key, const char *value)
-{
-    takt_json_key(w, key);
-    takt_json_string(w, value != NULL ? value : "");
-}
-
-static void integer(takt_json_writer *w, const char *key, int64_t value)
-{
-    takt_json_key(w, key);
-    takt_json_integer(w, value);
-}
-
-static void number(takt_json_writer *w, const char *key, double value)
-{
-    takt_json_key(w, key);
-    takt_json_number(w, value);
-}
-
 /* Of this machine, where it is the one that measured; of a result that was read, what it says. */
 static void context(takt_json_writer *w, const takt_bench *b)
 {
     takt_cpu_facts facts;
     takt_cpu_read(&facts);
-    takt_json_key(w, "context");
-    takt_json_open(w, '{');
-    string(w, "date", b->timestamp);
-    string(w, "executable", b->command_count > 0 ? b->command[0] : "takt");
-    integer(w, "num_cpus", b->usable);
-    takt_json_key(w, "caches");
-    takt_json_open(w, '[');
+    takt_json_put_open(w, "context", '{');
+    takt_json_put_string(w, "date", b->timestamp);
+    takt_json_put_string(w, "executable", b->command_count > 0 ? b->command[0] : "takt");
+    takt_json_put_integer(w, "num_cpus", b->usable);
+    takt_json_put_open(w, "caches", '[');
     for (int i = 0; !b->is_loaded && i < TAKT_CACHE_LEVELS; i++) {
         if (facts.data[i].bytes == 0)
             continue;
         takt_json_open(w, '{');
-        string(w, "type", i == 0 ? "Data" : "Unified");
-        integer(w, "level", i + 1);
-        integer(w, "size", (int64_t)facts.data[i].bytes);
-        integer(w, "num_sharing", facts.data[i].shared_by);
+        takt_json_put_string(w, "type", i == 0 ? "Data" : "Unified");
+        takt_json_put_integer(w, "level", i + 1);
+        takt_json_put_integer(w, "size", (int64_t)facts.data[i].bytes);
+        takt_json_put_integer(w, "num_sharing", facts.data[i].shared_by);
         takt_json_close(w, '}');
     }
     takt_json_close(w, ']');
-    string(w, "library_build_type", b->is_debug ? "debug" : "release");
+    takt_json_put_string(w, "library_build_type", b->is_debug ? "debug" : "release");
     takt_json_close(w, '}');
 }
 
@@ -69,25 +49,25 @@ static void entry(takt_json_writer *w, const takt_bench *b, const takt_bench_row
     snprintf(full, sizeof full, "%s%s%s", name, l->aggregate != NULL ? "_" : "",
              l->aggregate != NULL ? l->aggregate : "");
     takt_json_open(w, '{');
-    string(w, "name", full);
-    integer(w, "family_index", 0);
-    integer(w, "per_family_instance_index", (int64_t)(r - b->rows));
-    string(w, "run_name", name);
-    string(w, "run_type", l->aggregate != NULL ? "aggregate" : "iteration");
-    integer(w, "repetitions", 1);
+    takt_json_put_string(w, "name", full);
+    takt_json_put_integer(w, "family_index", 0);
+    takt_json_put_integer(w, "per_family_instance_index", (int64_t)(r - b->rows));
+    takt_json_put_string(w, "run_name", name);
+    takt_json_put_string(w, "run_type", l->aggregate != NULL ? "aggregate" : "iteration");
+    takt_json_put_integer(w, "repetitions", 1);
     if (l->aggregate != NULL) {
-        string(w, "aggregate_name", l->aggregate);
-        string(w, "aggregate_unit", "time");
+        takt_json_put_string(w, "aggregate_name", l->aggregate);
+        takt_json_put_string(w, "aggregate_unit", "time");
     } else {
-        integer(w, "repetition_index", 0);
+        takt_json_put_integer(w, "repetition_index", 0);
     }
-    integer(w, "threads", r->threads);
-    integer(w, "iterations", (int64_t)r->timing.stats.count);
-    number(w, "real_time", l->ns);
-    number(w, "cpu_time", cpu_time(b, r, l->ns));
-    string(w, "time_unit", "ns");
+    takt_json_put_integer(w, "threads", r->threads);
+    takt_json_put_integer(w, "iterations", (int64_t)r->timing.stats.count);
+    takt_json_put_number(w, "real_time", l->ns);
+    takt_json_put_number(w, "cpu_time", cpu_time(b, r, l->ns));
+    takt_json_put_string(w, "time_unit", "ns");
     if (l->per_second > 0)
-        number(w, "items_per_second", l->per_second);
+        takt_json_put_number(w, "items_per_second", l->per_second);
     takt_json_close(w, '}');
 }
 
@@ -95,8 +75,7 @@ void takt_bench_gbench(takt_json_writer *w, const takt_bench *b)
 {
     takt_json_open(w, '{');
     context(w, b);
-    takt_json_key(w, "benchmarks");
-    takt_json_open(w, '[');
+    takt_json_put_open(w, "benchmarks", '[');
     for (size_t i = 0; i < b->count; i++) {
         const takt_bench_row *r = &b->rows[i];
         const takt_stats *s = &r->timing.stats;

@@ -15,46 +15,30 @@ static void string(takt_json_writer *w, const char *key, const char *value)
         takt_json_null(w);
 }
 
-static void number(takt_json_writer *w, const char *key, double value)
-{
-    takt_json_key(w, key);
-    takt_json_number(w, value);
-}
-
-static void open_object(takt_json_writer *w, const char *key)
-{
-    takt_json_key(w, key);
-    takt_json_open(w, '{');
-}
-
 /* ---- writing ---- */
 
 static void write_load(takt_json_writer *w, const takt_bench_more *m)
 {
-    open_object(w, "load");
+    takt_json_put_open(w, "load", '{');
     string(w, "scenario", takt_scenario_name(m->scenario));
-    takt_json_key(w, "streams");
-    takt_json_unsigned(w, m->streams);
+    takt_json_put_unsigned(w, "streams", m->streams);
     if (m->scenario == TAKT_SERVER)
-        number(w, "qps_asked", m->qps_asked);
-    number(w, "qps", m->qps);
-    takt_json_key(w, "unanswered");
-    takt_json_unsigned(w, m->unanswered);
-    open_object(w, "waiting");
+        takt_json_put_number(w, "qps_asked", m->qps_asked);
+    takt_json_put_number(w, "qps", m->qps);
+    takt_json_put_unsigned(w, "unanswered", m->unanswered);
+    takt_json_put_open(w, "waiting", '{');
     string(w, "unit", "ms");
     takt_stats_write(w, &m->waiting, 1e-6);
     takt_json_close(w, '}');
     if (m->peak.try_count > 0) {
-        open_object(w, "peak");
-        number(w, "qps", m->peak.qps);
-        takt_json_key(w, "tries");
-        takt_json_open(w, '[');
+        takt_json_put_open(w, "peak", '{');
+        takt_json_put_number(w, "qps", m->peak.qps);
+        takt_json_put_open(w, "tries", '[');
         for (size_t i = 0; i < m->peak.try_count; i++) {
             takt_json_open(w, '{');
-            number(w, "qps", m->peak.tries[i].qps);
-            number(w, "value_ms", m->peak.tries[i].value_ns * 1e-6);
-            takt_json_key(w, "met");
-            takt_json_bool(w, m->peak.tries[i].met);
+            takt_json_put_number(w, "qps", m->peak.tries[i].qps);
+            takt_json_put_number(w, "value_ms", m->peak.tries[i].value_ns * 1e-6);
+            takt_json_put_bool(w, "met", m->peak.tries[i].met);
             takt_json_close(w, '}');
         }
         takt_json_close(w, ']');
@@ -65,20 +49,18 @@ static void write_load(takt_json_writer *w, const takt_bench_more *m)
 
 static void write_slo(takt_json_writer *w, const takt_bench_more *m)
 {
-    open_object(w, "slo");
-    number(w, "percentile", 100 * m->slo.part);
-    number(w, "limit_ms", m->slo.limit_ns * 1e-6);
-    number(w, "value_ms", m->slo_ns * 1e-6);
-    takt_json_key(w, "met");
-    takt_json_bool(w, m->slo_met);
-    takt_json_key(w, "resolved");
-    takt_json_bool(w, m->slo_sure);
+    takt_json_put_open(w, "slo", '{');
+    takt_json_put_number(w, "percentile", 100 * m->slo.part);
+    takt_json_put_number(w, "limit_ms", m->slo.limit_ns * 1e-6);
+    takt_json_put_number(w, "value_ms", m->slo_ns * 1e-6);
+    takt_json_put_bool(w, "met", m->slo_met);
+    takt_json_put_bool(w, "resolved", m->slo_sure);
     takt_json_close(w, '}');
 }
 
 static void write_energy(takt_json_writer *w, const takt_bench_more *m)
 {
-    open_object(w, "energy");
+    takt_json_put_open(w, "energy", '{');
     string(w, "unit", "J/run");
     takt_json_key(w, "value");
     if (m->energy != NULL)
@@ -91,16 +73,13 @@ static void write_energy(takt_json_writer *w, const takt_bench_more *m)
 
 static void write_processes(takt_json_writer *w, const takt_bench_more *m)
 {
-    open_object(w, "processes");
-    takt_json_key(w, "n");
-    takt_json_unsigned(w, m->processes);
-    takt_json_key(w, "medians_ms");
-    takt_json_open(w, '[');
+    takt_json_put_open(w, "processes", '{');
+    takt_json_put_unsigned(w, "n", m->processes);
+    takt_json_put_open(w, "medians_ms", '[');
     for (size_t i = 0; i < m->processes; i++)
         takt_json_number(w, m->process_medians[i] * 1e-6);
     takt_json_close(w, ']');
-    takt_json_key(w, "ci95");
-    takt_json_open(w, '[');
+    takt_json_put_open(w, "ci95", '[');
     takt_json_number(w, m->process_ci.low * 1e-6);
     takt_json_number(w, m->process_ci.high * 1e-6);
     takt_json_close(w, ']');
@@ -114,7 +93,7 @@ void takt_bench_more_json(takt_json_writer *w, const takt_bench *b, const takt_b
         write_load(w, m);
     if (m->slo.limit_ns > 0)
         write_slo(w, m);
-    open_object(w, "utilisation");
+    takt_json_put_open(w, "utilisation", '{');
     takt_json_key(w, "cpu_pct");
     if (m->cpu_pct >= 0)
         takt_json_number(w, m->cpu_pct);
@@ -126,9 +105,9 @@ void takt_bench_more_json(takt_json_writer *w, const takt_bench *b, const takt_b
     if (b->energy)
         write_energy(w, m);
     if (m->event != NULL) {
-        open_object(w, "counters");
-        open_object(w, m->event);
-        number(w, "per_run", m->events);
+        takt_json_put_open(w, "counters", '{');
+        takt_json_put_open(w, m->event, '{');
+        takt_json_put_number(w, "per_run", m->events);
         string(w, "source", m->source);
         takt_json_close(w, '}');
         takt_json_close(w, '}');

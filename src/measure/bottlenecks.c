@@ -77,21 +77,16 @@ void takt_bottlenecks_text(const takt_bench *b, const takt_bench_row *r, bool wi
 static void step_json(takt_json_writer *w, const takt_bench_op *op)
 {
     takt_json_open(w, '{');
-    takt_json_key(w, "name");
-    takt_json_string(w, op->name);
-    takt_json_key(w, "share");
-    takt_json_number(w, op->share);
+    takt_json_put_string(w, "name", op->name);
+    takt_json_put_number(w, "share", op->share);
     takt_json_key(w, "bound");
     if (op->bound != NULL)
         takt_json_string(w, op->bound);
     else
         takt_json_null(w);
-    takt_json_key(w, "pct_of_ceiling");
-    takt_json_number(w, op->percent);
-    takt_json_key(w, "largest_gain");
-    takt_json_number(w, gain_of(op));
-    takt_json_key(w, "remedy");
-    takt_json_string(w, remedy_of(op));
+    takt_json_put_number(w, "pct_of_ceiling", op->percent);
+    takt_json_put_number(w, "largest_gain", gain_of(op));
+    takt_json_put_string(w, "remedy", remedy_of(op));
     takt_json_close(w, '}');
 }
 
@@ -104,12 +99,9 @@ static void case_json(takt_json_writer *w, const takt_bench *b, size_t index)
     const takt_bench_op **steps = costly(&arena, &b->rows[index], &count);
     takt_bench_case_name(b, index, name, sizeof name);
     takt_json_open(w, '{');
-    takt_json_key(w, "case");
-    takt_json_string(w, name);
-    takt_json_key(w, "median_ms");
-    takt_json_number(w, b->rows[index].timing.stats.median * 1e-6);
-    takt_json_key(w, "steps");
-    takt_json_open(w, '[');
+    takt_json_put_string(w, "case", name);
+    takt_json_put_number(w, "median_ms", b->rows[index].timing.stats.median * 1e-6);
+    takt_json_put_open(w, "steps", '[');
     for (size_t i = 0; steps != NULL && i < count; i++)
         step_json(w, steps[i]);
     takt_json_close(w, ']');
@@ -122,12 +114,9 @@ static void write_json(const takt_bench *b, takt_text *text)
     takt_json_writer w;
     takt_json_begin(&w, text, true);
     takt_json_open(&w, '{');
-    takt_json_key(&w, "schema");
-    takt_json_string(&w, "takt-bottlenecks/1");
-    takt_json_key(&w, "model");
-    takt_json_string(&w, b->model != NULL ? b->model : "");
-    takt_json_key(&w, "cases");
-    takt_json_open(&w, '[');
+    takt_json_put_string(&w, "schema", "takt-bottlenecks/1");
+    takt_json_put_string(&w, "model", b->model != NULL ? b->model : "");
+    takt_json_put_open(&w, "cases", '[');
     for (size_t i = 0; i < b->count; i++)
         case_json(&w, b, i);
     takt_json_close(&w, ']');

@@ -38,40 +38,24 @@ static bool is_modelled(const takt_cache_use *c)
     return strcmp(c->source, sources[2]) == 0;
 }
 
-static void number(takt_json_writer *w, const char *key, double value)
-{
-    takt_json_key(w, key);
-    takt_json_number(w, value);
-}
-
-static void size(takt_json_writer *w, const char *key, uint64_t bytes)
-{
-    takt_json_key(w, key);
-    takt_json_unsigned(w, bytes);
-}
-
 void takt_cache_json(takt_json_writer *w, const takt_cache_use *c)
 {
-    takt_json_key(w, "cache");
-    takt_json_open(w, '{');
-    takt_json_key(w, "source");
-    takt_json_string(w, c->source);
-    takt_json_key(w, "unit");
-    takt_json_string(w, is_modelled(c) ? "bytes" : "accesses");
-    number(w, "per_run", c->accesses);
-    number(w, "hit_rate", 1 - c->l1_misses / c->accesses);
-    number(w, "l1_misses", c->l1_misses);
+    takt_json_put_open(w, "cache", '{');
+    takt_json_put_string(w, "source", c->source);
+    takt_json_put_string(w, "unit", is_modelled(c) ? "bytes" : "accesses");
+    takt_json_put_number(w, "per_run", c->accesses);
+    takt_json_put_number(w, "hit_rate", 1 - c->l1_misses / c->accesses);
+    takt_json_put_number(w, "l1_misses", c->l1_misses);
     if (c->ll_misses >= 0) {
-        number(w, "ll_hit_rate", 1 - c->ll_misses / c->accesses);
-        number(w, "ll_misses", c->ll_misses);
+        takt_json_put_number(w, "ll_hit_rate", 1 - c->ll_misses / c->accesses);
+        takt_json_put_number(w, "ll_misses", c->ll_misses);
     }
     if (c->l1_bytes > 0)
-        size(w, "l1_bytes", c->l1_bytes);
+        takt_json_put_unsigned(w, "l1_bytes", c->l1_bytes);
     if (c->ll_bytes > 0)
-        size(w, "ll_bytes", c->ll_bytes);
+        takt_json_put_unsigned(w, "ll_bytes", c->ll_bytes);
     if (c->note != NULL && c->note[0] != '\0') {
-        takt_json_key(w, "note");
-        takt_json_string(w, c->note);
+        takt_json_put_string(w, "note", c->note);
     }
     takt_json_close(w, '}');
 }

@@ -61,8 +61,7 @@ void takt_compared_grade(takt_json_writer *w, const char *key, const char *grade
 {
     if (grade == NULL)
         return;
-    takt_json_key(w, key);
-    takt_json_string(w, grade);
+    takt_json_put_string(w, key, grade);
 }
 
 /* ---- warnings of a page ---- */

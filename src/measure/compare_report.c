@@ -77,24 +77,14 @@ static void write_text(const takt_compare_report *r)
                   r->of->a, 100 * c->noise, 100 * c->detectable);
 }
 
-static void number(takt_json_writer *w, const char *key, double value)
-{
-    takt_json_key(w, key);
-    takt_json_number(w, value);
-}
-
 static void write_config(takt_json_writer *w, const char *key, const takt_run_config *c)
 {
     if (c->backend == NULL || c->precision == NULL || c->numerics == NULL)
         return;
-    takt_json_key(w, key);
-    takt_json_open(w, '{');
-    takt_json_key(w, "backend");
-    takt_json_string(w, c->backend);
-    takt_json_key(w, "precision");
-    takt_json_string(w, c->precision);
-    takt_json_key(w, "numerics");
-    takt_json_string(w, c->numerics);
+    takt_json_put_open(w, key, '{');
+    takt_json_put_string(w, "backend", c->backend);
+    takt_json_put_string(w, "precision", c->precision);
+    takt_json_put_string(w, "numerics", c->numerics);
     takt_json_close(w, '}');
 }
 
@@ -103,8 +93,7 @@ static void write_times(takt_json_writer *w, const char *key, const takt_timing 
 {
     if (t == NULL || t->count != blocks)
         return;
-    takt_json_key(w, key);
-    takt_json_open(w, '[');
+    takt_json_put_open(w, key, '[');
     for (size_t i = 0; i < t->count; i++)
         takt_json_number(w, t->samples[i]);
     takt_json_close(w, ']');
@@ -113,40 +102,31 @@ static void write_times(takt_json_writer *w, const char *key, const takt_timing 
 static void write_members(const takt_compare_report *r, takt_json_writer *w)
 {
     const takt_comparison *c = r->c;
-    takt_json_key(w, "a");
-    takt_json_string(w, r->of->a);
-    takt_json_key(w, "b");
-    takt_json_string(w, r->of->b);
+    takt_json_put_string(w, "a", r->of->a);
+    takt_json_put_string(w, "b", r->of->b);
     write_config(w, "a_config", &r->of->a_config);
     write_config(w, "b_config", &r->of->b_config);
-    takt_json_key(w, "a_incomplete");
-    takt_json_bool(w, r->of->a_incomplete);
-    takt_json_key(w, "b_incomplete");
-    takt_json_bool(w, r->of->b_incomplete);
+    takt_json_put_bool(w, "a_incomplete", r->of->a_incomplete);
+    takt_json_put_bool(w, "b_incomplete", r->of->b_incomplete);
     takt_compared_grade(w, "a_grade", r->of->a_grade);
     takt_compared_grade(w, "b_grade", r->of->b_grade);
     if (c->processes > 0) {
-        takt_json_key(w, "processes");
-        takt_json_unsigned(w, c->processes);
+        takt_json_put_unsigned(w, "processes", c->processes);
     }
-    takt_json_key(w, "verdict");
-    takt_json_string(w, takt_verdict_name(c->verdict));
-    number(w, "ratio", c->ratio);
-    takt_json_key(w, "ci95");
-    takt_json_open(w, '[');
+    takt_json_put_string(w, "verdict", takt_verdict_name(c->verdict));
+    takt_json_put_number(w, "ratio", c->ratio);
+    takt_json_put_open(w, "ci95", '[');
     takt_json_number(w, c->ci.low);
     takt_json_number(w, c->ci.high);
     takt_json_close(w, ']');
-    number(w, "margin", c->margin);
-    number(w, "same_p", c->same_p);
-    number(w, "detectable", c->detectable);
-    number(w, "noise", c->noise);
-    takt_json_key(w, "blocks");
-    takt_json_unsigned(w, c->blocks);
-    takt_json_key(w, "more_blocks");
-    takt_json_unsigned(w, c->more_blocks);
-    number(w, "a_us", c->a_ns * 1e-3);
-    number(w, "b_us", c->b_ns * 1e-3);
+    takt_json_put_number(w, "margin", c->margin);
+    takt_json_put_number(w, "same_p", c->same_p);
+    takt_json_put_number(w, "detectable", c->detectable);
+    takt_json_put_number(w, "noise", c->noise);
+    takt_json_put_unsigned(w, "blocks", c->blocks);
+    takt_json_put_unsigned(w, "more_blocks", c->more_blocks);
+    takt_json_put_number(w, "a_us", c->a_ns * 1e-3);
+    takt_json_put_number(w, "b_us", c->b_ns * 1e-3);
     if (c->processes > 0)
         return;
     write_times(w, "a_blocks_ns", r->of->a_timing, c->blocks);
@@ -158,13 +138,11 @@ static void write_json(const takt_compare_report *reports, size_t count)
     takt_json_writer w;
     takt_json_begin(&w, reports->text, true);
     takt_json_open(&w, '{');
-    takt_json_key(&w, "schema");
-    takt_json_string(&w, "takt-compare/1");
+    takt_json_put_string(&w, "schema", "takt-compare/1");
     if (count == 1) {
         write_members(reports, &w);
     } else {
-        takt_json_key(&w, "comparisons");
-        takt_json_open(&w, '[');
+        takt_json_put_open(&w, "comparisons", '[');
         for (size_t i = 0; i < count; i++) {
             takt_json_open(&w, '{');
             write_members(&reports[i], &w);

@@ -98,21 +98,15 @@ int takt_isa_peaks_here(void)
 
 void takt_isa_peaks_write(takt_json_writer *w, const takt_system_rates *r)
 {
-    takt_json_key(w, "peaks");
-    takt_json_open(w, '[');
+    takt_json_put_open(w, "peaks", '[');
     for (int i = 0; i < r->peak_count; i++) {
         const takt_isa_peak *p = &r->peaks[i];
         takt_json_open(w, '{');
-        takt_json_key(w, "type");
-        takt_json_string(w, p->type);
-        takt_json_key(w, "isa");
-        takt_json_string(w, p->isa);
-        takt_json_key(w, "one_thread_gops");
-        takt_json_number(w, p->one_thread);
-        takt_json_key(w, "all_threads_gops");
-        takt_json_number(w, p->all_threads);
-        takt_json_key(w, "threads");
-        takt_json_integer(w, p->threads);
+        takt_json_put_string(w, "type", p->type);
+        takt_json_put_string(w, "isa", p->isa);
+        takt_json_put_number(w, "one_thread_gops", p->one_thread);
+        takt_json_put_number(w, "all_threads_gops", p->all_threads);
+        takt_json_put_integer(w, "threads", p->threads);
         takt_json_close(w, '}');
     }
     takt_json_close(w, ']');

@@ -8,34 +8,19 @@
 
 /* ---- JSON ---- */
 
-static void number(takt_json_writer *w, const char *key, double value)
-{
-    takt_json_key(w, key);
-    takt_json_number(w, value);
-}
-
-static void string(takt_json_writer *w, const char *key, const char *value)
-{
-    takt_json_key(w, key);
-    takt_json_string(w, value != NULL ? value : "");
-}
-
 static void json_steps(takt_json_writer *w, const takt_trend_view *v)
 {
-    takt_json_key(w, "steps");
-    takt_json_open(w, '[');
+    takt_json_put_open(w, "steps", '[');
     for (size_t i = 0; i < v->step_count; i++) {
         const double change = takt_trend_change(v, i);
         takt_json_open(w, '{');
-        takt_json_key(w, "at");
-        takt_json_unsigned(w, v->steps[i]);
-        string(w, "timestamp", v->points[v->steps[i]].name);
-        string(w, "commit", v->benches[v->steps[i]]->commit);
-        number(w, "before", v->levels[i]);
-        number(w, "after", v->levels[i + 1]);
-        number(w, "change_pct", 100 * change);
-        takt_json_key(w, "worse");
-        takt_json_bool(w, (change > 0) != v->metric->more_is_better);
+        takt_json_put_unsigned(w, "at", v->steps[i]);
+        takt_json_put_string(w, "timestamp", v->points[v->steps[i]].name);
+        takt_json_put_string(w, "commit", v->benches[v->steps[i]]->commit);
+        takt_json_put_number(w, "before", v->levels[i]);
+        takt_json_put_number(w, "after", v->levels[i + 1]);
+        takt_json_put_number(w, "change_pct", 100 * change);
+        takt_json_put_bool(w, "worse", (change > 0) != v->metric->more_is_better);
         takt_json_close(w, '}');
     }
     takt_json_close(w, ']');
@@ -46,24 +31,22 @@ static void write_json(takt_text *text, const takt_trend_view *v)
     takt_json_writer w;
     takt_json_begin(&w, text, true);
     takt_json_open(&w, '{');
-    string(&w, "schema", "takt-trend/1");
-    string(&w, "metric", v->metric->name);
-    string(&w, "unit", v->metric->unit);
-    string(&w, "case", v->which);
+    takt_json_put_string(&w, "schema", "takt-trend/1");
+    takt_json_put_string(&w, "metric", v->metric->name);
+    takt_json_put_string(&w, "unit", v->metric->unit);
+    takt_json_put_string(&w, "case", v->which);
     takt_json_key(&w, "step_at"); /* the last */
     takt_json_unsigned(&w, v->step_count > 0 ? v->steps[v->step_count - 1] : 0);
     json_steps(&w, v);
-    takt_json_key(&w, "points");
-    takt_json_open(&w, '[');
+    takt_json_put_open(&w, "points", '[');
     for (size_t i = 0; i < v->count; i++) {
         takt_json_open(&w, '{');
-        string(&w, "timestamp", v->points[i].name);
-        string(&w, "commit", v->benches[i]->commit);
-        number(&w, "median", v->points[i].y);
-        number(&w, "low", v->points[i].low);
-        number(&w, "high", v->points[i].high);
-        takt_json_key(&w, "incomplete");
-        takt_json_bool(&w, takt_bench_is_incomplete(v->benches[i]));
+        takt_json_put_string(&w, "timestamp", v->points[i].name);
+        takt_json_put_string(&w, "commit", v->benches[i]->commit);
+        takt_json_put_number(&w, "median", v->points[i].y);
+        takt_json_put_number(&w, "low", v->points[i].low);
+        takt_json_put_number(&w, "high", v->points[i].high);
+        takt_json_put_bool(&w, "incomplete", takt_bench_is_incomplete(v->benches[i]));
         takt_json_close(&w, '}');
     }
     takt_json_close(&w, ']');

@@ -298,6 +298,28 @@ static void writes(void)
     takt_text_deinit(&t);
 }
 
+static void writes_members(void)
+{
+    takt_text t;
+    takt_json_writer w;
+    takt_text_init(&t, ctx);
+    takt_json_begin(&w, &t, false);
+    takt_json_open(&w, '{');
+    takt_json_put_string(&w, "s", "x");
+    takt_json_put_string(&w, "none", NULL);
+    takt_json_put_number(&w, "n", 0.5);
+    takt_json_put_integer(&w, "i", -1);
+    takt_json_put_unsigned(&w, "u", UINT64_MAX);
+    takt_json_put_bool(&w, "b", false);
+    takt_json_put_open(&w, "o", '[');
+    takt_json_close(&w, ']');
+    takt_json_close(&w, '}');
+    EXPECT(strcmp(takt_text_get(&t), "{\"s\":\"x\",\"none\":\"\",\"n\":0.5,\"i\":-1,"
+                                     "\"u\":18446744073709551615,\"b\":false,\"o\":[]}") == 0,
+           "%s", takt_text_get(&t));
+    takt_text_deinit(&t);
+}
+
 static takt_status scenario(takt_inject *inject, void *user)
 {
     takt_config config = {0};
@@ -357,4 +379,4 @@ static void keys_are_linear(void)
 }
 
 TEST_MAIN(keys_are_linear, begin, structure, numbers, strings, refuses, prefixes, depth, large,
-          file_limit, writes, sweeps, end)
+          file_limit, writes, writes_members, sweeps, end)

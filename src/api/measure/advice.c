@@ -176,8 +176,7 @@ static void say(takt_report *r, const char *step, const takt_finding *f)
     takt_report_pair(r, "cause", f->cause);
     takt_report_pair(r, "figure", f->figure);
     takt_report_pair(r, "remedy", f->remedy);
-    takt_json_key(&r->json, "largest_gain");
-    takt_json_number(&r->json, f->gain);
+    takt_json_put_number(&r->json, "largest_gain", f->gain);
     takt_json_close(&r->json, '}');
 }
 
@@ -241,8 +240,7 @@ static void say_others(takt_report *r, const takt_finding *f, bool are_unknown)
     bool is_first = true;
     if (r->is_json) {
         takt_json_close(&r->json, ']');
-        takt_json_key(&r->json, are_unknown ? "unknown" : "ruled_out");
-        takt_json_open(&r->json, '[');
+        takt_json_put_open(&r->json, are_unknown ? "unknown" : "ruled_out", '[');
     }
     for (size_t i = 0; i < TAKT_REST_FINDINGS; i++) {
         if (f[i].gain >= least_gain || f[i].is_unknown != are_unknown)
@@ -285,8 +283,7 @@ void takt_profile_advice(const takt_profile *p, takt_report *r)
     if (order != NULL)
         takt_sort_pointers(order, p->plan->step_count, is_slower);
     if (r->is_json) {
-        takt_json_key(&r->json, "findings");
-        takt_json_open(&r->json, '[');
+        takt_json_put_open(&r->json, "findings", '[');
     } else {
         takt_text_add(&r->text, "\n");
     }

@@ -227,12 +227,9 @@ static void finish(check_list *c)
     if (c->r->is_json) {
         takt_json_close(&c->r->json, ']');
         takt_report_pair(c->r, "grade", text);
-        takt_json_key(&c->r->json, "smallest_change_pct");
-        takt_json_number(&c->r->json, e->noise_pct);
-        takt_json_key(&c->r->json, "load");
-        takt_json_number(&c->r->json, e->load);
-        takt_json_key(&c->r->json, "others_processors");
-        takt_json_number(&c->r->json, e->others);
+        takt_json_put_number(&c->r->json, "smallest_change_pct", e->noise_pct);
+        takt_json_put_number(&c->r->json, "load", e->load);
+        takt_json_put_number(&c->r->json, "others_processors", e->others);
         takt_report_count(c->r, "warnings", e->warnings);
         return;
     }
@@ -263,8 +260,7 @@ takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found, takt_
     takt_table_init(&t, ctx, "llll");
     check_list c = {&r, &t, found};
     if (r.is_json) {
-        takt_json_key(&r.json, "checks");
-        takt_json_open(&r.json, '[');
+        takt_json_put_open(&r.json, "checks", '[');
     }
     check_processors(&c, &facts);
     check_limits(&c);

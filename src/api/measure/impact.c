@@ -77,8 +77,7 @@ static takt_status renew(void *user, bool b_first, takt_session **a, takt_sessio
 
 static void number(const study *s, const char *key, double value)
 {
-    takt_json_key(&s->r->json, key);
-    takt_json_number(&s->r->json, value);
+    takt_json_put_number(&s->r->json, key, value);
 }
 
 static void say_json(const study *s, const variant *v, const takt_comparison *c,
@@ -87,8 +86,7 @@ static void say_json(const study *s, const variant *v, const takt_comparison *c,
     takt_json_open(&s->r->json, '{');
     takt_report_pair(s->r, "without", v->name);
     number(s, "ratio", c->ratio);
-    takt_json_key(&s->r->json, "ci95");
-    takt_json_open(&s->r->json, '[');
+    takt_json_put_open(&s->r->json, "ci95", '[');
     takt_json_number(&s->r->json, c->ci.low);
     takt_json_number(&s->r->json, c->ci.high);
     takt_json_close(&s->r->json, ']');
@@ -272,8 +270,7 @@ takt_status takt_profile_impact(const takt_model *model, const takt_plan_options
     takt_report_begin(&r, s.ctx, format);
     takt_table_init(&t, s.ctx, "lrrrlrrr");
     if (r.is_json) {
-        takt_json_key(&r.json, "impact");
-        takt_json_open(&r.json, '[');
+        takt_json_put_open(&r.json, "impact", '[');
     }
     const takt_status status = examine(&s, &o);
     if (r.is_json)

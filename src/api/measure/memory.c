@@ -37,8 +37,7 @@ static void json(const takt_profile *p, takt_report *r)
     takt_report_count(r, "state", plan->state_bytes);
     takt_report_count(r, "io", plan->io_bytes);
     takt_report_count(r, "arena", plan->arena_bytes);
-    takt_json_key(&r->json, "timeline");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "timeline", '[');
     for (size_t i = 0; i < plan->step_count; i++) {
         takt_json_open(&r->json, '{');
         takt_report_pair(r, "step", plan->steps[i].name);

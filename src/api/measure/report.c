@@ -50,27 +50,20 @@ static bool is_slower(const void *a, const void *b)
 
 /* ---- JSON ---- */
 
-static void json_number(takt_json_writer *w, const char *key, double value)
-{
-    takt_json_key(w, key);
-    takt_json_number(w, value);
-}
-
 /* What each thread did of a step that they share. */
 static void threads_json(takt_json_writer *w, const takt_profile *p, const takt_profile_row *row)
 {
     const size_t threads = (size_t)p->plan->threads, step = (size_t)(row - p->rows);
     if (row->step->task_count <= 1 || threads <= 1)
         return;
-    json_number(w, "wait", row->wait);
-    json_number(w, "imbalance", row->imbalance);
-    takt_json_key(w, "per_thread");
-    takt_json_open(w, '[');
+    takt_json_put_number(w, "wait", row->wait);
+    takt_json_put_number(w, "imbalance", row->imbalance);
+    takt_json_put_open(w, "per_thread", '[');
     for (size_t t = 0; t < threads; t++) {
         const double busy = p->busy_ns[step * threads + t];
         takt_json_open(w, '{');
-        json_number(w, "busy_us", busy * 1e-3);
-        json_number(w, "wait_us", fmax(0, row->median_ns - busy) * 1e-3);
+        takt_json_put_number(w, "busy_us", busy * 1e-3);
+        takt_json_put_number(w, "wait_us", fmax(0, row->median_ns - busy) * 1e-3);
         takt_json_close(w, '}');
     }
     takt_json_close(w, ']');
@@ -79,68 +72,52 @@ static void threads_json(takt_json_writer *w, const takt_profile *p, const takt_
 static void row_json(takt_json_writer *w, const takt_profile *p, const takt_profile_row *row)
 {
     takt_json_open(w, '{');
-    takt_json_key(w, "name");
-    takt_json_string(w, row->step->name);
-    takt_json_key(w, "type");
-    takt_json_string(w, row->step->kind);
-    takt_json_key(w, "kernel");
-    takt_json_string(w, row->step->kernel != NULL ? row->step->kernel : "generic");
-    json_number(w, "time_us", row->median_ns * 1e-3);
-    takt_json_key(w, "ci95_us");
-    takt_json_open(w, '[');
+    takt_json_put_string(w, "name", row->step->name);
+    takt_json_put_string(w, "type", row->step->kind);
+    takt_json_put_string(w, "kernel", row->step->kernel != NULL ? row->step->kernel : "generic");
+    takt_json_put_number(w, "time_us", row->median_ns * 1e-3);
+    takt_json_put_open(w, "ci95_us", '[');
     takt_json_number(w, row->ci.low * 1e-3);
     takt_json_number(w, row->ci.high * 1e-3);
     takt_json_close(w, ']');
-    json_number(w, "min_us", row->min_ns * 1e-3);
-    json_number(w, "max_us", row->max_ns * 1e-3);
-    json_number(w, "share", row->share);
-    json_number(w, "flops", row->roof.flops);
-    json_number(w, "bytes", row->roof.bytes);
-    takt_json_key(w, "threads");
-    takt_json_integer(w, row->roof.threads);
+    takt_json_put_number(w, "min_us", row->min_ns * 1e-3);
+    takt_json_put_number(w, "max_us", row->max_ns * 1e-3);
+    takt_json_put_number(w, "share", row->share);
+    takt_json_put_number(w, "flops", row->roof.flops);
+    takt_json_put_number(w, "bytes", row->roof.bytes);
+    takt_json_put_integer(w, "threads", row->roof.threads);
     threads_json(w, p, row);
     if (p->has_ceilings) {
-        takt_json_key(w, "bound");
-        takt_json_string(w, row->bound);
-        json_number(w, "pct_of_ceiling", row->percent);
-        json_number(w, "best_possible_us", row->roof.floor_ns * 1e-3);
+        takt_json_put_string(w, "bound", row->bound);
+        takt_json_put_number(w, "pct_of_ceiling", row->percent);
+        takt_json_put_number(w, "best_possible_us", row->roof.floor_ns * 1e-3);
     }
-    takt_json_key(w, "device");
-    takt_json_string(w, "cpu");
+    takt_json_put_string(w, "device", "cpu");
     takt_json_close(w, '}');
 }
 
 static void steps_json(const takt_profile *p, takt_report *r)
 {
     takt_json_writer *w = &r->json;
-    takt_json_key(w, "schema");
-    takt_json_string(w, "takt-profile/1");
-    takt_json_key(w, "latency");
-    takt_json_open(w, '{');
-    takt_json_key(w, "unit");
-    takt_json_string(w, "ms");
+    takt_json_put_string(w, "schema", "takt-profile/1");
+    takt_json_put_open(w, "latency", '{');
+    takt_json_put_string(w, "unit", "ms");
     takt_stats_write(w, &p->timing.stats, 1e-6);
     takt_json_close(w, '}');
-    takt_json_key(w, "threads");
-    takt_json_integer(w, p->plan->threads);
+    takt_json_put_integer(w, "threads", p->plan->threads);
     takt_report_config(r, p->plan);
-    takt_json_key(w, "profiled_runs");
-    takt_json_unsigned(w, p->runs);
-    json_number(w, "profiled_run_us", p->run_ns * 1e-3);
-    takt_json_key(w, "moved_buffers");
-    takt_json_unsigned(w, p->moves);
-    json_number(w, "moves_us", p->moves_ns * 1e-3);
-    json_number(w, "steps_us", p->watched_ns * 1e-3);
-    takt_json_key(w, "source");
-    takt_json_string(w, "measured");
+    takt_json_put_unsigned(w, "profiled_runs", p->runs);
+    takt_json_put_number(w, "profiled_run_us", p->run_ns * 1e-3);
+    takt_json_put_unsigned(w, "moved_buffers", p->moves);
+    takt_json_put_number(w, "moves_us", p->moves_ns * 1e-3);
+    takt_json_put_number(w, "steps_us", p->watched_ns * 1e-3);
+    takt_json_put_string(w, "source", "measured");
     if (p->has_ceilings) {
-        takt_json_key(w, "ceilings");
-        takt_json_open(w, '{');
+        takt_json_put_open(w, "ceilings", '{');
         takt_ceilings_write(w, &p->ceilings);
         takt_json_close(w, '}');
     }
-    takt_json_key(w, "per_op");
-    takt_json_open(w, '[');
+    takt_json_put_open(w, "per_op", '[');
     for (size_t i = 0; i < p->plan->step_count; i++)
         row_json(w, p, &p->rows[i]);
     takt_json_close(w, ']');
@@ -303,8 +280,7 @@ void takt_profile_layers(const takt_profile *p, takt_report *r)
     const size_t count = layers != NULL ? sum_layers(p, layers) : 0;
     r->text.status = layers != NULL ? r->text.status : TAKT_ERR_MEMORY;
     if (r->is_json) {
-        takt_json_key(&r->json, "layers");
-        takt_json_open(&r->json, '[');
+        takt_json_put_open(&r->json, "layers", '[');
     }
     for (size_t i = 0; i < count; i++) {
         if (!r->is_json) {
@@ -314,16 +290,14 @@ void takt_profile_layers(const takt_profile *p, takt_report *r)
         }
         const char *name = takt_arena_text(&arena, layers[i].name, layers[i].length);
         takt_json_open(&r->json, '{');
-        takt_json_key(&r->json, "name");
-        takt_json_string(&r->json, name != NULL ? name : "");
-        takt_json_key(&r->json, "type");
-        takt_json_string(&r->json, layers[i].kind);
-        json_number(&r->json, "time_ms", layers[i].ns * 1e-6);
+        takt_json_put_string(&r->json, "name", name != NULL ? name : "");
+        takt_json_put_string(&r->json, "type", layers[i].kind);
+        takt_json_put_number(&r->json, "time_ms", layers[i].ns * 1e-6);
         takt_json_close(&r->json, '}');
     }
     if (r->is_json) {
         takt_json_close(&r->json, ']');
-        json_number(&r->json, "total_ms", p->steps_ns * 1e-6);
+        takt_json_put_number(&r->json, "total_ms", p->steps_ns * 1e-6);
     } else {
         takt_text_add(&r->text, "Total: %.4gms\n", p->steps_ns * 1e-6);
     }

@@ -5,46 +5,29 @@
 
 #include "api/measure/measure.h"
 
-static void number(takt_json_writer *w, const char *key, double value)
-{
-    takt_json_key(w, key);
-    takt_json_number(w, value);
-}
-
 static void event(takt_json_writer *w, const char *name, const char *category, size_t thread,
                   double from_ns, double ns)
 {
     takt_json_open(w, '{');
-    takt_json_key(w, "name");
-    takt_json_string(w, name);
-    takt_json_key(w, "cat");
-    takt_json_string(w, category);
-    takt_json_key(w, "ph");
-    takt_json_string(w, "X");
-    number(w, "ts", from_ns * 1e-3);
-    number(w, "dur", ns * 1e-3);
-    takt_json_key(w, "pid");
-    takt_json_integer(w, 1);
-    takt_json_key(w, "tid");
-    takt_json_unsigned(w, thread);
+    takt_json_put_string(w, "name", name);
+    takt_json_put_string(w, "cat", category);
+    takt_json_put_string(w, "ph", "X");
+    takt_json_put_number(w, "ts", from_ns * 1e-3);
+    takt_json_put_number(w, "dur", ns * 1e-3);
+    takt_json_put_integer(w, "pid", 1);
+    takt_json_put_unsigned(w, "tid", thread);
 }
 
 /* What Perfetto calls a process or a thread. */
 static void name_event(takt_json_writer *w, const char *what, size_t thread, const char *name)
 {
     takt_json_open(w, '{');
-    takt_json_key(w, "name");
-    takt_json_string(w, what);
-    takt_json_key(w, "ph");
-    takt_json_string(w, "M");
-    takt_json_key(w, "pid");
-    takt_json_integer(w, 1);
-    takt_json_key(w, "tid");
-    takt_json_unsigned(w, thread);
-    takt_json_key(w, "args");
-    takt_json_open(w, '{');
-    takt_json_key(w, "name");
-    takt_json_string(w, name);
+    takt_json_put_string(w, "name", what);
+    takt_json_put_string(w, "ph", "M");
+    takt_json_put_integer(w, "pid", 1);
+    takt_json_put_unsigned(w, "tid", thread);
+    takt_json_put_open(w, "args", '{');
+    takt_json_put_string(w, "name", name);
     takt_json_close(w, '}');
     takt_json_close(w, '}');
 }
@@ -81,16 +64,13 @@ static void thread_events(const takt_profile *p, takt_json_writer *w, size_t run
 static void step_event(takt_json_writer *w, const takt_profile_row *row, double from, double ns)
 {
     event(w, row->step->name, row->step->kind, 1, from, ns);
-    takt_json_key(w, "args");
-    takt_json_open(w, '{');
-    takt_json_key(w, "kernel");
-    takt_json_string(w, row->step->kernel != NULL ? row->step->kernel : "generic");
-    number(w, "flops", row->roof.flops);
-    number(w, "bytes", row->roof.bytes);
+    takt_json_put_open(w, "args", '{');
+    takt_json_put_string(w, "kernel", row->step->kernel != NULL ? row->step->kernel : "generic");
+    takt_json_put_number(w, "flops", row->roof.flops);
+    takt_json_put_number(w, "bytes", row->roof.bytes);
     if (row->bound != NULL) {
-        takt_json_key(w, "bound");
-        takt_json_string(w, row->bound);
-        number(w, "pct_of_ceiling", row->percent);
+        takt_json_put_string(w, "bound", row->bound);
+        takt_json_put_number(w, "pct_of_ceiling", row->percent);
     }
     takt_json_close(w, '}');
     takt_json_close(w, '}');
@@ -104,10 +84,8 @@ takt_status takt_profile_trace(const takt_profile *p, takt_sink_fn *sink, void *
     takt_text_init(&text, p->ctx);
     takt_json_begin(&w, &text, false);
     takt_json_open(&w, '{');
-    takt_json_key(&w, "displayTimeUnit");
-    takt_json_string(&w, "ns");
-    takt_json_key(&w, "traceEvents");
-    takt_json_open(&w, '[');
+    takt_json_put_string(&w, "displayTimeUnit", "ns");
+    takt_json_put_open(&w, "traceEvents", '[');
     name_events(p, &w);
     for (size_t run = 0; run < p->trace_runs && steps > 0; run++) {
         const uint64_t *at = &p->starts[2 * run * steps], origin = p->starts[0];

@@ -4,12 +4,6 @@
 #include "api/measure/measure.h"
 #include "api/monitor/recorder.h"
 
-static void number(takt_json_writer *w, const char *key, double value)
-{
-    takt_json_key(w, key);
-    takt_json_number(w, value);
-}
-
 static void json(const takt_profile_results *p, takt_report *r)
 {
     takt_report_count(r, "total_ns", p->total_ns);
@@ -17,16 +11,15 @@ static void json(const takt_profile_results *p, takt_report *r)
     takt_report_count(r, "moves", p->moves);
     takt_report_count(r, "bytes", p->bytes);
     takt_report_count(r, "dropped", p->dropped);
-    takt_json_key(&r->json, "ops");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "ops", '[');
     for (size_t i = 0; i < p->op_count; i++) {
         takt_json_open(&r->json, '{');
         takt_report_pair(r, "name", p->ops[i].name);
         takt_report_count(r, "count", p->ops[i].count);
-        number(&r->json, "total_ns", p->ops[i].total_ns);
-        number(&r->json, "avg_ns", p->ops[i].avg_ns);
-        number(&r->json, "min_ns", p->ops[i].min_ns);
-        number(&r->json, "max_ns", p->ops[i].max_ns);
+        takt_json_put_number(&r->json, "total_ns", p->ops[i].total_ns);
+        takt_json_put_number(&r->json, "avg_ns", p->ops[i].avg_ns);
+        takt_json_put_number(&r->json, "min_ns", p->ops[i].min_ns);
+        takt_json_put_number(&r->json, "max_ns", p->ops[i].max_ns);
         takt_json_close(&r->json, '}');
     }
     takt_json_close(&r->json, ']');
@@ -70,23 +63,18 @@ static takt_status trace(takt_ctx *ctx, const takt_profile_results *p, takt_sink
     takt_text_init(&text, ctx);
     takt_json_begin(&w, &text, false);
     takt_json_open(&w, '{');
-    takt_json_key(&w, "displayTimeUnit");
-    takt_json_string(&w, "ns");
-    takt_json_key(&w, "traceEvents");
-    takt_json_open(&w, '[');
+    takt_json_put_string(&w, "displayTimeUnit", "ns");
+    takt_json_put_open(&w, "traceEvents", '[');
     for (size_t i = 0; i < p->event_count; i++) {
         const takt_profile_event *e = &p->events[i];
         takt_json_open(&w, '{');
-        takt_json_key(&w, "name");
-        takt_json_string(&w, e->name);
-        takt_json_key(&w, "cat");
-        takt_json_string(&w, p->ops[e->op].name);
-        takt_json_key(&w, "ph");
-        takt_json_string(&w, "X");
-        number(&w, "ts", (double)e->start_ns * 1e-3);
-        number(&w, "dur", (double)e->ns * 1e-3);
-        number(&w, "pid", 1);
-        number(&w, "tid", e->thread);
+        takt_json_put_string(&w, "name", e->name);
+        takt_json_put_string(&w, "cat", p->ops[e->op].name);
+        takt_json_put_string(&w, "ph", "X");
+        takt_json_put_number(&w, "ts", (double)e->start_ns * 1e-3);
+        takt_json_put_number(&w, "dur", (double)e->ns * 1e-3);
+        takt_json_put_number(&w, "pid", 1);
+        takt_json_put_number(&w, "tid", e->thread);
         takt_json_close(&w, '}');
     }
     takt_json_close(&w, ']');

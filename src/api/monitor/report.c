@@ -10,32 +10,26 @@
 
 enum { FIGURE = TAKT_FIGURE_TEXT };
 
-static void number(takt_json_writer *w, const char *key, double value)
-{
-    takt_json_key(w, key);
-    takt_json_number(w, value);
-}
-
 static void metrics_json(takt_json_writer *w, const takt_metrics *x)
 {
     takt_json_open(w, '{');
-    number(w, "from_s", x->from_s);
-    number(w, "to_s", x->to_s);
-    number(w, "runs", (double)x->runs);
-    number(w, "failures", (double)x->failures);
-    number(w, "throughput", x->throughput);
-    number(w, "mean_ms", x->mean_ns * 1e-6);
-    number(w, "min_ms", x->min_ns * 1e-6);
-    number(w, "max_ms", x->max_ns * 1e-6);
-    number(w, "p50_ms", x->p50_ns * 1e-6);
-    number(w, "p95_ms", x->p95_ns * 1e-6);
-    number(w, "p99_ms", x->p99_ns * 1e-6);
-    number(w, "cpu_pct", x->cpu_pct);
-    number(w, "memory_bytes", (double)x->memory_bytes);
-    number(w, "peak_bytes", (double)x->peak_bytes);
-    number(w, "resident_bytes", (double)x->resident_bytes);
+    takt_json_put_number(w, "from_s", x->from_s);
+    takt_json_put_number(w, "to_s", x->to_s);
+    takt_json_put_number(w, "runs", (double)x->runs);
+    takt_json_put_number(w, "failures", (double)x->failures);
+    takt_json_put_number(w, "throughput", x->throughput);
+    takt_json_put_number(w, "mean_ms", x->mean_ns * 1e-6);
+    takt_json_put_number(w, "min_ms", x->min_ns * 1e-6);
+    takt_json_put_number(w, "max_ms", x->max_ns * 1e-6);
+    takt_json_put_number(w, "p50_ms", x->p50_ns * 1e-6);
+    takt_json_put_number(w, "p95_ms", x->p95_ns * 1e-6);
+    takt_json_put_number(w, "p99_ms", x->p99_ns * 1e-6);
+    takt_json_put_number(w, "cpu_pct", x->cpu_pct);
+    takt_json_put_number(w, "memory_bytes", (double)x->memory_bytes);
+    takt_json_put_number(w, "peak_bytes", (double)x->peak_bytes);
+    takt_json_put_number(w, "resident_bytes", (double)x->resident_bytes);
     if (x->has_cache)
-        number(w, "cache_hit_pct", x->cache_hit_pct);
+        takt_json_put_number(w, "cache_hit_pct", x->cache_hit_pct);
     takt_json_close(w, '}');
 }
 
@@ -45,18 +39,15 @@ static void write_json(const takt_monitor *m, takt_text *text)
     takt_metrics x;
     takt_json_begin(&w, text, true);
     takt_json_open(&w, '{');
-    takt_json_key(&w, "schema");
-    takt_json_string(&w, "takt-monitor/1");
-    number(&w, "interval_ms", m->options.interval_ms);
+    takt_json_put_string(&w, "schema", "takt-monitor/1");
+    takt_json_put_number(&w, "interval_ms", m->options.interval_ms);
     if (m->options.track_cache) {
-        takt_json_key(&w, "cache");
-        takt_json_string(&w, m->reads >= 0 ? "measured" : m->cache_reason);
+        takt_json_put_string(&w, "cache", m->reads >= 0 ? "measured" : m->cache_reason);
     }
     takt_json_key(&w, "whole");
     takt_monitor_metrics(m, &x);
     metrics_json(&w, &x);
-    takt_json_key(&w, "samples");
-    takt_json_open(&w, '[');
+    takt_json_put_open(&w, "samples", '[');
     for (size_t i = 0; takt_monitor_get(m, i, &x); i++)
         metrics_json(&w, &x);
     takt_json_close(&w, ']');

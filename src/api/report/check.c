@@ -27,15 +27,13 @@ static void write_json(takt_report *r, const char *path, const takt_refusals *li
 {
     takt_report_pair(r, "model", path);
     takt_report_count(r, "nodes", list->node_count);
-    takt_json_key(&r->json, "refused");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "refused", '[');
     for (const takt_refusal *f = list->first; f != NULL; f = f->next) {
         takt_json_open(&r->json, '{');
         takt_report_pair(r, "node", f->node);
         takt_report_pair(r, "type", f->type);
         takt_report_pair(r, "domain", f->domain);
-        takt_json_key(&r->json, "opset");
-        takt_json_integer(&r->json, f->opset);
+        takt_json_put_integer(&r->json, "opset", f->opset);
         takt_report_pair(r, "reason", f->reason);
         takt_report_pair(r, "hint", f->hint);
         takt_json_close(&r->json, '}');

@@ -85,8 +85,7 @@ static void fusions_text(takt_report *r, const takt_plan *plan, const char *node
 
 static void fusions_json(takt_report *r, const takt_plan *plan, const char *node)
 {
-    takt_json_key(&r->json, "fusions");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "fusions", '[');
     for (size_t i = 0; i < plan->fusion_count; i++) {
         const takt_fusion *f = &plan->fusions[i];
         if (!is_about(plan, f, node))
@@ -96,11 +95,9 @@ static void fusions_json(takt_report *r, const takt_plan *plan, const char *node
         takt_report_pair(r, "op", plan->graph->nodes[f->node].op->name);
         takt_report_pair(r, "after", takt_node_label(&plan->graph->nodes[f->from]));
         takt_report_pair(r, "after_op", plan->graph->nodes[f->from].op->name);
-        takt_json_key(&r->json, "gain");
-        takt_json_number(&r->json, f->gain);
+        takt_json_put_number(&r->json, "gain", f->gain);
         takt_report_count(r, "bytes_saved", takt_whole(f->bytes));
-        takt_json_key(&r->json, "fused");
-        takt_json_bool(&r->json, f->refused == NULL);
+        takt_json_put_bool(&r->json, "fused", f->refused == NULL);
         takt_report_pair(r, "refused", f->refused);
         takt_json_close(&r->json, '}');
     }
@@ -148,8 +145,7 @@ static void step_json(takt_report *r, const takt_plan *plan, size_t index)
     takt_report_pair(r, "kind", s->kind);
     takt_report_pair(r, "weights", takt_step_weights(plan, s));
     takt_report_pair(r, "note", s->note);
-    takt_json_key(&r->json, "nodes");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "nodes", '[');
     for (size_t k = 0; k < s->node_count; k++) {
         char type[TAKT_TYPE_TEXT];
         const takt_node *n = &plan->graph->nodes[s->nodes[k]];
@@ -165,8 +161,7 @@ static void step_json(takt_report *r, const takt_plan *plan, size_t index)
 
 static void write_json(takt_report *r, const takt_plan *plan, const char *node)
 {
-    takt_json_key(&r->json, "steps");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "steps", '[');
     for (size_t i = 0; i < plan->step_count; i++)
         if (concerns(plan, &plan->steps[i], node))
             step_json(r, plan, i);

@@ -165,14 +165,12 @@ static void write_text(takt_report *r, const takt_model *m, const facts *f)
 
 static void ports_json(takt_report *r, const char *key, const takt_desc *descs, size_t count)
 {
-    takt_json_key(&r->json, key);
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, key, '[');
     for (size_t i = 0; i < count; i++) {
         takt_json_open(&r->json, '{');
         takt_report_pair(r, "name", descs[i].name);
         takt_report_pair(r, "dtype", takt_dtype_name(descs[i].dtype));
-        takt_json_key(&r->json, "shape");
-        takt_json_open(&r->json, '[');
+        takt_json_put_open(&r->json, "shape", '[');
         for (int d = 0; d < descs[i].rank; d++) {
             if (descs[i].dim_names[d] != NULL)
                 takt_json_string(&r->json, descs[i].dim_names[d]);
@@ -197,8 +195,7 @@ static void lineage_json(takt_report *r, const takt_json *object)
     for (const takt_json *v = takt_json_first(object); v != NULL; v = takt_json_next(v)) {
         if (v->kind != TAKT_JSON_OBJECT)
             continue;
-        takt_json_key(&r->json, v->key);
-        takt_json_open(&r->json, '{');
+        takt_json_put_open(&r->json, v->key, '{');
         for (const takt_json *w = takt_json_first(v); w != NULL; w = takt_json_next(w)) {
             if (w->kind == TAKT_JSON_STRING)
                 takt_report_pair(r, w->key, w->text);
@@ -225,22 +222,19 @@ static void write_json(takt_report *r, const takt_model *m, const facts *f)
     takt_report_count(r, "bytes", f->bytes);
     takt_report_count(r, "constants", f->constants);
     takt_report_count(r, "constant_bytes", f->constant_bytes);
-    takt_json_key(&r->json, "sizes");
-    takt_json_open(&r->json, '{');
+    takt_json_put_open(&r->json, "sizes", '{');
     for (size_t i = 0; i < f->layers.size_count; i++)
         takt_report_count(r, takt_dims_name(m->graph->dims, i), (uint64_t)f->layers.sizes[i]);
     takt_json_close(&r->json, '}');
     takt_report_count(r, "macs", takt_whole(f->macs));
     takt_report_count(r, "flops", takt_whole(f->flops));
-    takt_json_key(&r->json, "dtypes");
-    takt_json_open(&r->json, '{');
+    takt_json_put_open(&r->json, "dtypes", '{');
     for (int d = 0; d < TAKT_DTYPE_COUNT; d++)
         if (f->dtypes[d].count > 0)
             takt_report_count(r, takt_dtype_name((takt_dtype)d), f->dtypes[d].elements);
     takt_json_close(&r->json, '}');
     takt_report_count(r, "nodes", f->nodes);
-    takt_json_key(&r->json, "ops");
-    takt_json_open(&r->json, '{');
+    takt_json_put_open(&r->json, "ops", '{');
     for (size_t i = 0; i < takt_op_count; i++)
         if (f->ops[i].count > 0)
             takt_report_count(r, f->ops[i].name, f->ops[i].count);

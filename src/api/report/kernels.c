@@ -51,8 +51,7 @@ static void step_json(takt_report *r, const takt_plan *plan, size_t index)
     takt_report_pair(r, "kernel", s->kernel);
     takt_report_pair(r, "weights", takt_step_weights(plan, s));
     takt_report_pair(r, "note", s->note);
-    takt_json_key(&r->json, "candidates");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "candidates", '[');
     for (size_t i = 0; i < count; i++) {
         takt_json_open(&r->json, '{');
         takt_report_pair(r, "name", choices[i].kernel->name);
@@ -68,8 +67,7 @@ static void step_json(takt_report *r, const takt_plan *plan, size_t index)
 static void isas(takt_report *r, const char *key, const char *text, takt_isa_set set)
 {
     if (r->is_json) {
-        takt_json_key(&r->json, key);
-        takt_json_open(&r->json, '[');
+        takt_json_put_open(&r->json, key, '[');
     } else {
         takt_text_add(&r->text, "%s:", text);
     }
@@ -91,8 +89,7 @@ static void families(takt_report *r, const takt_plan *plan)
 {
     char text[64];
     if (r->is_json) {
-        takt_json_key(&r->json, "families");
-        takt_json_open(&r->json, '{');
+        takt_json_put_open(&r->json, "families", '{');
     }
     for (int f = 0; f < TAKT_FAMILIES; f++) {
         if (plan->family_isas[f] == plan->isas)
@@ -113,8 +110,7 @@ takt_status takt_plan_kernels(const takt_plan *plan, takt_format format, takt_si
     families(&r, plan);
     takt_report_config(&r, plan);
     if (r.is_json) {
-        takt_json_key(&r.json, "steps");
-        takt_json_open(&r.json, '[');
+        takt_json_put_open(&r.json, "steps", '[');
     }
     for (size_t i = 0; i < plan->step_count; i++) {
         if (r.is_json)

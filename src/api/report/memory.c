@@ -96,8 +96,7 @@ static void memory_json(takt_report *r, const takt_plan *plan, const takt_sessio
     takt_plan_info info;
     uint64_t moved;
     takt_plan_query(plan, &info);
-    takt_json_key(&r->json, "memory");
-    takt_json_open(&r->json, '{');
+    takt_json_put_open(&r->json, "memory", '{');
     takt_report_count(r, "weights", info.weights);
     takt_report_count(r, "packed", info.packed);
     takt_report_count(r, "state", info.state);

@@ -76,8 +76,7 @@ static void trace_json(takt_report *r, const takt_pass_report *p)
 {
     takt_report_count(r, "fired", p->fired);
     takt_report_count(r, "refused", p->refused);
-    takt_json_key(&r->json, "events");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "events", '[');
     for (const takt_pass_event *e = p->first; e != NULL; e = e->next) {
         takt_json_open(&r->json, '{');
         takt_report_pair(r, "pass", e->pass);
@@ -164,8 +163,7 @@ static void pass_json(takt_report *r, size_t index)
     takt_report_pair(r, "summary", p->summary);
     takt_report_pair(r, "licence", p->licence);
     takt_report_pair(r, "place", takt_pipeline_reason(index));
-    takt_json_key(&r->json, "laws");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "laws", '[');
     for (size_t i = 0; i < p->rule_count; i++)
         takt_json_string(&r->json, p->rules[i].law);
     takt_json_close(&r->json, ']');
@@ -201,8 +199,7 @@ static void fuse_row(takt_report *r)
     takt_report_pair(r, "summary", summary);
     takt_report_pair(r, "licence", NULL);
     takt_report_pair(r, "place", place);
-    takt_json_key(&r->json, "laws");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "laws", '[');
     takt_json_close(&r->json, ']');
     takt_json_close(&r->json, '}');
 }
@@ -212,8 +209,7 @@ takt_status takt_pass_list(takt_ctx *ctx, takt_format format, takt_sink_fn *sink
     takt_report r;
     takt_report_begin(&r, ctx, format);
     if (r.is_json) {
-        takt_json_key(&r.json, "passes");
-        takt_json_open(&r.json, '[');
+        takt_json_put_open(&r.json, "passes", '[');
     }
     for (size_t i = 0; i < takt_pipeline_count(); i++) {
         if (r.is_json)

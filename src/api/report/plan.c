@@ -110,8 +110,7 @@ static void bindings_text(takt_report *r, const takt_session *s)
 
 static void bindings_json(takt_report *r, const takt_session *s)
 {
-    takt_json_key(&r->json, "bindings");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "bindings", '[');
     for (size_t i = 0; i < takt_report_ports(s); i++) {
         const takt_desc *desc;
         const takt_session_port *port = takt_report_port(s, i, &desc);
@@ -178,8 +177,7 @@ static void hint_text(takt_report *r, const takt_plan *plan)
 
 static void hint_json(takt_report *r, const takt_plan *plan)
 {
-    takt_json_key(&r->json, "hint");
-    takt_json_open(&r->json, '{');
+    takt_json_put_open(&r->json, "hint", '{');
     takt_report_pair(r, "name", hint_of(plan));
     takt_report_count(r, "threads", (uint64_t)plan->threads);
     takt_report_count(r, "moved_steps", plan->moved_steps);
@@ -218,8 +216,7 @@ static void write_text(takt_report *r, const takt_plan *plan, const takt_session
 
 static void views_json(takt_report *r, const char *key, const takt_view *views, size_t count)
 {
-    takt_json_key(&r->json, key);
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, key, '[');
     for (size_t i = 0; i < count; i++)
         takt_json_unsigned(&r->json, views[i].buffer);
     takt_json_close(&r->json, ']');
@@ -252,10 +249,8 @@ static void buffer_json(takt_report *r, const takt_plan *plan, size_t index)
     takt_report_count(r, "bytes", b->bytes);
     if (b->place == TAKT_PLACE_ARENA)
         takt_report_count(r, "offset", b->offset);
-    takt_json_key(&r->json, "first");
-    takt_json_integer(&r->json, b->first);
-    takt_json_key(&r->json, "last");
-    takt_json_integer(&r->json, b->last);
+    takt_json_put_integer(&r->json, "first", b->first);
+    takt_json_put_integer(&r->json, "last", b->last);
     takt_json_close(&r->json, '}');
 }
 
@@ -269,15 +264,13 @@ static void write_json(takt_report *r, const takt_plan *plan, const takt_session
     takt_report_config(r, plan);
     hint_json(r, plan);
     takt_report_memory(r, plan, s, minimum);
-    takt_json_key(&r->json, "steps");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "steps", '[');
     for (size_t i = 0; i < plan->step_count; i++)
         step_json(r, plan, &plan->steps[i]);
     takt_json_close(&r->json, ']');
     if (s != NULL)
         bindings_json(r, s);
-    takt_json_key(&r->json, "buffers");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "buffers", '[');
     for (size_t i = 0; i < plan->buffer_count; i++)
         buffer_json(r, plan, i);
     takt_json_close(&r->json, ']');

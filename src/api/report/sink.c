@@ -46,8 +46,7 @@ void takt_report_pair(takt_report *r, const char *key, const char *value)
 
 void takt_report_count(takt_report *r, const char *key, uint64_t value)
 {
-    takt_json_key(&r->json, key);
-    takt_json_unsigned(&r->json, value);
+    takt_json_put_unsigned(&r->json, key, value);
 }
 
 void takt_report_doc(takt_report *r, const takt_graph *g)

@@ -107,8 +107,7 @@ static void write_json(takt_report *r, const takt_layers *l)
     const totals sum = add_up(l);
     takt_report_pair(r, "model", l->named->name);
     takt_report_doc(r, l->named);
-    takt_json_key(&r->json, "layers");
-    takt_json_open(&r->json, '[');
+    takt_json_put_open(&r->json, "layers", '[');
     for (size_t i = 0; i < l->count; i++) {
         const takt_layer *layer = &l->at[i];
         takt_json_open(&r->json, '{');

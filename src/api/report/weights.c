@@ -67,8 +67,7 @@ takt_status takt_weights_inspect(takt_ctx *ctx, const char *path, takt_format fo
     takt_table_init(&l.table, ctx, "llrl");
     if (l.report.is_json) {
         takt_report_pair(&l.report, "file", path);
-        takt_json_key(&l.report.json, "tensors");
-        takt_json_open(&l.report.json, '[');
+        takt_json_put_open(&l.report.json, "tensors", '[');
     } else {
         takt_text_add(&l.report.text, "weights %s\n", path);
     }

@@ -22,17 +22,13 @@ static takt_status header_of(takt_ctx *ctx, const takt_named_tensor *t, size_t c
                              t[i].name, takt_dtype_name(type->dtype));
         if (!takt_size_add(*data, takt_tensor_bytes(t[i].tensor), data))
             return takt_fail(ctx, TAKT_E_OVERFLOW, "the weights are too large for one file");
-        takt_json_key(&w, t[i].name);
-        takt_json_open(&w, '{');
-        takt_json_key(&w, "dtype");
-        takt_json_string(&w, dtype);
-        takt_json_key(&w, "shape");
-        takt_json_open(&w, '[');
+        takt_json_put_open(&w, t[i].name, '{');
+        takt_json_put_string(&w, "dtype", dtype);
+        takt_json_put_open(&w, "shape", '[');
         for (int d = 0; d < type->rank; d++)
             takt_json_integer(&w, type->dim[d]);
         takt_json_close(&w, ']');
-        takt_json_key(&w, "data_offsets");
-        takt_json_open(&w, '[');
+        takt_json_put_open(&w, "data_offsets", '[');
         takt_json_unsigned(&w, start);
         takt_json_unsigned(&w, *data);
         takt_json_close(&w, ']');

@@ -109,8 +109,7 @@ static takt_status save_parts(takt_ctx *ctx, const char *path, const takt_named_
         TAKT_TRY(save_safetensors(ctx, name, t + i, end - i));
         const char *slash = strrchr(name, '/');
         for (size_t k = i; k < end; k++) {
-            takt_json_key(json, t[k].name);
-            takt_json_string(json, slash != NULL ? slash + 1 : name);
+            takt_json_put_string(json, t[k].name, slash != NULL ? slash + 1 : name);
         }
     }
     return TAKT_OK;
@@ -128,13 +127,10 @@ static takt_status save_index(takt_ctx *ctx, const char *path, const takt_named_
     takt_text_init(&text, ctx);
     takt_json_begin(&json, &text, true);
     takt_json_open(&json, '{');
-    takt_json_key(&json, "metadata");
-    takt_json_open(&json, '{');
-    takt_json_key(&json, "total_size");
-    takt_json_unsigned(&json, total);
+    takt_json_put_open(&json, "metadata", '{');
+    takt_json_put_unsigned(&json, "total_size", total);
     takt_json_close(&json, '}');
-    takt_json_key(&json, "weight_map");
-    takt_json_open(&json, '{');
+    takt_json_put_open(&json, "weight_map", '{');
     takt_status status = save_parts(ctx, path, t, count, most, &json);
     takt_json_close(&json, '}');
     takt_json_close(&json, '}');
