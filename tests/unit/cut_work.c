@@ -60,6 +60,15 @@ int main(void)
     EXPECT(near.rows == 2 && near.columns == 1, "%zu x %zu", near.rows, near.columns);
     EXPECT(large.rows == far.rows && large.columns == far.columns, "%zu x %zu", large.rows,
            large.columns);
+    /* 32 rows by 8 panels of AMX: eight threads would read all weights each if rows were cut alone,
+     * and by four rows at a time. Two threads pack half of the rows each. */
+    const takt_cut_work amx = {32, 8, 32, 2};
+    const takt_cut eight = takt_cpu_cut_tiles(&amx, 8, 400e3),
+                   two = takt_cpu_cut_tiles(&amx, 2, 4e5);
+    EXPECT(eight.rows == 2 && eight.columns == 4, "%zu x %zu", eight.rows, eight.columns);
+    EXPECT(two.rows == 2 && two.columns == 1, "%zu x %zu", two.rows, two.columns);
+    const takt_cut away = takt_cpu_cut_tiles(&amx, 8, 4e6), as_f32 = takt_cpu_cut(&amx, 8);
+    EXPECT(away.rows == as_f32.rows && away.columns == as_f32.columns);
     const takt_cut_work one = {1, 11, 8, 2}; /* a row is never cut */
     const takt_cut row = takt_cpu_cut_of(&one, 2, 400e3);
     EXPECT(row.rows == 1 && row.columns == 2, "%zu x %zu", row.rows, row.columns);

@@ -48,6 +48,13 @@ takt_cut takt_cpu_cut_of(const takt_cut_work *w, size_t tasks, double bytes)
     return cut(w, tasks, bytes <= NEAR_BYTES ? NEAR_PANEL_ROWS : PANEL_ROWS, ROWS_LEAST);
 }
 
+takt_cut takt_cpu_cut_tiles(const takt_cut_work *w, size_t tasks, double bytes)
+{
+    const takt_cut_work packed = {w->rows, w->panels, w->tile, 3};
+    return bytes <= NEAR_BYTES ? cut(&packed, tasks, PANEL_ROWS, divided(w->tile, 2))
+                               : takt_cpu_cut(w, tasks);
+}
+
 takt_cut takt_cpu_cut_lines(const takt_cut_work *w, size_t tasks, size_t positions)
 {
     const size_t each = positions > 0 ? positions : 1;

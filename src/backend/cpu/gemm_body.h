@@ -252,8 +252,10 @@ static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
     if (f->mm.batch > 1) {
         f->cut = takt_cpu_cut_products(&work, f->mm.batch, &pace);
     } else {
-        f->cut =
-            tasks > 1 ? takt_cpu_cut_of(&work, tasks, bytes) : cut_turns(p, f, info->rows, bytes);
+        const bool is_tiles = f->narrow.fast != NULL && (p->step->isas >> TAKT_ISA_amx & 1) != 0;
+        f->cut = tasks <= 1 ? cut_turns(p, f, info->rows, bytes)
+                 : is_tiles ? takt_cpu_cut_tiles(&work, tasks, bytes)
+                            : takt_cpu_cut_of(&work, tasks, bytes);
         if (tasks > 1 && tasks >= threads)
             f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
         f->cut = cut_broad(f, info, f->cut);

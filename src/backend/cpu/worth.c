@@ -13,7 +13,7 @@ static const double NEAR_BYTES = 1 << 20; /* that stay in a thread's own caches 
  * the others lie between. */
 static const takt_worth arm = {6e4, 6e4, 3e4, 1e5, 0.3, 0.1, 0.9, 4, 8};
 static const takt_worth avx512 = {1.2e5, 9e4, 2e4, 6e3, 0.9, 0.15, 0.75, 4, 32};
-static const takt_worth amx = {1.2e5, 9e4, 2e4, 6e3, 0.9, 0.15, 0.75, 16, 32};
+static const takt_worth amx = {1.2e5, 9e4, 2e4, 6e3, 0.9, 0.15, 0.75, 8, 32};
 static const takt_worth avx2 = {6e4, 6e4, 2e4, 6e3, 0.9, 0.15, 0.75, 1, 16};
 static const takt_worth plain = {5e3, 2e4, 2e4, 6e3, 0.9, 0.15, 0.75, 1, 1};
 
