@@ -1,6 +1,7 @@
 /* machine.c - facts about made-up machines and this one; pages, guards, FP state, the clock. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fenv.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -258,6 +259,26 @@ static void fp_state(void)
     takt_fp_leave(before);
 }
 
+static bool rounds_to_nearest(void)
+{
+    volatile float one = 1, most_of_a_step = 0x1.8p-24f;
+    return one + most_of_a_step > 1;
+}
+
+/* A caller that rounds towards zero gets his own state back, and Takt has its own meanwhile. */
+static void fp_state_of_caller(void)
+{
+    const int usual = fegetround();
+    EXPECT(fesetround(FE_TOWARDZERO) == 0);
+    const uint64_t before = takt_fp_enter();
+    const bool within = rounds_to_nearest();
+    takt_fp_leave(before);
+    const bool after = rounds_to_nearest();
+    fesetround(usual);
+    EXPECT(within);
+    EXPECT(!after);
+}
+
 /* Of processors 0 and 1 alone; and threads of the kernel are known as such. */
 static void others(void)
 {
@@ -312,4 +333,4 @@ static void others(void)
 }
 
 TEST_MAIN(others, hybrid_x86, hybrid_arm, cgroups, empty_machine, this_machine, parses, pages,
-          huge_pages, fp_state)
+          huge_pages, fp_state, fp_state_of_caller)
