@@ -94,6 +94,7 @@ static gemm prepare(takt_check *c, shape s, const variety *v, const epilogue *e)
               .k = s.k,
               .ldc = s.n + v->gap,
               .b_n = s.n,
+              .ways = s.m % 2 == 0 ? 12 : 0,
               .a_row = v->transposed ? 1 : ld,
               .a_col = v->transposed ? ld : 1,
               .epilogue = v->epilogue ? e : NULL};
@@ -270,6 +271,9 @@ static void check_all(takt_check *c, const takt_kernel *reference)
     for (unsigned i = 0; i < sizeof large / sizeof *large; i++)
         one(c, reference, large[i],
             (variety){i % 2, 1, CHECK_AT_END, CHECK_PLAIN, 19 + 8 * i, false});
+    static const shape paged[] = {{20, 100, 1024}, {21, 100, 1024}, {46, 90, 2048}};
+    for (unsigned i = 0; i < sizeof paged / sizeof *paged; i++) /* rows are pages apart */
+        one(c, reference, paged[i], (variety){false, 0, CHECK_AT_END, CHECK_PLAIN, 19, false});
     for (size_t m = 1; m <= 14; m++) {
         one(c, reference, (shape){m, 70 + m, 300 + m},
             (variety){m % 5 == 0, m % 2, CHECK_AT_END, CHECK_PLAIN, 11 * (unsigned)m, true});

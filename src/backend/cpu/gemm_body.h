@@ -48,6 +48,7 @@ typedef struct facts {
     size_t register_bytes;
     takt_gemm_walk walk;
     bool is_walked; /* as the caller said */
+    size_t ways;    /* of L1, for the kernel */
 } facts;
 
 #include "backend/cpu/gemm_pack.h"
@@ -131,7 +132,8 @@ static void product(const takt_step *s, const takt_task *t, size_t index, const 
          .ldc = mm->n,
          .epilogue = ending_use(&f->end, &place, &room),
          .scratch = t->scratch_own,
-         .walk = f->is_walked ? &f->walk : NULL};
+         .walk = f->is_walked ? &f->walk : NULL,
+         .ways = f->ways};
     use_packed(&g, &f->narrow, packed, takt_panels_columns(f->panels, mm->n), &stored);
     f->run(&g);
 }
@@ -263,6 +265,12 @@ static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
     f->is_shared = !f->is_packed && (f->mm.batch == 1 || f->cut.rows > 1);
 }
 
+/* All processors with arithmetic in f16 have 48 KB of L1, in sets of twelve. */
+static size_t ways_of_l1(takt_isa_set isas)
+{
+    return (isas >> TAKT_ISA_avx512fp16 & 1) != 0 ? 12 : 0;
+}
+
 /* Tasks of several products: one for each part of a product if they were cut. */
 static size_t count_batch(const takt_planner *p, const facts *f)
 {
@@ -349,6 +357,7 @@ static takt_status compile(takt_planner *p)
     f->panels = info->panels;
     f->walk = p->settings->walk;
     f->is_walked = p->settings->is_walked;
+    f->ways = ways_of_l1(p->step->isas);
     f->pack = takt_kernel_as_pack(takt_kernel_find("pack", p->step->isas, NULL, 0, NULL));
     f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
     TAKT_TRY(add_operands(p, f));

@@ -96,6 +96,7 @@ typedef struct takt_gemm_f32 {
     const takt_epilogue_f32 *epilogue; /* or NULL */
     float *scratch;             /* 64-byte aligned, of the size that the kernel's info tells */
     const takt_gemm_walk *walk; /* or NULL */
+    size_t ways;                /* that a set of L1 is known to have; 0: few */
     const struct takt_bf16_image *image; /* of gemm_bf16 alone: A lies there; or NULL */
 } takt_gemm_f32;
 

@@ -22,12 +22,15 @@ static void pack_strip(const gemm *g, const elem *a, size_t rows, size_t k, elem
 }
 
 /* A is read where it lies, unless its rows are a whole number of pages apart: then they share a few
- * sets of L1 and push each other out. */
+ * sets of L1, and push each other out if these do not hold a line of every row and panel of a tile.
+ * L2 holds what its sets share as well if the rows of a block are one piece of memory. */
 static size_t rows_in_place(const gemm *g)
 {
     enum { PAGE = 4096, LINE_BYTES = 64 };
     const size_t step = g->a_row * sizeof(elem), apart = step % PAGE;
     const bool collides = step > LINE_BYTES && g->k * sizeof(elem) > LINE_BYTES &&
                           (apart < LINE_BYTES || apart > PAGE - LINE_BYTES);
-    return g->a_col == 1 && g->a_row > 0 && g->k > 0 && !collides ? tallest(g) : 0;
+    const bool fits =
+        tallest(g) + tile_panels(g) <= g->ways && g->a_row == g->k && g->k <= k_block(g);
+    return g->a_col == 1 && g->a_row > 0 && g->k > 0 && (fits || !collides) ? tallest(g) : 0;
 }

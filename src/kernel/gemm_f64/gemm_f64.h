@@ -55,6 +55,7 @@ typedef struct takt_gemm_f64 {
     const takt_epilogue_f64 *epilogue; /* or NULL */
     double *scratch;            /* 64-byte aligned, of the size that the kernel's info tells */
     const takt_gemm_walk *walk; /* or NULL */
+    size_t ways;                /* that a set of L1 is known to have; 0: few */
 } takt_gemm_f64;
 
 typedef void takt_gemm_f64_fn(const takt_gemm_f64 *g);
