@@ -244,6 +244,15 @@ static void bench(takt_check *c, shape s)
     free(g.scratch);
 }
 
+/* Every number of panels that a row may take together, wide and narrow, over one chunk and two. */
+static void one_row_widths(takt_check *c, const takt_kernel *reference)
+{
+    for (unsigned n = 1; n <= 120; n++)
+        for (size_t k = 21; k <= 277; k += 256)
+            one(c, reference, (shape){1, n, k},
+                (variety){false, n % 3, CHECK_AT_END, CHECK_PLAIN, n % 128, false});
+}
+
 static void check_all(takt_check *c, const takt_kernel *reference)
 {
     static const size_t ms[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,
@@ -280,6 +289,7 @@ static void check_all(takt_check *c, const takt_kernel *reference)
         one(c, reference, (shape){m, 32 + m, 30 + m},
             (variety){false, m % 2, CHECK_AT_END, CHECK_PLAIN, 0, true});
     }
+    one_row_widths(c, reference);
     scratch_grows(c, 64);
     scratch_grows(c, 1024);
     scratch_grows(c, 5000);
