@@ -78,15 +78,14 @@ static takt_status check(loader *l)
     return takt_fail_hint(l->m->ctx, "`takt inspect` shows the model's parameters");
 }
 
-/* Weights of ONNX files and of what --emit writes are constants of the graph, without names. */
 static takt_status fail_without(const takt_model *m, const char *path)
 {
     takt_fail(m->ctx, TAKT_E_WEIGHTS, "%s: model %s has no parameters, its weights are constants",
               path, m->graph->name);
     return takt_fail_hint(m->ctx,
                           "constants are saved with the model, as .onnx, .taktp or .takt; only "
-                          "parameters that a .takt text declares by name can be read from "
-                          "or written to a file of weights");
+                          "parameters that a .takt text declares by name, and initializers of "
+                          "an ONNX file, can be read from or written to a file of weights");
 }
 
 takt_status takt_model_load_weights(takt_model *m, const char *path)

@@ -304,7 +304,9 @@ static takt_status append(takt_graph *g, takt_infer *in, const takt_attr *given,
     in->type = types;
     in->attr = attrs;
     TAKT_TRY(grow_table(g));
-    const uint64_t hash = hash_node(in->op, in->in_count, in->in, attrs);
+    uint64_t hash = hash_node(in->op, in->in_count, in->in, attrs);
+    if (g->keeps_apart) /* then no other has it, and equal nodes do not meet */
+        hash = takt_hash_word(hash, g->count + 1);
     const size_t slot = find_slot(g, hash, in->op, in->in_count, in->in, attrs);
     if (g->table[slot] != TAKT_NONE) {
         *id = g->table[slot];

@@ -94,6 +94,7 @@ struct takt_graph {
     const char *next_name;     /* given to the next new node */
     uint32_t streams;          /* random streams handed out */
     bool keeps_equals;         /* do not merge equal nodes: the pass `cse` is off */
+    bool keeps_apart;          /* the node that is being appended is merged with none, ever */
 };
 
 /* `like`: a graph whose dimension table is shared, or NULL for a new one. */
@@ -119,6 +120,8 @@ takt_id takt_graph_call(takt_graph *g, const takt_op *op, size_t in_count, const
 takt_id takt_graph_input(takt_graph *g, const char *name, const takt_type *type);
 /* Keeps a reference to the storage. */
 takt_id takt_graph_constant(takt_graph *g, const takt_tensor *tensor);
+/* The same as a node of its own, never merged with an equal one: it may get another value. */
+takt_id takt_graph_constant_apart(takt_graph *g, const takt_tensor *tensor);
 /* Declares state and returns the node that reads it. */
 takt_id takt_graph_slot(takt_graph *g, const char *name, const takt_type *type,
                         const takt_init *init, bool is_trainable);

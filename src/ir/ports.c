@@ -58,6 +58,14 @@ takt_id takt_graph_constant(takt_graph *g, const takt_tensor *tensor)
     return takt_graph_call(g, &takt_op_constant, 0, NULL, 1, &attr);
 }
 
+takt_id takt_graph_constant_apart(takt_graph *g, const takt_tensor *tensor)
+{
+    g->keeps_apart = true;
+    const takt_id id = takt_graph_constant(g, tensor);
+    g->keeps_apart = false;
+    return id;
+}
+
 takt_slot *takt_graph_find_slot(const takt_graph *g, const char *name)
 {
     const size_t i = takt_edge_find(g, TAKT_EDGE_SLOT, name);

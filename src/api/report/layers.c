@@ -74,19 +74,49 @@ static takt_status add_nodes(takt_layers *l)
     return TAKT_OK;
 }
 
+/* Per node of `g` the first that reads it, or TAKT_NONE. */
+static takt_id *first_readers(takt_layers *l, const takt_graph *g)
+{
+    takt_id *readers = takt_arena_array(&l->arena, g->count + 1, sizeof *readers);
+    for (size_t i = 0; readers != NULL && i < g->count; i++)
+        readers[i] = TAKT_NONE;
+    for (size_t i = g->count; readers != NULL && i-- > 0;)
+        for (uint32_t k = 0; k < g->nodes[i].in_count; k++)
+            if (g->nodes[i].in[k] != TAKT_NONE)
+                readers[g->nodes[i].in[k]] = (takt_id)i;
+    return readers;
+}
+
+/* The layer that the slot's name tells; or, where a format has names of another kind, that of the
+ * node which reads it first. */
+static takt_layer *layer_of(takt_layers *l, const takt_slot *s, takt_id reader)
+{
+    const char *dot = strrchr(s->name, '.');
+    const size_t length = dot != NULL ? (size_t)(dot - s->name) : strlen(s->name);
+    takt_layer *layer = find(l, s->name, length);
+    if (layer == NULL && reader != TAKT_NONE) {
+        const char *origin = origin_of(&l->sized->nodes[reader]);
+        layer = find(l, origin, strlen(origin));
+        if (layer != NULL)
+            return layer;
+    }
+    layer = layer != NULL ? layer : obtain(l, s->name, length);
+    if (layer != NULL)
+        layer->has_slots = true;
+    return layer;
+}
+
 static takt_status add_slots(takt_layers *l)
 {
+    const takt_id *readers = first_readers(l, l->sized);
     for (size_t i = 0; i < l->sized->slot_count; i++) {
         const takt_slot *s = &l->sized->slots[i];
-        const char *dot = strrchr(s->name, '.');
-        const size_t length = dot != NULL ? (size_t)(dot - s->name) : strlen(s->name);
-        takt_layer *layer = obtain(l, s->name, length);
+        takt_layer *layer = readers != NULL ? layer_of(l, s, readers[s->value]) : NULL;
         size_t count = 0;
         if (layer == NULL)
             return TAKT_ERR_MEMORY;
         (void)takt_type_count(&s->type, &count);
         *(s->is_trainable ? &layer->parameters : &layer->state) += count;
-        layer->has_slots = true;
         if (layer->out == NULL) {
             layer->out = &s->type;
             layer->type = s->is_trainable ? "parameter" : "state";

@@ -190,7 +190,10 @@ const takt_type *takt_onnx_type(takt_call *c, size_t i)
 const takt_array *takt_onnx_peek(takt_call *c, size_t i)
 {
     const takt_array *known = NULL;
-    const takt_status status = takt_fold_known(c->scope->room, takt_onnx_in(c, i), &known);
+    const takt_id id = takt_onnx_in(c, i);
+    takt_status status = takt_fold_known(c->scope->room, id, &known);
+    if (status == TAKT_OK && known != NULL)
+        status = takt_fold_bind(c->scope->room, id);
     if (status != TAKT_OK && c->status == TAKT_OK)
         c->status = status;
     return known;

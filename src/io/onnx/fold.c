@@ -242,3 +242,23 @@ takt_status takt_fold_syms(takt_room *room, takt_id id, takt_syms *syms)
     *syms = f->syms;
     return TAKT_OK;
 }
+
+takt_status takt_fold_bind(takt_room *room, takt_id id)
+{
+    TAKT_TRY(make_room(room));
+    if (id != TAKT_NONE)
+        room->facts[id].is_bound = true;
+    return TAKT_OK;
+}
+
+takt_status takt_fold_settle(takt_room *room)
+{
+    TAKT_TRY(make_room(room));
+    for (size_t i = room->g->count; i-- > 0;) {
+        const takt_node *n = takt_node_at(room->g, (takt_id)i);
+        for (uint32_t k = 0; room->facts[i].is_bound && k < n->in_count; k++)
+            if (n->in[k] != TAKT_NONE && room->facts[n->in[k]].known != NULL)
+                room->facts[n->in[k]].is_bound = true;
+    }
+    return TAKT_OK;
+}

@@ -40,6 +40,7 @@ typedef struct takt_fact {
     takt_syms syms;    /* of a node with one result: its elements, or at == NULL */
     uint32_t out_count;
     bool is_borrowed; /* `known` belongs to another node */
+    bool is_bound;    /* its value went into what was built */
 } takt_fact;
 
 typedef struct takt_capture {
@@ -153,6 +154,10 @@ void takt_room_close(takt_room *room);
 /* What is known of result `index` of the node: NULL if nothing. Borrowed until the room dies. */
 TAKT_MUST_USE takt_status takt_fold_known(takt_room *room, takt_id id, const takt_array **known);
 TAKT_MUST_USE takt_status takt_fold_syms(takt_room *room, takt_id id, takt_syms *syms);
+/* Notes that what is built depends on the value that node `id` has now; settle does so for all that
+ * such values were worked out from. */
+TAKT_MUST_USE takt_status takt_fold_bind(takt_room *room, takt_id id);
+TAKT_MUST_USE takt_status takt_fold_settle(takt_room *room);
 /* fold_cost.c: whether a node, whose inputs are known, may still be worked out; the budget of the
  * load is less afterwards. */
 bool takt_fold_affords(takt_room *room, const takt_node *n);
@@ -179,6 +184,9 @@ TAKT_MUST_USE takt_status takt_onnx_dim(takt_ctx *ctx, takt_dims *dims, takt_spa
                                         takt_dim *out);
 /* lineage.c: opsets, producer and metadata as a JSON object. */
 void takt_import_lineage(const takt_import *im, takt_text *text);
+/* parameter.c: initializers that are tensors of the main graph, and no settings, become parameters
+ * of their names; the graph of the room is a new one then. */
+TAKT_MUST_USE takt_status takt_import_parameters(takt_scope *scope);
 /* state.c: state that the metadata tells of; inputs with a first value become slots. */
 TAKT_MUST_USE takt_status takt_import_states(takt_scope *scope);
 /* The slot whose next value is the output `name`, or NULL. */

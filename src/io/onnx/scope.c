@@ -90,8 +90,10 @@ takt_id takt_room_capture(takt_room *room, takt_id outer)
 {
     takt_graph *g = room->g;
     const takt_node *n = takt_node_at(room->outer->g, outer);
-    if (n->op == &takt_op_constant)
+    if (n->op == &takt_op_constant) {
+        takt_graph_fail_if(g, takt_fold_bind(room->outer, outer));
         return takt_graph_constant(g, n->attr[0].tensor);
+    }
     for (size_t i = 0; i < room->capture_count; i++)
         if (room->captures[i].outer == outer)
             return room->captures[i].inner;
@@ -120,10 +122,12 @@ static takt_status materialize(takt_scope *owner, takt_onnx_value *v)
         TAKT_TRY(takt_onnx_sparse(source, v->sparse, &tensor));
     else
         TAKT_TRY(takt_onnx_tensor(source, v->initializer, &tensor));
-    const takt_id id = takt_graph_constant(owner->room->g, &tensor);
+    takt_graph *g = owner->room->g;
+    g->next_name = takt_arena_text(&g->arena, v->name.at, v->name.length);
+    const takt_id id = takt_graph_constant_apart(g, &tensor);
     takt_tensor_release(&tensor);
     if (id == TAKT_NONE) /* it stays what it is: nodes that are refused later may ask again */
-        return owner->room->g->status;
+        return g->status;
     v->id = id;
     v->kind = TAKT_ONNX_TENSOR;
     return TAKT_OK;

@@ -85,6 +85,7 @@ static takt_id levels(const work *w)
     if (n == NULL || n->op != &takt_op_constant)
         return takt_onnx_cast(c, unpacked(w, b, deep / 8 * w->bits, w->k), levels_of(w));
     takt_tensor t = *n->attr[0].tensor;
+    takt_graph_fail_if(c->g, takt_fold_bind(c->scope->room, b));
     t.type = (takt_type){.dtype = levels_of(w), .rank = 2, .dim = {w->n, deep}};
     const takt_id q = takt_graph_constant(c->g, &t);
     return deep == w->k || q == TAKT_NONE ? q : takt_slice(c->g, q, 1, 0, w->k, 1);

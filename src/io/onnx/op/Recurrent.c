@@ -31,6 +31,7 @@ static bool constant_bytes(const work *w, size_t input, int d, takt_tensor *t)
     const takt_node *n = x == TAKT_NONE ? NULL : takt_node_at(w->g, x);
     if (n == NULL || n->op != &takt_op_constant)
         return false;
+    takt_graph_fail_if(w->g, takt_fold_bind(w->c->scope->room, x));
     *t = *n->attr[0].tensor;
     const takt_type type = t->type;
     t->type = (takt_type){.dtype = type.dtype, .rank = 2, .dim = {type.dim[1], type.dim[2]}};
