@@ -59,6 +59,7 @@ typedef struct takt_threads {
 } takt_threads;
 
 typedef enum takt_log_level { TAKT_LOG_DEBUG, TAKT_LOG_INFO, TAKT_LOG_WARNING } takt_log_level;
+/** Called on the thread that has something to tell; on several at once, if several work. */
 typedef void takt_log_fn(void *user, takt_log_level level, const char *line);
 
 /** Finite bounds on what outside input may ask for. Zero means the default. */

@@ -18,7 +18,7 @@ static takt_model *model;
 
 enum { N = 5 };
 
-static char told[256]; /* the last line of the log */
+static _Thread_local char told[256]; /* the last line of the log */
 
 static void listen(void *user, takt_log_level level, const char *line)
 {
@@ -110,7 +110,9 @@ static void slices_and_fortran_order(void)
     told[0] = '\0';
     binds(s, "x", in);
     EXPECT(strstr(told, "copies") == NULL, "%s", told);
+    const uint64_t before = ctx->messages;
     binds(s, "y", out);
+    EXPECT(ctx->messages == before + 1, "it is not counted among the messages");
     EXPECT(strcmp(told, "y: the buffer is not dense row-major, so every run copies it") == 0, "%s",
            told);
     EXPECT(takt_session_output(s, 0)->data == back);

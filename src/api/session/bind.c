@@ -1,6 +1,5 @@
 /* bind.c - where inputs and outputs lie: the caller's buffers, or the session's own memory.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "api/session/session.h"
@@ -110,14 +109,11 @@ takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t inde
 static void tell_copy(const takt_session *s, const char *name, const takt_tensor_view *view,
                       const takt_step *obstacle)
 {
-    char line[300];
-    if (s->ctx->log == NULL)
-        return;
-    snprintf(line, sizeof line, "%.100s: the buffer is %s, so every run copies it%s%.100s", name,
+    takt_log(s->ctx, TAKT_LOG_INFO, "%.100s: the buffer is %s, so every run copies it%s%.100s",
+             name,
              takt_view_is_dense(view) ? "not aligned for its elements" : "not dense row-major",
              obstacle != NULL ? ": dense is what is read by " : "",
              obstacle != NULL ? obstacle->name : "");
-    s->ctx->log(s->ctx->log_user, TAKT_LOG_INFO, line);
 }
 
 /* ---- views ---- */
