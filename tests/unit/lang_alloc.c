@@ -94,7 +94,7 @@ static void loops(void)
 {
     sweep("model m(x: f32[n, 4], c: bool[], k: i64[]) {\n"
           "  h = x[0]\n"
-          "  repeat 30 {\n"
+          "  repeat 6 {\n"
           "    for row in x {\n"
           "      h = h + row\n"
           "      collect y = h * 2\n"
