@@ -61,8 +61,11 @@ static takt_probe *load(int all_threads)
     const takt_probe *other = &probes[all_threads == 0];
     if (p->threads > 0 || peers_context() == NULL)
         return p;
-    takt_probe made = {
-        .ctx = peers_context(), .threads = 1, .bytes = BYTES, .memory = other->memory};
+    takt_probe made = {.ctx = peers_context(),
+                       .threads = 1,
+                       .bytes = BYTES,
+                       .memory = other->memory,
+                       .is_usual = true};
     if (all_threads) {
         if (takt_pool_create(made.ctx, ceilings.all.threads, NULL, &made.pool) != TAKT_OK)
             return p;

@@ -16,6 +16,7 @@ typedef struct takt_probe {
     int threads;
     void *memory; /* `bytes`, for streams; touched */
     size_t bytes;
+    bool is_usual; /* streams: the median of tries, to hold medians against, not the best */
 } takt_probe;
 
 /* 10^9 operations a second by this kernel of a family "peak_…", on every thread at once. */
