@@ -177,6 +177,12 @@ size_t takt_cpu_turns(const takt_planner *p, double bytes, size_t most)
     return most < 1 ? 1 : most < PARTS ? most : PARTS;
 }
 
+/* All x86-64 processors with arithmetic in f16 have 48 KB of L1, in sets of twelve. */
+size_t takt_cpu_ways(const takt_planner *p)
+{
+    return (p->step->isas >> TAKT_ISA_avx512fp16 & 1) != 0 ? 12 : 0;
+}
+
 void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size_t *first,
                     size_t *end)
 {

@@ -33,6 +33,8 @@ size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t 
 /* How many parts are worth making, for a single thread, of work that reads and writes `bytes`, at
  * most `most`: every other run takes them from the last to the first (takt_execution.is_back). */
 size_t takt_cpu_turns(const takt_planner *p, double bytes, size_t most);
+/* Lines that a set of L1 is known to hold; 0: few. */
+size_t takt_cpu_ways(const takt_planner *p);
 /* Items [*first, *end) of `count` that task `index` of `tasks` does, cut at multiples of `grain`.
  */
 void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size_t *first,

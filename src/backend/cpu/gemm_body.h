@@ -265,12 +265,6 @@ static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
     f->is_shared = !f->is_packed && (f->mm.batch == 1 || f->cut.rows > 1);
 }
 
-/* All processors with arithmetic in f16 have 48 KB of L1, in sets of twelve. */
-static size_t ways_of_l1(takt_isa_set isas)
-{
-    return (isas >> TAKT_ISA_avx512fp16 & 1) != 0 ? 12 : 0;
-}
-
 /* Tasks of several products: one for each part of a product if they were cut. */
 static size_t count_batch(const takt_planner *p, const facts *f)
 {
@@ -357,7 +351,7 @@ static takt_status compile(takt_planner *p)
     f->panels = info->panels;
     f->walk = p->settings->walk;
     f->is_walked = p->settings->is_walked;
-    f->ways = ways_of_l1(p->step->isas);
+    f->ways = takt_cpu_ways(p);
     f->pack = takt_kernel_as_pack(takt_kernel_find("pack", p->step->isas, NULL, 0, NULL));
     f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
     TAKT_TRY(add_operands(p, f));

@@ -203,7 +203,7 @@ INLINE void one_tile(const tile_job *t, const elem *a, const elem *residual, ele
     vec acc[MR][VECS];
     UNROLL for (size_t r = 0; r < rows; r++) UNROLL for (size_t i = 0; i < wide; i++) acc[r][i] =
         v_zero();
-    if (ASKS_FAR && t->start)
+    if (ASKS_FAR > 0 && t->start)
         UNROLL for (size_t r = 0; r < rows; r++) UNROLL for (size_t i = 0; i < wide; i++)
             acc[r][i] = v_load(t->start + (r * wide + i) * W);
     product(t, a, acc, rows, wide);

@@ -51,7 +51,8 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                        .ldc = c->is_nhwc ? outputs : b->columns,
                        .epilogue = ends ? &epilogue : NULL,
                        .scratch = t->scratch_own,
-                       .walk = f->walk};
+                       .walk = f->walk,
+                       .ways = f->ways};
     takt_narrow_use(&g, &f->narrow, b->weights, takt_panels_columns(f->panels, c->cout), &stored);
     f->run(&g);
     if (!c->is_nhwc)

@@ -31,6 +31,7 @@ typedef struct takt_conv_product {
     size_t grain;              /* rows of a tile */
     takt_cut cut;
     const takt_gemm_walk *walk;      /* as the caller said, or NULL */
+    size_t ways;                     /* of L1, for the kernel */
     size_t patches, tile, registers; /* offsets in a worker's scratch; the kernel's comes first */
 } takt_conv_product;
 

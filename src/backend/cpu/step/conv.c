@@ -238,6 +238,7 @@ static takt_status compile(takt_planner *p)
     if (bf16 != NULL && !f->is_direct && takt_conv_image_fits(&f->shape, bf16))
         return takt_conv_image_compile(p, gemm, &f->narrow);
     TAKT_TRY(takt_cpu_walk(p, &f->walk));
+    f->ways = takt_cpu_ways(p);
     if (is_plain(p, f) && takt_conv_near_fits(p, &f->shape))
         return takt_conv_near_compile(p, TAKT_NONE);
     f->shape.k_row = f->is_direct ? f->shape.k : f->shape.k_row;
