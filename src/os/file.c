@@ -3,7 +3,7 @@
  * A created file is written in the target's folder without a name, so that nothing is left of it
  * if the process is killed, or under a name of its own where the file system has no such files.
  * Commit makes it durable, renames it over the target, and makes the rename durable; until then the
- * target is as it was.
+ * target is as it was. Who may read and write the target may do so with what takes its place.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -125,16 +125,20 @@ static int open_folder(const char *path, int *dir, const char **name)
     return open_retry(length > 0 ? folder : ".", O_RDONLY | O_DIRECTORY, dir);
 }
 
-/* What stands at the target may be replaced only if it is a file or a link. */
-static int check_target(int dir, const char *name)
+/* What stands at the target may be replaced only if it is a file or a link. `*mode`: the
+ * permissions of such a file, or -1. */
+static int check_target(int dir, const char *name, int *mode)
 {
     struct stat about;
+    *mode = -1;
     if (*name == '\0')
         return EISDIR;
     if (fstatat(dir, name, &about, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? 0 : errno;
     if (S_ISDIR(about.st_mode))
         return EISDIR;
+    if (S_ISREG(about.st_mode))
+        *mode = (int)(about.st_mode & 0777);
     return S_ISREG(about.st_mode) || S_ISLNK(about.st_mode) ? 0 : ESPIPE;
 }
 
@@ -199,16 +203,24 @@ static int give_name(takt_file *f)
     return error;
 }
 
+/* Some file systems have one mode for all files, and say so. */
+static int set_mode(int fd, int mode)
+{
+    if (mode < 0 || fchmod(fd, (mode_t)mode) == 0 || errno == EPERM || errno == ENOTSUP)
+        return 0;
+    return errno;
+}
+
 static int create(void *user, const char *path, takt_file **file)
 {
     const char *name;
     takt_file *f = NULL;
-    int dir;
+    int dir, mode;
     *file = NULL;
     int error = open_folder(path, &dir, &name);
     if (error != 0)
         return error;
-    error = check_target(dir, name);
+    error = check_target(dir, name, &mode);
     if (error == 0)
         error = new_file(user, name, &f);
     if (error != 0) {
@@ -217,6 +229,8 @@ static int create(void *user, const char *path, takt_file **file)
     }
     f->dir = dir;
     error = create_temp(f);
+    if (error == 0)
+        error = set_mode(f->fd, mode);
     if (error != 0)
         close_file(user, f);
     else
