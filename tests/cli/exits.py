@@ -1,5 +1,6 @@
 """exits.py - exit codes: 0 ok, 1 failed, 2 usage, 4 limit or deadline not met, 130 interrupted."""
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -77,23 +78,35 @@ with start(LARGE, "--repeat", "200000000", "--monitor", "--interval", "10ms") as
     _, errors = process.communicate()
     expect(process.returncode == 130 and "error[TAKT5006]" in errors, errors)
 
-# Killed while a file is written: the folder is as it was.
+# Killed while a file is written: the folder is as it was. The program is looked at while it stands
+# still, so that it has not gone on to give the file its name when it is killed.
+def stands_still(process):
+    """Stops it; False if it has ended."""
+    process.send_signal(signal.SIGSTOP)
+    while process.returncode is None:
+        with open(f"/proc/{process.pid}/stat", encoding="utf-8") as stat:
+            state = stat.read().rpartition(")")[2].split()[0]
+        if state in "TZX":
+            return state == "T"
+        time.sleep(0.001)
+    return False
+
+
 def is_writing(process, folder):
     """Whether it has a file open there that has no name."""
     files = f"/proc/{process.pid}/fd"
-    try:
-        links = [os.readlink(os.path.join(files, one)) for one in os.listdir(files)]
-    except FileNotFoundError:
-        return False
-    return any(link.startswith(folder) and link.endswith(" (deleted)") for link in links)
+    found = [os.path.join(files, one) for one in os.listdir(files)]
+    return any(os.readlink(one).startswith(folder) and os.stat(one).st_nlink == 0 for one in found)
 
 
 killed = path("killed")
-os.makedirs(killed, exist_ok=True)
+shutil.rmtree(killed, ignore_errors=True)
+os.makedirs(killed)
 for _ in range(20):
     with subprocess.Popen([TOOL, "compile", LARGE, "-o", os.path.join(killed, "large.taktp")],
                           env=CLEAN, stdout=subprocess.DEVNULL) as process:
-        while process.poll() is None and not is_writing(process, killed):
+        while stands_still(process) and not is_writing(process, killed):
+            process.send_signal(signal.SIGCONT)
             time.sleep(0.001)
         process.kill()
     if process.returncode == -signal.SIGKILL:
