@@ -116,8 +116,9 @@ static void check_long(takt_check *c, const takt_kernel *reference, takt_reduce_
                        reduce_type type)
 {
     enum { MOST = 69 * TAKT_REDUCE_CHUNK + 77 };
-    const takt_reduce shapes[] = {rows_of(op, 1, MOST, 0), rows_of(op, 150, 19, 2),
-                                  rows_of(op, 65, 4200, 0), rows_of(op, 64, 4096, 0)};
+    const takt_reduce shapes[] = {rows_of(op, 1, MOST, 0),  rows_of(op, 150, 19, 2),
+                                  rows_of(op, 65, 4200, 0), rows_of(op, 64, 4096, 0),
+                                  rows_of(op, 39, 4096, 0), rows_of(op, 39, 4096, 1)};
     const uint64_t digest = c->digest;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         takt_reduce r = shapes[i];

@@ -15,7 +15,7 @@ INLINE void rows(takt_reduce_op op, const takt_reduce *r)
 {
     T *d = r->dst;
     const T *x = r->src;
-    size_t i = 0;
+    size_t i = r->n == CHUNK && r->across == CHUNK ? parts(op, d, x, r->count) : 0;
     while (i + STREAMS <= r->count) {
         const size_t apart = i + STREAMS * FAR <= r->count ? FAR : 1;
         for (size_t j = 0; j < apart; j++)
@@ -84,7 +84,7 @@ INLINE void scattered(takt_reduce_op op, const takt_reduce *r)
                 block[j] = ((const T *)r->src)[takt_reduce_at(r, k, i + j)];
             for (int j = 0; j < WIDE && i % CHUNK == 0; j++)
                 lane[0][j] = identity(op);
-            feed(op, lane, from, 1, m);
+            feed(op, lane, from, 1, m, false);
             if (i + m == r->n || (i + m) % CHUNK == 0) {
                 const T part = fold(op, lane[0]);
                 total = i < CHUNK ? part : merge_one(op, total, part);

@@ -4,7 +4,8 @@
  * lanes, so speed comes from taking several streams (rows, or chunks of one row) at once: one
  * stream alone leaves most of a processor's adders waiting. Of many rows or chunks those are taken
  * together that are FAR apart, since distant streams are read faster from beyond the caches than
- * neighbouring ones.
+ * neighbouring ones. On NEON chunks of a long row are taken from as many equal parts of it, and ask
+ * for what they read next; of doubles three parts, as the lanes of four leave no register to load.
  */
 #ifndef TAKT_KERNEL_REDUCE_LANES_H
 #define TAKT_KERNEL_REDUCE_LANES_H
@@ -18,8 +19,19 @@ enum {
     CHUNK = TAKT_REDUCE_CHUNK,
     REGS = TAKT_REDUCE_LANES / LANES, /* vectors that hold the lanes of one stream */
     STREAMS = 4,
-    FAR = 8
+    FAR = 8,
+    HAS_PARTS = TAKT_SIMD_SET == 2,
+    PARTS = sizeof(T) == 8 ? 3 : STREAMS, /* of a long row */
+    ASKED = 512                           /* bytes ahead */
 };
+
+/* The lines of sixteen elements. */
+INLINE void ask(const T *from)
+{
+    enum { LINE = 64 / sizeof(T) };
+    for (size_t i = 0; i < WIDE; i += LINE)
+        __builtin_prefetch((const char *)(from + i) + ASKED);
+}
 
 INLINE T identity(takt_reduce_op op)
 {
@@ -80,7 +92,8 @@ INLINE T fold(takt_reduce_op op, T *lane)
 /* Joins x[s][0..n) to lane[s], for each of `streams`; n may be any number, but only the last call
  * for a chunk may have one that is no multiple of 16. Lanes without an element in the tail take the
  * identity, which changes nothing: no sum here is ever -0. */
-INLINE void feed(takt_reduce_op op, T (*lane)[WIDE], const T *const *x, int streams, size_t n)
+INLINE void feed(takt_reduce_op op, T (*lane)[WIDE], const T *const *x, int streams, size_t n,
+                 bool asks)
 {
     vec acc[STREAMS][REGS];
     for (int s = 0; s < streams; s++)
@@ -88,9 +101,12 @@ INLINE void feed(takt_reduce_op op, T (*lane)[WIDE], const T *const *x, int stre
             acc[s][k] = VEC(load)(lane[s] + k * LANES);
     size_t i = 0;
     for (; i + WIDE <= n; i += WIDE)
-        for (int s = 0; s < streams; s++)
+        for (int s = 0; s < streams; s++) {
+            if (asks)
+                ask(x[s] + i);
             for (int k = 0; k < REGS; k++)
                 acc[s][k] = join(op, acc[s][k], VEC(load)(x[s] + i + k * LANES));
+        }
     for (int s = 0; s < streams && i < n; s++) {
         T tail[WIDE];
         for (int k = 0; k < WIDE; k++)
@@ -105,13 +121,13 @@ INLINE void feed(takt_reduce_op op, T (*lane)[WIDE], const T *const *x, int stre
 }
 
 /* The value of one chunk, n <= CHUNK, of each stream. */
-INLINE void chunks(takt_reduce_op op, T *out, const T *const *x, int streams, size_t n)
+INLINE void chunks(takt_reduce_op op, T *out, const T *const *x, int streams, size_t n, bool asks)
 {
     T lane[STREAMS][WIDE];
     for (int s = 0; s < streams; s++)
         for (int k = 0; k < WIDE; k++)
             lane[s][k] = identity(op);
-    feed(op, lane, x, streams, n);
+    feed(op, lane, x, streams, n, asks);
     for (int s = 0; s < streams; s++)
         out[s] = fold(op, lane[s]);
 }
@@ -121,7 +137,7 @@ INLINE void far_chunks(takt_reduce_op op, T *out, const T *x)
 {
     T part[STREAMS];
     const T *const from[STREAMS] = {x, x + FAR * CHUNK, x + 2 * FAR * CHUNK, x + 3 * FAR * CHUNK};
-    chunks(op, part, from, STREAMS, CHUNK);
+    chunks(op, part, from, STREAMS, CHUNK, false);
     for (size_t s = 0; s < STREAMS; s++)
         out[s * FAR] = part[s];
 }
@@ -139,13 +155,13 @@ INLINE T row(takt_reduce_op op, const T *x, size_t n)
     }
     for (; i + STREAMS * CHUNK <= n; i += STREAMS * CHUNK) {
         const T *const from[STREAMS] = {x + i, x + i + CHUNK, x + i + 2 * CHUNK, x + i + 3 * CHUNK};
-        chunks(op, part, from, STREAMS, CHUNK);
+        chunks(op, part, from, STREAMS, CHUNK, false);
         for (int s = 0; s < STREAMS; s++)
             total = i + (size_t)s == 0 ? part[s] : merge_one(op, total, part[s]);
     }
     for (; i < n; i += CHUNK) {
         const T *const from[1] = {x + i};
-        chunks(op, part, from, 1, n - i < CHUNK ? n - i : CHUNK);
+        chunks(op, part, from, 1, n - i < CHUNK ? n - i : CHUNK, false);
         total = i == 0 ? part[0] : merge_one(op, total, part[0]);
     }
     return total;
@@ -161,12 +177,31 @@ INLINE void four_rows(takt_reduce_op op, T *to, const T *x, size_t stride, size_
         const T *const from[STREAMS] = {x + i, x + stride + i, x + 2 * stride + i,
                                         x + 3 * stride + i};
         T part[STREAMS];
-        chunks(op, part, from, STREAMS, n - i < CHUNK ? n - i : CHUNK);
+        chunks(op, part, from, STREAMS, n - i < CHUNK ? n - i : CHUNK, false);
         for (int s = 0; s < STREAMS; s++)
             out[s] = i == 0 ? part[s] : merge_one(op, out[s], part[s]);
     }
     for (size_t s = 0; s < STREAMS; s++)
         to[s * apart] = out[s];
+}
+
+/* The values of chunks that follow each other, of equal parts; returns how many those are. */
+INLINE size_t parts(takt_reduce_op op, T *to, const T *x, size_t count)
+{
+    enum { FEWEST = 8 }; /* chunks of a part */
+    const size_t each = count / PARTS;
+    if (!HAS_PARTS || each < FEWEST)
+        return 0;
+    for (size_t i = 0; i < each; i++) {
+        T value[PARTS];
+        const T *from[PARTS];
+        for (size_t s = 0; s < PARTS; s++)
+            from[s] = x + (s * each + i) * CHUNK;
+        chunks(op, value, from, PARTS, CHUNK, true);
+        for (size_t s = 0; s < PARTS; s++)
+            to[s * each + i] = value[s];
+    }
+    return each * PARTS;
 }
 
 #endif
