@@ -110,7 +110,8 @@ PEERS_API double peers_bandwidth(double bytes, int kind, int all_threads)
 
 /* ---- what it takes to call all threads, whoever does it ---- */
 
-enum { CALLS = 100, CALL_BLOCKS = 50 };
+enum { CALLS = 100, CALL_BLOCKS = 50, LAST_CALL = -1 };
+static const double call_seconds = 0.05; /* where threads wait for one processor calls are long */
 
 /* One word that all look at, and one of each thread's own that the first looks at. */
 typedef struct calling {
@@ -136,17 +137,21 @@ static void call_or_answer(void *user, size_t task, int thread)
     calling *c = user;
     takt_ctx *ctx = peers_context();
     (void)thread;
-    for (int seen = 0; task != 0 && seen < CALLS * CALL_BLOCKS;) {
+    for (int seen = 0; task != 0 && seen != LAST_CALL;) {
         const int number = atomic_load_explicit(&c->call, memory_order_acquire);
         if (number != seen)
             atomic_store_explicit(&c->thread[task].heard, seen = number, memory_order_release);
     }
-    for (int i = 0, number = 0; task == 0 && i < CALL_BLOCKS; i++) {
+    if (task != 0)
+        return;
+    const uint64_t begun = ctx->now_ns(ctx->clock_user);
+    for (int i = 0, number = 0; i < CALL_BLOCKS && seconds_since(ctx, begun) < call_seconds; i++) {
         const uint64_t start = ctx->now_ns(ctx->clock_user);
         for (int k = 0; k < CALLS; k++)
             call_all(c, ++number);
         c->best = fmin(c->best, seconds_since(ctx, start) / CALLS);
     }
+    call_all(c, LAST_CALL);
 }
 
 /* Microseconds until all threads have heard of a job and the caller that they are done with it, if

@@ -6,13 +6,13 @@ times must not be divided by each other. Here nothing is gated: the thread that 
 processor in all turns of a block, its helpers are on the others, and every block has another
 processor, fast or slow. A gate on the caller's processor would hold the best of them against the
 mean of all. Two processes that do the same may differ for as long as they live, by where their
-memory lies: more blocks are of new ones.
+memory lies: every round is of new ones, and there are two at least.
 """
 import statistics
 import time
 
 LIMIT = 1.02  # of the time of one thread: what others may cost where they are of no use
-AGAIN = 2  # rounds more, where the first leaves it open
+ROUNDS, AGAIN = 2, 2  # of processes of their own; more, where those leave it open
 STRIDE = 37  # from processor to processor, past the neighbours, which may share a core
 
 
@@ -43,6 +43,8 @@ class Scaling:
         """{threads: ratio to one, interval, blocks}. load(is_anew) gives {threads: process}, with 1
         among them, each with the row loaded, new ones if that is said."""
         blocks = self._round(load(False), 0, self.mode.least)
+        for _ in range(ROUNDS - 1):
+            blocks += self._round(load(True), len(blocks), 1)
         if is_open(self._found(blocks)):
             for _ in range(AGAIN):
                 blocks += self._round(load(True), len(blocks), 1)
@@ -75,7 +77,9 @@ class Scaling:
         one, out = [block[1] for block in blocks], {}
         for count in (c for c in blocks[0] if c != 1):
             many = [block[count] for block in blocks]
-            out[count] = {"ratio": statistics.median(m / o for m, o in zip(many, one)),
-                          "interval": self.machine.compare(one, many)["interval"],
+            ratios = [m / o for m, o in zip(many, one)]
+            # So few that there is no interval: all that was seen.
+            interval = self.machine.compare(one, many)["interval"] or [min(ratios), max(ratios)]
+            out[count] = {"ratio": statistics.median(ratios), "interval": interval,
                           "blocks": len(blocks)}
         return out

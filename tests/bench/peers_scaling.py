@@ -73,17 +73,23 @@ def measured(took):
 
 # a processor at half its rate changes nothing, since a block has all its turns on one
 found, told = measured({1: lambda run: 10.0, 2: lambda run: 6.0, 4: lambda run: 10.0})
-assert found[2] == {"ratio": 0.6, "interval": [0.6, 0.6], "blocks": 5}, found
-assert found[4] == {"ratio": 1.0, "interval": [1.0, 1.0], "blocks": 5}, found
+assert found[2] == {"ratio": 0.6, "interval": [0.6, 0.6], "blocks": 10}, found
+assert found[4] == {"ratio": 1.0, "interval": [1.0, 1.0], "blocks": 10}, found
 assert [threads for threads, _ in told[:6]] == [1, 2, 4, 4, 2, 1], told
 assert all(len({cpu for _, cpu in told[i:i + 6]}) == 1 for i in range(0, len(told), 6)), told
 assert {cpu for _, cpu in told} == {0, 1, 2, 3}, told
 
 # an interval with the limit in it takes more rounds of blocks, by new processes; one beyond it none
 found, _ = measured({1: lambda run: 10.0, 4: lambda run: 10.0 + 0.1 * (run // 2 % 5)})
-assert found[4]["blocks"] == (1 + scaling.AGAIN) * Mode.blocks, found
+assert found[4]["blocks"] == (scaling.ROUNDS + scaling.AGAIN) * Mode.blocks, found
 found, _ = measured({1: lambda run: 10.0, 4: lambda run: 11.0 + 0.1 * (run // 2 % 5)})
-assert found[4]["blocks"] == Mode.blocks and found[4]["interval"][0] > scaling.LIMIT, found
+assert found[4]["blocks"] == scaling.ROUNDS * Mode.blocks, found
+assert found[4]["interval"][0] > scaling.LIMIT, found
+
+# where blocks are too few for an interval, all that was seen is one
+Machine.compare = lambda self, mine, other: {"interval": None}
+found, _ = measured({1: lambda run: 10.0, 4: lambda run: 5.0 + (run // 2 % 2)})
+assert found[4]["interval"] == [0.5, 0.6], found
 
 # two are held beside one as well, and shown by the row of the most threads
 assert scaling.counts([1, 16], 16) == [2, 16] and scaling.counts([1, 2], 2) == [2]
