@@ -157,7 +157,7 @@ static void name_by_number(const takt_file *f, char to[static 32])
 static bool create_nameless(takt_file *f)
 {
     char path[32];
-    f->fd = openat(f->dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    f->fd = openat(f->dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
     if (f->fd < 0)
         return false;
     name_by_number(f, path);
@@ -168,11 +168,9 @@ static bool create_nameless(takt_file *f)
     return false;
 }
 
-static int create_temp(takt_file *f)
+static int create_named(takt_file *f)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    if (create_nameless(f))
-        return 0;
     for (int i = 0; i < ATTEMPTS; i++) {
         make_name(f, i);
         f->fd = openat(f->dir, f->temp, flags, 0666);
@@ -184,6 +182,11 @@ static int create_temp(takt_file *f)
     const int error = errno;
     f->temp[0] = '\0'; /* none of ours to remove */
     return error;
+}
+
+static int create_temp(takt_file *f)
+{
+    return create_nameless(f) ? 0 : create_named(f);
 }
 
 /* Only for the moment until it is renamed: a link cannot take the place of a file. */
@@ -296,6 +299,39 @@ static int sync_folder(int dir)
     return errno;
 }
 
+static int copy_all(int from, takt_file *to)
+{
+    char piece[4096];
+    struct stat about;
+    if (fstat(from, &about) != 0)
+        return errno;
+    int error = set_mode(to->fd, (int)(about.st_mode & 0777));
+    for (off_t at = 0; error == 0 && at < about.st_size;) {
+        const ssize_t got = pread(from, piece, sizeof piece, at);
+        if (got == 0)
+            return EIO;
+        if (got < 0 && errno != EINTR)
+            return errno;
+        if (got > 0)
+            error = write_on(NULL, to, piece, (size_t)got);
+        at += got > 0 ? got : 0;
+    }
+    return error != 0 || fsync(to->fd) == 0 ? error : errno;
+}
+
+/* Where a file may be without a name but not get one, as under some security policies, nothing of
+ * what was written may be lost. */
+static int copy_to_named(takt_file *f)
+{
+    const int nameless = f->fd;
+    f->fd = -1;
+    int error = create_named(f);
+    if (error == 0)
+        error = copy_all(nameless, f);
+    close(nameless);
+    return error;
+}
+
 static int commit(void *user, takt_file *file)
 {
     (void)user;
@@ -303,9 +339,9 @@ static int commit(void *user, takt_file *file)
         return EBADF;
     /* After a failed fsync the kernel may have dropped the pages: never try the same file again. */
     int error = fsync(file->fd) != 0 ? errno : 0;
-    if (error == 0 && file->temp[0] == '\0')
-        error = give_name(file);
-    const int closed = close(file->fd) != 0 ? errno : 0;
+    if (error == 0 && file->temp[0] == '\0' && give_name(file) != 0)
+        error = copy_to_named(file);
+    const int closed = file->fd >= 0 && close(file->fd) != 0 ? errno : 0;
     file->fd = -1;
     if (error != 0 || (closed != 0 && closed != EINTR))
         return error != 0 ? error : closed;

@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-/* Sets that state for the calling thread and returns the one before, for takt_fp_leave. */
+/* Sets that state for the calling thread and returns what takt_fp_leave needs to restore the one
+ * before. Flags that tell what arithmetic met (inexact, overflow, ...) stay as they fell. */
 uint64_t takt_fp_enter(void);
 void takt_fp_leave(uint64_t before);
 

@@ -234,31 +234,6 @@ static void replaces(void)
     EXPECT(ctx->live_bytes == 0);
 }
 
-static mode_t mode_of(const char *name)
-{
-    struct stat about;
-    return stat(in(name), &about) == 0 ? about.st_mode & 07777 : 0;
-}
-
-/* What nobody else may read is not theirs after it was written again. */
-static void keeps_permissions(void)
-{
-    takt_file *f;
-    const takt_files *s = &ctx->files;
-    const mode_t mask = umask(022);
-    for (mode_t mode = 0600; mode <= 0666; mode += 066) {
-        EXPECT(chmod(in("outside/w.bin"), mode) == 0);
-        EXPECT(s->create(s->user, in("outside/w.bin"), &f) == 0 && s->commit(s->user, f) == 0);
-        s->close(s->user, f);
-        EXPECT(mode_of("outside/w.bin") == mode);
-    }
-    EXPECT(unlink(in("outside/w.bin")) == 0);
-    EXPECT(s->create(s->user, in("outside/w.bin"), &f) == 0 && s->commit(s->user, f) == 0);
-    s->close(s->user, f);
-    EXPECT(mode_of("outside/w.bin") == 0644, "a new one is as the process makes files");
-    umask(mask);
-}
-
 static takt_status save_and_load(takt_inject *inject, void *user)
 {
     takt_config config = {0};
@@ -379,5 +354,5 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, reads, refuses_kinds, stays_beneath, walks_beneath, replaces, keeps_permissions,
-          survives_faults, short_disk, in_memory, end)
+TEST_MAIN(begin, reads, refuses_kinds, stays_beneath, walks_beneath, replaces, survives_faults,
+          short_disk, in_memory, end)
