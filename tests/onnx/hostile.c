@@ -266,7 +266,7 @@ static size_t many_shapes(char *to, size_t count)
 static double seconds_of(load_fn *how, const char *bytes, size_t length, size_t memory[2])
 {
     double best = 1e9;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 5; i++) {
         const clock_t start = clock();
         const outcome o = load(how, (const uint8_t *)bytes, length);
         const double s = (double)(clock() - start) / CLOCKS_PER_SEC;
@@ -297,7 +297,8 @@ static void growth(void)
         length = families[i].make(bytes, 2 * families[i].count);
         const double b = seconds_of(families[i].how, bytes, length, two);
         printf("%s: %.1f ms, twice as many %.1f ms\n", families[i].name, 1e3 * a, 1e3 * b);
-        EXPECT(b <= 2.5 * a + 5e-3 || TEST_SANITIZED, "%s: %g s and %g s", families[i].name, a, b);
+        /* Four times for what grows with the square; caches make more than two of what does not. */
+        EXPECT(b <= 3.2 * a + 5e-3 || TEST_SANITIZED, "%s: %g s and %g s", families[i].name, a, b);
         for (int k = 0; k < 2; k++)
             EXPECT(two[k] <= one[k] * 22 / 10 + (1 << 20), "%s: %zu and %zu bytes %s",
                    families[i].name, one[k], two[k], k == 0 ? "at a time" : "in all");
