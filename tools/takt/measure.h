@@ -72,9 +72,6 @@ int tool_planned(const takt_tool *t, takt_status status);
 void tool_note_config(const takt_tool *t, const takt_plan *plan);
 /* Says on standard error if the result of this file was broken off. */
 void tool_note_incomplete(const takt_tool *t, const takt_bench *b, const char *path);
-/* The first; NULL: printed. */
-takt_plan *tool_plan_for(takt_tool *t, const takt_model *m, const char *sizes, int threads,
-                         int *code);
 /* The name of the dimension that --batch-size means, or NULL. */
 const char *tool_batch_name(const takt_model *m);
 /* The sizes of -D, --shape and the files of -i. False: printed. */

@@ -148,14 +148,6 @@ void tool_note_incomplete(const takt_tool *t, const takt_bench *b, const char *p
         fprintf(stderr, "note: %s is incomplete: its measurement was broken off\n", path);
 }
 
-takt_plan *tool_plan_for(takt_tool *t, const takt_model *m, const char *sizes, int threads,
-                         int *code)
-{
-    takt_plan *plan;
-    *code = tool_planned(t, tool_try_plan(t, m, sizes, threads, &plan));
-    return plan;
-}
-
 const char *tool_batch_name(const takt_model *m)
 {
     const char *first = NULL;

@@ -10,7 +10,7 @@
 
 #include "kernel/product_bf16/tile.h"
 
-enum { CHUNK = 1024, B_NEAR = 32 << 10, A_FAR = 192 << 10 };
+enum { CHUNK = 1024, A_FAR = 192 << 10 };
 enum { ROWS_MAX = 30 * MR };
 
 TILE_FUNCTIONS(INIT, ROWS)
