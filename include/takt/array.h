@@ -85,6 +85,11 @@ TAKT_API double takt_view_element(const takt_tensor_view *view, size_t index);
  *  element depends on seed, stream and its index alone. */
 TAKT_API TAKT_MUST_USE takt_status takt_view_random(takt_ctx *ctx, const takt_tensor_view *view,
                                                     uint64_t seed, uint32_t stream);
+/** The same with integers below `bound` as well, for those that index a table of so many rows. */
+TAKT_API TAKT_MUST_USE takt_status takt_view_random_below(takt_ctx *ctx,
+                                                          const takt_tensor_view *view,
+                                                          uint64_t seed, uint32_t stream,
+                                                          int64_t bound);
 /** SHA-256 over the bytes of `count` tensors, one after another, in hexadecimal. All NaNs count
  *  as one. */
 TAKT_API TAKT_MUST_USE takt_status takt_view_digest(takt_ctx *ctx, const takt_tensor_view *views,

@@ -92,6 +92,12 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_describe(const takt_session *ses
  *  (inputs) before and read (outputs) after a run. NULL beyond the last. */
 TAKT_API const takt_tensor_view *takt_session_input(takt_session *session, size_t index);
 TAKT_API const takt_tensor_view *takt_session_output(takt_session *session, size_t index);
+/** Random values for input `index`, as takt_view_random makes them, but integers that index a table
+ *  of the model stay below its number of rows. They go into `view`, which has the input's type and
+ *  any shape; NULL: where the input lies. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_random(takt_session *session, size_t index,
+                                                       const takt_tensor_view *view, uint64_t seed,
+                                                       uint32_t stream);
 
 TAKT_API TAKT_MUST_USE takt_status takt_session_run(takt_session *session);
 /** Gives up with TAKT_ERR_DEADLINE between two steps once `budget_ns` have passed. */

@@ -29,8 +29,16 @@ static size_t count_of(const takt_tensor_view *v)
 takt_status takt_view_random(takt_ctx *ctx, const takt_tensor_view *v, uint64_t seed,
                              uint32_t stream)
 {
+    return takt_view_random_below(ctx, v, seed, stream, INT64_MAX);
+}
+
+takt_status takt_view_random_below(takt_ctx *ctx, const takt_tensor_view *v, uint64_t seed,
+                                   uint32_t stream, int64_t bound)
+{
+    enum { MOST = 10 };
     size_t bytes;
     TAKT_TRY(check(ctx, v, &bytes));
+    const double range = bound > 0 && bound < MOST ? (double)bound : MOST;
     const takt_philox_at at = {.seed = seed, .stream = stream};
     const size_t count = count_of(v);
     for (size_t i = 0; i < count; i++) {
@@ -41,7 +49,7 @@ takt_status takt_view_random(takt_ctx *ctx, const takt_tensor_view *v, uint64_t 
         else if (v->dtype == TAKT_BOOL)
             takt_dtype_put_i(v->dtype, v->data, i, word >> 31);
         else
-            takt_dtype_put_i(v->dtype, v->data, i, takt_dtype_wrap(v->dtype, (int64_t)(u * 10)));
+            takt_dtype_put_i(v->dtype, v->data, i, takt_dtype_wrap(v->dtype, (int64_t)(u * range)));
     }
     return TAKT_OK;
 }

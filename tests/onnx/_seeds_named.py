@@ -4,7 +4,7 @@ import math
 import struct
 
 from _pb import Graph, floats, ints, model, node, tensor, value
-from _seeds_ops import REFUSED, built, x
+from _seeds_ops import REFUSED, built, i64_0, x
 
 NAMED = value("x", ["n"])
 
@@ -58,7 +58,7 @@ def pools(onnx):
 
 
 def heads(onnx):
-    """1 / sqrt(size) wants the size, and what repeats the heads of keys their number."""
+    """1 / sqrt(size) wants the size, what repeats the heads of keys their number; frames do not."""
     def refused(name, op, *inputs, **rest):
         content, body = built(op, inputs, **rest)
         onnx(f"29_{name}", content, REFUSED, body)
@@ -74,6 +74,7 @@ def heads(onnx):
         legal(f"{name}_size_scaled", op, size, size, size, scale=.5, **way)
         refused(f"{name}_queries_named", op, count, *[x(1, 2, 2, 4)] * 2, **way)
         refused(f"{name}_keys_named", op, x(1, 4, 2, 4), count, count, **way)
+    legal("stft_length", "STFT", x(1, "n"), i64_0(2), None, i64_0(8))
 
 
 def causal(onnx):

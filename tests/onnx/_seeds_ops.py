@@ -120,7 +120,7 @@ def tables(refused):
     refused("dft_axis_large", "DFT", x(1, BIG, 1))
     refused("stft_step", "STFT", x(1, 16, 1), i64_0(0), f32(*[1] * 8))
     refused("stft_long", "STFT", x(1, 4, 1), i64_0(2), None, i64_0(8))
-    refused("stft_named", "STFT", x(1, "n", 1), i64_0(2), None, i64_0(8))
+    refused("stft_rank", "STFT", x(1, 2, 16, 1), i64_0(2), None, i64_0(8))
     refused("stft_large", "STFT", x(1, BIG, 1), i64_0(2), None, i64_0(8))
     grams = {"mode": "TF", "min_gram_length": 1, "max_gram_length": 1, "max_skip_count": 0,
              "ngram_counts": [0], "ngram_indexes": [0, 1], "pool_int64s": [2, 3]}

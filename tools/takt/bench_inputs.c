@@ -61,7 +61,7 @@ int tool_fill_inputs(takt_tool *t, takt_session *s)
         bool fits = false;
         int code = path != NULL ? fill_from(t, path, name, own, &fits) : TAKT_EXIT_OK;
         if (code == TAKT_EXIT_OK && !fits)
-            code = tool_finish(t, takt_view_random(t->ctx, own, seed, (uint32_t)i));
+            code = tool_finish(t, takt_session_random(s, i, own, seed, (uint32_t)i));
         if (code != TAKT_EXIT_OK)
             return code;
     }

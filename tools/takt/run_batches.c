@@ -79,15 +79,21 @@ static void write_sizes(const batches *b, char text[1100])
 }
 
 /* Static inputs are none of the session's. */
-static const takt_desc *find_desc(const takt_session *s, const char *name)
+static size_t index_of(const takt_session *s, const char *name)
 {
-    for (size_t i = 0; i < takt_session_input_count(s); i++)
-        if (strcmp(takt_session_input_desc(s, i)->name, name) == 0)
-            return takt_session_input_desc(s, i);
-    return NULL;
+    size_t i = 0;
+    while (i < takt_session_input_count(s) &&
+           strcmp(takt_session_input_desc(s, i)->name, name) != 0)
+        i++;
+    return i;
 }
 
-static int fill_random(batches *b, const takt_session *s)
+static const takt_desc *find_desc(const takt_session *s, const char *name)
+{
+    return takt_session_input_desc(s, index_of(s, name));
+}
+
+static int fill_random(batches *b, takt_session *s)
 {
     tool_run *r = b->r;
     for (size_t i = 0; i < r->input_count; i++) {
@@ -104,8 +110,8 @@ static int fill_random(batches *b, const takt_session *s)
             v->dims[0] = b->samples;
         takt_status status = takt_view_alloc(r->t->ctx, v);
         if (status == TAKT_OK)
-            status =
-                takt_view_random(r->t->ctx, v, tool_number_of(r->t, TAKT_F_SEED, 0), (uint32_t)i);
+            status = takt_session_random(s, index_of(s, d->name), v,
+                                         tool_number_of(r->t, TAKT_F_SEED, 0), (uint32_t)i);
         if (status != TAKT_OK)
             return tool_finish(r->t, status);
     }

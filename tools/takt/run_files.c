@@ -174,7 +174,7 @@ int tool_bind_inputs(tool_run *r, takt_session *s)
             return tool_report_error(r->t, takt_session_error(s));
         r->inputs[i] = *own; /* for the message; the memory stays the session's */
         r->inputs[i].data = NULL;
-        const int code = tool_finish(r->t, takt_view_random(r->t->ctx, own, seed, (uint32_t)i));
+        const int code = tool_finish(r->t, takt_session_random(s, at, own, seed, (uint32_t)i));
         if (code != TAKT_EXIT_OK)
             return code;
     }

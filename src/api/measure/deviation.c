@@ -20,7 +20,7 @@ static takt_status open_session(const takt_model *m, const takt_plan_options *o,
 
 /* What `given` was bound to, or random numbers. Plans of one model have the same inputs, but for
  * those that are static. */
-static takt_status feed(takt_ctx *ctx, takt_session *to, takt_session *given, uint64_t seed)
+static takt_status feed(takt_session *to, takt_session *given, uint64_t seed)
 {
     for (size_t i = 0; i < takt_session_input_count(to); i++) {
         const takt_tensor_view *own = takt_session_input(to, i);
@@ -28,7 +28,7 @@ static takt_status feed(takt_ctx *ctx, takt_session *to, takt_session *given, ui
         if (from != NULL)
             TAKT_TRY(takt_session_bind(to, takt_session_input_desc(to, i)->name, from));
         else
-            TAKT_TRY(takt_view_random(ctx, own, seed, (uint32_t)i));
+            TAKT_TRY(takt_session_random(to, i, own, seed, (uint32_t)i));
     }
     return TAKT_OK;
 }
@@ -64,8 +64,8 @@ static takt_status run_both(const takt_model *m, takt_session *a, takt_session *
                             const takt_deviation_input *in, takt_deviation *d)
 {
     sums s = {0};
-    TAKT_TRY(feed(m->ctx, a, in->session, in->seed));
-    TAKT_TRY(feed(m->ctx, b, in->session, in->seed));
+    TAKT_TRY(feed(a, in->session, in->seed));
+    TAKT_TRY(feed(b, in->session, in->seed));
     takt_status status = takt_session_run(a);
     if (status == TAKT_OK)
         status = takt_session_run(b);

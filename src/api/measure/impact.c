@@ -37,10 +37,7 @@ static takt_status open_session(study *s, int side)
     const takt_session_options options = {.pool = info.threads >= s->base.threads ? s->pool : NULL};
     TAKT_TRY(takt_session_create(s->plans[side], &options, session));
     for (size_t i = 0; i < takt_session_input_count(*session); i++) {
-        const takt_tensor_view *view = takt_session_input(*session, i);
-        if (view == NULL)
-            return TAKT_ERR_MEMORY;
-        TAKT_TRY(takt_view_random(s->ctx, view, 0, (uint32_t)i));
+        TAKT_TRY(takt_session_random(*session, i, NULL, 0, (uint32_t)i));
     }
     return TAKT_OK;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "io/onnx/adapt.h"
+#include "ir/edge_index.h"
 
 /* ---- checks of the model as a whole ---- */
 
@@ -160,7 +161,18 @@ takt_status takt_import_initializers(takt_scope *s, const takt_pb_graph *graph)
 
 /* ---- outputs ---- */
 
-static takt_status add_output(takt_scope *s, const takt_pb_value *out)
+/* The name of output `index`. Files list an output twice; the graph has each name once, so the
+ * second gets its place as an ending. */
+static const char *output_name(takt_import *im, takt_span given, size_t index)
+{
+    const takt_graph *g = im->main->g;
+    const char *name = takt_arena_text(&im->arena, given.at, given.length);
+    while (name != NULL && takt_edge_find(g, TAKT_EDGE_OUTPUT, name) != SIZE_MAX)
+        name = takt_arena_format(&im->arena, "%.*s_%zu", (int)given.length, given.at, ++index);
+    return name;
+}
+
+static takt_status add_output(takt_scope *s, const takt_pb_value *out, size_t index)
 {
     takt_import *im = s->im;
     takt_onnx_value *v;
@@ -170,7 +182,7 @@ static takt_status add_output(takt_scope *s, const takt_pb_value *out)
                               (int)out->name.length, out->name.at);
     if (v->kind == TAKT_ONNX_POISON)
         return TAKT_OK;
-    const char *name = takt_arena_text(&im->arena, out->name.at, out->name.length);
+    const char *name = output_name(im, out->name, index);
     if (name == NULL)
         return TAKT_ERR_MEMORY;
     const char *slot = takt_import_state_of(im, out->name);
@@ -234,7 +246,7 @@ static takt_status import_model(takt_import *im)
         TAKT_TRY(add_input(&scope, &graph->inputs[i]));
     TAKT_TRY(takt_import_nodes(&scope, graph->nodes, graph->node_count));
     for (size_t i = 0; i < graph->output_count; i++)
-        TAKT_TRY(add_output(&scope, &graph->outputs[i]));
+        TAKT_TRY(add_output(&scope, &graph->outputs[i], i));
     if (im->has_failed) {
         if (im->source->complaints != NULL)
             takt_text_add(im->source->complaints, "hint: `takt ops %s` says what can be done\n",
@@ -292,6 +304,8 @@ static takt_status read(const takt_source *given, takt_graph **graph)
     }
     if (status == TAKT_OK)
         status = takt_import_functions(&im);
+    if (status == TAKT_OK)
+        status = takt_import_order(&im);
     if (status == TAKT_OK)
         status = import_model(&im);
     if (im.main != NULL) {

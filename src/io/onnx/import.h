@@ -173,6 +173,8 @@ TAKT_MUST_USE takt_status takt_symbolic_move(takt_room *room, const takt_node *n
 /* ---- graphs and nodes (import.c, node.c, control.c) ---- */
 
 TAKT_MUST_USE takt_status takt_import_functions(takt_import *im);
+/* order.c: sorts the nodes of all graphs and functions so that each follows what it needs. */
+TAKT_MUST_USE takt_status takt_import_order(takt_import *im);
 TAKT_MUST_USE takt_status takt_import_nodes(takt_scope *scope, const takt_pb_node *nodes,
                                             size_t count);
 TAKT_MUST_USE takt_status takt_import_initializers(takt_scope *scope, const takt_pb_graph *graph);

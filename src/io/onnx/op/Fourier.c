@@ -127,27 +127,47 @@ static takt_status dft(takt_call *c)
     return takt_onnx_done(c, swapped(c, y, axis, last));
 }
 
+/* 0, 1, 2, ... along axis `axis` of [rows, 1] or [1, columns]. */
+static takt_id counted(takt_call *c, takt_dim rows, takt_dim columns, int axis)
+{
+    const takt_dim grid[2] = {rows, columns};
+    const takt_named_attr attrs[] = {{"shape", takt_attr_shape(grid, 2)},
+                                     {"axis", takt_attr_i64(axis)}};
+    return takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
+}
+
+/* Where the elements of each frame lie: [frames, n], of a signal whose length may be a name. */
+static takt_status frames_of(takt_call *c, takt_dim length, int64_t n, int64_t step, takt_id *at)
+{
+    takt_dims *dims = c->g->dims;
+    takt_dim d;
+    TAKT_TRY(takt_dim_make(dims, TAKT_DIM_SUB, length, n, &d));
+    TAKT_TRY(takt_dim_make(dims, TAKT_DIM_FLOORDIV, d, step, &d));
+    TAKT_TRY(takt_dim_make(dims, TAKT_DIM_ADD, d, 1, &d));
+    const takt_id first = takt_mul(c->g, counted(c, d, 1, 0), takt_scalar_i64(c->g, step));
+    *at = takt_add(c->g, first, counted(c, 1, n, 1));
+    return c->g->status;
+}
+
+/* The signal is [batch, length, 1 or 2]; a real one may also be [batch, length]. */
 static takt_status stft(takt_call *c)
 {
     const takt_type t = *takt_onnx_type(c, 0);
     const int64_t step = takt_onnx_known_i(c, 1, 0), length = takt_onnx_known_i(c, 3, -1);
     const bool one_sided = takt_onnx_i(c, "onesided", 1) != 0;
-    takt_id x[2], b[2];
+    takt_id x[2] = {takt_onnx_in(c, 0), TAKT_NONE}, b[2], at;
     if (c->status != TAKT_OK)
         return c->status;
-    const takt_dim window = takt_onnx_has(c, 2) ? takt_onnx_type(c, 2)->dim[0] : -1;
-    const int64_t n = length > 0 ? length : window;
-    if (t.rank != 3 || !takt_dim_is_number(t.dim[1]) || n < 1 || step < 1 || n > t.dim[1] ||
-        t.dim[1] > INT32_MAX)
+    if (t.rank != 2 && t.rank != 3)
+        return takt_onnx_refuse(c, "a signal of rank %d", t.rank);
+    const bool has_window = takt_onnx_has(c, 2) && takt_onnx_type(c, 2)->rank == 1;
+    const int64_t n = length > 0 ? length : has_window ? takt_onnx_type(c, 2)->dim[0] : -1;
+    const takt_dim size = t.dim[1];
+    if (n < 1 || step < 1 || (takt_dim_is_number(size) && (n > size || size > INT32_MAX)))
         return takt_onnx_refuse(c, "frames of %lld", (long long)n);
-    const int64_t frames = (t.dim[1] - n) / step + 1, grid[2] = {frames, n};
-    int64_t *index = takt_onnx_get(c, (size_t)(frames * n), sizeof *index);
-    if (index == NULL)
-        return TAKT_ERR_MEMORY;
-    for (int64_t i = 0; i < frames * n; i++)
-        index[i] = i / n * step + i % n;
-    const takt_id at = takt_onnx_shape(c, takt_onnx_i64s(c, index, (size_t)(frames * n)), grid, 2);
-    parts(c, takt_onnx_in(c, 0), x);
+    TAKT_TRY(frames_of(c, size, n, step, &at));
+    if (t.rank == 3)
+        parts(c, takt_onnx_in(c, 0), x);
     for (int i = 0; i < 2; i++) {
         if (x[i] == TAKT_NONE)
             continue;
