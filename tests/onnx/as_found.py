@@ -1,6 +1,7 @@
 """as_found.py - what files from exporters and converters have although the standard has it
 otherwise, and Takt once refused: signals without a channel axis, nodes in any order, an output
-listed twice, tables smaller than the random numbers that index them."""
+listed twice, tables smaller than the random numbers that index them, sizes that
+are those of a sample."""
 import cmath
 import os
 import struct
@@ -105,10 +106,40 @@ def tables():
             fail(f"random indices of {verb}", run.stdout + run.stderr)
 
 
+def given_sizes():
+    """Exporters write the batch of their sample, and scalars for inputs of any shape."""
+    nodes = [node("Relu", ["x"], ["y"])]
+    x, y = ([2, 3], [1.0, -2, 3, -4, 5, -6], F32), ([2, 3], [1.0, 0, 3, 0, 5, 0], F32)
+    for name, dims, note in (("a batch of 1", [1, 3], "dimension 0 is 1 in the file"),
+                             ("a scalar", [], "x is a scalar in the file")):
+        check(f"{name} in the file, 2 samples given", 13, nodes, {"x": x}, {"y": y},
+              names={"x": dims})
+        path, folder = store(13, nodes, {"x": x}, {"y": y}, names={"x": dims})
+        for words in (("-i", os.path.join(folder, "input_0.pb")), ("--shape", "x:2x3")):
+            run = takt("run", path, *words)
+            if run.returncode != 0 or "note: input x" not in run.stderr or note not in run.stderr:
+                fail(f"{name}, {words[0]}", run.stdout + run.stderr)
+        run = takt("run", path, "--shape", "x:2x3", "--quiet")
+        if run.returncode != 0 or run.stderr != "":
+            fail(f"{name}, quietly", run.stdout + run.stderr)
+    fixed = [node("Reshape", ["x", "shape"], ["y"])]
+    path, _ = store(13, fixed, {"x": ([1, 3], [0.0] * 3, F32)}, {"y": ([3], [0.0] * 3, F32)},
+                    [tensor("shape", [1], I64, ints(3))])
+    run = takt("run", path, "--shape", "x:2x3")
+    if run.returncode != 2 or "dimension 0 of input x is 1" not in run.stderr \
+            or "note:" in run.stderr:
+        fail("2 samples that an operator refuses", run.stdout + run.stderr)
+    path, _ = store(13, nodes, {"x": x}, {"y": y}, names={"x": [1, 4]})
+    run = takt("run", path, "--shape", "x:1x3")
+    if run.returncode != 2 or "dimension 1 of input x is 4" not in run.stderr:
+        fail("another number than the batch", run.stdout + run.stderr)
+
+
 if __name__ == "__main__":
     signals()
     orders()
     outputs()
     tables()
+    given_sizes()
     print(f"{corners.count} models, {len(corners.failures)} failed")
-    sys.exit(1 if corners.failures or corners.count < 6 or not os.path.isdir(TMP) else 0)
+    sys.exit(1 if corners.failures or corners.count < 8 or not os.path.isdir(TMP) else 0)

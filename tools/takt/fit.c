@@ -1,7 +1,8 @@
-/* fit.c - shapes that broadcasting allows although a model's names do not.
+/* fit.c - shapes that a model runs with although its file does not say so.
  *
- * Read without sizes, an ONNX model in which two named dimensions meet has them for one. Where the
- * shapes of a run say that one of them is 1, the model is read again for these shapes. */
+ * Read without sizes, an ONNX model in which two named dimensions meet has them for one; exporters
+ * write a batch of 1 that is not meant, and scalars for inputs of any shape. Where the shapes of a
+ * run differ from those, the model is read again for the shapes of the run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,8 @@ static bool fit(const takt_model *m, const takt_known_input *given, size_t count
 {
     for (size_t i = 0; i < count; i++) {
         const takt_desc *d = input_of(m, &given[i], i);
+        if (d != NULL && d->rank == 0 && given[i].view.rank > 0)
+            return false; /* files call inputs of any shape scalars */
         if (d == NULL || d->rank != given[i].view.rank)
             continue; /* a mistake that is told elsewhere */
         for (int k = 0; k < d->rank; k++)
@@ -53,12 +56,16 @@ static bool fit(const takt_model *m, const takt_known_input *given, size_t count
     return true;
 }
 
-void tool_refit(const takt_tool *t, const char *path, const takt_load_options *options,
+void tool_refit(takt_tool *t, const char *path, const takt_load_options *options,
                 takt_model **model)
 {
     takt_model *better = NULL;
-    if (fit(*model, options->known, options->known_count) ||
-        takt_model_load(t->ctx, path, options, &better) != TAKT_OK)
+    if (fit(*model, options->known, options->known_count))
+        return;
+    tool_notes_begin(t);
+    const takt_status status = takt_model_load(t->ctx, path, options, &better);
+    tool_notes_end(t, status == TAKT_OK);
+    if (status != TAKT_OK)
         return; /* what does not fit is told by those who want the sizes */
     takt_model_destroy(*model);
     *model = better;

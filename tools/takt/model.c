@@ -112,7 +112,9 @@ static takt_status load_model(takt_tool *t, const char *path, takt_load_options 
         options->known_count = k->count;
         options->sizes = k->sizes;
         t->has_fixed_sizes = k->sizes != NULL;
+        tool_notes_begin(t);
         status = takt_model_load(t->ctx, path, options, model);
+        tool_notes_end(t, status == TAKT_OK);
     } else {
         status = takt_last_error_info(t->ctx)->status;
     }
@@ -120,7 +122,7 @@ static takt_status load_model(takt_tool *t, const char *path, takt_load_options 
     return status;
 }
 
-static const char *path_of(const takt_tool *t)
+const char *tool_model_path(const takt_tool *t)
 {
     const char *path = tool_text_of(t, TAKT_F_MODEL);
     return path != NULL ? path : t->args[0];
@@ -151,7 +153,7 @@ takt_model *tool_open_model(takt_tool *t, int *code)
 {
     takt_model *model = NULL;
     takt_load_options options = load_options(t);
-    const takt_status status = load_model(t, path_of(t), &options, &model);
+    const takt_status status = load_model(t, tool_model_path(t), &options, &model);
     return finish_open(t, status, model, code);
 }
 
@@ -159,14 +161,16 @@ takt_model *tool_open_known(takt_tool *t, const takt_known_input *inputs, size_t
 {
     takt_model *model = NULL;
     takt_load_options options = load_options(t);
-    takt_status status = takt_model_load(t->ctx, path_of(t), &options, &model);
+    takt_status status = takt_model_load(t->ctx, tool_model_path(t), &options, &model);
     options.known = inputs;
     options.known_count = count;
     if (status == TAKT_OK) {
-        tool_refit(t, path_of(t), &options, &model);
+        tool_refit(t, tool_model_path(t), &options, &model);
     } else {
         options.complaint = complain;
-        status = takt_model_load(t->ctx, path_of(t), &options, &model);
+        tool_notes_begin(t);
+        status = takt_model_load(t->ctx, tool_model_path(t), &options, &model);
+        tool_notes_end(t, status == TAKT_OK);
     }
     return finish_open(t, status, model, code);
 }
@@ -190,8 +194,8 @@ int tool_check_model(takt_tool *t)
         options.known = k->count > 0 ? k->at : NULL;
         options.known_count = k->count;
         options.sizes = k->sizes;
-        status = takt_model_check(t->ctx, path_of(t), &options, tool_format_of(t), print_report,
-                                  &is_printed);
+        status = takt_model_check(t->ctx, tool_model_path(t), &options, tool_format_of(t),
+                                  print_report, &is_printed);
     } else {
         status = takt_last_error_info(t->ctx)->status;
     }

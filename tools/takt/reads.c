@@ -178,11 +178,33 @@ static bool begin(takt_tool *t)
     return true;
 }
 
+static void keep_note(void *user, takt_log_level level, const char *line)
+{
+    takt_tool *t = user;
+    const size_t length = strlen(t->notes);
+    if (t->collects_notes && level == TAKT_LOG_WARNING)
+        snprintf(t->notes + length, sizeof t->notes - length, "note: %.300s\n", line);
+}
+
+void tool_notes_begin(takt_tool *t)
+{
+    t->collects_notes = true;
+    t->notes[0] = '\0';
+}
+
+void tool_notes_end(takt_tool *t, bool is_told)
+{
+    t->collects_notes = false;
+    if (is_told && !tool_on(t, TAKT_F_QUIET))
+        fputs(t->notes, stderr);
+}
+
 bool tool_make_context(takt_tool *t, uint64_t bytes)
 {
     if (t->reads == NULL && !begin(t))
         return false;
-    const takt_config config = {.files = &t->reads->files, .limits.bytes = bytes};
+    const takt_config config = {
+        .files = &t->reads->files, .limits.bytes = bytes, .log = keep_note, .log_user = t};
     takt_ctx_destroy(t->ctx);
     return takt_ctx_create(&config, &t->ctx) == TAKT_OK;
 }

@@ -102,7 +102,13 @@ struct takt_tool {
     char *complaints; /* rendered errors of a text model, for --json; owned */
     bool has_complained;
     bool has_fixed_sizes; /* -D went into the model when it was loaded */
+    bool collects_notes;  /* a model is being loaded for given inputs */
+    char notes[1024];     /* lines that are told if it loads */
 };
+
+/* Between them takt_model_load's warnings are kept; end tells them where the model loaded. */
+void tool_notes_begin(takt_tool *t);
+void tool_notes_end(takt_tool *t, bool is_told);
 
 /* Command line after the verb, then environment and configuration. False: printed, `*code` set. */
 bool tool_parse(takt_tool *t, int argc, char **argv, int *code);
@@ -207,11 +213,13 @@ int tool_print_model(const takt_tool *t, const takt_model *model, bool shortened
 /* A model that a verb made, to -o: text, or with the ending .taktp compiled; without it to standard
  * output. `command` is kept in a compiled one. */
 int tool_write_model(takt_tool *t, const takt_model *model, const char *command);
+/* The file that the command line names. */
+const char *tool_model_path(const takt_tool *t);
 /* The same with these inputs if a shape depends on them. */
 takt_model *tool_open_known(takt_tool *t, const takt_known_input *inputs, size_t count, int *code);
 /* Reads a model again for the shapes of `options->known` if they fit its dimensions only by
  * broadcasting; else, or if it cannot be read so, it stays. */
-void tool_refit(const takt_tool *t, const char *path, const takt_load_options *options,
+void tool_refit(takt_tool *t, const char *path, const takt_load_options *options,
                 takt_model **model);
 /* The same for the shapes of -i and --shape. */
 void tool_refit_given(takt_tool *t, const char *path, const takt_load_options *options,

@@ -51,15 +51,34 @@ static takt_status dim_of(takt_import *im, const takt_pb_value *v, size_t index,
     return takt_onnx_dim(im->ctx, im->main->g->dims, name, out);
 }
 
+/* Exporters write the batch of their sample, and scalars for inputs of any shape: the operators
+ * judge whether another fits. */
+static bool gives_way(const takt_import *im, const takt_pb_value *v, int axis, int64_t given)
+{
+    if (axis != 0 || v->type->tensor->shape->dims[0].value != 1)
+        return false;
+    takt_log(
+        im->ctx, TAKT_LOG_WARNING,
+        "input %.*s: dimension 0 is 1 in the file; the model is read for the %lld of the input",
+        (int)v->name.length, v->name.at, (long long)given);
+    return true;
+}
+
 /* A number of the file is one for the caller as well. */
 static takt_status check_fixed(const takt_import *im, const takt_pb_value *v, const takt_type *t)
 {
     const takt_pb_tensor_type *said = v->type != NULL ? v->type->tensor : NULL;
+    if (said != NULL && said->shape != NULL && said->shape->dim_count == 0 && t->rank > 0)
+        takt_log(im->ctx, TAKT_LOG_WARNING,
+                 "input %.*s is a scalar in the file; the model is read for the %d dimension%s of "
+                 "the input",
+                 (int)v->name.length, v->name.at, t->rank, t->rank == 1 ? "" : "s");
     if (said == NULL || said->shape == NULL || said->shape->dim_count != (size_t)t->rank)
         return TAKT_OK;
     for (int i = 0; i < t->rank; i++) {
         const takt_pb_dim *d = &said->shape->dims[i];
-        if (d->has_value && d->value >= 0 && d->value != t->dim[i])
+        if (d->has_value && d->value >= 0 && d->value != t->dim[i] &&
+            !gives_way(im, v, i, t->dim[i]))
             return takt_fail(im->ctx, TAKT_E_SHAPE,
                              "dimension %d of input %.*s is %lld in the file, %lld is given", i,
                              (int)v->name.length, v->name.at, (long long)d->value,
