@@ -41,6 +41,20 @@ TAKT_API TAKT_MUST_USE takt_status takt_view_load(takt_ctx *ctx, const char *pat
 TAKT_API TAKT_MUST_USE takt_status takt_view_load_ordered(takt_ctx *ctx, const char *path,
                                                           const char *member,
                                                           takt_tensor_view *view);
+/** ONNX's test data, input_0.pb and the like: what kind of message a file holds (a tensor, a
+ *  sequence or an optional) is what the model's file declares. The model need not load. */
+typedef struct takt_test_data takt_test_data;
+TAKT_API TAKT_MUST_USE takt_status takt_test_data_open(takt_ctx *ctx, const char *model,
+                                                       takt_test_data **data);
+/** The values of input or output number `place`, which are `data`'s: one tensor, with the name that
+ *  the model gives it; those of a sequence, called "x.0", "x.1", ...; none where an optional holds
+ *  nothing. Models that are not ONNX have tensors without names. */
+TAKT_API TAKT_MUST_USE takt_status takt_test_data_load(takt_test_data *data, bool is_output,
+                                                       size_t place, const char *path,
+                                                       const takt_known_input **values,
+                                                       size_t *count);
+/** Accepts NULL. Frees the values, too. */
+TAKT_API void takt_test_data_close(takt_test_data *data);
 /** Replaces `path` as a whole, or leaves what was there. bf16 and types below a byte have no .npy
  *  form and are refused. */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_save(takt_ctx *ctx, const char *path,

@@ -8,6 +8,25 @@
 #include "io/npy/npy.h"
 #include "io/onnx/payload.h"
 
+/* A file that is no tensor may be test data of another kind, which only the model tells apart. */
+static takt_status blame_kind(takt_ctx *ctx, takt_arena *arena, const char *path, const void *bytes,
+                              size_t length, takt_status status)
+{
+    takt_pb_sequence s;
+    takt_error error;
+    takt_error_copy(ctx, &error);
+    if (status == TAKT_ERR_MEMORY)
+        return status;
+    if (takt_pb_read_sequence(arena, bytes, length, &s) != TAKT_OK ||
+        s.tensor_count + s.sequence_count + s.optional_count == 0) {
+        ctx->error = error;
+        return status;
+    }
+    (void)takt_fail(ctx, TAKT_E_FILE_KIND, "%s holds a sequence or an optional, not a tensor",
+                    path);
+    return takt_fail_hint(ctx, "`takt run MODEL --test FOLDER` reads them");
+}
+
 /* A file of test data is one TensorProto. */
 static takt_status load_pb(takt_ctx *ctx, const char *path, const void *bytes, size_t length,
                            takt_tensor_view *view)
@@ -20,6 +39,8 @@ static takt_status load_pb(takt_ctx *ctx, const char *path, const void *bytes, s
     takt_status status = takt_pb_read_tensor(&arena, bytes, length, &tensor);
     if (status == TAKT_OK)
         status = takt_onnx_tensor(&source, &tensor, &made);
+    if (status != TAKT_OK)
+        status = blame_kind(ctx, &arena, path, bytes, length, status);
     takt_arena_deinit(&arena);
     TAKT_TRY(status);
     *view = (takt_tensor_view){.dtype = made.type.dtype, .rank = made.type.rank};

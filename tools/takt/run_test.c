@@ -9,12 +9,13 @@
 typedef struct one_test {
     takt_tool *t;
     const char *folder;
-    takt_known_input *in, *out; /* without names: by their place */
+    takt_test_data *data;
+    takt_known_input *in, *out; /* in the order of the model; the memory is `data`'s */
     size_t in_count, out_count;
     double rtol, atol;
 } one_test;
 
-enum { FILES = 256 };
+enum { FILES = 256, VALUES = 4096 };
 
 static bool exists(const char *path)
 {
@@ -22,17 +23,34 @@ static bool exists(const char *path)
     return stat(path, &about) == 0;
 }
 
-/* Files KIND_0.pb, KIND_1.pb, ... of the folder. */
-static int load_files(one_test *o, const char *kind, takt_known_input *to, size_t *count)
+static bool has_output(const one_test *o)
 {
-    for (*count = 0; *count < FILES; (*count)++) {
+    char path[2048];
+    snprintf(path, sizeof path, "%s/output_0.pb", o->folder);
+    return exists(path);
+}
+
+/* Files KIND_0.pb, KIND_1.pb, ... of the folder; a sequence is several values. */
+static int load_files(one_test *o, bool is_output, takt_known_input *to, size_t *count)
+{
+    *count = 0;
+    for (size_t file = 0; file < FILES; file++) {
         char path[2048];
-        snprintf(path, sizeof path, "%s/%s_%zu.pb", o->folder, kind, *count);
+        const takt_known_input *at;
+        size_t more;
+        snprintf(path, sizeof path, "%s/%s_%zu.pb", o->folder, is_output ? "output" : "input",
+                 file);
         if (!exists(path))
             return TAKT_EXIT_OK;
-        const int code = tool_finish(o->t, takt_view_load(o->t->ctx, path, NULL, &to[*count].view));
+        const int code =
+            tool_finish(o->t, takt_test_data_load(o->data, is_output, file, path, &at, &more));
         if (code != TAKT_EXIT_OK)
             return code;
+        if (more > VALUES - *count)
+            return tool_usage_error(o->t, 1003, NULL, "%s holds more than %d values", o->folder,
+                                    VALUES);
+        for (size_t i = 0; i < more; i++)
+            to[(*count)++] = at[i];
     }
     return TAKT_EXIT_OK;
 }
@@ -138,11 +156,13 @@ static int run_model(one_test *o, const takt_model *model)
 
 static int run_folder(one_test *o)
 {
-    int code = load_files(o, "input", o->in, &o->in_count);
-    o->out_count = 0;
+    o->in_count = o->out_count = 0;
+    int code = tool_finish(o->t, takt_test_data_open(o->t->ctx, tool_model_path(o->t), &o->data));
     if (code == TAKT_EXIT_OK)
-        code = load_files(o, "output", o->out, &o->out_count);
-    if (code == TAKT_EXIT_OK && o->out_count == 0)
+        code = load_files(o, false, o->in, &o->in_count);
+    if (code == TAKT_EXIT_OK)
+        code = load_files(o, true, o->out, &o->out_count);
+    if (code == TAKT_EXIT_OK && o->out_count == 0 && !has_output(o))
         code = tool_usage_error(o->t, 1003, "it holds input_0.pb, ... and output_0.pb, ...",
                                 "%s holds no test data", o->folder);
     takt_model *model =
@@ -150,10 +170,8 @@ static int run_folder(one_test *o)
     if (model != NULL)
         code = run_model(o, model);
     takt_model_destroy(model);
-    for (size_t i = 0; i < o->in_count; i++)
-        takt_view_free(o->t->ctx, &o->in[i].view);
-    for (size_t i = 0; i < o->out_count; i++)
-        takt_view_free(o->t->ctx, &o->out[i].view);
+    takt_test_data_close(o->data);
+    o->data = NULL;
     return code;
 }
 
@@ -193,8 +211,8 @@ int tool_run_tests(takt_tool *t)
     int worst = TAKT_EXIT_OK;
     if (!tolerance(t, TAKT_F_RTOL, 1e-3, &o.rtol) || !tolerance(t, TAKT_F_ATOL, 1e-4, &o.atol))
         return TAKT_EXIT_USAGE;
-    o.in = calloc(FILES, sizeof *o.in);
-    o.out = calloc(FILES, sizeof *o.out);
+    o.in = calloc(VALUES, sizeof *o.in);
+    o.out = calloc(VALUES, sizeof *o.out);
     if (o.in == NULL || o.out == NULL)
         worst = tool_finish(t, TAKT_ERR_MEMORY);
     for (size_t i = 0; worst != TAKT_EXIT_USAGE &&
