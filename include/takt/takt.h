@@ -8,8 +8,9 @@
  *  and they are destroyed in the opposite order. Functions that can fail return a takt_status
  *  (status.h); the sentence is takt_last_error(ctx), for sessions takt_session_error(session).
  *  Who does not look at it goes on with objects that are NULL: these functions then fail, too.
- *  Arrays in files are array.h, parameters weights.h, single operations eager.h. Time is measured
- *  by measure.h, results.h, load.h and counters.h, and watched by monitor.h.
+ *  Arrays in files are array.h, arrays of other libraries dlpack.h, parameters weights.h, single
+ *  operations eager.h. Time is measured by measure.h, results.h, load.h and counters.h, and watched
+ *  by monitor.h.
  */
 #ifndef TAKT_TAKT_H
 #define TAKT_TAKT_H
@@ -19,6 +20,7 @@
 #include <takt/cpu.h>
 #include <takt/ctx.h>
 #include <takt/deviation.h>
+#include <takt/dlpack.h>
 #include <takt/eager.h>
 #include <takt/load.h>
 #include <takt/measure.h>

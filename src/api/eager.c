@@ -290,6 +290,9 @@ static takt_status check(takt_ctx *ctx, const takt_op_call *c)
             return takt_fail(ctx, TAKT_E_ARGUMENT, "%s: %s %zu is no valid view", c->name,
                              i < c->in_count ? "input" : "output",
                              i < c->in_count ? i : i - c->in_count);
+        if (v->device != 0)
+            return takt_fail(ctx, TAKT_E_DEVICE, "%s: a buffer lies in the memory of device %d",
+                             c->name, (int)v->device);
     }
     return TAKT_OK;
 }

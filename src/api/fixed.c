@@ -18,6 +18,9 @@ static takt_status type_of(takt_ctx *ctx, const takt_known_input *known, takt_ty
         !takt_type_bytes(type, bytes))
         return takt_fail(ctx, TAKT_E_ARGUMENT, "static input %s has no valid value",
                          known->name != NULL ? known->name : "(null)");
+    if (v->device != 0)
+        return takt_fail(ctx, TAKT_E_DEVICE, "static input %s lies in the memory of device %d",
+                         known->name, (int)v->device);
     return TAKT_OK;
 }
 

@@ -143,6 +143,10 @@ static takt_status take_known(takt_model *m, const takt_load_options *o, takt_fi
             (!is_shape && !takt_type_bytes(&f->tensor.type, &bytes)))
             return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_model_load: known input %zu is invalid",
                              i);
+        if (v->device != 0)
+            return takt_fail(m->ctx, TAKT_E_DEVICE,
+                             "takt_model_load: known input %zu lies in the memory of device %d", i,
+                             (int)v->device);
         if (v->data != NULL)
             TAKT_TRY(takt_storage_borrow(m->ctx, v->data, bytes, NULL, NULL, &f->tensor.storage));
     }

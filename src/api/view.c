@@ -11,6 +11,9 @@
 
 static takt_status check(takt_ctx *ctx, const takt_tensor_view *v, size_t *bytes)
 {
+    if (v->device != 0)
+        return takt_fail(ctx, TAKT_E_DEVICE, "a view lies in the memory of device %d",
+                         (int)v->device);
     if (!takt_npy_bytes(v, bytes))
         return takt_fail(ctx, TAKT_E_ARGUMENT, "a view is not dense, or too large");
     if (v->data == NULL && *bytes > 0)

@@ -60,6 +60,10 @@ static takt_status check_view(takt_session *s, const takt_desc *d, const takt_te
             return takt_error_set(&s->error, TAKT_E_BINDING,
                                   "%s: dimension %d is %lld, the buffer has %lld", d->name, i,
                                   (long long)d->dims[i], (long long)v->dims[i]);
+    if (v->device != 0)
+        return takt_error_set(&s->error, TAKT_E_DEVICE,
+                              "%s: the buffer lies in the memory of device %d, not in the host's",
+                              d->name, (int)v->device);
     if (takt_view_is_dense(v))
         return TAKT_OK;
     if (takt_dtype_bits(v->dtype) < 8)

@@ -28,7 +28,7 @@ TAKT_MUST_USE takt_status takt_npy_read_header(takt_ctx *ctx, const char *name, 
 /* takt_npy_load_memory; `keeps_order`: Fortran order stays, and the view's strides tell. */
 TAKT_MUST_USE takt_status takt_npy_read_memory(takt_ctx *ctx, const char *name, takt_span bytes,
                                                bool keeps_order, takt_tensor_view *view);
-/* Bytes of a dense view; false if it is not dense, too large, or of no known type. */
+/* Bytes of a dense view; false if it is not dense, too large, on a device, or of no known type. */
 bool takt_npy_bytes(const takt_tensor_view *view, size_t *bytes);
 /* "<f4", or NULL if .npy has no such type. */
 const char *takt_npy_descr(takt_dtype dtype);

@@ -12,7 +12,8 @@ bool takt_npy_bytes(const takt_tensor_view *v, size_t *bytes)
 {
     size_t count = 1, dense = 1, size;
     bool is_empty = false;
-    if (v->rank < 0 || v->rank > TAKT_MAX_RANK || (unsigned)v->dtype >= TAKT_DTYPE_COUNT)
+    if (v->rank < 0 || v->rank > TAKT_MAX_RANK || (unsigned)v->dtype >= TAKT_DTYPE_COUNT ||
+        v->device != 0)
         return false;
     for (int d = v->rank - 1; d >= 0; d--) {
         if (!takt_size_from_i64(v->dims[d], &size))
