@@ -62,6 +62,7 @@ endforeach()
 
 include(cmake/tests_kernels.cmake)
 include(cmake/tests_sve.cmake)
+include(cmake/tests_examples.cmake)
 
 # Scripts look at the sources, the libraries and the command of a build for this machine.
 file(GLOB script_files ${glob} tests/*/*.py tests/*/*.sh)

@@ -109,6 +109,13 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_extract(const takt_model *model, c
 TAKT_API TAKT_MUST_USE takt_status takt_model_batch(const takt_model *model, const char *dim,
                                                     takt_model **batched);
 
+/** A model with the outputs "grad.NAME" besides its own: the gradients of the sum of `output`
+ * (NULL: the first) with respect to `names` ("x,dense_0.weight": inputs, parameters and states;
+ * NULL: every trainable parameter), each of the type of what it belongs to. TAKT_ERR_UNSUPPORTED if
+ * an operation on the way has no gradient. Called again on the result it gives second ones. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_gradient(const takt_model *model, const char *output,
+                                                       const char *names, takt_model **gradient);
+
 /** Writes a model; the format is that of the path's ending.
  *  .onnx: ONNX for any engine; what ONNX has no operator for is written as what it is made of, or,
  *  if it is a primitive, as a node of domain "takt". Weights of 2 GiB and more go to `path`.data.

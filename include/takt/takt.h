@@ -1,7 +1,7 @@
 /** takt.h - all of Takt. Where to begin:
  *
  *  ctx.h          a context: memory, limits, and the last error
- *  model.h        a model in it: from a text, an .onnx or a .taktp file
+ *  model.h        a model in it: from a text, an .onnx or a .taktp file; graph.h: from a program
  *  plan.h         a plan of the model for given sizes: steps and memory, to the byte
  *  session.h      a session of the plan: inputs in, run, outputs out
  *
@@ -22,6 +22,7 @@
 #include <takt/deviation.h>
 #include <takt/dlpack.h>
 #include <takt/eager.h>
+#include <takt/graph.h>
 #include <takt/load.h>
 #include <takt/measure.h>
 #include <takt/model.h>

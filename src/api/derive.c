@@ -3,6 +3,7 @@
 
 #include "api/model.h"
 #include "base/mem.h"
+#include "grad/grad.h"
 #include "pass/pass.h"
 
 takt_status takt_split_names(takt_arena *arena, const char *text, const char *const **names,
@@ -94,4 +95,28 @@ takt_status takt_model_batch(const takt_model *model, const char *dim, takt_mode
         return takt_fail(model->ctx, TAKT_E_ARGUMENT, "takt_model_batch: dim is NULL");
     TAKT_TRY(takt_graph_batch(model->graph, dim, &graph));
     return derive(model, graph, batched);
+}
+
+takt_status takt_model_gradient(const takt_model *model, const char *output, const char *names,
+                                takt_model **gradient)
+{
+    takt_arena arena;
+    const char *const *list = NULL;
+    size_t count = 0;
+    takt_graph *graph = NULL;
+    if (gradient != NULL)
+        *gradient = NULL;
+    if (model == NULL)
+        return TAKT_ERR_ARGUMENT;
+    if (gradient == NULL || model->graph->output_count == 0)
+        return takt_fail(model->ctx, TAKT_E_ARGUMENT, "takt_model_gradient: gradient is NULL");
+    if (output == NULL)
+        output = model->graph->outputs[0].name;
+    takt_arena_init(&arena, model->ctx);
+    takt_status status = takt_split_names(&arena, names, &list, &count);
+    if (status == TAKT_OK)
+        status =
+            takt_grad(model->ctx, model->graph, output, names != NULL ? list : NULL, count, &graph);
+    takt_arena_deinit(&arena);
+    return status == TAKT_OK ? derive(model, graph, gradient) : status;
 }

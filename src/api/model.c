@@ -97,6 +97,27 @@ static takt_status fill_model(takt_model *m, uint64_t seed)
     return takt_describe_ports(&m->arena, g, g->outputs, g->output_count, &m->outputs);
 }
 
+takt_status takt_model_make(takt_ctx *ctx, takt_graph *graph, uint64_t seed, takt_model **model)
+{
+    void *block;
+    *model = NULL;
+    takt_status status = takt_mem_zero(ctx, 1, sizeof(takt_model), "model", &block);
+    if (status != TAKT_OK) {
+        takt_graph_destroy(graph);
+        return status;
+    }
+    takt_model *m = block;
+    m->ctx = ctx;
+    m->graph = graph;
+    takt_arena_init(&m->arena, ctx);
+    status = fill_model(m, seed);
+    if (status == TAKT_OK)
+        *model = m;
+    else
+        takt_model_destroy(m);
+    return status;
+}
+
 static takt_status read_model(takt_model *m, takt_source *source, const takt_load_options *options)
 {
     takt_text complaints;

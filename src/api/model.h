@@ -21,6 +21,9 @@ struct takt_model {
 /* The first value of a slot; a type that is not concrete gets none. */
 TAKT_MUST_USE takt_status takt_slot_fill(takt_ctx *ctx, const takt_slot *slot, uint64_t seed,
                                          takt_tensor *out);
+/* A model of a graph, which is taken over whatever happens. On failure `*model` is NULL. */
+TAKT_MUST_USE takt_status takt_model_make(takt_ctx *ctx, takt_graph *graph, uint64_t seed,
+                                          takt_model **model);
 /* takt_model_load that also lists the nodes that are refused; `refusals` may be NULL. */
 TAKT_MUST_USE takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
                                                   const takt_load_options *options,
