@@ -119,6 +119,27 @@ TAKT_API TAKT_MUST_USE takt_status takt_run_async(takt_session *session, takt_do
 TAKT_API TAKT_MUST_USE takt_status takt_session_wait(takt_session *session);
 /** State back to its initial values. */
 TAKT_API void takt_session_reset(takt_session *session);
+/** The states of a session: what runs leave behind for the runs after them. Parameters that no run
+ *  changes are constants of the plan and none of these, unless a named dimension gives their size.
+ */
+TAKT_API size_t takt_session_state_count(const takt_session *session);
+/** Name, type and sizes of state `index`; the name lives until the session is reshaped or dies.
+ *  TAKT_ERR_ARGUMENT beyond the last. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_state(const takt_session *session, size_t index,
+                                                      takt_desc *desc);
+/** Copies a state to `view`, which is dense and has its type and shape; one whose data is NULL
+ *  receives type and shape instead. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_state_get(takt_session *session, const char *name,
+                                                          takt_tensor_view *view);
+/** Copies `view` to a state: the next run begins with it. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_state_put(takt_session *session, const char *name,
+                                                          const takt_tensor_view *view);
+/** All states to a file, which replaces what was there: .npz, .npy, the parts of a .index.json, or,
+ *  for any other ending, safetensors. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_state_save(takt_session *session, const char *path);
+/** All states from such a file. Every one must be there with its type and shape; other names are
+ *  left out. After a failure the state is as it was. */
+TAKT_API TAKT_MUST_USE takt_status takt_session_state_load(takt_session *session, const char *path);
 /** Another session of the same plan, with the same state, and nothing bound. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_clone(const takt_session *session,
                                                       takt_session **clone);

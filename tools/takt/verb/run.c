@@ -89,6 +89,23 @@ static int measure(tool_run *r, takt_session *s, takt_deviation *d)
     return tool_finish(r->t, tool_deviation(r->t, r->model, &r->sizes, s, d));
 }
 
+/* What --state-in and --state-out ask for, before the first run and after the last. */
+static int load_state(tool_run *r, takt_session *s)
+{
+    const char *path = tool_text_of(r->t, TAKT_F_STATE_IN);
+    return path == NULL || takt_session_state_load(s, path) == TAKT_OK
+               ? TAKT_EXIT_OK
+               : tool_report_error(r->t, takt_session_error(s));
+}
+
+static int save_state(tool_run *r, takt_session *s)
+{
+    const char *path = tool_text_of(r->t, TAKT_F_STATE_OUT);
+    return path == NULL || takt_session_state_save(s, path) == TAKT_OK
+               ? TAKT_EXIT_OK
+               : tool_report_error(r->t, takt_session_error(s));
+}
+
 static int run_session(tool_run *r)
 {
     int code;
@@ -98,6 +115,8 @@ static int run_session(tool_run *r)
     takt_session *s = tool_make_session(r->t, plan, &code);
     if (s != NULL)
         code = tool_bind_inputs(r, s);
+    if (code == TAKT_EXIT_OK)
+        code = load_state(r, s);
     if (code == TAKT_EXIT_OK && tool_text_of(r->t, TAKT_F_PREPARE) != NULL &&
         takt_session_warmup(s) != TAKT_OK)
         code = tool_report_error(r->t, takt_session_error(s));
@@ -107,6 +126,8 @@ static int run_session(tool_run *r)
         code = measure(r, s, &deviation); /* a donated input is gone after the run */
     if (code == TAKT_EXIT_OK)
         code = repeat(r, s);
+    if (code == TAKT_EXIT_OK)
+        code = save_state(r, s);
     if (code == TAKT_EXIT_OK && !donates)
         code = measure(r, s, &deviation);
     if (code == TAKT_EXIT_OK)
@@ -141,8 +162,10 @@ static int run(takt_tool *t)
     if (is_cut && tool_text_of(t, TAKT_F_DEADLINE) != NULL)
         return tool_usage_error(t, 1003, NULL,
                                 "--deadline is for one run, --batch-size makes many");
-    static const tool_flag_id alone[] = {TAKT_F_PIN, TAKT_F_PREPARE, TAKT_F_STATIC_SHAPES,
-                                         TAKT_F_MONITOR, TAKT_F_MONITOR_REPORT};
+    static const tool_flag_id alone[] = {
+        TAKT_F_PIN,      TAKT_F_PREPARE,        TAKT_F_STATIC_SHAPES,
+        TAKT_F_MONITOR,  TAKT_F_MONITOR_REPORT, TAKT_F_STATE_IN,
+        TAKT_F_STATE_OUT};
     for (size_t i = 0; is_cut && i < sizeof alone / sizeof *alone; i++)
         if (tool_text_of(t, alone[i]) != NULL)
             return tool_usage_error(t, 1003, NULL, "--%s is for one session, --batch-size has many",
@@ -188,12 +211,13 @@ const takt_verb takt_verb_run = {
         "Inputs without -i are random by --seed alone; the digest is the SHA-256 of the outputs.\n"
         "--test takes folders of ONNX's test data; exit code 1: a result differs.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
-    .flags = {TAKT_F_MODEL,    TAKT_F_SELECT,         TAKT_F_WEIGHTS,   TAKT_F_ALLOW_LINKS,
-              TAKT_F_INPUT,    TAKT_F_OUTPUT,         TAKT_F_SHAPE,     TAKT_F_DIM,
-              TAKT_F_SEED,     TAKT_F_RANDOM,         TAKT_F_THREADS,   TOOL_PLAN_FLAGS,
-              TAKT_F_DONATE,   TAKT_F_DEADLINE,       TAKT_F_REPEAT,    TAKT_F_BATCH_SIZE,
-              TAKT_F_JOBS,     TOOL_THREAD_FLAGS,     TAKT_F_PREPARE,   TAKT_F_STATIC_SHAPES,
-              TAKT_F_TEST,     TAKT_F_RTOL,           TAKT_F_ATOL,      TAKT_F_MONITOR,
-              TAKT_F_INTERVAL, TAKT_F_MONITOR_REPORT, TAKT_F_CPU_LIMIT, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,     TAKT_F_SELECT,        TAKT_F_WEIGHTS,   TAKT_F_ALLOW_LINKS,
+              TAKT_F_INPUT,     TAKT_F_OUTPUT,        TAKT_F_SHAPE,     TAKT_F_DIM,
+              TAKT_F_SEED,      TAKT_F_RANDOM,        TAKT_F_THREADS,   TOOL_PLAN_FLAGS,
+              TAKT_F_DONATE,    TAKT_F_STATE_IN,      TAKT_F_STATE_OUT, TAKT_F_DEADLINE,
+              TAKT_F_REPEAT,    TAKT_F_BATCH_SIZE,    TAKT_F_JOBS,      TOOL_THREAD_FLAGS,
+              TAKT_F_PREPARE,   TAKT_F_STATIC_SHAPES, TAKT_F_TEST,      TAKT_F_RTOL,
+              TAKT_F_ATOL,      TAKT_F_MONITOR,       TAKT_F_INTERVAL,  TAKT_F_MONITOR_REPORT,
+              TAKT_F_CPU_LIMIT, TAKT_FLAG_IDS},
     .run = run,
 };
