@@ -39,7 +39,8 @@ typedef struct takt_plan_options {
     int threads;         /**< default: one per core this process may use */
     const char *backend; /**< "cpu", "ref", the interpreter, or "blas"; default: the model's own
                               word (`model m(…) backend=blas`), or cpu */
-    const char *blas;    /**< for backend blas: "openblas", "blis", "mkl" or a path; default: any */
+    const char *blas;    /**< for backend blas: "openblas", "blis", "mkl", "cblas" (the system's
+                              libblas.so.3) or a path; default: any but the reference BLAS */
     const char *isa;     /**< cap on vector code, e.g. "avx2" or "scalar"; default: no cap */
     const char *passes;  /**< "+name,-name"; NULL: the standard ones */
     int level;           /**< set by takt_opts_level; -1 is -O0, 0 is the default, -O2 */

@@ -19,6 +19,11 @@ static const char *reason(const takt_backend *b)
     return b->available != NULL ? b->available() : NULL;
 }
 
+static const char *missing(const takt_backend *b, const char *library)
+{
+    return library != NULL && b->open != NULL ? NULL : reason(b);
+}
+
 const takt_backend *takt_backend_named(const char *name)
 {
     for (size_t i = 0; i < BACKENDS; i++)
@@ -31,6 +36,11 @@ const char *takt_backend_available(const char *name)
 {
     const takt_backend *b = name != NULL ? takt_backend_named(name) : NULL;
     return b != NULL ? reason(b) : "there is no such backend";
+}
+
+const char *takt_backend_missing(const char *name, const char *library)
+{
+    return missing(takt_backend_named(name), library);
 }
 
 enum { ADDED = sizeof((takt_ctx *)NULL)->added / sizeof *((takt_ctx *)NULL)->added };
@@ -58,7 +68,8 @@ takt_status takt_backend_add(takt_ctx *ctx, const takt_backend *b)
     return TAKT_OK;
 }
 
-takt_status takt_backend_find(takt_ctx *ctx, const char *name, const takt_backend **out)
+takt_status takt_backend_find(takt_ctx *ctx, const char *name, const char *library,
+                              const takt_backend **out)
 {
     *out = takt_backend_named(name);
     if (*out == NULL)
@@ -67,7 +78,7 @@ takt_status takt_backend_find(takt_ctx *ctx, const char *name, const takt_backen
         takt_fail(ctx, TAKT_E_NAME, "there is no backend called %s", name);
         return takt_fail_hint(ctx, "backends are cpu, blas and ref");
     }
-    const char *why = reason(*out);
+    const char *why = missing(*out, library);
     if (why != NULL)
         return takt_fail(ctx, TAKT_E_LIBRARY, "backend %s cannot be used: %s", name, why);
     return TAKT_OK;

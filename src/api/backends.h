@@ -6,8 +6,11 @@
 
 /* NULL if there is none. */
 const takt_backend *takt_backend_named(const char *name);
+/* Why the backend of that name, which exists, cannot be used here, or NULL. `library`: the one that
+ * the caller names for it, or NULL; a named library is opened and judged when the plan is made. */
+const char *takt_backend_missing(const char *name, const char *library);
 /* TAKT_E_NAME with a hint if there is none, or the reason if it cannot be used here. */
-TAKT_MUST_USE takt_status takt_backend_find(takt_ctx *ctx, const char *name,
+TAKT_MUST_USE takt_status takt_backend_find(takt_ctx *ctx, const char *name, const char *library,
                                             const takt_backend **out);
 
 /* Makes one more backend known to a context by its name, which none has so far; borrowed as long as

@@ -312,8 +312,8 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     takt_ctx *ctx = m->ctx;
     const plan_level *level = level_of(o->level);
     const char *backend = o->backend != NULL ? o->backend : m->graph->backend;
-    TAKT_TRY(takt_require_words(ctx, o->require));
-    TAKT_TRY(takt_backend_find(ctx, backend != NULL ? backend : "cpu", &s->backend));
+    TAKT_TRY(takt_require_words(ctx, o->require, o->blas));
+    TAKT_TRY(takt_backend_find(ctx, backend != NULL ? backend : "cpu", o->blas, &s->backend));
     if (o->threads < 0 || o->threads > TAKT_POOL_MAX)
         return takt_fail(ctx, TAKT_E_OPTION, "%d threads: give 1 to %d", o->threads, TAKT_POOL_MAX);
     if (level == NULL)

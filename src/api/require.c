@@ -1,6 +1,6 @@
 /* require.c - a requirement is kept or the plan is refused: nothing falls back in silence.
  *
- * A backend: every step that is its business runs on it (for blas: the matrix products, of which
+ * A backend: every step that it can run does run on it (for blas: the matrix products, of which
  * there must be one). An element type: every product, convolution and attention computes in it; in
  * a model without any, every step.
  */
@@ -49,12 +49,12 @@ static kind kind_of(const char *word)
     return takt_dtype_find(type_name(word)) != TAKT_DTYPE_COUNT ? DTYPE : UNKNOWN;
 }
 
-takt_status takt_require_words(takt_ctx *ctx, const char *words)
+takt_status takt_require_words(takt_ctx *ctx, const char *words, const char *library)
 {
     char word[LONGEST];
     while (next_word(&words, word)) {
         const kind k = kind_of(word);
-        const char *why = k == BACKEND  ? takt_backend_available(word)
+        const char *why = k == BACKEND  ? takt_backend_missing(word, library)
                           : k == DEVICE ? "this build has no backend for it"
                                         : NULL;
         if (k == UNKNOWN) {
@@ -99,7 +99,7 @@ static takt_status require_backend(const takt_plan *plan, const char *word)
     if (count > 0 || b->claims == NULL)
         return TAKT_OK;
     return takt_fail(plan->ctx, TAKT_E_REQUIRE,
-                     "%s is required, but no step of the model is its business", word);
+                     "%s is required, but no step of this model can run on it", word);
 }
 
 /* ---- element types ---- */

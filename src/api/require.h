@@ -5,8 +5,8 @@
 #include "plan/backend.h"
 
 /* Every word of `words` ("blas,f32") is a backend or an element type; a backend that cannot be used
- * here is refused at once. NULL: nothing is required. */
-TAKT_MUST_USE takt_status takt_require_words(takt_ctx *ctx, const char *words);
+ * here is refused at once. NULL: nothing is required. `library`: see takt_backend_missing. */
+TAKT_MUST_USE takt_status takt_require_words(takt_ctx *ctx, const char *words, const char *library);
 /* The plan does as required: TAKT_E_REQUIRE with the first step that does not. */
 TAKT_MUST_USE takt_status takt_require_plan(const takt_plan *plan, const char *words);
 

@@ -75,9 +75,9 @@ static void misfits(void)
     const takt_backend *found;
     takt_backend odd = takt_backend_plain;
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
-    EXPECT_STATUS(ctx, takt_backend_find(ctx, "plain", &found), TAKT_ERR_NOT_FOUND);
+    EXPECT_STATUS(ctx, takt_backend_find(ctx, "plain", NULL, &found), TAKT_ERR_NOT_FOUND);
     EXPECT_OK(ctx, takt_backend_add(ctx, &takt_backend_plain));
-    EXPECT_OK(ctx, takt_backend_find(ctx, "plain", &found));
+    EXPECT_OK(ctx, takt_backend_find(ctx, "plain", NULL, &found));
     EXPECT_STATUS(ctx, takt_backend_add(ctx, &takt_backend_plain), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_backend_add(ctx, &takt_backend_cpu), TAKT_ERR_ARGUMENT);
     odd.compile = NULL;

@@ -23,8 +23,8 @@ static takt_status open(takt_ctx *ctx, const char *which, int threads, void **st
         takt_mem_put(ctx, b, sizeof *b);
         takt_fail(ctx, TAKT_E_LIBRARY, "no CBLAS library was found%s%s", which != NULL ? ": " : "",
                   which != NULL ? which : "");
-        return takt_fail_hint(ctx,
-                              "install libopenblas0, or name one: openblas, blis, mkl or a path");
+        return takt_fail_hint(ctx, "install libopenblas0, or name a library with --blas: openblas, "
+                                   "blis, mkl, cblas or a path");
     }
     b->threads = threads;
     takt_cblas_hold(b);
@@ -43,24 +43,28 @@ static void about(const void *state, char *to, size_t size)
 {
     const takt_cblas *b = state;
     const int threads = b->get_threads != NULL ? b->get_threads() : 0;
-    int at = snprintf(to, size, "%s (%s)", b->name,
-                      b->version[0] != '\0' ? b->version : "of unknown version");
+    int at = snprintf(to, size, "%s (%s)", b->name, takt_cblas_version(b));
     if (at < 0 || (size_t)at >= size)
         return;
     if (threads > 0)
         (void)snprintf(to + at, size - (size_t)at, ", %d thread%s", threads,
                        threads == 1 ? "" : "s");
     else
-        (void)snprintf(to + at, size - (size_t)at, ", threads as it likes: it cannot be told");
+        (void)snprintf(to + at, size - (size_t)at, ", thread count cannot be controlled");
 }
 
 static const char *available(void)
 {
     takt_cblas b;
-    if (!takt_cblas_open(&b, NULL))
+    if (takt_cblas_open(&b, NULL)) {
+        takt_cblas_close(&b);
+        return NULL;
+    }
+    if (!takt_cblas_open(&b, "cblas"))
         return "no CBLAS library is installed";
     takt_cblas_close(&b);
-    return NULL;
+    return "only the reference BLAS is installed, which is slower than cpu and is not used "
+           "unless named: --blas cblas";
 }
 
 /* Every library that is there. */
@@ -73,7 +77,7 @@ static void version(char *to, size_t size)
         if (!takt_cblas_open(&b, takt_cblas_name(i)))
             continue;
         const int length = snprintf(to + at, size - at, "%s%s (%s)", at > 0 ? ", " : "", b.name,
-                                    b.version[0] != '\0' ? b.version : "of unknown version");
+                                    takt_cblas_version(&b));
         takt_cblas_close(&b);
         at += length > 0 ? (size_t)length : 0;
     }

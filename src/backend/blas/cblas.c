@@ -56,6 +56,16 @@ static void ask(takt_cblas *b, const candidate *c)
         b->version[end - 1] = '\0';
 }
 
+/* The C interface of the reference BLAS has two global variables that tuned libraries do without.
+ * BLIS has them as well, but also functions that tell its name; FlexiBLAS has them and passes calls
+ * on to another library. */
+static bool is_reference(const takt_cblas *b)
+{
+    return b->set_threads == NULL && takt_library_find(b->library, "CBLAS_CallFromC") != NULL &&
+           takt_library_find(b->library, "RowMajorStrg") != NULL &&
+           takt_library_find(b->library, "flexiblas_get_backend") == NULL;
+}
+
 static bool load(takt_cblas *b, const char *name, const char *file)
 {
     *b = (takt_cblas){.name = name, .library = takt_library_open(file)};
@@ -69,15 +79,20 @@ static bool load(takt_cblas *b, const char *name, const char *file)
     }
     for (size_t i = 0; i < CANDIDATES; i++)
         ask(b, &candidates[i]);
+    b->is_reference = is_reference(b);
     return true;
 }
 
 bool takt_cblas_open(takt_cblas *b, const char *which)
 {
-    for (size_t i = 0; i < CANDIDATES; i++)
-        if ((which == NULL || strcmp(which, candidates[i].name) == 0) &&
-            load(b, candidates[i].name, candidates[i].file))
+    for (size_t i = 0; i < CANDIDATES; i++) {
+        if ((which != NULL && strcmp(which, candidates[i].name) != 0) ||
+            !load(b, candidates[i].name, candidates[i].file))
+            continue;
+        if (which != NULL || !b->is_reference)
             return true;
+        takt_cblas_close(b);
+    }
     return which != NULL && strchr(which, '/') != NULL && load(b, "path", which);
 }
 
@@ -85,6 +100,13 @@ void takt_cblas_close(takt_cblas *b)
 {
     takt_library_close(b->library);
     b->library = NULL;
+}
+
+const char *takt_cblas_version(const takt_cblas *b)
+{
+    if (b->is_reference)
+        return "reference BLAS, not tuned";
+    return b->version[0] != '\0' ? b->version : "unknown version";
 }
 
 void takt_cblas_hold(const takt_cblas *b)

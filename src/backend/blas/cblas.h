@@ -18,6 +18,7 @@ typedef struct takt_cblas {
     takt_library *library;
     const char *name;  /* "openblas", or "path" */
     char version[160]; /* as the library tells it; "" if it does not */
+    bool is_reference; /* Netlib's reference BLAS: correct, but many times slower than cpu */
     takt_sgemm_fn *sgemm;
     takt_dgemm_fn *dgemm;
     void (*set_threads)(int count); /* or NULL: it has no such function */
@@ -25,7 +26,8 @@ typedef struct takt_cblas {
     int threads; /* what it is held to */
 } takt_cblas;
 
-/* `which`: openblas, blis, mkl, cblas, a path, or NULL for the first that is there. */
+/* `which`: openblas, blis, mkl, cblas (libblas.so.3, whatever that is), a path, or NULL for the
+ * first that is there. The reference BLAS is opened only if `which` names it. */
 bool takt_cblas_open(takt_cblas *b, const char *which);
 void takt_cblas_close(takt_cblas *b);
 /* Holds the library to b->threads. The count belongs to the whole process, so it is looked at
@@ -33,5 +35,7 @@ void takt_cblas_close(takt_cblas *b);
 void takt_cblas_hold(const takt_cblas *b);
 /* Name of the i-th library that is looked for; NULL beyond the last. */
 const char *takt_cblas_name(size_t i);
+/* What the library says it is, or what it was recognised as: for messages. */
+const char *takt_cblas_version(const takt_cblas *b);
 
 #endif
