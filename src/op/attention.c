@@ -181,14 +181,62 @@ static takt_id split_heads(takt_graph *g, takt_id x, int64_t outer, int64_t inne
     return takt_transpose(g, takt_reshape(g, x, apart, 5), (const int64_t[]){0, 2, 3, 1, 4}, 5);
 }
 
-/* Query s sees key t if t - s <= keys - queries. */
-static takt_id hide_future(takt_graph *g, const takt_node *n, takt_id scores, const takt_dim *dims)
+/* keys - queries: what the first query sees besides its own key. */
+static takt_id keys_before(takt_graph *g, const takt_node *n)
+{
+    return takt_sub(g, takt_make_axis(g, &takt_op_dim, 1, &n->in[1], 1),
+                    takt_make_axis(g, &takt_op_dim, 1, &n->in[0], 1));
+}
+
+/* [queries, keys]: query s sees key t if t - s <= keys - queries. */
+static takt_id sees(takt_graph *g, const takt_node *n, const takt_dim *dims)
 {
     const takt_id row = takt_make_iota(g, dims, 2, 0), column = takt_make_iota(g, dims, 2, 1);
-    const takt_id before = takt_sub(g, takt_make_axis(g, &takt_op_dim, 1, &n->in[1], 1),
-                                    takt_make_axis(g, &takt_op_dim, 1, &n->in[0], 1));
-    const takt_id seen = takt_binary(g, &takt_op_le, takt_sub(g, column, row), before);
-    return takt_select(g, seen, scores, takt_scalar_like(g, scores, -INFINITY));
+    return takt_binary(g, &takt_op_le, takt_sub(g, column, row), keys_before(g, n));
+}
+
+/* What infinities and NaN of v add to the product with v, in which zeros stand for them, so that
+ * those of absent keys add nothing: the running sum over the keys, as far as each query sees; NaN,
+ * for 0 * inf, if a key that it sees has no weight. -0, which changes no sum, where there is
+ * nothing to add. No gradient goes through it. */
+typedef struct remnant {
+    takt_id v, is_odd, weights, seen; /* v and is_odd: [batch, kv heads, 1, keys, size] */
+    takt_dim queries;
+} remnant;
+
+static takt_id add_remnant(takt_graph *g, const takt_node *n, const remnant *r, takt_id mixed)
+{
+    enum { KEYS = 3 };
+    const takt_id v = r->v, zero = takt_scalar_like(g, v, 0), one = takt_scalar_like(g, v, 1);
+    const takt_id nan = takt_scalar_like(g, v, NAN);
+    const takt_id inf =
+        takt_select(g, takt_binary(g, &takt_op_gt, v, zero), takt_scalar_like(g, v, INFINITY),
+                    takt_scalar_like(g, v, -INFINITY));
+    const takt_id odd = takt_select(g, takt_unary(g, &takt_op_is_nan, v), nan,
+                                    takt_select(g, takt_unary(g, &takt_op_is_inf, v), inf, zero));
+    const takt_id sums = takt_make_axis(g, &takt_op_cumsum, 1, &odd, KEYS);
+    const takt_id last = takt_add(g, takt_make_iota(g, &r->queries, 1, 0), keys_before(g, n));
+    const takt_id own = takt_make_axis(g, &takt_op_gather, 2, (takt_id[]){sums, last}, KEYS);
+    const takt_id more =
+        takt_select(g, takt_binary(g, &takt_op_ne, own, zero), own, takt_scalar_like(g, v, -0.0));
+    const takt_id is_zero =
+        takt_binary(g, &takt_op_and, r->seen, takt_binary(g, &takt_op_eq, r->weights, zero));
+    const takt_id hits = takt_matmul(g, takt_select(g, is_zero, one, zero),
+                                     takt_select(g, r->is_odd, one, zero), false, false);
+    return takt_add(g, mixed, takt_select(g, takt_binary(g, &takt_op_gt, hits, zero), nan, more));
+}
+
+/* weights v, in which absent keys have no part: 0 * inf would be NaN. */
+static takt_id mix(takt_graph *g, const takt_node *n, takt_id weights, takt_id v, takt_id seen)
+{
+    const takt_dim queries = takt_type_of(g, n->in[0])->dim[1];
+    if (seen == TAKT_NONE || queries == 1) /* the last query sees all keys */
+        return takt_matmul(g, weights, v, false, false);
+    remnant r = {.v = v, .weights = weights, .seen = seen, .queries = queries};
+    r.is_odd = takt_binary(g, &takt_op_or, takt_unary(g, &takt_op_is_nan, v),
+                           takt_unary(g, &takt_op_is_inf, v));
+    const takt_id plain = takt_select(g, r.is_odd, takt_scalar_like(g, v, 0), v);
+    return add_remnant(g, n, &r, takt_matmul(g, weights, plain, false, false));
 }
 
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
@@ -204,11 +252,14 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     takt_id scores = takt_reshape(g, takt_mul_scalar(g, product, scale), flat, 4);
     if (n->in_count > 3 && n->in[3] != TAKT_NONE)
         scores = takt_add(g, scores, n->in[3]);
-    if (n->attr[CAUSAL].boolean)
-        scores = hide_future(g, n, scores, flat + 2);
+    takt_id seen = TAKT_NONE;
+    if (n->attr[CAUSAL].boolean) {
+        seen = sees(g, n, flat + 2);
+        scores = takt_select(g, seen, scores, takt_scalar_like(g, scores, -INFINITY));
+    }
     const takt_id weights = takt_make_axis(g, &takt_op_softmax, 1, &scores, -1);
-    const takt_id mixed = takt_matmul(g, takt_reshape(g, weights, grouped, 5),
-                                      split_heads(g, n->in[2], shared, 1), false, false);
+    const takt_id mixed =
+        mix(g, n, takt_reshape(g, weights, grouped, 5), split_heads(g, n->in[2], shared, 1), seen);
     const takt_id merged = takt_transpose(g, mixed, (const int64_t[]){0, 3, 1, 2, 4}, 5);
     out[0] = takt_reshape(g, merged, n->type[0].dim, 3);
 }

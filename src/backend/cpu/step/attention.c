@@ -5,12 +5,18 @@
  * heads are too few to be shared evenly, all are packed first and tasks take parts of the queries:
  * scores = q k' by the product kernel, scaled, masked, softmax over whole rows (exact maximum, no
  * rescaling), then the product with v. The order of arithmetic is that of the lowering.
+ *
+ * Keys beyond a query's causal limit are absent. A block of queries is multiplied with all keys at
+ * once, the weights of absent ones being zero. That gives the bits of the shorter product except
+ * where a result is NaN (0 * inf) or zero (-0 + 0 = +0): those rows are computed again without the
+ * absent keys.
  */
 #include <math.h>
 #include <string.h>
 
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/cut.h"
+#include "backend/cpu/shorter.h"
 #include "base/size.h"
 #include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/map/map.h"
@@ -65,6 +71,12 @@ static void add_mask(const head *h, size_t query, size_t limit, float *row)
     f->add(row, (const void *[]){row, mask}, is_scalar, limit, NULL);
 }
 
+/* Keys that a query sees. */
+static size_t limit_of(const facts *f, size_t query)
+{
+    return f->is_causal ? query + f->keys - f->queries + 1 : f->keys;
+}
+
 /* Scores to weights: scale, mask, softmax over the keys that each query sees. */
 static void weigh(const head *h, size_t first, size_t count)
 {
@@ -74,7 +86,7 @@ static void weigh(const head *h, size_t first, size_t count)
     for (size_t i = 0; i < count; i++) {
         float *row = h->scores + i * f->keys;
         const size_t query = first + i;
-        const size_t limit = f->is_causal ? query + f->keys - f->queries + 1 : f->keys;
+        const size_t limit = limit_of(f, query);
         if (h->mask != NULL)
             add_mask(h, query, limit, row);
         const takt_rows_step softmax = {.op = TAKT_ROWS_SOFTMAX,
@@ -86,6 +98,29 @@ static void weigh(const head *h, size_t first, size_t count)
                                         .src_stride = f->keys};
         f->softmax(&softmax);
         memset(row + limit, 0, (f->keys - limit) * sizeof *row);
+    }
+}
+
+/* Rows of the result that absent keys may have changed. */
+static void exclude_absent(const head *h, size_t first, size_t count)
+{
+    const facts *f = h->f;
+    const takt_shorter v = {.gemm = f->gemm,
+                            .panels = f->panels,
+                            .k = f->keys,
+                            .n = f->value_dim,
+                            .b = h->v_packed,
+                            .scratch = h->scratch,
+                            .part = h->scratch + f->kernel_floats,
+                            .walk = f->walk};
+    for (size_t i = 0; i < count; i++) {
+        float *out = h->out + (first + i) * f->heads * f->value_dim;
+        const size_t limit = limit_of(f, first + i);
+        int is_doubtful = 0;
+        for (size_t j = 0; j < f->value_dim; j++)
+            is_doubtful |= !(out[j] < 0 || out[j] > 0);
+        if (is_doubtful && limit < f->keys)
+            takt_cpu_shorter(&v, h->scores + i * f->keys, limit, out);
     }
 }
 
@@ -119,6 +154,8 @@ static void attend(const head *h, size_t first, size_t count)
                                   .scratch = h->scratch,
                                   .walk = f->walk};
     f->gemm(&values);
+    if (f->is_causal)
+        exclude_absent(h, first, count);
 }
 
 static void pack_pair(const facts *f, const float *k, const float *v, float *to)
@@ -279,8 +316,13 @@ static size_t set_kernels(takt_planner *p, facts *f)
                                   .a_row = f->keys,
                                   .a_col = 1,
                                   .walk = f->walk};
+    takt_gemm_f32 single = second; /* a row without absent keys, fewer than there are */
+    single.m = 1;
+    single.k = f->keys < TAKT_GEMM_CHUNK ? f->keys : TAKT_GEMM_CHUNK;
     const size_t a = info->scratch_bytes(&first), b = info->scratch_bytes(&second);
-    f->kernel_floats = ((a > b ? a : b) + 3) / 4;
+    const size_t c = f->is_causal ? info->scratch_bytes(&single) : 0;
+    const size_t ab = a > b ? a : b;
+    f->kernel_floats = ((ab > c ? ab : c) + 3) / 4;
     return info->rows;
 }
 
@@ -331,8 +373,9 @@ static takt_status compile(takt_planner *p)
     p->step->data = f;
     TAKT_TRY(cut_tasks(p, f, tile));
     const size_t own = f->parts > 1 ? 0 : f->k_packed + f->v_packed;
+    const size_t part = f->is_causal ? f->panels.wide : 0;
     p->step->scratch_each =
-        (own + f->block * ((f->keys + 15) & ~(size_t)15) + f->kernel_floats) * sizeof(float);
+        (own + f->block * ((f->keys + 15) & ~(size_t)15) + f->kernel_floats + part) * sizeof(float);
     return TAKT_OK;
 }
 
