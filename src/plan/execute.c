@@ -3,18 +3,6 @@
 
 #include "base/error.h"
 
-void takt_fault_merge(takt_fault_slot *slot, const takt_fault *fault)
-{
-    uint64_t lowest = atomic_load_explicit(&slot->element, memory_order_relaxed);
-    while (fault->index < lowest) {
-        if (atomic_compare_exchange_weak_explicit(&slot->element, &lowest, fault->index,
-                                                  memory_order_relaxed, memory_order_relaxed)) {
-            atomic_store_explicit(&slot->value, fault->value, memory_order_relaxed);
-            return;
-        }
-    }
-}
-
 typedef struct call {
     const takt_step *step;
     takt_step_run_fn *run; /* of the step's, the one whose tasks are under way */
@@ -177,7 +165,7 @@ static takt_status run_one(const takt_execution *x, takt_pool *pool, size_t i)
         TAKT_TRY(interruption(x, i));
     call c = call_of(x, s);
     if (s->can_fault)
-        atomic_store_explicit(&x->fault->element, TAKT_FAULT_NONE, memory_order_relaxed);
+        takt_fault_reset(x->fault);
     if (x->watch != NULL)
         x->watch->before(x->watch->user, i);
     run_step(&c, pool);

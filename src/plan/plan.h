@@ -56,7 +56,10 @@ typedef struct takt_view {
 typedef struct takt_fault_slot {
     _Atomic uint64_t element; /* TAKT_FAULT_NONE: none */
     _Atomic int64_t value;
+    _Atomic bool is_locked; /* while the two above change */
 } takt_fault_slot;
+/* Before a step: no fault, whatever was there. */
+void takt_fault_reset(takt_fault_slot *slot);
 /* Keeps the lower of the two. */
 void takt_fault_merge(takt_fault_slot *slot, const takt_fault *fault);
 
