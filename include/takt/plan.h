@@ -19,58 +19,141 @@ extern "C" {
 
 typedef struct takt_plan takt_plan;
 
+/* The fields of takt_cache_config, one line each: X(kind, name). */
+#define TAKT_CACHE_CONFIG(X)                                                                       \
+    /* Bytes of the left operand that are packed at a time. */                                     \
+    X(SIZE, block_size)                                                                            \
+    /* Bytes from one prefetch to the next. */                                                     \
+    X(SIZE, cache_line_size)                                                                       \
+    /* 1: on, the default; -1: off. */                                                             \
+    X(INT, enable_prefetch)                                                                        \
+    /* So many lines of the next block are passed over. */                                         \
+    X(SIZE, prefetch_distance)                                                                     \
+    /* Rows, depth and columns of a block (MC, KC, NC), rounded up to what kernels can do: tiles,  \
+     * 256, panels. At most 65536 each. */                                                         \
+    X(SIZE, rows)                                                                                  \
+    X(SIZE, depth)                                                                                 \
+    X(SIZE, columns)
+
+/* The fields of takt_plan_options, one line each. The struct, its copy, the key of the plan cache,
+ * the command's flags (with --config and environment) and the table in docs/options.md are made
+ * from these rows; a new option is a new row at the end.
+ *
+ *   FLAG(kind, name, ID, "flag", letter, flag kind, "ARG", "what it does")
+ *             a flag of every verb that plans
+ *   SOME(…)   the same, but verbs that take it name it themselves
+ *   FIELD(kind, name, "what it does")
+ *             no flag of its own
+ *
+ *   kind      type               in the key
+ *   TEXT      const char *       yes; copied
+ *   SIZES     const char *       as the size of every named dimension; copied
+ *   INT       int                yes
+ *   U64       uint64_t           yes
+ *   BOOL      bool               yes
+ *   ASIDE     bool               no: changes no plan
+ *   CAPS      uint8_t[16]        yes
+ *   FIXED     array and count    yes; copied
+ *   CACHE     takt_cache_config  yes */
+#define TAKT_PLAN_OPTIONS(FLAG, SOME, FIELD)                                                       \
+    /* "batch=8,seq=128". */                                                                       \
+    FIELD(SIZES, sizes, "sizes of named dimensions, batch=8,seq=128; default 1 each")              \
+    SOME(INT, threads, THREADS, "threads", 't', COUNT, "N",                                        \
+         "threads; default: one per core this process may use")                                    \
+    /* Default: the model's own word (`model m(...) backend=blas`), or cpu. */                     \
+    FLAG(TEXT, backend, BACKEND, "backend", 0, TEXT, "NAME",                                       \
+         "cpu, blas or ref: the interpreter; default: the model's, or cpu")                        \
+    /* "cblas" is the system's libblas.so.3. Default: any but the reference BLAS. */               \
+    FLAG(TEXT, blas, BLAS, "blas", 0, TEXT, "LIB",                                                 \
+         "for --backend blas: openblas, blis, mkl, cblas or a path")                               \
+    FLAG(TEXT, isa, ISA, "isa", 0, TEXT, "CAP",                                                    \
+         "no vector code beyond this, e.g. avx2, neon, scalar")                                    \
+    /* "+name,-name"; NULL: the standard ones. */                                                  \
+    FLAG(TEXT, passes, PASS, "pass", 0, LIST, "+A,-B",                                             \
+         "passes on and off by name; all and licensed too")                                        \
+    /* Set by takt_opts_level; -1 is -O0, 0 is the default, -O2. */                                \
+    FLAG(INT, level, LEVEL, "opt-level", 'O', LEVEL, "0..3",                                       \
+         "-O0 scalar and unfused, -O1 unfused, -O3 all; default 2")                                \
+    /* Bytes of arena that the plan may need; 0: no limit. */                                      \
+    FLAG(U64, memory_limit, MEMORY_LIMIT, "memory-limit", 0, BYTES, "64M",                         \
+         "fail if the plan needs a larger arena; 80%: of memory")                                  \
+    FIELD(BOOL, no_reuse, "no value shares memory with another, for debugging")                    \
+    FIELD(BOOL, dry, "only sizes: no weight is packed, nothing can run")                           \
+    /* Set by takt_opts_simd. */                                                                   \
+    FLAG(CAPS, simd, SIMD, "simd", 0, LIST, "gemm=off",                                            \
+         "cap vector code of a kernel family: on, off or as --isa")                                \
+    /* "latency": work is cut for all threads. "throughput": one thread a session, for several     \
+     * sessions at once. "memory": the order of steps is searched, cheap values may be computed    \
+     * twice. */                                                                                   \
+    FLAG(TEXT, hint, HINT, "hint", 0, TEXT, "H",                                                   \
+         "latency (default), throughput or memory: what the plan is for")                          \
+    /* "x,y": the plan uses their bytes. */                                                        \
+    SOME(TEXT, donate, DONATE, "donate", 0, LIST, "NAME",                                          \
+         "the run may write over this input and use its memory")                                   \
+    /* Dense, copied. */                                                                           \
+    FLAG(FIXED, fixed, STATIC, "static", 0, READS, "NAME=F",                                       \
+         "an input from F.npy that is a constant of the plan")                                     \
+    /* TAKT_ERR_REQUIREMENT if not. */                                                             \
+    FLAG(TEXT, require, REQUIRE, "require", 0, LIST, "blas,f32",                                   \
+         "fail unless these backends and types are used")                                          \
+    /* takt_plan_get: a plan that is not in the cache is refused. */                               \
+    SOME(ASIDE, static_shapes, STATIC_SHAPES, "static-shapes", 0, SWITCH, "",                      \
+         "refuse sizes that were not prepared")                                                    \
+    /* "a,b": outputs, values or layers by name; NULL: all outputs. */                             \
+    FLAG(TEXT, outputs, OUTPUTS, "outputs", 0, LIST, "A,B",                                        \
+         "only these results, and only what they need is computed")                                \
+    FIELD(CACHE, cache, "how matrix products walk through memory: --tile, --prefetch")             \
+    /* "f16" or "bf16": weights of products, convolutions and tables are widened as they are read; \
+     * everything is computed in f32 as before. */                                                 \
+    FLAG(TEXT, precision, PRECISION, "precision", 0, TEXT, "P",                                    \
+         "f16 or bf16: weights in half the bytes; default f32, as they are")                       \
+    FIELD(BOOL, no_in_place, "no result is written over an input of its step, for comparison")     \
+    /* "exact": the same bits on every machine. "fast": products with constant factors are         \
+     * computed by dot products of bf16 where the machine has them, with sums in f32, or, if the   \
+     * weights are f16, in f16. */                                                                 \
+    FLAG(TEXT, numerics, NUMERICS, "numerics", 0, TEXT, "N",                                       \
+         "exact (default), or fast: products in 16 bits")
+
+#define TAKT_OPTION_SIZE(name) size_t name;
+#define TAKT_OPTION_INT(name) int name;
+#define TAKT_OPTION_U64(name) uint64_t name;
+#define TAKT_OPTION_BOOL(name) bool name;
+#define TAKT_OPTION_ASIDE(name) bool name;
+#define TAKT_OPTION_TEXT(name) const char *name;
+#define TAKT_OPTION_SIZES(name) const char *name;
+#define TAKT_OPTION_CAPS(name) uint8_t name[16];
+#define TAKT_OPTION_FIXED(name)                                                                    \
+    const takt_known_input *name;                                                                  \
+    size_t name##_count;
+#define TAKT_OPTION_CACHE(name) takt_cache_config name;
+#define TAKT_OPTION_FIELD(kind, name, ...) TAKT_OPTION_##kind(name)
+
 /** How matrix products walk through memory: for tuning, it never changes bits. Zero in any field
  *  means what suits this machine. */
 typedef struct takt_cache_config {
-    size_t block_size;        /**< bytes of the left operand that are packed at a time */
-    size_t cache_line_size;   /**< bytes from one prefetch to the next */
-    int enable_prefetch;      /**< 1: on, the default; -1: off */
-    size_t prefetch_distance; /**< so many lines of the next block are passed over */
-    /** Rows, depth and columns of a block (MC, KC, NC), rounded up to what kernels can do: tiles,
-     *  256, panels. At most 65536 each. */
-    size_t rows, depth, columns;
+#define TAKT_CACHE_FIELD(kind, name) TAKT_OPTION_##kind(name)
+    TAKT_CACHE_CONFIG(TAKT_CACHE_FIELD)
+#undef TAKT_CACHE_FIELD
 } takt_cache_config;
 
-/** Zero in any field means the default, so `{0}` is always valid. A program that shall run with
- *  later versions of the library sets `size`. */
+/** The fields of TAKT_PLAN_OPTIONS above. Zero in any field means the default, so `{0}` is always
+ *  valid. Set `size` to stay compatible with later versions of the library. */
 typedef struct takt_plan_options {
-    size_t size;         /**< sizeof(takt_plan_options), or 0 for this header's */
-    const char *sizes;   /**< "batch=8,seq=128": every named dimension needs one; default 1 each */
-    int threads;         /**< default: one per core this process may use */
-    const char *backend; /**< "cpu", "ref", the interpreter, or "blas"; default: the model's own
-                              word (`model m(…) backend=blas`), or cpu */
-    const char *blas;    /**< for backend blas: "openblas", "blis", "mkl", "cblas" (the system's
-                              libblas.so.3) or a path; default: any but the reference BLAS */
-    const char *isa;     /**< cap on vector code, e.g. "avx2" or "scalar"; default: no cap */
-    const char *passes;  /**< "+name,-name"; NULL: the standard ones */
-    int level;           /**< set by takt_opts_level; -1 is -O0, 0 is the default, -O2 */
-    uint64_t memory_limit; /**< bytes of arena that the plan may need; 0: no limit */
-    bool no_reuse;         /**< no value shares memory with another, for debugging */
-    bool dry;              /**< only sizes: no weight is packed, nothing can run */
-    uint8_t simd[16];      /**< caps of kernel families, set by takt_opts_simd */
-    /** "latency" (default: work is cut for all threads), "throughput" (one thread a session, for
-     *  several sessions at once) or "memory" (the order of steps is searched, cheap values may be
-     *  computed twice). */
-    const char *hint;
-    const char *donate; /**< "x,y": inputs that a run may write over; the plan uses their bytes */
-    const takt_known_input *fixed; /**< static inputs: constants of this plan, dense, copied */
-    size_t fixed_count;
-    /** "blas,f32": backends and element types that must be used; TAKT_ERR_REQUIREMENT if not. */
-    const char *require;
-    bool static_shapes;  /**< takt_plan_get: a plan that is not in the cache is refused */
-    const char *outputs; /**< "a,b": only these are computed, and what they need; outputs, values or
-                              layers by name; NULL: all outputs */
-    takt_cache_config cache; /**< how matrix products walk through memory */
-    /** "f16" or "bf16": weights of products, convolutions and tables are stored so, in half the
-     * bytes, and are widened as they are read; everything is computed in f32 as before. Default
-     * "f32": as they are. */
-    const char *precision;
-    bool no_in_place; /**< no result is written over an input of its step, for comparison */
-    /** "exact" (default: the same bits on every machine) or "fast": products with constant factors
-     *  are computed by dot products of bf16 where the machine has them, with sums in f32, or, if
-     *  the weights are f16, in f16. */
-    const char *numerics;
+    size_t size; /**< sizeof(takt_plan_options), or 0 for this header's */
+    TAKT_PLAN_OPTIONS(TAKT_OPTION_FIELD, TAKT_OPTION_FIELD, TAKT_OPTION_FIELD)
 } takt_plan_options;
+
+#undef TAKT_OPTION_SIZE
+#undef TAKT_OPTION_INT
+#undef TAKT_OPTION_U64
+#undef TAKT_OPTION_BOOL
+#undef TAKT_OPTION_ASIDE
+#undef TAKT_OPTION_TEXT
+#undef TAKT_OPTION_SIZES
+#undef TAKT_OPTION_CAPS
+#undef TAKT_OPTION_FIXED
+#undef TAKT_OPTION_CACHE
+#undef TAKT_OPTION_FIELD
 
 /** Optimisation level 0 to 3; docs/options.md tells what each does. TAKT_ERR_ARGUMENT beyond. */
 TAKT_API TAKT_MUST_USE takt_status takt_opts_level(takt_plan_options *options, int level);

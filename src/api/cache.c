@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "api/fixed.h"
 #include "api/model.h"
+#include "api/plan_options.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/options.h"
@@ -72,49 +72,13 @@ static uint64_t key_of(const takt_model *m)
     return value;
 }
 
-static void add_option(takt_text *text, const char *value)
-{
-    takt_text_add(text, " %zu:%s", value != NULL ? strlen(value) + 1 : 0,
-                  value != NULL ? value : "");
-}
-
 static takt_status write_key(const takt_model *m, const takt_plan_options *o, takt_text *text)
 {
-    takt_arena arena;
-    int64_t *sizes;
-    size_t count;
     const uint64_t digest = key_of(m);
     if (digest == 0)
         return TAKT_ERR_MEMORY;
-    takt_arena_init(&arena, m->ctx);
-    const takt_status status =
-        takt_parse_sizes(m->ctx, &arena, m->graph->dims, o->sizes, &sizes, &count);
     takt_text_add(text, "%016" PRIx64, digest);
-    for (size_t i = 0; status == TAKT_OK && i < count; i++)
-        takt_text_add(text, " %" PRId64, sizes[i] < 0 ? 1 : sizes[i]);
-    takt_arena_deinit(&arena);
-    takt_text_add(text, " %d %d %" PRIu64 " %d %d %d", o->threads, o->level, o->memory_limit,
-                  (int)o->no_reuse, (int)o->no_in_place, (int)o->dry);
-    add_option(text, o->backend);
-    add_option(text, o->blas);
-    add_option(text, o->isa);
-    add_option(text, o->passes);
-    add_option(text, o->hint);
-    add_option(text, o->donate);
-    add_option(text, o->require);
-    uint64_t fixed = o->fixed_count;
-    TAKT_TRY(takt_hash_fixed(m->ctx, o, &fixed));
-    takt_text_add(text, " %" PRIx64, fixed);
-    add_option(text, o->outputs);
-    add_option(text, o->precision);
-    add_option(text, o->numerics);
-    const takt_cache_config *walk = &o->cache;
-    takt_text_add(text, " %zu %zu %d %zu %zu %zu %zu", walk->block_size, walk->cache_line_size,
-                  walk->enable_prefetch, walk->prefetch_distance, walk->rows, walk->depth,
-                  walk->columns);
-    for (size_t i = 0; i < sizeof o->simd; i++)
-        takt_text_add(text, " %d", o->simd[i]);
-    return status != TAKT_OK ? status : text->status;
+    return takt_plan_options_key(m, o, text);
 }
 
 /* ---- table; the lock is held ---- */

@@ -97,6 +97,9 @@ takt_status takt_hash_fixed(takt_ctx *ctx, const takt_plan_options *o, uint64_t 
         size_t bytes;
         TAKT_TRY(type_of(ctx, &o->fixed[i], &type, &bytes));
         *hash = takt_hash_bytes(*hash, o->fixed[i].name, strlen(o->fixed[i].name) + 1);
+        *hash = takt_hash_word(takt_hash_word(*hash, type.dtype), (uint64_t)type.rank);
+        for (int d = 0; d < type.rank; d++)
+            *hash = takt_hash_word(*hash, (uint64_t)type.dim[d]);
         *hash = takt_hash_bytes(*hash, o->fixed[i].view.data, bytes);
     }
     return TAKT_OK;

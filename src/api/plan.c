@@ -7,6 +7,7 @@
 #include "api/limit.h"
 #include "api/model.h"
 #include "api/opts.h"
+#include "api/plan_options.h"
 #include "api/require.h"
 #include "api/session/session.h"
 #include "base/mem.h"
@@ -129,27 +130,11 @@ static takt_status keep_initial(const takt_model *m, takt_plan *plan)
     return TAKT_OK;
 }
 
-static bool keep_text(takt_arena *arena, const char **text)
-{
-    if (*text != NULL)
-        *text = takt_arena_text(arena, *text, strlen(*text));
-    return *text != NULL;
-}
-
 /* For plans of other sizes, which are made in the same way. */
 static takt_status keep_options(const takt_plan_options *o, takt_plan *plan)
 {
-    takt_plan_options *kept = takt_arena_copy(&plan->arena, o, sizeof *o);
-    if (kept == NULL)
-        return TAKT_ERR_MEMORY;
-    const char **texts[] = {&kept->sizes,   &kept->backend,   &kept->blas,    &kept->isa,
-                            &kept->passes,  &kept->hint,      &kept->donate,  &kept->require,
-                            &kept->outputs, &kept->precision, &kept->numerics};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (*texts[i] != NULL && !keep_text(&plan->arena, texts[i]))
-            return TAKT_ERR_MEMORY;
-    if (kept->fixed_count > 0)
-        TAKT_TRY(takt_keep_fixed(&plan->arena, kept));
+    const takt_plan_options *kept;
+    TAKT_TRY(takt_plan_options_keep(&plan->arena, o, &kept));
     plan->options = kept;
     plan->settings.library = kept->blas;
     plan->settings.hint = kept->hint;

@@ -82,40 +82,49 @@ static int load_all_static(takt_tool *t, tool_request *r)
 
 /* ---- requests ---- */
 
+/* The words of a flag that may be given several times, joined; freed with the request. */
+static const char *list_of(const takt_tool *t, tool_request *r, tool_flag_id id)
+{
+    char *joined = tool_joined(t, id);
+    if (joined != NULL)
+        r->lists[r->list_count++] = joined;
+    return joined;
+}
+
+/* One function for each kind of field and of flag; rows of TAKT_PLAN_OPTIONS choose among them. */
+static takt_status set_options(takt_tool *t, tool_request *r)
+{
+    takt_plan_options *o = &r->options;
+    takt_status status = TAKT_OK;
+#define TEXT_TEXT(field, id) o->field = tool_text_of(t, id);
+#define TEXT_LIST(field, id) o->field = list_of(t, r, id);
+#define INT_COUNT(field, id) o->field = (int)tool_number_of(t, id, 0);
+#define U64_BYTES(field, id) o->field = tool_number_of(t, id, 0);
+#define ASIDE_SWITCH(field, id) o->field = tool_on(t, id);
+#define BOOL_SWITCH(field, id) o->field = tool_on(t, id);
+#define INT_LEVEL(field, id)                                                                       \
+    if (status == TAKT_OK)                                                                         \
+        status = takt_opts_level(o, (int)tool_number_of(t, id, 2));
+#define CAPS_LIST(field, id)                                                                       \
+    if (status == TAKT_OK)                                                                         \
+        status = takt_opts_simd_words(t->ctx, o, list_of(t, r, id));
+#define FIXED_READS(field, id) /* load_all_static */
+#define SET(kind, field, ID, name, letter, flag_kind, ...) kind##_##flag_kind(field, TAKT_F_##ID)
+#define SKIP(kind, field, ...)
+    TAKT_PLAN_OPTIONS(SET, SET, SKIP)
+#undef SET
+#undef SKIP
+    if (status == TAKT_OK && tool_text_of(t, TAKT_F_TILE) != NULL)
+        status = takt_opts_tile(t->ctx, o, tool_text_of(t, TAKT_F_TILE));
+    o->cache.enable_prefetch = tool_number_of(t, TAKT_F_PREFETCH, 1) == 0 ? -1 : 0;
+    o->cache.prefetch_distance = tool_number_of(t, TAKT_F_PREFETCH, 0);
+    return status;
+}
+
 int tool_request_init(takt_tool *t, const char *sizes, tool_request *r)
 {
-    const int level = (int)tool_number_of(t, TAKT_F_LEVEL, 2);
-    char *simd = tool_joined(t, TAKT_F_SIMD);
-    *r = (tool_request){.passes = tool_joined(t, TAKT_F_PASS),
-                        .donate = tool_joined(t, TAKT_F_DONATE),
-                        .require = tool_joined(t, TAKT_F_REQUIRE),
-                        .outputs = tool_joined(t, TAKT_F_OUTPUTS)};
-    r->options = (takt_plan_options){
-        .size = sizeof r->options,
-        .sizes = sizes,
-        .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0),
-        .backend = tool_text_of(t, TAKT_F_BACKEND),
-        .blas = tool_text_of(t, TAKT_F_BLAS),
-        .isa = tool_text_of(t, TAKT_F_ISA),
-        .passes = r->passes,
-        .hint = tool_text_of(t, TAKT_F_HINT),
-        .precision = tool_text_of(t, TAKT_F_PRECISION),
-        .numerics = tool_text_of(t, TAKT_F_NUMERICS),
-        .donate = r->donate,
-        .require = r->require,
-        .outputs = r->outputs,
-        .memory_limit = tool_number_of(t, TAKT_F_MEMORY_LIMIT, 0),
-        .static_shapes = tool_on(t, TAKT_F_STATIC_SHAPES),
-    };
-    takt_status status = takt_opts_level(&r->options, level);
-    if (status == TAKT_OK)
-        status = takt_opts_simd_words(t->ctx, &r->options, simd);
-    if (status == TAKT_OK && tool_text_of(t, TAKT_F_TILE) != NULL)
-        status = takt_opts_tile(t->ctx, &r->options, tool_text_of(t, TAKT_F_TILE));
-    r->options.cache.enable_prefetch = tool_number_of(t, TAKT_F_PREFETCH, 1) == 0 ? -1 : 0;
-    r->options.cache.prefetch_distance = tool_number_of(t, TAKT_F_PREFETCH, 0);
-    free(simd);
-    int code = tool_finish(t, status);
+    *r = (tool_request){.options = {.size = sizeof r->options, .sizes = sizes}};
+    int code = tool_finish(t, set_options(t, r));
     if (code == TAKT_EXIT_OK)
         code = load_all_static(t, r);
     if (code != TAKT_EXIT_OK)
@@ -128,11 +137,9 @@ void tool_request_free(tool_request *r)
     for (size_t i = 0; r->fixed != NULL && i < r->options.fixed_count; i++)
         drop_static(r->ctx, &r->fixed[i]);
     free(r->fixed);
-    free(r->passes);
-    free(r->donate);
-    free(r->require);
-    free(r->outputs);
-    *r = (tool_request){.passes = NULL};
+    for (size_t i = 0; i < r->list_count; i++)
+        free(r->lists[i]);
+    *r = (tool_request){.list_count = 0};
 }
 
 takt_plan *tool_request_plan(takt_tool *t, const takt_model *m, tool_request *r, int *code)

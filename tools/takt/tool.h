@@ -242,10 +242,13 @@ bool tool_sizes_from(const takt_tool *t, tool_sizes *sizes, const takt_desc *d, 
 
 /* The flags that say how to plan; every verb that plans or runs takes them all. Threads are not
  * among them because some verbs take a list. */
+#define TOOL_OPTION_ID(kind, field, ID, ...) TAKT_F_##ID,
+#define TOOL_OPTION_SKIP(...)
+#define TOOL_OPTION_ONE(...) +1
+enum { TOOL_OPTIONS = TAKT_PLAN_OPTIONS(TOOL_OPTION_ONE, TOOL_OPTION_ONE, TOOL_OPTION_ONE) };
 #define TOOL_PLAN_FLAGS                                                                            \
-    TAKT_F_BACKEND, TAKT_F_BLAS, TAKT_F_ISA, TAKT_F_SIMD, TAKT_F_TILE, TAKT_F_PREFETCH,            \
-        TAKT_F_PASS, TAKT_F_LEVEL, TAKT_F_PRECISION, TAKT_F_NUMERICS, TAKT_F_HINT, TAKT_F_REQUIRE, \
-        TAKT_F_STATIC, TAKT_F_MEMORY_LIMIT, TAKT_F_OUTPUTS
+    TAKT_PLAN_OPTIONS(TOOL_OPTION_ID, TOOL_OPTION_SKIP, TOOL_OPTION_SKIP)                          \
+    TAKT_F_TILE, TAKT_F_PREFETCH
 
 /* Whether flags ask for results that may differ from those in f32. */
 bool tool_deviates(const takt_tool *t);
@@ -258,10 +261,8 @@ void tool_json_deviation(const takt_deviation *d);
 
 typedef struct tool_request {
     takt_plan_options options;
-    char *passes;            /* owned; options.passes */
-    char *donate;            /* owned; options.donate */
-    char *require;           /* owned; options.require */
-    char *outputs;           /* owned; options.outputs */
+    char *lists[TOOL_OPTIONS]; /* owned: texts of the options that flags of several words make */
+    size_t list_count;
     takt_known_input *fixed; /* owned; options.fixed */
     takt_ctx *ctx;           /* of its tensors */
 } tool_request;
