@@ -3,6 +3,8 @@
 #   src/kernel/<family>/<family>_<isa>[_<note>].c  a kernel variant   -> kernel_list.inc
 #   src/op/<name>.c                                an operation       -> op_list.inc
 #   src/backend/cpu/step/<kind>.c                  a kind of step     -> cpu_list.inc
+#   src/train/optimizer/<name>.c                   an optimiser       -> optimizer_list.inc
+#   src/train/loss/<name>.c                        a loss             -> loss_list.inc
 #   src/lang/layers/<name>.takt                    a layer's text     -> layers.inc
 #   tools/takt/verb/<name>.c                       a verb             -> tool/verb_list.inc
 #   tests/kernel/<family>.c                        a family's check   -> check_list.inc
@@ -42,6 +44,11 @@ file(GLOB onnx_files ${glob} src/io/onnx/op/*.c)
 
 file(GLOB emit_files ${glob} src/io/onnx/write/op/*.c)
 
+file(GLOB optimizer_files ${glob} src/train/optimizer/*.c)
+file(GLOB loss_files ${glob} src/train/loss/*.c)
+
+takt_generate_list(optimizer_list.inc TAKT_OPTIMIZER ${optimizer_files})
+takt_generate_list(loss_list.inc TAKT_LOSS ${loss_files})
 takt_generate_list(onnx_list.inc TAKT_ONNX ${onnx_files})
 takt_generate_list(emit_list.inc TAKT_EMIT ${emit_files})
 takt_generate_list(op_list.inc TAKT_OP ${op_files})

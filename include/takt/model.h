@@ -47,6 +47,9 @@ typedef struct takt_load_options {
     /** "batch=1,seq=64": named dimensions of the inputs that become numbers while the model is
      * read, for formats in which what a node does may depend on them; may be NULL. */
     const char *sizes;
+    /** Load the model to be trained: dropout draws, batch normalisation uses the statistics of the
+     *  batch. Such a model is for takt_trainer_create. */
+    bool training;
 } takt_load_options;
 
 /** An input or output. A dimension that is not a number is -1 and has a name. */

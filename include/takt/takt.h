@@ -19,6 +19,7 @@
 #include <takt/counters.h>
 #include <takt/cpu.h>
 #include <takt/ctx.h>
+#include <takt/data.h>
 #include <takt/deviation.h>
 #include <takt/dlpack.h>
 #include <takt/eager.h>
@@ -36,6 +37,7 @@
 #include <takt/system.h>
 #include <takt/tensor.h>
 #include <takt/tensor_pool.h>
+#include <takt/train.h>
 #include <takt/version.h>
 #include <takt/weights.h>
 

@@ -49,10 +49,10 @@ static takt_status fill(const takt_model *from, takt_model *m)
     return takt_describe_ports(&m->arena, g, g->outputs, g->output_count, &m->outputs);
 }
 
-/* Takes the graph over, whatever happens. */
-static takt_status derive(const takt_model *from, takt_graph *graph, takt_model **out)
+takt_status takt_model_derive(const takt_model *from, takt_graph *graph, takt_model **out)
 {
     void *block = NULL;
+    *out = NULL;
     takt_status status = takt_mem_zero(from->ctx, 1, sizeof(takt_model), "model", &block);
     if (status != TAKT_OK) {
         takt_graph_destroy(graph);
@@ -84,7 +84,7 @@ takt_status takt_model_extract(const takt_model *model, const char *from, const 
     if (status == TAKT_OK)
         status = takt_graph_extract(model->graph, &cut, &graph);
     takt_arena_deinit(&arena);
-    return status == TAKT_OK ? derive(model, graph, part) : status;
+    return status == TAKT_OK ? takt_model_derive(model, graph, part) : status;
 }
 
 takt_status takt_model_batch(const takt_model *model, const char *dim, takt_model **batched)
@@ -94,7 +94,7 @@ takt_status takt_model_batch(const takt_model *model, const char *dim, takt_mode
     if (dim == NULL)
         return takt_fail(model->ctx, TAKT_E_ARGUMENT, "takt_model_batch: dim is NULL");
     TAKT_TRY(takt_graph_batch(model->graph, dim, &graph));
-    return derive(model, graph, batched);
+    return takt_model_derive(model, graph, batched);
 }
 
 takt_status takt_model_gradient(const takt_model *model, const char *output, const char *names,

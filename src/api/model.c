@@ -126,12 +126,17 @@ static takt_status read_model(takt_model *m, takt_source *source, const takt_loa
     takt_text lineage;
     takt_text_init(&lineage, m->ctx);
     source->lineage = &lineage;
+    source->training = false;
     takt_status status = takt_read_graph(source, &m->graph);
     if (status == TAKT_OK && lineage.length > 0) {
         m->lineage = takt_arena_text(&m->arena, lineage.at, lineage.length);
         status = m->lineage != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
     }
     takt_text_deinit(&lineage);
+    source->training = options->training;
+    source->lineage = NULL;
+    if (status == TAKT_OK && options->training)
+        status = takt_read_graph(source, &m->training);
     if (complaints.length > 0 && options->complaint != NULL)
         options->complaint(options->complaint_user, complaints.at, complaints.length);
     takt_text_deinit(&complaints);
@@ -273,6 +278,7 @@ void takt_model_destroy(takt_model *m)
     for (size_t i = 0; m->slots != NULL && i < m->graph->slot_count; i++)
         takt_tensor_release(&m->slots[i]);
     takt_graph_destroy(m->graph);
+    takt_graph_destroy(m->training);
     takt_arena_deinit(&m->arena);
     takt_mem_put(m->ctx, m, sizeof *m);
 }

@@ -11,6 +11,7 @@ struct takt_model {
     takt_ctx *ctx;
     takt_arena arena;
     takt_graph *graph;
+    takt_graph *training; /* the same in training mode, if it was loaded for that; or NULL */
     takt_tensor *slots; /* the value of each slot of the graph */
     takt_desc *inputs, *outputs;
     uint64_t seed;        /* of the slots' random first values */
@@ -24,6 +25,10 @@ TAKT_MUST_USE takt_status takt_slot_fill(takt_ctx *ctx, const takt_slot *slot, u
 /* A model of a graph, which is taken over whatever happens. On failure `*model` is NULL. */
 TAKT_MUST_USE takt_status takt_model_make(takt_ctx *ctx, takt_graph *graph, uint64_t seed,
                                           takt_model **model);
+/* A model of `graph`, which is taken over whatever happens: slots that `from` has, with the same
+ * type, have its values, others their first ones. */
+TAKT_MUST_USE takt_status takt_model_derive(const takt_model *from, takt_graph *graph,
+                                            takt_model **out);
 /* takt_model_load that also lists the nodes that are refused; `refusals` may be NULL. */
 TAKT_MUST_USE takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
                                                   const takt_load_options *options,

@@ -232,6 +232,23 @@ static void init(printer *p, const takt_init *i, const char *of)
     }
 }
 
+/* A state that still has its first value everywhere needs no data: caches are large. */
+static bool is_untouched(const takt_slot *s, const takt_tensor *given)
+{
+    const takt_dtype dtype = s->type.dtype;
+    if (s->is_trainable || s->init.kind != TAKT_INIT_CONSTANT)
+        return false;
+    const bool is_float = takt_dtype_is_float(dtype);
+    const double first = is_float ? takt_dtype_round(dtype, s->init.a) : 0;
+    const int64_t whole = is_float ? 0 : takt_dtype_from_double(dtype, s->init.a);
+    const void *at = takt_tensor_data(given);
+    for (size_t i = 0; i < takt_tensor_count(given); i++)
+        if (is_float ? takt_dtype_get_f(dtype, at, i) != first
+                     : takt_dtype_get_i(dtype, at, i) != whole)
+            return false;
+    return true;
+}
+
 static void slot(printer *p, const takt_slot *s)
 {
     line(p);
@@ -243,8 +260,7 @@ static void slot(printer *p, const takt_slot *s)
     const takt_weights *w = p->options->weights;
     const takt_tensor *all = w != NULL ? w->slots : p->options->slots;
     const takt_tensor *given = all != NULL ? &all[s - p->g->slots] : NULL;
-    if (given != NULL && given->storage != NULL &&
-        (s->is_trainable || s->init.kind != TAKT_INIT_CONSTANT))
+    if (given != NULL && given->storage != NULL && !is_untouched(s, given))
         init(p, &(takt_init){.kind = TAKT_INIT_TENSOR, .tensor = given}, s->name);
     else
         init(p, &s->init, s->name);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/edge_index.h"
 #include "lang/elab.h"
 
 typedef takt_value builtin_fn(takt_frame *f, const takt_call *c);
@@ -184,9 +185,50 @@ static takt_value whole(takt_frame *f, const takt_call *c)
     return takt_value_int((int64_t)(c->name->text[0] == 'r' ? nearbyint(x) : floor(x)));
 }
 
+/* ---- what the trainer gives at every step ---- */
+
+/* An input of the model, made at its first use. */
+static takt_value trained_with(takt_frame *f, const takt_call *c, const char *name)
+{
+    const takt_type type = {.dtype = TAKT_U64};
+    if (!f->e->options->training)
+        return takt_complain(f, c->ast, TAKT_E_CALL, "ask `training` first: x if training else y",
+                             "%s is known while a model is trained only", c->name->text);
+    if (f->is_subgraph)
+        return takt_complain(f, c->ast, TAKT_E_CALL, "draw random numbers outside of it",
+                             "%s cannot be called in a loop or a graph", c->name->text);
+    const size_t known = takt_edge_find(f->graph, TAKT_EDGE_INPUT, name);
+    if (known != SIZE_MAX)
+        return takt_value_tensor(f->graph->inputs[known].id);
+    const takt_value v = takt_value_tensor(takt_graph_input(f->graph, name, &type));
+    return v.kind == TAKT_V_POISON ? takt_complain_last(f, c->ast) : v;
+}
+
+static takt_value training_seed(takt_frame *f, const takt_call *c)
+{
+    return trained_with(f, c, "train.seed");
+}
+
+static takt_value training_step(takt_frame *f, const takt_call *c)
+{
+    return trained_with(f, c, "train.step");
+}
+
+static takt_value training_first(takt_frame *f, const takt_call *c)
+{
+    return trained_with(f, c, "train.first");
+}
+
+/* Numbered apart from the streams of first values, which must not depend on `training`. */
+static takt_value training_stream(takt_frame *f, const takt_call *c)
+{
+    (void)c;
+    return takt_value_int((int64_t)(UINT32_C(1) << 31) + f->e->draws++);
+}
+
 /* ---- the table ---- */
 
-typedef enum taking { TENSOR, ONE, TWO, TENSOR_AXIS, ONE_NUMBER, TWO_SIZES } taking;
+typedef enum taking { NOTHING, TENSOR, ONE, TWO, TENSOR_AXIS, ONE_NUMBER, TWO_SIZES } taking;
 
 static const struct {
     const char *name;
@@ -210,6 +252,10 @@ static const struct {
     {"floor", ONE_NUMBER, whole},
     {"round", ONE_NUMBER, whole},
     {"spread", TWO, spread},
+    {"training_seed", NOTHING, training_seed},
+    {"training_step", NOTHING, training_step},
+    {"training_first", NOTHING, training_first},
+    {"training_stream", NOTHING, training_stream},
     {"type", TWO, type},
 };
 
@@ -223,6 +269,7 @@ static bool takes(const takt_call *c, taking what)
 {
     const takt_value *v = c->value;
     switch (what) {
+    case NOTHING: return c->count == 0;
     case TENSOR: return c->count == 1 && v[0].kind == TAKT_V_TENSOR;
     case ONE: return c->count == 1 && c->positional == 1;
     case TWO: return c->count == 2 && c->positional == 2;

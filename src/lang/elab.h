@@ -67,6 +67,7 @@ struct takt_elab {
     const takt_ast *root; /* the expression whose last node is to be called root_name */
     const char *root_name;
     uint32_t stream_base;      /* from the model's seed */
+    uint32_t draws;            /* random streams of training handed out */
     const takt_symbol *layout; /* nchw or nhwc where a layer or an op is not told; or NULL */
     takt_status status;        /* of a failure that ends everything */
 };

@@ -102,6 +102,10 @@ static bool meaning(takt_frame *f, const takt_ast *a, takt_value *out)
     }
     if (!a->is_quoted && literal_word(a->name, out))
         return true;
+    if (strcmp(a->name->text, "training") == 0 && !f->e->takes_dims) {
+        *out = takt_value_bool(f->e->options->training);
+        return true;
+    }
     if (!f->e->takes_dims && !known_dim(f, a->name))
         return false;
     *out = dim_called(f, a);

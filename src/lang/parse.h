@@ -30,6 +30,7 @@ typedef struct takt_parse_options {
     const takt_tensor *weights; /* what constant(type, ref=N) refers to; borrowed for the call */
     size_t weight_count;
     const takt_parse_files *files; /* NULL: nothing can be imported */
+    bool training;                 /* what the word `training` is worth */
     takt_diagnostics *diagnostics; /* receives every complaint; initialised by the caller */
 } takt_parse_options;
 

@@ -145,6 +145,7 @@ static takt_model *finish_open(takt_tool *t, takt_status status, takt_model *mod
 static takt_load_options load_options(takt_tool *t)
 {
     return (takt_load_options){.model = tool_text_of(t, TAKT_F_SELECT),
+                               .training = t->trains,
                                .complaint_user = t,
                                .allow_links = tool_on(t, TAKT_F_ALLOW_LINKS)};
 }

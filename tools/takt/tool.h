@@ -104,6 +104,7 @@ struct takt_tool {
     bool has_fixed_sizes; /* -D went into the model when it was loaded */
     bool collects_notes;  /* a model is being loaded for given inputs */
     char notes[1024];     /* lines that are told if it loads */
+    bool trains;          /* models are loaded to be trained */
 };
 
 /* Between them takt_model_load's warnings are kept; end tells them where the model loaded. */

@@ -16,6 +16,7 @@ static takt_status read(const takt_source *source, takt_graph **graph)
     takt_diagnostics_init(&diagnostics, source->ctx);
     const takt_parse_files files = takt_files_beside(source);
     const takt_parse_options options = {.model = source->model,
+                                        .training = source->training,
                                         .files = source->folder != NULL ? &files : NULL,
                                         .diagnostics = &diagnostics};
     const char *text = (const char *)source->bytes;

@@ -1,0 +1,71 @@
+/**
+ * data.h - data sets: samples to train and to evaluate on.
+ *
+ *     takt_data *data;
+ *     takt_data_options options = {.split = "train"};
+ *     takt_data_open(ctx, "mnist/", &options, &data);
+ *     uint64_t rows[64];
+ *     for (size_t i = 0; i < 64; i++)
+ *         rows[i] = takt_shuffle(takt_data_count(data), seed, epoch, i);
+ *     takt_data_take(data, "x", rows, 64, &pixels);
+ *
+ * A data set has fields: "x", and "labels" if it has labels. It lies in memory; its readers trust
+ * nothing. After takt_data_open it never changes, and any number of threads may use it.
+ */
+#ifndef TAKT_DATA_H
+#define TAKT_DATA_H
+
+#include <takt/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct takt_data takt_data;
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_data_options {
+    size_t size;
+    const char *split; /**< "train" (default) or "test", where a data set has both */
+    uint64_t limit;    /**< use the first so many samples; 0: all */
+    /** How integers become floats: (value * scale - mean) / deviation. Default: bytes times 1/255,
+     *  others as they are; mean 0, deviation 1. */
+    double scale, mean, deviation;
+    int64_t window; /**< of a text: characters per sample; default 64 */
+    const char *label; /**< of a table: the column that holds the label; default: the last */
+} takt_data_options;
+
+/** IDX files or a folder of them (also .gz), CIFAR-10 binary files, .csv tables, .npy and .npz
+ *  arrays (fields by name), and plain text. The format is found out from the contents.
+ *
+ *  @return TAKT_ERR_IO, TAKT_ERR_FORMAT with file and place, TAKT_ERR_LIMIT, TAKT_ERR_MEMORY */
+TAKT_API TAKT_MUST_USE takt_status takt_data_open(takt_ctx *ctx, const char *path,
+                                                  const takt_data_options *options,
+                                                  takt_data **data);
+/** Accepts NULL. */
+TAKT_API void takt_data_destroy(takt_data *data);
+
+/** Samples. */
+TAKT_API uint64_t takt_data_count(const takt_data *data);
+TAKT_API size_t takt_data_field_count(const takt_data *data);
+/** dims[0] counts the samples. NULL beyond the last. Valid as long as the data set. */
+TAKT_API const takt_desc *takt_data_field(const takt_data *data, size_t index);
+/** How many classes the labels have; 0: they are not class numbers. */
+TAKT_API int64_t takt_data_classes(const takt_data *data);
+
+/** Which of `count` samples comes at `position` of an epoch: a permutation that depends on seed
+ *  and epoch only, computed without memory of its own. `position` must be below `count`. */
+TAKT_API uint64_t takt_shuffle(uint64_t count, uint64_t seed, uint64_t epoch, uint64_t position);
+/** Samples `rows[0 … count)` of a field into `to`, whose first dimension is `count`; the others
+ *  must hold as many elements as the field's sample. Converts to the element type of `to`. */
+TAKT_API TAKT_MUST_USE takt_status takt_data_take(const takt_data *data, const char *field,
+                                                  const uint64_t *rows, size_t count,
+                                                  const takt_tensor_view *to);
+/** Samples, types, classes, mean and deviation: `takt data`. */
+TAKT_API TAKT_MUST_USE takt_status takt_data_describe(const takt_data *data, takt_format format,
+                                                      takt_sink_fn *sink, void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

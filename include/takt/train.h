@@ -1,0 +1,131 @@
+/**
+ * train.h - training: forward, loss, backward and update as one plan.
+ *
+ *     takt_load_options load = {.training = true};
+ *     takt_model_load(ctx, "mlp.takt", &load, &model);
+ *     takt_trainer *trainer;
+ *     takt_train_options options = {.optimizer = "adam", .rate = 1e-3};
+ *     takt_trainer_create(model, &options, &trainer);
+ *     takt_named_view batch[2] = {{"x", pixels}, {"labels", digits}};
+ *     takt_step_result result;
+ *     takt_trainer_step(trainer, batch, 2, &result);
+ *
+ * The bits of a step depend on the model, the batch, the seed and the number of shards: not on
+ * threads, instruction sets, or how the shards are grouped. A step allocates nothing once the
+ * sizes of its batch have been seen before.
+ *
+ * A trainer may be used by one thread at a time.
+ */
+#ifndef TAKT_TRAIN_H
+#define TAKT_TRAIN_H
+
+#include <takt/session.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct takt_trainer takt_trainer;
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_train_options {
+    size_t size; /**< sizeof(takt_train_options), or 0 for this header's */
+    /** "cross_entropy", "huber:delta=0.5" …; takt_loss_list tells all. Default: the model's output
+     *  called loss; cross_entropy if it has none. */
+    const char *loss;
+    const char *optimizer; /**< "sgd:momentum=0.9", "adamw" …; default "adamw" */
+    double rate;           /**< learning rate; default: the optimizer's own */
+    const char *schedule;  /**< "constant", "cosine", "step:every=1000,factor=0.1" …; default
+                                "constant" */
+    uint64_t warmup;       /**< steps in which the rate grows from 0 */
+    uint64_t steps;        /**< length of the training, for schedules that need it */
+    /** Parts of a batch whose gradients are computed one after the other and summed in order: less
+     *  memory for activations. Default 1. */
+    int64_t shards;
+    double clip_norm;   /**< scale gradients so that their common norm is at most this; 0: no */
+    double clip_value;  /**< clip every element of a gradient to this; 0: no */
+    double ema;         /**< decay of an exponential moving average of the weights; 0: none */
+    /** Whether a parameter is trained, by its name; NULL: all are. Called while the trainer is
+     *  made. */
+    bool (*trains)(void *user, const char *parameter);
+    void *trains_user;
+    const takt_tensor_view *class_weights; /**< f32, one per class; NULL: all 1 */
+    uint64_t seed;                         /**< of dropout; default 0 */
+    const takt_plan_options *plan; /**< threads, memory limit, …; sizes of other dimensions than
+                                        those of the inputs */
+} takt_train_options;
+
+/** What a step did. */
+typedef struct takt_step_result {
+    uint64_t step; /**< steps done so far, this one included */
+    double loss;   /**< mean over the batch, before the update */
+    double count;  /**< samples, or elements, that the mean is over */
+    double hits;   /**< how many were right; -1 if the loss has no notion of it */
+    double rate;   /**< learning rate of this step */
+    double norm;   /**< of the gradient before clipping; -1 unless clip_norm is set */
+} takt_step_result;
+
+/** Makes a trainer with the model's weights. The model must have been loaded with `training`, and
+ *  is borrowed until the trainer is destroyed. Nothing is planned yet: that needs a batch.
+ *
+ *  @return TAKT_ERR_UNSUPPORTED if there is nothing to minimise or to train, or an op has no
+ *          gradient; TAKT_ERR_NOT_FOUND for an unknown name; TAKT_ERR_ARGUMENT; TAKT_ERR_MEMORY */
+TAKT_API TAKT_MUST_USE takt_status takt_trainer_create(const takt_model *model,
+                                                       const takt_train_options *options,
+                                                       takt_trainer **trainer);
+/** Accepts NULL. */
+TAKT_API void takt_trainer_destroy(takt_trainer *trainer);
+
+/** One step on one batch: the model's inputs and, unless the model returns its own loss, "labels".
+ *  Dimensions take the sizes of these views; a batch of new sizes is planned first.
+ *
+ *  If the loss is not finite the weights stay as they are and TAKT_ERR_RANGE is returned; the
+ *  message names the step. After any failure the state is that of before the step, except that
+ *  gradients of shards already done are discarded. */
+TAKT_API TAKT_MUST_USE takt_status takt_trainer_step(takt_trainer *trainer,
+                                                     const takt_named_view *batch, size_t count,
+                                                     takt_step_result *result);
+/** The loss on one batch with the present weights, computed as in inference; changes nothing. */
+TAKT_API TAKT_MUST_USE takt_status takt_trainer_eval(takt_trainer *trainer,
+                                                     const takt_named_view *batch, size_t count,
+                                                     takt_step_result *result);
+/** Tells the schedule "plateau" a validation loss; other schedules ignore it. */
+TAKT_API void takt_trainer_observe(takt_trainer *trainer, double loss);
+
+/** The memory of a step on this batch, without running it: data may be NULL in its views. */
+TAKT_API TAKT_MUST_USE takt_status takt_trainer_plan(takt_trainer *trainer,
+                                                     const takt_named_view *batch, size_t count,
+                                                     takt_plan_info *info);
+/** Steps done so far. */
+TAKT_API uint64_t takt_trainer_steps(const takt_trainer *trainer);
+/** How many numbers are trained, and how many parameters stay as they are. */
+TAKT_API void takt_trainer_count(const takt_trainer *trainer, uint64_t *trained,
+                                 size_t *frozen_parameters);
+/** What was decided about the model's end, for people: "softmax was taken off: cross_entropy
+ *  contains it", or "". Valid as long as the trainer. */
+TAKT_API const char *takt_trainer_note(const takt_trainer *trainer);
+
+/** Copies the trained weights and statistics into `model`, the one the trainer was made from;
+ *  `averaged`: the moving averages instead, if `ema` is set. Plans made from it before keep the
+ *  weights they have. */
+TAKT_API TAKT_MUST_USE takt_status takt_trainer_export(const takt_trainer *trainer,
+                                                       takt_model *model, bool averaged);
+
+/** Writes everything that the next step depends on, and `note`, to one file: weights, optimizer
+ *  state, step, schedule. What was at `path` stays if this fails. `note` may be NULL. */
+TAKT_API TAKT_MUST_USE takt_status takt_trainer_save(const takt_trainer *trainer, const char *path,
+                                                     const char *note);
+/** Continues from such a file: TAKT_ERR_FORMAT if it is damaged or belongs to another model or
+ *  other options; the trainer is then as it was. `note` receives the text that was saved with it,
+ *  valid until the next load or the trainer's end; may be NULL. */
+TAKT_API TAKT_MUST_USE takt_status takt_trainer_load(takt_trainer *trainer, const char *path,
+                                                     const char **note);
+
+/** Optimizers, losses and schedules with their numbers: `takt train --list`. */
+TAKT_API TAKT_MUST_USE takt_status takt_train_list(takt_ctx *ctx, takt_format format,
+                                                   takt_sink_fn *sink, void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

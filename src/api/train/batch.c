@@ -1,0 +1,193 @@
+/* batch.c - batches: their sizes, a session for them, and the rows of a shard. */
+#include <ctype.h>
+#include <string.h>
+
+#include "api/session/session.h"
+#include "api/train/trainer.h"
+
+static const takt_named_view *find(const takt_named_view *batch, size_t count, const char *name,
+                                   size_t place)
+{
+    for (size_t i = 0; i < count; i++)
+        if (batch[i].name != NULL ? strcmp(batch[i].name, name) == 0 : i == place)
+            return &batch[i];
+    return NULL;
+}
+
+/* The name of the dimension that counts samples; NULL: the model has a fixed batch. */
+static const char *batch_name(const takt_trainer *t)
+{
+    for (size_t i = 0; i < t->model->graph->input_count; i++)
+        if (t->model->inputs[i].rank > 0)
+            return t->model->inputs[i].dim_names[0];
+    return NULL;
+}
+
+takt_status takt_batch_samples(const takt_trainer *t, const takt_named_view *batch, size_t count,
+                               int64_t *samples)
+{
+    *samples = 1;
+    for (size_t i = 0; i < t->model->graph->input_count; i++) {
+        if (t->model->inputs[i].rank == 0)
+            continue;
+        const takt_named_view *v = find(batch, count, t->model->inputs[i].name, i);
+        if (v == NULL)
+            return takt_fail(t->ctx, TAKT_E_BINDING, "the batch has no %s",
+                             t->model->inputs[i].name);
+        if (v->view.rank < 1)
+            return takt_fail(t->ctx, TAKT_E_BINDING, "%s: a batch has a first axis of samples",
+                             t->model->inputs[i].name);
+        *samples = v->view.dims[0];
+        break;
+    }
+    if (t->shards > 1 && batch_name(t) == NULL)
+        return takt_fail(t->ctx, TAKT_E_OPTION,
+                         "the batch of this model has a fixed size: it has one shard only");
+    return TAKT_OK;
+}
+
+/* Whether the first axis of this input counts samples. */
+static bool is_cut(const takt_trainer *t, const takt_desc *desc)
+{
+    const char *name = batch_name(t);
+    return desc->rank > 0 && name != NULL && desc->dim_names[0] != NULL &&
+           strcmp(desc->dim_names[0], name) == 0;
+}
+
+static takt_tensor_view cut(const takt_trainer *t, const takt_desc *desc,
+                            const takt_tensor_view *whole, takt_rows rows)
+{
+    takt_tensor_view v = *whole;
+    if (rows.rows == 0 || !is_cut(t, desc) || v.rank < 1)
+        return v;
+    size_t count = 1, bytes = 0;
+    for (int d = 1; d < v.rank; d++)
+        count *= (size_t)v.dims[d];
+    (void)takt_dtype_bytes(v.dtype, count, &bytes);
+    v.dims[0] = rows.rows;
+    if (v.data != NULL)
+        v.data = (char *)v.data + (size_t)rows.first * bytes;
+    return v;
+}
+
+static bool is_plain(const char *name)
+{
+    for (const char *c = name; *c != '\0'; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_' && *c != '.')
+            return false;
+    return true;
+}
+
+takt_status takt_batch_sizes(const takt_trainer *t, const takt_model *model,
+                             const takt_named_view *batch, size_t count, takt_rows rows,
+                             takt_text *sizes)
+{
+    if (t->plan.sizes != NULL)
+        takt_text_add(sizes, "%s", t->plan.sizes);
+    for (size_t i = 0; i < model->graph->input_count; i++) {
+        const takt_desc *desc = &model->inputs[i];
+        const takt_named_view *v = find(batch, count, desc->name, i);
+        if (v == NULL || v->view.rank != desc->rank)
+            continue;
+        for (int d = 0; d < desc->rank; d++) {
+            const char *name = desc->dim_names[d];
+            const takt_tensor_view part = cut(t, desc, &v->view, rows);
+            if (name != NULL && is_plain(name) && strstr(takt_text_get(sizes), name) == NULL)
+                takt_text_add(sizes, "%s%s=%lld", sizes->length > 0 ? "," : "", name,
+                              (long long)part.dims[d]);
+        }
+    }
+    return sizes->status;
+}
+
+/* A session for these sizes; its state stays. */
+static takt_status resize(takt_trainer *t, takt_train_run *run, const char *sizes)
+{
+    takt_plan_options o = t->plan;
+    takt_plan *plan;
+    if (run->session != NULL && strcmp(takt_text_get(&run->sizes), sizes) == 0)
+        return TAKT_OK;
+    if (run->session != NULL) {
+        TAKT_TRY(takt_session_reshape(run->session, run->model, sizes));
+    } else {
+        o.sizes = sizes;
+        TAKT_TRY(takt_plan_get(run->model, &o, &plan));
+        const takt_status status = takt_session_create(plan, NULL, &run->session);
+        takt_plan_destroy(plan);
+        TAKT_TRY(status);
+    }
+    run->sizes.length = 0;
+    takt_text_add(&run->sizes, "%s", sizes);
+    return run->sizes.status;
+}
+
+static takt_status bind_all(takt_trainer *t, takt_train_run *run, const takt_named_view *batch,
+                            size_t count, takt_rows rows)
+{
+    for (size_t i = 0; i < run->model->graph->input_count; i++) {
+        const takt_desc *desc = &run->model->inputs[i];
+        const takt_named_view *v = find(batch, count, desc->name, i);
+        if (strncmp(desc->name, "train.", 6) == 0)
+            continue;
+        if (v == NULL) {
+            takt_fail(t->ctx, TAKT_E_BINDING, "the batch has no %s", desc->name);
+            return takt_fail_hint(t->ctx, "a batch has every input of the model, and labels");
+        }
+        const takt_tensor_view part = cut(t, desc, &v->view, rows);
+        if (takt_session_bind(run->session, desc->name, &part) != TAKT_OK) {
+            t->ctx->error = run->session->error;
+            return t->ctx->error.status;
+        }
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_train_bind(takt_trainer *t, takt_train_run *run, const takt_named_view *batch,
+                            size_t count, takt_rows rows)
+{
+    takt_text sizes;
+    takt_text_init(&sizes, t->ctx);
+    takt_status status = takt_batch_sizes(t, run->model, batch, count, rows, &sizes);
+    if (status == TAKT_OK)
+        status = resize(t, run, takt_text_get(&sizes));
+    takt_text_deinit(&sizes);
+    return status == TAKT_OK ? bind_all(t, run, batch, count, rows) : status;
+}
+
+/* ---- ports and slots by name ---- */
+
+void *takt_train_input(takt_train_run *run, const char *name)
+{
+    const takt_graph *g = run->session->plan->graph;
+    for (size_t i = 0; i < g->input_count; i++)
+        if (strcmp(g->inputs[i].name, name) == 0) {
+            const takt_tensor_view *v = takt_session_input(run->session, i);
+            return v != NULL ? v->data : NULL;
+        }
+    return NULL;
+}
+
+const void *takt_train_output(takt_train_run *run, const char *name)
+{
+    const takt_graph *g = run->session->plan->graph;
+    for (size_t i = 0; i < g->output_count; i++)
+        if (strcmp(g->outputs[i].name, name) == 0) {
+            const takt_tensor_view *v = takt_session_output(run->session, i);
+            return v != NULL ? v->data : NULL;
+        }
+    return NULL;
+}
+
+const takt_tensor *takt_train_slot(const takt_trainer *t, const char *name)
+{
+    const takt_session *s = t->step.session;
+    const takt_slot *slot =
+        s != NULL ? takt_graph_find_slot(s->plan->graph, name) : NULL;
+    if (slot != NULL)
+        return &s->state[slot - s->plan->graph->slots];
+    const takt_model *m = t->step.model;
+    slot = takt_graph_find_slot(m->graph, name);
+    return slot != NULL && m->slots[slot - m->graph->slots].storage != NULL
+               ? &m->slots[slot - m->graph->slots]
+               : NULL;
+}

@@ -1,0 +1,184 @@
+/* checkpoint.c - everything that the next step depends on, in one file.
+ *
+ * A checkpoint is a compiled model (.taktp) of the step graph: every slot by name, with checksums
+ * over every byte. What is not a slot (step, schedule) is an object "training" in its lineage.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "api/session/session.h"
+#include "api/train/trainer.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/takt/taktp.h"
+
+/* ---- saving ---- */
+
+static void write_lineage(const takt_trainer *t, const char *note, takt_text *text)
+{
+    takt_json_writer json;
+    takt_json_begin(&json, text, false);
+    takt_json_open(&json, '{');
+    takt_json_put_open(&json, "training", '{');
+    takt_json_put_unsigned(&json, "step", t->steps);
+    takt_json_put_unsigned(&json, "seed", t->seed);
+    takt_json_put_integer(&json, "shards", t->shards);
+    takt_json_put_string(&json, "optimizer", t->spec.optimizer->name);
+    takt_json_put_string(&json, "schedule", t->schedule.kind->name);
+    takt_json_put_number(&json, "scale", t->schedule.scale);
+    if (isfinite(t->schedule.best))
+        takt_json_put_number(&json, "best", t->schedule.best);
+    takt_json_put_unsigned(&json, "bad", t->schedule.bad);
+    takt_json_put_string(&json, "note", note != NULL ? note : "");
+    takt_json_close(&json, '}');
+    takt_json_close(&json, '}');
+}
+
+static takt_status write_slots(const takt_trainer *t, const char *path, const char *lineage)
+{
+    const takt_graph *g = t->step.model->graph;
+    takt_arena arena;
+    void *bytes;
+    size_t length;
+    takt_arena_init(&arena, t->ctx);
+    takt_tensor *slots = takt_arena_array(&arena, g->slot_count, sizeof *slots);
+    takt_status status = slots != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < g->slot_count && status == TAKT_OK; i++) {
+        const takt_tensor *value = takt_train_slot(t, g->slots[i].name);
+        if (value != NULL)
+            slots[i] = *value;
+    }
+    if (status == TAKT_OK)
+        status = takt_taktp_write(g, slots, lineage, &bytes, &length);
+    if (status == TAKT_OK) {
+        status = takt_write_file(t->ctx, path, bytes, length);
+        takt_mem_put(t->ctx, bytes, length);
+    }
+    takt_arena_deinit(&arena);
+    return status;
+}
+
+takt_status takt_trainer_save(const takt_trainer *t, const char *path, const char *note)
+{
+    takt_text lineage;
+    takt_text_init(&lineage, t->ctx);
+    write_lineage(t, note, &lineage);
+    takt_status status = lineage.status;
+    if (status == TAKT_OK)
+        status = write_slots(t, path, takt_text_get(&lineage));
+    takt_text_deinit(&lineage);
+    return status;
+}
+
+/* ---- loading ---- */
+
+static takt_status foreign(takt_trainer *t, const char *path, const char *what)
+{
+    return takt_fail(t->ctx, TAKT_E_TRAIN_CHECKPOINT, "%s %s", path, what);
+}
+
+/* Every slot of the step, with its type, and no others. */
+static takt_status compare_slots(takt_trainer *t, const char *path, const takt_model *from)
+{
+    const takt_graph *g = t->step.model->graph;
+    char own[TAKT_TYPE_TEXT], other[TAKT_TYPE_TEXT];
+    if (from->graph->slot_count != g->slot_count)
+        return foreign(t, path, "is of another model or optimizer: it has other slots");
+    for (size_t i = 0; i < g->slot_count; i++) {
+        const takt_slot *slot = takt_graph_find_slot(from->graph, g->slots[i].name);
+        if (slot == NULL)
+            return takt_fail(t->ctx, TAKT_E_TRAIN_CHECKPOINT,
+                             "%s is of another model or optimizer: it has no %s", path,
+                             g->slots[i].name);
+        takt_type_text(g->dims, &g->slots[i].type, own);
+        takt_type_text(from->graph->dims, &slot->type, other);
+        if (strcmp(own, other) != 0)
+            return takt_fail(t->ctx, TAKT_E_TRAIN_CHECKPOINT, "%s: %s is %s, the model's is %s",
+                             path, slot->name, other, own);
+    }
+    return TAKT_OK;
+}
+
+static uint64_t whole(const takt_json *object, const char *key)
+{
+    const takt_json *v = takt_json_get(object, key);
+    return v != NULL && v->is_integer && v->integer >= 0 ? (uint64_t)v->integer : 0;
+}
+
+static double real(const takt_json *object, const char *key, double absent)
+{
+    const takt_json *v = takt_json_get(object, key);
+    return v != NULL && v->kind == TAKT_JSON_NUMBER ? v->number : absent;
+}
+
+static bool says(const takt_json *object, const char *key, const char *text)
+{
+    const takt_json *v = takt_json_get(object, key);
+    return v != NULL && v->kind == TAKT_JSON_STRING && strcmp(v->text, text) == 0;
+}
+
+static takt_status read_lineage(takt_trainer *t, const char *path, const takt_model *from,
+                                takt_arena *arena, const takt_json **training)
+{
+    const takt_json *root;
+    if (from->lineage == NULL)
+        return foreign(t, path, "is not a checkpoint");
+    TAKT_TRY(takt_json_parse(t->ctx, arena, from->lineage, strlen(from->lineage), &root));
+    *training = root->kind == TAKT_JSON_OBJECT ? takt_json_get(root, "training") : NULL;
+    if (*training == NULL || (*training)->kind != TAKT_JSON_OBJECT)
+        return foreign(t, path, "is not a checkpoint");
+    if (!says(*training, "optimizer", t->spec.optimizer->name))
+        return foreign(t, path, "was made with another optimizer");
+    if (whole(*training, "shards") != (uint64_t)t->shards)
+        return foreign(t, path, "was made with another number of shards");
+    return TAKT_OK;
+}
+
+static void take(takt_trainer *t, takt_model *from, const takt_json *training)
+{
+    takt_model *to = t->step.model;
+    for (size_t i = 0; i < to->graph->slot_count; i++) {
+        const takt_slot *slot = takt_graph_find_slot(from->graph, to->graph->slots[i].name);
+        takt_tensor *value = &from->slots[slot - from->graph->slots];
+        const takt_tensor old = to->slots[i];
+        to->slots[i].storage = value->storage;
+        to->slots[i].offset = value->offset;
+        *value = old; /* dies with `from` */
+    }
+    to->key = 0;
+    t->steps = whole(training, "step");
+    t->seed = whole(training, "seed");
+    t->schedule.scale = real(training, "scale", 1);
+    t->schedule.best = real(training, "best", INFINITY);
+    t->schedule.bad = whole(training, "bad");
+    t->eval_step = 0;
+    takt_session_destroy(t->step.session);
+    t->step.session = NULL;
+}
+
+takt_status takt_trainer_load(takt_trainer *t, const char *path, const char **note)
+{
+    takt_model *from;
+    takt_arena arena;
+    const takt_json *training = NULL;
+    TAKT_TRY(takt_model_load(t->ctx, path, NULL, &from));
+    takt_arena_init(&arena, t->ctx);
+    takt_status status = read_lineage(t, path, from, &arena, &training);
+    if (status == TAKT_OK)
+        status = compare_slots(t, path, from);
+    if (status == TAKT_OK) {
+        const takt_json *text = takt_json_get(training, "note");
+        const char *words = text != NULL && text->kind == TAKT_JSON_STRING ? text->text : "";
+        t->loaded_note = takt_arena_text(&t->arena, words, strlen(words));
+        status = t->loaded_note != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    }
+    if (status == TAKT_OK) {
+        take(t, from, training);
+        if (note != NULL)
+            *note = t->loaded_note;
+    }
+    takt_arena_deinit(&arena);
+    takt_model_destroy(from);
+    return status;
+}

@@ -1,0 +1,381 @@
+/* data.c - data sets: opening them and taking samples out of them. */
+#include <takt/data.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "api/model.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/options.h"
+#include "io/file.h"
+#include "train/data/data.h"
+
+struct takt_data {
+    takt_data_set set;
+    takt_data_options options;
+    takt_desc desc[TAKT_DATA_FIELDS + 1];
+    size_t fields;
+};
+
+/* ---- files ---- */
+
+static takt_status read_with(takt_data_set *set, const takt_data_file *file)
+{
+    for (size_t i = 0; takt_data_readers[i] != NULL; i++)
+        if (takt_data_readers[i]->recognises(file)) {
+            set->format = takt_data_readers[i]->name;
+            return takt_data_readers[i]->read(set, file);
+        }
+    takt_data_fail(set, file, "this is no data set that Takt knows");
+    return takt_fail_hint(set->ctx, "it reads IDX, CIFAR, npy, npz, csv and text, also gzipped");
+}
+
+static takt_status read_file(takt_data *d, const char *path)
+{
+    takt_ctx *ctx = d->set.ctx;
+    void *bytes, *plain = NULL;
+    size_t length, plain_length = 0;
+    TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
+    takt_status status = TAKT_OK;
+    const bool is_gzip = takt_is_gzip(bytes, length);
+    if (is_gzip)
+        status = takt_gunzip(ctx, path, bytes, length, &plain, &plain_length);
+    const takt_data_file file = {.path = path,
+                                 .bytes = is_gzip ? plain : bytes,
+                                 .length = is_gzip ? plain_length : length,
+                                 .label = d->options.label,
+                                 .window = d->options.window > 0 ? d->options.window : 64};
+    if (status == TAKT_OK)
+        status = read_with(&d->set, &file);
+    if (plain != NULL)
+        takt_mem_put(ctx, plain, plain_length > 0 ? plain_length : 1);
+    takt_mem_put(ctx, bytes, length);
+    return status;
+}
+
+static bool exists(takt_ctx *ctx, const char *path)
+{
+    takt_file *file;
+    if (ctx->files.open_read(ctx->files.user, path, &file) != 0)
+        return false;
+    ctx->files.close(ctx->files.user, file);
+    return true;
+}
+
+/* A file of a known data set in a folder, as it is or compressed. */
+static takt_status read_part(takt_data *d, const char *folder, const char *name, bool *found)
+{
+    static const char *const endings[] = {"", ".gz"};
+    takt_text path;
+    takt_status status = TAKT_OK;
+    *found = false;
+    for (size_t i = 0; i < 2 && !*found && status == TAKT_OK; i++) {
+        takt_text_init(&path, d->set.ctx);
+        takt_text_add(&path, "%s/%s%s", folder, name, endings[i]);
+        status = path.status;
+        if (status == TAKT_OK && exists(d->set.ctx, takt_text_get(&path))) {
+            *found = true;
+            status = read_file(d, takt_text_get(&path));
+        }
+        takt_text_deinit(&path);
+    }
+    return status;
+}
+
+/* The files that data sets are distributed as. */
+static takt_status read_folder(takt_data *d, const char *folder, bool *found)
+{
+    static const char *const train[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                                        "train-images.idx3-ubyte", "train-labels.idx1-ubyte",
+                                        "train.npz", "train.csv", "train.txt", "data_batch_1.bin"};
+    static const char *const test[] = {"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte",
+                                       "t10k-images.idx3-ubyte", "t10k-labels.idx1-ubyte",
+                                       "test.npz", "test.csv", "test.txt", "test_batch.bin"};
+    const bool is_test = d->options.split != NULL && strcmp(d->options.split, "test") == 0;
+    *found = false;
+    for (size_t i = 0; i < sizeof train / sizeof *train; i++) {
+        bool one;
+        TAKT_TRY(read_part(d, folder, is_test ? test[i] : train[i], &one));
+        *found = *found || one;
+    }
+    return TAKT_OK;
+}
+
+/* ---- opening ---- */
+
+static takt_status describe_field(takt_data *d, const char *name, const takt_tensor *t)
+{
+    takt_desc *desc = &d->desc[d->fields++];
+    *desc = (takt_desc){.name = name, .dtype = t->type.dtype, .rank = t->type.rank};
+    for (int i = 0; i < desc->rank; i++)
+        desc->dims[i] = t->type.dim[i];
+    desc->dims[0] = (int64_t)d->set.samples;
+    if (d->set.window > 0) {
+        desc->rank = 2;
+        desc->dims[1] = d->set.window;
+    }
+    return TAKT_OK;
+}
+
+static int64_t class_count(const takt_field *field)
+{
+    int64_t most = -1;
+    const takt_tensor *t = &field->tensor;
+    if (takt_dtype_is_float(t->type.dtype) || t->type.rank != 1)
+        return 0;
+    for (size_t i = 0; i < takt_tensor_count(t); i++) {
+        const int64_t label = takt_dtype_get_i(t->type.dtype, takt_tensor_data(t), i);
+        if (label < 0)
+            return 0;
+        most = label > most ? label : most;
+    }
+    return most + 1;
+}
+
+static takt_status check_fields(takt_data *d, const char *path)
+{
+    takt_data_set *set = &d->set;
+    if (set->count == 0)
+        return takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s holds no samples", path);
+    set->samples = (uint64_t)set->field[0].tensor.type.dim[0];
+    for (size_t i = 1; i < set->count; i++)
+        if ((uint64_t)set->field[i].tensor.type.dim[0] != set->samples)
+            return takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: %s has %llu samples, %s has %lld",
+                             path, set->field[0].name, (unsigned long long)set->samples,
+                             set->field[i].name,
+                             (long long)set->field[i].tensor.type.dim[0]);
+    if (set->window > 0)
+        set->samples = (set->samples - 1) / (uint64_t)set->window;
+    if (d->options.limit > 0 && d->options.limit < set->samples)
+        set->samples = d->options.limit;
+    if (set->samples == 0)
+        return takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s holds no samples", path);
+    for (size_t i = 0; i < set->count; i++) {
+        TAKT_TRY(describe_field(d, set->field[i].name, &set->field[i].tensor));
+        if (strcmp(set->field[i].name, "labels") == 0)
+            set->classes = class_count(&set->field[i]);
+    }
+    return set->window > 0 ? describe_field(d, "labels", &set->field[0].tensor) : TAKT_OK;
+}
+
+static takt_status open_path(takt_data *d, const char *path)
+{
+    bool found = false;
+    if (!exists(d->set.ctx, path)) {
+        TAKT_TRY(read_folder(d, path, &found));
+        if (!found)
+            TAKT_TRY(read_file(d, path)); /* says what is wrong with it */
+    } else {
+        TAKT_TRY(read_file(d, path));
+    }
+    return check_fields(d, path);
+}
+
+takt_status takt_data_open(takt_ctx *ctx, const char *path, const takt_data_options *options,
+                           takt_data **data)
+{
+    void *block;
+    takt_data_options own;
+    *data = NULL;
+    if (path == NULL)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_data_open: path is NULL");
+    TAKT_TRY(takt_options_read(ctx, "takt_data_options", options, &own, sizeof own));
+    if (own.split != NULL && strcmp(own.split, "train") != 0 && strcmp(own.split, "test") != 0)
+        return takt_fail(ctx, TAKT_E_OPTION, "a split is train or test, not %s", own.split);
+    TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_data), "data set", &block));
+    takt_data *d = block;
+    d->set.ctx = ctx;
+    d->options = own;
+    takt_arena_init(&d->set.arena, ctx);
+    const takt_status status = open_path(d, path);
+    if (status == TAKT_OK)
+        *data = d;
+    else
+        takt_data_destroy(d);
+    return status;
+}
+
+void takt_data_destroy(takt_data *d)
+{
+    if (d == NULL)
+        return;
+    takt_ctx *ctx = d->set.ctx;
+    takt_data_set_deinit(&d->set);
+    takt_mem_put(ctx, d, sizeof *d);
+}
+
+/* ---- reading ---- */
+
+uint64_t takt_data_count(const takt_data *d)
+{
+    return d->set.samples;
+}
+
+size_t takt_data_field_count(const takt_data *d)
+{
+    return d->fields;
+}
+
+const takt_desc *takt_data_field(const takt_data *d, size_t index)
+{
+    return index < d->fields ? &d->desc[index] : NULL;
+}
+
+int64_t takt_data_classes(const takt_data *d)
+{
+    return d->set.classes;
+}
+
+uint64_t takt_shuffle(uint64_t count, uint64_t seed, uint64_t epoch, uint64_t position)
+{
+    return position < count ? takt_permute(position, count, seed, epoch) : position;
+}
+
+/* Where a field's samples lie: elements of a sample, and from one to the next. */
+typedef struct place {
+    const takt_tensor *tensor;
+    size_t first, size, stride;
+} place;
+
+static bool find(const takt_data *d, const char *name, place *p)
+{
+    const bool is_window = d->set.window > 0;
+    for (size_t i = 0; i < d->set.count; i++) {
+        const takt_tensor *t = &d->set.field[i].tensor;
+        if (strcmp(d->set.field[i].name, name) != 0)
+            continue;
+        const size_t size = is_window ? (size_t)d->set.window
+                                      : takt_tensor_count(t) / (size_t)t->type.dim[0];
+        *p = (place){t, 0, size, size};
+        return true;
+    }
+    if (!is_window || strcmp(name, "labels") != 0)
+        return false;
+    *p = (place){&d->set.field[0].tensor, 1, (size_t)d->set.window, (size_t)d->set.window};
+    return true;
+}
+
+static void convert(const takt_data *d, const place *p, size_t row, const takt_tensor_view *to,
+                    size_t at)
+{
+    const takt_dtype from = p->tensor->type.dtype;
+    const void *data = takt_tensor_data(p->tensor);
+    const takt_data_options *o = &d->options;
+    const double scale = o->scale != 0 ? o->scale : from == TAKT_U8 ? 1.0 / 255 : 1;
+    const double deviation = o->deviation != 0 ? o->deviation : 1;
+    const size_t first = p->first + row * p->stride;
+    const bool is_float = takt_dtype_is_float(to->dtype);
+    for (size_t i = 0; i < p->size; i++) {
+        if (!is_float) {
+            const int64_t value = takt_dtype_is_float(from)
+                                      ? (int64_t)takt_dtype_get_f(from, data, first + i)
+                                      : takt_dtype_get_i(from, data, first + i);
+            takt_dtype_put_i(to->dtype, to->data, at + i, value);
+            continue;
+        }
+        double value = takt_dtype_is_float(from) ? takt_dtype_get_f(from, data, first + i)
+                                                 : (double)takt_dtype_get_i(from, data, first + i);
+        value = (value * scale - o->mean) / deviation;
+        takt_dtype_put_f(to->dtype, to->data, at + i, takt_dtype_round(to->dtype, value));
+    }
+}
+
+takt_status takt_data_take(const takt_data *d, const char *field, const uint64_t *rows,
+                           size_t count, const takt_tensor_view *to)
+{
+    place p;
+    size_t size = 1;
+    takt_ctx *ctx = d->set.ctx;
+    if (!find(d, field, &p))
+        return takt_fail(ctx, TAKT_E_NAME, "the data set has no field called %s", field);
+    for (int i = 1; i < to->rank; i++)
+        size *= (size_t)to->dims[i];
+    if (to->data == NULL || to->rank < 1 || (size_t)to->dims[0] != count || size != p.size)
+        return takt_fail(ctx, TAKT_E_TRAIN_DATA,
+                         "%s: a sample has %zu elements, the model takes %zu", field, p.size, size);
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i] >= d->set.samples)
+            return takt_fail(ctx, TAKT_E_ARGUMENT, "there is no sample %llu: there are %llu",
+                             (unsigned long long)rows[i], (unsigned long long)d->set.samples);
+        convert(d, &p, (size_t)rows[i], to, i * p.size);
+    }
+    return TAKT_OK;
+}
+
+/* ---- for people ---- */
+
+static void moments(const takt_data *d, const char *name, double *mean, double *deviation)
+{
+    place p = {0};
+    double sum = 0, squares = 0, count = 0;
+    (void)find(d, name, &p);
+    const takt_dtype dtype = p.tensor->type.dtype;
+    const void *data = takt_tensor_data(p.tensor);
+    for (uint64_t row = 0; row < d->set.samples; row++)
+        for (size_t i = 0; i < p.size; i++) {
+            const size_t at = p.first + (size_t)row * p.stride + i;
+            const double v = takt_dtype_is_float(dtype) ? takt_dtype_get_f(dtype, data, at)
+                                                        : (double)takt_dtype_get_i(dtype, data, at);
+            sum += v;
+            squares += v * v;
+            count++;
+        }
+    *mean = sum / count;
+    *deviation = sqrt(fmax(0, squares / count - *mean * *mean));
+}
+
+static void write_field(const takt_data *d, const takt_desc *f, takt_text *text,
+                        takt_json_writer *json)
+{
+    double mean, deviation;
+    moments(d, f->name, &mean, &deviation);
+    if (json != NULL) {
+        takt_json_open(json, '{');
+        takt_json_put_string(json, "name", f->name);
+        takt_json_put_string(json, "dtype", takt_dtype_name(f->dtype));
+        takt_json_put_open(json, "shape", '[');
+        for (int i = 1; i < f->rank; i++)
+            takt_json_integer(json, f->dims[i]);
+        takt_json_close(json, ']');
+        takt_json_put_number(json, "mean", mean);
+        takt_json_put_number(json, "deviation", deviation);
+        takt_json_close(json, '}');
+        return;
+    }
+    takt_text_add(text, "  %-8s %s[", f->name, takt_dtype_name(f->dtype));
+    for (int i = 1; i < f->rank; i++)
+        takt_text_add(text, "%s%lld", i > 1 ? ", " : "", (long long)f->dims[i]);
+    takt_text_add(text, "] a sample, mean %.4g, deviation %.4g\n", mean, deviation);
+}
+
+takt_status takt_data_describe(const takt_data *d, takt_format format, takt_sink_fn *sink,
+                               void *user)
+{
+    takt_text text;
+    takt_json_writer json;
+    const bool is_json = format == TAKT_FORMAT_JSON;
+    takt_text_init(&text, d->set.ctx);
+    takt_json_begin(&json, &text, true);
+    if (is_json) {
+        takt_json_open(&json, '{');
+        takt_json_put_string(&json, "format", d->set.format);
+        takt_json_put_unsigned(&json, "samples", d->set.samples);
+        takt_json_put_integer(&json, "classes", d->set.classes);
+        takt_json_put_open(&json, "fields", '[');
+    } else {
+        takt_text_add(&text, "%llu samples (%s)", (unsigned long long)d->set.samples,
+                      d->set.format);
+        if (d->set.classes > 0)
+            takt_text_add(&text, ", %lld classes", (long long)d->set.classes);
+        takt_text_add(&text, "\n");
+    }
+    for (size_t i = 0; i < d->fields; i++)
+        write_field(d, &d->desc[i], &text, is_json ? &json : NULL);
+    if (is_json) {
+        takt_json_close(&json, ']');
+        takt_json_close(&json, '}');
+        takt_text_add(&text, "\n");
+    }
+    return takt_sink_text(d->set.ctx, &text, sink, user);
+}

@@ -1,0 +1,58 @@
+/* trainer.h - what a trainer holds. */
+#ifndef TAKT_API_TRAIN_TRAINER_H
+#define TAKT_API_TRAIN_TRAINER_H
+
+#include <takt/train.h>
+
+#include "api/model.h"
+#include "train/schedule.h"
+#include "train/step.h"
+
+/* A model with the session that runs it, for the sizes of the last batch. */
+typedef struct takt_train_run {
+    takt_model *model;
+    takt_session *session; /* NULL: none so far */
+    takt_text sizes;       /* of the session: "batch=64" */
+} takt_train_run;
+
+struct takt_trainer {
+    takt_ctx *ctx;
+    const takt_model *model; /* borrowed */
+    takt_arena arena;
+    takt_step_spec spec;
+    takt_step_notes notes;
+    takt_tensor class_weights;
+    takt_schedule schedule;
+    double rate;
+    int64_t shards;
+    uint64_t seed, steps;
+    takt_plan_options plan;
+    takt_train_run step, eval;
+    uint64_t eval_step; /* steps + 1 when weights were last given to `eval`; 0: never */
+    const char *note;
+    char *loaded_note; /* of the last checkpoint, in the arena; or NULL */
+};
+
+/* Rows [first, first + rows) of a batch; rows 0: all of it. */
+typedef struct takt_rows {
+    int64_t first, rows;
+} takt_rows;
+
+/* How many samples a batch has, by the first of the model's inputs that has a batch axis. */
+TAKT_MUST_USE takt_status takt_batch_samples(const takt_trainer *t, const takt_named_view *batch,
+                                             size_t count, int64_t *samples);
+/* Gives `run` a session for these rows of the batch and binds them. */
+TAKT_MUST_USE takt_status takt_train_bind(takt_trainer *t, takt_train_run *run,
+                                          const takt_named_view *batch, size_t count,
+                                          takt_rows rows);
+/* "batch=64,seq=16" for these rows of the batch. */
+TAKT_MUST_USE takt_status takt_batch_sizes(const takt_trainer *t, const takt_model *model,
+                                           const takt_named_view *batch, size_t count,
+                                           takt_rows rows, takt_text *sizes);
+/* The session's own memory of an input or output; NULL if there is none of that name. */
+void *takt_train_input(takt_train_run *run, const char *name);
+const void *takt_train_output(takt_train_run *run, const char *name);
+/* The present value of a slot of the step graph; NULL if it has none. */
+const takt_tensor *takt_train_slot(const takt_trainer *t, const char *name);
+
+#endif

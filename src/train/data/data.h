@@ -1,0 +1,67 @@
+/* data.h - readers of data sets: bytes to fields of samples. */
+#ifndef TAKT_TRAIN_DATA_DATA_H
+#define TAKT_TRAIN_DATA_DATA_H
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "ir/tensor.h"
+
+enum { TAKT_DATA_FIELDS = 16 };
+
+typedef struct takt_field {
+    const char *name;
+    takt_tensor tensor; /* dim[0]: samples */
+} takt_field;
+
+/* What a reader fills in. A text has overlapping samples, so that its field is not a tensor of
+ * them: sample i begins at element i * stride. */
+typedef struct takt_data_set {
+    takt_ctx *ctx;
+    takt_arena arena;
+    takt_field field[TAKT_DATA_FIELDS];
+    size_t count;
+    uint64_t samples;
+    int64_t window; /* of a text: elements of a sample; 0: samples lie one after the other */
+    int64_t classes;
+    const char *format;
+} takt_data_set;
+
+/* One file, decompressed. */
+typedef struct takt_data_file {
+    const char *path;
+    const uint8_t *bytes;
+    size_t length;
+    bool is_test;       /* the other part of a data set in several files */
+    const char *label;  /* of a table, or NULL */
+    int64_t window;     /* of a text */
+} takt_data_file;
+
+typedef struct takt_data_reader {
+    const char *name, *summary;
+    bool (*recognises)(const takt_data_file *file);
+    takt_status (*read)(takt_data_set *set, const takt_data_file *file);
+} takt_data_reader;
+
+/* In the order in which they are asked; ends with NULL. */
+extern const takt_data_reader *const takt_data_readers[];
+extern const takt_data_reader takt_data_idx, takt_data_cifar, takt_data_npy, takt_data_npz,
+    takt_data_csv, takt_data_text;
+
+/* "PATH: sentence", as TAKT_E_TRAIN_DATA. */
+takt_status takt_data_fail(takt_data_set *set, const takt_data_file *file, const char *format, ...)
+    TAKT_PRINTF(3, 4);
+/* A new field of that type, not filled in. */
+TAKT_MUST_USE takt_status takt_data_add(takt_data_set *set, const takt_data_file *file,
+                                        const char *name, const takt_type *type, takt_tensor **out);
+void takt_data_set_deinit(takt_data_set *set);
+
+/* A .gz file's contents in memory of the context's; TAKT_E_TRAIN_DATA if it is damaged. The bytes
+ * are at most limits.file_bytes. */
+bool takt_is_gzip(const uint8_t *bytes, size_t length);
+TAKT_MUST_USE takt_status takt_gunzip(takt_ctx *ctx, const char *path, const uint8_t *bytes,
+                                      size_t length, void **out, size_t *out_length);
+
+/* Position -> sample, a permutation of 0 … count - 1 for every key. */
+uint64_t takt_permute(uint64_t position, uint64_t count, uint64_t seed, uint64_t epoch);
+
+#endif

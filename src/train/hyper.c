@@ -1,0 +1,74 @@
+/* hyper.c - the numbers of an optimiser, loss or schedule, as the user writes them. */
+#include "train/hyper.h"
+
+#include <string.h>
+
+#include "base/near.h"
+#include "base/number.h"
+
+size_t takt_hyper_name(const char *text)
+{
+    return strcspn(text, ":");
+}
+
+static takt_status set(takt_ctx *ctx, const char *owner, const takt_hyper *h, const char *value,
+                       size_t length, double *to)
+{
+    *to = 1;
+    if (value != NULL && !takt_number_read(value, length, to))
+        return takt_fail(ctx, TAKT_E_OPTION, "%s: %s=%.*s is not a number", owner, h->name,
+                         (int)length, value);
+    if (!(*to >= h->low && *to <= h->high))
+        return takt_fail(ctx, TAKT_E_OPTION, "%s: %s must be from %g to %g, not %g", owner, h->name,
+                         h->low, h->high, *to);
+    return TAKT_OK;
+}
+
+static takt_status unknown(takt_ctx *ctx, const char *owner, const takt_hyper *hyper, size_t count,
+                           const char *name, size_t length)
+{
+    char wanted[64] = {0};
+    memcpy(wanted, name, length < sizeof wanted ? length : sizeof wanted - 1);
+    takt_nearest near = takt_nearest_to(wanted);
+    for (size_t i = 0; i < count && hyper[i].name != NULL; i++)
+        takt_nearest_try(&near, hyper[i].name);
+    takt_fail(ctx, TAKT_E_OPTION, "%s has no number called %s", owner, wanted);
+    if (near.best == NULL && hyper[0].name != NULL)
+        near.best = hyper[0].name;
+    return near.best != NULL ? takt_fail_hint(ctx, "did you mean %s?", near.best)
+                             : takt_fail_hint(ctx, "%s takes no numbers", owner);
+}
+
+takt_status takt_hyper_read(takt_ctx *ctx, const char *owner, const takt_hyper *hyper, size_t count,
+                            const char *text, double *values)
+{
+    const size_t named = takt_hyper_name(text);
+    for (size_t i = 0; i < count; i++)
+        values[i] = hyper[i].fallback;
+    for (const char *at = text + named + (text[named] == ':'); *at != '\0';) {
+        const size_t length = strcspn(at, ","), name = strcspn(at, "=,");
+        const char *value = at[name] == '=' ? at + name + 1 : NULL;
+        size_t i = 0;
+        while (i < count && hyper[i].name != NULL &&
+               (strlen(hyper[i].name) != name || memcmp(hyper[i].name, at, name) != 0))
+            i++;
+        if (i == count || hyper[i].name == NULL)
+            return unknown(ctx, owner, hyper, count, at, name);
+        TAKT_TRY(set(ctx, owner, &hyper[i], value, length - name - 1, &values[i]));
+        at += length + (at[length] == ',');
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_hyper_unknown(takt_ctx *ctx, const char *what, const char *text,
+                               const char *(*name_at)(size_t index))
+{
+    char wanted[64] = {0};
+    const size_t length = takt_hyper_name(text);
+    memcpy(wanted, text, length < sizeof wanted ? length : sizeof wanted - 1);
+    takt_nearest near = takt_nearest_to(wanted);
+    for (size_t i = 0; name_at(i) != NULL; i++)
+        takt_nearest_try(&near, name_at(i));
+    takt_fail(ctx, TAKT_E_NAME, "there is no %s called %s", what, wanted);
+    return takt_fail_hint(ctx, "did you mean %s?", near.best != NULL ? near.best : name_at(0));
+}

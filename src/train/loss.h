@@ -1,0 +1,59 @@
+/* loss.h - what training makes small.
+ *
+ * A loss is a record in a file of its own, train/loss/<name>.c. It appends the *sum* of the losses
+ * of all samples and how many of them count: the division comes once, behind the last micro-batch,
+ * so that ignored labels and a short last batch weigh what they should.
+ */
+#ifndef TAKT_TRAIN_LOSS_H
+#define TAKT_TRAIN_LOSS_H
+
+#include "op/ops.h"
+#include "train/hyper.h"
+
+enum { TAKT_LOSS_HYPERS = 4 };
+
+typedef struct takt_loss_site {
+    takt_graph *g;
+    const double *hyper;
+    takt_id output;  /* of the model, behind the activation that was taken off */
+    takt_id labels;  /* the input that the loss asked for */
+    takt_id weights; /* f32, one per class, or TAKT_NONE */
+    takt_id sum, count; /* results: f32 scalars */
+    takt_id hits;       /* result: how many samples are right, or TAKT_NONE */
+} takt_loss_site;
+
+typedef struct takt_loss {
+    const char *name, *summary;
+    takt_hyper hyper[TAKT_LOSS_HYPERS];
+    /* An activation at the end of the model that belongs to the loss, or NULL. */
+    const takt_op *activation;
+    bool takes_weights; /* class weights mean something */
+    /* The type of the labels; `type` comes in as that of the output. */
+    void (*labels)(takt_type *type);
+    void (*build)(takt_loss_site *site);
+} takt_loss;
+
+extern const takt_loss *const takt_losses[]; /* ends with NULL */
+
+/* "cross_entropy" or "huber:delta=0.5". */
+TAKT_MUST_USE takt_status takt_loss_parse(takt_ctx *ctx, const char *text, const takt_loss **loss,
+                                          double hyper[static TAKT_LOSS_HYPERS]);
+
+/* ---- shared by losses ---- */
+
+/* Labels of the output's type, and class numbers without its last axis. */
+void takt_labels_alike(takt_type *type);
+void takt_labels_of_classes(takt_type *type);
+/* The sum of all elements, and their number, as the site's results. */
+void takt_loss_sum(takt_loss_site *site, takt_id each);
+/* x summed over everything. */
+takt_id takt_sum_all(takt_graph *g, takt_id x);
+/* How many elements x has, f32. */
+takt_id takt_count_all(takt_graph *g, takt_id x);
+/* Sets `hits`: rows of the output whose greatest element is at the label. */
+void takt_loss_hits(takt_loss_site *site);
+/* A loss op with its `reduction=none`. */
+takt_id takt_loss_each(takt_loss_site *site, const takt_op *op, size_t count,
+                       const takt_named_attr *attrs);
+
+#endif

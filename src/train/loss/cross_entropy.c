@@ -1,0 +1,55 @@
+/* cross_entropy.c - classes by softmax: minus the logarithm of the right one's probability. */
+#include "train/loss.h"
+
+#include "op/util/formula.h"
+
+enum { SMOOTHING, IGNORE };
+
+/* Each row's loss times the weight of its class; the divisor is the sum of these weights. */
+static void weigh(takt_loss_site *site, takt_id each, takt_id counts)
+{
+    takt_graph *g = site->g;
+    const takt_id zero = takt_scalar_like(g, site->labels, 0);
+    const takt_id labels =
+        counts == TAKT_NONE ? site->labels : takt_select(g, counts, site->labels, zero);
+    const takt_id in[2] = {site->weights, labels};
+    const takt_named_attr axis = {"axis", takt_attr_i64(0)};
+    takt_id weight = takt_graph_call(g, &takt_op_gather, 2, in, 1, &axis);
+    if (counts != TAKT_NONE)
+        weight = takt_keep_where(g, counts, weight);
+    site->sum = takt_sum_all(g, takt_mul(g, takt_cast(g, each, TAKT_F32), weight));
+    site->count = takt_sum_all(g, weight);
+}
+
+static void build(takt_loss_site *site)
+{
+    takt_graph *g = site->g;
+    const int64_t ignored = (int64_t)site->hyper[IGNORE];
+    const bool ignores = ignored != INT64_MIN;
+    const takt_named_attr attrs[2] = {{"smoothing", takt_attr_f64(site->hyper[SMOOTHING])},
+                                      {"ignore", takt_attr_i64(ignored)}};
+    const takt_id each = takt_loss_each(site, &takt_op_cross_entropy, ignores ? 2 : 1, attrs);
+    const takt_id unwanted = takt_scalar_like(g, site->labels, (double)ignored);
+    const takt_id counts =
+        ignores ? takt_binary(g, &takt_op_ne, site->labels, unwanted) : TAKT_NONE;
+    if (site->weights != TAKT_NONE) {
+        weigh(site, each, counts);
+    } else {
+        takt_loss_sum(site, each);
+        if (ignores)
+            site->count = takt_sum_all(g, counts);
+    }
+    takt_loss_hits(site);
+}
+
+const takt_loss takt_loss_cross_entropy = {
+    .name = "cross_entropy",
+    .summary = "class numbers: minus the logarithm of the softmax at the label",
+    .hyper = {[SMOOTHING] = {"smoothing", 0, 0, 1, "part of the target spread over all classes"},
+              [IGNORE] = {"ignore", (double)INT64_MIN, (double)INT64_MIN, 1e15,
+                          "label that does not count"}},
+    .activation = &takt_op_softmax,
+    .takes_weights = true,
+    .labels = takt_labels_of_classes,
+    .build = build,
+};

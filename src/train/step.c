@@ -1,0 +1,413 @@
+/* step.c - a training step as one graph. */
+#include "train/step.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "grad/grad.h"
+#include "grad/reverse.h"
+#include "op/util/formula.h"
+
+/* A parameter that is trained. */
+typedef struct param {
+    const char *name;
+    takt_id weight, grad;
+} param;
+
+typedef struct builder {
+    takt_graph *g;
+    const takt_step_spec *spec;
+    takt_step_notes *notes;
+    takt_loss_site site;
+    takt_port *outputs; /* of the model, by their ids in `g` */
+    size_t output_count;
+    param *params;
+    size_t count;
+    takt_id rate, scalar[TAKT_OPT_SCALARS];
+    takt_id apply; /* TAKT_NONE without accumulation */
+    takt_id is_good; /* the loss is finite: otherwise nothing changes */
+} builder;
+
+/* ---- the loss ---- */
+
+static takt_id find_output(const builder *b, const char *name)
+{
+    for (size_t i = 0; i < b->output_count; i++)
+        if (strcmp(b->outputs[i].name, name) == 0)
+            return b->outputs[i].id;
+    return TAKT_NONE;
+}
+
+/* A mean over the batch counts as many times as there are samples. */
+static takt_status own_loss(builder *b, takt_id loss)
+{
+    takt_graph *g = b->g;
+    if (takt_type_of(g, loss)->rank != 0 || !takt_dtype_is_float(takt_type_of(g, loss)->dtype))
+        return takt_fail(g->ctx, TAKT_E_TRAIN_LOSS, "the output loss is not a scalar float");
+    takt_id count = TAKT_NONE;
+    for (size_t i = 0; i < g->input_count && count == TAKT_NONE; i++) {
+        const takt_type *type = takt_type_of(g, g->inputs[i].id);
+        const takt_named_attr axis = {"axis", takt_attr_i64(0)};
+        if (type->rank > 0)
+            count = takt_cast(g, takt_graph_call(g, &takt_op_dim, 1, &g->inputs[i].id, 1, &axis),
+                              TAKT_F32);
+    }
+    const takt_id wide = takt_cast(g, loss, TAKT_F32);
+    b->site.count = count != TAKT_NONE ? count : takt_scalar_like(g, wide, 1);
+    b->site.sum = takt_mul(g, wide, b->site.count);
+    return g->status;
+}
+
+/* The output without the activation that belongs to the loss. */
+static takt_id without_activation(builder *b, takt_id output)
+{
+    const takt_node *n = takt_node_at(b->g, output);
+    if (b->spec->loss->activation == NULL || n->op != b->spec->loss->activation)
+        return output;
+    if (n->op == &takt_op_softmax) { /* over the last axis, as the loss takes it */
+        const int64_t axis = n->attr[0].i64;
+        if (axis != -1 && axis != n->type[0].rank - 1)
+            return output;
+    }
+    if (b->notes != NULL)
+        b->notes->removed = n->op->name;
+    return n->in[0];
+}
+
+static takt_status labels_for(builder *b, takt_type type)
+{
+    takt_graph *g = b->g;
+    for (size_t i = 0; i < g->input_count; i++)
+        if (strcmp(g->inputs[i].name, TAKT_STEP_LABELS) == 0) {
+            takt_fail(g->ctx, TAKT_E_TRAIN_LOSS, "the model has an input called labels already");
+            return takt_fail_hint(g->ctx, "return the loss as an output called loss instead");
+        }
+    b->spec->loss->labels(&type);
+    b->site.labels = takt_graph_input(g, TAKT_STEP_LABELS, &type);
+    return g->status;
+}
+
+static takt_status append_loss(builder *b)
+{
+    takt_graph *g = b->g;
+    const takt_id own = find_output(b, "loss");
+    b->site = (takt_loss_site){.g = g,
+                               .hyper = b->spec->loss_hyper,
+                               .labels = TAKT_NONE,
+                               .weights = TAKT_NONE,
+                               .hits = TAKT_NONE};
+    if (b->spec->loss == NULL && own == TAKT_NONE) {
+        takt_fail(g->ctx, TAKT_E_TRAIN_LOSS, "the model has no output called loss");
+        return takt_fail_hint(g->ctx, "choose a loss, such as cross_entropy or mse");
+    }
+    if (b->spec->loss == NULL)
+        return own_loss(b, own);
+    if (b->output_count == 0)
+        return takt_fail(g->ctx, TAKT_E_TRAIN_LOSS, "the model has no output to compute a loss of");
+    b->site.output = without_activation(b, b->outputs[0].id);
+    const takt_type type = *takt_type_of(g, b->site.output);
+    if (!takt_dtype_is_float(type.dtype) || type.rank == 0)
+        return takt_fail(g->ctx, TAKT_E_TRAIN_LOSS, "output %s is not a float tensor with a batch",
+                         b->outputs[0].name);
+    TAKT_TRY(labels_for(b, type));
+    if (b->spec->class_weights != NULL)
+        b->site.weights = takt_graph_constant(g, b->spec->class_weights);
+    b->spec->loss->build(&b->site);
+    return g->status;
+}
+
+/* ---- gradients ---- */
+
+static bool is_trained(const builder *b, const takt_slot *slot)
+{
+    return slot->is_trainable && slot->next == TAKT_NONE &&
+           takt_dtype_is_float(slot->type.dtype) &&
+           (b->spec->is_trained == NULL || b->spec->is_trained(b->spec->user, slot->name));
+}
+
+static takt_status list_params(builder *b)
+{
+    takt_graph *g = b->g;
+    b->params = takt_arena_array(&g->arena, g->slot_count + 1, sizeof *b->params);
+    if (b->params == NULL)
+        return TAKT_ERR_MEMORY;
+    size_t frozen = 0;
+    for (size_t i = 0; i < g->slot_count; i++) {
+        if (is_trained(b, &g->slots[i]))
+            b->params[b->count++] =
+                (param){.name = g->slots[i].name, .weight = g->slots[i].value};
+        else
+            frozen += g->slots[i].is_trainable;
+    }
+    if (b->notes != NULL) {
+        b->notes->trained = b->count;
+        b->notes->frozen = frozen;
+    }
+    if (b->count == 0)
+        return takt_fail(g->ctx, TAKT_E_TRAIN_PARAMETERS, "no parameter is left to train");
+    return TAKT_OK;
+}
+
+static takt_status differentiate(builder *b)
+{
+    takt_graph *g = b->g;
+    takt_id *in = takt_arena_array(&g->arena, b->count, sizeof *in);
+    takt_id *result = takt_arena_array(&g->arena, b->count, sizeof *result);
+    if (in == NULL || result == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < b->count; i++)
+        in[i] = b->params[i].weight;
+    const takt_grad_request request = {.out_count = 1,
+                                       .out = &b->site.sum,
+                                       .in_count = b->count,
+                                       .in = in,
+                                       .result = result};
+    TAKT_TRY(takt_grad_append(g, &request));
+    for (size_t i = 0; i < b->count; i++)
+        b->params[i].grad = result[i];
+    return TAKT_OK;
+}
+
+/* ---- state ---- */
+
+static takt_id scalar_input(builder *b, const char *name, takt_dtype dtype)
+{
+    const takt_type type = {.dtype = dtype};
+    return takt_graph_input(b->g, name, &type);
+}
+
+static const char *slot_name(builder *b, const char *prefix, const char *kind, const char *of)
+{
+    const char *name = takt_arena_format(&b->g->arena, "%s%s%s%s", prefix, kind,
+                                         kind[0] != '\0' ? "/" : "", of);
+    if (name == NULL)
+        takt_graph_fail(b->g, TAKT_ERR_MEMORY);
+    return name;
+}
+
+static takt_id new_slot(builder *b, const char *name, const takt_type *type)
+{
+    const takt_init zeros = {.kind = TAKT_INIT_CONSTANT};
+    return name != NULL ? takt_graph_slot(b->g, name, type, &zeros, false) : TAKT_NONE;
+}
+
+/* The value after the step, or the old one where the step must not count. */
+static takt_id guarded(builder *b, takt_id next, takt_id old, bool only_applied)
+{
+    takt_id condition = b->is_good;
+    if (only_applied && b->apply != TAKT_NONE)
+        condition = takt_binary(b->g, &takt_op_and, condition, b->apply);
+    return takt_select(b->g, condition, next, old);
+}
+
+/* Gradients of the shards so far, summed; the run that applies them leaves zeros behind. */
+static takt_id accumulated(builder *b, const char *name, takt_id value)
+{
+    takt_graph *g = b->g;
+    const takt_type type = *takt_type_of(g, value);
+    const char *slot = slot_name(b, TAKT_STEP_GRAD, "", name);
+    const takt_id old = new_slot(b, slot, &type);
+    const takt_id sum = takt_add(g, old, value);
+    const takt_id zero = takt_scalar_like(g, sum, 0);
+    if (slot != NULL)
+        takt_graph_set_next(g, slot, guarded(b, takt_select(g, b->apply, zero, sum), old, false));
+    return sum;
+}
+
+/* ---- clipping ---- */
+
+/* All gradients together have the norm sqrt(sum of squares, in the order of the parameters). */
+static void clip_by_norm(builder *b)
+{
+    takt_graph *g = b->g;
+    takt_id sum = TAKT_NONE;
+    for (size_t i = 0; i < b->count; i++) {
+        const takt_id wide = takt_cast(g, b->params[i].grad, TAKT_F32);
+        const takt_id own = takt_reduce_over(g, &takt_op_reduce_sum_square, wide, NULL, 0, false);
+        sum = sum == TAKT_NONE ? own : takt_add(g, sum, own);
+    }
+    const takt_id norm = takt_unary(g, &takt_op_sqrt, sum);
+    const takt_id limit = takt_scalar_like(g, norm, b->spec->clip_norm);
+    const takt_id ratio = takt_div(g, limit, takt_add_scalar(g, norm, 1e-6));
+    const takt_id factor =
+        takt_binary(g, &takt_op_min, ratio, takt_scalar_like(g, ratio, 1));
+    for (size_t i = 0; i < b->count; i++) {
+        const takt_dtype dtype = takt_type_of(g, b->params[i].grad)->dtype;
+        b->params[i].grad = takt_mul(g, b->params[i].grad, takt_cast(g, factor, dtype));
+    }
+    takt_graph_output(g, TAKT_STEP_NORM, norm);
+}
+
+static void clip_by_value(builder *b)
+{
+    const double limit = b->spec->clip_value;
+    for (size_t i = 0; i < b->count; i++)
+        b->params[i].grad = takt_clamp(b->g, b->params[i].grad, -limit, limit);
+}
+
+/* ---- the update ---- */
+
+static void average(builder *b, const param *p, takt_id next)
+{
+    takt_graph *g = b->g;
+    const takt_type type = *takt_type_of(g, p->weight);
+    const char *name = slot_name(b, TAKT_STEP_EMA, "", p->name);
+    const takt_id old = new_slot(b, name, &type);
+    const takt_id mean = takt_decay_to(g, old, next, b->spec->ema);
+    if (name != NULL)
+        takt_graph_set_next(g, name, guarded(b, mean, old, true));
+}
+
+static void update(builder *b, const param *p)
+{
+    takt_graph *g = b->g;
+    const takt_optimizer *o = b->spec->optimizer;
+    const takt_dtype dtype = takt_type_of(g, p->weight)->dtype;
+    const char *names[TAKT_OPT_SLOTS] = {0};
+    takt_update u = {.g = g,
+                     .hyper = b->spec->hyper,
+                     .rate = takt_cast(g, b->rate, dtype),
+                     .weight = p->weight,
+                     .grad = p->grad};
+    for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++)
+        u.scalar[i] = takt_cast(g, b->scalar[i], dtype);
+    for (size_t i = 0; i < TAKT_OPT_SLOTS; i++) {
+        takt_type type = *takt_type_of(g, p->weight);
+        const char *kind = o->slot(b->spec->hyper, i, &type);
+        if (kind == NULL)
+            break;
+        names[i] = slot_name(b, TAKT_STEP_SLOT, kind, p->name);
+        u.slot[i] = new_slot(b, names[i], &type);
+    }
+    const takt_id next = guarded(b, o->update(&u), p->weight, true);
+    for (size_t i = 0; i < TAKT_OPT_SLOTS && names[i] != NULL; i++)
+        takt_graph_set_next(g, names[i], guarded(b, u.next[i], u.slot[i], true));
+    takt_graph_set_next(g, p->name, next);
+    if (b->spec->ema > 0)
+        average(b, p, next);
+}
+
+static void scalars(builder *b)
+{
+    const takt_optimizer *o = b->spec->optimizer;
+    b->rate = scalar_input(b, TAKT_STEP_RATE, TAKT_F32);
+    for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++) {
+        const char *name = takt_arena_format(&b->g->arena, "train.%s", o->scalars[i]);
+        b->scalar[i] = name != NULL ? scalar_input(b, name, TAKT_F32)
+                                    : takt_graph_fail(b->g, TAKT_ERR_MEMORY);
+    }
+}
+
+/* States of the model itself keep their value when the loss is not finite. */
+static void guard_states(builder *b)
+{
+    for (size_t i = 0; i < b->g->slot_count; i++) {
+        takt_slot *slot = &b->g->slots[i];
+        if (slot->next != TAKT_NONE && slot->next != slot->value)
+            takt_graph_set_next(b->g, slot->name, guarded(b, slot->next, slot->value, false));
+    }
+}
+
+static takt_status append_update(builder *b)
+{
+    takt_graph *g = b->g;
+    const takt_id size = takt_unary(g, &takt_op_abs, b->site.sum);
+    b->is_good = takt_is_below(g, size, 3e38);
+    b->apply = b->spec->accumulates ? scalar_input(b, TAKT_STEP_APPLY, TAKT_BOOL) : TAKT_NONE;
+    guard_states(b);
+    scalars(b);
+    takt_id count = b->site.count;
+    if (b->spec->accumulates) {
+        count = accumulated(b, "count", count);
+        for (size_t i = 0; i < b->count; i++)
+            b->params[i].grad = accumulated(b, b->params[i].name, b->params[i].grad);
+    }
+    for (size_t i = 0; i < b->count; i++) {
+        const takt_dtype dtype = takt_type_of(g, b->params[i].grad)->dtype;
+        b->params[i].grad = takt_div(g, b->params[i].grad, takt_cast(g, count, dtype));
+    }
+    if (b->spec->clip_value > 0)
+        clip_by_value(b);
+    if (b->spec->clip_norm > 0)
+        clip_by_norm(b);
+    for (size_t i = 0; i < b->count; i++)
+        update(b, &b->params[i]);
+    return g->status;
+}
+
+/* ---- the whole ---- */
+
+static takt_status copy_with(builder *b, const takt_graph *model, takt_id *map)
+{
+    takt_graph *g = b->g;
+    TAKT_TRY(takt_graph_begin_copy(model, g, map));
+    TAKT_TRY(takt_grad_copy(model, g, map));
+    b->outputs = takt_arena_array(&g->arena, model->output_count + 1, sizeof *b->outputs);
+    if (b->outputs == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < model->output_count; i++)
+        b->outputs[b->output_count++] =
+            (takt_port){.name = model->outputs[i].name, .id = map[model->outputs[i].id]};
+    for (size_t i = 0; i < model->slot_count; i++)
+        if (model->slots[i].next != TAKT_NONE)
+            takt_graph_set_next(g, model->slots[i].name, map[model->slots[i].next]);
+    return g->status;
+}
+
+static takt_status copy_model(builder *b, const takt_graph *model)
+{
+    void *map;
+    TAKT_TRY(takt_mem_zero(model->ctx, model->count, sizeof(takt_id), "a map of nodes", &map));
+    const takt_status status = copy_with(b, model, map);
+    takt_mem_put(model->ctx, map, model->count * sizeof(takt_id));
+    return status;
+}
+
+static takt_status add_outputs(builder *b)
+{
+    takt_graph_output(b->g, TAKT_STEP_SUM, b->site.sum);
+    takt_graph_output(b->g, TAKT_STEP_COUNT, b->site.count);
+    if (b->site.hits != TAKT_NONE)
+        takt_graph_output(b->g, TAKT_STEP_HITS, b->site.hits);
+    return b->g->status;
+}
+
+static takt_status build(const takt_graph *model, builder *b, bool is_eval)
+{
+    TAKT_TRY(copy_model(b, model));
+    TAKT_TRY(append_loss(b));
+    TAKT_TRY(add_outputs(b));
+    if (is_eval)
+        return TAKT_OK;
+    TAKT_TRY(list_params(b));
+    TAKT_TRY(differentiate(b));
+    return append_update(b);
+}
+
+static takt_status make(const takt_graph *model, builder *b, bool is_eval, takt_graph **out)
+{
+    *out = NULL;
+    TAKT_TRY(takt_graph_create(model->ctx, model, &b->g));
+    const takt_status status = build(model, b, is_eval);
+    if (status == TAKT_OK)
+        *out = b->g;
+    else
+        takt_graph_destroy(b->g);
+    return status;
+}
+
+takt_status takt_step_build(const takt_graph *model, const takt_step_spec *spec,
+                            takt_step_notes *notes, takt_graph **step)
+{
+    builder b = {.spec = spec, .notes = notes};
+    if (notes != NULL)
+        *notes = (takt_step_notes){0};
+    return make(model, &b, false, step);
+}
+
+takt_status takt_step_build_eval(const takt_graph *model, const takt_step_spec *spec,
+                                 takt_graph **eval)
+{
+    builder b = {.spec = spec};
+    return make(model, &b, true, eval);
+}

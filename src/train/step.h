@@ -1,0 +1,63 @@
+/* step.h - a training step as one graph: forward, loss, backward, clipping and update.
+ *
+ * The step graph is the model's graph with the loss and its gradients appended. Parameters become
+ * state whose next value is the update; optimiser slots are further state. What the trainer gives
+ * at every step are inputs called "train.*".
+ *
+ * A batch may be cut into shards that run one after the other. Gradients are summed in shard
+ * order and applied by the run whose input train.apply is true, so that the result depends on the
+ * shards, not on how they are grouped into micro-batches.
+ */
+#ifndef TAKT_TRAIN_STEP_H
+#define TAKT_TRAIN_STEP_H
+
+#include "train/loss.h"
+#include "train/optimizer.h"
+
+/* Inputs of a step graph, each only if something reads it. */
+#define TAKT_STEP_LABELS "labels"
+#define TAKT_STEP_RATE "train.rate"   /* f32 */
+#define TAKT_STEP_APPLY "train.apply" /* bool; with accumulation only */
+#define TAKT_STEP_SEED "train.seed"   /* u64: of dropout */
+#define TAKT_STEP_STEP "train.step"   /* u64: of dropout */
+#define TAKT_STEP_FIRST "train.first" /* u64: place of the first sample in the whole batch */
+
+/* Outputs of a step graph. */
+#define TAKT_STEP_SUM "train.loss_sum"
+#define TAKT_STEP_COUNT "train.count"
+#define TAKT_STEP_HITS "train.hits" /* if the loss has a notion of right and wrong */
+#define TAKT_STEP_NORM "train.norm" /* of the whole gradient; if it is clipped by it */
+
+/* Prefixes of the slots that training adds; the parameter's name follows. */
+#define TAKT_STEP_SLOT "optimizer." /* optimizer.mean/dense_0.weight */
+#define TAKT_STEP_GRAD "gradient/"
+#define TAKT_STEP_EMA "ema/"
+
+typedef struct takt_step_spec {
+    const takt_loss *loss; /* NULL: the model's own output called "loss" */
+    double loss_hyper[TAKT_LOSS_HYPERS];
+    const takt_tensor *class_weights; /* f32, or NULL */
+    const takt_optimizer *optimizer;
+    double hyper[TAKT_OPT_HYPERS];
+    double clip_norm, clip_value; /* 0: none */
+    double ema;                   /* decay of the averaged weights; 0: none */
+    bool accumulates;
+    /* Whether a parameter is trained; NULL: all are. */
+    bool (*is_trained)(void *user, const char *name);
+    void *user;
+} takt_step_spec;
+
+/* What was decided while building, for people. */
+typedef struct takt_step_notes {
+    const char *removed; /* the op that was taken off the end of the model, or NULL */
+    size_t trained, frozen; /* parameters by count */
+} takt_step_notes;
+
+/* `*step` is new; the model's graph stays as it is. */
+TAKT_MUST_USE takt_status takt_step_build(const takt_graph *model, const takt_step_spec *spec,
+                                          takt_step_notes *notes, takt_graph **step);
+/* The model with its loss alone, for evaluation: outputs loss_sum, count and hits. */
+TAKT_MUST_USE takt_status takt_step_build_eval(const takt_graph *model, const takt_step_spec *spec,
+                                               takt_graph **eval);
+
+#endif

@@ -1,0 +1,149 @@
+/* train_batch.c - data sets and batches of them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "train.h"
+
+bool tool_real(const takt_tool *t, tool_flag_id id, double low, double high, double *value)
+{
+    const char *text = tool_text_of(t, id);
+    char *end;
+    if (text == NULL)
+        return true;
+    *value = strtod(text, &end);
+    if (end != text && *end == '\0' && *value >= low && *value <= high)
+        return true;
+    tool_usage_error(t, 1003, NULL, "--%s is a number from %g to %g, not %s", tool_flags[id].name,
+                     low, high, text);
+    return false;
+}
+
+takt_data *tool_open_data(takt_tool *t, int *code)
+{
+    const char *path = tool_text_of(t, TAKT_F_DATA);
+    takt_data *data = NULL;
+    const takt_data_options options = {.split = tool_text_of(t, TAKT_F_SPLIT),
+                                       .limit = tool_number_of(t, TAKT_F_SAMPLES, 0),
+                                       .label = tool_text_of(t, TAKT_F_LABEL),
+                                       .window =
+                                           (int64_t)tool_number_of(t, TAKT_F_WINDOW, 0)};
+    if (path == NULL && t->arg_count > 0 && t->verb->arg_max == 1 &&
+        strcmp(t->verb->name, "data") == 0)
+        path = t->args[0];
+    if (path == NULL) {
+        *code = tool_usage_error(t, 1003, "write --data FOLDER", "there is no data to work on");
+        return NULL;
+    }
+    *code = tool_finish(t, takt_data_open(t->ctx, path, &options, &data));
+    return data;
+}
+
+/* ---- batches ---- */
+
+static const takt_desc *field_called(const takt_data *d, const char *name)
+{
+    for (size_t i = 0; i < takt_data_field_count(d); i++)
+        if (strcmp(takt_data_field(d, i)->name, name) == 0)
+            return takt_data_field(d, i);
+    return NULL;
+}
+
+/* A field by the input's name; the first input may also be "x". */
+static const takt_desc *field_for(const takt_data *d, const takt_desc *input, size_t index)
+{
+    const takt_desc *field = field_called(d, input->name);
+    return field == NULL && index == 0 ? field_called(d, "x") : field;
+}
+
+static size_t elements(const takt_desc *d)
+{
+    size_t count = 1;
+    for (int i = 1; i < d->rank; i++)
+        count *= d->dims[i] > 0 ? (size_t)d->dims[i] : 1;
+    return count;
+}
+
+/* Named dimensions behind the batch take the sizes of the field where ranks agree. */
+static bool add(tool_batch *b, takt_ctx *ctx, const char *name, const takt_desc *like,
+                const takt_desc *field, uint64_t room)
+{
+    takt_named_view *v = &b->view[b->count];
+    v->name = name;
+    v->view = (takt_tensor_view){.dtype = like->dtype, .rank = like->rank};
+    size_t size = (size_t)takt_dtype_bits(like->dtype) / 8;
+    for (int i = 0; i < like->rank; i++) {
+        const int64_t own = i == 0 ? (int64_t)room : like->dims[i];
+        v->view.dims[i] = own >= 0 ? own : field->rank == like->rank ? field->dims[i] : 1;
+        size *= (size_t)v->view.dims[i];
+    }
+    snprintf(b->field[b->count], sizeof *b->field, "%s", field->name);
+    v->view.data = takt_alloc(ctx, size > 0 ? size : 1);
+    b->count += v->view.data != NULL;
+    return v->view.data != NULL;
+}
+
+static int missing(takt_tool *t, const takt_desc *input, const takt_data *d)
+{
+    char names[256] = "";
+    for (size_t i = 0; i < takt_data_field_count(d); i++) {
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "",
+                 takt_data_field(d, i)->name);
+    }
+    char hint[320];
+    snprintf(hint, sizeof hint, "its fields are %s", names);
+    return tool_usage_error(t, 7005, hint, "the data has no field for the input %s", input->name);
+}
+
+bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uint64_t room,
+                     int *code, takt_tool *t)
+{
+    const size_t inputs = takt_model_input_count(m);
+    const takt_desc *labels = field_called(d, "labels");
+    bool has_labels = false;
+    *b = (tool_batch){.room = (size_t)room};
+    b->view = calloc(inputs + 1, sizeof *b->view);
+    b->field = calloc(inputs + 1, sizeof *b->field);
+    *code = TAKT_EXIT_OK;
+    bool ok = b->view != NULL && b->field != NULL;
+    for (size_t i = 0; i < inputs && ok; i++) {
+        const takt_desc *input = takt_model_input(m, i), *field = field_for(d, input, i);
+        if (field == NULL) {
+            *code = missing(t, input, d);
+            return false;
+        }
+        has_labels = has_labels || strcmp(input->name, "labels") == 0;
+        ok = add(b, t->ctx, input->name, input, field, room);
+    }
+    if (ok && labels != NULL && !has_labels) {
+        takt_desc like = *labels;
+        const takt_desc *out = takt_model_output_count(m) > 0 ? takt_model_output(m, 0) : labels;
+        const bool is_classes = labels->rank < out->rank || takt_data_classes(d) > 0;
+        like.dtype = is_classes ? TAKT_I64 : out->dtype;
+        if (!is_classes && elements(labels) == elements(out)) {
+            like = *out; /* a vector of targets for a model that returns [batch, 1] */
+        }
+        ok = add(b, t->ctx, "labels", &like, labels, room);
+    }
+    if (!ok)
+        *code = tool_finish(t, TAKT_ERR_MEMORY);
+    return ok;
+}
+
+void tool_batch_free(tool_batch *b)
+{
+    free(b->view);
+    free(b->field);
+}
+
+takt_status tool_batch_fill(tool_batch *b, const takt_data *d, const uint64_t *rows, size_t count)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        b->view[i].view.dims[0] = (int64_t)count;
+        const takt_status status =
+            takt_data_take(d, b->field[i], rows, count, &b->view[i].view);
+        if (status != TAKT_OK)
+            return status;
+    }
+    return TAKT_OK;
+}

@@ -1,0 +1,206 @@
+/* train_loop.c - epochs of steps, with evaluation, log, progress and checkpoints. */
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "signals.h"
+#include "train.h"
+
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signal_number)
+{
+    (void)signal_number;
+    is_interrupted = 1;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Sums over the steps since the epoch began. */
+typedef struct tally {
+    double loss, count, hits, started, waited;
+    uint64_t samples, steps;
+} tally;
+
+/* ---- one batch ---- */
+
+static takt_status fill(tool_training *g, uint64_t first, size_t count, bool in_order,
+                        uint64_t from)
+{
+    uint64_t *rows = malloc((count > 0 ? count : 1) * sizeof *rows);
+    if (rows == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        rows[i] = from + (in_order ? first + i
+                                   : takt_shuffle(g->samples, g->seed, g->epoch, first + i));
+    const takt_status status = tool_batch_fill(&g->batch, g->data, rows, count);
+    free(rows);
+    return status;
+}
+
+takt_status tool_evaluate(tool_training *g, uint64_t first, uint64_t count, double *loss,
+                          double *accuracy)
+{
+    double sum = 0, weight = 0, hits = 0;
+    for (uint64_t at = 0; at < count; at += g->batch.room) {
+        const uint64_t left = count - at;
+        const size_t size = left < g->batch.room ? (size_t)left : g->batch.room;
+        takt_step_result r;
+        takt_status status = fill(g, at, size, true, first);
+        if (status == TAKT_OK)
+            status = takt_trainer_eval(g->trainer, g->batch.view, g->batch.count, &r);
+        if (status != TAKT_OK)
+            return status;
+        sum += r.loss * r.count;
+        weight += r.count;
+        hits += r.hits;
+    }
+    *loss = sum / weight;
+    *accuracy = hits >= 0 ? hits / weight : -1;
+    return TAKT_OK;
+}
+
+/* ---- what people see ---- */
+
+static void log_step(tool_training *g, const takt_step_result *r, double seconds)
+{
+    if (g->log == NULL)
+        return;
+    fprintf(g->log, "{\"step\": %llu, \"epoch\": %llu, \"loss\": %.9g, \"rate\": %.9g",
+            (unsigned long long)r->step, (unsigned long long)g->epoch + 1, r->loss, r->rate);
+    if (r->hits >= 0)
+        fprintf(g->log, ", \"accuracy\": %.9g", r->hits / r->count);
+    if (r->norm >= 0)
+        fprintf(g->log, ", \"norm\": %.9g", r->norm);
+    fprintf(g->log, ", \"ms\": %.4f}\n", seconds * 1e3);
+}
+
+static void bar(const tool_training *g, const tally *sum, uint64_t done)
+{
+    enum { WIDTH = 24 };
+    static double last;
+    const double at = now();
+    if (!isatty(STDERR_FILENO) || tool_on(g->t, TAKT_F_QUIET) || at - last < 0.1)
+        return;
+    last = at;
+    char cells[WIDTH + 1];
+    const uint64_t full = g->steps_per_epoch > 0 ? done * WIDTH / g->steps_per_epoch : WIDTH;
+    for (uint64_t i = 0; i < WIDTH; i++)
+        cells[i] = i < full ? '=' : ' ';
+    cells[WIDTH] = '\0';
+    const double rate = (double)sum->samples / (at - sum->started);
+    const uint64_t left = (g->epochs - g->epoch) * g->steps_per_epoch - done;
+    fprintf(stderr, "\repoch %llu/%llu [%s] loss %.4f  %.0f samples/s  %.0f s left \x1b[K",
+            (unsigned long long)g->epoch + 1, (unsigned long long)g->epochs, cells,
+            sum->count > 0 ? sum->loss / sum->count : 0, rate,
+            (double)left * (at - sum->started) / (double)(sum->steps > 0 ? sum->steps : 1));
+}
+
+static void tell_epoch(const tool_training *g, const tally *sum, double loss, double accuracy)
+{
+    const double seconds = now() - sum->started;
+    if (isatty(STDERR_FILENO) && !tool_on(g->t, TAKT_F_QUIET))
+        fprintf(stderr, "\r\x1b[K");
+    if (tool_on(g->t, TAKT_F_QUIET))
+        return;
+    FILE *to = tool_on(g->t, TAKT_F_JSON) ? stderr : stdout;
+    fprintf(to, "epoch %llu: loss %.6f", (unsigned long long)g->epoch + 1, sum->loss / sum->count);
+    if (sum->hits >= 0)
+        fprintf(to, ", accuracy %.4f", sum->hits / sum->count);
+    if (loss >= 0)
+        fprintf(to, "; validation loss %.6f", loss);
+    if (loss >= 0 && accuracy >= 0)
+        fprintf(to, ", accuracy %.4f", accuracy);
+    fprintf(to, "; %.0f samples/s, %.1f %% of the time waiting for data\n",
+            (double)sum->samples / seconds, 100 * sum->waited / seconds);
+    fflush(to);
+}
+
+/* ---- an epoch ---- */
+
+static takt_status one_step(tool_training *g, tally *sum)
+{
+    takt_step_result r;
+    const uint64_t left = g->samples - g->position;
+    const size_t size = left < g->batch.room ? (size_t)left : g->batch.room;
+    const double start = now();
+    takt_status status = fill(g, g->position, size, tool_on(g->t, TAKT_F_NO_SHUFFLE), 0);
+    sum->waited += now() - start;
+    if (status == TAKT_OK)
+        status = takt_trainer_step(g->trainer, g->batch.view, g->batch.count, &r);
+    if (status != TAKT_OK)
+        return status;
+    log_step(g, &r, now() - start);
+    sum->loss += r.loss * r.count;
+    sum->count += r.count;
+    sum->hits += r.hits;
+    sum->samples += size;
+    sum->steps++;
+    g->position += size;
+    return TAKT_OK;
+}
+
+/* Whether the validation loss has stopped falling for good. */
+static bool gives_up(tool_training *g, double loss)
+{
+    const uint64_t patience = tool_number_of(g->t, TAKT_F_PATIENCE, 0);
+    takt_trainer_observe(g->trainer, loss);
+    g->bad_evaluations = loss < g->best ? 0 : g->bad_evaluations + 1;
+    g->best = loss < g->best ? loss : g->best;
+    return patience > 0 && g->bad_evaluations >= patience;
+}
+
+static takt_status run_epoch(tool_training *g, bool *is_over)
+{
+    tally sum = {.started = now()};
+    const uint64_t every = tool_number_of(g->t, TAKT_F_CHECKPOINT_EVERY, 0);
+    double loss = -1, accuracy = -1;
+    takt_status status = TAKT_OK;
+    while (g->position < g->samples && status == TAKT_OK && !is_interrupted) {
+        status = one_step(g, &sum);
+        bar(g, &sum, g->position / g->batch.room);
+        if (status == TAKT_OK && every > 0 && takt_trainer_steps(g->trainer) % every == 0)
+            status = tool_checkpoint_save(g);
+    }
+    if (status != TAKT_OK || is_interrupted)
+        return status;
+    if (g->held_out > 0) {
+        status = tool_evaluate(g, g->samples, g->held_out, &loss, &accuracy);
+        *is_over = status == TAKT_OK && gives_up(g, loss);
+    }
+    if (status == TAKT_OK && sum.steps > 0)
+        tell_epoch(g, &sum, loss, accuracy);
+    g->epoch++;
+    g->position = 0;
+    return status == TAKT_OK ? tool_checkpoint_save(g) : status;
+}
+
+int tool_train_loop(tool_training *g)
+{
+    tool_signals signals;
+    takt_status status = TAKT_OK;
+    bool is_over = false;
+    is_interrupted = 0;
+    tool_signals_catch(&signals, interrupt);
+    while (g->epoch < g->epochs && status == TAKT_OK && !is_over && !is_interrupted)
+        status = run_epoch(g, &is_over);
+    tool_signals_restore(&signals);
+    if (status != TAKT_OK)
+        return tool_finish(g->t, status);
+    if (!is_interrupted)
+        return TAKT_EXIT_OK;
+    status = tool_checkpoint_save(g);
+    if (status != TAKT_OK)
+        return tool_finish(g->t, status);
+    fprintf(stderr, "\ntakt: interrupted after step %llu%s\n",
+            (unsigned long long)takt_trainer_steps(g->trainer),
+            tool_text_of(g->t, TAKT_F_CHECKPOINT) != NULL ? "; --resume goes on from here" : "");
+    return TAKT_EXIT_INTERRUPTED;
+}

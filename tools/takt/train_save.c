@@ -1,0 +1,93 @@
+/* train_save.c - checkpoints: two generations in a folder, written in turn.
+ *
+ * A generation is replaced as a whole, so whatever interrupts a save leaves the other one, and the
+ * old contents of this one. The newer of those that can be read is where training goes on.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "train.h"
+
+static void path_of(const tool_training *g, int generation, char *to, size_t size)
+{
+    snprintf(to, size, "%s/checkpoint.%d", tool_text_of(g->t, TAKT_F_CHECKPOINT), generation);
+}
+
+takt_status tool_checkpoint_save(tool_training *g)
+{
+    const char *folder = tool_text_of(g->t, TAKT_F_CHECKPOINT);
+    char path[4096], note[256];
+    if (folder == NULL)
+        return TAKT_OK;
+    mkdir(folder, 0777); /* it may be there; the file tells if it cannot be written */
+    path_of(g, g->generation, path, sizeof path);
+    snprintf(note, sizeof note, "%llu %llu %llu %llu %.17g %llu",
+             (unsigned long long)g->epoch, (unsigned long long)g->position,
+             (unsigned long long)g->samples, (unsigned long long)g->batch_size, g->best,
+             (unsigned long long)g->bad_evaluations);
+    const takt_status status = takt_trainer_save(g->trainer, path, note);
+    if (status == TAKT_OK)
+        g->generation = 1 - g->generation;
+    return status;
+}
+
+/* The steps of a generation, or 0 if it cannot be read. */
+static uint64_t steps_of(tool_training *g, int generation, bool *is_there)
+{
+    char path[4096];
+    struct stat facts;
+    const char *note;
+    path_of(g, generation, path, sizeof path);
+    *is_there = stat(path, &facts) == 0;
+    if (!*is_there || takt_trainer_load(g->trainer, path, &note) != TAKT_OK)
+        return 0;
+    return takt_trainer_steps(g->trainer);
+}
+
+static bool take_note(tool_training *g, const char *note)
+{
+    unsigned long long epoch, position, samples, batch, bad;
+    double best;
+    if (sscanf(note, "%llu %llu %llu %llu %lf %llu", &epoch, &position, &samples, &batch, &best,
+               &bad) != 6)
+        return false;
+    if (samples != g->samples || batch != g->batch_size)
+        return false;
+    g->epoch = epoch;
+    g->position = position;
+    g->best = best;
+    g->bad_evaluations = bad;
+    return true;
+}
+
+takt_status tool_checkpoint_load(tool_training *g, bool *found)
+{
+    char path[4096];
+    const char *note = "";
+    bool is_there[2];
+    *found = false;
+    if (tool_text_of(g->t, TAKT_F_CHECKPOINT) == NULL)
+        return TAKT_OK;
+    const uint64_t steps[2] = {steps_of(g, 0, &is_there[0]), steps_of(g, 1, &is_there[1])};
+    if (!is_there[0] && !is_there[1])
+        return TAKT_OK;
+    const int newest = steps[1] > steps[0];
+    path_of(g, newest, path, sizeof path);
+    const takt_status status = takt_trainer_load(g->trainer, path, &note);
+    if (status != TAKT_OK)
+        return status;
+    if (!take_note(g, note)) {
+        tool_usage_error(g->t, 7004, "use the same --data, --limit, --val-split and --batch-size",
+                         "%s belongs to a training on other data or batches", path);
+        return TAKT_ERR_STATE;
+    }
+    if (is_there[1 - newest] && steps[1 - newest] == 0 && !tool_on(g->t, TAKT_F_QUIET))
+        fprintf(stderr, "takt: the other checkpoint cannot be read: training goes on from step "
+                        "%llu\n",
+                (unsigned long long)steps[newest]);
+    g->generation = 1 - newest;
+    *found = true;
+    return TAKT_OK;
+}

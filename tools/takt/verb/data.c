@@ -1,0 +1,24 @@
+/* data.c - what a data set consists of. */
+#include "train.h"
+
+static int run(takt_tool *t)
+{
+    int code;
+    takt_data *data = tool_open_data(t, &code);
+    if (data == NULL)
+        return code;
+    code = tool_finish(t, takt_data_describe(data, tool_format_of(t), tool_to_screen, t));
+    takt_data_destroy(data);
+    return code;
+}
+
+const takt_verb takt_verb_data = {
+    .name = "data",
+    .summary = "samples, types, classes, mean and deviation of a data set",
+    .arguments = "DATA",
+    .arg_min = 1,
+    .arg_max = 1,
+    .example = "takt data examples/iris.csv",
+    .flags = {TAKT_F_SPLIT, TAKT_F_LABEL, TAKT_F_WINDOW, TAKT_F_SAMPLES, TAKT_FLAG_IDS},
+    .run = run,
+};

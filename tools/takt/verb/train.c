@@ -1,0 +1,229 @@
+/* train.c - trains a model on a data set. */
+#define _POSIX_C_SOURCE 200809L
+#include "train.h"
+
+#include <math.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static bool is_trained(void *user, const char *name)
+{
+    return regexec(user, name, 0, NULL, 0) != 0;
+}
+
+static bool compile_freeze(takt_tool *t, regex_t *regex, takt_train_options *o)
+{
+    const char *text = tool_text_of(t, TAKT_F_FREEZE);
+    if (text == NULL)
+        return true;
+    const int code = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
+    if (code != 0) {
+        char why[128];
+        regerror(code, regex, why, sizeof why);
+        tool_usage_error(t, 1003, NULL, "--freeze %s: %s", text, why);
+        return false;
+    }
+    o->trains = is_trained;
+    o->trains_user = regex;
+    return true;
+}
+
+/* "--weight-decay 0.01" is a number of the optimizer. */
+static void name_optimizer(takt_tool *t, char *to, size_t size)
+{
+    const char *name = tool_text_of(t, TAKT_F_OPTIMIZER);
+    const char *decay = tool_text_of(t, TAKT_F_WEIGHT_DECAY);
+    snprintf(to, size, "%s", name != NULL ? name : "adamw");
+    if (decay != NULL) {
+        const size_t used = strlen(to);
+        snprintf(to + used, size - used, "%sweight_decay=%s", strchr(to, ':') != NULL ? "," : ":",
+                 decay);
+    }
+}
+
+static bool read_numbers(takt_tool *t, takt_train_options *o)
+{
+    const uint64_t accumulate = tool_number_of(t, TAKT_F_ACCUMULATE, 1);
+    o->loss = tool_text_of(t, TAKT_F_LOSS);
+    o->schedule = tool_text_of(t, TAKT_F_RATE_SCHEDULE);
+    o->warmup = tool_number_of(t, TAKT_F_WARMUP_STEPS, 0);
+    o->shards = (int64_t)tool_number_of(t, TAKT_F_SHARDS, accumulate);
+    o->seed = tool_number_of(t, TAKT_F_SEED, 0);
+    if (o->shards % (int64_t)accumulate != 0) {
+        tool_usage_error(t, 1003, NULL, "--shards must be a multiple of --accumulate");
+        return false;
+    }
+    return tool_real(t, TAKT_F_LR, 0, 1e6, &o->rate) &&
+           tool_real(t, TAKT_F_CLIP, 0, 1e30, &o->clip_norm) &&
+           tool_real(t, TAKT_F_CLIP_VALUE, 0, 1e30, &o->clip_value) &&
+           tool_real(t, TAKT_F_EMA, 0, 1, &o->ema);
+}
+
+/* ---- before and after ---- */
+
+static bool count_samples(tool_training *g)
+{
+    double share = 0;
+    if (!tool_real(g->t, TAKT_F_VAL_SPLIT, 0, 0.9, &share))
+        return false;
+    const uint64_t all = takt_data_count(g->data);
+    g->held_out = (uint64_t)(share * (double)all);
+    g->samples = all - g->held_out;
+    g->batch_size = tool_number_of(g->t, TAKT_F_TRAIN_BATCH, 32) *
+                    tool_number_of(g->t, TAKT_F_ACCUMULATE, 1);
+    g->batch_size = g->batch_size < g->samples ? g->batch_size : g->samples;
+    g->steps_per_epoch = (g->samples + g->batch_size - 1) / g->batch_size;
+    g->epochs = tool_number_of(g->t, TAKT_F_EPOCHS, 1);
+    g->seed = tool_number_of(g->t, TAKT_F_SEED, 0);
+    g->best = INFINITY;
+    return true;
+}
+
+static int introduce(tool_training *g)
+{
+    uint64_t numbers;
+    size_t frozen;
+    takt_plan_info info;
+    const takt_status status =
+        takt_trainer_plan(g->trainer, g->batch.view, g->batch.count, &info);
+    if (status != TAKT_OK)
+        return tool_finish(g->t, status);
+    if (tool_on(g->t, TAKT_F_QUIET))
+        return TAKT_EXIT_OK;
+    FILE *to = tool_on(g->t, TAKT_F_JSON) ? stderr : stdout;
+    takt_trainer_count(g->trainer, &numbers, &frozen);
+    fprintf(to, "%s: %llu parameters", takt_model_name(g->model), (unsigned long long)numbers);
+    if (frozen > 0)
+        fprintf(to, " (%zu tensors frozen)", frozen);
+    fprintf(to, ", %llu samples, %llu steps of %llu, %.1f MB peak in %zu steps of the plan\n",
+            (unsigned long long)g->samples,
+            (unsigned long long)(g->steps_per_epoch * g->epochs),
+            (unsigned long long)g->batch_size, (double)info.peak / 1e6, info.steps);
+    if (takt_trainer_note(g->trainer)[0] != '\0')
+        fprintf(to, "%s\n", takt_trainer_note(g->trainer));
+    fflush(to);
+    return TAKT_EXIT_OK;
+}
+
+static int finish(tool_training *g)
+{
+    const bool averaged = tool_text_of(g->t, TAKT_F_EMA) != NULL;
+    const takt_status status = takt_trainer_export(g->trainer, g->model, averaged);
+    if (status != TAKT_OK)
+        return tool_finish(g->t, status);
+    if (tool_text_of(g->t, TAKT_F_MODEL_FILE) == NULL)
+        return TAKT_EXIT_OK;
+    return tool_write_model(g->t, g->model, "takt train");
+}
+
+/* ---- the verb ---- */
+
+static int train(tool_training *g)
+{
+    int code = introduce(g);
+    bool found = false;
+    if (code == TAKT_EXIT_OK && tool_on(g->t, TAKT_F_RESUME)) {
+        const takt_status status = tool_checkpoint_load(g, &found);
+        if (status == TAKT_ERR_STATE)
+            return TAKT_EXIT_USAGE; /* told */
+        if (status != TAKT_OK)
+            return tool_finish(g->t, status);
+        if (found && !tool_on(g->t, TAKT_F_QUIET))
+            fprintf(stderr, "takt: going on after step %llu\n",
+                    (unsigned long long)takt_trainer_steps(g->trainer));
+    }
+    if (code == TAKT_EXIT_OK)
+        code = tool_train_loop(g);
+    return code == TAKT_EXIT_OK ? finish(g) : code;
+}
+
+static int with_trainer(tool_training *g)
+{
+    char optimizer[512];
+    regex_t freeze;
+    tool_request request;
+    takt_train_options o = {.optimizer = optimizer};
+    int code = tool_request_init(g->t, NULL, &request);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    name_optimizer(g->t, optimizer, sizeof optimizer);
+    o.plan = &request.options;
+    o.steps = g->steps_per_epoch * g->epochs;
+    code = TAKT_EXIT_USAGE;
+    const bool freezes = tool_text_of(g->t, TAKT_F_FREEZE) != NULL;
+    if (read_numbers(g->t, &o) && compile_freeze(g->t, &freeze, &o)) {
+        code = tool_finish(g->t, takt_trainer_create(g->model, &o, &g->trainer));
+        if (code == TAKT_EXIT_OK)
+            code = train(g);
+        takt_trainer_destroy(g->trainer);
+        if (freezes)
+            regfree(&freeze);
+    }
+    tool_request_free(&request);
+    return code;
+}
+
+static int with_data(tool_training *g)
+{
+    int code = TAKT_EXIT_USAGE;
+    const char *log = tool_text_of(g->t, TAKT_F_LOG);
+    if (!count_samples(g) ||
+        !tool_batch_init(&g->batch, g->model, g->data, g->batch_size, &code, g->t))
+        return code;
+    g->log = log != NULL ? fopen(log, tool_on(g->t, TAKT_F_RESUME) ? "a" : "w") : NULL;
+    if (log != NULL && g->log == NULL)
+        return tool_usage_error(g->t, 1003, NULL, "%s cannot be written", log);
+    code = with_trainer(g);
+    if (g->log != NULL && fclose(g->log) != 0 && code == TAKT_EXIT_OK)
+        code = tool_usage_error(g->t, 1003, NULL, "%s could not be written", log);
+    return code;
+}
+
+static int run(takt_tool *t)
+{
+    tool_training g = {.t = t};
+    int code;
+    if (tool_on(t, TAKT_F_LIST))
+        return tool_finish(t, takt_train_list(t->ctx, tool_format_of(t), tool_to_screen, t));
+    if (t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
+        return tool_usage_error(t, 1003, "write takt train MODEL --data FOLDER",
+                                "there is no model to train");
+    t->trains = true;
+    g.model = tool_open_model(t, &code);
+    if (g.model == NULL)
+        return code;
+    g.data = tool_open_data(t, &code);
+    if (g.data != NULL)
+        code = with_data(&g);
+    for (size_t i = 0; i < g.batch.count; i++)
+        takt_free(t->ctx, g.batch.view[i].view.data);
+    tool_batch_free(&g.batch);
+    takt_data_destroy(g.data);
+    takt_model_destroy(g.model);
+    return code;
+}
+
+const takt_verb takt_verb_train = {
+    .name = "train",
+    .summary = "train a model on a data set",
+    .arguments = "MODEL --data D",
+    .about = "Forward, loss, backward and update are one plan. The bits of the result do not depend "
+             "on the number of threads or on the processor. A model whose last layer is a softmax "
+             "or sigmoid is trained without it where the loss contains it.",
+    .arg_min = 0,
+    .arg_max = 1,
+    .example = "takt train --list",
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_DATA,
+              TAKT_F_SPLIT, TAKT_F_LABEL, TAKT_F_WINDOW, TAKT_F_SAMPLES, TAKT_F_VAL_SPLIT,
+              TAKT_F_EPOCHS, TAKT_F_TRAIN_BATCH, TAKT_F_ACCUMULATE, TAKT_F_SHARDS,
+              TAKT_F_OPTIMIZER, TAKT_F_LR, TAKT_F_WEIGHT_DECAY, TAKT_F_LOSS, TAKT_F_RATE_SCHEDULE,
+              TAKT_F_WARMUP_STEPS, TAKT_F_CLIP, TAKT_F_CLIP_VALUE, TAKT_F_EMA, TAKT_F_FREEZE,
+              TAKT_F_PATIENCE, TAKT_F_NO_SHUFFLE, TAKT_F_SEED, TAKT_F_CHECKPOINT,
+              TAKT_F_CHECKPOINT_EVERY, TAKT_F_RESUME, TAKT_F_LOG, TAKT_F_MODEL_FILE, TAKT_F_LIST,
+              TAKT_F_THREADS, TAKT_F_ISA, TAKT_F_PASS, TAKT_F_LEVEL, TAKT_F_HINT,
+              TAKT_F_MEMORY_LIMIT, TAKT_FLAG_IDS},
+    .run = run,
+};
