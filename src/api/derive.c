@@ -118,5 +118,5 @@ takt_status takt_model_gradient(const takt_model *model, const char *output, con
         status =
             takt_grad(model->ctx, model->graph, output, names != NULL ? list : NULL, count, &graph);
     takt_arena_deinit(&arena);
-    return status == TAKT_OK ? derive(model, graph, gradient) : status;
+    return status == TAKT_OK ? takt_model_derive(model, graph, gradient) : status;
 }

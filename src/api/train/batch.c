@@ -121,6 +121,19 @@ static takt_status resize(takt_trainer *t, takt_train_run *run, const char *size
     return run->sizes.status;
 }
 
+/* Memory for the scalars of a step, which the trainer writes. */
+static takt_status own_scalars(takt_trainer *t, takt_train_run *run)
+{
+    const takt_graph *g = run->session->plan->graph;
+    for (size_t i = 0; i < g->input_count; i++)
+        if (strncmp(g->inputs[i].name, "train.", 6) == 0 &&
+            takt_session_own(run->session, TAKT_PLACE_INPUT, i) != TAKT_OK) {
+            t->ctx->error = run->session->error;
+            return t->ctx->error.status;
+        }
+    return TAKT_OK;
+}
+
 static takt_status bind_all(takt_trainer *t, takt_train_run *run, const takt_named_view *batch,
                             size_t count, takt_rows rows)
 {
@@ -151,6 +164,8 @@ takt_status takt_train_bind(takt_trainer *t, takt_train_run *run, const takt_nam
     if (status == TAKT_OK)
         status = resize(t, run, takt_text_get(&sizes));
     takt_text_deinit(&sizes);
+    if (status == TAKT_OK)
+        status = own_scalars(t, run);
     return status == TAKT_OK ? bind_all(t, run, batch, count, rows) : status;
 }
 

@@ -256,14 +256,25 @@ static bool find(const takt_data *d, const char *name, place *p)
     return true;
 }
 
+static double scaled(const takt_data_options *o, takt_dtype from, double value)
+{
+    const double scale = o->scale != 0 ? o->scale : from == TAKT_U8 ? 1.0 / 255 : 1;
+    return (value * scale - o->mean) / (o->deviation != 0 ? o->deviation : 1);
+}
+
+/* Bytes to f32, the commonest of all: a table of 256 values is rounded as `convert` does it. */
+static void convert_bytes(const place *p, size_t row, const float table[256], float *to)
+{
+    const uint8_t *from = (const uint8_t *)takt_tensor_data(p->tensor) + p->first + row * p->stride;
+    for (size_t i = 0; i < p->size; i++)
+        to[i] = table[from[i]];
+}
+
 static void convert(const takt_data *d, const place *p, size_t row, const takt_tensor_view *to,
                     size_t at)
 {
     const takt_dtype from = p->tensor->type.dtype;
     const void *data = takt_tensor_data(p->tensor);
-    const takt_data_options *o = &d->options;
-    const double scale = o->scale != 0 ? o->scale : from == TAKT_U8 ? 1.0 / 255 : 1;
-    const double deviation = o->deviation != 0 ? o->deviation : 1;
     const size_t first = p->first + row * p->stride;
     const bool is_float = takt_dtype_is_float(to->dtype);
     for (size_t i = 0; i < p->size; i++) {
@@ -274,10 +285,10 @@ static void convert(const takt_data *d, const place *p, size_t row, const takt_t
             takt_dtype_put_i(to->dtype, to->data, at + i, value);
             continue;
         }
-        double value = takt_dtype_is_float(from) ? takt_dtype_get_f(from, data, first + i)
+        const double value = takt_dtype_is_float(from) ? takt_dtype_get_f(from, data, first + i)
                                                  : (double)takt_dtype_get_i(from, data, first + i);
-        value = (value * scale - o->mean) / deviation;
-        takt_dtype_put_f(to->dtype, to->data, at + i, takt_dtype_round(to->dtype, value));
+        takt_dtype_put_f(to->dtype, to->data, at + i,
+                         takt_dtype_round(to->dtype, scaled(&d->options, from, value)));
     }
 }
 
@@ -294,11 +305,18 @@ takt_status takt_data_take(const takt_data *d, const char *field, const uint64_t
     if (to->data == NULL || to->rank < 1 || (size_t)to->dims[0] != count || size != p.size)
         return takt_fail(ctx, TAKT_E_TRAIN_DATA,
                          "%s: a sample has %zu elements, the model takes %zu", field, p.size, size);
+    const bool is_bytes = p.tensor->type.dtype == TAKT_U8 && to->dtype == TAKT_F32;
+    float table[256];
+    for (int i = 0; i < 256; i++)
+        table[i] = (float)scaled(&d->options, TAKT_U8, i);
     for (size_t i = 0; i < count; i++) {
         if (rows[i] >= d->set.samples)
             return takt_fail(ctx, TAKT_E_ARGUMENT, "there is no sample %llu: there are %llu",
                              (unsigned long long)rows[i], (unsigned long long)d->set.samples);
-        convert(d, &p, (size_t)rows[i], to, i * p.size);
+        if (is_bytes)
+            convert_bytes(&p, (size_t)rows[i], table, (float *)to->data + i * p.size);
+        else
+            convert(d, &p, (size_t)rows[i], to, i * p.size);
     }
     return TAKT_OK;
 }

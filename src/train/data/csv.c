@@ -112,7 +112,8 @@ static takt_status open_table(table *t)
     if (t->cell == NULL || t->class_name == NULL)
         return TAKT_ERR_MEMORY;
     split(t, line, t->cell, t->columns);
-    t->has_names = !is_number(t->cell[0]) && !is_number(t->cell[t->columns / 2]);
+    for (size_t i = 0; i + 1 < t->columns; i++) /* the label may be a word in any row */
+        t->has_names = t->has_names || !is_number(t->cell[i]);
     return find_label(t);
 }
 
