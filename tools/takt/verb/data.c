@@ -18,7 +18,7 @@ const takt_verb takt_verb_data = {
     .arguments = "DATA",
     .arg_min = 1,
     .arg_max = 1,
-    .example = "takt data examples/iris.csv",
+    .example = "takt data examples/spirals.csv",
     .flags = {TAKT_F_SPLIT, TAKT_F_LABEL, TAKT_F_WINDOW, TAKT_F_SAMPLES, TAKT_FLAG_IDS},
     .run = run,
 };
