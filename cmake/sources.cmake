@@ -41,12 +41,9 @@ file(GLOB layer_files ${glob} src/lang/layers/*.takt)
 file(GLOB check_files ${glob} tests/kernel/*.c)
 
 file(GLOB onnx_files ${glob} src/io/onnx/op/*.c)
-
 file(GLOB emit_files ${glob} src/io/onnx/write/op/*.c)
-
 file(GLOB optimizer_files ${glob} src/train/optimizer/*.c)
 file(GLOB loss_files ${glob} src/train/loss/*.c)
-
 takt_generate_list(optimizer_list.inc TAKT_OPTIMIZER ${optimizer_files})
 takt_generate_list(loss_list.inc TAKT_LOSS ${loss_files})
 takt_generate_list(onnx_list.inc TAKT_ONNX ${onnx_files})

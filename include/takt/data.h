@@ -4,10 +4,11 @@
  *     takt_data *data;
  *     takt_data_options options = {.split = "train"};
  *     takt_data_open(ctx, "mnist/", &options, &data);
- *     uint64_t rows[64];
- *     for (size_t i = 0; i < 64; i++)
+ *     uint64_t rows[32], seed = 1, epoch = 0;
+ *     for (size_t i = 0; i < 32; i++)
  *         rows[i] = takt_shuffle(takt_data_count(data), seed, epoch, i);
- *     takt_data_take(data, "x", rows, 64, &pixels);
+ *     takt_tensor_view x = {.dtype = TAKT_F32, .rank = 2, .dims = {32, 784}, .data = pixels};
+ *     takt_data_take(data, "x", rows, 32, &x);
  *
  * A data set has fields: "x", and "labels" if it has labels. It lies in memory; its readers trust
  * nothing. After takt_data_open it never changes, and any number of threads may use it.
@@ -31,7 +32,7 @@ typedef struct takt_data_options {
     /** How integers become floats: (value * scale - mean) / deviation. Default: bytes times 1/255,
      *  others as they are; mean 0, deviation 1. */
     double scale, mean, deviation;
-    int64_t window; /**< of a text: characters per sample; default 64 */
+    int64_t window;    /**< of a text: characters per sample; default 64 */
     const char *label; /**< of a table: the column that holds the label; default: the last */
 } takt_data_options;
 

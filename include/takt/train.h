@@ -6,7 +6,10 @@
  *     takt_trainer *trainer;
  *     takt_train_options options = {.optimizer = "adam", .rate = 1e-3};
  *     takt_trainer_create(model, &options, &trainer);
- *     takt_named_view batch[2] = {{"x", pixels}, {"labels", digits}};
+ *     int64_t digits[32];
+ *     takt_named_view batch[2] = {
+ *         {"x", {.dtype = TAKT_F32, .rank = 2, .dims = {32, 784}, .data = pixels}},
+ *         {"labels", {.dtype = TAKT_I64, .rank = 1, .dims = {32}, .data = digits}}};
  *     takt_step_result result;
  *     takt_trainer_step(trainer, batch, 2, &result);
  *
@@ -42,9 +45,9 @@ typedef struct takt_train_options {
     /** Parts of a batch whose gradients are computed one after the other and summed in order: less
      *  memory for activations. Default 1. */
     int64_t shards;
-    double clip_norm;   /**< scale gradients so that their common norm is at most this; 0: no */
-    double clip_value;  /**< clip every element of a gradient to this; 0: no */
-    double ema;         /**< decay of an exponential moving average of the weights; 0: none */
+    double clip_norm;  /**< scale gradients so that their common norm is at most this; 0: no */
+    double clip_value; /**< clip every element of a gradient to this; 0: no */
+    double ema;        /**< decay of an exponential moving average of the weights; 0: none */
     /** Whether a parameter is trained, by its name; NULL: all are. Called while the trainer is
      *  made. */
     bool (*trains)(void *user, const char *parameter);

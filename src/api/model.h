@@ -12,7 +12,7 @@ struct takt_model {
     takt_arena arena;
     takt_graph *graph;
     takt_graph *training; /* the same in training mode, if it was loaded for that; or NULL */
-    takt_tensor *slots; /* the value of each slot of the graph */
+    takt_tensor *slots;   /* the value of each slot of the graph */
     takt_desc *inputs, *outputs;
     uint64_t seed;        /* of the slots' random first values */
     _Atomic uint64_t key; /* digest of all of it; 0: not computed so far */

@@ -18,7 +18,7 @@ enum { TAKT_OPT_HYPERS = 8, TAKT_OPT_SLOTS = 4, TAKT_OPT_SCALARS = 4 };
 typedef struct takt_update {
     takt_graph *g;
     const double *hyper;
-    takt_id rate;                    /* scalar input: the learning rate of this step */
+    takt_id rate;                     /* scalar input: the learning rate of this step */
     takt_id scalar[TAKT_OPT_SCALARS]; /* scalar inputs of the record, in its order */
     takt_id weight, grad;
     takt_id slot[TAKT_OPT_SLOTS]; /* state of the parameter before the step */

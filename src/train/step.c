@@ -24,7 +24,7 @@ typedef struct builder {
     param *params;
     size_t count;
     takt_id rate, scalar[TAKT_OPT_SCALARS];
-    takt_id apply; /* TAKT_NONE without accumulation */
+    takt_id apply;   /* TAKT_NONE without accumulation */
     takt_id is_good; /* the loss is finite: otherwise nothing changes */
 } builder;
 
@@ -120,8 +120,7 @@ static takt_status append_loss(builder *b)
 
 static bool is_trained(const builder *b, const takt_slot *slot)
 {
-    return slot->is_trainable && slot->next == TAKT_NONE &&
-           takt_dtype_is_float(slot->type.dtype) &&
+    return slot->is_trainable && slot->next == TAKT_NONE && takt_dtype_is_float(slot->type.dtype) &&
            (b->spec->is_trained == NULL || b->spec->is_trained(b->spec->user, slot->name));
 }
 
@@ -134,8 +133,7 @@ static takt_status list_params(builder *b)
     size_t frozen = 0;
     for (size_t i = 0; i < g->slot_count; i++) {
         if (is_trained(b, &g->slots[i]))
-            b->params[b->count++] =
-                (param){.name = g->slots[i].name, .weight = g->slots[i].value};
+            b->params[b->count++] = (param){.name = g->slots[i].name, .weight = g->slots[i].value};
         else
             frozen += g->slots[i].is_trainable;
     }
@@ -157,11 +155,8 @@ static takt_status differentiate(builder *b)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < b->count; i++)
         in[i] = b->params[i].weight;
-    const takt_grad_request request = {.out_count = 1,
-                                       .out = &b->site.sum,
-                                       .in_count = b->count,
-                                       .in = in,
-                                       .result = result};
+    const takt_grad_request request = {
+        .out_count = 1, .out = &b->site.sum, .in_count = b->count, .in = in, .result = result};
     TAKT_TRY(takt_grad_append(g, &request));
     for (size_t i = 0; i < b->count; i++)
         b->params[i].grad = result[i];
@@ -178,8 +173,8 @@ static takt_id scalar_input(builder *b, const char *name, takt_dtype dtype)
 
 static const char *slot_name(builder *b, const char *prefix, const char *kind, const char *of)
 {
-    const char *name = takt_arena_format(&b->g->arena, "%s%s%s%s", prefix, kind,
-                                         kind[0] != '\0' ? "/" : "", of);
+    const char *name =
+        takt_arena_format(&b->g->arena, "%s%s%s%s", prefix, kind, kind[0] != '\0' ? "/" : "", of);
     if (name == NULL)
         takt_graph_fail(b->g, TAKT_ERR_MEMORY);
     return name;
@@ -229,20 +224,12 @@ static void clip_by_norm(builder *b)
     const takt_id norm = takt_unary(g, &takt_op_sqrt, sum);
     const takt_id limit = takt_scalar_like(g, norm, b->spec->clip_norm);
     const takt_id ratio = takt_div(g, limit, takt_add_scalar(g, norm, 1e-6));
-    const takt_id factor =
-        takt_binary(g, &takt_op_min, ratio, takt_scalar_like(g, ratio, 1));
+    const takt_id factor = takt_binary(g, &takt_op_min, ratio, takt_scalar_like(g, ratio, 1));
     for (size_t i = 0; i < b->count; i++) {
         const takt_dtype dtype = takt_type_of(g, b->params[i].grad)->dtype;
         b->params[i].grad = takt_mul(g, b->params[i].grad, takt_cast(g, factor, dtype));
     }
     takt_graph_output(g, TAKT_STEP_NORM, norm);
-}
-
-static void clip_by_value(builder *b)
-{
-    const double limit = b->spec->clip_value;
-    for (size_t i = 0; i < b->count; i++)
-        b->params[i].grad = takt_clamp(b->g, b->params[i].grad, -limit, limit);
 }
 
 /* ---- the update ---- */
@@ -293,8 +280,8 @@ static void scalars(builder *b)
     b->rate = scalar_input(b, TAKT_STEP_RATE, TAKT_F32);
     for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++) {
         const char *name = takt_arena_format(&b->g->arena, "train.%s", o->scalars[i]);
-        b->scalar[i] = name != NULL ? scalar_input(b, name, TAKT_F32)
-                                    : takt_graph_fail(b->g, TAKT_ERR_MEMORY);
+        b->scalar[i] =
+            name != NULL ? scalar_input(b, name, TAKT_F32) : takt_graph_fail(b->g, TAKT_ERR_MEMORY);
     }
 }
 
@@ -326,8 +313,9 @@ static takt_status append_update(builder *b)
         const takt_dtype dtype = takt_type_of(g, b->params[i].grad)->dtype;
         b->params[i].grad = takt_div(g, b->params[i].grad, takt_cast(g, count, dtype));
     }
-    if (b->spec->clip_value > 0)
-        clip_by_value(b);
+    const double limit = b->spec->clip_value;
+    for (size_t i = 0; i < b->count && limit > 0; i++)
+        b->params[i].grad = takt_clamp(g, b->params[i].grad, -limit, limit);
     if (b->spec->clip_norm > 0)
         clip_by_norm(b);
     for (size_t i = 0; i < b->count; i++)
@@ -400,8 +388,6 @@ takt_status takt_step_build(const takt_graph *model, const takt_step_spec *spec,
                             takt_step_notes *notes, takt_graph **step)
 {
     builder b = {.spec = spec, .notes = notes};
-    if (notes != NULL)
-        *notes = (takt_step_notes){0};
     return make(model, &b, false, step);
 }
 

@@ -47,9 +47,9 @@ typedef struct takt_step_spec {
     void *user;
 } takt_step_spec;
 
-/* What was decided while building, for people. */
+/* What was decided while building, for people; zeros to begin with. */
 typedef struct takt_step_notes {
-    const char *removed; /* the op that was taken off the end of the model, or NULL */
+    const char *removed;    /* the op that was taken off the end of the model, or NULL */
     size_t trained, frozen; /* parameters by count */
 } takt_step_notes;
 

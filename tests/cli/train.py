@@ -1,4 +1,4 @@
-"""train.py - training from the command line: it learns, stops and goes on, and says what is wrong."""
+"""train.py - training from the command line: it learns, stops, goes on, and names mistakes."""
 import hashlib
 import json
 import os
@@ -23,7 +23,8 @@ def table(rows, name="table.csv"):
     for _ in range(rows):
         x = [source.uniform(-1, 1) for _ in range(6)]
         sums = [x[0] + x[3], x[1] + x[4], x[2] + x[5]]
-        lines.append(",".join(f"{v:.6f}" for v in x) + "," + ("red", "green", "blue")[sums.index(max(sums))])
+        kind = ("red", "green", "blue")[sums.index(max(sums))]
+        lines.append(",".join([f"{v:.6f}" for v in x] + [kind]))
     return write(name, "\n".join(lines) + "\n")
 
 
@@ -43,7 +44,8 @@ def weights_of(model):
 
 
 def learns():
-    out = succeeds("train", NET, *COMMON, "--epochs", "12", "--val-split", "0.2", "-o", path("net.taktp"))
+    out = succeeds("train", NET, *COMMON, "--epochs", "12", "--val-split", "0.2", "-o",
+                   path("net.taktp"))
     last = [row for row in out.splitlines() if row.startswith("epoch 12")][0]
     expect(float(last.rsplit("accuracy ", 1)[1].split(";")[0]) > 0.85, last)
     expect("softmax was taken off" in out, "the end of the model is not spoken of")
@@ -71,8 +73,8 @@ def goes_on():
     folder, source, kills = path("checkpoints"), random.Random(3), 0
     done = False
     while not done and kills < 200:
-        run = subprocess.Popen([TOOL, *args, "--checkpoint", folder, "--resume", "-o", path("broken.taktp")],
-                               cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
+        run = subprocess.Popen([TOOL, *args, "--checkpoint", folder, "--resume", "-o",
+                                path("broken.taktp")], cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
         try:
             run.wait(timeout=source.uniform(0.01, 0.12) + 0.002 * kills)
         except subprocess.TimeoutExpired:
@@ -90,8 +92,9 @@ def goes_on():
     with open(os.path.join(folder, "checkpoint.0"), "r+b") as file:
         file.seek(200)
         file.write(b"\xff\x00\xff")
-    out = subprocess.run([TOOL, *args[:-2], "--epochs", "7", "--checkpoint", folder, "--resume"], cwd=ROOT,
-                         env=CLEAN, capture_output=True, text=True, timeout=60, check=False)
+    out = subprocess.run([TOOL, *args[:-2], "--epochs", "7", "--checkpoint", folder, "--resume"],
+                         cwd=ROOT, env=CLEAN, capture_output=True, text=True, timeout=60,
+                         check=False)
     expect(out.returncode == 0, f"a damaged generation ends the training: {out.stderr}")
     fails(2, "train", NET, *COMMON, "--limit", "500", "--checkpoint", folder, "--resume",
           says=["other data or batches"])
@@ -125,7 +128,8 @@ def mistakes():
     fails(2, "train", NET, *COMMON, "--lr", "fast", says=["--lr"])
     fails(2, "train", NET, *COMMON, "--freeze", "(", says=["--freeze"])
     fails(1, "train", NET, *COMMON, "--freeze", ".", says=["no parameter"])
-    fails(1, "train", NET, "--data", write("ragged.csv", "1,2,0\n1,2\n"), says=["row 1", "2 columns"])
+    fails(1, "train", NET, "--data", write("ragged.csv", "1,2,0\n1,2\n"),
+          says=["row 1", "2 columns"])
     fails(1, "train", NET, "--data", write("words.csv", "a,b,c\n1,x,0\n"), says=["column 2", "x"])
     fails(1, "train", NET, "--data", write("few.csv", "1,2,0\n2,3,1\n"), says=["2 elements", "6"])
     fails(1, "train", NET, *COMMON, "--lr", "1e6", "--optimizer", "sgd", "--epochs", "9",

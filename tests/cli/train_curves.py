@@ -65,7 +65,8 @@ def save(name, tensors):
     header, data = {}, b""
     for key, (shape, values) in tensors.items():
         part = array.array("f", values).tobytes()
-        header[key] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
+        header[key] = {"dtype": "F32", "shape": shape,
+                       "data_offsets": [len(data), len(data) + len(part)]}
         data += part
     text = json.dumps(header).encode()
     return write(name, struct.pack("<Q", len(text)) + text + data)
@@ -84,9 +85,9 @@ def follow(case, model, names, optimizer, rate, *flags):
     weights = save(f"{case}.safetensors", ours(stored, "init.", names))
     result, log = path(f"{case}.taktp"), path(f"{case}.jsonl")
     succeeds("train", write(f"{case}.takt", model), "--weights", weights, "--data",
-             os.path.join(DATA, "data", "mnist"), "--limit", "2048", "--epochs", "2", "--no-shuffle",
-             "--batch-size", "64", "--optimizer", optimizer, "--lr", rate, "--log", log, "-o", result,
-             "--quiet", *flags)
+             os.path.join(DATA, "data", "mnist"), "--limit", "2048", "--epochs", "2",
+             "--no-shuffle", "--batch-size", "64", "--optimizer", optimizer, "--lr", rate, "--log",
+             log, "-o", result, "--quiet", *flags)
     with open(log) as lines:
         losses = [json.loads(line)["loss"] for line in lines]
     wanted = stored["loss"][1]

@@ -163,9 +163,11 @@ def muon(w, g, s, step, rate, is_matrix):
     return [a - size * b for a, b in zip(kept, [v for row in x for v in row])]
 
 
-OPTIMIZERS = [("sgd", sgd()), ("sgd:momentum=0.9,nesterov=1,weight_decay=0.01", sgd(0.9, True, 0.01)),
+OPTIMIZERS = [("sgd", sgd()),
+              ("sgd:momentum=0.9,nesterov=1,weight_decay=0.01", sgd(0.9, True, 0.01)),
               ("adam", adam()), ("adam:weight_decay=0.1", adam(0.1)), ("adamw", adamw),
-              ("lamb:weight_decay=0.1", lamb), ("rmsprop:alpha=0.9,momentum=0.5,centered=1", rmsprop),
+              ("lamb:weight_decay=0.1", lamb),
+              ("rmsprop:alpha=0.9,momentum=0.5,centered=1", rmsprop),
               ("adagrad:rate_decay=0.1", adagrad), ("adadelta", adadelta), ("lion", lion),
               ("adafactor", adafactor), ("muon", muon)]
 SCHEDULES = {
@@ -187,9 +189,9 @@ def one_cycle(i):
 
 def losses(*flags):
     log = path("optimizer.jsonl")
-    succeeds("train", write("linear.takt", MODEL), "--weights", weights(), "--data", npz("data.npz", {"x": X, "y": T}), "--loss", "mse",
-             "--batch-size", str(ROWS), "--no-shuffle", "--epochs", str(STEPS), "--log", log, "--quiet",
-             *flags)
+    succeeds("train", write("linear.takt", MODEL), "--weights", weights(), "--data",
+             npz("data.npz", {"x": X, "y": T}), "--loss", "mse", "--batch-size", str(ROWS),
+             "--no-shuffle", "--epochs", str(STEPS), "--log", log, "--quiet", *flags)
     with open(log) as lines:
         return [json.loads(line) for line in lines]
 

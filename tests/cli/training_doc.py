@@ -9,7 +9,8 @@ with open(os.path.join(ROOT, "docs", "training.md"), encoding="utf-8") as file:
     text = file.read()
 folder = os.path.join(TMP, "training")
 os.makedirs(os.path.join(folder, "build"), exist_ok=True)
-for name, target in (("examples", os.path.join(ROOT, "examples")), ("build/takt", os.path.abspath(TOOL))):
+for name, target in (("examples", os.path.join(ROOT, "examples")),
+                     ("build/takt", os.path.abspath(TOOL))):
     if not os.path.lexists(os.path.join(folder, name)):
         os.symlink(target, os.path.join(folder, name))
 lines = "\n".join(re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)).splitlines()

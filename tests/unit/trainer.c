@@ -33,8 +33,8 @@ static void fill_batch(unsigned seed)
 
 static size_t batch_of(takt_named_view views[2], int64_t rows)
 {
-    views[0] = (takt_named_view){
-        "x", {.dtype = TAKT_F32, .rank = 2, .dims = {rows, WIDTH}, .data = x}};
+    views[0] =
+        (takt_named_view){"x", {.dtype = TAKT_F32, .rank = 2, .dims = {rows, WIDTH}, .data = x}};
     views[1] =
         (takt_named_view){"labels", {.dtype = TAKT_I64, .rank = 1, .dims = {rows}, .data = labels}};
     return 2;
@@ -124,8 +124,8 @@ static void shards(void)
 static void resumes(void)
 {
     char path[1100];
-    const takt_train_options o = {.optimizer = "adamw", .seed = 4, .ema = 0.9,
-                                  .schedule = "cosine", .steps = 20};
+    const takt_train_options o = {
+        .optimizer = "adamw", .seed = 4, .ema = 0.9, .schedule = "cosine", .steps = 20};
     snprintf(path, sizeof path, "%s/resume.checkpoint", folder);
     takt_model *m = load(net), *again = load(net);
     takt_trainer *t = NULL, *u = NULL;
@@ -221,9 +221,8 @@ static void refusals(void)
     takt_model *m = load(net), *plain = NULL;
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", net, strlen(net), NULL, &plain));
     expect_id(takt_trainer_create(plain, NULL, &t), TAKT_E_ARGUMENT);
-    const takt_train_options wrong[] = {{.optimizer = "adma"},
-                                        {.loss = "cross"},
-                                        {.schedule = "cosin"}};
+    const takt_train_options wrong[] = {
+        {.optimizer = "adma"}, {.loss = "cross"}, {.schedule = "cosin"}};
     for (size_t i = 0; i < 3; i++)
         expect_id(takt_trainer_create(m, &wrong[i], &t), TAKT_E_NAME);
     const takt_train_options numbers[] = {{.optimizer = "sgd:momentum=2"},

@@ -25,8 +25,7 @@ takt_data *tool_open_data(takt_tool *t, int *code)
     const takt_data_options options = {.split = tool_text_of(t, TAKT_F_SPLIT),
                                        .limit = tool_number_of(t, TAKT_F_SAMPLES, 0),
                                        .label = tool_text_of(t, TAKT_F_LABEL),
-                                       .window =
-                                           (int64_t)tool_number_of(t, TAKT_F_WINDOW, 0)};
+                                       .window = (int64_t)tool_number_of(t, TAKT_F_WINDOW, 0)};
     if (path == NULL && t->arg_count > 0 && t->verb->arg_max == 1 &&
         strcmp(t->verb->name, "data") == 0)
         path = t->args[0];
@@ -140,8 +139,7 @@ takt_status tool_batch_fill(tool_batch *b, const takt_data *d, const uint64_t *r
 {
     for (size_t i = 0; i < b->count; i++) {
         b->view[i].view.dims[0] = (int64_t)count;
-        const takt_status status =
-            takt_data_take(d, b->field[i], rows, count, &b->view[i].view);
+        const takt_status status = takt_data_take(d, b->field[i], rows, count, &b->view[i].view);
         if (status != TAKT_OK)
             return status;
     }

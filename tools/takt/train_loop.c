@@ -38,8 +38,8 @@ static takt_status fill(tool_training *g, uint64_t first, size_t count, bool in_
     if (rows == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
-        rows[i] = from + (in_order ? first + i
-                                   : takt_shuffle(g->samples, g->seed, g->epoch, first + i));
+        rows[i] =
+            from + (in_order ? first + i : takt_shuffle(g->samples, g->seed, g->epoch, first + i));
     const takt_status status = tool_batch_fill(&g->batch, g->data, rows, count);
     free(rows);
     return status;

@@ -23,10 +23,9 @@ takt_status tool_checkpoint_save(tool_training *g)
         return TAKT_OK;
     mkdir(folder, 0777); /* it may be there; the file tells if it cannot be written */
     path_of(g, g->generation, path, sizeof path);
-    snprintf(note, sizeof note, "%llu %llu %llu %llu %.17g %llu",
-             (unsigned long long)g->epoch, (unsigned long long)g->position,
-             (unsigned long long)g->samples, (unsigned long long)g->batch_size, g->best,
-             (unsigned long long)g->bad_evaluations);
+    snprintf(note, sizeof note, "%llu %llu %llu %llu %.17g %llu", (unsigned long long)g->epoch,
+             (unsigned long long)g->position, (unsigned long long)g->samples,
+             (unsigned long long)g->batch_size, g->best, (unsigned long long)g->bad_evaluations);
     const takt_status status = takt_trainer_save(g->trainer, path, note);
     if (status == TAKT_OK)
         g->generation = 1 - g->generation;
@@ -84,8 +83,9 @@ takt_status tool_checkpoint_load(tool_training *g, bool *found)
         return TAKT_ERR_STATE;
     }
     if (is_there[1 - newest] && steps[1 - newest] == 0 && !tool_on(g->t, TAKT_F_QUIET))
-        fprintf(stderr, "takt: the other checkpoint cannot be read: training goes on from step "
-                        "%llu\n",
+        fprintf(stderr,
+                "takt: the other checkpoint cannot be read: training goes on from step "
+                "%llu\n",
                 (unsigned long long)steps[newest]);
     g->generation = 1 - newest;
     *found = true;

@@ -1,5 +1,4 @@
 /* batch.c - batches: their sizes, a session for them, and the rows of a shard. */
-#include <ctype.h>
 #include <string.h>
 
 #include "api/session/session.h"
@@ -73,7 +72,7 @@ static takt_tensor_view cut(const takt_trainer *t, const takt_desc *desc,
 static bool is_plain(const char *name)
 {
     for (const char *c = name; *c != '\0'; c++)
-        if (!isalnum((unsigned char)*c) && *c != '_' && *c != '.')
+        if (strchr("+-*/%() ,", *c) != NULL)
             return false;
     return true;
 }
@@ -196,8 +195,7 @@ const void *takt_train_output(takt_train_run *run, const char *name)
 const takt_tensor *takt_train_slot(const takt_trainer *t, const char *name)
 {
     const takt_session *s = t->step.session;
-    const takt_slot *slot =
-        s != NULL ? takt_graph_find_slot(s->plan->graph, name) : NULL;
+    const takt_slot *slot = s != NULL ? takt_graph_find_slot(s->plan->graph, name) : NULL;
     if (slot != NULL)
         return &s->state[slot - s->plan->graph->slots];
     const takt_model *m = t->step.model;

@@ -1,22 +1,12 @@
 /* data.c - data sets: opening them and taking samples out of them. */
-#include <takt/data.h>
+#include "api/train/data.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "api/model.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "io/file.h"
-#include "train/data/data.h"
-
-struct takt_data {
-    takt_data_set set;
-    takt_data_options options;
-    takt_desc desc[TAKT_DATA_FIELDS + 1];
-    size_t fields;
-};
 
 /* ---- files ---- */
 
@@ -86,12 +76,22 @@ static takt_status read_part(takt_data *d, const char *folder, const char *name,
 /* The files that data sets are distributed as. */
 static takt_status read_folder(takt_data *d, const char *folder, bool *found)
 {
-    static const char *const train[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
-                                        "train-images.idx3-ubyte", "train-labels.idx1-ubyte",
-                                        "train.npz", "train.csv", "train.txt", "data_batch_1.bin"};
-    static const char *const test[] = {"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte",
-                                       "t10k-images.idx3-ubyte", "t10k-labels.idx1-ubyte",
-                                       "test.npz", "test.csv", "test.txt", "test_batch.bin"};
+    static const char *const train[] = {"train-images-idx3-ubyte",
+                                        "train-labels-idx1-ubyte",
+                                        "train-images.idx3-ubyte",
+                                        "train-labels.idx1-ubyte",
+                                        "train.npz",
+                                        "train.csv",
+                                        "train.txt",
+                                        "data_batch_1.bin"};
+    static const char *const test[] = {"t10k-images-idx3-ubyte",
+                                       "t10k-labels-idx1-ubyte",
+                                       "t10k-images.idx3-ubyte",
+                                       "t10k-labels.idx1-ubyte",
+                                       "test.npz",
+                                       "test.csv",
+                                       "test.txt",
+                                       "test_batch.bin"};
     const bool is_test = d->options.split != NULL && strcmp(d->options.split, "test") == 0;
     *found = false;
     for (size_t i = 0; i < sizeof train / sizeof *train; i++) {
@@ -143,8 +143,7 @@ static takt_status check_fields(takt_data *d, const char *path)
         if ((uint64_t)set->field[i].tensor.type.dim[0] != set->samples)
             return takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: %s has %llu samples, %s has %lld",
                              path, set->field[0].name, (unsigned long long)set->samples,
-                             set->field[i].name,
-                             (long long)set->field[i].tensor.type.dim[0]);
+                             set->field[i].name, (long long)set->field[i].tensor.type.dim[0]);
     if (set->window > 0)
         set->samples = (set->samples - 1) / (uint64_t)set->window;
     if (d->options.limit > 0 && d->options.limit < set->samples)
@@ -232,27 +231,22 @@ uint64_t takt_shuffle(uint64_t count, uint64_t seed, uint64_t epoch, uint64_t po
     return position < count ? takt_permute(position, count, seed, epoch) : position;
 }
 
-/* Where a field's samples lie: elements of a sample, and from one to the next. */
-typedef struct place {
-    const takt_tensor *tensor;
-    size_t first, size, stride;
-} place;
-
-static bool find(const takt_data *d, const char *name, place *p)
+bool takt_data_find(const takt_data *d, const char *name, takt_data_place *p)
 {
     const bool is_window = d->set.window > 0;
     for (size_t i = 0; i < d->set.count; i++) {
         const takt_tensor *t = &d->set.field[i].tensor;
         if (strcmp(d->set.field[i].name, name) != 0)
             continue;
-        const size_t size = is_window ? (size_t)d->set.window
-                                      : takt_tensor_count(t) / (size_t)t->type.dim[0];
-        *p = (place){t, 0, size, size};
+        const size_t size =
+            is_window ? (size_t)d->set.window : takt_tensor_count(t) / (size_t)t->type.dim[0];
+        *p = (takt_data_place){t, 0, size, size};
         return true;
     }
     if (!is_window || strcmp(name, "labels") != 0)
         return false;
-    *p = (place){&d->set.field[0].tensor, 1, (size_t)d->set.window, (size_t)d->set.window};
+    *p =
+        (takt_data_place){&d->set.field[0].tensor, 1, (size_t)d->set.window, (size_t)d->set.window};
     return true;
 }
 
@@ -263,15 +257,15 @@ static double scaled(const takt_data_options *o, takt_dtype from, double value)
 }
 
 /* Bytes to f32, the commonest of all: a table of 256 values is rounded as `convert` does it. */
-static void convert_bytes(const place *p, size_t row, const float table[256], float *to)
+static void convert_bytes(const takt_data_place *p, size_t row, const float table[256], float *to)
 {
     const uint8_t *from = (const uint8_t *)takt_tensor_data(p->tensor) + p->first + row * p->stride;
     for (size_t i = 0; i < p->size; i++)
         to[i] = table[from[i]];
 }
 
-static void convert(const takt_data *d, const place *p, size_t row, const takt_tensor_view *to,
-                    size_t at)
+static void convert(const takt_data *d, const takt_data_place *p, size_t row,
+                    const takt_tensor_view *to, size_t at)
 {
     const takt_dtype from = p->tensor->type.dtype;
     const void *data = takt_tensor_data(p->tensor);
@@ -285,8 +279,9 @@ static void convert(const takt_data *d, const place *p, size_t row, const takt_t
             takt_dtype_put_i(to->dtype, to->data, at + i, value);
             continue;
         }
-        const double value = takt_dtype_is_float(from) ? takt_dtype_get_f(from, data, first + i)
-                                                 : (double)takt_dtype_get_i(from, data, first + i);
+        const double value = takt_dtype_is_float(from)
+                                 ? takt_dtype_get_f(from, data, first + i)
+                                 : (double)takt_dtype_get_i(from, data, first + i);
         takt_dtype_put_f(to->dtype, to->data, at + i,
                          takt_dtype_round(to->dtype, scaled(&d->options, from, value)));
     }
@@ -295,10 +290,10 @@ static void convert(const takt_data *d, const place *p, size_t row, const takt_t
 takt_status takt_data_take(const takt_data *d, const char *field, const uint64_t *rows,
                            size_t count, const takt_tensor_view *to)
 {
-    place p;
+    takt_data_place p;
     size_t size = 1;
     takt_ctx *ctx = d->set.ctx;
-    if (!find(d, field, &p))
+    if (!takt_data_find(d, field, &p))
         return takt_fail(ctx, TAKT_E_NAME, "the data set has no field called %s", field);
     for (int i = 1; i < to->rank; i++)
         size *= (size_t)to->dims[i];
@@ -319,81 +314,4 @@ takt_status takt_data_take(const takt_data *d, const char *field, const uint64_t
             convert(d, &p, (size_t)rows[i], to, i * p.size);
     }
     return TAKT_OK;
-}
-
-/* ---- for people ---- */
-
-static void moments(const takt_data *d, const char *name, double *mean, double *deviation)
-{
-    place p = {0};
-    double sum = 0, squares = 0, count = 0;
-    (void)find(d, name, &p);
-    const takt_dtype dtype = p.tensor->type.dtype;
-    const void *data = takt_tensor_data(p.tensor);
-    for (uint64_t row = 0; row < d->set.samples; row++)
-        for (size_t i = 0; i < p.size; i++) {
-            const size_t at = p.first + (size_t)row * p.stride + i;
-            const double v = takt_dtype_is_float(dtype) ? takt_dtype_get_f(dtype, data, at)
-                                                        : (double)takt_dtype_get_i(dtype, data, at);
-            sum += v;
-            squares += v * v;
-            count++;
-        }
-    *mean = sum / count;
-    *deviation = sqrt(fmax(0, squares / count - *mean * *mean));
-}
-
-static void write_field(const takt_data *d, const takt_desc *f, takt_text *text,
-                        takt_json_writer *json)
-{
-    double mean, deviation;
-    moments(d, f->name, &mean, &deviation);
-    if (json != NULL) {
-        takt_json_open(json, '{');
-        takt_json_put_string(json, "name", f->name);
-        takt_json_put_string(json, "dtype", takt_dtype_name(f->dtype));
-        takt_json_put_open(json, "shape", '[');
-        for (int i = 1; i < f->rank; i++)
-            takt_json_integer(json, f->dims[i]);
-        takt_json_close(json, ']');
-        takt_json_put_number(json, "mean", mean);
-        takt_json_put_number(json, "deviation", deviation);
-        takt_json_close(json, '}');
-        return;
-    }
-    takt_text_add(text, "  %-8s %s[", f->name, takt_dtype_name(f->dtype));
-    for (int i = 1; i < f->rank; i++)
-        takt_text_add(text, "%s%lld", i > 1 ? ", " : "", (long long)f->dims[i]);
-    takt_text_add(text, "] a sample, mean %.4g, deviation %.4g\n", mean, deviation);
-}
-
-takt_status takt_data_describe(const takt_data *d, takt_format format, takt_sink_fn *sink,
-                               void *user)
-{
-    takt_text text;
-    takt_json_writer json;
-    const bool is_json = format == TAKT_FORMAT_JSON;
-    takt_text_init(&text, d->set.ctx);
-    takt_json_begin(&json, &text, true);
-    if (is_json) {
-        takt_json_open(&json, '{');
-        takt_json_put_string(&json, "format", d->set.format);
-        takt_json_put_unsigned(&json, "samples", d->set.samples);
-        takt_json_put_integer(&json, "classes", d->set.classes);
-        takt_json_put_open(&json, "fields", '[');
-    } else {
-        takt_text_add(&text, "%llu samples (%s)", (unsigned long long)d->set.samples,
-                      d->set.format);
-        if (d->set.classes > 0)
-            takt_text_add(&text, ", %lld classes", (long long)d->set.classes);
-        takt_text_add(&text, "\n");
-    }
-    for (size_t i = 0; i < d->fields; i++)
-        write_field(d, &d->desc[i], &text, is_json ? &json : NULL);
-    if (is_json) {
-        takt_json_close(&json, ']');
-        takt_json_close(&json, '}');
-        takt_text_add(&text, "\n");
-    }
-    return takt_sink_text(d->set.ctx, &text, sink, user);
 }

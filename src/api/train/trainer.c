@@ -1,7 +1,8 @@
-/* trainer.c - making a trainer, its steps, and its weights back into the model. */
+/* trainer.c - making a trainer, its steps and evaluation. */
 #include "api/train/trainer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/session/session.h"
@@ -41,8 +42,8 @@ static takt_status check_numbers(takt_ctx *ctx, const takt_train_options *o)
                    {"ema", o->ema, 1}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!(numbers[i].value >= 0 && numbers[i].value <= numbers[i].high))
-            return takt_fail(ctx, TAKT_E_OPTION, "%s must be from 0 to %g, not %g",
-                             numbers[i].name, numbers[i].high, numbers[i].value);
+            return takt_fail(ctx, TAKT_E_OPTION, "%s must be from 0 to %g, not %g", numbers[i].name,
+                             numbers[i].high, numbers[i].value);
     if (o->shards < 0)
         return takt_fail(ctx, TAKT_E_OPTION, "shards must be 1 or more, not %lld",
                          (long long)o->shards);
@@ -59,8 +60,8 @@ static takt_status read_options(takt_trainer *t, const takt_train_options *o)
                                  spec->loss_hyper));
     TAKT_TRY(takt_optimizer_parse(t->ctx, o->optimizer != NULL ? o->optimizer : "adamw",
                                   &spec->optimizer, spec->hyper));
-    TAKT_TRY(takt_schedule_parse(t->ctx, o->schedule != NULL ? o->schedule : "constant",
-                                 &t->schedule));
+    TAKT_TRY(
+        takt_schedule_parse(t->ctx, o->schedule != NULL ? o->schedule : "constant", &t->schedule));
     t->schedule.warmup = o->warmup;
     t->schedule.steps = o->steps;
     if (t->schedule.kind->needs_steps && o->steps == 0)
@@ -110,8 +111,9 @@ static takt_status make(takt_trainer *t, const takt_train_options *o)
     TAKT_TRY(takt_model_derive(t->model, g, &t->eval.model));
     t->note = "";
     if (t->notes.removed != NULL)
-        t->note = takt_arena_format(&t->arena, "%s was taken off the end of the model: %s contains it",
-                                    t->notes.removed, t->spec.loss->name);
+        t->note =
+            takt_arena_format(&t->arena, "%s was taken off the end of the model: %s contains it",
+                              t->notes.removed, t->spec.loss->name);
     return t->note != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
@@ -186,8 +188,8 @@ static void put_scalars(takt_trainer *t, double rate)
     if (o->at_step != NULL)
         o->at_step(t->spec.hyper, rate, t->steps + 1, scalar);
     for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++) {
-        char name[64] = "train.";
-        strncat(name, o->scalars[i], sizeof name - sizeof "train.");
+        char name[64];
+        snprintf(name, sizeof name, "train.%s", o->scalars[i]);
         put_float(&t->step, name, scalar[i]);
     }
     put_word(&t->step, TAKT_STEP_SEED, t->seed);
@@ -325,81 +327,4 @@ takt_status takt_trainer_eval(takt_trainer *t, const takt_named_view *batch, siz
 void takt_trainer_observe(takt_trainer *t, double loss)
 {
     takt_schedule_observe(&t->schedule, loss);
-}
-
-/* ---- facts ---- */
-
-takt_status takt_trainer_plan(takt_trainer *t, const takt_named_view *batch, size_t count,
-                              takt_plan_info *info)
-{
-    int64_t samples;
-    takt_text sizes;
-    takt_plan *plan;
-    takt_plan_options o = t->plan;
-    TAKT_TRY(takt_batch_samples(t, batch, count, &samples));
-    takt_text_init(&sizes, t->ctx);
-    const takt_rows rows = {0, (samples + t->shards - 1) / t->shards};
-    takt_status status = takt_batch_sizes(t, t->step.model, batch, count, rows, &sizes);
-    o.sizes = takt_text_get(&sizes);
-    o.dry = true;
-    if (status == TAKT_OK)
-        status = takt_plan_create(t->step.model, &o, &plan);
-    if (status == TAKT_OK) {
-        takt_plan_query(plan, info);
-        takt_plan_destroy(plan);
-    }
-    takt_text_deinit(&sizes);
-    return status;
-}
-
-uint64_t takt_trainer_steps(const takt_trainer *t)
-{
-    return t->steps;
-}
-
-void takt_trainer_count(const takt_trainer *t, uint64_t *trained, size_t *frozen_parameters)
-{
-    const takt_graph *g = t->step.model->graph;
-    *trained = 0;
-    *frozen_parameters = t->notes.frozen;
-    for (size_t i = 0; i < g->slot_count; i++)
-        if (g->slots[i].is_trainable && g->slots[i].next != TAKT_NONE)
-            *trained += takt_tensor_count(&t->step.model->slots[i]);
-}
-
-const char *takt_trainer_note(const takt_trainer *t)
-{
-    return t->note;
-}
-
-/* ---- weights back into the model ---- */
-
-static const takt_tensor *exported(const takt_trainer *t, const char *name, bool averaged)
-{
-    char mean[512];
-    const size_t prefix = strlen(TAKT_STEP_EMA), length = strlen(name);
-    const takt_tensor *value = NULL;
-    if (averaged && prefix + length < sizeof mean) {
-        memcpy(mean, TAKT_STEP_EMA, prefix);
-        memcpy(mean + prefix, name, length + 1);
-        value = takt_train_slot(t, mean);
-    }
-    return value != NULL ? value : takt_train_slot(t, name);
-}
-
-takt_status takt_trainer_export(const takt_trainer *t, takt_model *model, bool averaged)
-{
-    for (size_t i = 0; i < model->graph->slot_count; i++) {
-        const takt_tensor *value = exported(t, model->graph->slots[i].name, averaged);
-        takt_tensor fresh;
-        if (value == NULL || !takt_type_same(model->graph->dims, &value->type,
-                                             &model->graph->slots[i].type))
-            continue;
-        TAKT_TRY(takt_tensor_create(t->ctx, &value->type, &fresh));
-        memcpy(takt_tensor_data(&fresh), takt_tensor_data(value), takt_tensor_bytes(value));
-        takt_tensor_release(&model->slots[i]);
-        model->slots[i] = fresh;
-    }
-    model->key = 0;
-    return TAKT_OK;
 }

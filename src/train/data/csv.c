@@ -147,10 +147,9 @@ static takt_status read_row(table *t, takt_span line, float *x, double *label, b
             continue;
         }
         if (!takt_number_read(t->cell[i].at, t->cell[i].length, &value))
-            return takt_data_fail(t->set, t->file, "row %zu, column %zu: \"%.*s\" is not a number",
-                                  t->row, i + 1,
-                                  (int)(t->cell[i].length < 32 ? t->cell[i].length : 32),
-                                  t->cell[i].at);
+            return takt_data_fail(
+                t->set, t->file, "row %zu, column %zu: \"%.*s\" is not a number", t->row, i + 1,
+                (int)(t->cell[i].length < 32 ? t->cell[i].length : 32), t->cell[i].at);
         if (i == t->label)
             *label = value;
         else

@@ -31,9 +31,9 @@ typedef struct takt_data_file {
     const char *path;
     const uint8_t *bytes;
     size_t length;
-    bool is_test;       /* the other part of a data set in several files */
-    const char *label;  /* of a table, or NULL */
-    int64_t window;     /* of a text */
+    bool is_test;      /* the other part of a data set in several files */
+    const char *label; /* of a table, or NULL */
+    int64_t window;    /* of a text */
 } takt_data_file;
 
 typedef struct takt_data_reader {

@@ -37,8 +37,8 @@ static bool open_zlib(zlib *z)
     z->library = takt_library_open("libz.so.1");
     if (z->library == NULL)
         return false;
-    z->begin = (int (*)(stream *, int, const char *, int))takt_library_find(z->library,
-                                                                            "inflateInit2_");
+    z->begin =
+        (int (*)(stream *, int, const char *, int))takt_library_find(z->library, "inflateInit2_");
     z->inflate = (int (*)(stream *, int))takt_library_find(z->library, "inflate");
     z->end = (int (*)(stream *))takt_library_find(z->library, "inflateEnd");
     z->version = (const char *(*)(void))takt_library_find(z->library, "zlibVersion");

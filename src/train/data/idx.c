@@ -22,8 +22,8 @@ static bool type_of(uint8_t code, takt_dtype *dtype)
 static bool recognises(const takt_data_file *f)
 {
     takt_dtype dtype;
-    return f->length >= 8 && f->bytes[0] == 0 && f->bytes[1] == 0 &&
-           type_of(f->bytes[2], &dtype) && f->bytes[3] >= 1 && f->bytes[3] <= TAKT_MAX_RANK;
+    return f->length >= 8 && f->bytes[0] == 0 && f->bytes[1] == 0 && type_of(f->bytes[2], &dtype) &&
+           f->bytes[3] >= 1 && f->bytes[3] <= TAKT_MAX_RANK;
 }
 
 /* Big-endian elements into this machine's order. */

@@ -5,9 +5,12 @@
 #include "train/data/data.h"
 
 /* A table or a text has no marks of its own, so these come last. */
-const takt_data_reader *const takt_data_readers[] = {&takt_data_npy,   &takt_data_npz,
-                                                     &takt_data_idx,   &takt_data_cifar,
-                                                     &takt_data_csv,   &takt_data_text,
+const takt_data_reader *const takt_data_readers[] = {&takt_data_npy,
+                                                     &takt_data_npz,
+                                                     &takt_data_idx,
+                                                     &takt_data_cifar,
+                                                     &takt_data_csv,
+                                                     &takt_data_text,
                                                      NULL};
 
 takt_status takt_data_fail(takt_data_set *set, const takt_data_file *file, const char *format, ...)
@@ -18,8 +21,8 @@ takt_status takt_data_fail(takt_data_set *set, const takt_data_file *file, const
     va_start(args, format);
     takt_text_addv(&text, format, args);
     va_end(args);
-    const takt_status status = takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: %s", file->path,
-                                         takt_text_get(&text));
+    const takt_status status =
+        takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: %s", file->path, takt_text_get(&text));
     takt_text_deinit(&text);
     return status;
 }

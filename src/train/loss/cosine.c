@@ -14,8 +14,7 @@ static void build(takt_loss_site *site)
     const takt_id x = takt_widen(g, site->output), t = takt_widen(g, site->labels);
     const takt_id product = takt_mul(g, dot(g, x, x), dot(g, t, t));
     const takt_id least = takt_scalar_like(g, product, 1e-16);
-    const takt_id root =
-        takt_unary(g, &takt_op_sqrt, takt_binary(g, &takt_op_max, product, least));
+    const takt_id root = takt_unary(g, &takt_op_sqrt, takt_binary(g, &takt_op_max, product, least));
     const takt_id cosine = takt_div(g, dot(g, x, t), root);
     takt_loss_sum(site, takt_add_scalar(g, takt_neg(g, cosine), 1));
 }

@@ -13,11 +13,11 @@ static void build(takt_loss_site *site)
                                        {"dtype", takt_attr_dtype(type.dtype)}};
     const takt_id mark = takt_graph_call(g, &takt_op_one_hot, 1, &site->labels, 2, classes);
     const int64_t last = -1;
-    const takt_id own = takt_reduce_over(g, &takt_op_reduce_sum, takt_mul(g, mark, site->output),
-                                         &last, 1, true);
+    const takt_id own =
+        takt_reduce_over(g, &takt_op_reduce_sum, takt_mul(g, mark, site->output), &last, 1, true);
     const takt_id over = takt_add_scalar(g, takt_sub(g, site->output, own), site->hyper[MARGIN]);
-    const takt_id others = takt_keep_where(g, takt_is_below(g, mark, 0.5),
-                                           takt_unary(g, &takt_op_relu, over));
+    const takt_id others =
+        takt_keep_where(g, takt_is_below(g, mark, 0.5), takt_unary(g, &takt_op_relu, over));
     const takt_id sum = takt_reduce_over(g, &takt_op_reduce_sum, others, &last, 1, false);
     takt_loss_sum(site, takt_mul_scalar(g, sum, 1 / (double)type.dim[type.rank - 1]));
     takt_loss_hits(site);

@@ -73,8 +73,7 @@ static takt_id update(takt_update *u)
         takt_mul(g, takt_binary(g, &takt_op_max, size, floor), u->scalar[RELATIVE_RATE]);
     const takt_id square = square_of(u);
     const takt_id least = takt_scalar_like(g, square, (double)FLT_EPSILON * FLT_EPSILON);
-    const takt_id root =
-        takt_unary(g, &takt_op_sqrt, takt_binary(g, &takt_op_max, square, least));
+    const takt_id root = takt_unary(g, &takt_op_sqrt, takt_binary(g, &takt_op_max, square, least));
     const takt_id way = takt_div(g, u->grad, root);
     const takt_id over = takt_mul_scalar(g, root_mean_square(g, way), 1 / h[CLIP]);
     const takt_id one = takt_scalar_like(g, over, 1);

@@ -28,7 +28,8 @@ const takt_optimizer takt_optimizer_lion = {
     .rate = 1e-4,
     .hyper = {[BETA1] = {"beta1", 0.9, 0, 1, "share of the momentum in the step"},
               [BETA2] = {"beta2", 0.99, 0, 1, "decay of the momentum"},
-              [DECAY] = {"weight_decay", 1e-3, 0, 1e3, "share of the weight lost per unit of rate"}},
+              [DECAY] = {"weight_decay", 1e-3, 0, 1e3,
+                         "share of the weight lost per unit of rate"}},
     .slot = slot,
     .update = update,
 };

@@ -35,8 +35,8 @@ static takt_id orthogonal(takt_graph *g, takt_id x, bool is_tall, int rounds)
         const takt_id s = takt_matmul(g, x, x, is_tall, !is_tall);
         const takt_id s2 = takt_matmul(g, s, s, false, false);
         const takt_id p = takt_add(g, takt_mul_scalar(g, s, b), takt_mul_scalar(g, s2, c));
-        const takt_id px = is_tall ? takt_matmul(g, x, p, false, false)
-                                   : takt_matmul(g, p, x, false, false);
+        const takt_id px =
+            is_tall ? takt_matmul(g, x, p, false, false) : takt_matmul(g, p, x, false, false);
         x = takt_add(g, takt_mul_scalar(g, x, a), px);
     }
     return x;

@@ -16,9 +16,8 @@ static takt_id update(takt_update *u)
     takt_id way = takt_grad_decayed(u, u->hyper[DECAY]);
     if (momentum != 0) {
         u->next[0] = takt_add(g, takt_mul_scalar(g, u->slot[0], momentum), way);
-        way = u->hyper[NESTEROV] != 0
-                  ? takt_add(g, way, takt_mul_scalar(g, u->next[0], momentum))
-                  : u->next[0];
+        way = u->hyper[NESTEROV] != 0 ? takt_add(g, way, takt_mul_scalar(g, u->next[0], momentum))
+                                      : u->next[0];
     }
     return takt_sub(g, u->weight, takt_mul(g, way, u->rate));
 }

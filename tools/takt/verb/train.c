@@ -72,8 +72,8 @@ static bool count_samples(tool_training *g)
     const uint64_t all = takt_data_count(g->data);
     g->held_out = (uint64_t)(share * (double)all);
     g->samples = all - g->held_out;
-    g->batch_size = tool_number_of(g->t, TAKT_F_TRAIN_BATCH, 32) *
-                    tool_number_of(g->t, TAKT_F_ACCUMULATE, 1);
+    g->batch_size =
+        tool_number_of(g->t, TAKT_F_TRAIN_BATCH, 32) * tool_number_of(g->t, TAKT_F_ACCUMULATE, 1);
     g->batch_size = g->batch_size < g->samples ? g->batch_size : g->samples;
     g->steps_per_epoch = (g->samples + g->batch_size - 1) / g->batch_size;
     g->epochs = tool_number_of(g->t, TAKT_F_EPOCHS, 1);
@@ -87,8 +87,7 @@ static int introduce(tool_training *g)
     uint64_t numbers;
     size_t frozen;
     takt_plan_info info;
-    const takt_status status =
-        takt_trainer_plan(g->trainer, g->batch.view, g->batch.count, &info);
+    const takt_status status = takt_trainer_plan(g->trainer, g->batch.view, g->batch.count, &info);
     if (status != TAKT_OK)
         return tool_finish(g->t, status);
     if (tool_on(g->t, TAKT_F_QUIET))
@@ -99,8 +98,7 @@ static int introduce(tool_training *g)
     if (frozen > 0)
         fprintf(to, " (%zu tensors frozen)", frozen);
     fprintf(to, ", %llu samples, %llu steps of %llu, %.1f MB peak in %zu steps of the plan\n",
-            (unsigned long long)g->samples,
-            (unsigned long long)(g->steps_per_epoch * g->epochs),
+            (unsigned long long)g->samples, (unsigned long long)(g->steps_per_epoch * g->epochs),
             (unsigned long long)g->batch_size, (double)info.peak / 1e6, info.steps);
     if (takt_trainer_note(g->trainer)[0] != '\0')
         fprintf(to, "%s\n", takt_trainer_note(g->trainer));
@@ -210,20 +208,52 @@ const takt_verb takt_verb_train = {
     .name = "train",
     .summary = "train a model on a data set",
     .arguments = "MODEL --data D",
-    .about = "Forward, loss, backward and update are one plan. The bits of the result do not depend "
-             "on the number of threads or on the processor. A model whose last layer is a softmax "
-             "or sigmoid is trained without it where the loss contains it.",
+    .about =
+        "Forward, loss, backward and update are one plan. The bits of the result do not depend "
+        "on the number of threads or on the processor. A model whose last layer is a softmax "
+        "or sigmoid is trained without it where the loss contains it.",
     .arg_min = 0,
     .arg_max = 1,
     .example = "takt train --list",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_DATA,
-              TAKT_F_SPLIT, TAKT_F_LABEL, TAKT_F_WINDOW, TAKT_F_SAMPLES, TAKT_F_VAL_SPLIT,
-              TAKT_F_EPOCHS, TAKT_F_TRAIN_BATCH, TAKT_F_ACCUMULATE, TAKT_F_SHARDS,
-              TAKT_F_OPTIMIZER, TAKT_F_LR, TAKT_F_WEIGHT_DECAY, TAKT_F_LOSS, TAKT_F_RATE_SCHEDULE,
-              TAKT_F_WARMUP_STEPS, TAKT_F_CLIP, TAKT_F_CLIP_VALUE, TAKT_F_EMA, TAKT_F_FREEZE,
-              TAKT_F_PATIENCE, TAKT_F_NO_SHUFFLE, TAKT_F_SEED, TAKT_F_CHECKPOINT,
-              TAKT_F_CHECKPOINT_EVERY, TAKT_F_RESUME, TAKT_F_LOG, TAKT_F_MODEL_FILE, TAKT_F_LIST,
-              TAKT_F_THREADS, TAKT_F_ISA, TAKT_F_PASS, TAKT_F_LEVEL, TAKT_F_HINT,
-              TAKT_F_MEMORY_LIMIT, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,
+              TAKT_F_SELECT,
+              TAKT_F_WEIGHTS,
+              TAKT_F_ALLOW_LINKS,
+              TAKT_F_DATA,
+              TAKT_F_SPLIT,
+              TAKT_F_LABEL,
+              TAKT_F_WINDOW,
+              TAKT_F_SAMPLES,
+              TAKT_F_VAL_SPLIT,
+              TAKT_F_EPOCHS,
+              TAKT_F_TRAIN_BATCH,
+              TAKT_F_ACCUMULATE,
+              TAKT_F_SHARDS,
+              TAKT_F_OPTIMIZER,
+              TAKT_F_LR,
+              TAKT_F_WEIGHT_DECAY,
+              TAKT_F_LOSS,
+              TAKT_F_RATE_SCHEDULE,
+              TAKT_F_WARMUP_STEPS,
+              TAKT_F_CLIP,
+              TAKT_F_CLIP_VALUE,
+              TAKT_F_EMA,
+              TAKT_F_FREEZE,
+              TAKT_F_PATIENCE,
+              TAKT_F_NO_SHUFFLE,
+              TAKT_F_SEED,
+              TAKT_F_CHECKPOINT,
+              TAKT_F_CHECKPOINT_EVERY,
+              TAKT_F_RESUME,
+              TAKT_F_LOG,
+              TAKT_F_MODEL_FILE,
+              TAKT_F_LIST,
+              TAKT_F_THREADS,
+              TAKT_F_ISA,
+              TAKT_F_PASS,
+              TAKT_F_LEVEL,
+              TAKT_F_HINT,
+              TAKT_F_MEMORY_LIMIT,
+              TAKT_FLAG_IDS},
     .run = run,
 };

@@ -1,0 +1,25 @@
+/* data.h - what a data set holds. */
+#ifndef TAKT_API_TRAIN_DATA_H
+#define TAKT_API_TRAIN_DATA_H
+
+#include <takt/data.h>
+
+#include "train/data/data.h"
+
+struct takt_data {
+    takt_data_set set;
+    takt_data_options options;
+    takt_desc desc[TAKT_DATA_FIELDS + 1];
+    size_t fields;
+};
+
+/* Where a field's samples lie: elements of a sample, and from one to the next. */
+typedef struct takt_data_place {
+    const takt_tensor *tensor;
+    size_t first, size, stride;
+} takt_data_place;
+
+/* False if there is no field of that name. */
+bool takt_data_find(const takt_data *d, const char *name, takt_data_place *p);
+
+#endif

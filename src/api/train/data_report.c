@@ -1,0 +1,81 @@
+/* data_report.c - a data set for people: fields, classes, mean and deviation. */
+#include <math.h>
+
+#include "api/model.h"
+#include "api/train/data.h"
+#include "base/json.h"
+
+static void moments(const takt_data *d, const char *name, double *mean, double *deviation)
+{
+    takt_data_place p = {0};
+    double sum = 0, squares = 0, count = 0;
+    (void)takt_data_find(d, name, &p);
+    const takt_dtype dtype = p.tensor->type.dtype;
+    const void *data = takt_tensor_data(p.tensor);
+    for (uint64_t row = 0; row < d->set.samples; row++)
+        for (size_t i = 0; i < p.size; i++) {
+            const size_t at = p.first + (size_t)row * p.stride + i;
+            const double v = takt_dtype_is_float(dtype) ? takt_dtype_get_f(dtype, data, at)
+                                                        : (double)takt_dtype_get_i(dtype, data, at);
+            sum += v;
+            squares += v * v;
+            count++;
+        }
+    *mean = sum / count;
+    *deviation = sqrt(fmax(0, squares / count - *mean * *mean));
+}
+
+static void write_field(const takt_data *d, const takt_desc *f, takt_text *text,
+                        takt_json_writer *json)
+{
+    double mean, deviation;
+    moments(d, f->name, &mean, &deviation);
+    if (json != NULL) {
+        takt_json_open(json, '{');
+        takt_json_put_string(json, "name", f->name);
+        takt_json_put_string(json, "dtype", takt_dtype_name(f->dtype));
+        takt_json_put_open(json, "shape", '[');
+        for (int i = 1; i < f->rank; i++)
+            takt_json_integer(json, f->dims[i]);
+        takt_json_close(json, ']');
+        takt_json_put_number(json, "mean", mean);
+        takt_json_put_number(json, "deviation", deviation);
+        takt_json_close(json, '}');
+        return;
+    }
+    takt_text_add(text, "  %-8s %s[", f->name, takt_dtype_name(f->dtype));
+    for (int i = 1; i < f->rank; i++)
+        takt_text_add(text, "%s%lld", i > 1 ? ", " : "", (long long)f->dims[i]);
+    takt_text_add(text, "] a sample, mean %.4g, deviation %.4g\n", mean, deviation);
+}
+
+takt_status takt_data_describe(const takt_data *d, takt_format format, takt_sink_fn *sink,
+                               void *user)
+{
+    takt_text text;
+    takt_json_writer json;
+    const bool is_json = format == TAKT_FORMAT_JSON;
+    takt_text_init(&text, d->set.ctx);
+    takt_json_begin(&json, &text, true);
+    if (is_json) {
+        takt_json_open(&json, '{');
+        takt_json_put_string(&json, "format", d->set.format);
+        takt_json_put_unsigned(&json, "samples", d->set.samples);
+        takt_json_put_integer(&json, "classes", d->set.classes);
+        takt_json_put_open(&json, "fields", '[');
+    } else {
+        takt_text_add(&text, "%llu samples (%s)", (unsigned long long)d->set.samples,
+                      d->set.format);
+        if (d->set.classes > 0)
+            takt_text_add(&text, ", %lld classes", (long long)d->set.classes);
+        takt_text_add(&text, "\n");
+    }
+    for (size_t i = 0; i < d->fields; i++)
+        write_field(d, &d->desc[i], &text, is_json ? &json : NULL);
+    if (is_json) {
+        takt_json_close(&json, ']');
+        takt_json_close(&json, '}');
+        takt_text_add(&text, "\n");
+    }
+    return takt_sink_text(d->set.ctx, &text, sink, user);
+}

@@ -1,0 +1,82 @@
+/* trainer_facts.c - what a trainer knows of itself, and its weights back into the model. */
+#include <string.h>
+
+#include "api/session/session.h"
+#include "api/train/trainer.h"
+
+/* ---- facts ---- */
+
+takt_status takt_trainer_plan(takt_trainer *t, const takt_named_view *batch, size_t count,
+                              takt_plan_info *info)
+{
+    int64_t samples;
+    takt_text sizes;
+    takt_plan *plan;
+    takt_plan_options o = t->plan;
+    TAKT_TRY(takt_batch_samples(t, batch, count, &samples));
+    takt_text_init(&sizes, t->ctx);
+    const takt_rows rows = {0, (samples + t->shards - 1) / t->shards};
+    takt_status status = takt_batch_sizes(t, t->step.model, batch, count, rows, &sizes);
+    o.sizes = takt_text_get(&sizes);
+    o.dry = true;
+    if (status == TAKT_OK)
+        status = takt_plan_create(t->step.model, &o, &plan);
+    if (status == TAKT_OK) {
+        takt_plan_query(plan, info);
+        takt_plan_destroy(plan);
+    }
+    takt_text_deinit(&sizes);
+    return status;
+}
+
+uint64_t takt_trainer_steps(const takt_trainer *t)
+{
+    return t->steps;
+}
+
+void takt_trainer_count(const takt_trainer *t, uint64_t *trained, size_t *frozen_parameters)
+{
+    const takt_graph *g = t->step.model->graph;
+    *trained = 0;
+    *frozen_parameters = t->notes.frozen;
+    for (size_t i = 0; i < g->slot_count; i++)
+        if (g->slots[i].is_trainable && g->slots[i].next != TAKT_NONE)
+            *trained += takt_tensor_count(&t->step.model->slots[i]);
+}
+
+const char *takt_trainer_note(const takt_trainer *t)
+{
+    return t->note;
+}
+
+/* ---- weights back into the model ---- */
+
+static const takt_tensor *exported(const takt_trainer *t, const char *name, bool averaged)
+{
+    char mean[512];
+    const size_t prefix = strlen(TAKT_STEP_EMA), length = strlen(name);
+    const takt_tensor *value = NULL;
+    if (averaged && prefix + length < sizeof mean) {
+        memcpy(mean, TAKT_STEP_EMA, prefix);
+        memcpy(mean + prefix, name, length + 1);
+        value = takt_train_slot(t, mean);
+    }
+    return value != NULL ? value : takt_train_slot(t, name);
+}
+
+takt_status takt_trainer_export(const takt_trainer *t, takt_model *model, bool averaged)
+{
+    for (size_t i = 0; i < model->graph->slot_count; i++) {
+        const takt_tensor *value = exported(t, model->graph->slots[i].name, averaged);
+        takt_tensor fresh;
+        if (value == NULL ||
+            !takt_type_same(model->graph->dims, &value->type, &model->graph->slots[i].type))
+            continue;
+        TAKT_TRY(takt_tensor_create(t->ctx, &value->type, &fresh));
+        memcpy(takt_tensor_data(&fresh), takt_tensor_data(value), takt_tensor_bytes(value));
+        takt_tensor_release(&model->slots[i]);
+        model->slots[i] = fresh;
+    }
+    model->key = 0;
+    return TAKT_OK;
+}
