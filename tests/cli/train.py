@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -71,12 +72,13 @@ def goes_on():
     args = ["train", NET, *COMMON, "--epochs", "6", "-q", "--checkpoint-every", "3"]
     succeeds(*args, "-o", path("whole.taktp"))
     folder, source, kills = path("checkpoints"), random.Random(3), 0
+    shutil.rmtree(folder, ignore_errors=True)
     done = False
     while not done and kills < 200:
         run = subprocess.Popen([TOOL, *args, "--checkpoint", folder, "--resume", "-o",
                                 path("broken.taktp")], cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
         try:
-            run.wait(timeout=source.uniform(0.01, 0.12) + 0.002 * kills)
+            run.wait(timeout=source.uniform(0.01, 0.12) + 0.01 * kills)
         except subprocess.TimeoutExpired:
             run.kill()
             kills += 1
