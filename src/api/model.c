@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/philox.h"
 #include "io/read.h"
+#include "plan/basis.h"
 
 /* ---- first values ---- */
 
@@ -275,6 +276,7 @@ void takt_model_destroy(takt_model *m)
 {
     if (m == NULL)
         return;
+    takt_basis_forget(m->ctx, &m->bases);
     for (size_t i = 0; m->slots != NULL && i < m->graph->slot_count; i++)
         takt_tensor_release(&m->slots[i]);
     takt_graph_destroy(m->graph);

@@ -12,11 +12,24 @@
  * does not have are errors with a hint. */
 TAKT_MUST_USE takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o,
                                            takt_plan_settings *settings);
-/* The graph that a plan with those settings computes. What passes did goes to `report`, which may
- * be NULL. After a failure `*g` is NULL or still the caller's to destroy. */
-TAKT_MUST_USE takt_status takt_plan_graph(const takt_model *m, const takt_plan_options *o,
-                                          const takt_plan_settings *s, takt_pass_report *report,
-                                          takt_graph **g);
+/* The sizes that the options give, by index of the model's names, 1 where they give none. */
+TAKT_MUST_USE takt_status takt_plan_sizes(const takt_model *m, const takt_plan_options *o,
+                                          takt_arena *arena, int64_t **sizes, size_t *count);
+/* What a graph is wanted for. */
+typedef struct takt_plan_request {
+    const takt_model *model;
+    const takt_plan_options *options;
+    const takt_plan_settings *settings;
+    takt_pass_report *report; /* of what passes did; NULL: nobody asks */
+} takt_plan_request;
+
+/* The graph that such a plan computes, for given sizes; entries below 0 stay names. */
+TAKT_MUST_USE takt_status takt_plan_stages(const takt_plan_request *r, const int64_t *sizes,
+                                           size_t count, takt_graph **g);
+/* The same for the sizes of the options, by what was made for others if it can be: then `*basis` is
+ * that, retained, else NULL. With a report all passes run. */
+TAKT_MUST_USE takt_status takt_plan_graph(const takt_plan_request *r, takt_graph **g,
+                                          takt_basis **basis);
 /* The part of it about walking through memory. */
 TAKT_MUST_USE takt_status takt_settle_walk(takt_ctx *ctx, const takt_cache_config *c,
                                            takt_plan_settings *settings);

@@ -16,6 +16,7 @@
 #include "pass/pass.h"
 #include "pass/passes.h"
 #include "plan/backend.h"
+#include "plan/basis.h"
 
 /* ---- stages ---- */
 
@@ -37,21 +38,13 @@ static bool is_no_einsum(void *user, const takt_graph *g, const takt_node *n)
     return n->op != &takt_op_einsum;
 }
 
-static takt_status size_graph(const takt_model *m, const takt_graph *from, const char *text,
-                              takt_graph **g)
+takt_status takt_plan_sizes(const takt_model *m, const takt_plan_options *o, takt_arena *arena,
+                            int64_t **sizes, size_t *count)
 {
-    takt_arena arena;
-    *g = NULL;
-    takt_arena_init(&arena, m->ctx);
-    int64_t *sizes;
-    size_t count;
-    takt_status status = takt_parse_sizes(m->ctx, &arena, m->graph->dims, text, &sizes, &count);
-    for (size_t i = 0; status == TAKT_OK && i < count; i++)
-        sizes[i] = sizes[i] < 0 ? 1 : sizes[i];
-    if (status == TAKT_OK)
-        status = takt_graph_specialize(from, sizes, count, g);
-    takt_arena_deinit(&arena);
-    return status;
+    TAKT_TRY(takt_parse_sizes(m->ctx, arena, m->graph->dims, o->sizes, sizes, count));
+    for (size_t i = 0; i < *count; i++)
+        (*sizes)[i] = (*sizes)[i] < 0 ? 1 : (*sizes)[i];
+    return TAKT_OK;
 }
 
 /* Only what the asked outputs need. */
@@ -85,29 +78,42 @@ static takt_status freeze(const takt_model *m, const takt_graph *g, takt_graph *
     return status;
 }
 
-takt_status takt_plan_graph(const takt_model *m, const takt_plan_options *o,
-                            const takt_plan_settings *s, takt_pass_report *report, takt_graph **g)
+static takt_status run_stages(const takt_plan_request *r, const int64_t *sizes, size_t count,
+                              takt_graph **g)
 {
-    const takt_pipeline_options pipeline = {.choice.off = s->passes_off, .report = report};
+    const takt_model *m = r->model;
+    const takt_plan_settings *s = r->settings;
+    const takt_pipeline_options pipeline = {.choice.off = s->passes_off, .report = r->report};
     takt_graph *next = NULL;
-    *g = NULL;
-    if (o->outputs != NULL)
-        TAKT_TRY(choose(m, o->outputs, g));
+    if (r->options->outputs != NULL)
+        TAKT_TRY(choose(m, r->options->outputs, g));
     TAKT_TRY(
         advance(g, takt_graph_lower(*g != NULL ? *g : m->graph, is_no_einsum, NULL, &next), &next));
-    TAKT_TRY(advance(g, size_graph(m, *g, o->sizes, &next), &next));
-    if (o->fixed_count > 0)
-        TAKT_TRY(advance(g, takt_fix_inputs(m, o, *g, &next), &next));
+    TAKT_TRY(advance(g, takt_graph_specialize(*g, sizes, count, &next), &next));
+    if (r->options->fixed_count > 0)
+        TAKT_TRY(advance(g, takt_fix_inputs(m, r->options, *g, &next), &next));
     TAKT_TRY(advance(g, freeze(m, *g, &next), &next));
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
     TAKT_TRY(advance(g, takt_graph_lower(*g, takt_plan_keeps, (void *)(uintptr_t)s, &next), &next));
     /* Lowering uncovers reshapes and constants that the first round could not see. */
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
     if (s->precision != TAKT_F32)
-        TAKT_TRY(advance(g, takt_graph_narrow(*g, s->precision, report, &next), &next));
+        TAKT_TRY(advance(g, takt_graph_narrow(*g, s->precision, r->report, &next), &next));
     if (s->narrows_maps)
-        TAKT_TRY(advance(g, takt_pass_apply(&takt_pass_narrow_maps, *g, report, &next), &next));
+        TAKT_TRY(advance(g, takt_pass_apply(&takt_pass_narrow_maps, *g, r->report, &next), &next));
     return TAKT_OK;
+}
+
+takt_status takt_plan_stages(const takt_plan_request *r, const int64_t *sizes, size_t count,
+                             takt_graph **g)
+{
+    *g = NULL;
+    const takt_status status = run_stages(r, sizes, count, g);
+    if (status != TAKT_OK) {
+        takt_graph_destroy(*g);
+        *g = NULL;
+    }
+    return status;
 }
 
 /* First values of the state that sessions will copy. */
@@ -154,9 +160,12 @@ takt_status takt_plan_create(const takt_model *m, const takt_plan_options *optio
     TAKT_TRY(takt_options_read(m->ctx, "takt_plan_options", options, &o, sizeof o));
     TAKT_TRY(takt_plan_settle(m, &o, &settings));
     takt_graph *g = NULL;
-    takt_status status = takt_plan_graph(m, &o, &settings, NULL, &g);
+    takt_status status =
+        takt_plan_graph(&(takt_plan_request){.model = m, .options = &o, .settings = &settings}, &g,
+                        &settings.basis);
     if (status == TAKT_OK)
         status = takt_plan_search(m->ctx, g, &settings, plan);
+    takt_basis_release(settings.basis);
     takt_graph_destroy(g);
     if (status != TAKT_OK && m->ctx->error.id == TAKT_E_PLAN_LIMIT && status == TAKT_ERR_LIMIT)
         status = takt_limit_refuse(m, &o, settings.threads);

@@ -9,6 +9,7 @@
 #include "io/read.h"
 #include "io/weights/weights.h"
 #include "ir/edge_index.h"
+#include "plan/basis.h"
 
 /* ---- into a model ---- */
 
@@ -111,6 +112,7 @@ takt_status takt_model_load_weights(takt_model *m, const char *path)
         takt_tensor_release(&m->slots[i]);
         m->slots[i] = l.fresh[i];
         atomic_store_explicit(&m->key, 0, memory_order_relaxed);
+        takt_basis_forget(m->ctx, &m->bases); /* the old weights are in them */
     }
     takt_text_deinit(&l.problems);
     takt_arena_deinit(&l.arena);

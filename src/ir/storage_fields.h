@@ -13,7 +13,7 @@ struct takt_storage {
     size_t bytes;
     bool is_borrowed;
     bool is_shared; /* the context's table knows it */
-    uint64_t hash;  /* of its bytes, if it is shared */
+    uint64_t hash;  /* of some of its bytes, if it is shared */
     uint64_t counted;
     void (*done)(void *user);
     void *user;

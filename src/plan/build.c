@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "ir/leaves.h"
 #include "op/ops.h"
+#include "plan/basis.h"
 #include "plan/builder.h"
 #include "plan/execute.h"
 #include "plan/finish.h"
@@ -81,15 +82,14 @@ static takt_status survey(takt_builder *b)
     const takt_graph *g = b->p.graph;
     takt_plan *plan = b->p.plan;
     b->live = takt_arena_array(&b->scratch, g->count, 1);
-    b->is_late = takt_arena_array(&b->scratch, g->count, 1);
     b->is_constant = takt_arena_array(&b->scratch, g->count, 1);
     b->uses = takt_arena_array(&b->scratch, g->count, sizeof *b->uses);
     b->gets = takt_arena_array(&b->scratch, g->count, sizeof *b->gets);
     b->next_get = takt_arena_array(&b->scratch, g->count, sizeof *b->next_get);
     plan->buffer_of = takt_arena_array(&plan->arena, g->count, sizeof *plan->buffer_of);
     plan->view_of = takt_arena_array(&plan->arena, g->count, sizeof *plan->view_of);
-    if (b->live == NULL || b->is_late == NULL || b->is_constant == NULL || b->uses == NULL ||
-        b->gets == NULL || b->next_get == NULL || plan->buffer_of == NULL || plan->view_of == NULL)
+    if (b->live == NULL || b->is_constant == NULL || b->uses == NULL || b->gets == NULL ||
+        b->next_get == NULL || plan->buffer_of == NULL || plan->view_of == NULL)
         return TAKT_ERR_MEMORY;
     memset(plan->buffer_of, 0xff, g->count * sizeof *plan->buffer_of);
     takt_graph_live(g, b->live);
@@ -101,6 +101,7 @@ static takt_status survey(takt_builder *b)
     TAKT_TRY(takt_builder_alias(b));
     TAKT_TRY(index_edges(b));
     TAKT_TRY(takt_builder_group(b));
+    TAKT_TRY(takt_builder_mark_late(b));
     return takt_builder_order(b);
 }
 
@@ -220,7 +221,7 @@ static void forget(takt_builder *b, takt_id node)
         b->p.plan->buffer_of[node] = UINT32_MAX;
 }
 
-static takt_status compile_group(takt_builder *b, const takt_group *group)
+takt_status takt_builder_compile(takt_builder *b, const takt_group *group)
 {
     takt_step step;
     b->in_prologue = b->is_constant[group->nodes[0]];
@@ -234,31 +235,14 @@ static takt_status compile_group(takt_builder *b, const takt_group *group)
 
 /* ---- the whole ---- */
 
-/* In the middle of another step's compilation, which goes on as if nothing had happened. */
-takt_status takt_builder_late(takt_builder *b, takt_id node)
-{
-    const takt_builder was = *b;
-    b->is_late[node] = 0;
-    const takt_status status = compile_group(b, &b->groups[b->group_index[node]]);
-    b->p.step = was.p.step;
-    b->p.group = was.p.group;
-    b->in_prologue = was.in_prologue;
-    b->step_index = was.step_index;
-    b->in_capacity = was.in_capacity;
-    b->out_capacity = was.out_capacity;
-    return status;
-}
-
 static takt_status build(takt_builder *b)
 {
     TAKT_TRY(survey(b));
     for (size_t i = 0; i < b->sequence_count; i++) {
         const takt_group *group = &b->groups[b->sequence[i]];
         b->position = (int32_t)i;
-        const takt_id first = group->nodes[0];
-        b->is_late[first] = takt_is_widening(b, first) && b->root[first] == first;
-        if (!b->is_late[first])
-            TAKT_TRY(compile_group(b, group));
+        if (!b->is_constant[group->nodes[0]])
+            TAKT_TRY(takt_builder_compile(b, group));
     }
     b->in_prologue = false;
     TAKT_TRY(takt_finish_outputs(b, push_step));
@@ -283,6 +267,7 @@ takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph, const takt_plan_se
     plan->backend = settings->backend;
     plan->settings = *settings;
     plan->settings.again = NULL;
+    plan->settings.basis = NULL;
     plan->settings.alone = NULL;
     plan->settings.alone_count = 0;
     plan->alone_steps = settings->alone_count;
@@ -292,6 +277,9 @@ takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph, const takt_plan_se
     takt_arena_init(&plan->arena, ctx);
     plan->graph = graph;
     takt_graph_retain(graph);
+    plan->basis = settings->basis;
+    if (plan->basis != NULL)
+        takt_basis_retain(plan->basis);
     takt_builder b = {.p = {.ctx = ctx, .plan = plan, .graph = graph, .settings = settings}};
     takt_arena_init(&b.scratch, ctx);
     takt_status status = TAKT_OK;

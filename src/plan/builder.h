@@ -5,6 +5,7 @@
  *   order.c    the order of the groups, and which run twice
  *   alias.c    values that are other values seen differently
  *   memory.c   buffers of values
+ *   late.c     constants: found among those that other plans made, or computed when asked for
  *   planner.c  what backends ask for step by step; it lengthens the lives of buffers
  *   place.c    offsets in the arena, and the lower bound
  *   build.c    the order of all this; constant steps run here
@@ -13,6 +14,7 @@
 #define TAKT_PLAN_BUILDER_H
 
 #include "plan/backend.h"
+#include "plan/packs.h"
 
 enum { TAKT_NO_GROUP = -1, TAKT_FOREVER = INT32_MAX };
 
@@ -48,9 +50,11 @@ typedef struct takt_builder {
     uint32_t *output_of; /* per root: the first output that shows it; UINT32_MAX: none */
     void **bases;        /* per buffer: where constants are, for the steps that run at once */
     size_t base_count, base_capacity;
-    bool in_prologue;       /* the step being compiled is constant */
-    unsigned char *is_late; /* per node: widened weights, made when something asks for them */
-    int step_index;         /* of the step being compiled */
+    bool in_prologue;         /* the step being compiled is constant */
+    unsigned char *is_late;   /* per root: constant, made when something asks for it */
+    const takt_group **late;  /* groups that are being made for one that asked */
+    unsigned char *is_wanted; /* per group: it is among them */
+    int step_index;           /* of the step being compiled */
     size_t step_capacity, buffer_capacity, constant_capacity;
     takt_pack_key *packs;
     size_t pack_count, pack_capacity;
@@ -72,8 +76,16 @@ TAKT_MUST_USE takt_status takt_builder_group(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_order(takt_builder *b);
 /* Weights that steps may read in 16 bits: a constant that is widened to f32. */
 bool takt_is_widening(const takt_builder *b, takt_id node);
-/* Compiles and runs the group of a node that is_late. */
-TAKT_MUST_USE takt_status takt_builder_late(takt_builder *b, takt_id node);
+/* Which constants are. */
+TAKT_MUST_USE takt_status takt_builder_mark_late(takt_builder *b);
+/* The value of a root that is_late: found, or computed by compiling and running its group. */
+TAKT_MUST_USE takt_status takt_builder_late(takt_builder *b, takt_id root);
+/* Compiles the group that is next; runs it if it is constant. */
+TAKT_MUST_USE takt_status takt_builder_compile(takt_builder *b, const takt_group *group);
+/* Those that the plan shares with others; NULL: it shares none. */
+takt_packs *takt_builder_packs(const takt_builder *b);
+/* Lets others have the constants that steps read. */
+TAKT_MUST_USE takt_status takt_builder_keep(takt_builder *b);
 /* Buffer of a node's value, made if it has none yet. */
 TAKT_MUST_USE takt_status takt_builder_buffer(takt_builder *b, takt_id node, uint32_t *buffer);
 TAKT_MUST_USE takt_status takt_builder_new_buffer(takt_builder *b, takt_buffer buffer,

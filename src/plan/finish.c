@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "ir/leaves.h"
 #include "ir/storage.h"
+#include "plan/basis.h"
 
 const char *takt_node_label(const takt_node *n)
 {
@@ -199,6 +200,8 @@ takt_status takt_finish_shrink(takt_builder *b)
     }
     for (size_t i = 0; i < plan->constant_count && status == TAKT_OK && !plan->is_dry; i++)
         status = takt_storage_share(&plan->constants[i].storage);
+    if (status == TAKT_OK && plan->step_count > 0)
+        status = takt_builder_keep(b);
     takt_arena *arena = &plan->arena;
     takt_step *steps = takt_arena_copy(arena, plan->steps, plan->step_count * sizeof *steps);
     takt_buffer *buffers =
@@ -243,6 +246,7 @@ void takt_plan_release_internal(takt_plan *plan)
     }
     if (plan->backend_state != NULL && plan->backend->close != NULL)
         plan->backend->close(ctx, plan->backend_state);
+    takt_basis_release(plan->basis);
     takt_graph_destroy(plan->graph);
     takt_arena_deinit(&plan->arena);
     takt_mem_put(ctx, plan, sizeof *plan);

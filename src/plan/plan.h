@@ -20,6 +20,7 @@ typedef struct takt_plan takt_plan;
 typedef struct takt_step takt_step;
 typedef struct takt_backend takt_backend;
 typedef struct takt_execution takt_execution; /* execute.h */
+typedef struct takt_basis takt_basis;         /* basis.h */
 
 /* ---- memory ---- */
 
@@ -169,6 +170,7 @@ typedef struct takt_plan_settings {
     bool is_fast;         /* products by bf16 dot products where the machine has them */
     bool narrows_maps;    /* and what convolutions read and write in bf16 */
     takt_dtype precision; /* for subgraphs: F16 or BF16 if weights are stored so; else F32 */
+    takt_basis *basis;    /* that the graph came from and constants are shared by; or NULL */
 } takt_plan_settings;
 
 /* ---- the plan ---- */
@@ -185,6 +187,7 @@ struct takt_plan {
     const takt_backend *backend;
     void *backend_state;
     takt_graph *graph; /* concrete, optimised, lowered: what the steps compute */
+    takt_basis *basis; /* that it was made from, or NULL */
     uint32_t references;
     takt_plan *child, *sibling; /* plans of subgraphs, which die with this one */
     takt_step *steps;

@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "ir/storage.h"
 #include "plan/builder.h"
+#include "plan/packs.h"
 
 /* False where a stride does not fit: a value that repeats another one needs no memory of its own,
  * and may be larger than any. */
@@ -225,17 +226,36 @@ takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, size_t 
     return add_raw(p, buffer, bytes, index);
 }
 
+/* What another plan of the graph packed, or a new one that others may have. */
+static takt_status get_pack(takt_builder *b, const takt_pack_name *name, void *user,
+                            uint32_t *buffer)
+{
+    takt_packs *packs = takt_builder_packs(b);
+    takt_tensor packed;
+    if (takt_packs_find(packs, name, &packed)) {
+        const takt_status status = takt_builder_new_constant(b, &packed, buffer);
+        takt_tensor_release(&packed);
+        b->p.plan->packed_bytes += status == TAKT_OK ? name->bytes : 0;
+        return status;
+    }
+    const pack_source from = {.node = name->node};
+    TAKT_TRY(make_pack(b, &from, name->bytes, name->fill, user, buffer));
+    const takt_plan *plan = b->p.plan;
+    return takt_packs_keep(packs, name, &plan->constants[plan->buffers[*buffer].index]);
+}
+
 takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format, size_t bytes,
                                 takt_fill_fn *fill, void *user, size_t *index)
 {
     takt_builder *b = takt_builder_of(p);
+    const takt_pack_name name = {from, format, bytes, fill};
     uint32_t buffer = UINT32_MAX;
     for (uint32_t i = b->pack_of[from]; i != UINT32_MAX; i = b->packs[i].next)
         if (b->packs[i].bytes == bytes && b->packs[i].fill == fill &&
             strcmp(b->packs[i].format, format) == 0)
             buffer = b->packs[i].buffer;
     if (buffer == UINT32_MAX) {
-        TAKT_TRY(make_pack(b, &(pack_source){.node = from}, bytes, fill, user, &buffer));
+        TAKT_TRY(get_pack(b, &name, user, &buffer));
         void *packs = b->packs;
         const takt_status status =
             takt_mem_grow(p->ctx, &packs, &b->pack_capacity, b->pack_count + 1, sizeof *b->packs);

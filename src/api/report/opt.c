@@ -108,7 +108,9 @@ static takt_status run_planned(const takt_model *m, const takt_plan_options *opt
     takt_plan_settings settings = {0};
     TAKT_TRY(takt_options_read(m->ctx, "takt_plan_options", options, &o, sizeof o));
     TAKT_TRY(takt_plan_settle(m, &o, &settings));
-    return takt_plan_graph(m, &o, &settings, report, out);
+    takt_basis *basis; /* none: the passes run for the report */
+    const takt_plan_request request = {m, &o, &settings, report};
+    return takt_plan_graph(&request, out, &basis);
 }
 
 static void write_graph(takt_report *r, const takt_graph *g, const takt_print_options *print)

@@ -1,0 +1,116 @@
+/* graph.c - the graph of a plan: passes run once per model and options, not once per size.
+ *
+ * A size of 0 or 1 is put in before the passes, because much is simpler then: there is a basis for
+ * each set of names that are 0 or 1. All others stay names until the passes are done. Where that
+ * does not work, sizes go in first, as numbers.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/opts.h"
+#include "base/mem.h"
+#include "plan/basis.h"
+
+/* ---- keys ---- */
+
+static void add_word(takt_text *text, const char *word)
+{
+    takt_text_add(text, " %zu:%s", word != NULL ? strlen(word) + 1 : 0, word != NULL ? word : "");
+}
+
+/* Everything that the graph, a constant's bits or a packed form may depend on. */
+static void write_key(const takt_plan_options *o, const takt_plan_settings *s, const int64_t *first,
+                      size_t count, takt_text *text)
+{
+    takt_text_add(text, "%d %" PRIx64, s->threads, (uint64_t)s->isas);
+    for (int i = 0; i < TAKT_FAMILIES; i++)
+        takt_text_add(text, " %" PRIx64, (uint64_t)s->family_isas[i]);
+    takt_text_add(text, " %p %" PRIx64 " %d %d %d %d", (const void *)s->backend, s->passes_off,
+                  (int)s->lower_all, (int)s->is_fast, (int)s->narrows_maps, (int)s->precision);
+    takt_text_add(text, " %d", (int)s->is_walked);
+    const unsigned char *walk = (const unsigned char *)&s->walk;
+    for (size_t i = 0; s->is_walked && i < sizeof s->walk; i++)
+        takt_text_add(text, "%02x", walk[i]);
+    add_word(text, o->outputs);
+    add_word(text, s->library);
+    for (size_t i = 0; i < count; i++)
+        takt_text_add(text, " %" PRId64, first[i]);
+}
+
+/* ---- the graph ---- */
+
+static takt_status make(const takt_plan_request *r, const int64_t *first, size_t count,
+                        const char *key, takt_basis **basis)
+{
+    takt_graph *g;
+    *basis = NULL;
+    TAKT_TRY(takt_plan_stages(r, first, count, &g));
+    const takt_status status = takt_basis_create(g, key, basis);
+    takt_graph_destroy(g);
+    return status;
+}
+
+/* One that a plan of other sizes uses, or a new one. A report wants all passes to run. */
+static takt_status get(const takt_plan_request *r, const int64_t *first, size_t count,
+                       takt_basis **basis)
+{
+    takt_model *m = (takt_model *)(uintptr_t)r->model; /* what it knows of is not its value */
+    takt_text key;
+    takt_text_init(&key, m->ctx);
+    write_key(r->options, r->settings, first, count, &key);
+    takt_status status = key.status;
+    *basis = NULL;
+    if (status == TAKT_OK && r->report == NULL)
+        *basis = takt_basis_find(m->ctx, &m->bases, takt_text_get(&key));
+    if (status == TAKT_OK && *basis == NULL) {
+        status = make(r, first, count, takt_text_get(&key), basis);
+        if (status == TAKT_OK)
+            takt_basis_list(*basis, &m->bases);
+    }
+    takt_text_deinit(&key);
+    return status;
+}
+
+/* Sizes of 0 and 1 go in before the passes, the others after. */
+static takt_status by_names(const takt_plan_request *r, const int64_t *sizes, int64_t *first,
+                            size_t count, takt_graph **g, takt_basis **basis)
+{
+    for (size_t i = 0; i < count; i++)
+        first[i] = sizes[i] <= 1 ? sizes[i] : -1;
+    TAKT_TRY(get(r, first, count, basis));
+    const takt_status status = takt_template_size((*basis)->template, sizes, count, g);
+    if (status != TAKT_OK || r->report != NULL) {
+        takt_basis_release(*basis);
+        *basis = NULL;
+    }
+    return status;
+}
+
+takt_status takt_plan_graph(const takt_plan_request *r, takt_graph **g, takt_basis **basis)
+{
+    takt_ctx *ctx = r->model->ctx;
+    takt_arena arena;
+    int64_t *sizes = NULL;
+    size_t count = 0;
+    bool is_done = false;
+    *g = NULL;
+    *basis = NULL;
+    takt_arena_init(&arena, ctx);
+    takt_status status = takt_plan_sizes(r->model, r->options, &arena, &sizes, &count);
+    int64_t *first = takt_arena_array(&arena, count, sizeof *first);
+    if (status == TAKT_OK && first == NULL)
+        status = TAKT_ERR_MEMORY;
+    if (status == TAKT_OK && r->options->fixed_count == 0) {
+        const takt_error before = ctx->error;
+        status = by_names(r, sizes, first, count, g, basis);
+        is_done = status == TAKT_OK || status == TAKT_ERR_MEMORY || status == TAKT_ERR_LIMIT;
+        if (!is_done) { /* numbers go in first, and what is wrong is said of what was written */
+            ctx->error = before;
+            status = TAKT_OK;
+        }
+    }
+    if (status == TAKT_OK && !is_done)
+        status = takt_plan_stages(r, sizes, count, g);
+    takt_arena_deinit(&arena);
+    return status;
+}

@@ -1,0 +1,58 @@
+/* sizes.h - dimensions as a program: every expression that a graph mentions, computed for given
+ * sizes in one go, without a lock and without memory of its own.
+ *
+ * Cells are numbers of 64 bits. The first ones are the table's names, in its order; every
+ * instruction makes the next. What `takt_dim_substitute` gives for an expression, its cell holds
+ * after a run.
+ */
+#ifndef TAKT_IR_SIZES_H
+#define TAKT_IR_SIZES_H
+
+#include "base/arena.h"
+#include "ir/dim.h"
+
+typedef enum takt_size_code {
+    TAKT_SIZE_NUMBER, /* a: its lower half, b: its upper half */
+    TAKT_SIZE_ADD,
+    TAKT_SIZE_MUL,
+    TAKT_SIZE_FLOORDIV,
+    TAKT_SIZE_MOD,
+    TAKT_SIZE_MIN,
+    TAKT_SIZE_MAX,
+} takt_size_code;
+
+typedef struct takt_size_op {
+    takt_size_code code;
+    uint32_t a, b; /* cells */
+} takt_size_op;
+
+typedef struct takt_sizes {
+    takt_ctx *ctx;
+    takt_dims *dims;
+    takt_size_op *code;
+    size_t count, capacity;
+    size_t name_count;
+    uint32_t *cell_of; /* per entry of the table: its cell + 1, or 0 */
+    size_t cell_capacity;
+    uint32_t *asked; /* cells that somebody wants: sizes, which are not negative */
+    size_t asked_count, asked_capacity;
+    uint32_t *stack;
+    size_t stack_capacity;
+} takt_sizes;
+
+/* All names of the table so far; unification must be over. */
+TAKT_MUST_USE takt_status takt_sizes_init(takt_sizes *s, takt_ctx *ctx, takt_dims *dims);
+void takt_sizes_deinit(takt_sizes *s);
+/* The cell of `dim`, a number too; made if it is new. */
+TAKT_MUST_USE takt_status takt_sizes_cell(takt_sizes *s, takt_dim dim, uint32_t *cell);
+
+static inline size_t takt_sizes_cells(const takt_sizes *s)
+{
+    return s->name_count + s->count;
+}
+
+/* Fills in what follows from the names' cells. Fails where a size would be negative, overflow, or
+ * divide by zero. */
+TAKT_MUST_USE takt_status takt_sizes_run(const takt_sizes *s, int64_t *cells);
+
+#endif

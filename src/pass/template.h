@@ -1,0 +1,38 @@
+/* template.h - a graph with named dimensions that is given sizes again and again.
+ *
+ * Passes run once, on names. What a size changes after that are types, shapes among attributes, and
+ * sizes that are read as values; all of it comes out of one size program. Nodes keep their numbers,
+ * so whatever is known of a node of one size's graph is known of the same node of another's.
+ */
+#ifndef TAKT_PASS_TEMPLATE_H
+#define TAKT_PASS_TEMPLATE_H
+
+#include "ir/graph.h"
+#include "ir/sizes.h"
+
+/* A number that depends on sizes: dimension `index` of result or attribute `which` of a node. */
+typedef struct takt_patch {
+    takt_id node;
+    uint32_t which, index, cell;
+} takt_patch;
+
+typedef struct takt_template {
+    takt_ctx *ctx;
+    takt_graph *graph;
+    takt_sizes sizes;
+    takt_patch *types, *shapes, *values; /* values: `dim` nodes, which become constants */
+    size_t type_count, type_capacity, shape_count, shape_capacity, value_count, value_capacity;
+    takt_id *outer; /* nodes with subgraphs */
+    size_t outer_count, outer_capacity;
+    unsigned char *is_sized; /* per node: something of it, or of what it is computed from, depends
+                              * on sizes */
+} takt_template;
+
+/* `graph` is retained. */
+TAKT_MUST_USE takt_status takt_template_create(takt_graph *graph, takt_template **out);
+void takt_template_destroy(takt_template *t); /* accepts NULL */
+/* The graph for sizes by index of the table's names: concrete, checked by inference. */
+TAKT_MUST_USE takt_status takt_template_size(const takt_template *t, const int64_t *sizes,
+                                             size_t count, takt_graph **out);
+
+#endif

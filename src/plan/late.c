@@ -1,0 +1,145 @@
+/* late.c - constants, made when something asks for them.
+ *
+ * What a plan of another size has made already is taken from there, and whatever it was made from
+ * is not needed at all. The rest is computed here and now, with the same kernels as all others, so
+ * that folding cannot change bits; what it depends on comes first, by a list and not by recursion,
+ * because chains of constants may be long.
+ */
+#include "base/mem.h"
+#include "base/sort.h"
+#include "ir/leaves.h"
+#include "plan/basis.h"
+#include "plan/builder.h"
+
+takt_status takt_builder_mark_late(takt_builder *b)
+{
+    const takt_graph *g = b->p.graph;
+    b->is_late = takt_arena_array(&b->scratch, g->count, 1);
+    b->is_wanted = takt_arena_array(&b->scratch, b->group_count, 1);
+    b->late = takt_arena_array(&b->scratch, b->group_count, sizeof *b->late);
+    if (b->is_late == NULL || b->is_wanted == NULL || b->late == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < g->count; i++)
+        b->is_late[i] = b->live[i] && b->is_constant[i] && b->root[i] == i && !b->is_alias[i] &&
+                        (b->group_index[i] >= 0 || g->nodes[i].op == &takt_op_get);
+    return TAKT_OK;
+}
+
+/* The group that computes a root. */
+static int32_t maker(const takt_builder *b, takt_id root)
+{
+    const takt_node *n = &b->p.graph->nodes[root];
+    return b->group_index[n->op == &takt_op_get ? n->in[0] : root];
+}
+
+takt_packs *takt_builder_packs(const takt_builder *b)
+{
+    const takt_basis *basis = b->p.settings->basis;
+    return basis == NULL || b->p.settings->is_dry ? NULL : basis->packs;
+}
+
+static takt_status find(takt_builder *b, takt_id root)
+{
+    takt_tensor tensor;
+    const takt_pack_name name = {.node = root, .format = ""};
+    if (!takt_packs_find(takt_builder_packs(b), &name, &tensor))
+        return TAKT_OK;
+    const takt_status status = takt_builder_new_constant(b, &tensor, &b->p.plan->buffer_of[root]);
+    takt_tensor_release(&tensor);
+    if (status == TAKT_OK)
+        b->is_late[root] = 0;
+    return status;
+}
+
+static void want(takt_builder *b, int32_t group, size_t *count)
+{
+    if (b->is_wanted[group])
+        return;
+    b->is_wanted[group] = 1;
+    b->late[(*count)++] = &b->groups[group];
+}
+
+static takt_status want_inputs(takt_builder *b, const takt_group *group, size_t *count)
+{
+    const takt_graph *g = b->p.graph;
+    for (size_t i = 0; i < group->count; i++) {
+        const takt_node *n = &g->nodes[group->nodes[i]];
+        for (uint32_t k = 0; k < n->in_count; k++) {
+            const takt_id root = n->in[k] == TAKT_NONE ? TAKT_NONE : b->root[n->in[k]];
+            if (root == TAKT_NONE || !b->is_late[root] || maker(b, root) == group - b->groups)
+                continue;
+            TAKT_TRY(find(b, root));
+            if (b->is_late[root])
+                want(b, maker(b, root), count);
+        }
+    }
+    return TAKT_OK;
+}
+
+/* A group's results get memory of their own, even one that was found: others hold that. */
+static void renew(takt_builder *b, takt_id node)
+{
+    b->is_late[node] = 0;
+    b->p.plan->buffer_of[node] = UINT32_MAX;
+}
+
+/* In the middle of another step's compilation, which goes on as if nothing had happened. */
+static takt_status make(takt_builder *b, const takt_group *group)
+{
+    const takt_builder was = *b;
+    for (size_t i = 0; i < group->count; i++) {
+        renew(b, group->nodes[i]);
+        for (takt_id get = b->gets[group->nodes[i]]; get != TAKT_NONE; get = b->next_get[get])
+            renew(b, get);
+    }
+    const takt_status status = takt_builder_compile(b, group);
+    b->p.step = was.p.step;
+    b->p.group = was.p.group;
+    b->in_prologue = was.in_prologue;
+    b->step_index = was.step_index;
+    b->in_capacity = was.in_capacity;
+    b->out_capacity = was.out_capacity;
+    return status;
+}
+
+/* Groups lie in an array, in an order in which they can run. */
+static bool is_before(const void *a, const void *b)
+{
+    return (const char *)a < (const char *)b;
+}
+
+takt_status takt_builder_late(takt_builder *b, takt_id root)
+{
+    TAKT_TRY(find(b, root));
+    if (!b->is_late[root])
+        return TAKT_OK;
+    size_t count = 0;
+    want(b, maker(b, root), &count);
+    for (size_t i = 0; i < count; i++)
+        TAKT_TRY(want_inputs(b, b->late[i], &count));
+    takt_sort_pointers((const void **)b->late, count, is_before);
+    for (size_t i = 0; i < count; i++) {
+        TAKT_TRY(make(b, b->late[i]));
+        b->is_wanted[b->late[i] - b->groups] = 0;
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_builder_keep(takt_builder *b)
+{
+    const takt_graph *g = b->p.graph;
+    const takt_plan *plan = b->p.plan;
+    takt_packs *packs = takt_builder_packs(b);
+    for (size_t i = 0; packs != NULL && i < g->count; i++) {
+        const uint32_t at = plan->buffer_of[i];
+        if (!b->is_constant[i] || at == UINT32_MAX || b->root[i] != i ||
+            g->nodes[i].op == &takt_op_constant)
+            continue;
+        const takt_buffer *buffer = &plan->buffers[at];
+        if (buffer->place != TAKT_PLACE_CONSTANT || buffer->last < 0)
+            continue;
+        const takt_pack_name name = {.node = (takt_id)i, .format = ""};
+        TAKT_TRY(takt_packs_keep(packs, &name, &plan->constants[buffer->index]));
+    }
+    return TAKT_OK;
+}

@@ -1,0 +1,30 @@
+/* packs.h - constants that plans of one graph share whatever their sizes: packed weights, and
+ * values that depend on constants alone. They are known by the node they are made from, so that
+ * nobody looks at their bytes to find them again.
+ */
+#ifndef TAKT_PLAN_PACKS_H
+#define TAKT_PLAN_PACKS_H
+
+#include "plan/backend.h"
+
+typedef struct takt_packs takt_packs;
+
+typedef struct takt_pack_name {
+    takt_id node;
+    const char *format; /* "" for the value itself */
+    size_t bytes;
+    takt_fill_fn *fill; /* NULL for the value itself */
+} takt_pack_name;
+
+/* `is_sized`: per node, depends on sizes, so it is not shared; NULL: none does. Copied. */
+TAKT_MUST_USE takt_status takt_packs_create(takt_ctx *ctx, const unsigned char *is_sized,
+                                            size_t node_count, takt_packs **packs);
+void takt_packs_destroy(takt_packs *packs); /* accepts NULL */
+
+/* True and a tensor to be released, if it is there. */
+bool takt_packs_find(takt_packs *packs, const takt_pack_name *name, takt_tensor *tensor);
+/* Does nothing for nodes that depend on sizes. */
+TAKT_MUST_USE takt_status takt_packs_keep(takt_packs *packs, const takt_pack_name *name,
+                                          const takt_tensor *tensor);
+
+#endif

@@ -1,0 +1,8 @@
+/* lengths.c - the same bits at every length, whatever lengths came before. */
+#include "util/lengths.h"
+
+int main(void)
+{
+    lengths_check(16);
+    return test_done();
+}
