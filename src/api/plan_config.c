@@ -17,23 +17,6 @@ const char *takt_step_weights(const takt_plan *plan, const takt_step *s)
     return s->weights;
 }
 
-/* By products of 16 bits. */
-static bool is_fast(const takt_step *s)
-{
-    static const char *const families[] = {"gemm_bf16/", "gemm_f16/", "product_bf16/",
-                                           "depthwise_bf16/", "winograd_bf16/"};
-    for (size_t i = 0; s->kernel != NULL && i < sizeof families / sizeof *families; i++)
-        if (strncmp(s->kernel, families[i], strlen(families[i])) == 0)
-            return true;
-    return false;
-}
-
-static bool tells_of_fast(const takt_step *s)
-{
-    static const char start[] = "numerics fast:";
-    return s->note != NULL && strncmp(s->note, start, sizeof start - 1) == 0;
-}
-
 /* The steps of a plan and of its subgraphs' plans. */
 typedef struct tally {
     size_t narrow, fast;
@@ -50,8 +33,8 @@ static void count(const takt_plan *plan, tally *t)
         t->narrow += stored != NULL;
         t->asked += stored != NULL && strcmp(stored, takt_dtype_name(asked)) == 0;
         t->stored = t->stored != NULL ? t->stored : stored;
-        t->fast += is_fast(&plan->steps[i]);
-        t->told += tells_of_fast(&plan->steps[i]);
+        t->fast += plan->steps[i].facts.is_fast; /* by products of 16 bits */
+        t->told += plan->steps[i].facts.lacks_fast;
     }
 }
 

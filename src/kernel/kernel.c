@@ -35,7 +35,7 @@ static size_t candidates(const char *family, takt_isa_set isas, takt_kernel_choi
     size_t count = 0;
     for (size_t u = 0; u < takt_kernel_unit_count; u++) {
         const takt_kernel_unit *unit = takt_kernel_units[u];
-        if (strcmp(unit->family, family) != 0)
+        if (unit->family[0] != family[0] || strcmp(unit->family, family) != 0)
             continue;
         const bool runs = (isas & UINT32_C(1) << unit->isa) != 0;
         for (size_t k = 0; k < unit->count; k++) {

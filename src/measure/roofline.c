@@ -30,11 +30,11 @@ static double arithmetic_peak(const takt_step *s, const takt_ceilings *c, int th
     const takt_ceiling *one = &c->one, *all = &c->all;
     if (type == TAKT_F64)
         return scaled(one->f64_gflops, all->f64_gflops, threads, all->threads);
-    if ((type == TAKT_I8 || type == TAKT_U8) && strncmp(s->kernel, "gemm_i8", 7) == 0)
+    if ((type == TAKT_I8 || type == TAKT_U8) && s->facts.arithmetic == TAKT_I8)
         return scaled(one->int8_gops, all->int8_gops, threads, all->threads);
-    if (strstr(s->kernel, "_bf16/") != NULL && one->bf16_gflops > 0)
+    if (s->facts.arithmetic == TAKT_BF16 && one->bf16_gflops > 0)
         return scaled(one->bf16_gflops, all->bf16_gflops, threads, all->threads);
-    if (strstr(s->kernel, "_f16/") != NULL && one->f16_gflops > 0)
+    if (s->facts.arithmetic == TAKT_F16 && one->f16_gflops > 0)
         return scaled(one->f16_gflops, all->f16_gflops, threads, all->threads);
     return scaled(one->f32_gflops, all->f32_gflops, threads, all->threads);
 }

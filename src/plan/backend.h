@@ -98,8 +98,13 @@ TAKT_MUST_USE takt_status takt_planner_inner(takt_planner *p, const takt_tensor 
 bool takt_planner_is_constant(const takt_planner *p, takt_id node);
 /* True while a step is compiled that runs once, at plan time: packing for it would not pay. */
 bool takt_planner_in_prologue(const takt_planner *p);
-/* The kernel of `family` for this plan, its name noted in the step. */
+/* The kernel of `family` for the step; NULL if there is none. */
+const takt_kernel *takt_planner_find(takt_planner *p, const char *family);
+/* The same, noted in the step as the one that does its work. */
 const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family);
+/* Why the step has no products of 16 bits though the caller allows them, as its note, unless it has
+ * another one. */
+void takt_planner_lacks_fast(takt_planner *p, const char *why);
 /* True if the group is to be one task, which saves the scratch of other threads. */
 bool takt_planner_is_alone(const takt_planner *p);
 /* True if the group's node `id` has users outside the group, or is an output. */

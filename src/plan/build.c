@@ -1,5 +1,6 @@
 /* build.c - makes a plan: groups, steps, memory. Constant steps run here and now, with the same
  * kernels as all others, so that folding cannot change bits. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -107,23 +108,32 @@ static takt_status survey(takt_builder *b)
 
 /* ---- steps ---- */
 
+enum { STEP_NAME = 512, STEP_OPS = 6 };
+
+static size_t add_text(char *to, size_t at, const char *text)
+{
+    const size_t length = strlen(text), room = STEP_NAME - at;
+    memcpy(to + at, text, length < room ? length : room);
+    return at + (length < room ? length : room);
+}
+
 /* "dense_0: matmul+add+relu" */
 static const char *step_name(takt_builder *b, const takt_group *group)
 {
     const takt_graph *g = b->p.graph;
-    takt_text text;
-    takt_text_init(&text, b->p.ctx);
-    takt_text_add(&text, "%s: ", takt_node_label(&g->nodes[group->nodes[group->count - 1]]));
+    char name[STEP_NAME], more[32];
+    size_t at = add_text(name, 0, takt_node_label(&g->nodes[group->nodes[group->count - 1]]));
+    at = add_text(name, at, ": ");
     for (size_t i = 0; i < group->count; i++) {
-        if (i == 6 && group->count > 8) {
-            takt_text_add(&text, "+%zu more", group->count - i);
+        if (i == STEP_OPS && group->count > STEP_OPS + 2) {
+            snprintf(more, sizeof more, "+%zu more", group->count - i);
+            at = add_text(name, at, more);
             break;
         }
-        takt_text_add(&text, "%s%s", i > 0 ? "+" : "", g->nodes[group->nodes[i]].op->name);
+        at = add_text(name, at, i > 0 ? "+" : "");
+        at = add_text(name, at, g->nodes[group->nodes[i]].op->name);
     }
-    const char *name = takt_arena_text(&b->p.plan->arena, takt_text_get(&text), text.length);
-    takt_text_deinit(&text);
-    return name;
+    return takt_arena_text(&b->p.plan->arena, name, at);
 }
 
 static takt_status compile_step(takt_builder *b, const takt_group *group, takt_step *step)
@@ -150,8 +160,10 @@ static takt_status compile_step(takt_builder *b, const takt_group *group, takt_s
     const takt_status status = backend->compile(&b->p);
     if (status != TAKT_OK)
         takt_fail_node(b->p.ctx, takt_node_label(&b->p.graph->nodes[group->nodes[0]]));
-    if (status == TAKT_OK && step->kernel == NULL)
+    if (status == TAKT_OK && step->kernel == NULL) {
         step->kernel = "generic";
+        step->facts.is_generic = true;
+    }
     for (size_t i = 0; i < group->count; i++)
         takt_add_cost(b->p.graph, group->nodes[i], &step->cost);
     return status;

@@ -27,6 +27,15 @@ typedef struct takt_pack_key {
     uint32_t next; /* pack of the same node, or UINT32_MAX */
 } takt_pack_key;
 
+/* Kernels that steps of this plan asked for, so that the list of all is searched once. */
+typedef struct takt_found_kernel {
+    const char *family; /* by its address: those who ask name it by a literal */
+    takt_isa_set isas;
+    const takt_kernel *kernel;
+} takt_found_kernel;
+
+enum { TAKT_FOUND_KERNELS = 32 };
+
 typedef struct takt_builder {
     takt_planner p; /* first: backends see this part */
     takt_arena scratch;
@@ -60,7 +69,9 @@ typedef struct takt_builder {
     size_t pack_count, pack_capacity;
     uint32_t *pack_of;                /* per node: its newest pack, or UINT32_MAX */
     size_t in_capacity, out_capacity; /* of the step being compiled */
-    takt_cost *costs;                 /* per group: what it costs as a step */
+    takt_found_kernel found[TAKT_FOUND_KERNELS];
+    size_t found_count;
+    takt_cost *costs; /* per group: what it costs as a step */
     takt_fusion *fusions;
     size_t fusion_count, fusion_capacity;
 } takt_builder;

@@ -52,6 +52,7 @@ static takt_status copy_step(takt_builder *b, takt_id from, const takt_buffer *t
     takt_step step = {.kind = "copy",
                       .kernel = "memcpy",
                       .run = copy_dense,
+                      .facts.work = TAKT_WORK_MOVE,
                       .task_count = 1,
                       .backend = &takt_backend_cpu};
     b->p.step = &step;

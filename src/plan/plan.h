@@ -83,6 +83,23 @@ typedef void takt_step_run_fn(const takt_step *step, const takt_task *task);
 
 /* ---- steps ---- */
 
+typedef enum takt_work {
+    TAKT_WORK_OTHER,
+    TAKT_WORK_MAP,
+    TAKT_WORK_PRODUCT,
+    TAKT_WORK_MOVE
+} takt_work;
+
+/* What kind of work a step is, for those who count, advise and measure: names are for people. */
+typedef struct takt_facts {
+    takt_work work;        /* MOVE: bytes go from place to place, nothing is computed */
+    takt_dtype arithmetic; /* of products: I8, F16 or BF16; anything else: as the operands are */
+    bool is_cheap;         /* computing it twice costs about as much as keeping its value */
+    bool is_generic;       /* there is no kernel for it */
+    bool is_fast;          /* products of 16 bits, which `numerics = fast` allows */
+    bool lacks_fast;       /* its note says why it is not */
+} takt_facts;
+
 struct takt_step {
     const char *kind;   /* "gemm": static text */
     const char *name;   /* for people: "dense_0: matmul+add+relu" */
@@ -113,6 +130,7 @@ struct takt_step {
     const char *weights; /* the type that packed weights are stored in, if narrower than they are
                           * computed in: "bf16"; or NULL */
     const char *note;    /* why it is not faster, e.g. "no kernel for f16: generic"; or NULL */
+    takt_facts facts;
     bool can_fault;
     bool is_commit;         /* overwrites visible state: runs last, is never interrupted */
     takt_error_id fault_id; /* 0: the step records its failures itself (control flow) */

@@ -280,12 +280,64 @@ void *takt_planner_get(takt_planner *p, size_t bytes)
     return takt_arena_array(&p->plan->arena, 1, bytes);
 }
 
+const takt_kernel *takt_planner_find(takt_planner *p, const char *family)
+{
+    takt_builder *b = takt_builder_of(p);
+    const takt_isa_set isas = p->step->isas;
+    for (size_t i = 0; i < b->found_count; i++)
+        if (b->found[i].family == family && b->found[i].isas == isas)
+            return b->found[i].kernel;
+    const takt_kernel *k = takt_kernel_find(family, isas, NULL, 0, NULL);
+    if (b->found_count < TAKT_FOUND_KERNELS)
+        b->found[b->found_count++] = (takt_found_kernel){family, isas, k};
+    return k;
+}
+
+/* What the families compute in, where that is not what their operands are. */
+static const struct {
+    const char *family;
+    takt_dtype arithmetic;
+    bool is_fast;
+} arithmetics[] = {
+    {"gemm_i8", TAKT_I8, false},         {"gemm_bf16", TAKT_BF16, true},
+    {"gemm_f16", TAKT_F16, true},        {"product_bf16", TAKT_BF16, true},
+    {"depthwise_bf16", TAKT_BF16, true}, {"winograd_bf16", TAKT_BF16, true},
+};
+
+static void note_kernel(takt_planner *p, const char *family, const takt_kernel *k)
+{
+    takt_step *step = p->step;
+    const size_t first = strlen(family), second = strlen(k->name);
+    char *name = takt_arena_array(&p->plan->arena, first + second + 2, 1);
+    if (name == NULL)
+        return;
+    memcpy(name, family, first);
+    name[first] = '/';
+    memcpy(name + first + 1, k->name, second);
+    step->kernel = name;
+    step->facts.arithmetic = (takt_dtype)0;
+    step->facts.is_fast = false;
+    for (size_t i = 0; i < sizeof arithmetics / sizeof *arithmetics; i++)
+        if (strcmp(arithmetics[i].family, family) == 0) {
+            step->facts.arithmetic = arithmetics[i].arithmetic;
+            step->facts.is_fast = arithmetics[i].is_fast;
+        }
+}
+
 const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family)
 {
-    const takt_kernel *k = takt_kernel_find(family, p->step->isas, NULL, 0, NULL);
+    const takt_kernel *k = takt_planner_find(p, family);
     if (k != NULL && p->step->kernel == NULL)
-        p->step->kernel = takt_arena_format(&p->plan->arena, "%s/%s", family, k->name);
+        note_kernel(p, family, k);
     return k;
+}
+
+void takt_planner_lacks_fast(takt_planner *p, const char *why)
+{
+    if (p->step->note != NULL)
+        return;
+    p->step->note = why;
+    p->step->facts.lacks_fast = true;
 }
 
 bool takt_planner_is_alone(const takt_planner *p)

@@ -72,16 +72,6 @@ static bool reads(const takt_step *s, uint32_t buffer)
     return false;
 }
 
-/* Element-wise work, moves and fills cost about as much as keeping the value in cache. */
-static bool is_cheap(const takt_step *s)
-{
-    static const char *const kinds[] = {"map", "move", "fill", "gather", "rand", "quantize"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(s->kind, kinds[i]) == 0)
-            return s->out_count == 1 && s->undo == NULL;
-    return false;
-}
-
 /* The step that alone writes the buffer up to step `full`, or -1. */
 static int maker(const takt_plan *plan, uint32_t buffer, int full)
 {
@@ -114,7 +104,7 @@ static bool candidate(const takt_plan *plan, uint32_t buffer, int full, takt_aga
         b->last <= full || reads(&plan->steps[full], buffer))
         return false;
     const int made = maker(plan, buffer, full);
-    if (made < 0 || !is_cheap(&plan->steps[made]) || plan->steps[made].node_count == 0 ||
+    if (made < 0 || !plan->steps[made].facts.is_cheap || plan->steps[made].node_count == 0 ||
         !fills(plan, &plan->steps[made]))
         return false;
     int next = full + 1;

@@ -177,6 +177,7 @@ static void roofs(void)
     plan.threads = 2; /* integers on two threads have the ceiling of two */
     views[0] = views[1] = (takt_view){.dtype = TAKT_I8, .rank = 1, .dim = {1000}};
     step = (takt_step){.kind = "gemm", .name = "x", .kernel = "gemm_i8/neon", .task_count = 2};
+    step.facts.arithmetic = TAKT_I8;
     step.in = &views[0];
     step.in_count = 1;
     step.cost.flops = 80000;
@@ -185,13 +186,13 @@ static void roofs(void)
     EXPECT(roof.gflops == 1200 && roof.threads == 2, "%g", roof.gflops);
     views[0] = (takt_view){.dtype = TAKT_F32, .rank = 1, .dim = {1000}};
     c.all.f32_gflops = 160;
-    step.kernel = "gemm_f16/fhm_8x24"; /* a peak that was not measured is that of f32 */
+    step.facts.arithmetic = TAKT_F16; /* a peak that was not measured is that of f32 */
     takt_roof_of(&plan, &step, &c, &roof);
     EXPECT(roof.gflops == 160, "%g", roof.gflops);
     c.one.f16_gflops = 170, c.all.f16_gflops = 330, c.one.bf16_gflops = c.all.bf16_gflops = 500;
     takt_roof_of(&plan, &step, &c, &roof);
     EXPECT(roof.gflops == 330, "%g", roof.gflops);
-    step.kernel = "gemm_bf16/bf16_8x12";
+    step.facts.arithmetic = TAKT_BF16;
     takt_roof_of(&plan, &step, &c, &roof);
     EXPECT(roof.gflops == 500, "%g", roof.gflops);
 }

@@ -18,7 +18,7 @@ static const takt_profile_row *follower(const takt_profile *p, const takt_profil
     const size_t at = (size_t)(row - p->rows);
     for (size_t i = at + 1; i < p->plan->step_count; i++) {
         const takt_step *s = p->rows[i].step;
-        if (strcmp(s->kind, "map") != 0)
+        if (s->facts.work != TAKT_WORK_MAP)
             continue;
         for (size_t k = 0; k < s->in_count; k++)
             if (row->step->out_count > 0 && s->in[k].buffer == row->step->out[0].buffer)
@@ -49,7 +49,7 @@ static void explain_compute(const takt_profile *p, const takt_profile_row *row, 
     else if (row->roof.threads < p->plan->threads)
         snprintf(f->remedy, sizeof f->remedy, "a larger batch is shared between %d threads",
                  p->plan->threads);
-    else if (strcmp(row->step->kind, "gemm") == 0 || strcmp(row->step->kind, "conv") == 0)
+    else if (row->step->facts.work == TAKT_WORK_PRODUCT)
         snprintf(f->remedy, sizeof f->remedy,
                  "a larger batch, other sizes of blocks (--tile), or another library (--backend "
                  "blas)");
@@ -114,7 +114,7 @@ static void explain_waiting(const takt_profile *p, const takt_profile_row *row, 
 static void explain(const takt_profile *p, const takt_profile_row *row, takt_finding *f)
 {
     char a[FIGURE];
-    const bool is_generic = row->step->kernel == NULL || strcmp(row->step->kernel, "generic") == 0;
+    const bool is_generic = row->step->facts.is_generic;
     *f = (takt_finding){.cause = "overhead", .gain = gain_of(row)};
     if (row->wait > 0.25 && row->share * row->wait > least_gain) {
         explain_waiting(p, row, f);

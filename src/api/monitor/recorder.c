@@ -100,7 +100,7 @@ static void after(void *user, size_t step)
                             .thread = record->thread};
     copy_name(e.name, done->name);
     enter(r, done->kind, &e);
-    if (strcmp(done->kind, "move") != 0 && strcmp(done->kind, "copy") != 0)
+    if (done->facts.work != TAKT_WORK_MOVE)
         return;
     lock(r);
     r->moves++;

@@ -13,7 +13,7 @@ takt_status takt_combine_compile(takt_planner *p, takt_scatter how, takt_combine
     TAKT_TRY(takt_planner_output_over(p, id, 0, &index));
     *c = (takt_combine){.how = how, .dtype = type->dtype};
     c->widens = how != TAKT_SET && (type->dtype == TAKT_F16 || type->dtype == TAKT_BF16);
-    c->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
+    c->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
     (void)takt_type_count(type, &c->count);
     if (c->widens)
         p->step->scratch_bytes = c->count * sizeof(float);

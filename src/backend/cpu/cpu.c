@@ -98,7 +98,10 @@ static takt_status compile(takt_planner *p)
     }
     p->step->kind = kind->name;
     p->step->isas = p->settings->family_isas[kind->family];
-    return kind->compile(p);
+    p->step->facts = (takt_facts){.work = kind->work};
+    TAKT_TRY(kind->compile(p));
+    p->step->facts.is_cheap = kind->is_cheap && p->step->out_count == 1 && p->step->undo == NULL;
+    return TAKT_OK;
 }
 
 const takt_backend takt_backend_cpu = {

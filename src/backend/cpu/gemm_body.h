@@ -352,8 +352,8 @@ static takt_status compile(takt_planner *p)
     f->walk = p->settings->walk;
     f->is_walked = p->settings->is_walked;
     f->ways = takt_cpu_ways(p);
-    f->pack = takt_kernel_as_pack(takt_kernel_find("pack", p->step->isas, NULL, 0, NULL));
-    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
+    f->pack = takt_kernel_as_pack(takt_planner_find(p, "pack"));
+    f->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(ending_compile(p, f->mm.n, &f->end));
     cut_tasks(p, f, info);

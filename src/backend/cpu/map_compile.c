@@ -329,7 +329,7 @@ takt_status takt_map_compile(takt_planner *p, const takt_id *nodes, size_t count
                   .count = count,
                   .hot = hot,
                   .shape = p->graph->nodes[nodes[0]].type};
-    m->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
+    m->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
     if (!takt_type_count(c.shape, &m->count))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "an element-wise result is too large");
     m->shape = c.shape;

@@ -57,8 +57,8 @@ const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t row
 {
     if (!p->settings->is_fast || takt_planner_in_prologue(p))
         return NULL;
-    const takt_kernel *f16 = takt_kernel_find("gemm_f16", p->step->isas, NULL, 0, NULL);
-    const takt_kernel *bf16 = takt_kernel_find("gemm_bf16", p->step->isas, NULL, 0, NULL);
+    const takt_kernel *f16 = takt_planner_find(p, "gemm_f16");
+    const takt_kernel *bf16 = takt_planner_find(p, "gemm_bf16");
     const bool is_f16 =
         n->dtype == TAKT_F16 && takt_narrow_prefers_f16(f16, bf16, rows, count_of(p, weights));
     const char *why = NULL;
@@ -68,11 +68,12 @@ const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t row
     else if (!takt_planner_is_constant(p, weights))
         why = "numerics fast: the second factor is computed, not constant";
     if (why != NULL) {
-        p->step->note = p->step->note != NULL ? p->step->note : why;
+        takt_planner_lacks_fast(p, why);
         return NULL;
     }
-    if (n->dtype == TAKT_F16 && !is_f16 && is_here(f16) && p->step->note == NULL)
-        p->step->note = "numerics fast: with so many rows f16 weights are faster as bf16 here";
+    if (n->dtype == TAKT_F16 && !is_f16 && is_here(f16))
+        takt_planner_lacks_fast(
+            p, "numerics fast: with so many rows f16 weights are faster as bf16 here");
     const takt_kernel *kernel = takt_planner_kernel(p, is_f16 ? "gemm_f16" : "gemm_bf16");
     n->fast = kernel->info; /* that of gemm_bf16 begins like it */
     n->is_fast_f16 = is_f16;
@@ -83,14 +84,12 @@ const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t row
 const takt_kernel *takt_narrow_computed(takt_planner *p, size_t rows, takt_narrow *n)
 {
     enum { ROWS = 16 }; /* fewer do not pay for packing */
-    const takt_kernel *bf16 = takt_kernel_find("gemm_bf16", p->step->isas, NULL, 0, NULL);
+    const takt_kernel *bf16 = takt_planner_find(p, "gemm_bf16");
     if (!p->settings->is_fast || takt_planner_in_prologue(p) || !is_here(bf16))
         return NULL;
     if (rows < ROWS) {
-        p->step->note =
-            p->step->note != NULL
-                ? p->step->note
-                : "numerics fast: the second factor is computed, for fewer than 16 rows";
+        takt_planner_lacks_fast(
+            p, "numerics fast: the second factor is computed, for fewer than 16 rows");
         return NULL;
     }
     const takt_kernel *kernel = takt_planner_kernel(p, "gemm_bf16");

@@ -147,7 +147,7 @@ takt_status takt_conv_image_compile(takt_planner *p, const takt_kernel *kernel,
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    const takt_kernel *convert = takt_kernel_find("convert", p->step->isas, NULL, 0, NULL);
+    const takt_kernel *convert = takt_planner_find(p, "convert");
     f->image = (takt_image){.shape = takt_conv_shape_of(p->graph, p->group->nodes[0]),
                             .from_bytes = sizeof(float),
                             .to_bytes = sizeof(uint16_t),

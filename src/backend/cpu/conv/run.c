@@ -22,7 +22,7 @@ void takt_conv_memory_plan(takt_planner *p, takt_dtype dtype, int skip, takt_con
     if (dtype == TAKT_F32)
         return;
     takt_step *s = p->step;
-    m->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
+    m->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
     for (int k = 0; k < 2; k++) {
         m->in_count[k] = k == skip || (size_t)k >= s->in_count ? 0 : count_of(&s->in[k]);
         m->in[k] = takt_conv_reserve(s, m->in_count[k] * sizeof(float));

@@ -292,16 +292,15 @@ static void set_sizes(const takt_planner *p, const takt_node *n, facts *f)
 
 static size_t set_kernels(takt_planner *p, facts *f)
 {
-    const takt_isa_set isas = p->step->isas;
     const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
-    const takt_kernel *map = takt_kernel_find("map_f32", isas, NULL, 0, NULL);
+    const takt_kernel *map = takt_planner_find(p, "map_f32");
     const takt_gemm_f32_info *info = gemm->info;
     f->gemm = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
     f->k_packed = round_up(takt_panels_columns(f->panels, f->keys) * f->dim);
     f->v_packed = round_up(takt_panels_columns(f->panels, f->value_dim) * f->keys);
-    f->pack = takt_kernel_as_pack(takt_kernel_find("pack", isas, NULL, 0, NULL));
-    f->softmax = takt_kernel_as_rows_f32(takt_kernel_find("rows_f32", isas, NULL, 0, NULL));
+    f->pack = takt_kernel_as_pack(takt_planner_find(p, "pack"));
+    f->softmax = takt_kernel_as_rows_f32(takt_planner_find(p, "rows_f32"));
     f->mul = takt_map_find(map, TAKT_MAP_MUL);
     f->add = takt_map_find(map, TAKT_MAP_ADD);
     const takt_gemm_f32 first = {.m = f->block,
@@ -368,7 +367,7 @@ static takt_status compile(takt_planner *p)
         f->block = f->walk->rows < BLOCK_MOST ? f->walk->rows : BLOCK_MOST;
     const size_t tile = set_kernels(p, f);
     if (p->settings->is_fast && !takt_planner_in_prologue(p))
-        p->step->note = "numerics fast: attention as one step is computed in f32";
+        takt_planner_lacks_fast(p, "numerics fast: attention as one step is computed in f32");
     p->step->run = run;
     p->step->data = f;
     TAKT_TRY(cut_tasks(p, f, tile));

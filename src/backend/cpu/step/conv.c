@@ -208,8 +208,7 @@ static const takt_kernel *choose_kernel(takt_planner *p, takt_conv_product *f)
     if (f->shape.dtype == TAKT_F32 && !is_slow)
         fast = takt_narrow_fast(p, weights, f->shape.batch * f->shape.positions, &f->narrow);
     if (is_slow && p->settings->is_fast)
-        p->step->note =
-            p->step->note ? p->step->note : "numerics fast: so few channels are faster in f32";
+        takt_planner_lacks_fast(p, "numerics fast: so few channels are faster in f32");
     return fast != NULL ? fast : takt_planner_kernel(p, "gemm_f32");
 }
 
@@ -258,6 +257,7 @@ static takt_status compile(takt_planner *p)
 }
 
 const takt_cpu_kind takt_cpu_conv = {.name = "conv",
+                                     .work = TAKT_WORK_PRODUCT,
                                      .family = TAKT_FAMILY_CONV,
                                      .accepts = accepts,
                                      .absorbs = absorbs,

@@ -104,7 +104,7 @@ static takt_status compile(takt_planner *p)
     f->dtype = f->compute = n->type->dtype;
     if (f->dtype == TAKT_F16 || f->dtype == TAKT_BF16)
         f->compute = TAKT_F32;
-    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
+    f->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
     p->step->run = run;
     p->step->data = f;
     const double count = (double)f->x.outer * (double)f->x.size * (double)f->x.inner;

@@ -56,5 +56,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_fill = {
-    .name = "fill", .family = TAKT_FAMILY_MAP, .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_fill = {.name = "fill",
+                                     .is_cheap = true,
+                                     .family = TAKT_FAMILY_MAP,
+                                     .accepts = accepts,
+                                     .compile = compile};

@@ -110,4 +110,5 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_gather = {.name = "gather", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_gather = {
+    .name = "gather", .is_cheap = true, .accepts = accepts, .compile = compile};

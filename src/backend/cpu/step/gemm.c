@@ -61,6 +61,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
 }
 
 const takt_cpu_kind takt_cpu_gemm = {.name = "gemm",
+                                     .work = TAKT_WORK_PRODUCT,
                                      .family = TAKT_FAMILY_GEMM,
                                      .accepts = accepts,
                                      .absorbs = takt_epilogue_absorbs,

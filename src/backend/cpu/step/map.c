@@ -137,5 +137,9 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_map = {
-    .name = "map", .family = TAKT_FAMILY_MAP, .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_map = {.name = "map",
+                                    .work = TAKT_WORK_MAP,
+                                    .is_cheap = true,
+                                    .family = TAKT_FAMILY_MAP,
+                                    .accepts = accepts,
+                                    .compile = compile};

@@ -71,4 +71,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_move = {.name = "move", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_move = {.name = "move",
+                                     .work = TAKT_WORK_MOVE,
+                                     .is_cheap = true,
+                                     .accepts = accepts,
+                                     .compile = compile};

@@ -224,5 +224,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_quantize = {
-    .name = "quantize", .family = TAKT_FAMILY_MAP, .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_quantize = {.name = "quantize",
+                                         .is_cheap = true,
+                                         .family = TAKT_FAMILY_MAP,
+                                         .accepts = accepts,
+                                         .compile = compile};

@@ -115,7 +115,7 @@ static takt_status compile(takt_planner *p)
     f->sin = takt_map_find(map, TAKT_MAP_SIN);
     f->cos = takt_map_find(map, TAKT_MAP_COS);
     f->sqrt = takt_map_find(map, TAKT_MAP_SQRT);
-    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
+    f->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
     f->dist = takt_node_int(n, "dist");
     f->stream = (uint32_t)takt_node_int(n, "stream");
     f->dtype = n->type->dtype;
@@ -127,5 +127,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_rand = {
-    .name = "rand", .family = TAKT_FAMILY_MAP, .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_rand = {.name = "rand",
+                                     .is_cheap = true,
+                                     .family = TAKT_FAMILY_MAP,
+                                     .accepts = accepts,
+                                     .compile = compile};

@@ -290,7 +290,7 @@ static takt_status compile(takt_planner *p)
     f->compute = compute_of(x->dtype);
     f->to = n->type->dtype;
     f->run = (takt_reduce_fn *)takt_planner_kernel(p, family_of(f->compute))->run;
-    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", p->step->isas, NULL, 0, NULL));
+    f->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
     find_axes(n, x->rank, is_reduced);
     set_geometry(f, x, is_reduced);
     set_scratch(p->step, f);

@@ -231,13 +231,11 @@ static void set_tasks(takt_planner *p, takt_rnn_facts *f)
 static takt_status choose_kernels(takt_planner *p, takt_rnn_facts *f)
 {
     const bool is_f64 = f->compute == TAKT_F64;
-    const takt_isa_set isas = p->step->isas;
     const takt_kernel *cell = takt_planner_kernel(p, is_f64 ? "rnn_f64" : "rnn_f32");
-    const takt_kernel *gemm =
-        takt_kernel_find(is_f64 ? "gemm_f64" : "gemm_f32", isas, NULL, 0, NULL);
+    const takt_kernel *gemm = takt_planner_find(p, is_f64 ? "gemm_f64" : "gemm_f32");
     f->cell = is_f64 ? takt_kernel_as_rnn_f64(cell) : takt_kernel_as_rnn_f32(cell);
-    f->pack = takt_kernel_as_pack(takt_kernel_find("pack", isas, NULL, 0, NULL));
-    f->convert = takt_kernel_as_convert(takt_kernel_find("convert", isas, NULL, 0, NULL));
+    f->pack = takt_kernel_as_pack(takt_planner_find(p, "pack"));
+    f->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
     f->panels = is_f64 ? ((const takt_gemm_f64_info *)gemm->info)->panels
                        : ((const takt_gemm_f32_info *)gemm->info)->panels;
     if (is_f64)

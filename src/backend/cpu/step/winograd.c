@@ -136,7 +136,7 @@ static takt_status compile(takt_planner *p)
         return TAKT_ERR_MEMORY;
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
     f->transform = takt_kernel_as_winograd_f32(takt_planner_kernel(p, "winograd_f32"));
-    const takt_kernel *gemm = takt_kernel_find("gemm_f32", p->step->isas, NULL, 0, NULL);
+    const takt_kernel *gemm = takt_planner_find(p, "gemm_f32");
     const takt_gemm_f32_info *info = gemm->info;
     f->multiply = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
