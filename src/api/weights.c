@@ -76,7 +76,8 @@ static takt_status check(loader *l)
     takt_fail(l->m->ctx, TAKT_E_WEIGHTS, "%s does not fit the model in %zu %s: %.800s%s", l->path,
               l->problem_count, l->problem_count == 1 ? "place" : "places",
               takt_text_get(&l->problems), l->problem_count > SHOWN ? "; ..." : "");
-    return takt_fail_hint(l->m->ctx, "`takt inspect` shows the model's parameters");
+    return takt_fail_hint(l->m->ctx, "`takt convert MODEL -o names.safetensors` writes the model's "
+                                     "parameters, `takt inspect names.safetensors` lists them");
 }
 
 static takt_status fail_without(const takt_model *m, const char *path)

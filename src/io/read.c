@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const takt_reader *const readers[] = {
     &takt_reader_taktp, &takt_reader_onnx,
     &takt_reader_text, /* last: it takes anything that is text */
@@ -48,11 +50,21 @@ static const char *what_it_is(const takt_source *source)
     return "models are text (.takt), ONNX (.onnx) or compiled (.taktp)";
 }
 
+/* Bytes that only happen to hold no control character are no text if they are not UTF-8 and the
+ * name is that of another format. */
+static bool is_no_text(const takt_source *source)
+{
+    const char *dot = strrchr(source->name, '.');
+    return dot != NULL && (strcmp(dot, ".onnx") == 0 || strcmp(dot, ".taktp") == 0) &&
+           takt_utf8_check((const char *)source->bytes, source->length) < source->length;
+}
+
 takt_status takt_read_graph(const takt_source *source, takt_graph **graph)
 {
     *graph = NULL;
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-        if (readers[i]->recognises(source->bytes, source->length)) {
+        if (readers[i]->recognises(source->bytes, source->length) &&
+            !(readers[i] == &takt_reader_text && is_no_text(source))) {
             const takt_status status = readers[i]->read(source, graph);
             return status == TAKT_OK || readers[i] == &takt_reader_text
                        ? status

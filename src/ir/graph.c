@@ -1,5 +1,6 @@
 /* graph.c - life of a graph, and the one function through which every node enters it. */
 #include "ir/graph.h"
+#include "ir/cast_hint.h"
 
 #include <string.h>
 
@@ -133,7 +134,7 @@ static takt_status check_dtypes(takt_infer *in)
         if (!op->is_mixed && dtype != first) {
             takt_fail(in->ctx, TAKT_E_DTYPE, "%s: inputs have different element types: %s and %s",
                       op->name, takt_dtype_name(first), takt_dtype_name(dtype));
-            return takt_fail_hint(in->ctx, "insert cast(x, dtype=%s)", takt_dtype_name(first));
+            return takt_cast_hint(in->ctx, first, dtype);
         }
     }
     return TAKT_OK;

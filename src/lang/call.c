@@ -6,6 +6,7 @@
  * tensor, where the op could take more, it is the layer's. So layer_norm(x) is the layer, which
  * owns gamma and beta, and layer_norm(x, gamma, beta) is the op. `op.layer_norm` is always the op.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "lang/elab.h"
@@ -83,9 +84,25 @@ static bool collect(takt_frame *f, const takt_ast *a, const takt_value *piped, t
     return good;
 }
 
+/* x.relu() for relu(x), as other languages have it: NULL if it is not that. */
+static const char *method_hint(const takt_call *c, const char *name,
+                               char hint[static TAKT_HINT_TEXT])
+{
+    const char *dot = strrchr(name, '.');
+    if (dot == NULL || dot == name ||
+        (takt_op_find(dot + 1, strlen(dot + 1)) == NULL && takt_layer_text(dot + 1) == NULL))
+        return NULL;
+    snprintf(hint, TAKT_HINT_TEXT, "values have no methods: write %.60s(%.*s%s)", dot + 1,
+             (int)(dot - name < 60 ? dot - name : 60), name, c->count > 0 ? ", ..." : "");
+    return hint;
+}
+
 static takt_value unknown(takt_frame *f, const takt_call *c, const char *name)
 {
     char hint[TAKT_HINT_TEXT];
+    if (method_hint(c, name, hint) != NULL)
+        return takt_complain(f, c->ast, TAKT_E_UNKNOWN_OP, hint,
+                             "there is no op or layer called %s", name);
     takt_nearest near = takt_nearest_to(name);
     takt_nearest_layer(f, &near);
     takt_nearest_builtin(&near);

@@ -68,8 +68,19 @@ static void hint_of_verb(const char *word, const char *group, char *hint, size_t
 
 int tool_unknown_verb(const takt_tool *t, const char *word, const char *second)
 {
-    char hint[160];
+    char hint[160], group[64];
+    const char *dash = strchr(word, '-');
+    if (dash != NULL && dash != word && (size_t)(dash - word) < sizeof group) {
+        snprintf(group, sizeof group, "%.*s", (int)(dash - word), word);
+        if (is_group(group)) /* benchmark-all30: what comes after the group is judged alone */
+            return tool_unknown_verb(t, group, dash + 1);
+    }
     const bool in_group = second != NULL && second[0] != '-' && is_group(word);
+    if (!in_group && is_group(word)) {
+        snprintf(hint, sizeof hint, "`takt %s --help` lists them", word);
+        return tool_usage_error(t, 1002, hint, "takt %s is a group of verbs and wants one of them",
+                                word);
+    }
     if (word[0] == '-')
         return tool_usage_error(t, 1003, "write takt VERB [flags]; `takt help` lists the verbs",
                                 "%s is no verb: flags come after one", word);

@@ -1,6 +1,7 @@
 /* run_files.c - the inputs and outputs of a run: files, random numbers, standard output. */
 #include "run.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -189,6 +190,15 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+/* Standard output is a file on a full disk, or a pipe that nobody reads. */
+static int no_room(const takt_tool *t)
+{
+    takt_error e = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
+    snprintf(e.message, sizeof e.message, "cannot write standard output: %s",
+             errno != 0 ? strerror(errno) : "it takes no more");
+    return tool_report_error(t, &e);
+}
+
 static int save_one(tool_run *r, const tool_results *o, size_t index, const char *path,
                     bool *printed)
 {
@@ -198,7 +208,9 @@ static int save_one(tool_run *r, const tool_results *o, size_t index, const char
     if (strcmp(path, "-") != 0)
         return tool_finish(r->t, takt_npy_save(r->t->ctx, path, view));
     *printed = true;
-    return tool_finish(r->t, takt_npy_write(r->t->ctx, view, tool_to_stdout, NULL));
+    errno = 0;
+    const takt_status status = takt_npy_write(r->t->ctx, view, tool_to_stdout, NULL);
+    return status != TAKT_OK && ferror(stdout) ? no_room(r->t) : tool_finish(r->t, status);
 }
 
 static bool folder_path(const char *folder, const char *name, char path[1024])

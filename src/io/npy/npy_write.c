@@ -74,7 +74,8 @@ takt_status takt_npy_write(takt_ctx *ctx, const takt_tensor_view *view, takt_sin
     takt_text text;
     takt_status status = whole(ctx, view, &text);
     if (status == TAKT_OK && sink(user, takt_text_get(&text), text.length) != 0)
-        status = takt_fail(ctx, TAKT_E_FILE_WRITE, "the reader of an array refused it");
+        status =
+            takt_fail(ctx, TAKT_E_FILE_WRITE, "an array cannot be written: its sink takes no more");
     takt_text_deinit(&text);
     return status;
 }

@@ -1,6 +1,8 @@
 /* check.c - checks that the inference functions of structural ops share. */
 #include "op/util/check.h"
 
+#include "ir/cast_hint.h"
+
 takt_status takt_check_axis(takt_infer *in, int64_t axis, int rank, int *out)
 {
     return takt_axis(in, axis, rank, out) ? TAKT_OK : takt_error_class(TAKT_E_ATTR);
@@ -46,7 +48,7 @@ takt_status takt_check_same_dtype(takt_infer *in, size_t a, size_t b)
     char na[TAKT_INPUT_TEXT], nb[TAKT_INPUT_TEXT];
     takt_infer_fail(in, TAKT_E_DTYPE, "%s and %s have different element types",
                     takt_infer_input(in, a, na), takt_infer_input(in, b, nb));
-    return takt_fail_hint(in->ctx, "insert cast(x, dtype=%s)", takt_dtype_name(in->type[a]->dtype));
+    return takt_cast_hint(in->ctx, in->type[a]->dtype, in->type[b]->dtype);
 }
 
 takt_status takt_check_agree(takt_infer *in, takt_dim a, takt_dim b, bool *agree)

@@ -1,0 +1,54 @@
+"""hints.py - hints lead to what was meant, and say nothing rather than something wrong."""
+import os
+import subprocess
+
+from _cli import CNN, MLP, TOOL, expect, fails, finish, path, succeeds, write
+
+# A verb of a group is judged by what comes after the group.
+expect("did you mean" not in fails(2, "benchmark-all30", says=["no verb benchmark all30",
+                                                               "takt benchmark --help"]), "all30")
+fails(2, "benchmark-comapre", says=["did you mean `takt benchmark compare`?"])
+for said in ("bench", "benchmark"):
+    fails(2, said, "-m", MLP, says=["takt benchmark is a group of verbs and wants one of them",
+                                    "`takt benchmark --help` lists them"])
+
+# The cast that loses less, whichever side it is on.
+for types, hint in ((("i32", "f32"), "convert the i32 one: cast(x, dtype=f32)"),
+                    (("f32", "i32"), "convert the i32 one: cast(x, dtype=f32)"),
+                    (("f32", "f64"), "convert the f32 one: cast(x, dtype=f64)"),
+                    (("u8", "i8"), "convert the u8 one: cast(x, dtype=i8)"),
+                    (("bool", "i64"), "convert the bool one: cast(x, dtype=i64)")):
+    text = write("types.takt", f"model m(x: {types[0]}[3], y: {types[1]}[3]) -> {types[1]}[3] "
+                               "{ return concat(x, y, axis=0) }\n")
+    fails(1, "inspect", text, says=[hint])
+
+# Methods.
+for call, hint in (("x.relu()", "write relu(x)"), ("x.reshape([3])", "write reshape(x, ...)")):
+    text = write("method.takt", f"model m(x: f32[3]) -> f32[3] {{ return {call} }}\n")
+    expect("prelu" not in fails(1, "inspect", text, says=[hint]), call)
+
+# Bytes that are no text are not read as text because no control character is among them.
+for name in ("garbage.onnx", "garbage.taktp"):
+    garbage = write(name, bytes(range(128, 256)) * 3)
+    answer = fails(1, "inspect", garbage, says=["is no model that Takt can read"])
+    expect("UTF-8" not in answer, name)
+fails(1, "inspect", write("latin.takt", "model gr\xfc\xdfe(x: f32[3])\n".encode("latin-1")),
+      says=["UTF-8"])
+
+# A disk that is full.
+if os.path.exists("/dev/full"):
+    with open("/dev/full", "wb") as full:
+        run = subprocess.run([TOOL, "run", CNN, "-D", "batch=512", "-o", "-"], stdout=full,
+                             stderr=subprocess.PIPE, text=True, check=False)
+    expect(run.returncode == 1 and "cannot write standard output: No space left" in run.stderr,
+           f"a full disk: {run.stderr}")
+
+# What the hint of --weights says lists the parameters.
+other = path("other.safetensors")
+succeeds("convert", CNN, "-o", other)
+answer = fails(1, "run", MLP, "--weights", other, says=["does not fit the model"])
+names = path("names.safetensors")
+expect("takt convert MODEL -o names.safetensors" in answer, answer)
+succeeds("convert", MLP, "-o", names)
+expect("dense_0" in succeeds("inspect", names), "the parameters are not listed")
+finish()
