@@ -65,7 +65,9 @@ def loaded():
     expect(found["grade"] in "CD", f"a loaded machine has grade {found['grade']}")
     expect(found["others_processors"] > 0.3, f"others are seen: {found['others_processors']}")
     fixes = [one["fix"] for one in found["checks"] if one["check"] == "busy"]
-    expect(any(fix and "kill -STOP" in fix for fix in fixes), f"who can be stopped: {fixes}")
+    expect(any(fix == "wait until it is done" for fix in fixes), f"who is waited for: {fixes}")
+    expect(not any(fix and ("kill" in fix or "stop" in fix) for fix in fixes),
+           f"others are to be stopped: {fixes}")
 
 
 def keys():

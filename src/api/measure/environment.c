@@ -114,24 +114,25 @@ static void check_load(check_list *c, const takt_cpu_facts *f)
     char shown[64];
     snprintf(shown, sizeof shown, "%.2f on %d processors", c->found->load, f->usable);
     say(c, "load", shown,
-        c->found->load > 0.3 * f->usable ? "stop what is listed as busy below" : NULL);
+        c->found->load > 0.3 * f->usable ? "wait until what is listed as busy below is done"
+                                         : NULL);
     snprintf(shown, sizeof shown, "%.2f of %d processors", c->found->others, f->usable);
     say(c, "used by others", shown,
-        c->found->others > 0.05 ? "wait until they are done, or stop them" : NULL);
+        c->found->others > 0.05 ? "wait until they are done, or measure on a machine of your own"
+                                : NULL);
 }
 
-/* Somebody who computes all the time disturbs, however little he gets. */
+/* Somebody who computes all the time disturbs, however little he gets. It may be
+ * another user's, so stopping it is never proposed. */
 static void check_processes(check_list *c, const takt_busy *busiest, size_t count)
 {
-    char value[96], fix[96];
+    char value[96];
     for (size_t i = 0; i < count; i++) {
         snprintf(value, sizeof value, "%s (process %d): %.0f %% of a processor", busiest[i].name,
                  busiest[i].id, busiest[i].percent);
-        if (busiest[i].is_kernel || busiest[i].id == 1)
-            snprintf(fix, sizeof fix, "wait: it works for the system and cannot be stopped");
-        else
-            snprintf(fix, sizeof fix, "kill -STOP %d; afterwards kill -CONT %d", busiest[i].id,
-                     busiest[i].id);
+        const char *fix = busiest[i].is_kernel || busiest[i].id == 1
+                              ? "wait: it works for the system"
+                              : "wait until it is done";
         say(c, "busy", value, busiest[i].percent > 3 ? fix : NULL);
     }
     if (count == 0)
