@@ -192,7 +192,8 @@ typedef struct takt_compare_options {
 } takt_compare_options;
 
 /** Runs two sessions in turns, A B B A, so that drifts fall on both. With `renew` the sessions
- *  given are those of the first block. */
+ *  given are those of the first block. If a session is cancelled this returns TAKT_ERR_CANCELLED;
+ *  from the fourth block on the comparison is then of what was measured: its `blocks` is not 0. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_compare(takt_session *a, takt_session *b,
                                                         const takt_compare_options *options,
                                                         takt_comparison *comparison);
@@ -251,7 +252,8 @@ typedef enum takt_profile_view {
 } takt_profile_view;
 
 /** Times the session first without, then with a look at every step. Inputs must be bound. The
- *  profile keeps the plan alive and needs the session no more. */
+ *  profile keeps the plan alive and needs the session no more. If the session is cancelled the
+ *  profile is of what was measured until then; with nothing measured it fails. */
 TAKT_API TAKT_MUST_USE takt_status takt_profile_create(takt_session *session,
                                                        const takt_profile_options *options,
                                                        takt_profile **profile);

@@ -44,6 +44,8 @@ int compare_report(compare_job *j, size_t other, const takt_comparison *c, const
                    const takt_timing *b);
 /* Keeps how a side was computed, for the report. */
 void compare_keep_config(compare_side *side, const takt_run_config *config);
+/* Whether an exit code is that of a comparison, not of a failure. */
+bool compare_is_verdict(int code);
 /* The code that weighs more: a failure, then a regression, then doubt. */
 int compare_worse(int a, int b);
 /* Results of different machines, or of different ways of counting. */

@@ -1,8 +1,10 @@
 /* compare_models.c - two models, or one on two backends, in turns within this process. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
 
 #include "compare.h"
+#include "signals.h"
 
 typedef struct side {
     compare_side *of;
@@ -96,6 +98,7 @@ static void shift_memory(both *x, int which)
 static takt_status renew(void *user, bool b_first, takt_session **a, takt_session **b)
 {
     both *x = user;
+    tool_interrupts_watch(NULL, NULL);
     close_session(&x->side[b_first ? 1 : 0]);
     close_session(&x->side[b_first ? 0 : 1]);
     shift_memory(x, 0);
@@ -105,6 +108,7 @@ static takt_status renew(void *user, bool b_first, takt_session **a, takt_sessio
         x->code = open_session(x, &x->side[b_first ? 0 : 1]);
     *a = x->side[0].session;
     *b = x->side[1].session;
+    tool_interrupts_watch(*a, *b);
     return x->code == TAKT_EXIT_OK ? TAKT_OK : TAKT_ERR_STATE;
 }
 
@@ -125,8 +129,14 @@ static int fight(both *b, size_t other)
         return TAKT_EXIT_USAGE;
     if (renew(b, false, &first, &second) != TAKT_OK)
         return b->code;
-    const takt_status status = takt_session_compare(first, second, &options, &c);
+    takt_status status = takt_session_compare(first, second, &options, &c);
     int code = b->code;
+    tool_interrupts_watch(NULL, NULL);
+    const bool is_cut = status == TAKT_ERR_CANCELLED && c.blocks > 0;
+    if (is_cut) {
+        fprintf(stderr, "note: interrupted after %zu blocks\n", c.blocks);
+        status = TAKT_OK;
+    }
     for (int i = 0; i < 2 && status != TAKT_OK && code == TAKT_EXIT_OK; i++)
         if (takt_session_error(b->side[i].session)->status == status)
             code = tool_report_error(j->t, takt_session_error(b->side[i].session));
@@ -134,6 +144,8 @@ static int fight(both *b, size_t other)
         code = tool_finish(j->t, status);
     if (code == TAKT_EXIT_OK)
         code = compare_report(j, other, &c, &blocks[0], &blocks[1]);
+    if (is_cut && compare_is_verdict(code))
+        code = TAKT_EXIT_INTERRUPTED;
     takt_timing_free(j->t->ctx, &blocks[0]);
     takt_timing_free(j->t->ctx, &blocks[1]);
     return code;
@@ -150,8 +162,11 @@ int compare_models(compare_job *j, size_t other)
     int code = open_model(&b, 0);
     if (code == TAKT_EXIT_OK)
         code = open_model(&b, 1);
+    tool_signals signals;
+    tool_interrupts_catch(&signals);
     if (code == TAKT_EXIT_OK)
         code = fight(&b, other);
+    tool_signals_restore(&signals);
     j->t->args = kept;
     for (int i = 0; i < 2; i++) {
         close_session(&b.side[i]);

@@ -18,7 +18,7 @@ static void interrupt(int signal_number)
     is_interrupted = 1;
 }
 
-enum { LEAST_BLOCKS = 6, MOST_BLOCKS = 24 };
+enum { LEAST_BLOCKS = 6, MOST_BLOCKS = 24, LEAST_KEPT = 4 };
 
 typedef struct shift {
     compare_job *j;
@@ -100,9 +100,13 @@ static int fight(shift *s, size_t other)
         return TAKT_EXIT_USAGE;
     while (s->blocks < most && (s->blocks < LEAST_BLOCKS || tool_now_ns() - begun < max_ns)) {
         const int code = one_block(s);
+        if (code == TAKT_EXIT_INTERRUPTED && s->blocks >= LEAST_KEPT)
+            break; /* what was measured until then is compared */
         if (code != TAKT_EXIT_OK)
             return code;
     }
+    if (is_interrupted != 0)
+        fprintf(stderr, "note: interrupted after %zu blocks\n", s->blocks);
     for (int i = 0; i < 2; i++) {
         t[i] = (takt_timing){.samples = s->times[i], .count = s->blocks, .is_complete = true};
         const int code = tool_finish(
@@ -110,9 +114,11 @@ static int fight(shift *s, size_t other)
         if (code != TAKT_EXIT_OK)
             return code;
     }
-    const int code =
+    int code =
         tool_finish(s->j->t, takt_timing_compare(s->j->t->ctx, &t[0], &t[1], s->j->margin, &c));
-    return code != TAKT_EXIT_OK ? code : compare_report(s->j, other, &c, &t[0], &t[1]);
+    if (code == TAKT_EXIT_OK)
+        code = compare_report(s->j, other, &c, &t[0], &t[1]);
+    return is_interrupted != 0 && compare_is_verdict(code) ? TAKT_EXIT_INTERRUPTED : code;
 }
 
 int compare_programs(compare_job *j, size_t other)

@@ -42,6 +42,9 @@ typedef struct seed_job {
 
 /* Measures `text` on a backend (NULL: cpu) with so many threads (0: one per core). */
 int seed_measure(seed_job *j, const seed_claim *c, const char *backend, int threads, seed_row *r);
+/* `code`; of an interruption the JSON list under way is closed, so that what is there can be read.
+ */
+int seed_close_list(const seed_job *j, int code);
 seed_verdict seed_judge(double measured, double floor, double claim);
 /* "12.3 us". */
 const char *seed_time(double ns, char to[32]);

@@ -38,7 +38,7 @@ int seed_backends(seed_job *j)
         for (int b = 0; b < BACKENDS; b++) {
             const int code = time_on(j, c, backends[b], j->threads, &us[b]);
             if (code != TAKT_EXIT_OK)
-                return code;
+                return seed_close_list(j, code);
         }
         if (j->json)
             printf("%s{\"name\": \"%s\", ", i > 0 ? ",\n  " : "\n  ", c->name);
@@ -97,7 +97,7 @@ int seed_ladder(seed_job *j)
         char time[32];
         const int code = time_on(j, c, rungs[i].backend, rungs[i].threads, &us);
         if (code != TAKT_EXIT_OK)
-            return code;
+            return seed_close_list(j, code);
         naive = i == 0 ? us : naive;
         const double gain = us > 0 ? naive / us : 0;
         const char *verdict = us <= 0 ? "not here" : gain >= rungs[i].claim ? "met" : "not met";

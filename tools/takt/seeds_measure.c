@@ -1,7 +1,9 @@
 /* seeds_measure.c - measures one of the guides' models and judges it. */
+#define _POSIX_C_SOURCE 200809L
 #include <string.h>
 
 #include "seeds.h"
+#include "signals.h"
 
 static int profile(seed_job *j, takt_plan *plan, seed_row *r)
 {
@@ -12,16 +14,22 @@ static int profile(seed_job *j, takt_plan *plan, seed_row *r)
     if (code != TAKT_EXIT_OK)
         return code;
     code = tool_fill_inputs(j->t, s);
+    tool_interrupts_watch(s, NULL);
     const uint64_t start = tool_now_ns();
-    if (code == TAKT_EXIT_OK && takt_session_run(s) != TAKT_OK)
+    if (code == TAKT_EXIT_OK && takt_session_run(s) != TAKT_OK && !tool_is_interrupted())
         code = tool_report_error(j->t, takt_session_error(s));
     r->first_ns = (double)(tool_now_ns() - start);
-    if (code == TAKT_EXIT_OK)
-        code = tool_finish(j->t, takt_profile_create(s, &options, &p));
-    if (code == TAKT_EXIT_OK) {
-        takt_profile_summarize(p, &r->s);
+    if (code == TAKT_EXIT_OK && !tool_is_interrupted()) {
+        const takt_status status = takt_profile_create(s, &options, &p);
+        if (status == TAKT_OK)
+            takt_profile_summarize(p, &r->s);
+        if (!tool_is_interrupted())
+            code = tool_finish(j->t, status);
         takt_profile_destroy(p);
     }
+    tool_interrupts_watch(NULL, NULL);
+    if (code == TAKT_EXIT_OK && tool_is_interrupted())
+        code = TAKT_EXIT_INTERRUPTED; /* a row that was cut short is none */
     takt_session_destroy(s);
     return code;
 }
@@ -47,6 +55,12 @@ int seed_measure(seed_job *j, const seed_claim *c, const char *backend, int thre
     }
     takt_plan_destroy(plan);
     takt_model_destroy(model);
+    return code;
+}
+
+int seed_close_list(const seed_job *j, int code)
+{
+    printf(j->json && code == TAKT_EXIT_INTERRUPTED ? "],\n" : "");
     return code;
 }
 

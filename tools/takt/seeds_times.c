@@ -64,7 +64,7 @@ int seed_times(seed_job *j)
         seed_row r;
         const int code = seed_measure(j, &seed_claims[i], NULL, j->threads, &r);
         if (code != TAKT_EXIT_OK)
-            return code;
+            return seed_close_list(j, code);
         slowest = r.plan_ns > slowest ? r.plan_ns : slowest;
         below += lower_floor(&r);
         count_missed(j, &seed_claims[i], &r);

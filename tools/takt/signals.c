@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include <takt/session.h>
+
 static const int signals[TOOL_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
 void tool_signals_catch(tool_signals *s, void (*handler)(int))
@@ -20,4 +22,38 @@ void tool_signals_restore(const tool_signals *s)
 {
     for (int i = 0; i < TOOL_SIGNALS; i++)
         sigaction(signals[i], &s->before[i], NULL);
+}
+
+/* ---- measurements ---- */
+
+/* A handler has no argument to find these by. */
+static takt_session *volatile watched[2];
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signal_number)
+{
+    (void)signal_number;
+    is_interrupted = 1;
+    for (int i = 0; i < 2; i++)
+        if (watched[i] != NULL)
+            takt_session_cancel(watched[i]);
+}
+
+void tool_interrupts_catch(tool_signals *s)
+{
+    tool_signals_catch(s, interrupt);
+}
+
+void tool_interrupts_watch(takt_session *a, takt_session *b)
+{
+    watched[0] = a;
+    watched[1] = b;
+    for (int i = 0; i < 2 && is_interrupted != 0; i++) /* it came while nothing was watched */
+        if (watched[i] != NULL)
+            takt_session_cancel(watched[i]);
+}
+
+bool tool_is_interrupted(void)
+{
+    return is_interrupted != 0;
 }

@@ -3,6 +3,9 @@
 #define TAKT_TOOL_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
+
+struct takt_session;
 
 enum { TOOL_SIGNALS = 3 };
 
@@ -15,5 +18,12 @@ typedef struct tool_signals {
  * that are ignored (nohup) stay so. */
 void tool_signals_catch(tool_signals *s, void (*handler)(int));
 void tool_signals_restore(const tool_signals *s);
+
+/* The same for verbs that keep what they have measured: a signal cancels the sessions that are
+ * watched and is remembered. */
+void tool_interrupts_catch(tool_signals *s);
+/* The sessions that run from now on; NULL: none. To be called with NULLs before they die. */
+void tool_interrupts_watch(struct takt_session *a, struct takt_session *b);
+bool tool_is_interrupted(void);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/options.h"
 #include "measure/stats.h"
 
-enum { MOST_BLOCKS = 400, MOST_RUNS = 512 };
+enum { MOST_BLOCKS = 400, MOST_RUNS = 512, LEAST_BLOCKS = 4 };
 
 typedef struct duel {
     takt_session *a, *b;
@@ -111,11 +111,16 @@ static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison
     const uint64_t begun = now(d), max_ns = o->max_ns > 0 ? o->max_ns : 3000000000;
     const double margin = o->margin > 0 ? o->margin : 0.01;
     const size_t most = o->blocks > 0 && o->blocks < MOST_BLOCKS ? o->blocks : MOST_BLOCKS;
+    takt_status status = TAKT_OK;
     TAKT_TRY(choose_runs(d));
     while (d->blocks < most) {
-        TAKT_TRY(renew(d, o));
-        TAKT_TRY(run_block(d));
-        const bool late = d->blocks >= 4 && now(d) - begun >= max_ns;
+        status = renew(d, o);
+        if (status == TAKT_OK)
+            status = run_block(d);
+        if (status == TAKT_ERR_CANCELLED && d->blocks >= LEAST_BLOCKS)
+            break; /* what was measured until then is compared */
+        TAKT_TRY(status);
+        const bool late = d->blocks >= LEAST_BLOCKS && now(d) - begun >= max_ns;
         if (o->blocks == 0 && (takt_compare_is_look(d->blocks) || late)) {
             TAKT_TRY(takt_compare_finish(d->ctx, d->a_medians, d->b_medians, d->blocks, margin, c));
             if (late || takt_compare_is_done(c))
@@ -129,7 +134,7 @@ static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison
     }
     c->a_ns = takt_median_in_place(d->a_medians, d->blocks);
     c->b_ns = c->a_ns * c->ratio; /* B's own median may contradict what the pairs say */
-    return TAKT_OK;
+    return status;
 }
 
 takt_status takt_session_compare(takt_session *a, takt_session *b,

@@ -102,6 +102,24 @@ static takt_status get_memory(takt_profile *p)
                : TAKT_ERR_MEMORY;
 }
 
+/* Of a measurement that was cancelled: the tables for `runs`, which are fewer than planned. */
+static void cut_short(takt_profile *p, double *whole, size_t runs)
+{
+    const size_t cells = p->plan->step_count * (size_t)p->plan->threads;
+    const size_t kept = runs < p->kept_runs ? runs : p->kept_runs;
+    const size_t threads = (size_t)p->plan->threads;
+    for (size_t step = 0; step < p->plan->step_count; step++)
+        memmove(&p->samples[step * runs], &p->samples[step * p->runs], runs * sizeof *p->samples);
+    for (size_t step = 0; step < p->plan->step_count && cells > 0; step++)
+        memmove(&p->busy_samples[step * kept * threads],
+                &p->busy_samples[step * p->kept_runs * threads],
+                kept * threads * sizeof *p->busy_samples);
+    memmove(whole + runs, whole + p->runs, runs * sizeof *whole);
+    p->kept_runs = kept;
+    p->trace_runs = runs < p->trace_runs ? runs : p->trace_runs;
+    p->runs = runs;
+}
+
 /* Medians of whole runs, and of the sums of their steps. */
 static takt_status run_watched(takt_profile *p, takt_session *s)
 {
@@ -114,15 +132,19 @@ static takt_status run_watched(takt_profile *p, takt_session *s)
     const uint64_t allocations = atomic_load(&p->ctx->allocations);
     const uint64_t messages = atomic_load(&p->ctx->messages), log_ns = atomic_load(&p->ctx->log_ns);
     s->watch = &watch;
-    for (; r.run < p->runs && status == TAKT_OK; r.run++) {
+    while (r.run < p->runs && status == TAKT_OK) {
         r.sum = 0;
         const uint64_t start = now(p);
         status = takt_session_run(s);
+        if (status != TAKT_OK)
+            break;
         whole[r.run] = (double)(now(p) - start);
-        whole[p->runs + r.run] = r.sum;
+        whole[p->runs + r.run++] = r.sum;
     }
     s->watch = NULL;
-    if (status != TAKT_OK)
+    if (status == TAKT_ERR_CANCELLED && r.run > 0)
+        cut_short(p, whole, r.run);
+    else if (status != TAKT_OK)
         return status;
     const double runs = (double)p->runs;
     p->rest.allocations = (double)(atomic_load(&p->ctx->allocations) - allocations) / runs;
@@ -237,9 +259,12 @@ static takt_status look(takt_profile *p, takt_session *s, const takt_profile_opt
     const takt_timing_options timing = {.max_ns = half, .min_ns = o->whole ? half : 0};
     takt_ticks begun, ended;
     takt_ticks_read(&begun);
-    TAKT_TRY(takt_session_time(s, &timing, &p->timing));
+    const takt_status timed = takt_session_time(s, &timing, &p->timing);
+    const bool is_cut = timed == TAKT_ERR_CANCELLED && p->timing.count > 0;
+    if (!is_cut)
+        TAKT_TRY(timed);
     p->clock_ns = clock_cost(p);
-    p->runs = count_runs(p, o);
+    p->runs = is_cut ? 1 : count_runs(p, o); /* one run shows where the time went */
     TAKT_TRY(get_memory(p));
     TAKT_TRY(run_watched(p, s));
     double *sorted = takt_arena_array(&p->arena, p->runs, sizeof *sorted);

@@ -251,22 +251,22 @@ static int compare_one(compare_job *j, size_t other)
     return compare_is_result(j->sides[0].path) ? compare_files(j, other) : compare_models(j, other);
 }
 
-static bool is_verdict(int code)
+bool compare_is_verdict(int code)
 {
     return code == TAKT_EXIT_OK || code == TAKT_EXIT_REGRESSION || code == TAKT_EXIT_INCONCLUSIVE;
 }
 
 int compare_worse(int a, int b)
 {
-    if (!is_verdict(a) || b == TAKT_EXIT_OK)
+    if (!compare_is_verdict(a) || b == TAKT_EXIT_OK)
         return a;
-    return !is_verdict(b) || a != TAKT_EXIT_REGRESSION ? b : a;
+    return !compare_is_verdict(b) || a != TAKT_EXIT_REGRESSION ? b : a;
 }
 
 static int all(compare_job *j)
 {
     int worst = TAKT_EXIT_OK;
-    for (size_t i = 1; i < j->count && is_verdict(worst); i++)
+    for (size_t i = 1; i < j->count && compare_is_verdict(worst); i++)
         worst = compare_worse(worst, compare_one(j, i));
     const int saved = save_all(j); /* what was compared before a failure, too */
     return saved != TAKT_EXIT_OK ? saved : worst;

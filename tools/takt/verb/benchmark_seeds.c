@@ -1,5 +1,7 @@
 /* benchmark_seeds.c - the figures that well-known guides claim, measured on this machine. */
+#define _POSIX_C_SOURCE 200809L
 #include "seeds.h"
+#include "signals.h"
 
 static int parts(seed_job *j)
 {
@@ -24,7 +26,14 @@ static int run(takt_tool *t)
     if (code != TAKT_EXIT_OK)
         return code;
     printf("%s", j.json ? "{" : "");
+    tool_signals signals;
+    tool_interrupts_catch(&signals);
     code = targets != NULL ? seed_targets(&j, targets) : parts(&j);
+    tool_signals_restore(&signals);
+    if (code == TAKT_EXIT_INTERRUPTED && targets == NULL) {
+        printf(j.json ? "\"interrupted\": true,\n\"missed\": %zu}\n" : "\n", j.missed);
+        fprintf(stderr, "note: interrupted: the rows are those that were measured until then\n");
+    }
     if (code != TAKT_EXIT_OK)
         return code;
     if (j.json)

@@ -1,9 +1,11 @@
 /* profile.c - where the time of a run goes, and what could be done about it. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
 
 #include "cache_use.h"
 #include "measure.h"
+#include "signals.h"
 
 static int save(takt_tool *t, const takt_profile *p, takt_profile_view view, tool_flag_id flag)
 {
@@ -179,7 +181,7 @@ static int print(takt_tool *t, const takt_profile *p)
 static int profile(takt_tool *t, tool_bench *b, const schedule *s)
 {
     takt_ceilings ceilings;
-    takt_profile *p;
+    takt_profile *p = NULL;
     uint64_t max_ns;
     const uint64_t usual = tool_on(t, TAKT_F_BRIEF) ? 200000000 : 1000000000;
     if (!tool_duration(t, TAKT_F_DURATION, usual, &max_ns))
@@ -199,18 +201,26 @@ static int profile(takt_tool *t, tool_bench *b, const schedule *s)
                                           .runs = s->active,
                                           .whole = tool_text_of(t, TAKT_F_DURATION) != NULL,
                                           .load_ns = (uint64_t)b->load_ns};
+    tool_signals signals;
+    tool_interrupts_catch(&signals);
+    tool_interrupts_watch(b->session, NULL);
     takt_status status = run_before(b->session, s);
     if (status == TAKT_OK)
         status = takt_profile_create(b->session, &options, &p);
+    tool_interrupts_watch(NULL, NULL);
+    tool_signals_restore(&signals);
     if (status != TAKT_OK && takt_session_error(b->session)->status == status)
         return tool_report_error(t, takt_session_error(b->session));
     code = tool_finish(t, status);
-    if (code == TAKT_EXIT_OK)
+    const bool is_cut = code == TAKT_EXIT_OK && tool_is_interrupted();
+    if (is_cut)
+        fprintf(stderr, "note: interrupted: the figures are of what was measured until then\n");
+    if (code == TAKT_EXIT_OK && !is_cut)
         code = tool_profile_cache(t, b, p);
     if (code == TAKT_EXIT_OK)
         code = print(t, p);
     takt_profile_destroy(p);
-    return code;
+    return code == TAKT_EXIT_OK && is_cut ? TAKT_EXIT_INTERRUPTED : code;
 }
 
 /* Plans of its own, so no session is needed. */
