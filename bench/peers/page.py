@@ -177,7 +177,6 @@ def _limits(result, words):
 def page(result, words):
     """`words` is the module that says things of rows: report."""
     machine, rows, behind = result["machine"], result["rows"], words.behind(result)
-    ahead = sum(1 for r in rows if (r["ratio"] or 0) >= 1)
     title = f"Takt beside its peers on {html.escape(machine['cpu'])}"
     slower = f"<p>Behind: {html.escape(', '.join(behind))}.</p>" if behind else ""
     again = "".join(f"<p>{html.escape(text)}</p>" for text in words.repeats(result))
@@ -187,7 +186,7 @@ def page(result, words):
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title><style>{STYLE}</style>
 <h1>{title}</h1>
-<p>Takt is ahead of every peer on {ahead} of {len(rows)} rows. All engines did the same work on the
+<p>{html.escape(words.headline(result))}. All engines did the same work on the
 same data with the same number of threads, in turns (A B B A); answers were compared.</p>
 {slower}
 <p class="faint">{machine['cores']} cores, {html.escape(machine['system'])}; made

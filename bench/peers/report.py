@@ -29,9 +29,25 @@ def ratio(row):
     return f"{row['ratio']:.2f}"
 
 
+VERDICTS = "faster", "same", "inconclusive", "slower"
+
+
+def headline(result):
+    """What the verdicts of the rows say: "155 faster, 2 same, 1 slower of 158 rows"."""
+    rows = result["rows"]
+    counts = [(sum(1 for r in rows if r.get("verdict") == v), v) for v in VERDICTS]
+    without = sum(1 for r in rows if r.get("verdict") not in VERDICTS)
+    words = [f"{count} {v}" for count, v in counts if count or v == "faster"]
+    words += [f"{without} without a verdict"] if without else []
+    unsteady = sum(1 for r in rows if r.get("unsteady"))
+    return (f"Takt against the best peer: {', '.join(words)} of {len(rows)} rows"
+            + (f"; {unsteady} unsteady" if unsteady else ""))
+
+
 def behind(result):
     """The rows on which a peer is ahead, the worst first: "relu_1m 1T 0.980 of torch"."""
-    rows = [r for r in result["rows"] if r["ratio"] is not None and r["ratio"] < 1]
+    rows = [r for r in result["rows"] if r["ratio"] is not None and r["ratio"] < 1
+            and r.get("verdict", "slower") == "slower"]
     return [f"{_name(r)} {r['threads']}T {r['ratio']:.3f} of {r['best']}"
             for r in sorted(rows, key=lambda r: r["ratio"])]
 
@@ -192,9 +208,7 @@ def write(result, folder):
         file.write(markdown(result))
     with open(stem + ".html", "w", encoding="utf-8") as file:
         file.write(page.page(result, sys.modules[__name__]))
-    ahead = sum(1 for r in result["rows"] if (r["ratio"] or 0) >= 1)
-    print(f"peers: ahead of every peer on {ahead} of {len(result['rows'])} rows; "
-          f"{stem}.json, .md, .html")
+    print(f"peers: {headline(result)}; {stem}.json, .md, .html")
     if behind(result):
         print(f"peers: behind: {', '.join(behind(result))}")
     if result["limits"]:

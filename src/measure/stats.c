@@ -130,7 +130,8 @@ static void describe(const double *sorted, size_t count, double *scratch, takt_s
     double half = 0;
     if (count > 1)
         half = takt_student_quantile(0.975, (double)count - 1) * s->std / sqrt((double)count);
-    s->mean_ci = (takt_interval){s->mean - half, s->mean + half};
+    const double low = s->mean - half; /* what is never negative has no negative mean */
+    s->mean_ci = (takt_interval){sorted[0] >= 0 ? fmax(0, low) : low, s->mean + half};
     count_outliers(sorted, count, s);
 }
 

@@ -67,6 +67,15 @@ static void put_in_order(size_t *steps, size_t count)
     }
 }
 
+/* Whether the cut after the first two values belongs after the first: the second is like those that
+ * follow. A cut there could not be looked at, for one value tells nothing of its noise. */
+static bool is_first(const double *values, size_t count)
+{
+    const size_t right = count - NEAR < WINDOW ? count - NEAR : WINDOW;
+    const double after = median_of(values + NEAR, right);
+    return fabs(values[1] - after) < fabs(values[1] - values[0]);
+}
+
 size_t takt_steps_find(const double *values, size_t count, double *scratch, size_t *steps,
                        size_t most)
 {
@@ -89,7 +98,7 @@ size_t takt_steps_find(const double *values, size_t count, double *scratch, size
         }
         if (best == 0)
             break;
-        steps[found++] = best;
+        steps[found++] = best == NEAR && is_first(values, count) ? 1 : best;
         put_in_order(steps, found);
     }
     return found;

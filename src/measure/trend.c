@@ -9,6 +9,27 @@
 #include "base/sort.h"
 #include "measure/stats.h"
 
+/* The file's name alone: results of one model may have been measured from several folders. */
+static const char *model_of(const takt_bench *b)
+{
+    const char *slash = b->model != NULL ? strrchr(b->model, '/') : NULL;
+    return slash != NULL ? slash + 1 : b->model != NULL ? b->model : "";
+}
+
+static takt_status check_models(takt_ctx *ctx, const takt_trend *t)
+{
+    const char *a = model_of(t->benches[0]);
+    for (size_t i = 1; i < t->count; i++) {
+        const char *b = model_of(t->benches[i]);
+        if (a[0] == '\0' || b[0] == '\0' || strcmp(a, b) == 0)
+            continue;
+        takt_fail(ctx, TAKT_E_RESULT_MIX, "result %zu is of model %.100s, the first of %.100s",
+                  i + 1, b, a);
+        return takt_fail_hint(ctx, "give the results of one model");
+    }
+    return TAKT_OK;
+}
+
 static takt_status check(takt_ctx *ctx, const takt_trend *t)
 {
     if (t->count < 2)
@@ -23,7 +44,7 @@ static takt_status check(takt_ctx *ctx, const takt_trend *t)
             return takt_fail_hint(ctx, "give the results of one machine");
         }
     }
-    return TAKT_OK;
+    return check_models(ctx, t);
 }
 
 /* ---- the order ---- */

@@ -268,6 +268,10 @@ def history(base):
     info["config"]["batch_size"] = 64
     (TMP / "batch64.json").write_text(json.dumps(base))
     takt(f"benchmark trends {names[-1]} batch64.json", 4, "holds nothing of batch")
+    info["model"] = "elsewhere/other.takt"
+    (TMP / "other_model.json").write_text(json.dumps(base))
+    takt(f"benchmark trends {names[-1]} other_model.json", 4,
+         "result 2 is of model other.takt, the first of model.takt")
 
 
 def metrics():

@@ -182,6 +182,12 @@ def seeds():
     times = json.loads(done.stdout)["times"]
     expect("busy machine" in done.stderr, done.stderr)
     expect(all(row["floor_us"] <= 1.04 * row["median_us"] for row in times), times)
+    for row in times:  # a claim within the interval is neither met nor missed
+        low, high = row["ci95_us"]
+        for claim in row["claims"]:
+            want = ["met"] if high < 0.999 * claim["us"] else ["not met", "impossible here"] \
+                if low > 1.001 * claim["us"] else ["met", "inconclusive", "impossible here"]
+            expect(claim["verdict"] in want, row)
     reuse = [row for row in json.loads(done.stdout)["metrics"] if "best_possible" in row]
     expect(len(reuse) == 1 and reuse[0]["achieved"] <= reuse[0]["best_possible"] * 1.001, reuse)
     expect((reuse[0]["verdict"] == "impossible here") ==

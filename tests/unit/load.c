@@ -104,6 +104,7 @@ static void peaks(void)
     for (int i = 0; i < 10; i++) { /* a busy machine may stand still for a whole try */
         EXPECT_OK(ctx, takt_sessions_peak(sessions, 1, &o, always, &peak, &load));
         EXPECT(peak.try_count >= 1 && load.timing.count > 0);
+        EXPECT(peak.qps <= load.qps, "%g is the peak, %g were served", peak.qps, load.qps);
         takt_load_free(ctx, &load);
         if (peak.qps > 0)
             break;

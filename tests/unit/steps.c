@@ -62,6 +62,18 @@ static void one_step(void)
     EXPECT(find(8) == 0);
 }
 
+/* A step before the second value, which one value before it makes: 23.7, 45.5, 45.9, ... */
+static void first_step(void)
+{
+    const double early[] = {23.7, 45.5, 45.9, 45.6, 45.8, 45.7}, late[] = {1, 1.01, 2, 2.01, 2, 2};
+    for (size_t i = 0; i < 6; i++)
+        values[i] = early[i];
+    EXPECT(find(6) == 1 && steps[0] == 1, "at %zu", steps[0]);
+    for (size_t i = 0; i < 6; i++)
+        values[i] = late[i];
+    EXPECT(find(6) == 1 && steps[0] == 2, "at %zu", steps[0]);
+}
+
 static void several(void)
 {
     make(7, 30, 0.004, 10, 1.08);
@@ -87,4 +99,4 @@ static void no_steps(void)
     EXPECT(find(3) == 0 && find(1) == 0);
 }
 
-TEST_MAIN(noise_alone, one_step, several, no_steps)
+TEST_MAIN(noise_alone, one_step, first_step, several, no_steps)

@@ -6,7 +6,12 @@
 
 enum { SEED_CLAIMS = 3 };
 
-typedef enum seed_verdict { SEED_MET, SEED_NOT_MET, SEED_IMPOSSIBLE } seed_verdict;
+typedef enum seed_verdict {
+    SEED_MET,
+    SEED_NOT_MET,
+    SEED_IMPOSSIBLE,
+    SEED_INCONCLUSIVE, /* the claim is within the interval */
+} seed_verdict;
 
 /* A model, and the times in microseconds that a guide says it takes. */
 typedef struct seed_claim {
@@ -45,7 +50,10 @@ int seed_measure(seed_job *j, const seed_claim *c, const char *backend, int thre
 /* `code`; of an interruption the JSON list under way is closed, so that what is there can be read.
  */
 int seed_close_list(const seed_job *j, int code);
-seed_verdict seed_judge(double measured, double floor, double claim);
+/* By both ends of the interval; all in the unit of the claim. */
+seed_verdict seed_judge(takt_interval measured, double floor, double claim);
+/* A row against one of its claims. */
+seed_verdict seed_judge_row(const seed_row *r, double claim_us);
 /* "12.3 us". */
 const char *seed_time(double ns, char to[32]);
 const char *seed_verdict_name(seed_verdict v);

@@ -65,16 +65,25 @@ int seed_close_list(const seed_job *j, int code)
 }
 
 /* A claim below what the machine can do at all is nobody's fault. */
-seed_verdict seed_judge(double measured, double floor, double claim)
+seed_verdict seed_judge(takt_interval measured, double floor, double claim)
 {
-    if (measured <= claim)
+    if (measured.high <= claim)
         return SEED_MET;
-    return floor > claim ? SEED_IMPOSSIBLE : SEED_NOT_MET;
+    if (floor > claim)
+        return SEED_IMPOSSIBLE;
+    return measured.low > claim ? SEED_NOT_MET : SEED_INCONCLUSIVE;
+}
+
+seed_verdict seed_judge_row(const seed_row *r, double claim_us)
+{
+    const takt_interval ci = r->s.latency.median_ci;
+    return seed_judge((takt_interval){ci.low * 1e-3, ci.high * 1e-3}, r->s.floor_ns * 1e-3,
+                      claim_us);
 }
 
 const char *seed_verdict_name(seed_verdict v)
 {
-    static const char *const names[] = {"met", "not met", "impossible here"};
+    static const char *const names[] = {"met", "not met", "impossible here", "inconclusive"};
     return names[v];
 }
 

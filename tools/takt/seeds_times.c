@@ -11,8 +11,7 @@ static void json_row(seed_job *j, const seed_claim *c, const seed_row *r)
            r->s.latency.median_ci.low * 1e-3, r->s.latency.median_ci.high * 1e-3,
            r->plan_ns * 1e-6);
     for (int i = 0; i < SEED_CLAIMS && c->claims[i].who != NULL; i++) {
-        const seed_verdict v =
-            seed_judge(r->s.latency.median_ci.high * 1e-3, r->s.floor_ns * 1e-3, c->claims[i].us);
+        const seed_verdict v = seed_judge_row(r, c->claims[i].us);
         printf("%s{\"who\": \"%s\", \"us\": %g, \"verdict\": \"%s\"}", i > 0 ? ", " : "",
                c->claims[i].who, c->claims[i].us, seed_verdict_name(v));
     }
@@ -29,16 +28,14 @@ static void text_row(const seed_claim *c, const seed_row *r)
            seed_time(r->s.latency.median_ci.high, to));
     for (int i = 0; i < SEED_CLAIMS && c->claims[i].who != NULL; i++)
         printf("%s %s %g: %s", i > 0 ? "," : "", c->claims[i].who, c->claims[i].us,
-               seed_verdict_name(seed_judge(r->s.latency.median_ci.high * 1e-3,
-                                            r->s.floor_ns * 1e-3, c->claims[i].us)));
+               seed_verdict_name(seed_judge_row(r, c->claims[i].us)));
     printf("\n");
 }
 
 static void count_missed(seed_job *j, const seed_claim *c, const seed_row *r)
 {
     for (int i = 0; i < SEED_CLAIMS && c->claims[i].who != NULL; i++)
-        j->missed += seed_judge(r->s.latency.median_ci.high * 1e-3, r->s.floor_ns * 1e-3,
-                                c->claims[i].us) == SEED_NOT_MET;
+        j->missed += seed_judge_row(r, c->claims[i].us) == SEED_NOT_MET;
 }
 
 /* A floor above what was measured is none: the ceilings were taken while others computed. */
@@ -78,7 +75,7 @@ int seed_times(seed_job *j)
                 "note: %zu times are below the floor that the kept ceilings give: they were "
                 "measured on a busy machine; `takt benchmark system --measure` renews them\n",
                 below);
-    const seed_verdict v = seed_judge(slowest, 0, 1e8);
+    const seed_verdict v = seed_judge((takt_interval){slowest, slowest}, 0, 1e8);
     j->missed += v == SEED_NOT_MET;
     if (j->json)
         printf("],\n\"graph_compilation\": {\"claim_ms\": 100, \"slowest_ms\": %.4g, \"verdict\": "

@@ -38,7 +38,7 @@ static void meter_end(const takt_bench *b, const meter *m, takt_bench_row *r)
     takt_energy now;
     takt_cpu_read(&facts);
     if (m->cpu_ns > 0 && wall > 0 && facts.usable > 0)
-        r->more.cpu_pct = 100 * cpu / wall / facts.usable;
+        r->more.cpu_pct = fmin(100, 100 * cpu / wall / facts.usable); /* two clocks, read apart */
     if (!m->has_energy || runs == 0 || !takt_energy_read("", &now))
         return;
     const size_t each = r->more.scenario == TAKT_MULTI_STREAM ? r->more.streams : 1;

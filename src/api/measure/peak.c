@@ -45,7 +45,10 @@ static takt_status try_rate(search *s, double qps, bool *met)
                        : (uint64_t)fmin(LEAST_QUERIES, fmax(FEWEST_QUERIES, 10 * fitting));
     const takt_status status = takt_sessions_load(s->sessions, s->count, &s->o, &load);
     const double value = takt_timing_quantile(ctx, &load.timing, s->slo.part);
-    *met = status == TAKT_OK && load.unanswered == 0 && value <= s->slo.limit_ns && value > 0;
+    /* A rate that was not served is none, however quick the answers; arrivals are random, so a few
+     * hundred of them come up to a tenth slower than asked. */
+    *met = status == TAKT_OK && load.unanswered == 0 && value <= s->slo.limit_ns && value > 0 &&
+           load.qps >= 0.9 * qps;
     takt_peak *p = s->peak;
     if (p->try_count < TAKT_PEAK_TRIES) {
         p->tries[p->try_count].qps = qps;
@@ -55,7 +58,7 @@ static takt_status try_rate(search *s, double qps, bool *met)
     if (*met || p->qps == 0) {
         takt_load_free(ctx, s->best);
         *s->best = load;
-        p->qps = *met ? qps : 0;
+        p->qps = *met ? fmin(qps, load.qps) : 0;
     } else {
         takt_load_free(ctx, &load);
     }
