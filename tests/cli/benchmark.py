@@ -64,6 +64,8 @@ def loaded():
             one.wait()
     expect(found["grade"] in "CD", f"a loaded machine has grade {found['grade']}")
     expect(found["others_processors"] > 0.3, f"others are seen: {found['others_processors']}")
+    governor = [one for one in found["checks"] if one["check"] == "governor"][0]
+    expect(governor["value"] == "performance" or "cpupower" in str(governor), governor)
     fixes = [one["fix"] for one in found["checks"] if one["check"] == "busy"]
     expect(any(fix == "wait until it is done" for fix in fixes), f"who is waited for: {fixes}")
     expect(not any(fix and ("kill" in fix or "stop" in fix) for fix in fixes),
@@ -154,7 +156,8 @@ def profiles():
     traced()
     for line in (TMP / "f.txt").read_text().splitlines():
         expect(line.startswith("run;") and line.rsplit(" ", 1)[1].isdigit(), line)
-    takt("profile model.takt --duration 0.05 --layers", text="Total: ")
+    shown = takt("profile model.takt --duration 0.05 --layers", text="Total: ")
+    expect("Layer 1 (Dense): " in shown and "ms  dense_0: gemm " in shown, shown)
     takt("profile model.takt --duration 0.05 --memory", text="Peak memory:")
     takt("profile model.takt --duration 0.05 --memory", text="Resident memory:")
     memory = json.loads(takt("profile model.takt --duration 0.05 --memory --json"))

@@ -179,7 +179,13 @@ def seeds():
                 kept[key][name] = 0.001 * kept[key]["threads"]
         path.write_text(json.dumps(kept))
     done = call("benchmark seeds --duration 5ms --json")
-    times = json.loads(done.stdout)["times"]
+    report = json.loads(done.stdout)
+    times = report["times"]
+    expect(report["machine"] and report["threads"] >= 1 and report["dtype"] == "f32", report)
+    expect([row["dtype"] for row in times].count("f64") == 3, times)
+    named = {row["name"] for row in report["backends_us"]}
+    guide = {row["name"] for row in times if row["guide"] == "000"}
+    expect(guide <= named and len(guide) == 6, (guide, named))
     expect("busy machine" in done.stderr, done.stderr)
     expect(all(row["floor_us"] <= 1.04 * row["median_us"] for row in times), times)
     for row in times:  # a claim within the interval is neither met nor missed

@@ -27,6 +27,10 @@ lines = [line.split("  #")[0].strip() for block in
          re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
          for line in block.splitlines() if line.strip()]
 failures = skipped = 0
+for wanted in ("--tool=dhat", "--branch-sim=yes"):
+    if not any(wanted in line for line in lines):
+        failures += 1
+        print(f"FAIL the page does not show {wanted}")
 for line in lines:
     done = subprocess.run(["bash", "-c", line], cwd=TMP, env=environment, text=True,
                           capture_output=True, timeout=300, check=False)

@@ -25,6 +25,8 @@ typedef struct seed_claim {
 
 extern const seed_claim seed_claims[];
 extern const size_t seed_claim_count;
+/* The element type that its model computes in. */
+const char *seed_dtype(const seed_claim *c);
 /* By name; never NULL for names of the table. */
 const seed_claim *seed_find(const char *name);
 

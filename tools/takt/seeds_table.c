@@ -6,9 +6,10 @@
 #define MLP                                                                                        \
     "model mlp(x: f32[batch, 784]) -> f32[batch, 10] {\n"                                          \
     "  h = dense(x, 256, act=relu)\n  return dense(h, 10, act=softmax)\n}\n"
-#define GEMM(n)                                                                                    \
-    "model gemm(a: f32[" n ", " n "], b: f32[" n ", " n "]) -> f32[" n ", " n "] {\n"              \
-    "  return matmul(a, b)\n}\n"
+#define PRODUCT(type, n)                                                                           \
+    "model gemm(a: " type "[" n ", " n "], b: " type "[" n ", " n "]) -> " type "[" n ", " n       \
+    "] {\n  return matmul(a, b)\n}\n"
+#define GEMM(n) PRODUCT("f32", n)
 #define ONE(name, type, out, body)                                                                 \
     "model " name "(x: " type ") -> " out " {\n  return " body "\n}\n"
 #define BLOCK                                                                                      \
@@ -23,8 +24,8 @@
     "  return dense(h, 10, act=softmax)\n}\n"
 #define NORM ONE("norm", "f32[32, 768]", "f32[32, 768]", "layer_norm(x)")
 #define SOFTMAX ONE("top", "f32[32, 10000]", "f32[32, 10000]", "softmax(x)")
-#define MAP ONE("map", "f32[1048576]", "f32[1048576]", "relu(x)")
-#define SUM ONE("sum", "f32[1048576]", "f32[]", "reduce_sum(x)")
+#define MAP(type) ONE("map", type "[1048576]", type "[1048576]", "relu(x)")
+#define SUM(type) ONE("sum", type "[1048576]", type "[]", "reduce_sum(x)")
 #define THREE(a, b, c)                                                                             \
     {                                                                                              \
         {"Zig", a}, {"Rust", b},                                                                   \
@@ -45,11 +46,19 @@ const seed_claim seed_claims[] = {
     {"GEMM 256", GEMM("256"), NULL, "002", {{"Zig", 10100}}},
     {"GEMM 512", GEMM("512"), NULL, "002", {{"Zig", 82000}}},
     {"GEMM 1000", GEMM("1000"), NULL, "001", {{"CPU", 10000}}},
-    {"element-wise, 1M", MAP, NULL, "001", {{"CPU", 1000}}},
-    {"reduction, 1M", SUM, NULL, "001", {{"CPU", 2000}}},
+    {"element-wise, 1M", MAP("f32"), NULL, "001", {{"CPU", 1000}}},
+    {"reduction, 1M", SUM("f32"), NULL, "001", {{"CPU", 2000}}},
+    {"GEMM 1000, f64", PRODUCT("f64", "1000"), NULL, "001", {{"CPU", 10000}}},
+    {"element-wise, 1M, f64", MAP("f64"), NULL, "001", {{"CPU", 1000}}},
+    {"reduction, 1M, f64", SUM("f64"), NULL, "001", {{"CPU", 2000}}},
     {"small model, 38k parameters", SMALL, NULL, "002", {{"said", 640}, {"target", 2000}}},
 };
 const size_t seed_claim_count = sizeof seed_claims / sizeof *seed_claims;
+
+const char *seed_dtype(const seed_claim *c)
+{
+    return strstr(c->text, "f64[") != NULL ? "f64" : "f32";
+}
 
 const seed_claim *seed_find(const char *name)
 {

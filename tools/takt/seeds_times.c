@@ -5,6 +5,7 @@ static void json_row(seed_job *j, const seed_claim *c, const seed_row *r)
 {
     printf("%s{\"name\": ", j->has_item ? ",\n  " : "\n  ");
     tool_print_string(stdout, c->name);
+    printf(", \"dtype\": \"%s\", \"threads\": %d", seed_dtype(c), r->info.threads);
     printf(", \"guide\": \"%s\", \"floor_us\": %.4g, \"median_us\": %.4g, \"ci95_us\": [%.4g, "
            "%.4g], \"plan_ms\": %.4g, \"claims\": [",
            c->guide, r->s.floor_ns * 1e-3, r->s.latency.median * 1e-3,

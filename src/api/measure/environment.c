@@ -48,11 +48,16 @@ static void from_file(check_list *c, const char *what, const char *path, const c
         say(c, what, value, strcmp(value, good) == 0 ? NULL : fix);
 }
 
+#define GOVERNOR "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
+#define SET_GOVERNOR "sudo cpupower frequency-set -g performance"
+
 static void check_processors(check_list *c, const takt_cpu_facts *f)
 {
     char text[64];
-    from_file(c, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance",
-              "sudo cpupower frequency-set -g performance");
+    if (takt_fact_text("", GOVERNOR, text, sizeof text))
+        from_file(c, "governor", GOVERNOR, "performance", SET_GOVERNOR);
+    else
+        say(c, "governor", "unreadable; where the machine is yours: " SET_GOVERNOR, NULL);
     from_file(c, "turbo off (Intel)", "/sys/devices/system/cpu/intel_pstate/no_turbo", "1",
               "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo");
     from_file(c, "turbo off (others)", "/sys/devices/system/cpu/cpufreq/boost", "0",

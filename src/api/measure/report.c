@@ -244,32 +244,56 @@ void takt_profile_brief(const takt_profile *p, takt_report *r)
 /* ---- layers ---- */
 
 typedef struct layer_sum {
-    const char *name;
-    size_t length;
-    const char *kind;
+    const char *name, *type; /* as written: "dense_0", "dense" */
+    const char *kind;        /* of the costliest step */
+    takt_text steps;         /* "gemm h: matmul+add+relu, rows ..." */
     double ns, top_ns;
 } layer_sum;
+
+/* The layer call that the step's first node comes from; without one its own name and kind. */
+static void layer_of(const takt_profile *p, const takt_step *step, layer_sum *to)
+{
+    const takt_node *n = step->node_count > 0 ? takt_node_at(p->plan->graph, step->nodes[0]) : NULL;
+    to->name = step->name;
+    to->type = step->kind;
+    for (const takt_origin *o = n != NULL ? n->origin : NULL; o != NULL; o = o->next)
+        if (o->layer != NULL && o->name != NULL) {
+            to->name = o->name;
+            to->type = o->layer;
+            return;
+        }
+}
 
 static size_t sum_layers(const takt_profile *p, layer_sum *layers)
 {
     size_t count = 0;
     for (size_t i = 0; i < p->plan->step_count; i++) {
         const takt_profile_row *row = &p->rows[i];
-        const char *name;
-        const size_t length = takt_step_layer(row->step, &name);
+        layer_sum new = {.top_ns = -1};
+        layer_of(p, row->step, &new);
         size_t at = 0;
-        while (at < count &&
-               (layers[at].length != length || memcmp(layers[at].name, name, length) != 0))
+        while (at < count && strcmp(layers[at].name, new.name) != 0)
             at++;
-        if (at == count)
-            layers[count++] = (layer_sum){.name = name, .length = length, .top_ns = -1};
+        if (at == count) {
+            layers[count++] = new;
+            takt_text_init(&layers[at].steps, p->ctx);
+        }
         layers[at].ns += row->median_ns;
+        takt_text_add(&layers[at].steps, "%s%s %s", layers[at].steps.length > 0 ? ", " : "",
+                      row->step->kind, row->step->name);
         if (row->median_ns > layers[at].top_ns) {
             layers[at].top_ns = row->median_ns;
             layers[at].kind = row->step->kind;
         }
     }
     return count;
+}
+
+/* "Dense", as people write layers in a text about them. */
+static void add_type(takt_text *text, const char *type)
+{
+    const char first = type[0] >= 'a' && type[0] <= 'z' ? (char)(type[0] - 32) : type[0];
+    takt_text_add(text, "%c%s", first, type[0] != '\0' ? type + 1 : "");
 }
 
 void takt_profile_layers(const takt_profile *p, takt_report *r)
@@ -284,14 +308,17 @@ void takt_profile_layers(const takt_profile *p, takt_report *r)
     }
     for (size_t i = 0; i < count; i++) {
         if (!r->is_json) {
-            takt_text_add(&r->text, "Layer %zu (%s, %.*s): %.4gms\n", i + 1, layers[i].kind,
-                          (int)layers[i].length, layers[i].name, layers[i].ns * 1e-6);
+            takt_text_add(&r->text, "Layer %zu (", i + 1);
+            add_type(&r->text, layers[i].type);
+            takt_text_add(&r->text, "): %.4gms  %s: %s\n", layers[i].ns * 1e-6, layers[i].name,
+                          takt_text_get(&layers[i].steps));
             continue;
         }
-        const char *name = takt_arena_text(&arena, layers[i].name, layers[i].length);
         takt_json_open(&r->json, '{');
-        takt_json_put_string(&r->json, "name", name != NULL ? name : "");
+        takt_json_put_string(&r->json, "name", layers[i].name);
+        takt_json_put_string(&r->json, "layer", layers[i].type);
         takt_json_put_string(&r->json, "type", layers[i].kind);
+        takt_json_put_string(&r->json, "steps", takt_text_get(&layers[i].steps));
         takt_json_put_number(&r->json, "time_ms", layers[i].ns * 1e-6);
         takt_json_close(&r->json, '}');
     }
@@ -300,6 +327,10 @@ void takt_profile_layers(const takt_profile *p, takt_report *r)
         takt_json_put_number(&r->json, "total_ms", p->steps_ns * 1e-6);
     } else {
         takt_text_add(&r->text, "Total: %.4gms\n", p->steps_ns * 1e-6);
+    }
+    for (size_t i = 0; i < count; i++) {
+        r->text.status = r->text.status != TAKT_OK ? r->text.status : layers[i].steps.status;
+        takt_text_deinit(&layers[i].steps);
     }
     takt_arena_deinit(&arena);
 }

@@ -15,6 +15,22 @@ static int parts(seed_job *j)
     return TAKT_EXIT_OK;
 }
 
+/* Figures mean nothing without the machine and the threads that they were measured on. */
+static void heading(const seed_job *j)
+{
+    takt_cpu cpu;
+    takt_cpu_caps(&cpu);
+    const int threads = j->threads > 0 ? j->threads : cpu.threads;
+    if (j->json) {
+        printf("\"machine\": ");
+        tool_print_string(stdout, cpu.model);
+        printf(", \"threads\": %d, \"dtype\": \"f32\",\n", threads);
+    } else {
+        printf("  %s, %d thread%s, f32 where a row says nothing else\n", cpu.model, threads,
+               threads == 1 ? "" : "s");
+    }
+}
+
 static int run(takt_tool *t)
 {
     seed_job j = {.t = t, .json = tool_on(t, TAKT_F_JSON)};
@@ -26,6 +42,7 @@ static int run(takt_tool *t)
     if (code != TAKT_EXIT_OK)
         return code;
     printf("%s", j.json ? "{" : "");
+    heading(&j);
     tool_signals signals;
     tool_interrupts_catch(&signals);
     code = targets != NULL ? seed_targets(&j, targets) : parts(&j);
