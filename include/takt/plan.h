@@ -74,9 +74,10 @@ typedef struct takt_plan takt_plan;
     /* Set by takt_opts_level; -1 is -O0, 0 is the default, -O2. */                                \
     FLAG(INT, level, LEVEL, "opt-level", 'O', LEVEL, "0..3",                                       \
          "-O0 scalar and unfused, -O1 unfused, -O3 all; default 2")                                \
-    /* Bytes of arena that the plan may need; 0: no limit. */                                      \
+    /* Bytes of everything that takt_plan_info.peak counts: weights, packed weights, state, arena, \
+     * inputs and outputs. 0: no limit. */                                                         \
     FLAG(U64, memory_limit, MEMORY_LIMIT, "memory-limit", 0, BYTES, "64M",                         \
-         "fail if the plan needs a larger arena; 80%: of memory")                                  \
+         "fail if the plan needs more, weights included; 80%: of this machine's")                  \
     FIELD(BOOL, no_reuse, "no value shares memory with another, for debugging")                    \
     FIELD(BOOL, dry, "only sizes: no weight is packed, nothing can run")                           \
     /* Set by takt_opts_simd. */                                                                   \
@@ -84,7 +85,7 @@ typedef struct takt_plan takt_plan;
          "cap vector code of a kernel family: on, off or as --isa")                                \
     /* "latency": work is cut for all threads. "throughput": one thread a session, for several     \
      * sessions at once. "memory": the order of steps is searched, cheap values may be computed    \
-     * twice. */                                                                                   \
+     * twice, and convolutions do without Winograd's larger weights, which changes bits. */        \
     FLAG(TEXT, hint, HINT, "hint", 0, TEXT, "H",                                                   \
          "latency (default), throughput or memory: what the plan is for")                          \
     /* "x,y": the plan uses their bytes. */                                                        \
@@ -196,6 +197,9 @@ typedef struct takt_plan_info {
     double flops;     /**< of one run */
     uint64_t session; /**< a session's own tables, beside state, arena and io; not in `peak` */
     uint64_t plan_ns; /**< what making the plan took */
+    /** 3x3 convolutions that the hint "memory" computes without Winograd's transform: their bits
+     *  are not those of the other hints. */
+    size_t direct_convs;
 } takt_plan_info;
 
 /** Compiles for concrete sizes. The model may be destroyed afterwards. */

@@ -12,7 +12,7 @@ typedef struct advice {
     const takt_plan_options *asked;
     takt_text text; /* "--hint memory (1,024 bytes), ..." */
     size_t count;
-    uint64_t least;      /* the smallest arena that was found */
+    uint64_t least;      /* the smallest sum that was found */
     char least_how[160]; /* and how */
 } advice;
 
@@ -28,14 +28,13 @@ static bool consider(advice *a, const takt_plan_options *o, const char *how)
         return false;
     takt_plan_query(plan, &info);
     takt_plan_destroy(plan);
-    if (info.arena < a->least) {
-        a->least = info.arena;
+    if (info.peak < a->least) {
+        a->least = info.peak;
         (void)snprintf(a->least_how, sizeof a->least_how, "%s", how);
     }
-    if (info.arena > a->asked->memory_limit)
+    if (info.peak > a->asked->memory_limit)
         return false;
-    takt_text_add(&a->text, "%s%s (%" PRIu64 " bytes)", a->count++ > 0 ? ", " : "", how,
-                  info.arena);
+    takt_text_add(&a->text, "%s%s (%" PRIu64 " bytes)", a->count++ > 0 ? ", " : "", how, info.peak);
     return true;
 }
 

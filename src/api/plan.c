@@ -192,6 +192,15 @@ void takt_plan_destroy(takt_plan *plan)
     takt_plan_release_internal(plan);
 }
 
+/* Convolutions that would be Winograd's but for the hint. */
+static size_t count_direct(const takt_plan *plan)
+{
+    size_t count = 0;
+    for (size_t i = 0; plan->settings.no_winograd && i < plan->graph->count; i++)
+        count += takt_winograd_suits(plan->graph, &plan->graph->nodes[i]);
+    return count;
+}
+
 void takt_plan_query(const takt_plan *plan, takt_plan_info *info)
 {
     *info = (takt_plan_info){.weights = plan->weight_bytes,
@@ -207,6 +216,9 @@ void takt_plan_query(const takt_plan *plan, takt_plan_info *info)
                              .session = takt_session_overhead(plan),
                              .plan_ns = plan->made_ns};
     info->peak = info->weights + info->packed + info->state + info->arena + info->io;
+    info->direct_convs = count_direct(plan);
+    for (const takt_plan *child = plan->child; child != NULL; child = child->sibling)
+        info->direct_convs += count_direct(child);
     for (size_t i = 0; i < plan->step_count; i++)
         info->flops += plan->steps[i].cost.flops;
 }

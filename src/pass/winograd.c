@@ -18,19 +18,33 @@ static bool all_ones(const takt_attr *list)
     return true;
 }
 
-static takt_id conv(takt_rewrite *r, const takt_node *n)
+/* NULL if the transform can compute the convolution, else why not: "" if that is plain to see. */
+static const char *refusal(const takt_graph *g, const takt_node *n)
 {
-    const takt_type *w = takt_type_of(r->out, n->in[1]);
+    const takt_type *w = takt_type_of(g, n->in[1]);
     const bool is_nhwc = n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
     const int space = is_nhwc ? 1 : 2, channel = is_nhwc ? 3 : 1;
     if (n->type->dtype != TAKT_F32 || w->rank != 4 || w->dim[space] != 3 || w->dim[space + 1] != 3)
-        return TAKT_NONE;
+        return "";
     if (!all_ones(&n->attr[TAKT_CONV_STRIDE]) || !all_ones(&n->attr[TAKT_CONV_DILATION]) ||
         n->attr[TAKT_CONV_GROUPS].i64 != 1)
-        return takt_refuse(r, n, "it has stride, dilation or groups");
+        return "it has stride, dilation or groups";
     if (!takt_dim_is_number(w->dim[channel]) || w->dim[channel] < CHANNELS ||
         !takt_dim_is_number(w->dim[0]) || w->dim[0] < CHANNELS)
-        return takt_refuse(r, n, "it has fewer than 16 channels on one side");
+        return "it has fewer than 16 channels on one side";
+    return NULL;
+}
+
+bool takt_winograd_suits(const takt_graph *g, const takt_node *n)
+{
+    return n->op == &takt_op_conv && refusal(g, n) == NULL;
+}
+
+static takt_id conv(takt_rewrite *r, const takt_node *n)
+{
+    const char *why = refusal(r->out, n);
+    if (why != NULL)
+        return why[0] != '\0' ? takt_refuse(r, n, why) : TAKT_NONE;
     return takt_graph_append(r->out, &takt_op_winograd_conv, 2, n->in, n->attr);
 }
 

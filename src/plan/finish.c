@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/size.h"
 #include "ir/leaves.h"
 #include "ir/storage.h"
 #include "plan/basis.h"
@@ -166,6 +167,25 @@ static void count_constants(takt_builder *b)
     }
 }
 
+/* The limit is one of everything that takt_plan_info.peak counts. */
+static takt_status check_limit(const takt_builder *b)
+{
+    const takt_plan *plan = b->p.plan;
+    const size_t limit = b->p.settings->memory_limit;
+    const size_t parts[] = {plan->weight_bytes, plan->packed_bytes, plan->state_bytes,
+                            plan->arena_bytes, plan->io_bytes};
+    size_t sum = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!takt_size_add(sum, parts[i], &sum))
+            sum = SIZE_MAX;
+    if (limit == 0 || sum <= limit)
+        return TAKT_OK;
+    return takt_fail(b->p.ctx, TAKT_E_PLAN_LIMIT,
+                     "the plan needs %zu bytes (weights %zu, packed weights %zu, state %zu, arena "
+                     "%zu, inputs and outputs %zu), the limit is %zu",
+                     sum, parts[0], parts[1], parts[2], parts[3], parts[4], limit);
+}
+
 takt_status takt_finish_sizes(takt_builder *b)
 {
     takt_plan *plan = b->p.plan;
@@ -181,12 +201,7 @@ takt_status takt_finish_sizes(takt_builder *b)
     for (size_t i = 0; i < g->output_count; i++)
         if (takt_type_bytes(takt_type_of(g, g->outputs[i].id), &bytes))
             plan->io_bytes += (bytes + 63) & ~(size_t)63;
-    const size_t limit = b->p.settings->memory_limit;
-    if (limit == 0 || plan->arena_bytes <= limit)
-        return TAKT_OK;
-    return takt_fail(b->p.ctx, TAKT_E_PLAN_LIMIT,
-                     "the plan needs an arena of %zu bytes, the limit is %zu", plan->arena_bytes,
-                     limit);
+    return check_limit(b);
 }
 
 takt_status takt_finish_shrink(takt_builder *b)

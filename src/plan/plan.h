@@ -170,7 +170,7 @@ typedef struct takt_plan_settings {
     double min_gain;             /* fusions of a lower estimated gain are left alone; 0: none is */
     bool reuse;                  /* false: no memory is shared, for debugging and comparison */
     bool in_place;               /* false: no step writes over its inputs */
-    size_t memory_limit;         /* of the arena; 0: none */
+    size_t memory_limit;         /* of weights, state, arena, inputs and outputs; 0: none */
     takt_order order;            /* of the groups */
     const takt_again *again;     /* groups that run twice, in order of insertion */
     size_t again_count;
@@ -178,6 +178,7 @@ typedef struct takt_plan_settings {
     size_t alone_count;
     bool searches;       /* for takt_plan_search: other orders are tried */
     bool recomputes;     /* and cheap values may be computed twice */
+    bool no_winograd;    /* the hint `memory` gave up Winograd, whose weights are larger */
     const char *hint;    /* what the caller said: "latency", "throughput", "memory"; NULL */
     const char *donated; /* names of inputs that steps may write over: "x,y"; or NULL */
     bool is_dry;         /* no constant is packed or computed: sizes only */

@@ -100,14 +100,45 @@ memory = plans["latency"]["memory"]
 expect(memory["minimum"] < memory["planned"] <= memory["maximum"], memory)
 expect(memory["minimum"] == plans["memory"]["memory"]["arena"], "the minimum is not reached")
 expect("minimum" in succeeds("plan", MODEL) and "maximum" in succeeds("plan", MODEL), "plan")
-LIMIT = ("--memory-limit", str(memory["minimum"]))
+LEAST = plans["memory"]["memory"]["peak"]  # of everything, not the arena alone
+LIMIT = ("--memory-limit", str(LEAST))
 said = fails(4, "run", MODEL, *SIZE, *LIMIT,
-             says=["what would fit", f"--hint memory ({memory['minimum']} bytes)", "-D n="])
+             says=["what would fit", f"--hint memory ({LEAST} bytes)", "-D n=", "packed weights"])
+fails(4, "run", MODEL, *SIZE, "--memory-limit", str(LEAST - 1), "--hint", "memory")
 succeeds("run", MODEL, *SIZE, *LIMIT, "--hint", "memory")
 batch = re.search(r"-D (n=\d+) \((\d+) bytes\)", said)
 smaller = parsed("plan", "--json", MODEL, "-t", "2", *LIMIT, "-D", batch.group(1))
-expect(smaller["memory"]["arena"] == int(batch.group(2)), f"{batch.group(0)} is not true")
+expect(smaller["memory"]["peak"] == int(batch.group(2)), f"{batch.group(0)} is not true")
 fails(4, "run", MODEL, *SIZE, "--memory-limit", "64", says=["nothing was found that fits"])
+
+# --hint memory gives up Winograd's weights, says so, and changes bits only there
+WINOGRAD = write("winograd.takt", """model m(x: f32[1, 32, 20, 20]) seed=1 {
+  return conv2d(conv2d(x, 32, 3, pad=1, act=relu), 32, 3, pad=1)
+}
+""")
+plans = {hint: parsed("plan", "--json", WINOGRAD, "-t", "1", "--hint", hint)
+         for hint in ("latency", "memory")}
+kinds = {hint: {step["kind"] for step in plan["steps"]} for hint, plan in plans.items()}
+expect("winograd" in kinds["latency"] and "winograd" not in kinds["memory"], kinds)
+expect(plans["memory"]["hint"]["direct_convs"] == 2, plans["memory"]["hint"])
+expect(plans["latency"]["hint"]["direct_convs"] == 0, plans["latency"]["hint"])
+weights = {hint: plan["memory"]["weights"] + plan["memory"]["packed"]
+           for hint, plan in plans.items()}
+expect(weights["memory"] * 3 < weights["latency"], weights)
+for verb in ("plan", "run"):
+    said = succeeds(verb, WINOGRAD, "--hint", "memory")
+    expect("2 convolutions without Winograd" in said, said)
+    expect("without Winograd" not in succeeds(verb, WINOGRAD), f"{verb} without the hint")
+runs = {args: parsed("run", "--json", WINOGRAD, *args)["digest"]
+        for args in ((), ("--hint", "memory"), ("--pass=-winograd",),
+                     ("--hint", "memory", "--pass=+winograd"), ("--hint", "throughput"))}
+usual = runs[()]
+expect(runs[("--hint", "memory")] == runs[("--pass=-winograd",)] != usual, runs)
+expect(runs[("--hint", "memory", "--pass=+winograd")] == usual == runs[("--hint", "throughput")],
+       runs)
+peak = plans["memory"]["memory"]["peak"]
+succeeds("run", WINOGRAD, "-t", "1", "--hint", "memory", "--memory-limit", str(peak))
+fails(4, "run", WINOGRAD, "-t", "1", "--memory-limit", str(peak), says=["--hint memory ("])
 
 # donated and static inputs
 INPUT = write("x.npy", npy((64, 512), [(i * 37 % 101 - 50) / 32 for i in range(64 * 512)]))

@@ -201,17 +201,20 @@ static void a_refusal_lists_what_fits(void)
     takt_plan *plan;
     takt_plan_info info;
     const outcome memory = outcome_of(m, (takt_plan_options){.hint = "memory"});
-    takt_plan_options o = {.threads = 1, .memory_limit = memory.info.arena};
+    takt_plan_options o = {.threads = 1, .memory_limit = memory.info.peak};
     char bytes[64];
     snprintf(bytes, sizeof bytes, "--hint memory (%llu bytes)",
-             (unsigned long long)memory.info.arena);
+             (unsigned long long)memory.info.peak);
     EXPECT_STATUS(ctx, takt_plan_create(m, &o, &plan), TAKT_ERR_LIMIT);
     EXPECT(strstr(takt_last_error_info(ctx)->hint, bytes) != NULL, "%s",
            takt_last_error_info(ctx)->hint);
     o.hint = "memory";
     if (EXPECT_OK(ctx, takt_plan_create(m, &o, &plan)))
         takt_plan_query(plan, &info);
+    EXPECT(info.peak == o.memory_limit && info.arena < info.peak);
     takt_plan_destroy(plan);
+    o.memory_limit = info.peak - 1; /* one byte too few, weights and all */
+    EXPECT_STATUS(ctx, takt_plan_create(m, &o, &plan), TAKT_ERR_LIMIT);
     o.memory_limit = 64;
     EXPECT_STATUS(ctx, takt_plan_create(m, &o, &plan), TAKT_ERR_LIMIT);
     takt_model_destroy(m);

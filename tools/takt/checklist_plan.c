@@ -57,7 +57,7 @@ void check_limits(check_sheet *s, check_result *r)
     const uint64_t limit = s->p->options.memory_limit;
     r->ticked = limit > 0;
     if (limit > 0)
-        SAY(r->evidence, "the arena may have %" PRIu64 " bytes", limit);
+        SAY(r->evidence, "the plan may need %" PRIu64 " bytes", limit);
     else
         SAY(r->evidence, "none is set");
     SAY(r->fix, "add --memory-limit 80%%");

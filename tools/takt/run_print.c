@@ -164,6 +164,9 @@ static int print_text(tool_run *r, const takt_plan *plan, const tool_results *o,
     takt_plan_backend(plan, backend, sizeof backend);
     if (strcmp(backend, "cpu") != 0)
         printf("%s\n", backend);
+    if (info.direct_convs > 0)
+        printf("hint memory: %zu convolution%s without Winograd, which changes their bits\n",
+               info.direct_convs, info.direct_convs == 1 ? "" : "s");
     printf("%zu step%s, %d thread%s, %llu bytes; ", info.steps, info.steps == 1 ? "" : "s",
            info.threads, info.threads == 1 ? "" : "s", (unsigned long long)info.peak);
     if (r->runs == 1)
@@ -205,6 +208,8 @@ static int print_json(tool_run *r, const takt_plan *plan, const tool_results *o,
         tool_json_deviation(r->deviation);
     printf(", \"backend\": ");
     tool_print_string(stdout, backend);
+    if (info.direct_convs > 0)
+        printf(", \"direct_convs\": %zu", info.direct_convs);
     printf(", \"digest\": \"sha256:%s\", \"steps\": %zu, \"threads\": %d, \"peak_bytes\": %llu, "
            "\"plan_ns\": %llu, \"runs\": %zu, \"time_ns\": {\"median\": %llu, \"min\": %llu, "
            "\"max\": %llu}}\n",

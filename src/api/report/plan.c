@@ -155,6 +155,7 @@ static const char *hint_of(const takt_plan *plan)
 
 static void hint_text(takt_report *r, const takt_plan *plan)
 {
+    takt_plan_info info;
     char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT];
     const int usual = takt_pool_default_threads();
     takt_text_add(&r->text, "hint %s: work is cut for %d thread%s", hint_of(plan), plan->threads,
@@ -170,6 +171,12 @@ static void hint_text(takt_report *r, const takt_plan *plan)
                       plan->moved_steps, plan->moved_steps == 1 ? "" : "s", plan->repeated_steps,
                       plan->alone_steps, takt_figure(plan->arena_bytes, a),
                       takt_figure(plan->given_bytes, b));
+    takt_plan_query(plan, &info);
+    if (info.direct_convs > 0)
+        takt_text_add(&r->text,
+                      "; %zu convolution%s without Winograd, which changes their bits (licence: "
+                      "Winograd)",
+                      info.direct_convs, info.direct_convs == 1 ? "" : "s");
     if (plan->settings.donated != NULL)
         takt_text_add(&r->text, "; values may lie in donated inputs: %s", plan->settings.donated);
     takt_text_add(&r->text, "\n");
@@ -177,11 +184,14 @@ static void hint_text(takt_report *r, const takt_plan *plan)
 
 static void hint_json(takt_report *r, const takt_plan *plan)
 {
+    takt_plan_info info;
     takt_json_put_open(&r->json, "hint", '{');
     takt_report_pair(r, "name", hint_of(plan));
     takt_report_count(r, "threads", (uint64_t)plan->threads);
     takt_report_count(r, "moved_steps", plan->moved_steps);
     takt_report_count(r, "repeated_steps", plan->repeated_steps);
+    takt_plan_query(plan, &info);
+    takt_report_count(r, "direct_convs", info.direct_convs);
     takt_report_count(r, "single_thread_steps", plan->alone_steps);
     takt_report_count(r, "arena_in_given_order",
                       plan->given_bytes > 0 ? plan->given_bytes : plan->arena_bytes);
