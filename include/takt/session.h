@@ -100,10 +100,16 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_random(takt_session *session, si
                                                        uint32_t stream);
 
 TAKT_API TAKT_MUST_USE takt_status takt_session_run(takt_session *session);
-/** Gives up with TAKT_ERR_DEADLINE between two steps once `budget_ns` have passed. */
+/** Gives up with TAKT_ERR_DEADLINE once `budget_ns` have passed. The clock is read before every
+ *  step and every task of a step, and after the last one. A task that has begun is finished first;
+ *  with one thread a step may be a single task, and `takt plan` estimates the longest. Exempt is
+ *  the commit phase, in which a run overwrites its state: a run that has reached it in time returns
+ *  TAKT_OK. State is old or new, never torn; outputs of a run that failed are undefined. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_run_deadline(takt_session *session,
                                                              uint64_t budget_ns);
-/** From any thread: the run in progress, or the next one, ends with TAKT_ERR_CANCELLED. */
+/** From any thread: the run in progress ends with TAKT_ERR_CANCELLED, at the places where a
+ *  deadline is looked at; if none is in progress, the next one does. No other run is hit: a cancel
+ *  that comes too late for its run has no effect. */
 TAKT_API void takt_session_cancel(takt_session *session);
 /** Called on the session's own thread when a run has ended; it may start the next one, but not
  *  destroy the session. */

@@ -10,6 +10,8 @@ typedef struct call {
     char *scratch;
     takt_fault_slot *fault;
     const takt_execution *execution;
+    bool can_stop;        /* between tasks */
+    _Atomic int stopping; /* the error that ends the run; tasks that have not begun do not */
 } call;
 
 static takt_task task_of(const call *c, size_t index, size_t worker)
@@ -24,9 +26,26 @@ static takt_task task_of(const call *c, size_t index, size_t worker)
                        .execution = c->execution};
 }
 
+/* Whether the run is to end before this task. Only the caller's thread reads the clock. */
+static bool stops(call *c, int worker)
+{
+    if (!c->can_stop)
+        return false;
+    if (atomic_load_explicit(&c->stopping, memory_order_relaxed) != 0)
+        return true;
+    const takt_error_id why = takt_is_cancelled(c->execution)             ? TAKT_E_CANCELLED
+                              : worker == 0 && takt_is_late(c->execution) ? TAKT_E_DEADLINE
+                                                                          : 0;
+    if (why != 0)
+        atomic_store_explicit(&c->stopping, (int)why, memory_order_relaxed);
+    return why != 0;
+}
+
 static void run_task(void *user, size_t index, int worker)
 {
-    const call *c = user;
+    call *c = user;
+    if (stops(c, worker))
+        return;
     const takt_task t = task_of(c, index, (size_t)worker);
     c->run(c->step, &t);
 }
@@ -89,7 +108,8 @@ static void run_step(call *c, takt_pool *pool)
     else if (c->run != NULL)
         run_tasks(c, pool, c->step->prepare_count, busy_ns != NULL);
     c->run = c->step->run;
-    run_tasks(c, pool, c->step->task_count, busy_ns != NULL);
+    if (c->stopping == 0)
+        run_tasks(c, pool, c->step->task_count, busy_ns != NULL);
     run_edge(c->step->after, c, &alone, busy_ns);
 }
 
@@ -128,25 +148,35 @@ static takt_status report_fault(const takt_execution *x, const takt_step *s)
     return takt_error_node(x->error, s->name);
 }
 
-static takt_status stopped(const takt_execution *x, takt_error_id id, const char *why, size_t step)
+/* `where`: "before", "in" or "after" the step. */
+static takt_status stopped(const takt_execution *x, int id, const char *where, size_t step)
 {
     const takt_step *s = &x->plan->steps[step];
-    takt_error_set(x->error, id, "%s before step %zu of %zu, %s", why, step + 1,
-                   x->plan->step_count, s->name);
-    return takt_error_node(x->error, s->name);
+    takt_error_set(x->error, (takt_error_id)id, "%s %s step %zu of %zu, %s",
+                   id == TAKT_E_DEADLINE ? "the deadline passed" : "the run was cancelled", where,
+                   step + 1, x->plan->step_count, s->name);
+    takt_error_node(x->error, s->name);
+    if (id == TAKT_E_DEADLINE)
+        takt_error_hint(x->error, "give it more time, or see `takt profile` for where it goes; "
+                                  "state is as it was before the run");
+    return x->error->status;
 }
 
-/* Why the run must not go on to the next step; TAKT_OK if it may. */
-static takt_status interruption(const takt_execution *x, size_t step)
+/* Why the run must end here; TAKT_OK if it may go on. */
+static takt_status interruption(const takt_execution *x, const char *where, size_t step)
 {
-    if (x->cancel != NULL && atomic_load_explicit(x->cancel, memory_order_relaxed))
-        return stopped(x, TAKT_E_CANCELLED, "the run was cancelled", step);
-    if (x->deadline_ns != 0 && x->plan->ctx->now_ns(x->plan->ctx->clock_user) >= x->deadline_ns) {
-        stopped(x, TAKT_E_DEADLINE, "the deadline passed", step);
-        return takt_error_hint(x->error, "give it more time, or see `takt profile` for where it "
-                                         "goes; state is as it was before the run");
-    }
-    return TAKT_OK;
+    if (takt_is_cancelled(x))
+        return stopped(x, TAKT_E_CANCELLED, where, step);
+    return takt_is_late(x) ? stopped(x, TAKT_E_DEADLINE, where, step) : TAKT_OK;
+}
+
+/* The first of the steps that overwrite state at the end of a run; step_count: there are none. */
+static size_t commit_phase(const takt_plan *plan)
+{
+    size_t first = plan->step_count;
+    while (first > 0 && plan->steps[first - 1].is_commit)
+        first--;
+    return first;
 }
 
 static call call_of(const takt_execution *x, const takt_step *s)
@@ -155,14 +185,15 @@ static call call_of(const takt_execution *x, const takt_step *s)
                   .base = x->base,
                   .scratch = (char *)x->arena + s->scratch_offset,
                   .fault = s->can_fault ? x->fault : NULL,
-                  .execution = x};
+                  .execution = x,
+                  .can_stop = !s->is_commit && s->undo == NULL};
 }
 
 static takt_status run_one(const takt_execution *x, takt_pool *pool, size_t i)
 {
     const takt_step *s = &x->plan->steps[i];
     if (!s->is_commit)
-        TAKT_TRY(interruption(x, i));
+        TAKT_TRY(interruption(x, "before", i));
     call c = call_of(x, s);
     if (s->can_fault)
         takt_fault_reset(x->fault);
@@ -171,6 +202,8 @@ static takt_status run_one(const takt_execution *x, takt_pool *pool, size_t i)
     run_step(&c, pool);
     if (x->watch != NULL)
         x->watch->after(x->watch->user, i);
+    if (c.stopping != 0)
+        return stopped(x, c.stopping, "in", i);
     if (s->can_fault &&
         atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
         return report_fault(x, s);
@@ -190,10 +223,14 @@ static void undo(const takt_execution *x, size_t end)
 
 static takt_status run_all(const takt_execution *x, takt_pool *pool)
 {
-    for (size_t i = 0; i < x->plan->step_count; i++) {
-        const takt_status status = run_one(x, pool, i);
+    const size_t count = x->plan->step_count, commit = commit_phase(x->plan);
+    for (size_t i = 0; i < count; i++) {
+        takt_status status = run_one(x, pool, i);
+        const size_t done = status == TAKT_OK ? i + 1 : i;
+        if (done == commit && done > i) /* late is late, even after the last step */
+            status = interruption(x, "after", i);
         if (status != TAKT_OK) {
-            undo(x, i);
+            undo(x, done);
             return status;
         }
     }

@@ -24,9 +24,10 @@ struct takt_execution {
     takt_pool *pool;      /* or NULL */
     takt_fault_slot *fault;
     takt_error *error;
-    _Atomic bool *cancel;    /* or NULL */
-    uint64_t deadline_ns;    /* on the context's clock; 0: none */
-    const takt_watch *watch; /* or NULL */
+    const _Atomic uint64_t *cancel; /* the run that is to end, or NULL */
+    uint64_t run;                   /* this one */
+    uint64_t deadline_ns;           /* on the context's clock; 0: none */
+    const takt_watch *watch;        /* or NULL */
     /* Per input of the graph: strides in elements of a bound view that steps read where it lies, or
      * NULL; NULL at all: every input is dense. */
     const int64_t *const *strides;
@@ -45,7 +46,19 @@ static inline const int64_t *takt_view_stride(const takt_task *t, const takt_vie
     return b->place == TAKT_PLACE_INPUT ? x->strides[b->index] : NULL;
 }
 
-/* Runs every step. Cancel and deadline are looked at between steps, not in the commit phase. */
+static inline bool takt_is_cancelled(const takt_execution *x)
+{
+    return x->cancel != NULL && atomic_load_explicit(x->cancel, memory_order_relaxed) == x->run;
+}
+
+/* Reads the caller's clock, so only on the caller's thread: worker 0. */
+static inline bool takt_is_late(const takt_execution *x)
+{
+    return x->deadline_ns != 0 && x->plan->ctx->now_ns(x->plan->ctx->clock_user) >= x->deadline_ns;
+}
+
+/* Runs every step. Cancel and deadline are looked at before every step and every task of a step,
+ * and after the last one; not in the commit phase, nor in a step that writes over state early. */
 TAKT_MUST_USE takt_status takt_execute(const takt_execution *x);
 /* One step, all its tasks, on the calling thread: for constant steps, which run at plan time. */
 void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,

@@ -219,6 +219,7 @@ static void write_text(takt_report *r, const takt_plan *plan, const takt_session
     takt_report_config(r, plan);
     steps_text(r, plan, s);
     bindings_text(r, s);
+    takt_report_stops(r, plan);
     takt_report_memory(r, plan, s, minimum);
 }
 
@@ -273,6 +274,7 @@ static void write_json(takt_report *r, const takt_plan *plan, const takt_session
     takt_report_pair(r, "backend", about);
     takt_report_config(r, plan);
     hint_json(r, plan);
+    takt_report_stops(r, plan);
     takt_report_memory(r, plan, s, minimum);
     takt_json_put_open(&r->json, "steps", '[');
     for (size_t i = 0; i < plan->step_count; i++)

@@ -82,6 +82,8 @@ TAKT_MUST_USE takt_status takt_report_end(takt_report *r, takt_status status, ta
 const char *takt_step_weights(const takt_plan *plan, const takt_step *step);
 /* How the plan computes: "config" in JSON; in text, what is not as usual. */
 void takt_report_config(takt_report *r, const takt_plan *plan);
+/* Where a run can be stopped, and how long it cannot. */
+void takt_report_stops(takt_report *r, const takt_plan *plan);
 void takt_report_pair(takt_report *r, const char *key, const char *value);
 void takt_report_count(takt_report *r, const char *key, uint64_t value);
 /* What the model is for, if its author said so. */

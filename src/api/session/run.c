@@ -24,7 +24,7 @@ static takt_status ready(takt_session *s)
     return TAKT_OK;
 }
 
-static takt_status run(takt_session *s, uint64_t deadline_ns)
+static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadline_ns)
 {
     takt_record record;
     TAKT_TRY(ready(s));
@@ -37,6 +37,7 @@ static takt_status run(takt_session *s, uint64_t deadline_ns)
                               .fault = &s->fault,
                               .error = &s->error,
                               .cancel = &s->cancel,
+                              .run = number,
                               .deadline_ns = deadline_ns,
                               .watch = s->watch != NULL ? s->watch : takt_record_begin(&record, s),
                               .strides = s->view_count > 0 ? s->strides : NULL,
@@ -46,14 +47,21 @@ static takt_status run(takt_session *s, uint64_t deadline_ns)
     takt_session_copy_in(s);
     const takt_status status = takt_execute(&x);
     takt_fp_leave(fp);
-    if (status == TAKT_ERR_CANCELLED) /* one that came too late for this run is for the next */
-        atomic_store(&s->cancel, false);
     if (status == TAKT_OK)
         takt_session_copy_out(s);
     if (s->ctx->recorder != NULL)
         takt_record_copies(s);
     if (s->monitor != NULL)
         takt_monitor_note(s->monitor, start, status);
+    return status;
+}
+
+static takt_status run(takt_session *s, uint64_t deadline_ns)
+{
+    const uint64_t number = atomic_load(&s->runs) / 2 + 1;
+    atomic_store(&s->runs, 2 * number + 1);
+    const takt_status status = run_number(s, number, deadline_ns);
+    atomic_store(&s->runs, 2 * number);
     return status;
 }
 
@@ -73,7 +81,8 @@ takt_status takt_session_run_deadline(takt_session *s, uint64_t budget_ns)
 
 void takt_session_cancel(takt_session *s)
 {
-    atomic_store(&s->cancel, true);
+    const uint64_t runs = atomic_load(&s->runs);
+    atomic_store(&s->cancel, runs / 2 + (runs % 2 == 0));
 }
 
 const takt_error *takt_session_error(const takt_session *s)

@@ -84,6 +84,7 @@ bool takt_child_run(const takt_child *child, const takt_child_room *room, const 
                         .error = error_of(child, t)};
     if (t->execution != NULL) {
         x.cancel = t->execution->cancel;
+        x.run = t->execution->run;
         x.deadline_ns = t->execution->deadline_ns;
     }
     if (takt_execute(&x) == TAKT_OK)

@@ -333,10 +333,8 @@ static bool goes_on(void *user, size_t step)
     if (x == NULL)
         return true;
     /* The caller's clock is asked on the caller's thread, which always takes part. */
-    const bool is_late = x->deadline_ns != 0 && c->t->worker == 0 && step % EVERY == 0 &&
-                         x->plan->ctx->now_ns(x->plan->ctx->clock_user) >= x->deadline_ns;
-    const bool is_cancelled =
-        x->cancel != NULL && atomic_load_explicit(x->cancel, memory_order_relaxed);
+    const bool is_late = c->t->worker == 0 && step % EVERY == 0 && takt_is_late(x);
+    const bool is_cancelled = takt_is_cancelled(x);
     if (!is_late && !is_cancelled)
         return true;
     if (takt_crew_stop(c->crew)) {

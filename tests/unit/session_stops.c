@@ -1,0 +1,171 @@
+/* session_stops.c - deadlines and cancels: a late run is late even after its last step, tasks that
+ * have not begun are left out, and a cancel is for one run. */
+#include "test.h"
+
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "api/session/session.h"
+
+typedef struct fixture {
+    takt_ctx *ctx;
+    takt_model *model;
+    takt_session *session;
+    uint64_t now, step_ns; /* every look at the clock takes so long */
+    size_t looks;
+    size_t at; /* the step at whose end something happens */
+    bool cancels;
+    uint64_t wait_ns;
+} fixture;
+
+static uint64_t clock_of(void *user)
+{
+    fixture *f = user;
+    f->looks++;
+    return f->now += f->step_ns;
+}
+
+static bool begin(fixture *f, const char *text, int threads)
+{
+    *f = (fixture){.now = 1, .at = SIZE_MAX};
+    const takt_config config = {.now_ns = clock_of, .clock_user = f};
+    const takt_plan_options o = {.threads = threads};
+    takt_plan *plan = NULL;
+    bool ok = EXPECT_OK(NULL, takt_ctx_create(&config, &f->ctx));
+    ok = ok &&
+         EXPECT_OK(f->ctx,
+                   takt_model_load_memory(f->ctx, "m", text, strlen(text), NULL, &f->model)) &&
+         EXPECT_OK(f->ctx, takt_plan_create(f->model, &o, &plan)) &&
+         EXPECT_OK(f->ctx, takt_session_create(plan, NULL, &f->session));
+    takt_plan_destroy(plan);
+    for (size_t i = 0; ok && i < takt_session_input_count(f->session); i++)
+        ok = EXPECT(takt_session_input(f->session, i) != NULL);
+    return ok;
+}
+
+static void end(fixture *f)
+{
+    takt_session_destroy(f->session);
+    takt_model_destroy(f->model);
+    takt_ctx_destroy(f->ctx);
+}
+
+static void before(void *user, size_t step)
+{
+    (void)user;
+    (void)step;
+}
+
+static void after(void *user, size_t step)
+{
+    fixture *f = user;
+    if (step != f->at)
+        return;
+    f->now += f->wait_ns;
+    if (f->cancels)
+        takt_session_cancel(f->session);
+}
+
+static const char plain[] = "model m(x: f32[64]) -> (y: f32[64]) {\n  return y = relu(x)\n}\n";
+static const char counting[] = "model m(x: f32[64]) -> (y: f32[64]) {\n  state n: i64[] = 0\n"
+                               "  next n = n + 1\n  return y = relu(x)\n}\n";
+
+static void late_after_the_last_step(void)
+{
+    fixture f;
+    if (begin(&f, plain, 1)) {
+        const takt_watch watch = {before, after, &f, NULL};
+        f.session->watch = &watch;
+        f.at = f.session->plan->step_count - 1;
+        f.wait_ns = 1000;
+        EXPECT(takt_session_run_deadline(f.session, 500) == TAKT_ERR_DEADLINE);
+        EXPECT(strstr(takt_session_error(f.session)->message, "after step") != NULL, "%s",
+               takt_session_error(f.session)->message);
+        EXPECT(takt_session_run_deadline(f.session, 5000) == TAKT_OK);
+        f.session->watch = NULL;
+    }
+    end(&f);
+}
+
+/* What happens after the step before the commit phase leaves state alone; in that phase a run can
+ * no longer be stopped, and the next one is not hit by what came too late. */
+static void the_commit_phase_is_exempt(void)
+{
+    fixture f;
+    if (begin(&f, counting, 1)) {
+        const takt_plan *plan = f.session->plan;
+        const takt_watch watch = {before, after, &f, NULL};
+        size_t commit = 0, stopped = 0;
+        while (commit < plan->step_count && !plan->steps[commit].is_commit)
+            commit++;
+        EXPECT(commit < plan->step_count, "there is no commit phase");
+        f.session->watch = &watch;
+        for (int cancels = 0; cancels < 2; cancels++)
+            for (f.at = 0; f.at < plan->step_count; f.at++) {
+                f.cancels = cancels == 1;
+                f.wait_ns = cancels == 1 ? 0 : 1000;
+                const takt_status status = takt_session_run_deadline(f.session, 500);
+                const bool was_in_time = f.at >= commit;
+                EXPECT(status == (was_in_time    ? TAKT_OK
+                                  : cancels == 1 ? TAKT_ERR_CANCELLED
+                                                 : TAKT_ERR_DEADLINE),
+                       "%d at step %zu: %d", cancels, f.at, (int)status);
+                stopped += status != TAKT_OK;
+                f.cancels = false;
+                f.wait_ns = 0;
+                EXPECT(takt_session_run(f.session) == TAKT_OK, "the next run is hit");
+            }
+        EXPECT(stopped > 0);
+        f.session->watch = NULL;
+    }
+    end(&f);
+}
+
+static void a_cancel_is_for_one_run(void)
+{
+    fixture f;
+    if (begin(&f, plain, 1)) {
+        const takt_watch watch = {before, after, &f, NULL};
+        takt_session_cancel(f.session); /* none is in progress: the next */
+        EXPECT(takt_session_run(f.session) == TAKT_ERR_CANCELLED);
+        EXPECT(takt_session_run(f.session) == TAKT_OK);
+        f.session->watch = &watch;
+        f.cancels = true;
+        f.at = f.session->plan->step_count - 1;
+        EXPECT(takt_session_run(f.session) == TAKT_ERR_CANCELLED, "during the last step");
+        f.cancels = false;
+        EXPECT(takt_session_run(f.session) == TAKT_OK, "an innocent run is hit");
+        f.session->watch = NULL;
+    }
+    end(&f);
+}
+
+/* The clock runs a millisecond further with every look: a run of many tasks must end after as many
+ * looks as the deadline has milliseconds, in the middle of its one step. */
+static void tasks_are_left_out(void)
+{
+    static const char large[] =
+        "model m(x: f32[1000000]) -> (y: f32[1000000]) {\n  return y = exp(sin(x))\n}\n";
+    fixture f;
+    if (begin(&f, large, 16)) {
+        const uint64_t ms = UINT64_C(1000000);
+        EXPECT(f.session->plan->step_count == 1 && f.session->plan->steps[0].task_count > 12,
+               "%zu tasks", f.session->plan->steps[0].task_count);
+        takt_pool *pool = f.session->pool; /* one thread takes all tasks */
+        f.session->pool = NULL;
+        f.step_ns = ms;
+        f.looks = 0;
+        EXPECT(takt_session_run_deadline(f.session, 8 * ms) == TAKT_ERR_DEADLINE);
+        EXPECT(f.looks <= 10, "%zu looks at the clock", f.looks);
+        EXPECT(strstr(takt_session_error(f.session)->message, "in step 1") != NULL, "%s",
+               takt_session_error(f.session)->message);
+        f.session->pool = pool;
+        f.step_ns = 0;
+        EXPECT(takt_session_run_deadline(f.session, 8 * ms) == TAKT_OK);
+    }
+    end(&f);
+}
+
+TEST_MAIN(late_after_the_last_step, the_commit_phase_is_exempt, a_cancel_is_for_one_run,
+          tasks_are_left_out)
