@@ -58,8 +58,20 @@ typedef struct takt_desc {
     takt_dtype dtype;
     int rank;
     int64_t dims[TAKT_MAX_RANK];
-    const char *dim_names[TAKT_MAX_RANK]; /**< NULL where the dimension is a number */
+    /** NULL where the dimension is a number. A name as takt_name_write writes it, or an expression
+     *  such as "2*seq + 1". */
+    const char *dim_names[TAKT_MAX_RANK];
 } takt_desc;
+
+/** Names in option texts ("batch=8,seq=2", "A,B") and in flags may be any UTF-8 text. A name that
+ *  holds what the text gives a meaning to stands in backquotes, with the escapes of the language:
+ *  "`a,b`=8". Reads the name at `text`, quoted or not, up to the first byte of `ends` or the end of
+ *  the text, into `name`, which has room for `size` bytes. Returns the bytes of `text` that it
+ *  takes; 0 if there is no name, it has an unknown escape, or it does not fit. */
+TAKT_API size_t takt_name_read(const char *text, const char *ends, char *name, size_t size);
+/** Writes a name so that every option text and flag takes it: as it is, or in backquotes. Returns
+ *  the bytes that it needs without the terminator; more than `size` - 1: it was cut. */
+TAKT_API size_t takt_name_write(const char *name, char *to, size_t size);
 
 /** The format is found out from the contents. On failure `*model` is NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_load(takt_ctx *ctx, const char *path,

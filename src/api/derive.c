@@ -3,6 +3,7 @@
 
 #include "api/model.h"
 #include "base/mem.h"
+#include "base/written.h"
 #include "grad/grad.h"
 #include "pass/pass.h"
 
@@ -18,9 +19,15 @@ takt_status takt_split_names(takt_arena *arena, const char *text, const char *co
     if (made == NULL)
         return TAKT_ERR_MEMORY;
     for (const char *at = text; at != NULL && *at != '\0';) {
-        const size_t length = strcspn(at, ",");
-        if (length > 0 && (made[(*count)++] = takt_arena_text(arena, at, length)) == NULL)
+        const size_t length = takt_written_length(at, ",");
+        char *name = length > 0 ? takt_arena_text(arena, at, length) : NULL;
+        size_t kept;
+        if (length > 0 && name == NULL)
             return TAKT_ERR_MEMORY;
+        if (name != NULL && takt_written_read((takt_span){at, length}, name, length, &kept))
+            name[kept] = '\0'; /* else it stays as it is, and is a name of nothing */
+        if (name != NULL)
+            made[(*count)++] = name;
         at += length + (at[length] == ',');
     }
     return TAKT_OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/written.h"
 
 typedef struct advice {
     const takt_model *m;
@@ -52,14 +53,15 @@ static const char *batch_name(const takt_model *m)
 /* Sizes with `name` = `size` in place of what was said about it. */
 static const char *with_size(takt_text *text, const char *sizes, const char *name, int64_t size)
 {
-    const size_t length = strlen(name);
     while (sizes != NULL && *sizes != '\0') {
-        const size_t item = strcspn(sizes, ",");
-        if (!(strncmp(sizes, name, length) == 0 && sizes[length] == '=')) {
-            takt_text_put(text, sizes, item);
+        const takt_span item = {sizes, takt_written_length(sizes, ",")};
+        takt_span word, value;
+        if (!takt_written_pair(item, &word, &value) ||
+            !takt_written_same(word, takt_span_of(name))) {
+            takt_text_put(text, sizes, item.length);
             takt_text_add(text, ",");
         }
-        sizes += item + (sizes[item] == ',');
+        sizes += item.length + (sizes[item.length] == ',');
     }
     takt_text_add(text, "%s=%" PRId64, name, size);
     return takt_text_get(text);
@@ -67,16 +69,16 @@ static const char *with_size(takt_text *text, const char *sizes, const char *nam
 
 static int64_t size_now(const char *sizes, const char *name)
 {
-    const size_t length = strlen(name);
     int64_t size = 1;
     while (sizes != NULL && *sizes != '\0') {
-        if (strncmp(sizes, name, length) == 0 && sizes[length] == '=') {
+        const takt_span item = {sizes, takt_written_length(sizes, ",")};
+        takt_span word, value;
+        if (takt_written_pair(item, &word, &value) && takt_written_same(word, takt_span_of(name))) {
             size = 0;
-            for (const char *at = sizes + length + 1; *at >= '0' && *at <= '9'; at++)
-                size = size < INT32_MAX ? 10 * size + (*at - '0') : size;
+            for (size_t i = 0; i < value.length && value.at[i] >= '0' && value.at[i] <= '9'; i++)
+                size = size < INT32_MAX ? 10 * size + (value.at[i] - '0') : size;
         }
-        sizes += strcspn(sizes, ",");
-        sizes += *sizes == ',';
+        sizes += item.length + (sizes[item.length] == ',');
     }
     return size;
 }
@@ -86,7 +88,7 @@ static bool smaller_batch(advice *a, takt_plan_options o, const char *also)
 {
     const char *name = batch_name(a->m);
     bool fits = false;
-    if (name == NULL || strchr(name, '*') != NULL || strchr(name, ' ') != NULL)
+    if (name == NULL || takt_written_length(name, " +-*/(,") < strlen(name))
         return false;
     for (int64_t size = size_now(o.sizes, name) / 2; size >= 1 && !fits; size /= 2) {
         char how[160];

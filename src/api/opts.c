@@ -5,7 +5,7 @@
 
 #include "api/backends.h"
 #include "api/require.h"
-#include "base/text.h"
+#include "base/written.h"
 #include "os/pool.h"
 #include "pass/pass.h"
 #include "pass/passes.h"
@@ -297,10 +297,11 @@ static takt_status settle_donated(const takt_model *m, const takt_plan_options *
 {
     const char *words = o->donate;
     while (words != NULL && *words != '\0') {
-        const size_t length = strcspn(words, ",");
+        const size_t length = takt_written_length(words, ",");
         bool found = false;
         for (size_t i = 0; i < m->graph->input_count && !found; i++)
-            found = takt_span_is((takt_span){words, length}, m->graph->inputs[i].name);
+            found =
+                takt_written_is((takt_span){words, length}, takt_span_of(m->graph->inputs[i].name));
         if (!found) {
             takt_fail(m->ctx, TAKT_E_NAME, "the model has no input called %.*s", (int)length,
                       words);

@@ -6,13 +6,14 @@
 #include "api/session/session.h"
 #include "base/mem.h"
 #include "base/options.h"
+#include "base/written.h"
 
 enum { DIMS = 8 };
 
 /* "batch=1,8": a name and the text of its sizes. */
 typedef struct item {
-    const char *name, *sizes;
-    size_t name_length, sizes_length, count;
+    takt_span name, sizes; /* the name as it is written */
+    size_t count;
 } item;
 
 typedef struct preparing {
@@ -36,17 +37,12 @@ static takt_status complain(const preparing *p, const char *list)
 
 static bool read_item(const char *text, size_t length, item *to)
 {
-    const char *equals = memchr(text, '=', length);
-    if (equals == NULL || equals == text)
+    *to = (item){.count = 1};
+    if (!takt_written_pair((takt_span){text, length}, &to->name, &to->sizes))
         return false;
-    *to = (item){.name = text,
-                 .name_length = (size_t)(equals - text),
-                 .sizes = equals + 1,
-                 .sizes_length = length - (size_t)(equals + 1 - text),
-                 .count = 1};
     size_t digits = 0;
-    for (size_t i = 0; i < to->sizes_length; i++) {
-        const char c = to->sizes[i];
+    for (size_t i = 0; i < to->sizes.length; i++) {
+        const char c = to->sizes.at[i];
         if (c != ',' && (c < '0' || c > '9'))
             return false;
         if (c == ',' && digits == 0)
@@ -61,7 +57,7 @@ static takt_status read_list(preparing *p, const char *list)
 {
     p->combinations = 1;
     for (const char *at = list; *at != '\0';) {
-        const size_t length = strcspn(at, ";");
+        const size_t length = takt_written_length(at, ";");
         if (p->count == DIMS || !read_item(at, length, &p->items[p->count]))
             return complain(p, list);
         p->combinations *= p->items[p->count++].count;
@@ -78,11 +74,12 @@ static takt_status read_list(preparing *p, const char *list)
 static void write_sizes(const preparing *p, size_t which, takt_text *text)
 {
     for (const char *at = p->others; *at != '\0';) {
-        const size_t length = strcspn(at, ","), name = strcspn(at, "=");
+        const size_t length = takt_written_length(at, ",");
+        takt_span name, size;
         bool is_listed = false;
-        for (size_t i = 0; i < p->count; i++)
-            is_listed = is_listed || (p->items[i].name_length == name &&
-                                      memcmp(p->items[i].name, at, name) == 0);
+        for (size_t i = 0; takt_written_pair((takt_span){at, length}, &name, &size) && i < p->count;
+             i++)
+            is_listed = is_listed || takt_written_same(p->items[i].name, name);
         if (!is_listed) {
             takt_text_put(text, at, length);
             takt_text_put(text, ",", 1);
@@ -91,11 +88,11 @@ static void write_sizes(const preparing *p, size_t which, takt_text *text)
     }
     for (size_t i = 0; i < p->count; i++) {
         const item *it = &p->items[i];
-        const char *size = it->sizes;
+        const char *size = it->sizes.at;
         for (size_t k = which % it->count; k > 0; k--)
             size += strcspn(size, ",") + 1;
         which /= it->count;
-        takt_text_add(text, "%s%.*s=%.*s", i > 0 ? "," : "", (int)it->name_length, it->name,
+        takt_text_add(text, "%s%.*s=%.*s", i > 0 ? "," : "", (int)it->name.length, it->name.at,
                       (int)strspn(size, "0123456789"), size);
     }
 }

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "ir/name.h"
 
 bool takt_dim_is_valid(const takt_dims *dims, takt_dim d)
@@ -93,11 +94,12 @@ static takt_status insert(takt_dims *dims, uint32_t *slot, const dim_entry *e)
     return TAKT_OK;
 }
 
-/* Keeps the finished text in the arena; long ones are refused, so that nothing grows for ever. */
+/* Keeps the finished text in the arena; long expressions are refused, so that nothing grows for
+ * ever. */
 static takt_status keep_text(takt_dims *dims, takt_text *text, dim_entry *e)
 {
     takt_status status = text->status;
-    if (status == TAKT_OK && text->length > DIM_TEXT)
+    if (status == TAKT_OK && e->kind != DIM_NAME && text->length > DIM_TEXT)
         status = takt_fail(dims->ctx, TAKT_E_DIM,
                            "a dimension's expression needs more than %d "
                            "characters: %.60s...",
@@ -135,6 +137,10 @@ takt_status takt_dim_find_name(takt_dims *dims, takt_span name, takt_dim *out)
         return takt_fail(dims->ctx, TAKT_E_DIM,
                          "a dimension's name has %zu characters, not 1 to %d", name.length,
                          DIM_TEXT);
+    if (takt_utf8_check(name.at, name.length) != name.length ||
+        memchr(name.at, '\0', name.length) != NULL)
+        return takt_fail(dims->ctx, TAKT_E_DIM,
+                         "a dimension's name of %zu bytes is not UTF-8, or has a NUL", name.length);
     dim_entry e = {.kind = DIM_NAME,
                    .name = name.at,
                    .count = (uint32_t)name.length,

@@ -1,11 +1,12 @@
 /* name.c - a node is printed under its own name if no other has it, else as v<id>. */
 #include "ir/name.h"
 
-#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "ir/leaves.h"
 
 static const char *const reserved[] = {
@@ -49,6 +50,31 @@ static bool is_plain(const char *name)
     return !takt_name_is_reserved(name, strlen(name));
 }
 
+/* U+0000 to U+001F, U+007F and U+0080 to U+009F: what a terminal may obey. */
+static bool is_control(const char *at)
+{
+    const unsigned char c = (unsigned char)at[0];
+    return c < 0x20 || c == 0x7f || (c == 0xc2 && ((unsigned char)at[1] & 0xe0) == 0x80);
+}
+
+enum { PIECE = 8 };
+
+/* The character at `*at` as it stands in backquotes; its bytes. */
+static size_t piece(const char **at, char to[static PIECE])
+{
+    const char *from = *at;
+    const bool is_long = (unsigned char)from[0] == 0xc2 && is_control(from);
+    *at += is_long ? 2 : 1;
+    if (from[0] == '\n')
+        return (size_t)snprintf(to, PIECE, "\\n");
+    if (is_control(from))
+        return (size_t)snprintf(to, PIECE, "\\u{%x}", (unsigned char)from[is_long ? 1 : 0]);
+    if (from[0] == '`' || from[0] == '\\')
+        return (size_t)snprintf(to, PIECE, "\\%c", from[0]);
+    to[0] = from[0];
+    return 1;
+}
+
 void takt_name_print(const char *name, takt_text *text)
 {
     if (is_plain(name)) {
@@ -56,15 +82,43 @@ void takt_name_print(const char *name, takt_text *text)
         return;
     }
     takt_text_add(text, "`");
-    for (const char *c = name; *c != '\0'; c++) {
-        if (*c == '`' || *c == '\\')
-            takt_text_add(text, "\\%c", *c);
-        else if (*c == '\n')
-            takt_text_add(text, "\\n");
-        else
-            takt_text_put(text, c, 1);
+    for (const char *at = name; *at != '\0';) {
+        char one[PIECE];
+        const size_t length = piece(&at, one);
+        takt_text_put(text, one, length);
     }
     takt_text_add(text, "`");
+}
+
+static void put(const char *bytes, size_t length, char *to, size_t size, size_t *at)
+{
+    if (*at + length < size)
+        memcpy(to + *at, bytes, length);
+    if (*at < size)
+        to[*at + length < size ? *at + length : *at] = '\0';
+    *at += length;
+}
+
+size_t takt_name_put(const char *name, char *to, size_t size)
+{
+    size_t length = 0;
+    if (is_plain(name)) {
+        length = strlen(name);
+        const size_t kept = length < size ? length : takt_utf8_cut(name, size > 0 ? size - 1 : 0);
+        if (size > 0) {
+            memcpy(to, name, kept);
+            to[kept] = '\0';
+        }
+        return length;
+    }
+    put("`", 1, to, size, &length);
+    for (const char *at = name; *at != '\0';) {
+        char one[PIECE];
+        const size_t more = piece(&at, one);
+        put(one, more, to, size, &length);
+    }
+    put("`", 1, to, size, &length);
+    return length;
 }
 
 /* ---- unique names: a set by open addressing ---- */

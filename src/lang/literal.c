@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/size.h"
 #include "base/utf8.h"
+#include "base/written.h"
 
 static void bad(takt_lexer *lexer, takt_token *token, const char *problem, const char *hint)
 {
@@ -128,48 +129,6 @@ static size_t closing(const char *text, size_t left, size_t at, char quote)
     return SIZE_MAX;
 }
 
-/* \u{1F600}; `*at` is behind the u. */
-static bool escape_unicode(const char *text, size_t end, size_t *at, char *to, size_t *length)
-{
-    uint32_t character = 0;
-    size_t i = *at, count = 0;
-    if (i >= end || text[i++] != '{')
-        return false;
-    for (; i < end && hex_digit(text[i]) >= 0 && count < 6; i++, count++)
-        character = character * 16 + (uint32_t)hex_digit(text[i]);
-    if (count == 0 || i >= end || text[i] != '}' || character > 0x10ffff || character == 0 ||
-        (character >= 0xd800 && character < 0xe000))
-        return false;
-    *length += takt_utf8_put(character, to + *length);
-    *at = i + 1;
-    return true;
-}
-
-/* The inside text[1, end) with escapes replaced, which only shortens it. */
-static bool decode(const char *text, size_t end, char *to, size_t *length)
-{
-    *length = 0;
-    for (size_t i = 1; i < end;) {
-        if (text[i] != '\\') {
-            to[(*length)++] = text[i++];
-            continue;
-        }
-        const char c = text[i + 1];
-        i += 2;
-        if (c == 'u') {
-            if (!escape_unicode(text, end, &i, to, length))
-                return false;
-        } else if (c == 'n' || c == 't') {
-            to[(*length)++] = c == 'n' ? '\n' : '\t';
-        } else if (c == '"' || c == '\\' || c == '`') {
-            to[(*length)++] = c;
-        } else {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool quoted_text(takt_lexer *lexer, takt_token *token, char quote, takt_span *out)
 {
     const char *text = lexer->source->text + lexer->at;
@@ -189,7 +148,7 @@ static bool quoted_text(takt_lexer *lexer, takt_token *token, char quote, takt_s
         bad(lexer, token, NULL, "");
         return false;
     }
-    if (!decode(text, end, to, &length)) {
+    if (!takt_quoted_read(text + 1, end - 1, to, &length)) {
         bad(lexer, token, "there is an unknown escape", "known: \\\" \\\\ \\` \\n \\t \\u{1F600}");
         return false;
     }

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "base/text.h"
+#include "base/written.h"
 #include "plan/builder.h"
 
 bool takt_builder_is_donated(const takt_builder *b, const takt_buffer *buffer)
@@ -14,8 +14,9 @@ bool takt_builder_is_donated(const takt_builder *b, const takt_buffer *buffer)
     if (buffer->place != TAKT_PLACE_INPUT || !b->p.settings->reuse)
         return false;
     while (words != NULL && *words != '\0') {
-        const size_t length = strcspn(words, ",");
-        if (takt_span_is((takt_span){words, length}, b->p.graph->inputs[buffer->index].name))
+        const size_t length = takt_written_length(words, ",");
+        if (takt_written_is((takt_span){words, length},
+                            takt_span_of(b->p.graph->inputs[buffer->index].name)))
             return true;
         words += length + (words[length] == ',');
     }

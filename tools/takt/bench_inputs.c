@@ -18,13 +18,11 @@ bool tool_sizes_given(takt_tool *t, const takt_model *m, tool_sizes *sizes)
  * an archive of them. */
 static const char *file_of(const takt_tool *t, const char *name)
 {
-    const size_t length = strlen(name);
     const char *item;
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_INPUT, i)) != NULL; i++) {
-        if (strchr(item, '=') == NULL)
-            return item;
-        if (strncmp(item, name, length) == 0 && item[length] == '=')
-            return item + length + 1;
+        const char *file = strchr(item, '=') == NULL ? item : tool_after(item, '=', name);
+        if (file != NULL)
+            return file;
     }
     return NULL;
 }

@@ -134,7 +134,7 @@ void check_rate(check_sheet *s, check_result *r)
     char a[32], b[32];
     const char *text = tool_text_of(s->p->t, TAKT_F_QPS);
     const double want = text != NULL ? strtod(text, NULL) : 0;
-    char sizes[TAKT_SIZES_TEXT];
+    char sizes[TOOL_SIZES];
     int64_t batch = 1;
     if (!tool_with_batch(s->p, 1, 1, sizes, &batch))
         batch = 1;

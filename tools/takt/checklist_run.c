@@ -57,7 +57,7 @@ void check_layout(check_sheet *s, check_result *r)
 
 void check_batch(check_sheet *s, check_result *r)
 {
-    char sizes[TAKT_SIZES_TEXT];
+    char sizes[TOOL_SIZES];
     int64_t now, more;
     tool_trial x;
     takt_plan_options o = s->p->options;
@@ -232,7 +232,7 @@ void check_correct(check_sheet *s, check_result *r)
 void check_edges(check_sheet *s, check_result *r)
 {
     static const int64_t batches[] = {1, 3, 17};
-    char sizes[TAKT_SIZES_TEXT];
+    char sizes[TOOL_SIZES];
     size_t good = 0, count = 0;
     int64_t now;
     SAY(r->fix, "takt run %s -D batch=1 and -D batch=17 say what is wrong", s->p->path);

@@ -71,27 +71,13 @@ bool tool_all_on(const tool_patient *p, takt_plan_options *o)
     return off;
 }
 
-bool tool_with_batch(const tool_patient *p, int64_t factor, int64_t divisor,
-                     char text[TAKT_SIZES_TEXT], int64_t *batch)
+bool tool_with_batch(const tool_patient *p, int64_t factor, int64_t divisor, char text[TOOL_SIZES],
+                     int64_t *batch)
 {
     const char *name = tool_batch_name(p->model);
-    size_t length = 0;
-    *batch = 1;
-    if (name == NULL)
-        return false;
-    const size_t n = strlen(name);
-    for (const char *at = p->sizes.text; *at != '\0';) {
-        const size_t item = strcspn(at, ",");
-        if (strncmp(at, name, n) == 0 && at[n] == '=')
-            *batch = strtoll(at + n + 1, NULL, 10);
-        else if (length + item + 2 < TAKT_SIZES_TEXT)
-            length +=
-                (size_t)snprintf(text + length, TAKT_SIZES_TEXT - length, "%.*s,", (int)item, at);
-        at += item + (at[item] == ',');
-    }
-    *batch = *batch * factor / divisor;
-    const int more = snprintf(text + length, TAKT_SIZES_TEXT - length, "%s=%" PRId64, name, *batch);
-    return *batch > 0 && more > 0 && length + (size_t)more < TAKT_SIZES_TEXT;
+    const long long size = name != NULL ? tool_size_of(&p->sizes, name) : 1;
+    *batch = (size >= 0 ? size : 1) * factor / divisor;
+    return name != NULL && *batch > 0 && tool_sizes_with(p->sizes.text, name, *batch, text);
 }
 
 /* ---- the whole ---- */
@@ -194,7 +180,7 @@ static void try_threads(tool_patient *p)
 static void try_batch(tool_patient *p)
 {
     char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
-    char text[TAKT_SIZES_TEXT];
+    char text[TOOL_SIZES];
     int64_t batch, now;
     takt_plan_options o = p->options;
     tool_trial x;
@@ -347,7 +333,7 @@ static void try_leak(tool_patient *p)
 
 void tool_look_memory(tool_patient *p)
 {
-    char text[TAKT_SIZES_TEXT];
+    char text[TOOL_SIZES];
     int64_t batch;
     takt_plan_options o = p->options;
     if (tool_with_batch(p, 1, 2, text, &batch)) {

@@ -8,7 +8,7 @@ enum { TAKT_TIME_TEXT = 32 };
 /* "15.8 us". */
 const char *tool_figure_time(double ns, char to[static TAKT_TIME_TEXT]);
 
-enum { TAKT_FINDINGS = 16, TAKT_FINDING_TEXT = 200, TAKT_SIZES_TEXT = 1100 };
+enum { TAKT_FINDINGS = 16, TAKT_FINDING_TEXT = 200 };
 
 /* One cause. */
 typedef struct tool_finding {
@@ -50,8 +50,8 @@ bool tool_try(tool_patient *p, const takt_plan_options *o, double scale, tool_tr
 /* Everything on, whatever the flags say; false: nothing is off. */
 bool tool_all_on(const tool_patient *p, takt_plan_options *o);
 /* The sizes with another batch. False: the model has no batch dimension. */
-bool tool_with_batch(const tool_patient *p, int64_t factor, int64_t divisor,
-                     char text[TAKT_SIZES_TEXT], int64_t *batch);
+bool tool_with_batch(const tool_patient *p, int64_t factor, int64_t divisor, char text[TOOL_SIZES],
+                     int64_t *batch);
 void tool_look_slow(tool_patient *p);
 void tool_look_memory(tool_patient *p);
 void tool_look_throughput(tool_patient *p);

@@ -12,7 +12,7 @@ enum { MOST = 64 };
 
 typedef struct shapes {
     takt_known_input at[MOST];
-    char names[MOST][256];
+    char names[MOST][TOOL_NAME];
     size_t count;
 } shapes;
 
@@ -73,21 +73,19 @@ void tool_refit(takt_tool *t, const char *path, const takt_load_options *options
 
 /* ---- shapes of the command line ---- */
 
-static takt_known_input *next(shapes *s, const char *name, size_t length)
+static takt_known_input *next(shapes *s, const char *name)
 {
-    if (s->count == MOST || length >= sizeof *s->names)
+    if (s->count == MOST || strlen(name) >= TOOL_NAME)
         return NULL;
-    memcpy(s->names[s->count], name, length);
-    s->names[s->count][length] = '\0';
+    strcpy(s->names[s->count], name);
     s->at[s->count].name = s->names[s->count];
     return &s->at[s->count];
 }
 
 /* A file that cannot be read is told of when its values are wanted. */
-static void add_file(const takt_tool *t, shapes *s, const char *name, size_t length,
-                     const char *path)
+static void add_file(const takt_tool *t, shapes *s, const char *name, const char *path)
 {
-    takt_known_input *at = next(s, name, length);
+    takt_known_input *at = next(s, name);
     takt_tensor_view v = {.rank = 0};
     if (at == NULL || takt_view_load(t->ctx, path, at->name, &v) != TAKT_OK)
         return;
@@ -101,19 +99,18 @@ static void add_file(const takt_tool *t, shapes *s, const char *name, size_t len
 static void gather(const takt_tool *t, const takt_model *m, shapes *s)
 {
     const char *item;
+    char name[TOOL_NAME];
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_INPUT, i)) != NULL; i++) {
-        const char *equals = strchr(item, '=');
-        if (equals != NULL)
-            add_file(t, s, item, (size_t)(equals - item), equals + 1);
-        for (size_t k = 0; equals == NULL && k < takt_model_input_count(m); k++) {
-            const char *name = takt_model_input(m, k)->name;
-            add_file(t, s, name, strlen(name), item);
-        }
+        const char *path = tool_after_name(item, '=', false, name);
+        if (path != NULL)
+            add_file(t, s, name, path);
+        for (size_t k = 0; path == NULL && k < takt_model_input_count(m); k++)
+            add_file(t, s, takt_model_input(m, k)->name, item);
     }
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_SHAPE, i)) != NULL; i++) {
-        const char *colon = strrchr(item, ':');
-        takt_known_input *at = colon != NULL ? next(s, item, (size_t)(colon - item)) : NULL;
-        if (at == NULL || !tool_read_shape(colon + 1, at->view.dims, &at->view.rank))
+        const char *shape = tool_after_name(item, ':', true, name);
+        takt_known_input *at = shape != NULL ? next(s, name) : NULL;
+        if (at == NULL || !tool_read_shape(shape, at->view.dims, &at->view.rank))
             continue;
         at->view.dtype = TAKT_DTYPE_COUNT;
         s->count++;

@@ -23,7 +23,7 @@ static int complain(void *user, const char *text, size_t length)
 /* Inputs that the command line tells of, for models in which shapes depend on them. */
 typedef struct known {
     takt_known_input at[64];
-    char names[64][256];
+    char names[64][TOOL_NAME];
     size_t count;
     char *sizes; /* of -D; owned */
 } known;
@@ -41,16 +41,14 @@ bool tool_read_shape(const char *text, int64_t *dims, int *rank)
     return true;
 }
 
-static bool name_known(known *k, const char *item, char mark)
+/* What follows the name, or NULL. */
+static const char *name_known(known *k, const char *item, char mark)
 {
-    const char *end = mark == ':' ? strrchr(item, ':') : strchr(item, '=');
-    const size_t length = end != NULL ? (size_t)(end - item) : 0;
-    if (k->count == 64 || length == 0 || length >= sizeof *k->names)
-        return false;
-    memcpy(k->names[k->count], item, length);
-    k->names[k->count][length] = '\0';
-    k->at[k->count].name = k->names[k->count];
-    return true;
+    const char *rest =
+        k->count < 64 ? tool_after_name(item, mark, mark == ':', k->names[k->count]) : NULL;
+    if (rest != NULL)
+        k->at[k->count].name = k->names[k->count];
+    return rest;
 }
 
 static void free_known(const takt_tool *t, known *k)
@@ -74,18 +72,18 @@ static bool gather_known(const takt_tool *t, known *k)
             k->count++;
             continue;
         }
-        if (!name_known(k, item, '='))
+        const char *path = name_known(k, item, '=');
+        if (path == NULL)
             continue;
-        const takt_known_input *at = &k->at[k->count];
-        if (takt_view_load(t->ctx, strchr(item, '=') + 1, at->name, &k->at[k->count].view) !=
-            TAKT_OK)
+        takt_known_input *at = &k->at[k->count];
+        if (takt_view_load(t->ctx, path, at->name, &at->view) != TAKT_OK)
             return false;
         k->count++;
     }
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_SHAPE, i)) != NULL; i++) {
         takt_tensor_view *v = &k->at[k->count < 64 ? k->count : 63].view;
-        if (!name_known(k, item, ':') ||
-            !tool_read_shape(strrchr(item, ':') + 1, v->dims, &v->rank))
+        const char *shape = name_known(k, item, ':');
+        if (shape == NULL || !tool_read_shape(shape, v->dims, &v->rank))
             continue;
         v->dtype = TAKT_DTYPE_COUNT;
         k->count++;
@@ -202,160 +200,4 @@ int tool_check_model(takt_tool *t)
     }
     free_known(t, k);
     return status != TAKT_OK && is_printed ? TAKT_EXIT_FAILED : tool_finish(t, status);
-}
-
-/* ---- sizes ---- */
-
-long long tool_size_of(const tool_sizes *s, const char *name)
-{
-    const size_t length = strlen(name);
-    for (const char *at = s->text; *at != '\0'; at += strcspn(at, ","), at += *at == ',')
-        if (strncmp(at, name, length) == 0 && at[length] == '=')
-            return strtoll(at + length + 1, NULL, 10);
-    return -1;
-}
-
-bool tool_sizes_add(const takt_tool *t, tool_sizes *s, const char *name, int64_t size,
-                    const char *where)
-{
-    const long long old = tool_size_of(s, name);
-    if (old >= 0 && old != size)
-        tool_usage_error(t, 1003, NULL, "%s is %lld by %s, but %lld by what was said before", name,
-                         (long long)size, where, old);
-    if (old >= 0)
-        return old == size;
-    const size_t room = sizeof s->text - s->length;
-    const int length = snprintf(s->text + s->length, room, "%s%s=%lld", s->length > 0 ? "," : "",
-                                name, (long long)size);
-    if (length < 0 || (size_t)length >= room) {
-        tool_usage_error(t, 1003, NULL, "too many named dimensions");
-        return false;
-    }
-    s->length += (size_t)length;
-    return true;
-}
-
-static bool is_name(const char *text)
-{
-    return text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] ==
-           '\0';
-}
-
-/* "x is f32[batch, 784]" */
-static void describe(const takt_desc *d, char *text, size_t size)
-{
-    int at = snprintf(text, size, "%.60s is %s[", d->name, takt_dtype_name(d->dtype));
-    for (int i = 0; i < d->rank && at > 0 && (size_t)at < size; i++) {
-        const char *comma = i > 0 ? ", " : "";
-        const size_t room = size - (size_t)at;
-        at += d->dim_names[i] != NULL
-                  ? snprintf(text + at, room, "%s%.30s", comma, d->dim_names[i])
-                  : snprintf(text + at, room, "%s%lld", comma, (long long)d->dims[i]);
-    }
-    if (at > 0 && (size_t)at < size)
-        snprintf(text + at, size - (size_t)at, "]");
-}
-
-bool tool_sizes_from(const takt_tool *t, tool_sizes *s, const takt_desc *d, int rank,
-                     const int64_t *dims, const char *where)
-{
-    if (rank != d->rank) {
-        char hint[200];
-        describe(d, hint, sizeof hint);
-        const size_t length = strlen(hint);
-        if (rank == d->rank - 1 && (d->dim_names[0] != NULL || d->dims[0] == 1))
-            snprintf(hint + length, sizeof hint - length, "; x[None] makes one sample a batch");
-        tool_usage_error(t, 1003, hint, "input %s has %d dimensions, %s has %d", d->name, d->rank,
-                         where, rank);
-        return false;
-    }
-    for (int i = 0; i < rank; i++) {
-        const char *name = d->dim_names[i];
-        if (name == NULL && d->dims[i] != dims[i]) {
-            char hint[200];
-            describe(d, hint, sizeof hint);
-            tool_usage_error(t, 1003, hint, "dimension %d of input %s is %lld, in %s it is %lld", i,
-                             d->name, (long long)d->dims[i], where, (long long)dims[i]);
-            return false;
-        }
-        /* An expression such as 2*n is checked when the input is bound. */
-        if (name != NULL && is_name(name) && !tool_sizes_add(t, s, name, dims[i], where))
-            return false;
-    }
-    return true;
-}
-
-static const takt_desc *find_input(const takt_tool *t, const takt_model *m, const char *name)
-{
-    for (size_t i = 0; i < takt_model_input_count(m); i++)
-        if (strcmp(takt_model_input(m, i)->name, name) == 0)
-            return takt_model_input(m, i);
-    char hint[128] = "it has no inputs at all";
-    const char *names[64];
-    size_t count = 0;
-    for (; count < takt_model_input_count(m) && count < sizeof names / sizeof *names; count++)
-        names[count] = takt_model_input(m, count)->name;
-    const int nearest = takt_nearest(name, names, count);
-    if (nearest >= 0)
-        snprintf(hint, sizeof hint, "did you mean %.100s?", names[nearest]);
-    else if (count > 0)
-        snprintf(hint, sizeof hint, "its first one is %.100s", takt_model_input(m, 0)->name);
-    tool_usage_error(t, 1002, hint, "the model has no input called %s", name);
-    return NULL;
-}
-
-/* "x:32x784" */
-static bool add_shape(const takt_tool *t, const takt_model *m, const char *text, tool_sizes *s)
-{
-    char name[256], where[300];
-    int64_t dims[TAKT_MAX_RANK];
-    int rank = 0;
-    const char *colon = strrchr(text, ':');
-    const size_t length = colon != NULL ? (size_t)(colon - text) : 0;
-    snprintf(where, sizeof where, "--shape %.250s", text);
-    if (length == 0 || length >= sizeof name)
-        return tool_usage_error(t, 1003, "write --shape x:32x784", "%s names no input", where),
-               false;
-    memcpy(name, text, length);
-    name[length] = '\0';
-    if (!tool_read_shape(colon + 1, dims, &rank))
-        return tool_usage_error(t, 1003, "write --shape x:32x784", "%s is no shape", where), false;
-    const takt_desc *d = find_input(t, m, name);
-    return d != NULL && tool_sizes_from(t, s, d, rank, dims, where);
-}
-
-/* "batch=32" */
-static bool add_dim(const takt_tool *t, const char *text, tool_sizes *s)
-{
-    char name[256];
-    uint64_t size = 0;
-    const char *equals = strchr(text, '=');
-    const size_t length = equals != NULL ? (size_t)(equals - text) : 0;
-    const bool is_digits =
-        equals != NULL && equals[1] != '\0' && equals[1 + strspn(equals + 1, "0123456789")] == '\0';
-    if (length == 0 || length >= sizeof name || !is_digits) {
-        tool_usage_error(t, 1003, "write -D batch=32", "-D %s is not of the form NAME=SIZE", text);
-        return false;
-    }
-    if (!tool_read_number(TAKT_FLAG_NUMBER, equals + 1, &size) || size > INT64_MAX) {
-        tool_usage_error(t, 1003, "sizes are below 2^63", "-D %s: the size is too large", text);
-        return false;
-    }
-    memcpy(name, text, length);
-    name[length] = '\0';
-    return tool_sizes_add(t, s, name, (int64_t)size, "-D");
-}
-
-bool tool_sizes_init(const takt_tool *t, const takt_model *m, tool_sizes *s)
-{
-    const char *item;
-    s->text[0] = '\0';
-    s->length = 0;
-    for (size_t i = 0; !t->has_fixed_sizes && (item = tool_item_of(t, TAKT_F_DIM, i)) != NULL; i++)
-        if (!add_dim(t, item, s))
-            return false;
-    for (size_t i = 0; (item = tool_item_of(t, TAKT_F_SHAPE, i)) != NULL; i++)
-        if (!add_shape(t, m, item, s))
-            return false;
-    return tool_static_sizes(t, m, s);
 }

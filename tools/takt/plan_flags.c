@@ -16,10 +16,9 @@ static size_t static_count(const takt_tool *t)
 
 bool tool_is_static(const takt_tool *t, const char *input)
 {
-    const size_t length = strlen(input);
     const char *item;
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_STATIC, i)) != NULL; i++)
-        if (strncmp(item, input, length) == 0 && item[length] == '=')
+        if (tool_after(item, '=', input) != NULL)
             return true;
     return false;
 }
@@ -27,18 +26,16 @@ bool tool_is_static(const takt_tool *t, const char *input)
 /* "x=x.npy"; the name is a copy. */
 static int load_static(const takt_tool *t, const char *item, takt_known_input *known)
 {
-    const char *equals = strchr(item, '=');
-    if (equals == NULL || equals == item || equals[1] == '\0')
+    char read[TOOL_NAME];
+    const char *path = tool_after_name(item, '=', false, read);
+    if (path == NULL || path[0] == '\0')
         return tool_usage_error(t, 1003, "write --static x=x.npy",
                                 "--static %s is not of the form NAME=FILE", item);
-    const size_t length = (size_t)(equals - item);
-    char *name = malloc(length + 1);
+    char *name = malloc(strlen(read) + 1);
     if (name == NULL)
         return tool_finish(t, TAKT_ERR_MEMORY);
-    memcpy(name, item, length);
-    name[length] = '\0';
-    known->name = name;
-    return tool_finish(t, takt_npy_load(t->ctx, equals + 1, &known->view));
+    known->name = strcpy(name, read);
+    return tool_finish(t, takt_npy_load(t->ctx, path, &known->view));
 }
 
 static void drop_static(takt_ctx *ctx, takt_known_input *known)

@@ -56,26 +56,15 @@ static bool is_cut(const batches *b, const takt_desc *d)
 /* How many samples there are: by a file, by -D, or one. */
 static int64_t count_samples(const tool_run *r)
 {
-    const size_t length = strlen(r->cut);
-    for (const char *at = r->sizes.text; *at != '\0'; at += strcspn(at, ","), at += *at == ',')
-        if (strncmp(at, r->cut, length) == 0 && at[length] == '=')
-            return strtoll(at + length + 1, NULL, 10);
-    return 1;
+    const long long size = tool_size_of(&r->sizes, r->cut);
+    return size >= 0 ? size : 1;
 }
 
 /* The sizes of one batch: those of the whole with one of them changed. */
-static void write_sizes(const batches *b, char text[1100])
+static bool write_sizes(const batches *b, char text[TOOL_SIZES])
 {
-    const size_t cut = strlen(b->r->cut);
     const int64_t batch = b->batch < b->samples ? b->batch : b->samples;
-    size_t length = (size_t)snprintf(text, 1100, "%s=%" PRId64, b->r->cut, batch > 0 ? batch : 1);
-    for (const char *at = b->r->sizes.text; *at != '\0';) {
-        const size_t item = strcspn(at, ",");
-        const bool is_it = strncmp(at, b->r->cut, cut) == 0 && at[cut] == '=';
-        if (!is_it && length + item + 2 < 1100)
-            length += (size_t)snprintf(text + length, 1100 - length, ",%.*s", (int)item, at);
-        at += item + (at[item] == ',');
-    }
+    return tool_sizes_with(b->r->sizes.text, b->r->cut, batch > 0 ? batch : 1, text);
 }
 
 /* Static inputs are none of the session's. */
@@ -281,13 +270,14 @@ static int finish(batches *b)
 
 int tool_run_batches(tool_run *r)
 {
-    char text[1100];
+    char text[TOOL_SIZES];
     tool_request request;
     batches b = {.r = r, .batch = (int64_t)tool_number_of(r->t, TAKT_F_BATCH_SIZE, 32)};
     if (r->cut == NULL) /* which says why */
         return tool_finish(r->t, takt_run_many(r->model, NULL, NULL, 0));
     b.samples = count_samples(r);
-    write_sizes(&b, text);
+    if (!write_sizes(&b, text))
+        return tool_usage_error(r->t, 1003, NULL, "the sizes need more than %d bytes", TOOL_SIZES);
     int code = tool_request_init(r->t, text, &request);
     if (code != TAKT_EXIT_OK)
         return code;

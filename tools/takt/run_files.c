@@ -15,13 +15,11 @@ static bool ends_with(const char *text, const char *end)
 /* ---- inputs ---- */
 
 /* Index of the model's input called so, or -1. */
-static int input_index(const tool_run *r, const char *name, size_t length)
+static int input_index(const tool_run *r, const char *name)
 {
-    for (size_t i = 0; i < r->input_count; i++) {
-        const char *candidate = takt_model_input(r->model, i)->name;
-        if (strlen(candidate) == length && strncmp(candidate, name, length) == 0)
+    for (size_t i = 0; i < r->input_count; i++)
+        if (strcmp(takt_model_input(r->model, i)->name, name) == 0)
             return (int)i;
-    }
     return -1;
 }
 
@@ -91,12 +89,11 @@ static int load_one(tool_run *r, int index, const char *path)
 /* NAME=FILE; FILE alone if there is only one input, or if it is an archive with all of them. */
 static int load_item(tool_run *r, const char *item)
 {
-    const char *equals = strchr(item, '=');
-    if (equals != NULL) {
-        const int index = input_index(r, item, (size_t)(equals - item));
-        char name[256];
-        snprintf(name, sizeof name, "%.*s", (int)(equals - item), item);
-        return index >= 0 ? load_one(r, index, equals + 1) : no_such_port(r, "input", name, true);
+    char name[TOOL_NAME];
+    const char *path = tool_after_name(item, '=', false, name);
+    if (path != NULL) {
+        const int index = input_index(r, name);
+        return index >= 0 ? load_one(r, index, path) : no_such_port(r, "input", name, true);
     }
     if (r->input_count != 1 && !ends_with(item, ".npz"))
         return tool_usage_error(r->t, 1003, "write -i NAME=FILE",
@@ -235,9 +232,10 @@ static int save_folder(tool_run *r, const tool_results *o, const char *folder)
 
 static int save_item(tool_run *r, const tool_results *o, const char *item, bool *printed)
 {
-    const char *equals = strchr(item, '=');
+    char name[TOOL_NAME];
+    const char *file = tool_after_name(item, '=', false, name);
     const size_t count = o->count;
-    if (equals == NULL) {
+    if (file == NULL) {
         if (is_folder(item))
             return save_folder(r, o, item);
         if (ends_with(item, ".npz"))
@@ -247,14 +245,11 @@ static int save_item(tool_run *r, const tool_results *o, const char *item, bool 
         return tool_usage_error(r->t, 1003, "write -o NAME=FILE, -o FOLDER or -o ALL.npz",
                                 "the model has %zu outputs: which one goes to %s?", count, item);
     }
-    char name[256];
-    snprintf(name, sizeof name, "%.*s", (int)(equals - item), item);
     for (size_t i = 0; i < count; i++)
-        if (strcmp(o->names[i], name) == 0 && ends_with(equals, ".npz"))
-            return tool_finish(r->t,
-                               takt_npz_save(r->t->ctx, equals + 1, &o->names[i], &o->views[i], 1));
+        if (strcmp(o->names[i], name) == 0 && ends_with(file, ".npz"))
+            return tool_finish(r->t, takt_npz_save(r->t->ctx, file, &o->names[i], &o->views[i], 1));
         else if (strcmp(o->names[i], name) == 0)
-            return save_one(r, o, i, equals + 1, printed);
+            return save_one(r, o, i, file, printed);
     return no_such_port(r, "output", name, false);
 }
 
@@ -316,19 +311,18 @@ bool tool_output_file(const tool_run *r, const tool_results *o, size_t i, char p
     const char *item;
     size_t found = 0;
     for (size_t k = 0; (item = tool_item_of(r->t, TAKT_F_OUTPUT, k)) != NULL; k++) {
-        const char *equals = strchr(item, '=');
-        const size_t length = equals != NULL ? (size_t)(equals - item) : 0;
-        const char *file = equals != NULL ? equals + 1 : item;
-        if (equals != NULL &&
-            (strlen(o->names[i]) != length || strncmp(o->names[i], item, length) != 0))
+        char name[TOOL_NAME];
+        const char *named = tool_after_name(item, '=', false, name);
+        const char *file = named != NULL ? named : item;
+        if (named != NULL && strcmp(o->names[i], name) != 0)
             continue;
         if (strcmp(file, "-") == 0 || ends_with(file, ".npz"))
             return false;
-        const bool fits = equals == NULL && is_folder(file) ? folder_path(file, o->names[i], path)
-                                                            : strlen(file) < 1024;
-        if (!fits || (equals == NULL && !is_folder(file) && o->count != 1))
+        const bool fits = named == NULL && is_folder(file) ? folder_path(file, o->names[i], path)
+                                                           : strlen(file) < 1024;
+        if (!fits || (named == NULL && !is_folder(file) && o->count != 1))
             return false;
-        if (equals != NULL || !is_folder(file))
+        if (named != NULL || !is_folder(file))
             strcpy(path, file);
         found++;
     }

@@ -126,10 +126,8 @@ static void print_files(const tool_run *r, const tool_results *o)
     bool beside = false;
     for (size_t i = 0; i < o->count; i++)
         beside |= o->paths[i][0] != '\0';
-    for (size_t i = 0; !beside && (item = tool_item_of(r->t, TAKT_F_OUTPUT, i)) != NULL; i++) {
-        const char *equals = strchr(item, '=');
-        printf("written to %s\n", equals != NULL ? equals + 1 : item);
-    }
+    for (size_t i = 0; !beside && (item = tool_item_of(r->t, TAKT_F_OUTPUT, i)) != NULL; i++)
+        printf("written to %s\n", tool_file_in(TAKT_F_OUTPUT, item));
 }
 
 /* "45.9 us", "4.78 ms": in the unit that suits it. */

@@ -199,9 +199,19 @@ bool tool_spares_reads(const takt_tool *t);
 
 /* ---- models ---- */
 
-/* "batch=8,seq=2" as it grows; says so when two sources disagree. */
+enum { TOOL_NAME = 1100, TOOL_SIZES = 2048 };
+
+/* NAME and what follows its mark, in `text`: the first one, or with `is_last` the last. A name that
+ * has the mark inside, or begins with a backquote, stands in backquotes. NULL: there is no name, no
+ * mark, or it does not fit. */
+const char *tool_after_name(const char *text, char mark, bool is_last, char name[TOOL_NAME]);
+/* The same if the name is this one; NULL if it is another. */
+const char *tool_after(const char *text, char mark, const char *name);
+
+/* "batch=8,seq=2" as it grows, names as takt_name_write has them; says so when two sources
+ * disagree. */
 typedef struct tool_sizes {
-    char text[1024];
+    char text[TOOL_SIZES];
     size_t length;
 } tool_sizes;
 
@@ -229,13 +239,25 @@ void tool_refit_given(takt_tool *t, const char *path, const takt_load_options *o
 bool tool_read_shape(const char *text, int64_t *dims, int *rank);
 /* takt_model_check of it, printed; the exit code. */
 int tool_check_model(takt_tool *t);
+/* The next "name=8" of such a text, its length in `*length`; NULL at the end. */
+const char *tool_sizes_next(const char *text, const char *before, size_t *length);
+/* What `item` says if it is the size of `name`, as takt_desc has it; else -1. */
+long long tool_size_in(const char *item, const char *name);
 /* The size of `name` so far, or -1. */
 long long tool_size_of(const tool_sizes *sizes, const char *name);
+/* The text without `name`, then `name` = `size`. False if there is no room. */
+bool tool_sizes_with(const char *sizes, const char *name, int64_t size, char text[TOOL_SIZES]);
 bool tool_sizes_add(const takt_tool *t, tool_sizes *sizes, const char *name, int64_t size,
                     const char *where);
+/* Which size of its one unknown name makes an expression `value`; SOLVED without a name in
+ * `unknown`, which stays as it is, if all sizes are known and it is so. */
+typedef enum tool_solution { TOOL_SOLVED, TOOL_IMPOSSIBLE, TOOL_UNSOLVED } tool_solution;
+tool_solution tool_solve(const char *text, const tool_sizes *sizes, int64_t value,
+                         char unknown[TOOL_NAME], int64_t *size);
 /* From -D and --shape. */
 bool tool_sizes_init(const takt_tool *t, const takt_model *m, tool_sizes *sizes);
-/* From the shape of a tensor for input `d`. */
+/* From the shape of a tensor for input `d`. Expressions that it does not decide are left to whoever
+ * binds the tensor. */
 bool tool_sizes_from(const takt_tool *t, tool_sizes *sizes, const takt_desc *d, int rank,
                      const int64_t *dims, const char *where);
 

@@ -140,8 +140,9 @@ bool tool_on(const takt_tool *t, tool_flag_id id)
 const char *tool_file_in(tool_flag_id id, const char *text)
 {
     const bool has_name = strstr(tool_flags[id].argument, "NAME=") != NULL;
-    const char *equals = has_name ? strchr(text, '=') : NULL;
-    return equals != NULL ? equals + 1 : text;
+    char name[TOOL_NAME];
+    const char *file = has_name ? tool_after_name(text, '=', false, name) : NULL;
+    return file != NULL ? file : text;
 }
 
 const char *tool_file_of(const takt_tool *t, tool_flag_id id, size_t index)

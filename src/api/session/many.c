@@ -6,6 +6,7 @@
 #include "api/session/many.h"
 #include "base/mem.h"
 #include "base/options.h"
+#include "base/written.h"
 
 enum { DEFAULT_BATCH = 32 };
 
@@ -22,6 +23,19 @@ static const takt_desc *find(const takt_model *m, const char *name, bool *is_inp
         if (strcmp(m->outputs[i].name, name) == 0)
             return &m->outputs[i];
     return NULL;
+}
+
+/* The dimension as descriptions and sizes write it; the caller may have left out the quotes. */
+static const char *written(const takt_model *m, const char *dim)
+{
+    const size_t inputs = takt_model_input_count(m);
+    for (size_t i = 0; dim != NULL && i < inputs + takt_model_output_count(m); i++) {
+        const takt_desc *d = i < inputs ? &m->inputs[i] : &m->outputs[i - inputs];
+        if (d->rank > 0 && d->dim_names[0] != NULL &&
+            takt_written_same(takt_span_of(d->dim_names[0]), takt_span_of(dim)))
+            return d->dim_names[0];
+    }
+    return dim;
 }
 
 static takt_status check_stream(const takt_many *w, const takt_named_view *v, const char *name,
@@ -88,14 +102,15 @@ static takt_status check(takt_many *w)
 /* The caller's sizes, with the one that is cut put in its place. */
 static void add_sizes(const takt_many *w, const char *sizes, int64_t batch, takt_text *text)
 {
-    const size_t length = strlen(w->dim);
+    const takt_span dim = takt_span_of(w->dim);
     while (sizes != NULL && *sizes != '\0') {
-        const size_t item = strcspn(sizes, ",");
-        if (!(item > length && strncmp(sizes, w->dim, length) == 0 && sizes[length] == '=')) {
-            takt_text_put(text, sizes, item);
+        const takt_span item = {sizes, takt_written_length(sizes, ",")};
+        takt_span name, value;
+        if (!takt_written_pair(item, &name, &value) || !takt_written_same(name, dim)) {
+            takt_text_put(text, sizes, item.length);
             takt_text_add(text, ",");
         }
-        sizes += item + (sizes[item] == ',');
+        sizes += item.length + (sizes[item.length] == ',');
     }
     takt_text_add(text, "%s=%" PRId64, w->dim, batch);
 }
@@ -177,7 +192,7 @@ takt_status takt_run_many(const takt_model *m, const takt_many_options *options,
     TAKT_TRY(takt_mem_zero(m->ctx, 2 * count, sizeof(bool), "views", &flags));
     takt_many w = {.model = m,
                    .ctx = m->ctx,
-                   .dim = o.dim != NULL ? o.dim : first,
+                   .dim = o.dim != NULL ? written(m, o.dim) : first,
                    .views = views,
                    .is_cut = flags,
                    .is_input = (bool *)flags + count,

@@ -1,13 +1,15 @@
 /* dim_text.c - a dimension written as an expression, "2*seq + 1", as exporters name derived sizes.
  *
- * Sums of products of names and numbers, floordiv(a, b) and its like, a // b, and brackets. What is
- * nothing of the kind is a name, whatever it looks like.
+ * Sums of products of names and numbers, floordiv(a, b) and its like, a // b, and brackets. Inside
+ * of an expression a name may stand in backquotes, as Takt writes it. What is nothing of the kind
+ * is a name, whatever it looks like.
  */
 #include <string.h>
 
+#include "base/written.h"
 #include "io/onnx/import.h"
 
-enum { DEEPEST = 16 };
+enum { DEEPEST = 16, LONGEST = 512 };
 
 typedef struct parser {
     takt_dims *dims;
@@ -99,6 +101,21 @@ static takt_dim word(parser *p)
     return takt_dim_name(p->dims, name, &out) == TAKT_OK ? out : wrong(p);
 }
 
+/* `batch size` */
+static takt_dim quoted(parser *p)
+{
+    char name[LONGEST];
+    size_t length = 0;
+    takt_dim out = 0;
+    const char *from = p->at++;
+    while (p->at < p->end && *p->at != '`')
+        p->at += *p->at == '\\' ? 2 : 1;
+    if (p->at >= p->end || !takt_quoted_read(from + 1, (size_t)(p->at - from - 1), name, &length))
+        return wrong(p);
+    p->at++;
+    return takt_dim_name(p->dims, (takt_span){name, length}, &out) == TAKT_OK ? out : wrong(p);
+}
+
 static takt_dim atom(parser *p)
 {
     skip(p);
@@ -108,6 +125,8 @@ static takt_dim atom(parser *p)
         return number(p);
     if (is_letter(*p->at))
         return word(p);
+    if (*p->at == '`')
+        return quoted(p);
     if (!take(p, "("))
         return wrong(p);
     const takt_dim inner = sum(p);
@@ -148,7 +167,7 @@ static takt_dim sum(parser *p)
 }
 
 /* "batch-size" and "?" are names; only what has an operator is looked at. */
-static bool may_be_expression(takt_span text)
+bool takt_onnx_dim_is_expression(takt_span text)
 {
     for (size_t i = 0; i < text.length; i++) {
         const char c = text.at[i];
@@ -163,7 +182,7 @@ static bool may_be_expression(takt_span text)
 
 takt_status takt_onnx_dim(takt_ctx *ctx, takt_dims *dims, takt_span text, takt_dim *out)
 {
-    if (may_be_expression(text) && text.length < 512) {
+    if (takt_onnx_dim_is_expression(text) && text.length < LONGEST) {
         const takt_error before = ctx->error;
         parser p = {.dims = dims, .at = text.at, .end = text.at + text.length};
         *out = sum(&p);

@@ -184,6 +184,8 @@ TAKT_MUST_USE takt_status takt_import_type(takt_import *im, const takt_pb_value 
 /* dim_text.c: a dim_param: an expression of names, or a name. */
 TAKT_MUST_USE takt_status takt_onnx_dim(takt_ctx *ctx, takt_dims *dims, takt_span text,
                                         takt_dim *out);
+/* Whether a dim_param has an operator, so that it is read as an expression if it is one. */
+bool takt_onnx_dim_is_expression(takt_span text);
 /* lineage.c: opsets, producer and metadata as a JSON object. */
 void takt_import_lineage(const takt_import *im, takt_text *text);
 /* parameter.c: initializers that are tensors of the main graph, and no settings, become parameters

@@ -1,6 +1,5 @@
 /* input.c - the types of a model's inputs: what the file says and what the caller knows. */
-#include <string.h>
-
+#include "base/written.h"
 #include "io/onnx/import.h"
 
 const takt_fixed *takt_import_fixed(const takt_import *im, takt_span name)
@@ -15,15 +14,16 @@ const takt_fixed *takt_import_fixed(const takt_import *im, takt_span name)
 static int64_t size_of(const char *sizes, takt_span name)
 {
     for (const char *at = sizes; at != NULL && *at != '\0'; at += *at == ',') {
-        const size_t length = strcspn(at, ","), word = strcspn(at, "=,");
+        const takt_span item = {at, takt_written_length(at, ",")};
+        takt_span word, value;
         int64_t size = 0;
-        if (word == name.length && memcmp(at, name.at, word) == 0 && at[word] == '=') {
-            for (size_t i = word + 1; i < length && at[i] >= '0' && at[i] <= '9' && i < word + 19;
-                 i++)
-                size = size * 10 + (at[i] - '0');
-            return size;
-        }
-        at += length;
+        at += item.length;
+        if (!takt_written_pair(item, &word, &value) || !takt_written_is(word, name))
+            continue;
+        for (size_t i = 0; i < value.length && i < 18; i++)
+            if (value.at[i] >= '0' && value.at[i] <= '9')
+                size = size * 10 + (value.at[i] - '0');
+        return size;
     }
     return -1;
 }

@@ -5,7 +5,10 @@ static int run(takt_tool *t)
 {
     int code;
     const size_t first = tool_text_of(t, TAKT_F_MODEL) == NULL ? 1 : 0;
-    const char *dim = t->arg_count > first ? t->args[first] : "batch";
+    const char *given = t->arg_count > first ? t->args[first] : "batch";
+    char dim[TOOL_NAME];
+    if (takt_name_read(given, "", dim, sizeof dim) == 0)
+        return tool_usage_error(t, 1003, NULL, "%s is no name of a dimension", given);
     if (dim[0] >= '0' && dim[0] <= '9') /* a name in the language, if in quotes; never meant so */
         return tool_usage_error(t, 1003, "give it a name; `takt run -D NAME=8` then gives the size",
                                 "%s is no name of a dimension", dim);

@@ -45,15 +45,14 @@ static int save_inputs(takt_tool *t, const tool_bench *b, const char *model)
 static void write_sizes(FILE *to, const char *sizes)
 {
     const char *before = "";
+    size_t length = 0;
     fprintf(to, ",\n  \"dim\": [");
-    while (*sizes != '\0') {
-        char one[300];
-        const size_t length = strcspn(sizes, ",");
-        snprintf(one, sizeof one, "%.*s", (int)(length < 299 ? length : 299), sizes);
+    for (const char *at = NULL; (at = tool_sizes_next(sizes, at, &length)) != NULL;) {
+        char one[TOOL_NAME + 32];
+        snprintf(one, sizeof one, "%.*s", (int)length, at);
         fprintf(to, "%s", before);
         tool_print_string(to, one);
         before = ", ";
-        sizes += length + (sizes[length] == ',');
     }
     fprintf(to, "]");
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/onnx/import.h"
 #include "io/onnx/write/emit.h"
 #include "ir/dim_table.h"
 
@@ -165,6 +166,21 @@ const char *takt_emit_shape(takt_emit *e, const takt_dim *dims, size_t count)
 
 /* ---- types ---- */
 
+/* A name is written as it is, without the quotes of the text form; in brackets and quotes where it
+ * would be read as an expression. */
+static void print_param(takt_emit *e, takt_dim d, takt_text *text)
+{
+    const dim_entry entry = takt_dim_entry(e->root->dims, d);
+    const bool is_name = entry.kind == DIM_NAME;
+    if (is_name && !takt_onnx_dim_is_expression(takt_span_of(entry.name))) {
+        takt_text_add(text, "%s", entry.name);
+        return;
+    }
+    takt_text_add(text, "%s", is_name ? "(" : "");
+    takt_dim_print(e->root->dims, d, text);
+    takt_text_add(text, "%s", is_name ? ")" : "");
+}
+
 static void put_dim(takt_emit *e, takt_text *shape, takt_text *body, takt_dim d)
 {
     takt_dim known;
@@ -175,7 +191,7 @@ static void put_dim(takt_emit *e, takt_text *shape, takt_text *body, takt_dim d)
     if (takt_dim_is_number(known)) {
         takt_pb_put_int(body, 1, known);
     } else {
-        takt_dim_print(e->root->dims, known, &text);
+        print_param(e, known, &text);
         takt_pb_put_string(body, 2, takt_text_get(&text));
     }
     takt_pb_put_message(shape, 1, body);

@@ -1,0 +1,262 @@
+/* sizes.c - numbers for named dimensions: from -D, --shape and files, under names of any kind. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool.h"
+
+/* ---- names in flags ---- */
+
+const char *tool_after_name(const char *text, char mark, bool is_last, char name[TOOL_NAME])
+{
+    const char ends[] = {mark, '\0'};
+    const char *at = is_last ? strrchr(text, mark) : strchr(text, mark);
+    if (text[0] == '`') {
+        const size_t length = takt_name_read(text, ends, name, TOOL_NAME);
+        if (length > 0 && text[length - 1] == '`' && text[length] == mark)
+            return text + length + 1;
+    }
+    if (at == NULL || at == text || (size_t)(at - text) >= TOOL_NAME)
+        return NULL;
+    memcpy(name, text, (size_t)(at - text));
+    name[at - text] = '\0';
+    return at + 1;
+}
+
+const char *tool_after(const char *text, char mark, const char *name)
+{
+    char own[TOOL_NAME];
+    const char *rest = tool_after_name(text, mark, false, own);
+    return rest != NULL && strcmp(own, name) == 0 ? rest : NULL;
+}
+
+/* ---- the text ---- */
+
+const char *tool_sizes_next(const char *text, const char *before, size_t *length)
+{
+    const char *at = before == NULL ? text : before + *length;
+    char name[TOOL_NAME];
+    at += *at == ',';
+    if (*at == '\0')
+        return NULL;
+    const size_t quoted = *at == '`' ? takt_name_read(at, "=", name, sizeof name) : 0;
+    *length = quoted + strcspn(at + quoted, ",");
+    return at;
+}
+
+long long tool_size_in(const char *item, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(item, name, length) == 0 && item[length] == '='
+               ? strtoll(item + length + 1, NULL, 10)
+               : -1;
+}
+
+long long tool_size_of(const tool_sizes *s, const char *name)
+{
+    size_t length = 0;
+    long long size = -1;
+    for (const char *at = NULL; (at = tool_sizes_next(s->text, at, &length)) != NULL && size < 0;)
+        size = tool_size_in(at, name);
+    return size;
+}
+
+bool tool_sizes_with(const char *sizes, const char *name, int64_t size, char text[TOOL_SIZES])
+{
+    size_t length = 0, used = 0;
+    for (const char *at = NULL; (at = tool_sizes_next(sizes, at, &length)) != NULL;) {
+        if (tool_size_in(at, name) >= 0)
+            continue;
+        if (used + length + 2 >= TOOL_SIZES)
+            return false;
+        used += (size_t)snprintf(text + used, TOOL_SIZES - used, "%.*s,", (int)length, at);
+    }
+    const int more = snprintf(text + used, TOOL_SIZES - used, "%s=%" PRId64, name, size);
+    return more > 0 && used + (size_t)more < TOOL_SIZES;
+}
+
+bool tool_sizes_add(const takt_tool *t, tool_sizes *s, const char *name, int64_t size,
+                    const char *where)
+{
+    const long long old = tool_size_of(s, name);
+    if (old >= 0 && old != size)
+        tool_usage_error(t, 1003, NULL, "%s is %lld by %s, but %lld by what was said before", name,
+                         (long long)size, where, old);
+    if (old >= 0)
+        return old == size;
+    const size_t room = sizeof s->text - s->length;
+    const int length = snprintf(s->text + s->length, room, "%s%s=%lld", s->length > 0 ? "," : "",
+                                name, (long long)size);
+    if (length < 0 || (size_t)length >= room) {
+        s->text[s->length] = '\0';
+        tool_usage_error(t, 1003, NULL, "the sizes of named dimensions need more than %d bytes",
+                         TOOL_SIZES);
+        return false;
+    }
+    s->length += (size_t)length;
+    return true;
+}
+
+/* A dimension's text that is one name, and no expression. */
+static bool is_name(const char *text)
+{
+    char name[TOOL_NAME];
+    return takt_name_read(text, " +-*/(,", name, sizeof name) == strlen(text);
+}
+
+/* "x is f32[batch, 784]" */
+static void describe(const takt_desc *d, char *text, size_t size)
+{
+    int at = snprintf(text, size, "%.60s is %s[", d->name, takt_dtype_name(d->dtype));
+    for (int i = 0; i < d->rank && at > 0 && (size_t)at < size; i++) {
+        const char *comma = i > 0 ? ", " : "";
+        const size_t room = size - (size_t)at;
+        at += d->dim_names[i] != NULL
+                  ? snprintf(text + at, room, "%s%.30s", comma, d->dim_names[i])
+                  : snprintf(text + at, room, "%s%lld", comma, (long long)d->dims[i]);
+    }
+    if (at > 0 && (size_t)at < size)
+        snprintf(text + at, size - (size_t)at, "]");
+}
+
+/* A shape that somebody gave for an input. */
+typedef struct given {
+    const takt_desc *d;
+    const int64_t *dims;
+    const char *where;
+} given;
+
+/* 2*n is 8, so n is 4. `is_last`: nobody else will see to it. */
+static bool add_expression(const takt_tool *t, tool_sizes *s, const given *g, int axis,
+                           bool is_last)
+{
+    char name[TOOL_NAME] = "", hint[200];
+    int64_t found;
+    const char *text = g->d->dim_names[axis];
+    const tool_solution solution = tool_solve(text, s, g->dims[axis], name, &found);
+    if (solution == TOOL_SOLVED)
+        return name[0] == '\0' || tool_sizes_add(t, s, name, found, g->where);
+    if (solution == TOOL_UNSOLVED && !is_last)
+        return true;
+    describe(g->d, hint, sizeof hint);
+    if (solution == TOOL_UNSOLVED)
+        tool_usage_error(t, 1003, "give the sizes of its names with -D",
+                         "dimension %d of input %s is %.300s: %s does not say which sizes that "
+                         "means",
+                         axis, g->d->name, text, g->where);
+    else
+        tool_usage_error(t, 1003, hint, "dimension %d of input %s is %.300s, which is not %lld",
+                         axis, g->d->name, text, (long long)g->dims[axis]);
+    return false;
+}
+
+static bool add_expressions(const takt_tool *t, tool_sizes *s, const given *g, bool is_last)
+{
+    for (int i = 0; i < g->d->rank; i++)
+        if (g->d->dim_names[i] != NULL && !is_name(g->d->dim_names[i]) &&
+            !add_expression(t, s, g, i, is_last))
+            return false;
+    return true;
+}
+
+bool tool_sizes_from(const takt_tool *t, tool_sizes *s, const takt_desc *d, int rank,
+                     const int64_t *dims, const char *where)
+{
+    if (rank != d->rank) {
+        char hint[200];
+        describe(d, hint, sizeof hint);
+        const size_t length = strlen(hint);
+        if (rank == d->rank - 1 && (d->dim_names[0] != NULL || d->dims[0] == 1))
+            snprintf(hint + length, sizeof hint - length, "; x[None] makes one sample a batch");
+        tool_usage_error(t, 1003, hint, "input %s has %d dimensions, %s has %d", d->name, d->rank,
+                         where, rank);
+        return false;
+    }
+    for (int i = 0; i < rank; i++) {
+        const char *name = d->dim_names[i];
+        if (name == NULL && d->dims[i] != dims[i]) {
+            char hint[200];
+            describe(d, hint, sizeof hint);
+            tool_usage_error(t, 1003, hint, "dimension %d of input %s is %lld, in %s it is %lld", i,
+                             d->name, (long long)d->dims[i], where, (long long)dims[i]);
+            return false;
+        }
+        if (name != NULL && is_name(name) && !tool_sizes_add(t, s, name, dims[i], where))
+            return false;
+    }
+    return add_expressions(t, s, &(given){d, dims, where}, false);
+}
+
+static const takt_desc *find_input(const takt_tool *t, const takt_model *m, const char *name)
+{
+    for (size_t i = 0; i < takt_model_input_count(m); i++)
+        if (strcmp(takt_model_input(m, i)->name, name) == 0)
+            return takt_model_input(m, i);
+    char hint[128] = "it has no inputs at all";
+    const char *names[64];
+    size_t count = 0;
+    for (; count < takt_model_input_count(m) && count < sizeof names / sizeof *names; count++)
+        names[count] = takt_model_input(m, count)->name;
+    const int nearest = takt_nearest(name, names, count);
+    if (nearest >= 0)
+        snprintf(hint, sizeof hint, "did you mean %.100s?", names[nearest]);
+    else if (count > 0)
+        snprintf(hint, sizeof hint, "its first one is %.100s", takt_model_input(m, 0)->name);
+    tool_usage_error(t, 1002, hint, "the model has no input called %s", name);
+    return NULL;
+}
+
+/* "x:32x784" */
+static bool add_shape(const takt_tool *t, const takt_model *m, const char *text, tool_sizes *s,
+                      bool is_last)
+{
+    char name[TOOL_NAME], where[300];
+    int64_t dims[TAKT_MAX_RANK];
+    int rank = 0;
+    const char *shape = tool_after_name(text, ':', true, name);
+    snprintf(where, sizeof where, "--shape %.250s", text);
+    if (shape == NULL)
+        return tool_usage_error(t, 1003, "write --shape x:32x784", "%s names no input", where),
+               false;
+    if (!tool_read_shape(shape, dims, &rank))
+        return tool_usage_error(t, 1003, "write --shape x:32x784", "%s is no shape", where), false;
+    const takt_desc *d = find_input(t, m, name);
+    if (d == NULL || !tool_sizes_from(t, s, d, rank, dims, where))
+        return false;
+    return !is_last || add_expressions(t, s, &(given){d, dims, where}, true);
+}
+
+/* "batch=32" */
+static bool add_dim(const takt_tool *t, const char *text, tool_sizes *s)
+{
+    char name[TOOL_NAME], written[TOOL_NAME];
+    uint64_t size = 0;
+    const char *digits = tool_after_name(text, '=', true, name);
+    const bool is_digits = digits != NULL && digits[0] != '\0' &&
+                           digits[strspn(digits, "0123456789")] == '\0' &&
+                           takt_name_write(name, written, sizeof written) < sizeof written;
+    if (!is_digits) {
+        tool_usage_error(t, 1003, "write -D batch=32", "-D %s is not of the form NAME=SIZE", text);
+        return false;
+    }
+    if (!tool_read_number(TAKT_FLAG_NUMBER, digits, &size) || size > INT64_MAX) {
+        tool_usage_error(t, 1003, "sizes are below 2^63", "-D %s: the size is too large", text);
+        return false;
+    }
+    return tool_sizes_add(t, s, written, (int64_t)size, "-D");
+}
+
+bool tool_sizes_init(const takt_tool *t, const takt_model *m, tool_sizes *s)
+{
+    const char *item;
+    s->text[0] = '\0';
+    s->length = 0;
+    for (size_t i = 0; !t->has_fixed_sizes && (item = tool_item_of(t, TAKT_F_DIM, i)) != NULL; i++)
+        if (!add_dim(t, item, s))
+            return false;
+    for (int is_last = 0; is_last < 2; is_last++) /* names first, then what they decide */
+        for (size_t i = 0; (item = tool_item_of(t, TAKT_F_SHAPE, i)) != NULL; i++)
+            if (!add_shape(t, m, item, s, is_last != 0))
+                return false;
+    return tool_static_sizes(t, m, s);
+}
