@@ -60,6 +60,7 @@ foreach(file IN LISTS program_files)
   takt_test_properties(${folder}_${stem} ${folder} program)
 endforeach()
 
+include(cmake/test_sites.cmake)
 include(cmake/tests_kernels.cmake)
 include(cmake/tests_sve.cmake)
 include(cmake/tests_examples.cmake)

@@ -73,18 +73,13 @@ void takt_names_keep_tensors(takt_frame *f, takt_names *n)
 
 bool takt_body_begin(takt_frame *f, const takt_ast *at, takt_body *b)
 {
-    takt_graph *graph;
     *b = (takt_body){.at = at};
     b->function = (takt_function){.source = f->function->source, .place = f->function->place};
     takt_frame_init(&b->frame, f->e, f, &b->function);
     b->frame.call = at;
     b->frame.is_subgraph = true;
-    if (takt_graph_create(f->e->ctx, f->graph, &graph) != TAKT_OK) {
-        takt_out_of_memory(f);
-        return false;
-    }
-    b->frame.graph = graph;
-    b->is_good = takt_elab_keep_graph(f, graph);
+    b->frame.graph = takt_elab_graph(f);
+    b->is_good = b->frame.graph != NULL;
     return b->is_good;
 }
 

@@ -160,8 +160,7 @@ const takt_tensor *takt_elab_weight(takt_frame *f, const takt_ast *at, const tak
 static void name_root(takt_frame *f, const takt_call *c)
 {
     if (f->e->root == c->ast && f->e->root_name != NULL)
-        f->graph->next_name =
-            takt_arena_text(&f->graph->arena, f->e->root_name, strlen(f->e->root_name));
+        f->graph->next_name = takt_elab_root_name(f, c->ast);
 }
 
 static takt_value weight(takt_frame *f, const takt_call *c, const takt_type *type)

@@ -108,8 +108,8 @@ takt_value takt_eval_index(takt_frame *f, const takt_ast *a, takt_value base);
 /* `piped` is the first argument's value, or NULL. */
 takt_value takt_eval_call(takt_frame *f, const takt_ast *a, const takt_value *piped);
 takt_value takt_eval_graph(takt_frame *f, const takt_ast *a);
-/* Holds a subgraph until the end; false when memory is short. */
-bool takt_elab_keep_graph(takt_frame *f, takt_graph *graph);
+/* A new subgraph, which lives until the end; NULL when memory is short. */
+takt_graph *takt_elab_graph(takt_frame *f);
 /* `a if c else b`, where c is a tensor. */
 takt_value takt_eval_choice(takt_frame *f, const takt_ast *a, takt_value condition);
 void takt_eval_for(takt_frame *f, const takt_ast *a);
@@ -149,6 +149,8 @@ void takt_nearest_builtin(takt_nearest *n);
 
 /* ---- nodes ---- */
 
+/* The name of the value whose right side `at` is, in the graph's memory; NULL if it is none. */
+const char *takt_elab_root_name(takt_frame *f, const takt_ast *at);
 /* Appends, with the root's name where it belongs; TAKT_NONE after a complaint at `at`. */
 takt_id takt_elab_append(takt_frame *f, const takt_ast *at, const takt_op *op, const takt_value *in,
                          size_t count, const takt_attr *attrs);

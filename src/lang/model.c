@@ -87,6 +87,8 @@ static void backend(takt_frame *f, const takt_ast *o, const takt_value *v)
                       takt_value_text(f->graph, v, text));
     else
         f->graph->backend = takt_arena_text(&f->graph->arena, v->word->text, v->word->length);
+    if (v->kind == TAKT_V_WORD && f->graph->backend == NULL)
+        (void)takt_out_of_memory(f);
 }
 
 static void options(takt_frame *f)
@@ -220,28 +222,28 @@ void takt_eval_model(takt_frame *f)
 
 /* ---- graph(a: f32[2]) { ... } ---- */
 
-bool takt_elab_keep_graph(takt_frame *f, takt_graph *graph)
+takt_graph *takt_elab_graph(takt_frame *f)
 {
     takt_elab *e = f->e;
     void *array = e->graphs;
-    const takt_status status =
+    takt_graph *graph = NULL;
+    takt_status status =
         takt_mem_grow(e->ctx, &array, &e->graph_capacity, e->graph_count + 1, sizeof graph);
     e->graphs = array;
-    if (status != TAKT_OK) {
-        takt_graph_destroy(graph);
-        return takt_out_of_memory(f).b;
-    }
-    e->graphs[e->graph_count++] = graph;
-    return true;
+    if (status == TAKT_OK) /* room first: what is made is kept */
+        status = takt_graph_create(e->ctx, f->graph, &graph);
+    if (status == TAKT_OK)
+        e->graphs[e->graph_count++] = graph;
+    else
+        (void)takt_out_of_memory(f);
+    return graph;
 }
 
 takt_value takt_eval_graph(takt_frame *f, const takt_ast *a)
 {
     takt_elab *e = f->e;
-    takt_graph *graph;
-    if (takt_graph_create(e->ctx, f->graph, &graph) != TAKT_OK)
-        return takt_out_of_memory(f);
-    if (!takt_elab_keep_graph(f, graph))
+    takt_graph *graph = takt_elab_graph(f);
+    if (graph == NULL)
         return takt_value_poison();
     const takt_ast *root = e->root;
     const char *root_name = e->root_name;

@@ -143,11 +143,14 @@ static bool operand(takt_frame *f, const operands *all, size_t index, takt_id *i
     return *id != TAKT_NONE;
 }
 
-static const char *root_name(takt_frame *f, const takt_ast *at)
+const char *takt_elab_root_name(takt_frame *f, const takt_ast *at)
 {
     if (f->e->root != at || f->e->root_name == NULL)
         return NULL;
-    return takt_arena_text(&f->graph->arena, f->e->root_name, strlen(f->e->root_name));
+    const char *name = takt_arena_text(&f->graph->arena, f->e->root_name, strlen(f->e->root_name));
+    if (name == NULL)
+        (void)takt_out_of_memory(f);
+    return name;
 }
 
 takt_id takt_elab_append(takt_frame *f, const takt_ast *at, const takt_op *op, const takt_value *in,
@@ -164,7 +167,7 @@ takt_id takt_elab_append(takt_frame *f, const takt_ast *at, const takt_op *op, c
         good = operand(f, &(operands){at, op, values, count}, i, &ids[i]);
     if (!good)
         return TAKT_NONE;
-    f->graph->next_name = root_name(f, at);
+    f->graph->next_name = takt_elab_root_name(f, at);
     const takt_id id = takt_graph_append(f->graph, op, count, ids, attrs);
     if (id == TAKT_NONE)
         takt_complain_last(f, at);
@@ -175,7 +178,7 @@ takt_value takt_elab_result(takt_frame *f, const takt_ast *at, const takt_value 
 {
     if (v->kind == TAKT_V_TUPLE)
         return v->items[index];
-    f->graph->next_name = root_name(f, at);
+    f->graph->next_name = takt_elab_root_name(f, at);
     const takt_id id = takt_graph_get(f->graph, v->id, index);
     if (id == TAKT_NONE)
         return takt_complain_last(f, at);

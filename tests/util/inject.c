@@ -1,14 +1,18 @@
 /* inject.c - memory with red zones, and files and threads that fail on demand. */
+#define _DEFAULT_SOURCE /* anonymous mappings */
+
 #include "util/inject.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "os/os.h"
 
 enum { RED = 32, RED_BYTE = 0xB7, FRESH = 0xA5, FREED = 0xDD, KEPT_BYTES = 1 << 20 };
+enum { PAGE = 1 << 16, PAGES_BYTES = 1 << 30 }; /* as large as the pages of any machine */
 static const uint64_t alive = 0x6C69766562616C6Cu, dead = 0x6465616462616C6Cu;
 
 struct takt_inject_block { /* stands right before the lower red zone */
@@ -38,7 +42,10 @@ static bool strikes(takt_inject *inject, unsigned kind)
     if ((inject->kinds & kind) == 0)
         return false;
     inject->operations++;
-    const bool hit = (inject->mode == TAKT_INJECT_ONCE && inject->operations == inject->fail_at) ||
+    const bool asked =
+        kind == TAKT_INJECT_MEMORY && inject->fails != NULL && inject->fails(inject->fails_user);
+    const bool hit = asked ||
+                     (inject->mode == TAKT_INJECT_ONCE && inject->operations == inject->fail_at) ||
                      (inject->mode == TAKT_INJECT_EVER && inject->operations >= inject->fail_at);
     inject->hits += hit;
     return hit;
@@ -67,14 +74,42 @@ static void check_zones(takt_inject *inject, takt_inject_block *b)
         blame(inject, "bytes behind a block were overwritten", b);
 }
 
-static takt_inject_block *new_block(size_t size, size_t align)
+/* Pages that nobody had before, or NULL if there are no more. */
+static unsigned char *new_pages(takt_inject *inject, size_t bytes)
+{
+    if ((inject->kinds & TAKT_INJECT_GUARDED) == 0)
+        return NULL;
+    if (inject->pages == NULL) {
+        void *at =
+            mmap(NULL, PAGES_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at == MAP_FAILED)
+            return NULL;
+        inject->pages = at;
+    }
+    const size_t whole = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+    if (whole > PAGES_BYTES - inject->pages_used ||
+        mprotect(inject->pages + inject->pages_used, whole, PROT_READ | PROT_WRITE) != 0)
+        return NULL;
+    inject->pages_used += whole;
+    return inject->pages + inject->pages_used - whole;
+}
+
+static bool is_guarded(const takt_inject *inject, const takt_inject_block *b)
+{
+    const unsigned char *raw = b->raw;
+    return inject->pages != NULL && raw >= inject->pages && raw < inject->pages + PAGES_BYTES;
+}
+
+static takt_inject_block *new_block(takt_inject *inject, size_t size, size_t align)
 {
     if (align < 64)
         align = 64;
     const size_t front = (sizeof(takt_inject_block) + RED + align - 1) & ~(align - 1);
-    if (size > SIZE_MAX - front - RED - align)
+    if (size > SIZE_MAX - front - RED - align - PAGE)
         return NULL;
-    unsigned char *raw = aligned_alloc(align, (front + size + RED + align - 1) & ~(align - 1));
+    unsigned char *raw = align <= PAGE ? new_pages(inject, front + size + RED) : NULL;
+    if (raw == NULL)
+        raw = aligned_alloc(align, (front + size + RED + align - 1) & ~(align - 1));
     if (raw == NULL)
         return NULL;
     takt_inject_block *b = (takt_inject_block *)(void *)(raw + front - RED) - 1;
@@ -89,7 +124,8 @@ static void *get(void *user, size_t size, size_t align)
 {
     takt_inject *inject = user;
     pthread_mutex_lock(&inject->lock);
-    takt_inject_block *b = strikes(inject, TAKT_INJECT_MEMORY) ? NULL : new_block(size, align);
+    takt_inject_block *b =
+        strikes(inject, TAKT_INJECT_MEMORY) ? NULL : new_block(inject, size, align);
     if (b != NULL) {
         b->number = ++inject->gets;
         b->next = inject->live;
@@ -157,7 +193,13 @@ static void put(void *user, void *block, size_t size)
         inject->live = b->next;
     inject->puts++;
     inject->live_bytes -= b->size;
-    keep_freed(inject, b);
+    if (is_guarded(inject, b)) {
+        const uintptr_t end = (uintptr_t)(payload(b) + b->size + RED);
+        (void)mprotect(b->raw, ((end + PAGE - 1) & ~(uintptr_t)(PAGE - 1)) - (uintptr_t)b->raw,
+                       PROT_NONE);
+    } else {
+        keep_freed(inject, b);
+    }
     pthread_mutex_unlock(&inject->lock);
 }
 
@@ -313,10 +355,14 @@ uint64_t takt_inject_deinit(takt_inject *inject)
         drop_freed(inject);
     for (takt_inject_block *b = inject->live; b != NULL; leaked++) {
         takt_inject_block *next = b->next;
-        free(b->raw);
+        if (!is_guarded(inject, b))
+            free(b->raw);
         b = next;
     }
     inject->live = NULL;
+    if (inject->pages != NULL)
+        (void)munmap(inject->pages, PAGES_BYTES);
+    inject->pages = NULL;
     pthread_mutex_destroy(&inject->lock);
     return leaked;
 }

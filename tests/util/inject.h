@@ -32,6 +32,9 @@ enum {
     TAKT_INJECT_FILES = 2,
     TAKT_INJECT_THREADS = 4,
     TAKT_INJECT_ALL = 7,
+    /* Nothing more fails, but whoever reads what was freed is stopped by the processor: every block
+     * has pages of its own. Slow. */
+    TAKT_INJECT_GUARDED = 8,
 };
 
 enum { TAKT_INJECT_SHORT = -1 }; /* as an errno: reads end early instead of failing */
@@ -47,6 +50,8 @@ typedef struct takt_inject {
     takt_inject_mode mode;
     unsigned kinds;
     uint64_t fail_at;
+    bool (*fails)(void *user); /* says whether a request for memory fails as well; may be NULL */
+    void *fails_user;
     int error; /* what file operations fail with; default EIO */
     /* What happened. */
     uint64_t operations, hits;
@@ -58,6 +63,8 @@ typedef struct takt_inject {
     pthread_mutex_t lock;
     takt_inject_block *live, *freed_first, *freed_last;
     size_t freed_bytes;
+    unsigned char *pages; /* of guarded blocks, one after the other; none is used twice */
+    size_t pages_used;
 } takt_inject;
 
 void takt_inject_init(takt_inject *inject);

@@ -1,0 +1,31 @@
+/* site_list.h - making sites fail, and counting those that did (sites.h). */
+#ifndef TAKT_TESTS_UTIL_SITE_LIST_H
+#define TAKT_TESTS_UTIL_SITE_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct takt_site takt_site;
+
+/* Begins to count calls anew. Call `fail_at`, from 1, fails; with `ever` all after it too; 0: none.
+ */
+void takt_sites_plan(uint64_t fail_at, bool ever);
+uint64_t takt_sites_calls(void);
+/* The site of the call just entered is to fail: what an allocator asks (takt_inject.fails). */
+bool takt_sites_strike(void *user);
+/* The site of call `k` of the run before, or NULL; the first so many are remembered. */
+const takt_site *takt_sites_at(uint64_t k);
+/* How often it has failed. */
+unsigned takt_site_failures(const takt_site *site);
+/* Sites that cannot be reached: so many of a file, and why. */
+typedef struct takt_site_excuse {
+    const char *file;
+    size_t count;
+    const char *why;
+} takt_site_excuse;
+/* Prints "what: H allocation sites hit of K known" and the sites that never failed; returns how
+ * many of those have no excuse. The list ends with a file of NULL. */
+size_t takt_sites_report(const char *what, const takt_site_excuse *excuses);
+
+#endif
