@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/near.h"
+#include "ir/normal.h"
 
 static takt_status type_of(takt_ctx *ctx, const takt_known_input *known, takt_type *type,
                            size_t *bytes)
@@ -48,6 +49,10 @@ static takt_status make_one(const takt_model *m, const takt_known_input *known,
     size_t bytes;
     TAKT_TRY(type_of(m->ctx, known, &type, &bytes));
     TAKT_TRY(check_name(m, known->name));
+    const size_t bad = takt_normal_check(&type, known->view.data, bytes);
+    if (bad < bytes)
+        return takt_fail(m->ctx, TAKT_E_BINDING, "static input %s: " TAKT_NORMAL_BOOL, known->name,
+                         bad, ((const uint8_t *)known->view.data)[bad]);
     TAKT_TRY(takt_tensor_create(m->ctx, &type, &fixed->value));
     memcpy(takt_tensor_data(&fixed->value), known->view.data, bytes);
     fixed->name = known->name;

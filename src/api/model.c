@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/philox.h"
 #include "io/read.h"
+#include "ir/normal.h"
 #include "plan/basis.h"
 
 /* ---- first values ---- */
@@ -174,6 +175,11 @@ static takt_status take_known(takt_model *m, const takt_load_options *o, takt_fi
             return takt_fail(m->ctx, TAKT_E_DEVICE,
                              "takt_model_load: known input %zu lies in the memory of device %d", i,
                              (int)v->device);
+        const size_t bad =
+            v->data != NULL ? takt_normal_check(&f->tensor.type, v->data, bytes) : bytes;
+        if (bad < bytes)
+            return takt_fail(m->ctx, TAKT_E_BINDING, "known input %zu: " TAKT_NORMAL_BOOL, i, bad,
+                             ((const uint8_t *)v->data)[bad]);
         if (v->data != NULL)
             TAKT_TRY(takt_storage_borrow(m->ctx, v->data, bytes, NULL, NULL, &f->tensor.storage));
     }

@@ -5,6 +5,7 @@
 #include "api/monitor/recorder.h"
 #include "api/session/session.h"
 #include "base/mem.h"
+#include "ir/normal.h"
 #include "os/fp.h"
 
 static takt_status ready(takt_session *s)
@@ -21,6 +22,49 @@ static takt_status ready(takt_session *s)
     for (size_t i = 0; i < g->output_count; i++)
         if (s->outputs[i].view.data == NULL)
             TAKT_TRY(takt_session_own(s, TAKT_PLACE_OUTPUT, i));
+    return TAKT_OK;
+}
+
+/* Index of the first element, row-major, that is no bool, or -1. Views that are not dense are read
+ * where they lie. */
+static int64_t bad_bool(const takt_session_port *port)
+{
+    const takt_tensor_view *v = &port->view;
+    const size_t bad = !port->is_view ? takt_bools_check(v->data, port->bytes) : 0;
+    if (!port->is_view)
+        return bad < port->bytes ? (int64_t)bad : -1;
+    int64_t index[TAKT_MAX_RANK] = {0}, count = 0, at = 0;
+    for (int d = 0; d < v->rank; d++)
+        if (v->dims[d] == 0)
+            return -1;
+    for (;;) {
+        if (((const uint8_t *)port->strided.data)[at] > 1)
+            return count;
+        int d = v->rank - 1;
+        for (; d >= 0 && ++index[d] == v->dims[d]; d--) {
+            at -= port->stride[d] * (v->dims[d] - 1);
+            index[d] = 0;
+        }
+        if (d < 0)
+            return -1;
+        at += port->stride[d];
+        count++;
+    }
+}
+
+/* Bound buffers hold what callers put there; the rest of the run relies on bools of 0 and 1. */
+static takt_status check_bools(takt_session *s)
+{
+    for (size_t i = 0; i < s->plan->graph->input_count; i++) {
+        const int64_t bad = s->input_descs[i].dtype == TAKT_BOOL ? bad_bool(&s->inputs[i]) : -1;
+        if (bad < 0)
+            continue;
+        takt_error_set(&s->error, TAKT_E_BINDING,
+                       "input %s: element %lld is neither 0 nor 1, so it is no bool",
+                       s->input_descs[i].name, (long long)bad);
+        takt_error_node(&s->error, s->input_descs[i].name);
+        return takt_error_hint(&s->error, "write x != 0 for every element");
+    }
     return TAKT_OK;
 }
 
@@ -45,7 +89,9 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
     s->is_back = !s->is_back;
     const uint64_t fp = takt_fp_enter(); /* a caller that flushes denormals gets the same bits */
     takt_session_copy_in(s);
-    const takt_status status = takt_execute(&x);
+    takt_status status = check_bools(s);
+    if (status == TAKT_OK)
+        status = takt_execute(&x);
     takt_fp_leave(fp);
     if (status == TAKT_OK)
         takt_session_copy_out(s);

@@ -7,6 +7,7 @@
 #include "io/npy/npy.h"
 #include "io/read.h"
 #include "ir/dtype.h"
+#include "ir/normal.h"
 
 bool takt_npy_bytes(const takt_tensor_view *v, size_t *bytes)
 {
@@ -75,10 +76,8 @@ static takt_status fail_at(takt_ctx *ctx, const char *name, size_t offset, const
 static takt_status check_bools(takt_ctx *ctx, const char *name, const uint8_t *data, size_t count,
                                size_t at)
 {
-    for (size_t i = 0; i < count; i++)
-        if (data[i] > 1)
-            return fail_at(ctx, name, at + i, "a bool is neither 0 nor 1");
-    return TAKT_OK;
+    const size_t bad = takt_bools_check(data, count);
+    return bad < count ? fail_at(ctx, name, at + bad, "a bool is neither 0 nor 1") : TAKT_OK;
 }
 
 /* The first axis is the innermost. */

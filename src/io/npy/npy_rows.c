@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "io/file.h"
 #include "io/npy/npy.h"
+#include "ir/normal.h"
 
 struct takt_npy {
     takt_ctx *ctx;
@@ -130,11 +131,11 @@ static takt_status check_range(takt_npy *n, int64_t first, int64_t count)
 
 static takt_status check_bools(takt_npy *n, int64_t first, const unsigned char *data, size_t bytes)
 {
-    for (size_t i = 0; n->view.dtype == TAKT_BOOL && i < bytes; i++)
-        if (data[i] > 1)
-            return takt_fail(n->ctx, TAKT_E_NPY, "%s: a bool in row %lld is neither 0 nor 1",
-                             n->path, (long long)first + (long long)(i / n->row_bytes));
-    return TAKT_OK;
+    const size_t bad = n->view.dtype == TAKT_BOOL ? takt_bools_check(data, bytes) : bytes;
+    if (bad == bytes)
+        return TAKT_OK;
+    return takt_fail(n->ctx, TAKT_E_NPY, "%s: a bool in row %lld is neither 0 nor 1", n->path,
+                     (long long)first + (long long)(bad / n->row_bytes));
 }
 
 /* The first axis is the contiguous one: a piece per element of a row. `place` is its place there

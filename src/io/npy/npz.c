@@ -8,6 +8,7 @@
 
 #include "base/cursor.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "io/npy/npy.h"
 #include "io/read.h"
 
@@ -16,6 +17,7 @@ enum {
     CENTRAL = 0x02014b50,
     END = 0x06054b50,
     LOCAL_BYTES = 30,
+    CENTRAL_BYTES = 46,
     END_BYTES = 22,
     VERSION = 20,
     DATE = 0x21, /* 1980-01-01, so that equal arrays give equal files */
@@ -121,6 +123,67 @@ static takt_status read_member(const archive *a, const entry *e, takt_tensor_vie
     return takt_npy_load_memory(a->ctx, a->name, data, e->size, view);
 }
 
+/* ---- the whole directory: no name twice, no byte in two members ---- */
+
+static bool by_place(const void *a, const void *b)
+{
+    return ((const entry *)a)->local < ((const entry *)b)->local;
+}
+
+static int compare_names(const entry *a, const entry *b)
+{
+    const size_t least = a->name.length < b->name.length ? a->name.length : b->name.length;
+    const int order = least > 0 ? memcmp(a->name.at, b->name.at, least) : 0;
+    return order != 0 ? order
+                      : (a->name.length > b->name.length) - (a->name.length < b->name.length);
+}
+
+static bool by_name(const void *a, const void *b)
+{
+    return compare_names(a, b) < 0;
+}
+
+static takt_status check_entries(const archive *a, const void **order, size_t count)
+{
+    takt_sort_pointers(order, count, by_place);
+    for (size_t i = 1; i < count; i++) {
+        const entry *one = order[i - 1], *two = order[i];
+        const uint64_t end = (uint64_t)one->local + LOCAL_BYTES + one->name.length + one->packed;
+        if (end > two->local)
+            return fail(a, two->local, "two members of the archive overlap");
+    }
+    takt_sort_pointers(order, count, by_name);
+    for (size_t i = 1; i < count; i++)
+        if (compare_names(order[i - 1], order[i]) == 0)
+            return fail(a, ((const entry *)order[i])->local,
+                        "the archive has two members of the same name");
+    return TAKT_OK;
+}
+
+/* So that the work of reading all members is bounded by the file. */
+static takt_status check_directory(const archive *a, takt_cursor directory, size_t count)
+{
+    takt_arena arena;
+    takt_arena_init(&arena, a->ctx);
+    takt_status status = TAKT_OK;
+    /* An entry takes its bytes in the directory: more than that there cannot be. */
+    const size_t most = takt_cursor_left(&directory) / CENTRAL_BYTES;
+    const size_t kept = count < most ? count : most;
+    entry *entries = takt_arena_array(&arena, kept, sizeof *entries);
+    const void **order = takt_arena_array(&arena, kept, sizeof *order);
+    if (entries == NULL || order == NULL)
+        status = TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < kept && status == TAKT_OK; i++) {
+        status = next_entry(a, &directory, &entries[i]);
+        order[i] = &entries[i];
+    }
+    if (status == TAKT_OK)
+        status = kept == count ? check_entries(a, order, count)
+                               : fail(a, 0, "the archive's directory is damaged");
+    takt_arena_deinit(&arena);
+    return status;
+}
+
 /* Members are called NAME.npy. */
 static bool is_called(const entry *e, const char *member)
 {
@@ -155,6 +218,7 @@ static takt_status read_archive(const archive *a, const char *member, takt_tenso
     takt_cursor directory;
     size_t count = 0;
     TAKT_TRY(find_directory(a, &directory, &count));
+    TAKT_TRY(check_directory(a, directory, count));
     const takt_cursor first = directory;
     if (count != 1 && member == NULL)
         return fail_member(a, NULL, first, count);
@@ -175,6 +239,7 @@ takt_status takt_npz_each(takt_ctx *ctx, const char *name, takt_span bytes, takt
     takt_cursor directory;
     size_t count = 0;
     TAKT_TRY(find_directory(&a, &directory, &count));
+    TAKT_TRY(check_directory(&a, directory, count));
     for (size_t i = 0; i < count; i++) {
         entry e;
         takt_tensor_view view;

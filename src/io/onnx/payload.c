@@ -2,6 +2,7 @@
 #include "io/onnx/payload.h"
 
 #include "base/size.h"
+#include "ir/normal.h"
 
 enum { STRING = 8, FLOAT_DATA = 4, INT32_DATA = 5, STRING_DATA = 6, INT64_DATA = 7, RAW_DATA = 9 };
 enum { DOUBLE_DATA = 10, UINT64_DATA = 11, EXTERNAL = 1 };
@@ -88,18 +89,15 @@ static takt_status type_of(takt_ctx *ctx, const takt_pb_tensor *t, takt_type *ty
 
 /* ---- data ---- */
 
-static takt_status put_raw(const takt_source *source, const takt_field *f, takt_dtype dtype,
-                           uint8_t *to, size_t bytes)
+static takt_status put_raw(const takt_source *source, const takt_field *f, uint8_t *to,
+                           size_t bytes)
 {
     const takt_span raw = takt_wire_span(f);
     if (raw.length != bytes)
         return takt_wire_fail(source->ctx, f->at,
                               "raw_data has %zu bytes; its type and shape need %zu", raw.length,
                               bytes);
-    TAKT_TRY(takt_source_copy(source, (const uint8_t *)raw.at, to, bytes));
-    for (size_t i = 0; dtype == TAKT_BOOL && i < bytes; i++)
-        to[i] = to[i] != 0;
-    return TAKT_OK;
+    return takt_source_copy(source, (const uint8_t *)raw.at, to, bytes);
 }
 
 /* Number `index` in memory of `dtype`; below one byte an entry is a whole byte of the packing. */
@@ -107,8 +105,8 @@ static void put_number(takt_dtype dtype, uint64_t bits, uint8_t *to, size_t inde
 {
     const int width = takt_dtype_bits(dtype);
     const size_t bytes = width < 8 ? 1 : (size_t)width / 8;
-    if (dtype == TAKT_BOOL)
-        bits = bits != 0;
+    if (dtype == TAKT_BOOL && bits > 1)
+        bits = 2; /* whatever its low byte: it is refused */
     for (size_t i = 0; i < bytes; i++)
         to[index * bytes + i] = (uint8_t)(bits >> (8 * i));
 }
@@ -165,7 +163,7 @@ static takt_status put_data(const takt_source *source, const takt_pb_tensor *t, 
         seen = f.number;
         if (f.number == RAW_DATA) {
             TAKT_TRY(takt_wire_expect(ctx, &f, TAKT_WIRE_BYTES, "raw_data"));
-            TAKT_TRY(put_raw(source, &f, dtype, to, bytes));
+            TAKT_TRY(put_raw(source, &f, to, bytes));
             count = room;
         } else {
             TAKT_TRY(put_typed(ctx, &f, dtype, to, room, &count));
@@ -190,9 +188,11 @@ takt_status takt_onnx_tensor(const takt_source *source, const takt_pb_tensor *t,
                               (int)t->name.length, t->name.at, bytes, takt_cursor_left(&t->body));
     TAKT_TRY(takt_tensor_create(ctx, &type, out));
     uint8_t *to = takt_tensor_data(out);
-    const takt_status status = t->data_location == EXTERNAL
-                                   ? takt_onnx_external(source, t, to, bytes)
-                                   : put_data(source, t, type.dtype, to, bytes);
+    takt_status status = t->data_location == EXTERNAL ? takt_onnx_external(source, t, to, bytes)
+                                                      : put_data(source, t, type.dtype, to, bytes);
+    if (status == TAKT_OK && takt_normal_check(&type, to, bytes) < bytes)
+        status = takt_wire_fail(ctx, t->at, "tensor %.*s: a bool is neither 0 nor 1",
+                                (int)t->name.length, t->name.at);
     if (status != TAKT_OK)
         takt_tensor_release(out);
     return status;

@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "base/sort.h"
 #include "io/safetensors/safetensors.h"
+#include "ir/normal.h"
 
 enum { PREFIX = 8, HEADER_MAX = 100000000 };
 
@@ -207,6 +208,19 @@ static takt_status arrange(const reader *r, const takt_json *root, takt_arena *a
     return TAKT_OK;
 }
 
+/* In normal form; those that are not are refused here, so that no reader of the file sees them. */
+static takt_status check_values(const reader *r, const uint8_t *bytes,
+                                const takt_weight_list *weights)
+{
+    for (size_t i = 0; i < weights->count; i++) {
+        const takt_weight *w = &weights->at[i];
+        const size_t bad = takt_normal_check(&w->type, bytes + w->offset, w->bytes);
+        if (bad < w->bytes)
+            return refuse_at(r, w->offset + bad, w->name, "a bool is neither 0 nor 1");
+    }
+    return TAKT_OK;
+}
+
 takt_status takt_safetensors_read(takt_arena *arena, const char *file, const uint8_t *bytes,
                                   size_t length, takt_weight_list *weights)
 {
@@ -245,5 +259,6 @@ takt_status takt_safetensors_read(takt_arena *arena, const char *file, const uin
         else
             TAKT_TRY(read_entry(&r, e, &weights->at[weights->count++]));
     }
-    return arrange(&r, root, arena, weights);
+    TAKT_TRY(arrange(&r, root, arena, weights));
+    return check_values(&r, bytes, weights);
 }

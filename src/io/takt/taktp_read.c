@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "io/read.h"
 #include "io/takt/taktp.h"
+#include "ir/normal.h"
 #include "lang/parse.h"
 
 typedef struct reader {
@@ -184,6 +185,9 @@ static takt_status read_weight(reader *r, takt_cursor *c, size_t *end)
                   r->count);
         return hinted(ctx);
     }
+    if (takt_normal_check(&type, from, bytes) < bytes)
+        return takt_fail(ctx, TAKT_E_TAKTP, "%s: weight %zu: a bool is neither 0 nor 1",
+                         r->source->name, r->count);
     void *array = r->tensors;
     const takt_status grown =
         takt_mem_grow(ctx, &array, &r->capacity, r->count + 1, sizeof *r->tensors);
