@@ -7,14 +7,18 @@
 static takt_status run(takt_ctx *ctx, takt_session *session)
 {
     takt_status status = TAKT_OK;
-    for (size_t i = 0; i < takt_session_input_count(session) && status == TAKT_OK; i++)
-        status = takt_view_random(ctx, takt_session_input(session, i), 0, (uint32_t)i);
+    for (size_t i = 0; i < takt_session_input_count(session) && status == TAKT_OK; i++) {
+        const takt_tensor_view *input = takt_session_input(session, i);
+        if (input == NULL) /* no memory for it */
+            return takt_session_error(session)->status;
+        status = takt_view_random(ctx, input, 0, (uint32_t)i);
+    }
     return status == TAKT_OK ? takt_session_run(session) : status;
 }
 
 static void print_row(const takt_tensor_view *y)
 {
-    if (y->dtype == TAKT_F32 && y->rank > 0)
+    if (y != NULL && y->dtype == TAKT_F32 && y->rank > 0)
         for (int64_t i = 0; i < y->dims[y->rank - 1]; i++)
             printf("%g\n", ((const float *)y->data)[i]);
 }

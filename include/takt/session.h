@@ -89,7 +89,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_describe(const takt_session *ses
                                                          takt_format format, takt_sink_fn *sink,
                                                          void *user);
 /** Where the value is: the bound buffer, or the session's own memory, which may be written
- *  (inputs) before and read (outputs) after a run. NULL beyond the last. */
+ *  (inputs) before and read (outputs) after a run. NULL beyond the last, and when there is no
+ *  memory for it: takt_session_error then says so. */
 TAKT_API const takt_tensor_view *takt_session_input(takt_session *session, size_t index);
 TAKT_API const takt_tensor_view *takt_session_output(takt_session *session, size_t index);
 /** Random values for input `index`, as takt_view_random makes them, but integers that index a table

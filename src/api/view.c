@@ -11,6 +11,9 @@
 
 static takt_status check(takt_ctx *ctx, const takt_tensor_view *v, size_t *bytes)
 {
+    TAKT_NEED(NULL, ctx);
+    if (v == NULL)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "there is no view: it is NULL");
     if (v->device != 0)
         return takt_fail(ctx, TAKT_E_DEVICE, "a view lies in the memory of device %d",
                          (int)v->device);
@@ -100,6 +103,8 @@ struct takt_digest {
 
 takt_status takt_digest_create(takt_ctx *ctx, takt_digest **result)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, result);
     void *block;
     *result = NULL;
     TAKT_TRY(takt_mem_get(ctx, sizeof(takt_digest), "digest", &block));
@@ -113,6 +118,7 @@ takt_status takt_digest_create(takt_ctx *ctx, takt_digest **result)
 takt_status takt_digest_add(takt_digest *d, const takt_tensor_view *view)
 {
     size_t bytes;
+    TAKT_NEED(NULL, d);
     TAKT_TRY(check(d->ctx, view, &bytes));
     digest(&d->sha, view, bytes);
     return TAKT_OK;
@@ -121,8 +127,14 @@ takt_status takt_digest_add(takt_digest *d, const takt_tensor_view *view)
 void takt_digest_end(takt_digest *d, char text[TAKT_DIGEST_TEXT])
 {
     uint8_t result[TAKT_SHA256_BYTES];
+    if (d == NULL) {
+        if (text != NULL)
+            text[0] = '\0';
+        return;
+    }
     takt_sha256_end(&d->sha, result);
-    takt_sha256_text(result, text);
+    if (text != NULL)
+        takt_sha256_text(result, text);
     takt_mem_put(d->ctx, d, sizeof *d);
 }
 
@@ -131,6 +143,10 @@ takt_status takt_view_digest(takt_ctx *ctx, const takt_tensor_view *views, size_
 {
     takt_sha256 sha;
     uint8_t result[TAKT_SHA256_BYTES];
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, text);
+    if (count > 0)
+        TAKT_NEED(ctx, views);
     takt_sha256_init(&sha);
     for (size_t i = 0; i < count; i++) {
         size_t bytes;

@@ -64,9 +64,10 @@ static takt_status load(takt_ctx *ctx, const char *path, const char *member, boo
 {
     void *bytes;
     size_t length;
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, view);
     *view = (takt_tensor_view){.data = NULL};
-    if (path == NULL)
-        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_view_load: path is NULL");
+    TAKT_NEED(ctx, path);
     TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
     takt_status status;
     if (length >= 2 && memcmp(bytes, "PK", 2) == 0)
@@ -94,6 +95,8 @@ takt_status takt_view_load_ordered(takt_ctx *ctx, const char *path, const char *
 double takt_view_element(const takt_tensor_view *view, size_t index)
 {
     size_t count = 1;
+    if (view == NULL || view->rank < 0 || view->rank > TAKT_MAX_RANK)
+        return NAN;
     for (int d = 0; d < view->rank; d++)
         count *= (size_t)view->dims[d];
     if (view->data == NULL || index >= count || view->dtype >= TAKT_DTYPE_COUNT)

@@ -147,6 +147,8 @@ takt_status takt_view_print(takt_ctx *ctx, const takt_tensor_view *v, takt_forma
                             takt_sink_fn *sink, void *user)
 {
     size_t bytes, count = 1;
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, sink);
     if (!takt_npy_bytes(v, &bytes) || (v->data == NULL && bytes > 0))
         return takt_fail(ctx, TAKT_E_ARGUMENT, "only dense views with data can be printed");
     for (int d = 0; d < v->rank; d++)

@@ -52,6 +52,13 @@ int takt_error_ids(const int **ids);
             return takt_try_status_;                                                               \
     } while (0)
 
+/* For public functions: a pointer that must be there. `ctx` may be NULL. */
+#define TAKT_NEED(ctx, pointer)                                                                    \
+    do {                                                                                           \
+        if ((pointer) == NULL)                                                                     \
+            return takt_fail((ctx), TAKT_E_ARGUMENT, "%s: " #pointer " is NULL", __func__);        \
+    } while (0)
+
 void takt_log(takt_ctx *ctx, takt_log_level level, const char *format, ...) TAKT_PRINTF(3, 4);
 
 #endif

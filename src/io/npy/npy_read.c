@@ -13,8 +13,8 @@ bool takt_npy_bytes(const takt_tensor_view *v, size_t *bytes)
 {
     size_t count = 1, dense = 1, size;
     bool is_empty = false;
-    if (v->rank < 0 || v->rank > TAKT_MAX_RANK || (unsigned)v->dtype >= TAKT_DTYPE_COUNT ||
-        v->device != 0)
+    if (v == NULL || v->rank < 0 || v->rank > TAKT_MAX_RANK ||
+        (unsigned)v->dtype >= TAKT_DTYPE_COUNT || v->device != 0)
         return false;
     for (int d = v->rank - 1; d >= 0; d--) {
         if (!takt_size_from_i64(v->dims[d], &size))
@@ -33,6 +33,8 @@ bool takt_npy_bytes(const takt_tensor_view *v, size_t *bytes)
 takt_status takt_view_alloc(takt_ctx *ctx, takt_tensor_view *view)
 {
     size_t bytes;
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, view);
     view->data = NULL;
     if (!takt_npy_bytes(view, &bytes))
         return takt_fail(ctx, TAKT_E_OVERFLOW,
@@ -46,6 +48,8 @@ takt_status takt_view_alloc(takt_ctx *ctx, takt_tensor_view *view)
 void takt_view_free(takt_ctx *ctx, takt_tensor_view *view)
 {
     size_t bytes;
+    if (ctx == NULL || view == NULL)
+        return;
     memset(view->strides, 0, sizeof view->strides); /* in whatever order: as many elements */
     if (view->data != NULL && takt_npy_bytes(view, &bytes))
         takt_mem_put(ctx, view->data, bytes);
@@ -159,6 +163,8 @@ takt_status takt_npy_read_memory(takt_ctx *ctx, const char *name, takt_span byte
 takt_status takt_npy_load_memory(takt_ctx *ctx, const char *name, const void *bytes, size_t length,
                                  takt_tensor_view *view)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, view);
     *view = (takt_tensor_view){.data = NULL};
     if (bytes == NULL && length > 0)
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_npy_load_memory: bytes is NULL");
@@ -170,9 +176,10 @@ takt_status takt_npy_load(takt_ctx *ctx, const char *path, takt_tensor_view *vie
 {
     void *bytes;
     size_t length;
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, view);
     *view = (takt_tensor_view){.data = NULL};
-    if (path == NULL)
-        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_npy_load: path is NULL");
+    TAKT_NEED(ctx, path);
     TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
     const takt_status status = takt_npy_load_memory(ctx, path, bytes, length, view);
     takt_mem_put(ctx, bytes, length);

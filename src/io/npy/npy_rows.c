@@ -103,6 +103,10 @@ static takt_status read_header(takt_npy *n)
 
 takt_status takt_npy_open(takt_ctx *ctx, const char *path, takt_npy **npy, takt_tensor_view *view)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, npy);
+    *npy = NULL;
+    TAKT_NEED(ctx, view);
     *view = (takt_tensor_view){.data = NULL};
     TAKT_TRY(make(ctx, path, npy));
     takt_npy *n = *npy;
@@ -170,9 +174,12 @@ static takt_status read_fortran(takt_npy *n, int64_t first, int64_t count, unsig
 
 takt_status takt_npy_read_rows(takt_npy *n, int64_t first, int64_t count, void *to)
 {
+    TAKT_NEED(NULL, n);
     if (n->is_new)
         return takt_fail(n->ctx, TAKT_E_STATE, "%s is being written", n->path);
     TAKT_TRY(check_range(n, first, count));
+    if (to == NULL && count > 0)
+        return takt_fail(n->ctx, TAKT_E_ARGUMENT, "takt_npy_read_rows: to is NULL");
     const size_t bytes = (size_t)count * n->row_bytes;
     const takt_status status =
         n->is_fortran ? read_fortran(n, first, count, to)
@@ -206,6 +213,10 @@ static takt_status begin(takt_npy *n)
 takt_status takt_npy_create(takt_ctx *ctx, const char *path, const takt_tensor_view *view,
                             takt_npy **npy)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, npy);
+    *npy = NULL;
+    TAKT_NEED(ctx, view);
     TAKT_TRY(make(ctx, path, npy));
     (*npy)->is_new = true;
     (*npy)->view = *view;
@@ -219,9 +230,12 @@ takt_status takt_npy_create(takt_ctx *ctx, const char *path, const takt_tensor_v
 
 takt_status takt_npy_write_rows(takt_npy *n, const void *from, int64_t count)
 {
+    TAKT_NEED(NULL, n);
     if (!n->is_new)
         return takt_fail(n->ctx, TAKT_E_STATE, "%s is being read", n->path);
     TAKT_TRY(check_range(n, n->written, count));
+    if (from == NULL && count > 0)
+        return takt_fail(n->ctx, TAKT_E_ARGUMENT, "takt_npy_write_rows: from is NULL");
     const int error =
         n->ctx->files.write(n->ctx->files.user, n->file, from, (size_t)count * n->row_bytes);
     if (error != 0)
@@ -232,6 +246,7 @@ takt_status takt_npy_write_rows(takt_npy *n, const void *from, int64_t count)
 
 takt_status takt_npy_commit(takt_npy *n)
 {
+    TAKT_NEED(NULL, n);
     const int64_t rows = n->view.rank > 0 ? n->view.dims[0] : 1;
     if (!n->is_new || n->written != rows)
         return takt_fail(n->ctx, TAKT_E_STATE, "%s has %lld of its %lld rows", n->path,

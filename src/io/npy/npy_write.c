@@ -8,9 +8,9 @@ takt_status takt_npy_head(takt_ctx *ctx, const takt_tensor_view *v, takt_text *t
 {
     enum { ALIGN = 64, PREFIX = 10 };
     size_t bytes;
-    const char *descr = takt_npy_descr(v->dtype);
     if (!takt_npy_bytes(v, &bytes))
         return takt_fail(ctx, TAKT_E_ARGUMENT, "only dense tensors can be written as .npy");
+    const char *descr = takt_npy_descr(v->dtype);
     if (descr == NULL) {
         takt_fail(ctx, TAKT_E_DTYPE, "%s has no .npy form", takt_dtype_name(v->dtype));
         return takt_fail_hint(ctx, "let the model return cast(x, dtype=f32)");
@@ -59,8 +59,9 @@ static takt_status whole(takt_ctx *ctx, const takt_tensor_view *view, takt_text 
 takt_status takt_npy_save(takt_ctx *ctx, const char *path, const takt_tensor_view *view)
 {
     takt_text text;
-    if (path == NULL)
-        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_npy_save: path is NULL");
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, path);
+    TAKT_NEED(ctx, view);
     takt_status status = whole(ctx, view, &text);
     if (status == TAKT_OK)
         status = takt_write_text(ctx, path, &text);
@@ -72,6 +73,9 @@ takt_status takt_npy_write(takt_ctx *ctx, const takt_tensor_view *view, takt_sin
                            void *user)
 {
     takt_text text;
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, view);
+    TAKT_NEED(ctx, sink);
     takt_status status = whole(ctx, view, &text);
     if (status == TAKT_OK && sink(user, takt_text_get(&text), text.length) != 0)
         status =

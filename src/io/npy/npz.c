@@ -259,9 +259,10 @@ takt_status takt_npz_load(takt_ctx *ctx, const char *path, const char *member,
 {
     void *bytes;
     size_t length;
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, view);
     *view = (takt_tensor_view){.data = NULL};
-    if (path == NULL)
-        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_npz_load: path is NULL");
+    TAKT_NEED(ctx, path);
     TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
     const archive a = {.ctx = ctx, .name = path, .bytes = bytes, .length = length};
     const takt_status status = read_archive(&a, member, view);
@@ -352,8 +353,16 @@ takt_status takt_npz_save(takt_ctx *ctx, const char *path, const char *const *na
 {
     takt_text text;
     void *block;
-    if (path == NULL || count > UINT16_MAX)
-        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_npz_save: no path, or more than 65535 arrays");
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, path);
+    if (count > UINT16_MAX)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_npz_save: more than 65535 arrays");
+    if (count > 0) {
+        TAKT_NEED(ctx, names);
+        TAKT_NEED(ctx, views);
+    }
+    for (size_t i = 0; i < count; i++)
+        TAKT_NEED(ctx, names[i]);
     TAKT_TRY(takt_mem_zero(ctx, count, sizeof(entry), "archive", &block));
     entry *entries = block;
     takt_status status = TAKT_OK;
