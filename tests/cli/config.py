@@ -1,7 +1,9 @@
 """config.py - a flag counts before the environment, and that before the file of --config."""
 import json
+import os
+import subprocess
 
-from _cli import CNN, MLP, expect, fails, finish, parsed, succeeds, write
+from _cli import CNN, MLP, expect, fails, finish, parsed, path, succeeds, takt, write
 
 
 def config(**settings):
@@ -60,6 +62,38 @@ fails(2, "run", MLP, "--config", write("c.json", "[1]"), says=["no JSON object"]
 fails(2, "run", MLP, "--config", write("c.json", "{"), says=["error[TAKT3101]"])
 fails(2, "run", MLP, "--config", "missing.json", says=["error[TAKT3001]", "missing.json"])
 fails(2, "run", MLP, env={"TAKT_THREADS": "x"}, says=["TAKT_THREADS wants a number from 1"])
+
+# A settings file cannot name code: a library's constructor would run before anything is checked.
+EVIL = path("evil.so")
+if os.path.exists(EVIL):
+    os.remove(EVIL)
+MARK = path("evil.mark")
+source = write("evil.c", """#include <stdio.h>
+__attribute__((constructor)) static void run(void) {
+    FILE *f = fopen("%s", "w");
+    if (f != NULL)
+        fclose(f);
+}
+""" % MARK)
+is_built = subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", EVIL, source],
+                          capture_output=True, check=False).returncode == 0
+blas = ["run", MLP, "--backend", "blas"]
+for given in (EVIL, "./evil.so", "..\\evil.dll", "evil.so"):
+    fails(2, *blas, "--config", config(blas=given), says=['"blas" in', "names code", "--blas"])
+    fails(2, "run", MLP, "--config", config(backend="blas", blas=given), says=["names code"])
+    fails(2, *blas, env={"TAKT_CONFIG": config(blas=given)}, says=["names code"])
+    fails(2, "version", "--config", config(blas=given), says=["names code"])  # whatever the verb
+expect(not os.path.exists(MARK), "a library that a settings file named was loaded")
+for key in ("bin-a", "bin-b", "bin_a"):
+    file = write("c.json", json.dumps({key: "/bin/true"}))
+    fails(2, "benchmark", "compare", MLP, "--config", file, says=["names code"])
+for words in (["--blas", EVIL], []):  # it is no CBLAS, but it was asked for
+    if os.path.exists(MARK):
+        os.remove(MARK)
+    takt(*blas, *words, env={} if words else {"TAKT_BLAS": EVIL})
+    expect(not is_built or os.path.exists(MARK), f"{words or 'the environment'} may name a library")
+run = takt(*blas, "--config", config(blas="openblas"))
+expect("names code" not in run.stderr, "a word for a library is no path")
 
 # Aliases and forms.
 expect(succeeds("summary", "-m", CNN) == succeeds("summary", CNN), "-m")

@@ -203,6 +203,23 @@ static const char *hyphened(const char *key, char to[static 64])
     return to;
 }
 
+/* Settings travel beside models, so they cannot say which code runs: a library by its path, or a
+ * program. Words that stand for libraries of the system are no paths. */
+static bool names_code(tool_flag_id id, const char *value)
+{
+    return id == TAKT_F_BIN_A || id == TAKT_F_BIN_B ||
+           (id == TAKT_F_BLAS && strpbrk(value, "/\\.") != NULL);
+}
+
+static takt_status refuse_code(const takt_tool *t, const char *key, const char *where)
+{
+    char hint[160], name[48];
+    mirror(key, name);
+    snprintf(hint, sizeof hint, "give it with --%s, or by %s in the environment", key, name);
+    tool_usage_error(t, 1003, hint, "%s names code, which a settings file cannot do", where);
+    return TAKT_ERR_CANCELLED;
+}
+
 /* A file may serve several verbs: a flag of another verb is no mistake, an unknown one is. */
 static takt_status take_setting(void *user, const char *given, const char *value)
 {
@@ -216,9 +233,11 @@ static takt_status take_setting(void *user, const char *given, const char *value
         if (strcmp(key, names[id]) != 0)
             continue;
         is_known = true;
+        snprintf(where, sizeof where, "\"%s\" in %s", key, tool_text_of(t, TAKT_F_CONFIG));
+        if (names_code((tool_flag_id)id, value))
+            return refuse_code(t, key, where);
         if (id == TAKT_F_CONFIG || id == TAKT_F_HELP || !tool_verb_takes(t->verb, (tool_flag_id)id))
             continue; /* verbs may have flags of one name and different kinds */
-        snprintf(where, sizeof where, "\"%s\" in %s", key, tool_text_of(t, TAKT_F_CONFIG));
         return tool_value_check(t, (tool_flag_id)id, value, where) &&
                        tool_value_add(t, (tool_flag_id)id, TAKT_FROM_CONFIG, value)
                    ? TAKT_OK
