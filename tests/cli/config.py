@@ -64,10 +64,10 @@ fails(2, "run", MLP, "--config", "missing.json", says=["error[TAKT3001]", "missi
 fails(2, "run", MLP, env={"TAKT_THREADS": "x"}, says=["TAKT_THREADS wants a number from 1"])
 
 # A settings file cannot name code: a library's constructor would run before anything is checked.
-EVIL = path("evil.so")
-if os.path.exists(EVIL):
-    os.remove(EVIL)
-MARK = path("evil.mark")
+EVIL, MARK = path("evil.so"), path("evil.mark")
+for left in (EVIL, MARK):
+    if os.path.exists(left):
+        os.remove(left)
 source = write("evil.c", """#include <stdio.h>
 __attribute__((constructor)) static void run(void) {
     FILE *f = fopen("%s", "w");

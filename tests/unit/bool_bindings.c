@@ -1,5 +1,5 @@
 /* bool_bindings.c - buffers whose bytes are no bools are refused wherever a caller can hand one in:
- * dense, strided, copied, the session's own memory, static inputs, batches, eager calls. */
+ * dense, strided, copied, the session's own memory, static inputs, batches, states. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -92,6 +92,29 @@ static void others(const takt_model *m)
     EXPECT(takt_run_many(m, &many, views, 4) != TAKT_OK);
 }
 
+static void states(void)
+{
+    static const char source[] = "model m(x: bool[4]) {\n  state s: bool[4] = 0\n"
+                                 "  next s = op.xor(s, x)\n  return op.and(s, x)\n}\n";
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    uint8_t bytes[4] = {1, 0, 1, 1};
+    const takt_tensor_view v = {.dtype = TAKT_BOOL, .rank = 1, .dims = {4}, .data = bytes};
+    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", source, strlen(source), NULL, &m)) &&
+        EXPECT_OK(ctx, takt_plan_create(m, NULL, &plan)) &&
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
+        EXPECT(takt_session_state_put(s, "s", &v) == TAKT_OK);
+        bytes[2] = 2;
+        EXPECT(takt_session_state_put(s, "s", &v) != TAKT_OK);
+        EXPECT(strstr(takt_session_error(s)->message, "element 2 is 2") != NULL, "%s",
+               takt_session_error(s)->message);
+    }
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+}
+
 static void all(void)
 {
     takt_model *m = NULL;
@@ -100,6 +123,7 @@ static void all(void)
         bindings(m, "cpu");
         bindings(m, "ref");
         others(m);
+        states();
     }
     takt_model_destroy(m);
     takt_ctx_destroy(ctx);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/near.h"
 #include "io/weights/weights.h"
+#include "ir/normal.h"
 
 static size_t count_of(const takt_session *s)
 {
@@ -126,6 +127,11 @@ takt_status takt_session_state_put(takt_session *s, const char *name, const takt
     if (view->data == NULL && takt_tensor_bytes(&s->state[i]) > 0)
         return takt_error_set(&s->error, TAKT_E_ARGUMENT, "state %s: the view has no data", name);
     TAKT_TRY(check_view(s, i, view));
+    const size_t bytes = takt_tensor_bytes(&s->state[i]);
+    const size_t bad = bytes > 0 ? takt_normal_check(&s->state[i].type, view->data, bytes) : 0;
+    if (bad < bytes)
+        return takt_error_set(&s->error, TAKT_E_BINDING, "state %s: " TAKT_NORMAL_BOOL, name, bad,
+                              ((const uint8_t *)view->data)[bad]);
     if (takt_tensor_bytes(&s->state[i]) > 0)
         memcpy(takt_tensor_data(&s->state[i]), view->data, takt_tensor_bytes(&s->state[i]));
     return TAKT_OK;
