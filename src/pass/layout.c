@@ -130,7 +130,7 @@ static bool window(takt_layout *l, takt_id id, const takt_node *n)
         return false;
     takt_attr attrs[TAKT_MAX_ATTRS];
     takt_dim dims[TAKT_MAX_RANK];
-    takt_id in[TAKT_INTEGER_INPUTS];
+    takt_id in[TAKT_INTEGER_ALL];
     takt_node_attrs(n, attrs);
     attrs[at] = takt_attr_i64(TAKT_NHWC);
     for (int d = 0; shape >= 0 && d < rank; d++)

@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-enum { X, W, Y, BIAS, SCALE, AT, DOT, SUM, WANT };
+enum { X, W, Y, BIAS, SCALE, AT, DOT, SUM, FIXED, WANT };
 
 check_fn check_depthwise_i8;
 
@@ -81,9 +81,16 @@ static void one(takt_check *c, const takt_kernel *reference, takt_depthwise_i8 d
     if (bits & 64)
         memset(x, bits & 16 ? 255 : 128, PLACES * n);
     point(c, &d, x, PLACES, at);
+    int32_t *fixed = check_place(c, FIXED, 2 * n * sizeof *fixed, where);
+    for (size_t i = 0; i < n; i++) {
+        fixed[i] = (int32_t)(check_below(c, 1 << 30) + (1u << 30));
+        fixed[n + i] = 1 - (int32_t)check_below(c, 14);
+    }
     const takt_requant q = {.to = (takt_requant_to)(bits & 3),
                             .bias = bits & 4 ? bias : NULL,
-                            .scale = scale,
+                            .scale = bits & 256 ? NULL : scale,
+                            .multiplier = bits & 256 ? fixed : NULL,
+                            .shift = bits & 256 ? fixed + n : NULL,
                             .scale_per_column = (bits & 8) != 0,
                             .zero = bits & 32 ? 0 : 3,
                             .lo = bits & 8                        ? 2
@@ -151,6 +158,10 @@ void check_depthwise_i8(takt_check *c, const takt_kernel *reference)
     for (unsigned bits = 0; bits < 256; bits++) {
         one(c, reference, (takt_depthwise_i8){.positions = 3, .taps = 9, .channels = 37}, bits);
         one(c, reference, (takt_depthwise_i8){.positions = 2, .taps = 3, .channels = 7}, bits);
+        const unsigned to = bits & 3;
+        if (to == TAKT_REQUANT_S8 || to == TAKT_REQUANT_U8)
+            one(c, reference, (takt_depthwise_i8){.positions = 4, .taps = 9, .channels = 37},
+                bits + 256);
     }
     bench(c, 24);
     bench(c, 116);

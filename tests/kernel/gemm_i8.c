@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-enum { A, B, C, PLAIN, SUMS, SCRATCH, WANT, B_SCALAR, IMAGE };
+enum { A, B, C, PLAIN, SUMS, SCRATCH, WANT, B_SCALAR, IMAGE, WIDE };
 
 typedef struct shape {
     size_t m, n, k;
@@ -18,6 +18,8 @@ typedef struct shape {
 typedef struct columns {
     int32_t *sum, *zero, *bias;
     float *scale;
+    int32_t *multiplier, *shift;
+    double *wide;
 } columns;
 
 static size_t ceil_div(size_t a, size_t b)
@@ -27,12 +29,16 @@ static size_t ceil_div(size_t a, size_t b)
 
 static columns make_columns(takt_check *c, size_t n)
 {
-    int32_t *p = check_place(c, SUMS, 4 * n * sizeof *p, CHECK_AT_END);
-    columns o = {p, p + n, p + 2 * n, (float *)(void *)(p + 3 * n)};
+    int32_t *p = check_place(c, SUMS, 6 * n * sizeof *p, CHECK_AT_END);
+    columns o = {p, p + n, p + 2 * n, (float *)(void *)(p + 5 * n), p + 3 * n, p + 4 * n, NULL};
+    o.wide = check_place(c, WIDE, n * sizeof *o.wide, CHECK_AT_END);
     for (size_t j = 0; j < n; j++) {
         o.zero[j] = (int32_t)check_below(c, 9) - 4;
         o.bias[j] = (int32_t)check_below(c, 40000) - 20000;
         o.scale[j] = (float)check_below(c, 1000) * 1e-6f;
+        o.multiplier[j] = (int32_t)(check_below(c, 1 << 30) + (1u << 30));
+        o.shift[j] = 1 - (int32_t)check_below(c, 16);
+        o.wide[j] = j % 3 == 0 ? 0.5 : (double)check_below(c, 1000) * 1e-6;
     }
     if (n >
         3) { /* scales that saturate, and one that makes NaN of a sum of 0 and infinities else */
@@ -60,14 +66,17 @@ static const int8_t *packed(takt_check *c, int slot, shape s, const int8_t *b, s
     return to;
 }
 
-/* `bits`: target type, bias, scale per column, unsigned A, zero point of A, of B, extreme values.
- */
+/* `bits`: target type, bias, scale per column, unsigned A, zero point of A, of B, extreme values,
+ * fixed point, wide scales. */
 static takt_requant choose_requant(const columns *o, unsigned bits, const takt_epilogue_f32 *e)
 {
     const takt_requant_to to = (takt_requant_to)(bits & 3);
     return (takt_requant){.to = to,
                           .bias = bits & 4 ? o->bias : NULL,
-                          .scale = o->scale,
+                          .scale = bits & 768 ? NULL : o->scale,
+                          .wide = bits & 512 ? o->wide : NULL,
+                          .multiplier = bits & 256 ? o->multiplier : NULL,
+                          .shift = bits & 256 ? o->shift : NULL,
                           .scale_per_column = (bits & 8) != 0,
                           .zero = 3,
                           .lo = bits & 8                ? 2
@@ -267,6 +276,13 @@ void check_gemm_i8(takt_check *c, const takt_kernel *reference)
     for (unsigned bits = 0; bits < 256; bits++) {
         one(c, reference, (shape){13, 21, 77}, bits, CHECK_AT_END);
         one(c, reference, (shape){1, 70, 77}, bits, CHECK_AT_START);
+        if ((bits & 3) != TAKT_REQUANT_S8 && (bits & 3) != TAKT_REQUANT_U8)
+            continue;
+        one(c, reference, (shape){13, 21, 77}, bits + 256, CHECK_AT_START);
+        one(c, reference, (shape){1, 70, 77}, bits + 256, CHECK_AT_END);
+        one(c, reference, (shape){40, 67, 30}, bits + 256, CHECK_AT_END);
+        one(c, reference, (shape){13, 21, 77}, bits + 512, CHECK_AT_START);
+        one(c, reference, (shape){1, 70, 77}, bits + 512, CHECK_AT_END);
     }
     one(c, reference, (shape){7, 5, 70000}, 3, CHECK_AT_END);
     one(c, reference, (shape){200, 16, 500}, 20, CHECK_AT_END);

@@ -61,14 +61,15 @@ static takt_status add_weights(takt_planner *p, takt_integer *f, takt_id node)
 
 /* ---- what follows ---- */
 
-/* The byte that `n` does not go below; false: it is no such bound. */
-static bool low_of(const takt_graph *g, const takt_node *n, int32_t *low)
+/* The constant byte that `n` bounds the other operand by; false: it is no such bound. */
+static bool bound_of(const takt_graph *g, const takt_node *n, int32_t *bound)
 {
-    for (uint32_t k = 0; n->op == &takt_op_max && k < 2; k++) {
+    const bool bounds = n->op == &takt_op_max || n->op == &takt_op_min;
+    for (uint32_t k = 0; bounds && k < 2; k++) {
         const takt_node *c = &g->nodes[n->in[k]];
         if (c->op == &takt_op_constant && c->type->rank == 0) {
             const void *data = takt_tensor_data(c->attr[0].tensor);
-            *low = (int32_t)takt_dtype_get_i(c->type->dtype, data, 0);
+            *bound = (int32_t)takt_dtype_get_i(c->type->dtype, data, 0);
             return true;
         }
     }
@@ -78,20 +79,36 @@ static bool low_of(const takt_graph *g, const takt_node *n, int32_t *low)
 const char *takt_integer_absorbs(const takt_graph *g, takt_id anchor, takt_id node)
 {
     const takt_dtype dtype = takt_type_of(g, anchor)->dtype;
-    int32_t low;
-    if ((dtype != TAKT_I8 && dtype != TAKT_U8) || !low_of(g, &g->nodes[node], &low))
-        return "only a lower bound of bytes is kept inside the step";
+    int32_t bound;
+    if ((dtype != TAKT_I8 && dtype != TAKT_U8) || !bound_of(g, &g->nodes[node], &bound))
+        return "only bounds of bytes are kept inside the step";
     return NULL;
 }
 
-/* The greatest of the bounds that the group has. */
-static int32_t lowest(const takt_planner *p)
+static int32_t higher(int32_t a, int32_t b)
 {
-    int32_t most = INT32_MIN, low;
-    for (size_t i = 1; i < p->group->count; i++)
-        if (low_of(p->graph, &p->graph->nodes[p->group->nodes[i]], &low) && low > most)
-            most = low;
-    return most;
+    return a > b ? a : b;
+}
+
+static int32_t lower(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What the type and the bounds of the group, one after the other, leave. */
+static void set_range(const takt_planner *p, takt_integer *f)
+{
+    int32_t bound;
+    f->low = f->to == TAKT_REQUANT_U8 ? 0 : -128;
+    f->high = f->to == TAKT_REQUANT_U8 ? 255 : 127;
+    for (size_t i = 1; i < p->group->count; i++) {
+        const takt_node *n = &p->graph->nodes[p->group->nodes[i]];
+        if (!bound_of(p->graph, n, &bound))
+            continue;
+        const bool is_low = n->op == &takt_op_max;
+        f->low = is_low ? higher(f->low, bound) : lower(f->low, bound);
+        f->high = is_low ? higher(f->high, bound) : lower(f->high, bound);
+    }
 }
 
 takt_status takt_integer_compile(takt_planner *p, takt_integer *f, bool use_panels)
@@ -110,8 +127,10 @@ takt_status takt_integer_compile(takt_planner *p, takt_integer *f, bool use_pane
             : n->type->dtype == TAKT_F32 ? TAKT_REQUANT_F32
             : n->type->dtype == TAKT_I8  ? TAKT_REQUANT_S8
                                          : TAKT_REQUANT_U8;
+    f->is_wide = n->in_count > TAKT_INTEGER_SCALE && n->in[TAKT_INTEGER_SCALE] != TAKT_NONE &&
+                 takt_type_of(p->graph, n->in[TAKT_INTEGER_SCALE])->dtype == TAKT_F64;
     f->result_bytes = (size_t)takt_dtype_bits(n->type->dtype) / 8;
-    for (size_t k = 0; k < TAKT_INTEGER_INPUTS; k++) {
+    for (size_t k = 0; k < TAKT_INTEGER_ALL; k++) {
         f->in[k] = SIZE_MAX;
         if (k >= n->in_count || n->in[k] == TAKT_NONE)
             continue;
@@ -120,7 +139,7 @@ takt_status takt_integer_compile(takt_planner *p, takt_integer *f, bool use_pane
         else if (k != TAKT_INTEGER_B)
             TAKT_TRY(takt_planner_input(p, n->in[k], &f->in[k]));
     }
-    f->low = lowest(p);
+    set_range(p, f);
     return takt_planner_output(p, p->group->nodes[p->group->count - 1], &index);
 }
 
@@ -165,22 +184,36 @@ void takt_integer_b_zeros(const takt_integer *f, const takt_step *s, const takt_
         to[j] = p == NULL ? 0 : byte_at(p, is_one ? 0 : column + j, f->b_unsigned);
 }
 
+/* A scale, a wide one, or a multiplier and a shift. */
+static void set_scale(const takt_integer *f, const takt_step *s, const takt_task *t, size_t column,
+                      takt_requant *q)
+{
+    bool is_one;
+    const int32_t *shift = parameter(f, s, t, TAKT_INTEGER_SHIFT, &is_one);
+    const void *scale = parameter(f, s, t, TAKT_INTEGER_SCALE, &is_one);
+    const size_t from = is_one ? 0 : column;
+    q->scale_per_column = !is_one;
+    if (f->is_wide) {
+        q->wide = (const double *)scale + from;
+        return;
+    }
+    if (shift == NULL) {
+        q->scale = scale == NULL ? NULL : (const float *)scale + from;
+        return;
+    }
+    q->multiplier = (const int32_t *)scale + from;
+    q->shift = shift + from;
+}
+
 takt_requant takt_integer_requant_of(const takt_integer *f, const takt_step *s, const takt_task *t,
                                      size_t column)
 {
     bool is_one;
-    takt_requant q = {.to = f->to, .lo = -128, .hi = 127};
+    takt_requant q = {.to = f->to, .lo = f->low, .hi = f->high};
     const int32_t *bias = parameter(f, s, t, TAKT_INTEGER_BIAS, &is_one);
     q.bias = bias == NULL ? NULL : bias + column;
-    const float *scale = parameter(f, s, t, TAKT_INTEGER_SCALE, &is_one);
-    q.scale_per_column = !is_one;
-    q.scale = scale == NULL || is_one ? scale : scale + column;
+    set_scale(f, s, t, column, &q);
     const void *zero = parameter(f, s, t, TAKT_INTEGER_ZERO, &is_one);
-    if (f->to == TAKT_REQUANT_U8) {
-        q.lo = 0;
-        q.hi = 255;
-    }
-    q.lo = f->low > q.lo ? f->low : q.lo;
     q.zero = zero == NULL ? 0 : byte_at(zero, 0, f->to == TAKT_REQUANT_U8);
     return q;
 }

@@ -10,22 +10,23 @@
 typedef struct takt_integer {
     takt_gemm_i8_fn *run;
     const takt_gemm_i8_info *info;
-    size_t n, k, groups;            /* columns and inner size of one group */
-    size_t row, col;                /* bytes between rows (k) and columns of B */
-    size_t in[TAKT_INTEGER_INPUTS]; /* into step->in; SIZE_MAX: absent */
+    size_t n, k, groups;         /* columns and inner size of one group */
+    size_t row, col;             /* bytes between rows (k) and columns of B */
+    size_t in[TAKT_INTEGER_ALL]; /* into step->in; SIZE_MAX: absent */
     bool is_packed, a_unsigned, b_unsigned;
+    bool is_wide;                     /* the scale is f64 */
     size_t packed_at;                 /* offset in shared scratch, if not packed already */
     size_t panels_bytes, group_bytes; /* of a group: panels alone, and with their sums */
     takt_requant_to to;
     size_t result_bytes; /* of one element */
-    int32_t low;         /* results of bytes are at least this */
+    int32_t low, high;   /* results of bytes lie between these */
 } takt_integer;
 
 /* A convolution of bytes, channels last, with one of them in and out of each group. */
 bool takt_integer_is_depthwise(const takt_graph *g, const takt_node *n);
 
-/* A lower bound of bytes, which a relu before they were quantised has become: NULL if `node` is one
- * and may follow the integer op `anchor` inside its step. */
+/* A bound of bytes, which a relu before they were quantised has become: NULL if `node` is one and
+ * may follow the integer op `anchor` inside its step. */
 const char *takt_integer_absorbs(const takt_graph *g, takt_id anchor, takt_id node);
 /* n, k, groups, row and col are set. Adds the inputs and the result to the step; `use_panels`:
  * weights are packed for the product kernels; else the caller adds them. */

@@ -32,7 +32,7 @@ static constants constants_of(const block *o)
     for (size_t j = 0; j < o->cols; j++) {
         const uint32_t bias = q->bias ? (uint32_t)q->bias[o->col + j] : 0;
         f.base[j] = bias - (o->shift ? o->shift * (uint32_t)g->b_sum[o->col + j] : 0);
-        if (q->to != TAKT_REQUANT_I32)
+        if (q->to != TAKT_REQUANT_I32 && q->multiplier == NULL && q->wide == NULL)
             f.scale[j] = q->scale[q->scale_per_column ? o->col + j : 0];
     }
     return f;
@@ -46,6 +46,13 @@ INLINE void put(const block *o, const constants *f, __m512i x, size_t row, size_
     const size_t at = row * o->g->ldc + o->col + j;
     if (q->to == TAKT_REQUANT_I32) {
         _mm512_mask_storeu_epi32((int32_t *)o->g->c + at, there, x);
+        return;
+    }
+    if ((q->multiplier != NULL || q->wide != NULL) && q->to != TAKT_REQUANT_F32) {
+        uint32_t sums[16];
+        _mm512_storeu_si512(sums, x);
+        (void)narrow_otherwise(q, sums, o->col + j, least(o->cols - j, 16),
+                               (uint8_t *)o->g->c + at);
         return;
     }
     const __m512 y = _mm512_mul_ps(_mm512_cvtepi32_ps(x), _mm512_loadu_ps(f->scale + j));

@@ -18,8 +18,11 @@ typedef struct finish_16 {
     bool is_unsigned;
 } finish_16;
 
+/* Bytes by a scale; those in other ways are left to requant.h. */
 FINISH_INLINE bool finish_is_bytes(const takt_requant *q)
 {
+    if (q->multiplier != NULL || q->wide != NULL)
+        return false;
     return q->to == TAKT_REQUANT_S8 || q->to == TAKT_REQUANT_U8;
 }
 

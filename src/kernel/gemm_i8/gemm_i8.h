@@ -10,9 +10,13 @@
  *              I32  C = acc
  *              S8, U8  x = (f32)acc * scale; r = x rounded half to even, 0 if x is NaN;
  *                      C = r + zero, saturated to [lo, hi]
+ *                      with a multiplier and a shift instead of a scale: r = takt_fixed_scale of
+ *                      acc and both (fixed.h); C as above
+ *                      with a wide scale: r = (f64)acc * wide, rounded half away from zero
  *              F32  C = epilogue((f32)acc * scale)
  *   bits       every variant equals scalar
- *   reads      exactly A, the panels of B, b_sum[n], and bias, scale, b_zero where given
+ *   reads      exactly A, the panels of B, b_sum[n], and bias, scale or what stands in its place,
+ *              and b_zero where given
  *   aliasing   C overlaps no other operand
  */
 #ifndef TAKT_KERNEL_GEMM_I8_H
@@ -36,7 +40,10 @@ typedef struct takt_requant {
     takt_requant_to to;
     const int32_t *bias; /* one per column, or NULL */
     const float *scale;  /* unused for I32 */
-    bool scale_per_column;
+    /* For S8 and U8: fixed point instead of `scale`; or both NULL. */
+    const int32_t *multiplier, *shift;
+    const double *wide;                /* for S8 and U8: finite, in place of `scale`; or NULL */
+    bool scale_per_column;             /* or what stands in its place */
     int32_t zero, lo, hi;              /* for S8 and U8; lo and hi inside the type */
     const takt_epilogue_f32 *epilogue; /* for F32; or NULL */
 } takt_requant;

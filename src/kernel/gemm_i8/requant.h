@@ -10,6 +10,7 @@ typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
 
 #include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_i8/fixed.h"
 
 /* x[n] += zero points and bias. `shift` is a_zero, less what the kernel added to A; row_sum the sum
  * of A's row less k * a_zero, needed only with b_zero. */
@@ -53,6 +54,50 @@ static inline __attribute__((always_inline)) void narrow(const takt_requant *q, 
     }
 }
 
+/* The same of sums in fixed point; `each`: 1 if columns have their own multipliers, else 0. */
+static inline __attribute__((always_inline)) void narrow_fixed(const takt_requant *q,
+                                                               const uint32_t *x, size_t col,
+                                                               const size_t n, uint8_t *restrict c,
+                                                               const size_t each)
+{
+    const int32_t zero = q->zero, lo = q->lo - zero, hi = q->hi - zero;
+    const int32_t *m = q->multiplier + each * col, *s = q->shift + each * col;
+    for (size_t j = 0; j < n; j++) {
+        const int32_t r = takt_fixed_scale(x[j], m[each * j], s[each * j]);
+        const int32_t kept = r < lo ? lo : r > hi ? hi : r;
+        c[j] = (uint8_t)(kept + zero);
+    }
+}
+
+/* By a double: what is left of the whole part is exact, so only halves go away from zero. */
+static inline __attribute__((always_inline)) void narrow_wide(const takt_requant *q,
+                                                              const uint32_t *x, size_t col,
+                                                              const size_t n, uint8_t *restrict c)
+{
+    const int32_t zero = q->zero;
+    const double lo = (double)(q->lo - zero), hi = (double)(q->hi - zero);
+    for (size_t j = 0; j < n; j++) {
+        const double y = (double)(int32_t)x[j] * q->wide[q->scale_per_column ? col + j : 0];
+        const double kept = y < lo ? lo : y > hi ? hi : y == y ? y : -zero; /* NaN: 0 */
+        const int32_t whole = (int32_t)kept;
+        const double rest = kept - (double)whole;
+        c[j] = (uint8_t)(whole + (rest >= 0.5) - (rest <= -0.5) + zero);
+    }
+}
+
+/* Bytes in one of the two ways that `scale` is not for; false: by the scale. */
+static inline __attribute__((always_inline)) bool
+narrow_otherwise(const takt_requant *q, const uint32_t *x, size_t col, const size_t n, uint8_t *c)
+{
+    if (q->wide != NULL)
+        narrow_wide(q, x, col, n, c);
+    else if (q->multiplier != NULL && q->scale_per_column)
+        narrow_fixed(q, x, col, n, c, 1);
+    else if (q->multiplier != NULL)
+        narrow_fixed(q, x, col, n, c, 0);
+    return q->wide != NULL || q->multiplier != NULL;
+}
+
 enum { REQUANT_COLS = 32 };
 
 #define REQUANT_INLINE static inline __attribute__((always_inline))
@@ -67,6 +112,8 @@ REQUANT_INLINE void requant_cols(const takt_gemm_i8 *g, uint32_t *x, size_t row,
         memcpy((int32_t *)g->c + at, x, n * sizeof *x);
         return;
     }
+    if (q->to != TAKT_REQUANT_F32 && narrow_otherwise(q, x, col, n, (uint8_t *)g->c + at))
+        return;
     scaled(q, x, col, n, y);
     if (q->to != TAKT_REQUANT_F32) {
         narrow(q, y, n, (uint8_t *)g->c + at);

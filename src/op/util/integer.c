@@ -14,11 +14,28 @@ static takt_status parameter(takt_infer *in, size_t index, takt_dtype dtype, tak
     return type->rank == 0 ? TAKT_OK : takt_infer_vector(in, index, columns);
 }
 
+/* Fixed point: a multiplier in place of the scale, and a shift of its shape. */
+static takt_status fixed(takt_infer *in, takt_dim columns)
+{
+    if (!takt_infer_has(in, TAKT_INTEGER_SCALE) || !takt_infer_has(in, TAKT_INTEGER_ZERO))
+        return takt_infer_fail(in, TAKT_E_ATTR, "shift without scale and zero");
+    TAKT_TRY(parameter(in, TAKT_INTEGER_SCALE, TAKT_I32, columns));
+    TAKT_TRY(parameter(in, TAKT_INTEGER_SHIFT, TAKT_I32, columns));
+    return takt_infer_same_shape(in, TAKT_INTEGER_SCALE, TAKT_INTEGER_SHIFT);
+}
+
 static takt_status result(takt_infer *in, takt_dim columns)
 {
     const bool scales = takt_infer_has(in, TAKT_INTEGER_SCALE);
+    const bool is_wide = scales && in->type[TAKT_INTEGER_SCALE]->dtype == TAKT_F64;
     in->out[0].dtype = scales ? TAKT_F32 : TAKT_I32;
-    if (scales)
+    if (takt_infer_has(in, TAKT_INTEGER_SHIFT))
+        TAKT_TRY(fixed(in, columns));
+    else if (is_wide && !takt_infer_has(in, TAKT_INTEGER_ZERO))
+        return takt_infer_fail(in, TAKT_E_ATTR, "a scale of f64 without zero");
+    else if (is_wide)
+        TAKT_TRY(parameter(in, TAKT_INTEGER_SCALE, TAKT_F64, columns));
+    else if (scales)
         TAKT_TRY(parameter(in, TAKT_INTEGER_SCALE, TAKT_F32, columns));
     if (!takt_infer_has(in, TAKT_INTEGER_ZERO))
         return TAKT_OK;
@@ -85,4 +102,48 @@ takt_id takt_integer_finish(takt_graph *g, const takt_node *n, takt_id sum, int 
     const takt_named_attr dtype = {"dtype", takt_attr_dtype(takt_type_of(g, zero)->dtype)};
     const takt_id one = takt_scalar_like(g, x, 1);
     return takt_graph_call(g, &takt_op_quantize, 3, (takt_id[]){x, one, zero}, 1, &dtype);
+}
+
+/* ---- fixed point, and doubles ---- */
+
+bool takt_integer_is_other(const takt_graph *g, const takt_node *n)
+{
+    const takt_id scale = input(n, TAKT_INTEGER_SCALE);
+    return scale != TAKT_NONE && takt_type_of(g, scale)->dtype != TAKT_F32;
+}
+
+/* x between the ends of zero's type less zero, so that the sum does not wrap; in that type. */
+static takt_id saturated(takt_graph *g, takt_id x, takt_id zero)
+{
+    const takt_dtype dtype = takt_type_of(g, zero)->dtype;
+    const double low = dtype == TAKT_U8 ? 0 : -128, high = dtype == TAKT_U8 ? 255 : 127;
+    const takt_id wide = takt_cast(g, zero, takt_type_of(g, x)->dtype);
+    x = takt_binary(g, &takt_op_max, x, takt_sub(g, takt_scalar_like(g, wide, low), wide));
+    x = takt_binary(g, &takt_op_min, x, takt_sub(g, takt_scalar_like(g, wide, high), wide));
+    return takt_cast(g, takt_add(g, x, wide), dtype);
+}
+
+/* Halves away from zero: what is left of the whole part is exact. */
+static takt_id rounded(takt_graph *g, takt_id x)
+{
+    const takt_id whole = takt_unary(g, &takt_op_trunc, x);
+    const takt_id rest = takt_unary(g, &takt_op_abs, takt_sub(g, x, whole));
+    const takt_id is_up = takt_binary(g, &takt_op_ge, rest, takt_scalar_like(g, x, 0.5));
+    return takt_add(g, whole,
+                    takt_mul(g, takt_cast(g, is_up, TAKT_F64), takt_unary(g, &takt_op_sign, x)));
+}
+
+takt_id takt_integer_lower_other(takt_graph *g, const takt_node *n, int after)
+{
+    const takt_node old = *n;
+    const takt_id zero = old.in[TAKT_INTEGER_ZERO], shift = input(&old, TAKT_INTEGER_SHIFT);
+    const takt_id sum = takt_graph_append(g, old.op, TAKT_INTEGER_SCALE, old.in, old.attr);
+    const takt_id scale = along(g, old.in[TAKT_INTEGER_SCALE], after);
+    if (sum == TAKT_NONE || scale == TAKT_NONE)
+        return TAKT_NONE;
+    if (shift == TAKT_NONE)
+        return saturated(g, rounded(g, takt_mul(g, takt_cast(g, sum, TAKT_F64), scale)), zero);
+    const takt_id in[] = {sum, scale, along(g, shift, after)};
+    const takt_id x = takt_graph_call(g, &takt_op_rescale, 3, in, 0, NULL);
+    return x == TAKT_NONE ? x : saturated(g, x, zero);
 }

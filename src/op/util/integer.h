@@ -4,6 +4,8 @@
  *     result = sum                                          without scale
  *              f32(sum) * scale                             without zero
  *              saturate(round(f32(sum) * scale) + zero)     otherwise, with the type of zero
+ *              saturate(rescale(sum, scale, shift) + zero)  with shift: fixed point, scale is i32
+ *              saturate(round(f64(sum) * scale) + zero)     if scale is f64; halves away from zero
  */
 #ifndef TAKT_OP_UTIL_INTEGER_H
 #define TAKT_OP_UTIL_INTEGER_H
@@ -18,7 +20,9 @@ enum {
     TAKT_INTEGER_BIAS,
     TAKT_INTEGER_SCALE,
     TAKT_INTEGER_ZERO,
-    TAKT_INTEGER_INPUTS
+    TAKT_INTEGER_INPUTS, /* of those that scale by floats */
+    TAKT_INTEGER_SHIFT = TAKT_INTEGER_INPUTS,
+    TAKT_INTEGER_ALL
 };
 
 #define TAKT_BYTES (TAKT_IN(TAKT_I8) | TAKT_IN(TAKT_U8))
@@ -31,5 +35,9 @@ TAKT_MUST_USE takt_status takt_integer_infer(takt_infer *in, takt_dim columns);
 takt_id takt_integer_shifted(takt_graph *g, const takt_node *n, size_t which, int after);
 /* What follows the contraction; `after` as above, for bias and scale. */
 takt_id takt_integer_finish(takt_graph *g, const takt_node *n, takt_id sum, int after);
+/* Whether `n` requantises otherwise than by an f32; then all of it as the same op without that, and
+ * what follows. */
+bool takt_integer_is_other(const takt_graph *g, const takt_node *n);
+takt_id takt_integer_lower_other(takt_graph *g, const takt_node *n, int after);
 
 #endif

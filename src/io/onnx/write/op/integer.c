@@ -125,7 +125,7 @@ static void summed(takt_emit *e, const takt_node *n, bool is_conv, const char *b
 static bool emit(takt_emit *e, const takt_node *n)
 {
     const bool is_conv = n->op == &takt_op_integer_conv;
-    if (is_conv && n->attr[TAKT_CONV_LAYOUT].i64 != 0)
+    if ((is_conv && n->attr[TAKT_CONV_LAYOUT].i64 != 0) || takt_integer_is_other(e->frame->g, n))
         return false;
     const bool is_vector = rank_of(e, n, TAKT_INTEGER_B_ZERO) == 1;
     if (is_qlinear(e, n, is_conv)) {
