@@ -5,6 +5,7 @@
 #   src/backend/cpu/step/<kind>.c                  a kind of step     -> cpu_list.inc
 #   src/train/optimizer/<name>.c                   an optimiser       -> optimizer_list.inc
 #   src/train/loss/<name>.c                        a loss             -> loss_list.inc
+#   src/io/tflite/op/<name>.c                      a TFLite operator  -> tflite_list.inc
 #   src/lang/layers/<name>.takt                    a layer's text     -> layers.inc
 #   tools/takt/verb/<name>.c                       a verb             -> tool/verb_list.inc
 #   tests/kernel/<family>.c                        a family's check   -> check_list.inc
@@ -40,14 +41,16 @@ file(GLOB_RECURSE tool_files ${glob} tools/takt/*.c)
 file(GLOB layer_files ${glob} src/lang/layers/*.takt)
 file(GLOB check_files ${glob} tests/kernel/*.c)
 
-file(GLOB onnx_files ${glob} src/io/onnx/op/*.c)
-file(GLOB emit_files ${glob} src/io/onnx/write/op/*.c)
-file(GLOB optimizer_files ${glob} src/train/optimizer/*.c)
-file(GLOB loss_files ${glob} src/train/loss/*.c)
-takt_generate_list(optimizer_list.inc TAKT_OPTIMIZER ${optimizer_files})
-takt_generate_list(loss_list.inc TAKT_LOSS ${loss_files})
-takt_generate_list(onnx_list.inc TAKT_ONNX ${onnx_files})
-takt_generate_list(emit_list.inc TAKT_EMIT ${emit_files})
+# The same for all files of a pattern.
+function(takt_list name macro pattern)
+  file(GLOB files ${glob} ${pattern})
+  takt_generate_list(${name} ${macro} ${files})
+endfunction()
+takt_list(onnx_list.inc TAKT_ONNX src/io/onnx/op/*.c)
+takt_list(emit_list.inc TAKT_EMIT src/io/onnx/write/op/*.c)
+takt_list(tflite_list.inc TAKT_TFLITE src/io/tflite/op/*.c)
+takt_list(optimizer_list.inc TAKT_OPTIMIZER src/train/optimizer/*.c)
+takt_list(loss_list.inc TAKT_LOSS src/train/loss/*.c)
 takt_generate_list(op_list.inc TAKT_OP ${op_files})
 takt_generate_list(cpu_list.inc TAKT_CPU ${cpu_files})
 takt_generate_list(tool/verb_list.inc TAKT_VERB ${verb_files})

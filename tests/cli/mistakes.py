@@ -148,9 +148,9 @@ succeeds("convert", MLP, "-o", path("alone.safetensors"))
 for name, content, says in (("array.takt", npy((1,), [1.0]), "it holds an array"),
                             ("alone.npz", b"PK\3\4" + bytes(60), "NumPy's .npz"),
                             ("packed.takt", b"\x1f\x8b" + bytes(60), "unpack it first"),
-                            ("lite.tflite", b"\x1c\0\0\0TFL3" + bytes(60), "tf2onnx"),
                             ("noise.onnx", b"\xff\xfe\0\1" * 9, "ONNX (.onnx)")):
     fails(1, "summary", write(name, content), says=["error[TAKT3006]", says])
+fails(1, "summary", write("lite.tflite", b"\x1c\0\0\0TFL3" + bytes(60)), says=["error[TAKT3501]"])
 fails(1, "summary", path("alone.safetensors"), says=["error[TAKT3006]", "it holds weights alone"])
 
 # A model is never written over by what is made of it, and results have the ending of arrays.

@@ -1,0 +1,70 @@
+/* Arithmetic.c - ADD, SUB, MUL and DIV with their activations; quantised ones in fixed point. */
+#include "io/tflite/quant.h"
+
+static const takt_op *op_of(const takt_tfl_call *c)
+{
+    return takt_tfl_is(c, "ADD")   ? &takt_op_add
+           : takt_tfl_is(c, "SUB") ? &takt_op_sub
+           : takt_tfl_is(c, "MUL") ? &takt_op_mul
+                                   : &takt_op_div;
+}
+
+/* Input `i` on a grid that both share, with so many bits more. */
+static takt_id raised(takt_tfl_call *c, size_t i, float twice, int bits)
+{
+    const takt_tfl_quant q = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, i));
+    const takt_id x = takt_tfl_centred(c, takt_tfl_in(c, i), q.zero);
+    if (x == TAKT_NONE)
+        return x;
+    const takt_id up = takt_mul(c->g, x, takt_tfl_number(c, TAKT_I32, (double)(1 << bits)));
+    return takt_tfl_rescale(c, up, takt_tfl_fixed_of((double)q.scale / (double)twice));
+}
+
+static takt_id sum(takt_tfl_call *c, const takt_op *op)
+{
+    const takt_tfl_tensor *ty = takt_tfl_tensor_out(c, 0);
+    const float a = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0)).scale,
+                b = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 1)).scale;
+    const takt_tfl_quant q = takt_tfl_quant_of(c, ty);
+    const int bits = ty->type == TAKT_TFL_INT16 ? 15 : 20;
+    const float twice = 2 * (a > b ? a : b), unit = (float)(1 << bits) * q.scale;
+    const takt_id x = raised(c, 0, twice, bits), y = raised(c, 1, twice, bits);
+    if (x == TAKT_NONE || y == TAKT_NONE || !takt_tfl_good(c))
+        return TAKT_NONE;
+    return takt_tfl_rescale(c, takt_binary(c->g, op, x, y),
+                            takt_tfl_fixed_of((double)twice / (double)unit));
+}
+
+static takt_id product(takt_tfl_call *c)
+{
+    const takt_tfl_quant a = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0)),
+                         b = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 1)),
+                         y = takt_tfl_quant_of(c, takt_tfl_tensor_out(c, 0));
+    const float both = a.scale * b.scale, real = both / y.scale;
+    const takt_id p = takt_mul(c->g, takt_tfl_centred(c, takt_tfl_in(c, 0), a.zero),
+                               takt_tfl_centred(c, takt_tfl_in(c, 1), b.zero));
+    return takt_tfl_rescale(c, p, takt_tfl_fixed_of((double)real));
+}
+
+static takt_status adapt(takt_tfl_call *c)
+{
+    const takt_op *op = op_of(c);
+    const int activation = takt_tfl_u8(c, 0, 0);
+    const takt_tfl_tensor *ty = takt_tfl_tensor_out(c, 0);
+    const takt_id a = takt_tfl_need(c, 0), b = takt_tfl_need(c, 1);
+    if (!takt_tfl_good(c))
+        return c->status;
+    if (ty->type == TAKT_TFL_COMPLEX64)
+        return takt_tfl_refuse(c, "complex numbers");
+    if (!takt_tfl_is_quantised(ty))
+        return takt_tfl_done(c, takt_tfl_activate(c, takt_binary(c->g, op, a, b), activation));
+    if (op == &takt_op_div)
+        return takt_tfl_refuse(c, "quantised numbers");
+    const takt_id y = op == &takt_op_mul ? product(c) : sum(c, op);
+    return takt_tfl_done(c, takt_tfl_saturate(c, y, takt_tfl_quant_of(c, ty).zero,
+                                              takt_tfl_activation(c, ty, activation),
+                                              takt_tfl_dtype_of(ty->type)));
+}
+
+const takt_tflite_op takt_tflite_Arithmetic = {.names = {"ADD", "SUB", "MUL", "DIV"},
+                                               .adapt = adapt};

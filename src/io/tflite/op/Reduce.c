@@ -1,0 +1,101 @@
+/* Reduce.c - MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ANY and REDUCE_ALL. */
+#include "io/tflite/quant.h"
+
+typedef struct axes {
+    int64_t at[TAKT_MAX_RANK];
+    size_t count;
+    int64_t elements; /* that become one */
+} axes;
+
+static bool read_axes(takt_tfl_call *c, const takt_type *t, axes *a)
+{
+    const takt_tfl_ints given = takt_tfl_known(c, 1);
+    bool seen[TAKT_MAX_RANK] = {false};
+    *a = (axes){.elements = 1};
+    for (size_t i = 0; i < given.count && takt_tfl_good(c); i++) {
+        const int d = takt_tfl_axis(c, given.at[i], t->rank);
+        if (takt_tfl_good(c) && !seen[d]) {
+            seen[d] = true;
+            a->at[a->count++] = d;
+            a->elements *= t->dim[d];
+        }
+    }
+    return takt_tfl_good(c);
+}
+
+static const takt_op *op_of(const takt_tfl_call *c)
+{
+    return takt_tfl_is(c, "SUM")           ? &takt_op_reduce_sum
+           : takt_tfl_is(c, "MEAN")        ? &takt_op_reduce_mean
+           : takt_tfl_is(c, "REDUCE_MAX")  ? &takt_op_reduce_max
+           : takt_tfl_is(c, "REDUCE_MIN")  ? &takt_op_reduce_min
+           : takt_tfl_is(c, "REDUCE_PROD") ? &takt_op_reduce_prod
+           : takt_tfl_is(c, "REDUCE_ANY")  ? &takt_op_reduce_max
+                                           : &takt_op_reduce_min;
+}
+
+static takt_id reduced(takt_tfl_call *c, const takt_op *op, takt_id x, const axes *a)
+{
+    if (a->count == 0)
+        return x;
+    return takt_reduce_over(c->g, op, x, a->at, a->count, takt_tfl_u8(c, 0, 0) != 0);
+}
+
+/* The mean's divisor goes into the scale: as many bits of it as fit beside the multiplier. */
+static takt_tfl_fixed mean_factor(takt_tfl_fixed f, int64_t count)
+{
+    int bits = 63 - __builtin_clzll((unsigned long long)count);
+    bits = bits < 32 ? bits : 32;
+    bits = bits < 31 + f.shift ? bits : 31 + f.shift;
+    const int64_t up = (int64_t)((uint64_t)f.multiplier << bits);
+    return (takt_tfl_fixed){(int32_t)(up / count), f.shift - bits};
+}
+
+static takt_id integers(takt_tfl_call *c, takt_id x, const axes *a)
+{
+    takt_graph *g = c->g;
+    const takt_tfl_tensor *ty = takt_tfl_tensor_out(c, 0);
+    const takt_tfl_quant q = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0)),
+                         r = takt_tfl_quant_of(c, ty);
+    const takt_dtype dtype = takt_tfl_dtype_of(ty->type);
+    const bool is_mean = takt_tfl_is(c, "MEAN");
+    if (!takt_tfl_good(c) || a->elements < 1)
+        return TAKT_NONE;
+    const float real = q.scale / r.scale;
+    takt_tfl_fixed f =
+        takt_tfl_fixed_of(is_mean ? (double)q.scale / (double)r.scale : (double)real);
+    takt_id sum = reduced(c, &takt_op_reduce_sum, takt_tfl_cast(c, x, TAKT_I32), a);
+    if (q.zero != 0 && sum != TAKT_NONE)
+        sum = takt_sub(g, sum, takt_tfl_number(c, TAKT_I32, (double)q.zero * (double)a->elements));
+    if (is_mean)
+        f = mean_factor(f, a->elements);
+    return takt_tfl_saturate(c, takt_tfl_rescale(c, sum, f), r.zero, takt_tfl_range_of(dtype),
+                             dtype);
+}
+
+static takt_status adapt(takt_tfl_call *c)
+{
+    const takt_op *op = op_of(c);
+    const takt_id x = takt_tfl_need(c, 0);
+    const takt_type t = *takt_type_of(c->g, x);
+    axes a;
+    if (!takt_tfl_good(c) || !read_axes(c, &t, &a))
+        return c->status;
+    const bool is_quantised = takt_tfl_is_quantised(takt_tfl_tensor_in(c, 0));
+    if (is_quantised && (op == &takt_op_reduce_mean || op == &takt_op_reduce_sum))
+        return takt_tfl_done(c, integers(c, x, &a));
+    if (is_quantised && op == &takt_op_reduce_prod)
+        return takt_tfl_refuse(c, "quantised numbers");
+    if (op == &takt_op_reduce_mean &&
+        !takt_dtype_is_float(t.dtype)) { /* whole numbers: towards 0 */
+        const takt_id sum = reduced(c, &takt_op_reduce_sum, takt_tfl_cast(c, x, TAKT_I64), &a);
+        const takt_id mean = takt_div(c->g, sum, takt_scalar_i64(c->g, a.elements));
+        return takt_tfl_done(c, takt_tfl_cast(c, mean, t.dtype));
+    }
+    return takt_tfl_done(c, reduced(c, op, x, &a));
+}
+
+const takt_tflite_op takt_tflite_Reduce = {
+    .names = {"MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD", "REDUCE_ANY", "REDUCE_ALL"},
+    .options = 27,
+    .adapt = adapt};

@@ -1,0 +1,126 @@
+/* Softmax.c - SOFTMAX: floats, and bytes in fixed point.
+ *
+ * Bytes: with d the distance to the row's greatest, e^-d is a table of 256 numbers, and one over
+ * their sum comes from three steps of Newton's, on one number a row.
+ */
+#include <math.h>
+
+#include "io/tflite/quant.h"
+
+/* e^(-d * scale * beta) without integer bits for d from 0 to 255, and rounded to 12 of them. */
+static bool tables(takt_tfl_call *c, double real, int64_t *whole, int64_t *summed)
+{
+    enum { INTEGER = 5, SUMMED = 12 };
+    const double most = 2147483647.0, factor = real * 67108864.0;
+    const takt_tfl_fixed f = takt_tfl_fixed_of(factor < most ? factor : most);
+    if (f.shift < 0)
+        (void)takt_tfl_refuse(c, "a scale of %g", real);
+    if (!takt_tfl_good(c))
+        return false;
+    const double radius = floor(31.0 * 67108864.0 / (double)(INT64_C(1) << f.shift));
+    for (int d = 0; d < 256; d++) {
+        const bool counts = (double)-d >= -radius;
+        whole[d] = counts ? takt_fx_exp(takt_tfl_fixed_scale(-d, f), INTEGER, 32) : 0;
+        summed[d] = takt_fx_divide(whole[d], SUMMED);
+    }
+    return true;
+}
+
+static takt_id number(takt_tfl_call *c, double value)
+{
+    return takt_tfl_number(c, TAKT_I32, value);
+}
+
+/* High half of 2 * a * b. */
+static takt_id high(takt_tfl_call *c, takt_id a, takt_id b)
+{
+    const takt_id in[] = {a, b, number(c, 0)};
+    return a == TAKT_NONE || b == TAKT_NONE
+               ? TAKT_NONE
+               : takt_graph_call(c->g, &takt_op_rescale, 3, in, 0, NULL);
+}
+
+/* Bits above the highest that is set: sums are at least 2^19, since a row has an e^0. */
+static takt_id leading_zeros(takt_tfl_call *c, takt_id sum)
+{
+    int64_t powers[11];
+    const int64_t count = 11, last = -1;
+    for (int k = 0; k < 11; k++)
+        powers[k] = INT64_C(1) << (20 + k);
+    const takt_id less =
+        takt_binary(c->g, &takt_op_lt, sum, takt_tfl_make_i(c, TAKT_I32, powers, &count, 1));
+    const takt_id counted = takt_reduce_over(c->g, &takt_op_reduce_sum,
+                                             takt_tfl_cast(c, less, TAKT_I32), &last, 1, true);
+    return takt_add(c->g, counted, number(c, 1));
+}
+
+/* 1 / (1 + a) of a number from 0 to 1 without integer bits. */
+static takt_id reciprocal(takt_tfl_call *c, takt_id a)
+{
+    takt_graph *g = c->g;
+    const takt_id half =
+        takt_add(g, takt_binary(g, &takt_op_shr, a, number(c, 1)), number(c, 1073741824));
+    takt_id x = takt_add(g, number(c, 1515870810), high(c, half, number(c, -1010580540)));
+    for (int i = 0; i < 3; i++) {
+        const takt_id error = takt_sub(g, number(c, 536870912), high(c, half, x));
+        x = takt_add(g, x, takt_mul(g, high(c, x, error), number(c, 4)));
+    }
+    const takt_id most = number(c, 1073741823);
+    return takt_select(g, takt_binary(g, &takt_op_gt, x, most), number(c, 2147483647),
+                       takt_mul(g, x, number(c, 2)));
+}
+
+static takt_id bytes(takt_tfl_call *c, takt_id x, double real)
+{
+    takt_graph *g = c->g;
+    const takt_dtype dtype = takt_tfl_dtype_of(takt_tfl_tensor_out(c, 0)->type);
+    const takt_tfl_range range = takt_tfl_range_of(dtype);
+    const int64_t last = -1;
+    int64_t whole[256], summed[256];
+    if (!tables(c, real, whole, summed))
+        return TAKT_NONE;
+    const takt_id greatest = takt_reduce_over(g, &takt_op_reduce_max, x, &last, 1, true);
+    const takt_id distance = takt_tfl_cast(
+        c, takt_sub(g, takt_tfl_cast(c, greatest, TAKT_I32), takt_tfl_cast(c, x, TAKT_I32)),
+        TAKT_U8);
+    const takt_id part = takt_tfl_look_up(c, distance, TAKT_I32, summed);
+    const takt_id sum = takt_reduce_over(g, &takt_op_reduce_sum, part, &last, 1, true);
+    const takt_id zeros = leading_zeros(c, sum);
+    const takt_id above =
+        takt_sub(g, takt_binary(g, &takt_op_shl, sum, zeros), number(c, -2147483648.0));
+    const takt_id scale = reciprocal(c, above);
+    const takt_id shift = takt_sub(g, zeros, number(c, 12 + 31 - takt_dtype_bits(dtype)));
+    const takt_id in[] = {takt_tfl_look_up(c, distance, TAKT_I32, whole), scale, shift};
+    if (!takt_tfl_good(c) || in[0] == TAKT_NONE || scale == TAKT_NONE || shift == TAKT_NONE)
+        return TAKT_NONE;
+    const takt_id y = takt_graph_call(g, &takt_op_rescale, 3, in, 0, NULL);
+    return takt_tfl_saturate(c, y, range.low, range, dtype);
+}
+
+static takt_status adapt(takt_tfl_call *c)
+{
+    const takt_id x = takt_tfl_need(c, 0);
+    const float beta = takt_tfl_f32(c, 0, 0);
+    const takt_type t = *takt_type_of(c->g, x);
+    if (!takt_tfl_good(c))
+        return c->status;
+    if (t.rank < 1)
+        return takt_tfl_refuse(c, "a scalar");
+    if (takt_dtype_is_float(t.dtype)) {
+        const takt_id scaled =
+            beta == 1 ? x : takt_mul(c->g, x, takt_scalar_like(c->g, x, (double)beta));
+        return takt_tfl_done(c, takt_tfl_op1(c, &takt_op_softmax, scaled, 1,
+                                             &(takt_named_attr){"axis", takt_attr_i64(-1)}));
+    }
+    const takt_tfl_quant q = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0));
+    const takt_tfl_dtype to = takt_tfl_tensor_out(c, 0)->type;
+    if (!takt_tfl_good(c))
+        return c->status;
+    if (t.dtype != TAKT_I8 && t.dtype != TAKT_U8)
+        return takt_tfl_refuse(c, "integers of 16 bits");
+    if (to != TAKT_TFL_INT8 && to != TAKT_TFL_UINT8 && to != TAKT_TFL_INT16)
+        return takt_tfl_refuse(c, "a result of type %s", takt_tfl_dtype_name(to));
+    return takt_tfl_done(c, bytes(c, x, (double)beta * (double)q.scale));
+}
+
+const takt_tflite_op takt_tflite_Softmax = {.names = {"SOFTMAX"}, .options = 9, .adapt = adapt};

@@ -1,0 +1,79 @@
+/* quant.h - arithmetic on quantised tensors, as LiteRT's reference kernels have it. */
+#ifndef TAKT_IO_TFLITE_QUANT_H
+#define TAKT_IO_TFLITE_QUANT_H
+
+#include "io/tflite/adapt.h"
+#include "io/tflite/fixed.h"
+
+/* A tensor's scale and zero point, the same for all of its elements. */
+typedef struct takt_tfl_quant {
+    float scale;
+    int32_t zero;
+} takt_tfl_quant;
+
+/* int8, uint8 or int16 with a scale. */
+bool takt_tfl_is_quantised(const takt_tfl_tensor *t);
+/* Refuses the operator if the tensor has none, or an impossible one. */
+takt_tfl_quant takt_tfl_quant_of(takt_tfl_call *c, const takt_tfl_tensor *t);
+/* Scale of entry `i` along the quantised axis; refuses impossible ones. */
+float takt_tfl_scale_at(takt_tfl_call *c, const takt_tfl_tensor *t, size_t i);
+/* The least and greatest number of a type, and what an activation leaves of them. */
+typedef struct takt_tfl_range {
+    int32_t low, high;
+} takt_tfl_range;
+takt_tfl_range takt_tfl_range_of(takt_dtype dtype);
+takt_tfl_range takt_tfl_activation(takt_tfl_call *c, const takt_tfl_tensor *t, int activation);
+
+/* x in i32 less its zero point. */
+takt_id takt_tfl_centred(takt_tfl_call *c, takt_id x, int32_t zero);
+/* x * f of i32, or of i64 with 16 bits of f: the op `rescale`. */
+takt_id takt_tfl_rescale(takt_tfl_call *c, takt_id x, takt_tfl_fixed f);
+/* x + zero, bounded, in the type. */
+takt_id takt_tfl_saturate(takt_tfl_call *c, takt_id x, int32_t zero, takt_tfl_range range,
+                          takt_dtype dtype);
+/* The same bounds on what has the type already; nothing where they are the type's. */
+takt_id takt_tfl_bound(takt_tfl_call *c, takt_id x, takt_tfl_range range);
+/* x of floats to the type of tensor `t`, halves away from zero. */
+takt_id takt_tfl_quantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *t);
+takt_id takt_tfl_dequantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *t);
+/* x from the grid of one tensor to that of another, in fixed point. */
+takt_id takt_tfl_requantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *from,
+                            const takt_tfl_tensor *to);
+/* Floats rounded, halves away from zero. */
+takt_id takt_tfl_round_away(takt_tfl_call *c, takt_id x);
+
+/* A table for every value of the 8-bit input: round(f(real) / scale) + zero. */
+typedef double takt_tfl_function(double x, const void *user);
+takt_id takt_tfl_table(takt_tfl_call *c, takt_tfl_function *f, const void *user);
+/* A table from numbers: 256 or 65536 of them, by the bits of x. */
+takt_id takt_tfl_look_up(takt_tfl_call *c, takt_id x, takt_dtype dtype, const int64_t *table);
+/* The logistic function and tanh of 16 bits with 3 integer bits, as recurrent layers have them;
+ * tanh of others too. */
+takt_id takt_tfl_gate(takt_tfl_call *c, takt_id x, bool is_tanh, int integer);
+
+/* ---- products (product.c) ---- */
+
+/* A fully connected layer's or convolution's sums to its result: multipliers per channel, zero
+ * point and activation. */
+typedef struct takt_tfl_product {
+    takt_id x, w, bias; /* w: [out, ...], bytes; bias: TAKT_NONE if absent */
+    const takt_tfl_tensor *tx, *tw, *ty;
+    size_t columns;
+    int activation;
+    bool is_rounded; /* the product of both scales is rounded to a float */
+    bool is_wide;    /* sums are scaled in doubles: fully connected layers */
+    const takt_op *op;
+    size_t attr_count;
+    const takt_named_attr *attrs;
+} takt_tfl_product;
+takt_id takt_tfl_integer_product(takt_tfl_call *c, const takt_tfl_product *p);
+/* Weights of 2 or 4 bits as bytes; others as they are. */
+takt_id takt_tfl_as_bytes(takt_tfl_call *c, takt_id w);
+/* Bytes of float activations: per row (all axes but the last), or per sample. */
+typedef struct takt_tfl_dynamic {
+    takt_id q, scale, zero; /* i8; f32 [rows..., 1]; i32 of that shape, or TAKT_NONE */
+} takt_tfl_dynamic;
+takt_tfl_dynamic takt_tfl_dynamic_of(takt_tfl_call *c, takt_id x, bool is_asymmetric,
+                                     bool is_sample);
+
+#endif

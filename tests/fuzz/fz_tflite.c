@@ -1,0 +1,49 @@
+/* fz_tflite.c - any bytes as a TensorFlow Lite model: two readings agree; one that loads is a valid
+ * graph. */
+#include "fuzz/target.h"
+#include "io/read.h"
+#include "util/meter.h"
+
+static takt_status read_once(takt_ctx *ctx, const uint8_t *data, size_t size, uint64_t *digest)
+{
+    takt_graph *g = NULL;
+    const takt_source source = {.ctx = ctx, .name = "fuzz", .bytes = data, .length = size};
+    const takt_status status = takt_reader_tflite.read(&source, &g);
+    must((status == TAKT_OK) == (g != NULL));
+    must(status != TAKT_ERR_INTERNAL && (status == TAKT_OK || takt_last_error(ctx)[0] != '\0'));
+    *digest = 0;
+    if (g != NULL) {
+        must(takt_graph_verify(g) == TAKT_OK);
+        *digest = takt_graph_digest(g);
+        takt_graph_destroy(g);
+    }
+    return status;
+}
+
+/* Limits are low so that no input takes longer than a millisecond or two, yet in such proportion
+ * that memory never ends: where it does is sweep_load.c's business, which lets every single request
+ * for it fail. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    meter memory = {0};
+    const takt_allocator allocator = METER_ALLOCATOR(&memory);
+    const takt_config config = {
+        .allocator = &allocator,
+        .limits = {.bytes = 1 << 28, .tensor_bytes = 1 << 18, .nodes = 2000, .trip_count = 256}};
+    takt_ctx *ctx;
+    uint64_t first, second;
+    (void)takt_reader_tflite.recognises(data, size);
+    if (takt_ctx_create(&config, &ctx) != TAKT_OK)
+        return 0;
+    /* One in four: twice costs as much as another input. */
+    const bool is_twice = size > 0 && data[size / 2] % 4 == 0;
+    memory.fills = is_twice; /* a second reading finds other bytes in what is fresh */
+    memory.filling = 0xff;
+    const takt_status status = read_once(ctx, data, size, &first);
+    memory.filling = 0;
+    if (is_twice)
+        must(read_once(ctx, data, size, &second) == status && first == second);
+    takt_ctx_destroy(ctx);
+    must(memory.live == 0);
+    return 0;
+}
