@@ -95,7 +95,7 @@ static takt_status save_text(const takt_model *m, const takt_graph *g, const tak
         takt_tensor first;
         if (slots[i].storage == NULL)
             continue;
-        status = takt_slot_fill(m->ctx, &g->slots[i], m->seed, &first);
+        status = takt_slot_fill(m->ctx, &g->slots[i], 0, &first);
         if (status != TAKT_OK)
             break;
         const size_t bytes = takt_tensor_bytes(&slots[i]);
