@@ -25,7 +25,7 @@ def check_source(path):
 
 
 def check_outside(path):
-    """Tools see the public headers and their own folder."""
+    """Tools and bindings see the public headers and their own folder."""
     own = path.rsplit("/", 1)[0] + "/"
     home = "/".join(path.split("/")[:2]) + "/"
     known = set(files(".h", ".def", under=home.rstrip("/")))
@@ -44,8 +44,9 @@ def check_public(path):
 
 for source in files(".c", ".h", ".S", ".def", under="src"):
     check_source(source)
-for source in files(".c", ".h", under="tools"):
-    check_outside(source)
+for folder in ("tools", "bind"):
+    for source in files(".c", ".h", under=folder):
+        check_outside(source)
 for header in files(".h", under="include"):
     check_public(header)
 told = re.findall(r"^\| `(\w+)/", read("ARCHITECTURE.md"), re.MULTILINE)

@@ -1,0 +1,116 @@
+"""generate.py - writes takt/ops.py and takt/ops.pyi from the op records, as `takt ops` tells them.
+
+    generate.py --tool build/release/takt --out build/release/python/takt
+"""
+import argparse
+import json
+import keyword
+import os
+import re
+import subprocess
+
+LEFT_OUT = {"constant", "input", "state", "get", "if", "loop", "scan", "custom"}
+TYPES = {"int": "int", "float": "float", "bool": "bool", "string": "str", "dtype": "str",
+         "ints": "Sequence[int]", "floats": "Sequence[float]", "strings": "Sequence[str]",
+         "shape": "Sequence[int]", "one of": "str"}
+
+
+def ask(tool, *args):
+    return subprocess.run([tool, *args], check=True, capture_output=True, text=True).stdout
+
+
+def python_name(name):
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def attribute(text):
+    """(type, default) of 'int = 1', 'one of a b = a', 'ints, required' or 'ints'."""
+    kind = next(k for k in sorted(TYPES, key=len, reverse=True) if text.startswith(k))
+    if text.endswith(", required"):
+        return TYPES[kind], None
+    value = text.rsplit(" = ", 1)[1] if " = " in text else "None"
+    if kind == "one of":
+        value = repr(value)
+    value = {"true": "True", "false": "False", "inf": "float('inf')"}.get(value, value)
+    return (f"Optional[{TYPES[kind]}]" if value == "None" else TYPES[kind]), value
+
+
+def inputs_of(op):
+    """(name, is optional) of each, and whether any number may follow."""
+    words = [word.strip() for word in op["inputs"].split(",") if word.strip()]
+    named = [(word.strip("[]"), word.startswith("[")) for word in words if word != "..."]
+    return named, "..." in words
+
+
+def signature(op):
+    named, variadic = inputs_of(op)
+    given = {name: attribute(text) for name, text in op.get("attributes", {}).items()}
+    given = {name: it for name, it in given.items() if name != "stream"}
+    if variadic:
+        parts, typed = ["*xs"], ["*xs: Any"]
+    else:
+        parts = [f"{name}=None" if optional else name for name, optional in named]
+        typed = [f"{name}: Any = ..." if optional else f"{name}: Any" for name, optional in named]
+    if not variadic and parts:
+        parts.append("/")
+        typed.append("/")
+    if given and not variadic:
+        parts.append("*")
+        typed.append("*")
+    ordered = sorted(given.items(), key=lambda item: item[1][1] is not None)
+    for name, (kind, value) in ordered:
+        parts.append(python_name(name) + (f"={value}" if value is not None else ""))
+        typed.append(f"{python_name(name)}: {kind}" + (" = ..." if value is not None else ""))
+    values = "xs" if variadic else "(" + "".join(name + ", " for name, _ in named) + ")"
+    attributes = ", ".join(f'"{name}": {python_name(name)}' for name, _ in ordered)
+    return ", ".join(parts), ", ".join(typed), values, attributes
+
+
+def documentation(op, text):
+    lines = text.splitlines()
+    docs = re.findall(r"^  (\w+): (.*?): (.*)$", text, re.MULTILINE)
+    examples = re.findall(r"^  example: (.*)$", text, re.MULTILINE)
+    made = [lines[0].split(": ", 1)[1].capitalize() + "."]
+    if docs:
+        made += ["", "Attributes:"] + [f"    {name}: {what} ({kind})" for name, kind, what in docs
+                                       if name != "stream"]
+    made += ["", "Types: " + " ".join(op["types"])]
+    if examples:
+        made += ["", "In the model language, with types for inputs:"]
+        made += ["    " + example for example in examples[:3]]
+    return "\n".join(line.replace("\\", "\\\\").replace('"""', "'''") for line in made)
+
+
+def indented(text):
+    return "\n".join("    " + line if line else "" for line in text.splitlines())
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--out", required=True)
+    options = parser.parse_args()
+    ops = [op for op in json.loads(ask(options.tool, "ops", "--json"))["ops"]
+           if op["name"] not in LEFT_OUT]
+    code = ['"""Every operation as a function of arrays; written by generate.py."""',
+            "from ._ops import call as _call", ""]
+    stub = ['"""Every operation as a function of arrays."""',
+            "from typing import Any, Optional, Sequence", ""]
+    for op in ops:
+        name = python_name(op["name"])
+        plain, typed, values, attributes = signature(op)
+        text = documentation(op, ask(options.tool, "ops", op["name"]))
+        code += ["", f"def {name}({plain}):", '    """' + indented(text).strip(), '    """',
+                 f'    return _call("{op["name"]}", {values}, {{{attributes}}})', ""]
+        stub += [f"def {name}({typed}) -> Any: ..."]
+    names = ", ".join(f'"{python_name(op["name"])}"' for op in ops)
+    code += ["", f"__all__ = [{names}]", ""]
+    stub += ["", "__all__: list[str]", ""]
+    os.makedirs(options.out, exist_ok=True)
+    for file, rows in (("ops.py", code), ("ops.pyi", stub)):
+        with open(os.path.join(options.out, file), "w", encoding="utf-8") as to:
+            to.write("\n".join(rows))
+
+
+if __name__ == "__main__":
+    main()

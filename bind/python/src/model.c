@@ -1,0 +1,300 @@
+/* model.c - takt._takt.Model: a model, what it consists of, and what can be made of it. */
+#include "module.h"
+
+#include <string.h>
+
+static model_object *new_model(owner *o, takt_model *model)
+{
+    model_object *m = (model_object *)PyType_GenericAlloc(takt_types.model, 0);
+    if (m == NULL) {
+        takt_model_destroy(model);
+        return NULL;
+    }
+    m->owner = owner_retain(o);
+    m->model = model;
+    return m;
+}
+
+static void dealloc(PyObject *self)
+{
+    model_object *m = (model_object *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    takt_model_destroy(m->model);
+    owner_release(m->owner);
+    PyObject_Free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+/* ---- loading ---- */
+
+/* The errors of a text, with the lines they are in. */
+static PyObject *raise_rendered(const takt_error *e, text_sink *complaint)
+{
+    const bool has_text = complaint->length > 0;
+    PyObject *rendered = text_take(complaint);
+    raise_error(e);
+    if (has_text && rendered != NULL && PyErr_Occurred()) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        PyErr_NormalizeException(&type, &value, &trace);
+        if (value != NULL && PyObject_SetAttrString(value, "rendered", rendered) < 0)
+            PyErr_Clear();
+        PyErr_Restore(type, value, trace);
+    }
+    Py_XDECREF(rendered);
+    return NULL;
+}
+
+typedef struct source {
+    const char *path; /* or NULL */
+    Py_buffer bytes;
+    const char *name;
+} source;
+
+static takt_status load(owner *o, const source *from, const takt_load_options *options,
+                        takt_model **model)
+{
+    return from->path != NULL ? takt_model_load(o->ctx, from->path, options, model)
+                              : takt_model_load_memory(o->ctx, from->name, from->bytes.buf,
+                                                       (size_t)from->bytes.len, options, model);
+}
+
+PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *keys[] = {"path", "bytes", "name", "seed", "model", "sizes", "allow_links", NULL};
+    source from = {.path = NULL};
+    PyObject *bytes = Py_None, *path = NULL;
+    unsigned long long seed = 0;
+    int links = 0;
+    text_sink complaint = {.at = NULL};
+    takt_load_options options = {
+        .size = sizeof options, .complaint = text_put, .complaint_user = &complaint};
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|zKzzp", keys, PyUnicode_FSConverter, &path,
+                                     &bytes, &from.name, &seed, &options.model, &options.sizes,
+                                     &links))
+        return NULL;
+    options.seed = seed;
+    options.allow_links = links != 0;
+    if (bytes == Py_None)
+        from.path = PyBytes_AsString(path);
+    else if (PyObject_GetBuffer(bytes, &from.bytes, PyBUF_SIMPLE) < 0) {
+        Py_DECREF(path);
+        return NULL;
+    }
+    owner *o = owner_create();
+    takt_model *model = NULL;
+    takt_error error;
+    takt_status status = TAKT_ERR_MEMORY;
+    if (o != NULL) {
+        PyThreadState *state = owner_enter(o);
+        status = load(o, &from, &options, &model);
+        owner_leave(o, state, status, &error);
+    }
+    Py_DECREF(path);
+    if (bytes != Py_None)
+        PyBuffer_Release(&from.bytes);
+    PyObject *made = NULL;
+    if (o != NULL && status != TAKT_OK)
+        raise_rendered(&error, &complaint);
+    else if (o != NULL)
+        made = (PyObject *)new_model(o, model);
+    Py_XDECREF(text_take(&complaint));
+    owner_release(o);
+    return made;
+}
+
+/* ---- looking ---- */
+
+static PyObject *get_name(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyUnicode_FromString(takt_model_name(((model_object *)self)->model));
+}
+
+static PyObject *get_lineage(PyObject *self, void *closure)
+{
+    (void)closure;
+    const char *text = takt_model_lineage(((model_object *)self)->model);
+    return PyUnicode_FromString(text != NULL ? text : "");
+}
+
+static PyObject *ports(const takt_model *m, bool is_input)
+{
+    const size_t count = is_input ? takt_model_input_count(m) : takt_model_output_count(m);
+    PyObject *list = PyList_New((Py_ssize_t)count);
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        PyObject *one = describe(is_input ? takt_model_input(m, i) : takt_model_output(m, i));
+        if (one == NULL || PyList_SetItem(list, (Py_ssize_t)i, one) < 0) {
+            Py_DECREF(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static PyObject *get_inputs(PyObject *self, void *closure)
+{
+    (void)closure;
+    return ports(((model_object *)self)->model, true);
+}
+
+static PyObject *get_outputs(PyObject *self, void *closure)
+{
+    (void)closure;
+    return ports(((model_object *)self)->model, false);
+}
+
+/* One of the library's reports, by name. */
+static PyObject *report(PyObject *self, PyObject *args)
+{
+    model_object *m = (model_object *)self;
+    const char *kind, *sizes = NULL;
+    int json = 0;
+    text_sink text = {.at = NULL};
+    takt_error error;
+    if (!PyArg_ParseTuple(args, "s|zp", &kind, &sizes, &json))
+        return NULL;
+    const takt_format format = json ? TAKT_FORMAT_JSON : TAKT_FORMAT_TEXT;
+    PyThreadState *state = owner_enter(m->owner);
+    takt_status status = TAKT_ERR_ARGUMENT;
+    if (strcmp(kind, "summary") == 0)
+        status = takt_model_summary(m->model, sizes, format, text_put, &text);
+    else if (strcmp(kind, "inspect") == 0)
+        status = takt_model_inspect(m->model, format, text_put, &text);
+    else if (strcmp(kind, "print") == 0)
+        status = takt_model_print(m->model, json == 0, text_put, &text);
+    owner_leave(m->owner, state, status, &error);
+    PyObject *made = text_take(&text);
+    if (status == TAKT_OK)
+        return made;
+    Py_XDECREF(made);
+    return raise_error(&error);
+}
+
+/* ---- files ---- */
+
+static PyObject *done(takt_status status, const takt_error *error)
+{
+    if (status != TAKT_OK)
+        return raise_error(error);
+    Py_RETURN_NONE;
+}
+
+static PyObject *save(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *keys[] = {"path", "optimize", "sizes", "precision", "source", "command", NULL};
+    model_object *m = (model_object *)self;
+    PyObject *path;
+    int optimize = 0;
+    takt_save_options o = {.size = sizeof o};
+    takt_error error;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|pzzzz", keys, PyUnicode_FSConverter, &path,
+                                     &optimize, &o.sizes, &o.precision, &o.source, &o.command))
+        return NULL;
+    o.optimize = optimize != 0;
+    PyThreadState *state = owner_enter(m->owner);
+    const takt_status status = takt_model_save(m->model, PyBytes_AsString(path), &o);
+    owner_leave(m->owner, state, status, &error);
+    Py_DECREF(path);
+    return done(status, &error);
+}
+
+static PyObject *weights(PyObject *self, PyObject *args)
+{
+    model_object *m = (model_object *)self;
+    PyObject *path;
+    int is_load;
+    takt_error error;
+    if (!PyArg_ParseTuple(args, "O&p", PyUnicode_FSConverter, &path, &is_load))
+        return NULL;
+    PyThreadState *state = owner_enter(m->owner);
+    const takt_status status =
+        is_load ? takt_model_load_weights(m->model, PyBytes_AsString(path))
+                : takt_model_save_weights(m->model, PyBytes_AsString(path), NULL);
+    owner_leave(m->owner, state, status, &error);
+    Py_DECREF(path);
+    return done(status, &error);
+}
+
+/* ---- models out of models ---- */
+
+static PyObject *derive(PyObject *self, PyObject *args)
+{
+    model_object *m = (model_object *)self;
+    const char *kind, *a = NULL, *b = NULL;
+    takt_model *made = NULL;
+    takt_error error;
+    if (!PyArg_ParseTuple(args, "s|zz", &kind, &a, &b))
+        return NULL;
+    PyThreadState *state = owner_enter(m->owner);
+    takt_status status = TAKT_ERR_ARGUMENT;
+    if (strcmp(kind, "extract") == 0)
+        status = takt_model_extract(m->model, a, b, &made);
+    else if (strcmp(kind, "batch") == 0)
+        status = takt_model_batch(m->model, a, &made);
+    else if (strcmp(kind, "gradient") == 0)
+        status = takt_model_gradient(m->model, a, b, &made);
+    owner_leave(m->owner, state, status, &error);
+    return status == TAKT_OK ? (PyObject *)new_model(m->owner, made) : raise_error(&error);
+}
+
+static PyObject *make_plan(PyObject *self, PyObject *options)
+{
+    model_object *m = (model_object *)self;
+    takt_plan_options o;
+    takt_plan *plan = NULL;
+    takt_error error;
+    if (!plan_options_of(options, &o))
+        return NULL;
+    PyThreadState *state = owner_enter(m->owner);
+    const takt_status status =
+        o.dry ? takt_plan_create(m->model, &o, &plan) : takt_plan_get(m->model, &o, &plan);
+    owner_leave(m->owner, state, status, &error);
+    if (status != TAKT_OK)
+        return raise_error(&error);
+    plan_object *p = (plan_object *)PyType_GenericAlloc(takt_types.plan, 0);
+    if (p == NULL) {
+        takt_plan_destroy(plan);
+        return NULL;
+    }
+    p->owner = owner_retain(m->owner);
+    p->plan = plan;
+    Py_INCREF(self);
+    p->model = self;
+    return (PyObject *)p;
+}
+
+static PyGetSetDef properties[] = {
+    {"name", get_name, NULL, "the model's name", NULL},
+    {"lineage", get_lineage, NULL, "where it came from, as JSON; or empty", NULL},
+    {"inputs", get_inputs, NULL, "(name, dtype, dims) of each input", NULL},
+    {"outputs", get_outputs, NULL, "(name, dtype, dims) of each output", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef methods[] = {
+    {"report", report, METH_VARARGS, "report(kind, sizes=None, json=False)"},
+    {"save", (PyCFunction)(void (*)(void))save, METH_VARARGS | METH_KEYWORDS,
+     "save(path, optimize=False, sizes=None, precision=None, source=None, command=None)"},
+    {"weights", weights, METH_VARARGS, "weights(path, is_load)"},
+    {"derive", derive, METH_VARARGS, "derive(kind, a=None, b=None)"},
+    {"plan", make_plan, METH_O, "plan(options)"},
+    {NULL, NULL, 0, NULL},
+};
+
+PyObject *model_type(PyObject *module)
+{
+    static PyType_Slot slots[] = {
+        {Py_tp_dealloc, dealloc},
+        {Py_tp_getset, properties},
+        {Py_tp_methods, methods},
+        {Py_tp_doc, "A model of the library's; takt.Model is what programs use."},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {.name = "takt._takt.Model",
+                               .basicsize = sizeof(model_object),
+                               .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                               .slots = slots};
+    return PyType_FromModuleAndSpec(module, &spec, NULL);
+}

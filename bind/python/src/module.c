@@ -1,0 +1,182 @@
+/* module.c - the module _takt: its types and functions. */
+#include "module.h"
+
+#include <string.h>
+
+types takt_types;
+
+/* ---- arrays ---- */
+
+static PyObject *wrap(PyObject *module, PyObject *object)
+{
+    hold h;
+    (void)module;
+    return hold_take(&h, object, false, "the array") ? array_wrap(&h) : NULL;
+}
+
+static PyObject *empty(PyObject *module, PyObject *args)
+{
+    PyObject *shape, *type;
+    takt_dtype dtype;
+    int64_t dims[TAKT_MAX_RANK];
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO", &shape, &type) || !dtype_of(type, &dtype))
+        return NULL;
+    const bool is_number = PyLong_Check(shape) != 0;
+    const Py_ssize_t rank = is_number ? 1 : PySequence_Size(shape);
+    if (rank < 0)
+        return NULL;
+    if (rank > TAKT_MAX_RANK)
+        return raise_status(TAKT_ERR_ARGUMENT, NULL, "an array has at most %d dimensions",
+                            TAKT_MAX_RANK);
+    for (Py_ssize_t d = 0; d < rank; d++) {
+        PyObject *n = is_number ? PyNumber_Index(shape) : PySequence_GetItem(shape, d);
+        dims[d] = n != NULL ? PyLong_AsLongLong(n) : -1;
+        Py_XDECREF(n);
+        if (PyErr_Occurred())
+            return NULL;
+    }
+    PyObject *made = array_new(dtype, (int)rank, dims);
+    if (made != NULL) {
+        const takt_tensor_view *v = &((array_object *)made)->memory.view;
+        memset(v->data, 0, view_bytes(v));
+    }
+    return made;
+}
+
+/* The same memory seen as another type of the same width, or as read-only. */
+static PyObject *view_as(PyObject *module, PyObject *args)
+{
+    PyObject *array, *type;
+    takt_dtype dtype;
+    int read_only = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O|p", takt_types.array, &array, &type, &read_only) ||
+        !dtype_of(type, &dtype))
+        return NULL;
+    hold h;
+    if (!hold_take(&h, array, false, "the array"))
+        return NULL;
+    if (takt_dtype_bits(h.view.dtype) != takt_dtype_bits(dtype)) {
+        raise_status(TAKT_ERR_ARGUMENT, NULL, "%s and %s are not equally wide",
+                     takt_dtype_name(h.view.dtype), takt_dtype_name(dtype));
+        hold_drop(&h);
+        return NULL;
+    }
+    h.view.dtype = dtype;
+    h.read_only = h.read_only || read_only != 0;
+    return array_wrap(&h);
+}
+
+/* ---- facts ---- */
+
+static PyObject *catalogue(PyObject *module, PyObject *args)
+{
+    const char *kind;
+    text_sink text = {.at = NULL};
+    takt_ctx *ctx = array_ctx();
+    (void)module;
+    if (ctx == NULL || !PyArg_ParseTuple(args, "s", &kind))
+        return NULL;
+    takt_status status = TAKT_ERR_ARGUMENT;
+    if (strcmp(kind, "ops") == 0)
+        status = takt_op_list(ctx, NULL, TAKT_FORMAT_JSON, text_put, &text);
+    else if (strcmp(kind, "backends") == 0)
+        status = takt_backend_list(ctx, TAKT_FORMAT_JSON, text_put, &text);
+    PyObject *made = text_take(&text);
+    if (status == TAKT_OK)
+        return made;
+    Py_XDECREF(made);
+    return raise_status(status, NULL, "there is no catalogue of %s", kind);
+}
+
+static PyObject *explain(PyObject *module, PyObject *number)
+{
+    const long id = PyLong_AsLong(number);
+    (void)module;
+    if (PyErr_Occurred())
+        return NULL;
+    const char *text = takt_error_explain((int)id);
+    if (text == NULL)
+        return raise_status(TAKT_ERR_NOT_FOUND, NULL, "there is no error %ld", id);
+    return PyUnicode_FromString(text);
+}
+
+static PyObject *statuses(PyObject *module, PyObject *nothing)
+{
+    PyObject *list = PyList_New(0);
+    (void)module;
+    (void)nothing;
+    for (int i = 0; list != NULL && i <= TAKT_ERR_INTERNAL; i++) {
+        PyObject *pair = Py_BuildValue("(ss)", takt_status_name((takt_status)i),
+                                       takt_status_sentence((takt_status)i));
+        if (pair == NULL || PyList_Append(list, pair) < 0) {
+            Py_XDECREF(pair);
+            Py_DECREF(list);
+            return NULL;
+        }
+        Py_DECREF(pair);
+    }
+    return list;
+}
+
+PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs);
+
+static PyMethodDef functions[] = {
+    {"load", (PyCFunction)(void (*)(void))module_load, METH_VARARGS | METH_KEYWORDS,
+     "load(path, bytes, name=None, seed=0, model=None, sizes=None, allow_links=False)"},
+    {"wrap", wrap, METH_O, "wrap(array): an Array of the same memory."},
+    {"empty", empty, METH_VARARGS, "empty(shape, dtype): an Array of zeros."},
+    {"view_as", view_as, METH_VARARGS, "view_as(array, dtype, readonly=False): the same bytes."},
+    {"op", module_op, METH_VARARGS, "op(name, attributes, inputs): one operation."},
+    {"catalogue", catalogue, METH_VARARGS, "catalogue(kind): 'ops' or 'backends', as JSON."},
+    {"explain", explain, METH_O, "explain(id): what the error catalogue says."},
+    {"statuses", statuses, METH_NOARGS, "(name, sentence) of every class of failure."},
+    {NULL, NULL, 0, NULL},
+};
+
+/* ---- the module ---- */
+
+static bool add_type(PyObject *module, const char *name, PyObject *type, PyTypeObject **kept)
+{
+    if (type == NULL)
+        return false;
+    *kept = (PyTypeObject *)type; /* the module lives until the process ends */
+    return PyModule_AddObjectRef(module, name, type) == 0;
+}
+
+static PyObject *version_text(void)
+{
+    return PyUnicode_FromString(takt_version());
+}
+
+static bool fill(PyObject *module)
+{
+    PyObject *version = version_text();
+    const bool good = version != NULL && PyModule_AddObjectRef(module, "version", version) == 0 &&
+                      add_type(module, "Array", array_type(module), &takt_types.array) &&
+                      add_type(module, "Model", model_type(module), &takt_types.model) &&
+                      add_type(module, "Plan", plan_type(module), &takt_types.plan) &&
+                      add_type(module, "Session", session_type(module), &takt_types.session);
+    Py_XDECREF(version);
+    return good;
+}
+
+PyMODINIT_FUNC PyInit__takt(void)
+{
+    static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_takt",
+                                            .m_doc = "The library, as the package takt uses it.",
+                                            .m_size = -1, .m_methods = functions};
+    if (takt_types.array != NULL) {
+        PyErr_SetString(PyExc_ImportError,
+                        "takt cannot be loaded twice into one process: sub-interpreters are not "
+                        "supported");
+        return NULL;
+    }
+    PyObject *module = PyModule_Create(&definition);
+    if (module != NULL && !fill(module)) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

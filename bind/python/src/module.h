@@ -1,0 +1,145 @@
+/* module.h - what the files of the extension share.
+ *
+ * One file per type. Everything that depends on how objects are laid out stands here, so that a
+ * build for another ABI changes one header. The GIL is held unless a comment says otherwise.
+ */
+#ifndef TAKT_PYTHON_MODULE_H
+#define TAKT_PYTHON_MODULE_H
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#include <Python.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <takt/takt.h>
+
+/* ---- contexts ---- */
+
+/* A context that models, plans and sessions share. Its lock is held for calls that report failures
+ * in the context, so that each finds its own. */
+typedef struct owner {
+    takt_ctx *ctx;
+    long references; /* changed with the GIL held */
+    PyThread_type_lock lock;
+    unsigned generation; /* of forks: a lock of the parent's is not ours */
+} owner;
+
+owner *owner_create(void);
+owner *owner_retain(owner *o);
+void owner_release(owner *o);
+/* Takes the lock and releases the GIL; owner_leave undoes both and keeps the failure. */
+PyThreadState *owner_enter(owner *o);
+void owner_leave(owner *o, PyThreadState *state, takt_status status, takt_error *error);
+/* How many forks lie between the first process and this one. */
+unsigned fork_generation(void);
+/* The context of arrays, which belongs to no model. */
+takt_ctx *array_ctx(void);
+
+/* ---- errors ---- */
+
+/* Raises the class of the status; always NULL. */
+PyObject *raise_error(const takt_error *e);
+/* The same for a failure of the binding's own. */
+PyObject *raise_status(takt_status status, const char *hint, const char *format, ...);
+
+/* ---- views of arrays ---- */
+
+/* A view of somebody's memory, and what keeps that memory alive. */
+typedef struct hold {
+    takt_tensor_view view;
+    Py_buffer buffer; /* buffer.obj NULL: none */
+    takt_dlpack dlpack;
+    PyObject *object; /* borrowed memory's owner, or NULL */
+    bool read_only;
+} hold;
+
+/* Of any array: ours, by buffer, __dlpack__ or __array_interface__. Nothing is copied. False after
+ * an exception. `what` names it in messages. */
+bool hold_take(hold *h, PyObject *object, bool writable, const char *what);
+void hold_drop(hold *h);
+/* Type and shape of `view` are known to be valid. */
+size_t view_count(const takt_tensor_view *view);
+size_t view_bytes(const takt_tensor_view *view);
+bool view_is_dense(const takt_tensor_view *view);
+/* Copies the elements, whatever the strides, to dense memory. */
+void view_gather(const takt_tensor_view *view, void *to);
+bool view_overlap(const takt_tensor_view *a, const takt_tensor_view *b);
+
+/* ---- element types ---- */
+
+/* From "f32", "float32", numpy.float32, numpy.dtype(...), torch.float32; false: raised. */
+bool dtype_of(PyObject *object, takt_dtype *dtype);
+/* "float32"; types that NumPy lacks have their name in ml_dtypes, or NULL. */
+const char *dtype_numpy(takt_dtype dtype);
+/* Of struct's and the buffer protocol's format; TAKT_DTYPE_COUNT if none. */
+takt_dtype dtype_from_format(const char *format, Py_ssize_t itemsize);
+const char *dtype_format(takt_dtype dtype);
+/* "<f4"; NULL where the array interface has no such type. */
+const char *dtype_typestr(takt_dtype dtype);
+
+/* ---- NumPy, if the program has imported it ---- */
+
+bool numpy_is_loaded(void);
+bool numpy_is_array(PyObject *object);
+/* numpy.empty of the type and shape; NULL without an exception if NumPy has no such type. */
+PyObject *numpy_empty(takt_dtype dtype, PyObject *shape);
+
+/* ---- types ---- */
+
+typedef struct array_object {
+    PyObject_HEAD hold memory;
+    void *block; /* of its own, or NULL */
+    PyObject *shape;
+    Py_ssize_t dims[TAKT_MAX_RANK], strides[TAKT_MAX_RANK]; /* strides in bytes */
+    PyObject *weak;
+} array_object;
+
+typedef struct model_object {
+    PyObject_HEAD owner *owner;
+    takt_model *model;
+} model_object;
+
+typedef struct plan_object {
+    PyObject_HEAD owner *owner;
+    takt_plan *plan;
+    PyObject *model; /* that it was made from */
+} plan_object;
+
+typedef struct types {
+    PyTypeObject *array, *model, *plan, *session;
+} types;
+extern types takt_types;
+
+bool is_array(PyObject *object);
+/* A new array with memory of its own, not initialised. */
+PyObject *array_new(takt_dtype dtype, int rank, const int64_t *dims);
+/* An array of memory that `h` holds; takes `h` over, even on failure. */
+PyObject *array_wrap(hold *h);
+/* All of these return a new heap type, or NULL. */
+PyObject *array_type(PyObject *module);
+PyObject *model_type(PyObject *module);
+PyObject *plan_type(PyObject *module);
+PyObject *session_type(PyObject *module);
+
+/* ---- helpers ---- */
+
+PyObject *shape_tuple(int rank, const int64_t *dims);
+/* A tuple of named tuples (name, dtype, shape) would need Python; plain tuples it is. */
+PyObject *describe(const takt_desc *d);
+/* Options of plans out of a dictionary; strings live as long as the dictionary. False: raised. */
+bool plan_options_of(PyObject *dict, takt_plan_options *options);
+/* Text that a report writes, as str. */
+typedef struct text_sink {
+    char *at;
+    size_t length, room;
+    bool failed;
+} text_sink;
+int text_put(void *user, const char *text, size_t length);
+PyObject *text_take(text_sink *t); /* frees it */
+
+PyObject *module_op(PyObject *module, PyObject *args);
+
+#endif

@@ -1,0 +1,49 @@
+/* numpy.c - NumPy without its ABI: it is called as a program would, once the program imported it.
+ */
+#include "module.h"
+
+static PyObject *empty, *ndarray, *dtypes[TAKT_DTYPE_COUNT];
+
+/* Looks, and never imports. */
+static bool find(void)
+{
+    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *numpy = modules != NULL ? PyDict_GetItemString(modules, "numpy") : NULL;
+    if (numpy == NULL)
+        return false;
+    Py_INCREF(numpy);
+    PyObject *e = PyObject_GetAttrString(numpy, "empty");
+    PyObject *n = PyObject_GetAttrString(numpy, "ndarray");
+    PyObject *d = PyObject_GetAttrString(numpy, "dtype");
+    Py_DECREF(numpy);
+    for (int i = 0; d != NULL && i < TAKT_DTYPE_COUNT; i++)
+        if (dtype_typestr((takt_dtype)i) != NULL)
+            dtypes[i] = PyObject_CallFunction(d, "s", dtype_typestr((takt_dtype)i));
+    Py_XDECREF(d);
+    if (e == NULL || n == NULL || PyErr_Occurred()) { /* half imported, or not the real one */
+        PyErr_Clear();
+        Py_XDECREF(e);
+        Py_XDECREF(n);
+        return false;
+    }
+    empty = e;
+    ndarray = n;
+    return true;
+}
+
+bool numpy_is_loaded(void)
+{
+    return empty != NULL || find();
+}
+
+bool numpy_is_array(PyObject *object)
+{
+    return !is_array(object) && numpy_is_loaded() && (PyObject *)Py_TYPE(object) == ndarray;
+}
+
+PyObject *numpy_empty(takt_dtype dtype, PyObject *shape)
+{
+    if (dtypes[dtype] == NULL)
+        return NULL;
+    return PyObject_CallFunctionObjArgs(empty, shape, dtypes[dtype], NULL);
+}

@@ -1,0 +1,132 @@
+/* op.c - one operation at once: its type is inferred, its results made, and it is run. */
+#include "module.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 32 };
+
+typedef struct job {
+    const char *name, *attributes;
+    hold in[MOST];
+    takt_tensor_view views[MOST], out[MOST];
+    PyObject *results[MOST];
+    size_t in_count, out_count;
+    bool use_numpy;
+} job;
+
+static void type_text(const takt_tensor_view *v, char text[400])
+{
+    int at = snprintf(text, 400, "%s[", takt_dtype_name(v->dtype));
+    for (int d = 0; d < v->rank && at < 370; d++)
+        at += snprintf(text + at, (size_t)(400 - at), "%s%lld", d > 0 ? ", " : "",
+                       (long long)v->dims[d]);
+    snprintf(text + at, (size_t)(400 - at), "]");
+}
+
+/* The types of the results, by a model with nothing but this operation. */
+static takt_status infer(takt_ctx *ctx, job *j)
+{
+    takt_build *b = NULL;
+    takt_value in[MOST];
+    takt_status status = takt_build_create(ctx, j->name, &b);
+    for (size_t i = 0; i < j->in_count; i++) {
+        char type[400], name[16];
+        type_text(&j->views[i], type);
+        snprintf(name, sizeof name, "x%zu", i);
+        in[i] = takt_build_input(b, name, type);
+    }
+    const takt_value y = takt_build_op(b, j->name, j->attributes, in, j->in_count, NULL);
+    if (status == TAKT_OK)
+        status = takt_build_status(b);
+    for (; status == TAKT_OK && j->out_count < MOST; j->out_count++) {
+        takt_desc d;
+        takt_tensor_view *v = &j->out[j->out_count];
+        const takt_value one = takt_build_result(b, y, j->out_count);
+        if (one == TAKT_NO_VALUE || takt_build_describe(b, one, &d) != TAKT_OK)
+            break; /* that was the last */
+        *v = (takt_tensor_view){.dtype = d.dtype, .rank = d.rank};
+        memcpy(v->dims, d.dims, sizeof d.dims);
+    }
+    takt_build_destroy(b);
+    return status;
+}
+
+static bool make_results(job *j)
+{
+    for (size_t i = 0; i < j->out_count; i++) {
+        takt_tensor_view *v = &j->out[i];
+        j->results[i] = array_new(v->dtype, v->rank, v->dims);
+        if (j->results[i] == NULL)
+            return false;
+        v->data = ((array_object *)j->results[i])->memory.view.data;
+    }
+    return true;
+}
+
+static bool take_inputs(job *j, PyObject *inputs)
+{
+    const Py_ssize_t count = PySequence_Size(inputs);
+    if (count < 0 || count > MOST) {
+        raise_status(TAKT_ERR_ARGUMENT, NULL, "%s: at most %d inputs, please", j->name, MOST);
+        return false;
+    }
+    for (; j->in_count < (size_t)count; j->in_count++) {
+        PyObject *item = PySequence_GetItem(inputs, (Py_ssize_t)j->in_count);
+        char what[32];
+        snprintf(what, sizeof what, "input %zu", j->in_count);
+        const bool good = item != NULL && hold_take(&j->in[j->in_count], item, false, what);
+        Py_XDECREF(item);
+        if (!good)
+            return false;
+        j->views[j->in_count] = j->in[j->in_count].view;
+    }
+    return true;
+}
+
+static PyObject *perform(owner *o, job *j)
+{
+    takt_error error;
+    PyThreadState *state = owner_enter(o);
+    takt_status status = infer(o->ctx, j);
+    owner_leave(o, state, status, &error);
+    if (status != TAKT_OK)
+        return raise_error(&error);
+    if (!make_results(j))
+        return NULL;
+    const takt_op_call call = {j->name, j->attributes, j->views, j->in_count, j->out, j->out_count};
+    state = owner_enter(o);
+    status = takt_op_run(o->ctx, &call);
+    owner_leave(o, state, status, &error);
+    if (status != TAKT_OK)
+        return raise_error(&error);
+    PyObject *tuple = PyTuple_New((Py_ssize_t)j->out_count);
+    for (size_t i = 0; tuple != NULL && i < j->out_count; i++) {
+        PyObject *result = j->results[i];
+        j->results[i] = NULL;
+        if (PyTuple_SetItem(tuple, (Py_ssize_t)i, result) < 0) {
+            Py_DECREF(tuple);
+            return NULL;
+        }
+    }
+    return tuple;
+}
+
+PyObject *module_op(PyObject *module, PyObject *args)
+{
+    static owner *o; /* one-op plans are kept in it */
+    PyObject *inputs, *made = NULL;
+    (void)module;
+    job *j = PyMem_Calloc(1, sizeof *j);
+    if (j == NULL)
+        return PyErr_NoMemory();
+    if (PyArg_ParseTuple(args, "szO", &j->name, &j->attributes, &inputs) &&
+        (o != NULL || (o = owner_create()) != NULL) && take_inputs(j, inputs))
+        made = perform(o, j);
+    for (size_t i = 0; i < j->in_count; i++)
+        hold_drop(&j->in[i]);
+    for (size_t i = 0; i < j->out_count; i++)
+        Py_XDECREF(j->results[i]);
+    PyMem_Free(j);
+    return made;
+}

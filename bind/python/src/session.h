@@ -1,0 +1,54 @@
+/* session.h - what a session object holds, and what its files share. */
+#ifndef TAKT_PYTHON_SESSION_H
+#define TAKT_PYTHON_SESSION_H
+
+#include "module.h"
+
+/* An input or output. */
+typedef struct port {
+    const takt_desc *desc; /* of the session, with its sizes */
+    PyObject *name;        /* interned */
+    PyObject *shape;       /* of desc, a tuple */
+    hold bound;            /* by bind(); object NULL: nothing */
+    takt_tensor_view now;  /* what the session has at the moment; data NULL: its own memory */
+} port;
+
+typedef struct session_object {
+    PyObject_HEAD owner *owner;
+    takt_session *s; /* NULL: not opened so far, or closed */
+    PyObject *model; /* a model_object: other sizes need it */
+    PyObject *sizes; /* of named dimensions, a dictionary */
+    port *ports;     /* inputs, then outputs */
+    size_t in_count, out_count;
+    atomic_int busy;
+    bool is_dirty; /* what the session has is not what bind() said */
+    bool is_long;  /* a run may take so long that somebody presses Ctrl-C */
+    unsigned generation;
+} session_object;
+
+/* Makes the session this thread's alone; false: raised. */
+bool session_enter(session_object *o);
+void session_leave(session_object *o);
+/* The rest is for whoever has entered. Each is false after an exception. */
+bool session_bind(session_object *o, port *p, const takt_tensor_view *v);
+/* Puts back what bind() said, after calls that brought arrays of their own. */
+bool session_restore(session_object *o);
+/* One run; `deadline_ns` 0: none. */
+bool session_execute(session_object *o, uint64_t deadline_ns);
+/* Other sizes, if the shapes of `in` (one per input) ask for them. */
+bool session_fit(session_object *o, const hold *in);
+bool session_resize(session_object *o, PyObject *sizes);
+/* Sizes that nobody named are what the plan took them for. */
+bool session_learn_sizes(session_object *o);
+/* Descriptions anew, after the session got other sizes. */
+bool session_refresh(session_object *o);
+/* The index of a port called so; -1: raised. */
+Py_ssize_t session_find(session_object *o, PyObject *name);
+bool session_raise(session_object *o);
+
+PyObject *session_call(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *session_run_feed(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *session_run_into(PyObject *self, PyObject *const *args, Py_ssize_t count);
+extern PyMethodDef session_state_methods[];
+
+#endif

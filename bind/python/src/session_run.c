@@ -1,0 +1,212 @@
+/* session_run.c - one run of a session: the GIL released, Ctrl-C heard, other sizes made ready. */
+#define _GNU_SOURCE
+#include "session.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- Ctrl-C ---- */
+
+/* Only the main thread is told of signals, so one of each is enough. */
+static takt_session *volatile interruptible;
+static struct sigaction before;
+
+static void interrupt(int number, siginfo_t *info, void *place)
+{
+    takt_session *s = interruptible;
+    if (s != NULL)
+        takt_session_cancel(s);
+    if ((before.sa_flags & SA_SIGINFO) != 0)
+        before.sa_sigaction(number, info, place);
+    else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+        before.sa_handler(number); /* Python's: it remembers the signal for later */
+}
+
+static bool is_main_thread(void)
+{
+    return syscall(SYS_gettid) == getpid();
+}
+
+static bool listen_for_interrupts(takt_session *s)
+{
+    const struct sigaction act = {.sa_sigaction = interrupt, .sa_flags = SA_SIGINFO};
+    if (!is_main_thread() || sigaction(SIGINT, NULL, &before) != 0)
+        return false;
+    if ((before.sa_flags & SA_SIGINFO) == 0 &&
+        (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN))
+        return false; /* nobody would raise KeyboardInterrupt */
+    interruptible = s;
+    return sigaction(SIGINT, &act, NULL) == 0;
+}
+
+static void stop_listening(void)
+{
+    sigaction(SIGINT, &before, NULL);
+    interruptible = NULL;
+}
+
+/* ---- one run ---- */
+
+bool session_execute(session_object *o, uint64_t deadline_ns)
+{
+    takt_session *s = o->s;
+    const bool listens = o->is_long && listen_for_interrupts(s);
+    takt_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = deadline_ns > 0 ? takt_session_run_deadline(s, deadline_ns) : takt_session_run(s);
+    Py_END_ALLOW_THREADS;
+    if (listens) {
+        stop_listening();
+        if (PyErr_CheckSignals() < 0) /* a late one: the run is done, and its state is new */
+            return false;
+    }
+    return status == TAKT_OK || session_raise(o);
+}
+
+/* ---- sizes ---- */
+
+static bool fits(const takt_desc *d, const takt_tensor_view *v)
+{
+    return d->rank == v->rank && memcmp(d->dims, v->dims, (size_t)d->rank * sizeof *d->dims) == 0;
+}
+
+static bool is_name(const char *text)
+{
+    return text != NULL && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                             "0123456789_.:-/")] == '\0';
+}
+
+/* "batch=8,seq=128" out of a dictionary. */
+static PyObject *sizes_text(PyObject *sizes)
+{
+    PyObject *key, *value, *text = PyUnicode_FromString("");
+    Py_ssize_t at = 0;
+    while (text != NULL && PyDict_Next(sizes, &at, &key, &value)) {
+        PyObject *longer = PyUnicode_FromFormat(
+            "%U%s%S=%S", text, PyUnicode_GetLength(text) > 0 ? "," : "", key, value);
+        Py_DECREF(text);
+        text = longer;
+    }
+    return text;
+}
+
+bool session_resize(session_object *o, PyObject *sizes)
+{
+    PyObject *text = sizes_text(sizes);
+    const char *words = text != NULL ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    takt_status status = TAKT_ERR_MEMORY;
+    takt_error error;
+    if (words != NULL) {
+        const takt_model *model = ((model_object *)o->model)->model;
+        PyThreadState *state = owner_enter(o->owner);
+        status = takt_session_reshape(o->s, model, words);
+        owner_leave(o->owner, state, status, &error);
+        if (status != TAKT_OK)
+            raise_error(&error);
+    }
+    Py_XDECREF(text);
+    if (status != TAKT_OK)
+        return false;
+    Py_INCREF(sizes);
+    Py_DECREF(o->sizes);
+    o->sizes = sizes;
+    o->is_dirty = true;
+    return session_refresh(o);
+}
+
+static const takt_desc *model_input(const session_object *o, const char *name)
+{
+    const takt_model *m = ((model_object *)o->model)->model;
+    for (size_t i = 0; i < takt_model_input_count(m); i++)
+        if (strcmp(takt_model_input(m, i)->name, name) == 0)
+            return takt_model_input(m, i);
+    return NULL;
+}
+
+static bool refuse_shape(const takt_desc *d, PyObject *wanted, const takt_tensor_view *v)
+{
+    PyObject *got = shape_tuple(v->rank, v->dims);
+    PyObject *text = got != NULL
+                         ? PyUnicode_FromFormat("%s is %S, the array is %S", d->name, wanted, got)
+                         : NULL;
+    const char *words = text != NULL ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    if (words != NULL)
+        raise_status(TAKT_ERR_SHAPE,
+                     v->rank == d->rank - 1 ? "x[None] makes one sample a batch"
+                                            : "only named dimensions take any size",
+                     "%s", words);
+    Py_XDECREF(text);
+    Py_XDECREF(got);
+    return false;
+}
+
+/* The sizes that one array gives to the names in its input's shape. */
+static bool take_sizes(const session_object *o, const port *p, const takt_tensor_view *v,
+                       PyObject *seen)
+{
+    const takt_desc *d = model_input(o, p->desc->name);
+    bool good = d != NULL && d->rank == v->rank;
+    for (int i = 0; good && i < v->rank; i++) {
+        const char *name = d->dim_names[i];
+        if (name == NULL && d->dims[i] != v->dims[i])
+            good = false;
+        if (!good || !is_name(name))
+            continue;
+        PyObject *old = PyDict_GetItemString(seen, name); /* borrowed */
+        PyObject *size = PyLong_FromLongLong(v->dims[i]);
+        if (old != NULL && PyLong_AsLongLong(old) != v->dims[i]) {
+            raise_status(TAKT_ERR_SHAPE, "one name stands for one size throughout the model",
+                         "%s: dimension %d (%s) is %lld, another input makes it %lld",
+                         p->desc->name, i, name, (long long)v->dims[i], PyLong_AsLongLong(old));
+            Py_XDECREF(size);
+            return false;
+        }
+        const int failed = size == NULL || PyDict_SetItemString(seen, name, size) < 0;
+        Py_XDECREF(size);
+        if (failed)
+            return false;
+    }
+    return good || refuse_shape(p->desc, p->shape, v);
+}
+
+bool session_learn_sizes(session_object *o)
+{
+    PyObject *sizes = PyDict_New();
+    bool good = sizes != NULL;
+    for (size_t i = 0; good && i < o->in_count; i++) {
+        takt_tensor_view v = {.rank = o->ports[i].desc->rank};
+        memcpy(v.dims, o->ports[i].desc->dims, sizeof v.dims);
+        good = model_input(o, o->ports[i].desc->name) == NULL ||
+               take_sizes(o, &o->ports[i], &v, sizes);
+    }
+    good = good && PyDict_Update(sizes, o->sizes) == 0;
+    if (good) {
+        Py_DECREF(o->sizes);
+        o->sizes = sizes;
+    } else {
+        Py_XDECREF(sizes);
+    }
+    return good;
+}
+
+bool session_fit(session_object *o, const hold *in)
+{
+    bool same = true;
+    for (size_t i = 0; i < o->in_count; i++)
+        same = same && fits(o->ports[i].desc, &in[i].view);
+    if (same)
+        return true;
+    PyObject *seen = PyDict_New(), *sizes = PyDict_Copy(o->sizes);
+    bool good = seen != NULL && sizes != NULL;
+    for (size_t i = 0; good && i < o->in_count; i++)
+        good = take_sizes(o, &o->ports[i], &in[i].view, seen);
+    good = good && PyDict_Update(sizes, seen) == 0 && session_resize(o, sizes);
+    for (size_t i = 0; good && i < o->in_count; i++)
+        if (!fits(o->ports[i].desc, &in[i].view))
+            good = refuse_shape(o->ports[i].desc, o->ports[i].shape, &in[i].view);
+    Py_XDECREF(seen);
+    Py_XDECREF(sizes);
+    return good;
+}

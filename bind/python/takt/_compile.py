@@ -1,0 +1,143 @@
+"""_compile.py - takt.compile: a model made ready to be called."""
+from __future__ import annotations
+
+import time
+
+from ._model import Model, Plan, Session, load
+from .errors import ArgumentError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing typing would take longer than the rest of the package
+    from typing import Any, Optional, Union
+
+    from ._model import PathLike
+
+_OPTIONS = ("threads", "backend", "blas", "isa", "simd", "passes", "hint", "donate", "require",
+            "outputs", "precision", "numerics", "memory_limit", "static_shapes", "level")
+
+
+def _near(name: str, names: Any) -> str:
+    """': did you mean ...?', or nothing."""
+    import difflib
+    near = difflib.get_close_matches(name, list(names), 1)
+    return f": did you mean {near[0]}?" if near else ""
+
+
+class ProfileStats:
+    """Times of the calls of a model that was compiled with profile=True, in seconds."""
+
+    def __init__(self, calls: list[float]):
+        self._calls = calls
+
+    @property
+    def calls(self) -> int:
+        """How many there were."""
+        return len(self._calls)
+
+    @property
+    def total(self) -> float:
+        """All of them together."""
+        return sum(self._calls)
+
+    @property
+    def median(self) -> float:
+        """The middle one."""
+        ordered = sorted(self._calls)
+        return ordered[len(ordered) // 2] if ordered else 0.0
+
+    @property
+    def best(self) -> float:
+        """The shortest one."""
+        return min(self._calls, default=0.0)
+
+
+class CompiledModel(Session):
+    """A model that can be called: ``y = compiled(x)``. ``takt.compile`` makes one."""
+
+    _model: Model
+    _options: dict[str, Any]
+    _calls: list[float]
+
+    @property
+    def model(self) -> Model:
+        """What it was compiled from."""
+        return self._model
+
+    @property
+    def plan(self) -> Plan:
+        """The plan for the sizes of the last call."""
+        return self._model.plan(options=self._options, **self.sizes())
+
+
+class _ProfiledModel(CompiledModel):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        start = time.perf_counter()
+        made = super().__call__(*args, **kwargs)
+        self._calls.append(time.perf_counter() - start)
+        return made
+
+    def get_profile_stats(self) -> ProfileStats:
+        """Times of the calls so far."""
+        return ProfileStats(list(self._calls))
+
+
+def _split(keywords: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
+    """Plan options, and sizes of named dimensions."""
+    options, sizes = {}, {}
+    for name, value in keywords.items():
+        if name in _OPTIONS:
+            options[name] = value
+        elif isinstance(value, int) and not isinstance(value, bool):
+            sizes[name] = value
+        else:
+            raise ArgumentError(f"compile has no option {name}{_near(name, _OPTIONS)}")
+    return options, sizes
+
+
+def _check_names(model: Model, sizes: dict[str, int]) -> None:
+    names = {dim for info in model.inputs for dim in info.shape if isinstance(dim, str)}
+    plain = {name for name in names if name.isidentifier()}
+    for name in sizes:
+        if name not in plain:
+            has = "it has " + ", ".join(sorted(plain)) if plain else "all of its sizes are numbers"
+            raise ArgumentError(f"the model has no dimension, and compile no option, called {name}"
+                                + (_near(name, [*plain, *_OPTIONS]) or f": {has}"))
+
+
+def _sizes_of(model: Model, shapes: dict[str, Any]) -> dict[str, int]:
+    """Sizes of named dimensions that the shapes of inputs give."""
+    sizes: dict[str, int] = {}
+    known = {info.name: info for info in model.inputs}
+    for name, shape in shapes.items():
+        if name not in known:
+            raise ArgumentError(f"the model has no input called {name}{_near(name, known)}")
+        dims = known[name].shape
+        if len(shape) != len(dims):
+            raise ArgumentError(f"input {name} has {len(dims)} dimensions, not {len(shape)}")
+        for dim, size in zip(dims, shape):
+            if isinstance(dim, str) and dim.isidentifier():
+                if sizes.setdefault(dim, size) != size:
+                    raise ArgumentError(f"dimension {dim} is {sizes[dim]} and {size}")
+            elif isinstance(dim, int) and dim != size:
+                raise ArgumentError(f"input {name} is {list(dims)}, not {list(shape)}")
+    return sizes
+
+
+def compile(model: Union[Model, PathLike], *, shapes: Optional[dict[str, Any]] = None,  # noqa: A001
+            profile: bool = False, **keywords: Any) -> CompiledModel:
+    """A model made ready to be called.
+
+    `shapes` has shapes of inputs by name; sizes of named dimensions can be given by name as well:
+    ``takt.compile(m, batch=8, threads=2)``. Sizes that are not given are 1 until the first call.
+    Options are those of a plan: threads, level (0 to 3), isa, backend, passes, precision, numerics,
+    hint, memory_limit, outputs, require, donate. With profile=True the calls are timed.
+    """
+    made_from = model if isinstance(model, Model) else load(model)
+    options, sizes = _split(keywords)
+    _check_names(made_from, sizes)
+    sizes = {**_sizes_of(made_from, shapes or {}), **sizes}
+    compiled = (_ProfiledModel if profile else CompiledModel)()
+    plan = made_from.plan(options=options, **sizes)
+    compiled._open(plan._raw, sizes)
+    compiled._model, compiled._options, compiled._calls = made_from, options, []
+    return compiled

@@ -1,0 +1,293 @@
+"""_model.py - models, plans and sessions: the library's own objects in Python's clothes."""
+from __future__ import annotations
+
+import os
+from collections import namedtuple
+
+from . import _takt
+from .errors import ArgumentError, NotFoundError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing typing would take longer than the rest of the package
+    from typing import Any, Iterator, Optional, Union
+
+    PathLike = Union[str, os.PathLike[str]]
+
+
+class TensorInfo(namedtuple("TensorInfo", "name dtype shape")):
+    """An input or output: its name, element type, and dimensions, numbers or names."""
+
+    __slots__ = ()
+
+
+class Layer(namedtuple("Layer", "name kind output parameters macs")):
+    """A row of a model's summary: name, kind, type of the output, parameters, multiply-adds."""
+
+    __slots__ = ()
+
+
+def sizes_text(sizes: dict[str, int]) -> Optional[str]:
+    """'batch=8,seq=128', or None."""
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not hasattr(size, "__index__") or size.__index__() < 0:
+            raise ArgumentError(f"the size of {name} is a number of at least 0, not {size!r}")
+    return ",".join(f"{name}={size.__index__()}" for name, size in sizes.items()) or None
+
+
+def _json(text: str) -> Any:
+    import json
+    return json.loads(text)
+
+
+def _infos(ports: list) -> list[TensorInfo]:
+    return [TensorInfo(name, dtype, tuple(dims)) for name, dtype, dims in ports]
+
+
+class Plan:
+    """How a model will run for given sizes: steps, memory to the byte, kernels."""
+
+    def __init__(self, raw: _takt.Plan, model: "Model", sizes: dict[str, int]):
+        self._raw, self._model, self._sizes = raw, model, sizes
+        self._info = raw.info()
+
+    @property
+    def peak_bytes(self) -> int:
+        """Weights, state, activations, scratch, inputs and outputs together."""
+        return self._info["peak"]
+
+    @property
+    def arena_bytes(self) -> int:
+        """Activations and scratch of one session."""
+        return self._info["arena"]
+
+    @property
+    def lower_bound_bytes(self) -> int:
+        """No plan in this order of steps can have a smaller arena."""
+        return self._info["lower_bound"]
+
+    @property
+    def weight_bytes(self) -> int:
+        """Constants, shared by all sessions."""
+        return self._info["weights"] + self._info["packed"]
+
+    @property
+    def flops(self) -> float:
+        """Arithmetic of one run."""
+        return self._info["flops"]
+
+    @property
+    def steps(self) -> int:
+        """How many steps a run has."""
+        return self._info["steps"]
+
+    @property
+    def threads(self) -> int:
+        """Threads that a session of it uses."""
+        return self._info["threads"]
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """All of these figures, by name."""
+        return dict(self._info)
+
+    def describe(self) -> str:
+        """Steps, buffers and the memory statement, as ``takt plan`` prints them."""
+        return self._raw.report("describe")
+
+    def kernels(self) -> str:
+        """Which kernel each step got, which were refused and why."""
+        return self._raw.report("kernels")
+
+    def explain(self, node: Optional[str] = None) -> str:
+        """What fused with what, and what did not and why."""
+        return self._raw.report("explain", node)
+
+    def svg(self) -> str:
+        """The arena over the steps, as a picture."""
+        return self._raw.report("draw")
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def session(self) -> "Session":
+        """A session: memory and threads for one caller at a time."""
+        made = Session()
+        made._open(self._raw, dict(self._sizes))
+        return made
+
+    def __repr__(self) -> str:
+        return f"<takt.Plan: {self.steps} steps, peak {self.peak_bytes} bytes>"
+
+
+class Session(_takt.Session):
+    """Runs a plan. ``session(x)`` returns new arrays; bind() and run() use the same ones again.
+
+    Arrays are used where they lie, whoever made them. Named dimensions take the sizes of the arrays
+    that are given: a plan for sizes that were seen before is taken from the cache. One thread at a
+    time may use a session; clone() makes another one.
+    """
+
+    @property
+    def inputs(self) -> list[TensorInfo]:
+        """The inputs, with the sizes of the last call."""
+        return _infos(self._ports(True))
+
+    @property
+    def outputs(self) -> list[TensorInfo]:
+        """The outputs, with the sizes of the last call."""
+        return _infos(self._ports(False))
+
+    def clone(self) -> "Session":
+        """Another session of the same plan, with the same state, for another thread."""
+        made = type(self).__new__(type(self))
+        self._clone_into(made)
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def describe(self) -> str:
+        """The plan with what is bound: copies that arrays cost, and arrays read where they lie."""
+        return self._report(False)
+
+    def save_state(self, path: PathLike) -> None:
+        """All states to a file: .npz, or safetensors for any other ending."""
+        self._state_file(path, False)
+
+    def load_state(self, path: PathLike) -> None:
+        """All states from such a file; after a failure they are as they were."""
+        self._state_file(path, True)
+
+    async def arun(self, *args: Any, **kwargs: Any) -> Any:
+        """The same as calling the session, without holding up the event loop."""
+        import asyncio
+        import functools
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(None, functools.partial(self, *args, **kwargs))
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.close()
+
+
+class Model:
+    """What is computed, and with which weights. ``takt.load`` makes one."""
+
+    def __init__(self, raw: _takt.Model, path: str = ""):
+        self._raw, self._path = raw, path
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._raw.name
+
+    @property
+    def inputs(self) -> list[TensorInfo]:
+        """The inputs; a dimension is a number, or a name that takes any size."""
+        return _infos(self._raw.inputs)
+
+    @property
+    def outputs(self) -> list[TensorInfo]:
+        """The outputs."""
+        return _infos(self._raw.outputs)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Where the model came from: opsets and producer of ONNX, lineage of a compiled one."""
+        return _json(self._raw.lineage) if self._raw.lineage else {}
+
+    def plan(self, *, options: Optional[dict[str, Any]] = None, **sizes: int) -> Plan:
+        """A plan for these sizes of the named dimensions; others are 1."""
+        text = sizes_text(sizes)
+        made = self._raw.plan({**(options or {}), "sizes": text})
+        return Plan(made, self, sizes)
+
+    # ---- reports ----
+
+    def summary(self, **sizes: int) -> str:
+        """One row per layer: name, output shape, parameters, multiply-adds."""
+        return self._raw.report("summary", sizes_text(sizes))
+
+    def inspect(self) -> dict[str, Any]:
+        """Inputs, outputs, parameters, operations and arithmetic."""
+        return _json(self._raw.report("inspect", None, True))
+
+    def text(self) -> str:
+        """The graph in the model language, long constants shortened."""
+        return self._raw.report("print")
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The rows of the summary."""
+        rows = _json(self._raw.report("summary", None, True))["layers"]
+        return [Layer(row["name"], row["type"], row["output"], row["parameters"], row["macs"])
+                for row in rows]
+
+    # ---- models out of models ----
+
+    def extract(self, start: Optional[str] = None, end: Optional[str] = None) -> "Model":
+        """The part between named values or layers: 'a,b' become inputs, or outputs."""
+        return Model(self._raw.derive("extract", start, end), self._path)
+
+    def __getitem__(self, key: Union[int, str, slice]) -> "Model":
+        """model[a:b]: the layers from a up to, not including, b, as a model of their own."""
+        layers = self.layers
+        names = [layer.name for layer in layers]
+        if isinstance(key, str):
+            if key not in names:
+                raise NotFoundError(f"the model has no layer called {key}")
+            key = names.index(key)
+        first, last, step = key.indices(len(names)) if isinstance(key, slice) else (
+            key + len(names) if key < 0 else key, (key + len(names) if key < 0 else key) + 1, 1)
+        if step != 1 or not 0 <= first < last <= len(names):
+            raise ArgumentError(f"the model has {len(names)} layers; [a:b] takes some in order")
+        return self.extract(names[first - 1] if first > 0 else None,
+                            names[last - 1] if last < len(names) else None)
+
+    def __iter__(self) -> Iterator[Layer]:
+        return iter(self.layers)
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def batched(self, dim: str = "batch") -> "Model":
+        """A model of one sample as one of any number of them."""
+        return Model(self._raw.derive("batch", dim), self._path)
+
+    def gradient(self, output: Optional[str] = None, names: Optional[str] = None) -> "Model":
+        """The same with outputs 'grad.NAME': gradients of the sum of an output."""
+        return Model(self._raw.derive("gradient", output, names), self._path)
+
+    # ---- files ----
+
+    def save(self, path: PathLike, *, optimize: bool = False, sizes: Optional[dict] = None,
+             precision: Optional[str] = None) -> None:
+        """Writes .onnx, .takt, or for any other ending a compiled model."""
+        self._raw.save(path, optimize, sizes_text(sizes or {}), precision, self._path or None)
+
+    def save_weights(self, path: PathLike) -> None:
+        """All parameters to .safetensors, .npz or .index.json."""
+        self._raw.weights(path, False)
+
+    def load_weights(self, path: PathLike) -> None:
+        """Parameters by name; sessions made afterwards use them."""
+        self._raw.weights(path, True)
+
+    def __repr__(self) -> str:
+        ports = ", ".join(f"{i.name}: {i.dtype}{list(i.shape)}" for i in self.inputs)
+        return f"<takt.Model {self.name}({ports})>"
+
+
+def load(path: PathLike, *, seed: int = 0, model: Optional[str] = None,
+         sizes: Optional[dict[str, int]] = None, allow_links: bool = False) -> Model:
+    """A model from a file: .onnx, .takt text or .taktp, found out from its contents."""
+    raw = _takt.load(path, None, None, seed, model, sizes_text(sizes or {}), allow_links)
+    return Model(raw, os.fspath(path))
+
+
+def loads(data: Union[str, bytes], name: str = "memory", *, seed: int = 0,
+          model: Optional[str] = None, sizes: Optional[dict[str, int]] = None) -> Model:
+    """The same from memory: the text of a model, or the bytes of a file."""
+    raw = _takt.load(name, data.encode() if isinstance(data, str) else data, name, seed, model,
+                     sizes_text(sizes or {}))
+    return Model(raw)

@@ -1,0 +1,309 @@
+"""_ort.py - what scripts for onnxruntime use: ``import takt as ort``."""
+from __future__ import annotations
+
+import _thread
+
+from ._model import Model, Session, load, loads
+from ._ort_values import ORT_TYPES, IOBinding, OrtValue
+from .errors import ArgumentError, NotFoundError, StateError, UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing typing would take longer than the rest of the package
+    from typing import Any, Callable, Optional, Sequence, Union
+    import os
+
+_PROVIDERS = ["TaktExecutionProvider", "CPUExecutionProvider"]
+
+
+class GraphOptimizationLevel(int):
+    """How hard the compiler tries."""
+
+    ORT_DISABLE_ALL: "GraphOptimizationLevel"
+    ORT_ENABLE_BASIC: "GraphOptimizationLevel"
+    ORT_ENABLE_EXTENDED: "GraphOptimizationLevel"
+    ORT_ENABLE_LAYOUT: "GraphOptimizationLevel"
+    ORT_ENABLE_ALL: "GraphOptimizationLevel"
+
+
+class ExecutionMode(int):
+    """Steps run one after another; ORT_PARALLEL is accepted and changes nothing."""
+
+    ORT_SEQUENTIAL: "ExecutionMode"
+    ORT_PARALLEL: "ExecutionMode"
+
+
+GraphOptimizationLevel.ORT_DISABLE_ALL = GraphOptimizationLevel(0)
+GraphOptimizationLevel.ORT_ENABLE_BASIC = GraphOptimizationLevel(1)
+GraphOptimizationLevel.ORT_ENABLE_EXTENDED = GraphOptimizationLevel(2)
+GraphOptimizationLevel.ORT_ENABLE_LAYOUT = GraphOptimizationLevel(3)
+GraphOptimizationLevel.ORT_ENABLE_ALL = GraphOptimizationLevel(99)
+ExecutionMode.ORT_SEQUENTIAL = ExecutionMode(0)
+ExecutionMode.ORT_PARALLEL = ExecutionMode(1)
+_LEVELS = {0: 0, 1: 1, 2: 2, 3: 2, 99: 2}  # ours, by theirs
+
+
+class SessionOptions:
+    """Options of an InferenceSession. Those that have no meaning here are kept and do nothing."""
+
+    def __init__(self) -> None:
+        self.intra_op_num_threads = 0
+        self.inter_op_num_threads = 0
+        self.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_ALL
+        self.execution_mode = ExecutionMode.ORT_SEQUENTIAL
+        self.optimized_model_filepath = ""
+        self.log_severity_level = 2
+        self.log_verbosity_level = 0
+        self.logid = ""
+        self.enable_profiling = False
+        self.enable_mem_pattern = True
+        self.enable_mem_reuse = True
+        self.enable_cpu_mem_arena = True
+        self.use_deterministic_compute = True
+        self._free_dimensions: dict[str, int] = {}
+        self._entries: dict[str, str] = {}
+
+    def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
+        """Fixes the size of a named dimension."""
+        self._free_dimensions[name] = size
+
+    def add_session_config_entry(self, key: str, value: str) -> None:
+        """'takt.OPTION' sets an option of the plan (isa, precision, ...); others are kept."""
+        self._entries[key] = value
+
+    def get_session_config_entry(self, key: str) -> str:
+        """What add_session_config_entry was given."""
+        if key not in self._entries:
+            raise NotFoundError(f"there is no entry {key}")
+        return self._entries[key]
+
+    def _plan_options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {"threads": self.intra_op_num_threads or None}
+        level = int(self.graph_optimization_level)
+        if level not in _LEVELS:
+            raise ArgumentError(f"there is no optimisation level {level}")
+        if _LEVELS[level] != 2:
+            options["level"] = _LEVELS[level]
+        if not self.enable_mem_reuse:
+            options["no_reuse"] = True
+        for key, value in self._entries.items():
+            if key.startswith("takt."):
+                options[key[5:]] = value
+        return options
+
+
+class RunOptions:
+    """Options of one run: terminate=True, from any thread, ends the runs that use it."""
+
+    def __init__(self) -> None:
+        self.log_severity_level = 2
+        self.log_verbosity_level = 0
+        self.logid = ""
+        self.only_execute_path_to_fetches = False
+        self.timeout: Optional[float] = None  # seconds; ours
+        self._terminate = False
+        self._running: list[Session] = []
+
+    @property
+    def terminate(self) -> bool:
+        """Whether runs with these options end at once."""
+        return self._terminate
+
+    @terminate.setter
+    def terminate(self, value: bool) -> None:
+        self._terminate = bool(value)
+        if self._terminate:
+            for session in list(self._running):
+                session.cancel()
+
+    def add_run_config_entry(self, key: str, value: str) -> None:
+        """Accepted; there are none that change a run."""
+
+
+class NodeArg:
+    """An input or output: name, shape with names where a dimension takes any size, and type."""
+
+    def __init__(self, name: str, dtype: str, shape: Sequence[Any]):
+        self.name, self.shape = name, list(shape)
+        self.type = f"tensor({ORT_TYPES.get(dtype, dtype)})"
+
+    def __repr__(self) -> str:
+        return f"NodeArg(name='{self.name}', type='{self.type}', shape={self.shape})"
+
+
+class ModelMetadata:
+    """Where a model came from."""
+
+    def __init__(self, model: Model):
+        about = model.metadata
+        self.graph_name = model.name
+        self.producer_name = str(about.get("producer", about.get("producer_name", "")) or "")
+        self.domain = str(about.get("domain", "") or "")
+        self.description = str(about.get("doc", about.get("description", "")) or "")
+        self.graph_description = ""
+        self.version = int(about.get("model_version", 0) or 0)
+        entries = about.get("metadata", {})
+        self.custom_metadata_map = dict(entries) if isinstance(entries, dict) else {}
+
+
+def get_available_providers() -> list[str]:
+    """Ours, and the name that scripts ask for."""
+    return list(_PROVIDERS)
+
+
+def get_device() -> str:
+    """'CPU'."""
+    return "CPU"
+
+
+def _check_providers(providers: Optional[Sequence[Any]]) -> None:
+    names = [p[0] if isinstance(p, tuple) else p for p in providers or ()]
+    if names and not any(name in _PROVIDERS for name in names):
+        raise UnsupportedError(f"none of these providers is here: {', '.join(names)}; "
+                               f"there are {', '.join(_PROVIDERS)}")
+
+
+class InferenceSession(Session):
+    """A drop-in for onnxruntime's: ``InferenceSession(path).run(None, {"x": x})``.
+
+    Unlike a Session it may be run by several threads at once: each gets a twin of its own.
+    """
+
+    def __init__(self, path_or_bytes: Union[str, bytes, "os.PathLike[str]", Model],
+                 sess_options: Optional[SessionOptions] = None,
+                 providers: Optional[Sequence[Any]] = None,
+                 provider_options: Optional[Sequence[dict]] = None, **kwargs: Any):
+        _check_providers(providers)
+        self._session_options = options = sess_options or SessionOptions()
+        sizes = dict(options._free_dimensions)
+        if isinstance(path_or_bytes, Model):
+            self._model = path_or_bytes
+        elif isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
+            self._model = loads(bytes(path_or_bytes), "bytes", sizes=sizes)
+        else:
+            self._model = load(path_or_bytes, sizes=sizes)
+        names = {dim for info in self._model.inputs for dim in info.shape}
+        sizes = {name: size for name, size in sizes.items() if name in names}
+        plan = self._model.plan(options=options._plan_options(), **sizes)
+        self._open(plan._raw, sizes)
+        self._has_state = plan.info["state"] > 0
+        self._input_names = [info.name for info in self._model.inputs]
+        self._output_names = [info.name for info in self._model.outputs]
+        self._twins: list[Session] = []
+        self._lock = _thread.allocate_lock()
+        if options.optimized_model_filepath:
+            self._model.save(options.optimized_model_filepath, optimize=True)
+
+    def run(self, output_names: Optional[Sequence[str]], input_feed: dict[str, Any],
+            run_options: Optional[RunOptions] = None) -> list[Any]:
+        """The outputs as a list: NumPy arrays where the program has imported NumPy."""
+        try:
+            if run_options is None:
+                return self._run_feed(output_names, input_feed)
+            return self._run_with(self, output_names, input_feed, run_options)
+        except StateError:
+            twin = self._take_twin()
+            if twin is None:
+                raise
+        try:
+            if run_options is None:
+                return twin._run_feed(output_names, input_feed)
+            return self._run_with(twin, output_names, input_feed, run_options)
+        finally:
+            self._twins.append(twin)
+
+    @staticmethod
+    def _run_with(session: Session, names: Any, feed: dict[str, Any], options: RunOptions) -> list:
+        deadline = int(options.timeout * 1e9) if options.timeout else None
+        options._running.append(session)
+        try:
+            if options.terminate:
+                session.cancel()
+            return session._run_feed(names, feed, deadline)
+        finally:
+            options._running.remove(session)
+
+    def _take_twin(self) -> Optional[Session]:
+        """A session for a thread that finds this one at work; None if there can be none."""
+        try:
+            return self._twins.pop()
+        except IndexError:
+            pass
+        with self._lock:
+            if not self.is_open() or self._has_state:
+                return None
+            twin = Session()
+            plan = self._model.plan(options=self._session_options._plan_options(), **self.sizes())
+            twin._open(plan._raw, self.sizes())
+            return twin
+
+    def run_async(self, output_names: Optional[Sequence[str]], input_feed: dict[str, Any],
+                  callback: Callable[[Any, Any, str], None], user_data: Any = None,
+                  run_options: Optional[RunOptions] = None) -> None:
+        """Runs on a thread; then callback(results, user_data, error), the error "" if none."""
+        import threading
+
+        def work() -> None:
+            try:
+                results, error = self.run(output_names, input_feed, run_options), ""
+            except Exception as exception:  # whatever it is, the callback is told
+                results, error = [], str(exception) or type(exception).__name__
+            callback(results, user_data, error)
+        threading.Thread(target=work, name="takt-run_async").start()
+
+    def io_binding(self) -> IOBinding:
+        """A new binding."""
+        return IOBinding(self)
+
+    def run_with_iobinding(self, binding: IOBinding,
+                           run_options: Optional[RunOptions] = None) -> None:
+        """Runs on what is bound."""
+        fetch = {name: array for name, array in binding._fetch.items() if array is not None}
+        made = self._run_into(binding._feed, fetch)
+        results = made if isinstance(made, tuple) else (made,)
+        binding._results = dict(zip(self._output_names, results))
+
+    def run_with_ort_values(self, output_names: Optional[Sequence[str]],
+                            input_dict_ort_values: dict[str, OrtValue],
+                            run_options: Optional[RunOptions] = None) -> list[OrtValue]:
+        """The same as run, on values."""
+        feed = {name: value._array for name, value in input_dict_ort_values.items()}
+        return [OrtValue(array) for array in self.run(output_names, feed, run_options)]
+
+    def get_inputs(self) -> list[NodeArg]:
+        """The inputs, as the model declares them."""
+        return [NodeArg(*info) for info in self._model.inputs]
+
+    def get_outputs(self) -> list[NodeArg]:
+        """The outputs, as the model declares them."""
+        return [NodeArg(*info) for info in self._model.outputs]
+
+    def get_overridable_initializers(self) -> list[NodeArg]:
+        """None: weights are constants of the plan."""
+        return []
+
+    def get_modelmeta(self) -> ModelMetadata:
+        """Where the model came from."""
+        return ModelMetadata(self._model)
+
+    def get_session_options(self) -> SessionOptions:
+        """What the session was made with."""
+        return self._session_options
+
+    def get_providers(self) -> list[str]:
+        """What runs the model."""
+        return list(_PROVIDERS)
+
+    def get_provider_options(self) -> dict[str, dict]:
+        """None."""
+        return {name: {} for name in _PROVIDERS}
+
+    def set_providers(self, providers: Optional[Sequence[Any]] = None,
+                      provider_options: Optional[Sequence[dict]] = None) -> None:
+        """Checks that one of them is here."""
+        _check_providers(providers)
+
+    def disable_fallback(self) -> None:
+        """There is none to disable."""
+
+    def enable_fallback(self) -> None:
+        """There is none to enable."""

@@ -1,0 +1,22 @@
+"""cases.py - the Python package as the build left it, without NumPy and with what is installed."""
+import os
+import subprocess
+import sys
+
+from _runner import BUILD, has_extension, run_cases, skip
+
+if not has_extension():
+    skip("the extension was not built: Python's headers are missing (python3-dev)")
+PACKAGE = os.path.join(BUILD, "python")
+# -S and an empty environment would still find what lies beside the interpreter: block it by name.
+BLOCKED = os.path.join(os.environ.get("TAKT_TEST_TMP", "/tmp"), "blocked")
+for name in ("numpy", "onnx", "onnxruntime", "torch", "ml_dtypes"):
+    os.makedirs(os.path.join(BLOCKED, name), exist_ok=True)
+    with open(os.path.join(BLOCKED, name, "__init__.py"), "w", encoding="utf-8") as to:
+        to.write(f"raise ImportError('{name} is kept away from this test')\n")
+good = run_cases(sys.executable, "alone", BLOCKED + os.pathsep + PACKAGE)
+has_numpy = subprocess.run([sys.executable, "-c", "import numpy"], capture_output=True,
+                           check=False).returncode == 0
+if has_numpy:
+    good = run_cases(sys.executable, "with what is installed", PACKAGE) and good
+sys.exit(not good)

@@ -1,0 +1,93 @@
+"""test_onnx_backend.py - ONNX's backend interface."""
+import os
+import unittest
+
+try:
+    import numpy as np
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError as missing:
+    raise unittest.SkipTest("onnx is not installed") from missing
+import takt
+from takt import onnx_backend
+
+
+def values(folder, kind):
+    folder = os.path.join(folder, "test_data_set_0")
+    count = sum(name.startswith(kind) for name in os.listdir(folder))
+    return [numpy_helper.to_array(onnx.load_tensor(os.path.join(folder, f"{kind}_{i}.pb")))
+            for i in range(count)]
+
+
+class Backend(unittest.TestCase):
+    def model(self):
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 2])
+        y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 2])
+        graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x], [y])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+    def test_prepare(self):
+        rep = onnx_backend.prepare(self.model())
+        for n in (1, 3):
+            x = np.arange(2 * n, dtype=np.float32).reshape(n, 2) - 1
+            np.testing.assert_array_equal(rep.run([x])[0], np.maximum(x, 0))
+            np.testing.assert_array_equal(rep.run({"x": x}).y, np.maximum(x, 0))
+        self.assertTrue(onnx_backend.is_compatible(self.model()))
+        self.assertTrue(onnx_backend.supports_device("CPU:0"))
+        self.assertFalse(onnx_backend.supports_device("CUDA"))
+        with self.assertRaises(takt.UnsupportedError):
+            onnx_backend.prepare(self.model(), "CUDA")
+
+    def test_run_node(self):
+        x = np.array([[1, -1]], np.float32)
+        node = helper.make_node("Add", ["a", "b"], ["c"])
+        np.testing.assert_array_equal(onnx_backend.run_node(node, [x, x])[0], x + x)
+        node = helper.make_node("Reshape", ["a", "s"], ["c"])
+        self.assertEqual(onnx_backend.run_node(node, [x, np.array([2, 1])])[0].shape, (2, 1))
+
+    def test_some_of_the_suite(self):
+        data = os.environ.get("TAKT_ONNX_DATA", "/usr/share/libonnx-testdata/data") + "/node"
+        if not os.path.isdir(data):
+            self.skipTest("libonnx-testdata is not installed")
+        passed, refused = 0, []
+        for name in sorted(os.listdir(data))[::3]:
+            if "bernoulli" in name or "training" in name:
+                continue  # random
+            folder = os.path.join(data, name)
+            try:
+                arrays, want = values(folder, "input"), values(folder, "output")
+                rep = onnx_backend.prepare(onnx.load(os.path.join(folder, "model.onnx")))
+                made = rep.run(arrays)
+            except (takt.Error, TypeError, ValueError, OSError) as error:
+                refused.append(f"{name}: {error}")
+                continue
+            for got, expected in zip(made, want):
+                np.testing.assert_allclose(np.asarray(got, expected.dtype), expected, rtol=1e-3,
+                                           atol=1e-4, err_msg=name)
+            passed += 1
+        self.assertGreater(passed, 4 * len(refused), refused)
+
+
+class Peers(unittest.TestCase):
+    def test_same_as_onnxruntime(self):
+        try:
+            import onnxruntime
+        except ImportError:
+            self.skipTest("onnxruntime is not installed")
+        model = takt.loads("model m(x: f32[n, 8]) -> (y: f32[n, 4]) "
+                           "{ return y = softmax(dense(relu(dense(x, 16)), 4)) }", seed=5)
+        import tempfile
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(folder + "/m.onnx")
+            x = np.linspace(-1, 1, 24, dtype=np.float32).reshape(3, 8)
+            results = []
+            for ort in (onnxruntime, takt):
+                s = ort.InferenceSession(folder + "/m.onnx", providers=["CPUExecutionProvider"])
+                name = s.get_inputs()[0].name
+                results.append(s.run([s.get_outputs()[0].name], {name: x})[0])
+                self.assertEqual(s.get_inputs()[0].type, "tensor(float)")
+        np.testing.assert_allclose(results[1], results[0], rtol=1e-5, atol=1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
