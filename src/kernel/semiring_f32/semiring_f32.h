@@ -1,0 +1,62 @@
+/* semiring_f32.h - contract of products of float matrices over a semiring, and of their gradient.
+ *
+ *     c[i][j] = finish(sum over k of term(a[i][k], b[k][j]))
+ *
+ *   max_min      start 0; sum = larger(sum, lesser(a, b))
+ *   max_mul      start 0; sum = larger(sum, a * b)
+ *   min_add      start +inf; sum = lesser(sum, a + b)
+ *   noisy_or     start 1; sum = sum * fma(-a, b, 1); c = 1 - sum
+ *   lukasiewicz  start 0; sum = sum + larger((a + b) - 1, 0); c = lesser(sum, 1)
+ *
+ *   choice     larger(x, y) is x > y ? x : y, and lesser(x, y) is x < y ? x : y: beside a NaN, and
+ *              of two zeros, it is y. Bits so depend on the order, which is:
+ *   order      k ascending, one rounding per operation written above
+ *   gradient   da[i][k] = the sum, j ascending and starting at +0, of
+ *                  fma(dy[i][j], slope, sum)
+ *              where slope is
+ *                max_min, max_mul, min_add: share * (the term's slope) if the term equals the
+ *                    extreme c[i][j], else 0; share = 1 / (number of such k)
+ *                    the term's slope: max_min 1 if a < b, 0.5 if a == b, else 0; max_mul b;
+ *                    min_add 1
+ *                noisy_or: with f = fma(-a, b, 1), p the product, k ascending, of those f that
+ *                    are not 0, and z the number of zeros: b * (p / f) if z is 0, b * p if z is 1
+ *                    and f is 0, else 0
+ *                lukasiewicz: 1 if (a + b) - 1 > 0 and the sum is < 1, else 0
+ *   alignment  none beyond that of float
+ *   reads      exactly the operands; writes exactly c, da and scratch
+ *   aliasing   c, da and scratch overlap nothing
+ */
+#ifndef TAKT_KERNEL_SEMIRING_F32_H
+#define TAKT_KERNEL_SEMIRING_F32_H
+
+#include <stddef.h>
+
+#include "kernel/kernel.h"
+
+typedef enum takt_semiring {
+    TAKT_MAX_MIN,
+    TAKT_MAX_MUL,
+    TAKT_MIN_ADD,
+    TAKT_NOISY_OR,
+    TAKT_LUKASIEWICZ,
+    TAKT_SEMIRING_COUNT
+} takt_semiring;
+
+typedef struct takt_semiring_f32 {
+    takt_semiring semiring;
+    size_t m, n, k;
+    const float *a; /* [m][k] */
+    const float *b; /* [k][n] */
+    float *c;       /* [m][n]; NULL: the gradient is wanted */
+    /* of the gradient: */
+    const float *bt; /* [n][k]: b transposed */
+    const float *dy; /* [m][n] */
+    float *da;       /* [m][k] */
+    float *scratch;  /* 2 * n floats */
+} takt_semiring_f32;
+
+typedef void takt_semiring_f32_fn(const takt_semiring_f32 *p);
+
+TAKT_KERNEL_FAMILY(semiring_f32, takt_semiring_f32_fn)
+
+#endif

@@ -1,0 +1,242 @@
+/* semiring_f32_body.h - every variant of semiring_f32 is this, compiled for its ISA. */
+#include "kernel/semiring_f32/semiring_f32.h"
+#include "kernel/simd/simd.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { ROWS = 4, ABREAST = 2 }; /* of c in registers: rows, and vectors of columns */
+
+/* The instructions of x86 are the contract's choices; elsewhere they are made of a comparison. */
+#if TAKT_SIMD_SET == 3
+INLINE vf larger(vf x, vf y)
+{
+    return _mm256_max_ps(x, y);
+}
+INLINE vf lesser(vf x, vf y)
+{
+    return _mm256_min_ps(x, y);
+}
+#elif TAKT_SIMD_SET == 4
+INLINE vf larger(vf x, vf y)
+{
+    return _mm512_max_ps(x, y);
+}
+INLINE vf lesser(vf x, vf y)
+{
+    return _mm512_min_ps(x, y);
+}
+#else
+INLINE vf larger(vf x, vf y)
+{
+    return vf_select(vf_gt(x, y), x, y);
+}
+INLINE vf lesser(vf x, vf y)
+{
+    return vf_select(vf_lt(x, y), x, y);
+}
+#endif
+
+INLINE vf load(const float *p, size_t n)
+{
+    return n == VF ? vf_load(p) : vf_load_n(p, n);
+}
+
+INLINE void store(float *p, vf v, size_t n)
+{
+    if (n == VF)
+        vf_store(p, v);
+    else
+        vf_store_n(p, v, n);
+}
+
+/* ---- the product ---- */
+
+INLINE vf start(const takt_semiring s)
+{
+    return s == TAKT_MIN_ADD ? vf_set1(INFINITY) : s == TAKT_NOISY_OR ? vf_set1(1) : vf_zero();
+}
+
+INLINE vf term(const takt_semiring s, vf a, vf b)
+{
+    switch (s) {
+    case TAKT_MAX_MIN: return lesser(a, b);
+    case TAKT_MAX_MUL: return vf_mul(a, b);
+    case TAKT_MIN_ADD: return vf_add(a, b);
+    case TAKT_NOISY_OR: return vf_fnma(a, b, vf_set1(1));
+    default: return larger(vf_sub(vf_add(a, b), vf_set1(1)), vf_zero());
+    }
+}
+
+INLINE vf gather(const takt_semiring s, vf sum, vf t)
+{
+    switch (s) {
+    case TAKT_MAX_MIN:
+    case TAKT_MAX_MUL: return larger(sum, t);
+    case TAKT_MIN_ADD: return lesser(sum, t);
+    case TAKT_NOISY_OR: return vf_mul(sum, t);
+    default: return vf_add(sum, t);
+    }
+}
+
+INLINE vf finish(const takt_semiring s, vf sum)
+{
+    if (s == TAKT_NOISY_OR)
+        return vf_sub(vf_set1(1), sum);
+    return s == TAKT_LUKASIEWICZ ? lesser(sum, vf_set1(1)) : sum;
+}
+
+/* Where a tile of c begins, and how many lanes its last vector has. */
+typedef struct place {
+    size_t i, j, lanes;
+} place;
+
+/* `rows` rows by `count` vectors of c. */
+INLINE void tile(const takt_semiring_f32 *p, const takt_semiring s, place at, const size_t rows,
+                 const size_t count)
+{
+    const size_t i = at.i, j = at.j, n = at.lanes;
+    vf sum[ROWS][ABREAST];
+    for (size_t r = 0; r < rows; r++)
+        for (size_t v = 0; v < count; v++)
+            sum[r][v] = start(s);
+    for (size_t k = 0; k < p->k; k++) {
+        vf b[ABREAST];
+        for (size_t v = 0; v < count; v++)
+            b[v] = load(p->b + k * p->n + j + v * VF, n);
+        for (size_t r = 0; r < rows; r++) {
+            const vf a = vf_set1(p->a[(i + r) * p->k + k]);
+            for (size_t v = 0; v < count; v++)
+                sum[r][v] = gather(s, sum[r][v], term(s, a, b[v]));
+        }
+    }
+    for (size_t r = 0; r < rows; r++)
+        for (size_t v = 0; v < count; v++)
+            store(p->c + (i + r) * p->n + j + v * VF, finish(s, sum[r][v]), n);
+}
+
+INLINE void strip(const takt_semiring_f32 *p, const takt_semiring s, size_t i, const size_t rows)
+{
+    size_t j = 0;
+    for (; j + ABREAST * VF <= p->n; j += ABREAST * VF)
+        tile(p, s, (place){i, j, VF}, rows, ABREAST);
+    for (; j + VF <= p->n; j += VF)
+        tile(p, s, (place){i, j, VF}, rows, 1);
+    if (j < p->n)
+        tile(p, s, (place){i, j, p->n - j}, rows, 1);
+}
+
+INLINE void product(const takt_semiring_f32 *p, const takt_semiring s)
+{
+    size_t i = 0;
+    for (; i + ROWS <= p->m; i += ROWS)
+        strip(p, s, i, ROWS);
+    for (; i < p->m; i++)
+        strip(p, s, i, 1);
+}
+
+/* ---- the gradient ---- */
+
+/* Of columns j..j+n of row i: the extreme and each one's share, or the product without zeros and
+ * the number of zeros, or the sum and nothing. */
+INLINE void facts(const takt_semiring_f32 *p, const takt_semiring s, size_t i, size_t j, size_t n)
+{
+    const float *a = p->a + i * p->k;
+    vf sum = start(s), count = vf_zero();
+    const vf one = vf_set1(1);
+    for (size_t k = 0; k < p->k; k++) {
+        const vf t = term(s, vf_set1(a[k]), load(p->b + k * p->n + j, n));
+        if (s == TAKT_NOISY_OR) {
+            const vm is_zero = vf_eq(t, vf_zero());
+            count = vf_select(is_zero, vf_add(count, one), count);
+            sum = vf_select(is_zero, sum, vf_mul(sum, t));
+        } else {
+            sum = gather(s, sum, t);
+        }
+    }
+    if (s != TAKT_NOISY_OR && s != TAKT_LUKASIEWICZ) {
+        for (size_t k = 0; k < p->k; k++) {
+            const vf t = term(s, vf_set1(a[k]), load(p->b + k * p->n + j, n));
+            count = vf_select(vf_eq(t, sum), vf_add(count, one), count);
+        }
+        count = vf_div(one, count);
+    }
+    store(p->scratch + j, sum, n);
+    store(p->scratch + p->n + j, count, n);
+}
+
+/* d c[i][j] / d a[k] for a vector of k, where x and y are facts of (i, j). */
+INLINE vf slope(const takt_semiring s, vf a, vf b, float x, float y)
+{
+    const vf zero = vf_zero(), t = term(s, a, b);
+    vf d;
+    switch (s) {
+    case TAKT_MAX_MIN:
+        d = vf_select(vf_lt(a, b), vf_set1(1), vf_select(vf_eq(a, b), vf_set1(0.5F), zero));
+        break;
+    case TAKT_MAX_MUL: d = b; break;
+    case TAKT_MIN_ADD: d = vf_set1(1); break;
+    case TAKT_NOISY_OR: {
+        const vm is_zero = vf_eq(t, zero);
+        if (y == 0)
+            return vf_mul(b, vf_div(vf_set1(x), t));
+        return y == 1 ? vf_select(is_zero, vf_mul(b, vf_set1(x)), zero) : zero;
+    }
+    default: return x < 1 ? vf_select(vf_gt(t, zero), vf_set1(1), zero) : zero;
+    }
+    return vf_select(vf_eq(t, vf_set1(x)), vf_mul(vf_set1(y), d), zero);
+}
+
+INLINE void columns(const takt_semiring_f32 *p, const takt_semiring s, size_t i, size_t k, size_t n)
+{
+    const vf a = load(p->a + i * p->k + k, n);
+    vf sum = vf_zero();
+    for (size_t j = 0; j < p->n; j++) {
+        const vf b = load(p->bt + j * p->k + k, n);
+        const vf d = slope(s, a, b, p->scratch[j], p->scratch[p->n + j]);
+        sum = vf_fma(vf_set1(p->dy[i * p->n + j]), d, sum);
+    }
+    store(p->da + i * p->k + k, sum, n);
+}
+
+INLINE void gradient(const takt_semiring_f32 *p, const takt_semiring s)
+{
+    for (size_t i = 0; i < p->m; i++) {
+        size_t j = 0, k = 0;
+        for (; j + VF <= p->n; j += VF)
+            facts(p, s, i, j, VF);
+        if (j < p->n)
+            facts(p, s, i, j, p->n - j);
+        for (; k + VF <= p->k; k += VF)
+            columns(p, s, i, k, VF);
+        if (k < p->k)
+            columns(p, s, i, k, p->k - k);
+    }
+}
+
+/* A function of its own for each, so that the semiring is known while it is compiled. */
+#define EACH(name, semiring)                                                                       \
+    static void name(const takt_semiring_f32 *p)                                                   \
+    {                                                                                              \
+        if (p->c != NULL)                                                                          \
+            product(p, semiring);                                                                  \
+        else                                                                                       \
+            gradient(p, semiring);                                                                 \
+    }
+EACH(max_min, TAKT_MAX_MIN)
+EACH(max_mul, TAKT_MAX_MUL)
+EACH(min_add, TAKT_MIN_ADD)
+EACH(noisy_or, TAKT_NOISY_OR)
+EACH(lukasiewicz, TAKT_LUKASIEWICZ)
+
+static void run(const takt_semiring_f32 *p)
+{
+    switch (p->semiring) {
+    case TAKT_MAX_MIN: max_min(p); break;
+    case TAKT_MAX_MUL: max_mul(p); break;
+    case TAKT_MIN_ADD: min_add(p); break;
+    case TAKT_NOISY_OR: noisy_or(p); break;
+    default: lukasiewicz(p); break;
+    }
+}
+
+TAKT_KERNELS(semiring_f32, TAKT_KERNEL(semiring_f32, SIMD_NAME, SIMD_RANK, run, NULL));
