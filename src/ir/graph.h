@@ -71,9 +71,10 @@ struct takt_graph {
     takt_arena arena;
     takt_dims *dims;
     const char *name;
-    const char *doc;     /* what it is for, in the author's words; or NULL */
-    const char *backend; /* that the author asks for; or NULL */
-    takt_status status;  /* sticky */
+    const char *doc;                        /* what it is for, in the author's words; or NULL */
+    const char *backend;                    /* that the author asks for; or NULL */
+    const struct takt_relations *relations; /* of rules (logic/relation.h); copies have none */
+    takt_status status;                     /* sticky */
     takt_node *nodes;
     size_t count, capacity;
     takt_id *table; /* open addressing over hashes */

@@ -36,10 +36,15 @@ typedef enum takt_ast_kind {
     TAKT_A_FOR,      /* for name in a [along c] { b } */
     TAKT_A_COLLECT,  /* collect name = a */
     TAKT_A_REQUIRE,  /* require a, b: a string */
+    /* Of rules: options are ARGUMENTs. */
+    TAKT_A_RELATION,   /* relation name(a: domains) [c: options] [= b] */
+    TAKT_A_RULE,       /* rule name(a: ARGUMENTs, name [: domain]) [c: options] = b */
+    TAKT_A_CONSTRAINT, /* constraint name [c: options] = b */
+    TAKT_A_QUANTIFIER, /* name a: LIST (a: ARGUMENTs, name [in a]; b: options) [where c]: b */
 } takt_ast_kind;
 
 /* Infix words that are no tokens of their own. */
-enum { TAKT_INFIX_AND = 100, TAKT_INFIX_OR };
+enum { TAKT_INFIX_AND = 100, TAKT_INFIX_OR, TAKT_INFIX_IMPLIES, TAKT_INFIX_IFF };
 
 typedef struct takt_function takt_function;
 typedef struct takt_ast takt_ast;

@@ -46,6 +46,8 @@ struct takt_frame {
     bool has_failed; /* a statement did; so what is missing needs no complaint */
 };
 
+struct takt_rules;
+
 struct takt_elab {
     takt_ctx *ctx;
     takt_arena arena; /* trees and symbols */
@@ -69,6 +71,7 @@ struct takt_elab {
     uint32_t stream_base;      /* from the model's seed */
     uint32_t draws;            /* random streams of training handed out */
     const takt_symbol *layout; /* nchw or nhwc where a layer or an op is not told; or NULL */
+    struct takt_rules *rules;  /* of the model (rule.h); NULL: it has none so far */
     takt_status status;        /* of a failure that ends everything */
 };
 

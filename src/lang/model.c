@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "lang/elab.h"
+#include "lang/rule.h"
 
 /* ---- inputs ---- */
 
@@ -91,6 +91,15 @@ static void backend(takt_frame *f, const takt_ast *o, const takt_value *v)
         (void)takt_out_of_memory(f);
 }
 
+/* Of the model's rules that do not say. */
+static void semantics(takt_frame *f, const takt_ast *o, const takt_value *v)
+{
+    const takt_semantics *s = takt_rules_semantics(f, o, v);
+    takt_rules *rules = s != NULL ? takt_rules_of(f) : NULL;
+    if (rules != NULL)
+        rules->semantics = s;
+}
+
 static void options(takt_frame *f)
 {
     for (const takt_ast *o = f->function->options; o != NULL; o = o->next) {
@@ -105,9 +114,12 @@ static void options(takt_frame *f)
             layout(f, o, &v);
         else if (takt_span_is(name, "backend") && !is_graph)
             backend(f, o, &v);
+        else if (takt_span_is(name, "semantics") && !is_graph)
+            semantics(f, o, &v);
         else
             takt_complain(f, o, TAKT_E_SYNTAX,
-                          "the options of a model are seed=7, layout=nhwc and backend=blas",
+                          "the options of a model are seed=7, layout=nhwc, backend=blas and "
+                          "semantics=product",
                           "there is no option called %s", o->name->text);
     }
 }
@@ -158,7 +170,9 @@ static const char *output_name(takt_frame *f, const takt_ast *result, const takt
         return result->name->text;
     if (promised != NULL && promised->name != NULL)
         return promised->name->text;
-    const char *name = f->result.count == 1 ? "out" : takt_arena_format(&f->arena, "out%zu", index);
+    const char *name = takt_rules_output_name(f, result->a);
+    if (name == NULL)
+        name = f->result.count == 1 ? "out" : takt_arena_format(&f->arena, "out%zu", index);
     if (name == NULL)
         takt_out_of_memory(f);
     return name;
@@ -181,7 +195,9 @@ static void outputs(takt_frame *f, const takt_type *types)
         bool has_next = false;
         for (size_t i = 0; i < f->graph->slot_count; i++)
             has_next = has_next || f->graph->slots[i].next != TAKT_NONE;
-        if (!f->has_failed && !has_next)
+        if (f->e->rules != NULL && f->e->rules->held != NULL)
+            takt_rules_outputs(f);
+        else if (!f->has_failed && !has_next)
             takt_complain(f, function->place, TAKT_E_RETURN_TYPE, "end it with `return value`",
                           "the %s returns nothing", function->name != NULL ? "model" : "graph");
         return;
@@ -206,11 +222,14 @@ static void outputs(takt_frame *f, const takt_type *types)
         else if (name != NULL)
             output(f, r, name, &f->result.items[i], p != NULL ? &types[at] : NULL);
     }
+    takt_rules_outputs(f);
 }
 
 void takt_eval_model(takt_frame *f)
 {
     options(f);
+    if (f->caller == NULL)
+        takt_rules_domains(f);
     inputs(f);
     const takt_type *types = types_of(f, f->function->results);
     if (types == NULL)

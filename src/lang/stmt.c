@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ir/name.h"
-#include "lang/elab.h"
+#include "lang/rule.h"
 
 /* A name with the scope before it, in the frame's arena. */
 static const char *full_name(takt_frame *f, const takt_symbol *name)
@@ -278,7 +278,14 @@ static void require(takt_frame *f, const takt_ast *a)
 
 static void statement(takt_frame *f, const takt_ast *a)
 {
+    const bool is_rule =
+        a->kind == TAKT_A_RELATION || a->kind == TAKT_A_RULE || a->kind == TAKT_A_CONSTRAINT;
+    if (!is_rule)
+        takt_rules_flush(f);
     switch ((takt_ast_kind)a->kind) {
+    case TAKT_A_RELATION:
+    case TAKT_A_RULE:
+    case TAKT_A_CONSTRAINT: takt_eval_rule(f, a); break;
     case TAKT_A_ASSIGN: assign(f, a); break;
     case TAKT_A_PARAM:
     case TAKT_A_STATE: declaration(f, a); break;
@@ -308,4 +315,5 @@ void takt_eval_block(takt_frame *f, const takt_ast *first)
             return;
         }
     }
+    takt_rules_flush(f);
 }

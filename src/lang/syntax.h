@@ -17,12 +17,14 @@ typedef struct takt_syntax {
     bool has_ahead;
     bool is_skipping;  /* what is read is no part of a model: nothing is wrong with it */
     bool takes_ranges; /* samples: f32[2] in (0, 1) */
+    bool is_formula;   /* of a rule: quantifiers, implies and iff are words */
     size_t last_end;   /* end of the token before the current one, and its line */
     uint32_t last_line;
     uint32_t error_line; /* of the last complaint: one is enough for a line */
     int depth;           /* of expressions */
     int block_depth;
     takt_ast *imports, **last_import; /* STRINGs, in order, of the text begun last */
+    takt_function *domains;           /* of all texts: name, source, and the value as body */
     takt_status status;               /* of a failure that ends everything: memory, nesting */
 } takt_syntax;
 
@@ -41,6 +43,16 @@ takt_ast *takt_syntax_named(takt_syntax *s);
 takt_ast *takt_syntax_declared(takt_syntax *s, takt_ast *node, const takt_ast *name);
 takt_ast *takt_syntax_block(takt_syntax *s, bool *good);
 takt_ast *takt_syntax_graph(takt_syntax *s);
+/* relation, rule or constraint; the word is current. */
+takt_ast *takt_syntax_rule(takt_syntax *s);
+/* exists x, y: ...; whether one begins here, in a formula. */
+bool takt_syntax_is_quantifier(takt_syntax *s);
+takt_ast *takt_syntax_quantifier(takt_syntax *s);
+/* domain name = value; the word is current. */
+void takt_syntax_domain(takt_syntax *s);
+/* Items separated by commas up to `close`, which is taken; a comma may precede it. */
+typedef takt_ast *takt_item_fn(takt_syntax *s);
+bool takt_syntax_items(takt_syntax *s, takt_item_fn *item, takt_token_kind close, takt_ast **first);
 
 void takt_syntax_advance(takt_syntax *s);
 const takt_token *takt_syntax_peek(takt_syntax *s);

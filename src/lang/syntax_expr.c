@@ -4,7 +4,7 @@
 #include "lang/syntax.h"
 
 /* From loose to tight. `not` binds between `and` and the comparisons. */
-enum { PIPE = 1, OR, AND, NOT, COMPARE, ADD, MULTIPLY, TIGHTEST };
+enum { PIPE = 1, IFF, IMPLIES, OR, AND, NOT, COMPARE, ADD, MULTIPLY, TIGHTEST };
 
 /* Precedence of the current token as an infix operator, 0 if it is none. */
 static int precedence(takt_syntax *s)
@@ -26,15 +26,17 @@ static int precedence(takt_syntax *s)
     case TAKT_T_AT: return MULTIPLY;
     default: break;
     }
-    const bool is_and = takt_syntax_is(s, "and");
-    if (!is_and && !takt_syntax_is(s, "or"))
-        return 0;
-    if (s->token.starts_line) { /* `and = x`: a value of that name */
+    const int level = takt_syntax_is(s, "and")                        ? AND
+                      : takt_syntax_is(s, "or")                       ? OR
+                      : s->is_formula && takt_syntax_is(s, "implies") ? IMPLIES
+                      : s->is_formula && takt_syntax_is(s, "iff")     ? IFF
+                                                                      : 0;
+    if (level > 0 && s->token.starts_line) { /* `and = x`: a value of that name */
         const takt_token_kind next = takt_syntax_peek(s)->kind;
         if (next == TAKT_T_ASSIGN || next == TAKT_T_COMMA)
             return 0;
     }
-    return is_and ? AND : OR;
+    return level;
 }
 
 static bool enter(takt_syntax *s)
@@ -45,10 +47,7 @@ static bool enter(takt_syntax *s)
 
 /* ---- lists of things in brackets ---- */
 
-typedef takt_ast *item_fn(takt_syntax *s);
-
-/* Items separated by commas up to `close`, which is taken; a comma may precede it. */
-static bool items(takt_syntax *s, item_fn *item, takt_token_kind close, takt_ast **first)
+bool takt_syntax_items(takt_syntax *s, takt_item_fn *item, takt_token_kind close, takt_ast **first)
 {
     takt_ast **end = first;
     *first = NULL;
@@ -160,7 +159,7 @@ static takt_ast *list(takt_syntax *s)
     if (node == NULL)
         return NULL;
     takt_syntax_advance(s);
-    if (!items(s, takt_syntax_expression, TAKT_T_CLOSE_LIST, &node->a))
+    if (!takt_syntax_items(s, takt_syntax_expression, TAKT_T_CLOSE_LIST, &node->a))
         return NULL;
     return takt_syntax_close(s, node);
 }
@@ -171,7 +170,7 @@ static takt_ast *call(takt_syntax *s, takt_ast *name, takt_ast *piped)
     takt_ast *node = name;
     takt_ast *arguments;
     takt_syntax_advance(s);
-    if (!items(s, argument, TAKT_T_CLOSE, &arguments))
+    if (!takt_syntax_items(s, argument, TAKT_T_CLOSE, &arguments))
         return NULL;
     node->kind = TAKT_A_CALL;
     takt_syntax_close(s, node);
@@ -203,6 +202,8 @@ static takt_ast *primary(takt_syntax *s)
                                    takt_syntax_peek(s)->kind == TAKT_T_ASSIGN;
     if (s->token.kind != TAKT_T_NAME || is_next_statement)
         return literal(s);
+    if (takt_syntax_is_quantifier(s))
+        return takt_syntax_quantifier(s);
     const bool is_graph = takt_syntax_is(s, "graph");
     if (is_graph && takt_syntax_peek(s)->kind == TAKT_T_OPEN)
         return takt_syntax_graph(s);
@@ -219,7 +220,7 @@ static takt_ast *postfix(takt_syntax *s)
         const takt_token from = {.line = node->line, .at = node->at};
         takt_ast *index = takt_syntax_node(s, TAKT_A_INDEX, &from);
         takt_syntax_advance(s);
-        if (index == NULL || !items(s, index_item, TAKT_T_CLOSE_LIST, &index->b))
+        if (index == NULL || !takt_syntax_items(s, index_item, TAKT_T_CLOSE_LIST, &index->b))
             return NULL;
         index->a = node;
         node = takt_syntax_close(s, index);
@@ -311,7 +312,10 @@ static uint8_t infix_code(const takt_syntax *s)
 {
     if (s->token.kind != TAKT_T_NAME)
         return (uint8_t)s->token.kind;
-    return takt_syntax_is(s, "and") ? TAKT_INFIX_AND : TAKT_INFIX_OR;
+    return takt_syntax_is(s, "and")       ? TAKT_INFIX_AND
+           : takt_syntax_is(s, "or")      ? TAKT_INFIX_OR
+           : takt_syntax_is(s, "implies") ? TAKT_INFIX_IMPLIES
+                                          : TAKT_INFIX_IFF;
 }
 
 static takt_ast *climb(takt_syntax *s, int least)
@@ -321,7 +325,8 @@ static takt_ast *climb(takt_syntax *s, int least)
     while (node != NULL && (level = precedence(s)) >= least) {
         const uint8_t code = infix_code(s);
         takt_syntax_advance(s);
-        node = level == PIPE ? pipe(s, node) : binary(s, node, code, climb(s, level + 1));
+        node = level == PIPE ? pipe(s, node)
+                             : binary(s, node, code, climb(s, level + (level != IMPLIES)));
         if (level == COMPARE && node != NULL && precedence(s) == COMPARE) {
             takt_syntax_fail(s, "write a < b and b < c", "comparisons do not chain");
             return NULL;

@@ -99,12 +99,12 @@ takt_ast *takt_syntax_graph(takt_syntax *s)
     return node;
 }
 
-/* To the next model, layer or import at the start of a line. */
+/* To the next model, layer, import or domain at the start of a line. */
 static void recover(takt_syntax *s)
 {
     while (s->token.kind != TAKT_T_END &&
            !(s->token.starts_line && (takt_syntax_is(s, "model") || takt_syntax_is(s, "layer") ||
-                                      takt_syntax_is(s, "import"))))
+                                      takt_syntax_is(s, "import") || takt_syntax_is(s, "domain"))))
         takt_syntax_advance(s);
 }
 
@@ -137,12 +137,17 @@ takt_status takt_syntax_file(takt_syntax *s, takt_function **models, takt_functi
             import(s);
             continue;
         }
+        if (takt_syntax_is(s, "domain")) {
+            takt_syntax_domain(s);
+            continue;
+        }
         if (!is_layer && !takt_syntax_is(s, "model")) {
             s->last_end = 0;
             takt_syntax_fail(
                 s,
                 "a text has models, `model name(inputs) { ... }`, layers, "
-                "`layer name(parameters) { ... }`, and imports, `import \"file.takt\"`",
+                "`layer name(parameters) { ... }`, imports, `import \"file.takt\"`, and domains of "
+                "rules, `domain name = \"names.txt\"`",
                 "expected 'model', 'layer' or 'import', found");
             s->is_skipping = true;
             takt_syntax_advance(s);

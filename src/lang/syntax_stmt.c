@@ -216,6 +216,10 @@ static takt_ast *statement(takt_syntax *s)
         return collect(s);
     if (takt_syntax_is(s, "require"))
         return require(s);
+    const bool is_rule = takt_syntax_is(s, "relation") || takt_syntax_is(s, "rule") ||
+                         takt_syntax_is(s, "constraint");
+    if (is_rule && after == TAKT_T_NAME && !takt_syntax_peek(s)->starts_line)
+        return takt_syntax_rule(s);
     return takt_syntax_is(s, "repeat") ? repeat(s) : assignment(s);
 }
 

@@ -60,6 +60,15 @@ static const char *numpy_name(takt_dtype dtype)
     }
 }
 
+static bool is_relation(const takt_model *model, const char *name)
+{
+    takt_relation about;
+    for (size_t i = 0; i < takt_model_relation_count(model); i++)
+        if (takt_model_relation(model, i, &about) == TAKT_OK && strcmp(about.name, name) == 0)
+            return true;
+    return false;
+}
+
 static int load_one(tool_run *r, int index, const char *path)
 {
     takt_tensor_view *view = &r->inputs[index];
@@ -68,10 +77,13 @@ static int load_one(tool_run *r, int index, const char *path)
         return tool_usage_error(r->t, 1003, NULL, "input %s is given twice", d->name);
     const bool is_cut = r->cut != NULL && d->rank > 0 && d->dim_names[0] != NULL &&
                         strcmp(d->dim_names[0], r->cut) == 0;
+    const bool is_facts =
+        is_relation(r->model, d->name) && (ends_with(path, ".tsv") || ends_with(path, ".csv"));
     const takt_status status =
-        is_cut && ends_with(path, ".npy") ? takt_npy_open(r->t->ctx, path, &r->files[index], view)
-        : r->cut != NULL                  ? takt_view_load(r->t->ctx, path, d->name, view)
-                                          : takt_view_load_ordered(r->t->ctx, path, d->name, view);
+        is_facts                            ? takt_relation_load(r->model, d->name, path, view)
+        : is_cut && ends_with(path, ".npy") ? takt_npy_open(r->t->ctx, path, &r->files[index], view)
+        : r->cut != NULL                    ? takt_view_load(r->t->ctx, path, d->name, view)
+                         : takt_view_load_ordered(r->t->ctx, path, d->name, view);
     if (status != TAKT_OK)
         return tool_finish(r->t, status);
     if (view->dtype != d->dtype) {
@@ -202,6 +214,8 @@ static int save_one(tool_run *r, const tool_results *o, size_t index, const char
     const takt_tensor_view *view = &o->views[index];
     if (o->paths[index][0] != '\0')
         return TAKT_EXIT_OK; /* it is there already */
+    if (ends_with(path, ".tsv"))
+        return tool_finish(r->t, takt_relation_save(r->model, o->names[index], view, path));
     if (strcmp(path, "-") != 0)
         return tool_finish(r->t, takt_npy_save(r->t->ctx, path, view));
     *printed = true;
@@ -258,7 +272,8 @@ static bool is_taken(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     const char *dot = name[0] != '\0' ? strrchr(name + 1, '.') : NULL;
-    return dot == NULL || strcmp(dot, ".npy") == 0 || strcmp(dot, ".npz") == 0 || is_folder(path);
+    return dot == NULL || strcmp(dot, ".npy") == 0 || strcmp(dot, ".npz") == 0 ||
+           strcmp(dot, ".tsv") == 0 || is_folder(path);
 }
 
 /* The run may be long: a folder that is not there is told before it. */
@@ -284,13 +299,14 @@ int tool_check_outputs(const takt_tool *t)
     int code = TAKT_EXIT_OK;
     for (size_t i = 0; (path = tool_file_of(t, TAKT_F_OUTPUT, i)) != NULL && code == TAKT_EXIT_OK;
          i++)
-        code = is_taken(path)
-                   ? check_folder(t, path)
-                   : tool_usage_error(
-                         t, 1003,
-                         "write -o F.npy, F.npz, a folder that is there, or - for standard output; "
-                         "--json prints values",
-                         "results are arrays of NumPy, %s would be none by its ending", path);
+        code =
+            is_taken(path)
+                ? check_folder(t, path)
+                : tool_usage_error(
+                      t, 1003,
+                      "write -o F.npy, F.npz, a folder that is there, F.tsv for a relation, or - "
+                      "for standard output; --json prints values",
+                      "results are arrays of NumPy, %s would be none by its ending", path);
     return code;
 }
 

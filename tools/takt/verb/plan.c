@@ -17,6 +17,18 @@ static int describe_bound(const tool_run *r, takt_plan *plan)
     return code;
 }
 
+/* What the rules became, then the steps; JSON has the plan alone, `takt query` the rules. */
+static int describe_plan(const tool_run *r, const takt_plan *plan)
+{
+    const takt_format format = tool_format_of(r->t);
+    takt_status status = TAKT_OK;
+    if (format == TAKT_FORMAT_TEXT)
+        status = takt_model_rules(r->model, format, tool_to_screen, r->t);
+    if (status == TAKT_OK)
+        status = takt_plan_describe(plan, format, tool_to_screen, r->t);
+    return tool_finish(r->t, status);
+}
+
 static int describe(const tool_run *r)
 {
     takt_tool *t = r->t;
@@ -29,7 +41,7 @@ static int describe(const tool_run *r)
     else if (tool_item_of(t, TAKT_F_INPUT, 0) != NULL)
         code = describe_bound(r, plan);
     else
-        code = tool_finish(t, takt_plan_describe(plan, tool_format_of(t), tool_to_screen, t));
+        code = describe_plan(r, plan);
     takt_plan_destroy(plan);
     return code;
 }

@@ -1,0 +1,116 @@
+/** logic.h - relations of a model with rules: facts in, tuples out, questions.
+ *
+ *     takt_tuples tuples;
+ *     const takt_tensor_view *y = takt_session_output(session, 0);
+ *     if (takt_relation_tuples(model, "ancestor", y, &tuples) == TAKT_OK)
+ *         printf("%zu tuples\n", tuples.count);
+ *     takt_tuples_free(ctx, &tuples);
+ *
+ * docs/logic.md describes rules. A relation is an ordinary tensor; these functions know which one,
+ * in which form, and what its elements are called. A model that was compiled to a .taktp file, or
+ * cut out of another, keeps the tensors but not the names: it has no relations here.
+ */
+#ifndef TAKT_LOGIC_H
+#define TAKT_LOGIC_H
+
+#include <takt/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How a relation lies in its tensor. */
+typedef enum takt_relation_form {
+    TAKT_RELATION_SOFT,  /**< f32 truth or length, or an i64 count, for every tuple */
+    TAKT_RELATION_BOOL,  /**< bool for every tuple */
+    TAKT_RELATION_BITS,  /**< u64: 64 tuples of the last argument to a word, the lowest bit first */
+    TAKT_RELATION_VALUE, /**< the last argument, a number, for every tuple of the others */
+} takt_relation_form;
+
+/** A relation, rule or constraint of a model's text. */
+typedef struct takt_relation {
+    const char *name;
+    const char *kind;      /**< "facts", "input", "tensor", "rule" or "constraint" */
+    const char *semantics; /**< of rules and constraints; NULL for the others */
+    takt_relation_form form;
+    int arity;
+    const char *domains[TAKT_MAX_RANK]; /**< NULL: an axis of a tensor, or a number */
+    int64_t sizes[TAKT_MAX_RANK];       /**< -1: a named dimension, or a number */
+    size_t rule_count;
+    int stratum; /**< of rules: those of lower ones are computed before; -1 for the others */
+    bool is_recursive;
+    const char *joins; /**< products of its rules in order, "(x, y) x (y, z)"; "": none */
+    double weight;     /**< of a constraint */
+} takt_relation;
+
+TAKT_API size_t takt_model_relation_count(const takt_model *model);
+/** The relation's strings live as long as the model. TAKT_ERR_NOT_FOUND beyond the last. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_relation(const takt_model *model, size_t index,
+                                                       takt_relation *relation);
+/** The name of entry `entry` of an argument's domain, not terminated; NULL if it has none. */
+TAKT_API const char *takt_relation_entry(const takt_model *model, const char *relation,
+                                         int argument, uint32_t entry, size_t *length);
+
+/** Facts as TSV or CSV, a tuple a line, become the tensor of an input relation. A last column of
+ *  weights is taken if the input is f32. `name` stands for the text in messages.
+ *  @param view  receives the tensor: bind it, and give it back with takt_view_free
+ *  @return TAKT_ERR_FORMAT for a line that is wrong, TAKT_ERR_NOT_FOUND if there is no such input
+ */
+TAKT_API TAKT_MUST_USE takt_status takt_relation_read(const takt_model *model, const char *relation,
+                                                      const char *name, const char *text,
+                                                      size_t length, takt_tensor_view *view);
+
+/** The same from a file. */
+TAKT_API TAKT_MUST_USE takt_status takt_relation_load(const takt_model *model, const char *relation,
+                                                      const char *path, takt_tensor_view *view);
+
+/** Tuples in ascending order. */
+typedef struct takt_tuples {
+    size_t count;
+    int arity;
+    uint32_t *entries; /**< [count][arity], numbers of entries; of a VALUE relation the last is 0 */
+    double *values;    /**< truth, length, count or number of each tuple; NULL: all are true */
+} takt_tuples;
+
+/** What a relation's tensor holds: tuples whose truth is not 0, or whose length is finite.
+ *  @param view  the tensor, dense, such as takt_session_output gives it */
+TAKT_API TAKT_MUST_USE takt_status takt_relation_tuples(const takt_model *model,
+                                                        const char *relation,
+                                                        const takt_tensor_view *view,
+                                                        takt_tuples *tuples);
+TAKT_API void takt_tuples_free(takt_ctx *ctx, takt_tuples *tuples);
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_query_options {
+    size_t size;
+    size_t limit;       /**< tuples that are written; 0: all */
+    takt_format format; /**< TAKT_FORMAT_TEXT, the default, is TSV */
+} takt_query_options;
+
+/** Which relation a question is about: "ancestor(ann, x)" is about ancestor. `name` has room for
+ *  `size` bytes. */
+TAKT_API TAKT_MUST_USE takt_status takt_query_relation(const takt_model *model,
+                                                       const char *question, char *name,
+                                                       size_t size);
+/** Writes the tuples of a relation's tensor that fit a question. Arguments are names or numbers of
+ *  the domain, in double quotes where that is needed; `_`, which takes anything; or variables,
+ * every other word: one column each, and equal where the same stands twice. Without variables the
+ * answer is `true` or `false`. `options` may be NULL. */
+TAKT_API TAKT_MUST_USE takt_status takt_query(const takt_model *model, const char *question,
+                                              const takt_tensor_view *view,
+                                              const takt_query_options *options, takt_sink_fn *sink,
+                                              void *user);
+/** Writes all tuples of a relation's tensor to a file, as TSV. What was at `path` stays if this
+ *  fails. */
+TAKT_API TAKT_MUST_USE takt_status takt_relation_save(const takt_model *model, const char *relation,
+                                                      const takt_tensor_view *view,
+                                                      const char *path);
+/** Relations, rules and constraints: kind, form, bytes, stratum, order of products. Writes
+ *  nothing if the model has none. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_rules(const takt_model *model, takt_format format,
+                                                    takt_sink_fn *sink, void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

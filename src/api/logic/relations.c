@@ -1,0 +1,161 @@
+/* relations.c - the relations of a model, and their facts. */
+#include <string.h>
+
+#include <takt/array.h>
+
+#include "api/logic/logic.h"
+#include "base/mem.h"
+#include "base/near.h"
+#include "io/file.h"
+#include "logic/facts.h"
+
+const takt_relation_info *takt_logic_find(const takt_model *model, const char *name)
+{
+    const takt_relation_info *r = takt_relation_find(model->graph, name);
+    if (r != NULL)
+        return r;
+    takt_nearest near = takt_nearest_to(name);
+    const takt_relations *all = model->graph->relations;
+    for (r = all != NULL ? all->first : NULL; r != NULL; r = r->next)
+        takt_nearest_try(&near, r->name);
+    takt_fail(model->ctx, TAKT_E_NAME, "the model has no relation called %s", name);
+    if (near.best != NULL)
+        takt_fail_hint(model->ctx, "did you mean %s?", near.best);
+    else if (all == NULL)
+        takt_fail_hint(model->ctx, "relations are known for models read from their texts");
+    return NULL;
+}
+
+size_t takt_model_relation_count(const takt_model *model)
+{
+    return model->graph->relations != NULL ? model->graph->relations->count : 0;
+}
+
+takt_status takt_model_relation(const takt_model *model, size_t index, takt_relation *relation)
+{
+    static const char *const kinds[] = {[TAKT_KIND_FACTS] = "facts",
+                                        [TAKT_KIND_INPUT] = "input",
+                                        [TAKT_KIND_TENSOR] = "tensor",
+                                        [TAKT_KIND_RULE] = "rule",
+                                        [TAKT_KIND_CONSTRAINT] = "constraint"};
+    const takt_relations *all = model->graph->relations;
+    const takt_relation_info *r = all != NULL ? all->first : NULL;
+    memset(relation, 0, sizeof *relation);
+    for (size_t i = 0; r != NULL && i < index; i++)
+        r = r->next;
+    if (r == NULL)
+        return takt_fail(model->ctx, TAKT_E_NAME, "the model has %zu relations, not %zu",
+                         takt_model_relation_count(model), index + 1);
+    *relation = (takt_relation){.name = r->name,
+                                .kind = kinds[r->kind],
+                                .semantics = r->semantics,
+                                .form = (takt_relation_form)r->form,
+                                .arity = r->arity,
+                                .rule_count = r->rule_count,
+                                .stratum = r->stratum,
+                                .is_recursive = r->is_recursive,
+                                .joins = r->joins,
+                                .weight = r->weight};
+    for (int i = 0; i < r->arity; i++) {
+        const bool is_number = !r->arg[i].is_known || !takt_dim_is_number(r->arg[i].size);
+        relation->domains[i] = r->arg[i].domain != NULL ? r->arg[i].domain->name : NULL;
+        relation->sizes[i] = is_number ? -1 : r->arg[i].size;
+    }
+    return TAKT_OK;
+}
+
+const char *takt_relation_entry(const takt_model *model, const char *relation, int argument,
+                                uint32_t entry, size_t *length)
+{
+    const takt_relation_info *r = takt_relation_find(model->graph, relation);
+    *length = 0;
+    if (r == NULL || argument < 0 || argument >= r->arity)
+        return NULL;
+    const takt_domain *d = r->arg[argument].domain;
+    if (d == NULL || d->entries == NULL || (takt_dim)entry >= d->size)
+        return NULL;
+    *length = d->entries[entry].length;
+    return d->entries[entry].at;
+}
+
+/* ---- facts in ---- */
+
+static void fill(const takt_facts *facts, const takt_tensor_view *view)
+{
+    for (size_t i = 0; i < facts->count; i++) {
+        const uint32_t *t = facts->tuples + i * (size_t)facts->arity;
+        size_t at = 0;
+        for (int d = 0; d < facts->arity; d++)
+            at = at * (size_t)view->dims[d] + t[d];
+        if (view->dtype == TAKT_BOOL)
+            ((uint8_t *)view->data)[at] = 1;
+        else if (view->dtype == TAKT_I64)
+            ((int64_t *)view->data)[at] = 1;
+        else
+            ((float *)view->data)[at] = facts->weights != NULL ? facts->weights[i] : 1;
+    }
+}
+
+takt_status takt_relation_read(const takt_model *model, const char *relation, const char *name,
+                               const char *text, size_t length, takt_tensor_view *view)
+{
+    const takt_domain *domains[TAKT_MAX_RANK];
+    takt_facts facts;
+    memset(view, 0, sizeof *view);
+    const takt_relation_info *r = takt_logic_find(model, relation);
+    if (r == NULL)
+        return TAKT_ERR_NOT_FOUND;
+    if (r->kind != TAKT_KIND_INPUT)
+        return takt_fail(model->ctx, TAKT_E_NAME, "%s is no input: it has its facts already",
+                         relation);
+    for (int i = 0; i < r->arity; i++) {
+        domains[i] = r->arg[i].domain;
+        view->dims[i] = r->arg[i].size;
+    }
+    view->dtype = r->type.dtype;
+    view->rank = r->arity;
+    const takt_facts_of of = {.name = relation,
+                              .arity = r->arity,
+                              .domains = domains,
+                              .may_weigh = view->dtype == TAKT_F32};
+    takt_status status = takt_facts_read(model->ctx, &of, name != NULL ? name : relation,
+                                         (takt_span){text, length}, &facts);
+    if (status == TAKT_OK)
+        status = takt_view_alloc(model->ctx, view);
+    if (status == TAKT_OK)
+        fill(&facts, view);
+    takt_facts_release(&facts);
+    return status;
+}
+
+takt_status takt_relation_load(const takt_model *model, const char *relation, const char *path,
+                               takt_tensor_view *view)
+{
+    void *bytes;
+    size_t length;
+    memset(view, 0, sizeof *view);
+    TAKT_TRY(takt_read_file(model->ctx, path, &bytes, &length));
+    const takt_status status = takt_relation_read(model, relation, path, bytes, length, view);
+    takt_mem_put(model->ctx, bytes, length);
+    return status;
+}
+
+/* ---- facts out ---- */
+
+static int collect(void *user, const char *text, size_t length)
+{
+    takt_text_put(user, text, length);
+    return 0;
+}
+
+takt_status takt_relation_save(const takt_model *model, const char *relation,
+                               const takt_tensor_view *view, const char *path)
+{
+    takt_text text;
+    takt_text_init(&text, model->ctx);
+    takt_status status = takt_query(model, relation, view, NULL, collect, &text);
+    if (status == TAKT_OK)
+        status = takt_write_text(model->ctx, path, &text);
+    takt_text_deinit(&text);
+    return status;
+}

@@ -1,0 +1,35 @@
+/* domain.h - what a variable ranges over: named things, or numbers from 0 on. */
+#ifndef TAKT_LOGIC_DOMAIN_H
+#define TAKT_LOGIC_DOMAIN_H
+
+#include "base/arena.h"
+#include "ir/dim.h"
+
+typedef struct takt_domain {
+    const char *name;
+    takt_dim size;
+    const takt_span *entries; /* `size` names; NULL: numbers */
+    uint32_t *table;          /* open addressing: index + 1 of an entry, 0 for none */
+    size_t table_size;
+} takt_domain;
+
+/* A domain with names, in an arena: `text` is copied. One name a line; blank lines and those that
+ * begin with # are left out. `file`: for messages. */
+TAKT_MUST_USE takt_status takt_domain_read(takt_arena *arena, const char *name, const char *file,
+                                           takt_span text, takt_domain **domain);
+/* The same from names that live as long as the arena. */
+TAKT_MUST_USE takt_status takt_domain_of(takt_arena *arena, const char *name,
+                                         const takt_span *entries, size_t count,
+                                         takt_domain **domain);
+
+/* The number of an entry, by its name or in digits if it has none; false if there is none such. A
+ * domain whose size is not a number takes any number. */
+bool takt_domain_find(const takt_domain *domain, takt_span name, uint32_t *index);
+/* An entry that resembles `name`, or NULL; in `buffer`. */
+enum { TAKT_DOMAIN_HINT = 128 };
+const char *takt_domain_nearest(const takt_domain *domain, takt_span name,
+                                char buffer[static TAKT_DOMAIN_HINT]);
+/* The name of an entry, or its number in digits; adds to `text`. */
+void takt_domain_entry(const takt_domain *domain, uint32_t index, takt_text *text);
+
+#endif

@@ -1,0 +1,181 @@
+/* facts.c - reads tuples; every number and name is checked against its domain. */
+#include "logic/facts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "logic/lines.h"
+
+enum { MOST_COLUMNS = 16 };
+
+typedef struct reader {
+    const takt_facts_of *of;
+    takt_facts *facts;
+    takt_lines lines;
+    char mark;     /* between fields */
+    int columns;   /* of every line; 0: none was read so far */
+    char *unquote; /* room for a field without its quotes */
+    size_t unquote_bytes;
+} reader;
+
+static takt_status wrong(const reader *r, const char *format, ...) TAKT_PRINTF(2, 3);
+static takt_status wrong(const reader *r, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return takt_fail(r->facts->ctx, TAKT_E_FACTS, "%s:%u: %s", r->lines.file, r->lines.number,
+                     text);
+}
+
+/* ---- fields ---- */
+
+/* "a ""b""" without its quotes; *end: behind the closing one. */
+static bool quoted(reader *r, takt_span line, size_t *at, takt_span *field)
+{
+    size_t length = 0;
+    for (size_t i = *at + 1; i < line.length; i++) {
+        if (line.at[i] == '"' && (i + 1 == line.length || line.at[i + 1] != '"')) {
+            *field = (takt_span){r->unquote, length};
+            *at = i + 1;
+            return true;
+        }
+        i += line.at[i] == '"';
+        r->unquote[length++] = line.at[i];
+    }
+    return false;
+}
+
+static bool next_field(reader *r, takt_span line, size_t *at, takt_span *field)
+{
+    if (r->mark == ',' && *at < line.length && line.at[*at] == '"') {
+        if (!quoted(r, line, at, field) || (*at < line.length && line.at[*at] != ','))
+            return false;
+    } else {
+        const char *from = line.at + *at;
+        const char *end = memchr(from, r->mark, line.length - *at);
+        *field = (takt_span){from, end != NULL ? (size_t)(end - from) : line.length - *at};
+        *at += field->length;
+    }
+    ++*at; /* behind the mark, or one past the end */
+    return true;
+}
+
+static takt_status put_index(const reader *r, takt_span field, int column)
+{
+    const takt_domain *d = r->of->domains[column];
+    uint32_t *to = &r->facts->tuples[r->facts->count * (size_t)r->of->arity + (size_t)column];
+    char hint[TAKT_DOMAIN_HINT];
+    if (takt_utf8_check(field.at, field.length) != field.length)
+        return wrong(r, "column %d is not UTF-8", column + 1);
+    if (takt_domain_find(d, field, to))
+        return TAKT_OK;
+    const int shown = field.length < 64 ? (int)field.length : 64;
+    if (d->entries == NULL)
+        return wrong(r, "'%.*s' is no number of domain %s, which has %lld", shown, field.at,
+                     d->name, (long long)d->size);
+    wrong(r, "'%.*s' is no name of domain %s", shown, field.at, d->name);
+    const char *near = takt_domain_nearest(d, field, hint);
+    return near != NULL ? takt_fail_hint(r->facts->ctx, "%s", near) : TAKT_ERR_FORMAT;
+}
+
+static takt_status put_weight(const reader *r, takt_span field)
+{
+    double value;
+    const int shown = field.length < 64 ? (int)field.length : 64;
+    if (!takt_number_read(field.at, field.length, &value) || !(value >= 0 && value <= 1))
+        return wrong(r, "the weight '%.*s' is no number from 0 to 1", shown, field.at);
+    r->facts->weights[r->facts->count] = (float)value;
+    return TAKT_OK;
+}
+
+/* ---- lines ---- */
+
+static int count_columns(reader *r, takt_span line)
+{
+    takt_span field;
+    size_t at = 0;
+    int count = 0;
+    while (at <= line.length && count <= MOST_COLUMNS) {
+        if (!next_field(r, line, &at, &field))
+            return -1;
+        count++;
+    }
+    return count;
+}
+
+static size_t row_bytes(const takt_facts *f)
+{
+    return (f->arity > 0 ? (size_t)f->arity : 1) * sizeof *f->tuples;
+}
+
+static takt_status grow(takt_facts *f, bool has_weights)
+{
+    void *tuples = f->tuples, *weights = f->weights;
+    takt_status status =
+        takt_mem_grow(f->ctx, &tuples, &f->tuple_capacity, f->count + 1, row_bytes(f));
+    f->tuples = tuples;
+    if (status == TAKT_OK && has_weights)
+        status =
+            takt_mem_grow(f->ctx, &weights, &f->weight_capacity, f->count + 1, sizeof *f->weights);
+    f->weights = weights;
+    return status;
+}
+
+static takt_status add(reader *r, takt_span line)
+{
+    takt_span field;
+    size_t at = 0;
+    const int columns = count_columns(r, line);
+    if (columns < 0)
+        return wrong(r, "a quoted field does not end");
+    if (columns != r->columns)
+        return wrong(r, "%s has %d column%s, this line has %d", r->of->name, r->columns,
+                     r->columns == 1 ? "" : "s", columns);
+    TAKT_TRY(grow(r->facts, columns > r->of->arity));
+    for (int i = 0; i < columns && next_field(r, line, &at, &field); i++)
+        TAKT_TRY(i < r->of->arity ? put_index(r, field, i) : put_weight(r, field));
+    r->facts->count++;
+    return TAKT_OK;
+}
+
+/* The first line decides what parts fields, and whether there are weights. */
+static void begin(reader *r, takt_span line)
+{
+    r->mark = memchr(line.at, '\t', line.length) != NULL ? '\t' : ',';
+    const int columns = count_columns(r, line), arity = r->of->arity;
+    r->columns = r->of->may_weigh && columns == arity + 1 ? arity + 1 : arity;
+}
+
+takt_status takt_facts_read(takt_ctx *ctx, const takt_facts_of *of, const char *file,
+                            takt_span text, takt_facts *facts)
+{
+    reader r = {.of = of, .facts = facts, .lines = takt_lines_of(file, text)};
+    takt_span line;
+    takt_status status = TAKT_OK;
+    void *room;
+    *facts = (takt_facts){.ctx = ctx, .arity = of->arity};
+    r.unquote_bytes = text.length + 1;
+    TAKT_TRY(takt_mem_get(ctx, r.unquote_bytes, "facts", &room));
+    r.unquote = room;
+    while (status == TAKT_OK && takt_lines_next(&r.lines, &line)) {
+        if (r.columns == 0)
+            begin(&r, line);
+        status = add(&r, line);
+    }
+    takt_mem_put(ctx, room, r.unquote_bytes);
+    return status;
+}
+
+void takt_facts_release(takt_facts *f)
+{
+    takt_mem_put(f->ctx, f->tuples, f->tuple_capacity * row_bytes(f));
+    takt_mem_put(f->ctx, f->weights, f->weight_capacity * sizeof *f->weights);
+    f->tuples = NULL;
+    f->weights = NULL;
+}

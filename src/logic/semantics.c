@@ -1,0 +1,28 @@
+/* semantics.c - the list of semantics, and what several share. */
+#include "logic/semantics.h"
+
+#include <string.h>
+
+static const takt_semantics *const all[] = {
+    &takt_semantics_boolean,     &takt_semantics_godel,   &takt_semantics_product,
+    &takt_semantics_lukasiewicz, &takt_semantics_viterbi, &takt_semantics_shortest,
+    &takt_semantics_count,
+};
+
+const takt_semantics *takt_semantics_at(size_t index)
+{
+    return index < sizeof all / sizeof *all ? all[index] : NULL;
+}
+
+const takt_semantics *takt_semantics_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    return NULL;
+}
+
+takt_id takt_semantics_complement(takt_graph *g, takt_id x)
+{
+    return takt_sub(g, takt_scalar_like(g, x, 1), x);
+}

@@ -1,0 +1,108 @@
+"""logic.py - docs/logic.md works as it stands; relations in files, the example in C; the closure of
+a real graph, the same bits by any number of threads and any vector code."""
+import os
+import re
+import shutil
+import subprocess
+
+from _cli import CLEAN, ROOT, TMP, TOOL, expect, finish, succeeds, takt
+
+# ---- the document ----
+
+folder = os.path.join(TMP, "document")
+shutil.rmtree(folder, ignore_errors=True)
+os.makedirs(os.path.join(folder, "bin"))
+os.symlink(os.path.abspath(TOOL), os.path.join(folder, "bin", "takt"))
+env = {**CLEAN, "PATH": os.path.join(folder, "bin") + os.pathsep + CLEAN["PATH"]}
+with open(os.path.join(ROOT, "docs", "logic.md"), encoding="utf-8") as file:
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```", file.read(), re.DOTALL | re.MULTILINE)
+asked, printed = 0, ""
+for kind, text in blocks:
+    if kind in ("takt", "txt"):
+        name = re.match(r"# (\S+)\n", text)
+        if expect(name, f"a block has no file name: {text}"):
+            with open(os.path.join(folder, name.group(1)), "w", encoding="utf-8") as file:
+                file.write(text)
+            if kind == "takt" and "circle" not in name.group(1):
+                run = subprocess.run(["takt", "run", name.group(1)], cwd=folder, env=env, text=True,
+                                     capture_output=True, timeout=120, check=False)
+                expect(run.returncode == 0, f"{name.group(1)}: {run.stderr}")
+    elif kind == "sh":
+        printed = subprocess.run(["sh", "-c", text], cwd=folder, env=env, text=True, timeout=120,
+                                 stdout=subprocess.PIPE, check=False).stdout
+    elif kind == "text":
+        asked += 1
+        if text.endswith("...\n"):
+            expect(printed.startswith(text[:-4]), f"{printed}\ninstead of\n{text}")
+        else:
+            expect(printed == text, f"{printed}\ninstead of\n{text}")
+expect(asked >= 8, "docs/logic.md has lost its commands")
+
+# ---- relations in files ----
+
+FAMILY = "examples/family.takt"
+tsv = os.path.join(TMP, "ancestor.tsv")
+succeeds("run", FAMILY, "-o", "ancestor=" + tsv)
+with open(tsv, encoding="utf-8") as file:
+    expect(file.read().splitlines()[0] == "ann\tbo", "the relation's first tuple is another")
+model = os.path.join(TMP, "closure.takt")
+with open(model, "w", encoding="utf-8") as file:
+    file.write('domain person = ["ann", "bo", "cy", "dee", "eve", "finn"]\nmodel closure() {\n'
+               "  relation edge(person, person)\n"
+               "  rule path(x, z) = edge(x, z) or exists y: path(x, y) and edge(y, z)\n"
+               "  return path\n}\n")
+again = takt("query", model, "path(x, y)", "-i", "edge=" + tsv)
+with open(tsv, encoding="utf-8") as file:
+    expect(again.stdout == file.read(), f"a closure of a closure is another: {again}")
+wrong = takt("query", model, "path(x, y)", "-i", "edge=" + model)
+expect(wrong.returncode != 0, "a model is taken for facts")
+for question, code in (("path(zoe, x)", 0), ("path(ann)", 2), ("pth(ann, x)", 2), ("path(", 2)):
+    run = takt("query", model, question, "-i", "edge=" + tsv)
+    expect((run.returncode == 0) == (code == 0), f"{question}: {run}")
+expect(takt("query", "examples/mlp.takt").returncode != 0, "a model without rules has relations")
+expect(takt("query", FAMILY, "parent(x, y)", "--format", "xml").returncode != 0, "xml is a format")
+
+# ---- the example in C ----
+
+library = os.path.join(os.environ.get("TAKT_BUILD_DIR", os.path.join(ROOT, "build", "release")),
+                       "libtakt.a")
+with open(os.path.join(os.path.dirname(library), "CMakeCache.txt"), encoding="utf-8") as file:
+    sanitizer = re.search(r"^TAKT_SANITIZE:\w+=(.+)$", file.read(), re.MULTILINE)
+with open(os.path.join(ROOT, "examples/c/rules.c"), encoding="utf-8") as file:
+    expect(len(file.readlines()) <= 40, "the example has more than 40 lines")
+if not sanitizer:
+    program = TMP + "/rules"
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c17", "-Wall", "-Wextra", "-Werror",
+                    "-Iinclude", "examples/c/rules.c", library, "-lm", "-pthread", "-o", program],
+                   cwd=ROOT, check=True)
+    run = subprocess.run([program, FAMILY, "ancestor(bo, x)"], cwd=ROOT, text=True,
+                         capture_output=True, check=False)
+    expect(run.stdout == "dee\neve\n" and run.returncode == 0, f"rules.c: {run}")
+    run = subprocess.run([program, FAMILY, "ancestr(bo, x)"], cwd=ROOT, text=True,
+                         capture_output=True, check=False)
+    expect(run.returncode == 1 and "ancestr" in run.stderr, f"rules.c: {run}")
+
+# ---- a real graph ----
+
+data = os.environ.get("TAKT_DATA", os.path.join(ROOT, "..", "shared", "data"))
+graph = os.path.join(data, "logic", "graphs", "random2000.csv")
+if os.path.exists(graph):
+    home = os.path.join(TMP, "graph")
+    os.makedirs(home, exist_ok=True)
+    shutil.copyfile(graph, os.path.join(home, "edges.csv"))
+    os.chmod(os.path.join(home, "edges.csv"), 0o644)
+    with open(os.path.join(home, "closure.takt"), "w", encoding="utf-8") as file:
+        file.write('domain node = 2000\nmodel closure() {\n'
+                   '  relation edge(node, node) = "edges.csv"\n'
+                   "  rule path(x, z) = edge(x, z) or exists y: edge(x, y) and path(y, z)\n"
+                   "  rule pairs(n: i64) = n == count x, y: path(x, y)\n"
+                   "  return path, pairs\n}\n")
+    digests = set()
+    for flags in (("-t", "1"), ("-t", "2"), ("-t", "3"), ("-t", "8"), ("--isa", "scalar")):
+        text = succeeds("run", *flags, os.path.join(home, "closure.takt"))
+        expect("2560224" in text, f"{flags}: the closure has another number of pairs")
+        digests |= set(re.findall(r"sha256:[0-9a-f]{64}", text))
+    expect(len(digests) == 1, f"the closure has several digests: {digests}")
+else:
+    print(f"1 skipped: {graph} is not there")
+finish()
