@@ -113,7 +113,12 @@ typedef struct takt_plan takt_plan;
      * computed by dot products of bf16 where the machine has them, with sums in f32, or, if the   \
      * weights are f16, in f16. */                                                                 \
     FLAG(TEXT, numerics, NUMERICS, "numerics", 0, TEXT, "N",                                       \
-         "exact (default), or fast: products in 16 bits")
+         "exact (default), or fast: products in 16 bits")                                          \
+    /* "on": every run evaluates the model's clauses (`require`, `ensure`) and fails with          \
+     * TAKT_ERR_RANGE if one does not hold. "off": the plan has no step for them. The command also \
+     * takes sample=N. */                                                                          \
+    FLAG(TEXT, checks, CHECKS, "checks", 0, TEXT, "WHEN",                                          \
+         "the model's clauses: on (default), off, or sample=100: every 100th run")
 
 #define TAKT_OPTION_SIZE(name) size_t name;
 #define TAKT_OPTION_INT(name) int name;

@@ -50,6 +50,11 @@ typedef struct takt_session_options {
     size_t core_count;
     takt_huge_pages huge_pages; /**< for the arena; what cannot be had is done without */
     bool static_shapes; /**< takt_session_reshape takes only sizes whose plan is in the cache */
+    /** For a plan without checks: the same plan with them. The first run, and every
+     *  `check_every`-th after it, is first tried with this plan, on the same inputs and state, and
+     *  fails if a clause does not hold. takt_session_reshape ends this. */
+    takt_plan *checked;
+    uint64_t check_every; /**< at least 1 if `checked` is given */
 } takt_session_options;
 
 TAKT_API TAKT_MUST_USE takt_status takt_session_create(takt_plan *plan,

@@ -39,6 +39,7 @@
 #include <takt/tensor.h>
 #include <takt/tensor_pool.h>
 #include <takt/train.h>
+#include <takt/verify.h>
 #include <takt/version.h>
 #include <takt/weights.h>
 

@@ -291,6 +291,15 @@ takt_status takt_precision_of(takt_ctx *ctx, const char *word, takt_dtype *preci
     return takt_fail_hint(ctx, "weights are stored in f32, f16 or bf16");
 }
 
+takt_status takt_checks_of(takt_ctx *ctx, const char *word, bool *on)
+{
+    *on = word == NULL || strcmp(word, "on") == 0;
+    if (*on || strcmp(word, "off") == 0)
+        return TAKT_OK;
+    takt_fail(ctx, TAKT_E_OPTION, "checks are on or off, not %s", word);
+    return takt_fail_hint(ctx, "for every 100th run: takt_session_options.check_every");
+}
+
 /* "x,y": every one must be an input. */
 static takt_status settle_donated(const takt_model *m, const takt_plan_options *o,
                                   takt_plan_settings *s)

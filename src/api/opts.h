@@ -36,4 +36,7 @@ TAKT_MUST_USE takt_status takt_settle_walk(takt_ctx *ctx, const takt_cache_confi
 /* "f32" (also NULL), "f16" or "bf16". */
 TAKT_MUST_USE takt_status takt_precision_of(takt_ctx *ctx, const char *word, takt_dtype *precision);
 
+/* "on" (also NULL) or "off". */
+TAKT_MUST_USE takt_status takt_checks_of(takt_ctx *ctx, const char *word, bool *on);
+
 #endif

@@ -85,13 +85,20 @@ static takt_status run_stages(const takt_plan_request *r, const int64_t *sizes, 
     const takt_plan_settings *s = r->settings;
     const takt_pipeline_options pipeline = {.choice.off = s->passes_off, .report = r->report};
     takt_graph *next = NULL;
-    if (r->options->outputs != NULL)
-        TAKT_TRY(choose(m, r->options->outputs, g));
+    const takt_plan_options *o = r->options;
+    bool checks;
+    if (o->outputs != NULL)
+        TAKT_TRY(choose(m, o->outputs, g));
+    TAKT_TRY(takt_checks_of(m->ctx, o->checks, &checks));
+    if (!checks && m->graph->check_count > 0)
+        TAKT_TRY(advance(g, takt_graph_checks(*g != NULL ? *g : m->graph, false, &next), &next));
     TAKT_TRY(
         advance(g, takt_graph_lower(*g != NULL ? *g : m->graph, is_no_einsum, NULL, &next), &next));
     TAKT_TRY(advance(g, takt_graph_specialize(*g, sizes, count, &next), &next));
-    if (r->options->fixed_count > 0)
-        TAKT_TRY(advance(g, takt_fix_inputs(m, r->options, *g, &next), &next));
+    if ((*g)->check_count > 0)
+        TAKT_TRY(advance(g, takt_graph_checks(*g, true, &next), &next));
+    if (o->fixed_count > 0)
+        TAKT_TRY(advance(g, takt_fix_inputs(m, o, *g, &next), &next));
     TAKT_TRY(advance(g, freeze(m, *g, &next), &next));
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
     TAKT_TRY(advance(g, takt_graph_lower(*g, takt_plan_keeps, (void *)(uintptr_t)s, &next), &next));

@@ -37,6 +37,8 @@ static takt_status init(run *r, interp *it, const takt_graph *g)
     for (size_t i = 0; i < g->slot_count; i++)
         if (g->slots[i].next != TAKT_NONE)
             r->uses[g->slots[i].next]++;
+    for (size_t i = 0; i < g->check_count; i++)
+        r->uses[g->checks[i].id]++;
     return TAKT_OK;
 }
 

@@ -29,6 +29,11 @@ takt_status takt_graph_end_copy(const takt_graph *from, takt_graph *to, const ta
     for (size_t i = 0; i < from->slot_count; i++)
         if (from->slots[i].next != TAKT_NONE)
             takt_graph_set_next(to, from->slots[i].name, map[from->slots[i].next]);
+    for (size_t i = 0; i < from->check_count; i++) {
+        takt_check check = from->checks[i];
+        check.id = map[check.id];
+        takt_graph_check(to, check);
+    }
     return to->status;
 }
 
@@ -46,6 +51,8 @@ void takt_graph_live(const takt_graph *g, unsigned char *live)
     for (size_t i = 0; i < g->slot_count; i++)
         if (g->slots[i].next != TAKT_NONE)
             live[g->slots[i].next] = 1;
+    for (size_t i = 0; i < g->check_count; i++)
+        live[g->checks[i].id] = 1;
     for (size_t i = g->count; i-- > 0;) { /* inputs have smaller ids, so one sweep suffices */
         if (!live[i])
             continue;

@@ -46,6 +46,10 @@ uint64_t takt_graph_digest(const takt_graph *g)
         h = takt_hash_bytes(h, g->slots[i].name, strlen(g->slots[i].name));
         h = takt_hash_word(h, g->slots[i].next == TAKT_NONE ? 0 : digests[g->slots[i].next]);
     }
+    for (size_t i = 0; i < g->check_count; i++) {
+        h = takt_hash_bytes(h, g->checks[i].text, strlen(g->checks[i].text));
+        h = takt_hash_word(h, digests[g->checks[i].id]);
+    }
     takt_mem_put(g->ctx, block, g->count * sizeof(uint64_t));
     return h;
 }

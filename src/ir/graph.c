@@ -66,6 +66,7 @@ void takt_graph_destroy(takt_graph *g)
     takt_mem_put(ctx, g->table, g->table_size * sizeof *g->table);
     takt_mem_put(ctx, g->inputs, g->input_capacity * sizeof *g->inputs);
     takt_mem_put(ctx, g->outputs, g->output_capacity * sizeof *g->outputs);
+    takt_mem_put(ctx, g->checks, g->check_capacity * sizeof *g->checks);
     takt_mem_put(ctx, g->slots, g->slot_capacity * sizeof *g->slots);
     takt_mem_put(ctx, g->edges, g->edge_size * sizeof *g->edges);
     takt_mem_put(ctx, g->tensors, g->tensor_capacity * sizeof *g->tensors);

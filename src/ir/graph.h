@@ -66,6 +66,15 @@ typedef struct takt_port {
     takt_id id;
 } takt_port;
 
+/* A clause that every run must keep: all elements of a bool value. */
+typedef struct takt_check {
+    const char *text;    /* the condition as it was written */
+    const char *message; /* the author's sentence, or NULL */
+    int line;
+    bool is_require; /* about inputs: whoever runs the model must keep it */
+    takt_id id;
+} takt_check;
+
 struct takt_graph {
     takt_ctx *ctx;
     takt_arena arena;
@@ -83,6 +92,8 @@ struct takt_graph {
     size_t input_count, input_capacity, output_count, output_capacity;
     takt_slot *slots;
     size_t slot_count, slot_capacity;
+    takt_check *checks;
+    size_t check_count, check_capacity;
     uint64_t *edges; /* open addressing over the names of the three (edge_index.h) */
     size_t edge_size;
     const takt_tensor **tensors; /* held references of constants and initial values */
@@ -128,6 +139,8 @@ takt_id takt_graph_slot(takt_graph *g, const char *name, const takt_type *type,
                         const takt_init *init, bool is_trainable);
 void takt_graph_set_next(takt_graph *g, const char *slot, takt_id value);
 void takt_graph_output(takt_graph *g, const char *name, takt_id id);
+/* Adds a clause; `check.id` is a bool value. Texts are copied. */
+void takt_graph_check(takt_graph *g, takt_check check);
 /* Result `index` of a node with several. */
 takt_id takt_graph_get(takt_graph *g, takt_id node, size_t index);
 /* A stream number for a random node, unique in this graph. */

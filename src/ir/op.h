@@ -139,6 +139,21 @@ typedef enum takt_trait {
     TAKT_WHOLE = 1 << 11,    /* plans never lower it: kernels know it, its bits are theirs */
 } takt_trait;
 
+/* ---- guarantees ---- */
+
+typedef struct takt_bounding takt_bounding; /* op/util/bound.h */
+typedef struct takt_relaxing takt_relaxing; /* op/util/relax.h */
+
+/* How far a kernel's result may be from the exact result on the same inputs. Both are 0 for ops
+ * that are exact, such as moves and comparisons. */
+typedef struct takt_accuracy {
+    double ulps; /* units in the last place of the result */
+    /* Sums: the longest chain of roundings from a term to the result, so that the error is at most
+     * n u / (1 - n u) of the sum of the terms' magnitudes, u being half a unit in the last place.
+     */
+    double (*roundings)(const takt_graph *g, const takt_node *n);
+} takt_accuracy;
+
 typedef struct takt_onnx_name {
     const char *name;
     int since, until; /* opset range; until 0: to the newest */
@@ -176,6 +191,17 @@ struct takt_op {
     /* On concrete types; NULL: element-wise default, or bytes only. */
     void (*cost)(const takt_graph *g, const takt_node *n, takt_cost *cost);
     double flops_per_element; /* for the element-wise default; 0 means 1 */
+
+    /* Intervals: appends nodes that compute bounds of the results from bounds of the inputs. NULL:
+     * the lowering is bounded, or `no_bound` says why nothing is known of the result. */
+    void (*bound)(takt_bounding *b);
+    const char *no_bound;
+    takt_accuracy error;
+    uint32_t falls;  /* inputs with which a monotone result falls: bit per input */
+    uint32_t fixed;  /* inputs that must be known for a bound: indices, scales; bit per input */
+    uint32_t affine; /* inputs in which it is affine while the others are fixed; bit per input */
+    /* Linear bounds: a line below and one above the result over the bounds of the inputs. */
+    void (*relax)(takt_relaxing *r);
 
     /* Calls in the text form with types for inputs: "log(f32[2, 3] in (0.1, 9))". Each is tested:
      * infer = eval's shape, lower = eval, grad = finite differences, print -> parse -> same. */

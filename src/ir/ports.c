@@ -147,6 +147,33 @@ void takt_graph_output(takt_graph *g, const char *name, takt_id id)
         takt_graph_fail_if(g, add_port(g, TAKT_EDGE_OUTPUT, (takt_port){name, id}));
 }
 
+static takt_status add_check(takt_graph *g, takt_check check)
+{
+    void *array = g->checks;
+    TAKT_TRY(takt_mem_grow(g->ctx, &array, &g->check_capacity, g->check_count + 1, sizeof check));
+    g->checks = array;
+    check.text = takt_arena_text(&g->arena, check.text, strlen(check.text));
+    if (check.message != NULL &&
+        (check.message = takt_arena_text(&g->arena, check.message, strlen(check.message))) == NULL)
+        return TAKT_ERR_MEMORY;
+    if (check.text == NULL)
+        return TAKT_ERR_MEMORY;
+    g->checks[g->check_count++] = check;
+    return TAKT_OK;
+}
+
+void takt_graph_check(takt_graph *g, takt_check check)
+{
+    if (g->status != TAKT_OK)
+        return;
+    if (check.id >= g->count || g->nodes[check.id].out_count != 1 ||
+        takt_type_of(g, check.id)->dtype != TAKT_BOOL)
+        takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_DTYPE, "%s: the condition \"%s\" is no bool",
+                                     check.is_require ? "require" : "ensure", check.text));
+    else
+        takt_graph_fail_if(g, add_check(g, check));
+}
+
 takt_id takt_graph_get(takt_graph *g, takt_id node, size_t index)
 {
     if (g->status != TAKT_OK || node == TAKT_NONE)

@@ -267,8 +267,23 @@ static void slot(printer *p, const takt_slot *s)
     takt_text_add(p->text, "\n");
 }
 
+/* ensure c, "the author's sentence", "abs(x) <= 1", 3: the text and the line it came from. */
+static void check(printer *p, const takt_check *c)
+{
+    line(p);
+    takt_text_add(p->text, c->is_require ? "require " : "ensure ");
+    value(p, c->id);
+    takt_text_add(p->text, ", ");
+    takt_string_print(c->message != NULL ? c->message : "", p->text);
+    takt_text_add(p->text, ", ");
+    takt_string_print(c->text, p->text);
+    takt_text_add(p->text, ", %d\n", c->line);
+}
+
 static void ending(printer *p)
 {
+    for (size_t i = 0; i < p->g->check_count; i++)
+        check(p, &p->g->checks[i]);
     for (size_t i = 0; i < p->g->slot_count; i++) {
         if (p->g->slots[i].next == TAKT_NONE)
             continue;

@@ -75,6 +75,9 @@ static takt_status check_edges(const takt_graph *g)
         if (s->next != TAKT_NONE && s->next >= g->count)
             return takt_fail(g->ctx, TAKT_E_VERIFY, "slot %s: next value is no node", s->name);
     }
+    for (size_t i = 0; i < g->check_count; i++)
+        if (g->checks[i].id >= g->count || takt_type_of(g, g->checks[i].id)->dtype != TAKT_BOOL)
+            return takt_fail(g->ctx, TAKT_E_VERIFY, "check %zu is no bool", i);
     return TAKT_OK;
 }
 

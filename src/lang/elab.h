@@ -117,6 +117,8 @@ takt_graph *takt_elab_graph(takt_frame *f);
 takt_value takt_eval_choice(takt_frame *f, const takt_ast *a, takt_value condition);
 void takt_eval_for(takt_frame *f, const takt_ast *a);
 void takt_eval_collect(takt_frame *f, const takt_ast *a);
+/* require and ensure (check.c). */
+void takt_eval_check(takt_frame *f, const takt_ast *a);
 /* A type after ':' or as an argument; false after a complaint. */
 bool takt_eval_type(takt_frame *f, const takt_ast *a, takt_type *type);
 /* dtype[items] as a TYPE. */

@@ -253,29 +253,6 @@ static void condition(takt_frame *f, const takt_ast *a)
     }
 }
 
-/* What does not hold is a mistake of whoever called the layer. */
-static void require(takt_frame *f, const takt_ast *a)
-{
-    const takt_value c = takt_eval_expr(f, a->a), text = takt_eval_expr(f, a->b);
-    if (c.kind == TAKT_V_POISON || text.kind == TAKT_V_POISON)
-        return;
-    if (c.kind != TAKT_V_BOOL || text.kind != TAKT_V_STRING) {
-        takt_complain(f, a, TAKT_E_CALL, "require rank(x) == 3, \"x has three axes\"",
-                      "require takes a truth value known now and a string, not %s and %s",
-                      takt_value_kind_text(&c), takt_value_kind_text(&text));
-        return;
-    }
-    if (c.b)
-        return;
-    const takt_frame *layer = f;
-    while (layer->function->name == NULL && layer->caller != NULL)
-        layer = layer->caller;
-    takt_complain(f, a, TAKT_E_CALL, NULL, "%s: %.*s", layer->function->name->text,
-                  (int)text.text.length, text.text.at);
-    f->returned = a; /* what follows relies on it */
-    f->result = takt_value_poison();
-}
-
 static void statement(takt_frame *f, const takt_ast *a)
 {
     const bool is_rule =
@@ -293,7 +270,8 @@ static void statement(takt_frame *f, const takt_ast *a)
     case TAKT_A_RETURN: give_back(f, a); break;
     case TAKT_A_REPEAT: repeat(f, a); break;
     case TAKT_A_IF: condition(f, a); break;
-    case TAKT_A_REQUIRE: require(f, a); break;
+    case TAKT_A_REQUIRE:
+    case TAKT_A_ENSURE: takt_eval_check(f, a); break;
     case TAKT_A_FOR: takt_eval_for(f, a); break;
     case TAKT_A_COLLECT: takt_eval_collect(f, a); break;
     case TAKT_A_DOC:

@@ -42,6 +42,8 @@ takt_ast *takt_syntax_named(takt_syntax *s);
 /* Gives `node` the name, then [: type] [= value]. */
 takt_ast *takt_syntax_declared(takt_syntax *s, takt_ast *node, const takt_ast *name);
 takt_ast *takt_syntax_block(takt_syntax *s, bool *good);
+/* require and ensure (syntax_check.c). */
+takt_ast *takt_syntax_check(takt_syntax *s, takt_ast_kind kind);
 takt_ast *takt_syntax_graph(takt_syntax *s);
 /* relation, rule or constraint; the word is current. */
 takt_ast *takt_syntax_rule(takt_syntax *s);

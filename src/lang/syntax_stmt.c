@@ -111,20 +111,6 @@ static takt_ast *collect(takt_syntax *s)
     return node->a != NULL ? takt_syntax_close(s, node) : NULL;
 }
 
-/* require condition, "what is wrong otherwise" */
-static takt_ast *require(takt_syntax *s)
-{
-    takt_ast *node = takt_syntax_node(s, TAKT_A_REQUIRE, &s->token);
-    takt_syntax_advance(s);
-    if (node == NULL || (node->a = takt_syntax_expression(s)) == NULL)
-        return NULL;
-    takt_syntax_close(s, node);
-    if (!takt_syntax_expect(s, TAKT_T_COMMA, "and a sentence after the condition") ||
-        (node->b = takt_syntax_expression(s)) == NULL)
-        return NULL;
-    return node;
-}
-
 /* A chain of else-ifs is read by a loop: each is the else part of the one before. */
 static takt_ast *condition(takt_syntax *s)
 {
@@ -215,7 +201,9 @@ static takt_ast *statement(takt_syntax *s)
     if (takt_syntax_is(s, "collect"))
         return collect(s);
     if (takt_syntax_is(s, "require"))
-        return require(s);
+        return takt_syntax_check(s, TAKT_A_REQUIRE);
+    if (takt_syntax_is(s, "ensure"))
+        return takt_syntax_check(s, TAKT_A_ENSURE);
     const bool is_rule = takt_syntax_is(s, "relation") || takt_syntax_is(s, "rule") ||
                          takt_syntax_is(s, "constraint");
     if (is_rule && after == TAKT_T_NAME && !takt_syntax_peek(s)->starts_line)

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -21,6 +22,14 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[0] = takt_mul(g, dy[0], takt_unary(g, &takt_op_sign, x));
 }
 
+static void bound(takt_bounding *b)
+{
+    const takt_range x = takt_bound_wide(b, 0);
+    const takt_id least = takt_bound_max(b, x.lo, takt_neg(b->g, x.hi));
+    takt_bound_set(b, 0, takt_bound_max(b, least, takt_bound_number(b, 0)),
+                   takt_bound_magnitude(b, x), 0, TAKT_NONE);
+}
+
 const takt_op takt_op_abs = {
     .name = "abs",
     .summary = "|x|",
@@ -33,6 +42,7 @@ const takt_op takt_op_abs = {
     .scalar_f = eval_f,
     .scalar_i = eval_i,
     .grad = grad,
+    .bound = bound,
     .samples = {"abs(f32[2, 3])", "abs(f64[7])", "abs(f16[1, 5, 2])", "abs(f32[])",
                 "abs(i32[3, 2])", "abs(u8[4])"},
 };

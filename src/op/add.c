@@ -1,5 +1,6 @@
 /* add.c - the sum; integers wrap. */
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -32,6 +33,9 @@ const takt_op takt_op_add = {
     .scalar_f = eval_f,
     .scalar_i = eval_i,
     .grad = grad,
+    .bound = takt_bound_add,
+    .error.ulps = 0.5,
+    .affine = 3,
     .samples = {"add(f32[2, 3], f32[2, 3])", "add(f32[4, 1, 3], f32[5, 1])", "add(f64[], f64[7])",
                 "add(f16[3], f16[2, 3])", "add(i32[2, 3], i32[3])", "add(u8[5], u8[5])"},
 };

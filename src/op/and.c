@@ -1,5 +1,6 @@
 /* and.c - logical for bool, bit by bit for integers. */
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static int64_t eval_i(takt_scalar *s, const int64_t *x)
 {
@@ -18,6 +19,7 @@ const takt_op takt_op_and = {
     .dtypes = TAKT_INTS | TAKT_BOOLS,
     .scalar_i = eval_i,
     .no_gradient = "it works on integers and bools",
+    .bound = takt_bound_logic,
     .samples = {"and(bool[2, 3], bool[2, 3])", "and(bool[4, 1], bool[3])", "and(i32[5], i32[])",
                 "and(u8[2, 2], u8[2])", "and(u64[3], u64[3])"},
 };

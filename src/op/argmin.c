@@ -4,6 +4,7 @@
  * Equal elements: the first, or the last if asked to. No gradient: an index does not vary smoothly.
  */
 #include "op/util/arg.h"
+#include "op/util/bound.h"
 
 static bool f_wins(double x, double best)
 {
@@ -33,6 +34,7 @@ const takt_op takt_op_argmin = {
     .eval = eval,
     .cost = takt_arg_cost,
     .no_gradient = "its result is an index",
+    .bound = takt_bound_index,
     .samples = {"argmin(f32[2, 3], axis=1)", "argmin(f64[3, 4, 5], axis=-2, keep=true)",
                 "argmin(i32[7] in (0, 3), axis=0)", "argmin(u8[5, 4] in (0, 2), axis=0, last=true)",
                 "argmin(bool[6], axis=0)", "argmin(u64[3], axis=-1)"},

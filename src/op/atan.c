@@ -1,6 +1,7 @@
 /* atan.c - the arc tangent. */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -34,6 +35,8 @@ const takt_op takt_op_atan = {
     .grad = grad,
     .lower = lower,
     .flops_per_element = 30,
+    .bound = takt_bound_monotone,
+    .error.ulps = 8,
     .samples = {"atan(f32[2, 3] in (-3, 3))", "atan(f64[7] in (-3, 3))",
                 "atan(f16[1, 5, 2] in (-3, 3))", "atan(f32[] in (-3, 3))",
                 "atan(f64[9] in (-40, 40))"},

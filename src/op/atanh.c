@@ -1,6 +1,7 @@
 /* atanh.c - the inverse of the hyperbolic tangent; NaN beyond -1 and 1. */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -40,6 +41,8 @@ const takt_op takt_op_atanh = {
     .grad = grad,
     .lower = lower,
     .flops_per_element = 24,
+    .bound = takt_bound_monotone,
+    .error.ulps = 8,
     .samples = {"atanh(f32[2, 3] in (-0.9, 0.9))", "atanh(f64[7] in (-0.9, 0.9))",
                 "atanh(f16[1, 5, 2] in (-0.9, 0.9))", "atanh(f32[] in (-0.9, 0.9))"},
 };

@@ -1,4 +1,5 @@
 /* avg_pool.c - the mean of each window. */
+#include "op/util/bound.h"
 #include "op/util/pool.h"
 
 static takt_status infer(takt_infer *in)
@@ -44,6 +45,9 @@ const takt_op takt_op_avg_pool = {
     .eval = eval,
     .grad = grad,
     .cost = cost,
+    .bound = takt_bound_sum,
+    .error.roundings = takt_roundings_pool,
+    .affine = 1,
     .samples = {"avg_pool(f32[2, 3, 6, 7], kernel=[2, 2], stride=[2, 2])",
                 "avg_pool(f32[1, 5, 7, 2], kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1], "
                 "layout=nhwc)",

@@ -1,4 +1,5 @@
 /* avg_pool_dx.c - gradient of avg_pool: each window's dy is shared out evenly. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/pool.h"
 
@@ -52,6 +53,9 @@ const takt_op takt_op_avg_pool_dx = {
     .eval = eval,
     .grad = grad,
     .cost = cost,
+    .bound = takt_bound_sum,
+    .error.roundings = takt_roundings_pool,
+    .affine = 1,
     .samples = {"avg_pool_dx(f32[2, 3, 3, 3], kernel=[2, 2], stride=[2, 2], shape=[2, 3, 6, 7])",
                 "avg_pool_dx(f64[1, 5, 2], kernel=[3], pad=[1, 1], count_pad=true, layout=nhwc, "
                 "shape=[1, 5, 2])"},

@@ -1,6 +1,7 @@
 /* bitcast.c - the same bits read as another element type of the same width. */
 #include "ir/infer.h"
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 enum { DTYPE };
 
@@ -53,6 +54,7 @@ const takt_op takt_op_bitcast = {
     .infer = infer,
     .eval = eval,
     .no_gradient = "it reinterprets bits",
+    .bound = takt_bound_any,
     .samples = {"bitcast(f32[2, 3], dtype=i32)", "bitcast(u16[5] in (0, 9999), dtype=f16)",
                 "bitcast(f64[], dtype=u64)", "bitcast(i8[4], dtype=u8)", "bitcast(u4[3], dtype=i4)",
                 "bitcast(i2[5], dtype=u2)"},

@@ -1,4 +1,5 @@
 /* broadcast.c - repeats along axes of size 1 and new leading axes, as NumPy does. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
 
@@ -57,6 +58,8 @@ const takt_op takt_op_broadcast = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_exact,
+    .affine = 1,
     .samples = {"broadcast(f32[], shape=[2, 3])", "broadcast(f32[3, 1], shape=[2, 3, 4])",
                 "broadcast(i64[1, 5], shape=[3, 5])", "broadcast(f64[2], shape=[2])",
                 "broadcast(bool[1], shape=[0])"},

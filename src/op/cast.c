@@ -5,6 +5,7 @@
  */
 #include "base/half.h"
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 enum { DTYPE, SATURATE };
 
@@ -61,6 +62,52 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
         dx[0] = takt_cast(g, dy[0], from);
 }
 
+/* Rounding keeps order, so between floats, and from integers to floats, the ends are converted. */
+static void bound_float(takt_bounding *b, takt_range x)
+{
+    if (b->is_real && takt_dtype_is_float(takt_type_of(b->model, b->node->in[0])->dtype)) {
+        takt_bound_keep(b, 0, x.lo, x.hi);
+        return;
+    }
+    takt_bound_keep(b, 0, takt_bound_call(b, &x.lo, 0), takt_bound_call(b, &x.hi, 0));
+}
+
+static void bound_int(takt_bounding *b, takt_range x, bool from_float)
+{
+    takt_graph *g = b->g;
+    double least, greatest;
+    takt_bound_limits(b->node->attr[DTYPE].dtype, &least, &greatest);
+    if (!from_float) {
+        takt_bound_set(b, 0, x.lo, x.hi, 0, TAKT_NONE); /* wraps */
+        return;
+    }
+    const takt_id unknown = takt_bound_unknown(b, x);
+    takt_bound_keep(
+        b, 0, takt_select(g, unknown, takt_bound_number(b, least), takt_bound_call(b, &x.lo, 0)),
+        takt_select(g, unknown, takt_bound_number(b, greatest), takt_bound_call(b, &x.hi, 0)));
+}
+
+static void bound(takt_bounding *b)
+{
+    takt_graph *g = b->g;
+    const takt_dtype to = b->node->attr[DTYPE].dtype;
+    const takt_range x = takt_bound_wide(b, 0);
+    const bool from_float = takt_dtype_is_float(takt_type_of(b->model, b->node->in[0])->dtype);
+    if (takt_dtype_is_float(to)) {
+        bound_float(b, x);
+    } else if (to == TAKT_BOOL) {
+        const takt_id zero = takt_bound_number(b, 0);
+        const takt_id surely = takt_binary(g, &takt_op_or, takt_binary(g, &takt_op_lt, zero, x.lo),
+                                           takt_binary(g, &takt_op_lt, x.hi, zero));
+        const takt_id never = takt_binary(g, &takt_op_and, takt_binary(g, &takt_op_eq, x.lo, zero),
+                                          takt_binary(g, &takt_op_eq, x.hi, zero));
+        takt_bound_keep(b, 0, takt_cast(g, surely, TAKT_F64),
+                        takt_cast(g, takt_unary(g, &takt_op_not, never), TAKT_F64));
+    } else {
+        bound_int(b, x, from_float);
+    }
+}
+
 const takt_op takt_op_cast = {
     .name = "cast",
     .summary = "x converted to another element type",
@@ -82,6 +129,8 @@ const takt_op takt_op_cast = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = bound,
+    .affine = 1,
     .samples = {"cast(f32[2, 3], dtype=f16)", "cast(f32[5] in (-300, 300), dtype=i8)",
                 "cast(i32[4], dtype=f64)", "cast(bool[2, 2], dtype=f32)",
                 "cast(f32[6], dtype=bool)", "cast(i64[3] in (-300, 300), dtype=u8)",

@@ -1,4 +1,5 @@
 /* concat.c - tensors one after the other along an axis. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
@@ -89,6 +90,8 @@ const takt_op takt_op_concat = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_exact,
+    .affine = UINT32_MAX,
     .samples = {"concat(f32[2, 3], f32[2, 1], f32[2, 4], axis=1)", "concat(f32[3])",
                 "concat(f64[1, 2, 3], f64[4, 2, 3], axis=-3)", "concat(u8[2], u8[0], u8[5])"},
 };

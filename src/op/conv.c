@@ -1,5 +1,6 @@
 /* conv.c - convolution (correlation) over one to three spatial axes; a bias is an add. */
 #include "op/util/conv.h"
+#include "op/util/bound.h"
 
 static takt_status infer(takt_infer *in)
 {
@@ -19,6 +20,9 @@ const takt_op takt_op_conv = {
     .eval = takt_conv_y_eval,
     .grad = takt_conv_y_grad,
     .cost = takt_conv_y_cost,
+    .bound = takt_bound_product,
+    .error.roundings = takt_roundings_conv,
+    .affine = 3,
     .samples = {"conv(f32[2, 3, 5, 6], f32[4, 3, 3, 3], pad=[1, 1, 1, 1])",
                 "conv(f32[1, 4, 7, 5], f32[6, 2, 3, 2], stride=[2, 1], dilation=[1, 2], groups=2, "
                 "pad=[0, 1, 2, 0])",

@@ -1,4 +1,5 @@
 /* conv_dw.c - gradient of conv with respect to w. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/conv.h"
 
@@ -46,6 +47,9 @@ const takt_op takt_op_conv_dw = {
     .eval = eval,
     .grad = grad,
     .cost = cost,
+    .bound = takt_bound_product,
+    .error.roundings = takt_roundings_conv_dw,
+    .affine = 3,
     .samples = {"conv_dw(f32[2, 3, 5, 6], f32[2, 4, 5, 6], pad=[1, 1, 1, 1], shape=[4, 3, 3, 3])",
                 "conv_dw(f32[2, 7, 5, 2], f32[2, 3, 2, 4], stride=[2, 2], groups=2, layout=nhwc, "
                 "shape=[4, 2, 3, 1])",

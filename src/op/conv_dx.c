@@ -1,4 +1,5 @@
 /* conv_dx.c - gradient of conv with respect to x; also what others call transposed convolution. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/conv.h"
 
@@ -46,6 +47,9 @@ const takt_op takt_op_conv_dx = {
     .eval = eval,
     .grad = grad,
     .cost = cost,
+    .bound = takt_bound_product,
+    .error.roundings = takt_roundings_conv_dx,
+    .affine = 3,
     .samples = {"conv_dx(f32[2, 4, 5, 6], f32[4, 3, 3, 3], pad=[1, 1, 1, 1], shape=[2, 3, 5, 6])",
                 "conv_dx(f32[1, 4, 3, 2], f32[4, 1, 2, 3], stride=[2, 2], groups=2, "
                 "shape=[1, 2, 7, 5])",

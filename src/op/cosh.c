@@ -1,6 +1,7 @@
 /* cosh.c - the hyperbolic cosine. */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -28,6 +29,11 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = takt_add(g, takt_mul(g, half, w), small);
 }
 
+static void bound(takt_bounding *b)
+{
+    takt_bound_valley(b, 0, 1, TAKT_NONE);
+}
+
 const takt_op takt_op_cosh = {
     .name = "cosh",
     .summary = "the hyperbolic cosine",
@@ -41,6 +47,8 @@ const takt_op takt_op_cosh = {
     .grad = grad,
     .lower = lower,
     .flops_per_element = 16,
+    .bound = bound,
+    .error.ulps = 8,
     .samples = {"cosh(f32[2, 3] in (-3, 3))", "cosh(f64[7] in (-3, 3))",
                 "cosh(f16[1, 5, 2] in (-3, 3))", "cosh(f32[] in (-3, 3))",
                 "cosh(f32[1] in (-89, -88))"},

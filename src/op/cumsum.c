@@ -1,5 +1,6 @@
 /* cumsum.c - running sums along an axis, added one by one; integers wrap. */
 #include "ir/infer.h"
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 #include "op/util/walk.h"
 
@@ -77,6 +78,9 @@ const takt_op takt_op_cumsum = {
     .eval = eval,
     .grad = grad,
     .cost = cost,
+    .bound = takt_bound_sum,
+    .error.roundings = takt_roundings_chain,
+    .affine = 1,
     .samples = {"cumsum(f32[2, 3], axis=1)", "cumsum(f64[3, 4, 2], axis=-2, exclusive=true)",
                 "cumsum(f32[5], axis=0, reverse=true)",
                 "cumsum(i32[2, 6], axis=0, exclusive=true, reverse=true)", "cumsum(u8[9], axis=0)"},

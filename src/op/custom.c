@@ -72,6 +72,7 @@ const takt_op takt_op_custom = {
     .is_mixed = true,
     .infer = infer,
     .lower = lower,
+    .no_bound = "its meaning is that of another program",
     .samples = {"custom(f32[2, 3], f32[3], name=\"scaled_relu\", "
                 "body=graph(x: f32[2, 3], s: f32[3]) { return mul(relu(x), s) })"},
 };

@@ -1,5 +1,6 @@
 /* dequantize.c - (q - zero) * scale. */
 #include "op/util/affine.h"
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/make.h"
 
@@ -49,6 +50,30 @@ static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
     cost->bytes = takt_make_bytes(g, n);
 }
 
+/* Linear in q; the scale is known. */
+static void bound(takt_bounding *b)
+{
+    takt_graph *g = b->g;
+    if (!takt_bound_fixed(b)) {
+        takt_bound_any(b);
+        return;
+    }
+    const takt_range q = takt_bound_wide(b, 0);
+    const takt_type *type = takt_type_of(b->model, b->node->in[0]);
+    const int64_t axis = b->node->attr[AXIS].i64;
+    const takt_id scale = takt_affine_spread(g, takt_cast(g, b->in[1].lo, TAKT_F64), type, axis);
+    takt_id first = q.lo, last = q.hi;
+    if (b->node->in_count > 2 && b->in[2].lo != TAKT_NONE) {
+        const takt_id zero = takt_affine_spread(g, takt_cast(g, b->in[2].lo, TAKT_F64), type, axis);
+        first = takt_sub(g, first, zero);
+        last = takt_sub(g, last, zero);
+    }
+    first = takt_mul(g, first, scale);
+    last = takt_mul(g, last, scale);
+    takt_bound_set(b, 0, takt_bound_min(b, first, last), takt_bound_max(b, first, last), 2,
+                   TAKT_NONE);
+}
+
 const takt_op takt_op_dequantize = {
     .name = "dequantize",
     .summary = "(q - zero) * scale",
@@ -70,6 +95,9 @@ const takt_op takt_op_dequantize = {
     .eval = eval,
     .grad = grad,
     .cost = cost,
+    .bound = bound,
+    .fixed = 6, /* scale and zero */
+    .error.ulps = 2,
     .samples = {"dequantize(i8[3, 4] in (-99, 99), f32[] in (0.01, 0.1), i8[] in (-9, 9))",
                 "dequantize(u8[2, 3, 2] in (0, 255), f32[3] in (0.01, 0.1), u8[3] in (0, 200))",
                 "dequantize(i32[5] in (-999, 999), f32[] in (0.1, 0.2), axis=0)",

@@ -1,4 +1,5 @@
 /* dim.c - the size of an axis as an integer. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 
 enum { AXIS };
@@ -17,6 +18,15 @@ static takt_status eval(takt_eval *e)
     return TAKT_OK;
 }
 
+/* Sizes are known; what x holds does not matter. */
+static void bound(takt_bounding *b)
+{
+    const takt_type *x = takt_type_of(b->model, b->node->in[0]);
+    const int64_t axis = b->node->attr[AXIS].i64;
+    const takt_id size = takt_scalar_i64(b->g, x->dim[axis < 0 ? axis + x->rank : axis]);
+    b->out[0] = (takt_range){.lo = size, .hi = size, .is_point = true};
+}
+
 const takt_op takt_op_dim = {
     .name = "dim",
     .summary = "the size of an axis as an integer",
@@ -32,5 +42,6 @@ const takt_op takt_op_dim = {
     .infer = infer,
     .eval = eval,
     .no_gradient = "its result is a size",
+    .bound = bound,
     .samples = {"dim(f32[2, 5], axis=1)", "dim(i8[3, 0, 4], axis=-2)"},
 };

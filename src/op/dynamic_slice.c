@@ -1,4 +1,5 @@
 /* dynamic_slice.c - `size` elements of an axis from a start that is known only in the run. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
@@ -67,6 +68,9 @@ const takt_op takt_op_dynamic_slice = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_exact,
+    .fixed = 1U << 1, /* where */
+    .affine = 1,
     .samples = {"dynamic_slice(f32[5, 3], i64[] in (0, 3), size=[2])",
                 "dynamic_slice(f64[2, 4, 3], i32[] in (0, 1), axis=1, size=[3])",
                 "dynamic_slice(u8[4], i64[] in (-3, -3), size=[3])"},

@@ -1,6 +1,7 @@
 /* erf.c - the error function. */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -29,6 +30,8 @@ const takt_op takt_op_erf = {
     .scalar_f = eval_f,
     .grad = grad,
     .flops_per_element = 12,
+    .bound = takt_bound_monotone,
+    .error.ulps = 2,
     .samples = {"erf(f32[2, 3] in (-2, 2))", "erf(f64[7] in (-2, 2))",
                 "erf(f16[1, 5, 2] in (-2, 2))", "erf(f32[] in (-2, 2))"},
 };

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -26,6 +27,8 @@ const takt_op takt_op_exp = {
     .scalar_f = eval_f,
     .grad = grad,
     .flops_per_element = 10,
+    .bound = takt_bound_positive,
+    .error.ulps = 2,
     .samples = {"exp(f32[2, 3] in (-4, 4))", "exp(f64[7] in (-4, 4))",
                 "exp(f16[1, 5, 2] in (-4, 4))", "exp(f32[] in (-4, 4))"},
 };

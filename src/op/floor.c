@@ -1,6 +1,7 @@
 /* floor.c - the greatest integer not above x. */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -20,6 +21,7 @@ const takt_op takt_op_floor = {
     .dtypes = TAKT_FLOATS,
     .scalar_f = eval_f,
     .grad = takt_grad_zero,
+    .bound = takt_bound_exact,
     .samples = {"floor(f32[2, 3] in (-4, 4))", "floor(f64[7] in (-4, 4))",
                 "floor(f16[1, 5, 2] in (-4, 4))", "floor(f32[] in (-4, 4))"},
 };

@@ -1,4 +1,5 @@
 /* gather.c - rows of x at the given indices along an axis, as NumPy's take. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
@@ -72,6 +73,9 @@ const takt_op takt_op_gather = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_exact,
+    .fixed = 1U << 1, /* where */
+    .affine = 1,
     .samples = {"gather(f32[3, 5], i64[2] in (0, 4), axis=1)",
                 "gather(f32[5, 3], i64[2, 4] in "
                 "(-5, 4))",

@@ -1,4 +1,5 @@
 /* gather_elements.c - for each position of index, the element of x with that index on the axis. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/elements.h"
 #include "op/util/index.h"
@@ -53,6 +54,9 @@ const takt_op takt_op_gather_elements = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_exact,
+    .fixed = 1U << 1, /* where */
+    .affine = 1,
     .samples = {"gather_elements(f32[3, 4], i64[2, 4] in (-3, 2))",
                 "gather_elements(f64[2, 5], i32[2, 3] in (0, 4), axis=1)",
                 "gather_elements(i16[6], i64[2] in (0, 5))"},

@@ -1,4 +1,5 @@
 /* gather_nd.c - blocks of x at rows of coordinates. */
+#include "op/util/bound.h"
 #include "op/util/make.h"
 #include "op/util/nd.h"
 
@@ -46,6 +47,9 @@ const takt_op takt_op_gather_nd = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_exact,
+    .fixed = 1U << 1, /* where */
+    .affine = 1,
     .samples = {"gather_nd(f32[3, 4, 2], i64[5, 2] in (-3, 2))",
                 "gather_nd(f64[2, 3, 4], i32[2, 2, 1] in (0, 2), batch=1)",
                 "gather_nd(i8[3, 3], i64[2, 2, 2] in (0, 2))"},

@@ -1,6 +1,7 @@
 /* gelu.c - x times the normal distribution function of x. */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 enum { APPROXIMATE };
@@ -55,6 +56,21 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[0] = takt_mul(g, dy[0], takt_add(g, level, takt_mul(g, x, rise)));
 }
 
+/* Lowest at -0.7518 (tanh: -0.7525). Below 0 the error is not of the result, which may be tiny, but
+ * of x. */
+static void bound(takt_bounding *b)
+{
+    const bool is_tanh = b->node->attr[APPROXIMATE].i64 == TANH;
+    const takt_range x = takt_bound_wide(b, 0);
+    const takt_id depth = takt_bound_max(b, takt_neg(b->g, x.lo), takt_bound_number(b, 0));
+    /* Below -256 it is 0. */
+    const takt_id most = takt_bound_min(b, depth, takt_bound_number(b, -lowest));
+    const takt_grid grid = takt_grid_of(b->node->type[0].dtype);
+    const takt_id more = takt_mul_scalar(b->g, most, 2 * (b->is_real ? 0x1p-50 : grid.ulp));
+    takt_bound_valley(b, is_tanh ? -0.7524614220710162 : -0.7517915246935645,
+                      is_tanh ? -0.17004092 : -0.16997121, more);
+}
+
 const takt_op takt_op_gelu = {
     .name = "gelu",
     .summary = "x times the normal distribution function of x",
@@ -72,6 +88,8 @@ const takt_op takt_op_gelu = {
     .scalar_f = eval_f,
     .grad = grad,
     .flops_per_element = 16,
+    .bound = bound,
+    .error.ulps = 3,
     .samples = {"gelu(f32[2, 3] in (-3, 3))", "gelu(f64[7] in (-3, 3), approximate=tanh)",
                 "gelu(f16[1, 5, 2])", "gelu(f32[])", "gelu(bf16[4], approximate=none)"},
 };

@@ -56,6 +56,7 @@ const takt_op takt_op_if = {
     .is_mixed = true,
     .infer = infer,
     .eval = eval,
+    .no_bound = "its subgraphs are not followed",
     .samples = {"if(bool[], f32[2, 3], then=graph(a: f32[2, 3]) { return relu(a) }, "
                 "else=graph(a: f32[2, 3]) { return neg(a) })",
                 "if(bool[], f32[2], i64[] in (0, 1), then=graph(a: f32[2], i: i64[]) "

@@ -1,4 +1,5 @@
 /* index_add.c - x with rows of u added, in order, at the given indices along an axis. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
@@ -78,6 +79,10 @@ const takt_op takt_op_index_add = {
     .eval = eval,
     .grad = grad,
     .cost = cost,
+    .bound = takt_bound_sum,
+    .error.roundings = takt_roundings_chain,
+    .fixed = 1U << 1, /* where */
+    .affine = 1U | 1U << 2,
     .samples = {"index_add(f32[5, 3], i64[4] in (-5, 4), f32[4, 3])",
                 "index_add(f32[2, 4], i32[2, 3] in (0, 3), f32[2, 2, 3], axis=1)",
                 "index_add(i8[3], i64[] in (0, 2), i8[])"},

@@ -1,5 +1,6 @@
 /* le.c - whether a is at most b; false where either is NaN. */
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static int64_t eval_i(takt_scalar *s, const int64_t *x)
 {
@@ -10,6 +11,16 @@ static bool eval_p(takt_scalar *s, const double *x)
 {
     (void)s;
     return x[0] <= x[1];
+}
+
+/* A NaN bound makes both comparisons false, which is what may be. */
+static void bound(takt_bounding *b)
+{
+    const takt_range x = takt_bound_wide(b, 0), y = takt_bound_wide(b, 1);
+    const takt_id surely = takt_binary(b->g, &takt_op_le, x.hi, y.lo);
+    const takt_id never = takt_binary(b->g, &takt_op_lt, y.hi, x.lo);
+    takt_bound_keep(b, 0, takt_cast(b->g, surely, TAKT_F64),
+                    takt_cast(b->g, takt_unary(b->g, &takt_op_not, never), TAKT_F64));
 }
 
 const takt_op takt_op_le = {
@@ -24,6 +35,7 @@ const takt_op takt_op_le = {
     .scalar_i = eval_i,
     .scalar_p = eval_p,
     .no_gradient = "its result is a bool",
+    .bound = bound,
     .samples = {"le(f32[2, 3], f32[2, 3])", "le(f16[4, 1], f16[3])",
                 "le(i32[5] in (0, 2), i32[5] in (0, 2))", "le(u64[2, 2], u64[2])",
                 "le(f64[], f64[])"},

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -27,6 +28,8 @@ const takt_op takt_op_log = {
     .scalar_f = eval_f,
     .grad = grad,
     .flops_per_element = 10,
+    .bound = takt_bound_monotone,
+    .error.ulps = 2,
     .samples = {"log(f32[2, 3] in (0.1, 9))", "log(f64[7] in (0.1, 9))",
                 "log(f16[1, 5, 2] in (0.1, 9))", "log(f32[] in (0.1, 9))"},
 };

@@ -1,6 +1,7 @@
 /* log1p.c - log(1 + x), accurate near 0. */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -32,6 +33,8 @@ const takt_op takt_op_log1p = {
     .grad = grad,
     .lower = lower,
     .flops_per_element = 16,
+    .bound = takt_bound_monotone,
+    .error.ulps = 2,
     .samples = {"log1p(f32[2, 3] in (-0.9, 5))", "log1p(f64[7] in (-0.9, 5))",
                 "log1p(f16[1, 5, 2] in (-0.9, 5))", "log1p(f32[] in (-0.9, 5))",
                 "log1p(f32[6] in (-0.001, 0.001))"},

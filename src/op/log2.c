@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -33,6 +34,8 @@ const takt_op takt_op_log2 = {
     .grad = grad,
     .lower = lower,
     .flops_per_element = 11,
+    .bound = takt_bound_monotone,
+    .error.ulps = 8,
     .samples = {"log2(f32[2, 3] in (0.1, 9))", "log2(f64[7] in (0.1, 9))",
                 "log2(f16[1, 5, 2] in (0.1, 9))", "log2(f32[] in (0.1, 9))"},
 };

@@ -155,6 +155,7 @@ const takt_op takt_op_loop = {
     .is_mixed = true,
     .infer = infer,
     .eval = eval,
+    .no_bound = "its subgraphs are not followed",
     .samples = {"loop(i64[] in (0, 5), bool[], f32[3], f32[3], carried=1, body=graph(i: i64[], "
                 "c: bool[], h: f32[3], x: f32[3]) { return c, add(h, x) })",
                 "loop(i64[] in (0, 4), bool[], f32[2], carried=1, length=[4], body=graph(i: i64[], "

@@ -3,6 +3,7 @@
  * An input of rank 1 is a row on the left, a column on the right, and its axis is absent from the
  * result. Integers accumulate in 64 bits and wrap.
  */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
@@ -184,6 +185,9 @@ const takt_op takt_op_matmul = {
     .eval = eval,
     .grad = grad,
     .cost = cost,
+    .bound = takt_bound_product,
+    .error.roundings = takt_roundings_matmul,
+    .affine = 3,
     .samples = {"matmul(f32[3, 5], f32[5, 2])",
                 "matmul(f64[5, 3], f64[2, 5], transpose_a=true, "
                 "transpose_b=true)",

@@ -1,6 +1,7 @@
 /* max.c - the greater (IEEE 754-2019 maximum): NaN wins, +0 is greater than -0. */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -36,6 +37,7 @@ const takt_op takt_op_max = {
     .scalar_f = eval_f,
     .scalar_i = eval_i,
     .grad = grad,
+    .bound = takt_bound_exact,
     .samples = {"max(f32[2, 3], f32[2, 3])", "max(f32[4, 1, 3], f32[5, 1])", "max(f64[], f64[7])",
                 "max(f16[3], f16[2, 3])", "max(i32[2, 3], i32[3])", "max(u8[5], u8[5])",
                 "max(u64[3], u64[3])"},

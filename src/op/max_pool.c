@@ -1,4 +1,5 @@
 /* max_pool.c - the largest element of each window; padding never wins. NaN wins always. */
+#include "op/util/bound.h"
 #include "op/util/index.h"
 #include "op/util/pool.h"
 
@@ -50,6 +51,7 @@ const takt_op takt_op_max_pool = {
     .eval = eval,
     .grad = grad,
     .cost = cost,
+    .bound = takt_bound_exact,
     .samples = {"max_pool(f32[2, 3, 6, 7], kernel=[2, 2], stride=[2, 2])",
                 "max_pool(f32[1, 5, 7, 2], kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1], "
                 "layout=nhwc)",

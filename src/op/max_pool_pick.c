@@ -48,6 +48,7 @@ const takt_op takt_op_max_pool_pick = {
     .eval = eval,
     .grad = grad,
     .cost = cost,
+    .no_bound = "which element of a window is largest is not followed",
     .samples = {"max_pool_pick(f32[2, 3, 6, 7], f32[2, 3, 6, 7], kernel=[2, 2], stride=[2, 2])",
                 "max_pool_pick(f64[1, 5, 2], f64[1, 5, 2], kernel=[3], pad=[1, 1], layout=nhwc)"},
 };

@@ -3,6 +3,7 @@
  * `rois` has the number of an image, left, top, right and bottom of each region, rounded to whole
  * elements; bins may overlap by one, an empty one gives 0. As ONNX MaxRoiPool.
  */
+#include "op/util/bound.h"
 #include "op/util/roi.h"
 
 static takt_status infer(takt_infer *in)
@@ -30,6 +31,8 @@ const takt_op takt_op_max_roi_pool = {
     .eval = takt_roi_eval,
     .grad = grad,
     .grad_stops = 1U << 1, /* rois */
+    .bound = takt_bound_exact,
+    .fixed = 1U << 1, /* rois */
     .samples = {"max_roi_pool(f32[1, 3, 7, 8], f32[2, 5] in (0, 0.9), height=2, width=3, scale=7)",
                 "max_roi_pool(f64[1, 2, 5, 5], f64[2, 5] in (0, 0.4), height=2, width=2, scale=20)",
                 "max_roi_pool(f16[1, 1, 4, 4], f16[1, 5] in (0, 0.5))"},

@@ -18,6 +18,8 @@ const takt_op takt_op_max_roi_pool_dx = {
     .infer = infer,
     .eval = takt_roi_eval_dx,
     .no_gradient = "second derivatives of max_roi_pool are not offered",
+    .no_bound = "which element of a window is largest is not followed",
+    .fixed = 1U << 1,
     .samples = {"max_roi_pool_dx(f32[1, 3, 7, 8], f32[2, 5] in (0, 0.9), f32[2, 3, 2, 3], "
                 "height=2, width=3, scale=7)",
                 "max_roi_pool_dx(f64[1, 2, 5, 5], f64[2, 5] in (0, 0.4), f64[2, 2, 2, 2], "

@@ -1,6 +1,7 @@
 /* min.c - the lesser (IEEE 754-2019 minimum): NaN wins, -0 is less than +0. */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -36,6 +37,7 @@ const takt_op takt_op_min = {
     .scalar_f = eval_f,
     .scalar_i = eval_i,
     .grad = grad,
+    .bound = takt_bound_exact,
     .samples = {"min(f32[2, 3], f32[2, 3])", "min(f32[4, 1, 3], f32[5, 1])", "min(f64[], f64[7])",
                 "min(f16[3], f16[2, 3])", "min(i32[2, 3], i32[3])", "min(u8[5], u8[5])",
                 "min(u64[3], u64[3])"},

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 enum { FMOD };
 
@@ -39,6 +40,23 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[1] = takt_sum_to(g, takt_neg(g, takt_mul(g, dy[0], count)), b);
 }
 
+/* Between 0 and the divisor, with either sign; by 0, and of infinity, anything. */
+static void bound(takt_bounding *b)
+{
+    takt_graph *g = b->g;
+    const takt_range x = takt_bound_wide(b, 0), y = takt_bound_wide(b, 1);
+    const takt_id zero = takt_bound_number(b, 0), most = takt_bound_magnitude(b, y);
+    const takt_id is_apart = takt_binary(g, &takt_op_or, takt_binary(g, &takt_op_lt, zero, y.lo),
+                                         takt_binary(g, &takt_op_lt, y.hi, zero));
+    const takt_id finite =
+        takt_binary(g, &takt_op_lt, takt_bound_magnitude(b, x), takt_bound_number(b, INFINITY));
+    const takt_id bad = takt_unary(g, &takt_op_not, takt_binary(g, &takt_op_and, is_apart, finite));
+    /* The shape is that of both inputs together. */
+    const takt_id reach = takt_add(g, most, takt_mul_scalar(g, takt_select(g, bad, zero, x.lo), 0));
+    takt_bound_set(b, 0, takt_bound_spoil(b, bad, takt_neg(g, reach)),
+                   takt_bound_spoil(b, bad, reach), 1, TAKT_NONE);
+}
+
 const takt_op takt_op_mod = {
     .name = "mod",
     .summary = "the remainder with the sign of b, or of a if fmod is true",
@@ -55,6 +73,7 @@ const takt_op takt_op_mod = {
     .scalar_f = eval_f,
     .scalar_i = eval_i,
     .grad = grad,
+    .bound = bound,
     .samples = {"mod(f32[2, 3] in (1, 1.9), f32[3] in (2, 3))",
                 "mod(f64[2, 1], f64[1, 4] in (5, 6))", "mod(f32[4], f32[4] in (-6, -5), fmod=true)",
                 "mod(i32[7], i32[7] in (-5, -1))", "mod(u8[2, 2], u8[2] in (1, 7))",

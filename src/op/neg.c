@@ -1,5 +1,6 @@
 /* neg.c - the negative; integers wrap. */
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -31,6 +32,9 @@ const takt_op takt_op_neg = {
     .scalar_f = eval_f,
     .scalar_i = eval_i,
     .grad = grad,
+    .bound = takt_bound_monotone, /* an integer may wrap */
+    .falls = 1,
+    .affine = 1,
     .samples = {"neg(f32[2, 3])", "neg(f64[7])", "neg(f16[1, 5, 2])", "neg(f32[])", "neg(i8[5])",
                 "neg(u16[4])"},
 };

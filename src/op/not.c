@@ -1,5 +1,6 @@
 /* not.c - logical for bool, bit by bit for integers. */
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static int64_t eval_i(takt_scalar *s, const int64_t *x)
 {
@@ -17,5 +18,6 @@ const takt_op takt_op_not = {
     .dtypes = TAKT_INTS | TAKT_BOOLS,
     .scalar_i = eval_i,
     .no_gradient = "it works on integers and bools",
+    .bound = takt_bound_logic,
     .samples = {"not(bool[2, 3])", "not(i32[5])", "not(u8[1, 4])", "not(bool[])"},
 };

@@ -1,5 +1,6 @@
 /* or.c - logical for bool, bit by bit for integers. */
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static int64_t eval_i(takt_scalar *s, const int64_t *x)
 {
@@ -18,6 +19,7 @@ const takt_op takt_op_or = {
     .dtypes = TAKT_INTS | TAKT_BOOLS,
     .scalar_i = eval_i,
     .no_gradient = "it works on integers and bools",
+    .bound = takt_bound_logic,
     .samples = {"or(bool[2, 3], bool[2, 3])", "or(bool[4, 1], bool[3])", "or(i32[5], i32[])",
                 "or(u8[2, 2], u8[2])", "or(u64[3], u64[3])"},
 };

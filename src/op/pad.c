@@ -3,6 +3,7 @@
  * `before` is numbers; `after` may have names, since the gradient of a slice of a named axis needs
  * that. Negative padding does not exist: it is a slice.
  */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
@@ -169,6 +170,8 @@ const takt_op takt_op_pad = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_exact,
+    .affine = 1,
     .samples = {"pad(f32[2, 3], before=[1, 0], after=[0, 2])",
                 "pad(f32[3, 4], before=[1, 2], after=[2, 1], mode=reflect)",
                 "pad(f64[3], before=[3], after=[2], mode=wrap)",

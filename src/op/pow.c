@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 /* By squaring, modulo 2^64. */
 static int64_t power(uint64_t base, uint64_t exponent)
@@ -46,6 +47,48 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[1] = takt_sum_to(g, takt_mul(g, dy[0], takt_select(g, is_zero, zero, slope)), b);
 }
 
+/* For x > 0 it rises or falls with either, so the ends are at the corners. For other x only a known
+ * exponent helps: of an even power the middle is lowest, an odd one rises. */
+static void bound(takt_bounding *b)
+{
+    takt_graph *g = b->g;
+    if (!takt_dtype_is_float(b->node->type[0].dtype)) {
+        takt_bound_any(b);
+        return;
+    }
+    const takt_range x = takt_bound_wide(b, 0), y = takt_bound_wide(b, 1);
+    const takt_id zero = takt_bound_number(b, 0), two = takt_bound_number(b, 2);
+    takt_id lo = TAKT_NONE, hi = TAKT_NONE;
+    for (int i = 0; i < 4; i++) {
+        const takt_id at =
+            takt_binary(g, &takt_op_pow, i < 2 ? x.lo : x.hi, i % 2 == 0 ? y.lo : y.hi);
+        lo = i == 0 ? at : takt_bound_min(b, lo, at);
+        hi = i == 0 ? at : takt_bound_max(b, hi, at);
+    }
+    const takt_id is_above = takt_binary(g, &takt_op_lt, zero, x.lo);
+    takt_id good = is_above;
+    if (b->in[1].is_point) {
+        const takt_id half = takt_mul_scalar(g, y.lo, 0.5);
+        const takt_id even = takt_binary(g, &takt_op_eq, half, takt_unary(g, &takt_op_floor, half));
+        const takt_id whole =
+            takt_binary(g, &takt_op_eq, y.lo, takt_unary(g, &takt_op_floor, y.lo));
+        const takt_id is_low = takt_binary(g, &takt_op_lt, x.hi, zero);
+        const takt_id rises =
+            takt_binary(g, &takt_op_and, whole, takt_binary(g, &takt_op_le, zero, y.lo));
+        const takt_id has_zero =
+            takt_unary(g, &takt_op_not, takt_binary(g, &takt_op_or, is_above, is_low));
+        /* x^2, x^4: 0 if x may be 0; beyond that the corners are right for every whole power. */
+        const takt_id flat =
+            takt_binary(g, &takt_op_and, takt_binary(g, &takt_op_and, even, has_zero),
+                        takt_binary(g, &takt_op_le, two, y.lo));
+        lo = takt_select(g, flat, zero, lo);
+        const takt_id apart = takt_binary(g, &takt_op_and, whole, is_low);
+        good = takt_binary(g, &takt_op_or, good, takt_binary(g, &takt_op_or, rises, apart));
+    }
+    const takt_id bad = takt_unary(g, &takt_op_not, good);
+    takt_bound_set(b, 0, takt_bound_spoil(b, bad, lo), takt_bound_spoil(b, bad, hi), 4, TAKT_NONE);
+}
+
 const takt_op takt_op_pow = {
     .name = "pow",
     .summary = "a to the power of b",
@@ -59,6 +102,8 @@ const takt_op takt_op_pow = {
     .scalar_i = eval_i,
     .grad = grad,
     .flops_per_element = 20,
+    .bound = bound,
+    .error.ulps = 4,
     .samples = {"pow(f32[2, 3] in (0.2, 3), f32[2, 3])", "pow(f64[4, 1] in (0.2, 3), f64[3])",
                 "pow(f32[5] in (0.2, 3), f32[] in (2, 3))",
                 "pow(i32[6] in (-3, 3), i32[] in (0, 4))", "pow(u8[2, 2], u8[2] in (0, 9))"},

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "op/util/affine.h"
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/make.h"
 
@@ -58,6 +59,26 @@ static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
     cost->bytes = takt_make_bytes(g, n);
 }
 
+/* Rises with x, or falls if the scale is negative. NaN becomes the zero point. */
+static void bound(takt_bounding *b)
+{
+    takt_graph *g = b->g;
+    takt_bound_any(b);
+    if (!takt_bound_fixed(b))
+        return;
+    const takt_range any = b->out[0], x = takt_bound_wide(b, 0);
+    const takt_dtype dtype = takt_type_of(g, b->in[1].lo)->dtype;
+    takt_id in[3] = {TAKT_NONE, b->in[1].lo, b->node->in_count > 2 ? b->in[2].lo : TAKT_NONE};
+    /* x is a number of its own type, so no number of that type lies between it and its bound. */
+    in[0] = takt_cast(g, b->is_real ? takt_bound_below(b, x.lo) : x.lo, dtype);
+    const takt_id first = takt_bound_call(b, in, 0);
+    in[0] = takt_cast(g, b->is_real ? takt_bound_above(b, x.hi) : x.hi, dtype);
+    const takt_id last = takt_bound_call(b, in, 0);
+    const takt_id unknown = takt_bound_unknown(b, x);
+    takt_bound_keep(b, 0, takt_select(g, unknown, any.lo, takt_bound_min(b, first, last)),
+                    takt_select(g, unknown, any.hi, takt_bound_max(b, first, last)));
+}
+
 const takt_op takt_op_quantize = {
     .name = "quantize",
     .summary = "round(x / scale) + zero, half to even, saturated",
@@ -79,6 +100,8 @@ const takt_op takt_op_quantize = {
     .eval = eval,
     .cost = cost,
     .no_gradient = "its result is an integer",
+    .bound = bound,
+    .fixed = 6, /* scale and zero */
     .samples =
         {"quantize(f32[3, 4] in (-3, 3), f32[] in (0.01, 0.1), i8[] in (-9, 9))",
          "quantize(f32[2, 3, 2], f32[3] in (0.01, 0.1), u8[3] in (0, 200), dtype=u8)",

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "base/philox.h"
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/make.h"
 
@@ -66,6 +67,20 @@ static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
     cost->bytes = takt_make_bytes(g, n);
 }
 
+/* A normal number is sqrt(-2 log u) cos(v) with u of 32 bits at least 2^-33: below 6.8. */
+static void bound(takt_bounding *b)
+{
+    takt_bound_any(b);
+    const int64_t dist = b->node->attr[DIST].i64;
+    if (dist == BITS)
+        return;
+    const takt_type *type = &b->node->type[0];
+    const takt_id lo = takt_bound_number(b, dist == NORMAL ? -7 : 0);
+    const takt_id hi = takt_bound_number(b, dist == NORMAL ? 7 : 1);
+    takt_bound_keep(b, 0, takt_broadcast(b->g, lo, type->dim, (size_t)type->rank),
+                    takt_broadcast(b->g, hi, type->dim, (size_t)type->rank));
+}
+
 const takt_op takt_op_rand = {
     .name = "rand",
     .summary = "random numbers that depend on seed, step, stream and position only",
@@ -94,6 +109,7 @@ const takt_op takt_op_rand = {
     .eval = eval,
     .cost = cost,
     .no_gradient = "it has no float input",
+    .bound = bound,
     .samples = {"rand(u64[], u64[], u64[], stream=1, shape=[3, 5])",
                 "rand(u64[], u64[], u64[], stream=2, dist=normal, dtype=f64, shape=[7])",
                 "rand(u64[], u64[], u64[], stream=3, dist=bits, dtype=u32, shape=[9])",

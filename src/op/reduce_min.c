@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 #include "op/util/reduce.h"
 
@@ -42,6 +43,7 @@ const takt_op takt_op_reduce_min = {
     .eval = eval,
     .grad = takt_reduce_best_grad,
     .cost = takt_reduce_cost,
+    .bound = takt_bound_exact,
     .samples = {"reduce_min(f32[2, 3])", "reduce_min(f64[3, 4, 5], axes=[1])",
                 "reduce_min(f32[2, 3, 4], axes=[0, -1], keep=true)",
                 "reduce_min(f16[5, 7], axes=[-1])", "reduce_min(f32[])",

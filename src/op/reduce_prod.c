@@ -1,4 +1,5 @@
 /* reduce_prod.c - the product over some axes; 1 over nothing, integers wrap. */
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 #include "op/util/reduce.h"
 
@@ -35,6 +36,32 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[0] = takt_keep_where(g, alone, takt_div(g, product, others));
 }
 
+/* One factor after the other would need as many nodes as there are factors: all magnitudes are
+ * multiplied instead, and the sign is left open unless no factor can be negative. */
+static void bound(takt_bounding *b)
+{
+    takt_graph *g = b->g;
+    const takt_node *n = b->node;
+    const takt_range x = takt_bound_wide(b, 0);
+    const takt_id most = takt_bound_call(b, &(takt_id){takt_bound_magnitude(b, x)}, 0);
+    const takt_reduction r = takt_reduction_of(n);
+    const takt_id lowest = takt_reduce_by(g, &takt_op_reduce_min, x.lo, &r);
+    const takt_id is_positive = takt_binary(g, &takt_op_le, takt_bound_number(b, 0), lowest);
+    const takt_id least =
+        takt_select(g, is_positive, takt_bound_call(b, &x.lo, 0), takt_neg(g, most));
+    const double count = takt_roundings_chain(b->model, n);
+    const takt_dtype dtype = n->type[0].dtype;
+    const double share = takt_grid_gamma(TAKT_F64, count) +
+                         (takt_dtype_is_float(dtype) ? takt_grid_gamma(dtype, count) : 0);
+    /* On the way the product may be as large as all factors above 1, and what is lost where it is
+     * tiny may grow by as much. */
+    const takt_id above = takt_bound_max(b, takt_bound_magnitude(b, x), takt_bound_number(b, 1));
+    const takt_id total = takt_bound_overflow(b, takt_bound_call(b, &above, 0), dtype);
+    const takt_id lost = takt_mul_scalar(g, total, count * takt_grid_of(dtype).tiny);
+    const takt_id error = takt_add(g, lost, takt_mul_scalar(g, most, share * 1.0001));
+    takt_bound_set(b, 0, least, most, 0.5, error);
+}
+
 const takt_op takt_op_reduce_prod = {
     .name = "reduce_prod",
     .summary = "the product over axes",
@@ -48,6 +75,7 @@ const takt_op takt_op_reduce_prod = {
     .eval = eval,
     .grad = grad,
     .cost = takt_reduce_cost,
+    .bound = bound,
     .samples = {"reduce_prod(f32[2, 3])", "reduce_prod(f64[3, 4, 5], axes=[1])",
                 "reduce_prod(f32[2, 3, 4], axes=[0, -1], keep=true)",
                 "reduce_prod(f16[5, 7], axes=[-1])", "reduce_prod(f32[])",

@@ -1,4 +1,5 @@
 /* reduce_sum.c - the sum over some axes; 0 over nothing, integers wrap. */
+#include "op/util/bound.h"
 #include "op/util/reduce.h"
 
 static double add_f(double sum, double x)
@@ -38,6 +39,9 @@ const takt_op takt_op_reduce_sum = {
     .eval = eval,
     .grad = grad,
     .cost = takt_reduce_cost,
+    .bound = takt_bound_sum,
+    .error.roundings = takt_roundings_reduce,
+    .affine = 1,
     .samples = {"reduce_sum(f32[2, 3])", "reduce_sum(f64[3, 4, 5], axes=[1])",
                 "reduce_sum(f32[2, 3, 4], axes=[0, -1], keep=true)",
                 "reduce_sum(f16[5, 7], axes=[-1])", "reduce_sum(f32[])",

@@ -2,6 +2,7 @@
  *
  * A primitive, because its order of arithmetic is its own: lane = fma(x, x, lane).
  */
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 #include "op/util/reduce.h"
 
@@ -29,6 +30,26 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[0] = takt_mul(g, takt_unreduce(g, dy[0], &r), takt_mul_scalar(g, r.x, 2));
 }
 
+static void bound(takt_bounding *b)
+{
+    takt_graph *g = b->g;
+    const takt_node *n = b->node;
+    const takt_range x = takt_bound_wide(b, 0);
+    const takt_id near =
+        takt_bound_max(b, takt_bound_max(b, x.lo, takt_neg(g, x.hi)), takt_bound_number(b, 0));
+    const takt_id most = takt_bound_call(b, &(takt_id){takt_bound_magnitude(b, x)}, 0);
+    const takt_dtype dtype = n->type[0].dtype;
+    const double count = n->op->error.roundings(b->model, n) + 1;
+    const double share =
+        takt_grid_gamma(TAKT_F64, count) +
+        (takt_dtype_is_float(dtype) && !b->is_real ? takt_grid_gamma(dtype, count) : 0);
+    const takt_id total = takt_bound_overflow(b, most, dtype);
+    const takt_id error = takt_add_scalar(g, takt_mul_scalar(g, total, share * 1.0001), 0x1p-120);
+    takt_bound_set(b, 0, takt_bound_call(b, &near, 0), most, 0, error);
+    if (takt_dtype_is_float(dtype))
+        b->out[0].lo = takt_bound_max(b, b->out[0].lo, takt_bound_number(b, 0));
+}
+
 const takt_op takt_op_reduce_sum_square = {
     .name = "reduce_sum_square",
     .summary = "the sum of x * x over axes",
@@ -42,6 +63,8 @@ const takt_op takt_op_reduce_sum_square = {
     .eval = eval,
     .grad = grad,
     .cost = takt_reduce_cost,
+    .bound = bound,
+    .error.roundings = takt_roundings_reduce,
     .samples = {"reduce_sum_square(f32[2, 3])", "reduce_sum_square(f64[3, 4, 5], axes=[1])",
                 "reduce_sum_square(f32[2, 3, 4], axes=[0, -1], keep=true)",
                 "reduce_sum_square(f16[5, 7], axes=[-1])", "reduce_sum_square(f32[])",

@@ -1,4 +1,5 @@
 /* relu.c - 0 where x < 0, else x: NaN and -0 pass through. */
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -32,6 +33,7 @@ const takt_op takt_op_relu = {
     .scalar_f = eval_f,
     .scalar_i = eval_i,
     .grad = grad,
+    .bound = takt_bound_exact,
     .samples = {"relu(f32[2, 3])", "relu(f64[7])", "relu(f16[1, 5, 2])", "relu(f32[])",
                 "relu(i32[3, 3])", "relu(bf16[9])"},
 };

@@ -1,4 +1,5 @@
 /* reshape.c - the same elements in row-major order under other dimensions. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
 
@@ -56,6 +57,8 @@ const takt_op takt_op_reshape = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_exact,
+    .affine = 1,
     .samples = {"reshape(f32[2, 6], shape=[3, 4])", "reshape(f64[1, 1], shape=[])",
                 "reshape(i8[5, 0, 3], shape=[0, 7])", "reshape(bool[2, 3], shape=[6])",
                 "reshape(bf16[4], shape=[2, 1, 2])"},

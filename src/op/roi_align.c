@@ -32,6 +32,8 @@ const takt_op takt_op_roi_align = {
     .eval = takt_roi_eval,
     .grad = grad,
     .grad_stops = 1U << 1, /* rois */
+    .no_bound = "the weights of its samples are not followed",
+    .fixed = 6,
     .samples = {"roi_align(f32[2, 3, 7, 8], f32[3, 4] in (0, 6), i64[3] in (0, 1), height=2, "
                 "width=3, samples=2)",
                 "roi_align(f64[1, 2, 5, 5], f64[2, 4] in (-2, 9), i64[2] in (0, 0), height=2, "

@@ -1,6 +1,7 @@
 /* round.c - the nearest integer, halves to the even one. */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 /* The rounding mode is the default one: to nearest, ties to even. */
@@ -21,6 +22,7 @@ const takt_op takt_op_round = {
     .dtypes = TAKT_FLOATS,
     .scalar_f = eval_f,
     .grad = takt_grad_zero,
+    .bound = takt_bound_exact,
     .samples = {"round(f32[2, 3] in (-4, 4))", "round(f64[7] in (-4, 4))",
                 "round(f16[1, 5, 2] in (-4, 4))", "round(f32[] in (-4, 4))"},
 };

@@ -196,6 +196,7 @@ const takt_op takt_op_scan = {
     .is_mixed = true,
     .infer = infer,
     .eval = eval,
+    .no_bound = "its body is not followed",
     .samples = {"scan(f32[3], f32[5, 3], carried=1, body=graph(h: f32[3], x: f32[3]) "
                 "{ a = add(h, x) return a, neg(a) })",
                 "scan(f32[2], f32[2, 4], f32[2], carried=1, axes=[1], out_axes=[-1], reverse=true, "

@@ -1,4 +1,5 @@
 /* scatter_elements.c - x with elements of u put, in order, where index says along an axis. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/elements.h"
 #include "op/util/make.h"
@@ -74,6 +75,10 @@ const takt_op takt_op_scatter_elements = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_scatter,
+    .error.roundings = takt_roundings_chain, /* reduce=add */
+    .fixed = 1U << 1,                        /* where */
+    .affine = 1U | 1U << 2,
     .samples = {"scatter_elements(f32[3, 4], i64[2, 4] in (-3, 2), f32[2, 4])",
                 "scatter_elements(f32[2, 5], i32[2, 3] in (0, 4), f32[2, 3], axis=1, reduce=add)",
                 "scatter_elements(f64[3], i64[4] in (0, 2), f64[4] in (0.5, 2), reduce=mul)",

@@ -1,4 +1,5 @@
 /* scatter_nd.c - x with blocks of u put, in order, at rows of coordinates. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/make.h"
 #include "op/util/nd.h"
@@ -83,6 +84,10 @@ const takt_op takt_op_scatter_nd = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_scatter,
+    .error.roundings = takt_roundings_chain, /* reduce=add */
+    .fixed = 1U << 1,                        /* where */
+    .affine = 1U | 1U << 2,
     .samples = {"scatter_nd(f32[3, 4, 2], i64[5, 2] in (-3, 2), f32[5, 2])",
                 "scatter_nd(f64[2, 3], i32[2, 2, 1] in (0, 2), f64[2, 2], batch=1, reduce=add)",
                 "scatter_nd(f32[4], i64[3, 1] in (0, 3), f32[3] in (0.5, 2), reduce=mul)",

@@ -1,5 +1,6 @@
 /* select.c - a where the condition holds, else b; all three broadcast. */
 #include "ir/infer.h"
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 #include "op/util/walk.h"
 
@@ -43,6 +44,25 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[2] = takt_sum_to(g, takt_select(g, in[0], zero, dy[0]), in[2]);
 }
 
+/* Where the condition is not known both may be taken. */
+static void bound(takt_bounding *b)
+{
+    takt_graph *g = b->g;
+    const takt_range x = takt_bound_wide(b, 1), y = takt_bound_wide(b, 2);
+    if (b->in[0].is_point) {
+        const takt_id c = b->in[0].lo;
+        takt_bound_keep(b, 0, takt_select(g, c, x.lo, y.lo), takt_select(g, c, x.hi, y.hi));
+        return;
+    }
+    const takt_range c = takt_bound_wide(b, 0);
+    const takt_id half = takt_bound_number(b, 0.5);
+    const takt_id surely = takt_binary(g, &takt_op_lt, half, c.lo);
+    const takt_id maybe = takt_binary(g, &takt_op_lt, half, c.hi);
+    const takt_id lo = takt_select(g, maybe, takt_bound_min(b, x.lo, y.lo), y.lo);
+    const takt_id hi = takt_select(g, maybe, takt_bound_max(b, x.hi, y.hi), y.hi);
+    takt_bound_keep(b, 0, takt_select(g, surely, x.lo, lo), takt_select(g, surely, x.hi, hi));
+}
+
 const takt_op takt_op_select = {
     .name = "select",
     .summary = "a where the condition holds, else b",
@@ -56,6 +76,8 @@ const takt_op takt_op_select = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = bound,
+    .affine = 1U << 1 | 1U << 2,
     .samples = {"select(bool[2, 3], f32[2, 3], f32[2, 3])", "select(bool[4, 1], f64[3], f64[])",
                 "select(bool[], i32[5], i32[5])", "select(bool[3], bool[2, 3], bool[3])",
                 "select(bool[7], f16[7], f16[1])"},

@@ -1,5 +1,6 @@
 /* shl.c - a shifted left by b bits; b at or beyond the width gives 0. */
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static int64_t eval_i(takt_scalar *s, const int64_t *x)
 {
@@ -17,6 +18,7 @@ const takt_op takt_op_shl = {
     .dtypes = TAKT_INTS,
     .scalar_i = eval_i,
     .no_gradient = "it works on integers and bools",
+    .bound = takt_bound_any,
     .samples = {"shl(i32[2, 3], i32[3] in (0, 31))", "shl(u8[5], u8[5] in (0, 9))",
                 "shl(u64[], u64[4] in (0, 70))", "shl(i64[3, 1], i64[2] in (-2, 5))"},
 };

@@ -1,5 +1,6 @@
 /* shr.c - a shifted right by b bits, filled with the sign; b at or beyond the width gives 0. */
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static int64_t eval_i(takt_scalar *s, const int64_t *x)
 {
@@ -19,6 +20,7 @@ const takt_op takt_op_shr = {
     .dtypes = TAKT_INTS,
     .scalar_i = eval_i,
     .no_gradient = "it works on integers and bools",
+    .bound = takt_bound_any,
     .samples = {"shr(i32[2, 3], i32[3] in (0, 31))", "shr(u8[5], u8[5] in (0, 9))",
                 "shr(u64[], u64[4] in (0, 70))", "shr(i64[3, 1], i64[2] in (-2, 5))"},
 };

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -28,6 +29,8 @@ const takt_op takt_op_sigmoid = {
     .scalar_f = eval_f,
     .grad = grad,
     .flops_per_element = 12,
+    .bound = takt_bound_positive,
+    .error.ulps = 2,
     .samples = {"sigmoid(f32[2, 3] in (-5, 5))", "sigmoid(f64[7] in (-5, 5))",
                 "sigmoid(f16[1, 5, 2] in (-5, 5))", "sigmoid(f32[] in (-5, 5))"},
 };

@@ -1,4 +1,5 @@
 /* sign.c - -1, 0 or 1; NaN and both zeros stay what they are. */
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -26,6 +27,7 @@ const takt_op takt_op_sign = {
     .scalar_f = eval_f,
     .scalar_i = eval_i,
     .grad = takt_grad_zero,
+    .bound = takt_bound_exact,
     .samples = {"sign(f32[2, 3])", "sign(f64[7])", "sign(f16[1, 5, 2])", "sign(f32[])",
                 "sign(i16[6])", "sign(u64[3])"},
 };

@@ -5,6 +5,7 @@
  * On an axis with a name the same is worked out as an expression, on the understanding that the
  * axis is at least as long as start and the part cut off need it to be.
  */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
@@ -274,6 +275,8 @@ const takt_op takt_op_slice = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_exact,
+    .affine = 1,
     .samples = {"slice(f32[5, 4], start=[1], stop=[4])",
                 "slice(f32[5, 4], axes=[-1], start=[-3], stop=[-1])",
                 "slice(f64[7, 3], axes=[0, 1], start=[6, 0], stop=[-99, 2], step=[-2, 1])",

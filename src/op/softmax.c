@@ -1,6 +1,7 @@
 /* softmax.c - exp(x), scaled to sum to 1 along an axis. */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 #include "op/util/norm.h"
 #include "op/util/walk.h"
@@ -50,6 +51,44 @@ static void cost(const takt_graph *g, const takt_node *n, takt_cost *c)
     takt_cost_of_input(g, n, 14, c);
 }
 
+/* p_i = e_i / (e_i + the others) is least where x_i is and the others are greatest. The kernel's
+ * error, as a part of the result: x - max is rounded, which moves its exponential by as much; in
+ * the sum that weighs at most log n, as exp(-t) is small where t is large. */
+static void bound(takt_bounding *b)
+{
+    takt_graph *g = b->g;
+    int64_t axis;
+    const takt_reduction r = takt_axis_reduction(b->node, &axis);
+    const takt_range x = takt_bound_wide(b, 0);
+    const takt_id top = takt_reduce_by(g, &takt_op_reduce_max, x.hi, &r);
+    const takt_id lo = takt_unary(g, &takt_op_exp, takt_sub(g, x.lo, top));
+    const takt_id hi = takt_unary(g, &takt_op_exp, takt_sub(g, x.hi, top));
+    const takt_id sum_lo = takt_reduce_by(g, &takt_op_reduce_sum, lo, &r);
+    const takt_id sum_hi = takt_reduce_by(g, &takt_op_reduce_sum, hi, &r);
+    /* The sums without one term; f64 rounds at 2^-53 of the sums. */
+    const takt_id least =
+        takt_bound_max(b, takt_sub(g, takt_sub(g, sum_lo, lo), takt_mul_scalar(g, sum_lo, 0x1p-40)),
+                       takt_bound_number(b, 0));
+    const takt_id most = takt_add(g, takt_sub(g, sum_hi, hi), takt_mul_scalar(g, sum_hi, 0x1p-40));
+    const double count = b->node->op->error.roundings(b->model, b->node);
+    const double own = b->is_real ? 0x1p-40 : takt_grid_of(b->node->type[0].dtype).ulp;
+    const takt_id upper = takt_div(g, hi, takt_add(g, hi, least));
+    const takt_id depth = takt_sub(g, top, x.lo);
+    const takt_id share = takt_mul_scalar(g, takt_add_scalar(g, depth, count), own);
+    takt_bound_set(b, 0, takt_div(g, lo, takt_add(g, lo, most)), upper, 1,
+                   takt_mul(g, upper, share));
+    b->out[0].lo = takt_bound_max(b, b->out[0].lo, takt_bound_number(b, 0));
+}
+
+/* Of the sum, log n, and what the exponential, the quotient and the product round. */
+static double roundings(const takt_graph *g, const takt_node *n)
+{
+    const takt_type *x = takt_type_of(g, n->in[0]);
+    const int64_t axis = n->attr[AXIS].i64;
+    const double size = (double)x->dim[axis < 0 ? axis + x->rank : axis];
+    return ceil(size / 16) + size / 4096 + log(size + 1) + 16;
+}
+
 const takt_op takt_op_softmax = {
     .name = "softmax",
     .summary = "exp(x) divided by its sum along an axis",
@@ -67,6 +106,8 @@ const takt_op takt_op_softmax = {
     .grad = grad,
     .lower = lower,
     .cost = cost,
+    .bound = bound,
+    .error.roundings = roundings,
     .samples = {"softmax(f32[2, 3])", "softmax(f64[3, 4, 5], axis=1)", "softmax(f16[4, 9], axis=0)",
                 "softmax(f32[5, 1])", "softmax(f32[7] in (-100, 100))"},
 };

@@ -1,4 +1,5 @@
 /* sort.c - values in order along an axis, and where they came from. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/order.h"
 
@@ -55,6 +56,7 @@ const takt_op takt_op_sort = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_order,
     .samples = {"sort(f32[3, 7])", "sort(f64[4, 2, 3], axis=0, descending=true)",
                 "sort(i8[9], axis=0)", "sort(u64[2, 5], descending=true)"},
 };

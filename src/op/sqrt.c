@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -26,6 +27,8 @@ const takt_op takt_op_sqrt = {
     .dtypes = TAKT_FLOATS,
     .scalar_f = eval_f,
     .grad = grad,
+    .bound = takt_bound_positive,
+    .error.ulps = 0.5,
     .samples = {"sqrt(f32[2, 3] in (0.1, 9))", "sqrt(f64[7] in (0.1, 9))",
                 "sqrt(f16[1, 5, 2] in (0.1, 9))", "sqrt(f32[] in (0.1, 9))"},
 };

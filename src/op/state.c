@@ -23,4 +23,5 @@ const takt_op takt_op_state = {
     .traits = TAKT_PRIMITIVE | TAKT_LEAF,
     .infer = infer,
     .no_gradient = "it has no input",
+    .no_bound = "its value depends on runs before",
 };

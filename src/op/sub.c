@@ -1,5 +1,6 @@
 /* sub.c - the difference; integers wrap. */
 #include "op/ops.h"
+#include "op/util/bound.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -32,6 +33,10 @@ const takt_op takt_op_sub = {
     .scalar_f = eval_f,
     .scalar_i = eval_i,
     .grad = grad,
+    .bound = takt_bound_add,
+    .error.ulps = 0.5,
+    .falls = 2,
+    .affine = 3,
     .samples = {"sub(f32[2, 3], f32[2, 3])", "sub(f32[4, 1, 3], f32[5, 1])", "sub(f64[], f64[7])",
                 "sub(f16[3], f16[2, 3])", "sub(i32[2, 3], i32[3])", "sub(u8[5], u8[5])"},
 };

@@ -1,6 +1,7 @@
 /* tanh.c - the hyperbolic tangent. */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -28,6 +29,8 @@ const takt_op takt_op_tanh = {
     .scalar_f = eval_f,
     .grad = grad,
     .flops_per_element = 10,
+    .bound = takt_bound_monotone,
+    .error.ulps = 2,
     .samples = {"tanh(f32[2, 3] in (-3, 3))", "tanh(f64[7] in (-3, 3))",
                 "tanh(f16[1, 5, 2] in (-3, 3))", "tanh(f32[] in (-3, 3))"},
 };

@@ -1,4 +1,5 @@
 /* top_k.c - the k largest or smallest values along an axis, and where they came from. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/order.h"
 
@@ -90,6 +91,7 @@ const takt_op takt_op_top_k = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_order,
     .samples = {"top_k(f32[3, 7], k=2)", "top_k(f64[5, 2], k=5, axis=0, largest=false)",
                 "top_k(i16[9], k=4, sorted=false)", "top_k(f32[2, 3], k=0)"},
 };

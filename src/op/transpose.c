@@ -1,4 +1,5 @@
 /* transpose.c - axes in another order. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
 
@@ -75,6 +76,8 @@ const takt_op takt_op_transpose = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_exact,
+    .affine = 1,
     .samples = {"transpose(f32[2, 3])", "transpose(f32[2, 3, 4, 5], perm=[0, 2, 3, 1])",
                 "transpose(i16[3, 1, 2], perm=[2, 0, 1])", "transpose(f64[])",
                 "transpose(u8[4, 2], perm=[0, 1])"},

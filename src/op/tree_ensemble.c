@@ -148,6 +148,7 @@ const takt_op takt_op_tree_ensemble = {
     .eval = eval,
     .no_gradient = "a branch is taken or not, and does not change by small steps",
     .cost = cost,
+    .no_bound = "which leaves a row reaches is not followed",
     .samples = {"tree_ensemble(f32[5, 3], i32[2, 5] in (0, 2), f32[2], i32[4] in (0, 4), "
                 "i32[6, 2] in (0, 2), f32[6], targets=3, leaves=3, depth=4)",
                 "tree_ensemble(f64[4, 7], i64[2, 5] in (0, 6), f64[2], i32[3] in (0, 6), "

@@ -1,6 +1,7 @@
 /* trunc.c - the integer part: rounds towards 0. */
 #include <math.h>
 
+#include "op/util/bound.h"
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -19,6 +20,7 @@ const takt_op takt_op_trunc = {
     .dtypes = TAKT_FLOATS,
     .scalar_f = eval_f,
     .grad = takt_grad_zero,
+    .bound = takt_bound_exact,
     .samples = {"trunc(f32[2, 3] in (-4, 4))", "trunc(f64[7] in (-4, 4))",
                 "trunc(f16[1, 5, 2] in (-4, 4))", "trunc(f32[] in (-4, 4))"},
 };

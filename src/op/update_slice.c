@@ -1,4 +1,5 @@
 /* update_slice.c - x with u in place of part of an axis; the plan does it in place if it may. */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
@@ -70,6 +71,9 @@ const takt_op takt_op_update_slice = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = takt_bound_exact,
+    .fixed = 1U << 2, /* where */
+    .affine = 3,
     .samples = {"update_slice(f32[5, 3], f32[2, 3], i64[] in (0, 3))",
                 "update_slice(f64[2, 4, 3], f64[2, 3, 3], i32[] in (0, 1), axis=1)",
                 "update_slice(u8[4], u8[3], i64[] in (-3, -3))"},

@@ -3,6 +3,7 @@
  * It means what conv means; the pass `winograd` makes it of conv, so that the choice is visible in
  * the graph. How it is computed is the backend's business: kernel/winograd_f32.
  */
+#include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/conv.h"
 
@@ -43,6 +44,9 @@ const takt_op takt_op_winograd_conv = {
     .eval = takt_conv_y_eval,
     .grad = takt_conv_y_grad,
     .cost = takt_conv_y_cost, /* of the direct form: what a reader of flops expects */
+    .bound = takt_bound_winograd,
+    .error.roundings = takt_roundings_conv,
+    .affine = 3,
     .samples = {"winograd_conv(f32[2, 3, 5, 6], f32[4, 3, 3, 3], pad=[1, 1, 1, 1])",
                 "winograd_conv(f32[1, 5, 9, 3], f32[4, 3, 3, 3], pad=[0, 2, 1, 0], layout=nhwc)",
                 "winograd_conv(f64[1, 2, 4, 4], f64[2, 2, 3, 3])"},

@@ -158,6 +158,11 @@ static takt_status build(takt_batcher *b)
     for (size_t i = 0; i < g->slot_count && b->out->status == TAKT_OK; i++)
         if (g->slots[i].next != TAKT_NONE)
             takt_graph_set_next(b->out, g->slots[i].name, for_all(b, g->slots[i].next));
+    for (size_t i = 0; i < g->check_count && b->out->status == TAKT_OK; i++) {
+        takt_check check = g->checks[i];
+        check.id = for_all(b, check.id);
+        takt_graph_check(b->out, check);
+    }
     return b->out->status;
 }
 

@@ -111,6 +111,8 @@ static void count_uses(const takt_graph *g, const unsigned char *live, uint32_t 
     for (size_t i = 0; i < g->slot_count; i++)
         if (g->slots[i].next != TAKT_NONE)
             uses[g->slots[i].next]++;
+    for (size_t i = 0; i < g->check_count; i++)
+        uses[g->checks[i].id]++;
 }
 
 static takt_id offer(takt_rewrite *r, const takt_node *n)

@@ -280,6 +280,8 @@ static void ports(takt_layout *l)
     for (size_t i = 0; i < in->slot_count; i++)
         if (in->slots[i].next != TAKT_NONE)
             (void)takt_layout_plain(l, in->slots[i].next);
+    for (size_t i = 0; i < in->check_count; i++)
+        (void)takt_layout_plain(l, in->checks[i].id);
 }
 
 static takt_status run(takt_ctx *ctx, const takt_graph *in, takt_pass_report *report,

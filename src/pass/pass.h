@@ -121,6 +121,12 @@ TAKT_MUST_USE takt_status takt_graph_fix_inputs(const takt_graph *in, const takt
 TAKT_MUST_USE takt_status takt_graph_freeze(const takt_graph *in, const takt_tensor *values,
                                             takt_graph **out);
 
+/* The conditions of clauses as further outputs (checks.c) or, if they are not `on`, no clauses at
+ * all. */
+TAKT_MUST_USE takt_status takt_graph_checks(const takt_graph *in, bool on, takt_graph **out);
+/* Outputs of a planned graph that are the model's own. */
+size_t takt_graph_shown(const takt_graph *g);
+
 /* Weights of products and tables through `to` (f16 or bf16), which takes half the bytes. */
 TAKT_MUST_USE takt_status takt_graph_narrow(const takt_graph *in, takt_dtype to,
                                             takt_pass_report *report, takt_graph **out);

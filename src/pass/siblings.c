@@ -221,6 +221,8 @@ static void count_uses(family *f)
     for (size_t i = 0; i < g->slot_count; i++)
         if (g->slots[i].next != TAKT_NONE)
             f->uses[g->slots[i].next]++;
+    for (size_t i = 0; i < g->check_count; i++)
+        f->uses[g->checks[i].id]++;
 }
 
 /* Chains of narrow convolutions by what they read, each in order. */

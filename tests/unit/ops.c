@@ -75,6 +75,11 @@ static void records(void)
                                   (op->traits & TAKT_CONTROL) != 0 || op == &takt_op_get;
         EXPECT(has_gradient == (op->no_gradient == NULL), "%s: has a gradient or says why not",
                op->name);
+        const bool has_bound = op->bound != NULL || op->lower != NULL || op->in_max == 0;
+        EXPECT(is_leaf || has_bound || op->no_bound != NULL, "%s: has bounds or says why not",
+               op->name);
+        EXPECT(op->bound == NULL || op->no_bound == NULL, "%s: has bounds and says why not",
+               op->name);
         EXPECT(op->infer != NULL || (op->traits & TAKT_ELEMENTWISE) != 0, "%s: no infer", op->name);
         EXPECT(is_leaf || op->in_max == 0 || op->dtypes != 0, "%s takes no type", op->name);
         EXPECT(op->in_min <= op->in_max, "%s: %d to %d inputs", op->name, op->in_min, op->in_max);

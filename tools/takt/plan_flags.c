@@ -122,6 +122,9 @@ int tool_request_init(takt_tool *t, const char *sizes, tool_request *r)
 {
     *r = (tool_request){.options = {.size = sizeof r->options, .sizes = sizes}};
     int code = tool_finish(t, set_options(t, r));
+    uint64_t every;
+    if (code == TAKT_EXIT_OK && !tool_checks(t, &r->options.checks, &every))
+        code = TAKT_EXIT_USAGE;
     if (code == TAKT_EXIT_OK)
         code = load_all_static(t, r);
     if (code != TAKT_EXIT_OK)

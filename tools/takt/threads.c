@@ -67,6 +67,10 @@ bool tool_session_options(const takt_tool *t, int cores[TAKT_TOOL_CORES],
         options->spin_ns = us == 0 ? -1 : us < 1000000000 ? (int64_t)us * 1000 : INT64_MAX;
     }
     options->static_shapes = tool_on(t, TAKT_F_STATIC_SHAPES);
+    const char *word;
+    options->checked = t->checked;
+    if (!tool_checks(t, &word, &options->check_every))
+        return false;
     return read_pins(t, cores, &options->core_count) && read_pages(t, &options->huge_pages);
 }
 

@@ -105,6 +105,7 @@ struct takt_tool {
     bool collects_notes;  /* a model is being loaded for given inputs */
     char notes[1024];     /* lines that are told if it loads */
     bool trains;          /* models are loaded to be trained */
+    takt_plan *checked;   /* for sessions: the plan with checks, if --checks samples; or NULL */
 };
 
 /* Between them takt_model_load's warnings are kept; end tells them where the model loaded. */
@@ -272,6 +273,12 @@ enum { TOOL_OPTIONS = TAKT_PLAN_OPTIONS(TOOL_OPTION_ONE, TOOL_OPTION_ONE, TOOL_O
 #define TOOL_PLAN_FLAGS                                                                            \
     TAKT_PLAN_OPTIONS(TOOL_OPTION_ID, TOOL_OPTION_SKIP, TOOL_OPTION_SKIP)                          \
     TAKT_F_TILE, TAKT_F_PREFETCH
+
+/* What --checks says of plans: "on", "off" (also where runs are sampled), or NULL. `*every` is set
+ * to N of sample=N, else 0. False: the error is printed. */
+bool tool_checks(const takt_tool *t, const char **word, uint64_t *every);
+/* Makes t->checked if --checks samples; the caller destroys it. */
+int tool_make_checked(takt_tool *t, const takt_model *m, const tool_sizes *sizes);
 
 /* Whether flags ask for results that may differ from those in f32. */
 bool tool_deviates(const takt_tool *t);

@@ -20,7 +20,7 @@ bool tool_real(const takt_tool *t, tool_flag_id id, double low, double high, dou
 
 takt_data *tool_open_data(takt_tool *t, int *code)
 {
-    const char *path = tool_text_of(t, TAKT_F_DATA);
+    const char *path = tool_text_of(t, TAKT_F_DATA_SET);
     takt_data *data = NULL;
     const takt_data_options options = {.split = tool_text_of(t, TAKT_F_SPLIT),
                                        .limit = tool_number_of(t, TAKT_F_SAMPLES, 0),

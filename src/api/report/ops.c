@@ -113,6 +113,14 @@ static const char *gradient_of(const takt_op *op)
     return op->grad != NULL || op->lower == NULL ? "its own" : "by its lowering";
 }
 
+/* The same of bounds; NULL: what has no inputs is known. */
+static const char *bound_of(const takt_op *op)
+{
+    if (op->no_bound != NULL)
+        return op->no_bound;
+    return op->bound != NULL ? "its own" : op->lower != NULL ? "by its lowering" : NULL;
+}
+
 /* ---- text ---- */
 
 static void one_text(takt_report *r, const takt_op *op)
@@ -124,6 +132,8 @@ static void one_text(takt_report *r, const takt_op *op)
     dtypes_text(t, op->dtypes);
     takt_text_add(t, "\n  primitive: %s\n  backends:  ref cpu\n  gradient:  %s%s\n",
                   yes(op->lower == NULL), has_gradient(op) ? "" : "none: ", gradient_of(op));
+    if (bound_of(op) != NULL)
+        takt_text_add(t, "  bounds:    %s%s\n", op->no_bound != NULL ? "none: " : "", bound_of(op));
     for (size_t i = 0; i < 4 && op->onnx[i].name != NULL; i++)
         takt_text_add(t, "  ONNX:      %s\n", op->onnx[i].name);
     for (size_t i = 0; i < takt_op_attr_count(op); i++) {
@@ -197,6 +207,8 @@ static void one_json(takt_report *r, const takt_op *op)
     takt_json_key(&r->json, "gradient");
     takt_json_bool(&r->json, has_gradient(op));
     takt_report_pair(r, has_gradient(op) ? "gradient_by" : "no_gradient", gradient_of(op));
+    if (bound_of(op) != NULL)
+        takt_report_pair(r, op->no_bound != NULL ? "no_bound" : "bound_by", bound_of(op));
     takt_json_key(&r->json, "backends");
     takt_json_open(&r->json, '[');
     takt_json_string(&r->json, "ref");
@@ -293,5 +305,36 @@ takt_status takt_op_list(takt_ctx *ctx, const char *name, takt_format format, ta
     } else {
         all_text(&r);
     }
+    return takt_report_end(&r, TAKT_OK, sink, user);
+}
+
+takt_status takt_op_list_without(takt_ctx *ctx, const char *what, takt_format format,
+                                 takt_sink_fn *sink, void *user)
+{
+    const bool is_bound = strcmp(what, "bound") == 0;
+    takt_report r;
+    size_t count = 0;
+    if (!is_bound && strcmp(what, "gradient") != 0) {
+        takt_fail(ctx, TAKT_E_OPTION, "operations are listed without bound or gradient, not %s",
+                  what);
+        return takt_fail_hint(ctx, "takt ops --without bound");
+    }
+    takt_report_begin(&r, ctx, format);
+    if (r.is_json)
+        takt_json_put_open(&r.json, "without", '{');
+    for (size_t i = 0; i < takt_op_count; i++) {
+        const char *why = is_bound ? takt_ops[i]->no_bound : takt_ops[i]->no_gradient;
+        if (why == NULL)
+            continue;
+        count++;
+        if (r.is_json)
+            takt_report_pair(&r, takt_ops[i]->name, why);
+        else
+            takt_text_add(&r.text, "%s: %s\n", takt_ops[i]->name, why);
+    }
+    if (r.is_json)
+        takt_json_close(&r.json, '}');
+    else
+        takt_text_add(&r.text, "%zu of %zu operations have no %s\n", count, takt_op_count, what);
     return takt_report_end(&r, TAKT_OK, sink, user);
 }

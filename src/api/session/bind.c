@@ -5,6 +5,7 @@
 #include "api/session/session.h"
 #include "base/mem.h"
 #include "base/near.h"
+#include "pass/pass.h"
 
 /* ---- checking ---- */
 
@@ -224,7 +225,7 @@ takt_status takt_session_bind(takt_session *s, const char *name, const takt_tens
     int index = find(s->input_descs, g->input_count, name);
     const bool is_input = index >= 0;
     if (!is_input)
-        index = find(s->output_descs, g->output_count, name);
+        index = find(s->output_descs, takt_graph_shown(g), name);
     if (index < 0)
         return fail_unknown(s, name);
     const takt_place_kind place = is_input ? TAKT_PLACE_INPUT : TAKT_PLACE_OUTPUT;
@@ -337,7 +338,7 @@ size_t takt_session_input_count(const takt_session *s)
 
 size_t takt_session_output_count(const takt_session *s)
 {
-    return s != NULL ? s->plan->graph->output_count : 0;
+    return s != NULL ? takt_graph_shown(s->plan->graph) : 0;
 }
 
 const takt_desc *takt_session_input_desc(const takt_session *s, size_t index)

@@ -78,6 +78,8 @@ static takt_status reshape(takt_session *s, const takt_model *model, const char 
         status = copy_state(s, fresh);
     if (status == TAKT_OK) {
         swap(s, fresh);
+        takt_session_destroy(s->checker); /* of the old sizes */
+        s->checker = NULL;
         if (fresh->owns_pool) {
             s->owns_pool = true;
             fresh->owns_pool = false;

@@ -72,6 +72,7 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
 {
     takt_record record;
     TAKT_TRY(ready(s));
+    TAKT_TRY(takt_session_sample(s));
     takt_cpu_wait(s->ctx);
     const uint64_t start = s->monitor != NULL ? s->ctx->now_ns(s->ctx->clock_user) : 0;
     const takt_execution x = {.plan = s->plan,
@@ -93,8 +94,10 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
     if (status == TAKT_OK)
         status = takt_execute(&x);
     takt_fp_leave(fp);
-    if (status == TAKT_OK)
+    if (status == TAKT_OK) {
         takt_session_copy_out(s);
+        status = takt_session_check(s);
+    }
     if (s->ctx->recorder != NULL)
         takt_record_copies(s);
     if (s->monitor != NULL)

@@ -130,7 +130,10 @@ static takt_status make_session(takt_session *s, const takt_session_options *opt
     set_bases(s);
     s->static_shapes = options->static_shapes;
     s->wants_pages = options->huge_pages;
-    return takt_session_get_pool(s, options);
+    TAKT_TRY(takt_session_get_pool(s, options));
+    return options->checked != NULL
+               ? takt_session_add_checker(s, options->checked, options->check_every)
+               : TAKT_OK;
 }
 
 takt_status takt_session_create(takt_plan *plan, const takt_session_options *options,
@@ -169,6 +172,7 @@ void takt_session_destroy(takt_session *s)
         return;
     const takt_graph *g = s->plan->graph;
     takt_runner_end(s);
+    takt_session_destroy(s->checker); /* has none itself */
     if (s->owns_pool)
         takt_pool_destroy(s->pool);
     for (size_t i = 0; s->tables != NULL && i < g->input_count; i++)

@@ -57,6 +57,8 @@ struct takt_session {
     bool is_back;                 /* of the next run (takt_execution) */
     const takt_watch *watch;      /* NULL unless profiling */
     struct takt_monitor *monitor; /* or NULL: monitor.h */
+    struct takt_session *checker; /* with checks, for every check_every-th run; or NULL */
+    uint64_t check_every, runs;
 };
 
 /* Bytes of a session itself and its tables. */
@@ -80,6 +82,13 @@ TAKT_MUST_USE takt_status takt_session_copy_of(takt_session *s, size_t input,
 /* Between the caller's strided buffers and the dense ones that steps use. */
 void takt_session_copy_in(takt_session *s);
 void takt_session_copy_out(takt_session *s);
+
+/* Fails if a clause of the model does not hold in the run that has just ended. */
+TAKT_MUST_USE takt_status takt_session_check(takt_session *s);
+/* Every check_every-th time: the coming run with checks, beforehand. */
+TAKT_MUST_USE takt_status takt_session_sample(takt_session *s);
+TAKT_MUST_USE takt_status takt_session_add_checker(takt_session *s, takt_plan *checked,
+                                                   uint64_t every);
 
 /* The arena that the options ask for, and giving it back. */
 TAKT_MUST_USE takt_status takt_session_get_arena(takt_session *s, const takt_session_options *o);

@@ -189,9 +189,12 @@ static takt_status add_output(takt_scope *s, const takt_pb_value *out, size_t in
     if (slot != NULL && v->kind != TAKT_ONNX_TENSOR)
         return takt_wire_fail(im->ctx, out->at, "%s, the next value of state %s, is no tensor",
                               name, slot);
+    bool is_check = false;
+    if (slot == NULL && v->kind == TAKT_ONNX_TENSOR)
+        TAKT_TRY(takt_import_check(im, s->room->g, out->name, v->id, &is_check));
     if (slot != NULL)
         takt_graph_set_next(s->room->g, slot, v->id);
-    else if (v->kind == TAKT_ONNX_TENSOR)
+    else if (v->kind == TAKT_ONNX_TENSOR && !is_check)
         takt_graph_output(s->room->g, name, v->id);
     for (size_t i = 0; v->kind == TAKT_ONNX_SEQUENCE && i < v->item_count; i++)
         takt_graph_output(s->room->g, takt_arena_format(&im->arena, "%s.%zu", name, i),

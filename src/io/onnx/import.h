@@ -191,6 +191,9 @@ void takt_import_lineage(const takt_import *im, takt_text *text);
 /* parameter.c: initializers that are tensors of the main graph, and no settings, become parameters
  * of their names; the graph of the room is a new one then. */
 TAKT_MUST_USE takt_status takt_import_parameters(takt_scope *scope);
+/* check.c: makes a clause of an output that the metadata says is one. */
+TAKT_MUST_USE takt_status takt_import_check(takt_import *im, takt_graph *g, takt_span output,
+                                            takt_id id, bool *is_check);
 /* state.c: state that the metadata tells of; inputs with a first value become slots. */
 TAKT_MUST_USE takt_status takt_import_states(takt_scope *scope);
 /* The slot whose next value is the output `name`, or NULL. */

@@ -17,6 +17,10 @@ static int run(takt_tool *t)
     const char *name = t->arg_count > 0 ? t->args[0] : NULL;
     if (name != NULL && is_file(name))
         return tool_check_model(t);
+    const char *without = tool_text_of(t, TAKT_F_WITHOUT);
+    if (without != NULL)
+        return tool_finish(
+            t, takt_op_list_without(t->ctx, without, tool_format_of(t), tool_to_screen, t));
     return tool_finish(t, takt_op_list(t->ctx, name, tool_format_of(t), tool_to_screen, t));
 }
 
@@ -31,6 +35,6 @@ const takt_verb takt_verb_ops = {
         "and a hint; the exit code is 1 if there are any.",
     .example = "takt ops softmax; takt ops model.onnx",
     .flags = {TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SELECT, TAKT_F_ALLOW_LINKS,
-              TAKT_FLAG_IDS},
+              TAKT_F_WITHOUT, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -112,7 +112,10 @@ static int run_session(tool_run *r)
     takt_plan *plan = tool_make_plan(r->t, r->model, &r->sizes, false, &code);
     if (plan == NULL)
         return code;
-    takt_session *s = tool_make_session(r->t, plan, &code);
+    code = tool_make_checked(r->t, r->model, &r->sizes);
+    takt_session *s = code == TAKT_EXIT_OK ? tool_make_session(r->t, plan, &code) : NULL;
+    takt_plan_destroy(r->t->checked); /* the session holds on to it */
+    r->t->checked = NULL;
     if (s != NULL)
         code = tool_bind_inputs(r, s);
     if (code == TAKT_EXIT_OK)

@@ -219,7 +219,7 @@ const takt_verb takt_verb_train = {
               TAKT_F_SELECT,
               TAKT_F_WEIGHTS,
               TAKT_F_ALLOW_LINKS,
-              TAKT_F_DATA,
+              TAKT_F_DATA_SET,
               TAKT_F_SPLIT,
               TAKT_F_LABEL,
               TAKT_F_WINDOW,

@@ -1,7 +1,8 @@
 /* write.c - a graph as an ONNX model: ports, weights, and the file.
  *
  * Parameters are initializers. State is an input with a first value and an output NAME.next; the
- * metadata says which belong together, so that Takt makes state of them again.
+ * metadata says which belong together, so that Takt makes state of them again. The condition of a
+ * clause is an output, too, which the metadata tells from the model's own.
  */
 #include "io/onnx/write/write.h"
 
@@ -9,6 +10,7 @@
 
 #include "base/mem.h"
 #include "io/onnx/write/file.h"
+#include "pass/pass.h"
 
 enum { OPSET = 21, OPSET_BF16 = 22, OPSET_F4 = 23, OPSET_2BIT = 25 };
 /* ---- which opset ---- */
@@ -112,10 +114,29 @@ static void write_opset(takt_onnx_writer *w, const char *domain, int version)
     takt_text_deinit(&body);
 }
 
+/* A clause is an output of its own, and an entry of the metadata with what it says. */
+static void write_checks(takt_onnx_writer *w, const takt_graph *g)
+{
+    takt_emit *e = &w->e;
+    for (size_t i = 0; i < g->check_count && e->status == TAKT_OK; i++) {
+        const takt_check *c = &g->checks[i];
+        const char *key =
+            takt_arena_format(&e->arena, "takt.check.%s", g->outputs[takt_graph_shown(g) + i].name);
+        const char *value =
+            takt_arena_format(&e->arena, "%s\n%d\n%s\n%s", c->is_require ? "require" : "ensure",
+                              c->line, c->message != NULL ? c->message : "", c->text);
+        if (key == NULL || value == NULL)
+            e->status = TAKT_ERR_MEMORY;
+        else
+            takt_pb_put_entry(&w->model, 14, key, value);
+    }
+}
+
 static takt_status write_model(takt_onnx_writer *w, const takt_graph *g)
 {
     takt_emit *e = &w->e;
     write_graph(w, g);
+    write_checks(w, g);
     TAKT_TRY(e->status);
     write_opset(w, "", e->opset);
     if (e->uses_own)
@@ -130,7 +151,8 @@ static takt_status write_model(takt_onnx_writer *w, const takt_graph *g)
     return takt_onnx_write_file(w);
 }
 
-takt_status takt_onnx_write(const takt_graph *g, const takt_onnx_options *options, const char *path)
+static takt_status write_whole(const takt_graph *g, const takt_onnx_options *options,
+                               const char *path)
 {
     takt_onnx_writer w = {.o = options, .path = path};
     takt_emit *e = &w.e;
@@ -154,5 +176,16 @@ takt_status takt_onnx_write(const takt_graph *g, const takt_onnx_options *option
     takt_mem_put(g->ctx, e->weights, e->weight_capacity * sizeof *e->weights);
     takt_mem_put(g->ctx, e->sizes, e->size_capacity * sizeof *e->sizes);
     takt_arena_deinit(&e->arena);
+    return status;
+}
+
+takt_status takt_onnx_write(const takt_graph *g, const takt_onnx_options *options, const char *path)
+{
+    takt_graph *with_checks;
+    if (g->check_count == 0)
+        return write_whole(g, options, path);
+    TAKT_TRY(takt_graph_checks(g, true, &with_checks));
+    const takt_status status = write_whole(with_checks, options, path);
+    takt_graph_destroy(with_checks);
     return status;
 }

@@ -1,0 +1,56 @@
+/**
+ * verify.h - guarantees: what holds for every input of a model, told before it runs.
+ *
+ *     takt_check_options options = {.precision = "f16"};
+ *     takt_check_summary summary;
+ *     takt_precision_check(model, &options, TAKT_FORMAT_TEXT, sink, user, &summary);
+ *     if (summary.does > 0) ...   // some value is too large for f16
+ *
+ * Bounds hold for the bits that Takt computes: the graph that runs, the order in which it adds, and
+ * the rounding of every kernel are part of them. docs/guarantees.md says what is proved and what is
+ * not.
+ */
+#ifndef TAKT_VERIFY_H
+#define TAKT_VERIFY_H
+
+#include <takt/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_check_options {
+    size_t size;           /**< sizeof(takt_check_options), or 0 */
+    const char *precision; /**< "f16" (default), "bf16", "f32" or "int8" */
+    const char *sizes;     /**< "batch=8": named dimensions; default 1 each */
+    int threads;           /**< default: one per core this process may use */
+    /** Values of inputs, dense, with the input's shape; the first dimension may be a multiple of
+     *  it: so many runs are made. Inputs that are missing have bounds only. */
+    const takt_known_input *data;
+    size_t data_count;
+} takt_check_options;
+
+/** How many values of the model were looked at, and what was found. */
+typedef struct takt_check_summary {
+    size_t values; /**< of floats, or quantised */
+    size_t does;   /**< leave the precision: on the data, or on every input */
+    size_t may;    /**< leave it according to their bounds */
+} takt_check_summary;
+
+/**
+ * Tells for every value whether it overflows, underflows or is clipped in another precision, before
+ * anything runs in it.
+ *
+ * Bounds of the inputs come from the model's `require` clauses; an input without one may be
+ * anything. With data, values are measured instead. `summary` may be NULL.
+ */
+TAKT_API TAKT_MUST_USE takt_status takt_precision_check(const takt_model *model,
+                                                        const takt_check_options *options,
+                                                        takt_format format, takt_sink_fn *sink,
+                                                        void *user, takt_check_summary *summary);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

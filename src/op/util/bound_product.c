@@ -1,0 +1,298 @@
+/* bound_product.c - matrix products and convolutions of intervals.
+ *
+ * Each factor is a middle and a radius: x = m + e with |e| <= r. Then
+ *
+ *     |x w - m_x m_w|  <=  (|m_x| + r_x) r_w + r_x |m_w|
+ *
+ * summed as the op sums, and rounding adds gamma_n of the sum of (|m_x| + r_x)(|m_w| + r_w), once
+ * for the model's own kernel and once for the kernel that computes the middle here. All of it is
+ * computed by the op itself: matrix products in f64, convolutions in f32, for which there are fast
+ * kernels; middles are rounded to f32 first, and what that loses is added to the radius.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "op/util/bound.h"
+#include "op/util/conv.h"
+#include "op/util/matrix.h"
+#include "op/util/pool.h"
+
+typedef struct factor {
+    takt_id middle, radius; /* radius TAKT_NONE: the middle is exact */
+} factor;
+
+/* The type in which bounds are computed. */
+static takt_dtype work(const takt_bounding *b)
+{
+    return b->node->op == &takt_op_matmul ? TAKT_F64 : TAKT_F32;
+}
+
+static bool is_exact_in(takt_dtype from, takt_dtype to)
+{
+    return from == to || from == TAKT_F16 || from == TAKT_BF16 ||
+           (to == TAKT_F64 && (from == TAKT_F32 || takt_dtype_bits(from) <= 32)) ||
+           (!takt_dtype_is_float(from) && takt_dtype_bits(from) <= 16);
+}
+
+static factor split(takt_bounding *b, size_t k)
+{
+    const takt_dtype to = work(b);
+    takt_graph *g = b->g;
+    if (b->in[k].is_point && is_exact_in(takt_type_of(g, b->in[k].lo)->dtype, to))
+        return (factor){takt_cast(g, b->in[k].lo, to), TAKT_NONE};
+    const takt_range x = takt_bound_wide(b, k);
+    const takt_id middle =
+        takt_cast(g, takt_add(g, takt_mul_scalar(g, x.lo, 0.5), takt_mul_scalar(g, x.hi, 0.5)), to);
+    const takt_id there = takt_cast(g, middle, TAKT_F64);
+    const takt_id radius = takt_bound_max(b, takt_sub(g, x.hi, there), takt_sub(g, there, x.lo));
+    const double more = to == TAKT_F32 ? 0x1p-20 : 0x1p-49, least = to == TAKT_F32 ? 0x1p-140 : 0;
+    const takt_id wide = takt_add_scalar(g, takt_mul_scalar(g, radius, 1 + more), least);
+    return (factor){middle, takt_cast(g, wide, to)};
+}
+
+static takt_id call(takt_bounding *b, takt_id x, takt_id y)
+{
+    return takt_bound_call(b, (takt_id[]){x, y}, 0);
+}
+
+/* |m| + r, rounded up. */
+static takt_id size_of(takt_bounding *b, const factor *f)
+{
+    const takt_id size = takt_bound_abs(b, f->middle);
+    return f->radius == TAKT_NONE
+               ? size
+               : takt_mul_scalar(b->g, takt_add(b->g, size, f->radius), 1 + 0x1p-20);
+}
+
+typedef struct parts {
+    takt_id middle, spread, total;
+    /* spread TAKT_NONE: 0; total: the sum of all magnitudes */
+} parts;
+
+static parts multiply(takt_bounding *b)
+{
+    const factor x = split(b, 0), w = split(b, 1);
+    parts p = {.spread = TAKT_NONE};
+    const takt_id size_x = size_of(b, &x);
+    p.middle = call(b, x.middle, w.middle);
+    p.total = call(b, size_x, size_of(b, &w));
+    if (x.radius != TAKT_NONE)
+        p.spread = call(b, x.radius, takt_bound_abs(b, w.middle));
+    if (w.radius != TAKT_NONE) {
+        const takt_id other = call(b, size_x, w.radius);
+        p.spread = p.spread == TAKT_NONE ? other : takt_add(b->g, p.spread, other);
+    }
+    return p;
+}
+
+/* `own`: what the model's kernel may be off, beside gamma; or TAKT_NONE. */
+static void finish(takt_bounding *b, const parts *p, double gamma, takt_id own)
+{
+    const takt_dtype dtype = b->node->type[0].dtype;
+    const double count = b->node->op->error.roundings(b->model, b->node);
+    const double here = takt_grid_gamma(work(b), count + 2);
+    const takt_id total = takt_bound_overflow(b, p->total, dtype);
+    /* Products may underflow: each is off by at most half the least number. */
+    const double tiny = work(b) == TAKT_F32 || dtype != TAKT_F64 ? 0x1p-120 : DBL_MIN;
+    takt_id error = takt_mul_scalar(b->g, total, (here + gamma) * (1 + 4 * here) * 1.0001);
+    error = takt_add_scalar(b->g, error, tiny);
+    if (p->spread != TAKT_NONE)
+        error =
+            takt_add(b->g, error, takt_mul_scalar(b->g, p->spread, (1 + 4 * here) * (1 + 0x1p-20)));
+    if (own != TAKT_NONE)
+        error = takt_add(b->g, error, own);
+    takt_bound_set(b, 0, p->middle, p->middle, 0, error);
+}
+
+static double own_gamma(const takt_bounding *b)
+{
+    const takt_dtype dtype = b->node->type[0].dtype;
+    const bool rounds = takt_dtype_is_float(dtype) && !b->is_real;
+    return rounds ? takt_grid_gamma(dtype, b->node->op->error.roundings(b->model, b->node)) : 0;
+}
+
+void takt_bound_product(takt_bounding *b)
+{
+    const parts p = multiply(b);
+    finish(b, &p, own_gamma(b), TAKT_NONE);
+}
+
+/* ---- Winograd ----
+ *
+ * Y = A'[ sum over channels of (G w G') * (B' d B) ]A for tiles d of 6x6. With u_n for a chain of n
+ * roundings, the error of an element is at most
+ *
+ *     u_n  sum over c, p, q of  |A|_ip |A|_jq  |U_pq|  (|B'| |d| |B|)_pq ,    U = G w G'
+ *
+ * where n counts the transform of d (2 x 6 terms), the rounding of U, the sum over channels and the
+ * transform back (2 x 6 terms). |d| is at most the largest magnitude of its channel, so the last
+ * factor is at most that times s_p s_q, s being the sums of |B'|'s rows.
+ */
+enum { TILE = 6, TAPS = 3, OUT = 4, TRANSFORMS = 4 * TILE + 2 };
+
+static const double winograd_a[OUT][TILE] = {
+    {1, 1, 1, 1, 1, 0}, {0, 1, 1, 2, 2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, 1, 8, 8, 1}};
+static const double winograd_s[TILE] = {10, 10, 10, 6, 6, 10};
+static const double winograd_g[TILE][TAPS] = {
+    {1.0 / 4, 0, 0},
+    {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+    {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+    {1.0 / 24, 1.0 / 12, 1.0 / 6},
+    {1.0 / 24, -1.0 / 12, 1.0 / 6},
+    {0, 0, 1},
+};
+
+static takt_id matrix(takt_bounding *b, const double *from, int64_t rows, int64_t columns)
+{
+    takt_tensor t;
+    const takt_type type = {.dtype = TAKT_F64, .rank = 2, .dim = {rows, columns}};
+    const takt_status status = takt_tensor_create(b->g->ctx, &type, &t);
+    if (status != TAKT_OK)
+        return takt_graph_fail(b->g, status);
+    double *to = takt_tensor_data(&t);
+    for (int64_t i = 0; i < rows * columns; i++)
+        to[i] = from[i];
+    const takt_id id = takt_graph_constant(b->g, &t);
+    takt_tensor_release(&t);
+    return id;
+}
+
+/* The largest factor of a channel's magnitude: [out, in]. `w` is [out, in, 9], f64. */
+static takt_id enlargement(takt_bounding *b, takt_id w)
+{
+    double pairs[TILE * TILE][TAPS * TAPS], back[TILE * TILE][OUT * OUT];
+    for (int p = 0; p < TILE; p++)
+        for (int q = 0; q < TILE; q++) {
+            for (int r = 0; r < TAPS; r++)
+                for (int s = 0; s < TAPS; s++)
+                    pairs[p * TILE + q][r * TAPS + s] = winograd_g[p][r] * winograd_g[q][s];
+            for (int i = 0; i < OUT; i++)
+                for (int j = 0; j < OUT; j++)
+                    back[p * TILE + q][i * OUT + j] =
+                        winograd_a[i][p] * winograd_a[j][q] * winograd_s[p] * winograd_s[q];
+        }
+    const takt_id to = matrix(b, pairs[0], TILE * TILE, TAPS * TAPS);
+    const takt_id from = matrix(b, back[0], TILE * TILE, OUT * OUT);
+    const takt_id u = takt_bound_abs(b, takt_matmul(b->g, w, to, false, true));
+    const takt_id each = takt_matmul(b->g, u, from, false, false);
+    const int64_t last = -1;
+    return takt_reduce_over(b->g, &takt_op_reduce_max, each, &last, 1, false);
+}
+
+/* Weights that are intervals, or channels in another place, are not worth a formula: convolutions
+ * that the pass makes have constant weights. */
+void takt_bound_winograd(takt_bounding *b)
+{
+    takt_graph *g = b->g;
+    const takt_node *n = b->node;
+    const bool is_last = n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
+    const takt_range x = takt_bound_wide(b, 0), wide = takt_bound_wide(b, 1);
+    takt_id w = takt_bound_magnitude(b, wide);
+    if (b->in[1].is_point)
+        w = wide.lo;
+    const takt_type *type = takt_type_of(g, w);
+    if (w == TAKT_NONE)
+        return;
+    if (is_last)
+        w = takt_transpose(g, w, (const int64_t[]){0, 3, 1, 2}, 4);
+    const takt_dim out = type->dim[0], in = type->dim[is_last ? 3 : 1];
+    w = takt_reshape(g, w, (const takt_dim[]){out, in, TAPS * TAPS}, 3);
+    const int64_t space[] = {0, is_last ? 1 : 2, is_last ? 2 : 3};
+    const takt_id largest =
+        takt_reduce_over(g, &takt_op_reduce_max, takt_bound_magnitude(b, x), space, 3, false);
+    takt_id rise = takt_matmul(g, enlargement(b, w), largest, false, false);
+    if (!b->in[1].is_point)
+        rise = takt_mul_scalar(g, rise, 64); /* |G| |w| |G'| where signs are not known */
+    const takt_dim spread[] = {1, is_last ? 1 : out, 1, is_last ? out : 1};
+    rise = takt_reshape(g, rise, spread, 4);
+    const double count = n->op->error.roundings(b->model, n) + TRANSFORMS;
+    const takt_id error =
+        takt_mul_scalar(g, rise, b->is_real ? 0 : takt_grid_gamma(n->type[0].dtype, count) * 1.01);
+    takt_node direct = *n;
+    direct.op = &takt_op_conv;
+    b->node = &direct;
+    const parts p = multiply(b);
+    finish(b, &p, own_gamma(b), takt_bound_overflow(b, error, n->type[0].dtype));
+    b->node = n;
+}
+
+/* ---- roundings ---- */
+
+/* Chunks of 256 products, each a chain of fma; then the chunks in order. */
+static double contraction(double terms)
+{
+    const double chunks = ceil(terms / 256);
+    return (terms < 256 ? terms : 256) + chunks + 1;
+}
+
+double takt_roundings_matmul(const takt_graph *g, const takt_node *n)
+{
+    const takt_type *a = takt_type_of(g, n->in[0]), *b = takt_type_of(g, n->in[1]);
+    const takt_matrix m = takt_matrix_of(a->rank, b->rank, n->attr[0].boolean, n->attr[1].boolean);
+    return contraction((double)a->dim[m.a_inner]);
+}
+
+static double elements(const takt_type *t, int from)
+{
+    double count = 1;
+    for (int i = from; i < t->rank; i++)
+        count *= (double)t->dim[i];
+    return count;
+}
+
+/* Chunks are whole taps: at most 256 products each, at worst one channel of one tap. */
+static double taps(double terms, double channels)
+{
+    const double each = channels > 256 ? 256 : channels < 1 ? 1 : channels * floor(256 / channels);
+    return (terms < 256 ? terms : 256) + ceil(terms / each) + 1;
+}
+
+double takt_roundings_conv(const takt_graph *g, const takt_node *n)
+{
+    const takt_type *w = takt_type_of(g, n->in[1]);
+    const int last = n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC ? w->rank - 1 : 1;
+    return taps(elements(w, 1), (double)w->dim[last]) + ceil((double)w->dim[last] / 256);
+}
+
+double takt_roundings_conv_dx(const takt_graph *g, const takt_node *n)
+{
+    const takt_type *w = takt_type_of(g, n->in[1]);
+    const double terms = elements(w, 0);
+    return (terms < 256 ? terms : 256) + terms + 1;
+}
+
+double takt_roundings_conv_dw(const takt_graph *g, const takt_node *n)
+{
+    const takt_type *dy = takt_type_of(g, n->in[1]);
+    return 256 + elements(dy, 0) + 1;
+}
+
+/* ---- sums ---- */
+
+/* 16 lanes in chunks of 4096, a fold of the lanes, then the chunks. */
+double takt_roundings_reduce(const takt_graph *g, const takt_node *n)
+{
+    const double in = elements(takt_type_of(g, n->in[0]), 0), out = elements(&n->type[0], 0);
+    const double terms = out > 0 ? in / out : 0, lane = ceil(terms / 16);
+    return (lane < 256 ? lane : 256) + 4 + ceil(terms / 4096) + 1;
+}
+
+/* The window, one after the other, then the division. */
+double takt_roundings_pool(const takt_graph *g, const takt_node *n)
+{
+    double count = 1;
+    (void)g;
+    for (uint32_t i = 0; i < n->attr[TAKT_POOL_KERNEL].count; i++)
+        count *= (double)n->attr[TAKT_POOL_KERNEL].i64s[i];
+    return count + 3;
+}
+
+double takt_roundings_chain(const takt_graph *g, const takt_node *n)
+{
+    double most = 0;
+    for (size_t k = 0; k < n->in_count; k++) {
+        const double count = n->in[k] != TAKT_NONE ? elements(takt_type_of(g, n->in[k]), 0) : 0;
+        most = count > most ? count : most;
+    }
+    return most + 1;
+}

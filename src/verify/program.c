@@ -1,0 +1,75 @@
+/* program.c - a graph that was built here, planned and ready to run. */
+#include "verify/program.h"
+
+#include "api/model.h"
+#include "api/session/session.h"
+#include "base/mem.h"
+
+static takt_status make_model(takt_graph *graph, takt_model **model)
+{
+    void *block = NULL;
+    takt_ctx *ctx = graph->ctx;
+    const takt_status status = takt_mem_zero(ctx, 1, sizeof(takt_model), "model", &block);
+    if (status != TAKT_OK) {
+        takt_graph_destroy(graph);
+        return status;
+    }
+    takt_model *m = block;
+    *model = m;
+    m->ctx = ctx;
+    m->graph = graph;
+    takt_arena_init(&m->arena, ctx);
+    TAKT_TRY(takt_describe_ports(&m->arena, graph, graph->inputs, graph->input_count, &m->inputs));
+    return takt_describe_ports(&m->arena, graph, graph->outputs, graph->output_count, &m->outputs);
+}
+
+takt_status takt_program_init(takt_graph *graph, int threads, takt_program *p)
+{
+    takt_model *model = NULL;
+    *p = (takt_program){0};
+    const takt_plan_options options = {
+        .passes = "-licensed", .threads = threads, .checks = "off", .backend = "cpu"};
+    takt_status status = graph->status;
+    if (status != TAKT_OK) {
+        takt_graph_destroy(graph);
+        return status;
+    }
+    if (graph->name == NULL)
+        graph->name = "bounds";
+    status = make_model(graph, &model);
+    if (status == TAKT_OK)
+        status = takt_plan_create(model, &options, &p->plan);
+    if (status == TAKT_OK)
+        status = takt_session_create(p->plan, NULL, &p->session);
+    takt_model_destroy(model);
+    if (status != TAKT_OK)
+        takt_program_deinit(p);
+    return status;
+}
+
+void takt_program_deinit(takt_program *p)
+{
+    takt_session_destroy(p->session);
+    takt_plan_destroy(p->plan);
+    *p = (takt_program){0};
+}
+
+void *takt_program_input(takt_program *p, size_t index)
+{
+    const takt_tensor_view *v = takt_session_input(p->session, index);
+    return v != NULL ? v->data : NULL;
+}
+
+const double *takt_program_output(takt_program *p, size_t index)
+{
+    const takt_tensor_view *v = takt_session_output(p->session, index);
+    return v != NULL ? v->data : NULL;
+}
+
+takt_status takt_program_run(takt_program *p)
+{
+    const takt_status status = takt_session_run(p->session);
+    if (status != TAKT_OK)
+        p->session->ctx->error = p->session->error;
+    return status;
+}

@@ -1,0 +1,24 @@
+/* program.h - a graph that was built here, planned and ready to run. */
+#ifndef TAKT_VERIFY_PROGRAM_H
+#define TAKT_VERIFY_PROGRAM_H
+
+#include <takt/session.h>
+
+#include "ir/graph.h"
+
+typedef struct takt_program {
+    takt_plan *plan;
+    takt_session *session;
+} takt_program;
+
+/* Takes the graph over, whatever happens. No pass that may change a bit runs. `threads` 0: the
+ * default. */
+TAKT_MUST_USE takt_status takt_program_init(takt_graph *graph, int threads, takt_program *p);
+void takt_program_deinit(takt_program *p);
+/* The session's own memory for input or output `index`. */
+void *takt_program_input(takt_program *p, size_t index);
+const double *takt_program_output(takt_program *p, size_t index);
+/* A failure is recorded in the context. */
+TAKT_MUST_USE takt_status takt_program_run(takt_program *p);
+
+#endif

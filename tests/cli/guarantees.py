@@ -1,0 +1,75 @@
+"""guarantees.py - docs/guarantees.md works as it stands; clauses and `takt check` from outside."""
+import os
+import re
+import subprocess
+
+from _cli import CLEAN, ROOT, TMP, TOOL, expect, fails, finish, parsed, path, succeeds, takt
+
+# ---- the page ----
+
+with open(os.path.join(ROOT, "docs", "guarantees.md"), encoding="utf-8") as file:
+    page = file.read()
+blocks = re.findall(r"^```sh( fails)?\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+expect(len(blocks) >= 6, "the page has lost its commands")
+folder = os.path.join(TMP, "page")
+os.makedirs(os.path.join(folder, "build"), exist_ok=True)
+for name, target in (("examples", os.path.join(ROOT, "examples")),
+                     ("build/takt", os.path.abspath(TOOL))):
+    link = os.path.join(folder, name)
+    if os.path.lexists(link):
+        os.remove(link)
+    os.symlink(target, link)
+for mark, block in blocks:
+    for line in filter(None, block.splitlines()):
+        run = subprocess.run(["sh", "-ec", line], cwd=folder, env=CLEAN, text=True,
+                             capture_output=True, timeout=120, check=False)
+        if mark:
+            expect(run.returncode == 1 and "ensure y < 2" in run.stderr and
+                   "line 3" in run.stderr, f"{line}: exit {run.returncode}: {run.stderr}")
+        else:
+            expect(run.returncode == 0, f"{line}: exit {run.returncode}: {run.stderr}")
+proved = page[page.index("## What *proved*"):page.index("## Clauses")].split("\n", 1)[1]
+expect(len(re.findall(r"[.](?=\s|$)", proved)) == 5, "five sentences say what proved means")
+
+# ---- clauses ----
+
+model = path("clause.takt")
+with open(model, "w", encoding="utf-8") as file:
+    file.write('model m(x: f32[n, 2]) {\n  require x > 0, "positive"\n  y = x * 60000\n'
+               '  ensure y < 1e9\n  return y\n}\n')
+fails(1, "run", model, says=("error[TAKT5010]", "require x > 0 (line 2)", "positive"))
+succeeds("run", model, "--checks", "off")
+fails(1, "run", model, "--checks", "sample=5", says=("TAKT5010",))
+fails(2, "run", model, "--checks", "sample=0", says=("sample=100",))
+fails(2, "run", model, "--checks", "perhaps", says=("on or off",))
+outputs = parsed("run", model, "--checks", "off", "--json")["outputs"]
+expect(list(outputs) == ["out"], f"clauses are no outputs: {list(outputs)}")
+steps = [len(parsed("plan", model, "--json", "--checks", word)["steps"]) for word in ("on", "off")]
+expect(steps[0] > steps[1], f"steps with and without clauses: {steps}")
+
+# ---- check ----
+
+run = takt("check", model)
+expect(run.returncode == 5 and "may overflow" in run.stdout, f"check: {run}")
+rows = takt("check", model, "--json")
+expect('"may": 2' in rows.stdout or '"may":2' in rows.stdout, rows.stdout)
+fails(2, "check", model, "--precision", "f12", says=("f16, bf16, f32 or int8",))
+fails(2, "check", model, "--data", "z=x.npy", says=("no input called z",))
+fails(1, "check", model, "--data", "x=" + path("nothing.npy"), says=("nothing.npy",))
+data = path("two.npy")
+succeeds("run", "-", "-o", data, input="model m(x: f32[6, 2]) {\n  return 3 * abs(x) + 0.1\n}\n")
+run = takt("check", model, "--data", data)
+expect(run.returncode == 1 and "does overflow" in run.stdout and "measured in 6 runs" in run.stdout,
+       f"check --data: {run}")
+run = takt("check", model, "--data", data, "--precision", "bf16")
+expect(run.returncode == 0, f"check --precision bf16: {run}")
+wrong = path("wrong.npy")
+succeeds("run", "-", "-o", wrong, input="model m(x: f32[6, 3]) {\n  return x\n}\n")
+fails(1, "check", model, "--data", wrong, says=("type and shape",))
+
+# ---- ops ----
+
+without = parsed("ops", "--without", "bound", "--json")["without"]
+expect("custom" in without and "add" not in without, f"ops --without bound: {without}")
+fails(2, "ops", "--without", "cause", says=("bound or gradient",))
+finish()
