@@ -50,6 +50,40 @@ TAKT_API TAKT_MUST_USE takt_status takt_precision_check(const takt_model *model,
                                                         takt_format format, takt_sink_fn *sink,
                                                         void *user, takt_check_summary *summary);
 
+/** What takt_model_diff found. */
+typedef struct takt_diff_summary {
+    size_t matched, unmatched; /**< values of the model that have a counterpart, and others */
+    size_t findings;           /**< values at which an error is made */
+    char node[128];            /**< the first of them; empty if there is none */
+    const char *cause;         /**< its cause, static text; "none" if there is none */
+} takt_diff_summary;
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_diff_options {
+    size_t size;       /**< sizeof(takt_diff_options), or 0 */
+    const char *sizes; /**< "batch=8": named dimensions of both models; default 1 each */
+    /** Values of inputs, dense, with the input's shape or a first dimension that is a multiple of
+     *  it, of which the first part is taken. Inputs without data are random. */
+    const takt_known_input *data;
+    size_t data_count;
+    bool all;         /**< report every matched value, not only those that differ */
+    double tolerance; /**< of the largest value: what counts as a difference; default 2e-6 */
+    takt_diff_summary *summary; /**< receives what was found; may be NULL */
+} takt_diff_options;
+
+/**
+ * Compares two models value by value, on the same inputs: `takt diff`.
+ *
+ * Every value of `model` that has a counterpart in `reference` is computed on its own inputs and on
+ * the reference's values, so that an error that is made there is told from one that comes from
+ * before. Both are evaluated by the interpreter.
+ */
+TAKT_API TAKT_MUST_USE takt_status takt_model_diff(const takt_model *reference,
+                                                   const takt_model *model,
+                                                   const takt_diff_options *options,
+                                                   takt_format format, takt_sink_fn *sink,
+                                                   void *user);
+
 #ifdef __cplusplus
 }
 #endif

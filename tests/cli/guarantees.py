@@ -9,7 +9,7 @@ from _cli import CLEAN, ROOT, TMP, TOOL, expect, fails, finish, parsed, path, su
 
 with open(os.path.join(ROOT, "docs", "guarantees.md"), encoding="utf-8") as file:
     page = file.read()
-blocks = re.findall(r"^```sh( fails)?\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+blocks = re.findall(r"^```sh( fails| differs)?\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
 expect(len(blocks) >= 6, "the page has lost its commands")
 folder = os.path.join(TMP, "page")
 os.makedirs(os.path.join(folder, "build"), exist_ok=True)
@@ -23,7 +23,10 @@ for mark, block in blocks:
     for line in filter(None, block.splitlines()):
         run = subprocess.run(["sh", "-ec", line], cwd=folder, env=CLEAN, text=True,
                              capture_output=True, timeout=120, check=False)
-        if mark:
+        if mark == " differs":
+            expect(run.returncode == 1 and "first: h (gelu)" in run.stdout and
+                   "attribute or semantics" in run.stdout, f"{line}: {run}")
+        elif mark:
             expect(run.returncode == 1 and "ensure y < 2" in run.stderr and
                    "line 3" in run.stderr, f"{line}: exit {run.returncode}: {run.stderr}")
         else:
@@ -66,6 +69,13 @@ expect(run.returncode == 0, f"check --precision bf16: {run}")
 wrong = path("wrong.npy")
 succeeds("run", "-", "-o", wrong, input="model m(x: f32[6, 3]) {\n  return x\n}\n")
 fails(1, "check", model, "--data", wrong, says=("type and shape",))
+
+# ---- diff ----
+
+rows = parsed("diff", model, model, "--layers", "--json")
+expect(rows["findings"] == 0 and rows["rows"] and rows["rows"][0]["cause"] == "none", f"{rows}")
+fails(1, "diff", model, path("absent.takt"), says=("absent.takt",))
+fails(1, "diff", model, model, "--data", wrong, says=("does not have its shape",))
 
 # ---- ops ----
 

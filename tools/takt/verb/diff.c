@@ -1,0 +1,51 @@
+/* diff.c - where two models differ first, by how much, and why. */
+#include "data.h"
+
+static int compare(takt_tool *t, const takt_model *ref, const takt_model *model)
+{
+    tool_sizes sizes;
+    tool_data data;
+    takt_diff_summary summary = {0};
+    if (!tool_sizes_init(t, model, &sizes))
+        return TAKT_EXIT_USAGE;
+    int code = tool_data_load(t, model, &data);
+    const takt_diff_options options = {.size = sizeof options,
+                                       .sizes = sizes.text,
+                                       .data = data.at,
+                                       .data_count = data.count,
+                                       .all = tool_on(t, TAKT_F_LAYERS),
+                                       .summary = &summary};
+    if (code == TAKT_EXIT_OK)
+        code = tool_finish(
+            t, takt_model_diff(ref, model, &options, tool_format_of(t), tool_to_screen, t));
+    tool_data_free(t, &data);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    return summary.findings > 0 ? TAKT_EXIT_FAILED : TAKT_EXIT_OK;
+}
+
+static int run(takt_tool *t)
+{
+    takt_model *ref = NULL, *model = NULL;
+    int code = tool_finish(t, takt_model_load(t->ctx, t->args[0], NULL, &ref));
+    if (code == TAKT_EXIT_OK)
+        code = tool_finish(t, takt_model_load(t->ctx, t->args[1], NULL, &model));
+    if (code == TAKT_EXIT_OK)
+        code = compare(t, ref, model);
+    takt_model_destroy(ref);
+    takt_model_destroy(model);
+    return code;
+}
+
+const takt_verb takt_verb_diff = {
+    .name = "diff",
+    .summary = "which value of a model first differs from a reference, by how much, and why",
+    .arguments = "REFERENCE MODEL",
+    .arg_min = 2,
+    .arg_max = 2,
+    .about = "Values are matched by name, by structure, then by their numbers. An error that is\n"
+             "made at a value is told from one that it was given. Exit code 1: they differ.",
+    .example = "takt diff examples/bounded.takt examples/bounded.takt --layers",
+    .flags = {TAKT_F_DATA, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_LAYERS, TAKT_FLAG_IDS},
+    .run = run,
+};
