@@ -32,6 +32,7 @@ static void write_key(const takt_plan_options *o, const takt_plan_settings *s, c
     for (size_t i = 0; s->is_walked && i < sizeof s->walk; i++)
         takt_text_add(text, "%02x", walk[i]);
     add_word(text, o->outputs);
+    add_word(text, o->checks);
     add_word(text, s->library);
     for (size_t i = 0; i < count; i++)
         takt_text_add(text, " %" PRId64, first[i]);

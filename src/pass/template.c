@@ -172,6 +172,9 @@ static takt_status copy_graph(const takt_graph *from, takt_graph *g)
     TAKT_TRY(copy_array(ctx, from->slots, from->slot_count, sizeof *g->slots, &g->slots,
                         &g->slot_capacity));
     g->slot_count = from->slot_count;
+    TAKT_TRY(copy_array(ctx, from->checks, from->check_count, sizeof *g->checks, &g->checks,
+                        &g->check_capacity));
+    g->check_count = from->check_count;
     TAKT_TRY(
         copy_array(ctx, from->edges, from->edge_size, sizeof *g->edges, &g->edges, &g->edge_size));
     g->streams = from->streams;

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/takt/taktp.h"
+#include "plan/basis.h"
 
 /* ---- saving ---- */
 
@@ -147,6 +148,7 @@ static void take(takt_trainer *t, takt_model *from, const takt_json *training)
         *value = old; /* dies with `from` */
     }
     to->key = 0;
+    takt_basis_forget(t->ctx, &to->bases);
     t->steps = whole(training, "step");
     t->seed = whole(training, "seed");
     t->schedule.scale = real(training, "scale", 1);

@@ -8,6 +8,7 @@
 #include "api/session/session.h"
 #include "base/mem.h"
 #include "base/options.h"
+#include "plan/basis.h"
 
 /* ---- making ---- */
 
@@ -298,6 +299,7 @@ static takt_status refresh(takt_trainer *t)
         m->slots[i] = fresh;
     }
     m->key = 0;
+    takt_basis_forget(t->ctx, &m->bases);
     takt_session_destroy(t->eval.session);
     t->eval.session = NULL;
     return TAKT_OK;

@@ -3,6 +3,7 @@
 
 #include "api/session/session.h"
 #include "api/train/trainer.h"
+#include "plan/basis.h"
 
 /* ---- facts ---- */
 
@@ -78,5 +79,6 @@ takt_status takt_trainer_export(const takt_trainer *t, takt_model *model, bool a
         model->slots[i] = fresh;
     }
     model->key = 0;
+    takt_basis_forget(t->ctx, &model->bases);
     return TAKT_OK;
 }
