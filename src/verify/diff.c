@@ -9,6 +9,7 @@
 #include "base/philox.h"
 #include "interp/interp.h"
 #include "op/ops.h"
+#include "plan/basis.h"
 #include "verify/diff_report.h"
 
 /* ---- graphs and inputs ---- */
@@ -19,8 +20,12 @@ static takt_status make_graph(const takt_model *m, const char *sizes, takt_graph
     const takt_plan_options options = {
         .sizes = sizes, .passes = "-all", .checks = "off", .backend = "cpu", .threads = 1};
     takt_plan_settings settings = {0};
+    const takt_plan_request request = {m, &options, &settings, NULL};
+    takt_basis *basis;
     TAKT_TRY(takt_plan_settle(m, &options, &settings));
-    return takt_plan_graph(m, &options, &settings, NULL, g);
+    TAKT_TRY(takt_plan_graph(&request, g, &basis));
+    takt_basis_release(basis);
+    return TAKT_OK;
 }
 
 static const takt_known_input *data_of(const takt_diff_options *o, size_t input, const char *name)

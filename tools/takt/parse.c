@@ -157,7 +157,7 @@ static void mirror(const char *flag, char to[static 48])
 static void note_misspelt(const takt_tool *t)
 {
     extern char **environ;
-    char mirrors[TAKT_FLAG_IDS][48];
+    static char mirrors[TAKT_FLAG_IDS][48]; /* more than a stack frame may hold */
     const char *names[TAKT_FLAG_IDS];
     for (int id = 0; id < TAKT_FLAG_IDS; id++) {
         mirror(tool_flags[id].name, mirrors[id]);

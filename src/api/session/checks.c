@@ -190,7 +190,7 @@ takt_status takt_session_add_checker(takt_session *s, takt_plan *checked, uint64
 takt_status takt_session_sample(takt_session *s)
 {
     takt_session *c = s->checker;
-    if (c == NULL || s->runs++ % s->check_every != 0)
+    if (c == NULL || s->checked_runs++ % s->check_every != 0)
         return TAKT_OK;
     for (size_t i = 0; i < s->plan->graph->input_count; i++) {
         const takt_session_port *port = &s->inputs[i];

@@ -58,7 +58,7 @@ struct takt_session {
     const takt_watch *watch;      /* NULL unless profiling */
     struct takt_monitor *monitor; /* or NULL: monitor.h */
     struct takt_session *checker; /* with checks, for every check_every-th run; or NULL */
-    uint64_t check_every, runs;
+    uint64_t check_every, checked_runs;
 };
 
 /* Bytes of a session itself and its tables. */
