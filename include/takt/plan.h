@@ -57,7 +57,8 @@ typedef struct takt_plan takt_plan;
  *   CACHE     takt_cache_config  yes */
 #define TAKT_PLAN_OPTIONS(FLAG, SOME, FIELD)                                                       \
     /* "batch=8,seq=128". */                                                                       \
-    FIELD(SIZES, sizes, "sizes of named dimensions, batch=8,seq=128; default 1 each")              \
+    FIELD(SIZES, sizes,                                                                            \
+          "sizes of named dimensions, batch=8,seq=128, or ranges, seq=1..512; default 1")          \
     SOME(INT, threads, THREADS, "threads", 't', COUNT, "N",                                        \
          "threads; default: one per core this process may use")                                    \
     /* Default: the model's own word (`model m(...) backend=blas`), or cpu. */                     \
@@ -207,7 +208,8 @@ typedef struct takt_plan_info {
     size_t direct_convs;
 } takt_plan_info;
 
-/** Compiles for concrete sizes. The model may be destroyed afterwards. */
+/** Compiles for concrete sizes, or for the top of ranges; sessions then take every size inside them
+ *  (docs/sizes.md). The model may be destroyed afterwards. */
 TAKT_API TAKT_MUST_USE takt_status takt_plan_create(const takt_model *model,
                                                     const takt_plan_options *options,
                                                     takt_plan **plan);

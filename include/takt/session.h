@@ -85,6 +85,9 @@ TAKT_API const takt_desc *takt_session_output_desc(const takt_session *session, 
  *  slices, softmax and norms along rows, products with it on the left. Otherwise, and for outputs
  *  and buffers that are not aligned for their elements, every run makes one copy, through memory
  *  that the binding makes; takt_session_describe tells which.
+ *  Where the plan has ranges, a buffer may have any size inside them: sizes follow from all that is
+ *  bound when a run begins, or an input or output is asked for, and only then are buffers that
+ *  contradict each other refused. Views that the session gave before are no longer valid then.
  *  `view->data` NULL: back to the session's own memory. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_bind(takt_session *session, const char *name,
                                                      const takt_tensor_view *view);

@@ -72,14 +72,36 @@ static takt_status get(const takt_plan_request *r, const int64_t *first, size_t 
     return status;
 }
 
-/* Sizes of 0 and 1 go in before the passes, the others after. */
-static takt_status by_names(const takt_plan_request *r, const int64_t *sizes, int64_t *first,
-                            size_t count, takt_graph **g, takt_basis **basis)
+typedef struct wanted {
+    int64_t *sizes; /* by index of names */
+    int64_t *first; /* those that go in before the passes; -1: after */
+    size_t count;
+    bool is_ranged;
+} wanted;
+
+/* Sizes of 0 and 1 go in before the passes unless they are part of a range. */
+static takt_status read_wanted(const takt_plan_request *r, takt_arena *arena, wanted *w)
 {
-    for (size_t i = 0; i < count; i++)
-        first[i] = sizes[i] <= 1 ? sizes[i] : -1;
-    TAKT_TRY(get(r, first, count, basis));
-    const takt_status status = takt_template_size((*basis)->template, sizes, count, g);
+    takt_range *ranges;
+    TAKT_TRY(takt_plan_ranges(r->model, r->options, arena, &ranges, &w->count));
+    w->sizes = takt_arena_array(arena, w->count, sizeof *w->sizes);
+    w->first = takt_arena_array(arena, w->count, sizeof *w->first);
+    if (w->sizes == NULL || w->first == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < w->count; i++) {
+        const bool is_range = ranges[i].low < ranges[i].high;
+        w->sizes[i] = ranges[i].high;
+        w->first[i] = !is_range && ranges[i].high <= 1 ? ranges[i].high : -1;
+        w->is_ranged = w->is_ranged || is_range;
+    }
+    return TAKT_OK;
+}
+
+static takt_status by_names(const takt_plan_request *r, const wanted *w, takt_graph **g,
+                            takt_basis **basis)
+{
+    TAKT_TRY(get(r, w->first, w->count, basis));
+    const takt_status status = takt_template_size((*basis)->template, w->sizes, w->count, g);
     if (status != TAKT_OK || r->report != NULL) {
         takt_basis_release(*basis);
         *basis = NULL;
@@ -87,31 +109,32 @@ static takt_status by_names(const takt_plan_request *r, const int64_t *sizes, in
     return status;
 }
 
-takt_status takt_plan_graph(const takt_plan_request *r, takt_graph **g, takt_basis **basis)
+static takt_status make_graph(const takt_plan_request *r, const wanted *w, takt_graph **g,
+                              takt_basis **basis)
 {
     takt_ctx *ctx = r->model->ctx;
+    if (r->options->fixed_count > 0 && w->is_ranged)
+        return takt_fail(ctx, TAKT_E_OPTION, "inputs with fixed values leave no range of sizes");
+    if (r->options->fixed_count > 0)
+        return takt_plan_stages(r, w->sizes, w->count, g);
+    const takt_error before = ctx->error;
+    const takt_status status = by_names(r, w, g, basis);
+    if (status == TAKT_OK || status == TAKT_ERR_MEMORY || status == TAKT_ERR_LIMIT || w->is_ranged)
+        return status;
+    ctx->error = before; /* numbers go in first, and what is wrong is said of what was written */
+    return takt_plan_stages(r, w->sizes, w->count, g);
+}
+
+takt_status takt_plan_graph(const takt_plan_request *r, takt_graph **g, takt_basis **basis)
+{
     takt_arena arena;
-    int64_t *sizes = NULL;
-    size_t count = 0;
-    bool is_done = false;
+    wanted w = {0};
     *g = NULL;
     *basis = NULL;
-    takt_arena_init(&arena, ctx);
-    takt_status status = takt_plan_sizes(r->model, r->options, &arena, &sizes, &count);
-    int64_t *first = takt_arena_array(&arena, count, sizeof *first);
-    if (status == TAKT_OK && first == NULL)
-        status = TAKT_ERR_MEMORY;
-    if (status == TAKT_OK && r->options->fixed_count == 0) {
-        const takt_error before = ctx->error;
-        status = by_names(r, sizes, first, count, g, basis);
-        is_done = status == TAKT_OK || status == TAKT_ERR_MEMORY || status == TAKT_ERR_LIMIT;
-        if (!is_done) { /* numbers go in first, and what is wrong is said of what was written */
-            ctx->error = before;
-            status = TAKT_OK;
-        }
-    }
-    if (status == TAKT_OK && !is_done)
-        status = takt_plan_stages(r, sizes, count, g);
+    takt_arena_init(&arena, r->model->ctx);
+    takt_status status = read_wanted(r, &arena, &w);
+    if (status == TAKT_OK)
+        status = make_graph(r, &w, g, basis);
     takt_arena_deinit(&arena);
     return status;
 }

@@ -6,6 +6,7 @@
 
 #include "io/read.h"
 #include "ir/graph.h"
+#include "plan/plan.h"
 
 struct takt_model {
     takt_ctx *ctx;
@@ -35,9 +36,12 @@ TAKT_MUST_USE takt_status takt_model_load_listing(takt_ctx *ctx, const char *pat
                                                   const takt_load_options *options,
                                                   takt_refusals *refusals, takt_model **model);
 /* "batch=8,seq=128" into sizes by index of dims' names; -1 where nothing was said. `*sizes` lies
- * in `arena`. */
+ * in `arena`. Ranges are refused. */
 TAKT_MUST_USE takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *dims,
                                            const char *text, int64_t **sizes, size_t *count);
+/* The same with ranges, "seq=1..512"; -1 at both ends where nothing was said. */
+TAKT_MUST_USE takt_status takt_parse_ranges(takt_arena *arena, const takt_dims *dims,
+                                            const char *text, takt_range **ranges, size_t *count);
 /* Descriptions of ports, in `arena`. */
 TAKT_MUST_USE takt_status takt_describe_ports(takt_arena *arena, const takt_graph *g,
                                               const takt_port *ports, size_t count,

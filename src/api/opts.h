@@ -13,8 +13,8 @@
 TAKT_MUST_USE takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o,
                                            takt_plan_settings *settings);
 /* The sizes that the options give, by index of the model's names, 1 where they give none. */
-TAKT_MUST_USE takt_status takt_plan_sizes(const takt_model *m, const takt_plan_options *o,
-                                          takt_arena *arena, int64_t **sizes, size_t *count);
+TAKT_MUST_USE takt_status takt_plan_ranges(const takt_model *m, const takt_plan_options *o,
+                                           takt_arena *arena, takt_range **ranges, size_t *count);
 /* What a graph is wanted for. */
 typedef struct takt_plan_request {
     const takt_model *model;

@@ -38,12 +38,13 @@ static bool is_no_einsum(void *user, const takt_graph *g, const takt_node *n)
     return n->op != &takt_op_einsum;
 }
 
-takt_status takt_plan_sizes(const takt_model *m, const takt_plan_options *o, takt_arena *arena,
-                            int64_t **sizes, size_t *count)
+takt_status takt_plan_ranges(const takt_model *m, const takt_plan_options *o, takt_arena *arena,
+                             takt_range **ranges, size_t *count)
 {
-    TAKT_TRY(takt_parse_sizes(m->ctx, arena, m->graph->dims, o->sizes, sizes, count));
+    TAKT_TRY(takt_parse_ranges(arena, m->graph->dims, o->sizes, ranges, count));
     for (size_t i = 0; i < *count; i++)
-        (*sizes)[i] = (*sizes)[i] < 0 ? 1 : (*sizes)[i];
+        if ((*ranges)[i].high < 0)
+            (*ranges)[i] = (takt_range){1, 1};
     return TAKT_OK;
 }
 
@@ -155,6 +156,24 @@ static takt_status keep_options(const takt_plan_options *o, takt_plan *plan)
     return TAKT_OK;
 }
 
+/* What it was made for, and what it may be asked for. */
+static takt_status keep_ranges(const takt_model *m, const takt_plan_options *o, takt_plan *plan)
+{
+    takt_range *ranges;
+    bool is_ranged = false;
+    TAKT_TRY(takt_plan_ranges(m, o, &plan->arena, &ranges, &plan->name_count));
+    int64_t *sizes = takt_arena_array(&plan->arena, plan->name_count, sizeof *sizes);
+    if (sizes == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < plan->name_count; i++) {
+        sizes[i] = ranges[i].high;
+        is_ranged = is_ranged || ranges[i].low < ranges[i].high;
+    }
+    plan->sizes = sizes;
+    plan->ranges = is_ranged ? ranges : NULL;
+    return TAKT_OK;
+}
+
 takt_status takt_plan_create(const takt_model *m, const takt_plan_options *options,
                              takt_plan **plan)
 {
@@ -182,6 +201,8 @@ takt_status takt_plan_create(const takt_model *m, const takt_plan_options *optio
         status = keep_initial(m, *plan);
     if (status == TAKT_OK)
         status = keep_options(&o, *plan);
+    if (status == TAKT_OK)
+        status = keep_ranges(m, &o, *plan);
     if (status != TAKT_OK) {
         takt_plan_release_internal(*plan);
         *plan = NULL;

@@ -61,13 +61,15 @@ takt_status takt_plan_options_keep(takt_arena *arena, const takt_plan_options *o
 static takt_status key_sizes(const takt_model *m, const char *given, takt_text *text)
 {
     takt_arena arena;
-    int64_t *sizes;
+    takt_range *ranges;
     size_t count;
     takt_arena_init(&arena, m->ctx);
-    const takt_status status =
-        takt_parse_sizes(m->ctx, &arena, m->graph->dims, given, &sizes, &count);
-    for (size_t i = 0; status == TAKT_OK && i < count; i++)
-        takt_text_add(text, " %" PRId64, sizes[i] < 0 ? 1 : sizes[i]);
+    const takt_status status = takt_parse_ranges(&arena, m->graph->dims, given, &ranges, &count);
+    for (size_t i = 0; status == TAKT_OK && i < count; i++) {
+        takt_text_add(text, " %" PRId64, ranges[i].high < 0 ? 1 : ranges[i].high);
+        if (ranges[i].low != ranges[i].high)
+            takt_text_add(text, "-%" PRId64, ranges[i].low);
+    }
     takt_arena_deinit(&arena);
     return status;
 }

@@ -1,4 +1,4 @@
-/* sizes.c - numbers for named dimensions, as "batch=8,seq=128". */
+/* sizes.c - numbers for named dimensions, as "batch=8,seq=1..128". */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,48 +41,97 @@ static takt_status fail_unknown(takt_ctx *ctx, const takt_dims *dims, takt_span 
                              : takt_fail_hint(ctx, "its first one is %s", text);
 }
 
-static takt_status set_size(takt_ctx *ctx, const takt_dims *dims, takt_span name, takt_span value,
-                            int64_t *sizes)
+/* Digits at the beginning of `text`; what is left of it goes to `*rest`. */
+static takt_status read_size(takt_ctx *ctx, takt_span item, takt_span text, int64_t *size,
+                             takt_span *rest)
 {
-    int64_t size = 0;
-    for (size_t i = 0; i < value.length; i++) {
-        const char c = value.at[i];
-        const bool is_digit = c >= '0' && c <= '9';
-        if (!is_digit || size > (INT64_MAX - 9) / 10) {
-            takt_fail(ctx, TAKT_E_OPTION, "%.*s=%.*s: the size is %s", (int)name.length, name.at,
-                      (int)value.length, value.at, is_digit ? "too large" : "no number");
-            return takt_fail_hint(ctx, "write %.*s=32: a whole number below 2^63", (int)name.length,
-                                  name.at);
+    size_t i = 0;
+    *size = 0;
+    for (; i < text.length && text.at[i] >= '0' && text.at[i] <= '9'; i++) {
+        if (*size > (INT64_MAX - 9) / 10) {
+            takt_fail(ctx, TAKT_E_OPTION, "%.*s: the size is too large", (int)item.length, item.at);
+            return takt_fail_hint(ctx, "sizes are whole numbers below 2^63");
         }
-        size = 10 * size + (c - '0');
+        *size = 10 * *size + (text.at[i] - '0');
     }
+    *rest = (takt_span){text.at + i, text.length - i};
+    if (i > 0)
+        return TAKT_OK;
+    takt_fail(ctx, TAKT_E_OPTION, "%.*s: the size is no number", (int)item.length, item.at);
+    return takt_fail_hint(ctx, "write batch=32, a whole number below 2^63, or a range, seq=1..512");
+}
+
+/* "32" or "1..512" */
+static takt_status read_range(takt_ctx *ctx, takt_span item, takt_span value, takt_range *range)
+{
+    takt_span rest;
+    TAKT_TRY(read_size(ctx, item, value, &range->low, &rest));
+    range->high = range->low;
+    if (rest.length > 2 && rest.at[0] == '.' && rest.at[1] == '.')
+        TAKT_TRY(
+            read_size(ctx, item, (takt_span){rest.at + 2, rest.length - 2}, &range->high, &rest));
+    if (rest.length > 0) {
+        takt_fail(ctx, TAKT_E_OPTION, "%.*s: the size is no number", (int)item.length, item.at);
+        return takt_fail_hint(ctx,
+                              "write batch=32, a whole number below 2^63, or a range, seq=1..512");
+    }
+    if (range->low > range->high)
+        return takt_fail(ctx, TAKT_E_OPTION, "%.*s: the range ends before it begins",
+                         (int)item.length, item.at);
+    return TAKT_OK;
+}
+
+static takt_status set_range(takt_ctx *ctx, const takt_dims *dims, takt_span item,
+                             takt_range *ranges)
+{
+    takt_span name, value;
+    if (!takt_written_pair(item, &name, &value)) {
+        takt_fail(ctx, TAKT_E_OPTION, "\"%.*s\" is not of the form name=size", (int)item.length,
+                  item.at);
+        return takt_fail_hint(ctx, "a name with a comma stands in backquotes: `a,b`=32");
+    }
+    takt_range range;
+    TAKT_TRY(read_range(ctx, item, value, &range));
     for (size_t i = 0; i < takt_dims_name_count(dims); i++)
         if (takt_written_is(name, takt_span_of(takt_dims_name(dims, i)))) {
-            sizes[i] = size;
-            return check_size(ctx, dims, i, size);
+            ranges[i] = range;
+            TAKT_TRY(check_size(ctx, dims, i, range.low));
+            return check_size(ctx, dims, i, range.high);
         }
     return fail_unknown(ctx, dims, name);
+}
+
+takt_status takt_parse_ranges(takt_arena *arena, const takt_dims *dims, const char *text,
+                              takt_range **ranges, size_t *count)
+{
+    *count = takt_dims_name_count(dims);
+    *ranges = takt_arena_array(arena, *count, sizeof **ranges);
+    if (*ranges == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < *count; i++)
+        (*ranges)[i] = (takt_range){-1, -1};
+    while (text != NULL && *text != '\0') {
+        const size_t length = takt_written_length(text, ",");
+        TAKT_TRY(set_range(arena->ctx, dims, (takt_span){text, length}, *ranges));
+        text += length + (text[length] == ',');
+    }
+    return TAKT_OK;
 }
 
 takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *dims,
                              const char *text, int64_t **sizes, size_t *count)
 {
-    *count = takt_dims_name_count(dims);
+    takt_range *ranges;
+    TAKT_TRY(takt_parse_ranges(arena, dims, text, &ranges, count));
     *sizes = takt_arena_array(arena, *count, sizeof **sizes);
     if (*sizes == NULL)
         return TAKT_ERR_MEMORY;
-    for (size_t i = 0; i < *count; i++)
-        (*sizes)[i] = -1;
-    while (text != NULL && *text != '\0') {
-        const size_t length = takt_written_length(text, ",");
-        takt_span name, value;
-        if (!takt_written_pair((takt_span){text, length}, &name, &value)) {
-            takt_fail(ctx, TAKT_E_OPTION, "\"%.*s\" is not of the form name=size", (int)length,
-                      text);
-            return takt_fail_hint(ctx, "a name with a comma stands in backquotes: `a,b`=32");
-        }
-        TAKT_TRY(set_size(ctx, dims, name, value, *sizes));
-        text += length + (text[length] == ',');
+    for (size_t i = 0; i < *count; i++) {
+        (*sizes)[i] = ranges[i].high;
+        if (ranges[i].low != ranges[i].high)
+            return takt_fail(ctx, TAKT_E_OPTION, "%s=%lld..%lld: one size is wanted here, no range",
+                             takt_dims_name(dims, i), (long long)ranges[i].low,
+                             (long long)ranges[i].high);
     }
     return TAKT_OK;
 }

@@ -260,6 +260,10 @@ void takt_plan_release_internal(takt_plan *plan)
         next = child->sibling;
         takt_plan_release_internal(child); /* subgraphs are nested to a limited depth */
     }
+    for (takt_plan *other = plan->variants, *next; other != NULL; other = next) {
+        next = other->variant;
+        takt_plan_release_internal(other); /* which has none itself */
+    }
     if (plan->backend_state != NULL && plan->backend->close != NULL)
         plan->backend->close(ctx, plan->backend_state);
     takt_basis_release(plan->basis);

@@ -194,6 +194,11 @@ typedef struct takt_plan_settings {
 
 /* ---- the plan ---- */
 
+/* Sizes that a name may have. */
+typedef struct takt_range {
+    int64_t low, high;
+} takt_range;
+
 /* Bytes of scratch that a step takes from the arena: what is one task, one worker does. */
 static inline size_t takt_step_scratch(const takt_step *s, int threads)
 {
@@ -217,7 +222,14 @@ struct takt_plan {
     takt_view *view_of;  /* per node of the graph, if it has a buffer */
     takt_tensor *constants;
     size_t constant_count;
-    uint64_t made_ns;                        /* what making it took */
+    /* By index of the graph's names: what it was made for, and the range that belongs to it, whose
+     * top that is; ranges NULL: this size alone. */
+    const int64_t *sizes;
+    const takt_range *ranges;
+    size_t name_count;
+    takt_plan *variants; /* plans for other sizes of the ranges (api/ranges.h), newest first */
+    takt_plan *variant;  /* the next of them, under the lock of the plan cache */
+    uint64_t made_ns;    /* what making it took */
     const struct takt_plan_options *options; /* what the caller asked for, in the arena; or NULL */
     takt_tensor *initial; /* per slot of the graph: its first value; storage NULL: all zero */
     bool is_dry;

@@ -44,12 +44,23 @@ const char *tool_sizes_next(const char *text, const char *before, size_t *length
     return at;
 }
 
-long long tool_size_in(const char *item, const char *name)
+/* "32", or the ends of "1..512". */
+static bool ends_in(const char *item, const char *name, long long *low, long long *high)
 {
     const size_t length = strlen(name);
-    return strncmp(item, name, length) == 0 && item[length] == '='
-               ? strtoll(item + length + 1, NULL, 10)
-               : -1;
+    if (strncmp(item, name, length) != 0 || item[length] != '=')
+        return false;
+    char *end;
+    *low = *high = strtoll(item + length + 1, &end, 10);
+    if (strncmp(end, "..", 2) == 0)
+        *high = strtoll(end + 2, NULL, 10);
+    return true;
+}
+
+long long tool_size_in(const char *item, const char *name)
+{
+    long long low, high;
+    return ends_in(item, name, &low, &high) ? high : -1;
 }
 
 long long tool_size_of(const tool_sizes *s, const char *name)
@@ -75,18 +86,14 @@ bool tool_sizes_with(const char *sizes, const char *name, int64_t size, char tex
     return more > 0 && used + (size_t)more < TOOL_SIZES;
 }
 
-bool tool_sizes_add(const takt_tool *t, tool_sizes *s, const char *name, int64_t size,
-                    const char *where)
+static bool add_item(const takt_tool *t, tool_sizes *s, const char *name, int64_t low, int64_t high)
 {
-    const long long old = tool_size_of(s, name);
-    if (old >= 0 && old != size)
-        tool_usage_error(t, 1003, NULL, "%s is %lld by %s, but %lld by what was said before", name,
-                         (long long)size, where, old);
-    if (old >= 0)
-        return old == size;
     const size_t room = sizeof s->text - s->length;
-    const int length = snprintf(s->text + s->length, room, "%s%s=%lld", s->length > 0 ? "," : "",
-                                name, (long long)size);
+    const char *comma = s->length > 0 ? "," : "";
+    const int length =
+        low == high ? snprintf(s->text + s->length, room, "%s%s=%lld", comma, name, (long long)high)
+                    : snprintf(s->text + s->length, room, "%s%s=%lld..%lld", comma, name,
+                               (long long)low, (long long)high);
     if (length < 0 || (size_t)length >= room) {
         s->text[s->length] = '\0';
         tool_usage_error(t, 1003, NULL, "the sizes of named dimensions need more than %d bytes",
@@ -95,6 +102,28 @@ bool tool_sizes_add(const takt_tool *t, tool_sizes *s, const char *name, int64_t
     }
     s->length += (size_t)length;
     return true;
+}
+
+/* A size that was said before is the same, or inside the range. */
+bool tool_sizes_add(const takt_tool *t, tool_sizes *s, const char *name, int64_t size,
+                    const char *where)
+{
+    size_t length = 0;
+    long long low = 0, high = 0;
+    const char *at = NULL;
+    while ((at = tool_sizes_next(s->text, at, &length)) != NULL && !ends_in(at, name, &low, &high))
+        ;
+    if (at == NULL)
+        return add_item(t, s, name, size, size);
+    if (size >= low && size <= high)
+        return true;
+    if (low == high)
+        tool_usage_error(t, 1003, NULL, "%s is %lld by %s, but %lld by what was said before", name,
+                         (long long)size, where, low);
+    else
+        tool_usage_error(t, 1003, "widen the range", "%s is %lld by %s, but in %lld..%lld by -D",
+                         name, (long long)size, where, low, high);
+    return false;
 }
 
 /* A dimension's text that is one name, and no expression. */
@@ -226,24 +255,48 @@ static bool add_shape(const takt_tool *t, const takt_model *m, const char *text,
     return !is_last || add_expressions(t, s, &(given){d, dims, where}, true);
 }
 
-/* "batch=32" */
+/* Digits at `text`; where they end, or NULL if there are none. */
+static const char *read_size(const char *text, int64_t *size, bool *is_large)
+{
+    char digits[32];
+    const size_t length = strspn(text, "0123456789");
+    uint64_t value = 0;
+    if (length == 0)
+        return NULL;
+    snprintf(digits, sizeof digits, "%.*s", (int)(length < 31 ? length : 31), text);
+    *is_large =
+        *is_large || !tool_read_number(TAKT_FLAG_NUMBER, digits, &value) || value > INT64_MAX;
+    *size = (int64_t)value;
+    return text + length;
+}
+
+/* "batch=32", "seq=1..512" */
 static bool add_dim(const takt_tool *t, const char *text, tool_sizes *s)
 {
     char name[TOOL_NAME], written[TOOL_NAME];
-    uint64_t size = 0;
+    int64_t low = 0, high = 0;
+    bool is_large = false;
     const char *digits = tool_after_name(text, '=', true, name);
-    const bool is_digits = digits != NULL && digits[0] != '\0' &&
-                           digits[strspn(digits, "0123456789")] == '\0' &&
-                           takt_name_write(name, written, sizeof written) < sizeof written;
-    if (!is_digits) {
-        tool_usage_error(t, 1003, "write -D batch=32", "-D %s is not of the form NAME=SIZE", text);
+    const char *end = digits != NULL ? read_size(digits, &low, &is_large) : NULL;
+    high = low;
+    if (end != NULL && strncmp(end, "..", 2) == 0)
+        end = read_size(end + 2, &high, &is_large);
+    if (end == NULL || *end != '\0' ||
+        takt_name_write(name, written, sizeof written) >= sizeof written) {
+        tool_usage_error(t, 1003, "write -D batch=32, or a range: -D seq=1..512",
+                         "-D %s is not of the form NAME=SIZE", text);
         return false;
     }
-    if (!tool_read_number(TAKT_FLAG_NUMBER, digits, &size) || size > INT64_MAX) {
+    if (is_large) {
         tool_usage_error(t, 1003, "sizes are below 2^63", "-D %s: the size is too large", text);
         return false;
     }
-    return tool_sizes_add(t, s, written, (int64_t)size, "-D");
+    if (low > high) {
+        tool_usage_error(t, 1003, NULL, "-D %s: the range ends before it begins", text);
+        return false;
+    }
+    return low == high ? tool_sizes_add(t, s, written, low, "-D")
+                       : add_item(t, s, written, low, high);
 }
 
 bool tool_sizes_init(const takt_tool *t, const takt_model *m, tool_sizes *s)

@@ -299,7 +299,7 @@ static takt_status describe(const takt_plan *plan, const takt_session *s, takt_f
         write_json(&r, plan, s, minimum);
     else
         write_text(&r, plan, s, minimum);
-    return takt_report_end(&r, TAKT_OK, sink, user);
+    return takt_report_end(&r, takt_report_ranges(&r, plan), sink, user);
 }
 
 takt_status takt_plan_describe(const takt_plan *plan, takt_format format, takt_sink_fn *sink,

@@ -67,6 +67,7 @@ takt_status takt_session_get_arena(takt_session *s, const takt_session_options *
     void *block;
     TAKT_TRY(takt_mem_get(s->ctx, s->plan->arena_bytes, "arena", &block));
     s->arena = block;
+    s->arena_bytes = s->plan->arena_bytes;
     s->owns_arena = true;
     return TAKT_OK;
 }
@@ -74,7 +75,7 @@ takt_status takt_session_get_arena(takt_session *s, const takt_session_options *
 void takt_session_put_arena(takt_session *s)
 {
     if (s->owns_arena)
-        takt_mem_put(s->ctx, s->arena, s->plan->arena_bytes);
+        takt_mem_put(s->ctx, s->arena, s->arena_bytes);
     if (s->arena_pages == 0)
         return;
     takt_pages_put(s->arena, s->arena_pages);

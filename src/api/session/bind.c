@@ -45,8 +45,8 @@ static bool repeats(const takt_tensor_view *v)
     return false;
 }
 
-static takt_status check_view(takt_session *s, const takt_desc *d, const takt_tensor_view *v,
-                              bool is_input)
+takt_status takt_session_check(takt_session *s, const takt_desc *d, const takt_tensor_view *v,
+                               bool is_input)
 {
     if (v->dtype != d->dtype)
         return takt_error_set(&s->error, TAKT_E_BINDING, "%s is %s, the buffer is %s", d->name,
@@ -229,17 +229,25 @@ takt_status takt_session_bind(takt_session *s, const char *name, const takt_tens
     if (index < 0)
         return fail_unknown(s, name);
     const takt_place_kind place = is_input ? TAKT_PLACE_INPUT : TAKT_PLACE_OUTPUT;
-    takt_session_port *port = port_at(s, place, (size_t)index);
+    if (s->range != NULL)
+        return takt_session_offer(s, place, (size_t)index, view);
     const takt_desc *desc = is_input ? &s->input_descs[index] : &s->output_descs[index];
     if (view->data != NULL)
-        TAKT_TRY(check_view(s, desc, view, is_input));
+        TAKT_TRY(takt_session_check(s, desc, view, is_input));
+    return takt_session_bind_port(s, place, (size_t)index, view);
+}
+
+takt_status takt_session_bind_port(takt_session *s, takt_place_kind place, size_t index,
+                                   const takt_tensor_view *view)
+{
+    takt_session_port *port = port_at(s, place, index);
     if (view->data != NULL && (!takt_view_is_dense(view) || !is_aligned(view)))
-        return bind_strided(s, place, (size_t)index, view);
-    if (is_input)
-        set_view(s, (size_t)index, false);
+        return bind_strided(s, place, index, view);
+    if (place == TAKT_PLACE_INPUT)
+        set_view(s, index, false);
     port->strided.data = NULL;
     port->view.data = view->data != NULL ? view->data : port->own;
-    takt_session_set_base(s, place, (size_t)index, port->view.data);
+    takt_session_set_base(s, place, index, port->view.data);
     return TAKT_OK;
 }
 
@@ -313,6 +321,8 @@ void takt_session_copy_out(takt_session *s)
 
 static const takt_tensor_view *look(takt_session *s, takt_place_kind place, size_t index)
 {
+    if (takt_session_settle(s) != TAKT_OK)
+        return NULL;
     takt_session_port *port = port_at(s, place, index);
     if (port->strided.data != NULL)
         return &port->strided;

@@ -156,7 +156,7 @@ static takt_status look(takt_session *s, size_t i)
     return complain(s, &g->checks[i], first - holds, count);
 }
 
-takt_status takt_session_check(takt_session *s)
+takt_status takt_session_check_clauses(takt_session *s)
 {
     const takt_graph *g = s->plan->graph;
     /* A broken requirement explains a broken promise, so it is told first. */

@@ -2,14 +2,26 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "api/model.h"
+#include "api/ranges.h"
 #include "api/session/session.h"
+#include "base/mem.h"
 
 takt_status takt_session_clone(const takt_session *from, takt_session **clone)
 {
     const takt_session_options options = {.pool = from->owns_pool ? NULL : from->pool,
                                           .huge_pages = from->wants_pages,
                                           .static_shapes = from->static_shapes};
-    TAKT_TRY(takt_session_create(from->plan, &options, clone));
+    TAKT_TRY(
+        takt_session_create(from->range != NULL ? from->range->top : from->plan, &options, clone));
+    takt_status status = TAKT_OK;
+    if ((*clone)->plan != from->plan)
+        status = takt_session_take(*clone, from->plan);
+    if (status != TAKT_OK) {
+        takt_session_destroy(*clone);
+        *clone = NULL;
+        return status;
+    }
     for (size_t i = 0; i < from->plan->graph->slot_count; i++)
         memcpy(takt_tensor_data(&(*clone)->state[i]), takt_tensor_data(&from->state[i]),
                takt_tensor_bytes(&from->state[i]));
@@ -56,36 +68,138 @@ static void swap(takt_session *a, takt_session *b)
     memcpy((unsigned char *)b + FIRST, held, BYTES);
 }
 
-static takt_status reshape(takt_session *s, const takt_model *model, const char *sizes)
+/* Bytes that the session's arena has; 0: none that another plan could use. */
+static uint64_t room_of(const takt_session *s)
 {
-    takt_plan_options options = {0};
-    if (s->plan->options != NULL)
-        options = *s->plan->options;
-    takt_plan *plan;
-    options.sizes = sizes;
-    options.static_shapes = s->static_shapes;
-    TAKT_TRY(takt_plan_get(model, &options, &plan));
+    if (s->arena_given > 0)
+        return s->arena_given;
+    return s->owns_arena ? s->arena_bytes : s->arena_pages;
+}
+
+#define EXCHANGE(field)                                                                            \
+    do {                                                                                           \
+        const __typeof__(a->field) held = a->field;                                                \
+        a->field = b->field;                                                                       \
+        b->field = held;                                                                           \
+    } while (false)
+
+/* Arenas back to where they were before the swap: the same memory, but one of them owns it. */
+static void swap_arenas(takt_session *a, takt_session *b)
+{
+    char reason[TAKT_HUGE_REASON];
+    EXCHANGE(arena_given);
+    EXCHANGE(arena_bytes);
+    EXCHANGE(arena_pages);
+    EXCHANGE(pages);
+    EXCHANGE(owns_arena);
+    memcpy(reason, a->pages_reason, sizeof reason);
+    memcpy(a->pages_reason, b->pages_reason, sizeof reason);
+    memcpy(b->pages_reason, reason, sizeof reason);
+}
+
+static void swap_ranges(takt_session *a, takt_session *b)
+{
+    EXCHANGE(range);
+}
+
+/* `is_variant`: what is bound, within what range, and the arena stay if they can. */
+static takt_status take(takt_session *s, takt_plan *plan, bool is_variant)
+{
+    const bool fits = plan->arena_bytes > 0 && plan->arena_bytes <= room_of(s);
+    const bool keeps_arena = is_variant && fits;
     /* A pool of the session's own serves the new plan too: it has the same number of threads. */
     const takt_session_options own = {.pool = s->pool,
-                                      .arena = s->arena_given > 0 ? s->arena : NULL,
-                                      .arena_bytes = s->arena_given,
+                                      .arena = keeps_arena || s->arena_given > 0 ? s->arena : NULL,
+                                      .arena_bytes = keeps_arena ? room_of(s) : s->arena_given,
                                       .huge_pages = s->wants_pages,
                                       .static_shapes = s->static_shapes};
     takt_session *fresh;
     takt_status status = takt_session_create(plan, &own, &fresh);
-    takt_plan_destroy(plan);
     if (status == TAKT_OK)
         status = copy_state(s, fresh);
     if (status == TAKT_OK) {
         swap(s, fresh);
         takt_session_destroy(s->checker); /* of the old sizes */
         s->checker = NULL;
+        if (keeps_arena)
+            swap_arenas(s, fresh);
         if (fresh->owns_pool) {
             s->owns_pool = true;
             fresh->owns_pool = false;
         }
     }
+    if (status == TAKT_OK && is_variant)
+        swap_ranges(s, fresh);
     takt_session_destroy(fresh);
+    return status;
+}
+
+takt_status takt_session_take(takt_session *s, takt_plan *plan)
+{
+    return take(s, plan, true);
+}
+
+/* Sizes inside the session's ranges, others as they are; false: they are something else. */
+static bool is_inside(const takt_session *s, const char *text, takt_arena *arena, int64_t **sizes)
+{
+    const takt_plan *top = s->range->top;
+    const takt_error before = s->ctx->error;
+    takt_range *ranges;
+    size_t count;
+    if (takt_parse_ranges(arena, top->graph->dims, text, &ranges, &count) != TAKT_OK ||
+        count < top->name_count ||
+        (*sizes = takt_arena_array(arena, top->name_count, sizeof **sizes)) == NULL)
+        return false;
+    for (size_t i = 0; i < top->name_count; i++) {
+        if (ranges[i].low < ranges[i].high)
+            return false;
+        (*sizes)[i] = ranges[i].high >= 0 ? ranges[i].high : s->plan->sizes[i];
+    }
+    const bool is_held = takt_plan_holds(top, *sizes) == TAKT_OK;
+    if (!is_held)
+        s->ctx->error = before;
+    return is_held;
+}
+
+/* In the range only the size changes; bindings are gone either way. */
+static takt_status reshape_inside(takt_session *s, const char *sizes, bool *is_done)
+{
+    takt_arena arena;
+    int64_t *numbers;
+    takt_plan *plan;
+    takt_status status = TAKT_OK;
+    takt_arena_init(&arena, s->ctx);
+    *is_done = is_inside(s, sizes, &arena, &numbers);
+    if (*is_done) {
+        status = takt_plan_at(s->range->top, numbers, !s->static_shapes, &plan);
+        if (status == TAKT_OK) {
+            status = takt_session_take(s, plan);
+            takt_plan_destroy(plan);
+        }
+        for (size_t i = 0; i < s->range->ports; i++)
+            s->range->bound[i].data = NULL;
+        s->range->is_new = false;
+    }
+    takt_arena_deinit(&arena);
+    return status;
+}
+
+static takt_status reshape(takt_session *s, const takt_model *model, const char *sizes)
+{
+    takt_plan_options options = {0};
+    bool is_done = false;
+    if (s->range != NULL)
+        TAKT_TRY(reshape_inside(s, sizes, &is_done));
+    if (is_done)
+        return TAKT_OK;
+    if (s->plan->options != NULL)
+        options = *s->plan->options;
+    takt_plan *plan;
+    options.sizes = sizes;
+    options.static_shapes = s->static_shapes;
+    TAKT_TRY(takt_plan_get(model, &options, &plan));
+    const takt_status status = take(s, plan, false);
+    takt_plan_destroy(plan);
     return status;
 }
 

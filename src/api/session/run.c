@@ -71,6 +71,7 @@ static takt_status check_bools(takt_session *s)
 static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadline_ns)
 {
     takt_record record;
+    TAKT_TRY(takt_session_settle(s));
     TAKT_TRY(ready(s));
     TAKT_TRY(takt_session_sample(s));
     takt_cpu_wait(s->ctx);
@@ -96,7 +97,7 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
     takt_fp_leave(fp);
     if (status == TAKT_OK) {
         takt_session_copy_out(s);
-        status = takt_session_check(s);
+        status = takt_session_check_clauses(s);
     }
     if (s->ctx->recorder != NULL)
         takt_record_copies(s);

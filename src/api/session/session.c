@@ -128,6 +128,7 @@ static takt_status make_session(takt_session *s, const takt_session_options *opt
     TAKT_TRY(make_state(s));
     TAKT_TRY(takt_session_get_arena(s, options));
     set_bases(s);
+    TAKT_TRY(takt_session_make_range(s));
     s->static_shapes = options->static_shapes;
     s->wants_pages = options->huge_pages;
     TAKT_TRY(takt_session_get_pool(s, options));
@@ -182,6 +183,7 @@ void takt_session_destroy(takt_session *s)
     for (size_t i = 0; s->tables != NULL && i < g->slot_count; i++)
         takt_tensor_release(&s->state[i]);
     takt_session_put_arena(s);
+    takt_session_put_range(s);
     takt_mem_put(s->ctx, s->tables, lay_tables(s->plan, NULL, NULL));
     takt_plan_release_internal(s->plan);
     takt_mem_put(s->ctx, s, sizeof *s);

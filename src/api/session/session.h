@@ -29,6 +29,16 @@ typedef struct takt_runner {
 
 enum { TAKT_RUNNER_IDLE, TAKT_RUNNER_BUSY, TAKT_RUNNER_STOP };
 
+/* Of a session whose plan has ranges. */
+typedef struct takt_session_range {
+    takt_plan *top; /* the plan that the session was made for; the one it runs is a variant */
+    bool is_new;    /* something was bound since sizes were settled */
+    size_t ports, bytes;
+    int64_t *cells;           /* of the size program */
+    unsigned char *is_own;    /* per input: in the session's own memory, which exists */
+    takt_tensor_view bound[]; /* inputs, then outputs; data NULL: the session's own memory */
+} takt_session_range;
+
 struct takt_session {
     takt_ctx *ctx;
     /* From here to static_shapes: what takt_session_reshape puts others in the place of. */
@@ -36,8 +46,10 @@ struct takt_session {
     void *tables; /* one block: descriptions, ports, bases and state tensors */
     takt_desc *input_descs, *output_descs;
     takt_session_port *inputs, *outputs;
-    takt_tensor *state; /* per slot, all in one storage */
+    takt_tensor *state;        /* per slot, all in one storage */
+    takt_session_range *range; /* NULL: the plan is for one size */
     unsigned char *arena;
+    size_t arena_bytes;   /* of one that is the session's own */
     uint64_t arena_given; /* bytes, if the caller brought it; else 0 */
     size_t arena_pages;   /* bytes of pages that the arena is, counted in the context; 0: none */
     takt_huge_pages pages;
@@ -84,11 +96,29 @@ void takt_session_copy_in(takt_session *s);
 void takt_session_copy_out(takt_session *s);
 
 /* Fails if a clause of the model does not hold in the run that has just ended. */
-TAKT_MUST_USE takt_status takt_session_check(takt_session *s);
+TAKT_MUST_USE takt_status takt_session_check_clauses(takt_session *s);
 /* Every check_every-th time: the coming run with checks, beforehand. */
 TAKT_MUST_USE takt_status takt_session_sample(takt_session *s);
 TAKT_MUST_USE takt_status takt_session_add_checker(takt_session *s, takt_plan *checked,
                                                    uint64_t every);
+/* Binds a view that has been checked. */
+TAKT_MUST_USE takt_status takt_session_bind_port(takt_session *s, takt_place_kind place,
+                                                 size_t index, const takt_tensor_view *view);
+/* Checks a view against a description. */
+TAKT_MUST_USE takt_status takt_session_check(takt_session *s, const takt_desc *d,
+                                             const takt_tensor_view *v, bool is_input);
+
+/* What a session with ranges needs besides; nothing for others. */
+TAKT_MUST_USE takt_status takt_session_make_range(takt_session *s);
+void takt_session_put_range(takt_session *s);
+/* Remembers what the caller binds; sizes that it changes are settled later. */
+TAKT_MUST_USE takt_status takt_session_offer(takt_session *s, takt_place_kind place, size_t index,
+                                             const takt_tensor_view *view);
+/* The plan for the sizes of what is bound takes the place of the one before. */
+TAKT_MUST_USE takt_status takt_session_settle(takt_session *s);
+/* Another plan of the ranges, with the same state and, if it is large enough, the same arena.
+ * Failures go into the context. */
+TAKT_MUST_USE takt_status takt_session_take(takt_session *s, takt_plan *plan);
 
 /* The arena that the options ask for, and giving it back. */
 TAKT_MUST_USE takt_status takt_session_get_arena(takt_session *s, const takt_session_options *o);

@@ -1,0 +1,14 @@
+/* ranges.h - plans for the sizes inside a range: variants of the one that was made for its top. */
+#ifndef TAKT_API_RANGES_H
+#define TAKT_API_RANGES_H
+
+#include "plan/plan.h"
+
+/* The plan of `top`, which has ranges, for sizes inside them, by index of names; made from the same
+ * graph and weights if it is not there. `may_make` false: then it is an error. */
+TAKT_MUST_USE takt_status takt_plan_at(takt_plan *top, const int64_t *sizes, bool may_make,
+                                       takt_plan **plan);
+/* Every size lies in its range. */
+TAKT_MUST_USE takt_status takt_plan_holds(const takt_plan *top, const int64_t *sizes);
+
+#endif

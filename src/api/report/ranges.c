@@ -1,0 +1,98 @@
+/* ranges.c - of a plan with ranges: what is reserved, and what some sizes inside them touch. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/ranges.h"
+#include "api/report/report.h"
+#include "base/mem.h"
+
+enum { MOST_NAMES = 64, SHOWN = 5 /* sizes of a name */ };
+
+/* Size `k` of SHOWN: the ends, and powers of two between them, the largest ones. */
+static int64_t shown(const takt_range *r, int k)
+{
+    int64_t size = r->high;
+    if (k == 0)
+        return r->low;
+    for (; k < SHOWN - 1 && size > r->low; k++)
+        size = size / 2 > r->low ? size / 2 : r->low;
+    return size;
+}
+
+static void write_row(takt_report *r, takt_table *t, const takt_plan *plan, const char *what)
+{
+    char arena[TAKT_FIGURE_TEXT], io[TAKT_FIGURE_TEXT];
+    if (r->is_json) {
+        takt_json_open(&r->json, '{');
+        takt_report_pair(r, "at", what);
+        takt_report_count(r, "arena", plan->arena_bytes);
+        takt_report_count(r, "inputs_outputs", plan->io_bytes);
+        takt_report_count(r, "steps", plan->step_count);
+        takt_json_close(&r->json, '}');
+        return;
+    }
+    takt_table_cell(t, "%s", what);
+    takt_table_cell(t, "%s", takt_figure(plan->arena_bytes, arena));
+    takt_table_cell(t, "%s", takt_figure(plan->io_bytes, io));
+    takt_table_cell(t, "%zu", plan->step_count);
+}
+
+/* One name goes through its range, the others are at their top. */
+static takt_status write_name(takt_report *r, takt_table *t, takt_plan *top, size_t name)
+{
+    int64_t sizes[MOST_NAMES], last = -1;
+    char what[128];
+    memcpy(sizes, top->sizes, top->name_count * sizeof *sizes);
+    for (int k = 0; k < SHOWN; k++) {
+        takt_plan *plan;
+        sizes[name] = shown(&top->ranges[name], k);
+        if (sizes[name] == last)
+            continue;
+        last = sizes[name];
+        TAKT_TRY(takt_plan_at(top, sizes, true, &plan));
+        snprintf(what, sizeof what, "%.100s=%lld", takt_dims_name(top->graph->dims, name),
+                 (long long)sizes[name]);
+        write_row(r, t, plan, what);
+        takt_plan_release_internal(plan);
+    }
+    return TAKT_OK;
+}
+
+static void write_heads(takt_report *r, takt_table *t, const takt_plan *plan)
+{
+    static const char *const heads[] = {"at", "arena", "inputs, outputs", "steps"};
+    takt_text_add(&r->text, "sizes: ");
+    for (size_t i = 0, count = 0; i < plan->name_count; i++)
+        if (plan->ranges[i].low < plan->ranges[i].high)
+            takt_text_add(&r->text, "%s%s %lld to %lld", count++ > 0 ? ", " : "",
+                          takt_dims_name(plan->graph->dims, i), (long long)plan->ranges[i].low,
+                          (long long)plan->ranges[i].high);
+    takt_text_add(&r->text, "; the steps and the memory above are those of the largest, which is "
+                            "reserved\n");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        takt_table_cell(t, "%s", heads[i]);
+    takt_table_rule(t);
+}
+
+takt_status takt_report_ranges(takt_report *r, const takt_plan *plan)
+{
+    takt_plan *top = (takt_plan *)(uintptr_t)plan; /* what it remembers is no part of its value */
+    takt_status status = TAKT_OK;
+    takt_table t;
+    if (plan->ranges == NULL || plan->name_count > MOST_NAMES)
+        return TAKT_OK;
+    takt_table_init(&t, r->ctx, "lrrr");
+    if (r->is_json)
+        takt_json_put_open(&r->json, "sizes", '[');
+    else
+        write_heads(r, &t, plan);
+    for (size_t i = 0; i < plan->name_count && status == TAKT_OK; i++)
+        if (plan->ranges[i].low < plan->ranges[i].high)
+            status = write_name(r, &t, top, i);
+    if (r->is_json)
+        takt_json_close(&r->json, ']');
+    else
+        takt_table_print(&t, &r->text);
+    takt_table_deinit(&t);
+    return status;
+}

@@ -1,0 +1,194 @@
+/* settle.c - the sizes of a session whose plan has ranges follow from what is bound to it.
+ *
+ * Buffers are bound one by one, so sizes may contradict each other in between: they are looked at
+ * when a run begins or a result is asked for. Inputs in the session's own memory take the sizes
+ * that the others give; they are zero then.
+ */
+#include <string.h>
+
+#include "api/ranges.h"
+#include "api/session/session.h"
+#include "base/mem.h"
+#include "plan/basis.h"
+
+takt_status takt_session_make_range(takt_session *s)
+{
+    const takt_plan *plan = s->plan;
+    if (plan->ranges == NULL)
+        return TAKT_OK;
+    const size_t ports = plan->graph->input_count + plan->graph->output_count;
+    const size_t views = sizeof(takt_session_range) + ports * sizeof(takt_tensor_view);
+    const size_t cells = takt_sizes_cells(&plan->basis->template->sizes) + plan->name_count;
+    const size_t bytes = views + cells * sizeof(int64_t) + plan->graph->input_count;
+    void *block;
+    TAKT_TRY(takt_mem_zero(s->ctx, 1, bytes, "session", &block));
+    s->range = block;
+    s->range->top = s->plan;
+    s->range->ports = ports;
+    s->range->bytes = bytes;
+    s->range->cells = (int64_t *)(void *)((char *)block + views);
+    s->range->is_own = (unsigned char *)(s->range->cells + cells);
+    takt_plan_retain_internal(s->plan);
+    return TAKT_OK;
+}
+
+void takt_session_put_range(takt_session *s)
+{
+    if (s->range == NULL)
+        return;
+    takt_plan_release_internal(s->range->top);
+    takt_mem_put(s->ctx, s->range, s->range->bytes);
+}
+
+static size_t port_of(const takt_session *s, takt_place_kind place, size_t index)
+{
+    return place == TAKT_PLACE_INPUT ? index : s->plan->graph->input_count + index;
+}
+
+takt_status takt_session_offer(takt_session *s, takt_place_kind place, size_t index,
+                               const takt_tensor_view *view)
+{
+    const bool is_input = place == TAKT_PLACE_INPUT;
+    const takt_desc *desc = is_input ? &s->input_descs[index] : &s->output_descs[index];
+    takt_tensor_view *bound = &s->range->bound[port_of(s, place, index)];
+    takt_desc like = *desc;
+    if (view->data == NULL) {
+        bound->data = NULL;
+        return takt_session_bind_port(s, place, index, view);
+    }
+    if (view->rank == desc->rank)
+        memcpy(like.dims, view->dims, sizeof like.dims);
+    TAKT_TRY(takt_session_check(s, &like, view, is_input));
+    *bound = *view;
+    const size_t bytes = (size_t)desc->rank * sizeof *view->dims;
+    if (s->range->is_new || memcmp(view->dims, desc->dims, bytes) != 0) {
+        s->range->is_new = true;
+        return TAKT_OK;
+    }
+    return takt_session_bind_port(s, place, index, view);
+}
+
+/* ---- sizes ---- */
+
+static takt_status contradict(takt_session *s, size_t input, uint32_t dim, long long is,
+                              long long would)
+{
+    takt_error_set(&s->error, TAKT_E_BINDING,
+                   "%s: dimension %u is %lld in its buffer; by what else is bound it would be %lld",
+                   s->input_descs[input].name, dim, is, would);
+    return takt_error_hint(&s->error, "bind every input whose size changes before the run");
+}
+
+static size_t input_of(const takt_graph *g, takt_id node)
+{
+    size_t i = 0;
+    while (i < g->input_count && g->inputs[i].id != node)
+        i++;
+    return i;
+}
+
+/* Names from dimensions that are nothing but a name; the others are compared afterwards. */
+static takt_status read_names(takt_session *s, int64_t *cells)
+{
+    const takt_session_range *r = s->range;
+    const takt_template *t = r->top->basis->template;
+    for (size_t i = 0; i < r->top->name_count; i++)
+        cells[i] = -1;
+    for (size_t i = 0; i < t->type_count; i++) {
+        const takt_patch *p = &t->types[i];
+        const size_t input = input_of(t->graph, p->node);
+        if (input == t->graph->input_count || p->cell >= r->top->name_count ||
+            r->bound[input].data == NULL)
+            continue;
+        const int64_t size = r->bound[input].dims[p->index];
+        if (cells[p->cell] >= 0 && cells[p->cell] != size)
+            return contradict(s, input, p->index, size, cells[p->cell]);
+        cells[p->cell] = size;
+    }
+    for (size_t i = 0; i < r->top->name_count; i++)
+        cells[i] = cells[i] < 0 ? s->plan->sizes[i] : cells[i];
+    return TAKT_OK;
+}
+
+static takt_status compare(takt_session *s, const int64_t *cells)
+{
+    const takt_session_range *r = s->range;
+    const takt_template *t = r->top->basis->template;
+    const takt_graph *g = t->graph;
+    for (size_t i = 0; i < t->type_count; i++) {
+        const takt_patch *p = &t->types[i];
+        const size_t input = input_of(g, p->node);
+        if (input < g->input_count && r->bound[input].data != NULL &&
+            r->bound[input].dims[p->index] != cells[p->cell])
+            return contradict(s, input, p->index, r->bound[input].dims[p->index], cells[p->cell]);
+    }
+    for (size_t i = 0; i < g->input_count; i++) {
+        const takt_type *type = takt_type_of(g, g->inputs[i].id);
+        for (int d = 0; r->bound[i].data != NULL && d < type->rank; d++)
+            if (takt_dim_is_number(type->dim[d]) && r->bound[i].dims[d] != type->dim[d])
+                return takt_error_set(&s->error, TAKT_E_BINDING,
+                                      "%s: dimension %d is %lld, the buffer has %lld",
+                                      s->input_descs[i].name, d, (long long)type->dim[d],
+                                      (long long)r->bound[i].dims[d]);
+    }
+    return TAKT_OK;
+}
+
+/* ---- the plan ---- */
+
+static takt_status change(takt_session *s, const int64_t *sizes)
+{
+    takt_plan *plan;
+    for (size_t i = 0; i < s->plan->graph->input_count; i++)
+        s->range->is_own[i] = s->inputs[i].view.data != NULL && s->range->bound[i].data == NULL;
+    TAKT_TRY(takt_plan_at(s->range->top, sizes, !s->static_shapes, &plan));
+    const takt_status status = plan != s->plan ? takt_session_take(s, plan) : TAKT_OK;
+    takt_plan_release_internal(plan);
+    return status;
+}
+
+static takt_status bind_all(takt_session *s)
+{
+    const size_t inputs = s->plan->graph->input_count;
+    for (size_t i = 0; i < s->range->ports; i++) {
+        const takt_tensor_view *view = &s->range->bound[i];
+        const bool is_input = i < inputs;
+        const size_t index = is_input ? i : i - inputs;
+        if (view->data == NULL && is_input && s->range->is_own[index])
+            TAKT_TRY(takt_session_own(s, TAKT_PLACE_INPUT, index));
+        if (view->data == NULL)
+            continue;
+        TAKT_TRY(takt_session_check(s, is_input ? &s->input_descs[index] : &s->output_descs[index],
+                                    view, is_input));
+        TAKT_TRY(takt_session_bind_port(s, is_input ? TAKT_PLACE_INPUT : TAKT_PLACE_OUTPUT, index,
+                                        view));
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_session_settle(takt_session *s)
+{
+    takt_session_range *r = s->range;
+    if (r == NULL || !r->is_new)
+        return TAKT_OK;
+    if (s->watch != NULL)
+        return takt_error_set(&s->error, TAKT_E_STATE,
+                              "sizes do not change while steps are being measured");
+    int64_t *names = r->cells + takt_sizes_cells(&r->top->basis->template->sizes);
+    TAKT_TRY(read_names(s, r->cells));
+    memcpy(names, r->cells, r->top->name_count * sizeof *names);
+    takt_status status = takt_plan_holds(r->top, names);
+    if (status == TAKT_OK)
+        status = takt_sizes_run(&r->top->basis->template->sizes, r->cells);
+    if (status == TAKT_OK) {
+        TAKT_TRY(compare(s, r->cells));
+        status = change(s, names);
+    }
+    if (status != TAKT_OK) {
+        s->error = s->ctx->error;
+        return status;
+    }
+    TAKT_TRY(bind_all(s));
+    r->is_new = false;
+    return TAKT_OK;
+}
