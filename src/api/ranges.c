@@ -115,6 +115,7 @@ static takt_status make(takt_plan *top, const int64_t *sizes, takt_plan **plan)
     takt_graph *g;
     const uint64_t start = ctx->now_ns(ctx->clock_user);
     settings.basis = top->basis;
+    settings.rooms = top;
     TAKT_TRY(takt_template_size(top->basis->template, sizes, top->name_count, &g));
     takt_status status = takt_plan_search(ctx, g, &settings, plan);
     takt_graph_destroy(g);

@@ -280,6 +280,7 @@ takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph, const takt_plan_se
     plan->settings = *settings;
     plan->settings.again = NULL;
     plan->settings.basis = NULL;
+    plan->settings.rooms = NULL;
     plan->settings.alone = NULL;
     plan->settings.alone_count = 0;
     plan->alone_steps = settings->alone_count;

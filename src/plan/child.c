@@ -40,6 +40,7 @@ takt_status takt_planner_child(takt_planner *p, const takt_graph *g, takt_plan *
     settings.threads = 1;
     settings.memory_limit = 0; /* its arena counts in the parent's */
     settings.donated = NULL;
+    settings.rooms = NULL;
     settings.basis = NULL; /* its constants are of nodes of the parent's graph, too */
     settings.again_count = settings.alone_count = 0; /* those are nodes of the parent's graph */
     TAKT_TRY(prepare(p, g, &ready));

@@ -4,8 +4,9 @@
  * practice); for plans of ordinary size also largest first and longest life first, each item at the
  * best gap that is free for its whole life (close to optimal, quadratic); and as long as that is
  * above the bound, again with the item that ends highest placed earlier, and at last with two items
- * of the best order changed over, always the same pairs. The lower bound is the most bytes that are
- * alive at one step of this order: no placement can need less.
+ * of the best order changed over, always the same pairs. A plan for a smaller size of a range takes
+ * the places of the range's top. The lower bound is the most bytes that are alive at one step of
+ * this order: no placement can need less.
  */
 #include <string.h>
 
@@ -192,6 +193,72 @@ static size_t lower_bound(item **items, size_t count, int64_t *change, size_t st
     return (size_t)most;
 }
 
+/* ---- places of a plan for larger sizes ---- */
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
+}
+
+/* The next buffer at or after `at` that is no constant: constants differ by what was found made. */
+static size_t next_buffer(const takt_plan *plan, size_t at)
+{
+    while (at < plan->buffer_count && plan->buffers[at].place == TAKT_PLACE_CONSTANT)
+        at++;
+    return at;
+}
+
+static bool has_room(const takt_buffer *own, const takt_buffer *room)
+{
+    if (own->place != room->place || own->index != room->index)
+        return false;
+    return own->place != TAKT_PLACE_ARENA ||
+           (own->first == room->first && own->last == room->last &&
+            aligned(own->bytes) <= aligned(room->bytes));
+}
+
+/* Everything has room where the same thing of the other plan lies, and lives no longer. */
+static bool has_rooms(const takt_plan *plan, const takt_plan *rooms)
+{
+    if (rooms == NULL || plan->step_count != rooms->step_count || plan->threads != rooms->threads)
+        return false;
+    size_t i = next_buffer(plan, 0), k = next_buffer(rooms, 0);
+    for (; i < plan->buffer_count && k < rooms->buffer_count;
+         i = next_buffer(plan, i + 1), k = next_buffer(rooms, k + 1))
+        if (!has_room(&plan->buffers[i], &rooms->buffers[k]))
+            return false;
+    if (i < plan->buffer_count || k < rooms->buffer_count)
+        return false;
+    for (size_t s = 0; s < plan->step_count; s++)
+        if (takt_step_scratch(&plan->steps[s], plan->threads) >
+            takt_step_scratch(&rooms->steps[s], rooms->threads))
+            return false;
+    return true;
+}
+
+/* The arena ends where the last thing in it does. */
+static void take_rooms(takt_plan *plan, const takt_plan *rooms)
+{
+    size_t end = 0;
+    for (size_t i = next_buffer(plan, 0), k = next_buffer(rooms, 0); i < plan->buffer_count;
+         i = next_buffer(plan, i + 1), k = next_buffer(rooms, k + 1)) {
+        takt_buffer *own = &plan->buffers[i];
+        if (own->place != TAKT_PLACE_ARENA)
+            continue;
+        own->offset = rooms->buffers[k].offset;
+        end = own->offset + aligned(own->bytes) > end ? own->offset + aligned(own->bytes) : end;
+    }
+    for (size_t i = 0; i < plan->step_count; i++) {
+        takt_step *own = &plan->steps[i];
+        const size_t bytes = takt_step_scratch(own, plan->threads);
+        own->scratch_offset = rooms->steps[i].scratch_offset;
+        end = bytes > 0 && own->scratch_offset + bytes > end ? own->scratch_offset + bytes : end;
+    }
+    plan->arena_bytes = end;
+}
+
+/* ---- the whole ---- */
+
 static takt_status collect(takt_builder *b, item *items, item **list, size_t *count)
 {
     takt_plan *plan = b->p.plan;
@@ -253,6 +320,10 @@ takt_status takt_builder_place(takt_builder *b)
     size_t count = 0;
     TAKT_TRY(collect(b, items, list, &count));
     plan->lower_bound = lower_bound(list, count, change, plan->step_count);
+    if (has_rooms(plan, b->p.settings->rooms)) {
+        take_rooms(plan, b->p.settings->rooms);
+        return TAKT_OK;
+    }
     if (!b->p.settings->reuse) {
         plan->arena_bytes = lay_out(list, count);
         keep(list, count);

@@ -186,10 +186,11 @@ typedef struct takt_plan_settings {
     bool lower_all;      /* for subgraphs: no composite is kept but those of TAKT_WHOLE */
     takt_gemm_walk walk; /* of matrix products, if is_walked */
     bool is_walked;
-    bool is_fast;         /* products by bf16 dot products where the machine has them */
-    bool narrows_maps;    /* and what convolutions read and write in bf16 */
-    takt_dtype precision; /* for subgraphs: F16 or BF16 if weights are stored so; else F32 */
-    takt_basis *basis;    /* that the graph came from and constants are shared by; or NULL */
+    bool is_fast;           /* products by bf16 dot products where the machine has them */
+    bool narrows_maps;      /* and what convolutions read and write in bf16 */
+    takt_dtype precision;   /* for subgraphs: F16 or BF16 if weights are stored so; else F32 */
+    const takt_plan *rooms; /* of larger sizes, whose places in the arena are taken; or NULL */
+    takt_basis *basis;      /* that the graph came from and constants are shared by; or NULL */
 } takt_plan_settings;
 
 /* ---- the plan ---- */

@@ -9,6 +9,7 @@
 
 #include "../test.h"
 #include "api/opts.h"
+#include "api/session/session.h"
 #include "base/ctx.h"
 
 typedef struct model {
@@ -45,6 +46,36 @@ static const model models[] = {
      "  return matmul(s, z) / k, op.argmax(s, axis=1), cumsum(z, axis=0)\n"
      "}\n",
      "n=%d,m=3", "n=%d,m=%d"},
+    {"recurrent",
+     "model recurrent(x: f32[batch, seq, 6]) seed=8 {\n"
+     "  a = gru(x, 10) |> lstm(9, bidirectional=true) |> rnn(5)\n"
+     "  return a, op.cumsum(a, axis=1), dense(a, 4) |> softmax(axis=1)\n"
+     "}\n",
+     "batch=3,seq=%d", "batch=%d,seq=%d"},
+    {"causal",
+     "model causal(tokens: i64[batch, seq]) seed=9 {\n"
+     "  h = embedding(tokens, 50, 32) |> sinusoidal()\n"
+     "  h = transformer_block(h, heads=4, hidden=64, causal=true, rotate=true, kv_heads=2, "
+     "norm=rms_norm, gated=true)\n"
+     "  return dense(h, 7), reduce_max(h, axes=[1, 2])\n"
+     "}\n",
+     "batch=1,seq=%d", "batch=%d,seq=%d"},
+    {"blocks",
+     "model blocks(x: f32[batch, 4, h, w]) seed=10 {\n"
+     "  y = residual_block(x, 8) |> inverted_residual(8, stride=2) |> squeeze_excite()\n"
+     "  z = upsample(y, scale=2) |> group_norm(2) |> conv_transpose(3)\n"
+     "  return y, z, op.pad(x, before=[0, 0, 1, 2], after=[0, 0, 3, 1]), mean = reduce_mean(z, axes=[2, 3])\n"
+     "}\n",
+     "batch=2,h=%d,w=6", "batch=1,h=%d,w=%d"},
+    {"indices",
+     "model indices(x: f32[n, m]) seed=11 {\n"
+     "  t = transpose(x, perm=[1, 0]) |> op.reshape(shape=[m * n])\n"
+     "  s, at = op.sort(x, axis=1)\n"
+     "  k = op.iota(shape=[n], dtype=i64, axis=0)\n"
+     "  return t, s, at, gather(x, k, axis=0) + 1.0, op.einsum(x, x, equation=\"ij,kj->ik\"), "
+     "concat(x, x, axis=0)[1:], op.trilu(matmul(x, transpose(x, perm=[1, 0])))\n"
+     "}\n",
+     "n=%d,m=5", "n=%d,m=%d"},
 };
 
 static takt_ctx *ctx;
@@ -128,6 +159,9 @@ static void check(takt_session *s, const takt_model *m, const char *sizes)
     takt_session *other = alone(m, sizes);
     if (other != NULL && run(s) && run(other))
         same(s, other, sizes);
+    if (other != NULL)
+        EXPECT(s->plan->step_count == other->plan->step_count, "%s: %zu steps, %zu alone", sizes,
+               s->plan->step_count, other->plan->step_count);
     takt_session_destroy(other);
 }
 

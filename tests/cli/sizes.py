@@ -1,0 +1,39 @@
+"""sizes.py - ranges of sizes: what is reserved, what sizes inside them take, and mistakes."""
+from _cli import expect, fails, finish, npy, parsed, path, succeeds, write
+
+ENCODER = "examples/encoder.takt"
+RANGE = ("-D", "batch=1..2", "-D", "seq=1..64")
+
+
+
+def tensor(length):
+    count = 2 * length * 64
+    return write(f"x{length}.npy", npy([2, length, 64], [i % 17 / 8 - 1 for i in range(count)]))
+
+
+# the plan of a range is that of its top, and says so
+top = parsed("plan", "--json", ENCODER, "-D", "batch=2", "-D", "seq=64")
+plan = parsed("plan", "--json", ENCODER, *RANGE)
+expect(plan["memory"] == top["memory"], f"{plan['memory']} is not {top['memory']}")
+expect("sizes" not in top, "one size has no table of sizes")
+rows = {row["at"]: row for row in plan["sizes"]}
+expect(rows["seq=1"]["arena"] < rows["seq=64"]["arena"], rows)
+expect(rows["batch=2"]["arena"] == rows["seq=64"]["arena"], rows)
+text = succeeds("plan", ENCODER, *RANGE)
+expect("batch 1 to 2, seq 1 to 64" in text and "seq=32" in text, text)
+
+# a run takes what its input has, with the bits of that size alone
+for length in (1, 7, 64):
+    x = tensor(length)
+    alone = parsed("run", "--json", ENCODER, "-i", f"x={x}")["digest"]
+    ranged = parsed("run", "--json", ENCODER, *RANGE, "-i", f"x={x}")["digest"]
+    expect(alone == ranged, f"seq={length}: {alone} and {ranged}")
+
+# mistakes
+fails(2, "run", ENCODER, *RANGE, "-i", f"x={tensor(65)}", says=["seq is 65", "1..64"])
+fails(2, "plan", ENCODER, "-D", "seq=9..3", says=["ends before it begins"])
+for wrong in ("seq=1..", "seq=..3", "seq=1...3", "seq=1..x", "seq=-1..3"):
+    fails(2, "plan", ENCODER, "-D", wrong, says=["NAME=SIZE", "seq=1..512"])
+fails(2, "compile", ENCODER, "-D", "seq=1..64", "-o", path("x.taktp"), says=["one size is wanted"])
+
+finish()
