@@ -45,10 +45,10 @@ def check_contents(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         expect(sum(info.file_size for info in archive.infolist()) < 16 << 20, "installed size")
-    for part in ("takt/__init__.py", "takt/_takt.abi3.so", "takt/ops.py", "takt/ops.pyi",
-                 "takt/_takt.pyi", "takt/py.typed"):
+    for part in ("takt/__init__.py", "takt/_takt.abi3.so", "takt/bin/takt", "takt/ops.py",
+                 "takt/ops.pyi", "takt/_takt.pyi", "takt/py.typed"):
         expect(part in names, f"{part} is not in the wheel")
-    expect(any(name.endswith("scripts/takt") for name in names), "the command is not in the wheel")
+    expect(any(name.startswith("takt/libtakt.so") for name in names), "the library is not there")
     print(f"wheel: {os.path.basename(wheel)}, {os.path.getsize(wheel)} bytes")
 
 
