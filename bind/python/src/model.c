@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { MOST_KNOWN = 64 };
+
 static model_object *new_model(owner *o, takt_model *model)
 {
     model_object *m = (model_object *)PyType_GenericAlloc(takt_types.model, 0);
@@ -59,48 +61,106 @@ static takt_status load(owner *o, const source *from, const takt_load_options *o
                                                        (size_t)from->bytes.len, options, model);
 }
 
-PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs)
+/* Inputs whose values are known while the model is read: shapes may depend on them. */
+typedef struct known_inputs {
+    takt_known_input at[MOST_KNOWN];
+    PyObject *dense[MOST_KNOWN];
+    size_t count;
+} known_inputs;
+
+static bool take_known(known_inputs *k, PyObject *dict)
 {
-    static char *keys[] = {"path", "bytes", "name", "seed", "model", "sizes", "allow_links", NULL};
-    source from = {.path = NULL};
-    PyObject *bytes = Py_None, *path = NULL;
-    unsigned long long seed = 0;
-    int links = 0;
-    text_sink complaint = {.at = NULL};
-    takt_load_options options = {
-        .size = sizeof options, .complaint = text_put, .complaint_user = &complaint};
-    (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|zKzzp", keys, PyUnicode_FSConverter, &path,
-                                     &bytes, &from.name, &seed, &options.model, &options.sizes,
-                                     &links))
-        return NULL;
-    options.seed = seed;
-    options.allow_links = links != 0;
-    if (bytes == Py_None)
-        from.path = PyBytes_AsString(path);
-    else if (PyObject_GetBuffer(bytes, &from.bytes, PyBUF_SIMPLE) < 0) {
-        Py_DECREF(path);
-        return NULL;
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    if (dict == Py_None)
+        return true;
+    while (PyDict_Next(dict, &at, &key, &value)) {
+        hold h;
+        const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
+        if (name == NULL)
+            return false;
+        if (k->count == MOST_KNOWN) {
+            raise_status(TAKT_ERR_ARGUMENT, NULL, "inputs: at most %d are taken", MOST_KNOWN);
+            return false;
+        }
+        if (!hold_take(&h, value, false, name))
+            return false;
+        PyObject *made = array_new(h.view.dtype, h.view.rank, h.view.dims);
+        if (made != NULL && view_count(&h.view) > 0)
+            view_gather(&h.view, ((array_object *)made)->memory.view.data);
+        hold_drop(&h);
+        if (made == NULL)
+            return false;
+        k->dense[k->count] = made;
+        k->at[k->count++] = (takt_known_input){name, ((array_object *)made)->memory.view};
     }
-    owner *o = owner_create();
+    return true;
+}
+
+static void drop_known(known_inputs *k)
+{
+    for (size_t i = 0; i < k->count; i++)
+        Py_DECREF(k->dense[i]);
+    PyMem_Free(k);
+}
+
+/* Loads with everything ready; raises. */
+static PyObject *load_from(const source *from, takt_load_options *options)
+{
+    text_sink complaint = {.at = NULL};
     takt_model *model = NULL;
     takt_error error;
-    takt_status status = TAKT_ERR_MEMORY;
-    if (o != NULL) {
-        PyThreadState *state = owner_enter(o);
-        status = load(o, &from, &options, &model);
-        owner_leave(o, state, status, &error);
-    }
-    Py_DECREF(path);
-    if (bytes != Py_None)
-        PyBuffer_Release(&from.bytes);
-    PyObject *made = NULL;
-    if (o != NULL && status != TAKT_OK)
-        raise_rendered(&error, &complaint);
-    else if (o != NULL)
-        made = (PyObject *)new_model(o, model);
+    options->complaint = text_put;
+    options->complaint_user = &complaint;
+    owner *o = owner_create();
+    if (o == NULL)
+        return NULL;
+    PyThreadState *state = owner_enter(o);
+    const takt_status status = load(o, from, options, &model);
+    owner_leave(o, state, status, &error);
+    PyObject *made =
+        status == TAKT_OK ? (PyObject *)new_model(o, model) : raise_rendered(&error, &complaint);
     Py_XDECREF(text_take(&complaint));
     owner_release(o);
+    return made;
+}
+
+PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *keys[] = {"path",  "bytes",       "name",   "seed", "model",
+                           "sizes", "allow_links", "inputs", NULL};
+    source from = {.path = NULL};
+    PyObject *bytes = Py_None, *path = NULL, *inputs = Py_None, *made = NULL;
+    unsigned long long seed = 0;
+    int links = 0;
+    known_inputs *known = PyMem_Calloc(1, sizeof *known);
+    takt_load_options options = {.size = sizeof options};
+    (void)module;
+    if (known == NULL)
+        return PyErr_NoMemory();
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|zKzzpO", keys, PyUnicode_FSConverter, &path,
+                                     &bytes, &from.name, &seed, &options.model, &options.sizes,
+                                     &links, &inputs)) {
+        PyMem_Free(known);
+        return NULL;
+    }
+    options.seed = seed;
+    options.allow_links = links != 0;
+    if (inputs != Py_None && !PyDict_Check(inputs))
+        raise_status(TAKT_ERR_ARGUMENT, "inputs={'shape': array}", "inputs is no dictionary");
+    else if (bytes == Py_None)
+        from.path = PyBytes_AsString(path);
+    else if (PyObject_GetBuffer(bytes, &from.bytes, PyBUF_SIMPLE) < 0)
+        from.bytes.obj = NULL;
+    if (!PyErr_Occurred() && take_known(known, inputs)) {
+        options.known = known->count > 0 ? known->at : NULL;
+        options.known_count = known->count;
+        made = load_from(&from, &options);
+    }
+    drop_known(known);
+    Py_DECREF(path);
+    if (from.bytes.obj != NULL)
+        PyBuffer_Release(&from.bytes);
     return made;
 }
 

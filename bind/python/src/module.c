@@ -124,7 +124,8 @@ PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs);
 
 static PyMethodDef functions[] = {
     {"load", (PyCFunction)(void (*)(void))module_load, METH_VARARGS | METH_KEYWORDS,
-     "load(path, bytes, name=None, seed=0, model=None, sizes=None, allow_links=False)"},
+     "load(path, bytes, name=None, seed=0, model=None, sizes=None, allow_links=False, "
+     "inputs=None)"},
     {"wrap", wrap, METH_O, "wrap(array): an Array of the same memory."},
     {"empty", empty, METH_VARARGS, "empty(shape, dtype): an Array of zeros."},
     {"view_as", view_as, METH_VARARGS, "view_as(array, dtype, readonly=False): the same bytes."},

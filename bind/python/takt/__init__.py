@@ -20,6 +20,10 @@ from .errors import (ArgumentError, CancelledError, DeadlineError, DeviceError, 
                      OutOfMemoryError, RangeError, RequirementError, ShapeError, StateError,
                      UnsupportedError)
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import ops as ops
+
 __all__ = [
     "Array", "ArgumentError", "CancelledError", "CompiledModel", "DeadlineError", "DeviceError",
     "Error", "ExecutionMode", "FileError", "FormatError", "GraphOptimizationLevel", "IOBinding",
@@ -32,7 +36,7 @@ __all__ = [
 ]
 
 
-def backends() -> list:
+def backends() -> "list[dict[str, object]]":
     """The backends: name, whether each can be used here or why not, and what it is good for."""
     import json
 
@@ -41,7 +45,7 @@ def backends() -> list:
     return listed if isinstance(listed, list) else listed.get("backends", [])
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> object:
     """Modules that most programs do not use are imported when they are asked for."""
     if name in ("ops", "onnx_backend"):
         import importlib

@@ -32,7 +32,7 @@ def _shape_of(data: Any) -> list[int]:
     return shape
 
 
-def _flat(data: Any, shape: list[int], out: list) -> None:
+def _flat(data: Any, shape: list[int], out: list[Any]) -> None:
     if not shape:
         if isinstance(data, (list, tuple)):
             raise ArgumentError("the lists are not equally deep")
@@ -44,7 +44,7 @@ def _flat(data: Any, shape: list[int], out: list) -> None:
         _flat(item, shape[1:], out)
 
 
-def _guess(values: list) -> str:
+def _guess(values: list[Any]) -> str:
     if values and all(isinstance(v, bool) for v in values):
         return "bool"
     return "i64" if values and all(isinstance(v, int) for v in values) else "f32"
@@ -60,7 +60,8 @@ def array(data: Any, dtype: Any = None) -> _takt.Array:
         if dtype is not None and _takt.empty((), dtype).dtype != made.dtype:
             raise ArgumentError(f"the array is {made.dtype}, not {dtype}: takt.ops.cast converts")
         return made
-    shape, values = _shape_of(data), []
+    shape = _shape_of(data)
+    values: list[Any] = []
     _flat(data, shape, values)
     made = _takt.empty(shape, dtype if dtype is not None else _guess(values))
     if made.dtype not in _CODES:

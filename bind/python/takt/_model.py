@@ -39,7 +39,7 @@ def _json(text: str) -> Any:
     return json.loads(text)
 
 
-def _infos(ports: list) -> list[TensorInfo]:
+def _infos(ports: list[tuple[str, str, list[Any]]]) -> list[TensorInfo]:
     return [TensorInfo(name, dtype, tuple(dims)) for name, dtype, dims in ports]
 
 
@@ -53,37 +53,37 @@ class Plan:
     @property
     def peak_bytes(self) -> int:
         """Weights, state, activations, scratch, inputs and outputs together."""
-        return self._info["peak"]
+        return int(self._info["peak"])
 
     @property
     def arena_bytes(self) -> int:
         """Activations and scratch of one session."""
-        return self._info["arena"]
+        return int(self._info["arena"])
 
     @property
     def lower_bound_bytes(self) -> int:
         """No plan in this order of steps can have a smaller arena."""
-        return self._info["lower_bound"]
+        return int(self._info["lower_bound"])
 
     @property
     def weight_bytes(self) -> int:
         """Constants, shared by all sessions."""
-        return self._info["weights"] + self._info["packed"]
+        return int(self._info["weights"] + self._info["packed"])
 
     @property
     def flops(self) -> float:
         """Arithmetic of one run."""
-        return self._info["flops"]
+        return float(self._info["flops"])
 
     @property
     def steps(self) -> int:
         """How many steps a run has."""
-        return self._info["steps"]
+        return int(self._info["steps"])
 
     @property
     def threads(self) -> int:
         """Threads that a session of it uses."""
-        return self._info["threads"]
+        return int(self._info["threads"])
 
     @property
     def info(self) -> dict[str, Any]:
@@ -194,7 +194,7 @@ class Model:
     @property
     def metadata(self) -> dict[str, Any]:
         """Where the model came from: opsets and producer of ONNX, lineage of a compiled one."""
-        return _json(self._raw.lineage) if self._raw.lineage else {}
+        return dict(_json(self._raw.lineage)) if self._raw.lineage else {}
 
     def plan(self, *, options: Optional[dict[str, Any]] = None, **sizes: int) -> Plan:
         """A plan for these sizes of the named dimensions; others are 1."""
@@ -210,7 +210,7 @@ class Model:
 
     def inspect(self) -> dict[str, Any]:
         """Inputs, outputs, parameters, operations and arithmetic."""
-        return _json(self._raw.report("inspect", None, True))
+        return dict(_json(self._raw.report("inspect", None, True)))
 
     def text(self) -> str:
         """The graph in the model language, long constants shortened."""
@@ -260,8 +260,8 @@ class Model:
 
     # ---- files ----
 
-    def save(self, path: PathLike, *, optimize: bool = False, sizes: Optional[dict] = None,
-             precision: Optional[str] = None) -> None:
+    def save(self, path: PathLike, *, optimize: bool = False,
+             sizes: Optional[dict[str, int]] = None, precision: Optional[str] = None) -> None:
         """Writes .onnx, .takt, or for any other ending a compiled model."""
         self._raw.save(path, optimize, sizes_text(sizes or {}), precision, self._path or None)
 
@@ -279,15 +279,21 @@ class Model:
 
 
 def load(path: PathLike, *, seed: int = 0, model: Optional[str] = None,
-         sizes: Optional[dict[str, int]] = None, allow_links: bool = False) -> Model:
-    """A model from a file: .onnx, .takt text or .taktp, found out from its contents."""
-    raw = _takt.load(path, None, None, seed, model, sizes_text(sizes or {}), allow_links)
+         sizes: Optional[dict[str, int]] = None, allow_links: bool = False,
+         inputs: Optional[dict[str, Any]] = None) -> Model:
+    """A model from a file: .onnx, .takt text or .taktp, found out from its contents.
+
+    `inputs` has values of inputs that shapes depend on (the shape of an ONNX Reshape): they may be
+    built into the model, which is then right for these values only.
+    """
+    raw = _takt.load(path, None, None, seed, model, sizes_text(sizes or {}), allow_links, inputs)
     return Model(raw, os.fspath(path))
 
 
 def loads(data: Union[str, bytes], name: str = "memory", *, seed: int = 0,
-          model: Optional[str] = None, sizes: Optional[dict[str, int]] = None) -> Model:
+          model: Optional[str] = None, sizes: Optional[dict[str, int]] = None,
+          inputs: Optional[dict[str, Any]] = None) -> Model:
     """The same from memory: the text of a model, or the bytes of a file."""
     raw = _takt.load(name, data.encode() if isinstance(data, str) else data, name, seed, model,
-                     sizes_text(sizes or {}))
+                     sizes_text(sizes or {}), False, inputs)
     return Model(raw)

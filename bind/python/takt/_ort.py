@@ -171,16 +171,18 @@ class InferenceSession(Session):
     def __init__(self, path_or_bytes: Union[str, bytes, "os.PathLike[str]", Model],
                  sess_options: Optional[SessionOptions] = None,
                  providers: Optional[Sequence[Any]] = None,
-                 provider_options: Optional[Sequence[dict]] = None, **kwargs: Any):
+                 provider_options: Optional[Sequence[dict[str, Any]]] = None, *,
+                 inputs: Optional[dict[str, Any]] = None, **kwargs: Any):
+        """`inputs` is ours: values of inputs that shapes depend on, as takt.load takes them."""
         _check_providers(providers)
         self._session_options = options = sess_options or SessionOptions()
         sizes = dict(options._free_dimensions)
         if isinstance(path_or_bytes, Model):
             self._model = path_or_bytes
         elif isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
-            self._model = loads(bytes(path_or_bytes), "bytes", sizes=sizes)
+            self._model = loads(bytes(path_or_bytes), "bytes", sizes=sizes, inputs=inputs)
         else:
-            self._model = load(path_or_bytes, sizes=sizes)
+            self._model = load(path_or_bytes, sizes=sizes, inputs=inputs)
         names = {dim for info in self._model.inputs for dim in info.shape}
         sizes = {name: size for name, size in sizes.items() if name in names}
         plan = self._model.plan(options=options._plan_options(), **sizes)
@@ -193,7 +195,8 @@ class InferenceSession(Session):
         if options.optimized_model_filepath:
             self._model.save(options.optimized_model_filepath, optimize=True)
 
-    def run(self, output_names: Optional[Sequence[str]], input_feed: dict[str, Any],
+    def run(self, output_names: Optional[Sequence[str]],  # type: ignore[override]
+            input_feed: dict[str, Any],
             run_options: Optional[RunOptions] = None) -> list[Any]:
         """The outputs as a list: NumPy arrays where the program has imported NumPy."""
         try:
@@ -212,7 +215,8 @@ class InferenceSession(Session):
             self._twins.append(twin)
 
     @staticmethod
-    def _run_with(session: Session, names: Any, feed: dict[str, Any], options: RunOptions) -> list:
+    def _run_with(session: Session, names: Any, feed: dict[str, Any],
+                  options: RunOptions) -> list[Any]:
         deadline = int(options.timeout * 1e9) if options.timeout else None
         options._running.append(session)
         try:
@@ -293,12 +297,12 @@ class InferenceSession(Session):
         """What runs the model."""
         return list(_PROVIDERS)
 
-    def get_provider_options(self) -> dict[str, dict]:
+    def get_provider_options(self) -> dict[str, dict[str, Any]]:
         """None."""
         return {name: {} for name in _PROVIDERS}
 
     def set_providers(self, providers: Optional[Sequence[Any]] = None,
-                      provider_options: Optional[Sequence[dict]] = None) -> None:
+                      provider_options: Optional[Sequence[dict[str, Any]]] = None) -> None:
         """Checks that one of them is here."""
         _check_providers(providers)
 

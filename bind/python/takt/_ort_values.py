@@ -178,8 +178,8 @@ def _pointer(element_type: Any, shape: Sequence[int], pointer: int) -> _takt.Arr
         count *= size
     width = _takt.empty((1,), element_type).nbytes
     block = (ctypes.c_char * (count * width)).from_address(pointer)
-    return _takt.wrap(memoryview(block).cast("B").cast(_arrays._CODES[like.dtype].replace("?", "?"),
-                                                       tuple(shape) or (1,)))
+    code: Any = _arrays._CODES[like.dtype]
+    return _takt.wrap(memoryview(block).cast("B").cast(code, tuple(shape) or (1,)))
 
 
 def _numpy_or_array(value: Any) -> Any:

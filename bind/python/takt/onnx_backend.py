@@ -5,28 +5,57 @@ from typing import Any, Optional, Sequence
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from ._model import Session, loads
 from .errors import UnsupportedError
 
 
+NEEDS_VALUES = 3303  # a shape depends on the values of an input
+
+
 class TaktRep(BackendRep):
     """A model that is ready to run."""
 
-    def __init__(self, session: Session, names: Sequence[str]):
+    def __init__(self, session: Session, inputs: Sequence[str], names: Sequence[str]):
         self._session = session
-        self._inputs = [info.name for info in session.inputs]
-        self._names = list(names)
+        self._inputs, self._names = list(inputs), list(names)
+        self._known = {info.name for info in session.inputs}
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple:
         """The outputs, in order; `inputs` is a sequence in order, or a dictionary."""
-        feed = dict(inputs) if isinstance(inputs, dict) else dict(zip(self._inputs, inputs))
-        feed = {name: np.asarray(value) for name, value in feed.items()}
-        results = self._session._run_feed(None, feed)
-        made = dict(zip(self._names, results))
-        return namedtupledict("Outputs", self._names)(*[made[name] for name in self._names])
+        feed = _feed(inputs, self._inputs)
+        results = self._session._run_feed(None, {k: v for k, v in feed.items() if k in self._known})
+        return namedtupledict("Outputs", self._names)(*results)
+
+
+class DeferredRep(BackendRep):
+    """A model whose shapes depend on values: it is loaded when they are known."""
+
+    def __init__(self, data: bytes):
+        self._data = data
+        graph = onnx.load_model_from_string(data).graph
+        constant = {tensor.name for tensor in graph.initializer}
+        self._inputs = [info.name for info in graph.input if info.name not in constant]
+
+    def run(self, inputs: Any, **kwargs: Any) -> tuple:
+        """Loads the model for these inputs, and runs it."""
+        feed = _feed(inputs, self._inputs)
+        return _ready(self._data, feed, self._inputs).run(feed)
+
+
+def _feed(inputs: Any, names: Sequence[str]) -> dict[str, Any]:
+    if not isinstance(inputs, (dict, list, tuple)):
+        inputs = [inputs]
+    feed = dict(inputs) if isinstance(inputs, dict) else dict(zip(names, inputs))
+    return {name: np.asarray(value) for name, value in feed.items()}
+
+
+def _ready(data: bytes, feed: Optional[dict[str, Any]], inputs: Optional[Sequence[str]]) -> TaktRep:
+    model = loads(data, "model.onnx", inputs=feed)
+    return TaktRep(model.plan().session(), inputs or [info.name for info in model.inputs],
+                   [info.name for info in model.outputs])
 
 
 class TaktBackend(Backend):
@@ -42,14 +71,17 @@ class TaktBackend(Backend):
         return True
 
     @classmethod
-    def prepare(cls, model: Any, device: str = "CPU", **kwargs: Any) -> TaktRep:
+    def prepare(cls, model: Any, device: str = "CPU", **kwargs: Any) -> BackendRep:
         """A model made ready; `model` is a ModelProto, or its bytes."""
         if not cls.supports_device(device):
             raise UnsupportedError(f"there is no device {device}: Takt runs on the CPU")
         data = model if isinstance(model, bytes) else model.SerializeToString()
-        loaded = loads(data, "model.onnx")
-        session = loaded.plan().session()
-        return TaktRep(session, [info.name for info in loaded.outputs])
+        try:
+            return _ready(data, None, None)
+        except UnsupportedError as error:
+            if error.code != NEEDS_VALUES:
+                raise
+        return DeferredRep(data)
 
     @classmethod
     def run_model(cls, model: Any, inputs: Any, device: str = "CPU", **kwargs: Any) -> tuple:
@@ -59,7 +91,7 @@ class TaktBackend(Backend):
     @classmethod
     def run_node(cls, node: Any, inputs: Any, device: str = "CPU",
                  outputs_info: Optional[Sequence[Any]] = None, **kwargs: Any) -> tuple:
-        """Runs one node, as a model of its own; inputs are constants where shapes need them."""
+        """Runs one node, as a model of its own."""
         arrays = [np.asarray(value) for value in inputs]
         names = [name for name in node.input if name]
         infos = [helper.make_tensor_value_info(
@@ -71,13 +103,7 @@ class TaktBackend(Backend):
         model = helper.make_model(graph, opset_imports=[
             helper.make_opsetid(node.domain or "", opset)])
         model = onnx.shape_inference.infer_shapes(model)
-        try:
-            return cls.run_model(model, arrays, device)
-        except UnsupportedError:
-            for name, array in zip(names[1:], arrays[1:]):  # shapes that are values
-                model.graph.initializer.append(numpy_helper.from_array(array, name))
-            del model.graph.input[1:]
-            return cls.run_model(model, arrays[:1], device)
+        return cls.run_model(model, arrays, device)
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
