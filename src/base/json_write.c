@@ -94,6 +94,8 @@ static void quoted(takt_text *text, const char *s)
             takt_text_put(text, "\xEF\xBF\xBD", 3); /* not UTF-8: the replacement character */
         else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7F)
             escaped(text, c);
+        else if (step == 2 && c == 0xC2 && (unsigned char)s[1] < 0xA0)
+            takt_text_add(text, "\\u%04x", (unsigned char)s[1]); /* C1: for terminals only */
         else
             takt_text_put(text, s, step);
         s += step != 0 ? step : 1;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "measure/bench.h"
+#include "base/plain.h"
 #include "measure/stats.h"
 
 static void findings(const takt_bench_row *r, takt_text *text)
@@ -29,6 +30,7 @@ static void findings(const takt_bench_row *r, takt_text *text)
 
 takt_status takt_bench_deliver(takt_ctx *ctx, takt_text *text, takt_sink_fn *sink, void *user)
 {
+    takt_text_plain(text);
     takt_status status = text->status;
     if (status == TAKT_OK && sink(user, takt_text_get(text), text->length) != 0)
         status = takt_fail(ctx, TAKT_E_FILE_WRITE, "the reader of a report refused it");

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "measure/compare_report.h"
 
 /* How much faster or slower, in percent, with the interval the same way round. */
@@ -173,6 +174,7 @@ takt_status takt_comparisons_write(takt_ctx *ctx, const takt_comparison *compari
         takt_compare_html(reports, count);
     for (size_t i = 0; i < count && of->format == TAKT_BENCH_TEXT; i++)
         write_text(&reports[i]);
+    takt_text_plain(&text);
     takt_status status = text.status;
     if (status == TAKT_OK && sink(user, takt_text_get(&text), text.length) != 0)
         status = takt_fail(ctx, TAKT_E_FILE_WRITE, "the reader of a report refused it");

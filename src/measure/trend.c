@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/plain.h"
 #include "base/sort.h"
 #include "measure/stats.h"
 
@@ -198,6 +199,7 @@ takt_status takt_bench_trend(takt_ctx *ctx, const takt_trend *t, takt_sink_fn *s
         tell(&v, steps);
         status = takt_trend_write(&text, &v, t->format);
     }
+    takt_text_plain(&text);
     if (status == TAKT_OK && sink(user, takt_text_get(&text), text.length) != 0)
         status = takt_fail(ctx, TAKT_E_FILE_WRITE, "the reader of a report refused it");
     takt_text_deinit(&text);

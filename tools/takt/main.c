@@ -175,6 +175,7 @@ static bool is_help(const char *word)
 
 int main(int argc, char **argv)
 {
+    tool_begin_plain();
     takt_tool t = {0};
     int code;
     if (!tool_make_context(&t, 0)) {

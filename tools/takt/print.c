@@ -44,6 +44,9 @@ void tool_print_string(FILE *to, const char *text)
         const int length = character((const unsigned char *)text);
         if (length == 0) {
             fputs("\\ufffd", to);
+        } else if (length == 2 && c == 0xc2 && (unsigned char)text[1] < 0xa0) {
+            fprintf(to, "\\u%04x", (unsigned char)text[1]);
+            text++;
         } else if (length > 1) {
             fwrite(text, 1, (size_t)length, to);
             text += length - 1;
@@ -51,7 +54,7 @@ void tool_print_string(FILE *to, const char *text)
             fprintf(to, "\\%c", c);
         } else if (c == '\n') {
             fputs("\\n", to);
-        } else if (c < 0x20) {
+        } else if (c < 0x20 || c == 0x7f) {
             fprintf(to, "\\u%04x", c);
         } else {
             fputc(c, to);

@@ -220,7 +220,7 @@ static int save_one(tool_run *r, const tool_results *o, size_t index, const char
         return tool_finish(r->t, takt_npy_save(r->t->ctx, path, view));
     *printed = true;
     errno = 0;
-    const takt_status status = takt_npy_write(r->t->ctx, view, tool_to_stdout, NULL);
+    const takt_status status = takt_npy_write(r->t->ctx, view, tool_to_raw, NULL);
     return status != TAKT_OK && ferror(stdout) ? no_room(r->t) : tool_finish(r->t, status);
 }
 

@@ -143,6 +143,10 @@ void tool_dump_flag(const takt_tool *t, FILE *to, tool_flag_id id, const char **
 
 /* ---- printing ---- */
 
+/* From here on what is printed has no commands to the terminal in it. */
+void tool_begin_plain(void);
+/* A sink to standard output for bytes that are no text; `user` is not used. */
+int tool_to_raw(void *user, const char *bytes, size_t length);
 /* A sink to standard output; `user` is not used. */
 int tool_to_stdout(void *user, const char *text, size_t length);
 /* A sink for reports, to standard output as its reader can show them; `user` is the tool. */

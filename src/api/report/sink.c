@@ -2,9 +2,11 @@
 #include <string.h>
 
 #include "api/report/report.h"
+#include "base/plain.h"
 
 takt_status takt_sink_text(takt_ctx *ctx, takt_text *text, takt_sink_fn *sink, void *user)
 {
+    takt_text_plain(text);
     takt_status status = text->status;
     if (status == TAKT_OK && sink(user, takt_text_get(text), text->length) != 0)
         status = takt_fail(ctx, TAKT_E_FILE_WRITE, "the reader of a report refused it");

@@ -1,0 +1,16 @@
+/* plain.c - control characters out of a finished text. */
+#include "base/plain.h"
+
+void takt_text_plain(takt_text *text)
+{
+    for (size_t i = 0; i < text->length; i++) {
+        const unsigned char c = (unsigned char)text->at[i];
+        const unsigned char next = i + 1 < text->length ? (unsigned char)text->at[i + 1] : 0;
+        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
+            text->at[i] = '?';
+        } else if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
+            text->at[i] = '?';
+            text->at[i + 1] = '?';
+        }
+    }
+}

@@ -1,0 +1,11 @@
+/* plain.h - text for people, without commands to their terminal. */
+#ifndef TAKT_BASE_PLAIN_H
+#define TAKT_BASE_PLAIN_H
+
+#include "base/text.h"
+
+/* Replaces control characters other than line ends and tabs by '?': C0, DEL, and C1 in UTF-8. Names
+ * in reports come from files that others wrote. */
+void takt_text_plain(takt_text *text);
+
+#endif

@@ -1,0 +1,105 @@
+/* plain.c - standard output and standard error without commands to the terminal.
+ *
+ * Names, documentation and metadata come from files that others wrote. Whatever a verb prints goes
+ * through one filter, which leaves line ends and tabs and replaces every other control character:
+ * C0, DEL, and C1 in UTF-8. Results in binary go around it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tool.h"
+
+#if defined(__GLIBC__)
+
+typedef struct channel {
+    int file;
+    bool is_open; /* the last byte was the first of a C1 control, perhaps */
+} channel;
+
+static bool put_all(int file, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        const ssize_t done = write(file, bytes, length);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        bytes += done;
+        length -= (size_t)done;
+    }
+    return true;
+}
+
+/* `to` has room for one more than `length`; the bytes that are to be written now. */
+static size_t filter(channel *c, const char *from, size_t length, char *to)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char byte = (unsigned char)from[i];
+        if (c->is_open) { /* U+0080 to U+009F is C2 and 80 to 9F */
+            const bool is_control = byte >= 0x80 && byte < 0xa0;
+            c->is_open = false;
+            to[count++] = is_control ? '?' : (char)0xc2;
+            if (is_control)
+                continue;
+        }
+        c->is_open = byte == 0xc2;
+        if (!c->is_open)
+            to[count++] =
+                (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f ? '?' : (char)byte;
+    }
+    return count;
+}
+
+static ssize_t put(void *user, const char *bytes, size_t length)
+{
+    enum { PIECE = 4096 };
+    channel *c = user;
+    char piece[PIECE + 1];
+    for (size_t at = 0; at < length; at += PIECE) {
+        const size_t size = length - at < PIECE ? length - at : PIECE;
+        if (!put_all(c->file, piece, filter(c, bytes + at, size, piece)))
+            return 0; /* what stdio takes for a failure */
+    }
+    return (ssize_t)length;
+}
+
+static channel out = {.file = STDOUT_FILENO}, err = {.file = STDERR_FILENO};
+static FILE *raw;
+
+static FILE *opened(channel *c, int mode)
+{
+    FILE *file = fopencookie(c, "w", (cookie_io_functions_t){.write = put});
+    if (file != NULL)
+        setvbuf(file, NULL, mode, BUFSIZ);
+    return file;
+}
+
+void tool_begin_plain(void)
+{
+    FILE *plain_out = opened(&out, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+    FILE *plain_err = opened(&err, _IOLBF);
+    raw = stdout;
+    stdout = plain_out != NULL ? plain_out : stdout;
+    stderr = plain_err != NULL ? plain_err : stderr;
+}
+
+#else
+
+static FILE *raw;
+
+void tool_begin_plain(void)
+{
+    raw = stdout;
+}
+
+#endif
+
+int tool_to_raw(void *user, const char *bytes, size_t length)
+{
+    (void)user;
+    FILE *to = raw != NULL ? raw : stdout;
+    return fflush(stdout) != 0 || fwrite(bytes, 1, length, to) != length || fflush(to) != 0;
+}
