@@ -64,6 +64,7 @@ struct takt_elab {
     int depth;            /* of expressions, through all frames */
     int call_depth;       /* of layers */
     uint64_t steps;       /* evaluations so far: a text cannot run for ever */
+    uint64_t list_items;  /* of all lists made so far: what they take is tied to the text */
     size_t text_length;   /* of the text itself, without built-in layers */
     bool takes_dims;      /* an unknown name is a new dimension: inside a type or a shape */
     const takt_ast *root; /* the expression whose last node is to be called root_name */

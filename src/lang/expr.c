@@ -261,10 +261,26 @@ static takt_value chain(takt_frame *f, const takt_ast *a)
     return v;
 }
 
+/* Lists live as long as their frame, so a few bytes of text in a `repeat` could ask for any amount
+ * of memory. */
+static bool affords_lists(takt_frame *f, const takt_ast *a)
+{
+    enum { ITEMS = 1 << 20, ITEMS_A_BYTE = 16 };
+    takt_elab *e = f->e;
+    const uint64_t most = ITEMS + ITEMS_A_BYTE * (uint64_t)e->text_length;
+    if (e->list_items <= most)
+        return true;
+    takt_complain(f, a, TAKT_E_GRAPH_FULL, "are lists put together or cut in a repeat?",
+                  "the lists of the model have more than %llu items in all",
+                  (unsigned long long)most);
+    e->status = TAKT_ERR_LIMIT;
+    return false;
+}
+
 takt_value takt_eval_expr(takt_frame *f, const takt_ast *a)
 {
     takt_elab *e = f->e;
-    if (e->status != TAKT_OK)
+    if (e->status != TAKT_OK || !affords_lists(f, a))
         return takt_value_poison();
     /* Everything once, and then as much again as the largest graph may need. */
     const uint64_t most = 4 * e->ctx->limits.nodes + e->text_length;

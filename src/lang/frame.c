@@ -77,6 +77,7 @@ takt_value *takt_frame_items(takt_frame *f, size_t count)
 
 takt_value takt_frame_list(takt_frame *f, const takt_value *items, size_t count)
 {
+    f->e->list_items += count;
     takt_value *copy = takt_frame_items(f, count);
     if (copy == NULL)
         return takt_value_poison();
@@ -100,6 +101,7 @@ takt_value takt_frame_keep(takt_frame *f, takt_value value)
     }
     if (value.kind != TAKT_V_LIST && value.kind != TAKT_V_TUPLE)
         return value;
+    f->e->list_items += value.count;
     takt_value *items = takt_frame_items(f, value.count);
     if (items == NULL)
         return takt_value_poison();
