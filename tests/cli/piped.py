@@ -2,6 +2,8 @@
 import json
 import os
 import pty
+import resource
+import signal
 import subprocess
 
 from _cli import (CLEAN, CNN, MLP, ROOT, TMP, TOOL, expect, fails, finish, npy, parsed, path,
@@ -74,6 +76,26 @@ fails(1, "run", "-", says=["standard input cannot be read"], preexec_fn=lambda: 
 with open(write("self.takt", content(MLP)), encoding="utf-8") as itself:
     fails(2, "convert", "-", "-o", path("self.takt"), says=["would be written over"], stdin=itself)
 expect("usage: takt run" in succeeds("run", "-", "--help"), "--help needs no input")
+
+# What never ends is looked at before it is kept, and a limit on files is an error like any other.
+
+
+def small_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+
+
+with open("/dev/zero", "rb") as file:
+    fails(1, "run", "-", says=["of no format that is read here"], stdin=file,
+          preexec_fn=small_files)
+fails(1, "run", "-", says=["cannot be kept", "File too large"], preexec_fn=small_files,
+      input=content(MLP) + "# more\n" * 400000)
+fails(1, "run", "-", "-o", path("large.npy"), says=["File too large"], preexec_fn=small_files,
+      input="model m(x: f32[1000000]) { return relu(x) }\n")
+fails(1, "convert", "-", "-o", path("large.taktp"), says=["File too large"],
+      preexec_fn=small_files, input="model m(x: f32[1000]) { return dense(x, 1000) }\n")
+expect(not os.path.exists(path("large.npy")) and not os.path.exists(path("large.taktp")),
+       "what did not fit is gone")
 
 # A terminal to which nobody has piped anything is not waited for.
 master, slave = pty.openpty()

@@ -1,4 +1,5 @@
 /* main.c - finds the verb, reads the flags, and lets the verb do its work. */
+#include <signal.h>
 #include <string.h>
 
 #include "tool.h"
@@ -176,6 +177,7 @@ static bool is_help(const char *word)
 int main(int argc, char **argv)
 {
     tool_begin_plain();
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of the write, and told as one */
     takt_tool t = {0};
     int code;
     if (!tool_make_context(&t, 0)) {

@@ -105,7 +105,7 @@ static int write_all(int file, const char *from, size_t count)
     return 0;
 }
 
-typedef enum trouble { FINE, UNREADABLE, UNWRITABLE, TOO_LONG } trouble;
+typedef enum trouble { FINE, UNREADABLE, UNWRITABLE, TOO_LONG, UNKNOWN } trouble;
 
 static trouble copy_to(int file, uint64_t most)
 {
@@ -116,6 +116,8 @@ static trouble copy_to(int file, uint64_t most)
             return FINE;
         if (got < 0 && errno != EINTR)
             return UNREADABLE;
+        if (total == 0 && got > 0 && !tool_may_be_read(part, (size_t)got))
+            return UNKNOWN;
         errno = got > 0 ? write_all(file, part, (size_t)got) : 0;
         if (errno != 0)
             return UNWRITABLE;
@@ -133,6 +135,11 @@ static int refuse(const takt_tool *t, trouble what, const char *folder, uint64_t
         snprintf(e.message, sizeof e.message, "standard input cannot be kept in %.200s: %s", folder,
                  strerror(errno));
         snprintf(e.hint, sizeof e.hint, "set TMPDIR to a folder with room, or name a file");
+    } else if (what == UNKNOWN) {
+        e.status = TAKT_ERR_FORMAT;
+        e.id = 3006;
+        snprintf(e.message, sizeof e.message,
+                 "standard input begins with bytes of no format that is read here");
     } else {
         snprintf(e.message, sizeof e.message, "standard input has more than %llu bytes",
                  (unsigned long long)most);

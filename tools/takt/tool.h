@@ -182,6 +182,8 @@ void tool_help_man(void);
 #define TOOL_STDIN "<stdin>"
 /* Makes it readable like a file if the command line names it. False: printed, `*code` set. */
 bool tool_take_stdin(takt_tool *t, int *code);
+/* Whether a file that begins with these bytes may be one of those that verbs read. */
+bool tool_may_be_read(const char *bytes, size_t length);
 /* The path to open for such a name, or for any other. */
 const char *tool_readable(const char *path);
 /* A model that is saved to this name goes to standard output as text. */
