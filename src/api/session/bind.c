@@ -45,6 +45,26 @@ static bool repeats(const takt_tensor_view *v)
     return false;
 }
 
+/* Whether all elements lie within the address space on both sides of the data. */
+static bool is_within(const takt_tensor_view *v)
+{
+    const int64_t bytes = takt_dtype_bits(v->dtype) / 8;
+    int64_t low = 0, high = 0, reach;
+    for (int d = 0; d < v->rank; d++) {
+        if (v->dims[d] == 0)
+            return true;
+        if (v->dims[d] == 1)
+            continue;
+        if (__builtin_mul_overflow(v->strides[d], v->dims[d] - 1, &reach) ||
+            __builtin_mul_overflow(reach, bytes, &reach) ||
+            __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high))
+            return false;
+    }
+    uintptr_t end;
+    return low != INT64_MIN && (uintptr_t)v->data >= (uintptr_t)-low &&
+           !__builtin_add_overflow((uintptr_t)v->data, (uintptr_t)high, &end);
+}
+
 takt_status takt_session_check(takt_session *s, const takt_desc *d, const takt_tensor_view *v,
                                bool is_input)
 {
@@ -71,6 +91,9 @@ takt_status takt_session_check(takt_session *s, const takt_desc *d, const takt_t
         return takt_error_set(&s->error, TAKT_E_BINDING,
                               "%s: %s elements share bytes, so the buffer must be dense row-major",
                               d->name, takt_dtype_name(v->dtype));
+    if (v->data != NULL && !is_within(v))
+        return takt_error_set(&s->error, TAKT_E_BINDING,
+                              "%s: the buffer's strides lead out of the address space", d->name);
     if (!is_input && repeats(v))
         return takt_error_set(&s->error, TAKT_E_BINDING,
                               "%s: the output's buffer has several elements at one place", d->name);
