@@ -50,22 +50,21 @@ def reference(model, inputs, runs=1):
     return [it.get_tensor(o["index"]) for o in it.get_output_details()]
 
 
-def takt_run(model, inputs, outputs):
+def takt_run(model, inputs, outputs, runs=1):
     """The same of Takt; raises with its message."""
     path = model
     if isinstance(model, bytes):
         path = os.path.join(TMP, "case.tflite")
         with open(path, "wb") as f:
             f.write(model)
-    folder = os.path.join(TMP, "results")
-    os.makedirs(folder, exist_ok=True)
-    archive, results = os.path.join(TMP, "inputs.npz"), os.path.join(TMP, "results.npz")
+    results = os.path.join(TMP, "results.npz")
     command = [TOOL, "run", path, "--threads", "1", "-o", results]
-    names = input_names(path)
+    if runs > 1:
+        command += ["--repeat", str(runs)]
     for i, x in enumerate(inputs):
         file = os.path.join(TMP, f"in{i}.npy")
         np.save(file, x)
-        command += ["-i", f"{names[i]}={file}"]
+        command += ["-i", file if len(inputs) == 1 else f"{input_names(path)[i]}={file}"]
     run = subprocess.run(command, text=True, capture_output=True, check=False)
     if run.returncode != 0:
         raise RuntimeError(run.stderr.strip()[:300])
@@ -74,9 +73,14 @@ def takt_run(model, inputs, outputs):
 
 
 def input_names(path):
-    kind = OpResolverType.BUILTIN_REF
-    details = Interpreter(path, experimental_op_resolver_type=kind).get_input_details()
-    return [d["name"] or f"input_{i}" for i, d in enumerate(details)]
+    if path not in input_names.known or path.startswith(TMP):
+        kind = OpResolverType.BUILTIN_REF
+        details = Interpreter(path, experimental_op_resolver_type=kind).get_input_details()
+        input_names.known[path] = [d["name"] or f"input_{i}" for i, d in enumerate(details)]
+    return input_names.known[path]
+
+
+input_names.known = {}
 
 
 def finish(failures, what):

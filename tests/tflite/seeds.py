@@ -58,6 +58,48 @@ def legal():
     SEEDS["3501_sparse_data"] = dense(data=bytes([7]), sparsity=sparse)
 
 
+def graphs():
+    """Branches, loops, variables and recurrence."""
+    two = [Tensor(F, [2]), Tensor(F, [2])]
+    bodies = [Graph([Op(op, [0], [1])], two, [0], [1]) for op in ("NEG", "EXP")]
+    SEEDS["legal_if"] = model(
+        [Op("IF", [0, 1], [2], (92, {0: ("i", 1), 1: ("i", 2)}))],
+        [Tensor("BOOL", []), Tensor(F, [2]), Tensor(F, [2])], [0, 1], [2], bodies)
+    one = struct.pack("<i", 1)
+    test = Graph([Op("LESS", [0, 1], [2])],
+                 [Tensor("INT32", []), Tensor("INT32", [], struct.pack("<i", 5)),
+                  Tensor("BOOL", [])], [0], [2])
+    step = Graph([Op("ADD", [0, 1], [2], (11, {}))],
+                 [Tensor("INT32", []), Tensor("INT32", [], one), Tensor("INT32", [])], [0], [2])
+    SEEDS["legal_while"] = model(
+        [Op("WHILE", [0], [1], (93, {0: ("i", 1), 1: ("i", 2)}))],
+        [Tensor("INT32", []), Tensor("INT32", [])], [0], [1], [test, step])
+    first = Graph([Op("VAR_HANDLE", [], [0], (111, {1: ("s", "v")})),
+                   Op("ASSIGN_VARIABLE", [0, 1], [])],
+                  [Tensor("RESOURCE", []), Tensor(F, [6], ONES)], [], [])
+    SEEDS["legal_variable"] = model(
+        [Op("CALL_ONCE", [], [], (103, {0: ("i", 1)})),
+         Op("VAR_HANDLE", [], [1], (111, {1: ("s", "v")})), Op("READ_VARIABLE", [1], [2]),
+         Op("ADD", [0, 2], [3], (11, {})), Op("ASSIGN_VARIABLE", [1, 3], [])],
+        [Tensor(F, [6]), Tensor("RESOURCE", []), Tensor(F, [6]), Tensor(F, [6])], [0], [3], [first])
+    state = Tensor(F, [1, 6], variable=True)
+    SEEDS["legal_svdf"] = model(
+        [Op("SVDF", [0, 1, 2, -1, 3], [4], (6, {0: ("i", 1)}))],
+        [Tensor(F, [1, 3]), Tensor(F, [2, 3], ONES), Tensor(F, [2, 3], ONES), state,
+         Tensor(F, [1, 2])], [0], [4])
+    SEEDS["3502_not_a_variable"] = model(
+        [Op("SVDF", [0, 1, 2, -1, 3], [4], (6, {0: ("i", 1)}))],
+        [Tensor(F, [1, 3]), Tensor(F, [2, 3], ONES), Tensor(F, [2, 3], ONES),
+         Tensor(F, [1, 6], ONES), Tensor(F, [1, 2])], [0], [4])
+    SEEDS["3502_read_first"] = model(
+        [Op("READ_VARIABLE", [0], [1])], [Tensor(F, [2]), Tensor(F, [2])], [0], [1])
+    loop = Graph([Op("WHILE", [0], [1], (93, {0: ("i", 1), 1: ("i", 1)}))],
+                 [Tensor("INT32", []), Tensor("INT32", [])], [0], [1])
+    SEEDS["3501_calls_itself"] = model(
+        [Op("WHILE", [0], [1], (93, {0: ("i", 1), 1: ("i", 1)}))],
+        [Tensor("INT32", []), Tensor("INT32", [])], [0], [1], [loop])
+
+
 def wrong_tables():
     whole = relu()
     SEEDS["3501_version"] = file_of(root_of([Graph([], [], [], [])], version=2))
@@ -115,6 +157,7 @@ def wrong_graphs():
 
 def main(writes):
     legal()
+    graphs()
     wrong_tables()
     wrong_graphs()
     os.makedirs(CORPUS, exist_ok=True)

@@ -51,6 +51,16 @@ takt_id takt_tfl_look_up(takt_tfl_call *c, takt_id x, takt_dtype dtype, const in
  * tanh of others too. */
 takt_id takt_tfl_gate(takt_tfl_call *c, takt_id x, bool is_tanh, int integer);
 
+/* The same of the operators of 16 bits with any scale, between points of a coarser table. */
+takt_id takt_tfl_wide_table(takt_tfl_call *c, bool is_tanh);
+/* 513 points of a function of 16 bits, and the number at `x` between two of them. */
+typedef struct takt_tfl_points {
+    int32_t at[513];
+} takt_tfl_points;
+void takt_tfl_set_points(takt_tfl_points *p, double in_scale, int32_t in_zero, double out_scale,
+                         takt_tfl_function *f);
+int32_t takt_tfl_between(const takt_tfl_points *p, int32_t x);
+
 /* ---- products (product.c) ---- */
 
 /* A fully connected layer's or convolution's sums to its result: multipliers per channel, zero

@@ -45,3 +45,101 @@ takt_id takt_tfl_gate(takt_tfl_call *c, takt_id x, bool is_tanh, int integer)
             is_tanh ? takt_fx_tanh(v, integer, 16) : takt_fx_logistic(v, integer, 16);
     return table == NULL ? TAKT_NONE : takt_tfl_look_up(c, x, TAKT_I16, table);
 }
+
+/* ---- 16 bits ---- */
+
+/* logistic(i / 24) with 16 bits, moved by half of what a straight line misses in the middle to the
+ * next: by a sixteenth of the second derivative. */
+static uint32_t point(uint32_t i)
+{
+    const double y = 1 / (1 + exp(-(double)i / 24)), bend = y * (1 - y) * (1 - 2 * y) / (24 * 24);
+    return i < 255 ? (uint32_t)floor(65536 * (y - bend / 16) + 0.5) : 65535;
+}
+
+static int32_t logistic_at(int32_t x)
+{
+    const uint32_t size = (uint32_t)(x < 0 ? -(int64_t)x : x), at = size >> 9;
+    const uint32_t y =
+        at >= 255 ? 0x7fffu << 10 : (point(at) << 9) + (size & 0x1ff) * (point(at + 1) - point(at));
+    const uint32_t all = x >= 0 ? y + (1 << 9) : (1u << 25) - y + (1 << 9) - 1;
+    return (int16_t)(uint16_t)(all >> 10);
+}
+
+static int32_t tanh_at(int32_t x)
+{
+    const uint32_t size = (uint32_t)(x < 0 ? -(int64_t)x : x), at = size >> 8;
+    const int32_t y =
+        at >= 255 ? 0xffff << 8
+                  : (int32_t)((point(at) << 8) + (size & 0xff) * (point(at + 1) - point(at)));
+    const int32_t all = x >= 0 ? y - (1 << 23) + (1 << 7) : -y + (1 << 23) + (1 << 7) - 1;
+    return (int16_t)(uint16_t)((uint32_t)(all >> 8));
+}
+
+/* x * multiplier / 2^shift stands for real * 12288: powers of two are exact. */
+static void wide_factor(double scale, bool is_tanh, int32_t *multiplier, int *shift)
+{
+    const double power = log2(scale), whole = takt_fx_round(power);
+    const int left = 12 + (int)whole;
+    *shift = 0;
+    if (fabs(power - whole) < 1e-3 && (left == 0 || (is_tanh && left == 1))) {
+        *multiplier = 3 << left;
+        return;
+    }
+    double m = scale * 4096 * 3;
+    while (m <= 32767.0 / 2 && *shift <= 30) {
+        ++*shift;
+        m *= 2;
+    }
+    *multiplier = m < INT32_MAX ? (int32_t)m : INT32_MAX;
+}
+
+takt_id takt_tfl_wide_table(takt_tfl_call *c, bool is_tanh)
+{
+    enum { ENTRIES = 1 << 16 };
+    const takt_tfl_quant q = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0));
+    int64_t *table = takt_tfl_get(c, ENTRIES, sizeof *table);
+    int32_t multiplier;
+    int shift;
+    if (table == NULL || !takt_tfl_good(c))
+        return TAKT_NONE;
+    if (q.zero != 0 || !(q.scale < 8)) {
+        (void)takt_tfl_refuse(c, "a scale of %g and zero point %d", (double)q.scale, q.zero);
+        return TAKT_NONE;
+    }
+    wide_factor((double)q.scale, is_tanh, &multiplier, &shift);
+    const int64_t half = shift > 0 ? INT64_C(1) << (shift - 1) : 0;
+    for (int32_t v = -32768; v < 32768; v++) {
+        const int32_t x = (int32_t)((v * (int64_t)multiplier + half) >> shift);
+        table[v & 0xffff] = is_tanh ? tanh_at(x) : logistic_at(x);
+    }
+    return takt_tfl_look_up(c, takt_tfl_need(c, 0), TAKT_I16, table);
+}
+
+static int32_t held(double x)
+{
+    return x < -32768 ? -32768 : x > 32767 ? 32767 : (int32_t)x;
+}
+
+/* Each point is moved by half of what a straight line misses in the middle to the next. */
+void takt_tfl_set_points(takt_tfl_points *p, double in_scale, int32_t in_zero, double out_scale,
+                         takt_tfl_function *f)
+{
+    const double low = in_scale * (-32768 - in_zero), high = in_scale * (32767 - in_zero);
+    const double step = (high - low) / 512;
+    const double scale = 65536 / (out_scale * 32767 - out_scale * -32768);
+    for (int i = 0; i < 512; i++) {
+        const double here = f(low + i * step, NULL), middle = f(low + i * step + step / 2, NULL),
+                     next = f(low + (i + 1) * step, NULL);
+        const double at = takt_fx_round(here * scale);
+        const double line = takt_fx_round((next * scale + at) / 2);
+        const double miss = takt_fx_round((line - takt_fx_round(middle * scale)) / 2);
+        p->at[i] = held(at - miss);
+    }
+    p->at[512] = held(takt_fx_round(f(high, NULL) * scale));
+}
+
+int32_t takt_tfl_between(const takt_tfl_points *p, int32_t x)
+{
+    const int32_t i = 256 + (x >> 7), part = x & 0x7f;
+    return (int16_t)(uint16_t)(p->at[i] + (((p->at[i + 1] - p->at[i]) * part + 64) >> 7));
+}

@@ -97,6 +97,77 @@ static takt_id bytes(takt_tfl_call *c, takt_id x, double real)
     return takt_tfl_saturate(c, y, range.low, range, dtype);
 }
 
+/* ---- 16 bits ---- */
+
+static double exponential(double x, const void *user)
+{
+    (void)user;
+    return exp(x);
+}
+
+static double one_over(double x, const void *user)
+{
+    (void)user;
+    return 1 / (1 + x);
+}
+
+/* Every number of 16 bits, between the points of `f`. */
+static takt_id all_between(takt_tfl_call *c, takt_id x, const takt_tfl_points *p)
+{
+    int64_t *table = takt_tfl_get(c, 1 << 16, sizeof *table);
+    for (int32_t v = -32768; table != NULL && v < 32768; v++)
+        table[v & 0xffff] = takt_tfl_between(p, v);
+    return table == NULL ? TAKT_NONE : takt_tfl_look_up(c, x, TAKT_I16, table);
+}
+
+/* Held to 16 bits. */
+static takt_id held(takt_tfl_call *c, takt_id x)
+{
+    return takt_tfl_cast(c, takt_tfl_clip(c, x, -32768, 32767), TAKT_I16);
+}
+
+static takt_id sixteen(takt_tfl_call *c, takt_id x, double real)
+{
+    takt_graph *g = c->g;
+    const int64_t last = -1;
+    takt_tfl_points e, r;
+    const float tenth = (float)(10.0 / 65535), unit = (float)(2.0 / 65535);
+    takt_tfl_set_points(&e, (double)tenth, 32767, (double)unit, exponential);
+    takt_tfl_set_points(&r, (double)(float)(1.0 / 65535), -32768, (double)unit, one_over);
+    const takt_id greatest =
+        takt_tfl_cast(c, takt_reduce_over(g, &takt_op_reduce_max, x, &last, 1, true), TAKT_I32);
+    const takt_id apart = takt_sub(g, takt_tfl_cast(c, x, TAKT_I32), greatest);
+    const takt_id scaled = takt_tfl_rescale(c, apart, takt_tfl_fixed_of(real / (10.0 / 65535.0)));
+    const takt_id part = takt_tfl_cast(
+        c, all_between(c, held(c, takt_add(g, scaled, number(c, 32767))), &e), TAKT_I32);
+    const takt_id sum = takt_reduce_over(g, &takt_op_reduce_sum, part, &last, 1, true);
+    if (sum == TAKT_NONE || !takt_tfl_good(c))
+        return TAKT_NONE;
+    int64_t powers[31];
+    const int64_t count = 31;
+    for (int k = 0; k < 31; k++)
+        powers[k] = INT64_C(1) << k;
+    const takt_id less =
+        takt_binary(g, &takt_op_lt, sum, takt_tfl_make_i(c, TAKT_I32, powers, &count, 1));
+    const takt_id zeros = takt_add(
+        g,
+        takt_reduce_over(g, &takt_op_reduce_sum, takt_tfl_cast(c, less, TAKT_I32), &last, 1, true),
+        number(c, 1));
+    const takt_id wide = takt_tfl_cast(c, sum, TAKT_I64), by = takt_tfl_cast(c, zeros, TAKT_I64);
+    const takt_id up = takt_binary(g, &takt_op_shl, wide, takt_sub(g, by, takt_scalar_i64(g, 1)));
+    const takt_id moved = takt_binary(g, &takt_op_shr, takt_add(g, up, takt_scalar_i64(g, 1 << 13)),
+                                      takt_scalar_i64(g, 14));
+    const takt_id place = takt_sub(g, takt_tfl_cast(c, moved, TAKT_I32), number(c, 98304));
+    const takt_id over = takt_tfl_cast(c, all_between(c, held(c, place), &r), TAKT_I64);
+    const takt_id right = takt_sub(g, takt_scalar_i64(g, 31), by);
+    const takt_id half = takt_binary(g, &takt_op_shl, takt_scalar_i64(g, 1),
+                                     takt_sub(g, right, takt_scalar_i64(g, 1)));
+    const takt_id y =
+        takt_binary(g, &takt_op_shr,
+                    takt_add(g, takt_mul(g, takt_tfl_cast(c, part, TAKT_I64), over), half), right);
+    return takt_tfl_cast(c, takt_tfl_clip(c, y, 0, 32767), TAKT_I16);
+}
+
 static takt_status adapt(takt_tfl_call *c)
 {
     const takt_id x = takt_tfl_need(c, 0);
@@ -116,8 +187,10 @@ static takt_status adapt(takt_tfl_call *c)
     const takt_tfl_dtype to = takt_tfl_tensor_out(c, 0)->type;
     if (!takt_tfl_good(c))
         return c->status;
+    if (t.dtype == TAKT_I16 && to == TAKT_TFL_INT16)
+        return takt_tfl_done(c, sixteen(c, x, (double)(q.scale * beta)));
     if (t.dtype != TAKT_I8 && t.dtype != TAKT_U8)
-        return takt_tfl_refuse(c, "integers of 16 bits");
+        return takt_tfl_refuse(c, "an input of type %s", takt_dtype_name(t.dtype));
     if (to != TAKT_TFL_INT8 && to != TAKT_TFL_UINT8 && to != TAKT_TFL_INT16)
         return takt_tfl_refuse(c, "a result of type %s", takt_tfl_dtype_name(to));
     return takt_tfl_done(c, bytes(c, x, (double)beta * (double)q.scale));

@@ -56,12 +56,11 @@ static const struct entry {
     {"NEG", &takt_op_neg, NULL},
 };
 
-/* tanh(x) = 2 logistic(2x) - 1 of 16 bits: powers of two as recurrent layers have them. */
 static takt_status wide(takt_tfl_call *c, const struct entry *e)
 {
-    const takt_tfl_quant q = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0));
-    (void)q;
-    return takt_tfl_refuse(c, "%s of 16 bits", e->name);
+    if (e->op != &takt_op_sigmoid && e->op != &takt_op_tanh)
+        return takt_tfl_refuse(c, "integers of 16 bits");
+    return takt_tfl_done(c, takt_tfl_wide_table(c, e->op == &takt_op_tanh));
 }
 
 static takt_status adapt(takt_tfl_call *c)

@@ -1,0 +1,10 @@
+/* flex.h - numbers of a flexbuffer's map: the options of custom operators. */
+#ifndef TAKT_IO_TFLITE_FLEX_H
+#define TAKT_IO_TFLITE_FLEX_H
+
+#include "base/text.h"
+
+/* The number or truth value called `key`; false: the bytes are no map, or have none such. */
+bool takt_flex_number(takt_span bytes, const char *key, double *value);
+
+#endif

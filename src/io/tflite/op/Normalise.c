@@ -1,0 +1,60 @@
+/* Normalise.c - LOG_SOFTMAX, L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION of floats. */
+#include "io/tflite/quant.h"
+
+static takt_id unit(takt_tfl_call *c, takt_id x)
+{
+    takt_graph *g = c->g;
+    const int64_t last = -1;
+    const takt_id sum =
+        takt_reduce_over(g, &takt_op_reduce_sum, takt_unary(g, &takt_op_square, x), &last, 1, true);
+    const takt_id size = takt_unary(g, &takt_op_sqrt, sum);
+    if (size == TAKT_NONE)
+        return size;
+    const takt_id least = takt_scalar_like(g, size, 1e-6);
+    return takt_tfl_activate(c, takt_div(g, x, takt_binary(g, &takt_op_max, size, least)),
+                             takt_tfl_u8(c, 0, 0));
+}
+
+/* Each channel by those around it: sums of squares by a matrix of ones along its diagonal. */
+static takt_id local(takt_tfl_call *c, takt_id x, const takt_type *t)
+{
+    takt_graph *g = c->g;
+    const int64_t radius = takt_tfl_i32(c, 0, 0), n = t->dim[t->rank - 1];
+    const float bias = takt_tfl_f32(c, 1, 0), alpha = takt_tfl_f32(c, 2, 0),
+                beta = takt_tfl_f32(c, 3, 0);
+    const int64_t dims[] = {n, n};
+    double *v = n <= 1 << 12 && radius >= 0 ? takt_tfl_get(c, (size_t)(n * n), sizeof *v) : NULL;
+    if (v == NULL) {
+        (void)takt_tfl_refuse(c, "%lld channels", (long long)n);
+        return TAKT_NONE;
+    }
+    for (int64_t i = 0; i < n * n; i++) {
+        const int64_t apart = i / n - i % n; /* LiteRT leaves the last of the window out */
+        v[i] = apart < radius && -apart <= radius ? 1 : 0;
+    }
+    const takt_id sums = takt_matmul(g, takt_unary(g, &takt_op_square, x),
+                                     takt_tfl_make_f(c, TAKT_F32, v, dims, 2), false, false);
+    const takt_id base = takt_add(g, takt_mul(g, sums, takt_tfl_number(c, TAKT_F32, (double)alpha)),
+                                  takt_tfl_number(c, TAKT_F32, (double)bias));
+    return takt_mul(
+        g, x, takt_binary(g, &takt_op_pow, base, takt_tfl_number(c, TAKT_F32, -(double)beta)));
+}
+
+static takt_status adapt(takt_tfl_call *c)
+{
+    const takt_id x = takt_tfl_need(c, 0);
+    const takt_type t = *takt_type_of(c->g, x);
+    if (!takt_tfl_good(c))
+        return c->status;
+    if (!takt_dtype_is_float(t.dtype) || t.rank < 1)
+        return takt_tfl_refuse(c, "quantised numbers");
+    if (takt_tfl_is(c, "L2_NORMALIZATION"))
+        return takt_tfl_done(c, unit(c, x));
+    if (takt_tfl_is(c, "LOCAL_RESPONSE_NORMALIZATION"))
+        return takt_tfl_done(c, local(c, x, &t));
+    return takt_tfl_done(c, takt_tfl_op1(c, &takt_op_log_softmax, x, 1,
+                                         &(takt_named_attr){"axis", takt_attr_i64(-1)}));
+}
+
+const takt_tflite_op takt_tflite_Normalise = {
+    .names = {"LOG_SOFTMAX", "L2_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION"}, .adapt = adapt};

@@ -1,0 +1,24 @@
+/* suppress.h - the best of overlapping boxes, as many as a result has room for. */
+#ifndef TAKT_IO_TFLITE_SUPPRESS_H
+#define TAKT_IO_TFLITE_SUPPRESS_H
+
+#include "io/tflite/adapt.h"
+
+typedef struct takt_tfl_suppress {
+    takt_id boxes;  /* [n, 4]: y and x of two corners, the lower ones first */
+    takt_id scores; /* [n]; -inf where a box does not count */
+    int64_t n, most;
+    double overlap;
+    bool is_strict; /* boxes that overlap by just so much stay */
+} takt_tfl_suppress;
+
+/* Rows of what was chosen, best first: [most] each; where there is none, `is_there` is false. */
+typedef struct takt_tfl_chosen {
+    takt_id index, score, is_there; /* i32, f32, bool */
+} takt_tfl_chosen;
+
+takt_tfl_chosen takt_tfl_suppressed(takt_tfl_call *c, const takt_tfl_suppress *s);
+/* Column `k` of boxes [n, 4]: [n]. */
+takt_id takt_tfl_edge(takt_tfl_call *c, takt_id boxes, int64_t k);
+
+#endif
