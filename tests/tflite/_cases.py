@@ -11,8 +11,9 @@ RNG = np.random.default_rng(7)
 
 
 class Case:
-    def __init__(self, data, inputs, runs=1, tolerance=0.0):
+    def __init__(self, data, inputs, runs=1, tolerance=0.0, ops=(), kind=F):
         self.data, self.inputs, self.runs, self.tolerance = data, inputs, runs, tolerance
+        self.ops, self.kind = ops, kind.lower()
 
 
 def value(t, low=None, high=None):
@@ -39,6 +40,13 @@ def ints(*values):
     return const(I32, values)
 
 
+def kind_of(given):
+    """The type of the first input that is no setting; weights of bytes make floats hybrid."""
+    kinds = [t.dtype for t in given if t is not None]
+    main = next((k for k in kinds if k != I32), kinds[0])
+    return "hybrid" if main == F and I8 in kinds else main
+
+
 def add(name, op, given, made, options=None, low=None, high=None, runs=1, tolerance=0.0, more=(),
         between=None):
     """`given` tensors, of which those without data are inputs; then `made` ones."""
@@ -56,7 +64,7 @@ def add(name, op, given, made, options=None, low=None, high=None, runs=1, tolera
     body = Op(op, names, outputs, options, between=extra)
     values = [value(tensors[i], low, high) for i in inputs]
     CASES[name] = Case(model([body], tensors + list(between or ()), inputs, outputs, more), values,
-                       runs, tolerance)
+                       runs, tolerance, [op], kind_of(given))
 
 
 def q(dtype, shape, scale=0.05, zero=None):
