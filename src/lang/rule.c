@@ -161,11 +161,10 @@ static void hold(takt_frame *f, const takt_ast *a, const takt_predicate *p, cons
         return;
     }
     *h = (takt_held){.name = p->name, .at = a, .truth = truth_of(f, p)};
-    h->loss = takt_mul_scalar(f->graph, p->semantics->loss(f->graph, h->truth),
-                              rule->has_weight ? rule->weight : 1);
+    h->loss = takt_mul_scalar(f->graph, p->semantics->loss(f->graph, h->truth), rule->loss_weight);
     *r->last_held = h;
     r->last_held = &h->next;
-    takt_rules_list(f, p, TAKT_KIND_CONSTRAINT, rule->has_weight ? rule->weight : 1);
+    takt_rules_list(f, p, TAKT_KIND_CONSTRAINT, rule->loss_weight);
 }
 
 /* The failure of the logic, at the place that it names. */

@@ -22,8 +22,8 @@ static bool option(takt_frame *f, const takt_ast *o, takt_predicate *p, takt_rul
         return s != NULL;
     }
     if (takt_span_is(name, "weight") && takt_value_is_number(&v)) {
-        rule->weight = takt_value_double(&v);
-        rule->has_weight = true;
+        rule->weight = rule->loss_weight = takt_value_double(&v);
+        rule->has_weight = ((const takt_ast *)rule->place)->kind == TAKT_A_RULE;
         return rule->weight >= 0 ||
                takt_complain(f, o, TAKT_E_RULE, NULL, "a weight is not negative").b;
     }
@@ -115,7 +115,7 @@ takt_rule *takt_rule_begin(takt_frame *f, const takt_ast *a)
             takt_out_of_memory(f);
         return NULL;
     }
-    *rule = (takt_rule){.head = p, .place = a};
+    *rule = (takt_rule){.head = p, .place = a, .loss_weight = 1};
     for (const takt_ast *o = a->c; o != NULL; o = o->next)
         if (!option(f, o, p, rule))
             return NULL;
@@ -125,7 +125,7 @@ takt_rule *takt_rule_begin(takt_frame *f, const takt_ast *a)
     while (*end != NULL)
         end = &(*end)->next;
     *end = rule;
-    if (rule->has_weight && a->kind == TAKT_A_RULE &&
+    if (rule->has_weight &&
         (p->semantics->dtype != TAKT_F32 || (p->semantics->is_truth && rule->weight > 1))) {
         takt_complain(f, a, TAKT_E_SEMANTICS, "weights are for soft rules, and lie within 0 to 1",
                       "rules of %s semantics have no weight like %g", p->semantics->name,

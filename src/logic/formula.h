@@ -99,10 +99,11 @@ struct takt_rule {
     takt_variable *variables;
     size_t variable_count;
     takt_formula *body;
-    bool has_weight;
+    bool has_weight; /* of a rule: and with this truth */
     double weight;
-    takt_rule *next;   /* of the same head */
-    const char *joins; /* the order in which its products are made, for people */
+    double loss_weight; /* of a constraint */
+    takt_rule *next;    /* of the same head */
+    const char *joins;  /* the order in which its products are made, for people */
 };
 
 /* How the value of a predicate lies in its tensor. */

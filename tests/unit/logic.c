@@ -307,4 +307,26 @@ static void gradients(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(connectives, aggregators, gradients)
+/* ---- losses ---- */
+
+/* Truth under its name, then the weighted sum of what is missing. */
+static void losses(void)
+{
+    static const char text[] = "domain d = 5\nmodel m(a: f32[d], b: f32[d]) semantics=product {\n"
+                               "  constraint one weight=3 = a(1)\n"
+                               "  constraint two weight=0.5 = b(2) and b(3)\n"
+                               "  constraint sure semantics=boolean = forall x in d: x < 5\n}\n";
+    static const double want[] = {0.25, 0.375, 1, 3 * 0.75 + 0.5 * 0.625};
+    takt_session *s = NULL;
+    takt_plan *plan = NULL;
+    takt_model *m = NULL;
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    if (EXPECT(grid(text, &s, &plan, &m), "%s", takt_last_error(ctx)))
+        for (size_t i = 0; i < 4; i++)
+            EXPECT(fabs(element(takt_session_output(s, i), 0) - want[i]) < 1e-6, "%zu: %g", i,
+                   element(takt_session_output(s, i), 0));
+    release(s, plan, m);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(connectives, aggregators, gradients, losses)
