@@ -25,6 +25,7 @@ typedef enum takt_relation_form {
     TAKT_RELATION_BOOL,  /**< bool for every tuple */
     TAKT_RELATION_BITS,  /**< u64: 64 tuples of the last argument to a word, the lowest bit first */
     TAKT_RELATION_VALUE, /**< the last argument, a number, for every tuple of the others */
+    TAKT_RELATION_TUPLES, /**< u32[capacity, arity]: ascending, then rows of all ones */
 } takt_relation_form;
 
 /** A relation, rule or constraint of a model's text. */

@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "lang/rule.h"
 #include "logic/facts.h"
-#include "op/util/bits.h"
+#include "op/util/datalog.h"
 
 typedef struct declared {
     takt_frame *f;
@@ -13,6 +13,8 @@ typedef struct declared {
     int arity;
     const takt_domain *domain[TAKT_MAX_RANK];
     takt_type type; /* bool, with the sizes of the domains */
+    const uint32_t *facts;
+    size_t fact_count;
 } declared;
 
 static bool read_domains(declared *d)
@@ -46,6 +48,8 @@ static void declare(declared *d, takt_id value, takt_form form, takt_relation_ki
     p->value = value;
     p->form = form;
     p->is_checked = kind == TAKT_KIND_FACTS;
+    p->facts = d->facts;
+    p->fact_count = d->fact_count;
     for (int i = 0; i < d->arity; i++)
         p->arg[i] = (takt_range){true, d->domain[i], d->domain[i]->size};
     takt_rules_list(d->f, p, kind, 0);
@@ -81,18 +85,64 @@ static void fill_weights(const declared *d, const takt_facts *facts, float *data
     }
 }
 
-static bool check_size(const declared *d, const takt_type *type)
+static bool fits_dense(const declared *d, const takt_type *type)
 {
     size_t bytes;
-    char text[TAKT_TYPE_TEXT];
     const uint64_t most = d->f->e->ctx->limits.tensor_bytes;
-    if (takt_type_bytes(type, &bytes) && bytes <= most && bytes <= TAKT_DENSE_LIMIT)
+    return takt_type_bytes(type, &bytes) && bytes <= most && bytes <= TAKT_DENSE_LIMIT;
+}
+
+static bool check_size(const declared *d, const takt_type *type)
+{
+    char text[TAKT_TYPE_TEXT];
+    if (fits_dense(d, type))
         return true;
     takt_complain(d->f, d->at, TAKT_E_OVERFLOW, NULL,
                   "%s would be %s, more than the %llu MiB that a dense relation may have",
                   d->at->name->text, takt_type_text(d->f->graph->dims, type, text),
                   (unsigned long long)(TAKT_DENSE_LIMIT >> 20));
     return false;
+}
+
+/* Facts in ascending order, each once, in the arena of the model that is being built. */
+static bool keep_facts(declared *d, const takt_facts *facts)
+{
+    const size_t arity = (size_t)d->arity;
+    uint32_t *all = takt_arena_array(&d->f->e->arena, facts->count + 1, arity * sizeof *all);
+    uint32_t *room = takt_arena_array(&d->f->e->arena, facts->count + 1, arity * sizeof *room);
+    uint32_t *counts = takt_arena_array(&d->f->e->arena, TAKT_DL_COUNTS, sizeof *counts);
+    if (all == NULL || room == NULL || counts == NULL)
+        return takt_out_of_memory(d->f).b;
+    if (facts->count > 0)
+        memcpy(all, facts->tuples, facts->count * arity * sizeof *all);
+    takt_dl_sort(&(takt_dl_rows){all, room, counts, facts->count, arity});
+    size_t count = 0;
+    for (size_t i = 0; i < facts->count; i++)
+        if (count == 0 ||
+            memcmp(all + (count - 1) * arity, all + i * arity, arity * sizeof *all) != 0)
+            memmove(all + count++ * arity, all + i * arity, arity * sizeof *all);
+    d->facts = all;
+    d->fact_count = count;
+    return true;
+}
+
+/* Too large to be dense: the tuples themselves. */
+static void from_tuples(declared *d)
+{
+    takt_frame *f = d->f;
+    takt_tensor tensor;
+    const takt_type type = {
+        .dtype = TAKT_U32, .rank = 2, .dim = {(takt_dim)d->fact_count, d->arity}};
+    if (takt_tensor_create(f->e->ctx, &type, &tensor) != TAKT_OK) {
+        takt_complain_last(f, d->at);
+        return;
+    }
+    memcpy(takt_tensor_data(&tensor), d->facts, takt_tensor_bytes(&tensor));
+    const takt_id id = takt_graph_constant(f->graph, &tensor);
+    takt_tensor_release(&tensor);
+    if (id == TAKT_NONE)
+        takt_complain_last(f, d->at);
+    declare(d, id, TAKT_FORM_TUPLES, TAKT_KIND_FACTS);
 }
 
 static void from_facts(declared *d, const takt_facts *facts)
@@ -105,6 +155,12 @@ static void from_facts(declared *d, const takt_facts *facts)
     type.dtype = is_soft ? TAKT_F32 : TAKT_U64;
     if (!is_soft)
         type.dim[d->arity - 1] = last / 64 + (last % 64 != 0);
+    if (!is_soft && !keep_facts(d, facts))
+        return;
+    if (!is_soft && !fits_dense(d, &type)) {
+        from_tuples(d);
+        return;
+    }
     if (!check_size(d, &type))
         return;
     if (takt_tensor_create(f->e->ctx, &type, &tensor) != TAKT_OK) {

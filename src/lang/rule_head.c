@@ -31,8 +31,12 @@ static bool option(takt_frame *f, const takt_ast *o, takt_predicate *p, takt_rul
         p->rounds = v.i;
         return true;
     }
+    if (takt_span_is(name, "capacity") && v.kind == TAKT_V_INT && v.i > 0 && v.i <= INT32_MAX / 8) {
+        p->capacity = v.i;
+        return true;
+    }
     takt_complain(f, o, TAKT_E_RULE,
-                  "semantics=product, weight=0.5 and rounds=10 stand before the =",
+                  "semantics=product, weight=0.5, rounds=10 and capacity=1000 stand before the =",
                   "a rule has no option like %s", o->name->text);
     return false;
 }

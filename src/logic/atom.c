@@ -94,6 +94,12 @@ static takt_id checked(takt_lower *l, const takt_predicate *p, takt_id x)
 takt_labelled takt_lower_atom(takt_lower *l, const takt_formula *f)
 {
     const takt_predicate *p = f->predicate;
+    if (p->form == TAKT_FORM_TUPLES)
+        return takt_lower_fail(
+            l, TAKT_E_SEMANTICS,
+            "%s is a set of tuples, which only rules of tuples and `count` of all "
+            "of it can use",
+            p->name);
     takt_labelled v = fetch(l, f, p->arity);
     if (!takt_labelled_is_good(&v))
         return v;

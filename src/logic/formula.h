@@ -108,10 +108,11 @@ struct takt_rule {
 
 /* How the value of a predicate lies in its tensor. */
 typedef enum takt_form {
-    TAKT_FORM_SOFT,  /* f32 or i64: an element for every tuple */
-    TAKT_FORM_BOOL,  /* bool, likewise */
-    TAKT_FORM_BITS,  /* u64: the last axis packed, 64 to a word */
-    TAKT_FORM_VALUE, /* the last argument, a number, for every tuple of the others */
+    TAKT_FORM_SOFT,   /* f32 or i64: an element for every tuple */
+    TAKT_FORM_BOOL,   /* bool, likewise */
+    TAKT_FORM_BITS,   /* u64: the last axis packed, 64 to a word */
+    TAKT_FORM_VALUE,  /* the last argument, a number, for every tuple of the others */
+    TAKT_FORM_TUPLES, /* u32[capacity, arity]: ascending, then rows of all ones */
 } takt_form;
 
 struct takt_predicate {
@@ -121,10 +122,13 @@ struct takt_predicate {
     takt_range arg[TAKT_MAX_RANK];
     const takt_semantics *semantics; /* of its rules; NULL for tensors */
     takt_form form;
-    takt_id value;    /* TAKT_NONE until it is lowered */
-    takt_rule *rules; /* NULL: a tensor */
-    bool is_checked;  /* a tensor of floats that is known to lie within 0 to 1 */
-    int64_t rounds;   /* of a recursion; 0: until it settles */
+    takt_id value;         /* TAKT_NONE until it is lowered */
+    takt_rule *rules;      /* NULL: a tensor */
+    bool is_checked;       /* a tensor of floats that is known to lie within 0 to 1 */
+    int64_t rounds;        /* of a recursion; 0: until it settles */
+    int64_t capacity;      /* asked for, of tuples; 0: not */
+    const uint32_t *facts; /* [fact_count][arity], ascending; NULL: not known while it is built */
+    size_t fact_count;
     /* Found by the analysis: */
     size_t index;
     int stratum;

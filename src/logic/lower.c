@@ -185,7 +185,9 @@ static takt_status lower_stratum(takt_program *program, int stratum)
     }
     if (count > 0)
         takt_graph_set_origin(program->graph, members[0]->name, 0);
-    if (count > 0 && members[0]->is_recursive)
+    if (count > 0 && members[0]->form == TAKT_FORM_TUPLES)
+        takt_lower_sparse(&l, members, count);
+    else if (count > 0 && members[0]->is_recursive)
         takt_lower_recursion(&l, members, count);
     else if (count > 0)
         members[0]->value = takt_lower_rules(&l, members[0]);
@@ -199,6 +201,7 @@ static takt_status lower_stratum(takt_program *program, int stratum)
 takt_status takt_program_lower(takt_program *program)
 {
     int last = -1;
+    takt_program_forms(program);
     for (const takt_predicate *p = program->predicates; p != NULL; p = p->next)
         last = p->rules != NULL && p->stratum > last ? p->stratum : last;
     for (int s = 0; s <= last; s++)

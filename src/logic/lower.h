@@ -55,6 +55,9 @@ takt_labelled takt_lower_compare(takt_lower *l, const takt_formula *f);
 takt_id takt_lower_rule(takt_lower *l, const takt_rule *rule);
 /* All rules of a predicate that is not recursive, or of one stratum that is. */
 void takt_lower_recursion(takt_lower *l, takt_predicate *const *members, size_t count);
+/* Which relations are sets of tuples; and the rules of one stratum of them. */
+void takt_program_forms(takt_program *program);
+void takt_lower_sparse(takt_lower *l, takt_predicate *const *members, size_t count);
 /* The rules of one predicate, joined by or, in the form that the predicate has. */
 takt_id takt_lower_rules(takt_lower *l, const takt_predicate *p);
 /* Bools of a Boolean predicate's form, and back. */

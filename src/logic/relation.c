@@ -16,6 +16,7 @@ const char *takt_form_name(takt_form form)
     static const char *const names[] = {[TAKT_FORM_SOFT] = "soft",
                                         [TAKT_FORM_BOOL] = "bool",
                                         [TAKT_FORM_BITS] = "bits",
-                                        [TAKT_FORM_VALUE] = "value"};
+                                        [TAKT_FORM_VALUE] = "value",
+                                        [TAKT_FORM_TUPLES] = "tuples"};
     return names[form];
 }

@@ -150,8 +150,32 @@ static takt_labelled count_guard(takt_lower *l, const takt_formula *f)
     return reduce(l, &takt_op_reduce_sum, &v, f);
 }
 
+/* How many tuples a set has: rows that are not all ones. */
+static takt_labelled count_tuples(takt_lower *l, const takt_formula *f)
+{
+    const takt_formula *atom = f->a;
+    const takt_predicate *p = atom->predicate;
+    bool is_whole = f->b == NULL && f->bound_count == atom->term_count;
+    for (size_t i = 0; is_whole && i < atom->term_count; i++) {
+        bool is_bound = false;
+        for (size_t k = 0; k < f->bound_count; k++)
+            is_bound = is_bound || (atom->terms[i]->kind == TAKT_LOGIC_VARIABLE &&
+                                    atom->terms[i]->variable == f->bound[k]);
+        is_whole = is_bound;
+    }
+    if (!is_whole)
+        return takt_lower_fail(l, TAKT_E_RULE, "of a set of tuples, `count` takes all of it");
+    const takt_id first = takt_slice(l->g, p->value, 1, 0, 1, 1);
+    const takt_id is_row =
+        takt_binary(l->g, &takt_op_ne, first, takt_scalar_like(l->g, first, UINT32_MAX));
+    return takt_labelled_scalar(takt_reduce_over(
+        l->g, &takt_op_reduce_sum, takt_cast(l->g, is_row, TAKT_I64), NULL, 0, false));
+}
+
 static takt_labelled count(takt_lower *l, const takt_formula *f)
 {
+    if (f->a->kind == TAKT_LOGIC_ATOM && f->a->predicate->form == TAKT_FORM_TUPLES)
+        return count_tuples(l, f);
     takt_labelled v = takt_lower_crisp(l, f->a);
     if (f->b != NULL) {
         const takt_labelled guard = takt_lower_crisp(l, f->b);

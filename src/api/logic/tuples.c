@@ -9,6 +9,9 @@ takt_status takt_logic_check(const takt_model *model, const takt_relation_info *
                              const takt_tensor_view *view)
 {
     const bool is_value = r->form == TAKT_FORM_VALUE;
+    if (r->form == TAKT_FORM_TUPLES && view->data != NULL && view->dtype == TAKT_U32 &&
+        view->rank == 2 && view->dims[1] == r->arity)
+        return TAKT_OK;
     bool fits = view->data != NULL && view->rank == r->arity - is_value;
     for (int i = 0; fits && i < view->rank; i++) {
         takt_dim size = r->arg[i].size;
@@ -29,6 +32,8 @@ void takt_tuple_begin(takt_tuple_walk *w, const takt_relation_info *r, const tak
         w->count *= (size_t)view->dims[i];
     if (r->form == TAKT_FORM_BITS)
         w->count *= 64;
+    if (r->form == TAKT_FORM_TUPLES)
+        w->count = (size_t)view->dims[0];
     w->has_value = r->form == TAKT_FORM_SOFT || r->form == TAKT_FORM_VALUE;
 }
 
@@ -61,8 +66,23 @@ static void set_entries(takt_tuple_walk *w, size_t at)
     }
 }
 
+/* Of a set the next row, unless it is one of those behind the last. */
+static bool next_row(takt_tuple_walk *w)
+{
+    const size_t arity = (size_t)w->relation->arity;
+    const uint32_t *row = (const uint32_t *)w->view->data + w->at * arity;
+    if (w->at == w->count || row[0] == UINT32_MAX)
+        return false;
+    memcpy(w->entry, row, arity * sizeof *row);
+    w->value = 1;
+    w->at++;
+    return true;
+}
+
 bool takt_tuple_next(takt_tuple_walk *w)
 {
+    if (w->relation->form == TAKT_FORM_TUPLES)
+        return next_row(w);
     const bool is_bits = w->relation->form == TAKT_FORM_BITS;
     while (w->at < w->count) {
         if (is_bits && w->at % 64 == 0 && ((const uint64_t *)w->view->data)[w->at / 64] == 0) {

@@ -1,0 +1,123 @@
+/* datalog.h - rules over sets of tuples: one stratum, to its least fixed point.
+ *
+ * A relation is a u32[capacity, arity]: its tuples in ascending order, then rows of all ones. The
+ * rules are a text, so that a graph with them prints and reads like any other:
+ *
+ *     2 : 2 ; 0(a, c) <- 1(a, c) ; 0(a, c) <- 1(a, b), 0(b, c)
+ *
+ * first the arities of the relations that are derived, then those of the inputs; then the rules, in
+ * which relations are numbers in that order. Arguments are variables (letters a to z, then a1 ...),
+ * numbers, or _. A literal may be negated, !1(a, b), if it is an input, or compare two arguments,
+ * a < b. Variables of the head, of negations and of comparisons stand in some other literal.
+ */
+#ifndef TAKT_OP_UTIL_DATALOG_H
+#define TAKT_OP_UTIL_DATALOG_H
+
+#include "op/ops.h"
+
+enum {
+    TAKT_DL_ARITY = 8,
+    TAKT_DL_RELATIONS = 32,
+    TAKT_DL_BODY = 16,
+    TAKT_DL_VARIABLES = 64,
+    TAKT_DL_RULES = 256,
+    TAKT_DL_INDEXES = 64,
+};
+#define TAKT_DL_ABSENT UINT32_MAX
+
+typedef struct takt_dl_term {
+    enum { TAKT_DL_ANY, TAKT_DL_VARIABLE, TAKT_DL_NUMBER } kind;
+    uint32_t value; /* index of the variable, or the number */
+} takt_dl_term;
+
+typedef struct takt_dl_literal {
+    enum { TAKT_DL_ATOM, TAKT_DL_NOT, TAKT_DL_COMPARE } kind;
+    int relation; /* COMPARE: 0 to 5 for = != < <= > >= */
+    int count;    /* of terms */
+    takt_dl_term term[TAKT_DL_ARITY];
+} takt_dl_literal;
+
+typedef struct takt_dl_rule {
+    takt_dl_literal head, body[TAKT_DL_BODY];
+    int count, variables;
+} takt_dl_rule;
+
+typedef struct takt_dl {
+    int derived, relations; /* the latter with the inputs */
+    int arity[TAKT_DL_RELATIONS];
+    takt_dl_rule *rules;
+    int rule_count;
+} takt_dl;
+
+/* Reads the text into an arena; records TAKT_E_ATTR with what is wrong. */
+TAKT_MUST_USE takt_status takt_dl_read(takt_arena *arena, const char *text, takt_dl *program);
+
+/* ---- running ---- */
+
+/* One way through a rule's body: which literal comes when, and by which index it is found. */
+typedef struct takt_dl_step {
+    const takt_dl_literal *literal;
+    int index;     /* of the join: rows that agree in the bound columns; -1: all rows */
+    bool is_delta; /* only what the round before found */
+} takt_dl_step;
+
+typedef struct takt_dl_path {
+    const takt_dl_rule *rule;
+    takt_dl_step step[TAKT_DL_BODY];
+    int count;
+} takt_dl_path;
+
+/* Rows of a relation by some of its columns. */
+typedef struct takt_dl_index {
+    int relation;
+    uint32_t columns; /* a set */
+    size_t size;      /* of the table, a power of two */
+} takt_dl_index;
+
+/* All that does not depend on values: made once, before any run. */
+typedef struct takt_dl_plan {
+    const takt_dl *program;
+    size_t capacity[TAKT_DL_RELATIONS];
+    takt_dl_path *paths;
+    int path_count, first_count; /* the first of them have no derived literal: they run once */
+    takt_dl_index index[TAKT_DL_INDEXES];
+    int index_count;
+    size_t scratch_bytes;
+    uint64_t budget; /* rows that joins may try: a bound on the time of a run */
+} takt_dl_plan;
+
+/* Rows for each iteration that limits.trip_count allows to a loop. */
+enum { TAKT_DL_ROWS_A_TRIP = 4096 };
+
+TAKT_MUST_USE takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program,
+                                          const size_t *capacity, takt_dl_plan *plan);
+
+/* Why a run stopped. */
+typedef struct takt_dl_full {
+    int relation;  /* that has no room; -1: all is well */
+    bool is_spent; /* more rows were tried than the budget allows; `relation` is what was derived */
+    size_t round;
+} takt_dl_full;
+
+/* `in` and `out`: tuples of inputs and of derived relations; `scratch` is plan->scratch_bytes,
+ * 64-byte aligned. */
+takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, uint32_t *const *out,
+                         void *scratch);
+
+/* Puts rows into ascending order. */
+enum { TAKT_DL_COUNTS = 65537 };
+typedef struct takt_dl_rows {
+    uint32_t *rows, *room; /* [count][arity] each */
+    uint32_t *counts;      /* TAKT_DL_COUNTS of them */
+    size_t count, arity;
+} takt_dl_rows;
+void takt_dl_sort(const takt_dl_rows *r);
+
+/* Attributes of the op: program, capacity, names. The sentence about a relation without room. */
+enum { TAKT_DL_PROGRAM, TAKT_DL_CAPACITY, TAKT_DL_NAMES };
+enum { TAKT_DL_TEXT = 256 };
+const char *takt_dl_full_text(const takt_node *n, const takt_dl_plan *plan,
+                              const takt_dl_full *full, char buffer[static TAKT_DL_TEXT]);
+takt_error_id takt_dl_full_id(const takt_dl_full *full);
+
+#endif

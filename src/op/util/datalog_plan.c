@@ -1,0 +1,181 @@
+/* datalog_plan.c - orders of joins, the indexes they need, and the memory for all of it. */
+#include <stdio.h>
+
+#include "base/ctx.h"
+#include "base/size.h"
+#include "op/util/datalog.h"
+
+static bool is_bound(const takt_dl_term *t, uint64_t bound)
+{
+    return t->kind == TAKT_DL_NUMBER ||
+           (t->kind == TAKT_DL_VARIABLE && (bound >> t->value & 1) != 0);
+}
+
+/* Columns whose values are known before the literal is looked up. */
+static uint32_t known(const takt_dl_literal *l, uint64_t bound)
+{
+    uint32_t columns = 0;
+    for (int i = 0; i < l->count; i++)
+        if (is_bound(&l->term[i], bound))
+            columns |= UINT32_C(1) << i;
+    return columns;
+}
+
+static uint64_t binds(const takt_dl_literal *l)
+{
+    uint64_t set = 0;
+    for (int i = 0; i < l->count; i++)
+        if (l->term[i].kind == TAKT_DL_VARIABLE)
+            set |= UINT64_C(1) << l->term[i].value;
+    return set;
+}
+
+/* How soon a literal should come: tests as soon as they can, then what is bound most. */
+static int urgency(const takt_dl_literal *l, uint64_t bound)
+{
+    const bool is_test = l->kind != TAKT_DL_ATOM;
+    if (is_test)
+        return (binds(l) & ~bound) == 0 ? 1000 : -1;
+    return __builtin_popcount(known(l, bound)) * 10;
+}
+
+static size_t table_size(size_t capacity)
+{
+    size_t size = 16;
+    while (size < 2 * capacity)
+        size *= 2;
+    return size;
+}
+
+/* The index for these columns; -1: none is needed, -2: there are too many. */
+static int index_for(takt_dl_plan *p, int relation, uint32_t columns)
+{
+    if (columns == 0)
+        return -1;
+    for (int i = 0; i < p->index_count; i++)
+        if (p->index[i].relation == relation && p->index[i].columns == columns)
+            return i;
+    if (p->index_count == TAKT_DL_INDEXES)
+        return -2;
+    p->index[p->index_count] =
+        (takt_dl_index){relation, columns, table_size(p->capacity[relation])};
+    return p->index_count++;
+}
+
+static bool make_path(takt_dl_plan *p, const takt_dl_rule *rule, int delta)
+{
+    takt_dl_path *path = &p->paths[p->path_count++];
+    bool is_done[TAKT_DL_BODY] = {false};
+    uint64_t bound = 0;
+    path->rule = rule;
+    for (path->count = 0; path->count < rule->count; path->count++) {
+        int best = -1, most = -2;
+        for (int i = 0; i < rule->count; i++) {
+            const int now = i == delta ? 2000 : urgency(&rule->body[i], bound);
+            if (!is_done[i] && now > most) {
+                best = i;
+                most = now;
+            }
+        }
+        const takt_dl_literal *l = &rule->body[best];
+        takt_dl_step *s = &path->step[path->count];
+        is_done[best] = true;
+        *s = (takt_dl_step){.literal = l, .index = -1, .is_delta = best == delta};
+        if (l->kind != TAKT_DL_COMPARE && !s->is_delta)
+            s->index = index_for(p, l->relation, known(l, bound));
+        if (s->index == -2)
+            return false;
+        bound |= l->kind == TAKT_DL_ATOM ? binds(l) : 0;
+    }
+    return true;
+}
+
+static bool make_paths(takt_dl_plan *p)
+{
+    const takt_dl *program = p->program;
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < program->rule_count; i++) {
+            const takt_dl_rule *rule = &program->rules[i];
+            int uses = 0;
+            for (int k = 0; k < rule->count; k++) {
+                const takt_dl_literal *l = &rule->body[k];
+                const bool is_use = l->kind == TAKT_DL_ATOM && l->relation < program->derived;
+                uses += is_use;
+                if (is_use && round == 1 && !make_path(p, rule, k))
+                    return false;
+            }
+            if (uses == 0 && round == 0 && !make_path(p, rule, -1))
+                return false;
+        }
+        p->first_count = round == 0 ? p->path_count : p->first_count;
+    }
+    return true;
+}
+
+static bool add(size_t *total, size_t count, size_t each)
+{
+    size_t bytes;
+    return takt_size_mul(count, each, &bytes) && bytes < SIZE_MAX - 128 &&
+           takt_size_add(*total, (bytes + 63) & ~(size_t)63, total);
+}
+
+takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program, const size_t *capacity,
+                            takt_dl_plan *plan)
+{
+    size_t paths = 1, most = 1;
+    *plan = (takt_dl_plan){.program = program};
+    const uint64_t trips = arena->ctx->limits.trip_count;
+    plan->budget =
+        trips < UINT64_MAX / TAKT_DL_ROWS_A_TRIP ? trips * TAKT_DL_ROWS_A_TRIP : UINT64_MAX;
+    for (int i = 0; i < program->rule_count; i++)
+        paths += (size_t)program->rules[i].count + 1;
+    plan->paths = takt_arena_array(arena, paths, sizeof *plan->paths);
+    if (plan->paths == NULL)
+        return TAKT_ERR_MEMORY;
+    bool is_good = true;
+    for (int i = 0; i < program->relations; i++) {
+        plan->capacity[i] = capacity[i];
+        is_good = is_good && capacity[i] < TAKT_DL_ABSENT / 4;
+        if (i < program->derived) {
+            is_good = is_good && add(&plan->scratch_bytes, table_size(capacity[i]), 8);
+            if (program->arity[i] > 2) /* keys are hashes there, and rows stand beside them */
+                is_good = is_good && add(&plan->scratch_bytes, table_size(capacity[i]), 4);
+            const size_t rows = capacity[i] * (size_t)program->arity[i];
+            most = rows > most ? rows : most;
+        }
+    }
+    if (is_good && !make_paths(plan))
+        return takt_fail(arena->ctx, TAKT_E_ATTR, "fixpoint: the rules need more than %d indexes",
+                         TAKT_DL_INDEXES);
+    for (int i = 0; is_good && i < plan->index_count; i++)
+        is_good = add(&plan->scratch_bytes, plan->index[i].size, 4) &&
+                  add(&plan->scratch_bytes, capacity[plan->index[i].relation], 4);
+    is_good = is_good && add(&plan->scratch_bytes, most, 4) &&
+              add(&plan->scratch_bytes, TAKT_DL_COUNTS, 4);
+    return is_good
+               ? TAKT_OK
+               : takt_fail(arena->ctx, TAKT_E_OVERFLOW, "fixpoint: the relations are too large");
+}
+
+const char *takt_dl_full_text(const takt_node *n, const takt_dl_plan *plan,
+                              const takt_dl_full *full, char buffer[static TAKT_DL_TEXT])
+{
+    const takt_attr *names = &n->attr[TAKT_DL_NAMES];
+    const size_t capacity = plan->capacity[full->relation];
+    const char *name =
+        (uint32_t)full->relation < names->count ? names->strings[full->relation] : "a relation";
+    if (full->is_spent) {
+        snprintf(buffer, TAKT_DL_TEXT,
+                 "%.100s: joins tried more than %llu rows, %d for each trip of limits.trip_count",
+                 name, (unsigned long long)plan->budget, TAKT_DL_ROWS_A_TRIP);
+        return buffer;
+    }
+    snprintf(buffer, TAKT_DL_TEXT, "%.100s has more than %zu tuples in round %zu: try capacity=%zu",
+             name, capacity, full->round, 4 * capacity + 16);
+    return buffer;
+}
+
+takt_error_id takt_dl_full_id(const takt_dl_full *full)
+{
+    return full->is_spent ? TAKT_E_TRIP_COUNT : TAKT_E_RECURSION;
+}

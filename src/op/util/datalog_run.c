@@ -1,0 +1,366 @@
+/* datalog_run.c - semi-naive evaluation: sets of tuples, indexes by chains, nested loops of joins.
+ *
+ * Rows of a derived relation are kept in the order in which they were found, so that what the last
+ * round found is a range of them. A row that is found while a round runs is seen by that round as
+ * well, which does no harm: it is in the next round's range all the same. At the end rows are put
+ * in ascending order.
+ *
+ * What is derived waits in a batch, whose places in the hash table are prefetched together: most of
+ * them are in no cache.
+ */
+#include <string.h>
+
+#include "op/util/datalog.h"
+
+typedef struct set {
+    const uint32_t *rows; /* of inputs: the caller's; of derived relations: `own` */
+    uint32_t *own;
+    uint64_t *table;     /* of derived relations: the row as a key, or its hash; EMPTY for none */
+    uint32_t *table_row; /* of more than two columns: which row */
+    size_t arity, count, capacity, table_mask;
+    size_t from, to; /* what the last round found */
+} set;
+
+typedef struct chains {
+    const takt_dl_index *of;
+    uint32_t *head, *next; /* row + 1 */
+} chains;
+
+#define EMPTY UINT64_MAX
+
+enum { BATCH = 64 };
+
+typedef struct waiting {
+    int relation;
+    uint32_t row[TAKT_DL_ARITY];
+    size_t at; /* in the table */
+    uint64_t key;
+} waiting;
+
+typedef struct machine {
+    const takt_dl_plan *plan;
+    set set[TAKT_DL_RELATIONS];
+    chains index[TAKT_DL_INDEXES];
+    takt_dl_full full;
+    const takt_dl_path *path;
+    uint32_t value[TAKT_DL_VARIABLES];
+    uint64_t bound; /* variables that have one */
+    uint64_t left;  /* of the budget */
+    waiting batch[BATCH];
+    size_t batch_count;
+} machine;
+
+static uint64_t mix(uint64_t h, uint32_t x)
+{
+    h = (h ^ x) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 29;
+}
+
+/* Rows of one or two columns are their own keys; others have their hash. */
+static uint64_t key_of(const uint32_t *row, size_t arity)
+{
+    uint64_t h = 0;
+    if (arity <= 2)
+        return arity == 1 ? row[0] : (uint64_t)row[0] << 32 | row[1];
+    for (size_t i = 0; i < arity; i++)
+        h = mix(h, row[i]);
+    return h == EMPTY ? 0 : h;
+}
+
+static size_t place_of(uint64_t key)
+{
+    key *= UINT64_C(0x9E3779B97F4A7C15);
+    key ^= key >> 32;
+    return (size_t)(key * UINT64_C(0xD6E8FEB86659FD93) >> 20);
+}
+
+/* Of those columns alone. */
+static size_t hash_columns(const uint32_t *row, uint32_t columns)
+{
+    uint64_t h = 0;
+    for (; columns != 0; columns &= columns - 1)
+        h = mix(h, row[__builtin_ctz(columns)]);
+    return (size_t)(h >> 16);
+}
+
+/* ---- adding ---- */
+
+static void link_row(machine *m, int relation, size_t row)
+{
+    const uint32_t *at = m->set[relation].rows + row * m->set[relation].arity;
+    for (int i = 0; i < m->plan->index_count; i++) {
+        chains *c = &m->index[i];
+        if (c->of->relation != relation)
+            continue;
+        uint32_t *head = &c->head[hash_columns(at, c->of->columns) & (c->of->size - 1)];
+        c->next[row] = *head;
+        *head = (uint32_t)row + 1;
+    }
+}
+
+static void insert(machine *m, const waiting *w)
+{
+    set *s = &m->set[w->relation];
+    const size_t bytes = s->arity * sizeof *w->row;
+    size_t at = w->at;
+    for (; s->table[at] != EMPTY; at = (at + 1) & s->table_mask)
+        if (s->table[at] == w->key &&
+            (s->arity <= 2 || memcmp(s->own + s->table_row[at] * s->arity, w->row, bytes) == 0))
+            return;
+    if (s->count == s->capacity) {
+        m->full.relation = w->relation;
+        return;
+    }
+    if (s->arity == 2)
+        memcpy(s->own + s->count * 2, w->row, 2 * sizeof *w->row);
+    else
+        memcpy(s->own + s->count * s->arity, w->row, bytes);
+    s->table[at] = w->key;
+    if (s->table_row != NULL)
+        s->table_row[at] = (uint32_t)s->count;
+    link_row(m, w->relation, s->count++);
+}
+
+static void flush(machine *m)
+{
+    for (size_t i = 0; i < m->batch_count && m->full.relation < 0; i++)
+        insert(m, &m->batch[i]);
+    m->batch_count = 0;
+}
+
+/* ---- joining ---- */
+
+static uint32_t value_of(const machine *m, const takt_dl_term *t)
+{
+    return t->kind == TAKT_DL_NUMBER ? t->value : m->value[t->value];
+}
+
+static bool is_known(const machine *m, const takt_dl_term *t)
+{
+    return t->kind == TAKT_DL_NUMBER ||
+           (t->kind == TAKT_DL_VARIABLE && (m->bound >> t->value & 1) != 0);
+}
+
+/* Whether a row agrees with what is known; binds the rest. The caller restores `bound`. */
+static bool match(machine *m, const takt_dl_literal *l, const uint32_t *row)
+{
+    for (int i = 0; i < l->count; i++) {
+        const takt_dl_term *t = &l->term[i];
+        if (is_known(m, t)) {
+            if (value_of(m, t) != row[i])
+                return false;
+        } else if (t->kind == TAKT_DL_VARIABLE) {
+            m->value[t->value] = row[i];
+            m->bound |= UINT64_C(1) << t->value;
+        }
+    }
+    return true;
+}
+
+static bool holds(const machine *m, const takt_dl_literal *l)
+{
+    const uint32_t a = value_of(m, &l->term[0]), b = value_of(m, &l->term[1]);
+    switch (l->relation) {
+    case 0: return a == b;
+    case 1: return a != b;
+    case 2: return a < b;
+    case 3: return a <= b;
+    case 4: return a > b;
+    default: return a >= b;
+    }
+}
+
+static void join(machine *m, int depth);
+
+static void try_row(machine *m, const takt_dl_literal *l, size_t row, int depth)
+{
+    const set *s = &m->set[l->relation];
+    const uint64_t bound = m->bound;
+    if (m->left-- == 0) {
+        m->left = 0;
+        m->full.is_spent = true;
+        m->full.relation = m->path->rule->head.relation;
+        return;
+    }
+    if (match(m, l, s->rows + row * s->arity))
+        join(m, depth + 1);
+    m->bound = bound;
+}
+
+/* The first row of a chain for what is known of the literal. */
+static uint32_t find(const machine *m, const chains *c, const takt_dl_literal *l)
+{
+    uint32_t key[TAKT_DL_ARITY];
+    for (int i = 0; i < l->count; i++)
+        key[i] = is_known(m, &l->term[i]) ? value_of(m, &l->term[i]) : 0;
+    return c->head[hash_columns(key, c->of->columns) & (c->of->size - 1)];
+}
+
+/* Whether no row agrees. */
+static bool is_absent(machine *m, const takt_dl_step *s)
+{
+    const takt_dl_literal *l = s->literal;
+    const set *of = &m->set[l->relation];
+    const uint64_t bound = m->bound;
+    bool is_there = false;
+    if (s->index < 0)
+        return of->count == 0;
+    const chains *c = &m->index[s->index];
+    for (uint32_t row = find(m, c, l); row != 0 && !is_there; row = c->next[row - 1]) {
+        is_there = match(m, l, of->rows + (row - 1) * of->arity);
+        m->bound = bound;
+    }
+    return !is_there;
+}
+
+static void emit(machine *m)
+{
+    const takt_dl_literal *head = &m->path->rule->head;
+    const set *s = &m->set[head->relation];
+    waiting *w = &m->batch[m->batch_count];
+    w->relation = head->relation;
+    for (int i = 0; i < head->count; i++)
+        w->row[i] = value_of(m, &head->term[i]);
+    w->key = key_of(w->row, s->arity);
+    if (w->row[0] == TAKT_DL_ABSENT)
+        return; /* no tuple begins so: such rows are those that hold none */
+    w->at = place_of(w->key) & s->table_mask;
+    __builtin_prefetch(&s->table[w->at], 1);
+    if (++m->batch_count == BATCH)
+        flush(m);
+}
+
+/* No deeper than a rule has literals. */
+static void join(machine *m, int depth)
+{
+    if (m->full.relation >= 0)
+        return;
+    if (depth == m->path->count) {
+        emit(m);
+        return;
+    }
+    const takt_dl_step *s = &m->path->step[depth];
+    const takt_dl_literal *l = s->literal;
+    if (l->kind == TAKT_DL_COMPARE) {
+        if (holds(m, l))
+            join(m, depth + 1);
+        return;
+    }
+    if (l->kind == TAKT_DL_NOT) {
+        if (is_absent(m, s))
+            join(m, depth + 1);
+        return;
+    }
+    const set *of = &m->set[l->relation];
+    if (s->index >= 0) {
+        const chains *c = &m->index[s->index];
+        for (uint32_t row = find(m, c, l); row != 0 && m->full.relation < 0; row = c->next[row - 1])
+            try_row(m, l, row - 1, depth);
+        return;
+    }
+    const size_t from = s->is_delta ? of->from : 0, to = s->is_delta ? of->to : of->count;
+    for (size_t row = from; row < to && m->full.relation < 0; row++)
+        try_row(m, l, row, depth);
+}
+
+/* ---- rounds ---- */
+
+static void *carve(char **at, size_t count)
+{
+    void *block = *at;
+    *at += (count * sizeof(uint32_t) + 63) & ~(size_t)63;
+    return block;
+}
+
+static size_t count_rows(const uint32_t *rows, size_t arity, size_t capacity)
+{
+    size_t low = 0, high = capacity;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (rows[middle * arity] == TAKT_DL_ABSENT)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static void begin(machine *m, const uint32_t *const *in, uint32_t *const *out, char **scratch)
+{
+    const takt_dl *program = m->plan->program;
+    for (int i = 0; i < program->relations; i++) {
+        set *s = &m->set[i];
+        s->arity = (size_t)program->arity[i];
+        s->capacity = m->plan->capacity[i];
+        if (i >= program->derived) {
+            s->rows = in[i - program->derived];
+            s->count = count_rows(s->rows, s->arity, s->capacity);
+            continue;
+        }
+        size_t size = 16;
+        while (size < 2 * s->capacity)
+            size *= 2;
+        s->rows = s->own = out[i];
+        s->table = carve(scratch, 2 * size);
+        s->table_row = s->arity > 2 ? carve(scratch, size) : NULL;
+        s->table_mask = size - 1;
+        memset(s->table, 0xff, size * sizeof *s->table);
+    }
+    for (int i = 0; i < m->plan->index_count; i++) {
+        chains *c = &m->index[i];
+        c->of = &m->plan->index[i];
+        c->head = carve(scratch, c->of->size);
+        c->next = carve(scratch, m->plan->capacity[c->of->relation]);
+        memset(c->head, 0, c->of->size * sizeof *c->head);
+    }
+    for (int i = program->derived; i < program->relations; i++)
+        for (size_t row = 0; row < m->set[i].count; row++)
+            link_row(m, i, row);
+}
+
+static void run_paths(machine *m, int first, int end)
+{
+    for (int i = first; i < end && m->full.relation < 0; i++) {
+        m->path = &m->plan->paths[i];
+        m->bound = 0;
+        join(m, 0);
+        flush(m);
+    }
+}
+
+/* What was found since becomes the next round's range; false if that is nothing. */
+static bool advance(machine *m)
+{
+    bool goes_on = false;
+    for (int i = 0; i < m->plan->program->derived; i++) {
+        set *s = &m->set[i];
+        s->from = s->to;
+        s->to = s->count;
+        goes_on = goes_on || s->to > s->from;
+    }
+    return goes_on;
+}
+
+takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, uint32_t *const *out,
+                         void *scratch)
+{
+    char *at = scratch;
+    size_t most = 1;
+    machine m = {.plan = plan, .full.relation = -1, .left = plan->budget};
+    begin(&m, in, out, &at);
+    run_paths(&m, 0, plan->first_count);
+    for (; m.full.relation < 0 && advance(&m); m.full.round++)
+        run_paths(&m, plan->first_count, plan->path_count);
+    for (int i = 0; i < plan->program->derived; i++) {
+        const size_t rows = m.set[i].capacity * m.set[i].arity;
+        most = rows > most ? rows : most;
+    }
+    uint32_t *room = carve(&at, most), *counts = carve(&at, TAKT_DL_COUNTS);
+    for (int i = 0; i < plan->program->derived && m.full.relation < 0; i++) {
+        const set *s = &m.set[i];
+        takt_dl_sort(&(takt_dl_rows){s->own, room, counts, s->count, s->arity});
+        memset(s->own + s->count * s->arity, 0xff,
+               (s->capacity - s->count) * s->arity * sizeof *s->own);
+    }
+    return m.full;
+}

@@ -1,0 +1,42 @@
+/* datalog_sort.c - tuples in ascending order, by digits of 16 bits from the last column on. */
+#include <string.h>
+
+#include "op/util/datalog.h"
+
+/* By one half of a column; stable. */
+static void by_half(const takt_dl_rows *r, const uint32_t *from, uint32_t *to, size_t column,
+                    int shift)
+{
+    memset(r->counts, 0, TAKT_DL_COUNTS * sizeof *r->counts);
+    for (size_t i = 0; i < r->count; i++)
+        r->counts[(from[i * r->arity + column] >> shift & 0xffff) + 1]++;
+    for (size_t i = 0; i + 1 < TAKT_DL_COUNTS; i++)
+        r->counts[i + 1] += r->counts[i];
+    for (size_t i = 0; i < r->count; i++) {
+        const uint32_t digit = from[i * r->arity + column] >> shift & 0xffff;
+        uint32_t *place = to + r->counts[digit]++ * r->arity;
+        if (r->arity == 2)
+            memcpy(place, from + i * 2, 2 * sizeof *to); /* one move */
+        else
+            memcpy(place, from + i * r->arity, r->arity * sizeof *to);
+    }
+}
+
+void takt_dl_sort(const takt_dl_rows *r)
+{
+    uint32_t *from = r->rows, *to = r->room;
+    for (size_t column = r->arity; column-- > 0;)
+        for (int shift = 0; shift <= 16; shift += 16) {
+            uint32_t all = 0;
+            for (size_t i = 0; i < r->count; i++)
+                all |= from[i * r->arity + column] >> shift & 0xffff;
+            if (all == 0)
+                continue; /* no digit differs from 0 */
+            uint32_t *const other = from;
+            by_half(r, from, to, column, shift);
+            from = to;
+            to = other;
+        }
+    if (from != r->rows && r->count > 0)
+        memcpy(r->rows, from, r->count * r->arity * sizeof *from);
+}

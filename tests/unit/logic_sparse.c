@@ -1,0 +1,270 @@
+/* logic_sparse.c - sets of tuples: random rules give what they give as bits, with any number of
+ * threads and by the interpreter; what a program's text must be; relations without room. */
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "op/ops.h"
+#include "op/util/datalog.h"
+#include "test.h"
+#include "util/random_array.h"
+
+static takt_ctx *ctx;
+
+/* ---- random rules ---- */
+
+enum { FACTS = 3, RULES = 4, VARS = 4, TEXT = 1 << 15 };
+
+typedef struct maker {
+    takt_random random;
+    int size, arity[FACTS + RULES];
+    char text[TEXT];
+    size_t length;
+} maker;
+
+static int below(maker *m, int limit)
+{
+    return (int)takt_random_below(&m->random, (size_t)limit);
+}
+
+static void put(maker *m, const char *format, ...) TAKT_PRINTF(2, 3);
+static void put(maker *m, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(m->text + m->length, TEXT - m->length, format, args);
+    va_end(args);
+    m->length += n > 0 && (size_t)n < TEXT - m->length ? (size_t)n : 0;
+}
+
+static const char *const names[VARS] = {"x", "y", "z", "w"};
+
+/* An atom of variables, at times with a constant or one of them twice; says which it binds. */
+static unsigned atom(maker *m, int predicate, unsigned among)
+{
+    unsigned bound = 0;
+    put(m, "p%d(", predicate);
+    for (int i = 0; i < m->arity[predicate]; i++) {
+        int v = below(m, VARS);
+        while ((among >> v & 1) == 0)
+            v = below(m, VARS);
+        put(m, "%s", i > 0 ? ", " : "");
+        if (below(m, 10) == 0) {
+            put(m, "%d", below(m, m->size));
+        } else {
+            put(m, "%s", names[v]);
+            bound |= 1U << v;
+        }
+    }
+    put(m, ")");
+    return bound;
+}
+
+/* One way to derive a rule: atoms, and tests of what they bind; false if a variable of the head is
+ * left. The text then ends where it began. */
+static bool clause(maker *m, int rule)
+{
+    char body[1024];
+    const size_t from = m->length;
+    unsigned bound = 0;
+    const int atoms = 1 + below(m, 3);
+    for (int i = 0; i < atoms; i++) {
+        put(m, "%s", i > 0 ? " and " : "");
+        bound |= atom(m, below(m, FACTS + (below(m, 2) == 0 ? rule + 1 : 0)), (1U << VARS) - 1);
+    }
+    if (bound != 0 && below(m, 3) == 0) {
+        put(m, " and not ");
+        atom(m, below(m, FACTS), bound);
+    }
+    if ((bound & 3) == 3 && below(m, 3) == 0)
+        put(m, " and x %s y", below(m, 2) == 0 ? "!=" : "<=");
+    const unsigned head = (1U << m->arity[FACTS + rule]) - 1;
+    snprintf(body, sizeof body, "%s", m->text + from);
+    m->length = from;
+    if ((bound & head) != head)
+        return false;
+    bool is_first = true;
+    for (int v = 0; v < VARS; v++)
+        if ((bound & ~head) >> v & 1) {
+            put(m, "%s%s", is_first ? "(exists " : ", ", names[v]);
+            is_first = false;
+        }
+    put(m, "%s(%s)%s", is_first ? "" : ": ", body, is_first ? "" : ")");
+    return true;
+}
+
+static void make(maker *m, uint64_t seed, bool is_sparse)
+{
+    *m = (maker){.random = {.state = seed * 31 + 7}};
+    m->size = below(m, 8) == 0 ? 70 : 1 + below(m, 9);
+    for (int i = 0; i < FACTS + RULES; i++)
+        m->arity[i] = 1 + below(m, 2);
+    put(m, "domain d = %d\nmodel m() {\n", m->size);
+    for (int i = 0; i < FACTS; i++) {
+        put(m, "  relation p%d(%s) = [", i, m->arity[i] == 1 ? "d" : "d, d");
+        for (int k = 0; k < 12; k++)
+            if (m->arity[i] == 1)
+                put(m, "%s[%d]", k > 0 ? ", " : "", below(m, m->size));
+            else
+                put(m, "%s[%d, %d]", k > 0 ? ", " : "", below(m, m->size), below(m, m->size));
+        put(m, "]\n");
+    }
+    for (int i = 0; i < RULES; i++) {
+        put(m, "  rule p%d(%s)%s = ", FACTS + i, m->arity[FACTS + i] == 1 ? "x: d" : "x: d, y: d",
+            is_sparse ? " capacity=6000" : "");
+        const int ways = 1 + below(m, 2);
+        for (int k = 0; k < ways; k++) {
+            put(m, "%s", k > 0 ? " or " : "");
+            while (!clause(m, i))
+                ;
+        }
+        put(m, "\n");
+    }
+    put(m, "  return p3, p4, p5, p6\n}\n");
+}
+
+typedef struct answers {
+    takt_tuples at[RULES];
+} answers;
+
+static bool answer(maker *m, const takt_plan_options *o, answers *a)
+{
+    takt_model *model = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    bool good =
+        EXPECT(takt_model_load_memory(ctx, "m.takt", m->text, m->length, NULL, &model) == TAKT_OK,
+               "%s\n%s", takt_last_error(ctx), m->text) &&
+        EXPECT_OK(ctx, takt_plan_create(model, o, &plan)) &&
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s)) && EXPECT_OK(ctx, takt_session_run(s));
+    for (int i = 0; good && i < RULES; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "p%d", FACTS + i);
+        good = EXPECT_OK(
+            ctx, takt_relation_tuples(model, name, takt_session_output(s, (size_t)i), &a->at[i]));
+    }
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
+    return good;
+}
+
+static void release(answers *a)
+{
+    for (int i = 0; i < RULES; i++)
+        takt_tuples_free(ctx, &a->at[i]);
+}
+
+static void compare(const maker *m, const answers *a, const answers *b, const char *how)
+{
+    for (int i = 0; i < RULES; i++) {
+        const size_t bytes = a->at[i].count * (size_t)a->at[i].arity * sizeof *a->at[i].entries;
+        EXPECT(a->at[i].count == b->at[i].count &&
+                   (bytes == 0 || memcmp(a->at[i].entries, b->at[i].entries, bytes) == 0),
+               "%s: p%d has %zu tuples, not %zu in\n%s", how, FACTS + i, b->at[i].count,
+               a->at[i].count, m->text);
+    }
+}
+
+static void random_rules(void)
+{
+    static const answers nothing;
+    maker *m = malloc(sizeof *m);
+    size_t derived = 0;
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    for (uint64_t seed = 1; m != NULL && seed <= 300 && test_failures == 0; seed++) {
+        answers dense = nothing, sparse = nothing, ref = nothing;
+        make(m, seed, false);
+        bool good = answer(m, &(takt_plan_options){.threads = 1}, &dense);
+        make(m, seed, true);
+        good = good && answer(m, &(takt_plan_options){.threads = 1 + (int)(seed % 3)}, &sparse);
+        if (good)
+            compare(m, &dense, &sparse, "tuples");
+        if (good && seed % 10 == 0 && answer(m, &(takt_plan_options){.backend = "ref"}, &ref))
+            compare(m, &dense, &ref, "ref");
+        for (int i = 0; i < RULES; i++)
+            derived += dense.at[i].count;
+        release(&dense);
+        release(&sparse);
+        release(&ref);
+    }
+    EXPECT(derived > 3000, "%zu tuples in all", derived);
+    takt_ctx_destroy(ctx);
+    free(m);
+}
+
+/* ---- texts of programs ---- */
+
+static void programs(void)
+{
+    static const char *const wrong[] = {"",
+                                        "2",
+                                        "2 :",
+                                        "9 : 2",
+                                        "2 : 2 ; 2(a, b) <- 1(a, b)",
+                                        "2 : 2 ; 1(a, b) <- 1(a, b)",
+                                        "2 : 2 ; 0(a) <- 1(a, b)",
+                                        "2 : 2 ; 0(a, b) <- 1(a, c)",
+                                        "2 : 2 ; 0(a, _) <- 1(a, b)",
+                                        "2 : 2 ; 0(a, b) <- 1(a, b), !0(a, b)",
+                                        "2 : 2 ; 0(a, b) <- 1(a, b), a b",
+                                        "2 : 2 ; 0(a, b) <- 1(a, b), a < c",
+                                        "2 : 2 ; 0(a, b) 1(a, b)",
+                                        "2 : 2 ; 0(a, b <- 1(a, b)",
+                                        "2 : 2 ; 0(a, 4294967295) <- 1(a, b)",
+                                        "2 : 2 ; 0(a, b) <- 1(a, b) x"};
+    static const uint32_t rows[] = {0, 1, 1, 2, 2, 0, UINT32_MAX, UINT32_MAX};
+    takt_arena arena;
+    takt_dl program;
+    takt_dl_plan plan;
+    uint32_t out[16];
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    takt_arena_init(&arena, ctx);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        EXPECT(takt_dl_read(&arena, wrong[i], &program) != TAKT_OK || program.rule_count == 0,
+               "%s is read", wrong[i]);
+    EXPECT_OK(ctx, takt_dl_read(&arena,
+                                "2 : 2 ; 0(a, b) <- 1(a, b) ; 0(a, c) <- 0(a, b), 1(b, c), a != c",
+                                &program));
+    EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){8, 4}, &plan));
+    void *room = takt_arena_array(&arena, plan.scratch_bytes + 64, 1);
+    const uint32_t *in[] = {rows};
+    uint32_t *const to[] = {out};
+    takt_dl_full full = takt_dl_run(&plan, in, to, room);
+    static const uint32_t want[] = {0, 1, 0, 2, 1, 0, 1, 2, 2, 0, 2, 1, UINT32_MAX};
+    EXPECT(full.relation == -1 && memcmp(out, want, sizeof want) == 0);
+    EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){5, 4}, &plan));
+    full = takt_dl_run(&plan, in, to, room);
+    EXPECT(full.relation == 0 && full.round == 1, "%d %zu", full.relation, full.round);
+    EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){8, 4}, &plan));
+    plan.budget = 5;
+    full = takt_dl_run(&plan, in, to, room);
+    EXPECT(full.is_spent && takt_dl_full_id(&full) == TAKT_E_TRIP_COUNT);
+    takt_arena_deinit(&arena);
+    takt_ctx_destroy(ctx);
+}
+
+/* ---- a relation without room ---- */
+
+static void without_room(void)
+{
+    static const char text[] =
+        "domain d = 9\nmodel m() {\n  relation e(d, d) = [[0, 1], [1, 2], [2, 0]]\n"
+        "  rule path(x, z) capacity=7 = e(x, z) or exists y: e(x, y) and path(y, z)\n"
+        "  return path\n}\n";
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", text, sizeof text - 1, NULL, &m));
+    EXPECT(takt_plan_create(m, NULL, &plan) != TAKT_OK &&
+               takt_last_error_info(ctx)->id == TAKT_E_RECURSION,
+           "%s", takt_last_error(ctx));
+    EXPECT(strstr(takt_last_error(ctx), "path has more than 7 tuples in round") != NULL &&
+               strstr(takt_last_error(ctx), "try capacity=44") != NULL,
+           "%s", takt_last_error(ctx));
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(random_rules, programs, without_room)
