@@ -109,6 +109,8 @@ typedef struct takt_save_options {
     /** "f16" or "bf16": weights of products and tables are written so, in half the bytes; this
      *  includes `optimize`. NULL or "f32": as they are. */
     const char *precision;
+    const char *const *reads; /**< further files that went into it: their SHA-256 are kept, too */
+    size_t read_count;
 } takt_save_options;
 
 /** The part of a model between named values, as a model of its own. `from` ("a,b", or NULL) become
@@ -143,6 +145,19 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_save(const takt_model *model, cons
 /** Where a model came from, as a JSON object: of a compiled one what it was made of, of an ONNX one
  *  its opsets, producer and metadata; NULL for texts. */
 TAKT_API const char *takt_model_lineage(const takt_model *model);
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_lineage_options {
+    size_t size;     /**< sizeof(takt_lineage_options), or 0 */
+    bool verify;     /**< look for the files beside this one and compare their SHA-256 */
+    size_t *changed; /**< receives how many differ; may be NULL */
+} takt_lineage_options;
+
+/** The chain of commands and files behind a model file, newest first: `takt lineage`. */
+TAKT_API TAKT_MUST_USE takt_status takt_lineage_list(takt_ctx *ctx, const char *path,
+                                                     const takt_lineage_options *options,
+                                                     takt_format format, takt_sink_fn *sink,
+                                                     void *user);
 
 /** Which nodes of a model in another format Takt cannot take over, all at once, each with type,
  *  opset, reason and hint: `takt ops model.onnx`. The report is written if the model loads, or if

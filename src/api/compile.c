@@ -3,58 +3,17 @@
 
 #include <takt/version.h>
 
+#include "api/lineage.h"
 #include "api/model.h"
 #include "api/opts.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/options.h"
-#include "base/sha256.h"
 #include "io/onnx/write/write.h"
 #include "io/read.h"
 #include "io/takt/taktp.h"
 #include "ir/edge_index.h"
 #include "op/ops.h"
 #include "pass/passes.h"
-
-static takt_status hash_file(takt_ctx *ctx, const char *path, char hex[TAKT_SHA256_TEXT])
-{
-    void *bytes;
-    size_t length;
-    uint8_t digest[TAKT_SHA256_BYTES];
-    takt_sha256 sha;
-    TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
-    takt_sha256_init(&sha);
-    takt_sha256_add(&sha, bytes, length);
-    takt_sha256_end(&sha, digest);
-    takt_sha256_text(digest, hex);
-    takt_mem_put(ctx, bytes, length);
-    return TAKT_OK;
-}
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
-/* Only the last part of the path: a file that is given away should not tell where it was made. */
-static takt_status write_lineage(const takt_model *m, const takt_save_options *o, takt_text *text)
-{
-    char hex[TAKT_SHA256_TEXT];
-    takt_json_writer json;
-    takt_json_begin(&json, text, false);
-    takt_json_open(&json, '{');
-    if (o->source != NULL) {
-        TAKT_TRY(hash_file(m->ctx, o->source, hex));
-        takt_json_put_string(&json, "source", last_part(o->source));
-        takt_json_put_string(&json, "sha256", hex);
-    }
-    takt_json_put_string(&json, "takt", takt_version());
-    if (o->command != NULL)
-        takt_json_put_string(&json, "command", o->command);
-    takt_json_close(&json, '}');
-    return text->status;
-}
 
 /* ---- formats ---- */
 
@@ -182,14 +141,6 @@ static takt_status prepare(const takt_model *m, const takt_save_options *o, takt
     return status;
 }
 
-static takt_status make_lineage(const takt_model *m, const takt_save_options *o, takt_text *text)
-{
-    if (o->source != NULL || o->command != NULL || m->lineage == NULL)
-        return write_lineage(m, o, text);
-    takt_text_put(text, m->lineage, strlen(m->lineage)); /* goes on with its history */
-    return text->status;
-}
-
 /* The values of the slots of `g`, which was made of the model's graph: found by name. */
 static takt_status slots_of(const takt_model *m, const takt_graph *g, takt_arena *arena,
                             takt_tensor **slots)
@@ -211,7 +162,7 @@ static takt_status save(const takt_model *m, const takt_graph *g, const takt_sav
     takt_tensor *slots;
     takt_arena_init(&arena, m->ctx);
     takt_text_init(&lineage, m->ctx);
-    takt_status status = make_lineage(m, o, &lineage);
+    takt_status status = takt_lineage_write(m, o, &lineage);
     if (status == TAKT_OK)
         status = slots_of(m, g, &arena, &slots);
     if (status == TAKT_OK && ends_with(path, ".onnx"))

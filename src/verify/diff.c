@@ -296,6 +296,8 @@ takt_status takt_model_diff(const takt_model *reference, const takt_model *model
                             takt_sink_fn *sink, void *user)
 {
     takt_diff_options o;
+    if (reference == NULL || model == NULL)
+        return TAKT_ERR_ARGUMENT;
     TAKT_TRY(takt_options_read(model->ctx, "takt_diff_options", options, &o, sizeof o));
     takt_diff_work w = {.ctx = model->ctx};
     takt_arena_init(&w.arena, w.ctx);

@@ -270,6 +270,8 @@ takt_status takt_precision_check(const takt_model *model, const takt_check_optio
     takt_ranges r;
     takt_dtype precision = TAKT_F16;
     takt_report rep;
+    if (model == NULL)
+        return TAKT_ERR_ARGUMENT;
     TAKT_TRY(takt_options_read(model->ctx, "takt_check_options", options, &o, sizeof o));
     const char *word = o.precision != NULL ? o.precision : "f16";
     TAKT_TRY(precision_of(model->ctx, word, &precision));

@@ -77,6 +77,30 @@ expect(rows["findings"] == 0 and rows["rows"] and rows["rows"][0]["cause"] == "n
 fails(1, "diff", model, path("absent.takt"), says=("absent.takt",))
 fails(1, "diff", model, model, "--data", wrong, says=("does not have its shape",))
 
+# ---- lineage ----
+
+source, first, second, third = (path(name) for name in ("l.takt", "l.taktp", "l.onnx", "l2.taktp"))
+with open(source, "w", encoding="utf-8") as file:
+    file.write("model l(x: f32[2]) {\n  param w: [2] = 1\n  return x * w\n}\n")
+weights = path("l.safetensors")
+succeeds("convert", source, "-o", weights)
+succeeds("compile", source, "-w", weights, "-o", first)
+succeeds("convert", first, "-o", second)
+succeeds("compile", second, "-o", third)
+chain = parsed("lineage", third, "--verify", "--json")
+commands = [link["command"] for link in chain["links"]]
+expect(commands == ["takt compile", "takt convert", "takt compile"], f"lineage: {chain}")
+files = [[f["file"] for f in link["reads"]] for link in chain["links"]]
+expect(files == [["l.onnx"], ["l.taktp"], ["l.takt", "l.safetensors"]], f"lineage: {files}")
+expect(all(f["verdict"] == "same" for link in chain["links"] for f in link["reads"]), f"{chain}")
+with open(source, "a", encoding="utf-8") as file:
+    file.write("# changed\n")
+os.remove(second)
+run = takt("lineage", third, "--verify")
+expect(run.returncode == 1 and "2 same, 1 changed, 1 not here" in run.stdout, f"lineage: {run}")
+expect("does not say what made it" in succeeds("lineage", source), "the lineage of a text")
+fails(1, "lineage", path("absent.taktp"), says=("absent.taktp",))
+
 # ---- ops ----
 
 without = parsed("ops", "--without", "bound", "--json")["without"]

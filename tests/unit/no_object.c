@@ -39,6 +39,9 @@ int main(void)
     EXPECT_STATUS(ctx, takt_model_load(ctx, "nowhere.takt", NULL, &model), TAKT_ERR_IO);
     EXPECT(takt_plan_create(model, NULL, &plan) == TAKT_ERR_ARGUMENT);
     EXPECT(takt_session_create(plan, NULL, &session) == TAKT_ERR_ARGUMENT);
+    EXPECT(takt_precision_check(model, NULL, TAKT_FORMAT_TEXT, NULL, NULL, NULL) ==
+           TAKT_ERR_ARGUMENT);
+    EXPECT(takt_model_diff(model, model, NULL, TAKT_FORMAT_TEXT, NULL, NULL) == TAKT_ERR_ARGUMENT);
     EXPECT(model == NULL && plan == NULL && session == NULL);
     EXPECT(takt_session_input_count(session) == 0 && takt_session_output_count(session) == 0);
     EXPECT(takt_session_input(session, 0) == NULL && takt_session_output(session, 0) == NULL);

@@ -60,7 +60,13 @@ int tool_write_model(takt_tool *t, const takt_model *model, const char *command)
         return tool_print_model(t, model, false);
     if (!tool_model_ending(t, path))
         return TAKT_EXIT_USAGE;
-    const takt_save_options options = {.command = command};
+    const char *from = t->arg_count > 0 ? t->args[0] : tool_text_of(t, TAKT_F_MODEL);
+    const bool is_file = from != NULL && strcmp(from, "-") != 0;
+    const char *weights = tool_text_of(t, TAKT_F_WEIGHTS);
+    const takt_save_options options = {.source = is_file ? from : NULL,
+                                       .command = command,
+                                       .reads = &weights,
+                                       .read_count = weights != NULL ? 1 : 0};
     const int code = tool_finish(t, takt_model_save(model, path, &options));
     if (code == TAKT_EXIT_OK)
         tell(t, model, path);

@@ -80,8 +80,11 @@ static int save(takt_tool *t, const takt_model *model)
     snprintf(command, sizeof command, "takt compile%s%.200s%s%.20s",
              name != NULL ? " --select " : "", name != NULL ? name : "",
              bits != NULL ? " --precision " : "", bits != NULL ? bits : "");
+    const char *weights = tool_text_of(t, TAKT_F_WEIGHTS);
     takt_save_options options = {.source = from,
                                  .command = command,
+                                 .reads = &weights,
+                                 .read_count = weights != NULL ? 1 : 0,
                                  .sizes = sizes.length > 0 ? sizes.text : NULL,
                                  .precision = tool_text_of(t, TAKT_F_PRECISION)};
     int code = TAKT_EXIT_OK;
