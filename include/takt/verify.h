@@ -71,6 +71,11 @@ typedef struct takt_diff_options {
     takt_diff_summary *summary; /**< receives what was found; may be NULL */
 } takt_diff_options;
 
+/** Arrays by name from a file (.npz, .safetensors), such as another engine's values, as a reference
+ *  for takt_model_diff: a model without inputs whose outputs they are. */
+TAKT_API TAKT_MUST_USE takt_status takt_values_load(takt_ctx *ctx, const char *path,
+                                                    takt_model **values);
+
 /**
  * Compares two models value by value, on the same inputs: `takt diff`.
  *

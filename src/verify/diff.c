@@ -4,13 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/opts.h"
 #include "base/options.h"
 #include "base/philox.h"
 #include "interp/interp.h"
 #include "op/ops.h"
-#include "plan/basis.h"
 #include "verify/diff_report.h"
+#include "verify/program.h"
 
 /* ---- graphs and inputs ---- */
 
@@ -19,13 +18,7 @@ static takt_status make_graph(const takt_model *m, const char *sizes, takt_graph
 {
     const takt_plan_options options = {
         .sizes = sizes, .passes = "-all", .checks = "off", .backend = "cpu", .threads = 1};
-    takt_plan_settings settings = {0};
-    const takt_plan_request request = {m, &options, &settings, NULL};
-    takt_basis *basis;
-    TAKT_TRY(takt_plan_settle(m, &options, &settings));
-    TAKT_TRY(takt_plan_graph(&request, g, &basis));
-    takt_basis_release(basis);
-    return TAKT_OK;
+    return takt_program_graph(m, &options, g);
 }
 
 static const takt_known_input *data_of(const takt_diff_options *o, size_t input, const char *name)
@@ -274,7 +267,8 @@ static void release_side(takt_diff_work *w, takt_diff_side *s)
 static takt_status work(takt_diff_work *w, const takt_model *ref, const takt_model *own,
                         const takt_diff_options *o)
 {
-    TAKT_TRY(make_graph(ref, o->sizes, &w->ref.graph));
+    const bool has_names = takt_dims_name_count(ref->graph->dims) > 0;
+    TAKT_TRY(make_graph(ref, has_names ? o->sizes : NULL, &w->ref.graph));
     TAKT_TRY(make_graph(own, o->sizes, &w->own.graph));
     const size_t count = w->own.graph->count + 1;
     w->match = takt_arena_array(&w->arena, count, sizeof *w->match);

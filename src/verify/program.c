@@ -2,25 +2,54 @@
 #include "verify/program.h"
 
 #include "api/model.h"
+#include "api/opts.h"
 #include "api/session/session.h"
 #include "base/mem.h"
 
-static takt_status make_model(takt_graph *graph, takt_model **model)
+takt_status takt_program_graph(const takt_model *m, const takt_plan_options *options,
+                               takt_graph **g)
+{
+    takt_plan_settings settings = {0};
+    takt_arena arena;
+    int64_t *sizes;
+    size_t count;
+    *g = NULL;
+    TAKT_TRY(takt_plan_settle(m, options, &settings));
+    takt_arena_init(&arena, m->ctx);
+    takt_status status = takt_plan_sizes(m, options, &arena, &sizes, &count);
+    if (status == TAKT_OK)
+        status = takt_plan_stages(
+            &(takt_plan_request){.model = m, .options = options, .settings = &settings}, sizes,
+            count, g);
+    takt_arena_deinit(&arena);
+    return status;
+}
+
+takt_status takt_program_model(takt_graph *graph, takt_model **model)
 {
     void *block = NULL;
     takt_ctx *ctx = graph->ctx;
-    const takt_status status = takt_mem_zero(ctx, 1, sizeof(takt_model), "model", &block);
+    takt_status status = graph->status;
+    *model = NULL;
+    if (status == TAKT_OK)
+        status = takt_mem_zero(ctx, 1, sizeof(takt_model), "model", &block);
     if (status != TAKT_OK) {
         takt_graph_destroy(graph);
         return status;
     }
     takt_model *m = block;
-    *model = m;
     m->ctx = ctx;
     m->graph = graph;
     takt_arena_init(&m->arena, ctx);
-    TAKT_TRY(takt_describe_ports(&m->arena, graph, graph->inputs, graph->input_count, &m->inputs));
-    return takt_describe_ports(&m->arena, graph, graph->outputs, graph->output_count, &m->outputs);
+    status = takt_describe_ports(&m->arena, graph, graph->inputs, graph->input_count, &m->inputs);
+    if (status == TAKT_OK)
+        status =
+            takt_describe_ports(&m->arena, graph, graph->outputs, graph->output_count, &m->outputs);
+    if (status == TAKT_OK)
+        *model = m;
+    else
+        takt_model_destroy(m);
+    return status;
 }
 
 takt_status takt_program_init(takt_graph *graph, int threads, takt_program *p)
@@ -29,14 +58,9 @@ takt_status takt_program_init(takt_graph *graph, int threads, takt_program *p)
     *p = (takt_program){0};
     const takt_plan_options options = {
         .passes = "-licensed", .threads = threads, .checks = "off", .backend = "cpu"};
-    takt_status status = graph->status;
-    if (status != TAKT_OK) {
-        takt_graph_destroy(graph);
-        return status;
-    }
     if (graph->name == NULL)
         graph->name = "bounds";
-    status = make_model(graph, &model);
+    takt_status status = takt_program_model(graph, &model);
     if (status == TAKT_OK)
         status = takt_plan_create(model, &options, &p->plan);
     if (status == TAKT_OK)

@@ -6,10 +6,17 @@
 
 #include "ir/graph.h"
 
+/* The graph that a plan of the model with these options computes. */
+TAKT_MUST_USE takt_status takt_program_graph(const takt_model *m, const takt_plan_options *options,
+                                             takt_graph **g);
+
 typedef struct takt_program {
     takt_plan *plan;
     takt_session *session;
 } takt_program;
+
+/* A model of the graph, which it takes over whatever happens; the graph has no slots. */
+TAKT_MUST_USE takt_status takt_program_model(takt_graph *graph, takt_model **model);
 
 /* Takes the graph over, whatever happens. No pass that may change a bit runs. `threads` 0: the
  * default. */

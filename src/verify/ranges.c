@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/opts.h"
 #include "op/ops.h"
-#include "plan/basis.h"
 #include "verify/bounds.h"
 #include "verify/box.h"
 #include "verify/precision.h"
@@ -25,12 +23,7 @@ static takt_status make_graph(takt_ranges *r, const takt_model *m, const takt_ch
 {
     const takt_plan_options options = {
         .sizes = o->sizes, .threads = o->threads, .checks = "off", .backend = "cpu"};
-    takt_plan_settings settings = {0};
-    const takt_plan_request request = {m, &options, &settings, NULL};
-    takt_basis *basis;
-    TAKT_TRY(takt_plan_settle(m, &options, &settings));
-    TAKT_TRY(takt_plan_graph(&request, &r->graph, &basis));
-    takt_basis_release(basis);
+    TAKT_TRY(takt_program_graph(m, &options, &r->graph));
     unsigned char *live = takt_arena_array(&r->arena, r->graph->count, 1);
     r->rows = takt_arena_array(&r->arena, r->graph->count, sizeof *r->rows);
     if (live == NULL || r->rows == NULL)

@@ -77,6 +77,21 @@ expect(rows["findings"] == 0 and rows["rows"] and rows["rows"][0]["cause"] == "n
 fails(1, "diff", model, path("absent.takt"), says=("absent.takt",))
 fails(1, "diff", model, model, "--data", wrong, says=("does not have its shape",))
 
+net = path("net.takt")
+with open(net, "w", encoding="utf-8") as file:
+    file.write("model net(x: f32[2, 3]) {\n  h = tanh(x)\n  y = h * 2\n  return y\n}\n")
+values, inputs = path("values.npz"), path("net_x.npy")
+succeeds("run", "-", "-o", inputs, input="model m(x: f32[2, 3]) {\n  return x\n}\n")
+succeeds("run", net, "-i", inputs, "--outputs", "h,y", "-o", values)
+same = succeeds("diff", values, net, "--data", inputs)
+expect("2 values compared, 0 without a counterpart: 0 findings" in same, same)
+with open(net, "w", encoding="utf-8") as file:
+    file.write("model net(x: f32[2, 3]) {\n  h = sigmoid(x)\n  y = h * 2\n  return y\n}\n")
+run = takt("diff", values, net, "--data", inputs)
+expect(run.returncode == 1 and "first: h (sigmoid)" in run.stdout and "1 finding" in run.stdout,
+       f"diff with values: {run}")
+fails(1, "diff", path("absent.npz"), net, says=("absent.npz",))
+
 # ---- lineage ----
 
 source, first, second, third = (path(name) for name in ("l.takt", "l.taktp", "l.onnx", "l2.taktp"))

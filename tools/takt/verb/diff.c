@@ -1,4 +1,6 @@
 /* diff.c - where two models differ first, by how much, and why. */
+#include <string.h>
+
 #include "data.h"
 
 static int compare(takt_tool *t, const takt_model *ref, const takt_model *model)
@@ -24,10 +26,22 @@ static int compare(takt_tool *t, const takt_model *ref, const takt_model *model)
     return summary.findings > 0 ? TAKT_EXIT_FAILED : TAKT_EXIT_OK;
 }
 
+static bool holds_values(const char *path)
+{
+    static const char *const ends[] = {".npz", ".safetensors"};
+    for (size_t i = 0; i < 2; i++)
+        if (strlen(path) > strlen(ends[i]) &&
+            strcmp(path + strlen(path) - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
 static int run(takt_tool *t)
 {
     takt_model *ref = NULL, *model = NULL;
-    int code = tool_finish(t, takt_model_load(t->ctx, t->args[0], NULL, &ref));
+    const char *path = t->args[0];
+    int code = tool_finish(t, holds_values(path) ? takt_values_load(t->ctx, path, &ref)
+                                                 : takt_model_load(t->ctx, path, NULL, &ref));
     if (code == TAKT_EXIT_OK)
         code = tool_finish(t, takt_model_load(t->ctx, t->args[1], NULL, &model));
     if (code == TAKT_EXIT_OK)
@@ -43,7 +57,8 @@ const takt_verb takt_verb_diff = {
     .arguments = "REFERENCE MODEL",
     .arg_min = 2,
     .arg_max = 2,
-    .about = "Values are matched by name, by structure, then by their numbers. An error that is\n"
+    .about = "The reference is a model, or a .npz or .safetensors of values by name.\n"
+             "Values are matched by name, by structure, then by their numbers. An error that is\n"
              "made at a value is told from one that it was given. Exit code 1: they differ.",
     .example = "takt diff examples/bounded.takt examples/bounded.takt --layers",
     .flags = {TAKT_F_DATA, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_LAYERS, TAKT_FLAG_IDS},
