@@ -82,7 +82,7 @@ typedef struct wanted {
 /* Sizes of 0 and 1 go in before the passes unless they are part of a range. */
 static takt_status read_wanted(const takt_plan_request *r, takt_arena *arena, wanted *w)
 {
-    takt_range *ranges;
+    takt_size_range *ranges;
     TAKT_TRY(takt_plan_ranges(r->model, r->options, arena, &ranges, &w->count));
     w->sizes = takt_arena_array(arena, w->count, sizeof *w->sizes);
     w->first = takt_arena_array(arena, w->count, sizeof *w->first);

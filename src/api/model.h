@@ -41,7 +41,8 @@ TAKT_MUST_USE takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, con
                                            const char *text, int64_t **sizes, size_t *count);
 /* The same with ranges, "seq=1..512"; -1 at both ends where nothing was said. */
 TAKT_MUST_USE takt_status takt_parse_ranges(takt_arena *arena, const takt_dims *dims,
-                                            const char *text, takt_range **ranges, size_t *count);
+                                            const char *text, takt_size_range **ranges,
+                                            size_t *count);
 /* Descriptions of ports, in `arena`. */
 TAKT_MUST_USE takt_status takt_describe_ports(takt_arena *arena, const takt_graph *g,
                                               const takt_port *ports, size_t count,

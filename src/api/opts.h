@@ -14,7 +14,8 @@ TAKT_MUST_USE takt_status takt_plan_settle(const takt_model *m, const takt_plan_
                                            takt_plan_settings *settings);
 /* The sizes that the options give, by index of the model's names, 1 where they give none. */
 TAKT_MUST_USE takt_status takt_plan_ranges(const takt_model *m, const takt_plan_options *o,
-                                           takt_arena *arena, takt_range **ranges, size_t *count);
+                                           takt_arena *arena, takt_size_range **ranges,
+                                           size_t *count);
 /* What a graph is wanted for. */
 typedef struct takt_plan_request {
     const takt_model *model;

@@ -39,12 +39,12 @@ static bool is_no_einsum(void *user, const takt_graph *g, const takt_node *n)
 }
 
 takt_status takt_plan_ranges(const takt_model *m, const takt_plan_options *o, takt_arena *arena,
-                             takt_range **ranges, size_t *count)
+                             takt_size_range **ranges, size_t *count)
 {
     TAKT_TRY(takt_parse_ranges(arena, m->graph->dims, o->sizes, ranges, count));
     for (size_t i = 0; i < *count; i++)
         if ((*ranges)[i].high < 0)
-            (*ranges)[i] = (takt_range){1, 1};
+            (*ranges)[i] = (takt_size_range){1, 1};
     return TAKT_OK;
 }
 
@@ -159,7 +159,7 @@ static takt_status keep_options(const takt_plan_options *o, takt_plan *plan)
 /* What it was made for, and what it may be asked for. */
 static takt_status keep_ranges(const takt_model *m, const takt_plan_options *o, takt_plan *plan)
 {
-    takt_range *ranges;
+    takt_size_range *ranges;
     bool is_ranged = false;
     TAKT_TRY(takt_plan_ranges(m, o, &plan->arena, &ranges, &plan->name_count));
     int64_t *sizes = takt_arena_array(&plan->arena, plan->name_count, sizeof *sizes);

@@ -61,7 +61,7 @@ takt_status takt_plan_options_keep(takt_arena *arena, const takt_plan_options *o
 static takt_status key_sizes(const takt_model *m, const char *given, takt_text *text)
 {
     takt_arena arena;
-    takt_range *ranges;
+    takt_size_range *ranges;
     size_t count;
     takt_arena_init(&arena, m->ctx);
     const takt_status status = takt_parse_ranges(&arena, m->graph->dims, given, &ranges, &count);

@@ -20,7 +20,7 @@ static bool is_for(const takt_plan *plan, const int64_t *sizes)
 takt_status takt_plan_holds(const takt_plan *top, const int64_t *sizes)
 {
     for (size_t i = 0; i < top->name_count; i++) {
-        const takt_range *r = &top->ranges[i];
+        const takt_size_range *r = &top->ranges[i];
         if (sizes[i] >= r->low && sizes[i] <= r->high)
             continue;
         const char *name = takt_dims_name(top->graph->dims, i);

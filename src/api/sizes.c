@@ -62,7 +62,8 @@ static takt_status read_size(takt_ctx *ctx, takt_span item, takt_span text, int6
 }
 
 /* "32" or "1..512" */
-static takt_status read_range(takt_ctx *ctx, takt_span item, takt_span value, takt_range *range)
+static takt_status read_range(takt_ctx *ctx, takt_span item, takt_span value,
+                              takt_size_range *range)
 {
     takt_span rest;
     TAKT_TRY(read_size(ctx, item, value, &range->low, &rest));
@@ -82,7 +83,7 @@ static takt_status read_range(takt_ctx *ctx, takt_span item, takt_span value, ta
 }
 
 static takt_status set_range(takt_ctx *ctx, const takt_dims *dims, takt_span item,
-                             takt_range *ranges)
+                             takt_size_range *ranges)
 {
     takt_span name, value;
     if (!takt_written_pair(item, &name, &value)) {
@@ -90,7 +91,7 @@ static takt_status set_range(takt_ctx *ctx, const takt_dims *dims, takt_span ite
                   item.at);
         return takt_fail_hint(ctx, "a name with a comma stands in backquotes: `a,b`=32");
     }
-    takt_range range;
+    takt_size_range range;
     TAKT_TRY(read_range(ctx, item, value, &range));
     for (size_t i = 0; i < takt_dims_name_count(dims); i++)
         if (takt_written_is(name, takt_span_of(takt_dims_name(dims, i)))) {
@@ -102,14 +103,14 @@ static takt_status set_range(takt_ctx *ctx, const takt_dims *dims, takt_span ite
 }
 
 takt_status takt_parse_ranges(takt_arena *arena, const takt_dims *dims, const char *text,
-                              takt_range **ranges, size_t *count)
+                              takt_size_range **ranges, size_t *count)
 {
     *count = takt_dims_name_count(dims);
     *ranges = takt_arena_array(arena, *count, sizeof **ranges);
     if (*ranges == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < *count; i++)
-        (*ranges)[i] = (takt_range){-1, -1};
+        (*ranges)[i] = (takt_size_range){-1, -1};
     while (text != NULL && *text != '\0') {
         const size_t length = takt_written_length(text, ",");
         TAKT_TRY(set_range(arena->ctx, dims, (takt_span){text, length}, *ranges));
@@ -121,7 +122,7 @@ takt_status takt_parse_ranges(takt_arena *arena, const takt_dims *dims, const ch
 takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *dims,
                              const char *text, int64_t **sizes, size_t *count)
 {
-    takt_range *ranges;
+    takt_size_range *ranges;
     TAKT_TRY(takt_parse_ranges(arena, dims, text, &ranges, count));
     *sizes = takt_arena_array(arena, *count, sizeof **sizes);
     if (*sizes == NULL)

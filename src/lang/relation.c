@@ -51,7 +51,7 @@ static void declare(declared *d, takt_id value, takt_form form, takt_relation_ki
     p->facts = d->facts;
     p->fact_count = d->fact_count;
     for (int i = 0; i < d->arity; i++)
-        p->arg[i] = (takt_range){true, d->domain[i], d->domain[i]->size};
+        p->arg[i] = (takt_var_range){true, d->domain[i], d->domain[i]->size};
     takt_rules_list(d->f, p, kind, 0);
 }
 
@@ -66,7 +66,7 @@ static size_t place_of(const declared *d, const uint32_t *tuple)
     return at;
 }
 
-static void fill_bits(const declared *d, const takt_facts *facts, uint64_t *words)
+static void fill_bits(const declared *d, const takt_fact_table *facts, uint64_t *words)
 {
     const size_t last = (size_t)d->type.dim[d->arity - 1], row = last / 64 + (last % 64 != 0);
     for (size_t i = 0; i < facts->count; i++) {
@@ -77,7 +77,7 @@ static void fill_bits(const declared *d, const takt_facts *facts, uint64_t *word
 }
 
 /* The same fact twice counts once: its larger weight. */
-static void fill_weights(const declared *d, const takt_facts *facts, float *data)
+static void fill_weights(const declared *d, const takt_fact_table *facts, float *data)
 {
     for (size_t i = 0; i < facts->count; i++) {
         float *to = &data[place_of(d, facts->tuples + i * (size_t)d->arity)];
@@ -105,7 +105,7 @@ static bool check_size(const declared *d, const takt_type *type)
 }
 
 /* Facts in ascending order, each once, in the arena of the model that is being built. */
-static bool keep_facts(declared *d, const takt_facts *facts)
+static bool keep_facts(declared *d, const takt_fact_table *facts)
 {
     const size_t arity = (size_t)d->arity;
     uint32_t *all = takt_arena_array(&d->f->e->arena, facts->count + 1, arity * sizeof *all);
@@ -145,7 +145,7 @@ static void from_tuples(declared *d)
     declare(d, id, TAKT_FORM_TUPLES, TAKT_KIND_FACTS);
 }
 
-static void from_facts(declared *d, const takt_facts *facts)
+static void from_facts(declared *d, const takt_fact_table *facts)
 {
     takt_frame *f = d->f;
     const bool is_soft = facts->weights != NULL;
@@ -186,7 +186,7 @@ static void read_text(declared *d, const char *file, takt_span text)
 {
     const takt_facts_of of = {
         .name = d->at->name->text, .arity = d->arity, .domains = d->domain, .may_weigh = true};
-    takt_facts facts;
+    takt_fact_table facts;
     if (takt_facts_read(d->f->e->ctx, &of, file, text, &facts) != TAKT_OK)
         takt_complain_last(d->f, d->at->b);
     else

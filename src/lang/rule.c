@@ -77,7 +77,7 @@ static takt_predicate *of_tensor(takt_frame *f, const takt_symbol *name, takt_id
     p->form = type.dtype == TAKT_BOOL ? TAKT_FORM_BOOL : TAKT_FORM_SOFT;
     p->is_checked = is_truth(f->graph, id);
     for (int i = 0; i < type.rank; i++)
-        p->arg[i] = (takt_range){.is_known = true, .size = type.dim[i]};
+        p->arg[i] = (takt_var_range){.is_known = true, .size = type.dim[i]};
     return p;
 }
 

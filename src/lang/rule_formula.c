@@ -170,7 +170,7 @@ static bool bind_variables(takt_convert_rule *c, const takt_ast *list, takt_form
         if (index < 0 || (v->a != NULL && d == NULL))
             return false;
         if (d != NULL)
-            c->rule->variables[index].range = (takt_range){true, d, d->size};
+            c->rule->variables[index].range = (takt_var_range){true, d, d->size};
         node->bound[node->bound_count++] = index;
     }
     return true;

@@ -70,7 +70,7 @@ static bool head_arguments(takt_frame *f, const takt_ast *a, takt_predicate *p)
         const takt_domain *d = takt_rules_domain(f, v->a);
         if (d == NULL)
             return false;
-        const takt_range range = {true, d, d->size};
+        const takt_var_range range = {true, d, d->size};
         if (p->arg[i].is_known && p->arg[i].domain != d) {
             takt_complain(f, v, TAKT_E_DOMAIN, NULL, "argument %d of %s is of %s in another rule",
                           i + 1, p->name, p->arg[i].domain->name);

@@ -13,7 +13,7 @@ enum { MOST_COLUMNS = 16 };
 
 typedef struct reader {
     const takt_facts_of *of;
-    takt_facts *facts;
+    takt_fact_table *facts;
     takt_lines lines;
     char mark;     /* between fields */
     int columns;   /* of every line; 0: none was read so far */
@@ -109,12 +109,12 @@ static int count_columns(reader *r, takt_span line)
     return count;
 }
 
-static size_t row_bytes(const takt_facts *f)
+static size_t row_bytes(const takt_fact_table *f)
 {
     return (f->arity > 0 ? (size_t)f->arity : 1) * sizeof *f->tuples;
 }
 
-static takt_status grow(takt_facts *f, bool has_weights)
+static takt_status grow(takt_fact_table *f, bool has_weights)
 {
     void *tuples = f->tuples, *weights = f->weights;
     takt_status status =
@@ -153,13 +153,13 @@ static void begin(reader *r, takt_span line)
 }
 
 takt_status takt_facts_read(takt_ctx *ctx, const takt_facts_of *of, const char *file,
-                            takt_span text, takt_facts *facts)
+                            takt_span text, takt_fact_table *facts)
 {
     reader r = {.of = of, .facts = facts, .lines = takt_lines_of(file, text)};
     takt_span line;
     takt_status status = TAKT_OK;
     void *room;
-    *facts = (takt_facts){.ctx = ctx, .arity = of->arity};
+    *facts = (takt_fact_table){.ctx = ctx, .arity = of->arity};
     r.unquote_bytes = text.length + 1;
     TAKT_TRY(takt_mem_get(ctx, r.unquote_bytes, "facts", &room));
     r.unquote = room;
@@ -172,7 +172,7 @@ takt_status takt_facts_read(takt_ctx *ctx, const takt_facts_of *of, const char *
     return status;
 }
 
-void takt_facts_release(takt_facts *f)
+void takt_facts_release(takt_fact_table *f)
 {
     takt_mem_put(f->ctx, f->tuples, f->tuple_capacity * row_bytes(f));
     takt_mem_put(f->ctx, f->weights, f->weight_capacity * sizeof *f->weights);

@@ -9,14 +9,14 @@
 
 #include "logic/domain.h"
 
-typedef struct takt_facts {
+typedef struct takt_fact_table {
     takt_ctx *ctx;
     int arity;
     size_t count;
     uint32_t *tuples;                       /* [count][arity], in the order of the file */
     float *weights;                         /* [count]; NULL: the file has none */
     size_t tuple_capacity, weight_capacity; /* in facts */
-} takt_facts;
+} takt_fact_table;
 
 /* Whose facts they are. */
 typedef struct takt_facts_of {
@@ -28,7 +28,7 @@ typedef struct takt_facts_of {
 
 /* `file`: for messages. Release the facts even if this fails. */
 TAKT_MUST_USE takt_status takt_facts_read(takt_ctx *ctx, const takt_facts_of *of, const char *file,
-                                          takt_span text, takt_facts *facts);
-void takt_facts_release(takt_facts *facts);
+                                          takt_span text, takt_fact_table *facts);
+void takt_facts_release(takt_fact_table *facts);
 
 #endif

@@ -16,11 +16,11 @@ typedef struct takt_predicate takt_predicate;
 typedef struct takt_rule takt_rule;
 
 /* What an argument or a variable ranges over. */
-typedef struct takt_range {
+typedef struct takt_var_range {
     bool is_known;
     const takt_domain *domain; /* NULL: an axis of a tensor */
     takt_dim size;
-} takt_range;
+} takt_var_range;
 
 typedef enum takt_formula_kind {
     /* Formulas, which have a truth value. */
@@ -88,7 +88,7 @@ struct takt_formula {
 
 typedef struct takt_variable {
     const char *name;
-    takt_range range;
+    takt_var_range range;
     const void *place; /* where its range was found */
 } takt_variable;
 
@@ -119,7 +119,7 @@ struct takt_predicate {
     const char *name;
     const void *place;
     int arity;
-    takt_range arg[TAKT_MAX_RANK];
+    takt_var_range arg[TAKT_MAX_RANK];
     const takt_semantics *semantics; /* of its rules; NULL for tensors */
     takt_form form;
     takt_id value;         /* TAKT_NONE until it is lowered */

@@ -13,7 +13,8 @@ typedef struct search {
     bool has_changed;
 } search;
 
-static const char *range_text(const takt_program *p, const takt_range *r, char *buffer, size_t size)
+static const char *range_text(const takt_program *p, const takt_var_range *r, char *buffer,
+                              size_t size)
 {
     takt_text text;
     takt_text_init(&text, p->ctx);
@@ -28,7 +29,7 @@ static const char *range_text(const takt_program *p, const takt_range *r, char *
     return buffer;
 }
 
-static takt_status conflict(search *s, const takt_variable *v, const takt_range *other,
+static takt_status conflict(search *s, const takt_variable *v, const takt_var_range *other,
                             const void *place)
 {
     char first[96], second[96];
@@ -41,7 +42,7 @@ static takt_status conflict(search *s, const takt_variable *v, const takt_range 
                      range_text(p, other, second, sizeof second));
 }
 
-static bool fits(const takt_program *p, const takt_range *a, const takt_range *b)
+static bool fits(const takt_program *p, const takt_var_range *a, const takt_var_range *b)
 {
     if (a->domain != NULL && b->domain != NULL)
         return a->domain == b->domain;
@@ -49,7 +50,7 @@ static bool fits(const takt_program *p, const takt_range *a, const takt_range *b
 }
 
 /* Both ways: whichever is known tells the other. */
-static takt_status meet(search *s, takt_variable *v, takt_range *other, const void *place)
+static takt_status meet(search *s, takt_variable *v, takt_var_range *other, const void *place)
 {
     if (!v->range.is_known && !other->is_known)
         return TAKT_OK;
@@ -78,7 +79,7 @@ static takt_status meet(search *s, takt_variable *v, takt_range *other, const vo
 }
 
 /* A name where a domain with names is known becomes the number of its entry. */
-static takt_status resolve(search *s, takt_formula *term, const takt_range *r)
+static takt_status resolve(search *s, takt_formula *term, const takt_var_range *r)
 {
     char hint[TAKT_DOMAIN_HINT];
     uint32_t index;
@@ -108,7 +109,7 @@ static takt_status resolve(search *s, takt_formula *term, const takt_range *r)
 }
 
 static takt_status check_constant(search *s, const takt_formula *f, takt_formula *term,
-                                  const takt_range *r)
+                                  const takt_var_range *r)
 {
     TAKT_TRY(resolve(s, term, r));
     if (term->kind == TAKT_LOGIC_NAMED)

@@ -18,7 +18,7 @@ typedef struct takt_relation_info {
     const char *name;
     takt_relation_kind kind;
     int arity;
-    takt_range arg[TAKT_MAX_RANK];
+    takt_var_range arg[TAKT_MAX_RANK];
     takt_form form;
     const char *semantics; /* of rules and constraints, else NULL */
     int stratum;           /* of rules, else -1 */

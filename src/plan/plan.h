@@ -196,9 +196,9 @@ typedef struct takt_plan_settings {
 /* ---- the plan ---- */
 
 /* Sizes that a name may have. */
-typedef struct takt_range {
+typedef struct takt_size_range {
     int64_t low, high;
-} takt_range;
+} takt_size_range;
 
 /* Bytes of scratch that a step takes from the arena: what is one task, one worker does. */
 static inline size_t takt_step_scratch(const takt_step *s, int threads)
@@ -226,7 +226,7 @@ struct takt_plan {
     /* By index of the graph's names: what it was made for, and the range that belongs to it, whose
      * top that is; ranges NULL: this size alone. */
     const int64_t *sizes;
-    const takt_range *ranges;
+    const takt_size_range *ranges;
     size_t name_count;
     takt_plan *variants; /* plans for other sizes of the ranges (api/ranges.h), newest first */
     takt_plan *variant;  /* the next of them, under the lock of the plan cache */

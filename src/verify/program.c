@@ -11,12 +11,17 @@ takt_status takt_program_graph(const takt_model *m, const takt_plan_options *opt
 {
     takt_plan_settings settings = {0};
     takt_arena arena;
-    int64_t *sizes;
+    takt_size_range *ranges;
     size_t count;
     *g = NULL;
     TAKT_TRY(takt_plan_settle(m, options, &settings));
     takt_arena_init(&arena, m->ctx);
-    takt_status status = takt_plan_sizes(m, options, &arena, &sizes, &count);
+    takt_status status = takt_plan_ranges(m, options, &arena, &ranges, &count);
+    int64_t *sizes = status == TAKT_OK ? takt_arena_array(&arena, count, sizeof *sizes) : NULL;
+    if (status == TAKT_OK && sizes == NULL)
+        status = TAKT_ERR_MEMORY;
+    for (size_t i = 0; status == TAKT_OK && i < count; i++)
+        sizes[i] = ranges[i].high;
     if (status == TAKT_OK)
         status = takt_plan_stages(
             &(takt_plan_request){.model = m, .options = options, .settings = &settings}, sizes,

@@ -5,7 +5,7 @@
 #include "fuzz/target.h"
 #include "util/meter.h"
 
-static void check(const takt_facts *f, const takt_domain *const *domains)
+static void check(const takt_fact_table *f, const takt_domain *const *domains)
 {
     for (size_t i = 0; i < f->count; i++) {
         for (int k = 0; k < f->arity; k++)
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     takt_ctx *ctx;
     takt_arena arena;
     takt_domain *person, number = {.name = "number", .size = 100}, *own;
-    takt_facts facts;
+    takt_fact_table facts;
     if (size == 0 || takt_ctx_create(&config, &ctx) != TAKT_OK)
         return 0;
     takt_arena_init(&arena, ctx);

@@ -14,12 +14,12 @@ static takt_ctx *ctx;
 
 /* ---- the reader ---- */
 
-static takt_status read_people(takt_arena *arena, const char *text, takt_facts *facts)
+static takt_status read_people(takt_arena *arena, const char *text, takt_fact_table *facts)
 {
     static const takt_span names[] = {{"ann", 3}, {"bo, jr", 6}, {"c\"y", 3}};
     static const takt_domain number = {.name = "number", .size = 100};
     takt_domain *person = NULL;
-    *facts = (takt_facts){.ctx = arena->ctx};
+    *facts = (takt_fact_table){.ctx = arena->ctx};
     TAKT_TRY(takt_domain_of(arena, "person", names, 3, &person));
     const takt_domain *const domains[] = {person, &number};
     const takt_facts_of of = {.name = "age", .arity = 2, .domains = domains, .may_weigh = true};
@@ -29,7 +29,7 @@ static takt_status read_people(takt_arena *arena, const char *text, takt_facts *
 static void good(const char *text, size_t count, const uint32_t *want, const float *weights)
 {
     takt_arena arena;
-    takt_facts facts;
+    takt_fact_table facts;
     takt_arena_init(&arena, ctx);
     if (EXPECT_OK(ctx, read_people(&arena, text, &facts)) &&
         EXPECT(facts.count == count && (facts.weights != NULL) == (weights != NULL), "%s: %zu",
@@ -45,7 +45,7 @@ static void good(const char *text, size_t count, const uint32_t *want, const flo
 static void bad(const char *text, const char *says)
 {
     takt_arena arena;
-    takt_facts facts;
+    takt_fact_table facts;
     takt_arena_init(&arena, ctx);
     EXPECT(read_people(&arena, text, &facts) == TAKT_ERR_FORMAT &&
                takt_last_error_info(ctx)->id == TAKT_E_FACTS,
@@ -87,7 +87,7 @@ static takt_status scarce(takt_inject *inject, void *user)
     takt_config config = {0};
     takt_ctx *own;
     takt_arena arena;
-    takt_facts facts;
+    takt_fact_table facts;
     takt_inject_config(inject, &config);
     takt_status status = takt_ctx_create(&config, &own);
     if (status != TAKT_OK)

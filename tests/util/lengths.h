@@ -130,7 +130,7 @@ static takt_session *alone(const takt_model *m, const char *sizes)
     takt_plan_settings settings = {0};
     const takt_plan_request request = {.model = m, .options = &o, .settings = &settings};
     takt_arena arena;
-    takt_range *ranges;
+    takt_size_range *ranges;
     int64_t numbers[8];
     size_t count;
     takt_graph *g = NULL;

@@ -80,7 +80,7 @@ const char *takt_relation_entry(const takt_model *model, const char *relation, i
 
 /* ---- facts in ---- */
 
-static void fill(const takt_facts *facts, const takt_tensor_view *view)
+static void fill(const takt_fact_table *facts, const takt_tensor_view *view)
 {
     for (size_t i = 0; i < facts->count; i++) {
         const uint32_t *t = facts->tuples + i * (size_t)facts->arity;
@@ -100,7 +100,7 @@ takt_status takt_relation_read(const takt_model *model, const char *relation, co
                                const char *text, size_t length, takt_tensor_view *view)
 {
     const takt_domain *domains[TAKT_MAX_RANK];
-    takt_facts facts;
+    takt_fact_table facts;
     memset(view, 0, sizeof *view);
     const takt_relation_info *r = takt_logic_find(model, relation);
     if (r == NULL)

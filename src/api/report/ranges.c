@@ -9,7 +9,7 @@
 enum { MOST_NAMES = 64, SHOWN = 5 /* sizes of a name */ };
 
 /* Size `k` of SHOWN: the ends, and powers of two between them, the largest ones. */
-static int64_t shown(const takt_range *r, int k)
+static int64_t shown(const takt_size_range *r, int k)
 {
     int64_t size = r->high;
     if (k == 0)

@@ -144,7 +144,7 @@ static bool is_inside(const takt_session *s, const char *text, takt_arena *arena
 {
     const takt_plan *top = s->range->top;
     const takt_error before = s->ctx->error;
-    takt_range *ranges;
+    takt_size_range *ranges;
     size_t count;
     if (takt_parse_ranges(arena, top->graph->dims, text, &ranges, &count) != TAKT_OK ||
         count < top->name_count ||
