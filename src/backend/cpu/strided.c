@@ -244,7 +244,8 @@ static int64_t slice(const takt_node *n, const takt_view *x, int64_t *stride)
         const int64_t size = x->dim[d], by = step->count == 0 ? 1 : step->i64s[i];
         const int64_t from = start->i64s[i] < 0 ? start->i64s[i] + size : start->i64s[i];
         at += clamp(from, by > 0 ? 0 : -1, by > 0 ? size : size - 1) * x->stride[d];
-        stride[d] = x->stride[d] * by;
+        /* A step as large as can be leaves one element, and its stride means nothing. */
+        stride[d] = (int64_t)((uint64_t)x->stride[d] * (uint64_t)by);
     }
     return at;
 }

@@ -22,7 +22,7 @@ static takt_id beside(takt_call *c, takt_id b, int rank, int64_t axis)
 {
     const int own = takt_type_of(c->g, b)->rank;
     axis = axis < 0 ? axis + rank : axis;
-    if (axis < 0 || axis + own > rank) {
+    if (axis < 0 || axis > rank - own) {
         (void)takt_onnx_refuse(c, "rank %d from axis %lld on of rank %d", own, (long long)axis,
                                rank);
         return TAKT_NONE;
