@@ -12,6 +12,7 @@
 #include "util/pb.h"
 
 enum { NAMES = 400, NAME = 48 };
+enum { PLANNED = 7 }; /* one of so many: most attributes say nothing to an operator */
 
 static const int64_t edges[] = {INT64_MIN, INT64_MIN + 1, -1, INT64_MAX - 1, INT64_MAX};
 enum { EDGES = sizeof edges / sizeof *edges };
@@ -82,7 +83,7 @@ static void load(const pb *graph, const char *domain, int64_t opset)
         return;
     }
     loaded++;
-    if (takt_plan_create(m, &options, &plan) != TAKT_OK)
+    if (loaded % PLANNED == 0 && takt_plan_create(m, &options, &plan) != TAKT_OK)
         EXPECT(takt_last_error(ctx)[0] != '\0');
     takt_plan_destroy(plan);
     takt_model_destroy(m);
