@@ -176,9 +176,10 @@ static void from_facts(declared *d, const takt_fact_table *facts)
     takt_tensor_release(&tensor);
     if (id == TAKT_NONE)
         takt_complain_last(f, d->at);
-    else if (f->graph->nodes[id].name == NULL)
-        f->graph->nodes[id].name =
-            takt_arena_text(&f->graph->arena, d->at->name->text, d->at->name->length);
+    else if (f->graph->nodes[id].name == NULL &&
+             (f->graph->nodes[id].name = takt_arena_text(&f->graph->arena, d->at->name->text,
+                                                         d->at->name->length)) == NULL)
+        (void)takt_out_of_memory(f);
     declare(d, id, is_soft ? TAKT_FORM_SOFT : TAKT_FORM_BITS, TAKT_KIND_FACTS);
 }
 

@@ -125,6 +125,8 @@ void takt_rules_domains(takt_frame *f)
         if (domain == NULL)
             continue;
         bind(f, d, domain);
+        if (domain->name == NULL) /* no memory: nothing more is read */
+            return;
         r->domains[r->domain_count++] = domain;
     }
 }
