@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "measure/bench.h"
 #include "base/plain.h"
+#include "measure/bench.h"
 #include "measure/stats.h"
 
 static void findings(const takt_bench_row *r, takt_text *text)
