@@ -31,7 +31,8 @@ if(TAKT_PREBUILT)
 elseif(SKBUILD AND EXISTS ${PROJECT_SOURCE_DIR}/build/release/build.ninja)
   set(from ${PROJECT_SOURCE_DIR}/build/release)
   add_custom_target(takt_fresh COMMAND ${CMAKE_COMMAND} --build ${from} --target
-    libtakt.so takt_tool takt_dynamic VERBATIM)
+    libtakt.so takt_tool takt_dynamic
+    BYPRODUCTS ${from}/takt ${from}/libtakt.so ${from}/takt-dynamic VERBATIM)
   set(fresh takt_fresh)
 endif()
 
@@ -55,7 +56,7 @@ set(generated ${package}/ops.py ${package}/ops.pyi)
 add_custom_command(OUTPUT ${generated}
   COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/bind/python/generate.py
     --tool ${from}/takt --out ${package}
-  DEPENDS bind/python/generate.py ${fresh} COMMENT "Writing takt.ops" VERBATIM)
+  DEPENDS bind/python/generate.py ${from}/takt ${fresh} COMMENT "Writing takt.ops" VERBATIM)
 add_custom_command(OUTPUT ${package}/copied
   COMMAND ${CMAKE_COMMAND} -E copy_if_different ${python_py} ${package}
   COMMAND ${CMAKE_COMMAND} -E touch ${package}/copied

@@ -59,6 +59,9 @@ if builder is None:
     skip("no virtual environment can be made: python3-venv is missing")
 if not install(builder, "scikit-build-core"):
     skip("pip cannot fetch scikit-build-core")
+shutil.rmtree(os.path.join(TMP, "wheel-build"), ignore_errors=True)
+for old in glob.glob(os.path.join(TMP, "takt_engine-*.whl")):
+    os.remove(old)
 start = time.monotonic()
 built = call(builder, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps",
              "--wheel-dir", TMP, "-C", f"cmake.define.TAKT_PREBUILT={BUILD}", "-C",
