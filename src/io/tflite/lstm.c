@@ -40,10 +40,10 @@ takt_id takt_lstm_weights(takt_tfl_call *c, const takt_tfl_lstm *l, size_t first
     return takt_transpose(c->g, takt_concat(c->g, parts, n, 0), perm, 2);
 }
 
-static takt_status fill(takt_tfl_call *c, const takt_tfl_lstm *l, takt_id x, takt_tfl_step *build,
-                        takt_graph *body)
+static takt_status fill(takt_tfl_call *c, const takt_tfl_lstm *l, const takt_id given[2],
+                        takt_tfl_step *build, takt_graph *body)
 {
-    takt_type step = *takt_type_of(c->g, x);
+    takt_type step = *takt_type_of(c->g, given[0]);
     const takt_type h = takt_tfl_type(c, l->h), cell = takt_tfl_type(c, l->c);
     step.rank = 2;
     step.dim[0] = step.dim[1];
@@ -53,6 +53,8 @@ static takt_status fill(takt_tfl_call *c, const takt_tfl_lstm *l, takt_id x, tak
     b.h = takt_graph_input(body, "h", &h);
     b.c = takt_graph_input(body, "c", &cell);
     b.x = takt_graph_input(body, "x", &step);
+    b.r = given[1] != TAKT_NONE ? takt_graph_input(body, "r", takt_type_of(c->g, given[1]))
+                                : TAKT_NONE;
     build(&b, l);
     if (c->status == TAKT_OK)
         c->status = b.inner.status;
@@ -65,7 +67,8 @@ static takt_status fill(takt_tfl_call *c, const takt_tfl_lstm *l, takt_id x, tak
     return body->status;
 }
 
-takt_id takt_tfl_recur(takt_tfl_call *c, const takt_tfl_lstm *l, takt_id x, takt_tfl_step *build)
+takt_id takt_tfl_recur(takt_tfl_call *c, const takt_tfl_lstm *l, takt_id x, takt_id r,
+                       takt_tfl_step *build)
 {
     takt_graph *body;
     const takt_id h = takt_tfl_need(c, l->h), cell = takt_tfl_need(c, l->c);
@@ -76,15 +79,16 @@ takt_id takt_tfl_recur(takt_tfl_call *c, const takt_tfl_lstm *l, takt_id x, takt
         c->status = status;
         return TAKT_NONE;
     }
-    status = fill(c, l, x, build, body);
+    status = fill(c, l, (takt_id[]){x, r}, build, body);
     takt_id y = TAKT_NONE;
     if (status == TAKT_OK) {
         const takt_named_attr attrs[] = {{"body", takt_attr_graph(body)},
                                          {"carried", takt_attr_i64(2)},
                                          {"sequences", takt_attr_i64(1)},
                                          {"reverse", takt_attr_bool(l->is_reverse)}};
+        const takt_id in[] = {h, cell, x, r};
         const takt_id all =
-            takt_graph_call(c->g, &takt_op_scan, 3, (takt_id[]){h, cell, x}, 4, attrs);
+            takt_graph_call(c->g, &takt_op_scan, r != TAKT_NONE ? 4 : 3, in, 4, attrs);
         if (all != TAKT_NONE) {
             takt_tfl_next(c, l->h, takt_graph_get(c->g, all, 0));
             takt_tfl_next(c, l->c, takt_graph_get(c->g, all, 1));

@@ -22,13 +22,15 @@ typedef struct takt_tfl_lstm {
 typedef struct takt_tfl_body {
     takt_tfl_call inner;
     takt_id h, c, x;
+    takt_id r; /* recurrent weights of all gates, if they are handed in; else TAKT_NONE */
     takt_id h_next, c_next;
 } takt_tfl_body;
 
 /* x [steps, batch, gates * cells] for the whole sequence to y [steps, batch, outputs]; the states'
- * next values are set. `build` makes one step. */
+ * next values are set. `build` makes one step; `r` is handed to it, unless it is TAKT_NONE. */
 typedef void takt_tfl_step(takt_tfl_body *b, const takt_tfl_lstm *l);
-takt_id takt_tfl_recur(takt_tfl_call *c, const takt_tfl_lstm *l, takt_id x, takt_tfl_step *build);
+takt_id takt_tfl_recur(takt_tfl_call *c, const takt_tfl_lstm *l, takt_id x, takt_id r,
+                       takt_tfl_step *build);
 
 /* Number of gates, and which input has gate `k`'s part of a list that begins at `first`. */
 static inline size_t takt_lstm_input(size_t first, int gate)

@@ -108,7 +108,9 @@ static void step(takt_tfl_body *b, const takt_tfl_lstm *l)
 {
     takt_tfl_call *c = &b->inner;
     takt_graph *g = c->g;
-    const takt_id all = takt_add(g, b->x, product(c, l, b->h, recurrent(b, l), l->r));
+    const takt_id back = b->r != TAKT_NONE ? takt_matmul(g, b->h, b->r, false, true)
+                                           : product(c, l, b->h, recurrent(b, l), l->r);
+    const takt_id all = takt_add(g, b->x, back);
     if (all == TAKT_NONE)
         return;
     const takt_id f = takt_unary(g, &takt_op_sigmoid, gate(b, l, all, TAKT_LSTM_F, b->c));
@@ -127,6 +129,19 @@ static void step(takt_tfl_body *b, const takt_tfl_lstm *l)
     b->h_next = projected(b, l, takt_mul(g, o, takt_tfl_activate(c, cell, l->activation)));
 }
 
+/* Weights of floats are handed to the body: kernels for whole cells look for them there. */
+static takt_id outer(takt_tfl_call *c, const takt_tfl_lstm *l)
+{
+    takt_id parts[TAKT_LSTM_GATES];
+    size_t n = 0;
+    for (int k = takt_lstm_first(l); k < TAKT_LSTM_GATES; k++) {
+        parts[n] = takt_tfl_need(c, takt_lstm_input(l->r, k));
+        if (!takt_dtype_is_float(takt_type_of(c->g, parts[n++])->dtype))
+            return TAKT_NONE;
+    }
+    return takt_tfl_good(c) ? takt_concat(c->g, parts, n, 0) : TAKT_NONE;
+}
+
 takt_id takt_tfl_lstm_floats(takt_tfl_call *c, takt_tfl_lstm *l, takt_id x)
 {
     takt_id biases[TAKT_LSTM_GATES];
@@ -142,5 +157,5 @@ takt_id takt_tfl_lstm_floats(takt_tfl_call *c, takt_tfl_lstm *l, takt_id x)
         sums = takt_add(c->g, sums, takt_concat(c->g, biases, n, 0));
     const int64_t width = (int64_t)n * l->cells;
     sums = takt_tfl_shape(c, sums, (int64_t[]){l->steps, l->batch, width}, 3);
-    return takt_tfl_recur(c, l, sums, step);
+    return takt_tfl_recur(c, l, sums, outer(c, l), step);
 }

@@ -146,5 +146,5 @@ takt_id takt_tfl_lstm_integers(takt_tfl_call *c, takt_tfl_lstm *l, takt_id x)
                                                    (takt_id[]){sum, scale[0], scale[1]}, 0, NULL));
     const int64_t width = (int64_t)n * l->cells;
     return takt_tfl_recur(c, l, takt_tfl_shape(c, all, (int64_t[]){l->steps, l->batch, width}, 3),
-                          step);
+                          TAKT_NONE, step);
 }

@@ -13,8 +13,8 @@ static takt_id pooled(takt_tfl_call *c, const takt_op *op, takt_id x, const takt
     return takt_tfl_op1(c, op, x, 4, attrs);
 }
 
-/* Elements of the input that each window holds: [1, rows, columns, 1]. */
-static takt_id counts(takt_tfl_call *c, const takt_tfl_window *w)
+/* Elements of the input that each window holds, by `divisor`: [1, rows, columns, 1]. */
+static takt_id counts(takt_tfl_call *c, const takt_tfl_window *w, int64_t divisor)
 {
     const int64_t dims[] = {1, w->out[0], w->out[1], 1};
     int64_t *v = takt_tfl_get(c, (size_t)(w->out[0] * w->out[1]), sizeof *v), size[2];
@@ -24,7 +24,7 @@ static takt_id counts(takt_tfl_call *c, const takt_tfl_window *w)
             const int64_t first = at[d] * w->stride[d] - w->pad[d], end = first + w->kernel[d];
             size[d] = (end < w->in[d] ? end : w->in[d]) - (first > 0 ? first : 0);
         }
-        v[i] = size[0] * size[1] > 0 ? size[0] * size[1] : 1;
+        v[i] = (size[0] * size[1] > 0 ? size[0] * size[1] : 1) / divisor;
     }
     return v == NULL ? TAKT_NONE : takt_tfl_make_i(c, TAKT_I32, v, dims, 4);
 }
@@ -53,10 +53,9 @@ static takt_id integer_mean(takt_tfl_call *c, takt_id x, const takt_tfl_window *
     takt_graph *g = c->g;
     const takt_tfl_tensor *ty = takt_tfl_tensor_out(c, 0);
     const takt_dtype dtype = takt_type_of(g, x)->dtype;
-    const takt_id sum = sums(c, x, w), count = counts(c, w);
-    if (sum == TAKT_NONE || count == TAKT_NONE)
+    const takt_id sum = sums(c, x, w), count = counts(c, w, 1), half = counts(c, w, 2);
+    if (sum == TAKT_NONE || count == TAKT_NONE || half == TAKT_NONE)
         return TAKT_NONE;
-    const takt_id half = takt_binary(g, &takt_op_shr, count, takt_tfl_number(c, TAKT_I32, 1));
     const takt_id above = takt_binary(g, &takt_op_gt, sum, takt_tfl_number(c, TAKT_I32, 0));
     const takt_id near = takt_select(g, above, takt_add(g, sum, half), takt_sub(g, sum, half));
     const takt_id y = takt_tfl_cast(c, takt_div(g, near, count), dtype);

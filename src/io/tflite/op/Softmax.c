@@ -54,12 +54,21 @@ static takt_id leading_zeros(takt_tfl_call *c, takt_id sum)
     return takt_add(c->g, counted, number(c, 1));
 }
 
+/* 2^x for x from 0 to 30: other engines have no shifts of signed numbers. */
+static takt_id power(takt_tfl_call *c, takt_id x)
+{
+    int64_t powers[31];
+    const int64_t count = 31;
+    for (int k = 0; k < 31; k++)
+        powers[k] = INT64_C(1) << k;
+    return takt_tfl_gather(c, takt_tfl_make_i(c, TAKT_I32, powers, &count, 1), x, 0);
+}
+
 /* 1 / (1 + a) of a number from 0 to 1 without integer bits. */
 static takt_id reciprocal(takt_tfl_call *c, takt_id a)
 {
     takt_graph *g = c->g;
-    const takt_id half =
-        takt_add(g, takt_binary(g, &takt_op_shr, a, number(c, 1)), number(c, 1073741824));
+    const takt_id half = takt_add(g, takt_div(g, a, number(c, 2)), number(c, 1073741824));
     takt_id x = takt_add(g, number(c, 1515870810), high(c, half, number(c, -1010580540)));
     for (int i = 0; i < 3; i++) {
         const takt_id error = takt_sub(g, number(c, 536870912), high(c, half, x));
@@ -86,14 +95,16 @@ static takt_id bytes(takt_tfl_call *c, takt_id x, double real)
     const takt_id part = takt_tfl_look_up(c, distance, TAKT_I32, summed);
     const takt_id sum = takt_reduce_over(g, &takt_op_reduce_sum, part, &last, 1, true);
     const takt_id zeros = leading_zeros(c, sum);
-    const takt_id above =
-        takt_sub(g, takt_binary(g, &takt_op_shl, sum, zeros), number(c, -2147483648.0));
+    const takt_id above = takt_sub(g, takt_mul(g, sum, power(c, zeros)), number(c, -2147483648.0));
     const takt_id scale = reciprocal(c, above);
-    const takt_id shift = takt_sub(g, zeros, number(c, 12 + 31 - takt_dtype_bits(dtype)));
-    const takt_id in[] = {takt_tfl_look_up(c, distance, TAKT_I32, whole), scale, shift};
-    if (!takt_tfl_good(c) || in[0] == TAKT_NONE || scale == TAKT_NONE || shift == TAKT_NONE)
+    const takt_id shift = takt_sub(g, number(c, 12 + 31 - takt_dtype_bits(dtype)), zeros);
+    const takt_id part_of_one = high(c, takt_tfl_look_up(c, distance, TAKT_I32, whole), scale);
+    if (!takt_tfl_good(c) || part_of_one == TAKT_NONE || shift == TAKT_NONE)
         return TAKT_NONE;
-    const takt_id y = takt_graph_call(g, &takt_op_rescale, 3, in, 0, NULL);
+    const takt_id by = power(c, shift), down = takt_div(g, part_of_one, by);
+    const takt_id rest = takt_sub(g, part_of_one, takt_mul(g, down, by));
+    const takt_id is_up = takt_binary(g, &takt_op_ge, takt_mul(g, rest, number(c, 2)), by);
+    const takt_id y = takt_add(g, down, takt_tfl_cast(c, is_up, TAKT_I32));
     return takt_tfl_saturate(c, y, range.low, range, dtype);
 }
 

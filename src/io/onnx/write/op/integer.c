@@ -6,7 +6,7 @@
  * the standard allows.
  */
 #include "op/util/integer.h"
-#include "io/onnx/write/emit.h"
+#include "io/onnx/write/rescale.h"
 #include "op/util/conv.h"
 
 static bool has(const takt_node *n, size_t i)
@@ -99,6 +99,73 @@ static const char *along(takt_emit *e, const takt_node *n, size_t i)
                        takt_emit_vector(e, dims, (size_t)rank));
 }
 
+/* Channels last to channels second, or back. */
+static const char *turned(takt_emit *e, const char *x, int rank, bool is_back)
+{
+    int64_t perm[TAKT_MAX_RANK];
+    for (int d = 0; d < rank; d++)
+        perm[d] = is_back ? (d == 0          ? 0
+                             : d == rank - 1 ? 1
+                                             : d + 1)
+                          : (d == 0   ? 0
+                             : d == 1 ? rank - 1
+                                      : d - 1);
+    return takt_emit_transpose(e, takt_emit_fresh(e), x, perm, rank);
+}
+
+/* The sum of a convolution with channels last, and its bias: vectors lie on the last axis. */
+static void last_channels(takt_emit *e, const takt_node *n, const char *b_zero, const char *out)
+{
+    const int rank = n->type[0].rank;
+    const bool adds = has(n, TAKT_INTEGER_BIAS);
+    const char *const in[] = {turned(e, takt_emit_in(e, 0), rank, false),
+                              turned(e, takt_emit_in(e, 1), rank, false),
+                              zero_of(e, n, TAKT_INTEGER_A_ZERO), b_zero};
+    window(e, n);
+    const char *y = takt_emit_call(e, "ConvInteger", takt_emit_fresh(e), 4, in);
+    y = turned(e, y, rank, true);
+    if (adds)
+        takt_emit_2(e, "Add", out, y, takt_emit_in(e, TAKT_INTEGER_BIAS));
+    else
+        takt_emit_1(e, "Identity", out, y);
+}
+
+/* The same of a product of matrices. */
+static void plain_sum(takt_emit *e, const takt_node *n, const char *b_zero, const char *out)
+{
+    const bool adds = has(n, TAKT_INTEGER_BIAS);
+    const char *const in[] = {takt_emit_in(e, 0), takt_emit_in(e, 1),
+                              zero_of(e, n, TAKT_INTEGER_A_ZERO), b_zero};
+    const char *y = takt_emit_call(e, "MatMulInteger", adds ? takt_emit_fresh(e) : out, 4, in);
+    if (adds)
+        takt_emit_2(e, "Add", out, y, takt_emit_in(e, TAKT_INTEGER_BIAS));
+}
+
+/* Fixed point: the shift is a constant, and vectors lie on the last axis. */
+static bool fixed(takt_emit *e, const takt_node *n, bool is_conv, const char *b_zero)
+{
+    const bool is_last = is_conv && n->attr[TAKT_CONV_LAYOUT].i64 != 0;
+    const bool is_signed = n->type[0].dtype == TAKT_I8;
+    if ((is_conv && !is_last) || !has(n, TAKT_INTEGER_SHIFT) || b_zero == NULL ||
+        takt_emit_constant(e, TAKT_INTEGER_SHIFT) == NULL)
+        return false;
+    const char *sum = takt_emit_fresh(e);
+    if (is_conv)
+        last_channels(e, n, b_zero, sum);
+    else
+        plain_sum(e, n, b_zero, sum);
+    const char *y =
+        takt_emit_rescaled(e, sum, TAKT_INTEGER_SCALE, TAKT_INTEGER_SHIFT, takt_emit_fresh(e));
+    const char *zero =
+        takt_emit_cast(e, takt_emit_fresh(e), takt_emit_in(e, TAKT_INTEGER_ZERO), TAKT_I32);
+    y = takt_emit_2(e, "Add", takt_emit_fresh(e), y, zero);
+    y = takt_emit_3(e, "Clip", takt_emit_fresh(e), y,
+                    takt_emit_scalar(e, TAKT_I32, is_signed ? -128 : 0),
+                    takt_emit_scalar(e, TAKT_I32, is_signed ? 127 : 255));
+    takt_emit_cast(e, e->out, y, n->type[0].dtype);
+    return true;
+}
+
 static void summed(takt_emit *e, const takt_node *n, bool is_conv, const char *b_zero)
 {
     const bool adds = has(n, TAKT_INTEGER_BIAS), scales = has(n, TAKT_INTEGER_SCALE),
@@ -125,19 +192,26 @@ static void summed(takt_emit *e, const takt_node *n, bool is_conv, const char *b
 static bool emit(takt_emit *e, const takt_node *n)
 {
     const bool is_conv = n->op == &takt_op_integer_conv;
-    if ((is_conv && n->attr[TAKT_CONV_LAYOUT].i64 != 0) || takt_integer_is_other(e->frame->g, n))
-        return false;
+    const bool is_last = is_conv && n->attr[TAKT_CONV_LAYOUT].i64 != 0;
     const bool is_vector = rank_of(e, n, TAKT_INTEGER_B_ZERO) == 1;
-    if (is_qlinear(e, n, is_conv)) {
+    const bool is_other = takt_integer_is_other(e->frame->g, n);
+    if (is_last && !is_other && has(n, TAKT_INTEGER_SCALE))
+        return false;
+    if (!is_last && !is_other && is_qlinear(e, n, is_conv)) {
         qlinear(e, n, is_conv, zero_of(e, n, TAKT_INTEGER_B_ZERO));
         return true;
     }
     /* Convolutions elsewhere take one zero point for all weights. */
     const char *b_zero =
         is_conv && is_vector ? common_zero(e, n) : zero_of(e, n, TAKT_INTEGER_B_ZERO);
+    if (is_other)
+        return fixed(e, n, is_conv, b_zero);
     if (b_zero == NULL)
         return false;
-    summed(e, n, is_conv, b_zero);
+    if (is_last)
+        last_channels(e, n, b_zero, e->out);
+    else
+        summed(e, n, is_conv, b_zero);
     return true;
 }
 
