@@ -3,7 +3,7 @@ import numpy as np
 
 from _cases import (BOOL, CASES, Case, F, I16, I32, I64, I8, RNG, U8, add, bias, const, floats,
                     ints, q, value, weights)
-from _flat import Graph, Op, Tensor, model
+from _flat import Graph, Op, Tensor, flex, model
 
 
 def moves():
@@ -236,6 +236,22 @@ def scatters():
         [Tensor(I32, [4]), Tensor(F, [4]), Tensor(I32, [])])
 
 
+def detections():
+    """Boxes far enough apart that all results are there: LiteRT leaves the others as they were."""
+    anchors = np.array([[0.5, 0.5 + i, 1, 1] for i in range(8)], np.float32)
+    anchors[5:, 1] = anchors[:3, 1] + 0.05
+    options = flex({"max_detections": 3, "max_classes_per_detection": 1, "num_classes": 2,
+                    "nms_score_threshold": 0.05, "nms_iou_threshold": 0.5, "y_scale": 10.0,
+                    "x_scale": 10.0, "h_scale": 5.0, "w_scale": 5.0, "use_regular_nms": False})
+    tensors = [Tensor(F, [1, 8, 4]), Tensor(F, [1, 8, 3]), const(F, anchors),
+               Tensor(F, [1, 3, 4]), Tensor(F, [1, 3]), Tensor(F, [1, 3]), Tensor(F, [1])]
+    body = Op("TFLite_Detection_PostProcess", [0, 1, 2], [3, 4, 5, 6], custom=options)
+    for i in range(4):
+        inputs = [value(tensors[0], -0.5, 0.5), value(tensors[1], 0.1, 1)]
+        CASES[f"detections_{i}"] = Case(model([body], tensors, [0, 1], [3, 4, 5, 6]), inputs,
+                                        tolerance=1e-5, ops=["TFLite_Detection_PostProcess"])
+
+
 def fourier():
     for shape, size in (([8, 8], (8, 8)), ([1, 4, 16], (4, 16)), ([3, 5], (4, 8))):
         tensors = [Tensor(F, shape), ints(*size), Tensor("COMPLEX64", []), Tensor(F, [])]
@@ -246,5 +262,5 @@ def fourier():
                 [x], tolerance=1e-5, ops=["RFFT2D", op])
 
 
-GROUPS = (moves, quantise, reductions, control, recurrent, rnn, lstm, resize, products, scatters,
-          fourier)
+GROUPS = (detections, moves, quantise, reductions, control, recurrent, rnn, lstm, resize, products,
+          scatters, fourier)

@@ -147,3 +147,25 @@ def root_of(graphs, version=3):
 
 def model(ops, tensors, inputs, outputs, more=()):
     return file_of(root_of([Graph(ops, tensors, inputs, outputs), *more]))
+
+
+def flex(values):
+    """A flexbuffer's map of numbers, each of four bytes: options of custom operators."""
+    out, places = bytearray(), {}
+    for key in sorted(values):
+        places[key] = len(out)
+        out += key.encode() + b"\0"
+    align(out, 4)
+    out += struct.pack("<I", len(values))
+    keys = len(out)
+    for key in sorted(values):
+        out += struct.pack("<I", len(out) - places[key])
+    out += struct.pack("<III", len(out) - keys, 4, len(values))
+    start = len(out)
+    kinds = {bool: (26, "<I"), int: (1, "<i"), float: (3, "<f")}
+    for key in sorted(values):
+        out += struct.pack(kinds[type(values[key])][1], values[key])
+    out += bytes(kinds[type(values[key])][0] << 2 | 2 for key in sorted(values))
+    align(out, 4)
+    out += struct.pack("<I", len(out) - start)
+    return bytes(out) + bytes([9 << 2 | 2, 4])

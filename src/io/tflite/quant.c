@@ -208,14 +208,48 @@ takt_id takt_tfl_dequantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *
     return takt_mul(c->g, takt_sub(c->g, takt_tfl_cast(c, x, TAKT_F32), zero), scale);
 }
 
+takt_id takt_tfl_raised(takt_tfl_call *c, takt_id x, int32_t zero, int bits, takt_tfl_fixed f)
+{
+    int64_t table[256];
+    if (x == TAKT_NONE || !takt_tfl_good(c))
+        return TAKT_NONE;
+    const takt_dtype dtype = takt_type_of(c->g, x)->dtype;
+    if (takt_dtype_bits(dtype) != 8) {
+        const takt_id up = takt_mul(c->g, takt_tfl_centred(c, x, zero),
+                                    takt_tfl_number(c, TAKT_I32, (double)(1 << bits)));
+        return takt_tfl_rescale(c, up, f);
+    }
+    const takt_tfl_range r = takt_tfl_range_of(dtype);
+    for (int32_t v = r.low; v <= r.high; v++)
+        table[v & 255] = takt_tfl_fixed_scale((v - zero) * (1 << bits), f);
+    return takt_tfl_look_up(c, x, TAKT_I32, table);
+}
+
+takt_id takt_tfl_moved(takt_tfl_call *c, takt_id x, int32_t zero, takt_tfl_fixed f,
+                       const takt_tfl_tensor *to, takt_tfl_range range)
+{
+    int64_t table[256];
+    const takt_dtype dtype = takt_tfl_dtype_of(to->type);
+    const int32_t to_zero = takt_tfl_quant_of(c, to).zero;
+    if (x == TAKT_NONE || !takt_tfl_good(c))
+        return TAKT_NONE;
+    const takt_dtype from = takt_type_of(c->g, x)->dtype;
+    if (takt_dtype_bits(from) != 8)
+        return takt_tfl_saturate(c, takt_tfl_rescale(c, takt_tfl_centred(c, x, zero), f), to_zero,
+                                 range, dtype);
+    const takt_tfl_range r = takt_tfl_range_of(from);
+    for (int32_t v = r.low; v <= r.high; v++) {
+        const int64_t y = (int64_t)takt_tfl_fixed_scale(v - zero, f) + to_zero;
+        table[v & 255] = y < range.low ? range.low : y > range.high ? range.high : y;
+    }
+    return takt_tfl_look_up(c, x, dtype, table);
+}
+
 takt_id takt_tfl_requantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *from,
                             const takt_tfl_tensor *to)
 {
     const takt_tfl_quant a = takt_tfl_quant_of(c, from), b = takt_tfl_quant_of(c, to);
-    const takt_dtype dtype = takt_tfl_dtype_of(to->type);
-    if (!takt_tfl_good(c))
-        return TAKT_NONE;
-    const takt_id y = takt_tfl_rescale(c, takt_tfl_centred(c, x, a.zero),
-                                       takt_tfl_fixed_of((double)a.scale / (double)b.scale));
-    return takt_tfl_saturate(c, y, b.zero, takt_tfl_range_of(dtype), dtype);
+    const takt_tfl_range range = takt_tfl_range_of(takt_tfl_dtype_of(to->type));
+    return takt_tfl_moved(c, x, a.zero, takt_tfl_fixed_of((double)a.scale / (double)b.scale), to,
+                          range);
 }

@@ -36,6 +36,11 @@ takt_id takt_tfl_bound(takt_tfl_call *c, takt_id x, takt_tfl_range range);
 /* x of floats to the type of tensor `t`, halves away from zero. */
 takt_id takt_tfl_quantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *t);
 takt_id takt_tfl_dequantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *t);
+/* x of 8 bits, less its zero point, times 2^bits and `f`, as a table of i32. */
+takt_id takt_tfl_raised(takt_tfl_call *c, takt_id x, int32_t zero, int bits, takt_tfl_fixed f);
+/* x less `zero`, times `f`, and on the grid of tensor `to`: bytes by a table. */
+takt_id takt_tfl_moved(takt_tfl_call *c, takt_id x, int32_t zero, takt_tfl_fixed f,
+                       const takt_tfl_tensor *to, takt_tfl_range range);
 /* x from the grid of one tensor to that of another, in fixed point. */
 takt_id takt_tfl_requantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *from,
                             const takt_tfl_tensor *to);

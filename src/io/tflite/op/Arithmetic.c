@@ -13,11 +13,8 @@ static const takt_op *op_of(const takt_tfl_call *c)
 static takt_id raised(takt_tfl_call *c, size_t i, float twice, int bits)
 {
     const takt_tfl_quant q = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, i));
-    const takt_id x = takt_tfl_centred(c, takt_tfl_in(c, i), q.zero);
-    if (x == TAKT_NONE)
-        return x;
-    const takt_id up = takt_mul(c->g, x, takt_tfl_number(c, TAKT_I32, (double)(1 << bits)));
-    return takt_tfl_rescale(c, up, takt_tfl_fixed_of((double)q.scale / (double)twice));
+    return takt_tfl_raised(c, takt_tfl_in(c, i), q.zero, bits,
+                           takt_tfl_fixed_of((double)q.scale / (double)twice));
 }
 
 static takt_id sum(takt_tfl_call *c, const takt_op *op)

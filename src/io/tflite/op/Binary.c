@@ -20,11 +20,7 @@ static const struct entry {
 static takt_id raised(takt_tfl_call *c, size_t i)
 {
     const takt_tfl_quant q = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, i));
-    const takt_id x = takt_tfl_centred(c, takt_tfl_in(c, i), q.zero);
-    if (x == TAKT_NONE)
-        return x;
-    const takt_id up = takt_mul(c->g, x, takt_tfl_number(c, TAKT_I32, 256));
-    return takt_tfl_rescale(c, up, takt_tfl_fixed_of((double)q.scale));
+    return takt_tfl_raised(c, takt_tfl_in(c, i), q.zero, 8, takt_tfl_fixed_of((double)q.scale));
 }
 
 static bool same_grid(const takt_tfl_tensor *a, const takt_tfl_tensor *b)

@@ -36,9 +36,7 @@ static takt_status adapt(takt_tfl_call *c)
     r.low = least > r.low ? least : r.low;
     r.high = most < r.high ? most : r.high;
     const float real = a.scale / b.scale;
-    const takt_id y =
-        takt_tfl_rescale(c, takt_tfl_centred(c, x, a.zero), takt_tfl_fixed_of((double)real));
-    return takt_tfl_done(c, takt_tfl_saturate(c, y, b.zero, r, dtype));
+    return takt_tfl_done(c, takt_tfl_moved(c, x, a.zero, takt_tfl_fixed_of((double)real), ty, r));
 }
 
 const takt_tflite_op takt_tflite_Relu = {.names = {"RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1"},
