@@ -119,10 +119,12 @@ static takt_status take(takt_session *s, takt_plan *plan, bool is_variant)
         status = copy_state(s, fresh);
     if (status == TAKT_OK) {
         swap(s, fresh);
-        takt_session_destroy(s->checker); /* of the old sizes */
-        s->checker = NULL;
         if (keeps_arena)
             swap_arenas(s, fresh);
+        if (!is_variant) {
+            takt_session_destroy(s->checker); /* of the old sizes */
+            s->checker = NULL;
+        }
         if (fresh->owns_pool) {
             s->owns_pool = true;
             fresh->owns_pool = false;

@@ -40,7 +40,7 @@ static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
 
 size_t takt_session_overhead(const takt_plan *plan)
 {
-    return sizeof(takt_session) + lay_tables(plan, NULL, NULL) +
+    return sizeof(takt_session) + lay_tables(plan, NULL, NULL) + takt_session_range_bytes(plan) +
            (plan->graph->slot_count > 0 ? takt_storage_overhead() : 0);
 }
 

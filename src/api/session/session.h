@@ -109,6 +109,7 @@ TAKT_MUST_USE takt_status takt_session_check(takt_session *s, const takt_desc *d
                                              const takt_tensor_view *v, bool is_input);
 
 /* What a session with ranges needs besides; nothing for others. */
+size_t takt_session_range_bytes(const takt_plan *plan);
 TAKT_MUST_USE takt_status takt_session_make_range(takt_session *s);
 void takt_session_put_range(takt_session *s);
 /* Remembers what the caller binds; sizes that it changes are settled later. */

@@ -11,23 +11,38 @@
 #include "base/mem.h"
 #include "plan/basis.h"
 
+/* One block: the record with its views, then cells and sizes, then flags. */
+static size_t views_bytes(const takt_plan *plan)
+{
+    const size_t ports = plan->graph->input_count + plan->graph->output_count;
+    return sizeof(takt_session_range) + ports * sizeof(takt_tensor_view);
+}
+
+static size_t cell_count(const takt_plan *plan)
+{
+    return takt_sizes_cells(&plan->basis->template->sizes) + plan->name_count;
+}
+
+size_t takt_session_range_bytes(const takt_plan *plan)
+{
+    if (plan->ranges == NULL)
+        return 0;
+    return views_bytes(plan) + cell_count(plan) * sizeof(int64_t) + plan->graph->input_count;
+}
+
 takt_status takt_session_make_range(takt_session *s)
 {
     const takt_plan *plan = s->plan;
+    void *block;
     if (plan->ranges == NULL)
         return TAKT_OK;
-    const size_t ports = plan->graph->input_count + plan->graph->output_count;
-    const size_t views = sizeof(takt_session_range) + ports * sizeof(takt_tensor_view);
-    const size_t cells = takt_sizes_cells(&plan->basis->template->sizes) + plan->name_count;
-    const size_t bytes = views + cells * sizeof(int64_t) + plan->graph->input_count;
-    void *block;
-    TAKT_TRY(takt_mem_zero(s->ctx, 1, bytes, "session", &block));
+    TAKT_TRY(takt_mem_zero(s->ctx, 1, takt_session_range_bytes(plan), "session", &block));
     s->range = block;
     s->range->top = s->plan;
-    s->range->ports = ports;
-    s->range->bytes = bytes;
-    s->range->cells = (int64_t *)(void *)((char *)block + views);
-    s->range->is_own = (unsigned char *)(s->range->cells + cells);
+    s->range->ports = plan->graph->input_count + plan->graph->output_count;
+    s->range->bytes = takt_session_range_bytes(plan);
+    s->range->cells = (int64_t *)(void *)((char *)block + views_bytes(plan));
+    s->range->is_own = (unsigned char *)(s->range->cells + cell_count(plan));
     takt_plan_retain_internal(s->plan);
     return TAKT_OK;
 }
