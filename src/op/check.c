@@ -1,5 +1,6 @@
 /* check.c - x itself, if everything holds that must; else the run stops and says what does not. */
 #include "op/util/check.h"
+#include "op/util/bound.h"
 
 #include "op/util/demand.h"
 
@@ -36,6 +37,12 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[0] = dy[0];
 }
 
+/* A run that goes on has the value unchanged. */
+static void bound(takt_bounding *b)
+{
+    b->out[0] = b->in[0];
+}
+
 const takt_op takt_op_check = {
     .name = "check",
     .summary = "x, if all of `ok` is true; else the run fails",
@@ -57,6 +64,7 @@ const takt_op takt_op_check = {
     .infer = infer,
     .eval = eval,
     .grad = grad,
+    .bound = bound,
     .samples = {"check(f32[2, 3], bool[4] in (1, 1))", "check(f64[5], bool[] in (1, 1))",
                 "check(i32[3], bool[3] in (1, 1))",
                 "check(bool[2], bool[2] in (1, 1), error=settle)"},

@@ -102,6 +102,7 @@ const takt_op takt_op_fixpoint = {
     .infer = infer,
     .eval = eval,
     .no_gradient = "tuples are there or not",
+    .no_bound = "its body is not followed",
     .samples = {"fixpoint(u32[6, 2] in (0, 9), program=\"2 : 2 ; 0(a, b) <- "
                 "1(a, b) ; 0(a, c) <- "
                 "1(a, b), 0(b, c)\", capacity=[100])",

@@ -1,5 +1,6 @@
 /* pack_bits.c - bools of the last axis as bits of words, the lowest first. */
 #include "op/util/bits.h"
+#include "op/util/bound.h"
 #include "op/util/check.h"
 
 static takt_status infer(takt_infer *in)
@@ -34,6 +35,7 @@ const takt_op takt_op_pack_bits = {
     .infer = infer,
     .eval = eval,
     .no_gradient = "it works on bools",
+    .bound = takt_bound_any,
     .samples = {"pack_bits(bool[70])", "pack_bits(bool[3, 64])", "pack_bits(bool[2, 3, 130])",
                 "pack_bits(bool[4, 1])"},
 };

@@ -80,6 +80,7 @@ const takt_op takt_op_semiring_matmul = {
     .eval = eval,
     .grad = grad,
     .cost = cost,
+    .no_bound = "sums of a semiring are not followed",
     .samples =
         {"semiring_matmul(f32[3, 5] in (0, 1), f32[5, 4] in (0, 1), semiring=max_min)",
          "semiring_matmul(f32[2, 7] in (0, 1), f32[7, 9] in (0, 1), semiring=max_mul)",

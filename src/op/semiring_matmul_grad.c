@@ -51,6 +51,7 @@ const takt_op takt_op_semiring_matmul_grad = {
     .eval = eval,
     .cost = cost,
     .no_gradient = "it is a gradient that jumps where terms are equal",
+    .no_bound = "sums of a semiring are not followed",
     .samples = {"semiring_matmul_grad(f32[3, 5] in (0, 1), f32[5, 4] in (0, 1), f32[3, 4], "
                 "semiring=max_min)",
                 "semiring_matmul_grad(f32[2, 7] in (0, 1), f32[7, 9] in (0, 1), f32[2, 9], "

@@ -1,5 +1,6 @@
 /* unpack_bits.c - the lowest bits of words of the last axis as bools. */
 #include "op/util/bits.h"
+#include "op/util/bound.h"
 #include "op/util/check.h"
 
 enum { SIZE };
@@ -50,6 +51,7 @@ const takt_op takt_op_unpack_bits = {
     .infer = infer,
     .eval = eval,
     .no_gradient = "it works on bits",
+    .bound = takt_bound_any,
     .samples = {"unpack_bits(u64[2], size=[70])", "unpack_bits(u64[3, 1], size=[64])",
                 "unpack_bits(u64[2, 3, 3], size=[130])", "unpack_bits(u64[4, 1], size=[1])"},
 };
