@@ -1,8 +1,17 @@
 /* plain.c - control characters out of a finished text. */
 #include "base/plain.h"
 
+#include <string.h>
+
+bool takt_text_is_picture(const takt_text *text)
+{
+    return text->length > 8 && memcmp(text->at, "\x89PNG\r\n\x1a\n", 8) == 0;
+}
+
 void takt_text_plain(takt_text *text)
 {
+    if (takt_text_is_picture(text))
+        return;
     for (size_t i = 0; i < text->length; i++) {
         const unsigned char c = (unsigned char)text->at[i];
         const unsigned char next = i + 1 < text->length ? (unsigned char)text->at[i + 1] : 0;

@@ -1,6 +1,5 @@
 /* diff_cause.c - why a node gives another value than the reference's. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ir/attr.h"
@@ -50,10 +49,31 @@ static void look_back(stretch *s, takt_id id, int depth)
     }
 }
 
-static int ascending(const void *a, const void *b)
+/* Element `i` of a heap of `count` down to its place. */
+static void sift(double *x, size_t i, size_t count)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    const double value = x[i];
+    for (size_t child = 2 * i + 1; child < count; child = 2 * i + 1) {
+        child += child + 1 < count && x[child + 1] > x[child];
+        if (!(x[child] > value))
+            break;
+        x[i] = x[child];
+        i = child;
+    }
+    x[i] = value;
+}
+
+/* Ascending, without memory. */
+static void sort(double *x, size_t count)
+{
+    for (size_t i = count / 2; i-- > 0;)
+        sift(x, i, count);
+    for (size_t last = count; last-- > 1;) {
+        const double largest = x[0];
+        x[0] = x[last];
+        x[last] = largest;
+        sift(x, 0, last);
+    }
 }
 
 /* The same numbers in another order. */
@@ -68,8 +88,8 @@ static bool is_shuffled(takt_diff_work *w, const takt_array *a, const takt_array
         return false;
     memcpy(x, a->f, a->count * sizeof *x);
     memcpy(y, b->f, a->count * sizeof *y);
-    qsort(x, a->count, sizeof *x, ascending);
-    qsort(y, a->count, sizeof *y, ascending);
+    sort(x, a->count);
+    sort(y, a->count);
     for (size_t i = 0; i < a->count; i++)
         size = fmax(size, fabs(y[i]));
     for (size_t i = 0; i < a->count; i++)

@@ -46,8 +46,8 @@ expect("-> " + path("z.npy") in succeeds("run", MLP, "-i", path("few.npy"), "--b
                                         "-o", path("z.npy")), "where an output went is not told")
 
 # The limit is that of one batch, not of the whole.
-succeeds("run", MLP, "-i", path("x.npy"), "--batch-size", "8", "--memory-limit", "64k")
-fails(4, "run", MLP, "-i", path("x.npy"), "--memory-limit", "64k", says=["TAKT4002"])
+succeeds("run", MLP, "-i", path("x.npy"), "--batch-size", "8", "--memory-limit", "900k")
+fails(4, "run", MLP, "-i", path("x.npy"), "--memory-limit", "800k", says=["TAKT4002"])
 fails(4, "run", MLP, "-i", path("x.npy"), "--batch-size", "8", "--memory-limit", "64",
       says=["TAKT4002"])
 

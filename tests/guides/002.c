@@ -41,7 +41,7 @@ static void detection(void)
 static void static_buffer(void)
 {
     static _Alignas(64) unsigned char buffer[1 << 16];
-    const takt_plan_options options = {.threads = 1, .memory_limit = sizeof buffer};
+    const takt_plan_options options = {.threads = 1, .memory_limit = 1 << 20};
     const takt_session_options memory = {.arena = buffer, .arena_bytes = sizeof buffer};
     takt_plan *plan = NULL;
     takt_session *session = NULL;

@@ -221,7 +221,7 @@ static int save_one(tool_run *r, const tool_results *o, size_t index, const char
     *printed = true;
     errno = 0;
     const takt_status status = takt_npy_write(r->t->ctx, view, tool_to_raw, NULL);
-    return status != TAKT_OK && ferror(stdout) ? no_room(r->t) : tool_finish(r->t, status);
+    return status == TAKT_ERR_IO ? no_room(r->t) : tool_finish(r->t, status);
 }
 
 static bool folder_path(const char *folder, const char *name, char path[1024])

@@ -97,7 +97,7 @@ static void bar(const tool_training *g, const tally *sum, uint64_t done)
     cells[WIDTH] = '\0';
     const double rate = (double)sum->samples / (at - sum->started);
     const uint64_t left = (g->epochs - g->epoch) * g->steps_per_epoch - done;
-    fprintf(stderr, "\repoch %llu/%llu [%s] loss %.4f  %.0f samples/s  %.0f s left \x1b[K",
+    dprintf(STDERR_FILENO, "\repoch %llu/%llu [%s] loss %.4f  %.0f samples/s  %.0f s left \x1b[K",
             (unsigned long long)g->epoch + 1, (unsigned long long)g->epochs, cells,
             sum->count > 0 ? sum->loss / sum->count : 0, rate,
             (double)left * (at - sum->started) / (double)(sum->steps > 0 ? sum->steps : 1));
@@ -107,7 +107,7 @@ static void tell_epoch(const tool_training *g, const tally *sum, double loss, do
 {
     const double seconds = now() - sum->started;
     if (isatty(STDERR_FILENO) && !tool_on(g->t, TAKT_F_QUIET))
-        fprintf(stderr, "\r\x1b[K");
+        dprintf(STDERR_FILENO, "\r\x1b[K"); /* around the filter of control characters */
     if (tool_on(g->t, TAKT_F_QUIET))
         return;
     FILE *to = tool_on(g->t, TAKT_F_JSON) ? stderr : stdout;

@@ -32,6 +32,11 @@ static void attribute(takt_emit *e, const takt_attr_def *def, const takt_attr *a
     case TAKT_ATTR_DTYPE: takt_emit_i(e, def->name, takt_onnx_elem(a->dtype)); break;
     case TAKT_ATTR_I64S: takt_emit_ints(e, def->name, a->i64s, a->count); break;
     case TAKT_ATTR_SHAPE: shape(e, def->name, a); break;
+    case TAKT_ATTR_STRINGS:
+        if (a->count == 0) /* ONNX has no empty lists */
+            break;
+        takt_emit_fail(e, "its attribute %s cannot be written", def->name);
+        break;
     default: takt_emit_fail(e, "its attribute %s cannot be written", def->name);
     }
 }
