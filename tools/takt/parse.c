@@ -147,7 +147,7 @@ static bool take_words(takt_tool *t, words *w)
 /* "--memory-limit" is TAKT_MEMORY_LIMIT. */
 static void mirror(const char *flag, char to[static 48])
 {
-    snprintf(to, 48, "TAKT_%s", flag);
+    snprintf(to, 48, "TAKT_%.40s", flag);
     for (char *at = to; *at != '\0'; at++)
         *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
 }
