@@ -65,7 +65,7 @@ fails(1, "run", MLP, "-o", path("nowhere/y.npy"), "--repeat", "1000000000", "--t
       says=["y.npy: there is no folder", "nowhere/"])
 
 # A text that is no model is one mistake, and names never command the terminal.
-prose = write("prose.md", "# Prose\n\nTakt is the beat that a conductor gives.\nThe time is known.\n")
+prose = write("prose.md", "# Prose\n\nTakt is the beat of a conductor.\nThe time is known.\n")
 told = fails(1, "run", prose, says=["prose.md:3:1", "expected 'model', 'layer' or 'import'"])
 expect(told.count("error 2201") == 1, told)
 write("red\x1b[31m.takt", "model m(x: f32[2]) { return x }")

@@ -122,17 +122,34 @@ static bool is_same_step(const takt_step *a, const takt_step *b)
     return a->run == b->run && strcmp(x, y) == 0 && a->task_count == b->task_count;
 }
 
+/* The next buffer from `i` on that is not a constant. A plan that shares constants with another
+ * has fewer of them. */
+static size_t next_buffer(const takt_plan *p, size_t i)
+{
+    while (i < p->buffer_count && p->buffers[i].place == TAKT_PLACE_CONSTANT)
+        i++;
+    return i;
+}
+
+static bool is_same_memory(const takt_plan *a, const takt_plan *b)
+{
+    size_t i = next_buffer(a, 0), k = next_buffer(b, 0);
+    for (; i < a->buffer_count && k < b->buffer_count;
+         i = next_buffer(a, i + 1), k = next_buffer(b, k + 1))
+        if (a->buffers[i].place != b->buffers[k].place ||
+            a->buffers[i].offset != b->buffers[k].offset)
+            return false;
+    return i == a->buffer_count && k == b->buffer_count;
+}
+
 static bool is_unused(const study *s)
 {
     const takt_plan *a = s->plans[BASE], *b = s->plans[OTHER];
     bool equal = a != NULL && a->step_count == b->step_count && a->threads == b->threads &&
-                 a->arena_bytes == b->arena_bytes && a->buffer_count == b->buffer_count &&
+                 a->arena_bytes == b->arena_bytes && is_same_memory(a, b) &&
                  takt_graph_digest(a->graph) == takt_graph_digest(b->graph);
     for (size_t i = 0; equal && i < a->step_count; i++)
         equal = is_same_step(&a->steps[i], &b->steps[i]);
-    for (size_t i = 0; equal && i < a->buffer_count; i++)
-        equal = a->buffers[i].place == b->buffers[i].place &&
-                a->buffers[i].offset == b->buffers[i].offset;
     return equal;
 }
 

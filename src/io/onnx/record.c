@@ -127,7 +127,7 @@ takt_status takt_import_record(takt_call *c, const takt_op *op)
     if (c->status != TAKT_OK || in == NULL)
         return c->status;
     const takt_id id = takt_graph_call(c->g, op, in_count, in, count, attrs);
-    if (id == TAKT_NONE || op->out_count <= 1)
+    if (id == TAKT_NONE || takt_node_at(c->g, id)->out_count <= 1)
         return takt_onnx_done(c, id);
     for (size_t i = 0; i < c->out_count; i++)
         takt_onnx_set(c, i, takt_graph_get(c->g, id, i));
