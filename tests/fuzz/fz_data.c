@@ -46,8 +46,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fs == NULL || takt_memfs_put(fs, name, data + 1, size - 1) != 0)
         return takt_memfs_destroy(fs), 0;
     const takt_files files = takt_memfs_files(fs);
-    const takt_config config = {
-        .allocator = &allocator, .files = &files, .limits = {.bytes = 1 << 28}};
+    const takt_config config = {.allocator = &allocator,
+                                .files = &files,
+                                .limits = {.bytes = 1 << 28, .file_bytes = 1 << 22}};
     takt_ctx *ctx;
     takt_data *d;
     if (takt_ctx_create(&config, &ctx) == TAKT_OK) {

@@ -139,6 +139,10 @@ static takt_status check_fields(takt_data *d, const char *path)
     if (set->count == 0)
         return takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s holds no samples", path);
     set->samples = (uint64_t)set->field[0].tensor.type.dim[0];
+    for (size_t i = 0; i < set->count; i++)
+        if (takt_tensor_count(&set->field[i].tensor) == 0)
+            return takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: %s has no elements", path,
+                             set->field[i].name);
     for (size_t i = 1; i < set->count; i++)
         if ((uint64_t)set->field[i].tensor.type.dim[0] != set->samples)
             return takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: %s has %llu samples, %s has %lld",
