@@ -29,7 +29,8 @@ typedef struct session_object {
 /* Makes the session this thread's alone; false: raised. */
 bool session_enter(session_object *o);
 void session_leave(session_object *o);
-/* The rest is for whoever has entered. Each is false after an exception. */
+/* Call the following only between session_enter and session_leave. Each returns false with an
+ * exception set. */
 bool session_bind(session_object *o, port *p, const takt_tensor_view *v);
 /* Puts back what bind() said, after calls that brought arrays of their own. */
 bool session_restore(session_object *o);
@@ -40,7 +41,7 @@ bool session_fit(session_object *o, const hold *in);
 bool session_resize(session_object *o, PyObject *sizes);
 /* Sizes that nobody named are what the plan took them for. */
 bool session_learn_sizes(session_object *o);
-/* Descriptions anew, after the session got other sizes. */
+/* Rebuilds the descriptions after the session changed size. */
 bool session_refresh(session_object *o);
 /* The index of a port called so; -1: raised. */
 Py_ssize_t session_find(session_object *o, PyObject *name);
