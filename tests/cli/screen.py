@@ -5,6 +5,7 @@ import pty
 import struct
 import subprocess
 import termios
+import threading
 
 from _cli import CLEAN, MLP, ROOT, TMP, TOOL, expect, finish, succeeds, takt, write
 
@@ -19,22 +20,31 @@ LONG = write("long.takt", f"""model long(x: f32[batch, 784]) {{
 NAMES = ["summary", "plan", "kernels", "explain", "inspect"]
 
 
+END = b"\x1eend of what the command wrote\x1e"
+
+
 def on_terminal(columns, *words, env=None):
     """What a terminal of so many columns shows, line by line."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    with subprocess.Popen([TOOL, *words], cwd=ROOT, env={**CLEAN, **UTF8, **(env or {})},
-                          stdout=slave) as run:
-        os.close(slave)
-        shown = b""
-        try:
-            while part := os.read(master, 1 << 16):
-                shown += part
-        except OSError:  # the other end is closed
-            pass
+    shown = bytearray()
+
+    def read():
+        while END not in shown:
+            shown.extend(os.read(master, 1 << 16))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    run = subprocess.run([TOOL, *words], cwd=ROOT, env={**CLEAN, **UTF8, **(env or {})},
+                         stdout=slave, check=False)
+    # Some kernels drop what is unread when the last writer closes a terminal: one stays until
+    # everything has arrived.
+    os.write(slave, END)
+    reader.join()
+    os.close(slave)
     os.close(master)
     expect(run.returncode == 0, f"takt {words} exits with {run.returncode}")
-    return shown.decode().replace("\r\n", "\n").splitlines()
+    return shown.replace(END, b"").decode().replace("\r\n", "\n").splitlines()
 
 
 def rules(lines):

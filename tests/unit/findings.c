@@ -84,24 +84,46 @@ static double number_of(const takt_json *row, const char *key)
     return value != NULL ? value->number : NAN;
 }
 
-/* A quiet model: every cause is named, with a figure, and none of these is to blame. Sanitizers
- * make copies dear: what is to blame is then another matter. */
+/* Whether the profile rules that cause out with a figure, and its gain is next to nothing. */
+static bool is_ruled_out(const result *r, const char *cause)
+{
+    const takt_json *found = about(r, "ruled_out", cause);
+    return found != NULL && takt_json_get(found, "figure")->text_length > 0 &&
+           number_of(found, "largest_gain") < 0.02;
+}
+
+/* Whether the profile names that cause with a figure, to blame or not. */
+static bool is_named(const result *r, const char *cause)
+{
+    const takt_json *found = about(r, "ruled_out", cause);
+    if (found == NULL)
+        found = about(r, "findings", cause);
+    return found != NULL && takt_json_get(found, "figure")->text_length > 0;
+}
+
+/* A quiet model, which computes long on little data: every cause is named, and none of these is to
+ * blame. Two of them are times that others on the machine can stretch: one profile of several is
+ * enough. Sanitizers make copies dear: what is to blame is then another matter. */
 static void nothing(void)
 {
     static const char *const causes[] = {"data loading", "allocation", "serialisation", "logging"};
+    enum { TRIES = 8 };
     takt_session *session = open_session("model m(x: f32[64, 64]) -> f32[64, 64] {\n"
-                                         "  return softmax(exp(x @ x))\n}\n",
+                                         "  h = x\n  repeat 12 { h = tanh(h @ x) }\n"
+                                         "  return softmax(h)\n}\n",
                                          1);
-    result r = profile(session);
     for (size_t i = 0; i < 4; i++) {
-        const takt_json *found = about(&r, "ruled_out", causes[i]);
-        if (TEST_SANITIZED && found == NULL)
-            found = about(&r, "findings", causes[i]);
-        EXPECT(found != NULL && takt_json_get(found, "figure")->text_length > 0, "%s", causes[i]);
-        EXPECT(number_of(found, "largest_gain") < 0.02 || TEST_SANITIZED);
+        bool is_done = false;
+        for (int t = 0; t < TRIES && !is_done; t++) {
+            result r = profile(session);
+            EXPECT(is_named(&r, causes[i]), "%s", causes[i]);
+            EXPECT(takt_json_first(takt_json_get(r.root, "findings")) != NULL);
+            is_done = is_ruled_out(&r, causes[i]) || TEST_SANITIZED;
+            done(&r, NULL);
+        }
+        EXPECT(is_done, "%s", causes[i]);
     }
-    EXPECT(takt_json_first(takt_json_get(r.root, "findings")) != NULL);
-    done(&r, session);
+    takt_session_destroy(session);
 }
 
 /* Every thread's work and wait of a shared step is its time. */
