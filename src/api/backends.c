@@ -8,9 +8,11 @@
 #include <takt/version.h>
 
 #include "api/report/report.h"
+#include "backend/list.h"
 
-static const takt_backend *const backends[] = {&takt_backend_cpu, &takt_backend_blas,
-                                               &takt_backend_ref};
+#define ROW(name) &takt_backend_##name,
+static const takt_backend *const backends[] = {TAKT_BACKEND_LIST(ROW)};
+#undef ROW
 
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
@@ -22,6 +24,11 @@ static const char *reason(const takt_backend *b)
 static const char *missing(const takt_backend *b, const char *library)
 {
     return library != NULL && b->open != NULL ? NULL : reason(b);
+}
+
+const takt_backend *takt_backend_default(void)
+{
+    return backends[0];
 }
 
 const takt_backend *takt_backend_named(const char *name)
@@ -68,6 +75,22 @@ takt_status takt_backend_add(takt_ctx *ctx, const takt_backend *b)
     return TAKT_OK;
 }
 
+/* "backends are cpu, blas and ref" */
+static takt_status hint_names(takt_ctx *ctx)
+{
+    char names[128] = "";
+    size_t at = 0;
+    for (size_t i = 0; i < BACKENDS && at < sizeof names; i++) {
+        const int more = snprintf(names + at, sizeof names - at, "%s%s",
+                                  i == 0              ? ""
+                                  : i == BACKENDS - 1 ? " and "
+                                                      : ", ",
+                                  backends[i]->name);
+        at += more > 0 ? (size_t)more : 0;
+    }
+    return takt_fail_hint(ctx, "backends are %s", names);
+}
+
 takt_status takt_backend_find(takt_ctx *ctx, const char *name, const char *library,
                               const takt_backend **out)
 {
@@ -76,7 +99,7 @@ takt_status takt_backend_find(takt_ctx *ctx, const char *name, const char *libra
         *out = added(ctx, name);
     if (*out == NULL) {
         takt_fail(ctx, TAKT_E_NAME, "there is no backend called %s", name);
-        return takt_fail_hint(ctx, "backends are cpu, blas and ref");
+        return hint_names(ctx);
     }
     const char *why = missing(*out, library);
     if (why != NULL)

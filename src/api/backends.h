@@ -4,6 +4,8 @@
 
 #include "plan/backend.h"
 
+/* The one that plans have unless they ask for another, and that takes what others refuse. */
+const takt_backend *takt_backend_default(void);
 /* NULL if there is none. */
 const takt_backend *takt_backend_named(const char *name);
 /* Why the backend of that name, which exists, cannot be used here, or NULL. `library`: the one that

@@ -12,6 +12,7 @@
 #include "base/options.h"
 #include "os/cpu.h"
 #include "os/os.h"
+#include "plan/device.h"
 
 /* What the limit does not allow is never asked for. */
 static void *counted_get(void *user, size_t size, size_t align)
@@ -112,6 +113,7 @@ void takt_ctx_destroy(takt_ctx *ctx)
     const takt_allocator outer = ctx->outer;
     takt_recorder_drop(ctx);
     takt_plan_cache_destroy(ctx);
+    takt_opened_close(ctx);
     takt_native_drop(ctx);
     outer.put(outer.user, ctx, sizeof *ctx);
 }

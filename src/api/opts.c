@@ -221,7 +221,7 @@ static bool has_fast(const takt_plan_settings *s, const char *family)
 /* Other backends have no kernels for maps in 16 bits. */
 static bool narrows_maps(const takt_plan_settings *s)
 {
-    return s->is_fast && !s->lower_all && s->backend == &takt_backend_cpu &&
+    return s->is_fast && !s->lower_all && s->backend == s->fallback &&
            takt_pass_is_on(&takt_pass_narrow_maps, s->passes_off) && has_fast(s, "product_bf16") &&
            has_fast(s, "depthwise_bf16");
 }
@@ -328,7 +328,9 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     const plan_level *level = level_of(o->level);
     const char *backend = o->backend != NULL ? o->backend : m->graph->backend;
     TAKT_TRY(takt_require_words(ctx, o->require, o->blas));
-    TAKT_TRY(takt_backend_find(ctx, backend != NULL ? backend : "cpu", o->blas, &s->backend));
+    s->backend = s->fallback = takt_backend_default();
+    if (backend != NULL)
+        TAKT_TRY(takt_backend_find(ctx, backend, o->blas, &s->backend));
     if (o->threads < 0 || o->threads > TAKT_POOL_MAX)
         return takt_fail(ctx, TAKT_E_OPTION, "%d threads: give 1 to %d", o->threads, TAKT_POOL_MAX);
     if (level == NULL)
@@ -341,9 +343,8 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     TAKT_TRY(settle_numerics(ctx, o->numerics, s));
     TAKT_TRY(settle_isas(ctx, o, level, s));
     TAKT_TRY(settle_passes(ctx, o, level, s));
-    const bool is_ref = s->backend == &takt_backend_ref;
-    s->fuse = s->fuse && !is_ref;
-    s->lower_all = level->lowers_all && !is_ref;
+    s->fuse = s->fuse && !s->backend->is_reference;
+    s->lower_all = level->lowers_all && !s->backend->is_reference;
     s->narrows_maps = narrows_maps(s);
     s->library = o->blas;
     s->reuse = !o->no_reuse;

@@ -52,7 +52,7 @@ static const char *idle_numerics(const takt_plan *plan, const tally *t)
 {
     if (!plan->settings.is_fast || t->fast > 0)
         return NULL;
-    if (plan->backend != &takt_backend_cpu)
+    if (plan->backend != plan->settings.fallback)
         return "numerics fast changes nothing: only backend cpu has products of 16 bits";
     return t->told > 0
                ? "numerics fast changes nothing: no step is a product of 16 bits (takt "
@@ -75,7 +75,7 @@ static const char *idle_precision(const takt_plan *plan, const tally *t)
                    : "precision bf16 changes nothing: weights are f16 already, and left so";
     if (plan->settings.precision == TAKT_F32 || t->narrow > 0 || t->fast > 0)
         return NULL;
-    if (plan->backend != &takt_backend_cpu)
+    if (plan->backend != plan->settings.fallback)
         return "weights are rounded to the precision, but only backend cpu stores them so";
     return "no step stores weights in that precision (takt kernels says why)";
 }

@@ -35,6 +35,8 @@ struct takt_ctx {
     struct takt_shares *shares;          /* constants of plans: ir/share.c */
     _Atomic bool shares_busy;            /* held for a few instructions */
     const struct takt_backend *added[4]; /* backends besides our own: api/backends.h */
+    struct takt_opened *opened;          /* what backends opened: plan/device.h */
+    _Atomic bool opened_busy;            /* held for a few instructions */
     struct takt_native_op *natives;      /* functions for custom ops: base/native.h */
     struct takt_recorder
         *recorder;       /* between takt_profile_start and stop: api/monitor/recorder.h */

@@ -2,9 +2,9 @@
  *
  * A plan is made group by group. For every group (one node, or several that are fused) the chosen
  * backend is asked, node by node, whether it `supports` it; if it answers with a reason, that is
- * shown to the user and cpu, which runs everything, takes the group. Otherwise `compile` fills in
- * the step: what it reads and writes, and the function that does the work. A backend is thus a
- * `takt_backend` with three members and three habits:
+ * shown to the user and the plan's fallback, which runs everything, takes the group. Otherwise
+ * `compile` fills in the step: what it reads and writes, and the function that does the work. A
+ * backend is thus a `takt_backend` with three members and three habits:
  *
  *   supports(g, node)  looks at the op (compare g->nodes[node].op with &takt_op_NAME of op/ops.h),
  *                      at its attributes in the order of the op's record (n->attr[k]; `takt ops
@@ -28,6 +28,21 @@
  *
  * What every backend keeps: results depend on the graph and the values alone, not on how nodes are
  * grouped, on threads, or on earlier runs; all of an output is written; inputs are not.
+ *
+ * A backend with memory of its own has a `device` (device.h) and five more functions. Its steps get
+ * views in that memory; the plan brings values there and back by steps of their own, whose
+ * `transfer` says so, and places everything. The executor walks segments, which are runs of steps
+ * in one space:
+ *
+ *   session_open   once per session: streams, recorded graphs. Places are fixed by then, but for
+ *                  the caller's buffers (inputs and outputs), which may be others in every run.
+ *   enqueue        begins all steps of a segment, in order, copies too; it may return before they
+ *                  have run. When somebody profiles, every step comes as a segment of its own.
+ *   wait           returns when they have. Cancel and deadline are looked at between segments.
+ *   session_close  gives back what session_open made, whatever happened.
+ *
+ * A step of such a backend is data: its `run` is never called by the executor. tests/util/late.c is
+ * a whole one, whose device is a block of memory and a thread.
  *
  * examples/backend/plain.c is a whole backend; takt_backend_add (api/backends.h) makes one known to
  * a context; tests/backend/example.c holds it to the suite: copy both and begin.
@@ -127,8 +142,9 @@ struct takt_backend {
     bool (*claims)(const takt_graph *g, takt_id node);
     /* NULL if it can be used here, else the reason; absent: always. */
     const char *(*available)(void);
-    /* What steps will need, e.g. a library named by `which` (NULL: any) held to `threads`; absent:
-     * nothing. The plan closes it. */
+    /* What steps will need, e.g. a library named by `which` (NULL: any) held to `threads`, or a
+     * device; absent: nothing. Called once per context and pair of arguments; the context closes
+     * it when it ends. */
     takt_status (*open)(takt_ctx *ctx, const char *which, int threads, void **state);
     void (*close)(takt_ctx *ctx, void *state);
     /* NULL if it can run an op with these types, else the reason. */
@@ -144,8 +160,26 @@ struct takt_backend {
     const char *(*continues)(const takt_planner *p, const takt_group *group, takt_id node);
     /* Fills in p->step; a failure ends the plan. */
     takt_status (*compile)(takt_planner *p);
-};
+    /* Every node is a step by itself, also what others lower or fuse. */
+    bool is_reference;
+    /* What it achieves, by what open() made, or by the instructions that it may use; absent: as
+     * the fallback. */
+    const takt_machine *(*machine)(const void *state, takt_isa_set isas);
 
-extern const takt_backend takt_backend_cpu, takt_backend_ref, takt_backend_blas;
+    /* Its memory; NULL: the host's, and the following are absent, too. */
+    const takt_device *device;
+    /* `base`: per buffer of the plan, as in takt_execution; `arena`: of its space, for scratch.
+     * Both stay where they are until session_close. Failures go into the plan's context. */
+    takt_status (*session_open)(void *state, const takt_plan *plan, void *const *base,
+                                unsigned char *arena, void **part);
+    void (*session_close)(void *part);
+    /* Failures go into x->error. After one, nothing of the segment is under way. */
+    takt_status (*enqueue)(void *part, const takt_execution *x, const takt_segment *g);
+    /* TAKT_OK: all has run. An element that could not be computed is in x->fault, `*step` being the
+     * first step that met one; the executor makes an error of it. Anything else that failed is in
+     * x->error, `*step` being where it did, if that is known. In any case nothing of the segment is
+     * under way any more. */
+    takt_status (*wait)(void *part, const takt_execution *x, const takt_segment *g, size_t *step);
+};
 
 #endif

@@ -150,11 +150,11 @@ static takt_status compile_step(takt_builder *b, const takt_group *group, takt_s
     b->p.group = group;
     b->in_capacity = b->out_capacity = 0;
     const takt_backend *backend = b->p.settings->backend;
-    if (backend != &takt_backend_cpu) {
+    if (backend != b->p.settings->fallback) {
         for (size_t i = 0; i < group->count && step->note == NULL; i++)
             step->note = backend->supports(b->p.graph, group->nodes[i]);
         if (step->note != NULL)
-            backend = &takt_backend_cpu;
+            backend = b->p.settings->fallback;
     }
     step->backend = backend;
     const takt_status status = backend->compile(&b->p);
@@ -260,6 +260,7 @@ static takt_status build(takt_builder *b)
     TAKT_TRY(takt_finish_outputs(b, push_step));
     takt_builder_donate(b);
     TAKT_TRY(takt_builder_place(b));
+    TAKT_TRY(takt_finish_segments(b));
     return takt_finish_sizes(b);
 }
 
@@ -295,10 +296,8 @@ takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph, const takt_plan_se
         takt_basis_retain(plan->basis);
     takt_builder b = {.p = {.ctx = ctx, .plan = plan, .graph = graph, .settings = settings}};
     takt_arena_init(&b.scratch, ctx);
-    takt_status status = TAKT_OK;
-    if (settings->backend->open != NULL)
-        status =
-            settings->backend->open(ctx, settings->library, plan->threads, &plan->backend_state);
+    takt_status status = takt_opened_get(ctx, settings->backend, settings->library, plan->threads,
+                                         &plan->backend_state);
     if (status == TAKT_OK)
         status = build(&b);
     const takt_status shrunk = takt_finish_shrink(&b);

@@ -1,7 +1,9 @@
-/* execute.c - the loop that runs a plan. Nothing in it allocates, waits or decides. */
+/* execute.c - the loop that runs a plan. Nothing in it allocates or decides; it waits for the
+ * segments of other backends and for nothing else. */
 #include "plan/execute.h"
 
 #include "base/error.h"
+#include "plan/backend.h"
 
 typedef struct call {
     const takt_step *step;
@@ -221,14 +223,67 @@ static void undo(const takt_execution *x, size_t end)
     }
 }
 
+/* Steps on the host, one after another; `*done` is how many of the plan have been done. */
+static takt_status run_host(const takt_execution *x, takt_pool *pool, const takt_segment *g,
+                            size_t *done)
+{
+    for (size_t i = g->first; i < g->end; i++) {
+        TAKT_TRY(run_one(x, pool, i));
+        *done = i + 1;
+    }
+    return TAKT_OK;
+}
+
+/* Steps elsewhere, and waiting for them. */
+static takt_status run_away(const takt_execution *x, const takt_segment *g, size_t *done)
+{
+    void *part = x->parts[g->space];
+    size_t step = g->first;
+    if (!g->is_commit)
+        TAKT_TRY(interruption(x, "before", g->first));
+    takt_fault_reset(x->fault);
+    if (x->watch != NULL)
+        x->watch->before(x->watch->user, g->first);
+    takt_status status = g->backend->enqueue(part, x, g);
+    if (status == TAKT_OK)
+        status = g->backend->wait(part, x, g, &step);
+    if (x->watch != NULL)
+        x->watch->after(x->watch->user, g->first);
+    if (status == TAKT_OK &&
+        atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
+        return report_fault(x, &x->plan->steps[step]);
+    if (status != TAKT_OK && x->error->node[0] == '\0')
+        takt_error_node(x->error, x->plan->steps[step].name);
+    *done = status == TAKT_OK ? g->end : g->first;
+    return status;
+}
+
+/* Who profiles wants to know of every step, so each is a segment of its own then. */
+static takt_status run_segment(const takt_execution *x, takt_pool *pool, const takt_segment *g,
+                               size_t *done)
+{
+    if (g->space == TAKT_HOST)
+        return run_host(x, pool, g, done);
+    if (x->watch == NULL)
+        return run_away(x, g, done);
+    for (size_t i = g->first; i < g->end; i++) {
+        takt_segment one = *g;
+        one.first = i;
+        one.end = i + 1;
+        TAKT_TRY(run_away(x, &one, done));
+    }
+    return TAKT_OK;
+}
+
 static takt_status run_all(const takt_execution *x, takt_pool *pool)
 {
-    const size_t count = x->plan->step_count, commit = commit_phase(x->plan);
-    for (size_t i = 0; i < count; i++) {
-        takt_status status = run_one(x, pool, i);
-        const size_t done = status == TAKT_OK ? i + 1 : i;
-        if (done == commit && done > i) /* late is late, even after the last step */
-            status = interruption(x, "after", i);
+    const takt_plan *plan = x->plan;
+    const size_t commit = commit_phase(plan);
+    size_t done = 0;
+    for (size_t i = 0; i < plan->segment_count; i++) {
+        takt_status status = run_segment(x, pool, &plan->segments[i], &done);
+        if (status == TAKT_OK && done == commit) /* late is late, even after the last step */
+            status = interruption(x, "after", done - 1);
         if (status != TAKT_OK) {
             undo(x, done);
             return status;

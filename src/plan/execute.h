@@ -20,7 +20,8 @@ enum { TAKT_BUSY_STRIDE = 8 }; /* a cache line each */
 struct takt_execution {
     const takt_plan *plan;
     void *const *base;    /* per buffer */
-    unsigned char *arena; /* for scratch */
+    unsigned char *arena; /* for scratch of steps on the host */
+    void *const *parts;   /* per space: what session_open made; NULL: the plan has the host only */
     takt_pool *pool;      /* or NULL */
     takt_fault_slot *fault;
     takt_error *error;
@@ -57,8 +58,9 @@ static inline bool takt_is_late(const takt_execution *x)
     return x->deadline_ns != 0 && x->plan->ctx->now_ns(x->plan->ctx->clock_user) >= x->deadline_ns;
 }
 
-/* Runs every step. Cancel and deadline are looked at before every step and every task of a step,
- * and after the last one; not in the commit phase, nor in a step that writes over state early. */
+/* Runs every segment. On the host, cancel and deadline are looked at before every step and every
+ * task of a step, elsewhere before every segment; and after the last one. They are not in the
+ * commit phase, nor in a step that writes over state early. */
 TAKT_MUST_USE takt_status takt_execute(const takt_execution *x);
 /* One step, all its tasks, on the calling thread: for constant steps, which run at plan time. */
 void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,

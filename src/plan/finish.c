@@ -55,7 +55,7 @@ static takt_status copy_step(takt_builder *b, takt_id from, const takt_buffer *t
                       .run = copy_dense,
                       .facts.work = TAKT_WORK_MOVE,
                       .task_count = 1,
-                      .backend = &takt_backend_cpu};
+                      .backend = b->p.settings->fallback};
     b->p.step = &step;
     b->in_capacity = b->out_capacity = 0;
     b->step_index = (int)b->p.plan->step_count;
@@ -143,6 +143,33 @@ takt_status takt_finish_outputs(takt_builder *b, takt_push_fn *push)
     for (size_t i = 0; i < b->p.plan->buffer_count; i++) /* kept until the run is over */
         if (b->p.plan->buffers[i].last == TAKT_FOREVER)
             b->p.plan->buffers[i].last = (int)b->p.plan->step_count - 1;
+    return TAKT_OK;
+}
+
+/* ---- segments ---- */
+
+static bool is_same_segment(const takt_step *a, const takt_step *b)
+{
+    return a->space == b->space && a->is_commit == b->is_commit &&
+           (a->space == TAKT_HOST || a->backend == b->backend);
+}
+
+takt_status takt_finish_segments(takt_builder *b)
+{
+    takt_plan *plan = b->p.plan;
+    size_t count = 0;
+    for (size_t i = 0; i < plan->step_count; i++)
+        count += i == 0 || !is_same_segment(&plan->steps[i - 1], &plan->steps[i]);
+    plan->segments = takt_arena_array(&plan->arena, count, sizeof *plan->segments);
+    if (plan->segments == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const takt_step *s = &plan->steps[i];
+        if (i == 0 || !is_same_segment(s - 1, s))
+            plan->segments[plan->segment_count++] = (takt_segment){
+                .backend = s->backend, .space = s->space, .first = i, .is_commit = s->is_commit};
+        plan->segments[plan->segment_count - 1].end = i + 1;
+    }
     return TAKT_OK;
 }
 
@@ -264,8 +291,6 @@ void takt_plan_release_internal(takt_plan *plan)
         next = other->variant;
         takt_plan_release_internal(other); /* which has none itself */
     }
-    if (plan->backend_state != NULL && plan->backend->close != NULL)
-        plan->backend->close(ctx, plan->backend_state);
     takt_basis_release(plan->basis);
     takt_graph_destroy(plan->graph);
     takt_arena_deinit(&plan->arena);

@@ -9,6 +9,8 @@ typedef takt_status takt_push_fn(takt_builder *b, const takt_step *step);
 
 /* Steps that copy values to outputs which no step writes directly, and the commit of state. */
 TAKT_MUST_USE takt_status takt_finish_outputs(takt_builder *b, takt_push_fn *push);
+/* Runs of steps in one space. */
+TAKT_MUST_USE takt_status takt_finish_segments(takt_builder *b);
 /* The plan's memory statement; the limit is checked here. */
 TAKT_MUST_USE takt_status takt_finish_sizes(takt_builder *b);
 /* Gives back constants that no step reads, and growth room; safe after any failure. */

@@ -15,6 +15,7 @@
 #include "kernel/fault.h"
 #include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/kernel.h"
+#include "plan/device.h"
 
 typedef struct takt_plan takt_plan;
 typedef struct takt_step takt_step;
@@ -25,7 +26,7 @@ typedef struct takt_basis takt_basis;         /* basis.h */
 /* ---- memory ---- */
 
 typedef enum takt_place_kind {
-    TAKT_PLACE_ARENA,    /* at `offset` of the session's arena */
+    TAKT_PLACE_ARENA,    /* at `offset` of the session's arena in the buffer's space */
     TAKT_PLACE_CONSTANT, /* constants[index] of the plan */
     TAKT_PLACE_INPUT,    /* bound by the caller, or session memory */
     TAKT_PLACE_OUTPUT,   /* likewise */
@@ -34,9 +35,10 @@ typedef enum takt_place_kind {
 
 typedef struct takt_buffer {
     takt_place_kind place;
+    takt_space space;
     uint32_t index;
     size_t bytes;
-    size_t offset;   /* ARENA: multiple of 64 */
+    size_t offset;   /* ARENA: multiple of 64, and of the device's alignment */
     int first, last; /* the steps between which it must live; -1: before the first step */
     takt_id value;   /* the node whose value it holds first, or TAKT_NONE for scratch */
 } takt_buffer;
@@ -123,7 +125,7 @@ struct takt_step {
     const void *data; /* the kind's own facts, in the plan's arena */
     size_t task_count;
     size_t scratch_bytes, scratch_each;
-    size_t scratch_offset; /* in the arena: shared part first, then one part per worker */
+    size_t scratch_offset; /* in the arena of its space: shared part, then one per worker */
     takt_cost cost;
     const takt_id *nodes; /* of the plan's graph that this step computes; the anchor first */
     size_t node_count;
@@ -131,12 +133,22 @@ struct takt_step {
                           * computed in: "bf16"; or NULL */
     const char *note;    /* why it is not faster, e.g. "no kernel for f16: generic"; or NULL */
     takt_facts facts;
+    takt_transfer transfer; /* it copies between spaces, and has no run function */
     bool can_fault;
     bool is_commit;         /* overwrites visible state: runs last, is never interrupted */
     takt_error_id fault_id; /* 0: the step records its failures itself (control flow) */
     const takt_backend *backend;
+    takt_space space;  /* in which it reads and writes, copies aside */
     takt_isa_set isas; /* what its kernels may use */
 };
+
+/* Steps of one space, one after another: the unit in which a backend is handed work. */
+typedef struct takt_segment {
+    const takt_backend *backend; /* on the host: of its first step */
+    takt_space space;
+    size_t first, end; /* steps */
+    bool is_commit;    /* overwrites visible state: is not interrupted, and must not fail */
+} takt_segment;
 
 /* A node that could be computed in the step that makes one of its inputs. */
 typedef struct takt_fusion {
@@ -164,15 +176,16 @@ typedef struct takt_plan_settings {
     int threads;       /* tasks are cut for so many */
     takt_isa_set isas; /* of steps that belong to no family */
     takt_isa_set family_isas[TAKT_FAMILIES];
-    const takt_backend *backend; /* preferred; cpu takes what it refuses */
-    const char *library;         /* for its open(), or NULL */
-    bool fuse;                   /* false: one step per node */
-    double min_gain;             /* fusions of a lower estimated gain are left alone; 0: none is */
-    bool reuse;                  /* false: no memory is shared, for debugging and comparison */
-    bool in_place;               /* false: no step writes over its inputs */
-    size_t memory_limit;         /* of weights, state, arena, inputs and outputs; 0: none */
-    takt_order order;            /* of the groups */
-    const takt_again *again;     /* groups that run twice, in order of insertion */
+    const takt_backend *backend;  /* preferred */
+    const takt_backend *fallback; /* takes what that refuses, on the host; it runs everything */
+    const char *library;          /* for its open(), or NULL */
+    bool fuse;                    /* false: one step per node */
+    double min_gain;              /* fusions of a lower estimated gain are left alone; 0: none is */
+    bool reuse;                   /* false: no memory is shared, for debugging and comparison */
+    bool in_place;                /* false: no step writes over its inputs */
+    size_t memory_limit;          /* of weights, state, arena, inputs and outputs; 0: none */
+    takt_order order;             /* of the groups */
+    const takt_again *again;      /* groups that run twice, in order of insertion */
     size_t again_count;
     const takt_id *alone; /* groups of these nodes are one task: scratch for one thread */
     size_t alone_count;
@@ -206,17 +219,29 @@ static inline size_t takt_step_scratch(const takt_step *s, int threads)
     return s->scratch_bytes + s->scratch_each * (s->task_count == 1 ? 1 : (size_t)threads);
 }
 
+/* What a plan needs of a space. */
+typedef struct takt_plan_space {
+    const takt_backend *backend; /* whose memory it is; NULL: the host's */
+    void *device;                /* what its open() made; the context's */
+    size_t arena, lower_bound, unshared;
+    size_t constants, state; /* bytes */
+} takt_plan_space;
+
 struct takt_plan {
     takt_ctx *ctx;
     takt_arena arena; /* everything below that has no other owner */
     const takt_backend *backend;
-    void *backend_state;
-    takt_graph *graph; /* concrete, optimised, lowered: what the steps compute */
-    takt_basis *basis; /* that it was made from, or NULL */
+    void *backend_state; /* what its open() made; the context's */
+    takt_graph *graph;   /* concrete, optimised, lowered: what the steps compute */
+    takt_basis *basis;   /* that it was made from, or NULL */
     uint32_t references;
     takt_plan *child, *sibling; /* plans of subgraphs, which die with this one */
     takt_step *steps;
     size_t step_count;
+    takt_segment *segments;
+    size_t segment_count;
+    takt_plan_space space[TAKT_SPACES]; /* [0]: the host's; sums are below, too */
+    size_t space_count;
     takt_buffer *buffers;
     size_t buffer_count;
     uint32_t *buffer_of; /* per node of the graph; UINT32_MAX: it has none (fused away) */

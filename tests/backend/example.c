@@ -4,6 +4,8 @@
 
 #include "backend/samples.h"
 
+#include "backend/list.h"
+
 #include <takt/takt.h>
 
 static void conforms(void)

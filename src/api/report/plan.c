@@ -211,7 +211,7 @@ static void write_text(takt_report *r, const takt_plan *plan, const takt_session
                   plan->threads, plan->threads == 1 ? "" : "s",
                   takt_figure(takt_whole(flops), figure));
     hint_text(r, plan);
-    if (plan->backend != &takt_backend_cpu) {
+    if (plan->backend != plan->settings.fallback) {
         char about[256];
         takt_plan_backend(plan, about, sizeof about);
         takt_text_add(&r->text, "backend %s\n", about);

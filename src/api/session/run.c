@@ -79,6 +79,7 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
     const takt_execution x = {.plan = s->plan,
                               .base = s->base,
                               .arena = s->arena,
+                              .parts = s->parts,
                               .pool = s->pool,
                               .fault = &s->fault,
                               .error = &s->error,

@@ -110,7 +110,7 @@ static void set_bases(takt_session *s)
     for (size_t i = 0; i < plan->buffer_count; i++) {
         const takt_buffer *b = &plan->buffers[i];
         if (b->place == TAKT_PLACE_ARENA)
-            s->base[i] = s->arena + b->offset;
+            s->base[i] = (b->space == TAKT_HOST ? s->arena : s->away[b->space].arena) + b->offset;
         else if (b->place == TAKT_PLACE_CONSTANT && plan->constants[b->index].storage != NULL)
             s->base[i] = takt_tensor_data(&plan->constants[b->index]);
         else if (b->place == TAKT_PLACE_STATE)
@@ -127,7 +127,9 @@ static takt_status make_session(takt_session *s, const takt_session_options *opt
     TAKT_TRY(make_tables(s));
     TAKT_TRY(make_state(s));
     TAKT_TRY(takt_session_get_arena(s, options));
+    TAKT_TRY(takt_session_get_spaces(s));
     set_bases(s);
+    TAKT_TRY(takt_session_open_parts(s));
     TAKT_TRY(takt_session_make_range(s));
     s->static_shapes = options->static_shapes;
     s->wants_pages = options->huge_pages;
@@ -182,6 +184,7 @@ void takt_session_destroy(takt_session *s)
         free_port(s, &s->outputs[i]);
     for (size_t i = 0; s->tables != NULL && i < g->slot_count; i++)
         takt_tensor_release(&s->state[i]);
+    takt_session_put_spaces(s);
     takt_session_put_arena(s);
     takt_session_put_range(s);
     takt_mem_put(s->ctx, s->tables, lay_tables(s->plan, NULL, NULL));

@@ -54,8 +54,13 @@ struct takt_session {
     size_t arena_pages;   /* bytes of pages that the arena is, counted in the context; 0: none */
     takt_huge_pages pages;
     char pages_reason[TAKT_HUGE_REASON];
-    void **base;             /* per buffer of the plan */
-    const int64_t **strides; /* per input: of one that is a view, else NULL */
+    void **base; /* per buffer of the plan */
+    struct takt_session_space {
+        unsigned char *arena;
+        bool is_open;         /* parts has its backend's */
+    } away[TAKT_SPACES];      /* spaces outside the host; [0] is not used */
+    void *parts[TAKT_SPACES]; /* per space: what its backend's session_open made */
+    const int64_t **strides;  /* per input: of one that is a view, else NULL */
     size_t view_count;
     takt_pool *pool;
     bool owns_arena, owns_pool;
@@ -124,6 +129,10 @@ TAKT_MUST_USE takt_status takt_session_take(takt_session *s, takt_plan *plan);
 /* The arena that the options ask for, and giving it back. */
 TAKT_MUST_USE takt_status takt_session_get_arena(takt_session *s, const takt_session_options *o);
 void takt_session_put_arena(takt_session *s);
+/* Arenas in other spaces than the host's; then what their backends need, once bases are set. */
+TAKT_MUST_USE takt_status takt_session_get_spaces(takt_session *s);
+TAKT_MUST_USE takt_status takt_session_open_parts(takt_session *s);
+void takt_session_put_spaces(takt_session *s);
 /* The pool that they ask for, its workers bound. */
 TAKT_MUST_USE takt_status takt_session_get_pool(takt_session *s, const takt_session_options *o);
 /* Waits for the runner's last run and ends its thread. */

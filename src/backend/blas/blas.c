@@ -7,6 +7,7 @@
 
 #include "backend/blas/cblas.h"
 #include "backend/cpu/matrix.h"
+#include "backend/list.h"
 #include "base/mem.h"
 #include "op/ops.h"
 #include "plan/backend.h"

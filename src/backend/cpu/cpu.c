@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/cpu/worth.h"
+#include "backend/list.h"
 
 #define TAKT_CPU(kind) extern const takt_cpu_kind takt_cpu_##kind;
 #include "cpu_list.inc"

@@ -3,6 +3,7 @@
  * It is slow, takes memory while it runs, and is right by definition. A step that cannot be
  * evaluated (an index out of range, no memory) reports a fault like any other.
  */
+#include "backend/list.h"
 #include "base/mem.h"
 #include "interp/interp.h"
 #include "ir/array.h"
@@ -133,5 +134,6 @@ const takt_backend takt_backend_ref = {
     .good_for = "checking other backends; small models",
     .supports = supports,
     .keeps = keeps,
+    .is_reference = true,
     .compile = compile,
 };

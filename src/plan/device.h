@@ -1,0 +1,65 @@
+/* device.h - memory that is not the host's, and what a context keeps open for its backends.
+ *
+ * A plan has spaces: 0 is the host's memory, 1 and up belong to devices, one each. Every buffer
+ * lies in one space, every space has an arena of its own, and a value that is needed in two of them
+ * is copied by a step (takt_transfer).
+ */
+#ifndef TAKT_PLAN_DEVICE_H
+#define TAKT_PLAN_DEVICE_H
+
+#include <stdint.h>
+
+#include "base/ctx.h"
+#include "base/error.h"
+
+typedef uint8_t takt_space;
+
+enum {
+    TAKT_HOST = 0,
+    TAKT_SPACES = 4 /* of one plan, the host's included */
+};
+
+typedef enum takt_copy {
+    TAKT_COPY_NONE,
+    TAKT_COPY_UP,     /* host to device */
+    TAKT_COPY_DOWN,   /* device to host */
+    TAKT_COPY_WITHIN, /* inside the device */
+} takt_copy;
+
+/* The copy that a step is; way TAKT_COPY_NONE: it computes. From in[0] to out[0], dense. */
+typedef struct takt_transfer {
+    takt_copy way;
+    size_t bytes;
+} takt_transfer;
+
+/* The memory of a device. `dev` is what the backend's open() made. Functions are thread-safe and
+ * record failures in the context that the device was opened for. */
+typedef struct takt_device {
+    /* Memory at a multiple of `alignment`; its bytes are arbitrary. */
+    takt_status (*get)(void *dev, size_t bytes, void **data);
+    void (*put)(void *dev, void *data, size_t bytes);
+    /* Returns when the bytes are there. Nothing else uses them meanwhile. */
+    takt_status (*copy)(void *dev, takt_copy way, void *to, const void *from, size_t bytes);
+    /* What the device has, and what is free of it; absent: unknown. */
+    void (*memory)(void *dev, uint64_t *total, uint64_t *free);
+    size_t alignment; /* of every buffer: a power of two, at least 64 */
+} takt_device;
+
+/* What a backend achieves: rough figures, for decisions that change speed and nothing else. */
+typedef struct takt_machine {
+    double flops_per_us, bytes_per_us; /* of a step */
+    double step_us;                    /* for being a step */
+    double segment_us;                 /* to start a segment and to see that it has ended */
+    double copy_us, copied_per_us;     /* a copy from or to the host, and bytes of it */
+} takt_machine;
+
+struct takt_backend;
+
+/* What open() of the backend makes for (which, threads): made by the first call, kept by the
+ * context, and the same for all who ask. NULL for a backend without open(). */
+TAKT_MUST_USE takt_status takt_opened_get(takt_ctx *ctx, const struct takt_backend *backend,
+                                          const char *which, int threads, void **state);
+/* Closes all, when the context ends. */
+void takt_opened_close(takt_ctx *ctx);
+
+#endif
