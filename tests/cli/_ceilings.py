@@ -29,8 +29,10 @@ def keep(tool, folder):
     sizes = [cache["bytes"] for cache in machine["caches"]][:3]
     file = pathlib.Path(folder) / "takt" / f"ceilings-{machine['fingerprint']}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({
+    whole = file.with_suffix(f".{os.getpid()}")
+    whole.write_text(json.dumps({
         "schema": "takt-ceilings/1", "fingerprint": machine["fingerprint"],
         "cache_bytes": sizes + [0] * (3 - len(sizes)) + [machine["memory_bytes"]],
         "one": reach(1), "all": reach(machine["cores_physical"])}))
+    whole.replace(file)
     return environment

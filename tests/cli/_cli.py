@@ -5,6 +5,8 @@ import struct
 import subprocess
 import sys
 
+import _ceilings
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.environ.get("TAKT_TOOL", os.path.join(ROOT, "build", "takt"))
 TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
@@ -12,6 +14,8 @@ MLP, CNN, STREAM = "examples/mlp.takt", "examples/cnn.takt", "examples/stream.ta
 # The mirrors of flags in the environment must not leak in from outside.
 CLEAN = {key: value for key, value in os.environ.items()
          if not key.startswith("TAKT_") or key in ("TAKT_TOOL", "TAKT_TEST_TMP", "TAKT_BUILD_DIR")}
+CLEAN["XDG_CACHE_HOME"] = os.path.join(TMP, "kept")
+_ceilings.keep(TOOL, CLEAN["XDG_CACHE_HOME"])
 _failures = []
 
 

@@ -10,12 +10,12 @@ def causes(*flags):
 
 
 # What is switched off is found, as the largest gain that a flag can bring.
-off = causes("-D", "batch=64", "-O0", "--threads", "1")
+off = causes("-D", "batch=4", "-O0", "--threads", "1")
 expect(off["optimisations switched off"]["is_cause"], f"-O0 is slow: {off}")
 expect(off["optimisations switched off"]["gain_pct"] > 30, f"by far: {off}")
-on = causes("-D", "batch=64", "--threads", "1")
+on = causes("-D", "batch=4", "--threads", "1")
 expect("optimisations switched off" not in on, f"nothing is off: {on}")
-slow = causes("--backend", "ref", "-D", "batch=8")
+slow = causes("--backend", "ref", "-D", "batch=1")
 expect(slow["not on cpu"]["is_cause"] and slow["not on cpu"]["gain_pct"] > 50,
        f"the interpreter is slow: {slow}")
 
@@ -63,7 +63,7 @@ plain = {one["box"]: one for one in parsed("checklist", MLP, "--duration", "30ms
                                            "--backend", "ref")["boxes"]}
 for box in ("Enable SIMD operations", "Implement operation fusion"):
     expect(not plain[box]["ticked"] and "ref" in plain[box]["fix"], f"{box}: {plain[box]}")
-broken = takt("checklist", MLP, "--duration", "30ms", "--json", "-O0", "-D", "batch=64",
+broken = takt("checklist", MLP, "--duration", "30ms", "--json", "-O0", "-D", "batch=4",
               "--threads", "1", "--slo", "p50=1ns", "--qps", "1e12")
 expect(broken.returncode == 4, f"a promise that is not kept: exit {broken.returncode}")
 bad = json.loads(broken.stdout)["boxes"]

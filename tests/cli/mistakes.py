@@ -89,15 +89,14 @@ for words in (["profile", MLP, "--duration", "50ms", "-o", page], ["compile", ML
               ["benchmark", "run", MLP, "--iterations", "500", "--format", "json", "-o", page]):
     words = [os.path.join(small, word) if word == "m.taktp" else word for word in words]
     fails(1, *words, says=["error[TAKT3003]", "File too large"], preexec_fn=limit_files,
-          restore_signals=False, env={"XDG_CACHE_HOME": path("cache")})
+          restore_signals=False)
     expect(os.listdir(small) == ["page.html"], f"{words}: {os.listdir(small)}")
     with open(page, encoding="utf-8") as file:
         expect(file.read() == "as it was", f"{words}: the old file is gone")
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 
 # What was measured is shown although the disk is full.
-full = takt("profile", MLP, "--duration", "50ms", "--trace", "/dev/full",
-            env={"XDG_CACHE_HOME": path("cache")})
+full = takt("profile", MLP, "--duration", "50ms", "--trace", "/dev/full")
 expect(full.returncode == 1 and "/dev/full" in full.stderr and " a run " in full.stdout, full)
 with open("/dev/full", "w", encoding="utf-8") as nowhere:
     run = subprocess.run([TOOL, "convert", MLP, "-o", "-"], cwd=ROOT, env=CLEAN, stdout=nowhere,
