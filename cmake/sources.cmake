@@ -3,8 +3,7 @@
 #   src/kernel/<family>/<family>_<isa>[_<note>].c  a kernel variant   -> kernel_list.inc
 #   src/op/<name>.c                                an operation       -> op_list.inc
 #   src/backend/cpu/step/<kind>.c                  a kind of step     -> cpu_list.inc
-#   src/train/optimizer/<name>.c                   an optimiser       -> optimizer_list.inc
-#   src/train/loss/<name>.c                        a loss             -> loss_list.inc
+#   src/train/optimizer, loss; src/measure/metric  one each           -> optimizer_list.inc, …
 #   src/io/tflite/op/<name>.c                      a TFLite operator  -> tflite_list.inc
 #   src/lang/layers/<name>.takt                    a layer's text     -> layers.inc
 #   tools/takt/verb/<name>.c                       a verb             -> tool/verb_list.inc
@@ -48,6 +47,7 @@ takt_list(emit_list.inc TAKT_EMIT src/io/onnx/write/op/*.c)
 takt_list(tflite_list.inc TAKT_TFLITE src/io/tflite/op/*.c)
 takt_list(optimizer_list.inc TAKT_OPTIMIZER src/train/optimizer/*.c)
 takt_list(loss_list.inc TAKT_LOSS src/train/loss/*.c)
+takt_list(metric_list.inc TAKT_METRIC src/measure/metric/*.c)
 takt_list(op_list.inc TAKT_OP src/op/*.c)
 takt_list(cpu_list.inc TAKT_CPU src/backend/cpu/step/*.c)
 takt_list(tool/verb_list.inc TAKT_VERB tools/takt/verb/*.c)

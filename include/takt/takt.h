@@ -10,7 +10,8 @@
  *  Who does not look at it goes on with objects that are NULL: these functions then fail, too.
  *  Arrays in files are array.h, arrays of other libraries dlpack.h, parameters weights.h, single
  *  operations eager.h. Time is measured by measure.h, results.h, load.h and counters.h, and watched
- *  by monitor.h. Relations of models with rules are logic.h.
+ *  by monitor.h. Training is train.h, data.h and eval.h. Relations of models with rules are
+ *  logic.h.
  */
 #ifndef TAKT_TAKT_H
 #define TAKT_TAKT_H
@@ -23,6 +24,7 @@
 #include <takt/deviation.h>
 #include <takt/dlpack.h>
 #include <takt/eager.h>
+#include <takt/eval.h>
 #include <takt/graph.h>
 #include <takt/load.h>
 #include <takt/logic.h>

@@ -88,6 +88,19 @@ TAKT_API void takt_trainer_destroy(takt_trainer *trainer);
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_step(takt_trainer *trainer,
                                                      const takt_named_view *batch, size_t count,
                                                      takt_step_result *result);
+/** Where the time of a step went. */
+typedef struct takt_step_times {
+    double forward_ns;   /**< the model and its loss */
+    double gradient_ns;  /**< gradients and clipping */
+    double optimizer_ns; /**< the update of weights and optimizer state */
+} takt_step_times;
+
+/** takt_trainer_step with a look at the clock around every step of the plan. A step that computes
+ *  for two phases counts for the later one. */
+TAKT_API TAKT_MUST_USE takt_status takt_trainer_step_timed(takt_trainer *trainer,
+                                                           const takt_named_view *batch,
+                                                           size_t count, takt_step_result *result,
+                                                           takt_step_times *times);
 /** The loss on one batch with the present weights, computed as in inference; changes nothing. */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_eval(takt_trainer *trainer,
                                                      const takt_named_view *batch, size_t count,
@@ -99,6 +112,12 @@ TAKT_API void takt_trainer_observe(takt_trainer *trainer, double loss);
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_plan(takt_trainer *trainer,
                                                      const takt_named_view *batch, size_t count,
                                                      takt_plan_info *info);
+/** The training step as a model of its own, to be planned, profiled or explained like any other:
+ *  its inputs are those of `model` and "labels", its state is weights and optimizer slots. The
+ *  learning rate is that after the warm-up. Every run is a step. */
+TAKT_API TAKT_MUST_USE takt_status takt_train_model(const takt_model *model,
+                                                    const takt_train_options *options,
+                                                    takt_model **step);
 /** Steps done so far. */
 TAKT_API uint64_t takt_trainer_steps(const takt_trainer *trainer);
 /** How many numbers are trained, and how many parameters stay as they are. */
@@ -124,7 +143,22 @@ TAKT_API TAKT_MUST_USE takt_status takt_trainer_save(const takt_trainer *trainer
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_load(takt_trainer *trainer, const char *path,
                                                      const char **note);
 
-/** Optimizers, losses and schedules with their numbers: `takt train --list`. */
+/** The losses of a training, to be drawn. */
+typedef struct takt_curve {
+    const char *title; /**< default "loss" */
+    const uint64_t *step;
+    const double *loss; /**< `count` of both: steps and their losses */
+    size_t count;
+    const uint64_t *check_step;
+    const double *check_loss; /**< `checks` of both: losses on other data, or none */
+    size_t checks;
+} takt_curve;
+
+/** Draws it as SVG, or as PNG. Of more than a few hundred steps means are drawn. */
+TAKT_API TAKT_MUST_USE takt_status takt_curve_write(takt_ctx *ctx, const takt_curve *curve,
+                                                    bool is_png, takt_sink_fn *sink, void *user);
+
+/** Optimizers, losses, schedules and metrics with their numbers: `takt train --list`. */
 TAKT_API TAKT_MUST_USE takt_status takt_train_list(takt_ctx *ctx, takt_format format,
                                                    takt_sink_fn *sink, void *user);
 

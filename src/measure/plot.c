@@ -82,6 +82,20 @@ void takt_html_begin(takt_text *text, const char *title, const char *name)
     takt_text_add(text, "</style></head><body>\n");
 }
 
+void takt_plot_svg(takt_text *text, const takt_plot *p)
+{
+    const int wide = WIDTH / 4 * 3, high = HEIGHT / 4 * 3;
+    takt_text_add(text,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+                  "height=\"%d\">\n<style>\n",
+                  wide, high, 2 * wide, 2 * high);
+    style(text);
+    takt_text_add(text, "</style>\n<rect width=\"100%%\" height=\"100%%\" "
+                        "style=\"fill:var(--card)\"/>\n");
+    takt_plot_points(text, p);
+    takt_text_add(text, "</svg>\n");
+}
+
 /* ---- times ---- */
 
 typedef struct histogram {

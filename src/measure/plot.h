@@ -46,6 +46,8 @@ typedef struct takt_plot {
 } takt_plot;
 
 void takt_plot_points(takt_text *text, const takt_plot *p);
+/* The same as a file of its own. */
+void takt_plot_svg(takt_text *text, const takt_plot *p);
 /* Steps by FLOP per byte and GFLOP/s beneath what the machine reaches; nothing if there are none.
  */
 void takt_plot_roofline(takt_text *text, const takt_ceiling *c, const takt_plot_point *points,

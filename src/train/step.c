@@ -1,5 +1,5 @@
 /* step.c - a training step as one graph. */
-#include "train/step.h"
+#include "train/builder.h"
 
 #include <string.h>
 
@@ -8,25 +8,8 @@
 #include "grad/reverse.h"
 #include "op/util/formula.h"
 
-/* A parameter that is trained. */
-typedef struct param {
-    const char *name;
-    takt_id weight, grad;
-} param;
-
-typedef struct builder {
-    takt_graph *g;
-    const takt_step_spec *spec;
-    takt_step_notes *notes;
-    takt_loss_site site;
-    takt_port *outputs; /* of the model, by their ids in `g` */
-    size_t output_count;
-    param *params;
-    size_t count;
-    takt_id rate, scalar[TAKT_OPT_SCALARS];
-    takt_id apply;   /* TAKT_NONE without accumulation */
-    takt_id is_good; /* the loss is finite: otherwise nothing changes */
-} builder;
+typedef takt_step_builder builder;
+typedef takt_step_param param;
 
 /* ---- the loss ---- */
 
@@ -163,166 +146,6 @@ static takt_status differentiate(builder *b)
     return TAKT_OK;
 }
 
-/* ---- state ---- */
-
-static takt_id scalar_input(builder *b, const char *name, takt_dtype dtype)
-{
-    const takt_type type = {.dtype = dtype};
-    return takt_graph_input(b->g, name, &type);
-}
-
-static const char *slot_name(builder *b, const char *prefix, const char *kind, const char *of)
-{
-    const char *name =
-        takt_arena_format(&b->g->arena, "%s%s%s%s", prefix, kind, kind[0] != '\0' ? "/" : "", of);
-    if (name == NULL)
-        takt_graph_fail(b->g, TAKT_ERR_MEMORY);
-    return name;
-}
-
-static takt_id new_slot(builder *b, const char *name, const takt_type *type)
-{
-    const takt_init zeros = {.kind = TAKT_INIT_CONSTANT};
-    return name != NULL ? takt_graph_slot(b->g, name, type, &zeros, false) : TAKT_NONE;
-}
-
-/* The value after the step, or the old one where the step must not count. */
-static takt_id guarded(builder *b, takt_id next, takt_id old, bool only_applied)
-{
-    takt_id condition = b->is_good;
-    if (only_applied && b->apply != TAKT_NONE)
-        condition = takt_binary(b->g, &takt_op_and, condition, b->apply);
-    return takt_select(b->g, condition, next, old);
-}
-
-/* Gradients of the shards so far, summed; the run that applies them leaves zeros behind. */
-static takt_id accumulated(builder *b, const char *name, takt_id value)
-{
-    takt_graph *g = b->g;
-    const takt_type type = *takt_type_of(g, value);
-    const char *slot = slot_name(b, TAKT_STEP_GRAD, "", name);
-    const takt_id old = new_slot(b, slot, &type);
-    const takt_id sum = takt_add(g, old, value);
-    const takt_id zero = takt_scalar_like(g, sum, 0);
-    if (slot != NULL)
-        takt_graph_set_next(g, slot, guarded(b, takt_select(g, b->apply, zero, sum), old, false));
-    return sum;
-}
-
-/* ---- clipping ---- */
-
-/* All gradients together have the norm sqrt(sum of squares, in the order of the parameters). */
-static void clip_by_norm(builder *b)
-{
-    takt_graph *g = b->g;
-    takt_id sum = TAKT_NONE;
-    for (size_t i = 0; i < b->count; i++) {
-        const takt_id wide = takt_cast(g, b->params[i].grad, TAKT_F32);
-        const takt_id own = takt_reduce_over(g, &takt_op_reduce_sum_square, wide, NULL, 0, false);
-        sum = sum == TAKT_NONE ? own : takt_add(g, sum, own);
-    }
-    const takt_id norm = takt_unary(g, &takt_op_sqrt, sum);
-    const takt_id limit = takt_scalar_like(g, norm, b->spec->clip_norm);
-    const takt_id ratio = takt_div(g, limit, takt_add_scalar(g, norm, 1e-6));
-    const takt_id factor = takt_binary(g, &takt_op_min, ratio, takt_scalar_like(g, ratio, 1));
-    for (size_t i = 0; i < b->count; i++) {
-        const takt_dtype dtype = takt_type_of(g, b->params[i].grad)->dtype;
-        b->params[i].grad = takt_mul(g, b->params[i].grad, takt_cast(g, factor, dtype));
-    }
-    takt_graph_output(g, TAKT_STEP_NORM, norm);
-}
-
-/* ---- the update ---- */
-
-static void average(builder *b, const param *p, takt_id next)
-{
-    takt_graph *g = b->g;
-    const takt_type type = *takt_type_of(g, p->weight);
-    const char *name = slot_name(b, TAKT_STEP_EMA, "", p->name);
-    const takt_id old = new_slot(b, name, &type);
-    const takt_id mean = takt_decay_to(g, old, next, b->spec->ema);
-    if (name != NULL)
-        takt_graph_set_next(g, name, guarded(b, mean, old, true));
-}
-
-static void update(builder *b, const param *p)
-{
-    takt_graph *g = b->g;
-    const takt_optimizer *o = b->spec->optimizer;
-    const takt_dtype dtype = takt_type_of(g, p->weight)->dtype;
-    const char *names[TAKT_OPT_SLOTS] = {0};
-    takt_update u = {.g = g,
-                     .hyper = b->spec->hyper,
-                     .rate = takt_cast(g, b->rate, dtype),
-                     .weight = p->weight,
-                     .grad = p->grad};
-    for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++)
-        u.scalar[i] = takt_cast(g, b->scalar[i], dtype);
-    for (size_t i = 0; i < TAKT_OPT_SLOTS; i++) {
-        takt_type type = *takt_type_of(g, p->weight);
-        const char *kind = o->slot(b->spec->hyper, i, &type);
-        if (kind == NULL)
-            break;
-        names[i] = slot_name(b, TAKT_STEP_SLOT, kind, p->name);
-        u.slot[i] = new_slot(b, names[i], &type);
-    }
-    const takt_id next = guarded(b, o->update(&u), p->weight, true);
-    for (size_t i = 0; i < TAKT_OPT_SLOTS && names[i] != NULL; i++)
-        takt_graph_set_next(g, names[i], guarded(b, u.next[i], u.slot[i], true));
-    takt_graph_set_next(g, p->name, next);
-    if (b->spec->ema > 0)
-        average(b, p, next);
-}
-
-static void scalars(builder *b)
-{
-    const takt_optimizer *o = b->spec->optimizer;
-    b->rate = scalar_input(b, TAKT_STEP_RATE, TAKT_F32);
-    for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++) {
-        const char *name = takt_arena_format(&b->g->arena, "train.%s", o->scalars[i]);
-        b->scalar[i] =
-            name != NULL ? scalar_input(b, name, TAKT_F32) : takt_graph_fail(b->g, TAKT_ERR_MEMORY);
-    }
-}
-
-/* States of the model itself keep their value when the loss is not finite. */
-static void guard_states(builder *b)
-{
-    for (size_t i = 0; i < b->g->slot_count; i++) {
-        takt_slot *slot = &b->g->slots[i];
-        if (slot->next != TAKT_NONE && slot->next != slot->value)
-            takt_graph_set_next(b->g, slot->name, guarded(b, slot->next, slot->value, false));
-    }
-}
-
-static takt_status append_update(builder *b)
-{
-    takt_graph *g = b->g;
-    const takt_id size = takt_unary(g, &takt_op_abs, b->site.sum);
-    b->is_good = takt_is_below(g, size, 3e38);
-    b->apply = b->spec->accumulates ? scalar_input(b, TAKT_STEP_APPLY, TAKT_BOOL) : TAKT_NONE;
-    guard_states(b);
-    scalars(b);
-    takt_id count = b->site.count;
-    if (b->spec->accumulates) {
-        count = accumulated(b, "count", count);
-        for (size_t i = 0; i < b->count; i++)
-            b->params[i].grad = accumulated(b, b->params[i].name, b->params[i].grad);
-    }
-    for (size_t i = 0; i < b->count; i++) {
-        const takt_dtype dtype = takt_type_of(g, b->params[i].grad)->dtype;
-        b->params[i].grad = takt_div(g, b->params[i].grad, takt_cast(g, count, dtype));
-    }
-    const double limit = b->spec->clip_value;
-    for (size_t i = 0; i < b->count && limit > 0; i++)
-        b->params[i].grad = takt_clamp(g, b->params[i].grad, -limit, limit);
-    if (b->spec->clip_norm > 0)
-        clip_by_norm(b);
-    for (size_t i = 0; i < b->count; i++)
-        update(b, &b->params[i]);
-    return g->status;
-}
-
 /* ---- the whole ---- */
 
 static takt_status copy_with(builder *b, const takt_graph *model, takt_id *map)
@@ -369,7 +192,7 @@ static takt_status build(const takt_graph *model, builder *b, bool is_eval)
         return TAKT_OK;
     TAKT_TRY(list_params(b));
     TAKT_TRY(differentiate(b));
-    return append_update(b);
+    return takt_step_append_update(b);
 }
 
 static takt_status make(const takt_graph *model, builder *b, bool is_eval, takt_graph **out)

@@ -45,6 +45,9 @@ typedef struct takt_step_spec {
     /* Whether a parameter is trained; NULL: all are. */
     bool (*is_trained)(void *user, const char *name);
     void *user;
+    /* Both or none: the learning rate and the optimiser's scalars are these numbers instead of
+     * inputs, and every run applies its gradients. */
+    const double *fixed_rate, *fixed_scalars;
 } takt_step_spec;
 
 /* What was decided while building, for people; zeros to begin with. */

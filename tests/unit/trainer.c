@@ -313,6 +313,7 @@ static takt_status scenario(takt_inject *inject, void *user)
     takt_model *m = NULL;
     takt_trainer *t = NULL;
     takt_named_view views[2];
+    takt_step_times times;
     const takt_load_options load_options = {.training = true};
     const takt_plan_options plan = {.threads = 1};
     const takt_train_options o = {.optimizer = "adam", .shards = 2, .plan = &plan};
@@ -326,7 +327,9 @@ static takt_status scenario(takt_inject *inject, void *user)
     if (status == TAKT_OK)
         status = takt_trainer_create(m, &o, &t);
     if (status == TAKT_OK)
-        status = takt_trainer_step(t, views, batch_of(views, ROWS), NULL);
+        status = takt_trainer_step_timed(t, views, batch_of(views, ROWS), NULL, &times);
+    EXPECT(status != TAKT_OK ||
+           (times.forward_ns > 0 && times.gradient_ns > 0 && times.optimizer_ns > 0));
     if (status == TAKT_OK)
         status = takt_trainer_eval(t, views, batch_of(views, ROWS), NULL);
     if (status == TAKT_OK)

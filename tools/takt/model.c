@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool.h"
+#include "train.h"
 
 /* ---- loading ---- */
 
@@ -143,7 +143,7 @@ static takt_model *finish_open(takt_tool *t, takt_status status, takt_model *mod
 static takt_load_options load_options(takt_tool *t)
 {
     return (takt_load_options){.model = tool_text_of(t, TAKT_F_SELECT),
-                               .training = t->trains,
+                               .training = t->trains || tool_on(t, TAKT_F_TRAIN),
                                .complaint_user = t,
                                .allow_links = tool_on(t, TAKT_F_ALLOW_LINKS)};
 }
@@ -153,7 +153,8 @@ takt_model *tool_open_model(takt_tool *t, int *code)
     takt_model *model = NULL;
     takt_load_options options = load_options(t);
     const takt_status status = load_model(t, tool_model_path(t), &options, &model);
-    return finish_open(t, status, model, code);
+    model = finish_open(t, status, model, code);
+    return model != NULL && tool_on(t, TAKT_F_TRAIN) ? tool_training_model(t, model, code) : model;
 }
 
 takt_model *tool_open_known(takt_tool *t, const takt_known_input *inputs, size_t count, int *code)

@@ -60,7 +60,7 @@ bool tool_flag_writes(tool_flag_id id);
 
 typedef struct takt_tool takt_tool;
 
-enum { TAKT_VERB_FLAGS = 48 };
+enum { TAKT_VERB_FLAGS = 64 };
 
 typedef struct takt_verb {
     const char *name, *summary;

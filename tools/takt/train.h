@@ -2,6 +2,8 @@
 #ifndef TAKT_TOOL_TRAIN_H
 #define TAKT_TOOL_TRAIN_H
 
+#include <regex.h>
+
 #include "tool.h"
 
 /* A batch of samples in buffers of its own. */
@@ -11,6 +13,13 @@ typedef struct tool_batch {
     size_t count;
     size_t room; /* samples */
 } tool_batch;
+
+/* Losses so far, for the curve. */
+typedef struct tool_history {
+    uint64_t *step, *check_step;
+    double *loss, *check_loss;
+    size_t count, room, checks, check_room;
+} tool_history;
 
 typedef struct tool_training {
     takt_tool *t;
@@ -25,18 +34,41 @@ typedef struct tool_training {
     double best; /* validation loss so far */
     uint64_t bad_evaluations;
     FILE *log;
+    tool_history history;
     int generation; /* of the next checkpoint: 0 or 1 */
 } tool_training;
+
+/* What the flags say about a training; texts and pointers are its own, so it stays where it is. */
+typedef struct tool_train_flags {
+    takt_train_options options;
+    char optimizer[512];
+    regex_t freeze;
+    bool freezes;
+} tool_train_flags;
+
+/* False: usage error, printed; nothing to free. */
+bool tool_train_flags_init(const takt_tool *t, tool_train_flags *f);
+void tool_train_flags_free(tool_train_flags *f);
+/* The training step of `model`, which is destroyed. NULL: printed, `*code` set. */
+takt_model *tool_training_model(takt_tool *t, takt_model *model, int *code);
+/* `takt benchmark run --type training`. */
+int tool_bench_training(takt_tool *t);
 
 /* A number of a flag that is text; false: usage error, printed. */
 bool tool_real(const takt_tool *t, tool_flag_id id, double low, double high, double *value);
 /* Opens the data set that --data names. NULL: printed, `*code` set. */
 takt_data *tool_open_data(takt_tool *t, int *code);
 
+/* Samples of a batch if the model has a number for that; else 0. */
+uint64_t tool_fixed_batch(const takt_model *m);
 /* Buffers for `room` samples of the model's inputs and of the labels. */
 bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uint64_t room,
                      int *code, takt_tool *t);
-void tool_batch_free(tool_batch *b);
+/* The same with random numbers for every input of a training step, `step`; integers are below
+ * `bound`. */
+bool tool_batch_random(tool_batch *b, const takt_model *step, uint64_t room, int64_t bound,
+                       takt_ctx *ctx);
+void tool_batch_free(tool_batch *b, takt_ctx *ctx);
 takt_status tool_batch_fill(tool_batch *b, const takt_data *d, const uint64_t *rows, size_t count);
 
 /* The loop over epochs; the exit code. */
@@ -44,6 +76,15 @@ int tool_train_loop(tool_training *g);
 /* Mean loss and share of right answers over samples [first, first + count). */
 takt_status tool_evaluate(tool_training *g, uint64_t first, uint64_t count, double *loss,
                           double *accuracy);
+
+/* One line of the log for a step or, with `r` NULL, for an evaluation; and a point of the curve. */
+void tool_log_step(tool_training *g, const takt_step_result *r, double seconds);
+void tool_log_check(tool_training *g, double loss, double accuracy);
+/* Opens the log of --log or of the checkpoint's folder. When a training continues, what the log
+ * says about steps after `steps` is dropped. False: printed. */
+bool tool_log_open(tool_training *g, uint64_t steps, int *code);
+/* Closes it, and draws the curve. */
+int tool_log_close(tool_training *g, int code);
 
 /* Writes the next generation of the checkpoint, if a folder is given. */
 takt_status tool_checkpoint_save(tool_training *g);

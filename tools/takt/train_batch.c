@@ -54,6 +54,11 @@ static const takt_desc *field_for(const takt_data *d, const takt_desc *input, si
     return field == NULL && index == 0 ? field_called(d, "x") : field;
 }
 
+static bool is_float(takt_dtype dtype)
+{
+    return takt_dtype_name(dtype)[0] == 'f' || dtype == TAKT_BF16;
+}
+
 static size_t elements(const takt_desc *d)
 {
     size_t count = 1;
@@ -72,7 +77,8 @@ static bool add(tool_batch *b, takt_ctx *ctx, const char *name, const takt_desc 
     size_t size = (size_t)takt_dtype_bits(like->dtype) / 8;
     for (int i = 0; i < like->rank; i++) {
         const int64_t own = i == 0 ? (int64_t)room : like->dims[i];
-        v->view.dims[i] = own >= 0 ? own : field->rank == like->rank ? field->dims[i] : 1;
+        const int64_t other = field->rank == like->rank ? field->dims[i] : 1;
+        v->view.dims[i] = own >= 0 ? own : other > 0 ? other : 1;
         size *= (size_t)v->view.dims[i];
     }
     snprintf(b->field[b->count], sizeof *b->field, "%s", field->name);
@@ -92,6 +98,16 @@ static int missing(takt_tool *t, const takt_desc *input, const takt_data *d)
     char hint[320];
     snprintf(hint, sizeof hint, "its fields are %s", names);
     return tool_usage_error(t, 7005, hint, "the data has no field for the input %s", input->name);
+}
+
+uint64_t tool_fixed_batch(const takt_model *m)
+{
+    for (size_t i = 0; i < takt_model_input_count(m); i++) {
+        const takt_desc *input = takt_model_input(m, i);
+        if (input->rank > 0)
+            return input->dims[0] > 0 ? (uint64_t)input->dims[0] : 0;
+    }
+    return 0;
 }
 
 bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uint64_t room,
@@ -117,7 +133,8 @@ bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uin
     if (ok && labels != NULL && !has_labels) {
         takt_desc like = *labels;
         const takt_desc *out = takt_model_output_count(m) > 0 ? takt_model_output(m, 0) : labels;
-        const bool is_classes = labels->rank < out->rank || takt_data_classes(d) > 0;
+        const bool is_classes =
+            !is_float(labels->dtype) && (labels->rank < out->rank || takt_data_classes(d) > 0);
         like.dtype = is_classes ? TAKT_I64 : out->dtype;
         if (!is_classes && elements(labels) == elements(out)) {
             like = *out; /* a vector of targets for a model that returns [batch, 1] */
@@ -129,8 +146,32 @@ bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uin
     return ok;
 }
 
-void tool_batch_free(tool_batch *b)
+bool tool_batch_random(tool_batch *b, const takt_model *step, uint64_t room, int64_t bound,
+                       takt_ctx *ctx)
 {
+    const size_t inputs = takt_model_input_count(step);
+    bool ok = true;
+    *b = (tool_batch){.room = (size_t)room};
+    b->view = calloc(inputs + 1, sizeof *b->view);
+    b->field = calloc(inputs + 1, sizeof *b->field);
+    for (size_t i = 0; i < inputs && b->view != NULL && b->field != NULL && ok; i++) {
+        const takt_desc *input = takt_model_input(step, i);
+        if (strncmp(input->name, "train.", 6) == 0)
+            continue;
+        ok = add(b, ctx, input->name, input, input, room);
+        if (!ok)
+            break;
+        takt_named_view *v = &b->view[b->count - 1];
+        v->name = b->field[b->count - 1]; /* outlives the model */
+        ok = takt_view_random_below(ctx, &v->view, 0, (uint32_t)i, bound) == TAKT_OK;
+    }
+    return ok && b->view != NULL && b->field != NULL;
+}
+
+void tool_batch_free(tool_batch *b, takt_ctx *ctx)
+{
+    for (size_t i = 0; i < b->count; i++)
+        takt_free(ctx, b->view[i].view.data);
     free(b->view);
     free(b->field);
 }

@@ -69,19 +69,6 @@ takt_status tool_evaluate(tool_training *g, uint64_t first, uint64_t count, doub
 
 /* ---- what people see ---- */
 
-static void log_step(tool_training *g, const takt_step_result *r, double seconds)
-{
-    if (g->log == NULL)
-        return;
-    fprintf(g->log, "{\"step\": %llu, \"epoch\": %llu, \"loss\": %.9g, \"rate\": %.9g",
-            (unsigned long long)r->step, (unsigned long long)g->epoch + 1, r->loss, r->rate);
-    if (r->hits >= 0)
-        fprintf(g->log, ", \"accuracy\": %.9g", r->hits / r->count);
-    if (r->norm >= 0)
-        fprintf(g->log, ", \"norm\": %.9g", r->norm);
-    fprintf(g->log, ", \"ms\": %.4f}\n", seconds * 1e3);
-}
-
 static void bar(const tool_training *g, const tally *sum, uint64_t done)
 {
     enum { WIDTH = 24 };
@@ -137,7 +124,7 @@ static takt_status one_step(tool_training *g, tally *sum)
         status = takt_trainer_step(g->trainer, g->batch.view, g->batch.count, &r);
     if (status != TAKT_OK)
         return status;
-    log_step(g, &r, now() - start);
+    tool_log_step(g, &r, now() - start);
     sum->loss += r.loss * r.count;
     sum->count += r.count;
     sum->hits += r.hits;
@@ -174,6 +161,8 @@ static takt_status run_epoch(tool_training *g, bool *is_over)
     if (g->held_out > 0) {
         status = tool_evaluate(g, g->samples, g->held_out, &loss, &accuracy);
         *is_over = status == TAKT_OK && gives_up(g, loss);
+        if (status == TAKT_OK)
+            tool_log_check(g, loss, accuracy);
     }
     if (status == TAKT_OK && sum.steps > 0)
         tell_epoch(g, &sum, loss, accuracy);

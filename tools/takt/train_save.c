@@ -22,6 +22,8 @@ takt_status tool_checkpoint_save(tool_training *g)
     if (folder == NULL)
         return TAKT_OK;
     mkdir(folder, 0777); /* it may be there; the file tells if it cannot be written */
+    if (g->log != NULL)
+        fflush(g->log); /* every step of a checkpoint is in the log */
     path_of(g, g->generation, path, sizeof path);
     snprintf(note, sizeof note, "%llu %llu %llu %llu %.17g %llu", (unsigned long long)g->epoch,
              (unsigned long long)g->position, (unsigned long long)g->samples,

@@ -76,6 +76,8 @@ void takt_profile_layers(const takt_profile *p, takt_report *r);
 void takt_profile_memory(const takt_profile *p, takt_report *r);
 /* How the caches are used, if that was set; for every view. */
 void takt_profile_cache(const takt_profile *p, takt_report *r);
+/* Forward, gradient and optimizer of a training step; nothing of other plans. */
+void takt_profile_phases(const takt_profile *p, takt_report *r);
 void takt_profile_advice(const takt_profile *p, takt_report *r);
 
 /* One cause of time, with its figure, what to do about it, and the part of the run that this could

@@ -214,6 +214,7 @@ void takt_profile_steps(const takt_profile *p, size_t top, takt_report *r)
 {
     if (r->is_json) {
         steps_json(p, r);
+        takt_profile_phases(p, r);
         takt_profile_advice(p, r);
         return;
     }
@@ -222,6 +223,7 @@ void takt_profile_steps(const takt_profile *p, size_t top, takt_report *r)
     table(p, top, r);
     moves(p, &r->text);
     sums(p, &r->text);
+    takt_profile_phases(p, r);
     takt_profile_advice(p, r);
 }
 
@@ -239,6 +241,7 @@ void takt_profile_brief(const takt_profile *p, takt_report *r)
         takt_text_add(&r->text, ": %.0f %% of what this machine could reach here (%s a run)",
                       100 * floor_of(p) / ns, takt_figure_time(floor_of(p), b));
     takt_text_add(&r->text, "\n");
+    takt_profile_phases(p, r);
 }
 
 /* ---- layers ---- */

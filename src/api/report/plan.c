@@ -221,6 +221,7 @@ static void write_text(takt_report *r, const takt_plan *plan, const takt_session
     bindings_text(r, s);
     takt_report_stops(r, plan);
     takt_report_memory(r, plan, s, minimum);
+    takt_report_training(r, plan);
 }
 
 /* ---- JSON ---- */
@@ -276,6 +277,7 @@ static void write_json(takt_report *r, const takt_plan *plan, const takt_session
     hint_json(r, plan);
     takt_report_stops(r, plan);
     takt_report_memory(r, plan, s, minimum);
+    takt_report_training(r, plan);
     takt_json_put_open(&r->json, "steps", '[');
     for (size_t i = 0; i < plan->step_count; i++)
         step_json(r, plan, &plan->steps[i]);

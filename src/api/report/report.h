@@ -34,6 +34,10 @@ const char *takt_figure_bytes(uint64_t bytes, char to[static TAKT_FIGURE_TEXT]);
 /* A non-negative count of operations that came as a double. */
 uint64_t takt_whole(double value);
 
+struct takt_report;
+/* What a training step holds in state and arena; nothing of other plans. */
+void takt_report_training(struct takt_report *r, const takt_plan *plan);
+
 /* What one layer, or one statement outside all layers, consists of. */
 typedef struct takt_layer {
     const char *name;

@@ -1,6 +1,7 @@
 /* list.c - optimizers, losses and schedules with their numbers. */
 #include "api/model.h"
 #include "base/json.h"
+#include "measure/metric.h"
 #include "train/loss.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
@@ -38,10 +39,21 @@ static bool schedule_at(size_t i, entry *e)
     return true;
 }
 
+static bool metric_at(size_t i, entry *e)
+{
+    const takt_metric *m = takt_metrics[i];
+    if (m != NULL)
+        *e = (entry){m->name, m->summary, NULL, 0};
+    return m != NULL;
+}
+
 static const struct {
     const char *title;
     bool (*at)(size_t index, entry *e);
-} kinds[] = {{"optimizers", optimizer_at}, {"losses", loss_at}, {"schedules", schedule_at}};
+} kinds[] = {{"optimizers", optimizer_at},
+             {"losses", loss_at},
+             {"schedules", schedule_at},
+             {"metrics", metric_at}};
 
 static void write_text(takt_text *text, const entry *e)
 {

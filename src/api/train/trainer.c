@@ -206,7 +206,11 @@ static double output(takt_train_run *run, const char *name, double absent)
 /* A session's failure is the context's, too. */
 static takt_status run_session(takt_trainer *t, takt_train_run *run)
 {
+    if (t->watch != NULL)
+        TAKT_TRY(takt_timed_plan(t->watch->user, run->session->plan));
+    run->session->watch = t->watch;
     const takt_status status = takt_session_run(run->session);
+    run->session->watch = NULL;
     if (status != TAKT_OK)
         t->ctx->error = run->session->error;
     return status;

@@ -5,6 +5,7 @@
 #include <takt/train.h>
 
 #include "api/model.h"
+#include "plan/execute.h"
 #include "train/schedule.h"
 #include "train/step.h"
 
@@ -30,7 +31,8 @@ struct takt_trainer {
     takt_train_run step, eval;
     uint64_t eval_step; /* steps + 1 when weights were last given to `eval`; 0: never */
     const char *note;
-    char *loaded_note; /* of the last checkpoint, in the arena; or NULL */
+    const takt_watch *watch; /* around the steps of the plan under way; or NULL */
+    char *loaded_note;       /* of the last checkpoint, in the arena; or NULL */
 };
 
 /* Rows [first, first + rows) of a batch; rows 0: all of it. */
@@ -54,5 +56,8 @@ void *takt_train_input(takt_train_run *run, const char *name);
 const void *takt_train_output(takt_train_run *run, const char *name);
 /* The present value of a slot of the step graph; NULL if it has none. */
 const takt_tensor *takt_train_slot(const takt_trainer *t, const char *name);
+
+/* Before a watched run: `user` of the watch learns the plan. */
+TAKT_MUST_USE takt_status takt_timed_plan(void *user, const takt_plan *plan);
 
 #endif

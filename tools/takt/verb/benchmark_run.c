@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench_job.h"
+#include "train.h"
 
 static int write_result(bench_job *j)
 {
@@ -90,6 +91,8 @@ static int run(takt_tool *t)
     bench_job j = {.t = t};
     if (type != NULL && strcmp(type, "system") == 0)
         return tool_measure_system(t);
+    if (type != NULL && strcmp(type, "training") == 0)
+        return tool_bench_training(t);
     return bench_take_flags(&j) ? work(&j) : TAKT_EXIT_USAGE;
 }
 
@@ -107,13 +110,14 @@ const takt_verb takt_verb_benchmark_run = {
         "several processes, and of a single stream every second. Exit status 4: no case keeps\n"
         "--slo.",
     .example = "takt benchmark run examples/mlp.takt --batch-size 1,8,32 --threads 1,2 -o r.html",
-    .flags = {TAKT_F_MODEL,       TAKT_F_SELECT,         TAKT_F_WEIGHTS,  TAKT_F_ALLOW_LINKS,
-              TAKT_F_INPUT,       TAKT_F_SHAPE,          TAKT_F_DIM,      TAKT_F_SEED,
-              TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES,    TOOL_PLAN_FLAGS, TAKT_F_TYPE,
-              TAKT_F_SCENARIO,    TAKT_F_STREAMS,        TAKT_F_QPS,      TAKT_F_SLO,
-              TAKT_F_FIND_PEAK,   TAKT_F_REPEAT_PROCESS, TAKT_F_COUNTER,  TAKT_F_COUNTERS,
-              TAKT_F_ITERATIONS,  TAKT_F_WARMUP,         TAKT_F_DURATION, TAKT_F_INCLUDE_COPY,
-              TAKT_F_METRICS,     TAKT_F_CI_WIDTH,       TAKT_F_FORMAT,   TAKT_F_FILE,
-              TOOL_THREAD_FLAGS,  TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,       TAKT_F_SELECT,         TAKT_F_WEIGHTS,   TAKT_F_ALLOW_LINKS,
+              TAKT_F_INPUT,       TAKT_F_SHAPE,          TAKT_F_DIM,       TAKT_F_SEED,
+              TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES,    TOOL_PLAN_FLAGS,  TAKT_F_TYPE,
+              TAKT_F_SCENARIO,    TAKT_F_STREAMS,        TAKT_F_QPS,       TAKT_F_SLO,
+              TAKT_F_FIND_PEAK,   TAKT_F_REPEAT_PROCESS, TAKT_F_COUNTER,   TAKT_F_COUNTERS,
+              TAKT_F_ITERATIONS,  TAKT_F_WARMUP,         TAKT_F_DURATION,  TAKT_F_INCLUDE_COPY,
+              TAKT_F_METRICS,     TAKT_F_CI_WIDTH,       TAKT_F_FORMAT,    TAKT_F_FILE,
+              TOOL_THREAD_FLAGS,  TAKT_F_DATA_SET,       TAKT_F_OPTIMIZER, TAKT_F_LOSS,
+              TAKT_FLAG_IDS},
     .run = run,
 };

@@ -289,6 +289,6 @@ const takt_verb takt_verb_profile = {
               TAKT_F_SCHEDULE, TAKT_F_TRACE_FILE, TAKT_F_FOLDED,    TAKT_F_FLAME,
               TAKT_F_LAYERS,   TAKT_F_MEMORY,     TAKT_F_TOP,       TAKT_F_BRIEF,
               TAKT_F_IMPACT,   TAKT_F_COUNTERS,   TAKT_F_PAGE_FILE, TOOL_THREAD_FLAGS,
-              TAKT_FLAG_IDS},
+              TAKT_F_TRAIN,    TAKT_F_OPTIMIZER,  TAKT_F_LOSS,      TAKT_FLAG_IDS},
     .run = run,
 };

@@ -3,64 +3,8 @@
 #include "train.h"
 
 #include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- options ---- */
-
-static bool is_trained(void *user, const char *name)
-{
-    return regexec(user, name, 0, NULL, 0) != 0;
-}
-
-static bool compile_freeze(takt_tool *t, regex_t *regex, takt_train_options *o)
-{
-    const char *text = tool_text_of(t, TAKT_F_FREEZE);
-    if (text == NULL)
-        return true;
-    const int code = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
-    if (code != 0) {
-        char why[128];
-        regerror(code, regex, why, sizeof why);
-        tool_usage_error(t, 1003, NULL, "--freeze %s: %s", text, why);
-        return false;
-    }
-    o->trains = is_trained;
-    o->trains_user = regex;
-    return true;
-}
-
-/* "--weight-decay 0.01" is a number of the optimizer. */
-static void name_optimizer(takt_tool *t, char *to, size_t size)
-{
-    const char *name = tool_text_of(t, TAKT_F_OPTIMIZER);
-    const char *decay = tool_text_of(t, TAKT_F_WEIGHT_DECAY);
-    snprintf(to, size, "%s", name != NULL ? name : "adamw");
-    if (decay != NULL) {
-        const size_t used = strlen(to);
-        snprintf(to + used, size - used, "%sweight_decay=%s", strchr(to, ':') != NULL ? "," : ":",
-                 decay);
-    }
-}
-
-static bool read_numbers(takt_tool *t, takt_train_options *o)
-{
-    const uint64_t accumulate = tool_number_of(t, TAKT_F_ACCUMULATE, 1);
-    o->loss = tool_text_of(t, TAKT_F_LOSS);
-    o->schedule = tool_text_of(t, TAKT_F_RATE_SCHEDULE);
-    o->warmup = tool_number_of(t, TAKT_F_WARMUP_STEPS, 0);
-    o->shards = (int64_t)tool_number_of(t, TAKT_F_SHARDS, accumulate);
-    o->seed = tool_number_of(t, TAKT_F_SEED, 0);
-    if (o->shards % (int64_t)accumulate != 0) {
-        tool_usage_error(t, 1003, NULL, "--shards must be a multiple of --accumulate");
-        return false;
-    }
-    return tool_real(t, TAKT_F_LR, 0, 1e6, &o->rate) &&
-           tool_real(t, TAKT_F_CLIP, 0, 1e30, &o->clip_norm) &&
-           tool_real(t, TAKT_F_CLIP_VALUE, 0, 1e30, &o->clip_value) &&
-           tool_real(t, TAKT_F_EMA, 0, 1, &o->ema);
-}
 
 /* ---- before and after ---- */
 
@@ -133,32 +77,30 @@ static int train(tool_training *g)
             fprintf(stderr, "takt: going on after step %llu\n",
                     (unsigned long long)takt_trainer_steps(g->trainer));
     }
-    if (code == TAKT_EXIT_OK)
+    if (code == TAKT_EXIT_OK &&
+        tool_log_open(g, found ? takt_trainer_steps(g->trainer) : 0, &code)) {
         code = tool_train_loop(g);
+        code = tool_log_close(g, code);
+    }
     return code == TAKT_EXIT_OK ? finish(g) : code;
 }
 
 static int with_trainer(tool_training *g)
 {
-    char optimizer[512];
-    regex_t freeze;
+    tool_train_flags f;
     tool_request request;
-    takt_train_options o = {.optimizer = optimizer};
     int code = tool_request_init(g->t, NULL, &request);
     if (code != TAKT_EXIT_OK)
         return code;
-    name_optimizer(g->t, optimizer, sizeof optimizer);
-    o.plan = &request.options;
-    o.steps = g->steps_per_epoch * g->epochs;
     code = TAKT_EXIT_USAGE;
-    const bool freezes = tool_text_of(g->t, TAKT_F_FREEZE) != NULL;
-    if (read_numbers(g->t, &o) && compile_freeze(g->t, &freeze, &o)) {
-        code = tool_finish(g->t, takt_trainer_create(g->model, &o, &g->trainer));
+    if (tool_train_flags_init(g->t, &f)) {
+        f.options.plan = &request.options;
+        f.options.steps = g->steps_per_epoch * g->epochs;
+        code = tool_finish(g->t, takt_trainer_create(g->model, &f.options, &g->trainer));
         if (code == TAKT_EXIT_OK)
             code = train(g);
         takt_trainer_destroy(g->trainer);
-        if (freezes)
-            regfree(&freeze);
+        tool_train_flags_free(&f);
     }
     tool_request_free(&request);
     return code;
@@ -167,17 +109,10 @@ static int with_trainer(tool_training *g)
 static int with_data(tool_training *g)
 {
     int code = TAKT_EXIT_USAGE;
-    const char *log = tool_text_of(g->t, TAKT_F_LOG);
     if (!count_samples(g) ||
         !tool_batch_init(&g->batch, g->model, g->data, g->batch_size, &code, g->t))
         return code;
-    g->log = log != NULL ? fopen(log, tool_on(g->t, TAKT_F_RESUME) ? "a" : "w") : NULL;
-    if (log != NULL && g->log == NULL)
-        return tool_usage_error(g->t, 1003, NULL, "%s cannot be written", log);
-    code = with_trainer(g);
-    if (g->log != NULL && fclose(g->log) != 0 && code == TAKT_EXIT_OK)
-        code = tool_usage_error(g->t, 1003, NULL, "%s could not be written", log);
-    return code;
+    return with_trainer(g);
 }
 
 static int run(takt_tool *t)
@@ -196,9 +131,7 @@ static int run(takt_tool *t)
     g.data = tool_open_data(t, &code);
     if (g.data != NULL)
         code = with_data(&g);
-    for (size_t i = 0; i < g.batch.count; i++)
-        takt_free(t->ctx, g.batch.view[i].view.data);
-    tool_batch_free(&g.batch);
+    tool_batch_free(&g.batch, t->ctx);
     takt_data_destroy(g.data);
     takt_model_destroy(g.model);
     return code;
@@ -246,6 +179,7 @@ const takt_verb takt_verb_train = {
               TAKT_F_CHECKPOINT_EVERY,
               TAKT_F_RESUME,
               TAKT_F_LOG,
+              TAKT_F_CURVE,
               TAKT_F_MODEL_FILE,
               TAKT_F_LIST,
               TAKT_F_THREADS,

@@ -1,0 +1,110 @@
+/* training.c - the memory of a training step: what state and arena hold. */
+#include <string.h>
+
+#include "api/report/report.h"
+#include "train/phase.h"
+#include "train/step.h"
+
+typedef struct parts {
+    uint64_t weights, optimizer, averages, sums; /* of state */
+    uint64_t activations, gradients;             /* most that the arena holds of each at once */
+} parts;
+
+static bool begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+/* A slot may have several buffers, which are the same memory. */
+static bool add_state(const takt_plan *plan, takt_arena *arena, parts *p)
+{
+    bool *seen = takt_arena_array(arena, plan->graph->slot_count, sizeof *seen);
+    if (seen == NULL)
+        return false;
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const takt_buffer *b = &plan->buffers[i];
+        if (b->place != TAKT_PLACE_STATE || seen[b->index])
+            continue;
+        seen[b->index] = true;
+        const char *name = plan->graph->slots[b->index].name;
+        *(begins(name, TAKT_STEP_SLOT)   ? &p->optimizer
+          : begins(name, TAKT_STEP_EMA)  ? &p->averages
+          : begins(name, TAKT_STEP_GRAD) ? &p->sums
+                                         : &p->weights) += b->bytes;
+    }
+    return true;
+}
+
+/* Bytes that live during each step, by the phase of the value. */
+static bool add_arena(const takt_plan *plan, takt_arena *arena, parts *p)
+{
+    const size_t steps = plan->step_count + 1;
+    unsigned char *phase = takt_arena_array(arena, plan->graph->count, 1);
+    int64_t *live = takt_arena_array(arena, 2 * steps, sizeof *live);
+    if (phase == NULL || live == NULL)
+        return false;
+    takt_phases(plan->graph, phase);
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const takt_buffer *b = &plan->buffers[i];
+        if (b->place != TAKT_PLACE_ARENA || b->value == TAKT_NONE || b->last < 0)
+            continue;
+        int64_t *of = live + (phase[b->value] == TAKT_PHASE_FORWARD ? 0 : steps);
+        of[b->first > 0 ? b->first : 0] += (int64_t)b->bytes;
+        of[b->last + 1 < (int)steps ? b->last + 1 : (int)steps - 1] -= (int64_t)b->bytes;
+    }
+    int64_t forward = 0, gradient = 0;
+    for (size_t i = 0; i + 1 < steps; i++) {
+        forward += live[i];
+        gradient += live[steps + i];
+        p->activations = (uint64_t)forward > p->activations ? (uint64_t)forward : p->activations;
+        p->gradients = (uint64_t)gradient > p->gradients ? (uint64_t)gradient : p->gradients;
+    }
+    return true;
+}
+
+static void write_row(takt_report *r, takt_table *t, const char *key, const char *what,
+                      uint64_t bytes, const char *note)
+{
+    char figure[TAKT_FIGURE_TEXT];
+    if (r->is_json) {
+        takt_report_count(r, key, bytes);
+        return;
+    }
+    takt_table_cell(t, "%s", what);
+    takt_table_cell(t, "%s", takt_figure(bytes, figure));
+    takt_table_cell(t, "%s", note);
+}
+
+static void write(takt_report *r, const parts *p)
+{
+    takt_table t;
+    takt_table_init(&t, r->ctx, "lrl");
+    if (r->is_json)
+        takt_json_put_open(&r->json, "training", '{');
+    write_row(r, &t, "weights", "weights", p->weights, "state: parameters and statistics");
+    write_row(r, &t, "optimizer", "optimizer", p->optimizer, "state: its slots");
+    write_row(r, &t, "averages", "averages", p->averages, "state: moving averages of weights");
+    write_row(r, &t, "gradient_sums", "gradient sums", p->sums, "state: over shards");
+    write_row(r, &t, "activations", "activations", p->activations, "arena: most of them at once");
+    write_row(r, &t, "gradients", "gradients", p->gradients, "arena: most of them at once");
+    if (r->is_json) {
+        takt_json_close(&r->json, '}');
+    } else {
+        takt_text_add(&r->text, "training step, bytes\n");
+        takt_table_print(&t, &r->text);
+    }
+    takt_table_deinit(&t);
+}
+
+void takt_report_training(takt_report *r, const takt_plan *plan)
+{
+    takt_arena arena;
+    parts p = {0};
+    if (!takt_is_training_step(plan->graph))
+        return;
+    takt_arena_init(&arena, r->ctx);
+    if (!add_state(plan, &arena, &p) || !add_arena(plan, &arena, &p))
+        r->text.status = TAKT_ERR_MEMORY;
+    takt_arena_deinit(&arena);
+    write(r, &p);
+}

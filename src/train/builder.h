@@ -1,0 +1,30 @@
+/* builder.h - the graph of a training step while it is built. */
+#ifndef TAKT_TRAIN_BUILDER_H
+#define TAKT_TRAIN_BUILDER_H
+
+#include "train/step.h"
+
+/* A parameter that is trained. */
+typedef struct takt_step_param {
+    const char *name;
+    takt_id weight, grad;
+} takt_step_param;
+
+typedef struct takt_step_builder {
+    takt_graph *g;
+    const takt_step_spec *spec;
+    takt_step_notes *notes;
+    takt_loss_site site;
+    takt_port *outputs; /* of the model, by their ids in `g` */
+    size_t output_count;
+    takt_step_param *params;
+    size_t count;
+    takt_id rate, scalar[TAKT_OPT_SCALARS];
+    takt_id apply;   /* TAKT_NONE without accumulation */
+    takt_id is_good; /* the loss is finite: otherwise nothing changes */
+} takt_step_builder;
+
+/* Appends clipping and the update of every parameter. */
+TAKT_MUST_USE takt_status takt_step_append_update(takt_step_builder *b);
+
+#endif

@@ -1,0 +1,198 @@
+"""eval.py - metrics and their intervals against plain Python; plans and profiles of training."""
+import json
+import math
+import os
+import random
+
+from _cli import expect, fails, finish, parsed, path, succeeds, write
+
+SCORES = write("scores.takt", "model scores(x: f32[batch, 6]) { return x }\n")
+SHARES = write("shares.takt", "model shares(x: f32[batch, 6]) { return softmax(x) }\n")
+PAIR = write("pair.takt", "model pair(x: f32[batch, 1]) { return x }\n")
+
+
+def draw(rows, width, classes, seed=3):
+    """Scores in steps of 1/64, which are exact, with ties; the label's is a little higher."""
+    source = random.Random(seed)
+    table = []
+    for _ in range(rows):
+        label = source.randrange(classes)
+        x = [source.randrange(-64, 64) / 64 for _ in range(width)]
+        if width > 1:
+            x[label] += source.randrange(0, 64) / 64
+        else:
+            x[0] += 0.5 if label else -0.5
+        table.append((x, label))
+    return table
+
+
+def csv(name, table):
+    return write(name, "\n".join(",".join(map(repr, x)) + f",{label}" for x, label in table) + "\n")
+
+
+def close(got, want, what, tolerance=1e-6):
+    expect(abs(got - want) <= tolerance * max(1, abs(want)), f"{what}: {got}, want {want}")
+
+
+def wilson(share, n):
+    z = 1.959963984540054
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return middle - half, middle + half
+
+
+def area(pairs):
+    """Of (score, is the class) by definition: all pairs."""
+    own = [s for s, is_own in pairs if is_own]
+    rest = [s for s, is_own in pairs if not is_own]
+    return sum((a > b) + 0.5 * (a == b) for a in own for b in rest) / (len(own) * len(rest))
+
+
+def f1(pairs, of):
+    right = sum(label == best == of for label, best in pairs)
+    return 2 * right / sum((label == of) + (best == of) for label, best in pairs)
+
+
+def figures(model, data, metrics, *flags):
+    out = parsed("eval", model, "--data", data, "--metric", metrics, "--json", *flags)
+    return out, {row["metric"]: row for row in out["metrics"]}
+
+
+def classes():
+    table = draw(301, 6, 6)
+    data = csv("scores.csv", table)
+    best = [(label, x.index(max(x))) for x, label in table]
+    out, got = figures(SCORES, data, "top1,top5,f1,auc,ppl")
+    n = len(table)
+    expect(out["samples"] == n and all(row["rows"] == n for row in got.values()), out)
+    right = sum(a == b for a, b in best) / n
+    close(got["top1"]["value"], right, "top1")
+    for key, want in zip(("low", "high"), wilson(right, n)):
+        close(got["top1"][key], want, "top1 " + key)
+    fifth = sum(sum(y > x[k] or (y == x[k] and i < k) for i, y in enumerate(x)) < 5
+                for x, k in table) / n
+    close(got["top5"]["value"], fifth, "top5")
+    close(got["f1"]["value"], sum(f1(best, c) for c in range(6)) / 6, "f1")
+    close(got["auc"]["value"],
+          sum(area([(x[c], k == c) for x, k in table]) for c in range(6)) / 6, "auc")
+    nll = [math.log(sum(math.exp(v) for v in x)) - x[k] for x, k in table]
+    mean = sum(nll) / n
+    error = math.sqrt(sum((v - mean) ** 2 for v in nll) / (n - 1) / n)
+    close(got["ppl"]["value"], math.exp(mean), "ppl")
+    close(got["ppl"]["high"], math.exp(mean + 1.9679 * error), "ppl high", 1e-4)  # t of 300
+    for row in got.values():
+        expect(row["low"] < row["value"] < row["high"], row)
+    for flags in (["--batch-size", "7"], ["--threads", "2"], ["--isa", "scalar"]):
+        expect(figures(SCORES, data, "top1,top5,f1,auc,ppl", *flags)[0] == out, flags)
+    _, shares = figures(SHARES, data, "ppl,top1")
+    close(shares["ppl"]["value"], math.exp(mean), "ppl of probabilities", 1e-5)
+    expect("95 %" in succeeds("eval", SCORES, "--data", data), "no interval is told")
+
+
+def interval_of_two():
+    """One score and two classes, and the width of resampled intervals."""
+    table = draw(400, 1, 2, seed=4)
+    data = csv("pair.csv", table)
+    _, got = figures(PAIR, data, "f1,auc,top1")
+    best = [(label, int(x[0] > 0)) for x, label in table]
+    close(got["f1"]["value"], f1(best, 1), "f1 of class 1")
+    close(got["auc"]["value"], area([(x[0], k == 1) for x, k in table]), "auc of one score")
+    close(got["top1"]["value"], sum(a == b for a, b in best) / len(best), "top1 of one score")
+    a = got["auc"]["value"]
+    own = sum(k for _, k in table)
+    rest = len(table) - own
+    q1, q2 = a / (2 - a), 2 * a * a / (1 + a)  # Hanley and McNeil, 1982
+    error = math.sqrt((a * (1 - a) + (own - 1) * (q1 - a * a) + (rest - 1) * (q2 - a * a)) /
+                      (own * rest))
+    width = got["auc"]["high"] - got["auc"]["low"]
+    expect(0.7 < width / (2 * 1.96 * error) < 1.4, f"auc: {width} against {error}")
+
+
+def targets():
+    source = random.Random(6)
+    rows = [(source.randrange(-64, 64) / 64, source.randrange(-64, 64) / 64) for _ in range(50)]
+    data = write("targets.csv", "\n".join(f"{a},{b}" for a, b in rows) + "\n")
+    _, got = figures(PAIR, data, "mse,mae")
+    squares = [(a - b) ** 2 for a, b in rows]
+    mean = sum(squares) / 50
+    half = 2.009575 * math.sqrt(sum((v - mean) ** 2 for v in squares) / 49 / 50)  # t of 49
+    close(got["mse"]["value"], mean, "mse")
+    close(got["mse"]["low"], mean - half, "mse low", 1e-5)
+    close(got["mae"]["value"], sum(abs(a - b) for a, b in rows) / 50, "mae")
+    expect(parsed("eval", PAIR, "--data", data, "--json")["metrics"][0]["metric"] == "mse", "")
+    one = parsed("eval", PAIR, "--data", data, "--limit", "1", "--json")["metrics"][0]
+    expect(one["low"] is None and one["high"] is None, one)
+
+
+def mistakes():
+    data = csv("bad.csv", [([0, 0, 0, 0, 0, 0], 6)] + draw(3, 6, 6))
+    fails(1, "eval", SCORES, "--data", data, says=["sample 0", "no class 6"])
+    fails(2, "eval", SCORES, "--data", data, "--metric", "top2", says=["did you mean top"])
+    fails(2, "eval", SCORES, "--data", data, "--metric", "mse", says=["mse needs"])
+    fails(2, "eval", SCORES, says=["--data"])
+
+
+def steps():
+    """The training step for plan, profile and benchmark."""
+    data = csv("steps.csv", draw(300, 6, 3))
+    net = write("steps.takt", "model steps(x: f32[batch, 6]) { h = dense(x, 16, act=relu) |> "
+                "dropout(0.1)\n return dense(h, 3, act=softmax) }\n")
+    plan = parsed("plan", net, "--train", "-D", "batch=8", "--json")
+    weights = 4 * (6 * 16 + 16 + 16 * 3 + 3)
+    memory = plan["training"]
+    expect(weights <= memory["weights"] <= weights + 4 * 64, memory)
+    expect(memory["optimizer"] >= 2 * weights, memory)
+    expect(memory["activations"] > 0 and memory["gradients"] > 0, memory)
+    expect("gradients" in succeeds("plan", net, "--train", "-D", "batch=8"), "no bytes are told")
+    plain = parsed("plan", net, "--train", "--optimizer", "sgd", "-D", "batch=8", "--json")
+    expect(plain["training"]["optimizer"] == 0, plain["training"])
+    expect("training" not in parsed("plan", net, "-D", "batch=8", "--json"), "of inference")
+    profile = parsed("profile", net, "--train", "-D", "batch=64", "--duration", "50ms", "--json")
+    phases = profile["phases_ms"]
+    expect(set(phases) == {"forward", "gradient", "optimizer"}, phases)
+    expect(all(v > 0 for v in phases.values()), phases)
+    for flags in ([], ["--data", data]):
+        out = parsed("benchmark", "run", net, "--type", "training", "--batch-size", "128",
+                     "--iterations", "20", "--json", *flags)
+        parts = {key: value["mean"] for key, value in out["parts_ns"].items()}
+        whole = parts.pop("iteration")
+        expect(out["iterations"] == 20 and out["batch"] == 128, out)
+        close(sum(parts.values()), whole, "parts of an iteration")
+        expect(all(parts[key] > 0 for key in ("forward", "gradient", "optimizer")), parts)
+    fails(2, "benchmark", "run", net, "--type", "training", "--batch-size", "1,2", says=["one"])
+
+
+def curve():
+    data = csv("curve.csv", draw(300, 6, 3))
+    net = write("curve.takt", "model curve(x: f32[batch, 6]) { return dense(x, 3) }\n")
+    args = ["train", net, "--data", data, "--val-split", "0.2", "-q", "--checkpoint-every", "3",
+            "--checkpoint", path("kept")]
+    succeeds(*args, "--epochs", "4")
+    log = os.path.join(path("kept"), "log.jsonl")
+    with open(log) as lines:
+        whole = [json.loads(line) for line in lines]
+    checks = [row for row in whole if "validation_loss" in row]
+    expect(len(whole) == 4 * 9 and len(checks) == 4, len(whole))
+    with open(log, "a") as file:
+        file.write('{"step": 33, "epoch": 5, "loss": 9, "rate": 1, "ms": 1}\n{"step": 34, "ep')
+    succeeds(*args, "--epochs", "6", "--resume")
+    with open(log) as lines:
+        longer = [json.loads(line) for line in lines]
+    steps_of = [row["step"] for row in longer if "loss" in row]
+    expect(longer[:len(whole)] == whole and steps_of == list(range(1, 49)), steps_of)
+    with open(os.path.join(path("kept"), "curve.svg")) as file:
+        svg = file.read()
+    expect(svg.startswith("<svg") and "validation" in svg and svg.count("<polyline") == 2, svg[:80])
+    succeeds("train", net, "--data", data, "-q", "--curve", path("curve.png"))
+    with open(path("curve.png"), "rb") as file:
+        expect(file.read(8) == b"\x89PNG\r\n\x1a\n", "no PNG")
+    fails(2, "train", net, "--data", data, "--curve", path("curve.txt"), says=["curve.svg"])
+
+
+classes()
+interval_of_two()
+targets()
+mistakes()
+steps()
+curve()
+finish()

@@ -1,0 +1,107 @@
+/* evaluation.c - metrics, curves and the training step as a model: mistakes and failing memory. */
+#include <math.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "../test.h"
+#include "util/inject.h"
+
+static takt_ctx *ctx;
+enum { ROWS = 8, CLASSES = 3 };
+
+static float x[ROWS * CLASSES] = {0, 1, 2, 3, 1, 2, 0, 5, 1, 1, 1, 0, 2, 1, 0, 3, 4, 1, 2, 2, 9};
+static int64_t labels[ROWS] = {0, 1, 2, 0, 1, 2, -1, 1};
+
+static const char net[] = "model net(x: f32[batch, 4]) seed=3 {\n"
+                          "  return dense(dense(x, 8, act=relu), 3, act=softmax)\n"
+                          "}\n";
+
+static int drop(void *user, const char *text, size_t length)
+{
+    (void)user;
+    (void)text;
+    return length == 0;
+}
+
+static takt_status evaluate(takt_ctx *own)
+{
+    takt_evaluation *e = NULL;
+    takt_metric_result r;
+    const takt_tensor_view out = {.dtype = TAKT_F32, .rank = 2, .dims = {ROWS, CLASSES}, .data = x};
+    const takt_tensor_view right = {.dtype = TAKT_I64, .rank = 1, .dims = {ROWS}, .data = labels};
+    takt_status status = takt_evaluation_create(own, "top1,f1,auc,ppl", &e);
+    for (int i = 0; i < 2 && status == TAKT_OK; i++)
+        status = takt_evaluation_add(e, &out, &right);
+    for (size_t i = 0; status == TAKT_OK && i < takt_evaluation_count(e); i++) {
+        status = takt_evaluation_result(e, i, &r);
+        EXPECT(status != TAKT_OK || (r.samples == 2 * (ROWS - 1) && r.ci.low <= r.value &&
+                                     r.value <= r.ci.high && isfinite(r.value)),
+               "%s", r.name);
+    }
+    if (status == TAKT_OK)
+        status = takt_evaluation_write(e, TAKT_FORMAT_JSON, drop, NULL);
+    takt_evaluation_destroy(e);
+    return status;
+}
+
+static takt_status scenario(takt_inject *inject, void *user)
+{
+    takt_config config = {0};
+    takt_ctx *own;
+    takt_model *m = NULL, *step = NULL;
+    const takt_load_options load_options = {.training = true};
+    const uint64_t at[2] = {1, 2};
+    const double loss[2] = {2, 1};
+    const takt_curve curve = {.step = at, .loss = loss, .count = 2};
+    (void)user;
+    takt_inject_config(inject, &config);
+    takt_status status = takt_ctx_create(&config, &own);
+    if (status != TAKT_OK)
+        return status;
+    status = evaluate(own);
+    for (int png = 0; png < 2 && status == TAKT_OK; png++)
+        status = takt_curve_write(own, &curve, png != 0, drop, NULL);
+    if (status == TAKT_OK)
+        status = takt_model_load_memory(own, "m.takt", net, strlen(net), &load_options, &m);
+    if (status == TAKT_OK)
+        status = takt_train_model(m, NULL, &step);
+    EXPECT(status != TAKT_OK || takt_model_input_count(step) == 2);
+    takt_model_destroy(step);
+    takt_model_destroy(m);
+    takt_ctx_destroy(own);
+    return status;
+}
+
+/* Mistakes in the use of evaluations. */
+static void bad_evaluations(void)
+{
+    takt_evaluation *e = NULL;
+    takt_metric_result r;
+    const takt_tensor_view out = {.dtype = TAKT_F32, .rank = 2, .dims = {2, 3}, .data = x};
+    const takt_tensor_view few = {.dtype = TAKT_I64, .rank = 1, .dims = {1}, .data = labels};
+    const takt_tensor_view strided = {
+        .dtype = TAKT_F32, .rank = 2, .dims = {2, 3}, .strides = {1, 2}, .data = x};
+    EXPECT(takt_evaluation_create(ctx, "", &e) == TAKT_ERR_NOT_FOUND && e == NULL);
+    EXPECT(takt_evaluation_create(ctx, NULL, &e) == TAKT_ERR_ARGUMENT);
+    if (!EXPECT_OK(ctx, takt_evaluation_create(ctx, "top1", &e)))
+        return;
+    EXPECT(takt_evaluation_result(e, 0, &r) == TAKT_ERR_STATE);
+    EXPECT(takt_evaluation_result(e, 1, &r) == TAKT_ERR_ARGUMENT);
+    EXPECT(takt_evaluation_add(e, &out, &few) == TAKT_ERR_ARGUMENT);
+    EXPECT(takt_evaluation_add(e, &strided, &few) == TAKT_ERR_ARGUMENT);
+    EXPECT(takt_evaluation_add(e, NULL, &few) == TAKT_ERR_ARGUMENT);
+    takt_evaluation_destroy(e);
+    takt_evaluation_destroy(NULL);
+}
+
+int main(void)
+{
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return test_done();
+    bad_evaluations();
+    const takt_sweep_report r = takt_sweep(scenario, NULL, TAKT_INJECT_MEMORY);
+    EXPECT(r.is_good, "%s", r.message);
+    takt_ctx_destroy(ctx);
+    return test_done();
+}

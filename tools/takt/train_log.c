@@ -1,0 +1,187 @@
+/* train_log.c - log.jsonl and the curve of a training.
+ *
+ * With --checkpoint both lie in its folder unless flags say otherwise, and grow when the training
+ * is resumed. Lines of steps that were done after the last checkpoint, and so are done again, are
+ * dropped.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "train.h"
+
+/* ---- points ---- */
+
+static bool add_point(uint64_t **steps, double **losses, size_t *count, size_t *room, uint64_t step,
+                      double loss)
+{
+    if (*count == *room) {
+        const size_t more = *room > 0 ? 2 * *room : 256;
+        uint64_t *at = realloc(*steps, more * sizeof *at);
+        *steps = at != NULL ? at : *steps;
+        double *values = realloc(*losses, more * sizeof *values);
+        *losses = values != NULL ? values : *losses;
+        if (at == NULL || values == NULL)
+            return false; /* the curve lacks a point; the training goes on */
+        *room = more;
+    }
+    (*steps)[*count] = step;
+    (*losses)[(*count)++] = loss;
+    return true;
+}
+
+static void remember(tool_history *h, bool is_check, uint64_t step, double loss)
+{
+    if (is_check)
+        add_point(&h->check_step, &h->check_loss, &h->checks, &h->check_room, step, loss);
+    else
+        add_point(&h->step, &h->loss, &h->count, &h->room, step, loss);
+}
+
+/* ---- lines ---- */
+
+void tool_log_step(tool_training *g, const takt_step_result *r, double seconds)
+{
+    remember(&g->history, false, r->step, r->loss);
+    if (g->log == NULL)
+        return;
+    fprintf(g->log, "{\"step\": %llu, \"epoch\": %llu, \"loss\": %.9g, \"rate\": %.9g",
+            (unsigned long long)r->step, (unsigned long long)g->epoch + 1, r->loss, r->rate);
+    if (r->hits >= 0)
+        fprintf(g->log, ", \"accuracy\": %.9g", r->hits / r->count);
+    if (r->norm >= 0)
+        fprintf(g->log, ", \"norm\": %.9g", r->norm);
+    fprintf(g->log, ", \"ms\": %.4f}\n", seconds * 1e3);
+}
+
+void tool_log_check(tool_training *g, double loss, double accuracy)
+{
+    const uint64_t step = takt_trainer_steps(g->trainer);
+    remember(&g->history, true, step, loss);
+    if (g->log == NULL)
+        return;
+    fprintf(g->log, "{\"step\": %llu, \"epoch\": %llu, \"validation_loss\": %.9g",
+            (unsigned long long)step, (unsigned long long)g->epoch + 1, loss);
+    if (accuracy >= 0)
+        fprintf(g->log, ", \"validation_accuracy\": %.9g", accuracy);
+    fprintf(g->log, "}\n");
+}
+
+/* ---- opening ---- */
+
+/* The file of a flag, or `name` in the folder of checkpoints; "" if there is neither. */
+static void path_of(const tool_training *g, tool_flag_id flag, const char *name, char *to,
+                    size_t size)
+{
+    const char *own = tool_text_of(g->t, flag), *folder = tool_text_of(g->t, TAKT_F_CHECKPOINT);
+    if (own != NULL)
+        snprintf(to, size, "%s", own);
+    else if (folder != NULL)
+        snprintf(to, size, "%s/%s", folder, name);
+    else
+        to[0] = '\0';
+}
+
+/* Reads what a training before this one wrote, up to the line that is to be dropped: its place. */
+static long keep_lines(tool_training *g, FILE *file, uint64_t steps)
+{
+    char line[1024];
+    long end = 0;
+    while (fgets(line, sizeof line, file) != NULL) {
+        unsigned long long step, epoch;
+        double loss;
+        const size_t length = strlen(line);
+        if (length == 0 || line[length - 1] != '\n' ||
+            sscanf(line, "{\"step\": %llu", &step) != 1 || step > steps)
+            break;
+        if (sscanf(line, "{\"step\": %llu, \"epoch\": %llu, \"loss\": %lf", &step, &epoch, &loss) ==
+            3)
+            remember(&g->history, false, step, loss);
+        else if (sscanf(line, "{\"step\": %llu, \"epoch\": %llu, \"validation_loss\": %lf", &step,
+                        &epoch, &loss) == 3)
+            remember(&g->history, true, step, loss);
+        end = ftell(file);
+    }
+    return end;
+}
+
+static FILE *reopen(tool_training *g, const char *path, uint64_t steps)
+{
+    FILE *file = fopen(path, "r+");
+    if (file == NULL)
+        return errno == ENOENT ? fopen(path, "w") : NULL;
+    const long end = keep_lines(g, file, steps);
+    if (end < 0 || fseek(file, end, SEEK_SET) != 0 || ftruncate(fileno(file), end) != 0) {
+        fclose(file);
+        return NULL;
+    }
+    return file;
+}
+
+bool tool_log_open(tool_training *g, uint64_t steps, int *code)
+{
+    char path[4096];
+    const char *folder = tool_text_of(g->t, TAKT_F_CHECKPOINT);
+    const char *curve = tool_text_of(g->t, TAKT_F_CURVE);
+    const char *dot = curve != NULL ? strrchr(curve, '.') : NULL;
+    if (curve != NULL && (dot == NULL || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0))) {
+        *code = tool_usage_error(g->t, 1003, "write --curve curve.svg or curve.png",
+                                 "a curve is a picture, not %s", curve);
+        return false;
+    }
+    if (folder != NULL)
+        mkdir(folder, 0777); /* it may be there; the file tells if it cannot be written */
+    path_of(g, TAKT_F_LOG, "log.jsonl", path, sizeof path);
+    if (path[0] == '\0')
+        return true;
+    g->log = steps > 0 ? reopen(g, path, steps) : fopen(path, "w");
+    if (g->log != NULL)
+        return true;
+    *code = tool_usage_error(g->t, 1003, NULL, "%s cannot be written", path);
+    return false;
+}
+
+/* ---- closing ---- */
+
+static int draw(tool_training *g)
+{
+    char path[4096];
+    tool_buffer picture = {0};
+    const tool_history *h = &g->history;
+    path_of(g, TAKT_F_CURVE, "curve.svg", path, sizeof path);
+    if (path[0] == '\0' || h->count == 0)
+        return TAKT_EXIT_OK;
+    const takt_curve curve = {.title = takt_model_name(g->model),
+                              .step = h->step,
+                              .loss = h->loss,
+                              .count = h->count,
+                              .check_step = h->check_step,
+                              .check_loss = h->check_loss,
+                              .checks = h->checks};
+    const char *dot = strrchr(path, '.');
+    const bool is_png = dot != NULL && strcmp(dot, ".png") == 0;
+    const int code =
+        tool_finish(g->t, takt_curve_write(g->t->ctx, &curve, is_png, tool_to_buffer, &picture));
+    if (code == TAKT_EXIT_OK)
+        return tool_buffer_save(g->t, &picture, path);
+    free(picture.at);
+    return code;
+}
+
+int tool_log_close(tool_training *g, int code)
+{
+    if (g->log != NULL && fclose(g->log) != 0 && code == TAKT_EXIT_OK)
+        code = tool_usage_error(g->t, 1003, NULL, "the log could not be written");
+    g->log = NULL;
+    const int drawn = draw(g);
+    free(g->history.step);
+    free(g->history.loss);
+    free(g->history.check_step);
+    free(g->history.check_loss);
+    g->history = (tool_history){0};
+    return code != TAKT_EXIT_OK ? code : drawn;
+}

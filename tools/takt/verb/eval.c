@@ -1,0 +1,174 @@
+/* eval.c - how good a model is on a data set, and how sure that figure is. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "train.h"
+
+typedef struct evaluation {
+    takt_tool *t;
+    takt_model *model;
+    takt_data *data;
+    tool_batch batch;
+    uint64_t fixed; /* samples of every batch, if the model says so; else 0 */
+    takt_evaluation *eval;
+    takt_session *session;
+    char sizes[TOOL_SIZES]; /* of the session */
+    size_t output;          /* which one is looked at */
+} evaluation;
+
+static size_t main_output(const takt_model *m)
+{
+    const bool is_loss =
+        takt_model_output_count(m) > 1 && strcmp(takt_model_output(m, 0)->name, "loss") == 0;
+    return is_loss ? 1 : 0;
+}
+
+/* Class numbers are asked for right answers, other targets for the distance from them. */
+static const char *metrics_of(const evaluation *e)
+{
+    const char *text = tool_text_of(e->t, TAKT_F_EVAL_METRIC);
+    if (text != NULL)
+        return text;
+    const takt_desc *out = takt_model_output(e->model, e->output);
+    const takt_tensor_view *labels = &e->batch.view[e->batch.count - 1].view;
+    return takt_data_classes(e->data) > 0 || labels->rank < out->rank ? "top1" : "mse";
+}
+
+static takt_status report(const evaluation *e, takt_status status)
+{
+    if (status != TAKT_OK)
+        tool_report_error(e->t, takt_session_error(e->session));
+    return status;
+}
+
+/* The session for the present batch. */
+static int fit_session(evaluation *e)
+{
+    tool_sizes sizes;
+    int code = TAKT_EXIT_OK;
+    if (!tool_sizes_init(e->t, e->model, &sizes))
+        return TAKT_EXIT_USAGE;
+    for (size_t i = 0; i < takt_model_input_count(e->model); i++) {
+        const takt_tensor_view *v = &e->batch.view[i].view;
+        const takt_desc *d = takt_model_input(e->model, i);
+        if (!tool_sizes_from(e->t, &sizes, d, v->rank, v->dims, d->name))
+            return TAKT_EXIT_USAGE;
+    }
+    if (e->session != NULL && strcmp(sizes.text, e->sizes) == 0)
+        return code;
+    snprintf(e->sizes, sizeof e->sizes, "%s", sizes.text);
+    if (e->session != NULL)
+        return tool_finish(e->t, takt_session_reshape(e->session, e->model, sizes.text));
+    takt_plan *plan = tool_make_plan(e->t, e->model, &sizes, false, &code);
+    if (plan == NULL)
+        return code;
+    e->session = tool_make_session(e->t, plan, &code);
+    takt_plan_destroy(plan);
+    return code;
+}
+
+/* Runs the batch in the buffers, of which `count` samples are to be looked at. */
+static int run_batch(evaluation *e, size_t count)
+{
+    const size_t inputs = takt_model_input_count(e->model);
+    takt_status status = TAKT_OK;
+    int code = fit_session(e);
+    for (size_t i = 0; i < inputs && code == TAKT_EXIT_OK && status == TAKT_OK; i++)
+        status = takt_session_bind(e->session, e->batch.view[i].name, &e->batch.view[i].view);
+    if (code == TAKT_EXIT_OK && status == TAKT_OK)
+        status = takt_session_run(e->session);
+    if (code != TAKT_EXIT_OK || report(e, status) != TAKT_OK)
+        return code != TAKT_EXIT_OK ? code : TAKT_EXIT_FAILED;
+    const takt_tensor_view *all = takt_session_output(e->session, e->output);
+    if (all == NULL)
+        return tool_report_error(e->t, takt_session_error(e->session));
+    takt_tensor_view out = *all, labels = e->batch.view[e->batch.count - 1].view;
+    out.dims[0] = labels.dims[0] = (int64_t)count;
+    return tool_finish(e->t, takt_evaluation_add(e->eval, &out, &labels));
+}
+
+/* Rows behind the last sample are its copies: a model of a fixed batch gets a full one. */
+static int over_all(evaluation *e, uint64_t *rows)
+{
+    const uint64_t samples = takt_data_count(e->data);
+    int code = TAKT_EXIT_OK;
+    for (uint64_t at = 0; at < samples && code == TAKT_EXIT_OK; at += e->batch.room) {
+        const uint64_t left = samples - at;
+        const size_t count = left < e->batch.room ? (size_t)left : e->batch.room;
+        const size_t filled = e->fixed > 0 ? e->batch.room : count;
+        for (size_t i = 0; i < filled; i++)
+            rows[i] = at + (i < count ? i : count - 1);
+        code = tool_finish(e->t, tool_batch_fill(&e->batch, e->data, rows, filled));
+        if (code == TAKT_EXIT_OK)
+            code = run_batch(e, count);
+    }
+    return code;
+}
+
+static int evaluate(evaluation *e)
+{
+    int code = tool_finish(e->t, takt_evaluation_create(e->t->ctx, metrics_of(e), &e->eval));
+    uint64_t *rows = malloc(e->batch.room * sizeof *rows);
+    if (rows == NULL && code == TAKT_EXIT_OK)
+        code = tool_finish(e->t, TAKT_ERR_MEMORY);
+    if (code == TAKT_EXIT_OK)
+        code = over_all(e, rows);
+    if (code == TAKT_EXIT_OK)
+        code = tool_finish(
+            e->t, takt_evaluation_write(e->eval, tool_format_of(e->t), tool_to_screen, e->t));
+    free(rows);
+    takt_session_destroy(e->session);
+    takt_evaluation_destroy(e->eval);
+    return code;
+}
+
+static int with_data(evaluation *e)
+{
+    int code;
+    const uint64_t samples = takt_data_count(e->data);
+    uint64_t room = tool_number_of(e->t, TAKT_F_TRAIN_BATCH, 32);
+    e->fixed = tool_fixed_batch(e->model);
+    room = e->fixed > 0 ? e->fixed : room < samples ? room : samples;
+    e->output = main_output(e->model);
+    if (takt_model_output_count(e->model) == 0)
+        return tool_usage_error(e->t, 1003, NULL, "the model has no output to evaluate");
+    if (!tool_batch_init(&e->batch, e->model, e->data, room, &code, e->t))
+        return code;
+    if (e->batch.count == takt_model_input_count(e->model))
+        return tool_usage_error(e->t, 7005, "its labels are compared with the first output",
+                                "the data has no labels");
+    return evaluate(e);
+}
+
+static int run(takt_tool *t)
+{
+    evaluation e = {.t = t};
+    int code;
+    e.model = tool_open_model(t, &code);
+    if (e.model == NULL)
+        return code;
+    e.data = tool_open_data(t, &code);
+    if (e.data != NULL)
+        code = with_data(&e);
+    tool_batch_free(&e.batch, t->ctx);
+    takt_data_destroy(e.data);
+    takt_model_destroy(e.model);
+    return code;
+}
+
+const takt_verb takt_verb_eval = {
+    .name = "eval",
+    .summary = "how good a model is on a data set, with 95 % intervals",
+    .arguments = "MODEL --data D",
+    .about = "Metrics are top1, top5, f1, auc, mse, mae and ppl; several are written with commas.\n"
+             "Outputs that are not negative and sum to 1 count as probabilities, all others as\n"
+             "logits. The default is top1 for class numbers and mse for other targets.",
+    .arg_min = 1,
+    .arg_max = 1,
+    .example = "takt eval examples/spirals.takt --data examples/spirals.csv --metric top1,auc",
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_DATA_SET,
+              TAKT_F_SPLIT, TAKT_F_LABEL, TAKT_F_WINDOW, TAKT_F_SAMPLES, TAKT_F_EVAL_METRIC,
+              TAKT_F_TRAIN_BATCH, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TOOL_PLAN_FLAGS,
+              TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
+    .run = run,
+};
