@@ -19,6 +19,17 @@ static shape shape_of(const takt_call *c, const takt_op *op)
     return s;
 }
 
+/* Which input is called so; -1: none. */
+static int input_index(const takt_op *op, const char *name)
+{
+    const int named = (int)(sizeof op->in_names / sizeof *op->in_names);
+    for (int i = 0; i < op->in_max && i < named; i++)
+        if (op->in_names[i] != NULL && strcmp(op->in_names[i], name) == 0 &&
+            takt_op_attr_index(op, name) < 0)
+            return i;
+    return -1;
+}
+
 static bool is_kind(const takt_attr_def *def, const takt_value *v)
 {
     switch (def->type) {
@@ -65,6 +76,8 @@ bool takt_call_fits_op(const takt_call *c, const takt_op *op)
             continue;
         }
         const int index = takt_op_attr_index(op, c->key[i]->text);
+        if (index < 0 && v->kind == TAKT_V_TENSOR && input_index(op, c->key[i]->text) >= 0)
+            continue;
         if (index < 0 || !is_kind(&op->attrs[index], v))
             return false;
     }
@@ -77,6 +90,9 @@ static bool unknown_attr(takt_frame *f, const takt_call *c, const takt_op *op, s
     takt_nearest near = takt_nearest_to(c->key[i]->text);
     for (size_t k = 0; k < takt_op_attr_count(op); k++)
         takt_nearest_try(&near, op->attrs[k].name);
+    for (size_t k = 0; k < sizeof op->in_names / sizeof *op->in_names; k++)
+        if (op->in_names[k] != NULL)
+            takt_nearest_try(&near, op->in_names[k]);
     takt_ast word = *c->place[i];
     word.length = (uint32_t)c->key[i]->length;
     takt_complain(f, &word, TAKT_E_ATTR, takt_nearest_hint(&near, hint),
@@ -126,10 +142,43 @@ static bool collect(takt_frame *f, const takt_call *c, const takt_op *op, shape 
     }
     for (size_t i = c->positional; i < c->count; i++) {
         const int index = takt_op_attr_index(op, c->key[i]->text);
+        if (input_index(op, c->key[i]->text) >= 0)
+            continue;
         good =
             (index < 0 ? unknown_attr(f, c, op, i) : set_attr(f, c, op, i, index, attrs)) && good;
     }
     return good;
+}
+
+/* The inputs in their order: those given by position, then those given by name, with `none` for
+ * those between. NULL: a failure was reported. */
+static takt_value *inputs_of(takt_frame *f, const takt_call *c, const takt_op *op, shape *s)
+{
+    static const takt_symbol none = {.text = "none", .length = 4};
+    size_t count = s->inputs;
+    for (size_t i = c->positional; i < c->count; i++) {
+        const size_t end = (size_t)(input_index(op, c->key[i]->text) + 1);
+        count = end > count ? end : count;
+    }
+    takt_value *all = takt_frame_items(f, count);
+    if (all == NULL) {
+        takt_out_of_memory(f);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++)
+        all[i] = i < s->inputs ? c->value[s->first + i] : takt_value_word(&none);
+    for (size_t i = c->positional; i < c->count; i++) {
+        const int at = input_index(op, c->key[i]->text);
+        if (at >= 0 && ((size_t)at < s->inputs || !takt_value_is_word(&all[at], "none"))) {
+            takt_complain(f, c->place[i], TAKT_E_DUPLICATE, NULL, "%s: input %s is given twice",
+                          op->name, c->key[i]->text);
+            return NULL;
+        }
+        if (at >= 0)
+            all[at] = c->value[i];
+    }
+    s->inputs = count;
+    return all;
 }
 
 /* The model's layout, where the op has one and the call does not say. */
@@ -151,7 +200,7 @@ takt_value takt_call_op(takt_frame *f, const takt_call *c, const takt_op *op)
                              "inputs stand in the model's header; states and parameters are "
                              "`state name: type = value` and `param ...`",
                              "%s is not called like an op", op->name);
-    const shape s = shape_of(c, op);
+    shape s = shape_of(c, op);
     takt_attr *attrs = takt_arena_array(&f->arena, TAKT_MAX_ATTRS, sizeof *attrs);
     if (attrs == NULL)
         return takt_out_of_memory(f);
@@ -160,7 +209,10 @@ takt_value takt_call_op(takt_frame *f, const takt_call *c, const takt_op *op)
     if (!collect(f, c, op, s, attrs))
         return takt_value_poison();
     default_layout(f, op, attrs);
-    const takt_id id = takt_elab_append(f, c->ast, op, c->value + s.first, s.inputs, attrs);
+    const takt_value *inputs = inputs_of(f, c, op, &s);
+    if (inputs == NULL)
+        return takt_value_poison();
+    const takt_id id = takt_elab_append(f, c->ast, op, inputs, s.inputs, attrs);
     if (id == TAKT_NONE)
         return takt_value_poison();
     const uint32_t results = takt_node_at(f->graph, id)->out_count;

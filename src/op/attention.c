@@ -3,14 +3,23 @@
  * q is [batch, queries, heads * dim], k [batch, keys, kv_heads * dim], v [batch, keys, kv_heads *
  * value_dim]; every heads / kv_heads query heads share one head of k and v. With `causal` the last
  * query sees all keys, the one before all but the last, and so on: keys beyond a query's limit are
- * absent. A mask is added to the scores and broadcasts to [batch, heads, queries, keys].
+ * absent. A mask is added to the scores and broadcasts to [batch, heads, queries, keys]. With a
+ * length for every sequence, keys from there on are absent, and the last query sees all before it:
+ * k and v may be a cache that is filled so far. A query that sees no key gives zeros.
  */
 #include <math.h>
 
+#include "op/util/absent.h"
 #include "op/util/check.h"
 #include "op/util/make.h"
 
 enum { HEADS, KV_HEADS, SCALE, CAUSAL };
+enum { MASK = 3, LENGTH = 4 }; /* inputs that may be left out */
+
+static bool has_input(const takt_node *n, uint32_t input)
+{
+    return n->in_count > input && n->in[input] != TAKT_NONE;
+}
 
 static int64_t kv_heads(const takt_attr *attr)
 {
@@ -55,10 +64,11 @@ static takt_status check_mask(takt_infer *in)
     const takt_dim dims[4] = {q->dim[0], in->attr[HEADS].i64, q->dim[1], in->type[1]->dim[1]};
     for (int i = 0; i < 4; i++)
         scores.dim[i] = dims[i];
-    if (in->in_count < 4 || in->type[3] == NULL)
+    if (in->in_count <= MASK || in->type[MASK] == NULL)
         return TAKT_OK;
-    const takt_type *mask = in->type[3];
-    TAKT_TRY(takt_infer_rank(in, 3, 0, 4));
+    const takt_type *mask = in->type[MASK];
+    TAKT_TRY(takt_check_same_dtype(in, 0, MASK));
+    TAKT_TRY(takt_infer_rank(in, MASK, 0, 4));
     bool fits = true;
     for (int i = 0; fits && i < mask->rank; i++)
         if (mask->dim[i] != 1)
@@ -72,8 +82,28 @@ static takt_status check_mask(takt_infer *in)
     return TAKT_OK;
 }
 
+static takt_status check_length(takt_infer *in)
+{
+    if (in->in_count <= LENGTH || in->type[LENGTH] == NULL)
+        return TAKT_OK;
+    TAKT_TRY(takt_check_index(in, LENGTH));
+    TAKT_TRY(takt_infer_rank(in, LENGTH, 1, 1));
+    return takt_check_dims(in, 0, 0, LENGTH, 0);
+}
+
+static takt_status check_floats(takt_infer *in)
+{
+    const takt_dtype dtype = in->type[0]->dtype;
+    if (!takt_dtype_is_float(dtype))
+        return takt_fail(in->ctx, TAKT_E_DTYPE, "attention: input 0 is %s, which it does not take",
+                         takt_dtype_name(dtype));
+    TAKT_TRY(takt_check_same_dtype(in, 0, 1));
+    return takt_check_same_dtype(in, 0, 2);
+}
+
 static takt_status infer(takt_infer *in)
 {
+    TAKT_TRY(check_floats(in));
     for (size_t i = 0; i < 3; i++)
         TAKT_TRY(takt_infer_rank(in, i, 3, 3));
     const takt_type *q = in->type[0], *k = in->type[1], *v = in->type[2];
@@ -85,6 +115,7 @@ static takt_status infer(takt_infer *in)
         takt_dim_is_number(k->dim[1]) && q->dim[1] > k->dim[1])
         return mismatch(in, "causal needs at least as many keys as queries");
     TAKT_TRY(check_mask(in));
+    TAKT_TRY(check_length(in));
     in->out[0] = *q;
     in->out[0].dim[2] = in->attr[HEADS].i64 * (v->dim[2] / kv_heads(in->attr));
     return TAKT_OK;
@@ -95,6 +126,7 @@ static takt_status infer(takt_infer *in)
 typedef struct job {
     const takt_eval *e;
     int64_t heads, group, dim, value_dim, queries, keys;
+    int64_t present; /* keys of this sequence that are not absent for all queries */
     double scale, *score;
 } job;
 
@@ -111,7 +143,7 @@ static double mask_at(const takt_array *mask, const int64_t index[4])
 static double weigh(const job *j, int64_t b, int64_t h, int64_t s, int64_t limit)
 {
     const takt_array *q = &j->e->in[0], *k = &j->e->in[1];
-    const bool has_mask = j->e->in_count > 3 && j->e->in[3].rank >= 0;
+    const bool has_mask = j->e->in_count > MASK && j->e->in[MASK].rank >= 0;
     const size_t row = (size_t)((b * j->queries + s) * j->heads + h) * (size_t)j->dim;
     const int64_t kv = j->heads / j->group;
     double top = -INFINITY, sum = 0;
@@ -122,7 +154,7 @@ static double weigh(const job *j, int64_t b, int64_t h, int64_t s, int64_t limit
             dot += q->f[row + d] * k->f[key + d];
         j->score[t] = dot * j->scale;
         if (has_mask)
-            j->score[t] += mask_at(&j->e->in[3], (int64_t[]){b, h, s, t});
+            j->score[t] += mask_at(&j->e->in[MASK], (int64_t[]){b, h, s, t});
         top = j->score[t] > top || isnan(j->score[t]) ? j->score[t] : top;
     }
     for (int64_t t = 0; t < limit; t++) {
@@ -135,8 +167,8 @@ static double weigh(const job *j, int64_t b, int64_t h, int64_t s, int64_t limit
 static void attend(const job *j, int64_t b, int64_t h, int64_t s)
 {
     const takt_array *v = &j->e->in[2];
-    const int64_t kv = j->heads / j->group, before = j->keys - j->queries;
-    const int64_t limit = j->e->attr[CAUSAL].boolean ? s + before + 1 : j->keys;
+    const int64_t kv = j->heads / j->group, before = j->present - j->queries;
+    const int64_t limit = j->e->attr[CAUSAL].boolean ? s + before + 1 : j->present;
     const double sum = weigh(j, b, h, s, limit);
     double *out = j->e->out[0].f + ((b * j->queries + s) * j->heads + h) * j->value_dim;
     for (int64_t t = 0; t < limit; t++) {
@@ -144,6 +176,19 @@ static void attend(const job *j, int64_t b, int64_t h, int64_t s)
         for (int64_t d = 0; d < j->value_dim; d++)
             out[d] += j->score[t] / sum * row[d];
     }
+}
+
+/* How many keys sequence `b` has. */
+static takt_status count_present(const takt_eval *e, int64_t b, int64_t keys, int64_t *present)
+{
+    *present = keys;
+    if (e->in_count <= LENGTH || e->in[LENGTH].rank < 0)
+        return TAKT_OK;
+    *present = e->in[LENGTH].i[b];
+    if (*present >= 0 && *present <= keys)
+        return TAKT_OK;
+    return takt_fail(e->ctx, TAKT_E_INDEX, "attention: length %lld of sequence %lld, of %lld keys",
+                     (long long)*present, (long long)b, (long long)keys);
 }
 
 static takt_status eval(takt_eval *e)
@@ -164,10 +209,12 @@ static takt_status eval(takt_eval *e)
     if (e->attr[CAUSAL].boolean && j.queries > j.keys)
         return takt_fail(e->ctx, TAKT_E_SHAPE, "attention: causal with %lld queries and %lld keys",
                          (long long)j.queries, (long long)j.keys);
-    for (int64_t b = 0; b < q->dim[0]; b++)
+    for (int64_t b = 0; b < q->dim[0]; b++) {
+        TAKT_TRY(count_present(e, b, j.keys, &j.present));
         for (int64_t h = 0; h < heads; h++)
             for (int64_t s = 0; s < j.queries; s++)
                 attend(&j, b, h, s);
+    }
     return TAKT_OK;
 }
 
@@ -181,11 +228,34 @@ static takt_id split_heads(takt_graph *g, takt_id x, int64_t outer, int64_t inne
     return takt_transpose(g, takt_reshape(g, x, apart, 5), (const int64_t[]){0, 2, 3, 1, 4}, 5);
 }
 
+/* [batch, 1, queries, keys], or one row for all queries, as `planes`. */
+static takt_id widened(takt_graph *g, takt_id seen, const takt_dim *planes)
+{
+    const takt_dim whole[4] = {planes[0], 1, planes[3], planes[4]};
+    return takt_reshape(g, takt_broadcast(g, seen, whole, 4), planes, 5);
+}
+
 /* keys - queries: what the first query sees besides its own key. */
 static takt_id keys_before(takt_graph *g, const takt_node *n)
 {
     return takt_sub(g, takt_make_axis(g, &takt_op_dim, 1, &n->in[1], 1),
                     takt_make_axis(g, &takt_op_dim, 1, &n->in[0], 1));
+}
+
+/* [batch, 1, queries, keys]: query s of a sequence sees key t if t < length, and, if causal, t - s
+ * <= length - queries. */
+static takt_id sees_of_length(takt_graph *g, const takt_node *n, const takt_dim *dims)
+{
+    const takt_dim column[4] = {dims[0], 1, 1, 1}, plane[4] = {1, 1, dims[2], dims[3]};
+    const takt_id length = takt_reshape(g, takt_cast(g, n->in[LENGTH], TAKT_I64), column, 4);
+    const takt_id key = takt_make_iota(g, plane, 4, 3);
+    const takt_id there = takt_binary(g, &takt_op_lt, key, length);
+    if (!n->attr[CAUSAL].boolean)
+        return there;
+    const takt_id queries = takt_make_axis(g, &takt_op_dim, 1, &n->in[0], 1);
+    const takt_id ahead = takt_sub(g, key, takt_make_iota(g, plane, 4, 2));
+    return takt_binary(g, &takt_op_and, there,
+                       takt_binary(g, &takt_op_le, ahead, takt_sub(g, length, queries)));
 }
 
 /* [queries, keys]: query s sees key t if t - s <= keys - queries. */
@@ -250,16 +320,22 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     const takt_id product = takt_matmul(g, split_heads(g, n->in[0], shared, group),
                                         split_heads(g, n->in[1], shared, 1), false, true);
     takt_id scores = takt_reshape(g, takt_mul_scalar(g, product, scale), flat, 4);
-    if (n->in_count > 3 && n->in[3] != TAKT_NONE)
-        scores = takt_add(g, scores, n->in[3]);
+    if (has_input(n, MASK))
+        scores = takt_add(g, scores, n->in[MASK]);
+    const bool has_length = has_input(n, LENGTH);
     takt_id seen = TAKT_NONE;
-    if (n->attr[CAUSAL].boolean) {
-        seen = sees(g, n, flat + 2);
+    if (has_length || n->attr[CAUSAL].boolean) {
+        seen = has_length ? sees_of_length(g, n, flat) : sees(g, n, flat + 2);
         scores = takt_select(g, seen, scores, takt_scalar_like(g, scores, -INFINITY));
     }
-    const takt_id weights = takt_make_axis(g, &takt_op_softmax, 1, &scores, -1);
-    const takt_id mixed =
-        mix(g, n, takt_reshape(g, weights, grouped, 5), split_heads(g, n->in[2], shared, 1), seen);
+    takt_id weights = takt_make_axis(g, &takt_op_softmax, 1, &scores, -1);
+    if (has_length) /* rows of a query that sees no key are NaN */
+        weights = takt_select(g, seen, weights, takt_scalar_like(g, weights, 0));
+    const takt_id split = takt_reshape(g, weights, grouped, 5);
+    const takt_id v = split_heads(g, n->in[2], shared, 1);
+    const takt_dim planes[5] = {flat[0], 1, 1, flat[2], flat[3]};
+    const takt_id mixed = has_length ? takt_absent_mix(g, split, v, widened(g, seen, planes))
+                                     : mix(g, n, split, v, seen);
     const takt_id merged = takt_transpose(g, mixed, (const int64_t[]){0, 3, 1, 2, 4}, 5);
     out[0] = takt_reshape(g, merged, n->type[0].dim, 3);
 }
@@ -278,8 +354,8 @@ const takt_op takt_op_attention = {
     .name = "attention",
     .summary = "softmax(q k' * scale + mask) v for every head",
     .in_min = 3,
-    .in_max = 4,
-    .in_names = {"q", "k", "v", "mask"},
+    .in_max = 5,
+    .in_names = {"q", "k", "v", "mask", "length"},
     .attrs = {[HEADS] = {.name = "heads",
                          .type = TAKT_ATTR_I64,
                          .fallback.i64 = 1,
@@ -294,17 +370,23 @@ const takt_op takt_op_attention = {
               [CAUSAL] = {.name = "causal",
                           .type = TAKT_ATTR_BOOL,
                           .summary = "a query sees no later keys"}},
-    .traits = TAKT_CONTRACTS,
-    .dtypes = TAKT_FLOATS,
+    .traits = TAKT_CONTRACTS | TAKT_INDEXED,
+    .dtypes = TAKT_FLOATS | TAKT_IN(TAKT_I32) | TAKT_IN(TAKT_I64),
+    .is_mixed = true,
     .infer = infer,
     .eval = eval,
     .lower = lower,
     .cost = cost,
-    .samples = {"attention(f32[2, 3, 8], f32[2, 5, 8], f32[2, 5, 8], heads=2)",
-                "attention(f32[1, 4, 12], f32[1, 4, 4], f32[1, 4, 6], heads=6, kv_heads=2, "
-                "causal=true)",
-                "attention(f32[2, 3, 4], f32[2, 5, 4], f32[2, 5, 4], f32[3, 5], scale=0.25, "
-                "causal=true)",
-                "attention(f64[2, 2, 6], f64[2, 3, 3], f64[2, 3, 3], f64[2, 2, 1, 3], heads=2, "
-                "kv_heads=1)"},
+    .samples =
+        {"attention(f32[2, 3, 8], f32[2, 5, 8], f32[2, 5, 8], heads=2)",
+         "attention(f32[1, 4, 12], f32[1, 4, 4], f32[1, 4, 6], heads=6, kv_heads=2, "
+         "causal=true)",
+         "attention(f32[2, 3, 4], f32[2, 5, 4], f32[2, 5, 4], f32[3, 5], scale=0.25, "
+         "causal=true)",
+         "attention(f64[2, 2, 6], f64[2, 3, 3], f64[2, 3, 3], f64[2, 2, 1, 3], heads=2, "
+         "kv_heads=1)",
+         "attention(f32[2, 1, 8], f32[2, 5, 4], f32[2, 5, 4], none, i64[2] in (1, 5), heads=4, "
+         "kv_heads=2)",
+         "attention(f32[2, 3, 4], f32[2, 6, 4], f32[2, 6, 4], f32[3, 6], i32[2] in (0, 6), "
+         "causal=true)"},
 };

@@ -15,7 +15,7 @@ def kernels(model, *flags):
 
 # --simd: one family is capped, the others are not
 usual, capped = kernels(ENCODER), kernels(ENCODER, "--simd", "attention=off,map=on")
-expect(capped["attention"] == "gemm_f32/scalar", capped)
+expect(capped["attention"].endswith("_f32/scalar"), capped)
 expect(capped["gemm"] == usual["gemm"] and capped["rows"] == usual["rows"], capped)
 expect(kernels(ENCODER, "--simd", "rows=off")["rows"] == "rows_f32/scalar", "rows=off")
 both = kernels(CNN, "--simd", "conv=off", "--simd", "gemm=off")

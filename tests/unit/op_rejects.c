@@ -146,6 +146,10 @@ static const row rows[] = {
     {"attention(f32[1, 3, 6], f32[1, 2, 6], f32[1, 2, 6], causal=true)", TAKT_E_SHAPE, "causal"},
     {"attention(f32[1, 2, 6], f32[1, 3, 6], f32[1, 3, 6], f32[3, 3])", TAKT_E_SHAPE, "mask is"},
     {"attention(f32[1, 2, 6], f32[2, 2, 6], f32[1, 2, 6])", TAKT_E_SHAPE, "dimension 0 of q"},
+    {"attention(i64[1, 2, 6], i64[1, 2, 6], i64[1, 2, 6])", TAKT_E_DTYPE, "input 0 is i64"},
+    {"attention(f32[1, 2, 6], f32[1, 2, 6], f64[1, 2, 6])", TAKT_E_DTYPE, "f64"},
+    {"attention(f32[1, 2, 6], f32[1, 2, 6], f32[1, 2, 6], none, i64[2])", TAKT_E_SHAPE, "length"},
+    {"attention(f32[1, 2, 6], f32[1, 2, 6], f32[1, 2, 6], none, f32[1])", TAKT_E_DTYPE, "length"},
     {"rotary_embedding(f32[4, 6], f32[4, 4], f32[4, 4])", TAKT_E_SHAPE, "at most half"},
     {"rotary_embedding(f32[4, 6], f32[5, 3], f32[5, 3])", TAKT_E_SHAPE, "does not broadcast"},
     /* control flow */

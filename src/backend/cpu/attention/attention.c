@@ -1,0 +1,83 @@
+/* attention.c - scores made weights, and where the operands of a head lie. */
+#include "backend/cpu/attention/attention.h"
+
+#include <string.h>
+
+#include "plan/execute.h"
+
+size_t takt_attention_keys(const takt_step *s, const takt_task *t, size_t b)
+{
+    const takt_attention *f = s->data;
+    if (f->length < 0)
+        return f->keys;
+    const takt_view *v = &s->in[f->length];
+    const void *data = takt_view_data(t, v);
+    const int64_t given =
+        v->dtype == TAKT_I64 ? ((const int64_t *)data)[b] : ((const int32_t *)data)[b];
+    if (given >= 0 && given <= (int64_t)f->keys)
+        return (size_t)given;
+    takt_fault fault = {.index = TAKT_FAULT_NONE};
+    takt_fault_note(&fault, b, given);
+    if (t->fault != NULL)
+        takt_fault_merge(t->fault, &fault);
+    return 0;
+}
+
+takt_attention_head takt_attention_head_of(const takt_step *s, const takt_task *t, size_t b,
+                                           size_t at)
+{
+    const takt_attention *f = s->data;
+    const size_t row = b * f->queries * f->heads + at;
+    const float *q = takt_view_data(t, &s->in[0]);
+    takt_attention_head h = {.f = f, .q = q + row * f->dim, .keys = f->keys};
+    h.out = (float *)takt_view_data(t, &s->out[0]) + row * f->value_dim;
+    if (f->mask >= 0)
+        h.mask = (const float *)takt_view_data(t, &s->in[f->mask]) + b * f->mask_stride[0] +
+                 at * f->mask_stride[1];
+    return h;
+}
+
+takt_attention_pair takt_attention_pair_of(const takt_step *s, const takt_task *t, size_t pair)
+{
+    const takt_attention *f = s->data;
+    const size_t b = pair / f->shared, at = pair % f->shared;
+    const int64_t *k = takt_view_stride(t, &s->in[1]), *v = takt_view_stride(t, &s->in[2]);
+    k = k != NULL ? k : s->in[1].stride;
+    v = v != NULL ? v : s->in[2].stride;
+    const float *keys = takt_view_data(t, &s->in[1]), *values = takt_view_data(t, &s->in[2]);
+    return (takt_attention_pair){.k = keys + b * (size_t)k[0] + at * f->dim,
+                                 .v = values + b * (size_t)v[0] + at * f->value_dim,
+                                 .k_row = (size_t)k[1],
+                                 .v_row = (size_t)v[1],
+                                 .keys = takt_attention_keys(s, t, b)};
+}
+
+static void add_mask(const takt_attention_head *h, size_t query, size_t limit, float *row)
+{
+    const takt_attention *f = h->f;
+    const float *mask = h->mask + query * f->mask_stride[2];
+    const unsigned char is_scalar[2] = {0, f->mask_stride[3] == 0};
+    f->add(row, (const void *[]){row, mask}, is_scalar, limit, NULL);
+}
+
+void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t count, size_t stride)
+{
+    const takt_attention *f = h->f;
+    f->mul(h->scores, (const void *[]){h->scores, &f->scale}, (const unsigned char[]){0, 1},
+           count == 0 ? 0 : (count - 1) * stride + h->keys, NULL);
+    for (size_t i = 0; i < count; i++) {
+        float *row = h->scores + i * stride;
+        const size_t limit = takt_attention_limit(f, h->keys, first + i);
+        if (h->mask != NULL)
+            add_mask(h, first + i, limit, row);
+        const takt_rows_step softmax = {.op = TAKT_ROWS_SOFTMAX,
+                                        .dst = row,
+                                        .src = row,
+                                        .rows = limit == 0 && h->keys > 0 ? 0 : 1,
+                                        .n = limit,
+                                        .dst_stride = stride,
+                                        .src_stride = stride};
+        f->softmax(&softmax);
+        memset(row + limit, 0, (h->keys - limit) * sizeof *row);
+    }
+}

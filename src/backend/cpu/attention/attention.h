@@ -1,0 +1,77 @@
+/* attention.h - what the ways to compute attention share: sizes, limits, scores made weights. */
+#ifndef TAKT_BACKEND_CPU_ATTENTION_H
+#define TAKT_BACKEND_CPU_ATTENTION_H
+
+#include "backend/cpu/cpu.h"
+#include "kernel/direct_f32/direct_f32.h"
+#include "kernel/gemm_f32/gemm_f32.h"
+#include "kernel/map/map.h"
+#include "kernel/pack/pack.h"
+#include "kernel/rows/rows.h"
+
+typedef struct takt_attention {
+    takt_gemm_f32_fn *gemm;
+    takt_direct_f32_fn *direct; /* NULL: k and v are packed */
+    takt_pack_fn *pack;
+    takt_panels panels;
+    takt_rows_fn *softmax;
+    takt_map_fn *mul, *add;
+    size_t batch, heads, shared, group; /* query heads, heads of k and v, query heads per such */
+    size_t queries, keys, dim, value_dim;
+    float scale;
+    bool is_causal;
+    int mask, length; /* index into step->in, or -1 */
+    size_t mask_stride[4];
+    size_t k_packed, v_packed, kernel_floats; /* floats */
+    size_t block;                             /* queries at a time */
+    size_t parts; /* of the queries of a head of k and v; 1: tasks pack for themselves */
+    const takt_gemm_walk *walk; /* as the caller said, or NULL */
+} takt_attention;
+
+/* One head of one sequence. */
+typedef struct takt_attention_head {
+    const takt_attention *f;
+    size_t keys; /* that are there; the others are absent for all queries */
+    const float *q, *mask;
+    float *out;
+    const float *k_packed, *v_packed;
+    float *scores, *scratch;
+} takt_attention_head;
+
+/* Where k and v of one head of one sequence lie. */
+typedef struct takt_attention_pair {
+    const float *k, *v;
+    size_t k_row, v_row; /* floats from one key to the next */
+    size_t keys;
+} takt_attention_pair;
+
+/* To whole cache lines of floats. */
+static inline size_t takt_attention_aligned(size_t floats)
+{
+    return (floats + 15) & ~(size_t)15;
+}
+
+/* Keys that a query sees, of those that are there. */
+static inline size_t takt_attention_limit(const takt_attention *f, size_t keys, size_t query)
+{
+    const size_t seen = query + 1 + keys;
+    return !f->is_causal ? keys : seen > f->queries ? seen - f->queries : 0;
+}
+
+/* Keys of sequence `b` that are there. A length that cannot be is noted as a fault, and read as 0.
+ */
+size_t takt_attention_keys(const takt_step *s, const takt_task *t, size_t b);
+/* Head `at` of sequence `b`, without packed keys and values. */
+takt_attention_head takt_attention_head_of(const takt_step *s, const takt_task *t, size_t b,
+                                           size_t at);
+/* Head number `pair` of k and v of all sequences. */
+takt_attention_pair takt_attention_pair_of(const takt_step *s, const takt_task *t, size_t pair);
+/* Scores of queries [first, first + count), `stride` apart, to weights: scale, mask, softmax over
+ * the keys that each sees. */
+void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t count, size_t stride);
+
+/* One query: k and v are read where they lie. */
+takt_step_run_fn takt_attention_run_one;
+bool takt_attention_reads_view(const takt_step *s, size_t in, const int64_t *stride);
+
+#endif
