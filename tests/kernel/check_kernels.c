@@ -1,14 +1,15 @@
 /* check_kernels.c - holds every kernel variant that runs here to its scalar reference.
  *
  *     check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] [--bench] [--once]
- *                   [--digest] [--list]
+ *                   [--digest] [--list] [--cuda]
  *     check_kernels --sweep tile,prefetch [--family NAME]
  *     check_kernels --sweep levels [--family NAME]
  *
  * Variants are found in the registry, checks by the name of the family. A crash is caught, the
  * kernel named, and the run goes on. --digest prints one number per kernel: equal numbers on two
  * machines mean equal bits. --bench shows every variant beside its ceiling, and it is a failure if
- * one shows none; --once looks for that alone, without the time.
+ * one shows none; --once looks for that alone, without the time. --cuda checks the device kernels
+ * instead, which run on fibers (tests/util/grid.h).
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -23,6 +24,7 @@
 #include <takt/measure.h>
 
 #include "check.h"
+#include "cuda_device.h"
 #include "sweep.h"
 
 #define TAKT_CHECK(family) check_fn check_##family;
@@ -156,7 +158,7 @@ static const takt_kernel *find_reference(const char *family)
 typedef struct options {
     const char *family, *kernel, *isa, *sweep;
     uint64_t seed;
-    bool bench, once, digest, list;
+    bool bench, once, digest, list, cuda;
 } options;
 
 static void compare_with_recorded(takt_check *c)
@@ -218,6 +220,8 @@ static bool parse(int argc, char **argv, options *o)
             o->digest = true;
         else if (strcmp(argv[i], "--list") == 0)
             o->list = true;
+        else if (strcmp(argv[i], "--cuda") == 0)
+            o->cuda = true;
         else if (value != NULL && strcmp(argv[i], "--family") == 0)
             o->family = argv[++i];
         else if (value != NULL && strcmp(argv[i], "--isa") == 0)
@@ -272,7 +276,7 @@ int main(int argc, char **argv)
     if (!parse(argc, argv, &o)) {
         fprintf(stderr,
                 "usage: check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] "
-                "[--bench] [--once] [--digest] [--list] | --sweep tile,prefetch | --sweep levels "
+                "[--bench] [--once] [--digest] [--list] [--cuda] | --sweep tile,prefetch | --sweep levels "
                 "[--family NAME]\n");
         return 2;
     }
@@ -291,14 +295,17 @@ int main(int argc, char **argv)
         measure_ceiling(&c);
     const takt_isa_set isas = takt_isa_detect();
     int failed = 0;
-    for (size_t i = 0; i < takt_kernel_unit_count; i++)
+    for (size_t i = 0; i < takt_kernel_unit_count && !o.cuda; i++)
         if (is_wanted(takt_kernel_units[i], &o))
             failed += check_unit(&c, takt_kernel_units[i], &o, isas);
+    for (size_t i = 0; o.cuda && device_unit(i) != NULL; i++)
+        if (is_wanted(device_unit(i), &o))
+            failed += check_unit(&c, device_unit(i), &o, isas);
     if (!o.list && o.isa != NULL && c.cases == 0) {
         printf("FAIL no kernel for %s runs here\n", o.isa);
         failed++;
     }
-    if (!o.list && !o.bench && !o.digest && o.family == NULL && o.kernel == NULL && o.isa == NULL) {
+    if (!o.cuda && !o.list && !o.bench && !o.digest && o.family == NULL && o.kernel == NULL && o.isa == NULL) {
         c.give_up = give_up;
         c.bench = false;
         failed += check_planted(&c, run);

@@ -17,8 +17,6 @@ typedef struct part_f32 {
     vx n;
 } part_f32;
 
-static const float part_f32_shifter[4] = {0x1.8p23f, 0x1.8p23f, 0x1.8p23f, 0x1.8p23f};
-
 /* row[0] + row[1] r + ... + row[degree] r^degree, of this part's column. */
 static inline vf part_f32_sum(const float (*row)[8], int degree, part_f32 part)
 {
@@ -52,8 +50,9 @@ static inline vf erf_f32(vf x)
     _Alignas(32) static const float first[8] = {0.0f,           0x1.1855a6p-1f, 0x1.bbef10p-1f,
                                                 0x1.f39bc2p-1f, 0x1.fea422p-1f, 0x1.ffe96ap-1f,
                                                 0x1.ffff24p-1f, 0x1.fffffcp-1f};
+    static const float shifter[4] = {0x1.8p23f, 0x1.8p23f, 0x1.8p23f, 0x1.8p23f};
     const vf a = vf_at_most(vf_abs(x), 3.93f), step = vf_set1(0.53125f);
-    const vf t = vf_fma(a, vf_set1(1.0f / 0.53125f), vf_addend(part_f32_shifter));
+    const vf t = vf_fma(a, vf_set1(1.0f / 0.53125f), vf_addend(shifter));
     const part_f32 part = {vf_fnma(vf_sub(t, vf_set1(0x1.8p23f)), step, a), vf_index(t)};
     const vf q = part_f32_sum(row, 6, part);
     return vf_copysign(vf_fma(part.r, q, vf_larger(vf_pick(first, part.n), part.r)), x);
@@ -81,8 +80,9 @@ static inline vf gelu_f32(vf x)
         {0x1.0aed9ap-12f, 0x1.2b4d90p-11f, -0x1.1b4680p-13f, -0x1.783d14p-13f, 0x1.93e9c2p-16f,
          0x1.8ac492p-16f, 0x1.ead286p-19f, 0x1.f0091ep-23f},
     };
+    static const float shifter[4] = {0x1.8p23f, 0x1.8p23f, 0x1.8p23f, 0x1.8p23f};
     const vf a = vf_at_most(vf_abs(x), 5.625f), scale = vf_set1(1.3125f);
-    const vf t = vf_fma(a, scale, vf_addend(part_f32_shifter));
+    const vf t = vf_fma(a, scale, vf_addend(shifter));
     const part_f32 part = {vf_fnma(a, scale, vf_sub(t, vf_set1(0x1.8p23f))), vf_index(t)};
     return vf_fnma(a, part_f32_sum(row, 6, part), vf_rise(x));
 }

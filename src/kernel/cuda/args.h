@@ -1,0 +1,149 @@
+/* args.h - parameters of the device kernels, as host and device see them.
+ *
+ * Pointers are device addresses. Counts are 64 bits; what indexes inside a block, or is known to be
+ * small, has 32.
+ */
+#ifndef TAKT_KERNEL_CUDA_ARGS_H
+#define TAKT_KERNEL_CUDA_ARGS_H
+
+#include <stdint.h>
+
+/* ---- element-wise programs: map_f32_cuda.cu ---- */
+
+enum {
+    TAKT_CUDA_MAP_CODE = 16,     /* instructions of a program */
+    TAKT_CUDA_MAP_OPERANDS = 34, /* a first one, and at most two more for each instruction */
+    TAKT_CUDA_MAP_DIMS = 5,      /* loops over the result, adjacent ones merged */
+    TAKT_CUDA_MAP_THREADS = 128,
+    TAKT_CUDA_MAP_EACH = 4 /* neighbouring elements that a thread computes */
+};
+
+/* How an operand is read for element i of the result. */
+typedef enum takt_cuda_form {
+    TAKT_CUDA_FULL, /* data[i] */
+    TAKT_CUDA_ONE,  /* data[0] */
+    TAKT_CUDA_SPREAD /* by the strides of the loops */
+} takt_cuda_form;
+
+typedef struct takt_cuda_operand {
+    const void *data;
+    int32_t stride[TAKT_CUDA_MAP_DIMS]; /* in elements, one a loop */
+    uint8_t form;                       /* takt_cuda_form */
+    uint8_t is_byte;                    /* u8 instead of f32 */
+} takt_cuda_operand;
+
+/* to = op(from ...). Sources below TAKT_CUDA_MAP_CODE are registers, the others operands. */
+typedef struct takt_cuda_instruction {
+    uint8_t op; /* takt_map_op */
+    uint8_t to, from[3];
+    uint8_t is_output; /* the result is written to out[] of this instruction */
+    uint8_t is_byte;   /* the result is 0 or 1 */
+} takt_cuda_instruction;
+
+typedef struct takt_cuda_map {
+    uint64_t count;
+    uint32_t dims, code_count;
+    uint32_t dim[TAKT_CUDA_MAP_DIMS];
+    takt_cuda_instruction code[TAKT_CUDA_MAP_CODE];
+    void *out[TAKT_CUDA_MAP_CODE];
+    takt_cuda_operand in[TAKT_CUDA_MAP_OPERANDS];
+} takt_cuda_map;
+
+/* ---- rows: rows_f32_cuda.cu ---- */
+
+enum { TAKT_CUDA_ROWS_THREADS = 256 };
+
+typedef struct takt_cuda_rows {
+    float *dst;
+    const float *src, *gamma, *beta; /* the last two may be NULL */
+    uint64_t rows, n, dst_stride, src_stride;
+    float epsilon;
+    uint32_t op;   /* takt_rows_op */
+    uint32_t team; /* threads to a row: 16, or all of the block */
+} takt_cuda_rows;
+
+/* ---- reductions: reduce_f32_cuda.cu ---- */
+
+enum { TAKT_CUDA_REDUCE_THREADS = 256, TAKT_CUDA_REDUCE_RESULTS = 16 /* of a block */ };
+
+typedef struct takt_cuda_reduce {
+    void *dst; /* float, or int64_t of arguments */
+    const float *src;
+    uint64_t count, across, n, run, run_stride, step;
+    uint32_t op;     /* takt_reduce_op */
+    uint32_t is_row; /* neighbouring threads take neighbouring elements, not results */
+    uint32_t is_cut; /* block y computes chunk y alone, to dst[y * count + result] */
+} takt_cuda_reduce;
+
+/* dst[r] = src[0][r] op src[1][r] op ..., chunks in order. */
+typedef struct takt_cuda_combine {
+    float *dst;
+    const float *src;
+    uint64_t count, chunks;
+    uint32_t op;
+} takt_cuda_combine;
+
+/* ---- products: gemm_f32_cuda.cu ---- */
+
+enum {
+    TAKT_CUDA_GEMM_THREADS = 256,
+    TAKT_CUDA_GEMM_FEW = 8,      /* rows of a product that is taken column by column */
+    TAKT_CUDA_GEMM_FEW_COLS = 32 /* columns of a block of it */
+};
+
+/* C = epilogue(A * B); z counts batches, or chunks if is_cut. */
+typedef struct takt_cuda_gemm {
+    const float *a, *b;
+    float *c;
+    uint32_t m, n, k;
+    uint32_t chunk;       /* of k; sums of chunks are added in order */
+    int64_t a_row, a_col; /* floats between rows and columns */
+    int64_t b_row, b_col;
+    int64_t c_row;
+    /* Batch z = (z / inner, z % inner). */
+    uint32_t inner, is_cut;
+    int64_t a_outer, a_inner, b_outer, b_inner, c_batch;
+    const float *bias, *residual; /* or NULL */
+    int64_t residual_row;
+    uint32_t residual_last, act; /* takt_gemm_act */
+    float lo, hi, slope;
+    uint32_t is_conv;
+    /* A of a convolution is gathered from x[batch, height, width, channels]: k = (kh, kw, ci). */
+    uint32_t height, width, channels, pixel; /* pixel: floats from one to the next */
+    uint32_t out_height, out_width, kernel_width;
+    uint32_t stride_h, stride_w, dilation_h, dilation_w;
+    int32_t pad_h, pad_w;
+    uint64_t image; /* floats of one image */
+} takt_cuda_gemm;
+
+/* C = epilogue(sum of partial[chunk][m][n], in order). */
+typedef struct takt_cuda_gemm_sum {
+    const float *partial;
+    uint32_t chunks;
+    takt_cuda_gemm g; /* m, n, c, c_row and the epilogue */
+} takt_cuda_gemm_sum;
+
+/* ---- moves: move_cuda.cu ---- */
+
+enum { TAKT_CUDA_MOVE_DIMS = 8, TAKT_CUDA_MOVE_THREADS = 256 };
+
+/* dst(i) = src(i) for all i of the loops. */
+typedef struct takt_cuda_move_args {
+    void *dst;
+    const void *src;
+    uint64_t count;
+    uint32_t dims, bytes; /* of an element: 1, 2, 4 or 8 */
+    uint32_t dim[TAKT_CUDA_MOVE_DIMS];
+    int64_t dst_stride[TAKT_CUDA_MOVE_DIMS], src_stride[TAKT_CUDA_MOVE_DIMS];
+} takt_cuda_move_args;
+
+/* dst[o, j, i] = src[o, index[j], i]: rows of a table. */
+typedef struct takt_cuda_gather_args {
+    void *dst;
+    const void *src, *index; /* int64_t, or int32_t */
+    uint64_t outer, axis, inner, count; /* inner: in elements; count: of indices */
+    uint32_t bytes, is_narrow;
+    uint64_t *fault; /* the lowest index that is out of range; UINT64_MAX: none */
+} takt_cuda_gather_args;
+
+#endif

@@ -1,0 +1,224 @@
+/* map_f32_cuda.cu - element-wise programs on a device.
+ *
+ * A program is what the planner fused: instructions over registers, each a group of four elements a
+ * thread keeps in shared memory. All threads take the same branch of the switch, so an instruction
+ * costs a few cycles more than its arithmetic; memory is the limit up to some ten of them. Programs
+ * need no compiler at run time, and the tests run them on the CPU (docs/decisions).
+ */
+#include "kernel/cuda/args.h"
+#include "kernel/cuda/lang.h"
+#include "kernel/cuda/math.h"
+#include "kernel/map/map.h"
+
+enum { EACH = TAKT_CUDA_MAP_EACH };
+
+/* The values of four elements, or their bits: 0 and 1 of predicates are floats as well. */
+typedef struct four {
+    float v[EACH];
+} four;
+
+DEVICE float rem_of(float a, float b)
+{
+    return fmodf(a, b);
+}
+
+/* Moves the remainder to the side of b; a zero takes b's sign. */
+DEVICE float mod_of(float a, float b)
+{
+    const float r = rem_of(a, b);
+    if (r == 0.0f)
+        return vf_copysign(0.0f, b);
+    return (r < 0.0f) != (b < 0.0f) ? r + b : r;
+}
+
+DEVICE float sign_of(float x)
+{
+    return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
+}
+
+#define ALL(expression)                                                                            \
+    UNROLL                                                                                         \
+    for (int i = 0; i < EACH; i++) {                                                               \
+        const float x = a->v[i], y = b->v[i];                                                      \
+        (void)y;                                                                                   \
+        r->v[i] = expression;                                                                      \
+    }                                                                                              \
+    break
+/* The rarer functions, in a quarter of the code. */
+#define EACH_IN_TURN(expression)                                                                   \
+    ROLL                                                                                           \
+    for (int i = 0; i < EACH; i++) {                                                               \
+        const float x = a->v[i], y = b->v[i];                                                      \
+        (void)y;                                                                                   \
+        r->v[i] = expression;                                                                      \
+    }                                                                                              \
+    break
+
+DEVICE void light(uint8_t op, four *r, const four *a, const four *b, const four *c)
+{
+    switch (op) {
+    case TAKT_MAP_COPY: ALL(x);
+    case TAKT_MAP_NEG: ALL(vf_neg(x));
+    case TAKT_MAP_ABS: ALL(vf_abs(x));
+    case TAKT_MAP_SIGN: ALL(sign_of(x));
+    case TAKT_MAP_SQUARE: ALL(x * x);
+    case TAKT_MAP_SQRT: ALL(sqrtf(x));
+    case TAKT_MAP_RSQRT: ALL(1.0f / sqrtf(x));
+    case TAKT_MAP_RECIPROCAL: ALL(1.0f / x);
+    case TAKT_MAP_FLOOR: ALL(floorf(x));
+    case TAKT_MAP_CEIL: ALL(ceilf(x));
+    case TAKT_MAP_ROUND: ALL(rintf(x));
+    case TAKT_MAP_TRUNC: ALL(truncf(x));
+    case TAKT_MAP_RELU: ALL(x < 0.0f ? 0.0f : x);
+    case TAKT_MAP_NOT: ALL(x == 0.0f ? 1.0f : 0.0f);
+    case TAKT_MAP_IS_NAN: ALL(x != x ? 1.0f : 0.0f);
+    case TAKT_MAP_IS_INF: ALL(vf_abs(x) == INFINITY ? 1.0f : 0.0f);
+    case TAKT_MAP_ADD: ALL(x + y);
+    case TAKT_MAP_SUB: ALL(x - y);
+    case TAKT_MAP_MUL: ALL(x * y);
+    case TAKT_MAP_DIV: ALL(x / y);
+    case TAKT_MAP_MIN: ALL(vf_min(x, y));
+    case TAKT_MAP_MAX: ALL(vf_max(x, y));
+    case TAKT_MAP_AND: ALL(x * y);
+    case TAKT_MAP_OR: ALL(x == 0.0f ? y : x);
+    case TAKT_MAP_XOR:
+    case TAKT_MAP_NE: ALL(x != y ? 1.0f : 0.0f);
+    case TAKT_MAP_EQ: ALL(x == y ? 1.0f : 0.0f);
+    case TAKT_MAP_LT: ALL(x < y ? 1.0f : 0.0f);
+    case TAKT_MAP_LE: ALL(x <= y ? 1.0f : 0.0f);
+    case TAKT_MAP_GT: ALL(x > y ? 1.0f : 0.0f);
+    case TAKT_MAP_GE: ALL(x >= y ? 1.0f : 0.0f);
+    default: /* TAKT_MAP_SELECT */ ALL(x != 0.0f ? y : c->v[i]);
+    }
+}
+
+DEVICE bool is_light(uint8_t op)
+{
+    return op <= TAKT_MAP_RELU || (op >= TAKT_MAP_NOT && op <= TAKT_MAP_DIV) ||
+           op >= TAKT_MAP_MIN;
+}
+
+DEVICE void heavy(uint8_t op, four *r, const four *a, const four *b)
+{
+    switch (op) {
+    case TAKT_MAP_SIGMOID: ALL(sigmoid_f32(x));
+    case TAKT_MAP_TANH: ALL(tanh_f32(x));
+    case TAKT_MAP_ERF: ALL(erf_f32(x));
+    case TAKT_MAP_GELU: ALL(gelu_f32(x));
+    case TAKT_MAP_GELU_TANH: ALL(gelu_tanh_f32(x));
+    case TAKT_MAP_EXP: ALL(exp_f32(x));
+    case TAKT_MAP_LOG: ALL(log_f32(x));
+    case TAKT_MAP_EXPM1: EACH_IN_TURN(expm1_f32(x));
+    case TAKT_MAP_LOG1P: EACH_IN_TURN(log1p_f32(x));
+    case TAKT_MAP_EXP2: EACH_IN_TURN(exp2_f32(x));
+    case TAKT_MAP_LOG2: EACH_IN_TURN(log2_f32(x));
+    case TAKT_MAP_SIN: EACH_IN_TURN(sin_f32(x));
+    case TAKT_MAP_COS: EACH_IN_TURN(cos_f32(x));
+    case TAKT_MAP_TAN: EACH_IN_TURN(tan_f32(x));
+    case TAKT_MAP_ASIN: EACH_IN_TURN(asin_f32(x));
+    case TAKT_MAP_ACOS: EACH_IN_TURN(acos_f32(x));
+    case TAKT_MAP_ATAN: EACH_IN_TURN(atan_f32(x));
+    case TAKT_MAP_SINH: EACH_IN_TURN(sinh_f32(x));
+    case TAKT_MAP_COSH: EACH_IN_TURN(cosh_f32(x));
+    case TAKT_MAP_ASINH: EACH_IN_TURN(asinh_f32(x));
+    case TAKT_MAP_ACOSH: EACH_IN_TURN(acosh_f32(x));
+    case TAKT_MAP_ATANH: EACH_IN_TURN(atanh_f32(x));
+    case TAKT_MAP_POW: EACH_IN_TURN(pow_f32(x, y));
+    case TAKT_MAP_REM: EACH_IN_TURN(rem_of(x, y));
+    default: /* TAKT_MAP_MOD */ EACH_IN_TURN(mod_of(x, y));
+    }
+}
+
+DEVICE float load_one(const takt_cuda_operand *o, int64_t at)
+{
+    return o->is_byte ? (float)((const uint8_t *)o->data)[at] : ((const float *)o->data)[at];
+}
+
+/* Where element `i` of the result lies in a broadcast operand. */
+DEVICE int64_t place_of(const takt_cuda_map *m, const takt_cuda_operand *o, uint64_t i)
+{
+    int64_t at = 0;
+    for (uint32_t d = m->dims; d-- > 1;) {
+        at += (int64_t)(i % m->dim[d]) * o->stride[d];
+        i /= m->dim[d];
+    }
+    return at + (int64_t)i * o->stride[0];
+}
+
+DEVICE bool is_aligned(const void *p)
+{
+    return ((uintptr_t)p & 15) == 0;
+}
+
+DEVICE void load(const takt_cuda_map *m, const takt_cuda_operand *o, uint64_t first, uint32_t count,
+                 four *r)
+{
+    if (o->form == TAKT_CUDA_FULL && count == EACH && !o->is_byte && is_aligned(o->data)) {
+        const quad q = *(const quad *)((const float *)o->data + first);
+        r->v[0] = q.x;
+        r->v[1] = q.y;
+        r->v[2] = q.z;
+        r->v[3] = q.w;
+        return;
+    }
+    for (uint32_t i = 0; i < EACH; i++) {
+        const uint64_t e = first + (i < count ? i : 0);
+        r->v[i] = load_one(o, o->form == TAKT_CUDA_FULL  ? (int64_t)e
+                              : o->form == TAKT_CUDA_ONE ? 0
+                                                         : place_of(m, o, e));
+    }
+}
+
+DEVICE void store(const takt_cuda_instruction *c, void *out, uint64_t first, uint32_t count,
+                  const four *r)
+{
+    if (!c->is_byte && count == EACH && is_aligned(out)) {
+        quad q;
+        q.x = r->v[0];
+        q.y = r->v[1];
+        q.z = r->v[2];
+        q.w = r->v[3];
+        *(quad *)((float *)out + first) = q;
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (c->is_byte)
+            ((uint8_t *)out)[first + i] = r->v[i] != 0.0f;
+        else
+            ((float *)out)[first + i] = r->v[i];
+}
+
+DEVICE void source(const takt_cuda_map *m, uint8_t from, const four *registers, uint64_t first,
+                   uint32_t count, four *r)
+{
+    if (from < TAKT_CUDA_MAP_CODE)
+        *r = registers[from * TAKT_CUDA_MAP_THREADS];
+    else
+        load(m, &m->in[from - TAKT_CUDA_MAP_CODE], first, count, r);
+}
+
+KERNEL(takt_cuda_map_f32, takt_cuda_map, TAKT_CUDA_MAP_THREADS)
+{
+    DYNAMIC(four, shared);
+    four *registers = shared + LANE;
+    const uint64_t first = INDEX * EACH;
+    if (first >= ARG.count)
+        return;
+    const uint32_t count = ARG.count - first < EACH ? (uint32_t)(ARG.count - first) : EACH;
+    for (uint32_t k = 0; k < ARG.code_count; k++) {
+        const takt_cuda_instruction *c = &ARG.code[k];
+        four r, a, b, last;
+        source(&ARG, c->from[0], registers, first, count, &a);
+        source(&ARG, c->from[1], registers, first, count, &b);
+        if (is_light(c->op)) {
+            if (c->op == TAKT_MAP_SELECT)
+                source(&ARG, c->from[2], registers, first, count, &last);
+            light(c->op, &r, &a, &b, &last);
+        } else {
+            heavy(c->op, &r, &a, &b);
+        }
+        registers[c->to * TAKT_CUDA_MAP_THREADS] = r;
+        if (c->is_output)
+            store(c, ARG.out[k], first, count, &r);
+    }
+}

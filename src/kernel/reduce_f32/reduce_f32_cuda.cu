@@ -1,0 +1,136 @@
+/* reduce_f32_cuda.cu - reductions on a device: a block takes sixteen results, each by sixteen lanes.
+ *
+ * Long reductions are cut where the contract cuts them, at chunks of 4096: every block of y computes
+ * one, and a second kernel combines them in order.
+ */
+#include "kernel/cuda/args.h"
+#include "kernel/cuda/lang.h"
+#include "kernel/cuda/math.h"
+#include "kernel/reduce/reduce.h"
+
+enum { THREADS = TAKT_CUDA_REDUCE_THREADS, RESULTS = TAKT_CUDA_REDUCE_RESULTS, WIDE = 16 };
+
+DEVICE float identity(uint32_t op)
+{
+    return op == TAKT_REDUCE_MAX    ? -INFINITY
+           : op == TAKT_REDUCE_MIN  ? INFINITY
+           : op == TAKT_REDUCE_PROD ? 1.0f
+                                    : 0.0f;
+}
+
+DEVICE float join(uint32_t op, float lane, float x)
+{
+    switch (op) {
+    case TAKT_REDUCE_MAX: return vf_max(lane, x);
+    case TAKT_REDUCE_MIN: return vf_min(lane, x);
+    case TAKT_REDUCE_PROD: return lane * x;
+    case TAKT_REDUCE_SUMSQ: return fmaf(x, x, lane);
+    default: return lane + x;
+    }
+}
+
+DEVICE float merge(uint32_t op, float a, float b)
+{
+    return join(op == TAKT_REDUCE_SUMSQ ? TAKT_REDUCE_SUM : op, a, b);
+}
+
+DEVICE float element(const takt_cuda_reduce *r, uint64_t result, uint64_t i)
+{
+    const float *x = r->src + result * r->across;
+    return r->run >= r->n ? x[i * r->step] : x[i / r->run * r->run_stride + i % r->run * r->step];
+}
+
+DEVICE float fold(uint32_t op, float *v)
+{
+    for (int half = WIDE / 2; half > 0; half /= 2)
+        for (int k = 0; k < half; k++)
+            v[k] = merge(op, v[k], v[k + half]);
+    return v[0];
+}
+
+/* One lane of one chunk. */
+DEVICE float lane_of(const takt_cuda_reduce *r, uint64_t result, uint32_t lane, uint64_t begin)
+{
+    float sum = identity(r->op);
+    const uint64_t rest = r->n - begin, end = rest < TAKT_REDUCE_CHUNK ? r->n
+                                                                       : begin + TAKT_REDUCE_CHUNK;
+    if (result < r->count)
+        for (uint64_t i = begin + lane; i < end; i += WIDE)
+            sum = join(r->op, sum, element(r, result, i));
+    return sum;
+}
+
+KERNEL(takt_cuda_reduce_f32, takt_cuda_reduce, TAKT_CUDA_REDUCE_THREADS)
+{
+    SHARED(float, part, THREADS);
+    const uint32_t mine = ARG.is_row ? LANE / WIDE : LANE % RESULTS;
+    const uint32_t lane = ARG.is_row ? LANE % WIDE : LANE / RESULTS;
+    const uint64_t result = (uint64_t)BLOCK_X * RESULTS + mine;
+    const uint64_t first = ARG.is_cut ? (uint64_t)BLOCK_Y * TAKT_REDUCE_CHUNK : 0;
+    const uint64_t end = ARG.is_cut && first + TAKT_REDUCE_CHUNK < ARG.n ? first + 1 : ARG.n;
+    float total = identity(ARG.op);
+    for (uint64_t begin = first; begin < end; begin += TAKT_REDUCE_CHUNK) {
+        part[mine * WIDE + lane] = lane_of(&ARG, result, lane, begin);
+        SYNC();
+        if (lane == 0) {
+            const float sum = fold(ARG.op, part + mine * WIDE);
+            total = begin == first ? sum : merge(ARG.op, total, sum);
+        }
+        SYNC();
+    }
+    if (lane == 0 && result < ARG.count)
+        ((float *)ARG.dst)[(ARG.is_cut ? (uint64_t)BLOCK_Y * ARG.count : 0) + result] = total;
+}
+
+KERNEL(takt_cuda_combine_f32, takt_cuda_combine, TAKT_CUDA_REDUCE_THREADS)
+{
+    const uint64_t result = INDEX;
+    if (result >= ARG.count)
+        return;
+    float total = ARG.src[result];
+    for (uint64_t k = 1; k < ARG.chunks; k++)
+        total = merge(ARG.op, total, ARG.src[k * ARG.count + result]);
+    ARG.dst[result] = total;
+}
+
+/* ---- where the extreme lies ---- */
+
+typedef struct best {
+    float value;
+    uint64_t at; /* UINT64_MAX: nothing seen */
+} best;
+
+/* The better of two: NaN before all, then the extreme, then the first place, or the last. */
+DEVICE best better(best a, best b, bool is_max, bool is_last)
+{
+    if (a.at == UINT64_MAX || b.at == UINT64_MAX)
+        return a.at == UINT64_MAX ? b : a;
+    const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
+    if (a_nan != b_nan)
+        return a_nan ? a : b;
+    if (!a_nan && a.value != b.value)
+        return (is_max ? a.value > b.value : a.value < b.value) ? a : b;
+    return (a.at < b.at) != is_last ? a : b;
+}
+
+KERNEL(takt_cuda_reduce_arg_f32, takt_cuda_reduce, TAKT_CUDA_REDUCE_THREADS)
+{
+    SHARED(best, part, THREADS);
+    const bool is_max = ARG.op == TAKT_REDUCE_ARGMAX || ARG.op == TAKT_REDUCE_ARGMAX_LAST;
+    const bool is_last = ARG.op == TAKT_REDUCE_ARGMAX_LAST || ARG.op == TAKT_REDUCE_ARGMIN_LAST;
+    const uint32_t mine = ARG.is_row ? LANE / WIDE : LANE % RESULTS;
+    const uint32_t lane = ARG.is_row ? LANE % WIDE : LANE / RESULTS;
+    const uint64_t result = (uint64_t)BLOCK_X * RESULTS + mine;
+    best b = {0.0f, UINT64_MAX};
+    for (uint64_t i = lane; i < ARG.n && result < ARG.count; i += WIDE) {
+        const best next = {element(&ARG, result, i), i};
+        b = better(b, next, is_max, is_last);
+    }
+    part[mine * WIDE + lane] = b;
+    SYNC();
+    if (lane != 0 || result >= ARG.count)
+        return;
+    for (uint32_t k = 1; k < WIDE; k++)
+        b = better(b, part[mine * WIDE + k], is_max, is_last);
+    ((int64_t *)ARG.dst)[result] = b.at == UINT64_MAX ? 0 : (int64_t)b.at;
+}

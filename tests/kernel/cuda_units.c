@@ -1,0 +1,272 @@
+/* cuda_units.c - device kernels behind the function types of their families.
+ *
+ * Each family has one variant for every order of threads. Tiles, cuts and layouts of B vary from
+ * call to call, so the cases of a family's check meet all kernels.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_device.h"
+#include "kernel/gemm_f32/gemm_f32.h"
+#include "kernel/map/map.h"
+#include "kernel/pack/pack.h"
+#include "kernel/reduce/reduce.h"
+#include "kernel/rows/rows.h"
+
+static uint32_t calls;
+
+/* As many multiprocessors as make one choice or another. */
+static uint32_t processors(void)
+{
+    static const uint32_t some[] = {1, 4, 132, 1 << 20};
+    return some[calls++ % 4];
+}
+
+/* ---- element-wise ---- */
+
+static void map(takt_map_op op, void *dst, const void *const *src, const unsigned char *is_scalar,
+                size_t n)
+{
+    takt_cuda_map m = {.count = n, .dims = 1, .code_count = 1, .dim = {(uint32_t)n}};
+    const int operands = takt_map_operands(op);
+    const bool is_byte = takt_map_is_predicate(op);
+    if (n == 0)
+        return;
+    m.code[0] = (takt_cuda_instruction){
+        .op = (uint8_t)op, .is_output = 1, .is_byte = is_byte, .to = (uint8_t)(calls++ % 3)};
+    for (int k = 0; k < 3; k++)
+        m.code[0].from[k] = (uint8_t)(TAKT_CUDA_MAP_CODE + (k < operands ? k : 0));
+    for (int k = 0; k < operands; k++) {
+        takt_cuda_operand *o = &m.in[k];
+        o->is_byte = op == TAKT_MAP_SELECT && k == 0;
+        o->form = is_scalar[k] ? TAKT_CUDA_ONE : calls % 5 == 0 ? TAKT_CUDA_SPREAD : TAKT_CUDA_FULL;
+        o->stride[0] = 1;
+        o->data = src[k] == dst && !is_scalar[k]
+                      ? NULL
+                      : device_in(src[k], (is_scalar[k] ? 1 : n) * (o->is_byte ? 1 : 4));
+    }
+    m.out[0] = device_out(dst, n * (is_byte ? 1 : 4));
+    for (int k = 0; k < operands; k++)
+        m.in[k].data = m.in[k].data == NULL ? m.out[0] : m.in[k].data;
+    takt_cuda_launch l;
+    takt_cuda_launch_map(&m, &l);
+    device_launch(&l, 1);
+    device_end();
+}
+
+#define X(NAME, name, operands, result, what)                                                      \
+    static void map_##NAME(void *dst, const void *const *src, const unsigned char *is_scalar,      \
+                           size_t n, takt_fault *fault)                                            \
+    {                                                                                              \
+        (void)fault;                                                                               \
+        map(TAKT_MAP_##NAME, dst, src, is_scalar, n);                                              \
+    }
+TAKT_MAP_OPS(X)
+#undef X
+
+/* The operations of floats, as the scalar table has them. */
+static takt_map_table map_table = {{
+#define X(NAME, name, operands, result, what) map_##NAME,
+    TAKT_MAP_OPS(X)
+#undef X
+}};
+
+static void fit_map_table(void)
+{
+    const takt_kernel *scalar =
+        takt_kernel_find("map_f32", UINT32_C(1) << TAKT_ISA_scalar, NULL, 0, NULL);
+    for (int op = 0; op < TAKT_MAP_OP_COUNT; op++)
+        if (takt_map_find(scalar, (takt_map_op)op) == NULL)
+            map_table.op[op] = NULL;
+}
+
+/* ---- rows ---- */
+
+static size_t extent(size_t rows, size_t n, size_t stride)
+{
+    return rows > 0 ? ((rows - 1) * stride + n) * sizeof(float) : 0;
+}
+
+static void rows(const takt_rows_step *r)
+{
+    if (r->rows == 0 || r->n == 0)
+        return;
+    const bool in_place = r->src == r->dst;
+    takt_cuda_rows d = {.rows = r->rows,
+                        .n = r->n,
+                        .dst_stride = r->dst_stride,
+                        .src_stride = r->src_stride,
+                        .epsilon = (float)r->epsilon,
+                        .op = r->op};
+    d.dst = device_out(r->dst, extent(r->rows, r->n, r->dst_stride));
+    d.src = in_place ? d.dst : device_in(r->src, extent(r->rows, r->n, r->src_stride));
+    d.gamma = r->gamma != NULL ? device_in(r->gamma, r->n * sizeof(float)) : NULL;
+    d.beta = r->beta != NULL ? device_in(r->beta, r->n * sizeof(float)) : NULL;
+    takt_cuda_launch l;
+    takt_cuda_launch_rows(&d, &l);
+    device_launch(&l, 1);
+    device_end();
+}
+
+/* ---- reductions ---- */
+
+static void reduce(const takt_reduce *r)
+{
+    if (r->count == 0)
+        return;
+    const bool is_arg = r->op >= TAKT_REDUCE_ARGMAX;
+    const size_t last = r->n > 0 ? takt_reduce_at(r, r->count - 1, r->n - 1) : 0;
+    size_t most = last; /* the last element of the last run need not be the farthest one */
+    for (size_t i = 0; i < r->n; i++) {
+        const size_t at = takt_reduce_at(r, r->count - 1, i);
+        most = at > most ? at : most;
+    }
+    takt_cuda_reduce d = {.count = r->count,
+                          .across = r->across,
+                          .n = r->n,
+                          .run = r->run < r->n ? r->run : r->n,
+                          .run_stride = r->run_stride,
+                          .step = r->step,
+                          .op = r->op};
+    d.src = device_in(r->src, r->n > 0 ? (most + 1) * sizeof(float) : 0);
+    d.dst = device_out(r->dst, r->count * (is_arg ? sizeof(int64_t) : sizeof(float)));
+    const uint32_t many = processors();
+    takt_cuda_launch l[TAKT_CUDA_LAUNCHES];
+    float *scratch = device_scratch(takt_cuda_reduce_scratch(&d, many));
+    device_launch(l, takt_cuda_launch_reduce(&d, many, scratch, l));
+    device_end();
+}
+
+/* ---- products ---- */
+
+enum { P = 16 };
+static const takt_panels panels = {P, P};
+
+/* B as it lies in a graph: rows, or columns, one after another. */
+static float *unpacked(const takt_gemm_f32 *g, bool by_columns)
+{
+    static float piece[P * TAKT_GEMM_CHUNK];
+    float *b = malloc((g->k * g->n + 1) * sizeof *b);
+    for (size_t first = 0; b != NULL && first < g->k; first += TAKT_GEMM_CHUNK)
+        for (size_t col = 0; col < g->n; col += P) {
+            const size_t k = g->k - first < TAKT_GEMM_CHUNK ? g->k - first : TAKT_GEMM_CHUNK;
+            const size_t cols = g->n - col < P ? g->n - col : P;
+            const float *from = piece;
+            if (g->stored != NULL)
+                g->stored->widen(g->stored, &(takt_gemm_piece){first, k, g->b_first + col, P},
+                                 piece);
+            else
+                from = g->b + first * takt_panels_columns(panels, g->b_n) + (g->b_first + col) * k;
+            for (size_t p = 0; p < k; p++)
+                for (size_t j = 0; j < cols; j++)
+                    b[by_columns ? (col + j) * g->k + first + p : (first + p) * g->n + col + j] =
+                        from[p * P + j];
+        }
+    return b;
+}
+
+static void set_epilogue(takt_cuda_gemm *d, const takt_gemm_f32 *g)
+{
+    const takt_epilogue_f32 *e = g->epilogue;
+    if (e == NULL)
+        return;
+    d->bias = e->bias != NULL ? device_in(e->bias, g->n * sizeof(float)) : NULL;
+    d->residual = e->residual != NULL
+                      ? device_in(e->residual, extent(g->m, g->n, e->residual_stride))
+                      : NULL;
+    d->residual_row = (int64_t)e->residual_stride;
+    d->residual_last = e->residual_last;
+    d->act = e->act;
+    d->lo = e->lo;
+    d->hi = e->hi;
+    d->slope = e->slope;
+}
+
+static void gemm(const takt_gemm_f32 *g)
+{
+    if (g->m == 0 || g->n == 0)
+        return;
+    const bool by_columns = calls % 3 == 2;
+    float *b = unpacked(g, by_columns);
+    const size_t a_last = g->k > 0 ? (g->m - 1) * g->a_row + (g->k - 1) * g->a_col + 1 : 0;
+    takt_cuda_gemm d = {.m = (uint32_t)g->m,
+                        .n = (uint32_t)g->n,
+                        .k = (uint32_t)g->k,
+                        .chunk = TAKT_GEMM_CHUNK,
+                        .a_row = (int64_t)g->a_row,
+                        .a_col = (int64_t)g->a_col,
+                        .b_row = by_columns ? 1 : (int64_t)g->n,
+                        .b_col = by_columns ? (int64_t)g->k : 1,
+                        .c_row = (int64_t)g->ldc,
+                        .inner = 1};
+    d.a = device_in(g->a, a_last * sizeof(float));
+    d.b = device_in(b, g->k * g->n * sizeof(float));
+    d.c = device_out(g->c, extent(g->m, g->n, g->ldc));
+    set_epilogue(&d, g);
+    const uint32_t many = processors();
+    takt_cuda_launch l[TAKT_CUDA_LAUNCHES];
+    float *scratch = device_scratch(takt_cuda_gemm_scratch(&d, 1, many));
+    device_launch(l, takt_cuda_launch_gemm(&d, 1, many, scratch, l));
+    device_end();
+    free(b);
+    if (g->epilogue != NULL && g->epilogue->tail != NULL)
+        g->epilogue->tail(g->epilogue->user, g->c, g->ldc, 0, 0, g->m, g->n);
+}
+
+static size_t no_scratch(const takt_gemm_f32 *g)
+{
+    (void)g;
+    return 0;
+}
+
+static const takt_gemm_f32_info gemm_info = {1, {P, P}, no_scratch, 0, 0};
+
+/* ---- a variant for every order ---- */
+
+#define ORDERED(family, type, run)                                                                 \
+    static void run##_forward(const type *x)                                                       \
+    {                                                                                              \
+        device_order(GRID_FORWARD);                                                                \
+        run(x);                                                                                    \
+    }                                                                                              \
+    static void run##_backward(const type *x)                                                      \
+    {                                                                                              \
+        device_order(GRID_BACKWARD);                                                               \
+        run(x);                                                                                    \
+    }                                                                                              \
+    static void run##_shuffled(const type *x)                                                      \
+    {                                                                                              \
+        device_order(GRID_SHUFFLED);                                                               \
+        run(x);                                                                                    \
+    }
+#define ROWS_OF(family, run, info)                                                                 \
+    {                                                                                              \
+        TAKT_KERNEL(family, "cuda_forward", 0, run##_forward, info),                               \
+            TAKT_KERNEL(family, "cuda_backward", 0, run##_backward, info),                         \
+            TAKT_KERNEL(family, "cuda_shuffled", 0, run##_shuffled, info)                          \
+    }
+
+ORDERED(gemm_f32, takt_gemm_f32, gemm)
+ORDERED(rows_f32, takt_rows_step, rows)
+ORDERED(reduce_f32, takt_reduce, reduce)
+
+static const takt_kernel gemm_kernels[] = ROWS_OF(gemm_f32, gemm, &gemm_info);
+static const takt_kernel rows_kernels[] = ROWS_OF(rows_f32, rows, NULL);
+static const takt_kernel reduce_kernels[] = ROWS_OF(reduce_f32, reduce, NULL);
+/* No thread of an element-wise kernel sees what another one does. */
+static const takt_kernel map_kernels[] = {
+    TAKT_KERNEL(map_f32, "cuda", 0, map_COPY, &map_table)};
+
+#define UNIT(family, kernels)                                                                      \
+    {                                                                                              \
+        #family, TAKT_ISA_scalar, kernels, sizeof kernels / sizeof *kernels                        \
+    }
+static const takt_kernel_unit units[] = {
+    UNIT(map_f32, map_kernels), UNIT(rows_f32, rows_kernels), UNIT(reduce_f32, reduce_kernels),
+    UNIT(gemm_f32, gemm_kernels)};
+
+const takt_kernel_unit *device_unit(size_t index)
+{
+    fit_map_table();
+    return index < sizeof units / sizeof *units ? &units[index] : NULL;
+}
