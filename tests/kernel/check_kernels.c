@@ -276,8 +276,8 @@ int main(int argc, char **argv)
     if (!parse(argc, argv, &o)) {
         fprintf(stderr,
                 "usage: check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] "
-                "[--bench] [--once] [--digest] [--list] [--cuda] | --sweep tile,prefetch | --sweep levels "
-                "[--family NAME]\n");
+                "[--bench] [--once] [--digest] [--list] [--cuda] | --sweep tile,prefetch | --sweep "
+                "levels [--family NAME]\n");
         return 2;
     }
     if (o.sweep != NULL)
@@ -305,7 +305,8 @@ int main(int argc, char **argv)
         printf("FAIL no kernel for %s runs here\n", o.isa);
         failed++;
     }
-    if (!o.cuda && !o.list && !o.bench && !o.digest && o.family == NULL && o.kernel == NULL && o.isa == NULL) {
+    if (!o.cuda && !o.list && !o.bench && !o.digest && o.family == NULL && o.kernel == NULL &&
+        o.isa == NULL) {
         c.give_up = give_up;
         c.bench = false;
         failed += check_planted(&c, run);

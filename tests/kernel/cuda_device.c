@@ -62,6 +62,4 @@ void device_launch(const takt_cuda_launch *launches, size_t count)
     }
 }
 
-void device_end(void)
-{
-}
+void device_end(void) {}

@@ -1,4 +1,4 @@
-/* cuda_device.h - where the device kernels of check_kernels run: on fibers, or on a device. */
+/* cuda_device.h - where the device kernels of check_kernels run: on fibers. */
 #ifndef TAKT_TESTS_KERNEL_CUDA_DEVICE_H
 #define TAKT_TESTS_KERNEL_CUDA_DEVICE_H
 
@@ -8,19 +8,16 @@
 
 /* The address that a kernel reads `bytes` at `host` from; fibers read them where they are. */
 const void *device_in(const void *host, size_t bytes);
-/* The same for memory that it writes, which device_end() brings home. */
+/* The same for memory that it writes. */
 void *device_out(void *host, size_t bytes);
 /* Scratch. */
 void *device_scratch(size_t bytes);
 /* A launch that cannot be made ends the program with a sentence. */
 void device_launch(const takt_cuda_launch *launches, size_t count);
+/* After the last launch of a call. */
 void device_end(void);
 /* In which order fibers run from now on. */
 void device_order(grid_order order);
-/* Kernels run on a real device from now on; NULL, or why they cannot. */
-const char *device_open(void);
-bool device_is_real(void);
-
 /* The device variants of families, as check_kernels takes them; NULL beyond the last. */
 const takt_kernel_unit *device_unit(size_t index);
 

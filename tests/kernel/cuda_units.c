@@ -1,7 +1,7 @@
 /* cuda_units.c - device kernels behind the function types of their families.
  *
- * Each family has one variant for every order of threads. Tiles, cuts and layouts of B vary from
- * call to call, so the cases of a family's check meet all kernels.
+ * The order of threads, tiles, cuts and the layout of B vary from call to call, so the cases of a
+ * family's check meet all kernels in all orders.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +13,20 @@
 #include "kernel/reduce/reduce.h"
 #include "kernel/rows/rows.h"
 
-static uint32_t calls;
+static uint32_t calls; /* so far */
+
+/* Called once for every kernel that is checked. */
+static void next_call(void)
+{
+    calls++;
+    device_order((grid_order)(calls % GRID_ORDERS));
+}
 
 /* As many multiprocessors as make one choice or another. */
 static uint32_t processors(void)
 {
     static const uint32_t some[] = {1, 4, 132, 1 << 20};
-    return some[calls++ % 4];
+    return some[calls % 4];
 }
 
 /* ---- element-wise ---- */
@@ -30,10 +37,11 @@ static void map(takt_map_op op, void *dst, const void *const *src, const unsigne
     takt_cuda_map m = {.count = n, .dims = 1, .code_count = 1, .dim = {(uint32_t)n}};
     const int operands = takt_map_operands(op);
     const bool is_byte = takt_map_is_predicate(op);
+    next_call();
     if (n == 0)
         return;
     m.code[0] = (takt_cuda_instruction){
-        .op = (uint8_t)op, .is_output = 1, .is_byte = is_byte, .to = (uint8_t)(calls++ % 3)};
+        .op = (uint8_t)op, .is_output = 1, .is_byte = is_byte, .to = (uint8_t)(calls % 3)};
     for (int k = 0; k < 3; k++)
         m.code[0].from[k] = (uint8_t)(TAKT_CUDA_MAP_CODE + (k < operands ? k : 0));
     for (int k = 0; k < operands; k++) {
@@ -92,6 +100,7 @@ static void rows(const takt_rows_step *r)
     if (r->rows == 0 || r->n == 0)
         return;
     const bool in_place = r->src == r->dst;
+    next_call();
     takt_cuda_rows d = {.rows = r->rows,
                         .n = r->n,
                         .dst_stride = r->dst_stride,
@@ -115,6 +124,7 @@ static void reduce(const takt_reduce *r)
     if (r->count == 0)
         return;
     const bool is_arg = r->op >= TAKT_REDUCE_ARGMAX;
+    next_call();
     const size_t last = r->n > 0 ? takt_reduce_at(r, r->count - 1, r->n - 1) : 0;
     size_t most = last; /* the last element of the last run need not be the farthest one */
     for (size_t i = 0; i < r->n; i++) {
@@ -171,9 +181,8 @@ static void set_epilogue(takt_cuda_gemm *d, const takt_gemm_f32 *g)
     if (e == NULL)
         return;
     d->bias = e->bias != NULL ? device_in(e->bias, g->n * sizeof(float)) : NULL;
-    d->residual = e->residual != NULL
-                      ? device_in(e->residual, extent(g->m, g->n, e->residual_stride))
-                      : NULL;
+    d->residual =
+        e->residual != NULL ? device_in(e->residual, extent(g->m, g->n, e->residual_stride)) : NULL;
     d->residual_row = (int64_t)e->residual_stride;
     d->residual_last = e->residual_last;
     d->act = e->act;
@@ -186,7 +195,8 @@ static void gemm(const takt_gemm_f32 *g)
 {
     if (g->m == 0 || g->n == 0)
         return;
-    const bool by_columns = calls % 3 == 2;
+    next_call();
+    const bool by_columns = calls % 5 == 2;
     float *b = unpacked(g, by_columns);
     const size_t a_last = g->k > 0 ? (g->m - 1) * g->a_row + (g->k - 1) * g->a_col + 1 : 0;
     takt_cuda_gemm d = {.m = (uint32_t)g->m,
@@ -221,49 +231,20 @@ static size_t no_scratch(const takt_gemm_f32 *g)
 
 static const takt_gemm_f32_info gemm_info = {1, {P, P}, no_scratch, 0, 0};
 
-/* ---- a variant for every order ---- */
+/* ---- the families ---- */
 
-#define ORDERED(family, type, run)                                                                 \
-    static void run##_forward(const type *x)                                                       \
-    {                                                                                              \
-        device_order(GRID_FORWARD);                                                                \
-        run(x);                                                                                    \
-    }                                                                                              \
-    static void run##_backward(const type *x)                                                      \
-    {                                                                                              \
-        device_order(GRID_BACKWARD);                                                               \
-        run(x);                                                                                    \
-    }                                                                                              \
-    static void run##_shuffled(const type *x)                                                      \
-    {                                                                                              \
-        device_order(GRID_SHUFFLED);                                                               \
-        run(x);                                                                                    \
-    }
-#define ROWS_OF(family, run, info)                                                                 \
-    {                                                                                              \
-        TAKT_KERNEL(family, "cuda_forward", 0, run##_forward, info),                               \
-            TAKT_KERNEL(family, "cuda_backward", 0, run##_backward, info),                         \
-            TAKT_KERNEL(family, "cuda_shuffled", 0, run##_shuffled, info)                          \
-    }
-
-ORDERED(gemm_f32, takt_gemm_f32, gemm)
-ORDERED(rows_f32, takt_rows_step, rows)
-ORDERED(reduce_f32, takt_reduce, reduce)
-
-static const takt_kernel gemm_kernels[] = ROWS_OF(gemm_f32, gemm, &gemm_info);
-static const takt_kernel rows_kernels[] = ROWS_OF(rows_f32, rows, NULL);
-static const takt_kernel reduce_kernels[] = ROWS_OF(reduce_f32, reduce, NULL);
-/* No thread of an element-wise kernel sees what another one does. */
-static const takt_kernel map_kernels[] = {
-    TAKT_KERNEL(map_f32, "cuda", 0, map_COPY, &map_table)};
+static const takt_kernel gemm_kernels[] = {TAKT_KERNEL(gemm_f32, "cuda", 0, gemm, &gemm_info)};
+static const takt_kernel rows_kernels[] = {TAKT_KERNEL(rows_f32, "cuda", 0, rows, NULL)};
+static const takt_kernel reduce_kernels[] = {TAKT_KERNEL(reduce_f32, "cuda", 0, reduce, NULL)};
+static const takt_kernel map_kernels[] = {TAKT_KERNEL(map_f32, "cuda", 0, map_COPY, &map_table)};
 
 #define UNIT(family, kernels)                                                                      \
     {                                                                                              \
-        #family, TAKT_ISA_scalar, kernels, sizeof kernels / sizeof *kernels                        \
+#family, TAKT_ISA_scalar, kernels, sizeof kernels / sizeof *kernels                        \
     }
-static const takt_kernel_unit units[] = {
-    UNIT(map_f32, map_kernels), UNIT(rows_f32, rows_kernels), UNIT(reduce_f32, reduce_kernels),
-    UNIT(gemm_f32, gemm_kernels)};
+static const takt_kernel_unit units[] = {UNIT(map_f32, map_kernels), UNIT(rows_f32, rows_kernels),
+                                         UNIT(reduce_f32, reduce_kernels),
+                                         UNIT(gemm_f32, gemm_kernels)};
 
 const takt_kernel_unit *device_unit(size_t index)
 {

@@ -270,7 +270,7 @@ const char *grid_run(const grid_launch *launch, const void *args)
 #define TAKT_CUDA_KERNEL(name, stem)                                                               \
     takt_lane_fn name;                                                                             \
     extern const uint32_t name##_threads;
-#include "cuda_kernels.inc"
+#include "cuda_kernel_list.inc"
 #undef TAKT_CUDA_KERNEL
 
 static const struct {
@@ -279,7 +279,7 @@ static const struct {
     const uint32_t *threads;
 } kernels[] = {
 #define TAKT_CUDA_KERNEL(name, stem) {#name, name, &name##_threads},
-#include "cuda_kernels.inc"
+#include "cuda_kernel_list.inc"
 #undef TAKT_CUDA_KERNEL
 };
 

@@ -20,8 +20,8 @@ enum {
 
 /* How an operand is read for element i of the result. */
 typedef enum takt_cuda_form {
-    TAKT_CUDA_FULL, /* data[i] */
-    TAKT_CUDA_ONE,  /* data[0] */
+    TAKT_CUDA_FULL,  /* data[i] */
+    TAKT_CUDA_ONE,   /* data[0] */
     TAKT_CUDA_SPREAD /* by the strides of the loops */
 } takt_cuda_form;
 
@@ -140,7 +140,7 @@ typedef struct takt_cuda_move_args {
 /* dst[o, j, i] = src[o, index[j], i]: rows of a table. */
 typedef struct takt_cuda_gather_args {
     void *dst;
-    const void *src, *index; /* int64_t, or int32_t */
+    const void *src, *index;            /* int64_t, or int32_t */
     uint64_t outer, axis, inner, count; /* inner: in elements; count: of indices */
     uint32_t bytes, is_narrow;
     uint64_t *fault; /* the lowest index that is out of range; UINT64_MAX: none */

@@ -6,7 +6,7 @@
 
 #define TAKT_CUDA_IMAGE(stem)                                                                      \
     extern const unsigned char takt_fatbin_##stem[], takt_fatbin_end_##stem[];
-#include "cuda_images.inc"
+#include "cuda_image_list.inc"
 #undef TAKT_CUDA_IMAGE
 
 static const struct {
@@ -14,7 +14,7 @@ static const struct {
     const unsigned char *begin, *end;
 } images[] = {
 #define TAKT_CUDA_IMAGE(stem) {#stem, takt_fatbin_##stem, takt_fatbin_end_##stem},
-#include "cuda_images.inc"
+#include "cuda_image_list.inc"
 #undef TAKT_CUDA_IMAGE
     {NULL, NULL, NULL},
 };
@@ -23,7 +23,7 @@ static const struct {
     const char *kernel, *image;
 } kernels[] = {
 #define TAKT_CUDA_KERNEL(name, stem) {#name, #stem},
-#include "cuda_kernels.inc"
+#include "cuda_kernel_list.inc"
 #undef TAKT_CUDA_KERNEL
 };
 

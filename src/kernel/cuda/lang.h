@@ -164,12 +164,8 @@ DEVICE void copy_async_one(void *shared, const void *global)
 {
     memcpy(shared, global, 4);
 }
-DEVICE void copy_end(void)
-{
-}
-DEVICE void copy_wait_but_one(void)
-{
-}
+DEVICE void copy_end(void) {}
+DEVICE void copy_wait_but_one(void) {}
 
 #endif
 

@@ -205,8 +205,8 @@ static size_t map_pointers(const takt_cuda_launch *l, size_t *offsets, size_t ca
     size_t count = 0;
     for (uint32_t k = 0; k < l->args.map.code_count; k++)
         if (l->args.map.code[k].is_output)
-            count = add(offsets, capacity, count,
-                        offsetof(takt_cuda_map, out) + k * sizeof(void *));
+            count =
+                add(offsets, capacity, count, offsetof(takt_cuda_map, out) + k * sizeof(void *));
     for (size_t k = 0; k < TAKT_CUDA_MAP_OPERANDS; k++)
         if (l->args.map.in[k].data != NULL)
             count = add(offsets, capacity, count,

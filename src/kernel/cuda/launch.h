@@ -1,7 +1,7 @@
 /* launch.h - which device kernel computes a product, a reduction, rows, and on how many blocks.
  *
- * The functions fill in launches; pointers of the arguments are copied as they are, so a planner may
- * put numbers of buffers there and addresses later (takt_cuda_pointers says where they lie). What
+ * The functions fill in launches. Pointers of the arguments are copied as they are: a planner may
+ * put numbers of buffers there, and addresses later (takt_cuda_pointers says where they lie). What
  * they choose depends on sizes and on the device, and changes no bit of a result.
  */
 #ifndef TAKT_KERNEL_CUDA_LAUNCH_H

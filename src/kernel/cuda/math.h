@@ -1,6 +1,6 @@
 /* math.h - the vector vocabulary and the elementary functions as device code.
  *
- * They are the CPU's own headers, one lane wide: what nvcc makes of them has the CPU's bits, because
+ * They are the CPU's own headers, one lane wide. What nvcc makes of them has the CPU's bits:
  * every operation in them is one IEEE operation, and fma is written out.
  */
 #ifndef TAKT_KERNEL_CUDA_MATH_H

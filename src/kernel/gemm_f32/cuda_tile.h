@@ -1,9 +1,9 @@
 /* cuda_tile.h - a product tile by tile on a device, for one size of tile.
  *
- * A template: a block computes BM x BN by threads of T x T elements each, in warps of 8 x 4 threads;
- * TILE(name) gives names, TILED is the head of the kernel. Tiles of A and B, BK deep, come to shared memory two ahead of their use.
- * The sum of a chunk is one fma chain in a register; totals are a second set of registers, which is
- * touched once a chunk.
+ * A template: a block computes BM x BN by threads of T x T elements each, in warps of 8 x 4
+ * threads; TILE(name) gives names, TILED is the head of the kernel. Tiles of A and B, BK deep, come
+ * to shared memory two ahead of their use. The sum of a chunk is one fma chain in a register;
+ * totals are a second set of registers, which is touched once a chunk.
  */
 enum {
     TILE(A_LINE) = BM + 4, /* apart by four: a column of A is written two to a bank */
@@ -83,8 +83,8 @@ DEVICE void TILE(step)(const float *a, const float *b, float (*acc)[T])
     UNROLL
     for (int i = 0; i < T; i++)
         UNROLL
-        for (int j = 0; j < T; j++)
-            acc[i][j] = fmaf(x[i], y[j], acc[i][j]);
+    for (int j = 0; j < T; j++)
+        acc[i][j] = fmaf(x[i], y[j], acc[i][j]);
 }
 
 DEVICE void TILE(multiply)(const float *a, const float *b, uint32_t depth, float (*acc)[T])
@@ -95,8 +95,7 @@ DEVICE void TILE(multiply)(const float *a, const float *b, uint32_t depth, float
             TILE(step)(a + q * TILE(A_LINE), b + q * TILE(B_LINE), acc);
         return;
     }
-    ROLL
-    for (uint32_t q = 0; q < depth; q++) /* k is never padded: -0 + 0 would be +0 */
+    ROLL for (uint32_t q = 0; q < depth; q++) /* k is never padded: -0 + 0 would be +0 */
         TILE(step)(a + q * TILE(A_LINE), b + q * TILE(B_LINE), acc);
 }
 
@@ -114,11 +113,11 @@ DEVICE void TILE(finish)(const takt_cuda_gemm *g, float *c, const place *at, flo
         UNROLL
         for (uint32_t i = 0; i < 4; i++)
             UNROLL
-            for (uint32_t j = 0; j < T; j++)
-                shared[(high + i) * TILE(B_LINE) + wide + j / 4 * 16 + j % 4] = sum[4 * h + i][j];
+        for (uint32_t j = 0; j < T; j++)
+            shared[(high + i) * TILE(B_LINE) + wide + j / 4 * 16 + j % 4] = sum[4 * h + i][j];
         SYNC();
-        ROLL
-        for (uint32_t i = lane; i < BM / (T / 4) * (BN / 4); i += TILE(THREADS)) {
+        ROLL for (uint32_t i = lane; i < BM / (T / 4) * (BN / 4); i += TILE(THREADS))
+        {
             const uint32_t r = i / (BN / 4), col = i % (BN / 4) * 4;
             const uint32_t row = at->row + r / 32 * (8 * T) + h * 32 + r % 32;
             if (row < g->m)
@@ -143,8 +142,8 @@ TILED
     UNROLL
     for (int i = 0; i < T; i++)
         UNROLL
-        for (int j = 0; j < T; j++)
-            acc[i][j] = total[i][j] = 0.0f;
+    for (int j = 0; j < T; j++)
+        acc[i][j] = total[i][j] = 0.0f;
     next.end = chunk_end(&ARG, first, last);
     next.depth = next.end - first < BK ? next.end - first : BK;
     place now = next;
@@ -158,8 +157,8 @@ TILED
         }
         copy_end();
     }
-    ROLL
-    while (now.k < last) {
+    ROLL while (now.k < last)
+    {
         copy_wait_but_one();
         SYNC();
         if (next.k < last) {
@@ -179,10 +178,10 @@ TILED
             UNROLL
             for (int i = 0; i < T; i++)
                 UNROLL
-                for (int j = 0; j < T; j++) {
-                    total[i][j] = is_first ? acc[i][j] : total[i][j] + acc[i][j];
-                    acc[i][j] = 0.0f;
-                }
+            for (int j = 0; j < T; j++) {
+                total[i][j] = is_first ? acc[i][j] : total[i][j] + acc[i][j];
+                acc[i][j] = 0.0f;
+            }
         }
     }
     float *c = ARG.c + (ARG.is_cut ? (int64_t)z * ARG.m * ARG.n : batch * ARG.c_batch);

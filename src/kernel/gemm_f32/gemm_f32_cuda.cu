@@ -184,9 +184,9 @@ DEVICE void chain(const takt_cuda_gemm *g, const float *a, const float *b, uint3
     }
     for (; k < end; k++)
         UNROLL
-        for (uint32_t r = 0; r < FEW; r++)
-            if (r < rows)
-                acc[r] = fmaf(a[r * g->a_row + k * g->a_col], b[k * g->b_row], acc[r]);
+    for (uint32_t r = 0; r < FEW; r++)
+        if (r < rows)
+            acc[r] = fmaf(a[r * g->a_row + k * g->a_col], b[k * g->b_row], acc[r]);
 }
 
 /* Shared memory: chunks * rows * COLS floats. */

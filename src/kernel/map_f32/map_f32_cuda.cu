@@ -46,8 +46,8 @@ DEVICE float sign_of(float x)
     break
 /* The rarer functions, in a quarter of the code. */
 #define EACH_IN_TURN(expression)                                                                   \
-    ROLL                                                                                           \
-    for (int i = 0; i < EACH; i++) {                                                               \
+    ROLL for (int i = 0; i < EACH; i++)                                                            \
+    {                                                                                              \
         const float x = a->v[i], y = b->v[i];                                                      \
         (void)y;                                                                                   \
         r->v[i] = expression;                                                                      \
@@ -94,8 +94,7 @@ DEVICE void light(uint8_t op, four *r, const four *a, const four *b, const four 
 
 DEVICE bool is_light(uint8_t op)
 {
-    return op <= TAKT_MAP_RELU || (op >= TAKT_MAP_NOT && op <= TAKT_MAP_DIV) ||
-           op >= TAKT_MAP_MIN;
+    return op <= TAKT_MAP_RELU || (op >= TAKT_MAP_NOT && op <= TAKT_MAP_DIV) || op >= TAKT_MAP_MIN;
 }
 
 DEVICE void heavy(uint8_t op, four *r, const four *a, const four *b)

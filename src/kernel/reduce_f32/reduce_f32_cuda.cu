@@ -1,7 +1,8 @@
-/* reduce_f32_cuda.cu - reductions on a device: a block takes sixteen results, each by sixteen lanes.
+/* reduce_f32_cuda.cu - reductions on a device: a block takes sixteen results, each by sixteen
+ * lanes.
  *
- * Long reductions are cut where the contract cuts them, at chunks of 4096: every block of y computes
- * one, and a second kernel combines them in order.
+ * Long reductions are cut where the contract cuts them, at chunks of 4096: every block of y
+ * computes one, and a second kernel combines them in order.
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
@@ -52,8 +53,8 @@ DEVICE float fold(uint32_t op, float *v)
 DEVICE float lane_of(const takt_cuda_reduce *r, uint64_t result, uint32_t lane, uint64_t begin)
 {
     float sum = identity(r->op);
-    const uint64_t rest = r->n - begin, end = rest < TAKT_REDUCE_CHUNK ? r->n
-                                                                       : begin + TAKT_REDUCE_CHUNK;
+    const uint64_t rest = r->n - begin,
+                   end = rest < TAKT_REDUCE_CHUNK ? r->n : begin + TAKT_REDUCE_CHUNK;
     if (result < r->count)
         for (uint64_t i = begin + lane; i < end; i += WIDE)
             sum = join(r->op, sum, element(r, result, i));

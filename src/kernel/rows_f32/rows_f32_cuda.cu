@@ -50,8 +50,8 @@ DEVICE float fold(const float *lane)
     UNROLL
     for (int half = WIDE / 2; half > 0; half /= 2)
         UNROLL
-        for (int k = 0; k < half; k++)
-            v[k] = v[k] + v[k + half];
+    for (int k = 0; k < half; k++)
+        v[k] = v[k] + v[k + half];
     return v[0];
 }
 
