@@ -162,6 +162,9 @@ static int with_batch(bench *b)
     if (tool_train_flags_init(b->t, &f)) {
         f.options.plan = &request.options;
         request.options.threads = (int)b->threads;
+        const uint64_t fixed = tool_fixed_batch(b->model);
+        if (fixed > 0)
+            f.options.shards = (int64_t)(b->batch.room / fixed);
         f.options.steps = MOST;
         code = tool_finish(b->t, takt_trainer_create(b->model, &f.options, &b->trainer));
         if (code == TAKT_EXIT_OK)
@@ -204,7 +207,7 @@ int tool_bench_training(takt_tool *t)
     if (tool_text_of(t, TAKT_F_DATA_SET) != NULL)
         b.data = tool_open_data(t, &code);
     const uint64_t fixed = tool_fixed_batch(b.model);
-    const uint64_t room = fixed > 0 ? fixed : sizes[0];
+    const uint64_t room = fixed > 0 ? (sizes[0] + fixed - 1) / fixed * fixed : sizes[0];
     b.rows = calloc((size_t)room, sizeof *b.rows);
     if (code == TAKT_EXIT_OK && b.rows == NULL)
         code = tool_finish(t, TAKT_ERR_MEMORY);

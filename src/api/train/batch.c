@@ -22,6 +22,27 @@ static const char *batch_name(const takt_trainer *t)
     return NULL;
 }
 
+int64_t takt_batch_fixed(const takt_trainer *t)
+{
+    for (size_t i = 0; i < t->model->graph->input_count; i++)
+        if (t->model->inputs[i].rank > 0)
+            return t->model->inputs[i].dim_names[0] == NULL ? t->model->inputs[i].dims[0] : 0;
+    return 0;
+}
+
+/* A model with a fixed batch takes that many samples at a time: every part is a shard. */
+static takt_status check_parts(const takt_trainer *t, int64_t samples)
+{
+    const int64_t fixed = takt_batch_fixed(t);
+    if (fixed <= 0 || (samples % fixed == 0 && samples / fixed <= t->shards))
+        return TAKT_OK;
+    takt_fail(t->ctx, TAKT_E_TRAIN_BATCH,
+              "the model takes %lld samples at a time: %lld are not %s%lld times as many",
+              (long long)fixed, (long long)samples, t->shards > 1 ? "up to " : "",
+              (long long)t->shards);
+    return takt_fail_hint(t->ctx, "shards is how many parts of that size make a step");
+}
+
 takt_status takt_batch_samples(const takt_trainer *t, const takt_named_view *batch, size_t count,
                                int64_t *samples)
 {
@@ -39,16 +60,15 @@ takt_status takt_batch_samples(const takt_trainer *t, const takt_named_view *bat
         *samples = v->view.dims[0];
         break;
     }
-    if (t->shards > 1 && batch_name(t) == NULL)
-        return takt_fail(t->ctx, TAKT_E_OPTION,
-                         "the batch of this model has a fixed size: it has one shard only");
-    return TAKT_OK;
+    return check_parts(t, *samples);
 }
 
 /* Whether the first axis of this input counts samples. */
 static bool is_cut(const takt_trainer *t, const takt_desc *desc)
 {
     const char *name = batch_name(t);
+    if (name == NULL && desc->rank > 0)
+        return desc->dim_names[0] == NULL && desc->dims[0] == takt_batch_fixed(t);
     return desc->rank > 0 && name != NULL && desc->dim_names[0] != NULL &&
            strcmp(desc->dim_names[0], name) == 0;
 }
@@ -57,7 +77,7 @@ static takt_tensor_view cut(const takt_trainer *t, const takt_desc *desc,
                             const takt_tensor_view *whole, takt_rows rows)
 {
     takt_tensor_view v = *whole;
-    if (rows.rows == 0 || !is_cut(t, desc) || v.rank < 1)
+    if (rows.rows == 0 || !is_cut(t, desc) || v.rank < 1 || v.dims[0] == rows.rows)
         return v;
     size_t count = 1, bytes = 0;
     for (int d = 1; d < v.rank; d++)

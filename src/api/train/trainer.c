@@ -250,7 +250,8 @@ static takt_status run_shards(takt_trainer *t, const takt_named_view *batch, siz
 {
     int64_t samples;
     TAKT_TRY(takt_batch_samples(t, batch, count, &samples));
-    const int64_t size = (samples + t->shards - 1) / t->shards;
+    const int64_t fixed = takt_batch_fixed(t);
+    const int64_t size = fixed > 0 ? fixed : (samples + t->shards - 1) / t->shards;
     const double rate = t->rate * takt_schedule_factor(&t->schedule, t->steps);
     sum->rate = rate;
     if (samples == 0)
@@ -312,19 +313,29 @@ static takt_status refresh(takt_trainer *t)
 takt_status takt_trainer_eval(takt_trainer *t, const takt_named_view *batch, size_t count,
                               takt_step_result *result)
 {
-    const takt_rows all = {0};
+    const int64_t fixed = takt_batch_fixed(t);
+    takt_step_result sum = {0};
+    int64_t samples;
+    TAKT_TRY(takt_batch_samples(t, batch, count, &samples));
     if (t->eval_step != t->steps + 1) { /* weights have changed since the last evaluation */
         TAKT_TRY(refresh(t));
         t->eval_step = t->steps + 1;
     }
-    TAKT_TRY(takt_train_bind(t, &t->eval, batch, count, all));
-    TAKT_TRY(run_session(t, &t->eval));
-    const double divisor = output(&t->eval, TAKT_STEP_COUNT, 1);
+    for (int64_t first = 0; first < samples || first == 0; first += fixed) {
+        const takt_rows rows = {first, fixed}; /* all of them, unless the model has a number */
+        TAKT_TRY(takt_train_bind(t, &t->eval, batch, count, rows));
+        TAKT_TRY(run_session(t, &t->eval));
+        sum.loss += output(&t->eval, TAKT_STEP_SUM, 0);
+        sum.count += output(&t->eval, TAKT_STEP_COUNT, 1);
+        sum.hits += output(&t->eval, TAKT_STEP_HITS, -1);
+        if (fixed <= 0)
+            break;
+    }
     if (result != NULL)
         *result = (takt_step_result){.step = t->steps,
-                                     .loss = output(&t->eval, TAKT_STEP_SUM, 0) / divisor,
-                                     .count = divisor,
-                                     .hits = output(&t->eval, TAKT_STEP_HITS, -1),
+                                     .loss = sum.loss / sum.count,
+                                     .count = sum.count,
+                                     .hits = sum.hits < 0 ? -1 : sum.hits,
                                      .rate = 0,
                                      .norm = -1};
     return TAKT_OK;

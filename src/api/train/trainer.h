@@ -40,6 +40,8 @@ typedef struct takt_rows {
     int64_t first, rows;
 } takt_rows;
 
+/* Samples that the model takes at a time, if it has a number for that; else 0. */
+int64_t takt_batch_fixed(const takt_trainer *t);
 /* How many samples a batch has, by the first of the model's inputs that has a batch axis. */
 TAKT_MUST_USE takt_status takt_batch_samples(const takt_trainer *t, const takt_named_view *batch,
                                              size_t count, int64_t *samples);

@@ -16,7 +16,8 @@ takt_status takt_trainer_plan(takt_trainer *t, const takt_named_view *batch, siz
     takt_plan_options o = t->plan;
     TAKT_TRY(takt_batch_samples(t, batch, count, &samples));
     takt_text_init(&sizes, t->ctx);
-    const takt_rows rows = {0, (samples + t->shards - 1) / t->shards};
+    const int64_t fixed = takt_batch_fixed(t);
+    const takt_rows rows = {0, fixed > 0 ? fixed : (samples + t->shards - 1) / t->shards};
     takt_status status = takt_batch_sizes(t, t->step.model, batch, count, rows, &sizes);
     o.sizes = takt_text_get(&sizes);
     o.dry = true;

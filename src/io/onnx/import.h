@@ -93,6 +93,11 @@ struct takt_scope {
     uint64_t depth;
 };
 
+/* A running statistic of a model that is trained, and what a step makes of it. */
+typedef struct takt_statistic {
+    takt_id value, next; /* of the main graph */
+} takt_statistic;
+
 struct takt_import {
     takt_ctx *ctx;
     const takt_source *source;
@@ -101,13 +106,15 @@ struct takt_import {
     takt_room *main;
     const takt_pb_function **functions; /* open addressing by name and domain */
     size_t function_slots;
-    uint64_t budget;      /* nodes that may still be imported: bounds inlining */
-    uint64_t repeats;     /* nodes that loops may still be unrolled to */
-    size_t tables;        /* bytes that adapters may still compute constants in */
-    double fold_work;     /* operations that values may still be worked out with, */
-    double fold_elements; /* and elements that they may have */
-    bool is_hopeless;     /* nesting or number of nodes: what follows would fail the same way */
-    bool has_failed;      /* a node was refused; `first` says why */
+    uint64_t budget;            /* nodes that may still be imported: bounds inlining */
+    uint64_t repeats;           /* nodes that loops may still be unrolled to */
+    size_t tables;              /* bytes that adapters may still compute constants in */
+    double fold_work;           /* operations that values may still be worked out with, */
+    double fold_elements;       /* and elements that they may have */
+    takt_statistic *statistics; /* in the arena */
+    size_t statistic_count, statistic_room;
+    bool is_hopeless; /* nesting or number of nodes: what follows would fail the same way */
+    bool has_failed;  /* a node was refused; `first` says why */
     takt_error first;
 };
 
@@ -191,6 +198,8 @@ void takt_import_lineage(const takt_import *im, takt_text *text);
 /* parameter.c: initializers that are tensors of the main graph, and no settings, become parameters
  * of their names; the graph of the room is a new one then. */
 TAKT_MUST_USE takt_status takt_import_parameters(takt_scope *scope);
+/* A statistic that training follows: `value` is a constant of the main graph. */
+TAKT_MUST_USE takt_status takt_import_statistic(takt_import *im, takt_id value, takt_id next);
 /* check.c: makes a clause of an output that the metadata says is one. */
 TAKT_MUST_USE takt_status takt_import_check(takt_import *im, takt_graph *g, takt_span output,
                                             takt_id id, bool *is_check);

@@ -35,6 +35,47 @@ static void find_statistics(work *w)
     }
 }
 
+/* Of a model that is trained they are read by their next values alone, which nothing else reads. */
+static void find_followed(work *w)
+{
+    const takt_import *im = w->scope->im;
+    for (size_t i = 0; i < im->statistic_count; i++) {
+        w->is_statistic[im->statistics[i].value] = 1;
+        w->live[im->statistics[i].next] = 1;
+    }
+    for (size_t i = w->from->count; i-- > 0;)
+        for (uint32_t k = 0; w->live[i] && k < w->from->nodes[i].in_count; k++)
+            if (w->from->nodes[i].in[k] != TAKT_NONE)
+                w->live[w->from->nodes[i].in[k]] = 1;
+}
+
+static void set_next(work *w)
+{
+    const takt_import *im = w->scope->im;
+    for (size_t i = 0; i < im->statistic_count; i++) {
+        const takt_id value = w->map[im->statistics[i].value];
+        for (size_t k = 0; k < w->to->slot_count; k++)
+            if (w->to->slots[k].value == value)
+                takt_graph_set_next(w->to, w->to->slots[k].name, w->map[im->statistics[i].next]);
+    }
+}
+
+takt_status takt_import_statistic(takt_import *im, takt_id value, takt_id next)
+{
+    if (im->statistic_count == im->statistic_room) {
+        const size_t room = im->statistic_room > 0 ? 2 * im->statistic_room : 16;
+        takt_statistic *more = takt_arena_array(&im->arena, room, sizeof *more);
+        if (more == NULL)
+            return TAKT_ERR_MEMORY;
+        if (im->statistic_count > 0)
+            memcpy(more, im->statistics, im->statistic_count * sizeof *more);
+        im->statistics = more;
+        im->statistic_room = room;
+    }
+    im->statistics[im->statistic_count++] = (takt_statistic){value, next};
+    return TAKT_OK;
+}
+
 static bool is_port(const takt_graph *g, const char *name)
 {
     size_t i = 0, k = 0;
@@ -81,6 +122,7 @@ static takt_status copy(work *w)
         w->map[i] = takt_graph_copy_node(w->to, n, w->inputs);
         TAKT_TRY(w->to->status);
     }
+    set_next(w);
     return takt_graph_end_copy(w->from, w->to, w->map);
 }
 
@@ -101,6 +143,7 @@ takt_status takt_import_parameters(takt_scope *scope)
     TAKT_TRY(takt_fold_settle(room));
     takt_graph_live(w.from, w.live);
     find_statistics(&w);
+    find_followed(&w);
     TAKT_TRY(takt_graph_create(scope->im->ctx, w.from, &w.to));
     const takt_status status = copy(&w);
     takt_graph_destroy(status == TAKT_OK ? room->g : w.to);

@@ -14,11 +14,20 @@ static bool count_samples(tool_training *g)
     if (!tool_real(g->t, TAKT_F_VAL_SPLIT, 0, 0.9, &share))
         return false;
     const uint64_t all = takt_data_count(g->data);
+    const uint64_t fixed = tool_fixed_batch(g->model), part = fixed > 0 ? fixed : 1;
     g->held_out = (uint64_t)(share * (double)all);
+    g->held_out -= g->held_out % part;
     g->samples = all - g->held_out;
+    g->samples -= g->samples % part;
     g->batch_size =
         tool_number_of(g->t, TAKT_F_TRAIN_BATCH, 32) * tool_number_of(g->t, TAKT_F_ACCUMULATE, 1);
+    g->batch_size = (g->batch_size + part - 1) / part * part;
     g->batch_size = g->batch_size < g->samples ? g->batch_size : g->samples;
+    if (g->samples == 0) {
+        tool_usage_error(g->t, 7006, NULL, "the model takes %llu samples at a time: there are %llu",
+                         (unsigned long long)part, (unsigned long long)all);
+        return false;
+    }
     g->steps_per_epoch = (g->samples + g->batch_size - 1) / g->batch_size;
     g->epochs = tool_number_of(g->t, TAKT_F_EPOCHS, 1);
     g->seed = tool_number_of(g->t, TAKT_F_SEED, 0);
@@ -94,7 +103,10 @@ static int with_trainer(tool_training *g)
         return code;
     code = TAKT_EXIT_USAGE;
     if (tool_train_flags_init(g->t, &f)) {
+        const uint64_t fixed = tool_fixed_batch(g->model);
         f.options.plan = &request.options;
+        if (fixed > 0) /* every part that the model takes is a shard */
+            f.options.shards = (int64_t)(g->batch_size / fixed);
         f.options.steps = g->steps_per_epoch * g->epochs;
         code = tool_finish(g->t, takt_trainer_create(g->model, &f.options, &g->trainer));
         if (code == TAKT_EXIT_OK)

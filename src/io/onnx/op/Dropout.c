@@ -1,11 +1,38 @@
 /* Dropout.c - Dropout: after training nothing is dropped; in training mode by random numbers. */
 #include "io/onnx/random.h"
+#include "ir/edge_index.h"
+
+/* What a trainer gives at every step: an input of the model, made at its first use. */
+static takt_id given(takt_call *c, const char *name)
+{
+    const takt_type type = {.dtype = TAKT_U64};
+    const size_t known = takt_edge_find(c->g, TAKT_EDGE_INPUT, name);
+    return known != SIZE_MAX ? c->g->inputs[known].id : takt_graph_input(c->g, name, &type);
+}
+
+/* As the layer dropout of the language draws: by seed, step and the place of the element in the
+ * whole batch. */
+static takt_status draw(takt_call *c, takt_id in[3], takt_named_attr *stream)
+{
+    const takt_id x = takt_onnx_in(c, 0);
+    in[0] = given(c, "train.seed");
+    in[1] = given(c, "train.step");
+    in[2] = given(c, "train.first");
+    for (int i = 1; i < takt_type_of(c->g, x)->rank && c->status == TAKT_OK; i++)
+        in[2] = takt_mul(c->g, in[2], takt_onnx_cast(c, takt_onnx_size(c, x, i), TAKT_U64));
+    *stream =
+        (takt_named_attr){"stream", takt_attr_i64((INT64_C(1) << 31) + takt_graph_stream(c->g))};
+    return c->g->status;
+}
 
 static takt_status drop(takt_call *c, double rate)
 {
     takt_id in[4] = {takt_onnx_in(c, 0)};
     takt_named_attr attrs[2];
-    TAKT_TRY(takt_onnx_random(c, in + 1, &attrs[0]));
+    if (c->im->source->training)
+        TAKT_TRY(draw(c, in + 1, &attrs[0]));
+    else
+        TAKT_TRY(takt_onnx_random(c, in + 1, &attrs[0]));
     attrs[1] = (takt_named_attr){"rate", takt_attr_f64(rate)};
     const takt_id id = takt_graph_call(c->g, &takt_op_dropout, 4, in, 2, attrs);
     if (id == TAKT_NONE)
@@ -21,6 +48,12 @@ static takt_status adapt(takt_call *c)
     const takt_type *t = takt_onnx_type(c, 0);
     if (c->status != TAKT_OK)
         return c->status;
+    if (c->im->source->training && c->g == c->im->main->g) {
+        const double rate =
+            c->opset < 12 ? takt_onnx_f(c, "ratio", 0.5f) : takt_onnx_known_f(c, 1, 0.5);
+        if (c->status != TAKT_OK || rate > 0)
+            return c->status != TAKT_OK ? c->status : drop(c, rate);
+    }
     if (takt_onnx_has(c, 2)) {
         const double rate = takt_onnx_known_f(c, 1, 0.5);
         if (takt_onnx_known_i(c, 2, 0) != 0 && rate != 0)
