@@ -92,6 +92,18 @@ static void pools(void)
         {"model m(d: f32[2, 5, 4, 3]) { return op.avg_pool_dx(d, kernel=[3, 3], stride=[2, 2], "
          "pad=[1, 1, 1, 1], shape=[2, 5, 7, 6]) }",
          9, false},
+        {"model m(x: f32[3, 7, 6, 70], d: f32[3, 4, 3, 70]) { return op.max_pool_dx(x, d, "
+         "kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1], layout=nhwc) }",
+         5, true},
+        {"model m(x: f32[1, 3, 5, 8, 7], d: f32[1, 3, 3, 4, 7]) { return op.max_pool_dx(x, d, "
+         "kernel=[2, 2, 2], stride=[1, 2, 1], dilation=[2, 1, 1], pad=[0, 0, 0, 0, 0, 1]) }",
+         5, true},
+        {"model m(x: f32[2, 6, 6, 3]) { y = round(x * 2)\n return op.max_pool_dx(y, op.max_pool(y, "
+         "kernel=[2, 2], layout=nhwc), kernel=[2, 2], layout=nhwc) }",
+         5, true},
+        {"model m(d: f32[2, 4, 3, 70]) { return op.avg_pool_dx(d, kernel=[3, 3], stride=[2, 2], "
+         "pad=[1, 1, 1, 1], count_pad=true, layout=nhwc, shape=[2, 7, 6, 70]) }",
+         9, false},
         {"model m(d: bf16[2, 4, 3, 5]) { return op.avg_pool_dx(d, kernel=[3, 3], stride=[2, 2], "
          "pad=[1, 1, 1, 1], layout=nhwc, shape=[2, 7, 6, 5]) }",
          9, false},
@@ -125,6 +137,28 @@ static void gradients(void)
            "stride=[2, 2], groups=2, layout=nhwc, shape=[6, 2, 3, 2]", 12),
         DW("f32", "[2, 6, 8, 8]", "[2, 6, 8, 8]", "groups=6, pad=[1, 1, 1, 1], shape=[6, 1, 3, 3]",
            128),
+        /* depthwise: phases of strides, borders, holes, more taps and positions than a chunk */
+        DX("f32", "[2, 9, 11, 19]", "[19, 3, 3, 1]",
+           "groups=19, pad=[1, 1, 1, 1], layout=nhwc, shape=[2, 9, 11, 19]", 9),
+        DX("f32", "[2, 8, 5, 6]", "[8, 1, 3, 3]",
+           "groups=8, stride=[2, 2], pad=[1, 1, 1, 1], shape=[2, 8, 10, 11]", 9),
+        DX("f32", "[1, 6, 4, 40]", "[6, 1, 2, 2]",
+           "groups=6, stride=[3, 1], dilation=[1, 2], pad=[0, 2, 1, 0], shape=[1, 6, 10, 40]", 4),
+        DX("f32", "[1, 3, 24, 40]", "[3, 1, 17, 17]",
+           "groups=3, pad=[8, 8, 8, 8], shape=[1, 3, 24, 40]", 289),
+        DX("f32", "[2, 6, 9]", "[6, 1, 4]", "groups=6, stride=[3], shape=[2, 6, 30]", 4),
+        DX("f32", "[1, 5, 6, 4, 6]", "[5, 1, 3, 2, 3]",
+           "groups=5, pad=[1, 0, 1, 1, 0, 1], shape=[1, 5, 6, 5, 6]", 18),
+        DW("f32", "[2, 21, 19, 35]", "[2, 21, 19, 35]",
+           "groups=35, pad=[1, 1, 1, 1], layout=nhwc, shape=[35, 3, 3, 1]", 798),
+        DW("f32", "[3, 8, 10, 11]", "[3, 8, 5, 6]",
+           "groups=8, stride=[2, 2], pad=[1, 1, 1, 1], shape=[8, 1, 3, 3]", 90),
+        DW("f32", "[1, 6, 10, 40]", "[1, 6, 4, 40]",
+           "groups=6, stride=[3, 1], dilation=[1, 2], pad=[0, 2, 1, 0], shape=[6, 1, 2, 2]", 160),
+        DW("f32", "[1, 3, 24, 40]", "[1, 3, 24, 40]",
+           "groups=3, pad=[8, 8, 8, 8], shape=[3, 1, 17, 17]", 960),
+        DW("f32", "[1, 5, 6, 5, 6]", "[1, 5, 6, 4, 6]",
+           "groups=5, pad=[1, 0, 1, 1, 0, 1], shape=[5, 1, 3, 2, 3]", 144),
         DW("f64", "[3, 1, 6]", "[3, 2, 3]", "dilation=[3], shape=[2, 1, 2]", 9),
         DW("bf16", "[1, 4, 8, 8]", "[1, 3, 8, 8]", "pad=[1, 1, 1, 1], shape=[3, 4, 3, 3]", 64),
         DW("i64", "[1, 2, 8]", "[1, 3, 8]", "pad=[1, 1], shape=[3, 2, 3]", 0),

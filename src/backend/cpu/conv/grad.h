@@ -2,9 +2,13 @@
 #ifndef TAKT_BACKEND_CPU_CONV_GRAD_H
 #define TAKT_BACKEND_CPU_CONV_GRAD_H
 
-#include "backend/cpu/cpu.h"
+#include "backend/cpu/conv/shape.h"
 
 TAKT_MUST_USE takt_status takt_conv_dx_compile(takt_planner *p);
 TAKT_MUST_USE takt_status takt_conv_dw_compile(takt_planner *p);
+
+/* The same of depthwise convolutions, if it is one with channels last in f32. */
+bool takt_depthwise_has_grad(const takt_conv_shape *c);
+TAKT_MUST_USE takt_status takt_depthwise_grad_compile(takt_planner *p);
 
 #endif

@@ -34,4 +34,8 @@ void takt_pool_half(const takt_pool_shape *c, const uint16_t *x, uint16_t *y, si
                     int16_t *line);
 size_t takt_pool_half_scratch(const takt_pool_shape *c);
 
+/* Gradients in f32 with channels last (pool_dx.c): fills in p->step, whose views are there. */
+bool takt_pool_has_dx(const takt_pool_shape *s);
+TAKT_MUST_USE takt_status takt_pool_dx_compile(takt_planner *p, const takt_pool_shape *shape);
+
 #endif

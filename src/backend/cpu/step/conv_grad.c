@@ -14,6 +14,9 @@ static takt_status compile(takt_planner *p)
     const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
     if (!takt_conv_is_f32(n->type->dtype))
         return takt_conv_generic_compile(p);
+    const takt_conv_shape shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
+    if (takt_depthwise_has_grad(&shape))
+        return takt_depthwise_grad_compile(p);
     return n->op == &takt_op_conv_dx ? takt_conv_dx_compile(p) : takt_conv_dw_compile(p);
 }
 

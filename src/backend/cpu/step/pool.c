@@ -202,6 +202,8 @@ static takt_status compile(takt_planner *p)
     const double places = (double)c->batch * (double)c->positions;
     const double work = places * (double)c->channels;
     const double moved = work + (double)c->batch * (double)c->channels * (double)c->area;
+    if (takt_pool_has_dx(c))
+        return takt_pool_dx_compile(p, c);
     s->data = f;
     if (has_bytes(c) || has_halves(c)) {
         s->run = has_bytes(c) ? run_bytes : run_halves;

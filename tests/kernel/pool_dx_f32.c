@@ -1,0 +1,98 @@
+/* pool_dx_f32.c - holds gradients of pools to the scalar ones: geometry, borders, ties, tails. */
+#include "kernel/pool_dx_f32/pool_dx_f32.h"
+
+#include <string.h>
+
+#include "check.h"
+
+enum { X, DY, DIVISOR, DX, WANT, ROWS_MAX = 5 };
+
+check_fn check_pool_dx_f32;
+
+static void one(takt_check *c, const takt_kernel *reference, takt_pool_dx_f32 p, int round)
+{
+    const int values = (int)check_below(c, CHECK_VALUES), where = round % CHECK_PLACES;
+    const size_t in = p.rows * p.width * p.step, out = p.columns * p.step;
+    const float *rows[ROWS_MAX];
+    float *to[ROWS_MAX], *right[ROWS_MAX];
+    check_case(
+        c, "%s channels=%zu columns=%zu width=%zu taps=%zux%zu stride %zu dilation %zu before %zu",
+        round & 1 ? "average" : "max", p.channels, p.columns, p.width, p.rows, p.taps, p.stride,
+        p.dilation, p.before);
+    float *x = check_place(c, X, in * sizeof *x, where);
+    float *dy = check_place(c, DY, out * sizeof *dy, where);
+    float *divisor = check_place(c, DIVISOR, p.columns * sizeof *divisor, where);
+    float *got = check_place(c, DX, in * sizeof *got, where);
+    float *want = check_place(c, WANT, in * sizeof *want, CHECK_AT_END);
+    check_fill_f32(c, x, in, values);
+    for (size_t i = 0; i < in && round % 3 == 0; i++)
+        x[i] = (float)check_below(c, 3); /* ties */
+    check_fill_f32(c, dy, out, values);
+    check_fill_f32(c, want, in, CHECK_PLAIN);
+    memcpy(got, want, in * sizeof *got);
+    for (size_t q = 0; q < p.columns; q++)
+        divisor[q] = 1 + (float)check_below(c, 9);
+    for (size_t i = 0; i < p.rows; i++) {
+        const bool is_out = check_below(c, 4) == 0;
+        rows[i] = is_out ? NULL : x + i * p.width * p.step;
+        to[i] = is_out ? NULL : got + i * p.width * p.step;
+        right[i] = is_out ? NULL : want + i * p.width * p.step;
+    }
+    p.x = rows;
+    p.dy = dy;
+    p.divisor = round & 1 ? divisor : NULL;
+    p.dx = right;
+    takt_kernel_as_pool_dx_f32(reference)(&p);
+    p.dx = to;
+    CHECK_CALL(c, takt_kernel_as_pool_dx_f32(c->kernel)(&p));
+    check_same_f32(c, got, want, in);
+    for (int slot = X; slot <= DX; slot++)
+        check_intact(c, slot);
+}
+
+static void bench(takt_check *c)
+{
+    takt_pool_dx_f32 p = {.channels = 64,
+                          .step = 64,
+                          .columns = 28,
+                          .width = 56,
+                          .rows = 2,
+                          .taps = 2,
+                          .stride = 2,
+                          .dilation = 1};
+    const size_t in = p.rows * p.width * p.channels, out = p.columns * p.channels;
+    float *x = check_place(c, X, in * sizeof *x, CHECK_AT_START);
+    float *dx = check_place(c, DX, in * sizeof *dx, CHECK_AT_START);
+    float *dy = check_place(c, DY, out * sizeof *dy, CHECK_AT_START);
+    check_fill_f32(c, x, in, CHECK_PLAIN);
+    check_fill_f32(c, dy, out, CHECK_PLAIN);
+    check_fill_f32(c, dx, in, CHECK_PLAIN);
+    const float *rows[2] = {x, x + p.width * p.channels};
+    float *to[2] = {dx, dx + p.width * p.channels};
+    p.x = rows;
+    p.dx = to;
+    p.dy = dy;
+    CHECK_BENCH(c, "max 2x2", 4.0 * (double)(3 * in + out), 0,
+                takt_kernel_as_pool_dx_f32(c->kernel)(&p));
+}
+
+void check_pool_dx_f32(takt_check *c, const takt_kernel *reference)
+{
+    static const size_t taps[][2] = {{3, 3}, {1, 1}, {2, 2}, {1, 4}, {5, 3}};
+    int round = 0;
+    for (size_t n = 1; n <= 70; n++)
+        for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
+            for (size_t stride = 1; stride <= 3; stride++, round++) {
+                takt_pool_dx_f32 p = {.channels = n,
+                                      .step = n + (check_below(c, 2) == 0 ? 5 : 0),
+                                      .columns = 1 + check_below(c, 9),
+                                      .width = 1 + check_below(c, 15),
+                                      .rows = taps[t][0],
+                                      .taps = taps[t][1],
+                                      .stride = stride,
+                                      .dilation = 1 + (round % 5 == 4),
+                                      .before = check_below(c, 4)};
+                one(c, reference, p, round);
+            }
+    bench(c);
+}
