@@ -278,6 +278,28 @@ static void bad_batches(void)
     takt_model_destroy(m);
 }
 
+/* A model of four samples at a time: a step is made of such parts, and of nothing else. */
+static void fixed_batch(void)
+{
+    const takt_train_options o = {.optimizer = "sgd", .shards = 3};
+    takt_model *m = load("model net(x: f32[4, 12]) { return dense(x, 4) }\n");
+    takt_trainer *t = NULL;
+    takt_named_view views[2];
+    takt_step_result r, e;
+    if (m == NULL || !EXPECT_OK(ctx, takt_trainer_create(m, &o, &t)))
+        return;
+    fill_batch(0);
+    expect_id(takt_trainer_step(t, views, batch_of(views, 6), &r), TAKT_E_TRAIN_BATCH);
+    expect_id(takt_trainer_step(t, views, batch_of(views, 16), &r), TAKT_E_TRAIN_BATCH);
+    expect_id(takt_trainer_eval(t, views, batch_of(views, 5), &r), TAKT_E_TRAIN_BATCH);
+    EXPECT_OK(ctx, takt_trainer_eval(t, views, batch_of(views, 12), &e));
+    EXPECT_OK(ctx, takt_trainer_step(t, views, batch_of(views, 12), &r));
+    EXPECT(r.count == 12 && e.count == 12 && e.loss == r.loss && e.hits == r.hits);
+    EXPECT_OK(ctx, takt_trainer_step(t, views, batch_of(views, 4), &r));
+    takt_trainer_destroy(t);
+    takt_model_destroy(m);
+}
+
 /* Evaluation computes as in inference, with the weights of now, and changes nothing. */
 static void evaluates(void)
 {
@@ -360,6 +382,7 @@ int main(void)
     damaged();
     refusals();
     bad_batches();
+    fixed_batch();
     evaluates();
     memory_fails();
     takt_ctx_destroy(ctx);

@@ -117,33 +117,40 @@ static void run_block(const facts *f, block *b)
     }
 }
 
-static void run_dx(const takt_step *s, const takt_task *t)
+/* One line of dx: its columns by the phases of the stride. */
+static void run_line(const takt_step *s, const takt_task *t, size_t n, size_t line)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    const size_t lines = c->in[0] * c->in[1];
-    const float *weights = (const float *)(const void *)((const char *)t->scratch + f->weights);
-    float *zeros = own(t, f->zeros);
-    size_t first, end;
-    memset(zeros, 0, f->channels * sizeof *zeros);
-    takt_cpu_share(c->batch * lines, 1, t->index, s->task_count, &first, &end);
-    for (size_t i = first; i < end; i++)
-        for (size_t r = 0; r < c->stride[2] && r < c->in[2]; r++) {
-            const size_t all = (c->in[2] - r + c->stride[2] - 1) / c->stride[2];
-            for (size_t q = 0; q < all; q += COLUMNS) {
-                const size_t n = i / lines, line = i % lines;
-                block b = {.at = {line / c->in[1], line % c->in[1], r + q * c->stride[2]},
-                           .columns = all - q < COLUMNS ? all - q : COLUMNS,
-                           .dy = (const float *)takt_view_data(t, &s->in[0]) + n * c->y_sample,
-                           .weights = weights,
-                           .zeros = zeros,
-                           .a = t->scratch_own,
-                           .b = (const float **)t->scratch_own + COLUMNS * CHUNK};
-                b.to = (float *)takt_view_data(t, &s->out[0]) + n * c->x_sample +
-                       (line * c->in[2] + b.at[2]) * f->channels;
-                run_block(f, &b);
-            }
+    block b = {.dy = (const float *)takt_view_data(t, &s->in[0]) + n * c->y_sample,
+               .weights = (const float *)(const void *)((const char *)t->scratch + f->weights),
+               .zeros = own(t, f->zeros),
+               .a = t->scratch_own,
+               .b = (const float **)t->scratch_own + COLUMNS * CHUNK};
+    for (size_t r = 0; r < c->stride[2] && r < c->in[2]; r++) {
+        const size_t all = (c->in[2] - r + c->stride[2] - 1) / c->stride[2];
+        for (size_t q = 0; q < all; q += COLUMNS) {
+            b.at[0] = line / c->in[1];
+            b.at[1] = line % c->in[1];
+            b.at[2] = r + q * c->stride[2];
+            b.columns = all - q < COLUMNS ? all - q : COLUMNS;
+            b.to = (float *)takt_view_data(t, &s->out[0]) + n * c->x_sample +
+                   (line * c->in[2] + b.at[2]) * f->channels;
+            b.adds = false;
+            run_block(f, &b);
         }
+    }
+}
+
+static void run_dx(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const size_t lines = f->shape.in[0] * f->shape.in[1];
+    size_t first, end;
+    memset(own(t, f->zeros), 0, f->channels * sizeof(float));
+    takt_cpu_share(f->shape.batch * lines, 1, t->index, s->task_count, &first, &end);
+    for (size_t i = first; i < end; i++)
+        run_line(s, t, i / lines, i % lines);
 }
 
 /* [taps][channels], whatever the order of the weights is. */
@@ -160,23 +167,28 @@ static void pack_weights(const takt_step *s, const takt_task *t)
 
 /* ---- dw ---- */
 
-/* The pointers of one tap for `count` outputs from position `p` of a sample. */
-static void gather_positions(const facts *f, const float *x, size_t tap, size_t p, size_t count,
-                             const float *zeros, const float **a)
+/* Outputs of a sample, beginning at a position. */
+typedef struct stretch {
+    const float *x, *zeros; /* of the sample; what padding holds */
+    size_t position, count;
+} stretch;
+
+/* The pointers of one tap. */
+static void gather_positions(const facts *f, const stretch *o, size_t tap, const float **a)
 {
     const takt_conv_shape *c = &f->shape;
-    size_t at[3], t[3];
-    takt_conv_unflatten(c->out, p, at);
+    size_t at[3], t[3], count = o->count;
+    takt_conv_unflatten(c->out, o->position, at);
     takt_conv_unflatten(c->kernel, tap, t);
     while (count > 0) {
         const size_t i = at[0] * c->stride[0] + t[0] * c->dilation[0] - c->before[0];
         const size_t j = at[1] * c->stride[1] + t[1] * c->dilation[1] - c->before[1];
         const bool is_in = i < c->in[0] && j < c->in[1]; /* what is negative is very large */
-        const float *line = x + (is_in ? i * c->x_at[0] + j * c->x_at[1] : 0);
+        const float *line = o->x + (is_in ? i * c->x_at[0] + j * c->x_at[1] : 0);
         const size_t left = c->out[2] - at[2], run = left < count ? left : count;
         size_t k = at[2] * c->stride[2] + t[2] * c->dilation[2] - c->before[2];
         for (size_t q = 0; q < run; q++, k += c->stride[2])
-            *a++ = is_in && k < c->in[2] ? line + k * c->x_at[2] : zeros;
+            *a++ = is_in && k < c->in[2] ? line + k * c->x_at[2] : o->zeros;
         count -= run;
         at[2] = 0;
         if (++at[1] == c->out[1]) {
@@ -206,8 +218,9 @@ static void sum_positions(const takt_step *s, const takt_task *t, size_t tap, si
                               at * c->y_position + first;
             const size_t left = c->positions - at;
             p.terms = left < CHUNK ? left : CHUNK;
+            const stretch o = {x, own(t, f->zeros), at, p.terms};
             for (size_t k = 0; k < taps; k++)
-                gather_positions(f, x, tap + k, at, p.terms, own(t, f->zeros), a + k * p.terms);
+                gather_positions(f, &o, tap + k, a + k * p.terms);
             for (size_t i = 0; i < p.terms; i++)
                 b[i] = dy + i * c->y_position;
             f->run(&p);
