@@ -55,6 +55,11 @@ typedef struct takt_session_options {
      *  fails if a clause does not hold. takt_session_reshape ends this. */
     takt_plan *checked;
     uint64_t check_every; /**< at least 1 if `checked` is given */
+    /** A session of the same context whose state this one shares, such as the cache of two plans
+     *  that read a prompt and write token after token. Every state of the plan must be one of that
+     *  session's, by name and type. The state lives as long as one of them. A run while another of
+     *  them runs fails with TAKT_ERR_STATE; so does reading or writing the state then. */
+    takt_session *state_of;
 } takt_session_options;
 
 TAKT_API TAKT_MUST_USE takt_status takt_session_create(takt_plan *plan,

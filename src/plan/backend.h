@@ -94,8 +94,8 @@ TAKT_MUST_USE takt_status takt_planner_output_over(takt_planner *p, takt_id node
                                                    size_t *index);
 /* Like _output_over for a value that becomes the next one of the state that step->in[input] is,
  * when nobody reads the old one afterwards: `*is_state` then, and step->undo must be able to take
- * the step back, for which step->out[*kept] is `bytes` bytes that nobody else writes in this run.
- */
+ * the step back, for which step->out[*kept] is `bytes` bytes that nobody else writes in this run;
+ * SIZE_MAX: it need not, since nobody sees what it wrote in a run that failed. */
 TAKT_MUST_USE takt_status takt_planner_output_state(takt_planner *p, takt_id node, size_t input,
                                                     size_t bytes, size_t *kept, bool *is_state);
 /* A new constant of `bytes` bytes that step->in[*index] then views as raw u8, made at plan time by

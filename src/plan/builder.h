@@ -112,6 +112,8 @@ int takt_builder_direct_output(const takt_builder *b, takt_id root, size_t bytes
 TAKT_MUST_USE takt_status takt_builder_add_out(takt_builder *b, const takt_view *view);
 /* The next value of the slot has been written over its old one already. */
 bool takt_state_is_in_place(const takt_builder *b, size_t slot);
+/* The step of `node` writes only what nobody sees before the run is committed. */
+bool takt_state_is_append(const takt_builder *b, takt_id node);
 /* The buffer is an input's that the caller lets steps write over. */
 bool takt_builder_is_donated(const takt_builder *b, const takt_buffer *buffer);
 /* Moves values into donated inputs that are not read any more. */

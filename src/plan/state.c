@@ -3,7 +3,7 @@
  * A cache grows by a row at a time; copying all of it for that would cost more than the rest of the
  * run. So a step that makes the next value of a slot out of its old one may write over it, long
  * before the commit phase, if nobody reads the old value any more, and if it can take its change
- * back when a later step fails.
+ * back when a later step fails, or if nobody can see it then (append.c).
  */
 #include "base/mem.h"
 #include "ir/leaves.h"
@@ -65,6 +65,9 @@ takt_status takt_planner_output_state(takt_planner *p, takt_id node, size_t inpu
         return takt_planner_output_over(p, node, input, &index);
     p->plan->buffer_of[node] = p->step->in[input].buffer;
     TAKT_TRY(takt_planner_output(p, node, &index));
+    *kept = SIZE_MAX;
+    if (takt_state_is_append(b, node))
+        return TAKT_OK;
     const takt_buffer keep = {.place = TAKT_PLACE_ARENA,
                               .bytes = bytes,
                               .first = b->step_index,

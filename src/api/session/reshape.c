@@ -28,14 +28,13 @@ takt_status takt_session_clone(const takt_session *from, takt_session **clone)
     return TAKT_OK;
 }
 
-/* The slot of the new plan that continues slot `i` of the old one. */
-static takt_status match(const takt_session *s, const takt_plan *plan, size_t i, size_t *found)
+/* The new plan has a slot that continues slot `i` of the old one. */
+static takt_status match(const takt_session *s, const takt_plan *plan, size_t i)
 {
     const takt_slot *old = &s->plan->graph->slots[i];
     const takt_slot *slot = takt_graph_find_slot(plan->graph, old->name);
     if (slot == NULL)
         return takt_fail(s->ctx, TAKT_E_RESHAPE, "the model has no state called %s", old->name);
-    *found = (size_t)(slot - plan->graph->slots);
     if (takt_type_same(plan->graph->dims, &slot->type, &old->type))
         return TAKT_OK;
     char was[TAKT_TYPE_TEXT], is[TAKT_TYPE_TEXT];
@@ -44,14 +43,10 @@ static takt_status match(const takt_session *s, const takt_plan *plan, size_t i,
                      takt_type_text(plan->graph->dims, &slot->type, is));
 }
 
-static takt_status copy_state(const takt_session *s, takt_session *fresh)
+static takt_status check_state(const takt_session *s, const takt_plan *plan)
 {
-    for (size_t i = 0; i < s->plan->graph->slot_count; i++) {
-        size_t k = 0;
-        TAKT_TRY(match(s, fresh->plan, i, &k));
-        memcpy(takt_tensor_data(&fresh->state[k]), takt_tensor_data(&s->state[i]),
-               takt_tensor_bytes(&s->state[i]));
-    }
+    for (size_t i = 0; i < s->plan->graph->slot_count; i++)
+        TAKT_TRY(match(s, plan, i));
     return TAKT_OK;
 }
 
@@ -112,11 +107,11 @@ static takt_status take(takt_session *s, takt_plan *plan, bool is_variant)
                                       .arena = keeps_arena || s->arena_given > 0 ? s->arena : NULL,
                                       .arena_bytes = keeps_arena ? room_of(s) : s->arena_given,
                                       .huge_pages = s->wants_pages,
-                                      .static_shapes = s->static_shapes};
+                                      .static_shapes = s->static_shapes,
+                                      .state_of = s};
     takt_session *fresh;
+    TAKT_TRY(check_state(s, plan));
     takt_status status = takt_session_create(plan, &own, &fresh);
-    if (status == TAKT_OK)
-        status = copy_state(s, fresh);
     if (status == TAKT_OK) {
         swap(s, fresh);
         if (keeps_arena)

@@ -110,9 +110,13 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
 static takt_status run(takt_session *s, uint64_t deadline_ns)
 {
     const uint64_t number = atomic_load(&s->runs) / 2 + 1;
+    if (!takt_session_enter(s))
+        return takt_error_set(&s->error, TAKT_E_STATE,
+                              "a session that shares this one's state is running");
     atomic_store(&s->runs, 2 * number + 1);
     const takt_status status = run_number(s, number, deadline_ns);
     atomic_store(&s->runs, 2 * number);
+    takt_session_leave(s);
     return status;
 }
 
@@ -167,16 +171,15 @@ static bool has_inputs(const takt_session *s)
 static takt_status try_out(takt_session *s)
 {
     const size_t bytes = s->plan->state_bytes;
-    void *saved = NULL, *state = NULL;
+    void *saved = NULL;
     const takt_error error = s->error;
     if (bytes > 0 && s->plan->graph->slot_count > 0) {
         TAKT_TRY(takt_mem_get(s->ctx, bytes, "state", &saved));
-        state = takt_storage_data(s->state[0].storage);
-        memcpy(saved, state, bytes);
+        takt_session_save_state(s, saved);
     }
     const takt_status status = run(s, 0);
     if (saved != NULL)
-        memcpy(state, saved, bytes);
+        takt_session_restore_state(s, saved);
     takt_mem_put(s->ctx, saved, bytes);
     if (status == TAKT_ERR_MEMORY)
         return status;

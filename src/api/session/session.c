@@ -41,7 +41,7 @@ static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
 size_t takt_session_overhead(const takt_plan *plan)
 {
     return sizeof(takt_session) + lay_tables(plan, NULL, NULL) + takt_session_range_bytes(plan) +
-           (plan->graph->slot_count > 0 ? takt_storage_overhead() : 0);
+           (plan->graph->slot_count > 0 ? takt_storage_overhead() + sizeof(takt_shared_state) : 0);
 }
 
 static takt_status make_port(takt_session *s, const takt_port *from, takt_desc *desc,
@@ -77,26 +77,6 @@ static takt_status make_tables(takt_session *s)
 
 /* ---- memory ---- */
 
-static takt_status make_state(takt_session *s)
-{
-    const takt_graph *g = s->plan->graph;
-    takt_storage *storage;
-    size_t offset = 0, bytes;
-    if (g->slot_count == 0)
-        return TAKT_OK;
-    TAKT_TRY(takt_storage_create(s->ctx, s->plan->state_bytes, &storage));
-    memset(takt_storage_data(storage), 0, s->plan->state_bytes);
-    for (size_t i = 0; i < g->slot_count; i++) {
-        s->state[i] = (takt_tensor){
-            .type = g->slots[i].type, .storage = takt_storage_retain(storage), .offset = offset};
-        if (takt_type_bytes(&g->slots[i].type, &bytes))
-            offset += (bytes + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
-    }
-    takt_storage_release(storage);
-    takt_session_reset(s);
-    return TAKT_OK;
-}
-
 void takt_session_set_base(takt_session *s, takt_place_kind place, size_t index, void *data)
 {
     for (size_t i = 0; i < s->plan->buffer_count; i++)
@@ -125,7 +105,7 @@ static takt_status make_session(takt_session *s, const takt_session_options *opt
     if (s->plan->is_dry)
         return takt_fail(s->ctx, TAKT_E_STATE, "the plan is dry: it only tells sizes");
     TAKT_TRY(make_tables(s));
-    TAKT_TRY(make_state(s));
+    TAKT_TRY(takt_session_get_state(s, options->state_of));
     TAKT_TRY(takt_session_get_arena(s, options));
     TAKT_TRY(takt_session_get_spaces(s));
     set_bases(s);
@@ -182,26 +162,13 @@ void takt_session_destroy(takt_session *s)
         free_port(s, &s->inputs[i]);
     for (size_t i = 0; s->tables != NULL && i < g->output_count; i++)
         free_port(s, &s->outputs[i]);
-    for (size_t i = 0; s->tables != NULL && i < g->slot_count; i++)
-        takt_tensor_release(&s->state[i]);
+    takt_session_put_state(s);
     takt_session_put_spaces(s);
     takt_session_put_arena(s);
     takt_session_put_range(s);
     takt_mem_put(s->ctx, s->tables, lay_tables(s->plan, NULL, NULL));
     takt_plan_release_internal(s->plan);
     takt_mem_put(s->ctx, s, sizeof *s);
-}
-
-void takt_session_reset(takt_session *s)
-{
-    for (size_t i = 0; i < s->plan->graph->slot_count; i++) {
-        const takt_tensor *from = &s->plan->initial[i];
-        void *to = takt_tensor_data(&s->state[i]);
-        if (from->storage != NULL)
-            memcpy(to, takt_tensor_data(from), takt_tensor_bytes(from));
-        else
-            memset(to, 0, takt_tensor_bytes(&s->state[i]));
-    }
 }
 
 takt_status takt_pool_open(takt_ctx *ctx, int threads, takt_pool **pool)

@@ -39,6 +39,12 @@ typedef struct takt_session_range {
     takt_tensor_view bound[]; /* inputs, then outputs; data NULL: the session's own memory */
 } takt_session_range;
 
+/* State that several sessions may share (takt_session_options.state_of). */
+typedef struct takt_shared_state {
+    _Atomic uint32_t references;
+    _Atomic bool is_busy; /* a run of one of them is in progress */
+} takt_shared_state;
+
 struct takt_session {
     takt_ctx *ctx;
     /* From here to static_shapes: what takt_session_reshape puts others in the place of. */
@@ -46,7 +52,8 @@ struct takt_session {
     void *tables; /* one block: descriptions, ports, bases and state tensors */
     takt_desc *input_descs, *output_descs;
     takt_session_port *inputs, *outputs;
-    takt_tensor *state;        /* per slot, all in one storage */
+    takt_tensor *state;        /* per slot; those of one session are in one storage */
+    takt_shared_state *shared; /* whose tensors these are; NULL if there is no slot */
     takt_session_range *range; /* NULL: the plan is for one size */
     unsigned char *arena;
     size_t arena_bytes;   /* of one that is the session's own */
@@ -80,6 +87,15 @@ struct takt_session {
 
 /* Bytes of a session itself and its tables. */
 size_t takt_session_overhead(const takt_plan *plan);
+/* The state that a session begins with: memory of its own, or what `of` has. */
+TAKT_MUST_USE takt_status takt_session_get_state(takt_session *s, const takt_session *of);
+void takt_session_put_state(takt_session *s);
+/* Marks the state as in use; false: another run uses it. */
+bool takt_session_enter(takt_session *s);
+void takt_session_leave(takt_session *s);
+/* All of it to and from a block of takt_plan.state_bytes. */
+void takt_session_save_state(const takt_session *s, unsigned char *to);
+void takt_session_restore_state(takt_session *s, const unsigned char *from);
 /* Where buffers of this place and index lie. */
 void takt_session_set_base(takt_session *s, takt_place_kind place, size_t index, void *data);
 /* The session's own memory for a port, made when first asked for; failures go into s->error. */

@@ -66,7 +66,8 @@ static takt_status find(takt_session *s, const char *name, size_t *index)
 /* Nobody reads or writes the state meanwhile. */
 static takt_status check_idle(takt_session *s)
 {
-    if (atomic_load(&s->runner.phase) != TAKT_RUNNER_BUSY)
+    const bool is_shared_busy = s->shared != NULL && atomic_load(&s->shared->is_busy);
+    if (atomic_load(&s->runner.phase) != TAKT_RUNNER_BUSY && !is_shared_busy)
         return TAKT_OK;
     return takt_error_set(&s->error, TAKT_E_STATE,
                           "a run is under way: wait for it before touching the state");
@@ -168,8 +169,9 @@ static takt_status save(takt_session *s, const char *path)
 
 typedef struct loader {
     takt_session *s;
-    unsigned char *fresh; /* like the storage of the states */
-    bool *has;            /* one per state */
+    unsigned char *fresh; /* as takt_session_save_state has it */
+    size_t *at;           /* per state: where it lies in that */
+    bool *has;            /* per state */
 } loader;
 
 static takt_status take(void *user, const char *file, const char *name, const takt_type *type,
@@ -192,7 +194,7 @@ static takt_status take(void *user, const char *file, const char *name, const ta
         return takt_fail(s->ctx, TAKT_E_WEIGHTS, "%s: state %s is there twice", file, name);
     l->has[i] = true;
     if (takt_tensor_bytes(&s->state[i]) > 0)
-        memcpy(l->fresh + s->state[i].offset, bytes, takt_tensor_bytes(&s->state[i]));
+        memcpy(l->fresh + l->at[i], bytes, takt_tensor_bytes(&s->state[i]));
     return TAKT_OK;
 }
 
@@ -204,23 +206,26 @@ static takt_status read_all(loader *l, const char *path)
         if (!l->has[i])
             return takt_fail(s->ctx, TAKT_E_WEIGHTS, "%s: state %s is missing", path,
                              s->plan->graph->slots[i].name);
-    for (size_t i = 0; i < count_of(s); i++)
-        memcpy(takt_tensor_data(&s->state[i]), l->fresh + s->state[i].offset,
-               takt_tensor_bytes(&s->state[i]));
+    takt_session_restore_state(s, l->fresh);
     return TAKT_OK;
 }
 
 static takt_status load(takt_session *s, const char *path)
 {
-    void *fresh, *has = NULL;
+    void *fresh, *tables = NULL;
     const size_t bytes = s->plan->state_bytes, count = count_of(s);
     TAKT_TRY(begin_file(s, "takt_session_state_load", path));
     TAKT_TRY(takt_mem_get(s->ctx, bytes, "states", &fresh));
-    takt_status status = takt_mem_zero(s->ctx, count, sizeof(bool), "states", &has);
+    const size_t each = sizeof(size_t) + sizeof(bool);
+    takt_status status = takt_mem_zero(s->ctx, count, each, "states", &tables);
     if (status == TAKT_OK) {
-        loader l = {s, fresh, has};
+        size_t *at = tables;
+        for (size_t i = 1; i < count; i++)
+            at[i] = at[i - 1] + ((takt_tensor_bytes(&s->state[i - 1]) + TAKT_ALIGN - 1) &
+                                 ~(size_t)(TAKT_ALIGN - 1));
+        loader l = {s, fresh, at, (bool *)(at + count)};
         status = read_all(&l, path);
-        takt_mem_put(s->ctx, has, count * sizeof(bool));
+        takt_mem_put(s->ctx, tables, count * each);
     }
     takt_mem_put(s->ctx, fresh, bytes);
     return status;

@@ -1,7 +1,7 @@
 /* update_slice.c - u in place of part of an axis of x, over x itself if nobody needs the old one.
  *
  * If x is state and the result its next value, the state is written where it lies; what was there
- * is kept until the run has succeeded.
+ * is kept until the run has succeeded, unless it lies beyond what anybody reads of it.
  */
 #include "backend/cpu/axis.h"
 #include "backend/cpu/element.h"
@@ -19,7 +19,7 @@ typedef struct facts {
     size_t part; /* elements of u along the axis */
     int bits;
     size_t kept; /* index into step->out of what undoing needs */
-    bool is_state;
+    bool has_undo;
 } facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -50,7 +50,7 @@ static void run(const takt_step *s, const takt_task *t)
     takt_index_reader index = takt_index_open(t, &s->in[2]);
     const size_t start = takt_index_start(&index, f->x.size, f->part);
     takt_index_close(&index, t);
-    old_part *old = f->is_state ? takt_view_data(t, &s->out[f->kept]) : NULL;
+    old_part *old = f->has_undo ? takt_view_data(t, &s->out[f->kept]) : NULL;
     if (old != NULL)
         old->is_changed = false;
     if (index.fault.index != TAKT_FAULT_NONE)
@@ -86,9 +86,11 @@ static takt_status compile(takt_planner *p)
     f->part = takt_axis_split_of(takt_type_of(p->graph, n->in[1]), takt_node_int(n, "axis")).size;
     f->bits = takt_dtype_bits(n->type->dtype);
     const size_t bytes = takt_element_bytes(f->bits, f->x.outer * f->part * f->x.inner);
-    TAKT_TRY(takt_planner_output_state(p, id, 0, KEPT + bytes, &f->kept, &f->is_state));
+    bool is_state;
+    TAKT_TRY(takt_planner_output_state(p, id, 0, KEPT + bytes, &f->kept, &is_state));
+    f->has_undo = is_state && f->kept != SIZE_MAX;
     p->step->run = run;
-    p->step->undo = f->is_state ? undo : NULL;
+    p->step->undo = f->has_undo ? undo : NULL;
     p->step->data = f;
     p->step->can_fault = true;
     p->step->fault_id = TAKT_E_INDEX;
