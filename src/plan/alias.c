@@ -76,6 +76,7 @@ static takt_id writer(const takt_builder *b, const takt_node *n, uint32_t k,
     size_t own, whole;
     if (b->root_offset[n->in[k]] != 0 || is_taken[root] || b->is_constant[root] ||
         (g->nodes[root].op->traits & TAKT_LEAF) != 0 || b->is_alias[root] ||
+        b->space_of[root] != b->space_of[b->root[n->in[0]]] ||
         !takt_type_bytes(takt_type_of(g, n->in[k]), &own) ||
         !takt_type_bytes(g->nodes[root].type, &whole) || own != whole)
         return TAKT_NONE;
@@ -97,6 +98,7 @@ static bool join_in_place(takt_builder *b, takt_id id, unsigned char *is_taken)
             return false;
     }
     size_t at = 0, bytes = 0;
+    b->space_of[id] = b->space_of[b->root[n->in[0]]];
     for (uint32_t k = 0; k < n->in_count; k++, at += bytes) {
         const takt_id root = b->root[n->in[k]];
         (void)takt_type_bytes(b->p.graph->nodes[root].type, &bytes);
@@ -117,12 +119,29 @@ static void follow(takt_builder *b)
         }
 }
 
-static takt_status concats(takt_builder *b)
+/* Values that are read in another space than the one they are made in: they are copied as soon as
+ * they are there, when the rest of a concatenation may not be. A concatenation itself copies
+ * nothing if it is done in place. */
+static void mark_copied(const takt_builder *b, unsigned char *is_taken)
+{
+    const takt_graph *g = b->p.graph;
+    for (size_t i = 0; b->copy_in[0] != NULL && i < g->count; i++)
+        for (uint32_t k = 0; b->live[i] && !b->is_alias[i] && k < g->nodes[i].in_count; k++) {
+            const takt_id in = g->nodes[i].in[k], root = in != TAKT_NONE ? b->root[in] : TAKT_NONE;
+            if (root == TAKT_NONE || b->space_of[i] == b->space_of[root] ||
+                (g->nodes[i].op == &takt_op_concat && b->uses[in] == 1 && b->uses[root] == 1))
+                continue;
+            is_taken[root] = 1;
+        }
+}
+
+takt_status takt_builder_join(takt_builder *b)
 {
     const takt_graph *g = b->p.graph;
     unsigned char *is_taken = takt_arena_array(&b->scratch, g->count, 1);
     if (is_taken == NULL)
         return TAKT_ERR_MEMORY;
+    mark_copied(b, is_taken);
     for (size_t i = 0; i < g->output_count; i++)
         is_taken[b->root[g->outputs[i].id]] = 1;
     for (size_t i = 0; i < g->slot_count; i++)
@@ -152,5 +171,5 @@ takt_status takt_builder_alias(takt_builder *b)
             b->root_offset[i] = b->root_offset[g->nodes[i].in[0]] + offset;
         }
     }
-    return concats(b);
+    return TAKT_OK;
 }

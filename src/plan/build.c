@@ -100,6 +100,8 @@ static takt_status survey(takt_builder *b)
     b->p.uses = b->uses;
     b->p.is_constant = b->is_constant;
     TAKT_TRY(takt_builder_alias(b));
+    TAKT_TRY(takt_builder_assign(b));
+    TAKT_TRY(takt_builder_join(b));
     TAKT_TRY(index_edges(b));
     TAKT_TRY(takt_builder_group(b));
     TAKT_TRY(takt_builder_mark_late(b));
@@ -149,14 +151,11 @@ static takt_status compile_step(takt_builder *b, const takt_group *group, takt_s
     b->p.step = step;
     b->p.group = group;
     b->in_capacity = b->out_capacity = 0;
-    const takt_backend *backend = b->p.settings->backend;
-    if (backend != b->p.settings->fallback) {
-        for (size_t i = 0; i < group->count && step->note == NULL; i++)
-            step->note = backend->supports(b->p.graph, group->nodes[i]);
-        if (step->note != NULL)
-            backend = b->p.settings->fallback;
-    }
+    const takt_backend *backend = takt_builder_backend(b, group->nodes[0]);
+    for (size_t i = 0; b->reason_of != NULL && i < group->count && step->note == NULL; i++)
+        step->note = b->reason_of[group->nodes[i]];
     step->backend = backend;
+    step->space = b->space;
     const takt_status status = backend->compile(&b->p);
     if (status != TAKT_OK)
         takt_fail_node(b->p.ctx, takt_node_label(&b->p.graph->nodes[group->nodes[0]]));
@@ -169,7 +168,7 @@ static takt_status compile_step(takt_builder *b, const takt_group *group, takt_s
     return status;
 }
 
-static takt_status push_step(takt_builder *b, const takt_step *step)
+takt_status takt_builder_push(takt_builder *b, const takt_step *step)
 {
     takt_plan *plan = b->p.plan;
     void *array = plan->steps;
@@ -237,12 +236,16 @@ takt_status takt_builder_compile(takt_builder *b, const takt_group *group)
 {
     takt_step step;
     b->in_prologue = b->is_constant[group->nodes[0]];
+    b->space = b->in_prologue || takt_builder_backend(b, group->nodes[0])->device == NULL
+                   ? TAKT_HOST
+                   : TAKT_AWAY;
+    TAKT_TRY(takt_builder_bring_all(b, group));
     b->step_index = b->in_prologue ? -1 : (int)b->p.plan->step_count;
     if (b->last_run[b->group_index[group->nodes[0]]] == b->position) /* what ran before is gone */
         for (size_t i = 0; i < group->count; i++)
             forget(b, group->nodes[i]);
     TAKT_TRY(compile_step(b, group, &step));
-    return b->in_prologue ? run_constant(b, &step) : push_step(b, &step);
+    return b->in_prologue ? run_constant(b, &step) : takt_builder_push(b, &step);
 }
 
 /* ---- the whole ---- */
@@ -257,7 +260,7 @@ static takt_status build(takt_builder *b)
             TAKT_TRY(takt_builder_compile(b, group));
     }
     b->in_prologue = false;
-    TAKT_TRY(takt_finish_outputs(b, push_step));
+    TAKT_TRY(takt_finish_outputs(b, takt_builder_push));
     takt_builder_donate(b);
     TAKT_TRY(takt_builder_place(b));
     TAKT_TRY(takt_finish_segments(b));
@@ -294,10 +297,16 @@ takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph, const takt_plan_se
     plan->basis = settings->basis;
     if (plan->basis != NULL)
         takt_basis_retain(plan->basis);
+    plan->space_count = 1;
     takt_builder b = {.p = {.ctx = ctx, .plan = plan, .graph = graph, .settings = settings}};
     takt_arena_init(&b.scratch, ctx);
     takt_status status = takt_opened_get(ctx, settings->backend, settings->library, plan->threads,
                                          &plan->backend_state);
+    if (settings->backend->device != NULL) {
+        plan->space[TAKT_AWAY].backend = settings->backend;
+        plan->space[TAKT_AWAY].device = plan->backend_state;
+        plan->space_count = TAKT_AWAY + 1;
+    }
     if (status == TAKT_OK)
         status = build(&b);
     const takt_status shrunk = takt_finish_shrink(&b);

@@ -1,10 +1,12 @@
 /* builder.h - what the stages of plan building share.
  *
+ *   assign.c   who runs which node, and where values are made
  *   group.c    nodes -> groups: one group becomes one step
  *   fusion.c   what fusing is worth
  *   order.c    the order of the groups, and which run twice
  *   alias.c    values that are other values seen differently
  *   memory.c   buffers of values
+ *   away.c     values and constants in the memory of devices, and the steps that bring them there
  *   late.c     constants: found among those that other plans made, or computed when asked for
  *   planner.c  what backends ask for step by step; it lengthens the lives of buffers
  *   place.c    offsets in the arena, and the lower bound
@@ -17,12 +19,14 @@
 #include "plan/packs.h"
 
 enum { TAKT_NO_GROUP = -1, TAKT_FOREVER = INT32_MAX };
+enum { TAKT_AWAY = 1 }; /* the space of the preferred backend, if it has memory of its own */
 
 typedef struct takt_pack_key {
     takt_id from;
     const char *format;
     size_t bytes;
     takt_fill_fn *fill;
+    takt_space space;
     uint32_t buffer;
     uint32_t next; /* pack of the same node, or UINT32_MAX */
 } takt_pack_key;
@@ -44,11 +48,17 @@ typedef struct takt_builder {
     int32_t *group_index; /* per node, TAKT_NO_GROUP for leaves and views */
     unsigned char *live, *is_constant;
     uint32_t *uses;
-    unsigned char *is_alias; /* per node: its value is there without a step */
-    takt_id *root;           /* per node: the node whose buffer holds its value */
-    size_t *root_offset;     /* bytes into that buffer */
-    int32_t *ready;          /* per node: the group after which its value is complete */
-    int32_t *sequence;       /* groups in the order they run; one may run twice */
+    const takt_backend **backend_of; /* per node; NULL: all are the fallback's */
+    const char **reason_of;          /* per node: why the preferred one does not run it, or NULL */
+    takt_space *space_of;            /* per node: where its value is made */
+    takt_space space;                /* of the step being compiled */
+    uint32_t *copy_in[TAKT_SPACES]; /* per root, where it is not made: its buffer, UINT32_MAX: none;
+                                     * NULL: the plan has the host only */
+    unsigned char *is_alias;        /* per node: its value is there without a step */
+    takt_id *root;                  /* per node: the node whose buffer holds its value */
+    size_t *root_offset;            /* bytes into that buffer */
+    int32_t *ready;                 /* per node: the group after which its value is complete */
+    int32_t *sequence;              /* groups in the order they run; one may run twice */
     size_t sequence_count;
     int32_t position;   /* in it, of the group being compiled */
     int32_t *last_run;  /* per group: its last position */
@@ -81,7 +91,19 @@ static inline takt_builder *takt_builder_of(takt_planner *p)
     return (takt_builder *)p;
 }
 
+/* Who runs a node. */
+static inline const takt_backend *takt_builder_backend(const takt_builder *b, takt_id node)
+{
+    return b->backend_of != NULL ? b->backend_of[node] : b->p.settings->fallback;
+}
+
+/* What a backend achieves, or the fallback if it does not say. */
+const takt_machine *takt_builder_machine(const takt_builder *b, const takt_backend *backend);
+
 TAKT_MUST_USE takt_status takt_builder_alias(takt_builder *b);
+TAKT_MUST_USE takt_status takt_builder_assign(takt_builder *b);
+/* Concatenations in place, of values that are made in one space. */
+TAKT_MUST_USE takt_status takt_builder_join(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_group(takt_builder *b);
 /* Fills in `sequence` and what follows from it. */
 TAKT_MUST_USE takt_status takt_builder_order(takt_builder *b);
@@ -103,11 +125,23 @@ TAKT_MUST_USE takt_status takt_builder_new_buffer(takt_builder *b, takt_buffer b
                                                   uint32_t *index);
 TAKT_MUST_USE takt_status takt_builder_new_constant(takt_builder *b, const takt_tensor *tensor,
                                                     uint32_t *buffer);
+/* The same bytes in the memory of another space, as a constant of that. */
+TAKT_MUST_USE takt_status takt_builder_upload(takt_builder *b, const takt_pack_name *name,
+                                              uint32_t from, uint32_t *buffer);
+/* A step that copies the value of `root` into `space`, unless it is there. */
+TAKT_MUST_USE takt_status takt_builder_bring(takt_builder *b, takt_id root, takt_space space);
+/* All values that the group reads and that lie elsewhere. */
+TAKT_MUST_USE takt_status takt_builder_bring_all(takt_builder *b, const takt_group *group);
+/* Copies an output home that is a part of a value made elsewhere. */
+TAKT_MUST_USE takt_status takt_builder_bring_output(takt_builder *b, size_t output);
+TAKT_MUST_USE takt_status takt_builder_push(takt_builder *b, const takt_step *step);
 /* A constant that a step of the prologue is about to compute. */
 TAKT_MUST_USE takt_status takt_builder_new_computed(takt_builder *b, const takt_type *type,
                                                     uint32_t *buffer);
 /* The output that takes the value of `root` directly, since it sees all of its buffer; or -1. */
 int takt_builder_direct_output(const takt_builder *b, takt_id root, size_t bytes);
+/* The same, wherever the value is made. */
+int takt_builder_output_of(const takt_builder *b, takt_id root, size_t bytes);
 /* Adds a view to the step's results. */
 TAKT_MUST_USE takt_status takt_builder_add_out(takt_builder *b, const takt_view *view);
 /* The next value of the slot has been written over its old one already. */

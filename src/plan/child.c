@@ -2,18 +2,10 @@
 #include "pass/pass.h"
 #include "plan/builder.h"
 
-bool takt_plan_keeps(void *user, const takt_graph *g, const takt_node *n)
-{
-    const takt_plan_settings *s = user;
-    if ((n->op->traits & TAKT_WHOLE) != 0)
-        return true;
-    return !s->lower_all && s->backend->keeps != NULL && s->backend->keeps(g, n);
-}
-
 /* The same stages as for a whole model; sizes were put in when its own were. */
-static takt_status prepare(const takt_planner *p, const takt_graph *from, takt_graph **out)
+static takt_status prepare(const takt_planner *p, const takt_plan_settings *s,
+                           const takt_graph *from, takt_graph **out)
 {
-    const takt_plan_settings *s = p->settings;
     const takt_pipeline_options pipeline = {.choice.off = s->passes_off};
     takt_graph *first = NULL, *lowered = NULL;
     takt_status status = takt_pipeline_run(p->ctx, from, &pipeline, &first);
@@ -43,7 +35,9 @@ takt_status takt_planner_child(takt_planner *p, const takt_graph *g, takt_plan *
     settings.rooms = NULL;
     settings.basis = NULL; /* its constants are of nodes of the parent's graph, too */
     settings.again_count = settings.alone_count = 0; /* those are nodes of the parent's graph */
-    TAKT_TRY(prepare(p, g, &ready));
+    if (settings.backend->device != NULL)            /* bodies run inside a step of the host */
+        settings.backend = settings.fallback;
+    TAKT_TRY(prepare(p, &settings, g, &ready));
     const takt_status status = takt_plan_build(p->ctx, ready, &settings, child);
     takt_graph_destroy(ready);
     if (status == TAKT_OK) {

@@ -32,13 +32,14 @@ typedef struct takt_transfer {
     size_t bytes;
 } takt_transfer;
 
-/* The memory of a device. `dev` is what the backend's open() made. Functions are thread-safe and
- * record failures in the context that the device was opened for. */
+/* The memory of a device. `dev` is what the backend's open() made. Functions are thread-safe. */
 typedef struct takt_device {
-    /* Memory at a multiple of `alignment`; its bytes are arbitrary. */
+    /* Memory at a multiple of `alignment`; its bytes are arbitrary. TAKT_ERR_MEMORY if there is not
+     * so much; who asked says what for. */
     takt_status (*get)(void *dev, size_t bytes, void **data);
     void (*put)(void *dev, void *data, size_t bytes);
-    /* Returns when the bytes are there. Nothing else uses them meanwhile. */
+    /* Returns when the bytes are there. Nothing else uses them meanwhile. Failures are recorded in
+     * the context that the device was opened for. */
     takt_status (*copy)(void *dev, takt_copy way, void *to, const void *from, size_t bytes);
     /* What the device has, and what is free of it; absent: unknown. */
     void (*memory)(void *dev, uint64_t *total, uint64_t *free);
@@ -54,6 +55,11 @@ typedef struct takt_machine {
 } takt_machine;
 
 struct takt_backend;
+struct takt_plan_space;
+
+/* Memory of a space that is not the host's; TAKT_E_DEVICE_MEMORY if there is not enough. */
+TAKT_MUST_USE takt_status takt_space_get(takt_ctx *ctx, const struct takt_plan_space *space,
+                                         const char *what, size_t bytes, void **data);
 
 /* What open() of the backend makes for (which, threads): made by the first call, kept by the
  * context, and the same for all who ask. NULL for a backend without open(). */

@@ -36,8 +36,9 @@ static void lend(takt_builder *b, const takt_buffer *host)
     int busy = host->last;
     for (size_t i = 0; i < plan->buffer_count; i++) {
         takt_buffer *guest = &plan->buffers[i];
-        if (guest->place != TAKT_PLACE_ARENA || guest->value == TAKT_NONE || guest->first <= busy ||
-            guest->bytes > host->bytes || bits_of(b, guest->value) > bits)
+        if (guest->place != TAKT_PLACE_ARENA || guest->space != TAKT_HOST ||
+            guest->value == TAKT_NONE || guest->first <= busy || guest->bytes > host->bytes ||
+            bits_of(b, guest->value) > bits)
             continue;
         guest->place = TAKT_PLACE_INPUT;
         guest->index = host->index;

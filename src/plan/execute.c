@@ -122,6 +122,16 @@ void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,
     run_step(&c, NULL);
 }
 
+void takt_execute_step(const takt_execution *x, const takt_step *step, void *scratch)
+{
+    call c = {.step = step,
+              .base = x->base,
+              .scratch = scratch,
+              .fault = step->can_fault ? x->fault : NULL,
+              .execution = x};
+    run_step(&c, NULL);
+}
+
 static void advise(takt_error *error)
 {
     if (error->hint[0] == '\0' && error->id == TAKT_E_DIVIDE)
@@ -234,6 +244,15 @@ static takt_status run_host(const takt_execution *x, takt_pool *pool, const takt
     return TAKT_OK;
 }
 
+static takt_status report_failure(const takt_execution *x, const takt_segment *g, size_t step)
+{
+    const takt_step *s = &x->plan->steps[step];
+    if (x->error->id == 0)
+        takt_error_set(x->error, TAKT_E_DEVICE_FAILED, "%s failed in step %zu of %zu, %s",
+                       g->backend->name, step + 1, x->plan->step_count, s->name);
+    return x->error->node[0] == '\0' ? takt_error_node(x->error, s->name) : x->error->status;
+}
+
 /* Steps elsewhere, and waiting for them. */
 static takt_status run_away(const takt_execution *x, const takt_segment *g, size_t *done)
 {
@@ -241,7 +260,9 @@ static takt_status run_away(const takt_execution *x, const takt_segment *g, size
     size_t step = g->first;
     if (!g->is_commit)
         TAKT_TRY(interruption(x, "before", g->first));
+    const int before = x->error->id;
     takt_fault_reset(x->fault);
+    x->error->id = 0; /* to see whether the backend says what failed */
     if (x->watch != NULL)
         x->watch->before(x->watch->user, g->first);
     takt_status status = g->backend->enqueue(part, x, g);
@@ -249,13 +270,13 @@ static takt_status run_away(const takt_execution *x, const takt_segment *g, size
         status = g->backend->wait(part, x, g, &step);
     if (x->watch != NULL)
         x->watch->after(x->watch->user, g->first);
-    if (status == TAKT_OK &&
-        atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
+    if (status != TAKT_OK)
+        return report_failure(x, g, step);
+    x->error->id = before;
+    if (atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
         return report_fault(x, &x->plan->steps[step]);
-    if (status != TAKT_OK && x->error->node[0] == '\0')
-        takt_error_node(x->error, x->plan->steps[step].name);
-    *done = status == TAKT_OK ? g->end : g->first;
-    return status;
+    *done = g->end;
+    return TAKT_OK;
 }
 
 /* Who profiles wants to know of every step, so each is a segment of its own then. */

@@ -83,8 +83,9 @@ static takt_status copy_step(takt_builder *b, takt_id from, const takt_buffer *t
 
 static bool is_direct(const takt_builder *b, size_t output)
 {
-    const takt_id id = b->p.graph->outputs[output].id;
-    const uint32_t buffer = b->p.plan->buffer_of[b->root[id]];
+    const takt_id root = b->root[b->p.graph->outputs[output].id];
+    const uint32_t buffer =
+        b->space_of[root] == TAKT_HOST ? b->p.plan->buffer_of[root] : b->copy_in[TAKT_HOST][root];
     return buffer != UINT32_MAX && b->p.plan->buffers[buffer].place == TAKT_PLACE_OUTPUT &&
            b->p.plan->buffers[buffer].index == output;
 }
@@ -92,6 +93,9 @@ static bool is_direct(const takt_builder *b, size_t output)
 static takt_status copy_output(takt_builder *b, size_t output, takt_push_fn *push)
 {
     const takt_port *port = &b->p.graph->outputs[output];
+    const takt_id root = b->root[port->id];
+    if (b->space_of[root] != TAKT_HOST && b->copy_in[TAKT_HOST][root] == UINT32_MAX)
+        return takt_builder_bring_output(b, output);
     takt_buffer to = {.place = TAKT_PLACE_OUTPUT, .index = (uint32_t)output, .value = TAKT_NONE};
     if (!takt_type_bytes(takt_type_of(b->p.graph, port->id), &to.bytes))
         return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "output %s is too large", port->name);
@@ -132,9 +136,13 @@ static takt_status shelter_state(takt_builder *b, size_t slot, takt_push_fn *pus
 takt_status takt_finish_outputs(takt_builder *b, takt_push_fn *push)
 {
     const takt_graph *g = b->p.graph;
+    b->space = TAKT_HOST;
     for (size_t i = 0; i < g->output_count; i++)
         if (!is_direct(b, i))
             TAKT_TRY(copy_output(b, i, push));
+    for (size_t i = 0; b->copy_in[TAKT_HOST] != NULL && i < g->slot_count; i++)
+        if (g->slots[i].next != TAKT_NONE) /* before the commit phase, which cannot fail */
+            TAKT_TRY(takt_builder_bring(b, b->root[g->slots[i].next], TAKT_HOST));
     for (size_t i = 0; i < g->slot_count; i++)
         TAKT_TRY(shelter_state(b, i, push));
     for (size_t i = 0; i < g->slot_count; i++)
@@ -183,9 +191,10 @@ static void count_constants(takt_builder *b)
             takt_buffer *buffer = &plan->buffers[plan->steps[i].in[k].buffer];
             if (buffer->place == TAKT_PLACE_CONSTANT && buffer->last < 0) {
                 buffer->last = (int)i;
-                plan->weight_bytes += buffer->bytes;
+                plan->space[buffer->space].constants += buffer->bytes;
             }
         }
+    plan->weight_bytes = plan->space[TAKT_HOST].constants;
     plan->weight_bytes -=
         plan->packed_bytes < plan->weight_bytes ? plan->packed_bytes : plan->weight_bytes;
     for (const takt_plan *child = plan->child; child != NULL; child = child->sibling) {
@@ -222,6 +231,7 @@ takt_status takt_finish_sizes(takt_builder *b)
     for (size_t i = 0; i < g->slot_count; i++)
         if (takt_type_bytes(&g->slots[i].type, &bytes))
             plan->state_bytes += (bytes + 63) & ~(size_t)63;
+    plan->space[TAKT_HOST].state = plan->state_bytes;
     for (size_t i = 0; i < g->input_count; i++)
         if (takt_type_bytes(takt_type_of(g, g->inputs[i].id), &bytes))
             plan->io_bytes += (bytes + 63) & ~(size_t)63;
@@ -238,11 +248,13 @@ takt_status takt_finish_shrink(takt_builder *b)
     takt_status status = TAKT_OK;
     for (size_t i = 0; i < plan->buffer_count; i++) {
         const takt_buffer *buffer = &plan->buffers[i];
-        if (buffer->place == TAKT_PLACE_CONSTANT && buffer->last < 0)
+        if (buffer->place != TAKT_PLACE_CONSTANT)
+            continue;
+        if (buffer->last < 0)
             takt_tensor_release(&plan->constants[buffer->index]);
+        else if (status == TAKT_OK && !plan->is_dry && buffer->space == TAKT_HOST)
+            status = takt_storage_share(&plan->constants[buffer->index].storage);
     }
-    for (size_t i = 0; i < plan->constant_count && status == TAKT_OK && !plan->is_dry; i++)
-        status = takt_storage_share(&plan->constants[i].storage);
     if (status == TAKT_OK && plan->step_count > 0)
         status = takt_builder_keep(b);
     takt_arena *arena = &plan->arena;

@@ -9,13 +9,10 @@
 #include "base/mem.h"
 #include "plan/finish.h"
 
-/* As in backend/cpu/cpu.c: rough figures of one core, per microsecond. */
-static const double flops_per_us = 2e4, bytes_per_us = 2e4, us_per_step = 0.5;
-
-static double time_of(const takt_cost *c)
+double takt_machine_us(const takt_machine *m, const takt_cost *c)
 {
-    const double by_flops = c->flops / flops_per_us, by_bytes = c->bytes / bytes_per_us;
-    return us_per_step + (by_flops > by_bytes ? by_flops : by_bytes);
+    const double by_flops = c->flops / m->flops_per_us, by_bytes = c->bytes / m->bytes_per_us;
+    return m->step_us + (by_flops > by_bytes ? by_flops : by_bytes);
 }
 
 /* Its reading is saved, and its writing too if nobody else wants it. */
@@ -30,6 +27,7 @@ takt_fusion takt_fusion_estimate(const takt_builder *b, takt_id node, takt_id fr
                                  const takt_cost *step)
 {
     takt_cost own = {0};
+    const takt_machine *m = takt_builder_machine(b, takt_builder_backend(b, node));
     takt_add_cost(b->p.graph, node, &own);
     const double saved = bytes_saved(b, from);
     takt_cost both = {step->flops + own.flops, step->bytes + own.bytes - saved};
@@ -37,7 +35,8 @@ takt_fusion takt_fusion_estimate(const takt_builder *b, takt_id node, takt_id fr
     return (takt_fusion){.node = node,
                          .from = from,
                          .bytes = saved,
-                         .gain = (time_of(step) + time_of(&own)) / time_of(&both)};
+                         .gain = (takt_machine_us(m, step) + takt_machine_us(m, &own)) /
+                                 takt_machine_us(m, &both)};
 }
 
 void takt_fusion_join(const takt_builder *b, const takt_fusion *fusion, takt_cost *step)

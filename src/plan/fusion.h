@@ -4,6 +4,8 @@
 
 #include "plan/builder.h"
 
+/* Microseconds that a step of this cost takes. */
+double takt_machine_us(const takt_machine *m, const takt_cost *c);
 /* `step`: what the step costs so far. */
 takt_fusion takt_fusion_estimate(const takt_builder *b, takt_id node, takt_id from,
                                  const takt_cost *step);

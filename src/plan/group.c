@@ -90,6 +90,8 @@ static const char *general_obstacle(const takt_builder *b, takt_id id, const tak
         return "the value is reshaped, joined or one of several results in between";
     if (b->is_constant[id] != b->is_constant[group->nodes[0]])
         return "one side is computed once, when the plan is made";
+    if (takt_builder_backend(b, id) != takt_builder_backend(b, group->nodes[0]))
+        return "another backend runs the step before it";
     return NULL;
 }
 
@@ -107,16 +109,17 @@ static const char *obstacle(const takt_builder *b, takt_id id, const takt_group 
         return NULL;
     if (b->uses[from] != 1)
         return "the value before it is used elsewhere too";
-    if (b->p.settings->backend->absorbs == NULL)
+    const takt_backend *backend = takt_builder_backend(b, id);
+    if (backend->absorbs == NULL)
         return "the backend fuses nothing after it";
-    return b->p.settings->backend->absorbs(g, group->nodes[group->anchor], id);
+    return backend->absorbs(g, group->nodes[group->anchor], id);
 }
 
 /* The same for one that is not element-wise; "" if nobody would think of it. */
 static const char *pair_obstacle(const takt_builder *b, takt_id id, const takt_group *group,
                                  takt_id from)
 {
-    const takt_backend *backend = b->p.settings->backend;
+    const takt_backend *backend = takt_builder_backend(b, id);
     if (backend->continues == NULL || group->is_map || group->anchor > 0 || b->is_constant[id] ||
         b->uses[from] != 1 || group->nodes[group->count - 1] != from ||
         id - group->nodes[0] > REACH)

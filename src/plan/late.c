@@ -96,6 +96,7 @@ static takt_status make(takt_builder *b, const takt_group *group)
     b->p.step = was.p.step;
     b->p.group = was.p.group;
     b->in_prologue = was.in_prologue;
+    b->space = was.space;
     b->step_index = was.step_index;
     b->in_capacity = was.in_capacity;
     b->out_capacity = was.out_capacity;

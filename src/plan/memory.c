@@ -40,6 +40,11 @@ takt_status takt_builder_new_constant(takt_builder *b, const takt_tensor *tensor
 
 int takt_builder_direct_output(const takt_builder *b, takt_id root, size_t bytes)
 {
+    return b->space_of[root] == TAKT_HOST ? takt_builder_output_of(b, root, bytes) : -1;
+}
+
+int takt_builder_output_of(const takt_builder *b, takt_id root, size_t bytes)
+{
     const takt_graph *g = b->p.graph;
     const uint32_t i = b->output_of[root];
     size_t own;
@@ -66,8 +71,11 @@ static takt_status make_buffer(takt_builder *b, takt_id root, uint32_t *buffer)
 {
     const takt_graph *g = b->p.graph;
     const takt_node *n = &g->nodes[root];
-    takt_buffer made = {
-        .place = TAKT_PLACE_ARENA, .first = b->step_index, .last = b->step_index, .value = root};
+    takt_buffer made = {.place = TAKT_PLACE_ARENA,
+                        .space = b->space_of[root],
+                        .first = b->step_index,
+                        .last = b->step_index,
+                        .value = root};
     if (!takt_type_bytes(n->type, &made.bytes))
         return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "a %s result is too large", n->op->name);
     if (n->op == &takt_op_constant)
@@ -92,6 +100,21 @@ static takt_status make_buffer(takt_builder *b, takt_id root, uint32_t *buffer)
     return takt_builder_new_buffer(b, made, buffer);
 }
 
+/* Where the value is seen from the space of the step. Steps that bring it there, unless it is
+ * constant, have been made already. */
+static takt_status copy_of(takt_builder *b, takt_id root, uint32_t *buffer)
+{
+    uint32_t *known = &b->copy_in[b->space][root];
+    const takt_pack_name name = {.node = root, .format = "", .space = b->space};
+    if (*known == UINT32_MAX && b->is_constant[root])
+        TAKT_TRY(takt_builder_upload(b, &name, *buffer, known));
+    if (*known == UINT32_MAX)
+        return takt_fail(b->p.ctx, TAKT_E_INTERNAL, "the value of %s is not where it is read",
+                         b->p.graph->nodes[root].op->name);
+    *buffer = *known;
+    return TAKT_OK;
+}
+
 takt_status takt_builder_buffer(takt_builder *b, takt_id node, uint32_t *buffer)
 {
     const takt_id root = b->root[node];
@@ -102,5 +125,5 @@ takt_status takt_builder_buffer(takt_builder *b, takt_id node, uint32_t *buffer)
         TAKT_TRY(make_buffer(b, root, known));
     b->p.plan->buffer_of[node] = *known;
     *buffer = *known;
-    return TAKT_OK;
+    return b->space == b->space_of[root] ? TAKT_OK : copy_of(b, root, buffer);
 }

@@ -89,6 +89,24 @@ takt_status takt_opened_get(takt_ctx *ctx, const takt_backend *backend, const ch
     return TAKT_OK;
 }
 
+takt_status takt_space_get(takt_ctx *ctx, const takt_plan_space *space, const char *what,
+                           size_t bytes, void **data)
+{
+    const takt_device *device = space->backend->device;
+    uint64_t total = 0, free = 0;
+    const takt_status status = device->get(space->device, bytes, data);
+    if (status == TAKT_OK)
+        return TAKT_OK;
+    if (device->memory == NULL)
+        return takt_fail(ctx, TAKT_E_DEVICE_MEMORY, "%s: %zu bytes of %s's memory cannot be had",
+                         what, bytes, space->backend->name);
+    device->memory(space->device, &total, &free);
+    return takt_fail(ctx, TAKT_E_DEVICE_MEMORY,
+                     "%s: %zu bytes of %s's memory cannot be had: %llu of %llu are free", what,
+                     bytes, space->backend->name, (unsigned long long)free,
+                     (unsigned long long)total);
+}
+
 void takt_opened_close(takt_ctx *ctx)
 {
     for (takt_opened *o = ctx->opened, *next; o != NULL; o = next) {

@@ -22,6 +22,7 @@ typedef struct scheduler {
     size_t ready_count, done;
     takt_id *stack; /* nodes that are there, to be passed on */
     size_t depth;
+    takt_space space; /* of the group that ran last */
 } scheduler;
 
 static bool takes_arena(const takt_builder *b, takt_id root, size_t *bytes)
@@ -131,9 +132,37 @@ static int64_t growth(scheduler *s, const takt_group *group, bool is_final)
     return sum;
 }
 
+static takt_space space_of(const takt_builder *b, int32_t group)
+{
+    return b->space_of[b->root[b->groups[group].nodes[0]]];
+}
+
+/* The first in the graph's order that runs where the one before it ran, so that segments are few;
+ * what is constant does not run at all. */
+static size_t stay(scheduler *s)
+{
+    size_t best = 0;
+    bool is_best_near = false;
+    for (size_t i = 0; i < s->ready_count; i++) {
+        const int32_t group = s->ready[i];
+        const bool is_near =
+            s->b->is_constant[s->b->groups[group].nodes[0]] || space_of(s->b, group) == s->space;
+        if (i == 0 || is_near > is_best_near ||
+            (is_near == is_best_near && group < s->ready[best])) {
+            best = i;
+            is_best_near = is_near;
+        }
+    }
+    if (!s->b->is_constant[s->b->groups[s->ready[best]].nodes[0]])
+        s->space = space_of(s->b, s->ready[best]);
+    return best;
+}
+
 /* Index into the ready ones of the next to run. */
 static size_t choose(scheduler *s, takt_order order)
 {
+    if (order == TAKT_ORDER_GIVEN)
+        return stay(s);
     if (order == TAKT_ORDER_DEEP)
         return s->ready_count - 1;
     size_t best = 0;
@@ -231,7 +260,7 @@ takt_status takt_builder_order(takt_builder *b)
     if (b->sequence == NULL || b->last_run == NULL || b->last_read == NULL)
         return TAKT_ERR_MEMORY;
     b->sequence_count = b->group_count;
-    if (settings->order == TAKT_ORDER_GIVEN)
+    if (settings->order == TAKT_ORDER_GIVEN && b->copy_in[TAKT_HOST] == NULL)
         for (size_t i = 0; i < b->group_count; i++)
             b->sequence[i] = (int32_t)i;
     else

@@ -10,6 +10,7 @@ typedef struct entry {
     takt_tensor tensor;
     size_t bytes, block; /* block: what the entry and its format take */
     takt_fill_fn *fill;
+    takt_space space;
     char format[];
 } entry;
 
@@ -83,7 +84,7 @@ void takt_packs_destroy(takt_packs *p)
 static const entry *look(const takt_packs *p, const takt_pack_name *name)
 {
     for (const entry *e = p->first[name->node]; e != NULL; e = e->next)
-        if (e->bytes == name->bytes && e->fill == name->fill &&
+        if (e->bytes == name->bytes && e->fill == name->fill && e->space == name->space &&
             strcmp(e->format, name->format) == 0)
             return e;
     return NULL;
@@ -111,7 +112,11 @@ takt_status takt_packs_keep(takt_packs *p, const takt_pack_name *name, const tak
     void *block;
     TAKT_TRY(takt_mem_get(p->ctx, bytes, "packed weights", &block));
     entry *e = block;
-    *e = (entry){.tensor = *tensor, .bytes = name->bytes, .block = bytes, .fill = name->fill};
+    *e = (entry){.tensor = *tensor,
+                 .bytes = name->bytes,
+                 .block = bytes,
+                 .fill = name->fill,
+                 .space = name->space};
     memcpy(e->format, name->format, length);
     takt_storage_retain(tensor->storage);
     lock(p);

@@ -14,6 +14,7 @@ typedef struct takt_pack_name {
     const char *format; /* "" for the value itself */
     size_t bytes;
     takt_fill_fn *fill; /* NULL for the value itself */
+    takt_space space;   /* of its bytes */
 } takt_pack_name;
 
 /* `is_sized`: per node, depends on sizes, so it is not shared; NULL: none does. Copied. */

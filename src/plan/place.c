@@ -108,7 +108,7 @@ typedef struct best {
     item **items;
     size_t count;
     item **placed;
-    takt_plan *plan;
+    takt_plan_space *space;
     item **order; /* the one that needed least, of those tried */
     size_t total; /* what it needed */
 } best;
@@ -121,15 +121,15 @@ static void try_order(best *b)
         b->total = total;
         memcpy(b->order, b->items, b->count * sizeof *b->order);
     }
-    if (total >= b->plan->arena_bytes)
+    if (total >= b->space->arena)
         return;
-    b->plan->arena_bytes = total;
+    b->space->arena = total;
     keep(b->items, b->count);
 }
 
 static bool is_optimal(const best *b)
 {
-    return b->plan->arena_bytes == b->plan->lower_bound;
+    return b->space->arena == b->space->lower_bound;
 }
 
 /* The item that ends highest goes half-way to the front, again and again. */
@@ -213,7 +213,7 @@ static bool has_room(const takt_buffer *own, const takt_buffer *room)
     if (own->place != room->place || own->index != room->index)
         return false;
     return own->place != TAKT_PLACE_ARENA ||
-           (own->first == room->first && own->last == room->last &&
+           (own->space == room->space && own->first == room->first && own->last == room->last &&
             aligned(own->bytes) <= aligned(room->bytes));
 }
 
@@ -236,36 +236,57 @@ static bool has_rooms(const takt_plan *plan, const takt_plan *rooms)
     return true;
 }
 
+static void reach(takt_plan *plan, takt_space space, size_t end)
+{
+    size_t *arena = &plan->space[space].arena;
+    *arena = end > *arena ? end : *arena;
+}
+
 /* The arena ends where the last thing in it does. */
 static void take_rooms(takt_plan *plan, const takt_plan *rooms)
 {
-    size_t end = 0;
     for (size_t i = next_buffer(plan, 0), k = next_buffer(rooms, 0); i < plan->buffer_count;
          i = next_buffer(plan, i + 1), k = next_buffer(rooms, k + 1)) {
         takt_buffer *own = &plan->buffers[i];
         if (own->place != TAKT_PLACE_ARENA)
             continue;
         own->offset = rooms->buffers[k].offset;
-        end = own->offset + aligned(own->bytes) > end ? own->offset + aligned(own->bytes) : end;
+        reach(plan, own->space, own->offset + aligned(own->bytes));
     }
     for (size_t i = 0; i < plan->step_count; i++) {
         takt_step *own = &plan->steps[i];
         const size_t bytes = takt_step_scratch(own, plan->threads);
         own->scratch_offset = rooms->steps[i].scratch_offset;
-        end = bytes > 0 && own->scratch_offset + bytes > end ? own->scratch_offset + bytes : end;
+        if (bytes > 0)
+            reach(plan, own->space, own->scratch_offset + bytes);
     }
-    plan->arena_bytes = end;
 }
 
 /* ---- the whole ---- */
 
-static takt_status collect(takt_builder *b, item *items, item **list, size_t *count)
+/* Each part of it begins at a multiple of 64. */
+static takt_status align_scratch(takt_builder *b, takt_step *s)
+{
+    const size_t parts = s->task_count == 1 ? 1 : (size_t)b->p.plan->threads;
+    size_t all;
+    if (takt_size_align(s->scratch_each, TAKT_ALIGN, &s->scratch_each) &&
+        takt_size_mul(s->scratch_each, parts, &all) &&
+        takt_size_align(s->scratch_bytes, TAKT_ALIGN, &s->scratch_bytes) &&
+        takt_size_add(all, s->scratch_bytes, &all))
+        return TAKT_OK;
+    return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "the scratch of step %s is too large", s->name);
+}
+
+static takt_status collect(takt_builder *b, takt_space space, item *items, item **list,
+                           size_t *count)
 {
     takt_plan *plan = b->p.plan;
+    const size_t align =
+        space == TAKT_HOST ? TAKT_ALIGN : plan->space[space].backend->device->alignment;
     size_t n = 0;
     for (size_t i = 0; i < plan->buffer_count; i++) {
         takt_buffer *buffer = &plan->buffers[i];
-        if (buffer->place != TAKT_PLACE_ARENA)
+        if (buffer->place != TAKT_PLACE_ARENA || buffer->space != space)
             continue;
         items[n] = (item){.bytes = buffer->bytes,
                           .first = buffer->first,
@@ -276,15 +297,8 @@ static takt_status collect(takt_builder *b, item *items, item **list, size_t *co
     }
     for (size_t i = 0; i < plan->step_count; i++) {
         takt_step *s = &plan->steps[i];
-        size_t each, all;
-        if (!takt_size_align(s->scratch_each, TAKT_ALIGN, &each) ||
-            !takt_size_mul(each, s->task_count == 1 ? 1 : (size_t)plan->threads, &all) ||
-            !takt_size_align(s->scratch_bytes, TAKT_ALIGN, &s->scratch_bytes) ||
-            !takt_size_add(all, s->scratch_bytes, &all))
-            return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "the scratch of step %s is too large",
-                             s->name);
-        s->scratch_each = each;
-        if (all == 0)
+        const size_t all = takt_step_scratch(s, plan->threads);
+        if (s->space != space || all == 0)
             continue;
         plan->scratch_bytes = all > plan->scratch_bytes ? all : plan->scratch_bytes;
         items[n] = (item){.bytes = all,
@@ -297,16 +311,42 @@ static takt_status collect(takt_builder *b, item *items, item **list, size_t *co
     size_t total = 0;
     for (size_t i = 0; i < n; i++) {
         list[i] = &items[i];
-        if (!takt_size_align(items[i].bytes, TAKT_ALIGN, &items[i].bytes) ||
+        if (!takt_size_align(items[i].bytes, align, &items[i].bytes) ||
             !takt_size_add(total, items[i].bytes, &total) || total > INT64_MAX)
             return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "the plan's values do not fit in memory");
     }
-    b->p.plan->unshared_bytes = total;
+    plan->space[space].unshared = total;
     *count = n;
     return TAKT_OK;
 }
 
-takt_status takt_builder_place(takt_builder *b)
+/* The best of several placements. */
+static void place_best(const takt_builder *b, item **list, size_t count, item **placed,
+                       item **order, takt_plan_space *space)
+{
+    if (!b->p.settings->reuse) {
+        space->arena = lay_out(list, count);
+        keep(list, count);
+        return;
+    }
+    takt_sort_pointers((const void **)list, count, by_time);
+    space->arena = place(list, count, placed, true);
+    keep(list, count);
+    if (count > QUADRATIC_LIMIT || space->arena == space->lower_bound)
+        return;
+    best found = {list, count, placed, space, order, SIZE_MAX};
+    bool (*const orders[])(const void *, const void *) = {by_size, by_life};
+    for (size_t i = 0; i < 2 && !is_optimal(&found); i++) {
+        takt_sort_pointers((const void **)list, count, orders[i]);
+        try_order(&found);
+        if (count <= SEARCH_LIMIT)
+            search(&found);
+    }
+    if (count <= SWAP_LIMIT)
+        swap(&found);
+}
+
+static takt_status place_space(takt_builder *b, takt_space space, bool has_room)
 {
     takt_plan *plan = b->p.plan;
     const size_t most = plan->buffer_count + plan->step_count;
@@ -318,31 +358,28 @@ takt_status takt_builder_place(takt_builder *b)
     if (items == NULL || list == NULL || placed == NULL || order == NULL || change == NULL)
         return TAKT_ERR_MEMORY;
     size_t count = 0;
-    TAKT_TRY(collect(b, items, list, &count));
-    plan->lower_bound = lower_bound(list, count, change, plan->step_count);
-    if (has_rooms(plan, b->p.settings->rooms)) {
-        take_rooms(plan, b->p.settings->rooms);
-        return TAKT_OK;
-    }
-    if (!b->p.settings->reuse) {
-        plan->arena_bytes = lay_out(list, count);
-        keep(list, count);
-        return TAKT_OK;
-    }
-    takt_sort_pointers((const void **)list, count, by_time);
-    plan->arena_bytes = place(list, count, placed, true);
-    keep(list, count);
-    if (count > QUADRATIC_LIMIT || plan->arena_bytes == plan->lower_bound)
-        return TAKT_OK;
-    best found = {list, count, placed, plan, order, SIZE_MAX};
-    bool (*const orders[])(const void *, const void *) = {by_size, by_life};
-    for (size_t i = 0; i < 2 && !is_optimal(&found); i++) {
-        takt_sort_pointers((const void **)list, count, orders[i]);
-        try_order(&found);
-        if (count <= SEARCH_LIMIT)
-            search(&found);
-    }
-    if (count <= SWAP_LIMIT)
-        swap(&found);
+    TAKT_TRY(collect(b, space, items, list, &count));
+    plan->space[space].lower_bound = lower_bound(list, count, change, plan->step_count);
+    if (!has_room)
+        place_best(b, list, count, placed, order, &plan->space[space]);
+    if (space != TAKT_HOST && count > 0) /* an address for values without elements, too */
+        reach(plan, space, plan->space[space].backend->device->alignment);
+    return TAKT_OK;
+}
+
+takt_status takt_builder_place(takt_builder *b)
+{
+    takt_plan *plan = b->p.plan;
+    const takt_plan *rooms = b->p.settings->rooms;
+    for (size_t i = 0; i < plan->step_count; i++)
+        TAKT_TRY(align_scratch(b, &plan->steps[i]));
+    const bool has_room = has_rooms(plan, rooms);
+    for (size_t i = 0; i < plan->space_count; i++)
+        TAKT_TRY(place_space(b, (takt_space)i, has_room));
+    if (has_room)
+        take_rooms(plan, rooms);
+    plan->arena_bytes = plan->space[TAKT_HOST].arena;
+    plan->lower_bound = plan->space[TAKT_HOST].lower_bound;
+    plan->unshared_bytes = plan->space[TAKT_HOST].unshared;
     return TAKT_OK;
 }

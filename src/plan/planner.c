@@ -144,6 +144,7 @@ takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k, siz
         return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
     }
     takt_buffer made = {.place = TAKT_PLACE_ARENA,
+                        .space = b->space,
                         .first = b->step_index,
                         .last = b->step_index,
                         .value = TAKT_NONE};
@@ -163,10 +164,14 @@ bool takt_planner_in_prologue(const takt_planner *p)
     return ((const takt_builder *)p)->in_prologue;
 }
 
+/* On the host, whoever asks. */
 static const void *constant_bytes(takt_builder *b, takt_id node, takt_status *status)
 {
     uint32_t buffer;
+    const takt_space space = b->space;
+    b->space = TAKT_HOST;
     *status = takt_builder_buffer(b, node, &buffer);
+    b->space = space;
     if (*status != TAKT_OK)
         return NULL;
     const takt_tensor *t = &b->p.plan->constants[b->p.plan->buffers[buffer].index];
@@ -217,12 +222,25 @@ static takt_status add_raw(takt_planner *p, uint32_t buffer, size_t bytes, size_
     return add_view(p, &p->step->in, &p->step->in_count, &takt_builder_of(p)->in_capacity, &view);
 }
 
+/* On a device: the host has it no longer than it takes to bring it there. */
+static takt_status move_pack(takt_builder *b, const takt_pack_name *name, uint32_t *buffer)
+{
+    b->p.plan->packed_bytes -= name->bytes;
+    return takt_builder_upload(b, name, *buffer, buffer);
+}
+
 takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, size_t bytes,
                                takt_fill_fn *fill, void *user, size_t *index)
 {
     uint32_t buffer;
+    takt_builder *b = takt_builder_of(p);
     const pack_source source = {.node = TAKT_NONE, .tensor = from};
-    TAKT_TRY(make_pack(takt_builder_of(p), &source, bytes, fill, user, &buffer));
+    /* Known by no node, so nobody finds it again. */
+    const takt_pack_name name = {
+        .node = UINT32_MAX, .format = "", .bytes = bytes, .space = b->space};
+    TAKT_TRY(make_pack(b, &source, bytes, fill, user, &buffer));
+    if (b->space != TAKT_HOST)
+        TAKT_TRY(move_pack(b, &name, &buffer));
     return add_raw(p, buffer, bytes, index);
 }
 
@@ -235,11 +253,15 @@ static takt_status get_pack(takt_builder *b, const takt_pack_name *name, void *u
     if (takt_packs_find(packs, name, &packed)) {
         const takt_status status = takt_builder_new_constant(b, &packed, buffer);
         takt_tensor_release(&packed);
-        b->p.plan->packed_bytes += status == TAKT_OK ? name->bytes : 0;
+        if (status == TAKT_OK)
+            b->p.plan->buffers[*buffer].space = name->space;
+        b->p.plan->packed_bytes += status == TAKT_OK && name->space == TAKT_HOST ? name->bytes : 0;
         return status;
     }
     const pack_source from = {.node = name->node};
     TAKT_TRY(make_pack(b, &from, name->bytes, name->fill, user, buffer));
+    if (name->space != TAKT_HOST)
+        return move_pack(b, name, buffer);
     const takt_plan *plan = b->p.plan;
     return takt_packs_keep(packs, name, &plan->constants[plan->buffers[*buffer].index]);
 }
@@ -248,11 +270,11 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
                                 takt_fill_fn *fill, void *user, size_t *index)
 {
     takt_builder *b = takt_builder_of(p);
-    const takt_pack_name name = {from, format, bytes, fill};
+    const takt_pack_name name = {from, format, bytes, fill, b->space};
     uint32_t buffer = UINT32_MAX;
     for (uint32_t i = b->pack_of[from]; i != UINT32_MAX; i = b->packs[i].next)
         if (b->packs[i].bytes == bytes && b->packs[i].fill == fill &&
-            strcmp(b->packs[i].format, format) == 0)
+            b->packs[i].space == b->space && strcmp(b->packs[i].format, format) == 0)
             buffer = b->packs[i].buffer;
     if (buffer == UINT32_MAX) {
         TAKT_TRY(get_pack(b, &name, user, &buffer));
@@ -268,6 +290,7 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
                                                   .format = copy,
                                                   .bytes = bytes,
                                                   .fill = fill,
+                                                  .space = b->space,
                                                   .buffer = buffer,
                                                   .next = b->pack_of[from]};
         b->pack_of[from] = (uint32_t)b->pack_count++;

@@ -69,6 +69,7 @@ takt_status takt_planner_output_state(takt_planner *p, takt_id node, size_t inpu
     if (takt_state_is_append(b, node))
         return TAKT_OK;
     const takt_buffer keep = {.place = TAKT_PLACE_ARENA,
+                              .space = b->space,
                               .bytes = bytes,
                               .first = b->step_index,
                               .last = TAKT_FOREVER,

@@ -364,9 +364,9 @@ static bool folder_mentions(const char *folder, const char *name, const char *nu
 
 static bool is_expected_elsewhere(int id)
 {
-    static const char *const folders[] = {"tests/unit",  "tests/io",    "tests/tool",
-                                          "tests/cli",   "tests/onnx",  "tests/model",
-                                          "tests/bench", "tests/tflite"};
+    static const char *const folders[] = {"tests/unit",  "tests/io",     "tests/tool",
+                                          "tests/cli",   "tests/onnx",   "tests/model",
+                                          "tests/bench", "tests/tflite", "tests/backend"};
     char name[64], number[16];
     snprintf(name, sizeof name, "TAKT_E_%s", takt_error_name(id));
     snprintf(number, sizeof number, "%d", id);

@@ -10,7 +10,7 @@ takt_status takt_session_get_spaces(takt_session *s)
         void *block;
         if (space->arena == 0)
             continue;
-        TAKT_TRY(space->backend->device->get(space->device, space->arena, &block));
+        TAKT_TRY(takt_space_get(s->ctx, space, "the arena", space->arena, &block));
         s->away[i].arena = block;
     }
     return TAKT_OK;

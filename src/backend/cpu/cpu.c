@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "backend/cpu/worth.h"
+#include "backend/cpu/machine.h"
 #include "backend/list.h"
 
 #define TAKT_CPU(kind) extern const takt_cpu_kind takt_cpu_##kind;
@@ -86,6 +86,12 @@ static const char *continues(const takt_planner *p, const takt_group *group, tak
     return find_pair(p, group, node, &why) != NULL ? NULL : why;
 }
 
+static const takt_machine *machine(const void *state, takt_isa_set isas)
+{
+    (void)state;
+    return &takt_cpu_machine_of(isas)->shared;
+}
+
 static takt_status compile(takt_planner *p)
 {
     const char *why;
@@ -114,6 +120,7 @@ const takt_backend takt_backend_cpu = {
     .absorbs = absorbs,
     .continues = continues,
     .compile = compile,
+    .machine = machine,
 };
 
 takt_status takt_cpu_walk(takt_planner *p, const takt_gemm_walk **walk)

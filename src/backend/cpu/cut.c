@@ -1,16 +1,13 @@
 /* cut.c - chooses the grid of tasks of a product. */
 #include "backend/cpu/cut.h"
 
-/* Reading a panel from the last level of cache takes as long as multiplying about this many rows
- * with it: 3 on a Neoverse V1, 19 on an AVX-512 Xeon whose cores share 300 GB/s. */
-enum { PANEL_ROWS = 10, ROWS_LEAST = 4 };
-/* And from a cache of the thread's own, where so many bytes stay. */
-enum { NEAR_PANEL_ROWS = 3, NEAR_BYTES = 512 << 10 };
-enum { OWN_BYTES = 1 << 20 }; /* that a thread finds in a cache of its own when it comes back */
-enum { MANY_THREADS = 8 };    /* of which some are slower than others */
-enum { MOST = 8 };            /* tasks for each, or parts of a product */
-enum { LEAST_US = 5 };        /* that a task is worth where it need not be one */
-#define WAITING 0.75          /* for the last task, as a part of it */
+#include "backend/cpu/machine.h"
+
+enum { ROWS_LEAST = 4 };
+enum { MANY_THREADS = 8 }; /* of which some are slower than others */
+enum { MOST = 8 };         /* tasks for each, or parts of a product */
+enum { LEAST_US = 5 };     /* that a task is worth where it need not be one */
+#define WAITING 0.75       /* for the last task, as a part of it */
 
 static size_t divided(size_t n, size_t by)
 {
@@ -40,25 +37,29 @@ static takt_cut cut(const takt_cut_work *w, size_t tasks, double panel_rows, siz
 
 takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks)
 {
-    return cut(w, tasks, PANEL_ROWS, ROWS_LEAST);
+    return cut(w, tasks, takt_cpu_cut_figures.panel_rows, ROWS_LEAST);
 }
 
 takt_cut takt_cpu_cut_of(const takt_cut_work *w, size_t tasks, double bytes)
 {
-    return cut(w, tasks, bytes <= NEAR_BYTES ? NEAR_PANEL_ROWS : PANEL_ROWS, ROWS_LEAST);
+    return cut(w, tasks,
+               bytes <= takt_cpu_cut_figures.near_bytes ? takt_cpu_cut_figures.near_panel_rows
+                                                        : takt_cpu_cut_figures.panel_rows,
+               ROWS_LEAST);
 }
 
 takt_cut takt_cpu_cut_tiles(const takt_cut_work *w, size_t tasks, double bytes)
 {
     const takt_cut_work packed = {w->rows, w->panels, w->tile, 3};
-    return bytes <= NEAR_BYTES ? cut(&packed, tasks, PANEL_ROWS, divided(w->tile, 2))
-                               : takt_cpu_cut(w, tasks);
+    return bytes <= takt_cpu_cut_figures.near_bytes
+               ? cut(&packed, tasks, takt_cpu_cut_figures.panel_rows, divided(w->tile, 2))
+               : takt_cpu_cut(w, tasks);
 }
 
 takt_cut takt_cpu_cut_lines(const takt_cut_work *w, size_t tasks, size_t positions)
 {
     const size_t each = positions > 0 ? positions : 1;
-    return cut(w, tasks, (double)PANEL_ROWS / (double)each, divided(ROWS_LEAST, each));
+    return cut(w, tasks, takt_cpu_cut_figures.panel_rows / (double)each, divided(ROWS_LEAST, each));
 }
 
 /* Several where a slow thread would hold up the others for long, and where small tasks cost little.
@@ -67,7 +68,7 @@ takt_cut takt_cpu_cut_lines(const takt_cut_work *w, size_t tasks, size_t positio
 size_t takt_cpu_tasks_each(size_t m, size_t rows, size_t threads, double bytes)
 {
     enum { FEW_ROWS = 16 };
-    if (bytes >= (double)OWN_BYTES * (double)threads && m < 4 * rows)
+    if (bytes >= takt_cpu_cut_figures.own_bytes * (double)threads && m < 4 * rows)
         return m >= FEW_ROWS ? 4 : 1;
     return m >= 4 * threads * rows ? 2 : 1;
 }
@@ -80,7 +81,7 @@ size_t takt_cpu_tasks_most(size_t each, size_t threads)
 /* Whether weights stay in the threads' own caches from run to run. */
 static bool is_kept(const takt_cut_pace *pace)
 {
-    return pace->bytes < (double)OWN_BYTES * (double)pace->threads;
+    return pace->bytes < takt_cpu_cut_figures.own_bytes * (double)pace->threads;
 }
 
 /* What a task takes, in units of work. Tasks of the same columns follow each other, so weights that
@@ -94,8 +95,9 @@ static double task_cost(const takt_cut_work *w, const takt_cut *c, const takt_cu
     const double height = (double)divided(r, strips), each = (double)tasks / (double)pace->threads;
     const bool is_own = is_kept(pace);
     const double multiplying = (double)u + (u % 2 && is_own ? alone : 0);
-    const double reading = (double)u * PANEL_ROWS;
-    const bool is_near = is_own && (double)u * pace->bytes / (double)w->panels <= OWN_BYTES;
+    const double reading = (double)u * takt_cpu_cut_figures.panel_rows;
+    const bool is_near =
+        is_own && (double)u * pace->bytes / (double)w->panels <= takt_cpu_cut_figures.own_bytes;
     const double same = !is_near || each < 1 ? 1 : each < (double)c->rows ? each : (double)c->rows;
     return multiplying * (double)strips * (height + STRIP) + reading / same +
            (double)r * w->per_row;
@@ -105,12 +107,12 @@ static double task_cost(const takt_cut_work *w, const takt_cut *c, const takt_cu
 static double task_us(const takt_cut_work *w, const takt_cut *c, const takt_cut *whole,
                       const takt_cut_pace *pace)
 {
-    static const double flops_per_us = 6e4, near_per_us = 4e4, far_per_us = 1e4, taking_us = 0.3;
-    const double by_flops = pace->flops / flops_per_us;
-    const double by_bytes = pace->bytes / (is_kept(pace) ? near_per_us : far_per_us);
+    const double by_flops = pace->flops / takt_cpu_cut_figures.flops_per_us;
+    const double by_bytes = pace->bytes / (is_kept(pace) ? takt_cpu_cut_figures.near_per_us
+                                                         : takt_cpu_cut_figures.far_per_us);
     const double all_us = by_flops > by_bytes ? by_flops : by_bytes;
     const double all = (double)(whole->rows * whole->columns) * task_cost(w, whole, pace);
-    return taking_us + all_us * task_cost(w, c, pace) / all;
+    return takt_cpu_cut_figures.taking_us + all_us * task_cost(w, c, pace) / all;
 }
 
 /* Until the last of so many tasks is done. */

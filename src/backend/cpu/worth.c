@@ -3,27 +3,17 @@
 
 #include <stdbool.h>
 
+#include "backend/cpu/machine.h"
+
 enum { MANY_THREADS = 8 };          /* of which some are slower than others */
 enum { LEAST_US = 5, MANY_US = 2 }; /* of a task, where one for each thread would do */
 enum { MOST = 4 };                  /* tasks for each thread */
 static const double FOREVER = 1e12;
 static const double NEAR_BYTES = 1 << 20; /* that stay in a thread's own caches */
 
-/* Measured on a Neoverse V1 of two cores and a Xeon whose 16 threads are 8 cores (bench/NOTES.md);
- * the others lie between. */
-static const takt_worth arm = {6e4, 6e4, 3e4, 1e5, 0.3, 0.1, 0.9, 4, 8};
-static const takt_worth avx512 = {1.2e5, 9e4, 2e4, 6e3, 0.9, 0.15, 0.75, 4, 32};
-static const takt_worth amx = {1.2e5, 9e4, 2e4, 6e3, 0.9, 0.15, 0.75, 8, 32};
-static const takt_worth avx2 = {6e4, 6e4, 2e4, 6e3, 0.9, 0.15, 0.75, 1, 16};
-static const takt_worth plain = {5e3, 2e4, 2e4, 6e3, 0.9, 0.15, 0.75, 1, 1};
-
 const takt_worth *takt_worth_of(takt_isa_set isas)
 {
-    if (isas & 1u << TAKT_ISA_avx512)
-        return isas & 1u << TAKT_ISA_amx ? &amx : &avx512;
-    if (isas & 1u << TAKT_ISA_avx2)
-        return &avx2;
-    return isas & 1u << TAKT_ISA_neon ? &arm : &plain;
+    return &takt_cpu_machine_of(isas)->worth;
 }
 
 double takt_worth_us(const takt_worth *w, double flops, double bytes)

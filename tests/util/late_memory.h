@@ -1,0 +1,22 @@
+/* late_memory.h - what late.c and its memory share. */
+#ifndef TAKT_TESTS_UTIL_LATE_MEMORY_H
+#define TAKT_TESTS_UTIL_LATE_MEMORY_H
+
+#include "util/late.h"
+
+typedef struct takt_late_device {
+    takt_ctx *ctx;
+} takt_late_device;
+
+extern const takt_device takt_late_memory;
+
+/* Counts a call, and tells whether it is one that fails. */
+bool takt_late_fails(void);
+/* Keeps the first thing that was done wrong: static text. */
+void takt_late_note(const char *what);
+/* All of it lies in one block; false for memory of the host. */
+bool takt_late_is_ours(const void *data, size_t bytes);
+/* Copies, if both ends are where they should be. */
+void takt_late_move(takt_copy way, void *to, const void *from, size_t bytes);
+
+#endif
