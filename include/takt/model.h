@@ -120,6 +120,10 @@ typedef struct takt_save_options {
  *  with a licence (docs/numerics.md) would have worked across the cut. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_extract(const takt_model *model, const char *from,
                                                       const char *to, takt_model **part);
+/** The model with numbers for named dimensions: "batch=8,seq=128". Names that are not mentioned
+ * stay. Fails where the numbers break a rule of the model. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_sized(const takt_model *model, const char *sizes,
+                                                    takt_model **sized);
 /** A model of one sample as a model of any number of them: all inputs and outputs, and states that
  *  depend on inputs, get a leading dimension called `dim`. Every sample has the bits that it has
  *  alone. */

@@ -94,6 +94,33 @@ takt_status takt_model_extract(const takt_model *model, const char *from, const 
     return status == TAKT_OK ? takt_model_derive(model, graph, part) : status;
 }
 
+takt_status takt_model_sized(const takt_model *model, const char *sizes, takt_model **sized)
+{
+    takt_arena arena;
+    takt_graph *graph = NULL;
+    int64_t *numbers;
+    size_t count;
+    *sized = NULL;
+    takt_arena_init(&arena, model->ctx);
+    takt_status status =
+        takt_parse_sizes(model->ctx, &arena, model->graph->dims, sizes, &numbers, &count);
+    if (status == TAKT_OK)
+        status = takt_graph_specialize(model->graph, numbers, count, &graph);
+    takt_arena_deinit(&arena);
+    if (status == TAKT_OK)
+        status = takt_model_derive(model, graph, sized);
+    if (status == TAKT_OK && model->lineage != NULL) {
+        const size_t length = strlen(model->lineage);
+        (*sized)->lineage = takt_arena_text(&(*sized)->arena, model->lineage, length);
+        status = (*sized)->lineage != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    }
+    if (status != TAKT_OK) {
+        takt_model_destroy(*sized);
+        *sized = NULL;
+    }
+    return status;
+}
+
 takt_status takt_model_batch(const takt_model *model, const char *dim, takt_model **batched)
 {
     takt_graph *graph;

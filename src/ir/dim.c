@@ -50,6 +50,7 @@ void takt_dims_release(takt_dims *dims)
     takt_mem_put(ctx, dims->name, dims->name_capacity * sizeof *dims->name);
     takt_mem_put(ctx, dims->slot, dims->slot_count * sizeof *dims->slot);
     takt_mem_put(ctx, dims->stack, dims->stack_capacity * sizeof *dims->stack);
+    takt_mem_put(ctx, dims->assumed, dims->assumed_capacity * sizeof *dims->assumed);
     takt_mem_put(ctx, dims, sizeof *dims);
 }
 
@@ -159,10 +160,13 @@ static takt_status unify(takt_dims *dims, takt_dim a, takt_dim b)
     TAKT_TRY(resolve(dims, b, &y));
     if (x == y)
         return TAKT_OK;
-    if (!takt_dim_is_number(x) || !takt_dim_is_number(y))
+    const bool is_never = x != 0 && y != 0 && takt_dim_never_same(dims, x, y);
+    if (!is_never && (!takt_dim_is_number(x) || !takt_dim_is_number(y)))
         TAKT_TRY(takt_dim_solve(dims, x, y, &done));
     if (done)
         return TAKT_OK;
+    if (!takt_dim_never_same(dims, x, y))
+        return takt_dim_assume(dims, x, y);
     if (x == a && y == b)
         return contradiction(dims, a, b);
     char left[24], right[24], one[24], two[24];
@@ -179,6 +183,38 @@ takt_status takt_dim_unify(takt_dims *dims, takt_dim a, takt_dim b)
     const takt_status status = unify(dims, a, b);
     unlock(dims);
     return noted(dims, status);
+}
+
+size_t takt_dims_hold(takt_dims *dims)
+{
+    lock(dims);
+    const size_t held = dims->held;
+    dims->held = dims->name_count;
+    unlock(dims);
+    return held;
+}
+
+void takt_dims_let_go(takt_dims *dims, size_t held)
+{
+    lock(dims);
+    dims->held = held;
+    unlock(dims);
+}
+
+size_t takt_dims_assumed(const takt_dims *dims)
+{
+    lock(dims);
+    const size_t count = dims->assumed_count;
+    unlock(dims);
+    return count;
+}
+
+takt_assumption takt_dims_assumption(const takt_dims *dims, size_t index)
+{
+    lock(dims);
+    const takt_assumption a = dims->assumed[index];
+    unlock(dims);
+    return a;
 }
 
 takt_status takt_dim_resolve(takt_dims *dims, takt_dim d, takt_dim *out)

@@ -5,8 +5,10 @@
  * kept in a normal form (a sum of coefficients times products), so equal handles mean equal
  * dimensions and `(n + 1) - 1` is `n`.
  *
- * Names unify: adding [batch, 4] to [n, 4] makes `n` another word for `batch`. A contradiction is
- * an error that names both sides.
+ * Names unify: adding [batch, 4] to [n, 4] makes `n` another word for `batch`. What holds for no
+ * size is an error that names both sides. What holds for some and can be proven neither way, as
+ * that 2*ceildiv(h, 2) is h, is noted as an *assumption* and checked when sizes are known: a graph
+ * with numbers is inferred again.
  */
 #ifndef TAKT_IR_DIM_H
 #define TAKT_IR_DIM_H
@@ -49,8 +51,18 @@ bool takt_dim_same(takt_dims *dims, takt_dim a, takt_dim b);
 /* `status`, or TAKT_ERR_MEMORY where memory ran out in takt_dim_same or takt_dim_unify since the
  * last call. */
 TAKT_MUST_USE takt_status takt_dims_blame(takt_dims *dims, takt_status status);
-/* Makes them the same, or fails with both sides in the message. */
+/* Makes them the same, assumes it, or fails with both sides in the message. */
 TAKT_MUST_USE takt_status takt_dim_unify(takt_dims *dims, takt_dim a, takt_dim b);
+/* From now on names that exist already are not bound; they were `held` before. A branch that may
+ * not run says nothing about names outside of it. */
+size_t takt_dims_hold(takt_dims *dims);
+void takt_dims_let_go(takt_dims *dims, size_t held);
+/* Two dimensions that were taken to be the same without proof. */
+typedef struct takt_assumption {
+    takt_dim left, right;
+} takt_assumption;
+size_t takt_dims_assumed(const takt_dims *dims);
+takt_assumption takt_dims_assumption(const takt_dims *dims, size_t index);
 /* `d` with everything that unification found put in. */
 TAKT_MUST_USE takt_status takt_dim_resolve(takt_dims *dims, takt_dim d, takt_dim *out);
 /* The names in the table, in order of first use. */

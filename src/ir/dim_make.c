@@ -1,7 +1,8 @@
 /* dim_make.c - the operations on dimensions, with the laws that keep expressions in normal form.
  *
  * floordiv by a number takes out whatever is divisible: floordiv(5*n + 3, 2) is
- * 2*n + 1 + floordiv(n + 1, 2). ceildiv(a, b) is floordiv(a + b - 1, b).
+ * 2*n + 1 + floordiv(n + 1, 2). What all terms of both have in common is cancelled:
+ * floordiv(b*n + b, 2*b) is floordiv(n + 1, 2). ceildiv(a, b) is floordiv(a + b - 1, b).
  */
 #include "ir/dim_table.h"
 
@@ -48,17 +49,47 @@ static takt_status floordiv_number(takt_dims *dims, int64_t by, takt_dim *out)
     return takt_dim_store(dims, &dims->c, out);
 }
 
+/* Divides both by the atoms that all their terms have. */
+static void cancel(takt_dims *dims)
+{
+    for (uint32_t i = 0; dims->b.count > 0 && i < dims->b.term[0].count;) {
+        const dim_term one = {.factor = 1, .count = 1, .atom = {dims->b.term[0].atom[i]}};
+        if (takt_dim_sum_divide(&dims->b, &one, &dims->c) &&
+            takt_dim_sum_divide(&dims->a, &one, &dims->d)) {
+            dims->b = dims->c;
+            dims->a = dims->d;
+        } else {
+            i++;
+        }
+    }
+}
+
+/* Whether a is b times a number. */
+static bool is_multiple(const dim_sum *a, const dim_sum *b, dim_sum *times)
+{
+    if (a->count != b->count || a->count == 0 || a->term[0].factor % b->term[0].factor != 0)
+        return false;
+    const int64_t k = a->term[0].factor / b->term[0].factor;
+    *times = *a; /* becomes what is left */
+    if (!takt_dim_sum_add(times, b, -k) || times->count != 0)
+        return false;
+    takt_dim_sum_set(times, k);
+    return true;
+}
+
 static takt_status floordiv(takt_dims *dims, takt_dim a, takt_dim b, takt_dim *out)
 {
     int64_t number;
+    if (!takt_dim_sum_number(&dims->b, &number))
+        cancel(dims);
     if (takt_dim_sum_number(&dims->b, &number))
         return number <= 0 ? zero_divisor(dims, a) : floordiv_number(dims, number, out);
     if (dims->b.count == 1 && takt_dim_sum_divide(&dims->a, &dims->b.term[0], &dims->c))
         return takt_dim_store(dims, &dims->c, out);
-    if (a == b) {
-        *out = 1;
-        return TAKT_OK;
-    }
+    if (is_multiple(&dims->a, &dims->b, &dims->c))
+        return takt_dim_store(dims, &dims->c, out);
+    TAKT_TRY(takt_dim_store(dims, &dims->a, &a));
+    TAKT_TRY(takt_dim_store(dims, &dims->b, &b));
     return takt_dim_opaque(dims, TAKT_DIM_FLOORDIV, a, b, out);
 }
 

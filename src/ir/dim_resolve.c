@@ -166,6 +166,8 @@ static takt_status solve_term(takt_dims *dims, uint32_t at, bool *done)
     if (!is_name || (t->factor != 1 && t->factor != -1))
         return TAKT_OK;
     const uint32_t name = t->atom[0];
+    if (dims->entry[name].index < dims->held)
+        return TAKT_OK;
     const int64_t sign = -t->factor;
     takt_dim rest;
     bool occurs;

@@ -63,6 +63,9 @@ struct takt_dims {
     uint32_t *stack; /* of work that would otherwise recurse */
     size_t stack_capacity;
     size_t bound_count;
+    size_t held; /* the first so many names are not bound at present */
+    takt_assumption *assumed;
+    size_t assumed_count, assumed_capacity;
     uint64_t stamp;
     atomic_bool is_short; /* memory ran out while two were compared or made the same */
     dim_sum a, b, c, d;   /* too large for the stack */
@@ -109,6 +112,10 @@ takt_status takt_dim_apply(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim
 /* With bindings put in, and names replaced by sizes unless `sizes` is NULL. */
 takt_status takt_dim_expand(takt_dims *dims, takt_dim d, const int64_t *sizes, size_t size_count,
                             takt_dim *out);
+/* Whether a - b can be zero for no sizes above zero. Both resolved. */
+bool takt_dim_never_same(takt_dims *dims, takt_dim a, takt_dim b);
+/* Notes once that a = b has to be checked when sizes are known. Both resolved. */
+takt_status takt_dim_assume(takt_dims *dims, takt_dim a, takt_dim b);
 /* Binds a name so that a = b, or says with `*done` false that there is no way. Both resolved. */
 takt_status takt_dim_solve(takt_dims *dims, takt_dim a, takt_dim b, bool *done);
 

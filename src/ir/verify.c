@@ -102,8 +102,10 @@ static takt_status verify_once(takt_graph *g)
             status = at_node(g, i, check_types(g, i, &arena));
     }
     takt_arena_deinit(&arena);
+    const size_t held = takt_dims_hold(g->dims); /* a branch may never run */
     for (size_t i = 0; i < g->child_count && status == TAKT_OK; i++)
         status = verify_once(g->children[i]); /* depth is limited when a child is added */
+    takt_dims_let_go(g->dims, held);
     return status;
 }
 

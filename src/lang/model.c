@@ -275,7 +275,9 @@ takt_value takt_eval_graph(takt_frame *f, const takt_ast *a)
     inner.scope = "";
     inner.is_subgraph = true;
     e->takes_dims = false;
+    const size_t held = takt_dims_hold(graph->dims); /* a branch may never run */
     takt_eval_model(&inner);
+    takt_dims_let_go(graph->dims, held);
     takt_frame_deinit(&inner);
     e->takes_dims = takes_dims;
     e->root = root;

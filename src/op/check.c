@@ -53,7 +53,8 @@ const takt_op takt_op_check = {
                                      .type = TAKT_ATTR_ENUM,
                                      .names = takt_demand_names,
                                      .summary = "what the failure is: a truth value outside 0 to "
-                                                "1, or a recursion that does not settle"},
+                                                "1, a recursion that does not settle, or a branch "
+                                                "that these sizes do not allow"},
               [TAKT_DEMAND_WHAT] = {.name = "what",
                                     .type = TAKT_ATTR_STRING,
                                     .fallback.string = "",

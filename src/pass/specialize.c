@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ir/attr.h"
+#include "pass/branch.h"
 #include "pass/copier.h"
 
 typedef struct sizes {
@@ -38,17 +39,15 @@ static takt_status copy(takt_copier *c, takt_id id, const sizes *s)
 {
     const takt_node n = takt_copier_node(c, id);
     takt_attr attrs[TAKT_MAX_ATTRS];
-    takt_graph *children[TAKT_MAX_ATTRS] = {0};
+    takt_graph *children[TAKT_MAX_ATTRS];
     const size_t count = takt_op_attr_count(n.op);
-    takt_status status = TAKT_OK;
+    takt_status status = takt_specialize_children(c->in, &n, s->of, s->count, children);
     for (size_t i = 0; i < count && status == TAKT_OK; i++) {
         attrs[i] = n.attr[i];
         if (n.attr[i].is_set && n.op->attrs[i].type == TAKT_ATTR_SHAPE)
             status = put_shape(c, &n.attr[i], s, &attrs[i]);
-        if (n.attr[i].is_set && n.op->attrs[i].type == TAKT_ATTR_GRAPH) { /* depth is limited */
-            status = takt_graph_specialize(n.attr[i].graph, s->of, s->count, &children[i]);
+        if (children[i] != NULL)
             attrs[i].graph = children[i];
-        }
     }
     if (status == TAKT_OK) {
         c->map[id] = takt_graph_append(c->out, n.op, n.in_count, n.in, attrs);

@@ -7,7 +7,7 @@
 #include "ir/infer.h"
 #include "ir/leaves.h"
 #include "op/ops.h"
-#include "pass/pass.h"
+#include "pass/branch.h"
 
 /* ---- what depends on sizes ---- */
 
@@ -269,16 +269,17 @@ static takt_status put_children(const takt_template *t, const int64_t *sizes, si
         takt_attr *attrs = own_attrs(t, g, t->outer[i]);
         if (attrs == NULL)
             return TAKT_ERR_MEMORY;
+        takt_graph *children[TAKT_MAX_ATTRS];
+        takt_status status = takt_specialize_children(g, n, sizes, count, children);
         for (size_t k = 0; k < takt_op_attr_count(n->op); k++) {
-            if (!attrs[k].is_set || n->op->attrs[k].type != TAKT_ATTR_GRAPH)
+            if (children[k] == NULL)
                 continue;
-            takt_graph *child;
-            TAKT_TRY(takt_graph_specialize(attrs[k].graph, sizes, count, &child));
-            attrs[k].graph = child;
-            const takt_status status = takt_graph_hold_child(g, child);
-            takt_graph_destroy(child);
-            TAKT_TRY(status);
+            attrs[k].graph = children[k];
+            if (status == TAKT_OK)
+                status = takt_graph_hold_child(g, children[k]);
+            takt_graph_destroy(children[k]);
         }
+        TAKT_TRY(status);
     }
     return TAKT_OK;
 }
@@ -338,9 +339,15 @@ static takt_status check_node(takt_graph *g, takt_id id)
 
 static takt_status check(const takt_template *t, takt_graph *g)
 {
-    for (size_t i = 0; i < g->count; i++)
-        if (t->is_sized[i])
-            TAKT_TRY(takt_dims_blame(g->dims, check_node(g, (takt_id)i)));
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_node *n = &g->nodes[i];
+        if (!t->is_sized[i])
+            continue;
+        const takt_status status = takt_dims_blame(g->dims, check_node(g, (takt_id)i));
+        if (status != TAKT_OK && (n->origin != NULL || n->name != NULL))
+            (void)takt_fail_node(g->ctx, n->origin != NULL ? n->origin->name : n->name);
+        TAKT_TRY(status);
+    }
     return TAKT_OK;
 }
 

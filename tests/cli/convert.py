@@ -118,9 +118,18 @@ def number(name, n):
 write("nine.onnx", node("Unsqueeze", ["x", "axis"], ["c"], "column")
       + node("Mul", ["c", "x"], ["p"], "product") + node("Reshape", ["p", "nine"], ["y"], "flat"),
       number("axis", 1) + number("nine", 9))
-run = takt("ops", path("nine.onnx"))
-expect(run.returncode == 1 and "f32[n, n]" in run.stdout and "--shape" in run.stdout, run.stdout)
-succeeds("ops", path("nine.onnx"), "--shape", "x:3")
+succeeds("ops", path("nine.onnx"))
+text = succeeds("inspect", path("nine.onnx"))
+expect("sizes must keep" in text and "n*n = 9" in text, text)
+expect(parsed("inspect", "--json", path("nine.onnx"))["assumed"] == ["n*n = 9"], "assumed")
+fails(1, "plan", path("nine.onnx"), "-D", "n=4", says=["f32[4, 4]", "f32[9]", "flat"])
+fails(1, "inspect", path("nine.onnx"), "-D", "n=4", says=["f32[4, 4]", "f32[9]"])
+text = succeeds("inspect", path("nine.onnx"), "--shape", "x:3")
+expect("x: f32[3]" in text and "sizes must keep" not in text, text)
+succeeds("run", path("nine.onnx"), "-D", "n=3")
+succeeds("convert", path("nine.onnx"), "-o", path("nine.taktp"))
+succeeds("run", path("nine.taktp"), "-D", "n=3")
+fails(1, "run", path("nine.taktp"), "-D", "n=4", says=["f32[4, 4]", "f32[9]"])
 
 # The layout of ONNX's test data, alone and in a folder of folders.
 for number, result in ((0, [2.0, 3.0]), (1, [2.0, 3.5])):

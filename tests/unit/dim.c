@@ -139,9 +139,45 @@ static void unification(void)
     EXPECT_STATUS(ctx, takt_dim_unify(dims, add(batch, 5), 2), TAKT_ERR_SHAPE);
     EXPECT_STATUS(ctx, takt_dim_unify(dims, mul(2, batch), 7), TAKT_ERR_SHAPE);
     const takt_dim half = divide(batch, 2);
-    EXPECT_STATUS(ctx, takt_dim_unify(dims, batch, add(half, 1)), TAKT_ERR_SHAPE);
     EXPECT_OK(ctx, takt_dim_unify(dims, batch, 8));
     EXPECT(takt_dim_same(dims, half, 4) && takt_dim_same(dims, j, 7));
+    end();
+}
+
+/* What some sizes keep and others do not is noted once, and binds nothing. */
+static void assumptions(void)
+{
+    begin();
+    const takt_dim h = name("h"), w = name("w"), half = divide(h, 2);
+    EXPECT_STATUS(ctx, takt_dim_unify(dims, h, mul(2, h)), TAKT_ERR_SHAPE);
+    EXPECT_STATUS(ctx, takt_dim_unify(dims, mul(2, half), 5), TAKT_ERR_SHAPE);
+    EXPECT(takt_dims_assumed(dims) == 0);
+    EXPECT_OK(ctx, takt_dim_unify(dims, h, mul(2, half)));
+    EXPECT_OK(ctx, takt_dim_unify(dims, mul(2, half), h));
+    EXPECT(takt_dims_assumed(dims) == 1 && !takt_dim_same(dims, h, mul(2, half)));
+    EXPECT_OK(ctx, takt_dim_unify(dims, half, 3));
+    EXPECT(takt_dims_assumed(dims) == 2 && takt_dims_assumption(dims, 1).right == 3);
+    const size_t held = takt_dims_hold(dims);
+    EXPECT_OK(ctx, takt_dim_unify(dims, w, 4));
+    EXPECT(takt_dims_assumed(dims) == 3 && !takt_dim_same(dims, w, 4), "w is held");
+    const takt_dim inner = name("inner");
+    EXPECT_OK(ctx, takt_dim_unify(dims, inner, w));
+    EXPECT(takt_dim_same(dims, inner, w), "names that are new are bound");
+    takt_dims_let_go(dims, held);
+    EXPECT_OK(ctx, takt_dim_unify(dims, w, 4));
+    EXPECT(takt_dim_same(dims, w, 4));
+    end();
+}
+
+/* Factors that dividend and divisor share cancel. */
+static void quotients(void)
+{
+    begin();
+    const takt_dim b = name("b"), n = name("n");
+    const takt_dim frames = sub(n, 6);
+    EXPECT(divide(mul(512, mul(b, frames)), mul(b, frames)) == 512);
+    EXPECT(divide(mul(b, add(n, 1)), mul(2, b)) == divide(add(n, 1), 2));
+    EXPECT(divide(add(mul(b, n), 1), b) != n);
     end();
 }
 
@@ -223,4 +259,5 @@ static void limits(void)
     end();
 }
 
-TEST_MAIN(normal_form, division, min_max, unification, long_chain, substitution, limits)
+TEST_MAIN(normal_form, division, min_max, unification, assumptions, quotients, long_chain,
+          substitution, limits)

@@ -110,6 +110,7 @@ static takt_status load_model(takt_tool *t, const char *path, takt_load_options 
         options->known_count = k->count;
         options->sizes = k->sizes;
         t->has_fixed_sizes = k->sizes != NULL;
+        t->has_known = k->count > 0;
         tool_notes_begin(t);
         status = takt_model_load(t->ctx, path, options, model);
         tool_notes_end(t, status == TAKT_OK);
@@ -155,6 +156,20 @@ takt_model *tool_open_model(takt_tool *t, int *code)
     const takt_status status = load_model(t, tool_model_path(t), &options, &model);
     model = finish_open(t, status, model, code);
     return model != NULL && tool_on(t, TAKT_F_TRAIN) ? tool_training_model(t, model, code) : model;
+}
+
+takt_model *tool_open_sized(takt_tool *t, int *code)
+{
+    tool_sizes sizes;
+    takt_model *model = tool_open_model(t, code), *sized = NULL;
+    if (model == NULL || t->has_fixed_sizes)
+        return model;
+    const bool is_good = tool_sizes_init(t, model, &sizes);
+    if (is_good && sizes.length == 0)
+        return model;
+    *code = is_good ? tool_finish(t, takt_model_sized(model, sizes.text, &sized)) : TAKT_EXIT_USAGE;
+    takt_model_destroy(model);
+    return sized;
 }
 
 takt_model *tool_open_known(takt_tool *t, const takt_known_input *inputs, size_t count, int *code)

@@ -101,11 +101,13 @@ struct takt_tool {
     size_t arg_count;
     char *complaints; /* rendered errors of a text model, for --json; owned */
     bool has_complained;
-    bool has_fixed_sizes; /* -D went into the model when it was loaded */
-    bool collects_notes;  /* a model is being loaded for given inputs */
-    char notes[1024];     /* lines that are told if it loads */
-    bool trains;          /* models are loaded to be trained */
-    takt_plan *checked;   /* for sessions: the plan with checks, if --checks samples; or NULL */
+    bool has_fixed_sizes;
+    bool has_known; /* the model was read with the values of inputs */ /* -D went into the model
+                                                                          when it was loaded */
+    bool collects_notes; /* a model is being loaded for given inputs */
+    char notes[1024];    /* lines that are told if it loads */
+    bool trains;         /* models are loaded to be trained */
+    takt_plan *checked;  /* for sessions: the plan with checks, if --checks samples; or NULL */
 };
 
 /* Between them takt_model_load's warnings are kept; end tells them where the model loaded. */
@@ -224,6 +226,8 @@ typedef struct tool_sizes {
 
 /* The model that the command line names. NULL: `*code` is the exit code, all is printed. */
 takt_model *tool_open_model(takt_tool *t, int *code);
+/* The same with the sizes of -D and --shape put in, for verbs that make no plan. */
+takt_model *tool_open_sized(takt_tool *t, int *code);
 /* False if its ending names no format of models: a usage error, printed. */
 bool tool_model_ending(const takt_tool *t, const char *path);
 /* Its text, or an object that holds it; `shortened`: large constants only begin. */

@@ -111,6 +111,41 @@ static void lineage_text(takt_report *r, const takt_json *lineage)
     }
 }
 
+/* Whether names that the table may still have are of no use: every input has numbers. */
+static bool is_sized(const takt_model *m)
+{
+    for (size_t i = 0; i < m->graph->input_count; i++)
+        for (int d = 0; d < m->inputs[i].rank; d++)
+            if (m->inputs[i].dim_names[d] != NULL)
+                return false;
+    return true;
+}
+
+/* Clauses, and what was taken to hold without proof. */
+static void rules_text(takt_report *r, const takt_model *m)
+{
+    const takt_graph *g = m->graph;
+    enum { MOST = 8 };
+    size_t count = 0;
+    for (size_t i = 0; i < g->check_count; i++)
+        takt_text_add(&r->text, "%s%s: %s%s%s\n", i == 0 ? "clauses\n  " : "  ",
+                      g->checks[i].is_require ? "require" : "ensure", g->checks[i].text,
+                      g->checks[i].message != NULL ? ", " : "",
+                      g->checks[i].message != NULL ? g->checks[i].message : "");
+    for (size_t i = 0; i < takt_dims_assumed(g->dims) && !is_sized(m); i++) {
+        const takt_assumption a = takt_dims_assumption(g->dims, i);
+        if (takt_dim_same(g->dims, a.left, a.right) || count++ >= MOST)
+            continue;
+        takt_text_add(&r->text, count == 1 ? "sizes must keep\n  " : "  ");
+        takt_dim_print(g->dims, a.left, &r->text);
+        takt_text_add(&r->text, " = ");
+        takt_dim_print(g->dims, a.right, &r->text);
+        takt_text_add(&r->text, "\n");
+    }
+    if (count > MOST)
+        takt_text_add(&r->text, "  and %zu more equations\n", count - MOST);
+}
+
 static void dtypes_text(takt_report *r, const facts *f)
 {
     char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT];
@@ -127,6 +162,10 @@ static void sizes_text(takt_report *r, const takt_model *m, const takt_layers *l
 {
     const takt_dims *dims = m->graph->dims;
     takt_text_add(&r->text, "arithmetic");
+    if (is_sized(m)) {
+        takt_text_add(&r->text, ": ");
+        return;
+    }
     if (l->is_all_one && l->size_count > 0)
         takt_text_add(&r->text, " with every named dimension 1");
     for (size_t i = 0; !l->is_all_one && i < l->size_count; i++)
@@ -144,6 +183,7 @@ static void write_text(takt_report *r, const takt_model *m, const facts *f)
     lineage_text(r, f->lineage);
     ports_text(r, "inputs", g, g->inputs, g->input_count);
     ports_text(r, "outputs", g, g->outputs, g->output_count);
+    rules_text(r, m);
     takt_text_add(&r->text, "parameters: %s", takt_figure(f->parameters, a));
     takt_text_add(&r->text, " (other state: %s), %s bytes\n", takt_figure(f->state, a),
                   takt_figure(f->bytes, b));
@@ -151,9 +191,13 @@ static void write_text(takt_report *r, const takt_model *m, const facts *f)
     if (f->constants > 0)
         takt_text_add(&r->text, "constants: %s elements, %s bytes\n", takt_figure(f->constants, a),
                       takt_figure(f->constant_bytes, b));
-    sizes_text(r, m, &f->layers);
-    takt_text_add(&r->text, "%s multiply-adds, ", takt_figure(takt_whole(f->macs), a));
-    takt_text_add(&r->text, "%s operations in all\n", takt_figure(takt_whole(f->flops), a));
+    if (f->layers.is_unsized) {
+        takt_text_add(&r->text, "arithmetic: depends on sizes, which -D or --shape gives\n");
+    } else {
+        sizes_text(r, m, &f->layers);
+        takt_text_add(&r->text, "%s multiply-adds, ", takt_figure(takt_whole(f->macs), a));
+        takt_text_add(&r->text, "%s operations in all\n", takt_figure(takt_whole(f->flops), a));
+    }
     takt_text_add(&r->text, "operations: %llu\n", (unsigned long long)f->nodes);
     for (size_t i = 0; i < takt_op_count; i++)
         if (f->ops[i].count > 0)
@@ -207,6 +251,41 @@ static void lineage_json(takt_report *r, const takt_json *object)
     takt_json_close(&r->json, '}');
 }
 
+static void rules_json(takt_report *r, const takt_model *m)
+{
+    const takt_graph *g = m->graph;
+    bool is_first = true;
+    if (g->check_count > 0)
+        takt_json_put_open(&r->json, "clauses", '[');
+    for (size_t i = 0; i < g->check_count; i++) {
+        takt_json_open(&r->json, '{');
+        takt_report_pair(r, g->checks[i].is_require ? "require" : "ensure", g->checks[i].text);
+        if (g->checks[i].message != NULL)
+            takt_report_pair(r, "message", g->checks[i].message);
+        takt_json_close(&r->json, '}');
+    }
+    if (g->check_count > 0)
+        takt_json_close(&r->json, ']');
+    for (size_t i = 0; i < takt_dims_assumed(g->dims) && !is_sized(m); i++) {
+        const takt_assumption a = takt_dims_assumption(g->dims, i);
+        if (takt_dim_same(g->dims, a.left, a.right))
+            continue;
+        if (is_first)
+            takt_json_put_open(&r->json, "assumed", '[');
+        is_first = false;
+        takt_text text;
+        takt_text_init(&text, g->ctx);
+        takt_dim_print(g->dims, a.left, &text);
+        takt_text_add(&text, " = ");
+        takt_dim_print(g->dims, a.right, &text);
+        takt_json_string(&r->json, takt_text_get(&text));
+        r->text.status = text.status != TAKT_OK ? text.status : r->text.status;
+        takt_text_deinit(&text);
+    }
+    if (!is_first)
+        takt_json_close(&r->json, ']');
+}
+
 static void write_json(takt_report *r, const takt_model *m, const facts *f)
 {
     takt_report_pair(r, "model", m->graph->name);
@@ -217,17 +296,20 @@ static void write_json(takt_report *r, const takt_model *m, const facts *f)
     }
     ports_json(r, "inputs", m->inputs, m->graph->input_count);
     ports_json(r, "outputs", m->outputs, m->graph->output_count);
+    rules_json(r, m);
     takt_report_count(r, "parameters", f->parameters);
     takt_report_count(r, "state", f->state);
     takt_report_count(r, "bytes", f->bytes);
     takt_report_count(r, "constants", f->constants);
     takt_report_count(r, "constant_bytes", f->constant_bytes);
     takt_json_put_open(&r->json, "sizes", '{');
-    for (size_t i = 0; i < f->layers.size_count; i++)
+    for (size_t i = 0; i < f->layers.size_count && !f->layers.is_unsized; i++)
         takt_report_count(r, takt_dims_name(m->graph->dims, i), (uint64_t)f->layers.sizes[i]);
     takt_json_close(&r->json, '}');
-    takt_report_count(r, "macs", takt_whole(f->macs));
-    takt_report_count(r, "flops", takt_whole(f->flops));
+    if (!f->layers.is_unsized) {
+        takt_report_count(r, "macs", takt_whole(f->macs));
+        takt_report_count(r, "flops", takt_whole(f->flops));
+    }
     takt_json_put_open(&r->json, "dtypes", '{');
     for (int d = 0; d < TAKT_DTYPE_COUNT; d++)
         if (f->dtypes[d].count > 0)
@@ -246,6 +328,7 @@ takt_status takt_model_inspect(const takt_model *m, takt_format format, takt_sin
 {
     facts f = {.flops = 0};
     takt_report r;
+    f.layers.may_be_unsized = true;
     TAKT_TRY(takt_layers_init(&f.layers, m, NULL));
     takt_arena_init(&f.arena, m->ctx);
     takt_report_begin(&r, m->ctx, format);

@@ -286,9 +286,17 @@ static takt_status choose_sizes(takt_layers *l, const takt_model *m, const bool 
         if (t == 0)
             first = m->ctx->error;
     }
+    if (status == TAKT_ERR_SHAPE && l->may_be_unsized) {
+        l->is_unsized = true; /* names stay, and nothing is counted */
+        for (size_t i = 0; i < l->size_count; i++)
+            l->sizes[i] = -1;
+        status = put_sizes(l, m);
+    }
     if (status != TAKT_OK && status != TAKT_ERR_MEMORY)
         m->ctx->error = first;
     TAKT_TRY(status);
+    if (l->is_unsized)
+        return TAKT_OK;
     l->is_all_one = t == 0;
     for (size_t i = 0; t > 0 && i < l->size_count; i++) {
         const int64_t old = l->sizes[i];
@@ -325,13 +333,14 @@ static takt_status gather(takt_layers *l, const takt_model *m, const char *sizes
     TAKT_TRY(add_nodes(l));
     TAKT_TRY(add_slots(l));
     TAKT_TRY(add_constants(l));
-    add_costs(l);
+    if (!l->is_unsized)
+        add_costs(l);
     return name_types(l);
 }
 
 takt_status takt_layers_init(takt_layers *l, const takt_model *m, const char *sizes)
 {
-    memset(l, 0, sizeof *l);
+    *l = (takt_layers){.may_be_unsized = l->may_be_unsized};
     takt_arena_init(&l->arena, m->ctx);
     const takt_status status = gather(l, m, sizes);
     if (status != TAKT_OK)

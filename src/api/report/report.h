@@ -58,7 +58,8 @@ typedef struct takt_layers {
     takt_graph *sized; /* the same, lowered */
     int64_t *sizes;    /* of named dimensions in `plain`, by index */
     size_t size_count;
-    bool is_all_one; /* every one that nobody chose is 1 */
+    bool may_be_unsized, is_unsized; /* no sizes that were tried keep the model's rules */
+    bool is_all_one;                 /* every one that nobody chose is 1 */
     takt_layer *at;
     size_t count;
     uint32_t *table; /* open addressing by name */
@@ -67,6 +68,7 @@ typedef struct takt_layers {
 } takt_layers;
 
 /* `sizes` as for takt_model_summary. */
+/* `may_be_unsized` is set before. */
 TAKT_MUST_USE takt_status takt_layers_init(takt_layers *l, const takt_model *m, const char *sizes);
 void takt_layers_deinit(takt_layers *l);
 

@@ -268,7 +268,9 @@ takt_syms takt_onnx_signed(takt_call *c, size_t i)
         (void)takt_onnx_refuse(c, "input %zu is missing", i);
         return syms;
     }
-    const takt_status status = takt_fold_syms(c->scope->room, id, &syms);
+    takt_status status = takt_fold_syms(c->scope->room, id, &syms);
+    if (status == TAKT_OK && syms.at != NULL)
+        status = takt_fold_bind(c->scope->room, id);
     if (status != TAKT_OK && c->status == TAKT_OK)
         c->status = status;
     if (takt_onnx_type(c, i)->rank > 1)

@@ -160,6 +160,16 @@ static takt_status fill(takt_call *c, takt_room *room, const takt_pb_graph *grap
     return room->g->status;
 }
 
+/* What was worked out from captures depends on what they were worked out from. */
+static takt_status bind_captures(takt_room *room)
+{
+    TAKT_TRY(takt_fold_settle(room));
+    for (size_t i = 0; i < room->capture_count; i++)
+        if (room->facts[room->captures[i].inner].is_bound)
+            TAKT_TRY(takt_fold_bind(room->outer, room->captures[i].outer));
+    return TAKT_OK;
+}
+
 takt_status takt_subgraph_build(takt_call *c, const takt_pb_graph *graph, const takt_type *types,
                                 size_t type_count, const takt_captures *captures, takt_graph **out)
 {
@@ -170,6 +180,8 @@ takt_status takt_subgraph_build(takt_call *c, const takt_pb_graph *graph, const 
     takt_status status = fill(c, room, graph, types, type_count, captures);
     if (status == TAKT_OK && room->capture_count != known)
         status = takt_onnx_refuse(c, "a subgraph captures a value that was not foreseen");
+    if (status == TAKT_OK)
+        status = bind_captures(room);
     takt_room_close(room);
     if (status == TAKT_OK)
         *out = room->g;

@@ -39,6 +39,11 @@ void takt_import_lineage(const takt_import *im, takt_text *text)
     takt_json_open(&json, '{');
     for (size_t i = 0; i < m->opset_count && i < 64; i++) {
         const takt_span domain = m->opsets[i].domain;
+        bool is_old = false; /* skl2onnx says the same twice */
+        for (size_t k = 0; k < i; k++)
+            is_old = is_old || takt_onnx_same(m->opsets[k].domain, domain);
+        if (is_old)
+            continue;
         takt_json_key(&json, domain.length > 0 ? text_of(&json, arena, domain) : "ai.onnx");
         takt_json_integer(&json, m->opsets[i].version);
     }

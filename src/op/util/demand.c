@@ -3,11 +3,12 @@
 
 #include <stdio.h>
 
-const char *const takt_demand_names[] = {"truth", "settle", NULL};
+const char *const takt_demand_names[] = {"truth", "settle", "branch", NULL};
 
 takt_error_id takt_demand_id(const takt_node *n)
 {
-    return n->attr[TAKT_DEMAND_ERROR].i64 == TAKT_DEMAND_TRUTH ? TAKT_E_TRUTH : TAKT_E_RECURSION;
+    static const takt_error_id ids[] = {TAKT_E_TRUTH, TAKT_E_RECURSION, TAKT_E_BRANCH};
+    return ids[n->attr[TAKT_DEMAND_ERROR].i64];
 }
 
 const char *takt_demand_text(const takt_node *n, size_t index, double value,
@@ -17,6 +18,8 @@ const char *takt_demand_text(const takt_node *n, size_t index, double value,
     if (n->attr[TAKT_DEMAND_ERROR].i64 == TAKT_DEMAND_SETTLE)
         snprintf(buffer, TAKT_DEMAND_TEXT, "%.120s: the recursion has not settled in its rounds",
                  what);
+    else if (n->attr[TAKT_DEMAND_ERROR].i64 == TAKT_DEMAND_BRANCH)
+        snprintf(buffer, TAKT_DEMAND_TEXT, "%.250s", what);
     else
         snprintf(buffer, TAKT_DEMAND_TEXT,
                  "%.120s: element %zu is %g, and a truth value lies between 0 and 1", what, index,

@@ -8,7 +8,7 @@
 
 /* Attributes of `check`. */
 enum { TAKT_DEMAND_ERROR, TAKT_DEMAND_WHAT };
-enum { TAKT_DEMAND_TRUTH, TAKT_DEMAND_SETTLE };
+enum { TAKT_DEMAND_TRUTH, TAKT_DEMAND_SETTLE, TAKT_DEMAND_BRANCH };
 extern const char *const takt_demand_names[];
 
 takt_error_id takt_demand_id(const takt_node *n);

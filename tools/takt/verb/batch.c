@@ -12,7 +12,7 @@ static int run(takt_tool *t)
     if (dim[0] >= '0' && dim[0] <= '9') /* a name in the language, if in quotes; never meant so */
         return tool_usage_error(t, 1003, "give it a name; `takt run -D NAME=8` then gives the size",
                                 "%s is no name of a dimension", dim);
-    takt_model *model = tool_open_model(t, &code), *batched = NULL;
+    takt_model *model = tool_open_sized(t, &code), *batched = NULL;
     if (model == NULL)
         return code;
     code = tool_finish(t, takt_model_batch(model, dim, &batched));
@@ -33,6 +33,7 @@ const takt_verb takt_verb_batch = {
              "called NAME (batch). Every sample has the bits that it has alone. The model is\n"
              "printed as text, or written to -o: .takt is text, .taktp compiled, .onnx too.",
     .example = "takt batch examples/kv.takt sessions -o many.takt",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_MODEL_FILE, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_MODEL_FILE, TAKT_F_SHAPE, TAKT_F_DIM,
+              TAKT_FLAG_IDS},
     .run = run,
 };

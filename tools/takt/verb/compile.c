@@ -3,6 +3,7 @@
 
 #include "tool.h"
 
+enum { MOST_READS = 32 };
 enum { TAKT_WEIGHT_RANGE = 4006 }; /* the id of weights beyond f16 */
 
 /* What --precision does to results; a model that cannot be run on random inputs has none. */
@@ -55,6 +56,25 @@ static int tell(takt_tool *t, const takt_model *model, const loss *l, const char
     return TAKT_EXIT_OK;
 }
 
+/* Inputs whose values the model was read with: their files belong to where it came from. */
+static size_t add_frozen(const takt_tool *t, char *command, size_t size, const char **reads)
+{
+    const char *item;
+    char input[TOOL_NAME];
+    size_t count = reads[0] != NULL ? 1 : 0;
+    for (size_t i = 0; t->has_known && (item = tool_item_of(t, TAKT_F_INPUT, i)) != NULL; i++) {
+        const char *path = tool_after_name(item, '=', false, input);
+        if (path == NULL || count == MOST_READS)
+            continue;
+        const size_t length = strlen(command);
+        const char *slash = strrchr(path, '/');
+        snprintf(command + length, size - length, " -i %.100s=%.200s", input,
+                 slash != NULL ? slash + 1 : path);
+        reads[count++] = path;
+    }
+    return count;
+}
+
 static int save(takt_tool *t, const takt_model *model)
 {
     const char *to = tool_text_of(t, TAKT_F_MODEL_FILE), *emit = tool_text_of(t, TAKT_F_EMIT);
@@ -80,11 +100,12 @@ static int save(takt_tool *t, const takt_model *model)
     snprintf(command, sizeof command, "takt compile%s%.200s%s%.20s",
              name != NULL ? " --select " : "", name != NULL ? name : "",
              bits != NULL ? " --precision " : "", bits != NULL ? bits : "");
-    const char *weights = tool_text_of(t, TAKT_F_WEIGHTS);
+    const char *reads[MOST_READS] = {tool_text_of(t, TAKT_F_WEIGHTS)};
+    const size_t read_count = add_frozen(t, command, sizeof command, reads);
     takt_save_options options = {.source = from,
                                  .command = command,
-                                 .reads = &weights,
-                                 .read_count = weights != NULL ? 1 : 0,
+                                 .reads = reads,
+                                 .read_count = read_count,
                                  .sizes = sizes.length > 0 ? sizes.text : NULL,
                                  .precision = tool_text_of(t, TAKT_F_PRECISION)};
     int code = TAKT_EXIT_OK;

@@ -6,7 +6,7 @@
 static int run(takt_tool *t)
 {
     int code;
-    takt_model *model = tool_open_model(t, &code), *part = NULL;
+    takt_model *model = tool_open_sized(t, &code), *part = NULL;
     if (model == NULL)
         return code;
     char *from = tool_joined(t, TAKT_F_FROM), *to = tool_joined(t, TAKT_F_TO);
@@ -35,7 +35,7 @@ const takt_verb takt_verb_extract = {
              "give the bits of the whole, unless a licensed pass would work across the cut (a\n"
              "batch norm folded into a convolution).",
     .example = "takt extract examples/mlp.takt --to dense_0 -o first.takt",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_FROM, TAKT_F_TO, TAKT_F_MODEL_FILE,
-              TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_FROM, TAKT_F_TO, TAKT_F_MODEL_FILE, TAKT_F_SHAPE,
+              TAKT_F_DIM, TAKT_FLAG_IDS},
     .run = run,
 };

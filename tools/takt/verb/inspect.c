@@ -14,7 +14,7 @@ static int run(takt_tool *t)
     if (holds_weights(t))
         return tool_finish(
             t, takt_weights_inspect(t->ctx, t->args[0], tool_format_of(t), tool_to_screen, t));
-    takt_model *model = tool_open_model(t, &code);
+    takt_model *model = tool_open_sized(t, &code);
     if (model == NULL)
         return code;
     code = tool_finish(t, takt_model_inspect(model, tool_format_of(t), tool_to_screen, t));
@@ -31,6 +31,6 @@ const takt_verb takt_verb_inspect = {
     .arg_max = 1,
     .example = "takt inspect --json examples/cnn.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
-              TAKT_FLAG_IDS},
+              TAKT_F_SHAPE, TAKT_F_DIM, TAKT_FLAG_IDS},
     .run = run,
 };

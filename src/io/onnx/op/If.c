@@ -1,5 +1,67 @@
-/* If.c - If: the branch itself where the condition is known, else ours. */
+/* If.c - If: the branch itself where the condition is known, else ours.
+ *
+ * Exporters write a squeeze of an axis that may be 1 as an If on its size, with branches of other
+ * ranks. There the size is taken to be what the condition says, and checked when it is known.
+ */
 #include "io/onnx/control.h"
+
+/* ---- conditions on sizes ---- */
+
+static takt_id without_moves(const takt_graph *g, takt_id id)
+{
+    const takt_node *n = takt_node_at(g, id);
+    while (n->op == &takt_op_reshape || n->op == &takt_op_squeeze || n->op == &takt_op_unsqueeze ||
+           n->op == &takt_op_cast) {
+        id = n->in[0];
+        n = takt_node_at(g, id);
+    }
+    return id;
+}
+
+/* The equation between two sizes that the condition is, if it is one. */
+static bool is_equation(takt_call *c, takt_id condition, takt_dim *left, takt_dim *right)
+{
+    const takt_node *n = takt_node_at(c->g, without_moves(c->g, condition));
+    takt_syms a = {0}, b = {0};
+    if (n->op != &takt_op_eq)
+        return false;
+    const takt_id in[2] = {n->in[0], n->in[1]};
+    if (takt_fold_syms(c->scope->room, in[0], &a) != TAKT_OK ||
+        takt_fold_syms(c->scope->room, in[1], &b) != TAKT_OK || a.count != 1 || b.count != 1)
+        return false;
+    *left = a.at->is_dim ? a.at->dim : a.at->number;
+    *right = b.at->is_dim ? b.at->dim : b.at->number;
+    return (a.at->is_dim || b.at->is_dim) && !a.at->is_minus && !b.at->is_minus &&
+           (a.at->is_dim || a.at->number >= 0) && (b.at->is_dim || b.at->number >= 0);
+}
+
+/* Whether results have other types or ranks, or sizes that are other numbers. */
+static bool differ(const takt_graph *a, const takt_graph *b)
+{
+    for (size_t i = 0; i < a->output_count; i++) {
+        const takt_type *x = takt_type_of(a, a->outputs[i].id),
+                        *y = takt_type_of(b, b->outputs[i].id);
+        if (x->dtype != y->dtype || x->rank != y->rank)
+            return true;
+        for (int d = 0; d < x->rank; d++)
+            if (takt_dim_is_number(x->dim[d]) && takt_dim_is_number(y->dim[d]) &&
+                x->dim[d] != y->dim[d])
+                return true;
+    }
+    return false;
+}
+
+/* ---- both branches ---- */
+
+/* Names outside are not bound by what one branch needs of them. */
+static takt_status build(takt_call *c, const takt_pb_graph *graph, const takt_captures *captures,
+                         takt_graph **out)
+{
+    const size_t held = takt_dims_hold(c->g->dims);
+    const takt_status status = takt_subgraph_build(c, graph, NULL, 0, captures, out);
+    takt_dims_let_go(c->g->dims, held);
+    return status;
+}
 
 static takt_status both(takt_call *c, takt_id condition, const takt_pb_graph *yes,
                         const takt_pb_graph *no)
@@ -8,10 +70,15 @@ static takt_status both(takt_call *c, takt_id condition, const takt_pb_graph *ye
     takt_graph *a = NULL, *b = NULL;
     TAKT_TRY(takt_subgraph_captures(c, yes, &captures));
     TAKT_TRY(takt_subgraph_captures(c, no, &captures));
-    TAKT_TRY(takt_subgraph_build(c, yes, NULL, 0, &captures, &a));
-    takt_status status = takt_subgraph_build(c, no, NULL, 0, &captures, &b);
+    TAKT_TRY(build(c, yes, &captures, &a));
+    takt_status status = build(c, no, &captures, &b);
     takt_id *in = takt_onnx_get(c, captures.count + 1, sizeof *in);
-    if (status == TAKT_OK && in != NULL) {
+    takt_dim left, right;
+    if (status == TAKT_OK && differ(a, b) && is_equation(c, condition, &left, &right)) {
+        status = takt_dim_unify(c->g->dims, left, right);
+        if (status == TAKT_OK)
+            status = takt_subgraph_inline(c, yes, NULL, 0, c->out);
+    } else if (status == TAKT_OK && in != NULL) {
         in[0] = condition;
         for (size_t i = 0; i < captures.count; i++)
             in[i + 1] = captures.ids[i];

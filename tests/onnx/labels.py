@@ -1,0 +1,86 @@
+"""labels.py - sizes that a file leaves open: what loading cannot prove, branches that some sizes do
+not allow, and inputs whose values a model was read with."""
+import os
+import struct
+import sys
+
+import corners
+from _pb import Graph, floats, ints, node, tensor, value
+from corners import BOOL, F32, I64, TMP, check, fail, store, takt, write
+
+
+def says(name, run, code, *words):
+    if run.returncode != code or any(word not in run.stdout + run.stderr for word in words):
+        fail(name, f"{run.returncode}: {run.stdout + run.stderr}")
+
+
+def npy(name, dims, items, kind):
+    """A file in TMP; `kind` as struct has it."""
+    head = f"{{'descr': '<{ {'f': 'f4', 'q': 'i8'}[kind]}', 'fortran_order': False, "
+    head += f"'shape': ({', '.join(map(str, dims))}{',' if len(dims) == 1 else ''})}}"
+    head = head.ljust((len(head) + 11 + 63) // 64 * 64 - 11) + "\n"
+    body = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode()
+    return write(os.path.join(TMP, name), body + struct.pack(f"<{len(items)}{kind}", *items))
+
+
+def squeezes():
+    """An If on a size, with branches of other ranks: the size is what the condition says."""
+    yes = Graph([node("Squeeze", ["x", "axis"], ["z"], "s")], [], [value("z", ["z0"])])
+    no = Graph([node("Identity", ["x"], ["z"], "t")], [], [value("z", ["z0", "z1"])])
+    nodes = [node("Shape", ["x"], ["s"]), node("Gather", ["s", "one"], ["d"]),
+             node("Equal", ["d", "one"], ["c"]),
+             node("If", ["c"], ["y"], "choice", then_branch=yes, else_branch=no)]
+    weights = [tensor("one", [], I64, ints(1)), tensor("axis", [1], I64, ints(1))]
+    check("an If on a size", 13, nodes, {"x": ([3, 1], [1.0, 2, 3], F32)},
+          {"y": ([3], [1.0, 2, 3], F32)}, weights, {"x": ["n", "m"]})
+    path, _ = store(13, nodes, {"x": ([3, 2], [0.0] * 6, F32)}, {"y": ([3, 2], [0.0] * 6, F32)},
+                    weights, {"x": ["n", "m"]})
+    says("without sizes", takt("inspect", path), 0, "y: f32[n]")
+    says("the other branch", takt("run", path, "--shape", "x:3x2"), 0, "y: f32[3, 2]")
+
+
+def branches():
+    """Of two branches one is impossible at most sizes; names outside do not follow from either."""
+    yes = Graph([node("Reshape", ["x", "four"], ["z"], "fours")], [], [value("z", [2, 2])])
+    no = Graph([node("Gather", ["x", "zero"], ["e"], "first"),
+                node("Expand", ["e", "two"], ["z"], "spread")], [], [value("z", [2, 2])])
+    nodes = [node("If", ["c"], ["y"], "choice", then_branch=yes, else_branch=no)]
+    weights = [tensor("four", [2], I64, ints(2, 2)), tensor("zero", [], I64, ints(0)),
+               tensor("two", [2], I64, ints(2, 2))]
+    names = {"x": ["n"], "c": []}
+    check("a branch that fits", 13, nodes,
+          {"x": ([4], [1.0, 2, 3, 4], F32), "c": ([], [True], BOOL)},
+          {"y": ([2, 2], [1.0, 2, 3, 4], F32)}, weights, names)
+    check("a branch that does not fit and is not taken", 13, nodes,
+          {"x": ([3], [1.0, 2, 3], F32), "c": ([], [False], BOOL)},
+          {"y": ([2, 2], [1.0] * 4, F32)}, weights, names)
+    path, folder = store(13, nodes, {"x": ([3], [1.0, 2, 3], F32), "c": ([], [True], BOOL)},
+                         {"y": ([2, 2], [1.0] * 4, F32)}, weights, names)
+    packed = os.path.join(TMP, "branches.taktp")
+    says("a file of both", takt("convert", path, "-o", packed), 0)
+    for name in (path, packed):
+        run = takt("run", name, "-i", "x=" + os.path.join(folder, "input_0.pb"),
+                   "-i", "c=" + os.path.join(folder, "input_1.pb"))
+        says("a branch that does not fit and is taken", run, 1, "4011", "then", "f32[3]")
+
+
+def frozen():
+    """A size that an input's value decides is built in; another value is refused."""
+    nodes = [node("Range", ["zero", "n", "one"], ["r"]), node("Cast", ["r"], ["y"], to=1)]
+    weights = [tensor("zero", [], I64, ints(0)), tensor("one", [], I64, ints(1))]
+    path, _ = store(13, nodes, {"n": ([], [4], I64)}, {"y": ([4], [0.0, 1, 2, 3], F32)}, weights)
+    packed = os.path.join(TMP, "frozen.taktp")
+    four, five = npy("four.npy", [], [4], "q"), npy("five.npy", [], [5], "q")
+    says("compile", takt("compile", path, "-i", f"n={four}", "-o", packed), 0)
+    says("named", takt("inspect", packed), 0, "require: n == 4", "input n is frozen")
+    says("lineage", takt("lineage", packed), 0, "-i n=four.npy")
+    says("the same value", takt("run", packed, "-i", f"n={four}"), 0, "y: f32[4]")
+    says("another value", takt("run", packed, "-i", f"n={five}"), 1, "5010", "n == 4", "frozen")
+
+
+if __name__ == "__main__":
+    squeezes()
+    branches()
+    frozen()
+    print(f"{corners.count} models, {len(corners.failures)} failed")
+    sys.exit(1 if corners.failures or corners.count < 3 or not os.path.isdir(TMP) else 0)
