@@ -102,6 +102,7 @@ typedef struct takt_usage {
     uint64_t resident_bytes; /**< of the whole process; 0 where the system does not say */
     uint64_t memory_bytes;   /**< that this process may take: the machine's or the group's */
     int processors;
+    uint64_t resident_peak_bytes; /**< the most that resident_bytes was; 0 where nobody says */
 } takt_usage;
 
 /** `ctx` may be NULL: then what concerns a context is zero. */

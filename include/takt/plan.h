@@ -206,6 +206,14 @@ typedef struct takt_plan_info {
     /** 3x3 convolutions that the hint "memory" computes without Winograd's transform: their bits
      *  are not those of the other hints. */
     size_t direct_convs;
+    /** What the plan has from the allocator now, to the byte: weights, packed weights and first
+     *  values of state, each once, and its own tables. As long as the model lives, originals of
+     *  packed weights count; without it they are gone. A session has state + arena + io + session
+     *  besides. */
+    uint64_t held;
+    /** The most that the context's memory came to until the plan was made: loading and planning,
+     *  where the context did nothing else. */
+    uint64_t planning_peak;
 } takt_plan_info;
 
 /** Compiles for concrete sizes, or for the top of ranges; sessions then take every size inside them
@@ -213,8 +221,15 @@ typedef struct takt_plan_info {
 TAKT_API TAKT_MUST_USE takt_status takt_plan_create(const takt_model *model,
                                                     const takt_plan_options *options,
                                                     takt_plan **plan);
-/** The same through the context's cache: a plan made before for an equal model, with equal sizes
- * and options, is given again. Give it back with takt_plan_destroy. The cache keeps a bounded
+/** The same, and the model is destroyed, whatever happens. Its weights are given back one by one as
+ *  they are packed, so that memory never holds all of them twice: planning takes at most the
+ * weights in their larger form, one more tensor and 16 MB. Plans for ranges of sizes, with a memory
+ * limit or of models with clauses keep the weights until they are made. */
+TAKT_API TAKT_MUST_USE takt_status takt_plan_take(takt_model *model,
+                                                  const takt_plan_options *options,
+                                                  takt_plan **plan);
+/** takt_plan_create through the context's cache: a plan made before for an equal model, with equal
+ * sizes and options, is given again. Give it back with takt_plan_destroy. The cache keeps a bounded
  * number of plans, those in use always; takt_ctx_trim empties it. */
 TAKT_API TAKT_MUST_USE takt_status takt_plan_get(const takt_model *model,
                                                  const takt_plan_options *options,

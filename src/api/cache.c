@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/options.h"
-#include "ir/storage.h"
+#include "ir/held.h"
 #include "plan/plan.h"
 
 #include <takt/plan.h>
@@ -114,26 +114,15 @@ static bool take_oldest(takt_plan_cache *c, entry *taken)
     return true;
 }
 
-/* What the plan holds and no plan before it in this count. */
-static uint64_t bytes_of(const takt_plan *plan, uint64_t tick)
+/* Of all plans and one more; what plans share counts once. */
+static uint64_t sum(takt_ctx *ctx, const takt_plan *more)
 {
-    uint64_t bytes = sizeof *plan;
-    for (size_t i = 0; i < plan->constant_count; i++)
-        if (plan->constants[i].storage != NULL)
-            bytes += takt_storage_count_once(plan->constants[i].storage, tick);
-    for (const takt_plan *child = plan->child; child != NULL; child = child->sibling)
-        bytes += child->weight_bytes + child->packed_bytes;
-    return bytes;
-}
-
-/* Of all plans and one more; constants that plans share count once. */
-static uint64_t sum(takt_plan_cache *c, const takt_plan *more)
-{
-    const uint64_t tick = ++c->clock;
-    uint64_t bytes = bytes_of(more, tick);
+    const takt_plan_cache *c = ctx->plans;
+    takt_tally t = {.tick = ++ctx->tick};
+    takt_tally_plan(&t, more);
     for (size_t i = 0; i < c->count; i++)
-        bytes += bytes_of(c->at[i].plan, tick);
-    return bytes;
+        takt_tally_plan(&t, c->at[i].plan);
+    return t.bytes;
 }
 
 static void drop(takt_ctx *ctx, entry *e)
@@ -150,7 +139,7 @@ static bool make_room(takt_ctx *ctx, const takt_plan *more)
     for (;;) {
         entry old;
         takt_cache_lock(ctx);
-        const bool is_tight = sum(ctx->plans, more) > ctx->limits.bytes / 4;
+        const bool is_tight = sum(ctx, more) > ctx->limits.bytes / 4;
         const bool is_full = ctx->plans->count == TAKT_CACHE_PLANS;
         const bool found = (is_full || is_tight) && take_oldest(ctx->plans, &old);
         takt_cache_unlock(ctx);

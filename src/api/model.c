@@ -283,11 +283,11 @@ void takt_model_destroy(takt_model *m)
 {
     if (m == NULL)
         return;
-    takt_basis_forget(m->ctx, &m->bases);
     for (size_t i = 0; m->slots != NULL && i < m->graph->slot_count; i++)
         takt_tensor_release(&m->slots[i]);
     takt_graph_destroy(m->graph);
     takt_graph_destroy(m->training);
+    takt_basis_forget(m->ctx, &m->bases); /* last: then plans alone hold their subgraphs */
     takt_arena_deinit(&m->arena);
     takt_mem_put(m->ctx, m, sizeof *m);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/cache.h"
 #include "api/fixed.h"
 #include "api/limit.h"
 #include "api/model.h"
@@ -12,6 +13,7 @@
 #include "api/session/session.h"
 #include "base/mem.h"
 #include "base/options.h"
+#include "ir/held.h"
 #include "op/ops.h"
 #include "pass/pass.h"
 #include "pass/passes.h"
@@ -171,28 +173,66 @@ static takt_status keep_ranges(const takt_model *m, const takt_plan_options *o, 
     }
     plan->sizes = sizes;
     plan->ranges = is_ranged ? ranges : NULL;
+    plan->is_pinning = is_ranged && takt_basis_pin(plan->basis);
     return TAKT_OK;
 }
 
-takt_status takt_plan_create(const takt_model *m, const takt_plan_options *options,
-                             takt_plan **plan)
+/* The weights of a model that nobody will plan again: those that are constants of the graph `g` now
+ * are that graph's alone. Slots that stay state are read later. */
+static void give_up_weights(takt_model *m, const takt_graph *g)
 {
-    *plan = NULL;
-    if (m == NULL)
-        return TAKT_ERR_ARGUMENT; /* what could not be loaded has no context to tell */
+    for (size_t i = 0; i < m->graph->slot_count; i++)
+        if (takt_graph_find_slot(g, m->graph->slots[i].name) == NULL)
+            takt_tensor_release(&m->slots[i]);
+    takt_graph_strip(m->graph);
+    takt_graph_destroy(m->training);
+    m->training = NULL;
+}
+
+/* One basis for every plan: without the model it holds nothing that no step reads. */
+static takt_status get_basis(takt_model *m, takt_basis **basis)
+{
+    if (*basis != NULL)
+        return TAKT_OK;
+    TAKT_TRY(takt_basis_single(m->ctx, basis));
+    takt_basis_list(*basis, &m->bases);
+    return TAKT_OK;
+}
+
+static bool may_consume(const takt_model *m, const takt_plan_options *o, takt_basis *basis)
+{
+    return o->memory_limit == 0 && (o->sizes == NULL || strstr(o->sizes, "..") == NULL) &&
+           m->graph->check_count == 0 && takt_basis_is_single(basis);
+}
+
+static takt_status build(takt_model *m, const takt_plan_options *o, takt_plan_settings *settings,
+                         bool consumes, takt_plan **plan)
+{
+    takt_graph *g = NULL;
+    takt_status status = takt_plan_graph(
+        &(takt_plan_request){.model = m, .options = o, .settings = settings}, &g, &settings->basis);
+    if (status == TAKT_OK)
+        status = get_basis(m, &settings->basis);
+    if (status == TAKT_OK && consumes && may_consume(m, o, settings->basis)) {
+        settings->consumes = true;
+        give_up_weights(m, g);
+    }
+    if (status == TAKT_OK)
+        status = takt_plan_search(m->ctx, g, settings, plan);
+    takt_basis_release(settings->basis);
+    takt_graph_destroy(g);
+    return status;
+}
+
+static takt_status create(takt_model *m, const takt_plan_options *options, bool consumes,
+                          takt_plan **plan)
+{
     takt_plan_options o;
     const uint64_t start = m->ctx->now_ns(m->ctx->clock_user);
     takt_plan_settings settings = {0};
     TAKT_TRY(takt_options_read(m->ctx, "takt_plan_options", options, &o, sizeof o));
     TAKT_TRY(takt_plan_settle(m, &o, &settings));
-    takt_graph *g = NULL;
-    takt_status status =
-        takt_plan_graph(&(takt_plan_request){.model = m, .options = &o, .settings = &settings}, &g,
-                        &settings.basis);
-    if (status == TAKT_OK)
-        status = takt_plan_search(m->ctx, g, &settings, plan);
-    takt_basis_release(settings.basis);
-    takt_graph_destroy(g);
+    takt_status status = build(m, &o, &settings, consumes, plan);
     if (status != TAKT_OK && m->ctx->error.id == TAKT_E_PLAN_LIMIT && status == TAKT_ERR_LIMIT)
         status = takt_limit_refuse(m, &o, settings.threads);
     if (status == TAKT_OK)
@@ -208,11 +248,35 @@ takt_status takt_plan_create(const takt_model *m, const takt_plan_options *optio
         *plan = NULL;
         return status;
     }
+    takt_basis_join(*plan);
     (*plan)->made_ns = m->ctx->now_ns(m->ctx->clock_user) - start;
+    (*plan)->made_peak = atomic_load(&m->ctx->peak_bytes);
     takt_log(m->ctx, TAKT_LOG_INFO, "%s: a plan for %s was made in %.3f ms", takt_model_name(m),
              o.sizes != NULL && o.sizes[0] != '\0' ? o.sizes : "the default sizes",
              (double)(*plan)->made_ns / 1e6);
     return TAKT_OK;
+}
+
+takt_status takt_plan_create(const takt_model *m, const takt_plan_options *options,
+                             takt_plan **plan)
+{
+    if (plan == NULL)
+        return TAKT_ERR_ARGUMENT;
+    *plan = NULL;
+    /* What could not be loaded has no context to tell. What plans are made of it, a model knows
+     * although it does not change. */
+    return m == NULL ? TAKT_ERR_ARGUMENT : create((takt_model *)(uintptr_t)m, options, false, plan);
+}
+
+takt_status takt_plan_take(takt_model *m, const takt_plan_options *options, takt_plan **plan)
+{
+    takt_status status = TAKT_ERR_ARGUMENT;
+    if (plan != NULL)
+        *plan = NULL;
+    if (m != NULL && plan != NULL)
+        status = create(m, options, true, plan);
+    takt_model_destroy(m);
+    return status;
 }
 
 void takt_plan_destroy(takt_plan *plan)
@@ -242,11 +306,17 @@ void takt_plan_query(const takt_plan *plan, takt_plan_info *info)
                              .steps = plan->step_count,
                              .threads = plan->threads,
                              .session = takt_session_overhead(plan),
-                             .plan_ns = plan->made_ns};
+                             .plan_ns = plan->made_ns,
+                             .planning_peak = plan->made_peak};
     info->peak = info->weights + info->packed + info->state + info->arena + info->io;
     info->direct_convs = count_direct(plan);
     for (const takt_plan *child = plan->child; child != NULL; child = child->sibling)
         info->direct_convs += count_direct(child);
+    takt_cache_lock(plan->ctx);
+    takt_tally t = {.tick = ++plan->ctx->tick};
+    takt_tally_plan(&t, plan);
+    takt_cache_unlock(plan->ctx);
+    info->held = t.bytes;
     for (size_t i = 0; i < plan->step_count; i++)
         info->flops += plan->steps[i].cost.flops;
 }

@@ -126,7 +126,9 @@ static takt_status make(takt_plan *top, const int64_t *sizes, takt_plan **plan)
         *plan = NULL;
         return status;
     }
+    takt_basis_join(*plan);
     (*plan)->made_ns = ctx->now_ns(ctx->clock_user) - start;
+    (*plan)->made_peak = atomic_load(&ctx->peak_bytes);
     return TAKT_OK;
 }
 

@@ -37,6 +37,14 @@ void takt_arena_deinit(takt_arena *arena)
     arena->block_bytes = FIRST_BLOCK;
 }
 
+size_t takt_arena_bytes(const takt_arena *arena)
+{
+    size_t bytes = 0;
+    for (const takt_arena_block *block = arena->newest; block != NULL; block = block->next)
+        bytes += block->size;
+    return bytes;
+}
+
 static takt_arena_block *add_block(takt_arena *arena, size_t size)
 {
     void *at;

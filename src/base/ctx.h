@@ -32,7 +32,8 @@ struct takt_ctx {
     _Atomic bool error_busy;             /* held while the error is written */
     struct takt_plan_cache *plans;       /* made by its first use, api/cache.c */
     _Atomic bool plans_busy;             /* held for a few instructions */
-    struct takt_shares *shares;          /* constants of plans: ir/share.c */
+    uint64_t tick;                       /* of the last count of memory, under plans_busy */
+    struct takt_storage *shares;         /* constants of plans, a list: ir/share.c */
     _Atomic bool shares_busy;            /* held for a few instructions */
     const struct takt_backend *added[4]; /* backends besides our own: api/backends.h */
     struct takt_opened *opened;          /* what backends opened: plan/device.h */

@@ -67,6 +67,7 @@ struct takt_dims {
     takt_assumption *assumed;
     size_t assumed_count, assumed_capacity;
     uint64_t stamp;
+    uint64_t counted;     /* in the count of memory of this tick (held.h) */
     atomic_bool is_short; /* memory ran out while two were compared or made the same */
     dim_sum a, b, c, d;   /* too large for the stack */
 };

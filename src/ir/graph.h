@@ -107,6 +107,7 @@ struct takt_graph {
     uint32_t streams;          /* random streams handed out */
     bool keeps_equals;         /* do not merge equal nodes: the pass `cse` is off */
     bool keeps_apart;          /* the node that is being appended is merged with none, ever */
+    uint64_t counted;          /* in the count of memory of this tick (held.h) */
 };
 
 /* `like`: a graph whose dimension table is shared, or NULL for a new one. */

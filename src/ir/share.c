@@ -1,7 +1,7 @@
 /* share.c - equal constants of several plans become one storage.
  *
  * Plans of other sizes, levels or threads pack the same weights into the same bytes. A context
- * knows the storages that may be shared, without holding them: the last plan that goes takes its
+ * lists the storages that may be shared, without holding them: the last plan that goes takes its
  * storage with it. A few words of the bytes tell which may be equal; those are compared in full, so
  * what is shared is equal, and what is not costs next to nothing.
  */
@@ -13,11 +13,6 @@
 #include "ir/storage_fields.h"
 
 enum { WORTH_SHARING = 256 /* bytes */, SAMPLES = 32 /* words */ };
-
-struct takt_shares {
-    takt_storage **at;
-    size_t count, capacity;
-};
 
 static void lock(takt_ctx *ctx)
 {
@@ -59,49 +54,25 @@ static takt_storage *candidate(takt_ctx *ctx, uint64_t hash, size_t bytes, size_
 {
     takt_storage *found = NULL;
     lock(ctx);
-    const struct takt_shares *t = ctx->shares;
-    for (; t != NULL && *skip < t->count && found == NULL; (*skip)++) {
-        takt_storage *s = t->at[*skip];
-        if (s->hash == hash && s->bytes == bytes && hold(s))
+    size_t at = 0;
+    for (takt_storage *s = ctx->shares; s != NULL && found == NULL; s = s->next, at++)
+        if (at >= *skip && s->hash == hash && s->bytes == bytes && hold(s))
             found = s;
-    }
+    *skip = at;
     unlock(ctx);
     return found;
 }
 
-/* Room for one more is made outside the lock. */
-static takt_status add(takt_ctx *ctx, takt_storage *s)
+static void add(takt_ctx *ctx, takt_storage *s)
 {
-    for (;;) {
-        lock(ctx);
-        struct takt_shares *t = ctx->shares;
-        const size_t need = t != NULL ? 2 * t->capacity : 8;
-        const bool has_room = t != NULL && t->count < t->capacity;
-        if (has_room) {
-            t->at[t->count++] = s;
-            s->is_shared = true;
-        }
-        unlock(ctx);
-        if (has_room)
-            return TAKT_OK;
-        void *block;
-        const size_t bytes = sizeof *t + need * sizeof *t->at;
-        TAKT_TRY(takt_mem_get(ctx, bytes, "shared constants", &block));
-        struct takt_shares *more = block, *old = NULL;
-        *more = (struct takt_shares){.at = (takt_storage **)(void *)(more + 1), .capacity = need};
-        lock(ctx);
-        if (ctx->shares == NULL || ctx->shares->capacity < need) {
-            old = ctx->shares;
-            more->count = old != NULL ? old->count : 0;
-            if (old != NULL)
-                memcpy(more->at, old->at, old->count * sizeof *old->at);
-            ctx->shares = more;
-        } else {
-            old = more; /* somebody else was faster */
-        }
-        unlock(ctx);
-        takt_mem_put(ctx, old, old != NULL ? sizeof *old + old->capacity * sizeof *old->at : 0);
-    }
+    lock(ctx);
+    s->next = ctx->shares;
+    s->previous = &ctx->shares;
+    if (s->next != NULL)
+        s->next->previous = &s->next;
+    ctx->shares = s;
+    s->is_shared = true;
+    unlock(ctx);
 }
 
 takt_status takt_storage_share(takt_storage **storage)
@@ -119,27 +90,17 @@ takt_status takt_storage_share(takt_storage **storage)
         }
         takt_storage_release(other);
     }
-    return add(s->ctx, s);
+    add(s->ctx, s);
+    return TAKT_OK;
 }
 
 void takt_storage_unshare(takt_storage *s)
 {
-    takt_ctx *ctx = s->ctx;
-    struct takt_shares *empty = NULL;
-    lock(ctx);
-    struct takt_shares *t = ctx->shares;
-    for (size_t i = 0; i < t->count; i++)
-        if (t->at[i] == s) {
-            t->at[i] = t->at[--t->count];
-            break;
-        }
-    if (t->count == 0) {
-        empty = t;
-        ctx->shares = NULL;
-    }
-    unlock(ctx);
-    if (empty != NULL)
-        takt_mem_put(ctx, empty, sizeof *empty + empty->capacity * sizeof *empty->at);
+    lock(s->ctx);
+    *s->previous = s->next;
+    if (s->next != NULL)
+        s->next->previous = s->previous;
+    unlock(s->ctx);
 }
 
 size_t takt_storage_count_once(takt_storage *s, uint64_t tick)
@@ -147,5 +108,5 @@ size_t takt_storage_count_once(takt_storage *s, uint64_t tick)
     if (s->counted == tick)
         return 0;
     s->counted = tick;
-    return s->bytes;
+    return sizeof *s + (s->is_borrowed ? 0 : s->bytes > 0 ? s->bytes : 1);
 }

@@ -28,6 +28,12 @@ void takt_sizes_deinit(takt_sizes *s)
     *s = (takt_sizes){0};
 }
 
+size_t takt_sizes_bytes(const takt_sizes *s)
+{
+    return s->capacity * sizeof *s->code + s->cell_capacity * sizeof *s->cell_of +
+           s->asked_capacity * sizeof *s->asked + s->stack_capacity * sizeof *s->stack;
+}
+
 /* ---- instructions ---- */
 
 static takt_status emit(takt_sizes *s, takt_size_op op, uint32_t *cell)

@@ -11,7 +11,8 @@ size_t takt_storage_overhead(void);
 TAKT_MUST_USE takt_status takt_storage_share(takt_storage **storage);
 /* Forgets a storage that nobody holds any more. */
 void takt_storage_unshare(takt_storage *storage);
-/* Its bytes when asked for the first time with this tick, then 0. One thread at a time. */
+/* Its bytes and its head's when asked for the first time with this tick, then 0; borrowed bytes are
+ * the caller's. One thread at a time. */
 size_t takt_storage_count_once(takt_storage *storage, uint64_t tick);
 
 #endif

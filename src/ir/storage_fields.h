@@ -12,8 +12,9 @@ struct takt_storage {
     void *data;
     size_t bytes;
     bool is_borrowed;
-    bool is_shared; /* the context's table knows it */
-    uint64_t hash;  /* of some of its bytes, if it is shared */
+    bool is_shared;                 /* the context's list has it */
+    uint64_t hash;                  /* of some of its bytes, if it is shared */
+    takt_storage *next, **previous; /* in that list */
     uint64_t counted;
     void (*done)(void *user);
     void *user;

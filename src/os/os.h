@@ -12,6 +12,8 @@ takt_allocator takt_os_allocator(void);
 /* `memory` is borrowed as long as the services are used. */
 takt_files takt_os_files(const takt_allocator *memory);
 takt_threads takt_os_threads(const takt_allocator *memory);
+/* What one of these threads has from the allocator; 0: they are not ours. */
+size_t takt_os_thread_bytes(const takt_threads *threads);
 /* Monotonic; `user` is not used. */
 uint64_t takt_os_now_ns(void *user);
 /* Returns at about the time `ns` of that clock, or a little before. */

@@ -339,6 +339,12 @@ static uint64_t choose_spin(const takt_pool_options *options, int threads)
     return threads <= takt_cpu_set_count(&usable) ? DEFAULT_SPIN_NS : 0;
 }
 
+size_t takt_pool_bytes(const takt_ctx *ctx, int threads)
+{
+    return sizeof(takt_pool) + (size_t)threads * sizeof(worker) +
+           (size_t)(threads - 1) * takt_os_thread_bytes(&ctx->threads);
+}
+
 takt_status takt_pool_create(takt_ctx *ctx, int threads, const takt_pool_options *options,
                              takt_pool **result)
 {

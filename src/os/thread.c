@@ -73,3 +73,8 @@ takt_threads takt_os_threads(const takt_allocator *memory)
 {
     return (takt_threads){.start = start, .join = join, .user = (void *)(uintptr_t)memory};
 }
+
+size_t takt_os_thread_bytes(const takt_threads *threads)
+{
+    return threads->start == start ? sizeof(thread) : 0;
+}

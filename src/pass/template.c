@@ -127,6 +127,13 @@ void takt_template_destroy(takt_template *t)
     takt_mem_put(ctx, t, sizeof *t);
 }
 
+size_t takt_template_bytes(const takt_template *t)
+{
+    return sizeof *t + t->type_capacity * sizeof *t->types + t->shape_capacity * sizeof *t->shapes +
+           t->value_capacity * sizeof *t->values + t->outer_capacity * sizeof *t->outer +
+           (t->graph->count > 0 ? t->graph->count : 1) + takt_sizes_bytes(&t->sizes);
+}
+
 /* ---- the graph of a size ---- */
 
 static takt_status copy_array(takt_ctx *ctx, const void *from, size_t count, size_t item, void *to,

@@ -31,6 +31,8 @@ typedef struct takt_template {
 /* `graph` is retained. */
 TAKT_MUST_USE takt_status takt_template_create(takt_graph *graph, takt_template **out);
 void takt_template_destroy(takt_template *t); /* accepts NULL */
+/* What it has from the allocator, without its graph. */
+size_t takt_template_bytes(const takt_template *t);
 /* The graph for sizes by index of the table's names: concrete, checked by inference. */
 TAKT_MUST_USE takt_status takt_template_size(const takt_template *t, const int64_t *sizes,
                                              size_t count, takt_graph **out);

@@ -12,16 +12,22 @@
 
 struct takt_basis {
     takt_ctx *ctx;
-    uint32_t references;          /* under the context's lock, as the next three */
+    uint32_t references;          /* under the lock of the context's plan cache, as all up to key */
     takt_basis *next, **previous; /* in its list; previous NULL: in none */
+    takt_plan *plans;             /* that were made from it, linked by basis_next */
+    uint64_t counted;             /* in the count of memory of this tick (ir/held.h) */
+    uint32_t pins;                /* of those who will read its constants again */
+    bool is_bare; /* constants that no step reads are gone, and all below with them */
     char *key;
     size_t key_bytes;
-    takt_template *template;
-    takt_packs *packs;
+    takt_template *template; /* NULL: of one size */
+    takt_packs *packs;       /* or NULL */
 };
 
 /* Retains `graph`, whose dimensions may be names. */
 TAKT_MUST_USE takt_status takt_basis_create(takt_graph *graph, const char *key, takt_basis **basis);
+/* One of a single plan, which brings its own graph. */
+TAKT_MUST_USE takt_status takt_basis_single(takt_ctx *ctx, takt_basis **basis);
 void takt_basis_retain(takt_basis *b);
 void takt_basis_release(takt_basis *b); /* accepts NULL */
 
@@ -29,7 +35,15 @@ void takt_basis_release(takt_basis *b); /* accepts NULL */
 takt_basis *takt_basis_find(takt_ctx *ctx, takt_basis **list, const char *key);
 /* Others find it from now on. */
 void takt_basis_list(takt_basis *b, takt_basis **list);
-/* Empties a list; plans keep what they use. */
+/* Empties a list; plans keep what their steps read, and the rest is given back unless pinned. */
 void takt_basis_forget(takt_ctx *ctx, takt_basis **list);
+/* Between the two, constants stay that no step reads; false: they are gone already. */
+bool takt_basis_pin(takt_basis *b);
+void takt_basis_unpin(takt_basis *b);
+/* A plan that was made from its basis, and the end of it. */
+void takt_basis_join(takt_plan *plan);
+void takt_basis_leave(takt_plan *plan);
+/* Whether the constants of a basis have one user, who may give them back while planning. */
+bool takt_basis_is_single(takt_basis *b);
 
 #endif

@@ -105,7 +105,8 @@ static takt_status survey(takt_builder *b)
     TAKT_TRY(index_edges(b));
     TAKT_TRY(takt_builder_group(b));
     TAKT_TRY(takt_builder_mark_late(b));
-    return takt_builder_order(b);
+    TAKT_TRY(takt_builder_order(b));
+    return takt_builder_count_reads(b);
 }
 
 /* ---- steps ---- */
@@ -178,6 +179,7 @@ takt_status takt_builder_push(takt_builder *b, const takt_step *step)
     TAKT_TRY(status);
     plan->steps[plan->step_count++] = *step;
     plan->is_parallel |= step->task_count > 1;
+    plan->interprets |= takt_step_interprets(plan->graph, step);
     return TAKT_OK;
 }
 
@@ -197,7 +199,8 @@ static takt_status constant_bases(takt_builder *b)
     }
     for (; b->base_count < plan->buffer_count; b->base_count++) {
         const takt_buffer *buffer = &plan->buffers[b->base_count];
-        if (buffer->place == TAKT_PLACE_CONSTANT)
+        if (buffer->place == TAKT_PLACE_CONSTANT &&
+            plan->constants[buffer->index].storage != NULL) /* NULL: consumed */
             b->bases[b->base_count] = takt_tensor_data(&plan->constants[buffer->index]);
     }
     return TAKT_OK;
@@ -245,7 +248,9 @@ takt_status takt_builder_compile(takt_builder *b, const takt_group *group)
         for (size_t i = 0; i < group->count; i++)
             forget(b, group->nodes[i]);
     TAKT_TRY(compile_step(b, group, &step));
-    return b->in_prologue ? run_constant(b, &step) : takt_builder_push(b, &step);
+    TAKT_TRY(b->in_prologue ? run_constant(b, &step) : takt_builder_push(b, &step));
+    takt_builder_consume(b, group, &step);
+    return TAKT_OK;
 }
 
 /* ---- the whole ---- */

@@ -8,6 +8,7 @@
  *   memory.c   buffers of values
  *   away.c     values and constants in the memory of devices, and the steps that bring them there
  *   late.c     constants: found among those that other plans made, or computed when asked for
+ *   consume.c  constants: given back when everything that is made from them is made
  *   planner.c  what backends ask for step by step; it lengthens the lives of buffers
  *   place.c    offsets in the arena, and the lower bound
  *   build.c    the order of all this; constant steps run here
@@ -81,6 +82,7 @@ typedef struct takt_builder {
     size_t in_capacity, out_capacity; /* of the step being compiled */
     takt_found_kernel found[TAKT_FOUND_KERNELS];
     size_t found_count;
+    uint32_t *reads;  /* per root: inputs of groups that will read it, if constants are consumed */
     takt_cost *costs; /* per group: what it costs as a step */
     takt_fusion *fusions;
     size_t fusion_count, fusion_capacity;
@@ -115,6 +117,12 @@ TAKT_MUST_USE takt_status takt_builder_mark_late(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_late(takt_builder *b, takt_id root);
 /* Compiles the group that is next; runs it if it is constant. */
 TAKT_MUST_USE takt_status takt_builder_compile(takt_builder *b, const takt_group *group);
+/* What reads each constant, and giving back those that nothing will read any more, if the settings
+ * say so (consume.c). */
+TAKT_MUST_USE takt_status takt_builder_count_reads(takt_builder *b);
+void takt_builder_consume(takt_builder *b, const takt_group *group, const takt_step *step);
+/* Whether the step reads a subgraph while it runs, and not a plan of it. */
+bool takt_step_interprets(const takt_graph *g, const takt_step *step);
 /* Those that the plan shares with others; NULL: it shares none. */
 takt_packs *takt_builder_packs(const takt_builder *b);
 /* Lets others have the constants that steps read. */

@@ -16,6 +16,13 @@ typedef struct call {
     _Atomic int stopping; /* the error that ends the run; tasks that have not begun do not */
 } call;
 
+/* What a task asks while it works. */
+typedef struct poll {
+    takt_poll base; /* first: the task sees this part */
+    call *call;
+    int worker;
+} poll;
+
 static takt_task task_of(const call *c, size_t index, size_t worker)
 {
     return (takt_task){.base = c->base,
@@ -28,7 +35,8 @@ static takt_task task_of(const call *c, size_t index, size_t worker)
                        .execution = c->execution};
 }
 
-/* Whether the run is to end before this task. Only the caller's thread reads the clock. */
+/* Whether the run is to end before this task, or in it. Only the caller's thread reads the clock.
+ */
 static bool stops(call *c, int worker)
 {
     if (!c->can_stop)
@@ -43,12 +51,21 @@ static bool stops(call *c, int worker)
     return why != 0;
 }
 
+static bool stops_inside(const takt_poll *base)
+{
+    const poll *p = (const poll *)(const void *)base;
+    return stops(p->call, p->worker);
+}
+
 static void run_task(void *user, size_t index, int worker)
 {
     call *c = user;
     if (stops(c, worker))
         return;
-    const takt_task t = task_of(c, index, (size_t)worker);
+    const poll p = {.base.stops = stops_inside, .call = c, .worker = worker};
+    takt_task t = task_of(c, index, (size_t)worker);
+    if (c->can_stop)
+        t.poll = &p.base;
     c->run(c->step, &t);
 }
 
@@ -63,9 +80,14 @@ static uint64_t now(const call *c)
 static void run_task_watched(void *user, size_t index, int worker)
 {
     const call *c = user;
+    uint64_t *busy = &c->execution->watch->busy_ns[worker * TAKT_BUSY_STRIDE];
     const uint64_t start = now(c);
     run_task(user, index, worker);
-    c->execution->watch->busy_ns[worker * TAKT_BUSY_STRIDE] += now(c) - start;
+    const uint64_t end = now(c);
+    busy[TAKT_BUSY_SUM] += end - start;
+    if (busy[TAKT_BUSY_FIRST] == 0)
+        busy[TAKT_BUSY_FIRST] = start;
+    busy[TAKT_BUSY_LAST] = end;
 }
 
 /* What comes before and after the tasks, thread 0 does. */
@@ -88,10 +110,9 @@ static void run_backwards(call *c, takt_task_fn *task, size_t count)
 
 static void run_tasks(call *c, takt_pool *pool, size_t count, bool is_watched)
 {
-    const takt_task alone = task_of(c, 0, 0);
     takt_task_fn *task = is_watched ? run_task_watched : run_task;
     if (count == 1)
-        c->run(c->step, &alone);
+        run_task(c, 0, 0);
     else if (takt_pool_threads(pool) == 1 && c->execution != NULL && c->execution->is_back)
         run_backwards(c, task, count);
     else

@@ -10,11 +10,13 @@ typedef struct takt_watch {
     void (*before)(void *user, size_t step);
     void (*after)(void *user, size_t step);
     void *user;
-    /* Or NULL: what every worker of the pool spent in tasks, in nanoseconds, is added to
-     * busy_ns[worker * TAKT_BUSY_STRIDE]. */
+    /* Or NULL: of every worker of the pool, from [worker * TAKT_BUSY_STRIDE] on, nanoseconds. What
+     * it spent in tasks is added; the begin of its first task is kept if there is 0, and the end of
+     * its last one. */
     uint64_t *busy_ns;
 } takt_watch;
 
+enum { TAKT_BUSY_SUM, TAKT_BUSY_FIRST, TAKT_BUSY_LAST };
 enum { TAKT_BUSY_STRIDE = 8 }; /* a cache line each */
 
 struct takt_execution {
@@ -59,7 +61,8 @@ static inline bool takt_is_late(const takt_execution *x)
 }
 
 /* Runs every segment. On the host, cancel and deadline are looked at before every step and every
- * task of a step, elsewhere before every segment; and after the last one. They are not in the
+ * task of a step and in long tasks about every hundred microseconds (kernel/poll.h), elsewhere
+ * before every segment; and after the last one. They are not in the
  * commit phase, nor in a step that writes over state early. */
 TAKT_MUST_USE takt_status takt_execute(const takt_execution *x);
 /* One step of the run, all its tasks, on the calling thread: for backends that are threads. */

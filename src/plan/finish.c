@@ -303,6 +303,9 @@ void takt_plan_release_internal(takt_plan *plan)
         next = other->variant;
         takt_plan_release_internal(other); /* which has none itself */
     }
+    takt_basis_leave(plan);
+    if (plan->is_pinning)
+        takt_basis_unpin(plan->basis);
     takt_basis_release(plan->basis);
     takt_graph_destroy(plan->graph);
     takt_arena_deinit(&plan->arena);

@@ -33,7 +33,8 @@ takt_status takt_builder_new_constant(takt_builder *b, const takt_tensor *tensor
                               .value = TAKT_NONE};
     TAKT_TRY(takt_builder_new_buffer(b, made, buffer));
     plan->constants[plan->constant_count] = *tensor;
-    takt_storage_retain(tensor->storage);
+    if (tensor->storage != NULL) /* NULL: sizes only, and the model is gone */
+        takt_storage_retain(tensor->storage);
     plan->constant_count++;
     return TAKT_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ir/held.h"
 
 typedef struct entry {
     struct entry *next;
@@ -129,4 +130,18 @@ takt_status takt_packs_keep(takt_packs *p, const takt_pack_name *name, const tak
     if (!is_new)
         free_list(p->ctx, e);
     return TAKT_OK;
+}
+
+void takt_tally_packs(takt_tally *t, takt_packs *p)
+{
+    if (p == NULL)
+        return;
+    t->bytes += sizeof *p + (p->count + 1) * (sizeof *p->first + 1);
+    lock(p);
+    for (size_t i = 0; i < p->count; i++)
+        for (const entry *e = p->first[i]; e != NULL; e = e->next) {
+            t->bytes += e->block;
+            takt_tally_tensor(t, &e->tensor);
+        }
+    unlock(p);
 }

@@ -24,6 +24,8 @@ void takt_packs_destroy(takt_packs *packs); /* accepts NULL */
 
 /* True and a tensor to be released, if it is there. */
 bool takt_packs_find(takt_packs *packs, const takt_pack_name *name, takt_tensor *tensor);
+/* Adds what it has from the allocator. */
+void takt_tally_packs(struct takt_tally *t, takt_packs *packs); /* accepts NULL */
 /* Does nothing for nodes that depend on sizes. */
 TAKT_MUST_USE takt_status takt_packs_keep(takt_packs *packs, const takt_pack_name *name,
                                           const takt_tensor *tensor);

@@ -15,6 +15,7 @@
 #include "kernel/fault.h"
 #include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/kernel.h"
+#include "kernel/poll.h"
 #include "plan/device.h"
 
 typedef struct takt_plan takt_plan;
@@ -72,6 +73,7 @@ typedef struct takt_task {
     size_t index, worker;
     void *scratch;                   /* step->scratch_bytes shared by the tasks of the step */
     void *scratch_own;               /* step->scratch_each of this worker's own */
+    const takt_poll *poll;           /* whether the run is to end; NULL: never before the task */
     takt_fault_slot *fault;          /* NULL unless step->can_fault */
     const takt_execution *execution; /* the run; NULL while a constant step runs */
 } takt_task;
@@ -195,6 +197,7 @@ typedef struct takt_plan_settings {
     const char *hint;    /* what the caller said: "latency", "throughput", "memory"; NULL */
     const char *donated; /* names of inputs that steps may write over: "x,y"; or NULL */
     bool is_dry;         /* no constant is packed or computed: sizes only */
+    bool consumes;       /* constants are given back as soon as no step will read them */
     uint64_t passes_off; /* for subgraphs: what takt_pass_choose said of the whole */
     bool lower_all;      /* for subgraphs: no composite is kept but those of TAKT_WHOLE */
     takt_gemm_walk walk; /* of matrix products, if is_walked */
@@ -231,9 +234,13 @@ struct takt_plan {
     takt_ctx *ctx;
     takt_arena arena; /* everything below that has no other owner */
     const takt_backend *backend;
-    void *backend_state; /* what its open() made; the context's */
-    takt_graph *graph;   /* concrete, optimised, lowered: what the steps compute */
-    takt_basis *basis;   /* that it was made from, or NULL */
+    void *backend_state;   /* what its open() made; the context's */
+    takt_graph *graph;     /* concrete, optimised, lowered: what the steps compute */
+    takt_basis *basis;     /* that it was made from, or NULL */
+    takt_plan *basis_next; /* among those made from it (basis.h) */
+    bool has_joined;       /* them */
+    bool is_pinning;       /* the constants of its basis, for plans of other sizes */
+    bool interprets;       /* some step reads a subgraph while it runs */
     uint32_t references;
     takt_plan *child, *sibling; /* plans of subgraphs, which die with this one */
     takt_step *steps;
@@ -256,6 +263,7 @@ struct takt_plan {
     takt_plan *variants; /* plans for other sizes of the ranges (api/ranges.h), newest first */
     takt_plan *variant;  /* the next of them, under the lock of the plan cache */
     uint64_t made_ns;    /* what making it took */
+    uint64_t made_peak;  /* bytes that the context had at most until it was made */
     const struct takt_plan_options *options; /* what the caller asked for, in the arena; or NULL */
     takt_tensor *initial; /* per slot of the graph: its first value; storage NULL: all zero */
     bool is_dry;
@@ -285,8 +293,13 @@ TAKT_MUST_USE takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph,
  * allow: candidates are planned dry first. */
 TAKT_MUST_USE takt_status takt_plan_search(takt_ctx *ctx, takt_graph *graph,
                                            const takt_plan_settings *settings, takt_plan **plan);
-/* Bytes of arena that the best order needs if cheap values may be computed twice. */
+/* Bytes of arena that the best order needs if cheap values may be computed twice; 0: that cannot
+ * be told any more, because the model is gone. */
 TAKT_MUST_USE takt_status takt_plan_minimum(const takt_plan *plan, size_t *bytes);
+struct takt_tally;
+/* Adds what the plan has from the allocator (ir/held.h), and not the plans before it in the count.
+ */
+void takt_tally_plan(struct takt_tally *t, const takt_plan *plan);
 void takt_plan_retain_internal(takt_plan *plan);
 void takt_plan_release_internal(takt_plan *plan); /* accepts NULL */
 

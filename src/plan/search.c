@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "op/ops.h"
+#include "plan/basis.h"
 #include "plan/builder.h"
 
 enum { MOST_STEPS = 4096, MOST_AGAIN = 8, TRIES = 4 };
@@ -201,6 +203,20 @@ takt_status takt_plan_search(takt_ctx *ctx, takt_graph *graph, const takt_plan_s
     return status;
 }
 
+/* Whether planning looks at large constants although none is packed: then it needs the model. */
+static bool reads_constants(const takt_graph *g)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_node *n = &g->nodes[i];
+        if (n->op == &takt_op_tree_ensemble)
+            return true;
+        for (size_t k = 0; k < takt_op_attr_count(n->op); k++)
+            if (n->op->attrs[k].type == TAKT_ATTR_GRAPH && n->attr[k].is_set)
+                return true;
+    }
+    return false;
+}
+
 takt_status takt_plan_minimum(const takt_plan *plan, size_t *bytes)
 {
     search s = {.ctx = plan->ctx, .graph = plan->graph};
@@ -208,8 +224,14 @@ takt_status takt_plan_minimum(const takt_plan *plan, size_t *bytes)
     settings.searches = settings.recomputes = true;
     settings.reuse = true;
     settings.memory_limit = 0;
+    *bytes = 0;
+    const bool is_pinned = plan->basis != NULL && takt_basis_pin(plan->basis);
+    if (plan->basis != NULL && !is_pinned && reads_constants(plan->graph))
+        return TAKT_OK;
     const takt_status status = look(&s, &settings);
     *bytes = s.plan != NULL ? s.plan->arena_bytes : plan->arena_bytes;
     takt_plan_release_internal(s.plan);
+    if (is_pinned)
+        takt_basis_unpin(plan->basis);
     return status;
 }

@@ -134,8 +134,11 @@ def traced():
     work = [event for event in rest if event["tid"] > 1]
     expect(steps and work and {event["tid"] for event in rest} <= set(names), names)
     for event in work:
-        expect(any(step["name"] == event["name"] and step["ts"] == event["ts"] and
-                   step["dur"] >= event["dur"] - 1e-6 for step in steps), event)
+        expect(any(step["name"] == event["name"] and step["ts"] <= event["ts"] and
+                   step["ts"] + step["dur"] >= event["ts"] + event["dur"] - 1e-3
+                   for step in steps), event)
+    begins = {step["ts"] for step in steps}
+    expect(any(event["ts"] not in begins for event in work), "bars begin with their steps, all")
 
 
 def scheduled():

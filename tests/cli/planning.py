@@ -251,4 +251,22 @@ else:
     fails(4, "run", MLP, "--require", "blas", says=["blas is required"])
 fails(1, "run", MLP, "--backend", "blas", "--blas", "/no/such.so", says=["no CBLAS library"])
 
+# memory: what planning takes at most, and what the whole process took beside it
+BIG = write("big.takt", "model m(x: f32[batch, 1024]) seed=1 {\n  y = x\n"
+            "  repeat 12 { y = dense(y, 1024) }\n  return y\n}\n")
+for model in (BIG, MLP, CNN, ENCODER, "examples/gpt.takt", "examples/stream.takt"):
+    memory = parsed("plan", "--json", model)["memory"]
+    weights = memory["weights"] + memory["packed"]
+    expect(memory["planning_peak"] <= weights + (4 << 20) + (16 << 20), (model, memory))
+    expect(memory["held"] <= weights + memory["state"] + (2 << 20), (model, memory))
+    ran = parsed("run", "--json", model)
+    expect(ran["planning_peak_bytes"] == memory["planning_peak"], (ran, memory))
+    if ran["process_peak_bytes"] > 0:
+        ours = max(ran["planning_peak_bytes"], ran["held_bytes"] + memory["arena"] + memory["io"])
+        expect(ran["process_peak_bytes"] <= 1.1 * ours + (8 << 20), (model, ran))
+        said = succeeds("run", model)
+        expect("process: at most " in said and " are code, libraries" in said, said)
+expect("loading and planning: at most " in succeeds("plan", BIG), "plan tells no peak")
+expect("process: " not in succeeds("run", MLP, "-q"), "-q")
+
 finish()

@@ -14,6 +14,9 @@ def tensor(length):
 # the plan of a range is that of its top, and says so
 top = parsed("plan", "--json", ENCODER, "-D", "batch=2", "-D", "seq=64")
 plan = parsed("plan", "--json", ENCODER, *RANGE)
+for memory in (plan["memory"], top["memory"]):
+    for key in ("held", "session", "planning_peak"):  # a range keeps what other sizes are made of
+        expect(memory.pop(key) > 0, key)
 expect(plan["memory"] == top["memory"], f"{plan['memory']} is not {top['memory']}")
 expect("sizes" not in top, "one size has no table of sizes")
 rows = {row["at"]: row for row in plan["sizes"]}

@@ -6,7 +6,9 @@
 
 typedef struct tool_run {
     takt_tool *t;
-    const takt_model *model;
+    const takt_model *model;  /* NULL once a plan has taken it */
+    char *name;               /* of the model */
+    char **names;             /* of its inputs */
     takt_tensor_view *inputs; /* one per input of the model; data NULL: none in memory */
     takt_npy **files;         /* one per input: read batch by batch, or NULL */
     size_t input_count;
@@ -37,6 +39,14 @@ int tool_load_inputs(tool_run *r);
 void tool_free_inputs(tool_run *r);
 /* True if input `i` comes from a file. */
 bool tool_input_given(const tool_run *r, size_t i);
+/* The plan, which takes the model over where nothing asks for it later: weights are never there
+ * twice then. NULL: printed. */
+takt_plan *tool_take_plan(tool_run *r, int *code);
+/* The model, if no plan has taken it. */
+void tool_drop_model(tool_run *r);
+/* The most that this process had in memory, beside what was planned; nothing if --quiet or where
+ * the system does not say. */
+void tool_print_process(const takt_tool *t);
 /* Binds what was loaded and fills the rest with random numbers. */
 int tool_bind_inputs(tool_run *r, takt_session *s);
 /* Whether -o names what results can go to; the exit code, all is printed. */

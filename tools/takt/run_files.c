@@ -1,4 +1,5 @@
 /* run_files.c - the inputs and outputs of a run: files, random numbers, standard output. */
+#define _POSIX_C_SOURCE 200809L
 #include "run.h"
 
 #include <errno.h>
@@ -116,6 +117,17 @@ static int load_item(tool_run *r, const char *item)
     return code;
 }
 
+/* For what is said after a plan has taken the model. */
+static bool copy_names(tool_run *r)
+{
+    r->name = strdup(takt_model_name(r->model));
+    r->names = calloc(r->input_count + 1, sizeof *r->names);
+    bool good = r->name != NULL && r->names != NULL;
+    for (size_t i = 0; i < r->input_count && good; i++)
+        good = (r->names[i] = strdup(takt_model_input(r->model, i)->name)) != NULL;
+    return good;
+}
+
 int tool_load_inputs(tool_run *r)
 {
     const char *item;
@@ -123,7 +135,7 @@ int tool_load_inputs(tool_run *r)
     r->inputs = calloc(r->input_count + 1, sizeof *r->inputs);
     r->files = calloc(r->input_count + 1, sizeof *r->files);
     r->is_random = calloc(r->input_count + 1, sizeof *r->is_random);
-    if (r->inputs == NULL || r->files == NULL || r->is_random == NULL)
+    if (r->inputs == NULL || r->files == NULL || r->is_random == NULL || !copy_names(r))
         return tool_finish(r->t, TAKT_ERR_MEMORY);
     if (!tool_sizes_init(r->t, r->model, &r->sizes))
         return TAKT_EXIT_USAGE;
@@ -160,6 +172,10 @@ void tool_free_inputs(tool_run *r)
         takt_view_free(r->t->ctx, &r->inputs[i]);
         takt_npy_close(r->files[i]);
     }
+    for (size_t i = 0; r->names != NULL && i < r->input_count; i++)
+        free(r->names[i]);
+    free(r->names);
+    free(r->name);
     free(r->inputs);
     free(r->files);
     free(r->is_random);
@@ -170,7 +186,7 @@ int tool_bind_inputs(tool_run *r, takt_session *s)
     const uint64_t seed = tool_number_of(r->t, TAKT_F_SEED, 0);
     size_t index = 0; /* of the session, which has no static inputs */
     for (size_t i = 0; i < r->input_count; i++) {
-        const char *name = takt_model_input(r->model, i)->name;
+        const char *name = r->names[i];
         if (tool_is_static(r->t, name))
             continue;
         const size_t at = index++;

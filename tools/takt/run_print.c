@@ -85,7 +85,7 @@ static void print_inputs(const tool_run *r)
         if (!r->is_random[i])
             continue;
         printf("%s", before);
-        print_type(takt_model_input(r->model, i)->name, &r->inputs[i]);
+        print_type(r->names[i], &r->inputs[i]);
         before = ", ";
     }
     if (r->random_count > 0)
@@ -173,15 +173,18 @@ static int print_text(tool_run *r, const takt_plan *plan, const tool_results *o,
         printf("%zu runs took %s each (median; %s to %s)\n", r->runs,
                duration(r->times_ns[r->runs / 2], a), duration(r->times_ns[0], b),
                duration(r->times_ns[r->runs - 1], c));
+    tool_print_process(r->t);
     return TAKT_EXIT_OK;
 }
 
 static int print_json(tool_run *r, const takt_plan *plan, const tool_results *o, const char *sha)
 {
     takt_plan_info info;
+    takt_usage usage;
     takt_plan_query(plan, &info);
+    takt_resource_usage(r->t->ctx, &usage);
     printf("{\"model\": ");
-    tool_print_string(stdout, takt_model_name(r->model));
+    tool_print_string(stdout, r->name);
     printf(", \"random_inputs\": %zu, \"seed\": %llu, \"outputs\": {", r->random_count,
            (unsigned long long)tool_number_of(r->t, TAKT_F_SEED, 0));
     for (size_t i = 0; i < o->count; i++) {
@@ -209,11 +212,14 @@ static int print_json(tool_run *r, const takt_plan *plan, const tool_results *o,
     if (info.direct_convs > 0)
         printf(", \"direct_convs\": %zu", info.direct_convs);
     printf(", \"digest\": \"sha256:%s\", \"steps\": %zu, \"threads\": %d, \"peak_bytes\": %llu, "
+           "\"held_bytes\": %llu, \"planning_peak_bytes\": %llu, \"process_peak_bytes\": %llu, "
            "\"plan_ns\": %llu, \"runs\": %zu, \"time_ns\": {\"median\": %llu, \"min\": %llu, "
            "\"max\": %llu}}\n",
            sha, info.steps, info.threads, (unsigned long long)info.peak,
-           (unsigned long long)info.plan_ns, r->runs, (unsigned long long)r->times_ns[r->runs / 2],
-           (unsigned long long)r->times_ns[0], (unsigned long long)r->times_ns[r->runs - 1]);
+           (unsigned long long)info.held, (unsigned long long)info.planning_peak,
+           (unsigned long long)usage.resident_peak_bytes, (unsigned long long)info.plan_ns, r->runs,
+           (unsigned long long)r->times_ns[r->runs / 2], (unsigned long long)r->times_ns[0],
+           (unsigned long long)r->times_ns[r->runs - 1]);
     return TAKT_EXIT_OK;
 }
 

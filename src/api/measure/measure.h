@@ -58,6 +58,7 @@ struct takt_profile {
     float *busy_samples; /* [steps][kept runs][threads]: part of the step's time */
     size_t kept_runs;
     double *busy_ns; /* [steps][threads], medians */
+    uint64_t *bars;  /* [trace_runs][steps][threads][2]: from the first task to the last; or 0 */
     takt_profile_rest rest;
     takt_cache_use cache; /* source NULL: not asked for */
     char cache_note[512];

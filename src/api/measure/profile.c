@@ -37,6 +37,13 @@ static void keep_busy(const record *r, size_t step, double ns)
     const size_t threads = (size_t)p->plan->threads;
     float *to = &p->busy_samples[(step * p->kept_runs + r->run) * threads];
     for (size_t t = 0; t < threads; t++) {
+        uint64_t *busy = &r->busy_ns[t * TAKT_BUSY_STRIDE];
+        if (r->run < p->trace_runs) {
+            uint64_t *bar = &p->bars[2 * ((r->run * p->plan->step_count + step) * threads + t)];
+            bar[0] = busy[TAKT_BUSY_FIRST];
+            bar[1] = busy[TAKT_BUSY_LAST];
+        }
+        busy[TAKT_BUSY_FIRST] = busy[TAKT_BUSY_LAST] = 0;
         if (r->run < p->kept_runs)
             to[t] = (float)fmin(1, (double)r->busy_ns[t * TAKT_BUSY_STRIDE] / fmax(ns, 1));
         r->busy_ns[t * TAKT_BUSY_STRIDE] = 0;
@@ -91,13 +98,14 @@ static takt_status get_memory(takt_profile *p)
     p->samples = takt_arena_array(&p->arena, cells, sizeof *p->samples);
     p->starts = takt_arena_array(&p->arena, 2 * p->trace_runs * steps, sizeof *p->starts);
     const size_t threads = (size_t)p->plan->threads;
+    p->bars = takt_arena_array(&p->arena, 2 * p->trace_runs * steps, threads * sizeof *p->bars);
     const double room = (double)(16 << 20) / 4 / fmax((double)(steps * threads), 1);
     p->kept_runs = (size_t)fmax(1, fmin(fmin((double)p->runs, 64), room));
     p->busy_samples =
         takt_arena_array(&p->arena, steps * threads, p->kept_runs * sizeof *p->busy_samples);
     p->busy_ns = takt_arena_array(&p->arena, steps * threads, sizeof *p->busy_ns);
     return p->rows != NULL && p->samples != NULL && p->starts != NULL && p->busy_samples != NULL &&
-                   p->busy_ns != NULL
+                   p->busy_ns != NULL && p->bars != NULL
                ? TAKT_OK
                : TAKT_ERR_MEMORY;
 }

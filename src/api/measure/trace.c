@@ -44,19 +44,18 @@ static void name_events(const takt_profile *p, takt_json_writer *w)
     }
 }
 
-/* How long every thread worked for a step that they shared, from its begin on. */
+/* When every thread began its first task of a step that they shared, and ended its last. */
 static void thread_events(const takt_profile *p, takt_json_writer *w, size_t run, size_t step)
 {
     const size_t threads = (size_t)p->plan->threads, steps = p->plan->step_count;
-    const uint64_t *at = &p->starts[2 * (run * steps + step)];
-    if (run >= p->kept_runs || p->rows[step].step->task_count <= 1)
+    if (p->rows[step].step->task_count <= 1)
         return;
     for (size_t t = 0; threads > 1 && t < threads; t++) {
-        const double part = (double)p->busy_samples[(step * p->kept_runs + run) * threads + t];
-        if (!(part > 0))
+        const uint64_t *bar = &p->bars[2 * ((run * steps + step) * threads + t)];
+        if (bar[1] == 0)
             continue;
-        event(w, p->rows[step].step->name, "work", t + 2, (double)(at[0] - p->starts[0]),
-              part * (double)(at[1] - at[0]));
+        event(w, p->rows[step].step->name, "work", t + 2, (double)(bar[0] - p->starts[0]),
+              (double)(bar[1] - bar[0]));
         takt_json_close(w, '}');
     }
 }

@@ -4,6 +4,7 @@
 
 #include "api/monitor/recorder.h"
 #include "base/ctx.h"
+#include "measure/bench.h"
 #include "os/cpu.h"
 #include "os/facts.h"
 #include "os/memory.h"
@@ -112,7 +113,10 @@ static void of_context(takt_ctx *ctx, double all, takt_usage *usage)
 void takt_resource_usage(takt_ctx *ctx, takt_usage *usage)
 {
     const double all = processors();
+    uint64_t now = 0, most = 0;
+    takt_process_memory(&now, &most);
     *usage = (takt_usage){.resident_bytes = takt_resident_bytes(),
+                          .resident_peak_bytes = most,
                           .memory_bytes = takt_memory_allowed(),
                           .processors = (int)ceil(all)};
     if (ctx != NULL)

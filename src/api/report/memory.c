@@ -61,6 +61,14 @@ static void io_row(takt_table *t, const takt_session *s, takt_plan_info *info)
     memory_row(t, "inputs, outputs", own, note);
 }
 
+/* What the plan holds that is neither weights nor packed weights; constants that are equal are one,
+ * so it may be less than these. */
+static uint64_t tables_of(const takt_plan_info *info)
+{
+    const uint64_t weights = info->weights + info->packed;
+    return info->held > weights ? info->held - weights : 0;
+}
+
 static void memory_text(takt_report *r, const takt_plan *plan, const takt_session *s,
                         size_t minimum)
 {
@@ -84,10 +92,17 @@ static void memory_text(takt_report *r, const takt_plan *plan, const takt_sessio
     takt_text_add(&r->text, "  arena: lower bound %s, ", takt_figure(info.lower_bound, figure));
     takt_text_add(&r->text, "gap %.1f %%; largest scratch of a step %s\n", gap,
                   takt_figure(info.scratch, figure));
-    takt_text_add(&r->text, "  arena: minimum %s (best order, cheap values made twice), ",
-                  takt_figure(minimum, figure));
+    if (minimum > 0 || info.arena == 0)
+        takt_text_add(&r->text, "  arena: minimum %s (best order, cheap values made twice), ",
+                      takt_figure(minimum, figure));
+    else
+        takt_text_add(&r->text, "  arena: ");
     takt_text_add(&r->text, "planned %s, ", takt_figure(info.arena, figure));
     takt_text_add(&r->text, "maximum %s (no reuse)\n", takt_figure(info.unshared, figure));
+    takt_text_add(&r->text, "  tables: plan %s, ", takt_figure(tables_of(&info), figure));
+    takt_text_add(&r->text, "each session %s\n", takt_figure(info.session, figure));
+    takt_text_add(&r->text, "  loading and planning: at most %s at once\n",
+                  takt_figure(info.planning_peak, figure));
 }
 
 static void memory_json(takt_report *r, const takt_plan *plan, const takt_session *s,
@@ -109,6 +124,9 @@ static void memory_json(takt_report *r, const takt_plan *plan, const takt_sessio
     takt_report_count(r, "minimum", minimum);
     takt_report_count(r, "planned", info.arena);
     takt_report_count(r, "maximum", info.unshared);
+    takt_report_count(r, "held", info.held);
+    takt_report_count(r, "session", info.session);
+    takt_report_count(r, "planning_peak", info.planning_peak);
     if (s != NULL) {
         const uint64_t own = own_bytes(s, &moved);
         takt_report_count(r, "session_io", own);

@@ -133,7 +133,8 @@ static void product(const takt_step *s, const takt_task *t, size_t index, const 
          .epilogue = ending_use(&f->end, &place, &room),
          .scratch = t->scratch_own,
          .walk = f->is_walked ? &f->walk : NULL,
-         .ways = f->ways};
+         .ways = f->ways,
+         .poll = t->poll};
     use_packed(&g, &f->narrow, packed, takt_panels_columns(f->panels, mm->n), &stored);
     f->run(&g);
 }
@@ -161,7 +162,7 @@ static void run_batch(const takt_step *s, const takt_task *t)
     const size_t packed_bytes = f->packed_count * bytes, parts = f->cut.rows;
     size_t first, end, held = SIZE_MAX, range[4] = {0, 0, 0, f->mm.n};
     takt_cpu_share(f->mm.batch * parts, 1, t->index, s->task_count, &first, &end);
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = first; i < end && !takt_poll_stops(t->poll); i++) {
         const bool is_own = !f->is_packed && !f->is_shared;
         size_t a, b;
         takt_product_pair(&f->mm, i / parts, &a, &b);

@@ -207,6 +207,8 @@ static void multiply(work *w)
     const size_t fit = least(LATE_FLOATS / w->o.rows, LATE_COLS);
     size_t first = 0;
     for (size_t col = 0, width; col < g->n; col += width) {
+        if (takt_poll_stops(g->poll))
+            return;
         width = g->b_first + col < wide ? WIDE : NARROW;
         if (col > first && col + width - first > fit) {
             put_off(w, first, col);
@@ -239,7 +241,7 @@ static void run(const takt_gemm_f32 *g)
               .every = SIZE_MAX,
               .until = SIZE_MAX};
     tiles_begin();
-    for (; w.o.row < g->m; w.o.row += w.o.rows) {
+    for (; w.o.row < g->m && !takt_poll_stops(g->poll); w.o.row += w.o.rows) {
         w.o.rows = least(g->m - w.o.row, most);
         w.strips = (w.o.rows + MR - 1) / MR;
         w.o.p = 0;
@@ -248,7 +250,7 @@ static void run(const takt_gemm_f32 *g)
             pack_block(&w);
             multiply(&w);
             w.o.p += DEEP;
-        } while (w.o.p < g->k);
+        } while (w.o.p < g->k && !takt_poll_stops(g->poll));
     }
     finish_all(&w);
     tiles_end();

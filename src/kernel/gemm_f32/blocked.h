@@ -302,11 +302,15 @@ static void columns_of_block(const gemm *g, const block *o)
                    .epilogue = is_last ? e : NULL};
 #ifdef RUNS
         if (is_low(g, o->rows)) {
+            if (takt_poll_stops(g->poll))
+                return;
             panels_of_chunk(g, o, &s, is_last);
             continue;
         }
 #endif
         for (size_t i = 0; i < o->rows; i += s.rows) {
+            if (takt_poll_stops(g->poll))
+                return;
             s.row = o->row + i;
             s.rows = strip_rows(o->rows - i, o->most);
             if (o->in_place)
@@ -357,7 +361,7 @@ static void block_of_rows(const gemm *g, size_t row, size_t rows)
             columns_of_block(g, &o);
         }
         o.p += k_block(g);
-    } while (o.p < g->k);
+    } while (o.p < g->k && !takt_poll_stops(g->poll));
 }
 
 static void run(const gemm *g)
@@ -380,7 +384,7 @@ static void run(const gemm *g)
         return;
     }
 #endif
-    for (size_t row = 0, rows; row < g->m; row += rows) {
+    for (size_t row = 0, rows; row < g->m && !takt_poll_stops(g->poll); row += rows) {
         rows = rows_now(g, g->m - row);
         block_of_rows(g, row, rows);
     }

@@ -121,7 +121,7 @@ static void one_row(const gemm *g)
                            .p = p};
         row_chunk(g, &r, wide);
         p += CHUNK;
-    } while (p < g->k);
+    } while (p < g->k && !takt_poll_stops(g->poll));
     const epilogue *e = g->epilogue;
     if (e)
         finish_row(e, g->c, 0, 0, g->n);

@@ -34,8 +34,11 @@ static void row_of_panel(const gemm *g, size_t row, size_t col)
 static void run(const gemm *g)
 {
     for (size_t row = 0; row < g->m; row++)
-        for (size_t col = 0; col < g->n; col += P)
+        for (size_t col = 0; col < g->n; col += P) {
+            if (takt_poll_stops(g->poll))
+                return;
             row_of_panel(g, row, col);
+        }
     if (g->epilogue && g->epilogue->tail && g->m && g->n)
         g->epilogue->tail(g->epilogue->user, g->c, g->ldc, 0, 0, g->m, g->n);
 }

@@ -126,6 +126,8 @@ static void multiply(const takt_gemm_f32 *g, const block *o)
     const size_t k = round_up(o->k, GROUP), wide = WIDE * takt_panels_wide(widths, g->b_n);
     const uint16_t *b = packed_b(g) + o->p * takt_panels_columns(widths, g->b_n) + g->b_first * k;
     for (size_t col = 0, width; col < g->n; col += width, b += width * k) {
+        if (takt_poll_stops(g->poll))
+            return;
         width = g->b_first + col < wide ? WIDE : NARROW;
         tile_job t = {.a = (const uint16_t *)(const void *)g->scratch,
                       .b = b,
@@ -151,7 +153,7 @@ static void multiply(const takt_gemm_f32 *g, const block *o)
 static void walk(const takt_gemm_f32 *g, block o)
 {
     const size_t most = block_rows(g);
-    for (; o.row < g->m; o.row += o.rows) {
+    for (; o.row < g->m && !takt_poll_stops(g->poll); o.row += o.rows) {
         o.rows = least(g->m - o.row, most);
         begin_block(g, &o);
         o.p = 0;
@@ -160,7 +162,7 @@ static void walk(const takt_gemm_f32 *g, block o)
             pack_block(g, &o);
             multiply(g, &o);
             o.p += CHUNK;
-        } while (o.p < g->k);
+        } while (o.p < g->k && !takt_poll_stops(g->poll));
         if (!BY_PANELS)
             finish_columns(g, &o, 0, g->n);
     }

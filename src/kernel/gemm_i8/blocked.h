@@ -243,7 +243,7 @@ static void run(const takt_gemm_i8 *g)
             one_row(g, &o);
             return;
         }
-        for (o.col = 0; o.col < g->n; o.col += NR) {
+        for (o.col = 0; o.col < g->n && !takt_poll_stops(g->poll); o.col += NR) {
             o.cols = least(g->n - o.col, NR);
             multiply(g, &o);
             finish(g, &o);

@@ -76,6 +76,7 @@ typedef struct takt_gemm_i8 {
     const takt_requant *requant;
     void *scratch;              /* 64-byte aligned, of the size that the kernel's info tells */
     const takt_i8_image *image; /* A lies there, and a and a_row are not read; or NULL */
+    const takt_poll *poll;      /* asked once a tile's columns of a block of rows; or NULL */
 } takt_gemm_i8;
 
 typedef void takt_gemm_i8_fn(const takt_gemm_i8 *g);

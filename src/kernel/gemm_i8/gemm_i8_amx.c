@@ -302,7 +302,7 @@ static void run(const takt_gemm_i8 *g)
     for (; o.row < g->m; o.row += o.rows) {
         o.rows = least(g->m - o.row, most);
         pack_block(&o);
-        for (o.col = 0; o.col < g->n; o.col += NR) {
+        for (o.col = 0; o.col < g->n && !takt_poll_stops(g->poll); o.col += NR) {
             o.cols = least(g->n - o.col, NR);
             columns_of_block(&o);
         }

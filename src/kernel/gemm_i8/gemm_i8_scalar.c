@@ -23,7 +23,7 @@ static uint32_t dot(const takt_gemm_i8 *g, size_t row, size_t col)
 static void run(const takt_gemm_i8 *g)
 {
     for (size_t row = 0; row < g->m; row++)
-        for (size_t col = 0; col < g->n; col++) {
+        for (size_t col = 0; col < g->n && !takt_poll_stops(g->poll); col++) {
             uint32_t x = dot(g, row, col);
             requant_row(g, &x, row, col, 1);
         }

@@ -8,7 +8,7 @@ static int describe_bound(const tool_run *r, takt_plan *plan)
     int code = tool_finish(r->t, takt_session_create(plan, NULL, &s));
     for (size_t i = 0; code == TAKT_EXIT_OK && i < r->input_count; i++)
         if (r->inputs[i].data != NULL &&
-            takt_session_bind(s, takt_model_input(r->model, i)->name, &r->inputs[i]) != TAKT_OK)
+            takt_session_bind(s, r->names[i], &r->inputs[i]) != TAKT_OK)
             code = tool_report_error(r->t, takt_session_error(s));
     if (code == TAKT_EXIT_OK)
         code =
@@ -17,31 +17,26 @@ static int describe_bound(const tool_run *r, takt_plan *plan)
     return code;
 }
 
-/* What the rules became, then the steps; JSON has the plan alone, `takt query` the rules. */
-static int describe_plan(const tool_run *r, const takt_plan *plan)
-{
-    const takt_format format = tool_format_of(r->t);
-    takt_status status = TAKT_OK;
-    if (format == TAKT_FORMAT_TEXT)
-        status = takt_model_rules(r->model, format, tool_to_screen, r->t);
-    if (status == TAKT_OK)
-        status = takt_plan_describe(plan, format, tool_to_screen, r->t);
-    return tool_finish(r->t, status);
-}
-
-static int describe(const tool_run *r)
+static int describe(tool_run *r)
 {
     takt_tool *t = r->t;
-    int code;
-    takt_plan *plan = tool_make_plan(t, r->model, &r->sizes, false, &code);
+    const takt_format format = tool_format_of(t);
+    const bool is_bound = tool_item_of(t, TAKT_F_INPUT, 0) != NULL;
+    int code = TAKT_EXIT_OK;
+    /* What the rules became, then the steps; JSON has the plan alone, `takt query` the rules. */
+    if (!tool_on(t, TAKT_F_SVG) && !is_bound && format == TAKT_FORMAT_TEXT)
+        code = tool_finish(t, takt_model_rules(r->model, format, tool_to_screen, t));
+    takt_plan *plan = code == TAKT_EXIT_OK ? tool_take_plan(r, &code) : NULL;
     if (plan == NULL)
         return code;
     if (tool_on(t, TAKT_F_SVG))
         code = tool_finish(t, takt_plan_draw(plan, tool_to_stdout, NULL));
-    else if (tool_item_of(t, TAKT_F_INPUT, 0) != NULL)
+    else if (is_bound)
         code = describe_bound(r, plan);
     else
-        code = describe_plan(r, plan);
+        code = tool_finish(t, takt_plan_describe(plan, format, tool_to_screen, t));
+    if (code == TAKT_EXIT_OK && !tool_on(t, TAKT_F_SVG) && format == TAKT_FORMAT_TEXT)
+        tool_print_process(t);
     takt_plan_destroy(plan);
     return code;
 }
@@ -59,7 +54,7 @@ static int run(takt_tool *t)
     if (code == TAKT_EXIT_OK)
         code = describe(&r);
     tool_free_inputs(&r);
-    takt_model_destroy(model);
+    tool_drop_model(&r);
     return code;
 }
 

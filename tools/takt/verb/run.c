@@ -109,10 +109,11 @@ static int save_state(tool_run *r, takt_session *s)
 static int run_session(tool_run *r)
 {
     int code;
-    takt_plan *plan = tool_make_plan(r->t, r->model, &r->sizes, false, &code);
+    takt_plan *plan = tool_take_plan(r, &code);
     if (plan == NULL)
         return code;
-    code = tool_make_checked(r->t, r->model, &r->sizes);
+    if (r->model != NULL)
+        code = tool_make_checked(r->t, r->model, &r->sizes);
     takt_session *s = code == TAKT_EXIT_OK ? tool_make_session(r->t, plan, &code) : NULL;
     takt_plan_destroy(r->t->checked); /* the session holds on to it */
     r->t->checked = NULL;
@@ -200,7 +201,7 @@ static int run(takt_tool *t)
     tool_run r = {.t = t, .model = model};
     code = run_model(&r);
     tool_free_inputs(&r);
-    takt_model_destroy(model);
+    tool_drop_model(&r);
     return code;
 }
 

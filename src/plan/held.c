@@ -1,0 +1,38 @@
+/* held.c - what a plan has from the allocator, to the byte: the promise that nothing else is kept.
+ */
+#include "ir/held.h"
+
+#include "plan/basis.h"
+
+static void tally_basis(takt_tally *t, takt_basis *b)
+{
+    if (b == NULL || b->counted == t->tick)
+        return;
+    b->counted = t->tick;
+    t->bytes += sizeof *b + b->key_bytes;
+    takt_tally_packs(t, b->packs);
+    if (b->template != NULL) {
+        t->bytes += takt_template_bytes(b->template);
+        takt_tally_graph(t, b->template->graph);
+    }
+}
+
+static void tally(takt_tally *t, const takt_plan *plan)
+{
+    t->bytes += sizeof *plan + takt_arena_bytes(&plan->arena);
+    takt_tally_graph(t, plan->graph);
+    for (size_t i = 0; i < plan->constant_count; i++)
+        takt_tally_tensor(t, &plan->constants[i]);
+    for (size_t i = 0; plan->initial != NULL && i < plan->graph->slot_count; i++)
+        takt_tally_tensor(t, &plan->initial[i]);
+    for (const takt_plan *child = plan->child; child != NULL; child = child->sibling)
+        tally(t, child); /* subgraphs are nested to a limited depth */
+    for (const takt_plan *other = plan->variants; other != NULL; other = other->variant)
+        tally(t, other); /* which has none itself */
+}
+
+void takt_tally_plan(takt_tally *t, const takt_plan *plan)
+{
+    tally_basis(t, plan->basis);
+    tally(t, plan);
+}

@@ -1,0 +1,180 @@
+/* memory_exact.c - memory to the byte: when the model is gone and a run is done, what the allocator
+ * has given out is what plan and session say, and nothing else. No original of a packed weight is
+ * kept, and planning by takt_plan_take never has all weights twice.
+ *
+ * Over every model of examples/, every seed of tests/corpus that is a model, and models made for
+ * this: each kind of packed weight, loops and branches, state, several threads.
+ */
+#include <dirent.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "test.h"
+#include "util/load.h"
+
+static meter memory;
+static const takt_allocator counted = METER_ALLOCATOR(&memory);
+static size_t tried;
+
+/* ---- one model ---- */
+
+typedef struct source {
+    const char *name;
+    const void *bytes;
+    size_t length;
+    const char *path; /* instead of bytes, or NULL */
+} source;
+
+static takt_model *load(takt_ctx *ctx, const source *from)
+{
+    takt_model *m = NULL;
+    const takt_status status =
+        from->path != NULL
+            ? takt_model_load(ctx, from->path, NULL, &m)
+            : takt_model_load_memory(ctx, from->name, from->bytes, from->length, NULL, &m);
+    return status == TAKT_OK ? m : NULL;
+}
+
+/* Whether the originals of weights are gone: what is no weight and no state is tables, and they do
+ * not grow with the weights. */
+static void check_tables(const char *name, const takt_plan_info *info, size_t first_values)
+{
+    const uint64_t weights = info->weights + info->packed + first_values;
+    const uint64_t room = (2 << 20) + (uint64_t)(info->steps << 15);
+    EXPECT(info->held <= weights + room, "%s: the plan holds %llu, weights and state are %llu",
+           name, (unsigned long long)info->held, (unsigned long long)weights);
+}
+
+static void run(const source *from, const takt_plan_options *options, bool takes)
+{
+    takt_ctx *ctx;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    const takt_config config = {.allocator = &counted};
+    if (!EXPECT_OK(NULL, takt_ctx_create(&config, &ctx)))
+        return;
+    const size_t empty = memory.live;
+    takt_model *m = load(ctx, from);
+    takt_status status = m == NULL ? TAKT_ERR_ARGUMENT
+                         : takes   ? takt_plan_take(m, options, &plan)
+                                   : takt_plan_create(m, options, &plan);
+    if (!takes)
+        takt_model_destroy(m);
+    takt_plan_info info = {0};
+    if (status == TAKT_OK) {
+        tried++;
+        takt_plan_query(plan, &info);
+        EXPECT(memory.live - empty == info.held, "%s: %zu bytes are live, the plan holds %llu",
+               from->name, memory.live - empty, (unsigned long long)info.held);
+        EXPECT(info.planning_peak >= info.held, "%s: planning peaked below what it made",
+               from->name);
+        check_tables(from->name, &info, (size_t)info.state);
+        status = info.peak < (64 << 20) ? takt_session_create(plan, NULL, &s) : TAKT_ERR_LIMIT;
+    }
+    for (size_t i = 0; status == TAKT_OK && i < takt_session_input_count(s); i++)
+        status = takt_session_random(s, i, NULL, 1, (uint32_t)i);
+    if (status == TAKT_OK && takt_session_run(s) == TAKT_OK) {
+        const uint64_t want = info.held + info.session + info.state + info.arena + info.io;
+        EXPECT(memory.live - empty == want, "%s: %zu bytes are live, plan and session say %llu",
+               from->name, memory.live - empty, (unsigned long long)want);
+    }
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_ctx_destroy(ctx);
+}
+
+static void try_all(const source *from, size_t first, size_t step)
+{
+    static const takt_plan_options ways[] = {
+        {.threads = 1}, {.threads = 2}, {.threads = 1, .backend = "ref"}, {.hint = "memory"}};
+    for (size_t i = first; i < sizeof ways / sizeof *ways; i += step)
+        run(from, &ways[i], i % 2 == 1);
+}
+
+/* ---- models ---- */
+
+/* Every `step`-th file, each planned in one way of four; all in all ways with step 1. */
+static void walk(const char *folder, const char *ending, size_t step)
+{
+    char path[512];
+    size_t at = 0;
+    DIR *dir = opendir(folder);
+    for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
+        const size_t length = strlen(e->d_name), tail = strlen(ending);
+        if (e->d_name[0] == '.' || length < tail || strcmp(e->d_name + length - tail, ending) != 0)
+            continue;
+        if (++at % step != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        try_all(&(source){.name = path, .path = path}, step == 1 ? 0 : at / step % 4,
+                step == 1 ? 1 : 4);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
+#define PARAM(name, shape) "  param " name ": f32[" shape "] = normal(0, 0.1)\n"
+
+static const char *const texts[] = {
+    "model dense(x: f32[4, 1024]) seed=1 {\n" PARAM("w", "1024, 1024") PARAM("v", "1024, 1024")
+        PARAM("b", "1024") "  return op.relu(x @ w + b) @ v\n}\n",
+    "model both(x: f32[4, 1024], i: i64[3]) seed=1 {\n" PARAM(
+        "w", "1024, 1024") "  return op.concat(x @ w, op.gather(w, i, axis=0), axis=0)\n}\n",
+    "model winograd(x: f32[1, 128, 9, 9]) seed=1 {\n" PARAM("w", "128, 128, 3, 3")
+        PARAM("v", "128, 128, 3, 3") "  y = op.conv(x, w, pad=[1, 1, 1, 1])\n"
+                                     "  return op.conv(op.relu(y), v, pad=[1, 1, 1, 1])\n}\n",
+    "model turned(x: f32[16, 900]) seed=1 {\n" PARAM(
+        "w", "900, 900") "  return matmul(x, w) + op.matmul(x, w, transpose_b=true)\n}\n",
+    "model folded(x: f32[2, 16, 9, 9]) seed=1 {\n" PARAM("w", "64, 16, 3, 3")
+        PARAM("g", "64, 1, 1, 1") "  return op.conv(x, w * g, stride=[2, 2])\n}\n",
+    "model narrow(x: f32[4, 1024]) seed=1 {\n" PARAM(
+        "w", "1024, 1024") "  return x @ op.cast(op.cast(w, dtype=bf16), dtype=f32)\n}\n",
+};
+
+/* ---- the peak of planning ---- */
+
+enum { SIDE = 1024, MEGABYTES = 16 };
+
+/* Eight matrices of 4 MiB each: with the model alive both forms are there, else one and a bit. */
+static void check_peak(void)
+{
+    static const char text[] = "model deep(x: f32[2, 1024]) seed=1 {\n  y = x\n"
+                               "  repeat 8 { y = dense(y, 1024, act=relu) }\n  return y\n}\n";
+    takt_ctx *ctx;
+    takt_plan *plan = NULL;
+    takt_plan_info info = {0};
+    const takt_config config = {.allocator = &counted};
+    if (!EXPECT_OK(NULL, takt_ctx_create(&config, &ctx)))
+        return;
+    const source from = {.name = "deep", .bytes = text, .length = sizeof text - 1};
+    takt_model *m = load(ctx, &from);
+    if (EXPECT(m != NULL, "the model does not load") &&
+        EXPECT_OK(ctx, takt_plan_take(m, &(takt_plan_options){.threads = 1}, &plan)))
+        takt_plan_query(plan, &info);
+    const uint64_t tensor = (uint64_t)SIDE * SIDE * 4, weights = info.weights + info.packed;
+    EXPECT(weights >= 8 * tensor, "%llu bytes of weights", (unsigned long long)weights);
+    EXPECT(info.planning_peak <= weights + tensor + ((uint64_t)MEGABYTES << 20),
+           "planning took %llu for weights of %llu", (unsigned long long)info.planning_peak,
+           (unsigned long long)weights);
+    EXPECT(info.planning_peak < 2 * weights, "all weights were there twice");
+    takt_plan_destroy(plan);
+    takt_ctx_destroy(ctx);
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const size_t before = tried;
+        try_all(&(source){.name = texts[i], .bytes = texts[i], .length = strlen(texts[i])}, 0, 1);
+        EXPECT(tried > before, "%.20s is no model", texts[i]);
+    }
+    walk("examples", ".takt", 1);
+    walk("tests/corpus/onnx", "", 11);
+    walk("tests/corpus/text", "", 11);
+    walk("tests/corpus/taktp", "", 5);
+    check_peak();
+    EXPECT(tried >= 60, "only %zu plans were made", tried);
+    EXPECT(memory.live == 0, "%zu bytes were lost", memory.live);
+    return test_done();
+}

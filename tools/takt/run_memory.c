@@ -1,0 +1,66 @@
+/* run_memory.c - plans that take their models over, and the memory of the process beside theirs. */
+#include <inttypes.h>
+
+#include "run.h"
+
+/* Outputs are looked up and saved by the model, deviations measured with another plan of it. */
+static bool needs_model(const takt_tool *t)
+{
+    uint64_t every = 0;
+    const char *word;
+    return tool_item_of(t, TAKT_F_OUTPUT, 0) != NULL || tool_deviates(t) ||
+           tool_text_of(t, TAKT_F_PREPARE) != NULL || tool_on(t, TAKT_F_STATIC_SHAPES) ||
+           !tool_checks(t, &word, &every) || every > 0;
+}
+
+takt_plan *tool_take_plan(tool_run *r, int *code)
+{
+    takt_tool *t = r->t;
+    tool_request request;
+    takt_plan *plan = NULL;
+    if (needs_model(t))
+        return tool_make_plan(t, r->model, &r->sizes, false, code);
+    *code = tool_request_init(t, r->sizes.text, &request);
+    if (*code != TAKT_EXIT_OK)
+        return NULL;
+    takt_model *model = (takt_model *)(uintptr_t)r->model; /* the verb opened it for itself */
+    r->model = NULL;
+    *code = tool_finish(t, takt_plan_take(model, &request.options, &plan));
+    tool_request_free(&request);
+    return plan;
+}
+
+void tool_drop_model(tool_run *r)
+{
+    takt_model_destroy((takt_model *)(uintptr_t)r->model);
+    r->model = NULL;
+}
+
+/* Thousands apart, as the memory statement has them. */
+static const char *grouped(uint64_t number, char text[static 32])
+{
+    char digits[24];
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    size_t to = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            text[to++] = ',';
+        text[to++] = digits[i];
+    }
+    text[to] = '\0';
+    return text;
+}
+
+void tool_print_process(const takt_tool *t)
+{
+    takt_usage usage;
+    char a[32], b[32], c[32];
+    takt_resource_usage(t->ctx, &usage);
+    const uint64_t most = usage.resident_peak_bytes;
+    const uint64_t ours = usage.peak_bytes < most ? usage.peak_bytes : most;
+    if (tool_on(t, TAKT_F_QUIET) || most == 0)
+        return;
+    printf("process: at most %s bytes resident, of which %s Takt's for loading, planning and "
+           "running; the other %s are code, libraries, stacks, files and pages in part\n",
+           grouped(most, a), grouped(ours, b), grouped(most - ours, c));
+}
