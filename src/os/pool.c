@@ -295,10 +295,9 @@ uint32_t takt_pool_rests(takt_pool *pool)
 
 int takt_pool_default_threads(void)
 {
-    takt_cpu_facts facts;
-    takt_cpu_read(&facts);
-    const int threads = takt_cpu_threads(&facts);
-    return threads < TAKT_POOL_MAX ? threads : TAKT_POOL_MAX;
+    takt_cpu_facts f;
+    takt_cpu_read(&f);
+    return takt_cpu_threads(&f) < TAKT_POOL_MAX ? takt_cpu_threads(&f) : TAKT_POOL_MAX;
 }
 
 static void start_workers(takt_pool *pool)
@@ -306,16 +305,15 @@ static void start_workers(takt_pool *pool)
     takt_ctx *ctx = pool->ctx;
     for (int i = 0; i < pool->room; i++) {
         worker *w = &pool->worker[i + 1];
-        w->pool = pool;
-        w->index = i + 1;
+        w->pool = pool, w->index = i + 1;
         const int error = ctx->threads.start(ctx->threads.user, work, w, &w->handle);
-        if (error != 0) {
-            char reason[64];
+        char reason[64];
+        if (error != 0)
             takt_log(ctx, TAKT_LOG_WARNING, "only %d of %d threads could be started: %s", i + 1,
                      pool->room + 1, takt_os_reason(error, reason, sizeof reason));
+        if (error != 0)
             return;
-        }
-        pool->workers = w->index;
+        pool->workers = i + 1;
     }
 }
 
@@ -334,8 +332,8 @@ static uint64_t choose_spin(const takt_pool_options *options, int threads)
 {
     if (options->spin_ns != 0)
         return options->spin_ns > 0 ? (uint64_t)options->spin_ns : 0;
-    takt_cpu_set usable;
-    takt_cpu_usable(&usable); /* more threads: who spins is in somebody's way */
+    takt_cpu_set usable; /* with more threads, who spins is in somebody's way */
+    takt_cpu_usable(&usable);
     return threads <= takt_cpu_set_count(&usable) ? DEFAULT_SPIN_NS : 0;
 }
 
@@ -364,8 +362,7 @@ takt_status takt_pool_create(takt_ctx *ctx, int threads, const takt_pool_options
     takt_pool *pool = block;
     pool->ctx = ctx;
     pool->bytes = bytes;
-    pool->room = threads - 1;
-    pool->rest_from = TAKT_POOL_MAX;
+    pool->room = threads - 1, pool->rest_from = TAKT_POOL_MAX;
     pool->spin_ns = choose_spin(options, threads);
     if (takt_doze_init(&pool->doze) != 0) {
         takt_mem_put(ctx, pool, bytes);
