@@ -167,5 +167,61 @@ static void tasks_are_left_out(void)
     end(&f);
 }
 
+/* One long task of each kind of loop: it looks at the clock so often that no more than MOST_FLOPS or
+ * MOST_BYTES lie between two looks, some two milliseconds of a slow core, and ends where the deadline
+ * is. Looks are counted, so that no load of the machine matters. */
+static const char *const tasks[] = {
+    "model product(x: f32[700, 700], w: f32[700, 700]) { return x @ w }",
+    "model deep(x: f32[96, 20000], w: f32[20000, 96]) { return x @ w }",
+    "model row(x: f32[1, 6000], w: f32[6000, 1000]) { return x @ w }",
+    "model doubles(x: f64[500, 500], w: f64[500, 500]) { return x @ w }",
+    "model packed(x: f32[600, 700]) { return dense(x, 700) }",
+    "model conv(x: f32[1, 8, 100, 100]) { return conv(x, 64, 5) }",
+    "model winograd(x: f32[1, 32, 120, 120]) { return conv(x, 32, 3) }",
+    "model points(x: f32[1, 64, 100, 100]) { return conv(x, 64, 1) }",
+    "model first(x: f32[4, 3, 120, 120]) { return conv(x, 8, 3) }",
+    "model depthwise(x: f32[4, 32, 120, 120]) { return depthwise_conv(x, 3) }",
+    "model attention(q: f32[1, 600, 4, 32], k: f32[1, 600, 4, 32], v: f32[1, 600, 4, 32]) {\n"
+    "  return op.attention(q, k, v) }",
+    "model map(x: f32[2000000]) { return op.exp(op.sin(x)) }",
+    "model soft(x: f32[4000, 500]) { return softmax(x) }",
+    "model sums(x: f32[4000, 1000]) { return op.reduce_sum(x, axes=[1]) }",
+    "model columns(x: f32[400, 100, 100]) { return op.reduce_sum(x, axes=[1]) }",
+    "model whole(x: f32[8000000]) { return op.reduce_sum(x, axes=[0]) }",
+    "model move(x: f32[200, 200, 200]) { return op.transpose(x, perm=[2, 0, 1]) }",
+    "model pool(x: f32[8, 32, 120, 120]) { return max_pool(x, 3) }",
+};
+
+enum { MOST_FLOPS = 40000000, MOST_BYTES = 32000000 };
+
+static void long_tasks_look_inside(void)
+{
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
+        fixture f;
+        if (begin(&f, tasks[i], 1)) {
+            const takt_plan *plan = f.session->plan;
+            takt_cost cost = {0};
+            for (size_t k = 0; k < plan->step_count; k++) {
+                cost.flops += plan->steps[k].cost.flops;
+                cost.bytes += plan->steps[k].cost.bytes;
+            }
+            f.looks = 0;
+            EXPECT(takt_session_run_deadline(f.session, 1000) == TAKT_OK);
+            const size_t looks = f.looks;
+            EXPECT((double)looks >= cost.flops / MOST_FLOPS + cost.bytes / MOST_BYTES,
+                   "%.20s: %zu looks for %.3g operations and %.3g bytes", tasks[i], looks,
+                   cost.flops, cost.bytes);
+            f.step_ns = 1;
+            f.looks = 0;
+            EXPECT(takt_session_run_deadline(f.session, looks / 2) == TAKT_ERR_DEADLINE);
+            EXPECT(f.looks <= looks / 2 + 8, "%.20s: %zu looks, late after %zu", tasks[i], f.looks,
+                   looks / 2);
+            f.step_ns = 0;
+            EXPECT(takt_session_run_deadline(f.session, 1000) == TAKT_OK, "the next run is hit");
+        }
+        end(&f);
+    }
+}
+
 TEST_MAIN(late_after_the_last_step, the_commit_phase_is_exempt, a_cancel_is_for_one_run,
-          tasks_are_left_out)
+          tasks_are_left_out, long_tasks_look_inside)

@@ -37,8 +37,8 @@ void takt_report_stops(takt_report *r, const takt_plan *plan)
     }
     if (tasks > 0)
         takt_text_add(&r->text,
-                      "deadline and cancel are looked at before each of %zu task%s; the longest, "
-                      "in step %zu, takes about %.3g us\n",
+                      "deadline and cancel are looked at before each of %zu task%s and inside long "
+                      "ones; the longest, in step %zu, takes about %.3g us\n",
                       tasks, tasks == 1 ? "" : "s", longest, longest_us);
     if (commits > 0)
         takt_text_add(&r->text, "commit phase: %zu step%s, about %.3g us, not interrupted\n",

@@ -257,6 +257,7 @@ void takt_integer_product(const takt_integer *f, const takt_integer_block *b)
                             .c = b->c,
                             .ldc = b->ldc,
                             .requant = &q,
-                            .scratch = b->scratch};
+                            .scratch = b->scratch,
+                            .poll = b->task->poll};
     f->run(&g);
 }

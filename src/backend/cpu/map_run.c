@@ -208,7 +208,12 @@ static void run_tile(machine *x)
 
 static void run_tiles(machine *x, size_t first, size_t end, size_t tile)
 {
+    enum { POLLED = 16 }; /* tiles, of a few microseconds each */
+    const takt_poll *poll = x->task != NULL ? x->task->poll : NULL;
+    size_t tiles = 0;
     for (x->first = first; x->first < end; x->first += x->n) {
+        if (tiles++ % POLLED == 0 && takt_poll_stops(poll))
+            return;
         x->n = end - x->first < tile ? end - x->first : tile;
         run_tile(x);
     }

@@ -63,7 +63,8 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b)
                        .ldc = c->cout,
                        .epilogue = ends ? &epilogue : NULL,
                        .scratch = t->scratch_own,
-                       .image = &image};
+                       .image = &image,
+                       .poll = t->poll};
     takt_narrow_use(&g, &f->narrow, takt_view_data(t, &s->in[f->w]),
                     takt_panels_columns(f->narrow.fast->panels, c->cout), &stored);
     f->run(&g);

@@ -84,7 +84,8 @@ static void run(const takt_step *s, const takt_task *t)
         b.columns = c->k - b.column < COLUMNS ? c->k - b.column : COLUMNS;
         memset(total, 0, c->cout * b.columns * sizeof *total);
         for (size_t n = 0; n < c->batch; n++)
-            for (size_t p = 0; p < c->positions; p += TAKT_GEMM_CHUNK) {
+            for (size_t p = 0; p < c->positions && !takt_poll_stops(t->poll);
+                 p += TAKT_GEMM_CHUNK) {
                 const size_t left = c->positions - p;
                 chunk(s, t, &b, n * c->positions + p,
                       left < TAKT_GEMM_CHUNK ? left : TAKT_GEMM_CHUNK, n == 0 && p == 0);

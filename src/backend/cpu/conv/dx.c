@@ -229,7 +229,7 @@ static void run(const takt_step *s, const takt_task *t)
         const size_t step = block_rows(p->k, f->grain);
         size_t first, end;
         takt_cpu_share(c->batch * p->rows, f->grain, t->index, s->task_count, &first, &end);
-        for (size_t row = first; row < end; row += step)
+        for (size_t row = first; row < end && !takt_poll_stops(t->poll); row += step)
             for (size_t g = 0; g < c->groups; g++) {
                 const block b = {.p = p,
                                  .group = g,

@@ -181,7 +181,7 @@ static void run(const takt_step *s, const takt_task *t)
                        .adds_zero = o->k_row > o->k};
     size_t first, end;
     takt_cpu_share(o->batch * o->out[1], 1, t->index, s->task_count, &first, &end);
-    for (size_t row = first; row < end; row += c.lines) {
+    for (size_t row = first; row < end && !takt_poll_stops(t->poll); row += c.lines) {
         const size_t line = row % o->out[1], left = o->out[1] - line;
         c.lines = end - row < left ? end - row : left;
         c.lines = c.lines < f->lines ? c.lines : f->lines;

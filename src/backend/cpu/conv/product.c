@@ -52,7 +52,8 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                        .epilogue = ends ? &epilogue : NULL,
                        .scratch = t->scratch_own,
                        .walk = f->walk,
-                       .ways = f->ways};
+                       .ways = f->ways,
+                       .poll = t->poll};
     takt_narrow_use(&g, &f->narrow, b->weights, takt_panels_columns(f->panels, c->cout), &stored);
     f->run(&g);
     if (!c->is_nhwc)
@@ -81,7 +82,7 @@ void takt_conv_product_run(const takt_step *s, const takt_task *t)
     const char *weights = packed_weights(s, t);
     float *patches = (float *)(void *)((char *)t->scratch_own + f->patches);
     const size_t step = f->is_direct ? end - first : f->rows;
-    for (size_t row = first; row < end; row += step)
+    for (size_t row = first; row < end && !takt_poll_stops(t->poll); row += step)
         for (size_t g = c->groups > 1 ? unit : 0; g < (c->groups > 1 ? last : 1) && unit < last;
              g++) {
             block b = {.group = g,

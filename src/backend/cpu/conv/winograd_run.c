@@ -110,7 +110,8 @@ static void multiply(const takt_step *s, const takt_task *t, size_t count, const
             .c = at(t->scratch_own, f->products) + p * takt_winograd_stride(count, o->count),
             .ldc = o->count,
             .scratch = t->scratch_own,
-            .walk = f->walk};
+            .walk = f->walk,
+            .poll = t->poll};
         f->multiply(&g);
     }
 }
@@ -176,7 +177,7 @@ void takt_winograd_run(const takt_step *s, const takt_task *t)
     if (o.count == 0)
         return;
     memset(at(t->scratch_own, f->zeros), 0, f->shape.cin * sizeof(float));
-    for (size_t i = first, count; i < end; i += count) {
+    for (size_t i = first, count; i < end && !takt_poll_stops(t->poll); i += count) {
         const size_t blocks = (end - i + f->block - 1) / f->block;
         count = (end - i + blocks - 1) / blocks; /* even ones: a small one costs almost as much */
         transform_inputs(s, t, i, count);

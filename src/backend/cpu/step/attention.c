@@ -145,7 +145,7 @@ static void run_head(const takt_step *s, const takt_task *t, head h, size_t firs
         for (size_t i = first; i < last; i++)
             memset(h.out + i * f->heads * f->value_dim, 0, f->value_dim * sizeof *h.out);
     else
-        for (size_t i = first; i < last; i += f->block)
+        for (size_t i = first; i < last && !takt_poll_stops(t->poll); i += f->block)
             attend(&h, i, last - i < f->block ? last - i : f->block);
 }
 

@@ -150,7 +150,7 @@ static void run(const takt_step *s, const takt_task *t)
     takt_lines_begin(&f->lines, s, t, &d);
     size_t row, end, made = 0;
     takt_cpu_share(c->batch * c->out[1], f->lines.grain, t->index, s->task_count, &row, &end);
-    for (; row < end; row += d.lines) {
+    for (; row < end && !takt_poll_stops(t->poll); row += d.lines) {
         const size_t plane = c->out[1] - row % c->out[1];
         size_t first, last;
         d.lines = end - row < plane ? end - row : plane;

@@ -44,7 +44,7 @@ static void run(const takt_step *s, const takt_task *t)
     takt_lines_begin(f, s, t, &d);
     size_t first, end;
     takt_cpu_share(c->batch * per_sample, f->grain, t->index, s->task_count, &first, &end);
-    for (size_t row = first; row < end; row += d.lines) {
+    for (size_t row = first; row < end && !takt_poll_stops(t->poll); row += d.lines) {
         const size_t within = row % per_sample, plane = c->out[1] - within % c->out[1];
         d.lines = end - row < plane ? end - row : plane;
         d.lines = d.lines > TAKT_DEPTHWISE_LINES ? TAKT_DEPTHWISE_LINES - 1 : d.lines;

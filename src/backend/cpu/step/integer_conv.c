@@ -148,7 +148,7 @@ static void products(const takt_step *s, const takt_task *t, size_t row, size_t 
     uint8_t *patches = (uint8_t *)t->scratch_own + f->patches;
     size_t column, last;
     takt_cpu_share(c->cout, 16, t->index % f->cut.columns, f->cut.columns, &column, &last);
-    for (size_t rows; row < end && column < last; row += rows) {
+    for (size_t rows; row < end && column < last && !takt_poll_stops(t->poll); row += rows) {
         rows = f->is_direct || end - row < f->rows ? end - row : f->rows;
         for (size_t g = 0; g < c->groups; g++) {
             takt_integer_block b = {

@@ -50,7 +50,7 @@ static void run(const takt_step *s, const takt_task *t)
     const takt_product *mm = &f->mm;
     size_t first, end;
     takt_cpu_share(mm->batch * mm->m, 1, t->index, s->task_count, &first, &end);
-    for (size_t r = first; r < end; r++) {
+    for (size_t r = first; r < end && !takt_poll_stops(t->poll); r++) {
         size_t a, b;
         takt_product_pair(mm, r / mm->m, &a, &b);
         const char *left = (const char *)takt_view_data(t, &s->in[0]) +

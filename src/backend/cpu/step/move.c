@@ -41,8 +41,15 @@ static void run(const takt_step *s, const takt_task *t)
         f = &bound;
     }
     const char *from = takt_view_data(t, &s->in[0]);
-    takt_strided_part(&f->walk, from + f->start * (int64_t)f->walk.bytes,
-                      takt_view_data(t, &s->out[0]), t->index, s->task_count);
+    /* Parts of the task's part, with a look at deadline and cancel between them. */
+    enum { POLLED = 4 << 20 }; /* bytes */
+    size_t count = 0;
+    (void)takt_type_count(f->node->type, &count);
+    const size_t parts = 1 + count / s->task_count * f->walk.bytes / POLLED;
+    for (size_t i = 0; i < parts && !takt_poll_stops(t->poll); i++)
+        takt_strided_part(&f->walk, from + f->start * (int64_t)f->walk.bytes,
+                          takt_view_data(t, &s->out[0]), t->index * parts + i,
+                          s->task_count * parts);
 }
 
 static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)

@@ -57,7 +57,7 @@ static void run_rows(const takt_step *s, const takt_task *t)
                        .divisor = is_average ? divisors : NULL};
     size_t first, end;
     takt_cpu_share(c->batch * per_sample, 1, t->index, s->task_count, &first, &end);
-    for (size_t row = first; row < end; row++) {
+    for (size_t row = first; row < end && !takt_poll_stops(t->poll); row++) {
         const size_t within = row % per_sample;
         size_t at[3] = {within / c->out[1], within % c->out[1], 0};
         find_rows(c, (const float *)takt_view_data(t, &s->in[0]) + row / per_sample * c->x_sample,
@@ -132,7 +132,7 @@ static void run_bytes(const takt_step *s, const takt_task *t)
     const size_t per_sample = c->out[0] * c->out[1], bytes = c->out[2] * c->channels;
     size_t first, end;
     takt_cpu_share(c->batch * per_sample, 1, t->index, s->task_count, &first, &end);
-    for (size_t row = first; row < end; row++) {
+    for (size_t row = first; row < end && !takt_poll_stops(t->poll); row++) {
         const size_t within = row % per_sample, at[2] = {within / c->out[1], within % c->out[1]};
         const bool any = line_of_bytes(c, x + row / per_sample * c->x_sample, at, line);
         for (size_t i = 0; any && i < c->out[2]; i++)
@@ -149,7 +149,7 @@ static void run_halves(const takt_step *s, const takt_task *t)
     const takt_pool_shape *c = &((const facts *)s->data)->shape;
     size_t first, end;
     takt_cpu_share(c->batch * c->out[0] * c->out[1], 1, t->index, s->task_count, &first, &end);
-    for (size_t row = first; row < end; row++)
+    for (size_t row = first; row < end && !takt_poll_stops(t->poll); row++)
         takt_pool_half(c, takt_view_data(t, &s->in[0]), takt_view_data(t, &s->out[0]), row,
                        t->scratch_own);
 }
@@ -162,7 +162,7 @@ static void run_planes(const takt_step *s, const takt_task *t)
     size_t first, end;
     /* Neighbouring channels share cache lines of the result. */
     takt_cpu_share(f->shape.batch * f->shape.channels, 16, t->index, s->task_count, &first, &end);
-    for (size_t plane = first; plane < end; plane++)
+    for (size_t plane = first; plane < end && !takt_poll_stops(t->poll); plane++)
         takt_pool_plane(&f->shape, plane, takt_view_data(t, &s->in[0]),
                         s->in_count > 1 ? takt_view_data(t, &s->in[1]) : NULL,
                         takt_view_data(t, &s->out[0]), t->scratch_own);

@@ -160,16 +160,23 @@ static char *results(const takt_step *s, const takt_task *t)
     return (char *)t->scratch + takt_cpu_aligned(wide);
 }
 
+enum { POLLED = 1 << 18, POLLED_CHUNKS = POLLED / TAKT_REDUCE_CHUNK }; /* elements */
+
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     size_t first, end;
     takt_cpu_share(f->count, 16, t->index, s->task_count, &first, &end);
     const char *x = takt_view_data(t, &s->in[0]);
-    if (!f->is_plain)
-        reduce_gathered(f, x, t->scratch_own, results(s, t), first, end);
-    else
-        reduce_plain(f, f->from == f->compute ? x : t->scratch, results(s, t), first, end);
+    /* Blocks of rows between two looks at deadline and cancel. */
+    const size_t most = 16 * (1 + POLLED / 16 / (f->n + 1));
+    for (size_t last; first < end && !takt_poll_stops(t->poll); first = last) {
+        last = end - first < most ? end : first + most;
+        if (!f->is_plain)
+            reduce_gathered(f, x, t->scratch_own, results(s, t), first, last);
+        else
+            reduce_plain(f, f->from == f->compute ? x : t->scratch, results(s, t), first, last);
+    }
 }
 
 /* ---- long rows ---- */
@@ -193,7 +200,10 @@ static void run_long(const takt_step *s, const takt_task *t)
     const takt_reduce_long l = long_of(s->data);
     size_t first, end;
     takt_cpu_share(l.rows * takt_reduce_long_chunks(&l), 4, t->index, s->task_count, &first, &end);
-    takt_reduce_long_parts(&l, takt_view_data(t, &s->in[0]), first, end, t->scratch);
+    for (size_t last; first < end && !takt_poll_stops(t->poll); first = last) {
+        last = end - first < POLLED_CHUNKS ? end : first + POLLED_CHUNKS;
+        takt_reduce_long_parts(&l, takt_view_data(t, &s->in[0]), first, last, t->scratch);
+    }
 }
 
 static void join_long(const takt_step *s, const takt_task *t)

@@ -74,6 +74,8 @@ static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)
     return in == 0 && row_stride(&s->in[0], stride, &rows);
 }
 
+enum { POLLED = 1 << 17 }; /* elements between two looks at deadline and cancel */
+
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
@@ -83,13 +85,17 @@ static void run(const takt_step *s, const takt_task *t)
     const int64_t *stride = takt_view_stride(t, &s->in[0]);
     if (stride != NULL)
         (void)row_stride(&s->in[0], stride, &r.src_stride);
-    r.rows = end - first;
-    r.src = (const char *)takt_view_data(t, &s->in[0]) + first * r.src_stride * f->element;
-    r.dst = (char *)takt_view_data(t, &s->out[0]) + first * r.n * f->element;
     r.gamma = f->gamma >= 0 ? takt_view_data(t, &s->in[f->gamma]) : NULL;
     r.beta = f->beta >= 0 ? takt_view_data(t, &s->in[f->beta]) : NULL;
     r.is_back = t->execution != NULL && t->execution->is_back;
-    f->run(&r);
+    const size_t most = 1 + POLLED / (r.n + 1), blocks = (end - first + most - 1) / most;
+    for (size_t i = 0; i < blocks && !takt_poll_stops(t->poll); i++) {
+        const size_t at = first + (r.is_back ? blocks - 1 - i : i) * most;
+        r.rows = end - at < most ? end - at : most;
+        r.src = (const char *)takt_view_data(t, &s->in[0]) + at * r.src_stride * f->element;
+        r.dst = (char *)takt_view_data(t, &s->out[0]) + at * r.n * f->element;
+        f->run(&r);
+    }
 }
 
 static takt_status add_vector(takt_planner *p, const takt_node *n, uint32_t k, int *index)
