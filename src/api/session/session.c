@@ -19,8 +19,10 @@ static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
         g->input_count * sizeof *s->inputs,      g->output_count * sizeof *s->outputs,
         g->slot_count * sizeof *s->state,        plan->buffer_count * sizeof *s->base,
         g->input_count * sizeof *s->strides,
+        (g->input_count + g->output_count) * sizeof *s->port_first,
+        plan->buffer_count * sizeof *s->port_next,
     };
-    void *at[7];
+    void *at[9];
     size_t total = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         at[i] = block != NULL ? block + total : NULL;
@@ -34,6 +36,8 @@ static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
         s->state = at[4];
         s->base = at[5];
         s->strides = at[6];
+        s->port_first = at[7];
+        s->port_next = at[8];
     }
     return total > 0 ? total : 1;
 }
@@ -69,6 +73,7 @@ static takt_status make_tables(takt_session *s)
     const takt_graph *g = s->plan->graph;
     TAKT_TRY(takt_mem_zero(s->ctx, 1, lay_tables(s->plan, NULL, NULL), "session", &s->tables));
     lay_tables(s->plan, s->tables, s);
+    chain_ports(s);
     for (size_t i = 0; i < g->input_count; i++)
         TAKT_TRY(make_port(s, &g->inputs[i], &s->input_descs[i], &s->inputs[i]));
     for (size_t i = 0; i < g->output_count; i++)
@@ -80,9 +85,24 @@ static takt_status make_tables(takt_session *s)
 
 void takt_session_set_base(takt_session *s, takt_place_kind place, size_t index, void *data)
 {
-    for (size_t i = 0; i < s->plan->buffer_count; i++)
-        if (s->plan->buffers[i].place == place && s->plan->buffers[i].index == index)
-            s->base[i] = data;
+    const size_t port = index + (place == TAKT_PLACE_OUTPUT ? s->plan->graph->input_count : 0);
+    for (uint32_t i = s->port_first[port]; i != 0; i = s->port_next[i - 1])
+        s->base[i - 1] = data;
+}
+
+/* The buffers of every input and output, so that binding one does not look at all. */
+static void chain_ports(takt_session *s)
+{
+    const takt_plan *plan = s->plan;
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const takt_buffer *b = &plan->buffers[i];
+        if (b->place != TAKT_PLACE_INPUT && b->place != TAKT_PLACE_OUTPUT)
+            continue;
+        const bool is_output = b->place == TAKT_PLACE_OUTPUT;
+        uint32_t *first = &s->port_first[b->index + (is_output ? plan->graph->input_count : 0)];
+        s->port_next[i] = *first;
+        *first = (uint32_t)i + 1;
+    }
 }
 
 static void set_bases(takt_session *s)

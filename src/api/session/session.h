@@ -62,6 +62,8 @@ struct takt_session {
     takt_huge_pages pages;
     char pages_reason[TAKT_HUGE_REASON];
     void **base; /* per buffer of the plan */
+    uint32_t *port_first; /* per input, then output: its first buffer + 1; 0: none */
+    uint32_t *port_next;  /* per buffer of an input or output: the next of the same + 1; 0: none */
     struct takt_session_space {
         unsigned char *arena;
         bool is_open;         /* parts has its backend's */
@@ -96,7 +98,7 @@ void takt_session_leave(takt_session *s);
 /* All of it to and from a block of takt_plan.state_bytes. */
 void takt_session_save_state(const takt_session *s, unsigned char *to);
 void takt_session_restore_state(takt_session *s, const unsigned char *from);
-/* Where buffers of this place and index lie. */
+/* Where the buffers of an input or output lie. */
 void takt_session_set_base(takt_session *s, takt_place_kind place, size_t index, void *data);
 /* The session's own memory for a port, made when first asked for; failures go into s->error. */
 TAKT_MUST_USE takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t index);
