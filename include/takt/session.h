@@ -135,7 +135,10 @@ typedef void takt_done_fn(void *arg, takt_session *session, takt_status status);
  * error. Destroying the session waits for its end. */
 TAKT_API TAKT_MUST_USE takt_status takt_run_async(takt_session *session, takt_done_fn *done,
                                                   void *arg);
-/** Waits until no run is under way; the status of the last one. */
+/** Waits until no run is under way; the status of the last one. In a child of a fork that came
+ *  during the run: TAKT_ERR_STATE, at once, because the thread that runs is the parent's. Models,
+ *  plans and idle sessions can be used after a fork; runs in the child have one thread until a new
+ *  session brings threads of its own. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_wait(takt_session *session);
 /** State back to its initial values. */
 TAKT_API void takt_session_reset(takt_session *session);

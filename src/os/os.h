@@ -14,6 +14,8 @@ takt_files takt_os_files(const takt_allocator *memory);
 takt_threads takt_os_threads(const takt_allocator *memory);
 /* What one of these threads has from the allocator; 0: they are not ours. */
 size_t takt_os_thread_bytes(const takt_threads *threads);
+/* The number of this process: another one in a child of a fork. */
+uint64_t takt_os_process(void);
 /* Monotonic; `user` is not used. */
 uint64_t takt_os_now_ns(void *user);
 /* Returns at about the time `ns` of that clock, or a little before. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "os/os.h"
 
@@ -13,6 +14,7 @@ typedef struct thread {
     pthread_t id;
     void (*body)(void *);
     void *arg;
+    pid_t process; /* that has it: no child of a fork does */
 } thread;
 
 static void *begin(void *arg)
@@ -50,6 +52,7 @@ static int start(void *user, void (*body)(void *), void *arg, void **handle)
         return ENOMEM;
     t->body = body;
     t->arg = arg;
+    t->process = getpid();
     const int error = start_posix(t);
     if (error != 0) {
         memory->put(memory->user, t, sizeof *t);
@@ -65,7 +68,8 @@ static void join(void *user, void *handle)
     thread *t = handle;
     if (t == NULL)
         return;
-    pthread_join(t->id, NULL);
+    if (t->process == getpid())
+        pthread_join(t->id, NULL);
     memory->put(memory->user, t, sizeof *t);
 }
 
@@ -77,4 +81,9 @@ takt_threads takt_os_threads(const takt_allocator *memory)
 size_t takt_os_thread_bytes(const takt_threads *threads)
 {
     return threads->start == start ? sizeof(thread) : 0;
+}
+
+uint64_t takt_os_process(void)
+{
+    return (uint64_t)getpid();
 }

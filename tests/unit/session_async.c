@@ -5,7 +5,9 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <takt/takt.h>
 
@@ -317,5 +319,68 @@ static void aligned_memory(void)
     EXPECT(strstr(takt_last_error_info(ctx)->hint, "--max-ram") != NULL);
 }
 
-TEST_MAIN(open_all, asynchronous, one_at_a_time, every_failure, huge_pages, prepares, first_run,
+/* ---- one thread at a time, and forks ---- */
+
+typedef struct gate {
+    _Atomic bool is_inside, is_open;
+} gate;
+
+static void wait_at_gate(void *user, size_t step)
+{
+    gate *g = user;
+    (void)step;
+    atomic_store(&g->is_inside, true);
+    while (!atomic_load(&g->is_open))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static void nothing_after(void *user, size_t step)
+{
+    (void)user;
+    (void)step;
+}
+
+static int in_child(takt_session *s)
+{
+    alarm(60); /* a wait for a thread that is not there would last for ever */
+    if (takt_session_wait(s) != TAKT_ERR_STATE || strstr(takt_last_error(ctx), "fork") == NULL)
+        return 1;
+    s->watch = NULL;
+    if (takt_session_run(s) != TAKT_OK || takt_run_async(s, NULL, NULL) != TAKT_OK ||
+        takt_session_wait(s) != TAKT_OK)
+        return 2;
+    takt_session_destroy(s);
+    return 0;
+}
+
+/* While a run waits inside its first step, the session is nobody else's, not even a child's. */
+static void others_are_refused(void)
+{
+    takt_session *s = session_of("n=2", NULL);
+    gate g = {false, false};
+    const takt_watch watch = {wait_at_gate, nothing_after, &g, NULL};
+    const takt_tensor_view view = *takt_session_input(s, 0);
+    int status = -1;
+    s->watch = &watch;
+    EXPECT_OK(ctx, takt_run_async(s, NULL, NULL));
+    while (!atomic_load(&g.is_inside))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    EXPECT(takt_session_run(s) == TAKT_ERR_STATE);
+    EXPECT(strstr(takt_last_error(ctx), "another thread") != NULL, "%s", takt_last_error(ctx));
+    EXPECT(takt_session_run_deadline(s, 1000000) == TAKT_ERR_STATE);
+    EXPECT(takt_session_bind(s, "x", &view) == TAKT_ERR_STATE);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(in_child(s));
+    EXPECT(child > 0 && waitpid(child, &status, 0) == child && status == 0, "the child: %d",
+           status);
+    atomic_store(&g.is_open, true);
+    EXPECT(takt_session_wait(s) == TAKT_OK);
+    s->watch = NULL;
+    EXPECT(takt_session_run(s) == TAKT_OK);
+    takt_session_destroy(s);
+}
+
+TEST_MAIN(open_all, asynchronous, one_at_a_time, others_are_refused, every_failure, huge_pages, prepares, first_run,
           aligned_memory, close_all)

@@ -31,12 +31,28 @@ static void body(void *arg)
     }
 }
 
+/* In a child of a fork there is no such thread, and no run of it goes on. */
+static bool is_lost(const takt_runner *r)
+{
+    return r->thread != NULL && r->process != takt_os_process();
+}
+
+static void forget_lost(takt_session *s)
+{
+    takt_runner *r = &s->runner;
+    s->ctx->threads.join(s->ctx->threads.user, r->thread); /* does not wait for what is not there */
+    r->thread = NULL;
+    atomic_store(&r->phase, TAKT_RUNNER_IDLE);
+    atomic_store(&s->runs, atomic_load(&s->runs) / 2 * 2);
+}
+
 static takt_status start(takt_session *s)
 {
     takt_runner *r = &s->runner;
     char reason[64];
     if (r->thread != NULL)
         return TAKT_OK;
+    r->process = takt_os_process();
     int error = takt_doze_init(&r->doze);
     if (error == 0)
         error = s->ctx->threads.start(s->ctx->threads.user, body, s, &r->thread);
@@ -51,7 +67,11 @@ static takt_status start(takt_session *s)
 
 takt_status takt_run_async(takt_session *s, takt_done_fn *done, void *arg)
 {
+    if (s == NULL)
+        return TAKT_ERR_ARGUMENT;
     takt_runner *r = &s->runner;
+    if (is_lost(r))
+        forget_lost(s);
     if (atomic_load(&r->phase) != TAKT_RUNNER_IDLE) {
         takt_fail(s->ctx, TAKT_E_STATE, "a run of this session is under way");
         return takt_fail_hint(s->ctx, "wait for it with takt_session_wait, or give each run a "
@@ -73,6 +93,13 @@ static void wait_idle(takt_runner *r)
 
 takt_status takt_session_wait(takt_session *s)
 {
+    if (s == NULL)
+        return TAKT_ERR_ARGUMENT;
+    if (is_lost(&s->runner) && atomic_load(&s->runner.phase) == TAKT_RUNNER_BUSY) {
+        forget_lost(s);
+        takt_fail(s->ctx, TAKT_E_STATE, "the run was begun before a fork, and ends in the parent");
+        return takt_fail_hint(s->ctx, "run again in this process; what was bound still is");
+    }
     wait_idle(&s->runner);
     return (takt_status)atomic_load(&s->runner.status);
 }
@@ -80,6 +107,8 @@ takt_status takt_session_wait(takt_session *s)
 void takt_runner_end(takt_session *s)
 {
     takt_runner *r = &s->runner;
+    if (is_lost(r))
+        forget_lost(s);
     if (r->thread == NULL)
         return;
     for (uint32_t idle = TAKT_RUNNER_IDLE;

@@ -242,6 +242,8 @@ takt_status takt_session_bind(takt_session *s, const char *name, const takt_tens
     if (s == NULL)
         return TAKT_ERR_ARGUMENT;
     const takt_graph *g = s->plan->graph;
+    if (atomic_load(&s->runs) % 2 != 0)
+        return takt_session_refuse(s);
     if (name == NULL || view == NULL)
         return takt_error_set(&s->error, TAKT_E_ARGUMENT, "takt_session_bind: %s is NULL",
                               name == NULL ? "the name" : "the view");

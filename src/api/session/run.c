@@ -107,13 +107,23 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
     return status;
 }
 
+takt_status takt_session_refuse(takt_session *s)
+{
+    takt_fail(s->ctx, TAKT_E_STATE, "another thread is running this session");
+    return takt_fail_hint(s->ctx, "give each thread a session of its own: takt_session_clone");
+}
+
 static takt_status run(takt_session *s, uint64_t deadline_ns)
 {
-    const uint64_t number = atomic_load(&s->runs) / 2 + 1;
-    if (!takt_session_enter(s))
+    uint64_t before = atomic_load(&s->runs);
+    const uint64_t number = before / 2 + 1;
+    if (before % 2 != 0 || !atomic_compare_exchange_strong(&s->runs, &before, 2 * number + 1))
+        return takt_session_refuse(s);
+    if (!takt_session_enter(s)) {
+        atomic_store(&s->runs, before);
         return takt_error_set(&s->error, TAKT_E_STATE,
                               "a session that shares this one's state is running");
-    atomic_store(&s->runs, 2 * number + 1);
+    }
     const takt_status status = run_number(s, number, deadline_ns);
     atomic_store(&s->runs, 2 * number);
     takt_session_leave(s);

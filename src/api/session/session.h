@@ -25,6 +25,7 @@ typedef struct takt_runner {
     takt_done_fn *done;
     void *arg;
     _Atomic int status; /* of the last run */
+    uint64_t process;   /* that has the thread */
 } takt_runner;
 
 enum { TAKT_RUNNER_IDLE, TAKT_RUNNER_BUSY, TAKT_RUNNER_STOP };
@@ -153,6 +154,9 @@ TAKT_MUST_USE takt_status takt_session_open_parts(takt_session *s);
 void takt_session_put_spaces(takt_session *s);
 /* The pool that they ask for, its workers bound. */
 TAKT_MUST_USE takt_status takt_session_get_pool(takt_session *s, const takt_session_options *o);
+/* A run is under way, on another thread: a failure of the context, since the session's error is that
+ * run's to write. */
+TAKT_MUST_USE takt_status takt_session_refuse(takt_session *s);
 /* Waits for the runner's last run and ends its thread. */
 void takt_runner_end(takt_session *s);
 
