@@ -61,7 +61,7 @@ typedef struct takt_environment {
     double noise_pct;               /**< what a program compared with itself shows here and now */
     double steal_pct, load, others; /**< others: processors that they kept busy meanwhile */
     size_t warnings;
-    char grade; /**< 'A' to 'D' */
+    char grade; /**< 'A' to 'D'; '?': nobody says what others do, `load` is -1 then */
 } takt_environment;
 
 /** Governor, turbo, SMT, limits, load, an A/A comparison; the report says how to mend each. */

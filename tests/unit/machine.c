@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/measure/measure.h"
 #include "measure/bench.h"
 #include "os/cpu.h"
 #include "os/facts.h"
@@ -332,5 +333,15 @@ static void others(void)
     drop_root();
 }
 
-TEST_MAIN(others, hybrid_x86, hybrid_arm, cgroups, empty_machine, this_machine, parses, pages,
+/* Without /proc neither the load nor the ticks of others can be read. */
+static void unknown_is_not_quiet(void)
+{
+    const takt_others idle = {.usable = 4}, unknown = {0};
+    const takt_environment calm = {.load = 0}, blind = {.load = -1};
+    EXPECT(takt_environment_grade(&calm, &idle) == 'A');
+    EXPECT(takt_environment_grade(&blind, &idle) == '?');
+    EXPECT(takt_environment_grade(&calm, &unknown) == '?');
+}
+
+TEST_MAIN(unknown_is_not_quiet, others, hybrid_x86, hybrid_arm, cgroups, empty_machine, this_machine, parses, pages,
           huge_pages, fp_state, fp_state_of_caller)

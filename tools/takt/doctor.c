@@ -257,7 +257,14 @@ static void try_machine(tool_patient *p)
     takt_environment e;
     if (takt_environment_check(p->t->ctx, &e, TAKT_FORMAT_TEXT, ignore, NULL) != TAKT_OK)
         return;
-    tool_finding *f = tool_finding_add(p, "the machine", e.grade > 'B' ? -1 : 0);
+    tool_finding *f =
+        tool_finding_add(p, "the machine", e.grade > 'B' || e.grade == '?' ? -1 : 0);
+    if (e.grade == '?') {
+        SAY(f->figure, "load unknown, %zu finding%s: /proc cannot be read", e.warnings,
+            e.warnings == 1 ? "" : "s");
+        SAY(f->remedy, "mount /proc: without it nobody can tell whether the machine is quiet");
+        return;
+    }
     SAY(f->figure, "grade %c, %zu finding%s, load %.1f%s", e.grade, e.warnings,
         e.warnings == 1 ? "" : "s", e.load,
         e.grade > 'B' ? ": every figure here is of a busy machine" : "");

@@ -110,13 +110,18 @@ static double read_load(void)
     double load;
     if (!takt_fact_text("", "/proc/loadavg", text, sizeof text) ||
         !takt_number_read(text, strcspn(text, " "), &load))
-        return 0;
+        return -1;
     return load;
 }
 
 static void check_load(check_list *c, const takt_cpu_facts *f)
 {
     char shown[64];
+    if (c->found->load < 0 || c->found->grade == '?') {
+        say(c, "load", "unknown: /proc cannot be read",
+            "mount /proc where this runs; without it nobody can tell whether the machine is quiet");
+        return;
+    }
     snprintf(shown, sizeof shown, "%.2f on %d processors", c->found->load, f->usable);
     say(c, "load", shown,
         c->found->load > 0.3 * f->usable ? "wait until what is listed as busy below is done"
@@ -218,12 +223,15 @@ static void check_noise(check_list *c)
         e->noise_pct > 1.5 ? "takt benchmark compare --duration 30: more blocks show less" : NULL);
 }
 
-/* Load of the last minute may come back while something is measured. */
-static char grade(const takt_environment *e, const takt_others *o)
+/* Load of the last minute may come back while something is measured. What cannot be read is not
+ * quiet. */
+char takt_environment_grade(const takt_environment *e, const takt_others *o)
 {
+    if (e->load < 0 || o->usable <= 0)
+        return '?';
     const char now = takt_noise_grade(e->noise_pct, o);
     const char usual = e->load > o->usable ? 'C' : e->load > 0.3 * o->usable ? 'B' : 'A';
-    return o->usable > 0 && usual > now ? usual : now;
+    return usual > now ? usual : now;
 }
 
 static void finish(check_list *c)
@@ -234,13 +242,16 @@ static void finish(check_list *c)
         takt_json_close(&c->r->json, ']');
         takt_report_pair(c->r, "grade", text);
         takt_json_put_number(&c->r->json, "smallest_change_pct", e->noise_pct);
-        takt_json_put_number(&c->r->json, "load", e->load);
+        if (e->load >= 0) /* absent: unknown */
+            takt_json_put_number(&c->r->json, "load", e->load);
         takt_json_put_number(&c->r->json, "others_processors", e->others);
         takt_report_count(c->r, "warnings", e->warnings);
         return;
     }
     takt_table_print(c->t, &c->r->text);
     takt_text_add(&c->r->text, "\ngrade %s: ", text);
+    if (e->grade == '?')
+        takt_text_add(&c->r->text, "what others do here is unknown; ");
     if (e->others > 0.05)
         takt_text_add(&c->r->text, "others computed meanwhile; ");
     takt_text_add(&c->r->text,
@@ -260,7 +271,7 @@ takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found, takt_
     size_t busy = 0;
     *found = (takt_environment){.grade = 'D', .load = read_load()};
     TAKT_TRY(run_watched(ctx, found, &others, busiest, &busy));
-    found->grade = grade(found, &others);
+    found->grade = takt_environment_grade(found, &others);
     takt_cpu_read(&facts);
     takt_report_begin(&r, ctx, format);
     takt_table_init(&t, ctx, "llll");

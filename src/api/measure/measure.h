@@ -3,6 +3,7 @@
 #define TAKT_API_MEASURE_MEASURE_H
 
 #include <takt/counters.h>
+#include <takt/system.h>
 
 #include "api/report/report.h"
 #include "api/session/session.h"
@@ -108,5 +109,8 @@ void takt_topology_rows(takt_table *t, const takt_cpu_facts *facts, const takt_t
 void takt_gpu_rows(takt_table *t);
 void takt_topology_json(takt_json_writer *w, const takt_topology *o);
 void takt_gpu_json(takt_json_writer *w);
+
+/* 'A' to 'D'; '?' where the system does not tell what others do. */
+char takt_environment_grade(const takt_environment *e, const takt_others *others);
 
 #endif
