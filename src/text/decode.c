@@ -1,0 +1,75 @@
+/* decode.c - ids to a text. */
+#include <string.h>
+
+#include "text/tokenizer.h"
+
+static void put(takt_token_text *w, const char *bytes, size_t count)
+{
+    if (w->length < w->capacity) {
+        const size_t room = w->capacity - w->length;
+        memcpy(w->at + w->length, bytes, count < room ? count : room);
+    }
+    w->length += count;
+}
+
+/* Marks become spaces; none at the very beginning. */
+static void put_marked(takt_token_text *w, takt_span text, bool keeps_first)
+{
+    size_t i = 0;
+    while (i < text.length) {
+        const bool is_mark = text.length - i >= TAKT_TOKEN_MARK_BYTES &&
+                             memcmp(text.at + i, TAKT_TOKEN_MARK, TAKT_TOKEN_MARK_BYTES) == 0;
+        if (is_mark && (w->length > 0 || keeps_first))
+            put(w, " ", 1);
+        else if (is_mark)
+            keeps_first = true; /* only one */
+        else
+            put(w, text.at + i, 1);
+        i += is_mark ? TAKT_TOKEN_MARK_BYTES : 1;
+    }
+}
+
+static int32_t byte_of(const takt_tokenizer *t, int32_t id)
+{
+    for (int32_t b = 0; b < 256; b++)
+        if (t->bytes[b] == id)
+            return b;
+    return -1;
+}
+
+static void put_token(const takt_tokenizer *t, int32_t id, unsigned flags, takt_token_text *w)
+{
+    const takt_span text = t->texts[id];
+    const takt_token_kind kind = (takt_token_kind)t->kinds[id];
+    const bool is_command = kind == TAKT_TOKEN_CONTROL || kind == TAKT_TOKEN_UNKNOWN;
+    if (is_command && (flags & TAKT_DETOKENIZE_CONTROL) == 0)
+        return;
+    const int32_t byte = kind == TAKT_TOKEN_BYTE ? byte_of(t, id) : -1;
+    if (byte >= 0) {
+        const char c = (char)byte;
+        put(w, &c, 1);
+    } else if (t->model == TAKT_TOKENIZER_BYTES || is_command || kind == TAKT_TOKEN_USER) {
+        put(w, text.at, text.length);
+    } else {
+        const bool strips = t->model == TAKT_TOKENIZER_WORDS || t->begins_spaced;
+        put_marked(w, text, !strips || (flags & TAKT_DETOKENIZE_CONTINUE) != 0);
+    }
+}
+
+takt_status takt_detokenize(const takt_tokenizer *t, const int32_t *ids, size_t count,
+                            unsigned flags, takt_token_text *text)
+{
+    TAKT_NEED(NULL, t);
+    TAKT_NEED(t->ctx, text);
+    text->length = 0;
+    if ((ids == NULL && count > 0) || (text->at == NULL && text->capacity > 0))
+        return takt_fail(t->ctx, TAKT_E_ARGUMENT, "takt_detokenize: ids or text->at is NULL");
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] < 0 || (size_t)ids[i] >= t->count)
+            return takt_fail(t->ctx, TAKT_E_TOKEN_ID,
+                             "token %zu is %d; the vocabulary has ids from 0 to %zu", i, ids[i],
+                             t->count - 1);
+    for (size_t i = 0; i < count; i++)
+        put_token(t, ids[i], flags, text);
+    return TAKT_OK;
+}

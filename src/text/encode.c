@@ -1,0 +1,99 @@
+/* encode.c - a text to ids. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "text/tokenizer.h"
+
+typedef struct encoding {
+    const takt_tokenizer *t;
+    takt_merging merging;
+    takt_ids ids;
+    bool begins; /* nothing, or an added token, came before */
+    bool is_first;
+} encoding;
+
+static void encode_words(encoding *e, takt_span text)
+{
+    const takt_tokenizer *t = e->t;
+    if (t->model == TAKT_TOKENIZER_WORDS) {
+        takt_wordpiece(t, text, &e->ids);
+        return;
+    }
+    if (t->scan == NULL) {
+        takt_merge_word(t, &e->merging, text, &e->ids);
+        return;
+    }
+    for (size_t at = 0, end; at < text.length && e->ids.status == TAKT_OK; at = end) {
+        end = takt_scan_word(t->scan, text, at);
+        takt_merge_word(t, &e->merging, (takt_span){text.at + at, end - at}, &e->ids);
+    }
+}
+
+/* A part without added tokens. */
+static void encode_part(encoding *e, takt_span text)
+{
+    const takt_tokenizer *t = e->t;
+    takt_text normal;
+    if (text.length == 0 || e->ids.status != TAKT_OK)
+        return;
+    if (t->normal_count == 0) {
+        encode_words(e, text);
+    } else {
+        takt_text_init(&normal, t->ctx);
+        takt_normalize(t, text, t->spaces_once ? e->is_first : e->begins, &normal);
+        if (normal.status == TAKT_OK)
+            encode_words(e, (takt_span){takt_text_get(&normal), normal.length});
+        else
+            e->ids.status = normal.status;
+        takt_text_deinit(&normal);
+    }
+    e->begins = e->is_first = false;
+}
+
+static void encode(encoding *e, takt_span text, bool parses)
+{
+    takt_added_match match;
+    size_t at = 0;
+    while (at < text.length && e->ids.status == TAKT_OK &&
+           takt_trie_next(e->t, text, at, parses, &match)) {
+        encode_part(e, (takt_span){text.at + at, match.begin - at});
+        takt_ids_add(&e->ids, match.added->id);
+        e->begins = true;
+        e->is_first = false;
+        at = match.end;
+    }
+    encode_part(e, (takt_span){text.at + at, text.length - at});
+}
+
+static void add_all(encoding *e, const int32_t *ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        takt_ids_add(&e->ids, ids[i]);
+}
+
+takt_status takt_tokenize(const takt_tokenizer *t, const char *text, size_t length, unsigned flags,
+                          takt_token_ids *ids)
+{
+    TAKT_NEED(NULL, t);
+    TAKT_NEED(t->ctx, ids);
+    ids->count = 0;
+    if ((text == NULL && length > 0) || (ids->at == NULL && ids->capacity > 0))
+        return takt_fail(t->ctx, TAKT_E_ARGUMENT, "takt_tokenize: text or ids->at is NULL");
+    encoding e = {
+        .t = t, .merging.ctx = t->ctx, .ids.ctx = t->ctx, .begins = true, .is_first = true};
+    const bool adds = (flags & TAKT_TOKENIZE_ADD) != 0;
+    if (adds)
+        add_all(&e, t->prefix, t->prefix_count);
+    encode(&e, (takt_span){text, length}, (flags & TAKT_TOKENIZE_PARSE) != 0);
+    if (adds)
+        add_all(&e, t->suffix, t->suffix_count);
+    if (e.ids.status == TAKT_OK) {
+        ids->count = e.ids.count;
+        const size_t copied = e.ids.count < ids->capacity ? e.ids.count : ids->capacity;
+        if (copied > 0)
+            memcpy(ids->at, e.ids.at, copied * sizeof *ids->at);
+    }
+    takt_mem_put(t->ctx, e.ids.at, e.ids.capacity * sizeof *e.ids.at);
+    takt_merging_deinit(&e.merging);
+    return e.ids.status;
+}

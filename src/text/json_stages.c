@@ -1,0 +1,289 @@
+/* json_stages.c - what tokenizer.json has around its model: normalizer, pre_tokenizer,
+ * post_processor. What Takt does not have is refused by name. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "text/tokenizer.h"
+
+/* ---- small questions ---- */
+
+static const char *type_of(const takt_json *stage)
+{
+    const takt_json *v =
+        stage != NULL && stage->kind == TAKT_JSON_OBJECT ? takt_json_get(stage, "type") : NULL;
+    return v != NULL && v->kind == TAKT_JSON_STRING ? v->text : "";
+}
+
+static bool flag(const takt_json *stage, const char *key, bool fallback)
+{
+    const takt_json *v = takt_json_get(stage, key);
+    return v != NULL && v->kind == TAKT_JSON_BOOL ? v->boolean : fallback;
+}
+
+/* The text under `key`; "" if there is none. */
+static takt_span text_of(const takt_json *stage, const char *key)
+{
+    const takt_json *v = takt_json_get(stage, key);
+    return v != NULL && v->kind == TAKT_JSON_STRING ? (takt_span){v->text, v->text_length}
+                                                    : takt_span_of("");
+}
+
+static takt_status unsupported(takt_tokenizer *t, const char *what, const char *type)
+{
+    return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED, "the %s %.60s is not supported",
+                               what, *type != '\0' ? type : "(without a type)");
+}
+
+/* Its parts in order; a stage that is no sequence is its own. */
+static const takt_json *parts_of(const takt_json *stage, const char *key)
+{
+    const takt_json *list =
+        strcmp(type_of(stage), "Sequence") == 0 ? takt_json_get(stage, key) : NULL;
+    return list != NULL && list->kind == TAKT_JSON_ARRAY ? list : NULL;
+}
+
+bool takt_tokenizer_has_stage(const takt_json *stage, const char *type)
+{
+    static const char *const keys[] = {"pretokenizers", "normalizers", "decoders", "processors"};
+    if (stage == NULL || stage->kind != TAKT_JSON_OBJECT)
+        return false;
+    if (strcmp(type_of(stage), type) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const takt_json *list = parts_of(stage, keys[i]);
+        const takt_json *p = list != NULL ? takt_json_first(list) : NULL;
+        for (; p != NULL; p = takt_json_next(p))
+            if (strcmp(type_of(p), type) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* ---- normalizer ---- */
+
+static takt_status add(takt_tokenizer *t, takt_normal_kind kind, takt_span a, takt_span b)
+{
+    const char *copy_a = takt_arena_text(&t->arena, a.at, a.length);
+    const char *copy_b = takt_arena_text(&t->arena, b.at, b.length);
+    if (copy_a == NULL || copy_b == NULL)
+        return TAKT_ERR_MEMORY;
+    if (t->normal_count == TAKT_NORMALS)
+        return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
+                                   "there are more than %d normalizers", TAKT_NORMALS);
+    t->normals[t->normal_count++] = (takt_normal){kind, {copy_a, a.length}, {copy_b, b.length}};
+    return TAKT_OK;
+}
+
+static takt_status add_plain(takt_tokenizer *t, takt_normal_kind kind)
+{
+    return add(t, kind, takt_span_of(""), takt_span_of(""));
+}
+
+static takt_status add_bert(takt_tokenizer *t, const takt_json *stage)
+{
+    const bool lowers = flag(stage, "lowercase", true);
+    if (!flag(stage, "handle_chinese_chars", true))
+        return unsupported(t, "normalizer", "BertNormalizer without handle_chinese_chars");
+    if (flag(stage, "clean_text", true))
+        TAKT_TRY(add_plain(t, TAKT_NORMAL_CLEAN));
+    if (flag(stage, "strip_accents", lowers)) {
+        TAKT_TRY(add_plain(t, TAKT_NORMAL_NFD));
+        TAKT_TRY(add_plain(t, TAKT_NORMAL_STRIP_MARKS));
+    }
+    return lowers ? add_plain(t, TAKT_NORMAL_LOWER) : TAKT_OK;
+}
+
+static takt_status add_replace(takt_tokenizer *t, const takt_json *stage)
+{
+    const takt_json *pattern = takt_json_get(stage, "pattern");
+    const takt_span from = pattern != NULL && pattern->kind == TAKT_JSON_OBJECT
+                               ? text_of(pattern, "String")
+                               : takt_span_of("");
+    if (from.length == 0)
+        return unsupported(t, "normalizer", "Replace with a regular expression");
+    return add(t, TAKT_NORMAL_REPLACE, from, text_of(stage, "content"));
+}
+
+static takt_status add_strip(takt_tokenizer *t, const takt_json *stage)
+{
+    const bool left = flag(stage, "strip_left", true), right = flag(stage, "strip_right", true);
+    return add(t, TAKT_NORMAL_STRIP, takt_span_of(""),
+               takt_span_of(left && right ? "lr"
+                            : left        ? "l"
+                            : right       ? "r"
+                                          : ""));
+}
+
+static takt_status read_normal(takt_tokenizer *t, const takt_json *stage)
+{
+    const char *type = type_of(stage);
+    if (strcmp(type, "NFC") == 0)
+        return add_plain(t, TAKT_NORMAL_NFC);
+    if (strcmp(type, "NFD") == 0)
+        return add_plain(t, TAKT_NORMAL_NFD);
+    if (strcmp(type, "Lowercase") == 0)
+        return add_plain(t, TAKT_NORMAL_LOWER);
+    if (strcmp(type, "StripAccents") == 0)
+        return add_plain(t, TAKT_NORMAL_STRIP_MARKS);
+    if (strcmp(type, "BertNormalizer") == 0)
+        return add_bert(t, stage);
+    if (strcmp(type, "Replace") == 0)
+        return add_replace(t, stage);
+    if (strcmp(type, "Strip") == 0)
+        return add_strip(t, stage);
+    if (strcmp(type, "Prepend") != 0)
+        return unsupported(t, "normalizer", type);
+    t->begins_spaced = true;
+    return add(t, TAKT_NORMAL_PREPEND, text_of(stage, "prepend"), takt_span_of(""));
+}
+
+/* ---- pre_tokenizer ---- */
+
+static takt_status read_split(takt_tokenizer *t, const takt_json *stage)
+{
+    const takt_json *pattern = takt_json_get(stage, "pattern");
+    const takt_span regex = pattern != NULL && pattern->kind == TAKT_JSON_OBJECT
+                                ? text_of(pattern, "Regex")
+                                : takt_span_of("");
+    t->scan = takt_scan_of_pattern(regex);
+    if (t->scan == NULL || flag(stage, "invert", false) ||
+        !takt_span_is(text_of(stage, "behavior"), "Isolated"))
+        return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
+                                   "texts are cut by a pattern that Takt does not have: %.*s",
+                                   (int)(regex.length < 160 ? regex.length : 160), regex.at);
+    return TAKT_OK;
+}
+
+static takt_status read_metaspace(takt_tokenizer *t, const takt_json *stage)
+{
+    const takt_span scheme = text_of(stage, "prepend_scheme");
+    const bool spaced =
+        scheme.length > 0 ? !takt_span_is(scheme, "never") : flag(stage, "add_prefix_space", true);
+    const takt_span mark = text_of(stage, "replacement");
+    if (!takt_span_is(mark, TAKT_TOKEN_MARK))
+        return unsupported(t, "pre_tokenizer", "Metaspace with another mark than U+2581");
+    TAKT_TRY(add(t, TAKT_NORMAL_REPLACE, takt_span_of(" "), mark));
+    t->begins_spaced = spaced;
+    t->spaces_once = takt_span_is(scheme, "first");
+    if (flag(stage, "split", true))
+        t->scan = &takt_scan_marks;
+    return spaced ? add(t, TAKT_NORMAL_PREPEND, mark, mark) : TAKT_OK;
+}
+
+static takt_status read_byte_level(takt_tokenizer *t, const takt_json *stage)
+{
+    if (flag(stage, "add_prefix_space", true)) {
+        t->begins_spaced = false; /* the space is part of the text, and stays */
+        TAKT_TRY(add(t, TAKT_NORMAL_PREPEND, takt_span_of(" "), takt_span_of(" ")));
+    }
+    if (t->scan == NULL && flag(stage, "use_regex", true))
+        t->scan = &takt_scan_gpt2;
+    return TAKT_OK;
+}
+
+static takt_status read_pre(takt_tokenizer *t, const takt_json *stage)
+{
+    const char *type = type_of(stage);
+    if (strcmp(type, "ByteLevel") == 0)
+        return read_byte_level(t, stage);
+    if (strcmp(type, "Split") == 0)
+        return read_split(t, stage);
+    if (strcmp(type, "Metaspace") == 0)
+        return read_metaspace(t, stage);
+    if (strcmp(type, "BertPreTokenizer") == 0 && t->model == TAKT_TOKENIZER_WORDS)
+        return TAKT_OK;
+    if (strcmp(type, "Digits") == 0 && flag(stage, "individual_digits", false)) {
+        t->scan = &takt_scan_digits;
+        return TAKT_OK;
+    }
+    return unsupported(t, "pre_tokenizer", type);
+}
+
+/* ---- post_processor ---- */
+
+static takt_status affix(takt_tokenizer *t, const takt_json *id, bool is_first)
+{
+    int32_t *to = is_first ? t->prefix : t->suffix;
+    size_t *count = is_first ? &t->prefix_count : &t->suffix_count;
+    if (id == NULL || id->kind != TAKT_JSON_NUMBER || !id->is_integer || id->integer < 0 ||
+        (uint64_t)id->integer >= t->count || *count == TAKT_AFFIXES)
+        return takt_tokenizer_fail(t, TAKT_E_TOKENIZER,
+                                   "the post_processor adds a token that does not exist");
+    to[(*count)++] = (int32_t)id->integer;
+    return TAKT_OK;
+}
+
+/* [{"SpecialToken": {"id": "[CLS]"}}, {"Sequence": ...}, ...] */
+static takt_status read_template(takt_tokenizer *t, const takt_json *stage)
+{
+    const takt_json *single = takt_json_get(stage, "single");
+    const takt_json *table = takt_json_get(stage, "special_tokens");
+    bool is_first = true;
+    if (single == NULL || single->kind != TAKT_JSON_ARRAY)
+        return unsupported(t, "post_processor", "TemplateProcessing without single");
+    for (const takt_json *p = takt_json_first(single); p != NULL; p = takt_json_next(p)) {
+        const takt_json *token =
+            p->kind == TAKT_JSON_OBJECT ? takt_json_get(p, "SpecialToken") : NULL;
+        if (token == NULL || token->kind != TAKT_JSON_OBJECT) {
+            is_first = false;
+            continue;
+        }
+        const takt_span name = text_of(token, "id");
+        const takt_json *row =
+            table != NULL && table->kind == TAKT_JSON_OBJECT ? takt_json_get(table, name.at) : NULL;
+        const takt_json *ids =
+            row != NULL && row->kind == TAKT_JSON_OBJECT ? takt_json_get(row, "ids") : NULL;
+        const bool is_list = ids != NULL && ids->kind == TAKT_JSON_ARRAY;
+        for (const takt_json *i = is_list ? takt_json_first(ids) : NULL; i != NULL;
+             i = takt_json_next(i))
+            TAKT_TRY(affix(t, i, is_first));
+    }
+    return TAKT_OK;
+}
+
+/* ["[SEP]", 102] */
+static takt_status read_pair(takt_tokenizer *t, const takt_json *stage, const char *key,
+                             bool is_first)
+{
+    const takt_json *pair = takt_json_get(stage, key);
+    const takt_json *name =
+        pair != NULL && pair->kind == TAKT_JSON_ARRAY ? takt_json_first(pair) : NULL;
+    return affix(t, name != NULL ? takt_json_next(name) : NULL, is_first);
+}
+
+static takt_status read_post(takt_tokenizer *t, const takt_json *stage)
+{
+    const char *type = type_of(stage);
+    if (strcmp(type, "TemplateProcessing") == 0)
+        return read_template(t, stage);
+    if (strcmp(type, "ByteLevel") == 0)
+        return TAKT_OK;
+    if (strcmp(type, "BertProcessing") != 0 && strcmp(type, "RobertaProcessing") != 0)
+        return unsupported(t, "post_processor", type);
+    TAKT_TRY(read_pair(t, stage, "cls", true));
+    return read_pair(t, stage, "sep", false);
+}
+
+/* ---- all of them ---- */
+
+typedef takt_status stage_fn(takt_tokenizer *t, const takt_json *stage);
+
+static takt_status each(takt_tokenizer *t, const takt_json *stage, const char *key, stage_fn *read)
+{
+    if (stage == NULL || stage->kind == TAKT_JSON_NULL)
+        return TAKT_OK;
+    const takt_json *list = parts_of(stage, key);
+    if (list == NULL)
+        return read(t, stage);
+    for (const takt_json *p = takt_json_first(list); p != NULL; p = takt_json_next(p))
+        TAKT_TRY(read(t, p));
+    return TAKT_OK;
+}
+
+takt_status takt_tokenizer_read_stages(takt_tokenizer *t, const takt_json *root)
+{
+    TAKT_TRY(each(t, takt_json_get(root, "normalizer"), "normalizers", read_normal));
+    TAKT_TRY(each(t, takt_json_get(root, "pre_tokenizer"), "pretokenizers", read_pre));
+    return each(t, takt_json_get(root, "post_processor"), "processors", read_post);
+}

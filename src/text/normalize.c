@@ -1,0 +1,96 @@
+/* normalize.c - the forms that a text takes before it is cut into words. */
+#include <string.h>
+
+#include "text/tokenizer.h"
+#include "text/unicode.h"
+
+static void replace(takt_span text, const takt_normal *n, takt_text *to)
+{
+    size_t i = 0;
+    while (i < text.length) {
+        if (n->a.length > 0 && text.length - i >= n->a.length &&
+            memcmp(text.at + i, n->a.at, n->a.length) == 0) {
+            takt_text_put(to, n->b.at, n->b.length);
+            i += n->a.length;
+        } else {
+            takt_text_put(to, text.at + i++, 1);
+        }
+    }
+}
+
+static void clean(takt_span text, takt_text *to)
+{
+    for (size_t i = 0, bytes; i < text.length; i += bytes) {
+        const uint32_t c = takt_unicode_take(text.at + i, text.length - i, &bytes);
+        const takt_unicode_class k = takt_unicode_class_of(c);
+        const bool is_control = k == TAKT_U_CC || k == TAKT_U_CF || k == TAKT_U_CO;
+        if (c == '\t' || c == '\n' || c == '\r' || (takt_unicode_is_space(c) && !is_control))
+            takt_text_put(to, " ", 1);
+        else if (c != TAKT_U_BAD && !is_control)
+            takt_text_put(to, text.at + i, bytes);
+    }
+}
+
+static void strip(takt_span text, const takt_normal *n, takt_text *to)
+{
+    size_t first = 0, end = text.length, bytes;
+    const bool left = memchr(n->b.at, 'l', n->b.length) != NULL;
+    const bool right = memchr(n->b.at, 'r', n->b.length) != NULL;
+    while (left && first < end &&
+           takt_unicode_is_space(takt_unicode_take(text.at + first, end - first, &bytes)))
+        first += bytes;
+    while (right && end > first) {
+        size_t last = end - 1;
+        while (last > first && ((unsigned char)text.at[last] & 0xC0) == 0x80)
+            last--;
+        if (!takt_unicode_is_space(takt_unicode_take(text.at + last, end - last, &bytes)))
+            break;
+        end = last;
+    }
+    takt_text_put(to, text.at + first, end - first);
+}
+
+static void prepend(takt_span text, const takt_normal *n, bool begins, takt_text *to)
+{
+    const bool has_it =
+        n->b.length > 0 && text.length >= n->b.length && memcmp(text.at, n->b.at, n->b.length) == 0;
+    if (text.length > 0 && begins && !has_it)
+        takt_text_put(to, n->a.at, n->a.length);
+    takt_text_put(to, text.at, text.length);
+}
+
+static void apply(const takt_normal *n, takt_span text, bool begins, takt_text *to)
+{
+    switch (n->kind) {
+    case TAKT_NORMAL_NFC: takt_unicode_nfc(text, to); break;
+    case TAKT_NORMAL_NFD: takt_unicode_nfd(text, to); break;
+    case TAKT_NORMAL_LOWER: takt_unicode_lower(text, to); break;
+    case TAKT_NORMAL_STRIP_MARKS: takt_unicode_strip_marks(text, to); break;
+    case TAKT_NORMAL_STRIP: strip(text, n, to); break;
+    case TAKT_NORMAL_CLEAN: clean(text, to); break;
+    case TAKT_NORMAL_REPLACE: replace(text, n, to); break;
+    case TAKT_NORMAL_PREPEND: prepend(text, n, begins, to); break;
+    }
+}
+
+void takt_normalize(const takt_tokenizer *t, takt_span text, bool begins, takt_text *to)
+{
+    takt_text forms[2];
+    size_t now = 0;
+    takt_text_init(&forms[0], t->ctx);
+    takt_text_init(&forms[1], t->ctx);
+    takt_text_put(&forms[0], text.at, text.length);
+    for (size_t i = 0; i < t->normal_count; i++) {
+        takt_text *from = &forms[now], *into = &forms[!now];
+        into->length = 0;
+        apply(&t->normals[i], (takt_span){takt_text_get(from), from->length}, begins, into);
+        if (from->status != TAKT_OK)
+            into->status = from->status;
+        now = !now;
+    }
+    takt_text_put(to, takt_text_get(&forms[now]), forms[now].length);
+    if (forms[now].status != TAKT_OK)
+        to->status = forms[now].status;
+    takt_text_deinit(&forms[0]);
+    takt_text_deinit(&forms[1]);
+}

@@ -1,0 +1,297 @@
+/* read_gguf.c - the vocabulary of a GGUF file: tokenizer.ggml.*. */
+#include <math.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "io/gguf/gguf.h"
+#include "text/tokenizer.h"
+
+typedef struct reader {
+    takt_tokenizer *t;
+    const takt_gguf *g;
+    const takt_gguf_value *tokens;
+} reader;
+
+static takt_status refuse(const reader *r, const takt_gguf_value *v, const char *why)
+{
+    return takt_gguf_fail(r->g, TAKT_E_TOKENIZER, v->offset, "%s %s", v->key, why);
+}
+
+/* ---- byte-level texts ---- */
+
+/* GPT-2 writes the bytes that are no printable character as those from U+0100 on, in order. */
+static int byte_of(uint32_t c)
+{
+    if ((c >= 0x21 && c <= 0x7E) || (c >= 0xA1 && c <= 0xAC) || (c >= 0xAE && c <= 0xFF))
+        return (int)c;
+    if (c < 0x100 || c >= 0x144)
+        return -1;
+    const int n = (int)c - 0x100;
+    return n < 0x21 ? n : n < 0x43 ? n - 0x21 + 0x7F : 0xAD;
+}
+
+takt_status takt_tokenizer_unmap(takt_tokenizer *t, takt_span text, takt_span *out)
+{
+    char *to = takt_arena_get(&t->arena, text.length + 1);
+    size_t length = 0, bytes;
+    if (to == NULL)
+        return TAKT_ERR_MEMORY;
+    *out = (takt_span){to, text.length};
+    for (size_t i = 0; i < text.length; i += bytes) {
+        bytes = takt_utf8_length(text.at + i, text.length - i);
+        const unsigned char *p = (const unsigned char *)text.at + i;
+        const uint32_t c = bytes == 1 ? p[0] : bytes == 2 ? (p[0] & 31u) << 6 | (p[1] & 63u) : 0;
+        const int byte = bytes == 0 || bytes > 2 ? -1 : byte_of(c);
+        if (byte < 0) { /* of another alphabet: an added token */
+            memcpy(to, text.at, text.length);
+            return TAKT_OK;
+        }
+        to[length++] = (char)byte;
+    }
+    out->length = length;
+    return TAKT_OK;
+}
+
+/* ---- tables ---- */
+
+static takt_status read_tokens(const reader *r)
+{
+    takt_tokenizer *t = r->t;
+    const takt_gguf_value *v = r->tokens;
+    if (!v->is_array || v->kind != TAKT_GGUF_STRING)
+        return refuse(r, v, "is no list of texts");
+    TAKT_TRY(takt_tokenizer_reserve(t, v->count));
+    for (size_t i = 0; i < v->count; i++) {
+        const takt_span text = v->texts[i];
+        if (t->model == TAKT_TOKENIZER_BYTES) {
+            TAKT_TRY(takt_tokenizer_unmap(t, text, &t->texts[i]));
+            continue;
+        }
+        const char *copy = takt_arena_text(&t->arena, text.at, text.length);
+        if (copy == NULL)
+            return TAKT_ERR_MEMORY;
+        t->texts[i] = (takt_span){copy, text.length};
+    }
+    return TAKT_OK;
+}
+
+static takt_status read_scores(const reader *r)
+{
+    const takt_gguf_value *v = takt_gguf_find(r->g, "tokenizer.ggml.scores");
+    if (v == NULL)
+        return r->t->model == TAKT_TOKENIZER_SCORES
+                   ? refuse(r, r->tokens, "has no tokenizer.ggml.scores beside it")
+                   : TAKT_OK;
+    if (!v->is_array || v->kind != TAKT_GGUF_F32 || v->count != r->t->count)
+        return refuse(r, v, "is not one number for each token");
+    for (size_t i = 0; i < v->count; i++) {
+        r->t->scores[i] = (float)takt_gguf_number(v, i);
+        if (isnan(r->t->scores[i]))
+            return refuse(r, v, "holds NaN");
+    }
+    return TAKT_OK;
+}
+
+static takt_status read_kinds(const reader *r)
+{
+    const takt_gguf_value *v = takt_gguf_find(r->g, "tokenizer.ggml.token_type");
+    if (v == NULL)
+        return TAKT_OK;
+    if (!v->is_array || !takt_gguf_is_number(v) || v->count != r->t->count)
+        return refuse(r, v, "is not one number for each token");
+    for (size_t i = 0; i < v->count; i++) {
+        int64_t kind = 0;
+        if (!takt_gguf_integer(v, i, &kind) || kind < 0 || kind > TAKT_TOKEN_BYTE)
+            return refuse(r, v, "holds an unknown type of token");
+        r->t->kinds[i] = (uint8_t)(kind != 0 ? kind : TAKT_TOKEN_NORMAL);
+    }
+    return TAKT_OK;
+}
+
+/* "a b": the first space that is not the first character parts them. */
+static takt_status read_merges(const reader *r)
+{
+    takt_tokenizer *t = r->t;
+    const takt_gguf_value *v = takt_gguf_find(r->g, "tokenizer.ggml.merges");
+    if (v == NULL)
+        return refuse(r, r->tokens, "has no tokenizer.ggml.merges beside it");
+    if (!v->is_array || v->kind != TAKT_GGUF_STRING)
+        return refuse(r, v, "is no list of texts");
+    TAKT_TRY(takt_merges_init(&t->merges, &t->arena, v->count));
+    for (size_t i = 0; i < v->count; i++) {
+        const takt_span text = v->texts[i];
+        const char *space = text.length > 2 ? memchr(text.at + 1, ' ', text.length - 1) : NULL;
+        takt_span left, right;
+        if (space == NULL)
+            return refuse(r, v, "holds a merge that is no pair");
+        const size_t first = (size_t)(space - text.at);
+        TAKT_TRY(takt_tokenizer_unmap(t, (takt_span){text.at, first}, &left));
+        TAKT_TRY(takt_tokenizer_unmap(t, (takt_span){space + 1, text.length - first - 1}, &right));
+        TAKT_TRY(takt_tokenizer_merge(t, left, right, (uint32_t)i));
+    }
+    return TAKT_OK;
+}
+
+/* ---- settings ---- */
+
+static takt_status read_roles(const reader *r)
+{
+    static const struct {
+        const char *key;
+        takt_token_role role;
+    } keys[] = {
+        {"tokenizer.ggml.bos_token_id", TAKT_TOKEN_BOS},
+        {"tokenizer.ggml.eos_token_id", TAKT_TOKEN_EOS},
+        {"tokenizer.ggml.eot_token_id", TAKT_TOKEN_EOT},
+        {"tokenizer.ggml.unknown_token_id", TAKT_TOKEN_UNK},
+        {"tokenizer.ggml.padding_token_id", TAKT_TOKEN_PAD},
+        {"tokenizer.ggml.cls_token_id", TAKT_TOKEN_CLS},
+        {"tokenizer.ggml.seperator_token_id", TAKT_TOKEN_SEP}, /* the format's own spelling */
+        {"tokenizer.ggml.mask_token_id", TAKT_TOKEN_MASK},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        int64_t id = -1;
+        TAKT_TRY(takt_gguf_get_integer(r->g, keys[i].key, &id));
+        if (id == -1 || id == UINT32_MAX) /* how writers say that there is none */
+            continue;
+        if (id < 0 || (uint64_t)id >= r->t->count)
+            return takt_gguf_fail(r->g, TAKT_E_TOKENIZER, takt_gguf_find(r->g, keys[i].key)->offset,
+                                  "%s is %lld; the vocabulary has %zu tokens", keys[i].key,
+                                  (long long)id, r->t->count);
+        r->t->roles[keys[i].role] = (int32_t)id;
+    }
+    return TAKT_OK;
+}
+
+/* What is put around a text; each model has its own idea unless the file says. */
+static takt_status read_affixes(const reader *r, bool adds_bos, bool adds_eos)
+{
+    takt_tokenizer *t = r->t;
+    const bool is_bert = t->model == TAKT_TOKENIZER_WORDS;
+    TAKT_TRY(takt_gguf_get_bool(r->g, "tokenizer.ggml.add_bos_token", &adds_bos));
+    TAKT_TRY(takt_gguf_get_bool(r->g, "tokenizer.ggml.add_eos_token", &adds_eos));
+    int32_t first = t->roles[is_bert ? TAKT_TOKEN_CLS : TAKT_TOKEN_BOS];
+    int32_t last = t->roles[is_bert ? TAKT_TOKEN_SEP : TAKT_TOKEN_EOS];
+    first = first >= 0 ? first : t->roles[TAKT_TOKEN_BOS];
+    last = last >= 0 ? last : t->roles[TAKT_TOKEN_EOS];
+    if (adds_bos && first >= 0)
+        t->prefix[t->prefix_count++] = first;
+    if (adds_eos && last >= 0)
+        t->suffix[t->suffix_count++] = last;
+    return TAKT_OK;
+}
+
+static takt_status add_special(takt_tokenizer *t)
+{
+    takt_trie *trie = &t->trie;
+    trie->added = takt_arena_array(&t->arena, t->count, sizeof *trie->added);
+    if (trie->added == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < t->count; i++) {
+        const takt_token_kind kind = (takt_token_kind)t->kinds[i];
+        const bool is_command = kind == TAKT_TOKEN_CONTROL || kind == TAKT_TOKEN_UNKNOWN;
+        if ((is_command || kind == TAKT_TOKEN_USER) && t->texts[i].length > 0)
+            trie->added[trie->added_count++] =
+                (takt_added){.id = (int32_t)i, .is_control = is_command};
+    }
+    return takt_trie_build(t);
+}
+
+/* ---- models ---- */
+
+static takt_normal normal(takt_normal_kind kind, const char *a, const char *b)
+{
+    return (takt_normal){kind, takt_span_of(a), takt_span_of(b)};
+}
+
+static takt_status read_llama(const reader *r)
+{
+    takt_tokenizer *t = r->t;
+    bool spaced = true;
+    t->model = TAKT_TOKENIZER_SCORES;
+    TAKT_TRY(read_tokens(r));
+    TAKT_TRY(read_scores(r));
+    TAKT_TRY(read_kinds(r));
+    TAKT_TRY(takt_tokenizer_index(t));
+    /* What SentencePiece does where the file says nothing. */
+    t->roles[TAKT_TOKEN_UNK] = t->count > 0 ? 0 : -1;
+    t->roles[TAKT_TOKEN_BOS] = t->count > 1 ? 1 : -1;
+    t->roles[TAKT_TOKEN_EOS] = t->count > 2 ? 2 : -1;
+    TAKT_TRY(read_roles(r));
+    TAKT_TRY(takt_gguf_get_bool(r->g, "tokenizer.ggml.add_space_prefix", &spaced));
+    t->begins_spaced = spaced;
+    if (spaced)
+        t->normals[t->normal_count++] = normal(TAKT_NORMAL_PREPEND, " ", "");
+    t->normals[t->normal_count++] = normal(TAKT_NORMAL_REPLACE, " ", TAKT_TOKEN_MARK);
+    return read_affixes(r, true, false);
+}
+
+static takt_status find_scan(const reader *r)
+{
+    takt_tokenizer *t = r->t;
+    takt_span pre = takt_span_of("");
+    TAKT_TRY(takt_gguf_get_text(r->g, "tokenizer.ggml.pre", &pre));
+    t->scan = takt_scan_named(pre);
+    if (t->scan == NULL && (pre.length == 0 || takt_span_is(pre, "default"))) {
+        takt_log(t->ctx, TAKT_LOG_WARNING,
+                 "%s does not say how texts are cut into words; taken as gpt-2's way", t->file);
+        t->scan = &takt_scan_gpt2;
+    }
+    if (t->scan != NULL)
+        return TAKT_OK;
+    return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
+                               "tokenizer.ggml.pre is %.*s, whose way to cut words Takt does not "
+                               "have",
+                               (int)(pre.length < 60 ? pre.length : 60), pre.at);
+}
+
+static takt_status read_gpt2(const reader *r)
+{
+    takt_tokenizer *t = r->t;
+    t->model = TAKT_TOKENIZER_BYTES;
+    TAKT_TRY(find_scan(r));
+    const bool is_llama3 = takt_scan_named(takt_span_of("llama3")) == t->scan;
+    TAKT_TRY(read_tokens(r));
+    TAKT_TRY(read_kinds(r));
+    TAKT_TRY(takt_tokenizer_index(t));
+    TAKT_TRY(read_merges(r));
+    t->takes_whole = is_llama3;
+    TAKT_TRY(read_roles(r));
+    return read_affixes(r, is_llama3, false);
+}
+
+static takt_status read_bert(const reader *r)
+{
+    takt_tokenizer *t = r->t;
+    t->model = TAKT_TOKENIZER_WORDS;
+    TAKT_TRY(read_tokens(r));
+    TAKT_TRY(read_kinds(r));
+    TAKT_TRY(takt_tokenizer_index(t));
+    TAKT_TRY(read_roles(r));
+    t->normals[t->normal_count++] = normal(TAKT_NORMAL_CLEAN, "", "");
+    t->normals[t->normal_count++] = normal(TAKT_NORMAL_NFD, "", "");
+    t->normals[t->normal_count++] = normal(TAKT_NORMAL_STRIP_MARKS, "", "");
+    t->normals[t->normal_count++] = normal(TAKT_NORMAL_LOWER, "", "");
+    return read_affixes(r, true, true);
+}
+
+takt_status takt_tokenizer_read_gguf(takt_tokenizer *t, const takt_gguf *g)
+{
+    reader r = {t, g, takt_gguf_find(g, "tokenizer.ggml.tokens")};
+    takt_span model = takt_span_of("");
+    TAKT_TRY(takt_gguf_get_text(g, "tokenizer.ggml.model", &model));
+    if (r.tokens == NULL || model.length == 0)
+        return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_MISSING, "the file has no tokenizer");
+    if (takt_span_is(model, "llama"))
+        TAKT_TRY(read_llama(&r));
+    else if (takt_span_is(model, "gpt2"))
+        TAKT_TRY(read_gpt2(&r));
+    else if (takt_span_is(model, "bert"))
+        TAKT_TRY(read_bert(&r));
+    else
+        return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
+                                   "the tokenizer is of kind %.*s; llama, gpt2 and bert are read",
+                                   (int)(model.length < 60 ? model.length : 60), model.at);
+    takt_tokenizer_guess_roles(t);
+    return add_special(t);
+}

@@ -1,0 +1,36 @@
+/* scan.h - cutting texts into words, as the patterns of known tokenizers do.
+ *
+ * Those patterns are variations of one: contractions, letters, digits, other characters, white
+ * space. A record says how one varies, and takt_scan_word finds the end of the next word without a
+ * regular expression.
+ */
+#ifndef TAKT_TEXT_SCAN_H
+#define TAKT_TEXT_SCAN_H
+
+#include "base/text.h"
+
+typedef struct takt_scan {
+    const char *name;
+    bool any_case;           /* contractions also in capitals */
+    bool joins_any;          /* letters take any one character before them, else only a space */
+    bool joins_lines;        /* other characters take the line ends behind them; lines end words */
+    bool is_alone;           /* each digit is a word that ends its neighbours */
+    bool is_marked;          /* words begin with U+2581, and that is all */
+    unsigned digits;         /* in one word; 0: any number, with a space before them */
+    const char *patterns[3]; /* the regular expressions that say the same; NULL after the last */
+} takt_scan;
+
+/* By the name that GGUF files have for it; NULL: not known. */
+const takt_scan *takt_scan_named(takt_span name);
+/* By a regular expression; NULL: not known. */
+const takt_scan *takt_scan_of_pattern(takt_span pattern);
+extern const takt_scan takt_scan_gpt2;
+/* The scanner of gpt2 behind one that makes each digit a word. */
+extern const takt_scan takt_scan_digits;
+
+extern const takt_scan takt_scan_marks;
+
+/* The end of the word that begins at `at` < text.length. */
+size_t takt_scan_word(const takt_scan *s, takt_span text, size_t at);
+
+#endif

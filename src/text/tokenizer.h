@@ -1,0 +1,192 @@
+/* tokenizer.h - what a tokenizer consists of, and the stages that a text goes through.
+ *
+ *     text -- added tokens (trie.c) --> parts -- normal form (normalize.c) --> text
+ *          -- words (scan.c) --> words -- merge.c or wordpiece.c --> ids
+ *
+ * Everything takes time in proportion to the text, but for a factor that is the logarithm of a
+ * word's length, or the longest token's.
+ */
+#ifndef TAKT_TEXT_TOKENIZER_H
+#define TAKT_TEXT_TOKENIZER_H
+
+#include <takt/tokenizer.h>
+
+#include "base/arena.h"
+#include "base/spans.h"
+#include "text/scan.h"
+
+struct takt_gguf;
+struct takt_json;
+
+/* As GGUF numbers them. */
+typedef enum takt_token_kind {
+    TAKT_TOKEN_NORMAL = 1,
+    TAKT_TOKEN_UNKNOWN,
+    TAKT_TOKEN_CONTROL,
+    TAKT_TOKEN_USER, /* added by hand: always found in a text */
+    TAKT_TOKEN_UNUSED,
+    TAKT_TOKEN_BYTE,
+} takt_token_kind;
+
+typedef enum takt_tokenizer_model {
+    TAKT_TOKENIZER_BYTES,  /* byte-level BPE */
+    TAKT_TOKENIZER_CHARS,  /* BPE on characters; bytes of those that are no token */
+    TAKT_TOKENIZER_SCORES, /* SentencePiece: the pair whose token has the best score */
+    TAKT_TOKENIZER_WORDS,  /* WordPiece; tokens that begin a word begin with the mark */
+} takt_tokenizer_model;
+
+/* U+2581: a space in SentencePiece's tokens; the beginning of a word in WordPiece's. */
+#define TAKT_TOKEN_MARK "\xE2\x96\x81"
+enum { TAKT_TOKEN_MARK_BYTES = 3 };
+
+/* ---- pairs of tokens that merge ---- */
+
+typedef struct takt_merge {
+    int32_t left, right; /* left < 0: the slot is empty */
+    int32_t into;
+    uint32_t rank;
+} takt_merge;
+
+typedef struct takt_merges {
+    takt_merge *at;
+    size_t mask;
+} takt_merges;
+
+TAKT_MUST_USE takt_status takt_merges_init(takt_merges *m, takt_arena *arena, size_t count);
+/* False if the pair is there. */
+bool takt_merges_add(takt_merges *m, const takt_merge *merge);
+const takt_merge *takt_merges_find(const takt_merges *m, int32_t left, int32_t right);
+
+/* ---- tokens that are found in texts before anything else ---- */
+
+typedef struct takt_added {
+    int32_t id;
+    bool is_control, strips_left, strips_right, is_word;
+} takt_added;
+
+typedef struct takt_trie_node {
+    uint32_t child, sibling; /* 0: none */
+    uint32_t added;          /* index + 1 */
+    uint8_t byte;
+} takt_trie_node;
+
+typedef struct takt_trie {
+    takt_trie_node *nodes; /* the first is the root */
+    size_t count;
+    uint32_t first[256]; /* children of the root */
+    takt_added *added;
+    size_t added_count;
+} takt_trie;
+
+typedef struct takt_added_match {
+    const takt_added *added;
+    size_t begin, end; /* what it takes of the text */
+} takt_added_match;
+
+/* The tokens of t->trie.added, by their texts. */
+TAKT_MUST_USE takt_status takt_trie_build(takt_tokenizer *t);
+/* The first in [from, length), the longest at that place; false if there is none. */
+bool takt_trie_next(const takt_tokenizer *t, takt_span text, size_t from, bool parses,
+                    takt_added_match *match);
+
+/* ---- what becomes of a text before it is cut into words ---- */
+
+typedef enum takt_normal_kind {
+    TAKT_NORMAL_NFC,
+    TAKT_NORMAL_NFD,
+    TAKT_NORMAL_LOWER,
+    TAKT_NORMAL_STRIP_MARKS,
+    TAKT_NORMAL_STRIP,   /* white space: b has "l", "r" or both */
+    TAKT_NORMAL_CLEAN,   /* BERT: control characters go, white space becomes spaces */
+    TAKT_NORMAL_PREPEND, /* a, unless the text is empty, or begins with b */
+    TAKT_NORMAL_REPLACE, /* a by b */
+} takt_normal_kind;
+
+typedef struct takt_normal {
+    takt_normal_kind kind;
+    takt_span a, b;
+} takt_normal;
+
+enum { TAKT_NORMALS = 16, TAKT_AFFIXES = 8 };
+
+/* Adds the text in its normal form to `to`. `begins`: PREPEND applies. */
+void takt_normalize(const takt_tokenizer *t, takt_span text, bool begins, takt_text *to);
+
+/* ---- the tokenizer ---- */
+
+struct takt_tokenizer {
+    takt_ctx *ctx;
+    takt_arena arena;
+    const char *file; /* while it is read */
+    takt_tokenizer_model model;
+    const takt_scan *scan; /* NULL: a text is one word */
+    size_t count;
+    takt_span *texts; /* what each token stands for */
+    uint8_t *kinds;
+    float *scores; /* SCORES only */
+    takt_spans index;
+    size_t longest; /* bytes of a token */
+    takt_merges merges;
+    int32_t bytes[256]; /* the token of each byte, or -1 */
+    takt_trie trie;
+    takt_normal normals[TAKT_NORMALS];
+    size_t normal_count;
+    bool takes_whole;   /* a word that is a token is that token, whatever merges say */
+    bool begins_spaced; /* SentencePiece's space before the text */
+    bool spaces_once;   /* that space is for the beginning of the text alone */
+    bool joins_unknown; /* several unknown characters are one token */
+    size_t word_limit;  /* WORDS: characters of a word that is looked at; 0: any */
+    int32_t roles[TAKT_TOKEN_ROLES];
+    int32_t prefix[TAKT_AFFIXES], suffix[TAKT_AFFIXES];
+    size_t prefix_count, suffix_count;
+};
+
+/* Ids as they come. The failure is sticky. */
+typedef struct takt_ids {
+    takt_ctx *ctx;
+    int32_t *at;
+    size_t count, capacity;
+    takt_status status;
+} takt_ids;
+
+void takt_ids_add(takt_ids *ids, int32_t id);
+
+/* Memory that the words of one text share. */
+typedef struct takt_merging takt_merging;
+struct takt_merging {
+    takt_ctx *ctx;
+    void *symbols, *heap;
+    size_t symbol_room, heap_room;
+};
+void takt_merging_deinit(takt_merging *m);
+
+/* One word. */
+void takt_merge_word(const takt_tokenizer *t, takt_merging *m, takt_span word, takt_ids *ids);
+void takt_wordpiece(const takt_tokenizer *t, takt_span text, takt_ids *ids);
+
+/* ---- reading ---- */
+
+/* Room for `count` tokens, all empty, normal and without a score. */
+TAKT_MUST_USE takt_status takt_tokenizer_reserve(takt_tokenizer *t, size_t count);
+/* The table of texts, the byte tokens and the trie, once all tokens are there. */
+TAKT_MUST_USE takt_status takt_tokenizer_index(takt_tokenizer *t);
+TAKT_MUST_USE takt_status takt_tokenizer_read_gguf(takt_tokenizer *t, const struct takt_gguf *g);
+/* The stages around the model: normalizer, pre_tokenizer, post_processor (json_stages.c). */
+TAKT_MUST_USE takt_status takt_tokenizer_read_stages(takt_tokenizer *t,
+                                                     const struct takt_json *root);
+/* Whether a stage of this type is the value, or one of a sequence. */
+bool takt_tokenizer_has_stage(const struct takt_json *stage, const char *type);
+TAKT_MUST_USE takt_status takt_tokenizer_read_json(takt_tokenizer *t, const char *bytes,
+                                                   size_t length);
+/* The text of a byte-level token as bytes, in the arena; as it is if it uses other characters. */
+TAKT_MUST_USE takt_status takt_tokenizer_unmap(takt_tokenizer *t, takt_span text, takt_span *out);
+/* A merge of two tokens by their bytes. */
+TAKT_MUST_USE takt_status takt_tokenizer_merge(takt_tokenizer *t, takt_span left, takt_span right,
+                                               uint32_t rank);
+/* "FILE: sentence" as 3711. */
+takt_status takt_tokenizer_fail(const takt_tokenizer *t, takt_error_id id, const char *format, ...)
+    TAKT_PRINTF(3, 4);
+/* Roles that names give away: <|eot_id|> and the like. */
+void takt_tokenizer_guess_roles(takt_tokenizer *t);
+
+#endif

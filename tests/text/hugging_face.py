@@ -1,0 +1,192 @@
+"""hugging_face.py - tokenizers trained by Hugging Face's library: the same ids and texts for random
+strings, of each kind that Takt reads. Needs the package tokenizers in build/venv."""
+import ctypes
+import os
+import random
+import subprocess
+import sys
+import unicodedata
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("TAKT_BUILD_DIR", os.path.join(ROOT, "build/release"))
+TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
+PYTHON = os.path.join(ROOT, "build/venv/bin/python")
+STRINGS = int(os.environ.get("TAKT_STRINGS", "3000"))
+
+try:
+    from tokenizers import (AddedToken, Tokenizer, Regex, decoders, models, normalizers,
+                            pre_tokenizers, processors, trainers)
+except ImportError:
+    if os.path.exists(PYTHON) and sys.executable != PYTHON and subprocess.run(
+            [PYTHON, "-c", "import tokenizers"], capture_output=True, check=False).returncode == 0:
+        sys.exit(subprocess.run([PYTHON, "-B", __file__], check=False).returncode)
+    print("skipped: the package tokenizers is not in build/venv")
+    sys.exit(77)
+
+library = os.path.join(BUILD, "libtakt.so")
+if not os.path.exists(library):
+    print(f"skipped: {library} is not built")
+    sys.exit(77)
+takt = ctypes.CDLL(library)
+takt.takt_last_error.restype = ctypes.c_char_p
+for name in ("takt_tokenizer_load", "takt_tokenize", "takt_detokenize"):
+    getattr(takt, name).restype = ctypes.c_int
+ctx = ctypes.c_void_p()
+takt.takt_ctx_create(None, ctypes.byref(ctx))
+
+
+
+class Room(ctypes.Structure):
+    _fields_ = [("at", ctypes.c_void_p), ("capacity", ctypes.c_size_t), ("count", ctypes.c_size_t)]
+
+
+CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+LINES = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+LLAMA3 = CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}" + LINES
+QWEN2 = CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}" + LINES
+SPECIAL = ["<|end|>", "<|im_start|>"]
+
+
+def corpus():
+    files = ("README.md", "ARCHITECTURE.md", "docs/language.md", "docs/numerics.md")
+    words = [line for path in files
+             for line in open(os.path.join(ROOT, path), encoding="utf-8")]
+    return words + ["Äpfel und Öl, café, naïve 我想在 apple 工作 한국어 нещо на Български 🚀 ½ "] * 40
+
+
+def split(pattern):
+    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"),
+                                    pre_tokenizers.ByteLevel(add_prefix_space=False,
+                                                             use_regex=False)])
+
+
+def byte_level(pre, **more):
+    t = Tokenizer(models.BPE(**more))
+    t.pre_tokenizer = pre
+    t.decoder = decoders.ByteLevel()
+    t.train_from_iterator(corpus(), trainers.BpeTrainer(
+        vocab_size=1200, special_tokens=SPECIAL,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    t.add_tokens([AddedToken("<think>", normalized=False),
+                  AddedToken("<r>", rstrip=True, normalized=False),
+                  AddedToken("<l>", lstrip=True, normalized=False),
+                  AddedToken("one", single_word=True, normalized=False)])
+    return t
+
+
+def gpt2():
+    return byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
+
+
+def roberta():
+    t = byte_level(pre_tokenizers.ByteLevel(add_prefix_space=True))
+    t.post_processor = processors.RobertaProcessing(("<|end|>", 0), ("<|im_start|>", 1))
+    return t
+
+
+def llama3():
+    return byte_level(split(LLAMA3), ignore_merges=True)
+
+
+def qwen2():
+    t = byte_level(split(QWEN2))
+    t.normalizer = normalizers.NFC()
+    return t
+
+
+def smollm():
+    return byte_level(pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True),
+                                               pre_tokenizers.ByteLevel(add_prefix_space=False)]))
+
+
+def bert():
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    t.normalizer = normalizers.BertNormalizer()
+    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    t.train_from_iterator(corpus(), trainers.WordPieceTrainer(
+        vocab_size=1200, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]"], show_progress=False))
+    t.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return t
+
+
+def llama2():
+    t = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
+    t.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    words = [word for line in corpus() for word in line.replace(" ", " ▁").split(" ")]
+    special = ["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)]
+    t.train_from_iterator(words, trainers.BpeTrainer(vocab_size=1400, show_progress=False,
+                                                     special_tokens=special))
+    return t
+
+
+def mistral():
+    t = llama2()
+    t.normalizer = None
+    t.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=True)
+    return t
+
+
+def texts(draw, is_old):
+    """`is_old`: characters whose class has not changed since that library's tables were made."""
+    plain = corpus()
+    pieces = SPECIAL + ["<think>", " <r>  ", "  <l> ", "one", "'s", "'LL", "'re", "\n\n", " \n ",
+                        "\t",
+                        "12345", "1", "  ", "   ", "é", "é", "한국어", "我", "½", "🚀", "ﬁ", "​",
+                        "…", "[CLS]", "İ", "Å", "ᾳ", "��", "ß", " "]
+    for _ in range(STRINGS):
+        kind = draw.random()
+        if kind < 0.3:
+            yield draw.choice(plain)
+        elif kind < 0.7:
+            yield "".join(draw.choice(pieces + draw.choice(plain).split(" "))
+                          for _ in range(draw.randint(1, 9)))
+        else:
+            ranges = [(1, 0x7f), (0xa0, 0x2ff), (0x300, 0x530), (0x4e00, 0x9fff), (0xac00, 0xd7a3)]
+            ranges += [] if is_old else [(0x531, 0x4dff), (0xa000, 0xabff), (0xe000, 0x1ffff)]
+            drawn = [chr(draw.randint(*draw.choice(ranges))) for _ in range(draw.randint(1, 24))]
+            yield "".join(c for c in drawn if unicodedata.category(c) != "Cn")
+
+
+def encode(tokens, text, flags):
+    data = text.encode()
+    array = (ctypes.c_int32 * 4096)()
+    ids = Room(ctypes.addressof(array), 4096, 0)
+    if takt.takt_tokenize(tokens, data, ctypes.c_size_t(len(data)), flags, ctypes.byref(ids)):
+        raise SystemExit(takt.takt_last_error(ctx))
+    return list(array[:ids.count])
+
+
+def decode(tokens, ids):
+    text = ctypes.create_string_buffer(1 << 16)
+    room = Room(ctypes.addressof(text), 1 << 16, 0)
+    array = (ctypes.c_int32 * len(ids))(*ids)
+    takt.takt_detokenize(tokens, array, ctypes.c_size_t(len(ids)), 0, ctypes.byref(room))
+    return text.raw[:room.count].decode(errors="replace")
+
+
+def check(make):
+    theirs = make()
+    path = os.path.join(TMP, make.__name__ + ".json")
+    theirs.save(path)
+    ours, wrong, decoded = ctypes.c_void_p(), 0, 0
+    if takt.takt_tokenizer_load(ctx, path.encode(), ctypes.byref(ours)):
+        raise SystemExit(f"{make.__name__}: {takt.takt_last_error(ctx).decode()}")
+    for text in texts(random.Random(7), make is bert):
+        want = theirs.encode(text).ids
+        got = encode(ours, text, 3)
+        if want != got:
+            wrong += 1
+            if wrong < 4:
+                print(f"{make.__name__}: {text!r}: {got}, not {want}")
+        elif make in (gpt2, llama3, qwen2, smollm) and decode(ours, got) != theirs.decode(want):
+            decoded += 1
+            if decoded < 4:
+                print(f"{make.__name__}: {decode(ours, got)!r}, not {theirs.decode(want)!r}")
+    takt.takt_tokenizer_destroy(ours)
+    print(f"{make.__name__}: {wrong} of {STRINGS} differ, {decoded} decoded otherwise")
+    return wrong + decoded
+
+
+if __name__ == "__main__":
+    sys.exit(sum(check(make) for make in (gpt2, roberta, llama3, qwen2, smollm, bert, llama2,
+                                          mistral)) > 0)

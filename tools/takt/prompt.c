@@ -1,0 +1,103 @@
+/* prompt.c - the text that a verb works on. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+/* \n \r \t \\ \" \' as what they mean; others stay. */
+static void unescape(tool_prompt *p)
+{
+    static const char from[] = "nrt\\\"'", to[] = "\n\r\t\\\"'";
+    size_t out = 0;
+    for (size_t i = 0; i < p->length; i++) {
+        const char *known = p->text[i] == '\\' && i + 1 < p->length && p->text[i + 1] != '\0'
+                                ? strchr(from, p->text[i + 1])
+                                : NULL;
+        if (known != NULL)
+            i++;
+        p->text[out++] = known != NULL ? to[known - from] : p->text[i];
+    }
+    p->text[out] = '\0';
+    p->length = out;
+}
+
+static int no_memory(takt_tool *t)
+{
+    return tool_usage_error(t, 9003, NULL, "out of memory for the text");
+}
+
+static int read_file(takt_tool *t, const char *path, tool_prompt *p)
+{
+    size_t room = 0;
+    FILE *f = fopen(tool_readable(path), "rb");
+    if (f == NULL)
+        return tool_usage_error(t, 3001, NULL, "cannot open %s: %s", path, strerror(errno));
+    for (;;) {
+        if (p->length + 1 >= room) {
+            room = room > 0 ? 2 * room : 1 << 16;
+            char *more = realloc(p->text, room);
+            if (more == NULL) {
+                fclose(f);
+                return no_memory(t);
+            }
+            p->text = more;
+        }
+        const size_t got = fread(p->text + p->length, 1, room - 1 - p->length, f);
+        p->length += got;
+        if (got == 0)
+            break;
+    }
+    p->text[p->length] = '\0';
+    const bool failed = ferror(f) != 0;
+    fclose(f);
+    return failed ? tool_usage_error(t, 3002, NULL, "cannot read %s", path) : TAKT_EXIT_OK;
+}
+
+int tool_take_prompt(takt_tool *t, const char *word, tool_prompt *prompt)
+{
+    const char *text = word != NULL ? word : tool_text_of(t, TAKT_F_PROMPT);
+    const char *file = tool_text_of(t, TAKT_F_PROMPT_FILE);
+    int code = TAKT_EXIT_OK;
+    *prompt = (tool_prompt){0};
+    if (text == NULL && file == NULL)
+        return tool_usage_error(t, 1002, "give it behind the model, by -p TEXT, or by -f FILE",
+                                "the text is missing");
+    if (text != NULL && file != NULL)
+        return tool_usage_error(t, 1003, "give one of them", "there is a text and a file of one");
+    if (text != NULL) {
+        prompt->length = strlen(text);
+        prompt->text = malloc(prompt->length + 1);
+        if (prompt->text == NULL)
+            return no_memory(t);
+        memcpy(prompt->text, text, prompt->length + 1);
+    } else {
+        code = read_file(t, file, prompt);
+    }
+    if (code == TAKT_EXIT_OK && tool_on(t, TAKT_F_ESCAPE))
+        unescape(prompt);
+    return code;
+}
+
+void tool_free_prompt(tool_prompt *prompt)
+{
+    free(prompt->text);
+    *prompt = (tool_prompt){0};
+}
+
+int tool_prompt_ids(takt_tool *t, const takt_tokenizer *tokens, const tool_prompt *prompt,
+                    unsigned flags, takt_token_ids *ids)
+{
+    *ids = (takt_token_ids){0};
+    takt_status status = takt_tokenize(tokens, prompt->text, prompt->length, flags, ids);
+    if (status != TAKT_OK)
+        return tool_finish(t, status);
+    ids->capacity = ids->count;
+    ids->at = calloc(ids->count + 1, sizeof *ids->at);
+    if (ids->at == NULL)
+        return no_memory(t);
+    status = takt_tokenize(tokens, prompt->text, prompt->length, flags, ids);
+    if (status != TAKT_OK)
+        free(ids->at);
+    return tool_finish(t, status);
+}

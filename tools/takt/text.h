@@ -1,0 +1,21 @@
+/* text.h - what the verbs of text share. */
+#ifndef TAKT_TOOL_TEXT_H
+#define TAKT_TOOL_TEXT_H
+
+#include "tool.h"
+
+/* A text that the user gave. */
+typedef struct tool_prompt {
+    char *text; /* owned, terminated */
+    size_t length;
+} tool_prompt;
+
+/* From `word` if it is not NULL, else -p, else -f; -e resolves \n and the like. Not TAKT_EXIT_OK:
+ * printed. */
+int tool_take_prompt(takt_tool *t, const char *word, tool_prompt *prompt);
+void tool_free_prompt(tool_prompt *prompt);
+/* Its tokens; free(ids->at). Not TAKT_EXIT_OK: printed. */
+int tool_prompt_ids(takt_tool *t, const takt_tokenizer *tokens, const tool_prompt *prompt,
+                    unsigned flags, takt_token_ids *ids);
+
+#endif
