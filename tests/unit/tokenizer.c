@@ -21,12 +21,6 @@ static takt_status to_ids(const takt_tokenizer *t, takt_span text, unsigned flag
     return status;
 }
 
-static takt_status to_text(const takt_tokenizer *t, const int32_t *ids, size_t count,
-                           unsigned flags, takt_token_text *text)
-{
-    return takt_detokenize(t, ids, count, flags, text);
-}
-
 static const char *data_folder(void)
 {
     const char *given = getenv("TAKT_DATA");
@@ -76,7 +70,7 @@ static void check_return(const takt_tokenizer *t, const char *text, size_t lengt
     takt_token_text back = {room, sizeof room, 0};
     size_t count;
     EXPECT_OK(ctx, to_ids(t, (takt_span){text, length}, 0, ids, &count));
-    EXPECT_OK(ctx, to_text(t, ids, count, 0, &back));
+    EXPECT_OK(ctx, takt_detokenize(t, ids, count, 0, &back));
     EXPECT(back.length == length && memcmp(room, text, length) == 0,
            "\"%.*s\" came back as \"%.*s\"", (int)length, text, (int)back.length, room);
 }
@@ -203,14 +197,14 @@ static void small_bytes(void)
     expect_ids(t, "ab\n", TAKT_TOKENIZE_ADD, "9 4 8");
     expect_ids(t, "", TAKT_TOKENIZE_ADD, "9");
     expect_ids(t, "xaby", 0, "4"); /* bytes that no token says */
-    EXPECT_OK(ctx, to_text(t, (const int32_t[]){9, 6, 7}, 3, 0, &text));
+    EXPECT_OK(ctx, takt_detokenize(t, (const int32_t[]){9, 6, 7}, 3, 0, &text));
     EXPECT(text.length == 6 && memcmp(room, "abc ab", 6) == 0);
     text.capacity = 4;
-    EXPECT_OK(ctx, to_text(t, (const int32_t[]){9, 6}, 2, TAKT_DETOKENIZE_CONTROL, &text));
+    EXPECT_OK(ctx, takt_detokenize(t, (const int32_t[]){9, 6}, 2, TAKT_DETOKENIZE_CONTROL, &text));
     EXPECT(text.length == 10 && memcmp(room, "<|en", 4) == 0);
-    EXPECT_STATUS(ctx, to_text(t, (const int32_t[]){11}, 1, 0, &text), TAKT_ERR_RANGE);
+    EXPECT_STATUS(ctx, takt_detokenize(t, (const int32_t[]){11}, 1, 0, &text), TAKT_ERR_RANGE);
     EXPECT(takt_last_error_info(ctx)->id == TAKT_E_TOKEN_ID);
-    EXPECT_STATUS(ctx, to_text(t, (const int32_t[]){-1}, 1, 0, &text), TAKT_ERR_RANGE);
+    EXPECT_STATUS(ctx, takt_detokenize(t, (const int32_t[]){-1}, 1, 0, &text), TAKT_ERR_RANGE);
     EXPECT_OK(ctx, to_ids(t, takt_span_of("abcabc"), 0, NULL, &count));
     EXPECT(count == 2);
     EXPECT(takt_token_find(t, " ab", 3) == 7 && takt_token_find(t, "zz", 2) == -1);
