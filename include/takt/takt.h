@@ -36,6 +36,7 @@
 #include <takt/results.h>
 #include <takt/session.h>
 #include <takt/settings.h>
+#include <takt/shrink.h>
 #include <takt/status.h>
 #include <takt/system.h>
 #include <takt/tensor.h>

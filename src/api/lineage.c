@@ -96,6 +96,15 @@ static void write_before(takt_json_writer *json, const takt_json *before)
     takt_json_close(json, ']');
 }
 
+/* Keys of an object are unique: of two files with the same name the first is told. */
+static bool is_told(const takt_save_options *o, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(last_part(o->reads[i]), last_part(o->reads[index])) == 0)
+            return true;
+    return false;
+}
+
 static takt_status write_link(const takt_model *m, const takt_save_options *o,
                               takt_json_writer *json)
 {
@@ -112,6 +121,8 @@ static takt_status write_link(const takt_model *m, const takt_save_options *o,
         return TAKT_OK;
     takt_json_put_open(json, "reads", '{');
     for (size_t i = 0; i < o->read_count; i++) {
+        if (is_told(o, i))
+            continue;
         TAKT_TRY(takt_lineage_hash(m->ctx, o->reads[i], hex));
         takt_json_put_string(json, last_part(o->reads[i]), hex);
     }

@@ -3,6 +3,8 @@
  * dequantize, convolution or product, bias, relu and quantize become one integer op step by step.
  * Its sum is exact where the float one rounds: docs/numerics.md, "Integer sums".
  */
+#include <math.h>
+
 #include "op/util/block.h"
 #include "op/util/conv.h"
 #include "op/util/integer.h"
@@ -14,12 +16,20 @@ static bool is_byte(takt_dtype dtype)
     return dtype == TAKT_I8 || dtype == TAKT_U8;
 }
 
+/* Weights of 4 bits are computed with as bytes, which the plan makes of them once. */
+static bool is_half_byte(const takt_graph *g, takt_id id)
+{
+    const takt_dtype dtype = takt_type_of(g, id)->dtype;
+    return (dtype == TAKT_I4 || dtype == TAKT_U4) && takt_match_is_fixed(g, id);
+}
+
 /* `id`, if it dequantises bytes to f32 by one scale, or one for each element of `axis`. */
 static const takt_node *opened(const takt_graph *g, takt_id id, int axis)
 {
     const takt_node *n = takt_match_op(g, id, &takt_op_dequantize);
-    if (n == NULL || n->type->dtype != TAKT_F32 || !is_byte(takt_type_of(g, n->in[0])->dtype) ||
-        takt_type_of(g, n->in[1])->dtype != TAKT_F32)
+    if (n == NULL || n->type->dtype != TAKT_F32 || takt_type_of(g, n->in[1])->dtype != TAKT_F32)
+        return NULL;
+    if (!is_byte(takt_type_of(g, n->in[0])->dtype) && (axis < 0 || !is_half_byte(g, n->in[0])))
         return NULL;
     const int64_t along = takt_node_attr(n, "axis")->i64;
     const int rank = takt_type_of(g, n->in[1])->rank;
@@ -33,12 +43,21 @@ static takt_id zero_of(const takt_node *n)
     return n->in_count > 2 ? n->in[2] : TAKT_NONE;
 }
 
+static takt_id as_bytes(takt_graph *g, takt_id id)
+{
+    const takt_dtype dtype = id != TAKT_NONE ? takt_type_of(g, id)->dtype : TAKT_I8;
+    if (dtype == TAKT_I4 || dtype == TAKT_U4)
+        return takt_cast(g, id, dtype == TAKT_I4 ? TAKT_I8 : TAKT_U8);
+    return id;
+}
+
 /* The integer op on what `a` and `b` were made of; `attr` is its own. */
 static takt_id product(takt_graph *g, const takt_op *op, const takt_node *a, const takt_node *b,
                        takt_id b_bytes, const takt_attr *attr)
 {
-    takt_id in[TAKT_INTEGER_INPUTS] = {a->in[0],  b_bytes,   zero_of(a), zero_of(b),
-                                       TAKT_NONE, TAKT_NONE, TAKT_NONE};
+    takt_id in[TAKT_INTEGER_INPUTS] = {
+        a->in[0], as_bytes(g, b_bytes), zero_of(a), as_bytes(g, zero_of(b)), TAKT_NONE, TAKT_NONE,
+        TAKT_NONE};
     in[TAKT_INTEGER_SCALE] = takt_mul(g, a->in[1], b->in[1]);
     return takt_graph_append(g, op, TAKT_INTEGER_SCALE + 1, in, attr);
 }
@@ -230,11 +249,64 @@ static takt_id quantize(takt_rewrite *r, const takt_node *n)
     return has_bound ? takt_graph_append(g, &takt_op_max, 2, bound, NULL) : sum_of_bytes;
 }
 
+/* The bounds that a node cuts x off at. */
+static bool cuts(const takt_graph *g, const takt_node *n, takt_id *x, double *lo, double *hi)
+{
+    *lo = -INFINITY;
+    *hi = INFINITY;
+    *x = n->in_count > 0 ? n->in[0] : TAKT_NONE;
+    if (n->op == &takt_op_relu6) {
+        *lo = 0;
+        *hi = 6;
+        return true;
+    }
+    if (n->op == &takt_op_clip) {
+        const takt_attr *min = takt_node_attr(n, "min"), *max = takt_node_attr(n, "max");
+        *lo = min->is_set ? min->f64 : *lo;
+        *hi = max->is_set ? max->f64 : *hi;
+        return true;
+    }
+    if (n->op != &takt_op_min && n->op != &takt_op_max)
+        return false;
+    const takt_node *bound = takt_match_op(g, n->in[1], &takt_op_constant);
+    if (bound == NULL || bound->type->rank != 0 || bound->type->dtype != TAKT_F32)
+        return false;
+    *(n->op == &takt_op_min ? hi : lo) =
+        takt_dtype_get_f(TAKT_F32, takt_tensor_data(bound->attr[0].tensor), 0);
+    return true;
+}
+
+/* Quantising keeps the order of values and saturates: a bound that is rounded to the end of the
+ * grid, or beyond, cuts off nothing that the grid does not. */
+static takt_id inside(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    takt_id x;
+    double lo, hi;
+    if (!cuts(g, &g->nodes[n->in[0]], &x, &lo, &hi) || !is_byte(n->type->dtype))
+        return TAKT_NONE;
+    const takt_node *zero = takt_match_op(g, zero_of(n), &takt_op_constant);
+    if (!is_positive(g, n->in[1]) || (zero_of(n) != TAKT_NONE && zero == NULL))
+        return takt_refuse(r, n, "its scale or zero is not known, or there are several");
+    const takt_node *scale = takt_match_op(g, n->in[1], &takt_op_constant);
+    const double by = takt_dtype_get_f(TAKT_F32, takt_tensor_data(scale->attr[0].tensor), 0);
+    const double at =
+        zero == NULL
+            ? 0
+            : (double)takt_dtype_get_i(n->type->dtype, takt_tensor_data(zero->attr[0].tensor), 0);
+    const double least = n->type->dtype == TAKT_U8 ? 0 : -128;
+    if (lo / by + at > least + 0.25 || hi / by + at < least + 254.75)
+        return takt_refuse(r, n, "the grid reaches beyond the bounds");
+    takt_id in[3] = {x, n->in[1], zero_of(n)};
+    return takt_graph_append(g, n->op, n->in_count, in, n->attr);
+}
+
 static const takt_rule rules[] = {
     {&takt_op_conv, "conv(dequantize(x), dequantize(w)) = integer_conv(x, w)", conv},
     {&takt_op_matmul, "matmul(dequantize(x), dequantize(w)) = integer_matmul(x, w)", matmul},
     {&takt_op_matmul, "matmul(x, block_dequantize(w)) = block_matmul(x, w)", by_blocks},
     {&takt_op_add, "integer sum + bias = integer sum with its bias", bias},
+    {&takt_op_quantize, "quantize(clip(x)) = quantize(x) if its grid ends inside", inside},
     {&takt_op_quantize, "quantize(integer sum) = integer sum, requantised", quantize},
 };
 

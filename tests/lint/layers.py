@@ -5,7 +5,7 @@ import re
 from _lint import complain, files, finish, read
 
 LAYERS = ("base os kernel ir op logic lang interp grad pass plan backend io train text measure "
-          "api verify").split()
+          "api verify shrink").split()
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<(takt/[^>]+)>)', re.MULTILINE)
 GENERATED = re.compile(r"^(build_info\.h|layers\.inc|\w+_list\.inc)$")
 

@@ -1,0 +1,147 @@
+/* base.c - the graph that is shrunk, and sessions of graphs made from it. */
+#include "shrink/base.h"
+
+#include "api/session/session.h"
+#include "base/mem.h"
+#include "op/ops.h"
+#include "pass/pass.h"
+#include "pass/passes.h"
+
+/* ---- the graph ---- */
+
+static bool is_no_einsum(void *user, const takt_graph *g, const takt_node *n)
+{
+    (void)user;
+    (void)g;
+    return n->op != &takt_op_einsum;
+}
+
+static takt_status advance(takt_graph **g, takt_status status, takt_graph *const *next)
+{
+    takt_graph_destroy(*g);
+    *g = *next;
+    return status;
+}
+
+/* Only what brings scales next to weights, and every value to one spelling: the plan runs the
+ * others on the result. */
+static takt_status stages(const takt_model *m, takt_graph **g)
+{
+    takt_pipeline_options pipeline = {0};
+    takt_graph *next = NULL;
+    TAKT_TRY(takt_pass_choose(m->ctx,
+                              "-layout,-winograd,-siblings,-bytes,-quantized,-reduce-strength,"
+                              "-widen-late,-narrow-maps",
+                              &pipeline.choice));
+    TAKT_TRY(takt_graph_lower(m->graph, is_no_einsum, NULL, g));
+    TAKT_TRY(advance(g, takt_graph_freeze(*g, m->slots, &next), &next));
+    TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
+    return advance(g, takt_pass_apply(&takt_pass_fold_constants, *g, NULL, &next), &next);
+}
+
+takt_status takt_shrink_base(const takt_model *m, takt_graph **base)
+{
+    *base = NULL;
+    const takt_status status = stages(m, base);
+    if (status != TAKT_OK) {
+        takt_graph_destroy(*base);
+        *base = NULL;
+    }
+    return status;
+}
+
+/* ---- sessions ---- */
+
+takt_status takt_shrink_run_init(takt_shrink_run *r, const takt_model *from, takt_graph *graph,
+                                 const char *sizes, int threads)
+{
+    const takt_plan_options options = {.sizes = sizes, .threads = threads, .checks = "off"};
+    *r = (takt_shrink_run){0};
+    takt_status status = graph->status;
+    if (status == TAKT_OK)
+        status = takt_model_derive(from, graph, &r->model);
+    else
+        takt_graph_destroy(graph);
+    if (status == TAKT_OK)
+        status = takt_plan_create(r->model, &options, &r->plan);
+    if (status == TAKT_OK)
+        status = takt_session_create(r->plan, NULL, &r->session);
+    if (status != TAKT_OK)
+        takt_shrink_run_deinit(r);
+    return status;
+}
+
+void takt_shrink_run_deinit(takt_shrink_run *r)
+{
+    takt_session_destroy(r->session);
+    takt_plan_destroy(r->plan);
+    takt_model_destroy(r->model);
+    *r = (takt_shrink_run){0};
+}
+
+takt_status takt_shrink_run_once(takt_shrink_run *r)
+{
+    const takt_status status = takt_session_run(r->session);
+    if (status != TAKT_OK)
+        r->session->ctx->error = r->session->error;
+    return status;
+}
+
+/* ---- constants ---- */
+
+takt_status takt_shrink_tensor(takt_ctx *ctx, const takt_type *type, const double *values,
+                               takt_tensor *t)
+{
+    TAKT_TRY(takt_tensor_create(ctx, type, t));
+    const size_t count = takt_tensor_count(t);
+    for (size_t i = 0; i < count; i++)
+        if (takt_dtype_is_float(type->dtype))
+            takt_dtype_put_f(type->dtype, takt_tensor_data(t), i,
+                             takt_dtype_round(type->dtype, values[i]));
+        else
+            takt_dtype_put_i(type->dtype, takt_tensor_data(t), i, (int64_t)values[i]);
+    return TAKT_OK;
+}
+
+takt_id takt_shrink_constant(takt_graph *g, const takt_type *type, const double *values)
+{
+    takt_tensor t;
+    if (g->status != TAKT_OK)
+        return TAKT_NONE;
+    const takt_status status = takt_shrink_tensor(g->ctx, type, values, &t);
+    if (status != TAKT_OK)
+        return takt_graph_fail(g, status);
+    const takt_id id = takt_graph_constant(g, &t);
+    takt_tensor_release(&t);
+    return id;
+}
+
+static uint64_t count_all(const takt_graph *g, bool in_bytes)
+{
+    uint64_t sum = 0;
+    void *live;
+    if (takt_mem_zero(g->ctx, g->count, 1, "live nodes", &live) != TAKT_OK)
+        return 0;
+    takt_graph_live(g, live);
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_node *n = &g->nodes[i];
+        size_t size;
+        if (((unsigned char *)live)[i] == 0 ||
+            (n->op != &takt_op_constant && n->op != &takt_op_state))
+            continue;
+        if (in_bytes ? takt_type_bytes(n->type, &size) : takt_type_count(n->type, &size))
+            sum += size;
+    }
+    takt_mem_put(g->ctx, live, g->count);
+    return sum;
+}
+
+uint64_t takt_shrink_bytes(const takt_graph *g)
+{
+    return count_all(g, true);
+}
+
+uint64_t takt_shrink_parameters(const takt_graph *g)
+{
+    return count_all(g, false);
+}

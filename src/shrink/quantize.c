@@ -1,0 +1,327 @@
+/* quantize.c - from a model to one of integers: look, round, measure, choose. */
+#include "shrink/quantize.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/options.h"
+#include "pass/pass.h"
+
+enum { BATCH = 8, NOISE_SAMPLES = 64 };
+
+/* ---- options ---- */
+
+static takt_status read_type(takt_quantizing *z)
+{
+    const char *word = z->o.type != NULL ? z->o.type : "int8";
+    if (strcmp(word, "int4") == 0)
+        word = "w4";
+    for (size_t i = 0; i < TAKT_QUANT_TYPES; i++)
+        if (strcmp(word, takt_quant_kinds[i].name) == 0) {
+            z->kind = &takt_quant_kinds[i];
+            return TAKT_OK;
+        }
+    takt_fail(z->ctx, TAKT_E_OPTION, "there is no quantised type %s", word);
+    return takt_fail_hint(z->ctx, "int8, w8, w4, int16x8 or w4a8");
+}
+
+static takt_status read_method(takt_quantizing *z)
+{
+    static const char *const names[] = {"minmax", "percentile", "mse", "entropy"};
+    const char *word = z->o.method != NULL ? z->o.method : "mse";
+    const size_t length = strcspn(word, ":");
+    z->percent = 99.99;
+    for (size_t i = 0; i < 4; i++) {
+        if (strlen(names[i]) != length || strncmp(word, names[i], length) != 0)
+            continue;
+        z->method = (takt_range_method)i;
+        if (word[length] == '\0')
+            return TAKT_OK;
+        const char *number = word + length + 1;
+        if (i == TAKT_RANGE_PERCENTILE && takt_number_read(number, strlen(number), &z->percent) &&
+            z->percent > 50 && z->percent <= 100)
+            return TAKT_OK;
+    }
+    takt_fail(z->ctx, TAKT_E_OPTION, "there is no method %s", word);
+    return takt_fail_hint(z->ctx, "minmax, percentile, percentile:99.9, mse or entropy");
+}
+
+/* "0.5%" or 0.005. */
+static takt_status read_drop(takt_quantizing *z)
+{
+    const char *text = z->o.accuracy_drop;
+    z->drop = -1;
+    if (text == NULL)
+        return TAKT_OK;
+    const size_t length = strlen(text);
+    const bool is_percent = length > 0 && text[length - 1] == '%';
+    if (!takt_number_read(text, length - is_percent, &z->drop) || !(z->drop >= 0))
+        return takt_fail(z->ctx, TAKT_E_OPTION, "an accuracy drop is written 0.5%%, not %s", text);
+    z->drop /= is_percent ? 100 : 1;
+    return z->o.test != NULL ? TAKT_OK
+                             : takt_fail(z->ctx, TAKT_E_SHRINK_DATA,
+                                         "a budget needs samples with labels to score on");
+}
+
+static takt_status read_options(takt_quantizing *z)
+{
+    const char *metric = z->o.metric != NULL ? z->o.metric : "top1";
+    TAKT_TRY(read_type(z));
+    TAKT_TRY(read_method(z));
+    TAKT_TRY(read_drop(z));
+    z->top = strcmp(metric, "top1") == 0 ? 1 : strcmp(metric, "top5") == 0 ? 5 : 0;
+    if (z->top == 0)
+        return takt_fail(z->ctx, TAKT_E_OPTION, "there is no metric %s: top1 or top5", metric);
+    if (z->kind->x_bits > 0 && z->o.calib == NULL) {
+        takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "%s needs data to find the ranges of activations",
+                  z->kind->name);
+        return takt_fail_hint(z->ctx, "give samples of what the model will see; w8 and w4 do "
+                                      "without");
+    }
+    z->timer = (takt_shrink_timer){.compare = z->o.compare,
+                                   .user = z->o.compare_user,
+                                   .max_ns = z->o.layer_ns > 0 ? z->o.layer_ns : 100000000,
+                                   .sizes = z->o.sizes,
+                                   .threads = z->o.threads};
+    return TAKT_OK;
+}
+
+/* ---- looking ---- */
+
+static takt_status make_room(takt_quantizing *z)
+{
+    const size_t layers = z->layers.count + 1, nodes = z->base->count + 1;
+    takt_arena *a = &z->arena;
+    z->asked = takt_arena_array(a, layers, sizeof *z->asked);
+    z->taken = takt_arena_array(a, layers, sizeof *z->taken);
+    z->why = takt_arena_array(a, layers, sizeof *z->why);
+    z->weights = takt_arena_array(a, layers, sizeof *z->weights);
+    z->noise = takt_arena_array(a, layers, sizeof *z->noise);
+    z->times = takt_arena_array(a, layers, sizeof *z->times);
+    z->lost_alone = takt_arena_array(a, layers, sizeof *z->lost_alone);
+    z->wanted = takt_arena_array(a, nodes, sizeof *z->wanted);
+    z->grids = takt_arena_array(a, nodes, sizeof *z->grids);
+    return z->asked != NULL && z->taken != NULL && z->why != NULL && z->weights != NULL &&
+                   z->noise != NULL && z->times != NULL && z->lost_alone != NULL &&
+                   z->wanted != NULL && z->grids != NULL
+               ? TAKT_OK
+               : TAKT_ERR_MEMORY;
+}
+
+static takt_status find_layers(takt_quantizing *z)
+{
+    size_t asked = 0;
+    TAKT_TRY(takt_shrink_base(z->model, &z->base));
+    TAKT_TRY(takt_shrink_layers_init(&z->layers, z->base));
+    TAKT_TRY(make_room(z));
+    for (size_t i = 0; i < z->layers.count; i++) {
+        const bool kept = z->o.keeps != NULL && z->o.keeps(z->o.keeps_user, z->layers.at[i].name);
+        z->asked[i] = z->taken[i] = !kept;
+        z->why[i] = kept ? "left: it is to be kept" : "taken";
+        asked += !kept;
+    }
+    if (asked > 0)
+        return TAKT_OK;
+    return takt_fail(z->ctx, TAKT_E_SHRINK_NOTHING, "%s",
+                     z->layers.count == 0 ? "the model has no convolution or product with weights"
+                                          : "every layer of the model is to be kept");
+}
+
+static takt_status find_grids(takt_quantizing *z)
+{
+    takt_arena seen_arena;
+    if (z->kind->x_bits == 0)
+        return TAKT_OK;
+    TAKT_TRY(takt_qdq_wanted(&z->layers, z->asked, z->wanted));
+    takt_arena_init(&seen_arena, z->ctx);
+    takt_range_seen **seen = takt_arena_array(&seen_arena, z->base->count, sizeof *seen);
+    takt_status status = seen != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    if (status == TAKT_OK)
+        status = takt_observe(&z->calib, z->base, z->wanted, &seen_arena, seen);
+    for (size_t i = 0; status == TAKT_OK && i < z->base->count; i++)
+        if (seen[i] != NULL)
+            z->grids[i] = takt_range_grid(seen[i], z->method, z->percent, z->kind->x_bits,
+                                          z->kind->is_symmetric);
+    takt_arena_deinit(&seen_arena);
+    return status;
+}
+
+static takt_status round_weights(takt_quantizing *z)
+{
+    takt_arena room;
+    takt_status status = TAKT_OK;
+    for (size_t i = 0; status == TAKT_OK && i < z->layers.count; i++) {
+        const takt_shrink_layer *l = &z->layers.at[i];
+        if (!z->asked[i])
+            continue;
+        takt_arena_init(&room, z->ctx);
+        double *values = takt_arena_array(&room, (size_t)(l->rows * l->inner), sizeof *values);
+        status = values != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+        if (status == TAKT_OK) {
+            takt_shrink_weights(z->base, l, values);
+            for (int64_t k = 0; k < l->rows * l->inner && status == TAKT_OK; k++)
+                if (!isfinite(values[k]))
+                    status = takt_fail(z->ctx, TAKT_E_SHRINK_NOTHING,
+                                       "%s has weights that are NaN or infinite", l->name);
+        }
+        if (status == TAKT_OK)
+            status =
+                takt_quant_weights_make(&z->arena, z->base, l, z->kind, values, &z->weights[i]);
+        takt_arena_deinit(&room);
+    }
+    return status;
+}
+
+/* The mean of the error goes into the bias. */
+static takt_status hear_noise(takt_quantizing *z, const takt_qdq *q)
+{
+    if (z->o.calib == NULL)
+        return TAKT_OK;
+    TAKT_TRY(takt_observe_noise(&z->calib, q, NOISE_SAMPLES, &z->arena, z->noise));
+    for (size_t i = 0; i < z->layers.count && !z->o.no_correction; i++) {
+        if (!z->asked[i])
+            continue;
+        for (int64_t r = 0; r < z->layers.at[i].rows; r++)
+            z->weights[i].bias[r] += z->noise[i].shift[r];
+        z->weights[i].has_bias = true;
+    }
+    return TAKT_OK;
+}
+
+/* ---- choosing ---- */
+
+static void choose_fast(takt_quantizing *z)
+{
+    for (size_t i = 0; i < z->layers.count; i++) {
+        const takt_comparison *c = &z->times[i];
+        if (!z->asked[i] || c->verdict == TAKT_FASTER)
+            continue;
+        if (z->o.size_first) {
+            z->why[i] = "taken: size comes first";
+            continue;
+        }
+        z->taken[i] = false;
+        z->why[i] = c->verdict == TAKT_INCONCLUSIVE ? "left: not clearly faster"
+                    : c->verdict == TAKT_SAME       ? "left: as fast in f32"
+                                                    : "left: slower";
+    }
+}
+
+takt_status takt_quantizing_build(takt_quantizing *z, takt_graph **out)
+{
+    static const takt_pass live = {.name = "live", .summary = "copy what is live"};
+    const takt_qdq q = {&z->layers, z->kind, z->taken, z->weights, z->grids};
+    takt_graph *g;
+    TAKT_TRY(takt_qdq_build(&q, &g));
+    const takt_status status = takt_pass_apply(&live, g, NULL, out);
+    takt_graph_destroy(g);
+    return status;
+}
+
+static size_t count_taken(const takt_quantizing *z)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < z->layers.count; i++)
+        count += z->taken[i];
+    return count;
+}
+
+static takt_status finish(takt_quantizing *z, takt_model **out)
+{
+    takt_graph *g, *before, *after;
+    takt_quantize_summary *s = &z->summary;
+    s->taken = count_taken(z);
+    s->bytes_before = takt_shrink_bytes(z->base);
+    s->bytes_after = s->bytes_before;
+    if (s->taken == 0)
+        return TAKT_OK;
+    TAKT_TRY(takt_quantizing_build(z, &g));
+    takt_graph_retain(g);
+    before = z->base;
+    takt_graph_retain(before);
+    after = g;
+    s->bytes_after = takt_shrink_bytes(g);
+    takt_shrink_timer whole = z->timer;
+    whole.max_ns *= 5;
+    takt_status status = takt_shrink_time(&whole, z->model, before, after, &s->time);
+    if (status != TAKT_OK) {
+        takt_graph_destroy(g);
+        return status;
+    }
+    TAKT_TRY(takt_model_derive(z->model, g, out));
+    if (z->model->lineage != NULL)
+        (*out)->lineage =
+            takt_arena_text(&(*out)->arena, z->model->lineage, strlen(z->model->lineage));
+    return takt_quantizing_returns(*out, z->o.sizes, &s->returns);
+}
+
+static takt_status work(takt_quantizing *z, takt_model **out)
+{
+    TAKT_TRY(read_options(z));
+    TAKT_TRY(find_layers(z));
+    z->summary.layers = z->layers.count;
+    if (z->o.calib != NULL)
+        TAKT_TRY(takt_feed_init(&z->calib, z->model, z->o.calib, z->o.sizes, BATCH, 0));
+    if (z->o.test != NULL)
+        TAKT_TRY(takt_feed_init(&z->test, z->model, z->o.test, z->o.sizes, BATCH, 0));
+    z->calib.threads = z->test.threads = z->o.threads;
+    TAKT_TRY(find_grids(z));
+    TAKT_TRY(round_weights(z));
+    const takt_qdq q = {&z->layers, z->kind, z->asked, z->weights, z->grids};
+    TAKT_TRY(hear_noise(z, &q));
+    TAKT_TRY(takt_shrink_time_layers(&z->timer, z->model, &q, z->wanted, z->times));
+    choose_fast(z);
+    TAKT_TRY(takt_quantizing_budget(z));
+    return finish(z, out);
+}
+
+/* What was found is told even where nothing comes of it. */
+static takt_status conclude(const takt_quantizing *z)
+{
+    if (z->summary.taken == 0) {
+        takt_fail(z->ctx, TAKT_E_SHRINK_NOTHING, "no layer is measured faster as %s here",
+                  z->kind->name);
+        return takt_fail_hint(z->ctx, "size_first (--size-first) takes them all the same");
+    }
+    if (z->summary.time.verdict == TAKT_SLOWER && !z->o.size_first) {
+        takt_fail(z->ctx, TAKT_E_SHRINK_NOTHING,
+                  "the whole is measured slower than in f32, by a factor of %.2f",
+                  z->summary.time.ratio);
+        return takt_fail_hint(z->ctx, "size_first (--size-first) takes it all the same");
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_model_quantize(const takt_model *model, const takt_quantize_options *options,
+                                takt_format format, takt_sink_fn *sink, void *user,
+                                takt_model **quantized)
+{
+    takt_quantizing z = {.model = model};
+    if (quantized != NULL)
+        *quantized = NULL;
+    if (model == NULL)
+        return TAKT_ERR_ARGUMENT;
+    z.ctx = model->ctx;
+    if (quantized == NULL)
+        return takt_fail(z.ctx, TAKT_E_ARGUMENT, "takt_model_quantize: quantized is NULL");
+    TAKT_TRY(takt_options_read(z.ctx, "takt_quantize_options", options, &z.o, sizeof z.o));
+    takt_arena_init(&z.arena, z.ctx);
+    takt_status status = work(&z, quantized);
+    if (status == TAKT_OK)
+        status = takt_quantizing_report(&z, format, sink, user);
+    if (status == TAKT_OK && z.o.summary != NULL)
+        *z.o.summary = z.summary;
+    if (status == TAKT_OK)
+        status = conclude(&z);
+    if (status != TAKT_OK) {
+        takt_model_destroy(*quantized);
+        *quantized = NULL;
+    }
+    takt_feed_deinit(&z.calib);
+    takt_feed_deinit(&z.test);
+    takt_shrink_layers_deinit(&z.layers);
+    takt_graph_destroy(z.base);
+    takt_arena_deinit(&z.arena);
+    return status;
+}

@@ -1,0 +1,49 @@
+/* quantize.h - a quantisation on its way: what is known, what is chosen, what was measured. */
+#ifndef TAKT_SHRINK_QUANTIZE_H
+#define TAKT_SHRINK_QUANTIZE_H
+
+#include <takt/shrink.h>
+
+#include "shrink/observe.h"
+#include "shrink/score.h"
+#include "shrink/time.h"
+
+typedef struct takt_quantizing {
+    takt_ctx *ctx;
+    const takt_model *model;
+    takt_quantize_options o;
+    const takt_quant_kind *kind;
+    takt_range_method method;
+    double percent; /* of TAKT_RANGE_PERCENTILE */
+    double drop;    /* the budget; negative: none */
+    int top;        /* of the metric */
+    takt_arena arena;
+    takt_graph *base;
+    takt_shrink_layers layers;
+    takt_feed calib, test;
+    takt_shrink_timer timer;
+    bool *asked; /* per layer: not kept */
+    bool *taken;
+    bool *wanted;     /* per node, if all that were asked are taken */
+    const char **why; /* per layer: taken or left, and the reason */
+    takt_quant_weights *weights;
+    takt_quant_grid *grids;
+    takt_layer_noise *noise;
+    takt_comparison *times;
+    uint64_t *lost_alone; /* per layer: samples that only it turns wrong; of those scored */
+    takt_score before, after;
+    takt_quantize_summary summary;
+} takt_quantizing;
+
+/* The graph with the layers that are taken, and nothing that is dead. */
+TAKT_MUST_USE takt_status takt_quantizing_build(takt_quantizing *z, takt_graph **out);
+/* Leaves layers out until the budget is met; scores before and after. */
+TAKT_MUST_USE takt_status takt_quantizing_budget(takt_quantizing *z);
+/* How many values between layers of integers are floats in memory, in the plan of this model. */
+TAKT_MUST_USE takt_status takt_quantizing_returns(const takt_model *m, const char *sizes,
+                                                  size_t *count);
+/* What was measured, and the reason for every layer. */
+TAKT_MUST_USE takt_status takt_quantizing_report(takt_quantizing *z, takt_format format,
+                                                 takt_sink_fn *sink, void *user);
+
+#endif

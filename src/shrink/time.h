@@ -1,0 +1,28 @@
+/* time.h - whether a layer is faster in integers, alone. */
+#ifndef TAKT_SHRINK_TIME_H
+#define TAKT_SHRINK_TIME_H
+
+#include <takt/shrink.h>
+
+#include "api/model.h"
+#include "shrink/qdq.h"
+
+typedef struct takt_shrink_timer {
+    takt_shrink_compare_fn *compare;
+    void *user;
+    uint64_t max_ns; /* of one comparison */
+    const char *sizes;
+    int threads;
+} takt_shrink_timer;
+
+/* Layer by layer: as it is, and as integers from integers. Layers of equal shape are measured once;
+ * those that q does not take are passed over. `times` has one entry per layer. */
+TAKT_MUST_USE takt_status takt_shrink_time_layers(const takt_shrink_timer *t, const takt_model *m,
+                                                  const takt_qdq *q, const bool *wanted,
+                                                  takt_comparison *times);
+/* Two graphs with the inputs of the model; both are taken over. */
+TAKT_MUST_USE takt_status takt_shrink_time(const takt_shrink_timer *t, const takt_model *m,
+                                           takt_graph *before, takt_graph *after,
+                                           takt_comparison *c);
+
+#endif

@@ -1,0 +1,91 @@
+"""shrink.py - smaller models: the commands of docs/shrinking.md, real models, exit codes."""
+import os
+import re
+import subprocess
+import zipfile
+
+from _cli import (CLEAN, ROOT, TMP, TOOL, expect, fails, finish, is_written, npy, parsed, path,
+                  succeeds)
+
+DATA = os.environ.get("TAKT_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data"))
+SPIRALS = ("examples/spirals.takt", "--calib", "examples/spirals.csv")
+
+# ---- the page ----
+
+with open(os.path.join(ROOT, "docs", "shrinking.md"), encoding="utf-8") as file:
+    text = file.read()
+folder = os.path.join(TMP, "shrinking")
+os.makedirs(os.path.join(folder, "build"), exist_ok=True)
+for name, target in (("examples", os.path.join(ROOT, "examples")),
+                     ("build/takt", os.path.abspath(TOOL))):
+    if not os.path.lexists(os.path.join(folder, name)):
+        os.symlink(target, os.path.join(folder, name))
+lines = "\n".join(re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)).splitlines()
+expect(len(lines) >= 5, "the page has lost its commands")
+for line in filter(None, lines):
+    run = subprocess.run(["sh", "-ec", line], cwd=folder, env=CLEAN, text=True, capture_output=True,
+                         timeout=120, check=False)
+    expect(run.returncode == 0 and run.stdout, f"{line}: exit {run.returncode}: {run.stderr}")
+lineage = succeeds("lineage", os.path.join(folder, "small.onnx"))
+for words in ("takt quantize", "takt train", "spirals.csv"):
+    expect(words in lineage, f"`{words}` is not in the lineage: {lineage}")
+
+# ---- every type, and formats ----
+
+for name in ("int8.onnx", "int8.takt", "w8.onnx", "w4.onnx", "w4.taktp", "int16x8.onnx",
+             "w4a8.onnx"):
+    succeeds("quantize", *SPIRALS, "--type", name.split(".", maxsplit=1)[0], "--size-first", "-o",
+             path(name))
+    succeeds("run", path(name), "-D", "batch=3", "--random")
+report = parsed("quantize", *SPIRALS, "--size-first", "--json", "--keep", "dense_1")
+expect(report.get("taken") == 2 and len(report.get("rows", [])) == 3, f"--keep: {report}")
+expect([row["taken"] for row in report["rows"]] == [True, False, True], f"--keep: {report}")
+
+# ---- what cannot be done ----
+
+fails(1, "quantize", "examples/spirals.takt", says=["TAKT7501", "needs data"])
+fails(2, "quantize", *SPIRALS, "--keep", "(", says=["--keep"])
+fails(2, "quantize", *SPIRALS, "--type", "int3", says=["int3", "w4a8"])
+fails(1, "quantize", *SPIRALS, "--keep", "dense", "--size-first", "-o", path("no.taktp"),
+      says=["TAKT7502"])
+expect(not is_written(path("no.taktp")), "a model was written although nothing was taken")
+
+# ---- real models ----
+
+MNIST = os.path.join(DATA, "onnx", "mnist-8", "model.onnx")
+CIFAR = os.path.join(DATA, "data", "cifar10", "test_first500.bin")
+RESNET = os.path.join(DATA, "tflite", "mlperf-ic01-fp32", "model.tflite")
+
+
+def images(name, rows, content):
+    """CIFAR's planes as pixels, which is what the model takes."""
+    pixels, labels = bytearray(), []
+    for row in rows:
+        sample = content[row * 3073:(row + 1) * 3073]
+        labels.append(sample[0])
+        one = bytearray(3072)
+        for plane in range(3):
+            one[plane::3] = sample[1 + plane * 1024:1 + (plane + 1) * 1024]
+        pixels += one
+    with zipfile.ZipFile(path(name), "w") as archive:
+        archive.writestr("x.npy", npy((len(labels), 32, 32, 3), pixels, "|u1", "B"))
+        archive.writestr("labels.npy", npy((len(labels),), labels, "<i8", "q"))
+    return path(name)
+
+
+if os.path.exists(MNIST) and os.path.exists(CIFAR) and os.path.exists(RESNET):
+    digits = os.path.join(DATA, "data", "mnist")
+    report = parsed("quantize", MNIST, "--calib", digits, "--calib-limit", "100", "--data", digits,
+                    "--limit", "1000", "--scale", "1", "--size-first", "--json")
+    expect(report["hits_after"] >= report["hits_before"] - 2, f"mnist-8: {report}")
+    with open(CIFAR, "rb") as file:
+        cifar = file.read()
+    calib, test = images("calib.npz", range(100), cifar), images("test.npz", range(100, 500), cifar)
+    report = parsed("quantize", RESNET, "--calib", calib, "--data", test, "--scale", "1",
+                    "--size-first", "--json", "-o", path("ic01.onnx"))
+    expect(report["hits_before"] == 357 and report["hits_after"] >= 355, f"ic01: {report}")
+    expect(report["returns"] == 0, f"ic01: {report['returns']} values return to floats")
+    expect(report["bytes_after"] <= 0.27 * report["bytes_before"], f"ic01: {report}")
+else:
+    print("no models; set TAKT_DATA: real models are not quantised")
+finish()

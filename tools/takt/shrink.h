@@ -1,0 +1,22 @@
+/* shrink.h - what the verbs that make smaller models share. */
+#ifndef TAKT_TOOL_SHRINK_H
+#define TAKT_TOOL_SHRINK_H
+
+#include <regex.h>
+
+#include "tool.h"
+
+/* The data set that the flag names; `split` of it, where it has two. True with `*data` NULL: the
+ * flag is not given. False: printed, `*code` set. */
+bool tool_shrink_data(takt_tool *t, tool_flag_id id, const char *split, uint64_t limit,
+                      takt_data **data, int *code);
+/* The expression of --keep; `*keep` is NULL without it. False: usage error, printed. */
+bool tool_keep_init(takt_tool *t, regex_t *room, regex_t **keep);
+/* Whether a layer stays as it is; `user` is that expression, or NULL. */
+bool tool_keeps(void *user, const char *layer);
+/* The model that a verb made goes to -o, with a link to what it was made of and to the data sets
+ * that these flags name. Without -o nothing is written. */
+int tool_shrink_save(takt_tool *t, const takt_model *model, const char *command,
+                     const tool_flag_id *reads, size_t count);
+
+#endif

@@ -1,0 +1,82 @@
+/* quantize.c - a model whose layers compute on integers. */
+#include "shrink.h"
+
+static int quantize(takt_tool *t, const takt_model *model, takt_quantize_options *o)
+{
+    static const tool_flag_id reads[] = {TAKT_F_CALIB, TAKT_F_SCORED};
+    char command[128];
+    takt_model *small = NULL;
+    const char *type = tool_text_of(t, TAKT_F_QUANT_TYPE);
+    o->type = type;
+    o->method = tool_text_of(t, TAKT_F_QUANT_METHOD);
+    o->metric = tool_text_of(t, TAKT_F_SCORE);
+    o->accuracy_drop = tool_text_of(t, TAKT_F_ACCURACY_DROP);
+    o->size_first = tool_on(t, TAKT_F_SIZE_FIRST);
+    o->threads = (int)tool_number_of(t, TAKT_F_THREADS, 0);
+    int code =
+        tool_finish(t, takt_model_quantize(model, o, tool_format_of(t), tool_to_screen, t, &small));
+    if (code != TAKT_EXIT_OK)
+        return code;
+    snprintf(command, sizeof command, "takt quantize --type %s%s%s", type != NULL ? type : "int8",
+             o->method != NULL ? " --method " : "", o->method != NULL ? o->method : "");
+    code = tool_shrink_save(t, small, command, reads, 2);
+    takt_model_destroy(small);
+    return code;
+}
+
+static int with_model(takt_tool *t, const takt_model *model)
+{
+    regex_t room, *keep = NULL;
+    takt_data *calib = NULL, *test = NULL;
+    tool_sizes sizes;
+    int code = TAKT_EXIT_USAGE;
+    if (!tool_sizes_init(t, model, &sizes) || !tool_keep_init(t, &room, &keep))
+        return TAKT_EXIT_USAGE;
+    takt_quantize_options o = {
+        .size = sizeof o, .sizes = sizes.text, .keeps = tool_keeps, .keeps_user = keep};
+    const uint64_t limit = tool_number_of(t, TAKT_F_CALIB_LIMIT, 0);
+    if (tool_shrink_data(t, TAKT_F_CALIB, "train", limit, &calib, &code) &&
+        tool_shrink_data(t, TAKT_F_SCORED, "test", tool_number_of(t, TAKT_F_SAMPLES, 0), &test,
+                         &code)) {
+        o.calib = calib;
+        o.test = test;
+        code = quantize(t, model, &o);
+    }
+    takt_data_destroy(test);
+    takt_data_destroy(calib);
+    if (keep != NULL)
+        regfree(keep);
+    return code;
+}
+
+static int run(takt_tool *t)
+{
+    int code;
+    takt_model *model = tool_open_model(t, &code);
+    if (model == NULL)
+        return code;
+    code = with_model(t, model);
+    takt_model_destroy(model);
+    return code;
+}
+
+const takt_verb takt_verb_quantize = {
+    .name = "quantize",
+    .summary = "a model whose layers compute on integers",
+    .arguments = "MODEL -o F --calib D",
+    .about =
+        "Tells for every layer what rounding does to it, its time in f32 and in integers, and\n"
+        "whether it was taken: a layer that is not measured faster stays f32, unless\n"
+        "--size-first. Without -o only the report is made. Exit code 4: --accuracy-drop\n"
+        "cannot be met.",
+    .arg_min = 1,
+    .arg_max = 1,
+    .example = "takt quantize examples/spirals.takt --calib examples/spirals.csv --size-first",
+    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,       TAKT_F_WEIGHTS,     TAKT_F_ALLOW_LINKS,
+              TAKT_F_MODEL_FILE, TAKT_F_CALIB,        TAKT_F_CALIB_LIMIT, TAKT_F_SCORED,
+              TAKT_F_SAMPLES,    TAKT_F_LABEL,        TAKT_F_WINDOW,      TAKT_F_SCALE,
+              TAKT_F_QUANT_TYPE, TAKT_F_QUANT_METHOD, TAKT_F_SCORE,       TAKT_F_ACCURACY_DROP,
+              TAKT_F_KEEP,       TAKT_F_SIZE_FIRST,   TAKT_F_DIM,         TAKT_F_SHAPE,
+              TAKT_F_THREADS,    TAKT_FLAG_IDS},
+    .run = run,
+};
