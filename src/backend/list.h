@@ -5,7 +5,7 @@
 
 #include "plan/backend.h"
 
-#define TAKT_BACKEND_LIST(X) X(cpu) X(blas) X(ref)
+#define TAKT_BACKEND_LIST(X) X(cpu) X(cuda) X(blas) X(ref)
 
 #define TAKT_BACKEND_DECLARE(name) extern const takt_backend takt_backend_##name;
 TAKT_BACKEND_LIST(TAKT_BACKEND_DECLARE)

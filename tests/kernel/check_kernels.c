@@ -1,7 +1,7 @@
 /* check_kernels.c - holds every kernel variant that runs here to its scalar reference.
  *
  *     check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] [--bench] [--once]
- *                   [--digest] [--list] [--cuda]
+ *                   [--digest] [--list] [--cuda] [--device]
  *     check_kernels --sweep tile,prefetch [--family NAME]
  *     check_kernels --sweep levels [--family NAME]
  *
@@ -9,7 +9,7 @@
  * kernel named, and the run goes on. --digest prints one number per kernel: equal numbers on two
  * machines mean equal bits. --bench shows every variant beside its ceiling, and it is a failure if
  * one shows none; --once looks for that alone, without the time. --cuda checks the device kernels
- * instead, which run on fibers (tests/util/grid.h).
+ * instead, which run on fibers (tests/util/grid.h); with --device, on the first device.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -158,7 +158,7 @@ static const takt_kernel *find_reference(const char *family)
 typedef struct options {
     const char *family, *kernel, *isa, *sweep;
     uint64_t seed;
-    bool bench, once, digest, list, cuda;
+    bool bench, once, digest, list, cuda, device;
 } options;
 
 static void compare_with_recorded(takt_check *c)
@@ -222,6 +222,8 @@ static bool parse(int argc, char **argv, options *o)
             o->list = true;
         else if (strcmp(argv[i], "--cuda") == 0)
             o->cuda = true;
+        else if (strcmp(argv[i], "--device") == 0)
+            o->cuda = o->device = true;
         else if (value != NULL && strcmp(argv[i], "--family") == 0)
             o->family = argv[++i];
         else if (value != NULL && strcmp(argv[i], "--isa") == 0)
@@ -276,7 +278,8 @@ int main(int argc, char **argv)
     if (!parse(argc, argv, &o)) {
         fprintf(stderr,
                 "usage: check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] "
-                "[--bench] [--once] [--digest] [--list] [--cuda] | --sweep tile,prefetch | --sweep "
+                "[--bench] [--once] [--digest] [--list] [--cuda] "
+                "[--device] | --sweep tile,prefetch | --sweep "
                 "levels [--family NAME]\n");
         return 2;
     }
@@ -286,6 +289,11 @@ int main(int argc, char **argv)
     if (!get_memory(&c)) {
         fprintf(stderr, "check_kernels: no memory for guarded buffers\n");
         return 2;
+    }
+    const char *why = o.device ? device_open() : NULL;
+    if (why != NULL) {
+        printf("check_kernels: skipped: %s\n", why);
+        return 77;
     }
     catch_crashes();
     setvbuf(stdout, NULL, _IOLBF, 0);

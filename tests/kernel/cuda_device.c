@@ -1,9 +1,17 @@
-/* cuda_device.c - runs device kernels for check_kernels on fibers. */
+/* cuda_device.c - runs device kernels for check_kernels on fibers, or on a device.
+ *
+ * A device gets copies of the operands at addresses of the same alignment, and sends back what it
+ * wrote. Copies take most of the time; the cases are the same.
+ */
 #include "cuda_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <takt/ctx.h>
+
+#include "backend/cuda/device.h"
 
 static grid_order order;
 static void *scratch;
@@ -14,16 +22,72 @@ void device_order(grid_order next)
     order = next;
 }
 
+/* ---- a real device ---- */
+
+enum { ROOM = 256 << 20, OUTS = 8, GAP = 256 };
+
+static struct {
+    takt_cuda *cuda; /* NULL: fibers */
+    takt_cu_ptr room;
+    size_t used;
+    struct {
+        void *host;
+        takt_cu_ptr device;
+        size_t bytes;
+    } outs[OUTS];
+    size_t out_count;
+} real;
+
+static void fail(const char *kernel, const char *why);
+
+static void need(int result, const char *what)
+{
+    if (result != TAKT_CU_OK)
+        fail(what, takt_cuda_text(&real.cuda->driver, result));
+}
+
+const char *device_open(void)
+{
+    takt_ctx *ctx;
+    takt_cuda_driver driver;
+    const char *why = takt_cuda_load(&driver);
+    if (why != NULL)
+        return why;
+    if (takt_ctx_create(NULL, &ctx) != TAKT_OK ||
+        takt_cuda_open(ctx, &driver, NULL, &real.cuda) != TAKT_OK)
+        return "the device cannot be opened";
+    takt_cuda_enter(real.cuda);
+    need(driver.mem_get(&real.room, ROOM), "memory");
+    return NULL;
+}
+
+static takt_cu_ptr copied(const void *host, size_t bytes)
+{
+    const takt_cu_ptr at = real.room + real.used + ((uintptr_t)host & (GAP - 1));
+    real.used += (bytes + 3 * GAP) / GAP * GAP;
+    if (real.used > ROOM)
+        fail("operands", "more than the room of a check");
+    if (bytes > 0)
+        need(real.cuda->driver.copy_up(at, host, bytes, real.cuda->stream), "copy");
+    return at;
+}
+
+/* ---- operands ---- */
+
 const void *device_in(const void *host, size_t bytes)
 {
-    (void)bytes;
-    return host;
+    return real.cuda != NULL ? (const void *)(uintptr_t)copied(host, bytes) : host;
 }
 
 void *device_out(void *host, size_t bytes)
 {
-    (void)bytes;
-    return host;
+    if (real.cuda == NULL)
+        return host;
+    const takt_cu_ptr at = copied(host, bytes);
+    real.outs[real.out_count].host = host;
+    real.outs[real.out_count].device = at;
+    real.outs[real.out_count++].bytes = bytes;
+    return (void *)(uintptr_t)at;
 }
 
 void *device_scratch(size_t bytes)
@@ -35,6 +99,8 @@ void *device_scratch(size_t bytes)
     }
     if (scratch != NULL)
         memset(scratch, 0xff, bytes);
+    if (real.cuda != NULL && bytes > 0)
+        return (void *)(uintptr_t)copied(scratch, bytes);
     return scratch;
 }
 
@@ -44,10 +110,27 @@ static void fail(const char *kernel, const char *why)
     exit(1);
 }
 
+static void launch_real(const takt_cuda_launch *l)
+{
+    takt_cu_function function;
+    takt_cuda_launch copy = *l;
+    void *parameters[1] = {&copy.args};
+    takt_error error;
+    if (takt_cuda_function(real.cuda, l, &error, &function) != TAKT_OK)
+        fail(l->kernel, error.message);
+    need(real.cuda->driver.launch(function, l->grid[0], l->grid[1], l->grid[2], l->threads, 1, 1,
+                                  l->shared_bytes, real.cuda->stream, parameters, NULL),
+         l->kernel);
+}
+
 void device_launch(const takt_cuda_launch *launches, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const takt_cuda_launch *l = &launches[i];
+        if (real.cuda != NULL) {
+            launch_real(l);
+            continue;
+        }
         uint32_t most = 0;
         grid_launch g = {.kernel = grid_find(l->kernel, &most),
                          .grid = {l->grid[0], l->grid[1], l->grid[2]},

@@ -1,4 +1,4 @@
-/* cuda_device.h - where the device kernels of check_kernels run: on fibers. */
+/* cuda_device.h - where the device kernels of check_kernels run: on fibers, or on a device. */
 #ifndef TAKT_TESTS_KERNEL_CUDA_DEVICE_H
 #define TAKT_TESTS_KERNEL_CUDA_DEVICE_H
 
@@ -18,6 +18,9 @@ void device_launch(const takt_cuda_launch *launches, size_t count);
 void device_end(void);
 /* In which order fibers run from now on. */
 void device_order(grid_order order);
+/* Kernels run on the first device from now on; NULL, or why they cannot. */
+const char *device_open(void);
+
 /* The device variants of families, as check_kernels takes them; NULL beyond the last. */
 const takt_kernel_unit *device_unit(size_t index);
 

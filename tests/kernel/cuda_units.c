@@ -137,6 +137,7 @@ static void reduce(const takt_reduce *r)
                           .run = r->run < r->n ? r->run : r->n,
                           .run_stride = r->run_stride,
                           .step = r->step,
+                          .inner = r->count,
                           .op = r->op};
     d.src = device_in(r->src, r->n > 0 ? (most + 1) * sizeof(float) : 0);
     d.dst = device_out(r->dst, r->count * (is_arg ? sizeof(int64_t) : sizeof(float)));

@@ -11,8 +11,8 @@
 /* ---- element-wise programs: map_f32_cuda.cu ---- */
 
 enum {
-    TAKT_CUDA_MAP_CODE = 16,     /* instructions of a program */
-    TAKT_CUDA_MAP_OPERANDS = 34, /* a first one, and at most two more for each instruction */
+    TAKT_CUDA_MAP_CODE = 48,     /* instructions of a program: as many as are ever fused */
+    TAKT_CUDA_MAP_OPERANDS = 98, /* a first one, and two more for each; within 4 KiB of all */
     TAKT_CUDA_MAP_DIMS = 5,      /* loops over the result, adjacent ones merged */
     TAKT_CUDA_MAP_THREADS = 128,
     TAKT_CUDA_MAP_EACH = 4 /* neighbouring elements that a thread computes */
@@ -70,9 +70,11 @@ typedef struct takt_cuda_reduce {
     void *dst; /* float, or int64_t of arguments */
     const float *src;
     uint64_t count, across, n, run, run_stride, step;
-    uint32_t op;     /* takt_reduce_op */
-    uint32_t is_row; /* neighbouring threads take neighbouring elements, not results */
-    uint32_t is_cut; /* block y computes chunk y alone, to dst[y * count + result] */
+    uint64_t inner,
+        outer_stride; /* result r begins at r / inner * outer_stride + r % inner * across */
+    uint32_t op;      /* takt_reduce_op */
+    uint32_t is_row;  /* neighbouring threads take neighbouring elements, not results */
+    uint32_t is_cut;  /* block y computes chunk y alone, to dst[y * count + result] */
 } takt_cuda_reduce;
 
 /* dst[r] = src[0][r] op src[1][r] op ..., chunks in order. */
@@ -145,5 +147,13 @@ typedef struct takt_cuda_gather_args {
     uint32_t bytes, is_narrow;
     uint64_t *fault; /* the lowest index that is out of range; UINT64_MAX: none */
 } takt_cuda_gather_args;
+
+/* The end of a segment: fault words go to the host and are reset, then the number of the run. */
+typedef struct takt_cuda_done_args {
+    uint32_t *run; /* of the device, and what the host looks at */
+    volatile uint32_t *seen;
+    uint64_t *faults, *faults_seen;
+    uint32_t fault_count;
+} takt_cuda_done_args;
 
 #endif

@@ -21,6 +21,7 @@
  *   BLOCK_X, BLOCK_Y, BLOCK_Z    number of the block in the grid
  *   INDEX                        of the thread among those of all blocks of x, 64 bits
  *   least(word, value)           word = min(word, value), whoever else does the same
+ *   publish()                    what this thread wrote is there before what it writes next
  *   copy_async, copy_wait_...    global to shared memory while other work goes on
  *
  * Blocks have one dimension. There are no atomics on floats, no fast math, and no fused operation
@@ -58,6 +59,11 @@ typedef float4 quad;
 DEVICE void least(uint64_t *word, uint64_t value)
 {
     atomicMin((unsigned long long *)word, (unsigned long long)value);
+}
+
+DEVICE void publish(void)
+{
+    __threadfence_system();
 }
 
 /* Sixteen bytes, aligned on both sides. */
@@ -119,17 +125,16 @@ void *takt_lane_dynamic(takt_lane *self);
 typedef void takt_lane_fn(const void *args, takt_lane *self);
 
 #define KERNEL(name, type, threads)                                                                \
-    static void name##_body(const type ARG, takt_lane *self);                                      \
+    static void name##_body(const type *arguments, takt_lane *self);                               \
     takt_lane_fn name;                                                                             \
     extern const uint32_t name##_threads;                                                          \
     const uint32_t name##_threads = threads;                                                       \
     void name(const void *args, takt_lane *self)                                                   \
     {                                                                                              \
-        type copy;                                                                                 \
-        memcpy(&copy, args, sizeof copy);                                                          \
-        name##_body(copy, self);                                                                   \
+        name##_body((const type *)args, self);                                                     \
     }                                                                                              \
-    static void name##_body(const type ARG, takt_lane *self)
+    static void name##_body(const type *arguments, takt_lane *self)
+#define ARG (*arguments)
 #define DEVICE static inline
 #define SHARED(type, name, count)                                                                  \
     type *const name = (type *)takt_lane_shared(self, sizeof(type) * (count))
@@ -156,6 +161,7 @@ DEVICE void least(uint64_t *word, uint64_t value)
     *word = value < *word ? value : *word;
 }
 
+DEVICE void publish(void) {}
 DEVICE void copy_async(void *shared, const void *global)
 {
     *(quad *)shared = *(const quad *)global;

@@ -24,6 +24,7 @@ typedef struct takt_cuda_launch {
         takt_cuda_gemm_sum gemm_sum;
         takt_cuda_move_args move;
         takt_cuda_gather_args gather;
+        takt_cuda_done_args done;
     } args;
 } takt_cuda_launch;
 

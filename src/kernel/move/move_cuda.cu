@@ -1,4 +1,4 @@
-/* move_cuda.cu - elements from one layout to another, and rows of a table, on a device. */
+/* move_cuda.cu - elements from one layout to another, rows of a table, and the end of a segment. */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
 
@@ -45,4 +45,18 @@ KERNEL(takt_cuda_gather, takt_cuda_gather_args, TAKT_CUDA_MOVE_THREADS)
     }
     copy_element(ARG.dst, (int64_t)i, ARG.src,
                  (int64_t)((o * ARG.axis + (uint64_t)at) * ARG.inner + column), ARG.bytes);
+}
+
+KERNEL(takt_cuda_done, takt_cuda_done_args, 32)
+{
+    for (uint32_t i = LANE; i < ARG.fault_count; i += LANES) {
+        ARG.faults_seen[i] = ARG.faults[i];
+        ARG.faults[i] = UINT64_MAX;
+    }
+    publish();
+    SYNC();
+    if (LANE == 0) {
+        *ARG.run += 1;
+        *ARG.seen = *ARG.run;
+    }
 }

@@ -37,7 +37,7 @@ DEVICE float merge(uint32_t op, float a, float b)
 
 DEVICE float element(const takt_cuda_reduce *r, uint64_t result, uint64_t i)
 {
-    const float *x = r->src + result * r->across;
+    const float *x = r->src + result / r->inner * r->outer_stride + result % r->inner * r->across;
     return r->run >= r->n ? x[i * r->step] : x[i / r->run * r->run_stride + i % r->run * r->step];
 }
 

@@ -1,0 +1,188 @@
+/* cuda.c - the cuda backend: which nodes have device code, and how a step is made of it.
+ *
+ * Results have the bits of the cpu backend: kernels add in the order of docs/numerics.md.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cuda/session.h"
+#include "backend/cuda/step.h"
+#include "backend/list.h"
+#include "kernel/cuda/images.h"
+
+static const takt_cuda_kind *const kinds[] = {&takt_cuda_map_kind, &takt_cuda_product_kind,
+                                              &takt_cuda_rows_kind, &takt_cuda_reduce_kind,
+                                              &takt_cuda_move_kind};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static const takt_cuda_kind *find(const takt_graph *g, takt_id node, const char **why)
+{
+    *why = "there is no device code for this operation";
+    for (size_t i = 0; i < KINDS; i++) {
+        const char *refusal = kinds[i]->accepts(g, node);
+        if (refusal == NULL)
+            return kinds[i];
+        if (refusal[0] != '\0')
+            *why = refusal;
+    }
+    return NULL;
+}
+
+static const char *supports(const takt_graph *g, takt_id node)
+{
+    const char *why;
+    return find(g, node, &why) != NULL ? NULL : why;
+}
+
+static bool keeps(const takt_graph *g, const takt_node *n)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        if (kinds[i]->keeps != NULL && kinds[i]->keeps(g, n))
+            return true;
+    return false;
+}
+
+/* ---- steps ---- */
+
+const takt_cuda *takt_cuda_of(const takt_planner *p)
+{
+    return p->plan->backend_state;
+}
+
+takt_status takt_cuda_step_get(takt_planner *p, size_t launches, takt_cuda_step **step)
+{
+    takt_cuda_step *s = takt_planner_get(p, sizeof *s);
+    *step = s;
+    if (s == NULL)
+        return TAKT_ERR_MEMORY;
+    s->count = launches;
+    s->launches = takt_planner_get(p, launches * sizeof *s->launches);
+    p->step->data = s;
+    return s->launches != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const char *why;
+    const takt_id anchor = p->group->nodes[0];
+    const takt_cuda_kind *kind = find(p->graph, anchor, &why);
+    if (kind == NULL)
+        return takt_fail(p->ctx, TAKT_E_INTERNAL, "cuda: %s", why);
+    p->step->kind = kind->name;
+    TAKT_TRY(kind->compile(p));
+    const takt_cuda_step *s = p->step->data;
+    p->step->kernel = s->launches[0].kernel + sizeof "takt_cuda_" - 1;
+    return TAKT_OK;
+}
+
+/* ---- the device ---- */
+
+static takt_status open(takt_ctx *ctx, const char *which, int threads, void **state)
+{
+    takt_cuda_driver driver;
+    takt_cuda *c;
+    (void)threads;
+    *state = NULL;
+    const char *why = takt_cuda_targets() == NULL ? "this binary was built without nvcc"
+                                                  : takt_cuda_load(&driver);
+    if (why != NULL)
+        return takt_fail(ctx, TAKT_E_LIBRARY, "backend cuda cannot be used: %s", why);
+    TAKT_TRY(takt_cuda_open(ctx, &driver, which, &c));
+    *state = c;
+    return TAKT_OK;
+}
+
+static void close(takt_ctx *ctx, void *state)
+{
+    (void)ctx;
+    takt_cuda_close(state);
+}
+
+/* NULL, or why not; facts of the first device otherwise. */
+static const char *ask(takt_cuda_facts *f, char *text, size_t size)
+{
+    takt_cuda_driver driver;
+    if (takt_cuda_targets() == NULL)
+        return "this binary was built without nvcc";
+    const char *why = takt_cuda_load(&driver);
+    if (why != NULL)
+        return why;
+    why = takt_cuda_ask(&driver, 0, f, text, size);
+    takt_cuda_unload(&driver);
+    return why;
+}
+
+/* Sentences with numbers in them are in the error of a plan; here there is no memory for one. */
+static const char *available(void)
+{
+    takt_cuda_facts f;
+    char text[256];
+    const char *why = ask(&f, text, sizeof text);
+    if (why != text)
+        return why;
+    return f.count > 0 && f.capability > 0 && f.capability < TAKT_CU_OLDEST_CAPABILITY
+               ? "the device's compute capability is below 7.5"
+           : f.driver > 0 && f.driver < TAKT_CU_OLDEST ? "the driver is older than CUDA 12.0"
+                                                       : "the driver does not start";
+}
+
+static void tell(const takt_cuda_facts *f, char *to, size_t size)
+{
+    (void)snprintf(to, size,
+                   "%s, %d multiprocessors, %zu GiB, driver for CUDA %d.%d; code for %s in this "
+                   "binary",
+                   f->name, f->processors, f->memory >> 30, f->driver / 1000, f->driver % 1000 / 10,
+                   takt_cuda_targets());
+}
+
+static void version(char *to, size_t size)
+{
+    takt_cuda_facts f;
+    char text[256];
+    const char *why = ask(&f, text, sizeof text);
+    if (why == NULL)
+        tell(&f, to, size);
+    else
+        (void)snprintf(to, size, "%s", why);
+}
+
+static void about(const void *state, char *to, size_t size)
+{
+    const takt_cuda *c = state;
+    (void)snprintf(to, size, "device %d, %s", c->facts.ordinal, c->facts.name);
+}
+
+/* Measured on an H200, for decisions alone: docs/gpu.md. */
+static const takt_machine *machine(const void *state, takt_isa_set isas)
+{
+    static const takt_machine figures = {.flops_per_us = 3e7,
+                                         .bytes_per_us = 3.5e6,
+                                         .step_us = 0.75,
+                                         .segment_us = 8,
+                                         .copy_us = 1.5,
+                                         .copied_per_us = 2e4};
+    (void)state;
+    (void)isas;
+    return &figures;
+}
+
+const takt_backend takt_backend_cuda = {
+    .name = "cuda",
+    .summary = "NVIDIA GPUs, with the bits of cpu; what has no device code yet runs on cpu",
+    .good_for = "large models and batches; small ones wait longer for the device than cpu takes",
+    .available = available,
+    .version = version,
+    .about = about,
+    .open = open,
+    .close = close,
+    .supports = supports,
+    .keeps = keeps,
+    .compile = compile,
+    .machine = machine,
+    .device = &takt_cuda_memory,
+    .session_open = takt_cuda_session_open,
+    .session_close = takt_cuda_session_close,
+    .enqueue = takt_cuda_enqueue,
+    .wait = takt_cuda_wait,
+};

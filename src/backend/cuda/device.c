@@ -1,0 +1,216 @@
+/* device.c - opens a device, loads code, copies. */
+#include "backend/cuda/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "kernel/cuda/images.h"
+
+void takt_cuda_enter(takt_cuda *c)
+{
+    (void)c->driver.ctx_push(c->context);
+}
+
+void takt_cuda_leave(takt_cuda *c)
+{
+    takt_cu_ctx was;
+    (void)c->driver.ctx_pop(&was);
+}
+
+/* Errors of kernels stay: after them the driver answers every call with the same. */
+static bool is_final(int result)
+{
+    return result >= 700 && result < 800;
+}
+
+takt_status takt_cuda_check(takt_cuda *c, takt_error *error, int result, const char *what)
+{
+    if (result == TAKT_CU_OK)
+        return TAKT_OK;
+    if (is_final(result))
+        atomic_store(&c->lost, result);
+    takt_error_set(error,
+                   result == TAKT_CU_OUT_OF_MEMORY ? TAKT_E_DEVICE_MEMORY : TAKT_E_DEVICE_FAILED,
+                   "%s: %s (CUDA error %d on device %d, %s)", what,
+                   takt_cuda_text(&c->driver, result), result, c->facts.ordinal, c->facts.name);
+    if (is_final(result))
+        takt_error_hint(error, "the driver refuses the device to this process from now on: "
+                               "restart it; sessions on the cpu go on");
+    return error->status;
+}
+
+/* ---- code ---- */
+
+static void lock(takt_cuda *c)
+{
+    while (atomic_exchange_explicit(&c->busy, true, memory_order_acquire))
+        continue;
+}
+
+static void unlock(takt_cuda *c)
+{
+    atomic_store_explicit(&c->busy, false, memory_order_release);
+}
+
+static takt_status load(takt_cuda *c, const char *kernel, takt_error *error, size_t *index)
+{
+    takt_cuda_image image = {NULL, NULL, 0};
+    *index = takt_cuda_image_of(kernel);
+    if (*index >= TAKT_CUDA_IMAGES - 1 || !takt_cuda_image_at(*index, &image))
+        *index = TAKT_CUDA_IMAGES - 1; /* no code: only a driver of the tests can go on */
+    if (c->modules[*index] != NULL)
+        return TAKT_OK;
+    const int result = c->driver.module_load(&c->modules[*index], image.data);
+    return takt_cuda_check(c, error, result, "device code cannot be loaded");
+}
+
+static takt_status find(takt_cuda *c, const char *kernel, takt_error *error,
+                        takt_cu_function *function)
+{
+    size_t image;
+    for (size_t i = 0; i < c->kernel_count; i++)
+        if (strcmp(c->kernels[i].name, kernel) == 0) {
+            *function = c->kernels[i].function;
+            return TAKT_OK;
+        }
+    TAKT_TRY(load(c, kernel, error, &image));
+    const int result = c->driver.module_function(function, c->modules[image], kernel);
+    TAKT_TRY(takt_cuda_check(c, error, result, kernel));
+    if (c->kernel_count < TAKT_CUDA_KERNELS) {
+        c->kernels[c->kernel_count].name = kernel;
+        c->kernels[c->kernel_count++].function = *function;
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_cuda_function(takt_cuda *c, const takt_cuda_launch *l, takt_error *error,
+                               takt_cu_function *function)
+{
+    enum { WITHOUT_ASKING = 48 << 10 };
+    lock(c);
+    takt_status status = find(c, l->kernel, error, function);
+    unlock(c);
+    if (status == TAKT_OK && l->shared_bytes > WITHOUT_ASKING)
+        status = takt_cuda_check(
+            c, error,
+            c->driver.function_set(*function, TAKT_CU_MAX_DYNAMIC_SHARED, (int)l->shared_bytes),
+            l->kernel);
+    return status;
+}
+
+/* ---- open and close ---- */
+
+static takt_status refuse(takt_ctx *ctx, const char *why)
+{
+    return takt_fail(ctx, TAKT_E_LIBRARY, "backend cuda cannot be used: %s", why);
+}
+
+takt_status takt_cuda_open(takt_ctx *ctx, const takt_cuda_driver *driver, const char *which,
+                           takt_cuda **cuda)
+{
+    char text[256];
+    void *block;
+    *cuda = NULL;
+    TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_cuda), "cuda", &block));
+    takt_cuda *c = block;
+    c->ctx = ctx;
+    c->driver = *driver;
+    char *end = NULL;
+    const long ordinal = which != NULL && which[0] != '\0' ? strtol(which, &end, 10) : 0;
+    const char *why = end != NULL && *end != '\0'
+                          ? "devices are called 0, 1, ..."
+                          : takt_cuda_ask(driver, (int)ordinal, &c->facts, text, sizeof text);
+    takt_status status = why != NULL ? refuse(ctx, why) : TAKT_OK;
+    if (status == TAKT_OK)
+        status =
+            takt_cuda_check(c, &ctx->error, driver->primary_retain(&c->context, c->facts.device),
+                            "the device cannot be used");
+    if (status == TAKT_OK) {
+        takt_cuda_enter(c);
+        status = takt_cuda_check(c, &ctx->error,
+                                 driver->stream_create(&c->stream, TAKT_CU_STREAM_NON_BLOCKING),
+                                 "no stream");
+        takt_cuda_leave(c);
+    }
+    if (status != TAKT_OK) {
+        takt_cuda_close(c);
+        return status;
+    }
+    *cuda = c;
+    return TAKT_OK;
+}
+
+void takt_cuda_close(takt_cuda *c)
+{
+    takt_ctx *ctx = c->ctx;
+    if (c->context != NULL) {
+        takt_cuda_enter(c);
+        for (size_t i = 0; i < TAKT_CUDA_IMAGES; i++)
+            if (c->modules[i] != NULL)
+                (void)c->driver.module_unload(c->modules[i]);
+        if (c->stream != NULL)
+            (void)c->driver.stream_destroy(c->stream);
+        takt_cuda_leave(c);
+        (void)c->driver.primary_release(c->facts.device);
+    }
+    takt_cuda_unload(&c->driver);
+    takt_mem_put(ctx, c, sizeof *c);
+}
+
+/* ---- memory ---- */
+
+static takt_status get(void *dev, size_t bytes, void **data)
+{
+    takt_cuda *c = dev;
+    takt_cu_ptr ptr = 0;
+    *data = NULL;
+    takt_cuda_enter(c);
+    const int result = c->driver.mem_get(&ptr, bytes);
+    takt_cuda_leave(c);
+    *data = (void *)(uintptr_t)ptr;
+    return result == TAKT_CU_OK              ? TAKT_OK
+           : result == TAKT_CU_OUT_OF_MEMORY ? TAKT_ERR_MEMORY
+                                             : takt_cuda_check(c, &c->ctx->error, result, "memory");
+}
+
+static void put(void *dev, void *data, size_t bytes)
+{
+    takt_cuda *c = dev;
+    (void)bytes;
+    takt_cuda_enter(c);
+    (void)c->driver.mem_put((takt_cu_ptr)(uintptr_t)data);
+    takt_cuda_leave(c);
+}
+
+static takt_status copy(void *dev, takt_copy way, void *to, const void *from, size_t bytes)
+{
+    takt_cuda *c = dev;
+    const takt_cu_ptr there = (takt_cu_ptr)(uintptr_t)to, here = (takt_cu_ptr)(uintptr_t)from;
+    if (bytes == 0)
+        return TAKT_OK;
+    takt_cuda_enter(c);
+    int result = way == TAKT_COPY_UP     ? c->driver.copy_up(there, from, bytes, c->stream)
+                 : way == TAKT_COPY_DOWN ? c->driver.copy_down(to, here, bytes, c->stream)
+                                         : c->driver.copy_within(there, here, bytes, c->stream);
+    if (result == TAKT_CU_OK)
+        result = c->driver.stream_wait(c->stream);
+    takt_cuda_leave(c);
+    return takt_cuda_check(c, &c->ctx->error, result, "a copy failed");
+}
+
+static void memory(void *dev, uint64_t *total, uint64_t *free)
+{
+    takt_cuda *c = dev;
+    size_t left = 0, all = 0;
+    takt_cuda_enter(c);
+    if (c->driver.mem_info(&left, &all) != TAKT_CU_OK)
+        left = 0, all = c->facts.memory;
+    takt_cuda_leave(c);
+    *total = all;
+    *free = left;
+}
+
+const takt_device takt_cuda_memory = {
+    .get = get, .put = put, .copy = copy, .memory = memory, .alignment = 256};

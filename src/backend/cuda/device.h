@@ -1,0 +1,51 @@
+/* device.h - one device of the context: its memory, its code, and how a step is launched there. */
+#ifndef TAKT_BACKEND_CUDA_DEVICE_H
+#define TAKT_BACKEND_CUDA_DEVICE_H
+
+#include <stdatomic.h>
+
+#include "backend/cuda/driver.h"
+#include "kernel/cuda/launch.h"
+#include "plan/backend.h"
+
+enum { TAKT_CUDA_IMAGES = 32, TAKT_CUDA_KERNELS = 96 };
+
+/* What open() of the backend makes. */
+typedef struct takt_cuda {
+    takt_ctx *ctx;
+    takt_cuda_driver driver;
+    takt_cuda_facts facts;
+    takt_cu_ctx context;   /* the device's primary one, which other libraries share */
+    takt_cu_stream stream; /* of copies outside of runs */
+    /* Code is loaded by the first step that wants it. */
+    _Atomic bool busy; /* held while the tables below change */
+    takt_cu_module modules[TAKT_CUDA_IMAGES];
+    struct {
+        const char *name;
+        takt_cu_function function;
+    } kernels[TAKT_CUDA_KERNELS];
+    size_t kernel_count;
+    _Atomic int lost; /* an error after which the driver refuses everything; 0: none */
+} takt_cuda;
+
+/* Opens device `which` ("0", "1"; NULL: the first) with this driver, which the device then owns. */
+TAKT_MUST_USE takt_status takt_cuda_open(takt_ctx *ctx, const takt_cuda_driver *driver,
+                                         const char *which, takt_cuda **cuda);
+void takt_cuda_close(takt_cuda *cuda);
+
+/* Between these two the device's context is the current one of this thread. */
+void takt_cuda_enter(takt_cuda *cuda);
+void takt_cuda_leave(takt_cuda *cuda);
+
+/* Records what the driver answered, in `error`; `what` was tried. TAKT_OK if it was no error. */
+TAKT_MUST_USE takt_status takt_cuda_check(takt_cuda *cuda, takt_error *error, int result,
+                                          const char *what);
+
+/* The function that a launch names; loads its image if need be. */
+TAKT_MUST_USE takt_status takt_cuda_function(takt_cuda *cuda, const takt_cuda_launch *l,
+                                             takt_error *error, takt_cu_function *function);
+
+/* Memory of the device, for takt_backend.device. */
+extern const takt_device takt_cuda_memory;
+
+#endif

@@ -1,0 +1,14 @@
+/* session.h - segments of a session as CUDA graphs. */
+#ifndef TAKT_BACKEND_CUDA_SESSION_H
+#define TAKT_BACKEND_CUDA_SESSION_H
+
+#include "backend/cuda/device.h"
+
+takt_status takt_cuda_session_open(void *state, const takt_plan *plan, void *const *base,
+                                   unsigned char *arena, void **part);
+void takt_cuda_session_close(void *part);
+takt_status takt_cuda_enqueue(void *part, const takt_execution *x, const takt_segment *g);
+takt_status takt_cuda_wait(void *part, const takt_execution *x, const takt_segment *g,
+                           size_t *step);
+
+#endif

@@ -1,0 +1,186 @@
+/* step_map.c - element-wise nodes as one program (kernel/map_f32/map_f32_cuda.cu). */
+#include "backend/cpu/map_program.h"
+#include "backend/cuda/step.h"
+#include "op/ops.h"
+
+static bool is_taken(takt_dtype dtype)
+{
+    return dtype == TAKT_F32 || dtype == TAKT_BOOL;
+}
+
+static takt_map_op op_of(const takt_node *n)
+{
+    if (n->op == &takt_op_broadcast || n->op == &takt_op_cast)
+        return TAKT_MAP_COPY;
+    if (n->op == &takt_op_mod)
+        return takt_node_int(n, "fmod") != 0 ? TAKT_MAP_REM : TAKT_MAP_MOD;
+    if (n->op == &takt_op_gelu)
+        return takt_node_int(n, "approximate") != 0 ? TAKT_MAP_GELU_TANH : TAKT_MAP_GELU;
+    return takt_map_op_of(n->op->name);
+}
+
+static bool is_logical(takt_map_op op)
+{
+    return op == TAKT_MAP_AND || op == TAKT_MAP_OR || op == TAKT_MAP_XOR || op == TAKT_MAP_NOT;
+}
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    const takt_node *n = &g->nodes[node];
+    if ((n->op->traits & TAKT_ELEMENTWISE) == 0 && n->op != &takt_op_broadcast)
+        return "";
+    const takt_map_op op = op_of(n);
+    size_t count;
+    if (op == TAKT_MAP_OP_COUNT || (op >= TAKT_MAP_SHL && op <= TAKT_MAP_SHR16))
+        return "there is no device code for this element-wise operation";
+    if (!is_taken(n->type->dtype))
+        return "device code for maps computes f32 and bool only";
+    for (uint32_t k = 0; k < n->in_count; k++) {
+        if (n->in[k] == TAKT_NONE)
+            return "an input is left out";
+        const takt_dtype in = takt_type_of(g, n->in[k])->dtype;
+        if (!is_taken(in))
+            return "device code for maps computes f32 and bool only";
+        if (is_logical(op) && in != TAKT_BOOL)
+            return "device code for bits is missing";
+    }
+    if (n->op == &takt_op_cast && n->type->dtype == TAKT_BOOL &&
+        takt_type_of(g, n->in[0])->dtype != TAKT_BOOL)
+        return "device code casts bool to f32 only";
+    if (!takt_type_count(n->type, &count) || count >= INT32_MAX ||
+        n->type->rank > TAKT_CUDA_MAP_DIMS)
+        return "more elements or axes than a device step counts";
+    return count > 0 ? NULL : "there is nothing to compute";
+}
+
+/* ---- compiling ---- */
+
+typedef struct compiler {
+    takt_planner *p;
+    takt_cuda_map *m;
+    takt_id operand[TAKT_CUDA_MAP_OPERANDS];
+    uint32_t operands;
+    takt_id holds[TAKT_CUDA_MAP_CODE];                     /* per register; TAKT_NONE: free */
+    int64_t stride[TAKT_CUDA_MAP_OPERANDS][TAKT_MAX_RANK]; /* along the result's axes */
+} compiler;
+
+/* Loops that all operands share: those of the result, none merged that an operand needs apart. */
+static takt_status set_loops(compiler *c, const takt_type *shape)
+{
+    takt_cuda_map *m = c->m;
+    int64_t(*stride)[TAKT_MAX_RANK] = c->stride;
+    for (uint32_t o = 0; o < c->operands; o++) {
+        const takt_view *v = &c->p->step->in[o];
+        for (int d = 0; d < v->rank; d++)
+            stride[o][shape->rank - v->rank + d] = v->dim[d] == 1 ? 0 : v->stride[d];
+    }
+    m->dims = 0;
+    for (int d = 0; d < shape->rank; d++) {
+        if (shape->dim[d] == 1)
+            continue;
+        bool merges = m->dims > 0;
+        for (uint32_t o = 0; o < c->operands && merges; o++)
+            merges = m->in[o].stride[m->dims - 1] == stride[o][d] * shape->dim[d];
+        if (!merges && m->dims == TAKT_CUDA_MAP_DIMS)
+            return takt_fail(c->p->ctx, TAKT_E_INTERNAL, "an element-wise step has too many loops");
+        const uint32_t at = merges ? m->dims - 1 : m->dims++;
+        m->dim[at] = (merges ? m->dim[at] : 1) * (uint32_t)shape->dim[d];
+        for (uint32_t o = 0; o < c->operands; o++)
+            m->in[o].stride[at] = (int32_t)stride[o][d];
+    }
+    for (uint32_t o = 0; o < c->operands; o++) {
+        takt_map_operand how;
+        takt_map_collapse(shape, &c->p->step->in[o], &how);
+        m->in[o].form = (uint8_t)(how.is_scalar ? TAKT_CUDA_ONE
+                                  : how.is_full ? TAKT_CUDA_FULL
+                                                : TAKT_CUDA_SPREAD);
+        m->in[o].is_byte = c->p->step->in[o].dtype == TAKT_BOOL;
+        m->in[o].data = takt_cuda_in(o);
+    }
+    return TAKT_OK;
+}
+
+static takt_status source(compiler *c, takt_id node, uint8_t *from)
+{
+    for (uint32_t r = 0; r < TAKT_CUDA_MAP_CODE; r++)
+        if (c->holds[r] == node) {
+            *from = (uint8_t)r;
+            return TAKT_OK;
+        }
+    uint32_t o = 0;
+    while (o < c->operands && c->operand[o] != node)
+        o++;
+    if (o == c->operands) {
+        size_t index;
+        if (o == TAKT_CUDA_MAP_OPERANDS)
+            return takt_fail(c->p->ctx, TAKT_E_INTERNAL, "an element-wise step reads too much");
+        TAKT_TRY(takt_planner_input(c->p, node, &index));
+        c->operand[c->operands++] = node;
+    }
+    *from = (uint8_t)(TAKT_CUDA_MAP_CODE + o);
+    return TAKT_OK;
+}
+
+static bool is_used_later(const compiler *c, takt_id value, size_t after)
+{
+    const takt_group *group = c->p->group;
+    for (size_t i = after + 1; i < group->count; i++) {
+        const takt_node *n = &c->p->graph->nodes[group->nodes[i]];
+        for (uint32_t k = 0; k < n->in_count; k++)
+            if (n->in[k] == value)
+                return true;
+    }
+    return false;
+}
+
+static takt_status add(compiler *c, size_t at)
+{
+    const takt_id id = c->p->group->nodes[at];
+    const takt_node *n = &c->p->graph->nodes[id];
+    takt_cuda_instruction *code = &c->m->code[at];
+    size_t index;
+    code->op = (uint8_t)op_of(n);
+    code->is_byte = n->type->dtype == TAKT_BOOL;
+    for (uint32_t k = 0; k < 3; k++)
+        TAKT_TRY(source(c, n->in[k < n->in_count ? k : 0], &code->from[k]));
+    for (uint32_t r = 0; r < TAKT_CUDA_MAP_CODE; r++)
+        if (c->holds[r] != TAKT_NONE && !is_used_later(c, c->holds[r], at))
+            c->holds[r] = TAKT_NONE;
+    while (c->holds[code->to] != TAKT_NONE) /* sources are read before: one may be written over */
+        code->to++;
+    c->holds[code->to] = id;
+    if (takt_planner_escapes(c->p, id)) {
+        TAKT_TRY(takt_planner_output(c->p, id, &index));
+        code->is_output = 1;
+        c->m->out[at] = takt_cuda_out(index);
+    }
+    return TAKT_OK;
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_type *shape = p->graph->nodes[p->group->nodes[0]].type;
+    takt_cuda_step *s;
+    size_t count;
+    TAKT_TRY(takt_cuda_step_get(p, 1, &s));
+    takt_cuda_map *m = takt_planner_get(p, sizeof *m);
+    compiler *c = takt_planner_get(p, sizeof *c);
+    if (m == NULL || c == NULL)
+        return TAKT_ERR_MEMORY;
+    if (p->group->count > TAKT_CUDA_MAP_CODE)
+        return takt_fail(p->ctx, TAKT_E_INTERNAL, "an element-wise step is too long");
+    c->p = p;
+    c->m = m;
+    for (size_t r = 0; r < TAKT_CUDA_MAP_CODE; r++)
+        c->holds[r] = TAKT_NONE;
+    (void)takt_type_count(shape, &count);
+    m->count = count;
+    m->code_count = (uint32_t)p->group->count;
+    for (size_t i = 0; i < p->group->count; i++)
+        TAKT_TRY(add(c, i));
+    TAKT_TRY(set_loops(c, shape));
+    takt_cuda_launch_map(m, &s->launches[0]);
+    return TAKT_OK;
+}
+
+const takt_cuda_kind takt_cuda_map_kind = {.name = "map", .accepts = accepts, .compile = compile};

@@ -1,0 +1,88 @@
+/* step_product.c - products of f32 matrices. */
+#include "backend/cpu/matrix.h"
+#include "backend/cuda/step.h"
+#include "op/ops.h"
+
+/* Batches as two loops at most; false if they are more. */
+static bool set_batches(const takt_product *mm, takt_cuda_gemm *g)
+{
+    int64_t dim[TAKT_MAX_RANK], a[TAKT_MAX_RANK], b[TAKT_MAX_RANK];
+    const int64_t a_each = (int64_t)(mm->m * mm->k), b_each = (int64_t)(mm->k * mm->n);
+    int rank = 0;
+    for (int d = 0; d < mm->batch_rank; d++) {
+        if (mm->batch_dim[d] == 1)
+            continue;
+        if (rank > 0 && a[rank - 1] == mm->a_batch[d] * mm->batch_dim[d] &&
+            b[rank - 1] == mm->b_batch[d] * mm->batch_dim[d]) {
+            dim[rank - 1] *= mm->batch_dim[d];
+            a[rank - 1] = mm->a_batch[d];
+            b[rank - 1] = mm->b_batch[d];
+            continue;
+        }
+        dim[rank] = mm->batch_dim[d];
+        a[rank] = mm->a_batch[d];
+        b[rank++] = mm->b_batch[d];
+    }
+    g->inner = rank > 0 ? (uint32_t)dim[rank - 1] : 1;
+    g->a_inner = rank > 0 ? a[rank - 1] * a_each : 0;
+    g->b_inner = rank > 0 ? b[rank - 1] * b_each : 0;
+    g->a_outer = rank > 1 ? a[0] * a_each : 0;
+    g->b_outer = rank > 1 ? b[0] * b_each : 0;
+    g->c_batch = (int64_t)(mm->m * mm->n);
+    return rank <= 2;
+}
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    enum { BATCHES = 65535 };
+    const takt_node *n = &g->nodes[node];
+    if (n->op != &takt_op_matmul)
+        return "";
+    if (n->type->dtype != TAKT_F32 || takt_type_of(g, n->in[0])->dtype != TAKT_F32 ||
+        takt_type_of(g, n->in[1])->dtype != TAKT_F32)
+        return "device code for products computes f32 only";
+    const takt_product mm = takt_product_of(g, node);
+    takt_cuda_gemm as;
+    if (mm.m == 0 || mm.n == 0 || mm.k == 0 || mm.batch == 0)
+        return "there is nothing to multiply";
+    if (mm.m >= INT32_MAX || mm.n >= INT32_MAX || mm.k >= INT32_MAX || mm.batch > BATCHES)
+        return "a product larger than a grid of the device";
+    if (mm.m > (size_t)32 * BATCHES)
+        return "a product of more rows than a grid of the device";
+    return set_batches(&mm, &as) ? NULL : "batches that broadcast in more than two ways";
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    const takt_product mm = takt_product_of(p->graph, id);
+    const uint32_t processors = (uint32_t)takt_cuda_of(p)->facts.processors;
+    takt_cuda_step *s;
+    size_t index;
+    TAKT_TRY(takt_cuda_step_get(p, TAKT_CUDA_LAUNCHES, &s));
+    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    TAKT_TRY(takt_planner_input(p, n->in[1], &index));
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    takt_cuda_gemm g = {.a = takt_cuda_in(0),
+                        .b = takt_cuda_in(1),
+                        .c = takt_cuda_out(0),
+                        .m = (uint32_t)mm.m,
+                        .n = (uint32_t)mm.n,
+                        .k = (uint32_t)mm.k,
+                        .chunk = TAKT_GEMM_CHUNK,
+                        .a_row = (int64_t)mm.a_row,
+                        .a_col = (int64_t)mm.a_col,
+                        .b_row = (int64_t)mm.b_row,
+                        .b_col = (int64_t)mm.b_col,
+                        .c_row = (int64_t)mm.n};
+    (void)set_batches(&mm, &g);
+    p->step->scratch_bytes = takt_cuda_gemm_scratch(&g, (uint32_t)mm.batch, processors);
+    s->count = takt_cuda_launch_gemm(&g, (uint32_t)mm.batch, processors,
+                                     takt_cuda_named(TAKT_CUDA_SCRATCH, 0), s->launches);
+    p->step->facts.work = TAKT_WORK_PRODUCT;
+    return TAKT_OK;
+}
+
+const takt_cuda_kind takt_cuda_product_kind = {
+    .name = "gemm", .accepts = accepts, .compile = compile};
