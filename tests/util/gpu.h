@@ -1,0 +1,41 @@
+/* gpu.h - a CUDA driver of the tests: memory is counted, kernels run on fibers (grid.h).
+ *
+ * Device memory has red zones that are looked at when it is given back, and begins as NaN. Graphs
+ * are lists that launch in order. Every call is counted; one of them, or all from one on, can be
+ * made to fail. One driver at a time.
+ */
+#ifndef TAKT_TESTS_UTIL_GPU_H
+#define TAKT_TESTS_UTIL_GPU_H
+
+#include "backend/cuda/device.h"
+#include "util/grid.h"
+
+typedef struct gpu_settings {
+    int driver;         /* 13000; 0: that */
+    int devices;        /* how many are visible; 0: one, -1: none */
+    int capability;     /* 90; 0: that */
+    int init_result;    /* of cuInit */
+    size_t memory;      /* bytes of a device; 0: 4 GiB */
+    uint64_t fail_call; /* the call that fails, counted from 1; 0: none */
+    int fail_result;    /* how */
+    bool fail_ever;     /* and all after it do, too: a device that was lost */
+    grid_order order;   /* of threads */
+} gpu_settings;
+
+typedef struct gpu_counts {
+    uint64_t calls, launches, graph_launches, graphs_made;
+    size_t live_bytes, peak_bytes, pinned_bytes;
+    int live_objects;  /* streams, events, graphs, modules, contexts */
+    const char *wrong; /* what a kernel or a caller did wrong; NULL: nothing */
+} gpu_counts;
+
+/* Starts anew; the table is valid until the next call. */
+const takt_cuda_driver *gpu_driver(const gpu_settings *settings);
+gpu_counts gpu_count(void);
+/* To change what fails while things exist. */
+void gpu_fail(uint64_t in_calls, int result, bool is_for_ever);
+
+/* The cuda backend over this driver, called "gpu", for takt_backend_add. */
+const takt_backend *gpu_backend(void);
+
+#endif
