@@ -68,6 +68,21 @@ static takt_status make_port(takt_session *s, const takt_port *from, takt_desc *
 }
 
 /* Names stay in the plan's graph, which lives as long as the session. */
+/* The buffers of every input and output, so that binding one does not look at all. */
+static void chain_ports(takt_session *s)
+{
+    const takt_plan *plan = s->plan;
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const takt_buffer *b = &plan->buffers[i];
+        if (b->place != TAKT_PLACE_INPUT && b->place != TAKT_PLACE_OUTPUT)
+            continue;
+        const bool is_output = b->place == TAKT_PLACE_OUTPUT;
+        uint32_t *first = &s->port_first[b->index + (is_output ? plan->graph->input_count : 0)];
+        s->port_next[i] = *first;
+        *first = (uint32_t)i + 1;
+    }
+}
+
 static takt_status make_tables(takt_session *s)
 {
     const takt_graph *g = s->plan->graph;
@@ -88,21 +103,6 @@ void takt_session_set_base(takt_session *s, takt_place_kind place, size_t index,
     const size_t port = index + (place == TAKT_PLACE_OUTPUT ? s->plan->graph->input_count : 0);
     for (uint32_t i = s->port_first[port]; i != 0; i = s->port_next[i - 1])
         s->base[i - 1] = data;
-}
-
-/* The buffers of every input and output, so that binding one does not look at all. */
-static void chain_ports(takt_session *s)
-{
-    const takt_plan *plan = s->plan;
-    for (size_t i = 0; i < plan->buffer_count; i++) {
-        const takt_buffer *b = &plan->buffers[i];
-        if (b->place != TAKT_PLACE_INPUT && b->place != TAKT_PLACE_OUTPUT)
-            continue;
-        const bool is_output = b->place == TAKT_PLACE_OUTPUT;
-        uint32_t *first = &s->port_first[b->index + (is_output ? plan->graph->input_count : 0)];
-        s->port_next[i] = *first;
-        *first = (uint32_t)i + 1;
-    }
 }
 
 static void set_bases(takt_session *s)
