@@ -67,7 +67,6 @@ static takt_status make_port(takt_session *s, const takt_port *from, takt_desc *
     return TAKT_OK;
 }
 
-/* Names stay in the plan's graph, which lives as long as the session. */
 /* The buffers of every input and output, so that binding one does not look at all. */
 static void chain_ports(takt_session *s)
 {
@@ -83,6 +82,7 @@ static void chain_ports(takt_session *s)
     }
 }
 
+/* Names stay in the plan's graph, which lives as long as the session. */
 static takt_status make_tables(takt_session *s)
 {
     const takt_graph *g = s->plan->graph;
