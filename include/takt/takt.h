@@ -41,6 +41,7 @@
 #include <takt/system.h>
 #include <takt/tensor.h>
 #include <takt/tensor_pool.h>
+#include <takt/text.h>
 #include <takt/tokenizer.h>
 #include <takt/train.h>
 #include <takt/verify.h>

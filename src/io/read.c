@@ -7,8 +7,8 @@
 #include "base/utf8.h"
 
 static const takt_reader *const readers[] = {
-    &takt_reader_taktp, &takt_reader_tflite, &takt_reader_onnx,
-    &takt_reader_text, /* last: it takes anything that is text */
+    &takt_reader_taktp, &takt_reader_tflite, &takt_reader_gguf,
+    &takt_reader_onnx,  &takt_reader_text, /* last: it takes anything that is text */
 };
 
 takt_status takt_fail_in_file(takt_ctx *ctx, const char *name)
@@ -34,7 +34,6 @@ static const struct stranger {
      "it is an archive: NumPy's .npz holds weights, --weights, or inputs, -i; models of PyTorch "
      "come as ONNX, by torch.onnx.export"},
     {0, 2, "\x1f\x8b", "it is compressed: unpack it first"},
-    {0, 4, "GGUF", "GGUF is not read; models come as text, .onnx, .tflite or .taktp"},
     {0, 4, "\x89HDF", "HDF5 is not read: models of Keras come as ONNX, by model.export"},
 };
 
@@ -46,7 +45,8 @@ static const char *what_it_is(const takt_source *source)
             memcmp(source->bytes + s->offset, s->bytes, s->length) == 0)
             return s->hint;
     }
-    return "models are text (.takt), ONNX (.onnx), TensorFlow Lite (.tflite) or compiled (.taktp)";
+    return "models are text (.takt), ONNX (.onnx), TensorFlow Lite (.tflite), GGUF (.gguf) or "
+           "compiled (.taktp)";
 }
 
 /* Bytes that only happen to hold no control character are no text if they are not UTF-8 and the

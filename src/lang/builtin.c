@@ -296,6 +296,8 @@ bool takt_call_builtin(takt_frame *f, const takt_call *c, takt_value *out)
         *out = takt_call_constant(f, c);
         return true;
     }
+    if (takt_call_given(f, c, out))
+        return true;
     for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++) {
         if (strcmp(builtins[i].name, c->name->text) == 0 && takes(c, builtins[i].takes)) {
             *out = builtins[i].call(f, c);

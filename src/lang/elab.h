@@ -147,6 +147,8 @@ takt_value takt_call_layer(takt_frame *f, const takt_call *c, const takt_functio
 /* A function of sizes and numbers, if there is one of that name that takes these arguments. */
 bool takt_is_builtin(const char *name);
 bool takt_call_builtin(takt_frame *f, const takt_call *c, takt_value *out);
+/* The same of what options->given answers (given.c). */
+bool takt_call_given(takt_frame *f, const takt_call *c, takt_value *out);
 takt_value takt_call_constant(takt_frame *f, const takt_call *c);
 /* A layer of the text, else a built-in one (read at its first use), else NULL. */
 const takt_function *takt_find_layer(takt_frame *f, const takt_symbol *name);

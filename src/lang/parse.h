@@ -24,6 +24,37 @@ typedef struct takt_parse_files {
     takt_status (*tensor)(void *user, const char *path, const char *name, takt_tensor *out);
 } takt_parse_files;
 
+/* A setting of a file that a text describes the model of. */
+typedef enum takt_given_kind {
+    TAKT_GIVEN_NOTHING,
+    TAKT_GIVEN_INTEGER,
+    TAKT_GIVEN_NUMBER,
+    TAKT_GIVEN_BOOL,
+    TAKT_GIVEN_TEXT,
+} takt_given_kind;
+
+typedef struct takt_given_value {
+    takt_given_kind kind;
+    int64_t integer;
+    double number;
+    bool boolean;
+    takt_span text;
+} takt_given_value;
+
+/* What the text of an architecture may ask for: settings by key, stored tensors by name. Nodes are
+ * appended to `g`; TAKT_NONE: the failure is recorded. */
+typedef struct takt_parse_given {
+    void *user;
+    takt_status (*setting)(void *user, const char *key, takt_given_value *value);
+    bool (*is_stored)(void *user, const char *name);
+    /* The tensor as f32. */
+    takt_id (*stored)(void *user, takt_graph *g, const char *name, const takt_type *type);
+    /* x times the stored matrix [units, last of x], plus its bias if that is stored. */
+    takt_id (*project)(void *user, takt_graph *g, const char *name, takt_id x, int64_t units);
+    /* Rows of the stored table [any, size] by their numbers. */
+    takt_id (*rows)(void *user, takt_graph *g, const char *name, takt_id ids, int64_t size);
+} takt_parse_given;
+
 /* Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_parse_options {
     const char *model;          /* which one, if the text has several */
@@ -31,6 +62,7 @@ typedef struct takt_parse_options {
     size_t weight_count;
     const takt_parse_files *files; /* NULL: nothing can be imported */
     bool training;                 /* what the word `training` is worth */
+    const takt_parse_given *given; /* NULL: the text is a model by itself */
     takt_diagnostics *diagnostics; /* receives every complaint; initialised by the caller */
 } takt_parse_options;
 

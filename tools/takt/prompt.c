@@ -101,3 +101,12 @@ int tool_prompt_ids(takt_tool *t, const takt_tokenizer *tokens, const tool_promp
         free(ids->at);
     return tool_finish(t, status);
 }
+
+takt_generator_options tool_text_options(const takt_tool *t)
+{
+    return (takt_generator_options){.size = sizeof(takt_generator_options),
+                                    .context = (int64_t)tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0),
+                                    .batch = (int64_t)tool_number_of(t, TAKT_F_TEXT_BATCH, 0),
+                                    .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0),
+                                    .isa = tool_text_of(t, TAKT_F_ISA)};
+}

@@ -1,0 +1,146 @@
+/**
+ * text.h - language models: texts go in, texts come out.
+ *
+ *     takt_generator *writer;
+ *     takt_generate_options how = {.max_tokens = 64};
+ *     how.sampling.temperature = 0.8;
+ *     takt_generator_open(ctx, "model.gguf", NULL, &writer);
+ *     takt_generate(writer, "Once upon a time", &how, sink, user, NULL);
+ *     takt_generator_destroy(writer);
+ *
+ * A generator is a model, its tokenizer and a session. Keys and values of what was read stay in the
+ * session's state, whose memory is known before the first weight is read. The text depends on the
+ * model, the prompt, the settings and the seed; not on threads, instruction sets or the parts in
+ * which a prompt is read. One caller at a time.
+ */
+#ifndef TAKT_TEXT_H
+#define TAKT_TEXT_H
+
+#include <takt/session.h>
+#include <takt/tokenizer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct takt_generator takt_generator;
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_generator_options {
+    size_t size;
+    const char *tokenizer; /**< file or folder; default: the model's own */
+    int64_t context;       /**< tokens that are kept; default: as trained, at most 4096 */
+    int64_t batch;         /**< tokens of a prompt that are read at once; default 128 */
+    int threads;           /**< default: as for plans */
+    const char *isa;       /**< "scalar", "avx2", …: the most that is used; default: all */
+} takt_generator_options;
+
+/** Opens a GGUF file.
+ *
+ *  @return TAKT_ERR_UNSUPPORTED (3702) if the model writes no text; what takt_model_load,
+ *  takt_tokenizer_load and takt_plan_create return */
+TAKT_API TAKT_MUST_USE takt_status takt_generator_open(takt_ctx *ctx, const char *path,
+                                                       const takt_generator_options *options,
+                                                       takt_generator **generator);
+/** Accepts NULL. */
+TAKT_API void takt_generator_destroy(takt_generator *generator);
+
+TAKT_API const takt_tokenizer *takt_generator_tokenizer(const takt_generator *generator);
+TAKT_API const takt_plan *takt_generator_plan(const takt_generator *generator);
+/** Tokens that there is room for, and that have been read. */
+TAKT_API int64_t takt_generator_context(const takt_generator *generator);
+TAKT_API int64_t takt_generator_position(const takt_generator *generator);
+/** Forgets everything that was read. */
+TAKT_API void takt_generator_reset(takt_generator *generator);
+
+/** Reads tokens. Afterwards takt_generator_scores has the scores of what comes next.
+ *
+ *  @return TAKT_ERR_RANGE (3714) for an id that is not in the vocabulary, TAKT_ERR_ARGUMENT (1001)
+ *  if the context has no room for them: then nothing was read; what takt_session_run returns */
+TAKT_API TAKT_MUST_USE takt_status takt_generator_read(takt_generator *generator,
+                                                       const int32_t *ids, size_t count);
+/** One score (logit) for each token; NULL before the first tokens were read. Valid until the next
+ *  call. */
+TAKT_API const float *takt_generator_scores(const takt_generator *generator, size_t *count);
+/** Reads tokens, and tells the logarithm of each one's probability after those before it:
+ *  `logs[i]` is that of ids[i + 1], so it has count - 1 elements. Forgets what was read before. */
+TAKT_API TAKT_MUST_USE takt_status takt_generator_rate(takt_generator *generator,
+                                                       const int32_t *ids, size_t count,
+                                                       double *logs);
+
+typedef struct takt_token_bias {
+    int32_t id;
+    float bias; /**< added to the score; -INFINITY: never */
+} takt_token_bias;
+
+/** How the next token is chosen. Zero in any field means that it has no effect; all zeros choose
+ *  the best token each time. */
+typedef struct takt_sampling {
+    size_t size;
+    double temperature; /**< 0: the best token, whatever else is said */
+    int64_t top_k;
+    double top_p, min_p, typical_p;
+    double repeat_penalty, presence_penalty, frequency_penalty;
+    int64_t repeat_last_n; /**< tokens that penalties look at; 0: 64, -1: all */
+    int mirostat;          /**< 2: Mirostat 2 in place of all but penalties and temperature */
+    double mirostat_tau, mirostat_eta; /**< 0: 5 and 0.1 */
+    const takt_token_bias *bias;
+    size_t bias_count;
+    /** Their order; default "penalties;top_k;typ_p;top_p;min_p;temperature". */
+    const char *samplers;
+    uint64_t seed;
+    uint32_t sequence; /**< of several with one seed */
+} takt_sampling;
+
+/** Chooses a token by scores. `history` is what came before; `position` counts tokens, so that
+ *  equal settings draw equal numbers at equal positions. Mirostat starts anew at each call. */
+TAKT_API TAKT_MUST_USE takt_status takt_token_draw(takt_ctx *ctx, const float *scores, size_t count,
+                                                   const takt_sampling *sampling,
+                                                   const takt_token_ids *history, int32_t *id);
+
+/** Why a text ended. */
+typedef enum takt_text_end {
+    TAKT_TEXT_LENGTH, /**< max_tokens */
+    TAKT_TEXT_EOS,    /**< the model's own end */
+    TAKT_TEXT_CONTEXT,
+    TAKT_TEXT_STOP, /**< a stop string, or the sink */
+} takt_text_end;
+
+typedef struct takt_generated {
+    size_t prompt_tokens, tokens;
+    double prompt_ns, ns; /**< to read the prompt, and to write the rest */
+    takt_text_end end;
+} takt_generated;
+
+typedef struct takt_generate_options {
+    size_t size;
+    size_t max_tokens; /**< 0: until the text or the context ends */
+    bool ignore_eos;   /**< go on where the model would end */
+    bool show_control; /**< write the names of control tokens */
+    const char *stop;  /**< ends the text, and is not part of it; may be NULL */
+    takt_sampling sampling;
+} takt_generate_options;
+
+/** Continues `prompt` and gives the text to `sink` as it comes, whole characters only. A sink that
+ *  does not return 0 ends the text. Goes on from what was read before; takt_generator_reset begins
+ *  anew. `result` may be NULL. */
+TAKT_API TAKT_MUST_USE takt_status takt_generate(takt_generator *generator, const char *prompt,
+                                                 const takt_generate_options *options,
+                                                 takt_sink_fn *sink, void *user,
+                                                 takt_generated *result);
+
+/** A sentence encoder (BERT) in GGUF: one vector for a text. */
+typedef struct takt_embedder takt_embedder;
+TAKT_API TAKT_MUST_USE takt_status takt_embedder_open(takt_ctx *ctx, const char *path,
+                                                      const takt_generator_options *options,
+                                                      takt_embedder **embedder);
+TAKT_API void takt_embedder_destroy(takt_embedder *embedder);
+TAKT_API size_t takt_embedder_size(const takt_embedder *embedder);
+/** `vector` has room for takt_embedder_size floats; it gets length 1. */
+TAKT_API TAKT_MUST_USE takt_status takt_embed(takt_embedder *embedder, const char *text,
+                                              size_t length, float *vector);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

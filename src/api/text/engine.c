@@ -1,0 +1,70 @@
+/* engine.c - opening a language model. */
+#include "api/text/engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/options.h"
+
+enum { BATCH = 128 };
+
+static takt_status check_model(const takt_engine *e, const char *path, const char *output)
+{
+    const takt_desc *in = takt_model_input(e->model, 0), *out = takt_model_output(e->model, 0);
+    if (in != NULL && out != NULL && strcmp(in->name, "tokens") == 0 &&
+        strcmp(out->name, output) == 0)
+        return TAKT_OK;
+    const bool writes = strcmp(output, "logits") == 0;
+    (void)takt_fail(e->ctx, TAKT_E_GGUF_UNSUPPORTED, "%s: the model %s", path,
+                    writes ? "does not write texts" : "does not make vectors of texts");
+    return takt_fail_hint(e->ctx, writes ? "models that do come as GGUF: llama, qwen2, gpt2"
+                                         : "models that do come as GGUF: bert");
+}
+
+static takt_status load(takt_engine *e, const char *path, const char *output)
+{
+    char sizes[48];
+    takt_load_options load = {.size = sizeof load};
+    const char *tokenizer = e->options.tokenizer;
+    if (e->options.context > 0) {
+        (void)snprintf(sizes, sizeof sizes, "context=%lld", (long long)e->options.context);
+        load.sizes = sizes;
+    }
+    TAKT_TRY(takt_tokenizer_load(e->ctx, tokenizer != NULL ? tokenizer : path, &e->tokenizer));
+    TAKT_TRY(takt_model_load(e->ctx, path, &load, &e->model));
+    return check_model(e, path, output);
+}
+
+takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const char *path,
+                             const takt_generator_options *options, const char *output)
+{
+    *e = (takt_engine){.ctx = ctx};
+    TAKT_TRY(
+        takt_options_read(ctx, "takt_generator_options", options, &e->options, sizeof e->options));
+    if (e->options.context < 0 || e->options.batch < 0 || e->options.batch > 1 << 16)
+        return takt_fail(ctx, TAKT_E_OPTION, "context or batch is impossible");
+    e->options.batch = e->options.batch > 0 ? e->options.batch : BATCH;
+    return load(e, path, output);
+}
+
+takt_status takt_engine_plan(takt_engine *e, const char *sizes)
+{
+    const takt_plan_options options = {.size = sizeof options,
+                                       .sizes = sizes,
+                                       .threads = e->options.threads,
+                                       .isa = e->options.isa};
+    takt_session_destroy(e->session);
+    takt_plan_destroy(e->plan);
+    e->session = NULL;
+    e->plan = NULL;
+    TAKT_TRY(takt_plan_create(e->model, &options, &e->plan));
+    return takt_session_create(e->plan, NULL, &e->session);
+}
+
+void takt_engine_close(takt_engine *e)
+{
+    takt_session_destroy(e->session);
+    takt_plan_destroy(e->plan);
+    takt_model_destroy(e->model);
+    takt_tokenizer_destroy(e->tokenizer);
+}

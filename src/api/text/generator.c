@@ -1,0 +1,242 @@
+/* generator.c - reading tokens into a model, and the scores that come out. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/model.h"
+#include "api/text/engine.h"
+#include "base/mem.h"
+
+/* ---- life ---- */
+
+/* Rows of the cache: of the first state that is one. */
+static int64_t find_context(const takt_model *m)
+{
+    const takt_graph *g = m->graph;
+    for (size_t i = 0; i < g->slot_count; i++)
+        if (g->slots[i].next != TAKT_NONE && g->slots[i].type.rank == 3)
+            return g->slots[i].type.dim[1];
+    return 1 << 24;
+}
+
+static takt_status plan(takt_generator *g, bool rates)
+{
+    char sizes[96];
+    const long long batch = (long long)g->engine.options.batch;
+    (void)snprintf(sizes, sizeof sizes, rates ? "seq=1..%lld,count=1..%lld" : "seq=1..%lld,count=1",
+                   batch, batch);
+    g->scores = NULL;
+    g->position = 0;
+    TAKT_TRY(takt_engine_plan(&g->engine, sizes));
+    g->is_rating = rates;
+    return TAKT_OK;
+}
+
+static takt_status allocate(takt_generator *g)
+{
+    const size_t batch = (size_t)g->engine.options.batch, vocabulary = (size_t)g->vocabulary;
+    takt_ctx *ctx = g->engine.ctx;
+    void *block;
+    TAKT_TRY(takt_mem_zero(ctx, batch, sizeof *g->tokens, "tokens", &block));
+    g->tokens = block;
+    TAKT_TRY(takt_mem_zero(ctx, batch, sizeof *g->wanted, "rows", &block));
+    g->wanted = block;
+    TAKT_TRY(takt_mem_zero(ctx, (size_t)g->context, sizeof *g->history, "tokens", &block));
+    g->history = block;
+    TAKT_TRY(takt_mem_zero(ctx, vocabulary, sizeof *g->candidates, "candidates", &block));
+    g->candidates = block;
+    TAKT_TRY(takt_mem_zero(ctx, vocabulary, sizeof *g->times, "candidates", &block));
+    g->times = block;
+    return TAKT_OK;
+}
+
+static takt_status open_all(takt_generator *g, takt_ctx *ctx, const char *path,
+                            const takt_generator_options *options)
+{
+    TAKT_TRY(takt_engine_open(&g->engine, ctx, path, options, "logits"));
+    g->vocabulary = takt_model_output(g->engine.model, 0)->dims[1];
+    g->context = find_context(g->engine.model);
+    if (g->engine.options.batch > g->context)
+        g->engine.options.batch = g->context;
+    TAKT_TRY(plan(g, false));
+    if ((uint64_t)g->vocabulary < takt_tokenizer_count(g->engine.tokenizer))
+        return takt_fail(ctx, TAKT_E_GGUF_MODEL,
+                         "%s: the tokenizer has %zu tokens, the model scores %lld of them", path,
+                         takt_tokenizer_count(g->engine.tokenizer), (long long)g->vocabulary);
+    return allocate(g);
+}
+
+takt_status takt_generator_open(takt_ctx *ctx, const char *path,
+                                const takt_generator_options *options, takt_generator **generator)
+{
+    void *block;
+    TAKT_NEED(ctx, ctx);
+    TAKT_NEED(ctx, generator);
+    *generator = NULL;
+    TAKT_NEED(ctx, path);
+    TAKT_TRY(takt_mem_zero(ctx, 1, sizeof **generator, "a generator", &block));
+    takt_generator *g = block;
+    g->engine.ctx = ctx;
+    const takt_status status = open_all(g, ctx, path, options);
+    if (status == TAKT_OK)
+        *generator = g;
+    else
+        takt_generator_destroy(g);
+    return status;
+}
+
+void takt_generator_destroy(takt_generator *g)
+{
+    if (g == NULL)
+        return;
+    takt_ctx *ctx = g->engine.ctx;
+    const size_t batch = (size_t)g->engine.options.batch, vocabulary = (size_t)g->vocabulary;
+    takt_engine_close(&g->engine);
+    takt_mem_put(ctx, g->tokens, batch * sizeof *g->tokens);
+    takt_mem_put(ctx, g->wanted, batch * sizeof *g->wanted);
+    takt_mem_put(ctx, g->history, (size_t)g->context * sizeof *g->history);
+    takt_mem_put(ctx, g->candidates, vocabulary * sizeof *g->candidates);
+    takt_mem_put(ctx, g->times, vocabulary * sizeof *g->times);
+    takt_mem_put(ctx, g, sizeof *g);
+}
+
+/* ---- questions ---- */
+
+const takt_tokenizer *takt_generator_tokenizer(const takt_generator *g)
+{
+    return g != NULL ? g->engine.tokenizer : NULL;
+}
+
+const takt_plan *takt_generator_plan(const takt_generator *g)
+{
+    return g != NULL ? g->engine.plan : NULL;
+}
+
+int64_t takt_generator_context(const takt_generator *g)
+{
+    return g != NULL ? g->context : 0;
+}
+
+int64_t takt_generator_position(const takt_generator *g)
+{
+    return g != NULL ? g->position : 0;
+}
+
+void takt_generator_reset(takt_generator *g)
+{
+    if (g == NULL)
+        return;
+    takt_session_reset(g->engine.session);
+    g->position = 0;
+    g->scores = NULL;
+}
+
+const float *takt_generator_scores(const takt_generator *g, size_t *count)
+{
+    if (count != NULL)
+        *count = g != NULL && g->scores != NULL ? (size_t)g->vocabulary : 0;
+    return g != NULL ? g->scores : NULL;
+}
+
+/* ---- reading ---- */
+
+/* One run over `count` tokens; the scores of the last row, or of all. */
+static takt_status run(takt_generator *g, const int32_t *ids, size_t count, bool wants_all)
+{
+    takt_session *s = g->engine.session;
+    for (size_t i = 0; i < count; i++) {
+        g->tokens[i] = ids[i];
+        g->wanted[i] = (int64_t)i;
+    }
+    takt_tensor_view tokens = {.dtype = TAKT_I64, .rank = 1, .dims = {(int64_t)count}};
+    takt_tensor_view wanted = tokens;
+    tokens.data = g->tokens;
+    wanted.data = g->wanted;
+    if (!wants_all) {
+        wanted.dims[0] = 1;
+        g->wanted[0] = (int64_t)count - 1;
+    }
+    takt_status status = takt_session_bind(s, "tokens", &tokens);
+    if (status == TAKT_OK)
+        status = takt_session_bind(s, "wanted", &wanted);
+    if (status == TAKT_OK)
+        status = takt_session_run(s);
+    const takt_tensor_view *out = status == TAKT_OK ? takt_session_output(s, 0) : NULL;
+    if (out == NULL) {
+        if (takt_session_error(s)->status != TAKT_OK)
+            g->engine.ctx->error = *takt_session_error(s);
+        return status != TAKT_OK ? status : g->engine.ctx->error.status;
+    }
+    memcpy(g->history + g->position, ids, count * sizeof *ids);
+    g->position += (int64_t)count;
+    g->scores = (const float *)out->data + (wants_all ? (count - 1) * (size_t)g->vocabulary : 0);
+    return TAKT_OK;
+}
+
+static takt_status check(const takt_generator *g, const int32_t *ids, size_t count)
+{
+    takt_ctx *ctx = g->engine.ctx;
+    if (ids == NULL && count > 0)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_generator_read: ids is NULL");
+    if (count > (uint64_t)(g->context - g->position)) {
+        (void)takt_fail(ctx, TAKT_E_ARGUMENT,
+                        "%zu tokens do not fit: the context has room for %lld, of which %lld are "
+                        "used",
+                        count, (long long)g->context, (long long)g->position);
+        return takt_fail_hint(ctx, "a larger context is -c N, or takt_generator_options.context");
+    }
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] < 0 || ids[i] >= g->vocabulary)
+            return takt_fail(ctx, TAKT_E_TOKEN_ID,
+                             "token %zu is %d; the vocabulary has ids from 0 to %lld", i, ids[i],
+                             (long long)g->vocabulary - 1);
+    return TAKT_OK;
+}
+
+takt_status takt_generator_read(takt_generator *g, const int32_t *ids, size_t count)
+{
+    TAKT_NEED(NULL, g);
+    if (g->is_rating)
+        TAKT_TRY(plan(g, false));
+    TAKT_TRY(check(g, ids, count));
+    for (size_t at = 0; at < count;) {
+        const size_t batch = (size_t)g->engine.options.batch;
+        const size_t part = count - at < batch ? count - at : batch;
+        TAKT_TRY(run(g, ids + at, part, false));
+        at += part;
+    }
+    return TAKT_OK;
+}
+
+/* ---- probabilities of a text ---- */
+
+static double log_share(const float *scores, size_t count, int32_t id)
+{
+    double most = -INFINITY, sum = 0;
+    for (size_t i = 0; i < count; i++)
+        most = (double)scores[i] > most ? (double)scores[i] : most;
+    for (size_t i = 0; i < count; i++)
+        sum += exp((double)scores[i] - most);
+    return (double)scores[id] - most - log(sum);
+}
+
+takt_status takt_generator_rate(takt_generator *g, const int32_t *ids, size_t count, double *logs)
+{
+    TAKT_NEED(NULL, g);
+    TAKT_NEED(g->engine.ctx, logs);
+    if (!g->is_rating)
+        TAKT_TRY(plan(g, true));
+    takt_generator_reset(g);
+    TAKT_TRY(check(g, ids, count));
+    const size_t vocabulary = (size_t)g->vocabulary;
+    for (size_t at = 0; at < count;) {
+        const size_t batch = (size_t)g->engine.options.batch;
+        const size_t part = count - at < batch ? count - at : batch;
+        TAKT_TRY(run(g, ids + at, part, true));
+        const float *first = g->scores - (part - 1) * vocabulary;
+        for (size_t i = 0; i < part && at + i + 1 < count; i++)
+            logs[at + i] = log_share(first + i * vocabulary, vocabulary, ids[at + i + 1]);
+        at += part;
+    }
+    return TAKT_OK;
+}

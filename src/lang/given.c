@@ -1,0 +1,125 @@
+/* given.c - what the text of an architecture asks the file for: settings and stored tensors.
+ *
+ *     setting("block_count")              a number, truth value or string; setting(key, fallback)
+ *     is_stored("output.weight")          whether there is such a tensor
+ *     stored([n], "blk.", i, ".b")        the tensor as f32; its name is made of the parts
+ *     project(x, n, "blk.", i, ".q")      x times the matrix ….weight, plus ….bias if there is one
+ *     rows(ids, n, "token_embd.weight")   rows of a table
+ */
+#include <string.h>
+
+#include "lang/elab.h"
+
+static const char *unnamed(takt_frame *f, const takt_call *c)
+{
+    (void)takt_complain(f, c->ast, TAKT_E_CALL, NULL, "a name is made of strings and integers");
+    return NULL;
+}
+
+/* The parts from `from` on, strings and integers, as one name; NULL after a complaint. */
+static const char *name_of(takt_frame *f, const takt_call *c, size_t from)
+{
+    const char *name = "";
+    for (size_t i = from; i < c->positional && name != NULL; i++) {
+        const takt_value *v = &c->value[i];
+        if (v->kind == TAKT_V_STRING)
+            name = takt_arena_format(&f->arena, "%s%.*s", name, (int)v->text.length, v->text.at);
+        else if (v->kind == TAKT_V_INT)
+            name = takt_arena_format(&f->arena, "%s%lld", name, (long long)v->i);
+        else
+            return unnamed(f, c);
+    }
+    if (name == NULL)
+        (void)takt_out_of_memory(f);
+    return name;
+}
+
+static takt_value setting(takt_frame *f, const takt_call *c)
+{
+    const takt_parse_given *given = f->e->options->given;
+    takt_given_value v = {0};
+    if (c->positional < 1 || c->value[0].kind != TAKT_V_STRING)
+        return takt_complain(f, c->ast, TAKT_E_CALL, NULL, "setting takes a key, and a fallback");
+    const char *key = takt_arena_text(&f->arena, c->value[0].text.at, c->value[0].text.length);
+    if (key == NULL)
+        return takt_out_of_memory(f);
+    if (given->setting(given->user, key, &v) != TAKT_OK)
+        return takt_complain_last(f, c->ast);
+    switch (v.kind) {
+    case TAKT_GIVEN_INTEGER: return takt_value_int(v.integer);
+    case TAKT_GIVEN_NUMBER: return takt_value_float(v.number);
+    case TAKT_GIVEN_BOOL: return takt_value_bool(v.boolean);
+    case TAKT_GIVEN_TEXT: return (takt_value){.kind = TAKT_V_STRING, .text = v.text};
+    case TAKT_GIVEN_NOTHING: break;
+    }
+    if (c->positional > 1)
+        return c->value[1];
+    return takt_complain(f, c->ast, TAKT_E_UNDEFINED, NULL, "the setting %s is missing", key);
+}
+
+static takt_value is_stored(takt_frame *f, const takt_call *c)
+{
+    const takt_parse_given *given = f->e->options->given;
+    const char *name = name_of(f, c, 0);
+    return name != NULL ? takt_value_bool(given->is_stored(given->user, name))
+                        : takt_value_poison();
+}
+
+static takt_value appended(takt_frame *f, const takt_call *c, takt_id id)
+{
+    return id != TAKT_NONE ? takt_value_tensor(id) : takt_complain_last(f, c->ast);
+}
+
+static takt_value stored(takt_frame *f, const takt_call *c)
+{
+    const takt_parse_given *given = f->e->options->given;
+    takt_type type = {.dtype = TAKT_F32};
+    const char *name = name_of(f, c, 1);
+    if (name == NULL)
+        return takt_value_poison();
+    if (c->value[0].kind != TAKT_V_LIST || c->value[0].count > TAKT_MAX_RANK)
+        return takt_complain(f, c->ast, TAKT_E_CALL, NULL, "stored takes a list of sizes first");
+    for (uint32_t i = 0; i < c->value[0].count; i++) {
+        if (c->value[0].items[i].kind != TAKT_V_INT)
+            return takt_complain(f, c->ast, TAKT_E_DIM, NULL, "the sizes of %s must be numbers",
+                                 name);
+        type.dim[type.rank++] = c->value[0].items[i].i;
+    }
+    return appended(f, c, given->stored(given->user, f->graph, name, &type));
+}
+
+/* project and rows. */
+static takt_value applied(takt_frame *f, const takt_call *c, bool is_product)
+{
+    const takt_parse_given *given = f->e->options->given;
+    const char *name = c->positional > 2 ? name_of(f, c, 2) : NULL;
+    if (name == NULL)
+        return takt_value_poison();
+    if (c->value[0].kind != TAKT_V_TENSOR || c->value[1].kind != TAKT_V_INT)
+        return c->value[0].kind == TAKT_V_POISON || c->value[1].kind == TAKT_V_POISON
+                   ? takt_value_poison()
+                   : takt_complain(f, c->ast, TAKT_E_CALL, NULL,
+                                   "%s takes a tensor, a size and a name", c->name->text);
+    return appended(f, c,
+                    is_product
+                        ? given->project(given->user, f->graph, name, c->value[0].id, c->value[1].i)
+                        : given->rows(given->user, f->graph, name, c->value[0].id, c->value[1].i));
+}
+
+bool takt_call_given(takt_frame *f, const takt_call *c, takt_value *out)
+{
+    const char *name = c->name->text;
+    if (f->e->options->given == NULL || c->positional == 0)
+        return false;
+    if (strcmp(name, "setting") == 0)
+        *out = setting(f, c);
+    else if (strcmp(name, "is_stored") == 0)
+        *out = is_stored(f, c);
+    else if (strcmp(name, "stored") == 0)
+        *out = stored(f, c);
+    else if (strcmp(name, "project") == 0 || strcmp(name, "rows") == 0)
+        *out = applied(f, c, name[0] == 'p');
+    else
+        return false;
+    return true;
+}

@@ -1,0 +1,202 @@
+/* sampler.c - the candidates, and the chain of samplers over them. */
+#include "text/sampler.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/options.h"
+
+#define TAKT_SAMPLER(name) extern const takt_sampler takt_sampler_##name;
+#include "sampler_list.inc"
+#undef TAKT_SAMPLER
+static const takt_sampler *const samplers[] = {
+#define TAKT_SAMPLER(name) &takt_sampler_##name,
+#include "sampler_list.inc"
+#undef TAKT_SAMPLER
+    NULL};
+
+const takt_sampler *takt_sampler_at(size_t index)
+{
+    return index < sizeof samplers / sizeof *samplers ? samplers[index] : NULL;
+}
+
+const takt_sampler *takt_sampler_named(const char *name, size_t length)
+{
+    for (size_t i = 0; samplers[i] != NULL; i++)
+        if (strlen(samplers[i]->name) == length && memcmp(samplers[i]->name, name, length) == 0)
+            return samplers[i];
+    return NULL;
+}
+
+/* ---- candidates ---- */
+
+static bool better(const takt_candidate *a, const takt_candidate *b)
+{
+    return a->score != b->score ? a->score > b->score : a->id < b->id;
+}
+
+/* A heap whose root is the worst: n log n, in place. */
+static void sink(takt_candidate *at, size_t i, size_t count)
+{
+    const takt_candidate moved = at[i];
+    size_t child;
+    while ((child = 2 * i + 1) < count) {
+        if (child + 1 < count && better(&at[child], &at[child + 1]))
+            child++;
+        if (!better(&moved, &at[child]))
+            break;
+        at[i] = at[child];
+        i = child;
+    }
+    at[i] = moved;
+}
+
+void takt_candidates_sort(takt_candidates *c)
+{
+    if (c->is_sorted)
+        return;
+    for (size_t i = c->count / 2; i-- > 0;)
+        sink(c->at, i, c->count);
+    for (size_t end = c->count; end-- > 1;) {
+        const takt_candidate worst = c->at[0];
+        c->at[0] = c->at[end];
+        c->at[end] = worst;
+        sink(c->at, 0, end);
+    }
+    c->is_sorted = true;
+}
+
+void takt_candidates_shares(takt_candidates *c)
+{
+    double sum = 0;
+    if (c->has_shares || c->count == 0)
+        return;
+    takt_candidates_sort(c);
+    for (size_t i = 0; i < c->count; i++) {
+        c->at[i].share = exp((double)c->at[i].score - (double)c->at[0].score);
+        sum += c->at[i].share;
+    }
+    for (size_t i = 0; i < c->count; i++)
+        c->at[i].share /= sum;
+    c->has_shares = true;
+}
+
+size_t takt_candidates_draw(takt_candidates *c)
+{
+    double sum = 0;
+    takt_candidates_shares(c);
+    for (size_t i = 0; i + 1 < c->count; i++) {
+        sum += c->at[i].share;
+        if (c->uniform < sum)
+            return i;
+    }
+    return c->count - 1;
+}
+
+/* ---- the chain ---- */
+
+static takt_status refuse(takt_ctx *ctx, const char *what)
+{
+    return takt_fail(ctx, TAKT_E_OPTION, "%s", what);
+}
+
+static takt_status check_order(takt_ctx *ctx, const char *order)
+{
+    for (const char *at = order; *at != '\0';) {
+        const size_t length = strcspn(at, ";");
+        if (takt_sampler_named(at, length) == NULL) {
+            (void)takt_fail(ctx, TAKT_E_OPTION, "there is no sampler called %.*s", (int)length, at);
+            return takt_fail_hint(ctx, "the default is " TAKT_SAMPLER_ORDER);
+        }
+        at += length + (at[length] == ';');
+    }
+    return TAKT_OK;
+}
+
+/* Zeros as what they mean. */
+static void fill(takt_sampling *s)
+{
+    s->samplers = s->samplers != NULL ? s->samplers : TAKT_SAMPLER_ORDER;
+    s->top_p = s->top_p > 0 ? s->top_p : 1;
+    s->typical_p = s->typical_p > 0 ? s->typical_p : 1;
+    s->repeat_penalty = s->repeat_penalty != 0 ? s->repeat_penalty : 1;
+    s->repeat_last_n = s->repeat_last_n != 0 ? s->repeat_last_n : 64;
+    s->mirostat_tau = s->mirostat_tau != 0 ? s->mirostat_tau : 5;
+    s->mirostat_eta = s->mirostat_eta != 0 ? s->mirostat_eta : 0.1;
+}
+
+takt_status takt_sampling_settle(takt_ctx *ctx, const takt_sampling *given, takt_sampling *s)
+{
+    TAKT_TRY(takt_options_read(ctx, "takt_sampling", given, s, sizeof *s));
+    const double all[] = {s->temperature,      s->top_p,          s->min_p,
+                          s->typical_p,        s->repeat_penalty, s->frequency_penalty,
+                          s->presence_penalty, s->mirostat_tau,   s->mirostat_eta};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!isfinite(all[i]))
+            return refuse(ctx, "a setting of the sampling is not a finite number");
+    if (s->repeat_penalty < 0)
+        return refuse(ctx, "the repeat penalty must be positive");
+    if (s->top_p < 0 || s->min_p < 0 || s->min_p > 1 || s->typical_p < 0)
+        return refuse(ctx, "top-p, min-p and typical-p lie between 0 and 1");
+    if (s->mirostat != 0 && s->mirostat != 2)
+        return refuse(ctx, "mirostat is 0 (off) or 2");
+    fill(s);
+    return check_order(ctx, s->samplers);
+}
+
+/* The best of all: temperature 0. NaN is never the best. */
+static bool best_of(const takt_candidates *c, int32_t *id)
+{
+    const takt_candidate *best = NULL;
+    for (size_t i = 0; i < c->count; i++)
+        if (!isnan(c->at[i].score) && (best == NULL || better(&c->at[i], best)))
+            best = &c->at[i];
+    if (best != NULL)
+        *id = best->id;
+    return best != NULL;
+}
+
+static void bias(takt_candidates *c, const takt_sampling *s)
+{
+    for (size_t i = 0; i < s->bias_count; i++)
+        for (size_t k = 0; k < c->count; k++)
+            if (c->at[k].id == s->bias[i].id)
+                c->at[k].score += s->bias[i].bias;
+}
+
+static void discard_nan(takt_candidates *c)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->count; i++)
+        if (!isnan(c->at[i].score))
+            c->at[count++] = c->at[i];
+    c->count = count;
+}
+
+takt_status takt_sample_chain(takt_ctx *ctx, takt_candidates *c, const takt_sampling *s,
+                              int32_t *id)
+{
+    bias(c, s);
+    discard_nan(c);
+    if (c->count == 0)
+        return takt_fail(ctx, TAKT_E_GGUF_MODEL,
+                         "every score of the next token is NaN: the weights are damaged");
+    const bool is_greedy = s->temperature <= 0;
+    for (const char *at = s->samplers; *at != '\0';) {
+        const size_t length = strcspn(at, ";");
+        const takt_sampler *sampler = takt_sampler_named(at, length);
+        const bool is_penalty = strncmp(at, "penalties", length) == 0;
+        const bool is_temperature = strncmp(at, "temperature", length) == 0;
+        if ((is_penalty || !is_greedy) && (s->mirostat == 0 || is_penalty || is_temperature))
+            sampler->apply(c, s);
+        at += length + (at[length] == ';');
+    }
+    if (is_greedy) {
+        (void)best_of(c, id);
+        return TAKT_OK;
+    }
+    if (s->mirostat == 2)
+        takt_sampler_mirostat.apply(c, s);
+    *id = c->at[takt_candidates_draw(c)].id;
+    return TAKT_OK;
+}

@@ -1,0 +1,55 @@
+/* sampler.h - choosing the next token: a chain of samplers over the candidates.
+ *
+ * Each sampler is a file of sampler/ and does one thing: it changes scores or removes candidates.
+ * What is left is drawn from by a number that depends on (seed, sequence, position) only.
+ */
+#ifndef TAKT_TEXT_SAMPLER_H
+#define TAKT_TEXT_SAMPLER_H
+
+#include <takt/text.h>
+
+#include "base/error.h"
+
+typedef struct takt_candidate {
+    int32_t id;
+    float score;  /* logit */
+    double share; /* probability, where `has_shares` */
+} takt_candidate;
+
+typedef struct takt_candidates {
+    takt_candidate *at;
+    size_t count;
+    bool is_sorted; /* by score, best first; of equals the lower id */
+    bool has_shares;
+    const int32_t *history; /* tokens so far, the last at the end */
+    size_t history_count;
+    uint16_t *times;  /* by id: scratch of penalties, all 0 between uses */
+    double *surprise; /* target of mirostat, kept from token to token */
+    double uniform;   /* 0 <= u < 1: the random number of this position */
+} takt_candidates;
+
+typedef struct takt_sampler {
+    const char *name; /* as llama.cpp calls it */
+    const char *summary;
+    void (*apply)(takt_candidates *c, const takt_sampling *s);
+} takt_sampler;
+
+/* The samplers one by one; NULL past the last. */
+const takt_sampler *takt_sampler_at(size_t index);
+const takt_sampler *takt_sampler_named(const char *name, size_t length);
+#define TAKT_SAMPLER_ORDER "penalties;top_k;typ_p;top_p;min_p;temperature"
+
+void takt_candidates_sort(takt_candidates *c);
+/* Probabilities of the scores, in their order. Sorts first. */
+void takt_candidates_shares(takt_candidates *c);
+/* Draws by `uniform`; an index. */
+size_t takt_candidates_draw(takt_candidates *c);
+
+/* The defaults in place of zeros, and everything checked. */
+TAKT_MUST_USE takt_status takt_sampling_settle(takt_ctx *ctx, const takt_sampling *given,
+                                               takt_sampling *settled);
+/* The next token; `c->at` has one candidate for each token. TAKT_ERR_RANGE: all scores are NaN. */
+TAKT_MUST_USE takt_status takt_sample_chain(takt_ctx *ctx, takt_candidates *c,
+                                            const takt_sampling *s, int32_t *id);
+
+#endif

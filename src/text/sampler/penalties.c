@@ -1,0 +1,36 @@
+/* penalties.c - lowers the scores of tokens that the last ones hold: by a factor, by how often, and
+ * because they do at all. */
+#include "text/sampler.h"
+
+static void count(takt_candidates *c, const takt_sampling *s, bool is_end)
+{
+    const size_t last = s->repeat_last_n < 0 || (size_t)s->repeat_last_n > c->history_count
+                            ? c->history_count
+                            : (size_t)s->repeat_last_n;
+    for (size_t i = c->history_count - last; i < c->history_count; i++) {
+        uint16_t *times = &c->times[c->history[i]];
+        *times = (uint16_t)(is_end ? 0 : *times < UINT16_MAX ? *times + 1 : *times);
+    }
+}
+
+static void apply(takt_candidates *c, const takt_sampling *s)
+{
+    if (s->repeat_last_n == 0 ||
+        (s->repeat_penalty == 1 && s->frequency_penalty == 0 && s->presence_penalty == 0))
+        return;
+    count(c, s, false);
+    for (size_t i = 0; i < c->count; i++) {
+        const uint16_t times = c->times[c->at[i].id];
+        double score = (double)c->at[i].score;
+        if (times == 0)
+            continue;
+        score = score <= 0 ? score * s->repeat_penalty : score / s->repeat_penalty;
+        score -= times * s->frequency_penalty + s->presence_penalty;
+        c->at[i].score = (float)score;
+    }
+    count(c, s, true);
+    c->is_sorted = c->has_shares = false;
+}
+
+const takt_sampler takt_sampler_penalties = {"penalties", "lower scores of tokens that came before",
+                                             apply};

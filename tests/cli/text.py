@@ -1,0 +1,104 @@
+"""text.py - the verbs of text: the commands of docs/text.md, a trained model's text, mistakes."""
+import os
+import re
+import shlex
+import struct
+
+from _cli import ROOT, TMP, expect, fails, finish, parsed, succeeds, takt
+
+TINY = "tests/corpus/gguf/tiny.gguf"
+BERT = "tests/corpus/gguf/tiny_bert.gguf"
+DATA = os.environ.get("TAKT_DATA", os.path.join(ROOT, "../shared/data"))
+STORIES = os.path.join(DATA, "llm/stories260K")
+
+
+def document():
+    with open(os.path.join(ROOT, "docs/text.md"), encoding="utf-8") as file:
+        blocks = re.findall(r"^```sh\n(.*?)^```", file.read(), re.DOTALL | re.MULTILINE)
+    lines = [line for block in blocks for line in block.splitlines()]
+    expect(len(lines) >= 9, "docs/text.md has lost its commands")
+    for line in lines:
+        expect(succeeds(*shlex.split(line)[1:]), f"{line} prints nothing")
+
+
+def small():
+    first = parsed("generate", TINY, "-p", "a b", "-n", "12", "-s", "3", "--json")
+    for more in (["-t", "1"], ["-t", "4", "-b", "1"], ["--isa", "scalar"], ["-c", "20"]):
+        again = parsed("generate", TINY, "-p", "a b", "-n", "12", "-s", "3", "--json", *more)
+        expect(again["text"] == first["text"], f"another text with {more}")
+    expect(first["tokens"] <= 12 and first["end"] in ("length", "eos"), f"{first}")
+    shown = succeeds("generate", TINY, "a b", "-n", "2", "--temp", "0", "-q")
+    hidden = succeeds("generate", TINY, "a b", "-n", "2", "--temp", "0", "-q",
+                      "--no-display-prompt")
+    expect(shown == "a b" + hidden, f"{shown!r} and {hidden!r}")
+    rated = parsed("perplexity", TINY, "-p", "a b a b", "-c", "16", "--json")
+    expect(rated["tokens"] == 4 and 1 < rated["perplexity"] < 1e4, f"{rated}")
+    vector = parsed("embed", BERT, "a b", "--json")["embedding"]
+    expect(len(vector) == 32 and abs(sum(v * v for v in vector) - 1) < 1e-5, "not of length 1")
+    expect("logits: f32[count, 11]" in succeeds("inspect", TINY), "inspect has no logits")
+    expect("decoder_0" in succeeds("summary", TINY), "summary has no blocks")
+    expect(parsed("plan", TINY, "-D", "seq=1..64", "--json"), "no plan")
+
+
+def mistakes():
+    fails(2, "generate", TINY, says=["text is missing"])
+    fails(2, "generate", TINY, "a", "--temp", "warm", says=["--temp is a number"])
+    fails(2, "generate", TINY, "a", "-l", "7", says=["bias"])
+    fails(2, "generate", TINY, "a", "--samplers", "top_k;nothing", says=["nothing", "penalties"])
+    fails(2, "generate", TINY, "a b " * 40, "-c", "8", says=["context", "-c N"])
+    fails(1, "generate", BERT, "a", says=["does not write texts"])
+    fails(1, "embed", TINY, "a", says=["vectors"])
+    fails(1, "generate", "examples/mlp.takt", "a", says=["no tokenizer"])
+    fails(1, "generate", "nowhere.gguf", "a", says=["nowhere.gguf"])
+    fails(1, "tokenize", TINY, "--decode", "99", says=["99"])
+
+
+def damaged():
+    """Settings and tensors that contradict each other."""
+    with open(os.path.join(ROOT, TINY), "rb") as file:
+        whole = file.read()
+
+    def number(name, value):
+        at = whole.index(name.encode()) + len(name) + 4
+        return whole[:at] + struct.pack("<I", value) + whole[at + 4:]
+
+    cases = [(number("llama.attention.head_count", 0), "head_count is 0"),
+             (number("llama.attention.head_count_kv", 3), "head_count_kv divides"),
+             (number("llama.block_count", 0), "block_count is 0"),
+             (number("llama.block_count", 2), "blk.1.attn_norm.weight is missing"),
+             (number("llama.block_count", 2147483648), "block_count is"),
+             (number("llama.context_length", 0), "context_length is 0"),
+             (number("llama.embedding_length", 33), "[11, 32]"),
+             (number("llama.feed_forward_length", 64), "blk.0.ffn_gate.weight"),
+             (whole.replace(b"output_norm.weight", b"outputs_orm.weight"), "output_norm.weight"),
+             (whole.replace(b"general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llama",
+                            b"general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llamb"), "llamb"),
+             (whole[:-1], "beyond the file"), (whole[:100], "ends within")]
+    for i, (data, words) in enumerate(cases):
+        path = os.path.join(TMP, f"bad{i}.gguf")
+        with open(path, "wb") as file:
+            file.write(data)
+        run = takt("inspect", path)
+        expect(run.returncode == 1 and words in run.stderr and "TAKT370" in run.stderr,
+               f"{words}: exit {run.returncode}: {run.stderr}")
+
+
+def stories():
+    if not os.path.isdir(STORIES):
+        print("skipped:", STORIES, "is not there")
+        return
+    with open(os.path.join(STORIES, "golden/F32.txt"), encoding="utf-8") as file:
+        want = file.read().split("\ntext", 1)[1].split("\nvocab", 1)[0][1:]
+    for kind in ("F32", "F16"):
+        path = os.path.join(STORIES, f"stories260K-{kind}.gguf")
+        got = succeeds("generate", path, "-p", "Once upon a time, there was a little", "-n", "64",
+                       "--temp", "0", "-q", "--no-display-prompt")
+        expect(got.rstrip("\n") == want.rstrip("\n"), f"{kind}: {got!r}, not {want!r}")
+
+
+document()
+small()
+mistakes()
+damaged()
+stories()
+finish()

@@ -1,0 +1,121 @@
+"""_tiny.py - writes the small models of tests/corpus/gguf: random weights, five letters."""
+import math
+import os
+import random
+import struct
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+F32, F16, Q8_0 = 0, 1, 8
+
+
+def text(value):
+    data = value.encode()
+    return struct.pack("<Q", len(data)) + data
+
+
+def key(name, kind, value):
+    return text(name) + struct.pack("<I", kind) + value
+
+
+def u32(name, value):
+    return key(name, 4, struct.pack("<I", value))
+
+
+def f32(name, value):
+    return key(name, 6, struct.pack("<f", value))
+
+
+def texts(name, items):
+    return key(name, 9, struct.pack("<IQ", 8, len(items)) + b"".join(map(text, items)))
+
+
+def numbers(name, kind, letter, items):
+    return key(name, 9, struct.pack(f"<IQ{len(items)}{letter}", kind, len(items), *items))
+
+
+def q8_0(values):
+    out = b""
+    for i in range(0, len(values), 32):
+        block = values[i:i + 32]
+        scale = struct.unpack("<e", struct.pack("<e", max(map(abs, block)) / 127))[0]
+        out += struct.pack("<e32b", scale, *(round(v / scale) if scale else 0 for v in block))
+    return out
+
+
+PACK = {F32: lambda v: struct.pack(f"<{len(v)}f", *v),
+        F16: lambda v: struct.pack(f"<{len(v)}e", *v), Q8_0: q8_0}
+
+
+def gguf(keys, tensors, seed=1):
+    """`tensors`: (name, dims with the contiguous one first, type, value or None for random)."""
+    draw = random.Random(seed)
+    head, data = b"", b""
+    for name, dims, kind, value in tensors:
+        count = math.prod(dims)
+        values = [value] * count
+        if value is None:
+            values = [draw.gauss(0, 0.3) for _ in range(count)]
+        data += b"\0" * (-len(data) % 32)
+        head += text(name) + struct.pack(f"<I{len(dims)}QIQ", len(dims), *dims, kind, len(data))
+        data += PACK[kind](values)
+    out = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys)) + b"".join(keys) + head
+    return out + b"\0" * (-len(out) % 32) + data
+
+
+def settings(arch, **more):
+    rows = {"context_length": 64, "embedding_length": 32, "block_count": 1,
+            "feed_forward_length": 32, "attention.head_count": 4, **more}
+    return [key("general.architecture", 8, text(arch))] + [
+        (f32 if isinstance(v, float) else u32)(f"{arch}.{k}", v) for k, v in rows.items()]
+
+
+LETTERS = ["<unk>", "<s>", "</s>", "▁", "▁a", "▁b", "a", "b", "c", "▁c", "."]
+
+
+def llama_words():
+    kinds = [2, 3, 3] + [1] * (len(LETTERS) - 3)
+    scores = [0.0, 0.0, 0.0] + [-float(i) for i in range(3, len(LETTERS))]
+    return [key("tokenizer.ggml.model", 8, text("llama")), texts("tokenizer.ggml.tokens", LETTERS),
+            numbers("tokenizer.ggml.scores", 6, "f", scores),
+            numbers("tokenizer.ggml.token_type", 5, "i", kinds)]
+
+
+def llama():
+    rows = [("token_embd.weight", [32, 11], F32, None), ("output_norm.weight", [32], F32, 1.0)]
+    rows += [("blk.0.attn_norm.weight", [32], F32, 1.0), ("blk.0.ffn_norm.weight", [32], F32, 1.0),
+             ("blk.0.attn_q.weight", [32, 32], Q8_0, None),
+             ("blk.0.attn_k.weight", [32, 16], F16, None),
+             ("blk.0.attn_v.weight", [32, 16], F32, None),
+             ("blk.0.attn_output.weight", [32, 32], F32, None),
+             ("blk.0.ffn_gate.weight", [32, 32], F16, None),
+             ("blk.0.ffn_up.weight", [32, 32], Q8_0, None),
+             ("blk.0.ffn_down.weight", [32, 32], F32, None)]
+    return gguf(settings("llama", **{"attention.head_count_kv": 2,
+                                     "attention.layer_norm_rms_epsilon": 1e-5}) + llama_words(),
+                rows)
+
+
+def bert():
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁a", "▁b", "▁c", "a", "b", "c", "▁."]
+    keys = [key("tokenizer.ggml.model", 8, text("bert")), texts("tokenizer.ggml.tokens", words),
+            numbers("tokenizer.ggml.token_type", 5, "i", [3, 2, 3, 3] + [1] * 7),
+            u32("tokenizer.ggml.cls_token_id", 2), u32("tokenizer.ggml.seperator_token_id", 3),
+            u32("tokenizer.ggml.unknown_token_id", 1)]
+    rows = [("token_embd.weight", [32, 11], F32, None),
+            ("position_embd.weight", [32, 64], F16, None),
+            ("token_types.weight", [32, 2], F32, None)]
+    for name in ("token_embd_norm", "blk.0.attn_output_norm", "blk.0.layer_output_norm"):
+        rows += [(name + ".weight", [32], F32, 1.0), (name + ".bias", [32], F32, 0.1)]
+    for name in ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down"):
+        rows += [(f"blk.0.{name}.weight", [32, 32], F32, None),
+                 (f"blk.0.{name}.bias", [32], F32, 0.05)]
+    return gguf(settings("bert", **{"attention.layer_norm_epsilon": 1e-12,
+                                    "pooling_type": 1}) + keys, rows)
+
+
+FILES = {"tiny.gguf": llama, "tiny_bert.gguf": bert}
+
+if __name__ == "__main__":
+    for file, make in FILES.items():
+        with open(os.path.join(ROOT, "tests/corpus/gguf", file), "wb") as out:
+            out.write(make())

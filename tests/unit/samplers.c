@@ -1,0 +1,220 @@
+/* samplers.c - each sampler against its formula in double precision, and what is drawn. */
+#include "text/sampler.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../test.h"
+#include "base/philox.h"
+
+static takt_ctx *ctx;
+
+enum { COUNT = 200 };
+static float scores[COUNT];
+static takt_candidate room[COUNT];
+static uint16_t times[COUNT];
+static double surprise;
+
+static takt_candidates fresh(uint32_t seed)
+{
+    const takt_philox_at at = {.seed = seed};
+    for (size_t i = 0; i < COUNT; i++) {
+        scores[i] = (float)(3 * takt_philox_normal(&at, i));
+        room[i] = (takt_candidate){.id = (int32_t)i, .score = scores[i]};
+    }
+    surprise = 10;
+    return (takt_candidates){.at = room, .count = COUNT, .times = times, .surprise = &surprise};
+}
+
+static void apply(const char *name, takt_candidates *c, const takt_sampling *s)
+{
+    const takt_sampler *sampler = takt_sampler_named(name, strlen(name));
+    if (EXPECT(sampler != NULL, "%s", name))
+        sampler->apply(c, s);
+}
+
+/* The formula's side: probabilities by id, and ids from the most probable on. */
+static double share[COUNT];
+static int order[COUNT];
+
+static int by_share(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b;
+    return share[x] != share[y] ? (share[x] < share[y]) - (share[x] > share[y]) : (x > y) - (x < y);
+}
+
+static void formula(double temperature)
+{
+    double sum = 0;
+    for (int i = 0; i < COUNT; i++)
+        sum += share[i] = exp((double)scores[i] / temperature);
+    for (int i = 0; i < COUNT; i++) {
+        share[i] /= sum;
+        order[i] = i;
+    }
+    qsort(order, COUNT, sizeof *order, by_share);
+}
+
+static bool has(const takt_candidates *c, int32_t id)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->at[i].id == id)
+            return true;
+    return false;
+}
+
+static void cuts(void)
+{
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        takt_candidates c = fresh(seed);
+        formula(1);
+        apply("top_k", &c, &(takt_sampling){.top_k = 7});
+        EXPECT(c.count == 7);
+        for (size_t i = 0; i < 7; i++)
+            EXPECT(c.at[i].id == order[i]);
+        const double p = 0.1 + 0.04 * seed;
+        size_t want = 0;
+        for (double sum = 0; want < COUNT && sum < p; want++)
+            sum += share[order[want]];
+        c = fresh(seed);
+        apply("top_p", &c, &(takt_sampling){.top_p = p});
+        EXPECT(c.count == want, "top_p %g: %zu, not %zu", p, c.count, want);
+        c = fresh(seed);
+        apply("min_p", &c, &(takt_sampling){.min_p = p});
+        for (int i = 0; i < COUNT; i++)
+            EXPECT(has(&c, i) == (share[i] >= p * share[order[0]]), "min_p %g: %d", p, i);
+    }
+}
+
+static double entropy;
+
+static int by_typical(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b;
+    const double dx = fabs(-log(share[x]) - entropy), dy = fabs(-log(share[y]) - entropy);
+    return (dx > dy) - (dx < dy);
+}
+
+static void typical(void)
+{
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        takt_candidates c = fresh(seed);
+        const double p = 0.1 + 0.04 * seed;
+        size_t want = 0;
+        formula(1);
+        entropy = 0;
+        for (int i = 0; i < COUNT; i++)
+            entropy -= share[i] * log(share[i]);
+        qsort(order, COUNT, sizeof *order, by_typical);
+        for (double sum = 0; want < COUNT && sum < p; want++)
+            sum += share[order[want]];
+        apply("typ_p", &c, &(takt_sampling){.typical_p = p});
+        EXPECT(c.count == want, "typical %g: %zu, not %zu", p, c.count, want);
+        for (size_t i = 0; i < want; i++)
+            EXPECT(has(&c, order[i]));
+    }
+}
+
+static void penalties(void)
+{
+    static const int32_t history[] = {5, 9, 5, 7, 5, 9};
+    static const takt_sampling s = {.repeat_penalty = 1.3,
+                                    .frequency_penalty = 0.25,
+                                    .presence_penalty = 0.5,
+                                    .repeat_last_n = 5};
+    static const int counts[COUNT] = {[5] = 2, [7] = 1, [9] = 2};
+    takt_candidates c = fresh(3);
+    c.history = history;
+    c.history_count = 6;
+    apply("penalties", &c, &s);
+    for (size_t i = 0; i < COUNT; i++) {
+        double want = (double)scores[i];
+        if (counts[i] > 0)
+            want = (want > 0 ? want / 1.3 : want * 1.3) - 0.25 * counts[i] - 0.5;
+        EXPECT(fabs((double)c.at[i].score - want) <= 1e-6 * fabs(want) + 1e-6, "%zu", i);
+        EXPECT(times[i] == 0);
+    }
+}
+
+/* How often each token is drawn, against its probability. */
+static void draws(void)
+{
+    enum { DRAWS = 20000 };
+    static int drawn[COUNT];
+    const takt_philox_at at = {.seed = 99};
+    for (int i = 0; i < DRAWS; i++) {
+        takt_candidates c = fresh(4);
+        c.uniform = takt_philox_uniform(takt_philox_word(&at, (uint64_t)i));
+        apply("temperature", &c, &(takt_sampling){.temperature = 0.7});
+        drawn[c.at[takt_candidates_draw(&c)].id]++;
+    }
+    formula(0.7);
+    for (int i = 0; i < COUNT; i++) {
+        const double want = DRAWS * share[i];
+        EXPECT(fabs(drawn[i] - want) <= 6 * sqrt(want) + 6, "%d: %d, not %g", i, drawn[i], want);
+    }
+}
+
+static void mirostat(void)
+{
+    takt_sampling s = {.mirostat = 2, .temperature = 1};
+    takt_candidates c = fresh(5);
+    int32_t id;
+    takt_sampling settled;
+    EXPECT_OK(ctx, takt_sampling_settle(ctx, &s, &settled));
+    surprise = 3;
+    c.uniform = 0.5;
+    formula(1);
+    EXPECT_OK(ctx, takt_sample_chain(ctx, &c, &settled, &id));
+    EXPECT(-log2(share[id]) <= 3 || id == order[0]);
+    double kept = 0;
+    for (int i = 0; i < COUNT; i++)
+        kept += -log2(share[order[i]]) <= 3 || i == 0 ? share[order[i]] : 0;
+    const double want = 3 - 0.1 * (-log2(share[id] / kept) - 5);
+    EXPECT(fabs(surprise - want) < 1e-9, "%g, not %g", surprise, want);
+}
+
+static void expect_refused(takt_sampling s)
+{
+    takt_sampling settled;
+    EXPECT_STATUS(ctx, takt_sampling_settle(ctx, &s, &settled), TAKT_ERR_ARGUMENT);
+}
+
+static void choices(void)
+{
+    static const takt_token_bias never[] = {{2, -INFINITY}, {0, 0.5F}};
+    const float few[4] = {1, 2, 9, NAN}, none[2] = {NAN, NAN};
+    takt_sampling s = {0};
+    int32_t id = -1, again;
+    EXPECT_OK(ctx, takt_token_draw(ctx, few, 4, &s, NULL, &id));
+    EXPECT(id == 2);
+    s.bias = never;
+    s.bias_count = 2;
+    EXPECT_OK(ctx, takt_token_draw(ctx, few, 4, &s, NULL, &id));
+    EXPECT(id == 1);
+    EXPECT_STATUS(ctx, takt_token_draw(ctx, none, 2, NULL, NULL, &id), TAKT_ERR_FORMAT);
+    s = (takt_sampling){.temperature = 1.5, .seed = 3};
+    (void)fresh(6);
+    EXPECT_OK(ctx, takt_token_draw(ctx, scores, COUNT, &s, NULL, &id));
+    EXPECT_OK(ctx, takt_token_draw(ctx, scores, COUNT, &s, NULL, &again));
+    EXPECT(id == again);
+    expect_refused((takt_sampling){.temperature = NAN});
+    expect_refused((takt_sampling){.min_p = 1.5});
+    expect_refused((takt_sampling){.repeat_penalty = -1});
+    expect_refused((takt_sampling){.mirostat = 1});
+    expect_refused((takt_sampling){.samplers = "top_k;nothing"});
+}
+
+static void begin(void)
+{
+    if (takt_ctx_create(NULL, &ctx) != TAKT_OK)
+        exit(EXIT_FAILURE);
+}
+
+static void end(void)
+{
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(begin, cuts, typical, penalties, draws, mirostat, choices, end)

@@ -1,0 +1,203 @@
+/* generate.c - continues a text. */
+#define _POSIX_C_SOURCE 200809L /* sigaction, clock_gettime */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "signals.h"
+#include "text.h"
+
+typedef struct job {
+    takt_tool *t;
+    takt_generate_options options;
+    takt_token_bias bias[64];
+    char *text; /* of --json; owned */
+    size_t length;
+    bool is_json;
+} job;
+
+/* ---- flags ---- */
+
+static bool number(const takt_tool *t, tool_flag_id id, double fallback, double *out)
+{
+    char *end;
+    const char *text = tool_text_of(t, id);
+    *out = text != NULL ? strtod(text, &end) : fallback;
+    if (text == NULL || (end != text && *end == '\0' && isfinite(*out)))
+        return true;
+    (void)tool_usage_error(t, 1003, NULL, "--%s is a number, not %s", tool_flags[id].name, text);
+    return false;
+}
+
+/* "15+1", "15-inf" */
+static bool read_bias(job *j, const char *text)
+{
+    char *end;
+    const long id = strtol(text, &end, 10);
+    const double bias = end != text && (*end == '+' || *end == '-') ? strtod(end, &end) : NAN;
+    if (isnan(bias) || *end != '\0' || id < 0 || id > INT32_MAX ||
+        j->options.sampling.bias_count == sizeof j->bias / sizeof *j->bias) {
+        (void)tool_usage_error(j->t, 1003, "--logit-bias 15+1, or 15-inf for never",
+                               "%s is no bias of a token, or there are too many", text);
+        return false;
+    }
+    j->bias[j->options.sampling.bias_count++] = (takt_token_bias){(int32_t)id, (float)bias};
+    return true;
+}
+
+/* Another one each time. */
+static uint64_t some_seed(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return ((uint64_t)now.tv_sec * 1000003 + (uint64_t)now.tv_nsec) % 4294967295u;
+}
+
+static bool read_flags(job *j)
+{
+    const takt_tool *t = j->t;
+    takt_sampling *s = &j->options.sampling;
+    double last = 64;
+    const char *bias;
+    j->options.max_tokens = (size_t)tool_number_of(t, TAKT_F_TEXT_LENGTH, 128);
+    j->options.stop = tool_text_of(t, TAKT_F_REVERSE_PROMPT);
+    j->options.ignore_eos = tool_on(t, TAKT_F_IGNORE_EOS);
+    j->options.show_control = tool_on(t, TAKT_F_SHOW_SPECIAL);
+    s->bias = j->bias;
+    s->top_k = (int64_t)tool_number_of(t, TAKT_F_TOP_K, 40);
+    s->mirostat = (int)tool_number_of(t, TAKT_F_MIROSTAT, 0);
+    s->samplers = tool_text_of(t, TAKT_F_SAMPLERS);
+    for (size_t i = 0; (bias = tool_item_of(t, TAKT_F_LOGIT_BIAS, i)) != NULL; i++)
+        if (!read_bias(j, bias))
+            return false;
+    const bool good = number(t, TAKT_F_TEMPERATURE, 0.8, &s->temperature) &&
+                      number(t, TAKT_F_TOP_P, 0.95, &s->top_p) &&
+                      number(t, TAKT_F_MIN_P, 0.05, &s->min_p) &&
+                      number(t, TAKT_F_TYPICAL, 1, &s->typical_p) &&
+                      number(t, TAKT_F_REPEAT_PENALTY, 1, &s->repeat_penalty) &&
+                      number(t, TAKT_F_PRESENCE_PENALTY, 0, &s->presence_penalty) &&
+                      number(t, TAKT_F_FREQUENCY_PENALTY, 0, &s->frequency_penalty) &&
+                      number(t, TAKT_F_MIROSTAT_LR, 0.1, &s->mirostat_eta) &&
+                      number(t, TAKT_F_MIROSTAT_ENT, 5, &s->mirostat_tau) &&
+                      number(t, TAKT_F_REPEAT_LAST_N, 64, &last);
+    s->repeat_last_n = (int64_t)last;
+    s->seed = tool_number_of(t, TAKT_F_TEXT_SEED, some_seed());
+    return good;
+}
+
+/* ---- writing ---- */
+
+static int put(void *user, const char *text, size_t length)
+{
+    job *j = user;
+    if (!j->is_json) {
+        (void)fwrite(text, 1, length, stdout);
+        (void)fflush(stdout);
+        return tool_is_interrupted();
+    }
+    char *more = realloc(j->text, j->length + length + 1);
+    if (more == NULL)
+        return 1;
+    memcpy(more + j->length, text, length);
+    j->text = more;
+    j->length += length;
+    j->text[j->length] = '\0';
+    return tool_is_interrupted();
+}
+
+static void tell(const job *j, const takt_generated *r)
+{
+    static const char *const ends[] = {"length", "eos", "context", "stop"};
+    const double prompt = r->prompt_ns > 0 ? 1e9 * (double)r->prompt_tokens / r->prompt_ns : 0;
+    const double rate = r->ns > 0 ? 1e9 * (double)r->tokens / r->ns : 0;
+    if (j->is_json) {
+        printf("{\"text\": ");
+        tool_print_string(stdout, j->text != NULL ? j->text : "");
+        printf(", \"end\": \"%s\", \"prompt_tokens\": %zu, \"tokens\": %zu, "
+               "\"prompt_tokens_per_s\": %.1f, \"tokens_per_s\": %.1f, \"seed\": %llu}\n",
+               ends[r->end], r->prompt_tokens, r->tokens, prompt, rate,
+               (unsigned long long)j->options.sampling.seed);
+        return;
+    }
+    putchar('\n');
+    fflush(stdout);
+    if (tool_on(j->t, TAKT_F_QUIET))
+        return;
+    fprintf(stderr, "\nprompt %zu tokens, %.1f tokens/s; text %zu tokens, %.1f tokens/s; end: %s",
+            r->prompt_tokens, prompt, r->tokens, rate, ends[r->end]);
+    if (j->options.sampling.temperature > 0)
+        fprintf(stderr, "; seed %llu", (unsigned long long)j->options.sampling.seed);
+    fputc('\n', stderr);
+}
+
+static int run(takt_tool *t)
+{
+    job j = {.t = t, .is_json = tool_format_of(t) == TAKT_FORMAT_JSON};
+    takt_generator *g;
+    takt_generated result;
+    tool_signals before;
+    tool_prompt prompt;
+    const takt_generator_options how = tool_text_options(t);
+    if (!read_flags(&j))
+        return TAKT_EXIT_USAGE;
+    int code = tool_take_prompt(t, t->arg_count > 1 ? t->args[1] : NULL, &prompt);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    code = tool_finish(t, takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &g));
+    if (code == TAKT_EXIT_OK) {
+        tool_interrupts_catch(&before);
+        if (!j.is_json && !tool_on(t, TAKT_F_NO_DISPLAY_PROMPT))
+            (void)put(&j, prompt.text, prompt.length);
+        code = tool_finish(t, takt_generate(g, prompt.text, &j.options, put, &j, &result));
+        if (code == TAKT_EXIT_OK)
+            tell(&j, &result);
+        tool_signals_restore(&before);
+        takt_generator_destroy(g);
+    }
+    free(j.text);
+    tool_free_prompt(&prompt);
+    return code;
+}
+
+const takt_verb takt_verb_generate = {
+    .name = "generate",
+    .summary = "continues a text",
+    .arguments = "MODEL [PROMPT]",
+    .arg_min = 1,
+    .arg_max = 2,
+    .about =
+        "MODEL is a GGUF file; flags are those of llama.cpp. The text is printed as it comes,\n"
+        "then how fast it was. The same seed gives the same text on every machine, with any\n"
+        "number of threads. Ctrl-C ends the text.",
+    .example = "takt generate tests/corpus/gguf/tiny.gguf -p \"a b\" -n 8 --temp 0",
+    .flags = {TAKT_F_PROMPT,
+              TAKT_F_PROMPT_FILE,
+              TAKT_F_ESCAPE,
+              TAKT_F_TEXT_LENGTH,
+              TAKT_F_TEXT_CONTEXT,
+              TAKT_F_TEXT_BATCH,
+              TAKT_F_TEMPERATURE,
+              TAKT_F_TOP_K,
+              TAKT_F_TOP_P,
+              TAKT_F_MIN_P,
+              TAKT_F_TYPICAL,
+              TAKT_F_REPEAT_PENALTY,
+              TAKT_F_REPEAT_LAST_N,
+              TAKT_F_PRESENCE_PENALTY,
+              TAKT_F_FREQUENCY_PENALTY,
+              TAKT_F_MIROSTAT,
+              TAKT_F_MIROSTAT_LR,
+              TAKT_F_MIROSTAT_ENT,
+              TAKT_F_LOGIT_BIAS,
+              TAKT_F_SAMPLERS,
+              TAKT_F_TEXT_SEED,
+              TAKT_F_REVERSE_PROMPT,
+              TAKT_F_IGNORE_EOS,
+              TAKT_F_SHOW_SPECIAL,
+              TAKT_F_NO_DISPLAY_PROMPT,
+              TAKT_F_THREADS,
+              TAKT_F_ISA,
+              TAKT_FLAG_IDS},
+    .run = run,
+};
