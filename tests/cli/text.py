@@ -73,7 +73,7 @@ def damaged():
              (whole.replace(b"output_norm.weight", b"outputs_orm.weight"), "output_norm.weight"),
              (whole.replace(b"general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llama",
                             b"general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llamb"), "llamb"),
-             (whole[:-1], "beyond the file"), (whole[:100], "ends within")]
+             (whole[:-1], "beyond the file"), (whole[:100], "the file")]
     for i, (data, words) in enumerate(cases):
         path = os.path.join(TMP, f"bad{i}.gguf")
         with open(path, "wb") as file:
