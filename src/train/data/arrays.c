@@ -1,6 +1,8 @@
 /* arrays.c - NumPy's files: one array (.npy) is x, an archive (.npz) has fields by name. */
 #include <string.h>
 
+#include <takt/array.h>
+
 #include "io/npy/npy.h"
 #include "train/data/data.h"
 
@@ -60,7 +62,7 @@ static takt_status read_npy(takt_data_set *set, const takt_data_file *f)
     TAKT_TRY(takt_npy_read_memory(set->ctx, f->path, (takt_span){(const char *)f->bytes, f->length},
                                   false, &view));
     const takt_status status = add(&a, (takt_span){"x", 1}, &view);
-    takt_free(set->ctx, view.data);
+    takt_view_free(set->ctx, &view);
     return status;
 }
 
