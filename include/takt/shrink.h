@@ -1,5 +1,5 @@
 /**
- * shrink.h - smaller models: weights and activations as integers.
+ * shrink.h - smaller models: integers, fewer channels, thin factors.
  *
  *     takt_data *calib;
  *     takt_data_open(ctx, "mnist/", &(takt_data_options){.limit = 100}, &calib);
@@ -82,6 +82,140 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_quantize(const takt_model *model,
                                                        const takt_quantize_options *options,
                                                        takt_format format, takt_sink_fn *sink,
                                                        void *user, takt_model **quantized);
+
+/* ---- fewer channels ---- */
+
+/** What takt_model_prune did. */
+typedef struct takt_prune_summary {
+    size_t groups;                            /**< layers whose channels go together */
+    uint64_t channels_before, channels_after; /**< of all groups */
+    uint64_t zeros;                           /**< single weights that became zero */
+    uint64_t parameters_before, parameters_after;
+    uint64_t bytes_before, bytes_after;
+    double macs_before, macs_after; /**< multiply-adds of one run */
+    takt_comparison time;           /**< the whole, before and after */
+} takt_prune_summary;
+
+/** Zero in any field means the default, so `{0}` is always valid, but for the amount. */
+typedef struct takt_prune_options {
+    size_t size;           /**< sizeof(takt_prune_options), or 0 */
+    double amount;         /**< 0.3: this part of the channels of every group, rounded down */
+    const char *criterion; /**< what goes first: "magnitude" (default) of all weights of a channel,
+                                "bn", the scale of its batch normalisation, where it has one, or
+                              "taylor", what the loss would change by on `data` */
+    const takt_data *data; /**< samples with labels, for "taylor"; borrowed for the call */
+    bool unstructured;     /**< single weights become zero instead: the report tells what for */
+    /** Whether the channels of a layer stay, by its name; NULL: none need. */
+    bool (*keeps)(void *user, const char *layer);
+    void *keeps_user;
+    const char *sizes; /**< "batch=8": named dimensions for times and counts; default 1 each */
+    int threads;       /**< default: one per core this process may use */
+    uint64_t max_ns;   /**< time to measure for; default 0.5 s */
+    takt_shrink_compare_fn *compare; /**< how times are found; NULL: by running */
+    void *compare_user;
+    takt_prune_summary *summary; /**< receives what was done; may be NULL */
+} takt_prune_options;
+
+/**
+ * A model without the channels that are worth least: `takt prune`.
+ *
+ * A channel goes with everything that belongs to it: columns of the next layer, scales of norms,
+ * the other branch of a residual, its place in a concatenation; heads of attention go as a whole.
+ * What reaches an input or an output of the model stays. Parameters stay parameters, so that the
+ * result can be trained on. TAKT_ERR_ARGUMENT (7504) if a layer would lose its last channel,
+ * TAKT_ERR_UNSUPPORTED (7502) if nothing can go. On failure `*pruned` is NULL.
+ */
+TAKT_API TAKT_MUST_USE takt_status takt_model_prune(const takt_model *model,
+                                                    const takt_prune_options *options,
+                                                    takt_format format, takt_sink_fn *sink,
+                                                    void *user, takt_model **pruned);
+
+/* ---- thin factors ---- */
+
+/** What takt_model_lowrank did. */
+typedef struct takt_lowrank_summary {
+    size_t layers, taken;
+    uint64_t parameters_before, parameters_after;
+    takt_comparison time; /**< the whole, before and after */
+} takt_lowrank_summary;
+
+/** Either an energy or a rank must be given; zero in any other field means the default. */
+typedef struct takt_lowrank_options {
+    size_t size;   /**< sizeof(takt_lowrank_options), or 0 */
+    double energy; /**< 0.99: the least rank whose singular values hold this part of all squares */
+    int64_t rank;  /**< or the rank itself */
+    /** Whether a layer stays as it is, by its name; NULL: none need. */
+    bool (*keeps)(void *user, const char *layer);
+    void *keeps_user;
+    bool size_first;                 /**< take layers that are not measured faster, too */
+    const char *sizes;               /**< "batch=8": named dimensions; default 1 each */
+    int threads;                     /**< default: one per core this process may use */
+    uint64_t layer_ns;               /**< time to measure one layer for; default 0.1 s */
+    takt_shrink_compare_fn *compare; /**< how times are found; NULL: by running */
+    void *compare_user;
+    takt_lowrank_summary *summary; /**< receives what was done; may be NULL */
+} takt_lowrank_options;
+
+/**
+ * A model whose products and convolutions are two thinner ones: `takt lowrank`.
+ *
+ * By singular values in f64. A layer is replaced only where that is measured faster, or with
+ * size_first where it has fewer parameters. TAKT_ERR_ARGUMENT (7505) for a rank of 0,
+ * TAKT_ERR_UNSUPPORTED (7502) if no layer was replaced. On failure `*factored` is NULL.
+ */
+TAKT_API TAKT_MUST_USE takt_status takt_model_lowrank(const takt_model *model,
+                                                      const takt_lowrank_options *options,
+                                                      takt_format format, takt_sink_fn *sink,
+                                                      void *user, takt_model **factored);
+
+/* ---- from a larger model ---- */
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_distill_options {
+    size_t size;        /**< sizeof(takt_distill_options), or 0 */
+    double temperature; /**< of both softmaxes; default 2 */
+    double alpha;       /**< weight of the teacher, labels have the rest; default 0.5 */
+    bool labels_only;   /**< alpha is 0 */
+} takt_distill_options;
+
+/**
+ * A model to train a student with: the student, its teacher with weights that stay, and an output
+ * "loss" of both and of the input "labels", which is what takt_trainer_create minimises.
+ *
+ *     alpha * T^2 * KL(softmax(teacher / T) || softmax(student / T)) + (1 - alpha) * cross entropy
+ *
+ * The student must have been loaded for training. A softmax at the end of either is left out of the
+ * loss. TAKT_ERR_SHAPE (7506) if inputs or classes differ. After the training,
+ * takt_model_copy_weights brings the weights back to the student.
+ */
+TAKT_API TAKT_MUST_USE takt_status takt_model_distill(const takt_model *student,
+                                                      const takt_model *teacher,
+                                                      const takt_distill_options *options,
+                                                      takt_model **both);
+/** Weights and states by name, where both models have them in the same size. Plans made from `to`
+ *  before keep theirs. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_copy_weights(takt_model *to, const takt_model *from);
+
+/* ---- single arrays ---- */
+
+/** What `bits` bits make of `w`: every element rounded to a grid that spans all of them, as f32.
+ *  Symmetric grids have zero in their middle, others where it fits best. Both are dense f32 of one
+ *  shape and may be the same; 2 to 16 bits. */
+TAKT_API TAKT_MUST_USE takt_status takt_fake_quantize(takt_ctx *ctx, const takt_tensor_view *w,
+                                                      int bits, bool symmetric,
+                                                      const takt_tensor_view *out);
+/** The product u v of thin matrices that is nearest to `w`: [m, n] into [m, rank] and [rank, n],
+ * all dense f32. `error` receives the norm of what is left out over that of all; may be NULL. */
+TAKT_API TAKT_MUST_USE takt_status takt_low_rank(takt_ctx *ctx, const takt_tensor_view *w,
+                                                 const takt_tensor_view *u,
+                                                 const takt_tensor_view *v, double *error);
+
+/** Weights in a block type of ggml, "Q4_0", "Q4_1", "Q5_0", "Q5_1" or "Q8_0", with the bytes that
+ *  its reference writes. Rows are a multiple of 32 long. `needed` receives the size; with `to` NULL
+ *  that is all. */
+TAKT_API TAKT_MUST_USE takt_status takt_block_quantize(takt_ctx *ctx, const char *type,
+                                                       const takt_tensor_view *w, void *to,
+                                                       size_t size, size_t *needed);
 
 #ifdef __cplusplus
 }

@@ -244,7 +244,7 @@ static takt_status finish(takt_quantizing *z, takt_model **out)
     s->bytes_after = takt_shrink_bytes(g);
     takt_shrink_timer whole = z->timer;
     whole.max_ns *= 5;
-    takt_status status = takt_shrink_time(&whole, z->model, before, after, &s->time);
+    takt_status status = takt_shrink_time(&whole, z->model, before, z->model, after, &s->time);
     if (status != TAKT_OK) {
         takt_graph_destroy(g);
         return status;

@@ -43,16 +43,16 @@ static takt_status measure(const takt_shrink_timer *t, takt_session *a, takt_ses
                               : takt_session_compare(a, b, &options, c);
 }
 
-takt_status takt_shrink_time(const takt_shrink_timer *t, const takt_model *m, takt_graph *before,
-                             takt_graph *after, takt_comparison *c)
+takt_status takt_shrink_time(const takt_shrink_timer *t, const takt_model *ma, takt_graph *before,
+                             const takt_model *mb, takt_graph *after, takt_comparison *c)
 {
     takt_shrink_run a, b = {0};
-    takt_status status = takt_shrink_run_init(&a, m, before, t->sizes, t->threads);
+    takt_status status = takt_shrink_run_init(&a, ma, before, t->sizes, t->threads);
     if (status != TAKT_OK) {
         takt_graph_destroy(after);
         return status;
     }
-    status = takt_shrink_run_init(&b, m, after, t->sizes, t->threads);
+    status = takt_shrink_run_init(&b, mb, after, t->sizes, t->threads);
     if (status == TAKT_OK)
         status = measure(t, a.session, b.session, c);
     takt_shrink_run_deinit(&b);
@@ -71,17 +71,24 @@ static takt_id activated(takt_graph *g, const takt_graph *base, const takt_shrin
     return takt_graph_append(g, n->op, 1, &y, n->attr);
 }
 
-static takt_status layer_as_is(const takt_graph *base, const takt_shrink_layer *l, takt_graph **out)
+takt_id takt_shrink_layer_end(takt_graph *g, const takt_graph *base, const takt_shrink_layer *l,
+                              takt_id y)
+{
+    if (l->add != TAKT_NONE)
+        y = takt_add(g, y, takt_graph_constant(g, base->nodes[l->bias].attr[0].tensor));
+    return activated(g, base, l, y);
+}
+
+takt_status takt_shrink_layer_graph(const takt_graph *base, const takt_shrink_layer *l,
+                                    takt_graph **out)
 {
     takt_graph *g;
     TAKT_TRY(takt_graph_create(base->ctx, base, &g));
     const takt_node *n = &base->nodes[l->product];
     takt_id in[2] = {takt_graph_input(g, "x", takt_type_of(base, l->x)),
                      takt_graph_constant(g, base->nodes[l->w].attr[0].tensor)};
-    takt_id y = takt_graph_append(g, n->op, 2, in, n->attr);
-    if (l->add != TAKT_NONE)
-        y = takt_add(g, y, takt_graph_constant(g, base->nodes[l->bias].attr[0].tensor));
-    takt_graph_output(g, "y", activated(g, base, l, y));
+    const takt_id y = takt_graph_append(g, n->op, 2, in, n->attr);
+    takt_graph_output(g, "y", takt_shrink_layer_end(g, base, l, y));
     *out = g;
     return TAKT_OK;
 }
@@ -133,13 +140,13 @@ static takt_status time_layer(const takt_shrink_timer *t, const takt_model *m, c
                               size_t index, bool is_wanted, takt_comparison *c)
 {
     takt_graph *before, *after;
-    TAKT_TRY(layer_as_is(q->layers->graph, &q->layers->at[index], &before));
+    TAKT_TRY(takt_shrink_layer_graph(q->layers->graph, &q->layers->at[index], &before));
     const takt_status status = layer_of_integers(q, index, is_wanted, &after);
     if (status != TAKT_OK) {
         takt_graph_destroy(before);
         return status;
     }
-    return takt_shrink_time(t, m, before, after, c);
+    return takt_shrink_time(t, m, before, m, after, c);
 }
 
 takt_status takt_shrink_time_layers(const takt_shrink_timer *t, const takt_model *m,

@@ -20,9 +20,15 @@ typedef struct takt_shrink_timer {
 TAKT_MUST_USE takt_status takt_shrink_time_layers(const takt_shrink_timer *t, const takt_model *m,
                                                   const takt_qdq *q, const bool *wanted,
                                                   takt_comparison *times);
-/* Two graphs with the inputs of the model; both are taken over. */
-TAKT_MUST_USE takt_status takt_shrink_time(const takt_shrink_timer *t, const takt_model *m,
-                                           takt_graph *before, takt_graph *after,
-                                           takt_comparison *c);
+/* Two graphs, each with the model whose slots it has; the graphs are taken over. */
+TAKT_MUST_USE takt_status takt_shrink_time(const takt_shrink_timer *t, const takt_model *a,
+                                           takt_graph *before, const takt_model *b,
+                                           takt_graph *after, takt_comparison *c);
+/* A layer alone, as it is: from "x" to "y". */
+TAKT_MUST_USE takt_status takt_shrink_layer_graph(const takt_graph *base,
+                                                  const takt_shrink_layer *l, takt_graph **out);
+/* Bias and activation of the layer behind a product that takes the place of its own. */
+takt_id takt_shrink_layer_end(takt_graph *g, const takt_graph *base, const takt_shrink_layer *l,
+                              takt_id product);
 
 #endif

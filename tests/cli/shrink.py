@@ -5,7 +5,7 @@ import subprocess
 import zipfile
 
 from _cli import (CLEAN, ROOT, TMP, TOOL, expect, fails, finish, is_written, npy, parsed, path,
-                  succeeds)
+                  succeeds, write)
 
 DATA = os.environ.get("TAKT_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data"))
 SPIRALS = ("examples/spirals.takt", "--calib", "examples/spirals.csv")
@@ -40,6 +40,31 @@ for name in ("int8.onnx", "int8.takt", "w8.onnx", "w4.onnx", "w4.taktp", "int16x
 report = parsed("quantize", *SPIRALS, "--size-first", "--json", "--keep", "dense_1")
 expect(report.get("taken") == 2 and len(report.get("rows", [])) == 3, f"--keep: {report}")
 expect([row["taken"] for row in report["rows"]] == [True, False, True], f"--keep: {report}")
+
+calib = write("x.npy", npy((11, 784), [i % 13 / 13 for i in range(11 * 784)]))
+succeeds("quantize", "examples/mlp.takt", "--calib", calib, "--size-first")
+
+# ---- fewer channels, thin factors, a teacher ----
+
+report = parsed("prune", "examples/cnn.takt", "--amount", "0.5", "--json", "-o", path("thin.onnx"))
+expect(report["macs_after"] < 0.4 * report["macs_before"], f"prune: {report}")
+expect(report["parameters_after"] < 0.52 * report["parameters_before"], f"prune: {report}")
+succeeds("run", path("thin.onnx"), "-D", "batch=2", "--random")
+report = parsed("prune", "examples/encoder.takt", "--amount", "0.5", "--json", "-o",
+                path("heads.takt"))
+expect(report["parameters_after"] < 0.52 * report["parameters_before"], f"heads: {report}")
+succeeds("run", path("heads.takt"), "-D", "seq=5", "--random")
+fails(1, "prune", "examples/cnn.takt", "--amount", "1", says=["TAKT7504"])
+fails(2, "prune", "examples/cnn.takt", "--structured", "rows", says=["--unstructured"])
+report = parsed("lowrank", "examples/mlp.takt", "--rank", "8", "--size-first", "--json", "-o",
+                path("low.onnx"))
+expect(report["taken"] >= 1 and report["parameters_after"] < report["parameters_before"],
+       f"lowrank: {report}")
+succeeds("run", path("low.onnx"), "-D", "batch=2", "--random")
+fails(1, "lowrank", "examples/mlp.takt", "--energy", "0", says=["TAKT7505"])
+fails(2, "distill", "examples/spirals.takt", "--data", "examples/spirals.csv", says=["--teacher"])
+fails(1, "distill", "examples/spirals.takt", "--teacher", "examples/mlp.takt", "--data",
+      "examples/spirals.csv", says=["TAKT7506"])
 
 # ---- what cannot be done ----
 

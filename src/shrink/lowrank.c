@@ -1,0 +1,325 @@
+/* lowrank.c - weights as the product of two thin matrices, where that is measured faster. */
+#include <math.h>
+#include <string.h>
+
+#include <takt/shrink.h>
+
+#include "api/report/report.h"
+#include "base/options.h"
+#include "op/ops.h"
+#include "op/util/conv.h"
+#include "pass/copier.h"
+#include "shrink/base.h"
+#include "shrink/layers.h"
+#include "shrink/svd.h"
+#include "shrink/time.h"
+
+/* What becomes of one layer. */
+typedef struct factors {
+    int64_t rank;
+    double error;   /* norm of what is left out over that of all */
+    double *first;  /* [rank, inner] */
+    double *second; /* [rows, rank] */
+    bool taken;
+    const char *why;
+    takt_comparison time;
+} factors;
+
+typedef struct work {
+    takt_ctx *ctx;
+    const takt_model *model;
+    takt_lowrank_options o;
+    takt_arena arena;
+    takt_graph *base;
+    takt_shrink_layers layers;
+    factors *of;
+    takt_lowrank_summary summary;
+} work;
+
+/* ---- one layer ---- */
+
+/* u diag(s) v' in the middle: both factors get the root of s, so that neither is large. */
+static takt_status factor(work *w, size_t index)
+{
+    const takt_shrink_layer *l = &w->layers.at[index];
+    factors *f = &w->of[index];
+    takt_arena room;
+    takt_svd svd;
+    takt_arena_init(&room, w->ctx);
+    double *a = takt_arena_array(&room, (size_t)(l->rows * l->inner), sizeof *a);
+    takt_status status = a != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    if (status == TAKT_OK) {
+        takt_shrink_weights(w->base, l, a);
+        status = takt_svd_make(&room, a, l->rows, l->inner, &svd);
+    }
+    if (status == TAKT_OK) {
+        f->rank = w->o.rank > 0 ? w->o.rank : takt_svd_rank(&svd, w->o.energy);
+        f->rank = f->rank < svd.count ? f->rank : svd.count;
+        f->error = takt_svd_error(&svd, f->rank);
+        f->first = takt_arena_array(&w->arena, (size_t)(f->rank * l->inner), sizeof *f->first);
+        f->second = takt_arena_array(&w->arena, (size_t)(l->rows * f->rank), sizeof *f->second);
+        if (f->first == NULL || f->second == NULL)
+            status = TAKT_ERR_MEMORY;
+    }
+    for (int64_t r = 0; status == TAKT_OK && r < f->rank; r++) {
+        const double root = sqrt(svd.s[r]);
+        for (int64_t k = 0; k < l->inner; k++)
+            f->first[r * l->inner + k] = root * svd.v[k * svd.count + r];
+        for (int64_t k = 0; k < l->rows; k++)
+            f->second[k * f->rank + r] = root * svd.u[k * svd.count + r];
+    }
+    takt_arena_deinit(&room);
+    return status;
+}
+
+static takt_id factored_conv(takt_graph *g, const takt_graph *base, const takt_shrink_layer *l,
+                             const factors *f, takt_id x)
+{
+    const takt_node *n = &base->nodes[l->product];
+    takt_type first = *takt_type_of(base, l->w), second = first;
+    takt_attr attrs[TAKT_MAX_ATTRS];
+    takt_node_attrs(n, attrs);
+    first.dim[0] = f->rank;
+    const takt_id in[] = {x, takt_shrink_constant(g, &first, f->first)};
+    const takt_id h = takt_graph_append(g, n->op, 2, in, attrs);
+    for (int d = 1; d < second.rank; d++)
+        second.dim[d] = 1;
+    second.dim[attrs[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC ? second.rank - 1 : 1] = f->rank;
+    attrs[TAKT_CONV_STRIDE] = attrs[TAKT_CONV_DILATION] = attrs[TAKT_CONV_PAD] = (takt_attr){0};
+    const takt_id next[] = {h, takt_shrink_constant(g, &second, f->second)};
+    return takt_graph_append(g, n->op, 2, next, attrs);
+}
+
+/* Both weights lie row after row, which is the transposed form of a product. */
+static takt_id factored(takt_graph *g, const takt_graph *base, const takt_shrink_layer *l,
+                        const factors *f, takt_id x)
+{
+    if (l->is_conv)
+        return factored_conv(g, base, l, f, x);
+    const takt_type first = {TAKT_F32, 2, {f->rank, l->inner}};
+    const takt_type second = {TAKT_F32, 2, {l->rows, f->rank}};
+    const takt_id h = takt_matmul(g, x, takt_shrink_constant(g, &first, f->first), false, true);
+    return takt_matmul(g, h, takt_shrink_constant(g, &second, f->second), false, true);
+}
+
+static takt_status time_layer(work *w, const takt_shrink_timer *timer, size_t index)
+{
+    const takt_shrink_layer *l = &w->layers.at[index];
+    takt_graph *before, *after;
+    TAKT_TRY(takt_shrink_layer_graph(w->base, l, &before));
+    const takt_status status = takt_graph_create(w->ctx, w->base, &after);
+    if (status != TAKT_OK) {
+        takt_graph_destroy(before);
+        return status;
+    }
+    const takt_id x = takt_graph_input(after, "x", takt_type_of(w->base, l->x));
+    takt_id y = factored(after, w->base, l, &w->of[index], x);
+    takt_graph_output(after, "y", takt_shrink_layer_end(after, w->base, l, y));
+    return takt_shrink_time(timer, w->model, before, w->model, after, &w->of[index].time);
+}
+
+/* ---- choosing ---- */
+
+static takt_status judge(work *w, const takt_shrink_timer *timer, size_t index)
+{
+    const takt_shrink_layer *l = &w->layers.at[index];
+    factors *f = &w->of[index];
+    if (w->o.keeps != NULL && w->o.keeps(w->o.keeps_user, l->name)) {
+        f->why = "left: it is to be kept";
+        return TAKT_OK;
+    }
+    if (l->groups > 1 || l->rows < 2 || l->inner < 2) {
+        f->why = "left: it has groups, or is no matrix";
+        return TAKT_OK;
+    }
+    TAKT_TRY(factor(w, index));
+    if (f->rank * (l->rows + l->inner) >= l->rows * l->inner) {
+        f->why = "left: two factors of this rank are no smaller";
+        return TAKT_OK;
+    }
+    TAKT_TRY(time_layer(w, timer, index));
+    f->taken = f->time.verdict == TAKT_FASTER || w->o.size_first;
+    f->why = f->time.verdict == TAKT_FASTER   ? "taken"
+             : w->o.size_first                ? "taken: size comes first"
+             : f->time.verdict == TAKT_SLOWER ? "left: slower"
+             : f->time.verdict == TAKT_SAME   ? "left: as fast as it is"
+                                              : "left: not clearly faster";
+    return TAKT_OK;
+}
+
+static takt_status build(const work *w, takt_graph **out)
+{
+    takt_copier c;
+    const takt_graph *base = w->base;
+    takt_status status = takt_copier_init(&c, base);
+    if (status == TAKT_OK)
+        status = takt_graph_begin_copy(base, c.out, c.map);
+    for (size_t i = 0; status == TAKT_OK && i < base->count; i++) {
+        if (!c.live[i] || c.map[i] != TAKT_NONE)
+            continue;
+        const takt_node n = takt_copier_node(&c, (takt_id)i);
+        for (size_t k = 0; k < w->layers.count && c.map[i] == TAKT_NONE; k++)
+            if (w->of[k].taken && w->layers.at[k].product == i)
+                c.map[i] = factored(c.out, base, &w->layers.at[k], &w->of[k], n.in[0]);
+        if (c.map[i] == TAKT_NONE)
+            c.map[i] = takt_graph_copy_node(c.out, &n, n.in);
+        status = c.out->status;
+    }
+    return takt_copier_done(&c, status, out);
+}
+
+static takt_status finish(work *w, const takt_shrink_timer *timer, takt_model **out)
+{
+    static const takt_pass live = {.name = "live", .summary = "copy what is live"};
+    takt_lowrank_summary *s = &w->summary;
+    takt_graph *all, *g;
+    for (size_t i = 0; i < w->layers.count; i++)
+        s->taken += w->of[i].taken;
+    s->layers = w->layers.count;
+    s->parameters_before = s->parameters_after = takt_shrink_parameters(w->base);
+    if (s->taken == 0)
+        return TAKT_OK;
+    TAKT_TRY(build(w, &all));
+    const takt_status status = takt_pass_apply(&live, all, NULL, &g);
+    takt_graph_destroy(all);
+    if (status != TAKT_OK)
+        return status;
+    s->parameters_after = takt_shrink_parameters(g);
+    TAKT_TRY(takt_model_derive(w->model, g, out));
+    if (w->model->lineage != NULL)
+        (*out)->lineage =
+            takt_arena_text(&(*out)->arena, w->model->lineage, strlen(w->model->lineage));
+    takt_graph_retain(w->base);
+    takt_graph_retain(g);
+    return takt_shrink_time(timer, w->model, w->base, w->model, g, &s->time);
+}
+
+static takt_status run(work *w, takt_model **out)
+{
+    const takt_shrink_timer timer = {.compare = w->o.compare,
+                                     .user = w->o.compare_user,
+                                     .max_ns = w->o.layer_ns > 0 ? w->o.layer_ns : 100000000,
+                                     .sizes = w->o.sizes,
+                                     .threads = w->o.threads};
+    const bool by_rank = w->o.rank != 0, by_energy = w->o.energy != 0;
+    if (by_rank == by_energy || w->o.rank < 0 || !(w->o.energy >= 0 && w->o.energy <= 1)) {
+        takt_fail(w->ctx, TAKT_E_SHRINK_RANK, "a rank of %lld and an energy of %g: one is wanted",
+                  (long long)w->o.rank, w->o.energy);
+        return takt_fail_hint(w->ctx, "a rank is at least 1, an energy above 0 and at most 1");
+    }
+    TAKT_TRY(takt_shrink_base(w->model, &w->base));
+    TAKT_TRY(takt_shrink_layers_init(&w->layers, w->base));
+    w->of = takt_arena_array(&w->arena, w->layers.count + 1, sizeof *w->of);
+    if (w->of == NULL)
+        return TAKT_ERR_MEMORY;
+    if (w->layers.count == 0)
+        return takt_fail(w->ctx, TAKT_E_SHRINK_NOTHING,
+                         "the model has no convolution or product with weights");
+    for (size_t i = 0; i < w->layers.count; i++)
+        TAKT_TRY(judge(w, &timer, i));
+    return finish(w, &timer, out);
+}
+
+/* ---- telling ---- */
+
+static void write_text(takt_report *rep, const work *w)
+{
+    static const char *const heads[] = {"layer",  "matrix", "rank",  "left out",
+                                        "before", "after",  "ratio", "verdict"};
+    const takt_lowrank_summary *s = &w->summary;
+    char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT];
+    takt_table t;
+    takt_table_init(&t, w->ctx, "llrrrrrl");
+    for (size_t i = 0; i < 8; i++)
+        takt_table_cell(&t, "%s", heads[i]);
+    takt_table_rule(&t);
+    for (size_t i = 0; i < w->layers.count; i++) {
+        const takt_shrink_layer *l = &w->layers.at[i];
+        const factors *f = &w->of[i];
+        takt_table_cell(&t, "%s", l->name);
+        takt_table_cell(&t, "%lld x %lld", (long long)l->rows, (long long)l->inner);
+        takt_table_cell(&t, "%lld", (long long)f->rank);
+        takt_table_cell(&t, "%.3g", f->error);
+        takt_table_cell(&t, "%.1f us", f->time.a_ns / 1e3);
+        takt_table_cell(&t, "%.1f us", f->time.b_ns / 1e3);
+        takt_table_cell(&t, "%.2f", f->time.ratio);
+        takt_table_cell(&t, "%s", f->why);
+    }
+    takt_table_print(&t, &rep->text);
+    takt_table_deinit(&t);
+    takt_text_add(&rep->text, "layers      %zu of %zu as two factors\n", s->taken, s->layers);
+    takt_text_add(&rep->text, "parameters  %s before, %s after\n",
+                  takt_figure(s->parameters_before, a), takt_figure(s->parameters_after, b));
+    if (s->taken > 0)
+        takt_text_add(&rep->text, "time        %.1f us before, %.1f us after: %.2f of it, %s\n",
+                      s->time.a_ns / 1e3, s->time.b_ns / 1e3, s->time.ratio,
+                      takt_verdict_name(s->time.verdict));
+}
+
+static void write_json(takt_report *rep, const work *w)
+{
+    const takt_lowrank_summary *s = &w->summary;
+    takt_report_count(rep, "layers", s->layers);
+    takt_report_count(rep, "taken", s->taken);
+    takt_report_count(rep, "parameters_before", s->parameters_before);
+    takt_report_count(rep, "parameters_after", s->parameters_after);
+    takt_json_put_number(&rep->json, "ratio", s->time.ratio);
+    takt_json_put_open(&rep->json, "rows", '[');
+    for (size_t i = 0; i < w->layers.count; i++) {
+        const factors *f = &w->of[i];
+        takt_json_open(&rep->json, '{');
+        takt_report_pair(rep, "layer", w->layers.at[i].name);
+        takt_report_count(rep, "rank", (uint64_t)f->rank);
+        takt_json_put_number(&rep->json, "left_out", f->error);
+        takt_json_put_number(&rep->json, "before_ns", f->time.a_ns);
+        takt_json_put_number(&rep->json, "after_ns", f->time.b_ns);
+        takt_json_put_bool(&rep->json, "taken", f->taken);
+        takt_report_pair(rep, "why", f->why);
+        takt_json_close(&rep->json, '}');
+    }
+    takt_json_close(&rep->json, ']');
+}
+
+static takt_status tell(const work *w, takt_format format, takt_sink_fn *sink, void *user)
+{
+    takt_report rep;
+    takt_report_begin(&rep, w->ctx, format);
+    if (rep.is_json)
+        write_json(&rep, w);
+    else
+        write_text(&rep, w);
+    return takt_report_end(&rep, TAKT_OK, sink, user);
+}
+
+takt_status takt_model_lowrank(const takt_model *model, const takt_lowrank_options *options,
+                               takt_format format, takt_sink_fn *sink, void *user,
+                               takt_model **factored_model)
+{
+    work w = {.model = model};
+    if (factored_model != NULL)
+        *factored_model = NULL;
+    if (model == NULL)
+        return TAKT_ERR_ARGUMENT;
+    w.ctx = model->ctx;
+    if (factored_model == NULL)
+        return takt_fail(w.ctx, TAKT_E_ARGUMENT, "takt_model_lowrank: factored is NULL");
+    TAKT_TRY(takt_options_read(w.ctx, "takt_lowrank_options", options, &w.o, sizeof w.o));
+    takt_arena_init(&w.arena, w.ctx);
+    takt_status status = run(&w, factored_model);
+    if (status == TAKT_OK)
+        status = tell(&w, format, sink, user);
+    if (status == TAKT_OK && w.o.summary != NULL)
+        *w.o.summary = w.summary;
+    if (status == TAKT_OK && w.summary.taken == 0) {
+        takt_fail(w.ctx, TAKT_E_SHRINK_NOTHING, "no layer is measured faster as two factors here");
+        status = takt_fail_hint(w.ctx, "a lower rank or energy, or size_first (--size-first)");
+    }
+    if (status != TAKT_OK) {
+        takt_model_destroy(*factored_model);
+        *factored_model = NULL;
+    }
+    takt_shrink_layers_deinit(&w.layers);
+    takt_graph_destroy(w.base);
+    takt_arena_deinit(&w.arena);
+    return status;
+}

@@ -1,0 +1,221 @@
+/* prune.c - channels that are worth least go, with everything that belongs to them. */
+#include "shrink/prune.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "api/report/report.h"
+#include "base/options.h"
+#include "op/ops.h"
+#include "op/util/conv.h"
+#include "plan/finish.h"
+#include "shrink/base.h"
+#include "shrink/time.h"
+
+/* ---- groups ---- */
+
+static bool is_leaf(const takt_graph *g, takt_id id)
+{
+    return id != TAKT_NONE &&
+           (g->nodes[id].op == &takt_op_constant || g->nodes[id].op == &takt_op_state);
+}
+
+/* The axis of a layer's result that counts its channels; -1: it is none. */
+static int channels_of(const takt_graph *g, const takt_node *n)
+{
+    if (n->in_count < 2 || !is_leaf(g, n->in[1]) || is_leaf(g, n->in[0]))
+        return -1;
+    if (n->op == &takt_op_conv || n->op == &takt_op_conv_dx)
+        return n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC ? n->type->rank - 1 : 1;
+    return n->op == &takt_op_matmul && takt_type_of(g, n->in[1])->rank == 2 ? n->type->rank - 1
+                                                                            : -1;
+}
+
+static const char *label_of(const takt_node *n)
+{
+    return n->origin != NULL && n->origin->name != NULL ? n->origin->name : takt_node_label(n);
+}
+
+static takt_status find_groups(takt_pruning *p)
+{
+    const takt_graph *g = p->model->graph;
+    TAKT_TRY(takt_groups_init(&p->sets, g));
+    p->groups = takt_arena_array(&p->arena, g->count + 1, sizeof *p->groups);
+    if (p->groups == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < g->count; i++) {
+        const int axis = channels_of(g, &g->nodes[i]);
+        const size_t before = p->sets.axis_count;
+        if (axis < 0 || !p->sets.live[i] ||
+            !takt_groups_start(&p->sets, (takt_axis_ref){(takt_id)i, axis}))
+            continue;
+        p->groups[p->group_count++] = (takt_prune_group){
+            .name = label_of(&g->nodes[i]), .axis = before, .axes = p->sets.axis_count - before};
+    }
+    TAKT_TRY(takt_groups_settle(&p->sets));
+    p->worth = takt_arena_array(&p->arena, p->sets.element_count + 1, sizeof *p->worth);
+    p->is_gone = takt_arena_array(&p->arena, p->sets.element_count + 1, sizeof *p->is_gone);
+    return p->worth != NULL && p->is_gone != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
+/* ---- choosing ---- */
+
+/* Elements of a group's axes: from the first of its first axis to the last of its last. */
+static void span(const takt_pruning *p, const takt_prune_group *group, uint32_t *first,
+                 uint32_t *end)
+{
+    const takt_group_axis *a = &p->sets.axes[group->axis];
+    const takt_group_axis *b = &p->sets.axes[group->axis + group->axes - 1];
+    *first = a->first;
+    *end = b->first + b->count;
+}
+
+/* The set of least worth that may go; UINT32_MAX: there is none. */
+static uint32_t least(takt_pruning *p, uint32_t first, uint32_t end)
+{
+    uint32_t best = UINT32_MAX;
+    for (uint32_t e = first; e < end; e++)
+        if (p->sets.parent[e] == e && !p->sets.blocked[e] && !p->is_gone[e] &&
+            (best == UINT32_MAX || p->worth[e] < p->worth[best]))
+            best = e;
+    return best;
+}
+
+static takt_status choose(takt_pruning *p)
+{
+    size_t gone = 0;
+    for (size_t i = 0; i < p->group_count; i++) {
+        takt_prune_group *group = &p->groups[i];
+        uint32_t first, end;
+        span(p, group, &first, &end);
+        for (uint32_t e = first; e < end; e++)
+            group->units += p->sets.parent[e] == e;
+        p->summary.channels_before += group->units;
+        if (p->o.keeps != NULL && p->o.keeps(p->o.keeps_user, group->name))
+            continue;
+        const size_t wanted = (size_t)(p->o.amount * (double)group->units);
+        if (wanted >= group->units && group->units > 0)
+            return takt_fail(p->ctx, TAKT_E_SHRINK_CHANNELS,
+                             "%s would lose its last channel of %zu", group->name, group->units);
+        while (group->gone < wanted) {
+            const uint32_t worst = least(p, first, end);
+            if (worst == UINT32_MAX)
+                break;
+            p->is_gone[worst] = true;
+            group->gone++;
+        }
+        gone += group->gone;
+    }
+    p->summary.groups = p->group_count;
+    p->summary.channels_after = p->summary.channels_before - gone;
+    if (gone > 0)
+        return TAKT_OK;
+    takt_fail(p->ctx, TAKT_E_SHRINK_NOTHING, "no channel can go: %s",
+              p->group_count == 0 ? "the model has no layer with weights"
+                                  : "every one reaches an input or output, is to be kept, or the "
+                                    "amount is too small");
+    return takt_fail_hint(p->ctx, "`takt prune` takes away amount times the channels of a group, "
+                                  "rounded down");
+}
+
+/* ---- figures ---- */
+
+static takt_status count_macs(const takt_model *m, const char *sizes, double *macs)
+{
+    takt_layers l;
+    *macs = 0;
+    TAKT_TRY(takt_layers_init(&l, m, sizes));
+    for (size_t i = 0; i < l.count; i++)
+        *macs += l.at[i].macs;
+    takt_layers_deinit(&l);
+    return TAKT_OK;
+}
+
+static takt_status measure(takt_pruning *p, const takt_model *after)
+{
+    takt_prune_summary *s = &p->summary;
+    const takt_shrink_timer timer = {.compare = p->o.compare,
+                                     .user = p->o.compare_user,
+                                     .max_ns = p->o.max_ns > 0 ? p->o.max_ns : 500000000,
+                                     .sizes = p->o.sizes,
+                                     .threads = p->o.threads};
+    s->parameters_before = takt_shrink_parameters(p->model->graph);
+    s->parameters_after = takt_shrink_parameters(after->graph);
+    s->bytes_before = takt_shrink_bytes(p->model->graph);
+    s->bytes_after = takt_shrink_bytes(after->graph);
+    TAKT_TRY(count_macs(p->model, p->o.sizes, &s->macs_before));
+    TAKT_TRY(count_macs(after, p->o.sizes, &s->macs_after));
+    takt_graph_retain(p->model->graph);
+    takt_graph_retain(after->graph);
+    return takt_shrink_time(&timer, p->model, p->model->graph, after, after->graph, &s->time);
+}
+
+/* A slot of the same type has kept its value: those with zeros begin with them. */
+static takt_status take_zeros(takt_model *m)
+{
+    for (size_t i = 0; i < m->graph->slot_count; i++) {
+        const takt_slot *s = &m->graph->slots[i];
+        if (s->init.kind != TAKT_INIT_TENSOR || s->type.rank < 2 || s->type.dtype != TAKT_F32 ||
+            s->next != TAKT_NONE)
+            continue;
+        takt_tensor_release(&m->slots[i]);
+        m->slots[i] = (takt_tensor){0};
+        TAKT_TRY(takt_slot_fill(m->ctx, s, m->seed, &m->slots[i]));
+    }
+    return TAKT_OK;
+}
+
+static takt_status work(takt_pruning *p, takt_model **out)
+{
+    if (!(p->o.amount > 0) || p->o.amount >= 1)
+        return takt_fail(p->ctx, TAKT_E_SHRINK_CHANNELS,
+                         "an amount is above 0 and below 1, not %g: a layer would lose its last "
+                         "channel, or nothing",
+                         p->o.amount);
+    if (p->o.unstructured) {
+        TAKT_TRY(takt_prune_zeros(p));
+    } else {
+        TAKT_TRY(find_groups(p));
+        TAKT_TRY(takt_prune_judge(p));
+        TAKT_TRY(choose(p));
+        TAKT_TRY(takt_prune_build(p));
+    }
+    takt_graph *g = p->pruned;
+    p->pruned = NULL;
+    TAKT_TRY(takt_model_derive(p->model, g, out));
+    if (p->o.unstructured)
+        TAKT_TRY(take_zeros(*out));
+    if (p->model->lineage != NULL)
+        (*out)->lineage =
+            takt_arena_text(&(*out)->arena, p->model->lineage, strlen(p->model->lineage));
+    return measure(p, *out);
+}
+
+takt_status takt_model_prune(const takt_model *model, const takt_prune_options *options,
+                             takt_format format, takt_sink_fn *sink, void *user,
+                             takt_model **pruned)
+{
+    takt_pruning p = {.model = model};
+    if (pruned != NULL)
+        *pruned = NULL;
+    if (model == NULL)
+        return TAKT_ERR_ARGUMENT;
+    p.ctx = model->ctx;
+    if (pruned == NULL)
+        return takt_fail(p.ctx, TAKT_E_ARGUMENT, "takt_model_prune: pruned is NULL");
+    TAKT_TRY(takt_options_read(p.ctx, "takt_prune_options", options, &p.o, sizeof p.o));
+    takt_arena_init(&p.arena, p.ctx);
+    takt_status status = work(&p, pruned);
+    if (status == TAKT_OK)
+        status = takt_prune_report(&p, format, sink, user);
+    if (status == TAKT_OK && p.o.summary != NULL)
+        *p.o.summary = p.summary;
+    if (status != TAKT_OK) {
+        takt_model_destroy(*pruned);
+        *pruned = NULL;
+    }
+    takt_graph_destroy(p.pruned);
+    takt_groups_deinit(&p.sets);
+    takt_arena_deinit(&p.arena);
+    return status;
+}

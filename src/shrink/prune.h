@@ -1,0 +1,45 @@
+/* prune.h - a pruning on its way: units, their worth, and the graph without some of them. */
+#ifndef TAKT_SHRINK_PRUNE_H
+#define TAKT_SHRINK_PRUNE_H
+
+#include <takt/shrink.h>
+
+#include "api/model.h"
+#include "shrink/groups.h"
+
+/* Axes that were reached from one layer. */
+typedef struct takt_prune_group {
+    const char *name;   /* of that layer */
+    size_t axis, axes;  /* of the list of groups.h: the first, and how many */
+    size_t units, gone; /* sets of channels, and those that go */
+} takt_prune_group;
+
+typedef struct takt_pruning {
+    takt_ctx *ctx;
+    const takt_model *model;
+    takt_prune_options o;
+    takt_arena arena;
+    takt_groups sets;
+    takt_prune_group *groups;
+    size_t group_count;
+    double *worth; /* per element that stands for its set */
+    bool *is_gone; /* likewise */
+    takt_graph *pruned;
+    takt_prune_summary summary;
+} takt_pruning;
+
+/* The value of a leaf: a constant, or a slot that no run changes or that has a first value; NULL if
+ * it has none. */
+const takt_tensor *takt_prune_value(const takt_pruning *p, takt_id id);
+/* Fills `worth` by the criterion. */
+TAKT_MUST_USE takt_status takt_prune_judge(takt_pruning *p);
+/* The same by gradients on the data. */
+TAKT_MUST_USE takt_status takt_prune_taylor(takt_pruning *p);
+/* Makes `pruned` without what is gone. */
+TAKT_MUST_USE takt_status takt_prune_build(takt_pruning *p);
+/* Sets the smallest weights to zero instead: `pruned`, and how many they are. */
+TAKT_MUST_USE takt_status takt_prune_zeros(takt_pruning *p);
+TAKT_MUST_USE takt_status takt_prune_report(takt_pruning *p, takt_format format, takt_sink_fn *sink,
+                                            void *user);
+
+#endif

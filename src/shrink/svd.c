@@ -1,0 +1,132 @@
+/* svd.c - singular values of a matrix of doubles.
+ *
+ * Columns are rotated against each other until every pair is orthogonal; their lengths are then the
+ * singular values (Hestenes 1958). Columns lie one after the other, so that a pair is two vectors.
+ */
+#include "shrink/svd.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SWEEPS = 60 };
+
+typedef struct work {
+    int64_t length, count; /* of a column; columns */
+    double *w;             /* count columns of `length` */
+    double *v;             /* count columns of `count`: what was done to them */
+} work;
+
+static double dot(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static void rotate(double *a, double *b, int64_t n, double c, double s)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double x = a[i], y = b[i];
+        a[i] = c * x - s * y;
+        b[i] = s * x + c * y;
+    }
+}
+
+/* Makes two columns orthogonal; false if they are. */
+static bool turn(work *k, int64_t i, int64_t j)
+{
+    double *a = k->w + i * k->length, *b = k->w + j * k->length;
+    const double aa = dot(a, a, k->length), bb = dot(b, b, k->length), ab = dot(a, b, k->length);
+    if (fabs(ab) <= 1e-15 * sqrt(aa * bb) || ab == 0)
+        return false;
+    const double zeta = (bb - aa) / (2 * ab);
+    const double t = (zeta >= 0 ? 1 : -1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
+    const double c = 1 / sqrt(1 + t * t);
+    rotate(a, b, k->length, c, c * t);
+    rotate(k->v + i * k->count, k->v + j * k->count, k->count, c, c * t);
+    return true;
+}
+
+/* The largest first. */
+static void order(const work *k, double *s, int64_t *place)
+{
+    for (int64_t i = 0; i < k->count; i++) {
+        const double *column = k->w + i * k->length;
+        const double value = sqrt(dot(column, column, k->length));
+        int64_t at = i;
+        for (; at > 0 && s[at - 1] < value; at--) {
+            s[at] = s[at - 1];
+            place[at] = place[at - 1];
+        }
+        s[at] = value;
+        place[at] = i;
+    }
+}
+
+takt_status takt_svd_make(takt_arena *arena, const double *a, int64_t rows, int64_t columns,
+                          takt_svd *svd)
+{
+    const bool flips = columns > rows;
+    work k = {flips ? columns : rows, flips ? rows : columns, NULL, NULL};
+    *svd = (takt_svd){.rows = rows, .columns = columns, .count = k.count};
+    k.w = takt_arena_array(arena, (size_t)(k.length * k.count), sizeof *k.w);
+    k.v = takt_arena_array(arena, (size_t)(k.count * k.count), sizeof *k.v);
+    double *left = takt_arena_array(arena, (size_t)(k.length * k.count), sizeof *left);
+    double *right = takt_arena_array(arena, (size_t)(k.count * k.count), sizeof *right);
+    int64_t *place = takt_arena_array(arena, (size_t)k.count, sizeof *place);
+    svd->s = takt_arena_array(arena, (size_t)k.count, sizeof *svd->s);
+    if (k.w == NULL || k.v == NULL || left == NULL || right == NULL || place == NULL ||
+        svd->s == NULL)
+        return TAKT_ERR_MEMORY;
+    for (int64_t c = 0; c < k.count; c++) {
+        k.v[c * k.count + c] = 1;
+        for (int64_t r = 0; r < k.length; r++)
+            k.w[c * k.length + r] = flips ? a[c * columns + r] : a[r * columns + c];
+    }
+    bool turned = true;
+    for (int sweep = 0; sweep < SWEEPS && turned; sweep++) {
+        turned = false;
+        for (int64_t i = 0; i < k.count; i++)
+            for (int64_t j = i + 1; j < k.count; j++)
+                turned = turn(&k, i, j) || turned;
+    }
+    order(&k, svd->s, place);
+    for (int64_t c = 0; c < k.count; c++) {
+        const double *w = k.w + place[c] * k.length, *v = k.v + place[c] * k.count;
+        const double by = svd->s[c] > 0 ? 1 / svd->s[c] : 0;
+        for (int64_t r = 0; r < k.length; r++)
+            left[r * k.count + c] = w[r] * by;
+        for (int64_t r = 0; r < k.count; r++)
+            right[r * k.count + c] = v[r];
+    }
+    svd->u = flips ? right : left;
+    svd->v = flips ? left : right;
+    return TAKT_OK;
+}
+
+static double squares(const takt_svd *svd, int64_t first)
+{
+    double sum = 0;
+    for (int64_t i = first; i < svd->count; i++)
+        sum += svd->s[i] * svd->s[i];
+    return sum;
+}
+
+int64_t takt_svd_rank(const takt_svd *svd, double energy)
+{
+    const double all = squares(svd, 0);
+    double sum = 0;
+    for (int64_t i = 0; i < svd->count; i++) {
+        sum += svd->s[i] * svd->s[i];
+        if (sum >= energy * all)
+            return i + 1;
+    }
+    return svd->count;
+}
+
+double takt_svd_error(const takt_svd *svd, int64_t rank)
+{
+    const double all = squares(svd, 0);
+    return all > 0 ? sqrt(squares(svd, rank) / all) : 0;
+}

@@ -1,0 +1,63 @@
+/* lowrank.c - a model whose layers are two thinner ones. */
+#include "shrink.h"
+#include "train.h"
+
+static int with_model(takt_tool *t, const takt_model *model)
+{
+    regex_t room, *keep = NULL;
+    tool_sizes sizes;
+    char command[96];
+    takt_model *thin = NULL;
+    takt_lowrank_options o = {.size = sizeof o,
+                              .rank = (int64_t)tool_number_of(t, TAKT_F_RANK, 0),
+                              .keeps = tool_keeps,
+                              .size_first = tool_on(t, TAKT_F_SIZE_FIRST),
+                              .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0)};
+    if (!tool_real(t, TAKT_F_ENERGY, 0, 1, &o.energy) || !tool_sizes_init(t, model, &sizes) ||
+        !tool_keep_init(t, &room, &keep))
+        return TAKT_EXIT_USAGE;
+    if (o.rank == 0 && tool_text_of(t, TAKT_F_ENERGY) == NULL)
+        o.energy = 0.99;
+    o.keeps_user = keep;
+    o.sizes = sizes.text;
+    int code =
+        tool_finish(t, takt_model_lowrank(model, &o, tool_format_of(t), tool_to_screen, t, &thin));
+    if (o.rank > 0)
+        snprintf(command, sizeof command, "takt lowrank --rank %lld", (long long)o.rank);
+    else
+        snprintf(command, sizeof command, "takt lowrank --energy %g", o.energy);
+    if (code == TAKT_EXIT_OK)
+        code = tool_shrink_save(t, thin, command, NULL, 0);
+    takt_model_destroy(thin);
+    if (keep != NULL)
+        regfree(keep);
+    return code;
+}
+
+static int run(takt_tool *t)
+{
+    int code;
+    takt_model *model = tool_open_model(t, &code);
+    if (model == NULL)
+        return code;
+    code = with_model(t, model);
+    takt_model_destroy(model);
+    return code;
+}
+
+const takt_verb takt_verb_lowrank = {
+    .name = "lowrank",
+    .summary = "a model whose layers are two thinner ones",
+    .arguments = "MODEL -o F --energy E",
+    .about =
+        "Weights become the product of two thin matrices, by singular values in f64. A layer is\n"
+        "replaced only where that is measured faster, unless --size-first. Without -o only the\n"
+        "report is made.",
+    .arg_min = 1,
+    .arg_max = 1,
+    .example = "takt lowrank examples/mlp.takt --rank 16 --size-first",
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_MODEL_FILE,
+              TAKT_F_ENERGY, TAKT_F_RANK, TAKT_F_KEEP, TAKT_F_SIZE_FIRST, TAKT_F_DIM, TAKT_F_SHAPE,
+              TAKT_F_THREADS, TAKT_FLAG_IDS},
+    .run = run,
+};
