@@ -30,9 +30,10 @@ typedef takt_status takt_shrink_compare_fn(void *user, takt_session *before, tak
 
 /** What takt_model_quantize did. */
 typedef struct takt_quantize_summary {
-    size_t layers;  /**< convolutions and products with weights */
-    size_t taken;   /**< that became integers */
-    size_t returns; /**< values between layers of integers that lie in memory as floats */
+    size_t layers;    /**< convolutions and products with weights */
+    size_t taken;     /**< that became integers */
+    size_t equalized; /**< pairs of neighbours that were scaled against each other */
+    size_t returns;   /**< values between layers of integers that lie in memory as floats */
     uint64_t bytes_before, bytes_after; /**< of weights and constants */
     takt_comparison time;               /**< the whole, before and after */
     uint64_t samples;                   /**< that were scored; 0: none */
@@ -51,6 +52,9 @@ typedef struct takt_quantize_options {
     /** Samples of what the model will see: the ranges of activations come from them. Only w8 and w4
      *  do without. Borrowed for the call. */
     const takt_data *calib;
+    /** "nearest" (default), or "gptq": weights of products are rounded one after another so that
+     *  each makes up for the errors before it, on inputs like those of `calib`. */
+    const char *rounding;
     const takt_data *test; /**< samples with labels to score on; may be NULL */
     const char *metric;    /**< "top1" (default) or "top5" */
     /** "0.5%": at most so much of the score may be lost; NULL: no budget. Layers that lose most for
@@ -62,6 +66,8 @@ typedef struct takt_quantize_options {
     bool size_first;    /**< take layers that are not measured faster, too */
     bool no_correction; /**< leave biases as they are: by default the mean of the rounding error on
                              the data is taken off them */
+    bool equalize;      /**< scale channels of neighbouring layers against each other first, so that
+                             they share a grid well */
     const char *sizes;  /**< "seq=64": named dimensions other than the samples; default 1 each */
     int threads;        /**< default: one per core this process may use */
     uint64_t layer_ns;  /**< time to measure one layer for; default 0.1 s */

@@ -35,7 +35,7 @@ static double error_of(const double *x, int64_t count, double scale, int most)
 }
 
 /* The scale of one block. With few levels it pays to cut off the largest. */
-static double scale_of(const double *x, int64_t count, int bits)
+float takt_quant_scale(const double *x, int64_t count, int bits)
 {
     const int most = (1 << (bits - 1)) - 1;
     double largest = 0;
@@ -43,7 +43,7 @@ static double scale_of(const double *x, int64_t count, int bits)
         largest = fmax(largest, fabs(x[i]));
     double best = largest > 0 ? largest / most : 1;
     if (bits >= 8 || largest == 0)
-        return best;
+        return (float)best;
     double least = error_of(x, count, best, most);
     for (int step = 1; step < 40; step++) {
         const double scale = largest / most * (1 - step / 80.0);
@@ -53,7 +53,7 @@ static double scale_of(const double *x, int64_t count, int bits)
             best = scale;
         }
     }
-    return best;
+    return (float)best;
 }
 
 takt_status takt_quant_weights_make(takt_arena *arena, const takt_graph *g,
@@ -76,7 +76,7 @@ takt_status takt_quant_weights_make(takt_arena *arena, const takt_graph *g,
             const int64_t first = b * block;
             const int64_t count = l->inner - first < block ? l->inner - first : block;
             const double *x = values + r * l->inner + first;
-            const float scale = (float)scale_of(x, count, kind->weight_bits);
+            const float scale = takt_quant_scale(x, count, kind->weight_bits);
             w->scale[r * w->blocks + b] = scale;
             for (int64_t k = 0; k < count; k++)
                 w->level[r * l->inner + first + k] = (int8_t)rounded(x[k], (double)scale, most);

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/options.h"
 #include "pass/pass.h"
+#include "shrink/equalize.h"
 
 enum { BATCH = 8, NOISE_SAMPLES = 64 };
 
@@ -73,6 +74,13 @@ static takt_status read_options(takt_quantizing *z)
     z->top = strcmp(metric, "top1") == 0 ? 1 : strcmp(metric, "top5") == 0 ? 5 : 0;
     if (z->top == 0)
         return takt_fail(z->ctx, TAKT_E_OPTION, "there is no metric %s: top1 or top5", metric);
+    if (z->o.rounding != NULL && strcmp(z->o.rounding, "nearest") != 0 &&
+        strcmp(z->o.rounding, "gptq") != 0)
+        return takt_fail(z->ctx, TAKT_E_OPTION, "there is no rounding %s: nearest or gptq",
+                         z->o.rounding);
+    z->is_gptq = z->o.rounding != NULL && strcmp(z->o.rounding, "gptq") == 0;
+    if (z->is_gptq && z->o.calib == NULL)
+        return takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "gptq needs data: samples of what comes in");
     if (z->kind->x_bits > 0 && z->o.calib == NULL) {
         takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "%s needs data to find the ranges of activations",
                   z->kind->name);
@@ -113,6 +121,8 @@ static takt_status find_layers(takt_quantizing *z)
 {
     size_t asked = 0;
     TAKT_TRY(takt_shrink_base(z->model, &z->base));
+    if (z->o.equalize)
+        TAKT_TRY(takt_shrink_equalize(&z->base, &z->summary.equalized));
     TAKT_TRY(takt_shrink_layers_init(&z->layers, z->base));
     TAKT_TRY(make_room(z));
     for (size_t i = 0; i < z->layers.count; i++) {
@@ -147,6 +157,21 @@ static takt_status find_grids(takt_quantizing *z)
     return status;
 }
 
+static takt_status find_moments(takt_quantizing *z)
+{
+    if (!z->is_gptq)
+        return TAKT_OK;
+    bool any = false, *suits = takt_arena_array(&z->arena, z->layers.count, sizeof *suits);
+    z->moments = takt_arena_array(&z->arena, z->layers.count, sizeof *z->moments);
+    if (suits == NULL || z->moments == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < z->layers.count; i++) {
+        suits[i] = z->asked[i] && takt_gptq_suits(&z->layers.at[i]);
+        any = any || suits[i];
+    }
+    return any ? takt_gptq_observe(&z->calib, &z->layers, suits, &z->arena, z->moments) : TAKT_OK;
+}
+
 static takt_status round_weights(takt_quantizing *z)
 {
     takt_arena room;
@@ -165,7 +190,10 @@ static takt_status round_weights(takt_quantizing *z)
                     status = takt_fail(z->ctx, TAKT_E_SHRINK_NOTHING,
                                        "%s has weights that are NaN or infinite", l->name);
         }
-        if (status == TAKT_OK)
+        const takt_quant_form form = {z->base, l, z->kind, NULL};
+        if (status == TAKT_OK && z->moments != NULL && z->moments[i] != NULL)
+            status = takt_gptq_round(&z->arena, &form, values, z->moments[i], &z->weights[i]);
+        else if (status == TAKT_OK)
             status =
                 takt_quant_weights_make(&z->arena, z->base, l, z->kind, values, &z->weights[i]);
         takt_arena_deinit(&room);
@@ -267,6 +295,7 @@ static takt_status work(takt_quantizing *z, takt_model **out)
         TAKT_TRY(takt_feed_init(&z->test, z->model, z->o.test, z->o.sizes, BATCH, 0));
     z->calib.threads = z->test.threads = z->o.threads;
     TAKT_TRY(find_grids(z));
+    TAKT_TRY(find_moments(z));
     TAKT_TRY(round_weights(z));
     const takt_qdq q = {&z->layers, z->kind, z->asked, z->weights, z->grids};
     TAKT_TRY(hear_noise(z, &q));

@@ -4,6 +4,7 @@
 
 #include <takt/shrink.h>
 
+#include "shrink/gptq.h"
 #include "shrink/observe.h"
 #include "shrink/score.h"
 #include "shrink/time.h"
@@ -14,6 +15,7 @@ typedef struct takt_quantizing {
     takt_quantize_options o;
     const takt_quant_kind *kind;
     takt_range_method method;
+    bool is_gptq;
     double percent; /* of TAKT_RANGE_PERCENTILE */
     double drop;    /* the budget; negative: none */
     int top;        /* of the metric */
@@ -28,6 +30,7 @@ typedef struct takt_quantizing {
     const char **why; /* per layer: taken or left, and the reason */
     takt_quant_weights *weights;
     takt_quant_grid *grids;
+    double **moments; /* per layer, for gptq; or NULL */
     takt_layer_noise *noise;
     takt_comparison *times;
     uint64_t *lost_alone; /* per layer: samples that only it turns wrong; of those scored */

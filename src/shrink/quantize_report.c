@@ -85,6 +85,9 @@ static void write_text(takt_report *rep, const takt_quantizing *z)
     char before[TAKT_FIGURE_TEXT], after[TAKT_FIGURE_TEXT];
     write_table(rep, z);
     takt_text_add(&rep->text, "layers    %zu of %zu as %s\n", s->taken, s->layers, z->kind->name);
+    if (z->o.equalize)
+        takt_text_add(&rep->text, "equalised %zu pair%s of layers\n", s->equalized,
+                      s->equalized == 1 ? "" : "s");
     if (s->taken > 0 && z->kind->x_bits > 0)
         takt_text_add(&rep->text, "returns   %zu value%s between them in floats\n", s->returns,
                       s->returns == 1 ? "" : "s");
@@ -156,6 +159,7 @@ static void write_json(takt_report *rep, const takt_quantizing *z)
     takt_report_pair(rep, "type", z->kind->name);
     takt_report_count(rep, "layers", s->layers);
     takt_report_count(rep, "taken", s->taken);
+    takt_report_count(rep, "equalized", s->equalized);
     takt_report_count(rep, "returns", s->returns);
     takt_report_count(rep, "bytes_before", s->bytes_before);
     takt_report_count(rep, "bytes_after", s->bytes_after);

@@ -9,6 +9,8 @@ static int quantize(takt_tool *t, const takt_model *model, takt_quantize_options
     const char *type = tool_text_of(t, TAKT_F_QUANT_TYPE);
     o->type = type;
     o->method = tool_text_of(t, TAKT_F_QUANT_METHOD);
+    o->rounding = tool_text_of(t, TAKT_F_ROUNDING);
+    o->equalize = tool_on(t, TAKT_F_EQUALIZE);
     o->metric = tool_text_of(t, TAKT_F_SCORE);
     o->accuracy_drop = tool_text_of(t, TAKT_F_ACCURACY_DROP);
     o->size_first = tool_on(t, TAKT_F_SIZE_FIRST);
@@ -72,11 +74,11 @@ const takt_verb takt_verb_quantize = {
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt quantize examples/spirals.takt --calib examples/spirals.csv --size-first",
-    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,       TAKT_F_WEIGHTS,     TAKT_F_ALLOW_LINKS,
-              TAKT_F_MODEL_FILE, TAKT_F_CALIB,        TAKT_F_CALIB_LIMIT, TAKT_F_SCORED,
-              TAKT_F_SAMPLES,    TAKT_F_LABEL,        TAKT_F_WINDOW,      TAKT_F_SCALE,
-              TAKT_F_QUANT_TYPE, TAKT_F_QUANT_METHOD, TAKT_F_SCORE,       TAKT_F_ACCURACY_DROP,
-              TAKT_F_KEEP,       TAKT_F_SIZE_FIRST,   TAKT_F_DIM,         TAKT_F_SHAPE,
-              TAKT_F_THREADS,    TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,        TAKT_F_WEIGHTS,     TAKT_F_ALLOW_LINKS,
+              TAKT_F_MODEL_FILE, TAKT_F_CALIB,         TAKT_F_CALIB_LIMIT, TAKT_F_SCORED,
+              TAKT_F_SAMPLES,    TAKT_F_LABEL,         TAKT_F_WINDOW,      TAKT_F_SCALE,
+              TAKT_F_QUANT_TYPE, TAKT_F_QUANT_METHOD,  TAKT_F_ROUNDING,    TAKT_F_EQUALIZE,
+              TAKT_F_SCORE,      TAKT_F_ACCURACY_DROP, TAKT_F_KEEP,        TAKT_F_SIZE_FIRST,
+              TAKT_F_DIM,        TAKT_F_SHAPE,         TAKT_F_THREADS,     TAKT_FLAG_IDS},
     .run = run,
 };
