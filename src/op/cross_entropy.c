@@ -68,9 +68,10 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
         seed = takt_div(g, seed, takt_entropy_count(g, &ce, seed));
     seed = takt_entropy_seed(g, &ce, seed);
     const takt_id target = takt_entropy_target(g, &ce, &node);
-    const takt_id weight = takt_reduce_by(g, &takt_op_reduce_sum, target, &ce.classes);
-    const takt_id softmax = takt_unary(g, &takt_op_exp, ce.log_p);
-    const takt_id slope = takt_sub(g, takt_mul(g, softmax, weight), target);
+    takt_id softmax = takt_unary(g, &takt_op_exp, ce.log_p);
+    if (ce.is_soft || node.attr[TAKT_CE_SMOOTHING].f64 != 0) /* else the target's sum is 1 */
+        softmax = takt_mul(g, softmax, takt_reduce_by(g, &takt_op_reduce_sum, target, &ce.classes));
+    const takt_id slope = takt_sub(g, softmax, target);
     dx[0] = takt_cast(g, takt_mul(g, slope, seed), dtype);
     if (ce.is_soft) {
         const takt_id keep = takt_mul_scalar(g, ce.log_p, node.attr[TAKT_CE_SMOOTHING].f64 - 1);

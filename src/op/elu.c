@@ -13,10 +13,11 @@ static double eval_f(takt_scalar *s, const double *x)
 /* Below 0 alpha * exp(x) = y + alpha; alpha at 0, as PyTorch. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
-    const takt_id x = takt_node_at(g, id)->in[0];
     const double alpha = takt_node_at(g, id)->attr[ALPHA].f64;
+    /* With an alpha that is not negative the result tells where x is above 0. */
+    const takt_id by = alpha >= 0 ? id : takt_node_at(g, id)->in[0];
     const takt_id below = takt_mul(g, dy[0], takt_add_scalar(g, id, alpha));
-    dx[0] = takt_select(g, takt_is_above(g, x, 0), dy[0], below);
+    dx[0] = takt_select(g, takt_is_above(g, by, 0), dy[0], below);
 }
 
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)

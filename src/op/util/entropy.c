@@ -15,10 +15,8 @@ takt_entropy takt_entropy_make(takt_graph *g, const takt_node *n)
     takt_entropy ce = {.counts = TAKT_NONE, .labels = takt_widen(g, labels)};
     ce.classes = (takt_reduction){takt_widen(g, logits), last_axis, 1, true};
     ce.is_soft = takt_dtype_is_float(takt_type_of(g, labels)->dtype);
-    const takt_id shifted = takt_shifted(g, &ce.classes);
-    const takt_id powers = takt_unary(g, &takt_op_exp, shifted);
-    const takt_id sum = takt_reduce_by(g, &takt_op_reduce_sum, powers, &ce.classes);
-    ce.log_p = takt_sub(g, shifted, takt_unary(g, &takt_op_log, sum));
+    const takt_named_attr axis = {"axis", takt_attr_i64(-1)};
+    ce.log_p = takt_graph_call(g, &takt_op_log_softmax, 1, &ce.classes.x, 1, &axis);
     if (ignore.is_set) {
         const takt_id out = takt_scalar_like(g, labels, (double)ignore.i64);
         const takt_id is_out = takt_binary(g, &takt_op_eq, labels, out);
@@ -87,17 +85,17 @@ takt_id takt_entropy_target(takt_graph *g, const takt_entropy *ce, const takt_no
     const takt_type type = *takt_type_of(g, ce->log_p);
     takt_id target = ce->labels;
     if (!ce->is_soft) {
+        /* One row of class numbers, counted from both ends, for all labels. */
         const takt_dtype dtype = takt_type_of(g, ce->labels)->dtype;
-        const takt_named_attr grid[] = {{"dtype", takt_attr_dtype(dtype)},
-                                        {"shape", takt_attr_shape(type.dim, (size_t)type.rank)},
-                                        {"axis", takt_attr_i64(-1)}};
-        const takt_id index = takt_graph_call(g, &takt_op_iota, 0, NULL, 3, grid);
+        const takt_named_attr numbers[] = {{"dtype", takt_attr_dtype(dtype)},
+                                           {"shape", takt_attr_shape(&type.dim[type.rank - 1], 1)},
+                                           {"axis", takt_attr_i64(-1)}};
+        const takt_id index = takt_graph_call(g, &takt_op_iota, 0, NULL, 3, numbers);
         const takt_id count = takt_reduced_count(g, ce->labels, &ce->classes);
-        const takt_id from_end = takt_add(g, ce->labels, count);
-        const takt_id is_negative = takt_is_below(g, ce->labels, 0);
-        const takt_id label = takt_select(g, is_negative, from_end, ce->labels);
-        const takt_id row = takt_unreduce(g, label, &ce->classes);
-        target = takt_cast(g, takt_binary(g, &takt_op_eq, index, row), type.dtype);
+        const takt_id row = takt_unreduce(g, ce->labels, &ce->classes);
+        const takt_id is_it = takt_binary(g, &takt_op_eq, index, row);
+        const takt_id is_from_end = takt_binary(g, &takt_op_eq, takt_sub(g, index, count), row);
+        target = takt_cast(g, takt_binary(g, &takt_op_or, is_it, is_from_end), type.dtype);
     }
     if (smoothing == 0)
         return target;
