@@ -30,6 +30,15 @@ extern "C" {
 
 typedef struct takt_trainer takt_trainer;
 
+/** Parameters with a learning rate, or numbers of the optimizer, of their own. */
+typedef struct takt_param_group {
+    /** Whether a parameter belongs to it, by its name. Called while the trainer is made. */
+    bool (*takes)(void *user, const char *parameter);
+    void *user;
+    double rate;         /**< learning rate, which the schedule scales; default: the training's */
+    const char *numbers; /**< "weight_decay=0,beta1=0.8"; NULL: those of the optimizer */
+} takt_param_group;
+
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_train_options {
     size_t size; /**< sizeof(takt_train_options), or 0 for this header's */
@@ -54,8 +63,10 @@ typedef struct takt_train_options {
     void *trains_user;
     const takt_tensor_view *class_weights; /**< f32, one per class; NULL: all 1 */
     uint64_t seed;                         /**< of dropout; default 0 */
-    const takt_plan_options *plan; /**< threads, memory limit, …; sizes of other dimensions than
-                                        those of the inputs */
+    const takt_plan_options *plan;  /**< threads, memory limit, …; sizes of other dimensions than
+                                         those of the inputs */
+    const takt_param_group *groups; /**< the first that takes a parameter has it */
+    size_t group_count;
 } takt_train_options;
 
 /** What a step did. */

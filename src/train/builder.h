@@ -19,9 +19,9 @@ typedef struct takt_step_builder {
     size_t output_count;
     takt_step_param *params;
     size_t count;
-    takt_id rate, scalar[TAKT_OPT_SCALARS];
-    takt_id apply;   /* TAKT_NONE without accumulation */
-    takt_id is_good; /* the loss is finite: otherwise nothing changes */
+    takt_id *rate, (*scalar)[TAKT_OPT_SCALARS]; /* by group; those of no group first */
+    takt_id apply;                              /* TAKT_NONE without accumulation */
+    takt_id is_good;                            /* the loss is finite: otherwise nothing changes */
 } takt_step_builder;
 
 /* Appends clipping and the update of every parameter. */

@@ -45,7 +45,13 @@ takt_status takt_hyper_read(takt_ctx *ctx, const char *owner, const takt_hyper *
     const size_t named = takt_hyper_name(text);
     for (size_t i = 0; i < count; i++)
         values[i] = hyper[i].fallback;
-    for (const char *at = text + named + (text[named] == ':'); *at != '\0';) {
+    return takt_hyper_change(ctx, owner, hyper, count, text + named + (text[named] == ':'), values);
+}
+
+takt_status takt_hyper_change(takt_ctx *ctx, const char *owner, const takt_hyper *hyper,
+                              size_t count, const char *text, double *values)
+{
+    for (const char *at = text; *at != '\0';) {
         const size_t length = strcspn(at, ","), name = strcspn(at, "=,");
         const char *value = at[name] == '=' ? at + name + 1 : NULL;
         size_t i = 0;

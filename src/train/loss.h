@@ -17,6 +17,7 @@ typedef struct takt_loss_site {
     const double *hyper;
     takt_id output;     /* of the model, behind the activation that was taken off */
     takt_id labels;     /* the input that the loss asked for */
+    takt_id extra;      /* the further input that the record names */
     takt_id weights;    /* f32, one per class, or TAKT_NONE */
     takt_id sum, count; /* results: f32 scalars */
     takt_id hits;       /* result: how many samples are right, or TAKT_NONE */
@@ -28,8 +29,11 @@ typedef struct takt_loss {
     /* An activation at the end of the model that belongs to the loss, or NULL. */
     const takt_op *activation;
     bool takes_weights; /* class weights mean something */
+    int rank;           /* that the output must have; 0: any */
+    const char *extra;  /* a further input of the output's type, or NULL */
     /* The type of the labels; `type` comes in as that of the output. */
     void (*labels)(takt_type *type);
+    void (*labels_by)(const double *hyper, takt_type *type); /* instead, or NULL */
     void (*build)(takt_loss_site *site);
 } takt_loss;
 

@@ -65,8 +65,15 @@ static takt_status labels_for(builder *b, takt_type type)
             takt_fail(g->ctx, TAKT_E_TRAIN_LOSS, "the model has an input called labels already");
             return takt_fail_hint(g->ctx, "return the loss as an output called loss instead");
         }
-    b->spec->loss->labels(&type);
+    const takt_loss *loss = b->spec->loss;
+    const takt_type alike = type;
+    if (loss->labels_by != NULL)
+        loss->labels_by(b->spec->loss_hyper, &type);
+    else
+        loss->labels(&type);
     b->site.labels = takt_graph_input(g, TAKT_STEP_LABELS, &type);
+    if (loss->extra != NULL)
+        b->site.extra = takt_graph_input(g, loss->extra, &alike);
     return g->status;
 }
 
@@ -77,6 +84,7 @@ static takt_status append_loss(builder *b)
     b->site = (takt_loss_site){.g = g,
                                .hyper = b->spec->loss_hyper,
                                .labels = TAKT_NONE,
+                               .extra = TAKT_NONE,
                                .weights = TAKT_NONE,
                                .hits = TAKT_NONE};
     if (b->spec->loss == NULL && own == TAKT_NONE) {
@@ -92,6 +100,9 @@ static takt_status append_loss(builder *b)
     if (!takt_dtype_is_float(type.dtype) || type.rank == 0)
         return takt_fail(g->ctx, TAKT_E_TRAIN_LOSS, "output %s is not a float tensor with a batch",
                          b->outputs[0].name);
+    if (b->spec->loss->rank != 0 && type.rank != b->spec->loss->rank)
+        return takt_fail(g->ctx, TAKT_E_TRAIN_LOSS, "%s needs an output of %d axes, %s has %d",
+                         b->spec->loss->name, b->spec->loss->rank, b->outputs[0].name, type.rank);
     TAKT_TRY(labels_for(b, type));
     if (b->spec->class_weights != NULL)
         b->site.weights = takt_graph_constant(g, b->spec->class_weights);

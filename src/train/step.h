@@ -22,6 +22,10 @@
 #define TAKT_STEP_STEP "train.step"   /* u64: of dropout */
 #define TAKT_STEP_FIRST "train.first" /* u64: place of the first sample in the whole batch */
 
+/* Name of a scalar of group `group`; 0: of all other parameters. "train.rate", "train.rate.1". */
+enum { TAKT_STEP_NAME = 64 };
+const char *takt_step_scalar(const char *name, size_t group, char to[static TAKT_STEP_NAME]);
+
 /* Outputs of a step graph. */
 #define TAKT_STEP_SUM "train.loss_sum"
 #define TAKT_STEP_COUNT "train.count"
@@ -33,20 +37,31 @@
 #define TAKT_STEP_GRAD "gradient/"
 #define TAKT_STEP_EMA "ema/"
 
+/* Parameters with numbers of their own. */
+typedef struct takt_step_group {
+    bool (*takes)(void *user, const char *name);
+    void *user;
+    double rate; /* 0: the training's */
+    double hyper[TAKT_OPT_HYPERS];
+} takt_step_group;
+
 typedef struct takt_step_spec {
     const takt_loss *loss; /* NULL: the model's own output called "loss" */
     double loss_hyper[TAKT_LOSS_HYPERS];
     const takt_tensor *class_weights; /* f32, or NULL */
     const takt_optimizer *optimizer;
     double hyper[TAKT_OPT_HYPERS];
-    double clip_norm, clip_value; /* 0: none */
-    double ema;                   /* decay of the averaged weights; 0: none */
+    double clip_norm, clip_value;  /* 0: none */
+    double ema;                    /* decay of the averaged weights; 0: none */
+    const takt_step_group *groups; /* the first that takes a parameter has it */
+    size_t group_count;
     bool accumulates;
     /* Whether a parameter is trained; NULL: all are. */
     bool (*is_trained)(void *user, const char *name);
     void *user;
     /* Both or none: the learning rate and the optimiser's scalars are these numbers instead of
-     * inputs, and every run applies its gradients. */
+     * inputs, and every run applies its gradients. Of group i they are fixed_rate[i + 1] and
+     * fixed_scalars[(i + 1) * TAKT_OPT_SCALARS] on. */
     const double *fixed_rate, *fixed_scalars;
 } takt_step_spec;
 

@@ -1,4 +1,6 @@
 /* update.c - from gradients to new weights: sums over shards, clipping, optimisers, averages. */
+#include <stdio.h>
+
 #include "op/util/formula.h"
 #include "train/builder.h"
 
@@ -87,22 +89,69 @@ static void average(builder *b, const param *p, takt_id next)
         takt_graph_set_next(g, name, guarded(b, mean, old, true));
 }
 
+const char *takt_step_scalar(const char *name, size_t group, char to[static TAKT_STEP_NAME])
+{
+    if (group == 0)
+        snprintf(to, TAKT_STEP_NAME, "train.%s", name);
+    else
+        snprintf(to, TAKT_STEP_NAME, "train.%s.%zu", name, group);
+    return to;
+}
+
+/* A number that the trainer gives at every step, or a fixed one. */
+static takt_id given(builder *b, const char *name, size_t group, const double *fixed)
+{
+    char text[TAKT_STEP_NAME];
+    return fixed != NULL ? takt_scalar_like(b->g, b->site.sum, *fixed)
+                         : scalar_input(b, takt_step_scalar(name, group, text), TAKT_F32);
+}
+
+static takt_status scalars(builder *b)
+{
+    const takt_optimizer *o = b->spec->optimizer;
+    const double *rate = b->spec->fixed_rate, *fixed = b->spec->fixed_scalars;
+    const size_t groups = b->spec->group_count + 1;
+    b->rate = takt_arena_array(&b->g->arena, groups, sizeof *b->rate);
+    b->scalar = takt_arena_array(&b->g->arena, groups, sizeof *b->scalar);
+    if (b->rate == NULL || b->scalar == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t k = 0; k < groups; k++) {
+        b->rate[k] = given(b, "rate", k, rate != NULL ? &rate[k] : NULL);
+        for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++)
+            b->scalar[k][i] =
+                given(b, o->scalars[i], k, rate != NULL ? &fixed[k * TAKT_OPT_SCALARS + i] : NULL);
+    }
+    return b->g->status;
+}
+
+/* Which group has the parameter, counted from 1; 0: none. */
+static size_t group_of(const builder *b, const char *name)
+{
+    const takt_step_spec *spec = b->spec;
+    for (size_t i = 0; i < spec->group_count; i++)
+        if (spec->groups[i].takes(spec->groups[i].user, name))
+            return i + 1;
+    return 0;
+}
+
 static void update(builder *b, const param *p)
 {
     takt_graph *g = b->g;
     const takt_optimizer *o = b->spec->optimizer;
     const takt_dtype dtype = takt_type_of(g, p->weight)->dtype;
     const char *names[TAKT_OPT_SLOTS] = {0};
+    const size_t group = group_of(b, p->name);
+    const double *hyper = group > 0 ? b->spec->groups[group - 1].hyper : b->spec->hyper;
     takt_update u = {.g = g,
-                     .hyper = b->spec->hyper,
-                     .rate = takt_cast(g, b->rate, dtype),
+                     .hyper = hyper,
+                     .rate = takt_cast(g, b->rate[group], dtype),
                      .weight = p->weight,
                      .grad = p->grad};
     for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++)
-        u.scalar[i] = takt_cast(g, b->scalar[i], dtype);
+        u.scalar[i] = takt_cast(g, b->scalar[group][i], dtype);
     for (size_t i = 0; i < TAKT_OPT_SLOTS; i++) {
         takt_type type = *takt_type_of(g, p->weight);
-        const char *kind = o->slot(b->spec->hyper, i, &type);
+        const char *kind = o->slot(hyper, i, &type);
         if (kind == NULL)
             break;
         names[i] = slot_name(b, TAKT_STEP_SLOT, kind, p->name);
@@ -114,23 +163,6 @@ static void update(builder *b, const param *p)
     takt_graph_set_next(g, p->name, next);
     if (b->spec->ema > 0)
         average(b, p, next);
-}
-
-static void scalars(builder *b)
-{
-    const takt_optimizer *o = b->spec->optimizer;
-    if (b->spec->fixed_rate != NULL) {
-        b->rate = takt_scalar_like(b->g, b->site.sum, *b->spec->fixed_rate);
-        for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++)
-            b->scalar[i] = takt_scalar_like(b->g, b->site.sum, b->spec->fixed_scalars[i]);
-        return;
-    }
-    b->rate = scalar_input(b, TAKT_STEP_RATE, TAKT_F32);
-    for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++) {
-        const char *name = takt_arena_format(&b->g->arena, "train.%s", o->scalars[i]);
-        b->scalar[i] =
-            name != NULL ? scalar_input(b, name, TAKT_F32) : takt_graph_fail(b->g, TAKT_ERR_MEMORY);
-    }
 }
 
 /* States of the model itself keep their value when the loss is not finite. */
@@ -154,7 +186,7 @@ takt_status takt_step_append_update(builder *b)
     else
         b->apply = TAKT_NONE;
     guard_states(b);
-    scalars(b);
+    TAKT_TRY(scalars(b));
     takt_id count = b->site.count;
     if (b->spec->accumulates) {
         count = accumulated(b, "count", count);

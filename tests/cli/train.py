@@ -112,6 +112,35 @@ def interrupted():
     expect(os.path.exists(os.path.join(path("stopped"), "checkpoint.0")), "nothing was saved")
 
 
+def locked():
+    """Two trainings on one folder: the second one says so and changes nothing."""
+    folder = path("locked")
+    run = subprocess.Popen([TOOL, "train", NET, *COMMON, "--epochs", "100000", "-q", "--checkpoint",
+                            folder], cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
+    for _ in range(200):
+        if os.path.exists(os.path.join(folder, "log.jsonl")):
+            break
+        time.sleep(0.05)
+    fails(2, "train", NET, *COMMON, "--checkpoint", folder, "--resume",
+          says=["7007", "another training"])
+    run.kill()
+    run.communicate(timeout=20)
+    succeeds("train", NET, *COMMON, "-q", "--checkpoint", folder)
+
+
+def workers():
+    """Batches that are prepared ahead are the same."""
+    seen = set()
+    for count in ("0", "1", "4"):
+        succeeds("train", NET, *COMMON, "--workers", count, "--epochs", "2", "-q", "--limit", "333",
+                 "-o", path("workers.taktp"))
+        seen.add(weights_of(path("workers.taktp")))
+    expect(len(seen) == 1, "the number of workers changes the weights")
+    labels = write("late.csv", "\n".join("1,2,3,4,5,6," + str(int(i == 150) * 9) for i in
+                                         range(200)) + "\n")
+    fails(1, "train", NET, "--data", labels, "--workers", "4", says=["9"])
+
+
 def logs():
     log = path("log.jsonl")
     succeeds("train", NET, *COMMON, "--log", log, "-q", "--clip", "1")
@@ -144,6 +173,8 @@ learns()
 same_bits()
 goes_on()
 interrupted()
+locked()
+workers()
 logs()
 mistakes()
 finish()

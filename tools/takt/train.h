@@ -21,6 +21,8 @@ typedef struct tool_history {
     size_t count, room, checks, check_room;
 } tool_history;
 
+typedef struct tool_loader tool_loader;
+
 typedef struct tool_training {
     takt_tool *t;
     takt_model *model;
@@ -31,6 +33,9 @@ typedef struct tool_training {
     uint64_t batch_size, steps_per_epoch, epochs;
     uint64_t epoch, position; /* of the next batch */
     uint64_t seed;
+    bool in_order; /* samples are not shuffled */
+    tool_loader *loader;
+    int lock;    /* of the checkpoint folder: a descriptor, or -1 */
     double best; /* validation loss so far */
     uint64_t bad_evaluations;
     FILE *log;
@@ -39,11 +44,22 @@ typedef struct tool_training {
 } tool_training;
 
 /* What the flags say about a training; texts and pointers are its own, so it stays where it is. */
+enum { TOOL_GROUPS = 8 };
+
+/* One --group: a regular expression and numbers. */
+typedef struct tool_group {
+    regex_t names;
+    char numbers[128];
+} tool_group;
+
 typedef struct tool_train_flags {
     takt_train_options options;
     char optimizer[512];
     regex_t freeze;
     bool freezes;
+    tool_group groups[TOOL_GROUPS];
+    takt_param_group parts[TOOL_GROUPS];
+    size_t group_count;
 } tool_train_flags;
 
 /* False: usage error, printed; nothing to free. */
@@ -71,6 +87,18 @@ bool tool_batch_random(tool_batch *b, const takt_model *step, uint64_t room, int
 void tool_batch_free(tool_batch *b, takt_ctx *ctx);
 takt_status tool_batch_fill(tool_batch *b, const takt_data *d, const uint64_t *rows, size_t count);
 
+/* Buffers of the same sizes. */
+bool tool_batch_copy(tool_batch *b, const tool_batch *like, takt_ctx *ctx);
+
+/* Prepares batches of `g->data` ahead, by so many threads. NULL: memory is short. */
+tool_loader *tool_loader_create(const tool_training *g, uint64_t workers);
+void tool_loader_destroy(tool_loader *l);
+/* From g->epoch and g->position on. */
+void tool_loader_begin(tool_loader *l);
+/* The next batch, which is the caller's until `done`, and how many samples it has. */
+takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *count);
+void tool_loader_done(tool_loader *l, const tool_batch *batch);
+
 /* The loop over epochs; the exit code. */
 int tool_train_loop(tool_training *g);
 /* Mean loss and share of right answers over samples [first, first + count). */
@@ -86,6 +114,8 @@ bool tool_log_open(tool_training *g, uint64_t steps, int *code);
 /* Closes it, and draws the curve. */
 int tool_log_close(tool_training *g, int code);
 
+/* Makes the checkpoint folder this training's own; false: another one has it, which is printed. */
+bool tool_checkpoint_lock(tool_training *g, int *code);
 /* Writes the next generation of the checkpoint, if a folder is given. */
 takt_status tool_checkpoint_save(tool_training *g);
 /* Continues from the newest one that can be read; `*found` is false if there is none. */

@@ -117,8 +117,8 @@ bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uin
     const takt_desc *labels = field_called(d, "labels");
     bool has_labels = false;
     *b = (tool_batch){.room = (size_t)room};
-    b->view = calloc(inputs + 1, sizeof *b->view);
-    b->field = calloc(inputs + 1, sizeof *b->field);
+    b->view = calloc(inputs + 2, sizeof *b->view);
+    b->field = calloc(inputs + 2, sizeof *b->field);
     *code = TAKT_EXIT_OK;
     bool ok = b->view != NULL && b->field != NULL;
     for (size_t i = 0; i < inputs && ok; i++) {
@@ -141,9 +141,33 @@ bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uin
         }
         ok = add(b, t->ctx, "labels", &like, labels, room);
     }
+    /* What a loss reads besides: logits of a teacher. */
+    const takt_desc *teacher = field_called(d, "teacher");
+    if (ok && teacher != NULL && takt_model_output_count(m) > 0)
+        ok = add(b, t->ctx, "teacher", takt_model_output(m, 0), teacher, room);
     if (!ok)
         *code = tool_finish(t, TAKT_ERR_MEMORY);
     return ok;
+}
+
+bool tool_batch_copy(tool_batch *b, const tool_batch *like, takt_ctx *ctx)
+{
+    *b = (tool_batch){.room = like->room};
+    b->view = calloc(like->count + 1, sizeof *b->view);
+    b->field = calloc(like->count + 1, sizeof *b->field);
+    for (size_t i = 0; b->view != NULL && b->field != NULL && i < like->count; i++) {
+        const takt_tensor_view *v = &like->view[i].view;
+        size_t size = (size_t)takt_dtype_bits(v->dtype) / 8;
+        for (int d = 0; d < v->rank; d++)
+            size *= d == 0 ? like->room : (size_t)v->dims[d];
+        b->view[i] = like->view[i];
+        memcpy(b->field[i], like->field[i], sizeof *b->field);
+        b->view[i].view.data = takt_alloc(ctx, size > 0 ? size : 1);
+        if (b->view[i].view.data == NULL)
+            break;
+        b->count++;
+    }
+    return b->count == like->count && b->view != NULL && b->field != NULL;
 }
 
 bool tool_batch_random(tool_batch *b, const takt_model *step, uint64_t room, int64_t bound,

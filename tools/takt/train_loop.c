@@ -31,15 +31,14 @@ typedef struct tally {
 
 /* ---- one batch ---- */
 
-static takt_status fill(tool_training *g, uint64_t first, size_t count, bool in_order,
-                        uint64_t from)
+/* Samples [first, first + count), in the order of the data. */
+static takt_status fill(tool_training *g, uint64_t first, size_t count)
 {
     uint64_t *rows = malloc((count > 0 ? count : 1) * sizeof *rows);
     if (rows == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
-        rows[i] =
-            from + (in_order ? first + i : takt_shuffle(g->samples, g->seed, g->epoch, first + i));
+        rows[i] = first + i;
     const takt_status status = tool_batch_fill(&g->batch, g->data, rows, count);
     free(rows);
     return status;
@@ -53,7 +52,7 @@ takt_status tool_evaluate(tool_training *g, uint64_t first, uint64_t count, doub
         const uint64_t left = count - at;
         const size_t size = left < g->batch.room ? (size_t)left : g->batch.room;
         takt_step_result r;
-        takt_status status = fill(g, at, size, true, first);
+        takt_status status = fill(g, first + at, size);
         if (status == TAKT_OK)
             status = takt_trainer_eval(g->trainer, g->batch.view, g->batch.count, &r);
         if (status != TAKT_OK)
@@ -115,13 +114,14 @@ static void tell_epoch(const tool_training *g, const tally *sum, double loss, do
 static takt_status one_step(tool_training *g, tally *sum)
 {
     takt_step_result r;
-    const uint64_t left = g->samples - g->position;
-    const size_t size = left < g->batch.room ? (size_t)left : g->batch.room;
+    const tool_batch *batch;
+    size_t size;
     const double start = now();
-    takt_status status = fill(g, g->position, size, tool_on(g->t, TAKT_F_NO_SHUFFLE), 0);
+    takt_status status = tool_loader_next(g->loader, &batch, &size);
     sum->waited += now() - start;
     if (status == TAKT_OK)
-        status = takt_trainer_step(g->trainer, g->batch.view, g->batch.count, &r);
+        status = takt_trainer_step(g->trainer, batch->view, batch->count, &r);
+    tool_loader_done(g->loader, batch);
     if (status != TAKT_OK)
         return status;
     tool_log_step(g, &r, now() - start);
@@ -150,6 +150,7 @@ static takt_status run_epoch(tool_training *g, bool *is_over)
     const uint64_t every = tool_number_of(g->t, TAKT_F_CHECKPOINT_EVERY, 0);
     double loss = -1, accuracy = -1;
     takt_status status = TAKT_OK;
+    tool_loader_begin(g->loader);
     while (g->position < g->samples && status == TAKT_OK && !is_interrupted) {
         status = one_step(g, &sum);
         bar(g, &sum, g->position / g->batch.room);
@@ -177,10 +178,16 @@ int tool_train_loop(tool_training *g)
     takt_status status = TAKT_OK;
     bool is_over = false;
     is_interrupted = 0;
+    g->in_order = tool_on(g->t, TAKT_F_NO_SHUFFLE);
+    g->loader = tool_loader_create(g, tool_number_of(g->t, TAKT_F_WORKERS, 1));
+    if (g->loader == NULL)
+        return tool_finish(g->t, TAKT_ERR_MEMORY);
     tool_signals_catch(&signals, interrupt);
     while (g->epoch < g->epochs && status == TAKT_OK && !is_over && !is_interrupted)
         status = run_epoch(g, &is_over);
     tool_signals_restore(&signals);
+    tool_loader_destroy(g->loader);
+    g->loader = NULL;
     if (status != TAKT_OK)
         return tool_finish(g->t, status);
     if (!is_interrupted)

@@ -28,6 +28,73 @@ static bool compile_freeze(const takt_tool *t, tool_train_flags *f)
     return true;
 }
 
+static bool takes(void *user, const char *name)
+{
+    return regexec(&((tool_group *)user)->names, name, 0, NULL, 0) == 0;
+}
+
+/* "lr=0.1,weight_decay=0": the rate, and the numbers that are left. */
+static bool read_numbers_of(const takt_tool *t, const char *text, tool_group *group,
+                            takt_param_group *part)
+{
+    for (const char *at = text; *at != '\0';) {
+        const size_t length = strcspn(at, ","), used = strlen(group->numbers);
+        char *end;
+        if (strncmp(at, "lr=", 3) == 0) {
+            part->rate = strtod(at + 3, &end);
+            if (end != at + length || !(part->rate > 0)) {
+                tool_usage_error(t, 1003, NULL, "--group: %.*s is no learning rate", (int)length,
+                                 at);
+                return false;
+            }
+        } else {
+            snprintf(group->numbers + used, sizeof group->numbers - used, "%s%.*s",
+                     used > 0 ? "," : "", (int)length, at);
+        }
+        at += length + (at[length] == ',');
+    }
+    part->numbers = group->numbers;
+    return true;
+}
+
+/* "bias|norm:weight_decay=0" */
+static bool add_group(const takt_tool *t, const char *item, tool_train_flags *f)
+{
+    char names[512];
+    const char *colon = strrchr(item, ':');
+    if (colon == NULL || f->group_count == TOOL_GROUPS || (size_t)(colon - item) >= sizeof names) {
+        tool_usage_error(t, 1003, "write --group 'bias$:weight_decay=0'",
+                         "--group %s is no REGEX:NUMBERS, or there are more than %d", item,
+                         TOOL_GROUPS);
+        return false;
+    }
+    snprintf(names, sizeof names, "%.*s", (int)(colon - item), item);
+    tool_group *group = &f->groups[f->group_count];
+    takt_param_group *part = &f->parts[f->group_count];
+    const int code = regcomp(&group->names, names, REG_EXTENDED | REG_NOSUB);
+    if (code != 0) {
+        char why[128];
+        regerror(code, &group->names, why, sizeof why);
+        tool_usage_error(t, 1003, NULL, "--group %s: %s", names, why);
+        return false;
+    }
+    f->group_count++;
+    part->takes = takes;
+    part->user = group;
+    return read_numbers_of(t, colon + 1, group, part);
+}
+
+static bool add_groups(const takt_tool *t, tool_train_flags *f)
+{
+    const char *item;
+    for (size_t i = 0; (item = tool_item_of(t, TAKT_F_GROUP, i)) != NULL; i++)
+        if (!add_group(t, item, f))
+            return false;
+    f->options.groups = f->parts;
+    f->options.group_count = f->group_count;
+    return true;
+}
+
 /* "--weight-decay 0.01" is a number of the optimizer. */
 static void name_optimizer(const takt_tool *t, char *to, size_t size)
 {
@@ -63,13 +130,18 @@ bool tool_train_flags_init(const takt_tool *t, tool_train_flags *f)
 {
     *f = (tool_train_flags){.options = {.optimizer = f->optimizer}};
     name_optimizer(t, f->optimizer, sizeof f->optimizer);
-    return read_numbers(t, &f->options) && compile_freeze(t, f);
+    if (read_numbers(t, &f->options) && compile_freeze(t, f) && add_groups(t, f))
+        return true;
+    tool_train_flags_free(f);
+    return false;
 }
 
 void tool_train_flags_free(tool_train_flags *f)
 {
     if (f->freezes)
         regfree(&f->freeze);
+    for (size_t i = 0; i < f->group_count; i++)
+        regfree(&f->groups[i].names);
 }
 
 takt_model *tool_training_model(takt_tool *t, takt_model *model, int *code)

@@ -4,6 +4,8 @@
  * old contents of this one. The newer of those that can be read is where training goes on.
  */
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +15,30 @@
 static void path_of(const tool_training *g, int generation, char *to, size_t size)
 {
     snprintf(to, size, "%s/checkpoint.%d", tool_text_of(g->t, TAKT_F_CHECKPOINT), generation);
+}
+
+bool tool_checkpoint_lock(tool_training *g, int *code)
+{
+    const char *folder = tool_text_of(g->t, TAKT_F_CHECKPOINT);
+    char path[4096];
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    g->lock = -1;
+    if (folder == NULL)
+        return true;
+    mkdir(folder, 0777); /* it may be there; the file tells if it cannot be written */
+    snprintf(path, sizeof path, "%s/lock", folder);
+    g->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (g->lock < 0) {
+        *code =
+            tool_usage_error(g->t, 1003, NULL, "%s cannot be written: %s", path, strerror(errno));
+        return false;
+    }
+    /* The system gives it back when this process ends, however that happens. */
+    if (fcntl(g->lock, F_SETLK, &all) == 0 || (errno != EACCES && errno != EAGAIN))
+        return true;
+    *code = tool_usage_error(g->t, 7007, "wait for it, or use another folder",
+                             "another training uses %s", folder);
+    return false;
 }
 
 takt_status tool_checkpoint_save(tool_training *g)

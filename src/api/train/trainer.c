@@ -2,7 +2,6 @@
 #include "api/train/trainer.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "api/session/session.h"
@@ -71,6 +70,7 @@ static takt_status read_options(takt_trainer *t, const takt_train_options *o)
                          t->schedule.kind->name);
     if (o->class_weights != NULL)
         TAKT_TRY(take_class_weights(t, o->class_weights));
+    TAKT_TRY(takt_trainer_groups(t, o));
     spec->clip_norm = o->clip_norm;
     spec->clip_value = o->clip_value;
     spec->ema = o->ema;
@@ -181,18 +181,25 @@ static void put_word(takt_train_run *run, const char *name, uint64_t value)
         *to = value;
 }
 
-static void put_scalars(takt_trainer *t, double rate)
+/* Of the parameters of no group, or of one, counted from 1. */
+static void put_group(takt_trainer *t, size_t group, double factor)
 {
     const takt_optimizer *o = t->spec.optimizer;
+    const takt_step_group *own = group > 0 ? &t->spec.groups[group - 1] : NULL;
+    const double rate = factor * (own != NULL && own->rate > 0 ? own->rate : t->rate);
     double scalar[TAKT_OPT_SCALARS] = {0};
-    put_float(&t->step, TAKT_STEP_RATE, rate);
+    char name[TAKT_STEP_NAME];
+    put_float(&t->step, takt_step_scalar("rate", group, name), rate);
     if (o->at_step != NULL)
-        o->at_step(t->spec.hyper, rate, t->steps + 1, scalar);
-    for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "train.%s", o->scalars[i]);
-        put_float(&t->step, name, scalar[i]);
-    }
+        o->at_step(own != NULL ? own->hyper : t->spec.hyper, rate, t->steps + 1, scalar);
+    for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++)
+        put_float(&t->step, takt_step_scalar(o->scalars[i], group, name), scalar[i]);
+}
+
+static void put_scalars(takt_trainer *t, double factor)
+{
+    for (size_t i = 0; i <= t->spec.group_count; i++)
+        put_group(t, i, factor);
     put_word(&t->step, TAKT_STEP_SEED, t->seed);
     put_word(&t->step, TAKT_STEP_STEP, t->steps);
 }
@@ -216,10 +223,10 @@ static takt_status run_session(takt_trainer *t, takt_train_run *run)
     return status;
 }
 
-static takt_status run_shard(takt_trainer *t, takt_rows rows, bool is_last, double rate,
+static takt_status run_shard(takt_trainer *t, takt_rows rows, bool is_last, double factor,
                              takt_step_result *sum)
 {
-    put_scalars(t, rate);
+    put_scalars(t, factor);
     put_word(&t->step, TAKT_STEP_FIRST, (uint64_t)rows.first);
     unsigned char *apply = takt_train_input(&t->step, TAKT_STEP_APPLY);
     if (apply != NULL)
@@ -252,15 +259,15 @@ static takt_status run_shards(takt_trainer *t, const takt_named_view *batch, siz
     TAKT_TRY(takt_batch_samples(t, batch, count, &samples));
     const int64_t fixed = takt_batch_fixed(t);
     const int64_t size = fixed > 0 ? fixed : (samples + t->shards - 1) / t->shards;
-    const double rate = t->rate * takt_schedule_factor(&t->schedule, t->steps);
-    sum->rate = rate;
+    const double factor = takt_schedule_factor(&t->schedule, t->steps);
+    sum->rate = t->rate * factor;
     if (samples == 0)
         return takt_fail(t->ctx, TAKT_E_TRAIN_DATA, "the batch is empty");
     for (int64_t first = 0; first < samples; first += size) {
         const int64_t left = samples - first;
         const takt_rows rows = {first, left < size ? left : size};
         TAKT_TRY(takt_train_bind(t, &t->step, batch, count, rows));
-        TAKT_TRY(run_shard(t, rows, first + size >= samples, rate, sum));
+        TAKT_TRY(run_shard(t, rows, first + size >= samples, factor, sum));
     }
     return TAKT_OK;
 }

@@ -40,6 +40,8 @@ typedef struct takt_rows {
     int64_t first, rows;
 } takt_rows;
 
+/* Parameter groups from the options. */
+TAKT_MUST_USE takt_status takt_trainer_groups(takt_trainer *t, const takt_train_options *o);
 /* Samples that the model takes at a time, if it has a number for that; else 0. */
 int64_t takt_batch_fixed(const takt_trainer *t);
 /* How many samples a batch has, by the first of the model's inputs that has a batch axis. */

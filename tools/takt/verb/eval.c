@@ -13,7 +13,7 @@ typedef struct evaluation {
     takt_evaluation *eval;
     takt_session *session;
     char sizes[TOOL_SIZES]; /* of the session */
-    size_t output;          /* which one is looked at */
+    size_t output, labels;  /* which output is compared with which view */
 } evaluation;
 
 static size_t main_output(const takt_model *m)
@@ -30,7 +30,7 @@ static const char *metrics_of(const evaluation *e)
     if (text != NULL)
         return text;
     const takt_desc *out = takt_model_output(e->model, e->output);
-    const takt_tensor_view *labels = &e->batch.view[e->batch.count - 1].view;
+    const takt_tensor_view *labels = &e->batch.view[e->labels].view;
     return takt_data_classes(e->data) > 0 || labels->rank < out->rank ? "top1" : "mse";
 }
 
@@ -82,7 +82,7 @@ static int run_batch(evaluation *e, size_t count)
     const takt_tensor_view *all = takt_session_output(e->session, e->output);
     if (all == NULL)
         return tool_report_error(e->t, takt_session_error(e->session));
-    takt_tensor_view out = *all, labels = e->batch.view[e->batch.count - 1].view;
+    takt_tensor_view out = *all, labels = e->batch.view[e->labels].view;
     out.dims[0] = labels.dims[0] = (int64_t)count;
     return tool_finish(e->t, takt_evaluation_add(e->eval, &out, &labels));
 }
@@ -134,7 +134,9 @@ static int with_data(evaluation *e)
         return tool_usage_error(e->t, 1003, NULL, "the model has no output to evaluate");
     if (!tool_batch_init(&e->batch, e->model, e->data, room, &code, e->t))
         return code;
-    if (e->batch.count == takt_model_input_count(e->model))
+    while (e->labels < e->batch.count && strcmp(e->batch.view[e->labels].name, "labels") != 0)
+        e->labels++;
+    if (e->labels == e->batch.count)
         return tool_usage_error(e->t, 7005, "its labels are compared with the first output",
                                 "the data has no labels");
     return evaluate(e);

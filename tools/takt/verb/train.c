@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- before and after ---- */
 
@@ -76,6 +77,8 @@ static int train(tool_training *g)
 {
     int code = introduce(g);
     bool found = false;
+    if (code == TAKT_EXIT_OK && !tool_checkpoint_lock(g, &code))
+        return code;
     if (code == TAKT_EXIT_OK && tool_on(g->t, TAKT_F_RESUME)) {
         const takt_status status = tool_checkpoint_load(g, &found);
         if (status == TAKT_ERR_STATE)
@@ -129,7 +132,7 @@ static int with_data(tool_training *g)
 
 static int run(takt_tool *t)
 {
-    tool_training g = {.t = t};
+    tool_training g = {.t = t, .lock = -1};
     int code;
     if (tool_on(t, TAKT_F_LIST))
         return tool_finish(t, takt_train_list(t->ctx, tool_format_of(t), tool_to_screen, t));
@@ -144,6 +147,8 @@ static int run(takt_tool *t)
     if (g.data != NULL)
         code = with_data(&g);
     tool_batch_free(&g.batch, t->ctx);
+    if (g.lock >= 0)
+        close(g.lock);
     takt_data_destroy(g.data);
     takt_model_destroy(g.model);
     return code;
@@ -184,6 +189,8 @@ const takt_verb takt_verb_train = {
               TAKT_F_CLIP_VALUE,
               TAKT_F_EMA,
               TAKT_F_FREEZE,
+              TAKT_F_GROUP,
+              TAKT_F_WORKERS,
               TAKT_F_PATIENCE,
               TAKT_F_NO_SHUFFLE,
               TAKT_F_SEED,

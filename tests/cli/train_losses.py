@@ -1,0 +1,203 @@
+"""train_losses.py - losses and parameter groups: value and gradient against plain Python.
+
+One step of SGD with rate 1 on a linear model shows the gradient; central differences in double show
+what it should be."""
+import io
+import json
+import math
+import struct
+import zipfile
+
+from _cli import expect, fails, finish, parsed, path, succeeds, write
+
+ROWS, WIDE = 6, 3
+
+
+def npz(name, arrays):
+    """Arrays by name: (shape, flat values, "f4" or "i8")."""
+    file = path(name)
+    with zipfile.ZipFile(file, "w") as archive:
+        for key, (shape, values, kind) in arrays.items():
+            dims = "".join(f"{d}, " for d in shape)
+            head = f"{{'descr': '<{kind}', 'fortran_order': False, 'shape': ({dims}), }}"
+            head = head + " " * (64 - (len(head) + 11) % 64) + "\n"
+            out = io.BytesIO()
+            out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
+            out.write(struct.pack(f"<{len(values)}{'f' if kind == 'f4' else 'q'}", *values))
+            archive.writestr(key + ".npy", out.getvalue())
+    return file
+
+
+X = [[math.sin(1 + i * 3 + k) for k in range(WIDE)] for i in range(ROWS)]
+
+
+def weights(file):
+    succeeds("convert", file, "-o", file + ".safetensors")
+    with open(file + ".safetensors", "rb") as source:
+        raw = source.read()
+    size, = struct.unpack("<Q", raw[:8])
+    return {name: list(struct.unpack(f"<{(e['data_offsets'][1] - e['data_offsets'][0]) // 4}f",
+                                     raw[8 + size + e["data_offsets"][0]:
+                                         8 + size + e["data_offsets"][1]]))
+            for name, e in json.loads(raw[8:8 + size]).items() if name != "__metadata__"}
+
+
+def outputs(w, wide):
+    return [[sum(x[i] * w[i * wide + k] for i in range(WIDE)) for k in range(wide)] for x in X]
+
+
+def log_softmax(x, t=1.0):
+    most = max(v / t for v in x)
+    total = math.log(sum(math.exp(v / t - most) for v in x)) + most
+    return [v / t - total for v in x]
+
+
+def check(name, loss, wide, arrays, formula, shape=None):
+    """`formula`: rows of outputs to the mean loss."""
+    tail = f"\n  return reshape(h, [{shape}])" if shape else "\n  return h"
+    model = write(name + ".takt", f"model m(x: f32[{ROWS}, {WIDE}]) seed=4 {{\n  param w: f32[{WIDE}, {wide}]"
+                  f" = normal(0, 0.7)\n  h = matmul(x, w){tail}\n}}\n")
+    data = npz(name + ".npz", {"x": ([ROWS, WIDE], [v for row in X for v in row], "f4"), **arrays})
+    succeeds("compile", model, "-o", path("before.taktp"))
+    before = weights(path("before.taktp"))["w"]
+    log, out = path(name + ".jsonl"), path(name + ".taktp")
+    succeeds("train", model, "--data", data, "--loss", loss, "--optimizer", "sgd", "--lr", "1",
+             "--batch-size", str(ROWS), "--no-shuffle", "-q", "--log", log, "-o", out)
+    with open(log) as file:
+        got = json.loads(file.readline())["loss"]
+    want = formula(outputs(before, wide))
+    expect(abs(got - want) < 1e-5 * max(1, abs(want)), f"{name}: loss {got}, want {want}")
+    after = weights(out)["w"]
+    for i in range(len(before)):
+        sides = []
+        for step in (1e-5, -1e-5):
+            moved = list(before)
+            moved[i] += step
+            sides.append(formula(outputs(moved, wide)))
+        slope = (sides[0] - sides[1]) / 2e-5
+        expect(abs(before[i] - after[i] - slope) < 2e-5 * max(1, abs(slope)),
+               f"{name}: gradient {i} is {before[i] - after[i]}, want {slope}")
+
+
+CLASSES = [0, 2, 1, 2, 0, 2]
+LABELS = {"labels": ([ROWS], CLASSES, "i8")}
+TARGETS = [math.cos(i * 2.5) for i in range(ROWS * 4)]
+ALIKE = {"labels": ([ROWS, 4], TARGETS, "f4")}
+
+
+def by_rows(f):
+    return lambda y: sum(f(row, i) for i, row in enumerate(y)) / ROWS
+
+
+def elements(f):
+    return lambda y: sum(f(v, struct.unpack("<f", struct.pack("<f", TARGETS[i * 4 + k]))[0])
+                         for i, row in enumerate(y) for k, v in enumerate(row)) / (ROWS * 4)
+
+
+def classes():
+    check("ce", "cross_entropy", 4, LABELS, by_rows(lambda x, i: -log_softmax(x)[CLASSES[i]]))
+    check("smooth", "cross_entropy:smoothing=0.2", 4, LABELS, by_rows(
+        lambda x, i: -0.8 * log_softmax(x)[CLASSES[i]] - 0.2 * sum(log_softmax(x)) / 4))
+    check("ignore", "cross_entropy:ignore=1", 4, LABELS, lambda y: sum(
+        -log_softmax(x)[k] for x, k in zip(y, CLASSES) if k != 1) / 5)
+    check("focal", "focal", 4, LABELS, by_rows(
+        lambda x, i: -(1 - math.exp(log_softmax(x)[CLASSES[i]])) ** 2 * log_softmax(x)[CLASSES[i]]))
+    check("hinge", "hinge", 4, LABELS, by_rows(lambda x, i: sum(
+        max(0, 1 + v - x[CLASSES[i]]) for k, v in enumerate(x) if k != CLASSES[i]) / 4))
+
+
+def targets():
+    check("mse", "mse", 4, ALIKE, elements(lambda a, b: (a - b) ** 2))
+    check("mae", "mae", 4, ALIKE, elements(lambda a, b: abs(a - b)))
+    check("huber", "huber:delta=0.5", 4, ALIKE, elements(
+        lambda a, b: (a - b) ** 2 / 2 if abs(a - b) <= 0.5 else 0.5 * (abs(a - b) - 0.25)))
+
+
+def triplet():
+    def formula(y):
+        total, count = 0.0, 0
+        for a, k in zip(y, CLASSES):
+            apart = [(math.dist(a, b), c) for b, c in zip(y, CLASSES)]
+            same = [d for d, c in apart if c == k]
+            other = [d for d, c in apart if c != k]
+            if len(same) > 1 and other:
+                total += max(0, max(same) - min(other) + 0.5)
+                count += 1
+        return total / count
+    check("triplet", "triplet:margin=0.5", 4, LABELS, formula)
+
+
+def distillation():
+    teacher = [math.sin(i * 1.7) * 2 for i in range(ROWS * 4)]
+
+    def formula(x, i):
+        want = log_softmax(teacher[i * 4:i * 4 + 4], 3)
+        have = log_softmax(x, 3)
+        soft = sum(math.exp(a) * (a - b) for a, b in zip(want, have))
+        return 0.7 * 9 * soft - 0.3 * log_softmax(x)[CLASSES[i]]
+    check("distil", "distillation:T=3,alpha=0.7", 4,
+          {**LABELS, "teacher": ([ROWS, 4], teacher, "f4")}, by_rows(formula))
+
+
+def ctc():
+    """Against all paths: 5 time steps of 3 classes are 243."""
+    words = [[1, 2], [2], [1, 1], [], [2, 1], [1]]
+    padded = [k for word in words for k in word + [-1] * (2 - len(word))]
+
+    def spelled(at, steps=5):
+        path_, last = [], 0
+        for _ in range(steps):
+            k, at = at % 3, at // 3
+            if k not in (0, last):
+                path_.append(k)
+            last = k
+        return path_
+
+    def formula(x, i):
+        rows = [log_softmax(x[t * 3:t * 3 + 3]) for t in range(5)]
+        total = 0.0
+        for at in range(3 ** 5):
+            if spelled(at) == words[i]:
+                total += math.exp(sum(rows[t][at // 3 ** t % 3] for t in range(5)))
+        return -math.log(total)
+    check("ctc", "ctc:length=2", 15, {"labels": ([ROWS, 2], padded, "i8")}, by_rows(formula),
+          shape=f"{ROWS}, 5, 3")
+
+
+def groups():
+    model = write("groups.takt", "model m(x: f32[batch, 3]) seed=2 { return dense(dense(x, 4), 4) }\n")
+    data = npz("groups.npz", {"x": ([ROWS, WIDE], [v for row in X for v in row], "f4"), **ALIKE})
+    args = ["train", model, "--data", data, "--loss", "mse", "-q", "--batch-size", str(ROWS), "-o"]
+    succeeds("compile", model, "-o", path("start.taktp"))
+    start = weights(path("start.taktp"))
+
+    def trained(*flags):
+        succeeds(*args, path("grouped.taktp"), *flags)
+        return weights(path("grouped.taktp"))
+    for optimizer in ("sgd", "adam", "adamw:weight_decay=0.5"):
+        base = ["--optimizer", optimizer, "--lr", "0.1"]
+        a, b = trained(*base), trained("--optimizer", optimizer, "--lr", "0.02")
+        both = trained(*base, "--group", "dense_1:lr=0.02")
+        expect(all(both[n] == (b if "dense_1" in n else a)[n] for n in start), optimizer)
+    plain = trained("--optimizer", "adamw:weight_decay=0", "--lr", "0.1")
+    decayed = trained("--optimizer", "adamw:weight_decay=0.5", "--lr", "0.1")
+    mixed = trained("--optimizer", "adamw:weight_decay=0.5", "--lr", "0.1", "--group",
+                    "bias:weight_decay=0")
+    expect(all(mixed[n] == (plain if "bias" in n else decayed)[n] for n in start), "weight decay")
+    fails(2, *args, path("no.taktp"), "--group", "bias", says=["REGEX"])
+    fails(2, *args, path("no.taktp"), "--group", "(:lr=1", says=["--group"])
+    fails(2, *args, path("no.taktp"), "--group", "bias:lr=fast", says=["learning rate"])
+    fails(2, *args, path("no.taktp"), "--group", "bias:beta9=1", says=["beta9"])
+
+
+classes()
+targets()
+triplet()
+distillation()
+ctc()
+groups()
+fails(1, "train", "examples/spirals.takt", "--data", "examples/spirals.csv", "--loss", "ctc",
+      says=["3 axes"])
+expect({"triplet", "ctc", "distillation"} <= {row["name"] for row in
+                                              parsed("train", "--list", "--json")["losses"]}, "list")
+finish()

@@ -1,0 +1,191 @@
+/* train_loader.c - batches that are ready before they are needed.
+ *
+ * Workers fill a ring of batches in their order. Which samples a batch has depends on seed, epoch
+ * and position alone, so its contents do not depend on the workers. The ring bounds what is
+ * prepared ahead. Without workers a batch is filled when it is asked for.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train.h"
+
+enum { AHEAD = 2, WORKERS = 16 };
+
+typedef enum state { FREE, FILLING, READY } state;
+
+typedef struct slot {
+    tool_batch batch;
+    uint64_t *rows;
+    uint64_t number; /* of the batch in it */
+    takt_status status;
+    state state;
+} slot;
+
+struct tool_loader {
+    const tool_training *g;
+    slot *slots;
+    size_t slot_count;
+    pthread_t threads[WORKERS];
+    size_t thread_count;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint64_t first;        /* position of batch 0 of this epoch */
+    uint64_t count, taken; /* batches of the epoch, and those that a worker has begun */
+    uint64_t next;         /* the one that is asked for next */
+    bool is_over;
+};
+
+static size_t size_of(const tool_training *g, uint64_t position)
+{
+    const uint64_t left = g->samples - position;
+    return left < g->batch.room ? (size_t)left : g->batch.room;
+}
+
+static void fill(const tool_loader *l, slot *s)
+{
+    const tool_training *g = l->g;
+    const uint64_t position = l->first + s->number * g->batch.room;
+    const size_t count = size_of(g, position);
+    for (size_t i = 0; i < count; i++)
+        s->rows[i] =
+            g->in_order ? position + i : takt_shuffle(g->samples, g->seed, g->epoch, position + i);
+    s->status = tool_batch_fill(&s->batch, g->data, s->rows, count);
+}
+
+/* ---- workers ---- */
+
+/* The slot of the next batch, if it is free; called with the lock. */
+static slot *claim(tool_loader *l)
+{
+    slot *s = &l->slots[l->taken % l->slot_count];
+    if (l->taken == l->count || s->state != FREE)
+        return NULL;
+    s->state = FILLING;
+    s->number = l->taken++;
+    return s;
+}
+
+static void *work(void *user)
+{
+    tool_loader *l = user;
+    pthread_mutex_lock(&l->lock);
+    while (!l->is_over) {
+        slot *s = claim(l);
+        if (s == NULL) {
+            pthread_cond_wait(&l->changed, &l->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&l->lock);
+        fill(l, s);
+        pthread_mutex_lock(&l->lock);
+        s->state = READY;
+        pthread_cond_broadcast(&l->changed);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return NULL;
+}
+
+/* ---- making ---- */
+
+static bool make_slot(const tool_training *g, slot *s)
+{
+    const tool_batch *like = &g->batch;
+    s->rows = calloc(like->room + 1, sizeof *s->rows);
+    return s->rows != NULL && tool_batch_copy(&s->batch, like, g->t->ctx);
+}
+
+tool_loader *tool_loader_create(const tool_training *g, uint64_t workers)
+{
+    tool_loader *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return NULL;
+    l->g = g;
+    workers = workers < WORKERS ? workers : WORKERS;
+    l->slot_count = workers > 0 ? (size_t)workers + AHEAD : 1;
+    l->slots = calloc(l->slot_count, sizeof *l->slots);
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->changed, NULL);
+    bool ok = l->slots != NULL;
+    for (size_t i = 0; i < l->slot_count && ok; i++)
+        ok = make_slot(g, &l->slots[i]);
+    if (!ok) {
+        tool_loader_destroy(l);
+        return NULL;
+    }
+    while (l->thread_count < workers && /* fewer are slower, and no failure */
+           pthread_create(&l->threads[l->thread_count], NULL, work, l) == 0)
+        l->thread_count++;
+    return l;
+}
+
+void tool_loader_destroy(tool_loader *l)
+{
+    if (l == NULL)
+        return;
+    pthread_mutex_lock(&l->lock);
+    l->is_over = true;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+    for (size_t i = 0; i < l->thread_count; i++)
+        pthread_join(l->threads[i], NULL);
+    for (size_t i = 0; l->slots != NULL && i < l->slot_count; i++) {
+        tool_batch_free(&l->slots[i].batch, l->g->t->ctx);
+        free(l->slots[i].rows);
+    }
+    free(l->slots);
+    pthread_cond_destroy(&l->changed);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+/* ---- an epoch ---- */
+
+/* Waits until no worker fills what belongs to the epoch before. */
+void tool_loader_begin(tool_loader *l)
+{
+    const tool_training *g = l->g;
+    pthread_mutex_lock(&l->lock);
+    l->count = l->taken; /* nothing more is begun */
+    for (size_t i = 0; i < l->slot_count; i++)
+        while (l->slots[i].state == FILLING)
+            pthread_cond_wait(&l->changed, &l->lock);
+    for (size_t i = 0; i < l->slot_count; i++)
+        l->slots[i].state = FREE;
+    l->first = g->position;
+    l->taken = l->next = 0;
+    l->count = (g->samples - g->position + g->batch.room - 1) / g->batch.room;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+}
+
+takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *count)
+{
+    slot *s = &l->slots[l->next % l->slot_count];
+    *batch = &s->batch;
+    *count = size_of(l->g, l->first + l->next * l->g->batch.room);
+    if (l->thread_count == 0) {
+        s->number = l->next++;
+        fill(l, s);
+        return s->status;
+    }
+    pthread_mutex_lock(&l->lock);
+    while (s->state != READY || s->number != l->next)
+        pthread_cond_wait(&l->changed, &l->lock);
+    l->next++;
+    pthread_mutex_unlock(&l->lock);
+    return s->status;
+}
+
+void tool_loader_done(tool_loader *l, const tool_batch *batch)
+{
+    if (l->thread_count == 0)
+        return;
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; i < l->slot_count; i++)
+        if (&l->slots[i].batch == batch)
+            l->slots[i].state = FREE;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+}
