@@ -55,8 +55,9 @@ def log_softmax(x, t=1.0):
 def check(name, loss, wide, arrays, formula, shape=None):
     """`formula`: rows of outputs to the mean loss."""
     tail = f"\n  return reshape(h, [{shape}])" if shape else "\n  return h"
-    model = write(name + ".takt", f"model m(x: f32[{ROWS}, {WIDE}]) seed=4 {{\n  param w: f32[{WIDE}, {wide}]"
-                  f" = normal(0, 0.7)\n  h = matmul(x, w){tail}\n}}\n")
+    model = write(name + ".takt", f"model m(x: f32[{ROWS}, {WIDE}]) seed=4 {{\n"
+                  f"  param w: f32[{WIDE}, {wide}] = normal(0, 0.7)\n"
+                  f"  h = matmul(x, w){tail}\n}}\n")
     data = npz(name + ".npz", {"x": ([ROWS, WIDE], [v for row in X for v in row], "f4"), **arrays})
     succeeds("compile", model, "-o", path("before.taktp"))
     before = weights(path("before.taktp"))["w"]
@@ -165,7 +166,8 @@ def ctc():
 
 
 def groups():
-    model = write("groups.takt", "model m(x: f32[batch, 3]) seed=2 { return dense(dense(x, 4), 4) }\n")
+    model = write("groups.takt",
+                  "model m(x: f32[batch, 3]) seed=2 { return dense(dense(x, 4), 4) }\n")
     data = npz("groups.npz", {"x": ([ROWS, WIDE], [v for row in X for v in row], "f4"), **ALIKE})
     args = ["train", model, "--data", data, "--loss", "mse", "-q", "--batch-size", str(ROWS), "-o"]
     succeeds("compile", model, "-o", path("start.taktp"))
@@ -198,6 +200,6 @@ ctc()
 groups()
 fails(1, "train", "examples/spirals.takt", "--data", "examples/spirals.csv", "--loss", "ctc",
       says=["3 axes"])
-expect({"triplet", "ctc", "distillation"} <= {row["name"] for row in
-                                              parsed("train", "--list", "--json")["losses"]}, "list")
+listed = {row["name"] for row in parsed("train", "--list", "--json")["losses"]}
+expect({"triplet", "ctc", "distillation"} <= listed, listed)
 finish()

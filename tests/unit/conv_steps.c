@@ -111,15 +111,18 @@ static void pools(void)
     CONV_CASES(cases);
 }
 
-static void gradients(void)
-{
-    static const conv_case cases[] = {
 #define DX(type, d, w, attrs, k)                                                                   \
-    {"model m(d: " type d ", w: " type w ") { return op.conv_dx(d, w, " attrs ") }", k, false}
+    {                                                                                              \
+        "model m(d: " type d ", w: " type w ") { return op.conv_dx(d, w, " attrs ") }", k, false   \
+    }
 #define DW(type, x, d, attrs, k)                                                                   \
     {                                                                                              \
         "model m(x: " type x ", d: " type d ") { return op.conv_dw(x, d, " attrs ") }", k, false   \
     }
+
+static void gradients(void)
+{
+    static const conv_case cases[] = {
         DX("f32", "[2, 6, 9, 7]", "[6, 5, 3, 3]", "pad=[1, 1, 1, 1], shape=[2, 5, 9, 7]", 54),
         DX("f32", "[2, 5, 4, 20]", "[20, 3, 3, 18]",
            "stride=[2, 2], pad=[1, 1, 1, 1], layout=nhwc, shape=[2, 9, 7, 18]", 180),
@@ -137,6 +140,25 @@ static void gradients(void)
            "stride=[2, 2], groups=2, layout=nhwc, shape=[6, 2, 3, 2]", 12),
         DW("f32", "[2, 6, 8, 8]", "[2, 6, 8, 8]", "groups=6, pad=[1, 1, 1, 1], shape=[6, 1, 3, 3]",
            128),
+        DW("f64", "[3, 1, 6]", "[3, 2, 3]", "dilation=[3], shape=[2, 1, 2]", 9),
+        DW("bf16", "[1, 4, 8, 8]", "[1, 3, 8, 8]", "pad=[1, 1, 1, 1], shape=[3, 4, 3, 3]", 64),
+        DW("i64", "[1, 2, 8]", "[1, 3, 8]", "pad=[1, 1], shape=[3, 2, 3]", 0),
+    };
+    CONV_CASES(cases);
+}
+
+/* Those that have kernels of their own. */
+static void special_gradients(void)
+{
+    static const conv_case cases[] = {
+        /* first layers: few inputs, many outputs */
+        DW("f32", "[3, 17, 19, 3]", "[3, 17, 19, 20]",
+           "pad=[1, 1, 1, 1], layout=nhwc, shape=[20, 3, 3, 3]", 969),
+        DW("f32", "[2, 1, 28, 28]", "[2, 33, 14, 14]",
+           "stride=[2, 2], pad=[1, 1, 0, 0], shape=[33, 1, 3, 3]", 392),
+        DW("f32", "[1, 2, 40]", "[1, 17, 37]", "dilation=[3], pad=[3, 3], shape=[17, 2, 4]", 37),
+        DW("f32", "[2, 30, 60, 1]", "[2, 30, 60, 16]",
+           "pad=[2, 2, 2, 2], layout=nhwc, shape=[16, 5, 5, 1]", 3600),
         /* depthwise: phases of strides, borders, holes, more taps and positions than a chunk */
         DX("f32", "[2, 9, 11, 19]", "[19, 3, 3, 1]",
            "groups=19, pad=[1, 1, 1, 1], layout=nhwc, shape=[2, 9, 11, 19]", 9),
@@ -159,9 +181,6 @@ static void gradients(void)
            "groups=3, pad=[8, 8, 8, 8], shape=[3, 1, 17, 17]", 960),
         DW("f32", "[1, 5, 6, 5, 6]", "[1, 5, 6, 4, 6]",
            "groups=5, pad=[1, 0, 1, 1, 0, 1], shape=[5, 1, 3, 2, 3]", 144),
-        DW("f64", "[3, 1, 6]", "[3, 2, 3]", "dilation=[3], shape=[2, 1, 2]", 9),
-        DW("bf16", "[1, 4, 8, 8]", "[1, 3, 8, 8]", "pad=[1, 1, 1, 1], shape=[3, 4, 3, 3]", 64),
-        DW("i64", "[1, 2, 8]", "[1, 3, 8]", "pad=[1, 1], shape=[3, 2, 3]", 0),
     };
     CONV_CASES(cases);
 }
@@ -279,4 +298,5 @@ static void batch_position(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(convolutions, depthwise, pools, gradients, chains, near_inputs, limits, batch_position)
+TEST_MAIN(convolutions, depthwise, pools, gradients, special_gradients, chains, near_inputs, limits,
+          batch_position)

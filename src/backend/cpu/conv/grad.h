@@ -11,4 +11,8 @@ TAKT_MUST_USE takt_status takt_conv_dw_compile(takt_planner *p);
 bool takt_depthwise_has_grad(const takt_conv_shape *c);
 TAKT_MUST_USE takt_status takt_depthwise_grad_compile(takt_planner *p);
 
+/* The same of weights where few inputs make an output, with channels last in f32. */
+bool takt_conv_dw_is_few(const takt_conv_shape *c);
+TAKT_MUST_USE takt_status takt_conv_dw_few_compile(takt_planner *p);
+
 #endif

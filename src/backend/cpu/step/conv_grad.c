@@ -17,6 +17,8 @@ static takt_status compile(takt_planner *p)
     const takt_conv_shape shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
     if (takt_depthwise_has_grad(&shape))
         return takt_depthwise_grad_compile(p);
+    if (n->op == &takt_op_conv_dw && takt_conv_dw_is_few(&shape))
+        return takt_conv_dw_few_compile(p);
     return n->op == &takt_op_conv_dx ? takt_conv_dx_compile(p) : takt_conv_dw_compile(p);
 }
 

@@ -1,0 +1,167 @@
+/* dw_few.c - gradient of a convolution with respect to its weights where few inputs make an output,
+ * as in first layers.
+ *
+ * dw.c makes the product [cout][positions] * [positions][k], whose right-hand side has few columns
+ * and must be gathered. Here it is [k][positions] * [positions][cout]: the gradient of y is the
+ * right-hand side as it lies, and rows of x are copied by whole lines. Each element is the same
+ * sum in the same order: 256 positions of a sample at a time.
+ */
+#include <string.h>
+
+#include "backend/cpu/conv/grad.h"
+#include "backend/cpu/conv/run.h"
+#include "kernel/gemm_f32/gemm_f32.h"
+#include "kernel/pack/pack.h"
+
+enum { FEW = 64, GRAIN = 4, CHUNK = TAKT_GEMM_CHUNK };
+
+typedef struct facts {
+    takt_conv_shape shape;
+    takt_gemm_f32_fn *run;
+    takt_pack_fn *pack;
+    takt_panels widths;
+    size_t rows, panels, product, total; /* offsets in a worker's scratch; the kernel's is first */
+} facts;
+
+bool takt_conv_dw_is_few(const takt_conv_shape *c)
+{
+    return c->dtype == TAKT_F32 && c->is_nhwc && c->groups == 1 && c->k <= FEW && c->cout >= 16;
+}
+
+static float *own(const takt_task *t, size_t offset)
+{
+    return (float *)(void *)((char *)t->scratch_own + offset);
+}
+
+/* What channel k % cin of tap k / cin reads at `count` outputs from position `p` of a sample. */
+static void gather(const takt_conv_shape *c, const float *x, size_t k, size_t p, size_t count,
+                   float *to)
+{
+    size_t at[3], t[3];
+    takt_conv_unflatten(c->out, p, at);
+    takt_conv_unflatten(c->kernel, k / c->cin, t);
+    while (count > 0) {
+        const size_t i = at[0] * c->stride[0] + t[0] * c->dilation[0] - c->before[0];
+        const size_t j = at[1] * c->stride[1] + t[1] * c->dilation[1] - c->before[1];
+        const bool is_in = i < c->in[0] && j < c->in[1]; /* what is negative is very large */
+        const float *line = x + k % c->cin + (is_in ? i * c->x_at[0] + j * c->x_at[1] : 0);
+        const size_t left = c->out[2] - at[2], run = left < count ? left : count;
+        size_t q = at[2] * c->stride[2] + t[2] * c->dilation[2] - c->before[2];
+        for (size_t n = 0; n < run; n++, q += c->stride[2])
+            *to++ = is_in && q < c->in[2] ? line[q * c->x_at[2]] : 0;
+        count -= run;
+        at[2] = 0;
+        if (++at[1] == c->out[1]) {
+            at[1] = 0;
+            at[0]++;
+        }
+    }
+}
+
+/* Rows [first, first + rows) of k, at `count` positions from `p` of sample n. */
+typedef struct block {
+    size_t first, rows, n, p, count;
+} block;
+
+static void chunk(const takt_step *s, const takt_task *t, const block *b)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    const bool is_first = b->n == 0 && b->p == 0;
+    float *rows = own(t, f->rows), *total = own(t, f->total), *product = own(t, f->product);
+    const float *x = (const float *)takt_view_data(t, &s->in[0]) + b->n * c->x_sample;
+    const float *dy = (const float *)takt_view_data(t, &s->in[1]) + b->n * c->y_sample;
+    const takt_pack pack = {.k = b->count,
+                            .n = c->cout,
+                            .src = dy + b->p * c->y_position,
+                            .row = c->y_position,
+                            .col = 1,
+                            .dst = own(t, f->panels),
+                            .bytes = sizeof(float),
+                            .panels = f->widths};
+    f->pack(&pack);
+    for (size_t r = 0; r < b->rows; r++)
+        gather(c, x, b->first + r, b->p, b->count, rows + r * b->count);
+    const takt_gemm_f32 g = {.m = b->rows,
+                             .n = c->cout,
+                             .k = b->count,
+                             .a = rows,
+                             .a_row = b->count,
+                             .a_col = 1,
+                             .b = own(t, f->panels),
+                             .b_n = c->cout,
+                             .c = is_first ? total : product,
+                             .ldc = c->cout,
+                             .scratch = t->scratch_own};
+    f->run(&g);
+    for (size_t i = 0; !is_first && i < b->rows * c->cout; i++)
+        total[i] = total[i] + product[i];
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    float *total = own(t, f->total), *dw = takt_view_data(t, &s->out[0]);
+    block b = {0};
+    size_t end;
+    takt_cpu_share(c->k, GRAIN, t->index, s->task_count, &b.first, &end);
+    b.rows = end - b.first;
+    memset(total, 0, b.rows * c->cout * sizeof *total);
+    for (; b.n < c->batch && b.rows > 0; b.n++)
+        for (b.p = 0; b.p < c->positions; b.p += CHUNK) {
+            const size_t left = c->positions - b.p;
+            b.count = left < CHUNK ? left : CHUNK;
+            chunk(s, t, &b);
+        }
+    for (size_t r = 0; r < b.rows; r++)
+        for (size_t o = 0; o < c->cout; o++) {
+            const size_t k = b.first + r;
+            dw[o * c->w_out + k / c->cin * c->w_tap + k % c->cin * c->w_in] =
+                total[r * c->cout + o];
+        }
+}
+
+static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
+{
+    const takt_conv_shape *c = &f->shape;
+    const size_t count = c->positions < CHUNK ? c->positions : CHUNK;
+    const size_t sums = takt_cpu_aligned(c->k * c->cout * sizeof(float));
+    size_t kernel = 0;
+    for (size_t rows = 1; rows <= c->k; rows++) {
+        const takt_gemm_f32 g = {.m = rows, .n = c->cout, .k = count, .a_row = count, .a_col = 1};
+        const size_t bytes = info->scratch_bytes(&g);
+        kernel = bytes > kernel ? bytes : kernel;
+    }
+    f->rows = takt_cpu_aligned(kernel);
+    f->panels = f->rows + takt_cpu_aligned(c->k * count * sizeof(float));
+    f->product = f->panels +
+                 takt_cpu_aligned(takt_panels_columns(f->widths, c->cout) * count * sizeof(float));
+    f->total = f->product + sums;
+    s->scratch_each = f->total + sums;
+}
+
+takt_status takt_conv_dw_few_compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    takt_step *s = p->step;
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    f->shape = takt_conv_shape_of(p->graph, id);
+    const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
+    f->run = takt_kernel_as_gemm_f32(gemm);
+    f->pack = takt_kernel_as_pack(takt_planner_kernel(p, "pack"));
+    f->widths = ((const takt_gemm_f32_info *)gemm->info)->panels;
+    size_t index;
+    TAKT_TRY(takt_planner_inputs(p, n));
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    set_scratch(s, f, gemm->info);
+    takt_cost cost = {0};
+    n->op->cost(p->graph, n, &cost);
+    s->data = f;
+    s->run = run;
+    s->task_count = takt_cpu_tasks(p, cost.flops, cost.bytes, (f->shape.k + GRAIN - 1) / GRAIN);
+    return TAKT_OK;
+}
