@@ -202,7 +202,7 @@ def mistakes():
     takt("benchmark run", 2, "no model")
     takt("benchmark run model.takt --batch-size x", 2, "no list")
     takt("benchmark run model.takt --metrics speed", 2, "no metric")
-    takt("benchmark run model.takt --type training", 2, "no benchmark of type")
+    takt("benchmark run model.takt --type dancing", 2, "no benchmark of type")
     takt("benchmark run model.takt --iterations 5 -o /nowhere/r.json", 1, "cannot be written")
     takt("benchmark run model.takt -o result.xyz", 2, "no format")
     (TMP / "foreign.json").write_text('{"hello": [1, 2]}')
