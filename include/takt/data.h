@@ -37,7 +37,9 @@ typedef struct takt_data_options {
 } takt_data_options;
 
 /** IDX files or a folder of them (also .gz), CIFAR-10 binary files, .csv tables, .npy and .npz
- *  arrays (fields by name), and plain text. The format is found out from the contents.
+ *  arrays (fields by name), plain text, pictures (PNG by libpng, JPEG by libturbojpeg, PGM, PPM)
+ * and WAV files. Pictures and sounds lie in folders, one for each class, or are listed in a .tsv
+ * file: path, tab, label. The format is found out from the contents.
  *
  *  @return TAKT_ERR_IO, TAKT_ERR_FORMAT with file and place, TAKT_ERR_LIMIT, TAKT_ERR_MEMORY */
 TAKT_API TAKT_MUST_USE takt_status takt_data_open(takt_ctx *ctx, const char *path,

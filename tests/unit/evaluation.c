@@ -6,6 +6,7 @@
 
 #include "../test.h"
 #include "util/inject.h"
+#include "util/memfs.h"
 
 static takt_ctx *ctx;
 enum { ROWS = 8, CLASSES = 3 };
@@ -22,6 +23,33 @@ static int drop(void *user, const char *text, size_t length)
     (void)user;
     (void)text;
     return length == 0;
+}
+
+/* A list of two pictures and one of two sounds, opened and given back. */
+static takt_status open_lists(takt_ctx *own)
+{
+    static const char *const lists[] = {"p.tsv", "s.tsv"};
+    takt_status status = TAKT_OK;
+    for (size_t i = 0; i < 2 && status == TAKT_OK; i++) {
+        takt_data *d = NULL;
+        status = takt_data_open(own, lists[i], NULL, &d);
+        EXPECT(status != TAKT_OK || (takt_data_count(d) == 2 && takt_data_classes(d) == 2 &&
+                                     takt_data_field_count(d) == (i == 0 ? 2 : 3)));
+        takt_data_destroy(d);
+    }
+    return status;
+}
+
+static void put_lists(takt_memfs *fs)
+{
+    static const char sound[] = "RIFF\x28\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0"
+                                "\2\0\x10\0data\4\0\0\0\1\0\2\0";
+    static const char picture[] = "P5\n2 1\n255\nab", pictures[] = "a.pgm\tx\na.pgm\ty\n",
+                      sounds[] = "a.wav\t0\na.wav\t1\n";
+    EXPECT(takt_memfs_put(fs, "a.pgm", picture, sizeof picture - 1) == 0);
+    EXPECT(takt_memfs_put(fs, "a.wav", sound, sizeof sound - 1) == 0);
+    EXPECT(takt_memfs_put(fs, "p.tsv", pictures, sizeof pictures - 1) == 0);
+    EXPECT(takt_memfs_put(fs, "s.tsv", sounds, sizeof sounds - 1) == 0);
 }
 
 static takt_status evaluate(takt_ctx *own)
@@ -54,12 +82,14 @@ static takt_status scenario(takt_inject *inject, void *user)
     const uint64_t at[2] = {1, 2};
     const double loss[2] = {2, 1};
     const takt_curve curve = {.step = at, .loss = loss, .count = 2};
-    (void)user;
+    inject->inner_files = takt_memfs_files(user);
     takt_inject_config(inject, &config);
     takt_status status = takt_ctx_create(&config, &own);
     if (status != TAKT_OK)
         return status;
     status = evaluate(own);
+    if (status == TAKT_OK)
+        status = open_lists(own);
     for (int png = 0; png < 2 && status == TAKT_OK; png++)
         status = takt_curve_write(own, &curve, png != 0, drop, NULL);
     if (status == TAKT_OK)
@@ -100,8 +130,14 @@ int main(void)
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return test_done();
     bad_evaluations();
-    const takt_sweep_report r = takt_sweep(scenario, NULL, TAKT_INJECT_MEMORY);
-    EXPECT(r.is_good, "%s", r.message);
+    takt_memfs *fs = takt_memfs_create();
+    if (EXPECT(fs != NULL)) {
+        put_lists(fs);
+        const takt_sweep_report r =
+            takt_sweep(scenario, fs, TAKT_INJECT_MEMORY | TAKT_INJECT_FILES);
+        EXPECT(r.is_good, "%s", r.message);
+    }
+    takt_memfs_destroy(fs);
     takt_ctx_destroy(ctx);
     return test_done();
 }

@@ -18,7 +18,8 @@ static takt_status read_with(takt_data_set *set, const takt_data_file *file)
             return takt_data_readers[i]->read(set, file);
         }
     takt_data_fail(set, file, "this is no data set that Takt knows");
-    return takt_fail_hint(set->ctx, "it reads IDX, CIFAR, npy, npz, csv and text, also gzipped");
+    return takt_fail_hint(set->ctx,
+                          "it reads IDX, CIFAR, npy, npz, csv, text, pictures and WAV files");
 }
 
 static takt_status read_file(takt_data *d, const char *path)
@@ -102,6 +103,17 @@ static takt_status read_folder(takt_data *d, const char *folder, bool *found)
     return TAKT_OK;
 }
 
+/* Folders of pictures or sounds, in train/ and test/ or right here. */
+static takt_status read_classes(takt_data *d, const char *folder, bool *found)
+{
+    const char *split = d->options.split != NULL ? d->options.split : "train";
+    const char *part = takt_arena_format(&d->set.arena, "%s/%s", folder, split);
+    if (part == NULL)
+        return TAKT_ERR_MEMORY;
+    TAKT_TRY(takt_data_read_folder(&d->set, part, found));
+    return *found ? TAKT_OK : takt_data_read_folder(&d->set, folder, found);
+}
+
 /* ---- opening ---- */
 
 static takt_status describe_field(takt_data *d, const char *name, const takt_tensor *t)
@@ -167,6 +179,8 @@ static takt_status open_path(takt_data *d, const char *path)
     bool found = false;
     if (!exists(d->set.ctx, path)) {
         TAKT_TRY(read_folder(d, path, &found));
+        if (!found)
+            TAKT_TRY(read_classes(d, path, &found));
         if (!found)
             TAKT_TRY(read_file(d, path)); /* says what is wrong with it */
     } else {

@@ -45,7 +45,7 @@ typedef struct takt_data_reader {
 /* In the order in which they are asked; ends with NULL. */
 extern const takt_data_reader *const takt_data_readers[];
 extern const takt_data_reader takt_data_idx, takt_data_cifar, takt_data_npy, takt_data_npz,
-    takt_data_csv, takt_data_text;
+    takt_data_csv, takt_data_text, takt_data_picture, takt_data_wav, takt_data_files;
 
 /* "PATH: sentence", as TAKT_E_TRAIN_DATA. */
 takt_status takt_data_fail(takt_data_set *set, const takt_data_file *file, const char *format, ...)
@@ -55,6 +55,10 @@ TAKT_MUST_USE takt_status takt_data_add(takt_data_set *set, const takt_data_file
                                         const char *name, const takt_type *type, takt_tensor **out);
 void takt_data_set_deinit(takt_data_set *set);
 
+/* A folder of folders, one for each class, with pictures or sounds in them. `*found` is false if
+ * there are none. */
+TAKT_MUST_USE takt_status takt_data_read_folder(takt_data_set *set, const char *folder,
+                                                bool *found);
 /* A .gz file's contents in memory of the context's; TAKT_E_TRAIN_DATA if it is damaged. The bytes
  * are at most limits.file_bytes. */
 bool takt_is_gzip(const uint8_t *bytes, size_t length);

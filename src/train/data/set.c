@@ -5,13 +5,9 @@
 #include "train/data/data.h"
 
 /* A table or a text has no marks of its own, so these come last. */
-const takt_data_reader *const takt_data_readers[] = {&takt_data_npy,
-                                                     &takt_data_npz,
-                                                     &takt_data_idx,
-                                                     &takt_data_cifar,
-                                                     &takt_data_csv,
-                                                     &takt_data_text,
-                                                     NULL};
+const takt_data_reader *const takt_data_readers[] = {
+    &takt_data_npy,   &takt_data_npz,   &takt_data_idx, &takt_data_picture, &takt_data_wav,
+    &takt_data_files, &takt_data_cifar, &takt_data_csv, &takt_data_text,    NULL};
 
 takt_status takt_data_fail(takt_data_set *set, const takt_data_file *file, const char *format, ...)
 {

@@ -1,0 +1,303 @@
+/* files.c - one file a sample: a list of files and labels (.tsv), or folders of classes.
+ *
+ * Pictures must have one size. Sounds are padded with zeros to the longest of them, and the field
+ * "length" has their own lengths. Labels that are not all whole numbers are numbered in the order
+ * of the alphabet.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/number.h"
+#include "base/sort.h"
+#include "io/file.h"
+#include "os/folder.h"
+#include "train/data/data.h"
+
+typedef struct entry {
+    const char *path, *label;
+} entry;
+
+typedef struct gathering {
+    takt_data_set *set;
+    const takt_data_file *file; /* for messages */
+    const entry **at;
+    size_t count, room;
+    const char *folder, *label; /* of what is being listed; label NULL: of classes */
+    takt_status status;
+} gathering;
+
+static bool is_sample(const char *name, size_t length)
+{
+    static const char *const endings[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".wav"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t end = strlen(endings[i]);
+        if (length > end && memcmp(name + length - end, endings[i], end) == 0)
+            return true;
+    }
+    return false;
+}
+
+static takt_status add_entry(gathering *g, const char *path, const char *label)
+{
+    if (g->count == g->room) {
+        const size_t room = g->room > 0 ? 2 * g->room : 256;
+        const entry **more = takt_arena_array(&g->set->arena, room, sizeof(entry *));
+        if (more == NULL)
+            return TAKT_ERR_MEMORY;
+        if (g->count > 0)
+            memcpy(more, g->at, g->count * sizeof *more);
+        g->at = more;
+        g->room = room;
+    }
+    entry *e = takt_arena_array(&g->set->arena, 1, sizeof *e);
+    if (e == NULL || path == NULL || label == NULL)
+        return TAKT_ERR_MEMORY;
+    *e = (entry){path, label};
+    g->at[g->count++] = e;
+    return TAKT_OK;
+}
+
+/* ---- labels ---- */
+
+static bool is_before(const void *a, const void *b)
+{
+    return strcmp(((const entry *)a)->label, ((const entry *)b)->label) < 0;
+}
+
+static bool all_numbers(const gathering *g)
+{
+    double value;
+    for (size_t i = 0; i < g->count; i++)
+        if (!takt_number_read(g->at[i]->label, strlen(g->at[i]->label), &value) || value < 0 ||
+            value > 1e9 || value != (double)(int64_t)value)
+            return false;
+    return true;
+}
+
+static takt_status set_labels(gathering *g)
+{
+    const takt_type type = {.dtype = TAKT_I64, .rank = 1, .dim = {(int64_t)g->count}};
+    takt_tensor *labels;
+    TAKT_TRY(takt_data_add(g->set, g->file, "labels", &type, &labels));
+    int64_t *to = takt_tensor_data(labels);
+    if (all_numbers(g)) {
+        for (size_t i = 0; i < g->count; i++) {
+            double value = 0;
+            (void)takt_number_read(g->at[i]->label, strlen(g->at[i]->label), &value);
+            to[i] = (int64_t)value;
+        }
+        return TAKT_OK;
+    }
+    const void **sorted = takt_arena_array(&g->set->arena, g->count, sizeof *sorted);
+    const char **names = takt_arena_array(&g->set->arena, g->count, sizeof *names);
+    size_t classes = 0;
+    if (sorted == NULL || names == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < g->count; i++)
+        sorted[i] = g->at[i];
+    takt_sort_pointers(sorted, g->count, is_before);
+    for (size_t i = 0; i < g->count; i++)
+        if (i == 0 || is_before(sorted[i - 1], sorted[i]))
+            names[classes++] = ((const entry *)sorted[i])->label;
+    for (size_t i = 0; i < g->count; i++) {
+        size_t low = 0, high = classes;
+        while (high - low > 1) {
+            const size_t middle = (low + high) / 2;
+            *(strcmp(names[middle], g->at[i]->label) <= 0 ? &low : &high) = middle;
+        }
+        to[i] = (int64_t)low;
+    }
+    return TAKT_OK;
+}
+
+/* ---- samples ---- */
+
+/* One file as a set of one sample; give back with takt_data_set_deinit. */
+static takt_status open_sample(gathering *g, const entry *e, takt_data_set *one)
+{
+    void *bytes;
+    size_t length;
+    *one = (takt_data_set){.ctx = g->set->ctx};
+    takt_arena_init(&one->arena, one->ctx);
+    takt_status status = takt_read_file(one->ctx, e->path, &bytes, &length);
+    if (status == TAKT_OK) {
+        const takt_data_file f = {.path = e->path, .bytes = bytes, .length = length};
+        if (takt_data_picture.recognises(&f))
+            status = takt_data_picture.read(one, &f);
+        else if (takt_data_wav.recognises(&f))
+            status = takt_data_wav.read(one, &f);
+        else
+            status = takt_data_fail(one, &f, "this is neither a picture nor a WAV file");
+        takt_mem_put(one->ctx, bytes, length);
+    }
+    if (status != TAKT_OK)
+        takt_data_set_deinit(one);
+    return status;
+}
+
+/* The type of all samples together: that of the first, and of sounds the longest. */
+static takt_status find_type(gathering *g, takt_type *type)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        takt_data_set one;
+        TAKT_TRY(open_sample(g, g->at[i], &one));
+        const takt_type own = one.field[0].tensor.type;
+        takt_data_set_deinit(&one);
+        if (i == 0)
+            *type = own;
+        else if (own.rank == 2 && type->rank == 2 && own.dim[1] > type->dim[1])
+            type->dim[1] = own.dim[1];
+        if (type->rank != 2)
+            break; /* pictures are compared when they are read */
+    }
+    type->dim[0] = (int64_t)g->count;
+    return TAKT_OK;
+}
+
+static bool fits(const takt_type *all, const takt_type *own)
+{
+    bool fits = own->dtype == all->dtype && own->rank == all->rank;
+    for (int d = 1; fits && d < own->rank; d++)
+        fits = own->rank == 2 ? own->dim[d] <= all->dim[d] : own->dim[d] == all->dim[d];
+    return fits;
+}
+
+static takt_status copy_samples(gathering *g, takt_tensor *x, int64_t *lengths)
+{
+    const size_t bytes = takt_tensor_bytes(x) / g->count;
+    char *to = takt_tensor_data(x);
+    for (size_t i = 0; i < g->count; i++, to += bytes) {
+        takt_data_set one;
+        TAKT_TRY(open_sample(g, g->at[i], &one));
+        const takt_tensor *own = &one.field[0].tensor;
+        const bool is_good = fits(&x->type, &own->type);
+        const size_t size = is_good ? takt_tensor_bytes(own) : 0;
+        memcpy(to, takt_tensor_data(own), size);
+        memset(to + size, 0, bytes - size);
+        if (lengths != NULL)
+            lengths[i] = is_good ? own->type.dim[1] : 0;
+        takt_data_set_deinit(&one);
+        if (!is_good)
+            return takt_fail(g->set->ctx, TAKT_E_TRAIN_DATA,
+                             "%s has another size or kind than %s: sample %zu", g->at[i]->path,
+                             g->at[0]->path, i);
+    }
+    return TAKT_OK;
+}
+
+static takt_status read_samples(gathering *g)
+{
+    takt_type type = {0};
+    takt_tensor *x, *lengths = NULL;
+    if (g->count == 0)
+        return takt_data_fail(g->set, g->file, "there are no pictures or sounds");
+    TAKT_TRY(find_type(g, &type));
+    TAKT_TRY(takt_data_add(g->set, g->file, "x", &type, &x));
+    if (type.rank == 2) {
+        const takt_type one = {.dtype = TAKT_I64, .rank = 1, .dim = {(int64_t)g->count}};
+        TAKT_TRY(takt_data_add(g->set, g->file, "length", &one, &lengths));
+        x = &g->set->field[g->set->count - 2].tensor;
+    }
+    TAKT_TRY(copy_samples(g, x, lengths != NULL ? takt_tensor_data(lengths) : NULL));
+    return set_labels(g);
+}
+
+/* ---- a list ---- */
+
+static bool next_line(const takt_data_file *f, size_t *at, takt_span *line)
+{
+    const char *from = (const char *)f->bytes + *at;
+    const size_t left = f->length - *at;
+    const char *end = left > 0 ? memchr(from, '\n', left) : NULL;
+    const size_t length = end != NULL ? (size_t)(end - from) : left;
+    *line = (takt_span){from, length > 0 && from[length - 1] == '\r' ? length - 1 : length};
+    *at += length + (end != NULL);
+    return left > 0;
+}
+
+static bool is_list(const takt_data_file *f)
+{
+    size_t at = 0;
+    takt_span line;
+    const size_t length = strlen(f->path);
+    if (length < 4 || strcmp(f->path + length - 4, ".tsv") != 0 || !next_line(f, &at, &line))
+        return false;
+    const char *tab = line.length > 0 ? memchr(line.at, '\t', line.length) : NULL;
+    return tab != NULL && is_sample(line.at, (size_t)(tab - line.at));
+}
+
+/* Files lie beneath the list: a list from elsewhere must not name others. */
+static bool is_beneath(const char *path)
+{
+    return path[0] != '/' && strncmp(path, "../", 3) != 0 && strstr(path, "/../") == NULL;
+}
+
+static takt_status read_list(takt_data_set *set, const takt_data_file *f)
+{
+    gathering g = {.set = set, .file = f};
+    const char *slash = strrchr(f->path, '/');
+    const int folder = slash != NULL ? (int)(slash - f->path) + 1 : 0;
+    size_t at = 0;
+    takt_span line;
+    for (size_t row = 1; next_line(f, &at, &line); row++) {
+        const char *tab = line.length > 0 ? memchr(line.at, '\t', line.length) : NULL;
+        if (line.length == 0)
+            continue;
+        if (tab == NULL || memchr(line.at, '\0', line.length) != NULL)
+            return takt_data_fail(set, f, "line %zu is no file, tab and label", row);
+        const size_t length = (size_t)(tab - line.at);
+        const char *name = takt_arena_text(&set->arena, line.at, length);
+        if (name == NULL)
+            return TAKT_ERR_MEMORY;
+        if (!is_beneath(name))
+            return takt_data_fail(set, f, "line %zu: %s does not lie beneath the list", row, name);
+        TAKT_TRY(add_entry(&g, takt_arena_format(&set->arena, "%.*s%s", folder, f->path, name),
+                           takt_arena_text(&set->arena, tab + 1, line.length - length - 1)));
+    }
+    return read_samples(&g);
+}
+
+const takt_data_reader takt_data_files = {.name = "files",
+                                          .summary = "a list of pictures or sounds and labels",
+                                          .recognises = is_list,
+                                          .read = read_list};
+
+/* ---- folders ---- */
+
+static bool visit(void *user, const char *name, bool is_folder)
+{
+    gathering *g = user;
+    takt_arena *arena = &g->set->arena;
+    const bool is_class = g->label == NULL;
+    if (is_class != is_folder || (!is_class && !is_sample(name, strlen(name))))
+        return true;
+    const char *path = takt_arena_format(arena, "%s/%s", g->folder, name);
+    const char *label = is_class ? takt_arena_text(arena, name, strlen(name)) : g->label;
+    g->status = add_entry(g, path, label);
+    return g->status == TAKT_OK;
+}
+
+static bool by_path(const void *a, const void *b)
+{
+    return strcmp(((const entry *)a)->path, ((const entry *)b)->path) < 0;
+}
+
+takt_status takt_data_read_folder(takt_data_set *set, const char *folder, bool *found)
+{
+    const takt_data_file file = {.path = folder};
+    gathering classes = {.set = set, .file = &file, .folder = folder};
+    gathering g = {.set = set, .file = &file};
+    (void)takt_folder_each(folder, visit, &classes);
+    for (size_t i = 0; i < classes.count && classes.status == TAKT_OK; i++) {
+        g.folder = classes.at[i]->path;
+        g.label = classes.at[i]->label;
+        (void)takt_folder_each(g.folder, visit, &g);
+        classes.status = g.status;
+    }
+    *found = g.count > 0;
+    if (classes.status != TAKT_OK || !*found)
+        return classes.status;
+    takt_sort_pointers((const void **)g.at, g.count, by_path); /* whatever order the disk has */
+    set->format = "folders";
+    return read_samples(&g);
+}

@@ -1,0 +1,134 @@
+"""train_files.py - data sets of one file a sample: folders of pictures, lists, sounds."""
+import os
+import random
+import struct
+import zlib
+
+from _cli import TMP, expect, fails, finish, parsed, path, succeeds, takt, write
+
+SOURCE = random.Random(1)
+
+
+def store(name, data):
+    file = path(name)
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    with open(file, "wb") as out:
+        out.write(data)
+    return file
+
+
+def png(width, height, channels, pixels):
+    rows = b"".join(b"\0" + bytes(pixels[y * width * channels:(y + 1) * width * channels])
+                    for y in range(height))
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I",
+                                                                       zlib.crc32(kind + data))
+    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows))
+            + chunk(b"IEND", b""))
+
+
+def ppm(width, height, channels, pixels):
+    kind = b"P6" if channels == 3 else b"P5"
+    return kind + f"\n# a comment\n{width} {height}\n255\n".encode() + bytes(pixels)
+
+
+def wav(values, bits=16, channels=1, kind=1):
+    sizes = {8: "B", 16: "h", 32: "i" if kind == 1 else "f"}
+    data = b"".join(struct.pack("<i", v)[:3] if bits == 24 else struct.pack("<" + sizes[bits], v)
+                    for v in values)
+    head = struct.pack("<HHIIHH", kind, channels, 8000, 8000 * bits // 8, bits // 8, bits)
+    return (b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt " + struct.pack("<I", 16) + head
+            + b"data" + struct.pack("<I", len(data)) + data)
+
+
+def has_png():
+    """Whether this machine has libpng."""
+    return "libpng16 is not installed" not in takt("data", store("one.png", png(
+        1, 1, 1, [7]))).stderr
+
+
+def pictures():
+    """Folders of classes; the class is how bright it is. PNG and PPM are the same pictures."""
+    kinds = [("ppm", ppm)] + ([("png", png)] if has_png() else [])
+    drawn = [(part, name, i, [base + SOURCE.randrange(-20, 20) for _ in range(60)])
+             for part, count in (("train", 20), ("test", 6)) for name, base in
+             (("cat", 60), ("dog", 190)) for i in range(count)]
+    seen = []
+    for ending, encode in kinds:
+        for part, name, i, pixels in drawn:
+            store(f"{ending}s/{part}/{name}/{i:02}.{ending}", encode(4, 5, 3, pixels))
+        facts = parsed("data", path(ending + "s"), "--json")
+        expect(facts["samples"] == 40 and facts["classes"] == 2, facts)
+        expect(facts["fields"][0]["shape"] == [3, 5, 4], facts)
+        means = [value for part, _, _, pixels in drawn if part == "train" for value in pixels]
+        expect(abs(facts["fields"][0]["mean"] - sum(means) / len(means)) < 1e-3, facts)
+        seen.append(facts["fields"])
+        expect(parsed("data", path(ending + "s"), "--split", "test", "--json")["samples"] == 12, "")
+    expect(all(fields == seen[0] for fields in seen), "PNG and PPM differ")
+    net = write("bright.takt", "model bright(x: f32[batch, 3, 5, 4]) seed=1 {\n"
+                "  return dense(flatten(x), 2)\n}\n")
+    folder = path(kinds[-1][0] + "s")
+    succeeds("train", net, "--data", folder, "--epochs", "40", "--lr", "0.1", "-q", "-o",
+             path("bright.taktp"))
+    score = parsed("eval", path("bright.taktp"), "--data", folder, "--split", "test", "--json")
+    expect(score["metrics"][0]["value"] == 1, score)
+    store("ppms/train/cat/99.ppm", ppm(5, 4, 3, [1] * 60))
+    fails(1, "data", path("ppms"), says=["99.ppm", "another size"])
+    os.remove(path("ppms/train/cat/99.ppm"))
+    store("ppms/train/cat/99.ppm", b"P6\n4 5\n255\n123")
+    fails(1, "data", path("ppms"), says=["99.ppm"])
+    os.remove(path("ppms/train/cat/99.ppm"))
+    if has_png():
+        store("broken.png", png(4, 5, 3, [9] * 60)[:40])
+        fails(1, "data", path("broken.png"), says=["broken.png", "libpng"])
+
+
+def grey():
+    """Channels lie one after the other, and a list may have numbers or words as labels."""
+    store("list/a.pgm", ppm(2, 1, 1, [10, 20]))
+    store("list/deep/b.pgm", ppm(2, 1, 1, [30, 40]))
+    with open(path("list/all.tsv"), "w") as out:
+        out.write("a.pgm\t3\r\n\ndeep/b.pgm\t0\n")
+    facts = parsed("data", path("list/all.tsv"), "--json")
+    expect(facts["samples"] == 2 and facts["classes"] == 4, facts)
+    expect(facts["fields"][0]["mean"] == 25 and facts["fields"][0]["shape"] == [1, 1, 2], facts)
+    with open(path("list/words.tsv"), "w") as out:
+        out.write("a.pgm\tzebra\ndeep/b.pgm\tape\na.pgm\tape\n")
+    facts = parsed("data", path("list/words.tsv"), "--json")
+    expect(facts["classes"] == 2 and abs(facts["fields"][1]["mean"] - 1 / 3) < 1e-6, facts)
+    for line, says in (("a.pgm\t1\n../x.pgm\t2\n", "beneath"), ("a.pgm\t1\nb.pgm\n", "line 2"),
+                       ("a.pgm\t1\nnone.pgm\t1\n", "none.pgm"), ("a.pgm\t0\nall.tsv\t1\n", "WAV")):
+        with open(path("list/bad.tsv"), "w") as out:
+            out.write(line)
+        fails(1, "data", path("list/bad.tsv"), says=[says])
+
+
+def sounds():
+    """All widths of numbers, several channels, and lengths that differ."""
+    for name, data in (("8", wav([128, 192, 64], 8)), ("16", wav([0, 16384, -16384])),
+                       ("24", wav([0, 1 << 22, -(1 << 22)], 24)),
+                       ("32", wav([0, 1 << 30, -(1 << 30)], 32)),
+                       ("float", wav([0.0, 0.5, -0.5], 32, 1, 3)),
+                       ("two", wav([0, 0, 16384, 16384, -32768, 0], 16, 2))):
+        facts = parsed("data", store(f"sounds/{name}.wav", data), "--json")
+        field = facts["fields"][0]
+        expect(field["shape"] == [3] and abs(field["mean"]) < 1e-6, (name, field))
+        expect(abs(field["deviation"] - (1 / 6) ** 0.5) < 1e-6, (name, field))
+    store("words/no/1.wav", wav([8192] * 10))
+    store("words/yes/1.wav", wav([-8192] * 20))
+    facts = parsed("data", path("words"), "--json")
+    fields = {field["name"]: field for field in facts["fields"]}
+    expect(fields["x"]["shape"] == [20] and fields["length"]["mean"] == 15, facts)
+    expect(abs(fields["x"]["mean"] - (-0.25 * 10 / 40)) < 1e-6, facts)
+    fails(1, "data", store("bad.wav", wav([1, 2], 16, 1, 7)), says=["format 7"])
+    fails(1, "data", store("cut.wav", wav([1, 2])[:30]), says=["no format"])
+    os.makedirs(os.path.join(TMP, "empty"), exist_ok=True)
+    fails(1, "data", os.path.join(TMP, "empty"), says=["empty"])
+
+
+pictures()
+grey()
+sounds()
+finish()
