@@ -46,16 +46,18 @@ static takt_status attempt(search *s, const takt_plan_settings *settings, bool *
 
 /* ---- what could run twice ---- */
 
-/* The step at which most bytes are alive. */
+/* The step at which most bytes of the host's arena are alive. */
 static int fullest(const takt_plan *plan)
 {
     int at = 0;
     size_t most = 0;
     for (int i = 0; i < (int)plan->step_count; i++) {
-        size_t live = takt_step_scratch(&plan->steps[i], plan->threads);
+        const takt_step *s = &plan->steps[i];
+        size_t live = s->space == TAKT_HOST ? takt_step_scratch(s, plan->threads) : 0;
         for (size_t k = 0; k < plan->buffer_count; k++) {
             const takt_buffer *b = &plan->buffers[k];
-            if (b->place == TAKT_PLACE_ARENA && b->first <= i && i <= b->last)
+            if (b->place == TAKT_PLACE_ARENA && b->space == TAKT_HOST && b->first <= i &&
+                i <= b->last)
                 live += b->bytes;
         }
         if (live > most) {
@@ -102,8 +104,8 @@ static bool fills(const takt_plan *plan, const takt_step *s)
 static bool candidate(const takt_plan *plan, uint32_t buffer, int full, takt_again *again)
 {
     const takt_buffer *b = &plan->buffers[buffer];
-    if (b->place != TAKT_PLACE_ARENA || b->value == TAKT_NONE || b->first >= full ||
-        b->last <= full || reads(&plan->steps[full], buffer))
+    if (b->place != TAKT_PLACE_ARENA || b->space != TAKT_HOST || b->value == TAKT_NONE ||
+        b->first >= full || b->last <= full || reads(&plan->steps[full], buffer))
         return false;
     const int made = maker(plan, buffer, full);
     if (made < 0 || !plan->steps[made].facts.is_cheap || plan->steps[made].node_count == 0 ||

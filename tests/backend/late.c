@@ -315,6 +315,8 @@ static void deadlines(void)
 
 /* ---- who runs what ---- */
 
+enum { REPORT = 1 << 16 };
+
 static size_t steps_of(const takt_plan *plan, const char *kind, const takt_backend *backend)
 {
     size_t count = 0;
@@ -322,6 +324,36 @@ static size_t steps_of(const takt_plan *plan, const char *kind, const takt_backe
         count += plan->steps[i].backend == backend &&
                  (kind == NULL || strcmp(plan->steps[i].kind, kind) == 0);
     return count;
+}
+
+static int gather(void *user, const char *text_part, size_t length)
+{
+    char *to = user;
+    const size_t at = strlen(to);
+    if (at + length < REPORT) {
+        memcpy(to + at, text_part, length);
+        to[at + length] = '\0';
+    }
+    return 0;
+}
+
+/* What `takt plan` says of a plan in two memories. */
+static void report(const takt_plan *plan)
+{
+    static char said[REPORT];
+    static const char *const lines[] = {"segments\n",    "late: steps 0 to ",
+                                        " up with ",     " down with ",
+                                        "commits state", "memory of late: constants "};
+    static const char *const pairs[] = {"\"segments\"", "\"upload_bytes\"", "\"spaces\"",
+                                        "\"space\": \"late\""};
+    said[0] = '\0';
+    EXPECT(takt_plan_describe(plan, TAKT_FORMAT_TEXT, gather, said) == TAKT_OK);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        EXPECT(strstr(said, lines[i]) != NULL, "%s is not in\n%s", lines[i], said);
+    said[0] = '\0';
+    EXPECT(takt_plan_describe(plan, TAKT_FORMAT_JSON, gather, said) == TAKT_OK);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        EXPECT(strstr(said, pairs[i]) != NULL, "%s is not in\n%s", pairs[i], said);
 }
 
 static void islands(void)
@@ -336,6 +368,7 @@ static void islands(void)
     takt_late.machine = &far;
     if (EXPECT_OK(f.ctx, start(&f, NULL, text))) { /* all of it is what the caller asked for */
         EXPECT(steps_of(f.plan, NULL, &takt_backend_late) > 3);
+        report(f.plan);
         EXPECT(f.plan->space_count == 2 && f.plan->space[1].arena > 0 &&
                f.plan->space[1].arena % 256 == 0 &&
                f.plan->space[1].arena >= f.plan->space[1].lower_bound &&

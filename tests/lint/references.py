@@ -2,12 +2,13 @@
 
 Nothing may end the process or print. Only src/os talks to the operating system; every other object
 may refer to Takt itself, to the libc functions below (no I/O, no allocation, no state), and libm.
+Objects follow the layers, as includes do: what is defined below is not called.
 """
 import os
 import re
 import subprocess
 
-from _lint import BUILD, complain, finish, skip
+from _lint import BUILD, complain, finish, read, skip
 
 FORBIDDEN = re.compile(r"""^_{0,2}(abort|exit|_exit|_Exit|quick_exit|assert\w*|longjmp|siglongjmp
     |v?f?printf|v?dprintf|puts|fputs|putchar|putc|fputc|perror|stdout|stderr|raise|psignal|err|errx
@@ -42,6 +43,15 @@ def libm():
     return {line.split()[-1].split("@")[0] for line in nm("-D", "--defined-only", path) if line}
 
 
+def folder_of(path):
+    return os.path.relpath(path, objects_dir).split(os.sep)[0]
+
+
+LEAVES = set("takt_op_input takt_op_constant takt_op_state takt_op_get".split())
+# The folders in their order, as layers.py holds ARCHITECTURE.md to it.
+layers = re.findall(r"^\| `(\w+)/", read("ARCHITECTURE.md"), re.MULTILINE)
+home = {line.split()[-1]: folder_of(line.split(":", 1)[0])
+        for line in nm("-A", "--defined-only", "--extern-only", *objects) if line}
 known = LIBC | libm()
 for line in nm("-A", "--undefined-only", *objects):
     if not line:
@@ -49,6 +59,10 @@ for line in nm("-A", "--undefined-only", *objects):
     path, name = line.split(":", 1)[0], line.split()[-1]
     source = "src/" + os.path.relpath(path, objects_dir)[:-2]
     helper = COMPILER.match(name)
+    # What src/api defines, anybody may call by the public headers; leaves.h names four ops.
+    if home.get(name, "api") != "api" and name not in LEAVES and \
+            layers.index(home[name]) > layers.index(folder_of(path)):
+        complain(f"{source}: refers to {name} of src/{home[name]}, which lies below it")
     if FORBIDDEN.match(name):
         complain(f"{source}: refers to {name}: library code returns errors and prints nothing")
     elif source.startswith("src/os/") or name.startswith("takt_") or name in known \

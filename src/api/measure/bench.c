@@ -82,7 +82,8 @@ static size_t live_at(const takt_plan *plan, size_t at)
     size_t bytes = 0;
     for (size_t i = 0; i < plan->buffer_count; i++) {
         const takt_buffer *b = &plan->buffers[i];
-        if (b->place == TAKT_PLACE_ARENA && b->first <= (int)at && b->last >= (int)at)
+        if (b->place == TAKT_PLACE_ARENA && b->space == TAKT_HOST && b->first <= (int)at &&
+            b->last >= (int)at)
             bytes += b->bytes;
     }
     return bytes;

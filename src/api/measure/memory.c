@@ -10,11 +10,12 @@ static size_t live_at(const takt_plan *plan, size_t at)
     size_t bytes = 0;
     for (size_t i = 0; i < plan->buffer_count; i++) {
         const takt_buffer *b = &plan->buffers[i];
-        if (b->place == TAKT_PLACE_ARENA && b->first <= (int)at && b->last >= (int)at)
+        if (b->place == TAKT_PLACE_ARENA && b->space == TAKT_HOST && b->first <= (int)at &&
+            b->last >= (int)at)
             bytes += b->bytes;
     }
     const takt_step *s = &plan->steps[at];
-    return bytes + takt_step_scratch(s, plan->threads);
+    return bytes + (s->space == TAKT_HOST ? takt_step_scratch(s, plan->threads) : 0);
 }
 
 static uint64_t held(const takt_plan *plan)

@@ -36,7 +36,7 @@ static void boxes(const map *m, const takt_plan *plan)
     char class[8];
     for (size_t i = 0; i < plan->buffer_count; i++) {
         const takt_buffer *b = &plan->buffers[i];
-        if (b->place != TAKT_PLACE_ARENA || b->bytes == 0)
+        if (b->place != TAKT_PLACE_ARENA || b->space != TAKT_HOST || b->bytes == 0)
             continue;
         snprintf(class, sizeof class, "k%zu", i % COLOURS);
         box(m, b, class,

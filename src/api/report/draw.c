@@ -111,7 +111,7 @@ static void boxes(const canvas *c)
     const takt_plan *plan = c->plan;
     for (size_t i = 0; i < plan->buffer_count; i++) {
         const takt_buffer *b = &plan->buffers[i];
-        if (b->place != TAKT_PLACE_ARENA || b->bytes == 0)
+        if (b->place != TAKT_PLACE_ARENA || b->space != TAKT_HOST || b->bytes == 0)
             continue;
         const char *name =
             b->value != TAKT_NONE ? takt_node_label(&plan->graph->nodes[b->value]) : "scratch";

@@ -221,6 +221,7 @@ static void write_text(takt_report *r, const takt_plan *plan, const takt_session
     bindings_text(r, s);
     takt_report_stops(r, plan);
     takt_report_memory(r, plan, s, minimum);
+    takt_report_spaces(r, plan);
     takt_report_training(r, plan);
 }
 
@@ -259,6 +260,8 @@ static void buffer_json(takt_report *r, const takt_plan *plan, size_t index)
     takt_report_pair(r, "name", buffer_name(plan, b));
     takt_report_pair(r, "place", place_name(b->place));
     takt_report_count(r, "bytes", b->bytes);
+    if (b->space != TAKT_HOST)
+        takt_report_pair(r, "space", plan->space[b->space].backend->name);
     if (b->place == TAKT_PLACE_ARENA)
         takt_report_count(r, "offset", b->offset);
     takt_json_put_integer(&r->json, "first", b->first);
@@ -277,6 +280,7 @@ static void write_json(takt_report *r, const takt_plan *plan, const takt_session
     hint_json(r, plan);
     takt_report_stops(r, plan);
     takt_report_memory(r, plan, s, minimum);
+    takt_report_spaces(r, plan);
     takt_report_training(r, plan);
     takt_json_put_open(&r->json, "steps", '[');
     for (size_t i = 0; i < plan->step_count; i++)

@@ -90,6 +90,8 @@ const char *takt_step_weights(const takt_plan *plan, const takt_step *step);
 void takt_report_config(takt_report *r, const takt_plan *plan);
 /* Where a run can be stopped, and how long it cannot. */
 void takt_report_stops(takt_report *r, const takt_plan *plan);
+/* Segments, copies and memory outside the host; nothing for a plan that has the host only. */
+void takt_report_spaces(takt_report *r, const takt_plan *plan);
 /* What a plan with ranges takes at some sizes; nothing of others. */
 TAKT_MUST_USE takt_status takt_report_ranges(takt_report *r, const takt_plan *plan);
 void takt_report_pair(takt_report *r, const char *key, const char *value);
