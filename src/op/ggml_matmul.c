@@ -1,0 +1,63 @@
+/* ggml_matmul.c - product of floats with weights in ggml's block formats: a times the floats of b,
+ * transposed. */
+#include "op/util/check.h"
+#include "op/util/ggml.h"
+#include "op/util/make.h"
+
+enum { FORMAT };
+enum { A, B };
+
+static takt_status infer(takt_infer *in)
+{
+    takt_dim weights = 0;
+    const takt_type *a = in->type[A], *b = in->type[B];
+    char text[TAKT_TYPE_TEXT];
+    TAKT_TRY(takt_infer_dtype(in, A, TAKT_IN(TAKT_F32), "f32"));
+    TAKT_TRY(takt_infer_rank(in, A, 1, TAKT_MAX_RANK));
+    TAKT_TRY(takt_ggml_width(in, B, &weights));
+    TAKT_TRY(takt_infer_rank(in, B, 2, 2));
+    if (a->dim[a->rank - 1] != weights)
+        return takt_infer_fail(in, TAKT_E_SHAPE, "rows of b have %lld weights, a is %s",
+                               (long long)weights, takt_type_text(in->dims, a, text));
+    in->out[0] = *a;
+    in->out[0].dim[a->rank - 1] = b->dim[0];
+    return TAKT_OK;
+}
+
+static void lower(takt_graph *g, const takt_node *n, takt_id *out)
+{
+    const takt_named_attr format = {"format", n->attr[FORMAT]};
+    const takt_id w = takt_graph_call(g, &takt_op_ggml_dequantize, 1, &n->in[B], 1, &format);
+    out[0] = takt_matmul(g, n->in[A], w, false, true);
+}
+
+static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
+{
+    const takt_type *a = takt_type_of(g, n->in[A]);
+    const takt_dim inner = a->dim[a->rank - 1];
+    cost->flops = 2 * takt_make_count(&n->type[0]) * (double)(inner > 0 ? inner : 0);
+    cost->bytes = takt_make_bytes(g, n);
+}
+
+const takt_op takt_op_ggml_matmul = {
+    .name = "ggml_matmul",
+    .summary = "product with weights [n, k] in one of ggml's block formats",
+    .in_min = 2,
+    .in_max = 2,
+    .in_names = {"a", "b"},
+    .attrs = {[FORMAT] = {.name = "format",
+                          .type = TAKT_ATTR_ENUM,
+                          .names = takt_ggml_names,
+                          .is_required = true,
+                          .summary = "ggml's name of the type"}},
+    .traits = TAKT_CONTRACTS,
+    .dtypes = TAKT_IN(TAKT_F32) | TAKT_IN(TAKT_U8),
+    .is_mixed = true,
+    .infer = infer,
+    .lower = lower,
+    .cost = cost,
+    .samples = {"ggml_matmul(f32[3, 64], u8[5, 36] in (0, 60), format=q4_0)",
+                "ggml_matmul(f32[2, 3, 256], u8[17, 144] in (0, 60), format=q4_k)",
+                "ggml_matmul(f32[512], u8[4, 420] in (0, 60), format=q6_k)",
+                "ggml_matmul(f32[20, 32], u8[33, 34] in (0, 60), format=q8_0)"},
+};

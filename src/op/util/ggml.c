@@ -1,0 +1,35 @@
+/* ggml.c - what the ops on weights in ggml's block formats share. */
+#include "op/util/ggml.h"
+
+#include "ir/infer.h"
+
+const char *const takt_ggml_names[] = {"q4_0", "q4_1", "q5_0", "q5_1",   "q8_0",   "q2_k",  "q3_k",
+                                       "q4_k", "q5_k", "q6_k", "iq4_nl", "iq4_xs", "mxfp4", NULL};
+
+takt_ggml_format takt_ggml_of(const takt_node *n)
+{
+    return (takt_ggml_format)takt_node_int(n, "format");
+}
+
+takt_status takt_ggml_width(takt_infer *in, size_t input, takt_dim *weights)
+{
+    const takt_type *t = in->type[input];
+    const takt_ggml_info *info = &takt_ggml_formats[in->attr[0].i64];
+    TAKT_TRY(takt_infer_dtype(in, input, TAKT_IN(TAKT_U8), "u8: the bytes of blocks"));
+    TAKT_TRY(takt_infer_rank(in, input, 1, TAKT_MAX_RANK));
+    const takt_dim bytes = t->dim[t->rank - 1];
+    if (!takt_dim_is_number(bytes) || bytes % info->bytes != 0)
+        return takt_infer_fail(in, TAKT_E_SHAPE,
+                               "a row of %s is a multiple of %d bytes, %d weights each", info->name,
+                               info->bytes, info->weights);
+    *weights = bytes / info->bytes * info->weights;
+    return TAKT_OK;
+}
+
+void takt_ggml_decode(takt_ggml_format format, const void *blocks, size_t count, float *to)
+{
+    const takt_isa_set scalar = UINT32_C(1) << TAKT_ISA_scalar;
+    const takt_kernel *k = takt_kernel_find("ggml_f32", scalar, NULL, 0, NULL);
+    const takt_ggml_f32 g = {format, count, blocks, to};
+    takt_kernel_as_ggml_f32(k)(&g);
+}
