@@ -4,12 +4,11 @@
 #   src/op/<name>.c                                an operation       -> op_list.inc
 #   src/backend/cpu/step/<kind>.c                  a kind of step     -> cpu_list.inc
 #   src/train/optimizer, loss; src/measure/metric  one each           -> optimizer_list.inc, …
-#   src/io/tflite/op/<name>.c                      a TFLite operator  -> tflite_list.inc
+#   src/io/tflite/op, src/io/weights/format        one each           -> tflite_list.inc, …
 #   src/lang/layers/<name>.takt                    a layer's text     -> layers.inc
 #   src/io/gguf/arch/<name>.takt                   an architecture    -> arch.inc
 #   src/text/sampler/<name>.c                      a sampler          -> sampler_list.inc
-#   tools/takt/verb/<name>.c                       a verb             -> tool/verb_list.inc
-#   tests/kernel/<family>.c                        a family's check   -> check_list.inc
+#   tools/takt/verb/<name>.c, tests/kernel/*.c     verbs, checks      -> tool/verb_list.inc, …
 set(glob CONFIGURE_DEPENDS LIST_DIRECTORIES false)
 
 # Write `name` into the folder of generated files, only if it changed.
@@ -48,6 +47,7 @@ endfunction()
 takt_list(onnx_list.inc TAKT_ONNX src/io/onnx/op/*.c)
 takt_list(emit_list.inc TAKT_EMIT src/io/onnx/write/op/*.c)
 takt_list(tflite_list.inc TAKT_TFLITE src/io/tflite/op/*.c)
+takt_list(weights_list.inc TAKT_WEIGHTS src/io/weights/format/*.c)
 takt_list(optimizer_list.inc TAKT_OPTIMIZER src/train/optimizer/*.c)
 takt_list(loss_list.inc TAKT_LOSS src/train/loss/*.c)
 takt_list(metric_list.inc TAKT_METRIC src/measure/metric/*.c)

@@ -1,47 +1,35 @@
 /* weights_read.c - tensors by name out of whatever file holds them. */
-#include <string.h>
-
-#include "base/json.h"
 #include "base/mem.h"
-#include "base/sort.h"
-#include "io/npy/npy.h"
 #include "io/read.h"
-#include "io/weights/weights.h"
-#include "os/os.h"
+#include "io/weights/format.h"
 
-typedef struct reader {
-    takt_ctx *ctx;
-    takt_arena arena;
-    const char *path;
-    takt_weights_fn *visit;
-    void *user;
-} reader;
+#define TAKT_WEIGHTS(name) extern const takt_weights_format takt_weights_##name;
+#include "weights_list.inc"
+#undef TAKT_WEIGHTS
 
-static bool starts(const uint8_t *bytes, size_t length, const char *magic)
+#define TAKT_WEIGHTS(name) &takt_weights_##name,
+static const takt_weights_format *const formats[] = {
+#include "weights_list.inc"
+};
+#undef TAKT_WEIGHTS
+
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+/* NULL: none of them. */
+static const takt_weights_format *format_of(const uint8_t *bytes, size_t length)
 {
-    const size_t n = strlen(magic);
-    return length >= n && memcmp(bytes, magic, n) == 0;
-}
-
-static bool is_index(const uint8_t *bytes, size_t length)
-{
-    size_t i = 0;
-    while (i < length &&
-           (bytes[i] == ' ' || bytes[i] == '\n' || bytes[i] == '\t' || bytes[i] == '\r'))
-        i++;
-    return i < length && bytes[i] == '{' && !takt_safetensors_recognises(bytes, length);
+    for (size_t i = 0; i < FORMATS; i++)
+        if (formats[i]->recognises(bytes, length))
+            return formats[i];
+    return NULL;
 }
 
 bool takt_weights_recognises(const uint8_t *bytes, size_t length)
 {
-    return starts(bytes, length, "\x93NUMPY") || starts(bytes, length, "PK\x03\x04") ||
-           starts(bytes, length, "PK\x05\x06") || takt_safetensors_recognises(bytes, length) ||
-           is_index(bytes, length);
+    return format_of(bytes, length) != NULL;
 }
 
-/* ---- one file ---- */
-
-static takt_status visit_view(reader *r, const char *name, const takt_tensor_view *v)
+takt_status takt_weights_visit(takt_weights_reader *r, const char *name, const takt_tensor_view *v)
 {
     takt_type type = {.dtype = v->dtype, .rank = v->rank};
     for (int d = 0; d < v->rank; d++)
@@ -49,188 +37,17 @@ static takt_status visit_view(reader *r, const char *name, const takt_tensor_vie
     return r->visit(r->user, r->path, name, &type, v->data);
 }
 
-static takt_status visit_member(void *user, takt_span name, const takt_tensor_view *view)
-{
-    reader *r = user;
-    const char *text = takt_arena_text(&r->arena, name.at, name.length);
-    return text != NULL ? visit_view(r, text, view) : TAKT_ERR_MEMORY;
-}
-
-static takt_status read_safetensors(reader *r, const char *file, const uint8_t *bytes,
-                                    size_t length)
-{
-    takt_weight_list list;
-    TAKT_TRY(takt_safetensors_read(&r->arena, file, bytes, length, &list));
-    for (size_t i = 0; i < list.count; i++)
-        TAKT_TRY(
-            r->visit(r->user, file, list.at[i].name, &list.at[i].type, bytes + list.at[i].offset));
-    return TAKT_OK;
-}
-
-/* An array without a name is called like its file. */
-static takt_status read_npy(reader *r, const uint8_t *bytes, size_t length)
-{
-    const char *slash = strrchr(r->path, '/'), *stem = slash != NULL ? slash + 1 : r->path;
-    const char *dot = strrchr(stem, '.');
-    const char *name =
-        takt_arena_text(&r->arena, stem, dot != NULL ? (size_t)(dot - stem) : strlen(stem));
-    takt_tensor_view view;
-    if (name == NULL)
-        return TAKT_ERR_MEMORY;
-    TAKT_TRY(takt_npy_load_memory(r->ctx, r->path, bytes, length, &view));
-    const takt_status status = visit_view(r, name, &view);
-    takt_view_free(r->ctx, &view);
-    return status;
-}
-
-/* ---- in parts ---- */
-
-/* What the index says, and what was found of it. */
-typedef struct shards {
-    reader *r;
-    const char *folder;
-    const void **entries; /* takt_json of the map, by their keys */
-    bool *seen;           /* of each entry */
-    size_t count;
-    const char **read; /* parts */
-    size_t read_count;
-} shards;
-
-static bool by_key(const void *a, const void *b)
-{
-    return strcmp(((const takt_json *)a)->key, ((const takt_json *)b)->key) < 0;
-}
-
-/* The place of `name` among the entries; their number if it is not there. */
-static size_t find(const shards *s, const char *name)
-{
-    size_t low = 0, high = s->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(((const takt_json *)s->entries[middle])->key, name);
-        if (order == 0)
-            return middle;
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return s->count;
-}
-
-static takt_status misled(const shards *s, const takt_json *at, const char *name, const char *part,
-                          const char *why)
-{
-    (void)takt_fail(s->r->ctx, TAKT_E_SAFETENSORS, "%s: %s: %s %s", s->r->path, name, part, why);
-    return at != NULL ? takt_fail_offset(s->r->ctx, at->offset) : s->r->ctx->error.status;
-}
-
-/* A tensor belongs to the part that the index names and to no other. */
-static takt_status visit_part(shards *s, const char *part, const uint8_t *bytes, size_t length)
-{
-    takt_weight_list list;
-    TAKT_TRY(takt_safetensors_read(&s->r->arena, part, bytes, length, &list));
-    for (size_t i = 0; i < list.count; i++) {
-        const takt_weight *w = &list.at[i];
-        const size_t at = find(s, w->name);
-        const takt_json *e = at < s->count ? s->entries[at] : NULL;
-        if (e == NULL)
-            return misled(s, NULL, w->name, part, "has it, but the index does not list it");
-        if (strcmp(e->text, part) != 0)
-            return misled(s, e, w->name, part, "has it, but the index names another part");
-        s->seen[at] = true;
-        TAKT_TRY(s->r->visit(s->r->user, part, w->name, &w->type, bytes + w->offset));
-    }
-    return TAKT_OK;
-}
-
-static takt_status cannot_open(const shards *s, const char *name, int error)
-{
-    char reason[128];
-    takt_os_reason(error, reason, sizeof reason);
-    return takt_fail(s->r->ctx, TAKT_E_FILE_OPEN, "%s: cannot open the part %s beneath %s: %s",
-                     s->r->path, name, s->folder, reason);
-}
-
-static takt_status read_part(shards *s, const char *name)
-{
-    takt_ctx *ctx = s->r->ctx;
-    takt_file *file;
-    void *bytes = NULL;
-    size_t length = 0;
-    const int error = ctx->files.open_beneath(ctx->files.user, s->folder, name, 0, &file);
-    if (error != 0)
-        return cannot_open(s, name, error);
-    takt_status status = takt_file_whole(ctx, name, file, &bytes, &length);
-    ctx->files.close(ctx->files.user, file);
-    TAKT_TRY(status);
-    s->read[s->read_count++] = name;
-    status = visit_part(s, name, bytes, length);
-    takt_mem_put(ctx, bytes, length);
-    return status;
-}
-
-/* The part of an entry, unless an earlier one brought it. */
-static takt_status read_entry(shards *s, const takt_json *v)
-{
-    if (v->kind != TAKT_JSON_STRING || strlen(v->text) != v->text_length || v->text_length == 0)
-        return misled(s, v, v->key, "its file", "is no name");
-    const size_t at = find(s, v->key);
-    if (s->seen[at])
-        return TAKT_OK;
-    bool is_read = false;
-    for (size_t i = 0; i < s->read_count; i++)
-        is_read = is_read || strcmp(s->read[i], v->text) == 0;
-    if (!is_read)
-        TAKT_TRY(read_part(s, v->text));
-    return s->seen[at] ? TAKT_OK : misled(s, v, v->key, v->text, "has it not");
-}
-
-static takt_status read_index(reader *r, const uint8_t *bytes, size_t length)
-{
-    const takt_json *root;
-    TAKT_TRY(takt_json_parse(r->ctx, &r->arena, (const char *)bytes, length, &root));
-    const takt_json *map =
-        root->kind == TAKT_JSON_OBJECT ? takt_json_get(root, "weight_map") : NULL;
-    if (map == NULL || map->kind != TAKT_JSON_OBJECT)
-        return takt_fail(r->ctx, TAKT_E_SAFETENSORS, "%s: weight_map is missing", r->path);
-    const char *slash = strrchr(r->path, '/');
-    shards s = {.r = r,
-                .folder = slash == NULL
-                              ? "."
-                              : takt_arena_text(&r->arena, r->path, (size_t)(slash - r->path) + 1),
-                .entries = takt_arena_array(&r->arena, map->count, sizeof *s.entries),
-                .seen = takt_arena_array(&r->arena, map->count, sizeof *s.seen),
-                .read = takt_arena_array(&r->arena, map->count, sizeof *s.read)};
-    if (s.folder == NULL || s.entries == NULL || s.seen == NULL || s.read == NULL)
-        return TAKT_ERR_MEMORY;
-    for (const takt_json *v = takt_json_first(map); v != NULL; v = takt_json_next(v))
-        s.entries[s.count++] = v;
-    takt_sort_pointers(s.entries, s.count, by_key);
-    for (const takt_json *v = takt_json_first(map); v != NULL; v = takt_json_next(v))
-        TAKT_TRY(read_entry(&s, v));
-    return TAKT_OK;
-}
-
-/* ---- any ---- */
-
-static takt_status read_any(reader *r, const uint8_t *bytes, size_t length)
-{
-    if (starts(bytes, length, "\x93NUMPY"))
-        return read_npy(r, bytes, length);
-    if (starts(bytes, length, "PK\x03\x04") || starts(bytes, length, "PK\x05\x06"))
-        return takt_npz_each(r->ctx, r->path, (takt_span){(const char *)bytes, length},
-                             visit_member, r);
-    return is_index(bytes, length) ? read_index(r, bytes, length)
-                                   : read_safetensors(r, r->path, bytes, length);
-}
-
 takt_status takt_weights_each(takt_ctx *ctx, const char *path, takt_weights_fn *visit, void *user)
 {
-    reader r = {.ctx = ctx, .path = path, .visit = visit, .user = user};
+    takt_weights_reader r = {.ctx = ctx, .path = path, .visit = visit, .user = user};
     void *bytes;
     size_t length;
     TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
     takt_arena_init(&r.arena, ctx);
-    const takt_status status = read_any(&r, bytes, length);
+    const takt_weights_format *format = format_of(bytes, length);
+    /* What nothing recognises is refused by the reader of the format that people use most. */
+    const takt_status status =
+        (format != NULL ? format : &takt_weights_safetensors)->each(&r, bytes, length);
     takt_arena_deinit(&r.arena);
     takt_mem_put(ctx, bytes, length);
     return status;

@@ -1,0 +1,37 @@
+/* format.h - one kind of file that holds tensors by name.
+ *
+ * The folder is the list: format/<name>.c defines `const takt_weights_format takt_weights_<name>`.
+ * Files are told apart by their first bytes, so at most one of them recognises a file.
+ */
+#ifndef TAKT_IO_WEIGHTS_FORMAT_H
+#define TAKT_IO_WEIGHTS_FORMAT_H
+
+#include <string.h>
+
+#include "io/weights/weights.h"
+
+typedef struct takt_weights_reader {
+    takt_ctx *ctx;
+    takt_arena arena; /* dropped after the file */
+    const char *path;
+    takt_weights_fn *visit;
+    void *user;
+} takt_weights_reader;
+
+typedef struct takt_weights_format {
+    const char *name;
+    /* Whether a file that begins with these bytes is one. */
+    bool (*recognises)(const uint8_t *bytes, size_t length);
+    /* Gives every tensor to r->visit. */
+    takt_status (*each)(takt_weights_reader *r, const uint8_t *bytes, size_t length);
+} takt_weights_format;
+
+static inline bool takt_weights_starts(const uint8_t *bytes, size_t length, const char *magic)
+{
+    const size_t n = strlen(magic);
+    return length >= n && memcmp(bytes, magic, n) == 0;
+}
+
+takt_status takt_weights_visit(takt_weights_reader *r, const char *name, const takt_tensor_view *v);
+
+#endif

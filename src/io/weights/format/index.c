@@ -1,0 +1,144 @@
+/* index.c - tensors of a .index.json file, which names the safetensors files that hold them. */
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "io/read.h"
+#include "io/weights/format.h"
+#include "os/os.h"
+
+static bool recognises(const uint8_t *bytes, size_t length)
+{
+    size_t i = 0;
+    while (i < length &&
+           (bytes[i] == ' ' || bytes[i] == '\n' || bytes[i] == '\t' || bytes[i] == '\r'))
+        i++;
+    return i < length && bytes[i] == '{' && !takt_safetensors_recognises(bytes, length);
+}
+
+/* What the index says, and what was found of it. */
+typedef struct shards {
+    takt_weights_reader *r;
+    const char *folder;
+    const void **entries; /* takt_json of the map, by their keys */
+    bool *seen;           /* of each entry */
+    size_t count;
+    const char **read; /* parts */
+    size_t read_count;
+} shards;
+
+static bool by_key(const void *a, const void *b)
+{
+    return strcmp(((const takt_json *)a)->key, ((const takt_json *)b)->key) < 0;
+}
+
+/* The place of `name` among the entries; their number if it is not there. */
+static size_t find(const shards *s, const char *name)
+{
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = strcmp(((const takt_json *)s->entries[middle])->key, name);
+        if (order == 0)
+            return middle;
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return s->count;
+}
+
+static takt_status misled(const shards *s, const takt_json *at, const char *name, const char *part,
+                          const char *why)
+{
+    (void)takt_fail(s->r->ctx, TAKT_E_SAFETENSORS, "%s: %s: %s %s", s->r->path, name, part, why);
+    return at != NULL ? takt_fail_offset(s->r->ctx, at->offset) : s->r->ctx->error.status;
+}
+
+/* A tensor belongs to the part that the index names and to no other. */
+static takt_status visit_part(shards *s, const char *part, const uint8_t *bytes, size_t length)
+{
+    takt_weight_list list;
+    TAKT_TRY(takt_safetensors_read(&s->r->arena, part, bytes, length, &list));
+    for (size_t i = 0; i < list.count; i++) {
+        const takt_weight *w = &list.at[i];
+        const size_t at = find(s, w->name);
+        const takt_json *e = at < s->count ? s->entries[at] : NULL;
+        if (e == NULL)
+            return misled(s, NULL, w->name, part, "has it, but the index does not list it");
+        if (strcmp(e->text, part) != 0)
+            return misled(s, e, w->name, part, "has it, but the index names another part");
+        s->seen[at] = true;
+        TAKT_TRY(s->r->visit(s->r->user, part, w->name, &w->type, bytes + w->offset));
+    }
+    return TAKT_OK;
+}
+
+static takt_status cannot_open(const shards *s, const char *name, int error)
+{
+    char reason[128];
+    takt_os_reason(error, reason, sizeof reason);
+    return takt_fail(s->r->ctx, TAKT_E_FILE_OPEN, "%s: cannot open the part %s beneath %s: %s",
+                     s->r->path, name, s->folder, reason);
+}
+
+static takt_status read_part(shards *s, const char *name)
+{
+    takt_ctx *ctx = s->r->ctx;
+    takt_file *file;
+    void *bytes = NULL;
+    size_t length = 0;
+    const int error = ctx->files.open_beneath(ctx->files.user, s->folder, name, 0, &file);
+    if (error != 0)
+        return cannot_open(s, name, error);
+    takt_status status = takt_file_whole(ctx, name, file, &bytes, &length);
+    ctx->files.close(ctx->files.user, file);
+    TAKT_TRY(status);
+    s->read[s->read_count++] = name;
+    status = visit_part(s, name, bytes, length);
+    takt_mem_put(ctx, bytes, length);
+    return status;
+}
+
+/* The part of an entry, unless an earlier one brought it. */
+static takt_status read_entry(shards *s, const takt_json *v)
+{
+    if (v->kind != TAKT_JSON_STRING || strlen(v->text) != v->text_length || v->text_length == 0)
+        return misled(s, v, v->key, "its file", "is no name");
+    const size_t at = find(s, v->key);
+    if (s->seen[at])
+        return TAKT_OK;
+    bool is_read = false;
+    for (size_t i = 0; i < s->read_count; i++)
+        is_read = is_read || strcmp(s->read[i], v->text) == 0;
+    if (!is_read)
+        TAKT_TRY(read_part(s, v->text));
+    return s->seen[at] ? TAKT_OK : misled(s, v, v->key, v->text, "has it not");
+}
+
+static takt_status each(takt_weights_reader *r, const uint8_t *bytes, size_t length)
+{
+    const takt_json *root;
+    TAKT_TRY(takt_json_parse(r->ctx, &r->arena, (const char *)bytes, length, &root));
+    const takt_json *map =
+        root->kind == TAKT_JSON_OBJECT ? takt_json_get(root, "weight_map") : NULL;
+    if (map == NULL || map->kind != TAKT_JSON_OBJECT)
+        return takt_fail(r->ctx, TAKT_E_SAFETENSORS, "%s: weight_map is missing", r->path);
+    const char *slash = strrchr(r->path, '/');
+    shards s = {.r = r,
+                .folder = slash == NULL
+                              ? "."
+                              : takt_arena_text(&r->arena, r->path, (size_t)(slash - r->path) + 1),
+                .entries = takt_arena_array(&r->arena, map->count, sizeof *s.entries),
+                .seen = takt_arena_array(&r->arena, map->count, sizeof *s.seen),
+                .read = takt_arena_array(&r->arena, map->count, sizeof *s.read)};
+    if (s.folder == NULL || s.entries == NULL || s.seen == NULL || s.read == NULL)
+        return TAKT_ERR_MEMORY;
+    for (const takt_json *v = takt_json_first(map); v != NULL; v = takt_json_next(v))
+        s.entries[s.count++] = v;
+    takt_sort_pointers(s.entries, s.count, by_key);
+    for (const takt_json *v = takt_json_first(map); v != NULL; v = takt_json_next(v))
+        TAKT_TRY(read_entry(&s, v));
+    return TAKT_OK;
+}
+
+const takt_weights_format takt_weights_index = {
+    .name = "index", .recognises = recognises, .each = each};

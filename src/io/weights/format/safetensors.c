@@ -1,0 +1,15 @@
+/* safetensors.c - tensors of a safetensors file. */
+#include "io/weights/format.h"
+
+static takt_status each(takt_weights_reader *r, const uint8_t *bytes, size_t length)
+{
+    takt_weight_list list;
+    TAKT_TRY(takt_safetensors_read(&r->arena, r->path, bytes, length, &list));
+    for (size_t i = 0; i < list.count; i++)
+        TAKT_TRY(r->visit(r->user, r->path, list.at[i].name, &list.at[i].type,
+                          bytes + list.at[i].offset));
+    return TAKT_OK;
+}
+
+const takt_weights_format takt_weights_safetensors = {
+    .name = "safetensors", .recognises = takt_safetensors_recognises, .each = each};
