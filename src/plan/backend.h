@@ -60,6 +60,7 @@ typedef struct takt_group {
     size_t count;
     size_t anchor; /* the index of the last one */
     bool is_map;
+    bool is_commit; /* writes over the state: runs last */
 } takt_group;
 
 /* What a backend may ask while it compiles a step. Everything is borrowed. */

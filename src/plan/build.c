@@ -104,6 +104,7 @@ static takt_status survey(takt_builder *b)
     TAKT_TRY(takt_builder_join(b));
     TAKT_TRY(index_edges(b));
     TAKT_TRY(takt_builder_group(b));
+    TAKT_TRY(takt_builder_commit(b));
     TAKT_TRY(takt_builder_mark_late(b));
     TAKT_TRY(takt_builder_order(b));
     return takt_builder_count_reads(b);
@@ -247,7 +248,9 @@ takt_status takt_builder_compile(takt_builder *b, const takt_group *group)
     if (b->last_run[b->group_index[group->nodes[0]]] == b->position) /* what ran before is gone */
         for (size_t i = 0; i < group->count; i++)
             forget(b, group->nodes[i]);
+    TAKT_TRY(takt_builder_write_state(b, group));
     TAKT_TRY(compile_step(b, group, &step));
+    step.is_commit = group->is_commit;
     TAKT_TRY(b->in_prologue ? run_constant(b, &step) : takt_builder_push(b, &step));
     takt_builder_consume(b, group, &step);
     return TAKT_OK;
@@ -255,17 +258,26 @@ takt_status takt_builder_compile(takt_builder *b, const takt_group *group)
 
 /* ---- the whole ---- */
 
-static takt_status build(takt_builder *b)
+/* The steps of the commit phase, or those before it. */
+static takt_status compile_all(takt_builder *b, bool is_commit)
 {
-    TAKT_TRY(survey(b));
     for (size_t i = 0; i < b->sequence_count; i++) {
         const takt_group *group = &b->groups[b->sequence[i]];
         b->position = (int32_t)i;
-        if (!b->is_constant[group->nodes[0]])
+        if (!b->is_constant[group->nodes[0]] && group->is_commit == is_commit)
             TAKT_TRY(takt_builder_compile(b, group));
     }
     b->in_prologue = false;
+    return TAKT_OK;
+}
+
+static takt_status build(takt_builder *b)
+{
+    TAKT_TRY(survey(b));
+    TAKT_TRY(compile_all(b, false));
     TAKT_TRY(takt_finish_outputs(b, takt_builder_push));
+    TAKT_TRY(compile_all(b, true));
+    TAKT_TRY(takt_finish_state(b, takt_builder_push));
     takt_builder_donate(b);
     TAKT_TRY(takt_builder_place(b));
     TAKT_TRY(takt_finish_segments(b));

@@ -3,6 +3,7 @@
  *   assign.c   who runs which node, and where values are made
  *   group.c    nodes -> groups: one group becomes one step
  *   fusion.c   what fusing is worth
+ *   commit.c   groups that write over the state, at the end
  *   order.c    the order of the groups, and which run twice
  *   alias.c    values that are other values seen differently
  *   memory.c   buffers of values
@@ -107,6 +108,10 @@ TAKT_MUST_USE takt_status takt_builder_assign(takt_builder *b);
 /* Concatenations in place, of values that are made in one space. */
 TAKT_MUST_USE takt_status takt_builder_join(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_group(takt_builder *b);
+/* Moves groups that only make next values of state to the end, where they write over it. */
+TAKT_MUST_USE takt_status takt_builder_commit(takt_builder *b);
+/* What such a group computes lies where the state does. */
+TAKT_MUST_USE takt_status takt_builder_write_state(takt_builder *b, const takt_group *group);
 /* Fills in `sequence` and what follows from it. */
 TAKT_MUST_USE takt_status takt_builder_order(takt_builder *b);
 /* Weights that steps may read in 16 bits: a constant that is widened to f32. */

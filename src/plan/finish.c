@@ -145,6 +145,13 @@ takt_status takt_finish_outputs(takt_builder *b, takt_push_fn *push)
             TAKT_TRY(takt_builder_bring(b, b->root[g->slots[i].next], TAKT_HOST));
     for (size_t i = 0; i < g->slot_count; i++)
         TAKT_TRY(shelter_state(b, i, push));
+    return TAKT_OK;
+}
+
+takt_status takt_finish_state(takt_builder *b, takt_push_fn *push)
+{
+    const takt_graph *g = b->p.graph;
+    b->space = TAKT_HOST;
     for (size_t i = 0; i < g->slot_count; i++)
         if (g->slots[i].next != TAKT_NONE)
             TAKT_TRY(copy_state(b, i, push));

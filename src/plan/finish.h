@@ -7,8 +7,11 @@
 
 typedef takt_status takt_push_fn(takt_builder *b, const takt_step *step);
 
-/* Steps that copy values to outputs which no step writes directly, and the commit of state. */
+/* Steps that copy values to outputs which no step writes directly, and old state that becomes the
+ * next value of another slot. */
 TAKT_MUST_USE takt_status takt_finish_outputs(takt_builder *b, takt_push_fn *push);
+/* Steps that copy next values to state which no step writes directly. */
+TAKT_MUST_USE takt_status takt_finish_state(takt_builder *b, takt_push_fn *push);
 /* Runs of steps in one space. */
 TAKT_MUST_USE takt_status takt_finish_segments(takt_builder *b);
 /* The plan's memory statement; the limit is checked here. */

@@ -1,0 +1,202 @@
+/* state_commit.c - state that is overwritten by the step that computes its next value.
+ *
+ * An optimiser's update is one element-wise step in the commit phase, without a copy. Results and
+ * states are those of the interpreter, run after run, also where one slot's update reads another
+ * slot's old value, where a value is shown, and where it is read once more after it was replaced. A
+ * run that is stopped after any step leaves all states old, or all new.
+ */
+#include "test.h"
+
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "api/session/session.h"
+
+static takt_ctx *ctx;
+
+static const char adam[] = "model adam(g: f32[64, 1024]) {\n"
+                           "  state w: f32[64, 1024] = 1\n"
+                           "  state m: f32[64, 1024] = 0\n"
+                           "  state v: f32[64, 1024] = 0\n"
+                           "  a = 0.9 * m + 0.1 * g\n"
+                           "  b = 0.999 * v + 0.001 * g * g\n"
+                           "  next m = a\n"
+                           "  next v = b\n"
+                           "  next w = w - 0.001 * a / (sqrt(b) + 1e-8)\n"
+                           "  return y = reduce_sum(g * w)\n}\n";
+
+#define HEAD                                                                                       \
+    "model m(x: f32[300]) {\n  state a: f32[300] = 1\n  state b: f32[300] = 2\n"                   \
+    "  state c: f32[20, 15] = 3\n"
+
+static const char *const models[] = {
+    adam,
+    /* each reads the other's old value */
+    HEAD "  next a = a + b * x\n  next b = b - a * x\n  return y = x + a\n}\n",
+    /* the old value is read after the new one was made */
+    HEAD "  t = a * 0.5 + x\n  next a = t\n  next b = sqrt(abs(t)) + a\n  return y = x\n}\n",
+    /* a chain through all slots, and the old value as an output */
+    HEAD "  t = a + x\n  next a = t\n  u = b * t\n  next b = u\n  return y = a, z = b\n}\n",
+    /* the new value is an output too, and one value serves two slots */
+    HEAD "  t = a + x\n  next a = t\n  next b = t * 2\n  return y = t\n}\n",
+    HEAD "  t = a + x * 0.25\n  next a = t\n  next b = t\n  return y = x\n}\n",
+    /* slots that change places, and one that is kept */
+    HEAD "  next a = b\n  next b = a\n  return y = a - x\n}\n",
+    /* a value of another shape, reduced and spread again */
+    HEAD "  s = reduce_mean(x)\n  next a = a * 0.5 + s\n  next c = c + s\n  return y = s\n}\n",
+    HEAD "  next c = reshape(a, shape=[20, 15]) + c\n  next a = a + reshape(c, shape=[300])\n"
+         "  return y = x\n}\n",
+    /* a step that depends on the new value and is not element-wise */
+    HEAD "  t = a + x\n  next a = t\n  next b = b + reduce_sum(t)\n  return y = x\n}\n",
+};
+enum { MODELS = sizeof models / sizeof *models };
+
+static takt_session *session_of(const char *text, const takt_plan_options *o)
+{
+    takt_model *model = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model)) &&
+        EXPECT_OK(ctx, takt_plan_create(model, o, &plan)))
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
+    return s;
+}
+
+static void fill(takt_session *s, size_t salt)
+{
+    const takt_tensor_view *x = takt_session_input(s, 0);
+    const size_t count = (size_t)(x->rank == 2 ? x->dims[0] * x->dims[1] : x->dims[0]);
+    for (size_t i = 0; i < count; i++)
+        ((float *)x->data)[i] =
+            (float)((int)((i * 2654435761u + salt * 40503u) >> 7 & 31) - 16) / 16;
+}
+
+static void compare(takt_session *got, takt_session *want, size_t model, size_t run)
+{
+    for (size_t i = 0; i < takt_session_output_count(got); i++) {
+        const takt_session_port *port = &got->outputs[i];
+        EXPECT(model == 0 || /* a long sum */
+                   memcmp(port->view.data, want->outputs[i].view.data, port->bytes) == 0,
+               "model %zu, run %zu: output %zu differs", model, run, i);
+    }
+    for (size_t i = 0; i < takt_session_state_count(got); i++)
+        EXPECT(memcmp(takt_tensor_data(&got->state[i]), takt_tensor_data(&want->state[i]),
+                      takt_tensor_bytes(&got->state[i])) == 0,
+               "model %zu, run %zu: state %zu differs", model, run, i);
+}
+
+static void states_are_those_of_the_interpreter(void)
+{
+    for (size_t m = 0; m < MODELS; m++)
+        for (int threads = 1; threads < 3; threads++) {
+            takt_session *want = session_of(models[m], &(takt_plan_options){.backend = "ref"});
+            takt_session *got = session_of(models[m], &(takt_plan_options){.threads = threads});
+            for (size_t run = 0; got != NULL && want != NULL && run < 3; run++) {
+                fill(got, run);
+                fill(want, run);
+                EXPECT(takt_session_run(got) == TAKT_OK && takt_session_run(want) == TAKT_OK);
+                compare(got, want, m, run);
+            }
+            takt_session_destroy(got);
+            takt_session_destroy(want);
+        }
+}
+
+static void an_update_is_one_step(void)
+{
+    takt_session *s = session_of(adam, &(takt_plan_options){.threads = 1});
+    if (s == NULL)
+        return;
+    size_t maps = 0, copies = 0, commits = 0;
+    for (size_t i = 0; i < s->plan->step_count; i++) {
+        const takt_step *step = &s->plan->steps[i];
+        copies += strcmp(step->kind, "copy") == 0;
+        maps += strcmp(step->kind, "map") == 0 && step->out_count == 3;
+        commits += step->is_commit;
+    }
+    EXPECT(maps == 1 && copies == 0 && commits == 1, "%zu maps, %zu copies, %zu commits", maps,
+           copies, commits);
+    EXPECT(s->plan->steps[s->plan->step_count - 1].is_commit);
+    EXPECT(s->plan->arena_bytes <= s->plan->state_bytes / 2, "%zu bytes of arena, %zu of state",
+           s->plan->arena_bytes, s->plan->state_bytes);
+    takt_session_destroy(s);
+}
+
+/* ---- stops ---- */
+
+typedef struct stop {
+    takt_session *session;
+    size_t at;
+} stop;
+
+static void before(void *user, size_t step)
+{
+    (void)user;
+    (void)step;
+}
+
+static void cancel(void *user, size_t step)
+{
+    const stop *s = user;
+    if (step == s->at)
+        takt_session_cancel(s->session);
+}
+
+static bool is_state(const takt_session *s, const unsigned char *want)
+{
+    for (size_t i = 0, at = 0; i < takt_session_state_count(s); i++) {
+        const size_t bytes = takt_tensor_bytes(&s->state[i]);
+        if (memcmp(takt_tensor_data(&s->state[i]), want + at, bytes) != 0)
+            return false;
+        at += (bytes + 63) & ~(size_t)63;
+    }
+    return true;
+}
+
+static void stop_everywhere(const char *text, size_t model)
+{
+    static unsigned char old[1 << 20], new[1 << 20];
+    takt_session *s = session_of(text, &(takt_plan_options){.threads = 1});
+    if (s == NULL || !EXPECT(s->plan->state_bytes <= sizeof old))
+        return;
+    fill(s, 1);
+    EXPECT(takt_session_run(s) == TAKT_OK);
+    takt_session_save_state(s, old);
+    EXPECT(takt_session_run(s) == TAKT_OK);
+    takt_session_save_state(s, new);
+    stop at = {.session = s};
+    const takt_watch watch = {before, cancel, &at, NULL};
+    for (at.at = 0; at.at < s->plan->step_count; at.at++) {
+        takt_session_restore_state(s, old);
+        s->watch = &watch;
+        const takt_status status = takt_session_run(s);
+        s->watch = NULL;
+        EXPECT(is_state(s, status == TAKT_OK ? new : old), "model %zu, stopped after step %zu: %d",
+               model, at.at, (int)status);
+        if (status == TAKT_OK) /* the cancel came too late, and is for no later run */
+            EXPECT(s->plan->steps[at.at].is_commit || at.at + 1 == s->plan->step_count);
+    }
+    takt_session_destroy(s);
+}
+
+static void a_stopped_run_leaves_old_or_new(void)
+{
+    for (size_t m = 0; m < MODELS; m++)
+        stop_everywhere(models[m], m);
+}
+
+static void begin(void)
+{
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+}
+
+static void end(void)
+{
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(begin, states_are_those_of_the_interpreter, an_update_is_one_step,
+          a_stopped_run_leaves_old_or_new, end)
