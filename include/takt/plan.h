@@ -86,7 +86,8 @@ typedef struct takt_plan takt_plan;
          "cap vector code of a kernel family: on, off or as --isa")                                \
     /* "latency": work is cut for all threads. "throughput": one thread a session, for several     \
      * sessions at once. "memory": the order of steps is searched, cheap values may be computed    \
-     * twice, and convolutions do without Winograd's larger weights, which changes bits. */        \
+     * twice, weights that are read in two forms are kept in one, and convolutions do without      \
+     * Winograd's larger weights, which changes bits. */                                           \
     FLAG(TEXT, hint, HINT, "hint", 0, TEXT, "H",                                                   \
          "latency (default), throughput or memory: what the plan is for")                          \
     /* "x,y": the plan uses their bytes. */                                                        \

@@ -115,10 +115,12 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_random(takt_session *session, si
 
 TAKT_API TAKT_MUST_USE takt_status takt_session_run(takt_session *session);
 /** Gives up with TAKT_ERR_DEADLINE once `budget_ns` have passed. The clock is read before every
- *  step and every task of a step, and after the last one. A task that has begun is finished first;
- *  with one thread a step may be a single task, and `takt plan` estimates the longest. Exempt is
- *  the commit phase, in which a run overwrites its state: a run that has reached it in time returns
- *  TAKT_OK. State is old or new, never torn; outputs of a run that failed are undefined. */
+ *  step and every task of a step, inside products, convolutions, pools, attention, element-wise,
+ *  row-wise and reducing tasks and moves after every block of work, at most some 40 million
+ *  operations or 32 MB of traffic, and after the last step. Other tasks (sorting, gathering, trees,
+ *  custom operations) are finished first; `takt plan` estimates the longest. Exempt is the commit
+ *  phase, in which a run overwrites its state: a run that has reached it in time returns TAKT_OK.
+ *  State is old or new, never torn; outputs of a run that failed are undefined. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_run_deadline(takt_session *session,
                                                              uint64_t budget_ns);
 /** From any thread: the run in progress ends with TAKT_ERR_CANCELLED, at the places where a

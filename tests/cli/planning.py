@@ -266,6 +266,23 @@ for model in (BIG, MLP, CNN, ENCODER, "examples/gpt.takt", "examples/stream.takt
         expect(ran["process_peak_bytes"] <= 1.1 * ours + (8 << 20), (model, ran))
         said = succeeds("run", model)
         expect("process: at most " in said and " are code, libraries" in said, said)
+# --hint memory: weights that are read in two forms are kept in one, with the same bits
+TIED = write("tied.takt", "model m(x: f32[4, 256], i: i64[3]) seed=1 {\n"
+             "  param w: f32[256, 256] = normal(0, 1)\n"
+             "  return op.concat(x @ w, op.gather(w, i, axis=0), axis=0)\n}\n")
+TURNED = write("turned.takt", "model m(x: f32[4, 256]) seed=1 {\n"
+               "  param w: f32[256, 256] = normal(0, 1)\n"
+               "  return x @ w + op.matmul(x, w, transpose_b=true)\n}\n")
+for model in (TIED, TURNED):
+    usual, small = (parsed("plan", "--json", model, *flags)["memory"]
+                    for flags in ((), ("--hint", "memory")))
+    expect(usual["packed"] > 0 and small["packed"] == 0, (usual, small))
+    expect(small["weights"] == 256 * 256 * 4 and small["peak"] < usual["peak"], (usual, small))
+    digests = {parsed("run", "--json", model, *flags)["digest"]
+               for flags in ((), ("--hint", "memory"), ("--hint", "memory", "-t", "1"))}
+    expect(len(digests) == 1, f"{model}: --hint memory changes bits")
+    succeeds("run", model, "--hint", "memory", "--memory-limit", str(small["peak"]))
+    fails(4, "run", model, "--hint", "memory", "--memory-limit", str(small["peak"] - 1))
 expect("loading and planning: at most " in succeeds("plan", BIG), "plan tells no peak")
 expect("process: " not in succeeds("run", MLP, "-q"), "-q")
 

@@ -166,14 +166,20 @@ static void write_docs(void)
     score(f);
     list_domain(f, "com.microsoft");
     list_domain(f, "ai.onnx.ml");
-    fputs("\n"
-          "Resize by scales whose products with the sizes are no whole numbers follows ONNX's\n"
-          "reference evaluator for align_corners and tf_crop_and_resize: it takes the fractional\n"
-          "length, where onnxruntime takes the whole one.\n\n"
-          "`clip` of LSTM is for the inputs of all activations, as ONNX says; onnxruntime leaves\n"
-          "out the cell, which goes into the last one. A Slice with a negative step that stops at\n"
-          "the largest integer is empty, as ONNX says; onnxruntime goes to the first element.\n",
-          f);
+    fputs(
+        "\n"
+        "Resize by scales whose products with the sizes are no whole numbers follows ONNX's\n"
+        "reference evaluator for align_corners and tf_crop_and_resize: it takes the fractional\n"
+        "length, where onnxruntime takes the whole one.\n\n"
+        "`clip` of LSTM is for the inputs of all activations, as ONNX says; onnxruntime leaves\n"
+        "out the cell, which goes into the last one. A Slice with a negative step that stops at\n"
+        "the largest integer is empty, as ONNX says; onnxruntime goes to the first element.\n\n"
+        "Where ONNX leaves it open: Cast from a float beyond the integer's range gives the nearest"
+        " end of\nthe range, and 0 for NaN. ArgMax, ArgMin and Hardmax along an empty axis are"
+        " refused, as the\nreference does. ConvTranspose with auto_pad SAME has stride times the"
+        " input's size also where the\nstride is larger than the kernel; what no element reaches"
+        " is 0 (`tests/unit/onnx_choices.c`).\n",
+        f);
     fputs("\n| case | why it is refused |\n|---|---|\n", f);
     for (size_t i = 0; i < case_count; i++)
         if (cases[i].result != CASE_PASS)

@@ -343,5 +343,5 @@ static void unknown_is_not_quiet(void)
     EXPECT(takt_environment_grade(&calm, &unknown) == '?');
 }
 
-TEST_MAIN(unknown_is_not_quiet, others, hybrid_x86, hybrid_arm, cgroups, empty_machine, this_machine, parses, pages,
-          huge_pages, fp_state, fp_state_of_caller)
+TEST_MAIN(unknown_is_not_quiet, others, hybrid_x86, hybrid_arm, cgroups, empty_machine,
+          this_machine, parses, pages, huge_pages, fp_state, fp_state_of_caller)

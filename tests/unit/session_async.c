@@ -382,5 +382,5 @@ static void others_are_refused(void)
     takt_session_destroy(s);
 }
 
-TEST_MAIN(open_all, asynchronous, one_at_a_time, others_are_refused, every_failure, huge_pages, prepares, first_run,
-          aligned_memory, close_all)
+TEST_MAIN(open_all, asynchronous, one_at_a_time, others_are_refused, every_failure, huge_pages,
+          prepares, first_run, aligned_memory, close_all)

@@ -167,9 +167,9 @@ static void tasks_are_left_out(void)
     end(&f);
 }
 
-/* One long task of each kind of loop: it looks at the clock so often that no more than MOST_FLOPS or
- * MOST_BYTES lie between two looks, some two milliseconds of a slow core, and ends where the deadline
- * is. Looks are counted, so that no load of the machine matters. */
+/* One long task of each kind of loop: it looks at the clock so often that no more than MOST_FLOPS
+ * or MOST_BYTES lie between two looks, some two milliseconds of a slow core, and ends where the
+ * deadline is. Looks are counted, so that no load of the machine matters. */
 static const char *const tasks[] = {
     "model product(x: f32[700, 700], w: f32[700, 700]) { return x @ w }",
     "model deep(x: f32[96, 20000], w: f32[20000, 96]) { return x @ w }",

@@ -257,8 +257,7 @@ static void try_machine(tool_patient *p)
     takt_environment e;
     if (takt_environment_check(p->t->ctx, &e, TAKT_FORMAT_TEXT, ignore, NULL) != TAKT_OK)
         return;
-    tool_finding *f =
-        tool_finding_add(p, "the machine", e.grade > 'B' || e.grade == '?' ? -1 : 0);
+    tool_finding *f = tool_finding_add(p, "the machine", e.grade > 'B' || e.grade == '?' ? -1 : 0);
     if (e.grade == '?') {
         SAY(f->figure, "load unknown, %zu finding%s: /proc cannot be read", e.warnings,
             e.warnings == 1 ? "" : "s");

@@ -62,7 +62,7 @@ struct takt_session {
     size_t arena_pages;   /* bytes of pages that the arena is, counted in the context; 0: none */
     takt_huge_pages pages;
     char pages_reason[TAKT_HUGE_REASON];
-    void **base; /* per buffer of the plan */
+    void **base;          /* per buffer of the plan */
     uint32_t *port_first; /* per input, then output: its first buffer + 1; 0: none */
     uint32_t *port_next;  /* per buffer of an input or output: the next of the same + 1; 0: none */
     struct takt_session_space {
@@ -154,8 +154,8 @@ TAKT_MUST_USE takt_status takt_session_open_parts(takt_session *s);
 void takt_session_put_spaces(takt_session *s);
 /* The pool that they ask for, its workers bound. */
 TAKT_MUST_USE takt_status takt_session_get_pool(takt_session *s, const takt_session_options *o);
-/* A run is under way, on another thread: a failure of the context, since the session's error is that
- * run's to write. */
+/* A run is under way, on another thread: a failure of the context, since the session's error is
+ * that run's to write. */
 TAKT_MUST_USE takt_status takt_session_refuse(takt_session *s);
 /* Waits for the runner's last run and ends its thread. */
 void takt_runner_end(takt_session *s);

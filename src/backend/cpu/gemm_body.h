@@ -182,7 +182,9 @@ static takt_status add_operands(takt_planner *p, facts *f)
     static const char *const formats[2] = FORMATS;
     TAKT_TRY(takt_planner_input(p, n->in[0], &f->a));
     size_t bytes;
-    f->is_packed = takt_planner_is_constant(p, n->in[1]) && !takt_planner_in_prologue(p);
+    const bool is_plain = f->narrow.fast == NULL && f->narrow.bytes == sizeof(real);
+    f->is_packed = takt_planner_is_constant(p, n->in[1]) && !takt_planner_in_prologue(p) &&
+                   !(is_plain && takt_product_keeps_one(p, n));
     const size_t k = f->mm.k + (f->narrow.fast != NULL ? TAKT_F16_HEAD : 0); /* padding */
     if (!takt_size_mul(takt_panels_columns(f->panels, f->mm.n), k, &f->packed_count) ||
         !takt_size_mul(f->packed_count, f->mm.b_matrices * sizeof(real), &bytes))

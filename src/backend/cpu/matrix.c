@@ -1,6 +1,8 @@
 /* matrix.c - a matmul node as strides. */
 #include "backend/cpu/matrix.h"
 
+#include <string.h>
+
 /* Rows, columns and their strides of the last two axes (one axis: as `alone` says). */
 static void sides(const takt_type *t, bool transposed, bool is_left, size_t size[2],
                   size_t stride[2])
@@ -77,4 +79,25 @@ void takt_product_pair(const takt_product *mm, size_t index, size_t *a, size_t *
     }
     *a = (size_t)at_a;
     *b = (size_t)at_b;
+}
+
+bool takt_product_keeps_one(const takt_planner *p, const takt_node *product)
+{
+    const takt_id weights = product->in[1];
+    const char *hint = p->settings->hint;
+    const int transposes = takt_op_attr_index(&takt_op_matmul, "transpose_b");
+    if (hint == NULL || strcmp(hint, "memory") != 0 || p->uses[weights] < 2)
+        return false;
+    for (size_t i = 0; i < p->graph->count; i++) {
+        const takt_node *n = &p->graph->nodes[i];
+        for (uint32_t k = 0; k < n->in_count; k++) {
+            if (n->in[k] != weights)
+                continue;
+            const bool is_same = n->op == &takt_op_matmul && k == 1 &&
+                                 n->attr[transposes].boolean == product->attr[transposes].boolean;
+            if (!is_same)
+                return true;
+        }
+    }
+    return false;
 }
