@@ -25,7 +25,7 @@ bool takt_gptq_suits(const takt_shrink_layer *l)
 static void add_moment(takt_copier *c, const takt_shrink_layer *l, size_t index)
 {
     takt_graph *g = c->out;
-    char name[32];
+    char name[48];
     const takt_type x = *takt_type_of(g, c->map[l->x]);
     const takt_dim rows = takt_make_product(g, x.dim, x.rank - 1);
     const takt_id flat = takt_reshape(g, c->map[l->x], (takt_dim[]){rows, l->inner}, 2);

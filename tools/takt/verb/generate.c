@@ -71,16 +71,15 @@ static bool read_flags(job *j)
     for (size_t i = 0; (bias = tool_item_of(t, TAKT_F_LOGIT_BIAS, i)) != NULL; i++)
         if (!read_bias(j, bias))
             return false;
-    const bool good = number(t, TAKT_F_TEMPERATURE, 0.8, &s->temperature) &&
-                      number(t, TAKT_F_TOP_P, 0.95, &s->top_p) &&
-                      number(t, TAKT_F_MIN_P, 0.05, &s->min_p) &&
-                      number(t, TAKT_F_TYPICAL, 1, &s->typical_p) &&
-                      number(t, TAKT_F_REPEAT_PENALTY, 1, &s->repeat_penalty) &&
-                      number(t, TAKT_F_PRESENCE_PENALTY, 0, &s->presence_penalty) &&
-                      number(t, TAKT_F_FREQUENCY_PENALTY, 0, &s->frequency_penalty) &&
-                      number(t, TAKT_F_MIROSTAT_LR, 0.1, &s->mirostat_eta) &&
-                      number(t, TAKT_F_MIROSTAT_ENT, 5, &s->mirostat_tau) &&
-                      number(t, TAKT_F_REPEAT_LAST_N, 64, &last);
+    const bool good =
+        number(t, TAKT_F_TEMP, 0.8, &s->temperature) && number(t, TAKT_F_TOP_P, 0.95, &s->top_p) &&
+        number(t, TAKT_F_MIN_P, 0.05, &s->min_p) && number(t, TAKT_F_TYPICAL, 1, &s->typical_p) &&
+        number(t, TAKT_F_REPEAT_PENALTY, 1, &s->repeat_penalty) &&
+        number(t, TAKT_F_PRESENCE_PENALTY, 0, &s->presence_penalty) &&
+        number(t, TAKT_F_FREQUENCY_PENALTY, 0, &s->frequency_penalty) &&
+        number(t, TAKT_F_MIROSTAT_LR, 0.1, &s->mirostat_eta) &&
+        number(t, TAKT_F_MIROSTAT_ENT, 5, &s->mirostat_tau) &&
+        number(t, TAKT_F_REPEAT_LAST_N, 64, &last);
     s->repeat_last_n = (int64_t)last;
     s->seed = tool_number_of(t, TAKT_F_TEXT_SEED, some_seed());
     return good;
@@ -177,7 +176,7 @@ const takt_verb takt_verb_generate = {
               TAKT_F_TEXT_LENGTH,
               TAKT_F_TEXT_CONTEXT,
               TAKT_F_TEXT_BATCH,
-              TAKT_F_TEMPERATURE,
+              TAKT_F_TEMP,
               TAKT_F_TOP_K,
               TAKT_F_TOP_P,
               TAKT_F_MIN_P,
