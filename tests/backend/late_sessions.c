@@ -1,0 +1,177 @@
+/* late_sessions.c - sessions in two memories: other sizes, twins, two at once, under a profile; one
+ * device and one copy of the weights serve them all. */
+#include "util/late.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "api/backends.h"
+#include "api/session/session.h"
+#include "test.h"
+
+static const char text[] = "model m(x: f32[n, 8]) -> (y: f32[n, 4], runs: f32[2]) seed=5 {\n"
+                           "  state count: f32[2] = 0\n"
+                           "  more = count + 1.0\n"
+                           "  next count = more\n"
+                           "  h = gelu(dense(x, 16))\n"
+                           "  return y = softmax(dense(h * h, 4)), runs = more\n"
+                           "}\n";
+
+enum { ROWS = 6 };
+
+static takt_ctx *ctx;
+static takt_model *model;
+static float x[ROWS * 8];
+
+static void begin(unsigned refuses)
+{
+    takt_late_begin();
+    takt_late.refuses = refuses;
+    for (int i = 0; i < ROWS * 8; i++)
+        x[i] = (float)(i % 11) / 4 - 1;
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, &takt_backend_late));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model));
+}
+
+static void end(void)
+{
+    takt_model_destroy(model);
+    takt_ctx_destroy(ctx);
+    const char *wrong = takt_late_end();
+    EXPECT(wrong == NULL, "%s", wrong);
+}
+
+static takt_session *open(const char *backend, const char *sizes)
+{
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    const takt_plan_options o = {.backend = backend, .sizes = sizes, .threads = 1};
+    if (EXPECT_OK(ctx, takt_plan_create(model, &o, &plan)))
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
+    takt_plan_destroy(plan);
+    return s;
+}
+
+static bool run(takt_session *s, int64_t rows, float *y)
+{
+    const takt_tensor_view view = {.dtype = TAKT_F32, .rank = 2, .dims = {rows, 8}, .data = x};
+    const bool good =
+        EXPECT(takt_session_bind(s, "x", &view) == TAKT_OK, "%s", takt_session_error(s)->message) &&
+        EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
+    if (good) {
+        memcpy(y, takt_session_output(s, 0)->data, (size_t)rows * 4 * sizeof *y);
+        memcpy(y + rows * 4, takt_session_output(s, 1)->data, 2 * sizeof *y);
+    }
+    return good;
+}
+
+static void same(takt_session *a, takt_session *b, int64_t rows)
+{
+    float p[ROWS * 4 + 2], q[ROWS * 4 + 2];
+    if (run(a, rows, p) && run(b, rows, q))
+        EXPECT(memcmp(p, q, (size_t)(rows * 4 + 2) * sizeof *p) == 0, "%d rows differ", (int)rows);
+}
+
+/* Weights go to the device once, whatever the size. */
+static void sizes(void)
+{
+    static const int64_t rows[] = {6, 2, 5, 1, 6, 3};
+    for (unsigned refuses = 0; refuses < 4; refuses++) {
+        begin(refuses);
+        takt_session *away = open("late", "n=1..6"), *home = open("cpu", "n=1..6");
+        const int64_t blocks = takt_late.blocks;
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            same(away, home, rows[i]);
+        EXPECT(takt_late.devices == 1 && (refuses == 1) == (blocks == 0));
+        EXPECT(takt_late.blocks == blocks, "%d blocks, then %d", (int)blocks,
+               (int)takt_late.blocks);
+        takt_session_destroy(away);
+        takt_session_destroy(home);
+        end();
+    }
+}
+
+static void twins(void)
+{
+    takt_session *twin = NULL;
+    float y[ROWS * 4 + 2] = {0};
+    begin(3);
+    takt_session *away = open("late", "n=4"), *home = open("cpu", "n=4");
+    for (int i = 0; i < 3; i++)
+        same(away, home, 4);
+    EXPECT_OK(ctx, takt_session_clone(away, &twin));
+    EXPECT(takt_late.sessions == 2);
+    same(twin, home, 4);
+    EXPECT(run(away, 4, y) && y[16] == 4.0f, "%g runs", (double)y[16]);
+    takt_session_reset(twin);
+    EXPECT(run(twin, 4, y) && y[16] == 1.0f, "%g runs", (double)y[16]);
+    EXPECT(takt_session_reshape(twin, model, "n=2") == TAKT_OK);
+    EXPECT(run(twin, 2, y) && y[8] == 2.0f, "%g runs", (double)y[8]);
+    EXPECT(takt_session_warmup(twin) == TAKT_OK);
+    EXPECT(run(twin, 2, y) && y[8] == 3.0f, "%g runs", (double)y[8]);
+    takt_session_destroy(twin);
+    takt_session_destroy(away);
+    takt_session_destroy(home);
+    end();
+}
+
+typedef struct runner {
+    takt_session *session;
+    float y[ROWS * 4 + 2];
+} runner;
+
+static void *run_often(void *user)
+{
+    runner *r = user;
+    for (int i = 0; i < 20; i++)
+        run(r->session, 4, r->y);
+    return NULL;
+}
+
+/* Sessions of one device run at once. */
+static void together(void)
+{
+    runner r[2];
+    pthread_t thread;
+    begin(2);
+    takt_late.delay_us = 50;
+    r[0].session = open("late", "n=4");
+    EXPECT_OK(ctx, takt_session_clone(r[0].session, &r[1].session));
+    EXPECT(pthread_create(&thread, NULL, run_often, &r[0]) == 0);
+    run_often(&r[1]);
+    pthread_join(thread, NULL);
+    EXPECT(memcmp(r[0].y, r[1].y, sizeof(float) * 18) == 0 && r[0].y[16] == 20.0f);
+    EXPECT(takt_late.devices == 1);
+    EXPECT(takt_run_async(r[0].session, NULL, NULL) == TAKT_OK);
+    EXPECT(takt_session_wait(r[0].session) == TAKT_OK);
+    EXPECT(((const float *)takt_session_output(r[0].session, 1)->data)[0] == 21.0f);
+    takt_session_destroy(r[0].session);
+    takt_session_destroy(r[1].session);
+    end();
+}
+
+/* Under a profile every step is timed, so every step is a segment. */
+static void profiled(void)
+{
+    takt_profile *profile = NULL;
+    const takt_profile_options o = {.runs = 3, .max_ns = 200000000};
+    float y[ROWS * 4 + 2] = {0};
+    begin(3);
+    takt_session *s = open("late", "n=4");
+    run(s, 4, y);
+    size_t away = 0;
+    for (size_t i = 0; i < s->plan->step_count; i++)
+        away += s->plan->steps[i].space != TAKT_HOST;
+    const uint64_t before = takt_late.segments;
+    EXPECT_OK(ctx, takt_profile_create(s, &o, &profile));
+    EXPECT(away > 2 && takt_late.segments - before >= 3 * away, "%d segments of %zu steps",
+           (int)(takt_late.segments - before), away);
+    takt_profile_destroy(profile);
+    takt_session_destroy(s);
+    end();
+}
+
+TEST_MAIN(sizes, twins, together, profiled)
