@@ -10,6 +10,7 @@
 #include "api/backends.h"
 #include "api/session/session.h"
 #include "test.h"
+#include "util/inject.h"
 
 static const char text[] = "model m(x: f32[n, 8]) -> (y: f32[n, 4], runs: f32[2]) seed=5 {\n"
                            "  state count: f32[2] = 0\n"
@@ -174,4 +175,48 @@ static void profiled(void)
     end();
 }
 
-TEST_MAIN(sizes, twins, together, profiled)
+/* ---- no memory ---- */
+
+static takt_status scenario(takt_inject *inject, void *user)
+{
+    takt_config config = {0};
+    takt_ctx *own = NULL;
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    const takt_plan_options o = {.backend = "late", .sizes = "n=1..6", .threads = 1};
+    const takt_tensor_view view = {.dtype = TAKT_F32, .rank = 2, .dims = {2, 8}, .data = x};
+    (void)user;
+    takt_inject_config(inject, &config);
+    takt_status status = takt_ctx_create(&config, &own);
+    if (status == TAKT_OK)
+        status = takt_backend_add(own, &takt_backend_late);
+    if (status == TAKT_OK)
+        status = takt_model_load_memory(own, "m", text, strlen(text), NULL, &m);
+    if (status == TAKT_OK)
+        status = takt_plan_create(m, &o, &plan);
+    if (status == TAKT_OK)
+        status = takt_session_create(plan, NULL, &s);
+    if (status == TAKT_OK)
+        status = takt_session_bind(s, "x", &view);
+    if (status == TAKT_OK)
+        status = takt_session_run(s);
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+    takt_ctx_destroy(own);
+    return status;
+}
+
+/* Every allocation of the host fails in turn: nothing is lost on either side. */
+static void sweep(void)
+{
+    takt_late_begin();
+    takt_late.refuses = 3;
+    const takt_sweep_report r = takt_sweep(scenario, NULL, TAKT_INJECT_MEMORY);
+    EXPECT(r.is_good, "%s", r.message);
+    const char *wrong = takt_late_end();
+    EXPECT(wrong == NULL, "%s", wrong);
+}
+
+TEST_MAIN(sizes, twins, together, profiled, sweep)
