@@ -229,6 +229,28 @@ static takt_status check_limit(const takt_builder *b)
                      sum, parts[0], parts[1], parts[2], parts[3], parts[4], limit);
 }
 
+/* What a device has in all is the limit of its space: a plan that cannot run anywhere on it is not
+ * made. */
+static takt_status check_devices(const takt_builder *b)
+{
+    const takt_plan *plan = b->p.plan;
+    for (size_t i = 1; i < plan->space_count; i++) {
+        const takt_plan_space *s = &plan->space[i];
+        uint64_t total = UINT64_MAX, free = 0;
+        size_t sum;
+        if (s->backend->device->memory != NULL)
+            s->backend->device->memory(s->device, &total, &free);
+        if (takt_size_add(s->constants, s->arena, &sum) && sum <= total)
+            continue;
+        takt_fail(b->p.ctx, TAKT_E_DEVICE_MEMORY,
+                  "the plan needs %zu bytes of constants and %zu of arena on %s, which has %llu",
+                  s->constants, s->arena, s->backend->name, (unsigned long long)total);
+        return takt_fail_hint(b->p.ctx, "a smaller batch needs less; backend cpu uses the host's "
+                                        "memory");
+    }
+    return TAKT_OK;
+}
+
 takt_status takt_finish_sizes(takt_builder *b)
 {
     takt_plan *plan = b->p.plan;
@@ -245,6 +267,7 @@ takt_status takt_finish_sizes(takt_builder *b)
     for (size_t i = 0; i < g->output_count; i++)
         if (takt_type_bytes(takt_type_of(g, g->outputs[i].id), &bytes))
             plan->io_bytes += (bytes + 63) & ~(size_t)63;
+    TAKT_TRY(check_devices(b));
     return check_limit(b);
 }
 

@@ -177,6 +177,26 @@ static void profiled(void)
 
 /* ---- no memory ---- */
 
+/* A device that is too small is told before a session is made, to the byte. */
+static void too_small(void)
+{
+    takt_plan *plan = NULL;
+    begin(0);
+    takt_session *s = open("late", "n=4");
+    const takt_plan_space need = s->plan->space[1];
+    takt_session_destroy(s);
+    takt_late.total = need.constants + need.arena;
+    takt_session_destroy(open("late", "n=4"));
+    takt_late.total--;
+    const takt_plan_options o = {.backend = "late", .sizes = "n=4", .threads = 1};
+    EXPECT(takt_plan_create(model, &o, &plan) == TAKT_ERR_MEMORY && plan == NULL);
+    const takt_error *e = takt_last_error_info(ctx);
+    EXPECT(e->id == TAKT_E_DEVICE_MEMORY && strstr(e->message, "on late, which has") != NULL,
+           "%d: %s", e->id, e->message);
+    EXPECT(takt_late.blocks == 0, "%d blocks are left", (int)takt_late.blocks);
+    end();
+}
+
 static takt_status scenario(takt_inject *inject, void *user)
 {
     takt_config config = {0};
@@ -219,4 +239,4 @@ static void sweep(void)
     EXPECT(wrong == NULL, "%s", wrong);
 }
 
-TEST_MAIN(sizes, twins, together, profiled, sweep)
+TEST_MAIN(sizes, twins, together, profiled, too_small, sweep)

@@ -23,6 +23,7 @@ typedef struct takt_late_control {
     unsigned refuses;  /* every so many-th node is refused; 0: none but those with subgraphs */
     unsigned delay_us; /* of the thread, before it begins a segment */
     const takt_machine *machine; /* NULL: copies cost nothing */
+    uint64_t total;              /* bytes that the device has; 0: a gigabyte */
     /* What has happened. */
     _Atomic uint64_t calls, hits;
     _Atomic uint64_t segments, steps, uploads, downloads;

@@ -135,7 +135,7 @@ static takt_status copy(void *dev, takt_copy way, void *to, const void *from, si
 static void memory(void *dev, uint64_t *total, uint64_t *left)
 {
     (void)dev;
-    *total = UINT64_C(1) << 30;
+    *total = takt_late.total > 0 ? takt_late.total : UINT64_C(1) << 30;
     *left = *total - (uint64_t)atomic_load(&takt_late.bytes);
 }
 
