@@ -26,7 +26,7 @@ static takt_cuda_driver d;
 static takt_cu_event begin, end;
 static long wrong;
 
-enum { ROUNDS = 21 };
+enum { ROUNDS = 11 };
 
 static void need(int result, const char *what)
 {

@@ -145,4 +145,13 @@ void device_launch(const takt_cuda_launch *launches, size_t count)
     }
 }
 
-void device_end(void) {}
+void device_end(void)
+{
+    for (size_t i = 0; i < real.out_count; i++)
+        need(real.cuda->driver.copy_down(real.outs[i].host, real.outs[i].device, real.outs[i].bytes,
+                                         real.cuda->stream),
+             "copy");
+    if (real.cuda != NULL)
+        need(real.cuda->driver.stream_wait(real.cuda->stream), "a kernel");
+    real.used = real.out_count = 0;
+}

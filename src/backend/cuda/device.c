@@ -1,7 +1,6 @@
 /* device.c - opens a device, loads code, copies. */
 #include "backend/cuda/device.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -107,6 +106,19 @@ static takt_status refuse(takt_ctx *ctx, const char *why)
     return takt_fail(ctx, TAKT_E_LIBRARY, "backend cuda cannot be used: %s", why);
 }
 
+/* "1" is 1; NULL and "" are 0. */
+static bool named(const char *which, int *ordinal)
+{
+    enum { MOST = 100 };
+    *ordinal = 0;
+    for (; which != NULL && *which != '\0'; which++) {
+        if (*which < '0' || *which > '9' || *ordinal > MOST)
+            return false;
+        *ordinal = 10 * *ordinal + (*which - '0');
+    }
+    return true;
+}
+
 takt_status takt_cuda_open(takt_ctx *ctx, const takt_cuda_driver *driver, const char *which,
                            takt_cuda **cuda)
 {
@@ -117,11 +129,10 @@ takt_status takt_cuda_open(takt_ctx *ctx, const takt_cuda_driver *driver, const 
     takt_cuda *c = block;
     c->ctx = ctx;
     c->driver = *driver;
-    char *end = NULL;
-    const long ordinal = which != NULL && which[0] != '\0' ? strtol(which, &end, 10) : 0;
-    const char *why = end != NULL && *end != '\0'
-                          ? "devices are called 0, 1, ..."
-                          : takt_cuda_ask(driver, (int)ordinal, &c->facts, text, sizeof text);
+    int ordinal = 0;
+    const bool is_named = named(which, &ordinal);
+    const char *why = is_named ? takt_cuda_ask(driver, ordinal, &c->facts, text, sizeof text)
+                               : "devices are called 0, 1, ...";
     takt_status status = why != NULL ? refuse(ctx, why) : TAKT_OK;
     if (status == TAKT_OK)
         status =

@@ -64,7 +64,11 @@ typedef struct takt_cuda_rows {
 
 /* ---- reductions: reduce_f32_cuda.cu ---- */
 
-enum { TAKT_CUDA_REDUCE_THREADS = 256, TAKT_CUDA_REDUCE_RESULTS = 16 /* of a block */ };
+enum {
+    TAKT_CUDA_REDUCE_THREADS = 256,
+    TAKT_CUDA_REDUCE_RESULTS = 16, /* of a block */
+    TAKT_CUDA_REDUCE_ROW = 32768   /* chunks that y counts; z counts rows of them */
+};
 
 typedef struct takt_cuda_reduce {
     void *dst; /* float, or int64_t of arguments */
@@ -74,7 +78,7 @@ typedef struct takt_cuda_reduce {
         outer_stride; /* result r begins at r / inner * outer_stride + r % inner * across */
     uint32_t op;      /* takt_reduce_op */
     uint32_t is_row;  /* neighbouring threads take neighbouring elements, not results */
-    uint32_t is_cut;  /* block y computes chunk y alone, to dst[y * count + result] */
+    uint32_t is_cut;  /* a block computes one chunk, to dst[chunk * count + result] */
 } takt_cuda_reduce;
 
 /* dst[r] = src[0][r] op src[1][r] op ..., chunks in order. */
@@ -115,7 +119,8 @@ typedef struct takt_cuda_gemm {
     uint32_t out_height, out_width, kernel_width;
     uint32_t stride_h, stride_w, dilation_h, dilation_w;
     int32_t pad_h, pad_w;
-    uint64_t image; /* floats of one image */
+    uint32_t adds_zero; /* to the last chunk: the bits of k that zeros follow */
+    uint64_t image;     /* floats of one image */
 } takt_cuda_gemm;
 
 /* C = epilogue(sum of partial[chunk][m][n], in order). */
@@ -147,6 +152,28 @@ typedef struct takt_cuda_gather_args {
     uint32_t bytes, is_narrow;
     uint64_t *fault; /* the lowest index that is out of range; UINT64_MAX: none */
 } takt_cuda_gather_args;
+
+/* ---- windows: pool_f32_cuda.cu ---- */
+
+enum { TAKT_CUDA_WINDOW_THREADS = 256 };
+
+/* A window of x[batch, height, width, channels] for every element of y, channels last. */
+typedef struct takt_cuda_window {
+    float *y;
+    const float *x, *w; /* w: [channels][kernel_h][kernel_w] of a depthwise convolution */
+    uint64_t count;     /* elements of y */
+    uint32_t op;        /* takt_cuda_window_op */
+    uint32_t height, width, channels, out_height, out_width;
+    uint32_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
+    uint32_t before_h, before_w, after_h, after_w;
+    uint32_t count_pad; /* an average divides by padding, too */
+} takt_cuda_window;
+
+typedef enum takt_cuda_window_op {
+    TAKT_CUDA_DEPTHWISE,
+    TAKT_CUDA_LARGEST,
+    TAKT_CUDA_AVERAGE
+} takt_cuda_window_op;
 
 /* The end of a segment: fault words go to the host and are reset, then the number of the run. */
 typedef struct takt_cuda_done_args {

@@ -31,8 +31,9 @@ void takt_cuda_launch_map(const takt_cuda_map *m, takt_cuda_launch *l)
 
 void takt_cuda_launch_rows(const takt_cuda_rows *r, takt_cuda_launch *l)
 {
-    enum { SHORT = 512, WIDE = 16 };
-    const uint32_t team = r->n <= SHORT ? WIDE : TAKT_CUDA_ROWS_THREADS;
+    enum { SHORT = 512, LONG = 16384, MANY = 4096, WIDE = 16 };
+    const bool is_narrow = r->n <= SHORT || (r->n <= LONG && r->rows >= MANY);
+    const uint32_t team = is_narrow ? WIDE : TAKT_CUDA_ROWS_THREADS;
     *l = launch("takt_cuda_rows_f32", blocks_of(r->rows, TAKT_CUDA_ROWS_THREADS / team),
                 TAKT_CUDA_ROWS_THREADS);
     l->args.rows = *r;
@@ -57,6 +58,14 @@ void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l
     l->arg_bytes = sizeof *g;
 }
 
+void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l)
+{
+    *l = launch("takt_cuda_window_f32", blocks_of(w->count, TAKT_CUDA_WINDOW_THREADS),
+                TAKT_CUDA_WINDOW_THREADS);
+    l->args.window = *w;
+    l->arg_bytes = sizeof *w;
+}
+
 /* ---- reductions ---- */
 
 enum { GRID_Y = 65535 };
@@ -75,7 +84,7 @@ static uint64_t chunks_of(const takt_cuda_reduce *r)
 static bool is_cut(const takt_cuda_reduce *r, uint32_t processors)
 {
     const uint64_t chunks = chunks_of(r);
-    return !is_arg(r->op) && chunks > 1 && chunks <= GRID_Y &&
+    return !is_arg(r->op) && chunks > 1 && chunks <= (uint64_t)GRID_Y * TAKT_CUDA_REDUCE_ROW &&
            r->count / TAKT_CUDA_REDUCE_RESULTS < 2 * (uint64_t)processors;
 }
 
@@ -96,7 +105,9 @@ size_t takt_cuda_launch_reduce(const takt_cuda_reduce *r, uint32_t processors, f
     l[0].arg_bytes = sizeof *r;
     if (!cut)
         return 1;
-    l[0].grid[1] = (uint32_t)chunks_of(r);
+    const uint64_t chunks = chunks_of(r);
+    l[0].grid[1] = chunks < TAKT_CUDA_REDUCE_ROW ? (uint32_t)chunks : TAKT_CUDA_REDUCE_ROW;
+    l[0].grid[2] = blocks_of(chunks, TAKT_CUDA_REDUCE_ROW);
     l[0].args.reduce.dst = scratch;
     l[1] = launch("takt_cuda_combine_f32", blocks_of(r->count, TAKT_CUDA_REDUCE_THREADS),
                   TAKT_CUDA_REDUCE_THREADS);
@@ -236,6 +247,9 @@ static const struct {
     {"takt_cuda_reduce", {offsetof(takt_cuda_reduce, dst), offsetof(takt_cuda_reduce, src)}, 2},
     {"takt_cuda_combine", {offsetof(takt_cuda_combine, dst), offsetof(takt_cuda_combine, src)}, 2},
     {"takt_cuda_move", {offsetof(takt_cuda_move_args, dst), offsetof(takt_cuda_move_args, src)}, 2},
+    {"takt_cuda_window",
+     {offsetof(takt_cuda_window, y), offsetof(takt_cuda_window, x), offsetof(takt_cuda_window, w)},
+     3},
     {"takt_cuda_gather",
      {offsetof(takt_cuda_gather_args, dst), offsetof(takt_cuda_gather_args, src),
       offsetof(takt_cuda_gather_args, index), offsetof(takt_cuda_gather_args, fault)},

@@ -25,6 +25,7 @@ typedef struct takt_cuda_launch {
         takt_cuda_move_args move;
         takt_cuda_gather_args gather;
         takt_cuda_done_args done;
+        takt_cuda_window window;
     } args;
 } takt_cuda_launch;
 
@@ -37,6 +38,7 @@ size_t takt_cuda_pointers(const takt_cuda_launch *l, size_t *offsets, size_t cap
 void takt_cuda_launch_map(const takt_cuda_map *m, takt_cuda_launch *l);
 void takt_cuda_launch_rows(const takt_cuda_rows *r, takt_cuda_launch *l);
 void takt_cuda_launch_move(const takt_cuda_move_args *m, takt_cuda_launch *l);
+void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l);
 void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l);
 
 /* Bytes of scratch that the next function wants at `scratch`; 0: none. */

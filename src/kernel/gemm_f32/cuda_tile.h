@@ -175,11 +175,13 @@ TILED
         const bool is_first = end == chunk_end(&ARG, first, last);
         move_on(&ARG, &now, last);
         if (now.k == end) { /* the chunk is done */
+            const bool adds_zero = ARG.adds_zero && end == ARG.k;
             UNROLL
             for (int i = 0; i < T; i++)
                 UNROLL
             for (int j = 0; j < T; j++) {
-                total[i][j] = is_first ? acc[i][j] : total[i][j] + acc[i][j];
+                const float sum = adds_zero ? acc[i][j] + 0.0f : acc[i][j];
+                total[i][j] = is_first ? sum : total[i][j] + sum;
                 acc[i][j] = 0.0f;
             }
         }

@@ -159,7 +159,7 @@ KERNEL(takt_cuda_gemm_f32_sum, takt_cuda_gemm_sum, 256)
 
 /* ---- few rows: a thread is a column, a warp a chunk ---- */
 
-enum { FEW = TAKT_CUDA_GEMM_FEW, COLS = TAKT_CUDA_GEMM_FEW_COLS, AT_ONCE = 4 };
+enum { FEW = TAKT_CUDA_GEMM_FEW, COLS = TAKT_CUDA_GEMM_FEW_COLS, AT_ONCE = 16 };
 
 /* The chain of one chunk for `rows` rows of A and one column of B. */
 DEVICE void chain(const takt_cuda_gemm *g, const float *a, const float *b, uint32_t k, uint32_t end,

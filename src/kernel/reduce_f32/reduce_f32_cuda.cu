@@ -9,7 +9,12 @@
 #include "kernel/cuda/math.h"
 #include "kernel/reduce/reduce.h"
 
-enum { THREADS = TAKT_CUDA_REDUCE_THREADS, RESULTS = TAKT_CUDA_REDUCE_RESULTS, WIDE = 16 };
+enum {
+    THREADS = TAKT_CUDA_REDUCE_THREADS,
+    RESULTS = TAKT_CUDA_REDUCE_RESULTS,
+    WIDE = 16,
+    AT_ONCE = 16
+};
 
 DEVICE float identity(uint32_t op)
 {
@@ -35,9 +40,14 @@ DEVICE float merge(uint32_t op, float a, float b)
     return join(op == TAKT_REDUCE_SUMSQ ? TAKT_REDUCE_SUM : op, a, b);
 }
 
-DEVICE float element(const takt_cuda_reduce *r, uint64_t result, uint64_t i)
+/* The first element of a result. */
+DEVICE const float *begin_of(const takt_cuda_reduce *r, uint64_t result)
 {
-    const float *x = r->src + result / r->inner * r->outer_stride + result % r->inner * r->across;
+    return r->src + result / r->inner * r->outer_stride + result % r->inner * r->across;
+}
+
+DEVICE float element(const takt_cuda_reduce *r, const float *x, uint64_t i)
+{
     return r->run >= r->n ? x[i * r->step] : x[i / r->run * r->run_stride + i % r->run * r->step];
 }
 
@@ -55,9 +65,21 @@ DEVICE float lane_of(const takt_cuda_reduce *r, uint64_t result, uint32_t lane, 
     float sum = identity(r->op);
     const uint64_t rest = r->n - begin,
                    end = rest < TAKT_REDUCE_CHUNK ? r->n : begin + TAKT_REDUCE_CHUNK;
-    if (result < r->count)
-        for (uint64_t i = begin + lane; i < end; i += WIDE)
-            sum = join(r->op, sum, element(r, result, i));
+    if (result >= r->count)
+        return sum;
+    const float *x = begin_of(r, result);
+    uint64_t i = begin + lane;
+    for (; i + (AT_ONCE - 1) * WIDE < end; i += AT_ONCE * WIDE) { /* loads first: none waits */
+        float y[AT_ONCE];
+        UNROLL
+        for (uint32_t k = 0; k < AT_ONCE; k++)
+            y[k] = element(r, x, i + k * WIDE);
+        UNROLL
+        for (uint32_t k = 0; k < AT_ONCE; k++)
+            sum = join(r->op, sum, y[k]);
+    }
+    for (; i < end; i += WIDE)
+        sum = join(r->op, sum, element(r, x, i));
     return sum;
 }
 
@@ -67,7 +89,10 @@ KERNEL(takt_cuda_reduce_f32, takt_cuda_reduce, TAKT_CUDA_REDUCE_THREADS)
     const uint32_t mine = ARG.is_row ? LANE / WIDE : LANE % RESULTS;
     const uint32_t lane = ARG.is_row ? LANE % WIDE : LANE / RESULTS;
     const uint64_t result = (uint64_t)BLOCK_X * RESULTS + mine;
-    const uint64_t first = ARG.is_cut ? (uint64_t)BLOCK_Y * TAKT_REDUCE_CHUNK : 0;
+    const uint64_t chunk = (uint64_t)BLOCK_Z * TAKT_CUDA_REDUCE_ROW + BLOCK_Y;
+    const uint64_t first = ARG.is_cut ? chunk * TAKT_REDUCE_CHUNK : 0;
+    if (first >= ARG.n && ARG.n > 0) /* the last row of chunks need not be full */
+        return;
     const uint64_t end = ARG.is_cut && first + TAKT_REDUCE_CHUNK < ARG.n ? first + 1 : ARG.n;
     float total = identity(ARG.op);
     for (uint64_t begin = first; begin < end; begin += TAKT_REDUCE_CHUNK) {
@@ -80,7 +105,7 @@ KERNEL(takt_cuda_reduce_f32, takt_cuda_reduce, TAKT_CUDA_REDUCE_THREADS)
         SYNC();
     }
     if (lane == 0 && result < ARG.count)
-        ((float *)ARG.dst)[(ARG.is_cut ? (uint64_t)BLOCK_Y * ARG.count : 0) + result] = total;
+        ((float *)ARG.dst)[(ARG.is_cut ? chunk * ARG.count : 0) + result] = total;
 }
 
 KERNEL(takt_cuda_combine_f32, takt_cuda_combine, TAKT_CUDA_REDUCE_THREADS)
@@ -89,7 +114,17 @@ KERNEL(takt_cuda_combine_f32, takt_cuda_combine, TAKT_CUDA_REDUCE_THREADS)
     if (result >= ARG.count)
         return;
     float total = ARG.src[result];
-    for (uint64_t k = 1; k < ARG.chunks; k++)
+    uint64_t k = 1;
+    for (; k + AT_ONCE <= ARG.chunks; k += AT_ONCE) {
+        float y[AT_ONCE];
+        UNROLL
+        for (uint32_t j = 0; j < AT_ONCE; j++)
+            y[j] = ARG.src[(k + j) * ARG.count + result];
+        UNROLL
+        for (uint32_t j = 0; j < AT_ONCE; j++)
+            total = merge(ARG.op, total, y[j]);
+    }
+    for (; k < ARG.chunks; k++)
         total = merge(ARG.op, total, ARG.src[k * ARG.count + result]);
     ARG.dst[result] = total;
 }
@@ -123,8 +158,9 @@ KERNEL(takt_cuda_reduce_arg_f32, takt_cuda_reduce, TAKT_CUDA_REDUCE_THREADS)
     const uint32_t lane = ARG.is_row ? LANE % WIDE : LANE / RESULTS;
     const uint64_t result = (uint64_t)BLOCK_X * RESULTS + mine;
     best b = {0.0f, UINT64_MAX};
+    const float *x = begin_of(&ARG, result < ARG.count ? result : 0);
     for (uint64_t i = lane; i < ARG.n && result < ARG.count; i += WIDE) {
-        const best next = {element(&ARG, result, i), i};
+        const best next = {element(&ARG, x, i), i};
         b = better(b, next, is_max, is_last);
     }
     part[mine * WIDE + lane] = b;

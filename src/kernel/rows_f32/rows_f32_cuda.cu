@@ -9,7 +9,7 @@
 #include "kernel/cuda/math.h"
 #include "kernel/rows/rows.h"
 
-enum { THREADS = TAKT_CUDA_ROWS_THREADS, WIDE = 16, CHUNK = 4096 };
+enum { THREADS = TAKT_CUDA_ROWS_THREADS, WIDE = 16, CHUNK = 4096, AT_ONCE = 16 };
 
 typedef enum summand { PLAIN, SQUARE, SQUARE_OF_DIFFERENCE } summand;
 
@@ -66,7 +66,17 @@ DEVICE float team_sum(const team *t, summand what, const float *x, uint64_t n,
         const uint64_t begin = (first + mine) * CHUNK;
         const uint64_t end = t->limit < begin + CHUNK ? t->limit : begin + CHUNK;
         float sum = 0;
-        for (uint64_t i = begin + lane; i < end; i += WIDE)
+        uint64_t i = begin + lane;
+        for (; i + (AT_ONCE - 1) * WIDE < end; i += AT_ONCE * WIDE) { /* loads first: none waits */
+            float y[AT_ONCE];
+            UNROLL
+            for (uint32_t k = 0; k < AT_ONCE; k++)
+                y[k] = x[i + k * WIDE];
+            UNROLL
+            for (uint32_t k = 0; k < AT_ONCE; k++)
+                sum = join(what, sum, y[k], mean);
+        }
+        for (; i < end; i += WIDE)
             sum = join(what, sum, x[i], mean);
         t->part[t->at + t->me] = sum;
         SYNC();

@@ -1,0 +1,157 @@
+/* step_conv.c - convolutions and pools with channels last, over one or two axes. */
+#include "backend/cpu/conv/pool.h"
+#include "backend/cpu/conv/shape.h"
+#include "backend/cuda/step.h"
+#include "op/ops.h"
+
+static bool is_pool(const takt_node *n)
+{
+    return n->op == &takt_op_max_pool || n->op == &takt_op_avg_pool;
+}
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    enum { GROUPS = 65535 };
+    const takt_node *n = &g->nodes[node];
+    size_t count;
+    if (n->op != &takt_op_conv && !is_pool(n))
+        return "";
+    if (n->type->dtype != TAKT_F32 || takt_type_of(g, n->in[0])->dtype != TAKT_F32)
+        return "device code for windows computes f32 only";
+    if (!takt_type_count(n->type, &count) || count == 0 || count >= INT32_MAX ||
+        !takt_type_count(takt_type_of(g, n->in[0]), &count) || count == 0 || count >= INT32_MAX)
+        return "there is nothing to compute, or more than a device step counts";
+    if (is_pool(n)) {
+        const takt_pool_shape s = takt_pool_shape_of(g, node);
+        return !s.is_nhwc                              ? "device code pools channels last only"
+               : s.in[0] * s.out[0] * s.kernel[0] != 1 ? "device code pools two axes at most"
+                                                       : NULL;
+    }
+    const takt_conv_shape s = takt_conv_shape_of(g, node);
+    if (!s.is_nhwc)
+        return "device code for convolutions takes channels last only";
+    if (s.in[0] * s.out[0] * s.kernel[0] != 1 || s.before[0] != 0)
+        return "device code convolves two axes at most";
+    if (s.k == 0 || s.groups > GROUPS || s.batch * s.positions > (size_t)32 * GROUPS)
+        return "a convolution larger than a grid of the device";
+    return NULL;
+}
+
+static takt_cuda_window depthwise_of(const takt_conv_shape *s)
+{
+    return (takt_cuda_window){.op = TAKT_CUDA_DEPTHWISE,
+                              .w = takt_cuda_in(1),
+                              .count = s->batch * s->positions * s->groups,
+                              .height = (uint32_t)s->in[1],
+                              .width = (uint32_t)s->in[2],
+                              .channels = (uint32_t)s->groups,
+                              .out_height = (uint32_t)s->out[1],
+                              .out_width = (uint32_t)s->out[2],
+                              .kernel_h = (uint32_t)s->kernel[1],
+                              .kernel_w = (uint32_t)s->kernel[2],
+                              .stride_h = (uint32_t)s->stride[1],
+                              .stride_w = (uint32_t)s->stride[2],
+                              .dilation_h = (uint32_t)s->dilation[1],
+                              .dilation_w = (uint32_t)s->dilation[2],
+                              .before_h = (uint32_t)s->before[1],
+                              .before_w = (uint32_t)s->before[2]};
+}
+
+static takt_cuda_window pool_of(const takt_pool_shape *s)
+{
+    return (takt_cuda_window){.op = s->op == &takt_op_max_pool ? TAKT_CUDA_LARGEST
+                                                               : TAKT_CUDA_AVERAGE,
+                              .count = s->batch * s->positions * s->channels,
+                              .height = (uint32_t)s->in[1],
+                              .width = (uint32_t)s->in[2],
+                              .channels = (uint32_t)s->channels,
+                              .out_height = (uint32_t)s->out[1],
+                              .out_width = (uint32_t)s->out[2],
+                              .kernel_h = (uint32_t)s->kernel[1],
+                              .kernel_w = (uint32_t)s->kernel[2],
+                              .stride_h = (uint32_t)s->stride[1],
+                              .stride_w = (uint32_t)s->stride[2],
+                              .dilation_h = (uint32_t)s->dilation[1],
+                              .dilation_w = (uint32_t)s->dilation[2],
+                              .before_h = (uint32_t)s->before[1],
+                              .before_w = (uint32_t)s->before[2],
+                              .after_h = (uint32_t)s->after[1],
+                              .after_w = (uint32_t)s->after[2],
+                              .count_pad = s->count_pad};
+}
+
+/* A product whose first factor is gathered from x; groups are batches. */
+static takt_cuda_gemm product_of(const takt_conv_shape *s)
+{
+    const bool is_direct = takt_conv_is_pointwise(s);
+    const size_t channels = s->groups * s->cin, outputs = s->groups * s->cout;
+    return (takt_cuda_gemm){.a = takt_cuda_in(0),
+                            .b = takt_cuda_in(1),
+                            .c = takt_cuda_out(0),
+                            .m = (uint32_t)(s->batch * s->positions),
+                            .n = (uint32_t)s->cout,
+                            .k = (uint32_t)s->k,
+                            .chunk = TAKT_GEMM_CHUNK,
+                            .a_row = (int64_t)channels,
+                            .a_col = 1,
+                            .b_row = 1,
+                            .b_col = (int64_t)s->k,
+                            .c_row = (int64_t)outputs,
+                            .inner = (uint32_t)s->groups,
+                            .a_inner = (int64_t)s->cin,
+                            .b_inner = (int64_t)(s->cout * s->k),
+                            .c_batch = (int64_t)s->cout,
+                            .is_conv = !is_direct,
+                            .adds_zero = !is_direct && s->k_row > s->k,
+                            .height = (uint32_t)s->in[1],
+                            .width = (uint32_t)s->in[2],
+                            .channels = (uint32_t)s->cin,
+                            .pixel = (uint32_t)channels,
+                            .out_height = (uint32_t)s->out[1],
+                            .out_width = (uint32_t)s->out[2],
+                            .kernel_width = (uint32_t)s->kernel[2],
+                            .stride_h = (uint32_t)s->stride[1],
+                            .stride_w = (uint32_t)s->stride[2],
+                            .dilation_h = (uint32_t)s->dilation[1],
+                            .dilation_w = (uint32_t)s->dilation[2],
+                            .pad_h = (int32_t)s->before[1],
+                            .pad_w = (int32_t)s->before[2],
+                            .image = s->x_sample};
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    const uint32_t processors = (uint32_t)takt_cuda_of(p)->facts.processors;
+    takt_cuda_step *s;
+    size_t index;
+    TAKT_TRY(takt_cuda_step_get(p, TAKT_CUDA_LAUNCHES, &s));
+    for (uint32_t k = 0; k < n->in_count; k++)
+        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    takt_cuda_window w;
+    s->count = 1;
+    if (is_pool(n)) {
+        const takt_pool_shape shape = takt_pool_shape_of(p->graph, id);
+        w = pool_of(&shape);
+    } else {
+        const takt_conv_shape shape = takt_conv_shape_of(p->graph, id);
+        p->step->facts.work = TAKT_WORK_PRODUCT;
+        if (!takt_conv_is_depthwise(p->graph, id)) {
+            const takt_cuda_gemm g = product_of(&shape);
+            const uint32_t groups = (uint32_t)shape.groups;
+            p->step->scratch_bytes = takt_cuda_gemm_scratch(&g, groups, processors);
+            s->count = takt_cuda_launch_gemm(&g, groups, processors,
+                                             takt_cuda_named(TAKT_CUDA_SCRATCH, 0), s->launches);
+            return TAKT_OK;
+        }
+        w = depthwise_of(&shape);
+    }
+    w.x = takt_cuda_in(0);
+    w.y = takt_cuda_out(0);
+    takt_cuda_launch_window(&w, &s->launches[0]);
+    return TAKT_OK;
+}
+
+const takt_cuda_kind takt_cuda_conv_kind = {.name = "conv", .accepts = accepts, .compile = compile};

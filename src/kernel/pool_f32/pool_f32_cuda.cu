@@ -1,0 +1,99 @@
+/* pool_f32_cuda.cu - pools and depthwise convolutions on a device: a thread computes an element.
+ *
+ * Neighbouring threads have neighbouring channels, so that x, w and y are read and written in
+ * lines. Orders are those of pool_f32.h and depthwise_f32.h.
+ */
+#include "kernel/cuda/args.h"
+#include "kernel/cuda/lang.h"
+#include "kernel/cuda/math.h"
+
+enum { CHUNK = 256 };
+
+/* Where a thread stands. */
+typedef struct spot {
+    const float *image;
+    uint32_t channel, h, w; /* h, w: of the window's corner in x with its padding */
+} spot;
+
+/* The element of x at tap (i, j); NULL: it is padding. */
+DEVICE const float *tap_at(const takt_cuda_window *a, const spot *s, uint32_t i, uint32_t j)
+{
+    const uint32_t h = s->h + i * a->dilation_h, w = s->w + j * a->dilation_w;
+    if (h < a->before_h || w < a->before_w || h - a->before_h >= a->height ||
+        w - a->before_w >= a->width)
+        return NULL;
+    return s->image + ((uint64_t)(h - a->before_h) * a->width + (w - a->before_w)) * a->channels +
+           s->channel;
+}
+
+DEVICE float depthwise(const takt_cuda_window *a, const spot *s)
+{
+    const uint32_t taps = a->kernel_h * a->kernel_w;
+    const float *w = a->w + (uint64_t)s->channel * taps;
+    float total = 0.0f, acc = 0.0f;
+    for (uint32_t t = 0; t < taps; t++) {
+        const float *x = tap_at(a, s, t / a->kernel_w, t % a->kernel_w);
+        acc = fmaf(x != NULL ? *x : 0.0f, w[t], acc);
+        if (t + 1 == taps || (t + 1) % CHUNK == 0) {
+            total = t < CHUNK ? acc : total + acc;
+            acc = 0.0f;
+        }
+    }
+    return total;
+}
+
+DEVICE float largest(const takt_cuda_window *a, const spot *s)
+{
+    float most = -INFINITY;
+    for (uint32_t i = 0; i < a->kernel_h; i++)
+        for (uint32_t j = 0; j < a->kernel_w; j++) {
+            const float *x = tap_at(a, s, i, j);
+            most = x != NULL ? vf_max(most, *x) : most;
+        }
+    return most;
+}
+
+/* Taps along one axis that an average counts. */
+DEVICE uint32_t counted(uint32_t corner, uint32_t kernel, uint32_t dilation, uint32_t before,
+                        uint32_t size, uint32_t end)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < kernel; i++) {
+        const uint32_t at = corner + i * dilation;
+        count += (at >= before && at - before < size) || at < end;
+    }
+    return count;
+}
+
+DEVICE float average(const takt_cuda_window *a, const spot *s)
+{
+    float sum = 0.0f;
+    for (uint32_t i = 0; i < a->kernel_h; i++)
+        for (uint32_t j = 0; j < a->kernel_w; j++) {
+            const float *x = tap_at(a, s, i, j);
+            sum = x != NULL ? sum + *x : sum;
+        }
+    const uint32_t end_h = a->count_pad ? a->before_h + a->height + a->after_h : 0;
+    const uint32_t end_w = a->count_pad ? a->before_w + a->width + a->after_w : 0;
+    const uint32_t count =
+        counted(s->h, a->kernel_h, a->dilation_h, a->before_h, a->height, end_h) *
+        counted(s->w, a->kernel_w, a->dilation_w, a->before_w, a->width, end_w);
+    return count > 0 ? sum / (float)count : 0.0f;
+}
+
+KERNEL(takt_cuda_window_f32, takt_cuda_window, TAKT_CUDA_WINDOW_THREADS)
+{
+    const uint64_t i = INDEX;
+    if (i >= ARG.count)
+        return;
+    spot s;
+    s.channel = (uint32_t)(i % ARG.channels);
+    const uint64_t position = i / ARG.channels;
+    s.w = (uint32_t)(position % ARG.out_width) * ARG.stride_w;
+    s.h = (uint32_t)(position / ARG.out_width % ARG.out_height) * ARG.stride_h;
+    s.image =
+        ARG.x + position / ARG.out_width / ARG.out_height * ARG.height * ARG.width * ARG.channels;
+    ARG.y[i] = ARG.op == TAKT_CUDA_DEPTHWISE ? depthwise(&ARG, &s)
+               : ARG.op == TAKT_CUDA_LARGEST ? largest(&ARG, &s)
+                                             : average(&ARG, &s);
+}
