@@ -1,0 +1,56 @@
+/* part.h - what a session holds on a device: launches with their addresses, graphs, pinned memory.
+ */
+#ifndef TAKT_BACKEND_CUDA_PART_H
+#define TAKT_BACKEND_CUDA_PART_H
+
+#include "backend/cuda/device.h"
+
+/* A launch with its addresses. */
+typedef struct takt_cuda_call {
+    takt_cu_function function;
+    takt_cuda_launch launch;
+} takt_cuda_call;
+
+typedef struct takt_cuda_part_step {
+    takt_cuda_call *calls;
+    size_t count;
+    size_t pinned; /* offset of its copy there; SIZE_MAX: none */
+    size_t fault;  /* number of its word; SIZE_MAX: none */
+    bool is_mine;
+} takt_cuda_part_step;
+
+typedef struct takt_cuda_graph {
+    size_t first, end;
+    takt_cu_graph graph;
+    takt_cu_exec exec;
+} takt_cuda_graph;
+
+typedef struct takt_cuda_part {
+    takt_cuda *cuda;
+    takt_ctx *ctx;
+    const takt_plan *plan;
+    takt_space space;
+    takt_cu_stream stream;
+    takt_cu_event event;
+    takt_cuda_part_step *steps; /* of the whole plan; those elsewhere have no calls */
+    takt_cuda_call *calls;
+    size_t call_count;
+    takt_cuda_graph *graphs;
+    size_t graph_count;
+    unsigned char *pinned; /* the number of the run, fault words, then copies */
+    size_t pinned_bytes, fault_count;
+    takt_cu_ptr words; /* on the device: runs so far, then fault words */
+    takt_cuda_call done;
+    uint32_t run; /* graphs launched so far */
+} takt_cuda_part;
+
+/* Pinned memory and the words of the device: a number of runs, then fault words. */
+enum { TAKT_CUDA_HEAD = 64 };
+
+/* Where a view lies on the device. */
+static inline takt_cu_ptr takt_cuda_place(const takt_view *v, void *const *base)
+{
+    return (takt_cu_ptr)(uintptr_t)base[v->buffer] + v->offset;
+}
+
+#endif

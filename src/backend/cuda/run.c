@@ -1,0 +1,134 @@
+/* run.c - one segment of a run: what goes up is filled in, its graph is launched, and the caller
+ * looks at a number in pinned memory until the last node has written it there. */
+#include <string.h>
+
+#include "backend/cuda/part.h"
+#include "backend/cuda/session.h"
+#include "plan/execute.h"
+
+enum { SPIN_NS = 50 * 1000, LOOKS = 64 /* between two looks at the clock */ };
+
+/* Steps one by one: for whoever watches each. */
+static int launch_steps(takt_cuda_part *p, const takt_execution *x, const takt_segment *g)
+{
+    const takt_cuda_driver *d = &p->cuda->driver;
+    int result = TAKT_CU_OK;
+    for (size_t i = g->first; i <= g->end && result == TAKT_CU_OK; i++) {
+        takt_cuda_call *calls = i < g->end ? p->steps[i].calls : &p->done;
+        const size_t count = i < g->end ? p->steps[i].count : 1;
+        if (i < g->end && p->plan->steps[i].transfer.way != TAKT_COPY_NONE) {
+            const takt_step *s = &p->plan->steps[i];
+            void *pinned = p->pinned + p->steps[i].pinned;
+            const size_t bytes = s->transfer.bytes;
+            result =
+                s->transfer.way == TAKT_COPY_UP
+                    ? d->copy_up(takt_cuda_place(&s->out[0], x->base), pinned, bytes, p->stream)
+                : s->transfer.way == TAKT_COPY_DOWN
+                    ? d->copy_down(pinned, takt_cuda_place(&s->in[0], x->base), bytes, p->stream)
+                    : d->copy_within(takt_cuda_place(&s->out[0], x->base),
+                                     takt_cuda_place(&s->in[0], x->base), bytes, p->stream);
+        }
+        for (size_t k = 0; k < count && result == TAKT_CU_OK; k++) {
+            const takt_cuda_launch *l = &calls[k].launch;
+            void *parameters[1] = {&calls[k].launch.args};
+            result = d->launch(calls[k].function, l->grid[0], l->grid[1], l->grid[2], l->threads, 1,
+                               1, l->shared_bytes, p->stream, parameters, NULL);
+        }
+    }
+    return result;
+}
+
+static takt_status refuse_lost(const takt_cuda_part *p, takt_error *error)
+{
+    return takt_cuda_check(p->cuda, error, atomic_load(&p->cuda->lost), "the device failed before");
+}
+
+takt_status takt_cuda_enqueue(void *opened, const takt_execution *x, const takt_segment *g)
+{
+    takt_cuda_part *p = opened;
+    if (atomic_load(&p->cuda->lost) != 0)
+        return refuse_lost(p, x->error);
+    for (size_t i = g->first; i < g->end; i++) {
+        const takt_step *s = &p->plan->steps[i];
+        if (s->transfer.way == TAKT_COPY_UP)
+            memcpy(p->pinned + p->steps[i].pinned,
+                   (const char *)x->base[s->in[0].buffer] + s->in[0].offset, s->transfer.bytes);
+    }
+    p->run++;
+    takt_cuda_enter(p->cuda);
+    int result = -1;
+    for (size_t i = 0; i < p->graph_count; i++)
+        if (p->graphs[i].first == g->first && p->graphs[i].end == g->end)
+            result = p->cuda->driver.graph_launch(p->graphs[i].exec, p->stream);
+    if (result == -1)
+        result = launch_steps(p, x, g);
+    if (result != TAKT_CU_OK) { /* what was begun, ends */
+        (void)p->cuda->driver.stream_wait(p->stream);
+        p->run--;
+    }
+    takt_cuda_leave(p->cuda);
+    return takt_cuda_check(p->cuda, x->error, result, "a segment cannot be launched");
+}
+
+static bool is_done(const takt_cuda_part *p)
+{
+    const _Atomic uint32_t *seen = (const _Atomic uint32_t *)(const void *)p->pinned;
+    return atomic_load_explicit(seen, memory_order_acquire) == p->run;
+}
+
+/* Looks for a while, then sleeps. */
+static int await(takt_cuda_part *p)
+{
+    const takt_ctx *ctx = p->ctx;
+    const uint64_t end = ctx->now_ns(ctx->clock_user) + SPIN_NS;
+    do
+        for (int i = 0; i < LOOKS; i++)
+            if (is_done(p))
+                return TAKT_CU_OK;
+    while (ctx->now_ns(ctx->clock_user) < end);
+    takt_cuda_enter(p->cuda);
+    int result = p->cuda->driver.event_record(p->event, p->stream);
+    if (result == TAKT_CU_OK)
+        result = p->cuda->driver.event_wait(p->event);
+    takt_cuda_leave(p->cuda);
+    return result;
+}
+
+/* The first step whose word is set; the host reads the index that was bad. */
+static takt_status report_fault(takt_cuda_part *p, const takt_execution *x, const takt_segment *g,
+                                size_t *found)
+{
+    const uint64_t *words = (const uint64_t *)(const void *)(p->pinned + TAKT_CUDA_HEAD);
+    for (size_t i = g->first; i < g->end; i++) {
+        const size_t word = p->steps[i].fault;
+        if (word == SIZE_MAX || words[word] == TAKT_FAULT_NONE)
+            continue;
+        const takt_view *v = &p->plan->steps[i].in[1];
+        const size_t bytes = v->dtype == TAKT_I32 ? 4 : 8;
+        int32_t narrow = 0;
+        takt_fault fault = {.index = words[word]};
+        const char *at = (const char *)(uintptr_t)takt_cuda_place(v, x->base) + words[word] * bytes;
+        TAKT_TRY(takt_cuda_memory.copy(p->cuda, TAKT_COPY_DOWN,
+                                       bytes == 4 ? (void *)&narrow : (void *)&fault.value, at,
+                                       bytes));
+        fault.value = bytes == 4 ? narrow : fault.value;
+        takt_fault_merge(x->fault, &fault);
+        *found = i;
+        break;
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_cuda_wait(void *opened, const takt_execution *x, const takt_segment *g,
+                           size_t *found)
+{
+    takt_cuda_part *p = opened;
+    TAKT_TRY(takt_cuda_check(p->cuda, x->error, await(p), "a segment failed"));
+    for (size_t i = g->first; i < g->end; i++) {
+        const takt_step *s = &p->plan->steps[i];
+        if (s->transfer.way == TAKT_COPY_DOWN)
+            memcpy((char *)x->base[s->out[0].buffer] + s->out[0].offset,
+                   p->pinned + p->steps[i].pinned, s->transfer.bytes);
+    }
+    return p->fault_count > 0 ? report_fault(p, x, g, found) : TAKT_OK;
+}

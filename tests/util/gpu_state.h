@@ -1,0 +1,41 @@
+/* gpu_state.h - what the parts of the tests' CUDA driver share. */
+#ifndef TAKT_TESTS_UTIL_GPU_STATE_H
+#define TAKT_TESTS_UTIL_GPU_STATE_H
+
+#include "util/gpu.h"
+
+enum { GPU_BLOCKS = 4096, GPU_INVALID = 1, GPU_LOST = 719 };
+
+typedef struct gpu_block {
+    unsigned char *at; /* red zone before it, and after */
+    size_t bytes;
+} gpu_block;
+
+typedef struct gpu_state {
+    gpu_settings set;
+    gpu_counts count;
+    gpu_block blocks[GPU_BLOCKS];
+    takt_cu_ctx current;
+} gpu_state;
+
+extern gpu_state gpu;
+
+/* Every function begins so: counts the call, and says how it is to fail. */
+int gpu_call(void);
+#define GPU_CALL()                                                                                 \
+    do {                                                                                           \
+        const int called_ = gpu_call();                                                            \
+        if (called_ != TAKT_CU_OK)                                                                 \
+            return called_;                                                                        \
+    } while (0)
+
+/* Remembers the first thing that was wrong. */
+void gpu_complain(const char *why);
+/* Whether [ptr, ptr + bytes) lies in one block of device memory; complains otherwise. */
+bool gpu_has(takt_cu_ptr ptr, size_t bytes);
+
+#define X(field, symbol, parameters) int gpu_##field parameters;
+TAKT_CUDA_FUNCTIONS(X)
+#undef X
+
+#endif

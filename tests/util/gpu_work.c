@@ -1,0 +1,248 @@
+/* gpu_work.c - streams, code, launches and graphs of the tests' CUDA driver. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/gpu_state.h"
+
+/* ---- streams, events, code ---- */
+
+static int make(void **object)
+{
+    GPU_CALL();
+    if (gpu.current == NULL)
+        gpu_complain("no context is current");
+    *object = malloc(1);
+    gpu.count.live_objects += *object != NULL;
+    return *object != NULL ? TAKT_CU_OK : TAKT_CU_OUT_OF_MEMORY;
+}
+static int end(void *object)
+{
+    (void)gpu_call();
+    gpu.count.live_objects--;
+    free(object);
+    return TAKT_CU_OK;
+}
+
+int gpu_stream_create(takt_cu_stream *stream, unsigned flags)
+{
+    (void)flags;
+    return make((void **)stream);
+}
+int gpu_stream_destroy(takt_cu_stream stream)
+{
+    return end(stream);
+}
+int gpu_stream_query(takt_cu_stream stream)
+{
+    (void)stream;
+    return gpu_call();
+}
+int gpu_stream_wait(takt_cu_stream stream)
+{
+    (void)stream;
+    return gpu_call();
+}
+int gpu_event_create(takt_cu_event *event, unsigned flags)
+{
+    (void)flags;
+    return make((void **)event);
+}
+int gpu_event_destroy(takt_cu_event event)
+{
+    return end(event);
+}
+int gpu_event_record(takt_cu_event event, takt_cu_stream stream)
+{
+    (void)event;
+    (void)stream;
+    return gpu_call();
+}
+int gpu_event_wait(takt_cu_event event)
+{
+    (void)event;
+    return gpu_call();
+}
+int gpu_event_elapsed(float *ms, takt_cu_event start, takt_cu_event stop)
+{
+    (void)start;
+    (void)stop;
+    *ms = 0;
+    return gpu_call();
+}
+int gpu_module_load(takt_cu_module *module, const void *image)
+{
+    (void)image;
+    return make((void **)module);
+}
+int gpu_module_unload(takt_cu_module module)
+{
+    return end(module);
+}
+int gpu_module_function(takt_cu_function *function, takt_cu_module module, const char *name)
+{
+    uint32_t threads;
+    (void)module;
+    GPU_CALL();
+    takt_lane_fn *found = grid_find(name, &threads);
+    memcpy(function, &found, sizeof found);
+    return found != NULL ? TAKT_CU_OK : GPU_INVALID;
+}
+int gpu_function_set(takt_cu_function function, int attribute, int value)
+{
+    (void)function;
+    (void)attribute;
+    (void)value;
+    return gpu_call();
+}
+
+/* ---- launches ---- */
+
+static int run(takt_cu_function function, const unsigned *grid, unsigned threads, unsigned shared,
+               void **parameters)
+{
+    takt_lane_fn *kernel;
+    memcpy(&kernel, &function, sizeof kernel);
+    const grid_launch l = {.kernel = kernel,
+                           .grid = {grid[0], grid[1], grid[2]},
+                           .threads = threads,
+                           .shared_bytes = shared,
+                           .order = gpu.set.order};
+    gpu.count.launches++;
+    const char *wrong = grid_run(&l, parameters[0]);
+    if (wrong != NULL)
+        gpu_complain(wrong);
+    return wrong == NULL ? TAKT_CU_OK : GPU_LOST;
+}
+
+int gpu_launch(takt_cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+               unsigned by, unsigned bz, unsigned shared, takt_cu_stream stream, void **parameters,
+               void **extra)
+{
+    const unsigned grid[3] = {gx, gy, gz};
+    (void)by;
+    (void)bz;
+    (void)stream;
+    (void)extra;
+    GPU_CALL();
+    return run(function, grid, bx, shared, parameters);
+}
+
+/* A graph is a list of nodes; arguments are copied, as the driver does. */
+typedef struct node {
+    struct node *next;
+    takt_cu_kernel_node kernel; /* function NULL: a copy */
+    takt_cu_copy_node copy;
+    takt_cuda_launch launch; /* whose arguments these are */
+} node;
+
+typedef struct list {
+    node *first, *last;
+} list;
+
+int gpu_graph_create(takt_cu_graph *graph, unsigned flags)
+{
+    (void)flags;
+    GPU_CALL();
+    *graph = calloc(1, sizeof(list));
+    gpu.count.live_objects++;
+    gpu.count.graphs_made++;
+    return *graph != NULL ? TAKT_CU_OK : TAKT_CU_OUT_OF_MEMORY;
+}
+int gpu_graph_destroy(takt_cu_graph graph)
+{
+    list *l = (list *)(void *)graph;
+    (void)gpu_call();
+    while (l->first != NULL) {
+        node *n = l->first;
+        l->first = n->next;
+        free(n);
+    }
+    free(l);
+    gpu.count.live_objects--;
+    return TAKT_CU_OK;
+}
+static int add(takt_cu_node *made, takt_cu_graph graph, const takt_cu_node *after, size_t count,
+               node **n)
+{
+    list *l = (list *)(void *)graph;
+    GPU_CALL();
+    if (count != (l->first != NULL) || (count > 0 && after[0] != (takt_cu_node)(void *)l->last))
+        gpu_complain("a node of a graph does not wait for the one before");
+    *n = calloc(1, sizeof **n);
+    if (*n == NULL)
+        return TAKT_CU_OUT_OF_MEMORY;
+    *(l->first == NULL ? &l->first : &l->last->next) = *n;
+    l->last = *n;
+    *made = (takt_cu_node)(void *)*n;
+    return TAKT_CU_OK;
+}
+int gpu_graph_kernel(takt_cu_node *made, takt_cu_graph graph, const takt_cu_node *after,
+                     size_t count, const takt_cu_kernel_node *kernel)
+{
+    node *n;
+    const int result = add(made, graph, after, count, &n);
+    if (result != TAKT_CU_OK)
+        return result;
+    n->kernel = *kernel;
+    memcpy(&n->launch.args, kernel->parameters[0], sizeof n->launch.args);
+    return TAKT_CU_OK;
+}
+int gpu_graph_copy(takt_cu_node *made, takt_cu_graph graph, const takt_cu_node *after, size_t count,
+                   const takt_cu_copy_node *copy, takt_cu_ctx ctx)
+{
+    node *n;
+    (void)ctx;
+    const int result = add(made, graph, after, count, &n);
+    if (result == TAKT_CU_OK)
+        n->copy = *copy;
+    return result;
+}
+int gpu_graph_instantiate(takt_cu_exec *exec, takt_cu_graph graph, unsigned long long flags)
+{
+    (void)flags;
+    GPU_CALL();
+    *exec = (takt_cu_exec)(void *)graph;
+    gpu.count.live_objects++;
+    return TAKT_CU_OK;
+}
+int gpu_exec_destroy(takt_cu_exec exec)
+{
+    (void)exec;
+    (void)gpu_call();
+    gpu.count.live_objects--;
+    return TAKT_CU_OK;
+}
+int gpu_graph_upload(takt_cu_exec exec, takt_cu_stream stream)
+{
+    (void)exec;
+    (void)stream;
+    return gpu_call();
+}
+
+static int run_copy(const takt_cu_copy_node *c)
+{
+    const bool up = c->from.memory == 1, down = c->to.memory == 1;
+    if ((!up && !gpu_has(c->from.device, c->width)) || (!down && !gpu_has(c->to.device, c->width)))
+        return GPU_INVALID;
+    void *to = down ? (void *)(uintptr_t)c->to.host : (void *)(uintptr_t)c->to.device;
+    const void *from = up ? c->from.host : (const void *)(uintptr_t)c->from.device;
+    memmove(to, from, c->width);
+    return TAKT_CU_OK;
+}
+
+int gpu_graph_launch(takt_cu_exec exec, takt_cu_stream stream)
+{
+    const list *l = (const list *)(const void *)exec;
+    int result = TAKT_CU_OK;
+    (void)stream;
+    GPU_CALL();
+    gpu.count.graph_launches++;
+    for (node *n = l->first; n != NULL && result == TAKT_CU_OK; n = n->next) {
+        void *parameters[1] = {&n->launch.args};
+        result = n->kernel.function == NULL
+                     ? run_copy(&n->copy)
+                     : run(n->kernel.function, n->kernel.grid, n->kernel.block[0],
+                           n->kernel.shared_bytes, parameters);
+    }
+    return result;
+}
