@@ -31,10 +31,22 @@ const takt_backend *takt_backend_default(void)
     return backends[0];
 }
 
+static bool is_called(const takt_backend *b, const char *name)
+{
+    const size_t length = strlen(b->name);
+    return strncmp(b->name, name, length) == 0 && (name[length] == '\0' || name[length] == ':');
+}
+
+const char *takt_backend_which(const char *name, const char *library)
+{
+    const char *colon = name != NULL ? strchr(name, ':') : NULL;
+    return colon != NULL ? colon + 1 : library;
+}
+
 const takt_backend *takt_backend_named(const char *name)
 {
     for (size_t i = 0; i < BACKENDS; i++)
-        if (strcmp(backends[i]->name, name) == 0)
+        if (is_called(backends[i], name))
             return backends[i];
     return NULL;
 }
@@ -55,7 +67,7 @@ enum { ADDED = sizeof((takt_ctx *)NULL)->added / sizeof *((takt_ctx *)NULL)->add
 static const takt_backend *added(const takt_ctx *ctx, const char *name)
 {
     for (size_t i = 0; i < ADDED && ctx->added[i] != NULL; i++)
-        if (strcmp(ctx->added[i]->name, name) == 0)
+        if (is_called(ctx->added[i], name))
             return ctx->added[i];
     return NULL;
 }
@@ -101,7 +113,7 @@ takt_status takt_backend_find(takt_ctx *ctx, const char *name, const char *libra
         takt_fail(ctx, TAKT_E_NAME, "there is no backend called %s", name);
         return hint_names(ctx);
     }
-    const char *why = missing(*out, library);
+    const char *why = missing(*out, takt_backend_which(name, library));
     if (why != NULL)
         return takt_fail(ctx, TAKT_E_LIBRARY, "backend %s cannot be used: %s", name, why);
     return TAKT_OK;

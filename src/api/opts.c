@@ -346,7 +346,7 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     s->fuse = s->fuse && !s->backend->is_reference;
     s->lower_all = level->lowers_all && !s->backend->is_reference;
     s->narrows_maps = narrows_maps(s);
-    s->library = o->blas;
+    s->library = takt_backend_which(backend, o->blas);
     s->reuse = !o->no_reuse;
     s->in_place = !o->no_in_place;
     s->memory_limit = (size_t)o->memory_limit;

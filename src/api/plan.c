@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/backends.h"
 #include "api/cache.h"
 #include "api/fixed.h"
 #include "api/limit.h"
@@ -152,7 +153,8 @@ static takt_status keep_options(const takt_plan_options *o, takt_plan *plan)
     const takt_plan_options *kept;
     TAKT_TRY(takt_plan_options_keep(&plan->arena, o, &kept));
     plan->options = kept;
-    plan->settings.library = kept->blas;
+    const char *name = kept->backend != NULL ? kept->backend : plan->graph->backend;
+    plan->settings.library = takt_backend_which(name, kept->blas);
     plan->settings.hint = kept->hint;
     plan->settings.donated = kept->donate;
     return TAKT_OK;
