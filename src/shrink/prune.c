@@ -20,10 +20,19 @@ static bool is_leaf(const takt_graph *g, takt_id id)
            (g->nodes[id].op == &takt_op_constant || g->nodes[id].op == &takt_op_state);
 }
 
+/* A leaf, or one whose axes were moved: files may hold weights the other way round. */
+static bool is_weight(const takt_graph *g, takt_id id)
+{
+    while (id != TAKT_NONE &&
+           (g->nodes[id].op == &takt_op_transpose || g->nodes[id].op == &takt_op_reshape))
+        id = g->nodes[id].in[0];
+    return is_leaf(g, id);
+}
+
 /* The axis of a layer's result that counts its channels; -1: it is none. */
 static int channels_of(const takt_graph *g, const takt_node *n)
 {
-    if (n->in_count < 2 || !is_leaf(g, n->in[1]) || is_leaf(g, n->in[0]))
+    if (n->in_count < 2 || !is_weight(g, n->in[1]) || is_weight(g, n->in[0]))
         return -1;
     if (n->op == &takt_op_conv || n->op == &takt_op_conv_dx)
         return n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC ? n->type->rank - 1 : 1;

@@ -102,6 +102,9 @@ static const struct {
      10, 6},
     {"model m(x: f32[1, 5, 16]) seed=1 { return transformer_block(x, heads=4, hidden=32) }\n", 0,
      0},
+    {"model m(x: f32[1, 6]) seed=1 { param w: f32[8, 6] = glorot\n"
+     "return dense(relu(x @ transpose(w)), 2) }\n",
+     10, 6},
     {"model m(x: f32[1, 3, 4, 4]) seed=1 { h = conv(x, 4)\n"
      "return dense(flatten(conv_transpose(h, 6)), 2) }\n",
      12, 7},
