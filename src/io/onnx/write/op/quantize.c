@@ -25,7 +25,9 @@ static bool emit(takt_emit *e, const takt_node *n)
         return false;
     if (takt_emit_type(e, 1)->rank == 1)
         takt_emit_i(e, "axis", n->attr[AXIS].i64);
-    if (is_quantize)
+    /* With a zero point its type says it: onnxruntime rewrites i8 to u8 and forgets the attribute.
+     */
+    if (is_quantize && (n->in_count < 3 || n->in[2] == TAKT_NONE))
         takt_emit_i(e, "output_dtype", takt_onnx_elem(n->type[0].dtype));
     takt_emit_3(e, is_quantize ? "QuantizeLinear" : "DequantizeLinear", e->out, takt_emit_in(e, 0),
                 takt_emit_in(e, 1), takt_emit_in(e, 2));
