@@ -62,6 +62,16 @@ takt_status takt_dim_name(takt_dims *dims, takt_span name, takt_dim *out)
     return status;
 }
 
+takt_status takt_dim_hint(takt_dims *dims, takt_span name, takt_dim *out)
+{
+    lock(dims);
+    const takt_status status = takt_dim_find_name(dims, name, out);
+    if (status == TAKT_OK)
+        dims->entry[dim_entry_of(*out)].is_hint = true;
+    unlock(dims);
+    return status;
+}
+
 static takt_status check(takt_dims *dims, takt_dim d)
 {
     if (takt_dim_is_valid(dims, d))

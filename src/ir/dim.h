@@ -42,6 +42,9 @@ static inline bool takt_dim_is_number(takt_dim d)
 
 /* The dimension called `name`, made if new. */
 TAKT_MUST_USE takt_status takt_dim_name(takt_dims *dims, takt_span name, takt_dim *out);
+/* The same for what a file calls a dimension without proof. Where an equation has such a name and
+ * others, this one is what it is solved for. */
+TAKT_MUST_USE takt_status takt_dim_hint(takt_dims *dims, takt_span name, takt_dim *out);
 /* `a op b` in normal form. Fails on a negative or overflowing number, division by zero. */
 TAKT_MUST_USE takt_status takt_dim_make(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim b,
                                         takt_dim *out);

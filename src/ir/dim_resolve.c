@@ -203,7 +203,11 @@ takt_status takt_dim_solve(takt_dims *dims, takt_dim a, takt_dim b, bool *done)
         divisor = common_divisor(dims->a.term[i].factor, divisor);
     for (uint32_t i = 0; i < dims->a.count; i++)
         dims->a.term[i].factor /= divisor;
-    /* Newest names first: the older word stays. Terms come in the order of their atoms. */
+    /* Labels before names; newest names first: the older word stays. Terms come in the order of
+     * their atoms. */
+    for (uint32_t i = dims->a.count; i > 0 && !*done; i--)
+        if (dims->a.term[i - 1].count == 1 && dims->entry[dims->a.term[i - 1].atom[0]].is_hint)
+            TAKT_TRY(solve_term(dims, i - 1, done));
     for (uint32_t i = dims->a.count; i > 0 && !*done; i--)
         TAKT_TRY(solve_term(dims, i - 1, done));
     return TAKT_OK;

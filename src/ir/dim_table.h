@@ -39,6 +39,7 @@ typedef struct dim_entry {
     takt_dim a, b;    /* its operands */
     const char *name; /* of a NAME; its length is `count` */
     size_t index;     /* among the names */
+    bool is_hint;     /* a NAME that is bound before others: somebody's label, not a fact */
     bool is_bound;    /* a NAME that unification found to be `binding` */
     takt_dim binding;
     const dim_term *term; /* of a SUM */

@@ -78,9 +78,27 @@ def frozen():
     says("another value", takt("run", packed, "-i", f"n={five}"), 1, "5010", "n == 4", "frozen")
 
 
+def masks():
+    """A mask whose length the file calls past + 1, and which the graph needs to be past + n."""
+    nodes = [node("Concat", ["past", "x"], ["all"], axis=0), node("Mul", ["all", "mask"], ["y"])]
+    names = {"past": ["past"], "x": ["n"], "mask": ["past + 1"]}
+    check("a label that is wrong", 13, nodes,
+          {"past": ([2], [1.0, 2], F32), "x": ([3], [3.0, 4, 5], F32),
+           "mask": ([5], [1.0, 0, 1, 0, 1], F32)},
+          {"y": ([5], [1.0, 0, 3, 0, 5], F32)}, names=names)
+    path, _ = store(13, nodes, {"past": ([2], [0.0] * 2, F32), "x": ([3], [0.0] * 3, F32),
+                                "mask": ([5], [0.0] * 5, F32)}, {"y": ([5], [0.0] * 5, F32)},
+                    names=names)
+    says("sizes by name", takt("run", path, "-D", "past=4", "-D", "n=3"), 0, "y: f32[7]")
+    path, _ = store(13, [node("Relu", ["mask"], ["y"])], {"mask": ([5], [0.0] * 5, F32)},
+                    {"y": ([5], [0.0] * 5, F32)}, names={"mask": ["past + 1"]})
+    says("a label that nothing contradicts", takt("run", path, "-D", "past=4"), 0, "y: f32[5]")
+
+
 if __name__ == "__main__":
     squeezes()
     branches()
     frozen()
+    masks()
     print(f"{corners.count} models, {len(corners.failures)} failed")
     sys.exit(1 if corners.failures or corners.count < 3 or not os.path.isdir(TMP) else 0)

@@ -113,6 +113,8 @@ struct takt_import {
     double fold_elements;       /* and elements that they may have */
     takt_statistic *statistics; /* in the arena */
     size_t statistic_count, statistic_room;
+    takt_span *labels; /* expressions that inputs have for dimensions: hints, see input.c */
+    size_t label_count, label_capacity;
     bool is_hopeless; /* nesting or number of nodes: what follows would fail the same way */
     bool has_failed;  /* a node was refused; `first` says why */
     takt_error first;
@@ -188,6 +190,8 @@ TAKT_MUST_USE takt_status takt_import_initializers(takt_scope *scope, const takt
 /* input.c: what the caller knows of an input, NULL if nothing; the type of one. */
 const takt_fixed *takt_import_fixed(const takt_import *im, takt_span name);
 TAKT_MUST_USE takt_status takt_import_type(takt_import *im, const takt_pb_value *v, takt_type *out);
+/* Labels of inputs that the graph said nothing about mean what they say. */
+TAKT_MUST_USE takt_status takt_import_labels(takt_import *im);
 /* dim_text.c: a dim_param: an expression of names, or a name. */
 TAKT_MUST_USE takt_status takt_onnx_dim(takt_ctx *ctx, takt_dims *dims, takt_span text,
                                         takt_dim *out);

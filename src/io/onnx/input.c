@@ -1,4 +1,6 @@
 /* input.c - the types of a model's inputs: what the file says and what the caller knows. */
+#include <string.h>
+
 #include "base/written.h"
 #include "io/onnx/import.h"
 
@@ -28,6 +30,46 @@ static int64_t size_of(const char *sizes, takt_span name)
     return -1;
 }
 
+/* ---- labels ----
+ *
+ * Exporters call the length of a mask `past_sequence_length + 1` where it is any number. An
+ * expression is therefore a name of its own at first; what the graph says of it counts, and only
+ * then the expression. Files that Takt wrote mean what they say. */
+
+static takt_status add_label(takt_import *im, takt_span text, takt_dim *out)
+{
+    if (im->label_count == im->label_capacity) {
+        const size_t capacity = 2 * im->label_capacity + 8;
+        takt_span *labels = takt_arena_array(&im->arena, capacity, sizeof *labels);
+        if (labels == NULL)
+            return TAKT_ERR_MEMORY;
+        if (im->label_count > 0)
+            memcpy(labels, im->labels, im->label_count * sizeof *labels);
+        im->labels = labels;
+        im->label_capacity = capacity;
+    }
+    im->labels[im->label_count++] = text;
+    return takt_dim_hint(im->main->g->dims, text, out);
+}
+
+takt_status takt_import_labels(takt_import *im)
+{
+    takt_dims *dims = im->main->g->dims;
+    for (size_t i = 0; i < im->label_count; i++) {
+        takt_dim name, known, said;
+        TAKT_TRY(takt_dim_hint(dims, im->labels[i], &name));
+        TAKT_TRY(takt_dim_resolve(dims, name, &known));
+        if (known != name)
+            continue;
+        TAKT_TRY(takt_onnx_dim(im->ctx, dims, im->labels[i], &said));
+        const takt_error before = im->ctx->error;
+        const takt_status status = takt_dim_unify(dims, name, said);
+        TAKT_TRY(status == TAKT_ERR_SHAPE ? TAKT_OK : status);
+        im->ctx->error = before; /* a label that cannot be right is a name */
+    }
+    return TAKT_OK;
+}
+
 static takt_status dim_of(takt_import *im, const takt_pb_value *v, size_t index, takt_dim *out)
 {
     const takt_pb_dim *d = &v->type->tensor->shape->dims[index];
@@ -48,6 +90,8 @@ static takt_status dim_of(takt_import *im, const takt_pb_value *v, size_t index,
         *out = size;
         return TAKT_OK;
     }
+    if (takt_onnx_dim_is_expression(name) && !takt_span_is(im->model.producer, "takt"))
+        return add_label(im, name, out);
     return takt_onnx_dim(im->ctx, im->main->g->dims, name, out);
 }
 
