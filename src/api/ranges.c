@@ -8,6 +8,7 @@
 #include "api/plan_options.h"
 #include "base/mem.h"
 #include "plan/basis.h"
+#include "plan/resize.h"
 
 enum { VARIANTS = 16 }; /* that a plan keeps for the next time */
 
@@ -130,6 +131,22 @@ static takt_status make(takt_plan *top, const int64_t *sizes, takt_plan **plan)
     (*plan)->made_ns = ctx->now_ns(ctx->clock_user) - start;
     (*plan)->made_peak = atomic_load(&ctx->peak_bytes);
     return TAKT_OK;
+}
+
+takt_status takt_plan_resizer(const takt_plan *top, takt_resizer **out)
+{
+    TAKT_TRY(takt_resizer_create(top, out));
+    if (*out == NULL)
+        return TAKT_OK;
+    takt_plan *plan = takt_resizer_plan(*out);
+    const int64_t *sizes = plan->sizes; /* which change */
+    const takt_status status = finish(top, sizes, plan);
+    plan->sizes = sizes;
+    if (status != TAKT_OK) {
+        takt_resizer_destroy(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 takt_status takt_plan_at(takt_plan *top, const int64_t *sizes, bool may_make, takt_plan **plan)

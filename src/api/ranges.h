@@ -8,6 +8,10 @@
  * graph and weights if it is not there. `may_make` false: then it is an error. */
 TAKT_MUST_USE takt_status takt_plan_at(takt_plan *top, const int64_t *sizes, bool may_make,
                                        takt_plan **plan);
+struct takt_resizer;
+/* A plan that is given one size of the range after another; NULL with TAKT_OK: there cannot be one.
+ */
+TAKT_MUST_USE takt_status takt_plan_resizer(const takt_plan *top, struct takt_resizer **out);
 /* Every size lies in its range. */
 TAKT_MUST_USE takt_status takt_plan_holds(const takt_plan *top, const int64_t *sizes);
 

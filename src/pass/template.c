@@ -344,7 +344,7 @@ static takt_status check_node(takt_graph *g, takt_id id)
     return TAKT_OK;
 }
 
-static takt_status check(const takt_template *t, takt_graph *g)
+takt_status takt_template_check(const takt_template *t, takt_graph *g)
 {
     for (size_t i = 0; i < g->count; i++) {
         const takt_node *n = &g->nodes[i];
@@ -370,7 +370,7 @@ static takt_status fill(const takt_template *t, const int64_t *sizes, size_t cou
     TAKT_TRY(put_values(t, cells, g));
     TAKT_TRY(put_children(t, cells, t->sizes.name_count, g));
     TAKT_TRY(put_edges(t, g));
-    return check(t, g);
+    return takt_template_check(t, g);
 }
 
 takt_status takt_template_size(const takt_template *t, const int64_t *sizes, size_t count,

@@ -37,4 +37,11 @@ size_t takt_template_bytes(const takt_template *t);
 TAKT_MUST_USE takt_status takt_template_size(const takt_template *t, const int64_t *sizes,
                                              size_t count, takt_graph **out);
 
+/* Other sizes into a graph that takt_template_size made and that nobody else reads: the cells of
+ * the size program. Nothing is allocated. Checked by inference; graphs with subgraphs cannot be. */
+TAKT_MUST_USE takt_status takt_template_put(const takt_template *t, const int64_t *cells,
+                                            takt_graph *g);
+/* Rules that only numbers can break. */
+TAKT_MUST_USE takt_status takt_template_check(const takt_template *t, takt_graph *g);
+
 #endif

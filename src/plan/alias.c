@@ -138,9 +138,12 @@ static void mark_copied(const takt_builder *b, unsigned char *is_taken)
 takt_status takt_builder_join(takt_builder *b)
 {
     const takt_graph *g = b->p.graph;
-    unsigned char *is_taken = takt_arena_array(&b->scratch, g->count, 1);
+    if (b->is_taken == NULL)
+        b->is_taken = takt_arena_array(&b->scratch, g->count, 1);
+    unsigned char *is_taken = b->is_taken;
     if (is_taken == NULL)
         return TAKT_ERR_MEMORY;
+    memset(is_taken, 0, g->count);
     mark_copied(b, is_taken);
     for (size_t i = 0; i < g->output_count; i++)
         is_taken[b->root[g->outputs[i].id]] = 1;
@@ -157,14 +160,18 @@ takt_status takt_builder_join(takt_builder *b)
 takt_status takt_builder_alias(takt_builder *b)
 {
     const takt_graph *g = b->p.graph;
-    b->root = takt_arena_array(&b->scratch, g->count, sizeof *b->root);
-    b->root_offset = takt_arena_array(&b->scratch, g->count, sizeof *b->root_offset);
-    b->is_alias = takt_arena_array(&b->scratch, g->count, 1);
+    if (b->root == NULL) { /* else sizes are others, and it is all found again */
+        b->root = takt_arena_array(&b->scratch, g->count, sizeof *b->root);
+        b->root_offset = takt_arena_array(&b->scratch, g->count, sizeof *b->root_offset);
+        b->is_alias = takt_arena_array(&b->scratch, g->count, 1);
+    }
     if (b->root == NULL || b->root_offset == NULL || b->is_alias == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < g->count; i++) {
         size_t offset;
         b->root[i] = (takt_id)i;
+        b->root_offset[i] = 0;
+        b->is_alias[i] = 0;
         if (b->live[i] && is_alias(g, &g->nodes[i], &offset)) {
             b->is_alias[i] = 1;
             b->root[i] = b->root[g->nodes[i].in[0]];

@@ -77,6 +77,15 @@ typedef struct takt_planner {
 
 /* A zeroed block in the plan's arena; NULL when memory is short (recorded). */
 void *takt_planner_get(takt_planner *p, size_t bytes);
+/* A text in the plan's arena that says what a pack depends on; NULL when memory is short. */
+const char *takt_planner_text(takt_planner *p, const char *format, ...) TAKT_PRINTF(2, 3);
+/* The same for one that does not depend on sizes of inputs: it is written once. */
+const char *takt_planner_same_text(takt_planner *p, const char *format, ...) TAKT_PRINTF(2, 3);
+/* The step takes memory from elsewhere: it is not compiled again for other sizes in place. */
+void takt_planner_rigid(takt_planner *p);
+/* What was remembered when this step was compiled for the first time; NULL: it is the first. */
+const void *takt_planner_recall(takt_planner *p);
+TAKT_MUST_USE takt_status takt_planner_remember(takt_planner *p, const void *kind);
 /* The dense view of a node's value: an input or a result of the step. The buffer exists already
  * for inputs and is made for results. */
 TAKT_MUST_USE takt_status takt_planner_view(takt_planner *p, takt_id node, takt_view *view);

@@ -284,9 +284,11 @@ static takt_status build(takt_builder *b)
     return takt_finish_sizes(b);
 }
 
-takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph, const takt_plan_settings *settings,
-                            takt_plan **out)
+takt_status takt_builder_build(takt_builder *b, takt_plan **out)
 {
+    takt_ctx *ctx = b->p.ctx;
+    takt_graph *graph = (takt_graph *)(uintptr_t)b->p.graph; /* retained, not changed */
+    const takt_plan_settings *settings = b->p.settings;
     *out = NULL;
     void *block;
     TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_plan), "plan", &block));
@@ -315,8 +317,8 @@ takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph, const takt_plan_se
     if (plan->basis != NULL)
         takt_basis_retain(plan->basis);
     plan->space_count = 1;
-    takt_builder b = {.p = {.ctx = ctx, .plan = plan, .graph = graph, .settings = settings}};
-    takt_arena_init(&b.scratch, ctx);
+    b->p.plan = plan;
+    takt_arena_init(&b->scratch, ctx);
     takt_status status = takt_opened_get(ctx, settings->backend, settings->library, plan->threads,
                                          &plan->backend_state);
     if (settings->backend->device != NULL) {
@@ -325,14 +327,22 @@ takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph, const takt_plan_se
         plan->space_count = TAKT_AWAY + 1;
     }
     if (status == TAKT_OK)
-        status = build(&b);
-    const takt_status shrunk = takt_finish_shrink(&b);
+        status = build(b);
+    const takt_status shrunk = takt_finish_shrink(b);
     status = status != TAKT_OK ? status : shrunk;
-    takt_arena_deinit(&b.scratch);
     if (status != TAKT_OK) {
         takt_plan_release_internal(plan);
         return status;
     }
     *out = plan;
     return TAKT_OK;
+}
+
+takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph, const takt_plan_settings *settings,
+                            takt_plan **out)
+{
+    takt_builder b = {.p = {.ctx = ctx, .graph = graph, .settings = settings}};
+    const takt_status status = takt_builder_build(&b, out);
+    takt_arena_deinit(&b.scratch);
+    return status;
 }

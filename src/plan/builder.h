@@ -42,6 +42,8 @@ typedef struct takt_found_kernel {
 
 enum { TAKT_FOUND_KERNELS = 32 };
 
+struct takt_answers;
+
 typedef struct takt_builder {
     takt_planner p; /* first: backends see this part */
     takt_arena scratch;
@@ -85,6 +87,8 @@ typedef struct takt_builder {
     size_t found_count;
     uint32_t *reads;  /* per root: inputs of groups that will read it, if constants are consumed */
     takt_cost *costs; /* per group: what it costs as a step */
+    struct takt_answers *answers; /* kept or told again (answers.h); NULL: neither */
+    unsigned char *is_taken;      /* for takt_builder_join, once it has run */
     takt_fusion *fusions;
     size_t fusion_count, fusion_capacity;
 } takt_builder;
@@ -166,5 +170,8 @@ bool takt_builder_is_donated(const takt_builder *b, const takt_buffer *buffer);
 /* Moves values into donated inputs that are not read any more. */
 void takt_builder_donate(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_place(takt_builder *b);
+/* takt_plan_build with a builder of the caller's, who frees `scratch` of it: it lives on with the
+ * plan, and so must `settings`. */
+TAKT_MUST_USE takt_status takt_builder_build(takt_builder *b, takt_plan **out);
 
 #endif

@@ -1,5 +1,6 @@
 /* child.c - plans of subgraphs: the bodies of loops and the branches of conditions. */
 #include "pass/pass.h"
+#include "plan/answers.h"
 #include "plan/builder.h"
 
 /* The same stages as for a whole model; sizes were put in when its own were. */
@@ -27,6 +28,7 @@ static takt_status prepare(const takt_planner *p, const takt_plan_settings *s,
 
 takt_status takt_planner_child(takt_planner *p, const takt_graph *g, takt_plan **child)
 {
+    takt_answers_give_up(takt_builder_of(p));
     takt_graph *ready = NULL;
     takt_plan_settings settings = *p->settings;
     settings.threads = 1;

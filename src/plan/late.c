@@ -92,7 +92,9 @@ static takt_status make(takt_builder *b, const takt_group *group)
         for (takt_id get = b->gets[group->nodes[i]]; get != TAKT_NONE; get = b->next_get[get])
             renew(b, get);
     }
+    b->answers = NULL; /* of the step that waits, and of no constant */
     const takt_status status = takt_builder_compile(b, group);
+    b->answers = was.answers;
     b->p.step = was.p.step;
     b->p.group = was.p.group;
     b->in_prologue = was.in_prologue;

@@ -261,9 +261,11 @@ struct takt_plan {
     const takt_size_range *ranges;
     size_t name_count;
     takt_plan *variants; /* plans for other sizes of the ranges (api/ranges.h), newest first */
-    takt_plan *variant;  /* the next of them, under the lock of the plan cache */
-    uint64_t made_ns;    /* what making it took */
-    uint64_t made_peak;  /* bytes that the context had at most until it was made */
+    const takt_plan
+        *widest;        /* inputs and outputs in a session's own memory have its room; or NULL */
+    takt_plan *variant; /* the next of them, under the lock of the plan cache */
+    uint64_t made_ns;   /* what making it took */
+    uint64_t made_peak; /* bytes that the context had at most until it was made */
     const struct takt_plan_options *options; /* what the caller asked for, in the arena; or NULL */
     takt_tensor *initial; /* per slot of the graph: its first value; storage NULL: all zero */
     bool is_dry;

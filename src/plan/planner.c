@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/size.h"
 #include "ir/storage.h"
+#include "plan/answers.h"
 #include "plan/builder.h"
 #include "plan/packs.h"
 
@@ -31,13 +32,22 @@ takt_status takt_planner_view(takt_planner *p, takt_id node, takt_view *view)
     if (!dense_view(takt_type_of(p->graph, node), view))
         return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "a %s result is too large",
                          p->graph->nodes[node].op->name);
-    TAKT_TRY(takt_builder_buffer(b, node, &view->buffer));
     view->offset = b->root_offset[node];
+    if (takt_answers_again(b)) {
+        const takt_answer *a = takt_answers_next(b, TAKT_ASKED_VIEW);
+        if (a == NULL || a->node != node)
+            return TAKT_OTHER_QUESTION;
+        view->buffer = a->buffer;
+        p->plan->view_of[node] = *view;
+        return TAKT_OK;
+    }
+    TAKT_TRY(takt_builder_buffer(b, node, &view->buffer));
     takt_buffer *buffer = &p->plan->buffers[view->buffer];
     if (buffer->place != TAKT_PLACE_CONSTANT && buffer->last < b->step_index)
         buffer->last = b->step_index;
     p->plan->view_of[node] = *view;
-    return TAKT_OK;
+    return takt_answers_keep(
+        b, (takt_answer){.what = TAKT_ASKED_VIEW, .node = node, .buffer = view->buffer});
 }
 
 static takt_status add_view(takt_planner *p, takt_view **views, size_t *count, size_t *capacity,
@@ -108,9 +118,25 @@ static bool is_read_twice(const takt_builder *b, takt_id value)
     return false;
 }
 
+/* A result that takes the place of an input has as many bytes as that at other sizes, too. */
+static takt_status output_again(takt_planner *p, takt_id node, size_t input, size_t *index)
+{
+    TAKT_TRY(takt_planner_output(p, node, index));
+    const takt_view *in = &p->step->in[input], *out = &p->step->out[*index];
+    int64_t more = takt_dtype_bits(in->dtype), less = takt_dtype_bits(out->dtype);
+    for (int d = 0; d < in->rank; d++)
+        more *= in->dim[d];
+    for (int d = 0; d < out->rank; d++)
+        less *= out->dim[d];
+    const bool is_over = in->buffer == out->buffer;
+    return is_over && (more != less || in->offset != 0) ? TAKT_OTHER_QUESTION : TAKT_OK;
+}
+
 takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input, size_t *index)
 {
     takt_builder *b = takt_builder_of(p);
+    if (takt_answers_again(b))
+        return output_again(p, node, input, index);
     const takt_view *in = &p->step->in[input];
     const takt_buffer *buffer = &p->plan->buffers[in->buffer];
     const takt_id root = b->root[node];
@@ -136,6 +162,7 @@ takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k, siz
             return takt_planner_output(p, get, index);
     takt_view view = {0};
     const takt_type *type = &p->graph->nodes[anchor].type[k];
+    takt_answers_give_up(b); /* nobody reads it, and few steps have such */
     if (!dense_view(type, &view))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a result is too large");
     *index = p->step->out_count;
@@ -235,6 +262,7 @@ takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, size_t 
     uint32_t buffer;
     takt_builder *b = takt_builder_of(p);
     const pack_source source = {.node = TAKT_NONE, .tensor = from};
+    takt_answers_give_up(b);
     /* Known by no node, so nobody finds it again. */
     const takt_pack_name name = {
         .node = UINT32_MAX, .format = "", .bytes = bytes, .space = b->space};
@@ -272,10 +300,19 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
     takt_builder *b = takt_builder_of(p);
     const takt_pack_name name = {from, format, bytes, fill, b->space};
     uint32_t buffer = UINT32_MAX;
+    const char *kept = NULL;
+    if (takt_answers_again(b)) {
+        const takt_answer *a = takt_answers_next(b, TAKT_ASKED_PACK);
+        if (a == NULL || a->node != from || a->bytes != bytes || strcmp(a->format, format) != 0)
+            return TAKT_OTHER_QUESTION;
+        return add_raw(p, a->buffer, bytes, index);
+    }
     for (uint32_t i = b->pack_of[from]; i != UINT32_MAX; i = b->packs[i].next)
         if (b->packs[i].bytes == bytes && b->packs[i].fill == fill &&
-            b->packs[i].space == b->space && strcmp(b->packs[i].format, format) == 0)
+            b->packs[i].space == b->space && strcmp(b->packs[i].format, format) == 0) {
             buffer = b->packs[i].buffer;
+            kept = b->packs[i].format;
+        }
     if (buffer == UINT32_MAX) {
         TAKT_TRY(get_pack(b, &name, user, &buffer));
         void *packs = b->packs;
@@ -283,11 +320,11 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
             takt_mem_grow(p->ctx, &packs, &b->pack_capacity, b->pack_count + 1, sizeof *b->packs);
         b->packs = packs;
         TAKT_TRY(status);
-        const char *copy = takt_arena_text(&b->scratch, format, strlen(format));
-        if (copy == NULL)
+        kept = takt_arena_text(&b->scratch, format, strlen(format));
+        if (kept == NULL)
             return TAKT_ERR_MEMORY;
         b->packs[b->pack_count] = (takt_pack_key){.from = from,
-                                                  .format = copy,
+                                                  .format = kept,
                                                   .bytes = bytes,
                                                   .fill = fill,
                                                   .space = b->space,
@@ -295,89 +332,10 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
                                                   .next = b->pack_of[from]};
         b->pack_of[from] = (uint32_t)b->pack_count++;
     }
+    TAKT_TRY(takt_answers_keep(b, (takt_answer){.what = TAKT_ASKED_PACK,
+                                                .node = from,
+                                                .buffer = buffer,
+                                                .bytes = bytes,
+                                                .format = kept}));
     return add_raw(p, buffer, bytes, index);
-}
-
-void *takt_planner_get(takt_planner *p, size_t bytes)
-{
-    return takt_arena_array(&p->plan->arena, 1, bytes);
-}
-
-const takt_kernel *takt_planner_find(takt_planner *p, const char *family)
-{
-    takt_builder *b = takt_builder_of(p);
-    const takt_isa_set isas = p->step->isas;
-    for (size_t i = 0; i < b->found_count; i++)
-        if (b->found[i].family == family && b->found[i].isas == isas)
-            return b->found[i].kernel;
-    const takt_kernel *k = takt_kernel_find(family, isas, NULL, 0, NULL);
-    if (b->found_count < TAKT_FOUND_KERNELS)
-        b->found[b->found_count++] = (takt_found_kernel){family, isas, k};
-    return k;
-}
-
-/* What the families compute in, where that is not what their operands are. */
-static const struct {
-    const char *family;
-    takt_dtype arithmetic;
-    bool is_fast;
-} arithmetics[] = {
-    {"gemm_i8", TAKT_I8, false},         {"gemm_bf16", TAKT_BF16, true},
-    {"gemm_f16", TAKT_F16, true},        {"product_bf16", TAKT_BF16, true},
-    {"depthwise_bf16", TAKT_BF16, true}, {"winograd_bf16", TAKT_BF16, true},
-};
-
-static void note_kernel(takt_planner *p, const char *family, const takt_kernel *k)
-{
-    takt_step *step = p->step;
-    const size_t first = strlen(family), second = strlen(k->name);
-    char *name = takt_arena_array(&p->plan->arena, first + second + 2, 1);
-    if (name == NULL)
-        return;
-    memcpy(name, family, first);
-    name[first] = '/';
-    memcpy(name + first + 1, k->name, second);
-    step->kernel = name;
-    step->facts.arithmetic = (takt_dtype)0;
-    step->facts.is_fast = false;
-    for (size_t i = 0; i < sizeof arithmetics / sizeof *arithmetics; i++)
-        if (strcmp(arithmetics[i].family, family) == 0) {
-            step->facts.arithmetic = arithmetics[i].arithmetic;
-            step->facts.is_fast = arithmetics[i].is_fast;
-        }
-}
-
-const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family)
-{
-    const takt_kernel *k = takt_planner_find(p, family);
-    if (k != NULL && p->step->kernel == NULL)
-        note_kernel(p, family, k);
-    return k;
-}
-
-void takt_planner_lacks_fast(takt_planner *p, const char *why)
-{
-    if (p->step->note != NULL)
-        return;
-    p->step->note = why;
-    p->step->facts.lacks_fast = true;
-}
-
-bool takt_planner_is_alone(const takt_planner *p)
-{
-    for (size_t i = 0; i < p->settings->alone_count; i++)
-        if (p->settings->alone[i] == p->group->nodes[0])
-            return true;
-    return false;
-}
-
-bool takt_planner_escapes(const takt_planner *p, takt_id id)
-{
-    uint32_t inside = 0;
-    for (size_t i = 0; i < p->group->count; i++) {
-        const takt_node *n = &p->graph->nodes[p->group->nodes[i]];
-        for (uint32_t k = 0; k < n->in_count; k++)
-            inside += n->in[k] == id;
-    }
-    return p->uses[id] > inside;
 }

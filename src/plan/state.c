@@ -7,6 +7,7 @@
  */
 #include "base/mem.h"
 #include "ir/leaves.h"
+#include "plan/answers.h"
 #include "plan/builder.h"
 
 bool takt_state_is_in_place(const takt_builder *b, size_t slot)
@@ -63,6 +64,7 @@ takt_status takt_planner_output_state(takt_planner *p, takt_id node, size_t inpu
     *is_state = may_overwrite(b, node, &p->step->in[input]);
     if (!*is_state)
         return takt_planner_output_over(p, node, input, &index);
+    takt_answers_give_up(b);
     p->plan->buffer_of[node] = p->step->in[input].buffer;
     TAKT_TRY(takt_planner_output(p, node, &index));
     *kept = SIZE_MAX;

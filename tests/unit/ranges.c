@@ -120,6 +120,30 @@ static void memory_is_constant(void)
     takt_model_destroy(m);
 }
 
+/* After the first size that is not the largest, other sizes are put into the session's own plan. */
+static void allocates_nothing(void)
+{
+    takt_inject inject;
+    takt_config config = {0};
+    takt_ctx *own;
+    takt_inject_init(&inject);
+    takt_inject_config(&inject, &config);
+    if (!EXPECT_OK(NULL, takt_ctx_create(&config, &own)))
+        return;
+    takt_model *m = load(own);
+    takt_session *s = open(own, m, "batch=1..3,seq=1..64");
+    EXPECT(bind_both(s, 1, 3) == TAKT_OK && takt_session_run(s) == TAKT_OK);
+    const uint64_t gets = inject.gets;
+    for (int64_t i = 0; i < 100; i++)
+        EXPECT(bind_both(s, 1 + i % 3, 1 + i * 37 % 64) == TAKT_OK &&
+               takt_session_run(s) == TAKT_OK);
+    EXPECT(inject.gets == gets, "%llu allocations", (unsigned long long)(inject.gets - gets));
+    takt_session_destroy(s);
+    takt_model_destroy(m);
+    takt_ctx_destroy(own);
+    EXPECT(inject.live_bytes == 0 && inject.faults == 0);
+}
+
 /* ---- what is refused ---- */
 
 static void refused(takt_session *s, const char *words)
@@ -245,6 +269,7 @@ int main(void)
     if (EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx))) {
         any_size();
         memory_is_constant();
+        allocates_nothing();
         mistakes();
         outputs();
         own_memory();

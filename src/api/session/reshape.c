@@ -7,6 +7,18 @@
 #include "api/session/session.h"
 #include "base/mem.h"
 
+/* The plan of `from`, or one for the same sizes where that is its own. */
+static takt_status take_sizes(takt_session *s, const takt_session *from)
+{
+    takt_plan *plan;
+    if (from->plan->widest == NULL)
+        return takt_session_take(s, from->plan);
+    TAKT_TRY(takt_plan_at(from->range->top, from->plan->sizes, true, &plan));
+    const takt_status status = plan != s->plan ? takt_session_take(s, plan) : TAKT_OK;
+    takt_plan_release_internal(plan);
+    return status;
+}
+
 takt_status takt_session_clone(const takt_session *from, takt_session **clone)
 {
     const takt_session_options options = {.pool = from->owns_pool ? NULL : from->pool,
@@ -16,7 +28,7 @@ takt_status takt_session_clone(const takt_session *from, takt_session **clone)
         takt_session_create(from->range != NULL ? from->range->top : from->plan, &options, clone));
     takt_status status = TAKT_OK;
     if ((*clone)->plan != from->plan)
-        status = takt_session_take(*clone, from->plan);
+        status = take_sizes(*clone, from);
     if (status != TAKT_OK) {
         takt_session_destroy(*clone);
         *clone = NULL;
@@ -163,18 +175,21 @@ static takt_status reshape_inside(takt_session *s, const char *sizes, bool *is_d
 {
     takt_arena arena;
     int64_t *numbers;
-    takt_plan *plan;
     takt_status status = TAKT_OK;
     takt_arena_init(&arena, s->ctx);
     *is_done = is_inside(s, sizes, &arena, &numbers);
     if (*is_done) {
-        status = takt_plan_at(s->range->top, numbers, !s->static_shapes, &plan);
-        if (status == TAKT_OK) {
-            status = takt_session_take(s, plan);
-            takt_plan_destroy(plan);
-        }
-        for (size_t i = 0; i < s->range->ports; i++)
+        const size_t inputs = s->plan->graph->input_count;
+        status = takt_session_change(s, numbers);
+        for (size_t i = 0; i < s->range->ports; i++) {
+            const bool is_input = i < inputs;
+            const size_t index = is_input ? i : i - inputs;
             s->range->bound[i].data = NULL;
+            if (status == TAKT_OK)
+                status = takt_session_bind_port(s, is_input ? TAKT_PLACE_INPUT : TAKT_PLACE_OUTPUT,
+                                                index, &s->range->bound[i]);
+            (is_input ? s->inputs : s->outputs)[index].view.data = NULL;
+        }
         s->range->is_new = false;
     }
     takt_arena_deinit(&arena);

@@ -15,9 +15,12 @@ static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
 {
     const takt_graph *g = plan->graph;
     const size_t sizes[] = {
-        g->input_count * sizeof *s->input_descs, g->output_count * sizeof *s->output_descs,
-        g->input_count * sizeof *s->inputs,      g->output_count * sizeof *s->outputs,
-        g->slot_count * sizeof *s->state,        plan->buffer_count * sizeof *s->base,
+        g->input_count * sizeof *s->input_descs,
+        g->output_count * sizeof *s->output_descs,
+        g->input_count * sizeof *s->inputs,
+        g->output_count * sizeof *s->outputs,
+        g->slot_count * sizeof *s->state,
+        plan->buffer_count * sizeof *s->base,
         g->input_count * sizeof *s->strides,
         (g->input_count + g->output_count) * sizeof *s->port_first,
         plan->buffer_count * sizeof *s->port_next,
@@ -61,7 +64,11 @@ static takt_status make_port(takt_session *s, const takt_port *from, takt_desc *
     }
     if (!takt_type_bytes(type, &port->bytes))
         return takt_fail(s->ctx, TAKT_E_OVERFLOW, "%s is too large", desc->name);
-    port->own_bytes = (port->bytes + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
+    size_t most = port->bytes;
+    if (s->plan->widest != NULL) /* memory of its own has room for the largest size */
+        (void)takt_type_bytes(takt_type_of(s->plan->widest->graph, from->id), &most);
+    most = most < port->bytes ? port->bytes : most;
+    port->own_bytes = (most + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
     port->view = (takt_tensor_view){.dtype = desc->dtype, .rank = desc->rank};
     memcpy(port->view.dims, desc->dims, sizeof desc->dims);
     return TAKT_OK;
@@ -94,6 +101,27 @@ static takt_status make_tables(takt_session *s)
     for (size_t i = 0; i < g->output_count; i++)
         TAKT_TRY(make_port(s, &g->outputs[i], &s->output_descs[i], &s->outputs[i]));
     return TAKT_OK;
+}
+
+static void size_port(const takt_session *s, const takt_port *from, takt_desc *desc,
+                      takt_session_port *port)
+{
+    const takt_type *type = takt_type_of(s->plan->graph, from->id);
+    memcpy(desc->dims, type->dim, (size_t)type->rank * sizeof *desc->dims);
+    memcpy(port->view.dims, desc->dims, sizeof desc->dims);
+    (void)takt_type_bytes(type, &port->bytes); /* at most what it is at the largest size */
+}
+
+void takt_session_resized(takt_session *s)
+{
+    const takt_graph *g = s->plan->graph;
+    for (size_t i = 0; i < g->input_count; i++) {
+        size_port(s, &g->inputs[i], &s->input_descs[i], &s->inputs[i]);
+        if (s->inputs[i].own != NULL && s->inputs[i].own_bytes > 0)
+            memset(s->inputs[i].own, 0, s->inputs[i].bytes);
+    }
+    for (size_t i = 0; i < g->output_count; i++)
+        size_port(s, &g->outputs[i], &s->output_descs[i], &s->outputs[i]);
 }
 
 /* ---- memory ---- */

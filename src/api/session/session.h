@@ -33,7 +33,9 @@ enum { TAKT_RUNNER_IDLE, TAKT_RUNNER_BUSY, TAKT_RUNNER_STOP };
 /* Of a session whose plan has ranges. */
 typedef struct takt_session_range {
     takt_plan *top; /* the plan that the session was made for; the one it runs is a variant */
-    bool is_new;    /* something was bound since sizes were settled */
+    struct takt_resizer *resizer; /* whose plan is the session's own; NULL: none, or not so far */
+    bool has_resizer;             /* one was asked for */
+    bool is_new;                  /* something was bound since sizes were settled */
     size_t ports, bytes;
     int64_t *cells;           /* of the size program */
     unsigned char *is_own;    /* per input: in the session's own memory, which exists */
@@ -141,6 +143,11 @@ TAKT_MUST_USE takt_status takt_session_offer(takt_session *s, takt_place_kind pl
                                              const takt_tensor_view *view);
 /* The plan for the sizes of what is bound takes the place of the one before. */
 TAKT_MUST_USE takt_status takt_session_settle(takt_session *s);
+/* Sizes inside the ranges, by index of names: the session's own plan is given them, or another one
+ * takes its place. Failures go into the context. */
+TAKT_MUST_USE takt_status takt_session_change(takt_session *s, const int64_t *sizes);
+/* The plan stayed and has other sizes: descriptions of inputs and outputs follow. */
+void takt_session_resized(takt_session *s);
 /* Another plan of the ranges, with the same state and, if it is large enough, the same arena.
  * Failures go into the context. */
 TAKT_MUST_USE takt_status takt_session_take(takt_session *s, takt_plan *plan);

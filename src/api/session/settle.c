@@ -10,6 +10,7 @@
 #include "api/session/session.h"
 #include "base/mem.h"
 #include "plan/basis.h"
+#include "plan/resize.h"
 
 /* One block: the record with its views, then cells and sizes, then flags. */
 static size_t views_bytes(const takt_plan *plan)
@@ -51,6 +52,7 @@ void takt_session_put_range(takt_session *s)
 {
     if (s->range == NULL)
         return;
+    takt_resizer_destroy(s->range->resizer);
     takt_plan_release_internal(s->range->top);
     takt_mem_put(s->ctx, s->range, s->range->bytes);
 }
@@ -151,14 +153,49 @@ static takt_status compare(takt_session *s, const int64_t *cells)
 
 /* ---- the plan ---- */
 
-static takt_status change(takt_session *s, const int64_t *sizes)
+/* Sizes go into the session's own plan, if it has one that can have them. */
+static takt_status resize(takt_session *s, const int64_t *sizes, bool *done)
+{
+    takt_session_range *r = s->range;
+    *done = false;
+    if (s->static_shapes)
+        return TAKT_OK;
+    if (!r->has_resizer)
+        TAKT_TRY(takt_plan_resizer(r->top, &r->resizer));
+    r->has_resizer = true;
+    if (r->resizer == NULL)
+        return TAKT_OK;
+    TAKT_TRY(takt_resizer_set(r->resizer, sizes, done));
+    takt_plan *plan = takt_resizer_plan(r->resizer);
+    if (*done && s->plan != plan)
+        return takt_session_take(s, plan);
+    if (*done)
+        takt_session_resized(s);
+    return TAKT_OK;
+}
+
+/* A plan of its own for the sizes. */
+static takt_status replace(takt_session *s, const int64_t *sizes)
 {
     takt_plan *plan;
-    for (size_t i = 0; i < s->plan->graph->input_count; i++)
-        s->range->is_own[i] = s->inputs[i].view.data != NULL && s->range->bound[i].data == NULL;
     TAKT_TRY(takt_plan_at(s->range->top, sizes, !s->static_shapes, &plan));
     const takt_status status = plan != s->plan ? takt_session_take(s, plan) : TAKT_OK;
     takt_plan_release_internal(plan);
+    return status;
+}
+
+takt_status takt_session_change(takt_session *s, const int64_t *sizes)
+{
+    bool done = false;
+    const takt_session_range *r = s->range;
+    takt_status status = resize(s, sizes, &done);
+    if (status == TAKT_OK && !done)
+        status = replace(s, sizes);
+    if (status != TAKT_OK && r->resizer != NULL && s->plan == takt_resizer_plan(r->resizer)) {
+        const takt_error error = s->ctx->error; /* the old sizes, which it had before */
+        TAKT_TRY(takt_resizer_set(r->resizer, s->plan->sizes, &done));
+        s->ctx->error = error;
+    }
     return status;
 }
 
@@ -197,7 +234,9 @@ takt_status takt_session_settle(takt_session *s)
         status = takt_sizes_run(&r->top->basis->template->sizes, r->cells);
     if (status == TAKT_OK) {
         TAKT_TRY(compare(s, r->cells));
-        status = change(s, names);
+        for (size_t i = 0; i < s->plan->graph->input_count; i++)
+            r->is_own[i] = s->inputs[i].view.data != NULL && r->bound[i].data == NULL;
+        status = takt_session_change(s, names);
     }
     if (status != TAKT_OK) {
         s->error = s->ctx->error;

@@ -96,9 +96,13 @@ static takt_status compile(takt_planner *p)
 {
     const char *why;
     const takt_group *group = p->group;
-    const takt_cpu_kind *kind = group->anchor > 0
-                                    ? find_pair(p, group, group->nodes[group->anchor], &why)
-                                    : find(p->graph, group->nodes[0], &why);
+    const takt_cpu_kind *old = takt_planner_recall(p), *kind = old;
+    if (old == NULL || !old->is_steady)
+        kind = group->anchor > 0 ? find_pair(p, group, group->nodes[group->anchor], &why)
+                                 : find(p->graph, group->nodes[0], &why);
+    if (old != NULL && kind != old)
+        return TAKT_ERR_STATE; /* at these sizes another kind takes it */
+    TAKT_TRY(takt_planner_remember(p, kind));
     if (kind == NULL) {
         p->step->note = why;
         return takt_backend_ref.compile(p);
@@ -123,11 +127,19 @@ const takt_backend takt_backend_cpu = {
     .machine = machine,
 };
 
+static const takt_gemm_walk *copy_walk(takt_planner *p)
+{
+    takt_gemm_walk *walk = takt_planner_get(p, sizeof *walk);
+    if (walk != NULL)
+        *walk = p->settings->walk;
+    return walk;
+}
+
 takt_status takt_cpu_walk(takt_planner *p, const takt_gemm_walk **walk)
 {
     *walk = NULL;
     if (p->settings->is_walked)
-        *walk = takt_arena_copy(&p->plan->arena, &p->settings->walk, sizeof **walk);
+        *walk = copy_walk(p);
     return p->settings->is_walked && *walk == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
 }
 

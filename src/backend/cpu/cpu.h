@@ -15,6 +15,7 @@ typedef struct takt_cpu_kind {
     takt_family family; /* whose cap on vector code it heeds; 0: move */
     takt_work work;     /* facts of its steps */
     bool is_cheap;
+    bool is_steady; /* what it takes at some sizes it takes at all */
     /* NULL if this kind runs the (non element-wise) node, else the reason, or "" for "not mine". */
     const char *(*accepts)(const takt_graph *g, takt_id node);
     /* NULL if the element-wise `node` may follow `anchor` inside the step; NULL pointer: never. */

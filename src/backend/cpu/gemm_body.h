@@ -196,8 +196,8 @@ static takt_status add_operands(takt_planner *p, facts *f)
         f->packed_count = takt_narrow_count(&f->narrow, f->mm.k, f->mm.n);
     if (!f->is_packed)
         return takt_planner_input(p, n->in[1], &f->b);
-    const char *format = takt_arena_format(&p->plan->arena, "%s k=%zu n=%zu",
-                                           formats[f->mm.b_col == 1 ? 0 : 1], f->mm.k, f->mm.n);
+    const char *format = takt_planner_same_text(
+        p, "%s k=%zu n=%zu", formats[f->mm.b_col == 1 ? 0 : 1], f->mm.k, f->mm.n);
     format = format != NULL ? takt_narrow_format(p, &f->narrow, format) : NULL;
     if (format == NULL)
         return TAKT_ERR_MEMORY;

@@ -51,9 +51,8 @@ static takt_status add_weights(takt_planner *p, takt_integer *f, takt_id node)
         f->packed_at = takt_conv_reserve(p->step, bytes);
         return takt_planner_input(p, node, &f->in[TAKT_INTEGER_B]);
     }
-    const char *format =
-        takt_arena_format(&p->plan->arena, "i8-p16x%zu row=%zu groups=%zu k=%zu n=%zu", group,
-                          f->row, f->groups, f->k, f->n);
+    const char *format = takt_planner_text(p, "i8-p16x%zu row=%zu groups=%zu k=%zu n=%zu", group,
+                                           f->row, f->groups, f->k, f->n);
     if (format == NULL)
         return TAKT_ERR_MEMORY;
     return takt_planner_packed(p, node, format, bytes, pack_constant, f, &f->in[TAKT_INTEGER_B]);

@@ -213,11 +213,10 @@ takt_status takt_narrow_pack_fast(const takt_narrow_job *job, const takt_narrow 
 const char *takt_narrow_format(takt_planner *p, const takt_narrow *n, const char *format)
 {
     if (n->fast != NULL)
-        return takt_arena_format(&p->plan->arena, "%s fast%s", format,
-                                 n->is_fast_f16 ? " f16" : "");
+        return takt_planner_text(p, "%s fast%s", format, n->is_fast_f16 ? " f16" : "");
     if (!takt_is_narrow(n))
         return format;
     if (n->is_rounded)
         p->step->weights = takt_dtype_name(n->dtype);
-    return takt_arena_format(&p->plan->arena, "%s %s", format, takt_dtype_name(n->dtype));
+    return takt_planner_text(p, "%s %s", format, takt_dtype_name(n->dtype));
 }

@@ -270,10 +270,10 @@ static takt_status add_weights(takt_planner *p, facts *f, takt_id w)
         f->packed_at = takt_conv_reserve(p->step, bytes);
         return takt_planner_input(p, w, &f->w);
     }
-    const char *format = takt_arena_format(
-        &p->plan->arena, "conv_dx %s groups=%zu stride=%zu,%zu,%zu dilation=%zu,%zu,%zu",
-        c->is_nhwc ? "nhwc" : "nchw", c->groups, c->stride[0], c->stride[1], c->stride[2],
-        c->dilation[0], c->dilation[1], c->dilation[2]);
+    const char *format =
+        takt_planner_text(p, "conv_dx %s groups=%zu stride=%zu,%zu,%zu dilation=%zu,%zu,%zu",
+                          c->is_nhwc ? "nhwc" : "nchw", c->groups, c->stride[0], c->stride[1],
+                          c->stride[2], c->dilation[0], c->dilation[1], c->dilation[2]);
     return format == NULL ? TAKT_ERR_MEMORY
                           : takt_planner_packed(p, w, format, bytes, pack_constant, f, &f->w);
 }

@@ -361,7 +361,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_attention = {.name = "attention",
+const takt_cpu_kind takt_cpu_attention = {.is_steady = true,
+                                          .name = "attention",
                                           .family = TAKT_FAMILY_ATTENTION,
                                           .accepts = accepts,
                                           .keeps = keeps,

@@ -107,8 +107,8 @@ static takt_status add(takt_planner *p, facts *f, takt_id node, size_t bytes, ta
         o->packed_at = takt_conv_reserve(p->step, bytes);
         return takt_planner_input(p, node, &o->in);
     }
-    const char *format = takt_arena_format(&p->plan->arena, "blocks-%u p16 n=%zu k=%zu block=%zu",
-                                           f->b.bits, f->b.n, f->b.k, f->b.block);
+    const char *format = takt_planner_text(p, "blocks-%u p16 n=%zu k=%zu block=%zu", f->b.bits,
+                                           f->b.n, f->b.k, f->b.block);
     if (format == NULL)
         return TAKT_ERR_MEMORY;
     return takt_planner_packed(p, node, format, bytes, fill, f, &o->in);

@@ -76,4 +76,5 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_concat = {.name = "move", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_concat = {
+    .is_steady = true, .name = "move", .accepts = accepts, .compile = compile};

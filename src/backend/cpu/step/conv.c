@@ -92,7 +92,7 @@ static takt_status add_operands(takt_planner *p, takt_conv_product *f)
         f->packed_at = takt_conv_reserve(p->step, floats * sizeof(float));
         return takt_planner_input(p, n->in[1], &f->w);
     }
-    const char *format = takt_arena_format(&p->plan->arena, "conv %s groups=%zu k=%zu",
+    const char *format = takt_planner_text(p, "conv %s groups=%zu k=%zu",
                                            c->is_nhwc ? "nhwc" : "nchw", c->groups, c->k_row);
     format = format != NULL ? takt_narrow_format(p, &f->narrow, format) : NULL;
     if (format == NULL)

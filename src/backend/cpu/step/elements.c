@@ -122,4 +122,5 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_elements = {.name = "gather", .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_elements = {
+    .is_steady = true, .name = "gather", .accepts = accepts, .compile = compile};

@@ -43,6 +43,7 @@ static takt_status compile(takt_planner *p)
     size_t capacity[TAKT_DL_RELATIONS], index;
     if (f == NULL)
         return TAKT_ERR_MEMORY;
+    takt_planner_rigid(p);
     TAKT_TRY(takt_planner_inputs(p, n));
     for (uint32_t k = 0; k < n->out_count; k++)
         TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)

@@ -111,4 +111,4 @@ static takt_status compile(takt_planner *p)
 }
 
 const takt_cpu_kind takt_cpu_gather = {
-    .name = "gather", .is_cheap = true, .accepts = accepts, .compile = compile};
+    .is_steady = true, .name = "gather", .is_cheap = true, .accepts = accepts, .compile = compile};

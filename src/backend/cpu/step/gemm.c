@@ -60,7 +60,8 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return g->nodes[node].op == &takt_op_matmul && mine ? NULL : "";
 }
 
-const takt_cpu_kind takt_cpu_gemm = {.name = "gemm",
+const takt_cpu_kind takt_cpu_gemm = {.is_steady = true,
+                                     .name = "gemm",
                                      .work = TAKT_WORK_PRODUCT,
                                      .family = TAKT_FAMILY_GEMM,
                                      .accepts = accepts,

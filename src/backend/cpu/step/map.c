@@ -137,7 +137,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_map = {.name = "map",
+const takt_cpu_kind takt_cpu_map = {.is_steady = true,
+                                    .name = "map",
                                     .work = TAKT_WORK_MAP,
                                     .is_cheap = true,
                                     .family = TAKT_FAMILY_MAP,

@@ -78,7 +78,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_move = {.name = "move",
+const takt_cpu_kind takt_cpu_move = {.is_steady = true,
+                                     .name = "move",
                                      .work = TAKT_WORK_MOVE,
                                      .is_cheap = true,
                                      .accepts = accepts,

@@ -325,5 +325,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_reduce = {
-    .name = "reduce", .family = TAKT_FAMILY_ROWS, .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_reduce = {.is_steady = true,
+                                       .name = "reduce",
+                                       .family = TAKT_FAMILY_ROWS,
+                                       .accepts = accepts,
+                                       .compile = compile};

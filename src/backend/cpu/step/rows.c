@@ -144,7 +144,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_rows = {.name = "rows",
+const takt_cpu_kind takt_cpu_rows = {.is_steady = true,
+                                     .name = "rows",
                                      .family = TAKT_FAMILY_ROWS,
                                      .accepts = accepts,
                                      .keeps = keeps,

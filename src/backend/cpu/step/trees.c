@@ -264,8 +264,8 @@ static takt_status fill(void *user, const void *from, void *to)
 
 static takt_status add_packed(takt_planner *p, facts *f, const takt_node *n, const void *packed)
 {
-    const char *format = takt_arena_format(
-        &p->plan->arena, "trees %u %u %u %u %u, %zu targets, %zu features", n->in[TAKT_TREES_SPLIT],
+    const char *format = takt_planner_text(
+        p, "trees %u %u %u %u %u, %zu targets, %zu features", n->in[TAKT_TREES_SPLIT],
         n->in[TAKT_TREES_ROOT], n->in[TAKT_TREES_GIVE], n->in[TAKT_TREES_WEIGHT],
         n->in_count > TAKT_TREES_MEMBER ? n->in[TAKT_TREES_MEMBER] : TAKT_NONE, f->trees.targets,
         f->trees.features);
@@ -311,6 +311,7 @@ static takt_status compile(takt_planner *p)
 {
     takt_arena arena;
     takt_arena_init(&arena, p->ctx);
+    takt_planner_rigid(p);
     const takt_status status = compile_in(p, &arena);
     takt_arena_deinit(&arena);
     return status;

@@ -1,0 +1,52 @@
+/* answers.h - what a builder told backends about each step, kept to tell them again.
+ *
+ * A plan that is given other sizes in place (resize.h) compiles its steps anew with the same
+ * functions, but everything that they ask for is there: blocks of memory, buffers, packed weights.
+ * Questions have to come in the same order; a step that asks for something else at other sizes
+ * cannot be sized so.
+ */
+#ifndef TAKT_PLAN_ANSWERS_H
+#define TAKT_PLAN_ANSWERS_H
+
+#include "plan/backend.h"
+
+typedef enum takt_asked {
+    TAKT_ASKED_BLOCK,
+    TAKT_ASKED_VIEW,
+    TAKT_ASKED_RESULT,
+    TAKT_ASKED_PACK,
+    TAKT_ASKED_TEXT,
+    TAKT_ASKED_KIND,
+} takt_asked;
+
+typedef struct takt_answer {
+    takt_asked what;
+    takt_id node;
+    uint32_t buffer;
+    size_t bytes;
+    const void *at;     /* the block or the kind */
+    const char *format; /* of a pack; or the text */
+} takt_answer;
+
+typedef struct takt_answers {
+    takt_answer *list;
+    size_t count, capacity;
+    size_t at;     /* the next that is told again */
+    bool is_again; /* they are told, not collected */
+    bool is_rigid; /* a step asked for what cannot be told again */
+} takt_answers;
+
+struct takt_builder;
+
+/* Whether the step being compiled is told what it was told before. */
+bool takt_answers_again(const struct takt_builder *b);
+/* The answer that comes next, or NULL if it is one to another question. */
+const takt_answer *takt_answers_next(struct takt_builder *b, takt_asked what);
+/* Keeps one, if the plan keeps any and the step is not constant. */
+TAKT_MUST_USE takt_status takt_answers_keep(struct takt_builder *b, takt_answer answer);
+/* What was asked for cannot be told again. */
+void takt_answers_give_up(struct takt_builder *b);
+/* The failure of a step that asks for something else than before; nothing is recorded. */
+#define TAKT_OTHER_QUESTION TAKT_ERR_STATE
+
+#endif

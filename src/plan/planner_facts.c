@@ -1,0 +1,83 @@
+/* planner_facts.c - kernels, and facts about the group that a backend may ask for. */
+#include <string.h>
+
+#include "plan/builder.h"
+
+const takt_kernel *takt_planner_find(takt_planner *p, const char *family)
+{
+    takt_builder *b = takt_builder_of(p);
+    const takt_isa_set isas = p->step->isas;
+    for (size_t i = 0; i < b->found_count; i++)
+        if (b->found[i].family == family && b->found[i].isas == isas)
+            return b->found[i].kernel;
+    const takt_kernel *k = takt_kernel_find(family, isas, NULL, 0, NULL);
+    if (b->found_count < TAKT_FOUND_KERNELS)
+        b->found[b->found_count++] = (takt_found_kernel){family, isas, k};
+    return k;
+}
+
+/* What the families compute in, where that is not what their operands are. */
+static const struct {
+    const char *family;
+    takt_dtype arithmetic;
+    bool is_fast;
+} arithmetics[] = {
+    {"gemm_i8", TAKT_I8, false},         {"gemm_bf16", TAKT_BF16, true},
+    {"gemm_f16", TAKT_F16, true},        {"product_bf16", TAKT_BF16, true},
+    {"depthwise_bf16", TAKT_BF16, true}, {"winograd_bf16", TAKT_BF16, true},
+};
+
+static void note_kernel(takt_planner *p, const char *family, const takt_kernel *k)
+{
+    takt_step *step = p->step;
+    const size_t first = strlen(family), second = strlen(k->name);
+    char *name = takt_planner_get(p, first + second + 2);
+    if (name == NULL)
+        return;
+    memcpy(name, family, first);
+    name[first] = '/';
+    memcpy(name + first + 1, k->name, second);
+    step->kernel = name;
+    step->facts.arithmetic = (takt_dtype)0;
+    step->facts.is_fast = false;
+    for (size_t i = 0; i < sizeof arithmetics / sizeof *arithmetics; i++)
+        if (strcmp(arithmetics[i].family, family) == 0) {
+            step->facts.arithmetic = arithmetics[i].arithmetic;
+            step->facts.is_fast = arithmetics[i].is_fast;
+        }
+}
+
+const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family)
+{
+    const takt_kernel *k = takt_planner_find(p, family);
+    if (k != NULL && p->step->kernel == NULL)
+        note_kernel(p, family, k);
+    return k;
+}
+
+void takt_planner_lacks_fast(takt_planner *p, const char *why)
+{
+    if (p->step->note != NULL)
+        return;
+    p->step->note = why;
+    p->step->facts.lacks_fast = true;
+}
+
+bool takt_planner_is_alone(const takt_planner *p)
+{
+    for (size_t i = 0; i < p->settings->alone_count; i++)
+        if (p->settings->alone[i] == p->group->nodes[0])
+            return true;
+    return false;
+}
+
+bool takt_planner_escapes(const takt_planner *p, takt_id id)
+{
+    uint32_t inside = 0;
+    for (size_t i = 0; i < p->group->count; i++) {
+        const takt_node *n = &p->graph->nodes[p->group->nodes[i]];
+        for (uint32_t k = 0; k < n->in_count; k++)
+            inside += n->in[k] == id;
+    }
+    return p->uses[id] > inside;
+}

@@ -1,0 +1,251 @@
+/* resize.c - steps compiled again where they lie, for other sizes. */
+#include "plan/resize.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/answers.h"
+#include "plan/builder.h"
+#include "plan/finish.h"
+
+struct takt_resizer {
+    takt_ctx *ctx;
+    takt_plan *plan;
+    takt_plan_settings settings;
+    takt_builder b; /* lives on with the plan */
+    takt_answers answers;
+    takt_id *root; /* as they are at the largest sizes: aliases stay what they are */
+    unsigned char *is_alias;
+    size_t *room, *scratch; /* bytes per buffer, per step */
+    int64_t *cells, *sizes; /* of the size program; the sizes that are set */
+    size_t group_steps;     /* those of groups; copies follow */
+};
+
+static const takt_template *template_of(const takt_resizer *r)
+{
+    return r->plan->basis->template;
+}
+
+/* ---- making one ---- */
+
+/* Constants that depend on sizes would have to be computed again. */
+static bool has_sized_constants(const takt_resizer *r)
+{
+    const takt_template *t = template_of(r);
+    for (size_t i = 0; i < r->plan->graph->count; i++)
+        if (t->is_sized[i] && r->b.is_constant[i] && r->plan->buffer_of[i] != UINT32_MAX)
+            return true;
+    return false;
+}
+
+static bool is_sizable(const takt_resizer *r, const takt_plan *top)
+{
+    return !r->answers.is_rigid && r->plan->arena_bytes <= top->arena_bytes &&
+           !has_sized_constants(r);
+}
+
+static takt_status keep_rooms(takt_resizer *r, const takt_plan *top)
+{
+    takt_arena *arena = &r->b.scratch;
+    const takt_plan *plan = r->plan;
+    const size_t nodes = plan->graph->count, cells = takt_sizes_cells(&template_of(r)->sizes);
+    r->root = takt_arena_copy(arena, r->b.root, nodes * sizeof *r->root);
+    r->is_alias = takt_arena_copy(arena, r->b.is_alias, nodes);
+    r->room = takt_arena_array(arena, plan->buffer_count, sizeof *r->room);
+    r->scratch = takt_arena_array(arena, plan->step_count, sizeof *r->scratch);
+    r->cells = takt_arena_array(arena, cells, sizeof *r->cells);
+    r->sizes = takt_arena_copy(arena, top->sizes, top->name_count * sizeof *r->sizes);
+    if (r->root == NULL || r->is_alias == NULL || r->room == NULL || r->scratch == NULL ||
+        r->cells == NULL || r->sizes == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < plan->buffer_count; i++)
+        r->room[i] = plan->buffers[i].bytes;
+    for (size_t i = 0; i < plan->step_count; i++)
+        r->scratch[i] = takt_step_scratch(&plan->steps[i], plan->threads);
+    while (r->group_steps < plan->step_count && plan->steps[r->group_steps].nodes != NULL)
+        r->group_steps++;
+    r->plan->name_count = top->name_count;
+    r->plan->sizes = r->sizes;
+    r->plan->widest = top;
+    return TAKT_OK;
+}
+
+static takt_status make(takt_resizer *r, const takt_plan *top)
+{
+    takt_graph *g;
+    r->settings = top->settings;
+    r->settings.basis = top->basis;
+    r->settings.rooms = top;
+    TAKT_TRY(takt_template_size(top->basis->template, top->sizes, top->name_count, &g));
+    r->b = (takt_builder){.p = {.ctx = r->ctx, .graph = g, .settings = &r->settings},
+                          .answers = &r->answers};
+    takt_status status = takt_builder_build(&r->b, &r->plan);
+    takt_graph_destroy(g);
+    r->settings.basis = NULL;
+    r->settings.rooms = NULL;
+    return status == TAKT_OK ? keep_rooms(r, top) : status;
+}
+
+takt_status takt_resizer_create(const takt_plan *top, takt_resizer **out)
+{
+    void *block;
+    *out = NULL;
+    if (top->basis == NULL || top->space_count > 1 || top->child != NULL || top->is_dry ||
+        top->name_count == 0 || top->basis->template->outer_count > 0)
+        return TAKT_OK;
+    TAKT_TRY(takt_mem_zero(top->ctx, 1, sizeof(takt_resizer), "sizes", &block));
+    takt_resizer *r = block;
+    r->ctx = top->ctx;
+    takt_arena_init(&r->b.scratch, r->ctx);
+    const takt_status status = make(r, top);
+    if (status != TAKT_OK || !is_sizable(r, top)) {
+        takt_resizer_destroy(r);
+        return status;
+    }
+    *out = r;
+    return TAKT_OK;
+}
+
+void takt_resizer_destroy(takt_resizer *r)
+{
+    if (r == NULL)
+        return;
+    takt_arena_deinit(&r->b.scratch);
+    takt_mem_put(r->ctx, r->answers.list, r->answers.capacity * sizeof *r->answers.list);
+    takt_plan_release_internal(r->plan);
+    takt_mem_put(r->ctx, r, sizeof *r);
+}
+
+takt_plan *takt_resizer_plan(const takt_resizer *r)
+{
+    return r->plan;
+}
+
+/* ---- other sizes ---- */
+
+static bool same_aliases(takt_resizer *r)
+{
+    const size_t nodes = r->plan->graph->count;
+    return takt_builder_alias(&r->b) == TAKT_OK && takt_builder_join(&r->b) == TAKT_OK &&
+           memcmp(r->root, r->b.root, nodes * sizeof *r->root) == 0 &&
+           memcmp(r->is_alias, r->b.is_alias, nodes) == 0;
+}
+
+/* The step as compile_step of build.c begins it, but where it lies. */
+static bool compile_again(takt_resizer *r, size_t index)
+{
+    takt_builder *b = &r->b;
+    takt_step *s = &r->plan->steps[index];
+    const takt_step old = *s;
+    *s = (takt_step){.task_count = 1,
+                     .node_count = old.node_count,
+                     .name = old.name,
+                     .nodes = old.nodes,
+                     .isas = r->settings.isas,
+                     .in = old.in,
+                     .out = old.out,
+                     .backend = old.backend,
+                     .space = old.space,
+                     .scratch_offset = old.scratch_offset,
+                     .is_commit = old.is_commit};
+    b->p.step = s;
+    b->in_capacity = old.in_count;
+    b->out_capacity = old.out_count;
+    b->step_index = (int)index;
+    r->plan->step_count = index; /* those before it are all there is */
+    const takt_status status = old.backend->compile(&b->p);
+    if (s->kernel == NULL) {
+        s->kernel = "generic";
+        s->facts.is_generic = true;
+    }
+    for (size_t i = 0; i < s->node_count; i++)
+        takt_add_cost(r->plan->graph, s->nodes[i], &s->cost);
+    return status == TAKT_OK && s->in_count == old.in_count && s->out_count == old.out_count &&
+           s->in == old.in && s->out == old.out;
+}
+
+static bool copy_again(takt_resizer *r, takt_step *s)
+{
+    const takt_answer *block = takt_answers_next(&r->b, TAKT_ASKED_BLOCK);
+    const takt_answer *from =
+        block != NULL && r->answers.at < r->answers.count ? &r->answers.list[r->answers.at] : NULL;
+    takt_view view;
+    size_t *bytes = block != NULL ? (size_t *)(uintptr_t)block->at : NULL;
+    if (from == NULL || takt_planner_view(&r->b.p, from->node, &view) != TAKT_OK ||
+        takt_answers_next(&r->b, TAKT_ASKED_BLOCK) == NULL ||
+        !takt_type_bytes(takt_type_of(r->plan->graph, from->node), bytes))
+        return false;
+    const uint32_t buffer = s->out[0].buffer;
+    s->in[0] = view;
+    s->out[0] = view;
+    s->out[0].offset = 0;
+    s->out[0].buffer = buffer;
+    s->cost.bytes = 2 * (double)*bytes;
+    r->plan->buffers[buffer].bytes = *bytes;
+    return *bytes <= r->room[buffer];
+}
+
+static bool compile_all(takt_resizer *r)
+{
+    takt_builder *b = &r->b;
+    takt_plan *plan = r->plan;
+    const size_t count = plan->step_count;
+    bool is_good = true;
+    size_t i = 0;
+    r->answers.at = 0;
+    plan->is_parallel = false;
+    for (size_t k = 0; k < b->sequence_count && is_good; k++) {
+        b->p.group = &b->groups[b->sequence[k]];
+        b->position = (int32_t)k;
+        if (b->is_constant[b->p.group->nodes[0]])
+            continue;
+        is_good = i < r->group_steps && compile_again(r, i) &&
+                  takt_step_scratch(&plan->steps[i], plan->threads) <= r->scratch[i];
+        plan->is_parallel |= plan->steps[i++].task_count > 1;
+    }
+    plan->step_count = count;
+    for (; is_good && i < count; i++)
+        is_good = copy_again(r, &plan->steps[i]);
+    return is_good && i == count && r->answers.at == r->answers.count;
+}
+
+static bool buffers_fit(takt_resizer *r)
+{
+    takt_plan *plan = r->plan;
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        takt_buffer *buffer = &plan->buffers[i];
+        if (buffer->value == TAKT_NONE || buffer->place == TAKT_PLACE_CONSTANT)
+            continue;
+        if (!takt_type_bytes(takt_type_of(plan->graph, buffer->value), &buffer->bytes) ||
+            (buffer->bytes > r->room[i] && buffer->place == TAKT_PLACE_ARENA))
+            return false;
+    }
+    return true;
+}
+
+static takt_status put(takt_resizer *r, const int64_t *sizes)
+{
+    memcpy(r->cells, sizes, r->plan->name_count * sizeof *sizes);
+    TAKT_TRY(takt_sizes_run(&template_of(r)->sizes, r->cells));
+    return takt_template_put(template_of(r), r->cells, r->plan->graph);
+}
+
+takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
+{
+    const size_t bytes = r->plan->name_count * sizeof *sizes;
+    *done = false;
+    const takt_status status = put(r, sizes);
+    if (status != TAKT_OK) {
+        TAKT_TRY(put(r, r->sizes) == TAKT_OK ? status : TAKT_ERR_INTERNAL);
+        return status;
+    }
+    r->answers.is_again = true;
+    r->answers.is_rigid = false;
+    const takt_error before = r->ctx->error;
+    *done = same_aliases(r) && compile_all(r) && !r->answers.is_rigid && buffers_fit(r);
+    if (*done)
+        memcpy(r->sizes, sizes, bytes);
+    else
+        r->ctx->error = before; /* a plan of its own will do */
+    return TAKT_OK;
+}

@@ -1,0 +1,27 @@
+/* resize.h - a plan that is given other sizes where it lies.
+ *
+ * A session whose sizes come from a range has one of its own: made once for the largest sizes, with
+ * every buffer and every block of memory at its place, and then compiled again, step by step, for
+ * each size that comes. That allocates nothing and moves nothing. Steps that need something else at
+ * some size (answers.h), more memory than at the largest, or a subgraph, are left to plans made for
+ * that size alone.
+ */
+#ifndef TAKT_PLAN_RESIZE_H
+#define TAKT_PLAN_RESIZE_H
+
+#include "plan/basis.h"
+#include "plan/plan.h"
+
+typedef struct takt_resizer takt_resizer;
+
+/* NULL with TAKT_OK: the plan has steps that cannot be sized so. */
+TAKT_MUST_USE takt_status takt_resizer_create(const takt_plan *top, takt_resizer **out);
+void takt_resizer_destroy(takt_resizer *r); /* accepts NULL */
+/* Its plan, for the sizes that were set last; retained as long as the resizer lives. */
+takt_plan *takt_resizer_plan(const takt_resizer *r);
+/* Sizes by index of the names. `*done` false: they need a plan of their own, and this one is of no
+ * use until sizes are set that it can have. A failure: no plan can have them; sizes are the old
+ * ones. */
+TAKT_MUST_USE takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done);
+
+#endif
