@@ -210,11 +210,12 @@ typedef struct takt_plan_info {
     /** What the plan has from the allocator now, to the byte: weights, packed weights and first
      *  values of state, each once, and its own tables. As long as the model lives, originals of
      *  packed weights count; without it they are gone. A session has state + arena + io + session
-     *  besides. */
+     *  besides, and pool where the caller brings none. */
     uint64_t held;
     /** The most that the context's memory came to until the plan was made: loading and planning,
      *  where the context did nothing else. */
     uint64_t planning_peak;
+    uint64_t pool; /**< the threads of a session that has its own */
 } takt_plan_info;
 
 /** Compiles for concrete sizes, or for the top of ranges; sessions then take every size inside them

@@ -16,6 +16,7 @@
 #include "base/options.h"
 #include "ir/held.h"
 #include "op/ops.h"
+#include "os/pool.h"
 #include "pass/pass.h"
 #include "pass/passes.h"
 #include "plan/backend.h"
@@ -310,6 +311,8 @@ void takt_plan_query(const takt_plan *plan, takt_plan_info *info)
                              .session = takt_session_overhead(plan),
                              .plan_ns = plan->made_ns,
                              .planning_peak = plan->made_peak};
+    if (plan->is_parallel && plan->threads > 1)
+        info->pool = takt_pool_bytes(plan->ctx, plan->threads);
     info->peak = info->weights + info->packed + info->state + info->arena + info->io;
     info->direct_convs = count_direct(plan);
     for (const takt_plan *child = plan->child; child != NULL; child = child->sibling)

@@ -81,6 +81,7 @@ for words in (["help"], ["help", "run"], ["benchmark", "--help"], ["benchmark", 
 
 # Figures are not shortened.
 figures = {word for line in takt("plan", LONG, env=UTF8).stdout.splitlines()
+           if not line.startswith("process:")
            for word in line.split() if word.replace(",", "").isdigit()}
 shown = {word for line in on_terminal(80, "plan", LONG) for word in line.split()}
 expect(figures <= shown, f"lost: {figures - shown}")

@@ -75,7 +75,8 @@ static void run(const source *from, const takt_plan_options *options, bool takes
     for (size_t i = 0; status == TAKT_OK && i < takt_session_input_count(s); i++)
         status = takt_session_random(s, i, NULL, 1, (uint32_t)i);
     if (status == TAKT_OK && takt_session_run(s) == TAKT_OK) {
-        const uint64_t want = info.held + info.session + info.state + info.arena + info.io;
+        const uint64_t want =
+            info.held + info.session + info.pool + info.state + info.arena + info.io;
         EXPECT(memory.live - empty == want, "%s: %zu bytes are live, plan and session say %llu",
                from->name, memory.live - empty, (unsigned long long)want);
     }

@@ -187,9 +187,12 @@ static void a_backend_is_closed_with_its_plan(void)
 {
     takt_plan *plan;
     char about[256];
-    const uint64_t before = ctx->live_bytes;
     if (takt_backend_available("blas") != NULL)
         return;
+    /* What the backend opens stays open with the context. */
+    plan = plan_of(&(takt_plan_options){.sizes = "n=2", .backend = "blas", .threads = 1});
+    takt_plan_destroy(plan);
+    const uint64_t before = ctx->live_bytes;
     plan = plan_of(&(takt_plan_options){.sizes = "n=2", .backend = "blas", .threads = 1});
     takt_plan_backend(plan, about, sizeof about);
     EXPECT(strncmp(about, "blas: ", 6) == 0, "%s", about);

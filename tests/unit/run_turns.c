@@ -29,7 +29,13 @@ static void run(const takt_step *s, const takt_task *t)
 static void execute(takt_ctx *ctx, takt_pool *pool, bool is_back)
 {
     takt_step step = {.kind = "test", .name = "test", .run = run, .task_count = TASKS};
-    const takt_plan plan = {.ctx = ctx, .steps = &step, .step_count = 1, .is_parallel = true};
+    takt_segment segment = {.end = 1};
+    const takt_plan plan = {.ctx = ctx,
+                            .steps = &step,
+                            .step_count = 1,
+                            .segments = &segment,
+                            .segment_count = 1,
+                            .is_parallel = true};
     const takt_execution x = {.plan = &plan, .pool = pool, .is_back = is_back};
     memset(&log_of_run, 0, sizeof log_of_run);
     EXPECT(takt_execute(&x) == TAKT_OK);

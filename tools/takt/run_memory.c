@@ -1,5 +1,5 @@
 /* run_memory.c - plans that take their models over, and the memory of the process beside theirs. */
-#include <inttypes.h>
+#include <math.h>
 
 #include "run.h"
 
@@ -36,31 +36,15 @@ void tool_drop_model(tool_run *r)
     r->model = NULL;
 }
 
-/* Thousands apart, as the memory statement has them. */
-static const char *grouped(uint64_t number, char text[static 32])
-{
-    char digits[24];
-    const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
-    size_t to = 0;
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            text[to++] = ',';
-        text[to++] = digits[i];
-    }
-    text[to] = '\0';
-    return text;
-}
-
 void tool_print_process(const takt_tool *t)
 {
     takt_usage usage;
-    char a[32], b[32], c[32];
     takt_resource_usage(t->ctx, &usage);
     const uint64_t most = usage.resident_peak_bytes;
     const uint64_t ours = usage.peak_bytes < most ? usage.peak_bytes : most;
     if (tool_on(t, TAKT_F_QUIET) || most == 0)
         return;
-    printf("process: at most %s bytes resident, of which %s Takt's for loading, planning and "
-           "running; the other %s are code, libraries, stacks, files and pages in part\n",
-           grouped(most, a), grouped(ours, b), grouped(most - ours, c));
+    printf("process: at most %.0f MB resident, of which %.0f MB Takt's for loading, planning and "
+           "running; the rest is code, libraries, stacks, files and pages in part\n",
+           ceil((double)most / 1e6), ceil((double)ours / 1e6));
 }

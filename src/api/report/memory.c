@@ -100,7 +100,7 @@ static void memory_text(takt_report *r, const takt_plan *plan, const takt_sessio
     takt_text_add(&r->text, "planned %s, ", takt_figure(info.arena, figure));
     takt_text_add(&r->text, "maximum %s (no reuse)\n", takt_figure(info.unshared, figure));
     takt_text_add(&r->text, "  tables: plan %s, ", takt_figure(tables_of(&info), figure));
-    takt_text_add(&r->text, "each session %s\n", takt_figure(info.session, figure));
+    takt_text_add(&r->text, "each session %s\n", takt_figure(info.session + info.pool, figure));
     takt_text_add(&r->text, "  loading and planning: at most %s at once\n",
                   takt_figure(info.planning_peak, figure));
 }
@@ -126,6 +126,7 @@ static void memory_json(takt_report *r, const takt_plan *plan, const takt_sessio
     takt_report_count(r, "maximum", info.unshared);
     takt_report_count(r, "held", info.held);
     takt_report_count(r, "session", info.session);
+    takt_report_count(r, "pool", info.pool);
     takt_report_count(r, "planning_peak", info.planning_peak);
     if (s != NULL) {
         const uint64_t own = own_bytes(s, &moved);

@@ -48,8 +48,7 @@ static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
 size_t takt_session_overhead(const takt_plan *plan)
 {
     return sizeof(takt_session) + lay_tables(plan, NULL, NULL) + takt_session_range_bytes(plan) +
-           (plan->graph->slot_count > 0 ? takt_storage_overhead() + sizeof(takt_shared_state) : 0) +
-           (plan->is_parallel && plan->threads > 1 ? takt_pool_bytes(plan->ctx, plan->threads) : 0);
+           (plan->graph->slot_count > 0 ? takt_storage_overhead() + sizeof(takt_shared_state) : 0);
 }
 
 static takt_status make_port(takt_session *s, const takt_port *from, takt_desc *desc,

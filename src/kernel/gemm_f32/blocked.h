@@ -23,7 +23,8 @@ enum {
     NR = WIDE * PANELS,
     BROAD = PANELS == 3 ? 2 * MR / 3 : MR, /* rows of the widest tile: as many sums */
     SUM_BYTES = 160 << 10,                 /* of partial sums at a time */
-    FAR_BYTES = 16 << 20                   /* B of so many is not expected in any cache */
+    FAR_BYTES = 16 << 20,                  /* B of so many is not expected in any cache */
+    LOOK_ELEMS = 1 << 14                   /* of B by a strip, between two questions of the poll */
 };
 
 /* One tile: C[rows, cols] (+)= A * B over one chunk. */
@@ -309,7 +310,8 @@ static void columns_of_block(const gemm *g, const block *o)
         }
 #endif
         for (size_t i = 0; i < o->rows; i += s.rows) {
-            if (takt_poll_stops(g->poll))
+            /* Short strips are not worth a look each. */
+            if ((i == 0 || s.k * o->cols >= LOOK_ELEMS) && takt_poll_stops(g->poll))
                 return;
             s.row = o->row + i;
             s.rows = strip_rows(o->rows - i, o->most);
