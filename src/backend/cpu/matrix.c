@@ -81,23 +81,33 @@ void takt_product_pair(const takt_product *mm, size_t index, size_t *a, size_t *
     *b = (size_t)at_b;
 }
 
-bool takt_product_keeps_one(const takt_planner *p, const takt_node *product)
+/* Whether steps would read the weights of a product in more than one form. */
+static bool has_two_forms(const takt_planner *p, const takt_node *product)
 {
     const takt_id weights = product->in[1];
-    const char *hint = p->settings->hint;
     const int transposes = takt_op_attr_index(&takt_op_matmul, "transpose_b");
-    if (hint == NULL || strcmp(hint, "memory") != 0 || p->uses[weights] < 2)
+    const bool is_turned = product->attr[transposes].boolean;
+    if (p->uses[weights] < 2 || !takt_planner_is_constant(p, weights))
         return false;
     for (size_t i = 0; i < p->graph->count; i++) {
         const takt_node *n = &p->graph->nodes[i];
-        for (uint32_t k = 0; k < n->in_count; k++) {
-            if (n->in[k] != weights)
-                continue;
-            const bool is_same = n->op == &takt_op_matmul && k == 1 &&
-                                 n->attr[transposes].boolean == product->attr[transposes].boolean;
-            if (!is_same)
+        for (uint32_t k = 0; k < n->in_count; k++)
+            if (n->in[k] == weights &&
+                (n->op != &takt_op_matmul || k != 1 || n->attr[transposes].boolean != is_turned))
                 return true;
-        }
     }
     return false;
+}
+
+bool takt_product_keeps_one(const takt_planner *p, const takt_node *product)
+{
+    const char *hint = p->settings->hint;
+    if (hint == NULL || strcmp(hint, "memory") != 0 || !has_two_forms(p, product))
+        return false;
+    for (size_t i = 0; i < p->graph->count; i++) {
+        const takt_node *n = &p->graph->nodes[i];
+        if (n->op == &takt_op_matmul && n->in[1] != product->in[1] && has_two_forms(p, n))
+            return true;
+    }
+    return false; /* the room to pack the only one is as large as what it saves */
 }
