@@ -1,26 +1,29 @@
 /* one.c - attention of one query: k and v are read where they lie, as far as they are there.
  *
- * A task takes heads of k and v. All query heads that share one pass over it together: their scores
- * are the product with the keys, column-major as they lie; the result the product with the values.
- * Nothing is packed, and nothing beyond a sequence's length is read.
+ * A task takes heads of k and v. All query heads that share one pass over it together, or, where
+ * threads outnumber the heads of k and v, parts of them: their scores are the product with the
+ * keys, column-major as they lie; the result the product with the values. Nothing is packed, and
+ * nothing beyond a sequence's length is read.
  */
 #include <string.h>
 
 #include "backend/cpu/attention/attention.h"
 
-static void run_pair(const takt_step *s, const takt_task *t, size_t pair)
+/* Heads [head, end) of those that share a pair. */
+static void run_pair(const takt_step *s, const takt_task *t, size_t pair, size_t head, size_t end)
 {
     const takt_attention *f = s->data;
-    const size_t first = pair % f->shared * f->group, stride = takt_attention_aligned(f->keys);
+    const size_t first = pair % f->shared * f->group + head, count = end - head;
+    const size_t stride = takt_attention_aligned(f->keys);
     const takt_attention_pair p = takt_attention_pair_of(s, t, pair);
     takt_attention_head h = takt_attention_head_of(s, t, pair / f->shared, first);
     if (p.keys == 0) {
-        memset(h.out, 0, f->group * f->value_dim * sizeof *h.out);
+        memset(h.out, 0, count * f->value_dim * sizeof *h.out);
         return;
     }
     h.keys = p.keys;
     h.scores = t->scratch_own;
-    const takt_direct_f32 scores = {.m = f->group,
+    const takt_direct_f32 scores = {.m = count,
                                     .n = p.keys,
                                     .k = f->dim,
                                     .a = h.q,
@@ -31,13 +34,13 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair)
                                     .c = h.scores,
                                     .ldc = stride};
     f->direct(&scores);
-    for (size_t i = 0; i < f->group; i++) {
+    for (size_t i = 0; i < count; i++) {
         takt_attention_head one = takt_attention_head_of(s, t, pair / f->shared, first + i);
         one.keys = p.keys;
         one.scores = h.scores + i * stride;
         takt_attention_weigh(&one, 0, 1, stride);
     }
-    const takt_direct_f32 values = {.m = f->group,
+    const takt_direct_f32 values = {.m = count,
                                     .n = f->value_dim,
                                     .k = p.keys,
                                     .a = h.scores,
@@ -53,10 +56,12 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair)
 void takt_attention_run_one(const takt_step *s, const takt_task *t)
 {
     const takt_attention *f = s->data;
-    size_t first, end;
-    takt_cpu_share(f->batch * f->shared, 1, t->index, s->task_count, &first, &end);
-    for (size_t i = first; i < end; i++)
-        run_pair(s, t, i);
+    size_t first, end, head, head_end;
+    takt_cpu_share(f->batch * f->shared * f->parts, 1, t->index, s->task_count, &first, &end);
+    for (size_t i = first; i < end; i++) {
+        takt_cpu_share(f->group, 1, i % f->parts, f->parts, &head, &head_end);
+        run_pair(s, t, i / f->parts, head, head_end);
+    }
 }
 
 bool takt_attention_reads_view(const takt_step *s, size_t in, const int64_t *stride)

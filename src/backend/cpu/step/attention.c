@@ -314,15 +314,16 @@ static takt_status cut_tasks(takt_planner *p, facts *f, size_t tile)
 
 static takt_status compile_one(takt_planner *p, facts *f)
 {
-    const size_t scores = f->group * takt_attention_aligned(f->keys);
+    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    const size_t pairs = count_pairs(f), most = pairs > 0 ? (threads + pairs - 1) / pairs : 1;
     const double pair = (double)f->keys * (double)(f->dim + f->value_dim);
     f->direct = takt_kernel_as_direct_f32(takt_planner_kernel(p, "direct_f32"));
+    f->parts = most < f->group ? most : f->group;
     set_row_kernels(p, f);
     p->step->run = takt_attention_run_one;
-    p->step->scratch_each = scores * sizeof(float);
-    p->step->task_count =
-        takt_cpu_tasks(p, 2 * pair * (double)(f->heads * f->batch),
-                       sizeof(float) * pair * (double)count_pairs(f), count_pairs(f));
+    p->step->scratch_each = f->group * takt_attention_aligned(f->keys) * sizeof(float);
+    p->step->task_count = takt_cpu_tasks(p, 2 * pair * (double)(f->heads * f->batch),
+                                         sizeof(float) * pair * (double)pairs, pairs * f->parts);
     return TAKT_OK;
 }
 
