@@ -18,6 +18,8 @@ typedef struct committer {
     takt_builder *b;
     unsigned char *may; /* per group: it may run in the commit phase */
     int32_t *set;       /* per group: the first group of those that become one */
+    takt_id *readers;   /* nodes that read state, themselves or a view of it */
+    size_t reader_count;
 } committer;
 
 static bool same_shape(const takt_type *x, const takt_type *y)
@@ -106,6 +108,20 @@ static void find_sets(const committer *c)
         }
 }
 
+static void find_readers(committer *c)
+{
+    const takt_builder *b = c->b;
+    const takt_graph *g = b->p.graph;
+    for (size_t i = 0; i < g->count; i++) {
+        bool reads = false;
+        for (uint32_t k = 0; b->live[i] && b->group_index[i] >= 0 && k < g->nodes[i].in_count; k++)
+            reads |= g->nodes[i].in[k] != TAKT_NONE &&
+                     g->nodes[b->root[g->nodes[i].in[k]]].op == &takt_op_state;
+        if (reads)
+            c->readers[c->reader_count++] = (takt_id)i;
+    }
+}
+
 static bool is_in(const committer *c, takt_id node, int32_t set)
 {
     const int32_t group = c->b->group_index[node];
@@ -117,15 +133,15 @@ static bool is_read_before(const committer *c, const takt_slot *slot, int32_t se
 {
     const takt_builder *b = c->b;
     const takt_graph *g = b->p.graph;
-    for (size_t i = 0; i < g->count; i++)
-        for (uint32_t k = 0; b->live[i] && k < g->nodes[i].in_count; k++) {
+    for (size_t r = 0; r < c->reader_count; r++) {
+        const takt_id i = c->readers[r];
+        for (uint32_t k = 0; c->may[b->group_index[i]] && k < g->nodes[i].in_count; k++) {
             const takt_id in = g->nodes[i].in[k];
-            if (in == TAKT_NONE || b->root[in] != slot->value || b->group_index[i] < 0 ||
-                !c->may[b->group_index[i]])
-                continue;
-            if (!is_in(c, (takt_id)i, set) || in != slot->value || i > slot->next)
+            if (in != TAKT_NONE && b->root[in] == slot->value &&
+                (!is_in(c, i, set) || in != slot->value || i > slot->next))
                 return false;
         }
+    }
     return true;
 }
 
@@ -157,11 +173,6 @@ static bool is_good(const committer *c, int32_t set)
 
 /* ---- groups anew ---- */
 
-static bool is_earlier(takt_id x, takt_id y)
-{
-    return x < y;
-}
-
 /* All nodes of a set, in the order of the graph. */
 static takt_status merge(const committer *c, int32_t set, takt_group *to, takt_cost *cost)
 {
@@ -178,7 +189,7 @@ static takt_status merge(const committer *c, int32_t set, takt_group *to, takt_c
         cost->bytes += b->costs[i].bytes;
         for (size_t k = 0; k < b->groups[i].count; k++) {
             size_t at = to->count++;
-            for (; at > 0 && is_earlier(b->groups[i].nodes[k], nodes[at - 1]); at--)
+            for (; at > 0 && b->groups[i].nodes[k] < nodes[at - 1]; at--)
                 nodes[at] = nodes[at - 1];
             nodes[at] = b->groups[i].nodes[k];
         }
@@ -224,9 +235,11 @@ takt_status takt_builder_commit(takt_builder *b)
     committer c = {.b = b};
     c.may = takt_arena_array(&b->scratch, b->group_count, 1);
     c.set = takt_arena_array(&b->scratch, b->group_count, sizeof *c.set);
-    if (c.may == NULL || c.set == NULL)
+    c.readers = takt_arena_array(&b->scratch, b->p.graph->count, sizeof *c.readers);
+    if (c.may == NULL || c.set == NULL || c.readers == NULL)
         return TAKT_ERR_MEMORY;
     find_last_groups(&c);
+    find_readers(&c);
     find_sets(&c);
     bool any = false;
     for (size_t i = 0; i < b->group_count; i++) {
