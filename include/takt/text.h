@@ -33,6 +33,9 @@ typedef struct takt_generator_options {
     int64_t batch;         /**< tokens of a prompt that are read at once; default 128 */
     int threads;           /**< default: as for plans */
     const char *isa;       /**< "scalar", "avx2", …: the most that is used; default: all */
+    /** "f32" (default), or "int8": activations are rounded to 8 bits by blocks of 32 before they
+     *  meet weights that are blocks, as llama.cpp does. Faster, and not exact. */
+    const char *activations;
 } takt_generator_options;
 
 /** Opens a GGUF file.

@@ -23,6 +23,9 @@ def document():
 
 def small():
     first = parsed("generate", TINY, "-p", "a b", "-n", "12", "-s", "3", "--json")
+    small, large = (parsed("plan", TINY, "-c", str(n), "--json") for n in (16, 64))
+    expect(small != large, "-c does not change the plan")
+    fails(2, "generate", TINY, "a", "--activations", "f64", says=["f32 or int8"])
     for more in (["-t", "1"], ["-t", "4", "-b", "1"], ["--isa", "scalar"], ["-c", "20"]):
         again = parsed("generate", TINY, "-p", "a b", "-n", "12", "-s", "3", "--json", *more)
         expect(again["text"] == first["text"], f"another text with {more}")

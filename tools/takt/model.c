@@ -96,7 +96,14 @@ static bool gather_known(const takt_tool *t, known *k)
 static takt_status load_model(takt_tool *t, const char *path, takt_load_options *options,
                               takt_model **model)
 {
+    char context[40];
+    const uint64_t asked = tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0);
+    if (asked > 0) {
+        snprintf(context, sizeof context, "context=%llu", (unsigned long long)asked);
+        options->sizes = context;
+    }
     takt_status status = takt_model_load(t->ctx, path, options, model);
+    options->sizes = NULL;
     if (status == TAKT_OK) {
         tool_refit_given(t, path, options, model);
         return status;

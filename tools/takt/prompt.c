@@ -108,5 +108,6 @@ takt_generator_options tool_text_options(const takt_tool *t)
                                     .context = (int64_t)tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0),
                                     .batch = (int64_t)tool_number_of(t, TAKT_F_TEXT_BATCH, 0),
                                     .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0),
-                                    .isa = tool_text_of(t, TAKT_F_ISA)};
+                                    .isa = tool_text_of(t, TAKT_F_ISA),
+                                    .activations = tool_text_of(t, TAKT_F_ACTIVATIONS)};
 }

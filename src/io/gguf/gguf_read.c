@@ -91,14 +91,15 @@ static takt_status setting(void *user, const char *key, takt_given_value *out)
 
 /* ---- the file ---- */
 
-/* "context=N" of the caller's sizes; 0: nothing was said. */
-static int64_t asked_context(const char *sizes)
+/* N of "NAME=N" in the caller's sizes, where `name` is "NAME="; 0: nothing was said. */
+static int64_t asked_for(const char *sizes, const char *name)
 {
+    const size_t length = strlen(name);
     for (const char *at = sizes; at != NULL && *at != '\0'; at = strchr(at, ',')) {
-        at += *at == ',';
         int64_t value = 0;
-        const bool is_it = strncmp(at, "context=", 8) == 0;
-        for (const char *d = at + 8; is_it && *d >= '0' && *d <= '9' && value < INT32_MAX; d++)
+        at += *at == ',';
+        const bool is_it = strncmp(at, name, length) == 0;
+        for (const char *d = at + length; is_it && *d >= '0' && *d <= '9' && value < INT32_MAX; d++)
             value = 10 * value + (*d - '0');
         if (is_it)
             return value;
@@ -109,11 +110,11 @@ static int64_t asked_context(const char *sizes)
 static takt_status find_context(takt_gguf_model *m)
 {
     takt_given_value trained;
-    const int64_t asked = asked_context(m->source->sizes);
+    const int64_t asked = asked_for(m->source->sizes, "context=");
     TAKT_TRY(setting(m, "context_length", &trained));
     const int64_t most = trained.kind == TAKT_GIVEN_INTEGER ? trained.integer : CONTEXT_MOST;
     m->context = asked > 0 ? asked : most < CONTEXT_MOST ? most : CONTEXT_MOST;
-    if (asked < 0 || asked > INT64_C(1) << 24)
+    if (asked > INT64_C(1) << 24)
         return takt_gguf_fail(m->g, TAKT_E_GGUF_MODEL, 0, "a context of %lld is impossible",
                               (long long)asked);
     if (asked > most)
@@ -218,6 +219,7 @@ static takt_status read_model(const takt_source *source, const takt_gguf *g, tak
     TAKT_TRY(find_architecture(&m));
     TAKT_TRY(check_form(&m));
     TAKT_TRY(find_context(&m));
+    m.is_int8 = asked_for(source->sizes, "activations=") == 8;
     if (source->lineage != NULL) {
         takt_text_add(source->lineage, "{\"format\": \"gguf\", \"version\": %u, \"tensors\": %zu}",
                       g->version, g->tensor_count);

@@ -16,6 +16,7 @@ typedef struct takt_gguf_model {
     const takt_gguf *g;
     char architecture[64];
     int64_t context; /* rows of the cache */
+    bool is_int8;    /* activations are rounded where they meet blocks */
     bool has_told;   /* that blocks are kept as floats */
 } takt_gguf_model;
 

@@ -148,8 +148,9 @@ static takt_id block_product(takt_gguf_model *m, takt_graph *g, const takt_gguf_
         in[3] = takt_graph_constant(g, &zero);
         takt_tensor_release(&zero);
     }
-    const takt_named_attr attrs[] = {{"block", takt_attr_i64(32)}};
-    const takt_id y = takt_graph_call(g, &takt_op_block_matmul, p.zero != 0 ? 4 : 3, in, 1, attrs);
+    const takt_named_attr attrs[] = {{"block", takt_attr_i64(32)},
+                                     {"compute", takt_attr_i64(m->is_int8 ? 1 : 0)}};
+    const takt_id y = takt_graph_call(g, &takt_op_block_matmul, p.zero != 0 ? 4 : 3, in, 2, attrs);
     return p.mins == TAKT_NONE ? y : takt_add(g, y, of_mins(g, x, p.mins));
 }
 

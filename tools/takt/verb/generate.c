@@ -195,6 +195,7 @@ const takt_verb takt_verb_generate = {
               TAKT_F_IGNORE_EOS,
               TAKT_F_SHOW_SPECIAL,
               TAKT_F_NO_DISPLAY_PROMPT,
+              TAKT_F_ACTIVATIONS,
               TAKT_F_THREADS,
               TAKT_F_ISA,
               TAKT_FLAG_IDS},
