@@ -47,12 +47,13 @@ PACK = {F32: lambda v: struct.pack(f"<{len(v)}f", *v),
 
 
 def gguf(keys, tensors, seed=1):
-    """`tensors`: (name, dims with the contiguous one first, type, value or None for random)."""
+    """`tensors`: (name, dims with the contiguous one first, type, values): a list, one for all, or
+    None: random."""
     draw = random.Random(seed)
     head, data = b"", b""
     for name, dims, kind, value in tensors:
         count = math.prod(dims)
-        values = [value] * count
+        values = value if isinstance(value, list) else [value] * count
         if value is None:
             values = [draw.gauss(0, 0.3) for _ in range(count)]
         data += b"\0" * (-len(data) % 32)

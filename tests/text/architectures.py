@@ -1,0 +1,219 @@
+"""architectures.py - models with random weights, of each architecture, against their formulas in
+plain Python: scores of every row, and vectors of texts."""
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+
+from _tiny import F32, gguf, settings
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOOL = os.environ.get("TAKT_TOOL", os.path.join(ROOT, "build", "takt"))
+TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
+WIDTH, HIDDEN, WORDS, TOKENS = 32, 48, 11, [1, 5, 4, 10, 4, 7, 2]
+failures = []
+
+
+# ---- formulas ----
+
+def f32(x):
+    return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
+class Weights:
+    """Random tensors by name, written in the order of their first use."""
+
+    def __init__(self, seed):
+        self.draw, self.rows, self.known = random.Random(seed), [], {}
+
+    def get(self, name, *shape, around=0.0):
+        if name not in self.known:
+            count = math.prod(shape)
+            flat = [f32(around + self.draw.gauss(0, 0.2)) for _ in range(count)]
+            self.rows.append((name, list(reversed(shape)), flat))
+            self.known[name] = flat if len(shape) == 1 else [
+                flat[i:i + shape[1]] for i in range(0, count, shape[1])]
+        return self.known[name]
+
+    def project(self, x, units, name, bias=False):
+        matrix = self.get(name + ".weight", units, len(x[0]))
+        offset = self.get(name + ".bias", units) if bias else [0.0] * units
+        return [[sum(a * b for a, b in zip(row, column)) + o for column, o in zip(matrix, offset)]
+                for row in x]
+
+
+def rms_norm(x, gamma, epsilon):
+    return [[v * g / math.sqrt(sum(a * a for a in row) / len(row) + epsilon)
+             for v, g in zip(row, gamma)] for row in x]
+
+
+def layer_norm(w, x, name, epsilon):
+    gamma, beta = w.get(name + ".weight", WIDTH, around=1.0), w.get(name + ".bias", WIDTH)
+    out = []
+    for row in x:
+        mean = sum(row) / len(row)
+        by = math.sqrt(sum((v - mean) ** 2 for v in row) / len(row) + epsilon)
+        out.append([(v - mean) / by * g + b for v, g, b in zip(row, gamma, beta)])
+    return out
+
+
+def rope(x, heads, base, neighbours, turned):
+    size = len(x[0]) // heads
+    out = []
+    for place, row in enumerate(x):
+        new = list(row)
+        for h in range(heads):
+            for i in range(turned // 2):
+                a = h * size + (2 * i if neighbours else i)
+                b = a + (1 if neighbours else turned // 2)
+                angle = place * base ** (-2 * i / turned)
+                new[a] = row[a] * math.cos(angle) - row[b] * math.sin(angle)
+                new[b] = row[a] * math.sin(angle) + row[b] * math.cos(angle)
+        out.append(new)
+    return out
+
+
+def attention(q, k, v, heads, kv_heads, causal):
+    size, out = len(q[0]) // heads, []
+    for i, row in enumerate(q):
+        new = []
+        for h in range(heads):
+            g = h // (heads // kv_heads)
+            keys = range(i + 1) if causal else range(len(k))
+            scores = [sum(row[h * size + d] * k[j][g * size + d] for d in range(size)) /
+                      math.sqrt(size) for j in keys]
+            parts = [math.exp(s - max(scores)) for s in scores]
+            new += [sum(p * v[j][g * size + d] for p, j in zip(parts, keys)) / sum(parts)
+                    for d in range(size)]
+        out.append(new)
+    return out
+
+
+def added(a, b):
+    return [[x + y for x, y in zip(r, s)] for r, s in zip(a, b)]
+
+
+def llama(w, neighbours, bias, base, turned):
+    heads, kv_heads, epsilon = 4, 2, f32(1e-5)
+    table = w.get("token_embd.weight", WORDS, WIDTH)
+    x = [table[t] for t in TOKENS]
+    for i in range(2):
+        p = f"blk.{i}."
+        h = rms_norm(x, w.get(p + "attn_norm.weight", WIDTH, around=1.0), epsilon)
+        q, k, v = (w.project(h, n, p + name, bias)
+                   for name, n in (("attn_q", WIDTH), ("attn_k", 16), ("attn_v", 16)))
+        y = attention(rope(q, heads, base, neighbours, turned),
+                      rope(k, kv_heads, base, neighbours, turned), v, heads, kv_heads, True)
+        x = added(x, w.project(y, WIDTH, p + "attn_output"))
+        h = rms_norm(x, w.get(p + "ffn_norm.weight", WIDTH, around=1.0), epsilon)
+        gate = w.project(h, HIDDEN, p + "ffn_gate")
+        up = w.project(h, HIDDEN, p + "ffn_up")
+        both = [[g / (1 + math.exp(-g)) * u for g, u in zip(r, s)] for r, s in zip(gate, up)]
+        x = added(x, w.project(both, WIDTH, p + "ffn_down"))
+    x = rms_norm(x, w.get("output_norm.weight", WIDTH, around=1.0), epsilon)
+    return w.project(x, WORDS, "output" if bias else "token_embd")
+
+
+def gpt2(w):
+    epsilon = f32(1e-5)
+    table = w.get("token_embd.weight", WORDS, WIDTH)
+    places = w.get("position_embd.weight", 64, WIDTH)
+    x = [[a + b for a, b in zip(table[t], places[i])] for i, t in enumerate(TOKENS)]
+    for i in range(2):
+        p = f"blk.{i}."
+        h = layer_norm(w, x, p + "attn_norm", epsilon)
+        both = w.project(h, 3 * WIDTH, p + "attn_qkv", True)
+        q, k, v = ([row[n * WIDTH:(n + 1) * WIDTH] for row in both] for n in range(3))
+        y = attention(q, k, v, 4, 4, True)
+        x = added(x, w.project(y, WIDTH, p + "attn_output", True))
+        h = w.project(layer_norm(w, x, p + "ffn_norm", epsilon), HIDDEN, p + "ffn_up", True)
+        root = math.sqrt(2 / math.pi)
+        h = [[v / 2 * (1 + math.tanh(root * (v + 0.044715 * v ** 3))) for v in row] for row in h]
+        x = added(x, w.project(h, WIDTH, p + "ffn_down", True))
+    return w.project(layer_norm(w, x, "output_norm", epsilon), WORDS, "token_embd")
+
+
+def bert(w, pooling):
+    epsilon = f32(1e-12)
+    table = w.get("token_embd.weight", WORDS, WIDTH)
+    places, kinds = w.get("position_embd.weight", 64, WIDTH), w.get("token_types.weight", 2, WIDTH)
+    x = [[a + b + c for a, b, c in zip(table[t], places[i], kinds[0])]
+         for i, t in enumerate(TOKENS)]
+    x = layer_norm(w, x, "token_embd_norm", epsilon)
+    for i in range(2):
+        p = f"blk.{i}."
+        q, k, v = (w.project(x, WIDTH, p + name, True) for name in ("attn_q", "attn_k", "attn_v"))
+        y = w.project(attention(q, k, v, 4, 4, False), WIDTH, p + "attn_output", True)
+        x = layer_norm(w, added(x, y), p + "attn_output_norm", epsilon)
+        h = w.project(x, HIDDEN, p + "ffn_up", True)
+        h = [[v / 2 * (1 + math.erf(v / math.sqrt(2))) for v in row] for row in h]
+        x = layer_norm(w, added(x, w.project(h, WIDTH, p + "ffn_down", True)),
+                       p + "layer_output_norm", epsilon)
+    return [[sum(column) / len(x) for column in zip(*x)] if pooling == 1 else x[0]]
+
+
+# ---- the command ----
+
+def npy(path, values):
+    head = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({len(values)},), }}"
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode())
+        file.write(struct.pack(f"<{len(values)}q", *values))
+
+
+def floats(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    data = data[10 + struct.unpack_from("<H", data, 8)[0]:]
+    return struct.unpack(f"<{len(data) // 4}f", data)
+
+
+def check(name, keys, weights, want, output):
+    path, out = os.path.join(TMP, name + ".gguf"), os.path.join(TMP, name + ".npy")
+    tensors = [(n, dims, F32, flat) for n, dims, flat in weights.rows]
+    with open(path, "wb") as file:
+        file.write(gguf(keys, tensors))
+    npy(os.path.join(TMP, "tokens.npy"), TOKENS)
+    npy(os.path.join(TMP, "wanted.npy"), list(range(len(TOKENS))))
+    call = [TOOL, "run", path, "-i", f"tokens={TMP}/tokens.npy", "-o", f"{output}={out}"]
+    if output == "logits":
+        call += ["-i", f"wanted={TMP}/wanted.npy"]
+    run = subprocess.run(call, text=True, capture_output=True, check=False)
+    if run.returncode != 0:
+        failures.append(name)
+        print(f"{name}: exit {run.returncode}: {run.stderr}")
+        return
+    flat = [v for row in want for v in row]
+    got = floats(out)
+    worst = max(abs(a - b) for a, b in zip(got, flat))
+    print(f"{name}: {len(got)} values, at most {worst:.2g} away")
+    if len(got) != len(flat) or not worst < 2e-5:
+        failures.append(name)
+
+
+def main():
+    rms = {"attention.head_count_kv": 2, "attention.layer_norm_rms_epsilon": 1e-5,
+           "feed_forward_length": HIDDEN, "block_count": 2}
+    layer = {"attention.layer_norm_epsilon": 1e-5, "feed_forward_length": HIDDEN, "block_count": 2}
+    w = Weights(1)
+    check("llama", settings("llama", **rms), w, llama(w, True, False, 10000.0, 8), "logits")
+    w = Weights(2)
+    more = {"rope.freq_base": 500000.0, "rope.dimension_count": 4}
+    check("llama_partial", settings("llama", **rms, **more), w, llama(w, True, False, 500000.0, 4),
+          "logits")
+    w = Weights(3)
+    check("qwen2", settings("qwen2", **rms, **{"rope.freq_base": 1e6}), w,
+          llama(w, False, True, 1e6, 8), "logits")
+    w = Weights(4)
+    check("gpt2", settings("gpt2", **layer), w, gpt2(w), "logits")
+    for pooling in (1, 2):
+        w = Weights(5)
+        bert_keys = {**layer, "attention.layer_norm_epsilon": 1e-12, "pooling_type": pooling}
+        check(f"bert_{pooling}", settings("bert", **bert_keys), w, bert(w, pooling), "embedding")
+    sys.exit(len(failures) > 0)
+
+
+main()
