@@ -114,9 +114,11 @@ static void graphs(void)
 static const char text[] =
     "model m(x: f32[4, 8], k: i64[4]) -> (y: f32[4, 3], z: f32[4, 8]) seed=3 {\n"
     "  state sum: f32[4, 8] = 0\n"
+    "  state peak: f32[4, 8] = 0\n"
     "  h = gelu(dense(x, 8))\n"
     "  more = sum + h\n"
     "  next sum = more\n"
+    "  next peak = op.max(peak, h * 2.0)\n"
     "  g = op.gather(more, k, axis=0)\n"
     "  return y = softmax(dense(g, 3)), z = g * h\n"
     "}\n";
@@ -163,13 +165,16 @@ static takt_status run(const fixture *f, int64_t index, float *results)
 
 static void read_state(const fixture *f, float *state)
 {
-    takt_tensor_view view = {.data = NULL};
-    EXPECT(takt_session_state_get(f->session, "sum", &view) == TAKT_OK);
-    view.data = state;
-    EXPECT(takt_session_state_get(f->session, "sum", &view) == TAKT_OK);
+    static const char *const names[] = {"sum", "peak"};
+    for (size_t i = 0; i < 2; i++) {
+        takt_tensor_view view = {.data = NULL};
+        EXPECT(takt_session_state_get(f->session, names[i], &view) == TAKT_OK);
+        view.data = state + 32 * i;
+        EXPECT(takt_session_state_get(f->session, names[i], &view) == TAKT_OK);
+    }
 }
 
-static float wanted[2][44], sums[3][32]; /* results of two runs, state before and after */
+static float wanted[2][44], sums[3][64]; /* results of two runs, state before and after */
 
 static void learn(unsigned refuses)
 {
@@ -191,7 +196,7 @@ static void learn(unsigned refuses)
 /* The session after a failure: old or new state, and usable if the device is. */
 static void go_on(const fixture *f, uint64_t call, int done)
 {
-    float state[32], results[44];
+    float state[64], results[44];
     read_state(f, state);
     EXPECT(memcmp(state, sums[done], sizeof state) == 0, "call %d: state is torn", (int)call);
     EXPECT(takt_session_error(f->session)->id == TAKT_E_DEVICE_FAILED, "call %d: id %d", (int)call,
@@ -238,7 +243,7 @@ static bool fail(uint64_t call, bool is_for_ever, unsigned refuses)
 
 static void faults(void)
 {
-    static const unsigned refuses[] = {0, 2, 3};
+    static const unsigned refuses[] = {0, 2, 3, 5};
     for (size_t i = 0; i < sizeof refuses / sizeof *refuses; i++) {
         uint64_t call = 1;
         learn(refuses[i]);
@@ -253,7 +258,7 @@ static void faults(void)
 static void indices(void)
 {
     fixture f;
-    float results[44], state[32];
+    float results[44], state[64];
     learn(3);
     for (unsigned refuses = 0; refuses < 4; refuses++) {
         takt_late_begin();
@@ -286,7 +291,7 @@ static uint64_t tick(void *user)
 static void deadlines(void)
 {
     fixture f;
-    float results[44], state[32];
+    float results[44], state[64];
     uint64_t now = 0;
     const takt_config config = {.now_ns = tick, .clock_user = &now};
     learn(2);
