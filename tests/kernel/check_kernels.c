@@ -25,6 +25,7 @@
 
 #include "check.h"
 #include "cuda_device.h"
+#include "cuda_planted.h"
 #include "sweep.h"
 
 #define TAKT_CHECK(family) check_fn check_##family;
@@ -309,6 +310,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; o.cuda && device_unit(i) != NULL; i++)
         if (is_wanted(device_unit(i), &o))
             failed += check_unit(&c, device_unit(i), &o, isas);
+    if (o.cuda && !o.device && !o.list && !o.digest && o.family == NULL && o.kernel == NULL) {
+        c.give_up = give_up;
+        c.bench = false;
+        failed += device_planted(&c, find_check, run) != 0;
+    }
     if (!o.list && o.isa != NULL && c.cases == 0) {
         printf("FAIL no kernel for %s runs here\n", o.isa);
         failed++;

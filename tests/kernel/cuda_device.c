@@ -104,8 +104,23 @@ void *device_scratch(size_t bytes)
     return scratch;
 }
 
+static struct {
+    const char *kernel;
+    takt_lane_fn *run;
+    void (*give_up)(void);
+} planted;
+
+void device_plant(const char *kernel, takt_lane_fn *broken, void (*give_up)(void))
+{
+    planted.kernel = kernel;
+    planted.run = broken;
+    planted.give_up = give_up;
+}
+
 static void fail(const char *kernel, const char *why)
 {
+    if (planted.give_up != NULL)
+        planted.give_up();
     printf("FAIL %s: %s\n", kernel, why);
     exit(1);
 }
@@ -137,6 +152,8 @@ void device_launch(const takt_cuda_launch *launches, size_t count)
                          .threads = l->threads,
                          .shared_bytes = l->shared_bytes,
                          .order = order};
+        if (planted.kernel != NULL && strcmp(planted.kernel, l->kernel) == 0)
+            g.kernel = planted.run;
         if (g.kernel == NULL || l->threads > most)
             fail(l->kernel, g.kernel == NULL ? "there is no such kernel" : "too many threads");
         const char *wrong = grid_run(&g, &l->args);

@@ -21,6 +21,10 @@ void device_order(grid_order order);
 /* Kernels run on the first device from now on; NULL, or why they cannot. */
 const char *device_open(void);
 
+/* Launches of `kernel` run `broken` on fibers from now on, and what would end the program calls
+ * `give_up`; NULL: no longer. */
+void device_plant(const char *kernel, takt_lane_fn *broken, void (*give_up)(void));
+
 /* The device variants of families, as check_kernels takes them; NULL beyond the last. */
 const takt_kernel_unit *device_unit(size_t index);
 
