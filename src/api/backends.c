@@ -113,6 +113,10 @@ takt_status takt_backend_find(takt_ctx *ctx, const char *name, const char *libra
         takt_fail(ctx, TAKT_E_NAME, "there is no backend called %s", name);
         return hint_names(ctx);
     }
+    if (strchr(name, ':') != NULL && (*out)->device == NULL) {
+        takt_fail(ctx, TAKT_E_NAME, "backend %s has no devices to choose from", (*out)->name);
+        return takt_fail_hint(ctx, "leave out what follows the colon");
+    }
     const char *why = missing(*out, takt_backend_which(name, library));
     if (why != NULL)
         return takt_fail(ctx, TAKT_E_LIBRARY, "backend %s cannot be used: %s", name, why);
