@@ -183,7 +183,7 @@ static void all(void)
 {
     takt_random r = {.state = 24};
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
-    data = shrink_data(ctx, "random", (size_t)CHANNELS * SIDE * SIDE, 0);
+    data = shrink_data(ctx, "random", (size_t)CHANNELS * SIDE * SIDE, 3);
     for (size_t i = 0; data != NULL && i < MODELS; i++)
         one(&r, i);
     takt_data_destroy(data);

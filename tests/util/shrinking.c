@@ -41,7 +41,8 @@ takt_data *shrink_data(takt_ctx *ctx, const char *name, size_t width, int what)
         fprintf(f, "%zu\n", i % SHRINK_CLASSES);
     }
     fclose(f);
-    if (takt_data_open(ctx, path, NULL, &data) != TAKT_OK)
+    const takt_data_options options = {.limit = what == 3 ? 8 : 0};
+    if (takt_data_open(ctx, path, &options, &data) != TAKT_OK)
         printf("%s: %s\n", path, takt_last_error(ctx));
     return data;
 }
