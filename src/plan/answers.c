@@ -25,7 +25,7 @@ const takt_answer *takt_answers_next(takt_builder *b, takt_asked what)
 takt_status takt_answers_keep(takt_builder *b, takt_answer answer)
 {
     takt_answers *a = b->answers;
-    if (a == NULL || b->in_prologue)
+    if (a == NULL)
         return TAKT_OK;
     void *list = a->list;
     const takt_status status =
@@ -38,8 +38,30 @@ takt_status takt_answers_keep(takt_builder *b, takt_answer answer)
 
 void takt_answers_give_up(takt_builder *b)
 {
-    if (b->answers != NULL && !b->in_prologue)
+    if (b->answers != NULL)
         b->answers->is_rigid = true;
+}
+
+takt_status takt_answers_keep_step(takt_builder *b, const takt_step *step)
+{
+    takt_answers *a = b->answers;
+    if (a == NULL)
+        return TAKT_OK;
+    void *steps = a->steps;
+    const takt_status status =
+        takt_mem_grow(b->p.ctx, &steps, &a->step_capacity, a->step_count + 1, sizeof *a->steps);
+    a->steps = steps;
+    if (status == TAKT_OK)
+        a->steps[a->step_count++] = (takt_sized_step){b->p.group, *step};
+    return status;
+}
+
+bool takt_answers_holds(const takt_builder *b, uint32_t buffer)
+{
+    for (size_t i = 0; b->sized != NULL && i < b->sized->count; i++)
+        if (b->sized->list[i].what == TAKT_ASKED_VIEW && b->sized->list[i].buffer == buffer)
+            return true;
+    return false;
 }
 
 /* ---- blocks, texts, kinds ---- */

@@ -28,12 +28,20 @@ typedef struct takt_answer {
     const char *format; /* of a pack; or the text */
 } takt_answer;
 
+/* A constant that depends on sizes is computed again for each: the step that does. */
+typedef struct takt_sized_step {
+    const takt_group *group;
+    takt_step step;
+} takt_sized_step;
+
 typedef struct takt_answers {
     takt_answer *list;
     size_t count, capacity;
-    size_t at;     /* the next that is told again */
-    bool is_again; /* they are told, not collected */
-    bool is_rigid; /* a step asked for what cannot be told again */
+    size_t at;              /* the next that is told again */
+    bool is_again;          /* they are told, not collected */
+    bool is_rigid;          /* a step asked for what cannot be told again */
+    takt_sized_step *steps; /* of constants, in the order they run */
+    size_t step_count, step_capacity;
 } takt_answers;
 
 struct takt_builder;
@@ -42,8 +50,12 @@ struct takt_builder;
 bool takt_answers_again(const struct takt_builder *b);
 /* The answer that comes next, or NULL if it is one to another question. */
 const takt_answer *takt_answers_next(struct takt_builder *b, takt_asked what);
-/* Keeps one, if the plan keeps any and the step is not constant. */
+/* Keeps one, if those of this step are kept. */
 TAKT_MUST_USE takt_status takt_answers_keep(struct takt_builder *b, takt_answer answer);
+/* Keeps a constant step that has just run. */
+TAKT_MUST_USE takt_status takt_answers_keep_step(struct takt_builder *b, const takt_step *step);
+/* Whether constants that are computed again are read or written in that buffer. */
+bool takt_answers_holds(const struct takt_builder *b, uint32_t buffer);
 /* What was asked for cannot be told again. */
 void takt_answers_give_up(struct takt_builder *b);
 /* The failure of a step that asks for something else than before; nothing is recorded. */

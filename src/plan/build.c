@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "ir/leaves.h"
 #include "op/ops.h"
+#include "plan/answers.h"
 #include "plan/basis.h"
 #include "plan/builder.h"
 #include "plan/execute.h"
@@ -225,7 +226,7 @@ static takt_status run_constant(takt_builder *b, takt_step *step)
         return takt_fail(b->p.ctx, step->fault_id,
                          "%s: a constant expression fails at element %llu", step->name,
                          (unsigned long long)fault.element);
-    return TAKT_OK;
+    return takt_answers_keep_step(b, step);
 }
 
 /* A group that runs again makes new buffers. Groups whose results lie in a larger value, and so may

@@ -88,6 +88,7 @@ typedef struct takt_builder {
     uint32_t *reads;  /* per root: inputs of groups that will read it, if constants are consumed */
     takt_cost *costs; /* per group: what it costs as a step */
     struct takt_answers *answers; /* kept or told again (answers.h); NULL: neither */
+    struct takt_answers *sized;   /* the same of constants that depend on sizes */
     unsigned char *is_taken;      /* for takt_builder_join, once it has run */
     takt_fusion *fusions;
     size_t fusion_count, fusion_capacity;

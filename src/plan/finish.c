@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "ir/leaves.h"
 #include "ir/storage.h"
+#include "plan/answers.h"
 #include "plan/basis.h"
 
 const char *takt_node_label(const takt_node *n)
@@ -280,9 +281,10 @@ takt_status takt_finish_shrink(takt_builder *b)
         const takt_buffer *buffer = &plan->buffers[i];
         if (buffer->place != TAKT_PLACE_CONSTANT)
             continue;
-        if (buffer->last < 0)
+        if (buffer->last < 0 && !takt_answers_holds(b, (uint32_t)i))
             takt_tensor_release(&plan->constants[buffer->index]);
-        else if (status == TAKT_OK && !plan->is_dry && buffer->space == TAKT_HOST)
+        else if (status == TAKT_OK && b->sized == NULL && !plan->is_dry &&
+                 buffer->space == TAKT_HOST)
             status = takt_storage_share(&plan->constants[buffer->index].storage);
     }
     if (status == TAKT_OK && plan->step_count > 0)

@@ -83,6 +83,16 @@ static void renew(takt_builder *b, takt_id node)
     b->p.plan->buffer_of[node] = UINT32_MAX;
 }
 
+static bool is_sized(const takt_builder *b, const takt_group *group)
+{
+    if (b->sized == NULL)
+        return false;
+    for (size_t i = 0; i < group->count; i++)
+        if (b->p.settings->basis->template->is_sized[group->nodes[i]])
+            return true;
+    return false;
+}
+
 /* In the middle of another step's compilation, which goes on as if nothing had happened. */
 static takt_status make(takt_builder *b, const takt_group *group)
 {
@@ -92,7 +102,7 @@ static takt_status make(takt_builder *b, const takt_group *group)
         for (takt_id get = b->gets[group->nodes[i]]; get != TAKT_NONE; get = b->next_get[get])
             renew(b, get);
     }
-    b->answers = NULL; /* of the step that waits, and of no constant */
+    b->answers = is_sized(b, group) ? b->sized : NULL; /* not those of the step that waits */
     const takt_status status = takt_builder_compile(b, group);
     b->answers = was.answers;
     b->p.step = was.p.step;

@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "ir/storage.h"
 #include "plan/answers.h"
+#include "plan/basis.h"
 #include "plan/builder.h"
 #include "plan/packs.h"
 
@@ -332,6 +333,8 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
                                                   .next = b->pack_of[from]};
         b->pack_of[from] = (uint32_t)b->pack_count++;
     }
+    if (b->sized != NULL && p->settings->basis->template->is_sized[from])
+        takt_answers_give_up(b);
     TAKT_TRY(takt_answers_keep(b, (takt_answer){.what = TAKT_ASKED_PACK,
                                                 .node = from,
                                                 .buffer = buffer,

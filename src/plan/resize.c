@@ -6,14 +6,18 @@
 #include "base/mem.h"
 #include "plan/answers.h"
 #include "plan/builder.h"
+#include "plan/execute.h"
 #include "plan/finish.h"
 
 struct takt_resizer {
     takt_ctx *ctx;
     takt_plan *plan;
     takt_plan_settings settings;
-    takt_builder b; /* lives on with the plan */
-    takt_answers answers;
+    takt_builder b;              /* lives on with the plan */
+    takt_answers answers, sized; /* of steps; of constants that depend on sizes */
+    void **bases;                /* of constants, per buffer */
+    void *constant_scratch;      /* for steps that compute them */
+    size_t constant_scratch_bytes;
     takt_id *root; /* as they are at the largest sizes: aliases stay what they are */
     unsigned char *is_alias;
     size_t *room, *scratch; /* bytes per buffer, per step */
@@ -28,20 +32,9 @@ static const takt_template *template_of(const takt_resizer *r)
 
 /* ---- making one ---- */
 
-/* Constants that depend on sizes would have to be computed again. */
-static bool has_sized_constants(const takt_resizer *r)
-{
-    const takt_template *t = template_of(r);
-    for (size_t i = 0; i < r->plan->graph->count; i++)
-        if (t->is_sized[i] && r->b.is_constant[i] && r->plan->buffer_of[i] != UINT32_MAX)
-            return true;
-    return false;
-}
-
 static bool is_sizable(const takt_resizer *r, const takt_plan *top)
 {
-    return !r->answers.is_rigid && r->plan->arena_bytes <= top->arena_bytes &&
-           !has_sized_constants(r);
+    return !r->answers.is_rigid && !r->sized.is_rigid && r->plan->arena_bytes <= top->arena_bytes;
 }
 
 static takt_status keep_rooms(takt_resizer *r, const takt_plan *top)
@@ -70,20 +63,47 @@ static takt_status keep_rooms(takt_resizer *r, const takt_plan *top)
     return TAKT_OK;
 }
 
+/* Constants stay where they are, with room for the largest sizes. */
+static takt_status keep_constants(takt_resizer *r)
+{
+    const takt_plan *plan = r->plan;
+    r->bases = takt_arena_array(&r->b.scratch, plan->buffer_count, sizeof *r->bases);
+    if (r->bases == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const takt_buffer *buffer = &plan->buffers[i];
+        if (buffer->place == TAKT_PLACE_CONSTANT && plan->constants[buffer->index].storage != NULL)
+            r->bases[i] = takt_tensor_data(&plan->constants[buffer->index]);
+    }
+    for (size_t i = 0; i < r->sized.step_count; i++) {
+        const takt_step *s = &r->sized.steps[i].step;
+        const size_t bytes = s->scratch_bytes + s->scratch_each;
+        if (bytes > r->constant_scratch_bytes)
+            r->constant_scratch_bytes = bytes;
+    }
+    if (r->constant_scratch_bytes == 0)
+        return TAKT_OK;
+    return takt_mem_get(r->ctx, r->constant_scratch_bytes, "constant step", &r->constant_scratch);
+}
+
 static takt_status make(takt_resizer *r, const takt_plan *top)
 {
     takt_graph *g;
     r->settings = top->settings;
     r->settings.basis = top->basis;
     r->settings.rooms = top;
+    r->settings.consumes = false;
     TAKT_TRY(takt_template_size(top->basis->template, top->sizes, top->name_count, &g));
     r->b = (takt_builder){.p = {.ctx = r->ctx, .graph = g, .settings = &r->settings},
-                          .answers = &r->answers};
+                          .answers = &r->answers,
+                          .sized = &r->sized};
     takt_status status = takt_builder_build(&r->b, &r->plan);
     takt_graph_destroy(g);
     r->settings.basis = NULL;
     r->settings.rooms = NULL;
-    return status == TAKT_OK ? keep_rooms(r, top) : status;
+    if (status == TAKT_OK)
+        status = keep_rooms(r, top);
+    return status == TAKT_OK ? keep_constants(r) : status;
 }
 
 takt_status takt_resizer_create(const takt_plan *top, takt_resizer **out)
@@ -111,6 +131,10 @@ void takt_resizer_destroy(takt_resizer *r)
     if (r == NULL)
         return;
     takt_arena_deinit(&r->b.scratch);
+    if (r->constant_scratch != NULL)
+        takt_mem_put(r->ctx, r->constant_scratch, r->constant_scratch_bytes);
+    takt_mem_put(r->ctx, r->sized.steps, r->sized.step_capacity * sizeof *r->sized.steps);
+    takt_mem_put(r->ctx, r->sized.list, r->sized.capacity * sizeof *r->sized.list);
     takt_mem_put(r->ctx, r->answers.list, r->answers.capacity * sizeof *r->answers.list);
     takt_plan_release_internal(r->plan);
     takt_mem_put(r->ctx, r, sizeof *r);
@@ -131,11 +155,11 @@ static bool same_aliases(takt_resizer *r)
            memcmp(r->is_alias, r->b.is_alias, nodes) == 0;
 }
 
-/* The step as compile_step of build.c begins it, but where it lies. */
-static bool compile_again(takt_resizer *r, size_t index)
+/* The step as compile_step of build.c begins it, but where it lies; `index` of them are before it.
+ */
+static bool compile_again(takt_resizer *r, takt_step *s, size_t index)
 {
     takt_builder *b = &r->b;
-    takt_step *s = &r->plan->steps[index];
     const takt_step old = *s;
     *s = (takt_step){.task_count = 1,
                      .node_count = old.node_count,
@@ -162,6 +186,45 @@ static bool compile_again(takt_resizer *r, size_t index)
         takt_add_cost(r->plan->graph, s->nodes[i], &s->cost);
     return status == TAKT_OK && s->in_count == old.in_count && s->out_count == old.out_count &&
            s->in == old.in && s->out == old.out;
+}
+
+/* Whether what the step writes has room. */
+static bool outputs_fit(const takt_resizer *r, const takt_step *s)
+{
+    for (size_t i = 0; i < s->out_count; i++) {
+        const takt_view *v = &s->out[i];
+        size_t bytes = (size_t)takt_dtype_bits(v->dtype);
+        for (int d = 0; d < v->rank; d++)
+            bytes *= (size_t)v->dim[d];
+        if (v->offset + (bytes + 7) / 8 > r->room[v->buffer] || r->bases[v->buffer] == NULL)
+            return false;
+    }
+    return true;
+}
+
+/* Constants that depend on sizes, by the kernels that computed them before. */
+static bool constants_again(takt_resizer *r)
+{
+    takt_builder *b = &r->b;
+    const size_t count = r->plan->step_count;
+    bool is_good = true;
+    b->answers = &r->sized;
+    b->in_prologue = true;
+    for (size_t i = 0; i < r->sized.step_count && is_good; i++) {
+        takt_step *s = &r->sized.steps[i].step;
+        takt_fault_slot fault = {.element = TAKT_FAULT_NONE};
+        b->p.group = r->sized.steps[i].group;
+        is_good = compile_again(r, s, 0) && outputs_fit(r, s);
+        s->scratch_bytes = (s->scratch_bytes + 63) & ~(size_t)63;
+        is_good = is_good && s->scratch_bytes + s->scratch_each <= r->constant_scratch_bytes;
+        if (is_good)
+            takt_execute_alone(s, r->bases, r->constant_scratch, &fault);
+        is_good = is_good && fault.element == TAKT_FAULT_NONE;
+    }
+    r->plan->step_count = count;
+    b->in_prologue = false;
+    b->answers = &r->answers;
+    return is_good && r->sized.at == r->sized.count;
 }
 
 static bool copy_again(takt_resizer *r, takt_step *s)
@@ -199,7 +262,7 @@ static bool compile_all(takt_resizer *r)
         b->position = (int32_t)k;
         if (b->is_constant[b->p.group->nodes[0]])
             continue;
-        is_good = i < r->group_steps && compile_again(r, i) &&
+        is_good = i < r->group_steps && compile_again(r, &plan->steps[i], i) &&
                   takt_step_scratch(&plan->steps[i], plan->threads) <= r->scratch[i];
         plan->is_parallel |= plan->steps[i++].task_count > 1;
     }
@@ -239,10 +302,11 @@ takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
         TAKT_TRY(put(r, r->sizes) == TAKT_OK ? status : TAKT_ERR_INTERNAL);
         return status;
     }
-    r->answers.is_again = true;
-    r->answers.is_rigid = false;
+    r->answers.is_again = r->sized.is_again = true;
+    r->answers.is_rigid = r->sized.is_rigid = false;
+    r->sized.at = 0;
     const takt_error before = r->ctx->error;
-    *done = same_aliases(r) && compile_all(r) && !r->answers.is_rigid && buffers_fit(r);
+    *done = same_aliases(r) && constants_again(r) && compile_all(r) && buffers_fit(r);
     if (*done)
         memcpy(r->sizes, sizes, bytes);
     else
