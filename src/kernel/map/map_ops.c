@@ -23,7 +23,8 @@ const char *takt_map_name(takt_map_op op)
 takt_map_op takt_map_op_of(const char *name)
 {
     unsigned op = 0;
-    while (op < TAKT_MAP_OP_COUNT && strcmp(rows[op].name, name) != 0)
+    while (op < TAKT_MAP_OP_COUNT && /* most differ in their first letter */
+           (rows[op].name[0] != name[0] || strcmp(rows[op].name, name) != 0))
         op++;
     return (takt_map_op)op;
 }
