@@ -66,6 +66,24 @@ void takt_candidates_sort(takt_candidates *c)
     c->is_sorted = true;
 }
 
+/* The first `count` are a heap whose root is their worst; what is better takes its place. */
+void takt_candidates_keep(takt_candidates *c, size_t count)
+{
+    if (count >= c->count)
+        count = c->count;
+    for (size_t i = count / 2; !c->is_sorted && i-- > 0;)
+        sink(c->at, i, count);
+    for (size_t i = count; !c->is_sorted && count > 0 && i < c->count; i++) {
+        if (!better(&c->at[i], &c->at[0]))
+            continue;
+        c->at[0] = c->at[i];
+        sink(c->at, 0, count);
+    }
+    c->has_shares = c->has_shares && count == c->count;
+    c->count = count;
+    takt_candidates_sort(c);
+}
+
 void takt_candidates_shares(takt_candidates *c)
 {
     double sum = 0;

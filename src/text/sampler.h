@@ -40,6 +40,8 @@ const takt_sampler *takt_sampler_named(const char *name, size_t length);
 #define TAKT_SAMPLER_ORDER "penalties;top_k;typ_p;top_p;min_p;temperature"
 
 void takt_candidates_sort(takt_candidates *c);
+/* Keeps the `count` best, sorted, without sorting the others. */
+void takt_candidates_keep(takt_candidates *c, size_t count);
 /* Probabilities of the scores, in their order. Sorts first. */
 void takt_candidates_shares(takt_candidates *c);
 /* Draws by `uniform`; an index. */

@@ -73,6 +73,12 @@ static void cuts(void)
         EXPECT(c.count == 7);
         for (size_t i = 0; i < 7; i++)
             EXPECT(c.at[i].id == order[i]);
+        c = fresh(seed);
+        takt_candidates_keep(&c, 1);
+        EXPECT(c.count == 1 && c.at[0].id == order[0]);
+        c = fresh(seed);
+        takt_candidates_keep(&c, COUNT);
+        EXPECT(c.count == COUNT && c.at[COUNT - 1].id == order[COUNT - 1]);
         const double p = 0.1 + 0.04 * seed;
         size_t want = 0;
         for (double sum = 0; want < COUNT && sum < p; want++)

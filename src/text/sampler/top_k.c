@@ -3,11 +3,8 @@
 
 static void apply(takt_candidates *c, const takt_sampling *s)
 {
-    if (s->top_k <= 0 || (size_t)s->top_k >= c->count)
-        return;
-    takt_candidates_sort(c);
-    c->count = (size_t)s->top_k;
-    c->has_shares = false;
+    if (s->top_k > 0 && (uint64_t)s->top_k < c->count)
+        takt_candidates_keep(c, (size_t)s->top_k);
 }
 
 const takt_sampler takt_sampler_top_k = {"top_k", "the k best candidates", apply};
