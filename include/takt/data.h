@@ -64,6 +64,21 @@ TAKT_API uint64_t takt_shuffle(uint64_t count, uint64_t seed, uint64_t epoch, ui
 TAKT_API TAKT_MUST_USE takt_status takt_data_take(const takt_data *data, const char *field,
                                                   const uint64_t *rows, size_t count,
                                                   const takt_tensor_view *to);
+/** What random changes depend on, besides the sample. */
+typedef struct takt_augment_key {
+    uint64_t seed, epoch;
+} takt_augment_key;
+
+/** Changes `count` samples at random: "flip=0.5,shift=2,cutout=8,noise=0.1", in the order shift,
+ *  flip, cutout, noise. `x` is f32 with a batch axis; the last two axes are rows and columns, one
+ *  alone is columns. What is drawn depends on the key and on rows[i], the number of the sample:
+ *  not on the batch that it is in. `count` 0: only `how` is looked at.
+ *
+ *  @return TAKT_ERR_ARGUMENT for an unknown or impossible number, or another view */
+TAKT_API TAKT_MUST_USE takt_status takt_data_augment(takt_ctx *ctx, const char *how,
+                                                     const takt_augment_key *key,
+                                                     const uint64_t *rows, size_t count,
+                                                     const takt_tensor_view *x);
 /** Samples, types, classes, mean and deviation: `takt data`. */
 TAKT_API TAKT_MUST_USE takt_status takt_data_describe(const takt_data *data, takt_format format,
                                                       takt_sink_fn *sink, void *user);

@@ -136,6 +136,13 @@ def workers():
                  "-o", path("workers.taktp"))
         seen.add(weights_of(path("workers.taktp")))
     expect(len(seen) == 1, "the number of workers changes the weights")
+    plain = set(seen)
+    for count in ("0", "4"):
+        succeeds("train", NET, *COMMON, "--workers", count, "--epochs", "2", "-q", "--limit", "333",
+                 "--augment", "noise=0.1,shift=1", "-o", path("workers.taktp"))
+        seen.add(weights_of(path("workers.taktp")))
+    expect(len(seen) == 2 and plain < seen, "augmentation depends on the workers, or does nothing")
+    fails(2, "train", NET, *COMMON, "--augment", "flop=1", says=["did you mean flip"])
     labels = write("late.csv", "\n".join("1,2,3,4,5,6," + str(int(i == 150) * 9) for i in
                                          range(200)) + "\n")
     fails(1, "train", NET, "--data", labels, "--workers", "4", says=["9"])

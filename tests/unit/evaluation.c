@@ -125,11 +125,76 @@ static void bad_evaluations(void)
     takt_evaluation_destroy(NULL);
 }
 
+static void fill_picture(float *to, size_t samples)
+{
+    for (size_t i = 0; i < samples * 24; i++)
+        to[i] = (float)(i % 24 + 1);
+}
+
+static takt_status augment(const char *how, uint64_t epoch, const uint64_t *rows, size_t count,
+                           float *data)
+{
+    const takt_augment_key key = {7, epoch};
+    const takt_tensor_view v = {
+        .dtype = TAKT_F32, .rank = 4, .dims = {(int64_t)count, 2, 3, 4}, .data = data};
+    fill_picture(data, count);
+    return takt_data_augment(ctx, how, &key, rows, count, &v);
+}
+
+/* Samples of 2 planes, 3 by 4: each change by itself, and what it depends on. */
+static void augments(void)
+{
+    enum { COUNT = 200, SIZE = 24 };
+    static float a[COUNT * SIZE], b[COUNT * SIZE], plain[COUNT * SIZE];
+    uint64_t rows[COUNT], back[COUNT];
+    size_t flipped = 0, moved = 0, zeros = 0;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < COUNT; i++)
+        back[COUNT - 1 - i] = rows[i] = i;
+    fill_picture(plain, COUNT);
+    EXPECT_OK(ctx, augment("flip=1", 0, rows, COUNT, a));
+    EXPECT(a[0] == 4 && a[3] == 1 && a[SIZE - 1] == 21);
+    EXPECT_OK(ctx, augment("flip=0.5", 0, rows, COUNT, a));
+    for (size_t i = 0; i < COUNT; i++)
+        flipped += a[i * SIZE] == 4;
+    EXPECT(flipped > 60 && flipped < 140, "%zu", flipped);
+    EXPECT_OK(ctx, augment("shift=1", 0, rows, COUNT, a));
+    for (size_t i = 0; i < COUNT; i++) { /* the middle of a plane came from one place around it */
+        const float *s = a + i * SIZE;
+        const ptrdiff_t from = (ptrdiff_t)s[5] - 1;
+        const ptrdiff_t y = from / 4 - 1, x_by = from % 4 - 1;
+        EXPECT(y >= -1 && y <= 1 && x_by >= -1 && x_by <= 1 && s[17] == s[5] + 12);
+        EXPECT((s[0] == 0) == (y < 0 || x_by < 0), "%g", (double)s[0]);
+        moved += y != 0 || x_by != 0;
+    }
+    EXPECT(moved > 150 && moved < 195, "%zu", moved);
+    EXPECT_OK(ctx, augment("cutout=2", 0, rows, COUNT, a));
+    for (size_t i = 0; i < COUNT * SIZE; i++)
+        zeros += a[i] == 0;
+    EXPECT(zeros > COUNT * 2 && zeros <= COUNT * 8, "%zu", zeros);
+    EXPECT_OK(ctx, augment("noise=0.5", 0, rows, COUNT, a));
+    for (size_t i = 0; i < COUNT * SIZE; i++) {
+        const double d = (double)a[i] - (double)plain[i];
+        sum += d;
+        squares += d * d;
+    }
+    EXPECT(fabs(sum) < 0.5 * 4 * 70 && fabs(squares / (COUNT * SIZE) - 0.25) < 0.02);
+    EXPECT_OK(ctx, augment("noise=0.5,shift=2,flip=0.5", 3, rows, COUNT, a));
+    EXPECT_OK(ctx, augment("noise=0.5,shift=2,flip=0.5", 3, back, COUNT, b));
+    for (size_t i = 0; i < COUNT; i++)
+        EXPECT(memcmp(a + i * SIZE, b + (COUNT - 1 - i) * SIZE, SIZE * sizeof *a) == 0);
+    EXPECT_OK(ctx, augment("noise=0.5,shift=2,flip=0.5", 4, rows, COUNT, b));
+    EXPECT(memcmp(a, b, sizeof a) != 0);
+    EXPECT(augment("flip=2", 0, rows, COUNT, a) == TAKT_ERR_ARGUMENT);
+    EXPECT(augment("mirror=1", 0, rows, COUNT, a) == TAKT_ERR_ARGUMENT);
+}
+
 int main(void)
 {
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return test_done();
     bad_evaluations();
+    augments();
     takt_memfs *fs = takt_memfs_create();
     if (EXPECT(fs != NULL)) {
         put_lists(fs);

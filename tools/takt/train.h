@@ -33,7 +33,8 @@ typedef struct tool_training {
     uint64_t batch_size, steps_per_epoch, epochs;
     uint64_t epoch, position; /* of the next batch */
     uint64_t seed;
-    bool in_order; /* samples are not shuffled */
+    bool in_order;       /* samples are not shuffled */
+    const char *augment; /* what is changed at random, or NULL */
     tool_loader *loader;
     int lock;    /* of the checkpoint folder: a descriptor, or -1 */
     double best; /* validation loss so far */

@@ -51,7 +51,11 @@ static void fill(const tool_loader *l, slot *s)
     for (size_t i = 0; i < count; i++)
         s->rows[i] =
             g->in_order ? position + i : takt_shuffle(g->samples, g->seed, g->epoch, position + i);
+    const takt_augment_key key = {g->seed, g->epoch};
     s->status = tool_batch_fill(&s->batch, g->data, s->rows, count);
+    if (s->status == TAKT_OK && g->augment != NULL)
+        s->status =
+            takt_data_augment(g->t->ctx, g->augment, &key, s->rows, count, &s->batch.view[0].view);
 }
 
 /* ---- workers ---- */

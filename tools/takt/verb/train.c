@@ -191,6 +191,7 @@ const takt_verb takt_verb_train = {
               TAKT_F_FREEZE,
               TAKT_F_GROUP,
               TAKT_F_WORKERS,
+              TAKT_F_AUGMENT,
               TAKT_F_PATIENCE,
               TAKT_F_NO_SHUFFLE,
               TAKT_F_SEED,
