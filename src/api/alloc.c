@@ -22,6 +22,8 @@ void *takt_alloc(takt_ctx *ctx, size_t bytes)
 
 void takt_free(takt_ctx *ctx, void *block)
 {
+    if (ctx == NULL)
+        return;
     size_t whole;
     if (block == NULL)
         return;

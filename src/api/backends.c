@@ -125,6 +125,8 @@ takt_status takt_backend_find(takt_ctx *ctx, const char *name, const char *libra
 
 void takt_plan_backend(const takt_plan *plan, char *text, size_t size)
 {
+    if (plan == NULL)
+        return;
     const int at = snprintf(text, size, "%s", plan->backend->name);
     if (plan->backend->about == NULL || plan->backend_state == NULL || at < 0 ||
         (size_t)at + 2 >= size)
@@ -183,6 +185,8 @@ static void list_text(takt_text *text)
 
 takt_status takt_backend_list(takt_ctx *ctx, takt_format format, takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, sink);
     takt_text text;
     takt_text_init(&text, ctx);
     if (format == TAKT_FORMAT_JSON)

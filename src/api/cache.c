@@ -217,6 +217,8 @@ static takt_status refuse(const takt_model *m, const takt_plan_options *o)
 
 takt_status takt_plan_get(const takt_model *m, const takt_plan_options *options, takt_plan **plan)
 {
+    TAKT_NEED(NULL, m);
+    TAKT_NEED(NULL, plan);
     takt_plan_options o;
     takt_text key;
     *plan = NULL;
@@ -247,6 +249,8 @@ takt_status takt_plan_get(const takt_model *m, const takt_plan_options *options,
 
 uint64_t takt_ctx_trim(takt_ctx *ctx)
 {
+    if (ctx == NULL)
+        return 0;
     const uint64_t before = atomic_load(&ctx->live_bytes);
     bool found = ctx->plans != NULL;
     if (found) {

@@ -178,6 +178,7 @@ static takt_status save(const takt_model *m, const takt_graph *g, const takt_sav
 
 takt_status takt_model_save(const takt_model *m, const char *path, const takt_save_options *options)
 {
+    TAKT_NEED(NULL, m);
     takt_save_options o;
     TAKT_TRY(takt_options_read(m->ctx, "takt_save_options", options, &o, sizeof o));
     if (path == NULL)
@@ -194,5 +195,7 @@ takt_status takt_model_save(const takt_model *m, const char *path, const takt_sa
 
 const char *takt_model_lineage(const takt_model *m)
 {
+    if (m == NULL)
+        return NULL;
     return m->lineage;
 }

@@ -17,6 +17,8 @@ static void add_word(char *to, size_t size, const char *word)
 
 void takt_cpu_caps(takt_cpu *cpu)
 {
+    if (cpu == NULL)
+        return;
     takt_cpu_facts facts;
     takt_cpu_read(&facts);
     *cpu = (takt_cpu){.logical = facts.logical,

@@ -80,6 +80,8 @@ takt_status takt_model_derive(const takt_model *from, takt_graph *graph, takt_mo
 takt_status takt_model_extract(const takt_model *model, const char *from, const char *to,
                                takt_model **part)
 {
+    TAKT_NEED(NULL, model);
+    TAKT_NEED(NULL, part);
     takt_arena arena;
     takt_cut cut = {.keep_inputs = false};
     takt_graph *graph = NULL;
@@ -123,6 +125,8 @@ takt_status takt_model_sized(const takt_model *model, const char *sizes, takt_mo
 
 takt_status takt_model_batch(const takt_model *model, const char *dim, takt_model **batched)
 {
+    TAKT_NEED(NULL, model);
+    TAKT_NEED(NULL, batched);
     takt_graph *graph;
     *batched = NULL;
     if (dim == NULL)

@@ -299,6 +299,7 @@ static takt_status check(takt_ctx *ctx, const takt_op_call *c)
 
 takt_status takt_op_run(takt_ctx *ctx, const takt_op_call *c)
 {
+    TAKT_NEED(ctx, c);
     TAKT_TRY(check(ctx, c));
     const takt_op *op = takt_op_find(c->name, strlen(c->name));
     if (op == NULL)

@@ -235,6 +235,7 @@ static takt_status folder_of(takt_ctx *ctx, const char *path, char **folder, siz
 takt_status takt_model_load(takt_ctx *ctx, const char *path, const takt_load_options *options,
                             takt_model **model)
 {
+    TAKT_NEED(ctx, model);
     return takt_model_load_listing(ctx, path, options, NULL, model);
 }
 
@@ -272,6 +273,8 @@ takt_status takt_model_load_memory(takt_ctx *ctx, const char *name, const void *
                                    size_t length, const takt_load_options *options,
                                    takt_model **model)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, model);
     *model = NULL;
     if (bytes == NULL && length > 0)
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_model_load_memory: bytes is NULL");
@@ -296,25 +299,35 @@ void takt_model_destroy(takt_model *m)
 
 const char *takt_model_name(const takt_model *model)
 {
+    if (model == NULL)
+        return NULL;
     return model->graph->name;
 }
 
 size_t takt_model_input_count(const takt_model *model)
 {
+    if (model == NULL)
+        return 0;
     return model->graph->input_count;
 }
 
 size_t takt_model_output_count(const takt_model *model)
 {
+    if (model == NULL)
+        return 0;
     return model->graph->output_count;
 }
 
 const takt_desc *takt_model_input(const takt_model *model, size_t index)
 {
+    if (model == NULL)
+        return NULL;
     return index < model->graph->input_count ? &model->inputs[index] : NULL;
 }
 
 const takt_desc *takt_model_output(const takt_model *model, size_t index)
 {
+    if (model == NULL)
+        return NULL;
     return index < model->graph->output_count ? &model->outputs[index] : NULL;
 }

@@ -155,6 +155,7 @@ static takt_status check_isa(takt_ctx *ctx, const char *name)
 
 takt_status takt_opts_simd_words(takt_ctx *ctx, takt_plan_options *o, const char *words)
 {
+    TAKT_NEED(NULL, ctx);
     while (words != NULL && *words != '\0') {
         char word[64];
         const size_t length = strcspn(words, ",");

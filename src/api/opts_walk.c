@@ -6,6 +6,8 @@ static const size_t BYTES_MOST = (size_t)1 << 30;
 
 takt_status takt_opts_tile(takt_ctx *ctx, takt_plan_options *o, const char *text)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, text);
     size_t sizes[3];
     const char *at = text;
     for (int i = 0; i < 3; i++) {

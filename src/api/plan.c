@@ -298,6 +298,10 @@ static size_t count_direct(const takt_plan *plan)
 
 void takt_plan_query(const takt_plan *plan, takt_plan_info *info)
 {
+    if (plan == NULL)
+        return;
+    if (info == NULL)
+        return;
     *info = (takt_plan_info){.weights = plan->weight_bytes,
                              .packed = plan->packed_bytes,
                              .state = plan->state_bytes,

@@ -82,6 +82,10 @@ static const char *idle_precision(const takt_plan *plan, const tally *t)
 
 void takt_plan_config(const takt_plan *plan, takt_run_config *c)
 {
+    if (plan == NULL)
+        return;
+    if (c == NULL)
+        return;
     const tally t = count_all(plan);
     const takt_dtype asked = plan->settings.precision;
     const char *numerics = idle_numerics(plan, &t);

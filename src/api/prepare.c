@@ -145,6 +145,7 @@ static takt_status prepare_one(preparing *p, const char *sizes)
 takt_status takt_prepare(const takt_model *m, const takt_plan_options *options, const char *list,
                          takt_prepared_fn *each, void *user)
 {
+    TAKT_NEED(NULL, m);
     preparing p = {.model = m, .each = each, .user = user};
     if (list == NULL)
         return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_prepare: list is NULL");

@@ -59,6 +59,7 @@ static takt_status give_all(const reading *r, const takt_json *root)
 
 takt_status takt_settings_read(takt_ctx *ctx, const char *path, takt_setting_fn *each, void *user)
 {
+    TAKT_NEED(NULL, ctx);
     void *bytes;
     size_t length;
     const takt_json *root;
@@ -83,6 +84,8 @@ takt_status takt_settings_read(takt_ctx *ctx, const char *path, takt_setting_fn 
 
 int takt_nearest(const char *word, const char *const *names, size_t count)
 {
+    if (word == NULL)
+        return 0;
     const size_t length = strlen(word);
     /* A third of it may be wrong; of a single letter only whether it is a capital. */
     size_t best = (length < 2 ? 0 : length < 3 ? 1 : length / 3) + 1;

@@ -46,6 +46,9 @@ static const takt_pb_value *declared(const takt_test_data *d, bool is_output, si
 
 takt_status takt_test_data_open(takt_ctx *ctx, const char *model, takt_test_data **data)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, model);
+    TAKT_NEED(ctx, data);
     void *block;
     *data = NULL;
     TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_test_data), "test data", &block));
@@ -157,6 +160,7 @@ static takt_status read_values(takt_test_data *d, const takt_pb_type *type, cons
 takt_status takt_test_data_load(takt_test_data *d, bool is_output, size_t place, const char *path,
                                 const takt_known_input **at, size_t *count)
 {
+    TAKT_NEED(NULL, d);
     void *bytes;
     size_t length;
     *at = NULL;

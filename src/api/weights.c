@@ -92,6 +92,7 @@ static takt_status fail_without(const takt_model *m, const char *path)
 
 takt_status takt_model_load_weights(takt_model *m, const char *path)
 {
+    TAKT_NEED(NULL, m);
     loader l = {.m = m, .path = path};
     if (path == NULL)
         return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_model_load_weights: path is NULL");
@@ -123,6 +124,7 @@ takt_status takt_model_load_weights(takt_model *m, const char *path)
 takt_status takt_model_save_weights(const takt_model *m, const char *path,
                                     const takt_convert_options *options)
 {
+    TAKT_NEED(NULL, m);
     takt_arena arena;
     size_t count = 0;
     if (path == NULL)
@@ -207,6 +209,8 @@ takt_status takt_weights_convert(takt_ctx *ctx, const char *from, const char *to
 
 takt_status takt_weights_probe(takt_ctx *ctx, const char *path, bool *holds)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, holds);
     uint8_t start[64];
     size_t done = 0;
     takt_file *file;

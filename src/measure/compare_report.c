@@ -186,5 +186,9 @@ takt_status takt_comparisons_write(takt_ctx *ctx, const takt_comparison *compari
 takt_status takt_comparison_write(takt_ctx *ctx, const takt_comparison *c, const takt_compared *of,
                                   takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, c);
+    TAKT_NEED(ctx, of);
+    TAKT_NEED(ctx, sink);
     return takt_comparisons_write(ctx, c, of, 1, sink, user);
 }

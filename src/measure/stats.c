@@ -137,6 +137,7 @@ static void describe(const double *sorted, size_t count, double *scratch, takt_s
 
 takt_status takt_stats_compute(takt_ctx *ctx, const double *values, size_t count, takt_stats *s)
 {
+    TAKT_NEED(ctx, s);
     void *block;
     *s = (takt_stats){0};
     if (count == 0)

@@ -75,6 +75,7 @@ static void find_knee(const choice *c, takt_batch_suggestion *s)
 takt_status takt_suggest_batch(const takt_bench *b, const takt_batch_limits *limits,
                                takt_batch_suggestion *s)
 {
+    TAKT_NEED(NULL, b);
     double fixed;
     takt_cpu_facts facts;
     *s = (takt_batch_suggestion){0};

@@ -214,6 +214,8 @@ static takt_status save(takt_ctx *ctx, const char *path, const takt_system_rates
 takt_status takt_system_rates_get(takt_ctx *ctx, const char *folder, const char *path, bool again,
                                   takt_system_rates *r)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, r);
     if (path != NULL && !again && load(ctx, path, r))
         return TAKT_OK;
     TAKT_TRY(measure(ctx, folder, r));

@@ -289,6 +289,7 @@ takt_status takt_model_diff(const takt_model *reference, const takt_model *model
                             const takt_diff_options *options, takt_format format,
                             takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, sink);
     takt_diff_options o;
     if (reference == NULL || model == NULL)
         return TAKT_ERR_ARGUMENT;

@@ -265,6 +265,7 @@ takt_status takt_precision_check(const takt_model *model, const takt_check_optio
                                  takt_format format, takt_sink_fn *sink, void *user,
                                  takt_check_summary *summary)
 {
+    TAKT_NEED(NULL, sink);
     takt_check_options o;
     takt_check_summary s = {0};
     takt_ranges r;

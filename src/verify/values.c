@@ -30,6 +30,9 @@ static takt_status add(void *user, const char *file, const char *name, const tak
 
 takt_status takt_values_load(takt_ctx *ctx, const char *path, takt_model **values)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, path);
+    TAKT_NEED(ctx, values);
     takt_graph *g;
     *values = NULL;
     TAKT_TRY(takt_graph_create(ctx, NULL, &g));

@@ -166,6 +166,8 @@ static takt_status read_question(question *q)
 
 takt_status takt_query_relation(const takt_model *model, const char *text, char *name, size_t size)
 {
+    TAKT_NEED(NULL, model);
+    TAKT_NEED(NULL, text);
     question q = {.model = model, .text = text};
     TAKT_TRY(read_name(&q, name, size));
     return takt_logic_find(model, name) != NULL ? TAKT_OK : TAKT_ERR_NOT_FOUND;
@@ -284,6 +286,8 @@ static void answer(takt_report *r, const question *q, const takt_tensor_view *vi
 takt_status takt_query(const takt_model *model, const char *text, const takt_tensor_view *view,
                        const takt_query_options *options, takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, model);
+    TAKT_NEED(NULL, text);
     takt_query_options own;
     takt_report r;
     question q = {.model = model, .text = text};

@@ -28,11 +28,15 @@ const takt_relation_info *takt_logic_find(const takt_model *model, const char *n
 
 size_t takt_model_relation_count(const takt_model *model)
 {
+    if (model == NULL)
+        return 0;
     return model->graph->relations != NULL ? model->graph->relations->count : 0;
 }
 
 takt_status takt_model_relation(const takt_model *model, size_t index, takt_relation *relation)
 {
+    TAKT_NEED(NULL, model);
+    TAKT_NEED(NULL, relation);
     static const char *const kinds[] = {[TAKT_KIND_FACTS] = "facts",
                                         [TAKT_KIND_INPUT] = "input",
                                         [TAKT_KIND_TENSOR] = "tensor",
@@ -67,6 +71,10 @@ takt_status takt_model_relation(const takt_model *model, size_t index, takt_rela
 const char *takt_relation_entry(const takt_model *model, const char *relation, int argument,
                                 uint32_t entry, size_t *length)
 {
+    if (model == NULL)
+        return NULL;
+    if (length == NULL)
+        return NULL;
     const takt_relation_info *r = takt_relation_find(model->graph, relation);
     *length = 0;
     if (r == NULL || argument < 0 || argument >= r->arity)
@@ -99,6 +107,9 @@ static void fill(const takt_fact_table *facts, const takt_tensor_view *view)
 takt_status takt_relation_read(const takt_model *model, const char *relation, const char *name,
                                const char *text, size_t length, takt_tensor_view *view)
 {
+    TAKT_NEED(NULL, model);
+    TAKT_NEED(NULL, relation);
+    TAKT_NEED(NULL, view);
     const takt_domain *domains[TAKT_MAX_RANK];
     takt_fact_table facts;
     memset(view, 0, sizeof *view);
@@ -131,6 +142,10 @@ takt_status takt_relation_read(const takt_model *model, const char *relation, co
 takt_status takt_relation_load(const takt_model *model, const char *relation, const char *path,
                                takt_tensor_view *view)
 {
+    TAKT_NEED(NULL, model);
+    TAKT_NEED(NULL, relation);
+    TAKT_NEED(NULL, path);
+    TAKT_NEED(NULL, view);
     void *bytes;
     size_t length;
     memset(view, 0, sizeof *view);
@@ -151,6 +166,8 @@ static int collect(void *user, const char *text, size_t length)
 takt_status takt_relation_save(const takt_model *model, const char *relation,
                                const takt_tensor_view *view, const char *path)
 {
+    TAKT_NEED(NULL, model);
+    TAKT_NEED(NULL, relation);
     takt_text text;
     takt_text_init(&text, model->ctx);
     takt_status status = takt_query(model, relation, view, NULL, collect, &text);

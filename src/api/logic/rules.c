@@ -93,6 +93,7 @@ static takt_status write_json(takt_report *out, const takt_model *model)
 takt_status takt_model_rules(const takt_model *model, takt_format format, takt_sink_fn *sink,
                              void *user)
 {
+    TAKT_NEED(NULL, model);
     takt_report r;
     if (model->graph->relations == NULL)
         return TAKT_OK;

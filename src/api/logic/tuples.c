@@ -101,6 +101,9 @@ bool takt_tuple_next(takt_tuple_walk *w)
 takt_status takt_relation_tuples(const takt_model *model, const char *relation,
                                  const takt_tensor_view *view, takt_tuples *tuples)
 {
+    TAKT_NEED(NULL, model);
+    TAKT_NEED(NULL, relation);
+    TAKT_NEED(NULL, tuples);
     takt_tuple_walk w;
     void *entries, *values = NULL;
     memset(tuples, 0, sizeof *tuples);
@@ -137,6 +140,8 @@ takt_status takt_relation_tuples(const takt_model *model, const char *relation,
 
 void takt_tuples_free(takt_ctx *ctx, takt_tuples *tuples)
 {
+    if (tuples == NULL)
+        return;
     const size_t arity = tuples->arity > 0 ? (size_t)tuples->arity : 1;
     takt_mem_put(ctx, tuples->entries, tuples->count * arity * sizeof *tuples->entries);
     takt_mem_put(ctx, tuples->values, tuples->count * sizeof *tuples->values);

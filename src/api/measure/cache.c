@@ -6,6 +6,7 @@
 
 takt_status takt_profile_set_cache(takt_profile *p, const takt_cache_use *use)
 {
+    TAKT_NEED(NULL, p);
     const char *note = use->note != NULL ? use->note : "";
     TAKT_TRY(takt_cache_check(p->ctx, use, &p->cache));
     snprintf(p->cache_note, sizeof p->cache_note, "%s", note);
@@ -23,6 +24,7 @@ static uint64_t last_cache(const takt_ceilings *c)
 
 takt_status takt_profile_model_cache(const takt_profile *p, takt_cache_use *use)
 {
+    TAKT_NEED(NULL, p);
     *use = (takt_cache_use){.source = "modelled"};
     if (!p->has_ceilings)
         return takt_fail(p->ctx, TAKT_E_ARGUMENT, "a profile without ceilings knows no caches");

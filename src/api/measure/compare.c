@@ -140,6 +140,8 @@ static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison
 takt_status takt_session_compare(takt_session *a, takt_session *b,
                                  const takt_compare_options *options, takt_comparison *c)
 {
+    TAKT_NEED(NULL, a);
+    TAKT_NEED(NULL, c);
     takt_compare_options o;
     const size_t room = 2 * MOST_BLOCKS + 4 * MOST_RUNS;
     void *block;
@@ -172,6 +174,7 @@ static takt_status block_medians(takt_ctx *ctx, const takt_timing *t, size_t blo
 takt_status takt_timing_compare(takt_ctx *ctx, const takt_timing *a, const takt_timing *b,
                                 double margin, takt_comparison *c)
 {
+    TAKT_NEED(ctx, a);
     enum { BLOCKS = 24 };
     double left[BLOCKS], right[BLOCKS];
     const size_t least = a->count < b->count ? a->count : b->count;

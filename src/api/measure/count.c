@@ -19,6 +19,9 @@ static takt_status unavailable(takt_ctx *ctx, const char *event, int error)
 
 takt_status takt_session_count(takt_session *s, const char *event, uint64_t runs, double *per_run)
 {
+    TAKT_NEED(NULL, s);
+    TAKT_NEED(NULL, event);
+    TAKT_NEED(NULL, per_run);
     const takt_event which = takt_event_find(event);
     uint64_t value = 0;
     *per_run = 0;

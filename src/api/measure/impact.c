@@ -271,6 +271,8 @@ static takt_status examine(study *s, const takt_plan_options *options)
 takt_status takt_profile_impact(const takt_model *model, const takt_plan_options *options,
                                 uint64_t max_ns, takt_format format, takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, model);
+    TAKT_NEED(NULL, sink);
     takt_plan_options o;
     takt_report r;
     takt_table t;

@@ -246,6 +246,7 @@ static takt_status count_queries(load_work *w)
 takt_status takt_sessions_load(takt_session *const *sessions, size_t count,
                                const takt_scenario_options *options, takt_load *load)
 {
+    TAKT_NEED(NULL, load);
     takt_scenario_options o;
     void *block;
     *load = (takt_load){.streams = count};

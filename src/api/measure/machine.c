@@ -173,6 +173,8 @@ takt_status takt_system_describe(takt_ctx *ctx, const takt_ceilings *c,
                                  const takt_system_rates *rates, takt_format format,
                                  takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, sink);
     takt_report r;
     void *topology; /* too large for a stack */
     TAKT_TRY(takt_mem_get(ctx, sizeof(takt_topology), "the topology", &topology));

@@ -13,6 +13,8 @@ enum { TRIES = 8, LEAST_QUERIES = 400, FEWEST_QUERIES = 8 }; /* p99 takes 368 */
 
 double takt_timing_quantile(takt_ctx *ctx, const takt_timing *t, double part)
 {
+    if (t == NULL)
+        return 0;
     void *sorted;
     if (t->count == 0 || takt_mem_get(ctx, t->count * sizeof(double), "times", &sorted) != TAKT_OK)
         return 0;
@@ -69,6 +71,10 @@ takt_status takt_sessions_peak(takt_session *const *sessions, size_t count,
                                const takt_scenario_options *options, takt_slo slo, takt_peak *peak,
                                takt_load *load)
 {
+    TAKT_NEED(NULL, sessions);
+    TAKT_NEED(NULL, options);
+    TAKT_NEED(NULL, peak);
+    TAKT_NEED(NULL, load);
     search s = {.sessions = sessions, .count = count, .slo = slo, .peak = peak, .best = load};
     *peak = (takt_peak){0};
     *load = (takt_load){.streams = count};

@@ -292,6 +292,8 @@ static takt_status look(takt_profile *p, takt_session *s, const takt_profile_opt
 takt_status takt_profile_create(takt_session *s, const takt_profile_options *options,
                                 takt_profile **profile)
 {
+    TAKT_NEED(NULL, s);
+    TAKT_NEED(NULL, profile);
     takt_profile_options given;
     const takt_profile_options *o = &given;
     void *block;
@@ -330,6 +332,7 @@ void takt_profile_destroy(takt_profile *p)
 takt_status takt_profile_print(const takt_profile *p, takt_profile_view view, size_t top,
                                takt_format format, takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, p);
     takt_report r;
     if (view == TAKT_PROFILE_TRACE)
         return takt_profile_trace(p, sink, user);

@@ -340,6 +340,8 @@ void takt_profile_layers(const takt_profile *p, takt_report *r)
 
 void takt_profile_summarize(const takt_profile *p, takt_profile_summary *summary)
 {
+    if (p == NULL)
+        return;
     *summary = (takt_profile_summary){.latency = p->timing.stats,
                                       .floor_ns = p->has_ceilings ? floor_of(p) : 0,
                                       .flops = total(p, true),

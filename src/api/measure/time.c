@@ -224,6 +224,7 @@ static takt_status work(clock_work *w)
 takt_status takt_session_time(takt_session *session, const takt_timing_options *options,
                               takt_timing *timing)
 {
+    TAKT_NEED(NULL, timing);
     takt_timing_options given;
     const takt_timing_options *o = &given;
     *timing = (takt_timing){0};
@@ -247,6 +248,8 @@ takt_status takt_session_time(takt_session *session, const takt_timing_options *
 
 void takt_timing_free(takt_ctx *ctx, takt_timing *timing)
 {
+    if (timing == NULL)
+        return;
     takt_mem_put(ctx, timing->samples, timing->capacity * sizeof *timing->samples);
     *timing = (takt_timing){0};
 }

@@ -58,6 +58,8 @@ static void open_counters(takt_monitor *m)
 takt_status takt_monitor_create(takt_ctx *ctx, const takt_monitor_options *options,
                                 takt_monitor **monitor)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, monitor);
     takt_monitor_options o;
     takt_usage usage;
     void *block;
@@ -197,6 +199,7 @@ void takt_monitor_note(takt_monitor *m, uint64_t start, takt_status status)
 
 takt_status takt_monitor_sample(takt_monitor *m, takt_metrics *to)
 {
+    TAKT_NEED(NULL, m);
     takt_metrics x;
     lock(m);
     sample(m, &x);
@@ -208,6 +211,8 @@ takt_status takt_monitor_sample(takt_monitor *m, takt_metrics *to)
 
 void takt_monitor_metrics(const takt_monitor *m, takt_metrics *metrics)
 {
+    if (m == NULL)
+        return;
     takt_monitor_mark now;
     lock(m);
     mark(m, &now);
@@ -218,11 +223,15 @@ void takt_monitor_metrics(const takt_monitor *m, takt_metrics *metrics)
 
 size_t takt_monitor_count(const takt_monitor *m)
 {
+    if (m == NULL)
+        return 0;
     return m->count;
 }
 
 bool takt_monitor_get(const takt_monitor *m, size_t index, takt_metrics *to)
 {
+    if (m == NULL)
+        return false;
     lock(m);
     const bool is_there = index < m->count;
     if (is_there)

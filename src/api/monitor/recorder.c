@@ -154,6 +154,7 @@ takt_status takt_timed(takt_ctx *ctx, const char *name, takt_timed_fn *fn, void 
 
 takt_status takt_profile_start(takt_ctx *ctx)
 {
+    TAKT_NEED(NULL, ctx);
     void *block;
     if (ctx->recorder != NULL) {
         takt_fail(ctx, TAKT_E_STATE, "the context records already");
@@ -191,6 +192,8 @@ static void sort_ops(const takt_recorder *r, takt_profile_results *to)
 
 takt_status takt_profile_stop(takt_ctx *ctx, takt_profile_results *to)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, to);
     takt_recorder *r = ctx->recorder;
     void *ops = NULL, *events = NULL;
     *to = (takt_profile_results){0};
@@ -224,6 +227,8 @@ void takt_recorder_drop(takt_ctx *ctx)
 
 void takt_profile_results_free(takt_ctx *ctx, takt_profile_results *results)
 {
+    if (results == NULL)
+        return;
     takt_mem_put(ctx, results->ops, results->op_count * sizeof *results->ops);
     takt_mem_put(ctx, results->events, results->event_count * sizeof *results->events);
     *results = (takt_profile_results){0};

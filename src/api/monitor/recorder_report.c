@@ -102,6 +102,9 @@ takt_status takt_profile_results_print(takt_ctx *ctx, const takt_profile_results
                                        takt_profile_view view, takt_format format,
                                        takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, p);
+    TAKT_NEED(ctx, sink);
     takt_report r;
     if (view == TAKT_PROFILE_TRACE)
         return trace(ctx, p, sink, user);

@@ -219,6 +219,7 @@ static bool ends_in(const char *path, const char *ending)
 
 takt_status takt_monitor_report(const takt_monitor *m, const char *path)
 {
+    TAKT_NEED(NULL, m);
     takt_text text;
     takt_text_init(&text, m->ctx);
     if (ends_in(path, ".json"))

@@ -23,6 +23,7 @@ static double processors(void)
 
 takt_status takt_set_cpu_limit(takt_ctx *ctx, double percent)
 {
+    TAKT_NEED(NULL, ctx);
     if (!(percent > 0 && percent <= 100)) {
         takt_fail(ctx, TAKT_E_ARGUMENT, "a limit of %g %% of the processors", percent);
         return takt_fail_hint(ctx, "more than 0, at most 100, which is no limit");
@@ -67,6 +68,7 @@ void takt_cpu_wait(takt_ctx *ctx)
 
 takt_status takt_set_memory_limit(takt_ctx *ctx, uint64_t bytes)
 {
+    TAKT_NEED(NULL, ctx);
     const uint64_t live = atomic_load(&ctx->live_bytes);
     if (bytes == 0 || bytes < live) {
         takt_fail(ctx, TAKT_E_ARGUMENT, "a memory limit of %llu bytes, of which %llu are in use",
@@ -112,6 +114,8 @@ static void of_context(takt_ctx *ctx, double all, takt_usage *usage)
 
 void takt_resource_usage(takt_ctx *ctx, takt_usage *usage)
 {
+    if (usage == NULL)
+        return;
     const double all = processors();
     uint64_t now = 0, most = 0;
     takt_process_memory(&now, &most);

@@ -44,6 +44,7 @@ static void write_json(takt_report *r, const char *path, const takt_refusals *li
 takt_status takt_model_check(takt_ctx *ctx, const char *path, const takt_load_options *options,
                              takt_format format, takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(ctx, sink);
     takt_arena arena;
     takt_model *model;
     takt_report r;

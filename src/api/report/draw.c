@@ -182,6 +182,8 @@ static void step_numbers(const canvas *c)
 
 takt_status takt_plan_draw(const takt_plan *plan, takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, plan);
+    TAKT_NEED(NULL, sink);
     takt_text text;
     takt_text_init(&text, plan->ctx);
     const size_t bytes = plan->arena_bytes > 0 ? plan->arena_bytes : 1;

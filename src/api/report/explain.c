@@ -189,6 +189,7 @@ static takt_status fail_unknown(const takt_plan *plan, const char *node)
 takt_status takt_plan_explain(const takt_plan *plan, const char *node, takt_format format,
                               takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, plan);
     takt_report r;
     if (steps_about(plan, node) == 0 && node != NULL)
         return fail_unknown(plan, node);

@@ -326,6 +326,8 @@ static void write_json(takt_report *r, const takt_model *m, const facts *f)
 takt_status takt_model_inspect(const takt_model *m, takt_format format, takt_sink_fn *sink,
                                void *user)
 {
+    TAKT_NEED(NULL, m);
+    TAKT_NEED(NULL, sink);
     facts f = {.flops = 0};
     takt_report r;
     f.layers.may_be_unsized = true;

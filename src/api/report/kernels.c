@@ -104,6 +104,8 @@ static void families(takt_report *r, const takt_plan *plan)
 takt_status takt_plan_kernels(const takt_plan *plan, takt_format format, takt_sink_fn *sink,
                               void *user)
 {
+    TAKT_NEED(NULL, plan);
+    TAKT_NEED(NULL, sink);
     takt_report r;
     takt_report_begin(&r, plan->ctx, format);
     isas(&r, "isas", "instruction sets", plan->isas);

@@ -151,6 +151,7 @@ static takt_status report(chain *c, const char *path, const char *lineage)
 takt_status takt_lineage_list(takt_ctx *ctx, const char *path, const takt_lineage_options *options,
                               takt_format format, takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(ctx, sink);
     takt_lineage_options o;
     takt_model *m;
     takt_report r;

@@ -286,6 +286,7 @@ static takt_status unknown_op(takt_ctx *ctx, const char *name)
 takt_status takt_op_list(takt_ctx *ctx, const char *name, takt_format format, takt_sink_fn *sink,
                          void *user)
 {
+    TAKT_NEED(NULL, ctx);
     const takt_op *op = name != NULL ? find_op(name) : NULL;
     if (name != NULL && op == NULL)
         return unknown_op(ctx, name);
@@ -311,6 +312,8 @@ takt_status takt_op_list(takt_ctx *ctx, const char *name, takt_format format, ta
 takt_status takt_op_list_without(takt_ctx *ctx, const char *what, takt_format format,
                                  takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, what);
     const bool is_bound = strcmp(what, "bound") == 0;
     takt_report r;
     size_t count = 0;

@@ -9,6 +9,8 @@
 
 takt_status takt_model_print(const takt_model *m, bool elide, takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, m);
+    TAKT_NEED(NULL, sink);
     const takt_print_options options = {.elide = elide};
     takt_text text;
     takt_text_init(&text, m->ctx);
@@ -131,6 +133,8 @@ static void write_graph(takt_report *r, const takt_graph *g, const takt_print_op
 takt_status takt_model_optimize(const takt_model *m, const takt_opt_options *options,
                                 takt_format format, takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, m);
+    TAKT_NEED(NULL, sink);
     takt_opt_options given;
     const takt_opt_options *o = &given;
     TAKT_TRY(takt_options_read(m->ctx, "takt_opt_options", options, &given, sizeof given));
@@ -208,6 +212,8 @@ static void fuse_row(takt_report *r)
 
 takt_status takt_pass_list(takt_ctx *ctx, takt_format format, takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, sink);
     takt_report r;
     takt_report_begin(&r, ctx, format);
     if (r.is_json) {

@@ -311,11 +311,15 @@ static takt_status describe(const takt_plan *plan, const takt_session *s, takt_f
 takt_status takt_plan_describe(const takt_plan *plan, takt_format format, takt_sink_fn *sink,
                                void *user)
 {
+    TAKT_NEED(NULL, plan);
+    TAKT_NEED(NULL, sink);
     return describe(plan, NULL, format, sink, user);
 }
 
 takt_status takt_session_describe(const takt_session *s, takt_format format, takt_sink_fn *sink,
                                   void *user)
 {
+    TAKT_NEED(NULL, s);
+    TAKT_NEED(NULL, sink);
     return describe(s->plan, s, format, sink, user);
 }

@@ -131,6 +131,7 @@ static void write_json(takt_report *r, const takt_layers *l)
 takt_status takt_model_summary(const takt_model *m, const char *sizes, takt_format format,
                                takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, m);
     takt_layers layers = {.may_be_unsized = false};
     takt_report r;
     TAKT_TRY(takt_layers_init(&layers, m, sizes));

@@ -62,6 +62,8 @@ static void totals(listing *l)
 takt_status takt_weights_inspect(takt_ctx *ctx, const char *path, takt_format format,
                                  takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, path);
     listing l = {.path = path};
     takt_report_begin(&l.report, ctx, format);
     takt_table_init(&l.table, ctx, "llrl");

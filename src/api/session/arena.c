@@ -84,6 +84,8 @@ void takt_session_put_arena(takt_session *s)
 
 takt_huge_pages takt_session_huge_pages(const takt_session *s, const char **reason)
 {
+    if (s == NULL)
+        return (takt_huge_pages)0;
     if (reason != NULL)
         *reason = s->pages_reason;
     return s->pages;

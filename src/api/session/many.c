@@ -176,6 +176,7 @@ static takt_status run_cut(takt_many *w, const takt_many_options *o)
 takt_status takt_run_many(const takt_model *m, const takt_many_options *options,
                           const takt_named_view *views, size_t count)
 {
+    TAKT_NEED(NULL, m);
     takt_many_options o;
     TAKT_TRY(takt_options_read(m->ctx, "takt_many_options", options, &o, sizeof o));
     const char *first =

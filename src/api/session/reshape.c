@@ -21,6 +21,8 @@ static takt_status take_sizes(takt_session *s, const takt_session *from)
 
 takt_status takt_session_clone(const takt_session *from, takt_session **clone)
 {
+    TAKT_NEED(NULL, from);
+    TAKT_NEED(NULL, clone);
     const takt_session_options options = {.pool = from->owns_pool ? NULL : from->pool,
                                           .huge_pages = from->wants_pages,
                                           .static_shapes = from->static_shapes};
@@ -217,6 +219,7 @@ static takt_status reshape(takt_session *s, const takt_model *model, const char 
 
 takt_status takt_session_reshape(takt_session *s, const takt_model *model, const char *sizes)
 {
+    TAKT_NEED(NULL, s);
     const takt_status status = reshape(s, model, sizes);
     if (status != TAKT_OK)
         s->error = s->ctx->error;

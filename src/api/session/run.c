@@ -146,6 +146,8 @@ takt_status takt_session_run_deadline(takt_session *s, uint64_t budget_ns)
 
 void takt_session_cancel(takt_session *s)
 {
+    if (s == NULL)
+        return;
     const uint64_t runs = atomic_load(&s->runs);
     atomic_store(&s->cancel, runs / 2 + (runs % 2 == 0));
 }
@@ -199,6 +201,7 @@ static takt_status try_out(takt_session *s)
 
 takt_status takt_session_warmup(takt_session *s)
 {
+    TAKT_NEED(NULL, s);
     for (size_t i = 0; i < s->plan->graph->output_count; i++)
         if (s->outputs[i].view.data == NULL)
             TAKT_TRY(takt_session_own(s, TAKT_PLACE_OUTPUT, i));

@@ -170,6 +170,7 @@ static takt_status make_session(takt_session *s, const takt_session_options *opt
 takt_status takt_session_create(takt_plan *plan, const takt_session_options *options,
                                 takt_session **session)
 {
+    TAKT_NEED(NULL, session);
     takt_session_options o;
     *session = NULL;
     void *block;
@@ -221,6 +222,8 @@ void takt_session_destroy(takt_session *s)
 
 takt_status takt_pool_open(takt_ctx *ctx, int threads, takt_pool **pool)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, pool);
     return takt_pool_create(ctx, threads, NULL, pool);
 }
 

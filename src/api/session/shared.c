@@ -109,6 +109,8 @@ void takt_session_restore_state(takt_session *s, const unsigned char *from)
 
 void takt_session_reset(takt_session *s)
 {
+    if (s == NULL)
+        return;
     for (size_t i = 0; i < s->plan->graph->slot_count; i++) {
         const takt_tensor *from = &s->plan->initial[i];
         void *to = takt_tensor_data(&s->state[i]);

@@ -86,6 +86,8 @@ static uint64_t shrink(takt_tensor_pool *p, uint64_t limit)
 
 takt_status takt_tensor_pool_create(takt_ctx *ctx, uint64_t limit, takt_tensor_pool **pool)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, pool);
     void *made;
     *pool = NULL;
     TAKT_TRY(takt_cache_begin(ctx));
@@ -130,6 +132,7 @@ static takt_status make(takt_tensor_pool *p, const takt_type *type, size_t bytes
 takt_status takt_tensor_pool_acquire(takt_tensor_pool *p, takt_dtype dtype, int rank,
                                      const int64_t *dims, takt_tensor_view *view)
 {
+    TAKT_NEED(NULL, p);
     takt_type type = {.dtype = dtype, .rank = rank};
     size_t bytes;
     view->data = NULL;
@@ -172,11 +175,15 @@ void takt_tensor_pool_release(takt_tensor_pool *p, takt_tensor_view *view)
 
 uint64_t takt_tensor_pool_clear(takt_tensor_pool *p)
 {
+    if (p == NULL)
+        return 0;
     return shrink(p, 0);
 }
 
 void takt_tensor_pool_query(const takt_tensor_pool *p, takt_tensor_pool_info *info)
 {
+    if (p == NULL)
+        return;
     takt_cache_lock(p->ctx);
     *info = p->info;
     takt_cache_unlock(p->ctx);

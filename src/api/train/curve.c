@@ -59,6 +59,9 @@ static takt_status draw(takt_ctx *ctx, const takt_curve *c, takt_arena *arena, b
 takt_status takt_curve_write(takt_ctx *ctx, const takt_curve *curve, bool is_png,
                              takt_sink_fn *sink, void *user)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, curve);
+    TAKT_NEED(ctx, sink);
     takt_arena arena;
     takt_text text;
     takt_arena_init(&arena, ctx);

@@ -192,6 +192,8 @@ static takt_status open_path(takt_data *d, const char *path)
 takt_status takt_data_open(takt_ctx *ctx, const char *path, const takt_data_options *options,
                            takt_data **data)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, data);
     void *block;
     takt_data_options own;
     *data = NULL;
@@ -226,21 +228,29 @@ void takt_data_destroy(takt_data *d)
 
 uint64_t takt_data_count(const takt_data *d)
 {
+    if (d == NULL)
+        return 0;
     return d->set.samples;
 }
 
 size_t takt_data_field_count(const takt_data *d)
 {
+    if (d == NULL)
+        return 0;
     return d->fields;
 }
 
 const takt_desc *takt_data_field(const takt_data *d, size_t index)
 {
+    if (d == NULL)
+        return NULL;
     return index < d->fields ? &d->desc[index] : NULL;
 }
 
 int64_t takt_data_classes(const takt_data *d)
 {
+    if (d == NULL)
+        return 0;
     return d->set.classes;
 }
 
@@ -308,6 +318,7 @@ static void convert(const takt_data *d, const takt_data_place *p, size_t row,
 takt_status takt_data_take(const takt_data *d, const char *field, const uint64_t *rows,
                            size_t count, const takt_tensor_view *to)
 {
+    TAKT_NEED(NULL, d);
     takt_data_place p;
     size_t size = 1;
     takt_ctx *ctx = d->set.ctx;

@@ -52,6 +52,7 @@ static void write_field(const takt_data *d, const takt_desc *f, takt_text *text,
 takt_status takt_data_describe(const takt_data *d, takt_format format, takt_sink_fn *sink,
                                void *user)
 {
+    TAKT_NEED(NULL, d);
     takt_text text;
     takt_json_writer json;
     const bool is_json = format == TAKT_FORMAT_JSON;

@@ -57,6 +57,8 @@ static takt_status read_names(takt_evaluation *e, const char *text)
 
 takt_status takt_evaluation_create(takt_ctx *ctx, const char *metrics, takt_evaluation **eval)
 {
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, eval);
     void *block;
     *eval = NULL;
     if (metrics == NULL)
@@ -226,6 +228,7 @@ static takt_status make_room(takt_evaluation *e, units *u, const rows *r)
 takt_status takt_evaluation_add(takt_evaluation *e, const takt_tensor_view *output,
                                 const takt_tensor_view *labels)
 {
+    TAKT_NEED(NULL, e);
     rows r = {.output = output, .labels = labels};
     void *block;
     TAKT_TRY(measure_batch(e, &r));
@@ -244,11 +247,14 @@ takt_status takt_evaluation_add(takt_evaluation *e, const takt_tensor_view *outp
 
 size_t takt_evaluation_count(const takt_evaluation *e)
 {
+    if (e == NULL)
+        return 0;
     return e->count;
 }
 
 takt_status takt_evaluation_result(takt_evaluation *e, size_t index, takt_metric_result *result)
 {
+    TAKT_NEED(NULL, e);
     if (index >= e->count)
         return takt_fail(e->ctx, TAKT_E_ARGUMENT, "there is no metric %zu: there are %zu", index,
                          e->count);
@@ -316,6 +322,7 @@ static takt_status write_all(takt_evaluation *e, bool is_json, takt_text *text)
 takt_status takt_evaluation_write(takt_evaluation *e, takt_format format, takt_sink_fn *sink,
                                   void *user)
 {
+    TAKT_NEED(NULL, e);
     takt_text text;
     takt_text_init(&text, e->ctx);
     const takt_status status = write_all(e, format == TAKT_FORMAT_JSON, &text);
