@@ -213,6 +213,33 @@ static void over_itself(void)
     EXPECT(memcmp(x, want, sizeof x) == 0);
 }
 
+/* Binding a port touches its own buffers alone: those of all ports together are each in one chain,
+ * so that many ports take time in proportion to their number. */
+static void chains_of_ports(void)
+{
+    static const char text[] = "model m(a: f32[4], b: f32[4]) {\n"
+                               "  return p = a + b, q = a, r = b, s = a * b\n}\n";
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &m)) &&
+        EXPECT_OK(ctx, takt_plan_create(m, NULL, &plan)) &&
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
+        const size_t ports = plan->graph->input_count + plan->graph->output_count;
+        size_t of_ports = 0, chained = 0;
+        for (size_t i = 0; i < plan->buffer_count; i++)
+            of_ports += plan->buffers[i].place == TAKT_PLACE_INPUT ||
+                        plan->buffers[i].place == TAKT_PLACE_OUTPUT;
+        for (size_t i = 0; i < ports; i++)
+            for (uint32_t k = s->port_first[i]; k != 0; k = s->port_next[k - 1])
+                chained++;
+        EXPECT(of_ports >= ports && chained == of_ports, "%zu of %zu buffers", chained, of_ports);
+    }
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+}
+
 static void open_all(void)
 {
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
@@ -223,4 +250,4 @@ static void close_all(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(open_all, every_pattern, folded_rows, donated, over_itself, close_all)
+TEST_MAIN(open_all, every_pattern, folded_rows, donated, over_itself, chains_of_ports, close_all)
