@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel/reduce/reduce.h"
+#include "kernel/rows/rows.h"
 
 static uint32_t blocks_of(uint64_t count, uint64_t each)
 {
@@ -32,7 +33,9 @@ void takt_cuda_launch_map(const takt_cuda_map *m, takt_cuda_launch *l)
 void takt_cuda_launch_rows(const takt_cuda_rows *r, takt_cuda_launch *l)
 {
     enum { SHORT = 512, LONG = 16384, MANY = 4096, WIDE = 16 };
-    const bool is_narrow = r->n <= SHORT || (r->n <= LONG && r->rows >= MANY);
+    /* Sums leave most threads of a block idle; exponentials keep them busy. */
+    const bool is_norm = r->op == TAKT_ROWS_LAYER_NORM || r->op == TAKT_ROWS_RMS_NORM;
+    const bool is_narrow = r->n <= SHORT || (is_norm && r->n <= LONG && r->rows >= MANY);
     const uint32_t team = is_narrow ? WIDE : TAKT_CUDA_ROWS_THREADS;
     *l = launch("takt_cuda_rows_f32", blocks_of(r->rows, TAKT_CUDA_ROWS_THREADS / team),
                 TAKT_CUDA_ROWS_THREADS);
