@@ -71,7 +71,7 @@ void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l)
 
 /* ---- reductions ---- */
 
-enum { GRID_Y = 65535 };
+enum { GRID_Y = 65535, FEW_RESULTS = 256, FEW_CHUNKS = 2 };
 
 static bool is_arg(uint32_t op)
 {
@@ -112,7 +112,9 @@ size_t takt_cuda_launch_reduce(const takt_cuda_reduce *r, uint32_t processors, f
     l[0].grid[1] = chunks < TAKT_CUDA_REDUCE_ROW ? (uint32_t)chunks : TAKT_CUDA_REDUCE_ROW;
     l[0].grid[2] = blocks_of(chunks, TAKT_CUDA_REDUCE_ROW);
     l[0].args.reduce.dst = scratch;
-    l[1] = launch("takt_cuda_combine_f32", blocks_of(r->count, TAKT_CUDA_REDUCE_THREADS),
+    const bool is_few = r->count <= FEW_RESULTS && chunks > FEW_CHUNKS;
+    l[1] = launch(is_few ? "takt_cuda_combine_few_f32" : "takt_cuda_combine_f32",
+                  is_few ? (uint32_t)r->count : blocks_of(r->count, TAKT_CUDA_REDUCE_THREADS),
                   TAKT_CUDA_REDUCE_THREADS);
     l[1].args.combine = (takt_cuda_combine){r->dst, scratch, r->count, chunks_of(r), r->op};
     l[1].arg_bytes = sizeof l[1].args.combine;

@@ -13,7 +13,8 @@ enum {
     THREADS = TAKT_CUDA_REDUCE_THREADS,
     RESULTS = TAKT_CUDA_REDUCE_RESULTS,
     WIDE = 16,
-    AT_ONCE = 16
+    AT_ONCE = 16,
+    PARTS = 2048 /* of a result, at a time */
 };
 
 DEVICE float identity(uint32_t op)
@@ -106,6 +107,46 @@ KERNEL(takt_cuda_reduce_f32, takt_cuda_reduce, TAKT_CUDA_REDUCE_THREADS)
     }
     if (lane == 0 && result < ARG.count)
         ((float *)ARG.dst)[(ARG.is_cut ? chunk * ARG.count : 0) + result] = total;
+}
+
+/* m parts from shared memory, in order; `first`: they are the first ones. */
+DEVICE float joined(uint32_t op, float total, const float *part, uint32_t m, bool first)
+{
+    uint32_t k = 0;
+    if (first)
+        total = part[k++];
+    for (; k + AT_ONCE <= m; k += AT_ONCE) {
+        float y[AT_ONCE];
+        UNROLL
+        for (uint32_t j = 0; j < AT_ONCE; j++)
+            y[j] = part[k + j];
+        UNROLL
+        for (uint32_t j = 0; j < AT_ONCE; j++)
+            total = merge(op, total, y[j]);
+    }
+    for (; k < m; k++)
+        total = merge(op, total, part[k]);
+    return total;
+}
+
+/* Few results of many chunks: a block brings the chunks of one, and one thread adds them. */
+KERNEL(takt_cuda_combine_few_f32, takt_cuda_combine, TAKT_CUDA_REDUCE_THREADS)
+{
+    SHARED(float, part, PARTS);
+    const uint64_t result = BLOCK_X;
+    float total = 0.0f;
+    for (uint64_t first = 0; first < ARG.chunks; first += PARTS) {
+        const uint64_t rest = ARG.chunks - first;
+        const uint32_t m = rest < PARTS ? (uint32_t)rest : PARTS;
+        for (uint32_t k = LANE; k < m; k += LANES)
+            part[k] = ARG.src[(first + k) * ARG.count + result];
+        SYNC();
+        if (LANE == 0)
+            total = joined(ARG.op, total, part, m, first == 0);
+        SYNC();
+    }
+    if (LANE == 0)
+        ARG.dst[result] = total;
 }
 
 KERNEL(takt_cuda_combine_f32, takt_cuda_combine, TAKT_CUDA_REDUCE_THREADS)
