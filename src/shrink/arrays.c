@@ -31,6 +31,8 @@ static size_t count_of(const takt_tensor_view *v)
 takt_status takt_fake_quantize(takt_ctx *ctx, const takt_tensor_view *w, int bits, bool symmetric,
                                const takt_tensor_view *out)
 {
+    if (ctx == NULL)
+        return TAKT_ERR_ARGUMENT;
     TAKT_TRY(check(ctx, "takt_fake_quantize", w, 0));
     TAKT_TRY(check(ctx, "takt_fake_quantize", out, w->rank));
     const size_t count = count_of(w);
@@ -90,6 +92,8 @@ takt_status takt_low_rank(takt_ctx *ctx, const takt_tensor_view *w, const takt_t
                           const takt_tensor_view *v, double *error)
 {
     takt_arena arena;
+    if (ctx == NULL)
+        return TAKT_ERR_ARGUMENT;
     TAKT_TRY(check(ctx, "takt_low_rank", w, 2));
     TAKT_TRY(check(ctx, "takt_low_rank", u, 2));
     TAKT_TRY(check(ctx, "takt_low_rank", v, 2));

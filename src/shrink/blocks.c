@@ -136,6 +136,8 @@ takt_status takt_block_quantize(takt_ctx *ctx, const char *type, const takt_tens
 {
     const block_type *t = NULL;
     size_t count;
+    if (ctx == NULL)
+        return TAKT_ERR_ARGUMENT;
     for (size_t i = 0; type != NULL && i < sizeof types / sizeof *types; i++)
         if (strcmp(type, types[i].name) == 0)
             t = &types[i];

@@ -301,8 +301,8 @@ takt_status takt_model_lowrank(const takt_model *model, const takt_lowrank_optio
     if (model == NULL)
         return TAKT_ERR_ARGUMENT;
     w.ctx = model->ctx;
-    if (factored_model == NULL)
-        return takt_fail(w.ctx, TAKT_E_ARGUMENT, "takt_model_lowrank: factored is NULL");
+    if (factored_model == NULL || sink == NULL)
+        return takt_fail(w.ctx, TAKT_E_ARGUMENT, "takt_model_lowrank: factored or sink is NULL");
     TAKT_TRY(takt_options_read(w.ctx, "takt_lowrank_options", options, &w.o, sizeof w.o));
     takt_arena_init(&w.arena, w.ctx);
     takt_status status = run(&w, factored_model);

@@ -210,8 +210,8 @@ takt_status takt_model_prune(const takt_model *model, const takt_prune_options *
     if (model == NULL)
         return TAKT_ERR_ARGUMENT;
     p.ctx = model->ctx;
-    if (pruned == NULL)
-        return takt_fail(p.ctx, TAKT_E_ARGUMENT, "takt_model_prune: pruned is NULL");
+    if (pruned == NULL || sink == NULL)
+        return takt_fail(p.ctx, TAKT_E_ARGUMENT, "takt_model_prune: pruned or sink is NULL");
     TAKT_TRY(takt_options_read(p.ctx, "takt_prune_options", options, &p.o, sizeof p.o));
     takt_arena_init(&p.arena, p.ctx);
     takt_status status = work(&p, pruned);

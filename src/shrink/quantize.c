@@ -332,8 +332,8 @@ takt_status takt_model_quantize(const takt_model *model, const takt_quantize_opt
     if (model == NULL)
         return TAKT_ERR_ARGUMENT;
     z.ctx = model->ctx;
-    if (quantized == NULL)
-        return takt_fail(z.ctx, TAKT_E_ARGUMENT, "takt_model_quantize: quantized is NULL");
+    if (quantized == NULL || sink == NULL)
+        return takt_fail(z.ctx, TAKT_E_ARGUMENT, "takt_model_quantize: quantized or sink is NULL");
     TAKT_TRY(takt_options_read(z.ctx, "takt_quantize_options", options, &z.o, sizeof z.o));
     takt_arena_init(&z.arena, z.ctx);
     takt_status status = work(&z, quantized);

@@ -19,9 +19,8 @@ SIZES_OF_MEMORY = {"length", "count", "bytes", "size", "capacity", "most", "aren
 # They measure, train or wait for a given time, whatever else they are given.
 SLOW = re.compile(r"takt_(bench|load|compare|machine|ceil|environment|seeds|peak|measure|time|train"
                   r"|topology|counter|count_|cpu_confine|cpu_mask|set_affinity)")
-# Still to be held to this, with the headers text.h and shrink.h that they came with.
-LATER = re.compile(r"takt_(generat|embed|token|detoken|block_quantize|fake_quantize|low_rank"
-                   r"|model_(quantize|prune|lowrank|distill|copy_weights|sized))")
+# Still to be held to this, with the header text.h that they came with.
+LATER = re.compile(r"takt_(generat|embed|token|detoken|model_sized)")
 # Objects that a caller must have: without one, a function with a status fails.
 NEEDED = {"takt_ctx", "takt_model", "takt_plan", "takt_session"}
 # Functions that take NULL for one of them as their documentation says.
