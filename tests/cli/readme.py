@@ -14,6 +14,7 @@ expect(len(lines) >= 12, "the tour has lost its commands")
 tour_folder = os.path.join(TMP, "tour")
 os.makedirs(os.path.join(tour_folder, "build"), exist_ok=True)
 for name, target in (("examples", os.path.join(ROOT, "examples")),
+                     ("tests", os.path.join(ROOT, "tests")),
                      ("build/takt", os.path.abspath(TOOL))):
     link = os.path.join(tour_folder, name)
     if os.path.lexists(link):

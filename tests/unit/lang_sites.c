@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "lang/parse.h"
+#include "op/ops.h"
 #include "test.h"
 #include "util/golden.h"
 #include "util/inject.h"
@@ -47,6 +48,25 @@ static takt_status file_tensor(void *user, const char *path, const char *name, t
     return TAKT_OK;
 }
 
+/* ---- what the text of an architecture asks for ---- */
+
+static takt_status given_setting(void *user, const char *key, takt_given_value *value)
+{
+    (void)user, (void)key;
+    *value = (takt_given_value){.kind = TAKT_GIVEN_INTEGER, .integer = 3};
+    return TAKT_OK;
+}
+
+static takt_id given_product(void *user, takt_graph *g, const char *name, takt_id x, int64_t units)
+{
+    (void)user;
+    EXPECT(strcmp(name, "blk.1.q") == 0, "%s", name);
+    return takt_slice(g, x, 1, 0, units, 1);
+}
+
+static const takt_parse_given given = {.setting = given_setting, .project = given_product};
+static bool has_file; /* the text is read with the above behind it */
+
 /* ---- one run ---- */
 
 /* What is read although a request was refused is what was meant. */
@@ -72,7 +92,8 @@ static takt_status read_text(takt_inject *inject, job *j)
         return TAKT_ERR_MEMORY;
     takt_diagnostics list;
     takt_diagnostics_init(&list, ctx);
-    const takt_parse_options options = {.diagnostics = &list, .files = &files};
+    const takt_parse_options options = {
+        .diagnostics = &list, .files = &files, .given = has_file ? &given : NULL};
     const takt_status status =
         j->is_sample ? takt_sample_graph(ctx, NULL, j->text, &graph, NULL)
                      : takt_parse(ctx, "m.takt", j->text, j->length, &options, &graph);
@@ -185,10 +206,15 @@ static void constructs(void)
         {"src/lang/attr.c", 3, "no operation has a list of floats or strings"},
         {"src/lang/rule_outputs.c", 1, "no documented relation has two rules with joins"},
         {NULL, 0, NULL}};
+    static const char product[] =
+        "model m(x: f32[2, 4]) { return project(x, setting(\"n\"), \"blk.\", 1, \".q\") }";
     static const char sample[] = "add(mul(f32[2, n] in (0, 1), f32[]), 3)";
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         sweep(more[i], strlen(more[i]));
     sweep_kind(sample, strlen(sample), true);
+    has_file = true;
+    sweep(product, strlen(product));
+    has_file = false;
     examples_of("docs/language.md");
     examples_of("docs/logic.md");
     golden("tests/unit/lang.txt");
