@@ -187,6 +187,9 @@ static void augments(void)
     EXPECT(memcmp(a, b, sizeof a) != 0);
     EXPECT(augment("flip=2", 0, rows, COUNT, a) == TAKT_ERR_ARGUMENT);
     EXPECT(augment("mirror=1", 0, rows, COUNT, a) == TAKT_ERR_ARGUMENT);
+    EXPECT(augment("flip=1", 0, NULL, COUNT, a) == TAKT_ERR_ARGUMENT);
+    EXPECT(takt_data_augment(ctx, NULL, NULL, NULL, 0, NULL) == TAKT_ERR_ARGUMENT);
+    EXPECT(takt_data_augment(NULL, "flip=1", NULL, NULL, 0, NULL) == TAKT_ERR_ARGUMENT);
 }
 
 int main(void)

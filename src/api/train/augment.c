@@ -115,10 +115,18 @@ takt_status takt_data_augment(takt_ctx *ctx, const char *how, const takt_augment
                               const uint64_t *rows, size_t count, const takt_tensor_view *x)
 {
     double numbers[KINDS] = {0};
+    if (ctx == NULL)
+        return TAKT_ERR_ARGUMENT;
+    if (how == NULL || (count > 0 && (key == NULL || rows == NULL || x == NULL)))
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_data_augment: an argument is NULL");
     TAKT_TRY(takt_hyper_change(ctx, "augment", kinds, KINDS, how, numbers));
     if (count == 0)
         return TAKT_OK;
-    if (x->dtype != TAKT_F32 || x->rank < 2 || x->data == NULL || (size_t)x->dims[0] < count)
+    bool is_good = x->dtype == TAKT_F32 && x->rank >= 2 && x->rank <= TAKT_MAX_RANK &&
+                   x->data != NULL && x->dims[0] >= 0 && (uint64_t)x->dims[0] >= count;
+    for (int i = 1; is_good && i < x->rank; i++)
+        is_good = x->dims[i] >= 0;
+    if (!is_good)
         return takt_fail(ctx, TAKT_E_ARGUMENT,
                          "takt_data_augment: samples are f32 with a batch axis");
     sample s = {.planes = 1,
