@@ -57,16 +57,20 @@ static bool stops_inside(const takt_poll *base)
     return stops(p->call, p->worker);
 }
 
-static void run_task(void *user, size_t index, int worker)
+static void begin_task(call *c, size_t index, int worker)
 {
-    call *c = user;
-    if (stops(c, worker))
-        return;
     const poll p = {.base.stops = stops_inside, .call = c, .worker = worker};
     takt_task t = task_of(c, index, (size_t)worker);
     if (c->can_stop)
         t.poll = &p.base;
     c->run(c->step, &t);
+}
+
+static void run_task(void *user, size_t index, int worker)
+{
+    call *c = user;
+    if (!stops(c, worker))
+        begin_task(c, index, worker);
 }
 
 static uint64_t now(const call *c)
@@ -112,7 +116,7 @@ static void run_tasks(call *c, takt_pool *pool, size_t count, bool is_watched)
 {
     takt_task_fn *task = is_watched ? run_task_watched : run_task;
     if (count == 1)
-        run_task(c, 0, 0);
+        begin_task(c, 0, 0); /* the step has just looked */
     else if (takt_pool_threads(pool) == 1 && c->execution != NULL && c->execution->is_back)
         run_backwards(c, task, count);
     else
