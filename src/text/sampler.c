@@ -152,6 +152,8 @@ takt_status takt_sampling_settle(takt_ctx *ctx, const takt_sampling *given, takt
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!isfinite(all[i]))
             return refuse(ctx, "a setting of the sampling is not a finite number");
+    if (s->bias == NULL && s->bias_count > 0)
+        return refuse(ctx, "there are biases of tokens, but their list is NULL");
     if (s->repeat_penalty < 0)
         return refuse(ctx, "the repeat penalty must be positive");
     if (s->top_p < 0 || s->min_p < 0 || s->min_p > 1 || s->typical_p < 0)

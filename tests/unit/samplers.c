@@ -209,6 +209,9 @@ static void choices(void)
     expect_refused((takt_sampling){.min_p = 1.5});
     expect_refused((takt_sampling){.repeat_penalty = -1});
     expect_refused((takt_sampling){.mirostat = 1});
+    expect_refused((takt_sampling){.bias_count = 1});
+    EXPECT_STATUS(ctx, takt_token_draw(ctx, few, 4, NULL, &(takt_token_ids){.count = 1}, &id),
+                  TAKT_ERR_ARGUMENT);
     expect_refused((takt_sampling){.samplers = "top_k;nothing"});
 }
 

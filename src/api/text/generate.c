@@ -35,6 +35,8 @@ takt_status takt_token_draw(takt_ctx *ctx, const float *scores, size_t count,
     TAKT_NEED(ctx, ctx);
     TAKT_NEED(ctx, scores);
     TAKT_NEED(ctx, id);
+    if (history != NULL && history->at == NULL && history->count > 0)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_token_draw: history->at is NULL");
     TAKT_TRY(takt_sampling_settle(ctx, sampling, &s));
     double surprise = 2 * s.mirostat_tau;
     takt_candidates c = {.surprise = &surprise,
