@@ -63,7 +63,7 @@ typedef struct takt_plan takt_plan;
          "threads; default: one per core this process may use")                                    \
     /* Default: the model's own word (`model m(...) backend=blas`), or cpu. */                     \
     FLAG(TEXT, backend, BACKEND, "backend", 'd', TEXT, "NAME",                                     \
-         "cpu, cuda, cuda:1, blas or ref (interpreter); default: the model's or cpu")              \
+         "cpu, cuda, cuda:1, blas, ref (interpreter); default: the model's or cpu")                \
     /* "cblas" is the system's libblas.so.3. Default: any but the reference BLAS. */               \
     FLAG(TEXT, blas, BLAS, "blas", 0, TEXT, "LIB",                                                 \
          "for --backend blas: openblas, blis, mkl, cblas or a path")                               \

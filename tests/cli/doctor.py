@@ -21,7 +21,7 @@ expect(slow["not on cpu"]["is_cause"] and slow["not on cpu"]["gain_pct"] > 50,
 
 # Microseconds are called so, and a busy machine comes before all that it spoils.
 text = succeeds("doctor", MLP, "--duration", "30ms", "--threads", "1")
-expect(" us " in text.splitlines()[0] and "0.0" not in text.splitlines()[0], text.splitlines()[0])
+expect(" us " in text.splitlines()[0] and " 0.0" not in text.splitlines()[0], text.splitlines()[0])
 found = parsed("doctor", MLP, "--json", "--duration", "30ms")["findings"]
 spoiled = [one["cause"] for one in found if one["gain_pct"] is None]
 expect([one["cause"] for one in found[:len(spoiled)]] == spoiled, f"{found}")

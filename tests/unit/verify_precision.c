@@ -40,6 +40,14 @@ static void box_of(const char *clauses, double lo, double hi)
     takt_model_destroy(m);
 }
 
+static int to_nowhere(void *user, const char *bytes, size_t length)
+{
+    (void)user;
+    (void)bytes;
+    (void)length;
+    return 0;
+}
+
 static void boxes(void)
 {
     const double most = 0x1.fffffep127;
@@ -53,11 +61,13 @@ static void boxes(void)
     box_of("require x[0] < 5, \"of one element\"", NAN, NAN);
     takt_model *m = load("model m(x: f32[4]) {\nrequire x <= 1 and x >= 2, \"\"\nreturn x\n}\n");
     takt_check_options o = {0};
-    const takt_status status = takt_precision_check(m, &o, TAKT_FORMAT_TEXT, NULL, NULL, NULL);
+    const takt_status status =
+        takt_precision_check(m, &o, TAKT_FORMAT_TEXT, to_nowhere, NULL, NULL);
     EXPECT(status == TAKT_ERR_ARGUMENT && takt_last_error_info(ctx)->id == TAKT_E_EMPTY_BOX, "%s",
            takt_last_error(ctx));
     o.precision = "f99";
-    EXPECT(takt_precision_check(m, &o, TAKT_FORMAT_TEXT, NULL, NULL, NULL) == TAKT_ERR_ARGUMENT,
+    EXPECT(takt_precision_check(m, &o, TAKT_FORMAT_TEXT, to_nowhere, NULL, NULL) ==
+               TAKT_ERR_ARGUMENT,
            "f99");
     takt_model_destroy(m);
 }

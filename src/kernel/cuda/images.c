@@ -27,9 +27,18 @@ static const struct {
 #undef TAKT_CUDA_KERNEL
 };
 
+/* None in a build without nvcc. */
+static size_t image_count(void)
+{
+    size_t count = 0;
+    while (images[count].name != NULL)
+        count++;
+    return count;
+}
+
 bool takt_cuda_image_at(size_t index, takt_cuda_image *image)
 {
-    if (index + 1 >= sizeof images / sizeof *images)
+    if (index >= image_count())
         return false;
     *image = (takt_cuda_image){images[index].name, images[index].begin,
                                (size_t)(images[index].end - images[index].begin)};
