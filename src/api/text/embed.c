@@ -101,20 +101,22 @@ takt_status takt_embed(takt_embedder *e, const char *text, size_t length, float 
     if (ids.count == 0 || ids.count > (uint64_t)e->engine.options.context)
         return takt_fail(ctx, TAKT_E_ARGUMENT, "a text of %zu tokens; 1 to %lld are possible",
                          ids.count, (long long)e->engine.options.context);
-    takt_status status = takt_mem_zero(ctx, ids.count, sizeof *ids.at, "tokens", &block);
+    const size_t count = ids.count;
+    takt_status status = takt_mem_zero(ctx, count, sizeof *ids.at, "tokens", &block);
     if (status == TAKT_OK)
-        status = takt_mem_zero(ctx, ids.count, sizeof(int64_t), "tokens", &wide);
+        status = takt_mem_zero(ctx, count, sizeof(int64_t), "tokens", &wide);
+    if (status == TAKT_OK) {
+        ids.at = block;
+        ids.capacity = count;
+        status = takt_tokenize(e->engine.tokenizer, text, length, TAKT_TOKENIZE_ADD, &ids);
+    }
     if (status == TAKT_OK) {
         int64_t *tokens = wide;
-        ids.at = block;
-        ids.capacity = ids.count;
-        status = takt_tokenize(e->engine.tokenizer, text, length, TAKT_TOKENIZE_ADD, &ids);
-        for (size_t i = 0; i < ids.count; i++)
+        for (size_t i = 0; i < count; i++)
             tokens[i] = ids.at[i];
-        if (status == TAKT_OK)
-            status = run(e, tokens, ids.count, vector);
+        status = run(e, tokens, count, vector);
     }
-    takt_mem_put(ctx, block, ids.capacity * sizeof *ids.at);
-    takt_mem_put(ctx, wide, ids.capacity * sizeof(int64_t));
+    takt_mem_put(ctx, block, count * sizeof *ids.at);
+    takt_mem_put(ctx, wide, count * sizeof(int64_t));
     return status;
 }
