@@ -156,6 +156,11 @@ def shards():
          lambda folder: write(os.path.join(folder, "one.safetensors"),
                               safetensors({"a": entry(), "b": entry(4)}, floats(1, 2))),
          error=SHARD)
+    for value in (5, None, True, {"x": 1}):
+        case(f"a shard that is {value}", {"a": "one.safetensors", "b": value}, ["b"],
+             lambda folder: write(os.path.join(folder, "one.safetensors"),
+                                  safetensors({"a": entry(), "b": entry(4)}, floats(1, 2))),
+             error=SHARD)
     case("a shard that is the index", {**both, "b": "model.safetensors.index.json"}, [],
          error=SHARD)
     case("a shard that is a link", both, [], lambda folder: (

@@ -98,11 +98,21 @@ static takt_status read_part(shards *s, const char *name)
     return status;
 }
 
+/* All entries, before a part is opened: it looks up those of its other tensors, too. */
+static takt_status take_entries(shards *s, const takt_json *map)
+{
+    for (const takt_json *v = takt_json_first(map); v != NULL; v = takt_json_next(v)) {
+        if (v->kind != TAKT_JSON_STRING || strlen(v->text) != v->text_length || v->text_length == 0)
+            return misled(s, v, v->key, "its file", "is no name");
+        s->entries[s->count++] = v;
+    }
+    takt_sort_pointers(s->entries, s->count, by_key);
+    return TAKT_OK;
+}
+
 /* The part of an entry, unless an earlier one brought it. */
 static takt_status read_entry(shards *s, const takt_json *v)
 {
-    if (v->kind != TAKT_JSON_STRING || strlen(v->text) != v->text_length || v->text_length == 0)
-        return misled(s, v, v->key, "its file", "is no name");
     const size_t at = find(s, v->key);
     if (s->seen[at])
         return TAKT_OK;
@@ -132,9 +142,7 @@ static takt_status each(takt_weights_reader *r, const uint8_t *bytes, size_t len
                 .read = takt_arena_array(&r->arena, map->count, sizeof *s.read)};
     if (s.folder == NULL || s.entries == NULL || s.seen == NULL || s.read == NULL)
         return TAKT_ERR_MEMORY;
-    for (const takt_json *v = takt_json_first(map); v != NULL; v = takt_json_next(v))
-        s.entries[s.count++] = v;
-    takt_sort_pointers(s.entries, s.count, by_key);
+    TAKT_TRY(take_entries(&s, map));
     for (const takt_json *v = takt_json_first(map); v != NULL; v = takt_json_next(v))
         TAKT_TRY(read_entry(&s, v));
     return TAKT_OK;
