@@ -91,7 +91,9 @@ void takt_candidates_shares(takt_candidates *c)
         return;
     takt_candidates_sort(c);
     for (size_t i = 0; i < c->count; i++) {
-        c->at[i].share = exp((double)c->at[i].score - (double)c->at[0].score);
+        const double behind = (double)c->at[i].score - (double)c->at[0].score;
+        /* Infinite scores: those like the best share all there is. */
+        c->at[i].share = c->at[i].score == c->at[0].score ? 1 : exp(behind);
         sum += c->at[i].share;
     }
     for (size_t i = 0; i < c->count; i++)

@@ -199,6 +199,13 @@ static void choices(void)
     s.bias_count = 2;
     EXPECT_OK(ctx, takt_token_draw(ctx, few, 4, &s, NULL, &id));
     EXPECT(id == 1);
+    /* A temperature so small that scores divided by it are infinite; a score that is. */
+    s = (takt_sampling){.temperature = 1e-44};
+    EXPECT_OK(ctx, takt_token_draw(ctx, (float[]){2, 3, -2, -3}, 4, &s, NULL, &id));
+    EXPECT(id == 1, "%d", id);
+    s = (takt_sampling){.temperature = 1};
+    EXPECT_OK(ctx, takt_token_draw(ctx, (float[]){2, INFINITY, -2, -3}, 4, &s, NULL, &id));
+    EXPECT(id == 1, "%d", id);
     EXPECT_STATUS(ctx, takt_token_draw(ctx, none, 2, NULL, NULL, &id), TAKT_ERR_FORMAT);
     s = (takt_sampling){.temperature = 1.5, .seed = 3};
     (void)fresh(6);
