@@ -95,8 +95,9 @@ typedef struct takt_sampling {
     uint32_t sequence; /**< of several with one seed */
 } takt_sampling;
 
-/** Chooses a token by scores. `history` is what came before; `position` counts tokens, so that
- *  equal settings draw equal numbers at equal positions. Mirostat starts anew at each call. */
+/** Chooses a token by scores. `history` is what came before, and may be NULL; its count is the
+ *  position, and equal settings draw equal numbers at equal positions. Mirostat starts anew at each
+ *  call. */
 TAKT_API TAKT_MUST_USE takt_status takt_token_draw(takt_ctx *ctx, const float *scores, size_t count,
                                                    const takt_sampling *sampling,
                                                    const takt_token_ids *history, int32_t *id);

@@ -5,7 +5,7 @@
 
 static void put(takt_token_text *w, const char *bytes, size_t count)
 {
-    if (w->length < w->capacity) {
+    if (count > 0 && w->length < w->capacity) { /* an id without a token has no bytes at all */
         const size_t room = w->capacity - w->length;
         memcpy(w->at + w->length, bytes, count < room ? count : room);
     }

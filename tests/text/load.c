@@ -1,11 +1,14 @@
 /* load.c - language models while memory, files and threads fail: the right error, nothing left. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <takt/takt.h>
 
 #include "../test.h"
+#include "base/error.h"
 #include "util/inject.h"
+#include "util/memfs.h"
 
 static const char tiny[] = "tests/corpus/gguf/tiny.gguf";
 
@@ -84,4 +87,99 @@ static void sweep(void)
     expect(embed, "tests/corpus/gguf/tiny_bert.gguf", 1000);
 }
 
-TEST_MAIN(sweep)
+/* ---- sinks ---- */
+
+static int refuse(void *user, const char *text, size_t length)
+{
+    (void)text;
+    (void)length;
+    ++*(int *)user;
+    return 1;
+}
+
+/* A sink that has ended the text is not called again for what was held back. */
+static void refusal(void)
+{
+    /* The first token is " b": the space is given out, "b" may be the beginning of "bz". */
+    const takt_token_bias bias = {5, 100};
+    const takt_generate_options how = {
+        .max_tokens = 3, .stop = "bz", .sampling = {.bias = &bias, .bias_count = 1}};
+    const takt_generator_options small = {.context = 16, .threads = 1};
+    takt_ctx *ctx;
+    takt_generator *g = NULL;
+    takt_generated result;
+    int calls = 0;
+    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+        return;
+    EXPECT_OK(ctx, takt_generator_open(ctx, tiny, &small, &g));
+    EXPECT_OK(ctx, takt_generate(g, "a b", &how, refuse, &calls, &result));
+    EXPECT(calls == 1 && result.end == TAKT_TEXT_STOP, "%d", calls);
+    takt_generator_destroy(g);
+    takt_ctx_destroy(ctx);
+}
+
+/* ---- ids that no token has ---- */
+
+static void gaps(void)
+{
+    static const char text[] =
+        "{\"pre_tokenizer\": {\"type\": \"ByteLevel\"}, \"model\": {\"type\": "
+        "\"BPE\", \"vocab\": {\"a\": 0, \"b\": 5}, \"merges\": []}}";
+    char room[4];
+    takt_token_text back = {room, sizeof room, 0};
+    takt_ctx *ctx;
+    takt_tokenizer *t;
+    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+        return;
+    EXPECT_OK(ctx, takt_tokenizer_load_memory(ctx, "gaps", text, sizeof text - 1, &t));
+    EXPECT_OK(ctx, takt_detokenize(t, (const int32_t[]){0, 3, 5}, 3, 0, &back));
+    EXPECT(back.length == 2 && memcmp(room, "ab", 2) == 0);
+    takt_tokenizer_destroy(t);
+    takt_ctx_destroy(ctx);
+}
+
+/* ---- models of other formats ---- */
+
+#define HEAD                                                                                       \
+    "model m(tokens: i64[seq], wanted: i64[count]) {\n"                                            \
+    "  param table: f32[11, 11]\n"                                                                 \
+    "  x = gather(gather(table, tokens, axis=0), wanted, axis=0)\n"                                \
+    "  return logits = "
+
+/* Models that look right by their names, and whose results are not what is read. */
+static void strangers(void)
+{
+    static const char *const texts[] = {HEAD "cast(x, dtype=f16)\n}\n", HEAD "x[0]\n}\n",
+                                        HEAD "x[:1]\n}\n"};
+    const takt_generator_options with = {.tokenizer = "tiny.gguf", .threads = 1};
+    const int32_t ids[3] = {4, 5, 6};
+    double logs[2];
+    char bytes[1 << 16];
+    takt_ctx *ctx;
+    takt_memfs *fs = takt_memfs_create();
+    FILE *file = fopen(tiny, "rb");
+    if (!EXPECT(fs != NULL && file != NULL))
+        return;
+    const size_t length = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    EXPECT(length < sizeof bytes && takt_memfs_put(fs, "tiny.gguf", bytes, length) == 0);
+    const takt_files files = takt_memfs_files(fs);
+    const takt_config config = {.files = &files};
+    EXPECT(takt_ctx_create(&config, &ctx) == TAKT_OK);
+    for (size_t i = 0; i < 3; i++) {
+        takt_generator *g = NULL;
+        EXPECT(takt_memfs_put(fs, "m.takt", texts[i], strlen(texts[i])) == 0);
+        takt_status status = takt_generator_open(ctx, "m.takt", &with, &g);
+        if (i == 2) { /* seen when the first rows come */
+            EXPECT_OK(ctx, status);
+            status = takt_generator_rate(g, ids, 3, logs);
+        }
+        EXPECT_STATUS(ctx, status, TAKT_ERR_UNSUPPORTED);
+        EXPECT(takt_last_error_info(ctx)->id == TAKT_E_GGUF_UNSUPPORTED);
+        takt_generator_destroy(g);
+    }
+    takt_ctx_destroy(ctx);
+    takt_memfs_destroy(fs);
+}
+
+TEST_MAIN(sweep, refusal, gaps, strangers)

@@ -72,7 +72,7 @@ typedef struct writing {
     takt_sink_fn *sink;
     void *user;
     takt_generated result;
-    bool is_over;
+    bool is_over, is_refused; /* is_refused: the sink wants no more */
 } writing;
 
 /* Bytes at the end that may be the beginning of a character. */
@@ -102,10 +102,10 @@ static size_t open_stop(const writing *w)
 
 static void emit(writing *w, size_t count)
 {
-    if (count == 0)
+    if (count == 0 || w->is_refused)
         return;
     if (w->sink(w->user, w->pending.at, count) != 0) {
-        w->is_over = true;
+        w->is_over = w->is_refused = true;
         w->result.end = TAKT_TEXT_STOP;
     }
     memmove(w->pending.at, w->pending.at + count, w->pending.length - count);

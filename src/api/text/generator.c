@@ -167,6 +167,10 @@ static takt_status run(takt_generator *g, const int32_t *ids, size_t count, bool
             g->engine.ctx->error = *takt_session_error(s);
         return status != TAKT_OK ? status : g->engine.ctx->error.status;
     }
+    if (out->dims[0] != wanted.dims[0])
+        return takt_fail(g->engine.ctx, TAKT_E_GGUF_UNSUPPORTED,
+                         "the model gives %lld rows of scores where %lld are wanted",
+                         (long long)out->dims[0], (long long)wanted.dims[0]);
     memcpy(g->history + g->position, ids, count * sizeof *ids);
     g->position += (int64_t)count;
     g->scores = (const float *)out->data + (wants_all ? (count - 1) * (size_t)g->vocabulary : 0);
