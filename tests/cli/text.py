@@ -34,6 +34,10 @@ def small():
     hidden = succeeds("generate", TINY, "a b", "-n", "2", "--temp", "0", "-q",
                       "--no-display-prompt")
     expect(shown == "a b" + hidden, f"{shown!r} and {hidden!r}")
+    plain, off, on = (succeeds("generate", TINY, "a b a b", "-n", "8", "--temp", "0", "-q", *more)
+                      for more in ([], ["--repeat-penalty", "9", "--repeat-last-n", "0"],
+                                   ["--repeat-penalty", "9"]))
+    expect(off == plain != on, f"{off!r} looks at tokens, or {on!r} does not")
     rated = parsed("perplexity", TINY, "-p", "a b a b", "-c", "16", "--json")
     expect(rated["tokens"] == 4 and 1 < rated["perplexity"] < 1e4, f"{rated}")
     vector = parsed("embed", BERT, "a b", "--json")["embedding"]
@@ -49,6 +53,7 @@ def mistakes():
     fails(2, "generate", TINY, "a", "-l", "7", says=["bias"])
     fails(2, "generate", TINY, "a", "--samplers", "top_k;nothing", says=["nothing", "penalties"])
     fails(2, "generate", TINY, "a b " * 40, "-c", "8", says=["context", "-c N"])
+    fails(2, "perplexity", TINY, "a b", "-c", "1", says=["one token predicts nothing"])
     fails(1, "generate", BERT, "a", says=["does not write texts"])
     fails(1, "embed", TINY, "a", says=["vectors"])
     fails(1, "generate", "examples/mlp.takt", "a", says=["no tokenizer"])

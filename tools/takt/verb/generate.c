@@ -80,7 +80,12 @@ static bool read_flags(job *j)
         number(t, TAKT_F_MIROSTAT_LR, 0.1, &s->mirostat_eta) &&
         number(t, TAKT_F_MIROSTAT_ENT, 5, &s->mirostat_tau) &&
         number(t, TAKT_F_REPEAT_LAST_N, 64, &last);
-    s->repeat_last_n = (int64_t)last;
+    /* Of the library 0 is the default; here, as in llama.cpp, it turns penalties off. */
+    s->repeat_last_n = last < 0 || last > INT32_MAX ? -1 : (int64_t)last;
+    if (last == 0) {
+        s->repeat_penalty = 1;
+        s->presence_penalty = s->frequency_penalty = 0;
+    }
     s->seed = tool_number_of(t, TAKT_F_TEXT_SEED, some_seed());
     return good;
 }
@@ -146,9 +151,13 @@ static int run(takt_tool *t)
     code = tool_finish(t, takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &g));
     if (code == TAKT_EXIT_OK) {
         tool_interrupts_catch(&before);
-        if (!j.is_json && !tool_on(t, TAKT_F_NO_DISPLAY_PROMPT))
+        const bool shows = !j.is_json && !tool_on(t, TAKT_F_NO_DISPLAY_PROMPT);
+        if (shows)
             (void)put(&j, prompt.text, prompt.length);
-        code = tool_finish(t, takt_generate(g, prompt.text, &j.options, put, &j, &result));
+        const takt_status status = takt_generate(g, prompt.text, &j.options, put, &j, &result);
+        if (status != TAKT_OK && shows) /* what failed is told on a line of its own */
+            (void)put(&j, "\n", 1);
+        code = tool_finish(t, status);
         if (code == TAKT_EXIT_OK)
             tell(&j, &result);
         tool_signals_restore(&before);

@@ -53,6 +53,8 @@ static int run(takt_tool *t)
     tally sum = {0};
     takt_generator_options how = tool_text_options(t);
     how.context = how.context > 0 ? how.context : 512;
+    if (how.context < 2)
+        return tool_usage_error(t, 1003, NULL, "a context of one token predicts nothing");
     int code = tool_take_prompt(t, t->arg_count > 1 ? t->args[1] : NULL, &prompt);
     if (code != TAKT_EXIT_OK)
         return code;
