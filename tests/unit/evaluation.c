@@ -125,6 +125,31 @@ static void bad_evaluations(void)
     takt_evaluation_destroy(NULL);
 }
 
+/* A batch with a label that is no class changes nothing, however far into it that is. */
+static void bad_labels(void)
+{
+    static const double wrong[] = {CLASSES, 1e300, NAN};
+    double with[ROWS];
+    takt_evaluation *e = NULL;
+    takt_metric_result before, after;
+    const takt_tensor_view out = {.dtype = TAKT_F32, .rank = 2, .dims = {ROWS, CLASSES}, .data = x};
+    const takt_tensor_view right = {.dtype = TAKT_I64, .rank = 1, .dims = {ROWS}, .data = labels};
+    const takt_tensor_view bad = {.dtype = TAKT_F64, .rank = 1, .dims = {ROWS}, .data = with};
+    EXPECT_OK(ctx, takt_evaluation_create(ctx, "top1,auc", &e));
+    EXPECT_OK(ctx, takt_evaluation_add(e, &out, &right));
+    for (size_t m = 0; m < 2; m++) {
+        EXPECT_OK(ctx, takt_evaluation_result(e, m, &before));
+        for (size_t i = 0; i < 3; i++) {
+            for (size_t k = 0; k < ROWS; k++)
+                with[k] = k + 1 < ROWS ? 0 : wrong[i];
+            EXPECT_STATUS(ctx, takt_evaluation_add(e, &out, &bad), TAKT_ERR_FORMAT);
+        }
+        EXPECT_OK(ctx, takt_evaluation_result(e, m, &after));
+        EXPECT(before.samples == after.samples && before.value == after.value);
+    }
+    takt_evaluation_destroy(e);
+}
+
 static void fill_picture(float *to, size_t samples)
 {
     for (size_t i = 0; i < samples * 24; i++)
@@ -197,6 +222,7 @@ int main(void)
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return test_done();
     bad_evaluations();
+    bad_labels();
     augments();
     takt_memfs *fs = takt_memfs_create();
     if (EXPECT(fs != NULL)) {

@@ -157,23 +157,32 @@ static void look_at(takt_evaluation *e, const rows *r)
     e->is_distribution = e->is_distribution && e->is_share && fabs(sum - 1) < 1e-3;
 }
 
-static takt_status bad_label(const takt_evaluation *e, const rows *r, size_t sample, int64_t label)
+/* Before anything is counted: a batch is added as a whole, or not at all. NaN is no class, either.
+ */
+static takt_status check_labels(const takt_evaluation *e, const rows *r)
 {
-    return takt_fail(
-        e->ctx, TAKT_E_TRAIN_DATA, "sample %llu: there is no class %lld, there are %zu",
-        (unsigned long long)(e->samples + sample), (long long)label, r->width > 1 ? r->width : 2);
+    const size_t classes = r->width > 1 ? r->width : 2;
+    bool are_classes = false;
+    for (size_t i = 0; i < e->count; i++)
+        are_classes = are_classes || e->of[i].metric->of_classes;
+    for (size_t row = 0; are_classes && row < r->samples * r->each; row++) {
+        const double label = takt_view_element(r->labels, row);
+        if (!(label < (double)classes))
+            return takt_fail(e->ctx, TAKT_E_TRAIN_DATA,
+                             "sample %llu: there is no class %.17g, there are %zu",
+                             (unsigned long long)(e->samples + row / r->each), label, classes);
+    }
+    return TAKT_OK;
 }
 
-static takt_status keep_row(takt_evaluation *e, units *u, const rows *r, size_t row, double *unit)
+static void keep_row(units *u, const rows *r, size_t row, double *unit)
 {
     takt_metric_row one = {.x = r->x, .count = r->width};
-    const size_t classes = r->width > 1 ? r->width : 2;
     if (u->metric->of_classes) {
-        one.label = (int64_t)takt_view_element(r->labels, row);
-        if (one.label >= (int64_t)classes)
-            return bad_label(e, r, row / r->each, one.label);
-        if (one.label < 0)
-            return TAKT_OK;
+        const double label = takt_view_element(r->labels, row);
+        if (label < 0)
+            return;
+        one.label = (int64_t)label;
     } else {
         for (size_t i = 0; i < r->width; i++)
             r->target[i] = takt_view_element(r->labels, row * r->width + i);
@@ -183,10 +192,9 @@ static takt_status keep_row(takt_evaluation *e, units *u, const rows *r, size_t 
         unit = u->at + u->count++ * u->width;
     u->rows++;
     u->metric->keep(&one, unit);
-    return TAKT_OK;
 }
 
-static takt_status add_samples(takt_evaluation *e, rows *r)
+static void add_samples(takt_evaluation *e, rows *r)
 {
     for (size_t sample = 0; sample < r->samples; sample++)
         for (size_t k = 0; k < r->each; k++) {
@@ -197,13 +205,12 @@ static takt_status add_samples(takt_evaluation *e, rows *r)
             for (size_t i = 0; i < e->count; i++) {
                 units *u = &e->of[i];
                 double *unit = u->metric->by_row ? NULL : u->at + (u->count + sample) * u->width;
-                TAKT_TRY(keep_row(e, u, r, row, unit));
+                keep_row(u, r, row, unit);
             }
         }
     for (size_t i = 0; i < e->count; i++)
         e->of[i].count += e->of[i].metric->by_row ? 0 : r->samples;
     e->samples += r->samples;
-    return TAKT_OK;
 }
 
 /* Room for one more batch, with zeros in it. */
@@ -232,15 +239,16 @@ takt_status takt_evaluation_add(takt_evaluation *e, const takt_tensor_view *outp
     rows r = {.output = output, .labels = labels};
     void *block;
     TAKT_TRY(measure_batch(e, &r));
+    TAKT_TRY(check_labels(e, &r));
     for (size_t i = 0; i < e->count; i++)
         TAKT_TRY(make_room(e, &e->of[i], &r));
     e->classes = r.width;
     TAKT_TRY(takt_mem_zero(e->ctx, 2 * r.width, sizeof(double), "a row", &block));
     r.x = block;
     r.target = r.x + r.width;
-    const takt_status status = add_samples(e, &r);
+    add_samples(e, &r);
     takt_mem_put(e->ctx, block, 2 * r.width * sizeof(double));
-    return status;
+    return TAKT_OK;
 }
 
 /* ---- results ---- */
