@@ -102,10 +102,19 @@ def goes_on():
           says=["other data or batches"])
 
 
+def await_steps(folder):
+    """Until steps are in the log: then signals are caught, however slow the machine is."""
+    log = os.path.join(folder, "log.jsonl")
+    for _ in range(1200):
+        if os.path.exists(log) and os.path.getsize(log) > 0:
+            return
+        time.sleep(0.05)
+
+
 def interrupted():
     run = subprocess.Popen([TOOL, "train", NET, *COMMON, "--epochs", "100000", "-q", "--checkpoint",
                             path("stopped")], cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
-    time.sleep(0.5)
+    await_steps(path("stopped"))
     run.send_signal(signal.SIGINT)
     _, said = run.communicate(timeout=20)
     expect(run.returncode == 130 and b"--resume" in said, f"{run.returncode}: {said}")
@@ -117,10 +126,7 @@ def locked():
     folder = path("locked")
     run = subprocess.Popen([TOOL, "train", NET, *COMMON, "--epochs", "100000", "-q", "--checkpoint",
                             folder], cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
-    for _ in range(200):
-        if os.path.exists(os.path.join(folder, "log.jsonl")):
-            break
-        time.sleep(0.05)
+    await_steps(folder)
     fails(2, "train", NET, *COMMON, "--checkpoint", folder, "--resume",
           says=["7007", "another training"])
     run.kill()
