@@ -354,7 +354,7 @@ static int in_child(takt_session *s)
 }
 
 /* While a run waits inside its first step, the session is nobody else's, not even a child's. */
-static void others_are_refused(void)
+static void refuse_others(void)
 {
     takt_session *s = session_of("n=2", NULL);
     gate g = {false, false};
@@ -380,6 +380,18 @@ static void others_are_refused(void)
     s->watch = NULL;
     EXPECT(takt_session_run(s) == TAKT_OK);
     takt_session_destroy(s);
+}
+
+static void others_are_refused(void)
+{
+    static const char counts[] = "model m(x: f32[n, 64]) { state c: f32[] = 0\n"
+                                 "next c = c + 1\nreturn x + c }\n";
+    takt_model *plain = model;
+    refuse_others();
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "c", counts, strlen(counts), NULL, &model));
+    refuse_others();
+    takt_model_destroy(model);
+    model = plain;
 }
 
 TEST_MAIN(open_all, asynchronous, one_at_a_time, others_are_refused, every_failure, huge_pages,

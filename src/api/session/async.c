@@ -43,6 +43,8 @@ static void forget_lost(takt_session *s)
     s->ctx->threads.join(s->ctx->threads.user, r->thread); /* does not wait for what is not there */
     r->thread = NULL;
     atomic_store(&r->phase, TAKT_RUNNER_IDLE);
+    if (atomic_load(&s->runs) % 2 != 0)
+        takt_session_leave(s); /* the state that the run had for itself */
     atomic_store(&s->runs, atomic_load(&s->runs) / 2 * 2);
 }
 
