@@ -81,6 +81,18 @@ static bool is_weight(const takt_graph *g, const unsigned char *live, takt_id id
            n->type->rank >= 2 && n->type->dtype == TAKT_F32;
 }
 
+/* How many magnitudes lie below; added as doubles, because gcc 12 for aarch64 fails with an
+ * internal error on a sum of integers that comparisons of doubles decide. */
+static size_t count_below(const takt_tensor *t, double limit)
+{
+    const float *w = takt_tensor_data(t);
+    const size_t count = takt_tensor_count(t);
+    double below = 0;
+    for (size_t i = 0; i < count; i++)
+        below += fabs((double)w[i]) < limit ? 1.0 : 0.0;
+    return (size_t)below;
+}
+
 /* The magnitude below which `amount` of a tensor's weights lie, to a part in 2^30. */
 static double threshold(const takt_tensor *t, double amount)
 {
@@ -91,10 +103,7 @@ static double threshold(const takt_tensor *t, double amount)
         high = fmax(high, fabs((double)w[i]));
     for (int step = 0; step < 30; step++) {
         const double middle = (low + high) / 2;
-        size_t below = 0;
-        for (size_t i = 0; i < count; i++)
-            below += fabs((double)w[i]) < middle;
-        *(below <= wanted ? &low : &high) = middle;
+        *(count_below(t, middle) <= wanted ? &low : &high) = middle;
     }
     return low;
 }
@@ -107,10 +116,7 @@ static takt_status zeroed(takt_pruning *p, const takt_tensor *from, takt_tensor 
     float *out = takt_tensor_data(to);
     for (size_t i = 0; i < takt_tensor_count(from); i++)
         out[i] = fabs((double)w[i]) < cut ? 0 : w[i];
-    /* Counted apart: gcc 12 fails on both in one loop, for aarch64. */
-    for (size_t i = 0; i < takt_tensor_count(from); i++)
-        if (fabs((double)w[i]) < cut)
-            p->summary.zeros++;
+    p->summary.zeros += count_below(from, cut);
     return TAKT_OK;
 }
 
