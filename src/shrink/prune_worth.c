@@ -81,29 +81,21 @@ static bool is_weight(const takt_graph *g, const unsigned char *live, takt_id id
            n->type->rank >= 2 && n->type->dtype == TAKT_F32;
 }
 
-/* How many magnitudes lie below; added as doubles, because gcc 12 for aarch64 fails with an
- * internal error on a sum of integers that comparisons of doubles decide. */
-static size_t count_below(const takt_tensor *t, double limit)
-{
-    const float *w = takt_tensor_data(t);
-    const size_t count = takt_tensor_count(t);
-    double below = 0;
-    for (size_t i = 0; i < count; i++)
-        below += fabs((double)w[i]) < limit ? 1.0 : 0.0;
-    return (size_t)below;
-}
-
 /* The magnitude below which `amount` of a tensor's weights lie, to a part in 2^30. */
 static double threshold(const takt_tensor *t, double amount)
 {
     const float *w = takt_tensor_data(t);
     const size_t count = takt_tensor_count(t), wanted = (size_t)(amount * (double)count);
     double low = 0, high = 0;
+    /* Not fmax: gcc 12 for aarch64 fails on that with an internal error. */
     for (size_t i = 0; i < count; i++)
-        high = fmax(high, fabs((double)w[i]));
+        high = fabs((double)w[i]) > high ? fabs((double)w[i]) : high;
     for (int step = 0; step < 30; step++) {
         const double middle = (low + high) / 2;
-        *(count_below(t, middle) <= wanted ? &low : &high) = middle;
+        size_t below = 0;
+        for (size_t i = 0; i < count; i++)
+            below += fabs((double)w[i]) < middle;
+        *(below <= wanted ? &low : &high) = middle;
     }
     return low;
 }
@@ -114,9 +106,11 @@ static takt_status zeroed(takt_pruning *p, const takt_tensor *from, takt_tensor 
     const float *w = takt_tensor_data(from);
     TAKT_TRY(takt_tensor_create(p->ctx, &from->type, to));
     float *out = takt_tensor_data(to);
-    for (size_t i = 0; i < takt_tensor_count(from); i++)
-        out[i] = fabs((double)w[i]) < cut ? 0 : w[i];
-    p->summary.zeros += count_below(from, cut);
+    for (size_t i = 0; i < takt_tensor_count(from); i++) {
+        const bool goes = fabs((double)w[i]) < cut;
+        out[i] = goes ? 0 : w[i];
+        p->summary.zeros += goes;
+    }
     return TAKT_OK;
 }
 
