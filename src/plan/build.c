@@ -279,6 +279,7 @@ static takt_status build(takt_builder *b)
     TAKT_TRY(takt_finish_outputs(b, takt_builder_push));
     TAKT_TRY(compile_all(b, true));
     TAKT_TRY(takt_finish_state(b, takt_builder_push));
+    takt_finish_faults(b);
     takt_builder_donate(b);
     TAKT_TRY(takt_builder_place(b));
     TAKT_TRY(takt_finish_segments(b));

@@ -170,6 +170,24 @@ static bool is_same_segment(const takt_step *a, const takt_step *b)
            (a->space == TAKT_HOST || a->backend == b->backend);
 }
 
+/* A fault is looked at when its segment has ended, and so are the inputs that it lies in. */
+void takt_finish_faults(takt_builder *b)
+{
+    const takt_plan *plan = b->p.plan;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const takt_step *s = &plan->steps[i];
+        size_t end = i + 1;
+        if (s->space == TAKT_HOST || !s->can_fault)
+            continue;
+        while (end < plan->step_count && is_same_segment(s, &plan->steps[end]))
+            end++;
+        for (size_t k = 0; k < s->in_count; k++)
+            if (plan->buffers[s->in[k].buffer].place == TAKT_PLACE_ARENA &&
+                plan->buffers[s->in[k].buffer].last < (int)end - 1)
+                plan->buffers[s->in[k].buffer].last = (int)end - 1;
+    }
+}
+
 takt_status takt_finish_segments(takt_builder *b)
 {
     takt_plan *plan = b->p.plan;

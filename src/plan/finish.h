@@ -14,6 +14,8 @@ TAKT_MUST_USE takt_status takt_finish_outputs(takt_builder *b, takt_push_fn *pus
 TAKT_MUST_USE takt_status takt_finish_state(takt_builder *b, takt_push_fn *push);
 /* Runs of steps in one space. */
 TAKT_MUST_USE takt_status takt_finish_segments(takt_builder *b);
+/* Inputs of steps that can fail on a device live until their segment ends. */
+void takt_finish_faults(takt_builder *b);
 /* The plan's memory statement; the limit is checked here. */
 TAKT_MUST_USE takt_status takt_finish_sizes(takt_builder *b);
 /* Gives back constants that no step reads, and growth room; safe after any failure. */

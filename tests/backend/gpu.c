@@ -148,11 +148,14 @@ static void model_bits(void)
 
 /* ---- faults and failures ---- */
 
-static const char pick[] = "model pick(i: i64[3], t: f32[4, 5]) -> (y: f32[3, 5]) {\n"
-                           "  return y = op.gather(t, i, axis=0) * 2\n"
-                           "}\n";
+#define PICK "model pick(i: i64[3], t: f32[4, 5]) -> (y: f32[3, 5]) {\n"
+static const char pick[] = PICK "  return y = op.gather(t, i, axis=0) * 2\n}\n";
+/* What follows may lie where the indices were. */
+static const char longer[] = PICK "  u = op.gather(t, i, axis=0)\n"
+                                  "  v = u @ transpose(u, perm=[1, 0])\n"
+                                  "  return y = (v @ v) @ u\n}\n";
 
-static void index_faults(void)
+static void index_faults_of(const char *text)
 {
     takt_ctx *ctx;
     takt_model *m;
@@ -160,7 +163,7 @@ static void index_faults(void)
     gpu_driver(&(gpu_settings){0});
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
-    EXPECT_OK(ctx, takt_model_load_memory(ctx, "pick", pick, strlen(pick), NULL, &m));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "pick", text, strlen(text), NULL, &m));
     takt_session *s = open_session(ctx, m, &(model){"pick", NULL, false}, "gpu", &away);
     if (s != NULL) {
         int64_t *index = takt_session_input(s, 0)->data;
@@ -177,6 +180,12 @@ static void index_faults(void)
     takt_session_destroy(s);
     takt_model_destroy(m);
     takt_ctx_destroy(ctx);
+}
+
+static void index_faults(void)
+{
+    index_faults_of(pick);
+    index_faults_of(longer);
 }
 
 /* A whole life of a session in which call `k` of the driver fails. True if it came to that. */
