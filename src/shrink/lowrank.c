@@ -240,9 +240,14 @@ static void write_text(takt_report *rep, const work *w)
         takt_table_cell(&t, "%lld x %lld", (long long)l->rows, (long long)l->inner);
         takt_table_cell(&t, "%lld", (long long)f->rank);
         takt_table_cell(&t, "%.3g", f->error);
-        takt_table_cell(&t, "%.1f us", f->time.a_ns / 1e3);
-        takt_table_cell(&t, "%.1f us", f->time.b_ns / 1e3);
-        takt_table_cell(&t, "%.2f", f->time.ratio);
+        if (f->time.a_ns > 0) {
+            takt_table_cell(&t, "%.1f us", f->time.a_ns / 1e3);
+            takt_table_cell(&t, "%.1f us", f->time.b_ns / 1e3);
+            takt_table_cell(&t, "%.2f", f->time.ratio);
+        } else { /* left without a look at the clock */
+            for (size_t k = 0; k < 3; k++)
+                takt_table_cell(&t, "-");
+        }
         takt_table_cell(&t, "%s", f->why);
     }
     takt_table_print(&t, &rep->text);

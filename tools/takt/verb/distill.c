@@ -85,8 +85,10 @@ static int run(takt_tool *t)
     const char *own = tool_text_of(t, TAKT_F_STUDENT);
     if (path == NULL)
         return tool_usage_error(t, 1003, "write --teacher T", "there is no teacher");
-    if (own != NULL && (t->arg_count > 0 || !tool_value_add(t, TAKT_F_MODEL, TAKT_FROM_FLAG, own)))
+    if (own != NULL && t->arg_count > 0)
         return tool_usage_error(t, 1003, NULL, "--student and %s are two students", t->args[0]);
+    if (own != NULL && !tool_value_add(t, TAKT_F_MODEL, TAKT_FROM_FLAG, own))
+        return tool_usage_error(t, 9003, NULL, "out of memory for the name of the student");
     if (own == NULL && t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
         return tool_usage_error(t, 1003, "write --student S", "there is no student");
     t->trains = true;
