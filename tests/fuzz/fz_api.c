@@ -35,10 +35,12 @@ static int swallow(void *user, const char *text, size_t length)
     return text == NULL;
 }
 
+static const char counter[] =
+    "model m(x: f32[n, 4]) {\n  state c: f32[4] = 0\n  next c = c + op.reduce_sum(x, axes=[0])\n"
+    "  return y = x + c\n}\n";
 static const char *const texts[] = {
     "model m(x: f32[n, 4]) seed=1 { return y = dense(x, 3, act=relu) }\n",
-    "model m(x: f32[n, 4]) {\n  state c: f32[4] = 0\n  next c = c + op.reduce_sum(x, axes=[0])\n"
-    "  return y = x + c\n}\n",
+    counter,
     "model m(x: f32[1, 4, 9, 9]) seed=1 { return y = conv(x, 4, 3) }\n",
     "model broken(x: f32[n, 4]) { return y = z }\n",
 };
