@@ -264,7 +264,8 @@ static bool compile_all(takt_resizer *r)
             continue;
         is_good = i < r->group_steps && compile_again(r, &plan->steps[i], i) &&
                   takt_step_scratch(&plan->steps[i], plan->threads) <= r->scratch[i];
-        plan->is_parallel |= plan->steps[i++].task_count > 1;
+        if (is_good)
+            plan->is_parallel |= plan->steps[i++].task_count > 1;
     }
     plan->step_count = count;
     for (; is_good && i < count; i++)
