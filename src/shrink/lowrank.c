@@ -214,7 +214,7 @@ static takt_status run(work *w, takt_model **out)
         return TAKT_ERR_MEMORY;
     if (w->layers.count == 0)
         return takt_fail(w->ctx, TAKT_E_SHRINK_NOTHING,
-                         "the model has no convolution or product with weights");
+                         "the model has no convolution or product with f32 weights");
     for (size_t i = 0; i < w->layers.count; i++)
         TAKT_TRY(judge(w, &timer, i));
     return finish(w, &timer, out);
