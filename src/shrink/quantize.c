@@ -134,8 +134,9 @@ static takt_status find_layers(takt_quantizing *z)
     if (asked > 0)
         return TAKT_OK;
     return takt_fail(z->ctx, TAKT_E_SHRINK_NOTHING, "%s",
-                     z->layers.count == 0 ? "the model has no convolution or product with f32 weights"
-                                          : "every layer of the model is to be kept");
+                     z->layers.count == 0
+                         ? "the model has no convolution or product with f32 weights"
+                         : "every layer of the model is to be kept");
 }
 
 static takt_status find_grids(takt_quantizing *z)
