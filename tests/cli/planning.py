@@ -290,4 +290,27 @@ for model in (TIED, TURNED):
 expect("loading and planning: at most " in succeeds("plan", BIG), "plan tells no peak")
 expect("process: " not in succeeds("run", MLP, "-q"), "-q")
 
+# A limit holds all that a plan needs; what would fit is said, and holds.
+RESNET = write("resnet18.takt", """layer block(x, filters, stride=1) {
+  h = relu(batch_norm(conv(x, filters, 3, stride=stride, bias=false)))
+  h = batch_norm(conv(h, filters, 3, bias=false))
+  s = x
+  if stride > 1 {
+    s = batch_norm(conv(x, filters, 1, stride=stride, bias=false))
+  }
+  return relu(h + s)
+}
+model resnet18(x: f32[1, 3, 224, 224]) seed=1 {
+  h = max_pool(relu(batch_norm(conv(x, 64, 7, stride=2, bias=false))), 3, stride=2)
+  h = block(block(h, 64), 64)
+  h = block(block(h, 128, stride=2), 128)
+  h = block(block(h, 256, stride=2), 256)
+  h = block(block(h, 512, stride=2), 512)
+  return dense(reshape(reduce_mean(h, axes=[2, 3]), shape=[1, 512]), 1000)
+}
+""")
+fails(4, "plan", RESNET, "--memory-limit", "64M",
+      says=["TAKT4002", "packed weights", "what would fit: --hint memory"])
+said = succeeds("plan", RESNET, "--memory-limit", "64M", "--hint", "memory")
+expect("convolutions without Winograd, which changes their bits" in said, said)
 finish()
