@@ -9,6 +9,7 @@
 #include "base/spans.h"
 #include "io/skim.h"
 #include "ir/tensor.h"
+#include "kernel/ggml_f32/ggml_f32.h"
 
 /* Kinds of metadata, with the numbers that the file has for them. */
 typedef enum takt_gguf_kind {
@@ -44,12 +45,12 @@ typedef struct takt_gguf_type {
     const char *name;
     uint32_t elements, bytes; /* of one block */
     takt_dtype dtype;         /* TAKT_DTYPE_COUNT: it is made of blocks */
-    /* One block as floats; NULL: Takt does not know the type. */
-    void (*decode)(const uint8_t *block, float *to);
 } takt_gguf_type;
 
 /* NULL if there is none, or no longer. */
 const takt_gguf_type *takt_gguf_type_of(uint32_t number);
+/* What ops call blocks of the type; TAKT_GGML_FORMATS if Takt does not know them. */
+takt_ggml_format takt_gguf_format(const takt_gguf_type *type);
 
 typedef struct takt_gguf_tensor {
     const char *name;

@@ -17,7 +17,6 @@ typedef struct takt_gguf_model {
     char architecture[64];
     int64_t context; /* rows of the cache */
     bool is_int8;    /* activations are rounded where they meet blocks */
-    bool has_told;   /* that blocks are kept as floats */
 } takt_gguf_model;
 
 /* The functions of takt_parse_given; `user` is the model. */
@@ -26,14 +25,14 @@ takt_id takt_gguf_stored(void *user, takt_graph *g, const char *name, const takt
 takt_id takt_gguf_project(void *user, takt_graph *g, const char *name, takt_id x, int64_t units);
 takt_id takt_gguf_rows(void *user, takt_graph *g, const char *name, takt_id ids, int64_t size);
 
-/* A tensor of blocks as the parts that Takt has kernels for. Not all types have them. */
+/* A tensor of blocks as the parts that block_matmul takes. Others stay the bytes of the file. */
 typedef struct takt_gguf_parts {
     takt_id levels; /* [n, k] */
     takt_id scales; /* f16[n, blocks] */
     takt_id mins;   /* f16[n, blocks], or TAKT_NONE */
     double zero;    /* what is taken off a level */
 } takt_gguf_parts;
-bool takt_gguf_has_parts(const takt_gguf_type *type);
+bool takt_gguf_has_parts(const takt_gguf_model *m, const takt_gguf_type *type);
 /* False: the failure is recorded. */
 bool takt_gguf_split(takt_gguf_model *m, takt_graph *g, const takt_gguf_tensor *t,
                      takt_gguf_parts *parts);

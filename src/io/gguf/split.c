@@ -1,6 +1,7 @@
 /* split.c - blocks as levels, scales and minima: tensors of element types that kernels know.
  *
- * Q4_0, Q4_1 and Q8_0 keep their bits; Q5_0 and Q5_1 take a byte for each level of five bits.
+ * Q4_0, Q4_1 and Q8_0 keep their bits. Q5_0 and Q5_1 take a byte for each level of five bits, so
+ * they have parts only where activations are rounded: products of bytes need them.
  */
 #include <string.h>
 
@@ -29,9 +30,10 @@ static const layout *layout_of(const takt_gguf_type *type)
     return NULL;
 }
 
-bool takt_gguf_has_parts(const takt_gguf_type *type)
+bool takt_gguf_has_parts(const takt_gguf_model *m, const takt_gguf_type *type)
 {
-    return layout_of(type) != NULL;
+    const layout *l = layout_of(type);
+    return l != NULL && (l->high == 0 || m->is_int8);
 }
 
 static uint8_t fifth(const layout *l, const uint8_t *block, size_t i)

@@ -47,41 +47,27 @@ static const takt_gguf_tensor *find(takt_gguf_model *m, takt_graph *g, const cha
 
 /* ---- parameters ---- */
 
-static takt_status decode(takt_gguf_model *m, const takt_gguf_tensor *t, takt_tensor *out)
+static bool is_blocks(const takt_gguf_tensor *t)
 {
-    uint8_t block[512];
-    float *to = takt_tensor_data(out);
-    for (size_t b = 0; b < t->count / t->type->elements; b++) {
-        TAKT_TRY(takt_source_copy(m->source, m->source->bytes + t->offset + b * t->type->bytes,
-                                  block, t->type->bytes));
-        t->type->decode(block, to + b * t->type->elements);
-    }
-    return TAKT_OK;
+    return t->type->dtype == TAKT_DTYPE_COUNT;
 }
 
-/* Blocks that no kernel reads are floats from here on. */
+/* Blocks are the bytes that they are in the file, u8[..., bytes of a row]. */
 static takt_status load(takt_gguf_model *m, const takt_gguf_tensor *t, takt_tensor *out)
 {
     takt_type type = {.dtype = t->type->dtype, .rank = t->rank};
     memcpy(type.dim, t->dims, sizeof t->dims);
-    if (type.dtype != TAKT_DTYPE_COUNT) {
-        TAKT_TRY(takt_tensor_create(m->ctx, &type, out));
-        return takt_source_copy(m->source, m->source->bytes + t->offset, takt_tensor_data(out),
-                                t->bytes);
+    if (is_blocks(t)) {
+        if (takt_gguf_format(t->type) == TAKT_GGML_FORMATS)
+            return takt_gguf_fail(m->g, TAKT_E_GGUF_UNSUPPORTED, t->offset,
+                                  "%s has blocks of type %s, which Takt does not read", t->name,
+                                  t->type->name);
+        type.dtype = TAKT_U8;
+        type.dim[t->rank - 1] = t->dims[t->rank - 1] / t->type->elements * t->type->bytes;
     }
-    if (t->type->decode == NULL)
-        return takt_gguf_fail(m->g, TAKT_E_GGUF_UNSUPPORTED, t->offset,
-                              "%s has blocks of type %s, which Takt does not read", t->name,
-                              t->type->name);
-    if (!m->has_told && !takt_gguf_has_parts(t->type)) {
-        takt_log(m->ctx, TAKT_LOG_WARNING,
-                 "%s: blocks of type %s are kept as f32: there are no kernels for them yet",
-                 m->g->file, t->type->name);
-        m->has_told = true;
-    }
-    type.dtype = TAKT_F32;
     TAKT_TRY(takt_tensor_create(m->ctx, &type, out));
-    return decode(m, t, out);
+    return takt_source_copy(m->source, m->source->bytes + t->offset, takt_tensor_data(out),
+                            t->bytes);
 }
 
 /* A parameter of the graph under the tensor's name, declared once. */
@@ -103,17 +89,27 @@ static takt_id parameter(takt_gguf_model *m, takt_graph *g, const takt_gguf_tens
     return id;
 }
 
-static takt_id as_f32(takt_graph *g, takt_id id)
+static takt_named_attr format_of(const takt_gguf_tensor *t)
 {
-    return id == TAKT_NONE || takt_type_of(g, id)->dtype == TAKT_F32 ? id
-                                                                     : takt_cast(g, id, TAKT_F32);
+    return (takt_named_attr){"format", takt_attr_i64(takt_gguf_format(t->type))};
+}
+
+/* Floats of the tensor, or of some of its rows. */
+static takt_id as_f32(takt_graph *g, const takt_gguf_tensor *t, takt_id id)
+{
+    if (id == TAKT_NONE || t->type->dtype == TAKT_F32)
+        return id;
+    if (!is_blocks(t))
+        return takt_cast(g, id, TAKT_F32);
+    const takt_named_attr format = format_of(t);
+    return takt_graph_call(g, &takt_op_ggml_dequantize, 1, &id, 1, &format);
 }
 
 takt_id takt_gguf_stored(void *user, takt_graph *g, const char *name, const takt_type *type)
 {
     takt_gguf_model *m = user;
     const takt_gguf_tensor *t = find(m, g, name, type->rank, type->dim);
-    return t != NULL ? as_f32(g, parameter(m, g, t)) : TAKT_NONE;
+    return t != NULL ? as_f32(g, t, parameter(m, g, t)) : TAKT_NONE;
 }
 
 /* ---- products ---- */
@@ -154,6 +150,17 @@ static takt_id block_product(takt_gguf_model *m, takt_graph *g, const takt_gguf_
     return p.mins == TAKT_NONE ? y : takt_add(g, y, of_mins(g, x, p.mins));
 }
 
+static takt_id product(takt_gguf_model *m, takt_graph *g, const takt_gguf_tensor *t, takt_id x)
+{
+    if (takt_gguf_has_parts(m, t->type))
+        return block_product(m, g, t, x);
+    const takt_id w = parameter(m, g, t);
+    if (!is_blocks(t) || w == TAKT_NONE)
+        return takt_matmul(g, x, as_f32(g, t, w), false, true);
+    const takt_named_attr format = format_of(t);
+    return takt_graph_call(g, &takt_op_ggml_matmul, 2, (takt_id[]){x, w}, 1, &format);
+}
+
 takt_id takt_gguf_project(void *user, takt_graph *g, const char *name, takt_id x, int64_t units)
 {
     takt_gguf_model *m = user;
@@ -165,14 +172,12 @@ takt_id takt_gguf_project(void *user, takt_graph *g, const char *name, takt_id x
     const takt_gguf_tensor *t = find(m, g, full, 2, dims);
     if (t == NULL)
         return TAKT_NONE;
-    takt_id y = takt_gguf_has_parts(t->type)
-                    ? block_product(m, g, t, x)
-                    : takt_matmul(g, x, as_f32(g, parameter(m, g, t)), false, true);
+    const takt_id y = product(m, g, t, x);
     (void)snprintf(full, sizeof full, "%s.bias", name);
     if (y == TAKT_NONE || !takt_gguf_is_stored(m, full))
         return y;
     const takt_gguf_tensor *bias = find(m, g, full, 1, dims);
-    return bias != NULL ? takt_add(g, y, as_f32(g, parameter(m, g, bias))) : TAKT_NONE;
+    return bias != NULL ? takt_add(g, y, as_f32(g, bias, parameter(m, g, bias))) : TAKT_NONE;
 }
 
 /* ---- tables ---- */
@@ -218,6 +223,6 @@ takt_id takt_gguf_rows(void *user, takt_graph *g, const char *name, takt_id ids,
     const takt_gguf_tensor *t = find(m, g, name, 2, dims);
     if (t == NULL)
         return TAKT_NONE;
-    return takt_gguf_has_parts(t->type) ? block_rows(m, g, t, ids)
-                                        : as_f32(g, gather(g, parameter(m, g, t), ids));
+    return takt_gguf_has_parts(m, t->type) ? block_rows(m, g, t, ids)
+                                           : as_f32(g, t, gather(g, parameter(m, g, t), ids));
 }

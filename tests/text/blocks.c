@@ -1,0 +1,225 @@
+/* blocks.c - a model in ggml's block formats beside the same model in floats: the same bits, and no
+ * more memory than the file has bytes. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "../test.h"
+#include "op/util/ggml.h"
+#include "util/gguf_file.h"
+#include "util/memfs.h"
+
+enum { WIDTH = 256, HIDDEN = 64, WORDS = 11, TENSORS = 11, PROMPT = 21, FLOATS = -1 };
+
+typedef struct weight {
+    const char *name;
+    uint64_t k, n; /* n = 0: a vector */
+    int format[2]; /* in each of two models */
+} weight;
+
+/* The table is the head as well. */
+static const weight weights[TENSORS] = {
+    {"token_embd.weight", WIDTH, WORDS, {TAKT_GGML_Q6_K, TAKT_GGML_Q5_1}},
+    {"output_norm.weight", WIDTH, 0, {FLOATS, FLOATS}},
+    {"blk.0.attn_norm.weight", WIDTH, 0, {FLOATS, FLOATS}},
+    {"blk.0.ffn_norm.weight", WIDTH, 0, {FLOATS, TAKT_GGML_Q8_0}},
+    {"blk.0.attn_q.weight", WIDTH, WIDTH, {TAKT_GGML_Q4_K, TAKT_GGML_IQ4_XS}},
+    {"blk.0.attn_k.weight", WIDTH, WIDTH / 2, {TAKT_GGML_Q4_K, TAKT_GGML_Q2_K}},
+    {"blk.0.attn_v.weight", WIDTH, WIDTH / 2, {TAKT_GGML_Q6_K, TAKT_GGML_Q3_K}},
+    {"blk.0.attn_output.weight", WIDTH, WIDTH, {TAKT_GGML_Q4_K, TAKT_GGML_Q5_K}},
+    {"blk.0.ffn_gate.weight", WIDTH, HIDDEN, {TAKT_GGML_Q4_K, TAKT_GGML_IQ4_NL}},
+    {"blk.0.ffn_up.weight", WIDTH, HIDDEN, {TAKT_GGML_Q6_K, TAKT_GGML_Q5_0}},
+    {"blk.0.ffn_down.weight", HIDDEN, WIDTH, {TAKT_GGML_Q5_0, TAKT_GGML_MXFP4}},
+};
+
+/* ---- files ---- */
+
+/* Where the high bytes of f16 numbers are in a block; 0: none. */
+static const uint8_t halves[TAKT_GGML_FORMATS][2] = {
+    [TAKT_GGML_Q5_0] = {1},      [TAKT_GGML_Q5_1] = {1, 3}, [TAKT_GGML_Q8_0] = {1},
+    [TAKT_GGML_Q2_K] = {81, 83}, [TAKT_GGML_Q3_K] = {109},  [TAKT_GGML_Q4_K] = {1, 3},
+    [TAKT_GGML_Q5_K] = {1, 3},   [TAKT_GGML_Q6_K] = {209},  [TAKT_GGML_IQ4_NL] = {1},
+    [TAKT_GGML_IQ4_XS] = {1},
+};
+
+/* Random blocks with small scales. */
+static void fill(takt_ggml_format format, uint8_t *to, size_t blocks)
+{
+    static uint32_t seed = 1;
+    const size_t bytes = takt_ggml_formats[format].bytes;
+    for (size_t i = 0; i < blocks * bytes; i++) {
+        seed = seed * 1664525 + 1013904223;
+        to[i] = (uint8_t)(seed >> 24);
+    }
+    for (size_t i = 0; i < blocks; i++) {
+        for (int k = 0; k < 2 && halves[format][k] != 0; k++)
+            to[i * bytes + halves[format][k]] = 0x10; /* about 0.0006 */
+        if (format == TAKT_GGML_MXFP4)
+            to[i * bytes] = 120;
+    }
+}
+
+/* A tensor's bytes in the file of blocks and in that of floats; the size of the former. */
+static size_t make(const weight *w, int format, uint8_t *blocks, float *floats)
+{
+    const size_t count = (size_t)(w->k * (w->n == 0 ? 1 : w->n));
+    if (format == FLOATS) {
+        for (size_t i = 0; i < count; i++)
+            floats[i] = 1 + (float)(i % 7) / 16;
+        memcpy(blocks, floats, count * sizeof *floats);
+        return count * sizeof *floats;
+    }
+    const takt_ggml_info *info = &takt_ggml_formats[format];
+    const size_t many = count / info->weights;
+    fill((takt_ggml_format)format, blocks, many);
+    takt_ggml_decode((takt_ggml_format)format, blocks, many, floats);
+    return many * info->bytes;
+}
+
+static void head(gguf_file *f)
+{
+    gguf_begin(f, 3, TENSORS, 8);
+    gguf_key_text(f, "general.architecture", "llama");
+    gguf_key_u32(f, "llama.context_length", 64);
+    gguf_key_u32(f, "llama.embedding_length", WIDTH);
+    gguf_key_u32(f, "llama.block_count", 1);
+    gguf_key_u32(f, "llama.feed_forward_length", HIDDEN);
+    gguf_key_u32(f, "llama.attention.head_count", 4);
+    gguf_key_u32(f, "llama.attention.head_count_kv", 2);
+    gguf_key_f32(f, "llama.attention.layer_norm_rms_epsilon", 1e-5F);
+}
+
+/* Adds blocks.gguf and floats.gguf of a model; bytes of the tensors of the former. */
+static size_t put_model(takt_memfs *fs, int model)
+{
+    enum { ROOM = 1 << 21 };
+    static gguf_file heads[2];
+    static uint8_t data[2][ROOM], whole[ROOM + GGUF_FILE_BYTES];
+    static float floats[WIDTH * WIDTH];
+    size_t at[2] = {0, 0}, sum = 0;
+    head(&heads[0]);
+    head(&heads[1]);
+    for (size_t i = 0; i < TENSORS; i++) {
+        const weight *w = &weights[i];
+        const int format = w->format[model];
+        const uint64_t dims[2] = {w->k, w->n};
+        const uint32_t rank = w->n == 0 ? 1 : 2;
+        const size_t bytes = make(w, format, data[0] + at[0], floats);
+        const size_t wide = (size_t)(w->k * (w->n == 0 ? 1 : w->n)) * sizeof *floats;
+        memcpy(data[1] + at[1], floats, wide);
+        gguf_tensor(&heads[0], w->name, format == FLOATS ? 0 : takt_ggml_formats[format].code, rank,
+                    dims, at[0]);
+        gguf_tensor(&heads[1], w->name, 0, rank, dims, at[1]);
+        sum += bytes;
+        at[0] += (bytes + 31) / 32 * 32;
+        at[1] += (wide + 31) / 32 * 32;
+    }
+    for (int k = 0; k < 2; k++) {
+        gguf_pad(&heads[k], 32);
+        memcpy(whole, heads[k].bytes, heads[k].length);
+        memcpy(whole + heads[k].length, data[k], at[k]);
+        EXPECT(takt_memfs_put(fs, k == 0 ? "blocks.gguf" : "floats.gguf", whole,
+                              heads[k].length + at[k]) == 0);
+    }
+    return sum;
+}
+
+/* ---- the same bits ---- */
+
+static takt_ctx *ctx;
+static takt_memfs *fs;
+
+static takt_generator *open_as(const char *path, const takt_generator_options *way)
+{
+    takt_generator_options o = *way;
+    takt_generator *g = NULL;
+    o.tokenizer = "tiny.gguf";
+    EXPECT_OK(ctx, takt_generator_open(ctx, path, &o, &g));
+    return g;
+}
+
+/* Scores after a prompt and after each of two further tokens. */
+static void scores(takt_generator *g, float to[3][WORDS])
+{
+    int32_t tokens[PROMPT];
+    for (int i = 0; i < PROMPT; i++)
+        tokens[i] = i * 7 % WORDS;
+    for (int i = 0; g != NULL && i < 3; i++) {
+        size_t count = 0;
+        if (!EXPECT_OK(ctx, takt_generator_read(g, tokens, i == 0 ? PROMPT : 1)))
+            return;
+        const float *got = takt_generator_scores(g, &count);
+        if (EXPECT(count == WORDS))
+            memcpy(to[i], got, sizeof to[i]);
+    }
+}
+
+static void compare(int model)
+{
+    static const takt_generator_options ways[] = {
+        {.threads = 1}, {.threads = 2, .batch = 5}, {.threads = 2, .isa = "scalar"}};
+    float want[3][WORDS] = {{0}}, got[3][WORDS];
+    takt_generator *g = open_as("floats.gguf", &ways[0]);
+    scores(g, want);
+    takt_generator_destroy(g);
+    EXPECT(isfinite(want[2][0]) && want[2][0] != want[2][1] && want[0][0] != want[1][0]);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        memset(got, 0, sizeof got);
+        g = open_as("blocks.gguf", &ways[i]);
+        scores(g, got);
+        takt_generator_destroy(g);
+        EXPECT(memcmp(got, want, sizeof want) == 0, "model %d, way %zu: %g, not %g", model, i,
+               (double)got[0][0], (double)want[0][0]);
+    }
+}
+
+/* A vector of blocks becomes floats once; everything else is as long as in the file. */
+static void measure(int model, size_t bytes)
+{
+    takt_plan_info info = {0};
+    takt_generator *g = open_as("blocks.gguf", &(takt_generator_options){.threads = 1});
+    if (g == NULL)
+        return;
+    takt_plan_query(takt_generator_plan(g), &info);
+    const uint64_t most = bytes + bytes / 100 + (model == 1 ? WIDTH * sizeof(float) : 0);
+    EXPECT(info.weights + info.packed <= most, "model %d: %" PRIu64 " + %" PRIu64 " for %zu bytes",
+           model, info.weights, info.packed, bytes);
+    takt_generator_destroy(g);
+}
+
+static void models(void)
+{
+    for (int model = 0; model < 2; model++) {
+        const size_t bytes = put_model(fs, model);
+        compare(model);
+        measure(model, bytes);
+    }
+}
+
+static void begin(void)
+{
+    static char bytes[1 << 16];
+    static takt_files files;
+    FILE *file = fopen("tests/corpus/gguf/tiny.gguf", "rb");
+    fs = takt_memfs_create();
+    if (fs == NULL || file == NULL)
+        exit(EXIT_FAILURE);
+    const size_t length = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    files = takt_memfs_files(fs);
+    if (takt_memfs_put(fs, "tiny.gguf", bytes, length) != 0 ||
+        takt_ctx_create(&(takt_config){.files = &files}, &ctx) != TAKT_OK)
+        exit(EXIT_FAILURE);
+}
+
+static void end(void)
+{
+    takt_ctx_destroy(ctx);
+    takt_memfs_destroy(fs);
+}
+
+TEST_MAIN(begin, models, end)
