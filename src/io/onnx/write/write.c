@@ -179,13 +179,37 @@ static takt_status write_whole(const takt_graph *g, const takt_onnx_options *opt
     return status;
 }
 
+/* Blocks of ggml as floats, then everything. */
+static takt_status write_plain(const takt_graph *g, const takt_onnx_options *options,
+                               const char *path)
+{
+    if (!takt_onnx_has_blocks(g))
+        return write_whole(g, options, path);
+    takt_onnx_options own = *options;
+    takt_graph *floats = NULL;
+    takt_arena arena;
+    takt_arena_init(&arena, g->ctx);
+    takt_tensor *values = options->slots != NULL ? takt_arena_copy(&arena, options->slots,
+                                                                   g->slot_count * sizeof *values)
+                                                 : NULL;
+    own.slots = values;
+    takt_status status = options->slots == NULL || g->slot_count == 0 || values != NULL
+                             ? takt_onnx_unblock(g, values, &floats)
+                             : TAKT_ERR_MEMORY;
+    if (status == TAKT_OK)
+        status = write_whole(floats, &own, path);
+    takt_graph_destroy(floats);
+    takt_arena_deinit(&arena);
+    return status;
+}
+
 takt_status takt_onnx_write(const takt_graph *g, const takt_onnx_options *options, const char *path)
 {
     takt_graph *with_checks;
     if (g->check_count == 0)
-        return write_whole(g, options, path);
+        return write_plain(g, options, path);
     TAKT_TRY(takt_graph_checks(g, true, &with_checks));
-    const takt_status status = write_whole(with_checks, options, path);
+    const takt_status status = write_plain(with_checks, options, path);
     takt_graph_destroy(with_checks);
     return status;
 }

@@ -19,4 +19,10 @@ typedef struct takt_onnx_options {
 TAKT_MUST_USE takt_status takt_onnx_write(const takt_graph *g, const takt_onnx_options *options,
                                           const char *path);
 
+/* unblock.c: whether the graph reads blocks of ggml, and a copy of it that reads floats instead.
+ * Entries of `values` (of slots, or NULL) that the copy has values of its own for become empty. */
+bool takt_onnx_has_blocks(const takt_graph *g);
+TAKT_MUST_USE takt_status takt_onnx_unblock(const takt_graph *in, takt_tensor *values,
+                                            takt_graph **out);
+
 #endif
