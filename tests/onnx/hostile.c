@@ -292,13 +292,18 @@ static void growth(void)
     char *bytes = malloc((size_t)1 << 24);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         size_t one[2], two[2];
-        size_t length = families[i].make(bytes, families[i].count);
-        const double a = seconds_of(families[i].how, bytes, length, one);
-        length = families[i].make(bytes, 2 * families[i].count);
-        const double b = seconds_of(families[i].how, bytes, length, two);
-        printf("%s: %.1f ms, twice as many %.1f ms\n", families[i].name, 1e3 * a, 1e3 * b);
-        /* Four times for what grows with the square; caches make more than two of what does not. */
-        EXPECT(b <= 3.2 * a + 5e-3 || TEST_SANITIZED, "%s: %g s and %g s", families[i].name, a, b);
+        double a = 0, b = 0;
+        bool is_good = TEST_SANITIZED;
+        /* Four times for what grows with the square; caches make more than two of what does not.
+         * Others on the machine can spoil a try. */
+        for (int try = 0; try < 5 && (try == 0 || !is_good); try++) {
+            a = seconds_of(families[i].how, bytes, families[i].make(bytes, families[i].count), one);
+            b = seconds_of(families[i].how, bytes, families[i].make(bytes, 2 * families[i].count),
+                           two);
+            printf("%s: %.1f ms, twice as many %.1f ms\n", families[i].name, 1e3 * a, 1e3 * b);
+            is_good = is_good || b <= 3.2 * a + 5e-3;
+        }
+        EXPECT(is_good, "%s: %g s and %g s", families[i].name, a, b);
         for (int k = 0; k < 2; k++)
             EXPECT(two[k] <= one[k] * 22 / 10 + (1 << 20), "%s: %zu and %zu bytes %s",
                    families[i].name, one[k], two[k], k == 0 ? "at a time" : "in all");

@@ -64,8 +64,8 @@ for old in glob.glob(os.path.join(TMP, "takt_engine-*.whl")):
     os.remove(old)
 start = time.monotonic()
 built = call(builder, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps",
-             "--wheel-dir", TMP, "-C", f"cmake.define.TAKT_PREBUILT={BUILD}", "-C",
-             f"build-dir={TMP}/wheel-build", ROOT, timeout=300)
+             "--wheel-dir", TMP, "--config-settings", f"cmake.define.TAKT_PREBUILT={BUILD}",
+             "--config-settings", f"build-dir={TMP}/wheel-build", ROOT, timeout=300)
 wheels = sorted(glob.glob(os.path.join(TMP, "takt_engine-*.whl")), key=os.path.getmtime)
 if built.returncode != 0 or not wheels:
     print(built.stdout[-2000:], built.stderr[-4000:])

@@ -88,8 +88,12 @@ static void run(const takt_step *s, const takt_task *t)
     r.gamma = f->gamma >= 0 ? takt_view_data(t, &s->in[f->gamma]) : NULL;
     r.beta = f->beta >= 0 ? takt_view_data(t, &s->in[f->beta]) : NULL;
     r.is_back = t->execution != NULL && t->execution->is_back;
-    const size_t most = 1 + POLLED / (r.n + 1), blocks = (end - first + most - 1) / most;
-    for (size_t i = 0; i < blocks && !takt_poll_stops(t->poll); i++) {
+    size_t most = end - first, blocks = most > 0;
+    if (most * (r.n + 1) > POLLED) {
+        most = 1 + POLLED / (r.n + 1);
+        blocks = (end - first + most - 1) / most;
+    }
+    for (size_t i = 0; i < blocks && (i == 0 || !takt_poll_stops(t->poll)); i++) {
         const size_t at = first + (r.is_back ? blocks - 1 - i : i) * most;
         r.rows = end - at < most ? end - at : most;
         r.src = (const char *)takt_view_data(t, &s->in[0]) + at * r.src_stride * f->element;
