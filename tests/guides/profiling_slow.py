@@ -1,4 +1,4 @@
-"""profiling.py - the commands of docs/profiling.md work as they stand."""
+"""profiling_slow.py - the commands of docs/profiling.md work as they stand."""
 import os
 import pathlib
 import re
