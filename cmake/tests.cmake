@@ -84,3 +84,6 @@ foreach(file IN LISTS script_files)
   endif()
   takt_test_properties(${folder}_${stem} ${folder} script)
 endforeach()
+if(TEST guard_overhead) # nanoseconds: a neighbour on the same core would be counted
+  set_tests_properties(guard_overhead PROPERTIES RUN_SERIAL TRUE)
+endif()
