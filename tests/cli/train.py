@@ -112,6 +112,7 @@ def await_steps(folder):
 
 
 def interrupted():
+    shutil.rmtree(path("stopped"), ignore_errors=True)
     run = subprocess.Popen([TOOL, "train", NET, *COMMON, "--epochs", "100000", "-q", "--checkpoint",
                             path("stopped")], cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
     await_steps(path("stopped"))
@@ -124,6 +125,7 @@ def interrupted():
 def locked():
     """Two trainings on one folder: the second one says so and changes nothing."""
     folder = path("locked")
+    shutil.rmtree(folder, ignore_errors=True)
     run = subprocess.Popen([TOOL, "train", NET, *COMMON, "--epochs", "100000", "-q", "--checkpoint",
                             folder], cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
     await_steps(folder)
