@@ -96,8 +96,8 @@ typedef struct takt_sampling {
 } takt_sampling;
 
 /** Chooses a token by scores. `history` is what came before, and may be NULL; its count is the
- *  position, and equal settings draw equal numbers at equal positions. Mirostat starts anew at each
- *  call. */
+ *  position, and equal settings draw equal numbers at equal positions. Mirostat keeps nothing
+ *  between calls. */
 TAKT_API TAKT_MUST_USE takt_status takt_token_draw(takt_ctx *ctx, const float *scores, size_t count,
                                                    const takt_sampling *sampling,
                                                    const takt_token_ids *history, int32_t *id);
@@ -126,8 +126,8 @@ typedef struct takt_generate_options {
 } takt_generate_options;
 
 /** Continues `prompt` and gives the text to `sink` as it comes, whole characters only. A sink that
- *  does not return 0 ends the text. Goes on from what was read before; takt_generator_reset begins
- *  anew. `result` may be NULL. */
+ *  does not return 0 ends the text. Goes on from what was read before; takt_generator_reset clears
+ *  that. `result` may be NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_generate(takt_generator *generator, const char *prompt,
                                                  const takt_generate_options *options,
                                                  takt_sink_fn *sink, void *user,

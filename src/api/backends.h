@@ -8,7 +8,7 @@
 const takt_backend *takt_backend_default(void);
 /* NULL if there is none. What follows a colon, "cuda:1", names a device and is left out. */
 const takt_backend *takt_backend_named(const char *name);
-/* What open() of the backend is told: what follows the colon of its name, else `library`. */
+/* The argument of the backend's open(): the text after the colon in `name`, else `library`. */
 const char *takt_backend_which(const char *name, const char *library);
 /* Why the backend of that name, which exists, cannot be used here, or NULL. `library`: the one that
  * the caller names for it, or NULL; a named library is opened and judged when the plan is made. */

@@ -64,7 +64,7 @@ struct takt_dims {
     uint32_t *stack; /* of work that would otherwise recurse */
     size_t stack_capacity;
     size_t bound_count;
-    size_t held; /* the first so many names are not bound at present */
+    size_t held; /* number of leading names that must not be bound now */
     takt_assumption *assumed;
     size_t assumed_count, assumed_capacity;
     uint64_t stamp;
