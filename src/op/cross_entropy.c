@@ -42,13 +42,19 @@ static takt_status infer(takt_infer *in)
     return TAKT_OK;
 }
 
+static takt_entropy parts(takt_graph *g, const takt_node *n)
+{
+    const takt_attr ignore = n->attr[TAKT_CE_IGNORE];
+    return takt_entropy_make(g, n, n->attr[TAKT_CE_SMOOTHING].f64, &ignore);
+}
+
 /* The losses of all rows, then their mean; rows that are ignored count for neither. */
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
     const takt_dtype dtype = n->type[0].dtype;
     const int64_t reduction = n->attr[TAKT_LOSS_REDUCTION].i64;
-    const takt_entropy ce = takt_entropy_make(g, n);
-    takt_id each = takt_entropy_rows(g, &ce, n);
+    const takt_entropy ce = parts(g, n);
+    takt_id each = takt_entropy_rows(g, &ce);
     if (reduction != TAKT_EACH)
         each = takt_reduce_over(g, &takt_op_reduce_sum, each, NULL, 0, false);
     if (reduction == TAKT_MEAN)
@@ -56,25 +62,44 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = takt_cast(g, each, dtype);
 }
 
+/* What arrives at every row is often one number for all: then that. */
+static takt_id before_broadcast(const takt_graph *g, takt_id dy)
+{
+    const takt_node *n = takt_node_at(g, dy);
+    const bool is_scalar = n->op == &takt_op_broadcast && takt_type_of(g, n->in[0])->rank == 0;
+    return is_scalar ? n->in[0] : dy;
+}
+
 /* softmax * sum(target) - target, where the target is the smoothed distribution. */
+static takt_id slope(takt_graph *g, const takt_entropy *ce)
+{
+    const takt_id target = takt_entropy_target(g, ce);
+    const takt_id total = takt_reduce_by(g, &takt_op_reduce_sum, target, &ce->classes);
+    return takt_sub(g, takt_mul(g, takt_unary(g, &takt_op_exp, ce->log_p), total), target);
+}
+
+/* Of plain class numbers it is an op of its own, which keeps no probabilities. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_node node = *takt_node_at(g, id); /* a copy: nodes move as the graph grows */
     const bool is_mean = node.attr[TAKT_LOSS_REDUCTION].i64 == TAKT_MEAN;
     const takt_dtype dtype = node.type[0].dtype;
-    const takt_entropy ce = takt_entropy_make(g, &node);
-    takt_id seed = takt_widen(g, dy[0]);
+    const takt_entropy ce = parts(g, &node);
+    takt_id seed = takt_widen(g, before_broadcast(g, dy[0]));
     if (is_mean)
         seed = takt_div(g, seed, takt_entropy_count(g, &ce, seed));
+    if (!ce.is_soft && ce.smoothing == 0) {
+        const takt_id in[] = {ce.classes.x, node.in[1], seed};
+        const takt_named_attr ignore = {"ignore", node.attr[TAKT_CE_IGNORE]};
+        const takt_id wide = takt_graph_call(g, &takt_op_cross_entropy_dx, 3, in,
+                                             node.attr[TAKT_CE_IGNORE].is_set ? 1 : 0, &ignore);
+        dx[0] = takt_cast(g, wide, dtype);
+        return;
+    }
     seed = takt_entropy_seed(g, &ce, seed);
-    const takt_id target = takt_entropy_target(g, &ce, &node);
-    takt_id softmax = takt_unary(g, &takt_op_exp, ce.log_p);
-    if (ce.is_soft || node.attr[TAKT_CE_SMOOTHING].f64 != 0) /* else the target's sum is 1 */
-        softmax = takt_mul(g, softmax, takt_reduce_by(g, &takt_op_reduce_sum, target, &ce.classes));
-    const takt_id slope = takt_sub(g, softmax, target);
-    dx[0] = takt_cast(g, takt_mul(g, slope, seed), dtype);
+    dx[0] = takt_cast(g, takt_mul(g, slope(g, &ce), seed), dtype);
     if (ce.is_soft) {
-        const takt_id keep = takt_mul_scalar(g, ce.log_p, node.attr[TAKT_CE_SMOOTHING].f64 - 1);
+        const takt_id keep = takt_mul_scalar(g, ce.log_p, ce.smoothing - 1);
         dx[1] = takt_cast(g, takt_mul(g, keep, seed), dtype);
     }
 }

@@ -27,13 +27,11 @@ static takt_status eval(takt_eval *e)
     return TAKT_OK;
 }
 
-/* y * (dy - sum(dy * y)). */
+/* By the result, so x need not be kept. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
-    int64_t axis;
-    const takt_reduction r = takt_axis_reduction(takt_node_at(g, id), &axis);
-    const takt_id mean = takt_reduce_by(g, &takt_op_reduce_sum, takt_mul(g, dy[0], id), &r);
-    dx[0] = takt_mul(g, id, takt_sub(g, dy[0], mean));
+    const takt_named_attr axis = {"axis", takt_node_at(g, id)->attr[AXIS]};
+    dx[0] = takt_graph_call(g, &takt_op_softmax_dx, 2, (takt_id[]){id, dy[0]}, 1, &axis);
 }
 
 /* exp(x - max) * (1 / sum): one division a row. */

@@ -141,6 +141,8 @@ static bool window(takt_layout *l, takt_id id, const takt_node *n)
         in[k] = k < 2 ? takt_layout_last(l, n->in[k]) : takt_layout_plain(l, n->in[k]);
     takt_layout_moved(l, id, in, attrs,
                       "conv(x) = transpose(conv(transpose(x))), channels last inside");
+    /* A weight's gradient meets the weight and its optimiser's slots, which are not moved. */
+    l->is_moved[id] = n->op != &takt_op_conv_dw;
     return true;
 }
 

@@ -66,14 +66,29 @@ void takt_loss_sum(takt_loss_site *site, takt_id each)
     site->count = takt_count_all(site->g, each);
 }
 
-takt_id takt_loss_each(takt_loss_site *site, const takt_op *op, size_t count,
+static takt_id reduced(takt_loss_site *site, const takt_op *op, int64_t reduction, size_t count,
                        const takt_named_attr *attrs)
 {
     const takt_id in[2] = {site->output, site->labels};
-    takt_named_attr all[TAKT_LOSS_HYPERS + 1] = {{"reduction", takt_attr_i64(TAKT_EACH)}};
+    takt_named_attr all[TAKT_LOSS_HYPERS + 1] = {{"reduction", takt_attr_i64(reduction)}};
     for (size_t i = 0; i < count; i++)
         all[i + 1] = attrs[i];
     return takt_graph_call(site->g, op, 2, in, count + 1, all);
+}
+
+takt_id takt_loss_each(takt_loss_site *site, const takt_op *op, size_t count,
+                       const takt_named_attr *attrs)
+{
+    return reduced(site, op, TAKT_EACH, count, attrs);
+}
+
+/* In one op where its result is f32: others would be rounded before they are added up. */
+takt_id takt_loss_total(takt_loss_site *site, const takt_op *op, size_t count,
+                        const takt_named_attr *attrs)
+{
+    if (site->output != TAKT_NONE && takt_type_of(site->g, site->output)->dtype == TAKT_F32)
+        return reduced(site, op, TAKT_SUM, count, attrs);
+    return takt_sum_all(site->g, takt_loss_each(site, op, count, attrs));
 }
 
 void takt_loss_hits(takt_loss_site *site)

@@ -59,5 +59,8 @@ void takt_loss_hits(takt_loss_site *site);
 /* A loss op with its `reduction=none`. */
 takt_id takt_loss_each(takt_loss_site *site, const takt_op *op, size_t count,
                        const takt_named_attr *attrs);
+/* The sum of a loss op over all rows, f32. */
+takt_id takt_loss_total(takt_loss_site *site, const takt_op *op, size_t count,
+                        const takt_named_attr *attrs);
 
 #endif

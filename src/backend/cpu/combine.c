@@ -2,16 +2,36 @@
 #include "backend/cpu/combine.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "backend/cpu/element.h"
+
+/* The scalar that x is made of; TAKT_NONE: it is any tensor. */
+static takt_id flat(const takt_planner *p, takt_id x)
+{
+    const takt_node *n = &p->graph->nodes[x];
+    const bool is_flat = n->op == &takt_op_broadcast && takt_type_of(p->graph, n->in[0])->rank == 0;
+    return is_flat ? n->in[0] : TAKT_NONE;
+}
+
+takt_status takt_combine_inputs(takt_planner *p, const takt_node *n)
+{
+    const takt_id number = flat(p, n->in[0]);
+    size_t index;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        TAKT_TRY(takt_planner_input(p, k == 0 && number != TAKT_NONE ? number : n->in[k], &index));
+    return TAKT_OK;
+}
 
 takt_status takt_combine_compile(takt_planner *p, takt_scatter how, takt_combine *c)
 {
     const takt_id id = p->group->nodes[0];
     const takt_type *type = takt_type_of(p->graph, id);
     size_t index;
-    TAKT_TRY(takt_planner_output_over(p, id, 0, &index));
-    *c = (takt_combine){.how = how, .dtype = type->dtype};
+    const bool is_flat = type->rank > 0 && p->step->in[0].rank == 0;
+    TAKT_TRY(is_flat ? takt_planner_output(p, id, &index)
+                     : takt_planner_output_over(p, id, 0, &index));
+    *c = (takt_combine){.how = how, .dtype = type->dtype, .is_flat = is_flat};
     c->widens = how != TAKT_SET && (type->dtype == TAKT_F16 || type->dtype == TAKT_BF16);
     c->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
     (void)takt_type_count(type, &c->count);
@@ -20,10 +40,33 @@ takt_status takt_combine_compile(takt_planner *p, takt_scatter how, takt_combine
     return TAKT_OK;
 }
 
+/* `x`, one element, everywhere in `to`: once, then what is there already, twice as much each time.
+ */
+static void spread(const void *x, void *to, size_t count, size_t each)
+{
+    size_t done = count < 1 ? 0 : 1;
+    memcpy(to, x, done * each);
+    for (size_t more; done < count; done += more) {
+        more = done < count - done ? done : count - done;
+        memcpy((char *)to + done * each, to, more * each);
+    }
+}
+
 void *takt_combine_begin(const takt_combine *c, const takt_step *s, const takt_task *t)
 {
     const void *x = takt_view_data(t, &s->in[0]);
     void *y = takt_view_data(t, &s->out[0]);
+    if (c->is_flat && c->widens) {
+        float wide;
+        const takt_convert widen = {.to = TAKT_F32, .from = c->dtype};
+        c->convert(&widen, &wide, x, 1);
+        spread(&wide, t->scratch, c->count, sizeof wide);
+        return t->scratch;
+    }
+    if (c->is_flat) {
+        spread(x, y, c->count, (size_t)takt_dtype_bits(c->dtype) / 8);
+        return y;
+    }
     if (c->widens) {
         const takt_convert widen = {.to = TAKT_F32, .from = c->dtype};
         c->convert(&widen, t->scratch, x, c->count);

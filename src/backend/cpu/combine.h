@@ -14,10 +14,14 @@ typedef struct takt_combine {
     takt_scatter how;
     takt_dtype dtype;
     bool widens;  /* collected in f32 in shared scratch */
+    bool is_flat; /* x is one number everywhere, and step->in[0] is that number */
     size_t count; /* elements of x */
     takt_convert_fn *convert;
 } takt_combine;
 
+/* Adds all that `n` reads to step->in; instead of an x that is one number everywhere, as in
+ * gradients, that number: nobody has to keep zeros as large as a value. */
+TAKT_MUST_USE takt_status takt_combine_inputs(takt_planner *p, const takt_node *n);
 /* For a step whose first input is x: adds the step's one output, over x if that is possible. */
 TAKT_MUST_USE takt_status takt_combine_compile(takt_planner *p, takt_scatter how, takt_combine *c);
 /* x as the first state of the result; returns where updates go. */

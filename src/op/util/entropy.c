@@ -8,17 +8,18 @@
 
 static const int64_t last_axis[] = {-1};
 
-takt_entropy takt_entropy_make(takt_graph *g, const takt_node *n)
+takt_entropy takt_entropy_make(takt_graph *g, const takt_node *n, double smoothing,
+                               const takt_attr *ignore)
 {
     const takt_id logits = n->in[0], labels = n->in[1];
-    const takt_attr ignore = n->attr[TAKT_CE_IGNORE];
-    takt_entropy ce = {.counts = TAKT_NONE, .labels = takt_widen(g, labels)};
+    takt_entropy ce = {
+        .counts = TAKT_NONE, .labels = takt_widen(g, labels), .smoothing = smoothing};
     ce.classes = (takt_reduction){takt_widen(g, logits), last_axis, 1, true};
     ce.is_soft = takt_dtype_is_float(takt_type_of(g, labels)->dtype);
     const takt_named_attr axis = {"axis", takt_attr_i64(-1)};
     ce.log_p = takt_graph_call(g, &takt_op_log_softmax, 1, &ce.classes.x, 1, &axis);
-    if (ignore.is_set) {
-        const takt_id out = takt_scalar_like(g, labels, (double)ignore.i64);
+    if (ignore->is_set) {
+        const takt_id out = takt_scalar_like(g, labels, (double)ignore->i64);
         const takt_id is_out = takt_binary(g, &takt_op_eq, labels, out);
         ce.counts = takt_unary(g, &takt_op_not, is_out);
         ce.labels = takt_keep_where(g, ce.counts, labels);
@@ -26,13 +27,13 @@ takt_entropy takt_entropy_make(takt_graph *g, const takt_node *n)
     return ce;
 }
 
-takt_id takt_entropy_rows(takt_graph *g, const takt_entropy *ce, const takt_node *n)
+takt_id takt_entropy_rows(takt_graph *g, const takt_entropy *ce)
 {
-    const double smoothing = n->attr[TAKT_CE_SMOOTHING].f64;
+    const double smoothing = ce->smoothing;
     takt_reduction rows = ce->classes;
     rows.keep = false;
     if (ce->is_soft) {
-        const takt_id target = takt_entropy_target(g, ce, n);
+        const takt_id target = takt_entropy_target(g, ce);
         const takt_id products = takt_mul(g, target, ce->log_p);
         return takt_neg(g, takt_reduce_by(g, &takt_op_reduce_sum, products, &rows));
     }
@@ -77,9 +78,9 @@ takt_id takt_entropy_seed(takt_graph *g, const takt_entropy *ce, takt_id dy)
     return takt_unreduce(g, dy, &ce->classes);
 }
 
-takt_id takt_entropy_target(takt_graph *g, const takt_entropy *ce, const takt_node *n)
+takt_id takt_entropy_target(takt_graph *g, const takt_entropy *ce)
 {
-    const double smoothing = n->attr[TAKT_CE_SMOOTHING].f64;
+    const double smoothing = ce->smoothing;
     if (ce->log_p == TAKT_NONE || ce->labels == TAKT_NONE)
         return TAKT_NONE;
     const takt_type type = *takt_type_of(g, ce->log_p);

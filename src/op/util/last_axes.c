@@ -83,18 +83,51 @@ takt_id takt_last_axes_lower(takt_graph *g, const takt_node *n, bool is_centred)
     return takt_affine_apply(g, takt_cast(g, norm.normal, dtype), &affine);
 }
 
+/* x, gamma if there are three, and dy of the shape of x. */
+takt_status takt_last_axes_infer_dx(takt_infer *in)
+{
+    const size_t given = in->in_count, dy = given - 1;
+    TAKT_TRY(takt_infer_same_shape(in, 0, dy));
+    in->in_count = dy;
+    const takt_status status = takt_last_axes_infer(in);
+    in->in_count = given;
+    return status;
+}
+
+static takt_norm norm_of(takt_graph *g, const takt_node *n, int64_t *axes)
+{
+    const takt_reduction r = reduction(g, n, axes);
+    return takt_norm_make(g, &r, n->attr[TAKT_LAST_EPSILON].f64,
+                          n->attr[TAKT_LAST_CENTRED].boolean);
+}
+
+takt_id takt_last_axes_dx(takt_graph *g, const takt_node *n)
+{
+    int64_t axes[TAKT_MAX_RANK];
+    const takt_dtype dtype = n->type[0].dtype;
+    const takt_norm norm = norm_of(g, n, axes);
+    const takt_id d_normal = takt_mul(g, n->in[2], n->in[1]);
+    return takt_cast(g, takt_norm_grad(g, &norm, d_normal), dtype);
+}
+
+takt_id takt_last_axes_dgamma(takt_graph *g, const takt_node *n)
+{
+    int64_t axes[TAKT_MAX_RANK];
+    const takt_dtype dtype = n->type[0].dtype;
+    const takt_norm norm = norm_of(g, n, axes);
+    return takt_mul(g, n->in[1], takt_cast(g, norm.normal, dtype));
+}
+
 void takt_last_axes_grad(takt_graph *g, const takt_node *n, bool is_centred, takt_id dy,
                          takt_id *dx)
 {
-    int64_t axes[TAKT_MAX_RANK];
-    const takt_reduction r = reduction(g, n, axes);
-    const takt_id gamma = n->in[1], beta = beta_of(n);
-    const takt_dtype dtype = n->type[0].dtype;
-    const takt_norm norm = takt_norm_make(g, &r, n->attr[TAKT_LAST_EPSILON].f64, is_centred);
-    const takt_id normal = takt_cast(g, norm.normal, dtype);
-    const takt_id d_normal = takt_mul(g, dy, gamma);
-    dx[0] = takt_cast(g, takt_norm_grad(g, &norm, d_normal), dtype);
-    dx[1] = takt_sum_to(g, takt_mul(g, dy, normal), gamma);
+    const takt_id x = n->in[0], gamma = n->in[1], beta = beta_of(n);
+    const takt_named_attr attrs[] = {{"axis", n->attr[TAKT_LAST_AXIS]},
+                                     {"epsilon", n->attr[TAKT_LAST_EPSILON]},
+                                     {"centred", takt_attr_bool(is_centred)}};
+    dx[0] = takt_graph_call(g, &takt_op_norm_dx, 3, (takt_id[]){x, gamma, dy}, 3, attrs);
+    const takt_id each = takt_graph_call(g, &takt_op_norm_dgamma, 2, (takt_id[]){x, dy}, 3, attrs);
+    dx[1] = takt_sum_to(g, each, gamma);
     if (beta != TAKT_NONE)
         dx[2] = takt_sum_to(g, dy, beta);
 }

@@ -28,16 +28,15 @@ static void build(takt_loss_site *site)
     const bool ignores = ignored != INT64_MIN;
     const takt_named_attr attrs[2] = {{"smoothing", takt_attr_f64(site->hyper[SMOOTHING])},
                                       {"ignore", takt_attr_i64(ignored)}};
-    const takt_id each = takt_loss_each(site, &takt_op_cross_entropy, ignores ? 2 : 1, attrs);
     const takt_id unwanted = takt_scalar_like(g, site->labels, (double)ignored);
     const takt_id counts =
         ignores ? takt_binary(g, &takt_op_ne, site->labels, unwanted) : TAKT_NONE;
+    const size_t given = ignores ? 2 : 1;
     if (site->weights != TAKT_NONE) {
-        weigh(site, each, counts);
+        weigh(site, takt_loss_each(site, &takt_op_cross_entropy, given, attrs), counts);
     } else {
-        takt_loss_sum(site, each);
-        if (ignores)
-            site->count = takt_sum_all(g, counts);
+        site->sum = takt_loss_total(site, &takt_op_cross_entropy, given, attrs);
+        site->count = ignores ? takt_sum_all(g, counts) : takt_count_all(g, site->labels);
     }
     takt_loss_hits(site);
 }

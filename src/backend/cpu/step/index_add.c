@@ -36,7 +36,7 @@ static takt_status compile(takt_planner *p)
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    TAKT_TRY(takt_planner_inputs(p, n));
+    TAKT_TRY(takt_combine_inputs(p, n));
     f->x = takt_axis_split_of(n->type, takt_node_int(n, "axis"));
     (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->picks);
     p->step->run = run;

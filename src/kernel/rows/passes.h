@@ -1,0 +1,160 @@
+/* passes.h - passes over a row of one float type: sums of functions of its elements, the largest.
+ *
+ * Included after T, vec, LANES, VEC(name) and MATH(name); MATH(exp_down) is exp of x <= 0.
+ */
+#ifndef TAKT_KERNEL_ROWS_PASSES_H
+#define TAKT_KERNEL_ROWS_PASSES_H
+
+#include "kernel/reduce/lanes.h"
+
+/* The vectors that a pass works out side by side: whole rounds of lanes, at least four. */
+enum { ROUNDS = REGS < 4 ? 4 / REGS : 1, SIDE = ROUNDS * REGS };
+
+/* What a pass makes of an element before it joins its lane. */
+typedef vec element_fn(vec x, vec parameter);
+
+INLINE vec minus(vec x, vec m)
+{
+    return VEC(sub)(x, m);
+}
+INLINE vec exp_minus(vec x, vec m)
+{
+    return MATH(exp_down)(VEC(sub)(x, m));
+}
+
+#if TAKT_SIMD_SET == 3 || TAKT_SIMD_SET == 4
+enum { PIPED = 1 };
+#else
+enum { PIPED = 0 };
+#endif
+
+/* Where a pass leaves f(x), and what else it does for two other rows: memory would be idle. That
+ * before is finished: its elements are multiplied by `scale`. That which comes next is asked for;
+ * on x86-64, where asking leaves the reading to be waited for, its largest elements are found. */
+typedef struct place {
+    T *keep;
+    T *before; /* NULL: none */
+    vec scale;
+    const T *next_x; /* NULL: none */
+    T *next_d;
+    vec *top; /* two, of the largest elements, if PIPED */
+} place;
+
+INLINE void begin_next(const place *to, size_t i)
+{
+    enum { AHEAD = 1024 / sizeof(T) };
+    for (size_t k = 0; k < ROUNDS * WIDE; k += 64 / sizeof(T)) {
+        __builtin_prefetch(to->next_x + i + k + (PIPED ? AHEAD : 0), 0, PIPED ? 3 : 2);
+        if (!PIPED)
+            __builtin_prefetch(to->next_d + i + k, 1, 2);
+    }
+    for (size_t k = 0; PIPED && k < SIDE; k++)
+        to->top[k % 2] = VEC(larger)(to->top[k % 2], VEC(load)(to->next_x + i + k * LANES));
+}
+
+INLINE void end_before(const place *to, size_t i)
+{
+    T *d = to->before + i;
+    for (size_t k = 0; k < SIDE; k++, d += LANES)
+        VEC(store)(d, VEC(mul)(VEC(load)(d), to->scale));
+}
+
+/* lane = join(f(x)) over one chunk; if there is a place for f(x), it is left there. The vectors of
+ * a round are worked out side by side, before any is stored: one after the other, each would wait
+ * for itself.
+ */
+INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, size_t n, const place *to)
+{
+    const bool keeps = to != NULL;
+    T lane[WIDE];
+    vec acc[REGS], y[SIDE];
+    for (int k = 0; k < REGS; k++)
+        acc[k] = VEC(zero)();
+    size_t i = 0;
+    for (; i + ROUNDS * WIDE <= n; i += ROUNDS * WIDE) {
+        if (keeps && to->next_x != NULL)
+            begin_next(to, i);
+        if (keeps && to->before != NULL)
+            end_before(to, i);
+        for (int k = 0; k < SIDE; k++)
+            y[k] = f(VEC(load)(x + i + k * LANES), p);
+        for (int k = 0; keeps && k < SIDE; k++)
+            VEC(store)(to->keep + i + k * LANES, y[k]);
+        for (int k = 0; k < SIDE; k++)
+            acc[k % REGS] = join(op, acc[k % REGS], y[k]);
+    }
+    /* Lanes without an element join a zero: f of one would not be zero. */
+    for (int k = 0; i < n; k = (k + 1) % REGS, i += LANES) {
+        const size_t m = n - i < LANES ? n - i : LANES;
+        const vec z = f(VEC(load_n)(x + i, m), p);
+        T tail[LANES] = {0};
+        VEC(store_n)(tail, z, m);
+        if (keeps)
+            VEC(store_n)(to->keep + i, z, m);
+        acc[k] = join(op, acc[k], VEC(load)(tail));
+    }
+    for (int k = 0; k < REGS; k++)
+        VEC(store)(lane + k * LANES, acc[k]);
+    return fold(op, lane);
+}
+
+INLINE T pass(takt_reduce_op op, element_fn *f, T p, const T *x, size_t n, const place *to)
+{
+    T total = 0;
+    for (size_t i = 0; i < n; i += CHUNK) {
+        const size_t m = n - i < CHUNK ? n - i : CHUNK;
+        T part;
+        if (to != NULL) {
+            const place here = {to->keep + i,   to->before != NULL ? to->before + i : NULL,
+                                to->scale,      to->next_x != NULL ? to->next_x + i : NULL,
+                                to->next_d + i, to->top};
+            part = pass_chunk(op, f, VEC(set1)(p), x + i, m, &here);
+        } else {
+            part = pass_chunk(op, f, VEC(set1)(p), x + i, m, NULL);
+        }
+        total = i == 0 ? part : merge_one(op, total, part);
+    }
+    return total;
+}
+
+/* The largest of x[i..n) and of the lanes of `top`, of several zeros any; any number if there is a
+ * NaN, which makes a NaN of the sum of exponentials anyhow. */
+static T largest_of(const T *x, size_t i, size_t n, vec top)
+{
+    T lane[LANES], most = -(T)INFINITY;
+    for (; i + LANES <= n; i += LANES)
+        top = VEC(larger)(top, VEC(load)(x + i));
+#ifdef SIMD_UPPER
+    for (int half = LANES / 2; half > 0; half /= 2)
+        top = VEC(larger)(top, VEC(upper)(top, half));
+    VEC(store)(lane, top);
+    most = lane[0] > most ? lane[0] : most;
+#else
+    VEC(store)(lane, top);
+    for (int k = 0; k < LANES; k++)
+        most = lane[k] > most ? lane[k] : most;
+#endif
+    for (; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+static T largest(const T *x, size_t n)
+{
+    T most = -(T)INFINITY;
+    size_t i = 0;
+    for (; n < LANES && i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    if (n < LANES)
+        return most;
+    vec top[4];
+    for (int k = 0; k < 4; k++)
+        top[k] = VEC(set1)(most);
+    for (; i + 4 * LANES <= n; i += 4 * LANES)
+        for (int k = 0; k < 4; k++)
+            top[k] = VEC(larger)(top[k], VEC(load)(x + i + k * LANES));
+    const vec low = VEC(larger)(top[0], top[1]), high = VEC(larger)(top[2], top[3]);
+    return largest_of(x, i, n, VEC(larger)(low, high));
+}
+
+#endif

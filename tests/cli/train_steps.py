@@ -1,0 +1,69 @@
+"""train_steps.py - how many steps a training plan has, and what it keeps: counted, not timed."""
+import hashlib
+
+from _cli import CNN, MLP, expect, finish, parsed, path, succeeds, write
+
+# The shape of GPT-2: twelve blocks, the embedding once more as head. Widths change no step.
+GPT = """
+layer positions(x, count: int) {
+  param table: [count, dim(x, -1)] = normal(0, 0.02)
+  return x + table[:dim(x, 1)]
+}
+model gpt(tokens: i64[batch, 32]) -> (logits: f32[batch, 32, 256]) seed=11 {
+  param wte: f32[256, 48] = normal(0, 0.02)
+  h = positions(gather(wte, tokens, axis=0), 32)
+  repeat BLOCKS as i {
+    h = transformer_block(h, heads=3, hidden=4 * 48, causal=true)
+  }
+  h = layer_norm(h, name="final")
+  return logits = einsum("bsd,vd->bsv", h, wte)
+}
+"""
+
+
+def plan(model, *flags):
+    facts = parsed("plan", model, "--train", "-D", "batch=8", "--json", *flags)
+    return facts, [step["kind"] + " " + step["name"] for step in facts["steps"]]
+
+
+def small_models():
+    """Cross-entropy and its gradient are one step each; relu and its bias stay in the product."""
+    for model, parameters in ((MLP, 4), (CNN, 8 + 4)):
+        facts, steps = plan(model)
+        entropy = [s for s in steps if "entropy" in s or "softmax" in s or "gather" in s]
+        expect(len(entropy) == 2, f"{model}: {entropy}")
+        expect(any("+relu" in s for s in steps), f"{model}: relu left its product: {steps}")
+        updates = facts["stops"]["commit_steps"]
+        expect(updates == parameters, f"{model}: {updates} updates, expected {parameters}")
+        expect(facts["memory"]["weights"] < 8192, f"{model}: constants of {facts['memory']}")
+    expect(len(plan(MLP)[1]) <= 19, f"the MLP has {len(plan(MLP)[1])} steps")
+
+
+def gpt():
+    model = write("gpt12.takt", GPT.replace("BLOCKS", "12"))
+    facts, steps = plan(model)
+    expect(len(steps) <= 1000, f"GPT-2 has {len(steps)} steps")
+    expect(facts["stops"]["commit_steps"] == 12 * 16 + 4, facts["stops"])
+    # Zeros, ones and counting numbers as large as a value would show here.
+    expect(facts["memory"]["weights"] < 8192, f"constants of {facts['memory']['weights']} bytes")
+
+
+def same_bits():
+    """A step that takes an operation whole has the bits of its parts; scalar code those of vectors."""
+    model = write("gpt1.takt", GPT.replace("BLOCKS", "1"))
+    text = write("letters.txt", "".join(chr(97 + i * i % 23) for i in range(900)))
+    digests = set()
+    for flags in (["-t", "1"], ["-t", "3"], ["-O0"], ["-t", "2", "--isa", "scalar"]):
+        out = path("gpt1.safetensors")
+        succeeds("train", model, "--data", text, "--window", "32", "--batch-size", "8", "--epochs",
+                 "1", "-o", path("gpt1.taktp"), *flags)
+        succeeds("convert", path("gpt1.taktp"), "-o", out)
+        with open(out, "rb") as file:
+            digests.add(hashlib.sha256(file.read()).hexdigest())
+    expect(len(digests) == 1, f"bits depend on how a step is run: {digests}")
+
+
+small_models()
+gpt()
+same_bits()
+finish()
