@@ -49,7 +49,7 @@ def gpt():
 
 
 def same_bits():
-    """A step that takes an operation whole has the bits of its parts; scalar code those of vectors."""
+    """A step that takes an operation whole has the bits of its parts, with any code."""
     model = write("gpt1.takt", GPT.replace("BLOCKS", "1"))
     text = write("letters.txt", "".join(chr(97 + i * i % 23) for i in range(900)))
     digests = set()
