@@ -51,12 +51,14 @@ if(fresh)
   add_dependencies(takt_python ${fresh})
 endif()
 
-# The functions of takt.ops and the stubs are written from the op records.
-set(generated ${package}/ops.py ${package}/ops.pyi)
+# The functions of takt.ops, the modules of takt.nn and the stubs come from the records and texts.
+set(generated ${package}/ops.py ${package}/ops.pyi ${package}/nn.py ${package}/nn.pyi)
+file(GLOB layer_texts ${glob} src/lang/layers/*.takt)
 add_custom_command(OUTPUT ${generated}
   COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/bind/python/generate.py
-    --tool ${from}/takt --out ${package}
-  DEPENDS bind/python/generate.py ${from}/takt ${fresh} COMMENT "Writing takt.ops" VERBATIM)
+    --tool ${from}/takt --layers ${PROJECT_SOURCE_DIR}/src/lang/layers --out ${package}
+  DEPENDS bind/python/generate.py ${layer_texts} ${from}/takt ${fresh}
+  COMMENT "Writing takt.ops and takt.nn" VERBATIM)
 add_custom_command(OUTPUT ${package}/copied
   COMMAND ${CMAKE_COMMAND} -E copy_if_different ${python_py} ${package}
   COMMAND ${CMAKE_COMMAND} -E touch ${package}/copied

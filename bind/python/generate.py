@@ -1,6 +1,8 @@
-"""generate.py - writes takt/ops.py and takt/ops.pyi from the op records, as `takt ops` tells them.
+"""generate.py - writes takt/ops.py and takt/nn.py, with stubs, from what the engine says of itself.
 
-    generate.py --tool build/release/takt --out build/release/python/takt
+    generate.py --tool build/release/takt --layers src/lang/layers --out build/release/python/takt
+
+Ops come from the records, as `takt ops` tells them, layers from the heads of their texts.
 """
 import argparse
 import json
@@ -85,9 +87,68 @@ def indented(text):
     return "\n".join("    " + line if line else "" for line in text.splitlines())
 
 
+# ---- layers ----
+
+SPELT = {"gru": "GRU", "lstm": "LSTM", "rnn": "RNN", "mfcc": "MFCC"}
+NO_CLASS = {"residual", "finite"}  # the one takes a layer's name, the other belongs to `ensure`
+
+
+def class_name(name):
+    return SPELT.get(name) or "".join(part.capitalize() for part in name.split("_"))
+
+
+def literal(text):
+    """A default of the language as Python writes it; words are strings."""
+    text = {"true": "True", "false": "False"}.get(text, text)
+    return text if re.fullmatch(r"True|False|-?[0-9][0-9.e+-]*", text) else repr(text)
+
+
+def layer_of(path):
+    """(name, what it is, tensors, [(parameter, type, default or None)]) of a layer's text."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    said = re.findall(r"^# ?(.*)$", text.split("layer ", 1)[0], re.MULTILINE)
+    name, head = re.search(r"^layer (\w+)\((.*?)\) \{", text, re.MULTILINE | re.DOTALL).groups()
+    parts = [re.fullmatch(r"(\w+)(?:: (\w+))?(?: ?= ?(.*))?", part.strip()).groups()
+             for part in re.split(r",\s*(?![^\[]*\])", head)]
+    kinds = {"int": "int", "float": "float", "bool": "bool"}
+    given = [(n, kinds.get(kind, "Any"), literal(value) if value is not None else None)
+             for n, kind, value in parts[1:]]
+    return name, " ".join(said).split(" - ", 1)[1].strip(), parts[0][0], given
+
+
+def layers(folder):
+    code = ['"""Every layer of the model language as a module; written by generate.py."""',
+            "from ._module import LayerModule as _LayerModule", ""]
+    stub = ['"""Every layer of the model language as a module."""',
+            "from typing import Any, Optional",
+            "from ._module import LayerModule as _LayerModule", ""]
+    names = []
+    for file in sorted(os.listdir(folder)):
+        name, what, first, given = layer_of(os.path.join(folder, file))
+        if name in NO_CLASS:
+            continue
+        names.append(class_name(name))
+        plain = "".join(f", {n}" + (f"={v}" if v is not None else "") for n, _, v in given)
+        typed = "".join(f", {n}: {t}" + (" = ..." if v is not None else "") for n, t, v in given)
+        kept = ", ".join(f'"{n}": {n}' for n, _, _ in given)
+        what = what.replace("\\", "\\\\").replace('"""', "\'\'\'")
+        code += ["", f"class {names[-1]}(_LayerModule):", f'    """{what}"""',
+                 f'    _layer = "{name}"', "", f"    def __init__(self{plain}):",
+                 f"        super().__init__({{{kept}}})", "",
+                 f"    def forward(self, {first}, **tensors):",
+                 f"        return self._call({first}, tensors)", ""]
+        stub += ["", f"class {names[-1]}(_LayerModule):",
+                 f"    def __init__(self{typed}) -> None: ...",
+                 f"    def forward(self, {first}: Any, **tensors: Any) -> Any: ..."]
+    listed = ", ".join(f'"{name}"' for name in names)
+    return code + ["", f"__all__ = [{listed}]", ""], stub + ["", "__all__: list[str]", ""]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tool", required=True)
+    parser.add_argument("--layers", required=True)
     parser.add_argument("--out", required=True)
     options = parser.parse_args()
     ops = [op for op in json.loads(ask(options.tool, "ops", "--json"))["ops"]
@@ -104,10 +165,17 @@ def main():
                  f'    return _call("{op["name"]}", {values}, {{{attributes}}})', ""]
         stub += [f"def {name}({typed}) -> Any: ..."]
     names = ", ".join(f'"{python_name(op["name"])}"' for op in ops)
+    texts = {op["name"]: [name for name, kind in op.get("attributes", {}).items()
+                          if kind.startswith("string")] for op in ops}
+    listed = ", ".join(f'"{name}": {found}' for name, found in texts.items() if found)
+    code += ["", "# Attributes that are texts; other strings are words of the language.",
+             f"_texts = {{{listed}}}"]
     code += ["", f"__all__ = [{names}]", ""]
     stub += ["", "__all__: list[str]", ""]
     os.makedirs(options.out, exist_ok=True)
-    for file, rows in (("ops.py", code), ("ops.pyi", stub)):
+    nn_code, nn_stub = layers(options.layers)
+    for file, rows in (("ops.py", code), ("ops.pyi", stub), ("nn.py", nn_code),
+                       ("nn.pyi", nn_stub)):
         with open(os.path.join(options.out, file), "w", encoding="utf-8") as to:
             to.write("\n".join(rows))
 

@@ -21,6 +21,25 @@ typedef struct takt_convert_options {
 TAKT_API TAKT_MUST_USE takt_status takt_model_save_weights(const takt_model *model,
                                                            const char *path,
                                                            const takt_convert_options *options);
+/** A parameter or state of a model. */
+typedef struct takt_param {
+    const char *name;       /**< as long as the model lives */
+    takt_tensor_view value; /**< borrowed, not to be written: until the value is replaced. Data is
+                                 NULL where a dimension is a name: there is no value so far */
+    bool is_trainable;      /**< a parameter; false: state */
+} takt_param;
+
+/** How many parameters and states a model has; 0 for NULL. */
+TAKT_API size_t takt_model_param_count(const takt_model *model);
+/** TAKT_ERR_ARGUMENT beyond the last. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_param(const takt_model *model, size_t index,
+                                                    takt_param *param);
+/** Replaces the value of one, which is copied from a dense view of its type and shape. Plans made
+ * before keep the old one. TAKT_ERR_NOT_FOUND: the message suggests the nearest name. On failure
+ * the model is as it was. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_param_put(takt_model *model, const char *name,
+                                                        const takt_tensor_view *value);
+
 /** Reads safetensors, the parts that a .index.json lists, .npz or .npy, found out from the
  * contents, and writes the kind that the ending of `to` says. An .npy file holds one array; its
  * name is the file's. On failure `to` is as it was. */

@@ -174,6 +174,34 @@ static void mismatches(void)
     takt_model_destroy(n);
 }
 
+/* Parameters without a file: looking at them, and replacing one. */
+static void by_name(void)
+{
+    takt_model *m = model_of("1");
+    char before[TAKT_DIGEST_TEXT], after[TAKT_DIGEST_TEXT];
+    float numbers[12] = {1, 2, 3};
+    takt_tensor_view v = {.dtype = TAKT_F32, .rank = 2, .dims = {3, 4}, .data = numbers};
+    takt_param p;
+    digest_of(m, before);
+    EXPECT(takt_model_param_count(m) == 2 && takt_model_param_count(NULL) == 0);
+    EXPECT_OK(ctx, takt_model_param(m, 0, &p));
+    EXPECT(strcmp(p.name, "w") == 0 && p.is_trainable && p.value.dims[1] == 4);
+    EXPECT_STATUS(ctx, takt_model_param(m, 2, &p), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(ctx, takt_model_param_put(m, "W", &v), TAKT_ERR_NOT_FOUND);
+    v.dims[0] = 2;
+    EXPECT_STATUS(ctx, takt_model_param_put(m, "w", &v), TAKT_ERR_NOT_FOUND);
+    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_WEIGHTS);
+    digest_of(m, after);
+    EXPECT(strcmp(before, after) == 0, "failures changed the model");
+    v.dims[0] = 3;
+    EXPECT_OK(ctx, takt_model_param_put(m, "w", &v));
+    EXPECT_OK(ctx, takt_model_param(m, 0, &p));
+    EXPECT(((const float *)p.value.data)[2] == 3 && p.value.data != (void *)numbers);
+    digest_of(m, after);
+    EXPECT(strcmp(before, after) != 0, "a plan made afterwards has the old weights");
+    takt_model_destroy(m);
+}
+
 static void views(void)
 {
     static const uint8_t pb[] = {0x08, 0x02, 0x10, 0x01, 0x42, 0x01, 'x', 0x4a, 0x08,
@@ -205,6 +233,7 @@ int main(void)
     conversions();
     contents();
     mismatches();
+    by_name();
     views();
     takt_ctx_destroy(ctx);
     return test_done();

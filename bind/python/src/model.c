@@ -127,25 +127,26 @@ static PyObject *load_from(const source *from, takt_load_options *options)
 
 PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *keys[] = {"path",  "bytes",       "name",   "seed", "model",
-                           "sizes", "allow_links", "inputs", NULL};
+    static char *keys[] = {"path",  "bytes",       "name",   "seed",     "model",
+                           "sizes", "allow_links", "inputs", "training", NULL};
     source from = {.path = NULL};
     PyObject *bytes = Py_None, *path = NULL, *inputs = Py_None, *made = NULL;
     unsigned long long seed = 0;
-    int links = 0;
+    int links = 0, training = 0;
     known_inputs *known = PyMem_Calloc(1, sizeof *known);
     takt_load_options options = {.size = sizeof options};
     (void)module;
     if (known == NULL)
         return PyErr_NoMemory();
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|zKzzpO", keys, PyUnicode_FSConverter, &path,
-                                     &bytes, &from.name, &seed, &options.model, &options.sizes,
-                                     &links, &inputs)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|zKzzpOp", keys, PyUnicode_FSConverter,
+                                     &path, &bytes, &from.name, &seed, &options.model,
+                                     &options.sizes, &links, &inputs, &training)) {
         PyMem_Free(known);
         return NULL;
     }
     options.seed = seed;
     options.allow_links = links != 0;
+    options.training = training != 0;
     if (inputs != Py_None && !PyDict_Check(inputs))
         raise_status(TAKT_ERR_ARGUMENT, "inputs={'shape': array}", "inputs is no dictionary");
     else if (bytes == Py_None)
@@ -338,6 +339,8 @@ static PyMethodDef methods[] = {
     {"save", (PyCFunction)(void (*)(void))save, METH_VARARGS | METH_KEYWORDS,
      "save(path, optimize=False, sizes=None, precision=None, source=None, command=None)"},
     {"weights", weights, METH_VARARGS, "weights(path, is_load)"},
+    {"params", model_params, METH_NOARGS, "(name, array or None, is trainable) of each"},
+    {"param_put", model_param_put, METH_VARARGS, "param_put(name, array)"},
     {"derive", derive, METH_VARARGS, "derive(kind, a=None, b=None)"},
     {"plan", make_plan, METH_O, "plan(options)"},
     {NULL, NULL, 0, NULL},

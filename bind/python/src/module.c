@@ -125,11 +125,14 @@ PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs);
 static PyMethodDef functions[] = {
     {"load", (PyCFunction)(void (*)(void))module_load, METH_VARARGS | METH_KEYWORDS,
      "load(path, bytes, name=None, seed=0, model=None, sizes=None, allow_links=False, "
-     "inputs=None)"},
+     "inputs=None, training=False)"},
     {"wrap", wrap, METH_O, "wrap(array): an Array of the same memory."},
     {"empty", empty, METH_VARARGS, "empty(shape, dtype): an Array of zeros."},
     {"view_as", view_as, METH_VARARGS, "view_as(array, dtype, readonly=False): the same bytes."},
     {"op", module_op, METH_VARARGS, "op(name, attributes, inputs): one operation."},
+    {"infer", module_infer, METH_VARARGS, "infer(name, attributes, types): types of the results."},
+    {"shuffle", module_shuffle, METH_VARARGS,
+     "shuffle(count, seed, epoch, first, n): which samples come there, as u64[n]."},
     {"catalogue", catalogue, METH_VARARGS, "catalogue(kind): 'ops' or 'backends', as JSON."},
     {"explain", explain, METH_O, "explain(id): what the error catalogue says."},
     {"statuses", statuses, METH_NOARGS, "(name, sentence) of every class of failure."},
@@ -158,7 +161,9 @@ static bool fill(PyObject *module)
                       add_type(module, "Array", array_type(module), &takt_types.array) &&
                       add_type(module, "Model", model_type(module), &takt_types.model) &&
                       add_type(module, "Plan", plan_type(module), &takt_types.plan) &&
-                      add_type(module, "Session", session_type(module), &takt_types.session);
+                      add_type(module, "Session", session_type(module), &takt_types.session) &&
+                      add_type(module, "Trainer", trainer_type(module), &takt_types.trainer) &&
+                      add_type(module, "Data", data_type(module), &takt_types.data);
     Py_XDECREF(version);
     return good;
 }

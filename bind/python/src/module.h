@@ -109,7 +109,7 @@ typedef struct plan_object {
 } plan_object;
 
 typedef struct types {
-    PyTypeObject *array, *model, *plan, *session;
+    PyTypeObject *array, *model, *plan, *session, *trainer, *data;
 } types;
 extern types takt_types;
 
@@ -123,6 +123,8 @@ PyObject *array_type(PyObject *module);
 PyObject *model_type(PyObject *module);
 PyObject *plan_type(PyObject *module);
 PyObject *session_type(PyObject *module);
+PyObject *trainer_type(PyObject *module);
+PyObject *data_type(PyObject *module);
 
 /* ---- helpers ---- */
 
@@ -140,6 +142,10 @@ typedef struct text_sink {
 int text_put(void *user, const char *text, size_t length);
 PyObject *text_take(text_sink *t); /* frees it */
 
+PyObject *model_params(PyObject *model, PyObject *nothing);
+PyObject *model_param_put(PyObject *model, PyObject *args);
 PyObject *module_op(PyObject *module, PyObject *args);
+PyObject *module_infer(PyObject *module, PyObject *args);
+PyObject *module_shuffle(PyObject *module, PyObject *args);
 
 #endif

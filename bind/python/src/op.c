@@ -112,6 +112,86 @@ static PyObject *perform(owner *o, job *j)
     return tuple;
 }
 
+/* ---- types alone ---- */
+
+typedef struct question {
+    const char *name, *attributes, *types[MOST]; /* a type that is NULL: the input is left out */
+    size_t count, answer_count;
+    takt_build *build; /* the answers' names live in it */
+    takt_desc answers[MOST];
+} question;
+
+static takt_status ask(takt_ctx *ctx, question *q)
+{
+    takt_value in[MOST];
+    takt_status status = takt_build_create(ctx, q->name, &q->build);
+    for (size_t i = 0; i < q->count; i++) {
+        char label[16];
+        snprintf(label, sizeof label, "x%zu", i);
+        in[i] =
+            q->types[i] != NULL ? takt_build_input(q->build, label, q->types[i]) : TAKT_NO_VALUE;
+    }
+    const takt_value y = takt_build_op(q->build, q->name, q->attributes, in, q->count, NULL);
+    if (status == TAKT_OK)
+        status = takt_build_status(q->build);
+    for (; status == TAKT_OK && q->answer_count < MOST; q->answer_count++) {
+        takt_desc *d = &q->answers[q->answer_count];
+        const takt_value one = takt_build_result(q->build, y, q->answer_count);
+        if (one == TAKT_NO_VALUE || takt_build_describe(q->build, one, d) != TAKT_OK)
+            break; /* that was the last */
+        d->name = "";
+    }
+    return status;
+}
+
+static PyObject *answers(const question *q)
+{
+    PyObject *list = PyList_New((Py_ssize_t)q->answer_count);
+    for (size_t i = 0; list != NULL && i < q->answer_count; i++) {
+        PyObject *row = describe(&q->answers[i]);
+        if (row == NULL || PyList_SetItem(list, (Py_ssize_t)i, row) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static bool take_types(question *q, PyObject *given)
+{
+    const Py_ssize_t count = PyTuple_Size(given);
+    if (count > MOST) {
+        raise_status(TAKT_ERR_ARGUMENT, NULL, "%s: at most %d inputs, please", q->name, MOST);
+        return false;
+    }
+    for (q->count = 0; q->count < (size_t)count; q->count++) {
+        PyObject *type = PyTuple_GetItem(given, (Py_ssize_t)q->count);
+        q->types[q->count] = type != Py_None ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
+        if (PyErr_Occurred())
+            return false;
+    }
+    return true;
+}
+
+PyObject *module_infer(PyObject *module, PyObject *args)
+{
+    static owner *o;
+    PyObject *given, *made = NULL;
+    takt_error error;
+    (void)module;
+    question *q = PyMem_Calloc(1, sizeof *q);
+    if (q == NULL)
+        return PyErr_NoMemory();
+    if (PyArg_ParseTuple(args, "szO!", &q->name, &q->attributes, &PyTuple_Type, &given) &&
+        (o != NULL || (o = owner_create()) != NULL) && take_types(q, given)) {
+        PyThreadState *state = owner_enter(o);
+        const takt_status status = ask(o->ctx, q);
+        owner_leave(o, state, status, &error);
+        made = status == TAKT_OK ? answers(q) : raise_error(&error);
+        takt_build_destroy(q->build);
+    }
+    PyMem_Free(q);
+    return made;
+}
+
 PyObject *module_op(PyObject *module, PyObject *args)
 {
     static owner *o; /* one-op plans are kept in it */

@@ -22,17 +22,29 @@ from .errors import (ArgumentError, CancelledError, DeadlineError, DeviceError, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import nn as nn
     from . import ops as ops
+    from ._module import Function, Module, Sequential, function, manual_seed
+    from ._text import evaluate
+    from ._trace import Parameter, State
+    from ._data import DataLoader, Dataset
+    from ._tensor import Tensor, tensor
+    from ._train import (SGD, Adadelta, Adafactor, Adagrad, Adam, AdamW, Callback, EpochResult,
+                         Lamb, Lion, Muon, Optimizer, RMSprop, StepResult, Trainer)
 
 __all__ = [
-    "Array", "ArgumentError", "CancelledError", "CompiledModel", "DeadlineError", "DeviceError",
-    "Error", "ExecutionMode", "FileError", "FormatError", "GraphOptimizationLevel", "IOBinding",
-    "InferenceSession", "InternalError", "Layer", "LimitError", "Model", "ModelMetadata",
-    "ModelSyntaxError", "NodeArg", "NotFoundError", "OrtValue", "OutOfMemoryError", "Plan",
-    "ProfileStats", "RangeError", "RequirementError", "RunOptions", "Session", "SessionOptions",
-    "ShapeError", "StateError", "TensorInfo", "UnsupportedError", "array", "asarray", "backends",
-    "compile", "empty", "errors", "explain", "from_dlpack", "get_available_providers",
-    "get_device", "load", "loads", "numpy", "ops", "zeros", "__version__",
+    "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "ArgumentError", "Array", "Callback",
+    "CancelledError", "CompiledModel", "DataLoader", "Dataset", "DeadlineError", "DeviceError",
+    "EpochResult", "Error", "ExecutionMode", "FileError", "FormatError", "Function",
+    "GraphOptimizationLevel", "IOBinding", "InferenceSession", "InternalError", "Lamb", "Layer",
+    "LimitError", "Lion", "Model", "ModelMetadata", "ModelSyntaxError", "Module", "Muon",
+    "NodeArg", "NotFoundError", "Optimizer", "OrtValue", "OutOfMemoryError", "Parameter",
+    "Plan", "ProfileStats", "RMSprop", "RangeError", "RequirementError", "RunOptions", "SGD",
+    "Sequential", "Session", "SessionOptions", "ShapeError", "State", "StateError",
+    "StepResult", "Tensor", "TensorInfo", "Trainer", "UnsupportedError", "array", "asarray",
+    "backends", "compile", "empty", "errors", "evaluate", "explain", "from_dlpack", "function",
+    "get_available_providers", "get_device", "load", "loads", "manual_seed", "nn", "numpy",
+    "ops", "tensor", "zeros", "__version__",
 ]
 
 
@@ -45,9 +57,27 @@ def backends() -> "list[dict[str, object]]":
     return listed if isinstance(listed, list) else listed.get("backends", [])
 
 
+_LATER = {
+    "Tensor": "_tensor", "tensor": "_tensor", "evaluate": "_text",
+    "Module": "_module", "Parameter": "_trace", "State": "_trace", "Sequential": "_module",
+    "Trainer": "_train", "Callback": "_train", "Optimizer": "_train", "SGD": "_train",
+    "Adam": "_train", "AdamW": "_train", "RMSprop": "_train", "Adagrad": "_train",
+    "Adadelta": "_train", "Lion": "_train", "Lamb": "_train", "Adafactor": "_train",
+    "Muon": "_train", "StepResult": "_train", "EpochResult": "_train",
+    "DataLoader": "_data", "Dataset": "_data",
+    "Function": "_module", "function": "_module", "manual_seed": "_module",
+}
+
+
 def __getattr__(name: str) -> object:
-    """Modules that most programs do not use are imported when they are asked for."""
-    if name in ("ops", "onnx_backend"):
-        import importlib
+    """What most programs do not use is imported when it is asked for."""
+    import importlib
+    if name in ("ops", "nn", "onnx_backend"):
         return importlib.import_module(f".{name}", __name__)
+    if name in _LATER:
+        return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"module 'takt' has no attribute {name!r}")
+
+
+def __dir__() -> "list[str]":
+    return sorted({*globals(), *__all__})

@@ -5,11 +5,11 @@ import os
 from collections import namedtuple
 
 from . import _takt
-from .errors import ArgumentError, NotFoundError
+from .errors import ArgumentError, NotFoundError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing would take longer than the rest of the package
-    from typing import Any, Iterator, Optional, Union
+    from typing import Any, Callable, Iterator, Optional, Union
 
     PathLike = Union[str, os.PathLike[str]]
 
@@ -173,8 +173,10 @@ class Session(_takt.Session):
 class Model:
     """What is computed, and with which weights. ``takt.load`` makes one."""
 
-    def __init__(self, raw: _takt.Model, path: str = ""):
+    def __init__(self, raw: _takt.Model, path: str = "",
+                 again: Optional[Callable[[], _takt.Model]] = None):
         self._raw, self._path = raw, path
+        self._again = again  # loads it to be trained; None: it was derived from another
 
     @property
     def name(self) -> str:
@@ -258,6 +260,25 @@ class Model:
         """The same with outputs 'grad.NAME': gradients of the sum of an output."""
         return Model(self._raw.derive("gradient", output, names), self._path)
 
+    # ---- parameters ----
+
+    def parameters(self) -> dict[str, Any]:
+        """Copies of all parameters and states by name."""
+        return {name: value for name, value, _ in self._raw.params() if value is not None}
+
+    def set_parameter(self, name: str, value: Any) -> None:
+        """Replaces one; sessions made afterwards use it."""
+        self._raw.param_put(name, value)
+
+    def for_training(self) -> "Model":
+        """The same model and weights, loaded to be trained."""
+        if self._again is None:
+            raise UnsupportedError("a part of a model cannot be trained: save it and load the file")
+        made = Model(self._again(), self._path, self._again)
+        for name, value in self.parameters().items():
+            made._raw.param_put(name, value)
+        return made
+
     # ---- files ----
 
     def save(self, path: PathLike, *, optimize: bool = False,
@@ -280,20 +301,26 @@ class Model:
 
 def load(path: PathLike, *, seed: int = 0, model: Optional[str] = None,
          sizes: Optional[dict[str, int]] = None, allow_links: bool = False,
-         inputs: Optional[dict[str, Any]] = None) -> Model:
+         inputs: Optional[dict[str, Any]] = None, training: bool = False) -> Model:
     """A model from a file: .onnx, .takt text or .taktp, found out from its contents.
 
     `inputs` has values of inputs that shapes depend on (the shape of an ONNX Reshape): they may be
-    built into the model, which is then right for these values only.
+    built into the model, which is then right for these values only. `training`: dropout and the
+    like are as takt.Trainer needs them, which loads a model again if this was left out.
     """
-    raw = _takt.load(path, None, None, seed, model, sizes_text(sizes or {}), allow_links, inputs)
-    return Model(raw, os.fspath(path))
+    def read(to_train: bool) -> _takt.Model:
+        return _takt.load(path, None, None, seed, model, sizes_text(sizes or {}), allow_links,
+                          inputs, to_train)
+    return Model(read(training), os.fspath(path), lambda: read(True))
 
 
 def loads(data: Union[str, bytes], name: str = "memory", *, seed: int = 0,
           model: Optional[str] = None, sizes: Optional[dict[str, int]] = None,
-          inputs: Optional[dict[str, Any]] = None) -> Model:
+          inputs: Optional[dict[str, Any]] = None, training: bool = False) -> Model:
     """The same from memory: the text of a model, or the bytes of a file."""
-    raw = _takt.load(name, data.encode() if isinstance(data, str) else data, name, seed, model,
-                     sizes_text(sizes or {}), False, inputs)
-    return Model(raw)
+    kept = data.encode() if isinstance(data, str) else data
+
+    def read(to_train: bool) -> _takt.Model:
+        return _takt.load(name, kept, name, seed, model, sizes_text(sizes or {}), False, inputs,
+                          to_train)
+    return Model(read(training), "", lambda: read(True))

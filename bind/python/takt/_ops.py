@@ -5,6 +5,7 @@ import json
 from typing import Any, Sequence
 
 from . import _arrays, _takt
+from ._tensor import Tensor, as_tensor, operation
 from .errors import ArgumentError
 
 
@@ -20,7 +21,15 @@ def _plain(value: Any) -> Any:
 
 
 def call(name: str, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
-    """Runs operation `name`; its results are NumPy arrays if an input is one, else Arrays."""
+    """Runs operation `name`; its results are NumPy arrays if an input is one, else Arrays.
+
+    With a Tensor among its inputs it is recorded, and computed when somebody looks at a result.
+    """
+    if any(isinstance(x, Tensor) or hasattr(x, "_as_tensor") for x in inputs):
+        if attributes.get("dtype") is not None:
+            attributes["dtype"] = _takt.empty((), attributes["dtype"]).dtype
+        return operation(name, [as_tensor(x) if hasattr(x, "_as_tensor") else x for x in inputs],
+                         attributes)
     given = list(inputs)
     while given and given[-1] is None:
         given.pop()

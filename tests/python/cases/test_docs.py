@@ -4,6 +4,7 @@ import io
 import os
 import pathlib
 import re
+import tempfile
 import unittest
 
 import takt
@@ -17,9 +18,10 @@ class Docs(unittest.TestCase):
         blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
         self.assertGreater(len(blocks), 5)
         space = {}
-        for block in blocks:
-            with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(block, "docs/python.md", "exec"), space)  # noqa: S102
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            for block in blocks:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    exec(compile(block, "docs/python.md", "exec"), space)  # noqa: S102
 
     def test_every_name_is_documented(self):
         for name in takt.__all__:
@@ -34,7 +36,7 @@ class Docs(unittest.TestCase):
 
     def test_stubs_name_what_there_is(self):
         stub = (pathlib.Path(takt.__path__[0]) / "_takt.pyi").read_text(encoding="utf-8")
-        for kind in ("Array", "Model", "Plan", "Session"):
+        for kind in ("Array", "Model", "Plan", "Session", "Trainer", "Data"):
             body = stub.split(f"class {kind}:")[1].split("\nclass ")[0].split("\ndef ")[0]
             declared = set(re.findall(r"def (\w+)\(", body))
             real = {name for name in vars(getattr(takt._takt, kind))

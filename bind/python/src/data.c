@@ -1,0 +1,161 @@
+/* data.c - takt._takt.Data: samples of a file or folder; takt.Dataset is what programs use. */
+#include "module.h"
+
+#include <string.h>
+
+typedef struct data_object {
+    PyObject_HEAD owner *owner;
+    takt_data *data;
+} data_object;
+
+static void dealloc(PyObject *self)
+{
+    data_object *d = (data_object *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    takt_data_destroy(d->data);
+    owner_release(d->owner);
+    PyObject_Free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+static int init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *keys[] = {"path",      "split",  "limit", "scale", "mean",
+                           "deviation", "window", "label", NULL};
+    data_object *d = (data_object *)self;
+    takt_data_options o = {.size = sizeof o};
+    PyObject *path;
+    unsigned long long limit = 0;
+    long long window = 0;
+    takt_error error;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|zKdddLz", keys, PyUnicode_FSConverter, &path,
+                                     &o.split, &limit, &o.scale, &o.mean, &o.deviation, &window,
+                                     &o.label))
+        return -1;
+    o.limit = limit;
+    o.window = window;
+    if (d->data == NULL && (d->owner = owner_create()) != NULL) {
+        PyThreadState *state = owner_enter(d->owner);
+        const takt_status status =
+            takt_data_open(d->owner->ctx, PyBytes_AsString(path), &o, &d->data);
+        owner_leave(d->owner, state, status, &error);
+        if (status != TAKT_OK)
+            raise_error(&error);
+    }
+    Py_DECREF(path);
+    return d->data != NULL ? 0 : -1;
+}
+
+static PyObject *fields(PyObject *self, PyObject *nothing)
+{
+    const data_object *d = (data_object *)self;
+    PyObject *list = PyList_New(0);
+    (void)nothing;
+    for (size_t i = 0; list != NULL && i < takt_data_field_count(d->data); i++) {
+        PyObject *one = describe(takt_data_field(d->data, i));
+        if (one == NULL || PyList_Append(list, one) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(one);
+    }
+    return list;
+}
+
+static PyObject *counts(PyObject *self, PyObject *nothing)
+{
+    const data_object *d = (data_object *)self;
+    (void)nothing;
+    return Py_BuildValue("(KL)", (unsigned long long)takt_data_count(d->data),
+                         (long long)takt_data_classes(d->data));
+}
+
+static PyObject *take(PyObject *self, PyObject *args)
+{
+    data_object *d = (data_object *)self;
+    const char *field;
+    PyObject *rows, *to;
+    hold r, t;
+    takt_error error;
+    if (!PyArg_ParseTuple(args, "sOO", &field, &rows, &to) || !hold_take(&r, rows, false, "rows"))
+        return NULL;
+    if (!hold_take(&t, to, true, field)) {
+        hold_drop(&r);
+        return NULL;
+    }
+    takt_status status = TAKT_ERR_ARGUMENT;
+    const bool fits = r.view.dtype == TAKT_U64 && r.view.rank == 1 && view_is_dense(&r.view);
+    if (fits) {
+        PyThreadState *state = owner_enter(d->owner);
+        status = takt_data_take(d->data, field, r.view.data, (size_t)r.view.dims[0], &t.view);
+        owner_leave(d->owner, state, status, &error);
+    }
+    hold_drop(&r);
+    hold_drop(&t);
+    if (!fits)
+        return raise_status(TAKT_ERR_ARGUMENT, NULL, "rows are a dense array u64[n]");
+    if (status != TAKT_OK)
+        return raise_error(&error);
+    Py_RETURN_NONE;
+}
+
+static PyObject *report(PyObject *self, PyObject *args)
+{
+    data_object *d = (data_object *)self;
+    int json = 0;
+    text_sink text = {.at = NULL};
+    takt_error error;
+    if (!PyArg_ParseTuple(args, "|p", &json))
+        return NULL;
+    PyThreadState *state = owner_enter(d->owner);
+    const takt_status status =
+        takt_data_describe(d->data, json ? TAKT_FORMAT_JSON : TAKT_FORMAT_TEXT, text_put, &text);
+    owner_leave(d->owner, state, status, &error);
+    PyObject *made = text_take(&text);
+    if (status == TAKT_OK)
+        return made;
+    Py_XDECREF(made);
+    return raise_error(&error);
+}
+
+PyObject *module_shuffle(PyObject *module, PyObject *args)
+{
+    unsigned long long count, seed, epoch, first, n;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "KKKKK", &count, &seed, &epoch, &first, &n))
+        return NULL;
+    if (first > count || n > count - first)
+        return raise_status(TAKT_ERR_ARGUMENT, NULL, "there are %llu samples, not %llu", count,
+                            first + n);
+    const int64_t dims[1] = {(int64_t)n};
+    PyObject *made = array_new(TAKT_U64, 1, dims);
+    if (made != NULL) {
+        uint64_t *rows = ((array_object *)made)->memory.view.data;
+        for (unsigned long long i = 0; i < n; i++)
+            rows[i] = takt_shuffle(count, seed, epoch, first + i);
+    }
+    return made;
+}
+
+static PyMethodDef methods[] = {
+    {"fields", fields, METH_NOARGS, "(name, dtype, dims) of each; dims[0] counts the samples"},
+    {"counts", counts, METH_NOARGS, "(samples, classes)"},
+    {"take", take, METH_VARARGS, "take(field, rows, to)"},
+    {"report", report, METH_VARARGS, "report(json=False)"},
+    {NULL, NULL, 0, NULL},
+};
+
+PyObject *data_type(PyObject *module)
+{
+    static PyType_Slot slots[] = {
+        {Py_tp_new, PyType_GenericNew},
+        {Py_tp_init, init},
+        {Py_tp_dealloc, dealloc},
+        {Py_tp_methods, methods},
+        {Py_tp_doc, "Data(path, split=None, limit=0, ...)"},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {.name = "takt._takt.Data",
+                               .basicsize = sizeof(data_object),
+                               .flags = Py_TPFLAGS_DEFAULT,
+                               .slots = slots};
+    return PyType_FromModuleAndSpec(module, &spec, NULL);
+}

@@ -1,0 +1,347 @@
+"""_train.py - training: optimizers, the trainer, and what it tells."""
+from __future__ import annotations
+
+import time
+from collections import namedtuple
+
+from . import _arrays, _takt
+from ._compile import CompiledModel
+from ._model import Model, load
+from .errors import ArgumentError, UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Iterable, Optional, Union
+
+
+class Optimizer:
+    """How weights follow gradients: a name, a rate, and numbers. ``takt train --list`` has all."""
+
+    _name = ""
+
+    def __init__(self, learning_rate: float = 0.0, **numbers: float):
+        self.learning_rate = float(learning_rate)
+        self.numbers = numbers
+
+    def text(self) -> str:
+        """As the command takes it: 'adam:beta1=0.8'."""
+        said = ",".join(f"{name}={float(value):.17g}" for name, value in self.numbers.items())
+        return f"{self._name}:{said}" if said else self._name
+
+    def __repr__(self) -> str:
+        return f"takt.{type(self).__name__}({self.text()!r}, learning_rate={self.learning_rate})"
+
+
+class SGD(Optimizer):
+    """Gradient descent; ``momentum``, ``nesterov``, ``weight_decay``."""
+
+    _name = "sgd"
+
+
+class Adam(Optimizer):
+    """Steps scaled by running means of the gradient and of its square."""
+
+    _name = "adam"
+
+
+class AdamW(Optimizer):
+    """Adam with weight decay that does not pass through the moments."""
+
+    _name = "adamw"
+
+
+class RMSprop(Optimizer):
+    """Gradients divided by the root of their running mean square."""
+
+    _name = "rmsprop"
+
+
+class Adagrad(Optimizer):
+    """Gradients divided by the root of the sum of all their squares."""
+
+    _name = "adagrad"
+
+
+class Adadelta(Optimizer):
+    """Steps in units of the running size of earlier steps."""
+
+    _name = "adadelta"
+
+
+class Lion(Optimizer):
+    """Steps of one size, by the sign of an interpolated momentum."""
+
+    _name = "lion"
+
+
+class Lamb(Optimizer):
+    """Adam's direction, scaled by the norm of each parameter."""
+
+    _name = "lamb"
+
+
+class Adafactor(Optimizer):
+    """Little state: mean squares of matrices as one row and one column."""
+
+    _name = "adafactor"
+
+
+class Muon(Optimizer):
+    """Orthogonal steps for matrices, AdamW for other parameters."""
+
+    _name = "muon"
+
+
+class StepResult(namedtuple("StepResult", "step loss count hits rate norm")):
+    """A step of training: its number, the mean loss over `count` samples, how many were right."""
+
+    __slots__ = ()
+
+    @property
+    def accuracy(self) -> float:
+        """The share that was right; NaN where the loss has no notion of it."""
+        return self.hits / self.count if self.hits >= 0 and self.count > 0 else float("nan")
+
+
+class EpochResult(namedtuple(
+        "EpochResult", "epoch loss accuracy val_loss val_accuracy seconds wait")):
+    """An epoch: means over it, its length, and how long the trainer waited for data."""
+
+    __slots__ = ()
+
+
+class Callback:
+    """What may be done between steps: override what you need. ``trainer.stop()`` ends training."""
+
+    def on_step(self, trainer: "Trainer", result: StepResult) -> None:
+        """After each step."""
+
+    def on_epoch(self, trainer: "Trainer", result: EpochResult) -> None:
+        """After each epoch."""
+
+
+class Trainer:
+    """Trains a Module, a Model, a compiled model or a file.
+
+        trainer = takt.Trainer(model=net, optimizer=takt.Adam(learning_rate=1e-3))
+        trainer.fit(loader, epochs=3, validation=other)
+
+    A step is one plan: forward, loss, gradients and update. Its bits depend on the model, the
+    batches, the seed and ``shards``, not on threads. After an exception the weights are those of
+    the last whole step.
+    """
+
+    def __init__(self, model: Any, optimizer: Union[Optimizer, str] = "adamw",
+                 loss: Optional[str] = None, *, learning_rate: float = 0.0,
+                 schedule: Optional[str] = None, warmup: int = 0, steps: int = 0, shards: int = 1,
+                 gradient_accumulation_steps: int = 1, clip_norm: float = 0.0,
+                 clip_value: float = 0.0, ema: float = 0.0, seed: int = 0,
+                 freeze: Union[None, str, Callable[[str], bool]] = None,
+                 class_weights: Any = None, amp: Any = None,
+                 callbacks: Iterable[Callback] = (), **options: Any):
+        if amp not in (None, False):
+            raise UnsupportedError("mixed precision (amp=) is not there: train in f32")
+        if gradient_accumulation_steps < 1 or shards < 1:
+            raise ArgumentError("shards and gradient_accumulation_steps are at least 1")
+        self._optimizer = optimizer.text() if isinstance(optimizer, Optimizer) else str(optimizer)
+        rate = optimizer.learning_rate if isinstance(optimizer, Optimizer) else 0.0
+        self._settings = {
+            "loss": loss, "optimizer": self._optimizer, "rate": learning_rate or rate,
+            "schedule": schedule, "warmup": warmup, "steps": steps,
+            "shards": shards * gradient_accumulation_steps, "clip_norm": clip_norm,
+            "clip_value": clip_value, "ema": ema, "seed": seed, "plan": options or None,
+            "class_weights": class_weights}
+        self._freeze, self._accumulate = freeze, gradient_accumulation_steps
+        self._callbacks = list(callbacks)
+        self._stopped = False
+        self._raw: Any = None
+        self._module = model if hasattr(model, "to_model") else None
+        self.model: Optional[Model] = None
+        self.history: list[EpochResult] = []
+        if self._module is None:
+            self._begin(_trainable(model))
+
+    # ---- making it ----
+
+    def _frozen(self, names: Iterable[str]) -> Optional[set[str]]:
+        if self._freeze is None:
+            return None
+        import re
+        test = re.compile(self._freeze).search if isinstance(self._freeze, str) else self._freeze
+        return {name for name in names if test(name)}
+
+    def _begin(self, model: Model) -> None:
+        self.model = model
+        names = [name for name, _, trains in model._raw.params() if trains]
+        self._raw = _takt.Trainer(model._raw, frozen=self._frozen(names), **self._settings)
+
+    def _ready(self, batch: Any) -> dict[str, Any]:
+        """The batch by name; a module is traced when its first batch comes."""
+        if self._raw is None:
+            assert self._module is not None
+            arrays = [x for x in (batch.values() if isinstance(batch, dict) else batch)]
+            named = dict(batch) if isinstance(batch, dict) else None
+            if named is not None:
+                named.pop("labels", None)
+                types = {name: _batched(x) for name, x in named.items()}
+                self._begin(self._module.to_model(training=True, **types))
+            else:
+                count = max(len(arrays) - 1, 1)
+                types_in_order = [_batched(x) for x in arrays[:count]]
+                self._begin(self._module.to_model(*types_in_order, training=True))
+        if isinstance(batch, dict):
+            return batch
+        assert self.model is not None
+        names = [info.name for info in self.model.inputs]
+        if len(batch) not in (len(names), len(names) + 1):
+            raise ArgumentError(f"a batch has {len(batch)} arrays; the model takes "
+                                f"{', '.join(names)}, and labels may follow")
+        return dict(zip([*names, "labels"], batch))
+
+    # ---- steps ----
+
+    def step(self, *batch: Any, **named: Any) -> StepResult:
+        """One step: arrays in the order of the model's inputs, then labels; or all by name."""
+        return StepResult(*self._step(named or (batch[0] if len(batch) == 1 and isinstance(
+            batch[0], dict) else batch)))
+
+    def _step(self, batch: Any) -> Any:
+        return self._with_raw(self._ready(batch), "step")
+
+    def _with_raw(self, batch: dict[str, Any], how: str) -> Any:
+        arrays = {name: x.array() if hasattr(x, "is_computed") else x for name, x in batch.items()}
+        return getattr(self._raw, how)(arrays)
+
+    def plan(self, *batch: Any, **named: Any) -> dict[str, int]:
+        """Bytes of a step on such a batch, before it is run."""
+        made = self._with_raw(self._ready(named or batch), "plan")
+        assert isinstance(made, dict)
+        return made
+
+    def evaluate(self, data: Iterable[Any]) -> StepResult:
+        """Loss and hits over batches with the present weights, as in inference."""
+        loss = count = hits = 0.0
+        for batch in data:
+            got = StepResult(*self._with_raw(self._ready(batch), "eval"))
+            loss, count = loss + got.loss * got.count, count + got.count
+            hits = hits + got.hits if got.hits >= 0 and hits >= 0 else -1.0
+        if count == 0:
+            raise ArgumentError("there is nothing to evaluate on: the data is empty")
+        return StepResult(self.steps, loss / count, count, hits, 0.0, -1.0)
+
+    def stop(self) -> None:
+        """Ends fit() after the present step."""
+        self._stopped = True
+
+    def fit(self, data: Iterable[Any], epochs: int = 1, validation: Optional[Iterable[Any]] = None,
+            verbose: bool = False) -> list[EpochResult]:
+        """Trains on all batches, `epochs` times; tells each epoch if `verbose`."""
+        self._stopped = False
+        for epoch in range(epochs):
+            if self._stopped:
+                break
+            result = self._epoch(len(self.history), data, validation)
+            self.history.append(result)
+            self.export()
+            for callback in self._callbacks:
+                callback.on_epoch(self, result)
+            if verbose:
+                print(f"epoch {result.epoch}: loss {result.loss:.4g}, accuracy "
+                      f"{result.accuracy:.4g}, {result.seconds:.3g} s "
+                      f"({100 * result.wait / max(result.seconds, 1e-9):.0f} % waiting for data)")
+        return self.history
+
+    def _epoch(self, epoch: int, data: Iterable[Any], validation: Any) -> EpochResult:
+        start, waited = time.perf_counter(), 0.0
+        loss = count = hits = 0.0
+        group: list[dict[str, Any]] = []
+        source = iter(data)
+        while not self._stopped:
+            before = time.perf_counter()
+            batch = next(source, None)
+            waited += time.perf_counter() - before
+            if batch is not None:
+                group.append(self._ready(batch))
+            if group and (batch is None or len(group) == self._accumulate):
+                got = StepResult(*self._with_raw(_joined(group), "step"))
+                group = []
+                loss, count = loss + got.loss * got.count, count + got.count
+                hits = hits + got.hits if got.hits >= 0 and hits >= 0 else -1.0
+                for callback in self._callbacks:
+                    callback.on_step(self, got)
+            if batch is None:
+                break
+        if count == 0:
+            raise ArgumentError("there is nothing to train on: the data is empty")
+        seconds = time.perf_counter() - start
+        other = self.evaluate(validation) if validation is not None else None
+        if other is not None:
+            self._raw.observe(other.loss)
+        return EpochResult(epoch, loss / count, hits / count if hits >= 0 else float("nan"),
+                           other.loss if other else float("nan"),
+                           other.accuracy if other else float("nan"), seconds, waited)
+
+    # ---- facts and files ----
+
+    @property
+    def steps(self) -> int:
+        """Steps done so far."""
+        return int(self._raw.facts()[0]) if self._raw is not None else 0
+
+    @property
+    def trained_parameters(self) -> int:
+        """How many numbers are trained."""
+        return int(self._raw.facts()[1]) if self._raw is not None else 0
+
+    @property
+    def note(self) -> str:
+        """What was decided about the model's end, such as a softmax that the loss contains."""
+        return str(self._raw.facts()[3]) if self._raw is not None else ""
+
+    def export(self, averaged: bool = False) -> Model:
+        """The trained weights into the model, and into the module that it came from."""
+        if self._raw is None or self.model is None:
+            raise ArgumentError("the trainer has seen no batch: there is nothing to export")
+        self._raw.export(averaged)
+        if self._module is not None:
+            self._module.take_weights(self.model)
+        return self.model
+
+    def save(self, path: Any, note: str = "") -> None:
+        """Everything that the next step depends on, in one file."""
+        if self._raw is None:
+            raise ArgumentError("the trainer has seen no batch: there is nothing to save")
+        self._raw.save(path, note)
+
+    def load(self, path: Any, batch: Any = None) -> str:
+        """Continues from such a file; a Module needs a batch first, to know its sizes."""
+        if self._raw is None:
+            if batch is None:
+                raise ArgumentError("the trainer has seen no batch: load(path, batch) shows one")
+            self._ready(batch)
+        return str(self._raw.load(path))
+
+
+def _trainable(model: Any) -> Model:
+    if isinstance(model, CompiledModel):
+        model = model.model
+    if not isinstance(model, Model):
+        model = load(model, training=True)
+        assert isinstance(model, Model)
+        return model
+    return model.for_training()
+
+
+def _batched(x: Any) -> str:
+    """The type of an array, with its first size as the name 'batch'."""
+    array = _arrays.asarray(x.array() if hasattr(x, "is_computed") else x)
+    sizes = ["batch", *[str(n) for n in array.shape[1:]]] if array.ndim else []
+    return f"{array.dtype}[{', '.join(sizes)}]"
+
+
+def _joined(group: list[dict[str, Any]]) -> dict[str, Any]:
+    """Batches one after the other as one."""
+    if len(group) == 1:
+        return group[0]
+    from . import ops
+    return {name: ops.concat(*[batch[name] for batch in group], axis=0) for name in group[0]}

@@ -1,0 +1,179 @@
+"""test_training.py - the trainer, optimizers, data sets and loaders."""
+import os
+import tempfile
+import threading
+import unittest
+
+import takt
+
+ROOT = os.environ["TAKT_ROOT"]
+SPIRALS = os.path.join(ROOT, "examples", "spirals.csv")
+
+
+class Net(takt.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = takt.nn.Dense(8, act="tanh")
+        self.b = takt.nn.Dense(2)
+
+    def forward(self, x):
+        return self.b(self.a(x))
+
+
+def points(count=64):
+    rows = [[((7 * i) % 11) / 5 - 1, ((5 * i) % 13) / 6 - 1] for i in range(count)]
+    return takt.array(rows), takt.array([int(x * y > 0) for x, y in rows])
+
+
+def weights(module):
+    return {name: value.tolist() for name, value in module.state_dict().items()}
+
+
+class Training(unittest.TestCase):
+    def test_a_module_learns_and_gets_its_weights(self):
+        x, labels = points()
+        net = Net()
+        trainer = takt.Trainer(net, takt.Adam(learning_rate=0.05), loss="cross_entropy")
+        seen = []
+
+        class Watch(takt.Callback):
+            def on_step(self, trainer, result):
+                seen.append(result.step)
+        trainer._callbacks.append(Watch())
+        loader = takt.DataLoader((x, labels), batch_size=16, shuffle=True)
+        history = trainer.fit(loader, epochs=40, validation=loader)
+        self.assertLess(history[-1].loss, 0.5 * history[0].loss)
+        self.assertEqual(seen, list(range(1, 161)))
+        scores = net(x).tolist()
+        right = sum((b > a) == bool(c) for (a, b), c in zip(scores, labels.tolist()))
+        self.assertEqual(right, trainer.evaluate([(x, labels)]).hits)
+
+    def test_sgd_is_what_it_says(self):
+        text = ("model m(x: f32[batch, 1], t: f32[batch, 1]) {\n  param w: f32[1, 1] = 2\n"
+                "  return loss = mse(x @ w, t)\n}")
+        trainer = takt.Trainer(takt.loads(text), takt.SGD(learning_rate=0.1))
+        got = trainer.step(x=takt.array([[1.0]]), t=takt.array([[0.0]]))
+        self.assertAlmostEqual(got.loss, 4.0)
+        after = trainer.export().parameters()["w"].tolist()[0][0]
+        self.assertAlmostEqual(after, 2.0 - 0.1 * 2 * 2.0, places=6)
+
+    def test_accumulation_is_one_larger_batch(self):
+        x, labels = points()
+        nets = [Net(), Net()]
+        for net in nets:
+            net(x)  # the same seed, the same weights
+        self.assertEqual(weights(nets[0]), weights(nets[1]))
+        for net, size, parts in ((nets[0], 16, 4), (nets[1], 64, 1)):
+            trainer = takt.Trainer(net, "sgd", "cross_entropy", learning_rate=0.1,
+                                   gradient_accumulation_steps=parts, shards=4 // parts)
+            trainer.fit(takt.DataLoader((x, labels), batch_size=size), epochs=3)
+        self.assertEqual(weights(nets[0]), weights(nets[1]))
+
+    def test_save_and_go_on_with_the_same_bits(self):
+        x, labels = points()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "t.ckpt")
+            one = takt.Trainer(Net(), takt.AdamW(learning_rate=0.01), loss="cross_entropy")
+            one.step(x, labels)
+            one.save(path, "half way")
+            two = takt.Trainer(Net(), takt.AdamW(learning_rate=0.01), loss="cross_entropy")
+            self.assertEqual(two.load(path, (x, labels)), "half way")
+            self.assertEqual(one.step(x, labels), two.step(x, labels))
+
+    def test_files_and_frozen_parameters(self):
+        data = takt.Dataset(SPIRALS)
+        trainer = takt.Trainer(os.path.join(ROOT, "examples", "spirals.takt"), "adamw",
+                               learning_rate=1e-2, freeze=r"^dense_0")
+        before = trainer.model.parameters()
+        trainer.fit(takt.DataLoader(data, batch_size=60, shuffle=True, num_workers=2), epochs=2)
+        after = trainer.export().parameters()
+        changed = {name for name in before if before[name].tolist() != after[name].tolist()}
+        self.assertTrue(changed)
+        self.assertFalse([name for name in changed if name.startswith("dense_0")])
+        self.assertIn("peak", trainer.plan(**next(iter(takt.DataLoader(data)))))
+
+    def test_refusals(self):
+        x, labels = points()
+        with self.assertRaises(takt.NotFoundError):
+            takt.Trainer(takt.loads("model m(x: f32[b, 2]) { return dense(x, 2) }"), "adma")
+        trainer = takt.Trainer(Net(), loss="cross_entropy")
+        with self.assertRaises(takt.Error):
+            trainer.step(x, takt.array([7] * 64))  # there are two classes
+        self.assertEqual(trainer.steps, 0)
+        with self.assertRaises(takt.ArgumentError):
+            trainer.fit([])
+        with self.assertRaises(takt.ArgumentError):
+            takt.Trainer(Net()).save("/tmp/none")
+
+    def test_one_thread_at_a_time(self):
+        x, labels = points(4096)
+        trainer = takt.Trainer(Net(), loss="cross_entropy")
+        trainer.step(x, labels)
+        failures = []
+
+        def work():
+            for _ in range(20):
+                try:
+                    trainer.step(x, labels)
+                except takt.StateError:
+                    failures.append(1)
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(trainer.steps + len(failures), 61)
+
+
+class Loading(unittest.TestCase):
+    def test_datasets(self):
+        data = takt.Dataset(SPIRALS)
+        self.assertEqual((len(data), data.classes), (360, 3))
+        self.assertEqual([f.name for f in data.fields], ["x", "labels"])
+        taken = data.take([3, 0])
+        self.assertEqual(taken["x"].tolist()[1], data[0]["x"].tolist())
+        self.assertIn("360", data.describe())
+        with self.assertRaises(IndexError):
+            data[360]
+        with self.assertRaises(takt.FileError):
+            takt.Dataset("/nowhere.csv")
+
+    def test_order_depends_on_seed_and_epoch_only(self):
+        data = (takt.array(list(range(50))),)
+
+        def orders(**keywords):
+            loader = takt.DataLoader(data, batch_size=8, shuffle=True, seed=3, **keywords)
+            return [[n for (batch,) in loader for n in batch.tolist()] for _ in range(2)]
+        plain = orders()
+        self.assertEqual(sorted(plain[0]), list(range(50)))
+        self.assertNotEqual(plain[0], plain[1])
+        self.assertEqual(plain, orders(num_workers=3))
+
+    def test_any_object_with_getitem(self):
+        class Squares:
+            def __len__(self):
+                return 5
+
+            def __getitem__(self, i):
+                return takt.array([float(i), float(i * i)]), i
+        batches = list(takt.DataLoader(Squares(), batch_size=2))
+        self.assertEqual(batches[1][0].tolist(), [[2, 4], [3, 9]])
+        self.assertEqual(batches[2][1].tolist(), [4])
+        self.assertEqual(len(takt.DataLoader(Squares(), batch_size=2, drop_last=True)), 2)
+
+        class Broken(Squares):
+            def __getitem__(self, i):
+                raise ValueError("sample 3 is bad")
+        with self.assertRaisesRegex(ValueError, "sample 3"):
+            list(takt.DataLoader(Broken(), num_workers=2))
+
+    def test_refusals(self):
+        with self.assertRaises(takt.ArgumentError):
+            takt.DataLoader((takt.zeros(3), takt.zeros(4)))
+        if not any(b["name"] == "cuda" and b.get("available") for b in takt.backends()):
+            with self.assertRaises(takt.UnsupportedError):
+                takt.DataLoader((takt.zeros(3),), pin_memory=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
