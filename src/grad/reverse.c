@@ -115,6 +115,23 @@ static takt_status through_lowering(sweep *s, const takt_node *n, const takt_id 
     return takt_grad_reverse(s->g, &inner, s->level + 1);
 }
 
+/* Attention without mask and lengths has an op for its gradients; any other is taken apart. */
+static bool is_plain_attention(const takt_node *n)
+{
+    bool is_plain = true;
+    for (uint32_t k = 3; k < n->in_count; k++)
+        is_plain &= n->in[k] == TAKT_NONE;
+    return is_plain;
+}
+
+static void attention(takt_graph *g, const takt_node *n, takt_id dy, takt_id *dx)
+{
+    const takt_id in[4] = {n->in[0], n->in[1], n->in[2], dy};
+    const takt_id all = takt_graph_append(g, &takt_op_attention_dx, 4, in, n->attr);
+    for (size_t k = 0; k < 3 && g->status == TAKT_OK; k++)
+        dx[k] = takt_graph_get(g, all, k);
+}
+
 static takt_status differentiate(sweep *s, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_node n = s->g->nodes[id]; /* a copy: the array moves when nodes are appended */
@@ -124,6 +141,10 @@ static takt_status differentiate(sweep *s, takt_id id, const takt_id *dy, takt_i
         return takt_grad_loop(s->g, &n, dy, dx);
     if (n.op == &takt_op_scan)
         return takt_grad_scan(s->g, &n, dy, dx);
+    if (n.op == &takt_op_attention && is_plain_attention(&n)) {
+        attention(s->g, &n, dy[0], dx);
+        return s->g->status;
+    }
     if (n.op->grad != NULL) {
         n.op->grad(s->g, id, dy, dx);
         return s->g->status;

@@ -11,9 +11,9 @@
 
 #include "op/util/absent.h"
 #include "op/util/check.h"
+#include "op/util/heads.h"
 #include "op/util/make.h"
 
-enum { HEADS, KV_HEADS, SCALE, CAUSAL };
 enum { MASK = 3, LENGTH = 4 }; /* inputs that may be left out */
 
 static bool has_input(const takt_node *n, uint32_t input)
@@ -21,47 +21,13 @@ static bool has_input(const takt_node *n, uint32_t input)
     return n->in_count > input && n->in[input] != TAKT_NONE;
 }
 
-static int64_t kv_heads(const takt_attr *attr)
-{
-    return attr[KV_HEADS].i64 == 0 ? attr[HEADS].i64 : attr[KV_HEADS].i64;
-}
-
 /* ---- inference ---- */
-
-static takt_status mismatch(takt_infer *in, const char *what)
-{
-    char q[TAKT_TYPE_TEXT], k[TAKT_TYPE_TEXT], v[TAKT_TYPE_TEXT];
-    return takt_fail(in->ctx, TAKT_E_SHAPE,
-                     "attention: %s: q is %s, k is %s, v is %s, %lld heads, "
-                     "%lld of them for k and v",
-                     what, takt_type_text(in->dims, in->type[0], q),
-                     takt_type_text(in->dims, in->type[1], k),
-                     takt_type_text(in->dims, in->type[2], v), (long long)in->attr[HEADS].i64,
-                     (long long)kv_heads(in->attr));
-}
-
-static takt_status check_heads(takt_infer *in)
-{
-    TAKT_TRY(takt_check_range(in, HEADS, 1, TAKT_CHECK_BIG));
-    TAKT_TRY(takt_check_range(in, KV_HEADS, 0, TAKT_CHECK_BIG));
-    const int64_t heads = in->attr[HEADS].i64, shared = kv_heads(in->attr);
-    if (heads % shared != 0)
-        return takt_fail(in->ctx, TAKT_E_ATTR,
-                         "attention: kv_heads %lld does not divide heads %lld", (long long)shared,
-                         (long long)heads);
-    const takt_dim q = in->type[0]->dim[2], k = in->type[1]->dim[2], v = in->type[2]->dim[2];
-    if (!takt_dim_is_number(q) || !takt_dim_is_number(k) || !takt_dim_is_number(v))
-        return mismatch(in, "the last dimensions must be numbers");
-    if (q % heads != 0 || k % shared != 0 || v % shared != 0)
-        return mismatch(in, "the last dimensions must be multiples of the heads");
-    return q / heads == k / shared ? TAKT_OK : mismatch(in, "heads of q and k differ in size");
-}
 
 static takt_status check_mask(takt_infer *in)
 {
     const takt_type *q = in->type[0];
     takt_type scores = {.dtype = q->dtype, .rank = 4};
-    const takt_dim dims[4] = {q->dim[0], in->attr[HEADS].i64, q->dim[1], in->type[1]->dim[1]};
+    const takt_dim dims[4] = {q->dim[0], in->attr[TAKT_HEADS].i64, q->dim[1], in->type[1]->dim[1]};
     for (int i = 0; i < 4; i++)
         scores.dim[i] = dims[i];
     if (in->in_count <= MASK || in->type[MASK] == NULL)
@@ -91,33 +57,12 @@ static takt_status check_length(takt_infer *in)
     return takt_check_dims(in, 0, 0, LENGTH, 0);
 }
 
-static takt_status check_floats(takt_infer *in)
-{
-    const takt_dtype dtype = in->type[0]->dtype;
-    if (!takt_dtype_is_float(dtype))
-        return takt_fail(in->ctx, TAKT_E_DTYPE, "attention: input 0 is %s, which it does not take",
-                         takt_dtype_name(dtype));
-    TAKT_TRY(takt_check_same_dtype(in, 0, 1));
-    return takt_check_same_dtype(in, 0, 2);
-}
-
 static takt_status infer(takt_infer *in)
 {
-    TAKT_TRY(check_floats(in));
-    for (size_t i = 0; i < 3; i++)
-        TAKT_TRY(takt_infer_rank(in, i, 3, 3));
-    const takt_type *q = in->type[0], *k = in->type[1], *v = in->type[2];
-    TAKT_TRY(takt_check_dims(in, 0, 0, 1, 0));
-    TAKT_TRY(takt_check_dims(in, 0, 0, 2, 0));
-    TAKT_TRY(takt_check_dims(in, 1, 1, 2, 1));
-    TAKT_TRY(check_heads(in));
-    if (in->attr[CAUSAL].boolean && takt_dim_is_number(q->dim[1]) &&
-        takt_dim_is_number(k->dim[1]) && q->dim[1] > k->dim[1])
-        return mismatch(in, "causal needs at least as many keys as queries");
+    TAKT_TRY(takt_check_heads(in));
     TAKT_TRY(check_mask(in));
     TAKT_TRY(check_length(in));
-    in->out[0] = *q;
-    in->out[0].dim[2] = in->attr[HEADS].i64 * (v->dim[2] / kv_heads(in->attr));
+    in->out[0] = takt_heads_out(in);
     return TAKT_OK;
 }
 
@@ -168,7 +113,7 @@ static void attend(const job *j, int64_t b, int64_t h, int64_t s)
 {
     const takt_array *v = &j->e->in[2];
     const int64_t kv = j->heads / j->group, before = j->present - j->queries;
-    const int64_t limit = j->e->attr[CAUSAL].boolean ? s + before + 1 : j->present;
+    const int64_t limit = j->e->attr[TAKT_CAUSAL].boolean ? s + before + 1 : j->present;
     const double sum = weigh(j, b, h, s, limit);
     double *out = j->e->out[0].f + ((b * j->queries + s) * j->heads + h) * j->value_dim;
     for (int64_t t = 0; t < limit; t++) {
@@ -194,7 +139,7 @@ static takt_status count_present(const takt_eval *e, int64_t b, int64_t keys, in
 static takt_status eval(takt_eval *e)
 {
     const takt_array *q = &e->in[0], *k = &e->in[1], *v = &e->in[2];
-    const int64_t heads = e->attr[HEADS].i64, shared = kv_heads(e->attr);
+    const int64_t heads = e->attr[TAKT_HEADS].i64, shared = takt_kv_heads(e->attr);
     job j = {.e = e,
              .heads = heads,
              .group = heads / shared,
@@ -202,11 +147,11 @@ static takt_status eval(takt_eval *e)
              .value_dim = v->dim[2] / shared,
              .queries = q->dim[1],
              .keys = k->dim[1]};
-    j.scale = e->attr[SCALE].is_set ? e->attr[SCALE].f64 : 1 / sqrt((double)j.dim);
+    j.scale = e->attr[TAKT_SCALE].is_set ? e->attr[TAKT_SCALE].f64 : 1 / sqrt((double)j.dim);
     j.score = takt_arena_array(e->scratch, (size_t)j.keys, sizeof *j.score);
     if (j.score == NULL)
         return TAKT_ERR_MEMORY;
-    if (e->attr[CAUSAL].boolean && j.queries > j.keys)
+    if (e->attr[TAKT_CAUSAL].boolean && j.queries > j.keys)
         return takt_fail(e->ctx, TAKT_E_SHAPE, "attention: causal with %lld queries and %lld keys",
                          (long long)j.queries, (long long)j.keys);
     for (int64_t b = 0; b < q->dim[0]; b++) {
@@ -220,26 +165,11 @@ static takt_status eval(takt_eval *e)
 
 /* ---- lowering ---- */
 
-/* [batch, seq, outer * inner * dim] as [batch, outer, inner, seq, dim]. */
-static takt_id split_heads(takt_graph *g, takt_id x, int64_t outer, int64_t inner)
-{
-    const takt_dim *d = takt_type_of(g, x)->dim;
-    const takt_dim apart[5] = {d[0], d[1], outer, inner, d[2] / (outer * inner)};
-    return takt_transpose(g, takt_reshape(g, x, apart, 5), (const int64_t[]){0, 2, 3, 1, 4}, 5);
-}
-
 /* [batch, 1, queries, keys], or one row for all queries, as `planes`. */
 static takt_id widened(takt_graph *g, takt_id seen, const takt_dim *planes)
 {
     const takt_dim whole[4] = {planes[0], 1, planes[3], planes[4]};
     return takt_reshape(g, takt_broadcast(g, seen, whole, 4), planes, 5);
-}
-
-/* keys - queries: what the first query sees besides its own key. */
-static takt_id keys_before(takt_graph *g, const takt_node *n)
-{
-    return takt_sub(g, takt_make_axis(g, &takt_op_dim, 1, &n->in[1], 1),
-                    takt_make_axis(g, &takt_op_dim, 1, &n->in[0], 1));
 }
 
 /* [batch, 1, queries, keys]: query s of a sequence sees key t if t < length, and, if causal, t - s
@@ -250,19 +180,12 @@ static takt_id sees_of_length(takt_graph *g, const takt_node *n, const takt_dim 
     const takt_id length = takt_reshape(g, takt_cast(g, n->in[LENGTH], TAKT_I64), column, 4);
     const takt_id key = takt_make_iota(g, plane, 4, 3);
     const takt_id there = takt_binary(g, &takt_op_lt, key, length);
-    if (!n->attr[CAUSAL].boolean)
+    if (!n->attr[TAKT_CAUSAL].boolean)
         return there;
     const takt_id queries = takt_make_axis(g, &takt_op_dim, 1, &n->in[0], 1);
     const takt_id ahead = takt_sub(g, key, takt_make_iota(g, plane, 4, 2));
     return takt_binary(g, &takt_op_and, there,
                        takt_binary(g, &takt_op_le, ahead, takt_sub(g, length, queries)));
-}
-
-/* [queries, keys]: query s sees key t if t - s <= keys - queries. */
-static takt_id sees(takt_graph *g, const takt_node *n, const takt_dim *dims)
-{
-    const takt_id row = takt_make_iota(g, dims, 2, 0), column = takt_make_iota(g, dims, 2, 1);
-    return takt_binary(g, &takt_op_le, takt_sub(g, column, row), keys_before(g, n));
 }
 
 /* What infinities and NaN of v add to the product with v, in which zeros stand for them, so that
@@ -285,7 +208,7 @@ static takt_id add_remnant(takt_graph *g, const takt_node *n, const remnant *r, 
     const takt_id odd = takt_select(g, takt_unary(g, &takt_op_is_nan, v), nan,
                                     takt_select(g, takt_unary(g, &takt_op_is_inf, v), inf, zero));
     const takt_id sums = takt_make_axis(g, &takt_op_cumsum, 1, &odd, KEYS);
-    const takt_id last = takt_add(g, takt_make_iota(g, &r->queries, 1, 0), keys_before(g, n));
+    const takt_id last = takt_add(g, takt_make_iota(g, &r->queries, 1, 0), takt_keys_before(g, n));
     const takt_id own = takt_make_axis(g, &takt_op_gather, 2, (takt_id[]){sums, last}, KEYS);
     const takt_id more =
         takt_select(g, takt_binary(g, &takt_op_ne, own, zero), own, takt_scalar_like(g, v, -0.0));
@@ -311,28 +234,28 @@ static takt_id mix(takt_graph *g, const takt_node *n, takt_id weights, takt_id v
 
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
-    const int64_t heads = n->attr[HEADS].i64, shared = kv_heads(n->attr), group = heads / shared;
+    const int64_t heads = n->attr[TAKT_HEADS].i64, shared = takt_kv_heads(n->attr),
+                  group = heads / shared;
     const takt_type *q = takt_type_of(g, n->in[0]), *k = takt_type_of(g, n->in[1]);
     const takt_dim flat[4] = {q->dim[0], heads, q->dim[1], k->dim[1]};
     const takt_dim grouped[5] = {q->dim[0], shared, group, q->dim[1], k->dim[1]};
-    const double scale =
-        n->attr[SCALE].is_set ? n->attr[SCALE].f64 : 1 / sqrt((double)(q->dim[2] / heads));
-    const takt_id product = takt_matmul(g, split_heads(g, n->in[0], shared, group),
-                                        split_heads(g, n->in[1], shared, 1), false, true);
+    const double scale = takt_attention_scale(g, n);
+    const takt_id product = takt_matmul(g, takt_split_heads(g, n->in[0], shared, group),
+                                        takt_split_heads(g, n->in[1], shared, 1), false, true);
     takt_id scores = takt_reshape(g, takt_mul_scalar(g, product, scale), flat, 4);
     if (has_input(n, MASK))
         scores = takt_add(g, scores, n->in[MASK]);
     const bool has_length = has_input(n, LENGTH);
     takt_id seen = TAKT_NONE;
-    if (has_length || n->attr[CAUSAL].boolean) {
-        seen = has_length ? sees_of_length(g, n, flat) : sees(g, n, flat + 2);
+    if (has_length || n->attr[TAKT_CAUSAL].boolean) {
+        seen = has_length ? sees_of_length(g, n, flat) : takt_keys_seen(g, n, flat + 2);
         scores = takt_select(g, seen, scores, takt_scalar_like(g, scores, -INFINITY));
     }
     takt_id weights = takt_make_axis(g, &takt_op_softmax, 1, &scores, -1);
     if (has_length) /* rows of a query that sees no key are NaN */
         weights = takt_select(g, seen, weights, takt_scalar_like(g, weights, 0));
     const takt_id split = takt_reshape(g, weights, grouped, 5);
-    const takt_id v = split_heads(g, n->in[2], shared, 1);
+    const takt_id v = takt_split_heads(g, n->in[2], shared, 1);
     const takt_dim planes[5] = {flat[0], 1, 1, flat[2], flat[3]};
     const takt_id mixed = has_length ? takt_absent_mix(g, split, v, widened(g, seen, planes))
                                      : mix(g, n, split, v, seen);
@@ -345,7 +268,7 @@ static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
     const takt_type *q = takt_type_of(g, n->in[0]), *k = takt_type_of(g, n->in[1]);
     const double keys = takt_dim_is_number(k->dim[1]) ? (double)k->dim[1] : 0;
     cost->flops = 2 * keys * (takt_make_count(q) + takt_make_count(&n->type[0]));
-    if (n->attr[CAUSAL].boolean)
+    if (n->attr[TAKT_CAUSAL].boolean)
         cost->flops /= 2;
     cost->bytes = takt_make_bytes(g, n);
 }
@@ -356,20 +279,7 @@ const takt_op takt_op_attention = {
     .in_min = 3,
     .in_max = 5,
     .in_names = {"q", "k", "v", "mask", "length"},
-    .attrs = {[HEADS] = {.name = "heads",
-                         .type = TAKT_ATTR_I64,
-                         .fallback.i64 = 1,
-                         .summary = "heads of q"},
-              [KV_HEADS] = {.name = "kv_heads",
-                            .type = TAKT_ATTR_I64,
-                            .summary = "heads of k and v; 0 means as many as q has"},
-              [SCALE] = {.name = "scale",
-                         .type = TAKT_ATTR_F64,
-                         .is_optional = true,
-                         .summary = "factor of the scores; 1/sqrt(dim) if left out"},
-              [CAUSAL] = {.name = "causal",
-                          .type = TAKT_ATTR_BOOL,
-                          .summary = "a query sees no later keys"}},
+    .attrs = {TAKT_HEADS_ATTRS},
     .traits = TAKT_CONTRACTS | TAKT_INDEXED,
     .dtypes = TAKT_FLOATS | TAKT_IN(TAKT_I32) | TAKT_IN(TAKT_I64),
     .is_mixed = true,
