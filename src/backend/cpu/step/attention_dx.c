@@ -51,15 +51,20 @@ typedef struct job {
     const takt_poll *poll;
 } job;
 
-/* A right factor of `rows` rows and `columns` columns, elements `row` and `column` apart. */
-static void pack(const facts *f, const float *from, size_t rows, size_t columns, size_t row,
-                 size_t column, float *to)
+/* A matrix whose elements are `row` and `col` floats apart. */
+typedef struct matrix {
+    const float *at;
+    size_t rows, columns, row, col;
+} matrix;
+
+/* As a right factor. */
+static void pack(const facts *f, matrix m, float *to)
 {
-    const takt_pack p = {.k = rows,
-                         .n = columns,
-                         .src = from,
-                         .row = row,
-                         .col = column,
+    const takt_pack p = {.k = m.rows,
+                         .n = m.columns,
+                         .src = m.at,
+                         .row = m.row,
+                         .col = m.col,
                          .dst = to,
                          .bytes = sizeof *to,
                          .panels = f->a.panels};
@@ -75,26 +80,32 @@ static void multiply(const job *j, takt_gemm_f32 g)
     j->f->a.gemm(&g);
 }
 
-/* Adds block number `block` of a gradient of keys, keys x dim, which is A' B: of queries `count`.
- */
-static void add_part(const job *j, const float *a, const float *b, size_t count, size_t dim,
-                     float *to, size_t row, size_t block)
+/* A gradient of keys, keys x dim, `row` floats from one key to the next. */
+typedef struct target {
+    float *at;
+    size_t dim, row;
+} target;
+
+/* Adds A' B for a block of `count` queries from `first` on: A is count x keys. */
+static void add_part(const job *j, const float *a, target to, size_t first, size_t count)
 {
     const facts *f = j->f;
-    float *part = block == 0 ? to : j->own + f->part;
-    const size_t ld = block == 0 ? row : dim;
+    const bool is_first = first == 0;
+    float *part = is_first ? to.at : j->own + f->part;
     multiply(j, (takt_gemm_f32){.m = f->a.keys,
-                                .n = dim,
+                                .n = to.dim,
                                 .k = count,
                                 .a = a,
                                 .a_row = 1,
                                 .a_col = f->a.keys,
-                                .b = b,
+                                .b = j->own + f->block_packed,
                                 .c = part,
-                                .ldc = ld});
-    for (size_t i = 0; block > 0 && i < f->a.keys; i++)
-        f->a.add(to + i * row, (const void *[]){to + i * row, part + i * dim},
-                 (const unsigned char[]){0, 0}, dim, NULL);
+                                .ldc = is_first ? to.row : to.dim});
+    for (size_t i = 0; !is_first && i < f->a.keys; i++) {
+        float *sum = to.at + i * to.row;
+        f->a.add(sum, (const void *[]){sum, part + i * to.dim}, (const unsigned char[]){0, 0},
+                 to.dim, NULL);
+    }
 }
 
 /* What arrives at the weights becomes what arrives at the products of q and k. */
@@ -145,10 +156,10 @@ static void run_block(const job *j, size_t first, size_t count)
                                 .c = own + f->slopes,
                                 .ldc = a->keys});
     slope(j, first, count);
-    pack(f, dy, count, a->value_dim, j->dy_row, 1, packed);
-    add_part(j, own + f->weights, packed, count, a->value_dim, j->dv, j->dv_row, first / BLOCK);
-    pack(f, q, count, a->dim, j->q_row, 1, packed);
-    add_part(j, own + f->slopes, packed, count, a->dim, j->dk, j->dk_row, first / BLOCK);
+    pack(f, (matrix){dy, count, a->value_dim, j->dy_row, 1}, packed);
+    add_part(j, own + f->weights, (target){j->dv, a->value_dim, j->dv_row}, first, count);
+    pack(f, (matrix){q, count, a->dim, j->q_row, 1}, packed);
+    add_part(j, own + f->slopes, (target){j->dk, a->dim, j->dk_row}, first, count);
     multiply(j, (takt_gemm_f32){.m = count,
                                 .n = a->dim,
                                 .k = a->keys,
@@ -189,9 +200,9 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair)
     const float *v = (const float *)takt_view_data(t, &s->in[V]) + v_at;
     float *own = t->scratch_own, *dk = (float *)takt_view_data(t, &s->out[K]) + k_at;
     float *dv = (float *)takt_view_data(t, &s->out[V]) + v_at;
-    pack(f, k, a->dim, a->keys, 1, k_row, own + f->k_turned);
-    pack(f, v, a->value_dim, a->keys, 1, v_row, own + f->v_turned);
-    pack(f, k, a->keys, a->dim, k_row, 1, own + f->k_packed);
+    pack(f, (matrix){k, a->dim, a->keys, 1, k_row}, own + f->k_turned);
+    pack(f, (matrix){v, a->value_dim, a->keys, 1, v_row}, own + f->v_turned);
+    pack(f, (matrix){k, a->keys, a->dim, k_row, 1}, own + f->k_packed);
     for (size_t g = 0; g < a->group; g++) {
         const size_t row = b * a->queries * a->heads + at * a->group + g;
         job j = {.f = f,
