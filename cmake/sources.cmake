@@ -8,6 +8,7 @@
 #   src/lang/layers/<name>.takt                    a layer's text     -> layers.inc
 #   src/io/gguf/arch/<name>.takt                   an architecture    -> arch.inc
 #   src/text/sampler/<name>.c                      a sampler          -> sampler_list.inc
+#   src/text/chat/<name>.jinja                     a chat template    -> chat.inc
 #   tools/takt/verb/<name>.c, tests/kernel/*.c     verbs, checks      -> tool/verb_list.inc, …
 set(glob CONFIGURE_DEPENDS LIST_DIRECTORIES false)
 
@@ -37,6 +38,7 @@ file(GLOB kernel_files ${glob} src/kernel/*/*.c src/kernel/*/*.S)
 file(GLOB_RECURSE tool_files ${glob} tools/takt/*.c)
 file(GLOB layer_files ${glob} src/lang/layers/*.takt)
 file(GLOB arch_files ${glob} src/io/gguf/arch/*.takt)
+file(GLOB chat_files ${glob} src/text/chat/*.jinja)
 file(GLOB check_files ${glob} tests/kernel/*.c)
 
 # The same for all files of a pattern.
@@ -93,3 +95,4 @@ takt_generate(kernel_list.inc "${text}")
 include(cmake/texts.cmake)
 takt_generate_texts(layers.inc ${layer_files})
 takt_generate_texts(arch.inc ${arch_files})
+takt_generate_texts(chat.inc ${chat_files})

@@ -17,6 +17,7 @@
 #define TAKT_TAKT_H
 
 #include <takt/array.h>
+#include <takt/chat.h>
 #include <takt/counters.h>
 #include <takt/cpu.h>
 #include <takt/ctx.h>

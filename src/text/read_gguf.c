@@ -275,6 +275,16 @@ static takt_status read_bert(const reader *r)
     return read_affixes(r, true, true);
 }
 
+static takt_status read_chat(const reader *r)
+{
+    takt_span chat = takt_span_of("");
+    TAKT_TRY(takt_gguf_get_text(r->g, "tokenizer.chat_template", &chat));
+    if (chat.length == 0)
+        return TAKT_OK;
+    r->t->chat = takt_arena_text(&r->t->arena, chat.at, chat.length);
+    return r->t->chat != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
 takt_status takt_tokenizer_read_gguf(takt_tokenizer *t, const takt_gguf *g)
 {
     reader r = {t, g, takt_gguf_find(g, "tokenizer.ggml.tokens")};
@@ -293,5 +303,6 @@ takt_status takt_tokenizer_read_gguf(takt_tokenizer *t, const takt_gguf *g)
                                    "the tokenizer is of kind %.*s; llama, gpt2 and bert are read",
                                    (int)(model.length < 60 ? model.length : 60), model.at);
     takt_tokenizer_guess_roles(t);
+    TAKT_TRY(read_chat(&r));
     return add_special(t);
 }

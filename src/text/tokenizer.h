@@ -137,6 +137,7 @@ struct takt_tokenizer {
     bool joins_unknown; /* several unknown characters are one token */
     size_t word_limit;  /* WORDS: characters of a word that is looked at; 0: any */
     int32_t roles[TAKT_TOKEN_ROLES];
+    const char *chat; /* the chat template, or NULL */
     int32_t prefix[TAKT_AFFIXES], suffix[TAKT_AFFIXES];
     size_t prefix_count, suffix_count;
 };

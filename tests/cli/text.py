@@ -47,6 +47,29 @@ def small():
     expect(parsed("plan", TINY, "-D", "seq=1..64", "--json"), "no plan")
 
 
+def chat():
+    one = succeeds("generate", TINY, "a b", "--chat", "--chat-template", "vicuna", "-n", "4",
+                   "--temp", "0", "-q")
+    two = succeeds("generate", TINY, "USER: a b\nASSISTANT:", "-n", "4", "--temp", "0", "-q",
+                   "--no-display-prompt")
+    expect(one == two, f"{one!r} is not {two!r}")
+    path = os.path.join(TMP, "own.jinja")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("{% for m in messages %}{{ m.content }} {% endfor %}")
+    lines = succeeds("generate", TINY, "--interactive", "--chat-template", path, "-n", "3",
+                     "--temp", "0", "-q", input="a\nb\n")
+    expect(lines.count("> ") == 3, f"{lines!r}")
+    again = succeeds("generate", TINY, "--interactive", "--chat-template", path, "-n", "3",
+                     "--temp", "0", "-q", "--system-prompt", "b", input="a\nb\n")
+    expect(again.count("> ") == 3, f"{again!r}")
+    fails(1, "generate", TINY, "a", "--chat", says=["without a chat template", "--chat-template"])
+    fails(2, "generate", TINY, "--chat", says=["text is missing"])
+    fails(2, "generate", TINY, "a", "--chat-template", "nothing", says=["nothing", "chatml"])
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("{% for m in messages %}{{ raise_exception('roles') }}{% endfor %}")
+    fails(1, "generate", TINY, "a", "--chat-template", path, says=["3763", "roles"])
+
+
 def mistakes():
     fails(2, "generate", TINY, says=["text is missing"])
     fails(2, "generate", TINY, "a", "--temp", "warm", says=["--temp is a number"])
@@ -106,6 +129,7 @@ def stories():
 
 document()
 small()
+chat()
 mistakes()
 damaged()
 stories()

@@ -31,7 +31,7 @@ else:
 GIVEN = ("takt_ctx *ctx;", "takt_model *model;", "takt_plan *plan;", "takt_session *session;",
          "takt_session *sessions[2];", "takt_profile *profile;", "takt_tensor_pool *pool;",
          "takt_tensor_view ab[2], c;", "takt_sink_fn *sink;", "void *user;", "float numbers[6];",
-         "float pixels[32 * 784];")
+         "float pixels[32 * 784];", "takt_tokenizer *tokens;")
 program = ["#include <stdio.h>", "#include <takt/takt.h>"]
 for header in headers:
     text = read(os.path.join("include", header))

@@ -57,3 +57,10 @@ bool tool_is_interrupted(void)
 {
     return is_interrupted != 0;
 }
+
+void tool_interrupts_again(void)
+{
+    tool_signals unused;
+    is_interrupted = 0;
+    tool_interrupts_catch(&unused);
+}

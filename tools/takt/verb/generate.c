@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "chat.h"
 #include "signals.h"
 #include "text.h"
 
@@ -12,9 +13,9 @@ typedef struct job {
     takt_tool *t;
     takt_generate_options options;
     takt_token_bias bias[64];
-    char *text; /* of --json; owned */
+    char *text; /* of --json, and answers of a conversation; owned */
     size_t length;
-    bool is_json;
+    bool is_json, keeps;
 } job;
 
 /* ---- flags ---- */
@@ -98,8 +99,9 @@ static int put(void *user, const char *text, size_t length)
     if (!j->is_json) {
         (void)fwrite(text, 1, length, stdout);
         (void)fflush(stdout);
-        return tool_is_interrupted();
     }
+    if (!j->is_json && !j->keeps)
+        return tool_is_interrupted();
     char *more = realloc(j->text, j->length + length + 1);
     if (more == NULL)
         return 1;
@@ -135,31 +137,131 @@ static void tell(const job *j, const takt_generated *r)
     fputc('\n', stderr);
 }
 
+/* ---- conversations ---- */
+
+/* Whether what the model has read and written begins the text; then only the rest is to be read. */
+static const char *rest_of(const tool_chat *c, const char *before)
+{
+    const size_t length = before != NULL ? strlen(before) : 0;
+    return length > 0 && length <= c->length && memcmp(c->text, before, length) == 0
+               ? c->text + length
+               : NULL;
+}
+
+/* One answer. `*before` is what the model has read and written so far; owned. */
+static int answer(job *j, takt_generator *g, tool_chat *c, char **before)
+{
+    takt_generated result;
+    int code = tool_chat_render(j->t, c);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    const char *rest = rest_of(c, *before);
+    if (rest == NULL)
+        takt_generator_reset(g);
+    j->length = 0;
+    code = tool_finish(
+        j->t, takt_generate(g, rest != NULL ? rest : c->text, &j->options, put, j, &result));
+    if (code != TAKT_EXIT_OK)
+        return code;
+    tell(j, &result);
+    const char *said = j->length > 0 ? j->text : "";
+    char *all = malloc(c->length + j->length + 1);
+    if (all == NULL || !tool_chat_say(c, "assistant", said)) {
+        free(all);
+        return tool_usage_error(j->t, 9003, NULL, "out of memory for the conversation");
+    }
+    memcpy(all, c->text, c->length);
+    memcpy(all + c->length, said, j->length + (j->length > 0));
+    all[c->length + j->length] = '\0';
+    free(*before);
+    *before = all;
+    return TAKT_EXIT_OK;
+}
+
+/* The next line that is typed, without its end; NULL at the end. */
+static char *next_line(const job *j)
+{
+    char *line = NULL;
+    size_t room = 0;
+    if (!j->is_json)
+        fputs("> ", stdout);
+    fflush(stdout);
+    const ssize_t length = getline(&line, &room, stdin);
+    if (length < 0) {
+        free(line);
+        return NULL;
+    }
+    if (length > 0 && line[length - 1] == '\n')
+        line[length - 1] = '\0';
+    return line;
+}
+
+static int converse(job *j, takt_generator *g, const tool_prompt *prompt)
+{
+    tool_chat c;
+    char *before = NULL, *line = NULL;
+    const char *system = tool_text_of(j->t, TAKT_F_SYSTEM_PROMPT);
+    int code = tool_chat_open(j->t, takt_generator_tokenizer(g), &c);
+    bool good = code == TAKT_EXIT_OK;
+    j->keeps = true;
+    if (good && system != NULL)
+        good = tool_chat_say(&c, "system", system);
+    if (good && prompt->text != NULL) {
+        good = tool_chat_say(&c, "user", prompt->text);
+        code = good ? answer(j, g, &c, &before) : code;
+    }
+    while (good && code == TAKT_EXIT_OK && tool_on(j->t, TAKT_F_INTERACTIVE) &&
+           (line = next_line(j)) != NULL) {
+        tool_interrupts_again();
+        good = tool_chat_say(&c, "user", line);
+        code = good ? answer(j, g, &c, &before) : code;
+        free(line);
+    }
+    free(before);
+    tool_chat_close(&c);
+    return good || code != TAKT_EXIT_OK
+               ? code
+               : tool_usage_error(j->t, 9003, NULL, "out of memory for the conversation");
+}
+
+static int write_text(job *j, takt_generator *g, const tool_prompt *prompt)
+{
+    takt_generated result;
+    const bool shows = !j->is_json && !tool_on(j->t, TAKT_F_NO_DISPLAY_PROMPT);
+    if (shows)
+        (void)put(j, prompt->text, prompt->length);
+    const takt_status status = takt_generate(g, prompt->text, &j->options, put, j, &result);
+    if (status != TAKT_OK && shows) /* what failed is told on a line of its own */
+        (void)put(j, "\n", 1);
+    const int code = tool_finish(j->t, status);
+    if (code == TAKT_EXIT_OK)
+        tell(j, &result);
+    return code;
+}
+
 static int run(takt_tool *t)
 {
     job j = {.t = t, .is_json = tool_format_of(t) == TAKT_FORMAT_JSON};
     takt_generator *g;
-    takt_generated result;
     tool_signals before;
-    tool_prompt prompt;
+    tool_prompt prompt = {0};
     const takt_generator_options how = tool_text_options(t);
+    const bool is_typed = tool_on(t, TAKT_F_INTERACTIVE);
+    const bool is_chat =
+        is_typed || tool_on(t, TAKT_F_CHAT) || tool_text_of(t, TAKT_F_CHAT_TEMPLATE) != NULL;
+    const bool has_prompt = t->arg_count > 1 || tool_text_of(t, TAKT_F_PROMPT) != NULL ||
+                            tool_text_of(t, TAKT_F_PROMPT_FILE) != NULL;
     if (!read_flags(&j))
         return TAKT_EXIT_USAGE;
-    int code = tool_take_prompt(t, t->arg_count > 1 ? t->args[1] : NULL, &prompt);
+    int code = TAKT_EXIT_OK;
+    if (has_prompt || !is_typed)
+        code = tool_take_prompt(t, t->arg_count > 1 ? t->args[1] : NULL, &prompt);
     if (code != TAKT_EXIT_OK)
         return code;
     code = tool_finish(t, takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &g));
     if (code == TAKT_EXIT_OK) {
         tool_interrupts_catch(&before);
-        const bool shows = !j.is_json && !tool_on(t, TAKT_F_NO_DISPLAY_PROMPT);
-        if (shows)
-            (void)put(&j, prompt.text, prompt.length);
-        const takt_status status = takt_generate(g, prompt.text, &j.options, put, &j, &result);
-        if (status != TAKT_OK && shows) /* what failed is told on a line of its own */
-            (void)put(&j, "\n", 1);
-        code = tool_finish(t, status);
-        if (code == TAKT_EXIT_OK)
-            tell(&j, &result);
+        code = is_chat ? converse(&j, g, &prompt) : write_text(&j, g, &prompt);
         tool_signals_restore(&before);
         takt_generator_destroy(g);
     }
@@ -177,7 +279,7 @@ const takt_verb takt_verb_generate = {
     .about =
         "MODEL is a GGUF file; flags are those of llama.cpp. The text is printed as it comes,\n"
         "then how fast it was. The same seed gives the same text on every machine, with any\n"
-        "number of threads. Ctrl-C ends the text.",
+        "number of threads. Ctrl-C ends the text. With --chat the prompt is what a user says.",
     .example = "takt generate tests/corpus/gguf/tiny.gguf -p \"a b\" -n 8 --temp 0",
     .flags = {TAKT_F_PROMPT,
               TAKT_F_PROMPT_FILE,
@@ -204,6 +306,10 @@ const takt_verb takt_verb_generate = {
               TAKT_F_IGNORE_EOS,
               TAKT_F_SHOW_SPECIAL,
               TAKT_F_NO_DISPLAY_PROMPT,
+              TAKT_F_CHAT,
+              TAKT_F_CHAT_TEMPLATE,
+              TAKT_F_SYSTEM_PROMPT,
+              TAKT_F_INTERACTIVE,
               TAKT_F_ACTIVATIONS,
               TAKT_F_THREADS,
               TAKT_F_ISA,
