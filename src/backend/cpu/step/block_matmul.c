@@ -2,9 +2,11 @@
 #include <string.h>
 
 #include "backend/cpu/block_floats.h"
+#include "backend/cpu/conv/finish.h"
 #include "backend/cpu/conv/run.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/cut.h"
+#include "backend/cpu/epilogue.h"
 #include "base/size.h"
 #include "kernel/block_f32/block_f32.h"
 #include "kernel/block_i8/block_i8.h"
@@ -36,6 +38,8 @@ typedef struct facts {
     takt_cut cut;
     bool is_rounded_once; /* A, to bytes, before all tasks instead of by each */
     size_t rounded_at;    /* in shared scratch */
+    takt_cpu_epilogue ending;
+    size_t registers_at; /* of the epilogue's program, in a task's own scratch */
 } facts;
 
 static bool keeps(const takt_graph *g, const takt_node *n)
@@ -221,6 +225,17 @@ static void run(const takt_step *s, const takt_task *t)
     } else {
         takt_block_floats_run(&f->floats, &o);
     }
+    takt_epilogue_run ending = {.epilogue = &f->ending,
+                                .step = s,
+                                .task = t,
+                                .registers = (char *)t->scratch_own + f->registers_at,
+                                .row = row,
+                                .column = column};
+    takt_epilogue_f32 e;
+    const takt_conv_block whole = {
+        .y = o.c, .ld = o.ldc, .rows = o.m, .columns = column_end - column};
+    if (takt_epilogue_f32_for(&ending, &e))
+        takt_conv_finish(&e, &whole);
 }
 
 /* ---- planning ---- */
@@ -338,7 +353,6 @@ static takt_status compile(takt_planner *p)
                   bias = takt_block_input(&p->graph->nodes[id], TAKT_BLOCK_BIAS);
     const takt_node *n = &p->graph->nodes[id];
     facts *f = facts_of(p, n);
-    size_t index;
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     s->data = f;
@@ -348,9 +362,10 @@ static takt_status compile(takt_planner *p)
     f->bias = SIZE_MAX;
     if (bias != TAKT_NONE)
         TAKT_TRY(takt_planner_input(p, bias, &f->bias));
-    TAKT_TRY(takt_planner_output(p, id, &index));
+    TAKT_TRY(takt_epilogue_compile(p, f->b.n, &f->ending));
     plan_tasks(p, f);
-    s->scratch_each = scratch_of(f);
+    f->registers_at = scratch_of(f);
+    s->scratch_each = f->registers_at + takt_epilogue_scratch(&f->ending);
     s->run = run;
     s->before = f->words.is_packed && f->scale.is_packed &&
                         (f->zeros.in == SIZE_MAX || f->zero_is_one || f->zeros.is_packed)
@@ -363,4 +378,5 @@ const takt_cpu_kind takt_cpu_block_matmul = {.name = "block_matmul",
                                              .family = TAKT_FAMILY_GEMM,
                                              .accepts = accepts,
                                              .keeps = keeps,
+                                             .absorbs = takt_epilogue_absorbs,
                                              .compile = compile};

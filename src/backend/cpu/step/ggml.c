@@ -5,8 +5,10 @@
  * (gemm_f32). Sums of chunks are added in order, so the bits are those of the product with floats.
  */
 #include "op/util/ggml.h"
+#include "backend/cpu/conv/finish.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/cut.h"
+#include "backend/cpu/epilogue.h"
 #include "kernel/direct_f32/direct_f32.h"
 #include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/pack/pack.h"
@@ -25,6 +27,8 @@ typedef struct facts {
     size_t columns;                     /* of a strip */
     size_t packed_at, sums_at, gemm_at; /* in scratch, behind floats [columns][CHUNK] */
     takt_cut cut;
+    takt_cpu_epilogue ending;
+    size_t registers_at; /* of the epilogue's program, in scratch */
 } facts;
 
 static bool keeps(const takt_graph *g, const takt_node *n)
@@ -37,6 +41,12 @@ static const char *accepts(const takt_graph *g, takt_id node)
 {
     const takt_op *op = g->nodes[node].op;
     return op == &takt_op_ggml_matmul || op == &takt_op_ggml_dequantize ? NULL : "";
+}
+
+static const char *absorbs(const takt_graph *g, takt_id anchor, takt_id node)
+{
+    return g->nodes[anchor].op == &takt_op_ggml_matmul ? takt_epilogue_absorbs(g, anchor, node)
+                                                       : "rows of tables are finished elsewhere";
 }
 
 /* ---- floats ---- */
@@ -140,6 +150,22 @@ static void strip(const facts *f, const part *o)
     } while (k < f->k);
 }
 
+/* What follows the product, on rows and columns that are complete. */
+static void finish(const takt_step *s, const takt_task *t, const part *o, size_t row, size_t column)
+{
+    const facts *f = s->data;
+    takt_epilogue_run run = {.epilogue = &f->ending,
+                             .step = s,
+                             .task = t,
+                             .registers = o->scratch + f->registers_at,
+                             .row = row,
+                             .column = column};
+    takt_epilogue_f32 e;
+    const takt_conv_block block = {.y = o->c, .ld = f->n, .rows = o->m, .columns = o->n};
+    if (takt_epilogue_f32_for(&run, &e))
+        takt_conv_finish(&e, &block);
+}
+
 static void run_matmul(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
@@ -160,6 +186,7 @@ static void run_matmul(const takt_step *s, const takt_task *t)
                             .n = columns < f->columns ? columns : f->columns,
                             .scratch = t->scratch_own};
             strip(f, &o);
+            finish(s, t, &o, i, j);
         }
 }
 
@@ -225,12 +252,15 @@ static takt_status compile(takt_planner *p)
     p->step->data = f;
     f->format = takt_ggml_of(n);
     TAKT_TRY(takt_planner_inputs(p, n));
-    TAKT_TRY(takt_planner_output(p, id, &index));
     if (n->op == &takt_op_ggml_matmul) {
         f->decode = takt_kernel_as_ggml_f32(takt_planner_find(p, "ggml_f32"));
         compile_matmul(p, n, f);
+        TAKT_TRY(takt_epilogue_compile(p, f->n, &f->ending));
+        f->registers_at = p->step->scratch_each;
+        p->step->scratch_each += takt_cpu_aligned(takt_epilogue_scratch(&f->ending));
         return TAKT_OK;
     }
+    TAKT_TRY(takt_planner_output(p, id, &index));
     f->decode = takt_kernel_as_ggml_f32(takt_planner_kernel(p, "ggml_f32"));
     (void)takt_type_count(n->type, &count);
     f->blocks = count / takt_ggml_formats[f->format].weights;
@@ -244,4 +274,5 @@ const takt_cpu_kind takt_cpu_ggml = {.name = "ggml",
                                      .family = TAKT_FAMILY_GEMM,
                                      .accepts = accepts,
                                      .keeps = keeps,
+                                     .absorbs = absorbs,
                                      .compile = compile};
