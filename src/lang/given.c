@@ -4,7 +4,8 @@
  *     is_stored("output.weight")          whether there is such a tensor
  *     stored([n], "blk.", i, ".b")        the tensor as f32; its name is made of the parts
  *     project(x, n, "blk.", i, ".q")      x times the matrix ….weight, plus ….bias if there is one
- *     rows(ids, n, "token_embd.weight")   rows of a table
+ *     project(x, [n, m], "blk.", i, ".{q,k}")  several, one below the other: one product if it can
+ * be rows(ids, n, "token_embd.weight")   rows of a table
  */
 #include <string.h>
 
@@ -88,22 +89,43 @@ static takt_value stored(takt_frame *f, const takt_call *c)
     return appended(f, c, given->stored(given->user, f->graph, name, &type));
 }
 
+enum { MATRICES = 8 }; /* of one product */
+
+/* The sizes that `v` says: a number, or a list of numbers. 0: it does not. */
+static size_t sizes_of(const takt_value *v, int64_t *sizes)
+{
+    if (v->kind == TAKT_V_INT) {
+        sizes[0] = v->i;
+        return 1;
+    }
+    if (v->kind != TAKT_V_LIST || v->count > MATRICES)
+        return 0;
+    for (uint32_t i = 0; i < v->count; i++) {
+        if (v->items[i].kind != TAKT_V_INT)
+            return 0;
+        sizes[i] = v->items[i].i;
+    }
+    return v->count;
+}
+
 /* project and rows. */
 static takt_value applied(takt_frame *f, const takt_call *c, bool is_product)
 {
     const takt_parse_given *given = f->e->options->given;
     const char *name = c->positional > 2 ? name_of(f, c, 2) : NULL;
+    int64_t sizes[MATRICES];
     if (name == NULL)
         return takt_value_poison();
-    if (c->value[0].kind != TAKT_V_TENSOR || c->value[1].kind != TAKT_V_INT)
-        return c->value[0].kind == TAKT_V_POISON || c->value[1].kind == TAKT_V_POISON
-                   ? takt_value_poison()
-                   : takt_complain(f, c->ast, TAKT_E_CALL, NULL,
-                                   "%s takes a tensor, a size and a name", c->name->text);
+    const takt_value *x = &c->value[0];
+    const size_t count = sizes_of(&c->value[1], sizes);
+    if (x->kind == TAKT_V_POISON || c->value[1].kind == TAKT_V_POISON)
+        return takt_value_poison();
+    if (x->kind != TAKT_V_TENSOR || count == 0 || (count > 1 && !is_product))
+        return takt_complain(f, c->ast, TAKT_E_CALL, NULL, "%s takes a tensor, a size and a name",
+                             c->name->text);
     return appended(f, c,
-                    is_product
-                        ? given->project(given->user, f->graph, name, c->value[0].id, c->value[1].i)
-                        : given->rows(given->user, f->graph, name, c->value[0].id, c->value[1].i));
+                    is_product ? given->project(given->user, f->graph, name, x->id, sizes, count)
+                               : given->rows(given->user, f->graph, name, x->id, sizes[0]));
 }
 
 bool takt_call_given(takt_frame *f, const takt_call *c, takt_value *out)

@@ -49,8 +49,10 @@ typedef struct takt_parse_given {
     bool (*is_stored)(void *user, const char *name);
     /* The tensor as f32. */
     takt_id (*stored)(void *user, takt_graph *g, const char *name, const takt_type *type);
-    /* x times the stored matrix [units, last of x], plus its bias if that is stored. */
-    takt_id (*project)(void *user, takt_graph *g, const char *name, takt_id x, int64_t units);
+    /* x times the stored matrix [units[0], last of x], plus its bias if that is stored. Braces in
+     * the name, "attn_{q,k,v}", stand for `count` matrices, one below the other. */
+    takt_id (*project)(void *user, takt_graph *g, const char *name, takt_id x, const int64_t *units,
+                       size_t count);
     /* Rows of the stored table [any, size] by their numbers. */
     takt_id (*rows)(void *user, takt_graph *g, const char *name, takt_id ids, int64_t size);
 } takt_parse_given;

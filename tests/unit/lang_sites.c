@@ -57,11 +57,12 @@ static takt_status given_setting(void *user, const char *key, takt_given_value *
     return TAKT_OK;
 }
 
-static takt_id given_product(void *user, takt_graph *g, const char *name, takt_id x, int64_t units)
+static takt_id given_product(void *user, takt_graph *g, const char *name, takt_id x,
+                             const int64_t *units, size_t count)
 {
     (void)user;
-    EXPECT(strcmp(name, "blk.1.q") == 0, "%s", name);
-    return takt_slice(g, x, 1, 0, units, 1);
+    EXPECT(strcmp(name, "blk.1.q") == 0 && count == 1, "%s", name);
+    return takt_slice(g, x, 1, 0, units[0], 1);
 }
 
 static const takt_parse_given given = {.setting = given_setting, .project = given_product};

@@ -22,8 +22,29 @@ typedef struct takt_gguf_model {
 /* The functions of takt_parse_given; `user` is the model. */
 bool takt_gguf_is_stored(void *user, const char *name);
 takt_id takt_gguf_stored(void *user, takt_graph *g, const char *name, const takt_type *type);
-takt_id takt_gguf_project(void *user, takt_graph *g, const char *name, takt_id x, int64_t units);
+takt_id takt_gguf_project(void *user, takt_graph *g, const char *name, takt_id x,
+                          const int64_t *units, size_t count);
 takt_id takt_gguf_rows(void *user, takt_graph *g, const char *name, takt_id ids, int64_t size);
+
+/* Tensors of one type whose rows follow each other in one matrix or vector (stack.c). */
+enum { TAKT_GGUF_STACK = 8, TAKT_GGUF_NAME = 128 };
+typedef struct takt_gguf_stack {
+    const takt_gguf_tensor *at[TAKT_GGUF_STACK];
+    size_t count;
+    int64_t rows;              /* of all */
+    char name[TAKT_GGUF_NAME]; /* of the whole: "blk.0.attn_qkv.weight" */
+} takt_gguf_stack;
+/* The tensor if it has these sizes, -1 being any; NULL after a failure. */
+const takt_gguf_tensor *takt_gguf_need(takt_gguf_model *m, takt_graph *g, const char *name,
+                                       int rank, const int64_t *dims);
+/* How many names "blk.0.attn_{q,k,v}" stands for; 1 without braces. */
+size_t takt_gguf_choices(const char *name);
+/* `count` of them from number `first` on as one name, "blk.0.attn_qk", followed by `ending`, in
+ * TAKT_GGUF_NAME bytes; false: that is not enough. */
+bool takt_gguf_name(const char *name, const char *ending, size_t first, size_t count, char *to);
+/* A parameter of the graph under the name of the whole, declared once; blocks are the bytes that
+ * they are in the file, u8[..., bytes of a row]. */
+takt_id takt_gguf_parameter(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack *s);
 
 /* A tensor of blocks as the parts that block_matmul takes. Others stay the bytes of the file. */
 typedef struct takt_gguf_parts {
@@ -34,7 +55,7 @@ typedef struct takt_gguf_parts {
 } takt_gguf_parts;
 bool takt_gguf_has_parts(const takt_gguf_model *m, const takt_gguf_type *type);
 /* False: the failure is recorded. */
-bool takt_gguf_split(takt_gguf_model *m, takt_graph *g, const takt_gguf_tensor *t,
+bool takt_gguf_split(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack *s,
                      takt_gguf_parts *parts);
 
 /* The text of an architecture, or NULL; "common" is what they share. */

@@ -64,9 +64,9 @@ typedef struct parts {
     takt_tensor levels, scales, mins;
 } parts;
 
-static takt_status allocate(takt_ctx *ctx, const takt_gguf_tensor *t, const layout *l, parts *p)
+static takt_status allocate(takt_ctx *ctx, const takt_gguf_stack *s, const layout *l, parts *p)
 {
-    const int64_t k = t->dims[t->rank - 1], n = (int64_t)t->count / k;
+    const int64_t k = s->at[0]->dims[s->at[0]->rank - 1], n = s->rows;
     takt_type type = {.dtype = l->levels, .rank = 2, .dim = {n, k}};
     TAKT_TRY(takt_tensor_create(ctx, &type, &p->levels));
     type = (takt_type){.dtype = TAKT_F16, .rank = 2, .dim = {n, k / 32}};
@@ -74,14 +74,17 @@ static takt_status allocate(takt_ctx *ctx, const takt_gguf_tensor *t, const layo
     return l->has_min ? takt_tensor_create(ctx, &type, &p->mins) : TAKT_OK;
 }
 
-/* A chunk of blocks at a time, so that a file that is not in memory is read once. */
-static takt_status fill(takt_gguf_model *m, const takt_gguf_tensor *t, const layout *l, parts *p)
+/* A chunk of blocks at a time, so that a file that is not in memory is read once; `before` blocks
+ * are those of tensors above it. */
+static takt_status fill(takt_gguf_model *m, const takt_gguf_tensor *t, const layout *l, parts *p,
+                        size_t before)
 {
     enum { CHUNK = 128 };
     uint8_t chunk[CHUNK * 34]; /* no type has longer blocks */
     const size_t blocks = t->count / 32, width = l->levels == TAKT_U4 ? 16 : 32;
-    uint8_t *levels = takt_tensor_data(&p->levels), *scales = takt_tensor_data(&p->scales);
-    uint8_t *mins = l->has_min ? takt_tensor_data(&p->mins) : NULL;
+    uint8_t *levels = (uint8_t *)takt_tensor_data(&p->levels) + before * width;
+    uint8_t *scales = (uint8_t *)takt_tensor_data(&p->scales) + 2 * before;
+    uint8_t *mins = l->has_min ? (uint8_t *)takt_tensor_data(&p->mins) + 2 * before : NULL;
     for (size_t first = 0; first < blocks; first += CHUNK) {
         const size_t count = blocks - first < CHUNK ? blocks - first : CHUNK;
         const uint8_t *from = m->source->bytes + t->offset + first * t->type->bytes;
@@ -97,15 +100,16 @@ static takt_status fill(takt_gguf_model *m, const takt_gguf_tensor *t, const lay
     return TAKT_OK;
 }
 
-bool takt_gguf_split(takt_gguf_model *m, takt_graph *g, const takt_gguf_tensor *t,
+bool takt_gguf_split(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack *s,
                      takt_gguf_parts *out)
 {
-    const layout *l = layout_of(t->type);
+    const layout *l = layout_of(s->at[0]->type);
     parts p = {0};
     *out = (takt_gguf_parts){TAKT_NONE, TAKT_NONE, TAKT_NONE, l->zero};
-    takt_status status = allocate(m->ctx, t, l, &p);
-    if (status == TAKT_OK)
-        status = fill(m, t, l, &p);
+    takt_status status = allocate(m->ctx, s, l, &p);
+    size_t blocks = 0;
+    for (size_t i = 0; status == TAKT_OK && i < s->count; blocks += s->at[i++]->count / 32)
+        status = fill(m, s->at[i], l, &p, blocks);
     if (status == TAKT_OK) {
         out->levels = takt_graph_constant(g, &p.levels);
         out->scales = takt_graph_constant(g, &p.scales);

@@ -12,39 +12,6 @@ bool takt_gguf_is_stored(void *user, const char *name)
     return takt_gguf_tensor_find(m->g, name) != NULL;
 }
 
-/* ---- finding ---- */
-
-static takt_id refuse(takt_gguf_model *m, takt_graph *g, takt_status status)
-{
-    (void)m;
-    return takt_graph_fail(g, status);
-}
-
-/* The tensor if it has these sizes; NULL after a failure. -1: any. */
-static const takt_gguf_tensor *find(takt_gguf_model *m, takt_graph *g, const char *name, int rank,
-                                    const int64_t *dims)
-{
-    const takt_gguf_tensor *t = takt_gguf_tensor_find(m->g, name);
-    if (t == NULL) {
-        takt_graph_fail(g, takt_gguf_fail(m->g, TAKT_E_GGUF_MODEL, m->g->data,
-                                          "the tensor %s is missing", name));
-        return NULL;
-    }
-    bool fits = t->rank == rank;
-    for (int d = 0; fits && d < rank; d++)
-        fits = dims[d] < 0 || dims[d] == t->dims[d];
-    if (fits)
-        return t;
-    takt_graph_fail(g,
-                    takt_gguf_fail(m->g, TAKT_E_GGUF_MODEL, t->offset,
-                                   "the tensor %s is [%lld, %lld] where the settings want "
-                                   "[%lld, %lld]",
-                                   name, t->rank > 1 ? (long long)t->dims[0] : 1,
-                                   (long long)t->dims[t->rank - 1],
-                                   rank > 1 ? (long long)dims[0] : 1, (long long)dims[rank - 1]));
-    return NULL;
-}
-
 /* ---- parameters ---- */
 
 static bool is_blocks(const takt_gguf_tensor *t)
@@ -52,41 +19,18 @@ static bool is_blocks(const takt_gguf_tensor *t)
     return t->type->dtype == TAKT_DTYPE_COUNT;
 }
 
-/* Blocks are the bytes that they are in the file, u8[..., bytes of a row]. */
-static takt_status load(takt_gguf_model *m, const takt_gguf_tensor *t, takt_tensor *out)
+/* One tensor. */
+static takt_gguf_stack alone(const takt_gguf_tensor *t)
 {
-    takt_type type = {.dtype = t->type->dtype, .rank = t->rank};
-    memcpy(type.dim, t->dims, sizeof t->dims);
-    if (is_blocks(t)) {
-        if (takt_gguf_format(t->type) == TAKT_GGML_FORMATS)
-            return takt_gguf_fail(m->g, TAKT_E_GGUF_UNSUPPORTED, t->offset,
-                                  "%s has blocks of type %s, which Takt does not read", t->name,
-                                  t->type->name);
-        type.dtype = TAKT_U8;
-        type.dim[t->rank - 1] = t->dims[t->rank - 1] / t->type->elements * t->type->bytes;
-    }
-    TAKT_TRY(takt_tensor_create(m->ctx, &type, out));
-    return takt_source_copy(m->source, m->source->bytes + t->offset, takt_tensor_data(out),
-                            t->bytes);
+    takt_gguf_stack s = {.at = {t}, .count = 1, .rows = t->dims[0]};
+    (void)snprintf(s.name, sizeof s.name, "%s", t->name);
+    return s;
 }
 
-/* A parameter of the graph under the tensor's name, declared once. */
 static takt_id parameter(takt_gguf_model *m, takt_graph *g, const takt_gguf_tensor *t)
 {
-    for (size_t i = 0; i < g->slot_count; i++)
-        if (strcmp(g->slots[i].name, t->name) == 0)
-            return g->slots[i].value;
-    takt_tensor tensor = {0};
-    const takt_status status = load(m, t, &tensor);
-    takt_id id = TAKT_NONE;
-    if (status == TAKT_OK) {
-        const takt_init init = {.kind = TAKT_INIT_TENSOR, .tensor = &tensor};
-        id = takt_graph_slot(g, t->name, &tensor.type, &init, true);
-    } else {
-        id = refuse(m, g, status);
-    }
-    takt_tensor_release(&tensor);
-    return id;
+    const takt_gguf_stack s = alone(t);
+    return takt_gguf_parameter(m, g, &s);
 }
 
 static takt_named_attr format_of(const takt_gguf_tensor *t)
@@ -108,7 +52,7 @@ static takt_id as_f32(takt_graph *g, const takt_gguf_tensor *t, takt_id id)
 takt_id takt_gguf_stored(void *user, takt_graph *g, const char *name, const takt_type *type)
 {
     takt_gguf_model *m = user;
-    const takt_gguf_tensor *t = find(m, g, name, type->rank, type->dim);
+    const takt_gguf_tensor *t = takt_gguf_need(m, g, name, type->rank, type->dim);
     return t != NULL ? as_f32(g, t, parameter(m, g, t)) : TAKT_NONE;
 }
 
@@ -126,11 +70,10 @@ static takt_id of_mins(takt_graph *g, takt_id x, takt_id mins)
     return takt_matmul(g, sums, takt_cast(g, mins, TAKT_F32), false, true);
 }
 
-static takt_id block_product(takt_gguf_model *m, takt_graph *g, const takt_gguf_tensor *t,
-                             takt_id x)
+static takt_id block_product(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack *s, takt_id x)
 {
     takt_gguf_parts p;
-    if (!takt_gguf_split(m, g, t, &p))
+    if (!takt_gguf_split(m, g, s, &p))
         return TAKT_NONE;
     takt_id in[4] = {x, p.levels, p.scales, TAKT_NONE};
     if (p.zero != 0) {
@@ -150,34 +93,101 @@ static takt_id block_product(takt_gguf_model *m, takt_graph *g, const takt_gguf_
     return p.mins == TAKT_NONE ? y : takt_add(g, y, of_mins(g, x, p.mins));
 }
 
-static takt_id product(takt_gguf_model *m, takt_graph *g, const takt_gguf_tensor *t, takt_id x)
+static takt_id product(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack *s, takt_id x)
 {
+    const takt_gguf_tensor *t = s->at[0];
     if (takt_gguf_has_parts(m, t->type))
-        return block_product(m, g, t, x);
-    const takt_id w = parameter(m, g, t);
+        return block_product(m, g, s, x);
+    const takt_id w = takt_gguf_parameter(m, g, s);
     if (!is_blocks(t) || w == TAKT_NONE)
         return takt_matmul(g, x, as_f32(g, t, w), false, true);
     const takt_named_attr format = format_of(t);
     return takt_graph_call(g, &takt_op_ggml_matmul, 2, (takt_id[]){x, w}, 1, &format);
 }
 
-takt_id takt_gguf_project(void *user, takt_graph *g, const char *name, takt_id x, int64_t units)
+/* Matrices and biases that are one product. */
+typedef struct projection {
+    takt_gguf_stack weights, biases; /* biases.count is 0: there are none */
+} projection;
+
+static void push(takt_gguf_stack *s, const takt_gguf_tensor *t)
+{
+    s->at[s->count++] = t;
+    s->rows += t->dims[0];
+}
+
+/* Matrix number `i` of those that `name` stands for, and its bias. */
+static bool find_one(takt_gguf_model *m, takt_graph *g, const char *name, size_t i,
+                     const int64_t dims[2], projection *out)
+{
+    char full[TAKT_GGUF_NAME];
+    const takt_gguf_tensor *bias = NULL;
+    *out = (projection){.weights.name = ""};
+    if (!takt_gguf_name(name, ".weight", i, 1, full)) {
+        takt_graph_fail(g, takt_fail(m->ctx, TAKT_E_GGUF_MODEL, "a name is too long"));
+        return false;
+    }
+    const takt_gguf_tensor *t = takt_gguf_need(m, g, full, 2, dims);
+    const bool has_bias = takt_gguf_name(name, ".bias", i, 1, full) && takt_gguf_is_stored(m, full);
+    if (t != NULL && has_bias)
+        bias = takt_gguf_need(m, g, full, 1, dims);
+    if (t == NULL || (has_bias && bias == NULL))
+        return false;
+    push(&out->weights, t);
+    if (bias != NULL)
+        push(&out->biases, bias);
+    return true;
+}
+
+static bool are_alike(const projection *a, const projection *b)
+{
+    return a->weights.at[0]->type == b->weights.at[0]->type &&
+           (a->biases.count == 0) == (b->biases.count == 0) &&
+           (b->biases.count == 0 || a->biases.at[0]->type == b->biases.at[0]->type);
+}
+
+static takt_id projected(takt_gguf_model *m, takt_graph *g, const projection *p, takt_id x)
+{
+    const takt_id y = product(m, g, &p->weights, x);
+    if (y == TAKT_NONE || p->biases.count == 0)
+        return y;
+    return takt_add(g, y, as_f32(g, p->biases.at[0], takt_gguf_parameter(m, g, &p->biases)));
+}
+
+takt_id takt_gguf_project(void *user, takt_graph *g, const char *name, takt_id x,
+                          const int64_t *units, size_t count)
 {
     takt_gguf_model *m = user;
     const takt_type *type = takt_type_of(g, x);
-    const int64_t dims[2] = {units, type->dim[type->rank - 1]};
-    char full[128];
-    if (snprintf(full, sizeof full, "%s.weight", name) >= (int)sizeof full)
-        return takt_graph_fail(g, takt_fail(m->ctx, TAKT_E_GGUF_MODEL, "a name is too long"));
-    const takt_gguf_tensor *t = find(m, g, full, 2, dims);
-    if (t == NULL)
-        return TAKT_NONE;
-    const takt_id y = product(m, g, t, x);
-    (void)snprintf(full, sizeof full, "%s.bias", name);
-    if (y == TAKT_NONE || !takt_gguf_is_stored(m, full))
-        return y;
-    const takt_gguf_tensor *bias = find(m, g, full, 1, dims);
-    return bias != NULL ? takt_add(g, y, as_f32(g, bias, parameter(m, g, bias))) : TAKT_NONE;
+    const int64_t inner = type->dim[type->rank - 1], last = type->rank - 1;
+    takt_id part[TAKT_GGUF_STACK];
+    size_t parts = 0;
+    if (count != takt_gguf_choices(name) || count > TAKT_GGUF_STACK)
+        return takt_graph_fail(g, takt_fail(m->ctx, TAKT_E_GGUF_MODEL,
+                                            "%s stands for %zu matrices, and there are %zu sizes",
+                                            name, takt_gguf_choices(name), count));
+    for (size_t i = 0; i < count;) {
+        projection all, next;
+        size_t end = i + 1;
+        if (!find_one(m, g, name, i, (int64_t[2]){units[i], inner}, &all))
+            return TAKT_NONE;
+        for (; end < count; end++) {
+            if (!find_one(m, g, name, end, (int64_t[2]){units[end], inner}, &next))
+                return TAKT_NONE;
+            if (!are_alike(&all, &next))
+                break;
+            push(&all.weights, next.weights.at[0]);
+            if (next.biases.count > 0)
+                push(&all.biases, next.biases.at[0]);
+        }
+        (void)takt_gguf_name(name, ".weight", i, end - i, all.weights.name);
+        (void)takt_gguf_name(name, ".bias", i, end - i, all.biases.name);
+        part[parts] = projected(m, g, &all, x);
+        if (part[parts++] == TAKT_NONE)
+            return TAKT_NONE;
+        i = end;
+    }
+    return parts == 1 ? part[0] : takt_concat(g, part, parts, last);
 }
 
 /* ---- tables ---- */
@@ -200,8 +210,9 @@ static takt_id per_block(takt_graph *g, takt_id table, takt_id ids)
 
 static takt_id block_rows(takt_gguf_model *m, takt_graph *g, const takt_gguf_tensor *t, takt_id ids)
 {
+    const takt_gguf_stack s = alone(t);
     takt_gguf_parts p;
-    if (!takt_gguf_split(m, g, t, &p))
+    if (!takt_gguf_split(m, g, &s, &p))
         return TAKT_NONE;
     takt_id x = takt_cast(g, gather(g, p.levels, ids), TAKT_F32);
     if (x == TAKT_NONE)
@@ -220,7 +231,7 @@ takt_id takt_gguf_rows(void *user, takt_graph *g, const char *name, takt_id ids,
 {
     takt_gguf_model *m = user;
     const int64_t dims[2] = {-1, size};
-    const takt_gguf_tensor *t = find(m, g, name, 2, dims);
+    const takt_gguf_tensor *t = takt_gguf_need(m, g, name, 2, dims);
     if (t == NULL)
         return TAKT_NONE;
     return takt_gguf_has_parts(m, t->type) ? block_rows(m, g, t, ids)

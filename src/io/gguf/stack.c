@@ -1,0 +1,128 @@
+/* stack.c - tensors of a file by name, and several of one type as one matrix: rows of queries, keys
+ * and values follow each other, so that one product computes all. */
+#include <string.h>
+
+#include "io/gguf/model.h"
+#include "op/ops.h"
+
+const takt_gguf_tensor *takt_gguf_need(takt_gguf_model *m, takt_graph *g, const char *name,
+                                       int rank, const int64_t *dims)
+{
+    const takt_gguf_tensor *t = takt_gguf_tensor_find(m->g, name);
+    if (t == NULL) {
+        takt_graph_fail(g, takt_gguf_fail(m->g, TAKT_E_GGUF_MODEL, m->g->data,
+                                          "the tensor %s is missing", name));
+        return NULL;
+    }
+    bool fits = t->rank == rank;
+    for (int d = 0; fits && d < rank; d++)
+        fits = dims[d] < 0 || dims[d] == t->dims[d];
+    if (fits)
+        return t;
+    takt_graph_fail(g,
+                    takt_gguf_fail(m->g, TAKT_E_GGUF_MODEL, t->offset,
+                                   "the tensor %s is [%lld, %lld] where the settings want "
+                                   "[%lld, %lld]",
+                                   name, t->rank > 1 ? (long long)t->dims[0] : 1,
+                                   (long long)t->dims[t->rank - 1],
+                                   rank > 1 ? (long long)dims[0] : 1, (long long)dims[rank - 1]));
+    return NULL;
+}
+
+/* ---- names ---- */
+
+size_t takt_gguf_choices(const char *name)
+{
+    const char *at = strchr(name, '{');
+    size_t count = 1;
+    for (; at != NULL && *at != '\0' && *at != '}'; at++)
+        count += *at == ',';
+    return count;
+}
+
+/* A name as far as it has room. */
+typedef struct sheet {
+    char *to;
+    size_t length;
+    bool is_full;
+} sheet;
+
+static void put(sheet *s, const char *from, size_t length)
+{
+    s->is_full = s->is_full || length >= TAKT_GGUF_NAME - s->length;
+    if (s->is_full)
+        return;
+    memcpy(s->to + s->length, from, length);
+    s->length += length;
+    s->to[s->length] = '\0';
+}
+
+bool takt_gguf_name(const char *name, const char *ending, size_t first, size_t count, char *to)
+{
+    const char *open = strchr(name, '{'), *close = open != NULL ? strchr(open, '}') : NULL;
+    sheet s = {.to = to};
+    put(&s, name, close != NULL ? (size_t)(open - name) : strlen(name));
+    const char *at = close != NULL ? open + 1 : "";
+    for (size_t i = 0; close != NULL && i < first + count; i++) {
+        const size_t length = strcspn(at, ",}");
+        if (i >= first)
+            put(&s, at, length);
+        at += length + (at[length] == ',');
+    }
+    if (close != NULL)
+        put(&s, close + 1, strlen(close + 1));
+    put(&s, ending, strlen(ending));
+    return !s.is_full;
+}
+
+/* ---- parameters ---- */
+
+static takt_status type_of(takt_gguf_model *m, const takt_gguf_stack *s, takt_type *type)
+{
+    const takt_gguf_tensor *t = s->at[0];
+    *type = (takt_type){.dtype = t->type->dtype, .rank = t->rank};
+    memcpy(type->dim, t->dims, sizeof t->dims);
+    type->dim[0] = s->rows;
+    if (t->type->dtype != TAKT_DTYPE_COUNT)
+        return TAKT_OK;
+    if (takt_gguf_format(t->type) == TAKT_GGML_FORMATS)
+        return takt_gguf_fail(m->g, TAKT_E_GGUF_UNSUPPORTED, t->offset,
+                              "%s has blocks of type %s, which Takt does not read", t->name,
+                              t->type->name);
+    type->dtype = TAKT_U8;
+    const int64_t width = t->rank == 1 ? s->rows : t->dims[t->rank - 1];
+    type->dim[t->rank - 1] = width / t->type->elements * t->type->bytes;
+    return TAKT_OK;
+}
+
+static takt_status load(takt_gguf_model *m, const takt_gguf_stack *s, takt_tensor *out)
+{
+    takt_type type;
+    TAKT_TRY(type_of(m, s, &type));
+    TAKT_TRY(takt_tensor_create(m->ctx, &type, out));
+    uint8_t *to = takt_tensor_data(out);
+    for (size_t i = 0; i < s->count; i++) {
+        TAKT_TRY(
+            takt_source_copy(m->source, m->source->bytes + s->at[i]->offset, to, s->at[i]->bytes));
+        to += s->at[i]->bytes;
+    }
+    return TAKT_OK;
+}
+
+takt_id takt_gguf_parameter(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack *s)
+{
+    for (size_t i = 0; i < g->slot_count; i++)
+        if (strcmp(g->slots[i].name, s->name) == 0)
+            return g->slots[i].value;
+    takt_tensor tensor = {0};
+    const takt_status status = load(m, s, &tensor);
+    takt_id id = TAKT_NONE;
+    if (status == TAKT_OK) {
+        const takt_init init = {.kind = TAKT_INIT_TENSOR, .tensor = &tensor};
+        id = takt_graph_slot(g, s->name, &tensor.type, &init, true);
+    } else {
+        id = takt_graph_fail(g, status);
+    }
+    takt_tensor_release(&tensor);
+    return id;
+}
