@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { GGUF_FILE_BYTES = 1 << 17 };
+enum { GGUF_FILE_BYTES = 1 << 19 };
 
 typedef struct gguf_file {
     uint8_t bytes[GGUF_FILE_BYTES];

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ctx.h"
 #include "base/options.h"
 
 enum { BATCH = 128 };
@@ -56,24 +57,49 @@ takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const char *path,
     return load(e, path, output);
 }
 
-takt_status takt_engine_plan(takt_engine *e, const char *sizes)
+/* One pool serves all plans: at any time one of them runs. */
+static takt_status open_session(takt_engine *e, const char *sizes, takt_plan **plan,
+                                takt_session **session)
 {
     const takt_plan_options options = {.size = sizeof options,
                                        .sizes = sizes,
                                        .threads = e->options.threads,
                                        .isa = e->options.isa};
+    takt_plan_info info;
+    TAKT_TRY(takt_plan_create(e->model, &options, plan));
+    takt_plan_query(*plan, &info);
+    if (e->pool == NULL)
+        TAKT_TRY(takt_pool_open(e->ctx, info.threads, &e->pool));
+    const takt_session_options with = {.size = sizeof with, .pool = e->pool, .state_of = e->token};
+    return takt_session_create(*plan, &with, session);
+}
+
+takt_status takt_engine_plan(takt_engine *e, const char *sizes)
+{
     takt_session_destroy(e->session);
     takt_plan_destroy(e->plan);
     e->session = NULL;
     e->plan = NULL;
-    TAKT_TRY(takt_plan_create(e->model, &options, &e->plan));
-    return takt_session_create(e->plan, NULL, &e->session);
+    return open_session(e, sizes, &e->plan, &e->session);
+}
+
+takt_status takt_engine_plan_token(takt_engine *e)
+{
+    TAKT_TRY(open_session(e, "seq=1,count=1", &e->token_plan, &e->token));
+    /* Memory for the scores is made when it is first asked for: now, not with the first token. */
+    if (takt_session_output(e->token, 0) != NULL)
+        return TAKT_OK;
+    e->ctx->error = *takt_session_error(e->token);
+    return e->ctx->error.status;
 }
 
 void takt_engine_close(takt_engine *e)
 {
     takt_session_destroy(e->session);
+    takt_session_destroy(e->token);
     takt_plan_destroy(e->plan);
+    takt_plan_destroy(e->token_plan);
+    takt_pool_close(e->pool);
     takt_model_destroy(e->model);
     takt_tokenizer_destroy(e->tokenizer);
 }

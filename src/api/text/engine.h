@@ -10,8 +10,11 @@ typedef struct takt_engine {
     takt_ctx *ctx;
     takt_tokenizer *tokenizer;
     takt_model *model;
-    takt_plan *plan;
+    takt_pool *pool; /* of all sessions; NULL: not so far */
+    takt_plan *plan; /* of several tokens */
     takt_session *session;
+    takt_plan *token_plan; /* of one token; NULL: the model does not write */
+    takt_session *token;   /* has the state, which `session` shares */
     takt_generator_options options;
 } takt_engine;
 
@@ -19,8 +22,11 @@ typedef struct takt_engine {
 TAKT_MUST_USE takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const char *path,
                                            const takt_generator_options *options,
                                            const char *output);
-/* Plans for tokens "seq" up to the batch, and `count` rows of scores: 1, or as many as tokens. */
+/* Plans for tokens "seq" up to the batch, and `count` rows of scores: 1, or as many as tokens. The
+ * state of `token`, if there is one, stays as it is. */
 TAKT_MUST_USE takt_status takt_engine_plan(takt_engine *e, const char *sizes);
+/* Plans for one token, before any other. */
+TAKT_MUST_USE takt_status takt_engine_plan_token(takt_engine *e);
 void takt_engine_close(takt_engine *e);
 
 struct takt_generator {

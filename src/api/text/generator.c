@@ -19,6 +19,7 @@ static int64_t find_context(const takt_model *m)
     return 1 << 24;
 }
 
+/* The plan for parts of a prompt; that for one token stays, and so does the state. */
 static takt_status plan(takt_generator *g, bool rates)
 {
     char sizes[96];
@@ -26,7 +27,6 @@ static takt_status plan(takt_generator *g, bool rates)
     (void)snprintf(sizes, sizeof sizes, rates ? "seq=1..%lld,count=1..%lld" : "seq=1..%lld,count=1",
                    batch, batch);
     g->scores = NULL;
-    g->position = 0;
     TAKT_TRY(takt_engine_plan(&g->engine, sizes));
     g->is_rating = rates;
     return TAKT_OK;
@@ -58,6 +58,7 @@ static takt_status open_all(takt_generator *g, takt_ctx *ctx, const char *path,
     g->context = find_context(g->engine.model);
     if (g->engine.options.batch > g->context)
         g->engine.options.batch = g->context;
+    TAKT_TRY(takt_engine_plan_token(&g->engine));
     TAKT_TRY(plan(g, false));
     if ((uint64_t)g->vocabulary < takt_tokenizer_count(g->engine.tokenizer))
         return takt_fail(ctx, TAKT_E_GGUF_MODEL,
@@ -126,7 +127,7 @@ void takt_generator_reset(takt_generator *g)
 {
     if (g == NULL)
         return;
-    takt_session_reset(g->engine.session);
+    takt_session_reset(g->engine.token);
     g->position = 0;
     g->scores = NULL;
 }
@@ -143,7 +144,7 @@ const float *takt_generator_scores(const takt_generator *g, size_t *count)
 /* One run over `count` tokens; the scores of the last row, or of all. */
 static takt_status run(takt_generator *g, const int32_t *ids, size_t count, bool wants_all)
 {
-    takt_session *s = g->engine.session;
+    takt_session *s = count == 1 ? g->engine.token : g->engine.session;
     for (size_t i = 0; i < count; i++) {
         g->tokens[i] = ids[i];
         g->wanted[i] = (int64_t)i;
@@ -200,7 +201,7 @@ static takt_status check(const takt_generator *g, const int32_t *ids, size_t cou
 takt_status takt_generator_read(takt_generator *g, const int32_t *ids, size_t count)
 {
     TAKT_NEED(NULL, g);
-    if (g->is_rating)
+    if (g->is_rating || g->engine.session == NULL)
         TAKT_TRY(plan(g, false));
     TAKT_TRY(check(g, ids, count));
     for (size_t at = 0; at < count;) {
@@ -228,7 +229,7 @@ takt_status takt_generator_rate(takt_generator *g, const int32_t *ids, size_t co
 {
     TAKT_NEED(NULL, g);
     TAKT_NEED(g->engine.ctx, logs);
-    if (!g->is_rating)
+    if (!g->is_rating || g->engine.session == NULL)
         TAKT_TRY(plan(g, true));
     takt_generator_reset(g);
     TAKT_TRY(check(g, ids, count));
