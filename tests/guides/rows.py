@@ -20,13 +20,13 @@ TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
 BUILD, ROOT = os.environ["TAKT_BUILD_DIR"], pathlib.Path.cwd()
 HERE = ROOT / "tests/guides"
 # What Takt does not have yet, and what no machine of ours is.
-LATER = {"training", "CUDA", "WebAssembly", "several devices",
-         "text generation", "the Python package"}
+LATER = {"training", "CUDA", "WebAssembly", "several devices"}
 HARDWARE = {"Metal", "macOS", "TPU"}
 # A program, a library or an instruction set that this machine lacks, as the messages say it.
 LACKS = {"TAKT8004": "counters", "not permitted": "perf", "No permission": "perf",
          "perf_event_paranoid": "perf", "libjemalloc.so.2' from LD_PRELOAD": "jemalloc",
-         "TAKT4004": "a BLAS library", "this machine cannot run": "an instruction set"}
+         "TAKT4004": "a BLAS library", "No module named 'takt": "the Python package",
+         "this machine cannot run": "an instruction set"}
 
 
 def rows():
@@ -66,6 +66,7 @@ def prepare():
     clean = {key: value for key, value in os.environ.items() if not key.startswith("TAKT_")}
     _ceilings.keep(TOOL, TMP / "cache")
     return dict(clean, XDG_CACHE_HOME=str(TMP / "cache"), TAKT_ROOT=str(ROOT),
+                PYTHONPATH=f"{BUILD}/python",
                 PATH=f"{TMP / 'bin'}:{os.environ['PATH']}")
 
 

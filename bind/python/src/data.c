@@ -8,6 +8,11 @@ typedef struct data_object {
     takt_data *data;
 } data_object;
 
+const takt_data *data_of(PyObject *object)
+{
+    return ((data_object *)object)->data;
+}
+
 static void dealloc(PyObject *self)
 {
     data_object *d = (data_object *)self;

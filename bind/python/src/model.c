@@ -5,7 +5,7 @@
 
 enum { MOST_KNOWN = 64 };
 
-static model_object *new_model(owner *o, takt_model *model)
+PyObject *model_new(owner *o, owner *second, takt_model *model)
 {
     model_object *m = (model_object *)PyType_GenericAlloc(takt_types.model, 0);
     if (m == NULL) {
@@ -13,8 +13,9 @@ static model_object *new_model(owner *o, takt_model *model)
         return NULL;
     }
     m->owner = owner_retain(o);
+    m->second = second != NULL ? owner_retain(second) : NULL;
     m->model = model;
-    return m;
+    return (PyObject *)m;
 }
 
 static void dealloc(PyObject *self)
@@ -22,6 +23,7 @@ static void dealloc(PyObject *self)
     model_object *m = (model_object *)self;
     PyTypeObject *type = Py_TYPE(self);
     takt_model_destroy(m->model);
+    owner_release(m->second);
     owner_release(m->owner);
     PyObject_Free(self);
     Py_DECREF((PyObject *)type);
@@ -119,7 +121,7 @@ static PyObject *load_from(const source *from, takt_load_options *options)
     const takt_status status = load(o, from, options, &model);
     owner_leave(o, state, status, &error);
     PyObject *made =
-        status == TAKT_OK ? (PyObject *)new_model(o, model) : raise_rendered(&error, &complaint);
+        status == TAKT_OK ? model_new(o, NULL, model) : raise_rendered(&error, &complaint);
     Py_XDECREF(text_take(&complaint));
     owner_release(o);
     return made;
@@ -297,7 +299,7 @@ static PyObject *derive(PyObject *self, PyObject *args)
     else if (strcmp(kind, "gradient") == 0)
         status = takt_model_gradient(m->model, a, b, &made);
     owner_leave(m->owner, state, status, &error);
-    return status == TAKT_OK ? (PyObject *)new_model(m->owner, made) : raise_error(&error);
+    return status == TAKT_OK ? model_new(m->owner, m->second, made) : raise_error(&error);
 }
 
 static PyObject *make_plan(PyObject *self, PyObject *options)
@@ -341,6 +343,9 @@ static PyMethodDef methods[] = {
     {"weights", weights, METH_VARARGS, "weights(path, is_load)"},
     {"params", model_params, METH_NOARGS, "(name, array or None, is trainable) of each"},
     {"param_put", model_param_put, METH_VARARGS, "param_put(name, array)"},
+    {"shrink", (PyCFunction)(void (*)(void))model_shrink, METH_VARARGS | METH_KEYWORDS,
+     "shrink(kind, **options): (model, report)"},
+    {"distill", model_distill, METH_VARARGS, "distill(teacher, temperature, alpha)"},
     {"derive", derive, METH_VARARGS, "derive(kind, a=None, b=None)"},
     {"plan", make_plan, METH_O, "plan(options)"},
     {NULL, NULL, 0, NULL},

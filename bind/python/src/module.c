@@ -133,6 +133,8 @@ static PyMethodDef functions[] = {
     {"infer", module_infer, METH_VARARGS, "infer(name, attributes, types): types of the results."},
     {"shuffle", module_shuffle, METH_VARARGS,
      "shuffle(count, seed, epoch, first, n): which samples come there, as u64[n]."},
+    {"fake_quantize", module_fake_quantize, METH_VARARGS, "fake_quantize(w, bits, symmetric)"},
+    {"low_rank", module_low_rank, METH_VARARGS, "low_rank(w, rank): (u, v, error)"},
     {"catalogue", catalogue, METH_VARARGS, "catalogue(kind): 'ops' or 'backends', as JSON."},
     {"explain", explain, METH_O, "explain(id): what the error catalogue says."},
     {"statuses", statuses, METH_NOARGS, "(name, sentence) of every class of failure."},
@@ -163,7 +165,8 @@ static bool fill(PyObject *module)
                       add_type(module, "Plan", plan_type(module), &takt_types.plan) &&
                       add_type(module, "Session", session_type(module), &takt_types.session) &&
                       add_type(module, "Trainer", trainer_type(module), &takt_types.trainer) &&
-                      add_type(module, "Data", data_type(module), &takt_types.data);
+                      add_type(module, "Data", data_type(module), &takt_types.data) &&
+                      add_type(module, "Generator", generator_type(module), &takt_types.generator);
     Py_XDECREF(version);
     return good;
 }

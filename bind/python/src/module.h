@@ -98,7 +98,7 @@ typedef struct array_object {
 } array_object;
 
 typedef struct model_object {
-    PyObject_HEAD owner *owner;
+    PyObject_HEAD owner *owner, *second; /* second: of weights that came from another, or NULL */
     takt_model *model;
 } model_object;
 
@@ -109,7 +109,7 @@ typedef struct plan_object {
 } plan_object;
 
 typedef struct types {
-    PyTypeObject *array, *model, *plan, *session, *trainer, *data;
+    PyTypeObject *array, *model, *plan, *session, *trainer, *data, *generator;
 } types;
 extern types takt_types;
 
@@ -125,6 +125,11 @@ PyObject *plan_type(PyObject *module);
 PyObject *session_type(PyObject *module);
 PyObject *trainer_type(PyObject *module);
 PyObject *data_type(PyObject *module);
+PyObject *generator_type(PyObject *module);
+/* What a data object holds; its type was looked at. */
+const takt_data *data_of(PyObject *object);
+/* A model object of `model`, which it takes over, even on failure. `second` as in model_object. */
+PyObject *model_new(owner *o, owner *second, takt_model *model);
 
 /* ---- helpers ---- */
 
@@ -142,6 +147,10 @@ typedef struct text_sink {
 int text_put(void *user, const char *text, size_t length);
 PyObject *text_take(text_sink *t); /* frees it */
 
+PyObject *model_shrink(PyObject *model, PyObject *args, PyObject *kwargs);
+PyObject *model_distill(PyObject *model, PyObject *args);
+PyObject *module_fake_quantize(PyObject *module, PyObject *args);
+PyObject *module_low_rank(PyObject *module, PyObject *args);
 PyObject *model_params(PyObject *model, PyObject *nothing);
 PyObject *model_param_put(PyObject *model, PyObject *args);
 PyObject *module_op(PyObject *module, PyObject *args);

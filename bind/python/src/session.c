@@ -313,9 +313,9 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static bool add_state_methods(PyObject *type)
+static bool add_methods(PyObject *type, PyMethodDef *list)
 {
-    for (PyMethodDef *m = session_state_methods; m->ml_name != NULL; m++) {
+    for (PyMethodDef *m = list; m->ml_name != NULL; m++) {
         PyObject *method = PyDescr_NewMethod((PyTypeObject *)type, m);
         const int failed = method == NULL || PyObject_SetAttrString(type, m->ml_name, method) < 0;
         Py_XDECREF(method);
@@ -340,7 +340,8 @@ PyObject *session_type(PyObject *module)
                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                                .slots = slots};
     PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
-    if (type != NULL && !add_state_methods(type)) {
+    if (type != NULL && (!add_methods(type, session_state_methods) ||
+                         !add_methods(type, session_measure_methods))) {
         Py_DECREF(type);
         return NULL;
     }

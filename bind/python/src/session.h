@@ -50,6 +50,6 @@ bool session_raise(session_object *o);
 PyObject *session_call(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *session_run_feed(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *session_run_into(PyObject *self, PyObject *const *args, Py_ssize_t count);
-extern PyMethodDef session_state_methods[];
+extern PyMethodDef session_state_methods[], session_measure_methods[];
 
 #endif

@@ -22,29 +22,37 @@ from .errors import (ArgumentError, CancelledError, DeadlineError, DeviceError, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import benchmark as benchmark
     from . import nn as nn
     from . import ops as ops
     from ._module import Function, Module, Sequential, function, manual_seed
     from ._text import evaluate
+    from .benchmark import BenchmarkConfig, find_batch_size, run_benchmark, timed
     from ._trace import Parameter, State
+    from ._backend import Backend, CpuBackend, CudaBackend, GGMLBackend, RefBackend
     from ._data import DataLoader, Dataset
+    from ._generate import Generated, Generator
+    from ._shrink import (distill, fake_quantize, low_rank_factorization, lowrank, prune, quantize)
     from ._tensor import Tensor, tensor
     from ._train import (SGD, Adadelta, Adafactor, Adagrad, Adam, AdamW, Callback, EpochResult,
                          Lamb, Lion, Muon, Optimizer, RMSprop, StepResult, Trainer)
 
 __all__ = [
-    "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "ArgumentError", "Array", "Callback",
-    "CancelledError", "CompiledModel", "DataLoader", "Dataset", "DeadlineError", "DeviceError",
-    "EpochResult", "Error", "ExecutionMode", "FileError", "FormatError", "Function",
-    "GraphOptimizationLevel", "IOBinding", "InferenceSession", "InternalError", "Lamb", "Layer",
-    "LimitError", "Lion", "Model", "ModelMetadata", "ModelSyntaxError", "Module", "Muon",
-    "NodeArg", "NotFoundError", "Optimizer", "OrtValue", "OutOfMemoryError", "Parameter",
-    "Plan", "ProfileStats", "RMSprop", "RangeError", "RequirementError", "RunOptions", "SGD",
-    "Sequential", "Session", "SessionOptions", "ShapeError", "State", "StateError",
-    "StepResult", "Tensor", "TensorInfo", "Trainer", "UnsupportedError", "array", "asarray",
-    "backends", "compile", "empty", "errors", "evaluate", "explain", "from_dlpack", "function",
-    "get_available_providers", "get_device", "load", "loads", "manual_seed", "nn", "numpy",
-    "ops", "tensor", "zeros", "__version__",
+    "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "ArgumentError", "Array", "Backend",
+    "BenchmarkConfig", "Callback", "CancelledError", "CompiledModel", "CpuBackend",
+    "CudaBackend", "DataLoader", "Dataset", "DeadlineError", "DeviceError", "EpochResult",
+    "Error", "ExecutionMode", "FileError", "FormatError", "Function", "GGMLBackend",
+    "Generated", "Generator", "GraphOptimizationLevel", "IOBinding", "InferenceSession",
+    "InternalError", "Lamb", "Layer", "LimitError", "Lion", "Model", "ModelMetadata",
+    "ModelSyntaxError", "Module", "Muon", "NodeArg", "NotFoundError", "Optimizer", "OrtValue",
+    "OutOfMemoryError", "Parameter", "Plan", "ProfileStats", "RMSprop", "RangeError",
+    "RefBackend", "RequirementError", "RunOptions", "SGD", "Sequential", "Session",
+    "SessionOptions", "ShapeError", "State", "StateError", "StepResult", "Tensor", "TensorInfo",
+    "Trainer", "UnsupportedError", "__version__", "array", "asarray", "backends", "benchmark",
+    "compile", "distill", "empty", "errors", "evaluate", "explain", "fake_quantize",
+    "find_batch_size", "from_dlpack", "function", "get_available_providers", "get_device",
+    "load", "loads", "low_rank_factorization", "lowrank", "manual_seed", "nn", "numpy", "ops",
+    "prune", "quantize", "run_benchmark", "tensor", "timed", "zeros",
 ]
 
 
@@ -64,7 +72,12 @@ _LATER = {
     "Adam": "_train", "AdamW": "_train", "RMSprop": "_train", "Adagrad": "_train",
     "Adadelta": "_train", "Lion": "_train", "Lamb": "_train", "Adafactor": "_train",
     "Muon": "_train", "StepResult": "_train", "EpochResult": "_train",
-    "DataLoader": "_data", "Dataset": "_data",
+    "DataLoader": "_data", "Dataset": "_data", "Generator": "_generate", "Generated": "_generate",
+    "Backend": "_backend", "CpuBackend": "_backend", "CudaBackend": "_backend",
+    "GGMLBackend": "_backend", "RefBackend": "_backend", "quantize": "_shrink", "prune": "_shrink",
+    "lowrank": "_shrink", "distill": "_shrink", "fake_quantize": "_shrink",
+    "low_rank_factorization": "_shrink", "BenchmarkConfig": "benchmark",
+    "run_benchmark": "benchmark", "timed": "benchmark", "find_batch_size": "benchmark",
     "Function": "_module", "function": "_module", "manual_seed": "_module",
 }
 
@@ -72,7 +85,7 @@ _LATER = {
 def __getattr__(name: str) -> object:
     """What most programs do not use is imported when it is asked for."""
     import importlib
-    if name in ("ops", "nn", "onnx_backend"):
+    if name in ("ops", "nn", "benchmark", "onnx_backend"):
         return importlib.import_module(f".{name}", __name__)
     if name in _LATER:
         return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)

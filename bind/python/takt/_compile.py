@@ -4,13 +4,11 @@ from __future__ import annotations
 import time
 
 from ._model import Model, Plan, Session, load
-from .errors import ArgumentError
+from .errors import ArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing would take longer than the rest of the package
     from typing import Any, Optional, Union
-
-    from ._model import PathLike
 
 _OPTIONS = ("threads", "backend", "blas", "isa", "simd", "passes", "hint", "donate", "require",
             "outputs", "precision", "numerics", "memory_limit", "static_shapes", "level")
@@ -26,8 +24,8 @@ def _near(name: str, names: Any) -> str:
 class ProfileStats:
     """Times of the calls of a model that was compiled with profile=True, in seconds."""
 
-    def __init__(self, calls: list[float]):
-        self._calls = calls
+    def __init__(self, calls: list[float], session: Session):
+        self._calls, self._session = calls, session
 
     @property
     def calls(self) -> int:
@@ -49,6 +47,14 @@ class ProfileStats:
     def best(self) -> float:
         """The shortest one."""
         return min(self._calls, default=0.0)
+
+    @property
+    def execution_breakdown(self) -> dict[str, Any]:
+        """Where the time of a run goes, step by step: the model is run again to look."""
+        import json
+        made = json.loads(self._session._profile("steps", 0.2, True))
+        assert isinstance(made, dict)
+        return made
 
 
 class CompiledModel(Session):
@@ -78,20 +84,26 @@ class _ProfiledModel(CompiledModel):
 
     def get_profile_stats(self) -> ProfileStats:
         """Times of the calls so far."""
-        return ProfileStats(list(self._calls))
+        return ProfileStats(list(self._calls), self)
 
 
-def _split(keywords: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
-    """Plan options, and sizes of named dimensions."""
-    options, sizes = {}, {}
+def _split(model: Model, keywords: dict[str, Any]) -> tuple[Any, dict[str, int]]:
+    """What is wished for, and sizes of named dimensions."""
+    from ._keywords import KEYWORDS, REFUSED, Wishes
+    wishes, sizes = Wishes(model), {}
     for name, value in keywords.items():
-        if name in _OPTIONS:
-            options[name] = value
+        if name in REFUSED:
+            raise UnsupportedError(f"{name}: {REFUSED[name]}")
+        if name in KEYWORDS and value is not None:
+            KEYWORDS[name](wishes, value)
+        elif name in _OPTIONS:
+            wishes.options[name] = value
         elif isinstance(value, int) and not isinstance(value, bool):
             sizes[name] = value
         else:
-            raise ArgumentError(f"compile has no option {name}{_near(name, _OPTIONS)}")
-    return options, sizes
+            raise ArgumentError(
+                f"compile has no option {name}{_near(name, [*_OPTIONS, *KEYWORDS])}")
+    return wishes, sizes
 
 
 def _check_names(model: Model, sizes: dict[str, int]) -> None:
@@ -123,21 +135,33 @@ def _sizes_of(model: Model, shapes: dict[str, Any]) -> dict[str, int]:
     return sizes
 
 
-def compile(model: Union[Model, PathLike], *, shapes: Optional[dict[str, Any]] = None,  # noqa: A001
-            profile: bool = False, **keywords: Any) -> CompiledModel:
-    """A model made ready to be called.
+def compile(model: Any, *, shapes: Optional[dict[str, Any]] = None,  # noqa: A001
+            profile: bool = False, backend: Any = None, vectorize: Union[bool, str] = False,
+            **keywords: Any) -> CompiledModel:
+    """A model made ready to be called: a Model, or a path.
 
     `shapes` has shapes of inputs by name; sizes of named dimensions can be given by name as well:
     ``takt.compile(m, batch=8, threads=2)``. Sizes that are not given are 1 until the first call.
-    Options are those of a plan: threads, level (0 to 3), isa, backend, passes, precision, numerics,
-    hint, memory_limit, outputs, require, donate. With profile=True the calls are timed.
+    Options are those of a plan: threads, level (0 to 3), isa, passes, precision, numerics, hint,
+    memory_limit, outputs, require, donate. `backend` is a name or an object such as
+    takt.GGMLBackend(quantize="int8"). With profile=True the calls are timed. vectorize=True makes a
+    model of one sample into one of many. docs/python.md has the keywords of other frameworks.
     """
+    from ._backend import settings
     made_from = model if isinstance(model, Model) else load(model)
-    options, sizes = _split(keywords)
+    chosen, prepare = settings(backend)
+    if vectorize:
+        made_from = made_from.batched(vectorize if isinstance(vectorize, str) else "batch")
+    if prepare is not None:
+        made_from = prepare(made_from)
+    wishes, sizes = _split(made_from, keywords)
+    options = {**chosen, **wishes.finish()}
     _check_names(made_from, sizes)
     sizes = {**_sizes_of(made_from, shapes or {}), **sizes}
     compiled = (_ProfiledModel if profile else CompiledModel)()
     plan = made_from.plan(options=options, **sizes)
     compiled._open(plan._raw, sizes)
     compiled._model, compiled._options, compiled._calls = made_from, options, []
+    if wishes.warm:
+        compiled.warmup()
     return compiled

@@ -176,6 +176,7 @@ class Model:
     def __init__(self, raw: _takt.Model, path: str = "",
                  again: Optional[Callable[[], _takt.Model]] = None):
         self._raw, self._path = raw, path
+        self.report: dict[str, Any] = {}  # of what made it smaller
         self._again = again  # loads it to be trained; None: it was derived from another
 
     @property
@@ -269,6 +270,13 @@ class Model:
     def set_parameter(self, name: str, value: Any) -> None:
         """Replaces one; sessions made afterwards use it."""
         self._raw.param_put(name, value)
+
+    def copy_weights(self, other: "Model") -> None:
+        """Parameters and states of another model, by name, where both have them alike."""
+        have = self.parameters()
+        for name, value in other.parameters().items():
+            if name in have and (value.dtype, value.shape) == (have[name].dtype, have[name].shape):
+                self._raw.param_put(name, value)
 
     def for_training(self) -> "Model":
         """The same model and weights, loaded to be trained."""

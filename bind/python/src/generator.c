@@ -1,0 +1,201 @@
+/* generator.c - takt._takt.Generator: texts by a language model; takt.Generator wraps it. */
+#include "module.h"
+
+#include <string.h>
+
+typedef struct generator_object {
+    PyObject_HEAD owner *owner;
+    takt_generator *generator;
+    atomic_bool is_busy;
+} generator_object;
+
+static void dealloc(PyObject *self)
+{
+    generator_object *g = (generator_object *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    takt_generator_destroy(g->generator);
+    owner_release(g->owner);
+    PyObject_Free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+static int init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *keys[] = {"path",    "tokenizer", "context",     "batch",
+                           "threads", "isa",       "activations", NULL};
+    generator_object *g = (generator_object *)self;
+    takt_generator_options o = {.size = sizeof o};
+    long long context = 0, batch = 0;
+    PyObject *path;
+    takt_error error;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|zLLizz", keys, PyUnicode_FSConverter, &path,
+                                     &o.tokenizer, &context, &batch, &o.threads, &o.isa,
+                                     &o.activations))
+        return -1;
+    o.context = context;
+    o.batch = batch;
+    if (g->generator == NULL && (g->owner = owner_create()) != NULL) {
+        PyThreadState *state = owner_enter(g->owner);
+        const takt_status status =
+            takt_generator_open(g->owner->ctx, PyBytes_AsString(path), &o, &g->generator);
+        owner_leave(g->owner, state, status, &error);
+        if (status != TAKT_OK)
+            raise_error(&error);
+    }
+    Py_DECREF(path);
+    return g->generator != NULL ? 0 : -1;
+}
+
+static bool begin(generator_object *g)
+{
+    if (g->generator != NULL && !atomic_exchange(&g->is_busy, true))
+        return true;
+    raise_status(TAKT_ERR_STATE, "one generator serves one caller at a time",
+                 "the generator is in use by another thread");
+    return false;
+}
+
+/* ---- writing ---- */
+
+typedef struct listener {
+    PyObject *function; /* or NULL */
+    text_sink all;
+    bool failed; /* the function raised */
+} listener;
+
+static int hear(void *user, const char *text, size_t length)
+{
+    listener *l = user;
+    if (text_put(&l->all, text, length) != 0)
+        return 1;
+    if (l->function == NULL)
+        return 0;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *piece = PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "replace");
+    PyObject *answer =
+        piece != NULL ? PyObject_CallFunctionObjArgs(l->function, piece, NULL) : NULL;
+    const bool stops = answer == Py_False;
+    l->failed = answer == NULL;
+    Py_XDECREF(piece);
+    Py_XDECREF(answer);
+    PyGILState_Release(gil);
+    return l->failed || stops ? 1 : 0;
+}
+
+static bool take_options(PyObject *args, PyObject *kwargs, const char **prompt,
+                         takt_generate_options *o, PyObject **function)
+{
+    static char *keys[] = {"prompt",
+                           "max_tokens",
+                           "temperature",
+                           "top_k",
+                           "top_p",
+                           "min_p",
+                           "typical_p",
+                           "repeat_penalty",
+                           "presence_penalty",
+                           "frequency_penalty",
+                           "repeat_last_n",
+                           "seed",
+                           "stop",
+                           "ignore_eos",
+                           "samplers",
+                           "sink",
+                           NULL};
+    takt_sampling *s = &o->sampling;
+    unsigned long long most = 0, seed = 0;
+    long long top_k = 0, last = 0;
+    int ignore = 0;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "s|KdLddddddLKzpzO", keys, prompt, &most, &s->temperature, &top_k,
+            &s->top_p, &s->min_p, &s->typical_p, &s->repeat_penalty, &s->presence_penalty,
+            &s->frequency_penalty, &last, &seed, &o->stop, &ignore, &s->samplers, function))
+        return false;
+    o->size = sizeof *o;
+    s->size = sizeof *s;
+    o->max_tokens = (size_t)most;
+    o->ignore_eos = ignore != 0;
+    s->top_k = top_k;
+    s->repeat_last_n = last;
+    s->seed = seed;
+    return true;
+}
+
+static PyObject *generate(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static const char *const ends[] = {"length", "eos", "context", "stop"};
+    generator_object *g = (generator_object *)self;
+    takt_generate_options o = {.size = sizeof o};
+    takt_generated got = {.tokens = 0};
+    listener l = {.failed = false};
+    PyObject *function = Py_None;
+    const char *prompt;
+    takt_error error;
+    if (!take_options(args, kwargs, &prompt, &o, &function) || !begin(g))
+        return NULL;
+    l.function = function != Py_None ? function : NULL;
+    PyThreadState *state = owner_enter(g->owner);
+    const takt_status status = takt_generate(g->generator, prompt, &o, hear, &l, &got);
+    owner_leave(g->owner, state, status, &error);
+    atomic_store(&g->is_busy, false);
+    PyObject *text = l.failed ? NULL : text_take(&l.all);
+    if (l.failed || text == NULL || status != TAKT_OK) {
+        Py_XDECREF(text);
+        return l.failed || text == NULL ? NULL : raise_error(&error);
+    }
+    return Py_BuildValue("(Nnndds)", text, (Py_ssize_t)got.prompt_tokens, (Py_ssize_t)got.tokens,
+                         got.prompt_ns * 1e-9, got.ns * 1e-9, ends[got.end]);
+}
+
+static PyObject *reset(PyObject *self, PyObject *nothing)
+{
+    generator_object *g = (generator_object *)self;
+    (void)nothing;
+    if (!begin(g))
+        return NULL;
+    takt_generator_reset(g->generator);
+    atomic_store(&g->is_busy, false);
+    Py_RETURN_NONE;
+}
+
+static PyObject *facts(PyObject *self, PyObject *nothing)
+{
+    generator_object *g = (generator_object *)self;
+    takt_plan_info info;
+    (void)nothing;
+    if (!begin(g))
+        return NULL;
+    takt_plan_query(takt_generator_plan(g->generator), &info);
+    PyObject *made =
+        Py_BuildValue("{sLsLsnsK}", "context", (long long)takt_generator_context(g->generator),
+                      "position", (long long)takt_generator_position(g->generator), "vocabulary",
+                      (Py_ssize_t)takt_tokenizer_count(takt_generator_tokenizer(g->generator)),
+                      "peak", (unsigned long long)info.peak);
+    atomic_store(&g->is_busy, false);
+    return made;
+}
+
+static PyMethodDef methods[] = {
+    {"generate", (PyCFunction)(void (*)(void))generate, METH_VARARGS | METH_KEYWORDS,
+     "generate(prompt, max_tokens=0, ...): (text, prompt tokens, tokens, seconds, seconds, end)"},
+    {"reset", reset, METH_NOARGS, "Forgets what was read."},
+    {"facts", facts, METH_NOARGS, "context, position, vocabulary, peak"},
+    {NULL, NULL, 0, NULL},
+};
+
+PyObject *generator_type(PyObject *module)
+{
+    static PyType_Slot slots[] = {
+        {Py_tp_new, PyType_GenericNew},
+        {Py_tp_init, init},
+        {Py_tp_dealloc, dealloc},
+        {Py_tp_methods, methods},
+        {Py_tp_doc, "Generator(path, tokenizer=None, context=0, ...)"},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {.name = "takt._takt.Generator",
+                               .basicsize = sizeof(generator_object),
+                               .flags = Py_TPFLAGS_DEFAULT,
+                               .slots = slots};
+    return PyType_FromModuleAndSpec(module, &spec, NULL);
+}

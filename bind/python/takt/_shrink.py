@@ -1,0 +1,102 @@
+"""_shrink.py - smaller models: fewer bits, fewer channels, thin factors, students."""
+from __future__ import annotations
+
+from . import _arrays, _takt
+from ._compile import CompiledModel
+from ._model import Model, load, sizes_text
+from .errors import ArgumentError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Optional, Union
+
+    from ._data import Dataset
+
+_TYPES = {"int8": "int8", "int4": "w4", "w8": "w8", "w4": "w4", "int16x8": "int16x8",
+          "w4a8": "w4a8"}
+
+
+def _model(model: Any) -> Model:
+    if isinstance(model, CompiledModel):
+        return model.model
+    return model if isinstance(model, Model) else load(model)
+
+
+def _keeps(keep: Union[None, str, Callable[[str], bool]]) -> Any:
+    if isinstance(keep, str):
+        import re
+        return re.compile(keep).search
+    return keep
+
+
+def _made(model: Model, kind: str, options: dict[str, Any], keep: Any,
+          sizes: dict[str, int]) -> Model:
+    import json
+    given = {key: value for key, value in options.items() if value is not None}
+    raw, report = model._raw.shrink(kind, keep=_keeps(keep), sizes=sizes_text(sizes), **given)
+    made = Model(raw, model._path)
+    made.report = json.loads(report) if report.startswith("{") else {"text": report}
+    return made
+
+
+def quantize(model: Any, type: str = "int8", *, calib: Optional[Dataset] = None,  # noqa: A002
+             method: Optional[str] = None, rounding: Optional[str] = None,
+             test: Optional[Dataset] = None, metric: Optional[str] = None,
+             accuracy_drop: Optional[str] = None,
+             keep: Union[None, str, Callable[[str], bool]] = None, size_first: bool = False,
+             equalize: bool = False, threads: int = 0, seconds_per_layer: float = 0.0,
+             **sizes: int) -> Model:
+    """A model whose layers compute on integers; ``made.report`` says what became of each layer.
+
+    "int8" needs samples to calibrate on; "w8" and "w4" ("int4") change weights alone. A layer that
+    is not measured faster here stays as it is, unless `size_first`. Layers whose name `keep`
+    matches stay, too.
+    """
+    if type not in _TYPES:
+        raise ArgumentError(f"type is one of {', '.join(_TYPES)}, not {type!r}")
+    return _made(_model(model), "quantize", {
+        "type": _TYPES[type], "method": method, "rounding": rounding, "metric": metric,
+        "calib": calib._raw if calib is not None else None,
+        "test": test._raw if test is not None else None, "accuracy_drop": accuracy_drop,
+        "size_first": size_first, "equalize": equalize, "threads": threads,
+        "layer_ns": int(seconds_per_layer * 1e9)}, keep, sizes)
+
+
+def prune(model: Any, amount: float, *, criterion: Optional[str] = None,
+          data: Optional[Dataset] = None, unstructured: bool = False,
+          keep: Union[None, str, Callable[[str], bool]] = None, threads: int = 0,
+          **sizes: int) -> Model:
+    """A model without the channels that are worth least, with everything that belongs to them."""
+    return _made(_model(model), "prune", {
+        "amount": float(amount), "criterion": criterion, "unstructured": unstructured,
+        "data": data._raw if data is not None else None, "threads": threads}, keep, sizes)
+
+
+def lowrank(model: Any, *, energy: float = 0.0, rank: int = 0,
+            keep: Union[None, str, Callable[[str], bool]] = None, size_first: bool = False,
+            threads: int = 0, **sizes: int) -> Model:
+    """A model whose products and convolutions are two thinner ones, where that is faster."""
+    return _made(_model(model), "lowrank", {
+        "energy": energy, "rank": rank, "size_first": size_first, "threads": threads}, keep, sizes)
+
+
+def distill(student: Any, teacher: Any, temperature: float = 2.0, alpha: float = 0.5) -> Model:
+    """Student, teacher and their common loss as one model, for takt.Trainer.
+
+    After the training ``student.copy_weights(trainer.export())`` brings the weights back.
+    """
+    to_train = _model(student).for_training()
+    both = Model(to_train._raw.distill(_model(teacher)._raw, temperature, alpha))
+    both._again = lambda: both._raw
+    return both
+
+
+def fake_quantize(w: Any, bits: int = 8, symmetric: bool = True) -> _takt.Array:
+    """What `bits` bits make of `w`: every element rounded to a grid that spans all of them."""
+    return _takt.fake_quantize(_arrays.asarray(w), bits, symmetric)
+
+
+def low_rank_factorization(w: Any, rank: int) -> tuple[_takt.Array, _takt.Array]:
+    """Thin matrices u and v whose product is nearest to `w`."""
+    u, v, _ = _takt.low_rank(_arrays.asarray(w), rank)
+    return u, v

@@ -1,0 +1,192 @@
+"""test_compile.py - keywords of compile(), backends as objects, benchmarks, smaller models, texts.
+
+Every keyword has a visible effect: the table says what it changes.
+"""
+import os
+import unittest
+
+import takt
+
+ROOT = os.environ["TAKT_ROOT"]
+MLP = ("model mlp(x: f32[batch, 16]) seed=3 {\n  h = dense(x, 64, act=relu)\n"
+       "  return y = softmax(dense(h, 8) + 0)\n}")
+ONE = "model one(x: f32[16]) seed=3 { return y = dense(reshape(x, shape=[1, 16]), 4) }"
+
+# keyword, its value, what it changes in the plan
+EFFECTS = [
+    ("jit", False, lambda a, b: a.steps < b.steps),
+    ("jit_options", {"mode": "max-autotune"}, lambda a, b: a.describe() is not None),
+    ("mixed_precision", True, lambda a, b: b.info["numerics"] == "fast"),
+    ("precision", "bfloat16", lambda a, b: b.weight_bytes < a.weight_bytes),
+    ("optimize_for", "memory", lambda a, b: b.arena_bytes <= a.arena_bytes),
+    ("target_hardware", "scalar", lambda a, b: "scalar" in b.kernels()),
+    ("optimizations", {"operator_fusion": False}, lambda a, b: b.steps > a.steps),
+    ("graph_optimization", False, lambda a, b: b.steps >= a.steps),
+    ("static_shapes", True, lambda a, b: b.peak_bytes > 0),
+    ("static_inference", True, lambda a, b: b.peak_bytes > 0),
+    ("mem_size", 1 << 24, lambda a, b: b.peak_bytes <= 1 << 24),
+]
+
+
+class Keywords(unittest.TestCase):
+    def test_each_has_an_effect(self):
+        model = takt.loads(MLP)
+        plain = takt.compile(model, batch=4)
+        x = takt.array([[0.01 * i for i in range(16)]] * 4)
+        for name, value, differs in EFFECTS:
+            with self.subTest(name):
+                other = takt.compile(model, batch=4, **{name: value})
+                self.assertTrue(differs(plain.plan, other.plan), name)
+                got, want = other(x).tolist(), plain(x).tolist()
+                for a, b in zip(got[0], want[0]):
+                    self.assertAlmostEqual(a, b, delta=2e-2)
+
+    def test_donated_arguments(self):
+        model = takt.loads("model m(x: f32[batch, 4]) { return y = relu(x) }")
+        made = takt.compile(model, jit_options={"donate_argnums": (0,)}, batch=2)
+        self.assertEqual(made._options["donate"], "x")
+        with self.assertRaises(takt.ArgumentError):
+            takt.compile(model, jit_options={"donate_argnums": (3,)})
+
+    def test_vectorize(self):
+        many = takt.compile(takt.loads(ONE), vectorize=True, batch=5)
+        self.assertEqual(many(takt.zeros((5, 16))).shape, (5, 1, 4))
+
+    def test_limits_are_limits(self):
+        with self.assertRaises(takt.LimitError):
+            takt.compile(takt.loads(MLP), mem_size=64)
+
+    def test_refusals_say_why(self):
+        model = takt.loads(MLP)
+        for name in ("parallelism", "pjit", "tpu_replicas", "pipeline_stages", "torch_fx"):
+            with self.assertRaises(takt.UnsupportedError) as told:
+                takt.compile(model, **{name: 4})
+            self.assertIn(name, str(told.exception))
+        with self.assertRaisesRegex(takt.ArgumentError, "did you mean precision"):
+            takt.compile(model, precison="f16")
+        with self.assertRaises(takt.ArgumentError):
+            takt.compile(model, optimizations={"loop_fusion": True})
+        with self.assertRaises(takt.UnsupportedError):
+            takt.compile(model, backend=object())
+
+    def test_profiles(self):
+        made = takt.compile(takt.loads(MLP), batch=4, profile=True)
+        made.bind(x=takt.zeros((4, 16)))
+        made(takt.zeros((4, 16)))
+        stats = made.get_profile_stats()
+        self.assertEqual(stats.calls, 1)
+        self.assertTrue(stats.execution_breakdown)
+
+
+class Backends(unittest.TestCase):
+    def test_objects(self):
+        model = takt.loads(MLP)
+        x = takt.zeros((2, 16))
+        want = takt.compile(model, batch=2)(x).tolist()
+        self.assertEqual(takt.compile(model, backend=takt.CpuBackend(threads=1))(x).tolist(), want)
+        ref = takt.compile(model, backend=takt.RefBackend(), batch=2)
+        self.assertEqual(ref.plan.info["backend"], "ref")
+        self.assertEqual(ref(x).tolist(), want)
+
+    def test_ggml(self):
+        model = takt.loads("model m(x: f32[batch, 256]) seed=3 { return y = dense(x, 256) }")
+        small = takt.compile(model, backend=takt.GGMLBackend(quantize="int4"), batch=1)
+        self.assertLess(small.plan.weight_bytes, takt.compile(model, batch=1).plan.weight_bytes / 2)
+        with self.assertRaises(takt.ArgumentError):
+            takt.GGMLBackend(quantize="int3")
+
+
+class Benchmarks(unittest.TestCase):
+    def test_run(self):
+        config = takt.BenchmarkConfig(runs=20, warmup=2)
+        result = takt.run_benchmark(takt.loads(MLP), config=config, batch=4)
+        self.assertEqual(len(result.samples), 20)
+        self.assertLessEqual(min(result.samples), result.latency)
+        self.assertGreater(result.throughput, 0)
+        self.assertEqual(result.memory_usage, takt.loads(MLP).plan(batch=4).peak_bytes)
+        self.assertIn("20 runs", takt.benchmark.analyze(result).summary())
+        self.assertIn("<table>", result._repr_html_())
+
+    def test_compare(self):
+        model = takt.loads(MLP)
+        one, other = takt.compile(model, batch=4), takt.compile(model, batch=4, backend="ref")
+        got = takt.benchmark.compare(one, other, blocks=8)
+        self.assertIn(got.verdict, ("faster", "slower", "same", "inconclusive"))
+        self.assertGreater(got.ratio, 0)
+
+    def test_helpers(self):
+        with takt.timed("nothing", quiet=True) as t:
+            pass
+        self.assertGreaterEqual(t.seconds, 0)
+        model = takt.loads(MLP)
+        limit = model.plan(batch=32).peak_bytes
+        self.assertGreaterEqual(takt.find_batch_size(model, limit), 32)
+        self.assertLess(takt.find_batch_size(model, limit), 64)
+        with self.assertRaises(takt.ArgumentError):
+            takt.find_batch_size(model, 8)
+
+
+class Smaller(unittest.TestCase):
+    def test_models(self):
+        model = takt.loads("model m(x: f32[batch, 128]) seed=3 {\n"
+                           "  return y = dense(dense(x, 128, act=relu), 64)\n}")
+        x = takt.array([[0.01 * i for i in range(128)]])
+        want = takt.compile(model)(x).tolist()[0]
+        for small in (takt.quantize(model, "w8", size_first=True),
+                      takt.quantize(model, "w4", size_first=True),
+                      takt.lowrank(model, rank=48, size_first=True)):
+            got = takt.compile(small)(x).tolist()[0]
+            self.assertLess(max(abs(a - b) for a, b in zip(got, want)), 1.5)
+            self.assertTrue(small.report)
+        thin = takt.prune(model, 0.5)
+        self.assertLess(thin.plan().flops, model.plan().flops)
+        with self.assertRaises(takt.ArgumentError):
+            takt.quantize(model, "int3")
+        with self.assertRaises(takt.ArgumentError):
+            takt.quantize(model, "int8")  # there is nothing to calibrate on
+
+    def test_arrays(self):
+        w = takt.array([[1.0, 0.5], [-0.25, 0.1]])
+        rounded = takt.fake_quantize(w, 8)
+        self.assertLess(max(abs(a - b) for r, s in zip(rounded.tolist(), w.tolist())
+                            for a, b in zip(r, s)), 1 / 127)
+        u, v = takt.low_rank_factorization(takt.array([[2.0, 4.0], [1.0, 2.0]]), 1)
+        made = takt.ops.matmul(u, v).tolist()
+        self.assertAlmostEqual(made[0][1], 4.0, places=5)
+
+    def test_students(self):
+        text = "model {}(x: f32[batch, 4]) seed={} {{ return y = dense(dense(x, {}), 3) }}"
+        teacher, student = takt.loads(text.format("t", 1, 16)), takt.loads(text.format("s", 2, 4))
+        both = takt.distill(student, teacher, 2.0, 0.5)
+        trainer = takt.Trainer(both, takt.Adam(learning_rate=0.05))
+        x = takt.array([[0.1 * i, -0.2, 0.3, 0.05 * i] for i in range(8)])
+        losses = [trainer.step(x=x, labels=takt.array([i % 3 for i in range(8)])).loss
+                  for _ in range(30)]
+        self.assertLess(losses[-1], losses[0])
+        before = student.parameters()["dense_0.weight"].tolist()
+        student.copy_weights(trainer.export())
+        self.assertNotEqual(student.parameters()["dense_0.weight"].tolist(), before)
+
+
+class Texts(unittest.TestCase):
+    def test_generator(self):
+        writer = takt.Generator(os.path.join(ROOT, "tests", "corpus", "gguf", "tiny.gguf"))
+        made = writer.generate("a b", max_tokens=6)
+        self.assertEqual(made.tokens, 6)
+        self.assertEqual(writer.generate("a b", max_tokens=6).text, made.text)
+        self.assertEqual("".join(writer.stream("a b", max_tokens=6)), made.text)
+        pieces = []
+        writer.generate("a b", max_tokens=6, on_text=lambda t: pieces.append(t) or False)
+        self.assertEqual(len(pieces), 1)
+
+        def broken(piece):
+            raise ValueError("enough")
+        with self.assertRaisesRegex(ValueError, "enough"):
+            writer.generate("a b", max_tokens=6, on_text=broken)
+        self.assertGreater(writer.peak_bytes, 0)
+        with self.assertRaises(takt.FileError):
+            takt.Generator("/nowhere.gguf")
+
+
+if __name__ == "__main__":
+    unittest.main()
