@@ -270,7 +270,9 @@ static takt_status settle_hint(takt_ctx *ctx, const takt_plan_options *o, const 
         s->threads = 1;
     s->searches = is_memory || level->searches;
     s->recomputes = is_memory;
-    s->hint = o->hint;
+    s->hint = is_memory       ? TAKT_HINT_MEMORY
+              : is_throughput ? TAKT_HINT_THROUGHPUT
+                              : TAKT_HINT_LATENCY;
     return TAKT_OK;
 }
 

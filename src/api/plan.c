@@ -156,7 +156,6 @@ static takt_status keep_options(const takt_plan_options *o, takt_plan *plan)
     plan->options = kept;
     const char *name = kept->backend != NULL ? kept->backend : plan->graph->backend;
     plan->settings.library = takt_backend_which(name, kept->blas);
-    plan->settings.hint = kept->hint;
     plan->settings.donated = kept->donate;
     return TAKT_OK;
 }

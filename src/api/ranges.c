@@ -102,7 +102,6 @@ static takt_status finish(const takt_plan *top, const int64_t *sizes, takt_plan 
     TAKT_TRY(keep_initial(top, plan));
     TAKT_TRY(takt_plan_options_keep(&plan->arena, top->options, &plan->options));
     plan->settings.library = top->settings.library;
-    plan->settings.hint = plan->options->hint;
     plan->settings.donated = plan->options->donate;
     plan->name_count = top->name_count;
     plan->sizes = takt_arena_copy(&plan->arena, sizes, top->name_count * sizeof *sizes);

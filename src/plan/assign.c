@@ -145,6 +145,18 @@ static void count_copy(survey *s, takt_id value, uint32_t first)
     s->islands[first].there += s->away->copy_us + (per_us > 0 ? (double)bytes / per_us : 0);
 }
 
+/* State lies where its next value is made, so what an island makes itself is there already. */
+static bool is_state_of_island(const survey *s, takt_id value)
+{
+    const takt_builder *b = s->b;
+    const takt_graph *g = b->p.graph;
+    for (size_t i = 0; g->nodes[b->root[value]].op == &takt_op_state && i < g->slot_count; i++)
+        if (g->slots[i].value == b->root[value])
+            return g->slots[i].next == TAKT_NONE || b->root[g->slots[i].next] == b->root[value] ||
+                   is_away(b, origin(b, g->slots[i].next));
+    return false;
+}
+
 static void connect(survey *s)
 {
     const takt_builder *b = s->b;
@@ -180,7 +192,7 @@ static void weigh(survey *s)
             if (in == TAKT_NONE || b->is_constant[in])
                 continue;
             const takt_id from = origin(b, in);
-            if (own != UINT32_MAX && !is_away(b, from))
+            if (own != UINT32_MAX && !is_away(b, from) && !is_state_of_island(s, in))
                 count_copy(s, in, own);
             else if (own == UINT32_MAX && is_away(b, from))
                 count_copy(s, in, first_of(s, from));
@@ -189,9 +201,6 @@ static void weigh(survey *s)
     for (size_t i = 0; i < g->output_count; i++)
         if (is_away(b, origin(b, g->outputs[i].id)))
             count_copy(s, g->outputs[i].id, first_of(s, origin(b, g->outputs[i].id)));
-    for (size_t i = 0; i < g->slot_count; i++)
-        if (g->slots[i].next != TAKT_NONE && is_away(b, origin(b, g->slots[i].next)))
-            count_copy(s, g->slots[i].next, first_of(s, origin(b, g->slots[i].next)));
 }
 
 static takt_status give_back(survey *s)

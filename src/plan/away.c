@@ -27,27 +27,37 @@ static void put_block(void *user)
     takt_mem_put(own->ctx, own, sizeof *own);
 }
 
+takt_status takt_space_storage(takt_ctx *ctx, const takt_plan_space *s, const char *what,
+                               size_t bytes, takt_storage **storage)
+{
+    void *record;
+    const takt_device *device = s->backend->device;
+    const size_t room = bytes > 0 ? bytes : 1;
+    TAKT_TRY(takt_mem_get(ctx, sizeof(block), "device memory", &record));
+    block *own = record;
+    *own = (block){.ctx = ctx, .device = device, .dev = s->device, .bytes = room};
+    takt_status status = takt_space_get(ctx, s, what, room, &own->data);
+    if (status != TAKT_OK) {
+        takt_mem_put(ctx, own, sizeof *own);
+        return status;
+    }
+    status = takt_storage_borrow(ctx, own->data, bytes, put_block, own, storage);
+    if (status != TAKT_OK)
+        put_block(own);
+    return status;
+}
+
 static takt_status get_block(takt_builder *b, takt_space space, size_t bytes, const void *from,
                              takt_storage **storage)
 {
-    void *record;
     const takt_plan_space *s = &b->p.plan->space[space];
-    const takt_device *device = s->backend->device;
-    const size_t room = bytes > 0 ? bytes : 1;
-    TAKT_TRY(takt_mem_get(b->p.ctx, sizeof(block), "constant", &record));
-    block *own = record;
-    *own = (block){.ctx = b->p.ctx, .device = device, .dev = s->device, .bytes = room};
-    takt_status status = takt_space_get(b->p.ctx, s, "a constant", room, &own->data);
-    if (status != TAKT_OK) {
-        takt_mem_put(b->p.ctx, own, sizeof *own);
-        return status;
-    }
-    if (bytes > 0)
-        status = device->copy(s->device, TAKT_COPY_UP, own->data, from, bytes);
-    if (status == TAKT_OK)
-        status = takt_storage_borrow(b->p.ctx, own->data, bytes, put_block, own, storage);
+    TAKT_TRY(takt_space_storage(b->p.ctx, s, "a constant", bytes, storage));
+    if (bytes == 0)
+        return TAKT_OK;
+    const takt_status status =
+        s->backend->device->copy(s->device, TAKT_COPY_UP, takt_storage_data(*storage), from, bytes);
     if (status != TAKT_OK)
-        put_block(own);
+        takt_storage_release(*storage);
     return status;
 }
 
@@ -91,9 +101,14 @@ takt_status takt_builder_upload(takt_builder *b, const takt_pack_name *name, uin
 static takt_status push_copy(takt_builder *b, const takt_view *from, takt_buffer to,
                              const char *name, uint32_t *made)
 {
+    static const char *const kinds[] = {
+        [TAKT_COPY_UP] = "upload", [TAKT_COPY_DOWN] = "download", [TAKT_COPY_WITHIN] = "copy"};
     takt_plan *plan = b->p.plan;
-    const takt_space away = to.space != TAKT_HOST ? to.space : plan->buffers[from->buffer].space;
-    const bool is_up = to.space != TAKT_HOST;
+    const takt_space home = plan->buffers[from->buffer].space;
+    const takt_space away = to.space != TAKT_HOST ? to.space : home;
+    const takt_copy way = to.space == home        ? TAKT_COPY_WITHIN
+                          : to.space != TAKT_HOST ? TAKT_COPY_UP
+                                                  : TAKT_COPY_DOWN;
     takt_view *views = takt_planner_get(&b->p, 2 * sizeof *views);
     if (views == NULL || name == NULL)
         return TAKT_ERR_MEMORY;
@@ -104,20 +119,20 @@ static takt_status push_copy(takt_builder *b, const takt_view *from, takt_buffer
     views[0] = views[1] = *from;
     views[1].buffer = *made;
     views[1].offset = 0;
-    const takt_step step = {
-        .kind = is_up ? "upload" : "download",
-        .kernel = "copy",
-        .name = name,
-        .facts.work = TAKT_WORK_MOVE,
-        .transfer = {.way = is_up ? TAKT_COPY_UP : TAKT_COPY_DOWN, .bytes = to.bytes},
-        .in = &views[0],
-        .out = &views[1],
-        .in_count = 1,
-        .out_count = 1,
-        .task_count = 1,
-        .cost.bytes = 2 * (double)to.bytes,
-        .backend = plan->space[away].backend,
-        .space = away};
+    const takt_step step = {.kind = kinds[way],
+                            .kernel = "copy",
+                            .name = name,
+                            .facts.work = TAKT_WORK_MOVE,
+                            .transfer = {.way = way, .bytes = to.bytes},
+                            .is_commit = to.place == TAKT_PLACE_STATE,
+                            .in = &views[0],
+                            .out = &views[1],
+                            .in_count = 1,
+                            .out_count = 1,
+                            .task_count = 1,
+                            .cost.bytes = 2 * (double)to.bytes,
+                            .backend = plan->space[away].backend,
+                            .space = away};
     return takt_builder_push(b, &step);
 }
 
@@ -181,4 +196,20 @@ takt_status takt_builder_bring_output(takt_builder *b, size_t output)
     TAKT_TRY(view_at_home(b, port->id, &from));
     return push_copy(b, &from, to,
                      takt_arena_format(&b->p.plan->arena, "%s: to the host", port->name), &made);
+}
+
+takt_status takt_builder_commit_away(takt_builder *b, size_t slot)
+{
+    const takt_slot *s = &b->p.graph->slots[slot];
+    takt_view from;
+    uint32_t made;
+    takt_buffer to = {.place = TAKT_PLACE_STATE,
+                      .space = b->p.plan->slots[slot].space,
+                      .index = (uint32_t)slot,
+                      .value = TAKT_NONE};
+    if (!takt_type_bytes(&s->type, &to.bytes))
+        return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "state %s is too large", s->name);
+    TAKT_TRY(view_at_home(b, s->next, &from));
+    return push_copy(b, &from, to, takt_arena_format(&b->p.plan->arena, "%s: commit", s->name),
+                     &made);
 }

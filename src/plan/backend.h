@@ -116,6 +116,20 @@ typedef takt_status takt_fill_fn(void *user, const void *from, void *to);
 TAKT_MUST_USE takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format,
                                               size_t bytes, takt_fill_fn *fill, void *user,
                                               size_t *index);
+/* True of what takt_planner_packed takes: constants, and state whose packed forms sessions keep, so
+ * that runs find them packed. `fill` must not fail for state, which is f32 or f64 then. */
+bool takt_planner_is_kept(const takt_planner *p, takt_id node);
+/* A form of such state that is packed by several threads: step->in[*index] views it as raw u8. */
+typedef struct takt_packer {
+    const char *format;
+    size_t bytes;
+    takt_step_run_fn *run; /* of a step: from in[0] to out[0], task `index` of `parts` */
+    const void *data;      /* of that step, in the plan's arena */
+    size_t parts;
+    takt_fill_fn *fill; /* that `run` calls, or NULL */
+} takt_packer;
+TAKT_MUST_USE takt_status takt_planner_form(takt_planner *p, takt_id node, const takt_packer *how,
+                                            size_t *index);
 /* The same from a constant inside a subgraph of the node being compiled; shared with nobody. */
 TAKT_MUST_USE takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, size_t bytes,
                                              takt_fill_fn *fill, void *user, size_t *index);

@@ -102,6 +102,7 @@ static takt_status survey(takt_builder *b)
     b->p.is_constant = b->is_constant;
     TAKT_TRY(takt_builder_alias(b));
     TAKT_TRY(takt_builder_assign(b));
+    TAKT_TRY(takt_builder_find_slots(b));
     TAKT_TRY(takt_builder_join(b));
     TAKT_TRY(index_edges(b));
     TAKT_TRY(takt_builder_group(b));
@@ -309,7 +310,7 @@ takt_status takt_builder_build(takt_builder *b, takt_plan **out)
     plan->settings.alone = NULL;
     plan->settings.alone_count = 0;
     plan->alone_steps = settings->alone_count;
-    plan->settings.library = plan->settings.hint = plan->settings.donated = NULL;
+    plan->settings.library = plan->settings.donated = NULL;
     plan->settings.again_count = 0;
     plan->settings.order = TAKT_ORDER_GIVEN;
     takt_arena_init(&plan->arena, ctx);

@@ -4,6 +4,8 @@
  *   group.c    nodes -> groups: one group becomes one step
  *   fusion.c   what fusing is worth
  *   commit.c   groups that write over the state, at the end
+ *   swap.c     slots whose next value is made beside the old one, and which memory that is
+ *   forms.c    packed forms of state
  *   order.c    the order of the groups, and which run twice
  *   alias.c    values that are other values seen differently
  *   memory.c   buffers of values
@@ -12,6 +14,8 @@
  *   consume.c  constants: given back when everything that is made from them is made
  *   planner.c  what backends ask for step by step; it lengthens the lives of buffers
  *   place.c    offsets in the arena, and the lower bound
+ *   finish.c   outputs, commits, segments
+ *   statement.c  what all that needs of every memory
  *   build.c    the order of all this; constant steps run here
  */
 #ifndef TAKT_PLAN_BUILDER_H
@@ -92,6 +96,9 @@ typedef struct takt_builder {
     unsigned char *is_taken;      /* for takt_builder_join, once it has run */
     takt_fusion *fusions;
     size_t fusion_count, fusion_capacity;
+    takt_state_form *forms; /* of state */
+    size_t form_count, form_capacity;
+    uint32_t *next_of; /* per root: the first slot whose next value it holds; UINT32_MAX: none */
 } takt_builder;
 
 static inline takt_builder *takt_builder_of(takt_planner *p)
@@ -150,6 +157,8 @@ TAKT_MUST_USE takt_status takt_builder_upload(takt_builder *b, const takt_pack_n
 TAKT_MUST_USE takt_status takt_builder_bring(takt_builder *b, takt_id root, takt_space space);
 /* All values that the group reads and that lie elsewhere. */
 TAKT_MUST_USE takt_status takt_builder_bring_all(takt_builder *b, const takt_group *group);
+/* The step of the commit phase that copies the next value of a slot that lies elsewhere. */
+TAKT_MUST_USE takt_status takt_builder_commit_away(takt_builder *b, size_t slot);
 /* Copies an output home that is a part of a value made elsewhere. */
 TAKT_MUST_USE takt_status takt_builder_bring_output(takt_builder *b, size_t output);
 TAKT_MUST_USE takt_status takt_builder_push(takt_builder *b, const takt_step *step);
@@ -160,8 +169,20 @@ TAKT_MUST_USE takt_status takt_builder_new_computed(takt_builder *b, const takt_
 int takt_builder_direct_output(const takt_builder *b, takt_id root, size_t bytes);
 /* The same, wherever the value is made. */
 int takt_builder_output_of(const takt_builder *b, takt_id root, size_t bytes);
+/* Adds a buffer of raw bytes to the step's inputs. */
+TAKT_MUST_USE takt_status takt_builder_add_raw(takt_builder *b, uint32_t buffer, size_t bytes,
+                                               size_t *index);
+/* A packed form of state, by a function that packs constants, too. */
+TAKT_MUST_USE takt_status takt_builder_fill_form(takt_builder *b, const takt_pack_name *name,
+                                                 void *user, size_t *index);
+/* The steps that pack what the run has changed. */
+TAKT_MUST_USE takt_status takt_builder_pack_state(takt_builder *b);
 /* Adds a view to the step's results. */
 TAKT_MUST_USE takt_status takt_builder_add_out(takt_builder *b, const takt_view *view);
+/* Where slots lie, once it is known where values are made. */
+TAKT_MUST_USE takt_status takt_builder_find_slots(takt_builder *b);
+/* The value of `root` is made in the second memory of a slot, and which one. */
+bool takt_state_swaps(const takt_builder *b, takt_id root, uint32_t *slot);
 /* The next value of the slot has been written over its old one already. */
 bool takt_state_is_in_place(const takt_builder *b, size_t slot);
 /* The step of `node` writes only what nobody sees before the run is committed. */

@@ -32,8 +32,7 @@ static bool is_plain(const takt_builder *b, const takt_group *group)
 {
     const takt_graph *g = b->p.graph;
     const takt_backend *backend = takt_builder_backend(b, group->nodes[0]);
-    bool is_plain = group->is_map && !b->is_constant[group->nodes[0]] && !backend->is_reference &&
-                    backend->device == NULL;
+    bool is_plain = group->is_map && !b->is_constant[group->nodes[0]] && !backend->is_reference;
     for (size_t i = 0; is_plain && i < group->count; i++) {
         const takt_node *n = &g->nodes[group->nodes[i]];
         is_plain = takt_dtype_is_float(n->type->dtype) &&
@@ -165,7 +164,7 @@ static bool is_good(const committer *c, int32_t set)
         if (slot->next == TAKT_NONE || !is_in(c, slot->next, set))
             continue;
         slots++;
-        if (!is_read_before(c, slot, set))
+        if (b->p.plan->slots[i].space != b->space_of[slot->next] || !is_read_before(c, slot, set))
             return false;
     }
     return slots > 0 && nodes <= LONGEST;
@@ -230,7 +229,7 @@ takt_status takt_builder_commit(takt_builder *b)
 {
     const takt_plan_settings *settings = b->p.settings;
     if (b->p.graph->slot_count == 0 || !settings->fuse || !settings->reuse || !settings->in_place ||
-        b->copy_in[TAKT_HOST] != NULL || b->group_count == 0)
+        b->group_count == 0)
         return TAKT_OK;
     committer c = {.b = b};
     c.may = takt_arena_array(&b->scratch, b->group_count, 1);
@@ -264,6 +263,7 @@ takt_status takt_builder_write_state(takt_builder *b, const takt_group *group)
             !takt_type_same(g->dims, &slot->type, g->nodes[slot->next].type))
             continue;
         takt_buffer made = {.place = TAKT_PLACE_STATE,
+                            .space = b->space,
                             .index = (uint32_t)i,
                             .first = b->step_index,
                             .last = b->step_index,

@@ -83,7 +83,7 @@ void takt_builder_consume(takt_builder *b, const takt_group *group, const takt_s
 
 bool takt_step_interprets(const takt_graph *g, const takt_step *step)
 {
-    if (!step->facts.is_generic && strcmp(step->backend->name, "ref") != 0)
+    if (!step->facts.is_generic && !step->backend->is_reference)
         return false;
     for (size_t i = 0; i < step->node_count; i++) {
         const takt_node *n = &g->nodes[step->nodes[i]];

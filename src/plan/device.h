@@ -56,10 +56,16 @@ typedef struct takt_machine {
 
 struct takt_backend;
 struct takt_plan_space;
+struct takt_storage;
 
 /* Memory of a space that is not the host's; TAKT_E_DEVICE_MEMORY if there is not enough. */
 TAKT_MUST_USE takt_status takt_space_get(takt_ctx *ctx, const struct takt_plan_space *space,
                                          const char *what, size_t bytes, void **data);
+
+/* The same behind a storage, which gives it back. */
+TAKT_MUST_USE takt_status takt_space_storage(takt_ctx *ctx, const struct takt_plan_space *space,
+                                             const char *what, size_t bytes,
+                                             struct takt_storage **storage);
 
 /* What open() of the backend makes for (which, threads): made by the first call, kept by the
  * context, and the same for all who ask. NULL for a backend without open(). */

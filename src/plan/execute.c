@@ -168,6 +168,15 @@ void takt_execute_step(const takt_execution *x, const takt_step *step, void *scr
     run_step(&c, NULL);
 }
 
+void takt_execute_first(const takt_execution *x, const takt_step *step)
+{
+    call c = {.step = step, .base = x->base, .execution = x};
+    takt_pool *pool = step->task_count > 1 && takt_pool_try_lease(x->pool) ? x->pool : NULL;
+    run_step(&c, pool);
+    if (pool != NULL)
+        takt_pool_release(pool);
+}
+
 static void advise(takt_error *error)
 {
     if (error->hint[0] == '\0' && error->id == TAKT_E_DIVIDE)
@@ -289,6 +298,17 @@ static takt_status report_failure(const takt_execution *x, const takt_segment *g
     return x->error->node[0] == '\0' ? takt_error_node(x->error, s->name) : x->error->status;
 }
 
+/* The commit phase cannot be taken back: state in the memory of the device is old or new or both.
+ */
+static takt_status report_loss(const takt_execution *x, const takt_segment *g, size_t step)
+{
+    (void)report_failure(x, g, step);
+    const takt_error why = *x->error;
+    takt_error_set(x->error, TAKT_E_STATE_LOST, "the state is lost: %.200s", why.message);
+    takt_error_node(x->error, x->plan->steps[step].name);
+    return takt_error_hint(x->error, "reset the session, or load its state from a file");
+}
+
 /* Steps elsewhere, and waiting for them. */
 static takt_status run_away(const takt_execution *x, const takt_segment *g, size_t *done)
 {
@@ -307,7 +327,7 @@ static takt_status run_away(const takt_execution *x, const takt_segment *g, size
     if (x->watch != NULL)
         x->watch->after(x->watch->user, g->first);
     if (status != TAKT_OK)
-        return report_failure(x, g, step);
+        return g->is_commit ? report_loss(x, g, step) : report_failure(x, g, step);
     x->error->id = before;
     if (atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
         return report_fault(x, &x->plan->steps[step]);

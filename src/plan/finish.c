@@ -1,10 +1,9 @@
-/* finish.c - outputs and state that need a copy, the memory statement, and tidying up. */
+/* finish.c - outputs and state that need a copy, segments, and tidying up. */
 #include "plan/finish.h"
 
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/size.h"
 #include "ir/leaves.h"
 #include "ir/storage.h"
 #include "plan/answers.h"
@@ -108,8 +107,11 @@ static takt_status copy_output(takt_builder *b, size_t output, takt_push_fn *pus
 static takt_status copy_state(takt_builder *b, size_t slot, takt_push_fn *push)
 {
     const takt_slot *s = &b->p.graph->slots[slot];
-    if (b->root[s->next] == s->value || takt_state_is_in_place(b, slot))
+    const takt_plan_slot *own = &b->p.plan->slots[slot];
+    if (!own->is_changed || own->is_swapped || takt_state_is_in_place(b, slot))
         return TAKT_OK;
+    if (own->space != TAKT_HOST)
+        return takt_builder_commit_away(b, slot);
     takt_buffer to = {.place = TAKT_PLACE_STATE, .index = (uint32_t)slot, .value = TAKT_NONE};
     if (!takt_type_bytes(&s->type, &to.bytes))
         return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "state %s is too large", s->name);
@@ -121,7 +123,8 @@ static takt_status shelter_state(takt_builder *b, size_t slot, takt_push_fn *pus
 {
     const takt_slot *s = &b->p.graph->slots[slot];
     const takt_id root = s->next == TAKT_NONE ? TAKT_NONE : b->root[s->next];
-    if (root == TAKT_NONE || root == s->value || b->p.graph->nodes[root].op != &takt_op_state)
+    if (root == TAKT_NONE || root == s->value || b->p.graph->nodes[root].op != &takt_op_state ||
+        b->space_of[root] != TAKT_HOST) /* what came from elsewhere is a copy already */
         return TAKT_OK;
     takt_buffer to = {.place = TAKT_PLACE_ARENA, .value = TAKT_NONE};
     if (!takt_type_bytes(takt_type_of(b->p.graph, root), &to.bytes))
@@ -134,6 +137,12 @@ static takt_status shelter_state(takt_builder *b, size_t slot, takt_push_fn *pus
     return TAKT_OK;
 }
 
+/* It is computed in the commit phase, where it is needed. */
+static bool is_in_commit(const takt_builder *b, takt_id node)
+{
+    return b->group_index[node] >= 0 && b->groups[b->group_index[node]].is_commit;
+}
+
 takt_status takt_finish_outputs(takt_builder *b, takt_push_fn *push)
 {
     const takt_graph *g = b->p.graph;
@@ -141,9 +150,17 @@ takt_status takt_finish_outputs(takt_builder *b, takt_push_fn *push)
     for (size_t i = 0; i < g->output_count; i++)
         if (!is_direct(b, i))
             TAKT_TRY(copy_output(b, i, push));
+    /* Before the commit phase, which cannot fail. */
     for (size_t i = 0; b->copy_in[TAKT_HOST] != NULL && i < g->slot_count; i++)
-        if (g->slots[i].next != TAKT_NONE) /* before the commit phase, which cannot fail */
+        if (b->p.plan->slots[i].is_changed && b->p.plan->slots[i].space == TAKT_HOST &&
+            !is_in_commit(b, g->slots[i].next))
             TAKT_TRY(takt_builder_bring(b, b->root[g->slots[i].next], TAKT_HOST));
+    for (size_t i = 0; b->copy_in[TAKT_HOST] != NULL && i < b->group_count; i++) {
+        b->space = b->space_of[b->groups[i].nodes[0]];
+        if (b->groups[i].is_commit)
+            TAKT_TRY(takt_builder_bring_all(b, &b->groups[i]));
+    }
+    b->space = TAKT_HOST;
     for (size_t i = 0; i < g->slot_count; i++)
         TAKT_TRY(shelter_state(b, i, push));
     return TAKT_OK;
@@ -156,6 +173,7 @@ takt_status takt_finish_state(takt_builder *b, takt_push_fn *push)
     for (size_t i = 0; i < g->slot_count; i++)
         if (g->slots[i].next != TAKT_NONE)
             TAKT_TRY(copy_state(b, i, push));
+    TAKT_TRY(takt_builder_pack_state(b));
     for (size_t i = 0; i < b->p.plan->buffer_count; i++) /* kept until the run is over */
         if (b->p.plan->buffers[i].last == TAKT_FOREVER)
             b->p.plan->buffers[i].last = (int)b->p.plan->step_count - 1;
@@ -207,89 +225,6 @@ takt_status takt_finish_segments(takt_builder *b)
     return TAKT_OK;
 }
 
-/* ---- the memory statement ---- */
-
-static void count_constants(takt_builder *b)
-{
-    takt_plan *plan = b->p.plan;
-    for (size_t i = 0; i < plan->step_count; i++)
-        for (size_t k = 0; k < plan->steps[i].in_count; k++) {
-            takt_buffer *buffer = &plan->buffers[plan->steps[i].in[k].buffer];
-            if (buffer->place == TAKT_PLACE_CONSTANT && buffer->last < 0) {
-                buffer->last = (int)i;
-                plan->space[buffer->space].constants += buffer->bytes;
-            }
-        }
-    plan->weight_bytes = plan->space[TAKT_HOST].constants;
-    plan->weight_bytes -=
-        plan->packed_bytes < plan->weight_bytes ? plan->packed_bytes : plan->weight_bytes;
-    for (const takt_plan *child = plan->child; child != NULL; child = child->sibling) {
-        plan->weight_bytes += child->weight_bytes;
-        plan->packed_bytes += child->packed_bytes;
-    }
-}
-
-/* The limit is one of everything that takt_plan_info.peak counts. */
-static takt_status check_limit(const takt_builder *b)
-{
-    const takt_plan *plan = b->p.plan;
-    const size_t limit = b->p.settings->memory_limit;
-    const size_t parts[] = {plan->weight_bytes, plan->packed_bytes, plan->state_bytes,
-                            plan->arena_bytes, plan->io_bytes};
-    size_t sum = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!takt_size_add(sum, parts[i], &sum))
-            sum = SIZE_MAX;
-    if (limit == 0 || sum <= limit)
-        return TAKT_OK;
-    return takt_fail(b->p.ctx, TAKT_E_PLAN_LIMIT,
-                     "the plan needs %zu bytes (weights %zu, packed weights %zu, state %zu, arena "
-                     "%zu, inputs and outputs %zu), the limit is %zu",
-                     sum, parts[0], parts[1], parts[2], parts[3], parts[4], limit);
-}
-
-/* What a device has in all is the limit of its space: a plan that cannot run anywhere on it is not
- * made. */
-static takt_status check_devices(const takt_builder *b)
-{
-    const takt_plan *plan = b->p.plan;
-    for (size_t i = 1; i < plan->space_count; i++) {
-        const takt_plan_space *s = &plan->space[i];
-        uint64_t total = UINT64_MAX, free = 0;
-        size_t sum;
-        if (s->backend->device->memory != NULL)
-            s->backend->device->memory(s->device, &total, &free);
-        if (takt_size_add(s->constants, s->arena, &sum) && sum <= total)
-            continue;
-        takt_fail(b->p.ctx, TAKT_E_DEVICE_MEMORY,
-                  "the plan needs %zu bytes of constants and %zu of arena on %s, which has %llu",
-                  s->constants, s->arena, s->backend->name, (unsigned long long)total);
-        return takt_fail_hint(b->p.ctx, "a smaller batch needs less; backend cpu uses the host's "
-                                        "memory");
-    }
-    return TAKT_OK;
-}
-
-takt_status takt_finish_sizes(takt_builder *b)
-{
-    takt_plan *plan = b->p.plan;
-    const takt_graph *g = b->p.graph;
-    size_t bytes;
-    count_constants(b);
-    for (size_t i = 0; i < g->slot_count; i++)
-        if (takt_type_bytes(&g->slots[i].type, &bytes))
-            plan->state_bytes += (bytes + 63) & ~(size_t)63;
-    plan->space[TAKT_HOST].state = plan->state_bytes;
-    for (size_t i = 0; i < g->input_count; i++)
-        if (takt_type_bytes(takt_type_of(g, g->inputs[i].id), &bytes))
-            plan->io_bytes += (bytes + 63) & ~(size_t)63;
-    for (size_t i = 0; i < g->output_count; i++)
-        if (takt_type_bytes(takt_type_of(g, g->outputs[i].id), &bytes))
-            plan->io_bytes += (bytes + 63) & ~(size_t)63;
-    TAKT_TRY(check_devices(b));
-    return check_limit(b);
-}
-
 takt_status takt_finish_shrink(takt_builder *b)
 {
     takt_plan *plan = b->p.plan;
@@ -314,8 +249,10 @@ takt_status takt_finish_shrink(takt_builder *b)
     takt_tensor *constants =
         takt_arena_copy(arena, plan->constants, plan->constant_count * sizeof *constants);
     plan->fusions = takt_arena_copy(arena, b->fusions, b->fusion_count * sizeof *b->fusions);
+    plan->forms = takt_arena_copy(arena, b->forms, b->form_count * sizeof *b->forms);
+    plan->form_count = plan->forms != NULL ? b->form_count : 0;
     plan->fusion_count = plan->fusions != NULL ? b->fusion_count : 0;
-    const bool ok = steps != NULL && buffers != NULL && constants != NULL;
+    const bool ok = steps != NULL && buffers != NULL && constants != NULL && plan->forms != NULL;
     for (size_t i = 0; i < plan->constant_count && !ok; i++)
         takt_tensor_release(&plan->constants[i]);
     takt_mem_put(ctx, plan->steps, b->step_capacity * sizeof *steps);
@@ -323,6 +260,7 @@ takt_status takt_finish_shrink(takt_builder *b)
     takt_mem_put(ctx, plan->constants, b->constant_capacity * sizeof *constants);
     takt_mem_put(ctx, b->fusions, b->fusion_capacity * sizeof *b->fusions);
     takt_mem_put(ctx, b->packs, b->pack_capacity * sizeof *b->packs);
+    takt_mem_put(ctx, b->forms, b->form_capacity * sizeof *b->forms);
     plan->steps = ok ? steps : NULL;
     plan->buffers = ok ? buffers : NULL;
     plan->constants = ok ? constants : NULL;

@@ -96,6 +96,9 @@ static takt_status make_buffer(takt_builder *b, takt_id root, uint32_t *buffer)
         if (output >= 0) {
             made.place = TAKT_PLACE_OUTPUT;
             made.index = (uint32_t)output;
+        } else if (takt_state_swaps(b, root, &made.index)) {
+            made.place = TAKT_PLACE_NEXT;
+            b->p.plan->slots[made.index].is_swapped = true;
         }
     }
     return takt_builder_new_buffer(b, made, buffer);

@@ -32,6 +32,8 @@ typedef enum takt_place_kind {
     TAKT_PLACE_INPUT,    /* bound by the caller, or session memory */
     TAKT_PLACE_OUTPUT,   /* likewise */
     TAKT_PLACE_STATE,    /* slot `index`: session memory that outlives runs */
+    TAKT_PLACE_NEXT,     /* second memory of slot `index`; they are exchanged after the run */
+    TAKT_PLACE_FORM,     /* forms[index] of the plan: session memory that outlives runs */
 } takt_place_kind;
 
 typedef struct takt_buffer {
@@ -138,11 +140,31 @@ struct takt_step {
     takt_transfer transfer; /* it copies between spaces, and has no run function */
     bool can_fault;
     bool is_commit;         /* overwrites visible state: runs last, is never interrupted */
+    bool packs_state;       /* makes a form of a state anew (takt_state_form) */
     takt_error_id fault_id; /* 0: the step records its failures itself (control flow) */
     const takt_backend *backend;
     takt_space space;  /* in which it reads and writes, copies aside */
     takt_isa_set isas; /* what its kernels may use */
 };
+
+/* The value of a slot in another layout, which steps read instead of it. Sessions keep it with the
+ * slot: the run that changes the slot ends with `pack`, and a run begins with it where somebody
+ * else has changed the slot since. */
+typedef struct takt_state_form {
+    uint32_t slot;
+    const char *format; /* all that `pack` depends on, but for the function */
+    takt_status (*fill)(void *user, const void *from, void *to); /* which it calls, or NULL */
+    size_t bytes;
+    takt_step pack; /* from in[0], the slot's value, to out[0] */
+} takt_state_form;
+
+/* What a plan does with a slot of its graph. */
+typedef struct takt_plan_slot {
+    takt_space space; /* in which it lies */
+    bool
+        is_swapped; /* the next value is made in memory of its own, which then becomes the slot's */
+    bool is_changed; /* by every run */
+} takt_plan_slot;
 
 /* Steps of one space, one after another: the unit in which a backend is handed work. */
 typedef struct takt_segment {
@@ -161,6 +183,8 @@ typedef struct takt_fusion {
 } takt_fusion;
 
 /* ---- what is asked for ---- */
+
+typedef enum takt_hint { TAKT_HINT_LATENCY, TAKT_HINT_THROUGHPUT, TAKT_HINT_MEMORY } takt_hint;
 
 typedef enum takt_order {
     TAKT_ORDER_GIVEN, /* the graph's */
@@ -186,6 +210,7 @@ typedef struct takt_plan_settings {
     bool reuse;                   /* false: no memory is shared, for debugging and comparison */
     bool in_place;                /* false: no step writes over its inputs */
     size_t memory_limit;          /* of weights, state, arena, inputs and outputs; 0: none */
+    size_t away_limit;            /* of what lies in the preferred backend's own memory; 0: none */
     takt_order order;             /* of the groups */
     const takt_again *again;      /* groups that run twice, in order of insertion */
     size_t again_count;
@@ -194,7 +219,7 @@ typedef struct takt_plan_settings {
     bool searches;       /* for takt_plan_search: other orders are tried */
     bool recomputes;     /* and cheap values may be computed twice */
     bool no_winograd;    /* the hint `memory` gave up Winograd, whose weights are larger */
-    const char *hint;    /* what the caller said: "latency", "throughput", "memory"; NULL */
+    takt_hint hint;      /* what the caller said */
     const char *donated; /* names of inputs that steps may write over: "x,y"; or NULL */
     bool is_dry;         /* no constant is packed or computed: sizes only */
     bool consumes;       /* constants are given back as soon as no step will read them */
@@ -228,6 +253,7 @@ typedef struct takt_plan_space {
     void *device;                /* what its open() made; the context's */
     size_t arena, lower_bound, unshared;
     size_t constants, state; /* bytes */
+    size_t limit;            /* of their sum with the arena; 0: none was asked for */
 } takt_plan_space;
 
 struct takt_plan {
@@ -267,7 +293,12 @@ struct takt_plan {
     uint64_t made_ns;   /* what making it took */
     uint64_t made_peak; /* bytes that the context had at most until it was made */
     const struct takt_plan_options *options; /* what the caller asked for, in the arena; or NULL */
-    takt_tensor *initial; /* per slot of the graph: its first value; storage NULL: all zero */
+    takt_tensor *initial;  /* per slot of the graph: its first value; storage NULL: all zero */
+    takt_plan_slot *slots; /* per slot of the graph */
+    takt_state_form *forms;
+    size_t form_count;
+    uint32_t *state_buffers; /* those whose place is STATE or NEXT */
+    size_t state_buffer_count;
     bool is_dry;
     int threads;
     bool is_parallel; /* some step has more than one task */

@@ -141,14 +141,15 @@ takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input
     const takt_view *in = &p->step->in[input];
     const takt_buffer *buffer = &p->plan->buffers[in->buffer];
     const takt_id root = b->root[node];
+    uint32_t slot;
     size_t bytes;
     const bool fits = takt_type_bytes(takt_type_of(p->graph, node), &bytes) && in->offset == 0 &&
                       bytes == buffer->bytes &&
                       (buffer->place == TAKT_PLACE_ARENA || takt_builder_is_donated(b, buffer));
     if (fits && p->settings->reuse && p->settings->in_place && root == node && !b->in_prologue &&
         buffer->value != TAKT_NONE && p->plan->buffer_of[root] == UINT32_MAX &&
-        takt_builder_direct_output(b, root, bytes) < 0 && !is_read_twice(b, buffer->value) &&
-        b->last_read[buffer->value] <= b->position) {
+        takt_builder_direct_output(b, root, bytes) < 0 && !takt_state_swaps(b, root, &slot) &&
+        !is_read_twice(b, buffer->value) && b->last_read[buffer->value] <= b->position) {
         p->plan->buffer_of[root] = in->buffer;
         p->plan->buffers[in->buffer].value = root;
     }
@@ -240,14 +241,14 @@ static takt_status make_pack(takt_builder *b, const pack_source *from, size_t by
     return status;
 }
 
-/* Adds a buffer of raw bytes to the step's inputs. */
-static takt_status add_raw(takt_planner *p, uint32_t buffer, size_t bytes, size_t *index)
+takt_status takt_builder_add_raw(takt_builder *b, uint32_t buffer, size_t bytes, size_t *index)
 {
+    takt_planner *p = &b->p;
     takt_view view = {.dtype = TAKT_U8, .rank = 1, .buffer = buffer};
     view.dim[0] = (int64_t)bytes;
     view.stride[0] = 1;
     *index = p->step->in_count;
-    return add_view(p, &p->step->in, &p->step->in_count, &takt_builder_of(p)->in_capacity, &view);
+    return add_view(p, &p->step->in, &p->step->in_count, &b->in_capacity, &view);
 }
 
 /* On a device: the host has it no longer than it takes to bring it there. */
@@ -270,7 +271,7 @@ takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, size_t 
     TAKT_TRY(make_pack(b, &source, bytes, fill, user, &buffer));
     if (b->space != TAKT_HOST)
         TAKT_TRY(move_pack(b, &name, &buffer));
-    return add_raw(p, buffer, bytes, index);
+    return takt_builder_add_raw(b, buffer, bytes, index);
 }
 
 /* What another plan of the graph packed, or a new one that others may have. */
@@ -302,11 +303,13 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
     const takt_pack_name name = {from, format, bytes, fill, b->space};
     uint32_t buffer = UINT32_MAX;
     const char *kept = NULL;
+    if (!p->is_constant[from])
+        return takt_builder_fill_form(b, &name, user, index);
     if (takt_answers_again(b)) {
         const takt_answer *a = takt_answers_next(b, TAKT_ASKED_PACK);
         if (a == NULL || a->node != from || a->bytes != bytes || strcmp(a->format, format) != 0)
             return TAKT_OTHER_QUESTION;
-        return add_raw(p, a->buffer, bytes, index);
+        return takt_builder_add_raw(b, a->buffer, bytes, index);
     }
     for (uint32_t i = b->pack_of[from]; i != UINT32_MAX; i = b->packs[i].next)
         if (b->packs[i].bytes == bytes && b->packs[i].fill == fill &&
@@ -340,5 +343,5 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
                                                 .buffer = buffer,
                                                 .bytes = bytes,
                                                 .format = kept}));
-    return add_raw(p, buffer, bytes, index);
+    return takt_builder_add_raw(b, buffer, bytes, index);
 }

@@ -268,8 +268,8 @@ static bool compile_all(takt_resizer *r)
             plan->is_parallel |= plan->steps[i++].task_count > 1;
     }
     plan->step_count = count;
-    for (; is_good && i < count; i++)
-        is_good = copy_again(r, &plan->steps[i]);
+    for (; is_good && i < count; i++) /* packing depends on no size */
+        is_good = plan->steps[i].packs_state || copy_again(r, &plan->steps[i]);
     return is_good && i == count && r->answers.at == r->answers.count;
 }
 

@@ -45,6 +45,8 @@ static bool may_overwrite(const takt_builder *b, takt_id node, const takt_view *
     if (buffer->place != TAKT_PLACE_STATE || in->offset != 0 || !b->p.settings->reuse ||
         b->in_prologue || b->root[node] != node || b->p.plan->buffer_of[node] != UINT32_MAX)
         return false;
+    if (b->space != TAKT_HOST && !takt_state_is_append(b, node)) /* nobody could take it back */
+        return false;
     const takt_slot *slot = &g->slots[buffer->index];
     size_t bytes;
     if (slot->next == TAKT_NONE || b->root[slot->next] != node || b->root_offset[slot->next] != 0 ||

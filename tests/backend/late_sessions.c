@@ -175,6 +175,63 @@ static void profiled(void)
     end();
 }
 
+/* ---- state ---- */
+
+static takt_session *share(const char *backend, takt_session *of)
+{
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    const takt_plan_options o = {.backend = backend, .sizes = "n=4", .threads = 1};
+    if (EXPECT_OK(ctx, takt_plan_create(model, &o, &plan)))
+        EXPECT_OK(ctx, takt_session_create(plan, &(takt_session_options){.state_of = of}, &s));
+    takt_plan_destroy(plan);
+    return s;
+}
+
+static float runs_of(takt_session *s)
+{
+    float y[ROWS * 4 + 2] = {0};
+    return run(s, 4, y) ? y[16] : -1;
+}
+
+/* What the device makes stays there: a run brings inputs and fetches outputs, nothing else. A plan
+ * for the host may share that state all the same. */
+static void state_stays(void)
+{
+    float count[2] = {0};
+    takt_tensor_view view = {.dtype = TAKT_F32, .rank = 1, .dims = {2}, .data = count};
+    begin(0);
+    takt_session *s = open("late", "n=4");
+    EXPECT(s->plan->slots[0].space == 1 && s->plan->space[1].state == 64 &&
+           s->plan->state_bytes == 0);
+    EXPECT(runs_of(s) == 1);
+    const uint64_t up = takt_late.uploads, down = takt_late.downloads;
+    EXPECT(runs_of(s) == 2);
+    EXPECT(takt_late.uploads == up + 1 && takt_late.downloads == down + 2, "%d up, %d down",
+           (int)(takt_late.uploads - up), (int)(takt_late.downloads - down));
+    takt_session *home = share("cpu", s), *other = share("late", s);
+    EXPECT(!other->slots[0].is_mirror && home->slots[0].is_mirror);
+    EXPECT(runs_of(home) == 3 && runs_of(s) == 4 && runs_of(other) == 5 && runs_of(home) == 6);
+    EXPECT(takt_session_state_get(home, "count", &view) == TAKT_OK && count[1] == 6);
+    count[0] = 20;
+    EXPECT(takt_session_state_put(home, "count", &view) == TAKT_OK);
+    EXPECT(runs_of(s) == 21 && runs_of(home) == 22);
+    takt_session_reset(s);
+    EXPECT(runs_of(home) == 1);
+    takt_session_destroy(s);
+    EXPECT(runs_of(other) == 2 && runs_of(home) == 3);
+    takt_session_destroy(other);
+    takt_session_destroy(home);
+    home = open("cpu", "n=4"); /* and the other way round */
+    s = share("late", home);
+    EXPECT(s->slots[0].is_mirror);
+    EXPECT(runs_of(home) == 1 && runs_of(s) == 2 && runs_of(s) == 3 && runs_of(home) == 4);
+    takt_session_destroy(home);
+    EXPECT(runs_of(s) == 5);
+    takt_session_destroy(s);
+    end();
+}
+
 /* ---- no memory ---- */
 
 /* A device that is too small is told before a session is made, to the byte. */
@@ -185,7 +242,7 @@ static void too_small(void)
     takt_session *s = open("late", "n=4");
     const takt_plan_space need = s->plan->space[1];
     takt_session_destroy(s);
-    takt_late.total = need.constants + need.arena;
+    takt_late.total = need.constants + need.state + need.arena;
     takt_session_destroy(open("late", "n=4"));
     takt_late.total--;
     const takt_plan_options o = {.backend = "late", .sizes = "n=4", .threads = 1};
@@ -239,4 +296,4 @@ static void sweep(void)
     EXPECT(wrong == NULL, "%s", wrong);
 }
 
-TEST_MAIN(sizes, twins, together, profiled, too_small, sweep)
+TEST_MAIN(sizes, twins, together, profiled, state_stays, too_small, sweep)

@@ -68,8 +68,8 @@ static void after(void *user, size_t step)
 }
 
 static const char plain[] = "model m(x: f32[64]) -> (y: f32[64]) {\n  return y = relu(x)\n}\n";
-static const char counting[] = "model m(x: f32[64]) -> (y: f32[64]) {\n  state n: i64[] = 0\n"
-                               "  next n = n + 1\n  return y = relu(x)\n}\n";
+static const char counting[] = "model m(x: f32[64]) -> (y: f32[64]) {\n  state n: f32[] = 0\n"
+                               "  next n = n + 1.0\n  return y = relu(x)\n}\n";
 
 static void late_after_the_last_step(void)
 {

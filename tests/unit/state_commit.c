@@ -164,13 +164,13 @@ static void stop_everywhere(const char *text, size_t model)
         return;
     fill(s, 1);
     EXPECT(takt_session_run(s) == TAKT_OK);
-    takt_session_save_state(s, old);
+    EXPECT_OK(ctx, takt_session_save_state(s, old));
     EXPECT(takt_session_run(s) == TAKT_OK);
-    takt_session_save_state(s, new);
+    EXPECT_OK(ctx, takt_session_save_state(s, new));
     stop at = {.session = s};
     const takt_watch watch = {before, cancel, &at, NULL};
     for (at.at = 0; at.at < s->plan->step_count; at.at++) {
-        takt_session_restore_state(s, old);
+        EXPECT_OK(ctx, takt_session_restore_state(s, old));
         s->watch = &watch;
         const takt_status status = takt_session_run(s);
         s->watch = NULL;

@@ -65,8 +65,8 @@ static bool run_step(const part *p, const takt_execution *x, const takt_step *s)
         const takt_task t = {.base = x->base};
         takt_late_move(s->transfer.way, takt_view_data(&t, s->out), takt_view_data(&t, s->in),
                        s->transfer.bytes);
-        atomic_fetch_add(
-            s->transfer.way == TAKT_COPY_UP ? &takt_late.uploads : &takt_late.downloads, 1);
+        atomic_fetch_add(&takt_late.uploads, s->transfer.way == TAKT_COPY_UP);
+        atomic_fetch_add(&takt_late.downloads, s->transfer.way == TAKT_COPY_DOWN);
         return true;
     }
     look_at(p->plan, s->in, s->in_count, s->space);

@@ -16,7 +16,9 @@ static const char *buffer_name(const takt_plan *plan, const takt_buffer *b)
     switch (b->place) {
     case TAKT_PLACE_INPUT: return g->inputs[b->index].name;
     case TAKT_PLACE_OUTPUT: return g->outputs[b->index].name;
-    case TAKT_PLACE_STATE: return g->slots[b->index].name;
+    case TAKT_PLACE_STATE:
+    case TAKT_PLACE_NEXT: return g->slots[b->index].name;
+    case TAKT_PLACE_FORM: return g->slots[plan->forms[b->index].slot].name;
     default: return b->value != TAKT_NONE ? takt_node_label(&g->nodes[b->value]) : "scratch";
     }
 }
@@ -24,9 +26,10 @@ static const char *buffer_name(const takt_plan *plan, const takt_buffer *b)
 static const char *place_name(takt_place_kind place)
 {
     static const char *const names[] = {
-        [TAKT_PLACE_ARENA] = "arena", [TAKT_PLACE_CONSTANT] = "constant",
-        [TAKT_PLACE_INPUT] = "input", [TAKT_PLACE_OUTPUT] = "output",
-        [TAKT_PLACE_STATE] = "state",
+        [TAKT_PLACE_ARENA] = "arena",       [TAKT_PLACE_CONSTANT] = "constant",
+        [TAKT_PLACE_INPUT] = "input",       [TAKT_PLACE_OUTPUT] = "output",
+        [TAKT_PLACE_STATE] = "state",       [TAKT_PLACE_NEXT] = "next state",
+        [TAKT_PLACE_FORM] = "packed state",
     };
     return names[place];
 }
@@ -150,7 +153,10 @@ static void steps_text(takt_report *r, const takt_plan *plan, const takt_session
 
 static const char *hint_of(const takt_plan *plan)
 {
-    return plan->settings.hint != NULL ? plan->settings.hint : "latency";
+    static const char *const names[] = {[TAKT_HINT_LATENCY] = "latency",
+                                        [TAKT_HINT_THROUGHPUT] = "throughput",
+                                        [TAKT_HINT_MEMORY] = "memory"};
+    return names[plan->settings.hint];
 }
 
 static void hint_text(takt_report *r, const takt_plan *plan)
@@ -160,7 +166,7 @@ static void hint_text(takt_report *r, const takt_plan *plan)
     const int usual = takt_pool_default_threads();
     takt_text_add(&r->text, "hint %s: work is cut for %d thread%s", hint_of(plan), plan->threads,
                   plan->threads == 1 ? "" : "s");
-    if (strcmp(hint_of(plan), "throughput") == 0)
+    if (plan->settings.hint == TAKT_HINT_THROUGHPUT)
         takt_text_add(&r->text, " a session; this machine takes %d such session%s at once", usual,
                       usual == 1 ? "" : "s");
     if (plan->given_bytes > 0)

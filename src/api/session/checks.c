@@ -186,6 +186,19 @@ takt_status takt_session_add_checker(takt_session *s, takt_plan *checked, uint64
     return TAKT_OK;
 }
 
+static takt_status copy_slot(takt_session *s, takt_session *to, size_t i)
+{
+    takt_tensor value;
+    takt_status status = takt_session_look(s, i, &value);
+    if (status == TAKT_OK) {
+        status = takt_slot_write(to->slots[i].shared, takt_tensor_data(&value));
+        takt_tensor_release(&value);
+    }
+    if (status != TAKT_OK)
+        takt_error_copy(s->ctx, &s->error);
+    return status;
+}
+
 /* The same inputs and state through the plan with checks; what it computes is dropped. */
 takt_status takt_session_sample(takt_session *s)
 {
@@ -201,8 +214,7 @@ takt_status takt_session_sample(takt_session *s)
         }
     }
     for (size_t i = 0; i < s->plan->graph->slot_count; i++)
-        memcpy(takt_tensor_data(&c->state[i]), takt_tensor_data(&s->state[i]),
-               takt_tensor_bytes(&s->state[i]));
+        TAKT_TRY(copy_slot(s, c, i));
     const takt_status status = takt_session_run(c);
     if (status != TAKT_OK)
         s->error = c->error;

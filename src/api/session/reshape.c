@@ -19,6 +19,20 @@ static takt_status take_sizes(takt_session *s, const takt_session *from)
     return status;
 }
 
+static takt_status copy_state(takt_session *to, const takt_session *from)
+{
+    const size_t bytes = takt_session_state_bytes(from);
+    void *block;
+    if (bytes == 0)
+        return TAKT_OK;
+    TAKT_TRY(takt_mem_get(from->ctx, bytes, "state", &block));
+    takt_status status = takt_session_save_state(from, block);
+    if (status == TAKT_OK)
+        status = takt_session_restore_state(to, block);
+    takt_mem_put(from->ctx, block, bytes);
+    return status;
+}
+
 takt_status takt_session_clone(const takt_session *from, takt_session **clone)
 {
     TAKT_NEED(NULL, from);
@@ -36,10 +50,12 @@ takt_status takt_session_clone(const takt_session *from, takt_session **clone)
         *clone = NULL;
         return status;
     }
-    for (size_t i = 0; i < from->plan->graph->slot_count; i++)
-        memcpy(takt_tensor_data(&(*clone)->state[i]), takt_tensor_data(&from->state[i]),
-               takt_tensor_bytes(&from->state[i]));
-    return TAKT_OK;
+    status = copy_state(*clone, from);
+    if (status != TAKT_OK) {
+        takt_session_destroy(*clone);
+        *clone = NULL;
+    }
+    return status;
 }
 
 /* The new plan has a slot that continues slot `i` of the old one. */

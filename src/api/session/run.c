@@ -68,6 +68,25 @@ static takt_status check_bools(takt_session *s)
     return TAKT_OK;
 }
 
+/* What devices say goes into the context. */
+static takt_status told(takt_session *s, takt_status status)
+{
+    if (status != TAKT_OK)
+        takt_error_copy(s->ctx, &s->error);
+    return status;
+}
+
+static takt_status run_with_state(takt_session *s, const takt_execution *x)
+{
+    TAKT_TRY(takt_session_has_state(s));
+    TAKT_TRY(told(s, takt_session_begin_state(s, x)));
+    const takt_status status = takt_execute(x);
+    if (status == TAKT_OK)
+        return told(s, takt_session_end_state(s));
+    s->shared->is_lost = s->error.id == TAKT_E_STATE_LOST;
+    return status;
+}
+
 static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadline_ns)
 {
     takt_record record;
@@ -94,7 +113,7 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
     takt_session_copy_in(s);
     takt_status status = check_bools(s);
     if (status == TAKT_OK)
-        status = takt_execute(&x);
+        status = s->shared != NULL ? run_with_state(s, &x) : takt_execute(&x);
     takt_fp_leave(fp);
     if (status == TAKT_OK) {
         takt_session_copy_out(s);
@@ -182,17 +201,21 @@ static bool has_inputs(const takt_session *s)
 /* One run; a fault in it is the caller's business when he runs, not now. */
 static takt_status try_out(takt_session *s)
 {
-    const size_t bytes = s->plan->state_bytes;
+    const size_t bytes = takt_session_state_bytes(s);
     void *saved = NULL;
     const takt_error error = s->error;
-    if (bytes > 0 && s->plan->graph->slot_count > 0) {
+    if (bytes > 0) {
         TAKT_TRY(takt_mem_get(s->ctx, bytes, "state", &saved));
-        takt_session_save_state(s, saved);
+        const takt_status kept = takt_session_save_state(s, saved);
+        if (kept != TAKT_OK) {
+            takt_mem_put(s->ctx, saved, bytes);
+            return kept;
+        }
     }
-    const takt_status status = run(s, 0);
-    if (saved != NULL)
-        takt_session_restore_state(s, saved);
+    takt_status status = run(s, 0);
+    const takt_status back = saved != NULL ? takt_session_restore_state(s, saved) : TAKT_OK;
     takt_mem_put(s->ctx, saved, bytes);
+    TAKT_TRY(back);
     if (status == TAKT_ERR_MEMORY)
         return status;
     s->error = error;

@@ -20,12 +20,14 @@ static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
         g->input_count * sizeof *s->inputs,
         g->output_count * sizeof *s->outputs,
         g->slot_count * sizeof *s->state,
+        g->slot_count * sizeof *s->slots,
+        plan->form_count * sizeof *s->forms,
         plan->buffer_count * sizeof *s->base,
         g->input_count * sizeof *s->strides,
         (g->input_count + g->output_count) * sizeof *s->port_first,
         plan->buffer_count * sizeof *s->port_next,
     };
-    void *at[9];
+    void *at[11];
     size_t total = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         at[i] = block != NULL ? block + total : NULL;
@@ -37,10 +39,12 @@ static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
         s->inputs = at[2];
         s->outputs = at[3];
         s->state = at[4];
-        s->base = at[5];
-        s->strides = at[6];
-        s->port_first = at[7];
-        s->port_next = at[8];
+        s->slots = at[5];
+        s->forms = at[6];
+        s->base = at[7];
+        s->strides = at[8];
+        s->port_first = at[9];
+        s->port_next = at[10];
     }
     return total > 0 ? total : 1;
 }
@@ -48,7 +52,7 @@ static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
 size_t takt_session_overhead(const takt_plan *plan)
 {
     return sizeof(takt_session) + lay_tables(plan, NULL, NULL) + takt_session_range_bytes(plan) +
-           (plan->graph->slot_count > 0 ? takt_storage_overhead() + sizeof(takt_shared_state) : 0);
+           takt_session_state_overhead(plan);
 }
 
 static takt_status make_port(takt_session *s, const takt_port *from, takt_desc *desc,
@@ -141,8 +145,13 @@ static void set_bases(takt_session *s)
             s->base[i] = (b->space == TAKT_HOST ? s->arena : s->away[b->space].arena) + b->offset;
         else if (b->place == TAKT_PLACE_CONSTANT && plan->constants[b->index].storage != NULL)
             s->base[i] = takt_tensor_data(&plan->constants[b->index]);
+        else if (b->place == TAKT_PLACE_FORM)
+            s->base[i] =
+                (char *)takt_storage_data(s->forms[b->index]->storage) + s->forms[b->index]->offset;
         else if (b->place == TAKT_PLACE_STATE)
             s->base[i] = takt_tensor_data(&s->state[b->index]);
+        else if (b->place == TAKT_PLACE_NEXT)
+            s->base[i] = takt_tensor_data(takt_session_spare(s, b->index));
     }
 }
 

@@ -42,11 +42,43 @@ typedef struct takt_session_range {
     takt_tensor_view bound[]; /* inputs, then outputs; data NULL: the session's own memory */
 } takt_session_range;
 
+/* A packed form of a slot's value (takt_state_form). */
+typedef struct takt_kept_form {
+    struct takt_kept_form *next;
+    takt_step_run_fn *run; /* with `fill`, instructions, bytes and format: which form it is */
+    takt_status (*fill)(void *user, const void *from, void *to);
+    takt_isa_set isas;
+    takt_storage *storage;
+    size_t offset, bytes;
+    uint64_t version; /* of the value that it was packed from; 0: none */
+    char format[];
+} takt_kept_form;
+
+typedef struct takt_state_slot {
+    takt_tensor value, spare; /* spare: storage NULL where no plan exchanges the two */
+    takt_plan_space place;    /* whose memory the value lies in; backend NULL: the host's */
+    uint64_t version;         /* from 1; raised by whoever changes the value */
+    takt_kept_form *forms;
+} takt_state_slot;
+
 /* State that several sessions may share (takt_session_options.state_of). */
 typedef struct takt_shared_state {
     _Atomic uint32_t references;
     _Atomic bool is_busy; /* a run of one of them is in progress */
+    atomic_flag lock;     /* while a session joins */
+    bool is_lost;         /* a device failed while it wrote: nobody knows what is there */
+    uint64_t swaps;       /* how often values and spares were exchanged */
+    size_t slot_count;
+    takt_state_slot slots[];
 } takt_shared_state;
+
+/* What a session has of a slot. */
+typedef struct takt_session_slot {
+    takt_state_slot *shared;
+    bool is_mirror;    /* its plan wants the value in another memory: runs copy it there and back */
+    uint64_t version;  /* of the value that was copied last */
+    takt_tensor spare; /* of the copy, if the plan exchanges it */
+} takt_session_slot;
 
 struct takt_session {
     takt_ctx *ctx;
@@ -55,8 +87,11 @@ struct takt_session {
     void *tables; /* one block: descriptions, ports, bases and state tensors */
     takt_desc *input_descs, *output_descs;
     takt_session_port *inputs, *outputs;
-    takt_tensor *state;        /* per slot; those of one session are in one storage */
+    takt_tensor *state;        /* per slot, where the plan reads it; not for devices: see slots */
+    takt_session_slot *slots;  /* per slot */
+    takt_kept_form **forms;    /* per form of the plan */
     takt_shared_state *shared; /* whose tensors these are; NULL if there is no slot */
+    uint64_t swaps;            /* of it, when `state` and bases were set */
     takt_session_range *range; /* NULL: the plan is for one size */
     unsigned char *arena;
     size_t arena_bytes;   /* of one that is the session's own */
@@ -92,15 +127,47 @@ struct takt_session {
 
 /* Bytes of a session itself and its tables. */
 size_t takt_session_overhead(const takt_plan *plan);
+/* Of these, what a session with state has besides its tables. */
+size_t takt_session_state_overhead(const takt_plan *plan);
+/* Where the plan makes the next value of a slot that it exchanges. */
+static inline const takt_tensor *takt_session_spare(const takt_session *s, size_t slot)
+{
+    return s->slots[slot].is_mirror ? &s->slots[slot].spare : &s->slots[slot].shared->spare;
+}
 /* The state that a session begins with: memory of its own, or what `of` has. */
 TAKT_MUST_USE takt_status takt_session_get_state(takt_session *s, const takt_session *of);
 void takt_session_put_state(takt_session *s);
 /* Marks the state as in use; false: another run uses it. */
 bool takt_session_enter(takt_session *s);
 void takt_session_leave(takt_session *s);
-/* All of it to and from a block of takt_plan.state_bytes. */
-void takt_session_save_state(const takt_session *s, unsigned char *to);
-void takt_session_restore_state(takt_session *s, const unsigned char *from);
+/* Bytes of all slots, each aligned, and all of it to and from such a block. */
+size_t takt_session_state_bytes(const takt_session *s);
+TAKT_MUST_USE takt_status takt_session_save_state(const takt_session *s, unsigned char *to);
+TAKT_MUST_USE takt_status takt_session_restore_state(takt_session *s, const unsigned char *from);
+/* One slot to and from the host's memory, wherever it lies. Failures go into the context. */
+TAKT_MUST_USE takt_status takt_slot_read(const takt_state_slot *slot, void *to);
+TAKT_MUST_USE takt_status takt_slot_write(takt_state_slot *slot, const void *from);
+/* The value on the host, to be released: itself, or a copy of what lies elsewhere. */
+TAKT_MUST_USE takt_status takt_session_look(const takt_session *s, size_t slot, takt_tensor *value);
+/* Zeros. A device that cannot fails in the next run. */
+void takt_session_clear(const takt_session *s, size_t slot);
+/* Fails if a device has lost the state; into the session's error. */
+TAKT_MUST_USE takt_status takt_session_has_state(takt_session *s);
+/* A new session has its forms, shares them where it can, and its slots have spares (forms.c). */
+typedef struct takt_supply {
+    takt_storage *storage; /* that is handed out piece by piece, or NULL: pieces of their own */
+    size_t offset;
+} takt_supply;
+TAKT_MUST_USE takt_status takt_session_get_forms(takt_session *s, takt_supply *from);
+/* Bytes of the records of its forms. */
+size_t takt_session_form_bytes(const takt_plan *plan);
+void takt_slot_put_forms(takt_ctx *ctx, takt_state_slot *slot);
+/* Before a run: values and forms are where the plan expects them, and as they should be. */
+TAKT_MUST_USE takt_status takt_session_begin_state(takt_session *s, const takt_execution *x);
+/* After one that has succeeded: what it changed is the state. */
+TAKT_MUST_USE takt_status takt_session_end_state(takt_session *s);
+/* Follows values that other sessions have exchanged. */
+void takt_session_see_state(takt_session *s);
 /* Where the buffers of an input or output lie. */
 void takt_session_set_base(takt_session *s, takt_place_kind place, size_t index, void *data);
 /* The session's own memory for a port, made when first asked for; failures go into s->error. */

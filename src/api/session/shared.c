@@ -4,32 +4,181 @@
 #include "api/session/session.h"
 #include "base/mem.h"
 #include "ir/storage.h"
+#include "plan/backend.h"
 
 static size_t aligned(size_t bytes)
 {
     return (bytes + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
 }
 
+static size_t shared_bytes(size_t slots)
+{
+    return sizeof(takt_shared_state) + slots * sizeof(takt_state_slot);
+}
+
+size_t takt_session_state_overhead(const takt_plan *plan)
+{
+    const size_t slots = plan->graph->slot_count;
+    size_t bytes = slots > 0 ? shared_bytes(slots) + takt_session_form_bytes(plan) : 0;
+    for (size_t i = 0; slots > 0 && i < plan->space_count; i++)
+        bytes += i == TAKT_HOST || plan->space[i].state > 0 ? takt_storage_overhead() : 0;
+    return bytes;
+}
+
+/* ---- one slot ---- */
+
+takt_status takt_slot_read(const takt_state_slot *slot, void *to)
+{
+    const size_t bytes = takt_tensor_bytes(&slot->value);
+    const void *from = takt_tensor_data(&slot->value);
+    const takt_plan_space *p = &slot->place;
+    if (bytes > 0 && p->backend != NULL)
+        return p->backend->device->copy(p->device, TAKT_COPY_DOWN, to, from, bytes);
+    if (bytes > 0)
+        memcpy(to, from, bytes);
+    return TAKT_OK;
+}
+
+takt_status takt_slot_write(takt_state_slot *slot, const void *from)
+{
+    const size_t bytes = takt_tensor_bytes(&slot->value);
+    void *to = takt_tensor_data(&slot->value);
+    const takt_plan_space *p = &slot->place;
+    slot->version++;
+    if (bytes > 0 && p->backend != NULL)
+        return p->backend->device->copy(p->device, TAKT_COPY_UP, to, from, bytes);
+    if (bytes > 0)
+        memcpy(to, from, bytes);
+    return TAKT_OK;
+}
+
+takt_status takt_session_look(const takt_session *s, size_t slot, takt_tensor *value)
+{
+    const takt_state_slot *from = s->slots[slot].shared;
+    *value = from->value;
+    if (from->place.backend == NULL) {
+        takt_storage_retain(value->storage);
+        return TAKT_OK;
+    }
+    TAKT_TRY(takt_tensor_create(s->ctx, &from->value.type, value));
+    const takt_status status = takt_slot_read(from, takt_tensor_data(value));
+    if (status != TAKT_OK)
+        takt_tensor_release(value);
+    return status;
+}
+
+/* ---- first values ---- */
+
+/* Zero, in a device's memory: it takes copies only. */
+static takt_status clear_away(takt_state_slot *slot)
+{
+    static const unsigned char zeros[4096];
+    const takt_plan_space *p = &slot->place;
+    const size_t bytes = takt_tensor_bytes(&slot->value);
+    for (size_t at = 0, part; at < bytes; at += part) {
+        part = bytes - at < sizeof zeros ? bytes - at : sizeof zeros;
+        TAKT_TRY(p->backend->device->copy(
+            p->device, TAKT_COPY_UP, (char *)takt_tensor_data(&slot->value) + at, zeros, part));
+    }
+    return TAKT_OK;
+}
+
+static takt_status clear(takt_state_slot *slot)
+{
+    slot->version++;
+    if (slot->place.backend != NULL)
+        return clear_away(slot);
+    memset(takt_tensor_data(&slot->value), 0, takt_tensor_bytes(&slot->value));
+    return TAKT_OK;
+}
+
+static takt_status reset_slot(const takt_session *s, size_t i)
+{
+    takt_state_slot *slot = s->slots[i].shared;
+    const takt_tensor *from = &s->plan->initial[i];
+    return from->storage != NULL ? takt_slot_write(slot, takt_tensor_data(from)) : clear(slot);
+}
+
+static takt_status reset_all(takt_session *s)
+{
+    for (size_t i = 0; i < s->plan->graph->slot_count; i++)
+        TAKT_TRY(reset_slot(s, i));
+    if (s->shared != NULL)
+        s->shared->is_lost = false;
+    return TAKT_OK;
+}
+
+/* ---- a session's own ---- */
+
+static takt_status make_storages(takt_session *s, takt_supply *supplies)
+{
+    const takt_plan *plan = s->plan;
+    TAKT_TRY(takt_storage_create(s->ctx, plan->state_bytes, &supplies[TAKT_HOST].storage));
+    memset(takt_storage_data(supplies[TAKT_HOST].storage), 0, plan->state_bytes);
+    for (size_t i = 1; i < plan->space_count; i++)
+        if (plan->space[i].state > 0)
+            TAKT_TRY(takt_space_storage(s->ctx, &plan->space[i], "state", plan->space[i].state,
+                                        &supplies[i].storage));
+    return TAKT_OK;
+}
+
+static void make_slots(takt_session *s, takt_supply *supplies)
+{
+    const takt_plan *plan = s->plan;
+    for (size_t i = 0; i < plan->graph->slot_count; i++) {
+        takt_state_slot *slot = &s->shared->slots[i];
+        const takt_space space = plan->slots[i].space;
+        takt_supply *from = &supplies[space];
+        *slot = (takt_state_slot){.version = 1};
+        slot->value = (takt_tensor){.type = plan->graph->slots[i].type,
+                                    .storage = takt_storage_retain(from->storage),
+                                    .offset = from->offset};
+        if (space != TAKT_HOST)
+            slot->place = plan->space[space];
+        from->offset += aligned(takt_tensor_bytes(&slot->value));
+        s->slots[i].shared = slot;
+        s->state[i] = slot->value;
+        takt_storage_retain(from->storage);
+    }
+}
+
 static takt_status make_own(takt_session *s)
 {
-    const takt_graph *g = s->plan->graph;
-    takt_storage *storage;
-    size_t offset = 0, bytes;
+    const size_t slots = s->plan->graph->slot_count;
+    takt_supply supplies[TAKT_SPACES] = {{NULL, 0}};
     void *shared;
-    TAKT_TRY(takt_mem_zero(s->ctx, 1, sizeof *s->shared, "session", &shared));
+    TAKT_TRY(takt_mem_zero(s->ctx, 1, shared_bytes(slots), "session", &shared));
     s->shared = shared;
     s->shared->references = 1;
-    TAKT_TRY(takt_storage_create(s->ctx, s->plan->state_bytes, &storage));
-    memset(takt_storage_data(storage), 0, s->plan->state_bytes);
-    for (size_t i = 0; i < g->slot_count; i++) {
-        s->state[i] = (takt_tensor){
-            .type = g->slots[i].type, .storage = takt_storage_retain(storage), .offset = offset};
-        if (takt_type_bytes(&g->slots[i].type, &bytes))
-            offset += aligned(bytes);
+    s->shared->slot_count = slots;
+    atomic_flag_clear(&s->shared->lock);
+    takt_status status = make_storages(s, supplies);
+    if (status == TAKT_OK) {
+        make_slots(s, supplies);
+        status = takt_session_get_forms(s, &supplies[TAKT_HOST]);
     }
-    takt_storage_release(storage);
-    takt_session_reset(s);
-    return TAKT_OK;
+    for (size_t i = 0; i < TAKT_SPACES; i++)
+        takt_storage_release(supplies[i].storage);
+    return status == TAKT_OK ? reset_all(s) : status;
+}
+
+/* ---- another session's ---- */
+
+/* The plan reads and writes a copy in memory of its own kind. */
+static takt_status make_mirror(takt_session *s, size_t i)
+{
+    const takt_plan_space *wanted = &s->plan->space[s->plan->slots[i].space];
+    const takt_state_slot *slot = s->slots[i].shared;
+    const size_t bytes = takt_tensor_bytes(&slot->value);
+    s->slots[i].is_mirror = true;
+    s->state[i] = (takt_tensor){.type = slot->value.type};
+    if (wanted->backend == NULL)
+        return takt_storage_create(s->ctx, bytes, &s->state[i].storage);
+    if (slot->place.backend == NULL)
+        return takt_space_storage(s->ctx, wanted, "state", bytes, &s->state[i].storage);
+    takt_fail(s->ctx, TAKT_E_ARGUMENT, "state_of: state %s lies in the memory of another device",
+              s->plan->graph->slots[i].name);
+    return takt_fail_hint(s->ctx, "sessions that share a state use one device, or the host");
 }
 
 /* Slot `i` is the one of the same name that `of` has. */
@@ -40,12 +189,16 @@ static takt_status share_slot(takt_session *s, const takt_session *of, size_t i)
     if (other == NULL)
         return takt_fail(s->ctx, TAKT_E_ARGUMENT, "state_of: that session has no state called %s",
                          slot->name);
-    const takt_tensor *from = &of->state[other - of->plan->graph->slots];
+    takt_state_slot *shared = of->slots[other - of->plan->graph->slots].shared;
+    const takt_tensor *from = &shared->value;
     char want[TAKT_TYPE_TEXT], got[TAKT_TYPE_TEXT];
     if (!takt_type_same(s->plan->graph->dims, &slot->type, &from->type))
         return takt_fail(s->ctx, TAKT_E_ARGUMENT, "state_of: state %s is %s, that session has %s",
                          slot->name, takt_type_text(s->plan->graph->dims, &slot->type, want),
                          takt_type_text(of->plan->graph->dims, &from->type, got));
+    s->slots[i].shared = shared;
+    if (s->plan->space[s->plan->slots[i].space].device != shared->place.device)
+        return make_mirror(s, i);
     s->state[i] = *from;
     takt_storage_retain(from->storage);
     return TAKT_OK;
@@ -61,17 +214,27 @@ takt_status takt_session_get_state(takt_session *s, const takt_session *of)
         return takt_fail(s->ctx, TAKT_E_ARGUMENT, "state_of: a session of another context");
     for (size_t i = 0; i < s->plan->graph->slot_count; i++)
         TAKT_TRY(share_slot(s, of, i));
+    takt_supply none = {NULL, 0};
     s->shared = of->shared;
+    s->swaps = s->shared->swaps;
     atomic_fetch_add(&s->shared->references, 1);
-    return TAKT_OK;
+    return takt_session_get_forms(s, &none);
 }
 
 void takt_session_put_state(takt_session *s)
 {
-    for (size_t i = 0; s->tables != NULL && i < s->plan->graph->slot_count; i++)
+    for (size_t i = 0; s->tables != NULL && i < s->plan->graph->slot_count; i++) {
         takt_tensor_release(&s->state[i]);
-    if (s->shared != NULL && atomic_fetch_sub(&s->shared->references, 1) == 1)
-        takt_mem_put(s->ctx, s->shared, sizeof *s->shared);
+        takt_tensor_release(&s->slots[i].spare);
+    }
+    if (s->shared != NULL && atomic_fetch_sub(&s->shared->references, 1) == 1) {
+        for (size_t i = 0; i < s->shared->slot_count; i++) {
+            takt_slot_put_forms(s->ctx, &s->shared->slots[i]);
+            takt_tensor_release(&s->shared->slots[i].value);
+            takt_tensor_release(&s->shared->slots[i].spare);
+        }
+        takt_mem_put(s->ctx, s->shared, shared_bytes(s->shared->slot_count));
+    }
     s->shared = NULL;
 }
 
@@ -86,37 +249,53 @@ void takt_session_leave(takt_session *s)
         atomic_store(&s->shared->is_busy, false);
 }
 
-/* Copies every slot from or to its place in a block. */
-static void copy_all(const takt_session *s, unsigned char *block, bool is_save)
+/* ---- all slots ---- */
+
+size_t takt_session_state_bytes(const takt_session *s)
 {
-    for (size_t i = 0, at = 0; i < s->plan->graph->slot_count; i++) {
-        const size_t bytes = takt_tensor_bytes(&s->state[i]);
-        void *data = takt_tensor_data(&s->state[i]);
-        memcpy(is_save ? block + at : data, is_save ? data : block + at, bytes);
-        at += aligned(bytes);
+    size_t bytes = 0;
+    for (size_t i = 0; i < s->plan->graph->slot_count; i++)
+        bytes += aligned(takt_tensor_bytes(&s->state[i]));
+    return bytes;
+}
+
+takt_status takt_session_save_state(const takt_session *s, unsigned char *to)
+{
+    for (size_t i = 0; i < s->plan->graph->slot_count; i++) {
+        TAKT_TRY(takt_slot_read(s->slots[i].shared, to));
+        to += aligned(takt_tensor_bytes(&s->state[i]));
     }
+    return TAKT_OK;
 }
 
-void takt_session_save_state(const takt_session *s, unsigned char *to)
+takt_status takt_session_restore_state(takt_session *s, const unsigned char *from)
 {
-    copy_all(s, to, true);
+    for (size_t i = 0; i < s->plan->graph->slot_count; i++) {
+        TAKT_TRY(takt_slot_write(s->slots[i].shared, from));
+        from += aligned(takt_tensor_bytes(&s->state[i]));
+    }
+    if (s->shared != NULL)
+        s->shared->is_lost = false;
+    return TAKT_OK;
 }
 
-void takt_session_restore_state(takt_session *s, const unsigned char *from)
+void takt_session_clear(const takt_session *s, size_t slot)
 {
-    copy_all(s, (unsigned char *)(uintptr_t)from, false);
+    (void)clear(s->slots[slot].shared);
 }
 
 void takt_session_reset(takt_session *s)
 {
     if (s == NULL)
         return;
-    for (size_t i = 0; i < s->plan->graph->slot_count; i++) {
-        const takt_tensor *from = &s->plan->initial[i];
-        void *to = takt_tensor_data(&s->state[i]);
-        if (from->storage != NULL)
-            memcpy(to, takt_tensor_data(from), takt_tensor_bytes(from));
-        else
-            memset(to, 0, takt_tensor_bytes(&s->state[i]));
-    }
+    if (reset_all(s) != TAKT_OK)
+        takt_error_copy(s->ctx, &s->error);
+}
+
+takt_status takt_session_has_state(takt_session *s)
+{
+    if (s->shared == NULL || !s->shared->is_lost)
+        return TAKT_OK;
+    takt_error_set(&s->error, TAKT_E_STATE_LOST, "the state was lost when a device failed");
+    return takt_error_hint(&s->error, "reset the session, or load its state from a file");
 }

@@ -93,6 +93,14 @@ static takt_status check_view(takt_session *s, size_t at, const takt_tensor_view
                           want, same ? "not dense" : "of another type or shape");
 }
 
+/* Failures of files and devices are the context's; the session has them too. */
+static takt_status told(takt_session *s, takt_status status)
+{
+    if (status != TAKT_OK)
+        takt_error_copy(s->ctx, &s->error);
+    return status;
+}
+
 static takt_status reach(takt_session *s, const char *function, const char *name, const void *view,
                          size_t *index)
 {
@@ -102,6 +110,7 @@ static takt_status reach(takt_session *s, const char *function, const char *name
         return takt_error_set(&s->error, TAKT_E_ARGUMENT, "%s: %s is NULL", function,
                               name == NULL ? "the name" : "the view");
     TAKT_TRY(check_idle(s));
+    TAKT_TRY(takt_session_has_state(s));
     return find(s, name, index);
 }
 
@@ -117,8 +126,7 @@ takt_status takt_session_state_get(takt_session *s, const char *name, takt_tenso
         return TAKT_OK;
     }
     TAKT_TRY(check_view(s, i, view));
-    memcpy(view->data, takt_tensor_data(&s->state[i]), takt_tensor_bytes(&s->state[i]));
-    return TAKT_OK;
+    return told(s, takt_slot_read(s->slots[i].shared, view->data));
 }
 
 takt_status takt_session_state_put(takt_session *s, const char *name, const takt_tensor_view *view)
@@ -133,9 +141,7 @@ takt_status takt_session_state_put(takt_session *s, const char *name, const takt
     if (bad < bytes)
         return takt_error_set(&s->error, TAKT_E_BINDING, "state %s: " TAKT_NORMAL_BOOL, name, bad,
                               ((const uint8_t *)view->data)[bad]);
-    if (takt_tensor_bytes(&s->state[i]) > 0)
-        memcpy(takt_tensor_data(&s->state[i]), view->data, takt_tensor_bytes(&s->state[i]));
-    return TAKT_OK;
+    return told(s, takt_slot_write(s->slots[i].shared, view->data));
 }
 
 /* ---- all of it in a file ---- */
@@ -156,14 +162,25 @@ static takt_status begin_file(takt_session *s, const char *function, const char 
 static takt_status save(takt_session *s, const char *path)
 {
     void *block;
-    const size_t count = count_of(s);
+    const size_t count = count_of(s), each = sizeof(takt_named_tensor) + sizeof(takt_tensor);
     TAKT_TRY(begin_file(s, "takt_session_state_save", path));
-    TAKT_TRY(takt_mem_zero(s->ctx, count, sizeof(takt_named_tensor), "states", &block));
+    if (takt_session_has_state(s) != TAKT_OK) {
+        s->ctx->error = s->error;
+        return s->error.status;
+    }
+    TAKT_TRY(takt_mem_zero(s->ctx, count, each, "states", &block));
     takt_named_tensor *list = block;
+    takt_tensor *values = (takt_tensor *)(void *)(list + count);
+    takt_status status = TAKT_OK;
+    for (size_t i = 0; i < count && status == TAKT_OK; i++) {
+        status = takt_session_look(s, i, &values[i]);
+        list[i] = (takt_named_tensor){s->plan->graph->slots[i].name, &values[i]};
+    }
+    if (status == TAKT_OK)
+        status = takt_weights_save(s->ctx, path, list, count, 0);
     for (size_t i = 0; i < count; i++)
-        list[i] = (takt_named_tensor){s->plan->graph->slots[i].name, &s->state[i]};
-    const takt_status status = takt_weights_save(s->ctx, path, list, count, 0);
-    takt_mem_put(s->ctx, block, count * sizeof *list);
+        takt_tensor_release(&values[i]);
+    takt_mem_put(s->ctx, block, count * each);
     return status;
 }
 
@@ -206,14 +223,13 @@ static takt_status read_all(loader *l, const char *path)
         if (!l->has[i])
             return takt_fail(s->ctx, TAKT_E_WEIGHTS, "%s: state %s is missing", path,
                              s->plan->graph->slots[i].name);
-    takt_session_restore_state(s, l->fresh);
-    return TAKT_OK;
+    return takt_session_restore_state(s, l->fresh);
 }
 
 static takt_status load(takt_session *s, const char *path)
 {
     void *fresh, *tables = NULL;
-    const size_t bytes = s->plan->state_bytes, count = count_of(s);
+    const size_t bytes = takt_session_state_bytes(s), count = count_of(s);
     TAKT_TRY(begin_file(s, "takt_session_state_load", path));
     TAKT_TRY(takt_mem_get(s->ctx, bytes, "states", &fresh));
     const size_t each = sizeof(size_t) + sizeof(bool);
@@ -228,14 +244,6 @@ static takt_status load(takt_session *s, const char *path)
         takt_mem_put(s->ctx, tables, count * each);
     }
     takt_mem_put(s->ctx, fresh, bytes);
-    return status;
-}
-
-/* Failures of files are the context's; the session has them too. */
-static takt_status told(takt_session *s, takt_status status)
-{
-    if (status != TAKT_OK)
-        takt_error_copy(s->ctx, &s->error);
     return status;
 }
 

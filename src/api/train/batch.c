@@ -212,15 +212,18 @@ const void *takt_train_output(takt_train_run *run, const char *name)
     return NULL;
 }
 
-const takt_tensor *takt_train_slot(const takt_trainer *t, const char *name)
+takt_status takt_train_slot(const takt_trainer *t, const char *name, takt_tensor *value)
 {
     const takt_session *s = t->step.session;
     const takt_slot *slot = s != NULL ? takt_graph_find_slot(s->plan->graph, name) : NULL;
     if (slot != NULL)
-        return &s->state[slot - s->plan->graph->slots];
+        return takt_session_look(s, (size_t)(slot - s->plan->graph->slots), value);
+    *value = (takt_tensor){.storage = NULL};
     const takt_model *m = t->step.model;
     slot = takt_graph_find_slot(m->graph, name);
-    return slot != NULL && m->slots[slot - m->graph->slots].storage != NULL
-               ? &m->slots[slot - m->graph->slots]
-               : NULL;
+    if (slot != NULL && m->slots[slot - m->graph->slots].storage != NULL) {
+        *value = m->slots[slot - m->graph->slots];
+        takt_storage_retain(value->storage);
+    }
+    return TAKT_OK;
 }

@@ -46,9 +46,7 @@ static takt_status write_slots(const takt_trainer *t, const char *path, const ch
     takt_tensor *slots = takt_arena_array(&arena, g->slot_count, sizeof *slots);
     takt_status status = slots != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
     for (size_t i = 0; i < g->slot_count && status == TAKT_OK; i++) {
-        const takt_tensor *value = takt_train_slot(t, g->slots[i].name);
-        if (value != NULL)
-            slots[i] = *value;
+        status = takt_train_slot(t, g->slots[i].name, &slots[i]);
     }
     if (status == TAKT_OK)
         status = takt_taktp_write(g, slots, lineage, &bytes, &length);
@@ -56,6 +54,8 @@ static takt_status write_slots(const takt_trainer *t, const char *path, const ch
         status = takt_write_file(t->ctx, path, bytes, length);
         takt_mem_put(t->ctx, bytes, length);
     }
+    for (size_t i = 0; slots != NULL && i < g->slot_count; i++)
+        takt_tensor_release(&slots[i]);
     takt_arena_deinit(&arena);
     return status;
 }

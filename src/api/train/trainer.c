@@ -249,7 +249,7 @@ static void drop_gradients(takt_trainer *t)
     const takt_session *s = t->step.session;
     for (size_t i = 0; s != NULL && i < s->plan->graph->slot_count; i++)
         if (strncmp(s->plan->graph->slots[i].name, TAKT_STEP_GRAD, strlen(TAKT_STEP_GRAD)) == 0)
-            memset(takt_tensor_data(&s->state[i]), 0, takt_tensor_bytes(&s->state[i]));
+            takt_session_clear(s, i);
 }
 
 static takt_status run_shards(takt_trainer *t, const takt_named_view *batch, size_t count,
@@ -300,13 +300,19 @@ static takt_status refresh(takt_trainer *t)
 {
     takt_model *m = t->eval.model;
     for (size_t i = 0; i < m->graph->slot_count; i++) {
-        const takt_tensor *value = takt_train_slot(t, m->graph->slots[i].name);
-        if (value == NULL || m->slots[i].storage == NULL ||
-            takt_tensor_bytes(value) != takt_tensor_bytes(&m->slots[i]))
+        takt_tensor value;
+        TAKT_TRY(takt_train_slot(t, m->graph->slots[i].name, &value));
+        if (value.storage == NULL || m->slots[i].storage == NULL ||
+            takt_tensor_bytes(&value) != takt_tensor_bytes(&m->slots[i])) {
+            takt_tensor_release(&value);
             continue;
+        }
         takt_tensor fresh;
-        TAKT_TRY(takt_tensor_create(t->ctx, &m->slots[i].type, &fresh));
-        memcpy(takt_tensor_data(&fresh), takt_tensor_data(value), takt_tensor_bytes(value));
+        const takt_status status = takt_tensor_create(t->ctx, &m->slots[i].type, &fresh);
+        if (status == TAKT_OK)
+            memcpy(takt_tensor_data(&fresh), takt_tensor_data(&value), takt_tensor_bytes(&value));
+        takt_tensor_release(&value);
+        TAKT_TRY(status);
         takt_tensor_release(&m->slots[i]);
         m->slots[i] = fresh;
     }

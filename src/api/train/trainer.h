@@ -58,8 +58,9 @@ TAKT_MUST_USE takt_status takt_batch_sizes(const takt_trainer *t, const takt_mod
 /* The session's own memory of an input or output; NULL if there is none of that name. */
 void *takt_train_input(takt_train_run *run, const char *name);
 const void *takt_train_output(takt_train_run *run, const char *name);
-/* The present value of a slot of the step graph; NULL if it has none. */
-const takt_tensor *takt_train_slot(const takt_trainer *t, const char *name);
+/* The present value of a slot of the step graph, to be released; storage NULL if it has none. */
+TAKT_MUST_USE takt_status takt_train_slot(const takt_trainer *t, const char *name,
+                                          takt_tensor *value);
 
 /* Before a watched run: `user` of the watch learns the plan. */
 TAKT_MUST_USE takt_status takt_timed_plan(void *user, const takt_plan *plan);

@@ -53,29 +53,35 @@ const char *takt_trainer_note(const takt_trainer *t)
 
 /* ---- weights back into the model ---- */
 
-static const takt_tensor *exported(const takt_trainer *t, const char *name, bool averaged)
+static takt_status exported(const takt_trainer *t, const char *name, bool averaged,
+                            takt_tensor *value)
 {
     char mean[512];
     const size_t prefix = strlen(TAKT_STEP_EMA), length = strlen(name);
-    const takt_tensor *value = NULL;
+    *value = (takt_tensor){.storage = NULL};
     if (averaged && prefix + length < sizeof mean) {
         memcpy(mean, TAKT_STEP_EMA, prefix);
         memcpy(mean + prefix, name, length + 1);
-        value = takt_train_slot(t, mean);
+        TAKT_TRY(takt_train_slot(t, mean, value));
     }
-    return value != NULL ? value : takt_train_slot(t, name);
+    return value->storage != NULL ? TAKT_OK : takt_train_slot(t, name, value);
 }
 
 takt_status takt_trainer_export(const takt_trainer *t, takt_model *model, bool averaged)
 {
     for (size_t i = 0; i < model->graph->slot_count; i++) {
-        const takt_tensor *value = exported(t, model->graph->slots[i].name, averaged);
-        takt_tensor fresh;
-        if (value == NULL ||
-            !takt_type_same(model->graph->dims, &value->type, &model->graph->slots[i].type))
+        takt_tensor value, fresh;
+        TAKT_TRY(exported(t, model->graph->slots[i].name, averaged, &value));
+        if (value.storage == NULL ||
+            !takt_type_same(model->graph->dims, &value.type, &model->graph->slots[i].type)) {
+            takt_tensor_release(&value);
             continue;
-        TAKT_TRY(takt_tensor_create(t->ctx, &value->type, &fresh));
-        memcpy(takt_tensor_data(&fresh), takt_tensor_data(value), takt_tensor_bytes(value));
+        }
+        const takt_status status = takt_tensor_create(t->ctx, &value.type, &fresh);
+        if (status == TAKT_OK)
+            memcpy(takt_tensor_data(&fresh), takt_tensor_data(&value), takt_tensor_bytes(&value));
+        takt_tensor_release(&value);
+        TAKT_TRY(status);
         takt_tensor_release(&model->slots[i]);
         model->slots[i] = fresh;
     }

@@ -59,7 +59,9 @@ static void bind(const takt_plan *plan, const takt_child_room *room)
             room->base[i] = (void *)(uintptr_t)room->in[b->index]; /* inputs are only read */
             break;
         case TAKT_PLACE_OUTPUT: room->base[i] = room->out[b->index]; break;
-        case TAKT_PLACE_STATE: /* subgraphs have none */ room->base[i] = NULL; break;
+        case TAKT_PLACE_STATE: /* subgraphs have none */
+        case TAKT_PLACE_NEXT:
+        case TAKT_PLACE_FORM: room->base[i] = NULL; break;
         }
     }
 }

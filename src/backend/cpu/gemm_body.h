@@ -176,6 +176,14 @@ static void run_batch(const takt_step *s, const takt_task *t)
 
 /* ---- compiling ---- */
 
+/* Tasks that packing is worth. */
+static size_t pack_parts(const takt_planner *p, const facts *f)
+{
+    return takt_cpu_tasks(
+        p, 0, 2.0 * sizeof(real) * (double)f->packed_count * (double)f->mm.b_matrices,
+        f->mm.b_matrices == 1 ? takt_panels_count(f->panels, f->mm.n) : f->mm.b_matrices);
+}
+
 static takt_status add_operands(takt_planner *p, facts *f)
 {
     const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
@@ -183,7 +191,8 @@ static takt_status add_operands(takt_planner *p, facts *f)
     TAKT_TRY(takt_planner_input(p, n->in[0], &f->a));
     size_t bytes;
     const bool is_plain = f->narrow.fast == NULL && f->narrow.bytes == sizeof(real);
-    f->is_packed = takt_planner_is_constant(p, n->in[1]) && !takt_planner_in_prologue(p) &&
+    const bool is_constant = takt_planner_is_constant(p, n->in[1]);
+    f->is_packed = takt_planner_is_kept(p, n->in[1]) && (is_constant || f->narrow.fast == NULL) &&
                    !(is_plain && takt_product_keeps_one(p, n));
     const size_t k = f->mm.k + (f->narrow.fast != NULL ? TAKT_F16_HEAD : 0); /* padding */
     if (!takt_size_mul(takt_panels_columns(f->panels, f->mm.n), k, &f->packed_count) ||
@@ -202,6 +211,9 @@ static takt_status add_operands(takt_planner *p, facts *f)
     if (format == NULL)
         return TAKT_ERR_MEMORY;
     bytes = f->packed_count * f->mm.b_matrices * f->narrow.bytes;
+    const takt_packer how = {format, bytes, pack_state, f, pack_parts(p, f), NULL};
+    if (!is_constant && f->mm.b_matrices == 1)
+        return takt_planner_form(p, n->in[1], &how, &f->b);
     return takt_planner_packed(p, f->narrow.from, format, bytes, pack_constant, f, &f->b);
 }
 

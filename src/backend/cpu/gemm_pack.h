@@ -70,15 +70,13 @@ static const real *operand(const takt_step *s, const takt_task *t, size_t index,
                    : takt_view_data(t, &s->in[index]);
 }
 
-/* Some panels of a computed matrix, chunk by chunk of k. */
-static void prepare(const takt_step *s, const takt_task *t)
+/* Share `index` of `count` of the panels of a matrix, chunk by chunk of k. */
+static void pack_share(const facts *f, const real *b, real *to, size_t index, size_t count)
 {
-    const facts *f = s->data;
     const takt_product *mm = &f->mm;
-    const real *b = operand(s, t, f->b, f->b_at);
     const size_t columns = takt_panels_columns(f->panels, mm->n);
     size_t first, end;
-    takt_panels_share(f->panels, mm->n, t->index, s->prepare_count, &first, &end);
+    takt_panels_share(f->panels, mm->n, index, count, &first, &end);
     for (size_t p = 0, rows; first < end && p < mm->k; p += rows) {
         rows = mm->k - p < TAKT_GEMM_CHUNK ? mm->k - p : TAKT_GEMM_CHUNK;
         const takt_pack part = {.k = rows,
@@ -86,11 +84,24 @@ static void prepare(const takt_step *s, const takt_task *t)
                                 .src = b + p * mm->b_row + first * mm->b_col,
                                 .row = mm->b_row,
                                 .col = mm->b_col,
-                                .dst = (real *)t->scratch + p * columns + first * rows,
+                                .dst = to + p * columns + first * rows,
                                 .bytes = sizeof *b,
                                 .panels = f->panels};
         f->pack(&part);
     }
+}
+
+static void prepare(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    pack_share(f, operand(s, t, f->b, f->b_at), t->scratch, t->index, s->prepare_count);
+}
+
+/* The same for a matrix that is state: a step of its own, after it has changed. */
+static void pack_state(const takt_step *s, const takt_task *t)
+{
+    pack_share(s->data, takt_view_data(t, &s->in[0]), takt_view_data(t, &s->out[0]), t->index,
+               s->task_count);
 }
 
 /* Some of several computed matrices, each as a whole. */

@@ -101,8 +101,7 @@ static bool has_two_forms(const takt_planner *p, const takt_node *product)
 
 bool takt_product_keeps_one(const takt_planner *p, const takt_node *product)
 {
-    const char *hint = p->settings->hint;
-    if (hint == NULL || strcmp(hint, "memory") != 0 || !has_two_forms(p, product))
+    if (p->settings->hint != TAKT_HINT_MEMORY || !has_two_forms(p, product))
         return false;
     for (size_t i = 0; i < p->graph->count; i++) {
         const takt_node *n = &p->graph->nodes[i];

@@ -36,7 +36,7 @@ static takt_status add_weights(takt_planner *p, takt_cpu_lines *f)
 {
     const takt_id w = p->graph->nodes[p->group->nodes[0]].in[1];
     const size_t bytes = f->shape.groups * f->shape.taps * sizeof(float);
-    f->is_packed = takt_planner_is_constant(p, w) && !takt_planner_in_prologue(p);
+    f->is_packed = takt_planner_is_kept(p, w);
     if (f->is_packed)
         return takt_planner_packed(p, w, "depthwise", bytes, pack_constant, f, &f->w);
     f->packed_at = takt_conv_reserve(p->step, bytes);

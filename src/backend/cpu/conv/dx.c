@@ -264,8 +264,7 @@ static takt_status add_weights(takt_planner *p, facts *f, takt_id w)
     if (!takt_size_mul(f->group_floats, c->groups * sizeof(float), &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW,
                          "the packed weights of a convolution are too large");
-    f->is_packed =
-        c->dtype == TAKT_F32 && takt_planner_is_constant(p, w) && !takt_planner_in_prologue(p);
+    f->is_packed = c->dtype == TAKT_F32 && takt_planner_is_kept(p, w);
     if (!f->is_packed) {
         f->packed_at = takt_conv_reserve(p->step, bytes);
         return takt_planner_input(p, w, &f->w);

@@ -84,8 +84,7 @@ static takt_status add_operands(takt_planner *p, takt_conv_product *f)
     if (f->narrow.fast != NULL)
         floats = c->groups * takt_narrow_count(&f->narrow, c->k_row, c->cout);
     f->group_floats = floats / c->groups;
-    f->is_packed = c->dtype == TAKT_F32 && takt_planner_is_constant(p, n->in[1]) &&
-                   !takt_planner_in_prologue(p);
+    f->is_packed = c->dtype == TAKT_F32 && takt_planner_is_kept(p, n->in[1]);
     f->ctx = p->ctx;
     (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->w_count);
     if (!f->is_packed) {

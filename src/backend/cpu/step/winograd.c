@@ -55,7 +55,7 @@ static takt_status add_operands(takt_planner *p, takt_winograd_conv *f)
     TAKT_TRY(takt_planner_input(p, n->in[0], &x));
     if (!takt_size_mul(takt_winograd_point_floats(c, f->panels), POINTS * sizeof(float), &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the weights of a convolution are too large");
-    f->is_packed = takt_planner_is_constant(p, n->in[1]) && !takt_planner_in_prologue(p);
+    f->is_packed = takt_planner_is_kept(p, n->in[1]);
     f->narrow = takt_narrow_of(p, n->in[1], sizeof(float));
     f->ctx = p->ctx;
     (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->w_count);

@@ -1,0 +1,89 @@
+/* swap.c - which memory slots lie in, and slots that have two.
+ *
+ * Where a step that can fail reads the next value of a slot, that value must exist before it is
+ * certain that the run succeeds. It is made in a second memory of the slot, and at the end of the
+ * run the two change places: nothing is copied.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/leaves.h"
+#include "plan/builder.h"
+
+enum { READ_HERE = 1, READ_AWAY = 2 };
+
+/* Who reads state, if nobody writes it. */
+static takt_status find_readers(takt_builder *b, unsigned char **readers)
+{
+    const takt_graph *g = b->p.graph;
+    *readers = takt_arena_array(&b->scratch, g->count, 1);
+    if (*readers == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < g->count; i++)
+        for (uint32_t k = 0; b->live[i] && !b->is_alias[i] && k < g->nodes[i].in_count; k++)
+            if (g->nodes[i].in[k] != TAKT_NONE)
+                (*readers)[b->root[g->nodes[i].in[k]]] |=
+                    b->space_of[i] == TAKT_HOST ? READ_HERE : READ_AWAY;
+    for (size_t i = 0; i < g->output_count; i++)
+        (*readers)[b->root[g->outputs[i].id]] |= READ_HERE;
+    return TAKT_OK;
+}
+
+/* Where its next value is made; for one that does not change, where all that read it are. */
+static takt_space space_of(const takt_builder *b, const takt_slot *slot, bool is_changed,
+                           const unsigned char *readers)
+{
+    if (!is_changed)
+        return readers[slot->value] == READ_AWAY ? TAKT_AWAY : TAKT_HOST;
+    const takt_id root = b->root[slot->next];
+    const bool is_leaf = (b->p.graph->nodes[root].op->traits & TAKT_LEAF) != 0;
+    return is_leaf || b->is_constant[root] ? TAKT_HOST : b->space_of[root];
+}
+
+takt_status takt_builder_find_slots(takt_builder *b)
+{
+    const takt_graph *g = b->p.graph;
+    takt_plan *plan = b->p.plan;
+    unsigned char *readers = NULL;
+    if (g->slot_count == 0)
+        return TAKT_OK;
+    plan->slots = takt_arena_array(&plan->arena, g->slot_count, sizeof *plan->slots);
+    b->next_of = takt_arena_array(&b->scratch, g->count, sizeof *b->next_of);
+    if (plan->slots == NULL || b->next_of == NULL)
+        return TAKT_ERR_MEMORY;
+    memset(b->next_of, 0xff, g->count * sizeof *b->next_of);
+    if (b->copy_in[TAKT_HOST] != NULL)
+        TAKT_TRY(find_readers(b, &readers));
+    for (size_t i = g->slot_count; i-- > 0;) {
+        const takt_slot *slot = &g->slots[i];
+        takt_plan_slot *own = &plan->slots[i];
+        own->is_changed = slot->next != TAKT_NONE && b->root[slot->next] != slot->value;
+        if (own->is_changed && b->root_offset[slot->next] == 0)
+            b->next_of[b->root[slot->next]] = (uint32_t)i;
+        if (readers != NULL)
+            own->space = space_of(b, slot, own->is_changed, readers);
+    }
+    for (size_t i = 0; readers != NULL && i < g->slot_count; i++)
+        b->space_of[g->slots[i].value] = plan->slots[i].space;
+    for (size_t i = 0; readers != NULL && i < g->count; i++)
+        if (b->is_alias[i] && g->nodes[b->root[i]].op == &takt_op_state)
+            b->space_of[i] = b->space_of[b->root[i]];
+    return TAKT_OK;
+}
+
+/* Places in two memories are fixed when a session begins, so only a plan with one exchanges them.
+ */
+bool takt_state_swaps(const takt_builder *b, takt_id root, uint32_t *slot)
+{
+    const takt_graph *g = b->p.graph;
+    const takt_plan_settings *s = b->p.settings;
+    size_t bytes, room;
+    if (g->slot_count == 0 || b->copy_in[TAKT_HOST] != NULL || b->in_prologue || !s->reuse ||
+        !s->in_place || b->next_of[root] == UINT32_MAX || b->is_constant[root] ||
+        (g->nodes[root].op->traits & TAKT_LEAF) != 0)
+        return false;
+    *slot = b->next_of[root];
+    return takt_type_bytes(takt_type_of(g, root), &bytes) &&
+           takt_type_bytes(&g->slots[*slot].type, &room) && bytes == room &&
+           takt_builder_direct_output(b, root, bytes) < 0;
+}

@@ -1,0 +1,331 @@
+/* state_forms.c - weights that are state: packed when they change, and never in between.
+ *
+ * An optimiser's update of 4 MB is one step without a copy. Packed forms of a weight are kept with
+ * it: the run that changes it packs it, other sessions of the same state find it packed, and what
+ * puts another value there makes the next run pack it. A slot whose next value a step reads that
+ * may fail has two memories, which change places.
+ */
+#include "test.h"
+
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "api/session/session.h"
+#include "util/inject.h"
+
+static takt_ctx *ctx;
+
+static takt_session *open(const char *text, const takt_plan_options *o, const takt_session *of)
+{
+    takt_model *model = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    const takt_session_options options = {.state_of = (takt_session *)(uintptr_t)of};
+    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model)) &&
+        EXPECT_OK(ctx, takt_plan_create(model, o, &plan)))
+        EXPECT_OK(ctx, takt_session_create(plan, &options, &s));
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
+    return s;
+}
+
+static size_t count_of(const takt_tensor_view *v)
+{
+    size_t count = 1;
+    for (int d = 0; d < v->rank; d++)
+        count *= (size_t)v->dims[d];
+    return count;
+}
+
+/* Small numbers; indices are 0 to 2. */
+static void fill(takt_session *s, uint32_t seed)
+{
+    for (size_t i = 0; i < takt_session_input_count(s); i++) {
+        const takt_tensor_view *v = takt_session_input(s, i);
+        for (size_t k = 0; k < count_of(v); k++) {
+            seed = seed * 1664525u + 1013904223u;
+            const int small = (int)(seed >> 24 & 31) - 16;
+            if (v->dtype == TAKT_F64)
+                ((double *)v->data)[k] = small / 16.0;
+            else if (v->dtype == TAKT_F32)
+                ((float *)v->data)[k] = (float)small / 16;
+            else
+                ((int64_t *)v->data)[k] = (int64_t)(seed >> 20) % 3;
+        }
+    }
+}
+
+static bool run(takt_session *s, uint32_t seed)
+{
+    fill(s, seed);
+    return EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
+}
+
+static bool same_outputs(const takt_session *a, const takt_session *b)
+{
+    for (size_t i = 0; i < takt_session_output_count(a); i++)
+        if (memcmp(a->outputs[i].view.data, b->outputs[i].view.data, a->outputs[i].bytes) != 0)
+            return false;
+    return true;
+}
+
+static bool same_state(const takt_session *a, const takt_session *b)
+{
+    for (size_t i = 0; i < takt_session_state_count(a); i++)
+        if (memcmp(takt_tensor_data(&a->state[i]), takt_tensor_data(&b->state[i]),
+                   takt_tensor_bytes(&a->state[i])) != 0)
+            return false;
+    return true;
+}
+
+typedef struct counts {
+    size_t maps, copies, packs, prepares;
+} counts;
+
+static counts count(const takt_plan *plan)
+{
+    counts c = {0};
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const takt_step *s = &plan->steps[i];
+        c.maps += s->facts.work == TAKT_WORK_MAP && s->is_commit;
+        c.packs += s->packs_state;
+        c.copies += s->facts.work == TAKT_WORK_MOVE && !s->packs_state;
+        c.prepares += s->prepare != NULL || s->before != NULL;
+    }
+    return c;
+}
+
+/* ---- an update of 4 MB ---- */
+
+#define ADAM                                                                                       \
+    "  state m: f32[1024, 1024] = 0\n  state v: f32[1024, 1024] = 0\n"                             \
+    "  a = 0.9 * m + 0.1 * g\n  b = 0.999 * v + 0.001 * g * g\n"                                   \
+    "  next m = a\n  next v = b\n  next w = w - 0.001 * a / (sqrt(b) + 1e-8)\n"
+
+/* Forward, the gradient of the weight, its update: the weight is read as it is and transposed. */
+static const char step_text[] =
+    "model step(x: f32[8, 1024]) {\n  state w: f32[1024, 1024] = 0.01\n"
+    "  h = op.matmul(x, w)\n  d = op.matmul(h, w, transpose_b=true)\n"
+    "  g = op.matmul(x, h, transpose_a=true)\n" ADAM "  return y = h, dx = d\n}\n";
+static const char look_text[] = "model look(x: f32[8, 1024]) {\n"
+                                "  state w: f32[1024, 1024] = 0.01\n"
+                                "  next w = w\n  return y = op.matmul(x, w)\n}\n";
+
+static void adam_of_4_mb(void)
+{
+    takt_session *s = open(step_text, &(takt_plan_options){.threads = 1}, NULL);
+    if (s == NULL)
+        return;
+    const counts c = count(s->plan);
+    EXPECT(c.maps == 1 && c.copies == 0, "%zu maps, %zu copies", c.maps, c.copies);
+    EXPECT(c.packs == 2 && c.prepares == 1, "%zu steps pack, %zu pack what they compute", c.packs,
+           c.prepares);
+    EXPECT(s->plan->arena_bytes <= 3u << 22, "%zu bytes of arena", s->plan->arena_bytes);
+    EXPECT(s->plan->state_bytes == 5u << 22, "%zu bytes of state", s->plan->state_bytes);
+    takt_session_destroy(s);
+}
+
+/* ---- versions ---- */
+
+static float *form_of(const takt_session *s, size_t i)
+{
+    return (float *)(void *)((char *)takt_storage_data(s->forms[i]->storage) + s->forms[i]->offset);
+}
+
+static void packed_once_for_every_value(void)
+{
+    const takt_plan_options memory = {.threads = 1, .hint = "memory"}, plain = {.threads = 1};
+    takt_session *train = open(step_text, &plain, NULL);
+    takt_session *look = open(look_text, &plain, train);
+    takt_session *want = open(step_text, &memory, NULL); /* packs in every run */
+    if (train == NULL || look == NULL || want == NULL)
+        return;
+    EXPECT(want->plan->form_count == 0 && train->plan->form_count == 2);
+    EXPECT(look->forms[0] == train->forms[0] || look->forms[0] == train->forms[1],
+           "two sessions keep the same form twice");
+    for (uint32_t i = 0; i < 3; i++) {
+        if (!run(want, i) || !run(train, i))
+            return;
+        EXPECT(same_outputs(train, want) && same_state(train, want), "run %d", (int)i);
+        run(want, 100 + i); /* its first output is what `look` computes */
+        takt_session_destroy(want);
+        want = open(step_text, &memory, train);
+        run(look, 100 + i);
+        const uint64_t version = train->slots[0].shared->version;
+        EXPECT(look->forms[0]->version == version, "the step that changed it has not packed it");
+        takt_session_destroy(want);
+        want = open(step_text, &memory, NULL);
+        for (uint32_t k = 0; k <= i; k++)
+            run(want, k);
+    }
+    takt_session_destroy(want);
+    takt_session_destroy(look);
+    takt_session_destroy(train);
+}
+
+/* Who reads a form that was spoilt reads it as it is, until the value is put anew. */
+static void read_as_it_is(void)
+{
+    static float w[1024 * 1024];
+    takt_session *s = open(look_text, &(takt_plan_options){.threads = 2}, NULL);
+    takt_tensor_view view = {.dtype = TAKT_F32, .rank = 2, .dims = {1024, 1024}, .data = w};
+    float right;
+    if (s == NULL || !run(s, 1))
+        return;
+    const float *y = takt_session_output(s, 0)->data;
+    right = y[0];
+    form_of(s, 0)[0] += 1024;
+    run(s, 1);
+    EXPECT(y[0] != right, "a weight that did not change is packed again");
+    EXPECT(takt_session_state_get(s, "w", &view) == TAKT_OK && w[0] == 0.01f);
+    EXPECT(takt_session_state_put(s, "w", &view) == TAKT_OK);
+    run(s, 1);
+    EXPECT(y[0] == right, "put does not make the next run pack");
+    form_of(s, 0)[0] += 1024;
+    takt_session_reset(s);
+    run(s, 1);
+    EXPECT(y[0] == right, "reset does not make the next run pack");
+    takt_session_destroy(s);
+}
+
+/* ---- every kind that packs ---- */
+
+static const char *const kinds[] = {
+    "model m(x: f32[5, 40]) {\n  state w: f32[40, 23] = 0.5\n  y = op.matmul(x, w)\n"
+    "  next w = w + op.matmul(x, y, transpose_a=true) * 0.01\n  return y = y\n}\n",
+    "model m(x: f64[5, 40]) {\n  state w: f64[23, 40] = 0.5\n"
+    "  y = op.matmul(x, w, transpose_b=true)\n"
+    "  next w = w + op.matmul(y, x, transpose_a=true) * 0.01\n  return y = y\n}\n",
+    "model m(x: f32[3, 5, 8]) {\n  state w: f32[3, 8, 9] = 0.5\n  y = op.matmul(x, w)\n"
+    "  next w = w + op.matmul(x, y, transpose_a=true) * 0.01\n  return y = y\n}\n",
+    "model m(x: f32[2, 9, 9, 16]) {\n  state w: f32[16, 3, 3, 16] = 0.125\n"
+    "  y = op.conv(x, w, pad=[1, 1, 1, 1], layout=nhwc)\n  next w = w * 0.5\n"
+    "  return y = y\n}\n",
+    "model m(x: f32[2, 9, 9, 5]) {\n  state w: f32[7, 5, 5, 5] = 0.125\n"
+    "  y = op.conv(x, w, layout=nhwc)\n  next w = w * 0.5\n  return y = y\n}\n",
+    "model m(x: f32[2, 9, 9, 6]) {\n  state w: f32[6, 3, 3, 1] = 0.125\n"
+    "  y = op.conv(x, w, groups=6, layout=nhwc)\n  next w = w * 0.5\n  return y = y\n}\n",
+    "model m(x: f32[2, 5, 6, 4]) {\n  state w: f32[4, 3, 3, 3] = 0.125\n"
+    "  y = op.conv_dx(x, w, pad=[1, 1, 1, 1], shape=[2, 5, 6, 3], layout=nhwc)\n"
+    "  next w = w * 0.5\n  return y = y\n}\n",
+    /* the next value is read by a step that may fail, and packed where it lies then */
+    "model m(x: f32[5, 40], k: i64[2]) {\n  state w: f32[40, 23] = 0.5\n  y = op.matmul(x, w)\n"
+    "  t = w + op.matmul(x, y, transpose_a=true) * 0.01\n  next w = t\n"
+    "  return y = y, z = op.gather(t, k, axis=0)\n}\n",
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void every_kind_has_the_same_bits(void)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        for (int threads = 1; threads < 3; threads++) {
+            takt_session *got = open(kinds[i], &(takt_plan_options){.threads = threads}, NULL);
+            takt_session *want =
+                open(kinds[i], &(takt_plan_options){.threads = 1, .memory_limit = 1u << 30}, NULL);
+            EXPECT(got->plan->form_count > 0 && want->plan->form_count == 0, "model %zu", i);
+            for (uint32_t k = 0; k < 4 && run(got, k) && run(want, k); k++)
+                EXPECT(same_outputs(got, want) && same_state(got, want), "model %zu, run %d", i,
+                       (int)k);
+            takt_session_destroy(got);
+            takt_session_destroy(want);
+        }
+}
+
+/* ---- two memories ---- */
+
+static const char swap_text[] =
+    "model m(x: f32[6, 50], k: i64[2]) {\n  state a: f32[6, 50] = 1\n  state n: i64[] = 0\n"
+    "  t = op.softmax(a + x)\n  next a = t\n  next n = n + 1\n"
+    "  return z = op.gather(t, k, axis=0)\n}\n";
+static const char read_text[] =
+    "model r(x: f32[6, 50]) {\n  state a: f32[6, 50] = 1\n  next a = a\n"
+    "  return y = a * x\n}\n";
+
+static void memories_change_places(void)
+{
+    takt_session *s = open(swap_text, &(takt_plan_options){.threads = 1}, NULL);
+    takt_session *reader = open(read_text, &(takt_plan_options){.threads = 1}, s);
+    takt_session *want = open(swap_text, &(takt_plan_options){.backend = "ref"}, NULL);
+    if (s == NULL || reader == NULL || want == NULL)
+        return;
+    float before[300], after[300];
+    takt_tensor_view view = {.dtype = TAKT_F32, .rank = 2, .dims = {6, 50}, .data = before};
+    EXPECT(s->plan->slots[0].is_swapped && s->plan->slots[1].is_swapped);
+    EXPECT(count(s->plan).copies == 0, "%zu copies", count(s->plan).copies);
+    EXPECT(s->plan->state_bytes == 2 * (1216 + 64), "%zu bytes", s->plan->state_bytes);
+    for (uint32_t i = 0; i < 3; i++) {
+        const void *place = takt_tensor_data(&s->state[0]);
+        run(s, i);
+        EXPECT(takt_tensor_data(&s->state[0]) != place, "the value is where it was");
+        run(want, i);
+        EXPECT_OK(ctx, takt_session_state_get(reader, "a", &view));
+        EXPECT(memcmp(before, takt_tensor_data(&s->state[0]), sizeof before) == 0);
+        run(reader, 7);
+        const float *x = takt_session_input(reader, 0)->data;
+        const float *y = takt_session_output(reader, 0)->data;
+        for (size_t k = 0; k < 300; k++)
+            EXPECT(y[k] == before[k] * x[k], "run %d, element %zu", (int)i, k);
+        for (size_t k = 0; k < 300; k++)
+            EXPECT(before[k] - ((const float *)takt_tensor_data(&want->state[0]))[k] < 1e-6f);
+    }
+    fill(s, 3);
+    ((int64_t *)takt_session_input(s, 1)->data)[1] = 6;
+    EXPECT(takt_session_run(s) == TAKT_ERR_RANGE);
+    view.data = after;
+    EXPECT(takt_session_state_get(s, "a", &view) == TAKT_OK);
+    EXPECT(memcmp(before, after, sizeof after) == 0, "a run that failed has changed the state");
+    EXPECT(*(const int64_t *)takt_tensor_data(&s->state[1]) == 3);
+    takt_session_destroy(want);
+    takt_session_destroy(s); /* the state lives on */
+    run(reader, 7);
+    takt_session_destroy(reader);
+}
+
+/* ---- memory that cannot be had ---- */
+
+static takt_status scenario(takt_inject *inject, void *user)
+{
+    takt_config config = {0};
+    takt_ctx *own;
+    takt_model *model = NULL;
+    takt_plan *plan = NULL;
+    takt_session *a = NULL, *b = NULL;
+    (void)user;
+    takt_inject_config(inject, &config);
+    takt_status status = takt_ctx_create(&config, &own);
+    const char *text = kinds[KINDS - 1];
+    if (status == TAKT_OK)
+        status = takt_model_load_memory(own, "m", text, strlen(text), NULL, &model);
+    if (status == TAKT_OK)
+        status = takt_plan_create(model, &(takt_plan_options){.threads = 1}, &plan);
+    if (status == TAKT_OK)
+        status = takt_session_create(plan, NULL, &a);
+    if (status == TAKT_OK)
+        status = takt_session_create(plan, &(takt_session_options){.state_of = a}, &b);
+    takt_session_destroy(a);
+    takt_session_destroy(b);
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
+    takt_ctx_destroy(own);
+    return status;
+}
+
+static void every_allocation_may_fail(void)
+{
+    const takt_sweep_report r = takt_sweep(scenario, NULL, TAKT_INJECT_MEMORY);
+    EXPECT(r.is_good, "%s", r.message);
+}
+
+static void begin(void)
+{
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+}
+
+static void end(void)
+{
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(begin, adam_of_4_mb, packed_once_for_every_value, read_as_it_is,
+          every_kind_has_the_same_bits, memories_change_places, every_allocation_may_fail, end)
